@@ -1,0 +1,85 @@
+# limpet: `make run` shows it, `make test` proves it. Both do all of their own set-up.
+#
+# TINYGO=PATH and ENVOY=PATH bring your own tools (see tools/setup.sh); nothing is installed for those then.
+
+SHELL := /bin/bash
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+
+# Our own target file links Debian's wasi-libc; somebody else's TinyGo brings its own for its stock target.
+ifdef TINYGO
+WASM_TARGET := -target wasip1 -buildmode c-shared -scheduler none -gc precise -tags custommalloc
+else
+WASM_TARGET := -target tools/limpet-wasm.json
+endif
+
+FILTER_SOURCES := go.mod go.sum tools/limpet-wasm.json $(shell find filter policy-config token -name '*.go' ! -name '*_test.go' ! -path 'filter/wasmtest/*')
+COMMAND_SOURCES := go.mod go.sum $(shell find cmd compiler policy-config token -name '*.go' ! -name '*_test.go')
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: build ## run the quick start: Envoy on 127.0.0.1:10000, three backends, sticky sessions
+	@envoy=$$(tools/setup.sh envoy) && ENVOY=$$envoy exec bin/demo
+
+.PHONY: test
+test: build check ## run the unit tests, the wasm tests and the end-to-end tests on a real Envoy
+	@envoy=$$(tools/setup.sh envoy) && export ENVOY=$$envoy LIMPET_REQUIRE_WASM=1 LIMPET_REQUIRE_ENVOY=1 && \
+	go test -timeout 20m $$(go list ./... | grep -v '/limpet/e2e') && \
+	go test -count=1 -timeout 30m ./e2e/...
+
+.PHONY: build
+build: bin/limpet bin/demo ## build bin/limpet and dist/limpet.wasm
+
+.PHONY: tools
+tools: ## install TinyGo and Envoy into the per-user cache and print where they are
+	@echo "tinygo: $$(tools/setup.sh tinygo)"
+	@echo "envoy:  $$(tools/setup.sh envoy)"
+
+.PHONY: check
+check: ## vet, formatting, import directions
+	@go vet ./...
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "gofmt these: $$unformatted"; exit 1; }
+	@tools/imports.sh
+
+.PHONY: golden
+golden: build ## rewrite golden files and the root envoy.yaml from what the code makes now; review the diff
+	go test ./token ./policy-config ./compiler/... -update
+	bin/limpet compile -f examples/quickstart -t envoy --bind 127.0.0.1 --wasm-path dist/limpet.wasm > envoy.yaml
+
+.PHONY: fuzz
+fuzz: ## fuzz each target for FUZZTIME (default 30s)
+	@tools/fuzz.sh $(or $(FUZZTIME),30s)
+
+.PHONY: bench
+bench: build ## Go benchmarks of token, filter and compiler
+	go test -run '^$$' -bench . -benchmem ./token ./policy-config ./filter/... ./compiler/...
+
+.PHONY: lint
+lint: ## golangci-lint with .golangci.yml (downloads and builds the linter the first time)
+	go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.5.0 run ./...
+
+.PHONY: clean
+clean: ## remove what was built; the tool cache stays
+	rm -rf bin dist cmd/limpet/wasm/limpet.wasm
+
+dist/limpet.wasm: $(FILTER_SOURCES)
+	@mkdir -p dist
+	@tinygo=$$(tools/setup.sh tinygo) && echo "building $@ (about 20 s)" >&2 && \
+	"$$tinygo" build $(WASM_TARGET) -opt=2 -no-debug -panic=trap -o $@.partial.wasm ./filter && mv $@.partial.wasm $@
+
+cmd/limpet/wasm/limpet.wasm: dist/limpet.wasm
+	@cp $< $@
+
+bin/limpet: $(COMMAND_SOURCES) cmd/limpet/wasm/limpet.wasm
+	@mkdir -p bin
+	@echo "building $@" >&2
+	@go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $@ ./cmd/limpet
+
+bin/demo: $(shell find examples -name '*.go') go.mod go.sum
+	@mkdir -p bin
+	@go build -trimpath -o $@ ./examples/demo

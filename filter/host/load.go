@@ -1,0 +1,76 @@
+package host
+
+import (
+	"encoding/base64"
+	"errors"
+
+	"github.com/limpet-proxy/limpet/filter/session"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+	"github.com/limpet-proxy/limpet/token"
+)
+
+// rootEnv is the environment variable that holds the root secret of sealed rings.
+const rootEnv = "LIMPET_ROOT"
+
+// Load turns the plugin's JSON into an engine, or says everything that is wrong with it.
+func Load(data string, getenv func(string) string, random func([]byte)) (*policyconfig.Config, *session.Engine, []error) {
+	cfg, list := policyconfig.Parse(data)
+	errs := make([]error, 0, len(list)+1)
+	for _, e := range list {
+		errs = append(errs, e)
+	}
+	if len(errs) > 0 {
+		return nil, nil, errs
+	}
+	ring, errs := loadRing(cfg.Keys, getenv)
+	if len(errs) > 0 {
+		return nil, nil, errs
+	}
+	engine, err := session.New(&cfg, ring, random)
+	if err != nil {
+		return nil, nil, []error{err}
+	}
+	return &cfg, engine, nil
+}
+
+// loadRing reads the key ring from wherever the configuration says. No error contains what it read.
+func loadRing(keys policyconfig.Keys, getenv func(string) string) (*token.Ring, []error) {
+	if keys.Ring != nil {
+		return newRing(*keys.Ring)
+	}
+	text := ""
+	if keys.Sealed != "" {
+		root, err := base64.RawURLEncoding.Strict().DecodeString(getenv(rootEnv))
+		if err != nil || len(root) == 0 {
+			return nil, []error{errors.New("keys.sealed: the environment variable " + rootEnv + " must hold the root secret as URL-safe base64 without padding")}
+		}
+		plain, err := token.Unseal(root, keys.Sealed)
+		if err != nil {
+			return nil, []error{errors.New("keys.sealed: " + err.Error())}
+		}
+		text = string(plain)
+	} else if text = getenv(keys.FromEnv); text == "" {
+		return nil, []error{errors.New("keys.fromEnv: the environment variable " + keys.FromEnv + " is empty; put a key ring there ('limpet keygen' prints one) and let Envoy's vm_config.environment_variables pass it on")}
+	}
+	ring, list := policyconfig.ParseKeyRing(text)
+	if len(list) > 0 {
+		errs := make([]error, 0, len(list))
+		for _, e := range list {
+			errs = append(errs, errors.New("key ring: "+e.Error()))
+		}
+		return nil, errs
+	}
+	return newRing(ring)
+}
+
+func newRing(r policyconfig.KeyRing) (*token.Ring, []error) {
+	keys := make([]token.Key, 0, len(r.Keys))
+	for _, k := range r.Keys {
+		keys = append(keys, token.Key{ID: k.ID, Secret: k.Secret, NotBefore: int64(k.NotBefore), NotAfter: int64(k.NotAfter)})
+	}
+	ring, err := token.NewRing(keys)
+	if err != nil {
+		return nil, []error{err}
+	}
+	return ring, nil
+}

@@ -1,0 +1,72 @@
+package session
+
+import (
+	"crypto/subtle"
+	"encoding/base64"
+
+	"github.com/limpet-proxy/limpet/token"
+)
+
+// cacheSize is how many authenticated tokens a worker remembers, a power of two.
+const cacheSize = 1024
+
+// maxPin is the length of the longest pin: base64 of "[IPv6]:port".
+const maxPin = 64
+
+// cache remembers tokens whose signature held, so that a client's next request costs a comparison instead of
+// an HMAC. Dates, epochs and retired keys are checked anew on every use. It is a table of fixed places: what
+// it holds is bounded in entries and bytes, and only tokens that we signed ever enter it, so forgeries
+// cannot push others out. A new configuration comes with a new, empty cache.
+type cache struct{ entries []cacheEntry }
+
+type cacheEntry struct {
+	scope    *token.Scope
+	session  token.Session
+	token    [token.MaxLen]byte
+	pin      [maxPin]byte
+	tokenLen uint8
+	pinLen   uint8
+}
+
+// get returns the entry of an authenticated token of that scope, or nil.
+func (c *cache) get(s *token.Scope, tok string) *cacheEntry {
+	if c.entries == nil {
+		return nil
+	}
+	e := &c.entries[place(tok)]
+	if e.scope != s || int(e.tokenLen) != len(tok) {
+		return nil
+	}
+	// A plain comparison would tell a patient attacker how far a guess agrees with somebody's token.
+	if subtle.ConstantTimeCompare(e.token[:e.tokenLen], bytesOf(tok)) != 1 {
+		return nil
+	}
+	return e
+}
+
+// put remembers a token that was authenticated or just minted, in place of whatever had its place.
+func (c *cache) put(s *token.Scope, tok string, sess token.Session) *cacheEntry {
+	if c.entries == nil {
+		c.entries = make([]cacheEntry, cacheSize)
+	}
+	e := &c.entries[place(tok)]
+	e.scope, e.session = s, sess
+	e.tokenLen = uint8(copy(e.token[:], tok))
+	var text [maxPin]byte
+	host := sess.Host.AppendText(text[:0])
+	base64.StdEncoding.Encode(e.pin[:], host)
+	e.pinLen = uint8(base64.StdEncoding.EncodedLen(len(host)))
+	return e
+}
+
+// place spreads tokens over the table by their last characters, which are the end of an HMAC.
+func place(tok string) int {
+	var h uint32
+	for i := len(tok) - 8; i < len(tok); i++ {
+		h = h*31 + uint32(tok[i])
+	}
+	return int((h ^ h>>16) & (cacheSize - 1))
+}
+
+// pinValue is what Envoy's stateful_session filter takes: base64 of "ip:port". It is valid until the next put.
+func (e *cacheEntry) pinValue() string { return stringOf(e.pin[:e.pinLen]) }

@@ -1,0 +1,45 @@
+package session
+
+import "strings"
+
+// heuristic lists the statuses that a cache may store without being told to (RFC 9110 §15.1).
+const heuristic = " 200 203 204 206 300 301 404 405 410 414 501 "
+
+// storable tells whether a shared cache may store the response (RFC 9111 §3), or whether it is a 304, which
+// updates a stored one. It errs on the side of yes.
+func storable(h Reply) bool {
+	status, _ := h.Get(":status")
+	if status == "304" {
+		return true
+	}
+	control, _ := h.Get("cache-control")
+	explicit := false
+	for rest := control; rest != ""; {
+		var d string
+		d, rest, _ = strings.Cut(rest, ",")
+		switch name, _, _ := strings.Cut(strings.ToLower(trim(d)), "="); name {
+		case "no-store", "private":
+			return false
+		case "public", "max-age", "s-maxage":
+			explicit = true
+		}
+	}
+	return explicit || hasHeader(h, "expires") || strings.Contains(heuristic, " "+status+" ")
+}
+
+// privately turns a Cache-Control into one that shared caches may not store: what speaks to them goes, "private"
+// comes, the rest stays, for "no-cache" or "no-store" say more than "private" does.
+func privately(control string) string {
+	out := "private"
+	for rest := control; rest != ""; {
+		var d string
+		d, rest, _ = strings.Cut(rest, ",")
+		d = trim(d)
+		switch name, _, _ := strings.Cut(strings.ToLower(d), "="); name {
+		case "", "public", "private", "s-maxage", "proxy-revalidate":
+		default:
+			out += ", " + d
+		}
+	}
+	return out
+}

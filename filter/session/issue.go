@@ -1,0 +1,97 @@
+package session
+
+import (
+	"strings"
+
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+	"github.com/limpet-proxy/limpet/token"
+)
+
+// issue puts a token for the session on the response, unless the policy or the backend is against it.
+// It tells whether it did.
+func (x *Exchange) issue(h Reply, sess token.Session, now int64) bool {
+	p := x.policy
+	if !x.mayIssue || p.cfg.Cache.SkipCacheable && x.cacheableMethod && storable(h) {
+		return false
+	}
+	if p.backendSpoke(h) {
+		return false
+	}
+	tok, ok := p.mint(sess, now)
+	if !ok {
+		return false
+	}
+	if p.cfg.Cookie != nil {
+		h.Add("set-cookie", p.setCookie(tok, sess, now))
+	} else {
+		h.Set(p.headerName, tok)
+		exposeHeader(h, p.cfg.SessionName)
+	}
+	limitCaching(h, p.cfg.Cache.Control)
+	return true
+}
+
+// mint makes a token and remembers it, for its next stop is very likely this worker. It fails only when every
+// key of the ring has been retired; then requests are balanced as if there were no policy.
+func (p *Policy) mint(sess token.Session, now int64) (string, bool) {
+	m := token.Minting{Now: now, Reveal: p.cfg.RevealHost}
+	p.engine.rand(m.Nonce[:])
+	buf, err := p.scope.Append(p.engine.buf[:0], sess, m)
+	if err != nil {
+		return "", false
+	}
+	tok := string(buf)
+	p.authenticate(tok, now)
+	return tok, true
+}
+
+// backendSpoke tells whether the backend set the session's cookie or header itself: then its word stands. A
+// token in the session's header is only an echo of what the request carried.
+func (p *Policy) backendSpoke(h Reply) bool {
+	if p.cfg.Cookie == nil {
+		value, ok := h.Get(p.headerName)
+		return ok && !token.Plausible(value)
+	}
+	if !hasHeader(h, "set-cookie") {
+		return false
+	}
+	for _, kv := range h.All() {
+		if kv[0] == "set-cookie" {
+			if name, _, _ := nextCookie(kv[1]); name == p.cfg.SessionName {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// exposeHeader lets scripts of another origin read the session header, where the response allows them to read
+// anything (Fetch, Access-Control-Expose-Headers). A "*" there does not hold for requests with credentials.
+func exposeHeader(h Reply, name string) {
+	if !hasHeader(h, "access-control-allow-origin") {
+		return
+	}
+	exposed, ok := h.Get("access-control-expose-headers")
+	for rest := exposed; rest != ""; {
+		var one string
+		one, rest, _ = strings.Cut(rest, ",")
+		if strings.EqualFold(trim(one), name) {
+			return
+		}
+	}
+	if ok && exposed != "" {
+		name = exposed + ", " + name
+	}
+	h.Set("access-control-expose-headers", name)
+}
+
+// limitCaching keeps shared caches from handing one client's token to another.
+func limitCaching(h Reply, control policyconfig.CacheControl) {
+	switch control {
+	case policyconfig.CacheControlNoStore:
+		h.Set("cache-control", "no-store")
+	case policyconfig.CacheControlPrivate:
+		current, _ := h.Get("cache-control")
+		h.Set("cache-control", privately(current))
+	}
+}

@@ -1,0 +1,207 @@
+package session
+
+import (
+	"strings"
+
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+	"github.com/limpet-proxy/limpet/token"
+)
+
+// maxCandidates is how many values of the session's name are verified in one request. A browser sends two or
+// three at the most (several paths); more are an attack on the worker's time.
+const maxCandidates = 4
+
+// Exchange is what must be remembered of a request until its response comes. The zero value is ready; it may
+// be used again after the stream has ended.
+type Exchange struct {
+	policy *Policy
+	// session is what the token said, where pinned.
+	session token.Session
+	pinned  bool
+	// outcome of the request phase: None, or why the client's token is void.
+	outcome Outcome
+	// mayIssue is whether the request is one that tokens are issued for.
+	mayIssue bool
+	// cacheableMethod is whether the method is GET or HEAD, whose responses caches store.
+	cacheableMethod bool
+}
+
+// Request looks for the session's token, pins its host and prepares what the backend sees. now is in seconds
+// since the Unix epoch. It returns the outcome as far as it is known: why a token is void, or None.
+func (x *Exchange) Request(p *Policy, h Headers, now int64) Outcome {
+	*x = Exchange{policy: p}
+	x.mayIssue = x.issuing(h)
+	if p.cfg.Cookie != nil {
+		x.fromCookies(h, now)
+	} else {
+		x.fromHeader(h, now)
+	}
+	return x.outcome
+}
+
+// issuing tells whether the response to this request may carry a token.
+func (x *Exchange) issuing(h Headers) bool {
+	cfg := x.policy.cfg
+	method, _ := h.Get(":method")
+	x.cacheableMethod = method == "GET" || method == "HEAD"
+	if method == "OPTIONS" && preflight(h) {
+		return false
+	}
+	if cfg.Cache.UnsafeMethodsOnly && safeMethod(method) {
+		return false
+	}
+	if cfg.IssueOn == policyconfig.IssueOnTLS {
+		proto, _ := h.Get("x-forwarded-proto")
+		return proto == "https"
+	}
+	return true
+}
+
+// preflight recognises a CORS preflight: it carries no credentials and its response reaches no application, so
+// a session begun by it would be lost at once.
+func preflight(h Headers) bool {
+	if _, ok := h.Get("access-control-request-method"); !ok {
+		return false
+	}
+	_, ok := h.Get("origin")
+	return ok
+}
+
+// safeMethod is RFC 9110 §9.2.1.
+func safeMethod(m string) bool {
+	return m == "GET" || m == "HEAD" || m == "OPTIONS" || m == "TRACE"
+}
+
+// fromCookies tries the first Cookie line, where nearly every client has its token, and the others only when
+// that one holds none: HTTP/1.1 clients may send several, and reading all lines is dear.
+func (x *Exchange) fromCookies(h Headers, now int64) {
+	line, ok := h.Get("cookie")
+	if !ok {
+		return
+	}
+	s := search{x: x, now: now}
+	s.cookieLine(line)
+	if !x.pinned {
+		first := true
+		for _, kv := range h.All() {
+			if kv[0] != "cookie" {
+				continue
+			}
+			if !first {
+				s.cookieLine(kv[1])
+			}
+			first = false
+		}
+	}
+	s.finish(h)
+	if !x.policy.cfg.Forward && s.seen > 0 {
+		stripCookies(h, x.policy.cfg.SessionName)
+	}
+}
+
+// fromHeader does the same for a session header. Proxies may join lines of one name with commas (RFC 9110 §5.3).
+func (x *Exchange) fromHeader(h Headers, now int64) {
+	name := x.policy.headerName
+	value, ok := h.Get(name)
+	if !ok {
+		return
+	}
+	s := search{x: x, now: now}
+	s.headerLine(value)
+	if !x.pinned {
+		first := true
+		for _, kv := range h.All() {
+			if kv[0] != name {
+				continue
+			}
+			if !first {
+				s.headerLine(kv[1])
+			}
+			first = false
+		}
+	}
+	s.finish(h)
+	if !x.policy.cfg.Forward {
+		h.Remove(name)
+	}
+}
+
+// search goes through the values that may be the session's token; the first valid one counts.
+type search struct {
+	x     *Exchange
+	now   int64
+	seen  int // values of the session's name
+	tried int // of those, the ones whose signature was looked at
+	entry *cacheEntry
+	void  Outcome
+}
+
+func (s *search) cookieLine(line string) {
+	want := s.x.policy.cfg.SessionName
+	for line != "" && s.entry == nil {
+		var name, value string
+		name, value, line = nextCookie(line)
+		if name == want {
+			s.candidate(value)
+		}
+	}
+}
+
+func (s *search) headerLine(value string) {
+	for value != "" && s.entry == nil {
+		var one string
+		one, value, _ = strings.Cut(value, ",")
+		s.candidate(trim(one))
+	}
+}
+
+// candidate verifies one value. What does not even look like a token costs next to nothing, and no request
+// has more than maxCandidates signatures checked.
+func (s *search) candidate(value string) {
+	s.seen++
+	if !token.Plausible(value) || s.tried == maxCandidates {
+		s.refuse(Malformed)
+		return
+	}
+	s.tried++
+	p := s.x.policy
+	entry, verdict := p.authenticate(value, s.now)
+	if verdict == token.Valid {
+		verdict = p.scope.Check(entry.session, p.rules, s.now)
+	}
+	if verdict != token.Valid {
+		s.refuse(outcomeOf(verdict))
+		return
+	}
+	s.entry = entry
+}
+
+// refuse keeps the most telling reason: a token that is too old says more than rubbish beside it.
+func (s *search) refuse(o Outcome) {
+	if s.void == None || s.void == Malformed {
+		s.void = o
+	}
+}
+
+// finish pins the host of the valid token, or records why there is none.
+func (s *search) finish(h Headers) {
+	if s.entry == nil {
+		s.x.outcome = s.void
+		return
+	}
+	s.x.pinned = true
+	s.x.session = s.entry.session
+	h.Set(s.x.policy.engine.pinHeader, s.entry.pinValue())
+}
+
+// authenticate opens a token, or finds it among those opened before.
+func (p *Policy) authenticate(tok string, now int64) (*cacheEntry, token.Verdict) {
+	if e := p.engine.cache.get(p.scope, tok); e != nil {
+		return e, token.Valid
+	}
+	sess, verdict := p.scope.Open(tok, now)
+	if verdict != token.Valid {
+		return nil, verdict
+	}
+	return p.engine.cache.put(p.scope, tok, sess), token.Valid
+}

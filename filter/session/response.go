@@ -1,0 +1,135 @@
+package session
+
+import (
+	"encoding/base64"
+	"strconv"
+	"strings"
+
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+	"github.com/limpet-proxy/limpet/token"
+)
+
+// Response issues, renews or takes away the client's token and returns the request's outcome. On the steady
+// path (a pinned host answered, nothing is due) it reads two headers and writes none.
+func (x *Exchange) Response(h Reply, now int64) Outcome {
+	p := x.policy
+	pin, chosen := h.Get(p.engine.pinHeader)
+	if chosen {
+		// The fence around limpet removes it too; a filter between the two shall not see it either.
+		h.Remove(p.engine.pinHeader)
+	}
+	if (chosen || x.ownReply(h)) && h.CodeDetails() != viaUpstream {
+		return x.notFromUpstream(h)
+	}
+	if name := p.cfg.EndSessionHeader; name != "" {
+		if _, ok := h.Get(name); ok {
+			return x.end(h)
+		}
+	}
+	if chosen {
+		return x.begin(h, pin, now)
+	}
+	if x.pinned {
+		return x.keep(h, now)
+	}
+	return x.outcome
+}
+
+// ownReply tells whether a response without a newly chosen host may be the proxy's own: only then are the code
+// details worth their price. Envoy answers gRPC with status 200 and headers alone.
+func (x *Exchange) ownReply(h Reply) bool {
+	if !x.pinned {
+		return false
+	}
+	status, _ := h.Get(":status")
+	return status >= "500" || h.HeadersOnly() && hasHeader(h, "grpc-status")
+}
+
+func hasHeader(h Headers, name string) bool {
+	_, ok := h.Get(name)
+	return ok
+}
+
+// notFromUpstream handles the proxy's own replies. None of them issues a token, for the host they name has not
+// answered. Where the pinned host is the reason, the session can't go on: a strict policy answers its status,
+// the others void the cookie so that the next request is balanced anew.
+func (x *Exchange) notFromUpstream(h Reply) Outcome {
+	if !x.pinned || !hostFailed(h.CodeDetails()) {
+		return x.outcome
+	}
+	if x.policy.cfg.OnHostLost == policyconfig.Fail {
+		if hostLost(h.CodeDetails()) && !hasHeader(h, "grpc-status") {
+			h.Set(":status", strconv.Itoa(x.policy.cfg.FailStatus))
+		}
+		return Failed
+	}
+	x.removeCookie(h)
+	return Failed
+}
+
+// hostFailed tells whether Envoy gave up on the upstream: no usable host, a reset, a time-out. Replies of other
+// filters (authorization, rate limits) do not end a session.
+func hostFailed(details string) bool {
+	return hostLost(details) || strings.HasPrefix(details, "upstream_")
+}
+
+// hostLost tells whether the host is gone, unhealthy or refuses, as opposed to too slow.
+func hostLost(details string) bool {
+	return strings.HasPrefix(details, "no_healthy_upstream") ||
+		strings.HasPrefix(details, "upstream_reset_before_response_started")
+}
+
+// end is the backend's logout: the client's token is taken away. A void token had no session to end.
+func (x *Exchange) end(h Reply) Outcome {
+	x.removeCookie(h)
+	if x.outcome.Void() {
+		return x.outcome
+	}
+	return Ended
+}
+
+// begin gives the client a token for the host that Envoy chose: it had none, a void one, or one whose host did
+// not serve. A session that moves begins anew, for whatever the lost host knew of it is lost.
+func (x *Exchange) begin(h Reply, pin string, now int64) Outcome {
+	host, ok := pinnedHost(pin)
+	if !ok {
+		return x.outcome
+	}
+	issued := x.issue(h, token.Session{Host: host, IssuedAt: now, LastSeen: now, Epoch: x.policy.rules.Epoch}, now)
+	switch {
+	case x.pinned:
+		return Moved
+	case x.outcome == None && issued:
+		return New
+	}
+	return x.outcome
+}
+
+// keep renews the token of a session that stays, when that is due.
+func (x *Exchange) keep(h Reply, now int64) Outcome {
+	p := x.policy
+	idle := p.renewAfter > 0 && now-x.session.LastSeen >= p.renewAfter
+	if !idle && !p.scope.Stale(x.session, now) {
+		return Pinned
+	}
+	sess := x.session
+	sess.LastSeen = max(now, sess.LastSeen)
+	if !x.issue(h, sess, now) {
+		return Pinned
+	}
+	return Renewed
+}
+
+// pinnedHost reads the pin header that stateful_session wrote.
+func pinnedHost(pin string) (token.Host, bool) {
+	var text [maxPin]byte
+	if base64.StdEncoding.DecodedLen(len(pin)) > len(text) {
+		return token.Host{}, false
+	}
+	n, err := base64.StdEncoding.Strict().Decode(text[:], bytesOf(pin))
+	if err != nil {
+		return token.Host{}, false
+	}
+	host, err := token.ParseHost(string(text[:n]))
+	return host, err == nil
+}

@@ -1,0 +1,70 @@
+package session
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+	"github.com/limpet-proxy/limpet/token"
+)
+
+// cookieAttributes writes the attributes that never change, in the order of RFC 6265bis §4.1.1.
+func cookieAttributes(c *policyconfig.Cookie) string {
+	var b strings.Builder
+	if c.Domain != "" {
+		b.WriteString("; Domain=" + c.Domain)
+	}
+	if c.Path != "" {
+		b.WriteString("; Path=" + c.Path)
+	}
+	if c.Secure {
+		b.WriteString("; Secure")
+	}
+	if c.HTTPOnly {
+		b.WriteString("; HttpOnly")
+	}
+	b.WriteString("; SameSite=" + string(c.SameSite))
+	if c.Partitioned {
+		b.WriteString("; Partitioned")
+	}
+	for _, a := range c.Attributes {
+		b.WriteString("; " + a)
+	}
+	return b.String()
+}
+
+// setCookie is the value of the Set-Cookie header for a new token. A permanent cookie lives as long as the
+// session may (GEP-1619: Expires and Max-Age equal the absolute timeout), counted from the session's start.
+func (p *Policy) setCookie(tok string, sess token.Session, now int64) string {
+	b := append(p.engine.buf[:0], p.cookieHead...)
+	b = append(b, tok...)
+	b = append(b, p.cookieTail...)
+	if p.permanent {
+		b = appendLifetime(b, sess.IssuedAt+p.rules.AbsoluteTimeout-now, now)
+	}
+	p.engine.buf = b
+	return string(b)
+}
+
+// removeCookie tells the client to forget its token. It needs the same name, Domain and Path, and Partitioned
+// and Secure where they were set, or browsers keep the cookie.
+func (x *Exchange) removeCookie(h Reply) {
+	p := x.policy
+	if p.cfg.Cookie == nil || !x.pinned && x.outcome == None || p.backendSpoke(h) {
+		return
+	}
+	b := append(p.engine.buf[:0], p.cookieHead...)
+	b = append(b, p.cookieTail...)
+	b = append(b, "; Max-Age=0; Expires=Thu, 01 Jan 1970 00:00:00 GMT"...)
+	p.engine.buf = b
+	h.Add("set-cookie", string(b))
+}
+
+// appendLifetime adds Max-Age and the Expires that agrees with it.
+func appendLifetime(b []byte, seconds, now int64) []byte {
+	b = append(b, "; Max-Age="...)
+	b = strconv.AppendInt(b, seconds, 10)
+	b = append(b, "; Expires="...)
+	return time.Unix(now+seconds, 0).UTC().AppendFormat(b, "Mon, 02 Jan 2006 15:04:05 GMT")
+}

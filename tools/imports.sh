@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Holds the import directions: filter -> policy-config, token; compiler -> policy-config; the two never meet, and
+# what TinyGo builds stays free of packages that would bloat or break limpet.wasm.
+set -euo pipefail
+module=github.com/limpet-proxy/limpet
+status=0
+
+deps() { go list -deps "$1"; }
+
+forbid() { # forbid PACKAGES PATTERN REASON
+	local found
+	if found=$(deps "$1" | grep -E "$2"); then
+		printf 'imports: %s must not import %s: %s\n' "$1" "$(tr '\n' ' ' <<<"$found")" "$3" >&2
+		status=1
+	fi
+}
+
+forbid ./compiler/... "^$module/(filter|cmd|e2e)" "compiler and filter share policy-config only"
+forbid ./filter "^$module/(compiler|cmd|e2e|filter/wasmtest)" "the filter knows nothing of how its config was made"
+forbid ./filter "^(net/http|regexp|encoding/json|k8s.io/.*|sigs.k8s.io/.*|google.golang.org/.*)$" "it would swell limpet.wasm"
+forbid ./token "^$module/" "token is a library of its own"
+forbid ./policy-config "^$module/[^p]" "policy-config imports nothing of ours"
+exit $status
