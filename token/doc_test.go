@@ -1,0 +1,110 @@
+package token
+
+import (
+	"encoding/hex"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+const docPath = "../docs/token-format.md"
+
+// TestWorkedExamples compares the examples of docs/token-format.md with what the code does.
+func TestWorkedExamples(t *testing.T) {
+	page, err := os.ReadFile(docPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := replaceBlock(t, string(page), "## Worked example", tokenExample(t))
+	want = replaceBlock(t, want, "## Sealing", sealExample(t))
+	compareGolden(t, docPath, []byte(want))
+}
+
+// replaceBlock puts content into the first text block after the heading.
+func replaceBlock(t *testing.T, page, heading, content string) string {
+	t.Helper()
+	before, section, ok := strings.Cut(page, "\n"+heading+"\n")
+	intro, rest, opened := strings.Cut(section, "```text\n")
+	_, after, closed := strings.Cut(rest, "```\n")
+	if !ok || !opened || !closed || strings.Contains(intro, "\n## ") {
+		t.Fatalf("no text block under %q", heading)
+	}
+	return before + "\n" + heading + "\n" + intro + "```text\n" + content + "```\n" + after
+}
+
+// listing lines up names and values; long hex takes several lines.
+type listing struct{ strings.Builder }
+
+func (l *listing) add(name, value string) {
+	const width = 96
+	for len(value) > width {
+		fmt.Fprintf(l, "%-13s %s\n", name, value[:width])
+		name, value = "", value[width:]
+	}
+	fmt.Fprintf(l, "%-13s %s\n", name, value)
+}
+
+func (l *listing) hex(name string, value []byte) { l.add(name, hex.EncodeToString(value)) }
+
+func tokenExample(t *testing.T) string {
+	scope, sess := cart(t)
+	m := Minting{Now: sess.LastSeen, Nonce: [nonceLen]byte(countUp(0xa0, nonceLen))}
+	tok := mustMint(t, scope, sess, m)
+	raw := decodeB64(t, tok)
+	secret, h := countUp(0, 32), newHasher()
+	ringKey := h.expand(secret)
+
+	var l listing
+	l.add("key id", "2026-11")
+	l.hex("secret", secret)
+	l.add("scope", cartScope)
+	l.add("host", sess.Host.String())
+	l.add("issued at", exampleTime(sess.IssuedAt))
+	l.add("last seen", exampleTime(sess.LastSeen))
+	l.add("epoch", "0")
+	l.WriteByte('\n')
+	l.hex("K_mac", h.mac(&ringKey, []byte(labelMAC+cartScope)))
+	l.hex("K_host", h.mac(&ringKey, []byte(labelHost+cartScope)))
+	l.hex("host bytes", sess.Host.appendRaw(nil))
+	stream := make([]byte, hostLen4)
+	scope.keys[0].cryptHost(stream, m.Nonce[:])
+	l.hex("key stream", stream)
+	l.WriteByte('\n')
+	addFields(&l, raw)
+	l.WriteByte('\n')
+	l.add("token", tok)
+	l.add("revealed", mustMint(t, scope, sess, Minting{Now: m.Now, Nonce: m.Nonce, Reveal: true}))
+	return l.String()
+}
+
+func addFields(l *listing, raw []byte) {
+	fields := []struct {
+		name  string
+		start int
+	}{
+		{"version", offVersion}, {"flags", offFlags}, {"key tag", offKeyTag}, {"scope tag", offScopeTag},
+		{"issued at", offIssuedAt}, {"last seen", offLastSeen}, {"epoch", offEpoch}, {"nonce", offNonce},
+		{"host, hidden", offHost}, {"MAC", len(raw) - macLen}, {"", len(raw)},
+	}
+	for i, f := range fields[:len(fields)-1] {
+		l.hex(f.name, raw[f.start:fields[i+1].start])
+	}
+}
+
+func exampleTime(seconds int64) string {
+	return fmt.Sprintf("%d (%s)", seconds, time.Unix(seconds, 0).UTC().Format(time.RFC3339))
+}
+
+func sealExample(t *testing.T) string {
+	root, plain := countUp(0, 32), `{"keys":[]}`
+	key, nonce := sealing(root, []byte(plain))
+	var l listing
+	l.hex("root", root)
+	l.add("plain", plain)
+	l.hex("K_seal", key)
+	l.hex("nonce", nonce)
+	l.add("sealed", mustSeal(t, root, plain))
+	return l.String()
+}

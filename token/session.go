@@ -1,0 +1,63 @@
+package token
+
+// Session is what a token says. Sessions compare with ==.
+type Session struct {
+	// Host is the backend that the session lives on.
+	Host Host
+	// IssuedAt is when the session began, LastSeen when it was last seen, in Unix seconds.
+	IssuedAt, LastSeen int64
+	// Epoch is the policy's revocation epoch when the token was made.
+	Epoch uint32
+
+	key tag // which key signed; set by Open
+}
+
+// Rules are a policy's demands on a session.
+type Rules struct {
+	// AbsoluteTimeout ends a session that long after it began, IdleTimeout that long after it was last seen.
+	// Seconds; 0 is never.
+	AbsoluteTimeout, IdleTimeout int64
+	// Skew is how many seconds in the future a token's times may lie, for proxies' clocks differ.
+	Skew int64
+	// Epoch voids sessions of any other epoch.
+	Epoch uint32
+	// NotBefore voids sessions that began before it. Unix seconds; 0 voids none.
+	NotBefore int64
+}
+
+// Check judges a session that [Scope.Open] gave, now or earlier, at the time now. It returns Valid, UnknownKey (the
+// key has been retired since, or the session comes from elsewhere), Revoked, NotYetValid, ExpiredAbsolute or ExpiredIdle.
+func (s *Scope) Check(sess Session, r Rules, now int64) Verdict {
+	switch {
+	case s.ring.find(sess.key, now) < 0:
+		return UnknownKey
+	case sess.Epoch != r.Epoch || sess.IssuedAt < r.NotBefore:
+		return Revoked
+	case sess.IssuedAt-now > r.Skew || sess.LastSeen-now > r.Skew:
+		return NotYetValid
+	case r.AbsoluteTimeout > 0 && now-sess.IssuedAt >= r.AbsoluteTimeout:
+		return ExpiredAbsolute
+	case r.IdleTimeout > 0 && now-sess.LastSeen >= r.IdleTimeout:
+		return ExpiredIdle
+	}
+	return Valid
+}
+
+// Verify opens the token and checks its session. The Session is zero unless the verdict is Valid.
+func (s *Scope) Verify(tok string, r Rules, now int64) (Session, Verdict) {
+	sess, verdict := s.Open(tok, now)
+	if verdict != Valid {
+		return Session{}, verdict
+	}
+	if verdict = s.Check(sess, r, now); verdict != Valid {
+		return Session{}, verdict
+	}
+	return sess, Valid
+}
+
+// Stale reports whether another key signs at now than the one that signed the session's token, so that the
+// token should be made anew while both verify. While no key signs, nothing is stale.
+func (s *Scope) Stale(sess Session, now int64) bool {
+	i := s.ring.signer(now)
+	return i >= 0 && s.ring.keys[i].tag != sess.key
+}

@@ -1,0 +1,203 @@
+"""A second implementation of docs/token-format.md, written from that page alone, with nothing but the standard library.
+
+    python3 verify.py < vectors.json
+
+prints one line of JSON for each vector: its name and what this program makes of it. It does not look at the
+verdicts in the file; the tests compare. It is for checking the specification, not for serving: it is slow, and
+Python's integers do not take constant time.
+"""
+import base64
+import datetime
+import hashlib
+import hmac
+import ipaddress
+import json
+import re
+import struct
+import sys
+
+MAC_SIZE = 32
+HOST_OFFSET = 34
+HIDDEN, IPV6 = 1, 2
+
+
+# Primitives.
+
+def mac(key, message):
+    return hmac.new(key, message, hashlib.sha256).digest()
+
+
+def rounds(state):
+    """The twenty rounds of ChaCha20 (RFC 8439, section 2.3) without the final addition."""
+    s = list(state)
+
+    def quarter(a, b, c, d):
+        for x, y, z, n in ((a, b, d, 16), (c, d, b, 12), (a, b, d, 8), (c, d, b, 7)):
+            s[x] = (s[x] + s[y]) & 0xFFFFFFFF
+            s[z] ^= s[x]
+            s[z] = (s[z] << n | s[z] >> (32 - n)) & 0xFFFFFFFF
+
+    for _ in range(10):
+        for a, b, c, d in ((0, 4, 8, 12), (1, 5, 9, 13), (2, 6, 10, 14), (3, 7, 11, 15),
+                           (0, 5, 10, 15), (1, 6, 11, 12), (2, 7, 8, 13), (3, 4, 9, 14)):
+            quarter(a, b, c, d)
+    return s
+
+
+def start(key, tail):
+    return struct.unpack("<16I", b"expand 32-byte k" + key + tail)
+
+
+def chacha20(key, nonce, counter, data):
+    out = b""
+    for i in range(0, len(data), 64):
+        state = start(key, struct.pack("<I", counter + i // 64) + nonce)
+        stream = struct.pack("<16I", *((a + b) & 0xFFFFFFFF for a, b in zip(rounds(state), state)))
+        out += bytes(a ^ b for a, b in zip(data[i:i + 64], stream))
+    return out
+
+
+def hchacha20(key, nonce):
+    s = rounds(start(key, nonce))
+    return struct.pack("<8I", *(s[0:4] + s[12:16]))
+
+
+def poly1305(key, message):
+    r = int.from_bytes(key[:16], "little") & 0x0FFFFFFC0FFFFFFC0FFFFFFC0FFFFFFF
+    total = 0
+    for i in range(0, len(message), 16):
+        total = (total + int.from_bytes(message[i:i + 16] + b"\1", "little")) * r % (2**130 - 5)
+    return ((total + int.from_bytes(key[16:], "little")) % 2**128).to_bytes(16, "little")
+
+
+def open_xchacha(key, nonce, box):
+    """The plain text of XChaCha20-Poly1305, or None."""
+    key, nonce = hchacha20(key, nonce[:16]), bytes(4) + nonce[16:]
+    text, tag = box[:-16], box[-16:]
+    one_time = chacha20(key, nonce, 0, bytes(32))
+    padded = text + bytes(-len(text) % 16) + struct.pack("<QQ", 0, len(text))
+    if not hmac.compare_digest(poly1305(one_time, padded), tag):
+        return None
+    return chacha20(key, nonce, 1, text)
+
+
+def unbase64(text):
+    """The bytes of canonical URL-safe base64 without padding, or None."""
+    if not re.fullmatch(r"[A-Za-z0-9_-]*", text) or len(text) % 4 == 1:
+        return None
+    raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    return raw if base64.urlsafe_b64encode(raw).rstrip(b"=").decode() == text else None
+
+
+# Tokens.
+
+class Refused(Exception):
+    """The verdict, and the reason if it is malformed."""
+
+
+def tag(label, name):
+    return hashlib.sha256(b"limpet.dev/v1 " + label + b"\0" + name.encode()).digest()[:4]
+
+
+def derive(key, label, scope):
+    return mac(unbase64(key["secret"]), b"limpet.dev/v1 " + label + b"\0" + scope.encode())
+
+
+def seconds(key, field):
+    return int(datetime.datetime.fromisoformat(key[field]).timestamp()) if field in key else None
+
+
+def decode(text):
+    """Steps 1 to 6."""
+    if len(text.encode()) not in (96, 112):
+        raise Refused("malformed", "length")
+    raw = unbase64(text)
+    if raw is None:
+        raise Refused("malformed", "alphabet")
+    if raw[0] != 1:
+        raise Refused("malformed", "version")
+    if raw[1] & ~(HIDDEN | IPV6):
+        raise Refused("malformed", "flags")
+    if bool(raw[1] & IPV6) != (len(text) == 112):
+        raise Refused("malformed", "host-size")
+    if raw[14:18] < raw[10:14]:
+        raise Refused("malformed", "times")
+    return raw
+
+
+def authenticate(raw, ring, scope, now):
+    """Steps 7 to 9."""
+    for key in ring["keys"]:
+        end = seconds(key, "notAfter")
+        if tag(b"key id", key["id"]) == raw[2:6] and (end is None or now < end):
+            break
+    else:
+        raise Refused("unknown-key")
+    if raw[6:10] != tag(b"scope", scope):
+        raise Refused("wrong-scope")
+    if not hmac.compare_digest(mac(derive(key, b"mac", scope), raw[:-MAC_SIZE]), raw[-MAC_SIZE:]):
+        raise Refused("bad-signature")
+    return key
+
+
+def open_host(raw, key, scope):
+    """Step 10."""
+    host = raw[HOST_OFFSET:-MAC_SIZE]
+    if raw[1] & HIDDEN:
+        host = chacha20(derive(key, b"host", scope), raw[22:HOST_OFFSET], 0, host)
+    address, port = ipaddress.ip_address(host[:-2]), int.from_bytes(host[-2:], "big")
+    number = int(address)
+    embedded = address.version == 6 and (number >> 32 == 0xFFFF or 0xFFFF < number < 2**32)
+    if port == 0 or embedded:
+        raise Refused("malformed", "host")
+    return f"[{address}]:{port}" if address.version == 6 else f"{address}:{port}"
+
+
+def judge(session, rules, now):
+    """Steps 11 to 14."""
+    if session["epoch"] != rules["epoch"] or session["issuedAt"] < rules["notBefore"]:
+        raise Refused("revoked")
+    if session["lastSeen"] > now + rules["skew"]:
+        raise Refused("not-yet-valid")
+    if 0 < rules["absoluteTimeout"] <= now - session["issuedAt"]:
+        raise Refused("expired-absolute")
+    if 0 < rules["idleTimeout"] <= now - session["lastSeen"]:
+        raise Refused("expired-idle")
+
+
+def verify(vector, rings):
+    ring, scope, now = rings[vector["ring"]], vector["scope"], vector["now"]
+    try:
+        raw = decode(vector["token"])
+        key = authenticate(raw, ring, scope, now)
+        issued, seen, epoch = struct.unpack(">III", raw[10:22])
+        session = {"host": open_host(raw, key, scope), "issuedAt": issued, "lastSeen": seen, "epoch": epoch,
+                   "key": key["id"], "hidden": bool(raw[1] & HIDDEN)}
+        judge(session, vector["rules"], now)
+    except Refused as refused:
+        verdict, *reason = refused.args
+        return {"verdict": verdict, **({"reason": reason[0]} if reason else {})}
+    return {"verdict": "valid", "session": session}
+
+
+# Sealing.
+
+def unseal(vector):
+    root, raw = unbase64(vector["root"]), unbase64(vector["sealed"])
+    if len(root) < 32 or raw is None or len(raw) < 24 + 16:
+        return {"opens": False}
+    plain = open_xchacha(mac(root, b"limpet.dev/v1 seal key"), raw[:24], raw[24:])
+    if plain is None or mac(mac(root, b"limpet.dev/v1 seal nonce"), plain)[:24] != raw[:24]:
+        return {"opens": False}
+    return {"opens": True, "plain": plain.decode()}
+
+
+def main():
+    vectors = json.load(sys.stdin)
+    for vector in vectors["tokens"]:
+        print(json.dumps({"name": vector["name"], **verify(vector, vectors["rings"])}))
+    for vector in vectors["sealed"]:
+        print(json.dumps({"name": vector["name"], **unseal(vector)}))
+
+
+main()

@@ -1,0 +1,208 @@
+package token
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/crypto/chacha20poly1305"
+)
+
+// When the ring "rotating" begins to sign with its first key, and when its second one retires.
+const (
+	keyStarts  = noon + 86400
+	keyRetires = noon + 2*86400
+)
+
+var ringNames = []string{"one", "rotating", "next", "impostor", "block", "long"}
+
+// vectorRings are the rings of the vectors, by name.
+func vectorRings() map[string]ringJSON {
+	november := keyJSON{ID: "2026-11", Secret: b64(countUp(0, 32))}
+	december := keyJSON{ID: "2026-12", Secret: b64(countUp(32, 32))}
+	starting, retiring := december, november
+	starting.NotBefore = time.Unix(keyStarts, 0).UTC()
+	retiring.NotAfter = time.Unix(keyRetires, 0).UTC()
+	return map[string]ringJSON{
+		"one":      {[]keyJSON{november}},
+		"rotating": {[]keyJSON{starting, retiring}},
+		"next":     {[]keyJSON{december}},
+		"impostor": {[]keyJSON{{ID: "2026-11", Secret: b64(countUp(100, 32))}}},
+		"block":    {[]keyJSON{{ID: "block", Secret: b64(countUp(1, 64))}}},
+		"long":     {[]keyJSON{{ID: "a.b_c-D.9", Secret: b64(countUp(2, 65))}}},
+	}
+}
+
+func b64(raw []byte) string { return base64.RawURLEncoding.EncodeToString(raw) }
+
+// draft is a token to be made, perhaps wrongly, and how it is judged.
+type draft struct {
+	signedIn, signedFor string // ring and scope
+	host                string
+	rawHost             []byte // in place of host
+	issued, seen        int64
+	epoch               uint32
+	reveal              bool
+	forge               func(raw []byte)    // changes it before it is signed
+	tamper              func(raw []byte)    // changes it afterwards
+	text                func(string) string // changes the text
+
+	ring, scope string
+	rules       Rules
+	now         int64
+}
+
+// newDraft is a session that began at noon, was seen ten minutes later, and comes back five minutes after that.
+func newDraft() *draft {
+	return &draft{
+		signedIn: "one", signedFor: cartScope, host: "10.0.0.1:8080", issued: noon, seen: noon + 600,
+		ring: "one", scope: cartScope, now: noon + 900,
+		rules: Rules{AbsoluteTimeout: absolute, IdleTimeout: idle, Skew: skew},
+	}
+}
+
+func (d *draft) setRing(name string)  { d.signedIn, d.ring = name, name }
+func (d *draft) setScope(name string) { d.signedFor, d.scope = name, name }
+func (d *draft) noTimeouts()          { d.shortTimeouts(0) }
+
+func (d *draft) shortTimeouts(seconds int64) {
+	d.rules.AbsoluteTimeout, d.rules.IdleTimeout = seconds, seconds
+}
+
+// issueAt makes the session begin and come back in one second.
+func (d *draft) issueAt(when int64) { d.issued, d.seen, d.now = when, when, when }
+
+// last32 makes a session of the last second that a token can say, with a timeout of ten seconds.
+func (d *draft) last32(now int64) {
+	d.issueAt(math.MaxUint32)
+	d.now = now
+	d.rules.AbsoluteTimeout = 10
+}
+
+// sign makes the token, with a nonce that depends on the name alone.
+func (d *draft) sign(t *testing.T, name string) string {
+	ring := vectorRings()[d.signedIn].ring(t)
+	scope, signer := ring.Scope(d.signedFor), ring.signer(d.issued)
+	sum := sha256.Sum256([]byte(name))
+	m := Minting{Now: d.issued, Nonce: [nonceLen]byte(sum[:]), Reveal: d.reveal}
+	sess := Session{Host: mustHost(t, d.host), IssuedAt: d.issued, LastSeen: d.seen, Epoch: d.epoch}
+
+	key := &scope.keys[signer]
+	raw := scope.appendClear(nil, sess, m, ring.keys[signer].tag)
+	if d.rawHost != nil {
+		raw = append(raw[:offHost], d.rawHost...)
+	}
+	if !d.reveal {
+		key.cryptHost(raw[offHost:], m.Nonce[:])
+	}
+	apply(d.forge, raw)
+	raw = append(raw, scope.memory().hasher.mac(&key.mac, raw)...)
+	apply(d.tamper, raw)
+	return b64(raw)
+}
+
+func apply(f func([]byte), raw []byte) {
+	if f != nil {
+		f(raw)
+	}
+}
+
+func (c vectorCase) vector(t *testing.T) vector {
+	d := newDraft()
+	c.change(d)
+	v := vector{
+		Name: c.name, Ring: d.ring, Scope: d.scope, Rules: rulesJSON(d.rules), Now: d.now,
+		Token: d.sign(t, c.name), Verdict: c.verdict.String(),
+	}
+	if d.text != nil {
+		v.Token = d.text(v.Token)
+	}
+	if c.verdict == Malformed {
+		v.Reason = c.reason.String()
+	}
+	if c.verdict == Valid {
+		ring := vectorRings()[d.signedIn]
+		signer := ring.ring(t).signer(d.issued)
+		v.Session = &sessionJSON{d.host, d.issued, d.seen, d.epoch, ring.Keys[signer].ID, !d.reveal}
+	}
+	return v
+}
+
+func makeVectors(t *testing.T) vectorFile {
+	file := vectorFile{Rings: vectorRings(), Sealed: makeSealVectors(t)}
+	for _, c := range slices.Concat(validCases, timeCases, revocationCases, keyCases, scopeCases, encodingCases, layoutCases, flippedCases) {
+		file.Tokens = append(file.Tokens, c.vector(t))
+	}
+	return file
+}
+
+func makeSealVectors(t *testing.T) []sealVector {
+	root, other := countUp(200, 32), countUp(201, 32)
+	const plain = `{"keys":[]}`
+	sealed := mustSeal(t, root, plain)
+	long := strings.Repeat("sealed text of several blocks ", 10)
+	yes, no := true, false
+	change := func(i int) string {
+		raw := slices.Clone(decodeB64(t, sealed))
+		raw[i] ^= 1
+		return b64(raw)
+	}
+	return []sealVector{
+		{"sealed", b64(root), sealed, &yes, plain},
+		{"sealed empty", b64(root), mustSeal(t, root, ""), &yes, ""},
+		{"sealed long", b64(root), mustSeal(t, root, long), &yes, long},
+		{"sealed, long root", b64(countUp(0, 100)), mustSeal(t, countUp(0, 100), plain), &yes, plain},
+		{"unsealed, another root", b64(other), sealed, &no, ""},
+		{"unsealed, short root", b64(root[:31]), sealed, &no, ""},
+		{"unsealed, flipped nonce bit", b64(root), change(0), &no, ""},
+		{"unsealed, flipped text bit", b64(root), change(24), &no, ""},
+		{"unsealed, flipped tag bit", b64(root), change(len(sealed)*3/4 - 1), &no, ""},
+		{"unsealed, cut inside the tag", b64(root), sealed[:52], &no, ""},
+		{"unsealed, cut inside the nonce", b64(root), sealed[:8], &no, ""},
+		{"unsealed, nothing", b64(root), "", &no, ""},
+		{"unsealed, padded", b64(root), mustSeal(t, root, "ab") + "==", &no, ""},
+		{"unsealed, spare bits", b64(root), spareBits(mustSeal(t, root, "a")), &no, ""},
+		{"unsealed, line break", b64(root), sealed + "\n", &no, ""},
+		{"unsealed, a nonce of its own", b64(root), sealWith(t, root, bytes.Repeat([]byte{7}, 24), plain), &no, ""},
+	}
+}
+
+// spareBits sets the last spare bit of a text that has some.
+func spareBits(sealed string) string {
+	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+	end := len(sealed) - 1
+	return sealed[:end] + string(alphabet[strings.IndexByte(alphabet, sealed[end])|1])
+}
+
+// sealWith seals correctly but for the nonce.
+func sealWith(t *testing.T, root, nonce []byte, plain string) string {
+	key, _ := sealing(root, nil)
+	aead, err := chacha20poly1305.NewX(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b64(aead.Seal(nonce, nonce, []byte(plain), nil))
+}
+
+func mustSeal(t testing.TB, root []byte, plain string) string {
+	t.Helper()
+	sealed, err := Seal(root, []byte(plain))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sealed
+}
+
+func decodeB64(t testing.TB, s string) []byte {
+	t.Helper()
+	raw, err := base64.RawURLEncoding.DecodeString(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}

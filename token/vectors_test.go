@@ -1,0 +1,231 @@
+package token
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"os"
+	"testing"
+	"time"
+)
+
+const vectorsPath = "testdata/vectors.json"
+
+// The types of testdata/vectors.json. Its rings have the form of LIMPET_KEYS.
+type (
+	vectorFile struct {
+		Rings  map[string]ringJSON `json:"rings"`
+		Tokens []vector            `json:"tokens"`
+		Sealed []sealVector        `json:"sealed"`
+	}
+	ringJSON struct {
+		Keys []keyJSON `json:"keys"`
+	}
+	keyJSON struct {
+		ID        string    `json:"id"`
+		Secret    string    `json:"secret"`
+		NotBefore time.Time `json:"notBefore,omitzero"`
+		NotAfter  time.Time `json:"notAfter,omitzero"`
+	}
+	vector struct {
+		Name    string       `json:"name"`
+		Ring    string       `json:"ring"`
+		Scope   string       `json:"scope"`
+		Rules   rulesJSON    `json:"rules"`
+		Now     int64        `json:"now"`
+		Token   string       `json:"token"`
+		Verdict string       `json:"verdict,omitempty"`
+		Reason  string       `json:"reason,omitempty"`
+		Session *sessionJSON `json:"session,omitempty"`
+	}
+	rulesJSON struct {
+		AbsoluteTimeout int64  `json:"absoluteTimeout"`
+		IdleTimeout     int64  `json:"idleTimeout"`
+		Skew            int64  `json:"skew"`
+		Epoch           uint32 `json:"epoch"`
+		NotBefore       int64  `json:"notBefore"`
+	}
+	sessionJSON struct {
+		Host     string `json:"host"`
+		IssuedAt int64  `json:"issuedAt"`
+		LastSeen int64  `json:"lastSeen"`
+		Epoch    uint32 `json:"epoch"`
+		Key      string `json:"key"`
+		Hidden   bool   `json:"hidden"`
+	}
+	sealVector struct {
+		Name   string `json:"name"`
+		Root   string `json:"root"`
+		Sealed string `json:"sealed"`
+		Opens  *bool  `json:"opens,omitempty"`
+		Plain  string `json:"plain,omitempty"`
+	}
+)
+
+func (r ringJSON) ring(t testing.TB) *Ring {
+	t.Helper()
+	var keys []Key
+	for _, k := range r.Keys {
+		secret, err := base64.RawURLEncoding.DecodeString(k.Secret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys = append(keys, Key{ID: k.ID, Secret: secret, NotBefore: unix(k.NotBefore), NotAfter: unix(k.NotAfter)})
+	}
+	return mustRing(t, keys...)
+}
+
+func unix(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.Unix()
+}
+
+func readVectors(t testing.TB) vectorFile {
+	t.Helper()
+	data, err := os.ReadFile(vectorsPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file vectorFile
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&file); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// TestVectorsAreCurrent makes the vectors again from the cases and compares the bytes.
+func TestVectorsAreCurrent(t *testing.T) {
+	compareGolden(t, vectorsPath, encodeVectors(t, makeVectors(t)))
+}
+
+// encodeVectors writes one vector a line.
+func encodeVectors(t *testing.T, file vectorFile) []byte {
+	var out bytes.Buffer
+	out.WriteString("{\n\"rings\": {\n")
+	separator := ""
+	for _, name := range ringNames {
+		out.WriteString(separator + `"` + name + `": `)
+		out.Write(oneLine(t, file.Rings[name]))
+		separator = ",\n"
+	}
+	out.WriteString("\n},\n\"tokens\": [")
+	writeLines(t, &out, file.Tokens)
+	out.WriteString("\n],\n\"sealed\": [")
+	writeLines(t, &out, file.Sealed)
+	out.WriteString("\n]\n}\n")
+	return out.Bytes()
+}
+
+func writeLines[V any](t *testing.T, out *bytes.Buffer, vectors []V) {
+	for i, v := range vectors {
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		out.WriteByte('\n')
+		out.Write(oneLine(t, v))
+	}
+}
+
+func oneLine(t *testing.T, v any) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		t.Fatal(err)
+	}
+	return bytes.TrimSpace(out.Bytes())
+}
+
+// TestVectors judges every token of the file through the API.
+func TestVectors(t *testing.T) {
+	file := readVectors(t)
+	for _, v := range file.Tokens {
+		t.Run(v.Name, func(t *testing.T) {
+			scope := file.Rings[v.Ring].ring(t).Scope(v.Scope)
+			sess, verdict := scope.Verify(v.Token, Rules(v.Rules), v.Now)
+			if verdict.String() != v.Verdict {
+				t.Errorf("verdict %s, want %s", verdict, v.Verdict)
+			}
+			if _, _, why := scope.open(v.Token, v.Now); why != wellFormed && why.String() != v.Reason || (why == wellFormed) != (v.Reason == "") {
+				t.Errorf("malformed because of %d, want %q", why, v.Reason)
+			}
+			wantSession(t, v, sess)
+			if !Plausible(v.Token) && verdict != Malformed {
+				t.Error("not plausible, but not malformed either")
+			}
+		})
+	}
+}
+
+// wantSession compares the session with the vector's; without one it must be zero.
+func wantSession(t *testing.T, v vector, sess Session) {
+	t.Helper()
+	if v.Session == nil {
+		if sess != (Session{}) {
+			t.Errorf("a session came with verdict %s", v.Verdict)
+		}
+		return
+	}
+	want := Session{
+		Host:     mustHost(t, v.Session.Host),
+		IssuedAt: v.Session.IssuedAt,
+		LastSeen: v.Session.LastSeen,
+		Epoch:    v.Session.Epoch,
+		key:      makeTag(labelKeyID, v.Session.Key),
+	}
+	if sess != want {
+		t.Errorf("session %+v, want %+v", sess, want)
+	}
+	if raw, err := base64.RawURLEncoding.DecodeString(v.Token); err != nil || v.Session.Hidden != (raw[offFlags]&flagHidden != 0) {
+		t.Errorf("hidden is not %v (%v)", v.Session.Hidden, err)
+	}
+}
+
+// TestSealVectors unseals every sealed text of the file.
+func TestSealVectors(t *testing.T) {
+	for _, v := range readVectors(t).Sealed {
+		root, err := base64.RawURLEncoding.DecodeString(v.Root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plain, err := Unseal(root, v.Sealed)
+		if (err == nil) != *v.Opens || string(plain) != v.Plain {
+			t.Errorf("%s: %q, %v; want %q", v.Name, plain, err, v.Plain)
+		}
+	}
+}
+
+// TestVectorsCoverEverything holds the file to what issue 4 asks of it.
+func TestVectorsCoverEverything(t *testing.T) {
+	file := readVectors(t)
+	if n := len(file.Tokens); n < 60 {
+		t.Errorf("%d tokens, want at least 60", n)
+	}
+	if n := len(file.Sealed); n < 12 {
+		t.Errorf("%d sealed texts, want at least 12", n)
+	}
+	seen := map[string]int{}
+	for _, v := range file.Tokens {
+		seen["verdict "+v.Verdict]++
+		seen["reason "+v.Reason]++
+		seen["name "+v.Name]++
+		if seen["name "+v.Name] > 1 {
+			t.Errorf("two vectors are named %q", v.Name)
+		}
+	}
+	for _, verdict := range verdictNames[Valid:] {
+		if seen["verdict "+verdict] < 2 {
+			t.Errorf("fewer than two vectors with verdict %s", verdict)
+		}
+	}
+	for _, reason := range problemNames[badLength:] {
+		if seen["reason "+reason] < 2 {
+			t.Errorf("fewer than two vectors with reason %s", reason)
+		}
+	}
+}
