@@ -1,6 +1,7 @@
 package behaviour
 
 import (
+	"encoding/base64"
 	"strings"
 	"testing"
 	"time"
@@ -95,6 +96,7 @@ func TestPolicyByCluster(t *testing.T) {
 		one, two := w.send("r", "c1").host, w.send("r", "c2").host
 		want(t, "host in c1", w.send("r", "c1").host, one)
 		want(t, "host in c2", w.send("r", "c2").host, two)
+		w.unpoliced = true
 		want(t, "tokens issued in a cluster without a policy", len(w.send("r", "c3").setCookies()), 0)
 		w.counted("p pinned", 1)
 		w.counted("q pinned", 1)
@@ -103,6 +105,7 @@ func TestPolicyByCluster(t *testing.T) {
 
 func TestRouteWithoutPolicy(t *testing.T) {
 	each(t, config(), func(t *testing.T, w *world) {
+		w.unpoliced = true
 		r := w.send("other", "c")
 		want(t, "tokens issued", len(r.setCookies()), 0)
 		want(t, "counters", len(w.plugin.counts()), 0)
@@ -116,7 +119,7 @@ func TestAccessLog(t *testing.T) {
 		want(t, "pinned", w.get().log, "pin")
 		want(t, "forged", w.get("cookie: sid="+forged).log, "key")
 		want(t, "rubbish", w.get("cookie: sid=rubbish").log, "mal")
-		w.hosts = w.hosts[2:]
+		w.hosts = []string{"10.0.0.9:8080"}
 		want(t, "moved", w.get().log, "mov")
 	})
 	each(t, config(), func(t *testing.T, w *world) {
@@ -126,8 +129,20 @@ func TestAccessLog(t *testing.T) {
 
 func TestRevealHost(t *testing.T) {
 	each(t, config(`"revealHost":true`), func(t *testing.T, w *world) {
-		home := w.get().host
-		want(t, "host", w.get().host, home)
+		w.hosts = w.hosts[:1]
+		w.get()
+		bytes, err := base64.RawURLEncoding.DecodeString(w.cookies["sid"])
+		w.check(err)
+		want(t, "the address in the token", strings.Contains(string(bytes), "\x0a\x00\x00\x01\x1f\x90"), true)
+		w.get()
+		w.counted("p pinned", 1)
+	})
+	each(t, config(), func(t *testing.T, w *world) {
+		w.hosts = w.hosts[:1]
+		w.get()
+		bytes, err := base64.RawURLEncoding.DecodeString(w.cookies["sid"])
+		w.check(err)
+		want(t, "the address in a token that hides it", strings.Contains(string(bytes), "\x0a\x00\x00\x01"), false)
 	})
 }
 
@@ -143,10 +158,10 @@ func TestRefusedConfigurations(t *testing.T) {
 		},
 		{"unknown field", configs(policy("p", "r", `"sticky":true`)), ringA, []string{"policies[0].sticky"}},
 		{"not JSON", `{"version"`, ringA, []string{"JSON"}},
-		{"empty", ``, ringA, []string{"limpet"}},
+		{"empty", ``, ringA, []string{"JSON"}},
 		{"no ring", config(), "", []string{"LIMPET_KEYS is empty"}},
 		{"short key", config(), `{"keys":[{"id":"a","secret":"c2hvcnRzZWNyZXRzaG9ydA"}]}`, []string{"key ring: keys[0].secret", "32"}},
-		{"sealed without a root", strings.Replace(config(), `"policies"`, `"keys":{"sealed":"AAAA"},"policies"`, 1), ringA, []string{"LIMPET_ROOT"}},
+		{"sealed without a root", strings.Replace(config(), `"policies"`, `"keys":{"sealed":"`+strings.Repeat("A", 80)+`"},"policies"`, 1), ringA, []string{"LIMPET_ROOT"}},
 	}
 	for _, tt := range tests {
 		for name, start := range map[string]start{"native": startNative, "wasm": startWasm} {

@@ -5,6 +5,7 @@ package behaviour
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -50,13 +51,8 @@ type nativePlugin struct {
 
 func startNative(t *testing.T, config string, env map[string]string, clock func() time.Time) (plugin, error) {
 	t.Helper()
-	nonce := byte(0)
-	random := func(b []byte) {
-		for i := range b {
-			nonce++
-			b[i] = nonce
-		}
-	}
+	source := rand.NewChaCha8([32]byte{})
+	random := func(b []byte) { source.Read(b) }
 	cfg, engine, errs := host.Load(config, func(k string) string { return env[k] }, random)
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)

@@ -4,7 +4,6 @@ package host
 
 import (
 	"crypto/rand"
-	"os"
 	"time"
 
 	"github.com/tetratelabs/proxy-wasm-go-sdk/proxywasm"
@@ -37,7 +36,7 @@ func (p *plugin) OnPluginStart(int) types.OnPluginStartStatus {
 		proxywasm.LogCriticalf("limpet: can't read the plugin configuration: %v", err)
 		return types.OnPluginStartStatusFailed
 	}
-	cfg, engine, errs := Load(string(data), os.Getenv, random)
+	cfg, engine, errs := Load(string(data), getenv, random)
 	for _, e := range errs {
 		proxywasm.LogCritical("limpet: plugin configuration: " + e.Error())
 	}

@@ -10,8 +10,8 @@ type Outcome uint8
 const (
 	// None: no token came and none was issued.
 	None Outcome = iota
-	// New: no token came, one was issued.
-	New
+	// Fresh: no token came, one was issued ("new" in counters).
+	Fresh
 	// Pinned: the token held and the response came from its host.
 	Pinned
 	// Renewed: as Pinned, and the token was written anew for its idle timeout or for a newer key.

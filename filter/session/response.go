@@ -100,7 +100,7 @@ func (x *Exchange) begin(h Reply, pin string, now int64) Outcome {
 	case x.pinned:
 		return Moved
 	case x.outcome == None && issued:
-		return New
+		return Fresh
 	}
 	return x.outcome
 }
