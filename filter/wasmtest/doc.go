@@ -12,5 +12,6 @@
 //     shipped module must not have.
 //   - Several lines of one header stay several lines. Envoy joins those of some headers it knows (not of cookie).
 //   - Properties are those the caller gives; none are derived from headers or from the connection.
+//   - A guest that holds a stream without an answer, or answers a response with a reply of its own, is an error.
 //   - A trap ends the VM. Envoy would start another one.
 package wasmtest

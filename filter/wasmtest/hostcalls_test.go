@@ -282,9 +282,9 @@ func TestMetricCalls(t *testing.T) {
 
 func TestLogCall(t *testing.T) {
 	b := newBorder(t)
-	b.expect("log", b.call("proxy_log", int(Warn), "hm"), statusOK)
+	b.expect("log", b.call("proxy_log", int(LevelWarn), "hm"), statusOK)
 	b.expect("no such level", b.call("proxy_log", int(levels), "hm"), statusBadArgument)
-	if got := b.vm.Logs(); len(got) != 1 || got[0] != (Log{Warn, "hm"}) {
+	if got := b.vm.Logs(); len(got) != 1 || got[0] != (Log{LevelWarn, "hm"}) {
 		t.Errorf("got %v", got)
 	}
 	if got := logText(b.vm.Logs()); got != "\n  warning: hm" {
@@ -316,7 +316,7 @@ func TestWildPointers(t *testing.T) {
 func TestTooEarly(t *testing.T) {
 	b := newBorder(t)
 	b.vm.phase = initializing
-	b.expect("log", b.call("proxy_log", int(Info), "hm"), statusOK)
+	b.expect("log", b.call("proxy_log", int(LevelInfo), "hm"), statusOK)
 	defer func() {
 		if recover() != errTooEarly {
 			t.Error("a metric was defined in _initialize")

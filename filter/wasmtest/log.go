@@ -10,12 +10,12 @@ type Level uint32
 
 // The levels, least grave first.
 const (
-	Trace Level = iota
-	Debug
-	Info
-	Warn
-	Error
-	Critical
+	LevelTrace Level = iota
+	LevelDebug
+	LevelInfo
+	LevelWarn
+	LevelError
+	LevelCritical
 	levels
 )
 

@@ -95,7 +95,7 @@ func (vm *VM) moduleConfig(o Options) wazero.ModuleConfig {
 	}
 	wall := func() (int64, int32) { t := now(); return t.Unix(), int32(t.Nanosecond()) }
 	c := wazero.NewModuleConfig().WithName("").WithStartFunctions().
-		WithStdout(stdio{vm, Info}).WithStderr(stdio{vm, Error}).
+		WithStdout(stdio{vm, LevelInfo}).WithStderr(stdio{vm, LevelError}).
 		WithWalltime(wall, sys.ClockResolution(time.Microsecond))
 	if o.Rand != nil {
 		c = c.WithRandSource(o.Rand)
