@@ -1,0 +1,130 @@
+package session
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"testing"
+
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+	"github.com/limpet-proxy/limpet/token"
+)
+
+// lines is a header map for benchmarks: it costs nothing but a search.
+type lines struct {
+	kv [][2]string
+}
+
+func (l *lines) Get(name string) (string, bool) {
+	for _, kv := range l.kv {
+		if kv[0] == name {
+			return kv[1], true
+		}
+	}
+	return "", false
+}
+func (l *lines) All() [][2]string       { return l.kv }
+func (l *lines) Set(name, value string) { l.Add(name, value) }
+func (l *lines) Remove(string)          {}
+func (l *lines) CodeDetails() string    { return viaUpstream }
+func (l *lines) HeadersOnly() bool      { return false }
+func (l *lines) Add(name, value string) { l.kv = append(l.kv, [2]string{name, value}) }
+
+const now = 1_800_000_000
+
+func engine(b *testing.B, policies int) *Engine {
+	b.Helper()
+	var list []string
+	for i := range policies {
+		list = append(list, fmt.Sprintf(`{"name":"p%d","routes":["r%d"],"sessionName":"sid"}`, i, i))
+	}
+	cfg, errs := policyconfig.Parse(`{"version":"limpet.dev/v1","policies":[` + strings.Join(list, ",") + `]}`)
+	if len(errs) > 0 {
+		b.Fatal(errs)
+	}
+	ring, err := token.NewRing([]token.Key{{ID: "a", Secret: make([]byte, 32)}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	e, err := New(&cfg, ring, func([]byte) {})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return e
+}
+
+// exchange runs one request and its response.
+func exchange(e *Engine, x *Exchange, request, response *lines) Outcome {
+	p := e.Policy([]byte("r0"), nil)
+	n := len(request.kv)
+	void := x.Request(p, request, now)
+	request.kv = request.kv[:n]
+	n = len(response.kv)
+	o := x.Response(response, now)
+	response.kv = response.kv[:n]
+	if void.Void() {
+		return void
+	}
+	return o
+}
+
+func issued(b *testing.B, e *Engine) string {
+	b.Helper()
+	pin := base64.StdEncoding.EncodeToString([]byte("10.0.0.1:8080"))
+	var x Exchange
+	x.Request(e.Policy([]byte("r0"), nil), &lines{}, now)
+	response := &lines{kv: [][2]string{{":status", "200"}, {"x-limpet-pin", pin}}}
+	x.Response(response, now)
+	line, _ := response.Get("set-cookie")
+	cookie, _, _ := strings.Cut(line, ";")
+	return cookie
+}
+
+func benchmark(b *testing.B, e *Engine, want Outcome, cookie, pin string) {
+	b.Helper()
+	request := &lines{kv: append(make([][2]string, 0, 8), [2]string{":method", "GET"}, [2]string{"cookie", cookie})}
+	response := &lines{kv: append(make([][2]string, 0, 8), [2]string{":status", "200"})}
+	if pin != "" {
+		response.kv = append(response.kv, [2]string{"x-limpet-pin", pin})
+	}
+	var x Exchange
+	b.ReportAllocs()
+	for b.Loop() {
+		if got := exchange(e, &x, request, response); got != want {
+			b.Fatalf("got %v, want %v", got, want)
+		}
+	}
+}
+
+func BenchmarkPinned(b *testing.B) {
+	e := engine(b, 1)
+	benchmark(b, e, Pinned, "other=1; "+issued(b, e), "")
+}
+
+func BenchmarkPinned10000Policies(b *testing.B) {
+	e := engine(b, 10_000)
+	benchmark(b, e, Pinned, "other=1; "+issued(b, e), "")
+}
+
+func BenchmarkNew(b *testing.B) {
+	benchmark(b, engine(b, 1), Fresh, "other=1", base64.StdEncoding.EncodeToString([]byte("10.0.0.1:8080")))
+}
+
+func BenchmarkForged(b *testing.B) {
+	e := engine(b, 1)
+	cookie := issued(b, e)
+	benchmark(b, e, BadSignature, cookie[:len(cookie)-1]+"_", "")
+}
+
+// A cookie header at Envoy's limit, all of it forged tokens of the session's name, against other cookies of that size.
+func BenchmarkManyForged(b *testing.B) {
+	e := engine(b, 1)
+	cookie := issued(b, e)
+	benchmark(b, e, BadSignature, strings.Repeat(cookie[:len(cookie)-1]+"_; ", 550), "")
+}
+
+func BenchmarkManyOthers(b *testing.B) {
+	e := engine(b, 1)
+	cookie := strings.Replace(issued(b, e), "sid=", "x00=", 1)
+	benchmark(b, e, None, strings.Repeat(cookie+"; ", 550), "")
+}
