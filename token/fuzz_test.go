@@ -79,7 +79,7 @@ func FuzzFlip(f *testing.F) {
 	})
 }
 
-// FuzzParseHost: a host that is read is written as the same text and the same bytes, and netip reads the same.
+// FuzzParseHost: a host that is read is written as the same text, and comes back from its bytes as the same host.
 func FuzzParseHost(f *testing.F) {
 	f.Add("10.0.0.1:8080")
 	f.Fuzz(func(t *testing.T, s string) {

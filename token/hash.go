@@ -10,7 +10,7 @@ import (
 type chain [sha256.Size]byte
 
 // macKey is a key of HMAC-SHA256 (RFC 2104) with its first two blocks, the padded key, already hashed.
-// It is 64 bytes where a hash.Hash from crypto/hmac takes some 700, and a filter holds a few for each of up to
+// It is 64 bytes where a hash.Hash from crypto/hmac takes 576, and a filter holds a few for each of up to
 // 10,000 scopes; and a MAC over a token hashes two blocks instead of four.
 type macKey struct{ inner, outer chain }
 

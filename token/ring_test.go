@@ -1,6 +1,8 @@
 package token
 
 import (
+	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -56,6 +58,23 @@ func TestErrorsHideSecrets(t *testing.T) {
 		if e == nil || strings.Contains(e.Error(), secret) {
 			t.Errorf("the error is %v", e)
 		}
+	}
+}
+
+// TestPrintingHidesSecrets prints what holds a secret, or what derives from one.
+func TestPrintingHidesSecrets(t *testing.T) {
+	key := Key{ID: "a", Secret: bytes.Repeat([]byte("s"), 32)}
+	ring := mustRing(t, key)
+	want := map[any]string{&key: "key a [secret]", ring: "[key ring]", ring.Scope("x"): "[scope]"}
+	for value, text := range want {
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s"} {
+			if got := fmt.Sprintf(verb, value); got != text {
+				t.Errorf("%s prints %q", verb, got)
+			}
+		}
+	}
+	if got := fmt.Sprint([]Key{key}, key); got != "[key a [secret]] key a [secret]" {
+		t.Errorf("printed %q", got)
 	}
 }
 

@@ -23,8 +23,8 @@ type work struct {
 	raw    [rawMax]byte
 }
 
-// Scope derives the keys of a scope, for instance "HTTPRoute/default/cart/rule/0". It takes some eight SHA-256
-// blocks and 96 bytes for each key of the ring.
+// Scope derives the keys of a scope, for instance "HTTPRoute/default/cart/rule/0". For each key of
+// the ring it hashes six blocks, more for a long name, and keeps 96 bytes.
 func (r *Ring) Scope(name string) *Scope {
 	s := &Scope{ring: r, tag: makeTag(labelScope, name), keys: make([]scopeKey, len(r.keys))}
 	forMAC, forHost := []byte(labelMAC+name), []byte(labelHost+name)
