@@ -1,34 +1,13 @@
 package behaviour
 
 import (
-	"bytes"
 	"context"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/limpet-proxy/limpet/filter/wasmtest"
 )
-
-// A second allocator in the module would take memory that TinyGo's collector believes to be its own: os.Getenv
-// once linked libc's, and the module trapped on its next large allocation.
-func TestModuleHasOneAllocator(t *testing.T) {
-	wasmtest.Require(t)
-	path, _ := wasmtest.Find()
-	module, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Contains(module, []byte("runtime.alloc")) {
-		t.Fatal("the module's names are gone, so this test sees nothing")
-	}
-	for _, name := range []string{"dlmalloc", "sbrk", "__wasilibc_initialize_environ"} {
-		if bytes.Contains(module, []byte(name)) {
-			t.Errorf("the module contains %s", name)
-		}
-	}
-}
 
 // One million verifications, each of them a miss of the cache, and as many again of forged tokens.
 func TestMemoryStaysFlat(t *testing.T) {
