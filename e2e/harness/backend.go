@@ -1,0 +1,153 @@
+package harness
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Request headers by which a test tells a backend how to answer. They act per request, so that tests may share
+// backends while they run at the same time.
+const (
+	// ReplyHeader adds a response header, written "Name: value"; may be repeated.
+	ReplyHeader = "X-Reply-Header"
+	// ReplyStatus is the response's status code. Default 200.
+	ReplyStatus = "X-Reply-Status"
+	// ReplyDelay holds the response back for so long, as a Go duration.
+	ReplyDelay = "X-Reply-Delay"
+	// ReplyReset closes the connection without an answer.
+	ReplyReset = "X-Reply-Reset"
+	// ReplyQuiet leaves out the body that tells what reached the backend, for tests that send many requests.
+	ReplyQuiet = "X-Reply-Quiet"
+)
+
+// BackendHeader is the response header in which a backend says its name.
+const BackendHeader = "X-Backend"
+
+// Backend is an HTTP server on 127.0.0.1 that answers with its name and with what reached it.
+type Backend struct {
+	// Name is what the backend answers with; Address is its ip:port.
+	Name, Address string
+
+	server *http.Server
+	mu     sync.Mutex
+	names  map[string]bool
+	count  int
+}
+
+// Seen is what reached a backend: the body of its answer.
+type Seen struct {
+	// Method, URI and Host are those of the request line and the Host header.
+	Method, URI, Host string
+	// Headers are all others, with several lines of one name in their order.
+	Headers http.Header
+}
+
+// NewBackend starts a backend that ends with the test.
+func NewBackend(t testing.TB, name string) *Backend {
+	t.Helper()
+	return NewBackendAt(t, name, "127.0.0.1:0")
+}
+
+// NewBackendAt starts a backend on an address, such as that of one which was closed before.
+func NewBackendAt(t testing.TB, name, address string) *Backend {
+	t.Helper()
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatalf("backend %s: %v", name, err)
+	}
+	b := &Backend{Name: name, Address: listener.Addr().String(), names: map[string]bool{}}
+	b.server = &http.Server{Handler: b, ReadHeaderTimeout: time.Minute}
+	go b.server.Serve(listener)
+	t.Cleanup(b.Close)
+	return b
+}
+
+// Backends starts one backend for each name.
+func Backends(t testing.TB, names ...string) []*Backend {
+	t.Helper()
+	var all []*Backend
+	for _, name := range names {
+		all = append(all, NewBackend(t, name))
+	}
+	return all
+}
+
+// Close ends the backend at once: its port then refuses connections.
+func (b *Backend) Close() { b.server.Close() }
+
+// Port is the backend's TCP port.
+func (b *Backend) Port() int {
+	_, text, _ := net.SplitHostPort(b.Address)
+	port, _ := strconv.Atoi(text)
+	return port
+}
+
+// Requests is how many requests reached the backend.
+func (b *Backend) Requests() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.count
+}
+
+// Got reports whether any request so far had a header of that name.
+func (b *Backend) Got(name string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.names[http.CanonicalHeaderKey(name)]
+}
+
+// ServeHTTP answers one request as its own headers say.
+func (b *Backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	b.remember(r)
+	if delay, err := time.ParseDuration(r.Header.Get(ReplyDelay)); err == nil {
+		select {
+		case <-time.After(delay):
+		case <-r.Context().Done():
+		}
+	}
+	if r.Header.Get(ReplyReset) != "" {
+		panic(http.ErrAbortHandler)
+	}
+	for _, line := range r.Header[ReplyHeader] {
+		name, value, _ := strings.Cut(line, ":")
+		w.Header().Add(name, strings.TrimSpace(value))
+	}
+	w.Header().Set(BackendHeader, b.Name)
+	b.answer(w, r)
+}
+
+func (b *Backend) answer(w http.ResponseWriter, r *http.Request) {
+	status := http.StatusOK
+	if text := r.Header.Get(ReplyStatus); text != "" {
+		status, _ = strconv.Atoi(text)
+	}
+	if r.Header.Get(ReplyQuiet) != "" || status == http.StatusNotModified || status == http.StatusNoContent {
+		w.WriteHeader(status)
+		return
+	}
+	seen := Seen{Method: r.Method, URI: r.RequestURI, Host: r.Host, Headers: r.Header}
+	body, err := json.Marshal(seen)
+	if err != nil {
+		http.Error(w, fmt.Sprint(err), http.StatusTeapot)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	w.Write(body)
+}
+
+func (b *Backend) remember(r *http.Request) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.count++
+	for name := range r.Header {
+		b.names[http.CanonicalHeaderKey(name)] = true
+	}
+}

@@ -1,0 +1,205 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// readyWithin is how long Envoy may take to come up, on a machine that is busy with other tests.
+const readyWithin = 30 * time.Second
+
+// Envoy is a running Envoy with a compiled configuration.
+type Envoy struct {
+	*Compiled
+
+	command *exec.Cmd
+	done    chan struct{} // closed when the process has ended
+	logs    string
+}
+
+// Run compiles a deployment and starts Envoy with it.
+func Run(t testing.TB, d Deployment) *Envoy {
+	t.Helper()
+	return Compile(t, d).Start(t)
+}
+
+// Start starts Envoy and waits until it is ready. It is stopped when the test ends; if the test failed, the end
+// of Envoy's log is shown.
+func (c *Compiled) Start(t testing.TB) *Envoy {
+	t.Helper()
+	e := c.launch(t)
+	deadline := time.Now().Add(readyWithin)
+	for !e.ready() {
+		if e.ended() {
+			t.Fatal("Envoy ended while it started")
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("Envoy was not ready within %v", readyWithin)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	return e
+}
+
+// StartRefused starts Envoy with a configuration that it must refuse, and returns its log.
+func (c *Compiled) StartRefused(t testing.TB) string {
+	t.Helper()
+	e := c.launch(t)
+	select {
+	case <-e.done:
+	case <-time.After(readyWithin):
+		t.Fatal("Envoy accepted a configuration that it must refuse")
+	}
+	if e.command.ProcessState.ExitCode() == 0 {
+		t.Fatal("Envoy ended with exit code 0")
+	}
+	return e.Log(t)
+}
+
+func (c *Compiled) launch(t testing.TB) *Envoy {
+	t.Helper()
+	logs, err := os.CreateTemp(t.TempDir(), "envoy.log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer logs.Close()
+	e := &Envoy{Compiled: c, done: make(chan struct{}), logs: logs.Name()}
+	e.command = exec.Command(c.shipped.Envoy, "-c", filepath.Join(c.Dir, "envoy.yaml"),
+		"--use-dynamic-base-id", "--concurrency", strconv.Itoa(max(1, c.deployment.Workers)),
+		"--log-level", c.logLevel(), "--service-node", "e2e", "--service-cluster", "e2e",
+		"--drain-time-s", "1", "--parent-shutdown-time-s", "2")
+	e.command.Dir, e.command.Stdout, e.command.Stderr = c.Dir, logs, logs
+	e.command.Env = environment(c.secrets(t)...)
+	e.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := e.command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		e.command.Wait()
+		close(e.done)
+	}()
+	t.Cleanup(func() { e.finish(t) })
+	return e
+}
+
+func (c *Compiled) logLevel() string {
+	if c.deployment.LogLevel == "" {
+		return "warning"
+	}
+	return c.deployment.LogLevel
+}
+
+func (c *Compiled) secrets(t testing.TB) []string {
+	if c.deployment.Env != nil {
+		return c.deployment.Env
+	}
+	return []string{"LIMPET_KEYS=" + c.deployment.Keys.JSON(t)}
+}
+
+func (e *Envoy) finish(t testing.TB) {
+	e.Stop()
+	if t.Failed() {
+		log := e.Log(t)
+		t.Logf("Envoy's log ends:\n%s", log[max(0, len(log)-6000):])
+	}
+}
+
+// Stop ends Envoy by SIGTERM, or by SIGKILL when that takes longer than five seconds.
+func (e *Envoy) Stop() {
+	e.command.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-e.done:
+	case <-time.After(5 * time.Second):
+		e.command.Process.Kill()
+		<-e.done
+	}
+}
+
+func (e *Envoy) ended() bool {
+	select {
+	case <-e.done:
+		return true
+	default:
+		return false
+	}
+}
+
+func (e *Envoy) ready() bool {
+	text, err := e.admin("/ready")
+	return err == nil && strings.TrimSpace(text) == "LIVE"
+}
+
+// Log is all that Envoy has logged.
+func (e *Envoy) Log(t testing.TB) string {
+	t.Helper()
+	text, err := os.ReadFile(e.logs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// Client returns a client with a cookie jar.
+func (e *Envoy) Client() *Client { return NewClient(e.Port) }
+
+// Stranger returns a client that keeps no cookies.
+func (e *Envoy) Stranger() *Client {
+	client := NewClient(e.Port)
+	client.Jar = nil
+	return client
+}
+
+// Admin reads a page of the admin interface.
+func (e *Envoy) Admin(t testing.TB, path string) string {
+	t.Helper()
+	text, err := e.admin(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func (e *Envoy) admin(path string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+Loopback(e.AdminPort)+path, nil)
+	if err != nil {
+		return "", err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("admin %s: status %d", path, response.StatusCode)
+	}
+	return string(body), err
+}
+
+// ResidentKB is Envoy's resident memory in kB.
+func (e *Envoy) ResidentKB(t testing.TB) int {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", e.command.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kb int
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			fmt.Sscan(rest, &kb)
+		}
+	}
+	return kb
+}

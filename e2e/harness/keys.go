@@ -1,0 +1,143 @@
+package harness
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+	"github.com/limpet-proxy/limpet/token"
+)
+
+// Ring is a key ring made for one test: what Envoy gets as text, and what the test mints and opens tokens with.
+type Ring struct {
+	keys []token.Key
+}
+
+// NewRing makes a ring of random 32-byte keys with these ids; the first signs.
+func NewRing(ids ...string) Ring {
+	var r Ring
+	for _, id := range ids {
+		r.keys = append(r.keys, token.Key{ID: id, Secret: randomBytes(32)})
+	}
+	return r
+}
+
+// Only is the ring of the keys with these ids, in that order.
+func (r Ring) Only(ids ...string) Ring {
+	var out Ring
+	for _, id := range ids {
+		for _, key := range r.keys {
+			if key.ID == id {
+				out.keys = append(out.keys, key)
+			}
+		}
+	}
+	return out
+}
+
+// JSON is the ring as LIMPET_KEYS and key files hold it.
+func (r Ring) JSON(t testing.TB) string {
+	t.Helper()
+	type key struct {
+		ID     string `json:"id"`
+		Secret string `json:"secret"`
+	}
+	ring := struct {
+		Keys []key `json:"keys"`
+	}{}
+	for _, k := range r.keys {
+		ring.Keys = append(ring.Keys, key{k.ID, base64.RawURLEncoding.EncodeToString(k.Secret)})
+	}
+	text, err := json.Marshal(ring)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// Config is the ring as it stands in a plugin configuration.
+func (r Ring) Config() *policyconfig.KeyRing {
+	ring := &policyconfig.KeyRing{}
+	for _, k := range r.keys {
+		ring.Keys = append(ring.Keys, policyconfig.Key{ID: k.ID, Secret: policyconfig.Secret(k.Secret)})
+	}
+	return ring
+}
+
+// Secrets are the ring's keys in every spelling in which they might leak.
+func (r Ring) Secrets() []string {
+	var all []string
+	for _, k := range r.keys {
+		all = append(all, Spellings(k.Secret)...)
+	}
+	return all
+}
+
+// Scope opens the ring for one policy's scope.
+func (r Ring) Scope(t testing.TB, scope string) *token.Scope {
+	t.Helper()
+	ring, err := token.NewRing(r.keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ring.Scope(scope)
+}
+
+// Mint makes a token for a backend's address.
+func (r Ring) Mint(t testing.TB, scope, address string, dates Dates) string {
+	t.Helper()
+	host, err := token.ParseHost(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	session := token.Session{
+		Host:     host,
+		IssuedAt: now.Add(dates.Issued).Unix(),
+		LastSeen: now.Add(dates.Seen).Unix(),
+		Epoch:    dates.Epoch,
+	}
+	minting := token.Minting{Now: now.Unix(), Nonce: [12]byte(randomBytes(12))}
+	text, err := r.Scope(t, scope).Append(nil, session, minting)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// Dates place a token's times relative to now; the zero value is a token minted now.
+type Dates struct {
+	Issued, Seen time.Duration
+	Epoch        uint32
+}
+
+// NewRoot makes a random root secret, as LIMPET_ROOT holds it.
+func NewRoot() (text string, secret []byte) {
+	secret = randomBytes(32)
+	return base64.RawURLEncoding.EncodeToString(secret), secret
+}
+
+// Spellings are the ways in which a secret might be printed: both base64 alphabets, hex, Go's decimal list
+// of bytes, and as it is.
+func Spellings(secret []byte) []string {
+	return []string{
+		string(secret),
+		base64.RawURLEncoding.EncodeToString(secret),
+		base64.RawStdEncoding.EncodeToString(secret),
+		hex.EncodeToString(secret),
+		strings.ToUpper(hex.EncodeToString(secret)),
+		strings.Trim(fmt.Sprint(secret), "[]"),
+	}
+}
+
+func randomBytes(n int) []byte {
+	b := make([]byte, n)
+	rand.Read(b)
+	return b
+}

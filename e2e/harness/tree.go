@@ -1,0 +1,148 @@
+package harness
+
+import (
+	"os"
+	"testing"
+
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+	"sigs.k8s.io/yaml"
+)
+
+// Tree is an Envoy configuration as YAML's own maps and lists. Tests change in it what no Gateway API object
+// can say yet.
+type Tree map[string]any
+
+func parseTree(t testing.TB, text []byte) Tree {
+	t.Helper()
+	tree := Tree{}
+	if err := yaml.Unmarshal(text, &tree); err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
+func (tree Tree) write(t testing.TB, path string) {
+	t.Helper()
+	text, err := yaml.Marshal(map[string]any(tree))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Find returns every map in the tree that match accepts.
+func (tree Tree) Find(match func(map[string]any) bool) []map[string]any {
+	return find(map[string]any(tree), match)
+}
+
+func find(node any, match func(map[string]any) bool) []map[string]any {
+	var found []map[string]any
+	switch node := node.(type) {
+	case map[string]any:
+		if match(node) {
+			found = append(found, node)
+		}
+		for _, child := range node {
+			found = append(found, find(child, match)...)
+		}
+	case []any:
+		for _, child := range node {
+			found = append(found, find(child, match)...)
+		}
+	}
+	return found
+}
+
+// One is the only map in the tree that match accepts; what names it in the failure.
+func (tree Tree) One(t testing.TB, what string, match func(map[string]any) bool) map[string]any {
+	t.Helper()
+	found := tree.Find(match)
+	if len(found) != 1 {
+		t.Fatalf("the Envoy configuration has %d of: %s", len(found), what)
+	}
+	return found[0]
+}
+
+// Named accepts the map whose name is name and that has all these keys.
+func Named(name string, keys ...string) func(map[string]any) bool {
+	return func(m map[string]any) bool {
+		for _, key := range keys {
+			if _, ok := m[key]; !ok {
+				return false
+			}
+		}
+		return m["name"] == name
+	}
+}
+
+// Filter is the HTTP filter of that name.
+func (tree Tree) Filter(t testing.TB, name string) map[string]any {
+	t.Helper()
+	return tree.One(t, "HTTP filter "+name, Named(name, "typed_config"))
+}
+
+// Route is the first route whose prefix or path is path.
+func (tree Tree) Route(t testing.TB, path string) map[string]any {
+	t.Helper()
+	routes := tree.Find(func(m map[string]any) bool {
+		match, ok := m["match"].(map[string]any)
+		if !ok {
+			return false
+		}
+		return match["prefix"] == path || match["path"] == path || match["path_separated_prefix"] == path
+	})
+	if len(routes) == 0 {
+		t.Fatalf("the Envoy configuration has no route for %s", path)
+	}
+	return routes[0]
+}
+
+// pluginSetting is the map that holds the plugin's JSON under "value".
+func (tree Tree) pluginSetting(t testing.TB) map[string]any {
+	t.Helper()
+	filter := tree.Filter(t, "limpet")
+	return Tree(filter).One(t, "plugin configuration", func(m map[string]any) bool {
+		_, text := m["value"].(string)
+		return text && m["@type"] == "type.googleapis.com/google.protobuf.StringValue"
+	})
+}
+
+// Plugin reads the plugin's configuration out of the tree.
+func (tree Tree) Plugin(t testing.TB) policyconfig.Config {
+	t.Helper()
+	config, errs := policyconfig.Parse(tree.pluginSetting(t)["value"].(string))
+	if len(errs) > 0 {
+		t.Fatalf("the compiled plugin configuration: %v", errs)
+	}
+	return config
+}
+
+// SetPlugin puts a plugin configuration into the tree.
+func (tree Tree) SetPlugin(t testing.TB, config policyconfig.Config) {
+	t.Helper()
+	text, err := policyconfig.Marshal(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree.SetPluginText(t, string(text))
+}
+
+// SetPluginText puts text into the tree as the plugin's configuration, be it valid or not.
+func (tree Tree) SetPluginText(t testing.TB, text string) {
+	t.Helper()
+	tree.pluginSetting(t)["value"] = text
+}
+
+// PolicyOf is the policy whose session has that name.
+func PolicyOf(t testing.TB, config *policyconfig.Config, sessionName string) *policyconfig.Policy {
+	t.Helper()
+	for i := range config.Policies {
+		if config.Policies[i].SessionName == sessionName {
+			return &config.Policies[i]
+		}
+	}
+	t.Fatalf("no policy for the session %q", sessionName)
+	return nil
+}

@@ -1,0 +1,123 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/limpet-proxy/limpet/e2e/harness"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+)
+
+// logOutcomes makes every listener write the outcome of each request to a file.
+func logOutcomes(tree harness.Tree, path string) {
+	const manager = "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager"
+	for _, m := range tree.Find(func(m map[string]any) bool { return m["@type"] == manager }) {
+		m["access_log"] = []any{map[string]any{
+			"name": "envoy.access_loggers.file",
+			"typed_config": map[string]any{
+				"@type": "type.googleapis.com/envoy.extensions.access_loggers.file.v3.FileAccessLog",
+				"path":  path,
+				"log_format": map[string]any{"text_format_source": map[string]any{
+					"inline_string": "%REQ(:PATH)% %FILTER_STATE(wasm.limpet:PLAIN)%\n",
+				}},
+			},
+		}}
+	}
+}
+
+// lifeOfASession makes one request of each of several outcomes.
+func lifeOfASession(t *testing.T, envoy *harness.Envoy, pods []*harness.Backend) {
+	t.Helper()
+	visit(t, envoy.Stranger(), "/cart")
+	for _, text := range []string{
+		mint(t, envoy, "cart", pods[0].Address, harness.Dates{}),
+		mint(t, envoy, "cart", gone, harness.Dates{}),
+		mint(t, envoy, "cart", pods[0].Address, harness.Dates{Issued: -2 * time.Hour}),
+		"forged",
+		harness.NewRing("first").Mint(t, envoy.Policy(t, "cart").Scope, pods[0].Address, harness.Dates{}),
+		harness.NewRing("other").Mint(t, envoy.Policy(t, "cart").Scope, pods[0].Address, harness.Dates{}),
+		envoy.Keys().Mint(t, "another scope", pods[0].Address, harness.Dates{}),
+	} {
+		visit(t, envoy.Stranger(), "/cart", cookieLine("cart", text))
+	}
+	visit(t, envoy.Stranger(), "/plain")
+}
+
+// wantLife are the outcomes of lifeOfASession in their order, and their codes in access logs.
+var (
+	wantLife = []string{
+		"new", "pinned", "moved", "expired-absolute", "malformed", "bad-signature", "unknown-key", "wrong-scope",
+	}
+	wantCodes = []string{"new", "pin", "mov", "abs", "mal", "sig", "key", "scp"}
+)
+
+func operators(t *testing.T, edit func(*policyconfig.Config), log string) ([]*harness.Backend, *harness.Envoy) {
+	t.Helper()
+	pods, deployment := threePods(t, harness.CookieRule("cart", "pods"), harness.PlainRule("plain", "pods"))
+	deployment.Documents.Routes[0].Rules[0].Session.AbsoluteTimeout = "1h"
+	deployment.Policies = edit
+	if log != "" {
+		deployment.Tree = func(tree harness.Tree) { logOutcomes(tree, log) }
+	}
+	return pods, harness.Run(t, deployment)
+}
+
+func TestCounters(t *testing.T) {
+	t.Parallel()
+	pods, envoy := operators(t, nil, "")
+	if before := envoy.Stats(t, `^wasmcustom\.limpet_sessions`); len(before) != 0 {
+		t.Errorf("counters are defined before they are used: %v", before)
+	}
+	lifeOfASession(t, envoy, pods)
+	want := map[string]uint64{}
+	for _, outcome := range wantLife {
+		want[outcome] = 1
+	}
+	wantOutcomes(t, envoy, "cart", want)
+	if gauge := envoy.Stat(t, "wasmcustom.limpet_memory_bytes"); gauge < 65536 || gauge%65536 != 0 {
+		t.Errorf("limpet_memory_bytes is %d, want whole pages of 65536 bytes", gauge)
+	}
+	page := envoy.Admin(t, "/stats/prometheus?filter=wasmcustom.limpet")
+	for _, outcome := range wantLife {
+		line := `limpet_sessions{limpet_policy="default/app/rule/0",limpet_outcome="` + outcome + `"} 1` + "\n"
+		if !strings.Contains(page, line) {
+			t.Errorf("Prometheus has no %s:\n%s", line, page)
+		}
+	}
+}
+
+func TestAccessLog(t *testing.T) {
+	t.Parallel()
+	on := func(c *policyconfig.Config) { c.AccessLog = true }
+	for name, c := range map[string]struct {
+		edit func(*policyconfig.Config)
+		want func(i int) string
+	}{
+		"on":  {on, func(i int) string { return "/cart " + wantCodes[i] }},
+		"off": {nil, func(int) string { return "/cart -" }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			log := filepath.Join(t.TempDir(), "access.log")
+			pods, envoy := operators(t, c.edit, log)
+			lifeOfASession(t, envoy, pods)
+			envoy.Stop() // writes the log out
+			text, err := os.ReadFile(log)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want []string
+			for i := range wantLife {
+				want = append(want, c.want(i))
+			}
+			want = append(want, "/plain -")
+			if got := strings.Split(strings.TrimSpace(string(text)), "\n"); !slices.Equal(got, want) {
+				t.Errorf("the access log has %q, want %q", got, want)
+			}
+		})
+	}
+}
