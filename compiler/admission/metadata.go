@@ -1,0 +1,25 @@
+package admission
+
+import (
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// checkMetadata checks an object's metadata: names, labels, annotations. A missing namespace is none of its
+// business, for a server takes it from the request's URL.
+func (v *version) checkMetadata(obj map[string]any) field.ErrorList {
+	at := field.NewPath("metadata")
+	meta, found, _, err := objectmeta.GetObjectMetaWithOptions(obj, objectmeta.ObjectMetaOptions{})
+	if err != nil {
+		return field.ErrorList{field.TypeInvalid(at, field.OmitValueType{}, err.Error())}
+	}
+	if !found {
+		meta = &metav1.ObjectMeta{}
+	}
+	if v.namespaced && meta.Namespace == "" {
+		meta.Namespace = metav1.NamespaceDefault
+	}
+	return apivalidation.ValidateObjectMeta(meta, v.namespaced, apivalidation.NameIsDNSSubdomain, at)
+}

@@ -1,0 +1,132 @@
+package api_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/yaml"
+
+	"github.com/limpet-proxy/limpet/compiler/admission"
+	"github.com/limpet-proxy/limpet/compiler/api"
+	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
+)
+
+// TestAccepted holds the documents that the CRDs must accept; the Go types must hold each of them whole.
+func TestAccepted(t *testing.T) {
+	server := newAdmitter(t, admission.Gateway16)
+	for _, file := range corpus(t, "accepted", 30) {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			text := readFile(t, file)
+			for _, err := range server.Admit(object(t, text)) {
+				t.Error(err)
+			}
+			checkRoundTrip(t, text)
+		})
+	}
+}
+
+// TestRefused holds the documents that the CRDs must refuse, with the messages beside them.
+func TestRefused(t *testing.T) {
+	server := newAdmitter(t, admission.Gateway16)
+	for _, file := range corpus(t, "refused", 60) {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			errs := server.Admit(object(t, readFile(t, file)))
+			if len(errs) == 0 {
+				t.Error("accepted")
+			}
+			golden(t, strings.TrimSuffix(file, ".yaml")+".txt", []byte(lines(errs)))
+		})
+	}
+}
+
+// corpus lists the documents of a folder of testdata, at least as many as there should be.
+func corpus(t *testing.T, folder string, atLeast int) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("testdata", folder, "*.yaml"))
+	if err != nil || len(files) < atLeast {
+		t.Fatalf("%d documents in %s, %v: want at least %d", len(files), folder, err, atLeast)
+	}
+	return files
+}
+
+// newAdmitter knows the CRDs of a generation of Gateway API, and ours.
+func newAdmitter(t *testing.T, gen admission.Generation) *admission.Admitter {
+	t.Helper()
+	server, err := admission.New(gen, api.CRDs()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return server
+}
+
+// object decodes one YAML document as the API server's JSON decoder would.
+func object(t *testing.T, text []byte) map[string]any {
+	t.Helper()
+	asJSON, err := yaml.YAMLToJSONStrict(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var obj map[string]any
+	if err := utiljson.Unmarshal(asJSON, &obj); err != nil {
+		t.Fatal(err)
+	}
+	return obj
+}
+
+// checkRoundTrip decodes a document into its Go type and back: nothing may be unknown, lost or added.
+func checkRoundTrip(t *testing.T, text []byte) {
+	t.Helper()
+	var typed any = &v1alpha1.SessionPersistencePolicy{}
+	if object(t, text)["kind"] == "LoadBalancerPolicy" {
+		typed = &v1alpha1.LoadBalancerPolicy{}
+	}
+	if err := yaml.UnmarshalStrict(text, typed); err != nil {
+		t.Fatal(err)
+	}
+	again, err := yaml.Marshal(typed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, want := object(t, again), object(t, text)
+	delete(got, "status") // the type's empty status has a required list
+	if got, want := sortedYAML(t, got), sortedYAML(t, want); got != want {
+		t.Errorf("the Go type makes of it\n%s", got)
+	}
+}
+
+// sortedYAML writes an object in one way only, without what says nothing.
+func sortedYAML(t *testing.T, obj map[string]any) string {
+	t.Helper()
+	text, err := yaml.Marshal(withoutEmpty(obj))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// withoutEmpty drops empty strings and false from the LoadBalancerPolicy's entries, whose fields are no pointers,
+// for there it means the same to leave them out. Everywhere else a pointer keeps what was written.
+func withoutEmpty(obj map[string]any) map[string]any {
+	spec, _ := obj["spec"].(map[string]any)
+	entries, _ := spec["requestHashPolicies"].([]any)
+	for _, e := range entries {
+		entry, _ := e.(map[string]any)
+		for _, options := range entry {
+			if o, ok := options.(map[string]any); ok && o["headerName"] == "" {
+				delete(o, "headerName")
+			}
+		}
+	}
+	return obj
+}
+
+func lines(errs field.ErrorList) string {
+	var b strings.Builder
+	for _, err := range errs {
+		b.WriteString(err.Error() + "\n")
+	}
+	return b.String()
+}

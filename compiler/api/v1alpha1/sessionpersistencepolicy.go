@@ -1,0 +1,81 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+)
+
+// SessionPersistencePolicy makes the sessions of what it targets, and of everything below that, stick to their
+// backends. It is an inherited policy of GEP-713; docs/semantics.md says which policy wins where.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:storageversion
+// +kubebuilder:resource:categories=gateway-api,shortName=spp
+// +kubebuilder:metadata:labels="gateway.networking.k8s.io/policy=Inherited"
+// +kubebuilder:printcolumn:name="Target",type=string,JSONPath=`.spec.targetRefs[0].kind`
+// +kubebuilder:printcolumn:name="Name",type=string,JSONPath=`.spec.targetRefs[0].name`
+// +kubebuilder:printcolumn:name="Type",type=string,JSONPath=`.spec.type`
+// +kubebuilder:printcolumn:name="Session",type=string,JSONPath=`.spec.sessionName`
+// +kubebuilder:printcolumn:name="Accepted",type=string,JSONPath=`.status.ancestors[0].conditions[?(@.type=="Accepted")].status`
+// +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.ancestors[0].conditions[?(@.type=="Accepted")].reason`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type SessionPersistencePolicy struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// Spec is what the policy wants, and for which objects.
+	// +required
+	Spec SessionPersistencePolicySpec `json:"spec"`
+
+	// Status is what became of the policy, for each Gateway that it has an effect on.
+	// +optional
+	Status gatewayv1.PolicyStatus `json:"status,omitempty"`
+}
+
+// SessionPersistencePolicySpec holds the targets and up to three blocks of the same fields: the plain ones here,
+// the defaults and the overrides. A policy without any block is an empty plain one: it switches session
+// persistence on with every field at its default (S4).
+//
+// +kubebuilder:validation:XValidation:rule="has(self.targetRefs) != has(self.targetRef)",message="write exactly one of targetRefs and targetRef"
+type SessionPersistencePolicySpec struct {
+	// TargetRefs are the objects that the policy attaches to, in its own namespace: Services, HTTPRoutes and
+	// GRPCRoutes (with sectionName: the rule of that name), Gateways (with sectionName: the listener of that name)
+	// and GatewayClasses (S2).
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:XValidation:rule="self.kind == 'Service' ? self.group == '' : self.group == 'gateway.networking.k8s.io' && self.kind in ['HTTPRoute', 'GRPCRoute', 'Gateway', 'GatewayClass']",message="must be a Service of group \"\", or an HTTPRoute, GRPCRoute, Gateway or GatewayClass of group gateway.networking.k8s.io"
+	// +kubebuilder:validation:items:XValidation:rule="!has(self.sectionName) || !(self.kind in ['Service', 'GatewayClass'])",message="may only be set for an HTTPRoute or GRPCRoute (a rule's name) or a Gateway (a listener's name)",fieldPath=".sectionName",reason=FieldValueForbidden
+	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, a.group == b.group && a.kind == b.kind && a.name == b.name && (has(a.sectionName) ? a.sectionName : '') == (has(b.sectionName) ? b.sectionName : '')))",message="must not name a target twice"
+	// +listType=atomic
+	// +optional
+	TargetRefs []gatewayv1.LocalPolicyTargetReferenceWithSectionName `json:"targetRefs,omitempty"`
+
+	// TargetRef is a single target, as GEP-1619 v1.0.0 and the older GEP-713 have it. Write targetRefs instead.
+	// +kubebuilder:validation:XValidation:rule="self.kind == 'Service' ? self.group == '' : self.group == 'gateway.networking.k8s.io' && self.kind in ['HTTPRoute', 'GRPCRoute', 'Gateway', 'GatewayClass']",message="must be a Service of group \"\", or an HTTPRoute, GRPCRoute, Gateway or GatewayClass of group gateway.networking.k8s.io"
+	// +kubebuilder:validation:XValidation:rule="!has(self.sectionName) || !(self.kind in ['Service', 'GatewayClass'])",message="may only be set for an HTTPRoute or GRPCRoute (a rule's name) or a Gateway (a listener's name)",fieldPath=".sectionName",reason=FieldValueForbidden
+	// +optional
+	TargetRef *gatewayv1.LocalPolicyTargetReferenceWithSectionName `json:"targetRef,omitempty"`
+
+	SessionSettings `json:",inline"`
+
+	// Default holds what is weaker than anything plain, on the targets and below; the lowest target's is the
+	// strongest default.
+	// +optional
+	Default *SessionSettings `json:"default,omitempty"`
+
+	// Override holds what is stronger than anything plain, on the targets and below; the highest target's is the
+	// strongest override.
+	// +optional
+	Override *SessionSettings `json:"override,omitempty"`
+}
+
+// SessionPersistencePolicyList is what an API server answers to a list.
+//
+// +kubebuilder:object:root=true
+type SessionPersistencePolicyList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []SessionPersistencePolicy `json:"items"`
+}

@@ -1,0 +1,40 @@
+package v1alpha1
+
+// SessionName is the name of a cookie or header: an RFC 9110 token, as Gateway API 1.7 has it.
+//
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=256
+// +kubebuilder:validation:Pattern=`^[A-Za-z0-9!#$%&'*+\-.^_\x60|~]+$`
+type SessionName string
+
+// HeaderName is the name of a header that an operator chooses: an RFC 9110 token that means nothing to HTTP, to
+// proxies, to browsers, to gRPC or to limpet already.
+//
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=256
+// +kubebuilder:validation:Pattern=`^[A-Za-z0-9!#$%&'*+\-.^_\x60|~]+$`
+// +kubebuilder:validation:XValidation:rule="!self.matches('(?i)^(accept|accept-.*|access-control-.*|age|authentication-info|authorization|cache-control|clear-site-data|connection|content-.*|cookie|date|etag|expect|expires|forwarded|grpc-.*|host|http2-settings|if-.*|keep-alive|last-modified|location|origin|pragma|proxy-.*|range|referer|retry-after|sec-.*|server|set-cookie|strict-transport-security|te|trailer|transfer-encoding|upgrade|user-agent|vary|via|www-authenticate|x-envoy-.*|x-forwarded-.*|x-limpet-pin|x-request-id)$')",message="must not be a header that HTTP, proxies, browsers or limpet itself use"
+type HeaderName string
+
+// CookieAttribute is a further attribute of a cookie, written as Name or Name=Value.
+//
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=1024
+// +kubebuilder:validation:Pattern=`^[A-Za-z0-9!#$%&'*+\-.^_\x60|~]+(=([!-:<-~]([ -:<-~]*[!-:<-~])?)?)?$`
+// +kubebuilder:validation:XValidation:rule="!self.matches('(?i)^(path|domain|secure|httponly|samesite|partitioned|max-age|expires)(=|$)')",message="must not be an attribute that has a field or a rule of its own"
+type CookieAttribute string
+
+// Duration is GEP-2257 text, such as 1h30m: whole seconds, at most ten years (87600h).
+//
+// +kubebuilder:validation:MaxLength=28
+// +kubebuilder:validation:Pattern=`^([0-9]{1,5}(h|m|s|ms)){1,4}$`
+// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s|ms)){1,4}$') || duration(self).getMilliseconds() % 1000 == 0",message="must be whole seconds"
+// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s|ms)){1,4}$') || duration(self) <= duration('87600h')",message="must be at most 87600h"
+type Duration string
+
+// Time is RFC 3339 text of whole seconds after 1970-01-01T00:00:00Z, such as 2026-11-21T08:00:00Z.
+//
+// +kubebuilder:validation:MaxLength=25
+// +kubebuilder:validation:Pattern=`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(Z|[+-][0-9]{2}:[0-9]{2})$`
+// +kubebuilder:validation:XValidation:rule="!self.matches('^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(Z|[+-][0-9]{2}:[0-9]{2})$') || timestamp(self) > timestamp('1970-01-01T00:00:00Z')",message="must be after 1970-01-01T00:00:00Z"
+type Time string

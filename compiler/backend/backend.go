@@ -1,0 +1,178 @@
+// Package backend finds what a backendRef leads to: a port of a Service and the endpoints behind it.
+package backend
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/compiler/ir"
+	"github.com/limpet-proxy/limpet/compiler/report"
+	"github.com/limpet-proxy/limpet/compiler/schema"
+)
+
+// Backend is a port of a Service.
+type Backend struct {
+	// Name identifies it: namespace/name:port.
+	Name string
+	// Cluster is the name of the cluster that all rules share for it.
+	Cluster string
+	// Endpoints are sorted; empty or all draining, new requests get 503.
+	Endpoints []ir.Endpoint
+}
+
+// Ready reports whether the backend takes new requests.
+func (b *Backend) Ready() bool {
+	return slices.ContainsFunc(b.Endpoints, func(e ir.Endpoint) bool { return !e.Draining })
+}
+
+// Index holds the Services and EndpointSlices of the input.
+type Index struct {
+	services map[string]*schema.Object[corev1.Service]
+	slices   map[string][]*schema.Object[discoveryv1.EndpointSlice] // by their Service's key
+	resolved map[string]*Backend
+	rep      *report.Report
+}
+
+// NewIndex makes an index. What is wrong with a Service that a route uses goes to the report, once.
+func NewIndex(objects *schema.Objects, rep *report.Report) *Index {
+	x := &Index{
+		services: map[string]*schema.Object[corev1.Service]{},
+		slices:   map[string][]*schema.Object[discoveryv1.EndpointSlice]{},
+		resolved: map[string]*Backend{},
+		rep:      rep,
+	}
+	for _, s := range objects.Services {
+		x.services[s.Key()] = s
+	}
+	for _, s := range objects.Slices {
+		owner := s.Namespace + "/" + s.Labels[discoveryv1.LabelServiceName]
+		x.slices[owner] = append(x.slices[owner], s)
+	}
+	return x
+}
+
+// Resolve follows a reference from an object in a namespace. Nil means that it is invalid, and the field error
+// says why: the requests that were meant for it get 500.
+func (x *Index) Resolve(namespace string, path *field.Path, ref gatewayv1.BackendRef) (*Backend, *field.Error) {
+	if ref.Group != nil && *ref.Group != "" {
+		return nil, field.NotSupported(path.Child("group"), *ref.Group, []gatewayv1.Group{""})
+	}
+	if ref.Kind != nil && *ref.Kind != "Service" {
+		return nil, field.NotSupported(path.Child("kind"), *ref.Kind, []gatewayv1.Kind{"Service"})
+	}
+	if ref.Namespace != nil && string(*ref.Namespace) != namespace {
+		return nil, field.Forbidden(path.Child("namespace"), fmt.Sprintf("no ReferenceGrant in namespace %s allows it", *ref.Namespace))
+	}
+	key := namespace + "/" + string(ref.Name)
+	service := x.services[key]
+	if service == nil {
+		return nil, notFound(path.Child("name"), ref.Name, "there is no Service "+key+" in the input")
+	}
+	number := int32(0)
+	if ref.Port != nil { // the schema requires it for a Service
+		number = *ref.Port
+	}
+	at := slices.IndexFunc(service.Value.Spec.Ports, func(p corev1.ServicePort) bool {
+		return p.Port == number && p.Protocol == corev1.ProtocolTCP
+	})
+	if at < 0 {
+		return nil, notFound(path.Child("port"), number, "Service "+key+" has no TCP port of this number")
+	}
+	return x.backend(service, at), nil
+}
+
+func notFound(path *field.Path, value any, why string) *field.Error {
+	e := field.NotFound(path, value)
+	e.Detail = why
+	return e
+}
+
+// backend gathers the endpoints of a Service's port, once.
+func (x *Index) backend(service *schema.Object[corev1.Service], at int) *Backend {
+	port := service.Value.Spec.Ports[at]
+	name := fmt.Sprintf("%s:%d", service.Key(), port.Port)
+	if b := x.resolved[name]; b != nil {
+		return b
+	}
+	b := &Backend{
+		Name:      name,
+		Cluster:   fmt.Sprintf("service/%s/%d", service.Key(), port.Port),
+		Endpoints: x.endpoints(service, port),
+	}
+	x.resolved[name] = b
+	path := field.NewPath("spec", "ports").Index(at)
+	if p := port.AppProtocol; p != nil && *p != "http" {
+		x.rep.ErrorAt(service, path.Child("appProtocol").String(), fmt.Sprintf("not supported yet: %q", *p))
+	}
+	if !b.Ready() {
+		x.rep.Warn(service, field.Invalid(path, port.Port, fmt.Sprintf("no EndpointSlice has a ready endpoint for the port named %q: new requests for it get 503", port.Name)))
+	}
+	return b
+}
+
+// endpoints gives what the Service's EndpointSlices hold for a port, of the Service's first family that has any:
+// the second address of a dual-stack host is the same host.
+func (x *Index) endpoints(service *schema.Object[corev1.Service], port corev1.ServicePort) []ir.Endpoint {
+	families := append(slices.Clone(service.Value.Spec.IPFamilies), corev1.IPv4Protocol, corev1.IPv6Protocol)
+	for _, family := range families {
+		found := map[netip.AddrPort]ir.Endpoint{}
+		for _, s := range x.slices[service.Key()] {
+			if string(s.Value.AddressType) == string(family) {
+				x.gather(found, s, port)
+			}
+		}
+		if len(found) > 0 {
+			return sorted(found)
+		}
+	}
+	return nil
+}
+
+// gather adds a slice's endpoints. The slice's port is the one with the name of the Service's port.
+func (x *Index) gather(found map[netip.AddrPort]ir.Endpoint, s *schema.Object[discoveryv1.EndpointSlice], port corev1.ServicePort) {
+	at := slices.IndexFunc(s.Value.Ports, func(p discoveryv1.EndpointPort) bool {
+		return *p.Name == port.Name && *p.Protocol == port.Protocol && p.Port != nil
+	})
+	if at < 0 {
+		return
+	}
+	for i, e := range s.Value.Endpoints {
+		if len(e.Addresses) > 1 {
+			path := field.NewPath("endpoints").Index(i).Child("addresses").Index(1)
+			x.rep.ErrorAt(s, path.String(), "not supported yet: an endpoint's further addresses have no meaning in Kubernetes")
+		}
+		draining, serves := state(e.Conditions)
+		if !serves {
+			continue
+		}
+		address := netip.AddrPortFrom(netip.MustParseAddr(e.Addresses[0]), uint16(*s.Value.Ports[at].Port)) // both checked by schema
+		if was, twice := found[address]; !twice || was.Draining {
+			found[address] = ir.Endpoint{Address: address, Draining: draining}
+		}
+	}
+}
+
+// state reads an endpoint's conditions: ready unless they say otherwise; one that is terminating and still serving
+// drains; any other does not serve.
+func state(c discoveryv1.EndpointConditions) (draining, serves bool) {
+	if c.Ready == nil || *c.Ready {
+		return false, true
+	}
+	serving, terminating := c.Serving != nil && *c.Serving, c.Terminating != nil && *c.Terminating
+	return true, serving && terminating
+}
+
+func sorted(found map[netip.AddrPort]ir.Endpoint) []ir.Endpoint {
+	list := make([]ir.Endpoint, 0, len(found))
+	for _, e := range found {
+		list = append(list, e)
+	}
+	slices.SortFunc(list, func(a, b ir.Endpoint) int { return a.Address.Compare(b.Address) })
+	return list
+}

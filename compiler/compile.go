@@ -1,0 +1,85 @@
+// Package compiler turns Gateway API objects into what keeps HTTP sessions on their backends: the filter's plugin
+// configuration and, for a plain Envoy, a complete bootstrap.
+//
+// Compile is a pure function of the documents and the options: equal input, in whatever order, gives equal bytes.
+// Every field that a document sets is carried, or has no bearing on a proxy and is listed as such, or is refused;
+// what can't be honoured is reported. Its steps are packages below this one:
+//
+//	read      files to documents, with the line of every field
+//	schema    documents to typed objects, as an API server would admit them
+//	gateway   listeners and routes to an ordered list of matches for each hostname
+//	policy    a rule's session persistence to session policies
+//	backend   backendRefs to Services' endpoints
+//	lower     all of it to ir, the neutral configuration
+//	emit/...  ir to files, one package for each target
+package compiler
+
+import (
+	"net/netip"
+
+	"github.com/limpet-proxy/limpet/compiler/backend"
+	"github.com/limpet-proxy/limpet/compiler/emit/envoy"
+	"github.com/limpet-proxy/limpet/compiler/emit/plugin"
+	"github.com/limpet-proxy/limpet/compiler/gateway"
+	"github.com/limpet-proxy/limpet/compiler/lower"
+	"github.com/limpet-proxy/limpet/compiler/read"
+	"github.com/limpet-proxy/limpet/compiler/report"
+	"github.com/limpet-proxy/limpet/compiler/schema"
+	"github.com/limpet-proxy/limpet/policy-config"
+)
+
+// Source is a file of the input: its name as the user wrote it, and its bytes.
+type Source = read.Source
+
+// Problem is one thing that is wrong with the input. Its String is one line for a terminal.
+type Problem = report.Problem
+
+// Errors is the error of a compilation that the input did not allow: every problem that was found.
+type Errors = report.Errors
+
+// Result is what a compilation gives.
+type Result struct {
+	// Plugin is the filter's configuration and PluginJSON its text. Both hold the key ring if Options.Keys does.
+	Plugin     policyconfig.Config
+	PluginJSON []byte
+	// Envoy is the bootstrap as YAML; nil for TargetPlugin.
+	Envoy []byte
+	// Warnings are about what was admitted and can't be honoured, and, marked as advice, what is worth knowing.
+	Warnings []Problem
+}
+
+// Compile compiles documents. The error is of type Errors when the input is at fault: a document that no API
+// server would admit or that uses what limpet does not support yet, or, with Options.Strict, anything that
+// can't be honoured. Any other error is about the options.
+func Compile(sources []Source, o Options) (*Result, error) {
+	settings, err := o.check()
+	if err != nil {
+		return nil, err
+	}
+	rep := &report.Report{}
+	documents := read.Documents(sources, rep)
+	objects := schema.Admit(documents, rep)
+	if rep.Failed() {
+		return nil, rep.Errors(o.Strict)
+	}
+	ports := gateway.Build(objects, settings.bind, rep)
+	config := lower.Lower(ports, backend.NewIndex(objects, rep), rep)
+	if problems := rep.Errors(o.Strict); len(problems) > 0 {
+		return nil, problems
+	}
+	result := &Result{Warnings: rep.Warnings()}
+	result.Plugin, result.PluginJSON, err = plugin.Emit(config, o.Keys)
+	if err != nil || o.Target == TargetPlugin {
+		return result, err
+	}
+	result.Envoy, err = envoy.Emit(config, envoy.Settings{
+		Admin: settings.admin, WasmPath: o.WasmPath, Plugin: result.Plugin, PluginJSON: result.PluginJSON,
+	})
+	return result, err
+}
+
+// settings are the options that are not plain text.
+type settings struct {
+	bind  netip.Addr
+	admin netip.AddrPort // not valid for none
+}

@@ -1,0 +1,100 @@
+package envoy
+
+import (
+	mutationv3 "github.com/envoyproxy/go-control-plane/envoy/config/common/mutation_rules/v3"
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	headermutationv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/header_mutation/v3"
+	routerv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/router/v3"
+	statefulsessionv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/stateful_session/v3"
+	httpwasmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/wasm/v3"
+	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
+	headerstatev3 "github.com/envoyproxy/go-control-plane/envoy/extensions/http/stateful_session/header/v3"
+	wasmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/wasm/v3"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+)
+
+// The names of the filters, by which routes enable them.
+const (
+	limpetFilter  = "limpet"
+	sessionFilter = "envoy.filters.http.stateful_session"
+)
+
+// rootKeysEnv is the environment variable with the secret that a sealed key ring is under.
+const rootKeysEnv = "LIMPET_ROOT"
+
+// httpFilters is the chain. The two that make sessions are off unless a route turns them on, so that a route
+// without a policy pays for the fence alone; without any policy they are not there.
+func (e *emitter) httpFilters() []*hcmv3.HttpFilter {
+	chain := []*hcmv3.HttpFilter{e.fence()}
+	if len(e.settings.Plugin.Policies) > 0 {
+		chain = append(chain, e.limpet(), e.statefulSession())
+	}
+	return append(chain, e.router())
+}
+
+func (e *emitter) filter(name string, m proto.Message) *hcmv3.HttpFilter {
+	return &hcmv3.HttpFilter{Name: name, ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: e.pack(m)}}
+}
+
+// fence takes the pin header out of whatever clients and backends send. It comes first, so that on the way back it
+// is last, and is always on: neither side can steer a session or learn a host's address by that header, on any
+// route, even while the wasm VM is down.
+func (e *emitter) fence() *hcmv3.HttpFilter {
+	remove := []*mutationv3.HeaderMutation{{
+		Action: &mutationv3.HeaderMutation_Remove{Remove: e.settings.Plugin.PinHeader},
+	}}
+	return e.filter("envoy.filters.http.header_mutation", &headermutationv3.HeaderMutation{
+		Mutations: &headermutationv3.Mutations{
+			RequestMutations: remove, RequestTrailersMutations: remove,
+			ResponseMutations: remove, ResponseTrailersMutations: remove,
+		},
+	})
+}
+
+// limpet verifies tokens and makes them. FAIL_RELOAD brings a VM that trapped back by itself.
+func (e *emitter) limpet() *hcmv3.HttpFilter {
+	vm := &wasmv3.VmConfig{
+		VmId:    limpetFilter,
+		Runtime: "envoy.wasm.runtime.v8",
+		Code: &corev3.AsyncDataSource{Specifier: &corev3.AsyncDataSource_Local{Local: &corev3.DataSource{
+			Specifier: &corev3.DataSource_Filename{Filename: e.settings.WasmPath},
+		}}},
+	}
+	if env := e.keysEnv(); env != "" {
+		vm.EnvironmentVariables = &wasmv3.EnvironmentVariables{HostEnvKeys: []string{env}}
+	}
+	f := e.filter(limpetFilter, &httpwasmv3.Wasm{Config: &wasmv3.PluginConfig{
+		Name:          limpetFilter,
+		RootId:        limpetFilter,
+		Vm:            &wasmv3.PluginConfig_VmConfig{VmConfig: vm},
+		Configuration: e.pack(wrapperspb.String(string(e.settings.PluginJSON))),
+		FailurePolicy: wasmv3.FailurePolicy_FAIL_RELOAD,
+	}})
+	f.Disabled = true
+	return f
+}
+
+// keysEnv is the variable of Envoy's environment that the filter reads; empty when the ring is in the clear.
+func (e *emitter) keysEnv() string {
+	keys := e.settings.Plugin.Keys
+	if keys.Sealed != "" {
+		return rootKeysEnv
+	}
+	return keys.FromEnv
+}
+
+// statefulSession is Envoy's own filter that sends a request to the host in the pin header, and puts the host that
+// was chosen into the response.
+func (e *emitter) statefulSession() *hcmv3.HttpFilter {
+	f := e.filter(sessionFilter, &statefulsessionv3.StatefulSession{
+		SessionState: e.extension("envoy.http.stateful_session.header",
+			&headerstatev3.HeaderBasedSessionState{Name: e.settings.Plugin.PinHeader}),
+	})
+	f.Disabled = true
+	return f
+}
+
+func (e *emitter) router() *hcmv3.HttpFilter {
+	return e.filter("envoy.filters.http.router", &routerv3.Router{})
+}

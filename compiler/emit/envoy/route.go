@@ -1,0 +1,122 @@
+package envoy
+
+import (
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	previoushostsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/retry/host/previous_hosts/v3"
+	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
+	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/limpet-proxy/limpet/compiler/ir"
+)
+
+// How a session leaves a host that does not answer. Envoy drops the pin on a retry.
+const (
+	retryOn         = "connect-failure,refused-stream,reset-before-request" // nothing that a backend may have acted on
+	retries         = 3
+	selectionTrials = 5 // picks of a host that was not tried yet; without them dead hosts are tried again and again
+)
+
+func (e *emitter) routeConfiguration(name string, hosts []ir.Host) *routev3.RouteConfiguration {
+	config := &routev3.RouteConfiguration{
+		Name: name,
+		// A backend's copy of the pin header goes before the filters see the response.
+		ResponseHeadersToRemove:  []string{e.settings.Plugin.PinHeader},
+		IgnorePortInHostMatching: true, // HTTPRoute, spec.hostnames: a port in the Host header does not count
+	}
+	for _, h := range hosts {
+		host := &routev3.VirtualHost{Name: h.Domain, Domains: []string{h.Domain}}
+		for _, r := range h.Routes {
+			host.Routes = append(host.Routes, e.route(r))
+		}
+		config.VirtualHosts = append(config.VirtualHosts, host)
+	}
+	return config
+}
+
+func (e *emitter) route(r ir.Route) *routev3.Route {
+	route := &routev3.Route{Name: r.Name, Match: routeMatch(r.Match)}
+	if r.Status != 0 {
+		route.Action = directResponse(r.Status)
+		return route
+	}
+	action := &routev3.RouteAction{Timeout: seconds(0)} // none: 15 s would cut off downloads and streams
+	if len(r.Split) > 0 {
+		action.ClusterSpecifier = weighted(r.Split)
+	} else {
+		action.ClusterSpecifier = &routev3.RouteAction_Cluster{Cluster: r.Cluster}
+	}
+	route.Action = &routev3.Route_Route{Route: action}
+	if r.Sticky {
+		e.stick(route, action)
+	}
+	return route
+}
+
+// stick turns the session filters on for a route, keeps the pin from the backend, and moves sessions off dead hosts.
+func (e *emitter) stick(route *routev3.Route, action *routev3.RouteAction) {
+	on := e.pack(&routev3.FilterConfig{Config: &anypb.Any{}})
+	route.TypedPerFilterConfig = map[string]*anypb.Any{limpetFilter: on, sessionFilter: on}
+	route.RequestHeadersToRemove = []string{e.settings.Plugin.PinHeader}
+	action.RetryPolicy = &routev3.RetryPolicy{
+		RetryOn:    retryOn,
+		NumRetries: wrapperspb.UInt32(retries),
+		RetryHostPredicate: []*routev3.RetryPolicy_RetryHostPredicate{{
+			Name: "envoy.retry_host_predicates.previous_hosts",
+			ConfigType: &routev3.RetryPolicy_RetryHostPredicate_TypedConfig{
+				TypedConfig: e.pack(&previoushostsv3.PreviousHostsPredicate{}),
+			},
+		}},
+		HostSelectionRetryMaxAttempts: selectionTrials,
+	}
+}
+
+func weighted(split []ir.Share) *routev3.RouteAction_WeightedClusters {
+	clusters := &routev3.WeightedCluster{}
+	for _, s := range split {
+		clusters.Clusters = append(clusters.Clusters, &routev3.WeightedCluster_ClusterWeight{
+			Name: s.Cluster, Weight: wrapperspb.UInt32(s.Weight),
+		})
+	}
+	return &routev3.RouteAction_WeightedClusters{WeightedClusters: clusters}
+}
+
+func directResponse(status int) *routev3.Route_DirectResponse {
+	return &routev3.Route_DirectResponse{DirectResponse: &routev3.DirectResponseAction{Status: uint32(status)}}
+}
+
+func routeMatch(m ir.Match) *routev3.RouteMatch {
+	match := &routev3.RouteMatch{}
+	switch {
+	case m.Exact:
+		match.PathSpecifier = &routev3.RouteMatch_Path{Path: m.Path}
+	case m.Path == "/":
+		match.PathSpecifier = &routev3.RouteMatch_Prefix{Prefix: "/"}
+	default:
+		match.PathSpecifier = &routev3.RouteMatch_PathSeparatedPrefix{PathSeparatedPrefix: m.Path}
+	}
+	if m.Method != "" {
+		match.Headers = append(match.Headers, headerMatch(":method", m.Method))
+	}
+	for _, h := range m.Headers {
+		match.Headers = append(match.Headers, headerMatch(h.Name, h.Value))
+	}
+	for _, q := range m.Query {
+		match.QueryParameters = append(match.QueryParameters, &routev3.QueryParameterMatcher{
+			Name:                         q.Name,
+			QueryParameterMatchSpecifier: &routev3.QueryParameterMatcher_StringMatch{StringMatch: exactly(q.Value)},
+		})
+	}
+	return match
+}
+
+func headerMatch(name, value string) *routev3.HeaderMatcher {
+	return &routev3.HeaderMatcher{
+		Name:                 name,
+		HeaderMatchSpecifier: &routev3.HeaderMatcher_StringMatch{StringMatch: exactly(value)},
+	}
+}
+
+func exactly(value string) *matcherv3.StringMatcher {
+	return &matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_Exact{Exact: value}}
+}

@@ -1,0 +1,20 @@
+// Package plugin writes the filter's own configuration.
+package plugin
+
+import (
+	"github.com/limpet-proxy/limpet/compiler/ir"
+	"github.com/limpet-proxy/limpet/policy-config"
+)
+
+// Emit gives the plugin configuration and its JSON, which policyconfig has read back and found whole.
+func Emit(config *ir.Config, keys policyconfig.Keys) (policyconfig.Config, []byte, error) {
+	c := policyconfig.DefaultConfig()
+	c.Keys = keys
+	c.Policies = append(c.Policies, config.Policies...)
+	text, err := policyconfig.Marshal(c)
+	if err != nil {
+		return policyconfig.Config{}, nil, err
+	}
+	complete, errs := policyconfig.Parse(string(text))
+	return complete, text, errs.Err()
+}

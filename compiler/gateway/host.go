@@ -1,0 +1,64 @@
+package gateway
+
+import (
+	"maps"
+	"net/netip"
+	"slices"
+)
+
+// build lays out the ports that have listeners.
+func (b *builder) build() []Port {
+	var ports []Port
+	for _, at := range slices.SortedFunc(maps.Keys(b.ports), netip.AddrPort.Compare) {
+		port := Port{Address: at.Addr(), Number: at.Port()}
+		listeners := b.ports[at]
+		for _, domain := range domains(listeners) {
+			port.Hosts = append(port.Hosts, Host{Domain: domain, Matches: matchesFor(listeners, domain)})
+		}
+		ports = append(ports, port)
+	}
+	return ports
+}
+
+// domains gives every hostname that makes a difference on a port. Of those that cover a host, each but the most
+// specific one covers the more specific ones too; so it is enough that a proxy looks at the most specific.
+func domains(listeners map[string]*listener) []string {
+	found := map[string]bool{}
+	for hostname, l := range listeners {
+		found[hostname] = true
+		for h := range l.attached {
+			found[h] = true
+		}
+	}
+	return slices.SortedFunc(maps.Keys(found), bySpecificity)
+}
+
+// matchesFor gives the matches for requests to a domain. They belong to the most specific listener that covers
+// it, and to no other listener of the port (Gateway API's listener isolation); so a listener without routes
+// has a host without matches, which answers 404.
+func matchesFor(listeners map[string]*listener, domain string) []Match {
+	covering := coverings(domain)
+	owner := slices.IndexFunc(covering, func(h string) bool { return listeners[h] != nil })
+	if owner < 0 {
+		return nil
+	}
+	var ranked []rankedMatch
+	seen := map[*Route]bool{} // a route counts with the most specific of its hostnames
+	for rank, hostname := range covering {
+		for _, route := range listeners[covering[owner]].attached[hostname] {
+			if seen[route] {
+				continue
+			}
+			seen[route] = true
+			for _, m := range matchesOf(route) {
+				ranked = append(ranked, rankedMatch{m, rank})
+			}
+		}
+	}
+	slices.SortFunc(ranked, compare)
+	matches := make([]Match, len(ranked))
+	for i, r := range ranked {
+		matches[i] = r.Match
+	}
+	return matches
+}

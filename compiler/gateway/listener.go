@@ -1,0 +1,126 @@
+package gateway
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/compiler/schema"
+)
+
+// listener is one listener of a Gateway.
+type listener struct {
+	gateway  *schema.Object[gatewayv1.Gateway]
+	path     *field.Path
+	spec     *gatewayv1.Listener
+	hostname string // everything if it has none
+	// attached are the routes, by each hostname that they have in common with the listener.
+	attached map[string][]*Route
+	last     *Route // the route attached last
+}
+
+// gateways collects the listeners of every Gateway whose class is in the input.
+func (b *builder) gateways(objects *schema.Objects) {
+	classes := map[string]bool{}
+	for _, c := range objects.Classes {
+		classes[c.Name] = true
+	}
+	for _, g := range objects.Gateways {
+		b.listeners[g.Key()] = nil
+		class := string(g.Value.Spec.GatewayClassName)
+		if !classes[class] {
+			e := field.NotFound(field.NewPath("spec", "gatewayClassName"), class)
+			e.Detail = fmt.Sprintf("there is no GatewayClass %s in the input: the Gateway is left out", class)
+			b.rep.Warn(g, e)
+			continue
+		}
+		b.gateway(g, b.addresses(g))
+	}
+}
+
+// addresses gives where a Gateway listens.
+func (b *builder) addresses(g *schema.Object[gatewayv1.Gateway]) []netip.Addr {
+	if len(g.Value.Spec.Addresses) == 0 {
+		return []netip.Addr{b.bind}
+	}
+	var addresses []netip.Addr
+	for i, a := range g.Value.Spec.Addresses {
+		ip, err := netip.ParseAddr(a.Value)
+		if err != nil || ip.Zone() != "" {
+			path := field.NewPath("spec", "addresses").Index(i).Child("value")
+			b.rep.Warn(g, field.Invalid(path, a.Value, "must be an IP address to bind: the Gateway does not listen there"))
+			continue
+		}
+		if ip = ip.Unmap(); !slices.Contains(addresses, ip) {
+			addresses = append(addresses, ip)
+		}
+	}
+	return addresses
+}
+
+// gateway puts a Gateway's listeners on its addresses.
+func (b *builder) gateway(g *schema.Object[gatewayv1.Gateway], addresses []netip.Addr) {
+	for i := range g.Value.Spec.Listeners {
+		spec := &g.Value.Spec.Listeners[i]
+		l := &listener{
+			gateway: g, path: field.NewPath("spec", "listeners").Index(i), spec: spec,
+			hostname: everything, attached: map[string][]*Route{},
+		}
+		if spec.Hostname != nil && *spec.Hostname != "" {
+			l.hostname = string(*spec.Hostname)
+		}
+		b.listeners[g.Key()] = append(b.listeners[g.Key()], l)
+		b.checkKinds(l)
+		for _, a := range addresses {
+			b.listen(l, netip.AddrPortFrom(a, uint16(spec.Port)))
+		}
+	}
+}
+
+// listen adds a listener to a port, unless an older Gateway has the port's hostname: one Gateway can't, its CRD
+// sees to that.
+func (b *builder) listen(l *listener, at netip.AddrPort) {
+	if b.ports[at] == nil {
+		b.ports[at] = map[string]*listener{}
+	}
+	if other := b.ports[at][l.hostname]; other != nil {
+		b.rep.Warn(l.gateway, field.Invalid(l.path, string(l.spec.Name), fmt.Sprintf(
+			"conflicts with listener %s of %s, which has the same port and hostname: the listener is left out on %s",
+			other.spec.Name, other.gateway, at)))
+		return
+	}
+	b.ports[at][l.hostname] = l
+}
+
+// checkKinds warns of kinds of routes that can't attach because limpet does not know them.
+func (b *builder) checkKinds(l *listener) {
+	if l.spec.AllowedRoutes == nil {
+		return
+	}
+	for i, k := range l.spec.AllowedRoutes.Kinds {
+		if !isHTTPRoute(k) {
+			path := l.path.Child("allowedRoutes", "kinds").Index(i)
+			b.rep.Warn(l.gateway, field.NotSupported(path.Child("kind"), k.Kind, []gatewayv1.Kind{"HTTPRoute"}))
+		}
+	}
+}
+
+func isHTTPRoute(k gatewayv1.RouteGroupKind) bool {
+	return k.Kind == "HTTPRoute" && (k.Group == nil || *k.Group == gatewayv1.GroupName)
+}
+
+// allows reports whether a listener admits HTTPRoutes of a route's namespace.
+func (l *listener) allows(route *Route) bool {
+	allowed := l.spec.AllowedRoutes
+	if allowed == nil {
+		return route.Namespace == l.gateway.Namespace
+	}
+	if len(allowed.Kinds) > 0 && !slices.ContainsFunc(allowed.Kinds, isHTTPRoute) {
+		return false
+	}
+	everywhere := allowed.Namespaces != nil && allowed.Namespaces.From != nil && *allowed.Namespaces.From == gatewayv1.NamespacesFromAll
+	return everywhere || route.Namespace == l.gateway.Namespace
+}

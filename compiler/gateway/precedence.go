@@ -1,0 +1,66 @@
+package gateway
+
+import (
+	"cmp"
+
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/compiler/schema"
+)
+
+// matchesOf lists the matches of every rule of a route. A rule without any matches every request.
+func matchesOf(route *Route) []Match {
+	var matches []Match
+	for r, rule := range route.Value.Spec.Rules {
+		specs := rule.Matches
+		if len(specs) == 0 {
+			specs = []gatewayv1.HTTPRouteMatch{{}}
+		}
+		for m, spec := range specs {
+			matches = append(matches, Match{Route: route, Rule: r, Match: m, Spec: complete(spec)})
+		}
+	}
+	return matches
+}
+
+// complete fills in the path, which the schema leaves out of matches in an empty list.
+func complete(spec gatewayv1.HTTPRouteMatch) gatewayv1.HTTPRouteMatch {
+	prefix, root := gatewayv1.PathMatchPathPrefix, "/"
+	path := gatewayv1.HTTPPathMatch{Type: &prefix, Value: &root}
+	if spec.Path != nil && spec.Path.Type != nil {
+		path.Type = spec.Path.Type
+	}
+	if spec.Path != nil && spec.Path.Value != nil {
+		path.Value = spec.Path.Value
+	}
+	spec.Path = &path
+	return spec
+}
+
+// rankedMatch is a match with what its precedence hangs on beside itself.
+type rankedMatch struct {
+	Match
+	wildness int // how unspecific its route's hostname is, of those that cover the request's
+}
+
+// compare puts the match of higher precedence first, in the order of criteria that HTTPRoute gives: hostname
+// (spec.hostnames), then path, method, headers and query (rules.matches), then age, name, and place in the route.
+func compare(a, b rankedMatch) int {
+	return cmp.Or(
+		cmp.Compare(a.wildness, b.wildness),
+		cmp.Compare(weaker(*a.Spec.Path.Type != gatewayv1.PathMatchExact), weaker(*b.Spec.Path.Type != gatewayv1.PathMatchExact)),
+		cmp.Compare(len(*b.Spec.Path.Value), len(*a.Spec.Path.Value)),
+		cmp.Compare(weaker(a.Spec.Method == nil), weaker(b.Spec.Method == nil)),
+		cmp.Compare(len(b.Spec.Headers), len(a.Spec.Headers)),
+		cmp.Compare(len(b.Spec.QueryParams), len(a.Spec.QueryParams)),
+		schema.ByAge(a.Route, b.Route),
+		cmp.Compare(a.Rule, b.Rule),
+		cmp.Compare(a.Match.Match, b.Match.Match))
+}
+
+func weaker(lacks bool) int {
+	if lacks {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,59 @@
+// Package gateway works out which requests reach which rule: it merges Gateways' listeners by address and port,
+// attaches routes to listeners, and orders the matches of all of them by Gateway API's precedence.
+package gateway
+
+import (
+	"net/netip"
+
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/compiler/report"
+	"github.com/limpet-proxy/limpet/compiler/schema"
+)
+
+// Route is an admitted HTTPRoute.
+type Route = schema.Object[gatewayv1.HTTPRoute]
+
+// Port is an address to listen on.
+type Port struct {
+	Address netip.Addr
+	Number  uint16
+	Hosts   []Host
+}
+
+// Host is a hostname, with every match that a request to it may meet, strongest first. A request belongs to the
+// most specific host of its port and to no other.
+type Host struct {
+	Domain  string
+	Matches []Match
+}
+
+// Match is one match of a rule of a route.
+type Match struct {
+	Route       *Route
+	Rule, Match int
+	// Spec has the defaults filled in.
+	Spec gatewayv1.HTTPRouteMatch
+}
+
+// Build gives the ports in order. Gateways without addresses listen on bind.
+func Build(objects *schema.Objects, bind netip.Addr, rep *report.Report) []Port {
+	b := &builder{
+		listeners: map[string][]*listener{},
+		ports:     map[netip.AddrPort]map[string]*listener{},
+		bind:      bind,
+		rep:       rep,
+	}
+	b.gateways(objects)
+	for _, route := range objects.Routes {
+		b.attach(route)
+	}
+	return b.build()
+}
+
+type builder struct {
+	listeners map[string][]*listener                  // by their Gateway's key; a Gateway that is left out has an entry without any
+	ports     map[netip.AddrPort]map[string]*listener // by their hostname
+	bind      netip.Addr
+	rep       *report.Report
+}

@@ -1,0 +1,97 @@
+// Package ir is the compiler's neutral middle: what a proxy shall do, in no proxy's terms. Everything in it is in
+// its final order, so that emitters write it down as it stands.
+package ir
+
+import (
+	"net/netip"
+
+	"github.com/limpet-proxy/limpet/policy-config"
+)
+
+// Config is one proxy's whole configuration.
+type Config struct {
+	Listeners []Listener
+	// Clusters are the groups of hosts that routes lead to, each once, by name.
+	Clusters []Cluster
+	// Policies are the session policies, by name.
+	Policies []policyconfig.Policy
+}
+
+// Listener is an address to bind, for plain HTTP.
+type Listener struct {
+	Address netip.Addr
+	Port    uint16
+	// Hosts are by hostname; a request goes to the one with the most specific match, and to none of the others.
+	Hosts []Host
+}
+
+// Host is a set of routes for a hostname.
+type Host struct {
+	// Domain is a hostname, one with a first label "*" that stands for one or more labels, or "*" for all.
+	Domain string
+	// Routes are in order of precedence: the first that matches is taken. With none, requests get 404.
+	Routes []Route
+}
+
+// Route says what becomes of the requests that match. Exactly one of Status, Cluster and Split is set.
+type Route struct {
+	// Name identifies the route to session policies; the routes of one rule share it.
+	Name  string
+	Match Match
+	// Sticky says that the session policy of this name holds here.
+	Sticky bool
+	// Status answers at once.
+	Status int
+	// Cluster takes every request.
+	Cluster string
+	// Split shares the requests out.
+	Split []Share
+}
+
+// Share is a cluster's part of a split.
+type Share struct {
+	Cluster string
+	Weight  uint32 // above 0
+}
+
+// Match is what a request must have, all of it.
+type Match struct {
+	// Path begins with "/". With Exact it is the whole path, else one or more leading elements of it, and then
+	// it has no "/" at the end unless that is all of it.
+	Path  string
+	Exact bool
+	// Method is empty for any.
+	Method string
+	// Headers and Query are compared as a whole; header names are in lower case.
+	Headers, Query []Pair
+}
+
+// Pair is a name and the value that it must have.
+type Pair struct{ Name, Value string }
+
+// Cluster is a group of hosts among which requests are balanced.
+type Cluster struct {
+	Name string
+	// Pools has one entry for a single backend. With several, each pool gets its weight's share of the requests
+	// that belong to no session, whatever the health of its hosts.
+	Pools []Pool
+}
+
+// Pool is the hosts of one backend.
+type Pool struct {
+	// Name tells the pools of a cluster apart.
+	Name string
+	// Weight 0 takes only requests of sessions that are there already.
+	Weight    uint32
+	Endpoints []Endpoint
+	// Answer is a status that the proxy itself answers in the pool's stead, 500 or 503; 0 for none. Endpoints
+	// beside it serve the sessions that they have.
+	Answer int
+}
+
+// Endpoint is one host.
+type Endpoint struct {
+	Address netip.AddrPort
+	// Draining hosts serve the sessions that they have and get no new ones.
+	Draining bool
+}

@@ -1,0 +1,144 @@
+// Package lower turns rules into the neutral configuration: each rule into an action and its session policies,
+// each backend into a cluster.
+package lower
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/compiler/backend"
+	"github.com/limpet-proxy/limpet/compiler/gateway"
+	"github.com/limpet-proxy/limpet/compiler/ir"
+	"github.com/limpet-proxy/limpet/compiler/policy"
+	"github.com/limpet-proxy/limpet/compiler/report"
+	"github.com/limpet-proxy/limpet/policy-config"
+)
+
+// Lower gives the configuration for the ports. What a rule asks for and can't have goes to the report.
+func Lower(ports []gateway.Port, backends *backend.Index, rep *report.Report) *ir.Config {
+	l := &lowerer{backends: backends, rep: rep, rules: map[ruleKey]*rule{}, clusters: map[string]ir.Cluster{}}
+	config := &ir.Config{}
+	for _, p := range ports {
+		listener := ir.Listener{Address: p.Address, Port: p.Number}
+		for _, h := range p.Hosts {
+			listener.Hosts = append(listener.Hosts, ir.Host{Domain: h.Domain, Routes: l.routes(h.Matches)})
+		}
+		config.Listeners = append(config.Listeners, listener)
+	}
+	for _, c := range l.clusters {
+		config.Clusters = append(config.Clusters, c)
+	}
+	slices.SortFunc(config.Clusters, func(a, b ir.Cluster) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(l.policies, func(a, b policyconfig.Policy) int { return cmp.Compare(a.Name, b.Name) })
+	config.Policies = l.policies
+	return config
+}
+
+type lowerer struct {
+	backends *backend.Index
+	rep      *report.Report
+	rules    map[ruleKey]*rule
+	clusters map[string]ir.Cluster
+	policies []policyconfig.Policy
+}
+
+type ruleKey struct {
+	route *gateway.Route
+	rule  int
+}
+
+// rule is what all routes of a rule have in common.
+type rule struct {
+	names  []string // of the route for each match
+	action ir.Route // without name and match
+}
+
+func (l *lowerer) routes(matches []gateway.Match) []ir.Route {
+	routes := make([]ir.Route, len(matches))
+	for i, m := range matches {
+		r := l.rule(m.Route, m.Rule)
+		routes[i] = r.action
+		routes[i].Name = r.names[m.Match]
+		routes[i].Match = match(m.Spec)
+	}
+	return routes
+}
+
+// rule lowers a rule when it is met first.
+func (l *lowerer) rule(route *gateway.Route, index int) *rule {
+	key := ruleKey{route, index}
+	if r := l.rules[key]; r != nil {
+		return r
+	}
+	path := field.NewPath("spec", "rules").Index(index)
+	l.checkHeaders(route, path, route.Value.Spec.Rules[index].Matches)
+	session, ok := policy.ForRule(route, index, l.rep)
+	r := &rule{}
+	choices := l.choices(route, path, route.Value.Spec.Rules[index].BackendRefs)
+	switch {
+	case !ok:
+		r.action.Status = broken
+	case session != nil:
+		r.action = l.sticky(policy.RuleIdentity(route, index), choices)
+	default:
+		r.action = l.plain(choices)
+	}
+	if r.action.Sticky {
+		l.policies = append(l.policies, session.Policies...)
+		r.names = session.Routes
+		l.adviseSecure(route, path, session)
+	} else {
+		matches := max(len(route.Value.Spec.Rules[index].Matches), 1)
+		r.names = slices.Repeat([]string{policy.RuleIdentity(route, index).RouteName()}, matches)
+	}
+	l.rules[key] = r
+	return r
+}
+
+// adviseSecure says that clients will not send a Secure cookie back over plain HTTP. Every listener is plain.
+func (l *lowerer) adviseSecure(route *gateway.Route, path *field.Path, s *policy.Session) {
+	if c := s.Policies[0].Cookie; c != nil && c.Secure {
+		l.rep.Advise(route, path.Child("sessionPersistence"),
+			"the cookie is Secure and the route's listeners are plain HTTP: clients send it back only to 127.0.0.1 and localhost, or through a proxy that speaks TLS")
+	}
+}
+
+// checkHeaders notes header matches that the API says have no effect.
+func (l *lowerer) checkHeaders(route *gateway.Route, path *field.Path, matches []gatewayv1.HTTPRouteMatch) {
+	for m, spec := range matches {
+		seen := map[string]bool{}
+		for h, header := range spec.Headers {
+			name := strings.ToLower(string(header.Name))
+			if seen[name] {
+				l.rep.Advise(route, path.Child("matches").Index(m).Child("headers").Index(h).Child("name"),
+					"the match names this header twice: only the first entry counts")
+			}
+			seen[name] = true
+		}
+	}
+}
+
+// match lowers a match.
+func match(spec gatewayv1.HTTPRouteMatch) ir.Match {
+	m := ir.Match{Exact: *spec.Path.Type == gatewayv1.PathMatchExact, Path: *spec.Path.Value}
+	if !m.Exact {
+		m.Path = policy.Prefix(m.Path)
+	}
+	if spec.Method != nil {
+		m.Method = string(*spec.Method)
+	}
+	for _, h := range spec.Headers {
+		name := strings.ToLower(string(h.Name))
+		if !slices.ContainsFunc(m.Headers, func(p ir.Pair) bool { return p.Name == name }) {
+			m.Headers = append(m.Headers, ir.Pair{Name: name, Value: h.Value})
+		}
+	}
+	for _, q := range spec.QueryParams {
+		m.Query = append(m.Query, ir.Pair{Name: string(q.Name), Value: q.Value})
+	}
+	return m
+}

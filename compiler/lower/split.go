@@ -1,0 +1,140 @@
+package lower
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/compiler/backend"
+	"github.com/limpet-proxy/limpet/compiler/gateway"
+	"github.com/limpet-proxy/limpet/compiler/ir"
+	"github.com/limpet-proxy/limpet/compiler/policy"
+)
+
+// What requests get instead of a backend (HTTPRoute, rules.backendRefs): broken for a reference that is invalid,
+// unready for a Service without ready endpoints.
+const (
+	broken  = 500
+	unready = 503
+)
+
+// choice is a backend of a rule and its share. Refs to one backend are one choice.
+type choice struct {
+	backend *backend.Backend // nil for all that is invalid
+	weight  uint32
+}
+
+// choices resolves a rule's backendRefs, in order.
+func (l *lowerer) choices(route *gateway.Route, path *field.Path, refs []gatewayv1.HTTPBackendRef) []choice {
+	if len(refs) == 0 {
+		l.rep.Warn(route, field.Required(path.Child("backendRefs"), "without one every request of the rule gets 500"))
+	}
+	var choices []choice
+	total := uint32(0)
+	for i, ref := range refs {
+		weight := uint32(1)
+		if ref.Weight != nil {
+			weight = uint32(*ref.Weight) // 0 to 1,000,000 by the schema
+		}
+		b, invalid := l.backends.Resolve(route.Namespace, path.Child("backendRefs").Index(i), ref.BackendRef)
+		if invalid != nil {
+			invalid.Detail += consequence(weight)
+			l.rep.Warn(route, invalid)
+		}
+		choices = add(choices, choice{b, weight})
+		total += weight
+	}
+	if len(refs) > 0 && total == 0 {
+		l.rep.Advise(route, path.Child("backendRefs"), "all weights are 0: requests that belong to no session get 500")
+	}
+	return choices
+}
+
+func consequence(weight uint32) string {
+	if weight == 0 {
+		return ": its weight is 0, so no request misses it"
+	}
+	return ": its share of the traffic gets 500"
+}
+
+// add puts the shares of one backend together.
+func add(choices []choice, c choice) []choice {
+	for i := range choices {
+		if choices[i].backend == c.backend {
+			choices[i].weight += c.weight
+			return choices
+		}
+	}
+	return append(choices, c)
+}
+
+// plain is the action of a rule without sessions.
+func (l *lowerer) plain(choices []choice) ir.Route {
+	choices = slices.DeleteFunc(slices.Clone(choices), func(c choice) bool { return c.weight == 0 })
+	if !slices.ContainsFunc(choices, func(c choice) bool { return c.backend != nil }) {
+		return ir.Route{Status: broken}
+	}
+	if len(choices) == 1 {
+		return ir.Route{Cluster: l.shared(choices[0])}
+	}
+	var split []ir.Share
+	for _, c := range choices {
+		split = append(split, ir.Share{Cluster: l.shared(c), Weight: c.weight})
+	}
+	return ir.Route{Split: split}
+}
+
+// shared gives the cluster that all rules have in common for a backend.
+func (l *lowerer) shared(c choice) string {
+	if c.backend == nil {
+		return l.cluster(ir.Cluster{Name: fmt.Sprintf("answer/%d", broken), Pools: []ir.Pool{{Name: "answer", Weight: 1, Answer: broken}}})
+	}
+	return l.cluster(ir.Cluster{
+		Name:  c.backend.Cluster,
+		Pools: []ir.Pool{{Name: c.backend.Name, Weight: 1, Endpoints: c.backend.Endpoints}},
+	})
+}
+
+func (l *lowerer) cluster(c ir.Cluster) string {
+	l.clusters[c.Name] = c
+	return c.Name
+}
+
+// sticky is the action of a rule with sessions. One backend that takes requests keeps its shared cluster. Several
+// become one cluster of the rule's own, for in Gateway API up to 1.6 a session beats the weights, even 0: its
+// host must be found whichever backend's turn it is.
+func (l *lowerer) sticky(id policy.Identity, choices []choice) ir.Route {
+	usable := func(c choice) bool { return c.backend != nil }
+	choices = slices.DeleteFunc(slices.Clone(choices), func(c choice) bool { return c.backend == nil && c.weight == 0 })
+	switch {
+	case !slices.ContainsFunc(choices, usable):
+		return ir.Route{Status: broken}
+	case len(choices) == 1 && choices[0].weight > 0:
+		return ir.Route{Sticky: true, Cluster: l.shared(choices[0])}
+	}
+	cluster := ir.Cluster{Name: id.RouteName()}
+	total := uint32(0)
+	for _, c := range choices {
+		total += c.weight
+		cluster.Pools = append(cluster.Pools, pool(c))
+	}
+	if total == 0 {
+		cluster.Pools = append(cluster.Pools, pool(choice{weight: 1}))
+	}
+	return ir.Route{Sticky: true, Cluster: l.cluster(cluster)}
+}
+
+// pool is a choice as a part of a merged cluster. A pool that could not answer would lose its share to the others,
+// so the proxy answers in its place.
+func pool(c choice) ir.Pool {
+	if c.backend == nil {
+		return ir.Pool{Name: "answer", Weight: c.weight, Answer: broken}
+	}
+	p := ir.Pool{Name: c.backend.Name, Weight: c.weight, Endpoints: c.backend.Endpoints}
+	if !c.backend.Ready() && c.weight > 0 {
+		p.Answer = unready
+	}
+	return p
+}

@@ -1,0 +1,105 @@
+package read
+
+import (
+	"bytes"
+	"encoding/json"
+	"path/filepath"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/limpet-proxy/limpet/compiler/report"
+)
+
+// chunk is the text of one document: all of a JSON file, or what stands between two "---" lines of a YAML file.
+type chunk struct {
+	file  string
+	data  []byte
+	first int // line in the file that data begins on, from 1
+	json  bool
+	// aliases counts the values that the file's aliases have made; its chunks share it.
+	aliases *int
+	root    *yaml.Node // parsed again when the line of a field is asked for, for most documents have no problem
+}
+
+// split cuts a file into its documents. A line that begins with "---" ends a document wherever it stands
+// (YAML 1.2, rule c-forbidden), so no parser is needed to find it.
+func split(file string, data []byte) []*chunk {
+	all := chunk{file: file, data: data, first: 1, aliases: new(int)}
+	if filepath.Ext(file) == ".json" || json.Valid(data) {
+		all.json = true
+		return []*chunk{&all}
+	}
+	var chunks []*chunk
+	cut := func(from, to, line int) {
+		part := all
+		part.data, part.first = data[from:to], line
+		chunks = append(chunks, &part)
+	}
+	start, first, line := 0, 1, 1
+	for at := 0; at < len(data); line++ {
+		if at > start && separates(data[at:]) {
+			cut(start, at, first)
+			start, first = at, line
+		}
+		end := bytes.IndexByte(data[at:], '\n')
+		if end < 0 {
+			break
+		}
+		at += end + 1
+	}
+	cut(start, len(data), first)
+	return chunks
+}
+
+// separates reports whether a line begins a new YAML document.
+func separates(line []byte) bool {
+	rest, found := bytes.CutPrefix(line, []byte("---"))
+	return found && (len(rest) == 0 || bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0)
+}
+
+// parse gives the chunk's node trees: one or none for YAML, any number for JSON.
+func (c *chunk) parse() ([]*yaml.Node, *fault) {
+	if c.json {
+		return parseJSON(c.data)
+	}
+	return parseYAML(c.data)
+}
+
+// documents gives the chunk's objects, and whether it holds nothing at all.
+func (c *chunk) documents(rep *report.Report) (docs []*Document, blank bool) {
+	roots, broken := c.parse()
+	if broken != nil {
+		c.report(rep, *broken)
+		return nil, false
+	}
+	for i, root := range roots {
+		part := *c
+		if len(roots) > 1 {
+			part.root = roots[i]
+		}
+		docs = append(docs, part.expand(root, rep)...)
+	}
+	return docs, len(roots) == 0
+}
+
+func (c *chunk) report(rep *report.Report, f fault) {
+	rep.ErrorAt(place{c.file, c.first - 1 + max(f.line, 1)}, f.path, f.message)
+}
+
+// line finds the line of a field in the file, or of the nearest thing that encloses it.
+func (c *chunk) line(path string) int {
+	if c.root == nil {
+		roots, broken := c.parse()
+		if broken != nil || len(roots) != 1 {
+			return c.first
+		}
+		c.root = roots[0]
+	}
+	return c.first - 1 + lineOf(c.root, steps(path))
+}
+
+// fault is a break of the rules of YAML, JSON or ours at a line of a chunk, counted from 1; 0 is unknown.
+type fault struct {
+	line          int
+	path, message string
+}

@@ -1,0 +1,111 @@
+package report
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Subject is what problems are about: an object of the input, or a file.
+type Subject interface {
+	// String names the object as "HTTPRoute default/cart"; empty for a file.
+	String() string
+	// Locate gives the file and line of a field, or of the nearest one that encloses it; line 0 is unknown.
+	Locate(path string) (file string, line int)
+}
+
+// Report collects problems. The zero value is ready to use; it is not safe for concurrent use.
+type Report struct {
+	errors, warnings []Problem
+}
+
+// Error notes field errors: the document would not be admitted.
+func (r *Report) Error(about Subject, errs ...*field.Error) {
+	for _, e := range errs {
+		r.errors = append(r.errors, problem(about, e.Field, e.ErrorBody()))
+	}
+}
+
+// ErrorAt notes an error at a path, which may be empty, in words of its own.
+func (r *Report) ErrorAt(about Subject, path, message string) {
+	r.errors = append(r.errors, problem(about, path, message))
+}
+
+// Warn notes something admitted that can't be honoured; what then happens stands in the error's detail.
+func (r *Report) Warn(about Subject, e *field.Error) {
+	r.warnings = append(r.warnings, problem(about, e.Field, e.ErrorBody()))
+}
+
+// WarnAt is Warn in words of its own.
+func (r *Report) WarnAt(about Subject, path, message string) {
+	r.warnings = append(r.warnings, problem(about, path, message))
+}
+
+// Advise notes something that is worth knowing and costs nobody anything.
+func (r *Report) Advise(about Subject, path *field.Path, message string) {
+	p := problem(about, path.String(), message)
+	p.Advice = true
+	r.warnings = append(r.warnings, p)
+}
+
+// Mark is a point in the collection of errors; it changes with every new one.
+func (r *Report) Mark() int { return len(r.errors) }
+
+// Since gives the errors noted after a mark.
+func (r *Report) Since(mark int) []Problem { return r.errors[mark:] }
+
+// Failed reports whether there is an error.
+func (r *Report) Failed() bool { return len(r.errors) > 0 }
+
+// Errors gives every error in order, and with strict also the warnings that are more than advice.
+// It is nil when there is none.
+func (r *Report) Errors(strict bool) Errors {
+	all := slices.Clone(r.errors)
+	for _, w := range r.warnings {
+		if strict && !w.Advice {
+			all = append(all, w)
+		}
+	}
+	return Errors(ordered(all))
+}
+
+// Warnings gives every warning in order.
+func (r *Report) Warnings() []Problem { return ordered(slices.Clone(r.warnings)) }
+
+func problem(about Subject, path, message string) Problem {
+	file, line := about.Locate(path)
+	return Problem{
+		Object:  printable(about.String(), maxPlace),
+		Path:    printable(path, maxPlace),
+		Message: printable(message, maxMessage),
+		File:    file,
+		Line:    line,
+	}
+}
+
+// ordered sorts problems and drops those that say the same twice.
+func ordered(problems []Problem) []Problem {
+	slices.SortFunc(problems, compare)
+	return slices.Compact(problems)
+}
+
+// The most bytes of an object's name or a path, and of a message, that are shown.
+const (
+	maxPlace   = 300
+	maxMessage = 600
+)
+
+// printable makes text from the input safe for a terminal and a log: one line, nothing invisible, and not endless.
+func printable(s string, most int) string {
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "..."
+	}
+	for _, r := range s {
+		if !strconv.IsPrint(r) {
+			return strings.Trim(strconv.Quote(s), `"`)
+		}
+	}
+	return s
+}

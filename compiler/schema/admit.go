@@ -1,0 +1,206 @@
+package schema
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/limpet-proxy/limpet/compiler/read"
+	"github.com/limpet-proxy/limpet/compiler/report"
+)
+
+// kind is one supported kind of object and how it is admitted.
+type kind struct {
+	versions   []string // of its group, all of one shape
+	namespaced bool
+	name       apivalidation.ValidateNameFunc
+	crd        func() *crd // nil for a built-in kind
+	store      func(*admission, *read.Document)
+}
+
+var kinds = map[schema.GroupKind]kind{
+	{Group: gatewayv1.GroupName, Kind: "GatewayClass"}: {
+		versions: []string{"v1", "v1beta1"}, name: apivalidation.NameIsDNSSubdomain, crd: lazyCRD("gatewayclasses"),
+		store: func(a *admission, d *read.Document) {
+			keep(a, d, &a.objects.Classes, func(o *gatewayv1.GatewayClass) *metav1.ObjectMeta { return &o.ObjectMeta }, nil)
+		},
+	},
+	{Group: gatewayv1.GroupName, Kind: "Gateway"}: {
+		versions: []string{"v1", "v1beta1"}, namespaced: true, name: apivalidation.NameIsDNSSubdomain, crd: lazyCRD("gateways"),
+		store: func(a *admission, d *read.Document) {
+			keep(a, d, &a.objects.Gateways, func(o *gatewayv1.Gateway) *metav1.ObjectMeta { return &o.ObjectMeta }, nil)
+		},
+	},
+	{Group: gatewayv1.GroupName, Kind: "HTTPRoute"}: {
+		versions: []string{"v1", "v1beta1"}, namespaced: true, name: apivalidation.NameIsDNSSubdomain, crd: lazyCRD("httproutes"),
+		store: func(a *admission, d *read.Document) {
+			keep(a, d, &a.objects.Routes, func(o *gatewayv1.HTTPRoute) *metav1.ObjectMeta { return &o.ObjectMeta }, nil)
+		},
+	},
+	{Kind: "Service"}: {
+		versions: []string{"v1"}, namespaced: true, name: apivalidation.NameIsDNSLabel,
+		store: func(a *admission, d *read.Document) {
+			keep(a, d, &a.objects.Services, func(o *corev1.Service) *metav1.ObjectMeta { return &o.ObjectMeta }, validateService)
+		},
+	},
+	{Group: discoveryv1.GroupName, Kind: "EndpointSlice"}: {
+		versions: []string{"v1"}, namespaced: true, name: apivalidation.NameIsDNSSubdomain,
+		store: func(a *admission, d *read.Document) {
+			keep(a, d, &a.objects.Slices, func(o *discoveryv1.EndpointSlice) *metav1.ObjectMeta { return &o.ObjectMeta }, validateSlice)
+		},
+	},
+}
+
+// admission is one run of Admit.
+type admission struct {
+	objects Objects
+	first   map[string]*read.Document // by kind, namespace and name
+	rep     *report.Report
+}
+
+// Admit checks documents and gives the objects among them. Documents with an error are left out; the caller
+// must not go on once the report has one, for references to those objects would seem to lead nowhere.
+func Admit(docs []*read.Document, rep *report.Report) *Objects {
+	a := &admission{first: map[string]*read.Document{}, rep: rep}
+	for _, d := range docs {
+		a.document(d)
+	}
+	a.objects.sort()
+	return &a.objects
+}
+
+func (a *admission) document(d *read.Document) {
+	gk, k, ok := a.kindOf(d)
+	if !ok || !a.identify(d, gk, k) {
+		return
+	}
+	mark := a.rep.Mark()
+	a.metadata(d, k)
+	delete(d.Fields, "status") // what a controller says, not what the owner wants; an API server drops it too
+	if k.crd != nil {
+		k.crd().prune(d, a.rep)
+	}
+	left := uncarried(gk.Kind, d.Fields) // before defaults, which nobody wrote
+	if k.crd != nil {
+		k.crd().validate(d, a.rep)
+	}
+	if k.crd == nil || a.rep.Mark() == mark {
+		k.store(a, d)
+	}
+	refuse(d, left, a.rep.Since(mark), a.rep)
+	d.Release()
+}
+
+// kindOf finds the document's kind among the supported ones.
+func (a *admission) kindOf(d *read.Document) (schema.GroupKind, kind, bool) {
+	for _, name := range []string{"apiVersion", "kind"} {
+		if d.Text(name) == "" {
+			a.rep.Error(d, field.Required(field.NewPath(name), "every object names its type"))
+			return schema.GroupKind{}, kind{}, false
+		}
+	}
+	gvk := schema.FromAPIVersionAndKind(d.Text("apiVersion"), d.Text("kind"))
+	k, ok := kinds[gvk.GroupKind()]
+	if !ok || !slices.Contains(k.versions, gvk.Version) {
+		a.rep.ErrorAt(d, "kind", "not supported yet: "+gvk.Kind+" of "+gvk.GroupVersion().String())
+		return schema.GroupKind{}, kind{}, false
+	}
+	return gvk.GroupKind(), k, true
+}
+
+// identify fills in the namespace, as kubectl would, and refuses a second object of the same name.
+func (a *admission) identify(d *read.Document, gk schema.GroupKind, k kind) bool {
+	meta, ok := d.Fields["metadata"].(map[string]any)
+	if !ok {
+		a.rep.Error(d, field.Required(field.NewPath("metadata"), "every object has a name"))
+		return false
+	}
+	if ns, has := meta["namespace"]; k.namespaced && (!has || ns == nil || ns == "") {
+		meta["namespace"] = metav1.NamespaceDefault
+	}
+	name := d.Text("metadata", "name")
+	key := gk.String() + " " + d.Text("metadata", "namespace") + "/" + name
+	if first, twice := a.first[key]; twice {
+		file, line := first.Locate("")
+		e := field.Duplicate(field.NewPath("metadata", "name"), name)
+		e.Detail = fmt.Sprintf("the first object of this name is at %s:%d", file, line)
+		a.rep.Error(d, e)
+		return false
+	}
+	a.first[key] = d
+	return true
+}
+
+// metadata checks what all kinds have in common.
+func (a *admission) metadata(d *read.Document, k kind) {
+	var o struct {
+		metav1.ObjectMeta `json:"metadata"`
+	}
+	if a.decode(d, map[string]any{"metadata": d.Fields["metadata"]}, &o) {
+		a.rep.Error(d, apivalidation.ValidateObjectMeta(&o.ObjectMeta, k.namespaced, k.name, field.NewPath("metadata"))...)
+	}
+}
+
+// keep decodes a document into its Go type, strictly, and stores it.
+func keep[T any](a *admission, d *read.Document, into *[]*Object[T], metaOf func(*T) *metav1.ObjectMeta,
+	validate func(*T) field.ErrorList,
+) {
+	value := new(T)
+	if !a.decode(d, d.Fields, value) {
+		return
+	}
+	if validate != nil {
+		a.rep.Error(d, validate(value)...)
+	}
+	meta := metaOf(value)
+	*into = append(*into, &Object[T]{
+		Document: d, Namespace: meta.Namespace, Name: meta.Name,
+		Created: meta.CreationTimestamp.Time, Labels: meta.Labels, Value: value,
+	})
+}
+
+// decode fills a Go type from the document's fields and reports those that the type lacks.
+func (a *admission) decode(d *read.Document, fields map[string]any, into any) bool {
+	text, err := json.Marshal(fields)
+	if err != nil {
+		a.rep.ErrorAt(d, "", err.Error())
+		return false
+	}
+	strays, err := kjson.UnmarshalStrict(text, into, kjson.DisallowUnknownFields)
+	for _, e := range strays {
+		a.rep.ErrorAt(d, fieldPath(e), "unknown field")
+	}
+	if err != nil {
+		path, message := typeFault(err)
+		a.rep.ErrorAt(d, path, message)
+	}
+	return err == nil
+}
+
+// fieldPath is the path that a strict decoding error carries.
+func fieldPath(err error) string {
+	var at kjson.FieldError
+	if errors.As(err, &at) {
+		return at.FieldPath()
+	}
+	return ""
+}
+
+// typeFault puts a decoding error into the wording of field errors.
+func typeFault(err error) (path, message string) {
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) {
+		return wrong.Field, "Invalid value: must be of type " + wrong.Type.String() + ", not " + wrong.Value
+	}
+	return "", err.Error()
+}

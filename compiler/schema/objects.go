@@ -1,0 +1,58 @@
+package schema
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/compiler/read"
+)
+
+// Object is an admitted object, with its defaults filled in. It is the subject of what is reported about it.
+type Object[T any] struct {
+	*read.Document
+	Namespace, Name string
+	// Created is the creation time, the zero time where the document has none.
+	Created time.Time
+	// Labels are the object's labels.
+	Labels map[string]string
+	Value  *T
+}
+
+// Key names the object within its kind: namespace/name.
+func (o *Object[T]) Key() string { return o.Namespace + "/" + o.Name }
+
+// Objects is the admitted input, each kind in the order in which Gateway API settles conflicts.
+type Objects struct {
+	Classes  []*Object[gatewayv1.GatewayClass]
+	Gateways []*Object[gatewayv1.Gateway]
+	Routes   []*Object[gatewayv1.HTTPRoute]
+	Services []*Object[corev1.Service]
+	Slices   []*Object[discoveryv1.EndpointSlice]
+}
+
+func (o *Objects) sort() {
+	slices.SortFunc(o.Classes, ByAge)
+	slices.SortFunc(o.Gateways, ByAge)
+	slices.SortFunc(o.Routes, ByAge)
+	slices.SortFunc(o.Services, ByAge)
+	slices.SortFunc(o.Slices, ByAge)
+}
+
+// ByAge puts the older object first, then goes by namespace/name (GEP-713, and HTTPRoute's precedence of rules).
+// An object without a creation time, as one in a file most often is, counts as newer than any with one.
+func ByAge[T any](a, b *Object[T]) int {
+	switch {
+	case a.Created.IsZero() != b.Created.IsZero():
+		if a.Created.IsZero() {
+			return 1
+		}
+		return -1
+	default:
+		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Key(), b.Key()))
+	}
+}
