@@ -1,0 +1,45 @@
+package policyconfig
+
+import "strconv"
+
+// path is where in a document something is: the way from the root, kept as a list from its end so that
+// walking a document costs nothing until a fault is reported. The root is nil.
+type path struct {
+	parent *path
+	name   string // a field's name; empty for an item of a list
+	index  int    // the item's place, from 0
+}
+
+// child is the path of a field of the object at p.
+func (p *path) child(name string) *path { return &path{parent: p, name: name} }
+
+// item is the path of the i-th item of the list at p.
+func (p *path) item(i int) *path { return &path{parent: p, index: i} }
+
+// String writes the path as Kubernetes does: policies[2].cookie.sameSite.
+func (p *path) String() string {
+	if p == nil {
+		return ""
+	}
+	before := p.parent.String()
+	switch {
+	case p.name == "":
+		return before + "[" + strconv.Itoa(p.index) + "]"
+	case !plainName(p.name):
+		return before + "[" + quote(p.name) + "]"
+	case before == "":
+		return p.name
+	}
+	return before + "." + p.name
+}
+
+// plainName reports whether a field's name can stand in a path as it is. Names that the document made up
+// may hold anything, line breaks too.
+func plainName(name string) bool {
+	for i := range len(name) {
+		if c := name[i]; !alphanumeric(c) && c != '_' && c != '-' && c != '$' {
+			return false
+		}
+	}
+	return name != "" && len(name) <= maxQuoted
+}
