@@ -13,7 +13,7 @@ type SessionName string
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=256
 // +kubebuilder:validation:Pattern=`^[A-Za-z0-9!#$%&'*+\-.^_\x60|~]+$`
-// +kubebuilder:validation:XValidation:rule="!self.matches('(?i)^(accept|accept-.*|access-control-.*|age|authentication-info|authorization|cache-control|clear-site-data|connection|content-.*|cookie|date|etag|expect|expires|forwarded|grpc-.*|host|http2-settings|if-.*|keep-alive|last-modified|location|origin|pragma|proxy-.*|range|referer|retry-after|sec-.*|server|set-cookie|strict-transport-security|te|trailer|transfer-encoding|upgrade|user-agent|vary|via|www-authenticate|x-envoy-.*|x-forwarded-.*|x-limpet-pin|x-request-id)$')",message="must not be a header that HTTP, proxies, browsers or limpet itself use"
+// +kubebuilder:validation:XValidation:rule="!self.matches('(?i)^(accept|accept-.*|access-control-.*|age|authentication-info|authorization|cache-control|connection|content-.*|cookie|date|etag|expect|expires|forwarded|grpc-.*|host|http2-settings|if-.*|keep-alive|last-modified|location|origin|pragma|proxy-.*|range|referer|retry-after|sec-.*|server|set-cookie|strict-transport-security|te|trailer|transfer-encoding|upgrade|user-agent|vary|via|www-authenticate|x-envoy-.*|x-forwarded-.*|x-limpet-pin|x-request-id)$')",message="must not be a header that HTTP, proxies, browsers or limpet itself use"
 type HeaderName string
 
 // CookieAttribute is a further attribute of a cookie, written as Name or Name=Value.
@@ -35,6 +35,6 @@ type Duration string
 // Time is RFC 3339 text of whole seconds after 1970-01-01T00:00:00Z, such as 2026-11-21T08:00:00Z.
 //
 // +kubebuilder:validation:MaxLength=25
-// +kubebuilder:validation:Pattern=`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(Z|[+-][0-9]{2}:[0-9]{2})$`
-// +kubebuilder:validation:XValidation:rule="!self.matches('^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(Z|[+-][0-9]{2}:[0-9]{2})$') || timestamp(self) > timestamp('1970-01-01T00:00:00Z')",message="must be after 1970-01-01T00:00:00Z"
+// +kubebuilder:validation:Pattern=`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`
+// +kubebuilder:validation:XValidation:rule="!self.matches('^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$') || timestamp(self) > timestamp('1970-01-01T00:00:00Z')",message="must be after 1970-01-01T00:00:00Z"
 type Time string

@@ -1,0 +1,20 @@
+package v1alpha1
+
+import gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+// Conditions of GEP-713 that Gateway API has no constants for.
+const (
+	// ConditionProgrammed, on a policy, says whether what it asks for holds. Absent while it is not accepted.
+	ConditionProgrammed gatewayv1.PolicyConditionType = "Programmed"
+	// ReasonProgrammed: all of it holds.
+	ReasonProgrammed gatewayv1.PolicyConditionReason = "Programmed"
+	// ReasonPartiallyProgrammed: some of it is ignored, overridden or can't be carried; the message says what.
+	ReasonPartiallyProgrammed gatewayv1.PolicyConditionReason = "PartiallyProgrammed"
+	// ReasonOverridden, with status False: stronger policies leave nothing of it; the message names them.
+	ReasonOverridden gatewayv1.PolicyConditionReason = "Overridden"
+
+	// ConditionSessionPersistencePolicyAffected stands on the objects that a SessionPersistencePolicy has an effect on.
+	ConditionSessionPersistencePolicyAffected = Group + "/SessionPersistencePolicyAffected"
+	// ConditionLoadBalancerPolicyAffected stands on the objects that a LoadBalancerPolicy has an effect on.
+	ConditionLoadBalancerPolicyAffected = Group + "/LoadBalancerPolicyAffected"
+)
