@@ -42,7 +42,7 @@ func TestFailStatus(t *testing.T) {
 		{"no_healthy_upstream", ":status: 503", "503→421"},
 		{"upstream_reset_before_response_started{remote_connection_failure|delayed_connect_error:_Connection_refused}", ":status: 503", "503→421"},
 		{"upstream_reset_before_response_started{connection_termination}", ":status: 503", "503→421"},
-		{"upstream_response_timeout", ":status: 504", "504→504"},
+		{"response_timeout", ":status: 504", "504→504"},
 		{"ext_authz_error", ":status: 503", "503→503"},
 		{"via_upstream", ":status: 503", "503→503"},
 	}
@@ -65,7 +65,8 @@ func TestNoTokenOnOwnReplies(t *testing.T) {
 		details, status string
 		voids           bool
 	}{
-		{"upstream_response_timeout", "504", true},
+		{"response_timeout", "504", true},
+		{"upstream_per_try_timeout", "504", true},
 		{"no_healthy_upstream", "503", true},
 		{"upstream_reset_before_response_started{connection_termination}", "503", true},
 		{"ext_authz_denied", "503", false},
@@ -95,7 +96,7 @@ func TestNoTokenOnOwnReplies(t *testing.T) {
 func TestOwnReplyNamesNoHost(t *testing.T) {
 	each(t, config(), func(t *testing.T, w *world) {
 		w.get()
-		w.hosts, w.details = w.hosts[1:], "upstream_response_timeout"
+		w.hosts, w.details = w.hosts[1:], "response_timeout"
 		w.answer = answers(":status: 504")
 		r := w.get()
 		want(t, "Set-Cookie", strings.Join(r.setCookies(), "|"), "sid=; Path=/; Secure; HttpOnly; SameSite=Strict; Max-Age=0; Expires=Thu, 01 Jan 1970 00:00:00 GMT")

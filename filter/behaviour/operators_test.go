@@ -160,7 +160,7 @@ func TestRefusedConfigurations(t *testing.T) {
 		{"not JSON", `{"version"`, ringA, []string{"JSON"}},
 		{"empty", ``, ringA, []string{"JSON"}},
 		{"no ring", config(), "", []string{"LIMPET_KEYS is empty"}},
-		{"short key", config(), `{"keys":[{"id":"a","secret":"c2hvcnRzZWNyZXRzaG9ydA"}]}`, []string{"key ring: keys[0].secret", "32"}},
+		{"short key", config(), `{"keys":[{"id":"a","secret":"c2hvcnRzZWNyZXRzaG9ydA"}]}`, []string{"key ring in the environment variable LIMPET_KEYS: keys[0].secret", "32"}},
 		{"sealed without a root", strings.Replace(config(), `"policies"`, `"keys":{"sealed":"`+strings.Repeat("A", 80)+`"},"policies"`, 1), ringA, []string{"LIMPET_ROOT"}},
 	}
 	for _, tt := range tests {

@@ -38,7 +38,7 @@ func loadRing(keys policyconfig.Keys, getenv func(string) string) (*token.Ring, 
 	if keys.Ring != nil {
 		return newRing(*keys.Ring)
 	}
-	text := ""
+	source, text := "keys.sealed", ""
 	if keys.Sealed != "" {
 		root, err := base64.RawURLEncoding.Strict().DecodeString(getenv(rootEnv))
 		if err != nil || len(root) == 0 {
@@ -49,14 +49,14 @@ func loadRing(keys policyconfig.Keys, getenv func(string) string) (*token.Ring, 
 			return nil, []error{errors.New("keys.sealed: " + err.Error())}
 		}
 		text = string(plain)
-	} else if text = getenv(keys.FromEnv); text == "" {
+	} else if source, text = "the environment variable "+keys.FromEnv, getenv(keys.FromEnv); text == "" {
 		return nil, []error{errors.New("keys.fromEnv: the environment variable " + keys.FromEnv + " is empty; put a key ring there ('limpet keygen' prints one) and let Envoy's vm_config.environment_variables pass it on")}
 	}
 	ring, list := policyconfig.ParseKeyRing(text)
 	if len(list) > 0 {
 		errs := make([]error, 0, len(list))
 		for _, e := range list {
-			errs = append(errs, errors.New("key ring: "+e.Error()))
+			errs = append(errs, errors.New("key ring in "+source+": "+e.Error()))
 		}
 		return nil, errs
 	}

@@ -67,10 +67,11 @@ func (x *Exchange) notFromUpstream(h Reply) Outcome {
 	return Failed
 }
 
-// hostFailed tells whether Envoy gave up on the upstream: no usable host, a reset, a time-out. Replies of other
-// filters (authorization, rate limits) do not end a session.
+// hostFailed tells whether Envoy gave up on the upstream: no usable host, a reset, a time-out of the route
+// ("response_timeout") or of one try ("upstream_per_try_timeout"). Replies of other filters (authorization, rate
+// limits) do not end a session.
 func hostFailed(details string) bool {
-	return hostLost(details) || strings.HasPrefix(details, "upstream_")
+	return hostLost(details) || details == "response_timeout" || strings.HasPrefix(details, "upstream_")
 }
 
 // hostLost tells whether the host is gone, unhealthy or refuses, as opposed to too slow.
