@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -74,20 +75,23 @@ func (d *demo) waitUntilServing(ctx context.Context, limpet *process) error {
 		case <-ctx.Done():
 			return nil
 		case <-limpet.ended:
-			return fmt.Errorf("limpet ended before it served anything%s", d.seeLog())
+			return d.neverServed()
 		case <-deadline:
-			return fmt.Errorf("no request succeeded within %s%s", d.patience, d.seeLog())
+			return fmt.Errorf("no request succeeded within %s; Envoy's log: %s", d.patience, d.log)
 		}
 	}
 	return nil
 }
 
-// seeLog points at Envoy's log where there is one: without it limpet itself has said on stderr what is wrong.
-func (d *demo) seeLog() string {
+// errSaid means that limpet's own words on stderr are all that there is to say.
+var errSaid = errors.New("limpet has said why it ended")
+
+// neverServed is what to say when limpet ended before anything was served: Envoy's log knows why, where there is one.
+func (d *demo) neverServed() error {
 	if info, err := os.Stat(d.log); err != nil || info.Size() == 0 {
-		return ""
+		return errSaid
 	}
-	return "; Envoy's log: " + d.log
+	return fmt.Errorf("limpet ended before it served anything; Envoy's log: %s", d.log)
 }
 
 // succeeds tells whether a GET of url is answered 200.
@@ -109,7 +113,7 @@ Try in another terminal:
   # with a cookie jar: the same backend every time
   jar=$(mktemp); for i in 1 2 3 4 5 6; do curl -s -c $jar -b $jar %[1]s/cart; done
 
-  # without one: all backends in turn
+  # without one: spread over all of them
   for i in 1 2 3 4 5 6; do curl -s %[1]s/cart; done
 
   # a forged cookie picks nothing: it is balanced like any new client's, and answered with a fresh cookie

@@ -124,8 +124,9 @@ func waitFor200(t *testing.T, url string) {
 
 func TestLimpetEnds(t *testing.T) {
 	for end, want := range map[string]string{
-		"at-once": "limpet ended before it served anything",
-		"later":   "limpet has ended; Envoy's log: ",
+		"at-once":  "limpet has said why it ended",
+		"with-log": "limpet ended before it served anything; Envoy's log: ",
+		"later":    "limpet has ended; Envoy's log: ",
 	} {
 		t.Run(end, func(t *testing.T) {
 			d, _, _ := fake(t, end)
@@ -142,7 +143,7 @@ func TestPatienceEnds(t *testing.T) {
 	d.url = "http://" + freeAddress(t) // where nobody serves
 	d.patience = time.Second
 	err := d.run(context.Background())
-	if err == nil || err.Error() != "no request succeeded within 1s" {
+	if err == nil || err.Error() != "no request succeeded within 1s; Envoy's log: "+d.log {
 		t.Errorf("got %v", err)
 	}
 	if !gone(readPID(t, pidFile)) {

@@ -29,10 +29,15 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// fakeLimpet serves on the address in FAKE_SERVE until SIGTERM, or ends by itself as FAKE_END says: "at-once",
-// or "later", which is after its first request. FAKE_PID names a file for its process id.
+// fakeLimpet serves on the address in FAKE_SERVE until SIGTERM, or ends by itself as FAKE_END says: "at-once";
+// "with-log", which is at once, but Envoy has logged something; or "later", which is after its first request.
+// FAKE_PID names a file for its process id.
 func fakeLimpet() int {
-	if os.Getenv("FAKE_END") == "at-once" {
+	switch os.Getenv("FAKE_END") {
+	case "with-log":
+		_ = os.WriteFile(os.Args[len(os.Args)-1], []byte("bad luck\n"), 0o600)
+		return 1
+	case "at-once":
 		return 1
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)

@@ -6,6 +6,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -25,8 +26,11 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	if err := d.run(ctx); err != nil {
+	err := d.run(ctx)
+	if err != nil && !errors.Is(err, errSaid) {
 		fmt.Fprintf(os.Stderr, "demo: %v\n", err)
+	}
+	if err != nil {
 		os.Exit(1)
 	}
 }

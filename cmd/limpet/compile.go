@@ -1,0 +1,146 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/limpet-proxy/limpet/compiler"
+)
+
+const compileHelp = `compile reads Gateway API YAML and writes configuration.
+
+  -t envoy    envoy.yaml, plugin.json and limpet.wasm: all that Envoy needs
+  -t plugin   plugin.json alone: the filter's configuration, for an Envoy
+              of your own
+
+Without -o the main document (envoy.yaml or plugin.json) goes to standard
+output. Files are written whole or not at all: when anything in the input is
+refused, all errors are listed and nothing is written.
+
+Objects that are valid but cannot be honoured (such as a backendRef to a Service
+that is missing) get warnings, and their share of the traffic is answered 500,
+as the Gateway API asks. --strict refuses them.
+
+Keys sign the sessions. By default the output holds none: Envoy reads the ring
+from its own environment, LIMPET_KEYS ('limpet keygen' makes one). --keys FILE
+puts the ring into the output instead, for everybody to see who can read the
+output; with --seal-keys it is encrypted under LIMPET_ROOT, which Envoy must
+have in its environment too ('limpet keygen --root' makes one).
+
+Exit codes: 0 done, 1 input refused, 2 wrong usage.`
+
+const compileExamples = `  # everything Envoy needs, in the folder out
+  limpet compile -f gateways/ -f routes.yaml -t envoy -o out
+
+  # what a cluster has, to look at
+  kubectl get gatewayclasses,gateways,httproutes,services,endpointslices \
+    -A -o yaml | limpet compile -f -
+
+  # keys in the files, but sealed
+  export LIMPET_ROOT="$(limpet keygen --root)"
+  limpet compile -f gateways/ -o out --keys keys.json --seal-keys`
+
+// compileCommand is "limpet compile".
+type compileCommand struct {
+	input
+	target string
+	out    string
+}
+
+func newCompile() *cobra.Command {
+	var cc compileCommand
+	c := &cobra.Command{
+		Use:     "compile -f PATH... [-t envoy|plugin] [-o DIR]",
+		Short:   "Compile Gateway API YAML into Envoy configuration",
+		Long:    compileHelp,
+		Example: compileExamples,
+		Args:    cc.check,
+		RunE:    func(c *cobra.Command, _ []string) error { return cc.run(c) },
+	}
+	cc.register(c)
+	c.Flags().StringVarP(&cc.target, "target", "t", string(compiler.TargetEnvoy), "what to make: `envoy|plugin`")
+	c.Flags().StringVarP(&cc.out, "out", "o", "", "folder `DIR` for the files (default: standard output)")
+	return c
+}
+
+// check refuses a wrong command line before anything is read.
+func (cc *compileCommand) check(c *cobra.Command, args []string) error {
+	switch compiler.Target(cc.target) {
+	case compiler.TargetEnvoy, compiler.TargetPlugin:
+		return cc.input.check(c, args)
+	default:
+		return usagef("--target %q: must be envoy or plugin", cc.target)
+	}
+}
+
+func (cc *compileCommand) run(c *cobra.Command) error {
+	if cc.out == "" {
+		return cc.print(c)
+	}
+	target := compiler.Target(cc.target)
+	wasmPath, err := cc.wasmPathUnder(cc.out)
+	if err != nil {
+		return err
+	}
+	result, err := cc.compile(c, target, wasmPath)
+	if err != nil {
+		return err
+	}
+	warn(c.ErrOrStderr(), result.Warnings)
+	files, err := outputs(result, target, cc.keys.fileMode())
+	if err != nil {
+		return err
+	}
+	if err := writeFiles(cc.out, files); err != nil {
+		return fmt.Errorf("%w; nothing written", err)
+	}
+	cc.keys.tell(c.ErrOrStderr(), "the folder "+cc.out+" (files of mode 0600)")
+	return nil
+}
+
+// print writes the main document to standard output, for people and pipes.
+func (cc *compileCommand) print(c *cobra.Command) error {
+	target, wasmPath := compiler.Target(cc.target), cc.wasmPath
+	if target == compiler.TargetEnvoy && wasmPath == "" {
+		wasmPath = wasmName
+		fmt.Fprintf(c.ErrOrStderr(), "limpet: this envoy.yaml loads %s from Envoy's working folder; --wasm-path names another place, -o writes a copy\n", wasmName)
+	}
+	result, err := cc.compile(c, target, wasmPath)
+	if err != nil {
+		return err
+	}
+	warn(c.ErrOrStderr(), result.Warnings)
+	document := result.Envoy
+	if target == compiler.TargetPlugin {
+		document = result.PluginJSON
+	}
+	if _, err := c.OutOrStdout().Write(document); err != nil {
+		return fmt.Errorf("write to standard output: %w", err)
+	}
+	cc.keys.tell(c.ErrOrStderr(), "this output")
+	return nil
+}
+
+// wasmPathUnder is where Envoy shall find the module: an absolute path, for Envoy may start in any folder.
+func (in *input) wasmPathUnder(dir string) (string, error) {
+	if in.wasmPath != "" {
+		return in.wasmPath, nil
+	}
+	return filepath.Abs(filepath.Join(dir, wasmName))
+}
+
+// outputs are the files of a target, the main document last: it appears when all that it needs is there.
+func outputs(r *compiler.Result, target compiler.Target, mode fs.FileMode) ([]outputFile, error) {
+	plugin := outputFile{"plugin.json", r.PluginJSON, mode}
+	if target == compiler.TargetPlugin {
+		return []outputFile{plugin}, nil
+	}
+	wasm, err := wasmModule()
+	if err != nil {
+		return nil, err
+	}
+	return []outputFile{{wasmName, wasm, 0o644}, plugin, {envoyName, r.Envoy, mode}}, nil
+}

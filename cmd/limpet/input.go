@@ -1,0 +1,88 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/limpet-proxy/limpet/compiler"
+)
+
+// input is what compile and run have in common: what to read and how to compile it.
+type input struct {
+	paths    []string
+	bind     string
+	admin    string
+	wasmPath string
+	strict   bool
+	keys     keyFlags
+}
+
+// register adds the flags to a command.
+func (in *input) register(c *cobra.Command) {
+	f := c.Flags()
+	f.SortFlags = false
+	f.StringArrayVarP(&in.paths, "file", "f", nil, "read `PATH`: a file, a folder (all *.yaml, *.yml, *.json below it)\nor - for standard input; may be repeated")
+	f.StringVar(&in.bind, "bind", compiler.DefaultBind, "IP `ADDRESS` for Gateways without addresses")
+	f.StringVar(&in.admin, "admin", compiler.DefaultAdmin, "`ADDRESS` of Envoy's admin, or none")
+	f.StringVar(&in.wasmPath, "wasm-path", "", "`PATH` at which Envoy finds limpet.wasm\n(default: that of the copy that limpet writes)")
+	f.BoolVar(&in.strict, "strict", false, "refuse objects that cannot be honoured, instead of warning")
+	in.keys.register(f)
+}
+
+// check is a cobra argument check: arguments are further paths, so that "-f *.yaml" does what it says.
+func (in *input) check(c *cobra.Command, args []string) error {
+	if len(in.paths) == 0 {
+		return usagef("-f PATH is required; see '%s --help'", c.CommandPath())
+	}
+	in.paths = append(in.paths, args...)
+	if _, err := netip.ParseAddr(in.bind); err != nil {
+		return usagef("--bind %q: must be an IP address, such as 127.0.0.1", in.bind)
+	}
+	if in.admin != compiler.NoAdmin && !isAddrPort(in.admin) {
+		return usagef("--admin %q: must be an IP address and a port, such as 127.0.0.1:9901, or none", in.admin)
+	}
+	return in.keys.check()
+}
+
+// isAddrPort tells whether s is an IP address and a port other than 0.
+func isAddrPort(s string) bool {
+	host, port, err := net.SplitHostPort(s)
+	if err != nil {
+		return false
+	}
+	_, err = netip.ParseAddr(host)
+	n, notNumber := strconv.ParseUint(port, 10, 16)
+	return err == nil && notNumber == nil && n > 0
+}
+
+// compile reads and compiles the input; all errors come back together. The caller shows the result's warnings.
+func (in *input) compile(c *cobra.Command, target compiler.Target, wasmPath string) (*compiler.Result, error) {
+	keys, err := in.keys.load(c.ErrOrStderr())
+	if err != nil {
+		return nil, err
+	}
+	sources, err := compiler.ReadPaths(in.paths, c.InOrStdin())
+	if err != nil {
+		return nil, err
+	}
+	return compiler.Compile(sources, compiler.Options{
+		Target:   target,
+		Bind:     in.bind,
+		Admin:    in.admin,
+		WasmPath: wasmPath,
+		Keys:     keys,
+		Strict:   in.strict,
+	})
+}
+
+// warn prints what the compiler could not honour.
+func warn(stderr io.Writer, problems []compiler.Problem) {
+	for _, p := range problems {
+		fmt.Fprintf(stderr, "warning: %s\n", p)
+	}
+}

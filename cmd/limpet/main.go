@@ -1,0 +1,84 @@
+// Command limpet turns Gateway API YAML into an Envoy configuration whose sessions stick to their backend.
+//
+// It is a thin layer over package compiler: it reads flags, files and keys, and writes files. Its messages have
+// rules. Standard output carries the product and nothing else. Everything said to people goes to standard error,
+// in lines that begin with "limpet: ", "error: " or "warning: ". No message, on either, ever holds a key.
+//
+// Exit codes: 0 all is well; 1 the input was refused or something failed, and no output was written; 2 the command
+// line is wrong. "limpet run" exits as Envoy does.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/limpet-proxy/limpet/compiler"
+)
+
+func main() {
+	root := newRoot()
+	root.SetArgs(os.Args[1:])
+	os.Exit(exitCode(os.Stderr, root.Execute()))
+}
+
+// usageError is a fault of the command line, as opposed to one of the input.
+type usageError struct{ error }
+
+// usagef makes a usageError.
+func usagef(format string, args ...any) error {
+	return usageError{fmt.Errorf(format, args...)}
+}
+
+// exited is the end of a program that limpet ran, which then exits alike.
+type exited struct {
+	code int
+	why  string // for stderr, when the program could not say it itself
+}
+
+func (e exited) Error() string { return e.why }
+
+// exitCode says on stderr what went wrong and returns the exit code for it.
+func exitCode(stderr io.Writer, err error) int {
+	var (
+		ended    exited
+		usage    usageError
+		problems compiler.Errors
+	)
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &ended):
+		say(stderr, ended.why)
+		return ended.code
+	case errors.As(err, &usage):
+		say(stderr, err.Error())
+		return 2
+	case errors.As(err, &problems):
+		for _, p := range problems {
+			fmt.Fprintf(stderr, "error: %s\n", p)
+		}
+		fmt.Fprintf(stderr, "limpet: %s; nothing written\n", count(len(problems), "error"))
+		return 1
+	default:
+		say(stderr, err.Error())
+		return 1
+	}
+}
+
+// say prints each line of a message with limpet's name in front; errors that were joined are one a line.
+func say(stderr io.Writer, message string) {
+	for line := range strings.Lines(message) {
+		fmt.Fprintf(stderr, "limpet: %s\n", strings.TrimRight(line, "\n"))
+	}
+}
+
+// count is "1 error", "2 errors".
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/fstest"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden parts of testdata/*.txtar")
+
+// module stands in for the filter in these tests, which must not depend on what was built before.
+const module = "the filter's module"
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"limpet": testedMain,
+		"envoy":  fakeEnvoy,
+	})
+}
+
+// testedMain is limpet as "make build" makes it, or with NO_WASM as a fresh clone does.
+func testedMain() {
+	wasmFiles = fstest.MapFS{"wasm/limpet.wasm": {Data: []byte(module)}}
+	if os.Getenv("NO_WASM") != "" {
+		wasmFiles = fstest.MapFS{"wasm/README.md": {}}
+	}
+	main()
+}
+
+// TestScripts runs testdata/*.txtar. In them $QUICKSTART is the folder examples/quickstart, $SECRET the secret of the
+// ring in $RING, and $ROOT a root secret.
+func TestScripts(t *testing.T) {
+	scripts, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(scripts) < 15 {
+		t.Fatalf("%d scripts, %v; want at least 15", len(scripts), err)
+	}
+	quickstart, err := filepath.Abs("../../examples/quickstart")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata",
+		UpdateScripts:       *update,
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Cmds:                commands,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("QUICKSTART", quickstart)
+			e.Setenv("SECRET", secret)
+			e.Setenv("RING", `{"keys":[{"id":"test","secret":"`+secret+`"}]}`)
+			e.Setenv("ROOT", rootText)
+			return nil
+		},
+	})
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+const rootHelp = `limpet makes HTTP sessions stick to their backend on Envoy, with tokens that
+nobody can forge.
+
+It compiles Gateway API YAML (Gateways, HTTPRoutes with sessionPersistence,
+Services, EndpointSlices) into a complete Envoy configuration, and into the
+configuration of limpet's own Envoy filter.`
+
+const rootExamples = `  # see it work: compile and run Envoy on it
+  limpet run -f examples/quickstart --bind 127.0.0.1
+
+  # write envoy.yaml, plugin.json and limpet.wasm, then run Envoy on them
+  limpet compile -f examples/quickstart -t envoy -o out
+  export LIMPET_KEYS="$(limpet keygen)"
+  envoy -c out/envoy.yaml`
+
+// newRoot builds the command tree. Faults of usage come back as usageError from every command in it.
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "limpet",
+		Short:         "HTTP sessions that stick to their backend, on Envoy",
+		Long:          rootHelp,
+		Example:       rootExamples,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          knownCommand,
+		RunE: func(*cobra.Command, []string) error {
+			return usagef("say what to do: compile, run, keygen or version; 'limpet --help' explains them")
+		},
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(),
+		"{{if .Runnable}}", "{{if and .Runnable (not .HasAvailableSubCommands)}}", 1)) // limpet alone does nothing
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usagef("%w; see '%s --help'", err, c.CommandPath())
+	})
+	root.AddCommand(newCompile(), newRun(), newKeygen(), newVersion())
+	return root
+}
+
+// knownCommand refuses arguments of the root command: they are misspelt commands.
+func knownCommand(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("unknown command %q; see 'limpet --help'", args[0])
+	}
+	return nil
+}
+
+// noArgs refuses every argument.
+func noArgs(c *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("unexpected argument %q; see '%s --help'", args[0], c.CommandPath())
+	}
+	return nil
+}

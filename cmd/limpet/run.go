@@ -1,0 +1,168 @@
+package main
+
+import (
+	"crypto/rand"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/limpet-proxy/limpet/compiler"
+)
+
+const runHelp = `run compiles like 'limpet compile -t envoy', into a temporary folder, and runs
+Envoy on the result.
+
+Envoy is the program that --envoy names, or the environment variable ENVOY, or
+"envoy" on PATH. Everything after -- is handed to it. SIGINT and SIGTERM reach
+it; when it has ended, the folder is removed and limpet exits with Envoy's exit
+code. Envoy does not outlive limpet.
+
+Without --keys and without LIMPET_KEYS in the environment, run makes a key ring
+for this run alone.`
+
+const runExamples = `  limpet run -f examples/quickstart --bind 127.0.0.1
+
+  # sessions that survive a restart
+  export LIMPET_KEYS="$(limpet keygen)"
+  limpet run -f gateways/ -f routes.yaml
+
+  # flags for Envoy
+  limpet run -f gateways/ -- --concurrency 2 --log-level warning`
+
+// runCommand is "limpet run".
+type runCommand struct {
+	input
+	envoy string
+}
+
+func newRun() *cobra.Command {
+	var rc runCommand
+	c := &cobra.Command{
+		Use:     "run -f PATH... [-- ENVOY-FLAG...]",
+		Short:   "Compile, and run Envoy on the result",
+		Long:    runHelp,
+		Example: runExamples,
+		Args: func(c *cobra.Command, args []string) error {
+			paths, _ := splitAtDash(c, args)
+			return rc.check(c, paths)
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			_, flags := splitAtDash(c, args)
+			return rc.run(c, flags)
+		},
+	}
+	rc.register(c)
+	c.Flags().StringVar(&rc.envoy, "envoy", "", "run the Envoy at `PATH` (default: $ENVOY, or envoy on PATH)")
+	return c
+}
+
+// splitAtDash parts the arguments before "--" from those after it.
+func splitAtDash(c *cobra.Command, args []string) (before, after []string) {
+	if n := c.ArgsLenAtDash(); n >= 0 {
+		return args[:n], args[n:]
+	}
+	return args, nil
+}
+
+func (rc *runCommand) run(c *cobra.Command, envoyFlags []string) error {
+	program, err := findEnvoy(rc.envoy)
+	if err != nil {
+		return err
+	}
+	// The name is fixed before anything is compiled, for the module's path is part of the configuration.
+	// The folder itself comes later: until then there is nothing to clean up.
+	dir := filepath.Join(os.TempDir(), "limpet-run-"+rand.Text())
+	files, err := rc.files(c, dir)
+	if err != nil {
+		return err
+	}
+	environment, err := rc.environment(c.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer os.RemoveAll(dir)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return err
+	}
+	if err := writeFiles(dir, files); err != nil {
+		return err
+	}
+	rc.keys.tell(c.ErrOrStderr(), "Envoy's configuration in "+dir)
+	cmd := exec.Command(program, append([]string{"-c", filepath.Join(dir, envoyName), "--disable-hot-restart"}, envoyFlags...)...)
+	cmd.Env = environment
+	cmd.Stdout, cmd.Stderr = c.OutOrStdout(), c.ErrOrStderr()
+	return supervise(cmd, signals, envoyGrace)
+}
+
+// files compiles, and makes sure that Envoy could listen on every address of the result. Warnings come after that:
+// what keeps Envoy from starting shall not drown in them.
+func (rc *runCommand) files(c *cobra.Command, dir string) ([]outputFile, error) {
+	wasmPath, err := rc.wasmPathUnder(dir)
+	if err != nil {
+		return nil, err
+	}
+	result, err := rc.compile(c, compiler.TargetEnvoy, wasmPath)
+	if err != nil {
+		return nil, err
+	}
+	files := []outputFile{{envoyName, result.Envoy, 0o600}}
+	if rc.wasmPath == "" {
+		if files, err = outputs(result, compiler.TargetEnvoy, 0o600); err != nil {
+			return nil, err
+		}
+	}
+	addresses, err := addressesIn(result.Envoy)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkFree(addresses); err != nil {
+		return nil, err
+	}
+	warn(c.ErrOrStderr(), result.Warnings)
+	return files, nil
+}
+
+// environment is Envoy's: limpet's own, with a key ring in LIMPET_KEYS where Envoy will look for one.
+// A ring that Envoy's filter would refuse is refused here, where the message is easier to find.
+func (rc *runCommand) environment(stderr io.Writer) ([]string, error) {
+	if rc.keys.file != "" {
+		return os.Environ(), nil
+	}
+	if ring := os.Getenv(envKeys); ring != "" {
+		_, err := parseRing(envKeys, ring)
+		return os.Environ(), err
+	}
+	ring, err := ringLine(ringOf(newKey("this-run")))
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(stderr, "limpet: %s is not set: made a key ring for this run; its sessions end with it\n", envKeys)
+	return append(os.Environ(), envKeys+"="+string(ring)), nil
+}
+
+// findEnvoy is the program to run.
+func findEnvoy(flag string) (string, error) {
+	for _, choice := range []struct{ name, from string }{{flag, "--envoy"}, {os.Getenv("ENVOY"), "ENVOY"}} {
+		if choice.name == "" {
+			continue
+		}
+		path, err := exec.LookPath(choice.name)
+		if err != nil {
+			return "", fmt.Errorf("%s: %q is not a program", choice.from, choice.name)
+		}
+		return path, nil
+	}
+	path, err := exec.LookPath("envoy")
+	if err != nil {
+		return "", fmt.Errorf("no Envoy on PATH; name one with --envoy PATH or ENVOY=PATH ('make tools' installs one and says where)")
+	}
+	return path, nil
+}

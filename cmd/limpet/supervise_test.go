@@ -1,0 +1,65 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// supervised runs a shell script under supervise, with a signal as soon as the script has made the file "ready".
+func supervised(t *testing.T, script string, s os.Signal) (error, string) {
+	t.Helper()
+	dir := t.TempDir()
+	cmd := exec.Command("sh", "-c", script)
+	cmd.Dir = dir
+	signals := make(chan os.Signal, 1)
+	go func() {
+		if within10s(func() bool { _, err := os.Stat(filepath.Join(dir, "ready")); return err == nil }) {
+			signals <- s
+		}
+	}()
+	return supervise(cmd, signals, 300*time.Millisecond), dir
+}
+
+// TestStubborn: a program that does not end when asked is killed after the grace.
+func TestStubborn(t *testing.T) {
+	start := time.Now()
+	err, _ := supervised(t, `trap "" TERM; >ready; while :; do sleep 0.1; done`, syscall.SIGTERM)
+	var e exited
+	if !errors.As(err, &e) || e.code != 137 {
+		t.Errorf("got %#v, want exit code 137", err)
+	}
+	if took := time.Since(start); took < 300*time.Millisecond || took > 10*time.Second {
+		t.Errorf("took %s", took)
+	}
+}
+
+// TestTerminalGone: SIGHUP is passed on as SIGTERM.
+func TestTerminalGone(t *testing.T) {
+	err, _ := supervised(t, `trap "exit 5" TERM; trap "exit 6" HUP; >ready; while :; do sleep 0.1; done`, syscall.SIGHUP)
+	var e exited
+	if !errors.As(err, &e) || e.code != 5 {
+		t.Errorf("got %#v, want exit code 5", err)
+	}
+}
+
+// TestWrapper: what a wrapper script around Envoy leaves behind ends with it.
+func TestWrapper(t *testing.T) {
+	_, dir := supervised(t, `sleep 60 & echo $! >pid; >ready; trap "exit 0" TERM; wait`, syscall.SIGTERM)
+	pid, err := os.ReadFile(filepath.Join(dir, "pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := within10s(func() bool {
+		status, err := os.ReadFile("/proc/" + strings.TrimSpace(string(pid)) + "/status")
+		return err != nil || strings.Contains(string(status), "State:\tZ")
+	})
+	if !ended {
+		t.Error("the child of the wrapper is still there")
+	}
+}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// version is set by "make build" (-ldflags "-X main.version=..."). Without it the Go module's version counts.
+var version string
+
+func newVersion() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the versions of limpet, its filter and Go",
+		Long: `version prints limpet's version, the SHA-256 and size of the limpet.wasm inside
+this program (compare it with the file that Envoy loads), and the version of Go
+that built it.`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintf(c.OutOrStdout(), "limpet %s\nlimpet.wasm %s\n%s %s/%s\n",
+				programVersion(), wasmVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			return err
+		},
+	}
+}
+
+// programVersion is the version that the build gave, or the one that Go noted.
+func programVersion() string {
+	if version != "" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(unknown version)"
+}
+
+// wasmVersion identifies the embedded filter by its content.
+func wasmVersion() string {
+	module, err := wasmModule()
+	if err != nil {
+		return "(not built in; run 'make build')"
+	}
+	return fmt.Sprintf("sha256:%x, %d bytes", sha256.Sum256(module), len(module))
+}
