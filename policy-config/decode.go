@@ -44,7 +44,7 @@ func object[T any](d *decoder, at *path, v gjson.Result, fields []field[T], into
 		return
 	}
 	var seen uint32
-	here := path{parent: at}
+	here := path{parent: at, index: noItem}
 	v.ForEach(func(key, value gjson.Result) bool {
 		i := find(fields, key.Str)
 		if i < 0 {

@@ -6,12 +6,15 @@ import "strconv"
 // walking a document costs nothing until a fault is reported. The root is nil.
 type path struct {
 	parent *path
-	name   string // a field's name; empty for an item of a list
-	index  int    // the item's place, from 0
+	name   string // a field's name
+	index  int    // an item's place in its list, from 0; noItem for a field
 }
 
+// noItem is the index of a field. Its name cannot tell, for a document may call a field "".
+const noItem = -1
+
 // child is the path of a field of the object at p.
-func (p *path) child(name string) *path { return &path{parent: p, name: name} }
+func (p *path) child(name string) *path { return &path{parent: p, name: name, index: noItem} }
 
 // item is the path of the i-th item of the list at p.
 func (p *path) item(i int) *path { return &path{parent: p, index: i} }
@@ -23,7 +26,7 @@ func (p *path) String() string {
 	}
 	before := p.parent.String()
 	switch {
-	case p.name == "":
+	case p.index != noItem:
 		return before + "[" + strconv.Itoa(p.index) + "]"
 	case !plainName(p.name):
 		return before + "[" + quote(p.name) + "]"

@@ -105,7 +105,8 @@ func (t Time) String() string {
 		return strconv.FormatInt(int64(t), 10)
 	}
 	left, clock := int64(t)/86400, int64(t)%86400
-	year, month := int64(1970), int64(1)
+	year, month := 1970+left/366, int64(1) // never too late, and at most 17 years too early
+	left -= days(year, 1, 1)
 	for n := daysOf(year); left >= n; n = daysOf(year) {
 		left -= n
 		year++

@@ -84,10 +84,10 @@ func (d *decoder) checkSessionHeader(at *path, p *Policy, pinHeader string) {
 // checkCookie applies RFC 6265bis, section 5.7, and CHIPS: what browsers would drop is refused.
 func (d *decoder) checkCookie(at *path, c *Cookie) {
 	if c.SameSite == SameSiteNone && !c.Secure {
-		d.invalid(at.child("cookie").child("sameSite"), quote(string(c.SameSite)), "needs secure")
+		d.invalid(at.child("cookie").child("sameSite"), quote(string(c.SameSite)), "must not be used without secure")
 	}
 	if c.Partitioned && !c.Secure {
-		d.invalid(at.child("cookie").child("partitioned"), "true", "needs secure")
+		d.invalid(at.child("cookie").child("partitioned"), "true", "must not be used without secure")
 	}
 }
 
@@ -97,7 +97,7 @@ func (d *decoder) checkCookieName(at *path, p *Policy) {
 		if !hasPrefixFold(p.SessionName, rule.prefix) {
 			continue
 		}
-		at, why := at.child("cookie"), "of a cookie whose name begins with "+rule.prefix
+		at, why := at.child("cookie"), "in a cookie whose name begins with "+rule.prefix
 		if !p.Cookie.Secure {
 			d.invalid(at.child("secure"), "false", "must be true "+why)
 		}

@@ -1,0 +1,99 @@
+package policyconfig
+
+import (
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func configText(data string) (string, ErrorList) {
+	c, errs := Parse(data)
+	if len(errs) > 0 {
+		return "", errs
+	}
+	text, err := Marshal(c)
+	if err != nil {
+		return err.Error(), nil
+	}
+	return string(text), nil
+}
+
+func ringText(data string) (string, ErrorList) {
+	ring, errs := ParseKeyRing(data)
+	if len(errs) > 0 {
+		return "", errs
+	}
+	text, err := MarshalKeyRing(ring)
+	if err != nil {
+		return err.Error(), nil
+	}
+	return string(text), nil
+}
+
+// A valid document's golden file holds what Marshal makes of it, so every default shows.
+func TestValid(t *testing.T)     { testValid(t, "testdata/valid/*.json", 25, configText) }
+func TestValidRing(t *testing.T) { testValid(t, "testdata/ring/valid/*.json", 3, ringText) }
+
+func testValid(t *testing.T, pattern string, least int, text func(string) (string, ErrorList)) {
+	for _, name := range files(t, pattern, least) {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			got, errs := text(read(t, name))
+			if len(errs) > 0 {
+				t.Fatal(errs)
+			}
+			golden(t, name+".golden", got)
+			if again, errs := text(got); again != got {
+				t.Errorf("read and written again it is\n%s%s", again, errs)
+			}
+		})
+	}
+}
+
+// An invalid document's golden file holds its errors.
+func TestInvalid(t *testing.T)     { testInvalid(t, "testdata/invalid/*.json", 80, configText) }
+func TestInvalidRing(t *testing.T) { testInvalid(t, "testdata/ring/invalid/*.json", 14, ringText) }
+
+func testInvalid(t *testing.T, pattern string, least int, text func(string) (string, ErrorList)) {
+	for _, name := range files(t, pattern, least) {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			got, errs := text(read(t, name))
+			if len(errs) == 0 {
+				t.Fatalf("it was read as\n%s", got)
+			}
+			golden(t, strings.TrimSuffix(name, ".json")+".err.txt", errs.Error()+"\n")
+		})
+	}
+}
+
+// Every golden file belongs to a case, so none can grow stale unseen.
+func TestNoStrayGoldenFiles(t *testing.T) {
+	for pattern, suffix := range map[string]string{
+		"testdata/valid/*.golden":         ".golden",
+		"testdata/ring/valid/*.golden":    ".golden",
+		"testdata/invalid/*.err.txt":      ".err.txt",
+		"testdata/ring/invalid/*.err.txt": ".err.txt",
+	} {
+		for _, name := range files(t, pattern, 1) {
+			document := strings.TrimSuffix(name, suffix)
+			if suffix == ".err.txt" {
+				document += ".json"
+			}
+			read(t, document)
+		}
+	}
+}
+
+// Both parsers give an empty value beside errors, so that nobody goes on with half a configuration.
+func TestErrorsComeWithoutAValue(t *testing.T) {
+	for _, name := range files(t, "testdata/invalid/*.json", 80) {
+		if c, _ := Parse(read(t, name)); !reflect.DeepEqual(c, Config{}) {
+			t.Errorf("%s: got %+v", name, c)
+		}
+	}
+	for _, name := range files(t, "testdata/ring/invalid/*.json", 14) {
+		if ring, _ := ParseKeyRing(read(t, name)); ring.Keys != nil {
+			t.Errorf("%s: got %+v", name, ring)
+		}
+	}
+}
