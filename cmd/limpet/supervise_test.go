@@ -12,9 +12,9 @@ import (
 )
 
 // supervised runs a shell script under supervise, with a signal as soon as the script has made the file "ready".
-func supervised(t *testing.T, script string, s os.Signal) (error, string) {
+func supervised(t *testing.T, script string, s os.Signal) (dir string, err error) {
 	t.Helper()
-	dir := t.TempDir()
+	dir = t.TempDir()
 	cmd := exec.Command("sh", "-c", script)
 	cmd.Dir = dir
 	signals := make(chan os.Signal, 1)
@@ -23,13 +23,13 @@ func supervised(t *testing.T, script string, s os.Signal) (error, string) {
 			signals <- s
 		}
 	}()
-	return supervise(cmd, signals, 300*time.Millisecond), dir
+	return dir, supervise(cmd, signals, 300*time.Millisecond)
 }
 
 // TestStubborn: a program that does not end when asked is killed after the grace.
 func TestStubborn(t *testing.T) {
 	start := time.Now()
-	err, _ := supervised(t, `trap "" TERM; >ready; while :; do sleep 0.1; done`, syscall.SIGTERM)
+	_, err := supervised(t, `trap "" TERM; >ready; while :; do sleep 0.1; done`, syscall.SIGTERM)
 	var e exited
 	if !errors.As(err, &e) || e.code != 137 {
 		t.Errorf("got %#v, want exit code 137", err)
@@ -41,7 +41,7 @@ func TestStubborn(t *testing.T) {
 
 // TestTerminalGone: SIGHUP is passed on as SIGTERM.
 func TestTerminalGone(t *testing.T) {
-	err, _ := supervised(t, `trap "exit 5" TERM; trap "exit 6" HUP; >ready; while :; do sleep 0.1; done`, syscall.SIGHUP)
+	_, err := supervised(t, `trap "exit 5" TERM; trap "exit 6" HUP; >ready; while :; do sleep 0.1; done`, syscall.SIGHUP)
 	var e exited
 	if !errors.As(err, &e) || e.code != 5 {
 		t.Errorf("got %#v, want exit code 5", err)
@@ -50,7 +50,7 @@ func TestTerminalGone(t *testing.T) {
 
 // TestWrapper: what a wrapper script around Envoy leaves behind ends with it.
 func TestWrapper(t *testing.T) {
-	_, dir := supervised(t, `sleep 60 & echo $! >pid; >ready; trap "exit 0" TERM; wait`, syscall.SIGTERM)
+	dir, _ := supervised(t, `sleep 60 & echo $! >pid; >ready; trap "exit 0" TERM; wait`, syscall.SIGTERM)
 	pid, err := os.ReadFile(filepath.Join(dir, "pid"))
 	if err != nil {
 		t.Fatal(err)
