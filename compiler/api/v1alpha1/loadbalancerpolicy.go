@@ -9,7 +9,7 @@ import (
 // request. Its fields are those of Contour's design for header hash load balancing.
 //
 // What that design wants ignored with a warning, and not refused, passes this schema: an unknown strategy, an entry
-// with no or several options, a name that is empty or no token, an entry said twice (S60). Only wrong types,
+// with no or several options, a name that is empty or no token, an entry said twice (S52). Only wrong types,
 // targets and sizes are refused.
 //
 // It is labelled Inherited, not Direct, though it reaches no further than the rules of its target: GEP-713 calls a

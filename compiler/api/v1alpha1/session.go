@@ -23,7 +23,7 @@ import policyconfig "github.com/limpet-proxy/limpet/policy-config"
 type SessionSettings struct {
 	// Disabled switches session persistence off where true, though a policy further up the ladder's lower rungs
 	// switches it on; such a block has no other field. False, written, switches it on and, in an override, forbids
-	// to switch it off (S5).
+	// to switch it off (S9).
 	// +optional
 	Disabled *bool `json:"disabled,omitempty"`
 
@@ -33,7 +33,7 @@ type SessionSettings struct {
 	Type *policyconfig.Type `json:"type,omitempty"`
 
 	// SessionName is the name of the cookie or the header. Where no policy writes one, a stable and unique one is
-	// generated (S30). A block that writes a type gives the name to that type only.
+	// generated (S25). A block that writes a type gives the name to that type only.
 	// +optional
 	SessionName *SessionName `json:"sessionName,omitempty"`
 
@@ -136,7 +136,7 @@ type Cookie struct {
 	LifetimeType *policyconfig.LifetimeType `json:"lifetimeType,omitempty"`
 
 	// Path attribute; the empty string leaves it out. Where no policy writes it, the generation of the rule
-	// decides (S22).
+	// decides (S23).
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:Pattern=`^(/[!-:<-~]*)?$`
 	// +optional

@@ -36,13 +36,13 @@ type SessionPersistencePolicy struct {
 
 // SessionPersistencePolicySpec holds the targets and up to three blocks of the same fields: the plain ones here,
 // the defaults and the overrides. A policy without any block is an empty plain one: it switches session
-// persistence on with every field at its default (S4).
+// persistence on with every field at its default (S9).
 //
 // +kubebuilder:validation:XValidation:rule="has(self.targetRefs) != has(self.targetRef)",message="write exactly one of targetRefs and targetRef"
 type SessionPersistencePolicySpec struct {
 	// TargetRefs are the objects that the policy attaches to, in its own namespace: Services, HTTPRoutes and
 	// GRPCRoutes (with sectionName: the rule of that name), Gateways (with sectionName: the listener of that name)
-	// and GatewayClasses (S2).
+	// and GatewayClasses (S2, S4).
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:XValidation:rule="self.kind == 'Service' ? self.group == '' : self.group == 'gateway.networking.k8s.io' && self.kind in ['HTTPRoute', 'GRPCRoute', 'Gateway', 'GatewayClass']",message="must be a Service of group \"\", or an HTTPRoute, GRPCRoute, Gateway or GatewayClass of group gateway.networking.k8s.io"
