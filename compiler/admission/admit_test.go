@@ -98,8 +98,8 @@ func TestTypes(t *testing.T) {
 		`{apiVersion: 1, kind: [a]}`:           `apiVersion: Invalid value: 1: must be a string|kind: Invalid value: ["a"]: must be a string`,
 		`{apiVersion: v1, kind: Service}`:      `kind: Invalid value: "Service": no matches for kind "Service" in version "v1"`,
 		`{apiVersion: a/b/c, kind: HTTPRoute}`: `kind: Invalid value: "HTTPRoute": no matches for kind "HTTPRoute" in version "a/b/c"`,
-		`{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, spec: {}, metadata: []}`: "metadata: Invalid value: json: cannot unmarshal array into Go value of type v1.ObjectMeta|" +
-			`metadata: Invalid value: "array": metadata in body must be of type object: "array"|` + unchecked,
+		`{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, spec: {}, metadata: []}`: `metadata: Invalid value: "array": metadata in body must be of type object: "array"|` +
+			"metadata: Invalid value: json: cannot unmarshal array into Go value of type v1.ObjectMeta|" + unchecked,
 		`{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, spec: {}, metadata: {name: a, labels: {b: 1}}}`: "metadata: Invalid value: json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string|" + unchecked,
 		`{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, spec: {}, metadata: {generateName: a-}}`:        "metadata.name: Required value: name or generateName is required|" + unchecked,
 	} {
@@ -119,7 +119,7 @@ func TestExtra(t *testing.T) {
 	}
 	lamp = object(t, "{apiVersion: test.limpet.dev/v1, kind: Lamp, metadata: {name: a}, spec: {colour: green, watts: 70}}")
 	want := []string{
-		`spec: Invalid value: {"colour":"green","watts":70}: no green lamps`,
+		"spec: Invalid value: no green lamps",
 		"spec.watts: Invalid value: 70: spec.watts in body should be less than or equal to 60",
 	}
 	if got := messages(t, a, lamp); !slices.Equal(got, want) {
@@ -181,7 +181,7 @@ func TestUnknownFieldsStay(t *testing.T) {
 }
 
 func route(sessionPersistence string) string {
-	return "{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: a, namespace: b, foo: 1}," +
+	return "{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: a, namespace: b}," +
 		" spec: {rules: [{sessionPersistence: " + sessionPersistence + "}]}}"
 }
 
@@ -191,11 +191,12 @@ func TestPruned(t *testing.T) {
 		text string
 		want []string
 	}{
-		{Gateway16, route("{cookie: {name: s}}"), []string{"metadata.foo", "spec.rules[0].sessionPersistence.cookie"}},
-		{Gateway17, route("{cookie: {name: s}}"), []string{"metadata.foo"}},
-		{Gateway17, route("{sessionName: s, cookieConfig: {}, idleTimeout: 1s}"), []string{"metadata.foo", "spec.rules[0].sessionPersistence.cookieConfig",
+		{Gateway16, route("{cookie: {name: s}}"), []string{"spec.rules[0].sessionPersistence.cookie"}},
+		{Gateway17, route("{cookie: {name: s}}"), nil},
+		{Gateway17, route("{sessionName: s, cookieConfig: {}, idleTimeout: 1s}"), []string{"spec.rules[0].sessionPersistence.cookieConfig",
 			"spec.rules[0].sessionPersistence.idleTimeout", "spec.rules[0].sessionPersistence.sessionName"}},
 		{Gateway16, "{apiVersion: v1, kind: Service, spec: {x: y}}", nil},
+		{Gateway16, "{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {foo: 1}, extra: 1}", []string{"extra", "metadata.foo"}},
 		{Gateway16, "{}", nil},
 	} {
 		obj, before := object(t, c.text), object(t, c.text)

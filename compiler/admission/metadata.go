@@ -7,8 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// checkMetadata checks an object's metadata: names, labels, annotations. A missing namespace is none of its
-// business, for a server takes it from the request's URL.
+// checkMetadata checks an object's metadata: names, labels, annotations. A namespace that is missing, or that a
+// kind of the cluster has, is no fault: a server fills in the one of the request's URL and drops the other, which
+// is dropped here too.
 func (v *version) checkMetadata(obj map[string]any) field.ErrorList {
 	at := field.NewPath("metadata")
 	meta, found, _, err := objectmeta.GetObjectMetaWithOptions(obj, objectmeta.ObjectMetaOptions{})
@@ -18,7 +19,11 @@ func (v *version) checkMetadata(obj map[string]any) field.ErrorList {
 	if !found {
 		meta = &metav1.ObjectMeta{}
 	}
-	if v.namespaced && meta.Namespace == "" {
+	switch fields, _ := obj["metadata"].(map[string]any); {
+	case !v.namespaced:
+		meta.Namespace = ""
+		delete(fields, "namespace")
+	case meta.Namespace == "":
 		meta.Namespace = metav1.NamespaceDefault
 	}
 	return apivalidation.ValidateObjectMeta(meta, v.namespaced, apivalidation.NameIsDNSSubdomain, at)
