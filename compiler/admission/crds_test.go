@@ -1,10 +1,13 @@
 package admission
 
 import (
+	"archive/zip"
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"flag"
-	"io"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -14,16 +17,17 @@ import (
 	"strings"
 	"testing"
 
-	"archive/zip"
-
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 )
 
 var update = flag.Bool("update", false, "rewrite the files that the tests compare with")
 
-// moduleVersions are the releases that the generations' CRDs come from.
-var moduleVersions = map[Generation]string{Gateway16: "v1.6.3", Gateway17: "v1.7.0"}
+// sources are the releases that the generations' CRDs come from, with the sums of their modules.
+var sources = map[Generation]struct{ version, sum string }{
+	Gateway16: {"v1.6.3", "h1:lKpJa5bGlraC/QeACvCpsHLdmO6y0iKfzVl6gzaFEYc="},
+	Gateway17: {"v1.7.0", "h1:duVnm7nO6oXfMMUWfcDoBph47CYR/ME3NGxccOVglaY="},
+}
 
 // kindsRead are the kinds whose CRDs the package carries; both releases have them all.
 var kindsRead = []string{
@@ -31,21 +35,54 @@ var kindsRead = []string{
 	"XBackend", "XBackendTrafficPolicy",
 }
 
-// TestCRDsAreTheReleasedOnes holds crds/ to the CRDs of the released modules, without their descriptions.
+const sumsFile = "testdata/crds.sha256"
+
+// TestCRDsAreTheReleasedOnes holds crds/ to the CRDs of the released modules, without their descriptions. A module
+// that is not in the module cache is not fetched here; TestCRDsAreAsRecorded holds then.
 func TestCRDsAreTheReleasedOnes(t *testing.T) {
-	for gen, folder := range map[Generation]string{Gateway16: "crds/1.6", Gateway17: "crds/1.7"} {
+	for gen, r := range releases {
+		texts, err := releasedCRDs(gen)
+		if errors.Is(err, errNotCached) && !*update {
+			t.Log(err)
+			continue
+		}
+		if err != nil || len(texts) != len(kindsRead) {
+			t.Fatalf("%s: found %d CRDs of the %d kinds: %v", gen, len(texts), len(kindsRead), err)
+		}
 		want := map[string][]byte{}
-		for _, text := range releasedCRDs(t, gen) {
+		for _, text := range texts {
 			name, packed := pack(t, text)
 			want[name+".json"] = packed
 		}
-		if len(want) != len(kindsRead) {
-			t.Fatalf("%s: found %d CRDs of the %d kinds", gen, len(want), len(kindsRead))
-		}
 		if *update {
-			rewrite(t, folder, want)
+			rewrite(t, r.folder, want)
 		}
-		compareFolder(t, folder, want)
+		compareFolder(t, r.folder, want)
+	}
+}
+
+// TestCRDsAreAsRecorded holds the CRDs inside the program to the sums taken when they were written.
+func TestCRDsAreAsRecorded(t *testing.T) {
+	var sums strings.Builder
+	err := fs.WalkDir(crds, ".", func(file string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := crds.ReadFile(file)
+		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(text), file)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile(sumsFile, []byte(sums.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(sumsFile)
+	if err != nil || sums.String() != string(want) {
+		t.Errorf("the CRDs have these sums, not those of %s (%v):\n%s", sumsFile, err, sums.String())
 	}
 }
 
@@ -82,58 +119,58 @@ func compareFolder(t *testing.T, folder string, want map[string][]byte) {
 }
 
 // releasedCRDs gives the CRDs of the kinds that limpet reads, as released, in order of their file names.
-func releasedCRDs(t *testing.T, gen Generation) [][]byte {
-	t.Helper()
-	module := "sigs.k8s.io/gateway-api@" + moduleVersions[gen]
-	archive, err := zip.OpenReader(moduleZip(t, module))
+func releasedCRDs(gen Generation) ([][]byte, error) {
+	module, file, err := moduleZip(gen)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
+	}
+	archive, err := zip.OpenReader(file)
+	if err != nil {
+		return nil, err
 	}
 	defer archive.Close()
 	names, err := fs.Glob(archive, module+"/config/crd/experimental/gateway.networking.*.yaml")
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	var crds [][]byte
+	var found [][]byte
 	for _, name := range names {
-		text := readZipped(t, archive, name)
+		text, err := fs.ReadFile(archive, name)
+		if err != nil {
+			return nil, err
+		}
 		var crd struct {
 			Spec struct{ Names struct{ Kind string } }
 		}
 		if err := yaml.Unmarshal(text, &crd); err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		if slices.Contains(kindsRead, crd.Spec.Names.Kind) {
-			crds = append(crds, text)
+			found = append(found, text)
 		}
 	}
-	return crds
+	return found, nil
 }
 
-func readZipped(t *testing.T, archive *zip.ReadCloser, name string) []byte {
-	t.Helper()
-	file, err := archive.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	text, err := io.ReadAll(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
-}
+var errNotCached = errors.New("the module cache lacks a release")
 
-// moduleZip gives a module's zip in the module cache. The go command fails on 1.7.0, which wants a newer Go than
-// ours, but brings the zip all the same.
-func moduleZip(t *testing.T, module string) string {
-	t.Helper()
-	out, err := exec.Command("go", "mod", "download", "-json", module).Output()
-	var info struct{ Zip, Error string }
-	if json.Unmarshal(out, &info) != nil || info.Zip == "" {
-		t.Fatalf("go mod download %s: %v %s", module, err, info.Error)
+// moduleZip gives a release's module and its zip in the module cache, fetched with -update only. The go command
+// fails on 1.7.0, which wants a newer Go than ours, but names the zip all the same.
+func moduleZip(gen Generation) (module, file string, err error) {
+	module = "sigs.k8s.io/gateway-api@" + sources[gen].version
+	download := exec.Command("go", "mod", "download", "-json", module)
+	if !*update {
+		download.Env = append(os.Environ(), "GOPROXY=off")
 	}
-	return info.Zip
+	out, failure := download.Output()
+	var info struct{ Zip, Sum, Error string }
+	switch err := json.Unmarshal(out, &info); {
+	case err != nil || info.Zip == "":
+		return "", "", fmt.Errorf("%w: %s: %v %s", errNotCached, module, failure, info.Error)
+	case info.Sum != sources[gen].sum:
+		return "", "", fmt.Errorf("%s has the sum %s", module, info.Sum)
+	}
+	return module, info.Zip, nil
 }
 
 // pack gives a CRD as the package carries it, and its kind's name.

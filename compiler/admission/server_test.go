@@ -61,7 +61,11 @@ func record(t *testing.T, cases []corpusCase) {
 // install creates the CRDs of a generation and waits until the server serves them.
 func (s *server) install(gen Generation) map[schema.GroupKind]*apiextensionsv1.CustomResourceDefinition {
 	crds := map[schema.GroupKind]*apiextensionsv1.CustomResourceDefinition{}
-	for _, text := range releasedCRDs(s.t, gen) {
+	texts, err := releasedCRDs(gen)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, text := range texts {
 		crd := &apiextensionsv1.CustomResourceDefinition{}
 		if err := yaml.Unmarshal(text, crd); err != nil {
 			s.t.Fatal(err)
