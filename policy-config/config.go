@@ -12,34 +12,35 @@ const Version = "limpet.dev/v1"
 // Config is the plugin configuration: everything the filter needs (no shared state, no call-outs).
 // A value returned by Parse has every default filled in.
 type Config struct {
-	// Version must be "limpet.dev/v1".
+	// Version must be "limpet.dev/v1". Required.
 	Version string `json:"version"`
 	// Keys says where the key ring comes from. Default: the environment variable LIMPET_KEYS.
 	Keys Keys `json:"keys"`
 	// PinHeader is the internal header that Envoy's stateful_session filter reads and writes.
-	// Default "x-limpet-pin". Lower case; never forwarded to a backend or a client.
+	// Default "x-limpet-pin". Lower case, not a reserved header; never forwarded to a backend or a client.
 	PinHeader string `json:"pinHeader"`
-	// ClockSkew is how far in the future a token's dates may lie, for proxies' clocks differ. Default 60s.
+	// ClockSkew is how far in the future a token's dates may lie, for proxies' clocks differ. At most 1h. Default 1m.
 	ClockSkew Duration `json:"clockSkew"`
 	// AccessLog makes the filter publish each request's outcome as filter state for access logs
 	// (%FILTER_STATE(wasm.limpet:PLAIN)%). Default false: it costs a host call per request.
 	AccessLog bool `json:"accessLog,omitempty"`
-	// Policies are the session policies; each Envoy route has at most one (or one per cluster).
+	// Policies are the session policies; each Envoy route has at most one (or one per cluster). Required.
 	Policies []Policy `json:"policies"`
 }
 
-// Keys names exactly one source of the key ring.
+// Keys names one source of the key ring, at most. Default: fromEnv.
 type Keys struct {
-	// FromEnv is the environment variable that holds the ring's JSON. Default "LIMPET_KEYS".
+	// FromEnv is the environment variable that holds the ring's JSON: A-Z, 0-9 and _. Default "LIMPET_KEYS".
 	FromEnv string `json:"fromEnv,omitempty"`
 	// Ring is the ring itself, in the clear.
 	Ring *KeyRing `json:"ring,omitempty"`
-	// Sealed is the ring sealed under the root secret in the environment variable LIMPET_ROOT (see Seal).
+	// Sealed is the ring sealed under the root secret in the environment variable LIMPET_ROOT (limpet --seal-keys).
 	Sealed string `json:"sealed,omitempty"`
 }
 
 // KeyRing is an ordered set of signing keys: the first that may sign does, all of them verify.
 type KeyRing struct {
+	// Keys are the ring's keys, 1 to 16, in the order in which they sign. Required.
 	Keys []Key `json:"keys"`
 }
 
@@ -47,7 +48,7 @@ type KeyRing struct {
 type Key struct {
 	// ID names the key in tokens and logs: 1 to 64 characters of A-Z a-z 0-9 . _ -, unique in the ring.
 	ID string `json:"id"`
-	// Secret is the key, at least 32 bytes, as URL-safe base64 without padding.
+	// Secret is the key, 32 to 128 bytes, as URL-safe base64 without padding.
 	Secret Secret `json:"secret"`
 	// NotBefore, RFC 3339, is when the key starts to sign; it verifies from the start. Absent: at once.
 	NotBefore Time `json:"notBefore,omitzero"`
@@ -66,24 +67,24 @@ const (
 
 // Policy is session persistence for one set of Envoy routes.
 type Policy struct {
-	// Name appears in counters and logs: 1 to 253 characters, unique in the configuration.
+	// Name appears in counters and logs: 1 to 253 visible ASCII characters, unique in the configuration. Required.
 	Name string `json:"name"`
 	// Scope is what tokens are bound to: a token of one scope is void in every other.
-	// Policies that shall share sessions have the same scope. 1 to 512 bytes. Default: Name.
+	// Policies that shall share sessions have the same scope. 1 to 512 visible ASCII characters. Default: Name.
 	Scope string `json:"scope"`
-	// Routes are the names of the Envoy routes that the policy holds for; at least one.
+	// Routes are the names of the Envoy routes that the policy holds for; at least one. Required.
 	Routes []string `json:"routes"`
 	// Clusters restricts the policy to requests for which Envoy chose one of these clusters
 	// (Gateway API 1.7 semantics, weighted_clusters). Absent: all clusters of the routes.
 	Clusters []string `json:"clusters,omitempty"`
 	// Type is what carries the token. Default Cookie.
 	Type Type `json:"type"`
-	// SessionName is the name of the cookie or header; an RFC 9110 token of at most 128 characters. Required.
-	// Header names are compared without regard to case.
+	// SessionName is the name of the cookie or header: an RFC 9110 token of at most 256 characters, as a header not
+	// a reserved one. Header names are compared without regard to case. Required.
 	SessionName string `json:"sessionName"`
-	// AbsoluteTimeout ends a session that long after it began. Absent or 0s: never.
+	// AbsoluteTimeout ends a session that long after it began. At most 87600h. Absent or 0s: never.
 	AbsoluteTimeout Duration `json:"absoluteTimeout,omitempty"`
-	// IdleTimeout ends a session that has seen no request for that long. Absent or 0s: never.
+	// IdleTimeout ends a session that has seen no request for that long. At most AbsoluteTimeout. Absent or 0s: never.
 	IdleTimeout Duration `json:"idleTimeout,omitempty"`
 	// RenewAfterPercent is the share of IdleTimeout, 1 to 99, that must have passed since the token was written
 	// before it is written anew. Default 25: at most four Set-Cookie an idle period, and a session may
@@ -99,9 +100,11 @@ type Policy struct {
 	OnHostLost OnHostLost `json:"onHostLost"`
 	// FailStatus is the HTTP status answered under OnHostLost Fail: 400 to 599. Default 503.
 	FailStatus int `json:"failStatus"`
-	// EndSessionHeader names a response header whose presence ends the session (logout). Absent: none.
+	// EndSessionHeader names a response header whose presence ends the session (logout); not a reserved one.
+	// Absent: none.
 	EndSessionHeader string `json:"endSessionHeader,omitempty"`
-	// IssueOn says on which connections tokens are issued. Default Any.
+	// IssueOn says on which connections tokens are issued: Any, or only where the request came over TLS
+	// (x-forwarded-proto: https). Default Any.
 	IssueOn IssueOn `json:"issueOn"`
 	// Cache keeps tokens out of shared caches.
 	Cache Cache `json:"cache,omitzero"`
@@ -148,9 +151,9 @@ const (
 
 // Cookie holds a cookie's attributes. The defaults are the safe ones that GEP-1619 asks for.
 type Cookie struct {
-	// Path attribute. Default "/"; the empty string leaves the attribute out.
+	// Path attribute: begins with "/". Default "/"; the empty string leaves the attribute out.
 	Path string `json:"path"`
-	// Domain attribute. Absent: a host-only cookie.
+	// Domain attribute: a host name without a leading dot. Absent: a host-only cookie.
 	Domain string `json:"domain,omitempty"`
 	// LifetimeType: Permanent needs AbsoluteTimeout. Default Session.
 	LifetimeType LifetimeType `json:"lifetimeType"`
@@ -158,11 +161,11 @@ type Cookie struct {
 	Secure bool `json:"secure"`
 	// HTTPOnly attribute. Default true.
 	HTTPOnly bool `json:"httpOnly"`
-	// SameSite attribute. Default Strict; None needs Secure.
+	// SameSite attribute. Default Strict; None needs secure.
 	SameSite SameSite `json:"sameSite"`
-	// Partitioned attribute (CHIPS); needs Secure. Default false.
+	// Partitioned attribute (CHIPS); needs secure. Default false.
 	Partitioned bool `json:"partitioned,omitempty"`
-	// Attributes are further ones, each written as Name or Name=Value; none that has a field of its own.
+	// Attributes are further ones, each written as Name or Name=Value; none that has a field of its own, each name once.
 	Attributes []string `json:"attributes,omitempty"`
 }
 

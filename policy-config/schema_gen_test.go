@@ -125,13 +125,14 @@ func headerNameSchema() schema {
 
 // generator walks the types.
 type generator struct {
+	t        *testing.T
 	comments map[string]string // by type, or type and Go name of the field
 	defs     schema
 }
 
 func generateSchema(t *testing.T) []byte {
 	words := comments(t)
-	g := generator{comments: words, defs: schema{
+	g := generator{t: t, comments: words, defs: schema{
 		"headerName": headerNameSchema(),
 		"duration":   schema{"type": "string", "description": words["Duration"], "pattern": `^([0-9]{1,5}(h|m|s|ms)){1,4}$`},
 		"time": schema{"type": "string", "description": words["Time"],
@@ -157,17 +158,25 @@ func (g *generator) object(t reflect.Type) schema {
 		f := t.Field(i)
 		name := jsonName(f)
 		p := g.value(t.Name()+"."+name, f.Type)
-		p["description"] = g.comments[t.Name()+"."+f.Name]
+		p["description"] = g.words(t.Name() + "." + f.Name)
 		if d, ok := defaultOf(t, f); ok {
 			p["default"] = d
 		}
 		properties[name] = p
 	}
-	s := schema{"type": "object", "description": g.comments[t.Name()], "properties": properties, "additionalProperties": false}
+	s := schema{"type": "object", "description": g.words(t.Name()), "properties": properties, "additionalProperties": false}
 	if names := requiredFields[t]; len(names) > 0 {
 		s["required"] = names
 	}
 	return with(s, betweenFields[t])
+}
+
+// words is a type's or field's comment; it must have one.
+func (g *generator) words(name string) string {
+	if g.comments[name] == "" {
+		g.t.Errorf("%s has no comment", name)
+	}
+	return g.comments[name]
 }
 
 func jsonName(f reflect.StructField) string {
