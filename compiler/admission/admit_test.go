@@ -166,6 +166,29 @@ func TestStatusIsLeftAlone(t *testing.T) {
 	}
 }
 
+// TestExportedObject admits what kubectl get -o yaml gives, though a server would not create it a second time.
+func TestExportedObject(t *testing.T) {
+	const class = `
+apiVersion: gateway.networking.k8s.io/v1
+kind: GatewayClass
+metadata:
+  name: limpet
+  namespace: dropped
+  creationTimestamp: "2026-11-21T15:00:00Z"
+  generation: 3
+  managedFields:
+  - {apiVersion: gateway.networking.k8s.io/v1, fieldsType: FieldsV1, fieldsV1: {"f:spec": {}}, manager: kubectl, operation: Update, time: "2026-11-21T15:00:00Z"}
+  resourceVersion: "812"
+  uid: 5e4b6a0e-9d5c-4a57-8a38-0c6a8fdd7b4e
+spec: {controllerName: limpet.dev/controller}
+status: {conditions: []}`
+	obj, want := object(t, class), object(t, class)
+	delete(want["metadata"].(map[string]any), "namespace")
+	if got := messages(t, admitter(t, Gateway17), obj); len(got) != 0 || !reflect.DeepEqual(obj, want) {
+		t.Errorf("%q: %v", got, obj)
+	}
+}
+
 // TestUnknownFieldsStay: callers may know more fields than the CRD, such as an older release's idleTimeout.
 func TestUnknownFieldsStay(t *testing.T) {
 	a := admitter(t, Gateway16)

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-const leastCases = 150 // the corpus holds at least that many, or a glob has gone wrong
+const leastCases = 180 // the corpus holds at least that many, or a glob has gone wrong
 
 // corpusCase is one object of the corpus and, for each generation, a fragment of every error it must get.
 type corpusCase struct {

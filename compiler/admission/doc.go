@@ -7,7 +7,7 @@
 // The CRDs come with the package, in crds/: those that limpet reads of the experimental channel of Gateway API
 // 1.6.3 and 1.7.0, as released but without their descriptions (update.sh writes them). Further CRDs can be given
 // to New. A kind's schema is compiled when its first object comes, for the CEL rules of HTTPRoute alone take
-// some 50 ms, and is kept for the life of the process.
+// a tenth of a second, and is kept for the life of the process.
 //
 // Three things differ from a server on purpose. Unknown fields are errors, where a server drops them with a
 // warning at most. Status is neither checked nor given defaults, for creation ignores it. And what only a server
