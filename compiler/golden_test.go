@@ -28,7 +28,7 @@ type golden struct {
 // outputs are the endings of the files that a case may have. One that is not expected must not be there.
 var outputs = []string{".envoy.yaml", ".plugin.json", ".warnings.txt", ".err.txt"}
 
-func goldens(t *testing.T) []golden {
+func goldens(t testing.TB) []golden {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", "*.in.*"))
 	if err != nil {

@@ -22,7 +22,7 @@ type chunk struct {
 }
 
 // split cuts a file into its documents. A line that begins with "---" ends a document wherever it stands
-// (YAML 1.2, rule c-forbidden), so no parser is needed to find it.
+// (YAML 1.2, rule c-forbidden), so no parser is needed to find it. Directives and comments belong to what follows.
 func split(file string, data []byte) []*chunk {
 	all := chunk{file: file, data: data, first: 1, aliases: new(int)}
 	if filepath.Ext(file) == ".json" || json.Valid(data) {
@@ -30,24 +30,23 @@ func split(file string, data []byte) []*chunk {
 		return []*chunk{&all}
 	}
 	var chunks []*chunk
-	cut := func(from, to, line int) {
+	start, first, line, content := 0, 1, 0, false
+	cut := func(end int) {
 		part := all
-		part.data, part.first = data[from:to], line
+		part.data, part.first = data[start:end], first
 		chunks = append(chunks, &part)
 	}
-	start, first, line := 0, 1, 1
-	for at := 0; at < len(data); line++ {
-		if at > start && separates(data[at:]) {
-			cut(start, at, first)
+	at := 0
+	for text := range bytes.Lines(data) {
+		line++
+		if content && separates(text) {
+			cut(at)
 			start, first = at, line
 		}
-		end := bytes.IndexByte(data[at:], '\n')
-		if end < 0 {
-			break
-		}
-		at += end + 1
+		content = content || !bytes.ContainsAny(text[:1], "#%\r\n")
+		at += len(text)
 	}
-	cut(start, len(data), first)
+	cut(len(data))
 	return chunks
 }
 

@@ -39,7 +39,7 @@ func (d *Document) String() string {
 		return d.name
 	}
 	name := d.Text("metadata", "name")
-	if ns := d.Text("metadata", "namespace"); ns != "" {
+	if ns := d.Text("metadata", "namespace"); ns != "" && name != "" {
 		name = ns + "/" + name
 	}
 	return strings.TrimSpace(d.Text("kind") + " " + name)

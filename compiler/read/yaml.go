@@ -19,12 +19,12 @@ func parseYAML(data []byte) ([]*yaml.Node, *fault) {
 	case errors.Is(err, io.EOF):
 		return nil, nil
 	case err != nil:
-		return nil, syntaxFault(err)
+		return nil, syntaxFault(err, data)
 	}
 	switch err := decoder.Decode(&more); {
 	case errors.Is(err, io.EOF):
 	case err != nil:
-		return nil, syntaxFault(err)
+		return nil, syntaxFault(err, data)
 	default:
 		return nil, &fault{line: more.Line, message: "a second document begins without a line --- before it"}
 	}
@@ -42,12 +42,17 @@ func blank(root *yaml.Node) bool {
 
 var syntaxError = regexp.MustCompile(`(?s)^yaml: (?:line ([0-9]+): )?(.*)$`)
 
-// syntaxFault takes the line number out of the library's error.
-func syntaxFault(err error) *fault {
+// syntaxFault takes the line number out of the library's error. What its parser, as opposed to its scanner, finds
+// it counts from 0; the end of the text is then a line too far.
+func syntaxFault(err error, data []byte) *fault {
 	parts := syntaxError.FindStringSubmatch(err.Error())
 	if parts == nil {
 		return &fault{message: "broken YAML: " + err.Error()}
 	}
 	line, _ := strconv.Atoi(parts[1]) // absent: 0, unknown
-	return &fault{line: line, message: "broken YAML: " + strings.TrimSpace(parts[2])}
+	message := strings.TrimSpace(parts[2])
+	if strings.HasPrefix(message, "did not find expected") {
+		line = min(line+1, bytes.Count(bytes.TrimRight(data, "\r\n"), []byte("\n"))+1)
+	}
+	return &fault{line: line, message: "broken YAML: " + message}
 }

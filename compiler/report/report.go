@@ -56,6 +56,9 @@ func (r *Report) Mark() int { return len(r.errors) }
 // Since gives the errors noted after a mark.
 func (r *Report) Since(mark int) []Problem { return r.errors[mark:] }
 
+// Shown is a path as problems show it, for comparison with theirs.
+func Shown(path string) string { return printable(path, maxPlace) }
+
 // Failed reports whether there is an error.
 func (r *Report) Failed() bool { return len(r.errors) > 0 }
 
@@ -78,9 +81,9 @@ func problem(about Subject, path, message string) Problem {
 	file, line := about.Locate(path)
 	return Problem{
 		Object:  printable(about.String(), maxPlace),
-		Path:    printable(path, maxPlace),
+		Path:    Shown(path),
 		Message: printable(message, maxMessage),
-		File:    file,
+		File:    printable(file, maxPlace),
 		Line:    line,
 	}
 }

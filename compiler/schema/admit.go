@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -15,54 +17,58 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 	kjson "sigs.k8s.io/json"
 
+	"github.com/limpet-proxy/limpet/compiler/admission"
 	"github.com/limpet-proxy/limpet/compiler/read"
 	"github.com/limpet-proxy/limpet/compiler/report"
 )
 
 // kind is one supported kind of object and how it is admitted.
 type kind struct {
-	versions   []string // of its group, all of one shape
-	namespaced bool
-	name       apivalidation.ValidateNameFunc
-	crd        func() *crd // nil for a built-in kind
-	store      func(*admission, *read.Document)
+	versions []string // of its group, all of one shape
+	// name checks the name of a built-in kind; nil for a kind of Gateway API, which package admission knows.
+	name  apivalidation.ValidateNameFunc
+	store func(*admitter, *read.Document)
 }
+
+// ofCluster are the kinds without a namespace.
+var ofCluster = map[string]bool{"GatewayClass": true}
 
 var kinds = map[schema.GroupKind]kind{
 	{Group: gatewayv1.GroupName, Kind: "GatewayClass"}: {
-		versions: []string{"v1", "v1beta1"}, name: apivalidation.NameIsDNSSubdomain, crd: lazyCRD("gatewayclasses"),
-		store: func(a *admission, d *read.Document) {
+		versions: []string{"v1", "v1beta1"},
+		store: func(a *admitter, d *read.Document) {
 			keep(a, d, &a.objects.Classes, func(o *gatewayv1.GatewayClass) *metav1.ObjectMeta { return &o.ObjectMeta }, nil)
 		},
 	},
 	{Group: gatewayv1.GroupName, Kind: "Gateway"}: {
-		versions: []string{"v1", "v1beta1"}, namespaced: true, name: apivalidation.NameIsDNSSubdomain, crd: lazyCRD("gateways"),
-		store: func(a *admission, d *read.Document) {
+		versions: []string{"v1", "v1beta1"},
+		store: func(a *admitter, d *read.Document) {
 			keep(a, d, &a.objects.Gateways, func(o *gatewayv1.Gateway) *metav1.ObjectMeta { return &o.ObjectMeta }, nil)
 		},
 	},
 	{Group: gatewayv1.GroupName, Kind: "HTTPRoute"}: {
-		versions: []string{"v1", "v1beta1"}, namespaced: true, name: apivalidation.NameIsDNSSubdomain, crd: lazyCRD("httproutes"),
-		store: func(a *admission, d *read.Document) {
+		versions: []string{"v1", "v1beta1"},
+		store: func(a *admitter, d *read.Document) {
 			keep(a, d, &a.objects.Routes, func(o *gatewayv1.HTTPRoute) *metav1.ObjectMeta { return &o.ObjectMeta }, nil)
 		},
 	},
 	{Kind: "Service"}: {
-		versions: []string{"v1"}, namespaced: true, name: apivalidation.NameIsDNSLabel,
-		store: func(a *admission, d *read.Document) {
+		versions: []string{"v1"}, name: apivalidation.NameIsDNSLabel,
+		store: func(a *admitter, d *read.Document) {
 			keep(a, d, &a.objects.Services, func(o *corev1.Service) *metav1.ObjectMeta { return &o.ObjectMeta }, validateService)
 		},
 	},
 	{Group: discoveryv1.GroupName, Kind: "EndpointSlice"}: {
-		versions: []string{"v1"}, namespaced: true, name: apivalidation.NameIsDNSSubdomain,
-		store: func(a *admission, d *read.Document) {
+		versions: []string{"v1"}, name: apivalidation.NameIsDNSSubdomain,
+		store: func(a *admitter, d *read.Document) {
 			keep(a, d, &a.objects.Slices, func(o *discoveryv1.EndpointSlice) *metav1.ObjectMeta { return &o.ObjectMeta }, validateSlice)
 		},
 	},
 }
 
-// admission is one run of Admit.
-type admission struct {
+// admitter is one run of Admit.
+type admitter struct {
+	server  *admission.Admitter
 	objects Objects
 	first   map[string]*read.Document // by kind, namespace and name
 	rep     *report.Report
@@ -70,39 +76,67 @@ type admission struct {
 
 // Admit checks documents and gives the objects among them. Documents with an error are left out; the caller
 // must not go on once the report has one, for references to those objects would seem to lead nowhere.
-func Admit(docs []*read.Document, rep *report.Report) *Objects {
-	a := &admission{first: map[string]*read.Document{}, rep: rep}
+func Admit(docs []*read.Document, rep *report.Report) (*Objects, error) {
+	server, err := admission.New(admission.Gateway16)
+	if err != nil {
+		return nil, err
+	}
+	a := &admitter{server: server, first: map[string]*read.Document{}, rep: rep}
 	for _, d := range docs {
 		a.document(d)
 	}
 	a.objects.sort()
-	return &a.objects
+	return &a.objects, nil
 }
 
-func (a *admission) document(d *read.Document) {
+func (a *admitter) document(d *read.Document) {
 	gk, k, ok := a.kindOf(d)
-	if !ok || !a.identify(d, gk, k) {
+	if !ok || !a.identify(d, gk) {
 		return
 	}
 	mark := a.rep.Mark()
-	a.metadata(d, k)
-	delete(d.Fields, "status") // what a controller says, not what the owner wants; an API server drops it too
-	if k.crd != nil {
-		k.crd().prune(d, a.rep)
-	}
+	delete(d.Fields, "status")           // what a controller says, not what the owner wants; an API server drops it too
 	left := uncarried(gk.Kind, d.Fields) // before defaults, which nobody wrote
-	if k.crd != nil {
-		k.crd().validate(d, a.rep)
+	if k.name != nil {
+		a.metadata(d, k)
+	} else {
+		a.admit(d)
 	}
-	if k.crd == nil || a.rep.Mark() == mark {
+	if k.name != nil || a.rep.Mark() == mark {
 		k.store(a, d)
 	}
 	refuse(d, left, a.rep.Since(mark), a.rep)
 	d.Release()
 }
 
+// admit asks package admission, which also fills in the defaults.
+func (a *admitter) admit(d *read.Document) {
+	for _, e := range a.server.Admit(d.Fields) {
+		switch {
+		case admission.IsUnknownField(e):
+			a.rep.ErrorAt(d, e.Field, e.Detail)
+		case e.Field == "" || e.Field == "<nil>":
+			path, detail := unplaced(e.Detail)
+			a.rep.ErrorAt(d, path, detail)
+		default:
+			e.Detail = strings.TrimPrefix(e.Detail, e.Field+" in body ") // the schema validator repeats it
+			a.rep.Error(d, e)
+		}
+	}
+}
+
+// alternatives is what the schema validator says of oneOf and anyOf: the path stands in the message alone.
+var alternatives = regexp.MustCompile(`^"([^"]+)" (must validate .*)$`)
+
+func unplaced(detail string) (path, rest string) {
+	if parts := alternatives.FindStringSubmatch(detail); parts != nil {
+		return parts[1], parts[2]
+	}
+	return "", detail
+}
+
 // kindOf finds the document's kind among the supported ones.
-func (a *admission) kindOf(d *read.Document) (schema.GroupKind, kind, bool) {
+func (a *admitter) kindOf(d *read.Document) (schema.GroupKind, kind, bool) {
 	for _, name := range []string{"apiVersion", "kind"} {
 		if d.Text(name) == "" {
 			a.rep.Error(d, field.Required(field.NewPath(name), "every object names its type"))
@@ -119,18 +153,18 @@ func (a *admission) kindOf(d *read.Document) (schema.GroupKind, kind, bool) {
 }
 
 // identify fills in the namespace, as kubectl would, and refuses a second object of the same name.
-func (a *admission) identify(d *read.Document, gk schema.GroupKind, k kind) bool {
+func (a *admitter) identify(d *read.Document, gk schema.GroupKind) bool {
 	meta, ok := d.Fields["metadata"].(map[string]any)
 	if !ok {
 		a.rep.Error(d, field.Required(field.NewPath("metadata"), "every object has a name"))
 		return false
 	}
-	if ns, has := meta["namespace"]; k.namespaced && (!has || ns == nil || ns == "") {
+	if ns, has := meta["namespace"]; !ofCluster[gk.Kind] && (!has || ns == nil || ns == "") {
 		meta["namespace"] = metav1.NamespaceDefault
 	}
 	name := d.Text("metadata", "name")
 	key := gk.String() + " " + d.Text("metadata", "namespace") + "/" + name
-	if first, twice := a.first[key]; twice {
+	if first, twice := a.first[key]; twice && name != "" {
 		file, line := first.Locate("")
 		e := field.Duplicate(field.NewPath("metadata", "name"), name)
 		e.Detail = fmt.Sprintf("the first object of this name is at %s:%d", file, line)
@@ -141,18 +175,18 @@ func (a *admission) identify(d *read.Document, gk schema.GroupKind, k kind) bool
 	return true
 }
 
-// metadata checks what all kinds have in common.
-func (a *admission) metadata(d *read.Document, k kind) {
+// metadata checks a built-in kind's metadata.
+func (a *admitter) metadata(d *read.Document, k kind) {
 	var o struct {
 		metav1.ObjectMeta `json:"metadata"`
 	}
 	if a.decode(d, map[string]any{"metadata": d.Fields["metadata"]}, &o) {
-		a.rep.Error(d, apivalidation.ValidateObjectMeta(&o.ObjectMeta, k.namespaced, k.name, field.NewPath("metadata"))...)
+		a.rep.Error(d, apivalidation.ValidateObjectMeta(&o.ObjectMeta, true, k.name, field.NewPath("metadata"))...)
 	}
 }
 
 // keep decodes a document into its Go type, strictly, and stores it.
-func keep[T any](a *admission, d *read.Document, into *[]*Object[T], metaOf func(*T) *metav1.ObjectMeta,
+func keep[T any](a *admitter, d *read.Document, into *[]*Object[T], metaOf func(*T) *metav1.ObjectMeta,
 	validate func(*T) field.ErrorList,
 ) {
 	value := new(T)
@@ -170,7 +204,7 @@ func keep[T any](a *admission, d *read.Document, into *[]*Object[T], metaOf func
 }
 
 // decode fills a Go type from the document's fields and reports those that the type lacks.
-func (a *admission) decode(d *read.Document, fields map[string]any, into any) bool {
+func (a *admitter) decode(d *read.Document, fields map[string]any, into any) bool {
 	text, err := json.Marshal(fields)
 	if err != nil {
 		a.rep.ErrorAt(d, "", err.Error())

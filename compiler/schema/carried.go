@@ -207,7 +207,7 @@ func (w *walker) leads(prefix string) bool {
 // refuse reports what is not carried, except where the field has an error already.
 func refuse(d *read.Document, left []setField, errors []report.Problem, rep *report.Report) {
 	for _, f := range left {
-		if slices.ContainsFunc(errors, func(p report.Problem) bool { return p.Path == f.path }) {
+		if slices.ContainsFunc(errors, func(p report.Problem) bool { return p.Path == report.Shown(f.path) }) {
 			continue
 		}
 		message := "not supported yet"

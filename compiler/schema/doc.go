@@ -1,4 +1,4 @@
-// Package schema admits documents as an API server would, and gives them their Go types: the kinds of Gateway API
-// through the released CRDs' own schemas and CEL rules, Services and EndpointSlices through rules of the same
-// effect. What an API server admits and limpet does not carry yet is refused by name, never passed over.
+// Package schema turns documents into typed objects: the kinds of Gateway API through package admission, Services
+// and EndpointSlices through rules of the same effect as an API server's. What an API server admits and limpet does
+// not carry yet is refused by name, never passed over.
 package schema

@@ -1,0 +1,115 @@
+package compiler
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/limpet-proxy/limpet/policy-config"
+)
+
+// TestShuffledDocumentsGiveTheSameBytes compiles each case's documents in other orders, together and as files of
+// their own.
+func TestShuffledDocumentsGiveTheSameBytes(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	shuffled := 0
+	for _, g := range goldens(t) {
+		documents := strings.Split(string(g.source.Data), "\n---\n")
+		want, err := Compile([]Source{g.source}, g.options(t))
+		if err != nil || len(documents) < 3 || strings.Contains(string(g.source.Data), "--- ") {
+			continue
+		}
+		shuffled++
+		for range 3 {
+			random.Shuffle(len(documents), func(i, j int) { documents[i], documents[j] = documents[j], documents[i] })
+			var files []Source
+			for i, d := range documents {
+				files = append(files, Source{Name: fmt.Sprintf("%d.yaml", i), Data: []byte(d)})
+			}
+			together := []Source{{Name: "all.yaml", Data: []byte(strings.Join(documents, "\n---\n"))}}
+			for _, sources := range [][]Source{files, together} {
+				sameResult(t, g, sources, want)
+			}
+		}
+	}
+	if shuffled < 40 {
+		t.Errorf("only %d cases were shuffled", shuffled)
+	}
+}
+
+func sameResult(t *testing.T, g golden, sources []Source, want *Result) {
+	t.Helper()
+	got, err := Compile(sources, g.options(t))
+	if err != nil {
+		t.Errorf("%s: shuffled: %v", g.name, err)
+		return
+	}
+	if !bytes.Equal(got.Envoy, want.Envoy) || !bytes.Equal(got.PluginJSON, want.PluginJSON) {
+		t.Errorf("%s: shuffled documents give other bytes", g.name)
+	}
+	if !slices.Equal(unplaced(got.Warnings), unplaced(want.Warnings)) {
+		t.Errorf("%s: shuffled documents give other warnings:\n%q\nwant\n%q", g.name, unplaced(got.Warnings), unplaced(want.Warnings))
+	}
+}
+
+// unplaced gives the warnings without their places, in an order of their own.
+func unplaced(warnings []Problem) []string {
+	var lines []string
+	for _, w := range warnings {
+		w.File, w.Line = "", 0
+		lines = append(lines, w.String())
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// TestNothingMuch shows that input without objects is refused and input without routes is fine.
+func TestNothingMuch(t *testing.T) {
+	if _, err := Compile(nil, Options{WasmPath: "w"}); err != nil {
+		t.Errorf("no sources at all: %v", err)
+	}
+	r, err := Compile([]Source{{Name: "a.yaml", Data: []byte("# nothing\n")}}, Options{WasmPath: "w"})
+	if r != nil || err == nil {
+		t.Errorf("an empty file gives %v, %v", r, err)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	for name, o := range map[string]Options{
+		`target: Unsupported value: "istio": supported values: "envoy", "plugin"`: {Target: "istio"},
+		`wasm path: Required value`:                                                           {},
+		`bind address: Invalid value: "localhost": must be an IP address`:                     {WasmPath: "w", Bind: "localhost"},
+		`admin address: Invalid value: "9901": must be an IP address and a port, such as `:    {WasmPath: "w", Admin: "9901"},
+		`admin address: Invalid value: "[::1]:0": must be an IP address and a port, such as `: {WasmPath: "w", Admin: "[::1]:0"},
+		`keys.ring.keys[0].secret: `: {WasmPath: "w", Keys: policyconfig.Keys{Ring: &policyconfig.KeyRing{
+			Keys: []policyconfig.Key{{ID: "a", Secret: []byte("short")}},
+		}}},
+	} {
+		_, err := Compile(nil, o)
+		var problems Errors
+		if err == nil || !strings.HasPrefix(err.Error(), name) || errors.As(err, &problems) {
+			t.Errorf("got %v, want %s...", err, name)
+		}
+		if err != nil && strings.Contains(err.Error(), "short") {
+			t.Errorf("the error shows a secret: %v", err)
+		}
+	}
+}
+
+// TestProblemsShow holds the form of a line.
+func TestProblemsShow(t *testing.T) {
+	for want, p := range map[string]Problem{
+		"cart.yaml:12: HTTPRoute default/cart: spec.rules[0].name: Required value": {
+			File: "cart.yaml", Line: 12, Object: "HTTPRoute default/cart", Path: "spec.rules[0].name", Message: "Required value",
+		},
+		"cart.yaml: the file is empty": {File: "cart.yaml", Message: "the file is empty"},
+	} {
+		if got := p.String(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package compiler
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/limpet-proxy/limpet/compiler/schema"
+)
+
+// edit is a change of testdata/effects.yaml: the first occurrence of old becomes new.
+type edit struct{ old, new string }
+
+// effects shows, for each field that the compiler carries, a change that makes a difference.
+var effects = map[string]edit{
+	"Gateway spec.gatewayClassName":                          {"gatewayClassName: limpet", "gatewayClassName: other"},
+	"Gateway spec.addresses[].type":                          {"type: IPAddress", "type: Hostname"},
+	"Gateway spec.addresses[].value":                         {"value: 127.0.0.9", "value: 127.0.0.8"},
+	"Gateway spec.allowedListeners.namespaces.from":          {"from: None", "from: Same"},
+	"Gateway spec.listeners[].name":                          {"name: main", "name: another"},
+	"Gateway spec.listeners[].hostname":                      {`hostname: "*.example.com"`, `hostname: "*.example.org"`},
+	"Gateway spec.listeners[].port":                          {"port: 8000", "port: 8001"},
+	"Gateway spec.listeners[].protocol":                      {"protocol: HTTP", "protocol: HTTPS"},
+	"Gateway spec.listeners[].allowedRoutes.namespaces.from": {"from: All", "from: Same"},
+	"Gateway spec.listeners[].allowedRoutes.kinds[].group":   {"group: gateway.networking.k8s.io, kind: HTTPRoute", "group: example.com, kind: HTTPRoute"},
+	"Gateway spec.listeners[].allowedRoutes.kinds[].kind":    {"kind: HTTPRoute}", "kind: TCPRoute}"},
+
+	"HTTPRoute spec.parentRefs[].group":                                   {"{group: gateway.networking.k8s.io, kind: Gateway", "{group: example.com, kind: Gateway"},
+	"HTTPRoute spec.parentRefs[].kind":                                    {"kind: Gateway, namespace", "kind: Other, namespace"},
+	"HTTPRoute spec.parentRefs[].namespace":                               {"namespace: infra, name: web", "namespace: other, name: web"},
+	"HTTPRoute spec.parentRefs[].name":                                    {"name: web, sectionName", "name: other, sectionName"},
+	"HTTPRoute spec.parentRefs[].sectionName":                             {"sectionName: main", "sectionName: gone"},
+	"HTTPRoute spec.parentRefs[].port":                                    {"sectionName: spare, port: 8002}", "sectionName: spare, port: 8000}"},
+	"HTTPRoute spec.useDefaultGateways":                                   {"useDefaultGateways: None", "useDefaultGateways: All"},
+	"HTTPRoute spec.hostnames[]":                                          {"hostnames: [a.example.com]", "hostnames: [b.example.com]"},
+	"HTTPRoute spec.rules[].name":                                         {"name: rule-name", "name: other-name"},
+	"HTTPRoute spec.rules[].matches[].path.type":                          {"type: Exact, value: /path", "type: PathPrefix, value: /path"},
+	"HTTPRoute spec.rules[].matches[].path.value":                         {"value: /path", "value: /other"},
+	"HTTPRoute spec.rules[].matches[].headers[].type":                     {"{type: Exact, name: X-H", "{type: RegularExpression, name: X-H"},
+	"HTTPRoute spec.rules[].matches[].headers[].name":                     {"name: X-H", "name: X-I"},
+	"HTTPRoute spec.rules[].matches[].headers[].value":                    {"value: header-value", "value: other-value"},
+	"HTTPRoute spec.rules[].matches[].queryParams[].type":                 {"{type: Exact, name: q", "{type: RegularExpression, name: q"},
+	"HTTPRoute spec.rules[].matches[].queryParams[].name":                 {"name: q,", "name: r,"},
+	"HTTPRoute spec.rules[].matches[].queryParams[].value":                {"value: query-value", "value: other-value"},
+	"HTTPRoute spec.rules[].matches[].method":                             {"method: POST", "method: PUT"},
+	"HTTPRoute spec.rules[].backendRefs[].group":                          {`{group: "", kind: Service`, "{group: example.com, kind: Service"},
+	"HTTPRoute spec.rules[].backendRefs[].kind":                           {"kind: Service, namespace", "kind: Bucket, namespace"},
+	"HTTPRoute spec.rules[].backendRefs[].namespace":                      {"namespace: shop, name: cart", "namespace: other, name: cart"},
+	"HTTPRoute spec.rules[].backendRefs[].name":                           {"name: cart, port", "name: other, port"},
+	"HTTPRoute spec.rules[].backendRefs[].port":                           {"port: 80, weight", "port: 81, weight"},
+	"HTTPRoute spec.rules[].backendRefs[].weight":                         {"weight: 3", "weight: 4"},
+	"HTTPRoute spec.rules[].sessionPersistence.sessionName":               {"sessionName: cart", "sessionName: other"},
+	"HTTPRoute spec.rules[].sessionPersistence.absoluteTimeout":           {"absoluteTimeout: 8h", "absoluteTimeout: 9h"},
+	"HTTPRoute spec.rules[].sessionPersistence.type":                      {"type: Header", "type: Cookie"},
+	"HTTPRoute spec.rules[].sessionPersistence.cookieConfig.lifetimeType": {"lifetimeType: Permanent", "lifetimeType: Session"},
+
+	"Service spec.type":                  {"type: ClusterIP", "type: ExternalName"},
+	"Service spec.sessionAffinity":       {"sessionAffinity: None", "sessionAffinity: ClientIP"},
+	"Service spec.internalTrafficPolicy": {"internalTrafficPolicy: Cluster", "internalTrafficPolicy: Local"},
+	"Service spec.ipFamilies":            {"ipFamilies: [IPv6]", "ipFamilies: [IPv4]"},
+	"Service spec.ports[].name":          {"name: web, port: 80", "name: www, port: 80"},
+	"Service spec.ports[].port":          {"port: 80, protocol: TCP, appProtocol", "port: 81, protocol: TCP, appProtocol"},
+	"Service spec.ports[].protocol":      {"protocol: TCP, appProtocol", "protocol: UDP, appProtocol"},
+	"Service spec.ports[].appProtocol":   {"appProtocol: http}", "appProtocol: https}"},
+
+	"EndpointSlice addressType":                        {"addressType: IPv4", "addressType: FQDN"},
+	"EndpointSlice ports[].name":                       {"name: web, port: 8080", "name: www, port: 8080"},
+	"EndpointSlice ports[].port":                       {"port: 8080", "port: 8081"},
+	"EndpointSlice ports[].protocol":                   {"protocol: TCP}]", "protocol: UDP}]"},
+	"EndpointSlice endpoints[].addresses[]":            {"addresses: [10.0.0.1]", "addresses: [10.0.0.7]"},
+	"EndpointSlice endpoints[].conditions.ready":       {"ready: true", "ready: false"},
+	"EndpointSlice endpoints[].conditions.serving":     {"serving: true", "serving: false"},
+	"EndpointSlice endpoints[].conditions.terminating": {"terminating: true", "terminating: false"},
+}
+
+// TestCarriedFieldsHaveAnEffect changes one carried field at a time: the outputs, the warnings or the errors must
+// change too, for a field that is accepted and does nothing is the worst fault of a compiler.
+func TestCarriedFieldsHaveAnEffect(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("testdata", "effects.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := outcome(t, text)
+	if !bytes.HasPrefix(base, []byte("# Written by limpet")) {
+		t.Fatalf("the input for this test does not compile:\n%s", base)
+	}
+	fields := 0
+	for kind, table := range schema.Carried {
+		for path, treatment := range table {
+			if treatment.Ignored != "" {
+				continue
+			}
+			fields++
+			e, ok := effects[kind+" "+path]
+			changed := strings.Replace(string(text), e.old, e.new, 1)
+			switch {
+			case !ok || changed == string(text):
+				t.Errorf("no change shows the effect of %s %s", kind, path)
+			case bytes.Equal(base, outcome(t, []byte(changed))):
+				t.Errorf("%s %s is accepted and has no effect: %q instead of %q", kind, path, e.new, e.old)
+			}
+		}
+	}
+	if fields != len(effects) {
+		t.Errorf("%d fields are carried, and %d changes are listed", fields, len(effects))
+	}
+}
+
+// outcome is all that a compilation gives, in one text.
+func outcome(t *testing.T, text []byte) []byte {
+	t.Helper()
+	result, err := Compile([]Source{{Name: "in.yaml", Data: text}}, Options{WasmPath: "limpet.wasm"})
+	var problems Errors
+	switch {
+	case errors.As(err, &problems):
+		return []byte(problems.Error())
+	case err != nil:
+		t.Fatal(err)
+	}
+	return append(append(result.Envoy, result.PluginJSON...), warningText(result.Warnings)...)
+}
