@@ -22,9 +22,14 @@ type forgery struct {
 	session  string
 }
 
-func (f *forgery) check(i int, r *http.Response) {
+func (f *forgery) check(i int, head harness.Head) {
+	r, err := head.Response()
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if err != nil {
+		f.failures = append(f.failures, err.Error())
+		return
+	}
 	answer := harness.Response{Status: r.StatusCode, Header: r.Header, Backend: r.Header.Get(harness.BackendHeader)}
 	f.shares[answer.Backend]++
 	cookies := r.Cookies()

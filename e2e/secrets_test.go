@@ -65,6 +65,7 @@ func TestKeysInTheClear(t *testing.T) {
 	_, deployment := threePods(t, harness.CookieRule("cart", "pods"))
 	deployment.Keys = harness.NewRing("first")
 	deployment.Env = []string{"NOTHING=1"}
+	deployment.LogLevel = "info" // what Envoy logs unless it is told otherwise
 	deployment.Flags = []string{"--keys", writeFile(t, "keys.json", deployment.Keys.JSON(t))}
 	compiled := harness.Compile(t, deployment)
 	for _, name := range []string{"envoy.yaml", "plugin.json"} {

@@ -3,6 +3,7 @@ package harness
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strconv"
@@ -27,6 +28,9 @@ const (
 	ReplyQuiet = "X-Reply-Quiet"
 )
 
+// maxHeaders is how many bytes of headers backends and blasts read: more than Envoy lets through.
+const maxHeaders = 128 << 10
+
 // BackendHeader is the response header in which a backend says its name.
 const BackendHeader = "X-Backend"
 
@@ -35,7 +39,7 @@ type Backend struct {
 	// Name is what the backend answers with; Address is its ip:port.
 	Name, Address string
 
-	server *http.Server
+	server io.Closer
 	mu     sync.Mutex
 	names  map[string]bool
 	count  int
@@ -63,8 +67,9 @@ func NewBackendAt(t testing.TB, name, address string) *Backend {
 		t.Fatalf("backend %s: %v", name, err)
 	}
 	b := &Backend{Name: name, Address: listener.Addr().String(), names: map[string]bool{}}
-	b.server = &http.Server{Handler: b, ReadHeaderTimeout: time.Minute}
-	go b.server.Serve(listener)
+	server := &http.Server{Handler: b, ReadHeaderTimeout: time.Minute, MaxHeaderBytes: maxHeaders}
+	b.server = server
+	go server.Serve(listener)
 	t.Cleanup(b.Close)
 	return b
 }

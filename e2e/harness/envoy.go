@@ -187,19 +187,3 @@ func (e *Envoy) admin(path string) (string, error) {
 	}
 	return string(body), err
 }
-
-// ResidentKB is Envoy's resident memory in kB.
-func (e *Envoy) ResidentKB(t testing.TB) int {
-	t.Helper()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", e.command.Process.Pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var kb int
-	for line := range strings.Lines(string(text)) {
-		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
-			fmt.Sscan(rest, &kb)
-		}
-	}
-	return kb
-}

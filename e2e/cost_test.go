@@ -1,0 +1,126 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/token"
+)
+
+// traffic is a sort of request whose cost is measured: the cookie of request number i, and how many requests make
+// one measurement.
+type traffic struct {
+	name    string
+	cookies func(i int) string
+	count   int
+}
+
+// costWorld is one Envoy under measurement, with sorts of cookies for it.
+type costWorld struct {
+	envoy *harness.Envoy
+	scope string
+	pods  []*harness.Backend
+}
+
+// costs starts an Envoy that nothing else slows down: the backends do next to nothing.
+func costs(t *testing.T) costWorld {
+	t.Helper()
+	pods := harness.QuietBackends(t, "a", "b", "c")
+	envoy := harness.Run(t, harness.Deployment{Documents: harness.OneRoute(pods, harness.CookieRule("cart", "pods"))})
+	return costWorld{envoy: envoy, scope: envoy.Policy(t, "cart").Scope, pods: pods}
+}
+
+// tokens are different tokens of a ring for the session's scope.
+func (w costWorld) tokens(t *testing.T, ring harness.Ring, count int) []string {
+	t.Helper()
+	var all []string
+	for i := range count {
+		all = append(all, ring.Mint(t, w.scope, w.pods[i%len(w.pods)].Address, harness.Dates{}))
+	}
+	return all
+}
+
+// perRequest sends one measurement's requests and returns the processor time that Envoy used for each.
+func (w costWorld) perRequest(t *testing.T, kind traffic) time.Duration {
+	t.Helper()
+	before := w.envoy.CPU(t)
+	w.envoy.Blast(t, kind.count, func(i int, buf []byte) []byte {
+		return fmt.Appendf(buf, "GET /cart HTTP/1.1\r\nHost: x\r\nCookie: %s\r\n\r\n", kind.cookies(i))
+	}, func(i int, head harness.Head) {
+		if !head.OK() {
+			t.Errorf("%s: request %d: %s", kind.name, i, head)
+		}
+	})
+	return (w.envoy.CPU(t) - before) / time.Duration(kind.count)
+}
+
+// A comparison takes at least so many rounds, and gives up after so many.
+const (
+	fewestRounds = 3
+	mostRounds   = 15
+)
+
+// wantCheap fails unless a request of the one kind costs Envoy at most bound times what one of the other does. Both are
+// measured in turn and the cheapest round of each counts, for whatever else the machine does only adds to
+// either. Rounds go on until that holds: a busy machine makes the test slower, not red.
+func (w costWorld) wantCheap(t *testing.T, kind, than traffic, bound float64) {
+	t.Helper()
+	least, base := time.Hour, time.Hour
+	for round := 1; round <= mostRounds; round++ {
+		base = min(base, w.perRequest(t, than))
+		least = min(least, w.perRequest(t, kind))
+		if ratio := float64(least) / float64(base); round >= fewestRounds && ratio <= bound {
+			t.Logf("%s: %v, %s: %v, ratio %.2f, %d rounds", kind.name, least, than.name, base, ratio, round)
+			return
+		}
+	}
+	t.Errorf("%s: %v of processor time a request, %s: %v; want at most %.1f times as much", kind.name, least, than.name, base, bound)
+}
+
+// oneOf is traffic of different cookies, one a request.
+func oneOf(name string, tokens []string) traffic {
+	return traffic{name, func(i int) string { return "cart=" + tokens[i%len(tokens)] }, 2_000}
+}
+
+// TestBadTokensAreCheap: a request with bad tokens costs at most half as much again as one with a good token and
+// cookies of the same size.
+func TestBadTokensAreCheap(t *testing.T) {
+	w := costs(t)
+	good := w.tokens(t, w.envoy.Keys(), 1)
+	forged := w.tokens(t, harness.NewRing("first"), 2_000)
+	kinds := []traffic{
+		oneOf("a forged token", forged),
+		oneOf("a token of an unknown key", w.tokens(t, harness.NewRing("other"), 2_000)),
+		oneOf("rubbish", []string{"x", "%00", strings.Repeat("A", token.Len4)}),
+	}
+	for _, kind := range kinds {
+		w.wantCheap(t, kind, oneOf("a good token", good), 1.5)
+	}
+	four := traffic{"four forged tokens", func(i int) string {
+		return "cart=" + strings.Join([]string{forged[i], forged[i/2], forged[i/3], forged[i/4]}, "; cart=")
+	}, 2_000}
+	others := traffic{"a good token behind three other cookies", func(i int) string {
+		return "ca=" + forged[i] + "; cb=" + forged[i] + "; cc=" + forged[i] + "; cart=" + good[0]
+	}, 2_000}
+	w.wantCheap(t, four, others, 1.5)
+}
+
+// TestFloodOfForgedCookies sends 55 kB of cookies of the session's name, each of a token's length and version: they
+// cost no more than twice what 55 kB of other cookies cost. TestManyCookies has what becomes of the flood.
+func TestFloodOfForgedCookies(t *testing.T) {
+	w := costs(t)
+	forged := w.tokens(t, harness.NewRing("first"), 55_000/(token.Len4+len("cart=; ")))
+	flood := "cart=" + strings.Join(forged, "; cart=")
+	kind := func(name, cookies string) traffic {
+		return traffic{name, func(int) string { return cookies }, 300}
+	}
+	others := kind("other cookies", strings.ReplaceAll(flood, "cart=", "tarc="))
+	w.wantCheap(t, kind("forged cookies", flood), others, 2)
+	outcomes := w.envoy.Outcomes(t, "cart")
+	if outcomes["pinned"] != 0 || outcomes["bad-signature"] < fewestRounds*300 {
+		t.Errorf("outcomes: %v", outcomes)
+	}
+}

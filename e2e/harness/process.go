@@ -1,0 +1,53 @@
+package harness
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// clockTick is the unit of processor times in /proc (USER_HZ): 100 a second on every Linux that Envoy runs on.
+const clockTick = 10 * time.Millisecond
+
+// CPU is the processor time that Envoy has used so far, in user and system mode, in steps of a clockTick
+// (proc(5): utime and stime of /proc/PID/stat).
+func (e *Envoy) CPU(t testing.TB) time.Duration {
+	t.Helper()
+	text := e.proc(t, "stat")
+	// The second field is the program's name in parentheses and may hold anything; utime and stime are 14 and 15.
+	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
+	var ticks int64
+	for _, field := range fields[11:13] {
+		n, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			t.Fatalf("/proc/PID/stat: %v", err)
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * clockTick
+}
+
+// ResidentKB is Envoy's resident memory in kB.
+func (e *Envoy) ResidentKB(t testing.TB) int {
+	t.Helper()
+	var kb int
+	for line := range strings.Lines(e.proc(t, "status")) {
+		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			fmt.Sscan(rest, &kb)
+		}
+	}
+	return kb
+}
+
+// proc reads a file about the Envoy process.
+func (e *Envoy) proc(t testing.TB, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", e.command.Process.Pid, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

@@ -1,0 +1,55 @@
+package harness
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"testing"
+)
+
+// NewQuietBackend starts a backend for Blast: it answers every request without a body with 200 and its name, ignores
+// what the request asks of it, and costs so little that Envoy is what a test measures.
+func NewQuietBackend(t testing.TB, name string) *Backend {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatalf("backend %s: %v", name, err)
+	}
+	b := &Backend{Name: name, Address: listener.Addr().String(), server: listener}
+	answer := fmt.Appendf(nil, "HTTP/1.1 200 OK\r\n%s: %s\r\nContent-Length: 0\r\n\r\n", BackendHeader, name)
+	go func() {
+		for {
+			connection, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go answerAll(connection, answer)
+		}
+	}()
+	t.Cleanup(b.Close)
+	return b
+}
+
+// QuietBackends starts one quiet backend for each name.
+func QuietBackends(t testing.TB, names ...string) []*Backend {
+	t.Helper()
+	var all []*Backend
+	for _, name := range names {
+		all = append(all, NewQuietBackend(t, name))
+	}
+	return all
+}
+
+// answerAll answers each head of a request on a connection, until Envoy closes it.
+func answerAll(connection net.Conn, answer []byte) {
+	defer connection.Close()
+	reader := bufio.NewReaderSize(connection, blastBuffer)
+	for {
+		if _, err := readHead(reader, nil); err != nil {
+			return
+		}
+		if _, err := connection.Write(answer); err != nil {
+			return
+		}
+	}
+}
