@@ -4,6 +4,8 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
+
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
 // build lays out the ports that have listeners.
@@ -43,15 +45,16 @@ func matchesFor(listeners map[string]*listener, domain string) []Match {
 		return nil
 	}
 	var ranked []rankedMatch
-	seen := map[*Route]bool{} // a route counts with the most specific of its hostnames
-	for rank, hostname := range covering {
+	seen := map[*Route]bool{}
+	for _, hostname := range covering {
 		for _, route := range listeners[covering[owner]].attached[hostname] {
 			if seen[route] {
 				continue
 			}
 			seen[route] = true
+			wildness := slices.IndexFunc(covering, func(h string) bool { return names(route, h) })
 			for _, m := range matchesOf(route) {
-				ranked = append(ranked, rankedMatch{m, rank})
+				ranked = append(ranked, rankedMatch{m, wildness})
 			}
 		}
 	}
@@ -61,4 +64,10 @@ func matchesFor(listeners map[string]*listener, domain string) []Match {
 		matches[i] = r.Match
 	}
 	return matches
+}
+
+// names reports whether a hostname is one that a route gives; without any it gives all.
+func names(route *Route, hostname string) bool {
+	return slices.Contains(route.Value.Spec.Hostnames, gatewayv1.Hostname(hostname)) ||
+		len(route.Value.Spec.Hostnames) == 0 && hostname == everything
 }

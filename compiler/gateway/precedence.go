@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"cmp"
+	"strings"
 
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -37,10 +38,18 @@ func complete(spec gatewayv1.HTTPRouteMatch) gatewayv1.HTTPRouteMatch {
 	return spec
 }
 
+// Prefix takes the slash off the end of a path prefix, for /cart/ means the same as /cart.
+func Prefix(path string) string {
+	if short := strings.TrimRight(path, "/"); short != "" {
+		return short
+	}
+	return "/"
+}
+
 // rankedMatch is a match with what its precedence hangs on beside itself.
 type rankedMatch struct {
 	Match
-	wildness int // how unspecific its route's hostname is, of those that cover the request's
+	wildness int // how unspecific its route's own hostname is, of those that cover the request's
 }
 
 // compare puts the match of higher precedence first, in the order of criteria that HTTPRoute gives: hostname
@@ -49,7 +58,7 @@ func compare(a, b rankedMatch) int {
 	return cmp.Or(
 		cmp.Compare(a.wildness, b.wildness),
 		cmp.Compare(weaker(*a.Spec.Path.Type != gatewayv1.PathMatchExact), weaker(*b.Spec.Path.Type != gatewayv1.PathMatchExact)),
-		cmp.Compare(len(*b.Spec.Path.Value), len(*a.Spec.Path.Value)),
+		cmp.Compare(len(Prefix(*b.Spec.Path.Value)), len(Prefix(*a.Spec.Path.Value))),
 		cmp.Compare(weaker(a.Spec.Method == nil), weaker(b.Spec.Method == nil)),
 		cmp.Compare(len(b.Spec.Headers), len(a.Spec.Headers)),
 		cmp.Compare(len(b.Spec.QueryParams), len(a.Spec.QueryParams)),

@@ -154,15 +154,7 @@ func (r *resolver) cookiePath(match int) string {
 	if path.Type != nil && *path.Type == gatewayv1.PathMatchExact {
 		return *path.Value
 	}
-	return Prefix(*path.Value)
-}
-
-// Prefix takes the slash off the end of a path prefix, for /cart/ means the same as /cart.
-func Prefix(path string) string {
-	if short := strings.TrimRight(path, "/"); short != "" {
-		return short
-	}
-	return "/"
+	return gateway.Prefix(*path.Value)
 }
 
 // check applies the plugin configuration's own rules, so that they stand in one place, and says which of the
