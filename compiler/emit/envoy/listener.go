@@ -30,7 +30,7 @@ func (e *emitter) listener(l ir.Listener) *listenerv3.Listener {
 			InitialStreamWindowSize:     wrapperspb.UInt32(64 << 10),
 			InitialConnectionWindowSize: wrapperspb.UInt32(1 << 20),
 		},
-		UpgradeConfigs: []*hcmv3.HttpConnectionManager_UpgradeConfig{{UpgradeType: "websocket"}},
+		UpgradeConfigs: websockets(),
 		HttpFilters:    e.httpFilters(),
 		RouteSpecifier: &hcmv3.HttpConnectionManager_RouteConfig{RouteConfig: e.routeConfiguration(name, l.Hosts)},
 	}
@@ -62,8 +62,9 @@ func (e *emitter) answerListener(status int) *listenerv3.Listener {
 		Action: directResponse(status),
 	}
 	manager := &hcmv3.HttpConnectionManager{
-		StatPrefix:  name,
-		HttpFilters: []*hcmv3.HttpFilter{e.router()},
+		StatPrefix:     name,
+		UpgradeConfigs: websockets(),
+		HttpFilters:    []*hcmv3.HttpFilter{e.router()},
 		RouteSpecifier: &hcmv3.HttpConnectionManager_RouteConfig{RouteConfig: &routev3.RouteConfiguration{
 			Name:         name,
 			VirtualHosts: []*routev3.VirtualHost{{Name: name, Domains: []string{"*"}, Routes: []*routev3.Route{everything}}},
@@ -74,4 +75,9 @@ func (e *emitter) answerListener(status int) *listenerv3.Listener {
 		ListenerSpecifier: &listenerv3.Listener_InternalListener{InternalListener: &listenerv3.Listener_InternalListenerConfig{}},
 		FilterChains:      e.filterChains(manager),
 	}
+}
+
+// websockets lets clients upgrade; without it Envoy answers 403.
+func websockets() []*hcmv3.HttpConnectionManager_UpgradeConfig {
+	return []*hcmv3.HttpConnectionManager_UpgradeConfig{{UpgradeType: "websocket"}}
 }
