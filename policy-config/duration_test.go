@@ -1,6 +1,7 @@
 package policyconfig
 
 import (
+	"errors"
 	"regexp"
 	"strings"
 	"testing"
@@ -51,7 +52,7 @@ func TestParseDurationRefuses(t *testing.T) {
 		errDurationLong:    {"87600h1s", "99999h", "99999h99999h99999h99999h"},
 	} {
 		for _, text := range texts {
-			if got, err := ParseDuration(text); err != want || got != 0 {
+			if got, err := ParseDuration(text); !errors.Is(err, want) || got != 0 {
 				t.Errorf("%q: got %d, %v; want %v", text, int64(got), err, want)
 			}
 		}
@@ -68,7 +69,7 @@ func FuzzDuration(f *testing.F) {
 		got, err := ParseDuration(text)
 		want, wantErr := time.ParseDuration(text)
 		if strings.HasSuffix(text, "\n") || !pattern.MatchString(text) || wantErr != nil {
-			if err != errDurationText {
+			if !errors.Is(err, errDurationText) {
 				t.Fatalf("%q is no GEP-2257 duration: got %v", text, err)
 			}
 			return

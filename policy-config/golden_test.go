@@ -7,44 +7,40 @@ import (
 	"testing"
 )
 
-func configText(data string) (string, ErrorList) {
+// configText reads a configuration and writes it again.
+func configText(data string) (string, error) {
 	c, errs := Parse(data)
 	if len(errs) > 0 {
 		return "", errs
 	}
 	text, err := Marshal(c)
-	if err != nil {
-		return err.Error(), nil
-	}
-	return string(text), nil
+	return string(text), err
 }
 
-func ringText(data string) (string, ErrorList) {
+// ringText is the same for a key ring.
+func ringText(data string) (string, error) {
 	ring, errs := ParseKeyRing(data)
 	if len(errs) > 0 {
 		return "", errs
 	}
 	text, err := MarshalKeyRing(ring)
-	if err != nil {
-		return err.Error(), nil
-	}
-	return string(text), nil
+	return string(text), err
 }
 
 // A valid document's golden file holds what Marshal makes of it, so every default shows.
 func TestValid(t *testing.T)     { testValid(t, "testdata/valid/*.json", 25, configText) }
 func TestValidRing(t *testing.T) { testValid(t, "testdata/ring/valid/*.json", 3, ringText) }
 
-func testValid(t *testing.T, pattern string, least int, text func(string) (string, ErrorList)) {
+func testValid(t *testing.T, pattern string, least int, text func(string) (string, error)) {
 	for _, name := range files(t, pattern, least) {
 		t.Run(filepath.Base(name), func(t *testing.T) {
-			got, errs := text(read(t, name))
-			if len(errs) > 0 {
-				t.Fatal(errs)
+			got, err := text(read(t, name))
+			if err != nil {
+				t.Fatal(err)
 			}
 			golden(t, name+".golden", got)
-			if again, errs := text(got); again != got {
-				t.Errorf("read and written again it is\n%s%s", again, errs)
+			if again, err := text(got); err != nil || again != got {
+				t.Errorf("read and written again it is\n%s%v", again, err)
 			}
 		})
 	}
@@ -54,14 +50,14 @@ func testValid(t *testing.T, pattern string, least int, text func(string) (strin
 func TestInvalid(t *testing.T)     { testInvalid(t, "testdata/invalid/*.json", 80, configText) }
 func TestInvalidRing(t *testing.T) { testInvalid(t, "testdata/ring/invalid/*.json", 14, ringText) }
 
-func testInvalid(t *testing.T, pattern string, least int, text func(string) (string, ErrorList)) {
+func testInvalid(t *testing.T, pattern string, least int, text func(string) (string, error)) {
 	for _, name := range files(t, pattern, least) {
 		t.Run(filepath.Base(name), func(t *testing.T) {
-			got, errs := text(read(t, name))
-			if len(errs) == 0 {
+			got, err := text(read(t, name))
+			if err == nil {
 				t.Fatalf("it was read as\n%s", got)
 			}
-			golden(t, strings.TrimSuffix(name, ".json")+".err.txt", errs.Error()+"\n")
+			golden(t, strings.TrimSuffix(name, ".json")+".err.txt", err.Error()+"\n")
 		})
 	}
 }

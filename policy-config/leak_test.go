@@ -8,7 +8,7 @@ import (
 // Whatever stands below keys may be a secret, in its place or not: as a value of any field, as a field's name,
 // cut short, or in a document that is not even JSON. No message may repeat it, or eight characters of it.
 func TestNoMessageRepeatsWhatMayBeASecret(t *testing.T) {
-	for _, marker := range []string{"Q7x!leak-this_one", encode64(testSecret), "SECRETSECRETSECRET1", "sHorTsEc"} {
+	for _, marker := range []string{"Q7x!leak-this_one", encodedSecret, "SECRETSECRETSECRET1", "sHorTsEc"} {
 		for _, base := range []string{"everything", "keys-from-env", "keys-sealed"} {
 			doc := decodeAny(t, read(t, "testdata/valid/"+base+".json.golden"))
 			for _, at := range places(doc, nil) {

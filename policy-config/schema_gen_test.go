@@ -135,10 +135,14 @@ func generateSchema(t *testing.T) []byte {
 	g := generator{t: t, comments: words, defs: schema{
 		"headerName": headerNameSchema(),
 		"duration":   schema{"type": "string", "description": words["Duration"], "pattern": `^([0-9]{1,5}(h|m|s|ms)){1,4}$`},
-		"time": schema{"type": "string", "description": words["Time"],
-			"pattern": `^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]` + zonePattern + `$`},
-		"secret": schema{"type": "string", "description": "A key's secret, as URL-safe base64 without padding.",
-			"minLength": base64Length(MinSecret), "maxLength": base64Length(MaxSecret), "pattern": `^[A-Za-z0-9_-]*$`},
+		"time": schema{
+			"type": "string", "description": words["Time"],
+			"pattern": `^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]` + zonePattern + `$`,
+		},
+		"secret": schema{
+			"type": "string", "description": "A key's secret, as URL-safe base64 without padding.",
+			"minLength": base64Length(MinSecret), "maxLength": base64Length(MaxSecret), "pattern": `^[A-Za-z0-9_-]*$`,
+		},
 	}}
 	root := g.object(reflect.TypeFor[Config]())
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
@@ -200,7 +204,7 @@ func defaultOf(t reflect.Type, f reflect.StructField) (any, bool) {
 
 // value describes a field's value, or for a list its items too.
 func (g *generator) value(name string, t reflect.Type) schema {
-	if s, ok := g.named(name, t); ok {
+	if s, ok := named(t); ok {
 		return s
 	}
 	switch t.Kind() {
@@ -226,7 +230,7 @@ func (g *generator) value(name string, t reflect.Type) schema {
 }
 
 // named describes the types that are more than their kind says.
-func (g *generator) named(name string, t reflect.Type) (schema, bool) {
+func named(t reflect.Type) (schema, bool) {
 	switch t {
 	case reflect.TypeFor[Duration]():
 		return schema{"$ref": "#/$defs/duration"}, true

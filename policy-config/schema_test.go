@@ -89,17 +89,28 @@ func TestSchemaRefusesWhatIsInvalid(t *testing.T) {
 
 // otherProbes are values for fields of every type, stringProbes for those that take a string.
 var (
-	otherProbes = []any{nil, true, false, json.Number("0"), json.Number("1"), json.Number("99"), json.Number("100"), json.Number("-1"), json.Number("399"),
+	otherProbes = []any{
+		nil, true, false, json.Number("0"), json.Number("1"), json.Number("99"), json.Number("100"), json.Number("-1"), json.Number("399"),
 		json.Number("400"), json.Number("599"), json.Number("600"), json.Number("4294967295"), json.Number("4294967296"), json.Number("0.5"), "", "a",
-		[]any{}, []any{"a"}, []any{"a", "b"}, []any{"a", "a"}, []any{""}, []any{json.Number("1")}, map[string]any{}, map[string]any{"a": "b"}}
+		[]any{},
+		[]any{"a"},
+		[]any{"a", "b"},
+		[]any{"a", "a"},
+		[]any{""},
+		[]any{json.Number("1")},
+		map[string]any{},
+		map[string]any{"a": "b"},
+	}
 	stringProbes = makeStringProbes()
 )
 
 func makeStringProbes() (values []any) {
-	texts := []string{"limpet.dev/v1", "Cookie", "Header", "Session", "Permanent", "Strict", "Lax", "None", "Rebalance", "Fail", "Any", "TLS", "Keep", "Private",
+	texts := []string{
+		"limpet.dev/v1", "Cookie", "Header", "Session", "Permanent", "Strict", "Lax", "None", "Rebalance", "Fail", "Any", "TLS", "Keep", "Private",
 		"NoStore", "/", "/cart", "a.example", "-a", "a-", "a..b", ".a", "a=b", "a=", "a= ", "a=b c", "=b", "1h", "0s", "1h30m", "1d", "2026-11-21T08:00:00Z",
 		"2026-11-21T24:00:00Z", "2026-11-21", "A_1", "1A", "x-cart", "X-Cart", "x-", "é", "a b", "\u0080", "\u00a0", "😀", "__Host-a", "__Http-a", "__secure-a",
-		strings.Repeat("QUFB", 10) + "QUE", strings.Repeat("QUFB", 14), strings.Repeat("QUFB", 43)}
+		strings.Repeat("QUFB", 10) + "QUE", strings.Repeat("QUFB", 14), strings.Repeat("QUFB", 43),
+	}
 	for c := range rune(0x80) {
 		texts = append(texts, string(c), "/x"+string(c)+"x", "a="+string(c))
 	}

@@ -11,8 +11,6 @@ import (
 	"testing"
 )
 
-const testSecret = "nobody-may-ever-read-these-bytes"
-
 func secretConfig() Config {
 	c := DefaultConfig()
 	c.Keys = Keys{Ring: &KeyRing{Keys: []Key{{ID: "k", Secret: Secret(testSecret), NotBefore: 1, NotAfter: 2}}}}
@@ -31,7 +29,7 @@ func reveals(text string) bool {
 		strings.Trim(fmt.Sprintf("%b", []byte(testSecret)), "[]"),
 		strings.Trim(fmt.Sprintf("%c", []byte(testSecret)), "[]"),
 		strings.ToLower(strings.Trim(fmt.Sprintf("%#v", []byte(testSecret)), "[]byte{}")),
-		strings.ToLower(encode64(testSecret)),
+		strings.ToLower(encodedSecret),
 	} {
 		if strings.Contains(lowered, form) {
 			return true
@@ -81,11 +79,11 @@ func TestSecretInEncodings(t *testing.T) {
 
 func TestSecretIsWrittenByMarshalOnly(t *testing.T) {
 	config, err := Marshal(secretConfig())
-	if err != nil || !strings.Contains(string(config), encode64(testSecret)) {
+	if err != nil || !strings.Contains(string(config), encodedSecret) {
 		t.Errorf("Marshal gives %s, %v", config, err)
 	}
 	ring, err := MarshalKeyRing(*secretConfig().Keys.Ring)
-	if err != nil || !strings.Contains(string(ring), encode64(testSecret)) {
+	if err != nil || !strings.Contains(string(ring), encodedSecret) {
 		t.Errorf("MarshalKeyRing gives %s, %v", ring, err)
 	}
 }

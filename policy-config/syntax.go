@@ -121,11 +121,11 @@ func (s *scanner) name() bool {
 func (s *scanner) more() bool {
 	for s.depth > 0 {
 		closing := s.open[s.depth-1]
-		switch c := s.next(); {
-		case c == closing:
+		switch s.next() {
+		case closing:
 			s.at++
 			s.depth--
-		case c == ',':
+		case ',':
 			s.at++
 			return closing == ']' || s.name()
 		default:
