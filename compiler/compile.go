@@ -58,7 +58,10 @@ func Compile(sources []Source, o Options) (*Result, error) {
 	}
 	rep := &report.Report{}
 	documents := read.Documents(sources, rep)
-	objects := schema.Admit(documents, rep)
+	objects, err := schema.Admit(documents, rep)
+	if err != nil {
+		return nil, err
+	}
 	if rep.Failed() {
 		return nil, rep.Errors(o.Strict)
 	}

@@ -101,8 +101,12 @@ func (b *builder) checkKinds(l *listener) {
 		return
 	}
 	for i, k := range l.spec.AllowedRoutes.Kinds {
-		if !isHTTPRoute(k) {
-			path := l.path.Child("allowedRoutes", "kinds").Index(i)
+		path := l.path.Child("allowedRoutes", "kinds").Index(i)
+		switch {
+		case isHTTPRoute(k):
+		case k.Kind == "HTTPRoute":
+			b.rep.Warn(l.gateway, field.NotSupported(path.Child("group"), *k.Group, []gatewayv1.Group{gatewayv1.GroupName}))
+		default:
 			b.rep.Warn(l.gateway, field.NotSupported(path.Child("kind"), k.Kind, []gatewayv1.Kind{"HTTPRoute"}))
 		}
 	}

@@ -126,7 +126,7 @@ func (l *lowerer) checkHeaders(route *gateway.Route, path *field.Path, matches [
 func match(spec gatewayv1.HTTPRouteMatch) ir.Match {
 	m := ir.Match{Exact: *spec.Path.Type == gatewayv1.PathMatchExact, Path: *spec.Path.Value}
 	if !m.Exact {
-		m.Path = policy.Prefix(m.Path)
+		m.Path = gateway.Prefix(m.Path)
 	}
 	if spec.Method != nil {
 		m.Method = string(*spec.Method)

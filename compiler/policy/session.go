@@ -2,6 +2,7 @@
 package policy
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -166,8 +167,8 @@ func (r *resolver) check(s *Session) {
 	if err == nil {
 		return
 	}
-	faults, ok := err.(policyconfig.ErrorList) //nolint:errorlint // documented as what Marshal gives
-	if !ok {
+	var faults policyconfig.ErrorList
+	if !errors.As(err, &faults) {
 		faults = policyconfig.ErrorList{{Message: err.Error()}}
 	}
 	for _, f := range faults {
