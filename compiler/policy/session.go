@@ -35,6 +35,12 @@ func ForRule(route *gateway.Route, rule int, rep *report.Report) (*Session, bool
 	}
 	s := r.session(r.policy(spec))
 	r.check(s)
+	for m := range r.rule.Matches {
+		if path := r.matchPath(m); r.hostOnly && path != "/" && s.Policies[0].Cookie != nil {
+			rep.Advise(route, r.path.Child("sessionPersistence", "sessionName"),
+				fmt.Sprintf("the name begins with __Host-, so the cookie's path is \"/\" and not %q", path))
+		}
+	}
 	for _, p := range r.problems {
 		rep.WarnAt(route, p.Path, p.Message+": every request of the rule gets 500")
 	}
@@ -47,6 +53,7 @@ type resolver struct {
 	rule     *gatewayv1.HTTPRouteRule
 	id       Identity
 	path     *field.Path
+	hostOnly bool  // the cookie's name begins with __Host-
 	matches  []int // the first match of each policy of the session
 	problems []policyconfig.Error
 }
@@ -77,6 +84,7 @@ func (r *resolver) policy(spec *gatewayv1.SessionPersistence) policyconfig.Polic
 	}
 	if spec.SessionName != nil {
 		p.SessionName = *spec.SessionName
+		r.hostOnly = hasHostPrefix(p.SessionName)
 	}
 	if spec.AbsoluteTimeout != nil {
 		p.AbsoluteTimeout = r.timeout(*spec.AbsoluteTimeout)
@@ -126,6 +134,12 @@ func (r *resolver) session(policy policyconfig.Policy) *Session {
 	return s
 }
 
+// hasHostPrefix reports whether browsers bind a cookie of the name to its host; they don't look at the case.
+func hasHostPrefix(name string) bool {
+	const prefix = "__Host-"
+	return len(name) >= len(prefix) && strings.EqualFold(name[:len(prefix)], prefix)
+}
+
 func withPath(p policyconfig.Policy, name, path string) policyconfig.Policy {
 	p.Name = bounded(name, policyconfig.MaxName)
 	if p.Cookie != nil {
@@ -146,8 +160,22 @@ func (r *resolver) onePath() bool {
 }
 
 // cookiePath is the Path attribute for a match: browsers send a cookie of the path /cart for /cart and all that
-// is below it (RFC 6265, section 5.1.4), as a prefix match takes them.
+// is below it (RFC 6265, section 5.1.4), as a prefix match takes them. What the attribute can't hold is cut off
+// together with its segment. A name with the prefix __Host- has the path "/" only (RFC 6265bis, section 5.7).
 func (r *resolver) cookiePath(match int) string {
+	path := r.matchPath(match)
+	before, _, found := strings.Cut(path, ";")
+	if found {
+		path = gateway.Prefix(before[:strings.LastIndexByte(before, '/')+1])
+	}
+	if r.hostOnly {
+		return "/"
+	}
+	return path
+}
+
+// matchPath is the path of a match, without a slash at the end of a prefix.
+func (r *resolver) matchPath(match int) string {
 	if match >= len(r.rule.Matches) || r.rule.Matches[match].Path == nil || r.rule.Matches[match].Path.Value == nil {
 		return "/"
 	}
