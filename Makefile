@@ -48,7 +48,8 @@ check: ## vet, formatting, import directions
 
 .PHONY: golden
 golden: build ## rewrite golden files and the root envoy.yaml from what the code makes now; review the diff
-	go test ./token ./policy-config ./compiler/... -update
+	go generate ./compiler/api
+	go test ./token ./policy-config ./compiler ./compiler/admission ./compiler/api ./cmd/limpet -update
 	bin/limpet compile -f examples/quickstart -t envoy --bind 127.0.0.1 --wasm-path dist/limpet.wasm > envoy.yaml
 
 .PHONY: fuzz
