@@ -94,21 +94,3 @@ func TestCookieAttributesOfThePlugin(t *testing.T) {
 		"Priority=High", "Experimental")
 	wantAttributes(t, get("/bare"), "bare", "SameSite=Strict")
 }
-
-func TestIssueOnTLS(t *testing.T) {
-	t.Parallel()
-	_, deployment := threePods(t, harness.CookieRule("tls", "pods"))
-	deployment.Policies = editing(t, map[string]func(*policyconfig.Policy){
-		"tls": func(p *policyconfig.Policy) { p.IssueOn = policyconfig.IssueOnTLS },
-	})
-	plain := harness.Run(t, deployment)
-	for range 5 {
-		wantNoToken(t, visit(t, plain.Stranger(), "/tls"), "tls")
-	}
-	certificate := harness.NewCertificate(t)
-	deployment.Tree = func(tree harness.Tree) { tree.ServeTLS(t, certificate) }
-	secure := harness.Run(t, deployment)
-	client := secure.Client().TLS(t, certificate)
-	wantToken(t, visit(t, client, "/tls"), "tls")
-	stay(t, client, "/tls", 10)
-}

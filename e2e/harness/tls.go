@@ -12,6 +12,8 @@ import (
 	"net/http"
 	"testing"
 	"time"
+
+	"sigs.k8s.io/yaml"
 )
 
 // Certificate is a self-signed certificate for 127.0.0.1 and its key, as PEM.
@@ -44,35 +46,62 @@ func NewCertificate(t testing.TB) Certificate {
 	}
 }
 
-// ServeTLS makes every listener of the tree serve TLS only, with this certificate.
-func (tree Tree) ServeTLS(t testing.TB, certificate Certificate) {
+func (c Certificate) pool() *x509.CertPool {
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM([]byte(c.Chain))
+	return roots
+}
+
+// AddTLS gives the tree's listener a twin on another port that serves TLS only, with this certificate,
+// and offers HTTP/2 and HTTP/1.1.
+func (tree Tree) AddTLS(t testing.TB, certificate Certificate, port int) {
 	t.Helper()
-	chains := tree.Find(func(m map[string]any) bool { _, ok := m["filters"].([]any); return ok })
-	if len(chains) == 0 {
-		t.Fatal("the Envoy configuration has no filter chain")
+	listeners := tree["static_resources"].(map[string]any)["listeners"].([]any)
+	if len(listeners) != 1 {
+		t.Fatalf("the Envoy configuration has %d listeners, want 1", len(listeners))
 	}
-	for _, chain := range chains {
-		chain["transport_socket"] = map[string]any{
-			"name": "envoy.transport_sockets.tls",
-			"typed_config": map[string]any{
-				"@type": "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext",
-				"common_tls_context": map[string]any{"tls_certificates": []any{map[string]any{
+	text, err := yaml.Marshal(listeners[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	twin := parseTree(t, text)
+	twin["name"] = "tls"
+	socket := twin["address"].(map[string]any)["socket_address"].(map[string]any)
+	socket["port_value"] = port
+	for _, chain := range twin.Find(func(m map[string]any) bool { _, ok := m["filters"].([]any); return ok }) {
+		chain["transport_socket"] = downstreamTLS(certificate)
+	}
+	tree["static_resources"].(map[string]any)["listeners"] = append(listeners, map[string]any(twin))
+}
+
+func downstreamTLS(certificate Certificate) map[string]any {
+	return map[string]any{
+		"name": "envoy.transport_sockets.tls",
+		"typed_config": map[string]any{
+			"@type": "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext",
+			"common_tls_context": map[string]any{
+				"alpn_protocols": []any{"h2", "http/1.1"},
+				"tls_certificates": []any{map[string]any{
 					"certificate_chain": map[string]any{"inline_string": certificate.Chain},
 					"private_key":       map[string]any{"inline_string": certificate.Key},
-				}}},
+				}},
 			},
-		}
+		},
 	}
 }
 
-// TLS makes the client speak HTTPS and trust this certificate only.
-func (c *Client) TLS(t testing.TB, certificate Certificate) *Client {
-	t.Helper()
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM([]byte(certificate.Chain)) {
-		t.Fatal("not a PEM certificate")
-	}
-	c.http.Transport.(*http.Transport).TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
-	c.base = "https://" + c.base[len("http://"):]
+// TLS makes the client speak HTTPS to that port and trust this certificate only.
+func (c *Client) TLS(certificate Certificate, port int) *Client {
+	c.http.Transport.(*http.Transport).TLSClientConfig = &tls.Config{RootCAs: certificate.pool(), MinVersion: tls.VersionTLS12}
+	c.base = "https://" + Loopback(port)
+	return c
+}
+
+// HTTP2 makes the client speak HTTP/2 only, over TLS or else with prior knowledge.
+func (c *Client) HTTP2() *Client {
+	protocols := &http.Protocols{}
+	protocols.SetHTTP2(true)
+	protocols.SetUnencryptedHTTP2(true)
+	c.http.Transport.(*http.Transport).Protocols = protocols
 	return c
 }
