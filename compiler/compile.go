@@ -65,7 +65,7 @@ func Compile(sources []Source, o Options) (*Result, error) {
 	if rep.Failed() {
 		return nil, rep.Errors(o.Strict)
 	}
-	ports := gateway.Build(objects, settings.bind, rep)
+	ports, _ := gateway.Build(objects, settings.bind, rep)
 	config := lower.Lower(ports, backend.NewIndex(objects, rep), rep)
 	if problems := rep.Errors(o.Strict); len(problems) > 0 {
 		return nil, problems

@@ -87,6 +87,18 @@ func (x *Index) Resolve(namespace string, path *field.Path, ref gatewayv1.Backen
 	return x.backend(service, at), nil
 }
 
+// Reason is the reason of a route's ResolvedRefs condition for an error of Resolve.
+func Reason(invalid *field.Error) gatewayv1.RouteConditionReason {
+	switch invalid.Type {
+	case field.ErrorTypeNotSupported:
+		return gatewayv1.RouteReasonInvalidKind
+	case field.ErrorTypeForbidden:
+		return gatewayv1.RouteReasonRefNotPermitted
+	default:
+		return gatewayv1.RouteReasonBackendNotFound
+	}
+}
+
 func notFound(path *field.Path, value any, why string) *field.Error {
 	e := field.NotFound(path, value)
 	e.Detail = why

@@ -15,10 +15,24 @@ func (b *builder) attach(route *Route) {
 		b.rep.Warn(route, field.Required(path, "without one the route attaches to nothing"))
 	}
 	for i, ref := range route.Value.Spec.ParentRefs {
-		if refused := b.attachTo(route, path.Index(i), ref); refused != nil {
+		refused := b.attachTo(route, path.Index(i), ref)
+		b.facts.parent(route, ref, refused)
+		if refused != nil {
 			refused.Detail += ": the route does not attach"
-			b.rep.Warn(route, refused)
+			b.rep.WarnFor(route, string(attachReason(refused)), refused)
 		}
+	}
+}
+
+// attachReason is the reason of the Accepted condition for an error of attachTo.
+func attachReason(refused *field.Error) gatewayv1.RouteConditionReason {
+	switch refused.Type {
+	case field.ErrorTypeForbidden:
+		return gatewayv1.RouteReasonNotAllowedByListeners
+	case field.ErrorTypeInvalid:
+		return gatewayv1.RouteReasonNoMatchingListenerHostname
+	default:
+		return gatewayv1.RouteReasonNoMatchingParent
 	}
 }
 

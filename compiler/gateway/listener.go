@@ -20,6 +20,7 @@ type listener struct {
 	// attached are the routes, by each hostname that they have in common with the listener.
 	attached map[string][]*Route
 	last     *Route // the route attached last
+	bound    int    // on how many addresses it listens
 }
 
 // gateways collects the listeners of every Gateway whose class is in the input.
@@ -34,7 +35,7 @@ func (b *builder) gateways(objects *schema.Objects) {
 		if !classes[class] {
 			e := field.NotFound(field.NewPath("spec", "gatewayClassName"), class)
 			e.Detail = fmt.Sprintf("there is no GatewayClass %s in the input: the Gateway is left out", class)
-			b.rep.Warn(g, e)
+			b.rep.WarnFor(g, string(gatewayv1.GatewayReasonPending), e)
 			continue
 		}
 		b.gateway(g, b.addresses(g))
@@ -51,7 +52,8 @@ func (b *builder) addresses(g *schema.Object[gatewayv1.Gateway]) []netip.Addr {
 		ip, err := netip.ParseAddr(a.Value)
 		if err != nil || ip.Zone() != "" {
 			path := field.NewPath("spec", "addresses").Index(i).Child("value")
-			b.rep.Warn(g, field.Invalid(path, a.Value, "must be an IP address to bind: the Gateway does not listen there"))
+			b.rep.WarnFor(g, string(gatewayv1.GatewayReasonAddressNotUsable),
+				field.Invalid(path, a.Value, "must be an IP address to bind: the Gateway does not listen there"))
 			continue
 		}
 		if ip = ip.Unmap(); !slices.Contains(addresses, ip) {
@@ -63,6 +65,7 @@ func (b *builder) addresses(g *schema.Object[gatewayv1.Gateway]) []netip.Addr {
 
 // gateway puts a Gateway's listeners on its addresses.
 func (b *builder) gateway(g *schema.Object[gatewayv1.Gateway], addresses []netip.Addr) {
+	b.facts.Gateways = append(b.facts.Gateways, &GatewayFacts{Gateway: g, Addresses: addresses})
 	for i := range g.Value.Spec.Listeners {
 		spec := &g.Value.Spec.Listeners[i]
 		l := &listener{
@@ -73,6 +76,7 @@ func (b *builder) gateway(g *schema.Object[gatewayv1.Gateway], addresses []netip
 			l.hostname = string(*spec.Hostname)
 		}
 		b.listeners[g.Key()] = append(b.listeners[g.Key()], l)
+		b.facts.listener(l)
 		b.checkKinds(l)
 		for _, a := range addresses {
 			b.listen(l, netip.AddrPortFrom(a, uint16(spec.Port)))
@@ -87,13 +91,16 @@ func (b *builder) listen(l *listener, at netip.AddrPort) {
 		b.ports[at] = map[string]*listener{}
 	}
 	if other := b.ports[at][l.hostname]; other != nil {
-		b.rep.Warn(l.gateway, field.Invalid(l.path, string(l.spec.Name), fmt.Sprintf(
+		b.rep.WarnFor(l.gateway, string(gatewayv1.ListenerReasonHostnameConflict), field.Invalid(l.path, string(l.spec.Name), fmt.Sprintf(
 			"conflicts with listener %s of %s, which has the same port and hostname: the listener is left out on %s",
 			other.spec.Name, other.gateway, at)))
 		return
 	}
 	b.ports[at][l.hostname] = l
+	l.bound++
 }
+
+const invalidKinds = string(gatewayv1.ListenerReasonInvalidRouteKinds)
 
 // checkKinds warns of kinds of routes that can't attach because limpet does not know them.
 func (b *builder) checkKinds(l *listener) {
@@ -105,9 +112,9 @@ func (b *builder) checkKinds(l *listener) {
 		switch {
 		case isHTTPRoute(k):
 		case k.Kind == "HTTPRoute":
-			b.rep.Warn(l.gateway, field.NotSupported(path.Child("group"), *k.Group, []gatewayv1.Group{gatewayv1.GroupName}))
+			b.rep.WarnFor(l.gateway, invalidKinds, field.NotSupported(path.Child("group"), *k.Group, []gatewayv1.Group{gatewayv1.GroupName}))
 		default:
-			b.rep.Warn(l.gateway, field.NotSupported(path.Child("kind"), k.Kind, []gatewayv1.Kind{"HTTPRoute"}))
+			b.rep.WarnFor(l.gateway, invalidKinds, field.NotSupported(path.Child("kind"), k.Kind, []gatewayv1.Kind{"HTTPRoute"}))
 		}
 	}
 }

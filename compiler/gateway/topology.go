@@ -36,19 +36,21 @@ type Match struct {
 	Spec gatewayv1.HTTPRouteMatch
 }
 
-// Build gives the ports in order. Gateways without addresses listen on bind.
-func Build(objects *schema.Objects, bind netip.Addr, rep *report.Report) []Port {
+// Build gives the ports in order, and what became of each Gateway and parentRef. Gateways without addresses listen
+// on bind.
+func Build(objects *schema.Objects, bind netip.Addr, rep *report.Report) ([]Port, *Facts) {
 	b := &builder{
 		listeners: map[string][]*listener{},
 		ports:     map[netip.AddrPort]map[string]*listener{},
 		bind:      bind,
 		rep:       rep,
+		facts:     &Facts{Parents: map[string][]Parent{}},
 	}
 	b.gateways(objects)
 	for _, route := range objects.Routes {
 		b.attach(route)
 	}
-	return b.build()
+	return b.build(), b.facts
 }
 
 type builder struct {
@@ -56,4 +58,5 @@ type builder struct {
 	ports     map[netip.AddrPort]map[string]*listener // by their hostname
 	bind      netip.Addr
 	rep       *report.Report
+	facts     *Facts
 }

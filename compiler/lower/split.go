@@ -41,7 +41,7 @@ func (l *lowerer) choices(route *gateway.Route, path *field.Path, refs []gateway
 		b, invalid := l.backends.Resolve(route.Namespace, path.Child("backendRefs").Index(i), ref.BackendRef)
 		if invalid != nil {
 			invalid.Detail += consequence(weight)
-			l.rep.Warn(route, invalid)
+			l.rep.WarnFor(route, string(backend.Reason(invalid)), invalid)
 		}
 		choices = add(choices, choice{b, weight})
 		total += weight

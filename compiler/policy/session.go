@@ -42,7 +42,7 @@ func ForRule(route *gateway.Route, rule int, rep *report.Report) (*Session, bool
 		}
 	}
 	for _, p := range r.problems {
-		rep.WarnAt(route, p.Path, p.Message+": every request of the rule gets 500")
+		rep.WarnForAt(route, string(gatewayv1.RouteReasonUnsupportedValue), p.Path, p.Message+": every request of the rule gets 500")
 	}
 	return s, len(r.problems) == 0
 }

@@ -13,6 +13,9 @@ import (
 type Document struct {
 	// Fields is the object as JSON knows it: map[string]any, []any, string, bool, int64, float64 and nil.
 	Fields map[string]any
+	// Status is what the document's status said, once it has been taken out of the fields: what controllers have
+	// written, which concerns those alone who write a new one.
+	Status any
 
 	chunk  *chunk
 	prefix string // where the object stands in its chunk: "items[3]" in a list, else empty

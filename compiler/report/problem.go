@@ -22,6 +22,9 @@ type Problem struct {
 	File string
 	// Line counts from 1; 0 where no line is known.
 	Line int
+	// Reason is that of the status condition which says so, one of Gateway API's or GEP-713's own, such as
+	// BackendNotFound; empty where no condition speaks of it.
+	Reason string
 	// Advice marks a warning that costs nobody anything; a strict compilation lets it pass.
 	Advice bool
 }

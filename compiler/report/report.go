@@ -43,6 +43,18 @@ func (r *Report) WarnAt(about Subject, path, message string) {
 	r.warnings = append(r.warnings, problem(about, path, message))
 }
 
+// WarnFor is Warn for what the object's status says too, under the reason of a condition.
+func (r *Report) WarnFor(about Subject, reason string, e *field.Error) {
+	r.WarnForAt(about, reason, e.Field, e.ErrorBody())
+}
+
+// WarnForAt is WarnFor in words of its own.
+func (r *Report) WarnForAt(about Subject, reason, path, message string) {
+	p := problem(about, path, message)
+	p.Reason = reason
+	r.warnings = append(r.warnings, p)
+}
+
 // Advise notes something that is worth knowing and costs nobody anything.
 func (r *Report) Advise(about Subject, path *field.Path, message string) {
 	p := problem(about, path.String(), message)

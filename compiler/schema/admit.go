@@ -95,6 +95,7 @@ func (a *admitter) document(d *read.Document) {
 		return
 	}
 	mark := a.rep.Mark()
+	d.Status = d.Fields["status"]
 	delete(d.Fields, "status")           // what a controller says, not what the owner wants; an API server drops it too
 	left := uncarried(gk.Kind, d.Fields) // before defaults, which nobody wrote
 	if k.name != nil {

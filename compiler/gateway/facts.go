@@ -1,0 +1,102 @@
+package gateway
+
+import (
+	"net/netip"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/compiler/schema"
+)
+
+// Facts is what became of Gateways and of the references to them, for those who write status.
+type Facts struct {
+	// Gateways are those whose class is in the input, in order.
+	Gateways []*GatewayFacts
+	// Parents says for each route, by its String, what became of its parentRefs, in their order.
+	Parents map[string][]Parent
+}
+
+// GatewayFacts is what became of a Gateway.
+type GatewayFacts struct {
+	Gateway *schema.Object[gatewayv1.Gateway]
+	// Addresses are those that it listens on; what else its spec names can't be bound.
+	Addresses []netip.Addr
+	// listeners are in the order of the spec.
+	listeners []*listener
+}
+
+// ListenerFacts is what became of a listener.
+type ListenerFacts struct {
+	Name gatewayv1.SectionName
+	// Index is its place in the Gateway's spec.
+	Index int
+	// Bound is on how many of the Gateway's addresses it listens. Elsewhere an older Gateway has its port and hostname.
+	Bound int
+	// Kinds are the kinds of routes that it takes and limpet knows; Unknown says that its spec names others too.
+	Kinds   []gatewayv1.RouteGroupKind
+	Unknown bool
+	// Routes are those that attach to it, sorted by their names.
+	Routes []string
+}
+
+// Parent is what became of a parentRef.
+type Parent struct {
+	Ref gatewayv1.ParentReference
+	// Refused says why the route does not attach, under Reason; nil if it does.
+	Refused *field.Error
+	Reason  gatewayv1.RouteConditionReason
+}
+
+func (f *Facts) parent(route *Route, ref gatewayv1.ParentReference, refused *field.Error) {
+	p := Parent{Ref: ref, Refused: refused, Reason: gatewayv1.RouteReasonAccepted}
+	if refused != nil {
+		p.Reason = attachReason(refused)
+	}
+	f.Parents[route.String()] = append(f.Parents[route.String()], p)
+}
+
+func (f *Facts) listener(l *listener) {
+	g := f.Gateways[len(f.Gateways)-1]
+	g.listeners = append(g.listeners, l)
+}
+
+// Listeners gives what became of the Gateway's listeners, in the order of its spec.
+func (g *GatewayFacts) Listeners() []ListenerFacts {
+	all := make([]ListenerFacts, len(g.listeners))
+	for i, l := range g.listeners {
+		all[i] = ListenerFacts{Name: l.spec.Name, Index: i, Bound: l.bound, Routes: l.routes()}
+		all[i].Kinds, all[i].Unknown = l.kinds()
+	}
+	return all
+}
+
+// routes names the routes that attach to a listener, each once whatever its hostnames.
+func (l *listener) routes() []string {
+	var names []string
+	for _, routes := range l.attached {
+		for _, r := range routes {
+			names = append(names, r.String())
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// kinds gives the kinds of routes that a listener takes, and whether it names some that limpet does not know.
+func (l *listener) kinds() (known []gatewayv1.RouteGroupKind, unknown bool) {
+	group := gatewayv1.Group(gatewayv1.GroupName)
+	all := []gatewayv1.RouteGroupKind{{Group: &group, Kind: "HTTPRoute"}}
+	if l.spec.AllowedRoutes == nil || len(l.spec.AllowedRoutes.Kinds) == 0 {
+		return all, false
+	}
+	for _, k := range l.spec.AllowedRoutes.Kinds {
+		if isHTTPRoute(k) {
+			known = all
+		} else {
+			unknown = true
+		}
+	}
+	return known, unknown
+}
