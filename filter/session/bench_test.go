@@ -32,7 +32,7 @@ func (l *lines) Add(name, value string) { l.kv = append(l.kv, [2]string{name, va
 
 const now = 1_800_000_000
 
-func engine(b *testing.B, policies int) *Engine {
+func engine(b testing.TB, policies int) *Engine {
 	b.Helper()
 	var list []string
 	for i := range policies {
@@ -68,7 +68,7 @@ func exchange(e *Engine, x *Exchange, request, response *lines) Outcome {
 	return o
 }
 
-func issued(b *testing.B, e *Engine) string {
+func issued(b testing.TB, e *Engine) string {
 	b.Helper()
 	pin := base64.StdEncoding.EncodeToString([]byte("10.0.0.1:8080"))
 	var x Exchange

@@ -1,0 +1,37 @@
+package behaviour
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/limpet-proxy/limpet/filter/wasmtest"
+)
+
+// TestBadTokensCannotFillTheCache sends 100,000 different forged tokens to the shipped module: none pins, the linear
+// memory stays as it was, and sessions go on. In filter/session TestForgeriesNeverEnterTheCache looks into the cache
+// itself.
+func TestBadTokensCannotFillTheCache(t *testing.T) {
+	vm, err := wasmtest.Require(t).Start(context.Background(), wasmtest.Options{
+		Config: []byte(config()), Env: map[string]string{"LIMPET_KEYS": ringA},
+		Now: func() time.Time { return time.Unix(1_800_000_000, 0) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer vm.Close()
+	good := mintMany(t, vm, 100)
+	forged := make([]string, 120_000)
+	for i := range forged {
+		end := fmt.Sprintf("%024d", uint64(i)*0x9e3779b97f4a7c15)
+		forged[i] = good[i%len(good)][:64] + base64.RawURLEncoding.EncodeToString([]byte(end))
+	}
+	want(t, "forged tokens that pinned while warming up", verifyAll(t, vm, forged[:20_000], 20_000), 0)
+	warm := vm.MemoryBytes()
+	want(t, "forged tokens that pinned", verifyAll(t, vm, forged[20_000:], 100_000), 0)
+	want(t, "linear memory", vm.MemoryBytes(), warm)
+	want(t, "forged tokens counted", vm.Counters()["limpet_sessions.policy.p.outcome.bad-signature"], 120_000)
+	want(t, "good tokens that pinned", verifyAll(t, vm, good, 1_000), 1_000)
+}
