@@ -82,6 +82,7 @@ func TestDemo(t *testing.T) {
 	}
 	t.Logf("serving after %.1f s", time.Since(begin).Seconds())
 	checkDemoServes(t, told)
+	checkREADMEShows(t, told)
 
 	demo.Process.Signal(syscall.SIGTERM)
 	io.Copy(io.Discard, stdout)
@@ -107,6 +108,27 @@ func checkDemoServes(t *testing.T, told string) {
 	}
 	if len(withJar) != 1 || len(without) != 3 {
 		t.Errorf("six requests with a jar brought %v, six without %v", withJar, without)
+	}
+}
+
+// checkREADMEShows wants every line that README.md shows of the demo's words to be among them. README.md may leave
+// lines out.
+func checkREADMEShows(t *testing.T, told string) {
+	t.Helper()
+	shown := 0
+	for _, block := range harness.Blocks(t, "README.md") {
+		if block.Language != "text" || !strings.HasPrefix(block.Text, "Envoy serves ") {
+			continue
+		}
+		for line := range strings.Lines(block.Text) {
+			shown++
+			if !strings.Contains("\n"+told, "\n"+line) {
+				t.Errorf("README.md says that the demo prints %q; it prints %q", line, told)
+			}
+		}
+	}
+	if shown < 5 {
+		t.Errorf("README.md shows only %d lines of what the demo prints", shown)
 	}
 }
 

@@ -28,6 +28,32 @@ func NewRing(ids ...string) Ring {
 	return r
 }
 
+// ParseRing reads a ring as LIMPET_KEYS and key files hold it.
+func ParseRing(t testing.TB, text string) Ring {
+	t.Helper()
+	parsed, errs := policyconfig.ParseKeyRing(text)
+	if len(errs) > 0 {
+		t.Fatalf("key ring: %v", errs)
+	}
+	var r Ring
+	for _, k := range parsed.Keys {
+		r.keys = append(r.keys, token.Key{ID: k.ID, Secret: k.Secret, NotBefore: int64(k.NotBefore), NotAfter: int64(k.NotAfter)})
+	}
+	return r
+}
+
+// IDs are the ids of the ring's keys in their order.
+func (r Ring) IDs() []string {
+	var ids []string
+	for _, key := range r.keys {
+		ids = append(ids, key.ID)
+	}
+	return ids
+}
+
+// SignsFrom is when the first key begins to sign.
+func (r Ring) SignsFrom() time.Time { return time.Unix(r.keys[0].NotBefore, 0) }
+
 // Only is the ring of the keys with these ids, in that order.
 func (r Ring) Only(ids ...string) Ring {
 	var out Ring

@@ -20,7 +20,7 @@ type Shipped struct {
 // or fails where a skipped test would go unseen: with CI=true or LIMPET_REQUIRE_ENVOY=1.
 func Find(t testing.TB) Shipped {
 	t.Helper()
-	root := moduleRoot(t)
+	root := Root(t)
 	found := Shipped{
 		Root:   root,
 		Limpet: filepath.Join(root, "bin", "limpet"),
@@ -48,7 +48,8 @@ func missing(t testing.TB, what string) {
 	t.Skip(message)
 }
 
-func moduleRoot(t testing.TB) string {
+// Root is the folder of go.mod.
+func Root(t testing.TB) string {
 	t.Helper()
 	dir, err := os.Getwd()
 	if err != nil {

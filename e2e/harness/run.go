@@ -1,0 +1,103 @@
+package harness
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"os/exec"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Running is a "limpet run" under way.
+type Running struct {
+	// Port is the listener's, AdminPort the admin interface's.
+	Port, AdminPort int
+
+	command *exec.Cmd
+	done    chan struct{} // closed when limpet has ended
+	output  output
+}
+
+// output collects what a program writes while it runs.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+// RunLimpet starts "limpet run" on a file of documents whose listener has that port, with more variables in its
+// environment, and waits until its Envoy serves. It is ended with the test, if it has not ended before.
+func RunLimpet(t testing.TB, path string, port, adminPort int, env ...string) *Running {
+	t.Helper()
+	shipped := Find(t)
+	r := &Running{Port: port, AdminPort: adminPort, done: make(chan struct{})}
+	r.command = exec.Command(shipped.Limpet, "run", "-f", path, "--bind", "127.0.0.1", "--admin", Loopback(adminPort),
+		"--", "--concurrency", "1", "--log-level", "warning", "--drain-time-s", "1", "--parent-shutdown-time-s", "2")
+	r.command.Dir, r.command.Stdout, r.command.Stderr = shipped.Root, &r.output, &r.output
+	r.command.Env = append(environment("ENVOY="+shipped.Envoy), env...)
+	r.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+	if err := r.command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		r.command.Wait()
+		close(r.done)
+	}()
+	t.Cleanup(func() { r.Terminate(t) })
+	r.waitReady(t)
+	return r
+}
+
+func (r *Running) waitReady(t testing.TB) {
+	t.Helper()
+	deadline := time.Now().Add(readyWithin)
+	for !r.ready() {
+		select {
+		case <-r.done:
+			t.Fatalf("limpet run ended while it started:\n%s", r.Output())
+		case <-time.After(20 * time.Millisecond):
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("limpet run was not ready within %v:\n%s", readyWithin, r.Output())
+		}
+	}
+}
+
+func (r *Running) ready() bool {
+	response, err := http.Get("http://" + Loopback(r.AdminPort) + "/ready")
+	if err != nil {
+		return false
+	}
+	defer response.Body.Close()
+	io.Copy(io.Discard, response.Body)
+	return response.StatusCode == http.StatusOK
+}
+
+// Terminate sends SIGTERM and returns limpet's exit code once it has ended, which it must within ten seconds.
+func (r *Running) Terminate(t testing.TB) int {
+	t.Helper()
+	r.command.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-r.done:
+	case <-time.After(10 * time.Second):
+		t.Errorf("limpet run did not end within 10 s of SIGTERM:\n%s", r.Output())
+		r.command.Process.Kill()
+		<-r.done
+	}
+	return r.command.ProcessState.ExitCode()
+}
+
+// Output is what limpet and Envoy have written to stdout and stderr so far.
+func (r *Running) Output() string {
+	r.output.mu.Lock()
+	defer r.output.mu.Unlock()
+	return r.output.text.String()
+}
