@@ -22,9 +22,24 @@ type Backend struct {
 	Name string
 	// Cluster is the name of the cluster that all rules share for it.
 	Cluster string
+	// Protocol is what the Service's port says of it.
+	Protocol Protocol
 	// Endpoints are sorted; empty or all draining, new requests get 503.
 	Endpoints []ir.Endpoint
 }
+
+// Protocol is how hosts of a port are spoken to. All are in the clear.
+type Protocol string
+
+// The protocols: Unsaid is HTTP/1.1 for an HTTPRoute and HTTP/2 for a GRPCRoute.
+const (
+	Unsaid Protocol = ""
+	HTTP1  Protocol = "HTTP/1.1"
+	HTTP2  Protocol = "HTTP/2"
+)
+
+// protocols are the values of appProtocol that are read (KEP-3726, and IANA's http). A websocket begins as HTTP/1.1.
+var protocols = map[string]Protocol{"http": HTTP1, "kubernetes.io/ws": HTTP1, "kubernetes.io/h2c": HTTP2}
 
 // Ready reports whether the backend takes new requests.
 func (b *Backend) Ready() bool {
@@ -87,13 +102,16 @@ func (x *Index) Resolve(namespace string, path *field.Path, ref gatewayv1.Backen
 	return x.backend(service, at), nil
 }
 
-// Reason is the reason of a route's ResolvedRefs condition for an error of Resolve.
+// Reason is the reason of a route's ResolvedRefs condition for an error of Resolve, or for one
+// of type Invalid about the Backend that it gave: its protocol does not suit the route.
 func Reason(invalid *field.Error) gatewayv1.RouteConditionReason {
 	switch invalid.Type {
 	case field.ErrorTypeNotSupported:
 		return gatewayv1.RouteReasonInvalidKind
 	case field.ErrorTypeForbidden:
 		return gatewayv1.RouteReasonRefNotPermitted
+	case field.ErrorTypeInvalid:
+		return gatewayv1.RouteReasonUnsupportedProtocol
 	default:
 		return gatewayv1.RouteReasonBackendNotFound
 	}
@@ -119,8 +137,11 @@ func (x *Index) backend(service *schema.Object[corev1.Service], at int) *Backend
 	}
 	x.resolved[name] = b
 	path := field.NewPath("spec", "ports").Index(at)
-	if p := port.AppProtocol; p != nil && *p != "http" {
-		x.rep.ErrorAt(service, path.Child("appProtocol").String(), fmt.Sprintf("not supported yet: %q", *p))
+	if p := port.AppProtocol; p != nil {
+		b.Protocol = protocols[*p]
+		if b.Protocol == Unsaid {
+			x.rep.ErrorAt(service, path.Child("appProtocol").String(), fmt.Sprintf("not supported yet: %q", *p))
+		}
 	}
 	if !b.Ready() {
 		x.rep.Warn(service, field.Invalid(path, port.Port, fmt.Sprintf("no EndpointSlice has a ready endpoint for the port named %q: new requests for it get 503", port.Name)))

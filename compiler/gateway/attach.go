@@ -6,6 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/compiler/schema"
 )
 
 // attach joins a route to every listener that its parentRefs name and that admits it.
@@ -57,17 +59,33 @@ func (b *builder) attachTo(route *Route, path *field.Path, ref gatewayv1.ParentR
 	}
 	admitting := slices.DeleteFunc(named, func(l *listener) bool { return !l.allows(route) })
 	if len(admitting) == 0 {
-		return field.Forbidden(path, fmt.Sprintf("no listener of Gateway %s that it names allows HTTPRoutes from namespace %s", key, route.Namespace))
+		return field.Forbidden(path, fmt.Sprintf("no listener of Gateway %s that it names allows %ss from namespace %s", key, route.Kind, route.Namespace))
 	}
-	matched := false
+	matched, shut := false, (*field.Error)(nil)
 	for _, l := range admitting {
-		matched = l.join(route) || matched
+		joined, rival := l.join(route)
+		matched = joined || matched
+		if rival != nil {
+			shut = taken(route, rival, key, l)
+		}
+	}
+	if shut != nil && matched {
+		shut.Detail += ": the route does not attach to that listener"
+		b.rep.Warn(route, shut)
+	} else if shut != nil {
+		return shut
 	}
 	if !matched {
 		return field.Invalid(field.NewPath("spec", "hostnames"), route.Value.Spec.Hostnames,
 			"has no host in common with the listeners of Gateway "+key+" that "+path.String()+" names")
 	}
 	return nil
+}
+
+func taken(route, rival *Route, gateway string, l *listener) *field.Error {
+	return field.Invalid(field.NewPath("spec", "hostnames"), route.Value.Spec.Hostnames, fmt.Sprintf(
+		"%s, which goes first, has hosts in common with it on listener %s of Gateway %s, and routes of two kinds share none",
+		rival, l.spec.Name, gateway))
 }
 
 // named reports whether a reference to a Gateway means a listener of it.
@@ -93,9 +111,11 @@ func notFound(path *field.Path, value any, why string) *field.Error {
 }
 
 // join attaches a route, once, for the hostnames that it and the listener have in common; false if there are none.
-func (l *listener) join(route *Route) bool {
+// A listener's hostnames belong to routes of one kind (GRPCRoute, spec.hostnames): where one of another kind was
+// there first, the route stays out as a whole, and join gives the one that was.
+func (l *listener) join(route *Route) (bool, *Route) {
 	if l.last == route {
-		return true
+		return true, nil
 	}
 	wanted := route.Value.Spec.Hostnames
 	if len(wanted) == 0 {
@@ -107,11 +127,42 @@ func (l *listener) join(route *Route) bool {
 			common[both] = true
 		}
 	}
+	if rival := l.rival(route, common); rival != nil {
+		return false, rival
+	}
 	for hostname := range common {
 		l.attached[hostname] = append(l.attached[hostname], route)
+		if l.first[hostname] == nil {
+			l.first[hostname] = route
+		}
 	}
 	if len(common) > 0 {
 		l.last = route
 	}
-	return len(common) > 0
+	return len(common) > 0, nil
+}
+
+// rival gives the first route of another kind that is attached and shares a host with these hostnames. All routes
+// of one hostname are of one kind, so the first of each speaks for them.
+func (l *listener) rival(route *Route, hostnames map[string]bool) *Route {
+	var first *Route
+	consider := func(r *Route) {
+		if r != nil && r.Kind != route.Kind && (first == nil || schema.ByAge(r, first) < 0) {
+			first = r
+		}
+	}
+	for hostname := range hostnames {
+		for _, wider := range coverings(hostname) {
+			consider(l.first[wider])
+		}
+		if wild(hostname) == 0 {
+			continue // nothing is narrower
+		}
+		for narrower, r := range l.first {
+			if covers(hostname, narrower) {
+				consider(r)
+			}
+		}
+	}
+	return first
 }

@@ -87,16 +87,12 @@ func (l *listener) routes() []string {
 // kinds gives the kinds of routes that a listener takes, and whether it names some that limpet does not know.
 func (l *listener) kinds() (known []gatewayv1.RouteGroupKind, unknown bool) {
 	group := gatewayv1.Group(gatewayv1.GroupName)
-	all := []gatewayv1.RouteGroupKind{{Group: &group, Kind: "HTTPRoute"}}
-	if l.spec.AllowedRoutes == nil || len(l.spec.AllowedRoutes.Kinds) == 0 {
-		return all, false
-	}
-	for _, k := range l.spec.AllowedRoutes.Kinds {
-		if isHTTPRoute(k) {
-			known = all
-		} else {
-			unknown = true
+	named := l.spec.AllowedRoutes != nil && len(l.spec.AllowedRoutes.Kinds) > 0
+	for _, kind := range routeKinds {
+		listed := func(k gatewayv1.RouteGroupKind) bool { return ofKind(k, kind) }
+		if !named || slices.ContainsFunc(l.spec.AllowedRoutes.Kinds, listed) {
+			known = append(known, gatewayv1.RouteGroupKind{Group: &group, Kind: kind})
 		}
 	}
-	return known, unknown
+	return known, named && slices.ContainsFunc(l.spec.AllowedRoutes.Kinds, func(k gatewayv1.RouteGroupKind) bool { return !supported(k) })
 }

@@ -19,8 +19,9 @@ type listener struct {
 	hostname string // everything if it has none
 	// attached are the routes, by each hostname that they have in common with the listener.
 	attached map[string][]*Route
-	last     *Route // the route attached last
-	bound    int    // on how many addresses it listens
+	first    map[string]*Route // of those that are attached, by hostname
+	last     *Route            // the route attached last
+	bound    int               // on how many addresses it listens
 }
 
 // gateways collects the listeners of every Gateway whose class is in the input.
@@ -70,7 +71,7 @@ func (b *builder) gateway(g *schema.Object[gatewayv1.Gateway], addresses []netip
 		spec := &g.Value.Spec.Listeners[i]
 		l := &listener{
 			gateway: g, path: field.NewPath("spec", "listeners").Index(i), spec: spec,
-			hostname: everything, attached: map[string][]*Route{},
+			hostname: everything, attached: map[string][]*Route{}, first: map[string]*Route{},
 		}
 		if spec.Hostname != nil && *spec.Hostname != "" {
 			l.hostname = string(*spec.Hostname)
@@ -110,26 +111,35 @@ func (b *builder) checkKinds(l *listener) {
 	for i, k := range l.spec.AllowedRoutes.Kinds {
 		path := l.path.Child("allowedRoutes", "kinds").Index(i)
 		switch {
-		case isHTTPRoute(k):
-		case k.Kind == "HTTPRoute":
+		case supported(k):
+		case slices.Contains(routeKinds, k.Kind):
 			b.rep.WarnFor(l.gateway, invalidKinds, field.NotSupported(path.Child("group"), *k.Group, []gatewayv1.Group{gatewayv1.GroupName}))
 		default:
-			b.rep.WarnFor(l.gateway, invalidKinds, field.NotSupported(path.Child("kind"), k.Kind, []gatewayv1.Kind{"HTTPRoute"}))
+			b.rep.WarnFor(l.gateway, invalidKinds, field.NotSupported(path.Child("kind"), k.Kind, routeKinds))
 		}
 	}
 }
 
-func isHTTPRoute(k gatewayv1.RouteGroupKind) bool {
-	return k.Kind == "HTTPRoute" && (k.Group == nil || *k.Group == gatewayv1.GroupName)
+// routeKinds are the kinds of routes that listeners for HTTP take.
+var routeKinds = []gatewayv1.Kind{"HTTPRoute", schema.KindGRPCRoute}
+
+func supported(k gatewayv1.RouteGroupKind) bool {
+	return slices.ContainsFunc(routeKinds, func(kind gatewayv1.Kind) bool { return ofKind(k, kind) })
 }
 
-// allows reports whether a listener admits HTTPRoutes of a route's namespace.
+func ofKind(k gatewayv1.RouteGroupKind, kind gatewayv1.Kind) bool {
+	return k.Kind == kind && (k.Group == nil || *k.Group == gatewayv1.GroupName)
+}
+
+// allows reports whether a listener admits routes of a route's kind and namespace.
 func (l *listener) allows(route *Route) bool {
 	allowed := l.spec.AllowedRoutes
 	if allowed == nil {
 		return route.Namespace == l.gateway.Namespace
 	}
-	if len(allowed.Kinds) > 0 && !slices.ContainsFunc(allowed.Kinds, isHTTPRoute) {
+	if len(allowed.Kinds) > 0 && !slices.ContainsFunc(allowed.Kinds, func(k gatewayv1.RouteGroupKind) bool {
+		return ofKind(k, gatewayv1.Kind(route.Kind))
+	}) {
 		return false
 	}
 	everywhere := allowed.Namespaces != nil && allowed.Namespaces.From != nil && *allowed.Namespaces.From == gatewayv1.NamespacesFromAll

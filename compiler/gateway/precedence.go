@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"cmp"
+	"regexp"
 	"strings"
 
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -46,6 +47,25 @@ func Prefix(path string) string {
 	return "/"
 }
 
+// literal is the beginning that all paths of a match have. A regular expression has been checked by its reader.
+func literal(path *gatewayv1.HTTPPathMatch) string {
+	if *path.Type != gatewayv1.PathMatchRegularExpression {
+		return Prefix(*path.Value)
+	}
+	expression, err := regexp.Compile(*path.Value)
+	if err != nil {
+		return "/"
+	}
+	beginning, _ := expression.LiteralPrefix()
+	return beginning
+}
+
+// Beginning is the longest path, in whole segments, that all paths of a regular expression are below.
+func Beginning(path *gatewayv1.HTTPPathMatch) string {
+	beginning := literal(path)
+	return Prefix(beginning[:strings.LastIndexByte(beginning, '/')+1])
+}
+
 // rankedMatch is a match with what its precedence hangs on beside itself.
 type rankedMatch struct {
 	Match
@@ -54,11 +74,14 @@ type rankedMatch struct {
 
 // compare puts the match of higher precedence first, in the order of criteria that HTTPRoute gives: hostname
 // (spec.hostnames), then path, method, headers and query (rules.matches), then age, name, and place in the route.
+// GRPCRoute's order, in which the service comes before the method, is the same one over its paths: those of a
+// method in any service come after those of a service and before those of any call.
 func compare(a, b rankedMatch) int {
 	return cmp.Or(
 		cmp.Compare(a.wildness, b.wildness),
 		cmp.Compare(weaker(*a.Spec.Path.Type != gatewayv1.PathMatchExact), weaker(*b.Spec.Path.Type != gatewayv1.PathMatchExact)),
-		cmp.Compare(len(Prefix(*b.Spec.Path.Value)), len(Prefix(*a.Spec.Path.Value))),
+		cmp.Compare(len(literal(b.Spec.Path)), len(literal(a.Spec.Path))),
+		cmp.Compare(weaker(*a.Spec.Path.Type != gatewayv1.PathMatchRegularExpression), weaker(*b.Spec.Path.Type != gatewayv1.PathMatchRegularExpression)),
 		cmp.Compare(weaker(a.Spec.Method == nil), weaker(b.Spec.Method == nil)),
 		cmp.Compare(len(b.Spec.Headers), len(a.Spec.Headers)),
 		cmp.Compare(len(b.Spec.QueryParams), len(a.Spec.QueryParams)),

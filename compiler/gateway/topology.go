@@ -11,8 +11,17 @@ import (
 	"github.com/limpet-proxy/limpet/compiler/schema"
 )
 
-// Route is an admitted HTTPRoute.
+// Route is an admitted HTTPRoute, or GRPCRoute in the shape of one.
 type Route = schema.Object[gatewayv1.HTTPRoute]
+
+// Broken is the status for requests that a rule can't serve as it is written (rules.backendRefs): 500, and for a
+// GRPCRoute 503, which Envoy makes the status UNAVAILABLE of a gRPC client.
+func Broken(route *Route) int {
+	if route.Kind == schema.KindGRPCRoute {
+		return 503
+	}
+	return 500
+}
 
 // Port is an address to listen on.
 type Port struct {

@@ -60,6 +60,10 @@ type Match struct {
 	// it has no "/" at the end unless that is all of it.
 	Path  string
 	Exact bool
+	// Regex is an RE2 expression for the whole path, without its query, in place of Path; empty for none.
+	Regex string
+	// GRPC lets gRPC requests pass only.
+	GRPC bool
 	// Method is empty for any.
 	Method string
 	// Headers and Query are compared as a whole; header names are in lower case.
@@ -72,6 +76,8 @@ type Pair struct{ Name, Value string }
 // Cluster is a group of hosts among which requests are balanced.
 type Cluster struct {
 	Name string
+	// HTTP2 says that its hosts speak HTTP/2 without TLS, with prior knowledge; else it is HTTP/1.1.
+	HTTP2 bool
 	// Pools has one entry for a single backend. With several, each pool gets its weight's share of the requests
 	// that belong to no session, whatever the health of its hosts.
 	Pools []Pool

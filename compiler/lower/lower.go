@@ -15,6 +15,7 @@ import (
 	"github.com/limpet-proxy/limpet/compiler/ir"
 	"github.com/limpet-proxy/limpet/compiler/policy"
 	"github.com/limpet-proxy/limpet/compiler/report"
+	"github.com/limpet-proxy/limpet/compiler/schema"
 	"github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -63,7 +64,7 @@ func (l *lowerer) routes(matches []gateway.Match) []ir.Route {
 		r := l.rule(m.Route, m.Rule)
 		routes[i] = r.action
 		routes[i].Name = r.names[m.Match]
-		routes[i].Match = match(m.Spec)
+		routes[i].Match = match(m)
 	}
 	return routes
 }
@@ -81,11 +82,11 @@ func (l *lowerer) rule(route *gateway.Route, index int) *rule {
 	choices := l.choices(route, path, route.Value.Spec.Rules[index].BackendRefs)
 	switch {
 	case !ok:
-		r.action.Status = broken
+		r.action.Status = gateway.Broken(route)
 	case session != nil:
-		r.action = l.sticky(policy.RuleIdentity(route, index), choices)
+		r.action = l.sticky(route, policy.RuleIdentity(route, index), choices)
 	default:
-		r.action = l.plain(choices)
+		r.action = l.plain(route, choices)
 	}
 	if r.action.Sticky {
 		l.policies = append(l.policies, session.Policies...)
@@ -123,10 +124,16 @@ func (l *lowerer) checkHeaders(route *gateway.Route, path *field.Path, matches [
 }
 
 // match lowers a match.
-func match(spec gatewayv1.HTTPRouteMatch) ir.Match {
-	m := ir.Match{Exact: *spec.Path.Type == gatewayv1.PathMatchExact, Path: *spec.Path.Value}
-	if !m.Exact {
-		m.Path = gateway.Prefix(m.Path)
+func match(of gateway.Match) ir.Match {
+	spec := of.Spec
+	m := ir.Match{GRPC: of.Route.Kind == schema.KindGRPCRoute}
+	switch *spec.Path.Type {
+	case gatewayv1.PathMatchExact:
+		m.Exact, m.Path = true, *spec.Path.Value
+	case gatewayv1.PathMatchRegularExpression:
+		m.Regex = *spec.Path.Value
+	default:
+		m.Path = gateway.Prefix(*spec.Path.Value)
 	}
 	if spec.Method != nil {
 		m.Method = string(*spec.Method)

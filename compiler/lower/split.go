@@ -11,25 +11,24 @@ import (
 	"github.com/limpet-proxy/limpet/compiler/gateway"
 	"github.com/limpet-proxy/limpet/compiler/ir"
 	"github.com/limpet-proxy/limpet/compiler/policy"
+	"github.com/limpet-proxy/limpet/compiler/schema"
 )
 
-// What requests get instead of a backend (HTTPRoute, rules.backendRefs): broken for a reference that is invalid,
-// unready for a Service without ready endpoints.
-const (
-	broken  = 500
-	unready = 503
-)
+// unready is what requests get for a Service without ready endpoints (HTTPRoute, rules.backendRefs).
+const unready = 503
 
 // choice is a backend of a rule and its share. Refs to one backend are one choice.
 type choice struct {
 	backend *backend.Backend // nil for all that is invalid
 	weight  uint32
+	broken  int  // the status if it is
+	http2   bool // how its hosts are spoken to
 }
 
 // choices resolves a rule's backendRefs, in order.
 func (l *lowerer) choices(route *gateway.Route, path *field.Path, refs []gatewayv1.HTTPBackendRef) []choice {
 	if len(refs) == 0 {
-		l.rep.Warn(route, field.Required(path.Child("backendRefs"), "without one every request of the rule gets 500"))
+		l.rep.Warn(route, field.Required(path.Child("backendRefs"), fmt.Sprintf("without one every request of the rule gets %d", gateway.Broken(route))))
 	}
 	var choices []choice
 	total := uint32(0)
@@ -38,25 +37,41 @@ func (l *lowerer) choices(route *gateway.Route, path *field.Path, refs []gateway
 		if ref.Weight != nil {
 			weight = uint32(*ref.Weight) // 0 to 1,000,000 by the schema
 		}
-		b, invalid := l.backends.Resolve(route.Namespace, path.Child("backendRefs").Index(i), ref.BackendRef)
+		c, invalid := l.choice(route, path.Child("backendRefs").Index(i), ref.BackendRef)
 		if invalid != nil {
-			invalid.Detail += consequence(weight)
+			invalid.Detail += consequence(weight, c.broken)
 			l.rep.WarnFor(route, string(backend.Reason(invalid)), invalid)
 		}
-		choices = add(choices, choice{b, weight})
+		c.weight = weight
+		choices = add(choices, c)
 		total += weight
 	}
 	if len(refs) > 0 && total == 0 {
-		l.rep.Advise(route, path.Child("backendRefs"), "all weights are 0: requests that belong to no session get 500")
+		l.rep.Advise(route, path.Child("backendRefs"), fmt.Sprintf("all weights are 0: requests that belong to no session get %d", gateway.Broken(route)))
 	}
 	return choices
 }
 
-func consequence(weight uint32) string {
+// choice follows a reference.
+func (l *lowerer) choice(route *gateway.Route, path *field.Path, ref gatewayv1.BackendRef) (choice, *field.Error) {
+	grpc := route.Kind == schema.KindGRPCRoute
+	c := choice{broken: gateway.Broken(route)}
+	b, invalid := l.backends.Resolve(route.Namespace, path, ref)
+	switch {
+	case invalid != nil:
+		return c, invalid
+	case grpc && b.Protocol == backend.HTTP1:
+		return c, field.Invalid(path, b.Name, "its Service's appProtocol means HTTP/1.1, and gRPC needs HTTP/2")
+	}
+	c.backend, c.http2 = b, grpc || b.Protocol == backend.HTTP2
+	return c, nil
+}
+
+func consequence(weight uint32, status int) string {
 	if weight == 0 {
 		return ": its weight is 0, so no request misses it"
 	}
-	return ": its share of the traffic gets 500"
+	return fmt.Sprintf(": its share of the traffic gets %d", status)
 }
 
 // add puts the shares of one backend together.
@@ -71,10 +86,10 @@ func add(choices []choice, c choice) []choice {
 }
 
 // plain is the action of a rule without sessions.
-func (l *lowerer) plain(choices []choice) ir.Route {
+func (l *lowerer) plain(route *gateway.Route, choices []choice) ir.Route {
 	choices = slices.DeleteFunc(slices.Clone(choices), func(c choice) bool { return c.weight == 0 })
 	if !slices.ContainsFunc(choices, func(c choice) bool { return c.backend != nil }) {
-		return ir.Route{Status: broken}
+		return ir.Route{Status: gateway.Broken(route)}
 	}
 	if len(choices) == 1 {
 		return ir.Route{Cluster: l.shared(choices[0])}
@@ -89,10 +104,15 @@ func (l *lowerer) plain(choices []choice) ir.Route {
 // shared gives the cluster that all rules have in common for a backend.
 func (l *lowerer) shared(c choice) string {
 	if c.backend == nil {
-		return l.cluster(ir.Cluster{Name: fmt.Sprintf("answer/%d", broken), Pools: []ir.Pool{{Name: "answer", Weight: 1, Answer: broken}}})
+		return l.cluster(ir.Cluster{Name: fmt.Sprintf("answer/%d", c.broken), Pools: []ir.Pool{{Name: "answer", Weight: 1, Answer: c.broken}}})
+	}
+	name := c.backend.Cluster
+	if c.http2 {
+		name += "/h2c"
 	}
 	return l.cluster(ir.Cluster{
-		Name:  c.backend.Cluster,
+		Name:  name,
+		HTTP2: c.http2,
 		Pools: []ir.Pool{{Name: c.backend.Name, Weight: 1, Endpoints: c.backend.Endpoints}},
 	})
 }
@@ -105,23 +125,23 @@ func (l *lowerer) cluster(c ir.Cluster) string {
 // sticky is the action of a rule with sessions. One backend that takes requests keeps its shared cluster. Several
 // become one cluster of the rule's own, for in Gateway API up to 1.6 a session beats the weights, even 0: its
 // host must be found whichever backend's turn it is.
-func (l *lowerer) sticky(id policy.Identity, choices []choice) ir.Route {
+func (l *lowerer) sticky(route *gateway.Route, id policy.Identity, choices []choice) ir.Route {
 	usable := func(c choice) bool { return c.backend != nil }
 	choices = slices.DeleteFunc(slices.Clone(choices), func(c choice) bool { return c.backend == nil && c.weight == 0 })
 	switch {
 	case !slices.ContainsFunc(choices, usable):
-		return ir.Route{Status: broken}
+		return ir.Route{Status: gateway.Broken(route)}
 	case len(choices) == 1 && choices[0].weight > 0:
 		return ir.Route{Sticky: true, Cluster: l.shared(choices[0])}
 	}
-	cluster := ir.Cluster{Name: id.RouteName()}
+	cluster := ir.Cluster{Name: id.RouteName(), HTTP2: !slices.ContainsFunc(choices, func(c choice) bool { return usable(c) && !c.http2 })}
 	total := uint32(0)
 	for _, c := range choices {
 		total += c.weight
 		cluster.Pools = append(cluster.Pools, pool(c))
 	}
 	if total == 0 {
-		cluster.Pools = append(cluster.Pools, pool(choice{weight: 1}))
+		cluster.Pools = append(cluster.Pools, pool(choice{weight: 1, broken: gateway.Broken(route)}))
 	}
 	return ir.Route{Sticky: true, Cluster: l.cluster(cluster)}
 }
@@ -130,7 +150,7 @@ func (l *lowerer) sticky(id policy.Identity, choices []choice) ir.Route {
 // so the proxy answers in its place.
 func pool(c choice) ir.Pool {
 	if c.backend == nil {
-		return ir.Pool{Name: "answer", Weight: c.weight, Answer: broken}
+		return ir.Pool{Name: "answer", Weight: c.weight, Answer: c.broken}
 	}
 	p := ir.Pool{Name: c.backend.Name, Weight: c.weight, Endpoints: c.backend.Endpoints}
 	if !c.backend.Ready() && c.weight > 0 {

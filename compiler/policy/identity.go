@@ -10,8 +10,12 @@ import (
 	"github.com/limpet-proxy/limpet/policy-config"
 )
 
+// httpRoute is the kind whose rules need no kind in the names of their policies.
+const httpRoute = "HTTPRoute"
+
 // Identity names a rule of a route, in the ways that outputs need.
 type Identity struct {
+	kind  string // of the route
 	route string // namespace/name
 	index int
 	name  string // the rule's own name, if it has one
@@ -19,7 +23,7 @@ type Identity struct {
 
 // RuleIdentity gives a rule's identity.
 func RuleIdentity(route *gateway.Route, rule int) Identity {
-	id := Identity{route: route.Key(), index: rule}
+	id := Identity{kind: route.Kind, route: route.Key(), index: rule}
 	if name := route.Value.Spec.Rules[rule].Name; name != nil {
 		id.name = string(*name)
 	}
@@ -27,12 +31,20 @@ func RuleIdentity(route *gateway.Route, rule int) Identity {
 }
 
 // RouteName is the name of the proxy's routes that the rule becomes, such as httproute/default/cart/rule/0.
-func (id Identity) RouteName() string { return "httproute/" + id.policyName() }
+func (id Identity) RouteName() string {
+	return fmt.Sprintf("%s/%s/rule/%d", strings.ToLower(id.kind), id.route, id.index)
+}
 
-// PolicyName is the name of the rule's policy, such as default/cart/rule/0, in counters and logs.
+// PolicyName is the name of the rule's policy, such as default/cart/rule/0, in counters and logs. That of a
+// GRPCRoute has grpcroute/ in front, for an HTTPRoute may have the same name.
 func (id Identity) PolicyName() string { return bounded(id.policyName(), policyconfig.MaxName) }
 
-func (id Identity) policyName() string { return fmt.Sprintf("%s/rule/%d", id.route, id.index) }
+func (id Identity) policyName() string {
+	if id.kind != httpRoute {
+		return id.RouteName()
+	}
+	return fmt.Sprintf("%s/rule/%d", id.route, id.index)
+}
 
 // Scope is what the rule's tokens are bound to, such as HTTPRoute/default/cart/rule/0. A rule with a name keeps
 // its sessions when rules are put before it; one whose name looks like another's index is told apart by a colon.
@@ -44,7 +56,7 @@ func (id Identity) Scope() string {
 	case strings.Trim(rule, "0123456789") == "":
 		rule = ":" + rule
 	}
-	return bounded("HTTPRoute/"+id.route+"/rule/"+rule, policyconfig.MaxScope)
+	return bounded(id.kind+"/"+id.route+"/rule/"+rule, policyconfig.MaxScope)
 }
 
 // digest is a short text that differs from rule to rule and stays the same for each.

@@ -12,15 +12,15 @@ func TestScopesAreUnique(t *testing.T) {
 	long := strings.Repeat("n", 253)
 	seen := map[string]Identity{}
 	for _, id := range []Identity{
-		{route: "default/cart", index: 0},
-		{route: "default/cart", index: 1},
-		{route: "default/cart", index: 2, name: "0"},
-		{route: "default/cart", index: 3, name: "1"},
-		{route: "default/cart", index: 4, name: "checkout"},
-		{route: "default/other", index: 4, name: "checkout"},
-		{route: "shop/cart", index: 0},
-		{route: long[:63] + "/" + long, index: 0, name: long},
-		{route: long[:63] + "/" + long, index: 1, name: long[:252] + "m"},
+		{kind: httpRoute, route: "default/cart", index: 0},
+		{kind: httpRoute, route: "default/cart", index: 1},
+		{kind: httpRoute, route: "default/cart", index: 2, name: "0"},
+		{kind: httpRoute, route: "default/cart", index: 3, name: "1"},
+		{kind: httpRoute, route: "default/cart", index: 4, name: "checkout"},
+		{kind: httpRoute, route: "default/other", index: 4, name: "checkout"},
+		{kind: httpRoute, route: "shop/cart", index: 0},
+		{kind: httpRoute, route: long[:63] + "/" + long, index: 0, name: long},
+		{kind: httpRoute, route: long[:63] + "/" + long, index: 1, name: long[:252] + "m"},
 	} {
 		scope := id.Scope()
 		if other, twice := seen[scope]; twice {
@@ -35,13 +35,13 @@ func TestScopesAreUnique(t *testing.T) {
 
 // TestNamesAreStable holds the names that clients and dashboards know: another one ends sessions.
 func TestNamesAreStable(t *testing.T) {
-	id := Identity{route: "default/cart", index: 2}
+	id := Identity{kind: httpRoute, route: "default/cart", index: 2}
 	for got, want := range map[string]string{
 		id.RouteName():  "httproute/default/cart/rule/2",
 		id.PolicyName(): "default/cart/rule/2",
 		id.Scope():      "HTTPRoute/default/cart/rule/2",
 		id.digest():     "daa8241455d8",
-		Identity{route: "default/cart", index: 2, name: "pay"}.Scope(): "HTTPRoute/default/cart/rule/pay",
+		Identity{kind: httpRoute, route: "default/cart", index: 2, name: "pay"}.Scope(): "HTTPRoute/default/cart/rule/pay",
 	} {
 		if got != want {
 			t.Errorf("got %s, want %s", got, want)

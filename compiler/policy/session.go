@@ -42,7 +42,7 @@ func ForRule(route *gateway.Route, rule int, rep *report.Report) (*Session, bool
 		}
 	}
 	for _, p := range r.problems {
-		rep.WarnForAt(route, string(gatewayv1.RouteReasonUnsupportedValue), p.Path, p.Message+": every request of the rule gets 500")
+		rep.WarnForAt(route, string(gatewayv1.RouteReasonUnsupportedValue), p.Path, fmt.Sprintf("%s: every request of the rule gets %d", p.Message, gateway.Broken(route)))
 	}
 	return s, len(r.problems) == 0
 }
@@ -182,6 +182,9 @@ func (r *resolver) matchPath(match int) string {
 	path := r.rule.Matches[match].Path
 	if path.Type != nil && *path.Type == gatewayv1.PathMatchExact {
 		return *path.Value
+	}
+	if path.Type != nil && *path.Type == gatewayv1.PathMatchRegularExpression {
+		return gateway.Beginning(path)
 	}
 	return gateway.Prefix(*path.Value)
 }

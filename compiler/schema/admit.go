@@ -52,6 +52,16 @@ var kinds = map[schema.GroupKind]kind{
 			keep(a, d, &a.objects.Routes, func(o *gatewayv1.HTTPRoute) *metav1.ObjectMeta { return &o.ObjectMeta }, nil)
 		},
 	},
+	{Group: gatewayv1.GroupName, Kind: KindGRPCRoute}: {
+		versions: []string{"v1"},
+		store: func(a *admitter, d *read.Document) {
+			var routes []*Object[gatewayv1.GRPCRoute]
+			keep(a, d, &routes, func(o *gatewayv1.GRPCRoute) *metav1.ObjectMeta { return &o.ObjectMeta }, nil)
+			for _, r := range routes {
+				a.objects.Routes = append(a.objects.Routes, fromGRPC(r))
+			}
+		},
+	},
 	{Kind: "Service"}: {
 		versions: []string{"v1"}, name: apivalidation.NameIsDNSLabel,
 		store: func(a *admitter, d *read.Document) {
@@ -199,7 +209,7 @@ func keep[T any](a *admitter, d *read.Document, into *[]*Object[T], metaOf func(
 	}
 	meta := metaOf(value)
 	*into = append(*into, &Object[T]{
-		Document: d, Namespace: meta.Namespace, Name: meta.Name,
+		Document: d, Kind: d.Text("kind"), Namespace: meta.Namespace, Name: meta.Name,
 		Created: meta.CreationTimestamp.Time, Labels: meta.Labels, Value: value,
 	})
 }

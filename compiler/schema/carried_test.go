@@ -15,6 +15,7 @@ var goTypes = map[string]reflect.Type{
 	"GatewayClass":  reflect.TypeFor[gatewayv1.GatewayClass](),
 	"Gateway":       reflect.TypeFor[gatewayv1.Gateway](),
 	"HTTPRoute":     reflect.TypeFor[gatewayv1.HTTPRoute](),
+	"GRPCRoute":     reflect.TypeFor[gatewayv1.GRPCRoute](),
 	"Service":       reflect.TypeFor[corev1.Service](),
 	"EndpointSlice": reflect.TypeFor[discoveryv1.EndpointSlice](),
 }

@@ -15,6 +15,8 @@ import (
 // Object is an admitted object, with its defaults filled in. It is the subject of what is reported about it.
 type Object[T any] struct {
 	*read.Document
+	// Kind is the kind that was read, such as GRPCRoute.
+	Kind            string
 	Namespace, Name string
 	// Created is the creation time, the zero time where the document has none.
 	Created time.Time
@@ -30,6 +32,7 @@ func (o *Object[T]) Key() string { return o.Namespace + "/" + o.Name }
 type Objects struct {
 	Classes  []*Object[gatewayv1.GatewayClass]
 	Gateways []*Object[gatewayv1.Gateway]
+	// Routes are HTTPRoutes, and GRPCRoutes in the shape of HTTPRoutes.
 	Routes   []*Object[gatewayv1.HTTPRoute]
 	Services []*Object[corev1.Service]
 	Slices   []*Object[discoveryv1.EndpointSlice]
@@ -44,7 +47,7 @@ func (o *Objects) sort() {
 }
 
 // ByAge puts the older object first, then goes by namespace/name (GEP-713, and HTTPRoute's precedence of rules).
-// An object without a creation time, as one in a file most often is, counts as newer than any with one.
+// Objects of two kinds that agree in both go by their kinds. An object without a creation time, as one in a file most often is, counts as newer than any with one.
 func ByAge[T any](a, b *Object[T]) int {
 	switch {
 	case a.Created.IsZero() != b.Created.IsZero():
@@ -53,6 +56,6 @@ func ByAge[T any](a, b *Object[T]) int {
 		}
 		return -1
 	default:
-		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Key(), b.Key()))
+		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Key(), b.Key()), cmp.Compare(a.Kind, b.Kind))
 	}
 }

@@ -6,7 +6,9 @@ import (
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
+	upstreamsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/upstreams/http/v3"
 	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
+	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/limpet-proxy/limpet/compiler/ir"
@@ -25,7 +27,7 @@ var servesSessions = []corev3.HealthStatus{
 	corev3.HealthStatus_UNKNOWN, corev3.HealthStatus_HEALTHY, corev3.HealthStatus_DEGRADED, corev3.HealthStatus_DRAINING,
 }
 
-func cluster(c ir.Cluster) *clusterv3.Cluster {
+func (e *emitter) cluster(c ir.Cluster) *clusterv3.Cluster {
 	lb := &clusterv3.Cluster_CommonLbConfig{
 		// In panic mode, which begins at half, Envoy balances over dead hosts too.
 		HealthyPanicThreshold: &typev3.Percent{Value: 0},
@@ -44,13 +46,33 @@ func cluster(c ir.Cluster) *clusterv3.Cluster {
 	for _, p := range c.Pools {
 		assignment.Endpoints = append(assignment.Endpoints, pool(p, merged))
 	}
-	return &clusterv3.Cluster{
+	out := &clusterv3.Cluster{
 		Name:                 c.Name,
 		ClusterDiscoveryType: &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STATIC},
 		ConnectTimeout:       seconds(connectTimeout),
 		CommonLbConfig:       lb,
 		LoadAssignment:       assignment,
 	}
+	if c.HTTP2 {
+		out.TypedExtensionProtocolOptions = map[string]*anypb.Any{protocolOptions: e.http2()}
+	}
+	return out
+}
+
+// protocolOptions is the name under which a cluster says how its hosts are spoken to; HTTP/1.1 without it.
+const protocolOptions = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"
+
+// http2 is HTTP/2 with prior knowledge.
+func (e *emitter) http2() *anypb.Any {
+	return e.pack(&upstreamsv3.HttpProtocolOptions{
+		UpstreamProtocolOptions: &upstreamsv3.HttpProtocolOptions_ExplicitHttpConfig_{
+			ExplicitHttpConfig: &upstreamsv3.HttpProtocolOptions_ExplicitHttpConfig{
+				ProtocolConfig: &upstreamsv3.HttpProtocolOptions_ExplicitHttpConfig_Http2ProtocolOptions{
+					Http2ProtocolOptions: &corev3.Http2ProtocolOptions{},
+				},
+			},
+		},
+	})
 }
 
 // pool is a locality. In a merged cluster its weight is the backend's; without one it gets no new sessions.

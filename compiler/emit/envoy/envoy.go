@@ -61,7 +61,7 @@ func (e *emitter) bootstrap(config *ir.Config) *bootstrapv3.Bootstrap {
 		static.Listeners = append(static.Listeners, e.listener(l))
 	}
 	for _, c := range config.Clusters {
-		static.Clusters = append(static.Clusters, cluster(c))
+		static.Clusters = append(static.Clusters, e.cluster(c))
 	}
 	b := &bootstrapv3.Bootstrap{
 		Node:            &corev3.Node{Id: identity, Cluster: identity},

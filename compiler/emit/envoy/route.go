@@ -87,7 +87,12 @@ func directResponse(status int) *routev3.Route_DirectResponse {
 
 func routeMatch(m ir.Match) *routev3.RouteMatch {
 	match := &routev3.RouteMatch{}
+	if m.GRPC {
+		match.Grpc = &routev3.RouteMatch_GrpcRouteMatchOptions{}
+	}
 	switch {
+	case m.Regex != "":
+		match.PathSpecifier = &routev3.RouteMatch_SafeRegex{SafeRegex: &matcherv3.RegexMatcher{Regex: m.Regex}}
 	case m.Exact:
 		match.PathSpecifier = &routev3.RouteMatch_Path{Path: m.Path}
 	case m.Path == "/":
