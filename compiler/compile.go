@@ -11,6 +11,7 @@
 //	policy    a rule's session persistence to session policies
 //	backend   backendRefs to Services' endpoints
 //	lower     all of it to ir, the neutral configuration
+//	status    what became of every object, in the words of its API
 //	emit/...  ir to files, one package for each target
 package compiler
 
@@ -21,6 +22,7 @@ import (
 	"github.com/limpet-proxy/limpet/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/compiler/emit/plugin"
 	"github.com/limpet-proxy/limpet/compiler/gateway"
+	"github.com/limpet-proxy/limpet/compiler/ir"
 	"github.com/limpet-proxy/limpet/compiler/lower"
 	"github.com/limpet-proxy/limpet/compiler/read"
 	"github.com/limpet-proxy/limpet/compiler/report"
@@ -52,33 +54,51 @@ type Result struct {
 // server would admit or that uses what limpet does not support yet, or, with Options.Strict, anything that
 // can't be honoured. Any other error is about the options.
 func Compile(sources []Source, o Options) (*Result, error) {
+	j, err := judge(sources, &o)
+	if err != nil {
+		return nil, err
+	}
+	result := &Result{Warnings: j.rep.Warnings()}
+	result.Plugin, result.PluginJSON, err = plugin.Emit(j.config, o.Keys)
+	if err != nil || o.Target == TargetPlugin {
+		return result, err
+	}
+	result.Envoy, err = envoy.Emit(j.config, envoy.Settings{
+		Admin: j.settings.admin, WasmPath: o.WasmPath, Plugin: result.Plugin, PluginJSON: result.PluginJSON,
+	})
+	return result, err
+}
+
+// judgement is what the steps before the emitters come to.
+type judgement struct {
+	settings settings
+	objects  *schema.Objects
+	facts    *gateway.Facts
+	config   *ir.Config
+	rep      *report.Report
+}
+
+// judge takes the steps before the emitters. Its error is as Compile's.
+func judge(sources []Source, o *Options) (*judgement, error) {
 	settings, err := o.check()
 	if err != nil {
 		return nil, err
 	}
-	rep := &report.Report{}
-	documents := read.Documents(sources, rep)
-	objects, err := schema.Admit(documents, rep)
+	j := &judgement{settings: settings, rep: &report.Report{}}
+	j.objects, err = schema.Admit(read.Documents(sources, j.rep), j.rep)
 	if err != nil {
 		return nil, err
 	}
-	if rep.Failed() {
-		return nil, rep.Errors(o.Strict)
+	if j.rep.Failed() {
+		return nil, j.rep.Errors(o.Strict)
 	}
-	ports, _ := gateway.Build(objects, settings.bind, rep)
-	config := lower.Lower(ports, backend.NewIndex(objects, rep), rep)
-	if problems := rep.Errors(o.Strict); len(problems) > 0 {
+	var ports []gateway.Port
+	ports, j.facts = gateway.Build(j.objects, settings.bind, j.rep)
+	j.config = lower.Lower(ports, backend.NewIndex(j.objects, j.rep), j.rep)
+	if problems := j.rep.Errors(o.Strict); len(problems) > 0 {
 		return nil, problems
 	}
-	result := &Result{Warnings: rep.Warnings()}
-	result.Plugin, result.PluginJSON, err = plugin.Emit(config, o.Keys)
-	if err != nil || o.Target == TargetPlugin {
-		return result, err
-	}
-	result.Envoy, err = envoy.Emit(config, envoy.Settings{
-		Admin: settings.admin, WasmPath: o.WasmPath, Plugin: result.Plugin, PluginJSON: result.PluginJSON,
-	})
-	return result, err
+	return j, nil
 }
 
 // settings are the options that are not plain text.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"time"
 
 	"github.com/limpet-proxy/limpet/policy-config"
 )
@@ -38,6 +39,8 @@ type Options struct {
 	WasmPath string
 	// Keys is the source of the key ring. Default: the environment variable LIMPET_KEYS.
 	Keys policyconfig.Keys
+	// Time is the transition time of conditions in status that are new or have changed. Nothing else hangs on it.
+	Time time.Time
 	// Strict makes errors of the warnings that are more than advice.
 	Strict bool
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
@@ -30,6 +31,10 @@ puts the ring into the output instead, for everybody to see who can read the
 output; with --seal-keys it is encrypted under LIMPET_ROOT, which Envoy must
 have in its environment too ('limpet keygen --root' makes one).
 
+--report FILE has all of it as JSON, for programs: problems with object, verdict,
+reason, file, line, path and message. It is written also when the input is
+refused. 'limpet check' says the same of every object, and more.
+
 Exit codes: 0 done, 1 input refused, 2 wrong usage.`
 
 const compileExamples = `  # everything Envoy needs, in the folder out
@@ -48,6 +53,7 @@ type compileCommand struct {
 	input
 	target string
 	out    string
+	report string
 }
 
 func newCompile() *cobra.Command {
@@ -63,6 +69,7 @@ func newCompile() *cobra.Command {
 	cc.register(c)
 	c.Flags().StringVarP(&cc.target, "target", "t", string(compiler.TargetEnvoy), "what to make: `envoy|plugin`")
 	c.Flags().StringVarP(&cc.out, "out", "o", "", "folder `DIR` for the files (default: standard output)")
+	c.Flags().StringVar(&cc.report, "report", "", "write refusals and warnings to `FILE`, as JSON")
 	return c
 }
 
@@ -85,11 +92,10 @@ func (cc *compileCommand) run(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	result, err := cc.compile(c, target, wasmPath)
+	result, err := cc.compileAndTell(c, target, wasmPath)
 	if err != nil {
 		return err
 	}
-	warn(c.ErrOrStderr(), result.Warnings)
 	files, err := outputs(result, target, cc.keys.fileMode())
 	if err != nil {
 		return err
@@ -101,6 +107,25 @@ func (cc *compileCommand) run(c *cobra.Command) error {
 	return nil
 }
 
+// compileAndTell compiles, shows the warnings and writes the report, also of what is refused.
+func (cc *compileCommand) compileAndTell(c *cobra.Command, target compiler.Target, wasmPath string) (*compiler.Result, error) {
+	result, err := cc.compile(c, target, wasmPath)
+	var refused compiler.Errors
+	if err != nil && !errors.As(err, &refused) {
+		return nil, err
+	}
+	if result != nil {
+		warn(c.ErrOrStderr(), result.Warnings)
+	}
+	if failed := cc.writeReport(refused, result); failed != nil {
+		if err == nil {
+			return nil, failed
+		}
+		say(c.ErrOrStderr(), failed.Error())
+	}
+	return result, err
+}
+
 // print writes the main document to standard output, for people and pipes.
 func (cc *compileCommand) print(c *cobra.Command) error {
 	target, wasmPath := compiler.Target(cc.target), cc.wasmPath
@@ -108,11 +133,10 @@ func (cc *compileCommand) print(c *cobra.Command) error {
 		wasmPath = wasmName
 		fmt.Fprintf(c.ErrOrStderr(), "limpet: this envoy.yaml loads %s from Envoy's working folder; --wasm-path names another place, -o writes a copy\n", wasmName)
 	}
-	result, err := cc.compile(c, target, wasmPath)
+	result, err := cc.compileAndTell(c, target, wasmPath)
 	if err != nil {
 		return err
 	}
-	warn(c.ErrOrStderr(), result.Warnings)
 	document := result.Envoy
 	if target == compiler.TargetPlugin {
 		document = result.PluginJSON

@@ -12,7 +12,7 @@ import (
 	"github.com/limpet-proxy/limpet/compiler"
 )
 
-// input is what compile and run have in common: what to read and how to compile it.
+// input is what commands that read objects have in common: what to read and how to compile it.
 type input struct {
 	paths    []string
 	bind     string
@@ -22,26 +22,40 @@ type input struct {
 	keys     keyFlags
 }
 
-// register adds the flags to a command.
-func (in *input) register(c *cobra.Command) {
+// registerReading adds the flags of every command that reads objects.
+func (in *input) registerReading(c *cobra.Command) {
 	f := c.Flags()
 	f.SortFlags = false
 	f.StringArrayVarP(&in.paths, "file", "f", nil, "read `PATH`: a file, a folder (all *.yaml, *.yml, *.json below it)\nor - for standard input; may be repeated")
 	f.StringVar(&in.bind, "bind", compiler.DefaultBind, "IP `ADDRESS` for Gateways without addresses")
+}
+
+// register adds the flags to a command that writes configuration.
+func (in *input) register(c *cobra.Command) {
+	in.registerReading(c)
+	f := c.Flags()
 	f.StringVar(&in.admin, "admin", compiler.DefaultAdmin, "`ADDRESS` of Envoy's admin, or none")
 	f.StringVar(&in.wasmPath, "wasm-path", "", "`PATH` at which Envoy finds limpet.wasm\n(default: that of the copy that limpet writes)")
 	f.BoolVar(&in.strict, "strict", false, "refuse objects that cannot be honoured, instead of warning")
 	in.keys.register(f)
 }
 
-// check is a cobra argument check: arguments are further paths, so that "-f *.yaml" does what it says.
-func (in *input) check(c *cobra.Command, args []string) error {
+// checkReading is a cobra argument check: arguments are further paths, so that "-f *.yaml" does what it says.
+func (in *input) checkReading(c *cobra.Command, args []string) error {
 	if len(in.paths) == 0 {
 		return usagef("-f PATH is required; see '%s --help'", c.CommandPath())
 	}
 	in.paths = append(in.paths, args...)
 	if _, err := netip.ParseAddr(in.bind); err != nil {
 		return usagef("--bind %q: must be an IP address, such as 127.0.0.1", in.bind)
+	}
+	return nil
+}
+
+// check is checkReading for all of register's flags.
+func (in *input) check(c *cobra.Command, args []string) error {
+	if err := in.checkReading(c, args); err != nil {
+		return err
 	}
 	if in.admin != compiler.NoAdmin && !isAddrPort(in.admin) {
 		return usagef("--admin %q: must be an IP address and a port, such as 127.0.0.1:9901, or none", in.admin)

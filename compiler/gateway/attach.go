@@ -18,7 +18,7 @@ func (b *builder) attach(route *Route) {
 	}
 	for i, ref := range route.Value.Spec.ParentRefs {
 		refused := b.attachTo(route, path.Index(i), ref)
-		b.facts.parent(route, ref, refused)
+		b.note(route, ref, refused)
 		if refused != nil {
 			refused.Detail += ": the route does not attach"
 			b.rep.WarnFor(route, string(attachReason(refused)), refused)
@@ -41,11 +41,7 @@ func attachReason(refused *field.Error) gatewayv1.RouteConditionReason {
 // attachTo joins a route to one parent. The reasons why it can't are those of Gateway API's Accepted condition:
 // NoMatchingParent, NotAllowedByListeners, NoMatchingListenerHostname.
 func (b *builder) attachTo(route *Route, path *field.Path, ref gatewayv1.ParentReference) *field.Error {
-	namespace := route.Namespace
-	if ref.Namespace != nil {
-		namespace = string(*ref.Namespace)
-	}
-	key := namespace + "/" + string(ref.Name)
+	key := parentKey(route, ref)
 	all, known := b.listeners[key]
 	switch {
 	case !known:
@@ -86,6 +82,15 @@ func taken(route, rival *Route, gateway string, l *listener) *field.Error {
 	return field.Invalid(field.NewPath("spec", "hostnames"), route.Value.Spec.Hostnames, fmt.Sprintf(
 		"%s, which goes first, has hosts in common with it on listener %s of Gateway %s, and routes of two kinds share none",
 		rival, l.spec.Name, gateway))
+}
+
+// parentKey names the Gateway that a reference leads to.
+func parentKey(route *Route, ref gatewayv1.ParentReference) string {
+	namespace := route.Namespace
+	if ref.Namespace != nil {
+		namespace = string(*ref.Namespace)
+	}
+	return namespace + "/" + string(ref.Name)
 }
 
 // named reports whether a reference to a Gateway means a listener of it.

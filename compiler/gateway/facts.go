@@ -44,13 +44,17 @@ type ListenerFacts struct {
 // Parent is what became of a parentRef.
 type Parent struct {
 	Ref gatewayv1.ParentReference
+	// Foreign says that it names a Gateway whose class is not in the input: somebody else's.
+	Foreign bool
 	// Refused says why the route does not attach, under Reason; nil if it does.
 	Refused *field.Error
 	Reason  gatewayv1.RouteConditionReason
 }
 
-func (f *Facts) parent(route *Route, ref gatewayv1.ParentReference, refused *field.Error) {
-	p := Parent{Ref: ref, Refused: refused, Reason: gatewayv1.RouteReasonAccepted}
+func (b *builder) note(route *Route, ref gatewayv1.ParentReference, refused *field.Error) {
+	f := b.facts
+	all, known := b.listeners[parentKey(route, ref)]
+	p := Parent{Ref: ref, Foreign: known && len(all) == 0, Refused: refused, Reason: gatewayv1.RouteReasonAccepted}
 	if refused != nil {
 		p.Reason = attachReason(refused)
 	}

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"encoding/json"
+	"path/filepath"
+
+	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/compiler/status"
+)
+
+// problemReport is the file of --report: what was refused, and what can't be honoured.
+type problemReport struct {
+	Problems []status.Row `json:"problems"`
+}
+
+// writeReport writes the file of --report, if there is one to write: whole or not at all.
+func (cc *compileCommand) writeReport(refused compiler.Errors, result *compiler.Result) error {
+	if cc.report == "" {
+		return nil
+	}
+	rows := status.Refusals(refused)
+	if result != nil {
+		rows = append(rows, status.Said(result.Warnings)...)
+	}
+	text, err := json.MarshalIndent(problemReport{rows}, "", "  ")
+	if err != nil {
+		return err
+	}
+	dir, name := filepath.Split(cc.report)
+	return writeFiles(filepath.Clean(dir), []outputFile{{name, append(text, '\n'), 0o644}})
+}

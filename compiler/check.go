@@ -1,0 +1,61 @@
+package compiler
+
+import (
+	"errors"
+
+	"github.com/limpet-proxy/limpet/compiler/report"
+	"github.com/limpet-proxy/limpet/compiler/status"
+)
+
+// Checked is what a check of documents gives.
+type Checked struct {
+	// Rows say of each object with a status, and of whatever else there is something to say of, what became of it.
+	Rows []status.Row
+	// Objects are the objects' statuses. There are none if a document is no good, for what becomes of the others
+	// may hang on it.
+	Objects []status.Object
+	// Errors are what is wrong with documents; nil if all of them can be compiled.
+	Errors Errors
+}
+
+// OK reports whether everything is accepted, and with strict, honoured.
+func (c *Checked) OK(strict bool) bool {
+	for _, r := range c.Rows {
+		if r.Verdict == status.Refused || strict && r.Verdict == status.Warning {
+			return false
+		}
+	}
+	return true
+}
+
+// Check says what becomes of every object, as Compile with the same options would have it. Options.Strict makes no
+// difference. The error is about the options; what is wrong with the input is in the result.
+func Check(sources []Source, o Options) (*Checked, error) {
+	o.Target, o.Strict = TargetPlugin, false
+	j, err := judge(sources, &o)
+	var problems Errors
+	switch {
+	case errors.As(err, &problems):
+		return &Checked{Rows: status.Refusals(problems), Errors: problems}, nil
+	case err != nil:
+		return nil, err
+	}
+	warnings := j.rep.Warnings()
+	objects := status.Build(status.Input{Objects: j.objects, Facts: j.facts, Problems: warnings, Now: o.Time})
+	return &Checked{Rows: status.Rows(j.subjects(), warnings), Objects: objects}, nil
+}
+
+// subjects are the objects of kinds that have a status.
+func (j *judgement) subjects() []report.Subject {
+	var all []report.Subject
+	for _, o := range j.objects.Classes {
+		all = append(all, o)
+	}
+	for _, o := range j.objects.Gateways {
+		all = append(all, o)
+	}
+	for _, o := range j.objects.Routes {
+		all = append(all, o)
+	}
+	return all
+}

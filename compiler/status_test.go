@@ -1,0 +1,101 @@
+package compiler
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/limpet-proxy/limpet/compiler/status"
+)
+
+// minStatuses is how many goldens of status there are at least.
+const minStatuses = 40
+
+// statusTime is the time at which the goldens' conditions change.
+var statusTime = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// TestStatusGolden compares the statuses of the cases that have a NAME.status.yaml. A new, empty file of this name and
+// -update make one.
+func TestStatusGolden(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("testdata", "*.status.yaml"))
+	if err != nil || len(files) < minStatuses {
+		t.Fatalf("%d statuses to compare, want %d at least (%v)", len(files), minStatuses, err)
+	}
+	for _, g := range goldens(t) {
+		file := filepath.Join("testdata", g.name+".status.yaml")
+		if _, err := os.Stat(file); err == nil {
+			t.Run(g.name, func(t *testing.T) { compareFile(t, file, checkedYAML(t, g)) })
+			files = files[1:]
+		}
+	}
+	if len(files) > 0 {
+		t.Errorf("%d statuses belong to no case", len(files))
+	}
+}
+
+func checkedYAML(t *testing.T, g golden) []byte {
+	t.Helper()
+	o := g.options(t)
+	o.Time = statusTime
+	checked, err := Check([]Source{g.source}, o)
+	if err != nil || checked.Errors != nil {
+		t.Fatalf("%s: %v, %v", g.name, err, checked)
+	}
+	text, err := status.YAML(checked.Objects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// TestCheckAgreesWithCompile shows for every case that a check finds the errors that a compilation has, and that it
+// has rows for each of the warnings.
+func TestCheckAgreesWithCompile(t *testing.T) {
+	for _, g := range goldens(t) {
+		o := g.options(t)
+		o.Strict = false
+		result, compileErr := Compile([]Source{g.source}, o)
+		checked, err := Check([]Source{g.source}, o)
+		if err != nil {
+			t.Fatalf("%s: %v", g.name, err)
+		}
+		if (compileErr != nil) != (checked.Errors != nil) || compileErr != nil && compileErr.Error() != checked.Errors.Error() {
+			t.Errorf("%s: a check finds %v, a compilation %v", g.name, checked.Errors, compileErr)
+		}
+		if result == nil {
+			continue
+		}
+		said := 0
+		for _, r := range checked.Rows {
+			if r.Message != "" {
+				said++
+			}
+		}
+		if said != len(result.Warnings) {
+			t.Errorf("%s: %d rows say something, want one for each of %d warnings", g.name, said, len(result.Warnings))
+		}
+	}
+}
+
+// TestStatusHasNoSecret greps the statuses and rows of the cases that have keys.
+func TestStatusHasNoSecret(t *testing.T) {
+	found := 0
+	for _, g := range goldens(t) {
+		if !strings.HasPrefix(g.name, "option-keys") {
+			continue
+		}
+		found++
+		text := checkedYAML(t, g)
+		for _, secret := range []string{testSecret, testRoot, "test-secret"} {
+			if bytes.Contains(text, []byte(secret)) {
+				t.Errorf("%s: the status shows %q", g.name, secret)
+			}
+		}
+	}
+	if found < 2 {
+		t.Errorf("%d cases with keys, want 2 at least", found)
+	}
+}
