@@ -1,0 +1,37 @@
+package ladder
+
+import (
+	"testing"
+
+	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
+)
+
+// BenchmarkMerge merges the blocks of a usual way: a class's limits, a Gateway's defaults, a route's policy and a
+// rule's own words.
+func BenchmarkMerge(b *testing.B) {
+	hour, name := "1h", "cart"
+	inline := From16(&SessionPersistence16{})
+	inline.SessionName, inline.AbsoluteTimeout = as[v1alpha1.SessionName](&name), as[v1alpha1.Duration](&hour)
+	var blocks []Block
+	for _, rung := range []Rung{1, 7, 9, 20} {
+		blocks = append(blocks, Block{Rung: rung, Path: "spec", Settings: &inline})
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if e := Merge(blocks); !e.On {
+			b.Fatal("off")
+		}
+	}
+}
+
+// BenchmarkCheck checks a block with every field of a cookie's session.
+func BenchmarkCheck(b *testing.B) {
+	p := everything(b)
+	block := PolicyBlocks(Source{}, Targets("shop", &p.Spec)[0].Target, &p.Spec)[0]
+	b.ReportAllocs()
+	for b.Loop() {
+		if errs := Check(block); len(errs) > 0 {
+			b.Fatal(errs)
+		}
+	}
+}

@@ -1,0 +1,52 @@
+package ladder
+
+import "slices"
+
+// Way is one way that a request can take: through a listener to a rule and, in 1.7, on to one backend. Each is
+// judged on its own (S6).
+type Way struct {
+	// Class is the name of the Gateway's class.
+	Class    string
+	Gateway  Object
+	Listener string
+	Route    Object
+	// Rule is the rule's name, empty if it has none.
+	Rule string
+	// Backends are the Services and XBackends that the session spans: every one of the rule's up to 1.6 and for
+	// the seed (S15, S36), a single one in 1.7.
+	Backends []Object
+}
+
+// targets are all that a policy can be attached to on the way; nothing beside it, so that no policy spills (S16).
+func (w Way) targets() []Target {
+	all := []Target{
+		{Object: Object{Kind: KindGatewayClass, Name: w.Class}}, {Object: w.Gateway}, {w.Gateway, w.Listener},
+		{Object: w.Route}, {w.Route, w.Rule},
+	}
+	for _, b := range w.Backends {
+		all = append(all, Target{Object: b})
+	}
+	return all
+}
+
+// Index holds blocks by what they attach to. A rule's inline block belongs to that rule alone and needs no index.
+type Index map[Target][]Block
+
+// Add takes blocks in, each at its target.
+func (x Index) Add(blocks ...Block) {
+	for _, b := range blocks {
+		x[b.Target] = append(x[b.Target], b)
+	}
+}
+
+// On gives the blocks that a request meets on its way, in no particular order.
+func (x Index) On(w Way) []Block {
+	var blocks []Block
+	targets := w.targets()
+	for i, t := range targets {
+		if !slices.Contains(targets[:i], t) { // an unnamed rule is no section, and a Service may stand twice in a rule
+			blocks = append(blocks, x[t]...)
+		}
+	}
+	return blocks
+}

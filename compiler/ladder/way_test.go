@@ -1,0 +1,29 @@
+package ladder
+
+import "testing"
+
+// TestIndexOn holds that each block on the way is found once, though an unnamed rule is no section of its route and a
+// rule may have one Service twice.
+func TestIndexOn(t *testing.T) {
+	index := Index{}
+	way := parseWay(t, "route=HTTPRoute/shop/cart backends=Service/shop/cart,Service/shop/cart")
+	for _, target := range way.targets() {
+		index[target] = nil
+	}
+	for target := range index {
+		index.Add(Block{Target: target, Path: target.String()})
+	}
+	index.Add(Block{Target: Target{Object{KindService, "shop", "other"}, ""}, Path: "beside the way"})
+	seen := map[string]int{}
+	for _, b := range index.On(way) {
+		seen[b.Path]++
+	}
+	if len(seen) != 5 || seen["beside the way"] != 0 {
+		t.Errorf("found %v", seen)
+	}
+	for path, n := range seen {
+		if n != 1 {
+			t.Errorf("%s: %d times", path, n)
+		}
+	}
+}
