@@ -52,7 +52,7 @@ type nativePlugin struct {
 func startNative(t *testing.T, config string, env map[string]string, clock func() time.Time) (plugin, error) {
 	t.Helper()
 	source := rand.NewChaCha8([32]byte{})
-	random := func(b []byte) { source.Read(b) }
+	random := func(b []byte) { _, _ = source.Read(b) }
 	cfg, engine, errs := host.Load(config, func(k string) string { return env[k] }, random)
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)

@@ -4,6 +4,7 @@ package host
 
 import (
 	"crypto/rand"
+	"errors"
 	"time"
 
 	"github.com/tetratelabs/proxy-wasm-go-sdk/proxywasm"
@@ -32,7 +33,7 @@ type plugin struct {
 // answers 500 on the routes with the filter when there is none.
 func (p *plugin) OnPluginStart(int) types.OnPluginStartStatus {
 	data, err := proxywasm.GetPluginConfiguration()
-	if err != nil && err != types.ErrorStatusNotFound {
+	if err != nil && !errors.Is(err, types.ErrorStatusNotFound) {
 		proxywasm.LogCriticalf("limpet: can't read the plugin configuration: %v", err)
 		return types.OnPluginStartStatusFailed
 	}
