@@ -108,7 +108,7 @@ func TestEveryFieldInTable(t *testing.T) {
 		read[want] = true
 	}
 	if len(read) != len(table) || len(indexOf) != len(table) {
-		t.Errorf("%d rows with %d names, %d of them for a field", len(table), len(at), len(read))
+		t.Errorf("%d rows with %d names, %d of them for a field", len(table), len(indexOf), len(read))
 	}
 }
 
