@@ -39,13 +39,17 @@ func TestReadInline(t *testing.T) {
 		{"S21 idleTimeout", `{idleTimeout: 5m}`, `{idleTimeout: 5m}`, Gen16, "idleTimeout"},
 		{"S18 cookieConfig", `{cookieConfig: {}}`, `{type: Cookie, cookie: {}}`, Gen16, "cookieConfig"},
 		{"S8 1.6 defaults", `{type: Cookie, cookieConfig: {lifetimeType: Session}}`, `{type: Cookie, cookie: {}}`, Gen16, "cookieConfig"},
-		{"1.6 whole", `{type: Cookie, sessionName: a, absoluteTimeout: 1h, idleTimeout: 5m, cookieConfig: {lifetimeType: Permanent}}`,
-			`{type: Cookie, sessionName: a, absoluteTimeout: 1h, idleTimeout: 5m, cookie: {lifetimeType: Permanent}}`, Gen16, "sessionName cookieConfig idleTimeout"},
+		{
+			"1.6 whole", `{type: Cookie, sessionName: a, absoluteTimeout: 1h, idleTimeout: 5m, cookieConfig: {lifetimeType: Permanent}}`,
+			`{type: Cookie, sessionName: a, absoluteTimeout: 1h, idleTimeout: 5m, cookie: {lifetimeType: Permanent}}`, Gen16, "sessionName cookieConfig idleTimeout",
+		},
 		{"1.6 header", `{type: Header, sessionName: x-a}`, `{type: Header, sessionName: x-a}`, Gen16, "sessionName"},
 		{"S18 cookie", `{cookie: {}}`, `{type: Cookie, cookie: {}}`, Gen17, "cookie"},
 		{"S8 1.7 defaults", `{type: Cookie, cookie: {path: /, lifetimeType: Session}}`, `{type: Cookie, cookie: {}}`, Gen17, "cookie"},
-		{"1.7 whole", `{type: Cookie, absoluteTimeout: 1h, cookie: {name: a, path: /a, lifetimeType: Permanent}}`,
-			`{type: Cookie, sessionName: a, absoluteTimeout: 1h, cookie: {path: /a, lifetimeType: Permanent}}`, Gen17, "cookie"},
+		{
+			"1.7 whole", `{type: Cookie, absoluteTimeout: 1h, cookie: {name: a, path: /a, lifetimeType: Permanent}}`,
+			`{type: Cookie, sessionName: a, absoluteTimeout: 1h, cookie: {path: /a, lifetimeType: Permanent}}`, Gen17, "cookie",
+		},
 		{"1.7 no path", `{cookie: {path: ""}}`, `{type: Cookie, cookie: {path: ""}}`, Gen17, "cookie"},
 		{"1.7 header", `{type: Header, header: {name: x-a}}`, `{type: Header, header: {name: x-a}}`, Gen17, "header"},
 		{"S8 header writes the type", `{header: {name: x-a}}`, `{type: Header, header: {name: x-a}}`, Gen17, "header"},
@@ -77,13 +81,16 @@ func TestReadInlineRefuses(t *testing.T) {
 	}{
 		{"S19 2A.9 mixed", `{sessionName: a, cookie: {name: b}}`, []string{"cookie: Forbidden: may not be set beside sessionName"}},
 		{"S19 mixed all over", `{cookieConfig: {}, idleTimeout: 1m, cookie: {}, header: {name: a}}`, []string{
-			"cookie: Forbidden: may not be set beside cookieConfig, idleTimeout", "header: Forbidden: may not be set beside cookieConfig, idleTimeout"}},
+			"cookie: Forbidden: may not be set beside cookieConfig, idleTimeout", "header: Forbidden: may not be set beside cookieConfig, idleTimeout",
+		}},
 		{"S21 2A.31 idleTimeout in 1.7's shape", `{idleTimeout: 1m, cookie: {}}`, []string{"cookie: Forbidden: may not be set beside idleTimeout"}},
 		{"unknown fields", `{sessionname: a, cookie: {names: b}}`, []string{"sessionname: Forbidden: unknown field", "cookie.names: Forbidden: unknown field"}},
 		{"types", `{sessionName: 5, absoluteTimeout: [], cookieConfig: x}`, []string{
-			"sessionName: Invalid value: 5: must be a string", "absoluteTimeout: Invalid value: []: must be a string", `cookieConfig: Invalid value: "x": must be an object`}},
+			"sessionName: Invalid value: 5: must be a string", "absoluteTimeout: Invalid value: []: must be a string", `cookieConfig: Invalid value: "x": must be an object`,
+		}},
 		{"choices", `{type: cookie, cookie: {lifetimeType: Forever}}`, []string{
-			`type: Unsupported value: "cookie": supported values: "Cookie", "Header"`, `cookie.lifetimeType: Unsupported value: "Forever": supported values: "Permanent", "Session"`}},
+			`type: Unsupported value: "cookie": supported values: "Cookie", "Header"`, `cookie.lifetimeType: Unsupported value: "Forever": supported values: "Permanent", "Session"`,
+		}},
 		{"cookieConfig under Header", `{type: Header, cookieConfig: {}}`, []string{"cookieConfig: Forbidden: may only be set with type Cookie"}},
 		{"cookie under Header", `{type: Header, cookie: {}}`, []string{"cookie: Forbidden: may only be set with type Cookie"}},
 		{"cookie and header", `{cookie: {}, header: {name: x-a}}`, []string{"header: Forbidden: may not be set beside cookie"}},

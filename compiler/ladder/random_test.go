@@ -61,10 +61,10 @@ func (g *generator) blocks() []Block {
 func (g *generator) block() *Block {
 	b := &Block{Rung: Rung(g.IntN(21) + 1), Target: Target{Object: Object{KindHTTPRoute, "shop", "cart"}}}
 	kind, name := "SessionPersistencePolicy", string(rune('a'+g.IntN(4)))
-	switch {
-	case b.Rung == InlineRule || b.Rung == InlineXBackend:
+	switch b.Rung {
+	case InlineRule, InlineXBackend:
 		kind, name = "Inline", "only"
-	case b.Rung == BackendTraffic:
+	case BackendTraffic:
 		kind = "XBackendTrafficPolicy"
 	}
 	if b.Rung.OfService() {

@@ -20,8 +20,11 @@ type Way struct {
 // targets are all that a policy can be attached to on the way; nothing beside it, so that no policy spills (S16).
 func (w Way) targets() []Target {
 	all := []Target{
-		{Object: Object{Kind: KindGatewayClass, Name: w.Class}}, {Object: w.Gateway}, {w.Gateway, w.Listener},
-		{Object: w.Route}, {w.Route, w.Rule},
+		{Object: Object{Kind: KindGatewayClass, Name: w.Class}},
+		{Object: w.Gateway},
+		{w.Gateway, w.Listener},
+		{Object: w.Route},
+		{w.Route, w.Rule},
 	}
 	for _, b := range w.Backends {
 		all = append(all, Target{Object: b})
