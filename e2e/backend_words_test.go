@@ -8,73 +8,71 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// TestBackendSetsTheCookieItself: a Set-Cookie of the session's name that comes from the backend wins.
-func TestBackendSetsTheCookieItself(t *testing.T) {
-	t.Parallel()
-	_, deployment := threePods(t, harness.CookieRule("cart", "pods"))
-	envoy := harness.Run(t, deployment)
-	own := visit(t, envoy.Stranger(), "/cart", harness.ReplyHeader+": Set-Cookie: cart=mine; Path=/x",
+// backendsCookie: a Set-Cookie of the session's name that comes from the backend wins.
+var backendsCookie = option{name: "the backend sets the cookie itself", rules: cookieRules("own"), check: checkBackendsCookie}
+
+func checkBackendsCookie(t *testing.T, envoy *harness.Envoy, _ []*harness.Backend) {
+	own := visit(t, envoy.Stranger(), "/own", harness.ReplyHeader+": Set-Cookie: own=mine; Path=/x",
 		harness.ReplyHeader+": Set-Cookie: other=1")
-	if cookie := wantToken(t, own, "cart"); cookie.Value != "mine" || cookie.Path != "/x" {
+	if cookie := wantToken(t, own, "own"); cookie.Value != "mine" || cookie.Path != "/x" {
 		t.Errorf("the backend's cookie became %q", cookie.Raw)
 	}
 	if other := own.Cookie(t, "other"); other == nil || other.Value != "1" {
 		t.Errorf("the other cookie is gone: %q", own.Header["Set-Cookie"])
 	}
-	both := visit(t, envoy.Stranger(), "/cart", harness.ReplyHeader+": Set-Cookie: other=1")
+	both := visit(t, envoy.Stranger(), "/own", harness.ReplyHeader+": Set-Cookie: other=1")
 	wantToken(t, both, "other")
-	if cookie := wantToken(t, both, "cart"); cookie.Value == "mine" {
+	if cookie := wantToken(t, both, "own"); cookie.Value == "mine" {
 		t.Errorf("limpet's token is %q", cookie.Raw)
 	}
 }
 
-// TestEndSession: the backend ends a session by a response header (logout).
-func TestEndSession(t *testing.T) {
-	t.Parallel()
-	pods, deployment := threePods(t, harness.CookieRule("cart", "pods"), harness.HeaderRule("x-cart", "pods"))
-	end := func(p *policyconfig.Policy) { p.EndSessionHeader = "x-session-end" }
-	deployment.Policies = editing(t, map[string]func(*policyconfig.Policy){
-		"cart": func(p *policyconfig.Policy) {
-			end(p)
+// logout: the backend ends a session by a response header.
+var logout = option{
+	name:  "the backend ends the session",
+	rules: append(cookieRules("logout"), headerRules("x-logout")...),
+	edits: map[string]func(*policyconfig.Policy){
+		"logout": func(p *policyconfig.Policy) {
+			p.EndSessionHeader = "x-session-end"
 			p.Cookie.Domain, p.Cookie.SameSite = "127.0.0.1", policyconfig.SameSiteLax
 		},
-		"x-cart": end,
-	})
-	envoy := harness.Run(t, deployment)
-	logout := harness.ReplyHeader + ": X-Session-End: 1"
+		"x-logout": func(p *policyconfig.Policy) { p.EndSessionHeader = "x-session-end" },
+	},
+	check: func(t *testing.T, envoy *harness.Envoy, pods []*harness.Backend) {
+		t.Run("after it began", func(t *testing.T) { checkLogout(t, envoy, pods) })
+		t.Run("before it began", func(t *testing.T) { checkEarlyLogout(t, envoy) })
+	},
+}
+
+func checkLogout(t *testing.T, envoy *harness.Envoy, pods []*harness.Backend) {
+	end := harness.ReplyHeader + ": X-Session-End: 1"
 
 	client := envoy.Client()
-	visit(t, client, "/cart")
-	response := visit(t, client, "/cart", logout)
-	cookie := wantDeleted(t, response, "cart")
-	if cookie.Path != "/cart" || cookie.Domain != "127.0.0.1" || !cookie.Secure || !cookie.HttpOnly || cookie.SameSite != http.SameSiteLaxMode {
+	visit(t, client, "/logout")
+	response := visit(t, client, "/logout", end)
+	cookie := wantDeleted(t, response, "logout")
+	if cookie.Path != "/logout" || cookie.Domain != "127.0.0.1" || !cookie.Secure || !cookie.HttpOnly || cookie.SameSite != http.SameSiteLaxMode {
 		t.Errorf("the cookie is deleted with other attributes than it was set: %q", cookie.Raw)
 	}
-	if left := client.Jar.Value("cart"); left != "" {
+	if left := client.Jar.Value("logout"); left != "" {
 		t.Errorf("the client still has %q", left)
 	}
-	if visit(t, client, "/cart").Seen.Headers.Get("Cookie") != "" {
+	if visit(t, client, "/logout").Seen.Headers.Get("Cookie") != "" {
 		t.Error("the client still sends a cookie")
 	}
-	text := mint(t, envoy, "x-cart", pods[1].Address, harness.Dates{})
-	if got := visit(t, envoy.Stranger(), "/x-cart", "x-cart: "+text, logout).Header["X-Cart"]; len(got) != 0 && got[0] != "" {
+	text := mint(t, envoy, "x-logout", pods[1].Address, harness.Dates{})
+	if got := visit(t, envoy.Stranger(), "/x-logout", "x-logout: "+text, end).Header["X-Logout"]; len(got) != 0 && got[0] != "" {
 		t.Errorf("the response that ends a header session carries the token %q", got)
 	}
-	if got := envoy.Outcomes(t, "cart")["ended"]; got != 1 {
+	if got := envoy.Outcomes(t, "logout")["ended"]; got != 1 {
 		t.Errorf("%d sessions counted as ended, want 1", got)
 	}
 }
 
-// TestEndSessionBeforeItBegan: a logout answer to a client without a session starts none.
-func TestEndSessionBeforeItBegan(t *testing.T) {
-	t.Parallel()
-	_, deployment := threePods(t, harness.CookieRule("cart", "pods"))
-	deployment.Policies = editing(t, map[string]func(*policyconfig.Policy){
-		"cart": func(p *policyconfig.Policy) { p.EndSessionHeader = "x-session-end" },
-	})
-	envoy := harness.Run(t, deployment)
-	response := visit(t, envoy.Client(), "/cart", harness.ReplyHeader+": X-Session-End: 1")
-	if cookie := response.Cookie(t, "cart"); cookie != nil && cookie.MaxAge >= 0 {
+// checkEarlyLogout: a logout answer to a client without a session starts none.
+func checkEarlyLogout(t *testing.T, envoy *harness.Envoy) {
+	response := visit(t, envoy.Client(), "/logout", harness.ReplyHeader+": X-Session-End: 1")
+	if cookie := response.Cookie(t, "logout"); cookie != nil && cookie.MaxAge >= 0 {
 		t.Errorf("a logout began a session: %q", cookie.Raw)
 	}
 }

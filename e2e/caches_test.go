@@ -8,22 +8,21 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// TestCaches is about keeping tokens out of shared caches.
-func TestCaches(t *testing.T) {
-	t.Parallel()
-	_, deployment := threePods(t, harness.CookieRule("keep", "pods"), harness.CookieRule("private", "pods"),
-		harness.CookieRule("nostore", "pods"), harness.CookieRule("skip", "pods"), harness.CookieRule("unsafe", "pods"))
-	deployment.Policies = editing(t, map[string]func(*policyconfig.Policy){
+// caches is about keeping tokens out of shared caches.
+var caches = option{
+	name:  "caches",
+	rules: cookieRules("keep", "private", "nostore", "skip", "unsafe"),
+	edits: map[string]func(*policyconfig.Policy){
 		"private": func(p *policyconfig.Policy) { p.Cache.Control = policyconfig.CacheControlPrivate },
 		"nostore": func(p *policyconfig.Policy) { p.Cache.Control = policyconfig.CacheControlNoStore },
 		"skip":    func(p *policyconfig.Policy) { p.Cache.SkipCacheable = true },
 		"unsafe":  func(p *policyconfig.Policy) { p.Cache.UnsafeMethodsOnly = true },
-	})
-	envoy := harness.Run(t, deployment)
-
-	t.Run("control", func(t *testing.T) { checkCacheControl(t, envoy) })
-	t.Run("skipCacheable", func(t *testing.T) { checkSkipCacheable(t, envoy) })
-	t.Run("unsafeMethodsOnly", func(t *testing.T) { checkUnsafeMethods(t, envoy) })
+	},
+	check: func(t *testing.T, envoy *harness.Envoy, _ []*harness.Backend) {
+		t.Run("control", func(t *testing.T) { checkCacheControl(t, envoy) })
+		t.Run("skipCacheable", func(t *testing.T) { checkSkipCacheable(t, envoy) })
+		t.Run("unsafeMethodsOnly", func(t *testing.T) { checkUnsafeMethods(t, envoy) })
+	},
 }
 
 // checkCacheControl wants shared caches kept off where a token is set, and the header left alone elsewhere.

@@ -31,16 +31,22 @@ func wantAttributes(t *testing.T, response harness.Response, name string, want .
 	}
 }
 
-func TestCookieAttributes(t *testing.T) {
-	t.Parallel()
-	rules := []harness.Rule{
-		harness.CookieRule("plain", "pods"), harness.CookieRule("timed", "pods"), harness.CookieRule("permanent", "pods"),
-	}
+// cookieAttributes are those that the Gateway API speaks of.
+var cookieAttributes = option{
+	name:  "cookie attributes",
+	rules: timedRules(),
+	check: checkAttributes,
+}
+
+// timedRules are sessions without an end, with one, and with one that the cookie shows.
+func timedRules() []harness.Rule {
+	rules := cookieRules("plain", "timed", "permanent")
 	rules[1].Session.AbsoluteTimeout = "5m"
 	rules[2].Session.AbsoluteTimeout, rules[2].Session.Lifetime = "5m", policyconfig.LifetimePermanent
-	_, deployment := threePods(t, rules...)
-	envoy := harness.Run(t, deployment)
+	return rules
+}
 
+func checkAttributes(t *testing.T, envoy *harness.Envoy, _ []*harness.Backend) {
 	t.Run("defaults", func(t *testing.T) {
 		wantAttributes(t, visit(t, envoy.Stranger(), "/plain"), "plain", "Path=/plain", "Secure", "HttpOnly", "SameSite=Strict")
 	})
@@ -70,12 +76,14 @@ func checkPermanent(t *testing.T, response harness.Response) {
 	}
 }
 
-func TestCookieAttributesOfThePlugin(t *testing.T) {
-	t.Parallel()
-	root := harness.CookieRule("__Host-strict", "pods")
-	root.Path = "/"
-	_, deployment := threePods(t, root, harness.CookieRule("odd", "pods"), harness.CookieRule("bare", "pods"))
-	deployment.Policies = editing(t, map[string]func(*policyconfig.Policy){
+// pluginAttributes are those that only the plugin configuration has.
+var pluginAttributes = option{
+	name: "cookie attributes of the plugin",
+	rules: []harness.Rule{
+		{Path: "/", Refs: harness.To("pods"), Session: &harness.Session{Name: "__Host-strict", Type: policyconfig.TypeCookie}},
+		harness.CookieRule("odd", "pods"), harness.CookieRule("bare", "pods"),
+	},
+	edits: map[string]func(*policyconfig.Policy){
 		"__Host-strict": func(p *policyconfig.Policy) {
 			p.Cookie.Partitioned, p.Cookie.SameSite = true, policyconfig.SameSiteNone
 		},
@@ -86,8 +94,11 @@ func TestCookieAttributesOfThePlugin(t *testing.T) {
 		"bare": func(p *policyconfig.Policy) {
 			p.Cookie.Path, p.Cookie.Secure, p.Cookie.HTTPOnly = "", false, false
 		},
-	})
-	envoy := harness.Run(t, deployment)
+	},
+	check: checkPluginAttributes,
+}
+
+func checkPluginAttributes(t *testing.T, envoy *harness.Envoy, _ []*harness.Backend) {
 	get := func(path string) harness.Response { return visit(t, envoy.Stranger(), path) }
 	wantAttributes(t, get("/any"), "__Host-strict", "Path=/", "Secure", "HttpOnly", "SameSite=None", "Partitioned")
 	wantAttributes(t, get("/odd"), "odd", "Path=/odd", "Domain=example.com", "Secure", "HttpOnly", "SameSite=Lax",

@@ -8,26 +8,30 @@ import (
 	"github.com/limpet-proxy/limpet/e2e/harness"
 )
 
-func TestPreflightsBeginNoSession(t *testing.T) {
-	t.Parallel()
-	_, deployment := threePods(t, harness.CookieRule("cart", "pods"), harness.HeaderRule("x-cart", "pods"))
-	envoy := harness.Run(t, deployment)
+// crossOrigin is about pages of other origins.
+var crossOrigin = option{
+	name:  "cross origin",
+	rules: append(cookieRules("cors"), headerRules("x-cors")...),
+	check: func(t *testing.T, envoy *harness.Envoy, _ []*harness.Backend) {
+		t.Run("preflights begin no session", func(t *testing.T) { checkPreflights(t, envoy) })
+		t.Run("the session header is exposed", func(t *testing.T) { checkExposed(t, envoy) })
+	},
+}
+
+func checkPreflights(t *testing.T, envoy *harness.Envoy) {
 	preflight := []string{"Origin: https://app.example.com", "Access-Control-Request-Method: POST"}
 	for range 3 {
-		wantNoToken(t, envoy.Stranger().Do(t, http.MethodOptions, "/cart", preflight...), "cart")
-		if got := envoy.Stranger().Do(t, http.MethodOptions, "/x-cart", preflight...).Header["X-Cart"]; len(got) > 0 {
+		wantNoToken(t, envoy.Stranger().Do(t, http.MethodOptions, "/cors", preflight...), "cors")
+		if got := envoy.Stranger().Do(t, http.MethodOptions, "/x-cors", preflight...).Header["X-Cors"]; len(got) > 0 {
 			t.Errorf("a preflight got the token %q", got)
 		}
 	}
-	wantToken(t, envoy.Stranger().Do(t, http.MethodOptions, "/cart"), "cart")
-	wantToken(t, visit(t, envoy.Stranger(), "/cart", preflight...), "cart")
+	wantToken(t, envoy.Stranger().Do(t, http.MethodOptions, "/cors"), "cors")
+	wantToken(t, visit(t, envoy.Stranger(), "/cors", preflight...), "cors")
 }
 
-// TestExposeHeaders: a page of another origin can read the session header only where it is exposed.
-func TestExposeHeaders(t *testing.T) {
-	t.Parallel()
-	_, deployment := threePods(t, harness.HeaderRule("x-cart", "pods"), harness.CookieRule("cart", "pods"))
-	envoy := harness.Run(t, deployment)
+// checkExposed: a page of another origin can read the session header only where it is exposed.
+func checkExposed(t *testing.T, envoy *harness.Envoy) {
 	allow := harness.ReplyHeader + ": Access-Control-Allow-Origin: https://app.example.com"
 	expose := harness.ReplyHeader + ": Access-Control-Expose-Headers: x-total"
 
@@ -36,10 +40,10 @@ func TestExposeHeaders(t *testing.T) {
 		lines []string
 		want  []string
 	}{
-		{"/x-cart", []string{allow}, []string{"x-cart"}},
-		{"/x-cart", []string{allow, expose}, []string{"x-cart", "x-total"}},
-		{"/x-cart", nil, nil},
-		{"/cart", []string{allow}, nil},
+		{"/x-cors", []string{allow}, []string{"x-cors"}},
+		{"/x-cors", []string{allow, expose}, []string{"x-cors", "x-total"}},
+		{"/x-cors", nil, nil},
+		{"/cors", []string{allow}, nil},
 	} {
 		response := visit(t, envoy.Stranger(), c.path, c.lines...)
 		got := exposed(response)

@@ -9,24 +9,25 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// TestForward is about what the backend sees of the token: all of it by default, nothing with forward: false.
-func TestForward(t *testing.T) {
-	t.Parallel()
-	pods, deployment := threePods(t, harness.CookieRule("kept", "pods"), harness.CookieRule("cart", "pods"),
-		harness.HeaderRule("x-kept", "pods"), harness.HeaderRule("x-cart", "pods"))
-	strip := func(p *policyconfig.Policy) { p.Forward = false }
-	deployment.Policies = editing(t, map[string]func(*policyconfig.Policy){"cart": strip, "x-cart": strip})
-	envoy := harness.Run(t, deployment)
-
-	t.Run("forwarded", func(t *testing.T) { checkForwarded(t, envoy, pods) })
-	t.Run("stripped from cookies", func(t *testing.T) { checkStripped(t, envoy, pods) })
-	t.Run("stripped header", func(t *testing.T) {
-		text := mint(t, envoy, "x-cart", pods[1].Address, harness.Dates{})
-		response := visit(t, envoy.Stranger(), "/x-cart", "x-cart: "+text, "X-Other: 1")
-		if got := response.Seen.Headers; response.Backend != "b" || got.Get("x-cart") != "" || got.Get("X-Other") != "1" {
-			t.Errorf("backend %s got %v", response.Backend, got)
-		}
-	})
+// forward is about what the backend sees of the token: all of it by default, nothing with forward: false.
+var forward = option{
+	name:  "forward",
+	rules: append(cookieRules("kept", "cart"), headerRules("x-kept", "x-cart")...),
+	edits: map[string]func(*policyconfig.Policy){
+		"cart":   func(p *policyconfig.Policy) { p.Forward = false },
+		"x-cart": func(p *policyconfig.Policy) { p.Forward = false },
+	},
+	check: func(t *testing.T, envoy *harness.Envoy, pods []*harness.Backend) {
+		t.Run("forwarded", func(t *testing.T) { checkForwarded(t, envoy, pods) })
+		t.Run("stripped from cookies", func(t *testing.T) { checkStripped(t, envoy, pods) })
+		t.Run("stripped header", func(t *testing.T) {
+			text := mint(t, envoy, "x-cart", pods[1].Address, harness.Dates{})
+			response := visit(t, envoy.Stranger(), "/x-cart", "x-cart: "+text, "X-Other: 1")
+			if got := response.Seen.Headers; response.Backend != "b" || got.Get("x-cart") != "" || got.Get("X-Other") != "1" {
+				t.Errorf("backend %s got %v", response.Backend, got)
+			}
+		})
+	},
 }
 
 func checkForwarded(t *testing.T, envoy *harness.Envoy, pods []*harness.Backend) {

@@ -15,24 +15,33 @@ import (
 // hostilePaths are the routes that hostile requests go to: every way in which limpet reads and writes headers.
 var hostilePaths = []string{"/cart", "/strip", "/x-cart", "/x-strip"}
 
-// hostileEnvoy deploys a policy for each of hostilePaths, on a plain and a TLS listener.
-func hostileEnvoy(t *testing.T) ([]*harness.Backend, *harness.Envoy, []harness.Wire) {
+// twoPorts is an Envoy with a plain and a TLS listener.
+type twoPorts struct {
+	*harness.Envoy
+	pods        []*harness.Backend
+	certificate harness.Certificate
+	tlsPort     int
+}
+
+// twoPortEnvoy deploys a policy for each of hostilePaths, and one that issues tokens over TLS only.
+func twoPortEnvoy(t *testing.T) twoPorts {
 	t.Helper()
-	pods, deployment := threePods(t, harness.CookieRule("cart", "pods"), harness.CookieRule("strip", "pods"),
-		harness.HeaderRule("x-cart", "pods"), harness.HeaderRule("x-strip", "pods"))
+	pods, deployment := threePods(t, append(cookieRules("cart", "strip", "tls"), headerRules("x-cart", "x-strip")...)...)
 	full := func(p *policyconfig.Policy) {
 		p.Forward, p.IdleTimeout, p.EndSessionHeader = false, seconds(60), "x-session-end"
 		p.Cache = policyconfig.Cache{Control: policyconfig.CacheControlPrivate}
 	}
-	policies := editing(t, map[string]func(*policyconfig.Policy){"strip": full, "x-strip": full})
+	policies := editing(t, map[string]func(*policyconfig.Policy){
+		"strip": full, "x-strip": full,
+		"tls": func(p *policyconfig.Policy) { p.IssueOn = policyconfig.IssueOnTLS },
+	})
 	deployment.Policies = func(config *policyconfig.Config) {
 		policies(config)
 		config.AccessLog = true
 	}
 	certificate, port := harness.NewCertificate(t), harness.FreePort(t)
 	deployment.Tree = func(tree harness.Tree) { tree.AddTLS(t, certificate, port) }
-	envoy := harness.Run(t, deployment)
-	return pods, envoy, envoy.Wires(certificate, port)
+	return twoPorts{harness.Run(t, deployment), pods, certificate, port}
 }
 
 // TestHostileHeaders throws at limpet what HTTP lets through, over every protocol, in requests and in responses. Each
@@ -40,22 +49,37 @@ func hostileEnvoy(t *testing.T) ([]*harness.Backend, *harness.Envoy, []harness.W
 // have to load it again, and counts that.
 func TestHostileHeaders(t *testing.T) {
 	t.Parallel()
-	pods, envoy, wires := hostileEnvoy(t)
-	t.Run("allowed by HTTP", func(t *testing.T) { checkAllowed(t, envoy, wires, pods) })
+	envoy := twoPortEnvoy(t)
+	wires := envoy.Wires(envoy.certificate, envoy.tlsPort)
+	t.Run("allowed by HTTP", func(t *testing.T) { checkAllowed(t, envoy, wires) })
 	t.Run("refused by Envoy", func(t *testing.T) { checkRefused(t, wires) })
-	t.Run("from backends", func(t *testing.T) { checkHostileBackend(t, envoy, wires) })
+	t.Run("from backends", func(t *testing.T) { checkHostileBackend(t, wires) })
 	t.Run("clients that leave", func(t *testing.T) { checkLeaving(t, wires) })
+	for _, wire := range wires {
+		checkGoodSession(t, envoy, wire)
+	}
+	for name, client := range map[string]func() *harness.Client{
+		"HTTP/1.1":          envoy.Client,
+		"HTTP/2":            func() *harness.Client { return envoy.Client().HTTP2() },
+		"HTTP/1.1 over TLS": func() *harness.Client { return envoy.Client().TLS(envoy.certificate, envoy.tlsPort) },
+		"HTTP/2 over TLS":   func() *harness.Client { return envoy.Client().TLS(envoy.certificate, envoy.tlsPort).HTTP2() },
+	} {
+		t.Run("sessions over "+name, func(t *testing.T) { checkProtocol(t, client, strings.Contains(name, "TLS")) })
+	}
+	wantNoTrap(t, envoy.Envoy)
+}
 
-	for name, value := range envoy.Stats(t, `^wasm\.limpet\.vm_reload`) {
+// wantNoTrap fails if the module had to be loaded again.
+func wantNoTrap(t *testing.T, envoy *harness.Envoy) {
+	t.Helper()
+	counters := envoy.Stats(t, `^wasm\.limpet\.vm_reload(_success|_failure|_backoff)?$`)
+	for name, value := range counters {
 		if value != 0 {
 			t.Errorf("%s is %d: the module trapped", name, value)
 		}
 	}
-	if got := len(envoy.Stats(t, `^wasm\.limpet\.vm_reload(_success|_failure|_backoff)?$`)); got != 4 {
-		t.Errorf("Envoy has %d of the 4 counters that would show a trap", got)
-	}
-	for _, wire := range wires {
-		checkGoodSession(t, envoy, wire, pods)
+	if len(counters) != 4 {
+		t.Errorf("Envoy has %d of the 4 counters that would show a trap", len(counters))
 	}
 }
 
@@ -106,10 +130,10 @@ func allowedFields(pods []*harness.Backend, valid string) map[string]harness.Fie
 	}
 }
 
-func checkAllowed(t *testing.T, envoy *harness.Envoy, wires []harness.Wire, pods []*harness.Backend) {
-	valid := mint(t, envoy, "cart", pods[1].Address, harness.Dates{})
+func checkAllowed(t *testing.T, envoy twoPorts, wires []harness.Wire) {
+	valid := mint(t, envoy.Envoy, "cart", envoy.pods[1].Address, harness.Dates{})
 	before, sent := envoy.SessionTotal(t), uint64(0)
-	for name, fields := range allowedFields(pods, valid) {
+	for name, fields := range allowedFields(envoy.pods, valid) {
 		for _, wire := range wires {
 			for _, path := range hostilePaths {
 				for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodOptions} {
@@ -172,7 +196,7 @@ func checkRefused(t *testing.T, wires []harness.Wire) {
 }
 
 // checkHostileBackend has backends answer with headers that limpet reads and writes.
-func checkHostileBackend(t *testing.T, envoy *harness.Envoy, wires []harness.Wire) {
+func checkHostileBackend(t *testing.T, wires []harness.Wire) {
 	long := strings.Repeat("A,", 10_000)
 	for name, lines := range map[string][]string{
 		"pin headers":      append(slices.Repeat([]string{pinHeader + ": %%%", "X-LIMPET-PIN:"}, 20), pinHeader+": "+long),
@@ -215,12 +239,12 @@ func checkLeaving(t *testing.T, wires []harness.Wire) {
 }
 
 // checkGoodSession wants a session to stick on every route, and other sessions elsewhere.
-func checkGoodSession(t *testing.T, envoy *harness.Envoy, wire harness.Wire, pods []*harness.Backend) {
+func checkGoodSession(t *testing.T, envoy twoPorts, wire harness.Wire) {
 	t.Helper()
 	for _, path := range hostilePaths {
 		name := strings.TrimPrefix(path, "/")
-		for _, pod := range pods {
-			text := mint(t, envoy, name, pod.Address, harness.Dates{})
+		for _, pod := range envoy.pods {
+			text := mint(t, envoy.Envoy, name, pod.Address, harness.Dates{})
 			fields := harness.Fields{{"cookie", name + "=" + text}, {name, text}}
 			if raw := wire.Send(t, http.MethodGet, path, fields); raw.Header.Get(harness.BackendHeader) != pod.Name {
 				t.Errorf("%s: %s: a session on %s: status %d from %q", wire.Name, path, pod.Name, raw.Status, raw.Header)
@@ -229,27 +253,7 @@ func checkGoodSession(t *testing.T, envoy *harness.Envoy, wire harness.Wire, pod
 	}
 }
 
-// TestProtocols: sessions begin and stay over HTTP/2 as over HTTP/1.1, in the clear and over TLS.
-func TestProtocols(t *testing.T) {
-	t.Parallel()
-	_, deployment := threePods(t, harness.CookieRule("cart", "pods"), harness.HeaderRule("x-cart", "pods"),
-		harness.CookieRule("tls", "pods"))
-	deployment.Policies = editing(t, map[string]func(*policyconfig.Policy){
-		"tls": func(p *policyconfig.Policy) { p.IssueOn = policyconfig.IssueOnTLS },
-	})
-	certificate, port := harness.NewCertificate(t), harness.FreePort(t)
-	deployment.Tree = func(tree harness.Tree) { tree.AddTLS(t, certificate, port) }
-	envoy := harness.Run(t, deployment)
-	for name, client := range map[string]func() *harness.Client{
-		"HTTP/1.1":          envoy.Client,
-		"HTTP/2":            func() *harness.Client { return envoy.Client().HTTP2() },
-		"HTTP/1.1 over TLS": func() *harness.Client { return envoy.Client().TLS(certificate, port) },
-		"HTTP/2 over TLS":   func() *harness.Client { return envoy.Client().TLS(certificate, port).HTTP2() },
-	} {
-		t.Run(name, func(t *testing.T) { checkProtocol(t, client, strings.Contains(name, "TLS")) })
-	}
-}
-
+// checkProtocol wants sessions to begin and to stay, and those of the policy "tls" to begin over TLS only.
 func checkProtocol(t *testing.T, client func() *harness.Client, overTLS bool) {
 	for range 3 {
 		stay(t, client(), "/cart", 10, "Cookie: other=1")

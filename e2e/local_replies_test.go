@@ -57,12 +57,11 @@ func TestLocalReplies(t *testing.T) {
 		wantStatus(t, response, http.StatusGatewayTimeout)
 		wantDeleted(t, response, "slow")
 	})
+	t.Run("upstream errors begin sessions", func(t *testing.T) { checkUpstreamErrors(t, envoy) })
 }
 
-// TestUpstreamErrorsBeginSessions: a 5xx that the backend answers itself is an answer like any other.
-func TestUpstreamErrorsBeginSessions(t *testing.T) {
-	t.Parallel()
-	_, envoy := deadAndSlow(t)
+// checkUpstreamErrors: a 5xx that the backend answers itself is an answer like any other.
+func checkUpstreamErrors(t *testing.T, envoy *harness.Envoy) {
 	for _, status := range []string{"500", "502", "503", "504", "404"} {
 		client := envoy.Client()
 		response := client.Get(t, "/slow", harness.ReplyStatus+": "+status)

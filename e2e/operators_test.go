@@ -55,24 +55,40 @@ var (
 	wantCodes = []string{"new", "pin", "mov", "abs", "mal", "sig", "key", "scp"}
 )
 
-func operators(t *testing.T, edit func(*policyconfig.Config), log string) ([]*harness.Backend, *harness.Envoy) {
+// operators deploys the session "cart", with the outcomes in access logs or not, and writes such a log.
+func operators(t *testing.T, accessLog bool) (pods []*harness.Backend, envoy *harness.Envoy, log string) {
 	t.Helper()
 	pods, deployment := threePods(t, harness.CookieRule("cart", "pods"), harness.PlainRule("plain", "pods"))
 	deployment.Documents.Routes[0].Rules[0].Session.AbsoluteTimeout = "1h"
-	deployment.Policies = edit
-	if log != "" {
-		deployment.Tree = func(tree harness.Tree) { logOutcomes(tree, log) }
-	}
-	return pods, harness.Run(t, deployment)
+	deployment.Policies = func(c *policyconfig.Config) { c.AccessLog = accessLog }
+	log = filepath.Join(t.TempDir(), "access.log")
+	deployment.Tree = func(tree harness.Tree) { logOutcomes(tree, log) }
+	return pods, harness.Run(t, deployment), log
 }
 
-func TestCounters(t *testing.T) {
+// TestOperators is about what operators see of sessions: counters and, if they want them there, outcomes in access logs.
+func TestOperators(t *testing.T) {
 	t.Parallel()
-	pods, envoy := operators(t, nil, "")
-	if before := envoy.Stats(t, `^wasmcustom\.limpet_sessions`); len(before) != 0 {
-		t.Errorf("counters are defined before they are used: %v", before)
+	for name, code := range map[string]func(i int) string{
+		"outcomes in the access log":    func(i int) string { return wantCodes[i] },
+		"no outcomes in the access log": func(int) string { return "-" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			pods, envoy, log := operators(t, code(0) != "-")
+			if before := envoy.Stats(t, `^wasmcustom\.limpet_sessions`); len(before) != 0 {
+				t.Errorf("counters are defined before they are used: %v", before)
+			}
+			lifeOfASession(t, envoy, pods)
+			checkCounters(t, envoy)
+			envoy.Stop() // writes the log out
+			checkAccessLog(t, log, code)
+		})
 	}
-	lifeOfASession(t, envoy, pods)
+}
+
+func checkCounters(t *testing.T, envoy *harness.Envoy) {
+	t.Helper()
 	want := map[string]uint64{}
 	for _, outcome := range wantLife {
 		want[outcome] = 1
@@ -90,34 +106,19 @@ func TestCounters(t *testing.T) {
 	}
 }
 
-func TestAccessLog(t *testing.T) {
-	t.Parallel()
-	on := func(c *policyconfig.Config) { c.AccessLog = true }
-	for name, c := range map[string]struct {
-		edit func(*policyconfig.Config)
-		want func(i int) string
-	}{
-		"on":  {on, func(i int) string { return "/cart " + wantCodes[i] }},
-		"off": {nil, func(int) string { return "/cart -" }},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			log := filepath.Join(t.TempDir(), "access.log")
-			pods, envoy := operators(t, c.edit, log)
-			lifeOfASession(t, envoy, pods)
-			envoy.Stop() // writes the log out
-			text, err := os.ReadFile(log)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var want []string
-			for i := range wantLife {
-				want = append(want, c.want(i))
-			}
-			want = append(want, "/plain -")
-			if got := strings.Split(strings.TrimSpace(string(text)), "\n"); !slices.Equal(got, want) {
-				t.Errorf("the access log has %q, want %q", got, want)
-			}
-		})
+// checkAccessLog wants one line for each request of lifeOfASession, with what code says of those with a policy.
+func checkAccessLog(t *testing.T, path string, code func(i int) string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for i := range wantLife {
+		want = append(want, "/cart "+code(i))
+	}
+	want = append(want, "/plain -")
+	if got := strings.Split(strings.TrimSpace(string(text)), "\n"); !slices.Equal(got, want) {
+		t.Errorf("the access log has %q, want %q", got, want)
 	}
 }

@@ -8,14 +8,18 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-func TestRevocation(t *testing.T) {
-	t.Parallel()
-	pods, deployment := threePods(t, harness.CookieRule("epoch", "pods"), harness.CookieRule("date", "pods"))
-	deployment.Policies = editing(t, map[string]func(*policyconfig.Policy){
+// revocation voids the tokens of other epochs, and those that were issued before a date.
+var revocation = option{
+	name:  "revocation",
+	rules: cookieRules("epoch", "date"),
+	edits: map[string]func(*policyconfig.Policy){
 		"epoch": func(p *policyconfig.Policy) { p.Revocation.Epoch = 7 },
 		"date":  func(p *policyconfig.Policy) { p.Revocation.NotBefore = policyconfig.Time(time.Now().Unix() - 60) },
-	})
-	envoy := harness.Run(t, deployment)
+	},
+	check: checkRevocation,
+}
+
+func checkRevocation(t *testing.T, envoy *harness.Envoy, pods []*harness.Backend) {
 	for _, c := range []struct {
 		session string
 		dates   harness.Dates

@@ -10,7 +10,10 @@ import (
 
 func TestStickiness(t *testing.T) {
 	t.Parallel()
-	_, deployment := threePods(t, harness.CookieRule("cart", "pods"), harness.HeaderRule("x-cart", "pods"))
+	rules := append(cookieRules("cart", "steady", "one", "two", "hour"), headerRules("x-cart")...)
+	rules[2].Session.Name, rules[3].Session.Name = "same", "same"
+	rules[4].Session.AbsoluteTimeout = "1h"
+	_, deployment := threePods(t, rules...)
 	deployment.Workers = 2
 	envoy := harness.Run(t, deployment)
 
@@ -32,18 +35,44 @@ func TestStickiness(t *testing.T) {
 		wantBalanced(t, spread(t, envoy.Stranger(), "/cart", 60))
 		wantBalanced(t, spread(t, envoy.Stranger(), "/x-cart", 60))
 	})
+	t.Run("a steady session sets no cookie", func(t *testing.T) { checkSteady(t, envoy) })
+	t.Run("rules do not share sessions", func(t *testing.T) { checkRules(t, envoy) })
+	t.Run("one jar for several sessions", func(t *testing.T) { checkOneJar(t, envoy) })
 }
 
-func TestSteadySessionSetsNoCookie(t *testing.T) {
-	t.Parallel()
-	_, deployment := threePods(t, harness.CookieRule("cart", "pods"))
-	envoy := harness.Run(t, deployment)
+func checkSteady(t *testing.T, envoy *harness.Envoy) {
 	client := envoy.Client()
-	wantToken(t, visit(t, client, "/cart"), "cart")
+	wantToken(t, visit(t, client, "/steady"), "steady")
 	for range 10 {
-		wantNoToken(t, visit(t, client, "/cart"), "cart")
+		wantNoToken(t, visit(t, client, "/steady"), "steady")
 	}
-	wantOutcomes(t, envoy, "cart", map[string]uint64{"new": 1, "pinned": 10})
+	wantOutcomes(t, envoy, "steady", map[string]uint64{"new": 1, "pinned": 10})
+}
+
+func checkRules(t *testing.T, envoy *harness.Envoy) {
+	text := wantToken(t, visit(t, envoy.Stranger(), "/one"), "same").Value
+
+	shares := map[string]int{}
+	for range 30 {
+		response := visit(t, envoy.Stranger(), "/two", cookieLine("same", text))
+		shares[response.Backend]++
+		wantToken(t, response, "same")
+	}
+	wantBalanced(t, shares)
+	stay(t, envoy.Stranger(), "/one", 10, cookieLine("same", text))
+	if got := envoy.Stat(t, "wasmcustom.limpet_sessions.policy.default/app/rule/3.outcome.wrong-scope"); got != 30 {
+		t.Errorf("%d requests counted as wrong-scope, want 30", got)
+	}
+}
+
+func checkOneJar(t *testing.T, envoy *harness.Envoy) {
+	client := envoy.Client()
+	for _, path := range []string{"/cart", "/hour", "/steady"} {
+		first := stay(t, client, path, 5)
+		if last := stay(t, client, path, 5); last != first {
+			t.Errorf("%s moved from %s to %s", path, first, last)
+		}
+	}
 }
 
 func TestWeights(t *testing.T) {
@@ -90,41 +119,6 @@ func checkWeightZero(t *testing.T, envoy *harness.Envoy, sessions map[string]str
 	shares := spread(t, envoy.Stranger(), "/cart", 100)
 	if shares["v2-a"]+shares["v2-b"] != 0 {
 		t.Errorf("new sessions on a Service of weight 0: %v", shares)
-	}
-}
-
-func TestRulesDoNotShareSessions(t *testing.T) {
-	t.Parallel()
-	rules := []harness.Rule{harness.CookieRule("one", "pods"), harness.CookieRule("two", "pods")}
-	rules[0].Session.Name, rules[1].Session.Name = "same", "same"
-	_, deployment := threePods(t, rules...)
-	envoy := harness.Run(t, deployment)
-	text := wantToken(t, visit(t, envoy.Stranger(), "/one"), "same").Value
-
-	shares := map[string]int{}
-	for range 30 {
-		response := visit(t, envoy.Stranger(), "/two", cookieLine("same", text))
-		shares[response.Backend]++
-		wantToken(t, response, "same")
-	}
-	wantBalanced(t, shares)
-	stay(t, envoy.Stranger(), "/one", 10, cookieLine("same", text))
-	if got := envoy.Stat(t, "wasmcustom.limpet_sessions.policy.default/app/rule/1.outcome.wrong-scope"); got != 30 {
-		t.Errorf("%d requests counted as wrong-scope, want 30", got)
-	}
-}
-
-func TestOneJarForSeveralSessions(t *testing.T) {
-	t.Parallel()
-	_, deployment := threePods(t, harness.CookieRule("one", "pods"), harness.CookieRule("two", "pods"))
-	deployment.Documents.Routes[0].Rules[0].Session.AbsoluteTimeout = "1h"
-	envoy := harness.Run(t, deployment)
-	client := envoy.Client()
-	for _, path := range []string{"/one", "/two"} {
-		first := stay(t, client, path, 5)
-		if last := stay(t, client, path, 5); last != first {
-			t.Errorf("%s moved from %s to %s", path, first, last)
-		}
 	}
 }
 
