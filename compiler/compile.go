@@ -19,6 +19,8 @@ import (
 	"net/netip"
 
 	"github.com/limpet-proxy/limpet/compiler/backend"
+	"github.com/limpet-proxy/limpet/compiler/balance"
+	"github.com/limpet-proxy/limpet/compiler/budget"
 	"github.com/limpet-proxy/limpet/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/compiler/emit/plugin"
 	"github.com/limpet-proxy/limpet/compiler/gateway"
@@ -94,7 +96,9 @@ func judge(sources []Source, o *Options) (*judgement, error) {
 	}
 	var ports []gateway.Port
 	ports, j.facts = gateway.Build(j.objects, settings.bind, j.rep)
-	j.config = lower.Lower(ports, backend.NewIndex(j.objects, j.rep), j.rep)
+	j.config = lower.Lower(ports, lower.Means{
+		Backends: backend.NewIndex(j.objects, j.rep), Balance: balance.New(j.objects, j.rep), Budgets: budget.New(j.objects, j.rep),
+	}, j.rep)
 	if problems := j.rep.Errors(o.Strict); len(problems) > 0 {
 		return nil, problems
 	}

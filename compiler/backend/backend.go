@@ -20,6 +20,8 @@ import (
 type Backend struct {
 	// Name identifies it: namespace/name:port.
 	Name string
+	// Service is the Service's namespace/name.
+	Service string
 	// Cluster is the name of the cluster that all rules share for it.
 	Cluster string
 	// Protocol is what the Service's port says of it.
@@ -132,6 +134,7 @@ func (x *Index) backend(service *schema.Object[corev1.Service], at int) *Backend
 	}
 	b := &Backend{
 		Name:      name,
+		Service:   service.Key(),
 		Cluster:   fmt.Sprintf("service/%s/%d", service.Key(), port.Port),
 		Endpoints: x.endpoints(service, port),
 	}

@@ -46,6 +46,8 @@ type Route struct {
 	Cluster string
 	// Split shares the requests out.
 	Split []Share
+	// Hashes are what is hashed of a request, in order, for clusters that balance by hash.
+	Hashes []Hash
 }
 
 // Share is a cluster's part of a split.
@@ -78,6 +80,10 @@ type Cluster struct {
 	Name string
 	// HTTP2 says that its hosts speak HTTP/2 without TLS, with prior knowledge; else it is HTTP/1.1.
 	HTTP2 bool
+	// Balancing is how requests that no session pins are spread.
+	Balancing Balancing
+	// RetryBudget caps retries; nil for none.
+	RetryBudget *RetryBudget
 	// Pools has one entry for a single backend. With several, each pool gets its weight's share of the requests
 	// that belong to no session, whatever the health of its hosts.
 	Pools []Pool

@@ -11,6 +11,8 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/compiler/backend"
+	"github.com/limpet-proxy/limpet/compiler/balance"
+	"github.com/limpet-proxy/limpet/compiler/budget"
 	"github.com/limpet-proxy/limpet/compiler/gateway"
 	"github.com/limpet-proxy/limpet/compiler/ir"
 	"github.com/limpet-proxy/limpet/compiler/policy"
@@ -19,9 +21,16 @@ import (
 	"github.com/limpet-proxy/limpet/policy-config"
 )
 
+// Means is what rules lead to and how requests get there.
+type Means struct {
+	Backends *backend.Index
+	Balance  *balance.Policies
+	Budgets  *budget.Budgets
+}
+
 // Lower gives the configuration for the ports. What a rule asks for and can't have goes to the report.
-func Lower(ports []gateway.Port, backends *backend.Index, rep *report.Report) *ir.Config {
-	l := &lowerer{backends: backends, rep: rep, rules: map[ruleKey]*rule{}, clusters: map[string]ir.Cluster{}}
+func Lower(ports []gateway.Port, means Means, rep *report.Report) *ir.Config {
+	l := &lowerer{Means: means, rep: rep, rules: map[ruleKey]*rule{}, clusters: map[string]ir.Cluster{}}
 	config := &ir.Config{}
 	for _, p := range ports {
 		listener := ir.Listener{Address: p.Address, Port: p.Number}
@@ -40,7 +49,7 @@ func Lower(ports []gateway.Port, backends *backend.Index, rep *report.Report) *i
 }
 
 type lowerer struct {
-	backends *backend.Index
+	Means
 	rep      *report.Report
 	rules    map[ruleKey]*rule
 	clusters map[string]ir.Cluster
@@ -80,13 +89,17 @@ func (l *lowerer) rule(route *gateway.Route, index int) *rule {
 	session, ok := policy.ForRule(route, index, l.rep)
 	r := &rule{}
 	choices := l.choices(route, path, route.Value.Spec.Rules[index].BackendRefs)
+	hashes := l.balance(route, index, session, choices)
 	switch {
 	case !ok:
 		r.action.Status = gateway.Broken(route)
 	case session != nil:
-		r.action = l.sticky(route, policy.RuleIdentity(route, index), choices)
+		r.action = l.sticky(route, path, policy.RuleIdentity(route, index), choices)
 	default:
 		r.action = l.plain(route, choices)
+	}
+	if r.action.Status == 0 {
+		r.action.Hashes = hashes
 	}
 	if r.action.Sticky {
 		l.policies = append(l.policies, session.Policies...)

@@ -23,6 +23,8 @@ type choice struct {
 	weight  uint32
 	broken  int  // the status if it is
 	http2   bool // how its hosts are spoken to
+	// balancing is the strategy for its hosts; under one session that of all choices is the same.
+	balancing ir.Balancing
 }
 
 // choices resolves a rule's backendRefs, in order.
@@ -56,7 +58,7 @@ func (l *lowerer) choices(route *gateway.Route, path *field.Path, refs []gateway
 func (l *lowerer) choice(route *gateway.Route, path *field.Path, ref gatewayv1.BackendRef) (choice, *field.Error) {
 	grpc := route.Kind == schema.KindGRPCRoute
 	c := choice{broken: gateway.Broken(route)}
-	b, invalid := l.backends.Resolve(route.Namespace, path, ref)
+	b, invalid := l.Backends.Resolve(route.Namespace, path, ref)
 	switch {
 	case invalid != nil:
 		return c, invalid
@@ -106,15 +108,25 @@ func (l *lowerer) shared(c choice) string {
 	if c.backend == nil {
 		return l.cluster(ir.Cluster{Name: fmt.Sprintf("answer/%d", c.broken), Pools: []ir.Pool{{Name: "answer", Weight: 1, Answer: c.broken}}})
 	}
+	return l.cluster(ir.Cluster{
+		Name:        c.clusterName(),
+		HTTP2:       c.http2,
+		Balancing:   c.balancing,
+		RetryBudget: l.Budgets.For(c.backend.Service),
+		Pools:       []ir.Pool{{Name: c.backend.Name, Weight: 1, Endpoints: c.backend.Endpoints}},
+	})
+}
+
+// clusterName has a part for each setting that another rule may have otherwise for the same backend.
+func (c choice) clusterName() string {
 	name := c.backend.Cluster
 	if c.http2 {
 		name += "/h2c"
 	}
-	return l.cluster(ir.Cluster{
-		Name:  name,
-		HTTP2: c.http2,
-		Pools: []ir.Pool{{Name: c.backend.Name, Weight: 1, Endpoints: c.backend.Endpoints}},
-	})
+	if c.balancing != ir.RoundRobin {
+		name += "/" + string(c.balancing)
+	}
+	return name
 }
 
 func (l *lowerer) cluster(c ir.Cluster) string {
@@ -125,7 +137,7 @@ func (l *lowerer) cluster(c ir.Cluster) string {
 // sticky is the action of a rule with sessions. One backend that takes requests keeps its shared cluster. Several
 // become one cluster of the rule's own, for in Gateway API up to 1.6 a session beats the weights, even 0: its
 // host must be found whichever backend's turn it is.
-func (l *lowerer) sticky(route *gateway.Route, id policy.Identity, choices []choice) ir.Route {
+func (l *lowerer) sticky(route *gateway.Route, path *field.Path, id policy.Identity, choices []choice) ir.Route {
 	usable := func(c choice) bool { return c.backend != nil }
 	choices = slices.DeleteFunc(slices.Clone(choices), func(c choice) bool { return c.backend == nil && c.weight == 0 })
 	switch {
@@ -134,7 +146,7 @@ func (l *lowerer) sticky(route *gateway.Route, id policy.Identity, choices []cho
 	case len(choices) == 1 && choices[0].weight > 0:
 		return ir.Route{Sticky: true, Cluster: l.shared(choices[0])}
 	}
-	cluster := ir.Cluster{Name: id.RouteName(), HTTP2: !slices.ContainsFunc(choices, func(c choice) bool { return usable(c) && !c.http2 })}
+	cluster := ir.Cluster{Name: id.RouteName(), Balancing: choices[0].balancing, RetryBudget: l.mergedBudget(route, path, choices), HTTP2: !slices.ContainsFunc(choices, func(c choice) bool { return usable(c) && !c.http2 })}
 	total := uint32(0)
 	for _, c := range choices {
 		total += c.weight

@@ -18,6 +18,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/limpet-proxy/limpet/compiler/admission"
+	"github.com/limpet-proxy/limpet/compiler/api"
 	"github.com/limpet-proxy/limpet/compiler/read"
 	"github.com/limpet-proxy/limpet/compiler/report"
 )
@@ -87,7 +88,7 @@ type admitter struct {
 // Admit checks documents and gives the objects among them. Documents with an error are left out; the caller
 // must not go on once the report has one, for references to those objects would seem to lead nowhere.
 func Admit(docs []*read.Document, rep *report.Report) (*Objects, error) {
-	server, err := admission.New(admission.Gateway16)
+	server, err := admission.New(admission.Gateway16, api.CRDs()...)
 	if err != nil {
 		return nil, err
 	}

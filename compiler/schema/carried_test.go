@@ -9,15 +9,20 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+	gatewayxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
+
+	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 )
 
 var goTypes = map[string]reflect.Type{
-	"GatewayClass":  reflect.TypeFor[gatewayv1.GatewayClass](),
-	"Gateway":       reflect.TypeFor[gatewayv1.Gateway](),
-	"HTTPRoute":     reflect.TypeFor[gatewayv1.HTTPRoute](),
-	"GRPCRoute":     reflect.TypeFor[gatewayv1.GRPCRoute](),
-	"Service":       reflect.TypeFor[corev1.Service](),
-	"EndpointSlice": reflect.TypeFor[discoveryv1.EndpointSlice](),
+	"GatewayClass":          reflect.TypeFor[gatewayv1.GatewayClass](),
+	"Gateway":               reflect.TypeFor[gatewayv1.Gateway](),
+	"HTTPRoute":             reflect.TypeFor[gatewayv1.HTTPRoute](),
+	"GRPCRoute":             reflect.TypeFor[gatewayv1.GRPCRoute](),
+	"Service":               reflect.TypeFor[corev1.Service](),
+	"LoadBalancerPolicy":    reflect.TypeFor[v1alpha1.LoadBalancerPolicy](),
+	"XBackendTrafficPolicy": reflect.TypeFor[gatewayxv1alpha1.XBackendTrafficPolicy](),
+	"EndpointSlice":         reflect.TypeFor[discoveryv1.EndpointSlice](),
 }
 
 // TestEveryFieldIsCarriedOrRefused sets each field of the API's types by itself: one that the table does not name

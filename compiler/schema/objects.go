@@ -8,7 +8,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+	gatewayxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
+	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/compiler/read"
 )
 
@@ -36,6 +38,9 @@ type Objects struct {
 	Routes   []*Object[gatewayv1.HTTPRoute]
 	Services []*Object[corev1.Service]
 	Slices   []*Object[discoveryv1.EndpointSlice]
+
+	LoadBalancers   []*Object[v1alpha1.LoadBalancerPolicy]
+	TrafficPolicies []*Object[gatewayxv1alpha1.XBackendTrafficPolicy]
 }
 
 func (o *Objects) sort() {
@@ -44,6 +49,8 @@ func (o *Objects) sort() {
 	slices.SortFunc(o.Routes, ByAge)
 	slices.SortFunc(o.Services, ByAge)
 	slices.SortFunc(o.Slices, ByAge)
+	slices.SortFunc(o.LoadBalancers, ByAge)
+	slices.SortFunc(o.TrafficPolicies, ByAge)
 }
 
 // ByAge puts the older object first, then goes by namespace/name (GEP-713, and HTTPRoute's precedence of rules).

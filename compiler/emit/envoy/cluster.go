@@ -53,6 +53,8 @@ func (e *emitter) cluster(c ir.Cluster) *clusterv3.Cluster {
 		CommonLbConfig:       lb,
 		LoadAssignment:       assignment,
 	}
+	out.LbPolicy = balancing[c.Balancing]
+	out.CircuitBreakers = retryBudget(c.RetryBudget)
 	if c.HTTP2 {
 		out.TypedExtensionProtocolOptions = map[string]*anypb.Any{protocolOptions: e.http2()}
 	}

@@ -40,7 +40,7 @@ func (e *emitter) route(r ir.Route) *routev3.Route {
 		route.Action = directResponse(r.Status)
 		return route
 	}
-	action := &routev3.RouteAction{Timeout: seconds(0)} // none: 15 s would cut off downloads and streams
+	action := &routev3.RouteAction{Timeout: seconds(0), HashPolicy: hashPolicies(r.Hashes)} // none: 15 s would cut off downloads and streams
 	if len(r.Split) > 0 {
 		action.ClusterSpecifier = weighted(r.Split)
 	} else {

@@ -1,0 +1,60 @@
+package lower
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/limpet-proxy/limpet/compiler/balance"
+	"github.com/limpet-proxy/limpet/compiler/gateway"
+	"github.com/limpet-proxy/limpet/compiler/ir"
+	"github.com/limpet-proxy/limpet/compiler/policy"
+	"github.com/limpet-proxy/limpet/policy-config"
+)
+
+// balance gives each choice its strategy, and what is hashed of the rule's requests.
+func (l *lowerer) balance(route *gateway.Route, index int, session *policy.Session, choices []choice) []ir.Hash {
+	rule := balance.Rule{Name: fmt.Sprintf("%s rule %d", route, index), Together: session != nil}
+	own := l.Balance.ForRule(route, index)
+	for _, c := range choices {
+		p := own
+		if p == nil && c.backend != nil {
+			p = l.Balance.ForService(c.backend.Service)
+		}
+		rule.Policies = append(rule.Policies, p)
+	}
+	if session != nil {
+		for _, p := range session.Policies {
+			if p.Type == policyconfig.TypeCookie {
+				rule.SessionCookies = append(rule.SessionCookies, p.SessionName)
+			}
+		}
+	}
+	strategies, hashes := rule.Settle(l.rep)
+	for i := range choices {
+		choices[i].balancing = strategies[i]
+	}
+	return hashes
+}
+
+// mergedBudget is the retry budget of backends under one session. A cluster has only one, so it is kept where
+// all of them that have hosts agree, and reported where they don't.
+func (l *lowerer) mergedBudget(route *gateway.Route, path *field.Path, choices []choice) *ir.RetryBudget {
+	var first *ir.RetryBudget
+	var of string
+	for _, c := range choices {
+		if c.backend == nil {
+			continue
+		}
+		budget := l.Budgets.For(c.backend.Service)
+		if of == "" {
+			first, of = budget, c.backend.Service
+		}
+		if (budget == nil) != (first == nil) || budget != nil && *budget != *first {
+			l.rep.WarnAt(route, path.Child("backendRefs").String(), fmt.Sprintf(
+				"Services %s and %s have different retry budgets and are under one session: none holds here", of, c.backend.Service))
+			return nil
+		}
+	}
+	return first
+}
