@@ -30,7 +30,7 @@ func storable(h Reply) bool {
 // privately turns a Cache-Control into one that shared caches may not store: what speaks to them goes, "private"
 // comes, the rest stays, for "no-cache" or "no-store" say more than "private" does.
 func privately(control string) string {
-	out := "private"
+	out := append(make([]byte, 0, len("private, ")+len(control)), "private"...)
 	for rest := control; rest != ""; {
 		var d string
 		d, rest, _ = strings.Cut(rest, ",")
@@ -38,8 +38,8 @@ func privately(control string) string {
 		switch name, _, _ := strings.Cut(strings.ToLower(d), "="); name {
 		case "", "public", "private", "s-maxage", "proxy-revalidate":
 		default:
-			out += ", " + d
+			out = append(append(out, ", "...), d...)
 		}
 	}
-	return out
+	return stringOf(out)
 }
