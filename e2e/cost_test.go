@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -63,21 +64,33 @@ const (
 	mostRounds   = 15
 )
 
-// wantCheap fails unless a request of the one kind costs Envoy at most bound times what one of the other does. Both are
-// measured in turn and the cheapest round of each counts, for whatever else the machine does only adds to
-// either. Rounds go on until that holds: a busy machine makes the test slower, not red.
-func (w costWorld) wantCheap(t *testing.T, kind, than traffic, bound float64) {
+// wantCheap fails unless a request of each of the kinds costs Envoy at most bound times what one of the other traffic
+// does. All are measured in turn and the cheapest round of each counts, for whatever else the machine does only
+// adds to it. Rounds go on until that holds: a busy machine makes the test slower, not red.
+func (w costWorld) wantCheap(t *testing.T, bound float64, than traffic, kinds ...traffic) {
 	t.Helper()
-	least, base := time.Hour, time.Hour
+	base, least := time.Hour, make([]time.Duration, len(kinds))
+	var ratios []float64
 	for round := 1; round <= mostRounds; round++ {
 		base = min(base, w.perRequest(t, than))
-		least = min(least, w.perRequest(t, kind))
-		if ratio := float64(least) / float64(base); round >= fewestRounds && ratio <= bound {
-			t.Logf("%s: %v, %s: %v, ratio %.2f, %d rounds", kind.name, least, than.name, base, ratio, round)
-			return
+		ratios = nil
+		for i, kind := range kinds {
+			cost := w.perRequest(t, kind)
+			if least[i] == 0 || cost < least[i] {
+				least[i] = cost
+			}
+			ratios = append(ratios, float64(least[i])/float64(base))
+		}
+		if round >= fewestRounds && slices.Max(ratios) <= bound {
+			break
 		}
 	}
-	t.Errorf("%s: %v of processor time a request, %s: %v; want at most %.1f times as much", kind.name, least, than.name, base, bound)
+	for i, kind := range kinds {
+		t.Logf("%s: %v of processor time a request, %s: %v, ratio %.2f", kind.name, least[i], than.name, base, ratios[i])
+		if ratios[i] > bound {
+			t.Errorf("%s costs more than %.1f times as much as %s", kind.name, bound, than.name)
+		}
+	}
 }
 
 // oneOf is traffic of different cookies, one a request.
@@ -97,13 +110,10 @@ func TestBadTokensAreCheap(t *testing.T) {
 
 func (w costWorld) checkOne(t *testing.T, forged []string) {
 	good := oneOf("a good token", w.tokens(t, w.envoy.Keys(), 1))
-	for _, kind := range []traffic{
+	w.wantCheap(t, 1.5, good,
 		oneOf("a forged token", forged),
 		oneOf("a token of an unknown key", w.tokens(t, harness.NewRing("other"), 2_000)),
-		oneOf("rubbish", []string{"x", "%00", strings.Repeat("A", token.Len4)}),
-	} {
-		w.wantCheap(t, kind, good, 1.5)
-	}
+		oneOf("rubbish", []string{"x", "%00", strings.Repeat("A", token.Len4)}))
 }
 
 // checkFour sends as many tokens as are verified in one request.
@@ -115,7 +125,7 @@ func (w costWorld) checkFour(t *testing.T, forged []string) {
 	others := traffic{"a good token behind three other cookies", func(i int) string {
 		return "ca=" + forged[i] + "; cb=" + forged[i] + "; cc=" + forged[i] + "; cart=" + good
 	}, 2_000}
-	w.wantCheap(t, four, others, 1.5)
+	w.wantCheap(t, 1.5, others, four)
 }
 
 // checkFlood sends 55 kB of cookies of the session's name, each of a token's length and version, against 55 kB of
@@ -126,7 +136,7 @@ func (w costWorld) checkFlood(t *testing.T, forged []string) {
 		return traffic{name, func(int) string { return cookies }, 300}
 	}
 	before := w.envoy.Outcomes(t, "cart")
-	w.wantCheap(t, kind("forged cookies", flood), kind("other cookies", strings.ReplaceAll(flood, "cart=", "tarc=")), 1.5)
+	w.wantCheap(t, 1.5, kind("other cookies", strings.ReplaceAll(flood, "cart=", "tarc=")), kind("forged cookies", flood))
 	after := w.envoy.Outcomes(t, "cart")
 	if after["pinned"] != before["pinned"] || after["bad-signature"] < before["bad-signature"]+fewestRounds*300 {
 		t.Errorf("outcomes went from %v to %v", before, after)

@@ -229,7 +229,7 @@ func checkHostileBackend(t *testing.T, wires []harness.Wire) {
 // checkLeaving has clients close their connections while the backend still works on their requests.
 func checkLeaving(t *testing.T, wires []harness.Wire) {
 	fields := append(session("forged"), [2]string{strings.ToLower(harness.ReplyDelay), "50ms"})
-	for range 10 {
+	for range 4 {
 		for _, wire := range wires {
 			for _, path := range hostilePaths {
 				wire.Leave(t, path, fields)
