@@ -14,6 +14,8 @@ import (
 type Documents struct {
 	Services []Service
 	Routes   []Route
+	// More are further documents as YAML, such as a policy.
+	More string
 	// Port is the listener's; 0 takes a free one.
 	Port int
 }
@@ -84,6 +86,9 @@ func (d Documents) YAML(t testing.TB) string {
 	var text strings.Builder
 	if err := documents.Execute(&text, d); err != nil {
 		t.Fatal(err)
+	}
+	if d.More != "" {
+		text.WriteString("\n---\n" + d.More)
 	}
 	return text.String()
 }

@@ -1,0 +1,63 @@
+package e2e
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/limpet-proxy/limpet/e2e/harness"
+)
+
+// calls is a GRPCRoute over the Service "pods", with sessions in a header and in a cookie.
+const calls = `
+apiVersion: gateway.networking.k8s.io/v1
+kind: GRPCRoute
+metadata: {name: calls, namespace: default}
+spec:
+  parentRefs: [{name: edge}]
+  rules:
+  - matches: [{method: {service: shop.Cart}}]
+    backendRefs: [{name: pods, port: 80}]
+    sessionPersistence: {type: Header, sessionName: x-cart}
+  - matches: [{method: {service: shop.Page, method: Get}}]
+    backendRefs: [{name: pods, port: 80}]
+    sessionPersistence: {sessionName: page}
+  - matches: [{method: {method: Ping}}]
+    backendRefs: [{name: pods, port: 80}]
+  - matches: [{method: {service: shop.Gone}}]
+    backendRefs: [{name: gone, port: 80}]
+    sessionPersistence: {type: Header, sessionName: x-gone}
+`
+
+const callLine = "Content-Type: application/grpc"
+
+// TestGRPCSticks: calls to backends that speak HTTP/2 only stick by header and by cookie, and what is no call, or
+// matches no rule, or has no backend, is answered as GRPCRoute says.
+func TestGRPCSticks(t *testing.T) {
+	t.Parallel()
+	var pods []*harness.Backend
+	for _, name := range []string{"a", "b", "c"} {
+		pods = append(pods, harness.NewH2CBackend(t, name))
+	}
+	envoy := harness.Run(t, harness.Deployment{Documents: harness.Documents{
+		Services: []harness.Service{{Name: "pods", Backends: pods}}, More: calls,
+	}})
+	for range 6 {
+		first := visit(t, envoy.Stranger(), "/shop.Cart/Add", callLine)
+		line := "x-cart: " + first.Header.Get("x-cart")
+		if again := stay(t, envoy.Stranger(), "/shop.Cart/Remove", 20, callLine, line); again != first.Backend {
+			t.Fatalf("the session began on %s and went on on %s", first.Backend, again)
+		}
+		stay(t, envoy.Client(), "/shop.Page/Get", 20, callLine)
+	}
+	wantBalanced(t, spread(t, envoy.Stranger(), "/shop.Cart/Add", 60, callLine))
+	wantBalanced(t, spread(t, envoy.Stranger(), "/any.Service/Ping", 60, callLine))
+	for path, line := range map[string]string{"/shop.Cart/Add": "Content-Type: text/plain", "/shop.Cartoon/Add": callLine} {
+		if got := envoy.Stranger().Get(t, path, line); got.Backend != "" || line != callLine && got.Status != http.StatusNotFound {
+			t.Errorf("%s with %s: status %d from %q", path, line, got.Status, got.Backend)
+		}
+	}
+	const unavailable = "14"
+	if got := envoy.Stranger().Get(t, "/shop.Gone/Get", callLine); got.Header.Get("grpc-status") != unavailable || got.Header.Get("x-gone") != "" {
+		t.Errorf("a call without a backend: status %d, %v", got.Status, got.Header)
+	}
+}
