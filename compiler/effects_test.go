@@ -86,6 +86,7 @@ var effects = map[string]edit{
 	"Service spec.type":                  {"type: ClusterIP", "type: ExternalName"},
 	"Service spec.sessionAffinity":       {"sessionAffinity: None", "sessionAffinity: ClientIP"},
 	"Service spec.internalTrafficPolicy": {"internalTrafficPolicy: Cluster", "internalTrafficPolicy: Local"},
+	"Service spec.trafficDistribution":   {"trafficDistribution: PreferClose", "trafficDistribution: PreferNothing"},
 	"Service spec.ipFamilies":            {"ipFamilies: [IPv6]", "ipFamilies: [IPv4]"},
 	"Service spec.ports[].name":          {"name: web, port: 80", "name: www, port: 80"},
 	"Service spec.ports[].port":          {"port: 80, protocol: TCP, appProtocol", "port: 81, protocol: TCP, appProtocol"},

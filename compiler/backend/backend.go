@@ -26,6 +26,8 @@ type Backend struct {
 	Cluster string
 	// Protocol is what the Service's port says of it.
 	Protocol Protocol
+	// Nearby is the Service's trafficDistribution, a wish that is not carried; empty for none.
+	Nearby string
 	// Endpoints are sorted; empty or all draining, new requests get 503.
 	Endpoints []ir.Endpoint
 }
@@ -145,6 +147,10 @@ func (x *Index) backend(service *schema.Object[corev1.Service], at int) *Backend
 		if b.Protocol == Unsaid {
 			x.rep.ErrorAt(service, path.Child("appProtocol").String(), fmt.Sprintf("not supported yet: %q", *p))
 		}
+	}
+	if d := service.Value.Spec.TrafficDistribution; d != nil {
+		b.Nearby = *d
+		x.rep.Advise(service, field.NewPath("spec", "trafficDistribution"), "not carried: every endpoint is as good as any other, wherever it runs")
 	}
 	if !b.Ready() {
 		x.rep.Warn(service, field.Invalid(path, port.Port, fmt.Sprintf("no EndpointSlice has a ready endpoint for the port named %q: new requests for it get 503", port.Name)))

@@ -58,3 +58,14 @@ func (l *lowerer) mergedBudget(route *gateway.Route, path *field.Path, choices [
 	}
 	return first
 }
+
+// checkNearby reports wishes for near endpoints on backends under one session: Envoy's localities, by which it would
+// know what is near, stand for the backends there.
+func (l *lowerer) checkNearby(route *gateway.Route, path *field.Path, choices []choice) {
+	for _, c := range choices {
+		if c.backend != nil && c.backend.Nearby != "" {
+			l.rep.WarnAt(route, path.Child("backendRefs").String(), fmt.Sprintf(
+				"Service %s wants trafficDistribution %s, which a split under one session can't have: its weights go by locality", c.backend.Service, c.backend.Nearby))
+		}
+	}
+}

@@ -146,6 +146,7 @@ func (l *lowerer) sticky(route *gateway.Route, path *field.Path, id policy.Ident
 	case len(choices) == 1 && choices[0].weight > 0:
 		return ir.Route{Sticky: true, Cluster: l.shared(choices[0])}
 	}
+	l.checkNearby(route, path, choices)
 	cluster := ir.Cluster{Name: id.RouteName(), Balancing: choices[0].balancing, RetryBudget: l.mergedBudget(route, path, choices), HTTP2: !slices.ContainsFunc(choices, func(c choice) bool { return usable(c) && !c.http2 })}
 	total := uint32(0)
 	for _, c := range choices {

@@ -41,6 +41,9 @@ var carriedBalancing = map[string]map[string]Treatment{
 		"spec.requestHashPolicies[].queryParameterHashOptions.parameterName": carried,
 		"spec.requestHashPolicies[].hashSourceIP":                            carried,
 	},
+	"Service": {
+		"spec.trafficDistribution": only("PreferClose", "PreferSameZone", "PreferSameNode"),
+	},
 	"XBackendTrafficPolicy": {
 		"spec.targetRefs[].group":                    carried,
 		"spec.targetRefs[].kind":                     carried,
