@@ -78,6 +78,7 @@ func TestForgedTokens(t *testing.T) {
 		blastForged(t, envoy, "cart", randomTokens(t, envoy.Policy(t, "cart").Scope, pods[0].Address, valid, 10_000))
 	})
 	stay(t, envoy.Stranger(), "/cart", 10, cookieLine("cart", valid))
+	wantNoTrap(t, envoy)
 }
 
 // changes are all texts that differ from a token in one byte, among those that HTTP lets through: a field value
@@ -107,7 +108,7 @@ func randomTokens(t *testing.T, scope, address, valid string, count int) []strin
 	var all []string
 	for i := range count {
 		random := make([]byte, len(raw))
-		rand.Read(random)
+		_, _ = rand.Read(random) // never fails
 		switch i % 4 {
 		case 1:
 			random[0], random[1] = raw[0], raw[1]

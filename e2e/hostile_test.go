@@ -125,8 +125,11 @@ func allowedFields(pods []*harness.Backend, valid string) map[string]harness.Fie
 		"90 lines of headers":       repeated(90, "x-strip", valid[:60]+strings.Repeat("A", len(valid)-60)),
 		"60 pin headers":            pins,
 		"pin header and session":    append(session(valid), pins[:2]...),
-		"hostile preflight": {{"origin", high.String()}, {"access-control-request-method", long("X")},
-			{"access-control-request-headers", long("x-strip,")}},
+		"hostile preflight": {
+			{"origin", high.String()},
+			{"access-control-request-method", long("X")},
+			{"access-control-request-headers", long("x-strip,")},
+		},
 	}
 }
 
@@ -228,7 +231,7 @@ func checkHostileBackend(t *testing.T, wires []harness.Wire) {
 
 // checkLeaving has clients close their connections while the backend still works on their requests.
 func checkLeaving(t *testing.T, wires []harness.Wire) {
-	fields := append(session("forged"), [2]string{strings.ToLower(harness.ReplyDelay), "50ms"})
+	fields := append(session("forged"), [2]string{strings.ToLower(harness.ReplyDelay), "2s"})
 	for range 4 {
 		for _, wire := range wires {
 			for _, path := range hostilePaths {

@@ -28,7 +28,7 @@ func TestNoMallocExport(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	runtime := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter())
-	defer runtime.Close(ctx)
+	t.Cleanup(func() { _ = runtime.Close(ctx) })
 	module, err := runtime.CompileModule(ctx, shippedWasm(t))
 	if err != nil {
 		t.Fatal(err)
@@ -92,6 +92,7 @@ func TestMemoryFlat(t *testing.T) {
 	if grown := residentAfter - resident; grown > 20_000 {
 		t.Errorf("Envoy's resident memory grew by %d kB", grown)
 	}
+	wantNoTrap(t, envoy)
 	if outcomes := envoy.Outcomes(t, "cart"); outcomes["pinned"] < watched/4 || outcomes["new"] == 0 || outcomes["bad-signature"] == 0 {
 		t.Errorf("the mixture was not what it should be: %v", outcomes)
 	}

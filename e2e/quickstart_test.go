@@ -75,7 +75,7 @@ func TestDemo(t *testing.T) {
 	if err := demo.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer demo.Process.Kill()
+	defer func() { _ = demo.Process.Kill() }()
 	told, done := readUntil(stdout, "Ctrl-C", 30*time.Second)
 	if !done {
 		t.Fatalf("the demo said nothing about Ctrl-C: %q; stderr: %s", told, complaints.String())
@@ -84,8 +84,12 @@ func TestDemo(t *testing.T) {
 	checkDemoServes(t, told)
 	checkREADMEShows(t, told)
 
-	demo.Process.Signal(syscall.SIGTERM)
-	io.Copy(io.Discard, stdout)
+	if err := demo.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Error(err)
+	}
+	if _, err := io.Copy(io.Discard, stdout); err != nil {
+		t.Error(err)
+	}
 	if err := demo.Wait(); err != nil {
 		t.Errorf("the demo ended with %v: %s", err, complaints.String())
 	}

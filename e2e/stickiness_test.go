@@ -145,8 +145,11 @@ func TestRouting(t *testing.T) {
 	envoy := harness.Run(t, harness.Deployment{Documents: documents})
 	got := map[string]string{}
 	for _, at := range [][2]string{
-		{"app.example.com", "/cart"}, {"app.example.com", "/cart/now"}, {"app.example.com", "/cart/now/later"},
-		{"eu.shop.example.com", "/cart"}, {"elsewhere.example.com", "/cart/now"},
+		{"app.example.com", "/cart"},
+		{"app.example.com", "/cart/now"},
+		{"app.example.com", "/cart/now/later"},
+		{"eu.shop.example.com", "/cart"},
+		{"elsewhere.example.com", "/cart/now"},
 	} {
 		client := envoy.Client()
 		client.Host = at[0]

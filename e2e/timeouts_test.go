@@ -17,8 +17,10 @@ func seconds(n int) policyconfig.Duration { return policyconfig.Duration(n) }
 // idle) and "x-idle" (the same as idle in a header).
 func timed(t *testing.T) ([]*harness.Backend, *harness.Envoy) {
 	t.Helper()
-	rules := []harness.Rule{harness.CookieRule("absolute", "pods"), harness.CookieRule("idle", "pods"),
-		harness.CookieRule("both", "pods"), harness.HeaderRule("x-idle", "pods")}
+	rules := []harness.Rule{
+		harness.CookieRule("absolute", "pods"), harness.CookieRule("idle", "pods"),
+		harness.CookieRule("both", "pods"), harness.HeaderRule("x-idle", "pods"),
+	}
 	rules[0].Session.AbsoluteTimeout = "4s"
 	rules[2].Session.AbsoluteTimeout = "12s"
 	pods, deployment := threePods(t, rules...)

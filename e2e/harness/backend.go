@@ -69,7 +69,7 @@ func NewBackendAt(t testing.TB, name, address string) *Backend {
 	b := &Backend{Name: name, Address: listener.Addr().String(), names: map[string]bool{}}
 	server := &http.Server{Handler: b, ReadHeaderTimeout: time.Minute, MaxHeaderBytes: maxHeaders}
 	b.server = server
-	go server.Serve(listener)
+	go func() { _ = server.Serve(listener) }() // returns when the listener is closed
 	t.Cleanup(b.Close)
 	return b
 }
@@ -145,7 +145,7 @@ func (b *Backend) answer(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	w.Write(body)
+	_, _ = w.Write(body) // a client that is gone needs no answer
 }
 
 func (b *Backend) remember(r *http.Request) {

@@ -74,15 +74,17 @@ func (l blastLine) run(address string) error {
 	if err != nil {
 		return err
 	}
-	defer connection.Close()
-	connection.SetDeadline(time.Now().Add(5 * time.Minute))
+	defer func() { _ = connection.Close() }()
+	if err := connection.SetDeadline(time.Now().Add(5 * time.Minute)); err != nil {
+		return err
+	}
 	window := make(chan struct{}, blastWindow)
 	failed := make(chan struct{})
 	var written sync.WaitGroup
 	written.Go(func() { l.write(connection, window, failed) })
 	err = l.read(connection, window)
 	close(failed)
-	connection.Close()
+	_ = connection.Close()
 	written.Wait()
 	return err
 }

@@ -62,8 +62,10 @@ func Compile(t testing.TB, d Deployment) *Compiled {
 	if err := os.WriteFile(input, []byte(d.Documents.YAML(t)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	flags := append([]string{"compile", "-f", input, "-t", "envoy", "-o", c.Dir,
-		"--bind", "127.0.0.1", "--admin", Loopback(c.AdminPort)}, d.Flags...)
+	flags := append([]string{
+		"compile", "-f", input, "-t", "envoy", "-o", c.Dir,
+		"--bind", "127.0.0.1", "--admin", Loopback(c.AdminPort),
+	}, d.Flags...)
 	code, stdout, stderr := Limpet(t, d.CompileEnv, flags...)
 	if code != 0 {
 		t.Fatalf("limpet compile: exit code %d\n%s", code, stderr)

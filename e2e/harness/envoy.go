@@ -85,7 +85,7 @@ func (c *Compiled) launch(t testing.TB) *Envoy {
 		t.Fatal(err)
 	}
 	go func() {
-		e.command.Wait()
+		_ = e.command.Wait() // ProcessState has all that it says
 		close(e.done)
 	}()
 	t.Cleanup(func() { e.finish(t) })
@@ -116,11 +116,11 @@ func (e *Envoy) finish(t testing.TB) {
 
 // Stop ends Envoy by SIGTERM, or by SIGKILL when that takes longer than five seconds.
 func (e *Envoy) Stop() {
-	e.command.Process.Signal(syscall.SIGTERM)
+	_ = e.command.Process.Signal(syscall.SIGTERM) // fails where it has ended already
 	select {
 	case <-e.done:
 	case <-time.After(5 * time.Second):
-		e.command.Process.Kill()
+		_ = e.command.Process.Kill()
 		<-e.done
 	}
 }

@@ -19,7 +19,7 @@ func NewH2CBackend(t testing.TB, name string) *Backend {
 	server := &http.Server{Handler: b, ReadHeaderTimeout: time.Minute, Protocols: new(http.Protocols)}
 	server.Protocols.SetUnencryptedHTTP2(true)
 	b.server = server
-	go server.Serve(listener)
+	go func() { _ = server.Serve(listener) }() // returns when the listener is closed
 	t.Cleanup(b.Close)
 	return b
 }

@@ -158,12 +158,12 @@ func Spellings(secret []byte) []string {
 		base64.RawStdEncoding.EncodeToString(secret),
 		hex.EncodeToString(secret),
 		strings.ToUpper(hex.EncodeToString(secret)),
-		strings.Trim(fmt.Sprint(secret), "[]"),
+		strings.Trim(fmt.Sprintf("%d", secret), "[]"),
 	}
 }
 
 func randomBytes(n int) []byte {
 	b := make([]byte, n)
-	rand.Read(b)
+	_, _ = rand.Read(b) // never fails
 	return b
 }

@@ -33,11 +33,10 @@ func (e *Envoy) CPU(t testing.TB) time.Duration {
 // ResidentKB is Envoy's resident memory in kB.
 func (e *Envoy) ResidentKB(t testing.TB) int {
 	t.Helper()
+	_, rest, _ := strings.Cut(e.proc(t, "status"), "\nVmRSS:")
 	var kb int
-	for line := range strings.Lines(e.proc(t, "status")) {
-		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
-			fmt.Sscan(rest, &kb)
-		}
+	if _, err := fmt.Sscan(rest, &kb); err != nil {
+		t.Fatalf("/proc/PID/status has no VmRSS: %v", err)
 	}
 	return kb
 }

@@ -42,7 +42,7 @@ func QuietBackends(t testing.TB, names ...string) []*Backend {
 
 // answerAll answers each head of a request on a connection, until Envoy closes it.
 func answerAll(connection net.Conn, answer []byte) {
-	defer connection.Close()
+	defer func() { _ = connection.Close() }()
 	reader := bufio.NewReaderSize(connection, blastBuffer)
 	for {
 		if _, err := readHead(reader, nil); err != nil {

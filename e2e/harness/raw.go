@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"bytes"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -33,7 +35,7 @@ type Wire struct {
 	Name string
 
 	dial  func() (net.Conn, error)
-	speak func(conn net.Conn, method, path string, fields Fields) Raw
+	speak func(conn net.Conn, method, path string, fields Fields) (Raw, error)
 }
 
 // rawWithin is how long a raw request may take.
@@ -62,9 +64,12 @@ func (w Wire) Send(t testing.TB, method, path string, fields Fields) Raw {
 		t.Errorf("%s: %v", w.Name, err)
 		return Raw{}
 	}
-	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(rawWithin))
-	return w.speak(conn, method, path, fields)
+	defer func() { _ = conn.Close() }()
+	if err := conn.SetDeadline(time.Now().Add(rawWithin)); err != nil {
+		t.Errorf("%s: %v", w.Name, err)
+	}
+	raw, _ := w.speak(conn, method, path, fields)
+	return raw
 }
 
 // Leave sends one request and closes the connection without waiting for the answer.
@@ -75,73 +80,81 @@ func (w Wire) Leave(t testing.TB, path string, fields Fields) {
 		t.Errorf("%s: %v", w.Name, err)
 		return
 	}
-	timer := time.AfterFunc(10*time.Millisecond, func() { conn.Close() })
+	timer := time.AfterFunc(10*time.Millisecond, func() { _ = conn.Close() })
 	defer timer.Stop()
-	w.speak(conn, http.MethodGet, path, fields)
+	if raw, err := w.speak(conn, http.MethodGet, path, fields); err == nil {
+		t.Errorf("%s: answered with status %d before the client left", w.Name, raw.Status)
+	}
 }
 
-func speakHTTP1(conn net.Conn, method, path string, fields Fields) Raw {
+func speakHTTP1(conn net.Conn, method, path string, fields Fields) (Raw, error) {
 	var request bytes.Buffer
 	fmt.Fprintf(&request, "%s %s HTTP/1.1\r\nhost: x\r\n", method, path)
 	for _, field := range fields {
 		request.WriteString(field[0] + ": " + field[1] + "\r\n")
 	}
 	request.WriteString("\r\n")
-	conn.Write(request.Bytes()) // where Envoy closes early, the answer says so
+	_, _ = conn.Write(request.Bytes()) // where Envoy stops reading, its answer says why
 	response, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: method})
 	if err != nil {
-		return Raw{}
+		return Raw{}, err
 	}
-	response.Body.Close()
-	return Raw{response.StatusCode, response.Header}
+	return Raw{response.StatusCode, response.Header}, response.Body.Close()
 }
 
 // speakHTTP2 sends the request as stream 1 of a connection that it begins with prior knowledge (RFC 9113 §3.3).
-func speakHTTP2(conn net.Conn, method, path string, fields Fields) Raw {
+func speakHTTP2(conn net.Conn, method, path string, fields Fields) (Raw, error) {
 	framer := http2.NewFramer(conn, conn)
 	framer.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
 	framer.MaxHeaderListSize = maxHeaders
-	conn.Write([]byte(http2.ClientPreface))
-	framer.WriteSettings()
-	writeHTTP2(framer, append(Fields{{":method", method}, {":scheme", "http"}, {":authority", "x"}, {":path", path}}, fields...))
+	all := append(Fields{{":method", method}, {":scheme", "http"}, {":authority", "x"}, {":path", path}}, fields...)
+	_ = writeHTTP2(conn, framer, all) // where Envoy stops reading, its answer says why
 	for {
 		frame, err := framer.ReadFrame()
 		if err != nil {
-			return Raw{}
+			return Raw{}, err
 		}
 		switch frame := frame.(type) {
 		case *http2.MetaHeadersFrame:
 			return answerOf(frame)
-		case *http2.RSTStreamFrame, *http2.GoAwayFrame:
-			return Raw{}
+		case *http2.RSTStreamFrame:
+			return Raw{}, fmt.Errorf("reset: %v", frame.ErrCode)
+		case *http2.GoAwayFrame:
+			return Raw{}, fmt.Errorf("go away: %v", frame.ErrCode)
 		}
 	}
 }
 
-// writeHTTP2 writes the fields as one header block, in frames of the size that everybody takes.
-func writeHTTP2(framer *http2.Framer, fields Fields) {
+// writeHTTP2 writes the preface, and the fields as one header block in frames of the size that everybody takes.
+func writeHTTP2(conn net.Conn, framer *http2.Framer, fields Fields) error {
 	const frameSize = 16 << 10
 	var block bytes.Buffer
 	encoder := hpack.NewEncoder(&block)
 	for _, field := range fields {
-		encoder.WriteField(hpack.HeaderField{Name: field[0], Value: field[1]})
+		if err := encoder.WriteField(hpack.HeaderField{Name: field[0], Value: field[1]}); err != nil {
+			return err
+		}
 	}
+	_, err := conn.Write([]byte(http2.ClientPreface))
+	err = errors.Join(err, framer.WriteSettings())
 	first := block.Next(frameSize)
-	framer.WriteHeaders(http2.HeadersFrameParam{
+	err = errors.Join(err, framer.WriteHeaders(http2.HeadersFrameParam{
 		StreamID: 1, BlockFragment: first, EndStream: true, EndHeaders: block.Len() == 0,
-	})
+	}))
 	for block.Len() > 0 {
 		next := block.Next(frameSize)
-		framer.WriteContinuation(1, block.Len() == 0, next)
+		err = errors.Join(err, framer.WriteContinuation(1, block.Len() == 0, next))
 	}
+	return err
 }
 
-func answerOf(frame *http2.MetaHeadersFrame) Raw {
+func answerOf(frame *http2.MetaHeadersFrame) (Raw, error) {
 	raw := Raw{Header: http.Header{}}
-	fmt.Sscan(frame.PseudoValue("status"), &raw.Status)
 	for _, field := range frame.RegularFields() {
 		name := http.CanonicalHeaderKey(strings.ToLower(field.Name))
 		raw.Header[name] = append(raw.Header[name], field.Value)
 	}
-	return raw
+	var err error
+	raw.Status, err = strconv.Atoi(frame.PseudoValue("status"))
+	return raw, err
 }
