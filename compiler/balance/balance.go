@@ -37,16 +37,26 @@ type Policy struct {
 // target is what a policy attaches to; rule is the name of one, else empty.
 type target struct{ kind, key, rule string }
 
+// inline is the place of a policy that stands in a rule, by the rule's index.
+type inline struct {
+	kind, key string
+	rule      int
+}
+
 // Policies are all LoadBalancerPolicies, by what they attach to.
 type Policies struct {
-	held map[target]*Policy
-	rep  *report.Report
+	held   map[target]*Policy
+	inline map[inline]*Policy
+	rep    *report.Report
 }
 
 // New reads the policies. Targets that are not there, entries that don't count and policies that lose to others go
 // to the report.
 func New(objects *schema.Objects, rep *report.Report) *Policies {
-	p := &Policies{held: map[target]*Policy{}, rep: rep}
+	p := &Policies{held: map[target]*Policy{}, inline: map[inline]*Policy{}, rep: rep}
+	for _, o := range objects.Proxies {
+		p.readProxy(o)
+	}
 	if len(objects.LoadBalancers) == 0 {
 		return p
 	}
@@ -59,6 +69,21 @@ func New(objects *schema.Objects, rep *report.Report) *Policies {
 		}
 	}
 	return p
+}
+
+// readProxy reads the policies of an HTTPProxy's routes. What is in a route holds for all of it, so it meets no other
+// policy there, and its rank does not matter.
+func (p *Policies) readProxy(o *schema.Object[schema.HTTPProxy]) {
+	for i, r := range o.Value.Spec.Routes {
+		if r.LoadBalancerPolicy == nil {
+			continue
+		}
+		spec := v1alpha1.LoadBalancerPolicySpec{
+			Strategy: r.LoadBalancerPolicy.Strategy, RequestHashPolicies: r.LoadBalancerPolicy.RequestHashPolicies,
+		}
+		at := field.NewPath("spec", "routes").Index(i).Child("loadBalancerPolicy")
+		p.inline[inline{o.Kind, o.Key(), i}] = read(o.String(), o, at, &spec, p.rep)
+	}
 }
 
 // targetsOf lists everything that a policy may attach to.
@@ -108,8 +133,11 @@ func (p *Policies) missing(o report.Subject, path *field.Path, value, why string
 	p.rep.WarnFor(o, reasonNotFound, e)
 }
 
-// ForRule gives the policy that is attached to a rule or else to its route; nil if there is none.
+// ForRule gives the policy that stands in a rule, is attached to it or else to its route; nil if there is none.
 func (p *Policies) ForRule(route *gateway.Route, rule int) *Policy {
+	if policy := p.inline[inline{route.Kind, route.Key(), rule}]; policy != nil {
+		return policy
+	}
 	if name := route.Value.Spec.Rules[rule].Name; name != nil {
 		if policy := p.held[target{route.Kind, route.Key(), string(*name)}]; policy != nil {
 			return policy

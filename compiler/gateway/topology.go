@@ -52,12 +52,16 @@ func Build(objects *schema.Objects, bind netip.Addr, rep *report.Report) ([]Port
 		listeners: map[string][]*listener{},
 		ports:     map[netip.AddrPort]map[string]*listener{},
 		bind:      bind,
+		proxies:   map[string]*Route{},
 		rep:       rep,
 		facts:     &Facts{Parents: map[string][]Parent{}},
 	}
 	b.gateways(objects)
 	for _, route := range objects.Routes {
 		b.attach(route)
+	}
+	for _, proxy := range objects.Proxies {
+		b.attachProxy(proxy)
 	}
 	return b.build(), b.facts
 }
@@ -66,6 +70,7 @@ type builder struct {
 	listeners map[string][]*listener                  // by their Gateway's key; a Gateway that is left out has an entry without any
 	ports     map[netip.AddrPort]map[string]*listener // by their hostname
 	bind      netip.Addr
+	proxies   map[string]*Route // HTTPProxies by their host
 	rep       *report.Report
 	facts     *Facts
 }

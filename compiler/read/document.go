@@ -20,6 +20,19 @@ type Document struct {
 	chunk  *chunk
 	prefix string // where the object stands in its chunk: "items[3]" in a list, else empty
 	name   string // what String gives once the fields are released
+	rename func(path string) string
+}
+
+// Rename sets how paths of the object that others work with are written in the document, where it was read in
+// another shape; a path that is in the document's words already stays as it is.
+func (d *Document) Rename(rename func(path string) string) { d.rename = rename }
+
+// Path writes a path in the document's own words.
+func (d *Document) Path(path string) string {
+	if d.rename == nil {
+		return path
+	}
+	return d.rename(path)
 }
 
 // Release gives up the fields, once they have become something else; the document's name and lines stay known.

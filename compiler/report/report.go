@@ -90,6 +90,9 @@ func (r *Report) Errors(strict bool) Errors {
 func (r *Report) Warnings() []Problem { return ordered(slices.Clone(r.warnings)) }
 
 func problem(about Subject, path, message string) Problem {
+	if own, ok := about.(interface{ Path(string) string }); ok {
+		path = own.Path(path)
+	}
 	file, line := about.Locate(path)
 	return Problem{
 		Object:  printable(about.String(), maxPlace),

@@ -20,6 +20,7 @@ var goTypes = map[string]reflect.Type{
 	"HTTPRoute":             reflect.TypeFor[gatewayv1.HTTPRoute](),
 	"GRPCRoute":             reflect.TypeFor[gatewayv1.GRPCRoute](),
 	"Service":               reflect.TypeFor[corev1.Service](),
+	"HTTPProxy":             reflect.TypeFor[HTTPProxy](),
 	"LoadBalancerPolicy":    reflect.TypeFor[v1alpha1.LoadBalancerPolicy](),
 	"XBackendTrafficPolicy": reflect.TypeFor[gatewayxv1alpha1.XBackendTrafficPolicy](),
 	"EndpointSlice":         reflect.TypeFor[discoveryv1.EndpointSlice](),

@@ -39,6 +39,7 @@ type Objects struct {
 	Services []*Object[corev1.Service]
 	Slices   []*Object[discoveryv1.EndpointSlice]
 
+	Proxies         []*Object[HTTPProxy]
 	LoadBalancers   []*Object[v1alpha1.LoadBalancerPolicy]
 	TrafficPolicies []*Object[gatewayxv1alpha1.XBackendTrafficPolicy]
 }
@@ -49,6 +50,7 @@ func (o *Objects) sort() {
 	slices.SortFunc(o.Routes, ByAge)
 	slices.SortFunc(o.Services, ByAge)
 	slices.SortFunc(o.Slices, ByAge)
+	slices.SortFunc(o.Proxies, ByAge)
 	slices.SortFunc(o.LoadBalancers, ByAge)
 	slices.SortFunc(o.TrafficPolicies, ByAge)
 }
