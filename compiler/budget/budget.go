@@ -49,7 +49,7 @@ func New(objects *schema.Objects, rep *report.Report) *Budgets {
 		if o.Value.Spec.RetryConstraint == nil {
 			continue
 		}
-		constraint := read(o, rep)
+		constraint := budgetOf(o, rep)
 		for i, ref := range o.Value.Spec.TargetRefs {
 			key := o.Namespace + "/" + string(ref.Name)
 			path := field.NewPath("spec", "targetRefs").Index(i)
@@ -83,8 +83,8 @@ func notFound(path *field.Path, ref gatewayxv1alpha1.LocalPolicyTargetReference,
 	return e
 }
 
-// read reads a constraint that is there.
-func read(o *policy, rep *report.Report) *ir.RetryBudget {
+// budgetOf reads a constraint that is there.
+func budgetOf(o *policy, rep *report.Report) *ir.RetryBudget {
 	constraint := o.Value.Spec.RetryConstraint
 	budget := &ir.RetryBudget{Percent: defaultPercent, Interval: defaultInterval, AtLeast: defaultCount}
 	if b := constraint.Budget; b != nil {
