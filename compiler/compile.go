@@ -25,7 +25,9 @@ import (
 	"github.com/limpet-proxy/limpet/compiler/emit/plugin"
 	"github.com/limpet-proxy/limpet/compiler/gateway"
 	"github.com/limpet-proxy/limpet/compiler/ir"
+	"github.com/limpet-proxy/limpet/compiler/ladder"
 	"github.com/limpet-proxy/limpet/compiler/lower"
+	"github.com/limpet-proxy/limpet/compiler/policy"
 	"github.com/limpet-proxy/limpet/compiler/read"
 	"github.com/limpet-proxy/limpet/compiler/report"
 	"github.com/limpet-proxy/limpet/compiler/schema"
@@ -76,8 +78,10 @@ type judgement struct {
 	settings settings
 	objects  *schema.Objects
 	facts    *gateway.Facts
-	config   *ir.Config
-	rep      *report.Report
+	// decisions are about session persistence.
+	decisions *policy.Decisions
+	config    *ir.Config
+	rep       *report.Report
 }
 
 // judge takes the steps before the emitters. Its error is as Compile's.
@@ -87,7 +91,8 @@ func judge(sources []Source, o *Options) (*judgement, error) {
 		return nil, err
 	}
 	j := &judgement{settings: settings, rep: &report.Report{}}
-	j.objects, err = schema.Admit(read.Documents(sources, j.rep), j.rep)
+	j.objects, err = schema.Admit(read.Documents(sources, j.rep),
+		schema.Options{Generation: settings.generation, AssumeAdmitted: o.AssumeAdmitted}, j.rep)
 	if err != nil {
 		return nil, err
 	}
@@ -96,8 +101,12 @@ func judge(sources []Source, o *Options) (*judgement, error) {
 	}
 	var ports []gateway.Port
 	ports, j.facts = gateway.Build(j.objects, settings.bind, j.rep)
+	backends := backend.NewIndex(j.objects, j.rep)
+	j.decisions = policy.Decide(j.objects, ports, backends, policy.Options{
+		Generation: settings.generation, ClassPolicies: o.ClassPolicyNamespace, RejectPartial: o.PartialSplit == PartialReject,
+	}, j.rep)
 	j.config = lower.Lower(ports, lower.Means{
-		Backends: backend.NewIndex(j.objects, j.rep), Balance: balance.New(j.objects, j.rep), Budgets: budget.New(j.objects, j.rep),
+		Backends: backends, Balance: balance.New(j.objects, j.rep), Budgets: budget.New(j.objects, j.rep), Decisions: j.decisions,
 	}, j.rep)
 	if problems := j.rep.Errors(o.Strict); len(problems) > 0 {
 		return nil, problems
@@ -109,4 +118,6 @@ func judge(sources []Source, o *Options) (*judgement, error) {
 type settings struct {
 	bind  netip.Addr
 	admin netip.AddrPort // not valid for none
+	// generation is that of --gateway-api.
+	generation ladder.Generation
 }

@@ -3,6 +3,7 @@ package compiler
 import (
 	"bytes"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -113,6 +114,7 @@ var effects = map[string]edit{
 	"XBackendTrafficPolicy spec.retryConstraint.budget.interval":       {"interval: 33s", "interval: 34s"},
 	"XBackendTrafficPolicy spec.retryConstraint.minRetryRate.count":    {"count: 33", "count: 34"},
 	"XBackendTrafficPolicy spec.retryConstraint.minRetryRate.interval": {"interval: 1s", "interval: 2s"},
+	// what stands inline of session persistence is in effects_session_test.go
 
 	"HTTPProxy spec.virtualhost.fqdn":                                                                          {"fqdn: proxy.", "fqdn: other."},
 	"HTTPProxy spec.routes[].conditions[].prefix":                                                              {"/proxy-prefix", "/other-prefix"},
@@ -150,6 +152,7 @@ func TestCarriedFieldsHaveAnEffect(t *testing.T) {
 	if !bytes.HasPrefix(base, []byte("# Written by limpet")) {
 		t.Fatalf("the input for this test does not compile:\n%s", base)
 	}
+	maps.Copy(effects, sessionEffects)
 	fields := 0
 	for kind, table := range schema.Carried {
 		for path, treatment := range table {

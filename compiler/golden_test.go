@@ -76,6 +76,14 @@ func (g golden) options(t *testing.T) Options {
 			o.Admin = value
 		case "wasm":
 			o.WasmPath = value
+		case "gateway-api":
+			o.GatewayAPI = value
+		case "class-policy-namespace":
+			o.ClassPolicyNamespace = value
+		case "partial-split":
+			o.PartialSplit = value
+		case "assume-admitted":
+			o.AssumeAdmitted = true
 		case "strict":
 			o.Strict = true
 		case "keys":

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/limpet-proxy/limpet/compiler/ladder"
 	"github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -22,8 +23,16 @@ const (
 const (
 	DefaultBind  = "0.0.0.0"
 	DefaultAdmin = "127.0.0.1:9901"
+	// DefaultClassPolicyNamespace is where policies for GatewayClasses count.
+	DefaultClassPolicyNamespace = "limpet-system"
 	// NoAdmin as Options.Admin leaves the admin interface out.
 	NoAdmin = "none"
+)
+
+// What becomes of a split with a session policy on only one of its Services.
+const (
+	PartialAll    = "all"
+	PartialReject = "reject"
 )
 
 // Options is what a compilation needs beside the documents.
@@ -41,6 +50,17 @@ type Options struct {
 	Keys policyconfig.Keys
 	// Time is the transition time of conditions in status that are new or have changed. Nothing else hangs on it.
 	Time time.Time
+	// GatewayAPI is the release of Gateway API, "1.6" or "1.7", that decides where a document does not show its
+	// generation (S18). Default: 1.6.
+	GatewayAPI string
+	// ClassPolicyNamespace is the one namespace whose policies for GatewayClasses count (S4). Default
+	// DefaultClassPolicyNamespace.
+	ClassPolicyNamespace string
+	// PartialSplit is what becomes of a split with a policy on only one of its Services (S36): PartialAll, the
+	// default, or PartialReject.
+	PartialSplit string
+	// AssumeAdmitted leaves out the checks of the CRDs, for documents that come from an API server.
+	AssumeAdmitted bool
 	// Strict makes errors of the warnings that are more than advice.
 	Strict bool
 }
@@ -56,8 +76,26 @@ func (o *Options) check() (settings, error) {
 	if o.Admin == "" {
 		o.Admin = DefaultAdmin
 	}
+	if o.ClassPolicyNamespace == "" {
+		o.ClassPolicyNamespace = DefaultClassPolicyNamespace
+	}
+	if o.PartialSplit == "" {
+		o.PartialSplit = PartialAll
+	}
 	var s settings
 	var errs []error
+	if o.PartialSplit != PartialAll && o.PartialSplit != PartialReject {
+		errs = append(errs, fmt.Errorf("partial split: Unsupported value: %q: supported values: %q, %q", o.PartialSplit, PartialAll, PartialReject))
+	}
+	switch o.GatewayAPI {
+	case "":
+	case ladder.Gen16.String():
+		s.generation = ladder.Gen16
+	case ladder.Gen17.String():
+		s.generation = ladder.Gen17
+	default:
+		errs = append(errs, fmt.Errorf("gateway API: Unsupported value: %q: supported values: %q, %q", o.GatewayAPI, ladder.Gen16, ladder.Gen17))
+	}
 	if o.Target != TargetEnvoy && o.Target != TargetPlugin {
 		errs = append(errs, fmt.Errorf("target: Unsupported value: %q: supported values: %q, %q", o.Target, TargetEnvoy, TargetPlugin))
 	}

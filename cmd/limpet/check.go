@@ -173,5 +173,7 @@ func output(out io.Writer, text []byte) error {
 
 // options are the input's for commands that write no configuration, hence need no keys.
 func (in *input) options() compiler.Options {
-	return compiler.Options{Target: compiler.TargetPlugin, Bind: in.bind, Time: time.Now()}
+	o := compiler.Options{Target: compiler.TargetPlugin, Bind: in.bind, Time: time.Now()}
+	in.policies.set(&o)
+	return o
 }

@@ -19,6 +19,7 @@ type input struct {
 	admin    string
 	wasmPath string
 	strict   bool
+	policies policyFlags
 	keys     keyFlags
 }
 
@@ -28,6 +29,7 @@ func (in *input) registerReading(c *cobra.Command) {
 	f.SortFlags = false
 	f.StringArrayVarP(&in.paths, "file", "f", nil, "read `PATH`: a file, a folder (all *.yaml, *.yml, *.json below it)\nor - for standard input; may be repeated")
 	f.StringVar(&in.bind, "bind", compiler.DefaultBind, "IP `ADDRESS` for Gateways without addresses")
+	in.policies.register(f)
 }
 
 // register adds the flags to a command that writes configuration.
@@ -49,7 +51,7 @@ func (in *input) checkReading(c *cobra.Command, args []string) error {
 	if _, err := netip.ParseAddr(in.bind); err != nil {
 		return usagef("--bind %q: must be an IP address, such as 127.0.0.1", in.bind)
 	}
-	return nil
+	return in.policies.check()
 }
 
 // check is checkReading for all of register's flags.
@@ -84,14 +86,16 @@ func (in *input) compile(c *cobra.Command, target compiler.Target, wasmPath stri
 	if err != nil {
 		return nil, err
 	}
-	return compiler.Compile(sources, compiler.Options{
+	options := compiler.Options{
 		Target:   target,
 		Bind:     in.bind,
 		Admin:    in.admin,
 		WasmPath: wasmPath,
 		Keys:     keys,
 		Strict:   in.strict,
-	})
+	}
+	in.policies.set(&options)
+	return compiler.Compile(sources, options)
 }
 
 // warn prints what the compiler could not honour.

@@ -87,6 +87,13 @@ func (a *Admitter) Admit(obj map[string]any) field.ErrorList {
 	return errs
 }
 
+// Default fills in an object's defaults, in place, and checks nothing. The object is one that Admit would take.
+func (a *Admitter) Default(obj map[string]any) {
+	if v, _ := a.resolve(obj); v != nil {
+		v.setDefaults(obj)
+	}
+}
+
 // resolve finds the schema that an object's apiVersion and kind call for; it gives errors if there is none.
 func (a *Admitter) resolve(obj map[string]any) (*version, field.ErrorList) {
 	var errs field.ErrorList

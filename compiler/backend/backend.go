@@ -10,18 +10,25 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+	gatewayxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
 	"github.com/limpet-proxy/limpet/compiler/ir"
+	"github.com/limpet-proxy/limpet/compiler/ladder"
 	"github.com/limpet-proxy/limpet/compiler/report"
 	"github.com/limpet-proxy/limpet/compiler/schema"
 )
 
-// Backend is a port of a Service.
+// Backend is a port of a Service, or an XBackend.
 type Backend struct {
-	// Name identifies it: namespace/name:port.
+	// Name identifies it: namespace/name:port, with xbackend/ in front of an XBackend's.
 	Name string
 	// Service is the Service's namespace/name.
 	Service string
+	// Object is the Service or XBackend, and Port the port of it.
+	Object ladder.Object
+	Port   int32
+	// ClientIP says that the Service wants sessionAffinity of its own.
+	ClientIP bool
 	// Cluster is the name of the cluster that all rules share for it.
 	Cluster string
 	// Protocol is what the Service's port says of it.
@@ -54,6 +61,8 @@ func (b *Backend) Ready() bool {
 type Index struct {
 	services map[string]*schema.Object[corev1.Service]
 	slices   map[string][]*schema.Object[discoveryv1.EndpointSlice] // by their Service's key
+	selected map[string][]*schema.Object[discoveryv1.EndpointSlice] // by what XBackends select
+	backends map[string]*schema.Object[schema.XBackend]
 	resolved map[string]*Backend
 	rep      *report.Report
 }
@@ -63,6 +72,8 @@ func NewIndex(objects *schema.Objects, rep *report.Report) *Index {
 	x := &Index{
 		services: map[string]*schema.Object[corev1.Service]{},
 		slices:   map[string][]*schema.Object[discoveryv1.EndpointSlice]{},
+		selected: map[string][]*schema.Object[discoveryv1.EndpointSlice]{},
+		backends: map[string]*schema.Object[schema.XBackend]{},
 		resolved: map[string]*Backend{},
 		rep:      rep,
 	}
@@ -73,12 +84,16 @@ func NewIndex(objects *schema.Objects, rep *report.Report) *Index {
 		owner := s.Namespace + "/" + s.Labels[discoveryv1.LabelServiceName]
 		x.slices[owner] = append(x.slices[owner], s)
 	}
+	x.addXBackends(objects)
 	return x
 }
 
 // Resolve follows a reference from an object in a namespace. Nil means that it is invalid, and the field error
 // says why: the requests that were meant for it get 500.
 func (x *Index) Resolve(namespace string, path *field.Path, ref gatewayv1.BackendRef) (*Backend, *field.Error) {
+	if ref.Group != nil && *ref.Group == gatewayxv1alpha1.GroupName && ref.Kind != nil && *ref.Kind == ladder.KindXBackend {
+		return x.xbackend(namespace, path, ref)
+	}
 	if ref.Group != nil && *ref.Group != "" {
 		return nil, field.NotSupported(path.Child("group"), *ref.Group, []gatewayv1.Group{""})
 	}
@@ -135,8 +150,8 @@ func (x *Index) backend(service *schema.Object[corev1.Service], at int) *Backend
 		return b
 	}
 	b := &Backend{
-		Name:      name,
-		Service:   service.Key(),
+		Name: name, Service: service.Key(), Object: ladder.Object{Kind: ladder.KindService, Namespace: service.Namespace, Name: service.Name}, Port: port.Port,
+		ClientIP:  service.Value.Spec.SessionAffinity == corev1.ServiceAffinityClientIP,
 		Cluster:   fmt.Sprintf("service/%s/%d", service.Key(), port.Port),
 		Endpoints: x.endpoints(service, port),
 	}
@@ -151,6 +166,9 @@ func (x *Index) backend(service *schema.Object[corev1.Service], at int) *Backend
 	if d := service.Value.Spec.TrafficDistribution; d != nil {
 		b.Nearby = *d
 		x.rep.Advise(service, field.NewPath("spec", "trafficDistribution"), "not carried: every endpoint is as good as any other, wherever it runs")
+	}
+	if b.ClientIP {
+		x.rep.Advise(service, field.NewPath("spec", "sessionAffinity"), "ClientIP is not followed: it concerns the way through the Service's own address, and Envoy chooses endpoints itself")
 	}
 	if !b.Ready() {
 		x.rep.Warn(service, field.Invalid(path, port.Port, fmt.Sprintf("no EndpointSlice has a ready endpoint for the port named %q: new requests for it get 503", port.Name)))
@@ -193,10 +211,15 @@ func (x *Index) gather(found map[netip.AddrPort]ir.Endpoint, s *schema.Object[di
 		if !serves {
 			continue
 		}
-		address := netip.AddrPortFrom(netip.MustParseAddr(e.Addresses[0]), uint16(*s.Value.Ports[at].Port)) // both checked by schema
-		if was, twice := found[address]; !twice || was.Draining {
-			found[address] = ir.Endpoint{Address: address, Draining: draining}
-		}
+		note(found, e.Addresses[0], *s.Value.Ports[at].Port, draining)
+	}
+}
+
+// note adds an endpoint; one that is there twice drains if it does so everywhere. Both parts were checked by schema.
+func note(found map[netip.AddrPort]ir.Endpoint, address string, port int32, draining bool) {
+	at := netip.AddrPortFrom(netip.MustParseAddr(address), uint16(port))
+	if was, twice := found[at]; !twice || was.Draining {
+		found[at] = ir.Endpoint{Address: at, Draining: draining}
 	}
 }
 

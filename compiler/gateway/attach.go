@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -135,6 +136,7 @@ func (l *listener) join(route *Route) (bool, *Route) {
 	if rival := l.rival(route, common); rival != nil {
 		return false, rival
 	}
+	l.common[route] = slices.Sorted(maps.Keys(common))
 	for hostname := range common {
 		l.attached[hostname] = append(l.attached[hostname], route)
 		if l.first[hostname] == nil {

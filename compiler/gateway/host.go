@@ -15,7 +15,8 @@ func (b *builder) build() []Port {
 		port := Port{Address: at.Addr(), Number: at.Port()}
 		listeners := b.ports[at]
 		for _, domain := range domains(listeners) {
-			port.Hosts = append(port.Hosts, Host{Domain: domain, Matches: matchesFor(listeners, domain)})
+			owner, matches := matchesFor(listeners, domain)
+			port.Hosts = append(port.Hosts, Host{Domain: domain, Listener: owner, Matches: matches})
 		}
 		ports = append(ports, port)
 	}
@@ -35,14 +36,14 @@ func domains(listeners map[string]*listener) []string {
 	return slices.SortedFunc(maps.Keys(found), bySpecificity)
 }
 
-// matchesFor gives the matches for requests to a domain. They belong to the most specific listener that covers
+// matchesFor gives the matches for requests to a domain, and their listener. They belong to the most specific listener that covers
 // it, and to no other listener of the port (Gateway API's listener isolation); so a listener without routes
 // has a host without matches, which answers 404.
-func matchesFor(listeners map[string]*listener, domain string) []Match {
+func matchesFor(listeners map[string]*listener, domain string) (*Listener, []Match) {
 	covering := coverings(domain)
 	owner := slices.IndexFunc(covering, func(h string) bool { return listeners[h] != nil })
 	if owner < 0 {
-		return nil
+		return nil, nil
 	}
 	var ranked []rankedMatch
 	seen := map[*Route]bool{}
@@ -63,7 +64,7 @@ func matchesFor(listeners map[string]*listener, domain string) []Match {
 	for i, r := range ranked {
 		matches[i] = r.Match
 	}
-	return matches
+	return listeners[covering[owner]], matches
 }
 
 // names reports whether a hostname is one that a route gives; without any it gives all.

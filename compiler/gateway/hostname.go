@@ -46,6 +46,9 @@ func wild(hostname string) int {
 	return 0
 }
 
+// Coverings gives every hostname that covers a hostname, from itself to "*".
+func Coverings(hostname string) []string { return coverings(hostname) }
+
 // coverings gives every hostname that covers a hostname, from itself to "*".
 func coverings(hostname string) []string {
 	if hostname == everything {

@@ -22,7 +22,23 @@ type listener struct {
 	first    map[string]*Route // of those that are attached, by hostname
 	last     *Route            // the route attached last
 	bound    int               // on how many addresses it listens
+	common   map[*Route][]string
 }
+
+// Listener is a listener of a Gateway, for those who ask what holds behind it.
+type Listener = listener
+
+// Gateway gives the listener's Gateway.
+func (l *listener) Gateway() *schema.Object[gatewayv1.Gateway] { return l.gateway }
+
+// Name gives the listener's name.
+func (l *listener) Name() string { return string(l.spec.Name) }
+
+// Key names the listener: namespace/gateway/name.
+func (l *listener) Key() string { return l.gateway.Key() + "/" + l.Name() }
+
+// Hostnames gives those that a route and the listener have in common, in order; "*" is every host.
+func (l *listener) Hostnames(route *Route) []string { return l.common[route] }
 
 // gateways collects the listeners of every Gateway whose class is in the input.
 func (b *builder) gateways(objects *schema.Objects) {
@@ -71,7 +87,7 @@ func (b *builder) gateway(g *schema.Object[gatewayv1.Gateway], addresses []netip
 		spec := &g.Value.Spec.Listeners[i]
 		l := &listener{
 			gateway: g, path: field.NewPath("spec", "listeners").Index(i), spec: spec,
-			hostname: everything, attached: map[string][]*Route{}, first: map[string]*Route{},
+			hostname: everything, attached: map[string][]*Route{}, first: map[string]*Route{}, common: map[*Route][]string{},
 		}
 		if spec.Hostname != nil && *spec.Hostname != "" {
 			l.hostname = string(*spec.Hostname)

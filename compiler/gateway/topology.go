@@ -33,8 +33,10 @@ type Port struct {
 // Host is a hostname, with every match that a request to it may meet, strongest first. A request belongs to the
 // most specific host of its port and to no other.
 type Host struct {
-	Domain  string
-	Matches []Match
+	Domain string
+	// Listener is the one that requests to the host belong to.
+	Listener *Listener
+	Matches  []Match
 }
 
 // Match is one match of a rule of a route.

@@ -38,8 +38,11 @@ type Route struct {
 	// Name identifies the route to session policies; the routes of one rule share it.
 	Name  string
 	Match Match
-	// Sticky says that the session policy of this name holds here.
+	// Sticky says that session policies hold here, by the route's name and, in a split, the cluster.
 	Sticky bool
+	// FailStatus answers requests of sessions whose host can't serve; 0 sends them to another host. In a split the
+	// shares have it instead.
+	FailStatus int
 	// Status answers at once.
 	Status int
 	// Cluster takes every request.
@@ -54,6 +57,8 @@ type Route struct {
 type Share struct {
 	Cluster string
 	Weight  uint32 // above 0
+	// FailStatus is as in Route.
+	FailStatus int
 }
 
 // Match is what a request must have, all of it.

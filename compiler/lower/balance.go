@@ -13,8 +13,8 @@ import (
 )
 
 // balance gives each choice its strategy, and what is hashed of the rule's requests.
-func (l *lowerer) balance(route *gateway.Route, index int, session *policy.Session, choices []choice) []ir.Hash {
-	rule := balance.Rule{Name: fmt.Sprintf("%s rule %d", route, index), Together: session != nil}
+func (l *lowerer) balance(route *gateway.Route, index int, decided *policy.Rule, choices []choice) []ir.Hash {
+	rule := balance.Rule{Name: fmt.Sprintf("%s rule %d", route, index), Together: len(decided.Sessions) > 0 && !decided.PerBackend}
 	own := l.Balance.ForRule(route, index)
 	for _, c := range choices {
 		p := own
@@ -23,11 +23,9 @@ func (l *lowerer) balance(route *gateway.Route, index int, session *policy.Sessi
 		}
 		rule.Policies = append(rule.Policies, p)
 	}
-	if session != nil {
-		for _, p := range session.Policies {
-			if p.Type == policyconfig.TypeCookie {
-				rule.SessionCookies = append(rule.SessionCookies, p.SessionName)
-			}
+	for _, s := range decided.Sessions {
+		if s.Effective.Type() == policyconfig.TypeCookie {
+			rule.SessionCookies = append(rule.SessionCookies, s.Name)
 		}
 	}
 	strategies, hashes := rule.Settle(l.rep)

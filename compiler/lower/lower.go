@@ -26,16 +26,18 @@ type Means struct {
 	Backends *backend.Index
 	Balance  *balance.Policies
 	Budgets  *budget.Budgets
+	// Decisions are about session persistence.
+	Decisions *policy.Decisions
 }
 
 // Lower gives the configuration for the ports. What a rule asks for and can't have goes to the report.
 func Lower(ports []gateway.Port, means Means, rep *report.Report) *ir.Config {
-	l := &lowerer{Means: means, rep: rep, rules: map[ruleKey]*rule{}, clusters: map[string]ir.Cluster{}}
+	l := &lowerer{Means: means, rep: rep, rules: map[*policy.Rule]*rule{}, clusters: map[string]ir.Cluster{}}
 	config := &ir.Config{}
 	for _, p := range ports {
 		listener := ir.Listener{Address: p.Address, Port: p.Number}
 		for _, h := range p.Hosts {
-			listener.Hosts = append(listener.Hosts, ir.Host{Domain: h.Domain, Routes: l.routes(h.Matches)})
+			listener.Hosts = append(listener.Hosts, ir.Host{Domain: h.Domain, Routes: l.routes(h)})
 		}
 		config.Listeners = append(config.Listeners, listener)
 	}
@@ -51,14 +53,9 @@ func Lower(ports []gateway.Port, means Means, rep *report.Report) *ir.Config {
 type lowerer struct {
 	Means
 	rep      *report.Report
-	rules    map[ruleKey]*rule
+	rules    map[*policy.Rule]*rule
 	clusters map[string]ir.Cluster
 	policies []policyconfig.Policy
-}
-
-type ruleKey struct {
-	route *gateway.Route
-	rule  int
 }
 
 // rule is what all routes of a rule have in common.
@@ -67,57 +64,60 @@ type rule struct {
 	action ir.Route // without name and match
 }
 
-func (l *lowerer) routes(matches []gateway.Match) []ir.Route {
-	routes := make([]ir.Route, len(matches))
-	for i, m := range matches {
-		r := l.rule(m.Route, m.Rule)
-		routes[i] = r.action
-		routes[i].Name = r.names[m.Match]
-		routes[i].Match = match(m)
+// routes lowers the matches of a host, but for those of routes that serve nothing (S48).
+func (l *lowerer) routes(host gateway.Host) []ir.Route {
+	routes := make([]ir.Route, 0, len(host.Matches))
+	for _, m := range host.Matches {
+		if l.Decisions.Rejected(m.Route) {
+			continue
+		}
+		r := l.rule(l.Decisions.Rule(host.Listener, m.Route, m.Rule), m.Route, m.Rule)
+		route := r.action
+		route.Name = r.names[m.Match]
+		route.Match = match(m)
+		routes = append(routes, route)
 	}
 	return routes
 }
 
 // rule lowers a rule when it is met first.
-func (l *lowerer) rule(route *gateway.Route, index int) *rule {
-	key := ruleKey{route, index}
-	if r := l.rules[key]; r != nil {
+func (l *lowerer) rule(decided *policy.Rule, route *gateway.Route, index int) *rule {
+	if r := l.rules[decided]; r != nil {
 		return r
 	}
 	path := field.NewPath("spec", "rules").Index(index)
 	l.checkHeaders(route, path, route.Value.Spec.Rules[index].Matches)
-	session, ok := policy.ForRule(route, index, l.rep)
-	r := &rule{}
+	r := &rule{names: decided.Routes}
 	choices := l.choices(route, path, route.Value.Spec.Rules[index].BackendRefs)
-	hashes := l.balance(route, index, session, choices)
+	hashes := l.balance(route, index, decided, choices)
 	switch {
-	case !ok:
+	case decided.Refused:
 		r.action.Status = gateway.Broken(route)
-	case session != nil:
-		r.action = l.sticky(route, path, policy.RuleIdentity(route, index), choices)
-	default:
+	case len(decided.Sessions) == 0:
 		r.action = l.plain(route, choices)
+	case decided.PerBackend:
+		r.action = l.pinned(route, decided, choices)
+	default:
+		r.action = l.sticky(route, path, decided, choices)
 	}
 	if r.action.Status == 0 {
 		r.action.Hashes = hashes
 	}
 	if r.action.Sticky {
-		l.policies = append(l.policies, session.Policies...)
-		r.names = session.Routes
-		l.adviseSecure(route, path, session)
-	} else {
-		matches := max(len(route.Value.Spec.Rules[index].Matches), 1)
-		r.names = slices.Repeat([]string{policy.RuleIdentity(route, index).RouteName()}, matches)
+		l.adviseSecure(route, path, decided)
 	}
-	l.rules[key] = r
+	l.rules[decided] = r
 	return r
 }
 
 // adviseSecure says that clients will not send a Secure cookie back over plain HTTP. Every listener is plain.
-func (l *lowerer) adviseSecure(route *gateway.Route, path *field.Path, s *policy.Session) {
-	if c := s.Policies[0].Cookie; c != nil && c.Secure {
-		l.rep.Advise(route, path.Child("sessionPersistence"),
-			"the cookie is Secure and the route's listeners are plain HTTP: clients send it back only to 127.0.0.1 and localhost, or through a proxy that speaks TLS")
+func (l *lowerer) adviseSecure(route *gateway.Route, path *field.Path, rule *policy.Rule) {
+	for _, s := range rule.Sessions {
+		if c := s.Policies[0].Cookie; c != nil && c.Secure {
+			l.rep.Advise(route, path.Child("sessionPersistence"),
+				"the cookie is Secure and the route's listeners are plain HTTP: clients send it back only to 127.0.0.1 and localhost, or through a proxy that speaks TLS")
+			return
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/limpet-proxy/limpet/compiler/ir"
 	"github.com/limpet-proxy/limpet/compiler/policy"
 	"github.com/limpet-proxy/limpet/compiler/schema"
+	"github.com/limpet-proxy/limpet/policy-config"
 )
 
 // unready is what requests get for a Service without ready endpoints (HTTPRoute, rules.backendRefs).
@@ -137,17 +138,22 @@ func (l *lowerer) cluster(c ir.Cluster) string {
 // sticky is the action of a rule with sessions. One backend that takes requests keeps its shared cluster. Several
 // become one cluster of the rule's own, for in Gateway API up to 1.6 a session beats the weights, even 0: its
 // host must be found whichever backend's turn it is.
-func (l *lowerer) sticky(route *gateway.Route, path *field.Path, id policy.Identity, choices []choice) ir.Route {
+func (l *lowerer) sticky(route *gateway.Route, path *field.Path, rule *policy.Rule, choices []choice) ir.Route {
 	usable := func(c choice) bool { return c.backend != nil }
 	choices = slices.DeleteFunc(slices.Clone(choices), func(c choice) bool { return c.backend == nil && c.weight == 0 })
 	switch {
 	case !slices.ContainsFunc(choices, usable):
 		return ir.Route{Status: gateway.Broken(route)}
-	case len(choices) == 1 && choices[0].weight > 0:
-		return ir.Route{Sticky: true, Cluster: l.shared(choices[0])}
+	}
+	session := rule.Sessions[0]
+	l.policies = append(l.policies, session.Policies...)
+	action := ir.Route{Sticky: true, FailStatus: failStatus(session)}
+	if len(choices) == 1 && choices[0].weight > 0 {
+		action.Cluster = l.shared(choices[0])
+		return action
 	}
 	l.checkNearby(route, path, choices)
-	cluster := ir.Cluster{Name: id.RouteName(), Balancing: choices[0].balancing, RetryBudget: l.mergedBudget(route, path, choices), HTTP2: !slices.ContainsFunc(choices, func(c choice) bool { return usable(c) && !c.http2 })}
+	cluster := ir.Cluster{Name: policy.RuleIdentity(route, session.Rule).RouteName(), Balancing: choices[0].balancing, RetryBudget: l.mergedBudget(route, path, choices), HTTP2: !slices.ContainsFunc(choices, func(c choice) bool { return usable(c) && !c.http2 })}
 	total := uint32(0)
 	for _, c := range choices {
 		total += c.weight
@@ -156,7 +162,40 @@ func (l *lowerer) sticky(route *gateway.Route, path *field.Path, id policy.Ident
 	if total == 0 {
 		cluster.Pools = append(cluster.Pools, pool(choice{weight: 1, broken: gateway.Broken(route)}))
 	}
-	return ir.Route{Sticky: true, Cluster: l.cluster(cluster)}
+	action.Cluster = l.cluster(cluster)
+	return action
+}
+
+// failStatus is what a session's requests get instead of a host that can't serve, 0 if they get another host.
+func failStatus(s *policy.Session) int {
+	if s.Policies[0].OnHostLost == policyconfig.Fail {
+		return s.Policies[0].FailStatus
+	}
+	return 0
+}
+
+// pinned is the action of a rule whose backends have sessions of their own: the weights choose a backend for every
+// request, and its session pins to a host in there (S32). A backend without a session just takes its share.
+func (l *lowerer) pinned(route *gateway.Route, rule *policy.Rule, choices []choice) ir.Route {
+	action := l.plain(route, choices)
+	choices = slices.DeleteFunc(slices.Clone(choices), func(c choice) bool { return c.weight == 0 || c.backend == nil })
+	for _, c := range choices {
+		session := rule.Session(c.backend)
+		if session == nil {
+			continue
+		}
+		cluster := l.shared(c)
+		action.Sticky = true
+		at := slices.IndexFunc(action.Split, func(s ir.Share) bool { return s.Cluster == cluster })
+		if at < 0 {
+			action.FailStatus = failStatus(session)
+		} else {
+			action.Split[at].FailStatus = failStatus(session)
+			session.RestrictTo(cluster)
+		}
+		l.policies = append(l.policies, session.Policies...)
+	}
+	return action
 }
 
 // pool is a choice as a part of a merged cluster. A pool that could not answer would lose its share to the others,

@@ -1,3 +1,5 @@
+// Package policy decides which session persistence holds on every way that requests can take: it puts policies where
+// their targets are, asks package ladder what comes of them, and gives sessions their scopes, names and cookie paths.
 package policy
 
 import (
@@ -17,6 +19,9 @@ type Decisions struct {
 	Ways []*Decision
 	// Renames are the session names that were suffixed (S26, S27).
 	Renames []Rename
+
+	rules    map[ruleKey]*Rule
+	rejected map[*gateway.Route]bool
 }
 
 // Attachment is what became of one target of a policy.

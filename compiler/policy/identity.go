@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/limpet-proxy/limpet/compiler/backend"
 	"github.com/limpet-proxy/limpet/compiler/gateway"
 	"github.com/limpet-proxy/limpet/policy-config"
 )
@@ -59,9 +60,17 @@ func (id Identity) Scope() string {
 	return bounded(id.kind+"/"+id.route+"/rule/"+rule, policyconfig.MaxScope)
 }
 
-// digest is a short text that differs from rule to rule and stays the same for each.
-func (id Identity) digest() string { return digest(id.Scope()) }
+// backendScope is the scope of a session in one of the rule's backends (S22).
+func (id Identity) backendScope(b *backend.Backend) string {
+	return bounded(id.Scope()+backendPart(b), policyconfig.MaxScope)
+}
 
+// backendPart tells the backends of a rule apart, such as /backend/Service/shop/cart/8080.
+func backendPart(b *backend.Backend) string {
+	return fmt.Sprintf("/backend/%s/%s/%d", b.Object.Kind, b.Object.Key(), b.Port)
+}
+
+// digest is a short text that differs from scope to scope and stays the same for each.
 func digest(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:6])

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"path/filepath"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 
@@ -18,13 +19,16 @@ type chunk struct {
 	json  bool
 	// aliases counts the values that the file's aliases have made; its chunks share it.
 	aliases *int
-	root    *yaml.Node // parsed again when the line of a field is asked for, for most documents have no problem
+	// root is parsed again when the line of a field is asked for, for most documents have no problem. Documents of
+	// one list share it, and may be asked at the same time.
+	root    *yaml.Node
+	parsing *sync.Mutex
 }
 
 // split cuts a file into its documents. A line that begins with "---" ends a document wherever it stands
 // (YAML 1.2, rule c-forbidden), so no parser is needed to find it. Directives and comments belong to what follows.
 func split(file string, data []byte) []*chunk {
-	all := chunk{file: file, data: data, first: 1, aliases: new(int)}
+	all := chunk{file: file, data: data, first: 1, aliases: new(int), parsing: new(sync.Mutex)}
 	if filepath.Ext(file) == ".json" || json.Valid(data) {
 		all.json = true
 		return []*chunk{&all}
@@ -87,6 +91,8 @@ func (c *chunk) report(rep *report.Report, f fault) {
 
 // line finds the line of a field in the file, or of the nearest thing that encloses it.
 func (c *chunk) line(path string) int {
+	c.parsing.Lock()
+	defer c.parsing.Unlock()
 	if c.root == nil {
 		roots, broken := c.parse()
 		if broken != nil || len(roots) != 1 {

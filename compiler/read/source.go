@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"unicode/utf8"
 
+	"github.com/limpet-proxy/limpet/compiler/parallel"
 	"github.com/limpet-proxy/limpet/compiler/report"
 )
 
@@ -23,9 +24,24 @@ type Source struct {
 
 // Documents reads every object of the sources, in order. What is wrong goes to the report, all of it at once.
 func Documents(sources []Source, rep *report.Report) []*Document {
+	type file struct {
+		Source
+		docs []*Document
+		rep  report.Report
+	}
+	files := make([]*file, len(sources))
+	for i, s := range sources {
+		files[i] = &file{Source: s}
+	}
+	parallel.Each(files, func(some []*file) {
+		for _, f := range some {
+			f.docs = documents(f.Source, &f.rep)
+		}
+	})
 	var docs []*Document
-	for _, s := range sources {
-		docs = append(docs, documents(s, rep)...)
+	for _, f := range files {
+		docs = append(docs, f.docs...)
+		rep.Add(&f.rep)
 	}
 	return docs
 }

@@ -57,9 +57,20 @@ func (r *Report) WarnForAt(about Subject, reason, path, message string) {
 
 // Advise notes something that is worth knowing and costs nobody anything.
 func (r *Report) Advise(about Subject, path *field.Path, message string) {
-	p := problem(about, path.String(), message)
+	r.AdviseAt(about, path.String(), message)
+}
+
+// AdviseAt is Advise with the path as text.
+func (r *Report) AdviseAt(about Subject, path, message string) {
+	p := problem(about, path, message)
 	p.Advice = true
 	r.warnings = append(r.warnings, p)
+}
+
+// Add takes in what another report has collected.
+func (r *Report) Add(more *Report) {
+	r.errors = append(r.errors, more.errors...)
+	r.warnings = append(r.warnings, more.warnings...)
 }
 
 // Mark is a point in the collection of errors; it changes with every new one.

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -19,6 +20,8 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler/admission"
 	"github.com/limpet-proxy/limpet/compiler/api"
+	"github.com/limpet-proxy/limpet/compiler/ladder"
+	"github.com/limpet-proxy/limpet/compiler/parallel"
 	"github.com/limpet-proxy/limpet/compiler/read"
 	"github.com/limpet-proxy/limpet/compiler/report"
 )
@@ -77,53 +80,95 @@ var kinds = map[schema.GroupKind]kind{
 	},
 }
 
-// admitter is one run of Admit.
+// Options is what admission needs to know beside the documents.
+type Options struct {
+	// Generation is the one that the user names, Unstated for none: documents that show none are judged by its CRDs.
+	Generation ladder.Generation
+	// AssumeAdmitted leaves the CRDs out, for documents that an API server has admitted; defaults are filled in.
+	AssumeAdmitted bool
+}
+
+// admitter admits documents, one after the other.
 type admitter struct {
-	server  *admission.Admitter
-	objects Objects
-	first   map[string]*read.Document // by kind, namespace and name
-	rep     *report.Report
+	options  Options
+	servers  map[ladder.Generation]*admission.Admitter
+	objects  Objects
+	sessions map[string]*ladder.Inline // of the document at hand
+	rep      *report.Report
 }
 
 // Admit checks documents and gives the objects among them. Documents with an error are left out; the caller
 // must not go on once the report has one, for references to those objects would seem to lead nowhere.
-func Admit(docs []*read.Document, rep *report.Report) (*Objects, error) {
-	server, err := admission.New(admission.Gateway16, api.CRDs()...)
-	if err != nil {
-		return nil, err
+func Admit(docs []*read.Document, o Options, rep *report.Report) (*Objects, error) {
+	servers := map[ladder.Generation]*admission.Admitter{}
+	for gen, release := range admissions {
+		server, err := admission.New(release, api.CRDs()...)
+		if err != nil {
+			return nil, err
+		}
+		servers[gen] = server
 	}
-	a := &admitter{server: server, first: map[string]*read.Document{}, rep: rep}
-	for _, d := range docs {
-		a.document(d)
-	}
-	a.objects.sort()
-	return &a.objects, nil
+	jobs := identified(docs, rep)
+	var objects Objects
+	var merging sync.Mutex
+	parallel.Each(jobs, func(own []job) {
+		a := &admitter{options: o, servers: servers, rep: &report.Report{}}
+		for _, j := range own {
+			a.document(j)
+		}
+		merging.Lock()
+		defer merging.Unlock()
+		objects.add(&a.objects)
+		rep.Add(a.rep)
+	})
+	objects.sort()
+	return &objects, nil
 }
 
-func (a *admitter) document(d *read.Document) {
-	gk, k, ok := a.kindOf(d)
-	if !ok || !a.identify(d, gk) {
-		return
+// job is a document of a kind that is known and a name that is its own.
+type job struct {
+	*read.Document
+	group schema.GroupKind
+	kind  kind
+}
+
+// identified gives the documents that can be admitted on their own.
+func identified(docs []*read.Document, rep *report.Report) []job {
+	i := identifier{first: map[string]*read.Document{}, rep: rep}
+	jobs := make([]job, 0, len(docs))
+	for _, d := range docs {
+		if gk, k, ok := i.kindOf(d); ok && i.identify(d, gk) {
+			jobs = append(jobs, job{d, gk, k})
+		}
 	}
-	mark := a.rep.Mark()
+	return jobs
+}
+
+func (a *admitter) document(j job) {
+	d, mark := j.Document, a.rep.Mark()
+	a.sessions = nil
 	d.Status = d.Fields["status"]
-	delete(d.Fields, "status")           // what a controller says, not what the owner wants; an API server drops it too
-	left := uncarried(gk.Kind, d.Fields) // before defaults, which nobody wrote
-	if k.name != nil {
-		a.metadata(d, k)
+	delete(d.Fields, "status")                // what a controller says, not what the owner wants; an API server drops it too
+	left := uncarried(j.group.Kind, d.Fields) // before defaults, which nobody wrote
+	if j.kind.name != nil {
+		a.metadata(d, j.kind)
 	} else {
-		a.admit(d)
+		a.admitWithSessions(d, j.group.Kind)
 	}
-	if k.name != nil || a.rep.Mark() == mark {
-		k.store(a, d)
+	if j.kind.name != nil || a.rep.Mark() == mark {
+		j.kind.store(a, d)
 	}
 	refuse(d, left, a.rep.Since(mark), a.rep)
 	d.Release()
 }
 
 // admit asks package admission, which also fills in the defaults.
-func (a *admitter) admit(d *read.Document) {
-	for _, e := range a.server.Admit(d.Fields) {
+func (a *admitter) admit(d *read.Document, gen ladder.Generation) {
+	if a.options.AssumeAdmitted {
+		a.servers[gen].Default(d.Fields)
+		return
+	}
+	for _, e := range a.servers[gen].Admit(d.Fields) {
 		switch {
 		case admission.IsUnknownField(e):
 			a.rep.ErrorAt(d, e.Field, e.Detail)
@@ -147,8 +192,14 @@ func unplaced(detail string) (path, rest string) {
 	return "", detail
 }
 
+// identifier looks at what documents are before any of them is admitted.
+type identifier struct {
+	first map[string]*read.Document // by kind, namespace and name
+	rep   *report.Report
+}
+
 // kindOf finds the document's kind among the supported ones.
-func (a *admitter) kindOf(d *read.Document) (schema.GroupKind, kind, bool) {
+func (a *identifier) kindOf(d *read.Document) (schema.GroupKind, kind, bool) {
 	for _, name := range []string{"apiVersion", "kind"} {
 		if d.Text(name) == "" {
 			a.rep.Error(d, field.Required(field.NewPath(name), "every object names its type"))
@@ -165,7 +216,7 @@ func (a *admitter) kindOf(d *read.Document) (schema.GroupKind, kind, bool) {
 }
 
 // identify fills in the namespace, as kubectl would, and refuses a second object of the same name.
-func (a *admitter) identify(d *read.Document, gk schema.GroupKind) bool {
+func (a *identifier) identify(d *read.Document, gk schema.GroupKind) bool {
 	meta, ok := d.Fields["metadata"].(map[string]any)
 	if !ok {
 		a.rep.Error(d, field.Required(field.NewPath("metadata"), "every object has a name"))
@@ -211,7 +262,7 @@ func keep[T any](a *admitter, d *read.Document, into *[]*Object[T], metaOf func(
 	meta := metaOf(value)
 	*into = append(*into, &Object[T]{
 		Document: d, Kind: d.Text("kind"), Namespace: meta.Namespace, Name: meta.Name,
-		Created: meta.CreationTimestamp.Time, Labels: meta.Labels, Value: value,
+		Created: meta.CreationTimestamp.Time, Labels: meta.Labels, Value: value, Sessions: a.sessions,
 	})
 }
 

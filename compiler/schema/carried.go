@@ -27,7 +27,7 @@ func (t Treatment) carries(value any) bool { return t.Only == nil || slices.Cont
 // Carried is every field that may be set, by kind and path; [] stands for any index. A field that is not here, nor
 // below one that is, is refused as "not supported yet". Tests hold the list to the Go types, and show for each
 // field that is not ignored that it has an effect.
-var Carried = map[string]map[string]Treatment{
+var Carried = withSessions(map[string]map[string]Treatment{
 	"GatewayClass": {
 		"spec.controllerName": ignored("says who runs the class in a cluster; the user of a compiler says it by running it"),
 		"spec.description":    ignored("is for people"),
@@ -46,34 +46,30 @@ var Carried = map[string]map[string]Treatment{
 		"spec.listeners[].allowedRoutes.kinds[].kind":    carried,
 	},
 	"HTTPRoute": {
-		"spec.parentRefs[].group":                                   only("gateway.networking.k8s.io"),
-		"spec.parentRefs[].kind":                                    only("Gateway"),
-		"spec.parentRefs[].namespace":                               carried,
-		"spec.parentRefs[].name":                                    carried,
-		"spec.parentRefs[].sectionName":                             carried,
-		"spec.parentRefs[].port":                                    carried,
-		"spec.useDefaultGateways":                                   only("None"),
-		"spec.hostnames[]":                                          carried,
-		"spec.rules[].name":                                         carried,
-		"spec.rules[].matches[].path.type":                          only("Exact", "PathPrefix"),
-		"spec.rules[].matches[].path.value":                         carried,
-		"spec.rules[].matches[].headers[].type":                     only("Exact"),
-		"spec.rules[].matches[].headers[].name":                     carried,
-		"spec.rules[].matches[].headers[].value":                    carried,
-		"spec.rules[].matches[].queryParams[].type":                 only("Exact"),
-		"spec.rules[].matches[].queryParams[].name":                 carried,
-		"spec.rules[].matches[].queryParams[].value":                carried,
-		"spec.rules[].matches[].method":                             only("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH"),
-		"spec.rules[].backendRefs[].group":                          carried,
-		"spec.rules[].backendRefs[].kind":                           carried,
-		"spec.rules[].backendRefs[].namespace":                      carried,
-		"spec.rules[].backendRefs[].name":                           carried,
-		"spec.rules[].backendRefs[].port":                           carried,
-		"spec.rules[].backendRefs[].weight":                         carried,
-		"spec.rules[].sessionPersistence.sessionName":               carried,
-		"spec.rules[].sessionPersistence.absoluteTimeout":           carried,
-		"spec.rules[].sessionPersistence.type":                      carried,
-		"spec.rules[].sessionPersistence.cookieConfig.lifetimeType": carried,
+		"spec.parentRefs[].group":                    only("gateway.networking.k8s.io"),
+		"spec.parentRefs[].kind":                     only("Gateway"),
+		"spec.parentRefs[].namespace":                carried,
+		"spec.parentRefs[].name":                     carried,
+		"spec.parentRefs[].sectionName":              carried,
+		"spec.parentRefs[].port":                     carried,
+		"spec.useDefaultGateways":                    only("None"),
+		"spec.hostnames[]":                           carried,
+		"spec.rules[].name":                          carried,
+		"spec.rules[].matches[].path.type":           only("Exact", "PathPrefix"),
+		"spec.rules[].matches[].path.value":          carried,
+		"spec.rules[].matches[].headers[].type":      only("Exact"),
+		"spec.rules[].matches[].headers[].name":      carried,
+		"spec.rules[].matches[].headers[].value":     carried,
+		"spec.rules[].matches[].queryParams[].type":  only("Exact"),
+		"spec.rules[].matches[].queryParams[].name":  carried,
+		"spec.rules[].matches[].queryParams[].value": carried,
+		"spec.rules[].matches[].method":              only("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH"),
+		"spec.rules[].backendRefs[].group":           carried,
+		"spec.rules[].backendRefs[].kind":            carried,
+		"spec.rules[].backendRefs[].namespace":       carried,
+		"spec.rules[].backendRefs[].name":            carried,
+		"spec.rules[].backendRefs[].port":            carried,
+		"spec.rules[].backendRefs[].weight":          carried,
 	},
 	"GRPCRoute": {
 		"spec.parentRefs[].group":                                   only("gateway.networking.k8s.io"),
@@ -104,7 +100,8 @@ var Carried = map[string]map[string]Treatment{
 	},
 	"Service": {
 		"spec.type":                          only("ClusterIP", "NodePort", "LoadBalancer"),
-		"spec.sessionAffinity":               only("None"),
+		"spec.sessionAffinity":               carried,
+		"spec.sessionAffinityConfig":         ignored(pastService),
 		"spec.internalTrafficPolicy":         only("Cluster"),
 		"spec.ports[].name":                  carried,
 		"spec.ports[].port":                  carried,
@@ -143,7 +140,7 @@ var Carried = map[string]map[string]Treatment{
 		"endpoints[].targetRef":              ignored("says what the endpoint is, which changes nothing"),
 		"endpoints[].zone":                   ignored("says where the endpoint runs; zones are not preferred"),
 	},
-}
+})
 
 const pastService = "concerns the ways through the Service's own addresses; Envoy goes to the endpoints"
 

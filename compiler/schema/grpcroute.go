@@ -17,7 +17,7 @@ func fromGRPC(o *Object[gatewayv1.GRPCRoute]) *Object[gatewayv1.HTTPRoute] {
 	route.Spec.CommonRouteSpec = o.Value.Spec.CommonRouteSpec
 	route.Spec.Hostnames = o.Value.Spec.Hostnames
 	for _, r := range o.Value.Spec.Rules {
-		rule := gatewayv1.HTTPRouteRule{Name: r.Name, SessionPersistence: r.SessionPersistence}
+		rule := gatewayv1.HTTPRouteRule{Name: r.Name}
 		for _, m := range r.Matches {
 			rule.Matches = append(rule.Matches, fromGRPCMatch(m))
 		}
@@ -28,7 +28,7 @@ func fromGRPC(o *Object[gatewayv1.GRPCRoute]) *Object[gatewayv1.HTTPRoute] {
 	}
 	return &Object[gatewayv1.HTTPRoute]{
 		Document: o.Document, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name,
-		Created: o.Created, Labels: o.Labels, Value: route,
+		Created: o.Created, Labels: o.Labels, Value: route, Sessions: o.Sessions,
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	gatewayxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
+	"github.com/limpet-proxy/limpet/compiler/ladder"
 	"github.com/limpet-proxy/limpet/compiler/read"
 )
 
@@ -25,6 +26,14 @@ type Object[T any] struct {
 	// Labels are the object's labels.
 	Labels map[string]string
 	Value  *T
+	// Sessions are the sessionPersistence blocks that stand in the object, by their paths, such as
+	// spec.rules[0].sessionPersistence. They are not in Value.
+	Sessions map[string]*ladder.Inline
+}
+
+// Source names the object as a place where session persistence is written.
+func (o *Object[T]) Source() ladder.Source {
+	return ladder.Source{Object: ladder.Object{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}, Created: o.Created}
 }
 
 // Key names the object within its kind: namespace/name.
@@ -41,7 +50,23 @@ type Objects struct {
 
 	Proxies         []*Object[HTTPProxy]
 	LoadBalancers   []*Object[v1alpha1.LoadBalancerPolicy]
+	SessionPolicies []*Object[v1alpha1.SessionPersistencePolicy]
 	TrafficPolicies []*Object[gatewayxv1alpha1.XBackendTrafficPolicy]
+	Backends        []*Object[XBackend]
+}
+
+// add takes in the objects of another part of the input.
+func (o *Objects) add(more *Objects) {
+	o.Classes = append(o.Classes, more.Classes...)
+	o.Gateways = append(o.Gateways, more.Gateways...)
+	o.Routes = append(o.Routes, more.Routes...)
+	o.Services = append(o.Services, more.Services...)
+	o.Slices = append(o.Slices, more.Slices...)
+	o.SessionPolicies = append(o.SessionPolicies, more.SessionPolicies...)
+	o.Proxies = append(o.Proxies, more.Proxies...)
+	o.LoadBalancers = append(o.LoadBalancers, more.LoadBalancers...)
+	o.TrafficPolicies = append(o.TrafficPolicies, more.TrafficPolicies...)
+	o.Backends = append(o.Backends, more.Backends...)
 }
 
 func (o *Objects) sort() {
@@ -52,7 +77,9 @@ func (o *Objects) sort() {
 	slices.SortFunc(o.Slices, ByAge)
 	slices.SortFunc(o.Proxies, ByAge)
 	slices.SortFunc(o.LoadBalancers, ByAge)
+	slices.SortFunc(o.SessionPolicies, ByAge)
 	slices.SortFunc(o.TrafficPolicies, ByAge)
+	slices.SortFunc(o.Backends, ByAge)
 }
 
 // ByAge puts the older object first, then goes by namespace/name (GEP-713, and HTTPRoute's precedence of rules).

@@ -1,11 +1,15 @@
 package schema
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
+
+var affinities = []corev1.ServiceAffinity{corev1.ServiceAffinityClientIP, corev1.ServiceAffinityNone}
 
 var protocols = []corev1.Protocol{corev1.ProtocolTCP, corev1.ProtocolUDP, corev1.ProtocolSCTP}
 
@@ -15,6 +19,9 @@ func validateService(s *corev1.Service) field.ErrorList {
 	var errs field.ErrorList
 	if len(s.Spec.Ports) == 0 && s.Spec.ClusterIP != corev1.ClusterIPNone {
 		errs = append(errs, field.Required(spec.Child("ports"), "a Service that is not headless has one"))
+	}
+	if a := s.Spec.SessionAffinity; a != "" && !slices.Contains(affinities, a) {
+		errs = append(errs, field.NotSupported(spec.Child("sessionAffinity"), a, affinities))
 	}
 	names := sets.New[string]()
 	numbers := sets.New[string]()

@@ -88,11 +88,15 @@ func (e *emitter) keysEnv() string {
 // was chosen into the response.
 func (e *emitter) statefulSession() *hcmv3.HttpFilter {
 	f := e.filter(sessionFilter, &statefulsessionv3.StatefulSession{
-		SessionState: e.extension("envoy.http.stateful_session.header",
-			&headerstatev3.HeaderBasedSessionState{Name: e.settings.Plugin.PinHeader}),
+		SessionState: e.pinState(),
 	})
 	f.Disabled = true
 	return f
+}
+
+// pinState says that the pin is in its header.
+func (e *emitter) pinState() *corev3.TypedExtensionConfig {
+	return e.extension("envoy.http.stateful_session.header", &headerstatev3.HeaderBasedSessionState{Name: e.settings.Plugin.PinHeader})
 }
 
 func (e *emitter) router() *hcmv3.HttpFilter {

@@ -1,7 +1,10 @@
 package envoy
 
 import (
+	"slices"
+
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	statefulsessionv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/stateful_session/v3"
 	previoushostsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/retry/host/previous_hosts/v3"
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 	"google.golang.org/protobuf/types/known/anypb"
@@ -42,22 +45,24 @@ func (e *emitter) route(r ir.Route) *routev3.Route {
 	}
 	action := &routev3.RouteAction{Timeout: seconds(0), HashPolicy: hashPolicies(r.Hashes)} // none: 15 s would cut off downloads and streams
 	if len(r.Split) > 0 {
-		action.ClusterSpecifier = weighted(r.Split)
+		action.ClusterSpecifier = e.weighted(r.Split)
 	} else {
 		action.ClusterSpecifier = &routev3.RouteAction_Cluster{Cluster: r.Cluster}
 	}
 	route.Action = &routev3.Route_Route{Route: action}
 	if r.Sticky {
-		e.stick(route, action)
+		e.stick(route, action, r)
 	}
 	return route
 }
 
 // stick turns the session filters on for a route, keeps the pin from the backend, and moves sessions off dead hosts.
-func (e *emitter) stick(route *routev3.Route, action *routev3.RouteAction) {
-	on := e.pack(&routev3.FilterConfig{Config: &anypb.Any{}})
-	route.TypedPerFilterConfig = map[string]*anypb.Any{limpetFilter: on, sessionFilter: on}
+func (e *emitter) stick(route *routev3.Route, action *routev3.RouteAction, r ir.Route) {
+	route.TypedPerFilterConfig = map[string]*anypb.Any{limpetFilter: e.on(), sessionFilter: e.session(r.FailStatus)}
 	route.RequestHeadersToRemove = []string{e.settings.Plugin.PinHeader}
+	if r.FailStatus != 0 || slices.ContainsFunc(r.Split, func(s ir.Share) bool { return s.FailStatus != 0 }) {
+		return // a session that shall not move must not be tried elsewhere: Envoy drops the pin on a retry
+	}
 	action.RetryPolicy = &routev3.RetryPolicy{
 		RetryOn:    retryOn,
 		NumRetries: wrapperspb.UInt32(retries),
@@ -71,12 +76,30 @@ func (e *emitter) stick(route *routev3.Route, action *routev3.RouteAction) {
 	}
 }
 
-func weighted(split []ir.Share) *routev3.RouteAction_WeightedClusters {
+// on switches a filter on as it is configured in the chain.
+func (e *emitter) on() *anypb.Any { return e.pack(&routev3.FilterConfig{Config: &anypb.Any{}}) }
+
+// session switches Envoy's session filter on. With a status it is strict: a session whose host is gone or unhealthy
+// gets that.
+func (e *emitter) session(failStatus int) *anypb.Any {
+	if failStatus == 0 {
+		return e.on()
+	}
+	return e.pack(&statefulsessionv3.StatefulSessionPerRoute{Override: &statefulsessionv3.StatefulSessionPerRoute_StatefulSession{
+		StatefulSession: &statefulsessionv3.StatefulSession{
+			SessionState: e.pinState(), Strict: true, StatusOnStrictDestinationNotFound: uint32(failStatus),
+		},
+	}})
+}
+
+func (e *emitter) weighted(split []ir.Share) *routev3.RouteAction_WeightedClusters {
 	clusters := &routev3.WeightedCluster{}
 	for _, s := range split {
-		clusters.Clusters = append(clusters.Clusters, &routev3.WeightedCluster_ClusterWeight{
-			Name: s.Cluster, Weight: wrapperspb.UInt32(s.Weight),
-		})
+		share := &routev3.WeightedCluster_ClusterWeight{Name: s.Cluster, Weight: wrapperspb.UInt32(s.Weight)}
+		if s.FailStatus != 0 {
+			share.TypedPerFilterConfig = map[string]*anypb.Any{sessionFilter: e.session(s.FailStatus)}
+		}
+		clusters.Clusters = append(clusters.Clusters, share)
 	}
 	return &routev3.RouteAction_WeightedClusters{WeightedClusters: clusters}
 }

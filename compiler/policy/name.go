@@ -1,0 +1,128 @@
+package policy
+
+import (
+	"strings"
+
+	"github.com/limpet-proxy/limpet/compiler/ladder"
+	"github.com/limpet-proxy/limpet/policy-config"
+)
+
+// maxSessionName is the most characters of a session's name.
+const maxSessionName = 256
+
+// name gives every session its scope and name (S22, S25), then suffixes names that can't stay as they are written.
+func (d *decider) name() {
+	for _, r := range d.order {
+		for _, s := range r.Sessions {
+			s.Scope = s.scope()
+			name, written := s.Effective.SessionName()
+			if written {
+				s.named = s.Effective.Field("sessionName").Written
+			} else {
+				s.named.Rung = ladder.BuiltIn
+				name = generated(s.Effective.Type(), s.Scope)
+			}
+			s.Name = name
+		}
+		d.splitNames(r)
+	}
+	d.sharedNames()
+	for _, r := range d.order {
+		for _, s := range r.Sessions {
+			s.paths = s.cookiePaths()
+		}
+	}
+}
+
+// scope is what the session's tokens are bound to (S22).
+func (s *Session) scope() string {
+	switch {
+	case s.Backend == nil:
+		return s.rule.id.Scope()
+	case s.Effective.Origin.Rung == ladder.InlineXBackend:
+		return bounded("XBackend/"+s.Backend.Object.Key(), policyconfig.MaxScope)
+	default:
+		return s.rule.id.backendScope(s.Backend)
+	}
+}
+
+// generated is the name of a session that nobody named (S25).
+func generated(kind policyconfig.Type, scope string) string {
+	if kind == policyconfig.TypeHeader {
+		return "x-limpet-session-" + digest(scope)
+	}
+	return "limpet-" + digest(scope)
+}
+
+// splitNames suffixes a name that a rule's backends share: one cookie can't hold a session in each of them (S27).
+// Two XBackends that write the same name are not helped: that is a collision.
+func (d *decider) splitNames(r *Rule) {
+	by := map[string][]*Session{}
+	for _, s := range r.Sessions {
+		if s.named.Rung != ladder.BuiltIn && s.named.Rung != ladder.InlineXBackend {
+			by[strings.ToLower(s.Name)] = append(by[strings.ToLower(s.Name)], s)
+		}
+	}
+	for _, shared := range by {
+		if len(shared) < 2 {
+			continue
+		}
+		for _, s := range shared {
+			if s.Effective.Type() == policyconfig.TypeHeader {
+				continue // a client sends one value; only the backend used last is kept, which report says
+			}
+			d.rename(s, "S27")
+		}
+	}
+}
+
+// rename gives a session's name the digest of its scope as an end, and notes it.
+func (d *decider) rename(s *Session, law string) {
+	from := s.Name
+	end := "-" + digest(s.Scope)
+	s.Name = from[:min(len(from), maxSessionName-len(end))] + end
+	s.suffix = law
+	d.renames = append(d.renames, Rename{Route: s.Route, Rule: s.Rule, By: s.named, Law: law, From: from, To: s.Name})
+}
+
+// sharedNames suffixes a name that a policy above the rules gives to several of them whose cookies would collide
+// (S26). All of them get one, so that it does not matter which rule is read first; a scope has it on every way.
+func (d *decider) sharedNames() {
+	type origin struct {
+		object ladder.Object
+		name   string
+	}
+	groups := map[origin][]*Session{}
+	for _, r := range d.order {
+		for _, s := range r.Sessions {
+			if s.isCookie() && s.suffix == "" && aboveRules(s.named.Rung) {
+				key := origin{s.named.Source.Object, s.Name}
+				groups[key] = append(groups[key], s)
+			}
+		}
+	}
+	suffixed := map[origin]map[string]bool{} // by scope
+	for key, sessions := range groups {
+		suffixed[key] = colliding(sessions)
+	}
+	for _, r := range d.order {
+		for _, s := range r.Sessions {
+			key := origin{s.named.Source.Object, s.Name}
+			if s.isCookie() && s.suffix == "" && aboveRules(s.named.Rung) && suffixed[key][s.Scope] {
+				d.rename(s, "S26")
+			}
+		}
+	}
+}
+
+func (s *Session) isCookie() bool { return s.Effective.Type() == policyconfig.TypeCookie }
+
+// aboveRules reports whether a name that is written on a rung may reach several rules.
+func aboveRules(r ladder.Rung) bool {
+	switch r {
+	case ladder.BuiltIn, ladder.InlineRule, ladder.RungOf(ladder.Override, ladder.OnRule),
+		ladder.RungOf(ladder.Plain, ladder.OnRule), ladder.RungOf(ladder.Default, ladder.OnRule):
+		return false
+	}
+	return true
+}
