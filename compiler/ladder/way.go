@@ -17,8 +17,8 @@ type Way struct {
 	Backends []Object
 }
 
-// targets are all that a policy can be attached to on the way; nothing beside it, so that no policy spills (S16).
-func (w Way) targets() []Target {
+// Targets are all that a policy can be attached to on the way; nothing beside it, so that no policy spills (S16).
+func (w Way) Targets() []Target {
 	all := []Target{
 		{Object: Object{Kind: KindGatewayClass, Name: w.Class}},
 		{Object: w.Gateway},
@@ -45,7 +45,7 @@ func (x Index) Add(blocks ...Block) {
 // On gives the blocks that a request meets on its way, in no particular order.
 func (x Index) On(w Way) []Block {
 	var blocks []Block
-	targets := w.targets()
+	targets := w.Targets()
 	for i, t := range targets {
 		if !slices.Contains(targets[:i], t) { // an unnamed rule is no section, and a Service may stand twice in a rule
 			blocks = append(blocks, x[t]...)

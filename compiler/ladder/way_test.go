@@ -7,7 +7,7 @@ import "testing"
 func TestIndexOn(t *testing.T) {
 	index := Index{}
 	way := parseWay(t, "route=HTTPRoute/shop/cart backends=Service/shop/cart,Service/shop/cart")
-	for _, target := range way.targets() {
+	for _, target := range way.Targets() {
 		index[target] = nil
 	}
 	for target := range index {

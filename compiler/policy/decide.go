@@ -30,6 +30,7 @@ func Decide(objects *schema.Objects, ports []gateway.Port, backends *backend.Ind
 		attacher: attach(objects, o.ClassPolicies, rep), backends: backends, options: o,
 		rules: map[ruleKey]*Rule{}, rejected: map[*gateway.Route]bool{}, ingredients: map[ruleKey]*ingredients{},
 	}
+	d.crowd(objects, ports)
 	for _, p := range ports {
 		for _, h := range p.Hosts {
 			for _, m := range h.Matches {
@@ -55,6 +56,7 @@ type decider struct {
 	ingredients map[ruleKey]*ingredients
 	rejected    map[*gateway.Route]bool
 	renames     []Rename
+	crowded     Crowded
 }
 
 // ruleKey names a rule, on a listener or (without one) on all of them.
@@ -195,21 +197,8 @@ func unlike(backends []*backend.Backend) bool {
 
 // way judges one way, which leads to one backend or, with nil, to all of the rule's.
 func (d *decider) way(r *Rule, common *ingredients, only *backend.Backend) {
-	listener, route := r.key.listener, r.key.route
-	spec := &route.Value.Spec.Rules[r.key.rule]
-	way := ladder.Way{
-		Class:   string(listener.Gateway().Value.Spec.GatewayClassName),
-		Gateway: listener.Gateway().Source().Object, Listener: listener.Name(), Route: route.Source().Object,
-	}
-	if spec.Name != nil {
-		way.Rule = string(*spec.Name)
-	}
-	for _, b := range common.backends {
-		if only == nil || only == b {
-			way.Backends = append(way.Backends, b.Object)
-		}
-	}
-	blocks := d.index.On(way)
+	route, way := r.key.route, d.wayTo(r.key, common, only)
+	blocks := d.on(way)
 	if common.inline != nil {
 		blocks = append(blocks, common.block(route, r.key.rule))
 	}
@@ -226,6 +215,25 @@ func (d *decider) way(r *Rule, common *ingredients, only *backend.Backend) {
 		r.Sessions = append(r.Sessions, s)
 		r.Refused = r.Refused || len(s.Refusals) > 0
 	}
+}
+
+// wayTo is the way through a listener to a rule and one backend or, with nil, all of the rule's.
+func (d *decider) wayTo(key ruleKey, common *ingredients, only *backend.Backend) ladder.Way {
+	listener, route := key.listener, key.route
+	spec := &route.Value.Spec.Rules[key.rule]
+	way := ladder.Way{
+		Class:   string(listener.Gateway().Value.Spec.GatewayClassName),
+		Gateway: listener.Gateway().Source().Object, Listener: listener.Name(), Route: route.Source().Object,
+	}
+	if spec.Name != nil {
+		way.Rule = string(*spec.Name)
+	}
+	for _, b := range common.backends {
+		if only == nil || only == b {
+			way.Backends = append(way.Backends, b.Object)
+		}
+	}
+	return way
 }
 
 // judge refuses what can't be where there is a session.
@@ -268,7 +276,7 @@ func (d *decider) sort() {
 
 // decisions gives what was decided.
 func (d *decider) decisions() *Decisions {
-	out := &Decisions{Attachments: d.attachments, Renames: d.renames, rules: d.rules, rejected: d.rejected}
+	out := &Decisions{Attachments: d.attachments, Renames: d.renames, Crowded: d.crowded, rules: d.rules, rejected: d.rejected}
 	for _, r := range d.order {
 		for _, s := range r.ways {
 			out.Ways = append(out.Ways, s.Decision)

@@ -19,6 +19,8 @@ type Decisions struct {
 	Ways []*Decision
 	// Renames are the session names that were suffixed (S26, S27).
 	Renames []Rename
+	// Crowded are the Gateways on which policies have no effect, for want of room in their status (S63).
+	Crowded Crowded
 
 	rules    map[ruleKey]*Rule
 	rejected map[*gateway.Route]bool

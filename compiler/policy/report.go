@@ -175,7 +175,7 @@ func (d *decider) without(s *Session) *ladder.Object {
 	for _, b := range s.Way.Backends {
 		alone := s.Way
 		alone.Backends = []ladder.Object{b}
-		if e := ladder.Merge(d.index.On(alone)); !e.On {
+		if e := ladder.Merge(d.on(alone)); !e.On {
 			return &b
 		}
 	}

@@ -18,3 +18,9 @@ const (
 	// ConditionLoadBalancerPolicyAffected stands on the objects that a LoadBalancerPolicy has an effect on.
 	ConditionLoadBalancerPolicyAffected = Group + "/LoadBalancerPolicyAffected"
 )
+
+// ControllerName is who limpet is in the entries that it writes into status.
+const ControllerName gatewayv1.GatewayController = "limpet.dev/gateway-controller"
+
+// MaxAncestors is how many ancestors the API lets a policy's status have (GEP-713).
+const MaxAncestors = 16

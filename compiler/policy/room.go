@@ -1,0 +1,120 @@
+package policy
+
+import (
+	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
+	"github.com/limpet-proxy/limpet/compiler/gateway"
+	"github.com/limpet-proxy/limpet/compiler/ladder"
+	"github.com/limpet-proxy/limpet/compiler/schema"
+)
+
+// Crowded are the Gateways on which a policy has no effect, because its status has no room for another ancestor (S63).
+type Crowded map[ladder.Object]map[ladder.Object]bool
+
+// At reports whether a policy has no effect on a Gateway for want of room.
+func (c Crowded) At(policy, gateway ladder.Object) bool { return c[policy][gateway] }
+
+// crowd finds them before anything is merged. Older Gateways go first.
+func (d *decider) crowd(objects *schema.Objects, ports []gateway.Port) {
+	d.crowded = Crowded{}
+	taken := d.taken(objects)
+	most := 0
+	for _, n := range taken {
+		most = max(most, n)
+	}
+	if most+len(objects.Gateways) <= v1alpha1.MaxAncestors {
+		return
+	}
+	reached := d.reached(ports)
+	for policy, gateways := range reached {
+		if _, is := taken[policy]; !is {
+			continue // not a policy
+		}
+		room := v1alpha1.MaxAncestors - taken[policy]
+		for _, g := range objects.Gateways {
+			object := g.Source().Object
+			if !gateways[object] {
+				continue
+			}
+			if room--; room >= 0 {
+				continue
+			}
+			if d.crowded[policy] == nil {
+				d.crowded[policy] = map[ladder.Object]bool{}
+			}
+			d.crowded[policy][object] = true
+			d.rep.WarnForAt(d.subjects[policy], string(v1alpha1.ReasonPartiallyProgrammed), "spec.targetRefs",
+				"its status has no room for another ancestor: the policy has no effect on "+object.String())
+		}
+	}
+}
+
+// taken counts the ancestors that a policy has beside Gateways: other controllers', and targets without effect.
+func (d *decider) taken(objects *schema.Objects) map[ladder.Object]int {
+	taken := map[ladder.Object]int{}
+	for _, p := range objects.SessionPolicies {
+		taken[p.Source().Object] = foreign(p.Status)
+	}
+	for _, p := range objects.TrafficPolicies {
+		taken[p.Source().Object] = foreign(p.Status)
+	}
+	for _, a := range d.attachments {
+		if a.Reason != "" {
+			taken[a.Policy.Object]++
+		}
+	}
+	return taken
+}
+
+// foreign counts the ancestors that other controllers have written into a status, whatever else it holds.
+func foreign(status any) int {
+	fields, _ := status.(map[string]any)
+	ancestors, _ := fields["ancestors"].([]any)
+	n := 0
+	for _, a := range ancestors {
+		entry, _ := a.(map[string]any)
+		if name, is := entry["controllerName"].(string); is && name != string(v1alpha1.ControllerName) {
+			n++
+		}
+	}
+	return n
+}
+
+// reached gives, for each policy, the Gateways that it is on the way of.
+func (d *decider) reached(ports []gateway.Port) map[ladder.Object]map[ladder.Object]bool {
+	reached := map[ladder.Object]map[ladder.Object]bool{}
+	seen := map[ruleKey]bool{}
+	for _, p := range ports {
+		for _, h := range p.Hosts {
+			for _, m := range h.Matches {
+				key := ruleKey{h.Listener, m.Route, m.Rule}
+				if seen[key] {
+					continue
+				}
+				seen[key] = true
+				way := d.wayTo(key, d.gather(m.Route, m.Rule), nil)
+				for _, b := range d.index.On(way) {
+					if reached[b.Source.Object] == nil {
+						reached[b.Source.Object] = map[ladder.Object]bool{}
+					}
+					reached[b.Source.Object][way.Gateway] = true
+				}
+			}
+		}
+	}
+	return reached
+}
+
+// on gives the blocks on a way, but for those of policies without room for its Gateway.
+func (d *decider) on(way ladder.Way) []ladder.Block {
+	blocks := d.index.On(way)
+	if len(d.crowded) == 0 {
+		return blocks
+	}
+	var left []ladder.Block
+	for _, b := range blocks {
+		if !d.crowded.At(b.Source.Object, way.Gateway) {
+			left = append(left, b)
+		}
+	}
+	return left
+}
