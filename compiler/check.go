@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/limpet-proxy/limpet/compiler/report"
+	"github.com/limpet-proxy/limpet/compiler/schema"
 	"github.com/limpet-proxy/limpet/compiler/status"
 )
 
@@ -41,20 +42,24 @@ func Check(sources []Source, o Options) (*Checked, error) {
 		return nil, err
 	}
 	warnings := j.rep.Warnings()
-	objects := status.Build(status.Input{Objects: j.objects, Facts: j.facts, Problems: warnings, Now: o.Time})
-	return &Checked{Rows: status.Rows(j.subjects(), warnings), Objects: objects}, nil
+	objects := status.Build(status.Input{Objects: j.objects, Facts: j.facts, Decisions: j.decisions, Problems: warnings, Now: o.Time})
+	rows := status.Rows(j.subjects(), append(warnings, status.Idle(objects, j.subjects())...))
+	return &Checked{Rows: rows, Objects: objects}, nil
 }
 
 // subjects are the objects of kinds that have a status.
 func (j *judgement) subjects() []report.Subject {
 	var all []report.Subject
-	for _, o := range j.objects.Classes {
-		all = append(all, o)
-	}
-	for _, o := range j.objects.Gateways {
-		all = append(all, o)
-	}
-	for _, o := range j.objects.Routes {
+	all = list(all, j.objects.Classes)
+	all = list(all, j.objects.Gateways)
+	all = list(all, j.objects.Routes)
+	all = list(all, j.objects.SessionPolicies)
+	all = list(all, j.objects.TrafficPolicies)
+	return list(all, j.objects.LoadBalancers)
+}
+
+func list[T any](all []report.Subject, objects []*schema.Object[T]) []report.Subject {
+	for _, o := range objects {
 		all = append(all, o)
 	}
 	return all

@@ -70,12 +70,18 @@ func TestCheckAgreesWithCompile(t *testing.T) {
 		}
 		said := 0
 		for _, r := range checked.Rows {
-			if r.Message != "" {
+			if r.Message != "" && r.Reason != "Overridden" && r.Reason != "Pending" {
 				said++
 			}
 		}
-		if said != len(result.Warnings) {
-			t.Errorf("%s: %d rows say something, want one for each of %d warnings", g.name, said, len(result.Warnings))
+		warned := 0
+		for _, w := range result.Warnings {
+			if w.Reason != "Pending" {
+				warned++
+			}
+		}
+		if said != warned {
+			t.Errorf("%s: %d rows say something, want one for each of %d warnings", g.name, said, warned)
 		}
 	}
 }

@@ -100,6 +100,9 @@ func (r *Report) Errors(strict bool) Errors {
 // Warnings gives every warning in order.
 func (r *Report) Warnings() []Problem { return ordered(slices.Clone(r.warnings)) }
 
+// About makes a problem that no report collects.
+func About(about Subject, path, message string) Problem { return problem(about, path, message) }
+
 func problem(about Subject, path, message string) Problem {
 	if own, ok := about.(interface{ Path(string) string }); ok {
 		path = own.Path(path)

@@ -9,6 +9,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/compiler/gateway"
+	"github.com/limpet-proxy/limpet/compiler/ladder"
 	"github.com/limpet-proxy/limpet/compiler/report"
 )
 
@@ -42,9 +43,11 @@ func (b *builder) gateway(g *gateway.GatewayFacts) {
 	for _, l := range g.Listeners() {
 		state := judge(l, len(g.Addresses), problems)
 		states = append(states, state)
-		s.Listeners = append(s.Listeners, b.listener(l, state, w, was.Listeners))
+		affected := b.affectedTarget(ladder.Target{Object: g.Gateway.Source().Object, Section: string(l.Name)})
+		s.Listeners = append(s.Listeners, b.listener(l, append(state.conditions(), affected...), w, was.Listeners))
 	}
-	s.Conditions = w.merge(was.Conditions, nil, gatewayConditions(states, problems)...)
+	s.Conditions = w.merge(was.Conditions, ownedByAffected, append(gatewayConditions(states, problems),
+		b.affectedGateway(g.Gateway.Source().Object, string(o.Spec.GatewayClassName))...)...)
 	b.add(o.TypeMeta, o.ObjectMeta, s)
 }
 
@@ -113,7 +116,7 @@ func within(path, list string, index int) bool {
 	return found && (rest == "" || rest[0] == '.')
 }
 
-func (b *builder) listener(l gateway.ListenerFacts, state listenerState, w writer, was []gatewayv1.ListenerStatus) gatewayv1.ListenerStatus {
+func (b *builder) listener(l gateway.ListenerFacts, conditions []metav1.Condition, w writer, was []gatewayv1.ListenerStatus) gatewayv1.ListenerStatus {
 	s := gatewayv1.ListenerStatus{Name: l.Name, SupportedKinds: l.Kinds}
 	if s.SupportedKinds == nil {
 		s.SupportedKinds = []gatewayv1.RouteGroupKind{} // none at all, as opposed to not known
@@ -127,7 +130,7 @@ func (b *builder) listener(l gateway.ListenerFacts, state listenerState, w write
 	if at := slices.IndexFunc(was, func(o gatewayv1.ListenerStatus) bool { return o.Name == l.Name }); at >= 0 {
 		there = was[at].Conditions
 	}
-	s.Conditions = w.merge(there, nil, state.conditions()...)
+	s.Conditions = w.merge(there, ownedByAffected, conditions...)
 	return s
 }
 

@@ -5,15 +5,17 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/compiler/gateway"
+	"github.com/limpet-proxy/limpet/compiler/ladder"
+	"github.com/limpet-proxy/limpet/compiler/policy"
 	"github.com/limpet-proxy/limpet/compiler/report"
 	"github.com/limpet-proxy/limpet/compiler/schema"
 )
 
 // ControllerName is who limpet is in the entries that it writes into status.
-const ControllerName gatewayv1.GatewayController = "limpet.dev/gateway-controller"
+const ControllerName = v1alpha1.ControllerName
 
 // Object is an object's status as a document that an API server takes for the status subresource.
 type Object struct {
@@ -35,6 +37,8 @@ type Metadata struct {
 type Input struct {
 	Objects *schema.Objects
 	Facts   *gateway.Facts
+	// Decisions is what holds where, and what became of policies.
+	Decisions *policy.Decisions
 	// Problems are what was admitted and can't be honoured.
 	Problems []report.Problem
 	// Now is the transition time of conditions that are new or have changed.
@@ -45,16 +49,19 @@ type Input struct {
 // each kind in the order in which it was admitted. A Gateway whose class is not in the input has none, for it is
 // somebody else's; so have parentRefs that lead to it.
 func Build(in Input) []Object {
-	b := &builder{Input: in, now: metav1.NewTime(in.Now.UTC().Truncate(time.Second)), problems: map[string][]report.Problem{}, verdicts: map[string]verdict{}}
+	b := &builder{Input: in, now: metav1.NewTime(in.Now.UTC().Truncate(time.Second)), problems: map[string][]report.Problem{}, verdicts: map[string]verdict{}, decided: arrange(in.Decisions)}
 	for _, p := range in.Problems {
 		if !p.Advice {
 			b.problems[p.Object] = append(b.problems[p.Object], p)
 		}
 	}
+	b.reach, b.balancersAt = reachOf(b.Objects, b.Facts), b.arrangeBalancers()
 	b.judgeRoutes()
 	b.classes()
 	b.gateways()
 	b.routes()
+	b.policies()
+	b.balancers()
 	return b.objects
 }
 
@@ -62,8 +69,12 @@ type builder struct {
 	Input
 	now      metav1.Time
 	problems map[string][]report.Problem // by their object's name as the report shows it
-	verdicts map[string]verdict          // of routes, likewise
-	objects  []Object
+	decided  decided
+	reach    reach
+	// balancersAt are the LoadBalancerPolicies that hold on each target.
+	balancersAt map[ladder.Target][]string
+	verdicts    map[string]verdict // of routes, likewise
+	objects     []Object
 }
 
 // about gives the problems of an object.

@@ -9,11 +9,12 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/compiler/gateway"
+	"github.com/limpet-proxy/limpet/compiler/ladder"
 	"github.com/limpet-proxy/limpet/compiler/report"
 )
 
 // ownedByRoute are the conditions that go from a route's entry when they hold no more.
-var ownedByRoute = []string{string(gatewayv1.RouteConditionPartiallyInvalid)}
+var ownedByRoute = append([]string{string(gatewayv1.RouteConditionPartiallyInvalid)}, ownedByAffected...)
 
 func (b *builder) routes() {
 	for _, r := range b.Objects.Routes {
@@ -75,7 +76,13 @@ func (b *builder) routeConditions(route *gateway.Route, p gateway.Parent) []meta
 	if v := b.verdict(route.String()); conditions[0].Status == metav1.ConditionTrue && len(v.problems) > 0 {
 		conditions = append(conditions, condition(gatewayv1.RouteConditionPartiallyInvalid, true, gatewayv1.RouteReasonUnsupportedValue, says(v.problems)))
 	}
-	return conditions
+	conditions = append(conditions, b.balancersOf(route)...)
+	return append(conditions, b.affectedRoute(route.Source().Object, parentObject(route, p.Ref))...)
+}
+
+// parentObject is the Gateway that a parentRef names.
+func parentObject(route *gateway.Route, ref gatewayv1.ParentReference) ladder.Object {
+	return ladder.Object{Kind: ladder.KindGateway, Namespace: text(ref.Namespace, route.Namespace), Name: string(ref.Name)}
 }
 
 func (b *builder) accepted(route string, p gateway.Parent) metav1.Condition {
@@ -128,6 +135,9 @@ func (b *builder) judgeRoutes() {
 			rule, found := ruleOf(p.Path)
 			v.whole = v.whole || !found
 			rules[rule] = true
+		}
+		for _, d := range b.decided.ways[ladder.Target{Object: r.Source().Object}] {
+			v.whole = v.whole || d.Rejected
 		}
 		v.whole = v.whole || len(v.problems) > 0 && len(rules) == len(r.Value.Spec.Rules)
 		b.verdicts[report.Shown(r.String())] = v

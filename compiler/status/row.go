@@ -2,10 +2,14 @@ package status
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/compiler/report"
 )
 
@@ -102,4 +106,29 @@ func verdictOf(p report.Problem) Verdict {
 
 func byPlace(a, b Row) int {
 	return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Object, b.Object))
+}
+
+// Idle gives advice about policies of which nothing holds at one of their ancestors: stronger ones leave nothing, or
+// no request comes there (S61). It is in their status alone, for nobody is denied what the ladder gives him.
+func Idle(objects []Object, subjects []report.Subject) []report.Problem {
+	byName := map[string]report.Subject{}
+	for _, s := range subjects {
+		byName[s.String()] = s
+	}
+	var idle []report.Problem
+	for _, o := range objects {
+		s, is := o.Status.(gatewayv1.PolicyStatus)
+		if !is {
+			continue
+		}
+		about := byName[fmt.Sprintf("%s %s/%s", o.Kind, o.Metadata.Namespace, o.Metadata.Name)]
+		for _, a := range s.Ancestors {
+			if c := meta.FindStatusCondition(a.Conditions, string(v1alpha1.ConditionProgrammed)); a.ControllerName == ControllerName && c != nil && c.Status == metav1.ConditionFalse {
+				p := report.About(about, "", fmt.Sprintf("for %s %s: %s", text(a.AncestorRef.Kind, ""), a.AncestorRef.Name, c.Message))
+				p.Reason, p.Advice = c.Reason, true
+				idle = append(idle, p)
+			}
+		}
+	}
+	return idle
 }

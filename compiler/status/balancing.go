@@ -1,0 +1,165 @@
+package status
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
+	"github.com/limpet-proxy/limpet/compiler/gateway"
+	"github.com/limpet-proxy/limpet/compiler/ladder"
+	"github.com/limpet-proxy/limpet/compiler/report"
+	"github.com/limpet-proxy/limpet/compiler/schema"
+)
+
+// balancing is a LoadBalancerPolicy.
+type balancing = schema.Object[v1alpha1.LoadBalancerPolicy]
+
+// balancers writes the status of LoadBalancerPolicies. What became of their targets is in the report.
+func (b *builder) balancers() {
+	for _, p := range b.Objects.LoadBalancers {
+		was := written[gatewayv1.PolicyStatus](p.Status)
+		b.add(p.Value.TypeMeta, p.Value.ObjectMeta, b.entries(p.Value.ObjectMeta, was, b.balancing(p)))
+	}
+}
+
+// balancing gives a policy's entries: for each Gateway that leads to a target, and for targets that are missing or
+// that no Gateway leads to (S59).
+func (b *builder) balancing(p *balancing) []entry {
+	problems := b.about(p)
+	partial := slices.DeleteFunc(slices.Clone(problems), func(p report.Problem) bool {
+		return strings.HasPrefix(p.Path, "spec.targetRefs") || slices.Contains(refusing, p.Reason)
+	})
+	var all []entry
+	for i := range p.Value.Spec.TargetRefs {
+		target := balancingTarget(p, i)
+		own := slices.DeleteFunc(slices.Clone(problems), func(p report.Problem) bool { return !within(p.Path, "spec.targetRefs", i) })
+		if missing := having(own, gatewayv1.PolicyReasonTargetNotFound, gatewayv1.PolicyReasonInvalid); len(missing) > 0 {
+			all = put(all, target, condition(gatewayv1.PolicyConditionAccepted, false, gatewayv1.PolicyConditionReason(missing[0].Reason), says(missing)))
+			continue
+		}
+		gateways := b.reach.gateways(target)
+		for _, g := range gateways {
+			all = put(all, ladder.Target{Object: g}, balancingConditions(having(own, gatewayv1.PolicyReasonConflicted), partial)...)
+		}
+		if len(gateways) == 0 {
+			all = put(all, target, condition(gatewayv1.PolicyConditionAccepted, true, gatewayv1.PolicyReasonAccepted, ""), pending(target))
+		}
+	}
+	return all
+}
+
+func balancingTarget(p *balancing, index int) ladder.Target {
+	ref := p.Value.Spec.TargetRefs[index]
+	return ladder.Target{
+		Object:  ladder.Object{Kind: string(ref.Kind), Namespace: p.Namespace, Name: string(ref.Name)},
+		Section: text(ref.SectionName, ""),
+	}
+}
+
+// put adds an entry. Of several targets below one Gateway, one in conflict speaks for all.
+func put(all []entry, ref ladder.Target, conditions ...metav1.Condition) []entry {
+	i := slices.IndexFunc(all, func(e entry) bool { return e.ref == ref })
+	switch {
+	case i < 0:
+		return append(all, entry{ref, conditions})
+	case conditions[0].Status == metav1.ConditionFalse:
+		all[i].conditions = conditions
+	}
+	return all
+}
+
+func balancingConditions(conflicts, partial []report.Problem) []metav1.Condition {
+	if len(conflicts) > 0 {
+		return []metav1.Condition{condition(gatewayv1.PolicyConditionAccepted, false, gatewayv1.PolicyReasonConflicted, says(conflicts))}
+	}
+	programmed := condition(v1alpha1.ConditionProgrammed, true, v1alpha1.ReasonProgrammed, "")
+	if len(partial) > 0 {
+		programmed = condition(v1alpha1.ConditionProgrammed, true, v1alpha1.ReasonPartiallyProgrammed, says(partial))
+	}
+	return []metav1.Condition{condition(gatewayv1.PolicyConditionAccepted, true, gatewayv1.PolicyReasonAccepted, ""), programmed}
+}
+
+// pending is Programmed for a policy at a target that no request comes to.
+func pending(target ladder.Target) metav1.Condition {
+	return condition(v1alpha1.ConditionProgrammed, false, reasonPending, "no Gateway leads requests to "+target.String())
+}
+
+// reach knows which Gateways lead to which routes, rules and Services.
+type reach map[ladder.Target][]ladder.Object
+
+// reachOf follows the parentRefs that attach, and backendRefs within a namespace, which need no grant.
+func reachOf(objects *schema.Objects, facts *gateway.Facts) reach {
+	r := reach{}
+	for _, route := range objects.Routes {
+		self := ladder.Object{Kind: route.Kind, Namespace: route.Namespace, Name: route.Name}
+		for _, p := range facts.Parents[route.String()] {
+			if p.Refused != nil || p.Foreign {
+				continue
+			}
+			gateway := parentObject(route, p.Ref)
+			r.lead(ladder.Target{Object: self}, gateway)
+			for _, rule := range route.Value.Spec.Rules {
+				if rule.Name != nil {
+					r.lead(ladder.Target{Object: self, Section: string(*rule.Name)}, gateway)
+				}
+				for _, ref := range rule.BackendRefs {
+					if text(ref.Kind, ladder.KindService) == ladder.KindService {
+						r.lead(ladder.Target{Object: ladder.Object{Kind: ladder.KindService, Namespace: text(ref.Namespace, route.Namespace), Name: string(ref.Name)}}, gateway)
+					}
+				}
+			}
+		}
+	}
+	return r
+}
+
+func (r reach) lead(to ladder.Target, gateway ladder.Object) {
+	if !slices.Contains(r[to], gateway) {
+		r[to] = append(r[to], gateway)
+	}
+}
+
+func (r reach) gateways(to ladder.Target) []ladder.Object { return r[to] }
+
+// balancersOf is the condition for a route on a Gateway: the LoadBalancerPolicies attached to it, its rules and its
+// Services that are accepted.
+func (b *builder) balancersOf(route *gateway.Route) []metav1.Condition {
+	targets := map[ladder.Target]bool{}
+	self := ladder.Object{Kind: route.Kind, Namespace: route.Namespace, Name: route.Name}
+	targets[ladder.Target{Object: self}] = true
+	for _, rule := range route.Value.Spec.Rules {
+		if rule.Name != nil {
+			targets[ladder.Target{Object: self, Section: string(*rule.Name)}] = true
+		}
+		for _, ref := range rule.BackendRefs {
+			targets[ladder.Target{Object: ladder.Object{Kind: text(ref.Kind, ladder.KindService), Namespace: text(ref.Namespace, route.Namespace), Name: string(ref.Name)}}] = true
+		}
+	}
+	var by []string
+	for t := range targets {
+		by = append(by, b.balancersAt[t]...)
+	}
+	slices.Sort(by)
+	return affected(v1alpha1.ConditionLoadBalancerPolicyAffected, slices.Compact(by))
+}
+
+// arrangeBalancers gives the LoadBalancerPolicies that hold on each target.
+func (b *builder) arrangeBalancers() map[ladder.Target][]string {
+	at := map[ladder.Target][]string{}
+	for _, p := range b.Objects.LoadBalancers {
+		problems := b.about(p)
+		for i := range p.Value.Spec.TargetRefs {
+			refused := slices.ContainsFunc(problems, func(p report.Problem) bool {
+				return within(p.Path, "spec.targetRefs", i) && slices.Contains(refusing, p.Reason)
+			})
+			if t := balancingTarget(p, i); !refused {
+				at[t] = append(at[t], fmt.Sprintf("%s %s", p.Kind, p.Key()))
+			}
+		}
+	}
+	return at
+}

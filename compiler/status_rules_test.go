@@ -1,0 +1,272 @@
+package compiler
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/compiler/status"
+)
+
+// statusBase is what the cases have in common: two listeners, a Service with a host and one that nobody uses.
+const statusBase = `
+apiVersion: gateway.networking.k8s.io/v1
+kind: GatewayClass
+metadata: {name: limpet}
+spec: {controllerName: limpet.dev/compiler}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: web, namespace: shop}
+spec:
+  gatewayClassName: limpet
+  listeners: [{name: http, protocol: HTTP, port: 80}, {name: more, protocol: HTTP, port: 81}]
+---
+apiVersion: v1
+kind: Service
+metadata: {name: cart, namespace: shop}
+spec: {ports: [{name: http, port: 80}]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: idle, namespace: shop}
+spec: {ports: [{name: http, port: 80}]}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: cart, namespace: shop, labels: {kubernetes.io/service-name: cart}}
+addressType: IPv4
+ports: [{name: http, port: 8080}]
+endpoints: [{addresses: [10.0.0.1]}]
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: cart, namespace: shop}
+spec:
+  parentRefs: [{name: web, sectionName: http}]
+  rules: [{name: pay, backendRefs: [{name: cart, port: 80}]}]
+`
+
+// policyText is a policy of the cases: namespace/name, targets and the rest of the spec.
+func policyText(kind, name, targets, spec string) string {
+	namespace, name, _ := strings.Cut(name, "/")
+	return fmt.Sprintf("---\napiVersion: limpet.dev/v1alpha1\nkind: %s\nmetadata: {name: %s, namespace: %s}\nspec: {targetRefs: [%s], %s}\n",
+		kind, name, namespace, targets, spec)
+}
+
+const (
+	onClass   = `{group: gateway.networking.k8s.io, kind: GatewayClass, name: limpet}`
+	onGateway = `{group: gateway.networking.k8s.io, kind: Gateway, name: web}`
+	onMore    = `{group: gateway.networking.k8s.io, kind: Gateway, name: web, sectionName: more}`
+	onHTTP    = `{group: gateway.networking.k8s.io, kind: Gateway, name: web, sectionName: http}`
+	onRoute   = `{group: gateway.networking.k8s.io, kind: HTTPRoute, name: cart}`
+	onRule    = `{group: gateway.networking.k8s.io, kind: HTTPRoute, name: cart, sectionName: pay}`
+	onNoRule  = `{group: gateway.networking.k8s.io, kind: HTTPRoute, name: cart, sectionName: none}`
+	onService = `{group: "", kind: Service, name: cart}`
+	onIdle    = `{group: "", kind: Service, name: idle}`
+	onGone    = `{group: "", kind: Service, name: gone}`
+)
+
+func session(name, targets, spec string) string {
+	return policyText("SessionPersistencePolicy", name, targets, spec)
+}
+
+func balancer(name, targets, spec string) string {
+	return policyText("LoadBalancerPolicy", name, targets, spec)
+}
+
+// statusRules are the rules of status as cases: documents beside statusBase, and lines that must come of them.
+// Condition lines are OBJECT [@ ANCESTOR or LISTENER]: TYPE=STATUS/REASON ...
+var statusRules = map[string]struct {
+	documents string
+	want      []string
+}{
+	"S59 one ancestor for the Gateway, whatever the targets": {
+		session("shop/p", onService+","+onRoute, "absoluteTimeout: 1h"),
+		[]string{"SessionPersistencePolicy shop/p @ Gateway web: Accepted=True/Accepted Programmed=True/Programmed"},
+	},
+	"S59 a target that is missing is its own ancestor, and the others hold": {
+		session("shop/p", onService+","+onGone, "absoluteTimeout: 1h"),
+		[]string{
+			"SessionPersistencePolicy shop/p @ Gateway web: Accepted=True/Accepted Programmed=True/Programmed",
+			"SessionPersistencePolicy shop/p @ Service gone: Accepted=False/TargetNotFound",
+		},
+	},
+	"S59 S3 a section that is missing": {
+		session("shop/p", onNoRule, "absoluteTimeout: 1h"),
+		[]string{"SessionPersistencePolicy shop/p @ HTTPRoute cart none: Accepted=False/TargetNotFound"},
+	},
+	"S59 a target that no Gateway leads to": {
+		session("shop/p", onIdle, "absoluteTimeout: 1h"),
+		[]string{"SessionPersistencePolicy shop/p @ Service idle: Accepted=True/Accepted Programmed=False/Pending"},
+	},
+	"S60 S4 a policy for a class in another namespace": {
+		session("shop/p", onClass, "absoluteTimeout: 1h"),
+		[]string{"SessionPersistencePolicy shop/p @ GatewayClass limpet: Accepted=False/Invalid", "Gateway shop/web: Accepted=True/Accepted Programmed=True/Programmed ResolvedRefs=True/ResolvedRefs"},
+	},
+	"S60 S13 the loser of a conflict is not accepted, the winner is": {
+		session("shop/a", onRoute, "absoluteTimeout: 1h") + session("shop/b", onRoute, "absoluteTimeout: 2h"),
+		[]string{
+			"SessionPersistencePolicy shop/a @ Gateway web: Accepted=True/Accepted Programmed=True/Programmed",
+			"SessionPersistencePolicy shop/b @ Gateway web: Accepted=False/Conflicted",
+		},
+	},
+	"S61 S11 a field of the other type": {
+		session("shop/a", onGateway, "cookie: {sameSite: Lax}") + session("shop/b", onRoute, "type: Header"),
+		[]string{"SessionPersistencePolicy shop/a @ Gateway web: Accepted=True/Accepted Programmed=True/PartiallyProgrammed"},
+	},
+	"S61 an override leaves nothing of it": {
+		session("limpet-system/o", onClass, "override: {absoluteTimeout: 1h}") + session("shop/p", onRoute, "default: {absoluteTimeout: 2h}") +
+			session("shop/sticky", onRule, "idleTimeout: 1m"),
+		[]string{"SessionPersistencePolicy shop/p @ Gateway web: Accepted=True/Accepted Programmed=False/Overridden"},
+	},
+	"S61 S9 a session that is off leaves nothing either": {
+		session("shop/p", onService, "absoluteTimeout: 2h") + session("shop/without", onRoute, "disabled: true"),
+		[]string{
+			"SessionPersistencePolicy shop/p @ Gateway web: Accepted=True/Accepted Programmed=False/Overridden",
+			"SessionPersistencePolicy shop/without @ Gateway web: Accepted=True/Accepted Programmed=True/Programmed",
+			"HTTPRoute shop/cart @ web http: Accepted=True/Accepted ResolvedRefs=True/ResolvedRefs SessionPersistencePolicyAffected=True/Accepted",
+		},
+	},
+	"S62 a route and a Gateway": {
+		session("shop/p", onGateway, "absoluteTimeout: 1h"),
+		[]string{
+			"HTTPRoute shop/cart @ web http: Accepted=True/Accepted ResolvedRefs=True/ResolvedRefs SessionPersistencePolicyAffected=True/Accepted",
+			"Gateway shop/web: Accepted=True/Accepted Programmed=True/Programmed ResolvedRefs=True/ResolvedRefs SessionPersistencePolicyAffected=True/Accepted",
+			"Gateway shop/web @ http: Accepted=True/Accepted Programmed=True/Programmed ResolvedRefs=True/ResolvedRefs Conflicted=False/NoConflicts",
+		},
+	},
+	"S62 a listener, and not what comes through another": {
+		session("shop/p", onMore, "absoluteTimeout: 1h"),
+		[]string{
+			"HTTPRoute shop/cart @ web http: Accepted=True/Accepted ResolvedRefs=True/ResolvedRefs",
+			"Gateway shop/web: Accepted=True/Accepted Programmed=True/Programmed ResolvedRefs=True/ResolvedRefs",
+			"Gateway shop/web @ http: Accepted=True/Accepted Programmed=True/Programmed ResolvedRefs=True/ResolvedRefs Conflicted=False/NoConflicts",
+			"Gateway shop/web @ more: Accepted=True/Accepted Programmed=True/Programmed ResolvedRefs=True/ResolvedRefs Conflicted=False/NoConflicts SessionPersistencePolicyAffected=True/Accepted",
+		},
+	},
+	"S62 the listener that the route is on": {
+		session("shop/p", onHTTP, "absoluteTimeout: 1h"),
+		[]string{"HTTPRoute shop/cart @ web http: Accepted=True/Accepted ResolvedRefs=True/ResolvedRefs SessionPersistencePolicyAffected=True/Accepted"},
+	},
+	"S59 S60 S61 S62 a load-balancing policy": {
+		balancer("shop/p", onService, "strategy: Random"),
+		[]string{
+			"LoadBalancerPolicy shop/p @ Gateway web: Accepted=True/Accepted Programmed=True/Programmed",
+			"HTTPRoute shop/cart @ web http: Accepted=True/Accepted ResolvedRefs=True/ResolvedRefs LoadBalancerPolicyAffected=True/Accepted",
+		},
+	},
+	"S61 S52 entries that do not count": {
+		balancer("shop/p", onRoute, "strategy: RequestHash, requestHashPolicies: [{hashSourceIP: true}, {hashSourceIP: true}]"),
+		[]string{"LoadBalancerPolicy shop/p @ Gateway web: Accepted=True/Accepted Programmed=True/PartiallyProgrammed"},
+	},
+	"S60 S53 two load-balancing policies on one target": {
+		balancer("shop/a", onRoute, "strategy: Random") + balancer("shop/b", onRoute+","+onGone, "strategy: RoundRobin"),
+		[]string{
+			"LoadBalancerPolicy shop/a @ Gateway web: Accepted=True/Accepted Programmed=True/Programmed",
+			"LoadBalancerPolicy shop/b @ Gateway web: Accepted=False/Conflicted",
+			"LoadBalancerPolicy shop/b @ Service gone: Accepted=False/TargetNotFound",
+		},
+	},
+	"S59 a load-balancing policy that no Gateway leads to": {
+		balancer("shop/p", onIdle, "strategy: Random"),
+		[]string{"LoadBalancerPolicy shop/p @ Service idle: Accepted=True/Accepted Programmed=False/Pending"},
+	},
+}
+
+func TestStatusRules(t *testing.T) {
+	for name, c := range statusRules {
+		t.Run(name, func(t *testing.T) {
+			lines := statusLines(t, statusBase+c.documents)
+			for _, want := range c.want {
+				if !strings.Contains(lines, want+"\n") {
+					t.Errorf("no line %q in\n%s", want, lines)
+				}
+			}
+		})
+	}
+}
+
+// TestS63RoomForSixteen has one policy for seventeen Gateways: the youngest is without it, and says so.
+func TestS63RoomForSixteen(t *testing.T) {
+	documents := strings.Split(statusBase, "---\n")
+	text := strings.Join(append(documents[:1:1], documents[2:5]...), "---\n") + session("limpet-system/p", onClass, "absoluteTimeout: 1h")
+	route := "---\n" + strings.ReplaceAll(documents[5], "{name: web, sectionName: http}", "REFS")
+	var refs []string
+	for i := range 17 {
+		name := fmt.Sprintf("g%02d", i)
+		refs = append(refs, "{name: "+name+"}")
+		text += "---\n" + strings.NewReplacer("name: web", "name: "+name, "port: 80}", fmt.Sprintf("port: %d}", 8000+i), ", {name: more, protocol: HTTP, port: 81}", "").Replace(documents[1])
+	}
+	text += strings.ReplaceAll(route, "REFS", strings.Join(refs, ","))
+	lines := statusLines(t, text)
+	if got := strings.Count(lines, "SessionPersistencePolicy limpet-system/p @ Gateway"); got != 16 {
+		t.Errorf("%d ancestors, want 16", got)
+	}
+	for _, want := range []string{
+		"Gateway shop/g15: Accepted=True/Accepted Programmed=True/Programmed ResolvedRefs=True/ResolvedRefs SessionPersistencePolicyAffected=True/Accepted\n",
+		"Gateway shop/g16: Accepted=True/Accepted Programmed=True/Programmed ResolvedRefs=True/ResolvedRefs SessionPersistencePolicyAffected=False/Invalid\n",
+		"HTTPRoute shop/cart @ g16: Accepted=True/Accepted ResolvedRefs=True/ResolvedRefs\n",
+	} {
+		if !strings.Contains(lines, want) {
+			t.Errorf("no line %q in\n%s", want, lines)
+		}
+	}
+	for gateway, sessions := range map[string]int{"g15": 1, "g16": 0} {
+		d, err := Describe([]Source{{Name: "a.yaml", Data: []byte(text)}}, Options{}, "gateway/"+gateway, "")
+		if err != nil || len(d.Sessions) != sessions {
+			t.Errorf("%s: %v, %v; want %d sessions", gateway, d, err, sessions)
+		}
+	}
+}
+
+// statusLines checks documents and gives a line for each list of conditions.
+func statusLines(t *testing.T, text string) string {
+	t.Helper()
+	checked, err := Check([]Source{{Name: "a.yaml", Data: []byte(text)}}, Options{Time: statusTime})
+	if err != nil || checked.Errors != nil {
+		t.Fatal(err, checked)
+	}
+	var b strings.Builder
+	for _, o := range checked.Objects {
+		name := fmt.Sprintf("%s %s/%s", o.Kind, o.Metadata.Namespace, o.Metadata.Name)
+		switch s := o.Status.(type) {
+		case gatewayv1.GatewayStatus:
+			fmt.Fprintln(&b, name+conditionLine(s.Conditions))
+			for _, l := range s.Listeners {
+				fmt.Fprintln(&b, name, "@", string(l.Name)+conditionLine(l.Conditions))
+			}
+		case gatewayv1.HTTPRouteStatus:
+			for _, p := range s.Parents {
+				fmt.Fprintln(&b, name, "@", referenceText("", p.ParentRef)+conditionLine(p.Conditions))
+			}
+		case gatewayv1.PolicyStatus:
+			for _, a := range s.Ancestors {
+				if a.ControllerName != status.ControllerName {
+					t.Errorf("%s: an entry of %s", name, a.ControllerName)
+				}
+				fmt.Fprintln(&b, name, "@", referenceText(string(*a.AncestorRef.Kind), a.AncestorRef)+conditionLine(a.Conditions))
+			}
+		}
+	}
+	return b.String()
+}
+
+func referenceText(kind string, ref gatewayv1.ParentReference) string {
+	text := strings.TrimSpace(kind + " " + string(ref.Name))
+	if ref.SectionName != nil {
+		text += " " + string(*ref.SectionName)
+	}
+	return text
+}
+
+func conditionLine(conditions []metav1.Condition) string {
+	text := ":"
+	for _, c := range conditions {
+		text += fmt.Sprintf(" %s=%s/%s", strings.TrimPrefix(c.Type, "limpet.dev/"), c.Status, c.Reason)
+	}
+	return text
+}
