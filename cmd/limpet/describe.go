@@ -1,0 +1,98 @@
+package main
+
+import (
+	"encoding/json"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+
+	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/compiler/describe"
+)
+
+const describeHelp = `describe shows which session persistence holds at an object, and why.
+
+For every rule that requests reach through the object, and every listener they
+come through: each field with its value, the object, file and line that it
+comes from, and what it beats. The object may be an HTTPRoute, GRPCRoute,
+Service, Gateway or GatewayClass; --section names a listener of a Gateway or a
+rule of a route.
+
+Of a policy it shows what becomes of each target, and what the policy does on
+every way that requests take: which of its fields hold, and which are beaten by
+what.
+
+KIND is the kind in any case, singular or plural. NAMESPACE may be left out
+where the name is the only one of its kind.
+
+Exit codes: 0 done, 1 input refused or no such object, 2 wrong usage.`
+
+const describeExamples = `  limpet describe httproute/shop/cart -f gateways/
+
+  # through one listener
+  limpet describe gateway/infra/web --section https -f gateways/
+
+  # what a policy does
+  limpet describe sessionpersistencepolicy/shop/cart -f gateways/ -o json`
+
+// describeCommand is "limpet describe".
+type describeCommand struct {
+	input
+	format  string
+	section string
+	object  string
+}
+
+func newDescribe() *cobra.Command {
+	var dc describeCommand
+	c := &cobra.Command{
+		Use:     "describe KIND[/NAMESPACE]/NAME -f PATH... [-o text|yaml|json]",
+		Short:   "Show which session persistence holds at an object, and why",
+		Long:    describeHelp,
+		Example: describeExamples,
+		Args:    dc.check,
+		RunE:    func(c *cobra.Command, _ []string) error { return dc.run(c) },
+	}
+	dc.registerReading(c)
+	c.Flags().StringVar(&dc.section, "section", "", "`NAME` of a listener of the Gateway, or of a rule of the route")
+	c.Flags().StringVarP(&dc.format, "output", "o", formatText, "print `text|yaml|json`")
+	return c
+}
+
+// check takes the first argument as the object; others are further paths, as everywhere.
+func (dc *describeCommand) check(c *cobra.Command, args []string) error {
+	switch dc.format {
+	case formatText, formatYAML, formatJSON:
+	default:
+		return usagef("--output %q: must be text, yaml or json", dc.format)
+	}
+	if len(args) == 0 {
+		return usagef("name an object, such as HTTPRoute/shop/cart; see '%s --help'", c.CommandPath())
+	}
+	dc.object = args[0]
+	return dc.checkReading(c, args[1:])
+}
+
+func (dc *describeCommand) run(c *cobra.Command) error {
+	sources, err := compiler.ReadPaths(dc.paths, c.InOrStdin())
+	if err != nil {
+		return err
+	}
+	description, err := compiler.Describe(sources, dc.options(), dc.object, dc.section)
+	if err != nil {
+		return err
+	}
+	if dc.format == formatText {
+		return describe.Text(c.OutOrStdout(), description)
+	}
+	text, err := json.MarshalIndent(description, "", "  ")
+	if err == nil && dc.format == formatYAML {
+		text, err = yaml.JSONToYAML(text)
+	} else {
+		text = append(text, '\n')
+	}
+	if err != nil {
+		return err
+	}
+	return output(c.OutOrStdout(), text)
+}

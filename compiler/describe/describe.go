@@ -1,0 +1,189 @@
+package describe
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/limpet-proxy/limpet/compiler/ladder"
+	"github.com/limpet-proxy/limpet/compiler/policy"
+	"github.com/limpet-proxy/limpet/compiler/report"
+)
+
+type describer struct {
+	subjects  map[string]report.Subject
+	decisions *policy.Decisions
+}
+
+// Describe says what affects an object, or a listener or rule of it by the section's name; of a policy, what it
+// affects. Subjects are the input's objects by their String; the object is one of them.
+func Describe(object ladder.Object, section string, decisions *policy.Decisions, subjects map[string]report.Subject) *Description {
+	d := &describer{subjects: subjects, decisions: decisions}
+	out := &Description{Object: object.String(), Section: section}
+	out.File, out.Line = d.place(out.Object, "")
+	target := ladder.Target{Object: object, Section: section}
+	for _, decision := range decisions.Ways {
+		if slices.Contains(decision.Way.Targets(), target) {
+			out.addSession(d.session(decision))
+		}
+		if effect, any := d.effect(object, decision); any && isPolicy(object) {
+			out.addEffect(effect)
+		}
+	}
+	for _, a := range decisions.Attachments {
+		if a.Policy.Object == object {
+			out.Targets = append(out.Targets, Target{Target: a.Target.String(), Path: a.Path, Reason: a.Reason, Message: a.Message})
+		}
+	}
+	return out
+}
+
+// isPolicy reports whether an object attaches to others.
+func isPolicy(object ladder.Object) bool {
+	return object.Kind == "SessionPersistencePolicy" || object.Kind == "XBackendTrafficPolicy"
+}
+
+// addSession puts a session to those that differ in nothing but the listener.
+func (out *Description) addSession(s Session) {
+	for i := range out.Sessions {
+		if same(out.Sessions[i], s, func(s *Session) *Way { return &s.Way }) {
+			out.Sessions[i].Via = append(out.Sessions[i].Via, s.Via...)
+			return
+		}
+	}
+	out.Sessions = append(out.Sessions, s)
+}
+
+func (out *Description) addEffect(e Effect) {
+	for i := range out.Effects {
+		if same(out.Effects[i], e, func(e *Effect) *Way { return &e.Way }) {
+			out.Effects[i].Via = append(out.Effects[i].Via, e.Via...)
+			return
+		}
+	}
+	out.Effects = append(out.Effects, e)
+}
+
+func same[T any](a, b T, way func(*T) *Way) bool {
+	way(&a).Via, way(&b).Via = nil, nil
+	return reflect.DeepEqual(a, b)
+}
+
+func wayOf(d *policy.Decision) Way {
+	w := Way{
+		Route: d.Way.Route.String(), Rule: d.Rule, RuleName: d.Way.Rule,
+		Via: []string{d.Way.Gateway.String() + ", listener " + d.Way.Listener},
+	}
+	for _, b := range d.Way.Backends {
+		w.Backends = append(w.Backends, b.String())
+	}
+	return w
+}
+
+// session shows what holds on a way.
+func (d *describer) session(decision *policy.Decision) Session {
+	e := &decision.Effective
+	s := Session{Way: wayOf(decision), On: e.On, Generation: decision.Generation.String(), Scope: decision.Scope, Name: decision.Name}
+	s.By = d.switchedBy(e)
+	for _, r := range decision.Refusals {
+		s.Refused = append(s.Refused, r.Path+": "+r.Message)
+	}
+	if !e.On {
+		return s
+	}
+	for i := range e.Fields {
+		if f := d.field(&e.Fields[i], decision); f.Name != "disabled" && (f.Value != "" || len(f.Beats) > 0) {
+			s.Fields = append(s.Fields, f)
+		}
+	}
+	for _, drop := range e.Dropped {
+		s.Notes = append(s.Notes, drop.Source.String()+": "+drop.Message())
+	}
+	for _, c := range e.Conflicts {
+		s.Notes = append(s.Notes, c.Loser.String()+": "+c.Message())
+	}
+	return s
+}
+
+// switchedBy is what turns sessions on, or off.
+func (d *describer) switchedBy(e *ladder.Effective) *Origin {
+	switch {
+	case e.On:
+		o := d.origin(e.Origin)
+		o.Value = ""
+		return &o
+	case len(e.Fields) > 0:
+		o := d.origin(e.Fields[0].Written)
+		o.Value = ""
+		return &o
+	default:
+		return nil
+	}
+}
+
+// field shows a field. What hangs on the rule's identity or matches is shown as it is emitted.
+func (d *describer) field(f *ladder.Field, decision *policy.Decision) Field {
+	out := Field{Name: f.Name, Origin: d.origin(f.Written)}
+	if f.Rung == ladder.BuiltIn && out.Value == "" {
+		out.Value = emitted(f.Name, decision)
+	}
+	for _, b := range f.Beats {
+		out.Beats = append(out.Beats, d.origin(b))
+	}
+	if f.Rung != ladder.BuiltIn && f.Default != "" && f.Default != f.Text {
+		out.Beats = append(out.Beats, Origin{Value: f.Default, Rung: int(ladder.BuiltIn), Block: ladder.BuiltIn.String()})
+	}
+	return out
+}
+
+// emitted is the name or the paths that the compiler has worked out.
+func emitted(field string, decision *policy.Decision) string {
+	switch field {
+	case "sessionName":
+		return decision.Name
+	case "cookie.path":
+		var paths []string
+		for _, p := range decision.Policies {
+			if p.Cookie != nil && p.Cookie.Path != "" && !slices.Contains(paths, p.Cookie.Path) {
+				paths = append(paths, p.Cookie.Path)
+			}
+		}
+		return strings.Join(paths, ", ")
+	default:
+		return ""
+	}
+}
+
+// effect shows what a policy does on a way; false if it has no say there.
+func (d *describer) effect(object ladder.Object, decision *policy.Decision) (Effect, bool) {
+	out := Effect{Way: wayOf(decision)}
+	e := &decision.Effective
+	for i := range e.Fields {
+		f := &e.Fields[i]
+		if f.Rung != ladder.BuiltIn && f.Source.Object == object {
+			out.Holds = append(out.Holds, d.field(f, decision))
+		}
+		for _, b := range f.Beats {
+			if b.Source.Object == object && !(b.Implied && f.Text == b.Text) {
+				out.Beaten = append(out.Beaten, Beaten{Name: f.Name, Origin: d.origin(b), By: d.origin(f.Written)})
+			}
+		}
+	}
+	for _, drop := range e.Dropped {
+		if drop.Source.Object == object {
+			out.Notes = append(out.Notes, drop.Message())
+		}
+	}
+	for _, c := range e.Conflicts {
+		if c.Loser.Object == object {
+			out.Notes = append(out.Notes, fmt.Sprintf("conflicts with %s: %s", c.Winner, c.Message()))
+		}
+	}
+	for _, r := range d.decisions.Renames {
+		if r.By.Source.Object == object && r.Route == decision.Route && r.Rule == decision.Rule {
+			out.Notes = append(out.Notes, fmt.Sprintf("the name %s is emitted as %s (%s)", r.From, r.To, r.Law))
+		}
+	}
+	return out, len(out.Holds)+len(out.Beaten)+len(out.Notes) > 0
+}
