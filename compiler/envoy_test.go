@@ -30,8 +30,8 @@ func TestEnvoyAcceptsGoldens(t *testing.T) {
 	envoy := findEnvoy(t)
 	built, light := wasmFiles(t)
 	files, err := filepath.Glob(filepath.Join("testdata", "*.envoy.yaml"))
-	if err != nil || len(files) < 45 {
-		t.Fatalf("%d bootstraps found, want 45 at least (%v)", len(files), err)
+	if err != nil || len(files) < 100 {
+		t.Fatalf("%d bootstraps found, want 100 at least (%v)", len(files), err)
 	}
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {

@@ -83,6 +83,9 @@ func (d *decider) conflicts(s *Session) {
 // drops names what does not hold though nothing stronger writes it. That a cookie's attributes mean nothing to a
 // header is what people expect who write them for a whole Gateway.
 func (d *decider) drops(s *Session) {
+	if len(s.Refusals) > 0 {
+		return // nothing holds there
+	}
 	for _, drop := range s.Effective.Dropped {
 		switch drop.Rule {
 		case "S11":

@@ -155,9 +155,8 @@ func (a *admitter) restoreIdle(d *read.Document, s session, value any) {
 	s.fields["idleTimeout"] = value
 	text, is := value.(string)
 	if !is {
-		return // for the reader to refuse
-	}
-	if _, err := policyconfig.ParseDuration(text); err != nil {
+		a.rep.Error(d, field.TypeInvalid(s.path.Child("idleTimeout"), value, "must be a string"))
+	} else if _, err := policyconfig.ParseDuration(text); err != nil {
 		a.rep.Error(d, field.Invalid(s.path.Child("idleTimeout"), text, err.Error()))
 	}
 }
