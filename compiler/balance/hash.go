@@ -50,15 +50,15 @@ func read(name string, about report.Subject, at *field.Path, spec *v1alpha1.Load
 		rep.WarnFor(about, reasonPartial, e)
 	}
 	entries := at.Child("requestHashPolicies")
-	switch {
-	case strategy == v1alpha1.RequestHash:
+	switch strategy {
+	case v1alpha1.RequestHash:
 		p.hashes = hashes(about, entries, spec.RequestHashPolicies, rep)
 		if len(p.hashes) == 0 {
 			p.strategy = ir.RoundRobin
 			rep.WarnForAt(about, reasonPartial, entries.String(), "no entry is valid: RoundRobin holds in place of RequestHash")
 		}
 		return p
-	case strategy == v1alpha1.CookieStrategy:
+	case v1alpha1.CookieStrategy:
 		session := time.Duration(0)
 		p.hashes = []hash{{ir.Hash{Cookie: contourCookie, TTL: &session, Path: "/"}, at.Child("strategy")}}
 	}

@@ -26,37 +26,60 @@ type Rule struct {
 // turn; of several strategies for backends that are balanced as one it holds too, and also for a backend without a
 // policy, for a session would move everybody there in time (S36). What does not hold is reported.
 func (r Rule) Settle(rep *report.Report) ([]ir.Balancing, []ir.Hash) {
-	var leader *Policy // among those that hash; with Together among all
-	counting := make([][]ir.Hash, len(r.Policies))
-	strategies := make([]ir.Balancing, len(r.Policies))
+	words := make([]word, len(r.Policies))
 	for i, p := range r.Policies {
-		if p == nil {
+		if p != nil {
+			words[i].strategy, words[i].hashes = r.effective(p, rep)
+		}
+	}
+	strategies := make([]ir.Balancing, len(words))
+	first := r.first(words)
+	for i, w := range words {
+		strategies[i] = w.strategy
+		if first < 0 {
 			continue
 		}
-		strategies[i], counting[i] = r.effective(p, rep)
-		if (r.Together || strategies[i] == ir.RequestHash) && (leader == nil || p.rank < leader.rank) {
-			leader = p
-		}
-	}
-	if leader == nil {
-		return strategies, nil
-	}
-	first := slices.Index(r.Policies, leader)
-	strategy, list := strategies[first], counting[first]
-	for i, p := range r.Policies {
-		differs := p != nil && !slices.EqualFunc(counting[i], list, ir.Hash.Equal)
+		p, leader := r.Policies[i], r.Policies[first]
 		switch {
 		case r.Together:
-			if p != nil && p != leader && (differs || strategies[i] != strategy) {
+			if p != nil && !w.equal(words[first]) {
 				r.lost(p, leader, "holds for all backends, which are under one session", rep)
 			}
-			strategies[i] = strategy
-		case differs && strategies[i] == ir.RequestHash:
+			strategies[i] = words[first].strategy
+		case w.strategy == ir.RequestHash && !w.equal(words[first]):
 			r.lost(p, leader, "says what is hashed for all backends: here RoundRobin holds in place of RequestHash", rep)
 			strategies[i] = ir.RoundRobin
 		}
 	}
-	return strategies, list
+	if first < 0 {
+		return strategies, nil
+	}
+	return strategies, words[first].hashes
+}
+
+// word is what a policy says in a rule.
+type word struct {
+	strategy ir.Balancing
+	hashes   []ir.Hash
+}
+
+func (w word) equal(other word) bool {
+	return w.strategy == other.strategy && slices.EqualFunc(w.hashes, other.hashes, ir.Hash.Equal)
+}
+
+// first gives the index of the policy that leads, the oldest of those that hash, and with Together of all; -1 if
+// there is none.
+func (r Rule) first(words []word) int {
+	first := -1
+	for i, p := range r.Policies {
+		if p == nil || !r.Together && words[i].strategy != ir.RequestHash {
+			continue
+		}
+		if first < 0 || p.rank < r.Policies[first].rank {
+			first = i
+		}
+	}
+	return first
 }
 
 func (r Rule) lost(p, leader *Policy, why string, rep *report.Report) {

@@ -166,7 +166,7 @@ func FromProxy(o *Object[HTTPProxy]) *Object[gatewayv1.HTTPRoute] {
 		}
 		route.Spec.Rules = append(route.Spec.Rules, rule)
 	}
-	o.Document.Rename(proxyFields.Replace)
+	o.Rename(proxyFields.Replace)
 	return &Object[gatewayv1.HTTPRoute]{
 		Document: o.Document, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name,
 		Created: o.Created, Labels: o.Labels, Value: route,
