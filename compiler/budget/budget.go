@@ -2,6 +2,8 @@
 package budget
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -33,54 +35,83 @@ type policy = schema.Object[gatewayxv1alpha1.XBackendTrafficPolicy]
 
 // Budgets are the retry budgets of Services, by namespace/name.
 type Budgets struct {
-	held map[string]*ir.RetryBudget
+	held    map[string]*ir.RetryBudget
+	targets map[string][]target // by age
 }
 
 // New reads the policies. What can't be carried exactly, targets that are not there, and policies that lose to
 // others go to the report.
 func New(objects *schema.Objects, rep *report.Report) *Budgets {
-	b := &Budgets{held: map[string]*ir.RetryBudget{}}
+	b := &Budgets{held: map[string]*ir.RetryBudget{}, targets: map[string][]target{}}
 	services := map[string]bool{}
 	for _, s := range objects.Services {
 		services[s.Key()] = true
 	}
-	taken := map[string]*policy{}
 	for _, o := range objects.TrafficPolicies {
-		if o.Value.Spec.RetryConstraint == nil {
-			continue
-		}
-		constraint := budgetOf(o, rep)
 		for i, ref := range o.Value.Spec.TargetRefs {
 			key := o.Namespace + "/" + string(ref.Name)
-			path := field.NewPath("spec", "targetRefs").Index(i)
-			switch winner := taken[key]; {
-			case ref.Group != "" || ref.Kind != "Service":
-				rep.WarnFor(o, reasonPartial, notService(path, ref))
-			case !services[key]:
-				rep.WarnFor(o, reasonNotFound, notFound(path, ref, key))
-			case winner != nil:
-				rep.WarnForAt(o, reasonConflicted, path.String(), winner.String()+", which goes first, has this target: the policy has no effect on it")
-			default:
-				taken[key], b.held[key] = o, constraint
+			fault := unusable(field.NewPath("spec", "targetRefs").Index(i), ref, key, services)
+			if fault == nil {
+				b.targets[key] = append(b.targets[key], target{o, i})
+			} else if o.Value.Spec.RetryConstraint != nil && len(o.Sessions) == 0 { // else package policy says it
+				rep.WarnFor(o, reasonOf(fault), fault)
 			}
 		}
 	}
+	b.settle(rep)
 	return b
+}
+
+func reasonOf(fault *field.Error) string {
+	if fault.Type == field.ErrorTypeNotFound {
+		return reasonNotFound
+	}
+	return reasonPartial // an XBackend may have sessions by the same policy
+}
+
+// target is one target of a policy.
+type target struct {
+	policy *policy
+	index  int
+}
+
+// settle lets the first policy on each Service hold whole (S14): also one without retryConstraint keeps others off.
+func (b *Budgets) settle(rep *report.Report) {
+	read := map[*policy]*ir.RetryBudget{}
+	for _, key := range slices.Sorted(maps.Keys(b.targets)) {
+		first := b.targets[key][0].policy
+		if first.Value.Spec.RetryConstraint != nil {
+			if read[first] == nil {
+				read[first] = budgetOf(first, rep)
+			}
+			b.held[key] = read[first]
+		}
+		for _, t := range b.targets[key][1:] {
+			if t.policy.Value.Spec.RetryConstraint != nil {
+				rep.WarnForAt(t.policy, reasonConflicted, field.NewPath("spec", "targetRefs").Index(t.index).String(),
+					first.String()+", which goes first, has this target: the retry budget has no effect on it")
+			}
+		}
+	}
 }
 
 // For gives a Service's budget; nil if it has none.
 func (b *Budgets) For(service string) *ir.RetryBudget { return b.held[service] }
 
-func notService(path *field.Path, ref gatewayxv1alpha1.LocalPolicyTargetReference) *field.Error {
-	e := field.NotSupported(path.Child("kind"), ref.Kind, []gatewayv1.Kind{"Service"})
-	e.Detail += ": the retry budget has no effect there"
-	return e
-}
-
-func notFound(path *field.Path, ref gatewayxv1alpha1.LocalPolicyTargetReference, key string) *field.Error {
-	e := field.NotFound(path.Child("name"), string(ref.Name))
-	e.Detail = "there is no Service " + key + " in the input: the policy has no effect there"
-	return e
+// unusable says why a target can have no budget.
+func unusable(path *field.Path, ref gatewayxv1alpha1.LocalPolicyTargetReference, key string, services map[string]bool) *field.Error {
+	switch {
+	case ref.Group != "" || ref.Kind != "Service":
+		e := field.NotSupported(path.Child("kind"), ref.Kind, []gatewayv1.Kind{"Service"})
+		e.Detail += ": the retry budget has no effect there"
+		return e
+	case !services[key]:
+		e := field.NotFound(path.Child("name"), string(ref.Name))
+		e.Detail = "there is no Service " + key + " in the input: the retry budget has no effect there"
+		return e
+	default:
+		return nil
+	}
 }
 
 // budgetOf reads a constraint that is there.

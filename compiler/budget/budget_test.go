@@ -56,12 +56,11 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
-// TestConflict is 2C.9 and S14: of two policies on one target the older holds whole, the other has no effect; one
-// without retryConstraint takes no part.
+// TestConflict is 2C.9 and S14: of two policies on one target the older holds whole, the other has no effect, whether
+// the older has a retryConstraint or not.
 func TestConflict(t *testing.T) {
 	yaml := policyYAML("a", `, creationTimestamp: "2026-11-02T00:00:00Z"`, "  retryConstraint: {budget: {percent: 1}}\n") + "---\n" +
-		policyYAML("b", `, creationTimestamp: "2026-11-01T00:00:00Z"`, "  retryConstraint: {minRetryRate: {count: 7, interval: 1s}}\n") + "---\n" +
-		policyYAML("c", `, creationTimestamp: "2026-10-01T00:00:00Z"`, "")
+		policyYAML("b", `, creationTimestamp: "2026-11-01T00:00:00Z"`, "  retryConstraint: {minRetryRate: {count: 7, interval: 1s}}\n")
 	rep := &report.Report{}
 	got := New(objects(t, yaml), rep).For("default/cart")
 	if got == nil || got.Percent != 20 || got.AtLeast != 7 {
@@ -69,6 +68,11 @@ func TestConflict(t *testing.T) {
 	}
 	if w := rep.Warnings(); len(w) != 1 || w[0].Object != "XBackendTrafficPolicy default/a" || w[0].Path != "spec.targetRefs[0]" {
 		t.Errorf("the warnings are %v, want one about a's target", w)
+	}
+	yaml += "---\n" + policyYAML("c", `, creationTimestamp: "2026-10-01T00:00:00Z"`, "")
+	rep = &report.Report{}
+	if got := New(objects(t, yaml), rep).For("default/cart"); got != nil || len(rep.Warnings()) != 2 {
+		t.Errorf("below c the budget is %+v and the warnings are %v; want none and two", got, rep.Warnings())
 	}
 }
 

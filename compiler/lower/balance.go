@@ -8,6 +8,7 @@ import (
 	"github.com/limpet-proxy/limpet/compiler/balance"
 	"github.com/limpet-proxy/limpet/compiler/gateway"
 	"github.com/limpet-proxy/limpet/compiler/ir"
+	"github.com/limpet-proxy/limpet/compiler/ladder"
 	"github.com/limpet-proxy/limpet/compiler/policy"
 	"github.com/limpet-proxy/limpet/policy-config"
 )
@@ -65,5 +66,13 @@ func (l *lowerer) checkNearby(route *gateway.Route, path *field.Path, choices []
 			l.rep.WarnAt(route, path.Child("backendRefs").String(), fmt.Sprintf(
 				"Service %s wants trafficDistribution %s, which a split under one session can't have: its weights go by locality", c.backend.Service, c.backend.Nearby))
 		}
+	}
+}
+
+// checkMerge reports backends that one session would span, had they one protocol (S37).
+func (l *lowerer) checkMerge(route *gateway.Route, path *field.Path, decided *policy.Rule) {
+	if decided.Sessions[0].Generation != ladder.Gen17 {
+		l.rep.WarnAt(route, path.Child("backendRefs").String(),
+			"some of the backends speak HTTP/1.1 and others HTTP/2, so that they can't be under one session: the weights choose among them on every request, and each has a session of its own")
 	}
 }

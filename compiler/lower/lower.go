@@ -96,6 +96,7 @@ func (l *lowerer) rule(decided *policy.Rule, route *gateway.Route, index int) *r
 	case len(decided.Sessions) == 0:
 		r.action = l.plain(route, choices)
 	case decided.PerBackend:
+		l.checkMerge(route, path, decided)
 		r.action = l.pinned(route, decided, choices)
 	default:
 		r.action = l.sticky(route, path, decided, choices)

@@ -175,7 +175,7 @@ func (d *decider) rule(listener *gateway.Listener, route *gateway.Route, rule in
 	d.order = append(d.order, r)
 	common := d.gather(route, rule)
 	r.backends = common.backends
-	r.PerBackend = len(common.backends) > 0 && (common.generation == ladder.Gen17 || unlike(common.backends))
+	r.PerBackend = len(common.backends) > 0 && (common.generation == ladder.Gen17 || unlike(route, common.backends))
 	if !r.PerBackend {
 		d.way(r, common, nil)
 		return
@@ -185,8 +185,12 @@ func (d *decider) rule(listener *gateway.Listener, route *gateway.Route, rule in
 	}
 }
 
-// unlike reports whether backends can't be under one session, for their hosts are not spoken to alike (S37).
-func unlike(backends []*backend.Backend) bool {
+// unlike reports whether backends can't be under one session, for their hosts are not spoken to alike (S37). Those
+// of a GRPCRoute all are, whether their Services say so or not.
+func unlike(route *gateway.Route, backends []*backend.Backend) bool {
+	if route.Kind == schema.KindGRPCRoute {
+		return false
+	}
 	for _, b := range backends[1:] {
 		if (b.Protocol == backend.HTTP2) != (backends[0].Protocol == backend.HTTP2) {
 			return true
