@@ -80,9 +80,9 @@ func TestNothingMuch(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	for name, o := range map[string]Options{
-		`target: Unsupported value: "istio": supported values: "envoy", "plugin"`: {Target: "istio"},
-		`gateway API: Unsupported value: "1.8": supported values: "1.6", "1.7"`:                {WasmPath: "w", GatewayAPI: "1.8"},
-		`partial split: Unsupported value: "some": supported values: "all", "reject"`:          {WasmPath: "w", PartialSplit: "some"},
+		`target: Unsupported value: "istio": supported values: "envoy", "plugin"`:     {Target: "istio"},
+		`gateway API: Unsupported value: "1.8": supported values: "1.6", "1.7"`:       {WasmPath: "w", GatewayAPI: "1.8"},
+		`partial split: Unsupported value: "some": supported values: "all", "reject"`: {WasmPath: "w", PartialSplit: "some"},
 		`wasm path: Required value`:                                                           {},
 		`bind address: Invalid value: "localhost": must be an IP address`:                     {WasmPath: "w", Bind: "localhost"},
 		`admin address: Invalid value: "9901": must be an IP address and a port, such as `:    {WasmPath: "w", Admin: "9901"},
