@@ -12,7 +12,7 @@ import (
 )
 
 // minStatuses is how many goldens of status there are at least.
-const minStatuses = 40
+const minStatuses = 60
 
 // statusTime is the time at which the goldens' conditions change.
 var statusTime = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)

@@ -1,8 +1,8 @@
 package describe
 
 import (
+	"encoding/json"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -25,12 +25,14 @@ func Describe(object ladder.Object, section string, decisions *policy.Decisions,
 	target := ladder.Target{Object: object, Section: section}
 	for _, decision := range decisions.Ways {
 		if slices.Contains(decision.Way.Targets(), target) {
-			out.addSession(d.session(decision))
+			out.Sessions = append(out.Sessions, d.session(decision))
 		}
 		if effect, any := d.effect(object, decision); any && isPolicy(object) {
-			out.addEffect(effect)
+			out.Effects = append(out.Effects, effect)
 		}
 	}
+	out.Sessions = together(out.Sessions, func(s *Session) *Way { return &s.Way })
+	out.Effects = together(out.Effects, func(e *Effect) *Way { return &e.Way })
 	for _, a := range decisions.Attachments {
 		if a.Policy.Object == object {
 			out.Targets = append(out.Targets, Target{Target: a.Target.String(), Path: a.Path, Reason: a.Reason, Message: a.Message})
@@ -44,30 +46,23 @@ func isPolicy(object ladder.Object) bool {
 	return object.Kind == "SessionPersistencePolicy" || object.Kind == "XBackendTrafficPolicy"
 }
 
-// addSession puts a session to those that differ in nothing but the listener.
-func (out *Description) addSession(s Session) {
-	for i := range out.Sessions {
-		if same(out.Sessions[i], s, func(s *Session) *Way { return &s.Way }) {
-			out.Sessions[i].Via = append(out.Sessions[i].Via, s.Via...)
-			return
+// together puts items that differ in nothing but the listener into one, with all the listeners.
+func together[T any](items []T, way func(*T) *Way) []T {
+	var out []T
+	first := map[string]int{}
+	for _, item := range items {
+		via := way(&item).Via
+		way(&item).Via = nil
+		text, _ := json.Marshal(item) // of strings, numbers and lists: it can't fail
+		way(&item).Via = via
+		if at, known := first[string(text)]; known {
+			way(&out[at]).Via = append(way(&out[at]).Via, via...)
+			continue
 		}
+		first[string(text)] = len(out)
+		out = append(out, item)
 	}
-	out.Sessions = append(out.Sessions, s)
-}
-
-func (out *Description) addEffect(e Effect) {
-	for i := range out.Effects {
-		if same(out.Effects[i], e, func(e *Effect) *Way { return &e.Way }) {
-			out.Effects[i].Via = append(out.Effects[i].Via, e.Via...)
-			return
-		}
-	}
-	out.Effects = append(out.Effects, e)
-}
-
-func same[T any](a, b T, way func(*T) *Way) bool {
-	way(&a).Via, way(&b).Via = nil, nil
-	return reflect.DeepEqual(a, b)
+	return out
 }
 
 func wayOf(d *policy.Decision) Way {
