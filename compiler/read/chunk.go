@@ -93,6 +93,9 @@ func (c *chunk) report(rep *report.Report, f fault) {
 func (c *chunk) line(path string) int {
 	c.parsing.Lock()
 	defer c.parsing.Unlock()
+	if c.root == nil && path == "" && !c.json {
+		return c.first - 1 + begins(c.data)
+	}
 	if c.root == nil {
 		roots, broken := c.parse()
 		if broken != nil || len(roots) != 1 {
@@ -101,6 +104,23 @@ func (c *chunk) line(path string) int {
 		c.root = roots[0]
 	}
 	return c.first - 1 + lineOf(c.root, steps(path))
+}
+
+// begins gives the line on which a YAML document's content begins, which is asked for of every object of a table, and
+// needs no parser.
+func begins(data []byte) int {
+	line := 0
+	for text := range bytes.Lines(data) {
+		line++
+		text = bytes.TrimSpace(text)
+		if separates(text) {
+			text = bytes.TrimSpace(text[3:])
+		}
+		if len(text) > 0 && text[0] != '#' && text[0] != '%' {
+			return line
+		}
+	}
+	return 1
 }
 
 // fault is a break of the rules of YAML, JSON or ours at a line of a chunk, counted from 1; 0 is unknown.
