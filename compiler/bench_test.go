@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// many gives files with so many routes, each with a hostname, a session, a Service and an EndpointSlice of its own.
+// many gives files with so many routes, each with a hostname, a policy, a Service and an EndpointSlice of its own.
 func many(routes int) []Source {
 	sources := []Source{{Name: "gateway.yaml", Data: []byte(`
 apiVersion: gateway.networking.k8s.io/v1
@@ -42,9 +42,20 @@ spec:
     backendRefs:
     - name: app-%[1]d
       port: 80
-    sessionPersistence:
-      sessionName: cart
-      absoluteTimeout: 8h
+---
+apiVersion: limpet.dev/v1alpha1
+kind: SessionPersistencePolicy
+metadata:
+  name: app-%[1]d
+  namespace: default
+spec:
+  targetRefs:
+  - group: gateway.networking.k8s.io
+    kind: HTTPRoute
+    name: app-%[1]d
+  sessionName: cart
+  absoluteTimeout: 8h
+  idleTimeout: 20m
 ---
 apiVersion: v1
 kind: Service
