@@ -97,16 +97,25 @@ type admitter struct {
 	rep      *report.Report
 }
 
-// Admit checks documents and gives the objects among them. Documents with an error are left out; the caller
-// must not go on once the report has one, for references to those objects would seem to lead nowhere.
-func Admit(docs []*read.Document, o Options, rep *report.Report) (*Objects, error) {
-	servers := map[ladder.Generation]*admission.Admitter{}
+// servers are the admitters by generation, made once: our own CRDs are parsed and their CEL rules compiled only then.
+var servers = sync.OnceValues(func() (map[ladder.Generation]*admission.Admitter, error) {
+	all := map[ladder.Generation]*admission.Admitter{}
 	for gen, release := range admissions {
 		server, err := admission.New(release, api.CRDs()...)
 		if err != nil {
 			return nil, err
 		}
-		servers[gen] = server
+		all[gen] = server
+	}
+	return all, nil
+})
+
+// Admit checks documents and gives the objects among them. Documents with an error are left out; the caller
+// must not go on once the report has one, for references to those objects would seem to lead nowhere.
+func Admit(docs []*read.Document, o Options, rep *report.Report) (*Objects, error) {
+	servers, err := servers()
+	if err != nil {
+		return nil, err
 	}
 	jobs := identified(docs, rep)
 	var objects Objects
