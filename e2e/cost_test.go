@@ -98,8 +98,8 @@ func oneOf(name string, tokens []string) traffic {
 	return traffic{name, func(i int) string { return "cart=" + tokens[i%len(tokens)] }, 2_000}
 }
 
-// TestBadTokensAreCheap: a request with bad tokens costs at most half as much again as one with a good token, or with
-// cookies of the same size that are not tokens.
+// TestBadTokensAreCheap: a request with a bad token costs at most half as much again as one with a good token, and one
+// with a flood of them as one with cookies of the same size that are not tokens.
 func TestBadTokensAreCheap(t *testing.T) {
 	w := costs(t)
 	forged := w.tokens(t, harness.NewRing("first"), 2_000)
@@ -116,7 +116,8 @@ func (w costWorld) checkOne(t *testing.T, forged []string) {
 		oneOf("rubbish", []string{"x", "%00", strings.Repeat("A", token.Len4)}))
 }
 
-// checkFour sends as many tokens as are verified in one request.
+// checkFour sends as many tokens as are verified in one request. They are four bad tokens against one good one, so the
+// bound is wider: without the limit of four, a flood cost 2.5 times as much.
 func (w costWorld) checkFour(t *testing.T, forged []string) {
 	good := w.tokens(t, w.envoy.Keys(), 1)[0]
 	four := traffic{"four forged tokens", func(i int) string {
@@ -125,7 +126,7 @@ func (w costWorld) checkFour(t *testing.T, forged []string) {
 	others := traffic{"a good token behind three other cookies", func(i int) string {
 		return "ca=" + forged[i] + "; cb=" + forged[i] + "; cc=" + forged[i] + "; cart=" + good
 	}, 2_000}
-	w.wantCheap(t, 1.5, others, four)
+	w.wantCheap(t, 2, others, four)
 }
 
 // checkFlood sends 55 kB of cookies of the session's name, each of a token's length and version, against 55 kB of
