@@ -42,7 +42,7 @@ tools: ## install TinyGo and Envoy into the per-user cache and print where they 
 
 .PHONY: check
 check: ## vet, formatting, import directions
-	@go vet ./...
+	@tools/step.sh "vetting" go vet ./...
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "gofmt these: $$unformatted"; exit 1; }
 	@tools/imports.sh
 
