@@ -155,5 +155,9 @@ spec:
 	for range 60 { // each with a connection of its own, for Envoy makes the cookie up from the connection's addresses
 		shares[visit(t, envoy.Stranger(), "/plain").Backend]++
 	}
-	wantBalanced(t, shares)
+	for _, pod := range pods { // chance decides: fewer than 5 of 60 where 20 are expected happens once in a million runs
+		if shares[pod.Name] < 5 {
+			t.Fatalf("not balanced over a, b and c: %v", shares)
+		}
+	}
 }
