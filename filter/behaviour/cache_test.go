@@ -1,27 +1,16 @@
 package behaviour
 
 import (
-	"context"
 	"encoding/base64"
 	"fmt"
 	"testing"
-	"time"
-
-	"github.com/limpet-proxy/limpet/filter/wasmtest"
 )
 
 // TestBadTokensCannotFillTheCache sends 100,000 different forged tokens to the shipped module: none pins, the linear
 // memory stays as it was, and sessions go on. In filter/session TestForgeriesNeverEnterTheCache looks into the cache
 // itself.
 func TestBadTokensCannotFillTheCache(t *testing.T) {
-	vm, err := wasmtest.Require(t).Start(context.Background(), wasmtest.Options{
-		Config: []byte(config()), Env: map[string]string{"LIMPET_KEYS": ringA},
-		Now: func() time.Time { return time.Unix(1_800_000_000, 0) },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer vm.Close()
+	vm := shippedVM(t)
 	good := mintMany(t, vm, 100)
 	forged := make([]string, 120_000)
 	for i := range forged {

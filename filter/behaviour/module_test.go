@@ -11,14 +11,7 @@ import (
 
 // One million verifications, each of them a miss of the cache, and as many again of forged tokens.
 func TestMemoryStaysFlat(t *testing.T) {
-	vm, err := wasmtest.Require(t).Start(context.Background(), wasmtest.Options{
-		Config: []byte(config()), Env: map[string]string{"LIMPET_KEYS": ringA},
-		Now: func() time.Time { return time.Unix(1_800_000_000, 0) },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer vm.Close()
+	vm := shippedVM(t)
 	tokens := mintMany(t, vm, 8192)
 	pinned := verifyAll(t, vm, tokens, 20_000)
 	want(t, "pinned while warming up", pinned, 20_000)
@@ -31,6 +24,20 @@ func TestMemoryStaysFlat(t *testing.T) {
 	want(t, "linear memory", vm.MemoryBytes(), warm)
 	want(t, "gauge", vm.Gauges()["limpet_memory_bytes"], int64(warm))
 	t.Logf("linear memory: %d kB", warm>>10)
+}
+
+// shippedVM runs the shipped module with one policy and a clock that stands still.
+func shippedVM(t *testing.T) *wasmtest.VM {
+	t.Helper()
+	vm, err := wasmtest.Require(t).Start(context.Background(), wasmtest.Options{
+		Config: []byte(config()), Env: map[string]string{"LIMPET_KEYS": ringA},
+		Now: func() time.Time { return time.Unix(1_800_000_000, 0) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(vm.Close)
+	return vm
 }
 
 // mintMany has the module issue tokens: more than its cache holds.

@@ -72,57 +72,20 @@ func safeMethod(m string) bool {
 	return m == "GET" || m == "HEAD" || m == "OPTIONS" || m == "TRACE"
 }
 
-// fromCookies tries the first Cookie line, where nearly every client has its token, and the others only when
-// that one holds none: HTTP/1.1 clients may send several, and reading all lines is dear.
+// fromCookies looks for the token among the cookies.
 func (x *Exchange) fromCookies(h Headers, now int64) {
-	line, ok := h.Get("cookie")
-	if !ok {
-		return
-	}
 	s := search{x: x, now: now}
-	s.cookieLine(line)
-	if !x.pinned {
-		first := true
-		for _, kv := range h.All() {
-			if kv[0] != "cookie" {
-				continue
-			}
-			if !first {
-				s.cookieLine(kv[1])
-			}
-			first = false
-		}
-	}
-	s.finish(h)
+	s.header(h, "cookie")
 	if !x.policy.cfg.Forward && s.seen > 0 {
 		stripCookies(h, x.policy.cfg.SessionName)
 	}
 }
 
-// fromHeader does the same for a session header. Proxies may join lines of one name with commas (RFC 9110 §5.3).
+// fromHeader looks for the token in the session header. Proxies may join lines of one name with commas (RFC 9110 §5.3).
 func (x *Exchange) fromHeader(h Headers, now int64) {
-	name := x.policy.headerName
-	value, ok := h.Get(name)
-	if !ok {
-		return
-	}
 	s := search{x: x, now: now}
-	s.headerLine(value)
-	if !x.pinned {
-		first := true
-		for _, kv := range h.All() {
-			if kv[0] != name {
-				continue
-			}
-			if !first {
-				s.headerLine(kv[1])
-			}
-			first = false
-		}
-	}
-	s.finish(h)
-	if !x.policy.cfg.Forward {
-		h.Remove(name)
+	if s.header(h, x.policy.headerName) && !x.policy.cfg.Forward {
+		h.Remove(x.policy.headerName)
 	}
 }
 
@@ -134,6 +97,42 @@ type search struct {
 	tried int // of those, the ones whose signature was looked at
 	entry *cacheEntry
 	void  Outcome
+}
+
+// header tries the first line of that name, where nearly every client has its token, and the others only when that
+// one holds none: HTTP/1.1 clients may send several, and reading all lines is dear. It tells whether there is one.
+func (s *search) header(h Headers, name string) bool {
+	line, ok := h.Get(name)
+	if !ok {
+		return false
+	}
+	s.line(line)
+	if s.entry == nil {
+		s.otherLines(h, name)
+	}
+	s.finish(h)
+	return true
+}
+
+func (s *search) otherLines(h Headers, name string) {
+	first := true
+	for _, kv := range h.All() {
+		if kv[0] != name {
+			continue
+		}
+		if !first {
+			s.line(kv[1])
+		}
+		first = false
+	}
+}
+
+func (s *search) line(value string) {
+	if s.x.policy.cfg.Cookie != nil {
+		s.cookieLine(value)
+	} else {
+		s.headerLine(value)
+	}
 }
 
 func (s *search) cookieLine(line string) {
