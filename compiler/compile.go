@@ -21,7 +21,6 @@ import (
 	"github.com/limpet-proxy/limpet/compiler/backend"
 	"github.com/limpet-proxy/limpet/compiler/balance"
 	"github.com/limpet-proxy/limpet/compiler/budget"
-	"github.com/limpet-proxy/limpet/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/compiler/emit/plugin"
 	"github.com/limpet-proxy/limpet/compiler/gateway"
 	"github.com/limpet-proxy/limpet/compiler/ir"
@@ -48,8 +47,8 @@ type Result struct {
 	// Plugin is the filter's configuration and PluginJSON its text. Both hold the key ring if Options.Keys does.
 	Plugin     policyconfig.Config
 	PluginJSON []byte
-	// Envoy is the bootstrap as YAML; nil for TargetPlugin.
-	Envoy []byte
+	// Files are what the target asks for, in the order to be written in; the document that people ask for is the last.
+	Files []File
 	// Warnings are about what was admitted and can't be honoured, and, marked as advice, what is worth knowing.
 	Warnings []Problem
 }
@@ -64,14 +63,15 @@ func Compile(sources []Source, o Options) (*Result, error) {
 	}
 	result := &Result{Warnings: j.rep.Warnings()}
 	result.Plugin, result.PluginJSON, err = plugin.Emit(j.config, o.Keys)
-	if err != nil || o.Target == TargetPlugin {
-		return result, err
+	if err != nil {
+		return nil, err
 	}
-	result.Envoy, err = envoy.Emit(j.config, envoy.Settings{
-		Admin: j.settings.admin, WasmPath: o.WasmPath, Plugin: result.Plugin, PluginJSON: result.PluginJSON,
-	})
+	result.Files, err = o.Target.files(j, &o, result)
 	return result, err
 }
+
+// Main is the document that people ask a target for.
+func (r *Result) Main() []byte { return r.Files[len(r.Files)-1].Data }
 
 // judgement is what the steps before the emitters come to.
 type judgement struct {

@@ -48,7 +48,7 @@ func sameResult(t *testing.T, g golden, sources []Source, want *Result) {
 		t.Errorf("%s: shuffled: %v", g.name, err)
 		return
 	}
-	if !bytes.Equal(got.Envoy, want.Envoy) || !bytes.Equal(got.PluginJSON, want.PluginJSON) {
+	if !bytes.Equal(got.Main(), want.Main()) || !bytes.Equal(got.PluginJSON, want.PluginJSON) {
 		t.Errorf("%s: shuffled documents give other bytes", g.name)
 	}
 	if !slices.Equal(unplaced(got.Warnings), unplaced(want.Warnings)) {

@@ -186,5 +186,5 @@ func outcome(t *testing.T, text []byte) []byte {
 	case err != nil:
 		t.Fatal(err)
 	}
-	return append(append(result.Envoy, result.PluginJSON...), warningText(result.Warnings)...)
+	return append(append(result.Main(), result.PluginJSON...), warningText(result.Warnings)...)
 }

@@ -24,7 +24,7 @@ func FuzzCompile(f *testing.F) {
 			t.Fatal(err)
 		case err != nil && (errAgain == nil || err.Error() != errAgain.Error()):
 			t.Fatalf("two errors:\n%v\n%v", err, errAgain)
-		case err == nil && (errAgain != nil || string(result.Envoy) != string(again.Envoy)):
+		case err == nil && (errAgain != nil || string(result.Main()) != string(again.Main())):
 			t.Fatal("two results")
 		}
 	})

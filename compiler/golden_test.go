@@ -125,9 +125,8 @@ func (g golden) compile(t *testing.T) map[string][]byte {
 	case err != nil:
 		t.Fatalf("%s: %v", g.name, err)
 	}
-	got[".plugin.json"] = result.PluginJSON
-	if result.Envoy != nil {
-		got[".envoy.yaml"] = result.Envoy
+	for _, f := range result.Files {
+		got["."+f.Name] = f.Data
 	}
 	if len(result.Warnings) > 0 {
 		got[".warnings.txt"] = []byte(warningText(result.Warnings))

@@ -10,15 +10,6 @@ import (
 	"github.com/limpet-proxy/limpet/policy-config"
 )
 
-// Target is what a compilation writes.
-type Target string
-
-// The targets: a complete Envoy bootstrap beside the plugin configuration, or the latter alone.
-const (
-	TargetEnvoy  Target = "envoy"
-	TargetPlugin Target = "plugin"
-)
-
 // The defaults of the options.
 const (
 	DefaultBind  = "0.0.0.0"
@@ -96,8 +87,8 @@ func (o *Options) check() (settings, error) {
 	default:
 		errs = append(errs, fmt.Errorf("gateway API: Unsupported value: %q: supported values: %q, %q", o.GatewayAPI, ladder.Gen16, ladder.Gen17))
 	}
-	if o.Target != TargetEnvoy && o.Target != TargetPlugin {
-		errs = append(errs, fmt.Errorf("target: Unsupported value: %q: supported values: %q, %q", o.Target, TargetEnvoy, TargetPlugin))
+	if err := o.Target.check(); err != nil {
+		errs = append(errs, err)
 	}
 	if o.Target == TargetEnvoy && o.WasmPath == "" {
 		errs = append(errs, errors.New("wasm path: Required value"))

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -67,7 +69,8 @@ func newCompile() *cobra.Command {
 		RunE:    func(c *cobra.Command, _ []string) error { return cc.run(c) },
 	}
 	cc.register(c)
-	c.Flags().StringVarP(&cc.target, "target", "t", string(compiler.TargetEnvoy), "what to make: `envoy|plugin`")
+	targets := strings.Join(compiler.Targets(), "|")
+	c.Flags().StringVarP(&cc.target, "target", "t", string(compiler.TargetEnvoy), "what to make: `"+targets+"`")
 	c.Flags().StringVarP(&cc.out, "out", "o", "", "folder `DIR` for the files (default: standard output)")
 	c.Flags().StringVar(&cc.report, "report", "", "write refusals and warnings to `FILE`, as JSON")
 	return c
@@ -75,12 +78,10 @@ func newCompile() *cobra.Command {
 
 // check refuses a wrong command line before anything is read.
 func (cc *compileCommand) check(c *cobra.Command, args []string) error {
-	switch compiler.Target(cc.target) {
-	case compiler.TargetEnvoy, compiler.TargetPlugin:
-		return cc.input.check(c, args)
-	default:
-		return usagef("--target %q: must be envoy or plugin", cc.target)
+	if targets := compiler.Targets(); !slices.Contains(targets, cc.target) {
+		return usagef("--target %q: must be one of %s", cc.target, strings.Join(targets, ", "))
 	}
+	return cc.input.check(c, args)
 }
 
 func (cc *compileCommand) run(c *cobra.Command) error {
@@ -137,11 +138,7 @@ func (cc *compileCommand) print(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	document := result.Envoy
-	if target == compiler.TargetPlugin {
-		document = result.PluginJSON
-	}
-	if _, err := c.OutOrStdout().Write(document); err != nil {
+	if _, err := c.OutOrStdout().Write(result.Main()); err != nil {
 		return fmt.Errorf("write to standard output: %w", err)
 	}
 	cc.keys.tell(c.ErrOrStderr(), "this output")
@@ -158,13 +155,16 @@ func (in *input) wasmPathUnder(dir string) (string, error) {
 
 // outputs are the files of a target, the main document last: it appears when all that it needs is there.
 func outputs(r *compiler.Result, target compiler.Target, mode fs.FileMode) ([]outputFile, error) {
-	plugin := outputFile{"plugin.json", r.PluginJSON, mode}
-	if target == compiler.TargetPlugin {
-		return []outputFile{plugin}, nil
+	var files []outputFile
+	if target == compiler.TargetEnvoy {
+		wasm, err := wasmModule()
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, outputFile{wasmName, wasm, 0o644})
 	}
-	wasm, err := wasmModule()
-	if err != nil {
-		return nil, err
+	for _, f := range r.Files {
+		files = append(files, outputFile{f.Name, f.Data, mode})
 	}
-	return []outputFile{{wasmName, wasm, 0o644}, plugin, {envoyName, r.Envoy, mode}}, nil
+	return files, nil
 }

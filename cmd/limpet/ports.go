@@ -8,6 +8,8 @@ import (
 	"syscall"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/limpet-proxy/limpet/compiler"
 )
 
 // listening is one address that Envoy will listen on, and the advice for when it cannot.
@@ -41,7 +43,7 @@ func addressesIn(bootstrap []byte) ([]listening, error) {
 		} `json:"static_resources"`
 	}
 	if err := yaml.Unmarshal(bootstrap, &b); err != nil {
-		return nil, fmt.Errorf("read the compiled %s: %w", envoyName, err)
+		return nil, fmt.Errorf("read the compiled %s: %w", compiler.EnvoyFile, err)
 	}
 	var found []listening
 	for _, l := range b.StaticResources.Listeners {

@@ -96,7 +96,7 @@ func (rc *runCommand) run(c *cobra.Command, envoyFlags []string) error {
 		return err
 	}
 	rc.keys.tell(c.ErrOrStderr(), "Envoy's configuration in "+dir)
-	cmd := exec.Command(program, append([]string{"-c", filepath.Join(dir, envoyName), "--disable-hot-restart"}, envoyFlags...)...)
+	cmd := exec.Command(program, append([]string{"-c", filepath.Join(dir, compiler.EnvoyFile), "--disable-hot-restart"}, envoyFlags...)...)
 	cmd.Env = environment
 	cmd.Stdout, cmd.Stderr = c.OutOrStdout(), c.ErrOrStderr()
 	return supervise(cmd, signals, envoyGrace)
@@ -113,13 +113,13 @@ func (rc *runCommand) files(c *cobra.Command, dir string) ([]outputFile, error) 
 	if err != nil {
 		return nil, err
 	}
-	files := []outputFile{{envoyName, result.Envoy, 0o600}}
+	files := []outputFile{{compiler.EnvoyFile, result.Main(), 0o600}}
 	if rc.wasmPath == "" {
 		if files, err = outputs(result, compiler.TargetEnvoy, 0o600); err != nil {
 			return nil, err
 		}
 	}
-	addresses, err := addressesIn(result.Envoy)
+	addresses, err := addressesIn(result.Main())
 	if err != nil {
 		return nil, err
 	}

@@ -6,11 +6,8 @@ import (
 	"io/fs"
 )
 
-// wasmName is the name of the filter's module, wherever limpet writes it; envoyName that of Envoy's bootstrap.
-const (
-	wasmName  = "limpet.wasm"
-	envoyName = "envoy.yaml"
-)
+// wasmName is the name of the filter's module, wherever limpet writes it.
+const wasmName = "limpet.wasm"
 
 // built is the folder into which "make build" puts the module. A fresh clone has only its README,
 // so that "go build ./..." works before anything else was built.
