@@ -30,7 +30,17 @@ run: build ## run the quick start: Envoy on 127.0.0.1:10000, three backends, sti
 test: build check ## run the unit tests, the wasm tests and the end-to-end tests on a real Envoy
 	@envoy=$$(tools/setup.sh envoy) && export ENVOY=$$envoy LIMPET_REQUIRE_WASM=1 LIMPET_REQUIRE_ENVOY=1 && \
 	go test -timeout 20m $$(go list ./... | grep -v '/limpet/e2e') && \
-	go test -count=1 -timeout 30m ./e2e/...
+	cd e2e && go test -count=1 -timeout 30m
+
+# e2e-long and figures take RUN=TestName for one scenario.
+.PHONY: e2e-long
+e2e-long: build ## run every end-to-end test at full size: up to two hours, progress every few seconds
+	@envoy=$$(tools/setup.sh envoy) && export ENVOY=$$envoy LIMPET_REQUIRE_WASM=1 LIMPET_REQUIRE_ENVOY=1 LIMPET_LONG=1 && \
+	cd e2e && go test -count=1 -timeout 2h -run '$(or $(RUN),.)'
+
+.PHONY: figures
+figures: ## the same, and write the figures into docs/reliability.md
+	@LIMPET_UPDATE_FIGURES=1 $(MAKE) --no-print-directory e2e-long
 
 .PHONY: build
 build: bin/limpet bin/demo ## build bin/limpet and dist/limpet.wasm

@@ -25,6 +25,7 @@ type Envoy struct {
 	command *exec.Cmd
 	done    chan struct{} // closed when the process has ended
 	logs    string
+	epoch   int // how many hot restarts came before
 }
 
 // Run compiles a deployment and starts Envoy with it.
@@ -37,7 +38,41 @@ func Run(t testing.TB, d Deployment) *Envoy {
 // of Envoy's log is shown.
 func (c *Compiled) Start(t testing.TB) *Envoy {
 	t.Helper()
-	e := c.launch(t)
+	e := c.launch(t, "--use-dynamic-base-id", "--base-id-path", c.baseIDPath())
+	e.waitReady(t)
+	return e
+}
+
+// baseIDPath is the file in which Envoy leaves the id by which a hot restart finds it.
+func (c *Compiled) baseIDPath() string { return filepath.Join(c.Dir, "base-id") }
+
+// HotRestart starts a second Envoy that takes the sockets over from this one, which drains and ends (Envoy's
+// --restart-epoch). It returns the second one when it serves and the first has ended.
+func (e *Envoy) HotRestart(t testing.TB) *Envoy {
+	t.Helper()
+	id, err := os.ReadFile(e.baseIDPath())
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := e.Compiled.launch(t, "--base-id", strings.TrimSpace(string(id)), "--restart-epoch", strconv.Itoa(e.epoch+1))
+	next.epoch = e.epoch + 1
+	select {
+	case <-e.done:
+	case <-time.After(readyWithin):
+		t.Fatalf("the old Envoy did not end within %v of a hot restart", readyWithin)
+	}
+	next.waitReady(t)
+	return next
+}
+
+// Kill ends Envoy by SIGKILL, and waits until it is gone.
+func (e *Envoy) Kill() {
+	_ = e.command.Process.Kill() // fails where it has ended already
+	<-e.done
+}
+
+func (e *Envoy) waitReady(t testing.TB) {
+	t.Helper()
 	deadline := time.Now().Add(readyWithin)
 	for !e.ready() {
 		if e.ended() {
@@ -48,13 +83,12 @@ func (c *Compiled) Start(t testing.TB) *Envoy {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	return e
 }
 
 // StartRefused starts Envoy with a configuration that it must refuse, and returns its log.
 func (c *Compiled) StartRefused(t testing.TB) string {
 	t.Helper()
-	e := c.launch(t)
+	e := c.launch(t, "--use-dynamic-base-id")
 	select {
 	case <-e.done:
 	case <-time.After(readyWithin):
@@ -66,7 +100,7 @@ func (c *Compiled) StartRefused(t testing.TB) string {
 	return e.Log(t)
 }
 
-func (c *Compiled) launch(t testing.TB) *Envoy {
+func (c *Compiled) launch(t testing.TB, flags ...string) *Envoy {
 	t.Helper()
 	logs, err := os.CreateTemp(t.TempDir(), "envoy.log")
 	if err != nil {
@@ -74,10 +108,10 @@ func (c *Compiled) launch(t testing.TB) *Envoy {
 	}
 	defer logs.Close()
 	e := &Envoy{Compiled: c, done: make(chan struct{}), logs: logs.Name()}
-	e.command = exec.Command(c.shipped.Envoy, "-c", filepath.Join(c.Dir, "envoy.yaml"),
-		"--use-dynamic-base-id", "--concurrency", strconv.Itoa(max(1, c.deployment.Workers)),
+	e.command = exec.Command(c.shipped.Envoy, append(flags, "-c", filepath.Join(c.Dir, "envoy.yaml"),
+		"--concurrency", strconv.Itoa(max(1, c.deployment.Workers)),
 		"--log-level", c.logLevel(), "--service-node", "e2e", "--service-cluster", "e2e",
-		"--drain-time-s", "1", "--parent-shutdown-time-s", "2")
+		"--drain-time-s", "1", "--parent-shutdown-time-s", "2")...)
 	e.command.Dir, e.command.Stdout, e.command.Stderr = c.Dir, logs, logs
 	e.command.Env = environment(c.secrets(t)...)
 	e.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

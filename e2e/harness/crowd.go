@@ -1,0 +1,171 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Crowd are clients with a session each that all send requests while something happens to the deployment.
+type Crowd struct {
+	// Every is the time from the beginning of one request of a member to the next one's. Default: at once.
+	Every time.Duration
+
+	members []*member
+}
+
+type member struct {
+	send func() (Response, error)
+	home string // the backend that answered last
+}
+
+// Tally is what became of a crowd's requests.
+type Tally struct {
+	// Requests are all that were sent. Errors are those without an answer of a backend with status 200, by what
+	// came instead.
+	Requests int
+	Errors   map[string]int
+	// Moves are changes of a session's backend, by the backend that it left and the one that it went to.
+	Moves map[Move]int
+}
+
+// Move is a session's way from one backend to another.
+type Move struct{ From, To string }
+
+// NewCrowd begins a session for each of count clients: send makes the function that sends a request of member i.
+func NewCrowd(t testing.TB, count int, send func(i int) func() (Response, error)) *Crowd {
+	t.Helper()
+	c := &Crowd{}
+	for i := range count {
+		m := &member{send: send(i)}
+		first, err := m.send()
+		if err != nil || first.Status != http.StatusOK || first.Backend == "" {
+			t.Fatalf("session %d does not begin: %v, status %d from %q", i, err, first.Status, first.Backend)
+		}
+		m.home = first.Backend
+		c.members = append(c.members, m)
+	}
+	return c
+}
+
+// Getter is a member for NewCrowd: a client with a jar of its own that gets path.
+func Getter(client *Client, path string, headers ...string) func() (Response, error) {
+	return func() (Response, error) { return client.Try(http.MethodGet, path, headers...) }
+}
+
+// Size is how many sessions there are.
+func (c *Crowd) Size() int { return len(c.members) }
+
+// Homes is how many sessions each backend has.
+func (c *Crowd) Homes() map[string]int {
+	homes := map[string]int{}
+	for _, m := range c.members {
+		homes[m.home]++
+	}
+	return homes
+}
+
+// During keeps every member busy while work runs, and for one more request each.
+func (c *Crowd) During(work func()) Tally {
+	ctx, stop := context.WithCancel(context.Background())
+	all := Tally{Errors: map[string]int{}, Moves: map[Move]int{}}
+	var mu sync.Mutex
+	var group sync.WaitGroup
+	for _, m := range c.members {
+		group.Go(func() {
+			own := m.run(ctx, c.Every)
+			mu.Lock()
+			defer mu.Unlock()
+			all.Add(own)
+		})
+	}
+	work()
+	stop()
+	group.Wait()
+	return all
+}
+
+// run sends requests until the context ends, and a last one afterwards.
+func (m *member) run(ctx context.Context, every time.Duration) Tally {
+	tally := Tally{Errors: map[string]int{}, Moves: map[Move]int{}}
+	for last := false; !last; {
+		last = ctx.Err() != nil
+		begin := time.Now()
+		response, err := m.send()
+		tally.Requests++
+		switch {
+		case err != nil:
+			tally.Errors["no answer"]++
+		case response.Status != http.StatusOK || response.Backend == "":
+			tally.Errors[fmt.Sprintf("status %d", response.Status)]++
+		case response.Backend != m.home:
+			tally.Moves[Move{m.home, response.Backend}]++
+			m.home = response.Backend
+		}
+		pause(ctx, every-time.Since(begin), err)
+	}
+	return tally
+}
+
+// pause waits for a member's next turn; one that got no answer waits a little in any case, as there may be nobody.
+func pause(ctx context.Context, wait time.Duration, err error) {
+	if err != nil {
+		wait = max(wait, 100*time.Millisecond)
+	}
+	if wait <= 0 {
+		return
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(wait):
+	}
+}
+
+// Add puts another tally's counts into this one.
+func (a *Tally) Add(b Tally) {
+	a.Requests += b.Requests
+	for what, count := range b.Errors {
+		a.Errors[what] += count
+	}
+	for move, count := range b.Moves {
+		a.Moves[move] += count
+	}
+}
+
+// Failed is the number of errors.
+func (a Tally) Failed() int {
+	total := 0
+	for _, count := range a.Errors {
+		total += count
+	}
+	return total
+}
+
+// Moved is how often a session left a backend that is not among those that are gone.
+func (a Tally) Moved(gone ...string) int {
+	total := 0
+	for move, count := range a.Moves {
+		if !slices.Contains(gone, move.From) {
+			total += count
+		}
+	}
+	return total
+}
+
+// String lists errors and moves.
+func (a Tally) String() string {
+	var parts []string
+	for _, what := range slices.Sorted(maps.Keys(a.Errors)) {
+		parts = append(parts, fmt.Sprintf("%d %s", a.Errors[what], what))
+	}
+	for move, count := range a.Moves {
+		parts = append(parts, fmt.Sprintf("%d moved from %s to %s", count, move.From, move.To))
+	}
+	return fmt.Sprintf("%d requests: %s", a.Requests, strings.Join(append(parts, "the rest as before"), ", "))
+}

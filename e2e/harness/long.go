@@ -1,0 +1,48 @@
+package harness
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Long tells whether scenarios run at their full size: make e2e-long sets LIMPET_LONG.
+func Long() bool { return os.Getenv("LIMPET_LONG") != "" }
+
+// Size is the size of a scenario: short in make test, long in make e2e-long.
+func Size[T any](short, long T) T {
+	if Long() {
+		return long
+	}
+	return short
+}
+
+// progressEvery is how often a scenario says how far it is.
+const progressEvery = 5 * time.Second
+
+// Progress shows how far a scenario is, in make e2e-long only: there a silent minute looks like one that hangs.
+// It may be used by several goroutines at once.
+type Progress struct {
+	name string
+	mu   sync.Mutex
+	last time.Time
+}
+
+// NewProgress begins to show the progress of a test.
+func NewProgress(t testing.TB) *Progress { return &Progress{name: t.Name(), last: time.Now()} }
+
+// Say prints a line, unless the last one was printed less than five seconds ago.
+func (p *Progress) Say(format string, args ...any) {
+	if !Long() {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if time.Since(p.last) < progressEvery {
+		return
+	}
+	p.last = time.Now()
+	fmt.Fprintf(os.Stderr, "%s %s: %s\n", p.last.Format(time.TimeOnly), p.name, fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,19 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/limpet-proxy/limpet/e2e/harness"
+)
+
+// TestMain prints the figures of the scenarios that ran, after the last test.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if err := harness.WriteFigures(os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = max(code, 1)
+	}
+	os.Exit(code)
+}
