@@ -1,6 +1,7 @@
 package compiler
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -58,21 +59,11 @@ type Options struct {
 
 // check fills in the defaults and parses the addresses.
 func (o *Options) check() (settings, error) {
-	if o.Target == "" {
-		o.Target = TargetEnvoy
-	}
-	if o.Bind == "" {
-		o.Bind = DefaultBind
-	}
-	if o.Admin == "" {
-		o.Admin = DefaultAdmin
-	}
-	if o.ClassPolicyNamespace == "" {
-		o.ClassPolicyNamespace = DefaultClassPolicyNamespace
-	}
-	if o.PartialSplit == "" {
-		o.PartialSplit = PartialAll
-	}
+	o.Target = cmp.Or(o.Target, TargetEnvoy)
+	o.Bind = cmp.Or(o.Bind, DefaultBind)
+	o.Admin = cmp.Or(o.Admin, DefaultAdmin)
+	o.ClassPolicyNamespace = cmp.Or(o.ClassPolicyNamespace, DefaultClassPolicyNamespace)
+	o.PartialSplit = cmp.Or(o.PartialSplit, PartialAll)
 	var s settings
 	var errs []error
 	if o.PartialSplit != PartialAll && o.PartialSplit != PartialReject {

@@ -27,8 +27,8 @@ func TestNothingAllocates(t *testing.T) {
 		"append":             func() { dst, _ = scope.Append(dst[:0], sess, m) },
 		"append IPv6":        func() { dst, _ = scope.Append(dst[:0], sess6, m) },
 		"append without key": func() { dst, _ = scope.Append(dst[:0], Session{}, m) },
-		"plausible":          func() { Plausible(good) },
-		"parse host":         func() { ParseHost("[2001:db8::1]:8080") },
+		"plausible":          func() { _ = Plausible(good) },
+		"parse host":         func() { _, _ = ParseHost("[2001:db8::1]:8080") },
 		"write host":         func() { dst = sess6.Host.AppendText(dst[:0]) },
 	} {
 		if n := testing.AllocsPerRun(100, f); n != 0 {

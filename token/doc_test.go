@@ -84,9 +84,17 @@ func addFields(l *listing, raw []byte) {
 		name  string
 		start int
 	}{
-		{"version", offVersion}, {"flags", offFlags}, {"key tag", offKeyTag}, {"scope tag", offScopeTag},
-		{"issued at", offIssuedAt}, {"last seen", offLastSeen}, {"epoch", offEpoch}, {"nonce", offNonce},
-		{"host, hidden", offHost}, {"MAC", len(raw) - macLen}, {"", len(raw)},
+		{"version", offVersion},
+		{"flags", offFlags},
+		{"key tag", offKeyTag},
+		{"scope tag", offScopeTag},
+		{"issued at", offIssuedAt},
+		{"last seen", offLastSeen},
+		{"epoch", offEpoch},
+		{"nonce", offNonce},
+		{"host, hidden", offHost},
+		{"MAC", len(raw) - macLen},
+		{"", len(raw)},
 	}
 	for i, f := range fields[:len(fields)-1] {
 		l.hex(f.name, raw[f.start:fields[i+1].start])

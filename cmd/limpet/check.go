@@ -77,7 +77,7 @@ func newCheck() *cobra.Command {
 func (cc *checkCommand) check(c *cobra.Command, args []string) error {
 	switch cc.format {
 	case formatTable, formatYAML, formatJSON:
-		return cc.input.checkReading(c, args)
+		return cc.checkReading(c, args)
 	default:
 		return usagef("--output %q: must be table, yaml or json", cc.format)
 	}

@@ -141,7 +141,7 @@ func forms(text string) [][]byte {
 	if err != nil {
 		panic(err)
 	}
-	decimal := fmt.Sprint(raw)
+	decimal := fmt.Sprintf("%d", raw)
 	return [][]byte{
 		[]byte(text),
 		raw,

@@ -216,8 +216,10 @@ func TestPruned(t *testing.T) {
 	}{
 		{Gateway16, route("{cookie: {name: s}}"), []string{"spec.rules[0].sessionPersistence.cookie"}},
 		{Gateway17, route("{cookie: {name: s}}"), nil},
-		{Gateway17, route("{sessionName: s, cookieConfig: {}, idleTimeout: 1s}"), []string{"spec.rules[0].sessionPersistence.cookieConfig",
-			"spec.rules[0].sessionPersistence.idleTimeout", "spec.rules[0].sessionPersistence.sessionName"}},
+		{Gateway17, route("{sessionName: s, cookieConfig: {}, idleTimeout: 1s}"), []string{
+			"spec.rules[0].sessionPersistence.cookieConfig",
+			"spec.rules[0].sessionPersistence.idleTimeout", "spec.rules[0].sessionPersistence.sessionName",
+		}},
 		{Gateway16, "{apiVersion: v1, kind: Service, spec: {x: y}}", nil},
 		{Gateway16, "{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {foo: 1}, extra: 1}", []string{"extra", "metadata.foo"}},
 		{Gateway16, "{}", nil},
@@ -254,8 +256,10 @@ func TestConcurrentUse(t *testing.T) {
 }
 
 func TestComparePaths(t *testing.T) {
-	ordered := []string{"metadata.name", "spec", "spec.rules", "spec.rules[2]", "spec.rules[2].a", "spec.rules[2].b[9]",
-		"spec.rules[2].b[10]", "spec.rules[10]", "spec.rules[10].a", "spec.rules[x]", "<nil>"}
+	ordered := []string{
+		"metadata.name", "spec", "spec.rules", "spec.rules[2]", "spec.rules[2].a", "spec.rules[2].b[9]",
+		"spec.rules[2].b[10]", "spec.rules[10]", "spec.rules[10].a", "spec.rules[x]", "<nil>",
+	}
 	for i, a := range ordered {
 		for j, b := range ordered {
 			got := comparePaths(a, b)

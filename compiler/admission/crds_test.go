@@ -166,7 +166,7 @@ func moduleZip(gen Generation) (module, file string, err error) {
 	var info struct{ Zip, Sum, Error string }
 	switch err := json.Unmarshal(out, &info); {
 	case err != nil || info.Zip == "":
-		return "", "", fmt.Errorf("%w: %s: %v %s", errNotCached, module, failure, info.Error)
+		return "", "", fmt.Errorf("%w: %s: %w %s", errNotCached, module, failure, info.Error)
 	case info.Sum != sources[gen].sum:
 		return "", "", fmt.Errorf("%s has the sum %s", module, info.Sum)
 	}

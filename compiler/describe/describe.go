@@ -160,25 +160,31 @@ func (d *describer) effect(object ladder.Object, decision *policy.Decision) (Eff
 			out.Holds = append(out.Holds, d.field(f, decision))
 		}
 		for _, b := range f.Beats {
-			if b.Source.Object == object && !(b.Implied && f.Text == b.Text) {
+			if b.Source.Object == object && (!b.Implied || f.Text != b.Text) {
 				out.Beaten = append(out.Beaten, Beaten{Name: f.Name, Origin: d.origin(b), By: d.origin(f.Written)})
 			}
 		}
 	}
-	for _, drop := range e.Dropped {
+	out.Notes = d.notes(object, decision)
+	return out, len(out.Holds)+len(out.Beaten)+len(out.Notes) > 0
+}
+
+// notes says what of a policy does not hold on a way, or not as it is written, though nothing stronger writes it.
+func (d *describer) notes(object ladder.Object, decision *policy.Decision) (notes []string) {
+	for _, drop := range decision.Effective.Dropped {
 		if drop.Source.Object == object {
-			out.Notes = append(out.Notes, drop.Message())
+			notes = append(notes, drop.Message())
 		}
 	}
-	for _, c := range e.Conflicts {
+	for _, c := range decision.Effective.Conflicts {
 		if c.Loser.Object == object {
-			out.Notes = append(out.Notes, fmt.Sprintf("conflicts with %s: %s", c.Winner, c.Message()))
+			notes = append(notes, fmt.Sprintf("conflicts with %s: %s", c.Winner, c.Message()))
 		}
 	}
 	for _, r := range d.decisions.Renames {
 		if r.By.Source.Object == object && r.Route == decision.Route && r.Rule == decision.Rule {
-			out.Notes = append(out.Notes, fmt.Sprintf("the name %s is emitted as %s (%s)", r.From, r.To, r.Law))
+			notes = append(notes, fmt.Sprintf("the name %s is emitted as %s (%s)", r.From, r.To, r.Law))
 		}
 	}
-	return out, len(out.Holds)+len(out.Beaten)+len(out.Notes) > 0
+	return notes
 }

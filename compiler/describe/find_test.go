@@ -10,8 +10,10 @@ import (
 // TestFind shows which words name which object.
 func TestFind(t *testing.T) {
 	known := []ladder.Object{
-		{Kind: ladder.KindGatewayClass, Name: "limpet"}, {Kind: ladder.KindService, Namespace: "a", Name: "cart"},
-		{Kind: ladder.KindService, Namespace: "b", Name: "cart"}, {Kind: ladder.KindHTTPRoute, Namespace: "a", Name: "cart"},
+		{Kind: ladder.KindGatewayClass, Name: "limpet"},
+		{Kind: ladder.KindService, Namespace: "a", Name: "cart"},
+		{Kind: ladder.KindService, Namespace: "b", Name: "cart"},
+		{Kind: ladder.KindHTTPRoute, Namespace: "a", Name: "cart"},
 		{Kind: "SessionPersistencePolicy", Namespace: "a", Name: "p"},
 	}
 	for words, want := range map[string]string{

@@ -13,13 +13,13 @@ import (
 // Facts is what became of Gateways and of the references to them, for those who write status.
 type Facts struct {
 	// Gateways are those whose class is in the input, in order.
-	Gateways []*GatewayFacts
+	Gateways []*OwnFacts
 	// Parents says for each route, by its String, what became of its parentRefs, in their order.
 	Parents map[string][]Parent
 }
 
-// GatewayFacts is what became of a Gateway.
-type GatewayFacts struct {
+// OwnFacts is what became of one Gateway.
+type OwnFacts struct {
 	Gateway *schema.Object[gatewayv1.Gateway]
 	// Addresses are those that it listens on; what else its spec names can't be bound.
 	Addresses []netip.Addr
@@ -67,7 +67,7 @@ func (f *Facts) listener(l *listener) {
 }
 
 // Listeners gives what became of the Gateway's listeners, in the order of its spec.
-func (g *GatewayFacts) Listeners() []ListenerFacts {
+func (g *OwnFacts) Listeners() []ListenerFacts {
 	all := make([]ListenerFacts, len(g.listeners))
 	for i, l := range g.listeners {
 		all[i] = ListenerFacts{Name: l.spec.Name, Index: i, Bound: l.bound, Routes: l.routes()}

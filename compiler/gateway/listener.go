@@ -82,7 +82,7 @@ func (b *builder) addresses(g *schema.Object[gatewayv1.Gateway]) []netip.Addr {
 
 // gateway puts a Gateway's listeners on its addresses.
 func (b *builder) gateway(g *schema.Object[gatewayv1.Gateway], addresses []netip.Addr) {
-	b.facts.Gateways = append(b.facts.Gateways, &GatewayFacts{Gateway: g, Addresses: addresses})
+	b.facts.Gateways = append(b.facts.Gateways, &OwnFacts{Gateway: g, Addresses: addresses})
 	for i := range g.Value.Spec.Listeners {
 		spec := &g.Value.Spec.Listeners[i]
 		l := &listener{

@@ -105,7 +105,8 @@ func items(d *Document, rep *report.Report) []*Document {
 		inherit(fields, d, kind)
 		docs = append(docs, items(&Document{Fields: fields, chunk: d.chunk, prefix: prefix}, rep)...)
 	}
-	return append(docs, strays(d, rep)...)
+	strays(d, rep)
+	return docs
 }
 
 // inherit gives an item its list's type where it has none: an API server leaves it out of typed lists.
@@ -116,8 +117,8 @@ func inherit(fields map[string]any, list *Document, kind string) {
 	}
 }
 
-// strays reports fields that lists don't have. It gives no documents.
-func strays(list *Document, rep *report.Report) []*Document {
+// strays reports fields that lists don't have.
+func strays(list *Document, rep *report.Report) {
 	for name := range list.Fields {
 		switch name {
 		case "apiVersion", "kind", "metadata", "items":
@@ -125,5 +126,4 @@ func strays(list *Document, rep *report.Report) []*Document {
 			rep.ErrorAt(list, name, "unknown field")
 		}
 	}
-	return nil
 }

@@ -30,7 +30,7 @@ func (b *builder) gateways() {
 }
 
 // gateway writes a Gateway's status: its listeners', and what they come to.
-func (b *builder) gateway(g *gateway.GatewayFacts) {
+func (b *builder) gateway(g *gateway.OwnFacts) {
 	o, was := g.Gateway.Value, written[gatewayv1.GatewayStatus](g.Gateway.Status)
 	w := b.writer(o.ObjectMeta)
 	problems := b.about(g.Gateway)

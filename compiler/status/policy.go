@@ -186,15 +186,7 @@ func (b *builder) share(object ladder.Object, ways []*policy.Decision) *share {
 				s.notes = once(s.notes, drop.Message())
 			}
 		}
-		for _, c := range e.Conflicts {
-			switch {
-			case c.Loser.Object != object:
-			case c.Elsewhere:
-				s.notes = once(s.notes, c.Message())
-			default:
-				s.conflicts = once(s.conflicts, c.Message())
-			}
-		}
+		s.lost(object, e)
 		for _, r := range d.Refusals {
 			s.notes = once(s.notes, fmt.Sprintf("%s is refused: %s", d.Route, placed(r.Path, r.Message)))
 		}
@@ -205,6 +197,19 @@ func (b *builder) share(object ladder.Object, ways []*policy.Decision) *share {
 		}
 	}
 	return s
+}
+
+// lost notes where the policy loses to another on its rung.
+func (s *share) lost(object ladder.Object, e *ladder.Effective) {
+	for _, c := range e.Conflicts {
+		switch {
+		case c.Loser.Object != object:
+		case c.Elsewhere:
+			s.notes = once(s.notes, c.Message())
+		default:
+			s.conflicts = once(s.conflicts, c.Message())
+		}
+	}
 }
 
 // field looks at one field. Where there are no sessions, only what says so has an effect.

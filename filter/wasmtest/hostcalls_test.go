@@ -2,6 +2,7 @@ package wasmtest
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -318,7 +319,7 @@ func TestTooEarly(t *testing.T) {
 	b.vm.phase = initializing
 	b.expect("log", b.call("proxy_log", int(LevelInfo), "hm"), statusOK)
 	defer func() {
-		if recover() != errTooEarly {
+		if err, _ := recover().(error); !errors.Is(err, errTooEarly) {
 			t.Error("a metric was defined in _initialize")
 		}
 	}()

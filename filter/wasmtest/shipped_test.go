@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -271,14 +272,14 @@ func TestResponseWithoutRequest(t *testing.T) {
 func TestTrap(t *testing.T) {
 	vm := start(t, Options{})
 	_, trap := vm.call(nil, &vm.guest.delete, 99)
-	if trap == nil || !strings.Contains(trap.Error(), "proxy_on_delete: ") || vm.Err() != trap {
+	if trap == nil || !strings.Contains(trap.Error(), "proxy_on_delete: ") || !errors.Is(vm.Err(), trap) {
 		t.Fatalf("got %v and %v", trap, vm.Err())
 	}
 	s := vm.NewStream(route)
-	if _, _, err := s.RequestHeaders(request(), true); err != trap {
+	if _, _, err := s.RequestHeaders(request(), true); !errors.Is(err, trap) {
 		t.Errorf("a request after the trap: %v", err)
 	}
-	if _, err := s.ResponseHeaders(reply, true); err != trap {
+	if _, err := s.ResponseHeaders(reply, true); !errors.Is(err, trap) {
 		t.Errorf("a response after the trap: %v", err)
 	}
 	s.Close()
