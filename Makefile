@@ -16,7 +16,7 @@ WASM_TARGET := -target tools/limpet-wasm.json
 endif
 
 FILTER_SOURCES := go.mod go.sum tools/limpet-wasm.json $(shell find filter policy-config token -name '*.go' ! -name '*_test.go' ! -path 'filter/wasmtest/*')
-COMMAND_SOURCES := go.mod go.sum $(shell find cmd compiler policy-config token -name '*.go' ! -name '*_test.go')
+COMMAND_SOURCES := go.mod go.sum $(shell find cmd compiler policy-config token wasmimage -name '*.go' ! -name '*_test.go')
 
 .PHONY: help
 help: ## list the targets
@@ -76,17 +76,20 @@ lint: ## golangci-lint with .golangci.yml (downloads and builds the linter the f
 
 .PHONY: clean
 clean: ## remove what was built; the tool cache stays
-	rm -rf bin dist cmd/limpet/wasm/limpet.wasm
+	rm -rf bin dist cmd/limpet/wasm/limpet.*
 
 dist/limpet.wasm: $(FILTER_SOURCES)
 	@mkdir -p dist
 	@tinygo=$$(tools/setup.sh tinygo) && tools/step.sh "building $@" \
 	"$$tinygo" build $(WASM_TARGET) -opt=2 -no-debug -panic=trap -o $@.partial.wasm ./filter && mv $@.partial.wasm $@
 
-cmd/limpet/wasm/limpet.wasm: dist/limpet.wasm
+dist/limpet.spdx.json: dist/limpet.wasm $(wildcard tools/sbom/*.go)
+	@tinygo=$$(tools/setup.sh tinygo) && go run ./tools/sbom -wasm $< -tinygo "$$("$$tinygo" version)" >$@.partial && mv $@.partial $@
+
+cmd/limpet/wasm/%: dist/%
 	@cp $< $@
 
-bin/limpet: $(COMMAND_SOURCES) cmd/limpet/wasm/limpet.wasm
+bin/limpet: $(COMMAND_SOURCES) cmd/limpet/wasm/limpet.wasm cmd/limpet/wasm/limpet.spdx.json
 	@mkdir -p bin
 	@tools/step.sh "building $@ (minutes the first time)" \
 	go build -buildvcs=false -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $@ ./cmd/limpet

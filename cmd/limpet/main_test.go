@@ -15,6 +15,9 @@ var update = flag.Bool("update", false, "rewrite the golden parts of testdata/*.
 // module stands in for the filter in these tests, which must not depend on what was built before.
 const module = "the filter's module"
 
+// sbom stands in for its bill of materials.
+const sbom = "{\"spdxVersion\": \"SPDX-2.3\"}\n"
+
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"limpet": testedMain,
@@ -24,7 +27,7 @@ func TestMain(m *testing.M) {
 
 // testedMain is limpet as "make build" makes it, or with NO_WASM as a fresh clone does.
 func testedMain() {
-	wasmFiles = fstest.MapFS{"wasm/limpet.wasm": {Data: []byte(module)}}
+	wasmFiles = fstest.MapFS{"wasm/limpet.wasm": {Data: []byte(module)}, "wasm/limpet.spdx.json": {Data: []byte(sbom)}}
 	if os.Getenv("NO_WASM") != "" {
 		wasmFiles = fstest.MapFS{"wasm/README.md": {}}
 	}

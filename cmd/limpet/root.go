@@ -32,7 +32,7 @@ func newRoot() *cobra.Command {
 		SilenceUsage:  true,
 		Args:          knownCommand,
 		RunE: func(*cobra.Command, []string) error {
-			return usagef("say what to do: compile, run, check, describe, keygen or version; 'limpet --help' explains them")
+			return usagef("say what to do: compile, run, check, describe, image, keygen or version; 'limpet --help' explains them")
 		},
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
@@ -41,7 +41,7 @@ func newRoot() *cobra.Command {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usagef("%w; see '%s --help'", err, c.CommandPath())
 	})
-	root.AddCommand(newCompile(), newRun(), newCheck(), newDescribe(), newKeygen(), newVersion())
+	root.AddCommand(newCompile(), newRun(), newCheck(), newDescribe(), newImage(), newKeygen(), newVersion())
 	return root
 }
 

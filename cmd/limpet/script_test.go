@@ -6,8 +6,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"log"
 	"net"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +19,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/google/go-containerregistry/pkg/registry"
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/tidwall/gjson"
 
@@ -37,6 +41,7 @@ var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"leaks":     cmdLeaks,
 	"listen":    cmdListen,
 	"mode":      cmdMode,
+	"registry":  cmdRegistry,
 	"terminate": cmdTerminate,
 	"unseals":   cmdUnseals,
 	"waitfor":   cmdWaitFor,
@@ -84,6 +89,14 @@ func cmdListen(ts *testscript.TestScript, _ bool, args []string) {
 	l, err := net.Listen("tcp", args[0])
 	ts.Check(err)
 	ts.Defer(func() { _ = l.Close() })
+}
+
+// cmdRegistry is "registry NAME": sets the variable to the loopback address of an OCI registry, over plain HTTP, that
+// lives until the script ends.
+func cmdRegistry(ts *testscript.TestScript, _ bool, args []string) {
+	server := httptest.NewServer(registry.New(registry.WithReferrersSupport(true), registry.Logger(log.New(io.Discard, "", 0))))
+	ts.Defer(server.Close)
+	ts.Setenv(args[0], server.Listener.Addr().String())
 }
 
 // cmdMode is "mode OCTAL FILE...": the files have these permissions.

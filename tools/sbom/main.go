@@ -1,0 +1,85 @@
+// Command sbom prints the bill of materials of limpet.wasm, in SPDX 2.3 JSON: the Go modules that are linked into it,
+// and the toolchain whose libraries are. It runs when the module has just been built; equal builds give equal bytes.
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+)
+
+func main() {
+	wasm := flag.String("wasm", "dist/limpet.wasm", "the module that was built")
+	tinygo := flag.String("tinygo", "", "what 'tinygo version' says")
+	flag.Parse()
+	text, err := generate(*wasm, *tinygo)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "sbom:", err)
+		os.Exit(1)
+	}
+	fmt.Printf("%s\n", text)
+}
+
+// generate makes the document for the module in the file.
+func generate(wasm, tinygo string) ([]byte, error) {
+	module, err := os.ReadFile(wasm)
+	if err != nil {
+		return nil, err
+	}
+	linked, err := toolchain(tinygo)
+	if err != nil {
+		return nil, err
+	}
+	modules, err := modules()
+	if err != nil {
+		return nil, err
+	}
+	return json.MarshalIndent(document(fmt.Sprintf("%x", sha256.Sum256(module)), append(modules, linked...)), "", "  ")
+}
+
+// component is something that is linked into the module.
+type component struct{ name, version, purl string }
+
+// modules are the Go modules of the filter, as TinyGo sees it; limpet's own is what the document is about.
+func modules() ([]component, error) {
+	list := exec.Command("go", "list", "-tags", "tinygo,tinygo.wasm,custommalloc", "-deps",
+		"-f", "{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{end}}{{end}}", "./filter")
+	list.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=")
+	list.Stderr = os.Stderr
+	text, err := list.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list: %w", err)
+	}
+	var all []component
+	seen := map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		path, version, ok := strings.Cut(strings.TrimSpace(line), " ")
+		if !ok || seen[path] {
+			continue
+		}
+		seen[path] = true
+		all = append(all, component{path, version, "pkg:golang/" + path + "@" + version})
+	}
+	return all, nil
+}
+
+var tinygoVersion = regexp.MustCompile(`^tinygo version (\S+) .*using go version go(\S+) and LLVM version (\S+)\)`)
+
+// toolchain is what TinyGo links in: its runtime, Go's standard library and WASI's C library.
+func toolchain(version string) ([]component, error) {
+	v := tinygoVersion.FindStringSubmatch(version)
+	if v == nil {
+		return nil, fmt.Errorf("%q: not what 'tinygo version' says", version)
+	}
+	return []component{
+		{"tinygo", v[1], "pkg:github/tinygo-org/tinygo@v" + v[1]},
+		{"stdlib", v[2], "pkg:golang/stdlib@" + v[2]},
+		{"compiler-rt", v[3], "pkg:github/llvm/llvm-project@llvmorg-" + v[3]},
+		{"wasi-libc", "", "pkg:github/WebAssembly/wasi-libc"},
+	}, nil
+}
