@@ -195,19 +195,7 @@ func (l *lowerer) pinned(route *gateway.Route, rule *policy.Rule, choices []choi
 		}
 		l.policies = append(l.policies, session.Policies...)
 	}
-	l.adviseStrict(route, rule.Sessions, action)
 	return action
-}
-
-// adviseStrict says what a strict backend costs the others of its split: Envoy drops the pin on a retry, so there is
-// none on the whole route, and a session whose host refuses connections moves with the next request only.
-func (l *lowerer) adviseStrict(route *gateway.Route, sessions []*policy.Session, action ir.Route) {
-	strict := func(s ir.Share) bool { return s.FailStatus != 0 }
-	lax := func(s ir.Share) bool { return s.FailStatus == 0 }
-	if slices.ContainsFunc(action.Split, strict) && slices.ContainsFunc(action.Split, lax) {
-		l.rep.Advise(route, field.NewPath("spec", "rules").Index(sessions[0].Rule),
-			"onHostLost is Fail for a part of the split, so no request of the rule is tried again on another host: elsewhere in the split one that is refused gets 503")
-	}
 }
 
 // pool is a choice as a part of a merged cluster. A pool that could not answer would lose its share to the others,

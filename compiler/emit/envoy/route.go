@@ -3,6 +3,7 @@ package envoy
 import (
 	"slices"
 
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	statefulsessionv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/stateful_session/v3"
 	previoushostsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/retry/host/previous_hosts/v3"
@@ -18,6 +19,9 @@ const (
 	retryOn         = "connect-failure,refused-stream,reset-before-request" // nothing that a backend may have acted on
 	retries         = 3
 	selectionTrials = 5 // picks of a host that was not tried yet; without them dead hosts are tried again and again
+	// retryHeader asks Envoy's router to try a request again, as a route's retryOn does. Envoy takes it off requests
+	// as they come in, and as they go on.
+	retryHeader = "x-envoy-retry-on"
 )
 
 func (e *emitter) routeConfiguration(name string, hosts []ir.Host) *routev3.RouteConfiguration {
@@ -60,11 +64,10 @@ func (e *emitter) route(r ir.Route) *routev3.Route {
 func (e *emitter) stick(route *routev3.Route, action *routev3.RouteAction, r ir.Route) {
 	route.TypedPerFilterConfig = map[string]*anypb.Any{limpetFilter: e.on(), sessionFilter: e.session(r.FailStatus)}
 	route.RequestHeadersToRemove = []string{e.settings.Plugin.PinHeader}
-	if r.FailStatus != 0 || slices.ContainsFunc(r.Split, func(s ir.Share) bool { return s.FailStatus != 0 }) {
+	if r.FailStatus != 0 || len(r.Split) > 0 && !slices.ContainsFunc(r.Split, lax) {
 		return // a session that shall not move must not be tried elsewhere: Envoy drops the pin on a retry
 	}
 	action.RetryPolicy = &routev3.RetryPolicy{
-		RetryOn:    retryOn,
 		NumRetries: wrapperspb.UInt32(retries),
 		RetryHostPredicate: []*routev3.RetryPolicy_RetryHostPredicate{{
 			Name: "envoy.retry_host_predicates.previous_hosts",
@@ -74,7 +77,14 @@ func (e *emitter) stick(route *routev3.Route, action *routev3.RouteAction, r ir.
 		}},
 		HostSelectionRetryMaxAttempts: selectionTrials,
 	}
+	if !slices.ContainsFunc(r.Split, strict) {
+		action.RetryPolicy.RetryOn = retryOn
+	} // else it says how a request is tried again, and a header of the other shares whether (see weighted)
 }
+
+// strict reports whether the sessions of a share shall not move, lax whether they may.
+func strict(s ir.Share) bool { return s.FailStatus != 0 }
+func lax(s ir.Share) bool    { return s.FailStatus == 0 }
 
 // on switches a filter on as it is configured in the chain.
 func (e *emitter) on() *anypb.Any { return e.pack(&routev3.FilterConfig{Config: &anypb.Any{}}) }
@@ -93,11 +103,17 @@ func (e *emitter) session(failStatus int) *anypb.Any {
 }
 
 func (e *emitter) weighted(split []ir.Share) *routev3.RouteAction_WeightedClusters {
-	clusters := &routev3.WeightedCluster{}
+	clusters, partly := &routev3.WeightedCluster{}, slices.ContainsFunc(split, strict)
 	for _, s := range split {
 		share := &routev3.WeightedCluster_ClusterWeight{Name: s.Cluster, Weight: wrapperspb.UInt32(s.Weight)}
-		if s.FailStatus != 0 {
+		switch {
+		case s.FailStatus != 0:
 			share.TypedPerFilterConfig = map[string]*anypb.Any{sessionFilter: e.session(s.FailStatus)}
+		case partly:
+			share.RequestHeadersToAdd = []*corev3.HeaderValueOption{{
+				Header:       &corev3.HeaderValue{Key: retryHeader, Value: retryOn},
+				AppendAction: corev3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD,
+			}}
 		}
 		clusters.Clusters = append(clusters.Clusters, share)
 	}

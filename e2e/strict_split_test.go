@@ -1,0 +1,130 @@
+package e2e
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/limpet-proxy/limpet/e2e/harness"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+)
+
+// strictSplit is a split of Gateway API 1.7 in which the Service strict keeps its sessions whatever happens, and the
+// Service lax lets them move.
+const strictSplit = `
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: split, namespace: default}
+spec:
+  parentRefs: [{name: edge}]
+  rules:
+  - backendRefs: [{name: strict, port: 80, weight: 1}, {name: lax, port: 80, weight: 1}]
+    sessionPersistence: {cookie: {name: cart}}
+---
+apiVersion: limpet.dev/v1alpha1
+kind: SessionPersistencePolicy
+metadata: {name: strict, namespace: default}
+spec:
+  targetRefs: [{group: "", kind: Service, name: strict}]
+  onHostLost: Fail
+  failStatus: 521
+`
+
+// TestStrictBackendOfSplit: in a split of 1.7 the weights choose on every request. A session in the strict backend
+// waits for its host, one in the other moves within the request, and neither is in the other's way (S32, S40).
+func TestStrictBackendOfSplit(t *testing.T) {
+	t.Parallel()
+	strict, lax := harness.Backends(t, "s0", "s1"), harness.Backends(t, "l0", "l1", "l2")
+	documents := harness.Documents{
+		Services: []harness.Service{{Name: "strict", Backends: strict}, {Name: "lax", Backends: lax}}, More: strictSplit,
+	}
+	envoy := harness.Run(t, harness.Deployment{Documents: documents})
+	s := &strictSession{envoy: envoy, strict: policyOf(t, envoy, "strict"), lax: policyOf(t, envoy, "lax")}
+
+	for client, count := envoy.Client(), 0; count < 40; count++ { // its jar has a cookie for each backend
+		s.note(t, visit(t, client, "/"))
+	}
+	for _, of := range []string{"s", "l"} {
+		if got := s.hosts[of]; len(got) != 1 {
+			t.Errorf("one client's sessions in one backend are on %v", got)
+		}
+	}
+	strict[0].Close()
+	lax[0].Close()
+	for what, address := range map[string]string{"refuses": strict[0].Address, "gone": gone} {
+		s.loses(t, what, address, lax[0].Address)
+	}
+	back := harness.NewBackendAt(t, "s0", strict[0].Address)
+	s.hosts = nil
+	for range 40 {
+		s.note(t, visit(t, envoy.Stranger(), "/", s.cookies(t, back.Address, lax[0].Address)...))
+	}
+	if got := slices.Sorted(maps.Keys(s.hosts["s"])); !slices.Equal(got, []string{"s0"}) {
+		t.Errorf("the strict session's host is back, and it is on %v", got)
+	}
+}
+
+// strictSession is a client's two sessions.
+type strictSession struct {
+	envoy       *harness.Envoy
+	strict, lax *policyconfig.Policy
+	hosts       map[string]map[string]bool // by the first letter of their names
+}
+
+func (s *strictSession) note(t *testing.T, r harness.Response) {
+	t.Helper()
+	if s.hosts == nil {
+		s.hosts = map[string]map[string]bool{"s": {}, "l": {}}
+	}
+	s.hosts[r.Backend[:1]][r.Backend] = true
+}
+
+// cookies is a line with a token for each of the backends.
+func (s *strictSession) cookies(t *testing.T, strict, lax string) []string {
+	t.Helper()
+	ring := s.envoy.Keys()
+	return []string{fmt.Sprintf("Cookie: %s=%s; %s=%s", s.strict.SessionName, ring.Mint(t, s.strict.Scope, strict, harness.Dates{}),
+		s.lax.SessionName, ring.Mint(t, s.lax.Scope, lax, harness.Dates{}))}
+}
+
+// loses sends requests whose sessions are on hosts that can't serve: of those for the strict backend each fails, a
+// client's own wish for a retry or not, and each of those for the other is answered by another host of it.
+func (s *strictSession) loses(t *testing.T, what, strict, lax string) {
+	t.Helper()
+	failed, moved := 0, 0
+	for range 60 {
+		headers := append(s.cookies(t, strict, lax), "x-envoy-retry-on: connect-failure,5xx", "x-envoy-max-retries: 3")
+		r := s.envoy.Stranger().Get(t, "/", headers...)
+		switch {
+		case r.Status == 521 && r.Backend == "":
+			failed++
+			wantNoToken(t, r, s.strict.SessionName)
+		case r.Status == http.StatusOK && strings.HasPrefix(r.Backend, "l"):
+			moved++
+			wantToken(t, r, s.lax.SessionName)
+			if seen := r.Seen.Headers["X-Envoy-Retry-On"]; seen != nil {
+				t.Errorf("the backend saw x-envoy-retry-on: %q", seen)
+			}
+		default:
+			t.Fatalf("host %s: status %d by backend %q", what, r.Status, r.Backend)
+		}
+	}
+	if failed == 0 || moved == 0 {
+		t.Errorf("host %s: %d requests failed and %d moved", what, failed, moved)
+	}
+}
+
+// policyOf gives the policy of the sessions in a Service.
+func policyOf(t *testing.T, envoy *harness.Envoy, service string) *policyconfig.Policy {
+	t.Helper()
+	at := slices.IndexFunc(envoy.Config.Policies, func(p policyconfig.Policy) bool {
+		return slices.Equal(p.Clusters, []string{"service/default/" + service + "/80"})
+	})
+	if at < 0 {
+		t.Fatalf("no policy for the Service %s", service)
+	}
+	return &envoy.Config.Policies[at]
+}
