@@ -57,17 +57,32 @@ func TestLocalReplies(t *testing.T) {
 		wantStatus(t, response, http.StatusGatewayTimeout)
 		wantDeleted(t, response, "slow")
 	})
+	t.Run("a session header is emptied", func(t *testing.T) {
+		text := mint(t, envoy, "x-dead", gone, harness.Dates{})
+		response := envoy.Stranger().Get(t, "/x-dead", "x-dead: "+text)
+		wantStatus(t, response, http.StatusServiceUnavailable)
+		if got := response.Header.Values("x-dead"); len(got) != 1 || got[0] != "" {
+			t.Errorf("a 503 of Envoy's carries the header %q", got)
+		}
+	})
 	t.Run("upstream errors begin sessions", func(t *testing.T) { checkUpstreamErrors(t, envoy) })
 }
 
-// checkUpstreamErrors: a 5xx that the backend answers itself is an answer like any other.
+// checkUpstreamErrors: an error that the backend answers itself is an answer like any other, but for a 503 that does not
+// ask the client to come back.
 func checkUpstreamErrors(t *testing.T, envoy *harness.Envoy) {
-	for _, status := range []string{"500", "502", "503", "504", "404"} {
+	later := harness.ReplyHeader + ": Retry-After: 1"
+	for _, lines := range [][]string{{"500"}, {"502"}, {"503", later}, {"504"}, {"404"}} {
+		lines[0] = harness.ReplyStatus + ": " + lines[0]
 		client := envoy.Client()
-		response := client.Get(t, "/slow", harness.ReplyStatus+": "+status)
-		wantToken(t, response, "slow")
-		wantNoToken(t, client.Get(t, "/slow", harness.ReplyStatus+": "+status), "slow")
+		wantToken(t, client.Get(t, "/slow", lines...), "slow")
+		wantNoToken(t, client.Get(t, "/slow", lines...), "slow")
 	}
+	declines := harness.ReplyStatus + ": 503"
+	client := envoy.Client()
+	wantNoToken(t, client.Get(t, "/slow", declines), "slow")
+	wantToken(t, client.Get(t, "/slow"), "slow")
+	wantDeleted(t, client.Get(t, "/slow", declines), "slow")
 }
 
 func wantStatus(t *testing.T, response harness.Response, status int) {

@@ -70,7 +70,7 @@ func TestNoTokenOnOwnReplies(t *testing.T) {
 		{"no_healthy_upstream", "503", true},
 		{"upstream_reset_before_response_started{connection_termination}", "503", true},
 		{"ext_authz_denied", "503", false},
-		{"via_upstream", "503", false},
+		{"via_upstream", "500", false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.details, func(t *testing.T) {
@@ -88,6 +88,92 @@ func TestNoTokenOnOwnReplies(t *testing.T) {
 				w.get()
 				_, kept := w.cookies["sid"]
 				want(t, "the client keeps its token", kept, !tt.voids)
+			})
+		})
+	}
+}
+
+// A host that answers 503 itself can't serve: no session begins there, and those that are there leave. Other errors,
+// and a 503 with the request to come back, are answers like any others.
+func TestHostDeclines(t *testing.T) {
+	tests := []struct {
+		name  string
+		lines []string
+		stays bool
+	}{
+		{"503", []string{":status: 503"}, false},
+		{"503 and a logout", []string{":status: 503", "x-session-end: 1"}, false},
+		{"503 with Retry-After", []string{":status: 503", "retry-after: 5"}, true},
+		{"500", []string{":status: 500"}, true},
+		{"504", []string{":status: 504"}, true},
+		{"429", []string{":status: 429"}, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			each(t, config(`"endSessionHeader":"x-session-end"`), func(t *testing.T, w *world) {
+				w.answer = answers(tt.lines...)
+				w.get()
+				want(t, "a session begins", len(w.cookies) == 1, tt.stays)
+				clear(w.cookies)
+				w.answer = nil
+				w.get()
+				w.answer = answers(tt.lines...)
+				w.get()
+				want(t, "the session stays", len(w.cookies) == 1, tt.stays)
+				failed := uint64(1)
+				if tt.stays {
+					failed = 0
+				}
+				w.counted("p failed", failed)
+			})
+		})
+	}
+}
+
+// A session that has moved to a host that declines has no place there either.
+func TestMovedToHostThatDeclines(t *testing.T) {
+	each(t, config(), func(t *testing.T, w *world) {
+		w.get()
+		w.hosts, w.answer = w.hosts[1:], answers(":status: 503")
+		w.get()
+		want(t, "tokens that the client has", len(w.cookies), 0)
+		w.counted("p moved", 0)
+		w.counted("p failed", 1)
+	})
+}
+
+// Under Fail a session stays with its host whatever that answers.
+func TestStrictHostDeclines(t *testing.T) {
+	each(t, config(`"onHostLost":"Fail","failStatus":421`), func(t *testing.T, w *world) {
+		w.strict = true
+		w.get()
+		w.answer = answers(":status: 503")
+		want(t, "status", w.get().header(":status"), "503")
+		want(t, "tokens that the client has", len(w.cookies), 1)
+		w.counted("p pinned", 1)
+	})
+}
+
+// Where a header carries the session there is nothing to remove: the client gets it empty, and what it then sends back
+// is no token.
+func TestHeaderIsForgotten(t *testing.T) {
+	cfg := config(`"type":"Header"`, `"sessionName":"x-sid"`, `"endSessionHeader":"x-session-end"`)
+	for name, answer := range map[string][2]string{
+		"declined":   {":status: 503", "via_upstream"},
+		"refused":    {":status: 503", "upstream_reset_before_response_started{remote_connection_failure}"},
+		"timed out":  {":status: 504", "response_timeout"},
+		"logged out": {"x-session-end: 1", "via_upstream"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			each(t, cfg, func(t *testing.T, w *world) {
+				line := "x-sid: " + w.get().header("x-sid")
+				w.answer, w.details = answers(answer[0]), answer[1]
+				got, sent := first(w.get(line).headers, "x-sid")
+				want(t, "the header is sent", sent, true)
+				want(t, "the header", got, "")
+				w.answer, w.details = nil, ""
+				want(t, "a new token for the empty header", len(w.get("x-sid: ").header("x-sid")), 96)
+				w.counted("p new", 2)
 			})
 		})
 	}

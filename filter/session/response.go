@@ -18,8 +18,12 @@ func (x *Exchange) Response(h Reply, now int64) Outcome {
 		// The fence around limpet removes it too; a filter between the two shall not see it either.
 		h.Remove(p.engine.pinHeader)
 	}
-	if (chosen || x.ownReply(h)) && h.CodeDetails() != viaUpstream {
+	status, _ := h.Get(":status")
+	if (chosen || x.pinned && mayBeOwn(status, h)) && h.CodeDetails() != viaUpstream {
 		return x.notFromUpstream(h)
+	}
+	if p.cfg.OnHostLost != policyconfig.Fail && declined(status, h) {
+		return x.leave(h)
 	}
 	if name := p.cfg.EndSessionHeader; name != "" {
 		if _, ok := h.Get(name); ok {
@@ -35,14 +39,25 @@ func (x *Exchange) Response(h Reply, now int64) Outcome {
 	return x.outcome
 }
 
-// ownReply tells whether a response without a newly chosen host may be the proxy's own: only then are the code
+// mayBeOwn tells whether a response without a newly chosen host may be the proxy's own: only then are the code
 // details worth their price. Envoy answers gRPC with status 200 and headers alone.
-func (x *Exchange) ownReply(h Reply) bool {
-	if !x.pinned {
-		return false
-	}
-	status, _ := h.Get(":status")
+func mayBeOwn(status string, h Reply) bool {
 	return status >= "500" || h.HeadersOnly() && hasHeader(h, "grpc-status")
+}
+
+// declined tells whether the host itself says that it can't serve: 503 (RFC 9110 section 15.6.4), as the sidecar of a
+// dead application does too. With Retry-After it asks its clients to come back instead.
+func declined(status string, h Reply) bool {
+	return status == "503" && !hasHeader(h, "retry-after")
+}
+
+// leave ends the session on a host that can't serve; the next request is balanced anew. No session begins there.
+func (x *Exchange) leave(h Reply) Outcome {
+	if !x.pinned {
+		return x.outcome
+	}
+	x.forget(h)
+	return Failed
 }
 
 func hasHeader(h Headers, name string) bool {
@@ -52,7 +67,7 @@ func hasHeader(h Headers, name string) bool {
 
 // notFromUpstream handles the proxy's own replies. None of them issues a token, for the host they name has not
 // answered. Where the pinned host is the reason, the session can't go on: a strict policy answers its status,
-// the others void the cookie so that the next request is balanced anew.
+// the others take the token away so that the next request is balanced anew.
 func (x *Exchange) notFromUpstream(h Reply) Outcome {
 	if !x.pinned || !hostFailed(h.CodeDetails()) {
 		return x.outcome
@@ -63,8 +78,7 @@ func (x *Exchange) notFromUpstream(h Reply) Outcome {
 		}
 		return Failed
 	}
-	x.removeCookie(h)
-	return Failed
+	return x.leave(h)
 }
 
 // hostFailed tells whether Envoy gave up on the upstream: no usable host, a reset, a time-out of the route
@@ -82,7 +96,7 @@ func hostLost(details string) bool {
 
 // end is the backend's logout: the client's token is taken away. A void token had no session to end.
 func (x *Exchange) end(h Reply) Outcome {
-	x.removeCookie(h)
+	x.forget(h)
 	if x.outcome.Void() {
 		return x.outcome
 	}

@@ -47,13 +47,24 @@ func (p *Policy) setCookie(tok string, sess token.Session, now int64) string {
 	return string(b)
 }
 
-// removeCookie tells the client to forget its token. It needs the same name, Domain and Path, and Partitioned
-// and Secure where they were set, or browsers keep the cookie.
-func (x *Exchange) removeCookie(h Reply) {
+// forget tells the client to forget its token, unless the backend said something of its own. A cookie is removed; a
+// header is sent empty, and a client that sends it back so is balanced like a new one.
+func (x *Exchange) forget(h Reply) {
 	p := x.policy
-	if p.cfg.Cookie == nil || !x.pinned && x.outcome == None || p.backendSpoke(h) {
+	if !x.pinned && x.outcome == None || p.backendSpoke(h) {
 		return
 	}
+	if p.cfg.Cookie == nil {
+		h.Set(p.headerName, "")
+		exposeHeader(h, p.cfg.SessionName)
+		return
+	}
+	p.removeCookie(h)
+}
+
+// removeCookie needs the same name, Domain and Path, and Partitioned and Secure where they were set, or browsers keep
+// the cookie.
+func (p *Policy) removeCookie(h Reply) {
 	b := append(p.engine.buf[:0], p.cookieHead...)
 	b = append(b, p.cookieTail...)
 	b = append(b, "; Max-Age=0; Expires=Thu, 01 Jan 1970 00:00:00 GMT"...)
