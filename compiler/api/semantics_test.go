@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/limpet-proxy/limpet/compiler/admission"
@@ -30,7 +31,7 @@ var (
 )
 
 // TestSemanticsExamples admits every document of every YAML block: ours by our CRDs, those of Gateway API by the
-// CRDs of 1.6.3 or 1.7.0, Services by their type.
+// CRDs of 1.6.3 or 1.7.0, Services and EndpointSlices by their types.
 func TestSemanticsExamples(t *testing.T) {
 	blocks := yamlBlock.FindAllSubmatch(readFile(t, semantics), -1)
 	if len(blocks) < 10 {
@@ -47,8 +48,9 @@ func TestSemanticsExamples(t *testing.T) {
 func checkExample(t *testing.T, servers []*admission.Admitter, text []byte) {
 	t.Helper()
 	obj := object(t, text)
-	if obj["kind"] == "Service" {
-		if err := yaml.UnmarshalStrict(text, &corev1.Service{}); err != nil {
+	builtIn := map[any]any{"Service": &corev1.Service{}, "EndpointSlice": &discoveryv1.EndpointSlice{}}
+	if into := builtIn[obj["kind"]]; into != nil {
+		if err := yaml.UnmarshalStrict(text, into); err != nil {
 			t.Error(err)
 		}
 		return
