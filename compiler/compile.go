@@ -49,6 +49,8 @@ type Result struct {
 	PluginJSON []byte
 	// Files are what the target asks for, in the order to be written in; the document that people ask for is the last.
 	Files []File
+	// PrivateKeys says that some of Files hold private keys of TLS certificates.
+	PrivateKeys bool
 	// Warnings are about what was admitted and can't be honoured, and, marked as advice, what is worth knowing.
 	Warnings []Problem
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/limpet-proxy/limpet/compiler/emit/envoy"
+	"github.com/limpet-proxy/limpet/compiler/ir"
 )
 
 // Target is what a compilation writes.
@@ -71,6 +72,7 @@ func emitPlugin(_ *judgement, _ *Options, r *Result) ([]File, error) {
 }
 
 func emitEnvoy(j *judgement, o *Options, r *Result) ([]File, error) {
+	r.PrivateKeys = slices.ContainsFunc(j.config.Listeners, func(l ir.Listener) bool { return len(l.Sites) > 0 })
 	bootstrap, err := envoy.Emit(j.config, envoy.Settings{
 		Admin: j.settings.admin, WasmPath: o.WasmPath, Plugin: r.Plugin, PluginJSON: r.PluginJSON,
 	})

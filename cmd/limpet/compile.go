@@ -33,6 +33,9 @@ puts the ring into the output instead, for everybody to see who can read the
 output; with --seal-keys it is encrypted under LIMPET_ROOT, which Envoy must
 have in its environment too ('limpet keygen --root' makes one).
 
+Listeners for HTTPS take their certificates from Secrets in the input. The private
+keys are in envoy.yaml then, whose mode is 0600.
+
 --report FILE has all of it as JSON, for programs: problems with object, verdict,
 reason, file, line, path and message. It is written also when the input is
 refused. 'limpet check' says the same of every object, and more.
@@ -97,14 +100,14 @@ func (cc *compileCommand) run(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	files, err := outputs(result, target, cc.keys.fileMode())
+	files, err := outputs(result, target, cc.keys.fileMode(result))
 	if err != nil {
 		return err
 	}
 	if err := writeFiles(cc.out, files); err != nil {
 		return fmt.Errorf("%w; nothing written", err)
 	}
-	cc.keys.tell(c.ErrOrStderr(), "the folder "+cc.out+" (files of mode 0600)")
+	cc.keys.tell(c.ErrOrStderr(), result, "the folder "+cc.out+" (files of mode 0600)")
 	return nil
 }
 
@@ -141,7 +144,7 @@ func (cc *compileCommand) print(c *cobra.Command) error {
 	if _, err := c.OutOrStdout().Write(result.Main()); err != nil {
 		return fmt.Errorf("write to standard output: %w", err)
 	}
-	cc.keys.tell(c.ErrOrStderr(), "this output")
+	cc.keys.tell(c.ErrOrStderr(), result, "this output")
 	return nil
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/limpet-proxy/limpet/compiler"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 	"github.com/limpet-proxy/limpet/token"
 )
@@ -44,15 +45,18 @@ func (k *keyFlags) check() error {
 func (k *keyFlags) inTheClear() bool { return k.file != "" && !k.seal }
 
 // fileMode is the mode of output files.
-func (k *keyFlags) fileMode() fs.FileMode {
-	if k.inTheClear() {
+func (k *keyFlags) fileMode(r *compiler.Result) fs.FileMode {
+	if k.inTheClear() || r.PrivateKeys {
 		return 0o600
 	}
 	return 0o644
 }
 
 // tell says who can read the keys that limpet has just put into what.
-func (k *keyFlags) tell(stderr io.Writer, what string) {
+func (k *keyFlags) tell(stderr io.Writer, r *compiler.Result, what string) {
+	if r.PrivateKeys {
+		fmt.Fprintf(stderr, "limpet: %s now holds the private keys of the listeners' certificates, for whoever can read it\n", what)
+	}
 	if k.inTheClear() {
 		fmt.Fprintf(stderr, "limpet: %s now holds the signing keys in the clear, for whoever can read it; Envoy shows them too, in /config_dump on its admin address and in its log if it refuses the configuration; --seal-keys avoids that\n", what)
 	}

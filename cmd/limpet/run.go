@@ -78,7 +78,7 @@ func (rc *runCommand) run(c *cobra.Command, envoyFlags []string) error {
 	// The name is fixed before anything is compiled, for the module's path is part of the configuration.
 	// The folder itself comes later: until then there is nothing to clean up.
 	dir := filepath.Join(os.TempDir(), "limpet-run-"+rand.Text())
-	files, err := rc.files(c, dir)
+	files, result, err := rc.files(c, dir)
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (rc *runCommand) run(c *cobra.Command, envoyFlags []string) error {
 	if err := writeFiles(dir, files); err != nil {
 		return err
 	}
-	rc.keys.tell(c.ErrOrStderr(), "Envoy's configuration in "+dir)
+	rc.keys.tell(c.ErrOrStderr(), result, "Envoy's configuration in "+dir)
 	cmd := exec.Command(program, append([]string{"-c", filepath.Join(dir, compiler.EnvoyFile), "--disable-hot-restart"}, envoyFlags...)...)
 	cmd.Env = environment
 	cmd.Stdout, cmd.Stderr = c.OutOrStdout(), c.ErrOrStderr()
@@ -104,30 +104,30 @@ func (rc *runCommand) run(c *cobra.Command, envoyFlags []string) error {
 
 // files compiles, and makes sure that Envoy could listen on every address of the result. Warnings come after that:
 // what keeps Envoy from starting shall not drown in them.
-func (rc *runCommand) files(c *cobra.Command, dir string) ([]outputFile, error) {
+func (rc *runCommand) files(c *cobra.Command, dir string) ([]outputFile, *compiler.Result, error) {
 	wasmPath, err := rc.wasmPathUnder(dir)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	result, err := rc.compile(c, compiler.TargetEnvoy, wasmPath)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	files := []outputFile{{compiler.EnvoyFile, result.Main(), 0o600}}
 	if rc.wasmPath == "" {
 		if files, err = outputs(result, compiler.TargetEnvoy, 0o600); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	addresses, err := addressesIn(result.Main())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := checkFree(addresses); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	warn(c.ErrOrStderr(), result.Warnings)
-	return files, nil
+	return files, result, nil
 }
 
 // environment is Envoy's: limpet's own, with a key ring in LIMPET_KEYS where Envoy will look for one.

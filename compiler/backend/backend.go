@@ -12,6 +12,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 	gatewayxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
+	"github.com/limpet-proxy/limpet/compiler/grant"
 	"github.com/limpet-proxy/limpet/compiler/ir"
 	"github.com/limpet-proxy/limpet/compiler/ladder"
 	"github.com/limpet-proxy/limpet/compiler/report"
@@ -64,6 +65,7 @@ type Index struct {
 	selected map[string][]*schema.Object[discoveryv1.EndpointSlice] // by what XBackends select
 	backends map[string]*schema.Object[schema.XBackend]
 	resolved map[string]*Backend
+	grants   grant.Grants
 	rep      *report.Report
 }
 
@@ -75,6 +77,7 @@ func NewIndex(objects *schema.Objects, rep *report.Report) *Index {
 		selected: map[string][]*schema.Object[discoveryv1.EndpointSlice]{},
 		backends: map[string]*schema.Object[schema.XBackend]{},
 		resolved: map[string]*Backend{},
+		grants:   grant.New(objects),
 		rep:      rep,
 	}
 	for _, s := range objects.Services {
@@ -88,9 +91,10 @@ func NewIndex(objects *schema.Objects, rep *report.Report) *Index {
 	return x
 }
 
-// Resolve follows a reference from an object in a namespace. Nil means that it is invalid, and the field error
-// says why: the requests that were meant for it get 500.
-func (x *Index) Resolve(namespace string, path *field.Path, ref gatewayv1.BackendRef) (*Backend, *field.Error) {
+// Resolve follows a reference of a route. Nil means that it is invalid, and the field error says why: the requests
+// that were meant for it get 500.
+func (x *Index) Resolve(route *schema.Object[gatewayv1.HTTPRoute], path *field.Path, ref gatewayv1.BackendRef) (*Backend, *field.Error) {
+	namespace := route.Namespace
 	if ref.Group != nil && *ref.Group == gatewayxv1alpha1.GroupName && ref.Kind != nil && *ref.Kind == ladder.KindXBackend {
 		return x.xbackend(namespace, path, ref)
 	}
@@ -100,8 +104,11 @@ func (x *Index) Resolve(namespace string, path *field.Path, ref gatewayv1.Backen
 	if ref.Kind != nil && *ref.Kind != "Service" {
 		return nil, field.NotSupported(path.Child("kind"), *ref.Kind, []gatewayv1.Kind{"Service"})
 	}
-	if ref.Namespace != nil && string(*ref.Namespace) != namespace {
-		return nil, field.Forbidden(path.Child("namespace"), fmt.Sprintf("no ReferenceGrant in namespace %s allows it", *ref.Namespace))
+	if ref.Namespace != nil {
+		namespace = string(*ref.Namespace)
+	}
+	if !x.grants.Allow(grant.From{Kind: route.Kind, Namespace: route.Namespace}, grant.To{Kind: "Service", Namespace: namespace, Name: string(ref.Name)}) {
+		return nil, field.Forbidden(path.Child("namespace"), fmt.Sprintf("no ReferenceGrant in namespace %s allows it", namespace))
 	}
 	key := namespace + "/" + string(ref.Name)
 	service := x.services[key]

@@ -34,9 +34,14 @@ type ListenerFacts struct {
 	Index int
 	// Bound is on how many of the Gateway's addresses it listens. Elsewhere an older Gateway has its port and hostname.
 	Bound int
-	// Kinds are the kinds of routes that it takes and limpet knows; Unknown says that its spec names others too.
-	Kinds   []gatewayv1.RouteGroupKind
-	Unknown bool
+	// Kinds are the kinds of routes that it takes and limpet knows.
+	Kinds []gatewayv1.RouteGroupKind
+	// TLS says that it speaks TLS, and Certificates how many it has to show. Without any nothing is served there.
+	TLS          bool
+	Certificates int
+	// Overlaps names the listeners with TLS of its port, as listener LISTENER of NAMESPACE/GATEWAY, whose hosts are
+	// in part its own.
+	Overlaps []string
 	// Routes are those that attach to it, sorted by their names.
 	Routes []string
 }
@@ -70,8 +75,8 @@ func (f *Facts) listener(l *listener) {
 func (g *OwnFacts) Listeners() []ListenerFacts {
 	all := make([]ListenerFacts, len(g.listeners))
 	for i, l := range g.listeners {
-		all[i] = ListenerFacts{Name: l.spec.Name, Index: i, Bound: l.bound, Routes: l.routes()}
-		all[i].Kinds, all[i].Unknown = l.kinds()
+		all[i] = ListenerFacts{Name: l.spec.Name, Index: i, Bound: l.bound, Kinds: l.kinds(), Routes: l.routes(),
+			TLS: l.TLS(), Certificates: len(l.certificates), Overlaps: l.overlaps}
 	}
 	return all
 }
@@ -88,8 +93,9 @@ func (l *listener) routes() []string {
 	return slices.Compact(names)
 }
 
-// kinds gives the kinds of routes that a listener takes, and whether it names some that limpet does not know.
-func (l *listener) kinds() (known []gatewayv1.RouteGroupKind, unknown bool) {
+// kinds gives the kinds of routes that a listener takes and limpet knows.
+func (l *listener) kinds() []gatewayv1.RouteGroupKind {
+	var known []gatewayv1.RouteGroupKind
 	group := gatewayv1.Group(gatewayv1.GroupName)
 	named := l.spec.AllowedRoutes != nil && len(l.spec.AllowedRoutes.Kinds) > 0
 	for _, kind := range routeKinds {
@@ -98,5 +104,5 @@ func (l *listener) kinds() (known []gatewayv1.RouteGroupKind, unknown bool) {
 			known = append(known, gatewayv1.RouteGroupKind{Group: &group, Kind: kind})
 		}
 	}
-	return known, named && slices.ContainsFunc(l.spec.AllowedRoutes.Kinds, func(k gatewayv1.RouteGroupKind) bool { return !supported(k) })
+	return known
 }

@@ -12,8 +12,8 @@ import (
 func (b *builder) build() []Port {
 	var ports []Port
 	for _, at := range slices.SortedFunc(maps.Keys(b.ports), netip.AddrPort.Compare) {
-		port := Port{Address: at.Addr(), Number: at.Port()}
 		listeners := b.ports[at]
+		port := Port{Address: at.Addr(), Number: at.Port(), TLS: speaksTLS(listeners)}
 		for _, domain := range domains(listeners) {
 			owner, matches := matchesFor(listeners, domain)
 			port.Hosts = append(port.Hosts, Host{Domain: domain, Listener: owner, Matches: matches})

@@ -39,6 +39,9 @@ func bySpecificity(a, b string) int {
 	return cmp.Or(cmp.Compare(wild(a), wild(b)), cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
 }
 
+// BySpecificity puts the more specific hostname first.
+func BySpecificity(a, b string) int { return bySpecificity(a, b) }
+
 func wild(hostname string) int {
 	if strings.HasPrefix(hostname, "*") {
 		return 1

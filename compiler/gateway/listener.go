@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/limpet-proxy/limpet/compiler/ir"
 	"github.com/limpet-proxy/limpet/compiler/schema"
 )
 
@@ -23,6 +24,9 @@ type listener struct {
 	last     *Route            // the route attached last
 	bound    int               // on how many addresses it listens
 	common   map[*Route][]string
+	// certificates are those that it can show, for TLS; without any it serves nothing.
+	certificates []ir.Certificate
+	overlaps     []string // the listeners of its ports, by name, that have TLS and hosts in common with it
 }
 
 // Listener is a listener of a Gateway, for those who ask what holds behind it.
@@ -83,6 +87,7 @@ func (b *builder) addresses(g *schema.Object[gatewayv1.Gateway]) []netip.Addr {
 // gateway puts a Gateway's listeners on its addresses.
 func (b *builder) gateway(g *schema.Object[gatewayv1.Gateway], addresses []netip.Addr) {
 	b.facts.Gateways = append(b.facts.Gateways, &OwnFacts{Gateway: g, Addresses: addresses})
+	mixed := mixedPorts(g.Value.Spec.Listeners)
 	for i := range g.Value.Spec.Listeners {
 		spec := &g.Value.Spec.Listeners[i]
 		l := &listener{
@@ -95,6 +100,11 @@ func (b *builder) gateway(g *schema.Object[gatewayv1.Gateway], addresses []netip
 		b.listeners[g.Key()] = append(b.listeners[g.Key()], l)
 		b.facts.listener(l)
 		b.checkKinds(l)
+		l.certificates = b.certificates(l)
+		if mixed[spec.Port] {
+			b.conflict(l, "another listener of the Gateway has the port with another protocol: the listener is left out")
+			continue
+		}
 		for _, a := range addresses {
 			b.listen(l, netip.AddrPortFrom(a, uint16(spec.Port)))
 		}
@@ -113,6 +123,11 @@ func (b *builder) listen(l *listener, at netip.AddrPort) {
 			other.spec.Name, other.gateway, at)))
 		return
 	}
+	if len(b.ports[at]) > 0 && speaksTLS(b.ports[at]) != l.TLS() {
+		b.conflict(l, fmt.Sprintf("an older Gateway has the port with another protocol: the listener is left out on %s", at))
+		return
+	}
+	l.meet(b.ports[at])
 	b.ports[at][l.hostname] = l
 	l.bound++
 }

@@ -7,6 +7,7 @@ import (
 
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/limpet-proxy/limpet/compiler/grant"
 	"github.com/limpet-proxy/limpet/compiler/report"
 	"github.com/limpet-proxy/limpet/compiler/schema"
 )
@@ -27,7 +28,9 @@ func Broken(route *Route) int {
 type Port struct {
 	Address netip.Addr
 	Number  uint16
-	Hosts   []Host
+	// TLS says that all of its listeners speak TLS; else none does.
+	TLS   bool
+	Hosts []Host
 }
 
 // Host is a hostname, with every match that a request to it may meet, strongest first. A request belongs to the
@@ -55,8 +58,13 @@ func Build(objects *schema.Objects, bind netip.Addr, rep *report.Report) ([]Port
 		ports:     map[netip.AddrPort]map[string]*listener{},
 		bind:      bind,
 		proxies:   map[string]*Route{},
+		secrets:   map[string]*schema.Object[schema.Secret]{},
+		grants:    grant.New(objects),
 		rep:       rep,
 		facts:     &Facts{Parents: map[string][]Parent{}},
+	}
+	for _, s := range objects.Secrets {
+		b.secrets[s.Key()] = s
 	}
 	b.gateways(objects)
 	for _, route := range objects.Routes {
@@ -73,6 +81,8 @@ type builder struct {
 	ports     map[netip.AddrPort]map[string]*listener // by their hostname
 	bind      netip.Addr
 	proxies   map[string]*Route // HTTPProxies by their host
+	secrets   map[string]*schema.Object[schema.Secret]
+	grants    grant.Grants
 	rep       *report.Report
 	facts     *Facts
 }

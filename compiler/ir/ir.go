@@ -17,12 +17,32 @@ type Config struct {
 	Policies []policyconfig.Policy
 }
 
-// Listener is an address to bind, for plain HTTP.
+// Listener is an address to bind.
 type Listener struct {
 	Address netip.Addr
 	Port    uint16
-	// Hosts are by hostname; a request goes to the one with the most specific match, and to none of the others.
+	// Hosts are what plain HTTP leads to, by hostname; a request goes to the one with the most specific match, and to
+	// none of the others.
 	Hosts []Host
+	// Sites are what TLS leads to, in place of Hosts; a connection belongs to the one with the most specific match of
+	// its server name, and to none of the others.
+	Sites []Site
+}
+
+// Site is what connections for a server name get.
+type Site struct {
+	// Domain is as in Host; "*" takes connections without a server name too.
+	Domain string
+	// Certificates are what the proxy shows clients, one at least. It takes the first that suits the client.
+	Certificates []Certificate
+	// Hosts are as in Listener.
+	Hosts []Host
+}
+
+// Certificate is a certificate with its chain, and its private key, both in PEM.
+type Certificate struct {
+	Chain string
+	Key   policyconfig.Secret
 }
 
 // Host is a set of routes for a hostname.

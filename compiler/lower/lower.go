@@ -34,12 +34,12 @@ type Means struct {
 func Lower(ports []gateway.Port, means Means, rep *report.Report) *ir.Config {
 	l := &lowerer{Means: means, rep: rep, rules: map[*policy.Rule]*rule{}, clusters: map[string]ir.Cluster{}}
 	config := &ir.Config{}
+	l.tls = slices.ContainsFunc(ports, func(p gateway.Port) bool { return p.TLS })
 	for _, p := range ports {
-		listener := ir.Listener{Address: p.Address, Port: p.Number}
-		for _, h := range p.Hosts {
-			listener.Hosts = append(listener.Hosts, ir.Host{Domain: h.Domain, Routes: l.routes(h)})
+		listener := l.listener(p)
+		if len(listener.Hosts)+len(listener.Sites) > 0 {
+			config.Listeners = append(config.Listeners, listener)
 		}
-		config.Listeners = append(config.Listeners, listener)
 	}
 	for _, c := range l.clusters {
 		config.Clusters = append(config.Clusters, c)
@@ -56,12 +56,15 @@ type lowerer struct {
 	rules    map[*policy.Rule]*rule
 	clusters map[string]ir.Cluster
 	policies []policyconfig.Policy
+	tls      bool // some listener speaks it
 }
 
 // rule is what all routes of a rule have in common.
 type rule struct {
 	names  []string // of the route for each match
 	action ir.Route // without name and match
+	// advised: it was said that plain HTTP does not suit its cookie.
+	advised bool
 }
 
 // routes lowers the matches of a host, but for those of routes that serve nothing (S48).
@@ -71,7 +74,12 @@ func (l *lowerer) routes(host gateway.Host) []ir.Route {
 		if l.Decisions.Rejected(m.Route) {
 			continue
 		}
-		r := l.rule(l.Decisions.Rule(host.Listener, m.Route, m.Rule), m.Route, m.Rule)
+		decided := l.Decisions.Rule(host.Listener, m.Route, m.Rule)
+		r := l.rule(decided, m.Route, m.Rule)
+		if r.action.Sticky && !r.advised && !host.Listener.TLS() {
+			l.adviseSecure(m.Route, field.NewPath("spec", "rules").Index(m.Rule), decided)
+			r.advised = true
+		}
 		route := r.action
 		route.Name = r.names[m.Match]
 		route.Match = match(m)
@@ -104,19 +112,20 @@ func (l *lowerer) rule(decided *policy.Rule, route *gateway.Route, index int) *r
 	if r.action.Status == 0 {
 		r.action.Hashes = hashes
 	}
-	if r.action.Sticky {
-		l.adviseSecure(route, path, decided)
-	}
 	l.rules[decided] = r
 	return r
 }
 
-// adviseSecure says that clients will not send a Secure cookie back over plain HTTP. Every listener is plain.
+// adviseSecure says that clients will not send a Secure cookie back over plain HTTP, where a listener speaks that.
 func (l *lowerer) adviseSecure(route *gateway.Route, path *field.Path, rule *policy.Rule) {
+	where := "the route's listeners are plain HTTP:"
+	if l.tls {
+		where = "a listener of the route is plain HTTP, where"
+	}
 	for _, s := range rule.Sessions {
 		if c := s.Policies[0].Cookie; c != nil && c.Secure {
 			l.rep.Advise(route, path.Child("sessionPersistence"),
-				"the cookie is Secure and the route's listeners are plain HTTP: clients send it back only to 127.0.0.1 and localhost, or through a proxy that speaks TLS")
+				"the cookie is Secure and "+where+" clients send it back only to 127.0.0.1 and localhost, or through a proxy that speaks TLS")
 			return
 		}
 	}

@@ -59,7 +59,7 @@ func (l *lowerer) choices(route *gateway.Route, path *field.Path, refs []gateway
 func (l *lowerer) choice(route *gateway.Route, path *field.Path, ref gatewayv1.BackendRef) (choice, *field.Error) {
 	grpc := route.Kind == schema.KindGRPCRoute
 	c := choice{broken: gateway.Broken(route)}
-	b, invalid := l.Backends.Resolve(route.Namespace, path, ref)
+	b, invalid := l.Backends.Resolve(route, path, ref)
 	switch {
 	case invalid != nil:
 		return c, invalid

@@ -125,7 +125,7 @@ func (d *decider) gather(route *gateway.Route, rule int) *ingredients {
 	i.inline = route.Sessions[i.path.Child(sessionKey).String()]
 	signs := ladder.Signs{Inline: i.inline, Path: i.path.Child(sessionKey)}
 	for n, ref := range route.Value.Spec.Rules[rule].BackendRefs {
-		b, _ := d.backends.Resolve(route.Namespace, i.path.Child("backendRefs").Index(n), ref.BackendRef)
+		b, _ := d.backends.Resolve(route, i.path.Child("backendRefs").Index(n), ref.BackendRef)
 		if b == nil || slices.Contains(i.backends, b) {
 			continue
 		}

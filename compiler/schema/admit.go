@@ -66,6 +66,18 @@ var kinds = map[schema.GroupKind]kind{
 			}
 		},
 	},
+	{Group: gatewayv1.GroupName, Kind: "ReferenceGrant"}: {
+		versions: []string{"v1", "v1beta1"},
+		store: func(a *admitter, d *read.Document) {
+			keep(a, d, &a.objects.Grants, func(o *gatewayv1.ReferenceGrant) *metav1.ObjectMeta { return &o.ObjectMeta }, nil)
+		},
+	},
+	{Kind: "Secret"}: {
+		versions: []string{"v1"}, name: apivalidation.NameIsDNSSubdomain,
+		store: func(a *admitter, d *read.Document) {
+			keep(a, d, &a.objects.Secrets, func(o *Secret) *metav1.ObjectMeta { return &o.ObjectMeta }, validateSecret)
+		},
+	},
 	{Kind: "Service"}: {
 		versions: []string{"v1"}, name: apivalidation.NameIsDNSLabel,
 		store: func(a *admitter, d *read.Document) {

@@ -47,6 +47,8 @@ type Objects struct {
 	Routes   []*Object[gatewayv1.HTTPRoute]
 	Services []*Object[corev1.Service]
 	Slices   []*Object[discoveryv1.EndpointSlice]
+	Secrets  []*Object[Secret]
+	Grants   []*Object[gatewayv1.ReferenceGrant]
 
 	Proxies         []*Object[HTTPProxy]
 	LoadBalancers   []*Object[v1alpha1.LoadBalancerPolicy]
@@ -62,6 +64,8 @@ func (o *Objects) add(more *Objects) {
 	o.Routes = append(o.Routes, more.Routes...)
 	o.Services = append(o.Services, more.Services...)
 	o.Slices = append(o.Slices, more.Slices...)
+	o.Secrets = append(o.Secrets, more.Secrets...)
+	o.Grants = append(o.Grants, more.Grants...)
 	o.SessionPolicies = append(o.SessionPolicies, more.SessionPolicies...)
 	o.Proxies = append(o.Proxies, more.Proxies...)
 	o.LoadBalancers = append(o.LoadBalancers, more.LoadBalancers...)
@@ -75,6 +79,8 @@ func (o *Objects) sort() {
 	slices.SortFunc(o.Routes, ByAge)
 	slices.SortFunc(o.Services, ByAge)
 	slices.SortFunc(o.Slices, ByAge)
+	slices.SortFunc(o.Secrets, ByAge)
+	slices.SortFunc(o.Grants, ByAge)
 	slices.SortFunc(o.Proxies, ByAge)
 	slices.SortFunc(o.LoadBalancers, ByAge)
 	slices.SortFunc(o.SessionPolicies, ByAge)

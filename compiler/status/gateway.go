@@ -93,20 +93,29 @@ type listenerState struct {
 	name gatewayv1.SectionName
 	// accepted: it listens on one address at least, or would if the Gateway had one that can be bound.
 	accepted, programmed, resolved bool
-	// conflicts and unknown are the problems behind it.
-	conflicts, unknown []report.Problem
+	// empty: it speaks TLS and has no certificate; kindless: it takes no kind of route that limpet knows.
+	empty, kindless bool
+	// conflicts and unresolved are the problems behind it.
+	conflicts, unresolved []report.Problem
+	// overlaps names the listeners with TLS that have hosts in common with it.
+	overlaps []string
 }
 
 // judge sees how a listener of a Gateway with so many addresses does.
 func judge(l gateway.ListenerFacts, addresses int, problems []report.Problem) listenerState {
+	empty, kindless := l.TLS && l.Certificates == 0, len(l.Kinds) == 0
 	own := slices.DeleteFunc(slices.Clone(problems), func(p report.Problem) bool { return !within(p.Path, "spec.listeners", l.Index) })
+	unresolved := having(own, gatewayv1.ListenerReasonInvalidRouteKinds, gatewayv1.ListenerReasonInvalidCertificateRef, gatewayv1.ListenerReasonRefNotPermitted)
 	return listenerState{
 		name:       l.Name,
 		accepted:   l.Bound > 0 || addresses == 0,
-		programmed: l.Bound > 0 && len(l.Kinds) > 0,
-		resolved:   !l.Unknown,
-		conflicts:  having(own, gatewayv1.ListenerReasonHostnameConflict),
-		unknown:    having(own, gatewayv1.ListenerReasonInvalidRouteKinds),
+		programmed: l.Bound > 0 && !kindless && !empty,
+		resolved:   len(unresolved) == 0,
+		empty:      empty,
+		kindless:   kindless,
+		conflicts:  having(own, gatewayv1.ListenerReasonProtocolConflict, gatewayv1.ListenerReasonHostnameConflict),
+		unresolved: unresolved,
+		overlaps:   l.Overlaps,
 	}
 }
 
@@ -130,14 +139,14 @@ func (b *builder) listener(l gateway.ListenerFacts, conditions []metav1.Conditio
 	if at := slices.IndexFunc(was, func(o gatewayv1.ListenerStatus) bool { return o.Name == l.Name }); at >= 0 {
 		there = was[at].Conditions
 	}
-	s.Conditions = w.merge(there, ownedByAffected, conditions...)
+	s.Conditions = w.merge(there, ownedByListener, conditions...)
 	return s
 }
 
 func (l listenerState) conditions() []metav1.Condition {
 	accepted := condition(gatewayv1.ListenerConditionAccepted, true, gatewayv1.ListenerReasonAccepted, "")
 	if !l.accepted {
-		accepted = condition(gatewayv1.ListenerConditionAccepted, false, gatewayv1.ListenerReasonHostnameConflict, says(l.conflicts))
+		accepted = condition(gatewayv1.ListenerConditionAccepted, false, l.conflicts[0].Reason, says(l.conflicts))
 	}
 	programmed := condition(gatewayv1.ListenerConditionProgrammed, true, gatewayv1.ListenerReasonProgrammed, "")
 	if !l.programmed {
@@ -145,23 +154,33 @@ func (l listenerState) conditions() []metav1.Condition {
 	}
 	resolved := condition(gatewayv1.ListenerConditionResolvedRefs, true, gatewayv1.ListenerReasonResolvedRefs, "")
 	if !l.resolved {
-		resolved = condition(gatewayv1.ListenerConditionResolvedRefs, false, gatewayv1.ListenerReasonInvalidRouteKinds, says(l.unknown))
+		resolved = condition(gatewayv1.ListenerConditionResolvedRefs, false, l.unresolved[0].Reason, says(l.unresolved))
 	}
 	conflicted := condition(gatewayv1.ListenerConditionConflicted, false, gatewayv1.ListenerReasonNoConflicts, "")
 	if len(l.conflicts) > 0 {
-		conflicted = condition(gatewayv1.ListenerConditionConflicted, true, gatewayv1.ListenerReasonHostnameConflict, says(l.conflicts))
+		conflicted = condition(gatewayv1.ListenerConditionConflicted, true, l.conflicts[0].Reason, says(l.conflicts))
 	}
-	return []metav1.Condition{accepted, programmed, resolved, conflicted}
+	all := []metav1.Condition{accepted, programmed, resolved, conflicted}
+	if len(l.overlaps) > 0 {
+		all = append(all, condition(gatewayv1.ListenerConditionOverlappingTLSConfig, true, gatewayv1.ListenerReasonOverlappingHostnames,
+			"has hosts in common with "+strings.Join(l.overlaps, ", ")+": requests on a connection that was made for another listener's host get 421"))
+	}
+	return all
 }
 
 // unprogrammed says why nothing listens, or nothing that routes could attach to.
 func (l listenerState) unprogrammed() string {
 	switch {
 	case !l.accepted:
-		return "another listener has its port and hostname"
-	case !l.resolved:
+		return "another listener has its port"
+	case l.empty:
+		return "it has no certificate that can be used"
+	case l.kindless:
 		return "it allows no kind of route that limpet knows"
 	default:
 		return "the Gateway has no address that can be bound"
 	}
 }
+
+// ownedByListener are the conditions that go from a listener when they do not hold any more.
+var ownedByListener = append([]string{string(gatewayv1.ListenerConditionOverlappingTLSConfig)}, ownedByAffected...)

@@ -44,7 +44,7 @@ type Row struct {
 var refusing = []string{
 	string(gatewayv1.RouteReasonNoMatchingParent), string(gatewayv1.RouteReasonNotAllowedByListeners),
 	string(gatewayv1.RouteReasonNoMatchingListenerHostname), string(gatewayv1.RouteReasonUnsupportedValue),
-	string(gatewayv1.GatewayReasonPending), string(gatewayv1.ListenerReasonHostnameConflict),
+	string(gatewayv1.GatewayReasonPending), string(gatewayv1.ListenerReasonHostnameConflict), string(gatewayv1.ListenerReasonProtocolConflict),
 	string(gatewayv1.PolicyReasonConflicted), string(gatewayv1.PolicyReasonInvalid), string(gatewayv1.PolicyReasonTargetNotFound),
 }
 

@@ -14,9 +14,22 @@ import (
 )
 
 func (e *emitter) listener(l ir.Listener) *listenerv3.Listener {
-	name := fmt.Sprintf("listener/%s/%d", l.Address, l.Port)
-	manager := &hcmv3.HttpConnectionManager{
-		StatPrefix: fmt.Sprintf("port-%d", l.Port),
+	listener := &listenerv3.Listener{
+		Name:    fmt.Sprintf("listener/%s/%d", l.Address, l.Port),
+		Address: address(netip.AddrPortFrom(l.Address, l.Port)),
+	}
+	if len(l.Sites) > 0 {
+		e.serveTLS(listener, l)
+	} else {
+		listener.FilterChains = e.filterChains(e.manager(listener.Name, l.Port, l.Hosts))
+	}
+	return listener
+}
+
+// manager serves HTTP. Its name is that of its routes.
+func (e *emitter) manager(name string, port uint16, hosts []ir.Host) *hcmv3.HttpConnectionManager {
+	return &hcmv3.HttpConnectionManager{
+		StatPrefix: fmt.Sprintf("port-%d", port),
 		// The client's address is the connection's: a client does not choose its x-forwarded-for.
 		UseRemoteAddress: wrapperspb.Bool(true),
 		// Routes match, and cookies' paths mean, what backends will see: no /cart/../admin, no /cart%2F..%2Fadmin.
@@ -32,12 +45,7 @@ func (e *emitter) listener(l ir.Listener) *listenerv3.Listener {
 		},
 		UpgradeConfigs: websockets(),
 		HttpFilters:    e.httpFilters(),
-		RouteSpecifier: &hcmv3.HttpConnectionManager_RouteConfig{RouteConfig: e.routeConfiguration(name, l.Hosts)},
-	}
-	return &listenerv3.Listener{
-		Name:         name,
-		Address:      address(netip.AddrPortFrom(l.Address, l.Port)),
-		FilterChains: e.filterChains(manager),
+		RouteSpecifier: &hcmv3.HttpConnectionManager_RouteConfig{RouteConfig: e.routeConfiguration(name, hosts)},
 	}
 }
 
