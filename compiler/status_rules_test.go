@@ -190,31 +190,81 @@ func TestStatusRules(t *testing.T) {
 	}
 }
 
-// TestS63RoomForSixteen has one policy for seventeen Gateways: the youngest is without it, and says so.
-func TestS63RoomForSixteen(t *testing.T) {
+// seventeen are documents with one route on seventeen Gateways, g00 to g16, the last of which is the youngest.
+func seventeen(policy string) string {
 	documents := strings.Split(statusBase, "---\n")
-	text := strings.Join(append(documents[:1:1], documents[2:5]...), "---\n") + session("limpet-system/p", onClass, "absoluteTimeout: 1h")
-	route := "---\n" + strings.ReplaceAll(documents[5], "{name: web, sectionName: http}", "REFS")
+	text := strings.Join(append(documents[:1:1], documents[2:5]...), "---\n") + policy
 	var refs []string
 	for i := range 17 {
 		name := fmt.Sprintf("g%02d", i)
 		refs = append(refs, "{name: "+name+"}")
 		text += "---\n" + strings.NewReplacer("name: web", "name: "+name, "port: 80}", fmt.Sprintf("port: %d}", 8000+i), ", {name: more, protocol: HTTP, port: 81}", "").Replace(documents[1])
 	}
-	text += strings.ReplaceAll(route, "REFS", strings.Join(refs, ","))
-	lines := statusLines(t, text)
-	if got := strings.Count(lines, "SessionPersistencePolicy limpet-system/p @ Gateway"); got != 16 {
-		t.Errorf("%d ancestors, want 16", got)
-	}
-	for _, want := range []string{
-		"Gateway shop/g15: Accepted=True/Accepted Programmed=True/Programmed ResolvedRefs=True/ResolvedRefs SessionPersistencePolicyAffected=True/Accepted\n",
-		"Gateway shop/g16: Accepted=True/Accepted Programmed=True/Programmed ResolvedRefs=True/ResolvedRefs SessionPersistencePolicyAffected=False/Invalid\n",
-		"HTTPRoute shop/cart @ g16: Accepted=True/Accepted ResolvedRefs=True/ResolvedRefs\n",
+	return text + "---\n" + strings.ReplaceAll(documents[5], "{name: web, sectionName: http}", strings.Join(refs, ","))
+}
+
+const budgetOfCart = `---
+apiVersion: gateway.networking.x-k8s.io/v1alpha1
+kind: XBackendTrafficPolicy
+metadata: {name: p, namespace: shop}
+spec: {targetRefs: [{group: "", kind: Service, name: cart}], retryConstraint: {budget: {percent: 33}}}
+`
+
+// TestS63RoomForSixteen has one policy of each kind for seventeen Gateways: the youngest is without it, and says so.
+func TestS63RoomForSixteen(t *testing.T) {
+	for kind, c := range map[string]struct {
+		policy string
+		marks  string // what a listener has in envoy.yaml where the policy holds
+		with   string // the route's condition there
+	}{
+		"SessionPersistencePolicy limpet-system/p": {session("limpet-system/p", onClass, "absoluteTimeout: 1h"), "", " SessionPersistencePolicyAffected=True/Accepted"},
+		"LoadBalancerPolicy shop/p":                {balancer("shop/p", onRoute, "strategy: Random"), "cluster: service/shop/cart/80/random\n", " LoadBalancerPolicyAffected=True/Accepted"},
+		"XBackendTrafficPolicy shop/p":             {budgetOfCart, "cluster: service/shop/cart/80\n", ""},
 	} {
-		if !strings.Contains(lines, want) {
-			t.Errorf("no line %q in\n%s", want, lines)
+		t.Run(kind, func(t *testing.T) {
+			text := seventeen(c.policy)
+			lines := statusLines(t, text)
+			if got := strings.Count(lines, kind+" @ Gateway"); got != 16 {
+				t.Errorf("%d ancestors, want 16", got)
+			}
+			name, _, _ := strings.Cut(kind, " ")
+			for _, want := range []string{
+				"Gateway shop/g16: Accepted=True/Accepted Programmed=True/Programmed ResolvedRefs=True/ResolvedRefs " + name + "Affected=False/Invalid\n",
+				"HTTPRoute shop/cart @ g15: Accepted=True/Accepted ResolvedRefs=True/ResolvedRefs" + c.with + "\n",
+				"HTTPRoute shop/cart @ g16: Accepted=True/Accepted ResolvedRefs=True/ResolvedRefs\n",
+			} {
+				if !strings.Contains(lines, want) {
+					t.Errorf("no line %q in\n%s", want, lines)
+				}
+			}
+			if c.marks != "" {
+				checkLastWithout(t, text, c.marks)
+			}
+		})
+	}
+}
+
+// checkLastWithout compiles and wants a mark in the routes of sixteen listeners and not in that of the last.
+func checkLastWithout(t *testing.T, text, mark string) {
+	t.Helper()
+	result, err := Compile([]Source{{Name: "a.yaml", Data: []byte(text)}}, Options{WasmPath: "w"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listeners := strings.Split(string(result.Main()), "- address:\n      socket_address:\n        address: 0.0.0.0\n")
+	if len(listeners) != 18 {
+		t.Fatalf("%d listeners", len(listeners)-1)
+	}
+	for i, l := range listeners[1:] {
+		if got := strings.Contains(l, mark); got != (i < 16) {
+			t.Errorf("listener %d has %q: %t", i, mark, got)
 		}
 	}
+}
+
+// TestS63Describe wants sessions on all Gateways but the one without room.
+func TestS63Describe(t *testing.T) {
+	text := seventeen(session("limpet-system/p", onClass, "absoluteTimeout: 1h"))
 	for gateway, sessions := range map[string]int{"g15": 1, "g16": 0} {
 		d, err := Describe([]Source{{Name: "a.yaml", Data: []byte(text)}}, Options{}, "gateway/"+gateway, "")
 		if err != nil || len(d.Sessions) != sessions {

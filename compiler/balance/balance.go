@@ -3,14 +3,12 @@
 package balance
 
 import (
-	"fmt"
-
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
-	"github.com/limpet-proxy/limpet/compiler/gateway"
 	"github.com/limpet-proxy/limpet/compiler/ir"
+	"github.com/limpet-proxy/limpet/compiler/ladder"
+	"github.com/limpet-proxy/limpet/compiler/policy"
 	"github.com/limpet-proxy/limpet/compiler/report"
 	"github.com/limpet-proxy/limpet/compiler/schema"
 )
@@ -24,18 +22,17 @@ const (
 
 // Policy is one author's word on balancing.
 type Policy struct {
-	// Name is how other authors read of it, such as "LoadBalancerPolicy shop/cart".
-	Name string
+	// Name is how other authors read of it, such as "LoadBalancerPolicy shop/cart", and Object the object.
+	Name   string
+	Object ladder.Object
 
 	about    report.Subject
 	at       *field.Path // of the strategy and the hash policies
+	word     v1alpha1.Strategy
 	strategy ir.Balancing
 	hashes   []hash
 	rank     int // the older has the lower one
 }
-
-// target is what a policy attaches to; rule is the name of one, else empty.
-type target struct{ kind, key, rule string }
 
 // inline is the place of a policy that stands in a rule, by the rule's index.
 type inline struct {
@@ -45,15 +42,28 @@ type inline struct {
 
 // Policies are all LoadBalancerPolicies, by what they attach to.
 type Policies struct {
-	held   map[target]*Policy
+	// Attachments is what became of each target of each LoadBalancerPolicy, in order.
+	Attachments []Attachment
+
+	held   map[ladder.Target][]*Policy // the first holds, the others are in conflict with it
 	inline map[inline]*Policy
 	rep    *report.Report
+}
+
+// Attachment is what became of one target of a policy.
+type Attachment struct {
+	Policy *Policy
+	Target ladder.Target
+	// Path is where the policy names the target, such as spec.targetRefs[0].
+	Path string
+	// Reason and Message say why the policy has no effect there; empty if it has.
+	Reason, Message string
 }
 
 // New reads the policies. Targets that are not there, entries that don't count and policies that lose to others go
 // to the report.
 func New(objects *schema.Objects, rep *report.Report) *Policies {
-	p := &Policies{held: map[target]*Policy{}, inline: map[inline]*Policy{}, rep: rep}
+	p := &Policies{held: map[ladder.Target][]*Policy{}, inline: map[inline]*Policy{}, rep: rep}
 	for _, o := range objects.Proxies {
 		p.readProxy(o)
 	}
@@ -62,10 +72,10 @@ func New(objects *schema.Objects, rep *report.Report) *Policies {
 	}
 	there := targetsOf(objects)
 	for i, o := range objects.LoadBalancers {
-		policy := read(o.String(), o, field.NewPath("spec"), &o.Value.Spec, rep)
-		policy.rank = i
-		for r, ref := range o.Value.Spec.TargetRefs {
-			p.attach(policy, o, r, ref, there)
+		read := read(o.String(), o, field.NewPath("spec"), &o.Value.Spec, rep)
+		read.Object, read.rank = o.Source().Object, i
+		for r, target := range policy.BalancerTargets(o) {
+			p.attach(read, o, r, target, there)
 		}
 	}
 	return p
@@ -82,21 +92,23 @@ func (p *Policies) readProxy(o *schema.Object[schema.HTTPProxy]) {
 			Strategy: r.LoadBalancerPolicy.Strategy, RequestHashPolicies: r.LoadBalancerPolicy.RequestHashPolicies,
 		}
 		at := field.NewPath("spec", "routes").Index(i).Child("loadBalancerPolicy")
-		p.inline[inline{o.Kind, o.Key(), i}] = read(o.String(), o, at, &spec, p.rep)
+		read := read(o.String(), o, at, &spec, p.rep)
+		read.Object = o.Source().Object
+		p.inline[inline{o.Kind, o.Key(), i}] = read
 	}
 }
 
 // targetsOf lists everything that a policy may attach to.
-func targetsOf(objects *schema.Objects) map[target]bool {
-	there := map[target]bool{}
+func targetsOf(objects *schema.Objects) map[ladder.Target]bool {
+	there := map[ladder.Target]bool{}
 	for _, s := range objects.Services {
-		there[target{"Service", s.Key(), ""}] = true
+		there[ladder.Target{Object: s.Source().Object}] = true
 	}
 	for _, r := range objects.Routes {
-		there[target{r.Kind, r.Key(), ""}] = true
+		there[ladder.Target{Object: r.Source().Object}] = true
 		for _, rule := range r.Value.Spec.Rules {
 			if rule.Name != nil {
-				there[target{r.Kind, r.Key(), string(*rule.Name)}] = true
+				there[ladder.Target{Object: r.Source().Object, Section: string(*rule.Name)}] = true
 			}
 		}
 	}
@@ -105,46 +117,27 @@ func targetsOf(objects *schema.Objects) map[target]bool {
 
 // attach notes a policy for one of its targets, in the policy's own namespace (S3). The first one there holds
 // whole, for policies come by age (S53).
-func (p *Policies) attach(policy *Policy, o *schema.Object[v1alpha1.LoadBalancerPolicy], index int,
-	ref gatewayv1.LocalPolicyTargetReferenceWithSectionName, there map[target]bool,
-) {
+func (p *Policies) attach(policy *Policy, o *schema.Object[v1alpha1.LoadBalancerPolicy], index int, t ladder.Target, there map[ladder.Target]bool) {
 	path := field.NewPath("spec", "targetRefs").Index(index)
-	t := target{kind: string(ref.Kind), key: o.Namespace + "/" + string(ref.Name)}
-	if ref.SectionName != nil {
-		t.rule = string(*ref.SectionName)
-	}
-	winner := p.held[t]
+	a := Attachment{Policy: policy, Target: t, Path: path.String()}
 	switch {
-	case !there[target{t.kind, t.key, ""}]:
-		p.missing(o, path.Child("name"), string(ref.Name), fmt.Sprintf("there is no %s %s in the input", t.kind, t.key))
+	case !there[ladder.Target{Object: t.Object}]:
+		a.missing(p.rep, path.Child("name"), t.Name, "there is no "+t.Object.String()+" in the input")
 	case !there[t]:
-		p.missing(o, path.Child("sectionName"), t.rule, fmt.Sprintf("%s %s has no rule of this name", t.kind, t.key))
-	case winner != nil:
-		p.rep.WarnForAt(o, reasonConflicted, path.String(),
-			winner.Name+", which goes first, has this target: the policy has no effect on it")
+		a.missing(p.rep, path.Child("sectionName"), t.Section, t.Object.String()+" has no rule of this name")
+	case len(p.held[t]) > 0:
+		a.Reason, a.Message = reasonConflicted, p.held[t][0].Name+", which goes first, has this target: the policy has no effect on it"
+		p.rep.WarnForAt(o, a.Reason, a.Path, a.Message)
+		p.held[t] = append(p.held[t], policy)
 	default:
-		p.held[t] = policy
+		p.held[t] = append(p.held[t], policy)
 	}
+	p.Attachments = append(p.Attachments, a)
 }
 
-func (p *Policies) missing(o report.Subject, path *field.Path, value, why string) {
+func (a *Attachment) missing(rep *report.Report, path *field.Path, value, why string) {
 	e := field.NotFound(path, value)
 	e.Detail = why + ": the policy has no effect there"
-	p.rep.WarnFor(o, reasonNotFound, e)
+	a.Reason, a.Message = reasonNotFound, e.ErrorBody()
+	rep.WarnFor(a.Policy.about, reasonNotFound, e)
 }
-
-// ForRule gives the policy that stands in a rule, is attached to it or else to its route; nil if there is none.
-func (p *Policies) ForRule(route *gateway.Route, rule int) *Policy {
-	if policy := p.inline[inline{route.Kind, route.Key(), rule}]; policy != nil {
-		return policy
-	}
-	if name := route.Value.Spec.Rules[rule].Name; name != nil {
-		if policy := p.held[target{route.Kind, route.Key(), string(*name)}]; policy != nil {
-			return policy
-		}
-	}
-	return p.held[target{route.Kind, route.Key(), ""}]
-}
-
-// ForService gives the policy that is attached to a Service, by its namespace/name; nil if there is none.
-func (p *Policies) ForService(key string) *Policy { return p.held[target{"Service", key, ""}] }

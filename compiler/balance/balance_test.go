@@ -98,6 +98,17 @@ func policyOf(name string, rank int, strategy ir.Balancing, hashes ...ir.Hash) *
 	return p
 }
 
+// each has one candidate for each backend, or none.
+func each(policies ...*Policy) [][]Candidate {
+	all := make([][]Candidate, len(policies))
+	for i, p := range policies {
+		if p != nil {
+			all[i] = []Candidate{{Policy: p}}
+		}
+	}
+	return all
+}
+
 // TestSettle holds what several policies in one rule come to.
 func TestSettle(t *testing.T) {
 	ip, user, own := ir.Hash{SourceIP: true}, ir.Hash{Header: "x-user"}, ir.Hash{Cookie: "cart"}
@@ -111,24 +122,28 @@ func TestSettle(t *testing.T) {
 		hashes []ir.Hash
 		warned []string // the policies that don't hold in full
 	}{
-		"S53: nobody says anything":                {Rule{Policies: []*Policy{nil, nil}}, []ir.Balancing{turn, turn}, nil, nil},
-		"S53: each Service its own strategy":       {Rule{Policies: []*Policy{byIP, random, nil}}, []ir.Balancing{hash, ir.Random, turn}, []ir.Hash{ip}, nil},
-		"S53: one list, the older's":               {Rule{Policies: []*Policy{byIP, byUser}}, []ir.Balancing{turn, hash}, []ir.Hash{user}, []string{"ip"}},
-		"S53: equal lists do not conflict":         {Rule{Policies: []*Policy{byIP, alike}}, []ir.Balancing{hash, hash}, []ir.Hash{ip}, nil},
-		"S36: one session, one strategy":           {Rule{Policies: []*Policy{random, nil}, Together: true}, []ir.Balancing{ir.Random, ir.Random}, nil, nil},
-		"S36: one session, the older's":            {Rule{Policies: []*Policy{random, byIP}, Together: true}, []ir.Balancing{hash, hash}, []ir.Hash{ip}, []string{"random"}},
-		"S36: one session, equal policies":         {Rule{Policies: []*Policy{byIP, alike}, Together: true}, []ir.Balancing{hash, hash}, []ir.Hash{ip}, nil},
-		"S52: the session's own cookie":            {Rule{Policies: []*Policy{mixed}, SessionCookies: []string{"cart"}}, []ir.Balancing{hash}, []ir.Hash{ip}, []string{"mixed"}},
-		"S52: nothing but the session's cookie":    {Rule{Policies: []*Policy{byOwn}, Together: true, SessionCookies: []string{"cart"}}, []ir.Balancing{turn}, nil, []string{"own", "own"}},
-		"S52: the cookie of a session elsewhere":   {Rule{Policies: []*Policy{byOwn}, SessionCookies: []string{"Cart"}}, []ir.Balancing{hash}, []ir.Hash{own}, nil},
-		"S54: a policy on the rule of a session":   {Rule{Policies: []*Policy{byUser, byUser}, Together: true}, []ir.Balancing{hash, hash}, []ir.Hash{user}, nil},
-		"S35: a backendRef that leads nowhere":     {Rule{Policies: []*Policy{nil, byUser}, Together: true}, []ir.Balancing{hash, hash}, []ir.Hash{user}, nil},
+		"S53: nobody says anything":                {Rule{Candidates: each(nil, nil)}, []ir.Balancing{turn, turn}, nil, nil},
+		"S53: each Service its own strategy":       {Rule{Candidates: each(byIP, random, nil)}, []ir.Balancing{hash, ir.Random, turn}, []ir.Hash{ip}, nil},
+		"S53: one list, the older's":               {Rule{Candidates: each(byIP, byUser)}, []ir.Balancing{turn, hash}, []ir.Hash{user}, []string{"ip"}},
+		"S53: equal lists do not conflict":         {Rule{Candidates: each(byIP, alike)}, []ir.Balancing{hash, hash}, []ir.Hash{ip}, nil},
+		"S36: one session, one strategy":           {Rule{Candidates: each(random, nil), Together: true}, []ir.Balancing{ir.Random, ir.Random}, nil, nil},
+		"S36: one session, the older's":            {Rule{Candidates: each(random, byIP), Together: true}, []ir.Balancing{hash, hash}, []ir.Hash{ip}, []string{"random"}},
+		"S36: one session, equal policies":         {Rule{Candidates: each(byIP, alike), Together: true}, []ir.Balancing{hash, hash}, []ir.Hash{ip}, nil},
+		"S52: the session's own cookie":            {Rule{Candidates: each(mixed), SessionCookies: []string{"cart"}}, []ir.Balancing{hash}, []ir.Hash{ip}, []string{"mixed"}},
+		"S52: nothing but the session's cookie":    {Rule{Candidates: each(byOwn), Together: true, SessionCookies: []string{"cart"}}, []ir.Balancing{turn}, nil, []string{"own", "own"}},
+		"S52: the cookie of a session elsewhere":   {Rule{Candidates: each(byOwn), SessionCookies: []string{"Cart"}}, []ir.Balancing{hash}, []ir.Hash{own}, nil},
+		"S54: a policy on the rule of a session":   {Rule{Candidates: each(byUser, byUser), Together: true}, []ir.Balancing{hash, hash}, []ir.Hash{user}, nil},
+		"S35: a backendRef that leads nowhere":     {Rule{Candidates: each(nil, byUser), Together: true}, []ir.Balancing{hash, hash}, []ir.Hash{user}, nil},
 		"S53: a rule without backends":             {Rule{}, nil, nil, nil},
-		"S37: sessions of their own, two policies": {Rule{Policies: []*Policy{random, byIP}}, []ir.Balancing{ir.Random, hash}, []ir.Hash{ip}, nil},
+		"S37: sessions of their own, two policies": {Rule{Candidates: each(random, byIP)}, []ir.Balancing{ir.Random, hash}, []ir.Hash{ip}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rep := &report.Report{}
-			got, hashes := c.rule.Settle(rep)
+			outcomes, hashes := c.rule.Settle(rep)
+			var got []ir.Balancing
+			for _, o := range outcomes {
+				got = append(got, o.Strategy)
+			}
 			var warned []string
 			for _, w := range rep.Warnings() {
 				warned = append(warned, w.Object)

@@ -1,6 +1,7 @@
 package balance
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -44,7 +45,9 @@ func read(name string, about report.Subject, at *field.Path, spec *v1alpha1.Load
 		strategy = *spec.Strategy
 	}
 	var known bool
+	p.word = cmp.Or(strategy, v1alpha1.RoundRobin)
 	if p.strategy, known = strategies[strategy]; !known {
+		p.word = v1alpha1.RoundRobin
 		e := field.NotSupported(at.Child("strategy"), strategy, strategyNames)
 		e.Detail += ": RoundRobin holds in its place"
 		rep.WarnFor(about, reasonPartial, e)
@@ -54,7 +57,7 @@ func read(name string, about report.Subject, at *field.Path, spec *v1alpha1.Load
 	case v1alpha1.RequestHash:
 		p.hashes = hashes(about, entries, spec.RequestHashPolicies, rep)
 		if len(p.hashes) == 0 {
-			p.strategy = ir.RoundRobin
+			p.strategy, p.word = ir.RoundRobin, v1alpha1.RoundRobin
 			rep.WarnForAt(about, reasonPartial, entries.String(), "no entry is valid: RoundRobin holds in place of RequestHash")
 		}
 		return p

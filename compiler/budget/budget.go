@@ -4,6 +4,7 @@ package budget
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -11,6 +12,7 @@ import (
 	gatewayxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
 	"github.com/limpet-proxy/limpet/compiler/ir"
+	"github.com/limpet-proxy/limpet/compiler/ladder"
 	"github.com/limpet-proxy/limpet/compiler/report"
 	"github.com/limpet-proxy/limpet/compiler/schema"
 )
@@ -33,16 +35,41 @@ const (
 
 type policy = schema.Object[gatewayxv1alpha1.XBackendTrafficPolicy]
 
-// Budgets are the retry budgets of Services, by namespace/name.
+// Budgets are the retry budgets of Services.
 type Budgets struct {
-	held    map[string]*ir.RetryBudget
+	held    map[string]*Held    // by the Service's namespace/name
 	targets map[string][]target // by age
+}
+
+// Held is what policies come to for a Service.
+type Held struct {
+	// Budget is the retry budget; nil if the policy that holds has none.
+	Budget *ir.RetryBudget
+	// Policy is the one that holds whole, and Fields are what it writes, or leaves to the CRD.
+	Policy ladder.Object
+	Fields []Field
+	// Lost are the policies that lose to it and have a retry budget, the strongest first.
+	Lost []Lost
+}
+
+// Lost is a policy without effect on a Service.
+type Lost struct {
+	Policy ladder.Object
+	Fields []Field
+}
+
+// Field is a field of a retryConstraint.
+type Field struct {
+	// Path leads to it in the policy; Value is its text.
+	Path, Value string
+	// Default says that the value is the CRD's default, hence nobody's word (S8, S58).
+	Default bool
 }
 
 // New reads the policies. What can't be carried exactly, targets that are not there, and policies that lose to
 // others go to the report.
 func New(objects *schema.Objects, rep *report.Report) *Budgets {
-	b := &Budgets{held: map[string]*ir.RetryBudget{}, targets: map[string][]target{}}
+	b := &Budgets{held: map[string]*Held{}, targets: map[string][]target{}}
 	services := map[string]bool{}
 	for _, s := range objects.Services {
 		services[s.Key()] = true
@@ -80,23 +107,50 @@ func (b *Budgets) settle(rep *report.Report) {
 	read := map[*policy]*ir.RetryBudget{}
 	for _, key := range slices.Sorted(maps.Keys(b.targets)) {
 		first := b.targets[key][0].policy
+		held := &Held{Policy: first.Source().Object, Fields: fieldsOf(first)}
 		if first.Value.Spec.RetryConstraint != nil {
 			if read[first] == nil {
 				read[first] = budgetOf(first, rep)
 			}
-			b.held[key] = read[first]
+			held.Budget = read[first]
 		}
 		for _, t := range b.targets[key][1:] {
 			if t.policy.Value.Spec.RetryConstraint != nil {
 				rep.WarnForAt(t.policy, reasonConflicted, field.NewPath("spec", "targetRefs").Index(t.index).String(),
 					first.String()+", which goes first, has this target: the retry budget has no effect on it")
+				held.Lost = append(held.Lost, Lost{Policy: t.policy.Source().Object, Fields: fieldsOf(t.policy)})
 			}
 		}
+		b.held[key] = held
 	}
 }
 
-// For gives a Service's budget; nil if it has none.
-func (b *Budgets) For(service string) *ir.RetryBudget { return b.held[service] }
+// fieldsOf lists what a policy says of its budget.
+func fieldsOf(o *policy) []Field {
+	budget, rate := field.NewPath("spec", "retryConstraint", "budget"), field.NewPath("spec", "retryConstraint", "minRetryRate")
+	constraint := o.Value.Spec.RetryConstraint
+	if constraint == nil {
+		return nil
+	}
+	all := []Field{
+		{budget.Child("percent").String(), strconv.Itoa(defaultPercent), true},
+		{budget.Child("interval").String(), defaultInterval.String(), true},
+		{rate.Child("count").String(), strconv.Itoa(defaultCount), true},
+	}
+	if b := constraint.Budget; b != nil && b.Percent != nil {
+		all[0].Value, all[0].Default = strconv.Itoa(*b.Percent), *b.Percent == defaultPercent
+	}
+	if b := constraint.Budget; b != nil && b.Interval != nil {
+		all[1].Value, all[1].Default = string(*b.Interval), duration(*b.Interval) == defaultInterval
+	}
+	if r := constraint.MinRetryRate; r != nil && r.Count != nil {
+		all[2].Value, all[2].Default = strconv.Itoa(*r.Count), *r.Count == defaultCount
+	}
+	return all
+}
+
+// For gives what holds for a Service; nil if no policy is attached to it.
+func (b *Budgets) For(service string) *Held { return b.held[service] }
 
 // unusable says why a target can have no budget.
 func unusable(path *field.Path, ref gatewayxv1alpha1.LocalPolicyTargetReference, key string, services map[string]bool) *field.Error {

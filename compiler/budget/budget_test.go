@@ -48,7 +48,7 @@ func TestBudgets(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			rep := &report.Report{}
-			got := New(objects(t, policyYAML("p", "", c.constraint)), rep).For("default/cart")
+			got := New(objects(t, policyYAML("p", "", c.constraint)), rep).For("default/cart").Budget
 			if (got == nil) != (c.want == nil) || got != nil && *got != *c.want || len(rep.Warnings()) != c.warnings {
 				t.Errorf("got %+v and warnings %v; want %+v and %d", got, rep.Warnings(), c.want, c.warnings)
 			}
@@ -62,16 +62,20 @@ func TestConflict(t *testing.T) {
 	yaml := policyYAML("a", `, creationTimestamp: "2026-11-02T00:00:00Z"`, "  retryConstraint: {budget: {percent: 1}}\n") + "---\n" +
 		policyYAML("b", `, creationTimestamp: "2026-11-01T00:00:00Z"`, "  retryConstraint: {minRetryRate: {count: 7, interval: 1s}}\n")
 	rep := &report.Report{}
-	got := New(objects(t, yaml), rep).For("default/cart")
+	held := New(objects(t, yaml), rep).For("default/cart")
+	got := held.Budget
 	if got == nil || got.Percent != 20 || got.AtLeast != 7 {
 		t.Errorf("got %+v, want that of b", got)
+	}
+	if len(held.Lost) != 1 || held.Lost[0].Policy.Name != "a" || held.Lost[0].Fields[0].Value != "1" {
+		t.Errorf("the losers are %+v, want a", held.Lost)
 	}
 	if w := rep.Warnings(); len(w) != 1 || w[0].Object != "XBackendTrafficPolicy default/a" || w[0].Path != "spec.targetRefs[0]" {
 		t.Errorf("the warnings are %v, want one about a's target", w)
 	}
 	yaml += "---\n" + policyYAML("c", `, creationTimestamp: "2026-10-01T00:00:00Z"`, "")
 	rep = &report.Report{}
-	if got := New(objects(t, yaml), rep).For("default/cart"); got != nil || len(rep.Warnings()) != 2 {
+	if got := New(objects(t, yaml), rep).For("default/cart").Budget; got != nil || len(rep.Warnings()) != 2 {
 		t.Errorf("below c the budget is %+v and the warnings are %v; want none and two", got, rep.Warnings())
 	}
 }

@@ -18,6 +18,13 @@ const (
 	KindXBackend     = "XBackend"
 )
 
+// The kinds of policies.
+const (
+	KindSessionPolicy = "SessionPersistencePolicy"
+	KindTrafficPolicy = "XBackendTrafficPolicy"
+	KindLoadBalancer  = "LoadBalancerPolicy"
+)
+
 // Object names an object. Namespace is empty for a GatewayClass.
 type Object struct{ Kind, Namespace, Name string }
 

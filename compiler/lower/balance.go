@@ -15,47 +15,69 @@ import (
 
 // balance gives each choice its strategy, and what is hashed of the rule's requests.
 func (l *lowerer) balance(route *gateway.Route, index int, decided *policy.Rule, choices []choice) []ir.Hash {
+	crowded := func(p ladder.Object) bool { return l.Decisions.Crowded.At(p, decided.Gateway()) }
 	rule := balance.Rule{Name: fmt.Sprintf("%s rule %d", route, index), Together: len(decided.Sessions) > 0 && !decided.PerBackend}
-	own := l.Balance.ForRule(route, index)
 	for _, c := range choices {
-		p := own
-		if p == nil && c.backend != nil {
-			p = l.Balance.ForService(c.backend.Service)
+		var service ladder.Object
+		if c.backend != nil {
+			service = c.backend.Object
 		}
-		rule.Policies = append(rule.Policies, p)
+		rule.Candidates = append(rule.Candidates, l.Balance.Candidates(route, index, service, crowded))
 	}
 	for _, s := range decided.Sessions {
 		if s.Effective.Type() == policyconfig.TypeCookie {
 			rule.SessionCookies = append(rule.SessionCookies, s.Name)
 		}
 	}
-	strategies, hashes := rule.Settle(l.rep)
+	outcomes, hashes := rule.Settle(l.rep)
 	for i := range choices {
-		choices[i].balancing = strategies[i]
+		choices[i].balancing, choices[i].outcome = outcomes[i].Strategy, outcomes[i]
 	}
 	return hashes
 }
 
-// mergedBudget is the retry budget of backends under one session. A cluster has only one, so it is kept where
-// all of them that have hosts agree, and reported where they don't.
-func (l *lowerer) mergedBudget(route *gateway.Route, path *field.Path, choices []choice) *ir.RetryBudget {
-	var first *ir.RetryBudget
-	var of string
-	for _, c := range choices {
+// budgets gives each choice its retry budget: that of its Service, unless the policy has no room for the Gateway (S63).
+func (l *lowerer) budgets(route *gateway.Route, path *field.Path, decided *policy.Rule, choices []choice) {
+	for i := range choices {
+		c := &choices[i]
 		if c.backend == nil {
 			continue
 		}
-		budget := l.Budgets.For(c.backend.Service)
-		if of == "" {
-			first, of = budget, c.backend.Service
-		}
-		if (budget == nil) != (first == nil) || budget != nil && *budget != *first {
-			l.rep.WarnAt(route, path.Child("backendRefs").String(), fmt.Sprintf(
-				"Services %s and %s have different retry budgets and are under one session: none holds here", of, c.backend.Service))
-			return nil
+		c.held = l.Budgets.For(c.backend.Service)
+		switch {
+		case c.held == nil || c.held.Budget == nil:
+		case l.Decisions.Crowded.At(c.held.Policy, decided.Gateway()):
+			c.unbudgeted = "its status has no room for " + decided.Gateway().String()
+		default:
+			c.budget = c.held.Budget
 		}
 	}
-	return first
+	if len(decided.Sessions) > 0 && !decided.PerBackend && !decided.Refused {
+		l.agree(route, path, choices)
+	}
+}
+
+// agree lets backends under one session have the budget that all of them have. A cluster has only one, so where they
+// differ none holds, which is reported.
+func (l *lowerer) agree(route *gateway.Route, path *field.Path, choices []choice) {
+	var all []*choice
+	for i := range choices {
+		if choices[i].backend != nil {
+			all = append(all, &choices[i])
+		}
+	}
+	for _, c := range all {
+		a, b := c.budget, all[0].budget
+		if (a == nil) == (b == nil) && (a == nil || *a == *b) {
+			continue
+		}
+		l.rep.WarnAt(route, path.Child("backendRefs").String(), fmt.Sprintf(
+			"Services %s and %s have different retry budgets and are under one session: none holds here", all[0].backend.Service, c.backend.Service))
+		for _, c := range all {
+			c.budget, c.unbudgeted = nil, "the Services under one session have different retry budgets"
+		}
+		return
+	}
 }
 
 // checkNearby reports wishes for near endpoints on backends under one session: Envoy's localities, by which it would

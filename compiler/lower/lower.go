@@ -98,6 +98,7 @@ func (l *lowerer) rule(decided *policy.Rule, route *gateway.Route, index int) *r
 	r := &rule{names: decided.Routes}
 	choices := l.choices(route, path, route.Value.Spec.Rules[index].BackendRefs)
 	hashes := l.balance(route, index, decided, choices)
+	l.budgets(route, path, decided, choices)
 	switch {
 	case decided.Refused:
 		r.action.Status = gateway.Broken(route)

@@ -8,6 +8,8 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/compiler/backend"
+	"github.com/limpet-proxy/limpet/compiler/balance"
+	"github.com/limpet-proxy/limpet/compiler/budget"
 	"github.com/limpet-proxy/limpet/compiler/gateway"
 	"github.com/limpet-proxy/limpet/compiler/ir"
 	"github.com/limpet-proxy/limpet/compiler/policy"
@@ -26,6 +28,11 @@ type choice struct {
 	http2   bool // how its hosts are spoken to
 	// balancing is the strategy for its hosts; under one session that of all choices is the same.
 	balancing ir.Balancing
+	outcome   balance.Outcome
+	// held is what policies say of its Service's retries, and budget what holds of it; unbudgeted is why nothing does.
+	held       *budget.Held
+	budget     *ir.RetryBudget
+	unbudgeted string
 }
 
 // choices resolves a rule's backendRefs, in order.
@@ -113,7 +120,7 @@ func (l *lowerer) shared(c choice) string {
 		Name:        c.clusterName(),
 		HTTP2:       c.http2,
 		Balancing:   c.balancing,
-		RetryBudget: l.Budgets.For(c.backend.Service),
+		RetryBudget: c.budget,
 		Pools:       []ir.Pool{{Name: c.backend.Name, Weight: 1, Endpoints: c.backend.Endpoints}},
 	})
 }
@@ -126,6 +133,9 @@ func (c choice) clusterName() string {
 	}
 	if c.balancing != ir.RoundRobin {
 		name += "/" + string(c.balancing)
+	}
+	if c.unbudgeted != "" {
+		name += "/unbudgeted"
 	}
 	return name
 }
@@ -153,7 +163,11 @@ func (l *lowerer) sticky(route *gateway.Route, path *field.Path, rule *policy.Ru
 		return action
 	}
 	l.checkNearby(route, path, choices)
-	cluster := ir.Cluster{Name: policy.RuleIdentity(route, session.Rule).RouteName(), Balancing: choices[0].balancing, RetryBudget: l.mergedBudget(route, path, choices), HTTP2: !slices.ContainsFunc(choices, func(c choice) bool { return usable(c) && !c.http2 })}
+	first := choices[slices.IndexFunc(choices, usable)]
+	cluster := ir.Cluster{
+		Name: mergedName(route, rule), Balancing: choices[0].balancing, RetryBudget: first.budget,
+		HTTP2: !slices.ContainsFunc(choices, func(c choice) bool { return usable(c) && !c.http2 }),
+	}
 	total := uint32(0)
 	for _, c := range choices {
 		total += c.weight
@@ -164,6 +178,16 @@ func (l *lowerer) sticky(route *gateway.Route, path *field.Path, rule *policy.Ru
 	}
 	action.Cluster = l.cluster(cluster)
 	return action
+}
+
+// mergedName is the name of a rule's own cluster. Rules that differ by listener share it, for their backends do not,
+// unless a policy on them is without room on a Gateway (S63).
+func mergedName(route *gateway.Route, rule *policy.Rule) string {
+	name := policy.RuleIdentity(route, rule.Sessions[0].Rule).RouteName()
+	if rule.Crowded {
+		name += "/gateway/" + rule.Gateway().Key()
+	}
+	return name
 }
 
 // failStatus is what a session's requests get instead of a host that can't serve, 0 if they get another host.

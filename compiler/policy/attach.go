@@ -75,6 +75,9 @@ func (a *attacher) targets(objects *schema.Objects) {
 	for _, o := range objects.TrafficPolicies {
 		a.subjects[o.Source().Object] = o
 	}
+	for _, o := range objects.LoadBalancers {
+		a.subjects[o.Source().Object] = o
+	}
 }
 
 func known[T any](a *attacher, o *schema.Object[T], namespace string, sections []string) {

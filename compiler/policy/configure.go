@@ -122,11 +122,12 @@ func (d *decider) unify() {
 	}
 	groups := map[where][]*Rule{}
 	for _, r := range d.order {
+		r.Crowded = len(d.crowded) > 0 && len(d.crowdedOn(r)) > 0
 		key := where{r.key.route.Source().Object, r.key.rule}
 		groups[key] = append(groups[key], r)
 	}
 	for _, group := range groups {
-		if !slices.ContainsFunc(group[1:], func(r *Rule) bool { return !r.same(group[0]) }) {
+		if !slices.ContainsFunc(group[1:], func(r *Rule) bool { return !d.same(r, group[0]) }) {
 			for _, r := range group[1:] {
 				d.rules[r.key] = group[0]
 			}
@@ -139,7 +140,10 @@ func (d *decider) unify() {
 }
 
 // same reports whether two listeners' rules are one in everything that a proxy does.
-func (r *Rule) same(o *Rule) bool {
+func (d *decider) same(r, o *Rule) bool {
+	if len(d.crowded) > 0 && !slices.Equal(d.crowdedOn(r), d.crowdedOn(o)) {
+		return false
+	}
 	if r.Refused != o.Refused || r.PerBackend != o.PerBackend || len(r.Sessions) != len(o.Sessions) {
 		return false
 	}

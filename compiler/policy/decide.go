@@ -57,6 +57,7 @@ type decider struct {
 	rejected    map[*gateway.Route]bool
 	renames     []Rename
 	crowded     Crowded
+	balancers   map[ladder.Target][]ladder.Object // LoadBalancerPolicies, where any are crowded
 }
 
 // ruleKey names a rule, on a listener or (without one) on all of them.
@@ -72,6 +73,8 @@ type Rule struct {
 	Routes []string
 	// Refused says that the rule can't have the session that was asked for: every request of it is answered 500.
 	Refused bool
+	// Crowded says that a policy about its balancing or retries has no effect here, for want of room (S63).
+	Crowded bool
 	// PerBackend says that each backend has a session of its own, and that the weights choose among them on every
 	// request (S32).
 	PerBackend bool
@@ -96,6 +99,10 @@ type Session struct {
 	paths  []string       // of the cookie, by match
 	asked  []string       // the paths that a name with __Host- took the place of
 }
+
+// Gateway is the one of the listener that the rule was judged for. Where several listeners share the rule, what is
+// decided does not differ among their Gateways.
+func (r *Rule) Gateway() ladder.Object { return r.key.listener.Gateway().Source().Object }
 
 // Session gives the one of a backend, nil if it has none.
 func (r *Rule) Session(b *backend.Backend) *Session {

@@ -7,7 +7,8 @@ import (
 	"github.com/limpet-proxy/limpet/compiler/schema"
 )
 
-// Crowded are the Gateways on which a policy has no effect, because its status has no room for another ancestor (S63).
+// Crowded are the Gateways on which policies of any kind have no effect, because their status has no room for another
+// ancestor (S63).
 type Crowded map[ladder.Object]map[ladder.Object]bool
 
 // At reports whether a policy has no effect on a Gateway for want of room.
@@ -24,6 +25,7 @@ func (d *decider) crowd(objects *schema.Objects, ports []gateway.Port) {
 	if most+len(objects.Gateways) <= v1alpha1.MaxAncestors {
 		return
 	}
+	d.balancers = balancersBy(objects)
 	reached := d.reached(ports)
 	for policy, gateways := range reached {
 		if _, is := taken[policy]; !is {
@@ -62,7 +64,37 @@ func (d *decider) taken(objects *schema.Objects) map[ladder.Object]int {
 			taken[a.Policy.Object]++
 		}
 	}
+	for _, p := range objects.LoadBalancers {
+		taken[p.Source().Object] = foreign(p.Status)
+		for _, t := range BalancerTargets(p) {
+			if !d.exists[t] {
+				taken[p.Source().Object]++
+			}
+		}
+	}
 	return taken
+}
+
+// BalancerTargets are what a LoadBalancerPolicy attaches to, in order, whether it is there or not.
+func BalancerTargets(p *schema.Object[v1alpha1.LoadBalancerPolicy]) []ladder.Target {
+	targets := make([]ladder.Target, len(p.Value.Spec.TargetRefs))
+	for i, ref := range p.Value.Spec.TargetRefs {
+		targets[i].Object = ladder.Object{Kind: string(ref.Kind), Namespace: p.Namespace, Name: string(ref.Name)}
+		if ref.SectionName != nil {
+			targets[i].Section = string(*ref.SectionName)
+		}
+	}
+	return targets
+}
+
+func balancersBy(objects *schema.Objects) map[ladder.Target][]ladder.Object {
+	by := map[ladder.Target][]ladder.Object{}
+	for _, p := range objects.LoadBalancers {
+		for _, t := range BalancerTargets(p) {
+			by[t] = append(by[t], p.Source().Object)
+		}
+	}
+	return by
 }
 
 // foreign counts the ancestors that other controllers have written into a status, whatever else it holds.
@@ -82,6 +114,12 @@ func foreign(status any) int {
 // reached gives, for each policy, the Gateways that it is on the way of.
 func (d *decider) reached(ports []gateway.Port) map[ladder.Object]map[ladder.Object]bool {
 	reached := map[ladder.Object]map[ladder.Object]bool{}
+	reach := func(policy, gateway ladder.Object) {
+		if reached[policy] == nil {
+			reached[policy] = map[ladder.Object]bool{}
+		}
+		reached[policy][gateway] = true
+	}
 	seen := map[ruleKey]bool{}
 	for _, p := range ports {
 		for _, h := range p.Hosts {
@@ -93,10 +131,12 @@ func (d *decider) reached(ports []gateway.Port) map[ladder.Object]map[ladder.Obj
 				seen[key] = true
 				way := d.wayTo(key, d.gather(m.Route, m.Rule), nil)
 				for _, b := range d.index.On(way) {
-					if reached[b.Source.Object] == nil {
-						reached[b.Source.Object] = map[ladder.Object]bool{}
+					reach(b.Source.Object, way.Gateway)
+				}
+				for _, t := range way.Targets() {
+					for _, policy := range d.balancers[t] {
+						reach(policy, way.Gateway)
 					}
-					reached[b.Source.Object][way.Gateway] = true
 				}
 			}
 		}
@@ -117,4 +157,23 @@ func (d *decider) on(way ladder.Way) []ladder.Block {
 		}
 	}
 	return left
+}
+
+// crowdedOn lists the policies about balancing and retries that would hold on a rule and have no room for its Gateway.
+func (d *decider) crowdedOn(r *Rule) []ladder.Object {
+	var policies []ladder.Object
+	note := func(policy ladder.Object) {
+		if policy.Kind != ladder.KindSessionPolicy && d.crowded.At(policy, r.Gateway()) {
+			policies = append(policies, policy)
+		}
+	}
+	for _, t := range d.wayTo(r.key, d.gather(r.key.route, r.key.rule), nil).Targets() {
+		for _, policy := range d.balancers[t] {
+			note(policy)
+		}
+		for _, b := range d.index[t] {
+			note(b.Source.Object)
+		}
+	}
+	return policies
 }

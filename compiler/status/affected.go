@@ -1,6 +1,7 @@
 package status
 
 import (
+	"maps"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -11,9 +12,16 @@ import (
 )
 
 // ownedByAffected are the conditions that go from an object when no policy affects it any more.
-var ownedByAffected = []string{v1alpha1.ConditionSessionPersistencePolicyAffected, v1alpha1.ConditionLoadBalancerPolicyAffected}
+var ownedByAffected = []string{
+	v1alpha1.ConditionSessionPersistencePolicyAffected, v1alpha1.ConditionLoadBalancerPolicyAffected, v1alpha1.ConditionXBackendTrafficPolicyAffected,
+}
 
-const kindPolicy = "SessionPersistencePolicy"
+// affectedBy names the condition for each kind of policy.
+var affectedBy = map[string]string{
+	ladder.KindSessionPolicy: v1alpha1.ConditionSessionPersistencePolicyAffected,
+	ladder.KindLoadBalancer:  v1alpha1.ConditionLoadBalancerPolicyAffected,
+	ladder.KindTrafficPolicy: v1alpha1.ConditionXBackendTrafficPolicyAffected,
+}
 
 // affectedRoute is the condition for a route on a Gateway: the policies with a field that holds there (S62). Nothing
 // if there are none.
@@ -25,7 +33,7 @@ func (b *builder) affectedRoute(route, gateway ladder.Object) []metav1.Condition
 		}
 		for i := range d.Effective.Fields {
 			f := &d.Effective.Fields[i]
-			if f.Rung != ladder.BuiltIn && f.Source.Kind == kindPolicy && (d.Effective.On || f.Value == true) {
+			if f.Rung != ladder.BuiltIn && f.Source.Kind == ladder.KindSessionPolicy && (d.Effective.On || f.Value == true) {
 				by = once(by, f.Source.String())
 			}
 		}
@@ -46,22 +54,26 @@ func (b *builder) affectedTarget(targets ...ladder.Target) []metav1.Condition {
 	return affected(v1alpha1.ConditionSessionPersistencePolicyAffected, by)
 }
 
-// affectedGateway is affectedTarget for a Gateway, and False if a policy would affect it whose status has no room for
-// another ancestor (S63).
+// affectedGateway is affectedTarget for a Gateway, and for each kind of policy False if one would affect it whose
+// status has no room for another ancestor (S63).
 func (b *builder) affectedGateway(gateway ladder.Object, class string) []metav1.Condition {
-	var without []string
+	without := map[string][]string{}
 	for policy, gateways := range b.Decisions.Crowded {
-		if gateways[gateway] && policy.Kind == kindPolicy {
-			without = append(without, policy.String())
+		if gateways[gateway] {
+			without[policy.Kind] = append(without[policy.Kind], policy.String())
 		}
 	}
-	if len(without) > 0 {
-		slices.Sort(without)
-		return []metav1.Condition{condition(v1alpha1.ConditionSessionPersistencePolicyAffected, false, gatewayv1.PolicyReasonInvalid,
-			"no effect here, for a policy's status has no room for a seventeenth ancestor: "+listed(without))}
+	var conditions []metav1.Condition
+	for _, kind := range slices.Sorted(maps.Keys(without)) {
+		slices.Sort(without[kind])
+		conditions = append(conditions, condition(affectedBy[kind], false, gatewayv1.PolicyReasonInvalid,
+			"no effect here, for a policy's status has no room for a seventeenth ancestor: "+listed(without[kind])))
 	}
-	return b.affectedTarget(
-		ladder.Target{Object: gateway}, ladder.Target{Object: ladder.Object{Kind: ladder.KindGatewayClass, Name: class}})
+	if without[ladder.KindSessionPolicy] != nil {
+		return conditions
+	}
+	return append(conditions, b.affectedTarget(
+		ladder.Target{Object: gateway}, ladder.Target{Object: ladder.Object{Kind: ladder.KindGatewayClass, Name: class}})...)
 }
 
 func affected(kind string, by []string) []metav1.Condition {

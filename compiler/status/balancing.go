@@ -1,7 +1,6 @@
 package status
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/compiler/gateway"
 	"github.com/limpet-proxy/limpet/compiler/ladder"
+	"github.com/limpet-proxy/limpet/compiler/policy"
 	"github.com/limpet-proxy/limpet/compiler/report"
 	"github.com/limpet-proxy/limpet/compiler/schema"
 )
@@ -34,15 +34,17 @@ func (b *builder) balancing(p *balancing) []entry {
 		return strings.HasPrefix(p.Path, "spec.targetRefs") || slices.Contains(refusing, p.Reason)
 	})
 	var all []entry
-	for i := range p.Value.Spec.TargetRefs {
-		target := balancingTarget(p, i)
+	for i, target := range policy.BalancerTargets(p) {
 		own := slices.DeleteFunc(slices.Clone(problems), func(p report.Problem) bool { return !within(p.Path, "spec.targetRefs", i) })
 		if missing := having(own, gatewayv1.PolicyReasonTargetNotFound, gatewayv1.PolicyReasonInvalid); len(missing) > 0 {
 			all = put(all, target, condition(gatewayv1.PolicyConditionAccepted, false, gatewayv1.PolicyConditionReason(missing[0].Reason), says(missing)))
 			continue
 		}
-		gateways := b.reach.gateways(target)
+		gateways := b.reach[target]
 		for _, g := range gateways {
+			if b.Decisions.Crowded.At(p.Source().Object, g) {
+				continue
+			}
 			all = put(all, ladder.Target{Object: g}, balancingConditions(having(own, gatewayv1.PolicyReasonConflicted), partial)...)
 		}
 		if len(gateways) == 0 {
@@ -50,14 +52,6 @@ func (b *builder) balancing(p *balancing) []entry {
 		}
 	}
 	return all
-}
-
-func balancingTarget(p *balancing, index int) ladder.Target {
-	ref := p.Value.Spec.TargetRefs[index]
-	return ladder.Target{
-		Object:  ladder.Object{Kind: string(ref.Kind), Namespace: p.Namespace, Name: string(ref.Name)},
-		Section: text(ref.SectionName, ""),
-	}
 }
 
 // put adds an entry. Of several targets below one Gateway, one in conflict speaks for all.
@@ -123,11 +117,9 @@ func (r reach) lead(to ladder.Target, gateway ladder.Object) {
 	}
 }
 
-func (r reach) gateways(to ladder.Target) []ladder.Object { return r[to] }
-
 // balancersOf is the condition for a route on a Gateway: the LoadBalancerPolicies attached to it, its rules and its
 // Services that are accepted.
-func (b *builder) balancersOf(route *gateway.Route) []metav1.Condition {
+func (b *builder) balancersOf(route *gateway.Route, on ladder.Object) []metav1.Condition {
 	targets := map[ladder.Target]bool{}
 	self := ladder.Object{Kind: route.Kind, Namespace: route.Namespace, Name: route.Name}
 	targets[ladder.Target{Object: self}] = true
@@ -141,23 +133,27 @@ func (b *builder) balancersOf(route *gateway.Route) []metav1.Condition {
 	}
 	var by []string
 	for t := range targets {
-		by = append(by, b.balancersAt[t]...)
+		for _, p := range b.balancersAt[t] {
+			if !b.Decisions.Crowded.At(p, on) {
+				by = append(by, p.String())
+			}
+		}
 	}
 	slices.Sort(by)
 	return affected(v1alpha1.ConditionLoadBalancerPolicyAffected, slices.Compact(by))
 }
 
 // arrangeBalancers gives the LoadBalancerPolicies that hold on each target.
-func (b *builder) arrangeBalancers() map[ladder.Target][]string {
-	at := map[ladder.Target][]string{}
+func (b *builder) arrangeBalancers() map[ladder.Target][]ladder.Object {
+	at := map[ladder.Target][]ladder.Object{}
 	for _, p := range b.Objects.LoadBalancers {
 		problems := b.about(p)
-		for i := range p.Value.Spec.TargetRefs {
+		for i, t := range policy.BalancerTargets(p) {
 			refused := slices.ContainsFunc(problems, func(p report.Problem) bool {
 				return within(p.Path, "spec.targetRefs", i) && slices.Contains(refusing, p.Reason)
 			})
-			if t := balancingTarget(p, i); !refused {
-				at[t] = append(at[t], fmt.Sprintf("%s %s", p.Kind, p.Key()))
+			if !refused {
+				at[t] = append(at[t], p.Source().Object)
 			}
 		}
 	}

@@ -30,7 +30,7 @@ func arrange(d *policy.Decisions) decided {
 	for i := range d.Attachments {
 		a := &d.Attachments[i]
 		out.attachments[a.Policy.Object] = append(out.attachments[a.Policy.Object], a)
-		if a.Reason == "" && a.Policy.Kind == kindPolicy {
+		if a.Reason == "" && a.Policy.Kind == ladder.KindSessionPolicy {
 			out.holding[a.Target] = append(out.holding[a.Target], a)
 		}
 	}

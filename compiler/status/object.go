@@ -72,7 +72,7 @@ type builder struct {
 	decided  decided
 	reach    reach
 	// balancersAt are the LoadBalancerPolicies that hold on each target.
-	balancersAt map[ladder.Target][]string
+	balancersAt map[ladder.Target][]ladder.Object
 	verdicts    map[string]verdict // of routes, likewise
 	objects     []Object
 }

@@ -76,8 +76,9 @@ func (b *builder) routeConditions(route *gateway.Route, p gateway.Parent) []meta
 	if v := b.verdict(route.String()); conditions[0].Status == metav1.ConditionTrue && len(v.problems) > 0 {
 		conditions = append(conditions, condition(gatewayv1.RouteConditionPartiallyInvalid, true, gatewayv1.RouteReasonUnsupportedValue, says(v.problems)))
 	}
-	conditions = append(conditions, b.balancersOf(route)...)
-	return append(conditions, b.affectedRoute(route.Source().Object, parentObject(route, p.Ref))...)
+	on := parentObject(route, p.Ref)
+	conditions = append(conditions, b.balancersOf(route, on)...)
+	return append(conditions, b.affectedRoute(route.Source().Object, on)...)
 }
 
 // parentObject is the Gateway that a parentRef names.

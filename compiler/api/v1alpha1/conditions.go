@@ -17,6 +17,9 @@ const (
 	ConditionSessionPersistencePolicyAffected = Group + "/SessionPersistencePolicyAffected"
 	// ConditionLoadBalancerPolicyAffected stands on the objects that a LoadBalancerPolicy has an effect on.
 	ConditionLoadBalancerPolicyAffected = Group + "/LoadBalancerPolicyAffected"
+	// ConditionXBackendTrafficPolicyAffected, with status False, stands on a Gateway on which such a policy has no
+	// effect, for want of room in its status.
+	ConditionXBackendTrafficPolicyAffected = Group + "/XBackendTrafficPolicyAffected"
 )
 
 // ControllerName is who limpet is in the entries that it writes into status.
