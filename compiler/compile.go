@@ -21,7 +21,6 @@ import (
 	"github.com/limpet-proxy/limpet/compiler/backend"
 	"github.com/limpet-proxy/limpet/compiler/balance"
 	"github.com/limpet-proxy/limpet/compiler/budget"
-	"github.com/limpet-proxy/limpet/compiler/emit/plugin"
 	"github.com/limpet-proxy/limpet/compiler/gateway"
 	"github.com/limpet-proxy/limpet/compiler/ir"
 	"github.com/limpet-proxy/limpet/compiler/ladder"
@@ -63,13 +62,15 @@ func Compile(sources []Source, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	result := &Result{Warnings: j.rep.Warnings()}
-	result.Plugin, result.PluginJSON, err = plugin.Emit(j.config, o.Keys)
-	if err != nil {
+	result := &Result{}
+	if err := o.Target.emit(j, &o, result); err != nil {
 		return nil, err
 	}
-	result.Files, err = o.Target.files(j, &o, result)
-	return result, err
+	if problems := j.rep.Errors(o.Strict); len(problems) > 0 {
+		return nil, problems
+	}
+	result.Warnings = j.rep.Warnings()
+	return result, nil
 }
 
 // Main is the document that people ask a target for.
@@ -80,38 +81,51 @@ type judgement struct {
 	settings settings
 	objects  *schema.Objects
 	facts    *gateway.Facts
-	// decisions are about session persistence.
+	// ports are where requests arrive, and decisions are about the session persistence of what they reach.
+	ports     []gateway.Port
 	decisions *policy.Decisions
-	config    *ir.Config
-	rep       *report.Report
+	// config is nil for a target with a control plane of its own, which makes routes and clusters itself.
+	config *ir.Config
+	// rep takes what emitters have to say too: strict compilations and errors are judged after them.
+	rep *report.Report
 }
 
-// judge takes the steps before the emitters. Its error is as Compile's.
+// judge takes the steps before the emitters. Its error is as Compile's, but for warnings, which Compile judges.
 func judge(sources []Source, o *Options) (*judgement, error) {
 	settings, err := o.check()
 	if err != nil {
 		return nil, err
 	}
+	controlled := o.Target.controller() != ""
 	j := &judgement{settings: settings, rep: &report.Report{}}
-	j.objects, err = schema.Admit(read.Documents(sources, j.rep),
-		schema.Options{Generation: settings.generation, AssumeAdmitted: o.AssumeAdmitted}, j.rep)
+	j.objects, err = schema.Admit(read.Documents(sources, j.rep), schema.Options{
+		Generation: settings.generation, AssumeAdmitted: o.AssumeAdmitted, Controlled: controlled,
+	}, j.rep)
 	if err != nil {
 		return nil, err
 	}
 	if j.rep.Failed() {
 		return nil, j.rep.Errors(o.Strict)
 	}
-	var ports []gateway.Port
-	ports, j.facts = gateway.Build(j.objects, settings.bind, j.rep)
-	backends := backend.NewIndex(j.objects, j.rep)
-	j.decisions = policy.Decide(j.objects, ports, backends, policy.Options{
+	var backends *backend.Index
+	if controlled {
+		j.ports, j.facts = gateway.BuildApart(j.objects, o.Target.controller(), j.rep)
+		backends = backend.NewAssumed(j.objects)
+	} else {
+		j.ports, j.facts = gateway.Build(j.objects, settings.bind, j.rep)
+		backends = backend.NewIndex(j.objects, j.rep)
+	}
+	j.decisions = policy.Decide(j.objects, j.ports, backends, policy.Options{
 		Generation: settings.generation, ClassPolicies: o.ClassPolicyNamespace, RejectPartial: o.PartialSplit == PartialReject,
+		Controlled: controlled, Apart: o.Target.emitter().splitsFirst,
 	}, j.rep)
-	j.config = lower.Lower(ports, lower.Means{
-		Backends: backends, Balance: balance.New(j.objects, j.rep), Budgets: budget.New(j.objects, j.rep), Decisions: j.decisions,
-	}, j.rep)
-	if problems := j.rep.Errors(o.Strict); len(problems) > 0 {
-		return nil, problems
+	if !controlled {
+		j.config = lower.Lower(j.ports, lower.Means{
+			Backends: backends, Balance: balance.New(j.objects, j.rep), Budgets: budget.New(j.objects, j.rep), Decisions: j.decisions,
+		}, j.rep)
+	}
+	if j.rep.Failed() {
+		return nil, j.rep.Errors(o.Strict)
 	}
 	return j, nil
 }

@@ -5,7 +5,11 @@ import (
 	"slices"
 	"strings"
 
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/compiler/capability"
 	"github.com/limpet-proxy/limpet/compiler/emit/envoy"
+	"github.com/limpet-proxy/limpet/compiler/emit/plugin"
 	"github.com/limpet-proxy/limpet/compiler/ir"
 )
 
@@ -30,14 +34,25 @@ type File struct {
 	Data []byte
 }
 
-// emitters has, for each target, the function that gives the files of a judgement, in the order to be written in: a file
-// comes after all that it needs, and the document that people ask for comes last.
-var emitters = []struct {
+// emitter is what writes for a target.
+type emitter struct {
 	target Target
-	emit   func(*judgement, *Options, *Result) ([]File, error)
-}{
-	{TargetEnvoy, emitEnvoy},
-	{TargetPlugin, emitPlugin},
+	// emit fills in the result's plugin configuration and its files, in the order to be written in: a file comes after
+	// all that it needs, and the document that people ask for comes last. It reports what the target can't carry, in
+	// words that notCarried begins.
+	emit func(*judgement, *Options, *Result) error
+	// controller is the controllerName of the GatewayClasses of a target with a control plane of its own, which makes
+	// listeners, routes and clusters from the same objects; empty where limpet makes them.
+	controller gatewayv1.GatewayController
+	// splitsFirst says that its proxies choose among a rule's backends before they look for the session's host.
+	splitsFirst bool
+	// declares says which features the target carries; nil for the plugin configuration alone, which every target has.
+	declares capability.Declaration
+}
+
+var emitters = []emitter{
+	{target: TargetEnvoy, emit: emitEnvoy, declares: envoy.Capabilities},
+	{target: TargetPlugin, emit: emitPlugin},
 }
 
 // Targets are the names of all targets, the default one first.
@@ -57,24 +72,36 @@ func (t Target) check() error {
 	return fmt.Errorf("target: Unsupported value: %q: supported values: %s", t, `"`+strings.Join(Targets(), `", "`)+`"`)
 }
 
-// files are those of the target, which check has found to exist.
-func (t Target) files(j *judgement, o *Options, r *Result) ([]File, error) {
-	for _, e := range emitters {
-		if e.target == t {
-			return e.emit(j, o, r)
+// emitter is the target's own, nil if there is none.
+func (t Target) emitter() *emitter {
+	for i := range emitters {
+		if emitters[i].target == t {
+			return &emitters[i]
 		}
 	}
-	return nil, t.check()
+	return nil
 }
 
-func emitPlugin(_ *judgement, _ *Options, r *Result) ([]File, error) {
-	return []File{{PluginFile, r.PluginJSON}}, nil
+// emit fills in the result with what the target, which check has found to exist, is made of.
+func (t Target) emit(j *judgement, o *Options, r *Result) error { return t.emitter().emit(j, o, r) }
+
+// controller is the one whose GatewayClasses the target, which check has found to exist, is for.
+func (t Target) controller() gatewayv1.GatewayController { return t.emitter().controller }
+
+func emitPlugin(j *judgement, o *Options, r *Result) (err error) {
+	r.Plugin, r.PluginJSON, err = plugin.Emit(j.config.Policies, o.Keys)
+	r.Files = []File{{PluginFile, r.PluginJSON}}
+	return err
 }
 
-func emitEnvoy(j *judgement, o *Options, r *Result) ([]File, error) {
+func emitEnvoy(j *judgement, o *Options, r *Result) error {
+	if err := emitPlugin(j, o, r); err != nil {
+		return err
+	}
 	r.PrivateKeys = slices.ContainsFunc(j.config.Listeners, func(l ir.Listener) bool { return len(l.Sites) > 0 })
 	bootstrap, err := envoy.Emit(j.config, envoy.Settings{
 		Admin: j.settings.admin, WasmPath: o.WasmPath, Plugin: r.Plugin, PluginJSON: r.PluginJSON,
 	})
-	return []File{{PluginFile, r.PluginJSON}, {EnvoyFile, bootstrap}}, err
+	r.Files = append(r.Files, File{EnvoyFile, bootstrap})
+	return err
 }

@@ -67,6 +67,8 @@ type Index struct {
 	resolved map[string]*Backend
 	grants   grant.Grants
 	rep      *report.Report
+	// assumed says that a control plane looks after Services and endpoints.
+	assumed bool
 }
 
 // NewIndex makes an index. What is wrong with a Service that a route uses goes to the report, once.
@@ -106,6 +108,9 @@ func (x *Index) Resolve(route *schema.Object[gatewayv1.HTTPRoute], path *field.P
 	}
 	if ref.Namespace != nil {
 		namespace = string(*ref.Namespace)
+	}
+	if x.assumed {
+		return x.assume(namespace, path, ref)
 	}
 	if !x.grants.Allow(grant.From{Kind: route.Kind, Namespace: route.Namespace}, grant.To{Kind: "Service", Namespace: namespace, Name: string(ref.Name)}) {
 		return nil, field.Forbidden(path.Child("namespace"), fmt.Sprintf("no ReferenceGrant in namespace %s allows it", namespace))

@@ -45,6 +45,8 @@ func (b *builder) attachTo(route *Route, path *field.Path, ref gatewayv1.ParentR
 	key := parentKey(route, ref)
 	all, known := b.listeners[key]
 	switch {
+	case ref.Kind != nil && *ref.Kind != "Gateway":
+		return field.NotSupported(path.Child("kind"), *ref.Kind, []gatewayv1.Kind{"Gateway"})
 	case !known:
 		return notFound(path.Child("name"), ref.Name, "there is no Gateway "+key+" in the input")
 	case len(all) == 0:

@@ -46,14 +46,18 @@ func (l *listener) Hostnames(route *Route) []string { return l.common[route] }
 
 // gateways collects the listeners of every Gateway whose class is in the input.
 func (b *builder) gateways(objects *schema.Objects) {
-	classes := map[string]bool{}
+	classes := map[string]gatewayv1.GatewayController{}
 	for _, c := range objects.Classes {
-		classes[c.Name] = true
+		classes[c.Name] = c.Value.Spec.ControllerName
 	}
-	for _, g := range objects.Gateways {
+	for i, g := range objects.Gateways {
 		b.listeners[g.Key()] = nil
 		class := string(g.Value.Spec.GatewayClassName)
-		if !classes[class] {
+		if b.controller != "" {
+			b.apart(g, i, classes[class])
+			continue
+		}
+		if classes[class] == "" {
 			e := field.NotFound(field.NewPath("spec", "gatewayClassName"), class)
 			e.Detail = fmt.Sprintf("there is no GatewayClass %s in the input: the Gateway is left out", class)
 			b.rep.WarnFor(g, string(gatewayv1.GatewayReasonPending), e)
@@ -61,6 +65,16 @@ func (b *builder) gateways(objects *schema.Objects) {
 		}
 		b.gateway(g, b.addresses(g))
 	}
+}
+
+// apart puts a Gateway on an address that no other has, unless another controller serves it.
+func (b *builder) apart(g *schema.Object[gatewayv1.Gateway], index int, controller gatewayv1.GatewayController) {
+	if controller != "" && controller != b.controller {
+		b.rep.Advise(g, field.NewPath("spec", "gatewayClassName"), fmt.Sprintf("its class is served by %s, not by %s: the Gateway is left out", controller, b.controller))
+		return
+	}
+	own := [16]byte{0: 0xfd, 12: byte(index >> 24), 13: byte(index >> 16), 14: byte(index >> 8), 15: byte(index)}
+	b.gateway(g, []netip.Addr{netip.AddrFrom16(own)})
 }
 
 // addresses gives where a Gateway listens.
@@ -100,7 +114,9 @@ func (b *builder) gateway(g *schema.Object[gatewayv1.Gateway], addresses []netip
 		b.listeners[g.Key()] = append(b.listeners[g.Key()], l)
 		b.facts.listener(l)
 		b.checkKinds(l)
-		l.certificates = b.certificates(l)
+		if b.controller == "" {
+			l.certificates = b.certificates(l)
+		}
 		if mixed[spec.Port] {
 			b.conflict(l, "another listener of the Gateway has the port with another protocol: the listener is left out")
 			continue
@@ -164,6 +180,9 @@ func ofKind(k gatewayv1.RouteGroupKind, kind gatewayv1.Kind) bool {
 
 // allows reports whether a listener admits routes of a route's kind and namespace.
 func (l *listener) allows(route *Route) bool {
+	if l.spec.Protocol != gatewayv1.HTTPProtocolType && l.spec.Protocol != gatewayv1.HTTPSProtocolType {
+		return false
+	}
 	allowed := l.spec.AllowedRoutes
 	if allowed == nil {
 		return route.Namespace == l.gateway.Namespace
@@ -173,6 +192,8 @@ func (l *listener) allows(route *Route) bool {
 	}) {
 		return false
 	}
-	everywhere := allowed.Namespaces != nil && allowed.Namespaces.From != nil && *allowed.Namespaces.From == gatewayv1.NamespacesFromAll
+	// The namespaces that a selector selects are not in the input, so the control plane has the last word on those.
+	everywhere := allowed.Namespaces != nil && allowed.Namespaces.From != nil &&
+		(*allowed.Namespaces.From == gatewayv1.NamespacesFromAll || *allowed.Namespaces.From == gatewayv1.NamespacesFromSelector)
 	return everywhere || route.Namespace == l.gateway.Namespace
 }

@@ -76,6 +76,24 @@ func Build(objects *schema.Objects, bind netip.Addr, rep *report.Report) ([]Port
 	return b.build(), b.facts
 }
 
+// BuildApart is Build for a control plane that gives every Gateway a proxy of its own: Gateways share no port. Those
+// of a class in the input that another controller serves are left out; a class that is not there is taken for its own.
+func BuildApart(objects *schema.Objects, controller gatewayv1.GatewayController, rep *report.Report) ([]Port, *Facts) {
+	b := &builder{
+		listeners:  map[string][]*listener{},
+		ports:      map[netip.AddrPort]map[string]*listener{},
+		proxies:    map[string]*Route{},
+		rep:        rep,
+		facts:      &Facts{Parents: map[string][]Parent{}},
+		controller: controller,
+	}
+	b.gateways(objects)
+	for _, route := range objects.Routes {
+		b.attach(route)
+	}
+	return b.build(), b.facts
+}
+
 type builder struct {
 	listeners map[string][]*listener                  // by their Gateway's key; a Gateway that is left out has an entry without any
 	ports     map[netip.AddrPort]map[string]*listener // by their hostname
@@ -85,4 +103,6 @@ type builder struct {
 	grants    grant.Grants
 	rep       *report.Report
 	facts     *Facts
+	// controller is the control plane's name, empty where limpet itself is it.
+	controller gatewayv1.GatewayController
 }

@@ -21,6 +21,11 @@ type Options struct {
 	ClassPolicies string
 	// RejectPartial refuses a split with a policy on only one of its Services (S36).
 	RejectPartial bool
+	// Controlled says that a control plane answers requests: a rule that can't have its session goes without.
+	Controlled bool
+	// Apart gives each backend of a split a session of its own in every generation, for a proxy that chooses the
+	// backend before it looks for the session's host.
+	Apart bool
 }
 
 // Decide works out which session persistence holds on every way that requests take through the ports. What can't be
@@ -182,7 +187,8 @@ func (d *decider) rule(listener *gateway.Listener, route *gateway.Route, rule in
 	d.order = append(d.order, r)
 	common := d.gather(route, rule)
 	r.backends = common.backends
-	r.PerBackend = len(common.backends) > 0 && (common.generation == ladder.Gen17 || unlike(route, common.backends))
+	r.PerBackend = len(common.backends) > 0 && (common.generation == ladder.Gen17 || unlike(route, common.backends) ||
+		d.options.Apart && len(common.backends) > 1)
 	if !r.PerBackend {
 		d.way(r, common, nil)
 		return

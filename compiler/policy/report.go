@@ -102,6 +102,9 @@ func (d *decider) refusals(s *Session) {
 	if s.Rejected {
 		end = ": the route serves nothing"
 	}
+	if d.options.Controlled {
+		end = ": the rule goes without sessions"
+	}
 	for _, r := range s.Refusals {
 		d.rep.WarnForAt(s.Route, string(gatewayv1.RouteReasonUnsupportedValue), r.Path, r.Message+end)
 	}

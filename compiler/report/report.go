@@ -43,6 +43,11 @@ func (r *Report) WarnAt(about Subject, path, message string) {
 	r.warnings = append(r.warnings, problem(about, path, message))
 }
 
+// NotCarried warns that a target can't do what is asked for, and why. What begins so says all that is lost.
+func (r *Report) NotCarried(about Subject, target, path, why string) {
+	r.WarnAt(about, path, "not carried to "+target+": "+why)
+}
+
 // WarnFor is Warn for what the object's status says too, under the reason of a condition.
 func (r *Report) WarnFor(about Subject, reason string, e *field.Error) {
 	r.WarnForAt(about, reason, e.Field, e.ErrorBody())

@@ -98,6 +98,9 @@ type Options struct {
 	Generation ladder.Generation
 	// AssumeAdmitted leaves the CRDs out, for documents that an API server has admitted; defaults are filled in.
 	AssumeAdmitted bool
+	// Controlled says that a control plane serves the objects: what limpet does not carry of the kinds that every
+	// control plane knows is its affair, and not refused.
+	Controlled bool
 }
 
 // admitter admits documents, one after the other.
@@ -169,8 +172,11 @@ func (a *admitter) document(j job) {
 	d, mark := j.Document, a.rep.Mark()
 	a.sessions = nil
 	d.Status = d.Fields["status"]
-	delete(d.Fields, "status")                // what a controller says, not what the owner wants; an API server drops it too
-	left := uncarried(j.group.Kind, d.Fields) // before defaults, which nobody wrote
+	delete(d.Fields, "status") // what a controller says, not what the owner wants; an API server drops it too
+	var left []setField
+	if !a.options.Controlled || !isCommon(j.group.Group) {
+		left = uncarried(j.group.Kind, d.Fields) // before defaults, which nobody wrote
+	}
 	if j.kind.name != nil {
 		a.metadata(d, j.kind)
 	} else {
@@ -181,6 +187,11 @@ func (a *admitter) document(j job) {
 	}
 	refuse(d, left, a.rep.Since(mark), a.rep)
 	d.Release()
+}
+
+// isCommon reports whether every control plane for Gateway API serves the kinds of a group.
+func isCommon(group string) bool {
+	return slices.Contains([]string{gatewayv1.GroupName, discoveryv1.GroupName, ""}, group)
 }
 
 // admit asks package admission, which also fills in the defaults.

@@ -2,15 +2,14 @@
 package plugin
 
 import (
-	"github.com/limpet-proxy/limpet/compiler/ir"
 	"github.com/limpet-proxy/limpet/policy-config"
 )
 
-// Emit gives the plugin configuration and its JSON, which policyconfig has read back and found whole.
-func Emit(config *ir.Config, keys policyconfig.Keys) (policyconfig.Config, []byte, error) {
+// Emit gives the plugin configuration of policies and its JSON, which policyconfig has read back and found whole.
+func Emit(policies []policyconfig.Policy, keys policyconfig.Keys) (policyconfig.Config, []byte, error) {
 	c := policyconfig.DefaultConfig()
 	c.Keys = keys
-	c.Policies = append(c.Policies, config.Policies...)
+	c.Policies = append(c.Policies, policies...)
 	text, err := policyconfig.Marshal(c)
 	if err != nil {
 		return policyconfig.Config{}, nil, err

@@ -1,0 +1,182 @@
+package compiler
+
+import (
+	"strings"
+
+	"github.com/limpet-proxy/limpet/policy-config"
+)
+
+// probe asks for a feature: the documents on, beside those of testdata/capabilities.yaml, have it, and off is the same
+// without. Features that options ask for have those instead.
+type probe struct {
+	off, on       string
+	offKeys, keys policyconfig.Keys
+}
+
+// document puts the lines of a spec under a head.
+func document(kind, name, spec string) string {
+	version := map[string]string{
+		"SessionPersistencePolicy": "limpet.dev/v1alpha1", "LoadBalancerPolicy": "limpet.dev/v1alpha1",
+		"XBackendTrafficPolicy": "gateway.networking.x-k8s.io/v1alpha1", "HTTPProxy": "projectcontour.io/v1",
+		"XBackend": "gateway.networking.x-k8s.io/v1alpha1", "HTTPRoute": "gateway.networking.k8s.io/v1",
+		"GRPCRoute": "gateway.networking.k8s.io/v1",
+	}[kind]
+	return "---\napiVersion: " + version + "\nkind: " + kind + "\nmetadata: {name: " + name + "}\nspec:\n  " + strings.ReplaceAll(spec, "\n", "\n  ") + "\n"
+}
+
+const onPages = "targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: web, sectionName: pages}]\n"
+
+// policy is a probe of the fields of a SessionPersistencePolicy on one rule.
+func policyProbe(off, on string) probe {
+	return probe{off: document("SessionPersistencePolicy", "p", onPages+off), on: document("SessionPersistencePolicy", "p", onPages+on)}
+}
+
+// routeProbe is a probe of what stands inline in a rule.
+func routeProbe(off, on string) probe {
+	return probe{off: inlineRoute(off), on: inlineRoute(on)}
+}
+
+func inlineRoute(session string) string {
+	if session != "" {
+		session = "  sessionPersistence: " + session
+	}
+	return document("HTTPRoute", "inline", "parentRefs: [{name: gate}]\nhostnames: [inline.example.com]\nrules:\n- backendRefs: [{name: one, port: 80}]\n"+session)
+}
+
+func balanceProbe(off, on string) probe {
+	target := "targetRefs: [{group: \"\", kind: Service, name: one}]\n"
+	return probe{off: document("LoadBalancerPolicy", "b", target+off), on: document("LoadBalancerPolicy", "b", target+on)}
+}
+
+func hashProbe(off, on string) probe {
+	return balanceProbe("strategy: RequestHash\nrequestHashPolicies: ["+off+"]", "strategy: RequestHash\nrequestHashPolicies: ["+on+"]")
+}
+
+// targetProbe moves a policy from one target to another.
+func targetProbe(kind, off, on string) probe {
+	body := ""
+	if kind == "LoadBalancerPolicy" {
+		body = "\nstrategy: Random"
+	}
+	return probe{off: document(kind, "t", off+body), on: document(kind, "t", on+body)}
+}
+
+func keysProbe(key policyconfig.Key) probe {
+	whole := policyconfig.Key{ID: "test", Secret: []byte(testSecret)}
+	return probe{
+		offKeys: policyconfig.Keys{Ring: &policyconfig.KeyRing{Keys: []policyconfig.Key{whole}}},
+		keys:    policyconfig.Keys{Ring: &policyconfig.KeyRing{Keys: []policyconfig.Key{key}}},
+	}
+}
+
+func splitRoute(session string) string {
+	return document("HTTPRoute", "split", "parentRefs: [{name: gate}]\nhostnames: [split.example.com]\nrules:\n- name: split\n  backendRefs: [{name: one, port: 80}, {name: two, port: 80}]\n"+session)
+}
+
+const (
+	target1 = "targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: web}]"
+	target2 = "targetRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: gate}]"
+	target3 = "targetRefs: [{group: \"\", kind: Service, name: one}]"
+	target4 = "targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: second}]"
+)
+
+// policyProbes are those of fields that stand in a SessionPersistencePolicy and in the plugin configuration alike.
+var policyProbes = map[string]probe{
+	"type":                    policyProbe("sessionName: x-a", "sessionName: x-a\ntype: Header"),
+	"sessionName":             policyProbe("sessionName: a", "sessionName: b"),
+	"absoluteTimeout":         policyProbe("idleTimeout: 5m", "idleTimeout: 5m\nabsoluteTimeout: 8h"),
+	"idleTimeout":             policyProbe("idleTimeout: 5m", "idleTimeout: 6m"),
+	"renewAfterPercent":       policyProbe("idleTimeout: 5m", "idleTimeout: 5m\nrenewAfterPercent: 50"),
+	"onHostLost":              policyProbe("forward: true", "forward: true\nonHostLost: Fail"),
+	"failStatus":              policyProbe("onHostLost: Fail", "onHostLost: Fail\nfailStatus: 410"),
+	"endSessionHeader":        policyProbe("forward: true", "endSessionHeader: x-logout"),
+	"issueOn":                 policyProbe("issueOn: Any", "issueOn: TLS"),
+	"revealHost":              policyProbe("revealHost: false", "revealHost: true"),
+	"forward":                 policyProbe("forward: true", "forward: false"),
+	"cache.control":           policyProbe("cache: {control: Keep}", "cache: {control: NoStore}"),
+	"cache.skipCacheable":     policyProbe("cache: {skipCacheable: false}", "cache: {skipCacheable: true}"),
+	"cache.unsafeMethodsOnly": policyProbe("cache: {unsafeMethodsOnly: false}", "cache: {unsafeMethodsOnly: true}"),
+	"revocation.epoch":        policyProbe("revocation: {epoch: 1}", "revocation: {epoch: 2}"),
+	"revocation.notBefore":    policyProbe("revocation: {epoch: 1}", "revocation: {epoch: 1, notBefore: \"2026-01-01T00:00:00Z\"}"),
+	"cookie.path":             policyProbe("cookie: {path: /}", "cookie: {path: /x}"),
+	"cookie.domain":           policyProbe("cookie: {path: /}", "cookie: {path: /, domain: example.com}"),
+	"cookie.lifetimeType":     policyProbe("absoluteTimeout: 8h", "absoluteTimeout: 8h\ncookie: {lifetimeType: Permanent}"),
+	"cookie.secure":           policyProbe("cookie: {secure: true}", "cookie: {secure: false}"),
+	"cookie.httpOnly":         policyProbe("cookie: {httpOnly: true}", "cookie: {httpOnly: false}"),
+	"cookie.sameSite":         policyProbe("cookie: {sameSite: Strict}", "cookie: {sameSite: Lax}"),
+	"cookie.partitioned":      policyProbe("cookie: {secure: true}", "cookie: {partitioned: true}"),
+	"cookie.attributes[]":     policyProbe("cookie: {secure: true}", "cookie: {attributes: [Priority=High]}"),
+}
+
+// otherProbes are the rest.
+var otherProbes = map[string]probe{
+	"plugin keys.fromEnv":               {offKeys: policyconfig.Keys{FromEnv: "LIMPET_KEYS"}, keys: policyconfig.Keys{FromEnv: "OTHER_KEYS"}},
+	"plugin keys.ring.keys[].id":        keysProbe(policyconfig.Key{ID: "other", Secret: []byte(testSecret)}),
+	"plugin keys.ring.keys[].secret":    keysProbe(policyconfig.Key{ID: "test", Secret: []byte(testSecret + "x")}),
+	"plugin keys.ring.keys[].notBefore": keysProbe(policyconfig.Key{ID: "test", Secret: []byte(testSecret), NotBefore: 1893456000}),
+	"plugin keys.ring.keys[].notAfter":  keysProbe(policyconfig.Key{ID: "test", Secret: []byte(testSecret), NotAfter: 1893456000}),
+	"plugin keys.sealed":                {keys: policyconfig.Keys{Sealed: strings.Repeat("A", 120)}},
+	"plugin policies[].name":            targetProbe("SessionPersistencePolicy", target1, target4),
+	"plugin policies[].scope":           targetProbe("SessionPersistencePolicy", target1, target4),
+	"plugin policies[].routes[]":        targetProbe("SessionPersistencePolicy", target1, target4),
+	"plugin policies[].clusters[]":      {off: splitRoute(""), on: splitRoute("  sessionPersistence: {cookie: {name: s}}")},
+
+	"across split, one session (up to 1.6)":    {off: splitRoute(""), on: splitRoute("  sessionPersistence: {sessionName: s}")},
+	"across split, a session for each backend": {off: splitRoute(""), on: splitRoute("  sessionPersistence: {cookie: {name: s}}")},
+
+	"SessionPersistencePolicy override":                 policyProbe("forward: true", "forward: true\noverride: {forward: false}"),
+	"SessionPersistencePolicy default":                  policyProbe("forward: true", "forward: true\ndefault: {idleTimeout: 1h}"),
+	"SessionPersistencePolicy targetRef":                {off: "", on: document("SessionPersistencePolicy", "p", "targetRef: {group: gateway.networking.k8s.io, kind: HTTPRoute, name: web}")},
+	"SessionPersistencePolicy targetRefs[].group":       targetProbe("SessionPersistencePolicy", target1, target3),
+	"SessionPersistencePolicy targetRefs[].kind":        targetProbe("SessionPersistencePolicy", target1, target2),
+	"SessionPersistencePolicy targetRefs[].name":        targetProbe("SessionPersistencePolicy", target1, target4),
+	"SessionPersistencePolicy targetRefs[].sectionName": targetProbe("SessionPersistencePolicy", target1, strings.TrimSpace(onPages)),
+	"SessionPersistencePolicy disabled":                 policyProbe("disabled: false", "disabled: true"),
+	"SessionPersistencePolicy header.name":              policyProbe("type: Header\nheader: {name: x-a}", "type: Header\nheader: {name: x-b}"),
+	"SessionPersistencePolicy absoluteTimeoutSeconds":   policyProbe("absoluteTimeoutSeconds: 60", "absoluteTimeoutSeconds: 61"),
+	"SessionPersistencePolicy idleTimeoutSeconds":       policyProbe("idleTimeoutSeconds: 60", "idleTimeoutSeconds: 61"),
+	"SessionPersistencePolicy drainTimeout":             policyProbe("forward: true", "forward: true\ndrainTimeout: 5m"),
+
+	"HTTPRoute sessionPersistence.type":                      routeProbe("{sessionName: x-s}", "{sessionName: x-s, type: Header}"),
+	"HTTPRoute sessionPersistence.sessionName":               routeProbe("{sessionName: s}", "{sessionName: t}"),
+	"HTTPRoute sessionPersistence.absoluteTimeout":           routeProbe("{sessionName: s}", "{sessionName: s, absoluteTimeout: 8h}"),
+	"HTTPRoute sessionPersistence.idleTimeout":               routeProbe("{sessionName: s}", "{sessionName: s, idleTimeout: 8m}"),
+	"HTTPRoute sessionPersistence.cookieConfig.lifetimeType": routeProbe("{sessionName: s, absoluteTimeout: 8h}", "{sessionName: s, absoluteTimeout: 8h, cookieConfig: {lifetimeType: Permanent}}"),
+	"HTTPRoute sessionPersistence.cookie.name":               routeProbe("{cookie: {name: s}}", "{cookie: {name: t}}"),
+	"HTTPRoute sessionPersistence.cookie.path":               routeProbe("{cookie: {name: s}}", "{cookie: {name: s, path: /x}}"),
+	"HTTPRoute sessionPersistence.cookie.lifetimeType":       routeProbe("{cookie: {name: s}, absoluteTimeout: 8h}", "{cookie: {name: s, lifetimeType: Permanent}, absoluteTimeout: 8h}"),
+	"HTTPRoute sessionPersistence.header.name":               routeProbe("{type: Header, header: {name: x-s}}", "{type: Header, header: {name: x-t}}"),
+	"GRPCRoute sessionPersistence":                           {off: grpcRoute(""), on: grpcRoute("  sessionPersistence: {sessionName: s}")},
+	"XBackendTrafficPolicy sessionPersistence":               {off: document("XBackendTrafficPolicy", "x", target3), on: document("XBackendTrafficPolicy", "x", target3+"\nsessionPersistence: {sessionName: s}")},
+	"XBackendTrafficPolicy retryConstraint":                  {off: document("XBackendTrafficPolicy", "x", target3), on: document("XBackendTrafficPolicy", "x", target3+"\nretryConstraint: {budget: {percent: 30, interval: 30s}}")},
+	"across XBackend":                                        {off: "", on: document("XBackend", "xb", "type: EndpointSelector\nport: {number: 8080}\nprotocol: HTTP\nendpointSelector: {matchLabels: {app: one}}\nsessionPersistence: {cookie: {name: xb}}") + document("HTTPRoute", "xb", "parentRefs: [{name: gate}]\nhostnames: [xb.example.com]\nrules:\n- backendRefs: [{group: gateway.networking.x-k8s.io, kind: XBackend, name: xb}]")},
+	"across HTTPProxy":                                       {off: "", on: document("HTTPProxy", "proxy", "virtualhost: {fqdn: proxy.example.com}\nroutes: [{services: [{name: one, port: 80}]}]")},
+
+	"LoadBalancerPolicy strategy":                                                      balanceProbe("strategy: RoundRobin", "strategy: Random"),
+	"LoadBalancerPolicy targetRefs[].group":                                            targetProbe("LoadBalancerPolicy", target4, target3),
+	"LoadBalancerPolicy targetRefs[].kind":                                             targetProbe("LoadBalancerPolicy", target4, target3),
+	"LoadBalancerPolicy targetRefs[].name":                                             targetProbe("LoadBalancerPolicy", target1, target4),
+	"LoadBalancerPolicy targetRefs[].sectionName":                                      targetProbe("LoadBalancerPolicy", target1, strings.TrimSpace(onPages)),
+	"LoadBalancerPolicy requestHashPolicies[].terminal":                                hashProbe("{hashSourceIP: true}", "{hashSourceIP: true, terminal: true}"),
+	"LoadBalancerPolicy requestHashPolicies[].headerHashOptions.headerName":            hashProbe("{headerHashOptions: {headerName: X-A}}", "{headerHashOptions: {headerName: X-B}}"),
+	"LoadBalancerPolicy requestHashPolicies[].cookieHashOptions.cookieName":            hashProbe("{cookieHashOptions: {cookieName: a}}", "{cookieHashOptions: {cookieName: b}}"),
+	"LoadBalancerPolicy requestHashPolicies[].cookieHashOptions.ttl":                   hashProbe("{cookieHashOptions: {cookieName: a}}", "{cookieHashOptions: {cookieName: a, ttl: 1h}}"),
+	"LoadBalancerPolicy requestHashPolicies[].cookieHashOptions.path":                  hashProbe("{cookieHashOptions: {cookieName: a, ttl: 1h}}", "{cookieHashOptions: {cookieName: a, ttl: 1h, path: /x}}"),
+	"LoadBalancerPolicy requestHashPolicies[].queryParameterHashOptions.parameterName": hashProbe("{queryParameterHashOptions: {parameterName: a}}", "{queryParameterHashOptions: {parameterName: b}}"),
+	"LoadBalancerPolicy requestHashPolicies[].hashSourceIP":                            hashProbe("{headerHashOptions: {headerName: X-A}}", "{hashSourceIP: true}"),
+}
+
+func grpcRoute(session string) string {
+	return document("GRPCRoute", "calls", "parentRefs: [{name: gate}]\nhostnames: [calls.example.com]\nrules:\n- backendRefs: [{name: one, port: 80}]\n"+session)
+}
+
+// probeFor gives the probe of a feature; false if there is none.
+func probeFor(feature string) (probe, bool) {
+	for _, prefix := range []string{"plugin policies[].", "SessionPersistencePolicy "} {
+		if p, ok := policyProbes[strings.TrimPrefix(feature, prefix)]; ok && strings.HasPrefix(feature, prefix) {
+			return p, true
+		}
+	}
+	p, ok := otherProbes[feature]
+	return p, ok
+}

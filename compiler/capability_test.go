@@ -1,0 +1,267 @@
+package compiler
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+	"sigs.k8s.io/yaml"
+
+	"github.com/limpet-proxy/limpet/compiler/api"
+	"github.com/limpet-proxy/limpet/compiler/capability"
+	"github.com/limpet-proxy/limpet/compiler/schema"
+	"github.com/limpet-proxy/limpet/policy-config"
+)
+
+// features lists every feature: the fields of the plugin configuration's schema, of our CRDs, of the session
+// persistence that stands inline in Gateway API's kinds, and what spans more than one field.
+func features(t *testing.T) []string {
+	t.Helper()
+	all := []string{"across split, one session (up to 1.6)", "across split, a session for each backend", "across XBackend", "across HTTPProxy", "GRPCRoute sessionPersistence"}
+	all = append(all, pluginFeatures(t)...)
+	for _, text := range api.CRDs() {
+		all = append(all, crdFeatures(t, text)...)
+	}
+	for path := range schema.Carried["HTTPRoute"] {
+		if _, field, inline := strings.Cut(path, ".sessionPersistence."); inline {
+			all = append(all, "HTTPRoute sessionPersistence."+field)
+		}
+	}
+	for path := range schema.Carried["XBackendTrafficPolicy"] {
+		if field := strings.Split(path, ".")[1]; !strings.HasPrefix(field, "targetRefs") {
+			all = append(all, "XBackendTrafficPolicy "+field)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// node is a part of a JSON schema, with references resolved.
+type node = map[string]any
+
+func pluginFeatures(t *testing.T) []string {
+	text, err := os.ReadFile(filepath.Join("..", "policy-config", "schema.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var root node
+	if err := json.Unmarshal(text, &root); err != nil {
+		t.Fatal(err)
+	}
+	return leaves("plugin ", root, root["$defs"].(node))
+}
+
+func crdFeatures(t *testing.T, text []byte) []string {
+	var crd node
+	if err := yaml.Unmarshal(text, &crd); err != nil {
+		t.Fatal(err)
+	}
+	spec := crd["spec"].(node)
+	versions := spec["versions"].([]any)
+	root := versions[0].(node)["schema"].(node)["openAPIV3Schema"].(node)["properties"].(node)["spec"].(node)
+	properties := root["properties"].(node)
+	for _, block := range []string{"default", "override", "targetRef"} { // their fields are those of the spec, or of targetRefs
+		if b, has := properties[block].(node); has {
+			delete(b, "properties")
+		}
+	}
+	return leaves(spec["names"].(node)["kind"].(string)+" ", root, nil)
+}
+
+// leaves gives the paths of the values below a node.
+func leaves(path string, n, defs node) []string {
+	if ref, is := n["$ref"].(string); is {
+		n = defs[strings.TrimPrefix(ref, "#/$defs/")].(node)
+	}
+	if items, is := n["items"].(node); is {
+		return leaves(path+"[]", items, defs)
+	}
+	properties, _ := n["properties"].(node)
+	if len(properties) == 0 {
+		return []string{path}
+	}
+	if !strings.HasSuffix(path, " ") {
+		path += "."
+	}
+	var all []string
+	for name, p := range properties {
+		all = append(all, leaves(path+name, p.(node), defs)...)
+	}
+	return all
+}
+
+// declaring are the targets that declare what they can do.
+func declaring() []emitter {
+	return slices.DeleteFunc(slices.Clone(emitters), func(e emitter) bool { return e.declares == nil })
+}
+
+// TestCapabilities holds every declaration to what the emitter does.
+func TestCapabilities(t *testing.T) {
+	all := features(t)
+	if len(all) < 90 {
+		t.Fatalf("found %d features only", len(all))
+	}
+	for _, e := range declaring() {
+		for feature := range e.declares {
+			if !slices.Contains(all, feature) {
+				t.Errorf("%s declares %q, which is no feature", e.target, feature)
+			}
+		}
+		for _, feature := range all {
+			answer, has := e.declares.Answer(feature)
+			switch {
+			case !has:
+				t.Errorf("%s declares nothing about %q", e.target, feature)
+			case answer.Support != capability.Yes && answer.Note == "":
+				t.Errorf("%s says %s of %q and not why", e.target, answer.Support, feature)
+			case answer.Support == capability.Fixed:
+				checkFixed(t, e, feature)
+			default:
+				checkProbe(t, e, feature, answer)
+			}
+		}
+	}
+}
+
+// checkProbe compiles what asks for a feature and the same without.
+func checkProbe(t *testing.T, e emitter, feature string, answer capability.Answer) {
+	p, has := probeFor(feature)
+	if !has {
+		t.Errorf("%q has no probe", feature)
+		return
+	}
+	off, on := e.probe(t, feature, p.off, p.offKeys, false), e.probe(t, feature, p.on, p.keys, false)
+	said := newSayings(off, on)
+	switch effect := !bytes.Equal(off.files, on.files); {
+	case answer.Support == capability.No && len(said) == 0:
+		t.Errorf("%s: %q is declared as not carried, and nothing says so:\n%s", e.target, feature, on.warnings)
+	case answer.Support == capability.No && e.probe(t, feature, p.on, p.keys, true).refused == "":
+		t.Errorf("%s: a strict compilation takes %q, which is declared as not carried", e.target, feature)
+	case answer.Support == capability.Yes && len(said) > 0:
+		t.Errorf("%s: %q is declared as carried, and the report says %q", e.target, feature, said)
+	case answer.Support != capability.No && !effect:
+		t.Errorf("%s: %q has no effect on the files\n%s", e.target, feature, on.warnings)
+	}
+}
+
+// probed is what a compilation of a probe gave.
+type probed struct {
+	files    []byte
+	warnings string
+	refused  string
+}
+
+func (e emitter) probe(t *testing.T, feature, documents string, keys policyconfig.Keys, strict bool) probed {
+	t.Helper()
+	base, err := os.ReadFile(filepath.Join("testdata", "capabilities.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	controller := cmp.Or(string(e.controller), "limpet.dev/compiler")
+	text := strings.Replace(string(base), "CONTROLLER", controller, 1) + documents
+	result, err := Compile([]Source{{Name: "in.yaml", Data: []byte(text)}}, Options{
+		Target: e.target, WasmPath: "limpet.wasm", Keys: keys, Strict: strict,
+	})
+	var problems Errors
+	if errors.As(err, &problems) && strict {
+		return probed{refused: problems.Error()}
+	}
+	if err != nil {
+		t.Fatalf("%s: the probe of %q: %v\n%s", e.target, feature, err, documents)
+	}
+	var files []byte
+	for _, f := range result.Files {
+		files = append(files, f.Data...)
+	}
+	return probed{files: files, warnings: warningText(result.Warnings)}
+}
+
+// newSayings gives the lines about what is not carried that are in one report and not in the other.
+func newSayings(off, on probed) []string {
+	var found []string
+	for line := range strings.Lines(on.warnings) {
+		if strings.Contains(line, "not carried") && !strings.HasPrefix(line, "(advice)") && !strings.Contains(off.warnings, line) {
+			found = append(found, strings.TrimSpace(line))
+		}
+	}
+	return found
+}
+
+// checkFixed compares what was written with the default.
+func checkFixed(t *testing.T, e emitter, feature string) {
+	defaults, err := policyconfig.Marshal(policyconfig.DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := strings.TrimPrefix(feature, "plugin ")
+	got := e.probe(t, feature, document("SessionPersistencePolicy", "p", target1), policyconfig.Keys{}, false)
+	plugin := got.files[:bytes.Index(got.files, []byte("\n}\n"))+2]
+	if want := gjson.GetBytes(defaults, path); gjson.GetBytes(plugin, path).String() != want.String() {
+		t.Errorf("%s: %s is %s, not the default %s", e.target, path, gjson.GetBytes(plugin, path), want)
+	}
+}
+
+// TestTargetsDocument holds docs/targets.md to the declarations.
+func TestTargetsDocument(t *testing.T) {
+	compareFile(t, filepath.Join("..", "docs", "targets.md"), targetsDocument(t))
+}
+
+const targetsIntroduction = `# Targets
+
+What each target of ` + "`limpet compile -t`" + ` does with each feature. This page is written from what the emitters declare
+(` + "`go test ./compiler -run TestTargetsDocument -update`" + `), and a test holds every line to what they do: a *yes* changes the
+target's files, a *no* is in the report and is refused with ` + "`--strict`" + `.
+
+- **yes**: what is asked for holds.
+- **differs**: it holds, but not as on a plain Envoy.
+- **no**: it has no effect, and a warning names the object and the field.
+- **fixed**: the compiler writes the default, and no input asks for anything else.
+
+The target ` + "`plugin`" + ` writes the filter's configuration alone; what it needs of Envoy beside that is yours.
+`
+
+func targetsDocument(t *testing.T) []byte {
+	var b bytes.Buffer
+	b.WriteString(targetsIntroduction)
+	section := ""
+	for _, feature := range features(t) {
+		head, name, _ := strings.Cut(feature, " ")
+		if head != section {
+			section = head
+			b.WriteString(tableHead(cmp.Or(sections[head], head)))
+		}
+		fmt.Fprintf(&b, "| `%s` |", name)
+		for _, e := range declaring() {
+			answer, _ := e.declares.Answer(feature)
+			fmt.Fprintf(&b, " %s |", cell(answer))
+		}
+		b.WriteString("\n")
+	}
+	return b.Bytes()
+}
+
+var sections = map[string]string{"across": "Splits and kinds", "plugin": "Plugin configuration"}
+
+func tableHead(section string) string {
+	head, line := "\n## "+section+"\n\n| |", "|---|"
+	for _, e := range declaring() {
+		head += " " + string(e.target) + " |"
+		line += "---|"
+	}
+	return head + "\n" + line + "\n"
+}
+
+func cell(a capability.Answer) string {
+	if a.Note == "" {
+		return string(a.Support)
+	}
+	return "**" + string(a.Support) + "**: " + a.Note
+}
