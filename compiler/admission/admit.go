@@ -131,16 +131,26 @@ func (v *version) check(obj map[string]any, before field.ErrorList) field.ErrorL
 	errs := validation.ValidateCustomResource(nil, obj, v.schema)
 	errs = append(errs, objectmeta.Validate(nil, obj, v.structural, false)...)
 	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, v.structural, obj)...)
+	blocked := slices.ContainsFunc(before, blocksRules) || slices.ContainsFunc(errs, blocksRules)
+	if !blocked && v.keepsRules(obj) {
+		return errs
+	}
 	rules := v.rules()
 	if rules == nil {
 		return errs
 	}
-	if slices.ContainsFunc(before, blocksRules) || slices.ContainsFunc(errs, blocksRules) {
+	if blocked {
 		return append(errs, field.Invalid(nil, nil, "some validation rules were not checked because the object was invalid; "+
 			"correct the existing errors to complete validation"))
 	}
 	broken, _ := rules.Validate(context.Background(), nil, v.structural, obj, nil, celconfig.RuntimeCELCostBudget)
 	return append(errs, broken...)
+}
+
+// keepsRules reports whether the object keeps all CEL rules for certain. False means that a server must be asked.
+func (v *version) keepsRules(obj map[string]any) bool {
+	budget := uint64(celconfig.RuntimeCELCostBudget)
+	return v.prover().holds(obj, &budget)
 }
 
 // blocksRules tells whether a server leaves CEL rules out after this error. The list is that of hasBlockingErr in

@@ -30,7 +30,8 @@ type version struct {
 	namespaced bool
 	structural *structuralschema.Structural // for pruning, defaulting and lists with keys
 	schema     validation.SchemaValidator   // for types, patterns and limits
-	rules      func() *cel.Validator        // compiles the CEL rules once; gives nil if there are none
+	prover     func() *prover               // shows that objects keep the CEL rules; gives nil if there are none
+	rules      func() *cel.Validator        // for the CEL rules of the others; gives nil if there are none
 }
 
 func parseJSON(text []byte) (*definition, error) {
@@ -102,5 +103,6 @@ func newVersion(props *apiextensionsv1.JSONSchemaProps, namespaced bool) (*versi
 		return nil, err
 	}
 	rules := sync.OnceValue(func() *cel.Validator { return cel.NewValidator(structural, true, celconfig.PerCallLimit) })
-	return &version{namespaced: namespaced, structural: structural, schema: validator, rules: rules}, nil
+	prover := sync.OnceValue(func() *prover { return rootProver(structural) })
+	return &version{namespaced: namespaced, structural: structural, schema: validator, prover: prover, rules: rules}, nil
 }
