@@ -6,11 +6,11 @@ import (
 	"time"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
-	"sigs.k8s.io/yaml"
+
+	"github.com/limpet-proxy/limpet/compiler/emit/protoyaml"
 )
 
 // header stands at the top of every file.
@@ -18,15 +18,8 @@ const header = "# Written by limpet from Gateway API objects; change those and c
 
 // toYAML writes a message with its keys in alphabetical order, so that equal messages give equal bytes.
 func toYAML(m proto.Message) ([]byte, error) {
-	text, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(m)
-	if err != nil {
-		return nil, err
-	}
-	out, err := yaml.JSONToYAML(text)
-	if err != nil {
-		return nil, err
-	}
-	return append([]byte(header), out...), nil
+	text, err := protoyaml.Marshal(m)
+	return append([]byte(header), text...), err
 }
 
 // pack wraps a message that Envoy finds by its type. Validating the whole does not look inside, so it happens here.

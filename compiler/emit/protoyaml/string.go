@@ -1,0 +1,120 @@
+package protoyaml
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"unicode/utf8"
+
+	library "sigs.k8s.io/yaml"
+)
+
+// string writes a string and the end of its line; see value.
+func (w *writer) string(s string, indent int, inList bool) {
+	switch {
+	case !utf8.ValidString(s):
+		w.fail(errors.New("a string that is not UTF-8"))
+	case plain(s):
+		w.text(s)
+		w.out = append(w.out, '\n')
+	case literal(s):
+		w.lines(s, indent, inList)
+	case strings.ContainsAny(s, blanks):
+		w.library(w.jsonString(s), indent, inList)
+	default:
+		w.text(w.word(s))
+	}
+}
+
+// blanks are the characters at which lines may break, or do.
+const blanks = " \n\r\u0085\u2028\u2029"
+
+// word is the text of a string without blanks, which is the same wherever it stands.
+func (w *writer) word(s string) string {
+	if text, known := w.odd[s]; known {
+		return text
+	}
+	text, err := library.JSONToYAML(w.jsonString(s))
+	if err != nil {
+		w.fail(err)
+	}
+	w.odd[s] = string(text)
+	return string(text)
+}
+
+// key writes a map's key.
+func (w *writer) key(k string) {
+	if plain(k) {
+		w.text(k)
+		return
+	}
+	text, err := library.Marshal(map[string]int{k: 0})
+	if err != nil {
+		w.fail(err)
+	}
+	w.out = append(w.out, bytes.TrimSuffix(text, []byte(": 0\n"))...)
+}
+
+// isKey tells whether a string can be a key of one line.
+func isKey(k string) bool {
+	return utf8.ValidString(k) && len(k) <= longestKey && !strings.ContainsAny(k, blanks[1:])
+}
+
+// longestKey is the length in bytes beyond which YAML needs another form of mapping.
+const longestKey = 100
+
+// words are what YAML 1.1 takes for something else than a string, of all that has letters alone.
+var words = map[string]bool{
+	"y": true, "Y": true, "yes": true, "Yes": true, "YES": true, "true": true, "True": true, "TRUE": true,
+	"on": true, "On": true, "ON": true, "n": true, "N": true, "no": true, "No": true, "NO": true,
+	"false": true, "False": true, "FALSE": true, "off": true, "Off": true, "OFF": true,
+	"null": true, "Null": true, "NULL": true,
+}
+
+// plain tells whether a string is written as it is: it is a word, a name or a path, or an IPv4 address.
+func plain(s string) bool {
+	if s == "" || words[s] {
+		return false
+	}
+	if c := s[0]; '0' <= c && c <= '9' {
+		return strings.Count(s, ".") == 3 && strings.Trim(s, "0123456789.") == ""
+	}
+	for i := range len(s) {
+		switch c := s[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', c == '/', c == '_':
+		case i > 0 && ('0' <= c && c <= '9' || c == '-' || c == '.'):
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// literal tells whether a string of several lines can be written as they are: it is of printable ASCII, neither begins
+// nor ends with a blank, no line but an empty one does, and the last line has an end.
+func literal(s string) bool {
+	text, ended := strings.CutSuffix(s, "\n")
+	if !ended || text == "" || text[0] == ' ' || text[0] == '\n' || strings.Contains(s, " \n") || text[len(text)-1] == '\n' {
+		return false
+	}
+	for i := range len(s) {
+		if c := s[i]; c != '\n' && (c < ' ' || c > '~') {
+			return false
+		}
+	}
+	return true
+}
+
+// lines writes a literal.
+func (w *writer) lines(s string, indent int, inList bool) {
+	w.text("|\n")
+	if !inList {
+		indent += step
+	}
+	for line := range strings.Lines(s) {
+		if line != "\n" {
+			w.pad(indent)
+		}
+		w.text(line)
+	}
+}
