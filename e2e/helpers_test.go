@@ -158,10 +158,16 @@ func wantEmptyFolder(t *testing.T, dir string) {
 // eventually tries a condition for up to ten seconds.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
+	within(t, 10*time.Second, what, condition)
+}
+
+// within tries a condition for so long.
+func within(t *testing.T, limit time.Duration, what string, condition func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(limit)
 	for !condition() {
 		if time.Now().After(deadline) {
-			t.Fatalf("not within 10 s: %s", what)
+			t.Fatalf("not within %v: %s", limit, what)
 		}
 		time.Sleep(50 * time.Millisecond)
 	}

@@ -8,8 +8,10 @@ import (
 	"github.com/limpet-proxy/limpet/e2e/harness"
 )
 
-// TestMain prints the figures of the scenarios that ran, after the last test.
+// TestMain prints the figures of the scenarios that ran, after the last test. It may also be the start of a process
+// of backends.
 func TestMain(m *testing.M) {
+	harness.ServeHosts()
 	code := m.Run()
 	if err := harness.WriteFigures(os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -31,6 +31,9 @@ const (
 // maxHeaders is how many bytes of headers backends and blasts read: more than Envoy lets through.
 const maxHeaders = 128 << 10
 
+// readHeaderTimeout is how long a backend waits for the head of a request.
+const readHeaderTimeout = time.Minute
+
 // BackendHeader is the response header in which a backend says its name.
 const BackendHeader = "X-Backend"
 
@@ -43,6 +46,55 @@ type Backend struct {
 	mu     sync.Mutex
 	names  map[string]bool
 	count  int
+	fault  Fault
+}
+
+// Fault is how a backend fails on its own, whatever it is asked.
+type Fault int
+
+// The faults: none, a connection reset before the answer (RST), and 503 to every request.
+const (
+	NoFault Fault = iota
+	FaultReset
+	FaultDeclines
+)
+
+// Break makes the backend fail from the next request on.
+func (b *Backend) Break(how Fault) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.fault = how
+}
+
+// broken carries out the backend's fault, if it has one.
+func (b *Backend) broken(w http.ResponseWriter) bool {
+	b.mu.Lock()
+	how := b.fault
+	b.mu.Unlock()
+	switch how {
+	case FaultReset:
+		reset(w)
+	case FaultDeclines:
+		w.Header().Set(BackendHeader, b.Name)
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
+	return how != NoFault
+}
+
+// reset closes the request's connection with RST instead of FIN.
+func reset(w http.ResponseWriter) {
+	hijacker, ok := w.(http.Hijacker)
+	if !ok {
+		panic(http.ErrAbortHandler)
+	}
+	connection, _, err := hijacker.Hijack()
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	if tcp, ok := connection.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0) // without it the connection is closed all the same
+	}
+	_ = connection.Close()
 }
 
 // Seen is what reached a backend: the body of its answer.
@@ -67,7 +119,7 @@ func NewBackendAt(t testing.TB, name, address string) *Backend {
 		t.Fatalf("backend %s: %v", name, err)
 	}
 	b := &Backend{Name: name, Address: listener.Addr().String(), names: map[string]bool{}}
-	server := &http.Server{Handler: b, ReadHeaderTimeout: time.Minute, MaxHeaderBytes: maxHeaders}
+	server := newServer(b)
 	b.server = server
 	go func() { _ = server.Serve(listener) }() // returns when the listener is closed
 	t.Cleanup(b.Close)
@@ -111,6 +163,9 @@ func (b *Backend) Got(name string) bool {
 // ServeHTTP answers one request as its own headers say.
 func (b *Backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b.remember(r)
+	if b.broken(w) {
+		return
+	}
 	if delay, err := time.ParseDuration(r.Header.Get(ReplyDelay)); err == nil {
 		select {
 		case <-time.After(delay):

@@ -56,16 +56,20 @@ func hashCookie(h ir.Hash) *routev3.RouteAction_HashPolicy_Cookie {
 	return c
 }
 
-// retryBudget caps the retries of a cluster; without one Envoy lets three be under way at once.
-func retryBudget(b *ir.RetryBudget) *clusterv3.CircuitBreakers {
-	if b == nil {
-		return nil
-	}
-	return &clusterv3.CircuitBreakers{Thresholds: []*clusterv3.CircuitBreakers_Thresholds{{
-		RetryBudget: &clusterv3.CircuitBreakers_Thresholds_RetryBudget{
+// retriesAtOnce is how many retries of a cluster may be under way at one time when no budget says otherwise: as many
+// as Envoy's default for requests. Its default for retries is three, and when a host dies all its sessions leave it at
+// once: at three, most of their clients got 503.
+const retriesAtOnce = 1024
+
+// circuitBreakers cap the retries of a cluster.
+func circuitBreakers(b *ir.RetryBudget) *clusterv3.CircuitBreakers {
+	limits := &clusterv3.CircuitBreakers_Thresholds{MaxRetries: wrapperspb.UInt32(retriesAtOnce)}
+	if b != nil {
+		limits = &clusterv3.CircuitBreakers_Thresholds{RetryBudget: &clusterv3.CircuitBreakers_Thresholds_RetryBudget{
 			BudgetPercent:       &typev3.Percent{Value: float64(b.Percent)},
 			BudgetInterval:      durationpb.New(b.Interval),
 			MinRetryConcurrency: wrapperspb.UInt32(uint32(b.AtLeast)), // 1 to 1,000,000 by the schema
-		},
-	}}}
+		}}
+	}
+	return &clusterv3.CircuitBreakers{Thresholds: []*clusterv3.CircuitBreakers_Thresholds{limits}}
 }

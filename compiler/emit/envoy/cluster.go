@@ -54,7 +54,7 @@ func (e *emitter) cluster(c ir.Cluster) *clusterv3.Cluster {
 		LoadAssignment:       assignment,
 	}
 	out.LbPolicy = balancing[c.Balancing]
-	out.CircuitBreakers = retryBudget(c.RetryBudget)
+	out.CircuitBreakers = circuitBreakers(c.RetryBudget)
 	if c.HTTP2 {
 		out.TypedExtensionProtocolOptions = map[string]*anypb.Any{protocolOptions: e.http2()}
 	}
