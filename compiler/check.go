@@ -42,7 +42,7 @@ func Check(sources []Source, o Options) (*Checked, error) {
 		return nil, err
 	}
 	warnings := j.rep.Warnings()
-	objects := status.Build(status.Input{Objects: j.objects, Facts: j.facts, Decisions: j.decisions, Problems: warnings, Now: o.Time})
+	objects := status.Build(status.Input{Objects: j.objects, Facts: j.facts, Decisions: j.decisions, Spreads: j.spreads, Problems: warnings, Now: o.Time})
 	rows := status.Rows(j.subjects(), append(warnings, status.Idle(objects, j.subjects())...))
 	return &Checked{Rows: rows, Objects: objects}, nil
 }
@@ -55,7 +55,9 @@ func (j *judgement) subjects() []report.Subject {
 	all = list(all, j.objects.Routes)
 	all = list(all, j.objects.SessionPolicies)
 	all = list(all, j.objects.TrafficPolicies)
-	return list(all, j.objects.LoadBalancers)
+	all = list(all, j.objects.LoadBalancers)
+	all = list(all, j.objects.Backends)
+	return list(all, j.objects.Proxies)
 }
 
 func list[T any](all []report.Subject, objects []*schema.Object[T]) []report.Subject {

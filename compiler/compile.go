@@ -84,8 +84,11 @@ type judgement struct {
 	// ports are where requests arrive, and decisions are about the session persistence of what they reach.
 	ports     []gateway.Port
 	decisions *policy.Decisions
-	// config is nil for a target with a control plane of its own, which makes routes and clusters itself.
-	config *ir.Config
+	// balance and spreads are about requests that no session pins. Like config they are nil for a target with a control
+	// plane of its own, which makes routes and clusters itself.
+	balance *balance.Policies
+	spreads []*lower.Spread
+	config  *ir.Config
 	// rep takes what emitters have to say too: strict compilations and errors are judged after them.
 	rep *report.Report
 }
@@ -120,8 +123,9 @@ func judge(sources []Source, o *Options) (*judgement, error) {
 		Controlled: controlled, Apart: o.Target.emitter().splitsFirst,
 	}, j.rep)
 	if !controlled {
-		j.config = lower.Lower(j.ports, lower.Means{
-			Backends: backends, Balance: balance.New(j.objects, j.rep), Budgets: budget.New(j.objects, j.rep), Decisions: j.decisions,
+		j.balance = balance.New(j.objects, j.rep)
+		j.config, j.spreads = lower.Lower(j.ports, lower.Means{
+			Backends: backends, Balance: j.balance, Budgets: budget.New(j.objects, j.rep), Decisions: j.decisions,
 		}, j.rep)
 	}
 	if j.rep.Failed() {

@@ -29,7 +29,9 @@ func Describe(sources []Source, o Options, words, section string) (*describe.Des
 	if section != "" && !slices.Contains(k.sections[object], section) {
 		return nil, fmt.Errorf("%s: there is no listener or rule %q in it", object, section)
 	}
-	return describe.Describe(object, section, j.decisions, k.subjects), nil
+	return describe.Describe(object, section, describe.Input{
+		Decisions: j.decisions, Spreads: j.spreads, Balancers: j.balance.Attachments, Subjects: k.subjects,
+	}), nil
 }
 
 // known is the input's objects that can be described.
@@ -60,6 +62,8 @@ func (j *judgement) known() *known {
 	know(k, j.objects.Backends, nil)
 	know(k, j.objects.SessionPolicies, nil)
 	know(k, j.objects.TrafficPolicies, nil)
+	know(k, j.objects.LoadBalancers, nil)
+	know(k, j.objects.Proxies, nil)
 	return k
 }
 

@@ -10,8 +10,8 @@ type Candidate struct {
 	*Policy
 	// Place is where it stands, such as "on the route".
 	Place string
-	// Lost says that another policy has its place, or that its status has no room for the Gateway (S63).
-	Lost bool
+	// Lost says that another policy has its place, Crowded that its status has no room for the Gateway (S63).
+	Lost, Crowded bool
 }
 
 // Candidates gives the policies for a rule's use of a Service, by its namespace/name, strongest first: what stands in
@@ -27,7 +27,7 @@ func (p *Policies) Candidates(route *gateway.Route, rule int, service ladder.Obj
 	}
 	add := func(t ladder.Target, place string) {
 		for i, policy := range p.held[t] {
-			all = append(all, Candidate{Policy: policy, Place: place, Lost: i > 0 || crowded(policy.Object)})
+			all = append(all, Candidate{Policy: policy, Place: place, Lost: i > 0, Crowded: crowded(policy.Object)})
 		}
 	}
 	self := route.Source().Object
@@ -42,7 +42,7 @@ func (p *Policies) Candidates(route *gateway.Route, rule int, service ladder.Obj
 // holding gives the candidate that holds, nil if none does.
 func holding(candidates []Candidate) *Policy {
 	for _, c := range candidates {
-		if !c.Lost {
+		if !c.Lost && !c.Crowded {
 			return c.Policy
 		}
 	}

@@ -171,3 +171,22 @@ func readCookie(path *field.Path, h ir.Hash, o *v1alpha1.CookieHashOptions) (ir.
 	h.TTL = &ttl
 	return h, nil
 }
+
+// String names the attribute, and what is done beside hashing it.
+func (h Hash) String() string {
+	text := attribute(h.Hash)
+	if h.TTL != nil {
+		text += fmt.Sprintf(", made up for %s with the path %s", lifetime(*h.TTL), h.Hash.Path)
+	}
+	if h.Terminal {
+		text += ", terminal"
+	}
+	return text
+}
+
+func lifetime(ttl time.Duration) string {
+	if ttl == 0 {
+		return "the browser session"
+	}
+	return ttl.String()
+}

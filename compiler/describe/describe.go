@@ -6,24 +6,31 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/limpet-proxy/limpet/compiler/balance"
 	"github.com/limpet-proxy/limpet/compiler/ladder"
+	"github.com/limpet-proxy/limpet/compiler/lower"
 	"github.com/limpet-proxy/limpet/compiler/policy"
 	"github.com/limpet-proxy/limpet/compiler/report"
 )
 
-type describer struct {
-	subjects  map[string]report.Subject
-	decisions *policy.Decisions
+// Input is what was decided, and the input's objects by their String.
+type Input struct {
+	Decisions *policy.Decisions
+	Spreads   []*lower.Spread
+	Balancers []balance.Attachment
+	Subjects  map[string]report.Subject
 }
 
+type describer struct{ Input }
+
 // Describe says what affects an object, or a listener or rule of it by the section's name; of a policy, what it
-// affects. Subjects are the input's objects by their String; the object is one of them.
-func Describe(object ladder.Object, section string, decisions *policy.Decisions, subjects map[string]report.Subject) *Description {
-	d := &describer{subjects: subjects, decisions: decisions}
+// affects. The object is one of the input's.
+func Describe(object ladder.Object, section string, in Input) *Description {
+	d := &describer{in}
 	out := &Description{Object: object.String(), Section: section}
 	out.File, out.Line = d.place(out.Object, "")
 	target := ladder.Target{Object: object, Section: section}
-	for _, decision := range decisions.Ways {
+	for _, decision := range d.Decisions.Ways {
 		if slices.Contains(decision.Way.Targets(), target) {
 			out.Sessions = append(out.Sessions, d.session(decision))
 		}
@@ -31,46 +38,69 @@ func Describe(object ladder.Object, section string, decisions *policy.Decisions,
 			out.Effects = append(out.Effects, effect)
 		}
 	}
-	out.Sessions = together(out.Sessions, func(s *Session) *Way { return &s.Way })
-	out.Effects = together(out.Effects, func(e *Effect) *Way { return &e.Way })
-	for _, a := range decisions.Attachments {
-		if a.Policy.Object == object {
-			out.Targets = append(out.Targets, Target{Target: a.Target.String(), Path: a.Path, Reason: a.Reason, Message: a.Message})
-		}
-	}
+	out.Sessions = together(out.Sessions, via)
+	out.Targets = d.targets(object)
+	d.requests(out, target)
+	out.Effects = together(together(out.Effects, via), backends)
 	return out
 }
 
 // isPolicy reports whether an object attaches to others.
 func isPolicy(object ladder.Object) bool {
-	return object.Kind == "SessionPersistencePolicy" || object.Kind == "XBackendTrafficPolicy"
+	return slices.Contains([]string{ladder.KindSessionPolicy, ladder.KindTrafficPolicy, ladder.KindLoadBalancer}, object.Kind)
 }
 
-// together puts items that differ in nothing but the listener into one, with all the listeners.
-func together[T any](items []T, way func(*T) *Way) []T {
+// targets is what became of a policy's targets.
+func (d *describer) targets(object ladder.Object) (all []Target) {
+	for _, a := range d.Decisions.Attachments {
+		if a.Policy.Object == object {
+			all = append(all, Target{Target: a.Target.String(), Path: a.Path, Reason: a.Reason, Message: a.Message})
+		}
+	}
+	for _, a := range d.Balancers {
+		if a.Policy.Object == object {
+			all = append(all, Target{Target: a.Target.String(), Path: a.Path, Reason: a.Reason, Message: a.Message})
+		}
+	}
+	return all
+}
+
+// via and backends are the parts of a way that things may differ in and yet be put together.
+func via(w *Way) *[]string      { return &w.Via }
+func backends(w *Way) *[]string { return &w.Backends }
+
+// together puts items that differ in nothing but a part of their ways into one, with all of it.
+func together[T any, P interface {
+	*T
+	way() *Way
+}](items []T, part func(*Way) *[]string,
+) []T {
 	var out []T
 	first := map[string]int{}
 	for _, item := range items {
-		via := way(&item).Via
-		way(&item).Via = nil
+		list := part(P(&item).way())
+		own := *list
+		*list = nil
 		text, _ := json.Marshal(item) // of strings, numbers and lists: it can't fail
-		way(&item).Via = via
-		if at, known := first[string(text)]; known {
-			way(&out[at]).Via = append(way(&out[at]).Via, via...)
+		*list = own
+		at, known := first[string(text)]
+		if !known {
+			first[string(text)] = len(out)
+			out = append(out, item)
 			continue
 		}
-		first[string(text)] = len(out)
-		out = append(out, item)
+		all := part(P(&out[at]).way())
+		*all = append(slices.Clip(*all), own...)
 	}
 	return out
 }
 
-func wayOf(d *policy.Decision) Way {
+func wayOf(way ladder.Way, rule int) Way {
 	w := Way{
-		Route: d.Way.Route.String(), Rule: d.Rule, RuleName: d.Way.Rule,
-		Via: []string{d.Way.Gateway.String() + ", listener " + d.Way.Listener},
+		Route: way.Route.String(), Rule: rule, RuleName: way.Rule,
+		Via: []string{way.Gateway.String() + ", listener " + way.Listener},
 	}
-	for _, b := range d.Way.Backends {
+	for _, b := range way.Backends {
 		w.Backends = append(w.Backends, b.String())
 	}
 	return w
@@ -79,7 +109,7 @@ func wayOf(d *policy.Decision) Way {
 // session shows what holds on a way.
 func (d *describer) session(decision *policy.Decision) Session {
 	e := &decision.Effective
-	s := Session{Way: wayOf(decision), On: e.On, Generation: decision.Generation.String(), Scope: decision.Scope, Name: decision.Name}
+	s := Session{Way: wayOf(decision.Way, decision.Rule), On: e.On, Generation: decision.Generation.String(), Scope: decision.Scope, Name: decision.Name}
 	s.By = d.switchedBy(e)
 	for _, r := range decision.Refusals {
 		s.Refused = append(s.Refused, r.Path+": "+r.Message)
@@ -152,7 +182,7 @@ func emitted(field string, decision *policy.Decision) string {
 
 // effect shows what a policy does on a way; false if it has no say there.
 func (d *describer) effect(object ladder.Object, decision *policy.Decision) (Effect, bool) {
-	out := Effect{Way: wayOf(decision)}
+	out := Effect{Way: wayOf(decision.Way, decision.Rule)}
 	e := &decision.Effective
 	for i := range e.Fields {
 		f := &e.Fields[i]
@@ -181,7 +211,7 @@ func (d *describer) notes(object ladder.Object, decision *policy.Decision) (note
 			notes = append(notes, fmt.Sprintf("conflicts with %s: %s", c.Winner, c.Message()))
 		}
 	}
-	for _, r := range d.decisions.Renames {
+	for _, r := range d.Decisions.Renames {
 		if r.By.Source.Object == object && r.Route == decision.Route && r.Rule == decision.Rule {
 			notes = append(notes, fmt.Sprintf("the name %s is emitted as %s (%s)", r.From, r.To, r.Law))
 		}

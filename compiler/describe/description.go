@@ -1,8 +1,9 @@
 // Package describe answers what settings affect an object (GEP-713, "discoverability"): for every way that requests
-// take through it, each field with its value, where that is written, and what it beats; for a policy, what it has an
-// effect on and which of its fields hold there.
+// take through it, each field of its session persistence, of the balancing of requests without a session and of the
+// retry budget, with its value, where that is written, and what it beats; for a policy, what it has an effect on and
+// which of its fields hold there.
 //
-// It decides nothing: it shows what package policy has decided.
+// It decides nothing: it shows what packages policy and lower have decided.
 package describe
 
 import "github.com/limpet-proxy/limpet/compiler/ladder"
@@ -16,6 +17,8 @@ type Description struct {
 	Line    int    `json:"line,omitempty"`
 	// Sessions is what holds on each way through the object.
 	Sessions []Session `json:"sessions,omitempty"`
+	// Requests is how requests that no session pins are spread over each backend's hosts, and the budget of retries.
+	Requests []Requests `json:"requests,omitempty"`
 	// Targets and Effects are those of a policy: what becomes of it at each target, and what it does on each way.
 	Targets []Target `json:"targets,omitempty"`
 	Effects []Effect `json:"effects,omitempty"`
@@ -30,6 +33,8 @@ type Way struct {
 	// Backends are those that one session spans.
 	Backends []string `json:"backends,omitempty"`
 }
+
+func (w *Way) way() *Way { return w }
 
 // Session is the session persistence on a way.
 type Session struct {
@@ -49,11 +54,20 @@ type Session struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
+// Requests is what becomes, on a way, of the requests that no session pins.
+type Requests struct {
+	Way
+	Fields []Field `json:"fields"`
+	// Notes are what does not hold though nothing stronger writes it.
+	Notes []string `json:"notes,omitempty"`
+}
+
 // Origin is where a value is written.
 type Origin struct {
 	Value string `json:"value,omitempty"`
-	// Rung is the place on the ladder (docs/semantics.md, S5), and Block what stands there.
-	Rung   int    `json:"rung"`
+	// Rung is the place on the ladder (docs/semantics.md, S5), and Block what stands there. Balancing and retries have
+	// places (S53, S56) and no rungs.
+	Rung   int    `json:"rung,omitempty"`
 	Block  string `json:"block"`
 	Object string `json:"object,omitempty"`
 	Path   string `json:"path,omitempty"`
@@ -105,7 +119,7 @@ func (d *describer) origin(w ladder.Written) Origin {
 
 // place gives the file and line of a field of an object.
 func (d *describer) place(object, path string) (file string, line int) {
-	if s := d.subjects[object]; s != nil {
+	if s := d.Subjects[object]; s != nil {
 		return s.Locate(path)
 	}
 	return "", 0

@@ -16,7 +16,10 @@ func Text(out io.Writer, d *Description) error {
 		title += ", sectionName " + d.Section
 	}
 	p.line("%s%s", title, at(d.File, d.Line))
-	if len(d.Targets)+len(d.Effects)+len(d.Sessions) == 0 {
+	switch {
+	case len(d.Targets)+len(d.Effects)+len(d.Sessions)+len(d.Requests) == 0:
+		p.line("\nNothing is served through here, and nothing that is written has an effect.")
+	case len(d.Targets)+len(d.Effects)+len(d.Sessions) == 0:
 		p.line("\nNo session persistence: nothing that is written reaches a request on its way through here.")
 	}
 	p.targets(d.Targets)
@@ -25,6 +28,9 @@ func Text(out io.Writer, d *Description) error {
 	}
 	for _, s := range d.Sessions {
 		p.session(s)
+	}
+	for _, r := range d.Requests {
+		p.requests(r)
 	}
 	return p.err
 }
@@ -114,6 +120,19 @@ func (p *printer) session(s Session) {
 	p.table("FIELD VALUE RUNG FROM WHERE BEATS", rows)
 }
 
+func (p *printer) requests(r Requests) {
+	p.way(r.Way)
+	p.line("  requests without a session:")
+	for _, n := range r.Notes {
+		p.line("  note: %s", n)
+	}
+	var rows [][]string
+	for _, f := range r.Fields {
+		rows = append(rows, []string{f.Name, f.Value, f.Block, f.Object, f.where(), beats(f.Beats)})
+	}
+	p.table("FIELD VALUE PLACE FROM WHERE BEATS", rows)
+}
+
 func (p *printer) effect(e Effect) {
 	p.way(e.Way)
 	for _, n := range e.Notes {
@@ -137,7 +156,12 @@ func beats(origins []Origin) string {
 	return strings.Join(parts, "; ")
 }
 
-func (o Origin) rung() string { return strconv.Itoa(o.Rung) + " " + o.Block }
+func (o Origin) rung() string {
+	if o.Rung == 0 {
+		return o.Block
+	}
+	return strconv.Itoa(o.Rung) + " " + o.Block
+}
 
 func (o Origin) where() string {
 	return strings.TrimSuffix(strings.TrimPrefix(at(o.File, o.Line), " ("), ")")

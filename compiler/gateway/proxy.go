@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/compiler/schema"
 )
@@ -17,7 +18,7 @@ func (b *builder) attachProxy(proxy *schema.Object[schema.HTTPProxy]) {
 	route, path := schema.FromProxy(proxy), field.NewPath("spec", "hostnames")
 	fqdn := proxy.Value.Spec.VirtualHost.FQDN
 	if owner := b.proxies[fqdn]; owner != nil {
-		b.rep.Warn(route, field.Invalid(path, fqdn, fmt.Sprintf("%s, which goes first, has this host: this one serves nothing", owner)))
+		b.rep.WarnFor(route, string(gatewayv1.PolicyReasonConflicted), field.Invalid(path, fqdn, fmt.Sprintf("%s, which goes first, has this host: this one serves nothing", owner)))
 		return
 	}
 	b.proxies[fqdn] = route
@@ -38,6 +39,6 @@ func (b *builder) attachProxy(proxy *schema.Object[schema.HTTPProxy]) {
 		}
 	}
 	if !matched {
-		b.rep.Warn(route, field.Invalid(path, fqdn, "no listener of a Gateway in the input serves this host for its namespace"))
+		b.rep.WarnFor(route, string(gatewayv1.RouteReasonNoMatchingListenerHostname), field.Invalid(path, fqdn, "no listener of a Gateway in the input serves this host for its namespace"))
 	}
 }

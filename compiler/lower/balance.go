@@ -47,7 +47,7 @@ func (l *lowerer) budgets(route *gateway.Route, path *field.Path, decided *polic
 		switch {
 		case c.held == nil || c.held.Budget == nil:
 		case l.Decisions.Crowded.At(c.held.Policy, decided.Gateway()):
-			c.unbudgeted = "its status has no room for " + decided.Gateway().String()
+			c.unbudgeted = c.held.Policy.String() + " has no room for " + decided.Gateway().String() + " in its status"
 		default:
 			c.budget = c.held.Budget
 		}

@@ -30,8 +30,8 @@ type Means struct {
 	Decisions *policy.Decisions
 }
 
-// Lower gives the configuration for the ports. What a rule asks for and can't have goes to the report.
-func Lower(ports []gateway.Port, means Means, rep *report.Report) *ir.Config {
+// Lower gives the configuration for the ports, and what it comes to for the requests that no session pins, rule by rule. What a rule asks for and can't have goes to the report.
+func Lower(ports []gateway.Port, means Means, rep *report.Report) (*ir.Config, []*Spread) {
 	l := &lowerer{Means: means, rep: rep, rules: map[*policy.Rule]*rule{}, clusters: map[string]ir.Cluster{}}
 	config := &ir.Config{}
 	l.tls = slices.ContainsFunc(ports, func(p gateway.Port) bool { return p.TLS })
@@ -47,7 +47,10 @@ func Lower(ports []gateway.Port, means Means, rep *report.Report) *ir.Config {
 	slices.SortFunc(config.Clusters, func(a, b ir.Cluster) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(l.policies, func(a, b policyconfig.Policy) int { return cmp.Compare(a.Name, b.Name) })
 	config.Policies = l.policies
-	return config
+	slices.SortStableFunc(l.spreads, func(a, b *Spread) int {
+		return cmp.Or(schema.ByAge(a.Route, b.Route), cmp.Compare(a.Rule, b.Rule))
+	})
+	return config, l.spreads
 }
 
 type lowerer struct {
@@ -56,6 +59,7 @@ type lowerer struct {
 	rules    map[*policy.Rule]*rule
 	clusters map[string]ir.Cluster
 	policies []policyconfig.Policy
+	spreads  []*Spread
 	tls      bool // some listener speaks it
 }
 
@@ -63,6 +67,9 @@ type lowerer struct {
 type rule struct {
 	names  []string // of the route for each match
 	action ir.Route // without name and match
+	// spreads are those of its backends, and met the listeners through which it is met.
+	spreads []*Spread
+	met     []*gateway.Listener
 	// advised: it was said that plain HTTP does not suit its cookie.
 	advised bool
 }
@@ -76,6 +83,7 @@ func (l *lowerer) routes(host gateway.Host) []ir.Route {
 		}
 		decided := l.Decisions.Rule(host.Listener, m.Route, m.Rule)
 		r := l.rule(decided, m.Route, m.Rule)
+		r.through(host.Listener)
 		if r.action.Sticky && !r.advised && !host.Listener.TLS() {
 			l.adviseSecure(m.Route, field.NewPath("spec", "rules").Index(m.Rule), decided)
 			r.advised = true
@@ -113,6 +121,8 @@ func (l *lowerer) rule(decided *policy.Rule, route *gateway.Route, index int) *r
 	if r.action.Status == 0 {
 		r.action.Hashes = hashes
 	}
+	r.spreads = spreads(route, index, decided, choices)
+	l.spreads = append(l.spreads, r.spreads...)
 	l.rules[decided] = r
 	return r
 }

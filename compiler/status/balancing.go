@@ -10,6 +10,7 @@ import (
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/compiler/gateway"
 	"github.com/limpet-proxy/limpet/compiler/ladder"
+	"github.com/limpet-proxy/limpet/compiler/lower"
 	"github.com/limpet-proxy/limpet/compiler/policy"
 	"github.com/limpet-proxy/limpet/compiler/report"
 	"github.com/limpet-proxy/limpet/compiler/schema"
@@ -82,12 +83,20 @@ func pending(target ladder.Target) metav1.Condition {
 	return condition(v1alpha1.ConditionProgrammed, false, reasonPending, "no Gateway leads requests to "+target.String())
 }
 
-// reach knows which Gateways lead to which routes, rules and Services.
+// reach knows which Gateways lead to which routes, rules, Services and XBackends.
 type reach map[ladder.Target][]ladder.Object
 
-// reachOf follows the parentRefs that attach, and backendRefs within a namespace, which need no grant.
-func reachOf(objects *schema.Objects, facts *gateway.Facts) reach {
+// reachOf follows the parentRefs that attach, and backendRefs within a namespace, which need no grant; an HTTPProxy,
+// which names no parents, by the ways that requests take.
+func reachOf(objects *schema.Objects, facts *gateway.Facts, spreads []*lower.Spread) reach {
 	r := reach{}
+	for _, s := range spreads {
+		for _, w := range s.Ways {
+			for _, t := range w.Targets() {
+				r.lead(t, w.Gateway)
+			}
+		}
+	}
 	for _, route := range objects.Routes {
 		self := ladder.Object{Kind: route.Kind, Namespace: route.Namespace, Name: route.Name}
 		for _, p := range facts.Parents[route.String()] {
@@ -101,8 +110,8 @@ func reachOf(objects *schema.Objects, facts *gateway.Facts) reach {
 					r.lead(ladder.Target{Object: self, Section: string(*rule.Name)}, gateway)
 				}
 				for _, ref := range rule.BackendRefs {
-					if text(ref.Kind, ladder.KindService) == ladder.KindService {
-						r.lead(ladder.Target{Object: ladder.Object{Kind: ladder.KindService, Namespace: text(ref.Namespace, route.Namespace), Name: string(ref.Name)}}, gateway)
+					if kind := text(ref.Kind, ladder.KindService); kind == ladder.KindService || kind == ladder.KindXBackend {
+						r.lead(ladder.Target{Object: ladder.Object{Kind: kind, Namespace: text(ref.Namespace, route.Namespace), Name: string(ref.Name)}}, gateway)
 					}
 				}
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/compiler/gateway"
 	"github.com/limpet-proxy/limpet/compiler/ladder"
+	"github.com/limpet-proxy/limpet/compiler/lower"
 	"github.com/limpet-proxy/limpet/compiler/policy"
 	"github.com/limpet-proxy/limpet/compiler/report"
 	"github.com/limpet-proxy/limpet/compiler/schema"
@@ -39,13 +40,16 @@ type Input struct {
 	Facts   *gateway.Facts
 	// Decisions is what holds where, and what became of policies.
 	Decisions *policy.Decisions
+	// Spreads are the ways that requests take.
+	Spreads []*lower.Spread
 	// Problems are what was admitted and can't be honoured.
 	Problems []report.Problem
 	// Now is the transition time of conditions that are new or have changed.
 	Now time.Time
 }
 
-// Build gives the status of every object that has one: GatewayClasses, Gateways, routes and policies, in this order,
+// Build gives the status of every object that has one: GatewayClasses, Gateways, routes, policies, XBackends and
+// HTTPProxies, in this order,
 // each kind in the order in which it was admitted. A Gateway whose class is not in the input has none, for it is
 // somebody else's; so have parentRefs that lead to it.
 func Build(in Input) []Object {
@@ -55,13 +59,15 @@ func Build(in Input) []Object {
 			b.problems[p.Object] = append(b.problems[p.Object], p)
 		}
 	}
-	b.reach, b.balancersAt = reachOf(b.Objects, b.Facts), b.arrangeBalancers()
+	b.reach, b.balancersAt = reachOf(b.Objects, b.Facts, b.Spreads), b.arrangeBalancers()
 	b.judgeRoutes()
 	b.classes()
 	b.gateways()
 	b.routes()
 	b.policies()
 	b.balancers()
+	b.xbackends()
+	b.proxies()
 	return b.objects
 }
 
