@@ -91,7 +91,7 @@ func known[T any](a *attacher, o *schema.Object[T], namespace string, sections [
 
 // sessionPolicy attaches a SessionPersistencePolicy.
 func (a *attacher) sessionPolicy(p *schema.Object[sessionPolicy]) {
-	fault := fault(ladder.PolicyBlocks(p.Source(), ladder.Target{Object: ladder.Object{Kind: ladder.KindService}}, &p.Value.Spec)...)
+	fault := joined(ladder.CheckPolicy(p.Source(), &p.Value.Spec))
 	if fault != "" {
 		a.rep.WarnForAt(p, ReasonInvalid, "spec", fault+": the policy has no effect")
 	}
@@ -125,13 +125,11 @@ func (a *attacher) place(att Attachment, said bool, blocks []ladder.Block) {
 	}
 }
 
-// fault says what is wrong with blocks, whatever a CRD has let through (S49); empty if nothing is.
-func fault(blocks ...ladder.Block) string {
-	var all []string
-	for _, b := range blocks {
-		for _, e := range ladder.Check(b) {
-			all = append(all, e.Error())
-		}
+// joined says what is wrong, whatever a CRD has let through (S49); empty if nothing is.
+func joined(faults policyconfig.ErrorList) string {
+	all := make([]string, len(faults))
+	for i, e := range faults {
+		all[i] = e.Error()
 	}
 	return strings.Join(all, "; ")
 }

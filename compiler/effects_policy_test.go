@@ -1,0 +1,113 @@
+package compiler
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/limpet-proxy/limpet/compiler/schema"
+)
+
+// settingEffects are two writings for each field of a SessionPersistencePolicy's block that differ in that field
+// alone, or in its being there. What a block writes is what the session has, so the two must compile to different
+// outputs in each of the three blocks.
+var settingEffects = map[string][2]string{
+	"disabled":               {"disabled: false", "disabled: true"},
+	"type":                   {"type: Cookie", "type: Header"},
+	"sessionName":            {"sessionName: a", "sessionName: b"},
+	"header.name":            {"type: Header, header: {name: x-a}", "type: Header, header: {name: x-b}"},
+	"absoluteTimeout":        {"absoluteTimeout: 1h", "absoluteTimeout: 2h"},
+	"absoluteTimeoutSeconds": {"absoluteTimeoutSeconds: 60", "absoluteTimeoutSeconds: 61"},
+	"idleTimeout":            {"idleTimeout: 1h", "idleTimeout: 2h"},
+	"idleTimeoutSeconds":     {"idleTimeoutSeconds: 60", "idleTimeoutSeconds: 61"},
+	"renewAfterPercent":      {"idleTimeout: 1h, renewAfterPercent: 10", "idleTimeout: 1h, renewAfterPercent: 11"},
+	"drainTimeout":           {"forward: false", "forward: false, drainTimeout: 1m"},
+	"cookie.lifetimeType":    {"absoluteTimeout: 1h, cookie: {lifetimeType: Session}", "absoluteTimeout: 1h, cookie: {lifetimeType: Permanent}"},
+	"cookie.path":            {"cookie: {path: /a}", "cookie: {path: /b}"},
+	"cookie.domain":          {"cookie: {domain: a.example}", "cookie: {domain: b.example}"},
+	"cookie.sameSite":        {"cookie: {sameSite: Lax}", "cookie: {sameSite: None}"},
+	"cookie.secure":          {"cookie: {secure: true}", "cookie: {secure: false}"},
+	"cookie.httpOnly":        {"cookie: {httpOnly: true}", "cookie: {httpOnly: false}"},
+	"cookie.partitioned":     {"cookie: {partitioned: true}", "cookie: {partitioned: false}"},
+	"cookie.attributes[]":    {"cookie: {attributes: [A=1]}", "cookie: {attributes: [A=2]}"},
+	"onHostLost":             {"onHostLost: Rebalance", "onHostLost: Fail"},
+	"failStatus":             {"onHostLost: Fail, failStatus: 410", "onHostLost: Fail, failStatus: 411"},
+	"endSessionHeader":       {"endSessionHeader: x-a", "endSessionHeader: x-b"},
+	"issueOn":                {"issueOn: Any", "issueOn: TLS"},
+	"cache.control":          {"cache: {control: Private}", "cache: {control: NoStore}"},
+	"cache.skipCacheable":    {"cache: {skipCacheable: true}", "cache: {skipCacheable: false}"},
+	"cache.unsafeMethodsOnly": {
+		"cache: {unsafeMethodsOnly: true}", "cache: {unsafeMethodsOnly: false}",
+	},
+	"revocation.epoch":     {"revocation: {epoch: 1}", "revocation: {epoch: 2}"},
+	"revocation.notBefore": {`revocation: {notBefore: "2026-01-01T00:00:00Z"}`, `revocation: {notBefore: "2026-01-02T00:00:00Z"}`},
+	"revealHost":           {"revealHost: true", "revealHost: false"},
+	"forward":              {"forward: true", "forward: false"},
+}
+
+// targetEffects are the same for what a policy attaches to: spec.targetRefs[] and spec.targetRef.
+var targetEffects = map[string][2]string{
+	"group":       {onRoute, strings.Replace(onRoute, "gateway.networking.k8s.io", "example.com", 1)},
+	"kind":        {onRoute, strings.Replace(onRoute, "HTTPRoute", "GRPCRoute", 1)},
+	"name":        {onRoute, strings.Replace(onRoute, "cart", "other", 1)},
+	"sectionName": {onRule, onNoRule},
+}
+
+const policyHead = "---\napiVersion: limpet.dev/v1alpha1\nkind: SessionPersistencePolicy\nmetadata: {name: p, namespace: shop}\nspec: "
+
+// TestSettingsHaveAnEffect compiles both writings of every field, in every block: the outputs must differ.
+func TestSettingsHaveAnEffect(t *testing.T) {
+	for path := range schema.Carried["SessionPersistencePolicy"] {
+		a, b := policyEdits(t, path)
+		before, after := output(t, statusBase+a), output(t, statusBase+b)
+		if bytes.Equal(before, after) {
+			t.Errorf("%s has no effect:\n%s%s", path, a, b)
+		}
+	}
+	if got, want := len(schema.Carried["SessionPersistencePolicy"]), 3*len(settingEffects)+2*len(targetEffects); got != want {
+		t.Errorf("%d fields are carried, and there are writings for %d", got, want)
+	}
+}
+
+// policyEdits gives the two policies for a field by its path.
+func policyEdits(t *testing.T, path string) (a, b string) {
+	t.Helper()
+	name := strings.TrimPrefix(path, "spec.")
+	if field, is := strings.CutPrefix(name, "targetRefs[]."); is {
+		return policyHead + "{targetRefs: [" + targetEffects[field][0] + "]}\n", policyHead + "{targetRefs: [" + targetEffects[field][1] + "]}\n"
+	}
+	if field, is := strings.CutPrefix(name, "targetRef."); is {
+		return policyHead + "{targetRef: " + targetEffects[field][0] + "}\n", policyHead + "{targetRef: " + targetEffects[field][1] + "}\n"
+	}
+	form := "{targetRefs: [" + onRoute + "], %s}\n"
+	for _, block := range []string{"default", "override"} {
+		if field, is := strings.CutPrefix(name, block+"."); is {
+			name, form = field, "{targetRefs: ["+onRoute+"], "+block+": {%s}}\n"
+		}
+	}
+	both, known := settingEffects[name]
+	if !known {
+		t.Fatalf("no writings for %s", path)
+	}
+	return policyHead + fmt.Sprintf(form, both[0]), policyHead + fmt.Sprintf(form, both[1])
+}
+
+// output is what a compilation writes for proxies; only what can't be carried, or is refused, shows in words.
+func output(t *testing.T, text string) []byte {
+	t.Helper()
+	result, err := Compile([]Source{{Name: "in.yaml", Data: []byte(text)}}, Options{WasmPath: "limpet.wasm"})
+	if err != nil {
+		if !strings.Contains(err.Error(), "spec.targetRef") {
+			t.Errorf("%v\n%s", err, text)
+		}
+		return []byte(err.Error())
+	}
+	out := result.Main()
+	for _, w := range result.Warnings {
+		if !w.Advice && strings.Contains(w.Message, "not carried") {
+			out = append(out, w.Message...)
+		}
+	}
+	return out
+}

@@ -1,0 +1,198 @@
+package compiler
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+)
+
+// pool are writings of each field, good ones and bad ones, for whole policies to be made of.
+var pool = map[string][]string{
+	"disabled":               {"true", "false", "false"},
+	"type":                   {"Cookie", "Cookie", "Header", "header"},
+	"sessionName":            {"cart", "x-cart", "__Host-cart", "__Secure-cart", "__Http-cart", `"a b;c"`, `""`, "cookie", "host"},
+	"header":                 {"{name: x-cart}", "{name: x-end}", "{name: host}", `{name: ":path"}`, "{name: x-limpet-pin}"},
+	"absoluteTimeout":        {"1h", "8h", "87600h", "87601h", "0s", "1500ms", "1d"},
+	"absoluteTimeoutSeconds": {"3600", "1", "0", "315360000", "315360001"},
+	"idleTimeout":            {"20m", "1h", "9h", "0s", "1h1h1h1h1h"},
+	"idleTimeoutSeconds":     {"600", "7200", "0", "-1"},
+	"renewAfterPercent":      {"0", "50", "99", "100", "-1"},
+	"drainTimeout":           {"1m", "0s", "1.5h"},
+	"onHostLost":             {"Rebalance", "Fail", "Wait"},
+	"failStatus":             {"410", "599", "200", "600"},
+	"endSessionHeader":       {"x-end", "x-cart", "set-cookie", `"a b"`},
+	"issueOn":                {"Any", "TLS", "HTTPS"},
+	"revealHost":             {"true", "false"},
+	"forward":                {"true", "false"},
+}
+
+// members are the same for the fields of cookie, cache and revocation.
+var members = map[string]map[string][]string{
+	"cookie": {
+		"lifetimeType": {"Session", "Permanent", "permanent"}, "path": {"/", "/cart", "cart", "'/;evil=1'"},
+		"domain": {"a.example", ".a", "a_b"}, "sameSite": {"Strict", "Lax", "None", "none"}, "secure": {"true", "true", "false"},
+		"httpOnly": {"true", "false"}, "partitioned": {"true", "false"},
+		"attributes": {"[A=1]", "[Priority=High, B]", "[Path=/]", "[A, a]", "['A=1; B']"},
+	},
+	"cache":      {"control": {"Keep", "Private", "NoStore", "Public"}, "skipCacheable": {"true", "false"}, "unsafeMethodsOnly": {"true", "false"}},
+	"revocation": {"epoch": {"0", "7", "-1", "4294967296"}, "notBefore": {`"2026-01-01T00:00:00Z"`, `"2026-02-30T00:00:00Z"`, `"now"`}},
+}
+
+// block makes a block of a few fields. Most are good, or hardly any whole policy would be.
+func block(r *rand.Rand) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(pool)) {
+		if r.IntN(7) == 0 {
+			parts = append(parts, name+": "+pick(r, pool[name]))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		if r.IntN(5) > 0 {
+			continue
+		}
+		var inner []string
+		for _, member := range slices.Sorted(maps.Keys(members[name])) {
+			if r.IntN(4) == 0 {
+				inner = append(inner, member+": "+pick(r, members[name][member]))
+			}
+		}
+		parts = append(parts, name+": {"+strings.Join(inner, ", ")+"}")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// pick takes one of the first, good writings three times out of four.
+func pick(r *rand.Rand, values []string) string {
+	if r.IntN(4) > 0 {
+		return values[r.IntN(min(2, len(values)))]
+	}
+	return values[r.IntN(len(values))]
+}
+
+// someTargets makes targets, now and then of a kind, group or number that can't be.
+func someTargets(r *rand.Rand) string {
+	refs := []string{onRoute, onRule, onGateway, onService, onIdle}
+	r.Shuffle(len(refs), func(i, j int) { refs[i], refs[j] = refs[j], refs[i] })
+	switch r.IntN(24) {
+	case 0:
+		return "targetRef: " + refs[0] + ", targetRefs: [" + refs[1] + "]"
+	case 1:
+		return "targetRefs: [" + refs[0] + ", " + refs[0] + "]"
+	case 2:
+		return "targetRefs: [{group: example.com, kind: HTTPRoute, name: cart}]"
+	case 3:
+		return "targetRefs: [{group: '', kind: Service, name: cart, sectionName: http}]"
+	case 4, 5, 6, 7:
+		return "targetRef: " + refs[0]
+	default:
+		return "targetRefs: [" + strings.Join(refs[:1+r.IntN(3)], ", ") + "]"
+	}
+}
+
+// wholePolicy makes a policy with a plain spec, default and override, or some of them.
+func wholePolicy(r *rand.Rand, name string) string {
+	parts := []string{someTargets(r)}
+	if b := block(r); b != "" && r.IntN(3) > 0 {
+		parts = append(parts, b)
+	}
+	for _, name := range []string{"default", "override"} {
+		if r.IntN(2) == 0 {
+			parts = append(parts, name+": {"+block(r)+"}")
+		}
+	}
+	return fmt.Sprintf("---\napiVersion: limpet.dev/v1alpha1\nkind: SessionPersistencePolicy\nmetadata: {name: %s, namespace: shop}\nspec: {%s}\n",
+		name, strings.Join(parts, ", "))
+}
+
+// TestWholePoliciesAreJudgedAlike makes whole policies of several blocks by chance, of a fixed seed, and compares who
+// refuses them: an API server with the CRD, or the compiler where documents count as admitted. What both take, in
+// whatever company, compiles to a plugin configuration that is good.
+func TestWholePoliciesAreJudgedAlike(t *testing.T) {
+	const rounds, each = 50, 44
+	r := rand.New(rand.NewPCG(5, 1619))
+	accepted := 0
+	for range rounds {
+		policies := map[string]string{}
+		for i := range each {
+			name := fmt.Sprintf("p%02d", i)
+			policies[name] = wholePolicy(r, name)
+		}
+		byServer, byCompiler := refusedByServer(t, policies), refusedByCompiler(t, policies)
+		for _, name := range slices.Sorted(maps.Keys(policies)) {
+			if (byServer[name] == "") != (byCompiler[name] == "") {
+				t.Errorf("a server says %q, the compiler %q:\n%s", byServer[name], byCompiler[name], policies[name])
+			}
+			if byServer[name] != "" {
+				delete(policies, name)
+			}
+		}
+		accepted += len(policies)
+		compileTogether(t, policies)
+	}
+	if accepted < rounds*each/10 || accepted > rounds*each*9/10 {
+		t.Errorf("%d of %d policies are accepted, which tells little", accepted, rounds*each)
+	}
+}
+
+// refusedByServer gives what the CRD says of each policy that it refuses.
+func refusedByServer(t *testing.T, policies map[string]string) map[string]string {
+	t.Helper()
+	_, err := Compile(together(policies), Options{Target: TargetPlugin})
+	var problems Errors
+	if err != nil && !errors.As(err, &problems) {
+		t.Fatal(err)
+	}
+	return saidOf(problems)
+}
+
+// refusedByCompiler gives the same for documents that count as admitted.
+func refusedByCompiler(t *testing.T, policies map[string]string) map[string]string {
+	t.Helper()
+	result, err := Compile(together(policies), Options{Target: TargetPlugin, AssumeAdmitted: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var invalid []Problem
+	for _, w := range result.Warnings {
+		if w.Reason == "Invalid" {
+			invalid = append(invalid, w)
+		}
+	}
+	return saidOf(invalid)
+}
+
+func saidOf(problems []Problem) map[string]string {
+	said := map[string]string{}
+	for _, p := range problems {
+		name := strings.TrimPrefix(p.Object, "SessionPersistencePolicy shop/")
+		said[name] += p.Path + ": " + p.Message + "; "
+	}
+	return said
+}
+
+func together(policies map[string]string) []Source {
+	sources := []Source{{Name: "base.yaml", Data: []byte(statusBase)}}
+	for _, name := range slices.Sorted(maps.Keys(policies)) {
+		sources = append(sources, Source{Name: name + ".yaml", Data: []byte(policies[name])})
+	}
+	return sources
+}
+
+// compileTogether compiles accepted policies, all of them in each other's way.
+func compileTogether(t *testing.T, policies map[string]string) {
+	t.Helper()
+	result, err := Compile(together(policies), Options{Target: TargetPlugin})
+	if err != nil {
+		t.Errorf("accepted policies do not compile together: %v", err)
+		return
+	}
+	if _, faults := policyconfig.Parse(string(result.PluginJSON)); faults != nil {
+		t.Errorf("the plugin configuration is no good: %v", faults)
+	}
+}
