@@ -21,6 +21,7 @@ import (
 	"github.com/limpet-proxy/limpet/compiler/backend"
 	"github.com/limpet-proxy/limpet/compiler/balance"
 	"github.com/limpet-proxy/limpet/compiler/budget"
+	"github.com/limpet-proxy/limpet/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/compiler/gateway"
 	"github.com/limpet-proxy/limpet/compiler/ir"
 	"github.com/limpet-proxy/limpet/compiler/ladder"
@@ -50,6 +51,8 @@ type Result struct {
 	Files []File
 	// PrivateKeys says that some of Files hold private keys of TLS certificates.
 	PrivateKeys bool
+	// Discovery is what Envoy discovers, with Options.Hot.
+	Discovery *envoy.Discovery
 	// Warnings are about what was admitted and can't be honoured, and, marked as advice, what is worth knowing.
 	Warnings []Problem
 }

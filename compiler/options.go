@@ -53,8 +53,19 @@ type Options struct {
 	PartialSplit string
 	// AssumeAdmitted leaves out the checks of the CRDs, for documents that come from an API server.
 	AssumeAdmitted bool
+	// Hot, with TargetEnvoy, gives a Result.Discovery beside a bootstrap that points at its files; nil puts all of it
+	// into the bootstrap.
+	Hot *Hot
 	// Strict makes errors of the warnings that are more than advice.
 	Strict bool
+}
+
+// Hot says how a configuration is laid out that changes while Envoy runs.
+type Hot struct {
+	// Folder is where Envoy finds the files of Result.Discovery.
+	Folder string
+	// EndpointFiles is the number of clusters up to which each has a file for its endpoints; see envoy.Discover.
+	EndpointFiles int
 }
 
 // check fills in the defaults and parses the addresses.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/limpet-proxy/limpet/compiler/read"
 )
@@ -58,17 +59,8 @@ func (r *pathReader) path(path string) error {
 
 func (r *pathReader) folder(path string) error {
 	before := len(r.seen)
-	err := filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || !manifest(name) {
-			return err
-		}
-		info, err := os.Stat(name) // follows links, as those of a mounted ConfigMap
-		switch {
-		case err != nil:
-			return err
-		case info.IsDir():
-			return nil
-		case !info.Mode().IsRegular():
+	err := Manifests(path, func(name string, info fs.FileInfo) error {
+		if !info.Mode().IsRegular() {
 			return fmt.Errorf("%s: not a regular file", name)
 		}
 		return r.file(name)
@@ -79,8 +71,25 @@ func (r *pathReader) folder(path string) error {
 	return err
 }
 
-func manifest(name string) bool {
-	return slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name))
+// Manifests visits what ReadPaths reads of a folder, in alphabetical order, and ends at the first error. It follows links
+// to files and not to folders. Folders whose names begin with ".." are left out: Kubernetes keeps what it mounts from
+// a ConfigMap in one, and links every file of it into the folder above.
+func Manifests(folder string, visit func(name string, info fs.FileInfo) error) error {
+	return filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && name != folder && strings.HasPrefix(entry.Name(), ".."):
+			return fs.SkipDir
+		case entry.IsDir() || !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name)):
+			return nil
+		}
+		info, err := os.Stat(name)
+		if err != nil || info.IsDir() {
+			return err
+		}
+		return visit(name, info)
+	})
 }
 
 func (r *pathReader) file(name string) error {

@@ -99,9 +99,20 @@ func emitEnvoy(j *judgement, o *Options, r *Result) error {
 		return err
 	}
 	r.PrivateKeys = slices.ContainsFunc(j.config.Listeners, func(l ir.Listener) bool { return len(l.Sites) > 0 })
-	bootstrap, err := envoy.Emit(j.config, envoy.Settings{
-		Admin: j.settings.admin, WasmPath: o.WasmPath, Plugin: r.Plugin, PluginJSON: r.PluginJSON,
-	})
+	settings := envoy.Settings{Admin: j.settings.admin, WasmPath: o.WasmPath, Plugin: r.Plugin, PluginJSON: r.PluginJSON}
+	if o.Hot != nil {
+		return emitDiscovery(j, o, r, settings)
+	}
+	bootstrap, err := envoy.Emit(j.config, settings)
 	r.Files = append(r.Files, File{EnvoyFile, bootstrap})
 	return err
+}
+
+// emitDiscovery is emitEnvoy in pieces that change while Envoy runs.
+func emitDiscovery(j *judgement, o *Options, r *Result, settings envoy.Settings) (err error) {
+	if r.Discovery, err = envoy.Discover(j.config, settings, o.Hot.Folder, o.Hot.EndpointFiles); err != nil {
+		return err
+	}
+	r.Files = append(r.Files, File{EnvoyFile, r.Discovery.Bootstrap})
+	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -40,6 +41,12 @@ keys are in envoy.yaml then, whose mode is 0600.
 reason, file, line, path and message. It is written also when the input is
 refused. 'limpet check' says the same of every object, and more.
 
+--watch keeps DIR up to date until limpet is told to end. With -t envoy, all but
+the bootstrap is then in DIR/discovery, which Envoy watches: each change reaches
+it while it runs, in steps, so that nothing that routes need is missing at any
+time. With --admin ADDRESS its counters confirm each step. When the input is
+refused, or Envoy rejects it, the last good configuration stays.
+
 Exit codes: 0 done, 1 input refused, 2 wrong usage.`
 
 const compileExamples = `  # everything Envoy needs, in the folder out
@@ -51,11 +58,16 @@ const compileExamples = `  # everything Envoy needs, in the folder out
 
   # keys in the files, but sealed
   export LIMPET_ROOT="$(limpet keygen --root)"
-  limpet compile -f gateways/ -o out --keys keys.json --seal-keys`
+  limpet compile -f gateways/ -o out --keys keys.json --seal-keys
+
+  # for an Envoy that runs on out/envoy.yaml: every change, while it serves
+  limpet compile -f gateways/ -o out --watch --admin 127.0.0.1:9901`
 
 // compileCommand is "limpet compile".
 type compileCommand struct {
 	input
+	hotFlags
+	pause  time.Duration
 	target string
 	out    string
 	report string
@@ -64,18 +76,20 @@ type compileCommand struct {
 func newCompile() *cobra.Command {
 	var cc compileCommand
 	c := &cobra.Command{
-		Use:     "compile -f PATH... [-t envoy|plugin] [-o DIR]",
+		Use:     "compile -f PATH... [-t envoy|plugin] [-o DIR [--watch]]",
 		Short:   "Compile Gateway API YAML into Envoy configuration",
 		Long:    compileHelp,
 		Example: compileExamples,
 		Args:    cc.check,
 		RunE:    func(c *cobra.Command, _ []string) error { return cc.run(c) },
 	}
-	cc.register(c)
+	cc.input.register(c)
 	targets := strings.Join(compiler.Targets(), "|")
 	c.Flags().StringVarP(&cc.target, "target", "t", string(compiler.TargetEnvoy), "what to make: `"+targets+"`")
 	c.Flags().StringVarP(&cc.out, "out", "o", "", "folder `DIR` for the files (default: standard output)")
 	c.Flags().StringVar(&cc.report, "report", "", "write refusals and warnings to `FILE`, as JSON")
+	cc.hotFlags.register(c.Flags(), "follow the input: write every change into DIR, for Envoy to take over\nwhile it runs")
+	c.Flags().DurationVar(&cc.pause, "pause", defaultPause, "with --watch and without --admin: the `TIME` that Envoy gets for\neach step of a change")
 	return c
 }
 
@@ -84,11 +98,17 @@ func (cc *compileCommand) check(c *cobra.Command, args []string) error {
 	if targets := compiler.Targets(); !slices.Contains(targets, cc.target) {
 		return usagef("--target %q: must be one of %s", cc.target, strings.Join(targets, ", "))
 	}
-	return cc.input.check(c, args)
+	if err := cc.input.check(c, args); err != nil {
+		return err
+	}
+	return cc.checkWatch(c)
 }
 
 func (cc *compileCommand) run(c *cobra.Command) error {
-	if cc.out == "" {
+	switch {
+	case cc.watch:
+		return cc.keepUp(c)
+	case cc.out == "":
 		return cc.print(c)
 	}
 	target := compiler.Target(cc.target)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // input is what commands that read objects have in common: what to read and how to compile it.
@@ -76,26 +77,43 @@ func isAddrPort(s string) bool {
 	return err == nil && notNumber == nil && n > 0
 }
 
-// compile reads and compiles the input; all errors come back together. The caller shows the result's warnings.
-func (in *input) compile(c *cobra.Command, target compiler.Target, wasmPath string) (*compiler.Result, error) {
-	keys, err := in.keys.load(c.ErrOrStderr())
+// material is all that a compilation reads.
+type material struct {
+	keys    policyconfig.Keys
+	sources []compiler.Source
+}
+
+// read reads the input. What it says of key files goes to stderr.
+func (in *input) read(stdin io.Reader, stderr io.Writer) (material, error) {
+	keys, err := in.keys.load(stderr)
 	if err != nil {
-		return nil, err
+		return material{}, err
 	}
-	sources, err := compiler.ReadPaths(in.paths, c.InOrStdin())
-	if err != nil {
-		return nil, err
-	}
+	sources, err := compiler.ReadPaths(in.paths, stdin)
+	return material{keys, sources}, err
+}
+
+// compileOptions are those of a compilation of the material.
+func (in *input) compileOptions(m material, target compiler.Target, wasmPath string) compiler.Options {
 	options := compiler.Options{
 		Target:   target,
 		Bind:     in.bind,
 		Admin:    in.admin,
 		WasmPath: wasmPath,
-		Keys:     keys,
+		Keys:     m.keys,
 		Strict:   in.strict,
 	}
 	in.policies.set(&options)
-	return compiler.Compile(sources, options)
+	return options
+}
+
+// compile reads and compiles the input; all errors come back together. The caller shows the result's warnings.
+func (in *input) compile(c *cobra.Command, target compiler.Target, wasmPath string) (*compiler.Result, error) {
+	m, err := in.read(c.InOrStdin(), c.ErrOrStderr())
+	if err != nil {
+		return nil, err
+	}
+	return compiler.Compile(m.sources, in.compileOptions(m, target, wasmPath))
 }
 
 // warn prints what the compiler could not honour.

@@ -58,14 +58,19 @@ func exitCode(stderr io.Writer, err error) int {
 		say(stderr, err.Error())
 		return 2
 	case errors.As(err, &problems):
-		for _, p := range problems {
-			fmt.Fprintf(stderr, "error: %s\n", p)
-		}
+		tell(stderr, problems)
 		fmt.Fprintf(stderr, "limpet: %s; nothing written\n", count(len(problems), "error"))
 		return 1
 	default:
 		say(stderr, err.Error())
 		return 1
+	}
+}
+
+// tell prints every refusal.
+func tell(stderr io.Writer, problems compiler.Errors) {
+	for _, p := range problems {
+		fmt.Fprintf(stderr, "error: %s\n", p)
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -10,12 +11,24 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/compiler/emit/envoy"
 )
 
 // listening is one address that Envoy will listen on, and the advice for when it cannot.
 type listening struct {
 	address string
 	advice  string
+}
+
+const listenerAdvice = "change the Gateway's port or address"
+
+// listenerAddress is the address of a listener that Envoy discovers.
+func listenerAddress(l envoy.Resource) listening {
+	var of struct {
+		Address socket `json:"address"`
+	}
+	_ = json.Unmarshal(l.JSON, &of) // it was made from a message
+	return listening{of.Address.String(), listenerAdvice}
 }
 
 // socket is Envoy's config.core.v3.Address, as far as the compiler uses it.
@@ -47,7 +60,9 @@ func addressesIn(bootstrap []byte) ([]listening, error) {
 	}
 	var found []listening
 	for _, l := range b.StaticResources.Listeners {
-		found = append(found, listening{l.Address.String(), "change the Gateway's port or address"})
+		if l.Address.SocketAddress.PortValue > 0 { // others are inside Envoy
+			found = append(found, listening{l.Address.String(), listenerAdvice})
+		}
 	}
 	if b.Admin != nil {
 		found = append(found, listening{b.Admin.Address.String(), "put the admin interface elsewhere with --admin"})

@@ -23,8 +23,14 @@ Envoy is the program that --envoy names, or the environment variable ENVOY, or
 it; when it has ended, the folder is removed and limpet exits with Envoy's exit
 code. Envoy does not outlive limpet.
 
+With --watch every change of the input, and of the file that --keys names,
+reaches Envoy while it runs: clusters, endpoints and session policies first, then
+the routes to them, and what they replace goes last. Envoy's own counters confirm
+each step, and only changes of ports and certificates touch listeners. When the
+input is refused, or Envoy rejects it, the last good configuration keeps serving.
+
 Without --keys and without LIMPET_KEYS in the environment, run makes a key ring
-for this run alone.`
+for this run alone. LIMPET_KEYS is read once, when Envoy starts.`
 
 const runExamples = `  limpet run -f examples/quickstart --bind 127.0.0.1
 
@@ -32,19 +38,23 @@ const runExamples = `  limpet run -f examples/quickstart --bind 127.0.0.1
   export LIMPET_KEYS="$(limpet keygen)"
   limpet run -f gateways/ -f routes.yaml
 
+  # edit and see
+  limpet run --watch -f examples/quickstart --bind 127.0.0.1
+
   # flags for Envoy
   limpet run -f gateways/ -- --concurrency 2 --log-level warning`
 
 // runCommand is "limpet run".
 type runCommand struct {
 	input
+	hotFlags
 	envoy string
 }
 
 func newRun() *cobra.Command {
 	var rc runCommand
 	c := &cobra.Command{
-		Use:     "run -f PATH... [-- ENVOY-FLAG...]",
+		Use:     "run -f PATH... [--watch] [-- ENVOY-FLAG...]",
 		Short:   "Compile, and run Envoy on the result",
 		Long:    runHelp,
 		Example: runExamples,
@@ -57,7 +67,8 @@ func newRun() *cobra.Command {
 			return rc.run(c, flags)
 		},
 	}
-	rc.register(c)
+	rc.input.register(c)
+	rc.hotFlags.register(c.Flags(), "follow the input: every change reaches Envoy while it runs")
 	c.Flags().StringVar(&rc.envoy, "envoy", "", "run the Envoy at `PATH` (default: $ENVOY, or envoy on PATH)")
 	return c
 }
@@ -70,6 +81,17 @@ func splitAtDash(c *cobra.Command, args []string) (before, after []string) {
 	return args, nil
 }
 
+// check refuses a wrong command line before anything is read.
+func (rc *runCommand) check(c *cobra.Command, paths []string) error {
+	if err := rc.input.check(c, paths); err != nil {
+		return err
+	}
+	if rc.watch && rc.admin == compiler.NoAdmin {
+		return usagef("--watch needs Envoy's admin interface, which says when a change is live: leave --admin none out")
+	}
+	return rc.hotFlags.check(c.Flags(), &rc.input)
+}
+
 func (rc *runCommand) run(c *cobra.Command, envoyFlags []string) error {
 	program, err := findEnvoy(rc.envoy)
 	if err != nil {
@@ -78,7 +100,7 @@ func (rc *runCommand) run(c *cobra.Command, envoyFlags []string) error {
 	// The name is fixed before anything is compiled, for the module's path is part of the configuration.
 	// The folder itself comes later: until then there is nothing to clean up.
 	dir := filepath.Join(os.TempDir(), "limpet-run-"+rand.Text())
-	files, result, err := rc.files(c, dir)
+	deployed, result, err := rc.prepare(c, dir)
 	if err != nil {
 		return err
 	}
@@ -92,30 +114,28 @@ func (rc *runCommand) run(c *cobra.Command, envoyFlags []string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return err
 	}
-	if err := writeFiles(dir, files); err != nil {
+	if err := deployed.write(dir); err != nil {
 		return err
 	}
 	rc.keys.tell(c.ErrOrStderr(), result, "Envoy's configuration in "+dir)
 	cmd := exec.Command(program, append([]string{"-c", filepath.Join(dir, compiler.EnvoyFile), "--disable-hot-restart"}, envoyFlags...)...)
 	cmd.Env = environment
-	cmd.Stdout, cmd.Stderr = c.OutOrStdout(), c.ErrOrStderr()
+	cmd.Stdout, cmd.Stderr = c.OutOrStdout(), deployed.stderr(c.ErrOrStderr())
+	end := deployed.follow()
+	defer end()
 	return supervise(cmd, signals, envoyGrace)
 }
 
-// files compiles, and makes sure that Envoy could listen on every address of the result. Warnings come after that:
+// prepare compiles, and makes sure that Envoy could listen on every address of the result. Warnings come after that:
 // what keeps Envoy from starting shall not drown in them.
-func (rc *runCommand) files(c *cobra.Command, dir string) ([]outputFile, *compiler.Result, error) {
-	wasmPath, err := rc.wasmPathUnder(dir)
+func (rc *runCommand) prepare(c *cobra.Command, dir string) (*deployment, *compiler.Result, error) {
+	d, result, err := rc.deploy(c, dir)
 	if err != nil {
 		return nil, nil, err
 	}
-	result, err := rc.compile(c, compiler.TargetEnvoy, wasmPath)
-	if err != nil {
-		return nil, nil, err
-	}
-	files := []outputFile{{compiler.EnvoyFile, result.Main(), 0o600}}
+	d.files = []outputFile{{compiler.EnvoyFile, result.Main(), 0o600}}
 	if rc.wasmPath == "" {
-		if files, err = outputs(result, compiler.TargetEnvoy, 0o600); err != nil {
+		if d.files, err = outputs(result, compiler.TargetEnvoy, 0o600); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -123,11 +143,16 @@ func (rc *runCommand) files(c *cobra.Command, dir string) ([]outputFile, *compil
 	if err != nil {
 		return nil, nil, err
 	}
+	if result.Discovery != nil {
+		for _, l := range result.Discovery.Listeners {
+			addresses = append(addresses, listenerAddress(l))
+		}
+	}
 	if err := checkFree(addresses); err != nil {
 		return nil, nil, err
 	}
 	warn(c.ErrOrStderr(), result.Warnings)
-	return files, result, nil
+	return d, result, nil
 }
 
 // environment is Envoy's: limpet's own, with a key ring in LIMPET_KEYS where Envoy will look for one.

@@ -41,6 +41,7 @@ var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"leaks":     cmdLeaks,
 	"listen":    cmdListen,
 	"mode":      cmdMode,
+	"shows":     cmdShows,
 	"registry":  cmdRegistry,
 	"terminate": cmdTerminate,
 	"unseals":   cmdUnseals,
@@ -177,9 +178,10 @@ func cmdUnseals(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// cmdTerminate is "terminate": SIGTERM to the first program in the background.
+// cmdTerminate is "terminate": SIGTERM to the program that was last put into the background.
 func cmdTerminate(ts *testscript.TestScript, _ bool, _ []string) {
-	ts.Check(ts.BackgroundCmds()[0].Process.Signal(syscall.SIGTERM))
+	all := ts.BackgroundCmds()
+	ts.Check(all[len(all)-1].Process.Signal(syscall.SIGTERM))
 }
 
 // within10s repeats a check until it holds.
@@ -201,6 +203,17 @@ func cmdWaitFor(ts *testscript.TestScript, _ bool, args []string) {
 	})
 	if !appeared {
 		ts.Fatalf("%s does not appear", args[0])
+	}
+}
+
+// cmdShows is "shows FILE TEXT": the text appears in the file.
+func cmdShows(ts *testscript.TestScript, _ bool, args []string) {
+	appeared := within10s(func() bool {
+		text, err := os.ReadFile(ts.MkAbs(args[0]))
+		return err == nil && bytes.Contains(text, []byte(args[1]))
+	})
+	if !appeared {
+		ts.Fatalf("%s does not show %q", args[0], args[1])
 	}
 }
 

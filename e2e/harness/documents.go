@@ -24,6 +24,8 @@ type Documents struct {
 type Service struct {
 	Name     string
 	Backends []*Backend
+	// Draining are backends that terminate and still serve.
+	Draining []*Backend
 }
 
 // Route is an HTTPRoute.
@@ -128,6 +130,21 @@ ports:
 endpoints:
 - addresses: [127.0.0.1]
   conditions: {ready: true}
+{{- end}}
+{{- range $i, $backend := .Draining}}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata:
+  name: {{$service}}-draining-{{$i}}
+  namespace: default
+  labels: {kubernetes.io/service-name: {{$service}}}
+addressType: IPv4
+ports:
+- {name: http, port: {{$backend.Port}}, protocol: TCP}
+endpoints:
+- addresses: [127.0.0.1]
+  conditions: {ready: false, serving: true, terminating: true}
 {{- end}}{{end}}
 {{- range .Routes}}
 ---

@@ -36,10 +36,17 @@ func (o *output) Write(p []byte) (int, error) {
 // environment, and waits until its Envoy serves. It is ended with the test, if it has not ended before.
 func RunLimpet(t testing.TB, path string, port, adminPort int, env ...string) *Running {
 	t.Helper()
+	return startLimpet(t, []string{"-f", path}, port, adminPort, env)
+}
+
+// startLimpet is RunLimpet with flags.
+func startLimpet(t testing.TB, flags []string, port, adminPort int, env []string) *Running {
+	t.Helper()
 	shipped := Find(t)
 	r := &Running{Port: port, AdminPort: adminPort, done: make(chan struct{})}
-	r.command = exec.Command(shipped.Limpet, "run", "-f", path, "--bind", "127.0.0.1", "--admin", Loopback(adminPort),
-		"--", "--concurrency", "1", "--log-level", "warning", "--drain-time-s", "1", "--parent-shutdown-time-s", "2")
+	args := append([]string{"run", "--bind", "127.0.0.1", "--admin", Loopback(adminPort)}, flags...)
+	args = append(args, "--", "--concurrency", "1", "--log-level", "warning", "--drain-time-s", "1", "--parent-shutdown-time-s", "2")
+	r.command = exec.Command(shipped.Limpet, args...)
 	r.command.Dir, r.command.Stdout, r.command.Stderr = shipped.Root, &r.output, &r.output
 	r.command.Env = append(environment("ENVOY="+shipped.Envoy), env...)
 	r.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}

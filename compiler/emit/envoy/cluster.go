@@ -47,12 +47,11 @@ func (e *emitter) cluster(c ir.Cluster) *clusterv3.Cluster {
 		assignment.Endpoints = append(assignment.Endpoints, pool(p, merged))
 	}
 	out := &clusterv3.Cluster{
-		Name:                 c.Name,
-		ClusterDiscoveryType: &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STATIC},
-		ConnectTimeout:       seconds(connectTimeout),
-		CommonLbConfig:       lb,
-		LoadAssignment:       assignment,
+		Name:           c.Name,
+		ConnectTimeout: seconds(connectTimeout),
+		CommonLbConfig: lb,
 	}
+	e.placeEndpoints(out, assignment)
 	out.LbPolicy = balancing[c.Balancing]
 	out.CircuitBreakers = circuitBreakers(c.RetryBudget)
 	if c.HTTP2 {

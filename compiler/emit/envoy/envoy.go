@@ -52,7 +52,9 @@ func Emit(config *ir.Config, settings Settings) ([]byte, error) {
 // emitter collects the first error of the many small messages that are packed on the way.
 type emitter struct {
 	settings Settings
-	err      error
+	// pieces are where routes and endpoints go; nil where all of it is one bootstrap.
+	pieces *pieces
+	err    error
 }
 
 func (e *emitter) bootstrap(config *ir.Config) *bootstrapv3.Bootstrap {

@@ -24,10 +24,14 @@ const (
 const rootKeysEnv = "LIMPET_ROOT"
 
 // httpFilters is the chain. The two that make sessions are off unless a route turns them on, so that a route
-// without a policy pays for the fence alone; without any policy they are not there.
+// without a policy pays for the fence alone. Without any policy they are not there, unless one may come while the
+// listener serves.
 func (e *emitter) httpFilters() []*hcmv3.HttpFilter {
 	chain := []*hcmv3.HttpFilter{e.fence()}
-	if len(e.settings.Plugin.Policies) > 0 {
+	switch {
+	case e.pieces != nil:
+		chain = append(chain, e.discoveredLimpet(), e.statefulSession())
+	case len(e.settings.Plugin.Policies) > 0:
 		chain = append(chain, e.limpet(), e.statefulSession())
 	}
 	return append(chain, e.router())
@@ -52,8 +56,15 @@ func (e *emitter) fence() *hcmv3.HttpFilter {
 	})
 }
 
-// limpet verifies tokens and makes them. FAIL_RELOAD brings a VM that trapped back by itself.
+// limpet verifies tokens and makes them.
 func (e *emitter) limpet() *hcmv3.HttpFilter {
+	f := e.filter(limpetFilter, e.plugin(e.settings.PluginJSON))
+	f.Disabled = true
+	return f
+}
+
+// plugin is the filter with a configuration. FAIL_RELOAD brings a VM that trapped back by itself.
+func (e *emitter) plugin(config []byte) *httpwasmv3.Wasm {
 	vm := &wasmv3.VmConfig{
 		VmId:    limpetFilter,
 		Runtime: "envoy.wasm.runtime.v8",
@@ -64,15 +75,13 @@ func (e *emitter) limpet() *hcmv3.HttpFilter {
 	if env := e.keysEnv(); env != "" {
 		vm.EnvironmentVariables = &wasmv3.EnvironmentVariables{HostEnvKeys: []string{env}}
 	}
-	f := e.filter(limpetFilter, &httpwasmv3.Wasm{Config: &wasmv3.PluginConfig{
+	return &httpwasmv3.Wasm{Config: &wasmv3.PluginConfig{
 		Name:          limpetFilter,
 		RootId:        limpetFilter,
 		Vm:            &wasmv3.PluginConfig_VmConfig{VmConfig: vm},
-		Configuration: e.pack(wrapperspb.String(string(e.settings.PluginJSON))),
+		Configuration: e.pack(wrapperspb.String(string(config))),
 		FailurePolicy: wasmv3.FailurePolicy_FAIL_RELOAD,
-	}})
-	f.Disabled = true
-	return f
+	}}
 }
 
 // keysEnv is the variable of Envoy's environment that the filter reads; empty when the ring is in the clear.

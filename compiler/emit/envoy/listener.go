@@ -3,6 +3,7 @@ package envoy
 import (
 	"fmt"
 	"net/netip"
+	"strconv"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
@@ -28,8 +29,8 @@ func (e *emitter) listener(l ir.Listener) *listenerv3.Listener {
 
 // manager serves HTTP. Its name is that of its routes.
 func (e *emitter) manager(name string, port uint16, hosts []ir.Host) *hcmv3.HttpConnectionManager {
-	return &hcmv3.HttpConnectionManager{
-		StatPrefix: fmt.Sprintf("port-%d", port),
+	manager := &hcmv3.HttpConnectionManager{
+		StatPrefix: statPrefix(strconv.Itoa(int(port))),
 		// The client's address is the connection's: a client does not choose its x-forwarded-for.
 		UseRemoteAddress: wrapperspb.Bool(true),
 		// Routes match, and cookies' paths mean, what backends will see: no /cart/../admin, no /cart%2F..%2Fadmin.
@@ -45,9 +46,13 @@ func (e *emitter) manager(name string, port uint16, hosts []ir.Host) *hcmv3.Http
 		},
 		UpgradeConfigs: websockets(),
 		HttpFilters:    e.httpFilters(),
-		RouteSpecifier: &hcmv3.HttpConnectionManager_RouteConfig{RouteConfig: e.routeConfiguration(name, hosts)},
 	}
+	e.placeRoutes(manager, e.routeConfiguration(name, hosts))
+	return manager
 }
+
+// statPrefix is a part of the names of a listener's counters.
+func statPrefix(port string) string { return "port-" + port }
 
 func (e *emitter) filterChains(manager *hcmv3.HttpConnectionManager) []*listenerv3.FilterChain {
 	return []*listenerv3.FilterChain{{Filters: []*listenerv3.Filter{{

@@ -1,11 +1,14 @@
 package envoy
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"net/netip"
 	"time"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -22,14 +25,31 @@ func toYAML(m proto.Message) ([]byte, error) {
 	return append([]byte(header), text...), err
 }
 
-// pack wraps a message that Envoy finds by its type. Validating the whole does not look inside, so it happens here.
-func (e *emitter) pack(m proto.Message) *anypb.Any {
+// toJSON writes a message in one line, without the spaces that protojson puts in by chance, so that equal messages give
+// equal bytes.
+func toJSON(m proto.Message) ([]byte, error) {
+	text, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(m)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	err = json.Compact(&out, text)
+	return out.Bytes(), err
+}
+
+// valid keeps the first error of those that a message has.
+func (e *emitter) valid(m proto.Message) proto.Message {
 	if v, ok := m.(interface{ ValidateAll() error }); ok {
 		if err := v.ValidateAll(); err != nil && e.err == nil {
 			e.err = fmt.Errorf("the Envoy configuration is not valid: %w", err)
 		}
 	}
-	packed, err := anypb.New(m)
+	return m
+}
+
+// pack wraps a message that Envoy finds by its type. Validating the whole does not look inside, so it happens here.
+func (e *emitter) pack(m proto.Message) *anypb.Any {
+	packed, err := anypb.New(e.valid(m))
 	if err != nil && e.err == nil {
 		e.err = err
 	}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/compiler/emit/envoy"
+	"github.com/limpet-proxy/limpet/rollout"
+)
+
+// discoveryFolder is the folder, beside envoy.yaml, of what Envoy discovers.
+const discoveryFolder = "discovery"
+
+// defaultEndpointFiles leaves room for five Envoys of one user among the 128 inotify instances that Linux gives each.
+const defaultEndpointFiles = 16
+
+// maxEndpointFiles bounds what --endpoint-files may ask for.
+const maxEndpointFiles = 100_000
+
+// patience is how long Envoy may take over a step of a change: seconds for thousands of clusters or policies.
+const patience = time.Minute
+
+// hotFlags say whether and how configuration changes while Envoy runs.
+type hotFlags struct {
+	watch         bool
+	endpointFiles int
+}
+
+func (h *hotFlags) register(f *pflag.FlagSet, usage string) {
+	f.BoolVar(&h.watch, "watch", false, usage)
+	f.IntVar(&h.endpointFiles, "endpoint-files", defaultEndpointFiles, "with --watch: up to `N` clusters, each has a file for its endpoints")
+}
+
+// check refuses flags that make no sense together.
+func (h *hotFlags) check(f *pflag.FlagSet, in *input) error {
+	switch {
+	case !h.watch && f.Changed("endpoint-files"):
+		return usagef("--endpoint-files needs --watch")
+	case !h.watch:
+		return nil
+	case h.endpointFiles < 0 || h.endpointFiles > maxEndpointFiles:
+		return usagef("--endpoint-files %d: must be 0 to %d", h.endpointFiles, maxEndpointFiles)
+	}
+	for _, path := range in.paths {
+		if path == compiler.Stdin {
+			return usagef("--watch can't watch the standard input: name files or folders")
+		}
+	}
+	return nil
+}
+
+// hot is an Envoy configuration that changes while Envoy runs.
+type hot struct {
+	in        *input
+	dir       string // of envoy.yaml
+	wasmPath  string
+	files     int
+	publisher rollout.Publisher
+	live      *envoy.Discovery
+	// free, if it is there, makes sure that Envoy can listen on addresses.
+	free func([]listening) error
+}
+
+func newHot(in *input, flags hotFlags, dir string) (*hot, error) {
+	wasmPath, err := in.wasmPathUnder(dir)
+	if err != nil {
+		return nil, err
+	}
+	folder, err := filepath.Abs(filepath.Join(dir, discoveryFolder))
+	if err != nil {
+		return nil, err
+	}
+	return &hot{in: in, dir: dir, wasmPath: wasmPath, files: flags.endpointFiles, publisher: rollout.Publisher{
+		Folder: rollout.Folder{Path: folder}, Patience: patience,
+	}}, nil
+}
+
+func (h *hot) compile(m material) (*compiler.Result, error) {
+	o := h.in.compileOptions(m, compiler.TargetEnvoy, h.wasmPath)
+	o.Hot = &compiler.Hot{Folder: h.publisher.Folder.Path, EndpointFiles: h.files}
+	return compiler.Compile(m.sources, o)
+}
+
+// apply brings Envoy to a new configuration.
+func (h *hot) apply(ctx context.Context, result *compiler.Result) (string, error) {
+	if err := h.checkFree(result.Discovery); err != nil {
+		return "", err
+	}
+	summary := rollout.Summary(rollout.Changes(h.live, result.Discovery))
+	summary = strings.ReplaceAll(summary, "%", "%%")
+	h.publisher.Folder.Mode = h.in.keys.fileMode(result)
+	confirmed, err := h.publisher.Publish(ctx, h.live, result.Discovery)
+	if err != nil && !errors.Is(err, rollout.ErrLeftover) {
+		return "", err
+	}
+	h.live = result.Discovery
+	switch {
+	case err != nil:
+		return "live in %d ms: " + summary + "; but " + strings.ReplaceAll(err.Error(), "%", "%%"), nil
+	case !confirmed:
+		return "written in %d ms, which no Envoy has confirmed: " + summary, nil
+	default:
+		return "live in %d ms: " + summary, nil
+	}
+}
+
+// checkFree tries the addresses that the live configuration does not have.
+func (h *hot) checkFree(next *envoy.Discovery) error {
+	if h.free == nil {
+		return nil
+	}
+	taken := map[string]bool{}
+	for _, l := range h.live.Listeners {
+		taken[l.Name] = true
+	}
+	var fresh []listening
+	for _, l := range next.Listeners {
+		if !taken[l.Name] {
+			fresh = append(fresh, listenerAddress(l))
+		}
+	}
+	return h.free(fresh)
+}

@@ -1,0 +1,115 @@
+package harness
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Watching is a "limpet run --watch" whose documents and keys a test changes.
+type Watching struct {
+	*Running
+	// Documents are those that it serves.
+	Documents Documents
+
+	folder  string
+	changes int
+}
+
+// changeWithin is how long a change may take on a machine that is busy with other tests.
+const changeWithin = 60 * time.Second
+
+// RunWatching starts "limpet run --watch" on documents with the ring in a key file, and waits until it follows them.
+func RunWatching(t testing.TB, documents Documents, ring Ring, flags ...string) *Watching {
+	t.Helper()
+	w := &Watching{Documents: documents, folder: t.TempDir()}
+	if w.Documents.Port == 0 {
+		w.Documents.Port = FreePort(t)
+	}
+	w.replace(t, "input/documents.yaml", w.Documents.YAML(t))
+	w.replace(t, "keys.json", ring.JSON(t))
+	flags = append([]string{"--watch", "-f", filepath.Join(w.folder, "input"), "--keys", filepath.Join(w.folder, "keys.json")}, flags...)
+	w.Running = startLimpet(t, flags, w.Documents.Port, FreePort(t), nil)
+	w.await(t, `changes of the input reach Envoy.*`)
+	return w
+}
+
+// Set changes the documents and returns when limpet says that the change is live.
+func (w *Watching) Set(t testing.TB, change func(*Documents)) string {
+	t.Helper()
+	change(&w.Documents)
+	return w.live(t, w.SetText(t, w.Documents.YAML(t)))
+}
+
+// SetKeys is Set for the key ring.
+func (w *Watching) SetKeys(t testing.TB, ring Ring) string {
+	t.Helper()
+	w.replace(t, "keys.json", ring.JSON(t))
+	return w.live(t, w.said(t))
+}
+
+func (w *Watching) live(t testing.TB, said string) string {
+	t.Helper()
+	if !strings.Contains(said, " live in ") {
+		t.Fatalf("a change is not live: %s\n%s", said, w.Output())
+	}
+	return said
+}
+
+// SetText puts a text into the documents' place, be it valid or not, and gives what limpet says of that.
+func (w *Watching) SetText(t testing.TB, text string) string {
+	t.Helper()
+	w.replace(t, "input/documents.yaml", text)
+	return w.said(t)
+}
+
+// Changes is how many changes there were.
+func (w *Watching) Changes() int { return w.changes }
+
+// said waits for the line about the next change.
+func (w *Watching) said(t testing.TB) string {
+	t.Helper()
+	w.changes++
+	return w.await(t, `limpet: change `+strconv.Itoa(w.changes)+` .*`)
+}
+
+// await waits until limpet has said something and gives that.
+func (w *Watching) await(t testing.TB, pattern string) string {
+	t.Helper()
+	line := regexp.MustCompile(pattern + `\n`)
+	for deadline := time.Now().Add(changeWithin); ; time.Sleep(5 * time.Millisecond) {
+		if found := line.FindString(w.Output()); found != "" {
+			return strings.TrimSpace(found)
+		}
+		select {
+		case <-w.done:
+			t.Fatalf("limpet run has ended:\n%s", w.Output())
+		default:
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("limpet run does not say %q within %v:\n%s", pattern, changeWithin, w.Output())
+		}
+	}
+}
+
+// replace moves a file into another's place, as editors do.
+func (w *Watching) replace(t testing.TB, name, text string) {
+	t.Helper()
+	path := filepath.Join(w.folder, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Client returns a client with a cookie jar.
+func (w *Watching) Client() *Client { return NewClient(w.Port) }
