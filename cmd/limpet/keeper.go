@@ -93,14 +93,12 @@ func (k *keeper) change(ctx context.Context, since time.Time) {
 	k.seen = now
 	k.number++
 	what, err := k.take(ctx, now)
-	if ctx.Err() != nil {
-		return
-	}
-	if err != nil {
+	switch {
+	case err == nil:
+		fmt.Fprintf(k.stderr, "limpet: change %d %s\n", k.number, fmt.Sprintf(what, time.Since(since).Milliseconds()))
+	case ctx.Err() == nil:
 		k.refuse(err)
-		return
 	}
-	fmt.Fprintf(k.stderr, "limpet: change %d %s\n", k.number, fmt.Sprintf(what, time.Since(since).Milliseconds()))
 }
 
 // take compiles and applies.
