@@ -39,9 +39,10 @@ func twoPortEnvoy(t *testing.T) twoPorts {
 		policies(config)
 		config.AccessLog = true
 	}
-	certificate, port := harness.NewCertificate(t), harness.FreePort(t)
-	deployment.Tree = func(tree harness.Tree) { tree.AddTLS(t, certificate, port) }
-	return twoPorts{harness.Run(t, deployment), pods, certificate, port}
+	certificate := harness.NewCertificate(t)
+	deployment.Documents.Sites = []harness.Site{{Certificate: certificate}}
+	envoy := harness.Run(t, deployment)
+	return twoPorts{envoy, pods, certificate, envoy.TLSPort}
 }
 
 // TestHostileHeaders throws at limpet what HTTP lets through, over every protocol, in requests and in responses. Each

@@ -36,8 +36,8 @@ type Deployment struct {
 type Compiled struct {
 	// Dir holds envoy.yaml, plugin.json and limpet.wasm.
 	Dir string
-	// Port is the listener's, AdminPort the admin interface's.
-	Port, AdminPort int
+	// Port is the plain listener's, AdminPort the admin interface's, and TLSPort that of the HTTPS listeners, if any.
+	Port, AdminPort, TLSPort int
 	// Config is the plugin configuration that Envoy will get.
 	Config policyconfig.Config
 	// Output is what limpet wrote to stdout and stderr.
@@ -54,10 +54,13 @@ func Compile(t testing.TB, d Deployment) *Compiled {
 	if d.Documents.Port == 0 {
 		d.Documents.Port = FreePort(t)
 	}
+	if d.Documents.TLSPort == 0 && len(d.Documents.Sites) > 0 {
+		d.Documents.TLSPort = FreePort(t)
+	}
 	if len(d.Keys.keys) == 0 {
 		d.Keys = NewRing("first")
 	}
-	c.deployment, c.Port = d, d.Documents.Port
+	c.deployment, c.Port, c.TLSPort = d, d.Documents.Port, d.Documents.TLSPort
 	input := filepath.Join(t.TempDir(), "documents.yaml")
 	if err := os.WriteFile(input, []byte(d.Documents.YAML(t)), 0o600); err != nil {
 		t.Fatal(err)

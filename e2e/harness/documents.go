@@ -9,7 +9,7 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// Documents describe what a test deploys: one Gateway with one HTTP listener on 127.0.0.1, HTTPRoutes, and a
+// Documents describe what a test deploys: one Gateway with an HTTP listener on 127.0.0.1, HTTPRoutes, and a
 // Service with EndpointSlices for each set of backends. All of it is in the namespace "default".
 type Documents struct {
 	Services []Service
@@ -18,6 +18,15 @@ type Documents struct {
 	More string
 	// Port is the listener's; 0 takes a free one.
 	Port int
+	// Sites are HTTPS listeners beside it, all on TLSPort, which is as Port. They take the same routes.
+	Sites   []Site
+	TLSPort int
+}
+
+// Site is an HTTPS listener, for every hostname where it names none, with its certificate.
+type Site struct {
+	Hostname    string
+	Certificate Certificate
 }
 
 // Service is a Service on port 80 and its backends.
@@ -26,6 +35,8 @@ type Service struct {
 	Backends []*Backend
 	// Draining are backends that terminate and still serve.
 	Draining []*Backend
+	// AppProtocol is the port's, such as kubernetes.io/ws; empty leaves it out.
+	AppProtocol string
 }
 
 // Route is an HTTPRoute.
@@ -108,6 +119,25 @@ spec:
   gatewayClassName: limpet
   listeners:
   - {name: http, protocol: HTTP, port: {{.Port}}}
+{{- $port := .TLSPort}}{{range $i, $site := .Sites}}
+  - name: https-{{$i}}
+    protocol: HTTPS
+    port: {{$port}}
+    {{- with .Hostname}}
+    hostname: {{quote .}}
+    {{- end}}
+    tls: {certificateRefs: [{name: https-{{$i}}}]}
+{{- end}}
+{{- range $i, $site := .Sites}}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: https-{{$i}}, namespace: default}
+type: kubernetes.io/tls
+stringData:
+  tls.crt: {{quote .Certificate.Chain}}
+  tls.key: {{quote .Certificate.Key}}
+{{- end}}
 {{- range .Services}}{{$service := .Name}}
 ---
 apiVersion: v1
@@ -115,7 +145,7 @@ kind: Service
 metadata: {name: {{.Name}}, namespace: default}
 spec:
   ports:
-  - {name: http, port: 80, protocol: TCP}
+  - {name: http, port: 80, protocol: TCP{{with .AppProtocol}}, appProtocol: {{quote .}}{{end}}}
 {{- range $i, $backend := .Backends}}
 ---
 apiVersion: discovery.k8s.io/v1

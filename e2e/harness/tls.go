@@ -12,15 +12,13 @@ import (
 	"net/http"
 	"testing"
 	"time"
-
-	"sigs.k8s.io/yaml"
 )
 
-// Certificate is a self-signed certificate for 127.0.0.1 and its key, as PEM.
+// Certificate is a self-signed certificate and its key, as PEM.
 type Certificate struct{ Chain, Key string }
 
-// NewCertificate makes a certificate that is good for an hour.
-func NewCertificate(t testing.TB) Certificate {
+// NewCertificate makes a certificate that is good for an hour, for these hosts beside 127.0.0.1.
+func NewCertificate(t testing.TB, hosts ...string) Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -31,6 +29,7 @@ func NewCertificate(t testing.TB) Certificate {
 		NotBefore:    time.Now().Add(-time.Minute),
 		NotAfter:     time.Now().Add(time.Hour),
 		IPAddresses:  []net.IP{net.IPv4(127, 0, 0, 1)},
+		DNSNames:     hosts,
 	}
 	chain, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
@@ -52,48 +51,17 @@ func (c Certificate) pool() *x509.CertPool {
 	return roots
 }
 
-// AddTLS gives the tree's listener a twin on another port that serves TLS only, with this certificate,
-// and offers HTTP/2 and HTTP/1.1.
-func (tree Tree) AddTLS(t testing.TB, certificate Certificate, port int) {
-	t.Helper()
-	listeners := tree["static_resources"].(map[string]any)["listeners"].([]any)
-	if len(listeners) != 1 {
-		t.Fatalf("the Envoy configuration has %d listeners, want 1", len(listeners))
-	}
-	text, err := yaml.Marshal(listeners[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	twin := parseTree(t, text)
-	twin["name"] = "tls"
-	socket := twin["address"].(map[string]any)["socket_address"].(map[string]any)
-	socket["port_value"] = port
-	for _, chain := range twin.Find(func(m map[string]any) bool { _, ok := m["filters"].([]any); return ok }) {
-		chain["transport_socket"] = downstreamTLS(certificate)
-	}
-	tree["static_resources"].(map[string]any)["listeners"] = append(listeners, map[string]any(twin))
-}
-
-func downstreamTLS(certificate Certificate) map[string]any {
-	return map[string]any{
-		"name": "envoy.transport_sockets.tls",
-		"typed_config": map[string]any{
-			"@type": "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext",
-			"common_tls_context": map[string]any{
-				"alpn_protocols": []any{"h2", "http/1.1"},
-				"tls_certificates": []any{map[string]any{
-					"certificate_chain": map[string]any{"inline_string": certificate.Chain},
-					"private_key":       map[string]any{"inline_string": certificate.Key},
-				}},
-			},
-		},
-	}
-}
-
 // TLS makes the client speak HTTPS to that port and trust this certificate only.
 func (c *Client) TLS(certificate Certificate, port int) *Client {
 	c.http.Transport.(*http.Transport).TLSClientConfig = &tls.Config{RootCAs: certificate.pool(), MinVersion: tls.VersionTLS12}
 	c.base = "https://" + Loopback(port)
+	return c
+}
+
+// For makes the client ask for a host, by the server name and the Host header; call it after TLS.
+func (c *Client) For(host string) *Client {
+	c.Host = host
+	c.http.Transport.(*http.Transport).TLSClientConfig.ServerName = host
 	return c
 }
 

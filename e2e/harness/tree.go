@@ -99,20 +99,26 @@ func (tree Tree) Route(t testing.TB, path string) map[string]any {
 	return routes[0]
 }
 
-// pluginSetting is the map that holds the plugin's JSON under "value".
-func (tree Tree) pluginSetting(t testing.TB) map[string]any {
+// pluginSettings are the maps that hold the plugin's JSON under "value": one for each listener, all the same.
+func (tree Tree) pluginSettings(t testing.TB) []map[string]any {
 	t.Helper()
-	filter := tree.Filter(t, "limpet")
-	return Tree(filter).One(t, "plugin configuration", func(m map[string]any) bool {
-		_, text := m["value"].(string)
-		return text && m["@type"] == "type.googleapis.com/google.protobuf.StringValue"
-	})
+	var found []map[string]any
+	for _, filter := range tree.Find(Named("limpet", "typed_config")) {
+		found = append(found, Tree(filter).Find(func(m map[string]any) bool {
+			_, text := m["value"].(string)
+			return text && m["@type"] == "type.googleapis.com/google.protobuf.StringValue"
+		})...)
+	}
+	if len(found) == 0 {
+		t.Fatal("the Envoy configuration has no plugin configuration")
+	}
+	return found
 }
 
 // Plugin reads the plugin's configuration out of the tree.
 func (tree Tree) Plugin(t testing.TB) policyconfig.Config {
 	t.Helper()
-	config, errs := policyconfig.Parse(tree.pluginSetting(t)["value"].(string))
+	config, errs := policyconfig.Parse(tree.pluginSettings(t)[0]["value"].(string))
 	if len(errs) > 0 {
 		t.Fatalf("the compiled plugin configuration: %v", errs)
 	}
@@ -132,7 +138,9 @@ func (tree Tree) SetPlugin(t testing.TB, config policyconfig.Config) {
 // SetPluginText puts text into the tree as the plugin's configuration, be it valid or not.
 func (tree Tree) SetPluginText(t testing.TB, text string) {
 	t.Helper()
-	tree.pluginSetting(t)["value"] = text
+	for _, setting := range tree.pluginSettings(t) {
+		setting["value"] = text
+	}
 }
 
 // PolicyOf is the policy whose session has that name.
