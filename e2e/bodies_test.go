@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -102,7 +103,7 @@ func TestBodiesStream(t *testing.T) {
 	envoy := harness.Run(t, harness.Deployment{
 		Documents: documents, Tree: func(tree harness.Tree) { tree.AddHTTP3(t, documents.TLSPort) },
 	})
-	memory := envoy.ResidentKB(t)
+	memory := allocated(t, envoy)
 	grown := stalled(t, envoy, certificate, d) - memory
 	sent := 0
 	for _, p := range protocols {
@@ -115,12 +116,12 @@ func TestBodiesStream(t *testing.T) {
 			sent += 2
 		}
 	}
-	if grown > stalledUploads*stalledKB {
-		t.Errorf("Envoy grew by %d kB, with %d uploads that stall", grown, stalledUploads)
+	if grown > stalledUploads*stalledSize {
+		t.Errorf("Envoy grew by %d bytes, with %d uploads that stall", grown, stalledUploads)
 	}
 	harness.Figures(t, "bodies of 10 MB", harness.Row{
 		Requests: sent + stalledUploads, Sessions: sent/2 + stalledUploads,
-		Note: fmt.Sprintf("no byte is waited for; with %d uploads that stall Envoy has %.1f MB more than before", stalledUploads, float64(grown)/1024),
+		Note: fmt.Sprintf("no byte is waited for; with %d uploads that stall Envoy has %.1f MB more than before", stalledUploads, float64(grown)/(1<<20)),
 	})
 }
 
@@ -185,15 +186,15 @@ func download(t *testing.T, client *harness.Client, d *depot) string {
 	return response.Header.Get(harness.BackendHeader)
 }
 
-// stalledUploads is how many uploads stall at once, and stalledKB how much Envoy may grow by for each: half of what it
-// would hold if it waited for all of the body. Its buffers are 1 MB on either side at most.
+// stalledUploads is how many uploads stall at once, and stalledSize how much Envoy may grow by for each, in bytes: half
+// of what it would hold if it waited for all of the body.
 const (
 	stalledUploads = 8
-	stalledKB      = bodySize / 2 >> 10
+	stalledSize    = bodySize / 2
 )
 
 // stalled begins uploads whose backends read one byte and stop, waits until Envoy stops to read too, gives how
-// many kB of memory it has then, and lets them go on.
+// much memory it has then, and lets them go on.
 func stalled(t *testing.T, envoy *harness.Envoy, certificate harness.Certificate, d *depot) int {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -214,12 +215,24 @@ func stalled(t *testing.T, envoy *harness.Envoy, certificate harness.Certificate
 		}
 	}
 	eventually(t, "Envoy stops to read from every client", func() bool { return backedUp(t, envoy) >= before+stalledUploads })
-	resident := envoy.ResidentKB(t)
+	held := allocated(t, envoy)
 	for _, tr := range all {
 		close(tr.resume.open)
 	}
 	group.Wait()
-	return resident
+	return held
+}
+
+// allocated is Envoy's memory in use, in bytes.
+func allocated(t *testing.T, envoy *harness.Envoy) int {
+	t.Helper()
+	var memory struct {
+		Allocated int `json:"allocated,string"`
+	}
+	if err := json.Unmarshal([]byte(envoy.Admin(t, "/memory")), &memory); err != nil || memory.Allocated == 0 {
+		t.Fatalf("admin /memory: %v, %+v", err, memory)
+	}
+	return memory.Allocated
 }
 
 // backedUp counts how often a backend that does not read made Envoy stop reading from the client.

@@ -87,3 +87,11 @@ func (c *Client) HTTP3(t testing.TB) *Client {
 // packets hides that a socket is one of the system's. With it quic-go would hand the kernel many packets in one piece
 // (GSO), which no network card cuts up on the way through the loopback, and Envoy drops them.
 type packets struct{ net.PacketConn }
+
+// SetReadBuffer and SetWriteBuffer are what quic-go asks a socket for.
+func (p packets) SetReadBuffer(bytes int) error {
+	return p.PacketConn.(*net.UDPConn).SetReadBuffer(bytes)
+}
+func (p packets) SetWriteBuffer(bytes int) error {
+	return p.PacketConn.(*net.UDPConn).SetWriteBuffer(bytes)
+}
