@@ -168,7 +168,7 @@ func (e emitter) probe(t *testing.T, feature, documents string, keys policyconfi
 	controller := cmp.Or(string(e.controller), "limpet.dev/compiler")
 	text := strings.Replace(string(base), "CONTROLLER", controller, 1) + documents
 	result, err := Compile([]Source{{Name: "in.yaml", Data: []byte(text)}}, Options{
-		Target: e.target, WasmPath: "limpet.wasm", Keys: keys, Strict: strict,
+		Target: e.target, WasmPath: "limpet.wasm", WasmURL: "https://example.com/limpet.wasm", Keys: keys, Strict: strict,
 	})
 	var problems Errors
 	if errors.As(err, &problems) && strict {

@@ -87,6 +87,7 @@ type judgement struct {
 	// ports are where requests arrive, and decisions are about the session persistence of what they reach.
 	ports     []gateway.Port
 	decisions *policy.Decisions
+	backends  *backend.Index
 	// balance and spreads are about requests that no session pins. Like config they are nil for a target with a control
 	// plane of its own, which makes routes and clusters itself.
 	balance *balance.Policies
@@ -105,7 +106,7 @@ func judge(sources []Source, o *Options) (*judgement, error) {
 	controlled := o.Target.controller() != ""
 	j := &judgement{settings: settings, rep: &report.Report{}}
 	j.objects, err = schema.Admit(read.Documents(sources, j.rep), schema.Options{
-		Generation: settings.generation, AssumeAdmitted: o.AssumeAdmitted, Controlled: controlled,
+		Generation: settings.generation, AssumeAdmitted: o.AssumeAdmitted, Controlled: controlled, Own: o.Target.emitter().own,
 	}, j.rep)
 	if err != nil {
 		return nil, err
@@ -113,22 +114,21 @@ func judge(sources []Source, o *Options) (*judgement, error) {
 	if j.rep.Failed() {
 		return nil, j.rep.Errors(o.Strict)
 	}
-	var backends *backend.Index
 	if controlled {
 		j.ports, j.facts = gateway.BuildApart(j.objects, o.Target.controller(), j.rep)
-		backends = backend.NewAssumed(j.objects)
+		j.backends = backend.NewAssumed(j.objects, o.Target.emitter().ownBackends...)
 	} else {
 		j.ports, j.facts = gateway.Build(j.objects, settings.bind, j.rep)
-		backends = backend.NewIndex(j.objects, j.rep)
+		j.backends = backend.NewIndex(j.objects, j.rep)
 	}
-	j.decisions = policy.Decide(j.objects, j.ports, backends, policy.Options{
+	j.decisions = policy.Decide(j.objects, j.ports, j.backends, policy.Options{
 		Generation: settings.generation, ClassPolicies: o.ClassPolicyNamespace, RejectPartial: o.PartialSplit == PartialReject,
 		Controlled: controlled, Apart: o.Target.emitter().splitsFirst,
 	}, j.rep)
 	if !controlled {
 		j.balance = balance.New(j.objects, j.rep)
 		j.config, j.spreads = lower.Lower(j.ports, lower.Means{
-			Backends: backends, Balance: j.balance, Budgets: budget.New(j.objects, j.rep), Decisions: j.decisions,
+			Backends: j.backends, Balance: j.balance, Budgets: budget.New(j.objects, j.rep), Decisions: j.decisions,
 		}, j.rep)
 	}
 	if j.rep.Failed() {

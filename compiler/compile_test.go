@@ -80,7 +80,8 @@ func TestNothingMuch(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	for name, o := range map[string]Options{
-		`target: Unsupported value: "istio": supported values: "envoy", "plugin"`:     {Target: "istio"},
+		`target: Unsupported value: "nginx": supported values: "envoy", `:             {Target: "nginx"},
+		`wasm URL: Invalid value: "file:///x": must begin with https://`:              {Target: TargetEnvoyGateway, WasmURL: "file:///x"},
 		`gateway API: Unsupported value: "1.8": supported values: "1.6", "1.7"`:       {WasmPath: "w", GatewayAPI: "1.8"},
 		`partial split: Unsupported value: "some": supported values: "all", "reject"`: {WasmPath: "w", PartialSplit: "some"},
 		`wasm path: Required value`:                                                           {},

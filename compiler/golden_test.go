@@ -26,7 +26,7 @@ type golden struct {
 }
 
 // outputs are the endings of the files that a case may have. One that is not expected must not be there.
-var outputs = []string{".envoy.yaml", ".plugin.json", ".warnings.txt", ".err.txt"}
+var outputs = []string{".envoy.yaml", ".envoy-gateway.yaml", ".plugin.json", ".warnings.txt", ".err.txt"}
 
 func goldens(t testing.TB) []golden {
 	t.Helper()
@@ -60,7 +60,10 @@ const (
 
 func (g golden) options(t *testing.T) Options {
 	t.Helper()
-	o := Options{WasmPath: "dist/limpet.wasm"}
+	o := Options{
+		WasmPath: "dist/limpet.wasm",
+		WasmURL:  "https://example.com/limpet.wasm", WasmSHA256: strings.Repeat("0123456789abcdef", 4),
+	}
 	line := optionsLine.FindSubmatch(g.source.Data)
 	if line == nil {
 		return o
@@ -76,6 +79,8 @@ func (g golden) options(t *testing.T) Options {
 			o.Admin = value
 		case "wasm":
 			o.WasmPath = value
+		case "wasm-url":
+			o.WasmURL = value
 		case "gateway-api":
 			o.GatewayAPI = value
 		case "class-policy-namespace":

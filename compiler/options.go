@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/limpet-proxy/limpet/compiler/emit/envoygateway"
 	"github.com/limpet-proxy/limpet/compiler/ladder"
 	"github.com/limpet-proxy/limpet/policy-config"
 )
@@ -38,6 +39,10 @@ type Options struct {
 	// WasmPath is the path of limpet.wasm as it shall stand in the bootstrap; Envoy resolves it from the folder
 	// that it is started in. Required for TargetEnvoy.
 	WasmPath string
+	// WasmURL is where TargetEnvoyGateway has limpet.wasm from: an https or http URL of the module, or oci:// and the
+	// name of an image. Required for it. WasmSHA256 is, in hexadecimal, that of the module, or of the image's manifest;
+	// empty for unchecked.
+	WasmURL, WasmSHA256 string
 	// Keys is the source of the key ring. Default: the environment variable LIMPET_KEYS.
 	Keys policyconfig.Keys
 	// Time is the transition time of conditions in status that are new or have changed. Nothing else hangs on it.
@@ -94,6 +99,11 @@ func (o *Options) check() (settings, error) {
 	}
 	if o.Target == TargetEnvoy && o.WasmPath == "" {
 		errs = append(errs, errors.New("wasm path: Required value"))
+	}
+	if o.Target == TargetEnvoyGateway {
+		if err := (envoygateway.Module{URL: o.WasmURL}).Check(); err != nil {
+			errs = append(errs, fmt.Errorf("wasm URL: Invalid value: %q: %w", o.WasmURL, err))
+		}
 	}
 	var err error
 	if s.bind, err = netip.ParseAddr(o.Bind); err != nil || s.bind.Zone() != "" {

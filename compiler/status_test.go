@@ -56,6 +56,9 @@ func checkedYAML(t *testing.T, g golden) []byte {
 func TestCheckAgreesWithCompile(t *testing.T) {
 	for _, g := range goldens(t) {
 		o := g.options(t)
+		if o.Target != "" && o.Target.controller() != "" {
+			continue // a check is about what limpet serves itself
+		}
 		o.Strict = false
 		result, compileErr := Compile([]Source{g.source}, o)
 		checked, err := Check([]Source{g.source}, o)

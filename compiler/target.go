@@ -5,12 +5,15 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/compiler/capability"
 	"github.com/limpet-proxy/limpet/compiler/emit/envoy"
+	"github.com/limpet-proxy/limpet/compiler/emit/envoygateway"
 	"github.com/limpet-proxy/limpet/compiler/emit/plugin"
 	"github.com/limpet-proxy/limpet/compiler/ir"
+	"github.com/limpet-proxy/limpet/policy-config"
 )
 
 // Target is what a compilation writes.
@@ -20,12 +23,16 @@ type Target string
 const (
 	TargetEnvoy  Target = "envoy"
 	TargetPlugin Target = "plugin"
+	// TargetEnvoyGateway is the resources with which Envoy Gateway gives the input's routes their sessions.
+	TargetEnvoyGateway Target = "envoy-gateway"
 )
 
 // The names of the files of a result.
 const (
 	PluginFile = "plugin.json"
 	EnvoyFile  = "envoy.yaml"
+	// EnvoyGatewayFile is a manifest to be applied.
+	EnvoyGatewayFile = "envoy-gateway.yaml"
 )
 
 // File is a file of a result.
@@ -44,6 +51,9 @@ type emitter struct {
 	// controller is the controllerName of the GatewayClasses of a target with a control plane of its own, which makes
 	// listeners, routes and clusters from the same objects; empty where limpet makes them.
 	controller gatewayv1.GatewayController
+	// own are the control plane's own kinds that may be in the input, and ownBackends those that routes may lead to.
+	own         []schema.GroupVersionKind
+	ownBackends []schema.GroupKind
 	// splitsFirst says that its proxies choose among a rule's backends before they look for the session's host.
 	splitsFirst bool
 	// declares says which features the target carries; nil for the plugin configuration alone, which every target has.
@@ -52,6 +62,10 @@ type emitter struct {
 
 var emitters = []emitter{
 	{target: TargetEnvoy, emit: emitEnvoy, declares: envoy.Capabilities},
+	{
+		target: TargetEnvoyGateway, emit: emitEnvoyGateway, declares: envoygateway.Capabilities,
+		controller: envoygateway.Controller, own: envoygateway.Kinds, ownBackends: envoygateway.Backends,
+	},
 	{target: TargetPlugin, emit: emitPlugin},
 }
 
@@ -115,4 +129,19 @@ func emitDiscovery(j *judgement, o *Options, r *Result, settings envoy.Settings)
 	}
 	r.Files = append(r.Files, File{EnvoyFile, r.Discovery.Bootstrap})
 	return nil
+}
+
+func emitEnvoyGateway(j *judgement, o *Options, r *Result) error {
+	out, err := envoygateway.Emit(envoygateway.Input{
+		Objects: j.objects, Ports: j.ports, Decisions: j.decisions, Backends: j.backends,
+	}, envoygateway.Settings{
+		Keys: o.Keys, PinHeader: policyconfig.DefaultConfig().PinHeader,
+		Module: envoygateway.Module{URL: o.WasmURL, SHA256: o.WasmSHA256},
+	}, j.rep)
+	if err != nil {
+		return err
+	}
+	r.Plugin, r.PluginJSON, err = plugin.Emit(out.Policies, o.Keys)
+	r.Files = []File{{PluginFile, r.PluginJSON}, {EnvoyGatewayFile, out.Manifest}}
+	return err
 }

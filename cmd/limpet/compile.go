@@ -16,13 +16,17 @@ import (
 
 const compileHelp = `compile reads Gateway API YAML and writes configuration.
 
-  -t envoy    envoy.yaml, plugin.json and limpet.wasm: all that Envoy needs
-  -t plugin   plugin.json alone: the filter's configuration, for an Envoy
-              of your own
+  -t envoy          envoy.yaml, plugin.json and limpet.wasm: all that Envoy
+                    needs
+  -t envoy-gateway  envoy-gateway.yaml: the routes and what Envoy Gateway
+                    needs beside them, to be applied; --wasm-url says where
+                    it finds the filter
+  -t plugin         plugin.json alone: the filter's configuration, for an
+                    Envoy of your own
 
-Without -o the main document (envoy.yaml or plugin.json) goes to standard
-output. Files are written whole or not at all: when anything in the input is
-refused, all errors are listed and nothing is written.
+Without -o the main document (envoy.yaml, envoy-gateway.yaml or plugin.json)
+goes to standard output. Files are written whole or not at all: when anything in
+the input is refused, all errors are listed and nothing is written.
 
 Objects that are valid but cannot be honoured (such as a backendRef to a Service
 that is missing) get warnings, and their share of the traffic is answered 500,
@@ -56,6 +60,11 @@ const compileExamples = `  # everything Envoy needs, in the folder out
   kubectl get gatewayclasses,gateways,httproutes,services,endpointslices \
     -A -o yaml | limpet compile -f -
 
+  # for Envoy Gateway, with the filter from an image
+  image=$(limpet image push ghcr.io/example/limpet:v1)
+  limpet compile -f routes.yaml -t envoy-gateway --wasm-url "oci://$image" |
+    kubectl apply -f -
+
   # keys in the files, but sealed
   export LIMPET_ROOT="$(limpet keygen --root)"
   limpet compile -f gateways/ -o out --keys keys.json --seal-keys
@@ -76,7 +85,7 @@ type compileCommand struct {
 func newCompile() *cobra.Command {
 	var cc compileCommand
 	c := &cobra.Command{
-		Use:     "compile -f PATH... [-t envoy|plugin] [-o DIR [--watch]]",
+		Use:     "compile -f PATH... [-t envoy|envoy-gateway|plugin] [-o DIR [--watch]]",
 		Short:   "Compile Gateway API YAML into Envoy configuration",
 		Long:    compileHelp,
 		Example: compileExamples,
@@ -84,6 +93,7 @@ func newCompile() *cobra.Command {
 		RunE:    func(c *cobra.Command, _ []string) error { return cc.run(c) },
 	}
 	cc.input.register(c)
+	cc.module.register(c.Flags())
 	targets := strings.Join(compiler.Targets(), "|")
 	c.Flags().StringVarP(&cc.target, "target", "t", string(compiler.TargetEnvoy), "what to make: `"+targets+"`")
 	c.Flags().StringVarP(&cc.out, "out", "o", "", "folder `DIR` for the files (default: standard output)")
@@ -99,6 +109,9 @@ func (cc *compileCommand) check(c *cobra.Command, args []string) error {
 		return usagef("--target %q: must be one of %s", cc.target, strings.Join(targets, ", "))
 	}
 	if err := cc.input.check(c, args); err != nil {
+		return err
+	}
+	if err := cc.module.check(compiler.Target(cc.target)); err != nil {
 		return err
 	}
 	return cc.checkWatch(c)

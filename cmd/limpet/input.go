@@ -22,6 +22,7 @@ type input struct {
 	strict   bool
 	policies policyFlags
 	keys     keyFlags
+	module   moduleFlags
 }
 
 // registerReading adds the flags of every command that reads objects.
@@ -104,6 +105,7 @@ func (in *input) compileOptions(m material, target compiler.Target, wasmPath str
 		Strict:   in.strict,
 	}
 	in.policies.set(&options)
+	in.module.set(&options)
 	return options
 }
 

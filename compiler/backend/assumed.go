@@ -2,8 +2,11 @@ package backend
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -14,10 +17,30 @@ import (
 
 // NewAssumed makes an index for a control plane that finds Services and endpoints by itself, and judges references to
 // them. A Service that is not in the input is taken to be there; endpoints are not looked at.
-func NewAssumed(objects *schema.Objects) *Index {
+// References to the kinds of its own lead where they say.
+func NewAssumed(objects *schema.Objects, own ...runtimeschema.GroupKind) *Index {
 	x := NewIndex(objects, &report.Report{})
-	x.assumed = true
+	x.assumed, x.own = true, own
 	return x
+}
+
+// ofOwnKind tells whether a reference is to one of the control plane's own kinds.
+func (x *Index) ofOwnKind(ref gatewayv1.BackendRef) bool {
+	return ref.Group != nil && ref.Kind != nil &&
+		slices.Contains(x.own, runtimeschema.GroupKind{Group: string(*ref.Group), Kind: string(*ref.Kind)})
+}
+
+// assumeOwn gives the object of an own kind that a reference means.
+func (x *Index) assumeOwn(namespace string, ref gatewayv1.BackendRef) *Backend {
+	if ref.Namespace != nil {
+		namespace = string(*ref.Namespace)
+	}
+	object := ladder.Object{Kind: string(*ref.Kind), Namespace: namespace, Name: string(ref.Name)}
+	name := strings.ToLower(object.Kind) + "/" + object.Key()
+	if x.resolved[name] == nil {
+		x.resolved[name] = &Backend{Name: name, Object: object}
+	}
+	return x.resolved[name]
 }
 
 // assume gives the Service's port that a reference means.

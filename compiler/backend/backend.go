@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 	gatewayxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
@@ -69,6 +70,8 @@ type Index struct {
 	rep      *report.Report
 	// assumed says that a control plane looks after Services and endpoints.
 	assumed bool
+	// own are its own kinds of backends.
+	own []runtimeschema.GroupKind
 }
 
 // NewIndex makes an index. What is wrong with a Service that a route uses goes to the report, once.
@@ -99,6 +102,9 @@ func (x *Index) Resolve(route *schema.Object[gatewayv1.HTTPRoute], path *field.P
 	namespace := route.Namespace
 	if ref.Group != nil && *ref.Group == gatewayxv1alpha1.GroupName && ref.Kind != nil && *ref.Kind == ladder.KindXBackend {
 		return x.xbackend(namespace, path, ref)
+	}
+	if x.ofOwnKind(ref) {
+		return x.assumeOwn(namespace, ref), nil
 	}
 	if ref.Group != nil && *ref.Group != "" {
 		return nil, field.NotSupported(path.Child("group"), *ref.Group, []gatewayv1.Group{""})

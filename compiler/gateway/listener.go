@@ -38,6 +38,12 @@ func (l *listener) Gateway() *schema.Object[gatewayv1.Gateway] { return l.gatewa
 // Name gives the listener's name.
 func (l *listener) Name() string { return string(l.spec.Name) }
 
+// Port gives the listener's port.
+func (l *listener) Port() gatewayv1.PortNumber { return l.spec.Port }
+
+// Protocol gives what the listener speaks.
+func (l *listener) Protocol() gatewayv1.ProtocolType { return l.spec.Protocol }
+
 // Key names the listener: namespace/gateway/name.
 func (l *listener) Key() string { return l.gateway.Key() + "/" + l.Name() }
 

@@ -1,6 +1,7 @@
 package read
 
 import (
+	"encoding/json"
 	"strconv"
 	"strings"
 
@@ -16,6 +17,8 @@ type Document struct {
 	// Status is what the document's status said, once it has been taken out of the fields: what controllers have
 	// written, which concerns those alone who write a new one.
 	Status any
+	// Written is the object's JSON as it was read, without its status, where Keep was asked for it.
+	Written []byte
 
 	chunk  *chunk
 	prefix string // where the object stands in its chunk: "items[3]" in a list, else empty
@@ -33,6 +36,13 @@ func (d *Document) Path(path string) string {
 		return path
 	}
 	return d.rename(path)
+}
+
+// Keep notes the fields as they are, for those who write the object again with something added.
+func (d *Document) Keep() error {
+	text, err := json.Marshal(d.Fields)
+	d.Written = text
+	return err
 }
 
 // Release gives up the fields, once they have become something else; the document's name and lines stay known.

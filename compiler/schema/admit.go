@@ -101,6 +101,8 @@ type Options struct {
 	// Controlled says that a control plane serves the objects: what limpet does not carry of the kinds that every
 	// control plane knows is its affair, and not refused.
 	Controlled bool
+	// Own are the control plane's own kinds that the target reads and writes; limpet does not judge them.
+	Own []schema.GroupVersionKind
 }
 
 // admitter admits documents, one after the other.
@@ -132,7 +134,7 @@ func Admit(docs []*read.Document, o Options, rep *report.Report) (*Objects, erro
 	if err != nil {
 		return nil, err
 	}
-	jobs := identified(docs, rep)
+	jobs := identified(docs, o.Own, rep)
 	var objects Objects
 	var merging sync.Mutex
 	parallel.Each(jobs, func(own []job) {
@@ -157,8 +159,8 @@ type job struct {
 }
 
 // identified gives the documents that can be admitted on their own.
-func identified(docs []*read.Document, rep *report.Report) []job {
-	i := identifier{first: map[string]*read.Document{}, rep: rep}
+func identified(docs []*read.Document, own []schema.GroupVersionKind, rep *report.Report) []job {
+	i := identifier{first: map[string]*read.Document{}, own: own, rep: rep}
 	jobs := make([]job, 0, len(docs))
 	for _, d := range docs {
 		if gk, k, ok := i.kindOf(d); ok && i.identify(d, gk) {
@@ -173,8 +175,13 @@ func (a *admitter) document(j job) {
 	a.sessions = nil
 	d.Status = d.Fields["status"]
 	delete(d.Fields, "status") // what a controller says, not what the owner wants; an API server drops it too
+	if a.options.Controlled {
+		if err := d.Keep(); err != nil {
+			a.rep.ErrorAt(d, "", err.Error())
+		}
+	}
 	var left []setField
-	if !a.options.Controlled || !isCommon(j.group.Group) {
+	if !a.options.Controlled || !isCommon(j.group.Group) && !slices.Contains(a.options.Own, gvkOf(d)) {
 		left = uncarried(j.group.Kind, d.Fields) // before defaults, which nobody wrote
 	}
 	if j.kind.name != nil {
@@ -227,6 +234,7 @@ func unplaced(detail string) (path, rest string) {
 // identifier looks at what documents are before any of them is admitted.
 type identifier struct {
 	first map[string]*read.Document // by kind, namespace and name
+	own   []schema.GroupVersionKind
 	rep   *report.Report
 }
 
@@ -239,6 +247,9 @@ func (a *identifier) kindOf(d *read.Document) (schema.GroupKind, kind, bool) {
 		}
 	}
 	gvk := schema.FromAPIVersionAndKind(d.Text("apiVersion"), d.Text("kind"))
+	if slices.Contains(a.own, gvk) {
+		return gvk.GroupKind(), platformKind, true
+	}
 	k, ok := kinds[gvk.GroupKind()]
 	if !ok || !slices.Contains(k.versions, gvk.Version) {
 		a.rep.ErrorAt(d, "kind", "not supported yet: "+gvk.Kind+" of "+gvk.GroupVersion().String())

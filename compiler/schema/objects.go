@@ -55,6 +55,8 @@ type Objects struct {
 	SessionPolicies []*Object[v1alpha1.SessionPersistencePolicy]
 	TrafficPolicies []*Object[gatewayxv1alpha1.XBackendTrafficPolicy]
 	Backends        []*Object[XBackend]
+	// Platform are objects of the control plane's own kinds (Options.Own); their Written is all that is known of them.
+	Platform []*Object[Platform]
 }
 
 // add takes in the objects of another part of the input.
@@ -71,6 +73,7 @@ func (o *Objects) add(more *Objects) {
 	o.LoadBalancers = append(o.LoadBalancers, more.LoadBalancers...)
 	o.TrafficPolicies = append(o.TrafficPolicies, more.TrafficPolicies...)
 	o.Backends = append(o.Backends, more.Backends...)
+	o.Platform = append(o.Platform, more.Platform...)
 }
 
 func (o *Objects) sort() {
@@ -86,6 +89,7 @@ func (o *Objects) sort() {
 	slices.SortFunc(o.SessionPolicies, ByAge)
 	slices.SortFunc(o.TrafficPolicies, ByAge)
 	slices.SortFunc(o.Backends, ByAge)
+	slices.SortFunc(o.Platform, ByAge)
 }
 
 // ByAge puts the older object first, then goes by namespace/name (GEP-713, and HTTPRoute's precedence of rules).
