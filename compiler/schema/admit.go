@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -303,6 +304,9 @@ func keep[T any](a *admitter, d *read.Document, into *[]*Object[T], metaOf func(
 		a.rep.Error(d, validate(value)...)
 	}
 	meta := metaOf(value)
+	if a.options.AssumeAdmitted && validate == nil {
+		a.rep.Error(d, assumed(value, meta)...)
+	}
 	*into = append(*into, &Object[T]{
 		Document: d, Kind: d.Text("kind"), Namespace: meta.Namespace, Name: meta.Name,
 		Created: meta.CreationTimestamp.Time, Labels: meta.Labels, Value: value, Sessions: a.sessions,
@@ -340,7 +344,14 @@ func fieldPath(err error) string {
 func typeFault(err error) (path, message string) {
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) {
-		return wrong.Field, "Invalid value: must be of type " + wrong.Type.String() + ", not " + wrong.Value
+		return jsonPath(wrong.Field), "Invalid value: must be of type " + wrong.Type.String() + ", not " + wrong.Value
 	}
 	return "", err.Error()
+}
+
+// jsonPath leaves out what stands for embedded Go types in a decoding error's path. Fields of the API begin in lower
+// case.
+func jsonPath(path string) string {
+	parts := strings.Split(path, ".")
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p != "" && unicode.IsUpper(rune(p[0])) }), ".")
 }
