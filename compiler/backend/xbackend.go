@@ -21,6 +21,9 @@ import (
 // implementation make for the purpose. Its EndpointSlices hold the pods' addresses, the XBackend the port. Slices
 // that belong to no Service and bear all of the labels count too, for those who write them by hand.
 
+// xbackendProtocols are the values of an XBackend's protocol that are carried. HTTP leaves the version to the proxy.
+var xbackendProtocols = map[string]Protocol{"HTTP": Unsaid, "HTTP11": HTTP1, "HTTP2": HTTP2, "H2C": HTTP2, "GRPC": HTTP2}
+
 // addXBackends notes the XBackends, and the slices that each selector leads to.
 func (x *Index) addXBackends(objects *schema.Objects) {
 	for _, b := range objects.Backends {
@@ -69,6 +72,9 @@ func (x *Index) xbackend(namespace string, path *field.Path, ref gatewayv1.Backe
 	backend := &Backend{
 		Name: name, Object: ladder.Object{Kind: ladder.KindXBackend, Namespace: b.Namespace, Name: b.Name}, Port: number,
 		Cluster: fmt.Sprintf("xbackend/%s/%d", key, number), Endpoints: x.selectedEndpoints(b),
+	}
+	if p := b.Value.Spec.Protocol; p != nil {
+		backend.Protocol = xbackendProtocols[*p]
 	}
 	x.resolved[name] = backend
 	if !backend.Ready() {

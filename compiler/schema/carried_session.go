@@ -26,7 +26,7 @@ func withSessions(table map[string]map[string]Treatment) map[string]map[string]T
 		"spec.type":                         only("EndpointSelector"),
 		"spec.port.number":                  carried,
 		"spec.endpointSelector.matchLabels": carried,
-		"spec.protocol":                     only("HTTP", "HTTP11"),
+		"spec.protocol":                     only("HTTP", "HTTP11", "HTTP2", "H2C", "GRPC"),
 		"spec.tls.mode":                     only("None"),
 	}
 	for kind, at := range sessionsAt {
