@@ -17,7 +17,8 @@ type outputFile struct {
 
 // writeFiles writes files into dir, making it if need be: all of them or none. Everything that can fail for a common
 // reason (no such folder, no permission, disk full, a folder in the way) fails while the contents are still
-// under temporary names in dir; only then are they renamed, in the order given. Nobody ever sees half a file.
+// under temporary names in dir; only then do they take their places, in the order given, and if one can't, those that
+// have give them back. Nobody ever sees half a file.
 func writeFiles(dir string, files []outputFile) (err error) {
 	made, err := makeDir(dir)
 	if err != nil {
@@ -41,7 +42,7 @@ func writeFiles(dir string, files []outputFile) (err error) {
 		}
 		staged = append(staged, path)
 	}
-	return renameAll(dir, files, staged)
+	return putAll(dir, files, staged)
 }
 
 // makeDir makes dir and tells whether it was missing.
@@ -68,18 +69,4 @@ func stage(dir string, f outputFile) (path string, err error) {
 	_, err = tmp.Write(f.data)
 	err = errors.Join(err, tmp.Chmod(f.mode), tmp.Sync(), tmp.Close())
 	return tmp.Name(), err
-}
-
-// renameAll moves the staged files into place and makes the renames durable.
-func renameAll(dir string, files []outputFile, staged []string) error {
-	for i, f := range files {
-		if err := os.Rename(staged[i], filepath.Join(dir, f.name)); err != nil {
-			return err
-		}
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
