@@ -1,15 +1,17 @@
 package compiler
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/hex"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
+
+	"sigs.k8s.io/yaml"
 )
 
 // standIn is a proxy-wasm module that accepts any configuration, for Envoy's validation starts plugins and the real
@@ -24,11 +26,15 @@ const standIn = "0061736d0100000001140460000060017f017f60027f7f0060027f7f017f030
 	"0b05004180080b02000b040041010b040041010b"
 
 // TestEnvoyAcceptsGoldens runs Envoy's own validation over every bootstrap among the golden files. ENVOY names the
-// Envoy to use. The filter in them is the stand-in, which starts in a tenth of the time, but for the cases about
-// sessions and options, whose plugin configurations differ: there it is the one that was built, if it was.
+// Envoy to use. The filter in them is the stand-in, which starts in a tenth of the time; TestFilterTakesGoldens gives
+// the plugin configurations to the one that was built.
 func TestEnvoyAcceptsGoldens(t *testing.T) {
 	envoy := findEnvoy(t)
-	built, light := wasmFiles(t)
+	module, err := hex.DecodeString(standIn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	light := writeTemp(t, "stand-in.wasm", module)
 	files, err := filepath.Glob(filepath.Join("testdata", "*.envoy.yaml"))
 	if err != nil || len(files) < 100 {
 		t.Fatalf("%d bootstraps found, want 100 at least (%v)", len(files), err)
@@ -36,11 +42,16 @@ func TestEnvoyAcceptsGoldens(t *testing.T) {
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
-			wasm := light
-			if name := filepath.Base(file); strings.HasPrefix(name, "session-") || strings.HasPrefix(name, "option-") {
-				wasm = built
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
 			}
-			validate(t, envoy, wasm, file)
+			for _, path := range []string{"dist/limpet.wasm", "/usr/share/limpet/limpet.wasm"} {
+				text = bytes.ReplaceAll(text, []byte("filename: "+path), []byte("filename: "+light))
+			}
+			if out, err := validate(t, envoy, text); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
 		})
 	}
 }
@@ -61,24 +72,6 @@ func findEnvoy(t *testing.T) string {
 	return ""
 }
 
-// wasmFiles gives the filter that was built, and the stand-in; both are the latter where none was built.
-func wasmFiles(t *testing.T) (built, light string) {
-	t.Helper()
-	module, err := hex.DecodeString(standIn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	light = writeTemp(t, "stand-in.wasm", module)
-	built, err = filepath.Abs(filepath.Join("..", "dist", "limpet.wasm"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(built); err != nil {
-		return light, light
-	}
-	return built, light
-}
-
 func writeTemp(t *testing.T, name string, data []byte) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), name)
@@ -88,23 +81,90 @@ func writeTemp(t *testing.T, name string, data []byte) string {
 	return file
 }
 
-// validate runs Envoy's validation over a golden file, with the path of limpet.wasm put right.
-func validate(t *testing.T, envoy, wasm, file string) {
+// validate runs Envoy's validation over a bootstrap, with the keys of the cases that have some.
+func validate(t *testing.T, envoy string, text []byte) (output []byte, err error) {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range []string{"dist/limpet.wasm", "/usr/share/limpet/limpet.wasm"} {
-		text = []byte(strings.ReplaceAll(string(text), "filename: "+path, "filename: "+wasm))
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	run := exec.CommandContext(ctx, envoy, "--mode", "validate", "--log-level", "warning", "-c", writeTemp(t, "envoy.yaml", text))
 	secret := base64.RawURLEncoding.EncodeToString([]byte(testSecret))
 	run.Env = append(os.Environ(),
 		`LIMPET_KEYS={"keys":[{"id":"test","secret":"`+secret+`"}]}`, "LIMPET_ROOT="+testRoot)
-	if out, err := run.CombinedOutput(); err != nil {
+	return run.CombinedOutput()
+}
+
+// TestFilterTakesGoldens gives every golden plugin configuration to the filter that was built, in an Envoy: all of
+// them in one chain and so in one start, for starting is what takes the time. A chain with one more that is no good
+// shows that such a fault would be found.
+func TestFilterTakesGoldens(t *testing.T) {
+	envoy, wasm := findEnvoy(t), builtFilter(t)
+	files, err := filepath.Glob(filepath.Join("testdata", "*.plugin.json"))
+	if err != nil || len(files) < 180 {
+		t.Fatalf("%d plugin configurations found, want 180 at least (%v)", len(files), err)
+	}
+	var chain []any
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		chain = append(chain, wasmFilter(filepath.Base(file), wasm, string(text)))
+	}
+	if out, err := validate(t, envoy, chained(t, chain)); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
+	bad := wasmFilter("bad", wasm, `{"version": "limpet.dev/v1", "policies": [{"name": "a b"}]}`)
+	if out, err := validate(t, envoy, chained(t, append(chain[:1:1], bad))); err == nil {
+		t.Errorf("a bad configuration is taken:\n%s", out)
+	}
+}
+
+// builtFilter is dist/limpet.wasm.
+func builtFilter(t *testing.T) string {
+	t.Helper()
+	file, err := filepath.Abs(filepath.Join("..", "dist", "limpet.wasm"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(file); err != nil {
+		if os.Getenv("CI") == "true" || os.Getenv("LIMPET_REQUIRE_WASM") == "1" {
+			t.Fatal(err)
+		}
+		t.Skip("limpet.wasm has not been built; make test builds it")
+	}
+	return file
+}
+
+type yamlMap = map[string]any
+
+// wasmFilter is the filter as an HTTP filter of its own, off as in every bootstrap.
+func wasmFilter(name, wasm, config string) any {
+	return yamlMap{"name": name, "disabled": true, "typed_config": yamlMap{
+		"@type": "type.googleapis.com/envoy.extensions.filters.http.wasm.v3.Wasm",
+		"config": yamlMap{
+			"name": name, "root_id": "limpet",
+			"configuration": yamlMap{"@type": "type.googleapis.com/google.protobuf.StringValue", "value": config},
+			"vm_config": yamlMap{
+				"vm_id": "limpet", "runtime": "envoy.wasm.runtime.v8", "code": yamlMap{"local": yamlMap{"filename": wasm}},
+				"environment_variables": yamlMap{"host_env_keys": []any{"LIMPET_KEYS", "LIMPET_ROOT"}},
+			},
+		},
+	}}
+}
+
+// chained is a bootstrap with these filters on one listener.
+func chained(t *testing.T, filters []any) []byte {
+	t.Helper()
+	router := yamlMap{"name": "router", "typed_config": yamlMap{"@type": "type.googleapis.com/envoy.extensions.filters.http.router.v3.Router"}}
+	text, err := yaml.Marshal(yamlMap{"static_resources": yamlMap{"listeners": []any{yamlMap{
+		"name": "all", "address": yamlMap{"socket_address": yamlMap{"address": "127.0.0.1", "port_value": 1}},
+		"filter_chains": []any{yamlMap{"filters": []any{yamlMap{"name": "http", "typed_config": yamlMap{
+			"@type":       "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager",
+			"stat_prefix": "all", "route_config": yamlMap{"virtual_hosts": []any{}}, "http_filters": append(filters[:len(filters):len(filters)], router),
+		}}}}},
+	}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }
