@@ -25,62 +25,19 @@ var balancingKinds = map[schema.GroupKind]kind{
 	},
 }
 
-// carriedBalancing are those of their fields that may be set.
-var carriedBalancing = map[string]map[string]Treatment{
-	"LoadBalancerPolicy": {
-		"spec.targetRefs[].group":                                            carried,
-		"spec.targetRefs[].kind":                                             carried,
-		"spec.targetRefs[].name":                                             carried,
-		"spec.targetRefs[].sectionName":                                      carried,
-		"spec.strategy":                                                      carried,
-		"spec.requestHashPolicies[].terminal":                                carried,
-		"spec.requestHashPolicies[].headerHashOptions.headerName":            carried,
-		"spec.requestHashPolicies[].cookieHashOptions.cookieName":            carried,
-		"spec.requestHashPolicies[].cookieHashOptions.ttl":                   carried,
-		"spec.requestHashPolicies[].cookieHashOptions.path":                  carried,
-		"spec.requestHashPolicies[].queryParameterHashOptions.parameterName": carried,
-		"spec.requestHashPolicies[].hashSourceIP":                            carried,
-	},
-	KindHTTPProxy: {
-		"spec.virtualhost.fqdn":                                                                          carried,
-		"spec.routes[].conditions[].prefix":                                                              carried,
-		"spec.routes[].conditions[].exact":                                                               carried,
-		"spec.routes[].services[].name":                                                                  carried,
-		"spec.routes[].services[].port":                                                                  carried,
-		"spec.routes[].services[].weight":                                                                carried,
-		"spec.routes[].loadBalancerPolicy.strategy":                                                      carried,
-		"spec.routes[].loadBalancerPolicy.requestHashPolicies[].terminal":                                carried,
-		"spec.routes[].loadBalancerPolicy.requestHashPolicies[].headerHashOptions.headerName":            carried,
-		"spec.routes[].loadBalancerPolicy.requestHashPolicies[].cookieHashOptions.cookieName":            carried,
-		"spec.routes[].loadBalancerPolicy.requestHashPolicies[].cookieHashOptions.ttl":                   carried,
-		"spec.routes[].loadBalancerPolicy.requestHashPolicies[].cookieHashOptions.path":                  carried,
-		"spec.routes[].loadBalancerPolicy.requestHashPolicies[].queryParameterHashOptions.parameterName": carried,
-		"spec.routes[].loadBalancerPolicy.requestHashPolicies[].hashSourceIP":                            carried,
-	},
-	"Service": {
-		"spec.trafficDistribution": only("PreferClose", "PreferSameZone", "PreferSameNode"),
-	},
-	"XBackendTrafficPolicy": {
-		"spec.targetRefs[].group":                    carried,
-		"spec.targetRefs[].kind":                     carried,
-		"spec.targetRefs[].name":                     carried,
-		"spec.retryConstraint.budget.percent":        carried,
-		"spec.retryConstraint.budget.interval":       carried,
-		"spec.retryConstraint.minRetryRate.count":    carried,
-		"spec.retryConstraint.minRetryRate.interval": carried,
-	},
-}
+// balancingFields are those of a load-balancing policy, ours or Contour's.
+var balancingFields = rows(all("strategy"), under("requestHashPolicies[]", all(
+	"terminal", "headerHashOptions.headerName", "cookieHashOptions.cookieName", "cookieHashOptions.ttl", "cookieHashOptions.path",
+	"queryParameterHashOptions.parameterName", "hashSourceIP",
+)))
+
+var httpProxyFields = rows(all("spec.virtualhost.fqdn"), under("spec.routes[]", rows(
+	all("conditions[].prefix", "conditions[].exact", "services[].name", "services[].port", "services[].weight"),
+	under("loadBalancerPolicy", balancingFields),
+)))
 
 func init() {
 	for gk, k := range balancingKinds {
 		kinds[gk] = k
-	}
-	for kind, fields := range carriedBalancing {
-		if Carried[kind] == nil {
-			Carried[kind] = map[string]Treatment{}
-		}
-		for path, t := range fields {
-			Carried[kind][path] = t
-		}
 	}
 }

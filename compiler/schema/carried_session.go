@@ -9,39 +9,34 @@ var settings = []string{
 	"revocation.epoch", "revocation.notBefore", "revealHost", "forward",
 }
 
-// withSessions adds to the table what concerns session persistence.
-func withSessions(table map[string]map[string]Treatment) map[string]map[string]Treatment {
-	table["SessionPersistencePolicy"] = map[string]Treatment{}
-	for _, name := range []string{"group", "kind", "name", "sectionName"} {
-		table["SessionPersistencePolicy"]["spec.targetRefs[]."+name] = carried
-		table["SessionPersistencePolicy"]["spec.targetRef."+name] = carried
-	}
-	for _, block := range []string{"spec", "spec.default", "spec.override"} {
-		for _, name := range settings {
-			table["SessionPersistencePolicy"][block+"."+name] = carried
-		}
-	}
-	table["XBackendTrafficPolicy"] = map[string]Treatment{}
-	table["XBackend"] = map[string]Treatment{
+// sessionPolicyFields are those of a SessionPersistencePolicy: its targets, and its settings in each of its blocks.
+func sessionPolicyFields() fields {
+	ref := all("group", "kind", "name", "sectionName")
+	return rows(
+		under("spec.targetRefs[]", ref), under("spec.targetRef", ref),
+		under("spec", all(settings...)), under("spec.default", all(settings...)), under("spec.override", all(settings...)),
+	)
+}
+
+// The fields of sessionPersistence that began with 1.7 or are in both shapes, and those of the shape up to 1.6.
+var (
+	sessionFields17 = all("type", "absoluteTimeout", "cookie.name", "cookie.path", "cookie.lifetimeType", "header.name")
+	sessionFields16 = all("sessionName", "idleTimeout", "cookieConfig.lifetimeType")
+)
+
+var xbackendFields = rows(
+	fields{
 		"spec.type":                         only("EndpointSelector"),
 		"spec.port.number":                  carried,
 		"spec.endpointSelector.matchLabels": carried,
 		"spec.protocol":                     only("HTTP", "HTTP11", "HTTP2", "H2C", "GRPC"),
 		"spec.tls.mode":                     only("None"),
-	}
-	for kind, at := range sessionsAt {
-		if table[kind] == nil {
-			continue
-		}
-		for _, name := range []string{"type", "absoluteTimeout", "cookie.name", "cookie.path", "cookie.lifetimeType", "header.name"} {
-			table[kind][at+"."+name] = carried
-		}
-		if kind == "XBackend" {
-			continue // began with 1.7
-		}
-		for _, name := range []string{"sessionName", "idleTimeout", "cookieConfig.lifetimeType"} {
-			table[kind][at+"."+name] = carried
-		}
-	}
-	return table
-}
+	},
+	under("spec."+sessionKey, sessionFields17),
+)
+
+var trafficFields = rows(
+	under("spec.targetRefs[]", all("group", "kind", "name")),
+	under("spec.retryConstraint", all("budget.percent", "budget.interval", "minRetryRate.count", "minRetryRate.interval")),
+	under("spec."+sessionKey, rows(sessionFields16, sessionFields17)),
+)

@@ -1,0 +1,51 @@
+package schema
+
+var gatewayFields = fields{
+	"spec.gatewayClassName":                            carried,
+	"spec.addresses[].type":                            only("IPAddress"),
+	"spec.addresses[].value":                           carried,
+	"spec.allowedListeners.namespaces.from":            only("None"), // ListenerSets
+	"spec.listeners[].name":                            carried,
+	"spec.listeners[].hostname":                        carried,
+	"spec.listeners[].port":                            carried,
+	"spec.listeners[].protocol":                        only("HTTP", "HTTPS"),
+	"spec.listeners[].tls.mode":                        only("Terminate"),
+	"spec.listeners[].tls.certificateRefs[].group":     carried,
+	"spec.listeners[].tls.certificateRefs[].kind":      carried,
+	"spec.listeners[].tls.certificateRefs[].namespace": carried,
+	"spec.listeners[].tls.certificateRefs[].name":      carried,
+	"spec.listeners[].allowedRoutes.namespaces.from":   only("All", "Same"),
+	"spec.listeners[].allowedRoutes.kinds[].group":     carried,
+	"spec.listeners[].allowedRoutes.kinds[].kind":      carried,
+}
+
+// routeFields are those of a kind of route, whose matches differ.
+func routeFields(matches fields) fields {
+	return rows(
+		fields{
+			"spec.parentRefs[].group": only("gateway.networking.k8s.io"),
+			"spec.parentRefs[].kind":  only("Gateway"),
+			"spec.useDefaultGateways": only("None"),
+		},
+		under("spec.parentRefs[]", all("namespace", "name", "sectionName", "port")),
+		all("spec.hostnames[]", "spec.rules[].name"),
+		under("spec.rules[].backendRefs[]", all("group", "kind", "namespace", "name", "port", "weight")),
+		under("spec.rules[].matches[]", matches),
+		under("spec.rules[].matches[].headers[]", matched),
+		under("spec.rules[]."+sessionKey, rows(sessionFields16, sessionFields17)),
+	)
+}
+
+// matched is how names and values are compared.
+var matched = fields{"type": only("Exact"), "name": carried, "value": carried}
+
+var httpMatches = rows(
+	fields{
+		"path.type":  only("Exact", "PathPrefix"),
+		"path.value": carried,
+		"method":     only("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH"),
+	},
+	under("queryParams[]", matched),
+)
+
+var grpcMatches = fields{"method.type": only("Exact"), "method.service": carried, "method.method": carried}
