@@ -6,17 +6,21 @@ import (
 	"github.com/limpet-proxy/limpet/e2e/harness"
 )
 
-// TestReliabilityNamesRealTests: each row of docs/reliability.md names a test of this folder. The other way round,
-// harness.Figures fails a scenario that has no row.
+// TestReliabilityNamesRealTests: each row of docs/reliability.md is another scenario and names a test of this folder.
+// The other way round, harness.Figures fails a scenario that has no row.
 func TestReliabilityNamesRealTests(t *testing.T) {
 	t.Parallel()
-	rows := harness.DocumentedFigures(t)
+	rows, seen := harness.DocumentedFigures(t), map[string]bool{}
 	for _, row := range rows {
+		if seen[row[0]] {
+			t.Errorf("scenario %q has several rows", row[0])
+		}
+		seen[row[0]] = true
 		if err := (proof{"e2e", row[1]}).check(harness.Root(t)); err != nil {
 			t.Errorf("scenario %q: %v", row[0], err)
 		}
 	}
-	if len(rows) < 1 {
+	if len(rows) < 20 {
 		t.Errorf("only %d scenarios", len(rows))
 	}
 }
