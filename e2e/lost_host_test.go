@@ -11,14 +11,14 @@ import (
 // gone is an address at which nothing listens and which is no endpoint of any Service.
 const gone = "127.0.0.1:9"
 
-// setHealth gives the endpoint of a backend another health status (Envoy's core.v3.HealthStatus).
-func setHealth(t *testing.T, tree harness.Tree, pod *harness.Backend, status string) {
+// unhealthy marks the endpoint of a backend as one that fails its health checks.
+func unhealthy(t *testing.T, tree harness.Tree, pod *harness.Backend) {
 	t.Helper()
 	marked := 0
 	for _, endpoint := range tree.Find(func(m map[string]any) bool { _, ok := m["endpoint"].(map[string]any); return ok }) {
 		for _, address := range harness.Tree(endpoint).Find(func(m map[string]any) bool { return m["port_value"] != nil }) {
 			if port, ok := address["port_value"].(float64); ok && int(port) == pod.Port() {
-				endpoint["health_status"] = status
+				endpoint["health_status"] = "UNHEALTHY"
 				marked++
 			}
 		}
@@ -33,7 +33,7 @@ func lostHosts(t *testing.T, deployment harness.Deployment, pods []*harness.Back
 	t.Helper()
 	edit := deployment.Tree
 	deployment.Tree = func(tree harness.Tree) {
-		setHealth(t, tree, pods[2], "UNHEALTHY")
+		unhealthy(t, tree, pods[2])
 		if edit != nil {
 			edit(tree)
 		}

@@ -18,14 +18,13 @@ type smuggler struct {
 
 func newSmuggler(t *testing.T) smuggler {
 	t.Helper()
-	pods, deployment := threePods(t, harness.CookieRule("cart", "pods"), harness.HeaderRule("x-cart", "pods"), harness.PlainRule("plain", "pods"))
-	certificate, port := harness.NewCertificate(t), harness.FreePort(t)
-	deployment.Tree = func(tree harness.Tree) {
-		tree.AddTLS(t, certificate, port)
-		setHealth(t, tree, pods[2], "DRAINING")
-	}
-	envoy := harness.Run(t, deployment)
-	return smuggler{envoy, pods, envoy.Wires(certificate, port)}
+	pods := harness.Backends(t, "a", "b", "c")
+	documents := harness.OneRoute(pods[:2], harness.CookieRule("cart", "pods"), harness.HeaderRule("x-cart", "pods"), harness.PlainRule("plain", "pods"))
+	documents.Services[0].Draining = pods[2:]
+	certificate := harness.NewCertificate(t)
+	documents.Sites = []harness.Site{{Certificate: certificate}}
+	envoy := harness.Run(t, harness.Deployment{Documents: documents})
+	return smuggler{envoy, pods, envoy.Wires(certificate, envoy.TLSPort)}
 }
 
 // smuggledPins are spellings of the pin header that a proxy, Envoy or limpet might read differently from one another.
