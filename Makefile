@@ -1,6 +1,6 @@
 # limpet: `make run` shows it, `make test` proves it. Both do all of their own set-up.
 #
-# TINYGO=PATH and ENVOY=PATH bring your own tools (see tools/setup.sh); nothing is installed for those then.
+# TINYGO=PATH, ENVOY=PATH and CHROMIUM=PATH bring your own tools (see tools/setup.sh); nothing is installed for those then.
 
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
@@ -26,16 +26,22 @@ help: ## list the targets
 run: build ## run the quick start: Envoy on 127.0.0.1:10000, three backends, sticky sessions
 	@envoy=$$(tools/setup.sh envoy) && ENVOY=$$envoy exec bin/demo
 
+.PHONY: browser
+browser: build ## run the example for browsers: https://shop.localhost:10443, sessions to look at
+	@envoy=$$(tools/setup.sh envoy) && ENVOY=$$envoy exec bin/browser
+
 .PHONY: test
 test: build check ## run the unit tests, the wasm tests and the end-to-end tests on a real Envoy
-	@envoy=$$(tools/setup.sh envoy) && export ENVOY=$$envoy LIMPET_REQUIRE_WASM=1 LIMPET_REQUIRE_ENVOY=1 && \
+	@envoy=$$(tools/setup.sh envoy) && chromium=$$(tools/setup.sh chromium) && \
+	export ENVOY=$$envoy CHROMIUM=$$chromium LIMPET_REQUIRE_WASM=1 LIMPET_REQUIRE_ENVOY=1 && \
 	go test -timeout 20m $$(go list ./... | grep -v '/limpet/e2e') && \
 	cd e2e && go test -count=1 -timeout 30m
 
 # e2e-long and figures take RUN=TestName for one scenario.
 .PHONY: e2e-long
 e2e-long: build ## run every end-to-end test at full size: up to two hours, progress every few seconds
-	@envoy=$$(tools/setup.sh envoy) && export ENVOY=$$envoy LIMPET_REQUIRE_WASM=1 LIMPET_REQUIRE_ENVOY=1 LIMPET_LONG=1 && \
+	@envoy=$$(tools/setup.sh envoy) && chromium=$$(tools/setup.sh chromium) && \
+	export ENVOY=$$envoy CHROMIUM=$$chromium LIMPET_REQUIRE_WASM=1 LIMPET_REQUIRE_ENVOY=1 LIMPET_LONG=1 && \
 	cd e2e && go test -count=1 -timeout 2h -run '$(or $(RUN),.)'
 
 .PHONY: figures
@@ -43,12 +49,13 @@ figures: ## the same, and write the figures into docs/reliability.md
 	@LIMPET_UPDATE_FIGURES=1 $(MAKE) --no-print-directory e2e-long
 
 .PHONY: build
-build: bin/limpet bin/demo ## build bin/limpet and dist/limpet.wasm
+build: bin/limpet bin/demo bin/browser ## build bin/limpet and dist/limpet.wasm
 
 .PHONY: tools
-tools: ## install TinyGo and Envoy into the per-user cache and print where they are
+tools: ## install TinyGo and Envoy into the per-user cache, find a browser or install one, and print where they are
 	@echo "tinygo: $$(tools/setup.sh tinygo)"
 	@echo "envoy:  $$(tools/setup.sh envoy)"
+	@echo "chromium: $$(tools/setup.sh chromium)"
 
 .PHONY: check
 check: ## vet, formatting, import directions
@@ -93,6 +100,10 @@ bin/limpet: $(COMMAND_SOURCES) cmd/limpet/wasm/limpet.wasm cmd/limpet/wasm/limpe
 	@mkdir -p bin
 	@tools/step.sh "building $@ (minutes the first time)" \
 	go build -buildvcs=false -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $@ ./cmd/limpet
+
+bin/browser: $(shell find examples/browser -type f) go.mod go.sum
+	@mkdir -p bin
+	@tools/step.sh "building $@" go build -buildvcs=false -trimpath -o $@ ./examples/browser
 
 bin/demo: $(shell find examples -name '*.go') go.mod go.sum
 	@mkdir -p bin

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Installs what the build needs and cannot be had from go.mod: TinyGo (built from source) and Envoy.
-# The pins are beside this file: tinygo/go.mod, requirements.txt, packages.txt.
-# Everything lands in a per-user cache keyed by version; a second run finds it and does nothing.
+# Installs what the build needs and cannot be had from go.mod: TinyGo (built from source) and Envoy; and for the tests a
+# browser, Debian's Chromium, unless there is one.
+# The pins are beside this file: tinygo/go.mod, requirements.txt, packages.txt. Browsers are not pinned: users' are not.
+# TinyGo and Envoy land in a per-user cache keyed by version; a second run finds it and does nothing.
 #
-#   tools/setup.sh tinygo|envoy     makes sure of one tool and prints its path on stdout
+#   tools/setup.sh tinygo|envoy|chromium     makes sure of one tool and prints its path on stdout
 #
-# TINYGO=PATH and ENVOY=PATH name tools of your own; then nothing is installed for them.
+# TINYGO=PATH, ENVOY=PATH and CHROMIUM=PATH name tools of your own; then nothing is installed for them.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -24,7 +25,7 @@ need() {
 }
 
 not_debian() {
-	die "this is not Debian 12: install TinyGo $tinygo_version and Envoy $envoy_version your own way and run 'make TINYGO=/path/to/tinygo ENVOY=/path/to/envoy ...' (TinyGo's stock wasip1 target is used then)"
+	die "this is not Debian 12: install TinyGo $tinygo_version, Envoy $envoy_version and, for the tests, Chromium your own way and run 'make TINYGO=/path/to/tinygo ENVOY=/path/to/envoy CHROMIUM=/path/to/chromium ...' (TinyGo's stock wasip1 target is used then)"
 }
 
 missing_packages() {
@@ -46,6 +47,8 @@ debian_packages() {
 	step "installing Debian packages: $missing" env DEBIAN_FRONTEND=noninteractive \
 		apt-get install -q -y --no-install-recommends $missing
 }
+
+# Programs are looked for with type -P: command -v would find the functions of this script that have their names.
 
 # publish FROM TO moves a finished folder into place, so that an interrupted run leaves nothing half made.
 publish() { rm -rf "$2" && mv "$1" "$2"; }
@@ -85,7 +88,7 @@ install_envoy() {
 tinygo() {
 	local dest=$cache/tinygo-$tinygo_version-llvm$llvm
 	if [ -n "${TINYGO:-}" ]; then
-		command -v "$TINYGO" || die "TINYGO=$TINYGO is not a program"
+		type -P "$TINYGO" || die "TINYGO=$TINYGO is not a program"
 		return
 	fi
 	# shellcheck disable=SC2046 # a list of names
@@ -97,7 +100,7 @@ tinygo() {
 envoy() {
 	local dest=$cache/envoy-$envoy_version program
 	if [ -n "${ENVOY:-}" ]; then
-		command -v "$ENVOY" || die "ENVOY=$ENVOY is not a program"
+		type -P "$ENVOY" || die "ENVOY=$ENVOY is not a program"
 		return
 	fi
 	[ -d "$dest" ] || install_envoy "$dest"
@@ -106,11 +109,25 @@ envoy() {
 	echo "$program"
 }
 
+chromium() {
+	local name
+	if [ -n "${CHROMIUM:-}" ]; then
+		type -P "$CHROMIUM" || die "CHROMIUM=$CHROMIUM is not a program"
+		return
+	fi
+	for name in chromium chromium-browser google-chrome; do
+		type -P "$name" && return
+	done
+	debian_packages chromium
+	type -P chromium || die "Debian's package chromium has no program of that name"
+}
+
 mkdir -p "$cache"
 exec 9>"$cache/.lock"
 flock -n 9 || { say "another setup is running; waiting for it"; flock 9; }
 case ${1:-} in
 tinygo) tinygo ;;
 envoy) envoy ;;
-*) die "usage: tools/setup.sh tinygo|envoy" ;;
+chromium) chromium ;;
+*) die "usage: tools/setup.sh tinygo|envoy|chromium" ;;
 esac

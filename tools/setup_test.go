@@ -23,7 +23,7 @@ func run(t *testing.T, argument string, env []string, programs map[string]string
 		}
 	}
 	cmd := exec.Command("bash", "./setup.sh", argument)
-	cmd.Env = append(os.Environ(), "TINYGO=", "ENVOY=", "LIMPET_CACHE="+t.TempDir(), "PATH="+bin+":"+os.Getenv("PATH"))
+	cmd.Env = append(os.Environ(), "TINYGO=", "ENVOY=", "CHROMIUM=", "LIMPET_CACHE="+t.TempDir(), "PATH="+bin+":"+os.Getenv("PATH"))
 	cmd.Env = append(cmd.Env, env...)
 	out, err := cmd.CombinedOutput()
 	return string(out), err
@@ -45,9 +45,10 @@ func TestRefusals(t *testing.T) {
 		},
 		{"own TinyGo is missing", "tinygo", []string{"TINYGO=/nowhere/tinygo"}, nil, "TINYGO=/nowhere/tinygo is not a program"},
 		{"own Envoy is missing", "envoy", []string{"ENVOY=/nowhere/envoy"}, nil, "ENVOY=/nowhere/envoy is not a program"},
-		{"not Debian", "tinygo", []string{"DEBIAN_VERSION_FILE=/nowhere"}, missing, "this is not Debian 12: install TinyGo 0.41.1 and Envoy 1.40.0 your own way and run 'make TINYGO="},
+		{"not Debian", "tinygo", []string{"DEBIAN_VERSION_FILE=/nowhere"}, missing, "this is not Debian 12: install TinyGo 0.41.1, Envoy 1.40.0 and, for the tests, Chromium your own way and run 'make TINYGO="},
 		{"Envoy can't be had", "envoy", nil, map[string]string{"python3": "echo no module named venv; exit 1"}, "failed after "},
-		{"wrong usage", "python", nil, nil, "usage: tools/setup.sh tinygo|envoy"},
+		{"own Chromium is missing", "chromium", []string{"CHROMIUM=/nowhere/chromium"}, nil, "CHROMIUM=/nowhere/chromium is not a program"},
+		{"wrong usage", "python", nil, nil, "usage: tools/setup.sh tinygo|envoy|chromium"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -64,8 +65,18 @@ func TestRefusals(t *testing.T) {
 }
 
 func TestOwnTools(t *testing.T) {
-	out, err := run(t, "envoy", []string{"ENVOY=sh"}, nil)
-	if err != nil || !strings.HasSuffix(strings.TrimSpace(out), "/sh") {
-		t.Errorf("want the path of the program that ENVOY names, got %q, %v", out, err)
+	for tool, variable := range map[string]string{"envoy": "ENVOY", "chromium": "CHROMIUM"} {
+		out, err := run(t, tool, []string{variable + "=sh"}, nil)
+		if err != nil || !strings.HasSuffix(strings.TrimSpace(out), "/sh") {
+			t.Errorf("want the path of the program that %s names, got %q, %v", variable, out, err)
+		}
+	}
+}
+
+// TestFindsABrowser: one that is there is good enough.
+func TestFindsABrowser(t *testing.T) {
+	out, err := run(t, "chromium", nil, map[string]string{"chromium": "exit 0", "apt-get": "echo must not run; exit 1"})
+	if err != nil || !strings.HasSuffix(strings.TrimSpace(out), "/chromium") {
+		t.Errorf("want the path of the browser on PATH, got %q, %v", out, err)
 	}
 }

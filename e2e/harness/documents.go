@@ -16,6 +16,8 @@ type Documents struct {
 	Routes   []Route
 	// More are further documents as YAML, such as a policy.
 	More string
+	// Raw are all documents as YAML, in place of everything else but the ports.
+	Raw string
 	// Port is the listener's; 0 takes a free one.
 	Port int
 	// Sites are HTTPS listeners beside it, all on TLSPort, which is as Port. They take the same routes.
@@ -96,6 +98,9 @@ func OneRoute(pods []*Backend, rules ...Rule) Documents {
 // YAML writes the documents.
 func (d Documents) YAML(t testing.TB) string {
 	t.Helper()
+	if d.Raw != "" {
+		return d.Raw
+	}
 	var text strings.Builder
 	if err := documents.Execute(&text, d); err != nil {
 		t.Fatal(err)
