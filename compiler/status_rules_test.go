@@ -84,46 +84,46 @@ var statusRules = map[string]struct {
 	documents string
 	want      []string
 }{
-	"S59 one ancestor for the Gateway, whatever the targets": {
+	"2C.14 S59 one ancestor for the Gateway, whatever the targets": {
 		session("shop/p", onService+","+onRoute, "absoluteTimeout: 1h"),
 		[]string{"SessionPersistencePolicy shop/p @ Gateway web: Accepted=True/Accepted Programmed=True/Programmed"},
 	},
-	"S59 a target that is missing is its own ancestor, and the others hold": {
+	"2C.14 S59 a target that is missing is its own ancestor, and the others hold": {
 		session("shop/p", onService+","+onGone, "absoluteTimeout: 1h"),
 		[]string{
 			"SessionPersistencePolicy shop/p @ Gateway web: Accepted=True/Accepted Programmed=True/Programmed",
 			"SessionPersistencePolicy shop/p @ Service gone: Accepted=False/TargetNotFound",
 		},
 	},
-	"S59 S3 a section that is missing": {
+	"2C.14 S59 S3 a section that is missing": {
 		session("shop/p", onNoRule, "absoluteTimeout: 1h"),
 		[]string{"SessionPersistencePolicy shop/p @ HTTPRoute cart none: Accepted=False/TargetNotFound"},
 	},
-	"S59 a target that no Gateway leads to": {
+	"2C.14 S59 a target that no Gateway leads to": {
 		session("shop/p", onIdle, "absoluteTimeout: 1h"),
 		[]string{"SessionPersistencePolicy shop/p @ Service idle: Accepted=True/Accepted Programmed=False/Pending"},
 	},
-	"S60 S4 a policy for a class in another namespace": {
+	"2C.15 S60 S4 a policy for a class in another namespace": {
 		session("shop/p", onClass, "absoluteTimeout: 1h"),
 		[]string{"SessionPersistencePolicy shop/p @ GatewayClass limpet: Accepted=False/Invalid", "Gateway shop/web: Accepted=True/Accepted Programmed=True/Programmed ResolvedRefs=True/ResolvedRefs"},
 	},
-	"S60 S13 the loser of a conflict is not accepted, the winner is": {
+	"2C.15 S60 S13 the loser of a conflict is not accepted, the winner is": {
 		session("shop/a", onRoute, "absoluteTimeout: 1h") + session("shop/b", onRoute, "absoluteTimeout: 2h"),
 		[]string{
 			"SessionPersistencePolicy shop/a @ Gateway web: Accepted=True/Accepted Programmed=True/Programmed",
 			"SessionPersistencePolicy shop/b @ Gateway web: Accepted=False/Conflicted",
 		},
 	},
-	"S61 S11 a field of the other type": {
+	"2C.15 2C.19 S61 S11 a field of the other type": {
 		session("shop/a", onGateway, "cookie: {sameSite: Lax}") + session("shop/b", onRoute, "type: Header"),
 		[]string{"SessionPersistencePolicy shop/a @ Gateway web: Accepted=True/Accepted Programmed=True/PartiallyProgrammed"},
 	},
-	"S61 an override leaves nothing of it": {
+	"2C.15 2C.19 S61 an override leaves nothing of it": {
 		session("limpet-system/o", onClass, "override: {absoluteTimeout: 1h}") + session("shop/p", onRoute, "default: {absoluteTimeout: 2h}") +
 			session("shop/sticky", onRule, "idleTimeout: 1m"),
 		[]string{"SessionPersistencePolicy shop/p @ Gateway web: Accepted=True/Accepted Programmed=False/Overridden"},
 	},
-	"S61 S9 a session that is off leaves nothing either": {
+	"2C.15 2C.19 S61 S9 a session that is off leaves nothing either": {
 		session("shop/p", onService, "absoluteTimeout: 2h") + session("shop/without", onRoute, "disabled: true"),
 		[]string{
 			"SessionPersistencePolicy shop/p @ Gateway web: Accepted=True/Accepted Programmed=False/Overridden",
@@ -131,7 +131,7 @@ var statusRules = map[string]struct {
 			"HTTPRoute shop/cart @ web http: Accepted=True/Accepted ResolvedRefs=True/ResolvedRefs SessionPersistencePolicyAffected=True/Accepted",
 		},
 	},
-	"S62 a route and a Gateway": {
+	"2C.18 S62 a route and a Gateway": {
 		session("shop/p", onGateway, "absoluteTimeout: 1h"),
 		[]string{
 			"HTTPRoute shop/cart @ web http: Accepted=True/Accepted ResolvedRefs=True/ResolvedRefs SessionPersistencePolicyAffected=True/Accepted",
@@ -139,7 +139,7 @@ var statusRules = map[string]struct {
 			"Gateway shop/web @ http: Accepted=True/Accepted Programmed=True/Programmed ResolvedRefs=True/ResolvedRefs Conflicted=False/NoConflicts",
 		},
 	},
-	"S62 a listener, and not what comes through another": {
+	"2C.18 S62 a listener, and not what comes through another": {
 		session("shop/p", onMore, "absoluteTimeout: 1h"),
 		[]string{
 			"HTTPRoute shop/cart @ web http: Accepted=True/Accepted ResolvedRefs=True/ResolvedRefs",
@@ -148,22 +148,22 @@ var statusRules = map[string]struct {
 			"Gateway shop/web @ more: Accepted=True/Accepted Programmed=True/Programmed ResolvedRefs=True/ResolvedRefs Conflicted=False/NoConflicts SessionPersistencePolicyAffected=True/Accepted",
 		},
 	},
-	"S62 the listener that the route is on": {
+	"2C.18 S62 the listener that the route is on": {
 		session("shop/p", onHTTP, "absoluteTimeout: 1h"),
 		[]string{"HTTPRoute shop/cart @ web http: Accepted=True/Accepted ResolvedRefs=True/ResolvedRefs SessionPersistencePolicyAffected=True/Accepted"},
 	},
-	"S59 S60 S61 S62 a load-balancing policy": {
+	"2C.14 2C.15 2C.19 2C.18 S59 S60 S61 S62 a load-balancing policy": {
 		balancer("shop/p", onService, "strategy: Random"),
 		[]string{
 			"LoadBalancerPolicy shop/p @ Gateway web: Accepted=True/Accepted Programmed=True/Programmed",
 			"HTTPRoute shop/cart @ web http: Accepted=True/Accepted ResolvedRefs=True/ResolvedRefs LoadBalancerPolicyAffected=True/Accepted",
 		},
 	},
-	"S61 S52 entries that do not count": {
+	"2C.15 2C.19 S61 S52 entries that do not count": {
 		balancer("shop/p", onRoute, "strategy: RequestHash, requestHashPolicies: [{hashSourceIP: true}, {hashSourceIP: true}]"),
 		[]string{"LoadBalancerPolicy shop/p @ Gateway web: Accepted=True/Accepted Programmed=True/PartiallyProgrammed"},
 	},
-	"S60 S53 two load-balancing policies on one target": {
+	"2C.15 S60 S53 two load-balancing policies on one target": {
 		balancer("shop/a", onRoute, "strategy: Random") + balancer("shop/b", onRoute+","+onGone, "strategy: RoundRobin"),
 		[]string{
 			"LoadBalancerPolicy shop/a @ Gateway web: Accepted=True/Accepted Programmed=True/Programmed",
@@ -171,7 +171,7 @@ var statusRules = map[string]struct {
 			"LoadBalancerPolicy shop/b @ Service gone: Accepted=False/TargetNotFound",
 		},
 	},
-	"S59 a load-balancing policy that no Gateway leads to": {
+	"2C.14 S59 a load-balancing policy that no Gateway leads to": {
 		balancer("shop/p", onIdle, "strategy: Random"),
 		[]string{"LoadBalancerPolicy shop/p @ Service idle: Accepted=True/Accepted Programmed=False/Pending"},
 	},
@@ -210,7 +210,7 @@ metadata: {name: p, namespace: shop}
 spec: {targetRefs: [{group: "", kind: Service, name: cart}], retryConstraint: {budget: {percent: 33}}}
 `
 
-// TestS63RoomForSixteen has one policy of each kind for seventeen Gateways: the youngest is without it, and says so.
+// TestS63RoomForSixteen is 2C.16: it has one policy of each kind for seventeen Gateways: the youngest is without it, and says so.
 func TestS63RoomForSixteen(t *testing.T) {
 	for kind, c := range map[string]struct {
 		policy string

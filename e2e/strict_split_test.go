@@ -67,6 +67,29 @@ func TestStrictBackendOfSplit(t *testing.T) {
 	}
 }
 
+// TestWeights17 is the GEP's planned test of weights as 1.7 has it (2A, H3): one client's requests go to the backends by
+// their weights, 70 to 30, and in each of them always to one host.
+func TestWeights17(t *testing.T) {
+	t.Parallel()
+	documents := harness.Documents{
+		Services: []harness.Service{
+			{Name: "strict", Backends: harness.Backends(t, "s0", "s1", "s2")}, {Name: "lax", Backends: harness.Backends(t, "l0", "l1", "l2")},
+		},
+		More: strings.NewReplacer("name: strict, port: 80, weight: 1", "name: strict, port: 80, weight: 70", "weight: 1}]", "weight: 30}]").
+			Replace(strings.Split(strictSplit, "---\n")[0]),
+	}
+	client := harness.Run(t, harness.Deployment{Documents: documents, Workers: 2}).Client()
+	shares := spread(t, client, "/", 400)
+	if len(shares) != 2 {
+		t.Errorf("one client was on %v, want one host in each backend", shares)
+	}
+	for host, count := range shares { // six and a half standard deviations: 1e-10
+		if want := map[byte]int{'s': 280, 'l': 120}[host[0]]; count < want-60 || count > want+60 {
+			t.Errorf("%d of 400 requests went to %s, want about %d", count, host, want)
+		}
+	}
+}
+
 // strictSession is a client's two sessions.
 type strictSession struct {
 	envoy       *harness.Envoy

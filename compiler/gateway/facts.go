@@ -75,8 +75,10 @@ func (f *Facts) listener(l *listener) {
 func (g *OwnFacts) Listeners() []ListenerFacts {
 	all := make([]ListenerFacts, len(g.listeners))
 	for i, l := range g.listeners {
-		all[i] = ListenerFacts{Name: l.spec.Name, Index: i, Bound: l.bound, Kinds: l.kinds(), Routes: l.routes(),
-			TLS: l.TLS(), Certificates: len(l.certificates), Overlaps: l.overlaps}
+		all[i] = ListenerFacts{
+			Name: l.spec.Name, Index: i, Bound: l.bound, Kinds: l.kinds(), Routes: l.routes(),
+			TLS: l.TLS(), Certificates: len(l.certificates), Overlaps: l.overlaps,
+		}
 	}
 	return all
 }

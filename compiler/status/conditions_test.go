@@ -38,14 +38,14 @@ func TestS64Merge(t *testing.T) {
 		there []metav1.Condition
 		want  string
 	}{
-		"nothing is there":                     {nil, "A=True/Is/5"},
-		"S64 the status changes, and the time": {[]metav1.Condition{was("A", "False", 4)}, "A=True/Is/5"},
-		"S64 the status stays, and the time":   {[]metav1.Condition{was("A", "True", 4)}, "A=True/Is/5'"},
-		"S64 another's stays, in its place":    {[]metav1.Condition{was("X", "True", 1), was("A", "False", 4), was("Y", "True", 0)}, "X=True/Was/1' A=True/Is/5 Y=True/Was/0'"},
-		"S64 a greater generation stays":       {[]metav1.Condition{was("A", "False", 6)}, "A=False/Was/6'"},
-		"S64 one of ours that is over goes":    {[]metav1.Condition{was("Ours", "True", 5)}, "A=True/Is/5"},
-		"S64 but not if somebody knows better": {[]metav1.Condition{was("Ours", "True", 6)}, "Ours=True/Was/6' A=True/Is/5"},
-		"S64 eight of others leave no room":    {eight(), "0=True/Was/0' 1=True/Was/0' 2=True/Was/0' 3=True/Was/0' 4=True/Was/0' 5=True/Was/0' 6=True/Was/0' 7=True/Was/0'"},
+		"nothing is there":                           {nil, "A=True/Is/5"},
+		"2C.17 S64 the status changes, and the time": {[]metav1.Condition{was("A", "False", 4)}, "A=True/Is/5"},
+		"2C.17 S64 the status stays, and the time":   {[]metav1.Condition{was("A", "True", 4)}, "A=True/Is/5'"},
+		"2C.17 S64 another's stays, in its place":    {[]metav1.Condition{was("X", "True", 1), was("A", "False", 4), was("Y", "True", 0)}, "X=True/Was/1' A=True/Is/5 Y=True/Was/0'"},
+		"2C.17 S64 a greater generation stays":       {[]metav1.Condition{was("A", "False", 6)}, "A=False/Was/6'"},
+		"2C.17 S64 one of ours that is over goes":    {[]metav1.Condition{was("Ours", "True", 5)}, "A=True/Is/5"},
+		"2C.17 S64 but not if somebody knows better": {[]metav1.Condition{was("Ours", "True", 6)}, "Ours=True/Was/6' A=True/Is/5"},
+		"2C.17 S64 eight of others leave no room":    {eight(), "0=True/Was/0' 1=True/Was/0' 2=True/Was/0' 3=True/Was/0' 4=True/Was/0' 5=True/Was/0' 6=True/Was/0' 7=True/Was/0'"},
 	} {
 		var got []string
 		for _, m := range (writer{5, now}).merge(c.there, []string{"Ours"}, ours) {
