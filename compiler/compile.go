@@ -17,6 +17,7 @@ package compiler
 
 import (
 	"net/netip"
+	"time"
 
 	"github.com/limpet-proxy/limpet/compiler/backend"
 	"github.com/limpet-proxy/limpet/compiler/balance"
@@ -53,6 +54,10 @@ type Result struct {
 	PrivateKeys bool
 	// Discovery is what Envoy discovers, with Options.Hot.
 	Discovery *envoy.Discovery
+	// Draining are the hosts that terminate and still serve, for the next Hot.Draining. Until is when the same input will
+	// give another result, because the drain limit of one of them will have passed; zero is never.
+	Draining []netip.AddrPort
+	Until    time.Time
 	// Warnings are about what was admitted and can't be honoured, and, marked as advice, what is worth knowing.
 	Warnings []Problem
 }
@@ -123,12 +128,12 @@ func judge(sources []Source, o *Options) (*judgement, error) {
 	}
 	j.decisions = policy.Decide(j.objects, j.ports, j.backends, policy.Options{
 		Generation: settings.generation, ClassPolicies: o.ClassPolicyNamespace, RejectPartial: o.PartialSplit == PartialReject,
-		Controlled: controlled, Apart: o.Target.emitter().splitsFirst,
+		Controlled: controlled, Apart: o.Target.emitter().splitsFirst, Drains: o.Hot != nil,
 	}, j.rep)
 	if !controlled {
 		j.balance = balance.New(j.objects, j.rep)
 		j.config, j.spreads = lower.Lower(j.ports, lower.Means{
-			Backends: j.backends, Balance: j.balance, Budgets: budget.New(j.objects, j.rep), Decisions: j.decisions,
+			Backends: j.backends, Balance: j.balance, Budgets: budget.New(j.objects, j.rep), Decisions: j.decisions, Draining: o.draining(),
 		}, j.rep)
 	}
 	if j.rep.Failed() {

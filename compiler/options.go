@@ -9,6 +9,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler/emit/envoygateway"
 	"github.com/limpet-proxy/limpet/compiler/ladder"
+	"github.com/limpet-proxy/limpet/compiler/lower"
 	"github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -45,7 +46,8 @@ type Options struct {
 	WasmURL, WasmSHA256 string
 	// Keys is the source of the key ring. Default: the environment variable LIMPET_KEYS.
 	Keys policyconfig.Keys
-	// Time is the transition time of conditions in status that are new or have changed. Nothing else hangs on it.
+	// Time is the transition time of conditions in status that are new or have changed, and the time by which Hot.Draining
+	// is judged. Nothing else hangs on it.
 	Time time.Time
 	// GatewayAPI is the release of Gateway API, "1.6" or "1.7", that decides where a document does not show its
 	// generation (S18). Default: 1.6.
@@ -71,6 +73,16 @@ type Hot struct {
 	Folder string
 	// EndpointFiles is the number of clusters up to which each has a file for its endpoints; see envoy.Discover.
 	EndpointFiles int
+	// Draining says since when hosts terminate that still serve; those that are not in it begin at Options.Time.
+	Draining map[netip.AddrPort]time.Time
+}
+
+// draining is what is known of hosts that terminate; nil for nothing.
+func (o *Options) draining() *lower.Draining {
+	if o.Hot == nil {
+		return nil
+	}
+	return &lower.Draining{Now: o.Time, Since: o.Hot.Draining}
 }
 
 // check fills in the defaults and parses the addresses.

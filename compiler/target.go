@@ -127,6 +127,7 @@ func emitDiscovery(j *judgement, o *Options, r *Result, settings envoy.Settings)
 	if r.Discovery, err = envoy.Discover(j.config, settings, o.Hot.Folder, o.Hot.EndpointFiles); err != nil {
 		return err
 	}
+	r.Draining, r.Until = j.config.Draining, j.config.Until
 	r.Files = append(r.Files, File{EnvoyFile, r.Discovery.Bootstrap})
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -12,6 +13,9 @@ import (
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/rollout"
 )
+
+// drainingFile is where limpet keeps, beside envoy.yaml, since when hosts terminate.
+const drainingFile = "draining.json"
 
 // defaultPause is what an Envoy that can't be asked gets for each step of a change.
 const defaultPause = 2 * time.Second
@@ -82,9 +86,12 @@ func (cc *compileCommand) rewriting(k *keeper) (start func(*compiler.Result) err
 
 // hot lets a keeper write what Envoy discovers, one step after the other.
 func (cc *compileCommand) hot(ctx context.Context, c *cobra.Command, k *keeper) (start func(*compiler.Result) error, err error) {
-	h, err := newHot(&cc.input, cc.hotFlags, cc.out)
-	if err != nil {
+	h, err := newHot(&cc.input, cc.hotFlags, cc.out, filepath.Join(cc.out, drainingFile))
+	if h == nil {
 		return nil, err
+	}
+	if err != nil {
+		say(c.ErrOrStderr(), fmt.Sprintf("since when hosts terminate is not known, and begins now: %v", err))
 	}
 	h.publisher.Pause = cc.pause
 	if c.Flags().Changed("admin") && cc.admin != compiler.NoAdmin {

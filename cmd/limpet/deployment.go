@@ -31,7 +31,7 @@ func (rc *runCommand) deploy(c *cobra.Command, dir string) (*deployment, *compil
 		result, err := rc.compile(c, compiler.TargetEnvoy, wasmPath)
 		return &deployment{}, result, err
 	}
-	h, err := newHot(&rc.input, rc.hotFlags, dir)
+	h, err := newHot(&rc.input, rc.hotFlags, dir, "")
 	if err != nil {
 		return nil, nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/rollout"
+	"github.com/limpet-proxy/limpet/watch"
 )
 
 // discoveryFolder is the folder, beside envoy.yaml, of what Envoy discovers.
@@ -63,11 +64,13 @@ type hot struct {
 	files     int
 	publisher rollout.Publisher
 	live      *envoy.Discovery
+	draining  *watch.Draining
 	// free, if it is there, makes sure that Envoy can listen on addresses.
 	free func([]listening) error
 }
 
-func newHot(in *input, flags hotFlags, dir string) (*hot, error) {
+// newHot makes one for a folder that is there, or will be. Since when hosts terminate is kept in a file, if one is named.
+func newHot(in *input, flags hotFlags, dir, memory string) (*hot, error) {
 	wasmPath, err := in.wasmPathUnder(dir)
 	if err != nil {
 		return nil, err
@@ -76,15 +79,22 @@ func newHot(in *input, flags hotFlags, dir string) (*hot, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &hot{in: in, dir: dir, wasmPath: wasmPath, files: flags.endpointFiles, publisher: rollout.Publisher{
+	draining, err := watch.NewDraining(memory)
+	return &hot{in: in, dir: dir, wasmPath: wasmPath, files: flags.endpointFiles, draining: draining, publisher: rollout.Publisher{
 		Folder: rollout.Folder{Path: folder}, Patience: patience,
-	}}, nil
+	}}, err
 }
 
+// compile compiles, and remembers which hosts terminate.
 func (h *hot) compile(m material) (*compiler.Result, error) {
 	o := h.in.compileOptions(m, compiler.TargetEnvoy, h.wasmPath)
-	o.Hot = &compiler.Hot{Folder: h.publisher.Folder.Path, EndpointFiles: h.files}
-	return compiler.Compile(m.sources, o)
+	o.Time = time.Now()
+	o.Hot = &compiler.Hot{Folder: h.publisher.Folder.Path, EndpointFiles: h.files, Draining: h.draining.Since}
+	result, err := compiler.Compile(m.sources, o)
+	if err != nil {
+		return nil, err
+	}
+	return result, h.draining.See(result.Draining, o.Time)
 }
 
 // apply brings Envoy to a new configuration.

@@ -24,6 +24,9 @@ type keeper struct {
 	// report, if there is one, writes down what every compilation has to say.
 	report func(compiler.Errors, *compiler.Result) error
 
+	// until is when the same input comes to something else, as a host will have drained; zero is never.
+	until time.Time
+
 	seen   material // of the last attempt
 	number int      // of the last attempt
 	warned map[string]bool
@@ -55,6 +58,9 @@ func (k *keeper) first() (*compiler.Result, error) {
 // judge compiles and reports.
 func (k *keeper) judge(m material) (*compiler.Result, error) {
 	result, err := k.compile(m)
+	if err == nil {
+		k.until = result.Until
+	}
 	var refused compiler.Errors
 	if k.report != nil && (err == nil || errors.As(err, &refused)) {
 		err = errors.Join(err, k.report(refused, result))
@@ -65,18 +71,21 @@ func (k *keeper) judge(m material) (*compiler.Result, error) {
 // keep applies one change after the other until ctx ends.
 func (k *keeper) keep(ctx context.Context) {
 	for {
-		since, changed := k.files.Next(ctx, time.Time{})
+		since, changed := k.files.Next(ctx, k.until)
 		switch {
 		case ctx.Err() != nil:
 			return
 		case changed:
+			k.look(ctx, since)
+		default:
+			k.until = time.Time{} // should it fail, the next change will tell
 			k.change(ctx, since)
 		}
 	}
 }
 
-// change reads the input again, and applies it if it says anything else than before.
-func (k *keeper) change(ctx context.Context, since time.Time) {
+// look reads the input again, and applies it if it says anything else than before.
+func (k *keeper) look(ctx context.Context, since time.Time) {
 	now, err := k.in.read(nil, io.Discard) // what there was to say of the key file has been said
 	if err != nil {
 		if k.said != err.Error() {
@@ -87,12 +96,16 @@ func (k *keeper) change(ctx context.Context, since time.Time) {
 		return
 	}
 	k.said = ""
-	if reflect.DeepEqual(now, k.seen) {
-		return
+	if !reflect.DeepEqual(now, k.seen) {
+		k.seen = now
+		k.change(ctx, since)
 	}
-	k.seen = now
+}
+
+// change applies what was read last.
+func (k *keeper) change(ctx context.Context, since time.Time) {
 	k.number++
-	what, err := k.take(ctx, now)
+	what, err := k.take(ctx, k.seen)
 	switch {
 	case err == nil:
 		fmt.Fprintf(k.stderr, "limpet: change %d %s\n", k.number, fmt.Sprintf(what, time.Since(since).Milliseconds()))

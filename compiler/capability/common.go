@@ -66,7 +66,7 @@ var common = Declaration{
 	"SessionPersistencePolicy idleTimeout":              yes,
 	"SessionPersistencePolicy idleTimeoutSeconds":       yes,
 	"SessionPersistencePolicy renewAfterPercent":        yes,
-	"SessionPersistencePolicy drainTimeout":             {No, "EndpointSlices don't say since when a host terminates: sessions stay as long as it serves"},
+	"SessionPersistencePolicy drainTimeout":             {No, "EndpointSlices don't say since when a host terminates: sessions stay as long as it serves; `--watch` on a plain Envoy remembers it"},
 	"SessionPersistencePolicy onHostLost":               yes,
 	"SessionPersistencePolicy failStatus":               yes,
 	"SessionPersistencePolicy endSessionHeader":         yes,

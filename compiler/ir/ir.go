@@ -4,6 +4,7 @@ package ir
 
 import (
 	"net/netip"
+	"time"
 
 	"github.com/limpet-proxy/limpet/policy-config"
 )
@@ -15,6 +16,10 @@ type Config struct {
 	Clusters []Cluster
 	// Policies are the session policies, by name.
 	Policies []policyconfig.Policy
+	// Draining are the hosts that terminate and still serve, whether they are in a cluster or have drained for long
+	// enough. Until is when the same input will give another configuration, for the next of them will have; zero is never.
+	Draining []netip.AddrPort
+	Until    time.Time
 }
 
 // Listener is an address to bind.

@@ -4,8 +4,10 @@ package lower
 
 import (
 	"cmp"
+	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -28,11 +30,13 @@ type Means struct {
 	Budgets  *budget.Budgets
 	// Decisions are about session persistence.
 	Decisions *policy.Decisions
+	// Draining is nil where nobody knows since when hosts terminate.
+	Draining *Draining
 }
 
 // Lower gives the configuration for the ports, and what it comes to for the requests that no session pins, rule by rule. What a rule asks for and can't have goes to the report.
 func Lower(ports []gateway.Port, means Means, rep *report.Report) (*ir.Config, []*Spread) {
-	l := &lowerer{Means: means, rep: rep, rules: map[*policy.Rule]*rule{}, clusters: map[string]ir.Cluster{}}
+	l := &lowerer{Means: means, rep: rep, rules: map[*policy.Rule]*rule{}, clusters: map[string]ir.Cluster{}, draining: map[netip.AddrPort]bool{}}
 	config := &ir.Config{}
 	l.tls = slices.ContainsFunc(ports, func(p gateway.Port) bool { return p.TLS })
 	for _, p := range ports {
@@ -47,6 +51,7 @@ func Lower(ports []gateway.Port, means Means, rep *report.Report) (*ir.Config, [
 	slices.SortFunc(config.Clusters, func(a, b ir.Cluster) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(l.policies, func(a, b policyconfig.Policy) int { return cmp.Compare(a.Name, b.Name) })
 	config.Policies = l.policies
+	config.Draining, config.Until = l.drainingHosts(), l.until
 	slices.SortStableFunc(l.spreads, func(a, b *Spread) int {
 		return cmp.Or(schema.ByAge(a.Route, b.Route), cmp.Compare(a.Rule, b.Rule))
 	})
@@ -59,6 +64,9 @@ type lowerer struct {
 	rules    map[*policy.Rule]*rule
 	clusters map[string]ir.Cluster
 	policies []policyconfig.Policy
+	// draining are the hosts that terminate, and until is when the next of them has done so for long enough.
+	draining map[netip.AddrPort]bool
+	until    time.Time
 	spreads  []*Spread
 	tls      bool // some listener speaks it
 }

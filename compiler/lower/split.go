@@ -33,6 +33,8 @@ type choice struct {
 	held       *budget.Held
 	budget     *ir.RetryBudget
 	unbudgeted string
+	// drain is how long sessions stay on a host that terminates; nil for as long as it serves.
+	drain *policyconfig.Duration
 }
 
 // choices resolves a rule's backendRefs, in order.
@@ -121,7 +123,7 @@ func (l *lowerer) shared(c choice) string {
 		HTTP2:       c.http2,
 		Balancing:   c.balancing,
 		RetryBudget: c.budget,
-		Pools:       []ir.Pool{{Name: c.backend.Name, Weight: 1, Endpoints: c.backend.Endpoints}},
+		Pools:       []ir.Pool{{Name: c.backend.Name, Weight: 1, Endpoints: l.hosts(c, c.backend.Ready())}},
 	})
 }
 
@@ -137,7 +139,7 @@ func (c choice) clusterName() string {
 	if c.unbudgeted != "" {
 		name += "/unbudgeted"
 	}
-	return name
+	return name + drainName(c.drain)
 }
 
 func (l *lowerer) cluster(c ir.Cluster) string {
@@ -156,6 +158,7 @@ func (l *lowerer) sticky(route *gateway.Route, path *field.Path, rule *policy.Ru
 		return ir.Route{Status: gateway.Broken(route)}
 	}
 	session := rule.Sessions[0]
+	l.limitDrain(choices, func(choice) *policy.Session { return session })
 	l.policies = append(l.policies, session.Policies...)
 	action := ir.Route{Sticky: true, FailStatus: failStatus(session)}
 	if len(choices) == 1 && choices[0].weight > 0 {
@@ -165,16 +168,16 @@ func (l *lowerer) sticky(route *gateway.Route, path *field.Path, rule *policy.Ru
 	l.checkNearby(route, path, choices)
 	first := choices[slices.IndexFunc(choices, usable)]
 	cluster := ir.Cluster{
-		Name: mergedName(route, rule), Balancing: choices[0].balancing, RetryBudget: first.budget,
+		Name: mergedName(route, rule) + drainName(first.drain), Balancing: choices[0].balancing, RetryBudget: first.budget,
 		HTTP2: !slices.ContainsFunc(choices, func(c choice) bool { return usable(c) && !c.http2 }),
 	}
-	total := uint32(0)
+	total, others := uint32(0), takeOver(choices)
 	for _, c := range choices {
 		total += c.weight
-		cluster.Pools = append(cluster.Pools, pool(c))
+		cluster.Pools = append(cluster.Pools, l.pool(c, others))
 	}
 	if total == 0 {
-		cluster.Pools = append(cluster.Pools, pool(choice{weight: 1, broken: gateway.Broken(route)}))
+		cluster.Pools = append(cluster.Pools, l.pool(choice{weight: 1, broken: gateway.Broken(route)}, false))
 	}
 	action.Cluster = l.cluster(cluster)
 	return action
@@ -201,6 +204,7 @@ func failStatus(s *policy.Session) int {
 // pinned is the action of a rule whose backends have sessions of their own: the weights choose a backend for every
 // request, and its session pins to a host in there (S32). A backend without a session just takes its share.
 func (l *lowerer) pinned(route *gateway.Route, rule *policy.Rule, choices []choice) ir.Route {
+	l.limitDrain(choices, func(c choice) *policy.Session { return rule.Session(c.backend) })
 	action := l.plain(route, choices)
 	choices = slices.DeleteFunc(slices.Clone(choices), func(c choice) bool { return c.weight == 0 || c.backend == nil })
 	for _, c := range choices {
@@ -224,11 +228,11 @@ func (l *lowerer) pinned(route *gateway.Route, rule *policy.Rule, choices []choi
 
 // pool is a choice as a part of a merged cluster. A pool that could not answer would lose its share to the others,
 // so the proxy answers in its place.
-func pool(c choice) ir.Pool {
+func (l *lowerer) pool(c choice, others bool) ir.Pool {
 	if c.backend == nil {
 		return ir.Pool{Name: "answer", Weight: c.weight, Answer: c.broken}
 	}
-	p := ir.Pool{Name: c.backend.Name, Weight: c.weight, Endpoints: c.backend.Endpoints}
+	p := ir.Pool{Name: c.backend.Name, Weight: c.weight, Endpoints: l.hosts(c, others)}
 	if !c.backend.Ready() && c.weight > 0 {
 		p.Answer = unready
 	}

@@ -26,6 +26,8 @@ type Options struct {
 	// Apart gives each backend of a split a session of its own in every generation, for a proxy that chooses the
 	// backend before it looks for the session's host.
 	Apart bool
+	// Drains says that somebody knows since when hosts terminate.
+	Drains bool
 }
 
 // Decide works out which session persistence holds on every way that requests take through the ports. What can't be

@@ -110,8 +110,11 @@ func (d *decider) refusals(s *Session) {
 	}
 }
 
-// drain says that nothing here knows since when a host terminates (S41).
+// drain says where nothing knows since when a host terminates (S41).
 func (d *decider) drain(s *Session) {
+	if d.options.Drains {
+		return
+	}
 	if _, written := s.Effective.DrainTimeout(); written {
 		d.warn(s.Effective.Field("drainTimeout").Written, "", "not carried: EndpointSlices don't say since when a host terminates, so sessions stay as long as it serves")
 	}

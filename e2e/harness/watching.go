@@ -67,6 +67,12 @@ func (w *Watching) SetText(t testing.TB, text string) string {
 	return w.said(t)
 }
 
+// Due waits for a change that comes of itself, when a time has passed, and gives what limpet says of it.
+func (w *Watching) Due(t testing.TB) string {
+	t.Helper()
+	return w.live(t, w.said(t))
+}
+
 // Changes is how many changes there were.
 func (w *Watching) Changes() int { return w.changes }
 

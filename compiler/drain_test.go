@@ -1,0 +1,105 @@
+package compiler
+
+import (
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// drainNow is the time of the compilations here.
+var drainNow = time.Date(2026, 11, 21, 18, 0, 0, 0, time.UTC)
+
+// drainDocument has 10.0.6.1, which terminates, and 10.0.6.2 in the Service "leaving", under a session with a drain limit.
+const drainDocument = "policy-2A.27-draining.in.yaml"
+
+// TestDrain compiles what a drain limit makes of a host at different times.
+func TestDrain(t *testing.T) {
+	leaving := netip.MustParseAddrPort("10.0.6.1:8080")
+	for _, c := range []struct {
+		name  string
+		edit  [2]string     // of the document
+		since time.Duration // how long ago it was first seen to terminate; 0 is never
+		want  string        // the hosts of each cluster
+		until time.Duration // from now; 0 is never
+	}{
+		{"seen first now", [2]string{}, 0, "service/default/leaving/80/drain-10m: 10.0.6.1* 10.0.6.2", 10 * time.Minute},
+		{"not long enough", [2]string{}, 10*time.Minute - time.Nanosecond, "service/default/leaving/80/drain-10m: 10.0.6.1* 10.0.6.2", time.Nanosecond},
+		{"long enough", [2]string{}, 10 * time.Minute, "service/default/leaving/80/drain-10m: 10.0.6.2", 0},
+		{"at once", [2]string{"drainTimeout: 10m", "drainTimeout: 0s"}, 0, "service/default/leaving/80/drain-0s: 10.0.6.2", 0},
+		{"no limit", [2]string{"drainTimeout: 10m", "forward: false"}, time.Hour, "service/default/leaving/80: 10.0.6.1* 10.0.6.2", 0},
+		{"nobody to take over", [2]string{", {addresses: [10.0.6.2]}", ""}, time.Hour, "service/default/leaving/80/drain-10m: 10.0.6.1*", 0},
+		{
+			"a split", [2]string{"{name: leaving, port: 80}", "{name: leaving, port: 80}, {name: v1, port: 80, weight: 0}"}, time.Hour,
+			"httproute/default/cart/rule/0/drain-10m: 10.0.6.2 10.0.1.1 10.0.1.2", 0,
+		},
+		{
+			"a split whose other side is not ready", [2]string{"{name: leaving, port: 80}", "{name: leaving, port: 80}, {name: gone, port: 80}"}, time.Hour,
+			"httproute/default/cart/rule/0/drain-10m: 10.0.6.1* 10.0.6.2", 0,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			hot := &Hot{Folder: "discovery", EndpointFiles: 16, Draining: map[netip.AddrPort]time.Time{}}
+			if c.since > 0 {
+				hot.Draining[leaving] = drainNow.Add(-c.since)
+			}
+			result := compileHot(t, c.edit, hot)
+			if got := clusterHosts(result); got != c.want {
+				t.Errorf("got %s\nwant %s", got, c.want)
+			}
+			if got := result.Until; c.until == 0 != got.IsZero() || c.until > 0 && !got.Equal(drainNow.Add(c.until)) {
+				t.Errorf("until %v, want %v from %v", got, c.until, drainNow)
+			}
+			if !slices.Equal(result.Draining, []netip.AddrPort{leaving}) {
+				t.Errorf("draining: %v", result.Draining)
+			}
+			for _, w := range result.Warnings {
+				if strings.Contains(w.Message, "not carried") && strings.Contains(w.Path, "drain") {
+					t.Errorf("reported: %v", w)
+				}
+			}
+		})
+	}
+}
+
+func compileHot(t *testing.T, edit [2]string, hot *Hot) *Result {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", drainDocument))
+	if err != nil {
+		t.Fatal(err)
+	}
+	edited := string(text)
+	if edit[0] != "" {
+		if edited = strings.Replace(edited, edit[0], edit[1], 1); edited == string(text) {
+			t.Fatalf("%s does not have %q", drainDocument, edit[0])
+		}
+	}
+	result, err := Compile([]Source{{Name: drainDocument, Data: []byte(edited)}}, Options{WasmPath: "limpet.wasm", Time: drainNow, Hot: hot})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// clusterHosts are the addresses in each cluster, with a star on those that drain.
+func clusterHosts(result *Result) string {
+	var clusters []string
+	for _, c := range result.Discovery.Clusters {
+		text := c.Name + ":"
+		for _, endpoint := range strings.Split(string(c.Endpoints), `{"endpoint":`)[1:] {
+			if _, rest, ip := strings.Cut(endpoint, `"address":"`); ip {
+				address, _, _ := strings.Cut(rest, `"`)
+				text += " " + address
+				if strings.Contains(endpoint, `"health_status":"DRAINING"`) {
+					text += "*"
+				}
+			}
+		}
+		clusters = append(clusters, text)
+	}
+	return fmt.Sprint(strings.Join(clusters, "; "))
+}
