@@ -110,9 +110,9 @@ func judge(sources []Source, o *Options) (*judgement, error) {
 	}
 	controlled := o.Target.controller() != ""
 	j := &judgement{settings: settings, rep: &report.Report{}}
-	j.objects, err = schema.Admit(read.Documents(sources, j.rep), schema.Options{
+	j.objects, err = schema.Admit(sources, schema.Options{
 		Generation: settings.generation, AssumeAdmitted: o.AssumeAdmitted, Controlled: controlled, Own: o.Target.emitter().own,
-	}, j.rep)
+	}, o.Cache.admissions(), j.rep)
 	if err != nil {
 		return nil, err
 	}

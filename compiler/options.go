@@ -63,6 +63,8 @@ type Options struct {
 	// Hot, with TargetEnvoy, gives a Result.Discovery beside a bootstrap that points at its files; nil puts all of it
 	// into the bootstrap.
 	Hot *Hot
+	// Cache keeps work from one compilation to the next; nil for none. It does not change what comes out.
+	Cache *Cache
 	// Strict makes errors of the warnings that are more than advice.
 	Strict bool
 }

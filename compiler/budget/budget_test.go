@@ -15,7 +15,7 @@ func objects(t *testing.T, yaml string) *schema.Objects {
 	t.Helper()
 	rep := &report.Report{}
 	service := "apiVersion: v1\nkind: Service\nmetadata: {name: cart}\nspec: {ports: [{port: 80}]}\n---\n"
-	all, err := schema.Admit(read.Documents([]read.Source{{Name: "in.yaml", Data: []byte(service + yaml)}}, rep), schema.Options{}, rep)
+	all, err := schema.Admit([]read.Source{{Name: "in.yaml", Data: []byte(service + yaml)}}, schema.Options{}, nil, rep)
 	if err != nil || rep.Failed() {
 		t.Fatal(err, rep.Errors(false))
 	}

@@ -17,7 +17,7 @@ type chunk struct {
 	data  []byte
 	first int // line in the file that data begins on, from 1
 	json  bool
-	// aliases counts the values that the file's aliases have made; its chunks share it.
+	// aliases counts the values that the file's aliases have made; its chunks share it, and are read in order.
 	aliases *int
 	// root is parsed again when the line of a field is asked for, for most documents have no problem. Documents of
 	// one list share it, and may be asked at the same time.

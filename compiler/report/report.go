@@ -90,6 +90,9 @@ func Shown(path string) string { return printable(path, maxPlace) }
 // Failed reports whether there is an error.
 func (r *Report) Failed() bool { return len(r.errors) > 0 }
 
+// Silent reports whether there is nothing at all.
+func (r *Report) Silent() bool { return len(r.errors)+len(r.warnings) == 0 }
+
 // Errors gives every error in order, and with strict also the warnings that are more than advice.
 // It is nil when there is none.
 func (r *Report) Errors(strict bool) Errors {

@@ -106,12 +106,12 @@ type Options struct {
 	Own []schema.GroupVersionKind
 }
 
-// admitter admits documents, one after the other.
+// admitter admits documents, one after the other. The last three fields are of the document at hand.
 type admitter struct {
 	options  Options
 	servers  map[ladder.Generation]*admission.Admitter
 	objects  Objects
-	sessions map[string]*ladder.Inline // of the document at hand
+	sessions map[string]*ladder.Inline
 	rep      *report.Report
 }
 
@@ -128,52 +128,101 @@ var servers = sync.OnceValues(func() (map[ladder.Generation]*admission.Admitter,
 	return all, nil
 })
 
-// Admit checks documents and gives the objects among them. Documents with an error are left out; the caller
-// must not go on once the report has one, for references to those objects would seem to lead nowhere.
-func Admit(docs []*read.Document, o Options, rep *report.Report) (*Objects, error) {
+// Admit reads the sources, checks their documents and gives the objects among them. Documents with an error are left
+// out; the caller must not go on once the report has one, for references to those objects would seem to lead nowhere.
+// Documents that the cache knows are not read again; it may be nil.
+func Admit(sources []read.Source, o Options, cache *Cache, rep *report.Report) (*Objects, error) {
 	servers, err := servers()
 	if err != nil {
 		return nil, err
 	}
-	jobs := identified(docs, o.Own, rep)
-	var objects Objects
-	var merging sync.Mutex
-	parallel.Each(jobs, func(own []job) {
-		a := &admitter{options: o, servers: servers, rep: &report.Report{}}
-		for _, j := range own {
-			a.document(j)
+	texts := read.Split(sources, rep)
+	all := make([]*admittedText, len(texts))
+	for i, t := range texts {
+		all[i] = &admittedText{Text: t}
+	}
+	cache.begin(o)
+	parallel.Each(all, func(some []*admittedText) {
+		a := &admitter{options: o, servers: servers}
+		for _, t := range some {
+			if !cache.recall(t) {
+				a.text(t)
+			}
 		}
-		merging.Lock()
-		defer merging.Unlock()
-		objects.add(&a.objects)
-		rep.Add(a.rep)
 	})
-	objects.sort()
-	return &objects, nil
+	cache.keep(all)
+	read.ReportEmpty(texts, rep)
+	return merge(all, rep), nil
 }
 
-// job is a document of a kind that is known and a name that is its own.
-type job struct {
+// admittedText is a text with what became of its documents.
+type admittedText struct {
+	*read.Text
+	documents []*admitted
+	rep       report.Report // on what is no document
+	hash      uint64        // for the cache
+}
+
+// admitted is what became of a document.
+type admitted struct {
 	*read.Document
-	group schema.GroupKind
-	kind  kind
+	identity
+	objects Objects
+	rep     report.Report
 }
 
-// identified gives the documents that can be admitted on their own.
-func identified(docs []*read.Document, own []schema.GroupVersionKind, rep *report.Report) []job {
-	i := identifier{first: map[string]*read.Document{}, own: own, rep: rep}
-	jobs := make([]job, 0, len(docs))
-	for _, d := range docs {
-		if gk, k, ok := i.kindOf(d); ok && i.identify(d, gk) {
-			jobs = append(jobs, job{d, gk, k})
+// identity is what no two documents share. Without a name it is no identity, which is for the schema to judge.
+type identity struct {
+	kind            schema.GroupKind
+	namespace, name string
+}
+
+// merge brings together what became of documents. Of two with one name the second is refused.
+func merge(texts []*admittedText, rep *report.Report) *Objects {
+	objects := &Objects{}
+	first := map[identity]*admitted{}
+	for _, t := range texts {
+		rep.Add(&t.rep)
+		for _, d := range t.documents {
+			if of := first[d.identity]; of != nil && d.name != "" {
+				rep.Error(d, duplicate(d, of))
+				continue
+			}
+			first[d.identity] = d
+			objects.add(&d.objects)
+			rep.Add(&d.rep)
 		}
 	}
-	return jobs
+	objects.sort()
+	return objects
 }
 
-func (a *admitter) document(j job) {
-	d, mark := j.Document, a.rep.Mark()
-	a.sessions = nil
+// duplicate is the error of a document with the name of another.
+func duplicate(d, first *admitted) *field.Error {
+	file, line := first.Locate("")
+	e := field.Duplicate(field.NewPath("metadata", "name"), d.name)
+	e.Detail = fmt.Sprintf("the first object of this name is at %s:%d", file, line)
+	return e
+}
+
+// text reads a text and admits its documents.
+func (a *admitter) text(t *admittedText) {
+	for _, d := range t.Documents(&t.rep) {
+		one := &admitted{Document: d}
+		a.rep, a.sessions, a.objects = &one.rep, nil, Objects{}
+		if gk, k, ok := a.kindOf(d); ok {
+			if one.identity, ok = a.identify(d, gk); ok {
+				a.document(d, gk, k)
+			}
+		}
+		one.objects = a.objects
+		t.documents = append(t.documents, one)
+		d.Release()
+	}
+}
+
+func (a *admitter) document(d *read.Document, gk schema.GroupKind, k kind) {
+	mark := a.rep.Mark()
 	d.Status = d.Fields["status"]
 	delete(d.Fields, "status") // what a controller says, not what the owner wants; an API server drops it too
 	if a.options.Controlled {
@@ -182,19 +231,18 @@ func (a *admitter) document(j job) {
 		}
 	}
 	var left []setField
-	if !a.options.Controlled || !isCommon(j.group.Group) && !slices.Contains(a.options.Own, gvkOf(d)) {
-		left = uncarried(j.group.Kind, d.Fields) // before defaults, which nobody wrote
+	if !a.options.Controlled || !isCommon(gk.Group) && !slices.Contains(a.options.Own, gvkOf(d)) {
+		left = uncarried(gk.Kind, d.Fields) // before defaults, which nobody wrote
 	}
-	if j.kind.name != nil {
-		a.metadata(d, j.kind)
+	if k.name != nil {
+		a.metadata(d, k)
 	} else {
-		a.admitWithSessions(d, j.group.Kind)
+		a.admitWithSessions(d, gk.Kind)
 	}
-	if j.kind.name != nil || a.rep.Mark() == mark {
-		j.kind.store(a, d)
+	if k.name != nil || a.rep.Mark() == mark {
+		k.store(a, d)
 	}
 	refuse(d, left, a.rep.Since(mark), a.rep)
-	d.Release()
 }
 
 // isCommon reports whether every control plane for Gateway API serves the kinds of a group.
@@ -232,15 +280,8 @@ func unplaced(detail string) (path, rest string) {
 	return "", detail
 }
 
-// identifier looks at what documents are before any of them is admitted.
-type identifier struct {
-	first map[string]*read.Document // by kind, namespace and name
-	own   []schema.GroupVersionKind
-	rep   *report.Report
-}
-
 // kindOf finds the document's kind among the supported ones.
-func (a *identifier) kindOf(d *read.Document) (schema.GroupKind, kind, bool) {
+func (a *admitter) kindOf(d *read.Document) (schema.GroupKind, kind, bool) {
 	for _, name := range []string{"apiVersion", "kind"} {
 		if d.Text(name) == "" {
 			a.rep.Error(d, field.Required(field.NewPath(name), "every object names its type"))
@@ -248,7 +289,7 @@ func (a *identifier) kindOf(d *read.Document) (schema.GroupKind, kind, bool) {
 		}
 	}
 	gvk := schema.FromAPIVersionAndKind(d.Text("apiVersion"), d.Text("kind"))
-	if slices.Contains(a.own, gvk) {
+	if slices.Contains(a.options.Own, gvk) {
 		return gvk.GroupKind(), platformKind, true
 	}
 	k, ok := kinds[gvk.GroupKind()]
@@ -259,27 +300,17 @@ func (a *identifier) kindOf(d *read.Document) (schema.GroupKind, kind, bool) {
 	return gvk.GroupKind(), k, true
 }
 
-// identify fills in the namespace, as kubectl would, and refuses a second object of the same name.
-func (a *identifier) identify(d *read.Document, gk schema.GroupKind) bool {
+// identify fills in the namespace, as kubectl would, and gives the object's identity.
+func (a *admitter) identify(d *read.Document, gk schema.GroupKind) (identity, bool) {
 	meta, ok := d.Fields["metadata"].(map[string]any)
 	if !ok {
 		a.rep.Error(d, field.Required(field.NewPath("metadata"), "every object has a name"))
-		return false
+		return identity{}, false
 	}
 	if ns, has := meta["namespace"]; !ofCluster[gk.Kind] && (!has || ns == nil || ns == "") {
 		meta["namespace"] = metav1.NamespaceDefault
 	}
-	name := d.Text("metadata", "name")
-	key := gk.String() + " " + d.Text("metadata", "namespace") + "/" + name
-	if first, twice := a.first[key]; twice && name != "" {
-		file, line := first.Locate("")
-		e := field.Duplicate(field.NewPath("metadata", "name"), name)
-		e.Detail = fmt.Sprintf("the first object of this name is at %s:%d", file, line)
-		a.rep.Error(d, e)
-		return false
-	}
-	a.first[key] = d
-	return true
+	return identity{gk, d.Text("metadata", "namespace"), d.Text("metadata", "name")}, true
 }
 
 // metadata checks a built-in kind's metadata.
