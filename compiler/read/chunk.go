@@ -70,6 +70,9 @@ func (c *chunk) parse() ([]*yaml.Node, *fault) {
 
 // documents gives the chunk's objects, and whether it holds nothing at all.
 func (c *chunk) documents(rep *report.Report) (docs []*Document, blank bool) {
+	if fields, read := simpleYAML(c.data); read && !c.json {
+		return items(&Document{Fields: fields, chunk: c}, rep), false
+	}
 	roots, broken := c.parse()
 	if broken != nil {
 		c.report(rep, *broken)
@@ -93,8 +96,11 @@ func (c *chunk) report(rep *report.Report, f fault) {
 func (c *chunk) line(path string) int {
 	c.parsing.Lock()
 	defer c.parsing.Unlock()
-	if c.root == nil && path == "" && !c.json {
+	if path == "" && !c.json {
 		return c.first - 1 + begins(c.data)
+	}
+	if line, found := simpleLine(c.data, steps(path)); found && !c.json {
+		return c.first - 1 + line
 	}
 	if c.root == nil {
 		roots, broken := c.parse()
