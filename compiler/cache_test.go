@@ -1,0 +1,105 @@
+package compiler
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestCache edits an input at random, again and again, and compiles it with a cache and without one: what comes out is
+// the same, byte for byte, be it files or errors.
+func TestCache(t *testing.T) {
+	const rounds = 60
+	random := rand.New(rand.NewPCG(8, 5))
+	cache := NewCache()
+	sources := many(40)
+	sources = append(sources, Source{Name: "empty.yaml", Data: []byte("# nothing\n")})
+	failed := 0
+	for round := range rounds {
+		o := Options{WasmPath: "w", AssumeAdmitted: round/20 == 1}
+		want, refused := Compile(sources, o)
+		o.Cache = cache
+		got, err := Compile(sources, o)
+		if fmt.Sprint(err) != fmt.Sprint(refused) {
+			t.Fatalf("round %d: with the cache %v\nwithout %v", round, err, refused)
+		}
+		if refused != nil {
+			var problems Errors
+			if !errors.As(refused, &problems) {
+				t.Fatal(refused)
+			}
+			failed++
+		} else {
+			compareResults(t, round, got, want)
+		}
+		sources = edited(sources, random)
+		if round%10 == 0 { // or faults pile up
+			sources = many(40)
+		}
+	}
+	if failed < rounds/10 || failed > rounds*9/10 {
+		t.Errorf("%d of %d rounds were refused: too few of one sort", failed, rounds)
+	}
+}
+
+func compareResults(t *testing.T, round int, got, want *Result) {
+	t.Helper()
+	for i := range want.Files {
+		if !bytes.Equal(got.Files[i].Data, want.Files[i].Data) {
+			t.Errorf("round %d: %s differs", round, want.Files[i].Name)
+		}
+	}
+	if !slices.Equal(got.Warnings, want.Warnings) {
+		t.Errorf("round %d: the warnings differ: %v\nwithout the cache %v", round, got.Warnings, want.Warnings)
+	}
+}
+
+// edited gives the sources with one thing changed: documents go, come twice or change places, lines come and go, words
+// become others.
+func edited(sources []Source, random *rand.Rand) []Source {
+	sources = slices.Clone(sources)
+	s := &sources[random.IntN(len(sources))]
+	docs := strings.SplitAfter(string(s.Data), "---\n")
+	at, other := random.IntN(len(docs)), random.IntN(len(docs))
+	switch random.IntN(6) {
+	case 0:
+		docs = slices.Delete(docs, at, at+1)
+	case 1:
+		docs = slices.Insert(docs, other, docs[at])
+	case 2:
+		docs[at], docs[other] = docs[other], docs[at]
+	case 3:
+		docs[at] = "# a comment\n" + docs[at]
+	case 4:
+		words := [][2]string{{"/cart", "/shop"}, {"8h", "9h"}, {"10.0.0.1", "10.0.0.3"}, {"port: 80", "port: 81"}, {"kind: Service", "kind: Serve"}, {"20m", "9h"}}
+		w := words[random.IntN(len(words))]
+		docs[at] = strings.Replace(docs[at], w[0], w[1], 1)
+	default:
+		s.Name = "moved-" + s.Name
+	}
+	s.Data = []byte(strings.Join(docs, ""))
+	return sources
+}
+
+// TestCacheRemembers shows that the cache is of use: an object that did not change is not admitted again.
+func TestCacheRemembers(t *testing.T) {
+	cache := NewCache()
+	o := Options{WasmPath: "w", Cache: cache}
+	sources := many(20)
+	compile := func() float64 {
+		return testing.AllocsPerRun(3, func() {
+			if _, err := Compile(sources, o); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	with := compile()
+	o.Cache = nil
+	if without := compile(); with > without/3 {
+		t.Errorf("%.0f allocations with the cache, %.0f without", with, without)
+	}
+}
