@@ -8,21 +8,10 @@ import (
 	"github.com/limpet-proxy/limpet/compiler/report"
 )
 
-// readSources reads every object of the sources, in order.
-func readSources(sources []Source, rep *report.Report) []*Document {
-	var docs []*Document
-	texts := Split(sources, rep)
-	for _, t := range texts {
-		docs = append(docs, t.Documents(rep)...)
-	}
-	ReportEmpty(texts, rep)
-	return docs
-}
-
 func readAll(t *testing.T, name, text string) ([]*Document, report.Errors) {
 	t.Helper()
 	rep := &report.Report{}
-	docs := readSources([]Source{{Name: name, Data: []byte(text)}}, rep)
+	docs := Documents([]Source{{Name: name, Data: []byte(text)}}, rep)
 	return docs, rep.Errors(false)
 }
 

@@ -8,6 +8,17 @@ import (
 	"github.com/limpet-proxy/limpet/compiler/report"
 )
 
+// Documents reads every object of the sources, in order. What is wrong goes to the report, all of it at once.
+func Documents(sources []Source, rep *report.Report) []*Document {
+	var docs []*Document
+	texts := Split(sources, rep)
+	for _, t := range texts {
+		docs = append(docs, t.Documents(rep)...)
+	}
+	ReportEmpty(texts, rep)
+	return docs
+}
+
 // Text is a part of a file that can be read without the others: one document, or a whole file of JSON or of YAML with
 // aliases, whose number is bounded for the file.
 type Text struct {
@@ -62,7 +73,7 @@ func separable(data []byte) bool {
 	return bytes.IndexByte(data, '&') < 0 && !bytes.Contains(data, []byte("<<"))
 }
 
-// Documents reads every object of a text, in order. What is wrong goes to the report, all of it at once.
+// Documents reads every object of a text, in order.
 func (t *Text) Documents(rep *report.Report) []*Document {
 	var docs []*Document
 	t.blank = true
