@@ -87,7 +87,7 @@ func TestCertificateFollowsTheServerName(t *testing.T) {
 	envoy := harness.Run(t, deployment)
 	for name, want := range map[string]harness.Certificate{"shop.example.com": shop, "x.example.org": all, "": all} {
 		for _, protocol := range []string{"h2", "http/1.1"} {
-			state := handshake(t, envoy, name, protocol)
+			state := handshake(t, envoy.TLSPort, name, protocol)
 			if got := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: state.PeerCertificates[0].Raw})); got != want.Chain {
 				t.Errorf("server name %q: the wrong certificate", name)
 			}
@@ -99,9 +99,9 @@ func TestCertificateFollowsTheServerName(t *testing.T) {
 }
 
 // handshake makes a connection and gives what was agreed on. It takes any certificate: the caller looks at it.
-func handshake(t *testing.T, envoy *harness.Envoy, name, protocol string) tls.ConnectionState {
+func handshake(t *testing.T, port int, name, protocol string) tls.ConnectionState {
 	t.Helper()
-	conn, err := tls.Dial("tcp", harness.Loopback(envoy.TLSPort), &tls.Config{
+	conn, err := tls.Dial("tcp", harness.Loopback(port), &tls.Config{
 		ServerName: name, NextProtos: []string{protocol}, MinVersion: tls.VersionTLS12,
 		InsecureSkipVerify: true, VerifyPeerCertificate: func([][]byte, [][]*x509.Certificate) error { return nil },
 	})

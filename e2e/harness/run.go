@@ -2,6 +2,7 @@ package harness
 
 import (
 	"bytes"
+	"fmt"
 	"net/http"
 	"os/exec"
 	"sync"
@@ -36,16 +37,16 @@ func (o *output) Write(p []byte) (int, error) {
 // environment, and waits until its Envoy serves. It is ended with the test, if it has not ended before.
 func RunLimpet(t testing.TB, path string, port, adminPort int, env ...string) *Running {
 	t.Helper()
-	return startLimpet(t, []string{"-f", path}, port, adminPort, env)
+	return startLimpet(t, []string{"-f", path}, port, adminPort, time.Second, env)
 }
 
-// startLimpet is RunLimpet with flags.
-func startLimpet(t testing.TB, flags []string, port, adminPort int, env []string) *Running {
+// startLimpet is RunLimpet with flags. Drain is how long connections go on whose listener has changed, in whole seconds.
+func startLimpet(t testing.TB, flags []string, port, adminPort int, drain time.Duration, env []string) *Running {
 	t.Helper()
 	shipped := Find(t)
 	r := &Running{Port: port, AdminPort: adminPort, done: make(chan struct{})}
 	args := append([]string{"run", "--bind", "127.0.0.1", "--admin", Loopback(adminPort)}, flags...)
-	args = append(args, "--", "--concurrency", "1", "--log-level", "warning", "--drain-time-s", "1", "--parent-shutdown-time-s", "2")
+	args = append(args, "--", "--concurrency", "1", "--log-level", "warning", "--drain-time-s", fmt.Sprint(int(drain.Seconds())), "--parent-shutdown-time-s", "2")
 	r.command = exec.Command(shipped.Limpet, args...)
 	r.command.Dir, r.command.Stdout, r.command.Stderr = shipped.Root, &r.output, &r.output
 	r.command.Env = append(environment("ENVOY="+shipped.Envoy), env...)

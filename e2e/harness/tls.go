@@ -58,6 +58,12 @@ func (c *Client) TLS(certificate Certificate, port int) *Client {
 	return c
 }
 
+// Trust makes the client trust another certificate too; call it after TLS.
+func (c *Client) Trust(certificate Certificate) *Client {
+	c.http.Transport.(*http.Transport).TLSClientConfig.RootCAs.AppendCertsFromPEM([]byte(certificate.Chain))
+	return c
+}
+
 // For makes the client ask for a host, by the server name and the Host header; call it after TLS.
 func (c *Client) For(host string) *Client {
 	c.Host = host

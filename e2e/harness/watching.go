@@ -26,6 +26,13 @@ const changeWithin = 60 * time.Second
 // RunWatching starts "limpet run --watch" on documents with the ring in a key file, and waits until it follows them.
 func RunWatching(t testing.TB, documents Documents, ring Ring, flags ...string) *Watching {
 	t.Helper()
+	return RunDraining(t, time.Second, documents, ring, flags...)
+}
+
+// RunDraining is RunWatching with the time for which connections go on whose listener has changed; Envoy's own default
+// is ten minutes.
+func RunDraining(t testing.TB, drain time.Duration, documents Documents, ring Ring, flags ...string) *Watching {
+	t.Helper()
 	w := &Watching{Documents: documents, folder: t.TempDir()}
 	if w.Documents.Port == 0 {
 		w.Documents.Port = FreePort(t)
@@ -33,7 +40,7 @@ func RunWatching(t testing.TB, documents Documents, ring Ring, flags ...string) 
 	w.replace(t, "input/documents.yaml", w.Documents.YAML(t))
 	w.replace(t, "keys.json", ring.JSON(t))
 	flags = append([]string{"--watch", "-f", filepath.Join(w.folder, "input"), "--keys", filepath.Join(w.folder, "keys.json")}, flags...)
-	w.Running = startLimpet(t, flags, w.Documents.Port, FreePort(t), nil)
+	w.Running = startLimpet(t, flags, w.Documents.Port, FreePort(t), drain, nil)
 	w.await(t, `changes of the input reach Envoy.*`)
 	return w
 }
