@@ -63,9 +63,10 @@ func targetProbe(kind, off, on string) probe {
 
 func keysProbe(key policyconfig.Key) probe {
 	whole := policyconfig.Key{ID: "test", Secret: []byte(testSecret)}
+	p := document("SessionPersistencePolicy", "p", target1)
 	return probe{
-		offKeys: policyconfig.Keys{Ring: &policyconfig.KeyRing{Keys: []policyconfig.Key{whole}}},
-		keys:    policyconfig.Keys{Ring: &policyconfig.KeyRing{Keys: []policyconfig.Key{key}}},
+		off: p, on: p, offKeys: policyconfig.Keys{Ring: &policyconfig.KeyRing{Keys: []policyconfig.Key{whole}}},
+		keys: policyconfig.Keys{Ring: &policyconfig.KeyRing{Keys: []policyconfig.Key{key}}},
 	}
 }
 
@@ -110,16 +111,18 @@ var policyProbes = map[string]probe{
 
 // otherProbes are the rest.
 var otherProbes = map[string]probe{
-	"plugin keys.fromEnv":               {offKeys: policyconfig.Keys{FromEnv: "LIMPET_KEYS"}, keys: policyconfig.Keys{FromEnv: "OTHER_KEYS"}},
+	"plugin keys.fromEnv":               {off: document("SessionPersistencePolicy", "p", target1), on: document("SessionPersistencePolicy", "p", target1), offKeys: policyconfig.Keys{FromEnv: "LIMPET_KEYS"}, keys: policyconfig.Keys{FromEnv: "OTHER_KEYS"}},
 	"plugin keys.ring.keys[].id":        keysProbe(policyconfig.Key{ID: "other", Secret: []byte(testSecret)}),
 	"plugin keys.ring.keys[].secret":    keysProbe(policyconfig.Key{ID: "test", Secret: []byte(testSecret + "x")}),
 	"plugin keys.ring.keys[].notBefore": keysProbe(policyconfig.Key{ID: "test", Secret: []byte(testSecret), NotBefore: 1893456000}),
 	"plugin keys.ring.keys[].notAfter":  keysProbe(policyconfig.Key{ID: "test", Secret: []byte(testSecret), NotAfter: 1893456000}),
-	"plugin keys.sealed":                {keys: policyconfig.Keys{Sealed: strings.Repeat("A", 120)}},
+	"plugin keys.sealed":                {off: document("SessionPersistencePolicy", "p", target1), on: document("SessionPersistencePolicy", "p", target1), keys: policyconfig.Keys{Sealed: strings.Repeat("A", 120)}},
 	"plugin policies[].name":            targetProbe("SessionPersistencePolicy", target1, target4),
 	"plugin policies[].scope":           targetProbe("SessionPersistencePolicy", target1, target4),
 	"plugin policies[].routes[]":        targetProbe("SessionPersistencePolicy", target1, target4),
 	"plugin policies[].clusters[]":      {off: splitRoute(""), on: splitRoute("  sessionPersistence: {cookie: {name: s}}")},
+
+	"across a cookie path for each match of a rule": {off: matchesRoute(""), on: matchesRoute("  sessionPersistence: {sessionName: s}")},
 
 	"across split, one session (up to 1.6)":    {off: splitRoute(""), on: splitRoute("  sessionPersistence: {sessionName: s}")},
 	"across split, a session for each backend": {off: splitRoute(""), on: splitRoute("  sessionPersistence: {cookie: {name: s}}")},
@@ -164,6 +167,10 @@ var otherProbes = map[string]probe{
 	"LoadBalancerPolicy requestHashPolicies[].cookieHashOptions.path":                  hashProbe("{cookieHashOptions: {cookieName: a, ttl: 1h}}", "{cookieHashOptions: {cookieName: a, ttl: 1h, path: /x}}"),
 	"LoadBalancerPolicy requestHashPolicies[].queryParameterHashOptions.parameterName": hashProbe("{queryParameterHashOptions: {parameterName: a}}", "{queryParameterHashOptions: {parameterName: b}}"),
 	"LoadBalancerPolicy requestHashPolicies[].hashSourceIP":                            hashProbe("{headerHashOptions: {headerName: X-A}}", "{hashSourceIP: true}"),
+}
+
+func matchesRoute(session string) string {
+	return document("HTTPRoute", "matches", "parentRefs: [{name: gate}]\nhostnames: [matches.example.com]\nrules:\n- matches: [{path: {value: /a/x}}, {path: {value: /a/y}}]\n  backendRefs: [{name: one, port: 80}]\n"+session)
 }
 
 func grpcRoute(session string) string {

@@ -2,6 +2,7 @@ package compiler
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/limpet-proxy/limpet/compiler/report"
 	"github.com/limpet-proxy/limpet/compiler/schema"
@@ -32,8 +33,18 @@ func (c *Checked) OK(strict bool) bool {
 // Check says what becomes of every object, as Compile with the same options would have it. Options.Strict makes no
 // difference. The error is about the options; what is wrong with the input is in the result.
 func Check(sources []Source, o Options) (*Checked, error) {
-	o.Target, o.Strict = TargetPlugin, false
+	o.Strict = false
+	controlled := o.Target.emitter() != nil && o.Target.controller() != ""
+	if !controlled {
+		o.Target = TargetPlugin
+	}
+	if controlled && o.WasmURL == "" {
+		o.WasmURL = "https://example.com/limpet.wasm" // a check writes nothing
+	}
 	j, err := judge(sources, &o)
+	if err == nil && controlled {
+		err = o.Target.emit(j, &o, &Result{}) // for what it reports
+	}
 	var problems Errors
 	switch {
 	case errors.As(err, &problems):
@@ -43,9 +54,15 @@ func Check(sources []Source, o Options) (*Checked, error) {
 	}
 	warnings := j.rep.Warnings()
 	objects := status.Build(status.Input{Objects: j.objects, Facts: j.facts, Decisions: j.decisions, Spreads: j.spreads, Problems: warnings, Now: o.Time})
+	if controlled {
+		objects = slices.DeleteFunc(objects, func(s status.Object) bool { return !slices.Contains(policyKinds, s.Kind) })
+	}
 	rows := status.Rows(j.subjects(), append(warnings, status.Idle(objects, j.subjects())...))
 	return &Checked{Rows: rows, Objects: objects}, nil
 }
+
+// policyKinds are those whose status is limpet's where a control plane writes that of Gateways and routes.
+var policyKinds = []string{"SessionPersistencePolicy", "XBackendTrafficPolicy"}
 
 // subjects are the objects of kinds that have a status.
 func (j *judgement) subjects() []report.Subject {
@@ -57,6 +74,7 @@ func (j *judgement) subjects() []report.Subject {
 	all = list(all, j.objects.TrafficPolicies)
 	all = list(all, j.objects.LoadBalancers)
 	all = list(all, j.objects.Backends)
+	all = list(all, j.objects.VirtualServices)
 	return list(all, j.objects.Proxies)
 }
 

@@ -112,6 +112,7 @@ func judge(sources []Source, o *Options) (*judgement, error) {
 	j := &judgement{settings: settings, rep: &report.Report{}}
 	j.objects, err = schema.Admit(sources, schema.Options{
 		Generation: settings.generation, AssumeAdmitted: o.AssumeAdmitted, Controlled: controlled, Own: o.Target.emitter().own,
+		Istio: o.Target == TargetIstio,
 	}, o.Cache.admissions(), j.rep)
 	if err != nil {
 		return nil, err

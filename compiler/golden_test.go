@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -26,7 +27,7 @@ type golden struct {
 }
 
 // outputs are the endings of the files that a case may have. One that is not expected must not be there.
-var outputs = []string{".envoy.yaml", ".envoy-gateway.yaml", ".plugin.json", ".warnings.txt", ".err.txt"}
+var outputs = []string{".envoy.yaml", ".envoy-gateway.yaml", ".istio.yaml", ".plugin.json", ".warnings.txt", ".err.txt"}
 
 func goldens(t testing.TB) []golden {
 	t.Helper()
@@ -91,6 +92,23 @@ func (g golden) options(t *testing.T) Options {
 			o.AssumeAdmitted = true
 		case "strict":
 			o.Strict = true
+		case "istio-phase":
+			o.Istio.Phase = value
+		case "istio-priority":
+			n, err := strconv.ParseInt(value, 10, 32)
+			if err != nil {
+				t.Fatal(err)
+			}
+			priority := int32(n)
+			o.Istio.Priority = &priority
+		case "istio-fail-strategy":
+			o.Istio.FailStrategy = value
+		case "istio-root-namespace":
+			o.Istio.RootNamespace = value
+		case "istio-traffic-extension":
+			o.Istio.TrafficExtension = true
+		case "istio-native-pin":
+			o.Istio.NativePin = true
 		case "keys":
 			o.Keys = testKeys(t, value)
 		default:

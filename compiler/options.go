@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/limpet-proxy/limpet/compiler/emit/envoygateway"
+	"github.com/limpet-proxy/limpet/compiler/emit/istio"
 	"github.com/limpet-proxy/limpet/compiler/ladder"
 	"github.com/limpet-proxy/limpet/compiler/lower"
 	"github.com/limpet-proxy/limpet/policy-config"
@@ -65,6 +66,8 @@ type Options struct {
 	Hot *Hot
 	// Cache keeps work from one compilation to the next; nil for none. It does not change what comes out.
 	Cache *Cache
+	// Istio is what TargetIstio needs beside.
+	Istio istio.Settings
 	// Strict makes errors of the warnings that are more than advice.
 	Strict bool
 }
@@ -118,6 +121,10 @@ func (o *Options) check() (settings, error) {
 		if err := (envoygateway.Module{URL: o.WasmURL}).Check(); err != nil {
 			errs = append(errs, fmt.Errorf("wasm URL: Invalid value: %q: %w", o.WasmURL, err))
 		}
+	}
+	if o.Target == TargetIstio {
+		o.Istio.URL, o.Istio.SHA256 = o.WasmURL, o.WasmSHA256
+		errs = append(errs, o.Istio.Check())
 	}
 	var err error
 	if s.bind, err = netip.ParseAddr(o.Bind); err != nil || s.bind.Zone() != "" {

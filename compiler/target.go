@@ -11,8 +11,10 @@ import (
 	"github.com/limpet-proxy/limpet/compiler/capability"
 	"github.com/limpet-proxy/limpet/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/compiler/emit/envoygateway"
+	"github.com/limpet-proxy/limpet/compiler/emit/istio"
 	"github.com/limpet-proxy/limpet/compiler/emit/plugin"
 	"github.com/limpet-proxy/limpet/compiler/ir"
+	"github.com/limpet-proxy/limpet/compiler/lower"
 	"github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -25,6 +27,8 @@ const (
 	TargetPlugin Target = "plugin"
 	// TargetEnvoyGateway is the resources with which Envoy Gateway gives the input's routes their sessions.
 	TargetEnvoyGateway Target = "envoy-gateway"
+	// TargetIstio is the resources that put limpet into Istio's proxies.
+	TargetIstio Target = istio.Target
 )
 
 // The names of the files of a result.
@@ -33,6 +37,7 @@ const (
 	EnvoyFile  = "envoy.yaml"
 	// EnvoyGatewayFile is a manifest to be applied.
 	EnvoyGatewayFile = "envoy-gateway.yaml"
+	IstioFile        = "istio.yaml"
 )
 
 // File is a file of a result.
@@ -66,6 +71,7 @@ var emitters = []emitter{
 		target: TargetEnvoyGateway, emit: emitEnvoyGateway, declares: envoygateway.Capabilities,
 		controller: envoygateway.Controller, own: envoygateway.Kinds, ownBackends: envoygateway.Backends,
 	},
+	{target: TargetIstio, emit: emitIstio, controller: istioController, splitsFirst: true, declares: istio.Capabilities},
 	{target: TargetPlugin, emit: emitPlugin},
 }
 
@@ -101,6 +107,20 @@ func (t Target) emit(j *judgement, o *Options, r *Result) error { return t.emitt
 
 // controller is the one whose GatewayClasses the target, which check has found to exist, is for.
 func (t Target) controller() gatewayv1.GatewayController { return t.emitter().controller }
+
+// istioController is that of the GatewayClass that Istio makes (Istio, pkg/config/constants).
+const istioController = "istio.io/gateway-controller"
+
+func emitIstio(j *judgement, o *Options, r *Result) error {
+	out, err := istio.Emit(istio.Input{
+		Placed: lower.Place(j.ports, j.decisions), Objects: j.objects, Keys: o.Keys, Report: j.rep,
+	}, o.Istio)
+	if err != nil {
+		return err
+	}
+	r.Plugin, r.PluginJSON, r.Files = out.Plugin, out.JSON, []File{{IstioFile, out.YAML}}
+	return nil
+}
 
 func emitPlugin(j *judgement, o *Options, r *Result) (err error) {
 	r.Plugin, r.PluginJSON, err = plugin.Emit(j.config.Policies, o.Keys)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -56,6 +57,7 @@ const (
 type checkCommand struct {
 	input
 	format string
+	target string
 }
 
 func newCheck() *cobra.Command {
@@ -70,11 +72,16 @@ func newCheck() *cobra.Command {
 	}
 	cc.registerReading(c)
 	c.Flags().BoolVar(&cc.strict, "strict", false, "exit 1 also for warnings")
+	targets := strings.Join(compiler.Targets(), "|")
+	c.Flags().StringVarP(&cc.target, "target", "t", string(compiler.TargetEnvoy), "judge for `"+targets+"`")
 	c.Flags().StringVarP(&cc.format, "output", "o", formatTable, "print `table|yaml|json`")
 	return c
 }
 
 func (cc *checkCommand) check(c *cobra.Command, args []string) error {
+	if targets := compiler.Targets(); !slices.Contains(targets, cc.target) {
+		return usagef("--target %q: must be one of %s", cc.target, strings.Join(targets, ", "))
+	}
 	switch cc.format {
 	case formatTable, formatYAML, formatJSON:
 		return cc.checkReading(c, args)
@@ -91,7 +98,9 @@ func (cc *checkCommand) run(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	checked, err := compiler.Check(sources, cc.options())
+	options := cc.options()
+	options.Target = compiler.Target(cc.target)
+	checked, err := compiler.Check(sources, options)
 	if err != nil {
 		return err
 	}

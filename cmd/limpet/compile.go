@@ -21,12 +21,15 @@ const compileHelp = `compile reads Gateway API YAML and writes configuration.
   -t envoy-gateway  envoy-gateway.yaml: the routes and what Envoy Gateway
                     needs beside them, to be applied; --wasm-url says where
                     it finds the filter
+  -t istio          istio.yaml: resources that put limpet into Istio's gateways,
+                    which load it from --wasm-url; Istio's own routes may be in
+                    the input
   -t plugin         plugin.json alone: the filter's configuration, for an
                     Envoy of your own
 
-Without -o the main document (envoy.yaml, envoy-gateway.yaml or plugin.json)
-goes to standard output. Files are written whole or not at all: when anything in
-the input is refused, all errors are listed and nothing is written.
+Without -o the main document (envoy.yaml, envoy-gateway.yaml, istio.yaml or
+plugin.json) goes to standard output. Files are written whole or not at all: when
+anything in the input is refused, all errors are listed and nothing is written.
 
 Objects that are valid but cannot be honoured (such as a backendRef to a Service
 that is missing) get warnings, and their share of the traffic is answered 500,
@@ -85,7 +88,7 @@ type compileCommand struct {
 func newCompile() *cobra.Command {
 	var cc compileCommand
 	c := &cobra.Command{
-		Use:     "compile -f PATH... [-t envoy|envoy-gateway|plugin] [-o DIR [--watch]]",
+		Use:     "compile -f PATH... [-t envoy|envoy-gateway|istio|plugin] [-o DIR [--watch]]",
 		Short:   "Compile Gateway API YAML into Envoy configuration",
 		Long:    compileHelp,
 		Example: compileExamples,
@@ -94,6 +97,7 @@ func newCompile() *cobra.Command {
 	}
 	cc.input.register(c)
 	cc.module.register(c.Flags())
+	cc.istio.register(c.Flags())
 	targets := strings.Join(compiler.Targets(), "|")
 	c.Flags().StringVarP(&cc.target, "target", "t", string(compiler.TargetEnvoy), "what to make: `"+targets+"`")
 	c.Flags().StringVarP(&cc.out, "out", "o", "", "folder `DIR` for the files (default: standard output)")
@@ -112,6 +116,9 @@ func (cc *compileCommand) check(c *cobra.Command, args []string) error {
 		return err
 	}
 	if err := cc.module.check(compiler.Target(cc.target)); err != nil {
+		return err
+	}
+	if _, err := cc.istio.number(); err != nil {
 		return err
 	}
 	return cc.checkWatch(c)
@@ -192,7 +199,7 @@ func (in *input) wasmPathUnder(dir string) (string, error) {
 // outputs are the files of a target, the main document last: it appears when all that it needs is there.
 func outputs(r *compiler.Result, target compiler.Target, mode fs.FileMode) ([]outputFile, error) {
 	var files []outputFile
-	if target == compiler.TargetEnvoy {
+	if target == compiler.TargetEnvoy || target == compiler.TargetIstio {
 		wasm, err := wasmModule()
 		if err != nil {
 			return nil, err

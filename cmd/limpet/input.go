@@ -23,6 +23,7 @@ type input struct {
 	policies policyFlags
 	keys     keyFlags
 	module   moduleFlags
+	istio    istioFlags
 }
 
 // registerReading adds the flags of every command that reads objects.
@@ -106,6 +107,7 @@ func (in *input) compileOptions(m material, target compiler.Target, wasmPath str
 	}
 	in.policies.set(&options)
 	in.module.set(&options)
+	in.istio.set(&options)
 	return options
 }
 

@@ -30,7 +30,7 @@ type keyFlags struct {
 }
 
 func (k *keyFlags) register(f *pflag.FlagSet) {
-	f.StringVar(&k.file, "keys", "", "`FILE` with the key ring to put into the configuration\n(default: Envoy reads the ring in LIMPET_KEYS)")
+	f.StringVar(&k.file, "keys", "", "`FILE` with the key ring, or a Secret with one, to put into the\nconfiguration (default: Envoy reads the ring in LIMPET_KEYS)")
 	f.BoolVar(&k.seal, "seal-keys", false, "seal the ring of --keys under the secret in LIMPET_ROOT")
 }
 
@@ -103,7 +103,11 @@ func readRing(name string, r io.Reader) (policyconfig.KeyRing, error) {
 	if len(data) > maxKeyFile {
 		return policyconfig.KeyRing{}, fmt.Errorf("%s: not a key ring: more than %d bytes", name, maxKeyFile)
 	}
-	return parseRing(name, string(data))
+	text, err := ringText(string(data))
+	if err != nil {
+		return policyconfig.KeyRing{}, fmt.Errorf("%s: %w", name, err)
+	}
+	return parseRing(name, text)
 }
 
 // parseRing is a key ring in which every rule of policyconfig and of token holds. Its errors never show a secret.

@@ -19,7 +19,7 @@ type moduleFlags struct {
 }
 
 func (m *moduleFlags) register(f *pflag.FlagSet) {
-	f.StringVar(&m.url, "wasm-url", "", "where a control plane finds limpet.wasm: `URL` of the module (https://)\nor of an image (oci://, as 'limpet image push' prints it)")
+	f.StringVar(&m.url, "wasm-url", "", "where a control plane finds limpet.wasm: `URL` of the module (https://,\nfor Istio file:// too) or of an image (oci://, as 'limpet image push' prints it)")
 	f.StringVar(&m.sha256, "wasm-sha256", "", "its SHA-256 in `HEX` (default: that of this limpet's own)")
 }
 
@@ -30,6 +30,8 @@ func (m *moduleFlags) check(target compiler.Target) (err error) {
 	switch {
 	case target == compiler.TargetEnvoyGateway && m.url == "":
 		return usagef("-t %s needs --wasm-url: where Envoy Gateway finds limpet.wasm", target)
+	case target == compiler.TargetIstio && m.url == "":
+		return usagef("-t %s needs --wasm-url: where Istio's proxies find limpet.wasm", target)
 	case m.sha256 != "" && !sumPattern.MatchString(m.sha256):
 		return usagef("--wasm-sha256 %q: must be 64 hexadecimal digits in lower case", m.sha256)
 	case m.url != "" && m.sha256 == "":

@@ -162,15 +162,23 @@ func moduleZip(gen Generation) (module, file string, err error) {
 	if !*update {
 		download.Env = append(os.Environ(), "GOPROXY=off")
 	}
+	info, err := downloadInfo(download, module, sources[gen].sum)
+	return module, info.Zip, err
+}
+
+// moduleInfo is what the go command says of a download.
+type moduleInfo struct{ Zip, Dir, Sum, Error string }
+
+func downloadInfo(download *exec.Cmd, module, sum string) (moduleInfo, error) {
 	out, failure := download.Output()
-	var info struct{ Zip, Sum, Error string }
+	var info moduleInfo
 	switch err := json.Unmarshal(out, &info); {
 	case err != nil || info.Zip == "":
-		return "", "", fmt.Errorf("%w: %s: %w %s", errNotCached, module, failure, info.Error)
-	case info.Sum != sources[gen].sum:
-		return "", "", fmt.Errorf("%s has the sum %s", module, info.Sum)
+		return moduleInfo{}, fmt.Errorf("%w: %s: %w %s", errNotCached, module, failure, info.Error)
+	case info.Sum != sum:
+		return moduleInfo{}, fmt.Errorf("%s has the sum %s", module, info.Sum)
 	}
-	return module, info.Zip, nil
+	return info, nil
 }
 
 // pack gives a CRD as the package carries it, and its kind's name.

@@ -19,6 +19,9 @@ const (
 	Gateway17 Generation = "1.7"
 )
 
+// istioFolder holds the CRDs of Istio 1.31 that limpet reads or writes, beside those of any generation.
+const istioFolder = "crds/istio"
+
 //go:embed crds
 var crds embed.FS
 
@@ -43,6 +46,9 @@ func (r *release) definition(gk schema.GroupKind) *definition {
 		return d
 	}
 	text, err := crds.ReadFile(path.Join(r.folder, gk.String()+".json"))
+	if err != nil {
+		text, err = crds.ReadFile(path.Join(istioFolder, gk.String()+".json"))
+	}
 	if err != nil {
 		return nil // files are named after their kinds
 	}

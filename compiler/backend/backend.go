@@ -29,6 +29,8 @@ type Backend struct {
 	// Object is the Service or XBackend, and Port the port of it.
 	Object ladder.Object
 	Port   int32
+	// Subset is Istio's name for a part of the hosts, empty for all.
+	Subset string
 	// ClientIP says that the Service wants sessionAffinity of its own.
 	ClientIP bool
 	// Cluster is the name of the cluster that all rules share for it.
@@ -68,6 +70,7 @@ type Index struct {
 	resolved map[string]*Backend
 	grants   grant.Grants
 	rep      *report.Report
+	entries  []*schema.Object[schema.ServiceEntry]
 	// assumed says that a control plane looks after Services and endpoints.
 	assumed bool
 	// own are its own kinds of backends.
@@ -85,6 +88,7 @@ func NewIndex(objects *schema.Objects, rep *report.Report) *Index {
 		grants:   grant.New(objects),
 		rep:      rep,
 	}
+	x.entries = objects.ServiceEntries
 	for _, s := range objects.Services {
 		x.services[s.Key()] = s
 	}
@@ -105,6 +109,9 @@ func (x *Index) Resolve(route *schema.Object[gatewayv1.HTTPRoute], path *field.P
 	}
 	if x.ofOwnKind(ref) {
 		return x.assumeOwn(namespace, ref), nil
+	}
+	if x.assumed && ref.Group != nil && *ref.Group == schema.IstioGroup && ref.Kind != nil {
+		return x.host(namespace, ref), nil
 	}
 	if ref.Group != nil && *ref.Group != "" {
 		return nil, field.NotSupported(path.Child("group"), *ref.Group, []gatewayv1.Group{""})

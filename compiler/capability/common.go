@@ -9,6 +9,8 @@ var fixed = Answer{Fixed, "the default; a plugin configuration written by hand m
 // common are the answers that all targets share, for the plugin configuration is the same on each. An emitter for whose
 // target one of them is not true declares its own. The list names every feature, so that a new one is thought about.
 var common = Declaration{
+	"across a cookie path for each match of a rule": yes,
+
 	"plugin version":   fixed,
 	"plugin pinHeader": fixed,
 	"plugin clockSkew": fixed,

@@ -106,7 +106,10 @@ func (b *builder) addresses(g *schema.Object[gatewayv1.Gateway]) []netip.Addr {
 
 // gateway puts a Gateway's listeners on its addresses.
 func (b *builder) gateway(g *schema.Object[gatewayv1.Gateway], addresses []netip.Addr) {
-	b.facts.Gateways = append(b.facts.Gateways, &OwnFacts{Gateway: g, Addresses: addresses})
+	own := g.Kind != schema.KindIstioGateway // Istio's has no status of this kind
+	if own {
+		b.facts.Gateways = append(b.facts.Gateways, &OwnFacts{Gateway: g, Addresses: addresses})
+	}
 	mixed := mixedPorts(g.Value.Spec.Listeners)
 	for i := range g.Value.Spec.Listeners {
 		spec := &g.Value.Spec.Listeners[i]
@@ -117,8 +120,14 @@ func (b *builder) gateway(g *schema.Object[gatewayv1.Gateway], addresses []netip
 		if spec.Hostname != nil && *spec.Hostname != "" {
 			l.hostname = string(*spec.Hostname)
 		}
-		b.listeners[g.Key()] = append(b.listeners[g.Key()], l)
-		b.facts.listener(l)
+		key := g.Key()
+		if g.Kind == schema.KindIstioGateway {
+			key = istioKey(key)
+		}
+		b.listeners[key] = append(b.listeners[key], l)
+		if own {
+			b.facts.listener(l)
+		}
 		b.checkKinds(l)
 		if b.controller == "" {
 			l.certificates = b.certificates(l)

@@ -91,6 +91,7 @@ func BuildApart(objects *schema.Objects, controller gatewayv1.GatewayController,
 	for _, route := range objects.Routes {
 		b.attach(route)
 	}
+	b.attachIstio(objects)
 	return b.build(), b.facts
 }
 

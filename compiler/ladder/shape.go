@@ -72,8 +72,12 @@ func checkTargets(spec *v1alpha1.SessionPersistencePolicySpec) (errs policyconfi
 
 // groupOf is the group of a kind of target.
 func groupOf(kind string) gatewayv1.Group {
-	if kind == KindService {
+	switch kind {
+	case KindService:
 		return ""
+	case KindVirtualService:
+		return "networking.istio.io"
+	default:
+		return gatewayv1.GroupName
 	}
-	return gatewayv1.GroupName
 }

@@ -16,6 +16,9 @@ const (
 	KindGRPCRoute    = "GRPCRoute"
 	KindService      = "Service"
 	KindXBackend     = "XBackend"
+
+	// KindVirtualService is Istio's, of which a rule is an HTTP route.
+	KindVirtualService = "VirtualService"
 )
 
 // The kinds of policies.
@@ -60,7 +63,7 @@ func (t Target) Level() (Level, bool) {
 		return OnGatewayClass, t.Section == ""
 	case KindGateway:
 		return either(t, OnGateway, OnListener), true
-	case KindHTTPRoute, KindGRPCRoute:
+	case KindHTTPRoute, KindGRPCRoute, KindVirtualService:
 		return either(t, OnRoute, OnRule), true
 	case KindService:
 		return OnService, t.Section == ""

@@ -63,6 +63,15 @@ func (a *attacher) targets(objects *schema.Objects) {
 		}
 		known(a, o, o.Namespace, names)
 	}
+	for _, o := range objects.VirtualServices {
+		var names []string
+		for _, r := range o.Value.Spec.HTTP {
+			if r.Name != "" {
+				names = append(names, r.Name)
+			}
+		}
+		known(a, o, o.Namespace, names)
+	}
 	for _, o := range objects.Services {
 		known(a, o, o.Namespace, nil)
 	}

@@ -111,6 +111,9 @@ type Session struct {
 // decided does not differ among their Gateways.
 func (r *Rule) Gateway() ladder.Object { return r.key.listener.Gateway().Source().Object }
 
+// Backends are those that the rule's references lead to, each once.
+func (r *Rule) Backends() []*backend.Backend { return r.backends }
+
 // Session gives the one of a backend, nil if it has none.
 func (r *Rule) Session(b *backend.Backend) *Session {
 	i := slices.IndexFunc(r.Sessions, func(s *Session) bool { return s.Backend == nil || s.Backend == b })

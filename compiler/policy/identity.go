@@ -67,7 +67,11 @@ func (id Identity) backendScope(b *backend.Backend) string {
 
 // backendPart tells the backends of a rule apart, such as /backend/Service/shop/cart/8080.
 func backendPart(b *backend.Backend) string {
-	return fmt.Sprintf("/backend/%s/%s/%d", b.Object.Kind, b.Object.Key(), b.Port)
+	part := fmt.Sprintf("/backend/%s/%s/%d", b.Object.Kind, b.Object.Key(), b.Port)
+	if b.Subset != "" {
+		part += "/" + b.Subset
+	}
+	return part
 }
 
 // digest is a short text that differs from scope to scope and stays the same for each.

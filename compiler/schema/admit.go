@@ -104,6 +104,8 @@ type Options struct {
 	Controlled bool
 	// Own are the control plane's own kinds that the target reads and writes; limpet does not judge them.
 	Own []schema.GroupVersionKind
+	// Istio says that the control plane is Istio: its kinds of routes are admitted.
+	Istio bool
 }
 
 // admitter admits documents, one after the other. The last three fields are of the document at hand.
@@ -247,7 +249,7 @@ func (a *admitter) document(d *read.Document, gk schema.GroupKind, k kind) {
 
 // isCommon reports whether every control plane for Gateway API serves the kinds of a group.
 func isCommon(group string) bool {
-	return slices.Contains([]string{gatewayv1.GroupName, discoveryv1.GroupName, ""}, group)
+	return slices.Contains([]string{gatewayv1.GroupName, discoveryv1.GroupName, IstioGroup, ""}, group)
 }
 
 // admit asks package admission, which also fills in the defaults.
@@ -293,7 +295,7 @@ func (a *admitter) kindOf(d *read.Document) (schema.GroupKind, kind, bool) {
 		return gvk.GroupKind(), platformKind, true
 	}
 	k, ok := kinds[gvk.GroupKind()]
-	if !ok || !slices.Contains(k.versions, gvk.Version) {
+	if !ok || !slices.Contains(k.versions, gvk.Version) || gvk.Group == IstioGroup && !a.options.Istio {
 		a.rep.ErrorAt(d, "kind", "not supported yet: "+gvk.Kind+" of "+gvk.GroupVersion().String())
 		return schema.GroupKind{}, kind{}, false
 	}

@@ -57,6 +57,10 @@ type Objects struct {
 	Backends        []*Object[XBackend]
 	// Platform are objects of the control plane's own kinds (Options.Own); their Written is all that is known of them.
 	Platform []*Object[Platform]
+
+	IstioGateways   []*Object[IstioGateway]
+	VirtualServices []*Object[VirtualService]
+	ServiceEntries  []*Object[ServiceEntry]
 }
 
 // add takes in the objects of another part of the input.
@@ -74,6 +78,9 @@ func (o *Objects) add(more *Objects) {
 	o.TrafficPolicies = append(o.TrafficPolicies, more.TrafficPolicies...)
 	o.Backends = append(o.Backends, more.Backends...)
 	o.Platform = append(o.Platform, more.Platform...)
+	o.IstioGateways = append(o.IstioGateways, more.IstioGateways...)
+	o.VirtualServices = append(o.VirtualServices, more.VirtualServices...)
+	o.ServiceEntries = append(o.ServiceEntries, more.ServiceEntries...)
 }
 
 func (o *Objects) sort() {
@@ -90,6 +97,9 @@ func (o *Objects) sort() {
 	slices.SortFunc(o.TrafficPolicies, ByAge)
 	slices.SortFunc(o.Backends, ByAge)
 	slices.SortFunc(o.Platform, ByAge)
+	slices.SortFunc(o.IstioGateways, ByAge)
+	slices.SortFunc(o.VirtualServices, ByAge)
+	slices.SortFunc(o.ServiceEntries, ByAge)
 }
 
 // ByAge puts the older object first, then goes by namespace/name (GEP-713, and HTTPRoute's precedence of rules).

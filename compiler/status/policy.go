@@ -13,6 +13,7 @@ import (
 	"github.com/limpet-proxy/limpet/compiler/ladder"
 	"github.com/limpet-proxy/limpet/compiler/policy"
 	"github.com/limpet-proxy/limpet/compiler/report"
+	"github.com/limpet-proxy/limpet/compiler/schema"
 )
 
 // reasonPending is the reason of Programmed=False for a policy that no request reaches.
@@ -123,6 +124,10 @@ func reference(t ladder.Target) gatewayv1.ParentReference {
 		group = ""
 	case ladder.KindXBackend:
 		group = gatewayxv1alpha1.GroupName
+	case ladder.KindVirtualService:
+		group = schema.IstioGroup
+	case schema.KindIstioGateway:
+		group, kind = schema.IstioGroup, "Gateway"
 	}
 	ref := gatewayv1.ParentReference{Group: &group, Kind: &kind, Name: gatewayv1.ObjectName(t.Name)}
 	if t.Namespace != "" {

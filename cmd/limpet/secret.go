@@ -1,0 +1,39 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"sigs.k8s.io/yaml"
+)
+
+// The names under which a Secret may hold a key ring: that of a file, and that of the variable.
+var ringNames = []string{"keys.json", envKeys}
+
+// ringText gives the key ring's text: the data itself, or what a manifest of a Kubernetes Secret holds. Its errors
+// never show a value.
+func ringText(data string) (string, error) {
+	var secret struct {
+		Kind       string            `json:"kind"`
+		Data       map[string][]byte `json:"data"`
+		StringData map[string]string `json:"stringData"`
+	}
+	if err := yaml.Unmarshal([]byte(data), &secret); err != nil || secret.Kind != "Secret" {
+		return data, nil // what is wrong with a ring, its own reader says
+	}
+	var found []string
+	for _, name := range ringNames {
+		if text, has := secret.StringData[name]; has { // it goes before data, as on an API server
+			found = append(found, text)
+		} else if text, has := secret.Data[name]; has {
+			found = append(found, string(text))
+		}
+	}
+	if len(found) != 1 {
+		return "", fmt.Errorf("the Secret must hold one key ring, under the name %s or %s", ringNames[0], ringNames[1])
+	}
+	if found[0] == "" {
+		return "", errors.New("the Secret's key ring is empty")
+	}
+	return found[0], nil
+}

@@ -1,0 +1,88 @@
+package istio
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/limpet-proxy/limpet/compiler/backend"
+	"github.com/limpet-proxy/limpet/compiler/report"
+	"github.com/limpet-proxy/limpet/compiler/schema"
+	"github.com/limpet-proxy/limpet/policy-config"
+)
+
+// sessionLabel on a Service names a header. Istio then tells proxies of its endpoints that drain, and, where
+// PILOT_ENABLE_PERSISTENT_SESSION_FILTER is on, pins by that header itself (Istio, pilot/pkg/features).
+const sessionLabel = "istio.io/persistent-session-header"
+
+// labels sees to the label of the Services, and says where it is missing.
+func (e *emitter) labels(hosts map[string]bool) {
+	pin := policyconfig.DefaultConfig().PinHeader
+	for _, host := range slices.Sorted(maps.Keys(hosts)) {
+		s := e.service(host)
+		entry := e.entry(host)
+		switch {
+		case s != nil && s.Labels[sessionLabel] == pin, entry != nil && entry.Labels[sessionLabel] == pin:
+		case s != nil && e.NativePin:
+			e.add(e.labelled(s, pin))
+		case entry != nil && e.NativePin:
+			e.Report.WarnAt(entry, "metadata.labels", fmt.Sprintf("Istio pins only with the label %s: %s, which is yours to set", sessionLabel, pin))
+		case s != nil:
+			e.Report.AdviseAt(s, "metadata.labels", fmt.Sprintf("without the label %s: %s Istio takes hosts that terminate away at once, and their sessions move", sessionLabel, pin))
+		case e.NativePin:
+			e.Report.WarnAt(e.user(host), "", fmt.Sprintf("%s is not in the input: Istio pins only where it has the label %s: %s, which is yours to set", host, sessionLabel, pin))
+		}
+	}
+}
+
+// user is a route that leads to a host.
+func (e *emitter) user(host string) report.Subject {
+	for _, p := range e.sets {
+		for _, r := range p.routes {
+			if slices.Contains(r.hosts, host) {
+				return r.rule.Route
+			}
+		}
+	}
+	return nil
+}
+
+func (e *emitter) service(host string) *schema.Object[corev1.Service] {
+	for _, s := range e.Objects.Services {
+		if fmt.Sprintf("%s.%s.svc.%s", s.Name, s.Namespace, backend.ClusterDomain) == host {
+			return s
+		}
+	}
+	return nil
+}
+
+func (e *emitter) entry(host string) *schema.Object[schema.ServiceEntry] {
+	for _, s := range e.Objects.ServiceEntries {
+		if slices.Contains(s.Value.Spec.Hosts, host) {
+			return s
+		}
+	}
+	return nil
+}
+
+// labelled is the Service as it was read, with the label.
+func (e *emitter) labelled(s *schema.Object[corev1.Service], pin string) document {
+	value := s.Value.DeepCopy()
+	if value.Labels == nil {
+		value.Labels = map[string]string{}
+	}
+	value.Labels[sessionLabel] = pin
+	value.Status = corev1.ServiceStatus{}
+	text, err := json.Marshal(value)
+	e.fail(err)
+	var d document
+	e.fail(json.Unmarshal(text, &d))
+	delete(d, "status")
+	if meta, is := d["metadata"].(map[string]any); is && meta["creationTimestamp"] == nil {
+		delete(meta, "creationTimestamp")
+	}
+	return d
+}
