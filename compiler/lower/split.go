@@ -206,24 +206,35 @@ func failStatus(s *policy.Session) int {
 func (l *lowerer) pinned(route *gateway.Route, rule *policy.Rule, choices []choice) ir.Route {
 	l.limitDrain(choices, func(c choice) *policy.Session { return rule.Session(c.backend) })
 	action := l.plain(route, choices)
-	choices = slices.DeleteFunc(slices.Clone(choices), func(c choice) bool { return c.weight == 0 || c.backend == nil })
 	for _, c := range choices {
+		if c.backend == nil {
+			continue
+		}
 		session := rule.Session(c.backend)
 		if session == nil {
 			continue
 		}
-		cluster := l.shared(c)
-		action.Sticky = true
-		at := slices.IndexFunc(action.Split, func(s ir.Share) bool { return s.Cluster == cluster })
-		if at < 0 {
-			action.FailStatus = failStatus(session)
-		} else {
-			action.Split[at].FailStatus = failStatus(session)
-			session.RestrictTo(cluster)
+		if len(choices) > 1 {
+			session.RestrictTo(c.clusterName())
 		}
+		// A backend of weight 0 has its policies too: moving weights then changes routes alone, and no request meets
+		// the policies of before with the weights of after.
 		l.policies = append(l.policies, session.Policies...)
+		if c.weight > 0 {
+			pin(&action, l.shared(c), failStatus(session))
+		}
 	}
 	return action
+}
+
+// pin turns sessions on for a cluster of an action.
+func pin(action *ir.Route, cluster string, failStatus int) {
+	action.Sticky = true
+	if at := slices.IndexFunc(action.Split, func(s ir.Share) bool { return s.Cluster == cluster }); at >= 0 {
+		action.Split[at].FailStatus = failStatus
+		return
+	}
+	action.FailStatus = failStatus
 }
 
 // pool is a choice as a part of a merged cluster. A pool that could not answer would lose its share to the others,
