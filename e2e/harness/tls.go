@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -24,6 +25,12 @@ func NewCertificate(t testing.TB, hosts ...string) Certificate {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return NewCertificateFor(t, key, hosts...)
+}
+
+// NewCertificateFor is NewCertificate for a key of any kind.
+func NewCertificateFor(t testing.TB, key crypto.Signer, hosts ...string) Certificate {
+	t.Helper()
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1),
 		NotBefore:    time.Now().Add(-time.Minute),
@@ -31,17 +38,17 @@ func NewCertificate(t testing.TB, hosts ...string) Certificate {
 		IPAddresses:  []net.IP{net.IPv4(127, 0, 0, 1)},
 		DNSNames:     hosts,
 	}
-	chain, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	chain, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	private, err := x509.MarshalECPrivateKey(key)
+	private, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return Certificate{
 		Chain: string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: chain})),
-		Key:   string(pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: private})),
+		Key:   string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})),
 	}
 }
 

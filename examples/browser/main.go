@@ -72,11 +72,33 @@ func run(ctx context.Context, limpet, config string, port int, out io.Writer) er
 	if err := command.Start(); err != nil {
 		return err
 	}
-	explain(out, port, certificate.Pin)
-	if err := command.Wait(); ctx.Err() == nil {
+	ended := make(chan error, 1)
+	go func() { ended <- command.Wait() }()
+	if serving(ctx, port, ended) {
+		explain(out, port, certificate.Pin)
+	}
+	if err := <-ended; ctx.Err() == nil {
 		return errors.Join(errors.New("limpet has ended"), err)
 	}
 	return nil
+}
+
+// serving waits until something listens on the port; false if limpet ends before that. What it ends with stays there
+// to be received.
+func serving(ctx context.Context, port int, ended chan error) bool {
+	for ctx.Err() == nil {
+		conn, err := net.DialTimeout("tcp", fmt.Sprintf("127.0.0.1:%d", port), time.Second)
+		if err == nil {
+			return conn.Close() == nil
+		}
+		select {
+		case err := <-ended:
+			ended <- err
+			return false
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	return false
 }
 
 // startBackends starts backends that end with the context, and gives their ports.
