@@ -1,8 +1,10 @@
 package e2e
 
 import (
+	"bufio"
 	"fmt"
 	"math"
+	"net"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -54,7 +56,8 @@ func TestCanary(t *testing.T) {
 		return harness.Getter(proxy.Client(), "/cart", quietly)
 	})
 	crowd.Every = 20 * time.Millisecond
-	begun := crowd.Homes()
+	begun, held := crowd.Homes(), hold(t, proxy.Port)
+	held.ask(t)
 	strangers, tally := 0, crowd.During(func() {})
 	tally.Add(crowd.During(func() {
 		for i, weights := range canaries {
@@ -75,11 +78,42 @@ func TestCanary(t *testing.T) {
 	if goes.Failed() > 0 || goes.Moved("a") > 0 || goes.Moved() != begun["a"] {
 		t.Errorf("when a went with its %d sessions: %v", begun["a"], goes)
 	}
+	held.ask(t)
 	harness.Figures(t, "canary 90/10, 50/50, 0/100, and a host gone; a session beats the weights (1.6)", harness.Row{
 		Requests: tally.Requests + goes.Requests + strangers, Sessions: crowd.Size() + strangers, Changes: proxy.Changes(), Faults: 1,
 		Lost: tally.Moved() + goes.Moved("a"), Errors: tally.Failed() + goes.Failed(),
 		Note: fmt.Sprintf("the %d sessions of the host that went moved once, without an error", begun["a"]),
 	})
+}
+
+// held is a client's connection, over which it sends requests now and then.
+type held struct {
+	net.Conn
+	answers *bufio.Reader
+}
+
+func hold(t *testing.T, port int) held {
+	t.Helper()
+	connection, err := net.Dial("tcp", harness.Loopback(port))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = connection.Close() })
+	return held{connection, bufio.NewReader(connection)}
+}
+
+// ask sends a request that must be answered over this very connection.
+func (h held) ask(t *testing.T) {
+	t.Helper()
+	if err := h.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintf(h, "GET /cart HTTP/1.1\r\nHost: x\r\n%s\r\n\r\n", quietly)
+	answer, err := http.ReadResponse(h.answers, nil)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		t.Fatalf("over a connection that was there before the changes: %v, %v", answer, err)
+	}
+	_ = answer.Body.Close() // it is empty
 }
 
 // newcomers begins sessions, of which so many percent must be on v1, and gives how many.

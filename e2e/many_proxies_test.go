@@ -35,6 +35,20 @@ func skewedProxies(t *testing.T) []*harness.Envoy {
 	return proxies
 }
 
+// anywhere is a client with these cookies each of whose requests goes to one of the proxies, as chance will have it.
+func anywhere(proxies []*harness.Envoy, cookies ...*http.Cookie) func() (harness.Response, error) {
+	jar, clients := &harness.Jar{}, []*harness.Client(nil)
+	jar.Set("/", cookies)
+	for _, proxy := range proxies {
+		client := proxy.Client()
+		client.Jar = jar
+		clients = append(clients, client)
+	}
+	return func() (harness.Response, error) {
+		return clients[rand.IntN(len(clients))].Try(http.MethodGet, "/cart", quietly)
+	}
+}
+
 // wantSkew looks at the date of one of Envoy's own answers.
 func wantSkew(t *testing.T, envoy *harness.Envoy, skew time.Duration) {
 	t.Helper()
@@ -51,25 +65,58 @@ func wantSkew(t *testing.T, envoy *harness.Envoy, skew time.Duration) {
 func TestManyProxies(t *testing.T) {
 	t.Parallel()
 	proxies := skewedProxies(t)
-	crowd := harness.NewCrowd(t, harness.Size(24, 100), func(int) func() (harness.Response, error) {
-		jar, clients := &harness.Jar{}, []*harness.Client(nil)
-		for _, proxy := range proxies {
-			client := proxy.Client()
-			client.Jar = jar
-			clients = append(clients, client)
-		}
-		return func() (harness.Response, error) {
-			return clients[rand.IntN(len(clients))].Try(http.MethodGet, "/cart", quietly)
-		}
-	})
+	crowd := harness.NewCrowd(t, harness.Size(24, 100), func(int) func() (harness.Response, error) { return anywhere(proxies) })
 	crowd.Every = 20 * time.Millisecond
 	tally := crowd.During(func() { time.Sleep(harness.Size(3*time.Second, 2*time.Minute)) })
 	if tally.Failed() > 0 || tally.Moved() > 0 {
 		t.Errorf("%v", tally)
 	}
+	renewed := wantShared(t, proxies)
+	wantOneEnd(t, proxies)
 	harness.Figures(t, "four proxies, clocks up to a minute apart", harness.Row{
 		Requests: tally.Requests, Sessions: crowd.Size(), Faults: len(skews) - 1, Lost: tally.Moved(), Errors: tally.Failed(),
-		Note: fmt.Sprintf("%d tokens written anew", wantShared(t, proxies)),
+		Note: fmt.Sprintf("%d tokens written anew; a session ends at the same time at each", renewed),
+	})
+}
+
+// wantOneEnd wants every proxy to end a session at the same time, however long it has been running itself.
+func wantOneEnd(t *testing.T, proxies []*harness.Envoy) {
+	t.Helper()
+	for i, proxy := range proxies {
+		for age, over := range map[time.Duration]bool{30 * time.Minute: false, 58 * time.Minute: false, time.Hour: true, 2 * time.Hour: true} {
+			text := mint(t, proxies[0], "cart", gone, harness.Dates{Issued: -age})
+			before := proxy.Outcomes(t, "cart")["expired-absolute"]
+			visit(t, proxy.Stranger(), "/cart", cookieLine("cart", text), quietly)
+			if got := proxy.Outcomes(t, "cart")["expired-absolute"] > before; got != over {
+				t.Errorf("proxy %d: a session of an hour is over after %v: %v", i, age, got)
+			}
+		}
+	}
+}
+
+// TestProxiesThatDisagree: one of two proxies holds a host for dead. Its sessions move once, when they come by there,
+// and then stay, at either proxy: nobody goes to and fro.
+func TestProxiesThatDisagree(t *testing.T) {
+	t.Parallel()
+	pods, keys := harness.Backends(t, "a", "b", "c"), harness.NewRing("first")
+	deploy := func(edit func(harness.Tree)) *harness.Envoy {
+		documents := harness.OneRoute(pods, harness.CookieRule("cart", "pods"))
+		return harness.Run(t, harness.Deployment{Documents: documents, Keys: keys, Tree: edit})
+	}
+	proxies := []*harness.Envoy{deploy(nil), deploy(func(tree harness.Tree) { unhealthy(t, tree, pods[2]) })}
+	crowd := harness.NewCrowd(t, 24, func(int) func() (harness.Response, error) {
+		first := mint(t, proxies[0], "cart", pods[2].Address, harness.Dates{})
+		return anywhere(proxies, &http.Cookie{Name: "cart", Value: first, Path: "/cart"})
+	})
+	begun := crowd.Homes()
+	crowd.Every = 20 * time.Millisecond
+	tally := crowd.During(func() { time.Sleep(2 * time.Second) })
+	if tally.Failed() > 0 || tally.Moved("c") > 0 || tally.Moved() != begun["c"] {
+		t.Errorf("sessions were on %v; %v", begun, tally)
+	}
+	harness.Figures(t, "two proxies that disagree about a host's health", harness.Row{
+		Requests: tally.Requests, Sessions: crowd.Size(), Faults: 1, Lost: tally.Moved("c"), Errors: tally.Failed(),
+		Note: "each session of that host moved once and not back",
 	})
 }
 

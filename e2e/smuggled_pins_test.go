@@ -123,4 +123,8 @@ func (s smuggler) wantPinsWork(t *testing.T) {
 	if got := stay(t, s.Stranger(), "/cart", 5, cookieLine("cart", text)); got != s.pods[2].Name {
 		t.Errorf("a session on the draining pod went to %s", got)
 	}
+	text = mint(t, s.Envoy, "x-cart", s.pods[2].Address, harness.Dates{})
+	if got := stay(t, s.Stranger(), "/x-cart", 5, "x-cart: "+text); got != s.pods[2].Name {
+		t.Errorf("a header session on the draining pod went to %s", got)
+	}
 }
