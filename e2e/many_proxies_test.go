@@ -35,8 +35,8 @@ func skewedProxies(t *testing.T) []*harness.Envoy {
 	return proxies
 }
 
-// anywhere is a client with these cookies each of whose requests goes to one of the proxies, as chance will have it.
-func anywhere(proxies []*harness.Envoy, cookies ...*http.Cookie) func() (harness.Response, error) {
+// among is a client with these cookies each of whose requests goes to the proxy of n that pick chooses.
+func among(proxies []*harness.Envoy, pick func(n int) int, cookies ...*http.Cookie) func() (harness.Response, error) {
 	jar, clients := &harness.Jar{}, []*harness.Client(nil)
 	jar.Set("/", cookies)
 	for _, proxy := range proxies {
@@ -45,7 +45,7 @@ func anywhere(proxies []*harness.Envoy, cookies ...*http.Cookie) func() (harness
 		clients = append(clients, client)
 	}
 	return func() (harness.Response, error) {
-		return clients[rand.IntN(len(clients))].Try(http.MethodGet, "/cart", quietly)
+		return clients[pick(len(clients))].Try(http.MethodGet, "/cart", quietly)
 	}
 }
 
@@ -65,7 +65,7 @@ func wantSkew(t *testing.T, envoy *harness.Envoy, skew time.Duration) {
 func TestManyProxies(t *testing.T) {
 	t.Parallel()
 	proxies := skewedProxies(t)
-	crowd := harness.NewCrowd(t, harness.Size(24, 100), func(int) func() (harness.Response, error) { return anywhere(proxies) })
+	crowd := harness.NewCrowd(t, harness.Size(36, 100), func(int) func() (harness.Response, error) { return among(proxies, rand.IntN) })
 	crowd.Every = 20 * time.Millisecond
 	tally := crowd.During(func() { time.Sleep(harness.Size(3*time.Second, 2*time.Minute)) })
 	if tally.Failed() > 0 || tally.Moved() > 0 {
@@ -103,15 +103,17 @@ func TestProxiesThatDisagree(t *testing.T) {
 		documents := harness.OneRoute(pods, harness.CookieRule("cart", "pods"))
 		return harness.Run(t, harness.Deployment{Documents: documents, Keys: keys, Tree: edit})
 	}
-	proxies := []*harness.Envoy{deploy(nil), deploy(func(tree harness.Tree) { unhealthy(t, tree, pods[2]) })}
+	proxies := []*harness.Envoy{deploy(func(tree harness.Tree) { unhealthy(t, tree, pods[2]) }), deploy(nil)}
 	crowd := harness.NewCrowd(t, 24, func(int) func() (harness.Response, error) {
 		first := mint(t, proxies[0], "cart", pods[2].Address, harness.Dates{})
-		return anywhere(proxies, &http.Cookie{Name: "cart", Value: first, Path: "/cart"})
+		turn := 0
+		inTurn := func(n int) int { turn++; return turn % n }
+		return among(proxies, inTurn, &http.Cookie{Name: "cart", Value: first, Path: "/cart"})
 	})
 	begun := crowd.Homes()
 	crowd.Every = 20 * time.Millisecond
 	tally := crowd.During(func() { time.Sleep(2 * time.Second) })
-	if tally.Failed() > 0 || tally.Moved("c") > 0 || tally.Moved() != begun["c"] {
+	if tally.Failed() > 0 || tally.Moved("c") > 0 || tally.Moved() != 24 || begun["c"] != 24 {
 		t.Errorf("sessions were on %v; %v", begun, tally)
 	}
 	harness.Figures(t, "two proxies that disagree about a host's health", harness.Row{
