@@ -73,7 +73,7 @@ func (l *lowerer) choice(route *gateway.Route, path *field.Path, ref gatewayv1.B
 	case invalid != nil:
 		return c, invalid
 	case grpc && b.Protocol == backend.HTTP1:
-		return c, field.Invalid(path, b.Name, "its Service's appProtocol means HTTP/1.1, and gRPC needs HTTP/2")
+		return c, field.Invalid(path, b.Name, "its port's protocol is HTTP/1.1, and gRPC needs HTTP/2")
 	}
 	c.backend, c.http2 = b, grpc || b.Protocol == backend.HTTP2
 	return c, nil
