@@ -2,8 +2,12 @@ package compiler
 
 import (
 	"bytes"
+	"encoding/json"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -108,3 +112,67 @@ func TestStatusHasNoSecret(t *testing.T) {
 		t.Errorf("%d cases with keys, want 2 at least", found)
 	}
 }
+
+// TestShuffledDocumentsGiveTheSameStatus checks each case's documents in another order, and describes an object in both.
+func TestShuffledDocumentsGiveTheSameStatus(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	shuffled := 0
+	for _, g := range goldens(t) {
+		documents := strings.Split(string(g.source.Data), "\n---\n")
+		if len(documents) < 3 || strings.Contains(string(g.source.Data), "--- ") {
+			continue
+		}
+		before := statusAndSettings(t, g)
+		random.Shuffle(len(documents), func(i, j int) { documents[i], documents[j] = documents[j], documents[i] })
+		other := g
+		other.source.Data = []byte(strings.Join(documents, "\n---\n"))
+		if line := optionsLine.Find(g.source.Data); line != nil {
+			other.source.Data = append(slices.Clone(line), other.source.Data...)
+		}
+		if before == "" {
+			continue
+		}
+		shuffled++
+		if after := statusAndSettings(t, other); after != before {
+			t.Errorf("%s: shuffled documents give another status or other settings:\n%s\nwant\n%s", g.name, after, before)
+		}
+	}
+	if shuffled < 100 {
+		t.Errorf("only %d cases were shuffled", shuffled)
+	}
+}
+
+// statusAndSettings is what a check and descriptions give, but for the places in files; empty for a refused input.
+func statusAndSettings(t *testing.T, g golden) string {
+	t.Helper()
+	o := g.options(t)
+	o.Time = statusTime
+	checked, err := Check([]Source{g.source}, o)
+	if err != nil {
+		t.Fatalf("%s: %v", g.name, err)
+	}
+	if checked.Errors != nil {
+		return ""
+	}
+	text, err := status.YAML(checked.Objects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(checked.Objects) == 0 {
+		return string(text)
+	}
+	object := checked.Objects[len(text)%len(checked.Objects)] // another one for each case
+	words := object.Kind + "/" + object.Metadata.Namespace + "/" + object.Metadata.Name
+	d, err := Describe([]Source{g.source}, o, strings.ReplaceAll(words, "//", "/"), "")
+	if err != nil {
+		t.Fatalf("%s: %s: %v", g.name, words, err)
+	}
+	settings, err := json.Marshal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = append(text, linePlace.ReplaceAll(settings, nil)...)
+	return string(text)
+}
+
+var linePlace = regexp.MustCompile(`"line":\d+,?`)
