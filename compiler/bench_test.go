@@ -1,6 +1,7 @@
 package compiler
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -100,6 +101,30 @@ func BenchmarkCompile(b *testing.B) {
 				}
 			}
 			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/float64(routes), "µs/route")
+		})
+	}
+}
+
+// BenchmarkRecompile compiles many routes again after the deadline of one policy has changed, with a cache.
+func BenchmarkRecompile(b *testing.B) {
+	for _, routes := range []int{1000, 10_000} {
+		b.Run(fmt.Sprint(routes), func(b *testing.B) {
+			sources := many(routes)
+			o := Options{WasmPath: "w", Cache: NewCache()}
+			last := &sources[len(sources)-1]
+			for i := 0; b.Loop(); i++ {
+				b.StopTimer()
+				last.Data = bytes.Replace(last.Data, fmt.Appendf(nil, "%dh", 8+i%2), fmt.Appendf(nil, "%dh", 9-i%2), 1)
+				if i == 0 {
+					if _, err := Compile(sources, o); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.StartTimer()
+				if _, err := Compile(sources, o); err != nil {
+					b.Fatal(err)
+				}
+			}
 		})
 	}
 }

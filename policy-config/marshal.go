@@ -18,20 +18,26 @@ var errNotTheSame = errors.New("the configuration cannot be written as JSON: it 
 //
 // Marshal refuses what Parse would refuse, with an ErrorList: what it gives, Parse reads as c with those defaults.
 func Marshal(c Config) ([]byte, error) {
+	_, data, err := Encode(c)
+	return data, err
+}
+
+// Encode is Marshal, and gives the configuration that Parse reads from the result, too.
+func Encode(c Config) (complete Config, data []byte, err error) {
 	c.Policies = append([]Policy{}, c.Policies...) // never null, and complete must not write to the caller's
 	c.complete()
-	data, err := encode(wireConfigOf(c))
+	data, err = encode(wireConfigOf(c))
 	if err != nil {
-		return nil, err
+		return Config{}, nil, err
 	}
 	back, errs := Parse(string(data))
 	if len(errs) > 0 {
-		return nil, errs
+		return Config{}, nil, errs
 	}
 	if !reflect.DeepEqual(back, c) {
-		return nil, errNotTheSame
+		return Config{}, nil, errNotTheSame
 	}
-	return data, nil
+	return back, data, nil
 }
 
 // MarshalKeyRing writes a key ring, secrets included, in the form that ParseKeyRing reads. It refuses what

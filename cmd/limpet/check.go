@@ -94,7 +94,7 @@ func (cc *checkCommand) check(c *cobra.Command, args []string) error {
 var errRefused = exited{code: 1}
 
 func (cc *checkCommand) run(c *cobra.Command) error {
-	sources, err := compiler.ReadPaths(cc.paths, c.InOrStdin())
+	sources, err := readPaths(cc.paths, c.InOrStdin())
 	if err != nil {
 		return err
 	}

@@ -75,7 +75,7 @@ func (dc *describeCommand) check(c *cobra.Command, args []string) error {
 }
 
 func (dc *describeCommand) run(c *cobra.Command) error {
-	sources, err := compiler.ReadPaths(dc.paths, c.InOrStdin())
+	sources, err := readPaths(dc.paths, c.InOrStdin())
 	if err != nil {
 		return err
 	}

@@ -91,7 +91,7 @@ func (in *input) read(stdin io.Reader, stderr io.Writer) (material, error) {
 	if err != nil {
 		return material{}, err
 	}
-	sources, err := compiler.ReadPaths(in.paths, stdin)
+	sources, err := readPaths(in.paths, stdin)
 	return material{keys, sources}, err
 }
 

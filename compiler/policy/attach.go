@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/limpet-proxy/limpet/compiler/ladder"
+	"github.com/limpet-proxy/limpet/compiler/parallel"
 	"github.com/limpet-proxy/limpet/compiler/report"
 	"github.com/limpet-proxy/limpet/compiler/schema"
 	"github.com/limpet-proxy/limpet/policy-config"
@@ -30,8 +31,8 @@ func attach(objects *schema.Objects, classes string, rep *report.Report) *attach
 		broken: map[ladder.Object]bool{}, classes: classes, rep: rep,
 	}
 	a.targets(objects)
-	for _, p := range objects.SessionPolicies {
-		a.sessionPolicy(p)
+	for i, fault := range faultsOf(objects.SessionPolicies) {
+		a.sessionPolicy(objects.SessionPolicies[i], fault)
 	}
 	for _, p := range objects.TrafficPolicies {
 		a.trafficPolicy(p)
@@ -98,9 +99,22 @@ func known[T any](a *attacher, o *schema.Object[T], namespace string, sections [
 	}
 }
 
-// sessionPolicy attaches a SessionPersistencePolicy.
-func (a *attacher) sessionPolicy(p *schema.Object[sessionPolicy]) {
-	fault := joined(ladder.CheckPolicy(p.Source(), &p.Value.Spec))
+// faultsOf says of each policy what is wrong with it by itself; empty if nothing is.
+func faultsOf(policies []*schema.Object[sessionPolicy]) []string {
+	faults, numbers := make([]string, len(policies)), make([]int, len(policies))
+	for i := range numbers {
+		numbers[i] = i
+	}
+	parallel.Each(numbers, func(some []int) {
+		for _, i := range some {
+			faults[i] = joined(ladder.CheckPolicy(policies[i].Source(), &policies[i].Value.Spec))
+		}
+	})
+	return faults
+}
+
+// sessionPolicy attaches a SessionPersistencePolicy, with what is wrong with it by itself.
+func (a *attacher) sessionPolicy(p *schema.Object[sessionPolicy], fault string) {
 	if fault != "" {
 		a.rep.WarnForAt(p, ReasonInvalid, "spec", fault+": the policy has no effect")
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/limpet-proxy/limpet/compiler/ladder"
+	"github.com/limpet-proxy/limpet/compiler/parallel"
 	"github.com/limpet-proxy/limpet/compiler/schema"
 	"github.com/limpet-proxy/limpet/policy-config"
 )
@@ -20,15 +21,21 @@ func (k ruleKey) compare(o ruleKey) int {
 
 // configure gives every session the filter's policies, and refuses those that the filter would.
 func (d *decider) configure() {
-	for _, r := range d.order {
-		onePath := !slices.ContainsFunc(r.Sessions, func(s *Session) bool { return len(slices.Compact(slices.Clone(s.paths))) > 1 })
-		for _, s := range r.Sessions {
-			s.configure(onePath)
-			s.check()
-			r.Refused = r.Refused || len(s.Refusals) > 0
+	parallel.Each(d.order, func(some []*Rule) {
+		for _, r := range some {
+			r.configure()
 		}
-		r.Routes = r.routeNames(onePath)
+	})
+}
+
+func (r *Rule) configure() {
+	onePath := !slices.ContainsFunc(r.Sessions, func(s *Session) bool { return len(slices.Compact(slices.Clone(s.paths))) > 1 })
+	for _, s := range r.Sessions {
+		s.configure(onePath)
+		s.check()
+		r.Refused = r.Refused || len(s.Refusals) > 0
 	}
+	r.Routes = r.routeNames(onePath)
 }
 
 // routeNames names the proxy's route for each match. They share one name, but where the matches have cookies of

@@ -10,10 +10,5 @@ func Emit(policies []policyconfig.Policy, keys policyconfig.Keys) (policyconfig.
 	c := policyconfig.DefaultConfig()
 	c.Keys = keys
 	c.Policies = append(c.Policies, policies...)
-	text, err := policyconfig.Marshal(c)
-	if err != nil {
-		return policyconfig.Config{}, nil, err
-	}
-	complete, errs := policyconfig.Parse(string(text))
-	return complete, text, errs.Err()
+	return policyconfig.Encode(c)
 }
