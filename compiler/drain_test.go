@@ -34,11 +34,15 @@ func TestDrain(t *testing.T) {
 		{"no limit", [2]string{"drainTimeout: 10m", "forward: false"}, time.Hour, "service/default/leaving/80: 10.0.6.1* 10.0.6.2", 0},
 		{"nobody to take over", [2]string{", {addresses: [10.0.6.2]}", ""}, time.Hour, "service/default/leaving/80/drain-10m: 10.0.6.1*", 0},
 		{
-			"a split", [2]string{"{name: leaving, port: 80}", "{name: leaving, port: 80}, {name: v1, port: 80, weight: 0}"}, time.Hour,
+			"a split",
+			[2]string{"{name: leaving, port: 80}", "{name: leaving, port: 80}, {name: v1, port: 80, weight: 0}"},
+			time.Hour,
 			"httproute/default/cart/rule/0/drain-10m: 10.0.6.2 10.0.1.1 10.0.1.2", 0,
 		},
 		{
-			"a split whose other side is not ready", [2]string{"{name: leaving, port: 80}", "{name: leaving, port: 80}, {name: gone, port: 80}"}, time.Hour,
+			"a split whose other side is not ready",
+			[2]string{"{name: leaving, port: 80}", "{name: leaving, port: 80}, {name: gone, port: 80}"},
+			time.Hour,
 			"httproute/default/cart/rule/0/drain-10m: 10.0.6.1* 10.0.6.2", 0,
 		},
 	} {

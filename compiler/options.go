@@ -111,21 +111,7 @@ func (o *Options) check() (settings, error) {
 	default:
 		errs = append(errs, fmt.Errorf("gateway API: Unsupported value: %q: supported values: %q, %q", o.GatewayAPI, ladder.Gen16, ladder.Gen17))
 	}
-	if err := o.Target.check(); err != nil {
-		errs = append(errs, err)
-	}
-	if o.Target == TargetEnvoy && o.WasmPath == "" {
-		errs = append(errs, errors.New("wasm path: Required value"))
-	}
-	if o.Target == TargetEnvoyGateway {
-		if err := (envoygateway.Module{URL: o.WasmURL}).Check(); err != nil {
-			errs = append(errs, fmt.Errorf("wasm URL: Invalid value: %q: %w", o.WasmURL, err))
-		}
-	}
-	if o.Target == TargetIstio {
-		o.Istio.URL, o.Istio.SHA256 = o.WasmURL, o.WasmSHA256
-		errs = append(errs, o.Istio.Check())
-	}
+	errs = append(errs, o.checkTarget())
 	var err error
 	if s.bind, err = netip.ParseAddr(o.Bind); err != nil || s.bind.Zone() != "" {
 		errs = append(errs, fmt.Errorf("bind address: Invalid value: %q: must be an IP address", o.Bind))
@@ -136,4 +122,22 @@ func (o *Options) check() (settings, error) {
 		}
 	}
 	return s, errors.Join(errs...)
+}
+
+// checkTarget checks the target and what it needs.
+func (o *Options) checkTarget() error {
+	switch o.Target {
+	case TargetEnvoy:
+		if o.WasmPath == "" {
+			return errors.New("wasm path: Required value")
+		}
+	case TargetEnvoyGateway:
+		if err := (envoygateway.Module{URL: o.WasmURL}).Check(); err != nil {
+			return fmt.Errorf("wasm URL: Invalid value: %q: %w", o.WasmURL, err)
+		}
+	case TargetIstio:
+		o.Istio.URL, o.Istio.SHA256 = o.WasmURL, o.WasmSHA256
+		return o.Istio.Check()
+	}
+	return o.Target.check()
 }

@@ -46,7 +46,8 @@ func newFullSpeed(t *testing.T) *fullSpeed {
 	f.envoy = harness.Run(t, harness.Deployment{
 		Documents: harness.Documents{
 			Services: []harness.Service{
-				{Name: "steady", Backends: f.steady}, {Name: "shaky", Backends: f.shaky},
+				{Name: "steady", Backends: f.steady},
+				{Name: "shaky", Backends: f.shaky},
 				{Name: "leaving", Backends: []*harness.Backend{harness.NewQuietBackend(t, "g", "X-Session-End: 1")}},
 			},
 			Routes: []harness.Route{{Name: "app", Rules: rules}},

@@ -34,7 +34,7 @@ func (a Admin) get(ctx context.Context, path string) (string, error) {
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
 	if err == nil && response.StatusCode != http.StatusOK {
-		err = fmt.Errorf("Envoy's admin interface at %s answers %s with status %d", a, path, response.StatusCode)
+		err = fmt.Errorf("the admin interface of Envoy at %s answers %s with status %d", a, path, response.StatusCode)
 	}
 	return string(body), err
 }

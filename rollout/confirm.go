@@ -103,7 +103,7 @@ func (c *confirmation) late(waiting string) error {
 	if waiting == "" {
 		return fmt.Errorf("the %s are not ready after %v: a listener or cluster still waits for something", c.stage, c.publisher.Patience)
 	}
-	return fmt.Errorf("Envoy has not read %s in %v", waiting, c.publisher.Patience)
+	return fmt.Errorf("waited %v in vain for Envoy to read %s", c.publisher.Patience, waiting)
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

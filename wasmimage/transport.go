@@ -17,7 +17,7 @@ type guarded struct {
 
 // RoundTrip implements http.RoundTripper.
 func (g guarded) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.URL.Scheme != "https" && !(g.insecure && onThisMachine(r.URL.Host)) {
+	if r.URL.Scheme != "https" && (!g.insecure || !onThisMachine(r.URL.Host)) {
 		return nil, fmt.Errorf("plain HTTP to %s refused; --insecure allows it for registries on this machine", r.URL.Host)
 	}
 	return g.RoundTripper.RoundTrip(r)

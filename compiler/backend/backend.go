@@ -128,7 +128,11 @@ func (x *Index) Resolve(route *schema.Object[gatewayv1.HTTPRoute], path *field.P
 	if !x.grants.Allow(grant.From{Kind: route.Kind, Namespace: route.Namespace}, grant.To{Kind: "Service", Namespace: namespace, Name: string(ref.Name)}) {
 		return nil, field.Forbidden(path.Child("namespace"), fmt.Sprintf("no ReferenceGrant in namespace %s allows it", namespace))
 	}
-	key := namespace + "/" + string(ref.Name)
+	return x.inService(namespace+"/"+string(ref.Name), path, ref)
+}
+
+// inService finds the port of a Service that a reference means.
+func (x *Index) inService(key string, path *field.Path, ref gatewayv1.BackendRef) (*Backend, *field.Error) {
 	service := x.services[key]
 	if service == nil {
 		return nil, notFound(path.Child("name"), ref.Name, "there is no Service "+key+" in the input")

@@ -54,7 +54,7 @@ func (e *Envoy) HotRestart(t testing.TB) *Envoy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	next := e.Compiled.launch(t, "--base-id", strings.TrimSpace(string(id)), "--restart-epoch", strconv.Itoa(e.epoch+1))
+	next := e.launch(t, "--base-id", strings.TrimSpace(string(id)), "--restart-epoch", strconv.Itoa(e.epoch+1))
 	next.epoch = e.epoch + 1
 	select {
 	case <-e.done:

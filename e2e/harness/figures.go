@@ -166,5 +166,5 @@ func updateTable(path string) error {
 		x, y := rowName(a), rowName(b)
 		return strings.Compare(x[1]+"\t"+x[0], y[1]+"\t"+y[0])
 	})
-	return os.WriteFile(path, []byte(before+strings.Join(rows, "\n")+"\n"+after), 0o644)
+	return os.WriteFile(path, []byte(before+strings.Join(rows, "\n")+"\n"+after), 0o600)
 }

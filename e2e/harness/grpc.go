@@ -63,23 +63,28 @@ func serveCall(name string, stream grpc.ServerStream) error {
 		}
 		return answer("")
 	case "Fill", "Chat":
-		for count := 0; ; count++ {
-			var message wrapperspb.StringValue
-			err := stream.RecvMsg(&message)
-			switch {
-			case errors.Is(err, io.EOF) && method == "Fill":
-				return answer(fmt.Sprint(" ", count))
-			case errors.Is(err, io.EOF):
-				return nil
-			case err == nil && method == "Chat":
-				err = answer(" " + message.GetValue())
-			}
-			if err != nil {
-				return err
-			}
-		}
+		return serveMessages(stream, method, answer)
 	default:
 		return status.Error(codes.Unimplemented, method)
+	}
+}
+
+// serveMessages takes messages until there are no more: Chat answers each, Fill says how many there were.
+func serveMessages(stream grpc.ServerStream, method string, answer func(string) error) error {
+	for count := 0; ; count++ {
+		var message wrapperspb.StringValue
+		err := stream.RecvMsg(&message)
+		switch {
+		case errors.Is(err, io.EOF) && method == "Fill":
+			return answer(fmt.Sprint(" ", count))
+		case errors.Is(err, io.EOF):
+			return nil
+		case err == nil && method == "Chat":
+			err = answer(" " + message.GetValue())
+		}
+		if err != nil {
+			return err
+		}
 	}
 }
 

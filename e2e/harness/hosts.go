@@ -63,7 +63,7 @@ func ServeHosts() {
 	if names == "" {
 		return
 	}
-	var failed = make(chan error)
+	failed := make(chan error)
 	for name := range strings.SplitSeq(names, ",") {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {

@@ -92,6 +92,7 @@ type packets struct{ net.PacketConn }
 func (p packets) SetReadBuffer(bytes int) error {
 	return p.PacketConn.(*net.UDPConn).SetReadBuffer(bytes)
 }
+
 func (p packets) SetWriteBuffer(bytes int) error {
 	return p.PacketConn.(*net.UDPConn).SetWriteBuffer(bytes)
 }

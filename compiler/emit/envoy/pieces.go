@@ -37,8 +37,10 @@ func RoutesCounters(routes string) string {
 	return "http." + statPrefix(port) + ".rds." + statName(routes)
 }
 
-// RoutesFile is the file of a listener's routes, and EndpointsFile that of a cluster's endpoints.
-func RoutesFile(listener string) string   { return "rds/" + fileName(listener) }
+// RoutesFile is the file of a listener's routes.
+func RoutesFile(listener string) string { return "rds/" + fileName(listener) }
+
+// EndpointsFile is the file of a cluster's endpoints.
 func EndpointsFile(cluster string) string { return "eds/" + fileName(cluster) }
 
 // longName is how many bytes of a name go into a file's; file systems allow 255.

@@ -80,14 +80,23 @@ func plain(s string) bool {
 		return strings.Count(s, ".") == 3 && strings.Trim(s, "0123456789.") == ""
 	}
 	for i := range len(s) {
-		switch c := s[i]; {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', c == '/', c == '_':
-		case i > 0 && ('0' <= c && c <= '9' || c == '-' || c == '.'):
-		default:
+		if !plainByte(s[i], i == 0) {
 			return false
 		}
 	}
 	return true
+}
+
+// plainByte tells whether a byte may stand in a plain string, or begin it.
+func plainByte(c byte, first bool) bool {
+	switch {
+	case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', c == '/', c == '_':
+		return true
+	case '0' <= c && c <= '9', c == '-', c == '.':
+		return !first
+	default:
+		return false
+	}
 }
 
 // literal tells whether a string of several lines can be written as they are: it is of printable ASCII, neither begins
