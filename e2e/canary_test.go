@@ -19,11 +19,12 @@ var canaries = [][2]int{{90, 10}, {50, 50}, {0, 100}}
 // stage is how long each of them lasts.
 func stage() time.Duration { return harness.Size(1500*time.Millisecond, 2*time.Minute) }
 
-// versions are the Services v1, with the backends a and b, and v2, with c and d.
-func versions(t *testing.T) (v1, v2 []*harness.Backend, documents harness.Documents) {
+// versions are the Services v1, with the backends a and b, which it gives too, and v2, with c and d.
+func versions(t *testing.T) (old []*harness.Backend, documents harness.Documents) {
 	t.Helper()
-	v1, v2 = harness.Backends(t, "a", "b"), harness.Backends(t, "c", "d")
-	return v1, v2, harness.Documents{Services: []harness.Service{{Name: "v1", Backends: v1}, {Name: "v2", Backends: v2}}}
+	old = harness.Backends(t, "a", "b")
+	v2 := harness.Backends(t, "c", "d")
+	return old, harness.Documents{Services: []harness.Service{{Name: "v1", Backends: old}, {Name: "v2", Backends: v2}}}
 }
 
 // isV1 tells whether a backend is of the old version.
@@ -44,7 +45,7 @@ func wantShare(t *testing.T, what string, count, total, percent int) {
 // weights say and no session moves; when a host of the old version goes, its sessions move, once, and no others.
 func TestCanary(t *testing.T) {
 	t.Parallel()
-	v1, _, documents := versions(t)
+	v1, documents := versions(t)
 	rule := harness.CookieRule("cart", "")
 	documents.Routes = []harness.Route{{Name: "app", Rules: []harness.Rule{rule}}}
 	weigh := func(d *harness.Documents, w [2]int) {
@@ -186,7 +187,7 @@ func (s *shifting) client(client *harness.Client) func() (harness.Response, erro
 // a client stays on one host.
 func TestCanary17(t *testing.T) {
 	t.Parallel()
-	_, _, documents := versions(t)
+	_, documents := versions(t)
 	documents.More = route17(canaries[0])
 	proxy := harness.RunWatching(t, documents, harness.NewRing("first"))
 	s := &shifting{}

@@ -18,7 +18,7 @@ func ringText(data string) (string, error) {
 		Data       map[string][]byte `json:"data"`
 		StringData map[string]string `json:"stringData"`
 	}
-	if err := yaml.Unmarshal([]byte(data), &secret); err != nil || secret.Kind != "Secret" {
+	if yaml.Unmarshal([]byte(data), &secret) != nil || secret.Kind != "Secret" {
 		return data, nil // what is wrong with a ring, its own reader says
 	}
 	var found []string

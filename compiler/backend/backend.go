@@ -104,7 +104,7 @@ func NewIndex(objects *schema.Objects, rep *report.Report) *Index {
 // that were meant for it get 500.
 func (x *Index) Resolve(route *schema.Object[gatewayv1.HTTPRoute], path *field.Path, ref gatewayv1.BackendRef) (*Backend, *field.Error) {
 	namespace := route.Namespace
-	if ref.Group != nil && *ref.Group == gatewayxv1alpha1.GroupName && ref.Kind != nil && *ref.Kind == ladder.KindXBackend {
+	if isXBackend(ref) {
 		return x.xbackend(namespace, path, ref)
 	}
 	if x.ofOwnKind(ref) {
@@ -129,6 +129,10 @@ func (x *Index) Resolve(route *schema.Object[gatewayv1.HTTPRoute], path *field.P
 		return nil, field.Forbidden(path.Child("namespace"), fmt.Sprintf("no ReferenceGrant in namespace %s allows it", namespace))
 	}
 	return x.inService(namespace+"/"+string(ref.Name), path, ref)
+}
+
+func isXBackend(ref gatewayv1.BackendRef) bool {
+	return ref.Group != nil && *ref.Group == gatewayxv1alpha1.GroupName && ref.Kind != nil && *ref.Kind == ladder.KindXBackend
 }
 
 // inService finds the port of a Service that a reference means.

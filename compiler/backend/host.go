@@ -41,7 +41,7 @@ func (x *Index) host(namespace string, ref gatewayv1.BackendRef) *Backend {
 // portOf gives a port of a host, the only one for 0.
 func (x *Index) portOf(object ladder.Object, subset string, port int32) *Backend {
 	if object.Kind == ladder.KindService {
-		number := gatewayv1.PortNumber(port)
+		number := port
 		if service := x.services[object.Key()]; service != nil && port == 0 && len(service.Value.Spec.Ports) == 1 {
 			number = service.Value.Spec.Ports[0].Port
 		}
