@@ -34,7 +34,7 @@ func TestCache(t *testing.T) {
 			}
 			failed++
 		} else {
-			compareResults(t, round, got, want)
+			compareResults(t, fmt.Sprint("round ", round), got, want)
 		}
 		sources = edited(sources, random)
 		if round%10 == 0 { // or faults pile up
@@ -46,15 +46,15 @@ func TestCache(t *testing.T) {
 	}
 }
 
-func compareResults(t *testing.T, round int, got, want *Result) {
+func compareResults(t *testing.T, name string, got, want *Result) {
 	t.Helper()
 	for i := range want.Files {
 		if !bytes.Equal(got.Files[i].Data, want.Files[i].Data) {
-			t.Errorf("round %d: %s differs", round, want.Files[i].Name)
+			t.Errorf("%s: %s differs", name, want.Files[i].Name)
 		}
 	}
 	if !slices.Equal(got.Warnings, want.Warnings) {
-		t.Errorf("round %d: the warnings differ: %v\nwithout the cache %v", round, got.Warnings, want.Warnings)
+		t.Errorf("%s: the warnings differ: %v\nwithout the cache %v", name, got.Warnings, want.Warnings)
 	}
 }
 
@@ -83,6 +83,23 @@ func edited(sources []Source, random *rand.Rand) []Source {
 	}
 	s.Data = []byte(strings.Join(docs, ""))
 	return sources
+}
+
+// TestCacheGolden compiles every case three times with one cache: no step may change what the cache keeps.
+func TestCacheGolden(t *testing.T) {
+	for _, g := range goldens(t) {
+		o := g.options(t)
+		want, refused := Compile([]Source{g.source}, o)
+		o.Cache = NewCache()
+		for range 3 {
+			got, err := Compile([]Source{g.source}, o)
+			if fmt.Sprint(err) != fmt.Sprint(refused) {
+				t.Errorf("%s: with the cache %v\nwithout %v", g.name, err, refused)
+			} else if err == nil {
+				compareResults(t, g.name, got, want)
+			}
+		}
+	}
 }
 
 // TestCacheRemembers shows that the cache is of use: an object that did not change is not admitted again.

@@ -24,6 +24,8 @@ type input struct {
 	keys     keyFlags
 	module   moduleFlags
 	istio    istioFlags
+	// cache is there where the input is compiled again and again.
+	cache *compiler.Cache
 }
 
 // registerReading adds the flags of every command that reads objects.
@@ -104,6 +106,7 @@ func (in *input) compileOptions(m material, target compiler.Target, wasmPath str
 		WasmPath: wasmPath,
 		Keys:     m.keys,
 		Strict:   in.strict,
+		Cache:    in.cache,
 	}
 	in.policies.set(&options)
 	in.module.set(&options)

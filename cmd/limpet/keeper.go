@@ -39,6 +39,7 @@ func (in *input) newKeeper(stderr io.Writer) *keeper {
 	if in.keys.file != "" {
 		paths = append(paths, in.keys.file)
 	}
+	in.cache = compiler.NewCache()
 	return &keeper{in: in, stderr: stderr, files: watch.New(paths...)}
 }
 
