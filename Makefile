@@ -77,6 +77,10 @@ fuzz: ## fuzz each target for FUZZTIME (default 30s)
 bench: build ## Go benchmarks of token, filter and compiler
 	go test -run '^$$' -bench . -benchmem ./token ./policy-config ./filter/... ./compiler/...
 
+.PHONY: bench-compiler
+bench-compiler: build ## the compiler as a program, and within one: 1,000, 3,000 and 10,000 routes, time, memory, recompiling
+	go test -run '^$$' -bench 'Command|Recompile' -benchtime $(or $(BENCHTIME),3x) -timeout 30m ./cmd/limpet ./compiler
+
 .PHONY: lint
 lint: ## golangci-lint with .golangci.yml (downloads and builds the linter the first time)
 	go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.5.0 run ./...

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/limpet-proxy/limpet/compiler/scaletest"
 )
 
 // TestCache edits an input at random, again and again, and compiles it with a cache and without one: what comes out is
@@ -16,7 +18,7 @@ func TestCache(t *testing.T) {
 	const rounds = 60
 	random := rand.New(rand.NewPCG(8, 5))
 	cache := NewCache()
-	sources := many(40)
+	sources := scaletest.Routes(40)
 	sources = append(sources, Source{Name: "empty.yaml", Data: []byte("# nothing\n")})
 	failed := 0
 	for round := range rounds {
@@ -38,7 +40,7 @@ func TestCache(t *testing.T) {
 		}
 		sources = edited(sources, random)
 		if round%10 == 0 { // or faults pile up
-			sources = many(40)
+			sources = scaletest.Routes(40)
 		}
 	}
 	if failed < rounds/10 || failed > rounds*9/10 {
@@ -106,7 +108,7 @@ func TestCacheGolden(t *testing.T) {
 func TestCacheRemembers(t *testing.T) {
 	cache := NewCache()
 	o := Options{WasmPath: "w", Cache: cache}
-	sources := many(20)
+	sources := scaletest.Routes(20)
 	compile := func() float64 {
 		return testing.AllocsPerRun(3, func() {
 			if _, err := Compile(sources, o); err != nil {
