@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -64,50 +65,56 @@ func newFullSpeed(t *testing.T) *fullSpeed {
 	return f
 }
 
-// request is one of twenty kinds, so that all outcomes are in the mixture; half of it are sessions under way.
+// request is one of the kinds in turn.
 func (f *fullSpeed) request(t *testing.T, i int) []byte {
 	t.Helper()
-	address, keys := f.steady[i%3].Address, f.envoy.Keys()
-	scope := func(session string) string { return f.envoy.Policy(t, session).Scope }
-	cart := func(ring harness.Ring, session string, dates harness.Dates) (path, line string) {
-		dates.Epoch += epoch
-		return "/cart", cookieLine("cart", ring.Mint(t, scope(session), address, dates))
-	}
-	path, line := "/cart", "Accept: */*"
-	switch i % 20 {
-	case 0: // new
-	case 1:
-		path, line = cart(harness.NewRing("first"), "cart", harness.Dates{}) // bad-signature
-	case 2:
-		path, line = cart(harness.NewRing("other"), "cart", harness.Dates{}) // unknown-key
-	case 3:
-		path, line = cart(keys, "x-cart", harness.Dates{}) // wrong-scope
-	case 4:
-		path, line = cart(keys, "cart", harness.Dates{Epoch: 1}) // revoked
-	case 5:
-		path, line = cart(keys, "cart", harness.Dates{Issued: -25 * time.Hour, Seen: -time.Hour}) // expired-absolute
-	case 6:
-		path, line = cart(keys, "cart", harness.Dates{Issued: -9 * time.Hour, Seen: -9 * time.Hour}) // expired-idle
-	case 7:
-		path, line = cart(keys, "cart", harness.Dates{Issued: 9 * time.Hour, Seen: 9 * time.Hour}) // not-yet-valid
-	case 8:
-		path, line = cart(keys, "cart", harness.Dates{Issued: -3 * time.Hour, Seen: -3 * time.Hour}) // renewed
-	case 9:
-		line = cookieLine("cart", fmt.Sprintf("rubbish-%d", i)) // malformed
-	case 10:
-		line = cookieLine("cart", mint(t, f.envoy, "cart", gone, harness.Dates{Epoch: epoch})) // moved
-	case 11:
-		path, line = "/logout", cookieLine("logout", mint(t, f.envoy, "logout", address, harness.Dates{})) // ended
-	case 12:
-		path, line = "/shaky", cookieLine("shaky", mint(t, f.envoy, "shaky", f.shaky[i%3].Address, harness.Dates{Epoch: epoch})) // failed
-	case 13, 14:
-		path, line = "/x-cart", "x-cart: "+mint(t, f.envoy, "x-cart", address, harness.Dates{Epoch: epoch})
-	case 15:
-		line = "Cookie: a=1; b=2; cart=x; cart=" + mint(t, f.envoy, "cart", address, harness.Dates{Epoch: epoch}) + "; c=3"
-	default:
-		path, line = cart(keys, "cart", harness.Dates{}) // pinned
-	}
+	kinds := f.kinds(t, i)
+	path, line := kinds[i%len(kinds)]()
 	return fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: x\r\n%s\r\n\r\n", path, line)
+}
+
+// kinds are twenty ways to make request number i, so that all outcomes are in the mixture; half of them are sessions
+// under way (see holds).
+func (f *fullSpeed) kinds(t *testing.T, i int) []func() (path, line string) {
+	t.Helper()
+	address, keys := f.steady[i%3].Address, f.envoy.Keys()
+	// signed makes a token of that age with a ring, for the scope of a session, and shows it as the session "cart".
+	signed := func(ring harness.Ring, of string, issued, seen time.Duration, epochs uint32) func() (string, string) {
+		return func() (string, string) {
+			dates := harness.Dates{Issued: issued, Seen: seen, Epoch: epoch + epochs}
+			return "/cart", cookieLine("cart", ring.Mint(t, f.envoy.Policy(t, of).Scope, address, dates))
+		}
+	}
+	at := func(path, session, address string, epoch uint32) func() (string, string) {
+		return func() (string, string) {
+			return path, cookieLine(session, mint(t, f.envoy, session, address, harness.Dates{Epoch: epoch}))
+		}
+	}
+	const hour = time.Hour
+	pinned := signed(keys, "cart", 0, 0, 0)
+	return []func() (string, string){
+		func() (string, string) { return "/cart", "Accept: */*" },                                    // new
+		signed(harness.NewRing("first"), "cart", 0, 0, 0),                                            // bad-signature
+		signed(harness.NewRing("other"), "cart", 0, 0, 0),                                            // unknown-key
+		signed(keys, "x-cart", 0, 0, 0),                                                              // wrong-scope
+		signed(keys, "cart", 0, 0, 1),                                                                // revoked
+		signed(keys, "cart", -25*hour, -hour, 0),                                                     // expired-absolute
+		signed(keys, "cart", -9*hour, -9*hour, 0),                                                    // expired-idle
+		signed(keys, "cart", 9*hour, 9*hour, 0),                                                      // not-yet-valid
+		signed(keys, "cart", -3*hour, -3*hour, 0),                                                    // renewed
+		func() (string, string) { return "/cart", cookieLine("cart", fmt.Sprintf("rubbish-%d", i)) }, // malformed
+		at("/cart", "cart", gone, epoch),                                                             // moved
+		at("/logout", "logout", address, 0),                                                          // ended
+		at("/shaky", "shaky", f.shaky[i%3].Address, epoch),                                           // failed now and then
+		func() (string, string) {
+			return "/x-cart", "x-cart: " + mint(t, f.envoy, "x-cart", address, harness.Dates{Epoch: epoch})
+		},
+		func() (string, string) {
+			_, line := pinned()
+			return "/cart", "Cookie: a=1; b=2; cart=x; " + strings.TrimPrefix(line, "Cookie: ") + "; c=3"
+		},
+		pinned, pinned, pinned, pinned, pinned,
+	}
 }
 
 // send sends so many requests as fast as Envoy answers.
