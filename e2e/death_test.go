@@ -37,10 +37,10 @@ func newDeath(t *testing.T, envoy *harness.Envoy, d *dying) *death {
 	}
 	eventually(t, "the first health checks", func() bool { return run.healthy(t) == 10 })
 	for _, variant := range variants {
-		crowd := harness.NewCrowd(t, harness.Size(10, 30), func(i int) func() (harness.Response, error) {
+		crowd := harness.NewCrowd(t, harness.Size(8, 30), func(i int) func() (harness.Response, error) {
 			return run.member(t, variant, i == 0)
 		})
-		crowd.Every = 150 * time.Millisecond
+		crowd.Every = 250 * time.Millisecond
 		run.crowds[variant], run.tallies[variant] = crowd, &harness.Tally{}
 	}
 	return run

@@ -24,7 +24,7 @@ type dying struct {
 }
 
 // Routes and tries that have a time limit have this one: long for a busy machine, short for a test.
-const slowTimeout = "1.5s"
+const slowTimeout = "2s"
 
 // variants are what guards a session: what limpet compiles; Envoy's health checks or its outlier detection on top, as
 // docs/operations.md says; a route that retries all errors; and onHostLost: Fail.

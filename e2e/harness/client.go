@@ -42,7 +42,7 @@ func NewClient(port int) *Client {
 		base: "http://" + Loopback(port),
 		http: &http.Client{
 			Transport:     transport,
-			Timeout:       20 * time.Second,
+			Timeout:       60 * time.Second,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}
