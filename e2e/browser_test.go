@@ -45,9 +45,9 @@ spec:
 // shopfront is the example, with a Chromium in front of it.
 type shopfront struct {
 	*harness.Browser
-	pods []*harness.Backend
-	port int
-	asks int // requests to applications
+	envoy *harness.Envoy
+	pods  []*harness.Backend
+	port  int
 }
 
 func newShopfront(t *testing.T) *shopfront {
@@ -67,7 +67,7 @@ func newShopfront(t *testing.T) *shopfront {
 		t.Fatal(err)
 	}
 	s.Browser = harness.NewBrowser(t, certificate.Pin)
-	harness.Run(t, harness.Deployment{Documents: harness.Documents{
+	s.envoy = harness.Run(t, harness.Deployment{Documents: harness.Documents{
 		Raw: strings.Join([]string{documents, survey, certificate.Secret()}, "\n---\n"),
 	}})
 	return s
@@ -89,13 +89,11 @@ func (s *shopfront) page(t *testing.T, tab *harness.Tab, host string) {
 	t.Helper()
 	tab.Open(t, s.url(host, "/"))
 	harness.Script[any](t, tab, "window.started.then(() => true)")
-	s.asks += 10
 }
 
 // card has a card of the page do something.
 func (s *shopfront) card(t *testing.T, tab *harness.Tab, app, what string) answer {
 	t.Helper()
-	s.asks++
 	return harness.Script[answer](t, tab, "cards."+app+"."+what)
 }
 
@@ -119,8 +117,12 @@ func TestBrowser(t *testing.T) {
 	t.Run("other sites", func(t *testing.T) { checkOtherSites(t, s) })
 	t.Run("frames", func(t *testing.T) { checkFrames(t, s) })
 	t.Run("page", func(t *testing.T) { checkPage(t, s) })
+	began := 0
+	for _, count := range s.envoy.Stats(t, `^wasmcustom\.limpet_sessions\..*outcome\.new$`) {
+		began += int(count)
+	}
 	harness.Figures(t, "a browser", harness.Row{
-		Requests: s.asks, Sessions: 20, Faults: 1,
+		Requests: int(s.envoy.SessionTotal(t)), Sessions: began, Faults: 1,
 		Note: "Chromium over TLS: Secure, `__Host-`, SameSite, Partitioned, two applications, WebSocket, logout",
 	})
 }
@@ -187,7 +189,6 @@ func checkOtherSites(t *testing.T, s *shopfront) {
 			tab.Open(t, s.url("news", "/style.css"))
 			harness.Script[any](t, tab, fmt.Sprintf(way, s.url("shop", "/"+app))+"; true")
 			tab.WaitFor(t, fmt.Sprintf(`document.readyState === "complete" && location.href === %q`, s.url("shop", "/"+app)))
-			s.asks += 3
 			after := s.shown(t, tab)
 			if before.Session == "" || (after == before) != found || (after.Session == "") == found {
 				t.Errorf("%s by %.8s…: the session %+v became %+v, want it found: %v", app, way, before, after, found)
@@ -256,7 +257,6 @@ func checkPage(t *testing.T, s *shopfront) {
 	}
 	tab.Click(t, "#plain .often")
 	tab.WaitFor(t, `document.querySelectorAll("#plain .dots i").length === 13`)
-	s.asks += 12
 	s.closePod(profile.Backend)
 	moved := s.card(t, tab, "profile", "ask()")
 	if moved.State != "moved" || moved.Backend == profile.Backend {

@@ -30,6 +30,7 @@ func NewBrowser(t testing.TB, pins string) *Browser {
 		chromedp.ExecPath(program),
 		chromedp.NoSandbox, // it refuses to start as root with one
 		chromedp.DisableGPU,
+		chromedp.WSURLReadTimeout(actWithin),
 		chromedp.UserDataDir(t.TempDir()),
 		chromedp.Flag("disable-quic", true),
 		chromedp.Flag("disable-component-update", true),
