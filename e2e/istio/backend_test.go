@@ -1,0 +1,63 @@
+package istio
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+const pinHeader = "X-Limpet-Pin"
+
+// backend is an HTTP server on a loopback address that answers with that address. A request may ask for a response
+// header by x-plant, as a backend that wants to steer sessions would send it.
+type backend struct {
+	address string
+	// pins counts the requests that arrived with the pin header.
+	pins   atomic.Int64
+	server *http.Server
+}
+
+// newBackend starts a backend on an address, such as 127.0.0.2:0, until the test ends.
+func newBackend(t testing.TB, at string) *backend {
+	t.Helper()
+	listener, err := net.Listen("tcp", at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &backend{address: listener.Addr().String()}
+	b.server = &http.Server{Handler: b, ReadHeaderTimeout: time.Minute}
+	go func() { _ = b.server.Serve(listener) }() // returns when it is closed
+	t.Cleanup(func() { b.server.Close() })
+	return b
+}
+
+func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if len(r.Header[pinHeader]) > 0 {
+		b.pins.Add(1)
+	}
+	if plant := r.Header.Get("X-Plant"); plant != "" {
+		w.Header().Set(pinHeader, plant)
+	}
+	_, _ = io.WriteString(w, b.address) // a client that has gone gets nothing
+}
+
+func (b *backend) port() int {
+	_, text, _ := net.SplitHostPort(b.address)
+	port, _ := strconv.Atoi(text)
+	return port
+}
+
+// freePort gives a port that nobody listened on a moment ago.
+func freePort(t testing.TB) int {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().(*net.TCPAddr).Port
+}

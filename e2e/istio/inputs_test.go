@@ -1,0 +1,145 @@
+package istio
+
+import (
+	"fmt"
+	"strings"
+)
+
+// bindLoopback keeps the gateway's listeners off other addresses than this machine's own, for tests alone.
+const bindLoopback = `
+---
+apiVersion: networking.istio.io/v1alpha3
+kind: EnvoyFilter
+metadata: {name: test-loopback, namespace: istio-system}
+spec:
+  configPatches:
+  - applyTo: LISTENER
+    match: {context: GATEWAY}
+    patch: {operation: MERGE, value: {address: {socket_address: {address: 127.0.0.1}}}}
+`
+
+// policy is the session policy of the cart on a target.
+func policy(target, spec string) string {
+	return fmt.Sprintf(`
+---
+apiVersion: limpet.dev/v1alpha1
+kind: SessionPersistencePolicy
+metadata: {name: cart, namespace: app}
+spec:
+  targetRefs: [%s]
+  sessionName: cart
+  cookie: {path: /}
+  %s
+`, target, spec)
+}
+
+const ofVirtualService = "{group: networking.istio.io, kind: VirtualService, name: shop, sectionName: cart}"
+
+// virtualService is the shop with Istio's own routes: the cart has sessions, all else has none.
+func virtualService(port int, backends []*backend, spec string) string {
+	var endpoints []string
+	for _, b := range backends {
+		endpoints = append(endpoints, fmt.Sprintf("{address: 127.0.0.1, ports: {http: %d}}", b.port()))
+	}
+	return fmt.Sprintf(`apiVersion: networking.istio.io/v1
+kind: Gateway
+metadata: {name: gw, namespace: istio-system}
+spec:
+  selector: {istio: ingressgateway}
+  servers: [{port: {number: %d, name: http, protocol: HTTP}, hosts: ["*"]}]
+---
+apiVersion: networking.istio.io/v1
+kind: ServiceEntry
+metadata: {name: be, namespace: app}
+spec:
+  hosts: [be.app.internal]
+  location: MESH_INTERNAL
+  resolution: STATIC
+  ports: [{number: 80, name: http, protocol: HTTP}]
+  endpoints: [%s]
+---
+apiVersion: networking.istio.io/v1
+kind: VirtualService
+metadata: {name: shop, namespace: app}
+spec:
+  hosts: [shop.example.com]
+  gateways: [istio-system/gw]
+  http:
+  - name: cart
+    match: [{uri: {prefix: /cart}}, {uri: {exact: /basket}, name: basket}]
+    route: [{destination: {host: be.app.internal}}]
+  - name: plain
+    route: [{destination: {host: be.app.internal}}]
+`, port, strings.Join(endpoints, ", ")) + bindLoopback + policy(ofVirtualService, spec)
+}
+
+const ofRoute = "{group: gateway.networking.k8s.io, kind: HTTPRoute, name: shop, sectionName: cart}"
+
+// endpoint is a host behind a Service: its address on the Service's port, and whether it drains.
+type endpoint struct {
+	ip       string
+	draining bool
+}
+
+// gatewayAPI is the shop with Gateway API's routes. Its endpoints have one port and an address each.
+func gatewayAPI(port, target int, endpoints []endpoint, spec string) string {
+	var all []string
+	for _, e := range endpoints {
+		all = append(all, fmt.Sprintf("- {addresses: [%q], conditions: {ready: %v, serving: true, terminating: %v}}", e.ip, !e.draining, e.draining))
+	}
+	return fmt.Sprintf(`apiVersion: gateway.networking.k8s.io/v1
+kind: GatewayClass
+metadata: {name: istio}
+spec: {controllerName: istio.io/gateway-controller}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: gate, namespace: istio-system}
+spec:
+  gatewayClassName: istio
+  addresses: [{type: Hostname, value: ingress.istio-system.svc.cluster.local}]
+  listeners: [{name: web, port: 80, protocol: HTTP, allowedRoutes: {namespaces: {from: All}}}]
+---
+apiVersion: v1
+kind: Service
+metadata: {name: ingress, namespace: istio-system}
+spec: {clusterIP: 10.0.0.9, selector: {istio: ingressgateway}, ports: [{name: http, port: 80, targetPort: %d}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: gwpod, namespace: istio-system, labels: {istio: ingressgateway, gateway.networking.k8s.io/gateway-name: gate}}
+status: {podIP: 127.0.0.1, phase: Running}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: ingress, namespace: istio-system, labels: {kubernetes.io/service-name: ingress}}
+addressType: IPv4
+ports: [{name: http, port: %d, protocol: TCP}]
+endpoints: [{addresses: [127.0.0.1], targetRef: {kind: Pod, name: gwpod, namespace: istio-system}}]
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: shop, namespace: app}
+spec:
+  parentRefs: [{name: gate, namespace: istio-system}]
+  hostnames: [shop.example.com]
+  rules:
+  - name: cart
+    matches: [{path: {value: /cart}}, {path: {value: /basket}}]
+    backendRefs: [{name: be, port: 80}]
+  - backendRefs: [{name: be, port: 80}]
+---
+apiVersion: v1
+kind: Service
+metadata: {name: be, namespace: app, labels: {istio.io/persistent-session: limpet}}
+spec: {clusterIP: 10.0.0.8, ports: [{name: http, port: 80, targetPort: %d}]}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: be, namespace: app, labels: {kubernetes.io/service-name: be}}
+addressType: IPv4
+ports: [{name: http, port: %d, protocol: TCP}]
+endpoints:
+%s
+`, port, port, target, target, strings.Join(all, "\n")) + bindLoopback + policy(ofRoute, spec)
+}

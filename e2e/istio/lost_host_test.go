@@ -1,0 +1,130 @@
+package istio
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// holder is the backend with an address.
+func (m *world) holder(t *testing.T, address string) *backend {
+	t.Helper()
+	for _, b := range m.backends {
+		if b.address == address {
+			return b
+		}
+	}
+	t.Fatalf("no backend at %q", address)
+	return nil
+}
+
+// TestSessionsMoveOffDeadHosts: a session whose host refuses connections gets another and a new token at once.
+func TestSessionsMoveOffDeadHosts(t *testing.T) {
+	m := run(t, onVirtualService(t, ""))
+	c := m.fresh()
+	first := c.request(t, "/cart/add")
+	m.holder(t, first.backend).server.Close()
+	moved := c.request(t, "/cart/add")
+	if moved.status != http.StatusOK || moved.backend == first.backend || moved.cookie == "" {
+		t.Fatalf("status %d from %s with cookie %q", moved.status, moved.backend, moved.cookie)
+	}
+	for range rounds {
+		if a := c.request(t, "/cart/add"); a.backend != moved.backend {
+			t.Fatalf("went to %s, not to %s", a.backend, moved.backend)
+		}
+	}
+}
+
+// TestStrictSessionsFail: under onHostLost Fail a session moves neither when its host refuses connections nor when
+// it is gone; it gets the policy's status.
+func TestStrictSessionsFail(t *testing.T) {
+	m := run(t, onVirtualService(t, strict))
+	c := m.fresh()
+	first := c.request(t, "/cart/add")
+	lost := m.holder(t, first.backend)
+	lost.server.Close()
+	for range rounds {
+		if a := c.request(t, "/cart/add"); a.status != http.StatusGone {
+			t.Fatalf("status %d from %q while the host refuses", a.status, a.backend)
+		}
+	}
+	var left []*backend
+	for _, b := range m.backends {
+		if b != lost {
+			left = append(left, b)
+		}
+	}
+	for _, o := range documents(t, virtualService(m.port, left, "")) {
+		if o["kind"] == "ServiceEntry" {
+			m.update(t, dump(t, []object{o}))
+		}
+	}
+	eventually(t, "no new session is tried on the host that is gone", func() bool {
+		return len(m.spread(t, "/cart/add")) == len(left) && m.served(t, lost) == 0
+	})
+	for range rounds {
+		if a := c.request(t, "/cart/add"); a.status != http.StatusGone {
+			t.Fatalf("status %d from %q when the host is gone", a.status, a.backend)
+		}
+	}
+}
+
+const strict = "onHostLost: Fail\n  failStatus: 410"
+
+// served counts the hosts of a backend's address that Envoy knows.
+func (m *world) served(t *testing.T, b *backend) int {
+	t.Helper()
+	return strings.Count(m.envoy.get(t, "/clusters"), b.address+"::cx_active")
+}
+
+// TestStrictSessionsNeedNoRetries: with Istio's own retries a session would move.
+func TestStrictSessionsNeedNoRetries(t *testing.T) {
+	d := onVirtualService(t, strict)
+	d.change = withoutKey("route")
+	m := run(t, d)
+	c := m.fresh()
+	first := c.request(t, "/cart/add")
+	m.holder(t, first.backend).server.Close()
+	if a := c.request(t, "/cart/add"); a.status != http.StatusOK || a.backend == first.backend {
+		t.Errorf("status %d from %q: the session stays without the patch too", a.status, a.backend)
+	}
+}
+
+// subsets splits the hosts in two, half of the requests each.
+const subsets = `
+---
+apiVersion: networking.istio.io/v1
+kind: DestinationRule
+metadata: {name: be, namespace: app}
+spec:
+  host: be.app.internal
+  subsets: [{name: one, labels: {half: one}}, {name: two, labels: {half: two}}]
+`
+
+// TestSplitsKeepASessionInEachPart: the weights choose a subset for every request, and its session the host in it.
+func TestSplitsKeepASessionInEachPart(t *testing.T) {
+	d := onVirtualService(t, "")
+	d.backends = append(d.backends, newBackend(t, "127.0.0.1:0"))
+	d.input = virtualService(d.port, d.backends, "") + subsets
+	d.input = strings.Replace(d.input, "route: [{destination: {host: be.app.internal}}]",
+		"route: [{destination: {host: be.app.internal, subset: one}, weight: 50}, {destination: {host: be.app.internal, subset: two}, weight: 50}]", 1)
+	half := map[string]string{}
+	for i, b := range d.backends {
+		part := []string{"one", "two"}[i%2]
+		half[b.address] = part
+		_, port, _ := strings.Cut(b.address, ":")
+		d.input = strings.Replace(d.input, "{http: "+port+"}}", "{http: "+port+"}, labels: {half: "+part+"}}", 1)
+	}
+	m := run(t, d)
+	c, hosts := m.fresh(), map[string]map[string]bool{"one": {}, "two": {}}
+	for range 3 * rounds {
+		a := c.request(t, "/cart/add")
+		hosts[half[a.backend]][a.backend] = true
+	}
+	if len(hosts["one"]) != 1 || len(hosts["two"]) != 1 {
+		t.Errorf("a client met the hosts %v", hosts)
+	}
+	if met := m.spread(t, "/cart/add"); len(met) < 3 {
+		t.Errorf("clients without sessions met only %v", met)
+	}
+}
