@@ -14,9 +14,13 @@ import (
 	"github.com/limpet-proxy/limpet/policy-config"
 )
 
-// sessionLabel on a Service names a header. Istio then tells proxies of its endpoints that drain, and, where
-// PILOT_ENABLE_PERSISTENT_SESSION_FILTER is on, pins by that header itself (Istio, pilot/pkg/features).
-const sessionLabel = "istio.io/persistent-session-header"
+// The labels of a Service (Istio, pilot/pkg/features). sessionLabel names a header by which Istio pins where
+// PILOT_ENABLE_PERSISTENT_SESSION_FILTER is on. drainLabel, whatever its value, has Istio tell proxies of endpoints that
+// terminate and still serve (pilot/pkg/xds/endpoints); where that filter is on, it would have Istio set a cookie too.
+const (
+	sessionLabel = "istio.io/persistent-session-header"
+	drainLabel   = "istio.io/persistent-session"
+)
 
 // labels sees to the label of the Services, and says where it is missing.
 func (e *emitter) labels(hosts map[string]bool) {
@@ -25,14 +29,15 @@ func (e *emitter) labels(hosts map[string]bool) {
 		s := e.service(host)
 		entry := e.entry(host)
 		switch {
+		case !e.NativePin && s != nil && s.Labels[drainLabel] == "":
+			e.Report.AdviseAt(s, "metadata.labels", fmt.Sprintf("without the label %s: limpet Istio takes hosts that terminate away at once, and their sessions move", drainLabel))
+		case !e.NativePin:
 		case s != nil && s.Labels[sessionLabel] == pin, entry != nil && entry.Labels[sessionLabel] == pin:
-		case s != nil && e.NativePin:
-			e.add(e.labelled(s, pin))
-		case entry != nil && e.NativePin:
-			e.Report.WarnAt(entry, "metadata.labels", fmt.Sprintf("Istio pins only with the label %s: %s, which is yours to set", sessionLabel, pin))
 		case s != nil:
-			e.Report.AdviseAt(s, "metadata.labels", fmt.Sprintf("without the label %s: %s Istio takes hosts that terminate away at once, and their sessions move", sessionLabel, pin))
-		case e.NativePin:
+			e.add(e.labelled(s, pin))
+		case entry != nil:
+			e.Report.WarnAt(entry, "metadata.labels", fmt.Sprintf("Istio pins only with the label %s: %s, which is yours to set", sessionLabel, pin))
+		default:
 			e.Report.WarnAt(e.user(host), "", fmt.Sprintf("%s is not in the input: Istio pins only where it has the label %s: %s, which is yours to set", host, sessionLabel, pin))
 		}
 	}
