@@ -27,4 +27,10 @@ forbid ./filter "^$module/(compiler|cmd|e2e|filter/wasmtest)" "the filter knows 
 forbid ./filter "^(net/http|regexp|k8s.io/.*|sigs.k8s.io/.*|google.golang.org/.*)$" "it would swell limpet.wasm"
 forbid ./token "^$module/" "token is a library of its own"
 forbid ./policy-config "^$module/[^p]" "policy-config imports nothing of ours"
+
+# The modules that bring a control plane run limpet as users do.
+if found=$(grep -rln "\"$module/" --include='*.go' e2e/istio); then
+	printf 'imports: %s must not import limpet: it tests the shipped command\n' "$(tr '\n' ' ' <<<"$found")" >&2
+	status=1
+fi
 exit $status

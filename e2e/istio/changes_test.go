@@ -74,7 +74,7 @@ func TestDraining(t *testing.T) {
 		c := m.fresh()
 		sessions[c.request(t, "/cart/add").backend] = c
 	}
-	m.endpoints(t, d.withDraining(2))
+	m.endpoints(t, d.withDraining(t, 2))
 	eventually(t, "new sessions avoid the hosts that drain", func() bool { return len(m.spread(t, "/cart/add")) == 1 })
 	for range rounds {
 		for host, c := range sessions {

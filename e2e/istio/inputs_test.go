@@ -2,7 +2,10 @@ package istio
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
+	"testing"
 )
 
 // bindLoopback keeps the gateway's listeners off other addresses than this machine's own, for tests alone.
@@ -73,32 +76,32 @@ spec:
 `, port, strings.Join(endpoints, ", ")) + bindLoopback + policy(ofVirtualService, spec)
 }
 
-const ofRoute = "{group: gateway.networking.k8s.io, kind: HTTPRoute, name: shop, sectionName: cart}"
-
 // endpoint is a host behind a Service: its address on the Service's port, and whether it drains.
 type endpoint struct {
 	ip       string
 	draining bool
 }
 
-// gatewayAPI is the shop with Gateway API's routes. Its endpoints have one port and an address each.
-func gatewayAPI(port, target int, endpoints []endpoint, spec string) string {
+// gatewayAPI is the shop with Gateway API's routes: examples/istio with what a cluster has beside it. The hosts have one
+// port and an address each.
+func gatewayAPI(t testing.TB, port, target int, hosts []endpoint) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "examples", "istio", "shop.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	input := swap(t, string(text), "gatewayClassName: istio", "gatewayClassName: istio\n  addresses: [{type: Hostname, value: ingress.istio-system.svc.cluster.local}]")
+	input = swap(t, input, "spec:\n  selector: {app: be}", "spec:\n  clusterIP: 10.0.0.8\n  selector: {app: be}")
+	input = swap(t, input, "targetPort: 8080", fmt.Sprintf("targetPort: %d", target))
 	var all []string
-	for _, e := range endpoints {
+	for _, e := range hosts {
 		all = append(all, fmt.Sprintf("- {addresses: [%q], conditions: {ready: %v, serving: true, terminating: %v}}", e.ip, !e.draining, e.draining))
 	}
-	return fmt.Sprintf(`apiVersion: gateway.networking.k8s.io/v1
+	return input + fmt.Sprintf(`---
+apiVersion: gateway.networking.k8s.io/v1
 kind: GatewayClass
 metadata: {name: istio}
 spec: {controllerName: istio.io/gateway-controller}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {name: gate, namespace: istio-system}
-spec:
-  gatewayClassName: istio
-  addresses: [{type: Hostname, value: ingress.istio-system.svc.cluster.local}]
-  listeners: [{name: web, port: 80, protocol: HTTP, allowedRoutes: {namespaces: {from: All}}}]
 ---
 apiVersion: v1
 kind: Service
@@ -117,23 +120,6 @@ addressType: IPv4
 ports: [{name: http, port: %d, protocol: TCP}]
 endpoints: [{addresses: [127.0.0.1], targetRef: {kind: Pod, name: gwpod, namespace: istio-system}}]
 ---
-apiVersion: gateway.networking.k8s.io/v1
-kind: HTTPRoute
-metadata: {name: shop, namespace: app}
-spec:
-  parentRefs: [{name: gate, namespace: istio-system}]
-  hostnames: [shop.example.com]
-  rules:
-  - name: cart
-    matches: [{path: {value: /cart}}, {path: {value: /basket}}]
-    backendRefs: [{name: be, port: 80}]
-  - backendRefs: [{name: be, port: 80}]
----
-apiVersion: v1
-kind: Service
-metadata: {name: be, namespace: app, labels: {istio.io/persistent-session: limpet}}
-spec: {clusterIP: 10.0.0.8, ports: [{name: http, port: 80, targetPort: %d}]}
----
 apiVersion: discovery.k8s.io/v1
 kind: EndpointSlice
 metadata: {name: be, namespace: app, labels: {kubernetes.io/service-name: be}}
@@ -141,5 +127,14 @@ addressType: IPv4
 ports: [{name: http, port: %d, protocol: TCP}]
 endpoints:
 %s
-`, port, port, target, target, strings.Join(all, "\n")) + bindLoopback + policy(ofRoute, spec)
+`, port, port, target, strings.Join(all, "\n")) + bindLoopback
+}
+
+// swap replaces a text, which must be there.
+func swap(t testing.TB, text, old, new string) string {
+	t.Helper()
+	if !strings.Contains(text, old) {
+		t.Fatalf("%q is not there any more", old)
+	}
+	return strings.Replace(text, old, new, 1)
 }

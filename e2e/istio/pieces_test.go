@@ -51,8 +51,8 @@ func TestClusterSettingsAreNeeded(t *testing.T) {
 func onSubset(t *testing.T) deployment {
 	t.Helper()
 	d := onVirtualService(t, "")
-	d.input = strings.Replace(d.input, "route: [{destination: {host: be.app.internal}}]", "route: [{destination: {host: be.app.internal, subset: one}}]", 1)
-	d.input = strings.Replace(d.input, "{name: be, namespace: app}", "{name: be, namespace: app, labels: {istio.io/persistent-session: limpet}}", 1)
+	d.input = swap(t, d.input, "route: [{destination: {host: be.app.internal}}]", "route: [{destination: {host: be.app.internal, subset: one}}]")
+	d.input = swap(t, d.input, "{name: be, namespace: app}", "{name: be, namespace: app, labels: {istio.io/persistent-session: limpet}}")
 	d.input += subsets
 	for _, b := range d.backends {
 		d.input = labelled(d.input, b, "half: one")
@@ -130,7 +130,7 @@ func TestNativePin(t *testing.T) {
 	features.EnablePersistentSessionFilter.Store(true)
 	t.Cleanup(func() { features.EnablePersistentSessionFilter.Store(false) })
 	d := onGatewayAPI(t, 3, 0)
-	d.input = strings.Replace(d.input, "labels: {istio.io/persistent-session: limpet}", "labels: {app: be}", 1)
+	d.input = swap(t, d.input, "labels: {istio.io/persistent-session: limpet}", "labels: {app: be}")
 	d.flags = append(d.flags, "--istio-native-pin")
 	run(t, d).passes(t)
 }
@@ -140,7 +140,7 @@ func TestNativePinNeedsItsLabel(t *testing.T) {
 	features.EnablePersistentSessionFilter.Store(true)
 	t.Cleanup(func() { features.EnablePersistentSessionFilter.Store(false) })
 	d := onGatewayAPI(t, 3, 0)
-	d.input = strings.Replace(d.input, "labels: {istio.io/persistent-session: limpet}", "labels: {app: be}", 1)
+	d.input = swap(t, d.input, "labels: {istio.io/persistent-session: limpet}", "labels: {app: be}")
 	d.flags, d.change = append(d.flags, "--istio-native-pin"), withoutKind("Service")
 	if err := sticks(t, run(t, d)); err == nil {
 		t.Error("sessions stick without the label")

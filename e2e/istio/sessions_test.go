@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 )
 
@@ -59,17 +58,18 @@ func onVirtualService(t testing.TB, spec string, flags ...string) deployment {
 func onGatewayAPI(t *testing.T, hosts, draining int) deployment {
 	t.Helper()
 	d := deployment{port: freePort(t), backends: loopbacks(t, hosts), flags: []string{"--keys", keyFile(t, "old")}}
-	d.input = d.withDraining(draining)
+	d.input = d.withDraining(t, draining)
 	return d
 }
 
 // withDraining is the shop when so many of its hosts drain.
-func (d deployment) withDraining(n int) string {
+func (d deployment) withDraining(t testing.TB, n int) string {
+	t.Helper()
 	var endpoints []endpoint
 	for i := range d.backends {
 		endpoints = append(endpoints, endpoint{ip: fmt.Sprintf("127.0.0.%d", i+2), draining: i >= len(d.backends)-n})
 	}
-	return gatewayAPI(d.port, d.backends[0].port(), endpoints, "")
+	return gatewayAPI(t, d.port, d.backends[0].port(), endpoints)
 }
 
 func TestVirtualService(t *testing.T) { run(t, onVirtualService(t, "")).passes(t) }
@@ -83,7 +83,7 @@ func TestTrafficExtension(t *testing.T) {
 func TestHeaderSessions(t *testing.T) {
 	d := onVirtualService(t, "")
 	d.input = virtualService(d.port, d.backends, "type: Header")
-	d.input = strings.Replace(d.input, "  cookie: {path: /}\n", "", 1)
+	d.input = swap(t, d.input, "  cookie: {path: /}\n", "")
 	m := run(t, d)
 	c := m.fresh()
 	c.header = "Cart"
