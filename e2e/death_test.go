@@ -37,7 +37,7 @@ func newDeath(t *testing.T, envoy *harness.Envoy, d *dying) *death {
 	}
 	eventually(t, "the first health checks", func() bool { return run.healthy(t) == 10 })
 	for _, variant := range variants {
-		crowd := harness.NewCrowd(t, harness.Size(8, 30), func(i int) func() (harness.Response, error) {
+		crowd := harness.NewCrowd(t, harness.Size(8, 16), func(i int) func() (harness.Response, error) {
 			return run.member(t, variant, i == 0)
 		})
 		crowd.Every = 250 * time.Millisecond
