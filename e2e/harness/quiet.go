@@ -1,10 +1,10 @@
 package harness
 
 import (
-	"bufio"
-	"fmt"
 	"net"
 	"testing"
+
+	"github.com/limpet-proxy/limpet/e2e/load"
 )
 
 // NewQuietBackend starts a backend for Blast: it answers every request without a body with 200, its name and these
@@ -27,20 +27,7 @@ func newQuietBackend(t testing.TB, name string, drops int, lines []string) *Back
 		t.Fatalf("backend %s: %v", name, err)
 	}
 	b := &Backend{Name: name, Address: listener.Addr().String(), server: listener}
-	answer := fmt.Appendf(nil, "HTTP/1.1 200 OK\r\n%s: %s\r\nContent-Length: 0\r\n", BackendHeader, name)
-	for _, line := range lines {
-		answer = append(answer, line+"\r\n"...)
-	}
-	answer = append(answer, "\r\n"...)
-	go func() {
-		for {
-			connection, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go answerAll(connection, answer, drops)
-		}
-	}()
+	go load.Answer(listener, drops, append([]string{BackendHeader + ": " + name}, lines...)...)
 	t.Cleanup(b.Close)
 	return b
 }
@@ -53,19 +40,4 @@ func QuietBackends(t testing.TB, names ...string) []*Backend {
 		all = append(all, NewQuietBackend(t, name))
 	}
 	return all
-}
-
-// answerAll answers each head of a request on a connection, until Envoy closes it or, where drops is not 0, for
-// so many requests less one.
-func answerAll(connection net.Conn, answer []byte, drops int) {
-	defer func() { _ = connection.Close() }()
-	reader := bufio.NewReaderSize(connection, blastBuffer)
-	for count := 1; ; count++ {
-		if _, err := readHead(reader, nil); err != nil || count == drops {
-			return
-		}
-		if _, err := connection.Write(answer); err != nil {
-			return
-		}
-	}
 }
