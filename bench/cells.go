@@ -1,0 +1,65 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/limpet-proxy/limpet/bench/rig"
+)
+
+// cell is one thing to measure: a contestant under a traffic.
+type cell struct{ contestant, traffic string }
+
+func (c cell) String() string { return c.contestant + "/" + c.traffic }
+
+// signs tells whether the contestant issues limpet's tokens as cookies.
+func (c cell) signs() bool {
+	return c.contestant == rig.Rust || strings.HasPrefix(c.contestant, rig.Limpet) || strings.HasPrefix(c.contestant, "variant:")
+}
+
+// base is what the same requests cost without a filter.
+func (c cell) base() cell {
+	switch c.traffic {
+	case "pinned-http2", "without-route", "flood-others":
+		return cell{rig.None, c.traffic}
+	case "flood-forged":
+		return cell{rig.None, "flood-others"}
+	case "new", "preflight":
+		return cell{rig.None, "new"}
+	}
+	return cell{rig.None, "pinned"}
+}
+
+// row is a line of the table.
+type row struct {
+	cell
+	title string
+}
+
+// The rows of the table, each with its cell. Lua and Envoy's own cookie have the pin itself for a cookie.
+var rows = []row{
+	{cell{rig.None, "pinned"}, "no filter"},
+	{cell{rig.None, "new"}, "no filter, without a session cookie"},
+	{cell{rig.Unsigned, "pinned-plain"}, "Envoy's unsigned cookie, pinned"},
+	{cell{rig.Unsigned, "new"}, "Envoy's unsigned cookie, new"},
+	{cell{rig.TinyGo, "pinned"}, "empty TinyGo filter"},
+	{cell{rig.TinyGo, "new"}, "empty TinyGo filter, without a session cookie"},
+	{cell{rig.Lua, "pinned-plain"}, "Lua, verifies nothing, pinned"},
+	{cell{rig.Lua, "new"}, "Lua, verifies nothing, new"},
+	{cell{rig.Rust, "pinned"}, "Rust peer, pinned"},
+	{cell{rig.Rust, "new"}, "Rust peer, new"},
+	{cell{rig.Limpet, "pinned"}, "limpet, pinned"},
+	{cell{rig.Limpet, "new"}, "limpet, new"},
+	{cell{rig.Limpet, "pinned-many"}, "limpet, pinned, 20,000 sessions (more than its cache holds)"},
+	{cell{rig.LimpetIdle, "renewed"}, "limpet, renewed"},
+	{cell{rig.Limpet, "forged"}, "limpet, forged token, new one issued"},
+	{cell{rig.Limpet, "preflight"}, "limpet, no cookie and none issued (CORS preflight)"},
+	{cell{rig.LimpetMany, "pinned"}, "limpet, pinned, 10,000 policies"},
+	{cell{rig.LimpetHeader, "header"}, "limpet, pinned, header mode"},
+	{cell{rig.None, "pinned-http2"}, "no filter, HTTP/2"},
+	{cell{rig.Limpet, "pinned-http2"}, "limpet, pinned, HTTP/2"},
+	{cell{rig.None, "without-route"}, "no filter, another route"},
+	{cell{rig.Limpet, "without-route"}, "limpet, route without a policy"},
+	{cell{rig.None, "flood-others"}, "no filter, 55 kB of cookies"},
+	{cell{rig.Limpet, "flood-others"}, "limpet, 55 kB of other cookies, new"},
+	{cell{rig.Limpet, "flood-forged"}, "limpet, 55 kB of forged cookies, new"},
+}
