@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -31,7 +32,7 @@ func run(ctx context.Context) error {
 	flag.IntVar(&b.effort.rounds, "rounds", 6, "rounds on each of them")
 	flag.IntVar(&b.effort.requests, "requests", 10_000, "requests in one measurement")
 	flag.IntVar(&b.effort.warm, "warm", 3_000, "requests of each sort before the first measurement")
-	only := flag.String("only", "", "measure only the rows whose cell contains one of these words, separated by commas")
+	only := flag.String("only", "*/*", "measure only the cells that match one of these patterns, separated by commas: limpet/*,none/pinned")
 	variants := flag.String("variants", "", "further builds of the filter, separated by commas")
 	flag.Parse()
 	dir, err := os.MkdirTemp("", "limpet-bench")
@@ -58,13 +59,13 @@ func run(ctx context.Context) error {
 	cells := wanted(*only)
 	if *variants != "" {
 		b.variants = strings.Split(*variants, ",")
-		for _, path := range b.variants {
-			name, _ := rig.Variant(path)
+		for _, file := range b.variants {
+			name, _ := rig.Variant(file)
 			cells = append(cells, cell{name, "pinned"}, cell{name, "new"}, cell{name, "forged"})
 		}
 	}
-	for i, path := range b.variants {
-		if b.variants[i], err = filepath.Abs(path); err != nil {
+	for i := range b.variants {
+		if b.variants[i], err = filepath.Abs(b.variants[i]); err != nil {
 			return err
 		}
 	}
@@ -89,7 +90,7 @@ func wanted(only string) []cell {
 	var cells []cell
 	for _, r := range rows {
 		for _, word := range strings.Split(only, ",") {
-			if strings.Contains(r.cell.String(), word) {
+			if ok, _ := path.Match(word, r.cell.String()); ok {
 				cells = append(cells, r.cell)
 				break
 			}
