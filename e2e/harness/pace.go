@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/limpet-proxy/limpet/e2e/load"
 )
 
 // paceConnections is how many connections Pace spreads its requests over: enough that a slow answer on one of them
@@ -30,7 +32,7 @@ func (e *Envoy) Pace(t testing.TB, rate float64, count int, request func(i int, 
 				return
 			}
 			defer func() { _ = connection.Close() }()
-			reader := bufio.NewReaderSize(connection, blastBuffer)
+			reader := bufio.NewReaderSize(connection, load.BufferSize)
 			for i := first; i < count && errs[first] == nil; i += paceConnections {
 				due := begin.Add(time.Duration(float64(i) / rate * float64(time.Second)))
 				time.Sleep(time.Until(due))
@@ -54,15 +56,8 @@ func exchange(connection net.Conn, reader *bufio.Reader, request []byte, check f
 	if _, err := connection.Write(request); err != nil {
 		return err
 	}
-	head, err := readHead(reader, nil)
+	head, err := load.ReadAnswer(reader, nil)
 	if err != nil {
-		return err
-	}
-	length, err := Head(head).length()
-	if err != nil {
-		return err
-	}
-	if _, err := reader.Discard(length); err != nil {
 		return err
 	}
 	check(head)

@@ -27,7 +27,7 @@ func Answer(listener net.Listener, drops int, lines ...string) {
 // so many requests less one.
 func answerAll(connection net.Conn, answer []byte, drops int) {
 	defer func() { _ = connection.Close() }()
-	reader := bufio.NewReaderSize(connection, bufferSize)
+	reader := bufio.NewReaderSize(connection, BufferSize)
 	var head []byte
 	for count := 1; ; count++ {
 		var err error

@@ -17,9 +17,9 @@ const (
 	window      = 16
 )
 
-// bufferSize is how many bytes of requests or responses are read at a time, and the longest line in them: more than
+// BufferSize is how many bytes of requests or responses are read at a time, and the longest line in them: more than
 // Envoy lets through.
-const bufferSize = 128 << 10
+const BufferSize = 128 << 10
 
 // A Request appends the bytes of request number i to buf.
 type Request func(i int, buf []byte) []byte
@@ -86,18 +86,11 @@ func (l line) write(connection net.Conn, underWay chan<- struct{}, failed <-chan
 }
 
 func (l line) read(connection net.Conn, underWay <-chan struct{}) error {
-	reader := bufio.NewReaderSize(connection, bufferSize)
-	var head []byte
+	reader := bufio.NewReaderSize(connection, BufferSize)
+	var head Head
 	for i := l.first; i < l.count; i += connections {
 		var err error
-		if head, err = readHead(reader, head[:0]); err != nil {
-			return fmt.Errorf("request %d: %w", i, err)
-		}
-		length, err := Head(head).length()
-		if err != nil {
-			return fmt.Errorf("request %d: %w", i, err)
-		}
-		if _, err := reader.Discard(length); err != nil {
+		if head, err = ReadAnswer(reader, head); err != nil {
 			return fmt.Errorf("request %d: %w", i, err)
 		}
 		l.check(i, head)

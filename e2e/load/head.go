@@ -29,6 +29,20 @@ func (h Head) length() (int, error) {
 	return strconv.Atoi(string(text))
 }
 
+// ReadAnswer reads one answer, body included, and returns its head, for which it uses buf's room.
+func ReadAnswer(reader *bufio.Reader, buf []byte) (Head, error) {
+	head, err := readHead(reader, buf[:0])
+	if err != nil {
+		return head, err
+	}
+	length, err := Head(head).length()
+	if err != nil {
+		return head, err
+	}
+	_, err = reader.Discard(length)
+	return head, err
+}
+
 // readHead appends the bytes up to and with the next empty line to head.
 func readHead(reader *bufio.Reader, head []byte) ([]byte, error) {
 	for {
