@@ -13,8 +13,8 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/limpet-proxy/limpet/bench/report"
 	"github.com/limpet-proxy/limpet/bench/rig"
-	"github.com/limpet-proxy/limpet/bench/stats"
 )
 
 func main() {
@@ -26,20 +26,45 @@ func main() {
 	}
 }
 
+// parts are what a run does.
+type parts struct {
+	only     string
+	variants string
+	memory   int
+	write    bool
+}
+
 func run(ctx context.Context) error {
 	var b bench
+	var p parts
 	flag.IntVar(&b.effort.starts, "starts", 4, "how often Envoy is started anew")
-	flag.IntVar(&b.effort.rounds, "rounds", 6, "rounds on each of them")
+	flag.IntVar(&b.effort.rounds, "rounds", 5, "rounds on each of them")
 	flag.IntVar(&b.effort.requests, "requests", 10_000, "requests in one measurement")
-	flag.IntVar(&b.effort.warm, "warm", 3_000, "requests of each sort before the first measurement")
-	only := flag.String("only", "*/*", "measure only the cells that match one of these patterns, separated by commas: limpet/*,none/pinned")
-	variants := flag.String("variants", "", "further builds of the filter, separated by commas")
+	flag.IntVar(&b.effort.warm, "warm", 5_000, "requests of each sort before the first measurement")
+	flag.StringVar(&p.only, "only", "*/*", "measure only the cells that match one of these patterns, separated by commas: limpet/*,none/pinned")
+	flag.StringVar(&p.variants, "variants", "", "compare the shipped filter with these builds of it, separated by commas, and with nothing else")
+	flag.IntVar(&p.memory, "memory", 0, "send so many requests of all sorts, watch the linear memory, and do nothing else")
+	flag.BoolVar(&p.write, "write", false, "write the results into docs/performance.md and docs/performance.svg")
 	flag.Parse()
 	dir, err := os.MkdirTemp("", "limpet-bench")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
+	if err := b.prepare(dir); err != nil {
+		return err
+	}
+	switch {
+	case p.memory > 0:
+		return b.runMemory(ctx, p)
+	case p.variants != "":
+		return b.runVariants(ctx, p)
+	}
+	return b.runCosts(ctx, p)
+}
+
+// prepare starts what all parts need.
+func (b *bench) prepare(dir string) error {
 	root, err := os.Getwd()
 	if err != nil {
 		return err
@@ -53,48 +78,82 @@ func run(ctx context.Context) error {
 	}
 	b.keys = rig.NewKeys()
 	b.scope = b.keys.Scope(rig.CookieScope)
-	if b.traffics, err = traffics(b.keys, b.rig.Backends); err != nil {
-		return err
+	b.traffics, err = traffics(b.keys, b.rig.Backends)
+	return err
+}
+
+// The page that results go to, and the plot beside it.
+const (
+	page = "docs/performance.md"
+	plot = "docs/performance.svg"
+)
+
+// say prints a part's results and, where wanted, puts them into their place in the page.
+func (p parts) say(place, text string) error {
+	fmt.Println(text)
+	if !p.write {
+		return nil
 	}
-	cells := wanted(*only)
-	if *variants != "" {
-		b.variants = strings.Split(*variants, ",")
-		for _, file := range b.variants {
-			name, _ := rig.Variant(file)
-			cells = append(cells, cell{name, "pinned"}, cell{name, "new"}, cell{name, "forged"})
-		}
+	return report.Replace(page, place, text)
+}
+
+func (b *bench) runCosts(ctx context.Context, p parts) error {
+	chosen := matching(p.only)
+	var cells []cell
+	for _, r := range chosen {
+		cells = append(cells, r.cell)
 	}
-	for i := range b.variants {
-		if b.variants[i], err = filepath.Abs(b.variants[i]); err != nil {
-			return err
-		}
-	}
-	res, err := b.measure(ctx, cells)
+	results, err := b.measure(ctx, cells)
 	if err != nil {
 		return err
 	}
-	for _, c := range cells {
-		n := len(res[c])
-		v := stats.Bootstrap(n, stats.Value(res[c]))
-		line := fmt.Sprintf("%-32s %7.2f", c, v.Mid)
-		if base, ok := res[c.base()]; ok {
-			o := stats.Bootstrap(n, stats.Over(res[c], base))
-			line += fmt.Sprintf("  over none %6.2f (%6.2f … %6.2f)", o.Mid, o.Low, o.High)
-		}
-		fmt.Println(line)
+	costs := results.costs(chosen)
+	text := b.machine() + "\n" + report.Costs(costs)
+	if len(chosen) == len(rows) {
+		text += "\n" + report.Goals(results.goals())
 	}
-	return nil
+	if p.write {
+		if err := os.WriteFile(plot, []byte(report.Plot(costs)), 0o644); err != nil {
+			return err
+		}
+	}
+	return p.say("filter", text)
 }
 
-func wanted(only string) []cell {
-	var cells []cell
+func (b *bench) runVariants(ctx context.Context, p parts) error {
+	paths := strings.Split(p.variants, ",")
+	for i := range paths {
+		var err error
+		if paths[i], err = filepath.Abs(paths[i]); err != nil {
+			return err
+		}
+	}
+	results, err := b.measure(ctx, variantCells(paths))
+	if err != nil {
+		return err
+	}
+	return p.say("variants", b.machine()+"\n"+results.variantTable("dist/limpet.wasm", paths))
+}
+
+func (b *bench) runMemory(ctx context.Context, p parts) error {
+	text, err := b.memory(ctx, p.memory)
+	if err != nil {
+		fmt.Println(text)
+		return err
+	}
+	return p.say("memory", text)
+}
+
+// matching are the rows whose cells match one of the patterns.
+func matching(patterns string) []row {
+	var chosen []row
 	for _, r := range rows {
-		for _, word := range strings.Split(only, ",") {
-			if ok, _ := path.Match(word, r.cell.String()); ok {
-				cells = append(cells, r.cell)
+		for _, pattern := range strings.Split(patterns, ",") {
+			if ok, _ := path.Match(pattern, r.cell.String()); ok {
+				chosen = append(chosen, r)
 				break
 			}
 		}
 	}
-	return cells
+	return chosen
 }

@@ -28,7 +28,6 @@ type bench struct {
 	scope    *token.Scope
 	traffics map[string]traffic
 	effort   effort
-	variants []string
 }
 
 // results are processor times of Envoy's worker, in µs a request, by cell.
@@ -48,7 +47,7 @@ func (b *bench) measure(ctx context.Context, cells []cell) (results, error) {
 
 // measureOn runs one Envoy's rounds.
 func (b *bench) measureOn(ctx context.Context, cells []cell, out results) error {
-	e, err := b.rig.Start(b.keys.Text(), contestants(cells), b.variants...)
+	e, err := b.rig.Start(b.keys.Text(), contestants(cells))
 	if err != nil {
 		return err
 	}
@@ -92,11 +91,11 @@ func (b *bench) cost(e *rig.Envoy, c cell) (time.Duration, error) {
 	return (after - before) / time.Duration(count), err
 }
 
-// contestants are those of the cells, each once, variants left out: they are started by their paths.
+// contestants are those of the cells, each once.
 func contestants(cells []cell) []string {
 	var names []string
 	for _, c := range cells {
-		if rig.Known(c.contestant) && !slices.Contains(names, c.contestant) {
+		if !slices.Contains(names, c.contestant) {
 			names = append(names, c.contestant)
 		}
 	}

@@ -55,6 +55,16 @@ func (s *Scope) Verify(tok string, r Rules, now int64) (Session, Verdict) {
 	return sess, Valid
 }
 
+// Signed returns the session as Open returns it for a token that Append minted for it at now. While no key signs it is
+// the session of an unknown key.
+func (s *Scope) Signed(sess Session, now int64) Session {
+	sess.key = 0
+	if i := s.ring.signer(now); i >= 0 {
+		sess.key = s.ring.keys[i].tag
+	}
+	return sess
+}
+
 // Stale reports whether another key signs at now than the one that signed the session's token, so that the
 // token should be made anew while both verify. While no key signs, nothing is stale.
 func (s *Scope) Stale(sess Session, now int64) bool {

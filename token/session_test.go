@@ -117,6 +117,25 @@ func TestStaleWithoutSigner(t *testing.T) {
 	}
 }
 
+// TestSigned: a session that was just minted need not be opened to be known, whichever key signed.
+func TestSigned(t *testing.T) {
+	ring := mustRing(t, Key{ID: "b", Secret: countUp(1, 32), NotBefore: noon}, Key{ID: "a", Secret: countUp(0, 32)})
+	scope := ring.Scope(cartScope)
+	for _, address := range []string{"10.0.0.1:8080", "[2001:db8::1]:443"} {
+		for _, now := range []int64{noon - 1, noon} {
+			sess := Session{Host: mustHost(t, address), IssuedAt: noon - 100, LastSeen: noon - 2, Epoch: 7}
+			opened := wantOpen(t, scope, mustMint(t, scope, sess, Minting{Now: now}), now)
+			if got := scope.Signed(sess, now); got != opened {
+				t.Errorf("%s at %d: %+v is not %+v", address, now, got, opened)
+			}
+		}
+	}
+	unborn := mustRing(t, Key{ID: "a", Secret: countUp(0, 32), NotBefore: noon}).Scope(cartScope)
+	if got := unborn.Check(unborn.Signed(Session{}, noon-1), Rules{}, noon-1); got != UnknownKey {
+		t.Errorf("signed by no key: %s", got)
+	}
+}
+
 // TestCheckOfForeignSession: a session that no key of the ring signed is never valid.
 func TestCheckOfForeignSession(t *testing.T) {
 	scope, sess := cart(t)

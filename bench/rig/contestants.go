@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
@@ -99,10 +100,15 @@ func rust(r *Rig, l listener) error {
 	return nil
 }
 
-// Variant is a contestant that runs another build of the filter.
-func Variant(path string) (name string, build change) {
-	name = "variant:" + filepath.Base(path)
-	return name, func(r *Rig, l listener) error { return r.limpet(l, name, path, one("cart")) }
+// Variant is the name of the contestant that runs another build of the filter, given by its path.
+func Variant(path string) string { return "variant:" + path }
+
+// build is what makes a contestant of limpet's listener.
+func build(name string) change {
+	if path, ok := strings.CutPrefix(name, "variant:"); ok {
+		return func(r *Rig, l listener) error { return r.limpet(l, name, path, one("cart")) }
+	}
+	return changes[name]
 }
 
 // limpet gives the listener a module of limpet and changes its policies.
@@ -149,6 +155,3 @@ func many(c *policyconfig.Config) {
 		c.Policies = append(c.Policies, policy)
 	}
 }
-
-// Known tells whether there is a contestant of that name; variants are not among them.
-func Known(name string) bool { return changes[name] != nil }

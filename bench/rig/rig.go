@@ -80,17 +80,8 @@ func (r *Rig) compile() error {
 
 func (r *Rig) peer(name string) string { return filepath.Join(r.root, "dist", "peers", name) }
 
-// Start starts an Envoy with these contestants. keys is the ring that they sign with, as LIMPET_KEYS holds it; variants
-// are paths of further builds of the filter.
-func (r *Rig) Start(keys string, contestants []string, variants ...string) (*Envoy, error) {
-	builds := map[string]change{}
-	for _, name := range contestants {
-		builds[name] = changes[name]
-	}
-	for _, path := range variants {
-		name, build := Variant(path)
-		contestants, builds[name] = append(contestants, name), build
-	}
+// Start starts an Envoy with these contestants. keys is the ring that they sign with, as LIMPET_KEYS holds it.
+func (r *Rig) Start(keys string, contestants []string) (*Envoy, error) {
 	ports, err := freePorts(len(contestants) + 1)
 	if err != nil {
 		return nil, err
@@ -101,7 +92,7 @@ func (r *Rig) Start(keys string, contestants []string, variants ...string) (*Env
 	byName := map[string]int{}
 	for i, name := range contestants {
 		l := listener(clone(at(r.base, "static_resources", "listeners", 0).(object)))
-		if err := builds[name](r, l); err != nil {
+		if err := build(name)(r, l); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		l.rename(name, ports[i])

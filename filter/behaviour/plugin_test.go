@@ -63,7 +63,7 @@ func startNative(t *testing.T, config string, env map[string]string, clock func(
 func (p *nativePlugin) counts() map[string]uint64 { return p.count }
 
 func (p *nativePlugin) open(route, cluster string) stream {
-	return &nativeStream{plugin: p, policy: p.engine.Policy([]byte(route), func() []byte { return []byte(cluster) })}
+	return &nativeStream{plugin: p, policy: p.engine.Policy(route, func() string { return cluster })}
 }
 
 type nativeStream struct {
@@ -88,8 +88,8 @@ func (s *nativeStream) response(h [][2]string, details string, headersOnly bool)
 	if s.policy == nil {
 		return h, nil
 	}
-	l := &list{lines: h, details: details, headersOnly: headersOnly}
-	s.outcome = s.exchange.Response(l, s.plugin.clock().Unix())
+	l := &list{lines: h, details: details, headersOnly: headersOnly, clock: s.plugin.clock}
+	s.outcome = s.exchange.Response(l)
 	if s.outcome != session.None && !s.outcome.Void() {
 		s.plugin.count[s.policy.Name+" "+s.outcome.String()]++
 	}
@@ -110,6 +110,7 @@ type list struct {
 	lines       [][2]string
 	details     string
 	headersOnly bool
+	clock       func() time.Time
 }
 
 func (l *list) Get(name string) (string, bool) { return first(l.lines, name) }
@@ -118,6 +119,7 @@ func (l *list) Add(name, value string)         { l.lines = append(l.lines, [2]st
 func (l *list) Remove(name string)             { l.lines = without(l.lines, name) }
 func (l *list) CodeDetails() string            { return l.details }
 func (l *list) HeadersOnly() bool              { return l.headersOnly }
+func (l *list) Now() int64                     { return l.clock().Unix() }
 
 func (l *list) Set(name, value string) {
 	l.Remove(name)

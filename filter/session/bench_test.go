@@ -28,6 +28,7 @@ func (l *lines) Set(name, value string) { l.Add(name, value) }
 func (l *lines) Remove(string)          {}
 func (l *lines) CodeDetails() string    { return viaUpstream }
 func (l *lines) HeadersOnly() bool      { return false }
+func (l *lines) Now() int64             { return now }
 func (l *lines) Add(name, value string) { l.kv = append(l.kv, [2]string{name, value}) }
 
 const now = 1_800_000_000
@@ -55,12 +56,12 @@ func engine(b testing.TB, policies int) *Engine {
 
 // exchange runs one request and its response.
 func exchange(e *Engine, x *Exchange, request, response *lines) Outcome {
-	p := e.Policy([]byte("r0"), nil)
+	p := e.Policy("r0", nil)
 	n := len(request.kv)
 	void := x.Request(p, request, now)
 	request.kv = request.kv[:n]
 	n = len(response.kv)
-	o := x.Response(response, now)
+	o := x.Response(response)
 	response.kv = response.kv[:n]
 	if void.Void() {
 		return void
@@ -72,9 +73,9 @@ func issued(b testing.TB, e *Engine) string {
 	b.Helper()
 	pin := base64.StdEncoding.EncodeToString([]byte("10.0.0.1:8080"))
 	var x Exchange
-	x.Request(e.Policy([]byte("r0"), nil), &lines{}, now)
+	x.Request(e.Policy("r0", nil), &lines{}, now)
 	response := &lines{kv: [][2]string{{":status", "200"}, {"x-limpet-pin", pin}}}
-	x.Response(response, now)
+	x.Response(response)
 	line, _ := response.Get("set-cookie")
 	cookie, _, _ := strings.Cut(line, ";")
 	return cookie

@@ -10,7 +10,7 @@ import (
 // one good token and nothing else, so that token still costs no signature.
 func TestForgeriesNeverEnterTheCache(t *testing.T) {
 	e := engine(t, 1)
-	p := e.Policy([]byte("r0"), nil)
+	p := e.Policy("r0", nil)
 	cookie := issued(t, e)
 	good := cookie[len("sid="):]
 	places := map[int]bool{}
@@ -41,7 +41,7 @@ func TestForgeriesNeverEnterTheCache(t *testing.T) {
 // TestCacheIsBounded: more good tokens than the cache has places leave it as large as it was.
 func TestCacheIsBounded(t *testing.T) {
 	e := engine(t, 1)
-	p := e.Policy([]byte("r0"), nil)
+	p := e.Policy("r0", nil)
 	count := uint32(0)
 	e.rand = func(nonce []byte) { // another token every time
 		count++

@@ -131,13 +131,13 @@ func (e *Engine) bind(p *Policy) error {
 
 // Policy finds the policy of a route, or nil. The cluster is asked for only where the route's policies
 // depend on it, for reading it costs the proxy more than all else here.
-func (e *Engine) Policy(route []byte, cluster func() []byte) *Policy {
-	r := e.routes[string(route)]
+func (e *Engine) Policy(route string, cluster func() string) *Policy {
+	r := e.routes[route]
 	if r == nil {
 		return nil
 	}
 	if r.byCluster != nil {
-		if p := r.byCluster[string(cluster())]; p != nil {
+		if p := r.byCluster[cluster()]; p != nil {
 			return p
 		}
 	}

@@ -21,6 +21,8 @@ type Reply interface {
 	CodeDetails() string
 	// HeadersOnly tells whether the response ends with its headers.
 	HeadersOnly() bool
+	// Now is the time in seconds since the Unix epoch; it costs a host call.
+	Now() int64
 }
 
 // viaUpstream is the code detail of every response that a backend gave.

@@ -41,7 +41,7 @@ func (p *Policy) mint(sess token.Session, now int64) (string, bool) {
 		return "", false
 	}
 	tok := string(buf)
-	p.authenticate(tok, now)
+	p.engine.cache.put(p.scope, tok, p.scope.Signed(sess, now))
 	return tok, true
 }
 

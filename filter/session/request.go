@@ -22,14 +22,16 @@ type Exchange struct {
 	outcome Outcome
 	// mayIssue is whether the request is one that tokens are issued for.
 	mayIssue bool
-	// cacheableMethod is whether the method is GET or HEAD, whose responses caches store.
+	// now is when the request came, in seconds since the Unix epoch.
+	now int64
+	// cacheableMethod is whether the method is GET or HEAD, whose responses caches store; known where the policy asks.
 	cacheableMethod bool
 }
 
 // Request looks for the session's token, pins its host and prepares what the backend sees. now is in seconds
 // since the Unix epoch. It returns the outcome as far as it is known: why a token is void, or None.
 func (x *Exchange) Request(p *Policy, h Headers, now int64) Outcome {
-	*x = Exchange{policy: p}
+	*x = Exchange{policy: p, now: now}
 	x.mayIssue = x.issuing(h)
 	if p.cfg.Cookie != nil {
 		x.fromCookies(h, now)
@@ -39,16 +41,19 @@ func (x *Exchange) Request(p *Policy, h Headers, now int64) Outcome {
 	return x.outcome
 }
 
-// issuing tells whether the response to this request may carry a token.
+// issuing tells whether the response to this request may carry a token. A header that is not there costs a tenth of one
+// that is, so it looks at the method last.
 func (x *Exchange) issuing(h Headers) bool {
 	cfg := x.policy.cfg
-	method, _ := h.Get(":method")
-	x.cacheableMethod = method == "GET" || method == "HEAD"
-	if method == "OPTIONS" && preflight(h) {
+	if preflight(h) {
 		return false
 	}
-	if cfg.Cache.UnsafeMethodsOnly && safeMethod(method) {
-		return false
+	if cfg.Cache.SkipCacheable || cfg.Cache.UnsafeMethodsOnly {
+		method, _ := h.Get(":method")
+		x.cacheableMethod = method == "GET" || method == "HEAD"
+		if cfg.Cache.UnsafeMethodsOnly && safeMethod(method) {
+			return false
+		}
 	}
 	if cfg.IssueOn == policyconfig.IssueOnTLS {
 		proto, _ := h.Get("x-forwarded-proto")
@@ -60,11 +65,11 @@ func (x *Exchange) issuing(h Headers) bool {
 // preflight recognises a CORS preflight: it carries no credentials and its response reaches no application, so
 // a session begun by it would be lost at once.
 func preflight(h Headers) bool {
-	if _, ok := h.Get("access-control-request-method"); !ok {
+	if !hasHeader(h, "access-control-request-method") || !hasHeader(h, "origin") {
 		return false
 	}
-	_, ok := h.Get("origin")
-	return ok
+	method, _ := h.Get(":method")
+	return method == "OPTIONS"
 }
 
 // safeMethod is RFC 9110 §9.2.1.

@@ -11,7 +11,7 @@ import (
 
 // Response issues, renews or takes away the client's token and returns the request's outcome. On the steady
 // path (a pinned host answered, nothing is due) it reads two headers and writes none.
-func (x *Exchange) Response(h Reply, now int64) Outcome {
+func (x *Exchange) Response(h Reply) Outcome {
 	p := x.policy
 	pin, chosen := h.Get(p.engine.pinHeader)
 	if chosen {
@@ -19,7 +19,7 @@ func (x *Exchange) Response(h Reply, now int64) Outcome {
 		h.Remove(p.engine.pinHeader)
 	}
 	status, _ := h.Get(":status")
-	if (chosen || x.pinned && mayBeOwn(status, h)) && h.CodeDetails() != viaUpstream {
+	if (chosen || x.pinned) && mayBeOwn(chosen, status, h) && h.CodeDetails() != viaUpstream {
 		return x.notFromUpstream(h)
 	}
 	if p.cfg.OnHostLost != policyconfig.Fail && declined(status, h) {
@@ -31,18 +31,19 @@ func (x *Exchange) Response(h Reply, now int64) Outcome {
 		}
 	}
 	if chosen {
-		return x.begin(h, pin, now)
+		return x.begin(h, pin)
 	}
 	if x.pinned {
-		return x.keep(h, now)
+		return x.keep(h)
 	}
 	return x.outcome
 }
 
-// mayBeOwn tells whether a response without a newly chosen host may be the proxy's own: only then are the code
-// details worth their price. Envoy answers gRPC with status 200 and headers alone.
-func mayBeOwn(status string, h Reply) bool {
-	return status >= "500" || h.HeadersOnly() && hasHeader(h, "grpc-status")
+// mayBeOwn tells whether a response may be the proxy's own: only then are the code details worth their price. Where a host
+// was chosen the proxy may also blame the client (408, 413), before that host has said a word. Envoy answers gRPC
+// with status 200 and headers alone.
+func mayBeOwn(chosen bool, status string, h Reply) bool {
+	return status >= "500" || chosen && status >= "400" || h.HeadersOnly() && hasHeader(h, "grpc-status")
 }
 
 // declined tells whether the host itself says that it can't serve: 503 (RFC 9110 section 15.6.4), as the sidecar of a
@@ -105,11 +106,12 @@ func (x *Exchange) end(h Reply) Outcome {
 
 // begin gives the client a token for the host that Envoy chose: it had none, a void one, or one whose host did
 // not serve. A session that moves begins anew, for whatever the lost host knew of it is lost.
-func (x *Exchange) begin(h Reply, pin string, now int64) Outcome {
+func (x *Exchange) begin(h Reply, pin string) Outcome {
 	host, ok := pinnedHost(pin)
 	if !ok {
 		return x.outcome
 	}
+	now := h.Now()
 	issued := x.issue(h, token.Session{Host: host, IssuedAt: now, LastSeen: now, Epoch: x.policy.rules.Epoch}, now)
 	switch {
 	case x.pinned:
@@ -120,14 +122,14 @@ func (x *Exchange) begin(h Reply, pin string, now int64) Outcome {
 	return x.outcome
 }
 
-// keep renews the token of a session that stays, when that is due.
-func (x *Exchange) keep(h Reply, now int64) Outcome {
+// keep renews the token of a session that stays, when that was due as the request came.
+func (x *Exchange) keep(h Reply) Outcome {
 	p := x.policy
-	idle := p.renewAfter > 0 && now-x.session.LastSeen >= p.renewAfter
-	if !idle && !p.scope.Stale(x.session, now) {
+	idle := p.renewAfter > 0 && x.now-x.session.LastSeen >= p.renewAfter
+	if !idle && !p.scope.Stale(x.session, x.now) {
 		return Pinned
 	}
-	sess := x.session
+	now, sess := h.Now(), x.session
 	sess.LastSeen = max(now, sess.LastSeen)
 	if !x.issue(h, sess, now) {
 		return Pinned

@@ -268,11 +268,11 @@ func TestResponseWithoutRequest(t *testing.T) {
 	}
 }
 
-// The SDK panics when it is told of a context that it does not know, and TinyGo makes a trap of the panic.
+// The module panics when it is asked for more memory than there can be, and TinyGo makes a trap of the panic.
 func TestTrap(t *testing.T) {
 	vm := start(t, Options{})
-	_, trap := vm.call(nil, &vm.guest.delete, 99)
-	if trap == nil || !strings.Contains(trap.Error(), "proxy_on_delete: ") || !errors.Is(vm.Err(), trap) {
+	_, trap := vm.call(nil, &callback{fn: vm.guest.allocate, name: "allocate"}, 1<<32-1)
+	if trap == nil || !strings.Contains(trap.Error(), "allocate: ") || !errors.Is(vm.Err(), trap) {
 		t.Fatalf("got %v and %v", trap, vm.Err())
 	}
 	s := vm.NewStream(route)

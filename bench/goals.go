@@ -1,0 +1,64 @@
+package main
+
+import (
+	"github.com/limpet-proxy/limpet/bench/report"
+	"github.com/limpet-proxy/limpet/bench/rig"
+	"github.com/limpet-proxy/limpet/bench/stats"
+)
+
+// over is what a cell costs more than the same requests without a filter.
+func (r results) over(contestant, traffic string) stats.Estimate {
+	c := cell{contestant, traffic}
+	return stats.Over(r[c], r[c.base()])
+}
+
+func (r results) whole(contestant, traffic string) stats.Estimate {
+	return stats.Value(r[cell{contestant, traffic}])
+}
+
+// goals are the comparisons that limpet is held against. Where the rounds lack a cell of one, there is none of it.
+func (r results) goals() []report.Goal {
+	pinned := r.over(rig.Limpet, "pinned")
+	ratio := func(a, b stats.Estimate) stats.Interval { return stats.Bootstrap(r.rounds(), stats.Ratio(a, b)) }
+	difference := func(a, b cell) stats.Interval { return stats.Bootstrap(r.rounds(), stats.Over(r[a], r[b])) }
+	return []report.Goal{
+		{Title: "pinned over no filter, limpet / Rust peer", Bound: 0.6, Value: ratio(pinned, r.over(rig.Rust, "pinned"))},
+		{Title: "pinned over no filter, limpet / empty TinyGo filter", Bound: 1.4, Value: ratio(pinned, r.over(rig.TinyGo, "pinned"))},
+		{Title: "pinned with every token new to the cache over no filter, limpet / Rust peer", None: true,
+			Value: ratio(r.over(rig.Limpet, "pinned-many"), r.over(rig.Rust, "pinned"))},
+		{Title: "new session over no filter, limpet / Rust peer", Bound: 1, Value: ratio(r.over(rig.Limpet, "new"), r.over(rig.Rust, "new"))},
+		{Title: "whole request, forged / pinned", Bound: 1.5, Value: ratio(r.whole(rig.Limpet, "forged"), r.whole(rig.Limpet, "pinned"))},
+		{Title: "over no filter, forged / pinned", None: true, Value: ratio(r.over(rig.Limpet, "forged"), pinned)},
+		{Title: "whole request, 55 kB of forged cookies / 55 kB of others", None: true,
+			Value: ratio(r.whole(rig.Limpet, "flood-forged"), r.whole(rig.Limpet, "flood-others"))},
+		{Title: "route without a policy, over no filter", Unit: " µs", Bound: 1,
+			Value: difference(cell{rig.Limpet, "without-route"}, cell{rig.None, "without-route"})},
+		{Title: "10,000 policies, over one", Unit: " µs", Same: true,
+			Value: difference(cell{rig.LimpetMany, "pinned"}, cell{rig.Limpet, "pinned"})},
+	}
+}
+
+// rounds is how many there were.
+func (r results) rounds() int {
+	for _, all := range r {
+		return len(all)
+	}
+	return 0
+}
+
+// costs are the rows with their intervals.
+func (r results) costs(rows []row) []report.Cost {
+	var costs []report.Cost
+	for _, line := range rows {
+		if len(r[line.cell]) == 0 {
+			continue
+		}
+		cost := report.Cost{Title: line.title, Base: line.contestant == rig.None}
+		cost.Whole = stats.Bootstrap(r.rounds(), stats.Value(r[line.cell]))
+		if base := r[line.base()]; len(base) > 0 {
+			cost.Over = stats.Bootstrap(r.rounds(), stats.Over(r[line.cell], base))
+		}
+		costs = append(costs, cost)
+	}
+	return costs
+}

@@ -1,0 +1,79 @@
+//go:build tinygo.wasm
+
+package host
+
+import (
+	"encoding/binary"
+	"time"
+	"unsafe"
+)
+
+// headerMap shows one of the proxy's header maps to package session. A failing host call means a missing header or a
+// stream that is going away; neither leaves anything to decide, so errors read as absence and writes are not
+// retried. What it returns is good until the callback ends.
+type headerMap uint32
+
+const (
+	requestHeaders  headerMap = 0
+	responseHeaders headerMap = 2
+)
+
+func (m headerMap) Get(name string) (string, bool) {
+	return text(proxyGetHeaderMapValue(uint32(m), address(name), uint32(len(name)), unsafe.Pointer(&result.data), unsafe.Pointer(&result.size)))
+}
+
+func (m headerMap) Set(name, value string) {
+	proxyReplaceHeaderMapValue(uint32(m), address(name), uint32(len(name)), address(value), uint32(len(value)))
+}
+
+func (m headerMap) Add(name, value string) {
+	proxyAddHeaderMapValue(uint32(m), address(name), uint32(len(name)), address(value), uint32(len(value)))
+}
+
+func (m headerMap) Remove(name string) {
+	proxyRemoveHeaderMapValue(uint32(m), address(name), uint32(len(name)))
+}
+
+func (m headerMap) All() [][2]string {
+	packed, ok := text(proxyGetHeaderMapPairs(uint32(m), unsafe.Pointer(&result.data), unsafe.Pointer(&result.size)))
+	if !ok || len(packed) < 4 {
+		return nil
+	}
+	return unpack(packed)
+}
+
+// unpack reads a header map as the host gives it: how many lines there are, the sizes of each name and value, and then
+// all of these, each with a zero byte behind it. Numbers have four bytes, little end first.
+func unpack(packed string) [][2]string {
+	number := func(i int) int { return int(binary.LittleEndian.Uint32([]byte(packed[4*i : 4*i+4]))) }
+	lines := make([][2]string, number(0))
+	at := 4 + 8*len(lines)
+	for i := range lines {
+		for j := range lines[i] {
+			size := number(1 + 2*i + j)
+			lines[i][j] = packed[at : at+size]
+			at += size + 1
+		}
+	}
+	return lines
+}
+
+// request is the request of the callback that runs.
+var request = requestHeaders
+
+// response is the response of the callback that runs.
+var response = reply{headerMap: responseHeaders}
+
+type reply struct {
+	headerMap
+	end bool
+}
+
+func (*reply) CodeDetails() string {
+	details, _ := property(codeDetails)
+	return details
+}
+
+func (r *reply) HeadersOnly() bool { return r.end }
+
+func (*reply) Now() int64 { return time.Now().Unix() }
