@@ -18,6 +18,9 @@ endif
 FILTER_SOURCES := go.mod go.sum tools/limpet-wasm.json $(shell find filter policy-config token -name '*.go' ! -name '*_test.go' ! -path 'filter/wasmtest/*')
 COMMAND_SOURCES := go.mod go.sum $(shell find cmd compiler policy-config rollout token watch wasmimage -name '*.go' ! -name '*_test.go')
 
+PEERS := dist/peers/tinygo.wasm dist/peers/rust.wasm
+VARIANTS := $(patsubst %,dist/variants/%.wasm,opt-1 opt-s opt-z gc-conservative wasm-opt-O3 wasm-opt-O4)
+
 .PHONY: help
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -81,8 +84,46 @@ fuzz: ## fuzz each target for FUZZTIME (default 30s)
 	@tools/fuzz.sh $(or $(FUZZTIME),30s)
 
 .PHONY: bench
-bench: build ## Go benchmarks of token, filter and compiler
-	go test -run '^$$' -bench . -benchmem ./token ./policy-config ./filter/... ./compiler/...
+bench: build bin/bench $(PEERS) $(if $(filter full,$(BENCH)),$(VARIANTS)) ## what limpet costs Envoy beside other filters, 15 minutes; BENCH=full: builds and memory too; needs Rust
+	@export ENVOY=$$(tools/setup.sh envoy) TINYGO=$$(tools/setup.sh tinygo) && \
+	bin/bench -write && \
+	if [ "$(BENCH)" = full ]; then \
+		bin/bench -write -variants $$(echo $(VARIANTS) | tr ' ' ,) && bin/bench -write -memory 5000000; \
+	fi
+
+.PHONY: bench-go
+bench-go: build ## Go benchmarks of token, filter and compiler, native and under wazero, as benchstat reads them; COUNT=10 repeats them
+	go test -run '^$$' -bench . -benchmem -count $(or $(COUNT),1) ./token ./policy-config ./filter/... ./compiler/...
+
+bin/bench: go.mod go.sum $(shell find bench e2e/load policy-config token -name '*.go' ! -name '*_test.go') bench/rig/documents.yaml
+	@mkdir -p bin
+	@tools/step.sh "building $@" go build -buildvcs=false -trimpath -o $@ ./bench
+
+dist/peers/tinygo.wasm: bench/peers/tinygo/main.go go.mod go.sum tools/limpet-wasm.json
+	@mkdir -p dist/peers
+	@tinygo=$$(tools/setup.sh tinygo) && tools/step.sh "building $@" \
+	"$$tinygo" build $(WASM_TARGET) -opt=2 -no-debug -panic=trap -o $@.partial.wasm ./bench/peers/tinygo && mv $@.partial.wasm $@
+
+dist/peers/rust.wasm: $(wildcard bench/peers/rust/src/*.rs) bench/peers/rust/Cargo.toml bench/peers/rust/Cargo.lock
+	@mkdir -p dist/peers
+	@cargo=$$(tools/setup.sh rust) && tools/step.sh "building $@" \
+	"$$cargo" build --locked --release --target wasm32-wasip1 --manifest-path bench/peers/rust/Cargo.toml --target-dir dist/rust && \
+	cp dist/rust/wasm32-wasip1/release/peer.wasm $@
+
+# Other builds of the filter, named after what differs: the optimiser's level, the collector, a pass of wasm-opt behind it.
+dist/variants/opt-%.wasm: $(FILTER_SOURCES)
+	@mkdir -p dist/variants
+	@tinygo=$$(tools/setup.sh tinygo) && tools/step.sh "building $@" \
+	"$$tinygo" build $(WASM_TARGET) -opt=$* -no-debug -panic=trap -o $@.partial.wasm ./filter && mv $@.partial.wasm $@
+
+dist/variants/gc-%.wasm: $(FILTER_SOURCES)
+	@mkdir -p dist/variants
+	@tinygo=$$(tools/setup.sh tinygo) && tools/step.sh "building $@" \
+	"$$tinygo" build $(WASM_TARGET) -gc=$* -opt=2 -no-debug -panic=trap -o $@.partial.wasm ./filter && mv $@.partial.wasm $@
+
+dist/variants/wasm-opt-%.wasm: dist/limpet.wasm
+	@mkdir -p dist/variants
+	@tools/step.sh "building $@" wasm-opt -$* --enable-bulk-memory --enable-sign-ext --enable-nontrapping-float-to-int --enable-mutable-globals -o $@ $<
 
 .PHONY: bench-compiler
 bench-compiler: build ## the compiler as a program, and within one: 1,000, 3,000 and 10,000 routes, time, memory, recompiling

@@ -4,7 +4,7 @@
 # The pins are beside this file: tinygo/go.mod, requirements.txt, packages.txt. Browsers are not pinned: users' are not.
 # TinyGo and Envoy land in a per-user cache keyed by version; a second run finds it and does nothing.
 #
-#   tools/setup.sh tinygo|envoy|chromium     makes sure of one tool and prints its path on stdout
+#   tools/setup.sh tinygo|envoy|chromium|rust     makes sure of one tool and prints its path on stdout
 #
 # TINYGO=PATH, ENVOY=PATH and CHROMIUM=PATH name tools of your own; then nothing is installed for them.
 set -euo pipefail
@@ -122,6 +122,16 @@ chromium() {
 	type -P chromium || die "Debian's package chromium has no program of that name"
 }
 
+# rust is for make bench alone. A compiler for this machine is part of everybody's own set-up; the one for wasm is added.
+rust() {
+	need cargo "Rust (rustup.rs)"
+	if ! rustc --print target-libdir --target wasm32-wasip1 2>/dev/null | xargs test -d; then
+		need rustup "rustup (rustup.rs), or your system's Rust for wasm32-wasip1,"
+		step "adding Rust's wasm32-wasip1" rustup target add wasm32-wasip1
+	fi
+	command -v cargo
+}
+
 mkdir -p "$cache"
 exec 9>"$cache/.lock"
 flock -n 9 || { say "another setup is running; waiting for it"; flock 9; }
@@ -129,5 +139,6 @@ case ${1:-} in
 tinygo) tinygo ;;
 envoy) envoy ;;
 chromium) chromium ;;
-*) die "usage: tools/setup.sh tinygo|envoy|chromium" ;;
+rust) rust ;;
+*) die "usage: tools/setup.sh tinygo|envoy|chromium|rust" ;;
 esac

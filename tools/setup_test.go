@@ -48,7 +48,7 @@ func TestRefusals(t *testing.T) {
 		{"not Debian", "tinygo", []string{"DEBIAN_VERSION_FILE=/nowhere"}, missing, "this is not Debian 12: install TinyGo 0.41.1, Envoy 1.40.0 and, for the tests, Chromium your own way and run 'make TINYGO="},
 		{"Envoy can't be had", "envoy", nil, map[string]string{"python3": "echo no module named venv; exit 1"}, "failed after "},
 		{"own Chromium is missing", "chromium", []string{"CHROMIUM=/nowhere/chromium"}, nil, "CHROMIUM=/nowhere/chromium is not a program"},
-		{"wrong usage", "python", nil, nil, "usage: tools/setup.sh tinygo|envoy|chromium"},
+		{"wrong usage", "python", nil, nil, "usage: tools/setup.sh tinygo|envoy|chromium|rust"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

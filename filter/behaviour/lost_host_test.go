@@ -70,6 +70,8 @@ func TestNoTokenOnOwnReplies(t *testing.T) {
 		{"no_healthy_upstream", "503", true},
 		{"upstream_reset_before_response_started{connection_termination}", "503", true},
 		{"ext_authz_denied", "503", false},
+		{"stream_idle_timeout", "408", false},
+		{"request_payload_too_large", "413", false},
 		{"via_upstream", "500", false},
 	}
 	for _, tt := range tests {
