@@ -113,7 +113,7 @@ func (b *bench) runCosts(ctx context.Context, p parts) error {
 		text += "\n" + report.Goals(results.goals())
 	}
 	if p.write {
-		if err := os.WriteFile(plot, []byte(report.Plot(costs)), 0o644); err != nil {
+		if err := os.WriteFile(plot, []byte(report.Plot(costs)), 0o600); err != nil {
 			return err
 		}
 	}
@@ -149,7 +149,7 @@ func matching(patterns string) []row {
 	var chosen []row
 	for _, r := range rows {
 		for _, pattern := range strings.Split(patterns, ",") {
-			if ok, _ := path.Match(pattern, r.cell.String()); ok {
+			if ok, _ := path.Match(pattern, r.String()); ok {
 				chosen = append(chosen, r)
 				break
 			}

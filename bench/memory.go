@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -40,8 +41,8 @@ func (b *bench) memory(ctx context.Context, requests int) (string, error) {
 		sizes = append(sizes, size)
 	}
 	outcomes, err := e.Admin("/stats?filter=limpet_sessions")
-	if err != nil || ctx.Err() != nil {
-		return "", fmt.Errorf("%v, %v", err, ctx.Err())
+	if err := errors.Join(err, ctx.Err()); err != nil {
+		return "", err
 	}
 	// The gauge counts this worker and the VM that Envoy's main thread keeps, which serves nothing.
 	text := fmt.Sprintf("Linear memory of one worker with one policy: %d kB at the start, %d kB after %d requests, %d kB after %d.\n",

@@ -87,5 +87,5 @@ func Replace(path, name, text string) error {
 	if !found || !closed {
 		return fmt.Errorf("%s has no place %q", path, name)
 	}
-	return os.WriteFile(path, []byte(before+open+text+end+after), 0o644)
+	return os.WriteFile(path, []byte(before+open+text+end+after), 0o600)
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"encoding/xml"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -49,7 +50,7 @@ func TestPlot(t *testing.T) {
 	bars := 0
 	for {
 		token, err := decoder.Token()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
