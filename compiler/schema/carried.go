@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
+	"sync"
 
 	"github.com/limpet-proxy/limpet/compiler/read"
 	"github.com/limpet-proxy/limpet/compiler/report"
@@ -47,15 +47,32 @@ type setField struct {
 
 // uncarried finds what a document of a kind sets and limpet does not carry.
 func uncarried(kind string, fields map[string]any) []setField {
-	w := walker{table: Carried[kind]}
+	w := walker{table: Carried[kind], leading: leading()[kind]}
 	w.mapping("", "", fields)
 	return w.found
 }
 
 type walker struct {
-	table map[string]Treatment
-	found []setField
+	table   map[string]Treatment
+	leading map[string]bool
+	found   []setField
 }
+
+// leading has, by kind, how the paths of Carried begin that lead into a field: up to a dot, or to the brackets of a list.
+var leading = sync.OnceValue(func() map[string]map[string]bool {
+	all := map[string]map[string]bool{}
+	for kind, table := range Carried {
+		all[kind] = map[string]bool{}
+		for path := range table {
+			for i, c := range path {
+				if c == '.' || c == ']' {
+					all[kind][path[:i+1]] = true
+				}
+			}
+		}
+	}
+	return all
+})
 
 func (w *walker) mapping(path, pattern string, fields map[string]any) {
 	for name, value := range fields {
@@ -83,12 +100,12 @@ func (w *walker) value(path, pattern string, value any) {
 	}
 	switch v := value.(type) {
 	case map[string]any:
-		if w.leads(pattern + ".") {
+		if w.leading[pattern+"."] {
 			w.mapping(path, pattern, v)
 			return
 		}
 	case []any:
-		if w.leads(pattern + "[]") {
+		if w.leading[pattern+"[]"] {
 			for i, item := range v {
 				w.value(path+"["+strconv.Itoa(i)+"]", pattern+"[]", item)
 			}
@@ -104,16 +121,6 @@ func (w *walker) treatment(pattern string) (Treatment, bool) {
 	}
 	t, ok := w.table[pattern]
 	return t, ok
-}
-
-// leads reports whether a path of the table begins so.
-func (w *walker) leads(prefix string) bool {
-	for path := range w.table {
-		if strings.HasPrefix(path, prefix) {
-			return true
-		}
-	}
-	return false
 }
 
 // refuse reports what is not carried, except where the field has an error already.
