@@ -33,14 +33,7 @@ func (c *Checked) OK(strict bool) bool {
 // Check says what becomes of every object, as Compile with the same options would have it. Options.Strict makes no
 // difference. The error is about the options; what is wrong with the input is in the result.
 func Check(sources []Source, o Options) (*Checked, error) {
-	o.Strict = false
-	controlled := o.Target.emitter() != nil && o.Target.controller() != ""
-	if !controlled {
-		o.Target = TargetPlugin
-	}
-	if controlled && o.WasmURL == "" {
-		o.WasmURL = "https://example.com/limpet.wasm" // a check writes nothing
-	}
+	controlled := o.onlyLook()
 	j, err := judge(sources, &o)
 	if err == nil && controlled {
 		err = o.Target.emit(j, &o, &Result{}) // for what it reports
@@ -59,6 +52,20 @@ func Check(sources []Source, o Options) (*Checked, error) {
 	}
 	rows := status.Rows(j.subjects(), append(warnings, status.Idle(objects, j.subjects())...))
 	return &Checked{Rows: rows, Objects: objects}, nil
+}
+
+// onlyLook fits the options to what writes nothing. It reports whether the target has a control plane of its own; for
+// all others documents mean the same.
+func (o *Options) onlyLook() (controlled bool) {
+	o.Strict = false
+	controlled = o.Target.emitter() != nil && o.Target.controller() != ""
+	switch {
+	case !controlled:
+		o.Target = TargetPlugin
+	case o.WasmURL == "":
+		o.WasmURL = "https://example.com/limpet.wasm"
+	}
+	return controlled
 }
 
 // policyKinds are those whose status is limpet's where a control plane writes that of Gateways and routes.

@@ -14,9 +14,10 @@ import (
 
 // Describe says what affects an object of the input, which words such as httproute/shop/cart name, or a listener or
 // rule of it by the section's name; of a policy, what it affects. The error is of type Errors when documents are no
-// good; any other is about the words or the options.
+// good; any other is about the words or the options. For a target with a control plane of its own, which does the
+// balancing, sessions are all there is to say.
 func Describe(sources []Source, o Options, words, section string) (*describe.Description, error) {
-	o.Target, o.Strict = TargetPlugin, false
+	o.onlyLook()
 	j, err := judge(sources, &o)
 	if err != nil {
 		return nil, err
@@ -29,9 +30,11 @@ func Describe(sources []Source, o Options, words, section string) (*describe.Des
 	if section != "" && !slices.Contains(k.sections[object], section) {
 		return nil, fmt.Errorf("%s: there is no listener or rule %q in it", object, section)
 	}
-	return describe.Describe(object, section, describe.Input{
-		Decisions: j.decisions, Spreads: j.spreads, Balancers: j.balance.Attachments, Subjects: k.subjects,
-	}), nil
+	in := describe.Input{Decisions: j.decisions, Spreads: j.spreads, Subjects: k.subjects}
+	if j.balance != nil {
+		in.Balancers = j.balance.Attachments
+	}
+	return describe.Describe(object, section, in), nil
 }
 
 // known is the input's objects that can be described.

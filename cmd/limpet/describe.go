@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
@@ -40,6 +42,7 @@ const describeExamples = `  limpet describe httproute/shop/cart -f gateways/
 type describeCommand struct {
 	input
 	format  string
+	target  string
 	section string
 	object  string
 }
@@ -56,12 +59,17 @@ func newDescribe() *cobra.Command {
 	}
 	dc.registerReading(c)
 	c.Flags().StringVar(&dc.section, "section", "", "`NAME` of a listener of the Gateway, or of a rule of the route")
+	targets := strings.Join(compiler.Targets(), "|")
+	c.Flags().StringVarP(&dc.target, "target", "t", string(compiler.TargetEnvoy), "judge for `"+targets+"`")
 	c.Flags().StringVarP(&dc.format, "output", "o", formatText, "print `text|yaml|json`")
 	return c
 }
 
 // check takes the first argument as the object; others are further paths, as everywhere.
 func (dc *describeCommand) check(c *cobra.Command, args []string) error {
+	if targets := compiler.Targets(); !slices.Contains(targets, dc.target) {
+		return usagef("--target %q: must be one of %s", dc.target, strings.Join(targets, ", "))
+	}
 	switch dc.format {
 	case formatText, formatYAML, formatJSON:
 	default:
@@ -79,7 +87,9 @@ func (dc *describeCommand) run(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	description, err := compiler.Describe(sources, dc.options(), dc.object, dc.section)
+	options := dc.options()
+	options.Target = compiler.Target(dc.target)
+	description, err := compiler.Describe(sources, options, dc.object, dc.section)
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ func Text(out io.Writer, d *Description) error {
 	p.line("%s%s", title, at(d.File, d.Line))
 	switch {
 	case len(d.Targets)+len(d.Effects)+len(d.Sessions)+len(d.Requests) == 0:
-		p.line("\nNothing is served through here, and nothing that is written has an effect.")
+		p.line("\nNothing that is written reaches a request on its way through here.")
 	case len(d.Targets)+len(d.Effects)+len(d.Sessions) == 0:
 		p.line("\nNo session persistence: nothing that is written reaches a request on its way through here.")
 	}
