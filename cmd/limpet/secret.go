@@ -10,16 +10,25 @@ import (
 // The names under which a Secret may hold a key ring: that of a file, and that of the variable.
 var ringNames = []string{"keys.json", envKeys}
 
+// secretManifest is what may hold a key ring beside its own format.
+type secretManifest struct {
+	Kind       string            `json:"kind"`
+	Data       map[string][]byte `json:"data"`
+	StringData map[string]string `json:"stringData"`
+}
+
+// parseSecret reads a manifest; false for what is none, about which a ring's own reader has the word.
+func parseSecret(data string) (secret secretManifest, is bool) {
+	err := yaml.Unmarshal([]byte(data), &secret)
+	return secret, err == nil && secret.Kind == "Secret"
+}
+
 // ringText gives the key ring's text: the data itself, or what a manifest of a Kubernetes Secret holds. Its errors
 // never show a value.
 func ringText(data string) (string, error) {
-	var secret struct {
-		Kind       string            `json:"kind"`
-		Data       map[string][]byte `json:"data"`
-		StringData map[string]string `json:"stringData"`
-	}
-	if yaml.Unmarshal([]byte(data), &secret) != nil || secret.Kind != "Secret" {
-		return data, nil // what is wrong with a ring, its own reader says
+	secret, is := parseSecret(data)
+	if !is {
+		return data, nil
 	}
 	var found []string
 	for _, name := range ringNames {
