@@ -17,7 +17,8 @@ type Crowd struct {
 	// Every is the time from the beginning of one request of a member to the next one's. Default: at once.
 	Every time.Duration
 
-	members []*member
+	members  []*member
+	progress *Progress
 }
 
 type member struct {
@@ -41,7 +42,7 @@ type Move struct{ From, To string }
 // NewCrowd begins a session for each of count clients: send makes the function that sends a request of member i.
 func NewCrowd(t testing.TB, count int, send func(i int) func() (Response, error)) *Crowd {
 	t.Helper()
-	c := &Crowd{}
+	c := &Crowd{progress: NewProgress(t)}
 	for i := range count {
 		m := &member{send: send(i)}
 		first, err := m.send()
@@ -79,7 +80,7 @@ func (c *Crowd) During(work func()) Tally {
 	var group sync.WaitGroup
 	for _, m := range c.members {
 		group.Go(func() {
-			own := m.run(ctx, c.Every)
+			own := m.run(ctx, c)
 			mu.Lock()
 			defer mu.Unlock()
 			all.Add(own)
@@ -92,7 +93,7 @@ func (c *Crowd) During(work func()) Tally {
 }
 
 // run sends requests until the context ends, and a last one afterwards.
-func (m *member) run(ctx context.Context, every time.Duration) Tally {
+func (m *member) run(ctx context.Context, c *Crowd) Tally {
 	tally := Tally{Errors: map[string]int{}, Moves: map[Move]int{}}
 	for last := false; !last; {
 		last = ctx.Err() != nil
@@ -108,7 +109,8 @@ func (m *member) run(ctx context.Context, every time.Duration) Tally {
 			tally.Moves[Move{m.home, response.Backend}]++
 			m.home = response.Backend
 		}
-		pause(ctx, every-time.Since(begin), err)
+		c.progress.Say("%d clients at work; one of them has sent %d requests, with %d errors", len(c.members), tally.Requests, tally.Failed())
+		pause(ctx, c.Every-time.Since(begin), err)
 	}
 	return tally
 }

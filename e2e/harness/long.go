@@ -3,6 +3,7 @@ package harness
 import (
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -30,8 +31,15 @@ type Progress struct {
 	last time.Time
 }
 
+// progresses has one for each test function, so that its parts together say no more than one part would.
+var progresses sync.Map
+
 // NewProgress begins to show the progress of a test.
-func NewProgress(t testing.TB) *Progress { return &Progress{name: t.Name(), last: time.Now()} }
+func NewProgress(t testing.TB) *Progress {
+	name, _, _ := strings.Cut(t.Name(), "/")
+	progress, _ := progresses.LoadOrStore(name, &Progress{name: name, last: time.Now()})
+	return progress.(*Progress)
+}
 
 // Say prints a line, unless the last one was printed less than five seconds ago.
 func (p *Progress) Say(format string, args ...any) {
