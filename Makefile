@@ -58,6 +58,11 @@ e2e-long: build ## run every end-to-end test at full size: up to two hours, prog
 figures: ## the same, and write the figures into docs/reliability.md
 	@LIMPET_UPDATE_FIGURES=1 $(MAKE) --no-print-directory e2e-long
 
+.PHONY: e2e-envoy-gateway
+e2e-envoy-gateway: build bin/envoy-gateway ## run Envoy Gateway itself on what limpet writes for it (builds it the first time: minutes)
+	@envoy=$$(tools/setup.sh envoy) && export ENVOY=$$envoy && \
+	go -C e2e/envoygateway vet ./... && go -C e2e/envoygateway test -count=1 -timeout 20m ./...
+
 .PHONY: build
 build: bin/limpet bin/demo bin/browser ## build bin/limpet and dist/limpet.wasm
 
@@ -156,6 +161,11 @@ bin/limpet: $(COMMAND_SOURCES) cmd/limpet/wasm/limpet.wasm cmd/limpet/wasm/limpe
 bin/browser: $(shell find examples/browser -type f) go.mod go.sum
 	@mkdir -p bin
 	@tools/step.sh "building $@" go build -buildvcs=false -trimpath -o $@ ./examples/browser
+
+bin/envoy-gateway: e2e/envoygateway/go.mod e2e/envoygateway/go.sum
+	@mkdir -p bin
+	@tools/step.sh "building $@ (minutes the first time)" \
+	env CGO_ENABLED=0 go -C e2e/envoygateway build -buildvcs=false -trimpath -ldflags "-s -w" -o $(CURDIR)/$@ github.com/envoyproxy/gateway/cmd/envoy-gateway
 
 bin/demo: $(shell find examples -name '*.go') go.mod go.sum
 	@mkdir -p bin

@@ -50,16 +50,12 @@ func (p *patcher) add(kind, name string, operation object) {
 	p.patches = append(p.patches, object{"type": kind, "name": name, "operation": operation})
 }
 
-// rule patches what belongs to a rule: draining hosts keep their sessions, and a backend that is half dead is not
-// flooded with requests for dead hosts.
+// rule patches what belongs to a rule. Of its clusters it is that draining hosts keep their sessions.
 func (p *patcher) rule(r *rule) {
 	for _, cluster := range r.clusters() {
 		p.add(clusterType, cluster, object{
 			"op": "add", "path": "/common_lb_config/override_host_status",
 			"value": object{"statuses": []any{"UNKNOWN", "HEALTHY", "DEGRADED", "DRAINING"}},
-		})
-		p.add(clusterType, cluster, object{
-			"op": "add", "path": "/common_lb_config/healthy_panic_threshold", "value": object{"value": 0},
 		})
 	}
 	if r.merged() {

@@ -176,7 +176,11 @@ func (r *rule) names(p lower.Placed) []string {
 	return names
 }
 
+// ofMatch are those for one match. A rule of a GRPCRoute may have none, which Envoy Gateway counts as -1.
 func (r *rule) ofMatch(p lower.Placed, match int) []string {
+	if r.isGRPC() && len(r.route.Value.Spec.Rules[r.index].Matches) == 0 {
+		match = -1
+	}
 	var names []string
 	for _, host := range p.Listener.Hostnames(r.route) {
 		names = append(names, routeName(r.route, r.index, match, host))

@@ -1,0 +1,67 @@
+package envoygateway
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net"
+	"net/http"
+	"testing"
+)
+
+const (
+	// pinHeader is limpet's internal header.
+	pinHeader = "X-Limpet-Pin"
+	// backendPort is that of all backends; each has an address of its own.
+	backendPort = "8080"
+)
+
+// backend is a host that answers with its address and with what reached it, and tries to plant a pin of its own.
+type backend struct {
+	address string
+
+	server *http.Server
+}
+
+// echo is what a backend answers.
+type echo struct {
+	Host   string
+	Header http.Header
+}
+
+// startBackend starts one that speaks HTTP/1.1 and HTTP/2 in the clear, and answers gRPC calls too.
+func startBackend(t *testing.T, address string) *backend {
+	t.Helper()
+	b := &backend{address: address}
+	l, err := net.Listen("tcp", net.JoinHostPort(address, backendPort))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.server = &http.Server{Handler: http.HandlerFunc(b.answer), Protocols: new(http.Protocols)}
+	b.server.Protocols.SetHTTP1(true)
+	b.server.Protocols.SetUnencryptedHTTP2(true)
+	go func() { _ = b.server.Serve(l) }()
+	t.Cleanup(func() { _ = b.server.Close() })
+	return b
+}
+
+// stop closes the backend's port: connections to it are refused from now on.
+func (b *backend) stop() { _ = b.server.Close() }
+
+func (b *backend) answer(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("X-Backend", b.address)
+	w.Header().Set(pinHeader, pinTo("127.0.9.9"))
+	if r.Header.Get("Content-Type") == "application/grpc" {
+		w.Header().Set("Content-Type", "application/grpc")
+		w.Header().Set("Trailer", "Grpc-Status")
+		w.Header().Set("X-Saw-Pin", r.Header.Get(pinHeader))
+		w.WriteHeader(http.StatusOK)
+		w.Header().Set("Grpc-Status", "0")
+		return
+	}
+	_ = json.NewEncoder(w).Encode(echo{b.address, r.Header})
+}
+
+// pinTo is the pin header's value for a host.
+func pinTo(address string) string {
+	return base64.StdEncoding.EncodeToString([]byte(net.JoinHostPort(address, backendPort)))
+}
