@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -28,14 +29,19 @@ func (b *builder) attachIstio(objects *schema.Objects) {
 		}, len(objects.Gateways)+i, "")
 	}
 	for _, v := range objects.VirtualServices {
-		b.attachVirtualService(schema.FromVirtualService(v), v.Value.Spec.Gateways)
+		b.attachVirtualService(schema.FromVirtualService(v), v.Value.Spec.Gateways, slices.Contains(v.Value.Spec.Hosts, everything))
 	}
 }
 
-// attachVirtualService joins a VirtualService to the Gateways that it names.
-func (b *builder) attachVirtualService(route *Route, gateways []string) {
+// attachVirtualService joins a VirtualService to the Gateways that it names. Without hostnames it is for every host, or a
+// part of another one.
+func (b *builder) attachVirtualService(route *Route, gateways []string, everyHost bool) {
 	path := field.NewPath("spec", "gateways")
-	if len(gateways) == 0 {
+	switch {
+	case len(route.Value.Spec.Hostnames) == 0 && !everyHost:
+		b.rep.NotCarried(route, "istio", "spec.hosts", "it has none: another VirtualService delegates to it, and Istio names its routes after that one's")
+		return
+	case len(gateways) == 0:
 		b.rep.NotCarried(route, "istio", path.String(), sidecars)
 	}
 	for i, name := range gateways {

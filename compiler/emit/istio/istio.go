@@ -11,7 +11,9 @@ import (
 	"strings"
 
 	"github.com/limpet-proxy/limpet/compiler/emit/plugin"
+	"github.com/limpet-proxy/limpet/compiler/gateway"
 	"github.com/limpet-proxy/limpet/compiler/lower"
+	"github.com/limpet-proxy/limpet/compiler/policy"
 	"github.com/limpet-proxy/limpet/compiler/report"
 	"github.com/limpet-proxy/limpet/compiler/schema"
 	"github.com/limpet-proxy/limpet/policy-config"
@@ -61,6 +63,7 @@ type Output struct {
 type emitter struct {
 	Settings
 	Input
+	known
 	sets      []*proxies
 	documents []document
 	err       error
@@ -68,7 +71,7 @@ type emitter struct {
 
 // Emit writes the resources. What Istio can't carry goes to the report.
 func Emit(in Input, s Settings) (*Output, error) {
-	e := &emitter{Settings: s, Input: in}
+	e := &emitter{Settings: s, Input: in, known: know(in.Objects)}
 	e.strangers()
 	out := &Output{}
 	services := map[string]bool{}
@@ -130,7 +133,8 @@ type proxies struct {
 	gateway string
 	labels  map[string]string
 	rules   []lower.Placed // each once
-	routes  []*enabled     // those with sessions, by policies
+	named   map[string][]lower.Placed
+	routes  []*enabled // those with sessions, by policies
 }
 
 // enabled is a rule whose sessions are kept.
@@ -144,35 +148,53 @@ type enabled struct {
 // groups sorts the rules by the proxies that serve them.
 func (e *emitter) groups() []*proxies {
 	var all []*proxies
-	by := map[string]*proxies{}
+	by, seen := map[string]*proxies{}, map[placedAt]bool{}
 	for _, rule := range e.Placed {
 		key, made := e.proxiesOf(rule)
 		if made == nil {
 			continue
 		}
 		if by[key] == nil {
-			by[key] = made
+			by[key], made.named = made, map[string][]lower.Placed{}
 			all = append(all, made)
 		}
 		p := by[key]
-		if !slices.ContainsFunc(p.rules, func(r lower.Placed) bool {
-			return r.Rule == rule.Rule && r.Route == rule.Route && r.Index == rule.Index
-		}) {
-			p.rules = append(p.rules, rule)
+		at := placedAt{p, rule.Rule, rule.Route, rule.Index}
+		if seen[at] {
+			continue
+		}
+		seen[at] = true
+		p.rules = append(p.rules, rule)
+		for _, name := range unique(e.routeNames(rule.Route, rule.Index)) {
+			p.named[name] = append(p.named[name], rule)
 		}
 	}
 	return all
 }
 
+// placedAt is a rule, with the sessions that it has on some listeners of some proxies.
+type placedAt struct {
+	proxies *proxies
+	rule    *policy.Rule
+	route   *gateway.Route
+	index   int
+}
+
+// waypoint is the class of the proxies that Istio puts before workloads without sidecars.
+const waypoint = "istio-waypoint"
+
 // proxiesOf gives the proxies that serve a rule on its listener, and a text that tells them apart. Istio's Gateways
 // with one selector are one set.
 func (e *emitter) proxiesOf(rule lower.Placed) (string, *proxies) {
 	g := rule.Listener.Gateway()
+	if g.Kind != schema.KindIstioGateway && g.Value.Spec.GatewayClassName == waypoint {
+		e.Report.NotCarried(g, Target, "spec.gatewayClassName", "a waypoint is no gateway for Istio's EnvoyFilters")
+		return "", nil
+	}
 	if g.Kind != schema.KindIstioGateway {
 		return "gateway " + g.Key(), &proxies{name: "limpet-" + g.Name, namespace: g.Namespace, gateway: g.Name}
 	}
-	at := slices.IndexFunc(e.Objects.IstioGateways, func(o *schema.Object[schema.IstioGateway]) bool { return o.Key() == g.Key() })
-	selector := e.Objects.IstioGateways[at].Value.Spec.Selector
+	selector := e.selectors[g.Key()]
 	if len(selector) == 0 {
 		e.Report.NotCarried(g, Target, "spec.selector", "without labels the Gateway's proxies can't be told from others")
 		return "", nil

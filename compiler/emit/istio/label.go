@@ -8,7 +8,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/limpet-proxy/limpet/compiler/backend"
 	"github.com/limpet-proxy/limpet/compiler/report"
 	"github.com/limpet-proxy/limpet/compiler/schema"
 	"github.com/limpet-proxy/limpet/policy-config"
@@ -26,8 +25,7 @@ const (
 func (e *emitter) labels(hosts map[string]bool) {
 	pin := policyconfig.DefaultConfig().PinHeader
 	for _, host := range slices.Sorted(maps.Keys(hosts)) {
-		s := e.service(host)
-		entry := e.entry(host)
+		s, entry := e.services[host], e.entries[host]
 		switch {
 		case !e.NativePin && s != nil && s.Labels[drainLabel] == "":
 			e.Report.AdviseAt(s, "metadata.labels", fmt.Sprintf("without the label %s: limpet Istio takes hosts that terminate away at once, and their sessions move", drainLabel))
@@ -50,24 +48,6 @@ func (e *emitter) user(host string) report.Subject {
 			if slices.Contains(r.hosts, host) {
 				return r.rule.Route
 			}
-		}
-	}
-	return nil
-}
-
-func (e *emitter) service(host string) *schema.Object[corev1.Service] {
-	for _, s := range e.Objects.Services {
-		if fmt.Sprintf("%s.%s.svc.%s", s.Name, s.Namespace, backend.ClusterDomain) == host {
-			return s
-		}
-	}
-	return nil
-}
-
-func (e *emitter) entry(host string) *schema.Object[schema.ServiceEntry] {
-	for _, s := range e.Objects.ServiceEntries {
-		if slices.Contains(s.Value.Spec.Hosts, host) {
-			return s
 		}
 	}
 	return nil

@@ -20,15 +20,14 @@ func (e *emitter) routeNames(route *gateway.Route, rule int) []string {
 	if spec.Name != nil {
 		name = string(*spec.Name)
 	}
-	if route.Kind != schema.KindVirtualService {
+	if route.Kind != schema.KindVirtualService { // so there is one below
 		if name == "" {
 			name = fmt.Sprintf("%s.%s.%d", route.Namespace, route.Name, rule)
 		}
 		return slices.Repeat([]string{name}, max(1, len(spec.Matches)))
 	}
-	at := slices.IndexFunc(e.Objects.VirtualServices, func(o *schema.Object[schema.VirtualService]) bool { return o.Key() == route.Key() })
 	var names []string
-	for _, m := range e.Objects.VirtualServices[at].Value.Spec.HTTP[rule].Match {
+	for _, m := range e.virtualService(route).Spec.HTTP[rule].Match {
 		if m.Name == "" {
 			names = append(names, name)
 		} else {
@@ -41,10 +40,18 @@ func (e *emitter) routeNames(route *gateway.Route, rule int) []string {
 	return names
 }
 
+// virtualService is what a route was before it got the shape of an HTTPRoute; nil if it had that.
+func (e *emitter) virtualService(route *gateway.Route) *schema.VirtualService {
+	if route.Kind != schema.KindVirtualService {
+		return nil
+	}
+	return e.virtuals[route.Key()]
+}
+
 // host is the backend's name in Istio's registry.
 func host(b *backend.Backend) string {
 	if b.Object.Kind == ladder.KindService {
-		return fmt.Sprintf("%s.%s.svc.%s", b.Object.Name, b.Object.Namespace, backend.ClusterDomain)
+		return serviceHost(b.Object.Namespace, b.Object.Name)
 	}
 	return b.Object.Name
 }
@@ -61,12 +68,9 @@ func (e *emitter) addressable(p *proxies, rule lower.Placed, names []string) boo
 		e.Report.NotCarried(rule.Route, Target, path, "Istio gives its routes no name, by which sessions find them: the HTTP route, or each of its matches, needs a name")
 		return false
 	}
-	for _, other := range p.rules {
-		if other.Rule == rule.Rule && other.Route == rule.Route && other.Index == rule.Index {
-			continue
-		}
-		for _, name := range e.routeNames(other.Route, other.Index) {
-			if !slices.Contains(names, name) {
+	for _, name := range names {
+		for _, other := range p.named[name] {
+			if other.Rule == rule.Rule && other.Route == rule.Route && other.Index == rule.Index {
 				continue
 			}
 			why := fmt.Sprintf("Istio gives its route the name %q, which it gives to rule %d of %s too, on the same proxies, and sessions find routes by their names: give it another name", name, other.Index, other.Route)

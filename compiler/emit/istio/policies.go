@@ -15,7 +15,7 @@ import (
 func (e *emitter) policies(p *proxies) []policyconfig.Policy {
 	var all []policyconfig.Policy
 	for _, rule := range p.rules {
-		if rule.Rule.Refused || len(rule.Rule.Sessions) == 0 {
+		if rule.Rule.Refused || len(rule.Rule.Sessions) == 0 || e.elsewhere(rule) {
 			continue
 		}
 		names := e.routeNames(rule.Route, rule.Index)
@@ -35,6 +35,20 @@ func (e *emitter) policies(p *proxies) []policyconfig.Policy {
 	}
 	slices.SortFunc(all, func(a, b policyconfig.Policy) int { return strings.Compare(a.Name, b.Name) })
 	return all
+}
+
+// elsewhere reports whether no request of a rule goes to a backend of its own: it redirects or answers, which needs no
+// sessions, or it delegates.
+func (e *emitter) elsewhere(rule lower.Placed) bool {
+	v := e.virtualService(rule.Route)
+	if v == nil {
+		return len(rule.Rule.Backends()) == 0
+	}
+	http := v.Spec.HTTP[rule.Index]
+	if http.Delegate != nil {
+		e.Report.NotCarried(rule.Route, Target, rulePath(rule)+".delegate", "Istio makes up the names of the routes of what it delegates to, and sessions find routes by their names")
+	}
+	return len(http.Route) == 0
 }
 
 // reachable reports whether Istio has clusters for the rule's backends.
