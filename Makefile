@@ -44,8 +44,8 @@ test: build check ## run the unit tests, the wasm tests and the end-to-end tests
 .PHONY: e2e-istio
 e2e-istio: build ## run the tests on Istio's own discovery server and a real Envoy (the first build takes minutes)
 	@envoy=$$(tools/setup.sh envoy) && export ENVOY=$$envoy && cd e2e/istio && \
-	../../tools/step.sh "building e2e/istio (minutes the first time)" go test -vet=off -count=1 -run '^$$' . && \
-	go test -vet=off -count=1 -timeout 30m .
+	../../tools/step.sh "building bin/e2e-istio.test (minutes the first time)" go test -vet=off -c -o ../../bin/e2e-istio.test . && \
+	../../bin/e2e-istio.test -test.timeout 30m
 
 # e2e-long and figures take RUN=TestName for one scenario.
 .PHONY: e2e-long
