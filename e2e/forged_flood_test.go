@@ -88,6 +88,7 @@ func (f *flood) pace(t *testing.T, rate float64) (sent int, note string) {
 	count := int(rate * harness.Size(2, 20.0))
 	costs, latencies := [2]time.Duration{time.Hour, time.Hour}, [2]harness.Latencies{}
 	var ratio float64
+	progress := harness.NewProgress(t)
 	for round := 1; round <= mostRounds; round++ {
 		for i, request := range []func(int, []byte) []byte{f.quiet, f.mixture} {
 			before := f.envoy.CPU(t)
@@ -97,6 +98,7 @@ func (f *flood) pace(t *testing.T, rate float64) (sent int, note string) {
 			costs[i] = min(costs[i], (f.envoy.CPU(t)-before)/time.Duration(count))
 			latencies[i] = append(latencies[i], f.ofSessions(all, i == 1)...)
 			sent += count
+			progress.Say("round %d, %d requests at %.0f a second", round, sent, rate)
 		}
 		ratio = float64(costs[1]) / float64(costs[0])
 		if round >= fewestRounds && ratio <= 1.5 {
