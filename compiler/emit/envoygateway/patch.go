@@ -26,7 +26,8 @@ const overprovisioning = 10_000
 // switched EnvoyPatchPolicy on; sessions stick without them, but not to draining hosts.
 func (e *emitter) patches() {
 	for _, g := range e.gateways() {
-		p := &patcher{emitter: e, gateway: g}
+		p := &patcher{emitter: e, gateway: g, filtered: map[string]bool{}}
+		p.noteHTTP()
 		for _, r := range e.rules {
 			if r.on(g) {
 				p.rule(r)
@@ -44,6 +45,20 @@ type patcher struct {
 	*emitter
 	gateway *gatewayObject
 	patches []any
+	// filtered are the route tables whose chain of filters has the session filter.
+	filtered map[string]bool
+}
+
+// noteHTTP notes the tables for which Envoy Gateway itself brings the session filter.
+func (p *patcher) noteHTTP() {
+	for _, r := range p.rules {
+		if r.isGRPC() {
+			continue
+		}
+		for _, t := range p.tables(r) {
+			p.filtered[t.name] = true
+		}
+	}
 }
 
 func (p *patcher) add(kind, name string, operation object) {
@@ -185,28 +200,22 @@ func (p *patcher) pinned() object {
 	}
 }
 
-// sessionFilter puts the session filter into a listener's chain, unless an HTTPRoute with sessions has brought it there.
+// sessionFilter puts the session filter into a listener's chain, unless it is there: by another call's rule, or because
+// an HTTPRoute with sessions has brought it.
 func (p *patcher) sessionFilter(l *gateway.Listener) {
 	table := routeConfigurationName(l)
-	for _, r := range p.rules {
-		if !r.isGRPC() && slices.ContainsFunc(p.tables(r), func(t routeTable) bool { return t.name == table }) {
-			return
-		}
+	if p.filtered[table] {
+		return
 	}
+	p.filtered[table] = true
 	chain := "$.default_filter_chain"
 	if l.Protocol() == gatewayv1.HTTPSProtocolType {
 		chain = "$.filter_chains[?(@.name=='" + l.Key() + "')]"
 	}
-	patch := object{
+	p.add(listenerType, listenerName(l), object{
 		"op": "add", "jsonPath": chain + ".filters[*].typed_config.http_filters[?(@.name=='envoy.filters.http.router')]",
 		"value": object{"name": sessionFilter, "disabled": true, "typed_config": p.pinned()},
-	}
-	already := func(o any) bool {
-		return text(child(o.(object), "operation"), "jsonPath") == patch["jsonPath"] && text(o.(object), "name") == listenerName(l)
-	}
-	if !slices.ContainsFunc(p.patches, already) {
-		p.add(listenerType, listenerName(l), patch)
-	}
+	})
 }
 
 // reload brings a VM that trapped back by itself; Envoy Gateway has no field for it, and refuses requests until its next
