@@ -61,6 +61,14 @@ func (j *judgement) known() *known {
 		}
 		return names
 	})
+	know(k, j.objects.VirtualServices, func(o *schema.Object[schema.VirtualService]) (names []string) {
+		for _, r := range o.Value.Spec.HTTP {
+			if r.Name != "" {
+				names = append(names, r.Name)
+			}
+		}
+		return names
+	})
 	know(k, j.objects.Services, nil)
 	know(k, j.objects.Backends, nil)
 	know(k, j.objects.SessionPolicies, nil)

@@ -25,8 +25,8 @@ func TestMain(m *testing.M) {
 		fail(syscall.Exec("/proc/self/exe", os.Args, os.Environ()))
 	}
 	options := log.DefaultOptions()
-	options.SetDefaultOutputLevel("default", log.ErrorLevel)
-	options.SetDefaultOutputLevel("all", log.ErrorLevel)
+	options.SetDefaultOutputLevel("default", log.NoneLevel)
+	options.SetDefaultOutputLevel("all", log.NoneLevel)
 	fail(log.Configure(options))
 	shipped.limpet = mustFind(filepath.Join("..", "..", "bin", "limpet"))
 	shipped.wasm = mustFind(filepath.Join("..", "..", "dist", "limpet.wasm"))
