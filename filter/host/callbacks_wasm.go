@@ -5,8 +5,7 @@ package host
 // These are the callbacks that the plugin has a use for. Envoy calls only what is exported, and every call into the module
 // costs: so there is no proxy_on_log, which the end of a stream does not need, and no proxy_on_done.
 
-// abiVersion says by its name which version of proxy-wasm this is. From 0.2.1 on Envoy does not choose the route anew
-// when a plugin changes a request's headers.
+// abiVersion says by its name which version of proxy-wasm this is.
 //
 //go:wasmexport proxy_abi_version_0_2_1
 func abiVersion() {}
