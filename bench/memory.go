@@ -14,7 +14,7 @@ import (
 const memoryGauge = "wasmcustom.limpet_memory_bytes"
 
 // step is how many requests memory sends between two looks.
-const step = 100_000
+const step = 20_000
 
 // memory sends requests of all sorts to one limpet and tells its worker's linear memory before and after. It fails
 // when the memory grows after the first step.

@@ -115,11 +115,13 @@ type list struct {
 
 func (l *list) Get(name string) (string, bool) { return first(l.lines, name) }
 func (l *list) All() [][2]string               { return l.lines }
-func (l *list) Add(name, value string)         { l.lines = append(l.lines, [2]string{name, value}) }
-func (l *list) Remove(name string)             { l.lines = without(l.lines, name) }
-func (l *list) CodeDetails() string            { return l.details }
-func (l *list) HeadersOnly() bool              { return l.headersOnly }
-func (l *list) Now() int64                     { return l.clock().Unix() }
+func (l *list) Add(name, value string) {
+	l.lines = append(l.lines, [2]string{name, strings.Clone(value)})
+}
+func (l *list) Remove(name string)  { l.lines = without(l.lines, name) }
+func (l *list) CodeDetails() string { return l.details }
+func (l *list) HeadersOnly() bool   { return l.headersOnly }
+func (l *list) Now() int64          { return l.clock().Unix() }
 
 func (l *list) Set(name, value string) {
 	l.Remove(name)

@@ -3,7 +3,6 @@
 package host
 
 import (
-	"encoding/binary"
 	"time"
 	"unsafe"
 )
@@ -39,21 +38,29 @@ func (m headerMap) All() [][2]string {
 	if !ok || len(packed) < 4 {
 		return nil
 	}
-	return unpack(packed)
+	lines = unpack(packed, lines[:0])
+	return lines
 }
 
-// unpack reads a header map as the host gives it: how many lines there are, the sizes of each name and value, and then
+// lines is where All puts what it returns.
+var lines [][2]string
+
+// unpack appends a header map as the host gives it: how many lines there are, the sizes of each name and value, and then
 // all of these, each with a zero byte behind it. Numbers have four bytes, little end first.
-func unpack(packed string) [][2]string {
-	number := func(i int) int { return int(binary.LittleEndian.Uint32([]byte(packed[4*i : 4*i+4]))) }
-	lines := make([][2]string, number(0))
-	at := 4 + 8*len(lines)
-	for i := range lines {
-		for j := range lines[i] {
+func unpack(packed string, lines [][2]string) [][2]string {
+	number := func(i int) int {
+		return int(packed[4*i]) | int(packed[4*i+1])<<8 | int(packed[4*i+2])<<16 | int(packed[4*i+3])<<24
+	}
+	count := number(0)
+	at := 4 + 8*count
+	for i := range count {
+		var line [2]string
+		for j := range line {
 			size := number(1 + 2*i + j)
-			lines[i][j] = packed[at : at+size]
+			line[j] = packed[at : at+size]
 			at += size + 1
 		}
+		lines = append(lines, line)
 	}
 	return lines
 }

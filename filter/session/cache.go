@@ -17,7 +17,11 @@ const maxPin = 64
 // an HMAC. Dates, epochs and retired keys are checked anew on every use. It is a table of fixed places: what
 // it holds is bounded in entries and bytes, and only tokens that we signed ever enter it, so forgeries
 // cannot push others out. A new configuration comes with a new, empty cache.
-type cache struct{ entries []cacheEntry }
+type cache struct {
+	entries []cacheEntry
+	// text is the room for a host's text; put would allocate it anew.
+	text [maxPin]byte
+}
 
 type cacheEntry struct {
 	scope    *token.Scope
@@ -52,8 +56,7 @@ func (c *cache) put(s *token.Scope, tok string, sess token.Session) *cacheEntry 
 	e := &c.entries[place(tok)]
 	e.scope, e.session = s, sess
 	e.tokenLen = uint8(copy(e.token[:], tok))
-	var text [maxPin]byte
-	host := sess.Host.AppendText(text[:0])
+	host := sess.Host.AppendText(c.text[:0])
 	base64.StdEncoding.Encode(e.pin[:], host)
 	e.pinLen = uint8(base64.StdEncoding.EncodedLen(len(host)))
 	return e

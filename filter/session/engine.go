@@ -20,8 +20,11 @@ type Engine struct {
 	rand      func([]byte)
 	routes    map[string]*routePolicies
 	cache     cache
-	// buf is where tokens and Set-Cookie lines are built before they are copied out.
-	buf []byte
+	// buf is where tokens and Set-Cookie lines are built before the proxy takes them; nonce and text are the room for a
+	// nonce and a pin. All would be allocated anew otherwise.
+	buf   []byte
+	nonce [12]byte
+	text  [maxPin]byte
 }
 
 // routePolicies are the policies of one Envoy route: one for all of its clusters, or one for each.

@@ -1,6 +1,7 @@
 package session
 
-// Headers is a header map of the proxy. Names are lower case.
+// Headers is a header map of the proxy. Names are lower case. What it returns is good until the phase (request or
+// response) ends, and All's lines until the next All; what it is given to keep it copies.
 type Headers interface {
 	// Get returns the value of the first line of that name.
 	Get(name string) (string, bool)

@@ -17,32 +17,34 @@ func (x *Exchange) issue(h Reply, sess token.Session, now int64) bool {
 	if p.backendSpoke(h) {
 		return false
 	}
-	tok, ok := p.mint(sess, now)
+	line, ok := p.mint(append(p.engine.buf[:0], p.cookieHead...), sess, now)
 	if !ok {
 		return false
 	}
 	if p.cfg.Cookie != nil {
-		h.Add("set-cookie", p.setCookie(tok, sess, now))
+		line = p.appendAttributes(line, sess, now)
+		h.Add("set-cookie", stringOf(line))
 	} else {
-		h.Set(p.headerName, tok)
+		h.Set(p.headerName, stringOf(line))
 		exposeHeader(h, p.cfg.SessionName)
 	}
+	p.engine.buf = line
 	limitCaching(h, p.cfg.Cache.Control)
 	return true
 }
 
-// mint makes a token and remembers it, for its next stop is very likely this worker. It fails only when every
+// mint appends a token to dst and remembers it, for its next stop is very likely this worker. It fails only when every
 // key of the ring has been retired; then requests are balanced as if there were no policy.
-func (p *Policy) mint(sess token.Session, now int64) (string, bool) {
-	m := token.Minting{Now: now, Reveal: p.cfg.RevealHost}
-	p.engine.rand(m.Nonce[:])
-	buf, err := p.scope.Append(p.engine.buf[:0], sess, m)
+func (p *Policy) mint(dst []byte, sess token.Session, now int64) ([]byte, bool) {
+	e := p.engine
+	e.rand(e.nonce[:])
+	start := len(dst)
+	dst, err := p.scope.Append(dst, sess, token.Minting{Now: now, Nonce: e.nonce, Reveal: p.cfg.RevealHost})
 	if err != nil {
-		return "", false
+		return dst, false
 	}
-	tok := string(buf)
-	p.engine.cache.put(p.scope, tok, p.scope.Signed(sess, now))
-	return tok, true
+	e.cache.put(p.scope, stringOf(dst[start:]), p.scope.Signed(sess, now))
+	return dst, true
 }
 
 // backendSpoke tells whether the backend set the session's cookie or header itself: then its word stands. A

@@ -107,7 +107,7 @@ func (x *Exchange) end(h Reply) Outcome {
 // begin gives the client a token for the host that Envoy chose: it had none, a void one, or one whose host did
 // not serve. A session that moves begins anew, for whatever the lost host knew of it is lost.
 func (x *Exchange) begin(h Reply, pin string) Outcome {
-	host, ok := pinnedHost(pin)
+	host, ok := x.policy.engine.pinnedHost(pin)
 	if !ok {
 		return x.outcome
 	}
@@ -138,15 +138,14 @@ func (x *Exchange) keep(h Reply) Outcome {
 }
 
 // pinnedHost reads the pin header that stateful_session wrote.
-func pinnedHost(pin string) (token.Host, bool) {
-	var text [maxPin]byte
-	if base64.StdEncoding.DecodedLen(len(pin)) > len(text) {
+func (e *Engine) pinnedHost(pin string) (token.Host, bool) {
+	if base64.StdEncoding.DecodedLen(len(pin)) > len(e.text) {
 		return token.Host{}, false
 	}
-	n, err := base64.StdEncoding.Strict().Decode(text[:], bytesOf(pin))
+	n, err := base64.StdEncoding.Strict().Decode(e.text[:], bytesOf(pin))
 	if err != nil {
 		return token.Host{}, false
 	}
-	host, err := token.ParseHost(string(text[:n]))
+	host, err := token.ParseHost(stringOf(e.text[:n]))
 	return host, err == nil
 }

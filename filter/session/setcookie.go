@@ -34,17 +34,14 @@ func cookieAttributes(c *policyconfig.Cookie) string {
 	return b.String()
 }
 
-// setCookie is the value of the Set-Cookie header for a new token. A permanent cookie lives as long as the
+// appendAttributes completes a Set-Cookie line that ends with the token. A permanent cookie lives as long as the
 // session may (GEP-1619: Expires and Max-Age equal the absolute timeout), counted from the session's start.
-func (p *Policy) setCookie(tok string, sess token.Session, now int64) string {
-	b := append(p.engine.buf[:0], p.cookieHead...)
-	b = append(b, tok...)
-	b = append(b, p.cookieTail...)
+func (p *Policy) appendAttributes(line []byte, sess token.Session, now int64) []byte {
+	line = append(line, p.cookieTail...)
 	if p.permanent {
-		b = appendLifetime(b, sess.IssuedAt+p.rules.AbsoluteTimeout-now, now)
+		line = appendLifetime(line, sess.IssuedAt+p.rules.AbsoluteTimeout-now, now)
 	}
-	p.engine.buf = b
-	return string(b)
+	return line
 }
 
 // forget tells the client to forget its token, unless the backend said something of its own. A cookie is removed; a
