@@ -1,6 +1,7 @@
 package behaviour
 
 import (
+	"encoding/base64"
 	"math/rand/v2"
 	"testing"
 )
@@ -60,5 +61,18 @@ func TestEqualHostsMakeDifferentTokens(t *testing.T) {
 			want(t, "host", w.get("cookie: sid="+tok).host, w.hosts[0])
 		}
 		w.counted("p pinned", 2_000)
+	})
+}
+
+// TestClientsPinIsRemoved: without a session the pin header that a client sends goes no further, also where no fence
+// stands before the plugin.
+func TestClientsPinIsRemoved(t *testing.T) {
+	each(t, config(), func(t *testing.T, w *world) {
+		steered := pinHeader + ": " + base64.StdEncoding.EncodeToString([]byte(w.hosts[2]))
+		for i, cookies := range []map[string]string{{}, {"p": "forged"}, {"q": "another"}} {
+			w.turn, w.cookies = i, cookies
+			want(t, "host", w.get(steered).host, w.hosts[i])
+			want(t, "requests that were balanced", w.turn, i+1)
+		}
 	})
 }

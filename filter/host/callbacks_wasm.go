@@ -2,6 +2,8 @@
 
 package host
 
+import "github.com/tetratelabs/proxy-wasm-go-sdk/proxywasm/types"
+
 // These are the callbacks that the plugin has a use for. Envoy calls only what is exported, and every call into the module
 // costs: so there is no proxy_on_log, which the end of a stream does not need, and no proxy_on_done.
 
@@ -30,31 +32,28 @@ func contextCreate(id, parent uint32) {
 //go:wasmexport proxy_on_configure
 func configure(id, size uint32) uint32 {
 	scratch.open = false // the engine keeps pieces of the configuration
-	if p := plugins[id]; p != nil && p.start(configuration(size)) {
+	if p := plugins[id]; p != nil && p.start(configuration(size)) == types.OnPluginStartStatusOK {
 		return 1
 	}
 	return 0
 }
 
-// action tells Envoy that the stream goes on.
-const actionContinue = 0
-
 //go:wasmexport proxy_on_request_headers
-func onRequestHeaders(id, _, _ uint32) uint32 {
+func onRequestHeaders(id, _, _ uint32) types.Action {
 	begin()
 	if s := streams[id]; s != nil {
 		s.onRequest()
 	}
-	return actionContinue
+	return types.ActionContinue
 }
 
 //go:wasmexport proxy_on_response_headers
-func onResponseHeaders(id, _, endOfStream uint32) uint32 {
+func onResponseHeaders(id, _, endOfStream uint32) types.Action {
 	begin()
 	if s := streams[id]; s != nil {
 		s.onResponse(endOfStream != 0)
 	}
-	return actionContinue
+	return types.ActionContinue
 }
 
 // contextDelete ends a stream or a plugin.

@@ -6,6 +6,8 @@ import (
 	"crypto/rand"
 	"time"
 
+	"github.com/tetratelabs/proxy-wasm-go-sdk/proxywasm/types"
+
 	"github.com/limpet-proxy/limpet/filter/session"
 )
 
@@ -19,18 +21,18 @@ type plugin struct {
 
 // start refuses a bad configuration with every error in the log; Envoy then keeps the one before, or answers 500 on
 // the routes with the filter when there is none.
-func (p *plugin) start(configuration string) bool {
+func (p *plugin) start(configuration string) types.OnPluginStartStatus {
 	cfg, engine, errs := Load(configuration, getenv, random)
 	for _, e := range errs {
 		logCritical("limpet: plugin configuration: " + e.Error())
 	}
 	if len(errs) > 0 {
-		return false
+		return types.OnPluginStartStatusFailed
 	}
 	p.engine, p.logging = engine, cfg.AccessLog
 	p.metrics.policies = make([]*counters, len(cfg.Policies))
 	p.metrics.watchMemory()
-	return true
+	return types.OnPluginStartStatusOK
 }
 
 func random(b []byte) {

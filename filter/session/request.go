@@ -38,6 +38,10 @@ func (x *Exchange) Request(p *Policy, h Headers, now int64) Outcome {
 	} else {
 		x.fromHeader(h, now)
 	}
+	if !x.pinned {
+		// The fence before limpet does so too, but another control plane may leave it out.
+		h.Remove(p.engine.pinHeader)
+	}
 	return x.outcome
 }
 
