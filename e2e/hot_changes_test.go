@@ -83,7 +83,7 @@ func (s *scenery) change(t *testing.T, n int) string {
 		})
 	case 4: // a key in front
 		s.signing = append([]string{s.ring.IDs()[(round+1)%len(s.ring.IDs())]}, s.signing...)
-		return s.SetKeys(t, s.ring.Only(s.signing...))
+		return s.SetKeys(t, s.ring.Only(s.signing...).JSON(t))
 	case 5: // hosts that terminate
 		return s.Set(t, func(d *harness.Documents) {
 			d.Services[0].Backends, d.Services[0].Draining = s.pods[1:], []*harness.Backend{s.pods[0], s.guest}
@@ -104,7 +104,7 @@ func (s *scenery) change(t *testing.T, n int) string {
 		})
 		s.used(t)
 		s.signing = s.signing[:1]
-		return s.SetKeys(t, s.ring.Only(s.signing...))
+		return s.SetKeys(t, s.ring.Only(s.signing...).JSON(t))
 	}
 }
 

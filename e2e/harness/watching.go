@@ -52,10 +52,10 @@ func (w *Watching) Set(t testing.TB, change func(*Documents)) string {
 	return w.live(t, w.SetText(t, w.Documents.YAML(t)))
 }
 
-// SetKeys is Set for the key ring.
-func (w *Watching) SetKeys(t testing.TB, ring Ring) string {
+// SetKeys is Set for the text of the key ring.
+func (w *Watching) SetKeys(t testing.TB, ring string) string {
 	t.Helper()
-	w.replace(t, "keys.json", ring.JSON(t))
+	w.replace(t, "keys.json", ring)
 	return w.live(t, w.said(t))
 }
 
