@@ -126,3 +126,43 @@ func (w *Watching) replace(t testing.TB, name, text string) {
 
 // Client returns a client with a cookie jar.
 func (w *Watching) Client() *Client { return NewClient(w.Port) }
+
+// ResidentKB is the resident memory in kB of the Envoy that limpet runs.
+func (w *Watching) ResidentKB(t testing.TB) int {
+	t.Helper()
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(w.envoy(t)) + "/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "\nVmRSS:")
+	kb, err := strconv.Atoi(strings.Fields(rest)[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kb
+}
+
+// envoy is the process that limpet has started.
+func (w *Watching) envoy(t testing.TB) int {
+	t.Helper()
+	limpet := strconv.Itoa(w.command.Process.Pid)
+	tasks, err := filepath.Glob("/proc/" + limpet + "/task/*/children")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, task := range tasks {
+		text, err := os.ReadFile(task)
+		if err != nil {
+			continue // the thread has ended
+		}
+		if children := strings.Fields(string(text)); len(children) > 0 {
+			pid, err := strconv.Atoi(children[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			return pid
+		}
+	}
+	t.Fatal("limpet has no child")
+	return 0
+}

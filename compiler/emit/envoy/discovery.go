@@ -91,7 +91,7 @@ func Discover(config *ir.Config, settings Settings, folder string, endpointFiles
 
 // With is the resource of the filter with another configuration.
 func (d *Discovery) With(pluginJSON []byte) (Resource, error) {
-	e := &emitter{settings: d.settings}
+	e := &emitter{settings: d.settings, pieces: &pieces{}}
 	return e.limpetResource(pluginJSON), e.err
 }
 

@@ -1,6 +1,9 @@
 package envoy
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+
 	mutationv3 "github.com/envoyproxy/go-control-plane/envoy/config/common/mutation_rules/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	headermutationv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/header_mutation/v3"
@@ -66,7 +69,7 @@ func (e *emitter) limpet() *hcmv3.HttpFilter {
 // plugin is the filter with a configuration. FAIL_RELOAD brings a VM that trapped back by itself.
 func (e *emitter) plugin(config []byte) *httpwasmv3.Wasm {
 	vm := &wasmv3.VmConfig{
-		VmId:    limpetFilter,
+		VmId:    e.vmID(config),
 		Runtime: "envoy.wasm.runtime.v8",
 		Code: &corev3.AsyncDataSource{Specifier: &corev3.AsyncDataSource_Local{Local: &corev3.DataSource{
 			Specifier: &corev3.DataSource_Filename{Filename: e.settings.WasmPath},
@@ -82,6 +85,17 @@ func (e *emitter) plugin(config []byte) *httpwasmv3.Wasm {
 		Configuration: e.pack(wrapperspb.String(string(config))),
 		FailurePolicy: wasmv3.FailurePolicy_FAIL_RELOAD,
 	}}
+}
+
+// vmID makes one VM of all that have the same. A configuration that changes has a VM of its own, which goes with it:
+// TinyGo's collector takes words of the module's constants for addresses, so that of the large objects that a
+// configuration leaves in a VM it frees hardly any.
+func (e *emitter) vmID(config []byte) string {
+	if e.pieces == nil {
+		return limpetFilter
+	}
+	sum := sha256.Sum256(config)
+	return limpetFilter + "-" + hex.EncodeToString(sum[:8])
 }
 
 // keysEnv is the variable of Envoy's environment that the filter reads; empty when the ring is in the clear.
