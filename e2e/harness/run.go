@@ -43,10 +43,18 @@ func RunLimpet(t testing.TB, path string, port, adminPort int, env ...string) *R
 // startLimpet is RunLimpet with flags. Drain is how long connections go on whose listener has changed, in whole seconds.
 func startLimpet(t testing.TB, flags []string, port, adminPort int, drain time.Duration, env []string) *Running {
 	t.Helper()
-	shipped := Find(t)
-	r := &Running{Port: port, AdminPort: adminPort, done: make(chan struct{})}
 	args := append([]string{"run", "--bind", "127.0.0.1", "--admin", Loopback(adminPort)}, flags...)
 	args = append(args, "--", "--concurrency", "1", "--log-level", "warning", "--drain-time-s", fmt.Sprint(int(drain.Seconds())), "--parent-shutdown-time-s", "2")
+	r := launchLimpet(t, args, port, adminPort, env)
+	r.waitReady(t)
+	return r
+}
+
+// launchLimpet starts limpet, which is ended with the test if it has not ended before.
+func launchLimpet(t testing.TB, args []string, port, adminPort int, env []string) *Running {
+	t.Helper()
+	shipped := Find(t)
+	r := &Running{Port: port, AdminPort: adminPort, done: make(chan struct{})}
 	r.command = exec.Command(shipped.Limpet, args...)
 	r.command.Dir, r.command.Stdout, r.command.Stderr = shipped.Root, &r.output, &r.output
 	r.command.Env = append(environment("ENVOY="+shipped.Envoy), env...)
@@ -59,7 +67,6 @@ func startLimpet(t testing.TB, flags []string, port, adminPort int, drain time.D
 		close(r.done)
 	}()
 	t.Cleanup(func() { r.Terminate(t) })
-	r.waitReady(t)
 	return r
 }
 

@@ -45,6 +45,35 @@ func RunDraining(t testing.TB, drain time.Duration, documents Documents, ring Ri
 	return w
 }
 
+// CompileWatching starts "limpet compile --watch" on documents, and an Envoy on what it writes.
+func CompileWatching(t testing.TB, documents Documents) (*Watching, *Envoy) {
+	t.Helper()
+	w := &Watching{Documents: documents, folder: t.TempDir()}
+	w.Documents.Port = FreePort(t)
+	w.replace(t, "input/documents.yaml", w.Documents.YAML(t))
+	c := &Compiled{Dir: t.TempDir(), Port: w.Documents.Port, AdminPort: FreePort(t), shipped: Find(t)}
+	c.deployment.Keys = NewRing("first")
+	w.Again(t, c)
+	return w, c.Start(t)
+}
+
+// Again starts "limpet compile --watch" once more; the one before has been ended.
+func (w *Watching) Again(t testing.TB, c *Compiled) {
+	t.Helper()
+	w.changes = 0
+	w.Running = launchLimpet(t, []string{
+		"compile", "--watch", "-f", filepath.Join(w.folder, "input"), "-o", c.Dir, "--bind", "127.0.0.1", "--admin", Loopback(c.AdminPort),
+	}, c.Port, c.AdminPort, nil)
+	w.await(t, `.* is up to date; changes of the input reach it as they come`)
+}
+
+// Edit puts other documents into place while limpet is away.
+func (w *Watching) Edit(t testing.TB, change func(*Documents)) {
+	t.Helper()
+	change(&w.Documents)
+	w.replace(t, "input/documents.yaml", w.Documents.YAML(t))
+}
+
 // Set changes the documents and returns when limpet says that the change is live.
 func (w *Watching) Set(t testing.TB, change func(*Documents)) string {
 	t.Helper()

@@ -1,0 +1,46 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/limpet-proxy/limpet/e2e/harness"
+)
+
+// TestCompileWatch: an Envoy that somebody else runs follows the folder; what it rejects is taken back, and limpet may be
+// away while the input changes. No session moves and no request fails.
+func TestCompileWatch(t *testing.T) {
+	t.Parallel()
+	pods := harness.Backends(t, "a", "b", "c")
+	w, envoy := harness.CompileWatching(t, harness.OneRoute(pods[:2], harness.CookieRule("cart", "pods")))
+	crowd := crowdAt(t, envoy, 12)
+	tally := crowd.During(func() {
+		if said := w.Set(t, func(d *harness.Documents) { d.Services[0].Backends = pods }); !strings.Contains(said, "endpoints of default/pods:80") {
+			t.Errorf("limpet says %q", said)
+		}
+		text := w.Documents.YAML(t)
+		// An address for documentation, which is no address of this machine.
+		elsewhere := strings.Replace(text, "  gatewayClassName: limpet\n", "  gatewayClassName: limpet\n  addresses: [{type: IPAddress, value: 203.0.113.1}]\n", 1)
+		if said := w.SetText(t, elsewhere); elsewhere == text || !strings.Contains(said, "failed; the last good configuration keeps serving") {
+			t.Errorf("limpet says %q", said)
+		}
+		if !strings.Contains(w.Output(), "Envoy rejects the listeners (lds.json)") {
+			t.Errorf("no word of the rejection: %s", w.Output())
+		}
+		w.Terminate(t)
+		w.Edit(t, func(d *harness.Documents) {
+			d.Routes = append(d.Routes, harness.Route{Name: "more", Rules: []harness.Rule{harness.PlainRule("more", "pods")}})
+		})
+		w.Again(t, envoy.Compiled)
+		if !strings.Contains(w.Output(), "since the last time: live in ") {
+			t.Errorf("limpet does not say what it did: %s", w.Output())
+		}
+		visit(t, envoy.Stranger(), "/more")
+	})
+	if tally.Failed() > 0 || tally.Moved() > 0 {
+		t.Errorf("%v", tally)
+	}
+	harness.Figures(t, "changes by limpet compile --watch, one of them rejected by Envoy, and a restart of limpet", harness.Row{
+		Requests: tally.Requests, Sessions: crowd.Size(), Changes: 3, Faults: 2, Lost: tally.Moved(), Errors: tally.Failed(),
+	})
+}
