@@ -120,6 +120,11 @@ func TestDrain(t *testing.T) {
 	}
 	after := crowd.During(func() {
 		s.drain(t, false)
+		eventually(t, "the host that is gone finishes its last requests", func() bool {
+			count := s.pods[0].Requests()
+			time.Sleep(300 * time.Millisecond)
+			return s.pods[0].Requests() == count
+		})
 		s.pods[0].Close()
 	})
 	moved := after.Moves[harness.Move{From: "a", To: "b"}] + after.Moves[harness.Move{From: "a", To: "c"}]
