@@ -36,7 +36,7 @@ func (c *Cache) recall(t *admittedText) bool {
 	}
 	t.hash = t.Hash(c.seed)
 	kept := c.texts[t.hash]
-	if kept == nil || !kept.Equal(t.Text) || kept.taken.Swap(true) {
+	if kept == nil || kept.taken.Swap(true) || !kept.Equal(t.Text) { // who takes it may look at it, and nobody else
 		return false
 	}
 	for _, d := range kept.documents {
