@@ -32,7 +32,8 @@ func (m *metrics) count(p *session.Policy, o session.Outcome) {
 }
 
 // watchMemory adds the growth of this worker's linear memory to a gauge that all workers share, so that the gauge
-// shows their sum. Reading the size is one instruction.
+// shows their sum. It begins with a response, for the VMs in which Envoy tries a configuration out end without a word.
+// Reading the size is one instruction.
 func (m *metrics) watchMemory() {
 	size := memoryBytes()
 	if size == m.reported {

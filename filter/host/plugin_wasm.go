@@ -31,7 +31,6 @@ func (p *plugin) start(configuration string) types.OnPluginStartStatus {
 	}
 	p.engine, p.logging = engine, cfg.AccessLog
 	p.metrics.policies = make([]*counters, len(cfg.Policies))
-	p.metrics.watchMemory()
 	return types.OnPluginStartStatusOK
 }
 
