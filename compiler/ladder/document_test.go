@@ -148,7 +148,7 @@ func TestRulesExist(t *testing.T) {
 // TestS2Targets holds each kind of target and its reach to the document's table.
 func TestS2Targets(t *testing.T) {
 	levels := map[string]string{}
-	for _, kind := range []string{KindService, KindHTTPRoute, KindGRPCRoute, KindGateway, KindGatewayClass} {
+	for _, kind := range []string{KindService, KindHTTPRoute, KindGRPCRoute, KindVirtualService, KindGateway, KindGatewayClass} {
 		for _, name := range []string{"", "part"} {
 			if level, ok := (Target{Object{kind, "shop", "cart"}, name}).Level(); ok {
 				levels[kind+" "+name] = levelNames[level]
@@ -164,7 +164,7 @@ func TestS2Targets(t *testing.T) {
 			case "the listener's name":
 				want[kind[1]+" part"] = "the listener"
 			case "–":
-				want[kind[1]+" "] = map[string]string{KindHTTPRoute: "the route", KindGRPCRoute: "the route"}[kind[1]]
+				want[kind[1]+" "] = map[string]string{KindHTTPRoute: "the route", KindGRPCRoute: "the route", KindVirtualService: "the route"}[kind[1]]
 				if want[kind[1]+" "] == "" {
 					want[kind[1]+" "] = "the " + kind[1]
 				}
@@ -173,7 +173,7 @@ func TestS2Targets(t *testing.T) {
 			}
 		}
 	}
-	if len(want) != 8 || len(want) != len(levels) {
+	if len(want) != 10 || len(want) != len(levels) {
 		t.Errorf("%d targets in the document, %d here", len(want), len(levels))
 	}
 	for target, level := range want {
