@@ -1,6 +1,7 @@
 package compiler
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tidwall/gjson"
 	"sigs.k8s.io/yaml"
 )
 
@@ -155,7 +157,7 @@ func TestS67XBackendEndpoints(t *testing.T) {
 
 // TestS68Names compiles the example and compares routes and policies with the document's table.
 func TestS68Names(t *testing.T) {
-	text, block := ruleText(t, "S68", "## Index")
+	text, block := ruleText(t, "S68", "## 13.")
 	result := compileExample(t, exampleBase+block+exampleService)
 	policies := 0
 	for _, row := range exampleRows(t, text, 3) {
@@ -178,5 +180,28 @@ func TestS68Names(t *testing.T) {
 	}
 	if len(result.Plugin.Policies) != policies {
 		t.Errorf("%d policies, the document names %d", len(result.Plugin.Policies), policies)
+	}
+}
+
+// TestS73TimeoutsAndRetries compiles the example and compares the routes with the document's table.
+func TestS73TimeoutsAndRetries(t *testing.T) {
+	text, block := ruleText(t, "S73", "## Index")
+	result := compileExample(t, exampleBase+block+exampleService)
+	var bootstrap any
+	if err := yaml.Unmarshal(result.Main(), &bootstrap); err != nil {
+		t.Fatal(err)
+	}
+	config, err := json.Marshal(bootstrap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hosts := gjson.GetBytes(config, "static_resources.listeners.0.filter_chains.0.filters.0.typed_config.route_config.virtual_hosts")
+	for _, row := range exampleRows(t, text, 3) {
+		action := hosts.Get(`0.routes.#(match.path_separated_prefix=="` + row[0][0] + `").route`)
+		for i, field := range []string{"timeout", "retry_policy.per_try_timeout", "retry_policy.num_retries", "retry_policy.retry_on"} {
+			if got := action.Get(field).String(); got != strings.Join(row[i+1], "") {
+				t.Errorf("%s: %s is %q, the document says %q", row[0][0], field, got, row[i+1])
+			}
+		}
 	}
 }

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"fmt"
-	"maps"
 	"strings"
 	"testing"
 
@@ -106,7 +105,9 @@ func deployDying(t *testing.T, ways []*dying) *harness.Envoy {
 		for _, variant := range variants {
 			name := d.service(variant)
 			documents.Services = append(documents.Services, harness.Service{Name: name, Backends: d.pods})
-			route.Rules = append(route.Rules, harness.CookieRule(name, name))
+			rule := harness.CookieRule(name, name)
+			rule.Tries = d.tries(variant)
+			route.Rules = append(route.Rules, rule)
 		}
 		documents.Routes = append(documents.Routes, route)
 	}
@@ -115,12 +116,6 @@ func deployDying(t *testing.T, ways []*dying) *harness.Envoy {
 		for _, d := range ways {
 			guard(t, tree, d, "checked", "health_checks", guards)
 			guard(t, tree, d, "ejecting", "outlier_detection", guards)
-			retryAll(t, tree, "/"+d.service("retrying"))
-			for _, variant := range variants {
-				if d.slow && variant != "retrying" {
-					tree.Route(t, "/"+d.service(variant))["route"].(map[string]any)["timeout"] = slowTimeout
-				}
-			}
 		}
 	}})
 }
@@ -171,21 +166,16 @@ func guard(t *testing.T, tree harness.Tree, d *dying, variant, setting string, g
 	tree.One(t, "cluster "+name, harness.Named(name, "load_assignment"))[setting] = guards[setting]
 }
 
-// retryAll makes a route retry whatever may be retried, on all ten hosts.
-func retryAll(t *testing.T, tree harness.Tree, path string) {
-	t.Helper()
-	action, ok := tree.Route(t, path)["route"].(map[string]any)
-	if !ok {
-		t.Fatalf("%s is no forwarding route", path)
+// tries are the fields of a variant's rule: one retries whatever may be retried, on all ten hosts.
+func (d *dying) tries(variant string) []string {
+	switch {
+	case variant == "retrying":
+		return []string{"timeouts: {backendRequest: " + slowTimeout + "}", "retry: {codes: [500, 502, 503, 504], attempts: 9}"}
+	case d.slow:
+		return []string{"timeouts: {request: " + slowTimeout + "}"}
+	default:
+		return nil
 	}
-	policy, ok := action["retry_policy"].(map[string]any)
-	if !ok {
-		t.Fatalf("%s is compiled without retries", path)
-	}
-	maps.Copy(policy, map[string]any{
-		"retry_on": "5xx,reset,connect-failure,refused-stream", "num_retries": 9,
-		"host_selection_retry_max_attempts": "100", "per_try_timeout": slowTimeout,
-	})
 }
 
 // TestHostsThatDie: while hosts fail under load, in every way and guarded in every way, sessions leave them and no

@@ -67,6 +67,40 @@ func TestStrictBackendOfSplit(t *testing.T) {
 	}
 }
 
+// TestRetriesOfSplit: what a split's rule asks to be tried again is tried again in the backend whose sessions may move,
+// and nothing is in the strict one (S73).
+func TestRetriesOfSplit(t *testing.T) {
+	t.Parallel()
+	strict, lax := harness.Backends(t, "s0", "s1"), harness.Backends(t, "l0", "l1", "l2")
+	session := "sessionPersistence: {cookie: {name: cart}}"
+	documents := harness.Documents{
+		Services: []harness.Service{{Name: "strict", Backends: strict}, {Name: "lax", Backends: lax}},
+		More:     strings.Replace(strictSplit, session, session+"\n    retry: {codes: [503], attempts: 3}", 1),
+	}
+	envoy := harness.Run(t, harness.Deployment{Documents: documents})
+	s := &strictSession{envoy: envoy, strict: policyOf(t, envoy, "strict"), lax: policyOf(t, envoy, "lax")}
+	strict[0].Break(harness.FaultDeclines)
+	lax[0].Break(harness.FaultDeclines)
+	got := map[string]int{}
+	for range 60 { // 60 times the same backend: 2^-59
+		r := envoy.Stranger().Get(t, "/", s.cookies(t, strict[0].Address, lax[0].Address)...)
+		switch {
+		case r.Status == http.StatusServiceUnavailable && r.Backend == "s0":
+			got["kept"]++
+		case r.Status == http.StatusOK && strings.HasPrefix(r.Backend, "l"):
+			got["moved"]++
+		default:
+			t.Fatalf("status %d by backend %q", r.Status, r.Backend)
+		}
+	}
+	if len(got) != 2 {
+		t.Errorf("60 requests were %v, want some of both", got)
+	}
+	if retried := envoy.Stat(t, "cluster.service/default/strict/80.upstream_rq_retry"); retried > 0 {
+		t.Errorf("%d requests to the strict backend were tried again", retried)
+	}
+}
+
 // TestWeights17 is the GEP's planned test of weights as 1.7 has it (2A, H3): one client's requests go to the backends by
 // their weights, 70 to 30, and in each of them always to one host.
 func TestWeights17(t *testing.T) {

@@ -4,6 +4,7 @@ package ir
 
 import (
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/limpet-proxy/limpet/policy-config"
@@ -76,6 +77,20 @@ type Route struct {
 	Split []Share
 	// Hashes are what is hashed of a request, in order, for clusters that balance by hash.
 	Hashes []Hash
+	// Timeout is how long a request may take in all, and TryTimeout how long each try of it; 0 sets no limit.
+	Timeout, TryTimeout time.Duration
+	// Retry is the owner's word on retries; nil for none. Sessions that may move leave hosts that can't have got the
+	// request either way, and those with a FailStatus are not tried elsewhere, whatever it says.
+	Retry *Retry
+}
+
+// Lax reports whether requests may be tried on another host than their session's: all of them, or in a split those
+// of some share.
+func (r *Route) Lax() bool {
+	if len(r.Split) > 0 {
+		return slices.ContainsFunc(r.Split, func(s Share) bool { return s.FailStatus == 0 })
+	}
+	return r.FailStatus == 0
 }
 
 // Share is a cluster's part of a split.

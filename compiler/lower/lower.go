@@ -128,6 +128,7 @@ func (l *lowerer) rule(decided *policy.Rule, route *gateway.Route, index int) *r
 	}
 	if r.action.Status == 0 {
 		r.action.Hashes = hashes
+		l.tries(route, path, &r.action, &route.Value.Spec.Rules[index])
 	}
 	r.spreads = spreads(route, index, decided, choices)
 	l.spreads = append(l.spreads, r.spreads...)

@@ -28,6 +28,7 @@ func assumed(value any, meta *metav1.ObjectMeta) field.ErrorList {
 			for j, ref := range r.BackendRefs {
 				errs = append(errs, weight(spec.Child("rules").Index(i).Child("backendRefs").Index(j), ref.Weight)...)
 			}
+			errs = append(errs, tries(spec.Child("rules").Index(i), &o.Spec.Rules[i])...)
 		}
 	case *gatewayv1.GRPCRoute:
 		for i, r := range o.Spec.Rules {
@@ -91,6 +92,36 @@ func constraint(path *field.Path, c *gatewayxv1alpha1.RetryConstraint) (errs fie
 		errs = append(errs, span(path.Child("minRetryRate", "interval"), r.Interval)...)
 	}
 	return errs
+}
+
+// tries checks a rule's timeouts and retry by the bounds of its CRD.
+func tries(path *field.Path, r *gatewayv1.HTTPRouteRule) (errs field.ErrorList) {
+	if t := r.Timeouts; t != nil {
+		errs = append(errs, duration(path.Child("timeouts", "request"), t.Request)...)
+		errs = append(errs, duration(path.Child("timeouts", "backendRequest"), t.BackendRequest)...)
+	}
+	if r.Retry == nil {
+		return errs
+	}
+	path = path.Child("retry")
+	for i, code := range r.Retry.Codes {
+		errs = append(errs, within(path.Child("codes").Index(i), int(code), 400, 599)...)
+	}
+	if a := r.Retry.Attempts; a != nil && *a < 0 {
+		errs = append(errs, field.Invalid(path.Child("attempts"), *a, "must be 0 at least"))
+	}
+	return append(errs, duration(path.Child("backoff"), r.Retry.Backoff)...)
+}
+
+// duration is one of GEP-2257: none is negative.
+func duration(path *field.Path, text *gatewayv1.Duration) field.ErrorList {
+	if text == nil {
+		return nil
+	}
+	if d, err := time.ParseDuration(string(*text)); err != nil || d < 0 {
+		return field.ErrorList{field.Invalid(path, *text, "must be a duration")}
+	}
+	return nil
 }
 
 // span is a time of more than nothing, and an hour at most.

@@ -19,7 +19,7 @@ var Carried = map[string]map[string]Treatment{
 		"spec.description":    ignored("is for people"),
 	},
 	"Gateway":                  gatewayFields,
-	"HTTPRoute":                routeFields(httpMatches),
+	"HTTPRoute":                rows(routeFields(httpMatches), under("spec.rules[]", tryFields)),
 	"GRPCRoute":                routeFields(grpcMatches),
 	"ReferenceGrant":           under("spec", rows(under("from[]", all("group", "kind", "namespace")), under("to[]", all("group", "kind", "name")))),
 	"Secret":                   rows(all("type", "data", "stringData"), fields{"immutable": ignored("is for the API server")}),

@@ -36,6 +36,9 @@ func routeFields(matches fields) fields {
 	)
 }
 
+// tryFields are those that HTTPRoute alone has, of how long requests may take and which are tried again.
+var tryFields = all("timeouts.request", "timeouts.backendRequest", "retry.codes[]", "retry.attempts", "retry.backoff")
+
 // matched is how names and values are compared.
 var matched = fields{"type": only("Exact"), "name": carried, "value": carried}
 

@@ -56,6 +56,8 @@ type Rule struct {
 	Refs  []Ref
 	// Session is the rule's sessionPersistence; nil leaves it out.
 	Session *Session
+	// Tries are lines such as "timeouts: {request: 2s}".
+	Tries []string
 }
 
 // Ref is a weighted reference to a Service.
@@ -217,6 +219,9 @@ spec:
       {{- with .Lifetime}}
       cookieConfig: {lifetimeType: {{.}}}
       {{- end}}
+    {{- end}}
+    {{- range .Tries}}
+    {{.}}
     {{- end}}
 {{- end}}
 {{- end}}

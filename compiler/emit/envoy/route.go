@@ -6,22 +6,12 @@ import (
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	statefulsessionv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/stateful_session/v3"
-	previoushostsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/retry/host/previous_hosts/v3"
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/limpet-proxy/limpet/compiler/ir"
-)
-
-// How a session leaves a host that does not answer. Envoy drops the pin on a retry.
-const (
-	retryOn         = "connect-failure,refused-stream,reset-before-request" // nothing that a backend may have acted on
-	retries         = 3
-	selectionTrials = 5 // picks of a host that was not tried yet; without them dead hosts are tried again and again
-	// retryHeader asks Envoy's router to try a request again, as a route's retryOn does. Envoy takes it off requests
-	// as they come in, and as they go on.
-	retryHeader = "x-envoy-retry-on"
 )
 
 func (e *emitter) routeConfiguration(name string, hosts []ir.Host) *routev3.RouteConfiguration {
@@ -47,44 +37,28 @@ func (e *emitter) route(r ir.Route) *routev3.Route {
 		route.Action = directResponse(r.Status)
 		return route
 	}
-	action := &routev3.RouteAction{Timeout: seconds(0), HashPolicy: hashPolicies(r.Hashes)} // none: 15 s would cut off downloads and streams
+	action := &routev3.RouteAction{
+		Timeout:     durationpb.New(r.Timeout), // 0 is none; Envoy's default of 15 s would cut off downloads and streams
+		HashPolicy:  hashPolicies(r.Hashes),
+		RetryPolicy: e.retryPolicy(r),
+	}
 	if len(r.Split) > 0 {
-		action.ClusterSpecifier = e.weighted(r.Split)
+		action.ClusterSpecifier = e.weighted(r)
 	} else {
 		action.ClusterSpecifier = &routev3.RouteAction_Cluster{Cluster: r.Cluster}
 	}
 	route.Action = &routev3.Route_Route{Route: action}
 	if r.Sticky {
-		e.stick(route, action, r)
+		e.stick(route, r)
 	}
 	return route
 }
 
-// stick turns the session filters on for a route, keeps the pin from the backend, and moves sessions off dead hosts.
-func (e *emitter) stick(route *routev3.Route, action *routev3.RouteAction, r ir.Route) {
+// stick turns the session filters on for a route and keeps the pin from the backend.
+func (e *emitter) stick(route *routev3.Route, r ir.Route) {
 	route.TypedPerFilterConfig = map[string]*anypb.Any{limpetFilter: e.on(), sessionFilter: e.session(r.FailStatus)}
 	route.RequestHeadersToRemove = []string{e.settings.Plugin.PinHeader}
-	if r.FailStatus != 0 || len(r.Split) > 0 && !slices.ContainsFunc(r.Split, lax) {
-		return // a session that shall not move must not be tried elsewhere: Envoy drops the pin on a retry
-	}
-	action.RetryPolicy = &routev3.RetryPolicy{
-		NumRetries: wrapperspb.UInt32(retries),
-		RetryHostPredicate: []*routev3.RetryPolicy_RetryHostPredicate{{
-			Name: "envoy.retry_host_predicates.previous_hosts",
-			ConfigType: &routev3.RetryPolicy_RetryHostPredicate_TypedConfig{
-				TypedConfig: e.pack(&previoushostsv3.PreviousHostsPredicate{}),
-			},
-		}},
-		HostSelectionRetryMaxAttempts: selectionTrials,
-	}
-	if !slices.ContainsFunc(r.Split, strict) {
-		action.RetryPolicy.RetryOn = retryOn
-	} // else it says how a request is tried again, and a header of the other shares whether (see weighted)
 }
-
-// strict reports whether the sessions of a share shall not move, lax whether they may.
-func strict(s ir.Share) bool { return s.FailStatus != 0 }
-func lax(s ir.Share) bool    { return s.FailStatus == 0 }
 
 // on switches a filter on as it is configured in the chain.
 func (e *emitter) on() *anypb.Any { return e.pack(&routev3.FilterConfig{Config: &anypb.Any{}}) }
@@ -102,16 +76,16 @@ func (e *emitter) session(failStatus int) *anypb.Any {
 	}})
 }
 
-func (e *emitter) weighted(split []ir.Share) *routev3.RouteAction_WeightedClusters {
-	clusters, partly := &routev3.WeightedCluster{}, slices.ContainsFunc(split, strict)
-	for _, s := range split {
+func (e *emitter) weighted(r ir.Route) *routev3.RouteAction_WeightedClusters {
+	clusters, partly := &routev3.WeightedCluster{}, triesAgain(r) && slices.ContainsFunc(r.Split, strict)
+	for _, s := range r.Split {
 		share := &routev3.WeightedCluster_ClusterWeight{Name: s.Cluster, Weight: wrapperspb.UInt32(s.Weight)}
 		switch {
-		case s.FailStatus != 0:
+		case strict(s):
 			share.TypedPerFilterConfig = map[string]*anypb.Any{sessionFilter: e.session(s.FailStatus)}
 		case partly:
 			share.RequestHeadersToAdd = []*corev3.HeaderValueOption{{
-				Header:       &corev3.HeaderValue{Key: retryHeader, Value: retryOn},
+				Header:       &corev3.HeaderValue{Key: retryHeader, Value: retryOn(r.Retry)},
 				AppendAction: corev3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD,
 			}}
 		}
