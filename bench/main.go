@@ -37,8 +37,8 @@ type parts struct {
 func run(ctx context.Context) error {
 	var b bench
 	var p parts
-	flag.IntVar(&b.effort.starts, "starts", 4, "how often Envoy is started anew")
-	flag.IntVar(&b.effort.rounds, "rounds", 5, "rounds on each of them")
+	flag.IntVar(&b.effort.starts, "starts", 3, "how often Envoy is started anew")
+	flag.IntVar(&b.effort.rounds, "rounds", 6, "rounds on each of them")
 	flag.IntVar(&b.effort.requests, "requests", 10_000, "requests in one measurement")
 	flag.IntVar(&b.effort.warm, "warm", 5_000, "requests of each sort before the first measurement")
 	flag.StringVar(&p.only, "only", "*/*", "measure only the cells that match one of these patterns, separated by commas: limpet/*,none/pinned")

@@ -38,7 +38,7 @@ func TestBootstrapPairs(t *testing.T) {
 	}
 }
 
-// Of 1000 intervals around the median of 21 normal numbers about 900 hold the true one. The generator's seed is fixed.
+// Of 200 intervals around the median of 21 normal numbers about 180 hold the true one. The generator's seed is fixed.
 func TestBootstrapCovers(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 7))
 	held := 0
