@@ -1,6 +1,8 @@
 package main
 
 import (
+	"strings"
+
 	"github.com/limpet-proxy/limpet/bench/report"
 	"github.com/limpet-proxy/limpet/bench/rig"
 	"github.com/limpet-proxy/limpet/bench/stats"
@@ -62,7 +64,7 @@ func (r results) costs(rows []row) []report.Cost {
 		if len(r[line.cell]) == 0 {
 			continue
 		}
-		cost := report.Cost{Title: line.title, Base: line.contestant == rig.None}
+		cost := report.Cost{Title: line.title, Base: line.contestant == rig.None, Aside: strings.HasPrefix(line.traffic, "flood")}
 		cost.Whole = stats.Bootstrap(r.rounds(), stats.Value(r[line.cell]))
 		if base := r[line.base()]; len(base) > 0 {
 			cost.Over = stats.Bootstrap(r.rounds(), stats.Over(r[line.cell], base))

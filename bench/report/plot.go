@@ -8,8 +8,8 @@ import (
 
 // The plot's measures in pixels.
 const (
-	plotWidth   = 760
-	labelWidth  = 330
+	plotWidth   = 820
+	labelWidth  = 390
 	valueWidth  = 60
 	lineHeight  = 24
 	plotMargin  = 10
@@ -23,7 +23,7 @@ func Plot(costs []Cost) string {
 	var bars []Cost
 	longest := 1.0
 	for _, c := range costs {
-		if !c.Base {
+		if !c.Base && !c.Aside {
 			bars = append(bars, c)
 			longest = max(longest, c.Over.High)
 		}

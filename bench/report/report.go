@@ -17,6 +17,8 @@ type Cost struct {
 	Whole, Over stats.Interval
 	// Base marks requests without a filter, which have no Over.
 	Base bool
+	// Aside keeps it out of the plot, for it is on another scale.
+	Aside bool
 }
 
 // Goal is a comparison and the bound that it is held against.
