@@ -59,9 +59,7 @@ func (e *emitter) withoutSessions(route *gateway.Route) {
 func (e *emitter) pin(r *rule, rule object) {
 	if !r.isGRPC() {
 		rule["sessionPersistence"] = object{"type": "Header", "sessionName": e.PinHeader}
-		if rule["retry"] == nil && !r.strict() {
-			rule["retry"] = object{"attempts": retries, "codes": []any{neverStatus}}
-		}
+		e.retry(r, rule)
 		if len(objects(rule, "matches")) == 0 { // without a match Envoy Gateway leaves the session persistence out
 			rule["matches"] = []any{object{"path": object{"type": "PathPrefix", "value": "/"}}}
 		}
@@ -75,6 +73,18 @@ func (e *emitter) pin(r *rule, rule object) {
 		}
 	}
 	scale(r, rule)
+}
+
+// retry moves sessions off hosts that refuse them, as the rule says itself or else by our own means. Where sessions fail
+// with their host a retry would move them all the same, so there is none.
+func (e *emitter) retry(r *rule, rule object) {
+	switch {
+	case !r.strict() && rule["retry"] == nil:
+		rule["retry"] = object{"attempts": retries, "codes": []any{neverStatus}}
+	case r.strict() && rule["retry"] != nil:
+		delete(rule, "retry")
+		e.rep.NotCarried(r.route, target, r.path().Child("retry").String(), "a retry would move the sessions that onHostLost Fail keeps")
+	}
 }
 
 // remove makes the filters of a rule or backendRef remove the internal header. There is one filter of a kind at most.
