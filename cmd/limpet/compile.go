@@ -89,7 +89,7 @@ func newCompile() *cobra.Command {
 	var cc compileCommand
 	c := &cobra.Command{
 		Use:     "compile -f PATH... [-t envoy|envoy-gateway|istio|plugin] [-o DIR [--watch]]",
-		Short:   "Compile Gateway API YAML into Envoy configuration",
+		Short:   "Compile Gateway API YAML for Envoy, Istio or Envoy Gateway",
 		Long:    compileHelp,
 		Example: compileExamples,
 		Args:    cc.check,

@@ -6,11 +6,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const rootHelp = `limpet makes HTTP sessions stick to their backend on Envoy, with tokens that
-nobody can forge.
+const rootHelp = `limpet makes HTTP sessions stick to their backend on Envoy, Istio and Envoy
+Gateway, with tokens that nobody can forge.
 
 It compiles Gateway API YAML (Gateways, HTTPRoutes with sessionPersistence,
-Services, EndpointSlices) into a complete Envoy configuration, and into the
+session policies, Services, EndpointSlices) into a complete Envoy
+configuration, or into resources for Istio or Envoy Gateway, each with the
 configuration of limpet's own Envoy filter.`
 
 const rootExamples = `  # see it work: compile and run Envoy on it
@@ -25,7 +26,7 @@ const rootExamples = `  # see it work: compile and run Envoy on it
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "limpet",
-		Short:         "HTTP sessions that stick to their backend, on Envoy",
+		Short:         "HTTP sessions that stick to their backend, on Envoy, Istio and Envoy Gateway",
 		Long:          rootHelp,
 		Example:       rootExamples,
 		SilenceErrors: true,
