@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"bytes"
+	"errors"
 	"slices"
 
 	"github.com/limpet-proxy/limpet/compiler/emit/envoy"
@@ -16,15 +17,11 @@ func union(from, to *envoy.Discovery) ([]byte, error) {
 	if bytes.Equal(from.PluginJSON, to.PluginJSON) {
 		return to.PluginJSON, nil
 	}
-	both := unite(from.Plugin, to.Plugin)
-	text, err := policyconfig.Marshal(both)
-	if err != nil {
-		return nil, err
-	}
-	if _, errs := policyconfig.Parse(string(text)); len(errs) > 0 {
+	text, err := policyconfig.Marshal(unite(from.Plugin, to.Plugin))
+	if errors.As(err, new(policyconfig.ErrorList)) {
 		return to.PluginJSON, nil // they can't be side by side
 	}
-	return text, nil
+	return text, err
 }
 
 func unite(from, to policyconfig.Config) policyconfig.Config {

@@ -1,10 +1,13 @@
 package rollout
 
 import (
+	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/limpet-proxy/limpet/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -76,4 +79,31 @@ func TestUnite(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestUnionThatCantBe: where the policies of both are too many, the filter goes to the new ones at once.
+func TestUnionThatCantBe(t *testing.T) {
+	old, new := crowd(t, "old"), crowd(t, "new")
+	got, err := union(old, new)
+	if err != nil || !bytes.Equal(got, new.PluginJSON) {
+		t.Errorf("got %d bytes and %v, want the new configuration's %d", len(got), err, len(new.PluginJSON))
+	}
+}
+
+// crowd has one policy, with more than half of the routes that a policy may have.
+func crowd(t *testing.T, name string) *envoy.Discovery {
+	t.Helper()
+	routes := make([]string, policyconfig.MaxRoutes/2+1)
+	for i := range routes {
+		routes[i] = fmt.Sprintf("%s%d", name, i)
+	}
+	p := policyconfig.DefaultPolicy()
+	p.Name, p.SessionName, p.Routes = "p", "p", routes
+	config := policyconfig.DefaultConfig()
+	config.Policies = []policyconfig.Policy{p}
+	text, err := policyconfig.Marshal(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &envoy.Discovery{Plugin: config, PluginJSON: text}
 }
