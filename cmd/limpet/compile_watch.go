@@ -78,8 +78,9 @@ func (cc *compileCommand) rewriting(k *keeper) (start func(*compiler.Result) err
 		}
 		return writeFiles(cc.out, files)
 	}
-	k.apply = func(_ context.Context, r *compiler.Result) (string, error) {
-		return "written in %d ms", write(r)
+	k.apply = func(_ context.Context, since time.Time, r *compiler.Result) (string, error) {
+		err := write(r)
+		return "written " + within(since), err
 	}
 	return write
 }
@@ -123,12 +124,11 @@ func (h *hot) resume(ctx context.Context, k *keeper, r *compiler.Result) error {
 		h.live = r.Discovery
 		return h.publisher.Start(r.Discovery)
 	}
-	begin := time.Now()
 	h.live = before
-	what, err := h.apply(ctx, r)
+	what, err := h.apply(ctx, time.Now(), r)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(k.stderr, "limpet: since the last time: "+what+"\n", time.Since(begin).Milliseconds())
+	fmt.Fprintf(k.stderr, "limpet: since the last time: %s\n", what)
 	return h.publisher.Folder.Clear()
 }

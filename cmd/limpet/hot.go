@@ -3,8 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -98,12 +98,11 @@ func (h *hot) compile(m material) (*compiler.Result, error) {
 }
 
 // apply brings Envoy to a new configuration.
-func (h *hot) apply(ctx context.Context, result *compiler.Result) (string, error) {
+func (h *hot) apply(ctx context.Context, since time.Time, result *compiler.Result) (string, error) {
 	if err := h.checkFree(result.Discovery); err != nil {
 		return "", err
 	}
 	summary := rollout.Summary(rollout.Changes(h.live, result.Discovery))
-	summary = strings.ReplaceAll(summary, "%", "%%")
 	h.publisher.Folder.Mode = h.in.keys.fileMode(result)
 	confirmed, err := h.publisher.Publish(ctx, h.live, result.Discovery)
 	if err != nil && !errors.Is(err, rollout.ErrLeftover) {
@@ -112,13 +111,16 @@ func (h *hot) apply(ctx context.Context, result *compiler.Result) (string, error
 	h.live = result.Discovery
 	switch {
 	case err != nil:
-		return "live in %d ms: " + summary + "; but " + strings.ReplaceAll(err.Error(), "%", "%%"), nil
+		return fmt.Sprintf("live %s: %s; but %v", within(since), summary, err), nil
 	case !confirmed:
-		return "written in %d ms, which no Envoy has confirmed: " + summary, nil
+		return fmt.Sprintf("written %s, which no Envoy has confirmed: %s", within(since), summary), nil
 	default:
-		return "live in %d ms: " + summary, nil
+		return fmt.Sprintf("live %s: %s", within(since), summary), nil
 	}
 }
+
+// within says how long something has taken since it was first seen to be due.
+func within(since time.Time) string { return fmt.Sprintf("in %d ms", time.Since(since).Milliseconds()) }
 
 // checkFree tries the addresses that the live configuration does not have.
 func (h *hot) checkFree(next *envoy.Discovery) error {

@@ -18,9 +18,10 @@ type keeper struct {
 	in     *input
 	stderr io.Writer
 	files  *watch.Files
-	// compile makes a result of the input, and apply puts it to use and says in a line what that came to.
+	// compile makes a result of the input, and apply puts it to use and says in a line what that came to, for a change
+	// that was seen at the time given.
 	compile func(material) (*compiler.Result, error)
-	apply   func(context.Context, *compiler.Result) (string, error)
+	apply   func(context.Context, time.Time, *compiler.Result) (string, error)
 	// report, if there is one, writes down what every compilation has to say.
 	report func(compiler.Errors, *compiler.Result) error
 
@@ -106,23 +107,23 @@ func (k *keeper) look(ctx context.Context, since time.Time) {
 // change applies what was read last.
 func (k *keeper) change(ctx context.Context, since time.Time) {
 	k.number++
-	what, err := k.take(ctx, k.seen)
+	what, err := k.take(ctx, since)
 	switch {
 	case err == nil:
-		fmt.Fprintf(k.stderr, "limpet: change %d %s\n", k.number, fmt.Sprintf(what, time.Since(since).Milliseconds()))
+		fmt.Fprintf(k.stderr, "limpet: change %d %s\n", k.number, what)
 	case ctx.Err() == nil:
 		k.refuse(err)
 	}
 }
 
 // take compiles and applies.
-func (k *keeper) take(ctx context.Context, m material) (string, error) {
-	result, err := k.judge(m)
+func (k *keeper) take(ctx context.Context, since time.Time) (string, error) {
+	result, err := k.judge(k.seen)
 	if err != nil {
 		return "", err
 	}
 	warn(k.stderr, k.unwarned(result.Warnings))
-	return k.apply(ctx, result)
+	return k.apply(ctx, since, result)
 }
 
 // unwarned gives the warnings that the last configuration did not have, wherever in the files they were then.
