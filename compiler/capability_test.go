@@ -30,12 +30,12 @@ func features(t *testing.T) []string {
 	for _, text := range api.CRDs() {
 		all = append(all, crdFeatures(t, text)...)
 	}
-	for path := range schema.Carried["HTTPRoute"] {
+	for path := range schema.Carried()["HTTPRoute"] {
 		if _, field, inline := strings.Cut(path, ".sessionPersistence."); inline {
 			all = append(all, "HTTPRoute sessionPersistence."+field)
 		}
 	}
-	for path := range schema.Carried["XBackendTrafficPolicy"] {
+	for path := range schema.Carried()["XBackendTrafficPolicy"] {
 		if field := strings.Split(path, ".")[1]; !strings.HasPrefix(field, "targetRefs") {
 			all = append(all, "XBackendTrafficPolicy "+field)
 		}

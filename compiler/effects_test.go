@@ -174,7 +174,7 @@ func TestCarriedFieldsHaveAnEffect(t *testing.T) {
 	}
 	maps.Copy(effects, sessionEffects)
 	fields := 0
-	for kind, table := range schema.Carried {
+	for kind, table := range schema.Carried() {
 		for path, treatment := range table {
 			if treatment.Ignored != "" || kind == "SessionPersistencePolicy" {
 				continue // of the latter TestSettingsHaveAnEffect has the lines

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/limpet-proxy/limpet/cmd/limpet/memory"
 	"github.com/limpet-proxy/limpet/compiler"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
@@ -95,6 +96,17 @@ func (in *input) read(stdin io.Reader, stderr io.Writer) (material, error) {
 	}
 	sources, err := readPaths(in.paths, stdin)
 	return material{keys, sources}, err
+}
+
+// readPaths reads files and folders, and gives memory for what is in them.
+func readPaths(paths []string, stdin io.Reader) ([]compiler.Source, error) {
+	sources, err := compiler.ReadPaths(paths, stdin)
+	size := 0
+	for _, s := range sources {
+		size += len(s.Data)
+	}
+	memory.ForInput(size)
+	return sources, err
 }
 
 // compileOptions are those of a compilation of the material.

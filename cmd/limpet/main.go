@@ -19,7 +19,6 @@ import (
 )
 
 func main() {
-	tuneMemory()
 	root := newRoot()
 	root.SetArgs(os.Args[1:])
 	os.Exit(exitCode(os.Stderr, root.Execute()))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/spf13/pflag"
 
@@ -23,7 +24,7 @@ func (m *moduleFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&m.sha256, "wasm-sha256", "", "its SHA-256 in `HEX` (default: that of this limpet's own)")
 }
 
-var sumPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
+var sumPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{64}$`) })
 
 // check refuses wrong flags, and finds the sum of what the URL leads to.
 func (m *moduleFlags) check(target compiler.Target) (err error) {
@@ -32,7 +33,7 @@ func (m *moduleFlags) check(target compiler.Target) (err error) {
 		return usagef("-t %s needs --wasm-url: where Envoy Gateway finds limpet.wasm", target)
 	case target == compiler.TargetIstio && m.url == "":
 		return usagef("-t %s needs --wasm-url: where Istio's proxies find limpet.wasm", target)
-	case m.sha256 != "" && !sumPattern.MatchString(m.sha256):
+	case m.sha256 != "" && !sumPattern().MatchString(m.sha256):
 		return usagef("--wasm-sha256 %q: must be 64 hexadecimal digits in lower case", m.sha256)
 	case m.url != "" && m.sha256 == "":
 		m.sha256, err = sumFor(m.url)
@@ -46,7 +47,7 @@ func (m *moduleFlags) set(o *compiler.Options) { o.WasmURL, o.WasmSHA256 = m.url
 // sumFor is the SHA-256 that a URL names, or of this limpet's own module or image.
 func sumFor(url string) (string, error) {
 	if _, digest, pinned := strings.Cut(url, "@sha256:"); pinned {
-		if !sumPattern.MatchString(digest) {
+		if !sumPattern().MatchString(digest) {
 			return "", usagef("--wasm-url %q: must end in 64 hexadecimal digits", url)
 		}
 		return digest, nil

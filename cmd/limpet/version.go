@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/sha256"
 	"fmt"
+	"io"
 	"runtime"
 	"runtime/debug"
 
@@ -39,11 +40,17 @@ func programVersion() string {
 	return "(unknown version)"
 }
 
-// wasmVersion identifies the embedded filter by its content.
+// wasmVersion identifies the embedded filter by its content, of which it needs no copy as a whole.
 func wasmVersion() string {
-	module, err := wasmModule()
+	module, err := wasmFiles.Open("wasm/" + wasmName)
 	if err != nil {
 		return "(not built in; run 'make build')"
 	}
-	return fmt.Sprintf("sha256:%x, %d bytes", sha256.Sum256(module), len(module))
+	defer module.Close()
+	sum := sha256.New()
+	size, err := io.Copy(sum, module)
+	if err != nil {
+		return "(unreadable: " + err.Error() + ")"
+	}
+	return fmt.Sprintf("sha256:%x, %d bytes", sum.Sum(nil), size)
 }

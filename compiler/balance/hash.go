@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -146,7 +147,7 @@ func nameFault(path *field.Path, name string) *field.Error {
 }
 
 // duration is GEP-2257's text.
-var duration = regexp.MustCompile(`^([0-9]{1,5}(h|m|s|ms)){1,4}$`)
+var duration = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9]{1,5}(h|m|s|ms)){1,4}$`) })
 
 func readCookie(path *field.Path, h ir.Hash, o *v1alpha1.CookieHashOptions) (ir.Hash, *field.Error) {
 	h.Cookie, h.Path = o.CookieName, "/"
@@ -163,8 +164,8 @@ func readCookie(path *field.Path, h ir.Hash, o *v1alpha1.CookieHashOptions) (ir.
 		return h, nil
 	}
 	ttl, err := time.ParseDuration(*o.TTL)
-	if err != nil || !duration.MatchString(*o.TTL) {
-		return h, field.Invalid(path.Child("ttl"), *o.TTL, fmt.Sprintf("must be a duration such as 1h30m (GEP-2257, %s)", duration))
+	if err != nil || !duration().MatchString(*o.TTL) {
+		return h, field.Invalid(path.Child("ttl"), *o.TTL, fmt.Sprintf("must be a duration such as 1h30m (GEP-2257, %s)", duration()))
 	}
 	// Cookies count whole seconds, and Envoy takes less than one for the browser session.
 	ttl = (ttl + time.Second - 1).Truncate(time.Second)

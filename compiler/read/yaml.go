@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -40,12 +41,12 @@ func blank(root *yaml.Node) bool {
 		root.Content[0].Kind == yaml.ScalarNode && root.Content[0].Value == "" && root.Content[0].ShortTag() == "!!null"
 }
 
-var syntaxError = regexp.MustCompile(`(?s)^yaml: (?:line ([0-9]+): )?(.*)$`)
+var syntaxError = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)^yaml: (?:line ([0-9]+): )?(.*)$`) })
 
 // syntaxFault takes the line number out of the library's error. What its parser, as opposed to its scanner, finds
 // it counts from 0; the end of the text is then a line too far.
 func syntaxFault(err error, data []byte) *fault {
-	parts := syntaxError.FindStringSubmatch(err.Error())
+	parts := syntaxError().FindStringSubmatch(err.Error())
 	if parts == nil {
 		return &fault{message: "broken YAML: " + err.Error()}
 	}

@@ -273,10 +273,10 @@ func (a *admitter) admit(d *read.Document, gen ladder.Generation) {
 }
 
 // alternatives is what the schema validator says of oneOf and anyOf: the path stands in the message alone.
-var alternatives = regexp.MustCompile(`^"([^"]+)" (must validate .*)$`)
+var alternatives = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^"([^"]+)" (must validate .*)$`) })
 
 func unplaced(detail string) (path, rest string) {
-	if parts := alternatives.FindStringSubmatch(detail); parts != nil {
+	if parts := alternatives().FindStringSubmatch(detail); parts != nil {
 		return parts[1], parts[2]
 	}
 	return "", detail

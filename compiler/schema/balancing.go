@@ -26,15 +26,19 @@ var balancingKinds = map[schema.GroupKind]kind{
 }
 
 // balancingFields are those of a load-balancing policy, ours or Contour's.
-var balancingFields = rows(all("strategy"), under("requestHashPolicies[]", all(
-	"terminal", "headerHashOptions.headerName", "cookieHashOptions.cookieName", "cookieHashOptions.ttl", "cookieHashOptions.path",
-	"queryParameterHashOptions.parameterName", "hashSourceIP",
-)))
+func balancingFields() fields {
+	return rows(all("strategy"), under("requestHashPolicies[]", all(
+		"terminal", "headerHashOptions.headerName", "cookieHashOptions.cookieName", "cookieHashOptions.ttl", "cookieHashOptions.path",
+		"queryParameterHashOptions.parameterName", "hashSourceIP",
+	)))
+}
 
-var httpProxyFields = rows(all("spec.virtualhost.fqdn"), under("spec.routes[]", rows(
-	all("conditions[].prefix", "conditions[].exact", "services[].name", "services[].port", "services[].weight"),
-	under("loadBalancerPolicy", balancingFields),
-)))
+func httpProxyFields() fields {
+	return rows(all("spec.virtualhost.fqdn"), under("spec.routes[]", rows(
+		all("conditions[].prefix", "conditions[].exact", "services[].name", "services[].port", "services[].weight"),
+		under("loadBalancerPolicy", balancingFields()),
+	)))
+}
 
 func init() {
 	for gk, k := range balancingKinds {

@@ -10,27 +10,29 @@ import (
 	"github.com/limpet-proxy/limpet/compiler/report"
 )
 
-// Carried is every field that may be set, by kind and path; [] stands for any index. A field that is not here, nor
+// Carried gives every field that may be set, by kind and path; [] stands for any index. A field that is not here, nor
 // below one that is, is refused as "not supported yet". Tests hold the list to the Go types, and show for each
 // field that is not ignored that it has an effect.
-var Carried = map[string]map[string]Treatment{
-	"GatewayClass": {
-		"spec.controllerName": ignored("says who runs the class in a cluster; the user of a compiler says it by running it"),
-		"spec.description":    ignored("is for people"),
-	},
-	"Gateway":                  gatewayFields,
-	"HTTPRoute":                rows(routeFields(httpMatches), under("spec.rules[]", tryFields)),
-	"GRPCRoute":                routeFields(grpcMatches),
-	"ReferenceGrant":           under("spec", rows(under("from[]", all("group", "kind", "namespace")), under("to[]", all("group", "kind", "name")))),
-	"Secret":                   rows(all("type", "data", "stringData"), fields{"immutable": ignored("is for the API server")}),
-	"Service":                  serviceFields,
-	"EndpointSlice":            sliceFields,
-	"XBackend":                 xbackendFields,
-	"XBackendTrafficPolicy":    trafficFields,
-	"SessionPersistencePolicy": sessionPolicyFields(),
-	"LoadBalancerPolicy":       rows(under("spec.targetRefs[]", all("group", "kind", "name", "sectionName")), under("spec", balancingFields)),
-	KindHTTPProxy:              httpProxyFields,
-}
+var Carried = sync.OnceValue(func() map[string]map[string]Treatment {
+	return map[string]map[string]Treatment{
+		"GatewayClass": {
+			"spec.controllerName": ignored("says who runs the class in a cluster; the user of a compiler says it by running it"),
+			"spec.description":    ignored("is for people"),
+		},
+		"Gateway":                  gatewayFields(),
+		"HTTPRoute":                rows(routeFields(httpMatches()), under("spec.rules[]", tryFields())),
+		"GRPCRoute":                routeFields(grpcMatches()),
+		"ReferenceGrant":           under("spec", rows(under("from[]", all("group", "kind", "namespace")), under("to[]", all("group", "kind", "name")))),
+		"Secret":                   rows(all("type", "data", "stringData"), fields{"immutable": ignored("is for the API server")}),
+		"Service":                  serviceFields(),
+		"EndpointSlice":            sliceFields(),
+		"XBackend":                 xbackendFields(),
+		"XBackendTrafficPolicy":    trafficFields(),
+		"SessionPersistencePolicy": sessionPolicyFields(),
+		"LoadBalancerPolicy":       rows(under("spec.targetRefs[]", all("group", "kind", "name", "sectionName")), under("spec", balancingFields())),
+		KindHTTPProxy:              httpProxyFields(),
+	}
+})
 
 // common holds for every kind.
 var common = map[string]Treatment{
@@ -47,7 +49,7 @@ type setField struct {
 
 // uncarried finds what a document of a kind sets and limpet does not carry.
 func uncarried(kind string, fields map[string]any) []setField {
-	w := walker{table: Carried[kind], leading: leading()[kind]}
+	w := walker{table: Carried()[kind], leading: leading()[kind]}
 	w.mapping("", "", fields)
 	return w.found
 }
@@ -61,7 +63,7 @@ type walker struct {
 // leading has, by kind, how the paths of Carried begin that lead into a field: up to a dot, or to the brackets of a list.
 var leading = sync.OnceValue(func() map[string]map[string]bool {
 	all := map[string]map[string]bool{}
-	for kind, table := range Carried {
+	for kind, table := range Carried() {
 		all[kind] = map[string]bool{}
 		for path := range table {
 			for i, c := range path {

@@ -19,24 +19,31 @@ func sessionPolicyFields() fields {
 }
 
 // The fields of sessionPersistence that began with 1.7 or are in both shapes, and those of the shape up to 1.6.
-var (
-	sessionFields17 = all("type", "absoluteTimeout", "cookie.name", "cookie.path", "cookie.lifetimeType", "header.name")
-	sessionFields16 = all("sessionName", "idleTimeout", "cookieConfig.lifetimeType")
-)
+func sessionFields17() fields {
+	return all("type", "absoluteTimeout", "cookie.name", "cookie.path", "cookie.lifetimeType", "header.name")
+}
 
-var xbackendFields = rows(
-	fields{
-		"spec.type":                         only("EndpointSelector"),
-		"spec.port.number":                  carried,
-		"spec.endpointSelector.matchLabels": carried,
-		"spec.protocol":                     only("HTTP", "HTTP11", "HTTP2", "H2C", "GRPC"),
-		"spec.tls.mode":                     only("None"),
-	},
-	under("spec."+sessionKey, sessionFields17),
-)
+func sessionFields16() fields {
+	return all("sessionName", "idleTimeout", "cookieConfig.lifetimeType")
+}
 
-var trafficFields = rows(
-	under("spec.targetRefs[]", all("group", "kind", "name")),
-	under("spec.retryConstraint", all("budget.percent", "budget.interval", "minRetryRate.count", "minRetryRate.interval")),
-	under("spec."+sessionKey, rows(sessionFields16, sessionFields17)),
-)
+func xbackendFields() fields {
+	return rows(
+		fields{
+			"spec.type":                         only("EndpointSelector"),
+			"spec.port.number":                  carried,
+			"spec.endpointSelector.matchLabels": carried,
+			"spec.protocol":                     only("HTTP", "HTTP11", "HTTP2", "H2C", "GRPC"),
+			"spec.tls.mode":                     only("None"),
+		},
+		under("spec."+sessionKey, sessionFields17()),
+	)
+}
+
+func trafficFields() fields {
+	return rows(
+		under("spec.targetRefs[]", all("group", "kind", "name")),
+		under("spec.retryConstraint", all("budget.percent", "budget.interval", "minRetryRate.count", "minRetryRate.interval")),
+		under("spec."+sessionKey, rows(sessionFields16(), sessionFields17())),
+	)
+}

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 )
@@ -21,7 +22,7 @@ var (
 	failStrategies = []string{"FAIL_CLOSE", "FAIL_OPEN", "FAIL_RELOAD"}
 )
 
-var sum = regexp.MustCompile("^[0-9a-f]{64}$")
+var sum = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^[0-9a-f]{64}$") })
 
 // Check fills in the defaults and gives every fault of the settings.
 func (s *Settings) Check() error {
@@ -32,7 +33,7 @@ func (s *Settings) Check() error {
 		s.RootNamespace = DefaultRootNamespace
 	}
 	errs := []error{s.checkURL()}
-	if s.SHA256 != "" && !sum.MatchString(s.SHA256) {
+	if s.SHA256 != "" && !sum().MatchString(s.SHA256) {
 		errs = append(errs, errors.New("wasm sha256: Invalid value: must be 64 hexadecimal digits in lower case"))
 	}
 	if s.Phase != "" {
