@@ -1,15 +1,21 @@
 package compiler
 
-import "github.com/limpet-proxy/limpet/compiler/schema"
+import (
+	"github.com/limpet-proxy/limpet/compiler/emit/envoy"
+	"github.com/limpet-proxy/limpet/compiler/emit/plugin"
+	"github.com/limpet-proxy/limpet/compiler/schema"
+)
 
 // Cache keeps what a process that compiles again and again need not do twice. It serves one compilation at a time, and
 // one input: it forgets what the last compilation did not have.
 type Cache struct {
 	documents schema.Cache
+	policies  plugin.Texts
+	texts     *envoy.Texts
 }
 
 // NewCache gives an empty cache.
-func NewCache() *Cache { return &Cache{} }
+func NewCache() *Cache { return &Cache{texts: envoy.NewTexts()} }
 
 // admissions is the cache of documents; nil if there is no cache at all.
 func (c *Cache) admissions() *schema.Cache {
@@ -17,4 +23,29 @@ func (c *Cache) admissions() *schema.Cache {
 		return nil
 	}
 	return &c.documents
+}
+
+// plugin is the cache of the plugin's policies; an empty one if there is no cache at all, for a compilation needs the
+// same texts twice.
+func (c *Cache) plugin() *plugin.Texts {
+	if c == nil {
+		return &plugin.Texts{}
+	}
+	return &c.policies
+}
+
+// written is the cache of Envoy's texts; nil if there is no cache at all.
+func (c *Cache) written() *envoy.Texts {
+	if c == nil {
+		return nil
+	}
+	return c.texts
+}
+
+// sweep forgets what a compilation that came to its end did not need.
+func (c *Cache) sweep() {
+	if c != nil {
+		c.policies.Sweep()
+		c.texts.Sweep()
+	}
 }

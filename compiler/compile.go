@@ -23,6 +23,7 @@ import (
 	"github.com/limpet-proxy/limpet/compiler/balance"
 	"github.com/limpet-proxy/limpet/compiler/budget"
 	"github.com/limpet-proxy/limpet/compiler/emit/envoy"
+	"github.com/limpet-proxy/limpet/compiler/emit/plugin"
 	"github.com/limpet-proxy/limpet/compiler/gateway"
 	"github.com/limpet-proxy/limpet/compiler/ir"
 	"github.com/limpet-proxy/limpet/compiler/ladder"
@@ -78,6 +79,7 @@ func Compile(sources []Source, o Options) (*Result, error) {
 		return nil, problems
 	}
 	result.Warnings = j.rep.Warnings()
+	o.Cache.sweep()
 	return result, nil
 }
 
@@ -98,6 +100,8 @@ type judgement struct {
 	balance *balance.Policies
 	spreads []*lower.Spread
 	config  *ir.Config
+	// texts are those of the plugin's policies.
+	texts *plugin.Texts
 	// rep takes what emitters have to say too: strict compilations and errors are judged after them.
 	rep *report.Report
 }
@@ -109,7 +113,7 @@ func judge(sources []Source, o *Options) (*judgement, error) {
 		return nil, err
 	}
 	controlled := o.Target.controller() != ""
-	j := &judgement{settings: settings, rep: &report.Report{}}
+	j := &judgement{settings: settings, texts: o.Cache.plugin(), rep: &report.Report{}}
 	j.objects, err = schema.Admit(sources, schema.Options{
 		Generation: settings.generation, AssumeAdmitted: o.AssumeAdmitted, Controlled: controlled, Own: o.Target.emitter().own,
 		Istio: o.Target == TargetIstio,
@@ -129,7 +133,7 @@ func judge(sources []Source, o *Options) (*judgement, error) {
 	}
 	j.decisions = policy.Decide(j.objects, j.ports, j.backends, policy.Options{
 		Generation: settings.generation, ClassPolicies: o.ClassPolicyNamespace, RejectPartial: o.PartialSplit == PartialReject,
-		Controlled: controlled, Apart: o.Target.emitter().splitsFirst, Drains: o.Hot != nil,
+		Controlled: controlled, Apart: o.Target.emitter().splitsFirst, Drains: o.Hot != nil, Write: j.texts.Write,
 	}, j.rep)
 	if !controlled {
 		j.balance = balance.New(j.objects, j.rep)

@@ -123,7 +123,7 @@ func emitIstio(j *judgement, o *Options, r *Result) error {
 }
 
 func emitPlugin(j *judgement, o *Options, r *Result) (err error) {
-	r.Plugin, r.PluginJSON, err = plugin.Emit(j.config.Policies, o.Keys)
+	r.Plugin, r.PluginJSON, err = plugin.Emit(j.config.Policies, o.Keys, j.texts)
 	r.Files = []File{{PluginFile, r.PluginJSON}}
 	return err
 }
@@ -133,7 +133,7 @@ func emitEnvoy(j *judgement, o *Options, r *Result) error {
 		return err
 	}
 	r.PrivateKeys = slices.ContainsFunc(j.config.Listeners, func(l ir.Listener) bool { return len(l.Sites) > 0 })
-	settings := envoy.Settings{Admin: j.settings.admin, WasmPath: o.WasmPath, Plugin: r.Plugin, PluginJSON: r.PluginJSON}
+	settings := envoy.Settings{Admin: j.settings.admin, WasmPath: o.WasmPath, Plugin: r.Plugin, PluginJSON: r.PluginJSON, Texts: o.Cache.written()}
 	if o.Hot != nil {
 		return emitDiscovery(j, o, r, settings)
 	}
@@ -162,7 +162,7 @@ func emitEnvoyGateway(j *judgement, o *Options, r *Result) error {
 	if err != nil {
 		return err
 	}
-	r.Plugin, r.PluginJSON, err = plugin.Emit(out.Policies, o.Keys)
+	r.Plugin, r.PluginJSON, err = plugin.Emit(out.Policies, o.Keys, j.texts)
 	r.Files = []File{{PluginFile, r.PluginJSON}, {EnvoyGatewayFile, out.Manifest}}
 	return err
 }

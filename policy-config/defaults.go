@@ -48,16 +48,19 @@ func (c *Config) complete() {
 		c.Keys.FromEnv = DefaultKeysEnv
 	}
 	for i := range c.Policies {
-		p := &c.Policies[i]
-		if p.Scope == "" {
-			p.Scope = p.Name
-		}
-		if p.Cache.Control == "" {
-			p.Cache.Control = CacheControlKeep
-		}
-		if p.Cookie == nil && p.Type == TypeCookie {
-			cookie := DefaultCookie()
-			p.Cookie = &cookie
-		}
+		c.Policies[i].complete()
+	}
+}
+
+func (p *Policy) complete() {
+	if p.Scope == "" {
+		p.Scope = p.Name
+	}
+	if p.Cache.Control == "" {
+		p.Cache.Control = CacheControlKeep
+	}
+	if p.Cookie == nil && p.Type == TypeCookie {
+		cookie := DefaultCookie()
+		p.Cookie = &cookie
 	}
 }

@@ -30,3 +30,24 @@ func Each[T any](items []T, work func(some []T)) {
 	close(next)
 	wait.Wait()
 }
+
+// Map gives what work makes of the items, in their order: work fills in the result of each item that it gets. It is
+// called as Each calls it.
+func Map[T, R any](items []T, work func(some []T, results []R)) []R {
+	type part struct {
+		items   []T
+		results []R
+	}
+	results := make([]R, len(items))
+	var parts []part
+	for from := 0; from < len(items); from += batch {
+		to := min(from+batch, len(items))
+		parts = append(parts, part{items[from:to], results[from:to]})
+	}
+	Each(parts, func(some []part) {
+		for _, p := range some {
+			work(p.items, p.results)
+		}
+	})
+	return results
+}

@@ -23,16 +23,16 @@ func (k ruleKey) compare(o ruleKey) int {
 func (d *decider) configure() {
 	parallel.Each(d.order, func(some []*Rule) {
 		for _, r := range some {
-			r.configure()
+			r.configure(d.options.Write)
 		}
 	})
 }
 
-func (r *Rule) configure() {
+func (r *Rule) configure(write func(policyconfig.Policy) (*policyconfig.Written, error)) {
 	onePath := !slices.ContainsFunc(r.Sessions, func(s *Session) bool { return len(slices.Compact(slices.Clone(s.paths))) > 1 })
 	for _, s := range r.Sessions {
 		s.configure(onePath)
-		s.check()
+		s.check(write)
 		r.Refused = r.Refused || len(s.Refusals) > 0
 	}
 	r.Routes = r.routeNames(onePath)
@@ -87,13 +87,18 @@ func (s *Session) policy(name, path string, routes []string) policyconfig.Policy
 }
 
 // check applies the plugin configuration's own rules, so that they stand in one place, and says which field broke them.
-func (s *Session) check() {
+func (s *Session) check(write func(policyconfig.Policy) (*policyconfig.Written, error)) {
 	if len(s.Refusals) > 0 {
 		return // what follows from that would only be in the way
 	}
-	config := policyconfig.DefaultConfig()
-	config.Policies = s.Policies
-	_, err := policyconfig.Marshal(config)
+	var err error
+	if len(s.Policies) == 1 {
+		_, err = write(s.Policies[0])
+	} else {
+		config := policyconfig.DefaultConfig()
+		config.Policies = s.Policies
+		_, err = policyconfig.Marshal(config)
+	}
 	var faults policyconfig.ErrorList
 	if err != nil && !errors.As(err, &faults) {
 		faults = policyconfig.ErrorList{{Message: err.Error()}}

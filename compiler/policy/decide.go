@@ -11,6 +11,7 @@ import (
 	"github.com/limpet-proxy/limpet/compiler/ladder"
 	"github.com/limpet-proxy/limpet/compiler/report"
 	"github.com/limpet-proxy/limpet/compiler/schema"
+	"github.com/limpet-proxy/limpet/policy-config"
 )
 
 // Options is what decisions hang on beside the documents.
@@ -28,6 +29,8 @@ type Options struct {
 	Apart bool
 	// Drains says that somebody knows since when hosts terminate.
 	Drains bool
+	// Write is policyconfig.Write, and keeps what it has written for those who write the plugin's configuration.
+	Write func(policyconfig.Policy) (*policyconfig.Written, error)
 }
 
 // Decide works out which session persistence holds on every way that requests take through the ports. What can't be

@@ -70,12 +70,7 @@ func Discover(config *ir.Config, settings Settings, folder string, endpointFiles
 		d.Listeners = append(d.Listeners, Resource{listener.Name, e.resource(listener)})
 	}
 	d.Routes = e.pieces.routes
-	for _, c := range config.Clusters {
-		cluster := e.cluster(c)
-		d.Clusters = append(d.Clusters, Cluster{
-			Name: c.Name, Settings: e.resource(cluster), Endpoints: e.message(e.valid(e.pieces.endpoints)), Inline: e.pieces.inline,
-		})
-	}
+	d.Clusters = e.discoveredClusters(config.Clusters)
 	d.Filter = e.limpetResource(settings.PluginJSON)
 	b := e.dynamicBootstrap()
 	if e.err != nil {
@@ -85,7 +80,7 @@ func Discover(config *ir.Config, settings Settings, folder string, endpointFiles
 		return nil, fmt.Errorf("the Envoy configuration is not valid: %w", err)
 	}
 	var err error
-	d.Bootstrap, err = toYAML(b)
+	d.Bootstrap, err = toYAML(b, nil)
 	return d, err
 }
 

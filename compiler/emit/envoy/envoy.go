@@ -5,10 +5,12 @@
 package envoy
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 
 	bootstrapv3 "github.com/envoyproxy/go-control-plane/envoy/config/bootstrap/v3"
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	metricsv3 "github.com/envoyproxy/go-control-plane/envoy/config/metrics/v3"
 	overloadv3 "github.com/envoyproxy/go-control-plane/envoy/config/overload/v3"
@@ -28,6 +30,8 @@ type Settings struct {
 	// Plugin is the filter's configuration, and PluginJSON its text.
 	Plugin     policyconfig.Config
 	PluginJSON []byte
+	// Texts keeps the text of what many configurations have in common; nil keeps nothing.
+	Texts *Texts
 }
 
 // identity is Envoy's node id and cluster; discovery from files refuses to start without them.
@@ -46,7 +50,8 @@ func Emit(config *ir.Config, settings Settings) ([]byte, error) {
 	if err := bootstrap.ValidateAll(); err != nil {
 		return nil, fmt.Errorf("the Envoy configuration is not valid: %w", err)
 	}
-	return toYAML(bootstrap)
+	text, err := toYAML(bootstrap, e.insert)
+	return text, cmp.Or(e.err, err)
 }
 
 // emitter collects the first error of the many small messages that are packed on the way.
@@ -54,6 +59,7 @@ type emitter struct {
 	settings Settings
 	// pieces are where routes and endpoints go; nil where all of it is one bootstrap.
 	pieces *pieces
+	gaps   gaps
 	err    error
 }
 
@@ -62,8 +68,9 @@ func (e *emitter) bootstrap(config *ir.Config) *bootstrapv3.Bootstrap {
 	for _, l := range config.Listeners {
 		static.Listeners = append(static.Listeners, e.listener(l))
 	}
-	for _, c := range config.Clusters {
-		static.Clusters = append(static.Clusters, e.cluster(c))
+	if len(config.Clusters) > 0 {
+		e.gaps.clusters = config.Clusters
+		static.Clusters = []*clusterv3.Cluster{{Name: gap}}
 	}
 	b := &bootstrapv3.Bootstrap{
 		Node:            &corev3.Node{Id: identity, Cluster: identity},

@@ -20,8 +20,8 @@ import (
 const header = "# Written by limpet from Gateway API objects; change those and compile again.\n"
 
 // toYAML writes a message with its keys in alphabetical order, so that equal messages give equal bytes.
-func toYAML(m proto.Message) ([]byte, error) {
-	text, err := protoyaml.Marshal(m)
+func toYAML(m proto.Message, insert protoyaml.Insert) ([]byte, error) {
+	text, err := protoyaml.MarshalWith(m, insert)
 	return append([]byte(header), text...), err
 }
 
@@ -37,11 +37,18 @@ func toJSON(m proto.Message) ([]byte, error) {
 	return out.Bytes(), err
 }
 
+// fail keeps the first error.
+func (e *emitter) fail(err error) {
+	if e.err == nil {
+		e.err = err
+	}
+}
+
 // valid keeps the first error of those that a message has.
 func (e *emitter) valid(m proto.Message) proto.Message {
 	if v, ok := m.(interface{ ValidateAll() error }); ok {
-		if err := v.ValidateAll(); err != nil && e.err == nil {
-			e.err = fmt.Errorf("the Envoy configuration is not valid: %w", err)
+		if err := v.ValidateAll(); err != nil {
+			e.fail(fmt.Errorf("the Envoy configuration is not valid: %w", err))
 		}
 	}
 	return m
@@ -50,9 +57,7 @@ func (e *emitter) valid(m proto.Message) proto.Message {
 // pack wraps a message that Envoy finds by its type. Validating the whole does not look inside, so it happens here.
 func (e *emitter) pack(m proto.Message) *anypb.Any {
 	packed, err := anypb.New(e.valid(m))
-	if err != nil && e.err == nil {
-		e.err = err
-	}
+	e.fail(err)
 	return packed
 }
 

@@ -81,7 +81,7 @@ func (e *emitter) placeRoutes(manager *hcmv3.HttpConnectionManager, routes *rout
 		return
 	}
 	e.pieces.routes = append(e.pieces.routes, Routes{
-		Resource: Resource{routes.Name, e.resource(routes)},
+		Resource: Resource{routes.Name, e.filled(e.resource(routes), routes)},
 		Counters: RoutesCounters(routes.Name),
 	})
 	manager.RouteSpecifier = &hcmv3.HttpConnectionManager_Rds{Rds: &hcmv3.Rds{

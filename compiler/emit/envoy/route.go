@@ -21,14 +21,18 @@ func (e *emitter) routeConfiguration(name string, hosts []ir.Host) *routev3.Rout
 		ResponseHeadersToRemove:  []string{e.settings.Plugin.PinHeader},
 		IgnorePortInHostMatching: true, // HTTPRoute, spec.hostnames: a port in the Host header does not count
 	}
-	for _, h := range hosts {
-		host := &routev3.VirtualHost{Name: h.Domain, Domains: []string{h.Domain}}
-		for _, r := range h.Routes {
-			host.Routes = append(host.Routes, e.route(r))
-		}
-		config.VirtualHosts = append(config.VirtualHosts, host)
+	if len(hosts) > 0 {
+		config.VirtualHosts = []*routev3.VirtualHost{e.gaps.leave(name, hosts)}
 	}
 	return config
+}
+
+func (e *emitter) virtualHost(h *ir.Host) *routev3.VirtualHost {
+	host := &routev3.VirtualHost{Name: h.Domain, Domains: []string{h.Domain}}
+	for _, r := range h.Routes {
+		host.Routes = append(host.Routes, e.route(r))
+	}
+	return host
 }
 
 func (e *emitter) route(r ir.Route) *routev3.Route {

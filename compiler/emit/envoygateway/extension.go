@@ -50,7 +50,7 @@ func (e *emitter) namespaces() []string {
 
 // wasm is the filter. While it can't run, requests of its routes are refused.
 func (e *emitter) wasm(policies []policyconfig.Policy) object {
-	_, text, err := plugin.Emit(policies, e.Keys)
+	_, text, err := plugin.Emit(policies, e.Keys, nil)
 	config := object{}
 	if err == nil {
 		err = parse(text, &config)

@@ -78,7 +78,7 @@ func Emit(in Input, s Settings) (*Output, error) {
 	e.sets = e.groups()
 	for i, p := range e.sets {
 		policies := e.policies(p)
-		config, text, err := plugin.Emit(policies, in.Keys)
+		config, text, err := plugin.Emit(policies, in.Keys, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -93,7 +93,7 @@ func Emit(in Input, s Settings) (*Output, error) {
 	e.labels(services)
 	if out.JSON == nil {
 		var err error
-		if out.Plugin, out.JSON, err = plugin.Emit(nil, in.Keys); err != nil {
+		if out.Plugin, out.JSON, err = plugin.Emit(nil, in.Keys, nil); err != nil {
 			return nil, err
 		}
 	}

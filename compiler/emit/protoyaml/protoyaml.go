@@ -16,13 +16,36 @@ import (
 
 // Marshal writes a message. Errors are those of protojson, such as a string that is not UTF-8 and an Any of an unknown
 // type, and maps whose keys are not strings of one line, of 100 bytes at most.
-func Marshal(m proto.Message) (text []byte, err error) {
-	w := &writer{packed: map[packed][]byte{}, odd: map[string]string{}}
+func Marshal(m proto.Message) (text []byte, err error) { return MarshalWith(m, nil) }
+
+// Insert gives, for a message that stands in a list, the text of the items that come in its place, which NewItems has
+// written for this indent; false leaves the message as it is.
+type Insert func(m proto.Message, indent int) (items [][]byte, yes bool)
+
+// MarshalWith is Marshal with items of lists that are written elsewhere.
+func MarshalWith(m proto.Message, insert Insert) (text []byte, err error) {
+	w := newWriter()
+	w.insert = insert
 	if !w.block(m.ProtoReflect(), 0) {
 		w.text("{}\n")
 	}
 	return w.out, w.err
 }
+
+// Items writes items of lists, one after the other. It keeps the text of what they share.
+type Items struct{ w *writer }
+
+// NewItems makes one.
+func NewItems() *Items { return &Items{newWriter()} }
+
+// Marshal writes a message as an item of a list whose dashes stand at an indent.
+func (i *Items) Marshal(m proto.Message, indent int) (text []byte, err error) {
+	i.w.out = i.w.out[:0]
+	i.w.dashed(m.ProtoReflect(), indent)
+	return slices.Clone(i.w.out), i.w.err
+}
+
+func newWriter() *writer { return &writer{packed: map[packed][]byte{}, odd: map[string]string{}} }
 
 // step is how far the fields of a message stand to the right of the key that the message is under.
 const step = 2
@@ -34,7 +57,9 @@ type writer struct {
 	packed map[packed][]byte
 	// odd has the text of strings that the library was asked about.
 	odd map[string]string
-	err error // the first
+	// insert may be nil.
+	insert Insert
+	err    error // the first
 }
 
 // fail keeps the first error.
@@ -87,9 +112,7 @@ func (w *writer) field(f protoreflect.FieldDescriptor, v protoreflect.Value, ind
 	case f.IsList():
 		w.out = append(w.out, '\n')
 		for i, list := 0, v.List(); i < list.Len(); i++ {
-			w.pad(indent)
-			w.text("- ")
-			w.item(f, list.Get(i), indent+step)
+			w.item(f, list.Get(i), indent)
 		}
 	default:
 		w.single(f, v, indent)
@@ -138,13 +161,38 @@ func (w *writer) below(m protoreflect.Message, indent int) {
 	}
 }
 
-// item writes an item of a list after its dash. Indent is where the item begins.
+// item writes an item of a list whose dashes stand at an indent.
 func (w *writer) item(f protoreflect.FieldDescriptor, v protoreflect.Value, indent int) {
-	if f.Message() == nil || special(f.Message()) {
-		w.value(f, v, indent, true)
-	} else if !w.block(v.Message(), indent) {
+	if f.Message() != nil && !special(f.Message()) {
+		w.items(v.Message(), indent)
+		return
+	}
+	w.dash(indent)
+	w.value(f, v, indent+step, true)
+}
+
+// items writes a message of a list, or what is inserted in its place.
+func (w *writer) items(m protoreflect.Message, indent int) {
+	if w.insert != nil {
+		if texts, yes := w.insert(m.Interface(), indent); yes {
+			w.out = slices.Concat(append([][]byte{w.out}, texts...)...)
+			return
+		}
+	}
+	w.dashed(m, indent)
+}
+
+// dashed writes a message of a list.
+func (w *writer) dashed(m protoreflect.Message, indent int) {
+	w.dash(indent)
+	if !w.block(m, indent+step) {
 		w.text("{}\n")
 	}
+}
+
+func (w *writer) dash(indent int) {
+	w.pad(indent)
+	w.text("- ")
 }
 
 // packed names an Any's text: its type and bytes, and how far to the right it stands.

@@ -1,0 +1,48 @@
+package memo
+
+import "testing"
+
+// text is a value that hangs on a number beside its key.
+type text struct {
+	number int
+	text   string
+}
+
+func TestTable(t *testing.T) {
+	var table Table[string, *text]
+	made := 0
+	get := func(table *Table[string, *text], key string, number int) *text {
+		return table.Get(key, func(x *text) bool { return x.number == number }, func() *text {
+			made++
+			return &text{number, key}
+		})
+	}
+	expect := func(what string, want int) {
+		t.Helper()
+		if made != want {
+			t.Errorf("%s: made %d, not %d", what, made, want)
+		}
+		made = 0
+	}
+	one := get(&table, "a", 1)
+	if again := get(&table, "a", 1); again != one {
+		t.Error("the value is not kept")
+	}
+	expect("twice the same", 1)
+	if other := get(&table, "a", 2); other.number != 2 {
+		t.Error("a value that is good no more was given")
+	}
+	expect("another", 1)
+	get(&table, "b", 1)
+	table.Sweep()
+	get(&table, "a", 2)
+	table.Sweep()
+	made = 0
+	get(&table, "a", 2)
+	expect("asked for in every round", 0)
+	get(&table, "b", 1)
+	expect("left out of a round", 1)
+	get(nil, "a", 1)
+	get(nil, "a", 1)
+	expect("without a table", 2)
+}
