@@ -3,6 +3,7 @@ package compiler
 import (
 	"github.com/limpet-proxy/limpet/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/compiler/emit/plugin"
+	"github.com/limpet-proxy/limpet/compiler/policy"
 	"github.com/limpet-proxy/limpet/compiler/schema"
 )
 
@@ -10,12 +11,13 @@ import (
 // one input: it forgets what the last compilation did not have.
 type Cache struct {
 	documents schema.Cache
+	decisions *policy.Memory
 	policies  plugin.Texts
 	texts     *envoy.Texts
 }
 
 // NewCache gives an empty cache.
-func NewCache() *Cache { return &Cache{texts: envoy.NewTexts()} }
+func NewCache() *Cache { return &Cache{decisions: policy.NewMemory(), texts: envoy.NewTexts()} }
 
 // admissions is the cache of documents; nil if there is no cache at all.
 func (c *Cache) admissions() *schema.Cache {
@@ -23,6 +25,14 @@ func (c *Cache) admissions() *schema.Cache {
 		return nil
 	}
 	return &c.documents
+}
+
+// memory is the cache of decisions; one that keeps nothing if there is no cache at all.
+func (c *Cache) memory() *policy.Memory {
+	if c == nil {
+		return &policy.Memory{}
+	}
+	return c.decisions
 }
 
 // plugin is the cache of the plugin's policies; an empty one if there is no cache at all, for a compilation needs the
@@ -34,10 +44,10 @@ func (c *Cache) plugin() *plugin.Texts {
 	return &c.policies
 }
 
-// written is the cache of Envoy's texts; nil if there is no cache at all.
+// written is the cache of Envoy's texts; one that keeps nothing if there is no cache at all.
 func (c *Cache) written() *envoy.Texts {
 	if c == nil {
-		return nil
+		return &envoy.Texts{}
 	}
 	return c.texts
 }
@@ -45,6 +55,7 @@ func (c *Cache) written() *envoy.Texts {
 // sweep forgets what a compilation that came to its end did not need.
 func (c *Cache) sweep() {
 	if c != nil {
+		c.decisions.Sweep()
 		c.policies.Sweep()
 		c.texts.Sweep()
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -23,6 +25,9 @@ func TestCache(t *testing.T) {
 	failed := 0
 	for round := range rounds {
 		o := Options{WasmPath: "w", AssumeAdmitted: round/20 == 1}
+		if round%4 == 3 {
+			o.Hot = &Hot{Folder: "discovery", EndpointFiles: round % 80}
+		}
 		want, refused := Compile(sources, o)
 		o.Cache = cache
 		got, err := Compile(sources, o)
@@ -48,6 +53,7 @@ func TestCache(t *testing.T) {
 	}
 }
 
+// compareResults compares everything that two compilations gave.
 func compareResults(t *testing.T, name string, got, want *Result) {
 	t.Helper()
 	for i := range want.Files {
@@ -57,6 +63,9 @@ func compareResults(t *testing.T, name string, got, want *Result) {
 	}
 	if !slices.Equal(got.Warnings, want.Warnings) {
 		t.Errorf("%s: the warnings differ: %v\nwithout the cache %v", name, got.Warnings, want.Warnings)
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%s: the results differ", name)
 	}
 }
 
@@ -87,21 +96,59 @@ func edited(sources []Source, random *rand.Rand) []Source {
 	return sources
 }
 
-// TestCacheGolden compiles every case three times with one cache: no step may change what the cache keeps.
+// TestCacheGolden edits every case at random, again and again with one cache. Between them the cases have everything
+// that the cache keeps: policies of all kinds at all levels, shared hostnames, splits, hosts that drain, every target.
 func TestCacheGolden(t *testing.T) {
+	const rounds = 6
+	compiled := 0
 	for _, g := range goldens(t) {
-		o := g.options(t)
-		want, refused := Compile([]Source{g.source}, o)
-		o.Cache = NewCache()
-		for range 3 {
-			got, err := Compile([]Source{g.source}, o)
+		random := rand.New(rand.NewPCG(uint64(len(g.source.Data)), 8))
+		o, cache, source := g.options(t), NewCache(), g.source
+		for round := range rounds {
+			if o.Hot = nil; round%3 == 2 && (o.Target == TargetEnvoy || o.Target == "") {
+				o.Hot = &Hot{Folder: "discovery", EndpointFiles: 1}
+			}
+			o.Cache = nil
+			want, refused := Compile([]Source{source}, o)
+			o.Cache = cache
+			got, err := Compile([]Source{source}, o)
+			name := fmt.Sprintf("%s, round %d", g.name, round)
 			if fmt.Sprint(err) != fmt.Sprint(refused) {
-				t.Errorf("%s: with the cache %v\nwithout %v", g.name, err, refused)
+				t.Errorf("%s: with the cache %v\nwithout %v", name, err, refused)
 			} else if err == nil {
-				compareResults(t, g.name, got, want)
+				compiled++
+				compareResults(t, name, got, want)
+			}
+			if source = scribbled(source, random); round%2 == 1 {
+				source = scribbled(g.source, random) // or faults pile up
 			}
 		}
 	}
+	if compiled < minGoldens*rounds/2 {
+		t.Errorf("only %d of the edited cases could be compiled", compiled)
+	}
+}
+
+// scribbled gives a file with some of its documents gone, moved, or with another digit somewhere.
+func scribbled(s Source, random *rand.Rand) Source {
+	docs := strings.SplitAfter(string(s.Data), "---\n")
+	at, other := random.IntN(len(docs)), random.IntN(len(docs))
+	switch random.IntN(5) {
+	case 0:
+		docs = slices.Delete(docs, at, at+1)
+	case 1:
+		docs[at], docs[other] = docs[other], docs[at]
+	case 2:
+		docs[at] = "# a comment\n" + docs[at]
+	default:
+		digits := regexp.MustCompile(`[2-9]`).FindAllStringIndex(docs[at], -1)
+		if len(digits) > 0 {
+			d := digits[random.IntN(len(digits))][0]
+			docs[at] = docs[at][:d] + fmt.Sprint(1+random.IntN(9)) + docs[at][d+1:]
+		}
+	}
+	s.Data = []byte(strings.Join(docs, ""))
+	return s
 }
 
 // TestCacheRemembers shows that the cache is of use: an object that did not change is not admitted again.

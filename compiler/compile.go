@@ -133,7 +133,7 @@ func judge(sources []Source, o *Options) (*judgement, error) {
 	}
 	j.decisions = policy.Decide(j.objects, j.ports, j.backends, policy.Options{
 		Generation: settings.generation, ClassPolicies: o.ClassPolicyNamespace, RejectPartial: o.PartialSplit == PartialReject,
-		Controlled: controlled, Apart: o.Target.emitter().splitsFirst, Drains: o.Hot != nil, Write: j.texts.Write,
+		Controlled: controlled, Apart: o.Target.emitter().splitsFirst, Drains: o.Hot != nil, Write: j.texts.Write, Memory: o.Cache.memory(),
 	}, j.rep)
 	if !controlled {
 		j.balance = balance.New(j.objects, j.rep)

@@ -133,18 +133,18 @@ func emitEnvoy(j *judgement, o *Options, r *Result) error {
 		return err
 	}
 	r.PrivateKeys = slices.ContainsFunc(j.config.Listeners, func(l ir.Listener) bool { return len(l.Sites) > 0 })
-	settings := envoy.Settings{Admin: j.settings.admin, WasmPath: o.WasmPath, Plugin: r.Plugin, PluginJSON: r.PluginJSON, Texts: o.Cache.written()}
+	settings := envoy.Settings{Admin: j.settings.admin, WasmPath: o.WasmPath, Plugin: r.Plugin, PluginJSON: r.PluginJSON}
 	if o.Hot != nil {
 		return emitDiscovery(j, o, r, settings)
 	}
-	bootstrap, err := envoy.Emit(j.config, settings)
+	bootstrap, err := envoy.Emit(j.config, settings, o.Cache.written())
 	r.Files = append(r.Files, File{EnvoyFile, bootstrap})
 	return err
 }
 
 // emitDiscovery is emitEnvoy in pieces that change while Envoy runs.
 func emitDiscovery(j *judgement, o *Options, r *Result, settings envoy.Settings) (err error) {
-	if r.Discovery, err = envoy.Discover(j.config, settings, o.Hot.Folder, o.Hot.EndpointFiles); err != nil {
+	if r.Discovery, err = envoy.Discover(j.config, settings, o.Cache.written(), o.Hot.Folder, o.Hot.EndpointFiles); err != nil {
 		return err
 	}
 	r.Draining, r.Until = j.config.Draining, j.config.Until

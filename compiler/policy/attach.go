@@ -25,13 +25,13 @@ type attacher struct {
 }
 
 // attach gives the blocks of every policy by what they are attached to.
-func attach(objects *schema.Objects, classes string, rep *report.Report) *attacher {
+func attach(objects *schema.Objects, classes string, kept *faults, rep *report.Report) *attacher {
 	a := &attacher{
 		index: ladder.Index{}, exists: map[ladder.Target]bool{}, subjects: map[ladder.Object]report.Subject{},
 		broken: map[ladder.Object]bool{}, classes: classes, rep: rep,
 	}
 	a.targets(objects)
-	for i, fault := range faultsOf(objects.SessionPolicies) {
+	for i, fault := range faultsOf(objects.SessionPolicies, kept) {
 		a.sessionPolicy(objects.SessionPolicies[i], fault)
 	}
 	for _, p := range objects.TrafficPolicies {
@@ -100,17 +100,13 @@ func known[T any](a *attacher, o *schema.Object[T], namespace string, sections [
 }
 
 // faultsOf says of each policy what is wrong with it by itself; empty if nothing is.
-func faultsOf(policies []*schema.Object[sessionPolicy]) []string {
-	faults, numbers := make([]string, len(policies)), make([]int, len(policies))
-	for i := range numbers {
-		numbers[i] = i
-	}
-	parallel.Each(numbers, func(some []int) {
-		for _, i := range some {
-			faults[i] = joined(ladder.CheckPolicy(policies[i].Source(), &policies[i].Value.Spec))
+func faultsOf(policies []*schema.Object[sessionPolicy], kept *faults) []string {
+	return parallel.Map(policies, func(some []*schema.Object[sessionPolicy], faults []string) {
+		for i, p := range some {
+			same := func(string) bool { return true } // objects do not change
+			faults[i] = kept.Get(p, same, func() string { return joined(ladder.CheckPolicy(p.Source(), &p.Value.Spec)) })
 		}
 	})
-	return faults
 }
 
 // sessionPolicy attaches a SessionPersistencePolicy, with what is wrong with it by itself.

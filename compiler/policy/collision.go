@@ -10,20 +10,42 @@ import (
 
 // cookies finds cookies that some client would take for one another (S28). It is filled in the order of age.
 type cookies struct {
+	// wide are the hostnames of all cookies that stand for several hosts.
+	wide map[string]bool
 	// at holds the cookies of each hostname; below those of the hostnames that one covers, itself included.
-	at, below map[spotKey]*spot
+	at, below map[pathKey]rivals
 }
 
 // spotKey is where cookies of one name and Domain meet.
 type spotKey struct{ name, domain, hostname string }
 
-// spot holds, by path, the first cookie and the first of another scope: enough to find one of a scope that is not
-// one's own. The path "*" is any of them.
-type spot struct{ first, other map[string]*Session }
+// pathKey is a path there; anyPath is any of them.
+type pathKey struct {
+	spotKey
+	path string
+}
 
 const anyPath = "*"
 
-func newCookies() *cookies { return &cookies{at: map[spotKey]*spot{}, below: map[spotKey]*spot{}} }
+// rivals are the first cookie and the first of another scope: enough to find one of a scope that is not one's own.
+type rivals struct{ first, other *Session }
+
+// newCookies makes one for some of the sessions.
+func newCookies(sessions []*Session) *cookies {
+	c := &cookies{at: map[pathKey]rivals{}, below: map[pathKey]rivals{}}
+	for _, s := range sessions {
+		for _, key := range s.spots {
+			if !strings.HasPrefix(key.hostname, "*") {
+				continue
+			}
+			if c.wide == nil {
+				c.wide = map[string]bool{}
+			}
+			c.wide[key.hostname] = true
+		}
+	}
+	return c
+}
 
 // places gives where a session's cookie is seen: its name and Domain at each of its hostnames, or with a Domain
 // everywhere below that, whatever the hostname.
@@ -49,39 +71,48 @@ func (s *Session) domain() (string, bool) {
 	return domain, is && domain != ""
 }
 
+// wider gives the hostnames that cover another and are those of some cookie.
+func (c *cookies) wider(hostname string) []string {
+	if len(c.wide) == 0 {
+		return nil
+	}
+	return slices.DeleteFunc(gateway.Coverings(hostname), func(h string) bool { return h == hostname || !c.wide[h] })
+}
+
 func (c *cookies) add(s *Session) {
-	for _, key := range s.places() {
+	for _, key := range s.spots {
 		put(c.at, key, s)
-		for _, wider := range gateway.Coverings(key.hostname) {
+		put(c.below, key, s)
+		for _, wider := range c.wider(key.hostname) {
 			put(c.below, spotKey{key.name, key.domain, wider}, s)
 		}
 	}
 }
 
-func put(spots map[spotKey]*spot, key spotKey, s *Session) {
-	p := spots[key]
-	if p == nil {
-		p = &spot{first: map[string]*Session{}, other: map[string]*Session{}}
-		spots[key] = p
-	}
-	for _, path := range append(slices.Clone(s.paths), anyPath) {
-		switch first := p.first[path]; {
-		case first == nil:
-			p.first[path] = s
-		case first.Scope != s.Scope && p.other[path] == nil:
-			p.other[path] = s
+func put(spots map[pathKey]rivals, spot spotKey, s *Session) {
+	note := func(path string) {
+		key := pathKey{spot, path}
+		switch r := spots[key]; {
+		case r.first == nil:
+			spots[key] = rivals{first: s}
+		case r.first.Scope != s.Scope && r.other == nil:
+			spots[key] = rivals{r.first, s}
 		}
+	}
+	note(anyPath)
+	for _, path := range s.paths {
+		note(path)
 	}
 }
 
 // rival gives a cookie of another scope that a client could take for a session's; nil if there is none.
 func (c *cookies) rival(s *Session) *Session {
-	for _, key := range s.places() {
-		if r := c.below[key].rival(s); r != nil {
+	for _, key := range s.spots {
+		if r := rival(c.below, key, s); r != nil {
 			return r
 		}
-		for _, wider := range gateway.Coverings(key.hostname) {
-			if r := c.at[spotKey{key.name, key.domain, wider}].rival(s); r != nil {
+		for _, wider := range c.wider(key.hostname) {
+			if r := rival(c.at, spotKey{key.name, key.domain, wider}, s); r != nil {
 				return r
 			}
 		}
@@ -89,17 +120,15 @@ func (c *cookies) rival(s *Session) *Session {
 	return nil
 }
 
-func (p *spot) rival(s *Session) *Session {
-	if p == nil {
-		return nil
-	}
+func rival(spots map[pathKey]rivals, spot spotKey, s *Session) *Session {
 	for _, path := range s.paths {
 		meets := []string{path, ""}
 		if path == "" {
 			meets = []string{anyPath}
 		}
 		for _, m := range meets {
-			for _, r := range []*Session{p.first[m], p.other[m]} {
+			at := spots[pathKey{spot, m}]
+			for _, r := range []*Session{at.first, at.other} {
 				if r != nil && r.Scope != s.Scope {
 					return r
 				}
@@ -111,9 +140,14 @@ func (p *spot) rival(s *Session) *Session {
 
 // colliding gives the scopes among sessions whose cookies collide with one another.
 func colliding(sessions []*Session) map[string]bool {
-	all := newCookies()
+	if !slices.ContainsFunc(sessions, func(s *Session) bool { return s.Scope != sessions[0].Scope }) {
+		return nil
+	}
 	for _, s := range sessions {
-		s.paths = s.cookiePaths()
+		s.see()
+	}
+	all := newCookies(sessions)
+	for _, s := range sessions {
 		all.add(s)
 	}
 	found := map[string]bool{}
@@ -125,11 +159,17 @@ func colliding(sessions []*Session) map[string]bool {
 	return found
 }
 
+// see notes where the session's cookie is seen under its name.
+func (s *Session) see() { s.paths, s.spots = s.cookiePaths(), s.places() }
+
 // collide refuses the younger of two rules whose cookies collide; the older one's session stands.
 func (d *decider) collide() {
-	standing := newCookies()
+	standing := newCookies(d.cookies())
 	for _, r := range d.order {
-		own := newCookies()
+		if r.Refused {
+			continue
+		}
+		own := newCookies(r.Sessions)
 		for _, s := range r.Sessions {
 			if !s.isCookie() || r.Refused {
 				continue
@@ -152,6 +192,19 @@ func (d *decider) collide() {
 			}
 		}
 	}
+}
+
+// cookies are the sessions in cookies.
+func (d *decider) cookies() []*Session {
+	var all []*Session
+	for _, r := range d.order {
+		for _, s := range r.Sessions {
+			if s.isCookie() {
+				all = append(all, s)
+			}
+		}
+	}
+	return all
 }
 
 // namePath is the field of the route that a message about the session's name is best put at.

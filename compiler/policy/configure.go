@@ -16,7 +16,11 @@ import (
 
 // compare puts the older route first, then its rules in order, then the listeners by their names.
 func (k ruleKey) compare(o ruleKey) int {
-	return cmp.Or(schema.ByAge(k.route, o.route), cmp.Compare(k.rule, o.rule), cmp.Compare(k.listener.Key(), o.listener.Key()))
+	by := cmp.Or(schema.ByAge(k.route, o.route), cmp.Compare(k.rule, o.rule))
+	if by != 0 || k.listener == o.listener {
+		return by
+	}
+	return cmp.Compare(k.listener.Key(), o.listener.Key())
 }
 
 // configure gives every session the filter's policies, and refuses those that the filter would.

@@ -31,13 +31,15 @@ type Options struct {
 	Drains bool
 	// Write is policyconfig.Write, and keeps what it has written for those who write the plugin's configuration.
 	Write func(policyconfig.Policy) (*policyconfig.Written, error)
+	// Memory is what is known from earlier decisions, under the same options.
+	Memory *Memory
 }
 
 // Decide works out which session persistence holds on every way that requests take through the ports. What can't be
 // honoured goes to the report.
 func Decide(objects *schema.Objects, ports []gateway.Port, backends *backend.Index, o Options, rep *report.Report) *Decisions {
 	d := &decider{
-		attacher: attach(objects, o.ClassPolicies, rep), backends: backends, options: o,
+		attacher: attach(objects, o.ClassPolicies, o.Memory.faults, rep), backends: backends, options: o,
 		rules: map[ruleKey]*Rule{}, rejected: map[*gateway.Route]bool{}, ingredients: map[ruleKey]*ingredients{},
 	}
 	d.crowd(objects, ports)
@@ -107,6 +109,7 @@ type Session struct {
 	named  ladder.Written // where the name is written; of the rung BuiltIn if it is generated
 	suffix string         // the rule by which the name was suffixed
 	paths  []string       // of the cookie, by match
+	spots  []spotKey      // where it is seen
 	asked  []string       // the paths that a name with __Host- took the place of
 }
 

@@ -29,7 +29,7 @@ func (d *decider) name() {
 	d.sharedNames()
 	for _, r := range d.order {
 		for _, s := range r.Sessions {
-			s.paths = s.cookiePaths()
+			s.see()
 		}
 	}
 }

@@ -23,6 +23,8 @@ type chunk struct {
 	// one list share it, and may be asked at the same time.
 	root    *yaml.Node
 	parsing *sync.Mutex
+	// lines are those that were asked for, from the beginning of data, by the path.
+	lines map[string]int
 }
 
 // split cuts a file into its documents. A line that begins with "---" ends a document wherever it stands
@@ -96,20 +98,33 @@ func (c *chunk) report(rep *report.Report, f fault) {
 func (c *chunk) line(path string) int {
 	c.parsing.Lock()
 	defer c.parsing.Unlock()
+	line, known := c.lines[path]
+	if !known {
+		line = c.find(path)
+		if c.lines == nil {
+			c.lines = map[string]int{}
+		}
+		c.lines[path] = line
+	}
+	return c.first - 1 + line
+}
+
+// find is line from the beginning of the chunk.
+func (c *chunk) find(path string) int {
 	if path == "" && !c.json {
-		return c.first - 1 + begins(c.data)
+		return begins(c.data)
 	}
 	if line, found := simpleLine(c.data, steps(path)); found && !c.json {
-		return c.first - 1 + line
+		return line
 	}
 	if c.root == nil {
 		roots, broken := c.parse()
 		if broken != nil || len(roots) != 1 {
-			return c.first
+			return 1
 		}
 		c.root = roots[0]
 	}
-	return c.first - 1 + lineOf(c.root, steps(path))
+	return lineOf(c.root, steps(path))
 }
 
 // begins gives the line on which a YAML document's content begins, which is asked for of every object of a table, and

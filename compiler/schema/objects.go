@@ -111,7 +111,13 @@ func ByAge[T any](a, b *Object[T]) int {
 			return 1
 		}
 		return -1
+	case !a.Created.Equal(b.Created):
+		return a.Created.Compare(b.Created)
+	case a.Namespace != b.Namespace:
+		return cmp.Compare(a.Key(), b.Key())
+	case a.Name != b.Name:
+		return cmp.Compare(a.Name, b.Name)
 	default:
-		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Key(), b.Key()), cmp.Compare(a.Kind, b.Kind))
+		return cmp.Compare(a.Kind, b.Kind)
 	}
 }

@@ -61,9 +61,9 @@ var answered = []int{500, 503}
 // As long as there are no more than endpointFiles clusters, each has its endpoints in a file of its own; with more,
 // none has. Envoy takes one of the kernel's inotify instances for every file that it watches, of which a user has 128
 // unless told otherwise, and aborts when there is none left; what else it watches are three files and one for each
-// listener.
-func Discover(config *ir.Config, settings Settings, folder string, endpointFiles int) (*Discovery, error) {
-	e := &emitter{settings: settings, pieces: &pieces{folder: folder, inline: len(config.Clusters) > endpointFiles}}
+// listener. Texts are those of earlier configurations.
+func Discover(config *ir.Config, settings Settings, texts *Texts, folder string, endpointFiles int) (*Discovery, error) {
+	e := &emitter{settings: settings, texts: texts, pieces: &pieces{folder: folder, inline: len(config.Clusters) > endpointFiles}}
 	d := &Discovery{Plugin: settings.Plugin, PluginJSON: settings.PluginJSON, settings: settings}
 	for _, l := range config.Listeners {
 		listener := e.listener(l)

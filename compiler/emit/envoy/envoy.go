@@ -30,8 +30,6 @@ type Settings struct {
 	// Plugin is the filter's configuration, and PluginJSON its text.
 	Plugin     policyconfig.Config
 	PluginJSON []byte
-	// Texts keeps the text of what many configurations have in common; nil keeps nothing.
-	Texts *Texts
 }
 
 // identity is Envoy's node id and cluster; discovery from files refuses to start without them.
@@ -41,8 +39,9 @@ const identity = "limpet"
 const maxConnections = 50_000
 
 // Emit gives the bootstrap as YAML. An error means a fault of this program, for the input was checked before.
-func Emit(config *ir.Config, settings Settings) ([]byte, error) {
-	e := &emitter{settings: settings}
+// Texts are those of earlier configurations.
+func Emit(config *ir.Config, settings Settings, texts *Texts) ([]byte, error) {
+	e := &emitter{settings: settings, texts: texts}
 	bootstrap := e.bootstrap(config)
 	if e.err != nil {
 		return nil, e.err
@@ -60,6 +59,7 @@ type emitter struct {
 	// pieces are where routes and endpoints go; nil where all of it is one bootstrap.
 	pieces *pieces
 	gaps   gaps
+	texts  *Texts
 	err    error
 }
 

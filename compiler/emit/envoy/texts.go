@@ -59,30 +59,22 @@ type text[T, W any] struct {
 	err     error
 }
 
-// kept is what is kept.
-func (e *emitter) kept() *Texts {
-	if e.settings.Texts == nil {
-		return &Texts{}
-	}
-	return e.settings.Texts
-}
-
 // hosts gives the texts of virtual hosts.
 func (e *emitter) hosts(routes string, hosts []ir.Host, f form) [][]byte {
-	return texts(e, e.kept().hosts, f, hosts, func(h *ir.Host) textKey { return textKey{routes, h.Domain, f} },
+	return texts(e, e.texts.hosts, f, hosts, func(h *ir.Host) textKey { return textKey{routes, h.Domain, f} },
 		func(e *emitter, w *itemWriter, h *ir.Host) []byte { return w.write(e, e.valid(e.virtualHost(h))) })
 }
 
 // clusters gives the texts of clusters.
 func (e *emitter) clusters(clusters []ir.Cluster, f form) [][]byte {
-	return texts(e, e.kept().clusters, f, clusters, func(c *ir.Cluster) textKey { return textKey{"", c.Name, f} },
+	return texts(e, e.texts.clusters, f, clusters, func(c *ir.Cluster) textKey { return textKey{"", c.Name, f} },
 		func(e *emitter, w *itemWriter, c *ir.Cluster) []byte { return w.write(e, e.valid(e.cluster(*c))) })
 }
 
 // discoveredClusters gives clusters with their endpoints apart.
 func (e *emitter) discoveredClusters(clusters []ir.Cluster) []Cluster {
 	f := form{json: true, folder: e.pieces.folder, inline: e.pieces.inline}
-	return texts(e, e.kept().discovered, f, clusters, func(c *ir.Cluster) textKey { return textKey{"", c.Name, f} },
+	return texts(e, e.texts.discovered, f, clusters, func(c *ir.Cluster) textKey { return textKey{"", c.Name, f} },
 		func(e *emitter, _ *itemWriter, c *ir.Cluster) Cluster {
 			settings := e.resource(e.cluster(*c))
 			return Cluster{Name: c.Name, Settings: settings, Endpoints: e.message(e.valid(e.pieces.endpoints)), Inline: e.pieces.inline}
