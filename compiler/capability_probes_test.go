@@ -43,6 +43,11 @@ func inlineRoute(session string) string {
 	return document("HTTPRoute", "inline", "parentRefs: [{name: gate}]\nhostnames: [inline.example.com]\nrules:\n- backendRefs: [{name: one, port: 80}]\n"+session)
 }
 
+// tryProbe is a probe of what a rule with sessions says of times and retries.
+func tryProbe(off, on string) probe {
+	return routeProbe("{sessionName: s}\n  "+off, "{sessionName: s}\n  "+on)
+}
+
 func balanceProbe(off, on string) probe {
 	target := "targetRefs: [{group: \"\", kind: Service, name: one}]\n"
 	return probe{off: document("LoadBalancerPolicy", "b", target+off), on: document("LoadBalancerPolicy", "b", target+on)}
@@ -149,6 +154,11 @@ var otherProbes = map[string]probe{
 	"HTTPRoute sessionPersistence.cookie.path":               routeProbe("{cookie: {name: s}}", "{cookie: {name: s, path: /x}}"),
 	"HTTPRoute sessionPersistence.cookie.lifetimeType":       routeProbe("{cookie: {name: s}, absoluteTimeout: 8h}", "{cookie: {name: s, lifetimeType: Permanent}, absoluteTimeout: 8h}"),
 	"HTTPRoute sessionPersistence.header.name":               routeProbe("{type: Header, header: {name: x-s}}", "{type: Header, header: {name: x-t}}"),
+	"HTTPRoute timeouts.request":                             tryProbe("", "timeouts: {request: 10s}"),
+	"HTTPRoute timeouts.backendRequest":                      tryProbe("timeouts: {request: 10s}", "timeouts: {request: 10s, backendRequest: 2s}"),
+	"HTTPRoute retry.codes[]":                                tryProbe("retry: {attempts: 2}", "retry: {attempts: 2, codes: [503]}"),
+	"HTTPRoute retry.attempts":                               tryProbe("retry: {codes: [503]}", "retry: {codes: [503], attempts: 2}"),
+	"HTTPRoute retry.backoff":                                tryProbe("retry: {attempts: 2}", "retry: {attempts: 2, backoff: 1s}"),
 	"GRPCRoute sessionPersistence":                           {off: grpcRoute(""), on: grpcRoute("  sessionPersistence: {sessionName: s}")},
 	"XBackendTrafficPolicy sessionPersistence":               {off: document("XBackendTrafficPolicy", "x", target3), on: document("XBackendTrafficPolicy", "x", target3+"\nsessionPersistence: {sessionName: s}")},
 	"XBackendTrafficPolicy retryConstraint":                  {off: document("XBackendTrafficPolicy", "x", target3), on: document("XBackendTrafficPolicy", "x", target3+"\nretryConstraint: {budget: {percent: 30, interval: 30s}}")},

@@ -21,8 +21,11 @@ import (
 	"github.com/limpet-proxy/limpet/policy-config"
 )
 
-// features lists every feature: the fields of the plugin configuration's schema, of our CRDs, of the session
-// persistence that stands inline in Gateway API's kinds, and what spans more than one field.
+// settingsOfRules are the parts of a rule that say how its requests are treated, not which and by whom.
+var settingsOfRules = []string{"sessionPersistence", "timeouts", "retry"}
+
+// features lists every feature: the fields of the plugin configuration's schema, of our CRDs, the settings of rules and
+// the session persistence that stands inline in other kinds of Gateway API, and what spans more than one field.
 func features(t *testing.T) []string {
 	t.Helper()
 	all := []string{"across a cookie path for each match of a rule", "across split, one session (up to 1.6)", "across split, a session for each backend", "across XBackend", "across HTTPProxy", "GRPCRoute sessionPersistence"}
@@ -31,8 +34,8 @@ func features(t *testing.T) []string {
 		all = append(all, crdFeatures(t, text)...)
 	}
 	for path := range schema.Carried()["HTTPRoute"] {
-		if _, field, inline := strings.Cut(path, ".sessionPersistence."); inline {
-			all = append(all, "HTTPRoute sessionPersistence."+field)
+		if field := strings.TrimPrefix(path, "spec.rules[]."); slices.Contains(settingsOfRules, strings.Split(field, ".")[0]) {
+			all = append(all, "HTTPRoute "+field)
 		}
 	}
 	for path := range schema.Carried()["XBackendTrafficPolicy"] {
@@ -138,6 +141,7 @@ func checkProbe(t *testing.T, e emitter, feature string, answer capability.Answe
 		t.Errorf("%q has no probe", feature)
 		return
 	}
+	effectless := answer.Support == capability.No || answer.Support == capability.Theirs
 	if answer.Support == capability.No { // then two ways to ask for it may be reported alike
 		p.off = ""
 	}
@@ -148,9 +152,11 @@ func checkProbe(t *testing.T, e emitter, feature string, answer capability.Answe
 		t.Errorf("%s: %q is declared as not carried, and nothing says so:\n%s", e.target, feature, on.warnings)
 	case answer.Support == capability.No && e.probe(t, feature, p.on, p.keys, true).refused == "":
 		t.Errorf("%s: a strict compilation takes %q, which is declared as not carried", e.target, feature)
-	case answer.Support == capability.Yes && len(said) > 0:
+	case (answer.Support == capability.Yes || answer.Support == capability.Theirs) && len(said) > 0:
 		t.Errorf("%s: %q is declared as carried, and the report says %q", e.target, feature, said)
-	case answer.Support != capability.No && !effect:
+	case answer.Support == capability.Theirs && effect:
+		t.Errorf("%s: %q is declared as the control plane's affair, and has an effect on the files", e.target, feature)
+	case !effectless && !effect:
 		t.Errorf("%s: %q has no effect on the files\n%s", e.target, feature, on.warnings)
 	}
 }
@@ -224,7 +230,8 @@ What each target of ` + "`limpet compile -t`" + ` does with each feature. This p
 target's files, a *no* is in the report and is refused with ` + "`--strict`" + `.
 
 - **yes**: what is asked for holds.
-- **differs**: it holds, but not as on a plain Envoy.
+- **differs**: it holds, but not as on a plain Envoy, or there not to the letter.
+- **theirs**: the target's control plane reads it in your documents, and limpet adds nothing to that.
 - **no**: it has no effect, and a warning names the object and the field.
 - **fixed**: the compiler writes the default, and no input asks for anything else.
 

@@ -1,6 +1,6 @@
 // Package capability is how emitters say what their targets can do. Each emitter declares an answer for every feature;
 // docs/targets.md is written from the declarations, and tests hold them to what the emitters do: a Yes has an effect in
-// the target's files, a No is reported, and a feature without an answer fails.
+// the target's files, a No is reported, Theirs is neither, and a feature without an answer fails.
 package capability
 
 // Support is how much of a feature a target carries.
@@ -10,8 +10,10 @@ type Support string
 const (
 	// Yes: what is asked for holds on the target.
 	Yes Support = "yes"
-	// Differs: it holds, but not as on a plain Envoy; the note says how.
+	// Differs: it holds, but not as on a plain Envoy, or there not to the letter; the note says how.
 	Differs Support = "differs"
+	// Theirs: the target's control plane reads it in the documents that limpet reads, and limpet adds nothing to that.
+	Theirs Support = "theirs"
 	// No: it has no effect, and the report says so with the object and the path.
 	No Support = "no"
 	// Fixed: the compiler always writes the default, and no input asks for anything else.

@@ -33,6 +33,9 @@ type IstioRoute struct {
 	Redirect       any                `json:"redirect"`
 	DirectResponse any                `json:"directResponse"`
 	Delegate       any                `json:"delegate"`
+	Retries        *struct {
+		Attempts int32 `json:"attempts"`
+	} `json:"retries"`
 }
 
 // IstioMatch is one match of a route.
@@ -70,7 +73,7 @@ const (
 )
 
 // virtualServiceFields are the names of an HTTPRoute's fields in a VirtualService.
-var virtualServiceFields = strings.NewReplacer("spec.rules", "spec.http", ".backendRefs", ".route", ".matches", ".match", "spec.hostnames", "spec.hosts")
+var virtualServiceFields = strings.NewReplacer("spec.rules", "spec.http", ".backendRefs", ".route", ".matches", ".match", ".retry", ".retries", "spec.hostnames", "spec.hosts")
 
 // FromVirtualService gives a VirtualService as an HTTPRoute with the same rules, without parentRefs, for what decides
 // about sessions.
@@ -96,6 +99,10 @@ func (r IstioRoute) rule() gatewayv1.HTTPRouteRule {
 	if r.Name != "" {
 		name := gatewayv1.SectionName(r.Name)
 		rule.Name = &name
+	}
+	if r.Retries != nil {
+		attempts := int(r.Retries.Attempts)
+		rule.Retry = &gatewayv1.HTTPRouteRetry{Attempts: &attempts}
 	}
 	for _, m := range r.Match {
 		rule.Matches = append(rule.Matches, gatewayv1.HTTPRouteMatch{Path: m.path()})

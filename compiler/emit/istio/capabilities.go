@@ -4,6 +4,7 @@ import "github.com/limpet-proxy/limpet/compiler/capability"
 
 var (
 	noBalancing = capability.Answer{Support: capability.No, Note: "a DestinationRule says how requests without sessions are spread"}
+	theirs      = capability.Answer{Support: capability.Theirs, Note: "Istio reads the rule itself"}
 	yes         = capability.Answer{Support: capability.Yes}
 )
 
@@ -13,6 +14,11 @@ var Capabilities = capability.Declaration{
 	"across split, a session for each backend":      yes,
 	"across a cookie path for each match of a rule": {Support: capability.Differs, Note: "the matches of a Gateway API rule share a name, so the path is what they have in common (reported)"},
 	"across XBackend":                                                                  {Support: capability.No, Note: "Istio knows no XBackend"},
+	"HTTPRoute timeouts.request":                                                       theirs,
+	"HTTPRoute timeouts.backendRequest":                                                theirs,
+	"HTTPRoute retry.codes[]":                                                          theirs,
+	"HTTPRoute retry.attempts":                                                         theirs,
+	"HTTPRoute retry.backoff":                                                          theirs,
 	"across HTTPProxy":                                                                 {Support: capability.No, Note: "it is Contour's kind"},
 	"XBackendTrafficPolicy retryConstraint":                                            {Support: capability.No, Note: "a DestinationRule caps retries"},
 	"LoadBalancerPolicy strategy":                                                      noBalancing,

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
 	"github.com/limpet-proxy/limpet/compiler/ladder"
 	"github.com/limpet-proxy/limpet/compiler/lower"
 	"github.com/limpet-proxy/limpet/compiler/policy"
@@ -24,6 +26,9 @@ func (e *emitter) policies(p *proxies) []policyconfig.Policy {
 		}
 		r := &enabled{rule: rule, names: unique(names), failStatus: e.failStatus(rule)}
 		e.split(rule)
+		if r.failStatus != 0 && retries(rule.Route.Value.Spec.Rules[rule.Index].Retry) {
+			e.Report.NotCarried(rule.Route, Target, rulePath(rule)+".retry", "a retry would move the sessions that onHostLost Fail keeps")
+		}
 		for _, s := range rule.Rule.Sessions {
 			all = append(all, e.named(rule, s, names)...)
 		}
@@ -95,6 +100,11 @@ func (e *emitter) failStatus(rule lower.Placed) int {
 		return 0
 	}
 	return found[0]
+}
+
+// retries reports whether a rule asks for retries.
+func retries(retry *gatewayv1.HTTPRouteRetry) bool {
+	return retry != nil && (retry.Attempts == nil || *retry.Attempts > 0)
 }
 
 // named gives a session's policies with the names of Istio's routes and, where the backend matters, its cluster.
