@@ -17,9 +17,10 @@ const describeHelp = `describe shows which settings hold at an object, and why.
 For every rule that requests reach through the object, and every listener they
 come through: each field with its value, the object, file and line that it
 comes from, and what it beats. First the session persistence, then how requests
-that belong to no session are balanced and how many retries they may have. The
-object may be an HTTPRoute, GRPCRoute, HTTPProxy, Service, XBackend, Gateway or
-GatewayClass; --section names a listener of a Gateway or a rule of a route.
+that belong to no session are balanced and how many retries they may have, then
+how long all may take and which are tried again. The object may be an HTTPRoute,
+GRPCRoute, HTTPProxy, Service, XBackend, Gateway or GatewayClass; --section
+names a listener of a Gateway or a rule of a route.
 
 Of a policy it shows what becomes of each target, and what the policy does on
 every way that requests take: which of its fields hold, and which are beaten by

@@ -1,6 +1,6 @@
 // Package describe answers what settings affect an object (GEP-713, "discoverability"): for every way that requests
-// take through it, each field of its session persistence, of the balancing of requests without a session and of the
-// retry budget, with its value, where that is written, and what it beats; for a policy, what it has an effect on and
+// take through it, each field of its session persistence, of the balancing of requests without a session, of the
+// retry budget and of timeouts and retries, with its value, where that is written, and what it beats; for a policy, what it has an effect on and
 // which of its fields hold there.
 //
 // It decides nothing: it shows what packages policy and lower have decided.
@@ -19,6 +19,8 @@ type Description struct {
 	Sessions []Session `json:"sessions,omitempty"`
 	// Requests is how requests that no session pins are spread over each backend's hosts, and the budget of retries.
 	Requests []Requests `json:"requests,omitempty"`
+	// Tries is how long requests may take, and how often they are tried again: all of them, with a session or without.
+	Tries []Tries `json:"tries,omitempty"`
 	// Targets and Effects are those of a policy: what becomes of it at each target, and what it does on each way.
 	Targets []Target `json:"targets,omitempty"`
 	Effects []Effect `json:"effects,omitempty"`
@@ -59,6 +61,14 @@ type Requests struct {
 	Way
 	Fields []Field `json:"fields"`
 	// Notes are what does not hold though nothing stronger writes it.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// Tries is what a rule says of the times and retries of its requests.
+type Tries struct {
+	Way
+	Fields []Field `json:"fields,omitempty"`
+	// Notes are what does not hold, or not to the letter.
 	Notes []string `json:"notes,omitempty"`
 }
 

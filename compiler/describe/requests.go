@@ -14,12 +14,16 @@ import (
 // builtIn is the place of values that nobody writes.
 const builtIn = "built in"
 
-// requests adds how requests without a session get to backends: for an object on their way, or of a policy.
+// requests adds how requests without a session get to backends, and how long all may take: for an object on their way,
+// or of a policy.
 func (d *describer) requests(out *Description, target ladder.Target) {
 	for _, s := range d.Spreads {
 		for _, way := range s.Ways {
 			if slices.Contains(way.Targets(), target) {
 				out.Requests = append(out.Requests, d.spread(s, way))
+				if s.Tries != nil {
+					out.Tries = append(out.Tries, d.tries(s, way))
+				}
 			}
 			if effect, any := d.spreadEffect(target.Object, s, way); any {
 				out.Effects = append(out.Effects, effect)
@@ -27,6 +31,7 @@ func (d *describer) requests(out *Description, target ladder.Target) {
 		}
 	}
 	out.Requests = together(together(out.Requests, via), backends)
+	out.Tries = together(together(out.Tries, via), backends)
 }
 
 // spread shows what holds for one backend on a way.

@@ -30,7 +30,10 @@ func Text(out io.Writer, d *Description) error {
 		p.session(s)
 	}
 	for _, r := range d.Requests {
-		p.requests(r)
+		p.requests("requests without a session", r.Way, r.Notes, r.Fields)
+	}
+	for _, t := range d.Tries {
+		p.requests("all requests", t.Way, t.Notes, t.Fields)
 	}
 	return p.err
 }
@@ -120,14 +123,15 @@ func (p *printer) session(s Session) {
 	p.table("FIELD VALUE RUNG FROM WHERE BEATS", rows)
 }
 
-func (p *printer) requests(r Requests) {
-	p.way(r.Way)
-	p.line("  requests without a session:")
-	for _, n := range r.Notes {
+// requests shows what holds for some of the requests on a way.
+func (p *printer) requests(which string, w Way, notes []string, fields []Field) {
+	p.way(w)
+	p.line("  %s:", which)
+	for _, n := range notes {
 		p.line("  note: %s", n)
 	}
 	var rows [][]string
-	for _, f := range r.Fields {
+	for _, f := range fields {
 		rows = append(rows, []string{f.Name, f.Value, f.Block, f.Object, f.where(), beats(f.Beats)})
 	}
 	p.table("FIELD VALUE PLACE FROM WHERE BEATS", rows)

@@ -2,12 +2,15 @@ package ir
 
 import "time"
 
+// DefaultAttempts is how often at most a request is tried again where nobody says it.
+const DefaultAttempts = 3
+
 // Retry is what a rule's owner says of requests that fail: those that break off, and those whose try takes too long,
 // are tried again on another host.
 type Retry struct {
 	// Codes are statuses, in order, that count as failures too.
 	Codes []int
-	// Attempts is how often at most, 0 for never; nil leaves it to the emitter.
+	// Attempts is how often at most, 0 for never; nil for [DefaultAttempts].
 	Attempts *uint32
 	// Backoff is about how long to wait before, 0 for not at all; nil leaves it to the proxy.
 	Backoff *time.Duration

@@ -126,11 +126,12 @@ func (l *lowerer) rule(decided *policy.Rule, route *gateway.Route, index int) *r
 	default:
 		r.action = l.sticky(route, path, decided, choices)
 	}
+	var tries *Tries
 	if r.action.Status == 0 {
 		r.action.Hashes = hashes
-		l.tries(route, path, &r.action, &route.Value.Spec.Rules[index])
+		tries = l.tries(route, path, &r.action, &route.Value.Spec.Rules[index])
 	}
-	r.spreads = spreads(route, index, decided, choices)
+	r.spreads = spreads(route, index, decided, choices, tries)
 	l.spreads = append(l.spreads, r.spreads...)
 	l.rules[decided] = r
 	return r

@@ -25,10 +25,12 @@ type Spread struct {
 	Held       *budget.Held
 	Budget     *ir.RetryBudget
 	Unbudgeted string
+	// Tries is of the rule as a whole, and of all its requests; nil where it says nothing of times and retries.
+	Tries *Tries
 }
 
 // spreads notes how a rule's requests get to its backends; nothing where it serves none.
-func spreads(route *gateway.Route, index int, decided *policy.Rule, choices []choice) (all []*Spread) {
+func spreads(route *gateway.Route, index int, decided *policy.Rule, choices []choice, tries *Tries) (all []*Spread) {
 	if decided.Refused {
 		return nil
 	}
@@ -36,6 +38,7 @@ func spreads(route *gateway.Route, index int, decided *policy.Rule, choices []ch
 		if c.backend != nil {
 			all = append(all, &Spread{
 				Route: route, Rule: index, Backend: c.backend.Object, Balance: c.outcome, Held: c.held, Budget: c.budget, Unbudgeted: c.unbudgeted,
+				Tries: tries,
 			})
 		}
 	}

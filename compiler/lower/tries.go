@@ -13,33 +13,55 @@ import (
 	"github.com/limpet-proxy/limpet/compiler/ir"
 )
 
-// tries gives an action the times and retries that its rule asks for (GEP-1742, GEP-1731; S73). Sessions that shall not
-// move are not tried elsewhere (S40), which is reported where the rule wants it.
-func (l *lowerer) tries(route *gateway.Route, path *field.Path, action *ir.Route, rule *gatewayv1.HTTPRouteRule) {
-	if t := rule.Timeouts; t != nil {
-		action.Timeout, action.TryTimeout = span(t.Request), span(t.BackendRequest)
+// Tries is what becomes of a rule's timeouts and retries.
+type Tries struct {
+	// Again says that the rule's retries hold; Notes say what of them does not, each with the field that it is about.
+	Again bool
+	Notes []string
+}
+
+// short notes, and reports, what of a field of a rule does not hold.
+func (l *lowerer) short(t *Tries, route *gateway.Route, rule *field.Path, name, why string) {
+	l.rep.WarnAt(route, rule.Child(name).String(), why)
+	t.Notes = append(t.Notes, name+": "+why)
+}
+
+// tries gives an action the times and retries that its rule asks for (GEP-1742, GEP-1731; S73); nil if it asks for
+// none. Sessions that shall not move are not tried elsewhere (S40), which is reported where the rule wants it.
+func (l *lowerer) tries(route *gateway.Route, path *field.Path, action *ir.Route, rule *gatewayv1.HTTPRouteRule) *Tries {
+	if rule.Timeouts == nil && rule.Retry == nil {
+		return nil
+	}
+	t := &Tries{}
+	if times := rule.Timeouts; times != nil {
+		action.Timeout, action.TryTimeout = span(times.Request), span(times.BackendRequest)
 	}
 	if rule.Retry == nil {
-		return
+		return t
 	}
-	path = path.Child("retry")
+	if !action.Lax() {
+		l.short(t, route, path, "retry", "not carried: "+staying("sessions stay with their host"))
+		return t
+	}
 	var kept []string
 	for _, s := range action.Split {
 		if s.FailStatus != 0 {
 			kept = append(kept, s.Cluster)
 		}
 	}
-	switch {
-	case !action.Lax():
-		l.rep.WarnAt(route, path.String(), "not carried: with onHostLost: Fail sessions stay with their host, and Envoy takes a request that it tries again off that host")
-		return
-	case len(kept) > 0:
-		l.rep.WarnAt(route, path.String(), "not carried for "+strings.Join(kept, ", ")+": with onHostLost: Fail its sessions stay with their host, and Envoy takes a request that it tries again off that host")
+	if len(kept) > 0 {
+		l.short(t, route, path, "retry", "not carried for "+strings.Join(kept, ", ")+": "+staying("its sessions stay with their host"))
 	}
-	action.Retry = retry(rule.Retry)
+	t.Again, action.Retry = true, retry(rule.Retry)
 	if b := action.Retry.Backoff; b != nil && *b > 0 {
-		l.rep.WarnAt(route, path.Child("backoff").String(), "not carried as the least wait: Envoy waits a random time of up to that, doubled for each further retry, up to ten times as long")
+		l.short(t, route, path, "retry.backoff", "not carried as the least wait: Envoy waits a random time of up to that, doubled for each further retry, up to ten times as long")
 	}
+	return t
+}
+
+// staying says why sessions that stay are not tried elsewhere.
+func staying(who string) string {
+	return "with onHostLost: Fail " + who + ", and Envoy takes a request that it tries again off that host"
 }
 
 // retry reads a rule's retries. Attempts beyond what the narrower type holds are as many as nobody lives to see.

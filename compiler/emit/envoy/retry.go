@@ -18,7 +18,6 @@ const (
 	unsentOnly   = "connect-failure,refused-stream,reset-before-request" // nothing that a backend may have acted on
 	brokenOff    = "connect-failure,refused-stream,reset"                // reset is also a try that takes too long
 	byStatus     = ",retriable-status-codes"
-	retries      = 3
 	fewestTrials = 5   // picks of a host that was not tried yet; without them dead hosts are tried again and again
 	trialsFor    = 20  // times a rule's attempts, so that the last of as many hosts is missed once in e^20 times
 	mostTrials   = 200 // for attempts have no bound
@@ -44,7 +43,7 @@ func (e *emitter) retryPolicy(r ir.Route) *routev3.RetryPolicy {
 	if !again {
 		return policy
 	}
-	policy.NumRetries = wrapperspb.UInt32(retries)
+	policy.NumRetries = wrapperspb.UInt32(ir.DefaultAttempts)
 	policy.RetryHostPredicate = []*routev3.RetryPolicy_RetryHostPredicate{{
 		Name: "envoy.retry_host_predicates.previous_hosts",
 		ConfigType: &routev3.RetryPolicy_RetryHostPredicate_TypedConfig{
