@@ -52,7 +52,8 @@ refused. 'limpet check' says the same of every object, and more.
 the bootstrap is then in DIR/discovery, which Envoy watches: each change reaches
 it while it runs, in steps, so that nothing that routes need is missing at any
 time. With --admin ADDRESS its counters confirm each step. When the input is
-refused, or Envoy rejects it, the last good configuration stays.
+refused, or Envoy rejects it, the last good configuration stays. Until limpet
+ends no other writes into DIR.
 
 Exit codes: 0 done, 1 input refused, 2 wrong usage.`
 
@@ -144,7 +145,7 @@ func (cc *compileCommand) run(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if err := writeFiles(cc.out, files); err != nil {
+	if err := writeInto(cc.out, files); err != nil {
 		return fmt.Errorf("%w; nothing written", err)
 	}
 	cc.keys.tell(c.ErrOrStderr(), result, "the folder "+cc.out+" (files of mode 0600)")

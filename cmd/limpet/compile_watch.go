@@ -34,15 +34,23 @@ func (cc *compileCommand) checkWatch(c *cobra.Command) error {
 	}
 }
 
-// keepUp compiles into the folder again and again until limpet is told to end.
+// keepUp compiles into the folder again and again until limpet is told to end. Nobody else writes there meanwhile: what
+// is live is what this limpet wrote last.
 func (cc *compileCommand) keepUp(c *cobra.Command) error {
+	held, err := hold(cc.out, holdAlone)
+	if err != nil {
+		return err
+	}
+	defer held.release()
+	if held.unlocked != nil {
+		say(c.ErrOrStderr(), fmt.Sprintf("%s can't be locked, so take care that no other limpet writes there: %v", cc.out, held.unlocked))
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	k := cc.newKeeper(c.ErrOrStderr())
 	k.report = cc.writeReport
 	start := cc.rewriting(k)
 	if compiler.Target(cc.target) == compiler.TargetEnvoy {
-		var err error
 		if start, err = cc.hot(ctx, c, k); err != nil {
 			return err
 		}

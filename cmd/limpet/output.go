@@ -15,6 +15,16 @@ type outputFile struct {
 	mode fs.FileMode
 }
 
+// writeInto writes files into dir as [writeFiles] does, unless another limpet keeps dir up to date.
+func writeInto(dir string, files []outputFile) error {
+	held, err := hold(dir, holdOnce)
+	if err != nil {
+		return err
+	}
+	defer held.release()
+	return writeFiles(dir, files)
+}
+
 // writeFiles writes files into dir, making it if need be: all of them or none. Everything that can fail for a common
 // reason (no such folder, no permission, disk full, a folder in the way) fails while the contents are still
 // under temporary names in dir; only then do they take their places, in the order given, and if one can't, those that
