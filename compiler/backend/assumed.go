@@ -38,7 +38,7 @@ func (x *Index) assumeOwn(namespace string, ref gatewayv1.BackendRef) *Backend {
 	object := ladder.Object{Kind: string(*ref.Kind), Namespace: namespace, Name: string(ref.Name)}
 	name := strings.ToLower(object.Kind) + "/" + object.Key()
 	if x.resolved[name] == nil {
-		x.resolved[name] = &Backend{Name: name, Object: object}
+		x.resolved[name] = &Backend{Identity: Identity{Name: name, Object: object}}
 	}
 	return x.resolved[name]
 }
@@ -53,7 +53,7 @@ func (x *Index) assume(namespace string, path *field.Path, ref gatewayv1.Backend
 	if known := x.resolved[name]; known != nil {
 		return known, nil
 	}
-	b := &Backend{Name: name, Service: object.Key(), Object: object, Port: *ref.Port}
+	b := &Backend{Identity: Identity{Name: name, Service: object.Key(), Object: object, Port: *ref.Port}}
 	if service := x.services[object.Key()]; service != nil {
 		b.ClientIP = service.Value.Spec.SessionAffinity == corev1.ServiceAffinityClientIP
 		for _, p := range service.Value.Spec.Ports {

@@ -20,8 +20,15 @@ import (
 	"github.com/limpet-proxy/limpet/compiler/schema"
 )
 
-// Backend is a port of a Service, or an XBackend.
+// Backend is a port of a Service, or an XBackend, with its endpoints.
 type Backend struct {
+	Identity
+	// Endpoints are sorted; empty or all draining, new requests get 503.
+	Endpoints []ir.Endpoint
+}
+
+// Identity is what a backend is, whatever endpoints it has. It is comparable.
+type Identity struct {
 	// Name identifies it: namespace/name:port, with xbackend/ in front of an XBackend's.
 	Name string
 	// Service is the Service's namespace/name.
@@ -39,8 +46,6 @@ type Backend struct {
 	Protocol Protocol
 	// Nearby is the Service's trafficDistribution, a wish that is not carried; empty for none.
 	Nearby string
-	// Endpoints are sorted; empty or all draining, new requests get 503.
-	Endpoints []ir.Endpoint
 }
 
 // Protocol is how hosts of a port are spoken to. All are in the clear.
@@ -182,12 +187,11 @@ func (x *Index) backend(service *schema.Object[corev1.Service], at int) *Backend
 	if b := x.resolved[name]; b != nil {
 		return b
 	}
-	b := &Backend{
+	b := &Backend{Identity: Identity{
 		Name: name, Service: service.Key(), Object: ladder.Object{Kind: ladder.KindService, Namespace: service.Namespace, Name: service.Name}, Port: port.Port,
-		ClientIP:  service.Value.Spec.SessionAffinity == corev1.ServiceAffinityClientIP,
-		Cluster:   fmt.Sprintf("service/%s/%d", service.Key(), port.Port),
-		Endpoints: x.endpoints(service, port),
-	}
+		ClientIP: service.Value.Spec.SessionAffinity == corev1.ServiceAffinityClientIP,
+		Cluster:  fmt.Sprintf("service/%s/%d", service.Key(), port.Port),
+	}, Endpoints: x.endpoints(service, port)}
 	x.resolved[name] = b
 	path := field.NewPath("spec", "ports").Index(at)
 	if p := port.AppProtocol; p != nil {

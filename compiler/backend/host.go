@@ -56,7 +56,7 @@ func (x *Index) portOf(object ladder.Object, subset string, port int32) *Backend
 	}
 	name := fmt.Sprintf("host/%s:%d", object.Name, port)
 	if x.resolved[name] == nil {
-		x.resolved[name] = &Backend{Name: name, Object: object, Port: port}
+		x.resolved[name] = &Backend{Identity: Identity{Name: name, Object: object, Port: port}}
 	}
 	return x.subset(x.resolved[name], subset)
 }

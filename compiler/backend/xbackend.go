@@ -69,10 +69,10 @@ func (x *Index) xbackend(namespace string, path *field.Path, ref gatewayv1.Backe
 	if known := x.resolved[name]; known != nil {
 		return known, nil
 	}
-	backend := &Backend{
+	backend := &Backend{Identity: Identity{
 		Name: name, Object: ladder.Object{Kind: ladder.KindXBackend, Namespace: b.Namespace, Name: b.Name}, Port: number,
-		Cluster: fmt.Sprintf("xbackend/%s/%d", key, number), Endpoints: x.selectedEndpoints(b),
-	}
+		Cluster: fmt.Sprintf("xbackend/%s/%d", key, number),
+	}, Endpoints: x.selectedEndpoints(b)}
 	if p := b.Value.Spec.Protocol; p != nil {
 		backend.Protocol = xbackendProtocols[*p]
 	}

@@ -55,7 +55,7 @@ func (s *Session) places() []spotKey {
 		return []spotKey{{s.Name, strings.ToLower(domain), "*"}}
 	}
 	var keys []spotKey
-	for _, h := range s.rule.key.listener.Hostnames(s.Route) {
+	for _, h := range s.rule.hostnames {
 		keys = append(keys, spotKey{s.Name, "", h})
 	}
 	return keys

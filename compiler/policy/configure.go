@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/limpet-proxy/limpet/compiler/ladder"
-	"github.com/limpet-proxy/limpet/compiler/parallel"
 	"github.com/limpet-proxy/limpet/compiler/schema"
 	"github.com/limpet-proxy/limpet/policy-config"
 )
@@ -23,16 +22,14 @@ func (k ruleKey) compare(o ruleKey) int {
 	return cmp.Compare(k.listener.Key(), o.listener.Key())
 }
 
-// configure gives every session the filter's policies, and refuses those that the filter would.
-func (d *decider) configure() {
-	parallel.Each(d.order, func(some []*Rule) {
-		for _, r := range some {
-			r.configure(d.options.Write)
-		}
-	})
-}
-
-func (r *Rule) configure(write func(policyconfig.Policy) (*policyconfig.Written, error)) {
+// configure gives the rule's sessions, under the names that they have now, the filter's policies, and refuses those
+// that the filter would.
+func (r *Rule) configure(write writer) {
+	for _, s := range r.Sessions {
+		s.Refusals, s.Policies = s.before, nil
+		s.see()
+	}
+	r.Refused = false
 	onePath := !slices.ContainsFunc(r.Sessions, func(s *Session) bool { return len(slices.Compact(slices.Clone(s.paths))) > 1 })
 	for _, s := range r.Sessions {
 		s.configure(onePath)
@@ -91,7 +88,7 @@ func (s *Session) policy(name, path string, routes []string) policyconfig.Policy
 }
 
 // check applies the plugin configuration's own rules, so that they stand in one place, and says which field broke them.
-func (s *Session) check(write func(policyconfig.Policy) (*policyconfig.Written, error)) {
+func (s *Session) check(write writer) {
 	if len(s.Refusals) > 0 {
 		return // what follows from that would only be in the way
 	}
@@ -174,13 +171,15 @@ func (d *decider) same(r, o *Rule) bool {
 // setApart puts the listener into the names of a rule's routes and policies.
 func (r *Rule) setApart() {
 	end := "/listener/" + r.key.listener.Key()
+	r.Routes = slices.Clone(r.Routes)
 	for m := range r.Routes {
 		r.Routes[m] += end
 	}
 	for _, s := range r.Sessions {
+		s.Policies = slices.Clone(s.Policies)
 		for i := range s.Policies {
 			p := &s.Policies[i]
-			p.Name = bounded(p.Name+end, policyconfig.MaxName)
+			p.Name, p.Routes = bounded(p.Name+end, policyconfig.MaxName), slices.Clone(p.Routes)
 			for n := range p.Routes {
 				p.Routes[n] += end
 			}

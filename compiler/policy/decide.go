@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -11,7 +10,6 @@ import (
 	"github.com/limpet-proxy/limpet/compiler/ladder"
 	"github.com/limpet-proxy/limpet/compiler/report"
 	"github.com/limpet-proxy/limpet/compiler/schema"
-	"github.com/limpet-proxy/limpet/policy-config"
 )
 
 // Options is what decisions hang on beside the documents.
@@ -30,8 +28,8 @@ type Options struct {
 	// Drains says that somebody knows since when hosts terminate.
 	Drains bool
 	// Write is policyconfig.Write, and keeps what it has written for those who write the plugin's configuration.
-	Write func(policyconfig.Policy) (*policyconfig.Written, error)
-	// Memory is what is known from earlier decisions, under the same options.
+	Write writer
+	// Memory is what is known from earlier decisions.
 	Memory *Memory
 }
 
@@ -46,13 +44,13 @@ func Decide(objects *schema.Objects, ports []gateway.Port, backends *backend.Ind
 	for _, p := range ports {
 		for _, h := range p.Hosts {
 			for _, m := range h.Matches {
-				d.rule(h.Listener, m.Route, m.Rule)
+				d.meet(h.Listener, m.Route, m.Rule)
 			}
 		}
 	}
 	d.sort()
+	d.judge()
 	d.name()
-	d.configure()
 	d.collide()
 	d.unify()
 	d.report()
@@ -93,10 +91,12 @@ type Rule struct {
 	// Sessions are those that are on: at most one without PerBackend.
 	Sessions []*Session
 
-	key      ruleKey
-	id       Identity
-	backends []*backend.Backend
-	ways     []*Session // those that are off too
+	key       ruleKey
+	id        Identity
+	hostnames []string // those of the route that the listener has, too
+	backends  []*backend.Backend
+	ways      []*Session // those that are off too
+	renames   []Rename   // for the names of its backends' sessions (S27)
 }
 
 // Session is what holds on one way.
@@ -106,6 +106,8 @@ type Session struct {
 	Backend *backend.Backend
 
 	rule   *Rule
+	of     int            // the index of Backend among the rule's, -1 for all
+	before []Refusal      // those that have nothing to do with its name
 	named  ladder.Written // where the name is written; of the rung BuiltIn if it is generated
 	suffix string         // the rule by which the name was suffixed
 	paths  []string       // of the cookie, by match
@@ -131,11 +133,11 @@ func (r *Rule) Session(b *backend.Backend) *Session {
 
 // ingredients is what the ways of one rule have in common.
 type ingredients struct {
-	inline     *ladder.Inline
-	path       *field.Path // of the rule
-	generation ladder.Generation
 	backends   []*backend.Backend
-	refusals   []Refusal
+	xbackend   bool // one of them is an XBackend with a session of its own
+	generation ladder.Generation
+	perBackend bool
+	refusals   []Refusal // for backends whose session can't be honoured
 }
 
 func (d *decider) gather(route *gateway.Route, rule int) *ingredients {
@@ -143,71 +145,36 @@ func (d *decider) gather(route *gateway.Route, rule int) *ingredients {
 	if i := d.ingredients[key]; i != nil {
 		return i
 	}
-	i := &ingredients{path: field.NewPath("spec", "rules").Index(rule)}
+	i, path := &ingredients{}, rulePath(rule)
 	d.ingredients[key] = i
-	i.inline = route.Sessions[i.path.Child(sessionKey).String()]
-	signs := ladder.Signs{Inline: i.inline, Path: i.path.Child(sessionKey)}
 	for n, ref := range route.Value.Spec.Rules[rule].BackendRefs {
-		b, _ := d.backends.Resolve(route, i.path.Child("backendRefs").Index(n), ref.BackendRef)
+		at := path.Child("backendRefs").Index(n)
+		b, _ := d.backends.Resolve(route, at, ref.BackendRef)
 		if b == nil || slices.Contains(i.backends, b) {
 			continue
 		}
 		i.backends = append(i.backends, b)
-		signs.XBackend = signs.XBackend || slices.ContainsFunc(d.index[ladder.Target{Object: b.Object}], isInlineXBackend)
+		i.xbackend = i.xbackend || slices.ContainsFunc(d.index[ladder.Target{Object: b.Object}], isInlineXBackend)
 		if d.broken[b.Object] {
-			i.refuse(i.path.Child("backendRefs").Index(n), "the session persistence of "+b.Object.String()+" can't be honoured")
+			i.refusals = append(i.refusals, Refusal{at.String(), "the session persistence of " + b.Object.String() + " can't be honoured"})
 		}
 	}
+	signs := signsOf(route, rule, i.xbackend)
 	d.deprecations(route, signs)
 	signs.Option = d.options.Generation
 	i.generation = signs.Generation()
-	for _, e := range signs.Errors() {
-		i.refusals = append(i.refusals, Refusal{e.Field, e.ErrorBody()})
-	}
-	if i.inline != nil {
-		for _, e := range ladder.Check(i.block(route, rule)) {
-			i.refusals = append(i.refusals, Refusal{e.Path, e.Message})
-		}
-	}
+	i.perBackend = len(i.backends) > 0 && (i.generation == ladder.Gen17 || unlike(route, i.backends) ||
+		d.options.Apart && len(i.backends) > 1)
 	return i
 }
 
+// signsOf is what a rule shows of its generation.
+func signsOf(route *gateway.Route, rule int, xbackend bool) ladder.Signs {
+	path := rulePath(rule).Child(sessionKey)
+	return ladder.Signs{Inline: route.Sessions[path.String()], Path: path, XBackend: xbackend}
+}
+
 func isInlineXBackend(b ladder.Block) bool { return b.Rung == ladder.InlineXBackend }
-
-func (i *ingredients) refuse(path *field.Path, message string) {
-	i.refusals = append(i.refusals, Refusal{path.String(), message})
-}
-
-// block is what stands inline in the rule.
-func (i *ingredients) block(route *gateway.Route, rule int) ladder.Block {
-	target := ladder.Target{Object: route.Source().Object}
-	if name := route.Value.Spec.Rules[rule].Name; name != nil {
-		target.Section = string(*name)
-	}
-	return i.inline.Block(ladder.InlineRule, route.Source(), target, i.path.Child(sessionKey).String())
-}
-
-// rule judges every way of a rule on a listener, once.
-func (d *decider) rule(listener *gateway.Listener, route *gateway.Route, rule int) {
-	key := ruleKey{listener, route, rule}
-	if d.rules[key] != nil {
-		return
-	}
-	r := &Rule{key: key, id: RuleIdentity(route, rule)}
-	d.rules[key] = r
-	d.order = append(d.order, r)
-	common := d.gather(route, rule)
-	r.backends = common.backends
-	r.PerBackend = len(common.backends) > 0 && (common.generation == ladder.Gen17 || unlike(route, common.backends) ||
-		d.options.Apart && len(common.backends) > 1)
-	if !r.PerBackend {
-		d.way(r, common, nil)
-		return
-	}
-	for _, b := range common.backends {
-		d.way(r, common, b)
-	}
-}
 
 // unlike reports whether backends can't be under one session, for their hosts are not spoken to alike (S37). Those
 // of a GRPCRoute all are, whether their Services say so or not.
@@ -223,79 +190,28 @@ func unlike(route *gateway.Route, backends []*backend.Backend) bool {
 	return false
 }
 
-// way judges one way, which leads to one backend or, with nil, to all of the rule's.
-func (d *decider) way(r *Rule, common *ingredients, only *backend.Backend) {
-	route, way := r.key.route, d.wayTo(r.key, common, only)
-	blocks := d.on(way)
-	if common.inline != nil {
-		blocks = append(blocks, common.block(route, r.key.rule))
-	}
-	if len(blocks) == 0 {
+// meet notes a rule on a listener, once.
+func (d *decider) meet(listener *gateway.Listener, route *gateway.Route, rule int) {
+	key := ruleKey{listener, route, rule}
+	if d.rules[key] != nil {
 		return
 	}
-	s := &Session{Backend: only, rule: r, Decision: &Decision{
-		Way: way, Route: route, Rule: r.key.rule, Generation: common.generation, Effective: ladder.Merge(blocks),
-	}}
-	r.ways = append(r.ways, s)
-	if s.Effective.On {
-		s.Refusals = slices.Clone(common.refusals)
-		d.judge(s, common)
-		r.Sessions = append(r.Sessions, s)
-		r.Refused = r.Refused || len(s.Refusals) > 0
-	}
-}
-
-// wayTo is the way through a listener to a rule and one backend or, with nil, all of the rule's.
-func (d *decider) wayTo(key ruleKey, common *ingredients, only *backend.Backend) ladder.Way {
-	listener, route := key.listener, key.route
-	spec := &route.Value.Spec.Rules[key.rule]
-	way := ladder.Way{
-		Class:   string(listener.Gateway().Value.Spec.GatewayClassName),
-		Gateway: listener.Gateway().Source().Object, Listener: listener.Name(), Route: route.Source().Object,
-	}
-	if spec.Name != nil {
-		way.Rule = string(*spec.Name)
-	}
-	for _, b := range common.backends {
-		if only == nil || only == b {
-			way.Backends = append(way.Backends, b.Object)
-		}
-	}
-	return way
-}
-
-// judge refuses what can't be where there is a session.
-func (d *decider) judge(s *Session, common *ingredients) {
-	for _, b := range common.backends {
-		if b.ClientIP && (s.Backend == nil || s.Backend == b) {
-			s.Rejected = true
-			d.rejected[s.Route] = true
-			s.Refusals = append(s.Refusals, Refusal{s.rulePath().String(), fmt.Sprintf(
-				"%s has sessionAffinity ClientIP, which can't be together with the session persistence that %s turns on (%s, %s)",
-				b.Object, s.Effective.Origin.Source, s.Effective.Origin.Path, s.Effective.Origin.Rung)})
-		}
-	}
-	if d.options.RejectPartial && s.Backend == nil && s.Effective.Origin.Rung.OfService() {
-		d.refusePartial(s)
-	}
-}
-
-// refusePartial refuses a split in which the Services' own policies want a session for some of them only (S36).
-func (d *decider) refusePartial(s *Session) {
-	if without := d.without(s); without != nil {
-		s.Refusals = append(s.Refusals, Refusal{s.rulePath().Child("backendRefs").String(), fmt.Sprintf(
-			"%s turns session persistence on for a part of the split, and %s has no policy", s.Effective.Origin.Source, without)})
-	}
+	r := &Rule{key: key, id: RuleIdentity(route, rule), hostnames: listener.Hostnames(route), backends: d.gather(route, rule).backends}
+	d.rules[key] = r
+	d.order = append(d.order, r)
 }
 
 // RestrictTo makes the session's policies hold only for requests that Envoy sends to a cluster.
 func (s *Session) RestrictTo(cluster string) {
+	s.Policies = slices.Clone(s.Policies)
 	for i := range s.Policies {
 		s.Policies[i].Clusters = []string{cluster}
 	}
 }
 
-func (s *Session) rulePath() *field.Path { return field.NewPath("spec", "rules").Index(s.Rule) }
+func rulePath(rule int) *field.Path { return field.NewPath("spec", "rules").Index(rule) }
+
+func (s *Session) rulePath() *field.Path { return rulePath(s.Rule) }
 
 // sort puts the rules into an order that hangs on nothing but the objects: by age of the route, as S28 wants it.
 func (d *decider) sort() {

@@ -1,9 +1,11 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/limpet-proxy/limpet/compiler/ladder"
+	"github.com/limpet-proxy/limpet/compiler/parallel"
 	"github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -11,27 +13,27 @@ import (
 const maxSessionName = 256
 
 // name gives every session its scope and name (S22, S25), then suffixes names that can't stay as they are written.
+func (r *Rule) name() {
+	for _, s := range r.Sessions {
+		s.Scope = s.scope()
+		name, written := s.Effective.SessionName()
+		if written {
+			s.named = s.Effective.Field("sessionName").Written
+		} else {
+			s.named.Rung = ladder.BuiltIn
+			name = generated(s.Effective.Type(), s.Scope)
+		}
+		s.Name = name
+	}
+	r.splitNames()
+}
+
+// name suffixes the names that rules can't share.
 func (d *decider) name() {
 	for _, r := range d.order {
-		for _, s := range r.Sessions {
-			s.Scope = s.scope()
-			name, written := s.Effective.SessionName()
-			if written {
-				s.named = s.Effective.Field("sessionName").Written
-			} else {
-				s.named.Rung = ladder.BuiltIn
-				name = generated(s.Effective.Type(), s.Scope)
-			}
-			s.Name = name
-		}
-		d.splitNames(r)
+		d.renames = append(d.renames, r.renames...)
 	}
 	d.sharedNames()
-	for _, r := range d.order {
-		for _, s := range r.Sessions {
-			s.see()
-		}
-	}
 }
 
 // scope is what the session's tokens are bound to (S22).
@@ -56,7 +58,10 @@ func generated(kind policyconfig.Type, scope string) string {
 
 // splitNames suffixes a name that a rule's backends share: one cookie can't hold a session in each of them (S27).
 // Two XBackends that write the same name are not helped: that is a collision.
-func (d *decider) splitNames(r *Rule) {
+func (r *Rule) splitNames() {
+	if len(r.Sessions) < 2 {
+		return
+	}
 	by := map[string][]*Session{}
 	for _, s := range r.Sessions {
 		if s.named.Rung != ladder.BuiltIn && s.named.Rung != ladder.InlineXBackend {
@@ -71,18 +76,18 @@ func (d *decider) splitNames(r *Rule) {
 			if s.Effective.Type() == policyconfig.TypeHeader {
 				continue // a client sends one value; only the backend used last is kept, which report says
 			}
-			d.rename(s, "S27")
+			r.renames = append(r.renames, s.rename("S27"))
 		}
 	}
 }
 
-// rename gives a session's name the digest of its scope as an end, and notes it.
-func (d *decider) rename(s *Session, law string) {
+// rename gives a session's name the digest of its scope as an end.
+func (s *Session) rename(law string) Rename {
 	from := s.Name
 	end := "-" + digest(s.Scope)
 	s.Name = from[:min(len(from), maxSessionName-len(end))] + end
 	s.suffix = law
-	d.renames = append(d.renames, Rename{Route: s.Route, Rule: s.Rule, By: s.named, Law: law, From: from, To: s.Name})
+	return Rename{Route: s.Route, Rule: s.Rule, By: s.named, Law: law, From: from, To: s.Name}
 }
 
 // sharedNames suffixes a name that a policy above the rules gives to several of them whose cookies would collide
@@ -105,14 +110,21 @@ func (d *decider) sharedNames() {
 	for key, sessions := range groups {
 		suffixed[key] = colliding(sessions)
 	}
+	var renamed []*Rule
 	for _, r := range d.order {
 		for _, s := range r.Sessions {
 			key := origin{s.named.Source.Object, s.Name}
 			if s.isCookie() && s.suffix == "" && aboveRules(s.named.Rung) && suffixed[key][s.Scope] {
-				d.rename(s, "S26")
+				d.renames = append(d.renames, s.rename("S26"))
+				renamed = append(renamed, r)
 			}
 		}
 	}
+	parallel.Each(slices.Compact(renamed), func(some []*Rule) {
+		for _, r := range some {
+			r.configure(d.options.Write)
+		}
+	})
 }
 
 func (s *Session) isCookie() bool { return s.Effective.Type() == policyconfig.TypeCookie }

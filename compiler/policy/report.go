@@ -126,7 +126,7 @@ func (d *decider) domain(s *Session) {
 	if !is {
 		return
 	}
-	hosts := s.rule.key.listener.Hostnames(s.Route)
+	hosts := s.rule.hostnames
 	for _, h := range hosts {
 		name := strings.TrimPrefix(h, "*.")
 		if h == "*" || below(name, domain) || name != h && below(domain, name) {

@@ -129,7 +129,7 @@ func (d *decider) reached(ports []gateway.Port) map[ladder.Object]map[ladder.Obj
 					continue
 				}
 				seen[key] = true
-				way := d.wayTo(key, d.gather(m.Route, m.Rule), nil)
+				way := d.wayTo(key)
 				for _, b := range d.index.On(way) {
 					reach(b.Source.Object, way.Gateway)
 				}
@@ -142,6 +142,12 @@ func (d *decider) reached(ports []gateway.Port) map[ladder.Object]map[ladder.Obj
 		}
 	}
 	return reached
+}
+
+// wayTo is the way to all backends of a rule.
+func (d *decider) wayTo(at ruleKey) ladder.Way {
+	scene := d.scene(at)
+	return scene.way(d.gather(at.route, at.rule).backends...)
 }
 
 // on gives the blocks on a way, but for those of policies without room for its Gateway.
@@ -167,7 +173,7 @@ func (d *decider) crowdedOn(r *Rule) []ladder.Object {
 			policies = append(policies, policy)
 		}
 	}
-	for _, t := range d.wayTo(r.key, d.gather(r.key.route, r.key.rule), nil).Targets() {
+	for _, t := range d.wayTo(r.key).Targets() {
 		for _, policy := range d.balancers[t] {
 			note(policy)
 		}
