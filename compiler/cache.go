@@ -3,6 +3,7 @@ package compiler
 import (
 	"github.com/limpet-proxy/limpet/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/compiler/emit/plugin"
+	"github.com/limpet-proxy/limpet/compiler/gateway"
 	"github.com/limpet-proxy/limpet/compiler/policy"
 	"github.com/limpet-proxy/limpet/compiler/schema"
 )
@@ -11,6 +12,7 @@ import (
 // one input: it forgets what the last compilation did not have.
 type Cache struct {
 	documents schema.Cache
+	ports     gateway.Kept
 	decisions *policy.Memory
 	policies  plugin.Texts
 	texts     *envoy.Texts
@@ -25,6 +27,14 @@ func (c *Cache) admissions() *schema.Cache {
 		return nil
 	}
 	return &c.documents
+}
+
+// gateways is the cache of ports; nil if there is no cache at all.
+func (c *Cache) gateways() *gateway.Kept {
+	if c == nil {
+		return nil
+	}
+	return &c.ports
 }
 
 // memory is the cache of decisions; one that keeps nothing if there is no cache at all.

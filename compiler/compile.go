@@ -125,10 +125,10 @@ func judge(sources []Source, o *Options) (*judgement, error) {
 		return nil, j.rep.Errors(o.Strict)
 	}
 	if controlled {
-		j.ports, j.facts = gateway.BuildApart(j.objects, o.Target.controller(), j.rep)
+		j.ports, j.facts = gateway.BuildApart(j.objects, o.Target.controller(), o.Cache.gateways(), j.rep)
 		j.backends = backend.NewAssumed(j.objects, o.Target.emitter().ownBackends...)
 	} else {
-		j.ports, j.facts = gateway.Build(j.objects, settings.bind, j.rep)
+		j.ports, j.facts = gateway.Build(j.objects, settings.bind, o.Cache.gateways(), j.rep)
 		j.backends = backend.NewIndex(j.objects, j.rep)
 	}
 	j.decisions = policy.Decide(j.objects, j.ports, j.backends, policy.Options{

@@ -85,11 +85,11 @@ type Index struct {
 // NewIndex makes an index. What is wrong with a Service that a route uses goes to the report, once.
 func NewIndex(objects *schema.Objects, rep *report.Report) *Index {
 	x := &Index{
-		services: map[string]*schema.Object[corev1.Service]{},
-		slices:   map[string][]*schema.Object[discoveryv1.EndpointSlice]{},
+		services: make(map[string]*schema.Object[corev1.Service], len(objects.Services)),
+		slices:   make(map[string][]*schema.Object[discoveryv1.EndpointSlice], len(objects.Slices)),
 		selected: map[string][]*schema.Object[discoveryv1.EndpointSlice]{},
 		backends: map[string]*schema.Object[schema.XBackend]{},
-		resolved: map[string]*Backend{},
+		resolved: make(map[string]*Backend, len(objects.Services)),
 		grants:   grant.New(objects),
 		rep:      rep,
 	}

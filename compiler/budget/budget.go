@@ -70,6 +70,9 @@ type Field struct {
 // others go to the report.
 func New(objects *schema.Objects, rep *report.Report) *Budgets {
 	b := &Budgets{held: map[string]*Held{}, targets: map[string][]target{}}
+	if len(objects.TrafficPolicies) == 0 {
+		return b
+	}
 	services := map[string]bool{}
 	for _, s := range objects.Services {
 		services[s.Key()] = true

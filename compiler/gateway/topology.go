@@ -51,8 +51,16 @@ type Match struct {
 }
 
 // Build gives the ports in order, and what became of each Gateway and parentRef. Gateways without addresses listen
-// on bind.
-func Build(objects *schema.Objects, bind netip.Addr, rep *report.Report) ([]Port, *Facts) {
+// on bind. Nobody may change what it gives.
+func Build(objects *schema.Objects, bind netip.Addr, kept *Kept, rep *report.Report) ([]Port, *Facts) {
+	own := &schema.Objects{
+		Classes: objects.Classes, Gateways: objects.Gateways, Routes: objects.Routes, Secrets: objects.Secrets,
+		Grants: objects.Grants, Proxies: objects.Proxies,
+	}
+	return kept.give(own, bind.String(), rep, func(rep *report.Report) ([]Port, *Facts) { return build(own, bind, rep) })
+}
+
+func build(objects *schema.Objects, bind netip.Addr, rep *report.Report) ([]Port, *Facts) {
 	b := &builder{
 		listeners: map[string][]*listener{},
 		ports:     map[netip.AddrPort]map[string]*listener{},
@@ -78,7 +86,15 @@ func Build(objects *schema.Objects, bind netip.Addr, rep *report.Report) ([]Port
 
 // BuildApart is Build for a control plane that gives every Gateway a proxy of its own: Gateways share no port. Those
 // of a class in the input that another controller serves are left out; a class that is not there is taken for its own.
-func BuildApart(objects *schema.Objects, controller gatewayv1.GatewayController, rep *report.Report) ([]Port, *Facts) {
+func BuildApart(objects *schema.Objects, controller gatewayv1.GatewayController, kept *Kept, rep *report.Report) ([]Port, *Facts) {
+	own := &schema.Objects{
+		Classes: objects.Classes, Gateways: objects.Gateways, Routes: objects.Routes,
+		IstioGateways: objects.IstioGateways, VirtualServices: objects.VirtualServices,
+	}
+	return kept.give(own, string(controller), rep, func(rep *report.Report) ([]Port, *Facts) { return buildApart(own, controller, rep) })
+}
+
+func buildApart(objects *schema.Objects, controller gatewayv1.GatewayController, rep *report.Report) ([]Port, *Facts) {
 	b := &builder{
 		listeners:  map[string][]*listener{},
 		ports:      map[netip.AddrPort]map[string]*listener{},

@@ -16,14 +16,20 @@ import (
 // balance gives each choice its strategy, and what is hashed of the rule's requests.
 func (l *lowerer) balance(route *gateway.Route, index int, decided *policy.Rule, choices []choice) []ir.Hash {
 	crowded := func(p ladder.Object) bool { return l.Decisions.Crowded.At(p, decided.Gateway()) }
-	rule := balance.Rule{Name: fmt.Sprintf("%s rule %d", route, index), Together: len(decided.Sessions) > 0 && !decided.PerBackend}
+	rule, silent := balance.Rule{Together: len(decided.Sessions) > 0 && !decided.PerBackend}, true
 	for _, c := range choices {
 		var service ladder.Object
 		if c.backend != nil {
 			service = c.backend.Object
 		}
-		rule.Candidates = append(rule.Candidates, l.Balance.Candidates(route, index, service, crowded))
+		candidates := l.Balance.Candidates(route, index, service, crowded)
+		rule.Candidates = append(rule.Candidates, candidates)
+		silent = silent && len(candidates) == 0
 	}
+	if silent {
+		return nil // every choice is as good as any other
+	}
+	rule.Name = fmt.Sprintf("%s rule %d", route, index)
 	for _, s := range decided.Sessions {
 		if s.Effective.Type() == policyconfig.TypeCookie {
 			rule.SessionCookies = append(rule.SessionCookies, s.Name)

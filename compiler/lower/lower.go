@@ -36,7 +36,11 @@ type Means struct {
 
 // Lower gives the configuration for the ports, and what it comes to for the requests that no session pins, rule by rule. What a rule asks for and can't have goes to the report.
 func Lower(ports []gateway.Port, means Means, rep *report.Report) (*ir.Config, []*Spread) {
-	l := &lowerer{Means: means, rep: rep, rules: map[*policy.Rule]*rule{}, clusters: map[string]ir.Cluster{}, draining: map[netip.AddrPort]bool{}}
+	ways := len(means.Decisions.Ways)
+	l := &lowerer{
+		Means: means, rep: rep, rules: make(map[*policy.Rule]*rule, ways), clusters: make(map[string]ir.Cluster, ways),
+		draining: map[netip.AddrPort]bool{},
+	}
 	config := &ir.Config{}
 	l.tls = slices.ContainsFunc(ports, func(p gateway.Port) bool { return p.TLS })
 	for _, p := range ports {

@@ -26,9 +26,13 @@ type attacher struct {
 
 // attach gives the blocks of every policy by what they are attached to.
 func attach(objects *schema.Objects, classes string, kept *faults, rep *report.Report) *attacher {
+	policies := len(objects.SessionPolicies) + len(objects.TrafficPolicies) + len(objects.LoadBalancers)
+	targets := len(objects.Routes) + len(objects.Services) + len(objects.VirtualServices) + len(objects.Backends)
 	a := &attacher{
-		index: ladder.Index{}, exists: map[ladder.Target]bool{}, subjects: map[ladder.Object]report.Subject{},
-		broken: map[ladder.Object]bool{}, classes: classes, rep: rep,
+		index:    make(ladder.Index, policies),
+		exists:   make(map[ladder.Target]bool, targets),
+		subjects: make(map[ladder.Object]report.Subject, policies+targets),
+		broken:   map[ladder.Object]bool{}, classes: classes, rep: rep,
 	}
 	a.targets(objects)
 	for i, fault := range faultsOf(objects.SessionPolicies, kept) {

@@ -32,7 +32,7 @@ type rivals struct{ first, other *Session }
 
 // newCookies makes one for some of the sessions.
 func newCookies(sessions []*Session) *cookies {
-	c := &cookies{at: map[pathKey]rivals{}, below: map[pathKey]rivals{}}
+	c := &cookies{at: make(map[pathKey]rivals, 2*len(sessions)), below: make(map[pathKey]rivals, 2*len(sessions))}
 	for _, s := range sessions {
 		for _, key := range s.spots {
 			if !strings.HasPrefix(key.hostname, "*") {

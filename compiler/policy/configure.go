@@ -133,7 +133,7 @@ func (d *decider) unify() {
 		route ladder.Object
 		rule  int
 	}
-	groups := map[where][]*Rule{}
+	groups := make(map[where][]*Rule, len(d.order))
 	for _, r := range d.order {
 		r.Crowded = len(d.crowded) > 0 && len(d.crowdedOn(r)) > 0
 		key := where{r.key.route.Source().Object, r.key.rule}

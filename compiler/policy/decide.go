@@ -38,7 +38,8 @@ type Options struct {
 func Decide(objects *schema.Objects, ports []gateway.Port, backends *backend.Index, o Options, rep *report.Report) *Decisions {
 	d := &decider{
 		attacher: attach(objects, o.ClassPolicies, o.Memory.faults, rep), backends: backends, options: o,
-		rules: map[ruleKey]*Rule{}, rejected: map[*gateway.Route]bool{}, ingredients: map[ruleKey]*ingredients{},
+		rules: make(map[ruleKey]*Rule, len(objects.Routes)), rejected: map[*gateway.Route]bool{},
+		ingredients: make(map[ruleKey]*ingredients, len(objects.Routes)),
 	}
 	d.crowd(objects, ports)
 	for _, p := range ports {

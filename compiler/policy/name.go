@@ -97,7 +97,7 @@ func (d *decider) sharedNames() {
 		object ladder.Object
 		name   string
 	}
-	groups := map[origin][]*Session{}
+	groups := make(map[origin][]*Session, len(d.order))
 	for _, r := range d.order {
 		for _, s := range r.Sessions {
 			if s.isCookie() && s.suffix == "" && aboveRules(s.named.Rung) {

@@ -153,6 +153,9 @@ func (d *decider) hostPaths(s *Session) {
 
 // sharedHeader says what a client can't do: send two values of one header, one for each backend (S27).
 func (d *decider) sharedHeader(r *Rule) {
+	if len(r.Sessions) < 2 {
+		return
+	}
 	first := map[string]*Session{}
 	for _, s := range r.Sessions {
 		if s.isCookie() {

@@ -143,7 +143,7 @@ func printable(s string, most int) string {
 		s = strings.ToValidUTF8(s[:most], "") + "..."
 	}
 	for _, r := range s {
-		if !strconv.IsPrint(r) {
+		if (r < ' ' || r > '~') && !strconv.IsPrint(r) {
 			return strings.Trim(strconv.Quote(s), `"`)
 		}
 	}

@@ -182,7 +182,7 @@ type identity struct {
 // merge brings together what became of documents. Of two with one name the second is refused.
 func merge(texts []*admittedText, rep *report.Report) *Objects {
 	objects := &Objects{}
-	first := map[identity]*admitted{}
+	first := make(map[identity]*admitted, len(texts))
 	for _, t := range texts {
 		rep.Add(&t.rep)
 		for _, d := range t.documents {

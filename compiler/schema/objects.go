@@ -83,6 +83,18 @@ func (o *Objects) add(more *Objects) {
 	o.ServiceEntries = append(o.ServiceEntries, more.ServiceEntries...)
 }
 
+// Equal reports whether the objects are the same ones, in the same order.
+func (o *Objects) Equal(other *Objects) bool {
+	return slices.Equal(o.Classes, other.Classes) && slices.Equal(o.Gateways, other.Gateways) &&
+		slices.Equal(o.Routes, other.Routes) && slices.Equal(o.Services, other.Services) &&
+		slices.Equal(o.Slices, other.Slices) && slices.Equal(o.Secrets, other.Secrets) &&
+		slices.Equal(o.Grants, other.Grants) && slices.Equal(o.Proxies, other.Proxies) &&
+		slices.Equal(o.LoadBalancers, other.LoadBalancers) && slices.Equal(o.SessionPolicies, other.SessionPolicies) &&
+		slices.Equal(o.TrafficPolicies, other.TrafficPolicies) && slices.Equal(o.Backends, other.Backends) &&
+		slices.Equal(o.Platform, other.Platform) && slices.Equal(o.IstioGateways, other.IstioGateways) &&
+		slices.Equal(o.VirtualServices, other.VirtualServices) && slices.Equal(o.ServiceEntries, other.ServiceEntries)
+}
+
 func (o *Objects) sort() {
 	slices.SortFunc(o.Classes, ByAge)
 	slices.SortFunc(o.Gateways, ByAge)
