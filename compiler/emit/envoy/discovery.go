@@ -1,6 +1,7 @@
 package envoy
 
 import (
+	"bytes"
 	"fmt"
 
 	bootstrapv3 "github.com/envoyproxy/go-control-plane/envoy/config/bootstrap/v3"
@@ -8,6 +9,7 @@ import (
 	internallistenerv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/bootstrap/internal_listener/v3"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/limpet-proxy/limpet/compiler/emit/protoyaml"
 	"github.com/limpet-proxy/limpet/compiler/ir"
 	"github.com/limpet-proxy/limpet/policy-config"
 )
@@ -80,7 +82,7 @@ func Discover(config *ir.Config, settings Settings, texts *Texts, folder string,
 		return nil, fmt.Errorf("the Envoy configuration is not valid: %w", err)
 	}
 	var err error
-	d.Bootstrap, err = toYAML(b, nil)
+	d.Bootstrap, err = toYAML(b, protoyaml.Gaps{})
 	return d, err
 }
 
@@ -91,7 +93,10 @@ func (d *Discovery) With(pluginJSON []byte) (Resource, error) {
 }
 
 func (e *emitter) limpetResource(pluginJSON []byte) Resource {
-	return Resource{limpetFilter, e.resource(e.extension(limpetFilter, e.plugin(pluginJSON)))}
+	frame := e.resource(e.extension(limpetFilter, e.plugin(pluginJSON)))
+	before, after, _ := bytes.Cut(frame, quoted(nil, gap))
+	text := append(make([]byte, 0, len(frame)+len(pluginJSON)*5/4), before...)
+	return Resource{limpetFilter, append(quoted(text, string(pluginJSON)), after...)}
 }
 
 // resource validates a message and gives its JSON with its type.

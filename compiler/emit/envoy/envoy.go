@@ -17,6 +17,7 @@ import (
 	internallistenerv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/bootstrap/internal_listener/v3"
 	connectionsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/resource_monitors/downstream_connections/v3"
 
+	"github.com/limpet-proxy/limpet/compiler/emit/protoyaml"
 	"github.com/limpet-proxy/limpet/compiler/ir"
 	"github.com/limpet-proxy/limpet/policy-config"
 )
@@ -49,7 +50,7 @@ func Emit(config *ir.Config, settings Settings, texts *Texts) ([]byte, error) {
 	if err := bootstrap.ValidateAll(); err != nil {
 		return nil, fmt.Errorf("the Envoy configuration is not valid: %w", err)
 	}
-	text, err := toYAML(bootstrap, e.insert)
+	text, err := toYAML(bootstrap, protoyaml.Gaps{Items: e.items, Strings: map[string]string{gap: string(settings.PluginJSON)}})
 	return text, cmp.Or(e.err, err)
 }
 

@@ -66,7 +66,7 @@ func (e *emitter) limpet() *hcmv3.HttpFilter {
 	return f
 }
 
-// plugin is the filter with a configuration. FAIL_RELOAD brings a VM that trapped back by itself.
+// plugin is the filter with a configuration, which is left as a gap. FAIL_RELOAD brings a VM that trapped back by itself.
 func (e *emitter) plugin(config []byte) *httpwasmv3.Wasm {
 	vm := &wasmv3.VmConfig{
 		VmId:    e.vmID(config),
@@ -82,7 +82,7 @@ func (e *emitter) plugin(config []byte) *httpwasmv3.Wasm {
 		Name:          limpetFilter,
 		RootId:        limpetFilter,
 		Vm:            &wasmv3.PluginConfig_VmConfig{VmConfig: vm},
-		Configuration: e.pack(wrapperspb.String(string(config))),
+		Configuration: e.pack(wrapperspb.String(gap)),
 		FailurePolicy: wasmv3.FailurePolicy_FAIL_RELOAD,
 	}}
 }

@@ -2,6 +2,7 @@ package envoy
 
 import (
 	"bytes"
+	"fmt"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
@@ -17,8 +18,9 @@ type gaps struct {
 	clusters []ir.Cluster
 }
 
-// gap is the name of what stands for all clusters, and the domain of what stands for all virtual hosts.
-const gap = "gap"
+// gap is the name of what stands for all clusters, the domain of what stands for all virtual hosts, and the text that
+// stands for the filter's configuration.
+const gap = "<gap>"
 
 // leave gives the virtual host that stands for those of some routes.
 func (g *gaps) leave(routes string, hosts []ir.Host) *routev3.VirtualHost {
@@ -29,8 +31,8 @@ func (g *gaps) leave(routes string, hosts []ir.Host) *routev3.VirtualHost {
 	return &routev3.VirtualHost{Name: routes, Domains: []string{gap}}
 }
 
-// insert fills the gaps of a message that is written as YAML.
-func (e *emitter) insert(m proto.Message, indent int) (items [][]byte, yes bool) {
+// items fills the gaps of a message that is written as YAML.
+func (e *emitter) items(m proto.Message, indent int) (items [][]byte, yes bool) {
 	f := form{pin: e.settings.Plugin.PinHeader, indent: indent}
 	switch m := m.(type) {
 	case *routev3.VirtualHost:
@@ -51,4 +53,27 @@ func (e *emitter) filled(text []byte, routes *routev3.RouteConfiguration) []byte
 	before, after, _ := bytes.Cut(text, e.message(routes.VirtualHosts[0]))
 	hosts := e.hosts(routes.Name, e.gaps.hosts[routes.Name], form{pin: e.settings.Plugin.PinHeader, json: true})
 	return bytes.Join([][]byte{before, bytes.Join(hosts, []byte(",")), after}, nil)
+}
+
+// quoted appends text as a string of JSON, which protojson writes so too. It is UTF-8, for it was read from JSON.
+func quoted(to []byte, text string) []byte {
+	to = append(to, '"')
+	begin := 0
+	for i := range len(text) {
+		c := text[i]
+		if c >= ' ' && c != '"' && c != '\\' {
+			continue
+		}
+		to = append(to, text[begin:i]...)
+		begin = i + 1
+		switch c {
+		case '\n':
+			to = append(to, `\n`...)
+		case '"', '\\':
+			to = append(to, '\\', c)
+		default:
+			to = fmt.Appendf(to, `\u%04x`, c)
+		}
+	}
+	return append(append(to, text[begin:]...), '"')
 }

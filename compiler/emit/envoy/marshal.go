@@ -20,9 +20,9 @@ import (
 const header = "# Written by limpet from Gateway API objects; change those and compile again.\n"
 
 // toYAML writes a message with its keys in alphabetical order, so that equal messages give equal bytes.
-func toYAML(m proto.Message, insert protoyaml.Insert) ([]byte, error) {
-	text, err := protoyaml.MarshalWith(m, insert)
-	return append([]byte(header), text...), err
+func toYAML(m proto.Message, gaps protoyaml.Gaps) ([]byte, error) {
+	parts, err := protoyaml.MarshalWith(m, gaps)
+	return bytes.Join(append([][]byte{[]byte(header)}, parts...), nil), err
 }
 
 // toJSON writes a message in one line, without the spaces that protojson puts in by chance, so that equal messages give

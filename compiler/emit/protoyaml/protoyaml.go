@@ -6,6 +6,7 @@
 package protoyaml
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 
@@ -16,20 +17,28 @@ import (
 
 // Marshal writes a message. Errors are those of protojson, such as a string that is not UTF-8 and an Any of an unknown
 // type, and maps whose keys are not strings of one line, of 100 bytes at most.
-func Marshal(m proto.Message) (text []byte, err error) { return MarshalWith(m, nil) }
+func Marshal(m proto.Message) (text []byte, err error) {
+	parts, err := MarshalWith(m, Gaps{})
+	return bytes.Join(parts, nil), err
+}
 
-// Insert gives, for a message that stands in a list, the text of the items that come in its place, which NewItems has
-// written for this indent; false leaves the message as it is.
-type Insert func(m proto.Message, indent int) (items [][]byte, yes bool)
+// Gaps are what stands for something else in a message.
+type Gaps struct {
+	// Items gives, for a message that stands in a list, the texts of the items that come in its place, which Items has
+	// written for this indent; false leaves the message as it is. Nil leaves all.
+	Items func(m proto.Message, indent int) (texts [][]byte, yes bool)
+	// Strings are the strings that come in the place of others.
+	Strings map[string]string
+}
 
-// MarshalWith is Marshal with items of lists that are written elsewhere.
-func MarshalWith(m proto.Message, insert Insert) (text []byte, err error) {
+// MarshalWith is Marshal of a message with gaps. The text is in parts.
+func MarshalWith(m proto.Message, gaps Gaps) (parts [][]byte, err error) {
 	w := newWriter()
-	w.insert = insert
+	w.gaps = gaps
 	if !w.block(m.ProtoReflect(), 0) {
 		w.text("{}\n")
 	}
-	return w.out, w.err
+	return append(w.done, w.out), w.err
 }
 
 // Items writes items of lists, one after the other. It keeps the text of what they share.
@@ -52,14 +61,14 @@ const step = 2
 
 // writer has the text so far.
 type writer struct {
-	out []byte
+	done [][]byte // what comes before out and does not change any more
+	out  []byte
 	// packed has the text of small Anys: routes hold the same ones.
 	packed map[packed][]byte
 	// odd has the text of strings that the library was asked about.
-	odd map[string]string
-	// insert may be nil.
-	insert Insert
-	err    error // the first
+	odd  map[string]string
+	gaps Gaps
+	err  error // the first
 }
 
 // fail keeps the first error.
@@ -171,11 +180,12 @@ func (w *writer) item(f protoreflect.FieldDescriptor, v protoreflect.Value, inde
 	w.value(f, v, indent+step, true)
 }
 
-// items writes a message of a list, or what is inserted in its place.
+// items writes a message of a list, or what comes in its place.
 func (w *writer) items(m protoreflect.Message, indent int) {
-	if w.insert != nil {
-		if texts, yes := w.insert(m.Interface(), indent); yes {
-			w.out = slices.Concat(append([][]byte{w.out}, texts...)...)
+	if w.gaps.Items != nil {
+		if texts, yes := w.gaps.Items(m.Interface(), indent); yes {
+			w.done = append(append(w.done, w.out), texts...)
+			w.out = nil
 			return
 		}
 	}
@@ -217,9 +227,9 @@ func (w *writer) any(a *anypb.Any, indent int) bool {
 			return true
 		}
 	}
-	begin := len(w.out)
+	begin, done := len(w.out), len(w.done)
 	w.unpacked(a, indent)
-	if len(a.Value) <= smallAny {
+	if len(a.Value) <= smallAny && len(w.done) == done {
 		w.packed[name] = slices.Clone(w.out[begin:])
 	}
 	return true

@@ -3,6 +3,7 @@ package protoyaml
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -11,6 +12,9 @@ import (
 
 // string writes a string and the end of its line; see value.
 func (w *writer) string(s string, indent int, inList bool) {
+	if longer, gap := w.gaps.Strings[s]; gap {
+		s = longer
+	}
 	switch {
 	case !utf8.ValidString(s):
 		w.fail(errors.New("a string that is not UTF-8"))
@@ -120,6 +124,7 @@ func (w *writer) lines(s string, indent int, inList bool) {
 	if !inList {
 		indent += step
 	}
+	w.out = slices.Grow(w.out, len(s)+strings.Count(s, "\n")*indent)
 	for line := range strings.Lines(s) {
 		if line != "\n" {
 			w.pad(indent)
