@@ -1,6 +1,7 @@
 package compiler
 
 import (
+	"github.com/limpet-proxy/limpet/compiler/backend"
 	"github.com/limpet-proxy/limpet/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/compiler/emit/plugin"
 	"github.com/limpet-proxy/limpet/compiler/gateway"
@@ -13,6 +14,7 @@ import (
 type Cache struct {
 	documents schema.Cache
 	ports     gateway.Kept
+	services  backend.Kept
 	decisions *policy.Memory
 	policies  plugin.Texts
 	texts     *envoy.Texts
@@ -35,6 +37,14 @@ func (c *Cache) gateways() *gateway.Kept {
 		return nil
 	}
 	return &c.ports
+}
+
+// backends is the cache of backends; nil if there is no cache at all.
+func (c *Cache) backends() *backend.Kept {
+	if c == nil {
+		return nil
+	}
+	return &c.services
 }
 
 // memory is the cache of decisions; one that keeps nothing if there is no cache at all.
@@ -65,6 +75,7 @@ func (c *Cache) written() *envoy.Texts {
 // sweep forgets what a compilation that came to its end did not need.
 func (c *Cache) sweep() {
 	if c != nil {
+		c.services.Sweep()
 		c.decisions.Sweep()
 		c.policies.Sweep()
 		c.texts.Sweep()

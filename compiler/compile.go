@@ -129,7 +129,7 @@ func judge(sources []Source, o *Options) (*judgement, error) {
 		j.backends = backend.NewAssumed(j.objects, o.Target.emitter().ownBackends...)
 	} else {
 		j.ports, j.facts = gateway.Build(j.objects, settings.bind, o.Cache.gateways(), j.rep)
-		j.backends = backend.NewIndex(j.objects, j.rep)
+		j.backends = backend.NewIndex(j.objects, o.Cache.backends(), j.rep)
 	}
 	j.decisions = policy.Decide(j.objects, j.ports, j.backends, policy.Options{
 		Generation: settings.generation, ClassPolicies: o.ClassPolicyNamespace, RejectPartial: o.PartialSplit == PartialReject,

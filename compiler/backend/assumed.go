@@ -19,7 +19,7 @@ import (
 // them. A Service that is not in the input is taken to be there; endpoints are not looked at.
 // References to the kinds of its own lead where they say.
 func NewAssumed(objects *schema.Objects, own ...runtimeschema.GroupKind) *Index {
-	x := NewIndex(objects, &report.Report{})
+	x := NewIndex(objects, nil, &report.Report{})
 	x.assumed, x.own = true, own
 	return x
 }

@@ -66,13 +66,17 @@ func (b *Backend) Ready() bool {
 	return slices.ContainsFunc(b.Endpoints, func(e ir.Endpoint) bool { return !e.Draining })
 }
 
+type endpointSlice = schema.Object[discoveryv1.EndpointSlice]
+
 // Index holds the Services and EndpointSlices of the input.
 type Index struct {
 	services map[string]*schema.Object[corev1.Service]
-	slices   map[string][]*schema.Object[discoveryv1.EndpointSlice] // by their Service's key
-	selected map[string][]*schema.Object[discoveryv1.EndpointSlice] // by what XBackends select
+	slices   map[string][]*endpointSlice // by their Service's key
+	selected map[string][]*endpointSlice // by what XBackends select
 	backends map[string]*schema.Object[schema.XBackend]
 	resolved map[string]*Backend
+	ports    map[portKey]*Backend
+	kept     *Kept
 	grants   grant.Grants
 	rep      *report.Report
 	entries  []*schema.Object[schema.ServiceEntry]
@@ -82,14 +86,16 @@ type Index struct {
 	own []runtimeschema.GroupKind
 }
 
-// NewIndex makes an index. What is wrong with a Service that a route uses goes to the report, once.
-func NewIndex(objects *schema.Objects, rep *report.Report) *Index {
+// NewIndex makes an index, with the backends that are kept. What is wrong with a Service that a route uses goes to the report, once.
+func NewIndex(objects *schema.Objects, kept *Kept, rep *report.Report) *Index {
 	x := &Index{
 		services: make(map[string]*schema.Object[corev1.Service], len(objects.Services)),
-		slices:   make(map[string][]*schema.Object[discoveryv1.EndpointSlice], len(objects.Slices)),
-		selected: map[string][]*schema.Object[discoveryv1.EndpointSlice]{},
+		slices:   make(map[string][]*endpointSlice, len(objects.Slices)),
+		selected: map[string][]*endpointSlice{},
 		backends: map[string]*schema.Object[schema.XBackend]{},
-		resolved: make(map[string]*Backend, len(objects.Services)),
+		resolved: map[string]*Backend{},
+		ports:    make(map[portKey]*Backend, len(objects.Services)),
+		kept:     kept,
 		grants:   grant.New(objects),
 		rep:      rep,
 	}
@@ -156,7 +162,7 @@ func (x *Index) inService(key string, path *field.Path, ref gatewayv1.BackendRef
 	if at < 0 {
 		return nil, notFound(path.Child("port"), number, "Service "+key+" has no TCP port of this number")
 	}
-	return x.backend(service, at), nil
+	return x.port(portKey{service, at}), nil
 }
 
 // Reason is the reason of a route's ResolvedRefs condition for an error of Resolve, or for one
@@ -180,48 +186,61 @@ func notFound(path *field.Path, value any, why string) *field.Error {
 	return e
 }
 
-// backend gathers the endpoints of a Service's port, once.
-func (x *Index) backend(service *schema.Object[corev1.Service], at int) *Backend {
-	port := service.Value.Spec.Ports[at]
-	name := fmt.Sprintf("%s:%d", service.Key(), port.Port)
-	if b := x.resolved[name]; b != nil {
+// portKey names a port of a Service, by its index.
+type portKey struct {
+	service *schema.Object[corev1.Service]
+	index   int
+}
+
+// port gives the backend for a Service's port, once.
+func (x *Index) port(key portKey) *Backend {
+	if b := x.ports[key]; b != nil {
 		return b
 	}
+	behind := x.slices[key.service.Key()]
+	b := x.kept.give(key, behind, x.rep, func(rep *report.Report) *Backend { return newBackend(key, behind, rep) })
+	x.ports[key] = b
+	return b
+}
+
+// newBackend gathers the endpoints of a Service's port from its EndpointSlices.
+func newBackend(key portKey, behind []*endpointSlice, rep *report.Report) *Backend {
+	service, port := key.service, key.service.Value.Spec.Ports[key.index]
 	b := &Backend{Identity: Identity{
-		Name: name, Service: service.Key(), Object: ladder.Object{Kind: ladder.KindService, Namespace: service.Namespace, Name: service.Name}, Port: port.Port,
+		Name: fmt.Sprintf("%s:%d", service.Key(), port.Port), Service: service.Key(), Port: port.Port,
+		Object:   ladder.Object{Kind: ladder.KindService, Namespace: service.Namespace, Name: service.Name},
 		ClientIP: service.Value.Spec.SessionAffinity == corev1.ServiceAffinityClientIP,
 		Cluster:  fmt.Sprintf("service/%s/%d", service.Key(), port.Port),
-	}, Endpoints: x.endpoints(service, port)}
-	x.resolved[name] = b
-	path := field.NewPath("spec", "ports").Index(at)
+	}, Endpoints: endpoints(service, port, behind, rep)}
+	path := field.NewPath("spec", "ports").Index(key.index)
 	if p := port.AppProtocol; p != nil {
 		b.Protocol = protocols[*p]
 		if b.Protocol == Unsaid {
-			x.rep.ErrorAt(service, path.Child("appProtocol").String(), fmt.Sprintf("not supported yet: %q", *p))
+			rep.ErrorAt(service, path.Child("appProtocol").String(), fmt.Sprintf("not supported yet: %q", *p))
 		}
 	}
 	if d := service.Value.Spec.TrafficDistribution; d != nil {
 		b.Nearby = *d
-		x.rep.Advise(service, field.NewPath("spec", "trafficDistribution"), "not carried: every endpoint is as good as any other, wherever it runs")
+		rep.Advise(service, field.NewPath("spec", "trafficDistribution"), "not carried: every endpoint is as good as any other, wherever it runs")
 	}
 	if b.ClientIP {
-		x.rep.Advise(service, field.NewPath("spec", "sessionAffinity"), "ClientIP is not followed: it concerns the way through the Service's own address, and Envoy chooses endpoints itself")
+		rep.Advise(service, field.NewPath("spec", "sessionAffinity"), "ClientIP is not followed: it concerns the way through the Service's own address, and Envoy chooses endpoints itself")
 	}
 	if !b.Ready() {
-		x.rep.Warn(service, field.Invalid(path, port.Port, fmt.Sprintf("no EndpointSlice has a ready endpoint for the port named %q: new requests for it get 503", port.Name)))
+		rep.Warn(service, field.Invalid(path, port.Port, fmt.Sprintf("no EndpointSlice has a ready endpoint for the port named %q: new requests for it get 503", port.Name)))
 	}
 	return b
 }
 
 // endpoints gives what the Service's EndpointSlices hold for a port, of the Service's first family that has any:
 // the second address of a dual-stack host is the same host.
-func (x *Index) endpoints(service *schema.Object[corev1.Service], port corev1.ServicePort) []ir.Endpoint {
+func endpoints(service *schema.Object[corev1.Service], port corev1.ServicePort, behind []*endpointSlice, rep *report.Report) []ir.Endpoint {
 	families := append(slices.Clone(service.Value.Spec.IPFamilies), corev1.IPv4Protocol, corev1.IPv6Protocol)
 	for _, family := range families {
 		found := map[netip.AddrPort]ir.Endpoint{}
-		for _, s := range x.slices[service.Key()] {
+		for _, s := range behind {
 			if string(s.Value.AddressType) == string(family) {
-				x.gather(found, s, port)
+				gather(found, s, port, rep)
 			}
 		}
 		if len(found) > 0 {
@@ -232,7 +251,7 @@ func (x *Index) endpoints(service *schema.Object[corev1.Service], port corev1.Se
 }
 
 // gather adds a slice's endpoints. The slice's port is the one with the name of the Service's port.
-func (x *Index) gather(found map[netip.AddrPort]ir.Endpoint, s *schema.Object[discoveryv1.EndpointSlice], port corev1.ServicePort) {
+func gather(found map[netip.AddrPort]ir.Endpoint, s *endpointSlice, port corev1.ServicePort, rep *report.Report) {
 	at := slices.IndexFunc(s.Value.Ports, func(p discoveryv1.EndpointPort) bool {
 		return *p.Name == port.Name && *p.Protocol == port.Protocol && p.Port != nil
 	})
@@ -242,7 +261,7 @@ func (x *Index) gather(found map[netip.AddrPort]ir.Endpoint, s *schema.Object[di
 	for i, e := range s.Value.Endpoints {
 		if len(e.Addresses) > 1 {
 			path := field.NewPath("endpoints").Index(i).Child("addresses").Index(1)
-			x.rep.ErrorAt(s, path.String(), "not supported yet: an endpoint's further addresses have no meaning in Kubernetes")
+			rep.ErrorAt(s, path.String(), "not supported yet: an endpoint's further addresses have no meaning in Kubernetes")
 		}
 		draining, serves := state(e.Conditions)
 		if !serves {

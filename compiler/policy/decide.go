@@ -146,18 +146,18 @@ func (d *decider) gather(route *gateway.Route, rule int) *ingredients {
 	if i := d.ingredients[key]; i != nil {
 		return i
 	}
-	i, path := &ingredients{}, rulePath(rule)
+	i := &ingredients{}
 	d.ingredients[key] = i
 	for n, ref := range route.Value.Spec.Rules[rule].BackendRefs {
-		at := path.Child("backendRefs").Index(n)
-		b, _ := d.backends.Resolve(route, at, ref.BackendRef)
+		b, _ := d.backends.Resolve(route, nil, ref.BackendRef) // package lower says why there is none
 		if b == nil || slices.Contains(i.backends, b) {
 			continue
 		}
 		i.backends = append(i.backends, b)
 		i.xbackend = i.xbackend || slices.ContainsFunc(d.index[ladder.Target{Object: b.Object}], isInlineXBackend)
 		if d.broken[b.Object] {
-			i.refusals = append(i.refusals, Refusal{at.String(), "the session persistence of " + b.Object.String() + " can't be honoured"})
+			at := rulePath(rule).Child("backendRefs").Index(n).String()
+			i.refusals = append(i.refusals, Refusal{at, "the session persistence of " + b.Object.String() + " can't be honoured"})
 		}
 	}
 	signs := signsOf(route, rule, i.xbackend)
@@ -171,6 +171,9 @@ func (d *decider) gather(route *gateway.Route, rule int) *ingredients {
 
 // signsOf is what a rule shows of its generation.
 func signsOf(route *gateway.Route, rule int, xbackend bool) ladder.Signs {
+	if len(route.Sessions) == 0 {
+		return ladder.Signs{XBackend: xbackend}
+	}
 	path := rulePath(rule).Child(sessionKey)
 	return ladder.Signs{Inline: route.Sessions[path.String()], Path: path, XBackend: xbackend}
 }
