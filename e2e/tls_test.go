@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -49,6 +50,31 @@ func TestSites(t *testing.T) {
 		t.Error("a client that asks for no server name was served")
 	}
 	wantPrivate(t, envoy, shop, wild)
+}
+
+// TestSitesShareConfiguration: the configuration of the filter stands in envoy.yaml once, however many sites there are,
+// and is that of all of them.
+func TestSitesShareConfiguration(t *testing.T) {
+	t.Parallel()
+	shop, wild := harness.NewCertificate(t, "shop.example.com"), harness.NewCertificate(t, "*.example.com")
+	var rules []harness.Rule
+	for i := range 16 {
+		rules = append(rules, harness.CookieRule(fmt.Sprintf("__Host-cart%d", i), "pods"))
+	}
+	_, deployment := threePods(t, rules...)
+	deployment.Documents.Sites = []harness.Site{{Hostname: "shop.example.com", Certificate: shop}, {Hostname: "*.example.com", Certificate: wild}}
+	envoy := harness.Run(t, deployment)
+	config, err := os.ReadFile(filepath.Join(envoy.Dir, "envoy.yaml"))
+	if got := strings.Count(string(config), `"sessionName": "__Host-cart7"`); err != nil || got != 1 {
+		t.Errorf("a session's name stands in envoy.yaml %d times, not once; %v", got, err)
+	}
+	for host, certificate := range map[string]harness.Certificate{"shop.example.com": shop, "news.example.com": wild} {
+		for _, name := range []string{"__Host-cart0", "__Host-cart15"} {
+			client := envoy.Client().TLS(certificate, envoy.TLSPort).For(host)
+			wantToken(t, visit(t, client, "/"+name), name)
+			stay(t, client, "/"+name, 10)
+		}
+	}
 }
 
 // wantPrivate fails if a private key is anywhere but in the one file, which is its owner's alone.

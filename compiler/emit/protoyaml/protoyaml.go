@@ -27,14 +27,14 @@ type Gaps struct {
 	// Items gives, for a message that stands in a list, the texts of the items that come in its place, which Items has
 	// written for this indent; false leaves the message as it is. Nil leaves all.
 	Items func(m proto.Message, indent int) (texts [][]byte, yes bool)
-	// Strings are the strings that come in the place of others.
+	// Strings are the strings that come in the place of others. A long one is written once; aliases refer to it.
 	Strings map[string]string
 }
 
 // MarshalWith is Marshal of a message with gaps. The text is in parts.
 func MarshalWith(m proto.Message, gaps Gaps) (parts [][]byte, err error) {
 	w := newWriter()
-	w.gaps = gaps
+	w.gaps, w.anchors = gaps, map[string]*anchor{}
 	if !w.block(m.ProtoReflect(), 0) {
 		w.text("{}\n")
 	}
@@ -68,7 +68,12 @@ type writer struct {
 	// odd has the text of strings that the library was asked about.
 	odd  map[string]string
 	gaps Gaps
-	err  error // the first
+	// filled counts the gaps so far.
+	filled int
+	// anchors has what was written in the place of gaps, and names counts those of them that have one.
+	anchors map[string]*anchor
+	names   int
+	err     error // the first
 }
 
 // fail keeps the first error.
@@ -186,6 +191,7 @@ func (w *writer) items(m protoreflect.Message, indent int) {
 		if texts, yes := w.gaps.Items(m.Interface(), indent); yes {
 			w.done = append(append(w.done, w.out), texts...)
 			w.out = nil
+			w.filled++
 			return
 		}
 	}
@@ -211,7 +217,7 @@ type packed struct {
 	indent     int
 }
 
-// smallAny is the most bytes of an Any whose text is kept for others like it.
+// smallAny is the most bytes of an Any whose text is kept for others like it, unless there is a gap in it.
 const smallAny = 256
 
 // any writes an Any as its type and the fields of the message that it holds.
@@ -227,9 +233,9 @@ func (w *writer) any(a *anypb.Any, indent int) bool {
 			return true
 		}
 	}
-	begin, done := len(w.out), len(w.done)
+	begin, filled := len(w.out), w.filled
 	w.unpacked(a, indent)
-	if len(a.Value) <= smallAny && len(w.done) == done {
+	if len(a.Value) <= smallAny && w.filled == filled {
 		w.packed[name] = slices.Clone(w.out[begin:])
 	}
 	return true

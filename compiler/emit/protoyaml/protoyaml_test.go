@@ -1,6 +1,7 @@
 package protoyaml
 
 import (
+	"bytes"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -67,6 +68,60 @@ func packed1(t *testing.T, m proto.Message) *anypb.Any {
 		t.Fatal(err)
 	}
 	return a
+}
+
+// TestLongText fills gaps with long text: it is there once, wherever the gaps are, and the message reads as if it stood in
+// all of them.
+func TestLongText(t *testing.T) {
+	texts := map[string]string{
+		"long": strings.Repeat("some text\n", 900), "word": strings.Repeat("w", longText), "quoted": strings.Repeat(": \"\u00e9 ", 900),
+		"short": strings.Repeat("x\n", longText/2-1),
+	}
+	boxed := func(name string) map[string]*anypb.Any {
+		return map[string]*anypb.Any{"a": packed1(t, wrapperspb.String(name))}
+	}
+	message := func(names []string) *routev3.RouteConfiguration {
+		host := &routev3.VirtualHost{Name: "host", Domains: names}
+		for _, name := range names {
+			host.Routes = append(host.Routes, &routev3.Route{Name: name, TypedPerFilterConfig: boxed(name)})
+		}
+		part := &routev3.VirtualHost{Name: "part"}
+		return &routev3.RouteConfiguration{Name: names[0], VirtualHosts: []*routev3.VirtualHost{host, part, host}}
+	}
+	for _, names := range [][]string{{"long", "word", "long", "short", "short"}, {"word"}, {"quoted", "long", "quoted", "long"}} {
+		items := func(m proto.Message, indent int) ([][]byte, bool) {
+			host, is := m.(*routev3.VirtualHost)
+			return [][]byte{[]byte(strings.Repeat(" ", indent) + "- name: part\n")}, is && host.Name == "part"
+		}
+		parts, err := MarshalWith(message(names), Gaps{Items: items, Strings: texts})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := bytes.Join(parts, nil)
+		filled := make([]string, len(names))
+		for i, name := range names {
+			filled[i] = texts[name]
+		}
+		sameMessage(t, text, message(filled))
+		for once, lines := range map[string]int{"some text\n": 900, texts["word"]: 1} {
+			if got := bytes.Count(text, []byte(once)); got != 0 && got != lines || !bytes.Contains(text, []byte("*text1\n")) {
+				t.Errorf("%v: %.10q stands there %d times, not %d", names, once, got, lines)
+			}
+		}
+	}
+}
+
+// sameMessage reads text as another message of the type of one, to which it must be equal.
+func sameMessage(t *testing.T, text []byte, want proto.Message) {
+	t.Helper()
+	got := want.ProtoReflect().New().Interface()
+	asJSON, err := yaml.YAMLToJSON(text)
+	if err == nil {
+		err = protojson.Unmarshal(asJSON, got)
+	}
+	if err != nil || !proto.Equal(want, got) {
+		t.Errorf("it reads as another message, or not at all: %v", err)
+	}
 }
 
 // TestSpecial writes the messages whose JSON is their own.

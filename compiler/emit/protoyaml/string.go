@@ -13,6 +13,10 @@ import (
 // string writes a string and the end of its line; see value.
 func (w *writer) string(s string, indent int, inList bool) {
 	if longer, gap := w.gaps.Strings[s]; gap {
+		w.filled++
+		if w.alias(s, longer) {
+			return
+		}
 		s = longer
 	}
 	switch {
