@@ -35,10 +35,12 @@ func (w Way) Targets() []Target {
 // Index holds blocks by what they attach to. A rule's inline block belongs to that rule alone and needs no index.
 type Index map[Target][]Block
 
-// Add takes blocks in, each at its target.
-func (x Index) Add(blocks ...Block) {
-	for _, b := range blocks {
-		x[b.Target] = append(x[b.Target], b)
+// Add takes in the blocks at a target. It does not write to them.
+func (x Index) Add(target Target, blocks []Block) {
+	if there, some := x[target]; some {
+		x[target] = append(there, blocks...)
+	} else {
+		x[target] = slices.Clip(blocks)
 	}
 }
 

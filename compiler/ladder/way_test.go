@@ -11,9 +11,10 @@ func TestIndexOn(t *testing.T) {
 		index[target] = nil
 	}
 	for target := range index {
-		index.Add(Block{Target: target, Path: target.String()})
+		index.Add(target, []Block{{Target: target, Path: target.String()}})
 	}
-	index.Add(Block{Target: Target{Object{KindService, "shop", "other"}, ""}, Path: "beside the way"})
+	beside := Target{Object{KindService, "shop", "other"}, ""}
+	index.Add(beside, []Block{{Target: beside, Path: "beside the way"}})
 	seen := map[string]int{}
 	for _, b := range index.On(way) {
 		seen[b.Path]++

@@ -81,7 +81,9 @@ func (w *world) add(t *testing.T, blocks ...Block) {
 			t.Fatalf("%s: %v", b.Source, errs)
 		}
 	}
-	w.index.Add(blocks...)
+	for _, b := range blocks {
+		w.index.Add(b.Target, []Block{b})
+	}
 }
 
 func (w *world) addRoute(t *testing.T, source Source, spec map[string]any) {

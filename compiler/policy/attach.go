@@ -2,11 +2,13 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/limpet-proxy/limpet/compiler/ladder"
+	"github.com/limpet-proxy/limpet/compiler/memo"
 	"github.com/limpet-proxy/limpet/compiler/parallel"
 	"github.com/limpet-proxy/limpet/compiler/report"
 	"github.com/limpet-proxy/limpet/compiler/schema"
@@ -15,9 +17,10 @@ import (
 
 // attacher puts every policy's blocks where its targets are.
 type attacher struct {
+	*targets
+	objects     *schema.Objects
+	authors     map[ladder.Object]report.Subject // the policies, once somebody asks
 	index       ladder.Index
-	exists      map[ladder.Target]bool
-	subjects    map[ladder.Object]report.Subject
 	broken      map[ladder.Object]bool // XBackends with a session that can't be
 	attachments []Attachment
 	classes     string // the namespace whose policies for GatewayClasses count
@@ -25,18 +28,15 @@ type attacher struct {
 }
 
 // attach gives the blocks of every policy by what they are attached to.
-func attach(objects *schema.Objects, classes string, kept *faults, rep *report.Report) *attacher {
-	policies := len(objects.SessionPolicies) + len(objects.TrafficPolicies) + len(objects.LoadBalancers)
-	targets := len(objects.Routes) + len(objects.Services) + len(objects.VirtualServices) + len(objects.Backends)
+func attach(objects *schema.Objects, classes string, memory *Memory, rep *report.Report) *attacher {
+	policies := len(objects.SessionPolicies) + len(objects.TrafficPolicies)
 	a := &attacher{
-		index:    make(ladder.Index, policies),
-		exists:   make(map[ladder.Target]bool, targets),
-		subjects: make(map[ladder.Object]report.Subject, policies+targets),
-		broken:   map[ladder.Object]bool{}, classes: classes, rep: rep,
+		targets: memory.targetsOf(objects), objects: objects,
+		index: make(ladder.Index, policies), attachments: make([]Attachment, 0, policies),
+		broken: map[ladder.Object]bool{}, classes: classes, rep: rep,
 	}
-	a.targets(objects)
-	for i, fault := range faultsOf(objects.SessionPolicies, kept) {
-		a.sessionPolicy(objects.SessionPolicies[i], fault)
+	for i, s := range standings(objects.SessionPolicies, memory.standings) {
+		a.sessionPolicy(objects.SessionPolicies[i], s)
 	}
 	for _, p := range objects.TrafficPolicies {
 		a.trafficPolicy(p)
@@ -47,80 +47,59 @@ func attach(objects *schema.Objects, classes string, kept *faults, rep *report.R
 	return a
 }
 
-// targets notes what policies can be attached to.
-func (a *attacher) targets(objects *schema.Objects) {
-	for _, o := range objects.Classes {
-		known(a, o, "", nil)
+// subject gives an object that policies attach to, or a policy; nil if there is none.
+func (a *attacher) subject(object ladder.Object) report.Subject {
+	if s := a.subjects[object]; s != nil {
+		return s
 	}
-	for _, o := range objects.Gateways {
-		var names []string
-		for _, l := range o.Value.Spec.Listeners {
-			names = append(names, string(l.Name))
-		}
-		known(a, o, o.Namespace, names)
+	if a.authors == nil {
+		a.authors = map[ladder.Object]report.Subject{}
+		note(a.authors, a.objects.SessionPolicies)
+		note(a.authors, a.objects.TrafficPolicies)
+		note(a.authors, a.objects.LoadBalancers)
 	}
-	for _, o := range objects.Routes {
-		var names []string
-		for _, r := range o.Value.Spec.Rules {
-			if r.Name != nil {
-				names = append(names, string(*r.Name))
-			}
-		}
-		known(a, o, o.Namespace, names)
-	}
-	for _, o := range objects.VirtualServices {
-		var names []string
-		for _, r := range o.Value.Spec.HTTP {
-			if r.Name != "" {
-				names = append(names, r.Name)
-			}
-		}
-		known(a, o, o.Namespace, names)
-	}
-	for _, o := range objects.Services {
-		known(a, o, o.Namespace, nil)
-	}
-	for _, o := range objects.Backends {
-		known(a, o, o.Namespace, nil)
-	}
-	for _, o := range objects.SessionPolicies {
-		a.subjects[o.Source().Object] = o
-	}
-	for _, o := range objects.TrafficPolicies {
-		a.subjects[o.Source().Object] = o
-	}
-	for _, o := range objects.LoadBalancers {
-		a.subjects[o.Source().Object] = o
+	return a.authors[object]
+}
+
+func note[T any](authors map[ladder.Object]report.Subject, policies []*schema.Object[T]) {
+	for _, p := range policies {
+		authors[p.Source().Object] = p
 	}
 }
 
-func known[T any](a *attacher, o *schema.Object[T], namespace string, sections []string) {
-	object := ladder.Object{Kind: o.Kind, Namespace: namespace, Name: o.Name}
-	a.subjects[object] = o
-	a.exists[ladder.Target{Object: object}] = true
-	for _, s := range sections {
-		a.exists[ladder.Target{Object: object, Section: s}] = true
-	}
+// standing is what a SessionPersistencePolicy comes to by itself.
+type standing struct {
+	fault   string // what is wrong with it; empty if nothing is
+	targets []ladder.Attachment
+	blocks  [][]ladder.Block // at each of them
 }
 
-// faultsOf says of each policy what is wrong with it by itself; empty if nothing is.
-func faultsOf(policies []*schema.Object[sessionPolicy], kept *faults) []string {
-	return parallel.Map(policies, func(some []*schema.Object[sessionPolicy], faults []string) {
+// standings looks at each policy by itself.
+func standings(policies []*schema.Object[sessionPolicy], kept *memo.Table[*schema.Object[sessionPolicy], *standing]) []*standing {
+	return parallel.Map(policies, func(some []*schema.Object[sessionPolicy], results []*standing) {
 		for i, p := range some {
-			same := func(string) bool { return true } // objects do not change
-			faults[i] = kept.Get(p, same, func() string { return joined(ladder.CheckPolicy(p.Source(), &p.Value.Spec)) })
+			same := func(*standing) bool { return true } // objects do not change
+			results[i] = kept.Get(p, same, func() *standing { return newStanding(p) })
 		}
 	})
 }
 
-// sessionPolicy attaches a SessionPersistencePolicy, with what is wrong with it by itself.
-func (a *attacher) sessionPolicy(p *schema.Object[sessionPolicy], fault string) {
+func newStanding(p *schema.Object[sessionPolicy]) *standing {
+	s := &standing{fault: joined(ladder.CheckPolicy(p.Source(), &p.Value.Spec)), targets: ladder.Targets(p.Namespace, &p.Value.Spec)}
+	for _, at := range s.targets {
+		s.blocks = append(s.blocks, slices.Clip(ladder.PolicyBlocks(p.Source(), at.Target, &p.Value.Spec)))
+	}
+	return s
+}
+
+// sessionPolicy attaches a SessionPersistencePolicy.
+func (a *attacher) sessionPolicy(p *schema.Object[sessionPolicy], s *standing) {
+	fault := s.fault
 	if fault != "" {
 		a.rep.WarnForAt(p, ReasonInvalid, "spec", fault+": the policy has no effect")
 	}
-	for _, at := range ladder.Targets(p.Namespace, &p.Value.Spec) {
+	for i, at := range s.targets {
 		att := Attachment{Policy: p.Source(), Subject: p, Target: at.Target, Path: at.Path}
-		blocks := ladder.PolicyBlocks(p.Source(), at.Target, &p.Value.Spec)
 		switch _, ok := at.Target.Level(); {
 		case fault != "":
 			att.Reason, att.Message = ReasonInvalid, fault
@@ -130,7 +109,7 @@ func (a *attacher) sessionPolicy(p *schema.Object[sessionPolicy], fault string) 
 			att.Reason = ReasonInvalid
 			att.Message = fmt.Sprintf("policies for GatewayClasses count in the namespace %s only", a.classes)
 		}
-		a.place(att, fault != "", blocks)
+		a.place(att, fault != "", s.blocks[i])
 	}
 }
 
@@ -142,7 +121,7 @@ func (a *attacher) place(att Attachment, said bool, blocks []ladder.Block) {
 	a.attachments = append(a.attachments, att)
 	switch {
 	case att.Reason == "":
-		a.index.Add(blocks...)
+		a.index.Add(att.Target, blocks)
 	case !said:
 		a.rep.WarnForAt(att.Subject, att.Reason, att.Path, att.Message+": the policy has no effect there")
 	}
@@ -200,5 +179,5 @@ func (a *attacher) xbackend(b *schema.Object[schema.XBackend]) {
 		a.broken[object] = true
 		a.rep.WarnForAt(b, ReasonInvalid, f.Path, f.Message+": every request of the rules that use the XBackend gets 500")
 	}
-	a.index.Add(block)
+	a.index.Add(block.Target, []ladder.Block{block})
 }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,16 +11,18 @@ import (
 
 // cookies finds cookies that some client would take for one another (S28). It is filled in the order of age.
 type cookies struct {
-	// wide are the hostnames of all cookies that stand for several hosts.
-	wide map[string]bool
-	// at holds the cookies of each hostname; below those of the hostnames that one covers, itself included.
+	// wide are the hostnames of all cookies that stand for several hosts, and pathless says that one has no path.
+	wide     map[string]bool
+	pathless bool
+	// at holds the cookies of each hostname, if some stand for several hosts; below those of the hostnames that one
+	// covers, itself included.
 	at, below map[pathKey]rivals
 }
 
 // spotKey is where cookies of one name and Domain meet.
 type spotKey struct{ name, domain, hostname string }
 
-// pathKey is a path there; anyPath is any of them.
+// pathKey is a path there; anyPath is any of them, which is there if some cookie has no path.
 type pathKey struct {
 	spotKey
 	path string
@@ -32,8 +35,9 @@ type rivals struct{ first, other *Session }
 
 // newCookies makes one for some of the sessions.
 func newCookies(sessions []*Session) *cookies {
-	c := &cookies{at: make(map[pathKey]rivals, 2*len(sessions)), below: make(map[pathKey]rivals, 2*len(sessions))}
+	c := &cookies{at: map[pathKey]rivals{}, below: make(map[pathKey]rivals, len(sessions))}
 	for _, s := range sessions {
+		c.pathless = c.pathless || slices.Contains(s.paths, "")
 		for _, key := range s.spots {
 			if !strings.HasPrefix(key.hostname, "*") {
 				continue
@@ -81,15 +85,18 @@ func (c *cookies) wider(hostname string) []string {
 
 func (c *cookies) add(s *Session) {
 	for _, key := range s.spots {
-		put(c.at, key, s)
-		put(c.below, key, s)
+		c.put(c.below, key, s)
+		if len(c.wide) == 0 {
+			continue
+		}
+		c.put(c.at, key, s)
 		for _, wider := range c.wider(key.hostname) {
-			put(c.below, spotKey{key.name, key.domain, wider}, s)
+			c.put(c.below, spotKey{key.name, key.domain, wider}, s)
 		}
 	}
 }
 
-func put(spots map[pathKey]rivals, spot spotKey, s *Session) {
+func (c *cookies) put(spots map[pathKey]rivals, spot spotKey, s *Session) {
 	note := func(path string) {
 		key := pathKey{spot, path}
 		switch r := spots[key]; {
@@ -99,7 +106,9 @@ func put(spots map[pathKey]rivals, spot spotKey, s *Session) {
 			spots[key] = rivals{r.first, s}
 		}
 	}
-	note(anyPath)
+	if c.pathless {
+		note(anyPath)
+	}
 	for _, path := range s.paths {
 		note(path)
 	}
@@ -108,11 +117,11 @@ func put(spots map[pathKey]rivals, spot spotKey, s *Session) {
 // rival gives a cookie of another scope that a client could take for a session's; nil if there is none.
 func (c *cookies) rival(s *Session) *Session {
 	for _, key := range s.spots {
-		if r := rival(c.below, key, s); r != nil {
+		if r := c.among(c.below, key, s); r != nil {
 			return r
 		}
 		for _, wider := range c.wider(key.hostname) {
-			if r := rival(c.at, spotKey{key.name, key.domain, wider}, s); r != nil {
+			if r := c.among(c.at, spotKey{key.name, key.domain, wider}, s); r != nil {
 				return r
 			}
 		}
@@ -120,11 +129,14 @@ func (c *cookies) rival(s *Session) *Session {
 	return nil
 }
 
-func rival(spots map[pathKey]rivals, spot spotKey, s *Session) *Session {
+func (c *cookies) among(spots map[pathKey]rivals, spot spotKey, s *Session) *Session {
 	for _, path := range s.paths {
 		meets := []string{path, ""}
-		if path == "" {
+		switch {
+		case path == "":
 			meets = []string{anyPath}
+		case !c.pathless:
+			meets = meets[:1]
 		}
 		for _, m := range meets {
 			at := spots[pathKey{spot, m}]
@@ -140,12 +152,6 @@ func rival(spots map[pathKey]rivals, spot spotKey, s *Session) *Session {
 
 // colliding gives the scopes among sessions whose cookies collide with one another.
 func colliding(sessions []*Session) map[string]bool {
-	if !slices.ContainsFunc(sessions, func(s *Session) bool { return s.Scope != sessions[0].Scope }) {
-		return nil
-	}
-	for _, s := range sessions {
-		s.see()
-	}
 	all := newCookies(sessions)
 	for _, s := range sessions {
 		all.add(s)
@@ -169,16 +175,19 @@ func (d *decider) collide() {
 		if r.Refused {
 			continue
 		}
-		own := newCookies(r.Sessions)
+		var own *cookies // among several
+		if len(r.Sessions) > 1 {
+			own = newCookies(r.Sessions)
+		}
 		for _, s := range r.Sessions {
 			if !s.isCookie() || r.Refused {
 				continue
 			}
 			rival := standing.rival(s)
-			if rival == nil {
-				rival = own.rival(s)
+			if own != nil {
+				rival = cmp.Or(rival, own.rival(s))
+				own.add(s)
 			}
-			own.add(s)
 			if rival != nil {
 				s.Refusals = append(s.Refusals, Refusal{s.namePath(), fmt.Sprintf(
 					"the cookie %q would overwrite that of %s rule %d, which is older: their names, Domains and paths are the same or one has no path, and a client may reach both",

@@ -37,7 +37,7 @@ type Options struct {
 // honoured goes to the report.
 func Decide(objects *schema.Objects, ports []gateway.Port, backends *backend.Index, o Options, rep *report.Report) *Decisions {
 	d := &decider{
-		attacher: attach(objects, o.ClassPolicies, o.Memory.faults, rep), backends: backends, options: o,
+		attacher: attach(objects, o.ClassPolicies, o.Memory, rep), backends: backends, options: o,
 		rules: make(map[ruleKey]*Rule, len(objects.Routes)), rejected: map[*gateway.Route]bool{},
 		ingredients: make(map[ruleKey]*ingredients, len(objects.Routes)),
 	}

@@ -6,22 +6,22 @@ import (
 )
 
 // Memory keeps what was found out about rules and policies from one compilation to the next. It serves one at a time.
-// The zero value keeps nothing.
+// The zero value keeps nothing that is costly.
 type Memory struct {
-	faults   *faults
-	findings *memo.Table[sceneKey, *finding]
+	targets   *targets
+	standings *memo.Table[*schema.Object[sessionPolicy], *standing]
+	findings  *memo.Table[sceneKey, *finding]
 }
-
-// faults are what is wrong with policies by themselves, by the objects.
-type faults = memo.Table[*schema.Object[sessionPolicy], string]
 
 // NewMemory gives an empty one.
 func NewMemory() *Memory {
-	return &Memory{faults: &faults{}, findings: &memo.Table[sceneKey, *finding]{}}
+	return &Memory{
+		standings: &memo.Table[*schema.Object[sessionPolicy], *standing]{}, findings: &memo.Table[sceneKey, *finding]{},
+	}
 }
 
 // Sweep forgets what nobody has asked for since the last time.
 func (m *Memory) Sweep() {
-	m.faults.Sweep()
+	m.standings.Sweep()
 	m.findings.Sweep()
 }

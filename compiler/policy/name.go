@@ -93,28 +93,18 @@ func (s *Session) rename(law string) Rename {
 // sharedNames suffixes a name that a policy above the rules gives to several of them whose cookies would collide
 // (S26). All of them get one, so that it does not matter which rule is read first; a scope has it on every way.
 func (d *decider) sharedNames() {
-	type origin struct {
-		object ladder.Object
-		name   string
-	}
-	groups := make(map[origin][]*Session, len(d.order))
-	for _, r := range d.order {
-		for _, s := range r.Sessions {
-			if s.isCookie() && s.suffix == "" && aboveRules(s.named.Rung) {
-				key := origin{s.named.Source.Object, s.Name}
-				groups[key] = append(groups[key], s)
-			}
-		}
+	groups := d.sharing()
+	if len(groups) == 0 {
+		return
 	}
 	suffixed := map[origin]map[string]bool{} // by scope
-	for key, sessions := range groups {
-		suffixed[key] = colliding(sessions)
+	for name, sessions := range groups {
+		suffixed[name] = colliding(sessions)
 	}
 	var renamed []*Rule
 	for _, r := range d.order {
 		for _, s := range r.Sessions {
-			key := origin{s.named.Source.Object, s.Name}
-			if s.isCookie() && s.suffix == "" && aboveRules(s.named.Rung) && suffixed[key][s.Scope] {
+			if name, shared := s.origin(); shared && suffixed[name][s.Scope] {
 				d.renames = append(d.renames, s.rename("S26"))
 				renamed = append(renamed, r)
 			}
@@ -125,6 +115,44 @@ func (d *decider) sharedNames() {
 			r.configure(d.options.Write)
 		}
 	})
+}
+
+// origin is a name and the object in which it is written.
+type origin struct {
+	object ladder.Object
+	name   string
+}
+
+// origin gives that of a cookie's name; false if it can't reach other rules.
+func (s *Session) origin() (origin, bool) {
+	return origin{s.named.Source.Object, s.Name}, s.isCookie() && s.suffix == "" && aboveRules(s.named.Rung)
+}
+
+// sharing gives the sessions that share a name, where they have several scopes.
+func (d *decider) sharing() map[origin][]*Session {
+	first, groups := make(map[origin]*Session, len(d.order)), map[origin][]*Session{}
+	each := func(visit func(origin, *Session)) {
+		for _, r := range d.order {
+			for _, s := range r.Sessions {
+				if name, shared := s.origin(); shared {
+					visit(name, s)
+				}
+			}
+		}
+	}
+	each(func(name origin, s *Session) {
+		if of := first[name]; of == nil {
+			first[name] = s
+		} else if of.Scope != s.Scope {
+			groups[name] = nil
+		}
+	})
+	each(func(name origin, s *Session) {
+		if sessions, several := groups[name]; several {
+			groups[name] = append(sessions, s)
+		}
+	})
+	return groups
 }
 
 func (s *Session) isCookie() bool { return s.Effective.Type() == policyconfig.TypeCookie }

@@ -42,13 +42,13 @@ var renameReason = map[string]string{
 
 // warn notes something at the place where a value is written.
 func (d *decider) warn(w ladder.Written, reason, message string) {
-	if subject := d.subjects[w.Source.Object]; subject != nil {
+	if subject := d.subject(w.Source.Object); subject != nil {
 		d.rep.WarnForAt(subject, reason, w.Path, message)
 	}
 }
 
 func (d *decider) advise(w ladder.Written, message string) {
-	if subject := d.subjects[w.Source.Object]; subject != nil {
+	if subject := d.subject(w.Source.Object); subject != nil {
 		d.rep.AdviseAt(subject, w.Path, message)
 	}
 }

@@ -44,7 +44,7 @@ func (d *decider) crowd(objects *schema.Objects, ports []gateway.Port) {
 				d.crowded[policy] = map[ladder.Object]bool{}
 			}
 			d.crowded[policy][object] = true
-			d.rep.WarnForAt(d.subjects[policy], string(v1alpha1.ReasonPartiallyProgrammed), "spec.targetRefs",
+			d.rep.WarnForAt(d.subject(policy), string(v1alpha1.ReasonPartiallyProgrammed), "spec.targetRefs",
 				"its status has no room for another ancestor: the policy has no effect on "+object.String())
 		}
 	}
