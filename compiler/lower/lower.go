@@ -39,7 +39,7 @@ func Lower(ports []gateway.Port, means Means, rep *report.Report) (*ir.Config, [
 	ways := len(means.Decisions.Ways)
 	l := &lowerer{
 		Means: means, rep: rep, rules: make(map[*policy.Rule]*rule, ways), clusters: make(map[string]ir.Cluster, ways),
-		draining: map[netip.AddrPort]bool{},
+		policies: make([]policyconfig.Policy, 0, ways), spreads: make([]*Spread, 0, ways), draining: map[netip.AddrPort]bool{},
 	}
 	config := &ir.Config{}
 	l.tls = slices.ContainsFunc(ports, func(p gateway.Port) bool { return p.TLS })

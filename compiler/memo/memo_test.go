@@ -1,6 +1,10 @@
 package memo
 
-import "testing"
+import (
+	"slices"
+	"strings"
+	"testing"
+)
 
 // text is a value that hangs on a number beside its key.
 type text struct {
@@ -45,4 +49,27 @@ func TestTable(t *testing.T) {
 	get(nil, "a", 1)
 	get(nil, "a", 1)
 	expect("without a table", 2)
+}
+
+func TestOrder(t *testing.T) {
+	var order Order[string]
+	compared := 0
+	sort := func(o *Order[string], list ...string) []string {
+		return Sort(o, list, strings.Clone, func(a, b string) int {
+			compared++
+			return strings.Compare(a, b)
+		})
+	}
+	for _, list := range [][]string{{"b", "a", "c"}, {"b", "a", "d"}, {"b", "a"}, {}} {
+		for _, o := range []*Order[string]{&order, nil} {
+			if got := sort(o, slices.Clone(list)...); !slices.Equal(got, slices.Sorted(slices.Values(list))) {
+				t.Errorf("%v becomes %v", list, got)
+			}
+		}
+	}
+	sort(&order, "b", "a", "c")
+	compared = 0
+	if got := sort(&order, "b", "a", "c"); compared > 0 || got[0] != "a" {
+		t.Errorf("%v, after %d comparisons of what is known", got, compared)
+	}
 }

@@ -129,25 +129,31 @@ func (s *Session) faultPath(path string) string {
 // unify lets the listeners of a rule that come to the same share it. Where they don't, each has route and policy
 // names of its own, for the filter tells policies apart by the route's name.
 func (d *decider) unify() {
-	type where struct {
-		route ladder.Object
-		rule  int
-	}
-	groups := make(map[where][]*Rule, len(d.order))
-	for _, r := range d.order {
-		r.Crowded = len(d.crowded) > 0 && len(d.crowdedOn(r)) > 0
-		key := where{r.key.route.Source().Object, r.key.rule}
-		groups[key] = append(groups[key], r)
-	}
-	for _, group := range groups {
-		if !slices.ContainsFunc(group[1:], func(r *Rule) bool { return !d.same(r, group[0]) }) {
-			for _, r := range group[1:] {
-				d.rules[r.key] = group[0]
-			}
-			continue
+	for rest := d.order; len(rest) > 0; {
+		first := rest[0]
+		n := slices.IndexFunc(rest, func(r *Rule) bool {
+			return r.key.rule != first.key.rule || r.key.route != first.key.route && r.key.route.Source().Object != first.key.route.Source().Object
+		})
+		if n < 0 {
+			n = len(rest)
 		}
-		for _, r := range group {
+		d.unifyRule(rest[:n]) // the rules are in order
+		rest = rest[n:]
+	}
+}
+
+// unifyRule is unify for one rule.
+func (d *decider) unifyRule(listeners []*Rule) {
+	for _, r := range listeners {
+		r.Crowded = len(d.crowded) > 0 && len(d.crowdedOn(r)) > 0
+	}
+	first := listeners[0]
+	apart := slices.ContainsFunc(listeners[1:], func(r *Rule) bool { return !d.same(r, first) })
+	for _, r := range listeners {
+		if apart {
 			r.setApart()
+		} else {
+			d.rules[r.key] = first
 		}
 	}
 }

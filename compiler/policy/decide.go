@@ -8,6 +8,7 @@ import (
 	"github.com/limpet-proxy/limpet/compiler/backend"
 	"github.com/limpet-proxy/limpet/compiler/gateway"
 	"github.com/limpet-proxy/limpet/compiler/ladder"
+	"github.com/limpet-proxy/limpet/compiler/memo"
 	"github.com/limpet-proxy/limpet/compiler/report"
 	"github.com/limpet-proxy/limpet/compiler/schema"
 )
@@ -219,7 +220,8 @@ func (s *Session) rulePath() *field.Path { return rulePath(s.Rule) }
 
 // sort puts the rules into an order that hangs on nothing but the objects: by age of the route, as S28 wants it.
 func (d *decider) sort() {
-	slices.SortFunc(d.order, func(a, b *Rule) int { return a.key.compare(b.key) })
+	d.order = memo.Sort(d.options.Memory.order, d.order, func(r *Rule) ruleKey { return r.key },
+		func(a, b *Rule) int { return a.key.compare(b.key) })
 }
 
 // decisions gives what was decided.

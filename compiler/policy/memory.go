@@ -9,6 +9,7 @@ import (
 // The zero value keeps nothing that is costly.
 type Memory struct {
 	targets   *targets
+	order     *memo.Order[ruleKey]
 	standings *memo.Table[*schema.Object[sessionPolicy], *standing]
 	findings  *memo.Table[sceneKey, *finding]
 }
@@ -16,6 +17,7 @@ type Memory struct {
 // NewMemory gives an empty one.
 func NewMemory() *Memory {
 	return &Memory{
+		order:     &memo.Order[ruleKey]{},
 		standings: &memo.Table[*schema.Object[sessionPolicy], *standing]{}, findings: &memo.Table[sceneKey, *finding]{},
 	}
 }

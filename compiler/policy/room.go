@@ -28,8 +28,8 @@ func (d *decider) crowd(objects *schema.Objects, ports []gateway.Port) {
 	d.balancers = balancersBy(objects)
 	reached := d.reached(ports)
 	for policy, gateways := range reached {
-		if _, is := taken[policy]; !is {
-			continue // not a policy
+		if !isPolicy(policy) {
+			continue
 		}
 		room := v1alpha1.MaxAncestors - taken[policy]
 		for _, g := range objects.Gateways {
@@ -50,29 +50,39 @@ func (d *decider) crowd(objects *schema.Objects, ports []gateway.Port) {
 	}
 }
 
-// taken counts the ancestors that a policy has beside Gateways: other controllers', and targets without effect.
+// taken counts the ancestors that a policy has beside Gateways: other controllers', and targets without effect. Policies
+// without any are not in it.
 func (d *decider) taken(objects *schema.Objects) map[ladder.Object]int {
 	taken := map[ladder.Object]int{}
+	count := func(policy ladder.Object, more int) {
+		if more > 0 {
+			taken[policy] += more
+		}
+	}
 	for _, p := range objects.SessionPolicies {
-		taken[p.Source().Object] = foreign(p.Status)
+		count(p.Source().Object, foreign(p.Status))
 	}
 	for _, p := range objects.TrafficPolicies {
-		taken[p.Source().Object] = foreign(p.Status)
+		count(p.Source().Object, foreign(p.Status))
 	}
 	for _, a := range d.attachments {
 		if a.Reason != "" {
-			taken[a.Policy.Object]++
+			count(a.Policy.Object, 1)
 		}
 	}
 	for _, p := range objects.LoadBalancers {
-		taken[p.Source().Object] = foreign(p.Status)
+		count(p.Source().Object, foreign(p.Status))
 		for _, t := range BalancerTargets(p) {
 			if !d.exists[t] {
-				taken[p.Source().Object]++
+				count(p.Source().Object, 1)
 			}
 		}
 	}
 	return taken
+}
+
+func isPolicy(o ladder.Object) bool {
+	return o.Kind == ladder.KindSessionPolicy || o.Kind == ladder.KindTrafficPolicy || o.Kind == ladder.KindLoadBalancer
 }
 
 // BalancerTargets are what a LoadBalancerPolicy attaches to, in order, whether it is there or not.

@@ -154,7 +154,7 @@ func Admit(sources []read.Source, o Options, cache *Cache, rep *report.Report) (
 	})
 	cache.keep(all)
 	read.ReportEmpty(texts, rep)
-	return merge(all, rep), nil
+	return merge(all, cache.sorted(), rep), nil
 }
 
 // admittedText is a text with what became of its documents.
@@ -180,7 +180,7 @@ type identity struct {
 }
 
 // merge brings together what became of documents. Of two with one name the second is refused.
-func merge(texts []*admittedText, rep *report.Report) *Objects {
+func merge(texts []*admittedText, known orders, rep *report.Report) *Objects {
 	objects := &Objects{}
 	first := make(map[identity]*admitted, len(texts))
 	for _, t := range texts {
@@ -195,7 +195,7 @@ func merge(texts []*admittedText, rep *report.Report) *Objects {
 			rep.Add(&d.rep)
 		}
 	}
-	objects.sort()
+	objects.sort(known)
 	return objects
 }
 

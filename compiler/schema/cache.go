@@ -13,6 +13,7 @@ type Cache struct {
 	options Options
 	seed    maphash.Seed
 	texts   map[uint64]*keptText // by their hashes
+	orders  orders
 }
 
 // keptText is a text whose documents were admitted.
@@ -24,8 +25,16 @@ type keptText struct {
 // begin forgets everything if the options are others.
 func (c *Cache) begin(o Options) {
 	if c != nil && (c.texts == nil || !reflect.DeepEqual(c.options, o)) {
-		c.options, c.seed, c.texts = o, maphash.MakeSeed(), map[uint64]*keptText{}
+		c.options, c.seed, c.texts, c.orders = o, maphash.MakeSeed(), map[uint64]*keptText{}, orders{}
 	}
+}
+
+// sorted says how objects were sorted the last time.
+func (c *Cache) sorted() orders {
+	if c == nil {
+		return nil
+	}
+	return c.orders
 }
 
 // recall gives a text the documents of an equal one. It may be called from several goroutines at once; of equal texts

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/compiler/ladder"
+	"github.com/limpet-proxy/limpet/compiler/memo"
 	"github.com/limpet-proxy/limpet/compiler/read"
 )
 
@@ -95,23 +97,39 @@ func (o *Objects) Equal(other *Objects) bool {
 		slices.Equal(o.VirtualServices, other.VirtualServices) && slices.Equal(o.ServiceEntries, other.ServiceEntries)
 }
 
-func (o *Objects) sort() {
-	slices.SortFunc(o.Classes, ByAge)
-	slices.SortFunc(o.Gateways, ByAge)
-	slices.SortFunc(o.Routes, ByAge)
-	slices.SortFunc(o.Services, ByAge)
-	slices.SortFunc(o.Slices, ByAge)
-	slices.SortFunc(o.Secrets, ByAge)
-	slices.SortFunc(o.Grants, ByAge)
-	slices.SortFunc(o.Proxies, ByAge)
-	slices.SortFunc(o.LoadBalancers, ByAge)
-	slices.SortFunc(o.SessionPolicies, ByAge)
-	slices.SortFunc(o.TrafficPolicies, ByAge)
-	slices.SortFunc(o.Backends, ByAge)
-	slices.SortFunc(o.Platform, ByAge)
-	slices.SortFunc(o.IstioGateways, ByAge)
-	slices.SortFunc(o.VirtualServices, ByAge)
-	slices.SortFunc(o.ServiceEntries, ByAge)
+// orders says how objects were sorted the last time, by the type of their list; nil for a time that nobody knows of.
+type orders map[reflect.Type]*memo.Order[any]
+
+// sort puts every kind in order.
+func (o *Objects) sort(known orders) {
+	arrange(known, &o.Classes)
+	arrange(known, &o.Gateways)
+	arrange(known, &o.Routes)
+	arrange(known, &o.Services)
+	arrange(known, &o.Slices)
+	arrange(known, &o.Secrets)
+	arrange(known, &o.Grants)
+	arrange(known, &o.Proxies)
+	arrange(known, &o.LoadBalancers)
+	arrange(known, &o.SessionPolicies)
+	arrange(known, &o.TrafficPolicies)
+	arrange(known, &o.Backends)
+	arrange(known, &o.Platform)
+	arrange(known, &o.IstioGateways)
+	arrange(known, &o.VirtualServices)
+	arrange(known, &o.ServiceEntries)
+}
+
+func arrange[T any](known orders, list *[]*Object[T]) {
+	var order *memo.Order[any]
+	if known != nil {
+		of := reflect.TypeFor[T]()
+		if known[of] == nil {
+			known[of] = &memo.Order[any]{}
+		}
+		order = known[of]
+	}
+	*list = memo.Sort(order, *list, func(x *Object[T]) any { return x }, ByAge)
 }
 
 // ByAge puts the older object first, then goes by namespace/name (GEP-713, and HTTPRoute's precedence of rules).
