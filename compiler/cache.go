@@ -5,6 +5,7 @@ import (
 	"github.com/limpet-proxy/limpet/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/compiler/emit/plugin"
 	"github.com/limpet-proxy/limpet/compiler/gateway"
+	"github.com/limpet-proxy/limpet/compiler/memo"
 	"github.com/limpet-proxy/limpet/compiler/policy"
 	"github.com/limpet-proxy/limpet/compiler/schema"
 )
@@ -16,6 +17,7 @@ type Cache struct {
 	ports     gateway.Kept
 	services  backend.Kept
 	decisions *policy.Memory
+	order     memo.Order[string] // of the plugin's policies
 	policies  plugin.Texts
 	texts     *envoy.Texts
 }
@@ -53,6 +55,14 @@ func (c *Cache) memory() *policy.Memory {
 		return &policy.Memory{}
 	}
 	return c.decisions
+}
+
+// names is the order of the plugin's policies, the last time; nil if there is no cache at all.
+func (c *Cache) names() *memo.Order[string] {
+	if c == nil {
+		return nil
+	}
+	return &c.order
 }
 
 // plugin is the cache of the plugin's policies; an empty one if there is no cache at all, for a compilation needs the

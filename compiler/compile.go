@@ -139,6 +139,7 @@ func judge(sources []Source, o *Options) (*judgement, error) {
 		j.balance = balance.New(j.objects, j.rep)
 		j.config, j.spreads = lower.Lower(j.ports, lower.Means{
 			Backends: j.backends, Balance: j.balance, Budgets: budget.New(j.objects, j.rep), Decisions: j.decisions, Draining: o.draining(),
+			Order: o.Cache.names(),
 		}, j.rep)
 	}
 	if j.rep.Failed() {

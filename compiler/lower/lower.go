@@ -17,6 +17,7 @@ import (
 	"github.com/limpet-proxy/limpet/compiler/budget"
 	"github.com/limpet-proxy/limpet/compiler/gateway"
 	"github.com/limpet-proxy/limpet/compiler/ir"
+	"github.com/limpet-proxy/limpet/compiler/memo"
 	"github.com/limpet-proxy/limpet/compiler/policy"
 	"github.com/limpet-proxy/limpet/compiler/report"
 	"github.com/limpet-proxy/limpet/compiler/schema"
@@ -32,6 +33,8 @@ type Means struct {
 	Decisions *policy.Decisions
 	// Draining is nil where nobody knows since when hosts terminate.
 	Draining *Draining
+	// Order is that of the session policies, the last time; nil for a time that nobody knows of.
+	Order *memo.Order[string]
 }
 
 // Lower gives the configuration for the ports, and what it comes to for the requests that no session pins, rule by rule. What a rule asks for and can't have goes to the report.
@@ -53,8 +56,8 @@ func Lower(ports []gateway.Port, means Means, rep *report.Report) (*ir.Config, [
 		config.Clusters = append(config.Clusters, c)
 	}
 	slices.SortFunc(config.Clusters, func(a, b ir.Cluster) int { return cmp.Compare(a.Name, b.Name) })
-	slices.SortFunc(l.policies, func(a, b policyconfig.Policy) int { return cmp.Compare(a.Name, b.Name) })
-	config.Policies = l.policies
+	config.Policies = memo.Sort(means.Order, l.policies, func(p policyconfig.Policy) string { return p.Name },
+		func(a, b policyconfig.Policy) int { return cmp.Compare(a.Name, b.Name) })
 	config.Draining, config.Until = l.drainingHosts(), l.until
 	slices.SortStableFunc(l.spreads, func(a, b *Spread) int {
 		return cmp.Or(schema.ByAge(a.Route, b.Route), cmp.Compare(a.Rule, b.Rule))
