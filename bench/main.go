@@ -31,6 +31,7 @@ type parts struct {
 	only     string
 	variants string
 	memory   int
+	counted  int
 	write    bool
 }
 
@@ -44,6 +45,7 @@ func run(ctx context.Context) error {
 	flag.StringVar(&p.only, "only", "*/*", "measure only the cells that match one of these patterns, separated by commas: limpet/*,none/pinned")
 	flag.StringVar(&p.variants, "variants", "", "compare the shipped filter with these builds of it, separated by commas, and with nothing else")
 	flag.IntVar(&p.memory, "memory", 0, "send so many requests of all sorts, watch the linear memory, and do nothing else")
+	flag.IntVar(&p.counted, "instructions", 0, "count the instructions of so many requests of each sort, with valgrind, instead of measuring time")
 	flag.BoolVar(&p.write, "write", false, "write the results into docs/performance.md and docs/performance.svg")
 	flag.Parse()
 	dir, err := os.MkdirTemp("", "limpet-bench")
@@ -57,6 +59,8 @@ func run(ctx context.Context) error {
 	switch {
 	case p.memory > 0:
 		return b.runMemory(ctx, p)
+	case p.counted > 0:
+		return b.runInstructions(ctx, p)
 	case p.variants != "":
 		return b.runVariants(ctx, p)
 	}
@@ -99,11 +103,7 @@ func (p parts) say(place, text string) error {
 
 func (b *bench) runCosts(ctx context.Context, p parts) error {
 	chosen := matching(p.only)
-	var cells []cell
-	for _, r := range chosen {
-		cells = append(cells, r.cell)
-	}
-	results, err := b.measure(ctx, cells)
+	results, err := b.measure(ctx, cells(chosen))
 	if err != nil {
 		return err
 	}
@@ -118,6 +118,15 @@ func (b *bench) runCosts(ctx context.Context, p parts) error {
 		}
 	}
 	return p.say("filter", text)
+}
+
+func (b *bench) runInstructions(ctx context.Context, p parts) error {
+	chosen := matching(p.only)
+	results, err := b.instructions(ctx, cells(chosen), p.counted)
+	if err != nil {
+		return err
+	}
+	return p.say("instructions", b.machine()+"\n"+results.instructionTable(chosen))
 }
 
 func (b *bench) runVariants(ctx context.Context, p parts) error {
@@ -142,6 +151,14 @@ func (b *bench) runMemory(ctx context.Context, p parts) error {
 		return err
 	}
 	return p.say("memory", text)
+}
+
+func cells(rows []row) []cell {
+	cells := make([]cell, len(rows))
+	for i, r := range rows {
+		cells[i] = r.cell
+	}
+	return cells
 }
 
 // matching are the rows whose cells match one of the patterns.

@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// readyWithin is how long Envoy may take to start with every contestant's VM.
-const readyWithin = 60 * time.Second
+// readyWithin is how long Envoy may take to start with every contestant's VM, under valgrind too.
+const readyWithin = 5 * time.Minute
 
 // Envoy is a running Envoy with one worker and one listener for each contestant, so that all share a process: its
 // memory layout, which alone moves costs by a percent or two, is the same for all.
@@ -32,8 +32,8 @@ type Envoy struct {
 	worker  string
 }
 
-// launch starts Envoy in a folder on a configuration, and waits until it serves.
-func launch(program, dir string, config object, keys string, cpu int) (*Envoy, error) {
+// launch starts Envoy in a folder on a configuration, and waits until it serves. program is Envoy with what runs it.
+func launch(program []string, dir string, config object, keys string, cpu int) (*Envoy, error) {
 	text, err := json.Marshal(config)
 	if err != nil {
 		return nil, err
@@ -48,7 +48,9 @@ func launch(program, dir string, config object, keys string, cpu int) (*Envoy, e
 		return nil, err
 	}
 	defer log.Close()
-	e.command = exec.Command(program, "-c", path, "--concurrency", "1", "--use-dynamic-base-id", "--log-level", "warning")
+	arguments := append(program[1:len(program):len(program)],
+		"-c", path, "--concurrency", "1", "--use-dynamic-base-id", "--log-level", "warning")
+	e.command = exec.Command(program[0], arguments...)
 	e.command.Dir, e.command.Stdout, e.command.Stderr = dir, log, log
 	e.command.Env = []string{"LIMPET_KEYS=" + keys}
 	e.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

@@ -25,6 +25,8 @@ type Rig struct {
 	Backends []string
 	// Cores are the processors in use.
 	Cores Cores
+	// Counting has Envoy run under valgrind, which counts instructions.
+	Counting bool
 
 	root, dir, envoy, wasm string
 	base                   object
@@ -99,7 +101,11 @@ func (r *Rig) Start(keys string, contestants []string) (*Envoy, error) {
 		all, byName[name] = append(all, object(l)), ports[i]
 	}
 	at(config, "static_resources").(object)["listeners"] = all
-	e, err := launch(r.envoy, r.dir, config, keys, r.Cores.Envoy)
+	program := []string{r.envoy}
+	if r.Counting {
+		program = append(counting(r.dir), program...)
+	}
+	e, err := launch(program, r.dir, config, keys, r.Cores.Envoy)
 	if err != nil {
 		return nil, err
 	}
