@@ -53,8 +53,9 @@ func tokenExample(t *testing.T) string {
 	m := Minting{Now: sess.LastSeen, Nonce: [nonceLen]byte(countUp(0xa0, nonceLen))}
 	tok := mustMint(t, scope, sess, m)
 	raw := decodeB64(t, tok)
-	secret, h := countUp(0, 32), newHasher()
-	ringKey := h.expand(secret)
+	secret := countUp(0, 32)
+	ringKey := newMACKey(secret)
+	kMAC, kHost := ringKey.mac([]byte(labelMAC+cartScope)), ringKey.mac([]byte(labelHost+cartScope))
 
 	var l listing
 	l.add("key id", "2026-11")
@@ -65,8 +66,8 @@ func tokenExample(t *testing.T) string {
 	l.add("last seen", exampleTime(sess.LastSeen))
 	l.add("epoch", "0")
 	l.WriteByte('\n')
-	l.hex("K_mac", h.mac(&ringKey, []byte(labelMAC+cartScope)))
-	l.hex("K_host", h.mac(&ringKey, []byte(labelHost+cartScope)))
+	l.hex("K_mac", kMAC[:])
+	l.hex("K_host", kHost[:])
 	l.hex("host bytes", sess.Host.appendRaw(nil))
 	stream := make([]byte, hostLen4)
 	scope.keys[0].cryptHost(stream, m.Nonce[:])

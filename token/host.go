@@ -11,8 +11,8 @@ import (
 const (
 	hostLen4 = 4 + 2
 	hostLen6 = 16 + 2
-	// hostTextMax is the length of the longest text: eight groups of four digits in brackets, and a port.
-	hostTextMax = len("[ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff]:65535")
+	// HostTextMax is the length of the longest text: eight groups of four digits in brackets, and a port.
+	HostTextMax = len("[ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff]:65535")
 )
 
 // Host is an IP address and a port. Hosts compare with ==. The zero Host is no host.
@@ -27,15 +27,17 @@ var errHost = errors.New(`must be an IP address and a port in canonical form, su
 // ParseHost reads a host as Envoy writes it. It accepts canonical text only, so that equal hosts have
 // equal texts: dotted decimal, or RFC 5952 in brackets; then a port from 1 to 65535. IPv6 addresses that
 // embed an IPv4 one (::ffff:0:0/96, and ::/96 above ::ffff) are refused, and so are zones.
-func ParseHost(s string) (Host, error) {
+func ParseHost(s string) (Host, error) { return ParseHostIn(make([]byte, 0, HostTextMax), s) }
+
+// ParseHostIn is ParseHost for a caller that can't afford an allocation: room has a capacity of HostTextMax.
+func ParseHostIn(room []byte, s string) (Host, error) {
 	// A zone must not reach netip, which would keep its name for good.
-	if len(s) > hostTextMax || strings.IndexByte(s, '%') >= 0 {
+	if len(s) > HostTextMax || strings.IndexByte(s, '%') >= 0 {
 		return Host{}, errHost
 	}
 	addr, err := netip.ParseAddrPort(s)
 	h := Host{addr}
-	var text [hostTextMax]byte
-	if err != nil || !h.usable() || string(h.AppendText(text[:0])) != s {
+	if err != nil || !h.usable() || string(h.AppendText(room[:0])) != s {
 		return Host{}, errHost
 	}
 	return h, nil

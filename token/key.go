@@ -1,7 +1,6 @@
 package token
 
 import (
-	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"strconv"
@@ -35,7 +34,7 @@ const (
 )
 
 func makeTag(label, name string) tag {
-	sum := sha256.Sum256([]byte(label + name))
+	sum := hashFrom(firstChain, 0, []byte(label+name))
 	return tag(binary.BigEndian.Uint32(sum[:]))
 }
 

@@ -35,12 +35,13 @@ func (s *Scope) Append(dst []byte, sess Session, m Minting) ([]byte, error) {
 	case sess.IssuedAt < 0 || sess.LastSeen < sess.IssuedAt || sess.LastSeen > math.MaxUint32:
 		return dst, errTimes
 	}
-	w, key := s.memory(), &s.keys[i]
-	raw := s.appendClear(w.raw[:0], sess, m, s.ring.keys[i].tag)
+	key := &s.keys[i]
+	raw := s.appendClear(s.memory().raw[:0], sess, m, s.ring.keys[i].tag)
 	if !m.Reveal {
 		key.cryptHost(raw[offHost:], m.Nonce[:])
 	}
-	raw = append(raw, w.hasher.mac(&key.mac, raw)...)
+	mac := key.mac.mac(raw)
+	raw = append(raw, mac[:]...)
 	return base64URL.AppendEncode(dst, raw), nil
 }
 

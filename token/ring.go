@@ -27,7 +27,6 @@ func NewRing(keys []Key) (*Ring, error) {
 	}
 	var faults []error
 	r := &Ring{keys: make([]ringKey, 0, len(keys))}
-	h := newHasher()
 	for i := range keys {
 		k := &keys[i]
 		path := "keys[" + strconv.Itoa(i) + "]"
@@ -36,7 +35,7 @@ func NewRing(keys []Key) (*Ring, error) {
 			tag:       makeTag(labelKeyID, k.ID),
 			notBefore: k.NotBefore,
 			notAfter:  k.NotAfter,
-			secret:    h.expand(k.Secret),
+			secret:    newMACKey(k.Secret),
 		})
 	}
 	if err := errors.Join(faults...); err != nil {

@@ -18,9 +18,8 @@ type scopeKey struct {
 
 // work is a scope's working memory.
 type work struct {
-	hasher *hasher
-	text   [MaxLen]byte
-	raw    [rawMax]byte
+	text [MaxLen]byte
+	raw  [rawMax]byte
 }
 
 // Scope derives the keys of a scope, for instance "HTTPRoute/default/cart/rule/0". For each key of
@@ -28,11 +27,10 @@ type work struct {
 func (r *Ring) Scope(name string) *Scope {
 	s := &Scope{ring: r, tag: makeTag(labelScope, name), keys: make([]scopeKey, len(r.keys))}
 	forMAC, forHost := []byte(labelMAC+name), []byte(labelHost+name)
-	h := newHasher()
 	for i := range r.keys {
 		secret := &r.keys[i].secret
-		s.keys[i].mac = h.expand(h.mac(secret, forMAC))
-		copy(s.keys[i].host[:], h.mac(secret, forHost))
+		mac := secret.mac(forMAC)
+		s.keys[i].mac, s.keys[i].host = newMACKey(mac[:]), secret.mac(forHost)
 	}
 	return s
 }
@@ -40,7 +38,7 @@ func (r *Ring) Scope(name string) *Scope {
 // memory returns the working memory.
 func (s *Scope) memory() *work {
 	if s.work == nil {
-		s.work = &work{hasher: newHasher()}
+		s.work = &work{}
 	}
 	return s.work
 }

@@ -63,9 +63,9 @@ func Unseal(root []byte, sealed string) ([]byte, error) {
 
 // sealing derives the key, and the nonce for plain.
 func sealing(root, plain []byte) (key, nonce []byte) {
-	h := newHasher()
-	rootKey := h.expand(root)
-	key = append(key, h.mac(&rootKey, []byte(labelSealKey))...)
-	nonceKey := h.expand(h.mac(&rootKey, []byte(labelSealNonce)))
-	return key, append(nonce, h.mac(&nonceKey, plain)[:chacha20poly1305.NonceSizeX]...)
+	rootKey := newMACKey(root)
+	sealKey, nonceSecret := rootKey.mac([]byte(labelSealKey)), rootKey.mac([]byte(labelSealNonce))
+	nonceKey := newMACKey(nonceSecret[:])
+	full := nonceKey.mac(plain)
+	return sealKey[:], full[:chacha20poly1305.NonceSizeX]
 }

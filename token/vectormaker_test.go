@@ -101,7 +101,8 @@ func (d *draft) sign(t *testing.T, name string) string {
 		key.cryptHost(raw[offHost:], m.Nonce[:])
 	}
 	apply(d.forge, raw)
-	raw = append(raw, scope.memory().hasher.mac(&key.mac, raw)...)
+	mac := key.mac.mac(raw)
+	raw = append(raw, mac[:]...)
 	apply(d.tamper, raw)
 	return b64(raw)
 }

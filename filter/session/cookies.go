@@ -1,6 +1,7 @@
 package session
 
 import (
+	"encoding/binary"
 	"strings"
 
 	"github.com/limpet-proxy/limpet/token"
@@ -10,18 +11,65 @@ import (
 // and one pair of quotes around the value, as servers do (RFC 6265 §5.4 is what user agents send; odd
 // clients send more).
 func nextCookie(line string) (name, value, rest string) {
-	pair, rest, _ := strings.Cut(line, ";")
+	pair, rest := line, ""
+	if end := indexByte(line, ';'); end >= 0 {
+		pair, rest = line[:end], line[end+1:]
+	}
 	name, value, _ = strings.Cut(pair, "=")
 	return trim(name), unquote(trim(value)), rest
 }
 
+// findCookie cuts a Cookie header's value behind the first cookie of that name. Most cookies of a browser are other
+// applications', and long: of those it reads the start of the name and then looks for the next.
+func findCookie(line, want string) (value, rest string, found bool) {
+	for line != "" {
+		line = trimLeft(line)
+		if !strings.HasPrefix(line, want) {
+			end := indexByte(line, ';')
+			if end < 0 {
+				return "", "", false
+			}
+			line = line[end+1:]
+			continue
+		}
+		var name string
+		if name, value, line = nextCookie(line); name == want {
+			return value, line, true
+		}
+	}
+	return "", "", false
+}
+
+// indexByte is strings.IndexByte, eight bytes at a time.
+func indexByte(s string, c byte) int {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	i, b := 0, bytesOf(s)
+	for ; i+8 <= len(b); i += 8 {
+		// A byte that is c becomes 0, and subtracting 1 from 0 sets its top bit.
+		if word := binary.LittleEndian.Uint64(b[i:]) ^ ones*uint64(c); (word-ones)&^word&tops != 0 {
+			break
+		}
+	}
+	for ; i < len(b); i++ {
+		if b[i] == c {
+			return i
+		}
+	}
+	return -1
+}
+
 // trim removes spaces and tabs at both ends.
 func trim(s string) string {
-	for len(s) > 0 && (s[0] == ' ' || s[0] == '\t') {
-		s = s[1:]
-	}
+	s = trimLeft(s)
 	for len(s) > 0 && (s[len(s)-1] == ' ' || s[len(s)-1] == '\t') {
 		s = s[:len(s)-1]
+	}
+	return s
+}
+
+func trimLeft(s string) string {
+	for len(s) > 0 && (s[0] == ' ' || s[0] == '\t') {
+		s = s[1:]
 	}
 	return s
 }
@@ -33,57 +81,47 @@ func unquote(s string) string {
 	return s
 }
 
-// withoutTokens returns the Cookie line without the cookies of that name that look like a token, and whether
-// there were any. The other cookies keep every byte. A backend's own cookie of the same name is not a token
+// appendWithoutTokens appends the Cookie line to dst without the cookies of that name that look like a token, and tells
+// whether there were any. The other cookies keep every byte. A backend's own cookie of the same name is not a token
 // and stays.
-func withoutTokens(line, name string) (string, bool) {
-	var kept []byte
-	found := false
+func appendWithoutTokens(dst []byte, line, name string) (_ []byte, found bool) {
+	start := len(dst)
 	for rest := line; rest != ""; {
-		pair := rest
 		n, value, after := nextCookie(rest)
-		if cut := strings.IndexByte(rest, ';'); cut >= 0 {
-			pair = rest[:cut]
-		}
 		if n == name && token.Plausible(value) {
-			if !found {
-				kept = append(make([]byte, 0, len(line)), line[:len(line)-len(rest)]...)
-			}
 			found = true
-		} else if found {
-			kept = append(kept, pair...)
-			if after != "" {
-				kept = append(kept, ';')
-			}
+		} else {
+			dst = append(dst, rest[:len(rest)-len(after)]...)
 		}
 		rest = after
 	}
 	if !found {
-		return line, false
+		return dst, false
 	}
-	return strings.TrimRight(trim(stringOf(kept)), "; "), true
+	kept := strings.TrimRight(trim(stringOf(dst[start:])), "; ")
+	return append(dst[:start], kept...), true
 }
 
 // stripCookies takes the session's tokens out of every Cookie line before the backend sees them. Where nothing
 // else is left the backend gets no Cookie header at all.
-func stripCookies(h Headers, name string) {
-	var lines []string
+func (e *Engine) stripCookies(h Headers, name string) {
+	e.buf, e.lines = e.buf[:0], e.lines[:0]
 	found := false
 	for _, kv := range h.All() {
 		if kv[0] != "cookie" {
 			continue
 		}
-		line, had := withoutTokens(kv[1], name)
-		found = found || had
-		if line != "" {
-			lines = append(lines, line)
+		start, had := len(e.buf), false
+		if e.buf, had = appendWithoutTokens(e.buf, kv[1], name); len(e.buf) > start {
+			e.lines = append(e.lines, stringOf(e.buf[start:])) // should buf move, this keeps the old one
 		}
+		found = found || had
 	}
 	if !found {
 		return
 	}
 	h.Remove("cookie")
-	for _, line := range lines {
+	for _, line := range e.lines {
 		h.Add("cookie", line)
 	}
 }

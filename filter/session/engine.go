@@ -20,11 +20,13 @@ type Engine struct {
 	rand      func([]byte)
 	routes    map[string]*routePolicies
 	cache     cache
-	// buf is where tokens and Set-Cookie lines are built before the proxy takes them; nonce and text are the room for a
-	// nonce and a pin. All would be allocated anew otherwise.
+	// buf is where tokens, Set-Cookie and Cookie lines are built before the proxy takes them, and lines are the latter; nonce,
+	// text and host are the room for a nonce, a pin and a host's text. All would be allocated anew otherwise.
 	buf   []byte
+	lines []string
 	nonce [12]byte
 	text  [maxPin]byte
+	host  [token.HostTextMax]byte
 }
 
 // routePolicies are the policies of one Envoy route: one for all of its clusters, or one for each.

@@ -32,7 +32,6 @@ type Exchange struct {
 // since the Unix epoch. It returns the outcome as far as it is known: why a token is void, or None.
 func (x *Exchange) Request(p *Policy, h Headers, now int64) Outcome {
 	*x = Exchange{policy: p, now: now}
-	x.mayIssue = x.issuing(h)
 	if p.cfg.Cookie != nil {
 		x.fromCookies(h, now)
 	} else {
@@ -42,6 +41,7 @@ func (x *Exchange) Request(p *Policy, h Headers, now int64) Outcome {
 		// The fence before limpet does so too, but another control plane may leave it out.
 		h.Remove(p.engine.pinHeader)
 	}
+	x.mayIssue = x.issuing(h)
 	return x.outcome
 }
 
@@ -49,7 +49,7 @@ func (x *Exchange) Request(p *Policy, h Headers, now int64) Outcome {
 // that is, so it looks at the method last.
 func (x *Exchange) issuing(h Headers) bool {
 	cfg := x.policy.cfg
-	if preflight(h) {
+	if !x.pinned && preflight(h) {
 		return false
 	}
 	if cfg.Cache.SkipCacheable || cfg.Cache.UnsafeMethodsOnly {
@@ -66,7 +66,7 @@ func (x *Exchange) issuing(h Headers) bool {
 	return true
 }
 
-// preflight recognises a CORS preflight: it carries no credentials and its response reaches no application, so
+// preflight recognises a CORS preflight: it carries no credentials, and so no token, and its response reaches no application, so
 // a session begun by it would be lost at once.
 func preflight(h Headers) bool {
 	if !hasHeader(h, "access-control-request-method") || !hasHeader(h, "origin") {
@@ -86,7 +86,7 @@ func (x *Exchange) fromCookies(h Headers, now int64) {
 	s := search{x: x, now: now}
 	s.header(h, "cookie")
 	if !x.policy.cfg.Forward && s.seen > 0 {
-		stripCookies(h, x.policy.cfg.SessionName)
+		x.policy.engine.stripCookies(h, x.policy.cfg.SessionName)
 	}
 }
 
@@ -147,9 +147,9 @@ func (s *search) line(value string) {
 func (s *search) cookieLine(line string) {
 	want := s.x.policy.cfg.SessionName
 	for line != "" && s.entry == nil {
-		var name, value string
-		name, value, line = nextCookie(line)
-		if name == want {
+		var value string
+		var found bool
+		if value, line, found = findCookie(line, want); found {
 			s.candidate(value)
 		}
 	}

@@ -137,15 +137,18 @@ func (x *Exchange) keep(h Reply) Outcome {
 	return Renewed
 }
 
+// pinBase64 is how Envoy writes a pin.
+var pinBase64 = base64.StdEncoding.Strict()
+
 // pinnedHost reads the pin header that stateful_session wrote.
 func (e *Engine) pinnedHost(pin string) (token.Host, bool) {
-	if base64.StdEncoding.DecodedLen(len(pin)) > len(e.text) {
+	if pinBase64.DecodedLen(len(pin)) > len(e.text) {
 		return token.Host{}, false
 	}
-	n, err := base64.StdEncoding.Strict().Decode(e.text[:], bytesOf(pin))
+	n, err := pinBase64.Decode(e.text[:], bytesOf(pin))
 	if err != nil {
 		return token.Host{}, false
 	}
-	host, err := token.ParseHost(stringOf(e.text[:n]))
+	host, err := token.ParseHostIn(e.host[:0], stringOf(e.text[:n]))
 	return host, err == nil
 }
