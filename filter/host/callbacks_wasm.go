@@ -12,10 +12,11 @@ import "github.com/tetratelabs/proxy-wasm-go-sdk/proxywasm/types"
 //go:wasmexport proxy_abi_version_0_2_1
 func abiVersion() {}
 
-// The contexts that the host made known, by their numbers.
+// The contexts that the host made known. A callback for one that it did not traps, for it would leave a client's pin
+// header where it is.
 var (
-	plugins = map[uint32]*plugin{}
-	streams = map[uint32]*stream{}
+	plugins table[plugin]
+	streams table[stream]
 )
 
 // contextCreate begins a plugin, which has no parent, or a stream of one.
@@ -23,16 +24,16 @@ var (
 //go:wasmexport proxy_on_context_create
 func contextCreate(id, parent uint32) {
 	if parent == 0 {
-		plugins[id] = &plugin{}
-	} else if p := plugins[parent]; p != nil {
-		streams[id] = p.stream()
+		plugins.put(id, &plugin{})
+	} else {
+		streams.put(id, plugins.get(parent).stream())
 	}
 }
 
 //go:wasmexport proxy_on_configure
 func configure(id, size uint32) uint32 {
 	scratch.open = false // the engine keeps pieces of the configuration
-	if p := plugins[id]; p != nil && p.start(configuration(size)) == types.OnPluginStartStatusOK {
+	if plugins.get(id).start(configuration(size)) == types.OnPluginStartStatusOK {
 		return 1
 	}
 	return 0
@@ -41,18 +42,14 @@ func configure(id, size uint32) uint32 {
 //go:wasmexport proxy_on_request_headers
 func onRequestHeaders(id, _, _ uint32) types.Action {
 	begin()
-	if s := streams[id]; s != nil {
-		s.onRequest()
-	}
+	streams.get(id).onRequest()
 	return types.ActionContinue
 }
 
 //go:wasmexport proxy_on_response_headers
 func onResponseHeaders(id, _, endOfStream uint32) types.Action {
 	begin()
-	if s := streams[id]; s != nil {
-		s.onResponse(endOfStream != 0)
-	}
+	streams.get(id).onResponse(endOfStream != 0)
 	return types.ActionContinue
 }
 
@@ -60,11 +57,9 @@ func onResponseHeaders(id, _, endOfStream uint32) types.Action {
 //
 //go:wasmexport proxy_on_delete
 func contextDelete(id uint32) {
-	if s := streams[id]; s != nil {
-		delete(streams, id)
+	if s := streams.take(id); s != nil {
 		s.plugin.recycle(s)
-	} else if p := plugins[id]; p != nil {
-		delete(plugins, id)
+	} else if p := plugins.take(id); p != nil {
 		p.metrics.forgetMemory()
 	}
 }
