@@ -37,16 +37,30 @@ func Stages(from, to *envoy.Discovery) ([]Stage, error) {
 	}
 	endpoints, newEndpoints := endpointFiles(from, to)
 	routes, newRoutes := routeFiles(from, to)
+	clusters := clustersFile(to)
+	allClusters := clusters
+	if goes(from.Clusters, to.Clusters) {
+		allClusters = clustersFile(from, to)
+	}
 	return []Stage{
 		{Name: "endpoints", Files: endpoints},
-		{Name: "clusters", Files: []File{clustersFile(from, to)}, Await: newEndpoints, Warm: true},
+		{Name: "clusters", Files: []File{allClusters}, Await: newEndpoints, Warm: true},
 		{Name: "session policies", Files: []File{both}},
 		{Name: "routes", Files: routes},
 		{Name: "listeners", Files: []File{listenersFile(from, to)}, Await: newRoutes, Warm: true},
 		{Name: "listeners", Files: []File{listenersFile(to)}, Tidy: true},
 		{Name: "session policies", Files: []File{last}, Tidy: true},
-		{Name: "clusters", Files: []File{clustersFile(to)}, Tidy: true, Remove: unread(from, to)},
+		{Name: "clusters", Files: []File{clusters}, Tidy: true, Remove: unread(from, to)},
 	}, nil
+}
+
+// goes reports whether some of the old clusters is not among the new ones.
+func goes(from, to []envoy.Cluster) bool {
+	stay := make(map[string]bool, len(to))
+	for _, c := range to {
+		stay[c.Name] = true
+	}
+	return slices.ContainsFunc(from, func(c envoy.Cluster) bool { return !stay[c.Name] })
 }
 
 // Undo are the steps back to a configuration from one that came into effect in part, before anything was tidied up. Envoy

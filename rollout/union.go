@@ -17,18 +17,23 @@ func union(from, to *envoy.Discovery) ([]byte, error) {
 	if bytes.Equal(from.PluginJSON, to.PluginJSON) {
 		return to.PluginJSON, nil
 	}
-	text, err := policyconfig.Marshal(unite(from.Plugin, to.Plugin))
+	both, more := unite(from.Plugin, to.Plugin)
+	if !more {
+		return to.PluginJSON, nil
+	}
+	text, err := policyconfig.Marshal(both)
 	if errors.As(err, new(policyconfig.ErrorList)) {
 		return to.PluginJSON, nil // they can't be side by side
 	}
 	return text, err
 }
 
-func unite(from, to policyconfig.Config) policyconfig.Config {
-	claims := claims{}
-	both := to
+// unite gives the union, and whether it has more than the new configuration.
+func unite(from, to policyconfig.Config) (both policyconfig.Config, more bool) {
+	claims := make(claims, len(to.Policies))
+	both = to
 	both.Policies = slices.Clone(to.Policies)
-	index := map[string]int{}
+	index := make(map[string]int, len(to.Policies))
 	for i, p := range both.Policies {
 		index[p.Name] = i
 		claims.take(p)
@@ -36,18 +41,20 @@ func unite(from, to policyconfig.Config) policyconfig.Config {
 	for _, old := range from.Policies {
 		i, stays := index[old.Name]
 		if stays {
-			both.Policies[i] = claims.widen(both.Policies[i], old)
-			claims.take(both.Policies[i])
+			if wide, wider := claims.widen(both.Policies[i], old); wider {
+				both.Policies[i], more = wide, true
+				claims.take(wide)
+			}
 			continue
 		}
 		old.Routes = slices.Clone(old.Routes)
 		old.Routes = slices.DeleteFunc(old.Routes, func(route string) bool { return claims.conflict(old.Name, route, old.Clusters) })
 		if len(old.Routes) > 0 {
 			claims.take(old)
-			both.Policies = append(both.Policies, old)
+			both.Policies, more = append(both.Policies, old), true
 		}
 	}
-	return both
+	return both, more
 }
 
 // claims are the policies that hold routes: by route, then by cluster, which is empty for all of them.
@@ -82,20 +89,20 @@ func (c claims) conflict(name, route string, clusters []string) bool {
 	return false
 }
 
-// widen lets a policy hold what it held before, as far as no other does now.
-func (c claims) widen(p, old policyconfig.Policy) policyconfig.Policy {
+// widen lets a policy hold what it held before, as far as no other does now; false if that is nothing more.
+func (c claims) widen(p, old policyconfig.Policy) (wide policyconfig.Policy, wider bool) {
 	if len(p.Clusters) > 0 && len(old.Clusters) > 0 {
 		for _, cluster := range old.Clusters {
 			free := !slices.ContainsFunc(p.Routes, func(route string) bool { return c.conflict(p.Name, route, []string{cluster}) })
 			if free && !slices.Contains(p.Clusters, cluster) {
-				p.Clusters = append(slices.Clone(p.Clusters), cluster)
+				p.Clusters, wider = append(slices.Clone(p.Clusters), cluster), true
 			}
 		}
 	}
 	for _, route := range old.Routes {
 		if !slices.Contains(p.Routes, route) && !c.conflict(p.Name, route, p.Clusters) {
-			p.Routes = append(slices.Clone(p.Routes), route)
+			p.Routes, wider = append(slices.Clone(p.Routes), route), true
 		}
 	}
-	return p
+	return p, wider
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"runtime"
 	"slices"
 	"time"
 
@@ -114,6 +115,7 @@ func (k *keeper) change(ctx context.Context, since time.Time) {
 	case ctx.Err() == nil:
 		k.refuse(err)
 	}
+	go runtime.GC() // now that nobody waits, not during the next change
 }
 
 // take compiles and applies.
