@@ -129,17 +129,27 @@ func TestCacheGolden(t *testing.T) {
 	}
 }
 
-// scribbled gives a file with some of its documents gone, moved, or with another digit somewhere.
+// scribbled gives a file with some of its documents gone, moved, or with another word or digit somewhere.
 func scribbled(s Source, random *rand.Rand) Source {
 	docs := strings.SplitAfter(string(s.Data), "---\n")
 	at, other := random.IntN(len(docs)), random.IntN(len(docs))
-	switch random.IntN(5) {
+	switch random.IntN(7) {
 	case 0:
 		docs = slices.Delete(docs, at, at+1)
 	case 1:
 		docs[at], docs[other] = docs[other], docs[at]
 	case 2:
 		docs[at] = "# a comment\n" + docs[at]
+	case 3, 4:
+		words := [][2]string{
+			{".com", ".org"}, {"hostname: ", "hostname: w."}, {"hostname: *.", "hostname: "}, {"Fail", "Rebalance"}, {"/cart", "/"},
+			{"namespace: ", "namespace: x"}, {"name: ", "name: x"}, {"weight: ", "weight: 1"}, {"true", "false"}, {"false", "true"},
+		}
+		words = slices.DeleteFunc(words, func(w [2]string) bool { return !strings.Contains(docs[at], w[0]) })
+		if len(words) > 0 {
+			w := words[random.IntN(len(words))]
+			docs[at] = strings.Replace(docs[at], w[0], w[1], 1+random.IntN(2))
+		}
 	default:
 		digits := regexp.MustCompile(`[2-9]`).FindAllStringIndex(docs[at], -1)
 		if len(digits) > 0 {

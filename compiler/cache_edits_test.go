@@ -1,0 +1,112 @@
+package compiler
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// cacheEdits are changes of one object that others hang on: what was kept of those must not be taken. Each case begins as
+// a golden one, with a few words replaced.
+var cacheEdits = []struct {
+	name, golden string
+	begin        []string // from, to
+	from, to     string
+}{
+	{
+		"a listener's hostname, and with it where cookies meet", "policy-S28-domain",
+		[]string{
+			"{name: http, protocol: HTTP, port: 80,", "{name: one, hostname: a.example.com, protocol: HTTP, port: 80}, {name: two, hostname: b.example.com, protocol: HTTP, port: 80,",
+			"parentRefs: [{name: web}]\n  hostnames: [a.example.com]", "parentRefs: [{name: web, sectionName: one}]",
+			"parentRefs: [{name: web}]\n  hostnames: [b.example.com]", "parentRefs: [{name: web, sectionName: two}]",
+			"cookie: {domain: example.com}", "idleTimeout: 1m",
+		},
+		"hostname: b.example.com", "hostname: '*.example.com'",
+	},
+	{
+		"a Service's affinity", "policy-2A.5-client-ip", nil,
+		", sessionAffinity: ClientIP, sessionAffinityConfig: {clientIP: {timeoutSeconds: 60}}", "",
+	},
+	{"a Service's protocol", "endpoints-draining", nil, "spec: {ports: [{port: 80}]}", "spec: {ports: [{port: 80, appProtocol: kubernetes.io/h2c}]}"},
+	{"the policy of one Service of a split", "policy-2B.O4-partial-split-reject", nil, "kind: Service, name: v1}]", "kind: Service, name: v2}]"},
+	{"the session of an XBackend", "policy-S19-old-inline-new-backend", nil, "\n  sessionPersistence: {cookie: {name: v1}}", ""},
+	{"the name of an XBackend's session", "policy-2A.15-xbackends", nil, "cookie: {name: ", "cookie: {name: new-"},
+	{"a policy of a Gateway, so that listeners part", "policy-S06-gateways", []string{"absoluteTimeout: 2h", "absoluteTimeout: 1h"}, "absoluteTimeout: 1h", "absoluteTimeout: 3h"},
+	{"what listeners of two Gateways have in common", "policy-S06-gateways", nil, "absoluteTimeout: 2h", "absoluteTimeout: 1h"},
+	{"the target of a policy", "policy-S06-gateways", nil, "kind: Gateway, name: other", "kind: Gateway, name: others"},
+	{"an endpoint", "endpoints-draining", nil, "10.0.2.1]", "10.0.2.9]"},
+	{"an endpoint that drains", "endpoints-draining", nil, ", conditions: {ready: false, serving: true, terminating: true}", ""},
+	{"the label of an EndpointSlice", "endpoints-draining", nil, "service-name: leaving", "service-name: cart"},
+}
+
+// TestCacheEdits compiles before and after, to and fro, with one cache.
+func TestCacheEdits(t *testing.T) {
+	byName := map[string]golden{}
+	for _, g := range goldens(t) {
+		byName[g.name] = g
+	}
+	for _, c := range cacheEdits {
+		g := byName[c.golden]
+		before := strings.NewReplacer(c.begin...).Replace(string(g.source.Data))
+		after := strings.Replace(before, c.from, c.to, 1)
+		if before == after {
+			t.Fatalf("%s: nothing changes", c.name)
+		}
+		o, cache := g.options(t), NewCache()
+		var texts []string
+		for _, text := range []string{before, after, before} {
+			sources := []Source{{Name: g.source.Name, Data: []byte(text)}}
+			o.Cache = nil
+			want, err := Compile(sources, o)
+			if err != nil {
+				t.Fatalf("%s: %v", c.name, err)
+			}
+			o.Cache = cache
+			got, err := Compile(sources, o)
+			if err != nil {
+				t.Fatalf("%s: %v", c.name, err)
+			}
+			compareResults(t, c.name, got, want)
+			texts = append(texts, string(want.Main()))
+		}
+		if texts[0] == texts[1] {
+			t.Errorf("%s: nothing hangs on it", c.name)
+		}
+	}
+}
+
+// TestCacheOptions compiles one input under one set of options after the other, with one cache.
+func TestCacheOptions(t *testing.T) {
+	changes := map[string]func(*Options){
+		"bind":       func(o *Options) { o.Bind = "127.0.0.2" },
+		"release":    func(o *Options) { o.GatewayAPI = "1.7" },
+		"namespace":  func(o *Options) { o.ClassPolicyNamespace = "default" },
+		"split":      func(o *Options) { o.PartialSplit = PartialReject },
+		"admitted":   func(o *Options) { o.AssumeAdmitted = true },
+		"hot":        func(o *Options) { o.Hot = &Hot{Folder: "discovery", EndpointFiles: 99} },
+		"hot inline": func(o *Options) { o.Hot = &Hot{Folder: "elsewhere"} },
+		"plugin":     func(o *Options) { o.Target = TargetPlugin },
+		"istio":      func(o *Options) { o.Target = TargetIstio },
+		"eg":         func(o *Options) { o.Target = TargetEnvoyGateway },
+		"wasm":       func(o *Options) { o.WasmPath = "other.wasm" },
+	}
+	for _, g := range goldens(t) {
+		if !strings.HasPrefix(g.name, "policy-") {
+			continue
+		}
+		cache := NewCache()
+		for name, change := range changes {
+			o := g.options(t)
+			change(&o)
+			want, refused := Compile([]Source{g.source}, o)
+			o.Cache = cache
+			got, err := Compile([]Source{g.source}, o)
+			switch {
+			case fmt.Sprint(err) != fmt.Sprint(refused):
+				t.Errorf("%s, %s: with the cache %v\nwithout %v", g.name, name, err, refused)
+			case err == nil:
+				compareResults(t, g.name+", "+name, got, want)
+			}
+		}
+	}
+}
