@@ -77,25 +77,28 @@ func TestCacheEdits(t *testing.T) {
 
 // TestCacheOptions compiles one input under one set of options after the other, with one cache.
 func TestCacheOptions(t *testing.T) {
-	changes := map[string]func(*Options){
-		"bind":       func(o *Options) { o.Bind = "127.0.0.2" },
-		"release":    func(o *Options) { o.GatewayAPI = "1.7" },
-		"namespace":  func(o *Options) { o.ClassPolicyNamespace = "default" },
-		"split":      func(o *Options) { o.PartialSplit = PartialReject },
-		"admitted":   func(o *Options) { o.AssumeAdmitted = true },
-		"hot":        func(o *Options) { o.Hot = &Hot{Folder: "discovery", EndpointFiles: 99} },
-		"hot inline": func(o *Options) { o.Hot = &Hot{Folder: "elsewhere"} },
-		"plugin":     func(o *Options) { o.Target = TargetPlugin },
-		"istio":      func(o *Options) { o.Target = TargetIstio },
-		"eg":         func(o *Options) { o.Target = TargetEnvoyGateway },
-		"wasm":       func(o *Options) { o.WasmPath = "other.wasm" },
+	changes := []func(*Options){
+		func(*Options) {},
+		func(o *Options) { o.Bind = "127.0.0.2" },
+		func(o *Options) { o.GatewayAPI = "1.7" },
+		func(o *Options) { o.ClassPolicyNamespace = "default" },
+		func(o *Options) { o.PartialSplit = PartialReject },
+		func(o *Options) { o.Target = TargetPlugin },
+		func(o *Options) { o.Target = TargetIstio },
+		func(o *Options) { o.Target = TargetEnvoyGateway },
+		func(o *Options) { o.AssumeAdmitted = true },
+		func(o *Options) { o.WasmPath = "other.wasm" },
+		func(o *Options) { o.Hot = &Hot{Folder: "discovery", EndpointFiles: 99} },
+		func(o *Options) { o.Hot = &Hot{Folder: "discovery"} },
+		func(o *Options) { o.Hot = &Hot{Folder: "elsewhere", EndpointFiles: 99} },
+		func(o *Options) { o.Hot = &Hot{Folder: "discovery", EndpointFiles: 99} },
 	}
 	for _, g := range goldens(t) {
 		if !strings.HasPrefix(g.name, "policy-") {
 			continue
 		}
 		cache := NewCache()
-		for name, change := range changes {
+		for i, change := range changes {
 			o := g.options(t)
 			change(&o)
 			want, refused := Compile([]Source{g.source}, o)
@@ -103,9 +106,9 @@ func TestCacheOptions(t *testing.T) {
 			got, err := Compile([]Source{g.source}, o)
 			switch {
 			case fmt.Sprint(err) != fmt.Sprint(refused):
-				t.Errorf("%s, %s: with the cache %v\nwithout %v", g.name, name, err, refused)
+				t.Errorf("%s, options %d: with the cache %v\nwithout %v", g.name, i, err, refused)
 			case err == nil:
-				compareResults(t, g.name+", "+name, got, want)
+				compareResults(t, fmt.Sprintf("%s, options %d", g.name, i), got, want)
 			}
 		}
 	}
