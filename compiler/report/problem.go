@@ -41,9 +41,10 @@ func (p Problem) String() string {
 
 // compare orders problems as a reader meets them: by file and line, then by object and path.
 func compare(a, b Problem) int {
-	return cmp.Or(
-		cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Object, b.Object),
-		cmp.Compare(a.Path, b.Path), cmp.Compare(a.Message, b.Message))
+	if place := cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line)); place != 0 {
+		return place
+	}
+	return cmp.Or(cmp.Compare(a.Object, b.Object), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Message, b.Message))
 }
 
 // Errors is the error of a compilation that wrote nothing: every problem that was found, in order.

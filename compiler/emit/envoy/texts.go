@@ -35,11 +35,10 @@ func (t *Texts) Sweep() {
 	t.discovered.Sweep()
 }
 
-// textKey names a text.
+// textKey names a text, of which one form is kept.
 type textKey struct {
 	routes string // the virtual host's; empty for a cluster
 	name   string
-	form   form
 }
 
 // form is what a text hangs on beside what it says.
@@ -54,6 +53,7 @@ type form struct {
 
 // text is what was written for something.
 type text[T, W any] struct {
+	form    form
 	of      T
 	written W
 	err     error
@@ -61,20 +61,20 @@ type text[T, W any] struct {
 
 // hosts gives the texts of virtual hosts.
 func (e *emitter) hosts(routes string, hosts []ir.Host, f form) [][]byte {
-	return texts(e, e.texts.hosts, f, hosts, func(h *ir.Host) textKey { return textKey{routes, h.Domain, f} },
+	return texts(e, e.texts.hosts, f, hosts, func(h *ir.Host) textKey { return textKey{routes, h.Domain} },
 		func(e *emitter, w *itemWriter, h *ir.Host) []byte { return w.write(e, e.valid(e.virtualHost(h))) })
 }
 
 // clusters gives the texts of clusters.
 func (e *emitter) clusters(clusters []ir.Cluster, f form) [][]byte {
-	return texts(e, e.texts.clusters, f, clusters, func(c *ir.Cluster) textKey { return textKey{"", c.Name, f} },
+	return texts(e, e.texts.clusters, f, clusters, func(c *ir.Cluster) textKey { return textKey{"", c.Name} },
 		func(e *emitter, w *itemWriter, c *ir.Cluster) []byte { return w.write(e, e.valid(e.cluster(*c))) })
 }
 
 // discoveredClusters gives clusters with their endpoints apart.
 func (e *emitter) discoveredClusters(clusters []ir.Cluster) []Cluster {
 	f := form{json: true, folder: e.pieces.folder, inline: e.pieces.inline}
-	return texts(e, e.texts.discovered, f, clusters, func(c *ir.Cluster) textKey { return textKey{"", c.Name, f} },
+	return texts(e, e.texts.discovered, f, clusters, func(c *ir.Cluster) textKey { return textKey{"", c.Name} },
 		func(e *emitter, _ *itemWriter, c *ir.Cluster) Cluster {
 			settings := e.resource(e.cluster(*c))
 			return Cluster{Name: c.Name, Settings: settings, Endpoints: e.message(e.valid(e.pieces.endpoints)), Inline: e.pieces.inline}
@@ -89,11 +89,11 @@ func texts[T, W any](e *emitter, kept *memo.Table[textKey, *text[T, W]], f form,
 		writer := &itemWriter{form: f}
 		for i := range some {
 			item := &some[i]
-			same := func(t *text[T, W]) bool { return reflect.DeepEqual(&t.of, item) }
+			same := func(t *text[T, W]) bool { return t.form == f && reflect.DeepEqual(&t.of, item) }
 			results[i] = kept.Get(key(item), same, func() *text[T, W] {
 				own := e.apart()
 				written := write(own, writer, item)
-				return &text[T, W]{*item, written, own.err}
+				return &text[T, W]{f, *item, written, own.err}
 			})
 		}
 	})
