@@ -34,6 +34,17 @@ func TestPinHeaderFence(t *testing.T) {
 	})
 }
 
+// TestPinHeaderWithoutVM: where Envoy can't make a worker's VM, it leaves limpet out of that worker's requests without a
+// word, whatever the failure policy, and stateful_session would obey any client. Envoy's own fence holds.
+func TestPinHeaderWithoutVM(t *testing.T) {
+	t.Parallel()
+	pods, deployment := threePods(t, harness.CookieRule("cart", "pods"), harness.HeaderRule("x-cart", "pods"),
+		harness.PlainRule("plain", "pods"))
+	envoy := harness.Compile(t, deployment).StartWithoutVMs(t)
+	wantNoToken(t, visit(t, envoy.Stranger(), "/cart"), "cart") // limpet is out, or the test shows nothing
+	clientPins(t, envoy, pods)
+}
+
 // pinLines are the ways in which a client may write the header.
 func pinLines(pod *harness.Backend) [][]string {
 	value := pinTo(pod)

@@ -91,10 +91,9 @@ func (l listener) keep(names ...string) {
 
 // unfence takes away what only a pin header needs.
 func (l listener) unfence() {
-	delete(at(l.manager(), "route_config").(object), "response_headers_to_remove")
-	for _, route := range l.routes() {
-		delete(route.(object), "request_headers_to_remove")
-	}
+	config := at(l.manager(), "route_config").(object)
+	delete(config, "request_headers_to_remove")
+	delete(config, "response_headers_to_remove")
 }
 
 // rename gives the listener a name and a port of its own.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -38,9 +39,28 @@ func Run(t testing.TB, d Deployment) *Envoy {
 // of Envoy's log is shown.
 func (c *Compiled) Start(t testing.TB) *Envoy {
 	t.Helper()
-	e := c.launch(t, "--use-dynamic-base-id", "--base-id-path", c.baseIDPath())
+	e := c.launch(t, nil, "--use-dynamic-base-id", "--base-id-path", c.baseIDPath())
 	e.waitReady(t)
 	return e
+}
+
+// StartWithoutVMs starts Envoy with room for the VM in which it tries the plugin out and for no worker's: V8 asks for 10 GB
+// of address space for each. Envoy says so in its log and serves.
+func (c *Compiled) StartWithoutVMs(t testing.TB) *Envoy {
+	t.Helper()
+	for gigabytes := 16; gigabytes <= 64; gigabytes += 2 {
+		limit := []string{"sh", "-c", fmt.Sprintf(`ulimit -v %d && exec "$@"`, gigabytes<<20), "sh"}
+		e := c.launch(t, limit, "--use-dynamic-base-id")
+		for deadline := time.Now().Add(readyWithin); !e.ready() && !e.ended() && time.Now().Before(deadline); {
+			time.Sleep(20 * time.Millisecond)
+		}
+		if !e.ended() && strings.Contains(e.Log(t), "Failed to create new Wasm instance") {
+			return e
+		}
+		e.Kill()
+	}
+	t.Fatal("Envoy had either no VM at all or one for its worker, with 16 to 64 GB of address space")
+	return nil
 }
 
 // baseIDPath is the file in which Envoy leaves the id by which a hot restart finds it.
@@ -54,7 +74,7 @@ func (e *Envoy) HotRestart(t testing.TB) *Envoy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	next := e.launch(t, "--base-id", strings.TrimSpace(string(id)), "--restart-epoch", strconv.Itoa(e.epoch+1))
+	next := e.launch(t, nil, "--base-id", strings.TrimSpace(string(id)), "--restart-epoch", strconv.Itoa(e.epoch+1))
 	next.epoch = e.epoch + 1
 	select {
 	case <-e.done:
@@ -88,7 +108,7 @@ func (e *Envoy) waitReady(t testing.TB) {
 // StartRefused starts Envoy with a configuration that it must refuse, and returns its log.
 func (c *Compiled) StartRefused(t testing.TB) string {
 	t.Helper()
-	e := c.launch(t, "--use-dynamic-base-id")
+	e := c.launch(t, nil, "--use-dynamic-base-id")
 	select {
 	case <-e.done:
 	case <-time.After(readyWithin):
@@ -100,7 +120,8 @@ func (c *Compiled) StartRefused(t testing.TB) string {
 	return e.Log(t)
 }
 
-func (c *Compiled) launch(t testing.TB, flags ...string) *Envoy {
+// launch starts Envoy with further flags, through a command that runs it, if any.
+func (c *Compiled) launch(t testing.TB, through []string, flags ...string) *Envoy {
 	t.Helper()
 	logs, err := os.CreateTemp(t.TempDir(), "envoy.log")
 	if err != nil {
@@ -108,10 +129,12 @@ func (c *Compiled) launch(t testing.TB, flags ...string) *Envoy {
 	}
 	defer logs.Close()
 	e := &Envoy{Compiled: c, done: make(chan struct{}), logs: logs.Name()}
-	e.command = exec.Command(c.shipped.Envoy, append(flags, "-c", filepath.Join(c.Dir, "envoy.yaml"),
-		"--concurrency", strconv.Itoa(max(1, c.deployment.Workers)),
+	arguments := slices.Concat(through, []string{c.shipped.Envoy}, flags, []string{
+		"-c", filepath.Join(c.Dir, "envoy.yaml"), "--concurrency", strconv.Itoa(max(1, c.deployment.Workers)),
 		"--log-level", c.logLevel(), "--service-node", "e2e", "--service-cluster", "e2e",
-		"--drain-time-s", "1", "--parent-shutdown-time-s", "2")...)
+		"--drain-time-s", "1", "--parent-shutdown-time-s", "2",
+	})
+	e.command = exec.Command(arguments[0], arguments[1:]...)
 	e.command.Dir, e.command.Stdout, e.command.Stderr = c.Dir, logs, logs
 	e.command.Env = environment(c.secrets(t)...)
 	e.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

@@ -19,6 +19,7 @@ import (
 
 // The names of the filters, by which routes enable them.
 const (
+	fenceFilter   = "envoy.filters.http.header_mutation"
 	limpetFilter  = "limpet"
 	sessionFilter = "envoy.filters.http.stateful_session"
 )
@@ -26,37 +27,38 @@ const (
 // rootKeysEnv is the environment variable with the secret that a sealed key ring is under.
 const rootKeysEnv = "LIMPET_ROOT"
 
-// httpFilters is the chain. The two that make sessions are off unless a route turns them on, so that a route
-// without a policy pays for the fence alone. Without any policy they are not there, unless one may come while the
-// listener serves.
+// httpFilters is the chain. Those that make sessions are off unless a route turns them on, so that a route without a
+// policy pays for next to nothing. Without any policy they are not there, unless one may come while the listener serves.
 func (e *emitter) httpFilters() []*hcmv3.HttpFilter {
-	chain := []*hcmv3.HttpFilter{e.fence()}
 	switch {
 	case e.pieces != nil:
-		chain = append(chain, e.discoveredLimpet(), e.statefulSession())
+		return []*hcmv3.HttpFilter{e.fence(), e.discoveredLimpet(), e.statefulSession(), e.router()}
 	case len(e.settings.Plugin.Policies) > 0:
-		chain = append(chain, e.limpet(), e.statefulSession())
+		return []*hcmv3.HttpFilter{e.fence(), e.limpet(), e.statefulSession(), e.router()}
 	}
-	return append(chain, e.router())
+	return []*hcmv3.HttpFilter{e.router()}
 }
 
 func (e *emitter) filter(name string, m proto.Message) *hcmv3.HttpFilter {
 	return &hcmv3.HttpFilter{Name: name, ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: e.pack(m)}}
 }
 
-// fence takes the pin header out of whatever clients and backends send. It comes first, so that on the way back it
-// is last, and is always on: neither side can steer a session or learn a host's address by that header, on any
-// route, even while the wasm VM is down.
+// fence takes the pin header out of what clients send and get where stateful_session is on. It comes first, so that on
+// the way back it is last: no client can steer a session or learn a host's address by that header, not even on a worker
+// for which Envoy could not make a VM, where it leaves limpet out without a word. Other routes need no more than their
+// route configuration removes.
 func (e *emitter) fence() *hcmv3.HttpFilter {
 	remove := []*mutationv3.HeaderMutation{{
 		Action: &mutationv3.HeaderMutation_Remove{Remove: e.settings.Plugin.PinHeader},
 	}}
-	return e.filter("envoy.filters.http.header_mutation", &headermutationv3.HeaderMutation{
+	f := e.filter(fenceFilter, &headermutationv3.HeaderMutation{
 		Mutations: &headermutationv3.Mutations{
 			RequestMutations: remove, RequestTrailersMutations: remove,
 			ResponseMutations: remove, ResponseTrailersMutations: remove,
 		},
 	})
+	f.Disabled = true
+	return f
 }
 
 // limpet verifies tokens and makes them.

@@ -17,7 +17,9 @@ import (
 func (e *emitter) routeConfiguration(name string, hosts []ir.Host) *routev3.RouteConfiguration {
 	config := &routev3.RouteConfiguration{
 		Name: name,
-		// A backend's copy of the pin header goes before the filters see the response.
+		// No backend sees the pin header, be it limpet's or a client's, and a backend's copy goes before the filters see the
+		// response.
+		RequestHeadersToRemove:   []string{e.settings.Plugin.PinHeader},
 		ResponseHeadersToRemove:  []string{e.settings.Plugin.PinHeader},
 		IgnorePortInHostMatching: true, // HTTPRoute, spec.hostnames: a port in the Host header does not count
 	}
@@ -58,10 +60,11 @@ func (e *emitter) route(r ir.Route) *routev3.Route {
 	return route
 }
 
-// stick turns the session filters on for a route and keeps the pin from the backend.
+// stick turns the session filters on for a route.
 func (e *emitter) stick(route *routev3.Route, r ir.Route) {
-	route.TypedPerFilterConfig = map[string]*anypb.Any{limpetFilter: e.on(), sessionFilter: e.session(r.FailStatus)}
-	route.RequestHeadersToRemove = []string{e.settings.Plugin.PinHeader}
+	route.TypedPerFilterConfig = map[string]*anypb.Any{
+		fenceFilter: e.on(), limpetFilter: e.on(), sessionFilter: e.session(r.FailStatus),
+	}
 }
 
 // on switches a filter on as it is configured in the chain.
