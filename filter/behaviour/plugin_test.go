@@ -121,6 +121,7 @@ func (l *list) Add(name, value string) {
 func (l *list) Remove(name string)  { l.lines = without(l.lines, name) }
 func (l *list) CodeDetails() string { return l.details }
 func (l *list) HeadersOnly() bool   { return l.headersOnly }
+func (l *list) Prefetch()           {}
 func (l *list) Now() int64          { return l.clock().Unix() }
 
 func (l *list) Set(name, value string) {

@@ -74,6 +74,29 @@ var response = reply{headerMap: responseHeaders}
 type reply struct {
 	headerMap
 	end bool
+	// fetched are all lines, once they have been read.
+	fetched [][2]string
+}
+
+func (r *reply) Prefetch() { r.fetched = r.headerMap.All() }
+
+func (r *reply) Get(name string) (string, bool) {
+	if r.fetched == nil {
+		return r.headerMap.Get(name)
+	}
+	for _, line := range r.fetched {
+		if line[0] == name {
+			return line[1], true
+		}
+	}
+	return "", false
+}
+
+func (r *reply) All() [][2]string {
+	if r.fetched == nil {
+		return r.headerMap.All()
+	}
+	return r.fetched
 }
 
 func (*reply) CodeDetails() string {

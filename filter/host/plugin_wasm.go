@@ -88,7 +88,7 @@ func (s *stream) onResponse(end bool) {
 	if s.policy == nil {
 		return
 	}
-	response.end = end
+	response.end, response.fetched = end, nil
 	outcome := s.exchange.Response(&response)
 	if outcome != session.None && !outcome.Void() {
 		s.plugin.metrics.count(s.policy, outcome)

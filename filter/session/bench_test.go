@@ -28,6 +28,7 @@ func (l *lines) Set(name, value string) { l.Add(name, value) }
 func (l *lines) Remove(string)          {}
 func (l *lines) CodeDetails() string    { return viaUpstream }
 func (l *lines) HeadersOnly() bool      { return false }
+func (l *lines) Prefetch()              {}
 func (l *lines) Now() int64             { return now }
 func (l *lines) Add(name, value string) { l.kv = append(l.kv, [2]string{name, value}) }
 

@@ -22,6 +22,9 @@ type Reply interface {
 	CodeDetails() string
 	// HeadersOnly tells whether the response ends with its headers.
 	HeadersOnly() bool
+	// Prefetch reads all lines at once, which is cheaper than to get two that are there. Get and All then show the lines as
+	// they were.
+	Prefetch()
 	// Now is the time in seconds since the Unix epoch; it costs a host call.
 	Now() int64
 }

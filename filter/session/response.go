@@ -10,9 +10,12 @@ import (
 )
 
 // Response issues, renews or takes away the client's token and returns the request's outcome. On the steady
-// path (a pinned host answered, nothing is due) it reads two headers and writes none.
+// path (a pinned host answered, nothing is due) it reads two headers, of which one is there, and writes none.
 func (x *Exchange) Response(h Reply) Outcome {
 	p := x.policy
+	if !x.pinned {
+		h.Prefetch()
+	}
 	pin, chosen := h.Get(p.engine.pinHeader)
 	if chosen {
 		// The fence around limpet removes it too; a filter between the two shall not see it either.
