@@ -96,6 +96,10 @@ bench: build bin/bench $(PEERS) $(if $(filter full,$(BENCH)),$(VARIANTS)) ## wha
 		bin/bench -write -variants $$(echo $(VARIANTS) | tr ' ' ,) && bin/bench -write -memory 5000000; \
 	fi
 
+.PHONY: bench-instructions
+bench-instructions: build bin/bench $(PEERS) ## the same in instructions, which no other job disturbs; needs valgrind, and Rust
+	@export ENVOY=$$(tools/setup.sh envoy) TINYGO=$$(tools/setup.sh tinygo) && bin/bench -write -instructions 400 -warm 2000
+
 .PHONY: bench-go
 bench-go: build ## Go benchmarks of token, filter and compiler, native and under wazero, as benchstat reads them; COUNT=10 repeats them
 	go test -run '^$$' -bench . -benchmem -count $(or $(COUNT),1) ./token ./policy-config ./filter/... ./compiler/...

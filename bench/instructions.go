@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
 
+	"github.com/limpet-proxy/limpet/bench/rig"
 	"github.com/limpet-proxy/limpet/bench/stats"
 )
 
@@ -13,43 +15,48 @@ import (
 const passes = 3
 
 // instructions counts what a request of each cell takes of the worker, outside of the kernel. Other jobs on the machine
-// do not change that.
+// do not change that. Each contestant has an Envoy of its own, for under valgrind V8 has no room for all of their VMs.
 func (b *bench) instructions(ctx context.Context, cells []cell, requests int) (results, error) {
 	b.rig.Counting = true
-	e, err := b.rig.Start(b.keys.Text(), contestants(cells))
-	if err != nil {
-		return nil, err
-	}
-	defer e.Stop()
 	out := results{}
-	for _, c := range cells {
-		t := b.traffics[c.traffic]
-		if err := c.verify(e, t, b.scope); err != nil {
+	for _, name := range contestants(cells) {
+		e, err := b.rig.Start(b.keys.Text(), []string{name})
+		if err != nil {
 			return nil, err
 		}
-		if err := t.send(e.Address(c.contestant), b.effort.warm/max(1, t.weight)); err != nil {
-			return nil, fmt.Errorf("%s: %w", c, err)
-		}
-		count := requests / max(1, t.weight)
-		for range passes {
-			total, err := e.Instructions(func() error { return t.send(e.Address(c.contestant), count) })
-			if err := firstOf(err, ctx.Err()); err != nil {
-				return nil, fmt.Errorf("%s: %w", c, err)
+		for _, c := range cells {
+			if c.contestant == name && err == nil {
+				out[c], err = b.count(ctx, e, c, requests)
 			}
-			out[c] = append(out[c], float64(total)/float64(count))
 		}
-		fmt.Fprintf(os.Stderr, "bench: %s: %.0f\n", c, stats.Median(out[c]))
+		e.Stop()
+		if err != nil {
+			return nil, err
+		}
 	}
 	return out, nil
 }
 
-func firstOf(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
+// count is what a request of a cell takes, in each of the passes.
+func (b *bench) count(ctx context.Context, e *rig.Envoy, c cell, requests int) (stats.Rounds, error) {
+	t := b.traffics[c.traffic]
+	if err := c.verify(e, t, b.scope); err != nil {
+		return nil, err
 	}
-	return nil
+	requests /= max(1, t.weight)
+	err := t.send(e.Address(c.contestant), b.effort.warm/max(1, t.weight))
+	var rounds stats.Rounds
+	for pass := 0; pass < passes && err == nil; pass++ {
+		var total int64
+		total, err = e.Instructions(func() error { return t.send(e.Address(c.contestant), requests) })
+		rounds = append(rounds, float64(total)/float64(requests))
+		err = errors.Join(err, ctx.Err())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c, err)
+	}
+	fmt.Fprintf(os.Stderr, "bench: %s: %.0f\n", c, stats.Median(rounds))
+	return rounds, nil
 }
 
 // instructionTable has a line for each row, in thousands.

@@ -15,15 +15,19 @@ func (b *bench) machine() string {
 	if b.rig.Cores.Envoy >= 0 {
 		pinning = "Envoy on one processor, load and backends on another"
 	}
-	versions := []string{
+	return fmt.Sprintf("Measured %s: %s; %d processors, %s; %s. %d rounds of %d requests a row on %d starts of Envoy, in random order.\n",
+		time.Now().UTC().Format(time.DateOnly), versions(), runtime.NumCPU(), processor(), pinning,
+		b.effort.starts*b.effort.rounds, b.effort.requests, b.effort.starts)
+}
+
+// versions are those of all that took part.
+func versions() string {
+	return strings.Join([]string{
 		"Envoy " + version(os.Getenv("ENVOY"), "--version"),
 		"TinyGo " + version(os.Getenv("TINYGO"), "version"),
 		"Rust " + version("rustc", "--version"),
 		strings.Replace(runtime.Version(), "go", "Go ", 1),
-	}
-	return fmt.Sprintf("Measured %s: %s; %d processors, %s; %s. %d rounds of %d requests a row on %d starts of Envoy, in random order.\n",
-		time.Now().UTC().Format(time.DateOnly), strings.Join(versions, ", "), runtime.NumCPU(), processor(), pinning,
-		b.effort.starts*b.effort.rounds, b.effort.requests, b.effort.starts)
+	}, ", ")
 }
 
 // processor is the model that Linux names.

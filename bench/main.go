@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/limpet-proxy/limpet/bench/report"
 	"github.com/limpet-proxy/limpet/bench/rig"
@@ -31,8 +32,9 @@ type parts struct {
 	only     string
 	variants string
 	memory   int
-	counted  int
-	write    bool
+	// counted is how many requests of each sort have their instructions counted.
+	counted int
+	write   bool
 }
 
 func run(ctx context.Context) error {
@@ -126,7 +128,9 @@ func (b *bench) runInstructions(ctx context.Context, p parts) error {
 	if err != nil {
 		return err
 	}
-	return p.say("instructions", b.machine()+"\n"+results.instructionTable(chosen))
+	counted := fmt.Sprintf("Counted %s with valgrind: %s. %d requests a row, the median of %d passes.\n",
+		time.Now().UTC().Format(time.DateOnly), versions(), p.counted, passes)
+	return p.say("instructions", counted+"\n"+results.instructionTable(chosen))
 }
 
 func (b *bench) runVariants(ctx context.Context, p parts) error {
