@@ -50,7 +50,10 @@ func (e *emitter) filled(text []byte, routes *routev3.RouteConfiguration) []byte
 	if len(routes.VirtualHosts) == 0 || e.err != nil {
 		return text
 	}
-	before, after, _ := bytes.Cut(text, e.message(routes.VirtualHosts[0]))
+	before, after, found := bytes.Cut(text, e.message(routes.VirtualHosts[0]))
+	if !found {
+		e.fail(fmt.Errorf("the routes %s have no place for their virtual hosts", routes.Name))
+	}
 	hosts := e.hosts(routes.Name, e.gaps.hosts[routes.Name], form{pin: e.settings.Plugin.PinHeader, json: true})
 	return bytes.Join([][]byte{before, bytes.Join(hosts, []byte(",")), after}, nil)
 }

@@ -8,6 +8,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/compiler/gateway"
+	"github.com/limpet-proxy/limpet/compiler/ir"
 	"github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -177,7 +178,7 @@ func (p *patcher) calls(r *rule, at routeTable) {
 		return
 	}
 	p.add(routesType, at.name, object{"op": "add", "jsonPath": at.path(at.routes), "path": "/route/retry_policy", "value": object{
-		"retry_on": "connect-failure,refused-stream,reset-before-request", "num_retries": retries,
+		"retry_on": "connect-failure,refused-stream,reset-before-request", "num_retries": ir.DefaultAttempts,
 		"retry_host_predicate": []any{object{
 			"name":         "envoy.retry_host_predicates.previous_hosts",
 			"typed_config": object{"@type": "type.googleapis.com/envoy.extensions.retry.host.previous_hosts.v3.PreviousHostsPredicate"},

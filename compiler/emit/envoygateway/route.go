@@ -1,14 +1,14 @@
 package envoygateway
 
-import "github.com/limpet-proxy/limpet/compiler/gateway"
-
-// How a session leaves a host that does not answer. Envoy drops the pin on a retry, and Envoy Gateway tries hosts that
-// it has not tried yet. It retries on refused connections and, unless codes are given, on answers of 503, which a backend
-// may have acted on; so the code here is one that nobody answers.
-const (
-	retries     = 3
-	neverStatus = 599
+import (
+	"github.com/limpet-proxy/limpet/compiler/gateway"
+	"github.com/limpet-proxy/limpet/compiler/ir"
 )
+
+// neverStatus is a code that nobody answers. A session leaves a host that does not answer by a retry: Envoy drops the pin
+// then, and Envoy Gateway tries hosts that it has not tried yet. It retries on refused connections and, unless codes are
+// given, on answers of 503, which a backend may have acted on.
+const neverStatus = 599
 
 // maxRemoved is how many headers a filter can remove (HTTPHeaderFilter, remove).
 const maxRemoved = 16
@@ -80,7 +80,7 @@ func (e *emitter) pin(r *rule, rule object) {
 func (e *emitter) retry(r *rule, rule object) {
 	switch {
 	case !r.strict() && rule["retry"] == nil:
-		rule["retry"] = object{"attempts": retries, "codes": []any{neverStatus}}
+		rule["retry"] = object{"attempts": ir.DefaultAttempts, "codes": []any{neverStatus}}
 	case r.strict() && rule["retry"] != nil:
 		delete(rule, "retry")
 		e.rep.NotCarried(r.route, target, r.path().Child("retry").String(), "a retry would move the sessions that onHostLost Fail keeps")
