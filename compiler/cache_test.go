@@ -28,20 +28,12 @@ func TestCache(t *testing.T) {
 		if round%4 == 3 {
 			o.Hot = &Hot{Folder: "discovery", EndpointFiles: round % 80}
 		}
-		want, refused := Compile(sources, o)
-		o.Cache = cache
-		got, err := Compile(sources, o)
-		if fmt.Sprint(err) != fmt.Sprint(refused) {
-			t.Fatalf("round %d: with the cache %v\nwithout %v", round, err, refused)
-		}
-		if refused != nil {
+		if _, refused := compareCompilations(t, fmt.Sprint("round ", round), sources, o, cache); refused != nil {
 			var problems Errors
 			if !errors.As(refused, &problems) {
 				t.Fatal(refused)
 			}
 			failed++
-		} else {
-			compareResults(t, fmt.Sprint("round ", round), got, want)
 		}
 		sources = edited(sources, random)
 		if round%10 == 0 { // or faults pile up
@@ -51,6 +43,22 @@ func TestCache(t *testing.T) {
 	if failed < rounds/10 || failed > rounds*9/10 {
 		t.Errorf("%d of %d rounds were refused: too few of one sort", failed, rounds)
 	}
+}
+
+// compareCompilations compiles with the cache and without it, which must come to the same. It gives what that is.
+func compareCompilations(t *testing.T, name string, sources []Source, o Options, cache *Cache) (*Result, error) {
+	t.Helper()
+	o.Cache = nil
+	want, refused := Compile(sources, o)
+	o.Cache = cache
+	got, err := Compile(sources, o)
+	switch {
+	case fmt.Sprint(err) != fmt.Sprint(refused):
+		t.Errorf("%s: with the cache %v\nwithout %v", name, err, refused)
+	case refused == nil:
+		compareResults(t, name, got, want)
+	}
+	return want, refused
 }
 
 // compareResults compares everything that two compilations gave.
@@ -108,16 +116,8 @@ func TestCacheGolden(t *testing.T) {
 			if o.Hot = nil; round%3 == 2 && (o.Target == TargetEnvoy || o.Target == "") {
 				o.Hot = &Hot{Folder: "discovery", EndpointFiles: 1}
 			}
-			o.Cache = nil
-			want, refused := Compile([]Source{source}, o)
-			o.Cache = cache
-			got, err := Compile([]Source{source}, o)
-			name := fmt.Sprintf("%s, round %d", g.name, round)
-			if fmt.Sprint(err) != fmt.Sprint(refused) {
-				t.Errorf("%s: with the cache %v\nwithout %v", name, err, refused)
-			} else if err == nil {
+			if _, refused := compareCompilations(t, fmt.Sprintf("%s, round %d", g.name, round), []Source{source}, o, cache); refused == nil {
 				compiled++
-				compareResults(t, name, got, want)
 			}
 			if source = scribbled(source, random); round%2 == 1 {
 				source = scribbled(g.source, random) // or faults pile up

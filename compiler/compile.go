@@ -112,12 +112,15 @@ func judge(sources []Source, o *Options) (*judgement, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.Cache == nil {
+		o.Cache = newForgetful()
+	}
 	controlled := o.Target.controller() != ""
-	j := &judgement{settings: settings, texts: o.Cache.plugin(), rep: &report.Report{}}
+	j := &judgement{settings: settings, texts: o.Cache.policies, rep: &report.Report{}}
 	j.objects, err = schema.Admit(sources, schema.Options{
 		Generation: settings.generation, AssumeAdmitted: o.AssumeAdmitted, Controlled: controlled, Own: o.Target.emitter().own,
 		Istio: o.Target == TargetIstio,
-	}, o.Cache.admissions(), j.rep)
+	}, o.Cache.documents, j.rep)
 	if err != nil {
 		return nil, err
 	}
@@ -125,21 +128,21 @@ func judge(sources []Source, o *Options) (*judgement, error) {
 		return nil, j.rep.Errors(o.Strict)
 	}
 	if controlled {
-		j.ports, j.facts = gateway.BuildApart(j.objects, o.Target.controller(), o.Cache.gateways(), j.rep)
+		j.ports, j.facts = gateway.BuildApart(j.objects, o.Target.controller(), o.Cache.ports, j.rep)
 		j.backends = backend.NewAssumed(j.objects, o.Target.emitter().ownBackends...)
 	} else {
-		j.ports, j.facts = gateway.Build(j.objects, settings.bind, o.Cache.gateways(), j.rep)
-		j.backends = backend.NewIndex(j.objects, o.Cache.backends(), j.rep)
+		j.ports, j.facts = gateway.Build(j.objects, settings.bind, o.Cache.ports, j.rep)
+		j.backends = backend.NewIndex(j.objects, o.Cache.services, j.rep)
 	}
 	j.decisions = policy.Decide(j.objects, j.ports, j.backends, policy.Options{
 		Generation: settings.generation, ClassPolicies: o.ClassPolicyNamespace, RejectPartial: o.PartialSplit == PartialReject,
-		Controlled: controlled, Apart: o.Target.emitter().splitsFirst, Drains: o.Hot != nil, Write: j.texts.Write, Memory: o.Cache.memory(),
+		Controlled: controlled, Apart: o.Target.emitter().splitsFirst, Drains: o.Hot != nil, Write: j.texts.Write, Memory: o.Cache.decisions,
 	}, j.rep)
 	if !controlled {
 		j.balance = balance.New(j.objects, j.rep)
 		j.config, j.spreads = lower.Lower(j.ports, lower.Means{
 			Backends: j.backends, Balance: j.balance, Budgets: budget.New(j.objects, j.rep), Decisions: j.decisions, Draining: o.draining(),
-			Order: o.Cache.names(),
+			Order: o.Cache.order,
 		}, j.rep)
 	}
 	if j.rep.Failed() {

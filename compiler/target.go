@@ -137,14 +137,14 @@ func emitEnvoy(j *judgement, o *Options, r *Result) error {
 	if o.Hot != nil {
 		return emitDiscovery(j, o, r, settings)
 	}
-	bootstrap, err := envoy.Emit(j.config, settings, o.Cache.written())
+	bootstrap, err := envoy.Emit(j.config, settings, o.Cache.texts)
 	r.Files = append(r.Files, File{EnvoyFile, bootstrap})
 	return err
 }
 
 // emitDiscovery is emitEnvoy in pieces that change while Envoy runs.
 func emitDiscovery(j *judgement, o *Options, r *Result, settings envoy.Settings) (err error) {
-	if r.Discovery, err = envoy.Discover(j.config, settings, o.Cache.written(), o.Hot.Folder, o.Hot.EndpointFiles); err != nil {
+	if r.Discovery, err = envoy.Discover(j.config, settings, o.Cache.texts, o.Hot.Folder, o.Hot.EndpointFiles); err != nil {
 		return err
 	}
 	r.Draining, r.Until = j.config.Draining, j.config.Until

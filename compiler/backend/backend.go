@@ -86,7 +86,8 @@ type Index struct {
 	own []runtimeschema.GroupKind
 }
 
-// NewIndex makes an index, with the backends that are kept. What is wrong with a Service that a route uses goes to the report, once.
+// NewIndex makes an index, with the backends that are kept. What is wrong with a Service that a route uses goes to the
+// report, once.
 func NewIndex(objects *schema.Objects, kept *Kept, rep *report.Report) *Index {
 	x := &Index{
 		services: make(map[string]*schema.Object[corev1.Service], len(objects.Services)),

@@ -21,7 +21,11 @@ type made struct {
 }
 
 // Sweep forgets the backends that nobody has asked for since the last time.
-func (k *Kept) Sweep() { k.table.Sweep() }
+func (k *Kept) Sweep() {
+	if k != nil {
+		k.table.Sweep()
+	}
+}
 
 // give gives what is kept if it was made from the same, else what fresh makes.
 func (k *Kept) give(key portKey, behind []*endpointSlice, rep *report.Report, fresh func(*report.Report) *Backend) *Backend {

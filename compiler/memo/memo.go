@@ -57,6 +57,9 @@ func (t *Table[K, V]) call(key K) (value V, known bool) {
 
 // Sweep forgets the values that nobody has asked for since the last time.
 func (t *Table[K, V]) Sweep() {
+	if t == nil {
+		return
+	}
 	t.lock.Lock()
 	defer t.lock.Unlock()
 	if t.called < len(t.kept) {

@@ -51,10 +51,7 @@ func (c *Compiled) StartWithoutVMs(t testing.TB) *Envoy {
 	for gigabytes := 16; gigabytes <= 64; gigabytes += 2 {
 		limit := []string{"sh", "-c", fmt.Sprintf(`ulimit -v %d && exec "$@"`, gigabytes<<20), "sh"}
 		e := c.launch(t, limit, "--use-dynamic-base-id")
-		for deadline := time.Now().Add(readyWithin); !e.ready() && !e.ended() && time.Now().Before(deadline); {
-			time.Sleep(20 * time.Millisecond)
-		}
-		if !e.ended() && strings.Contains(e.Log(t), "Failed to create new Wasm instance") {
+		if e.comesUp() && strings.Contains(e.Log(t), "Failed to create new Wasm instance") {
 			return e
 		}
 		e.Kill()
@@ -93,16 +90,23 @@ func (e *Envoy) Kill() {
 
 func (e *Envoy) waitReady(t testing.TB) {
 	t.Helper()
-	deadline := time.Now().Add(readyWithin)
-	for !e.ready() {
-		if e.ended() {
-			t.Fatal("Envoy ended while it started")
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("Envoy was not ready within %v", readyWithin)
-		}
-		time.Sleep(20 * time.Millisecond)
+	switch {
+	case e.comesUp():
+	case e.ended():
+		t.Fatal("Envoy ended while it started")
+	default:
+		t.Fatalf("Envoy was not ready within %v", readyWithin)
 	}
+}
+
+// comesUp waits until Envoy is ready; it tells whether that came before its end and in time.
+func (e *Envoy) comesUp() bool {
+	for deadline := time.Now().Add(readyWithin); !e.ready(); time.Sleep(20 * time.Millisecond) {
+		if e.ended() || time.Now().After(deadline) {
+			return false
+		}
+	}
+	return true
 }
 
 // StartRefused starts Envoy with a configuration that it must refuse, and returns its log.

@@ -52,12 +52,14 @@ func (t *table[T]) grow() {
 
 // take returns the value of a number, or nil, and forgets it. Values behind it move up where its slot was in their way.
 func (t *table[T]) take(id uint32) *T {
-	value := t.get(id)
+	if t.used == 0 {
+		return nil
+	}
+	mask, hole := uint32(len(t.slots)-1), t.find(id)
+	value := t.slots[hole].value
 	if value == nil {
 		return nil
 	}
-	mask := uint32(len(t.slots) - 1)
-	hole := t.find(id)
 	for i := (hole + 1) & mask; t.slots[i].value != nil; i = (i + 1) & mask {
 		if home := t.slots[i].id & mask; (i-home)&mask >= (i-hole)&mask {
 			t.slots[hole], hole = t.slots[i], i

@@ -66,8 +66,8 @@ func (x *Exchange) issuing(h Headers) bool {
 	return true
 }
 
-// preflight recognises a CORS preflight: it carries no credentials, and so no token, and its response reaches no application, so
-// a session begun by it would be lost at once.
+// preflight recognises a CORS preflight: it carries no credentials, and so no token, and its response reaches no
+// application, so a session begun by it would be lost at once.
 func preflight(h Headers) bool {
 	if !hasHeader(h, "access-control-request-method") || !hasHeader(h, "origin") {
 		return false

@@ -66,7 +66,7 @@ func (p *Policy) removeCookie(h Reply) {
 	b = append(b, p.cookieTail...)
 	b = append(b, "; Max-Age=0; Expires=Thu, 01 Jan 1970 00:00:00 GMT"...)
 	p.engine.buf = b
-	h.Add("set-cookie", string(b))
+	h.Add("set-cookie", stringOf(b))
 }
 
 // appendLifetime adds Max-Age and the Expires that agrees with it.

@@ -89,14 +89,14 @@ func Discover(config *ir.Config, settings Settings, texts *Texts, folder string,
 // With is the resource of the filter with another configuration.
 func (d *Discovery) With(pluginJSON []byte) (Resource, error) {
 	e := &emitter{settings: d.settings, pieces: &pieces{}}
-	return e.limpetResource(pluginJSON), e.err
+	resource := e.limpetResource(pluginJSON)
+	return resource, e.err
 }
 
 func (e *emitter) limpetResource(pluginJSON []byte) Resource {
 	frame := e.resource(e.extension(limpetFilter, e.plugin(pluginJSON)))
-	before, after, _ := bytes.Cut(frame, quoted(nil, gap))
-	text := append(make([]byte, 0, len(frame)+len(pluginJSON)*5/4), before...)
-	return Resource{limpetFilter, append(quoted(text, string(pluginJSON)), after...)}
+	before, after := e.around(frame, e.quoted(gap))
+	return Resource{limpetFilter, bytes.Join([][]byte{before, e.quoted(string(pluginJSON)), after}, nil)}
 }
 
 // resource validates a message and gives its JSON with its type.

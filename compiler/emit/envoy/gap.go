@@ -2,6 +2,7 @@ package envoy
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
@@ -50,33 +51,25 @@ func (e *emitter) filled(text []byte, routes *routev3.RouteConfiguration) []byte
 	if len(routes.VirtualHosts) == 0 || e.err != nil {
 		return text
 	}
-	before, after, found := bytes.Cut(text, e.message(routes.VirtualHosts[0]))
-	if !found {
-		e.fail(fmt.Errorf("the routes %s have no place for their virtual hosts", routes.Name))
-	}
+	before, after := e.around(text, e.message(routes.VirtualHosts[0]))
 	hosts := e.hosts(routes.Name, e.gaps.hosts[routes.Name], form{pin: e.settings.Plugin.PinHeader, json: true})
 	return bytes.Join([][]byte{before, bytes.Join(hosts, []byte(",")), after}, nil)
 }
 
-// quoted appends text as a string of JSON, which protojson writes so too. It is UTF-8, for it was read from JSON.
-func quoted(to []byte, text string) []byte {
-	to = append(to, '"')
-	begin := 0
-	for i := range len(text) {
-		c := text[i]
-		if c >= ' ' && c != '"' && c != '\\' {
-			continue
-		}
-		to = append(to, text[begin:i]...)
-		begin = i + 1
-		switch c {
-		case '\n':
-			to = append(to, `\n`...)
-		case '"', '\\':
-			to = append(to, '\\', c)
-		default:
-			to = fmt.Appendf(to, `\u%04x`, c)
-		}
+// around gives what stands before and after a gap in some JSON.
+func (e *emitter) around(text, gap []byte) (before, after []byte) {
+	before, after, found := bytes.Cut(text, gap)
+	if !found {
+		e.fail(fmt.Errorf("the gap %s is not in its place", gap))
 	}
-	return append(append(to, text[begin:]...), '"')
+	return before, after
+}
+
+// quoted is text as a string of JSON, with nothing escaped for HTML, as protojson writes it.
+func (e *emitter) quoted(text string) []byte {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	e.fail(encoder.Encode(text))
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
