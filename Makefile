@@ -16,7 +16,7 @@ WASM_TARGET := -target tools/limpet-wasm.json
 endif
 
 FILTER_SOURCES := go.mod go.sum tools/limpet-wasm.json $(shell find filter policy-config token -name '*.go' ! -name '*_test.go' ! -path 'filter/wasmtest/*')
-COMMAND_SOURCES := go.mod go.sum $(shell find cmd compiler policy-config rollout token watch wasmimage -name '*.go' ! -name '*_test.go')
+COMMAND_SOURCES := go.mod go.sum $(shell find cmd compiler internal policy-config rollout token watch wasmimage -name '*.go' ! -name '*_test.go')
 
 PEERS := dist/peers/tinygo.wasm dist/peers/rust.wasm
 VARIANTS := $(patsubst %,dist/variants/%.wasm,opt-1 opt-s opt-z gc-conservative wasm-opt-O3 wasm-opt-O4)
@@ -81,7 +81,7 @@ check: ## vet, formatting, import directions
 .PHONY: golden
 golden: build ## rewrite golden files and the root envoy.yaml from what the code makes now; review the diff
 	go generate ./compiler/api
-	go test ./token ./policy-config ./compiler ./compiler/admission ./compiler/api ./cmd/limpet -update
+	go test ./token ./policy-config ./compiler ./internal/compiler/admission ./compiler/api ./cmd/limpet -update
 	bin/limpet compile -f examples/quickstart -t envoy --bind 127.0.0.1 --wasm-path dist/limpet.wasm > envoy.yaml
 
 .PHONY: fuzz
@@ -102,7 +102,7 @@ bench-instructions: build bin/bench $(PEERS) ## the same in instructions, which 
 
 .PHONY: bench-go
 bench-go: build ## Go benchmarks of token, filter and compiler, native and under wazero, as benchstat reads them; COUNT=10 repeats them
-	go test -run '^$$' -bench . -benchmem -count $(or $(COUNT),1) ./token ./policy-config ./filter/... ./compiler/...
+	go test -run '^$$' -bench . -benchmem -count $(or $(COUNT),1) ./token ./policy-config ./filter/... ./compiler/... ./internal/...
 
 bin/bench: go.mod go.sum $(shell find bench e2e/load policy-config token -name '*.go' ! -name '*_test.go') bench/rig/documents.yaml
 	@mkdir -p bin

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/limpet-proxy/limpet/compiler/scaletest"
+	"github.com/limpet-proxy/limpet/internal/compiler/scaletest"
 )
 
 // BenchmarkCompile compiles many routes; the time for one should not grow with their number.

@@ -1,20 +1,20 @@
 package compiler
 
 import (
-	"github.com/limpet-proxy/limpet/compiler/backend"
-	"github.com/limpet-proxy/limpet/compiler/emit/envoy"
-	"github.com/limpet-proxy/limpet/compiler/emit/plugin"
-	"github.com/limpet-proxy/limpet/compiler/gateway"
-	"github.com/limpet-proxy/limpet/compiler/memo"
-	"github.com/limpet-proxy/limpet/compiler/policy"
-	"github.com/limpet-proxy/limpet/compiler/schema"
+	"github.com/limpet-proxy/limpet/internal/compiler/backend"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/plugin"
+	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/memo"
+	"github.com/limpet-proxy/limpet/internal/compiler/policy"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
 // Cache keeps what a process that compiles again and again need not do twice. It serves one compilation at a time, and
 // one input: it forgets what the last compilation did not have.
 type Cache struct {
 	// Of these nil keeps nothing.
-	documents *schema.Cache
+	documents *resource.Cache
 	ports     *gateway.Kept
 	services  *backend.Kept
 	order     *memo.Order[string] // of the plugin's policies
@@ -28,7 +28,7 @@ type Cache struct {
 // NewCache gives an empty cache.
 func NewCache() *Cache {
 	return &Cache{
-		documents: &schema.Cache{}, ports: &gateway.Kept{}, services: &backend.Kept{}, order: &memo.Order[string]{},
+		documents: &resource.Cache{}, ports: &gateway.Kept{}, services: &backend.Kept{}, order: &memo.Order[string]{},
 		decisions: policy.NewMemory(), texts: envoy.NewTexts(), policies: &plugin.Texts{},
 	}
 }

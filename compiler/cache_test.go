@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/compiler/scaletest"
+	"github.com/limpet-proxy/limpet/internal/compiler/scaletest"
 )
 
 // TestCache edits an input at random, again and again, and compiles it with a cache and without one: what comes out is

@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/limpet-proxy/limpet/compiler/api"
-	"github.com/limpet-proxy/limpet/compiler/capability"
-	"github.com/limpet-proxy/limpet/compiler/schema"
+	"github.com/limpet-proxy/limpet/internal/compiler/capability"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 	"github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -33,12 +33,12 @@ func features(t *testing.T) []string {
 	for _, text := range api.CRDs() {
 		all = append(all, crdFeatures(t, text)...)
 	}
-	for path := range schema.Carried()["HTTPRoute"] {
+	for path := range resource.Carried()["HTTPRoute"] {
 		if field := strings.TrimPrefix(path, "spec.rules[]."); slices.Contains(settingsOfRules, strings.Split(field, ".")[0]) {
 			all = append(all, "HTTPRoute "+field)
 		}
 	}
-	for path := range schema.Carried()["XBackendTrafficPolicy"] {
+	for path := range resource.Carried()["XBackendTrafficPolicy"] {
 		if field := strings.Split(path, ".")[1]; !strings.HasPrefix(field, "targetRefs") {
 			all = append(all, "XBackendTrafficPolicy "+field)
 		}

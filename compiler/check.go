@@ -4,9 +4,9 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/limpet-proxy/limpet/compiler/report"
-	"github.com/limpet-proxy/limpet/compiler/schema"
-	"github.com/limpet-proxy/limpet/compiler/status"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+	"github.com/limpet-proxy/limpet/internal/compiler/status"
 )
 
 // Checked is what a check of documents gives.
@@ -85,7 +85,7 @@ func (j *judgement) subjects() []report.Subject {
 	return list(all, j.objects.Proxies)
 }
 
-func list[T any](all []report.Subject, objects []*schema.Object[T]) []report.Subject {
+func list[T any](all []report.Subject, objects []*resource.Object[T]) []report.Subject {
 	for _, o := range objects {
 		all = append(all, o)
 	}

@@ -19,19 +19,19 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/limpet-proxy/limpet/compiler/backend"
-	"github.com/limpet-proxy/limpet/compiler/balance"
-	"github.com/limpet-proxy/limpet/compiler/budget"
-	"github.com/limpet-proxy/limpet/compiler/emit/envoy"
-	"github.com/limpet-proxy/limpet/compiler/emit/plugin"
-	"github.com/limpet-proxy/limpet/compiler/gateway"
-	"github.com/limpet-proxy/limpet/compiler/ir"
-	"github.com/limpet-proxy/limpet/compiler/ladder"
-	"github.com/limpet-proxy/limpet/compiler/lower"
-	"github.com/limpet-proxy/limpet/compiler/policy"
-	"github.com/limpet-proxy/limpet/compiler/read"
-	"github.com/limpet-proxy/limpet/compiler/report"
-	"github.com/limpet-proxy/limpet/compiler/schema"
+	"github.com/limpet-proxy/limpet/internal/compiler/backend"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/plugin"
+	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	"github.com/limpet-proxy/limpet/internal/compiler/ladder"
+	"github.com/limpet-proxy/limpet/internal/compiler/loadbalancing"
+	"github.com/limpet-proxy/limpet/internal/compiler/lower"
+	"github.com/limpet-proxy/limpet/internal/compiler/policy"
+	"github.com/limpet-proxy/limpet/internal/compiler/read"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+	"github.com/limpet-proxy/limpet/internal/compiler/retrybudget"
 	"github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -89,7 +89,7 @@ func (r *Result) Main() []byte { return r.Files[len(r.Files)-1].Data }
 // judgement is what the steps before the emitters come to.
 type judgement struct {
 	settings settings
-	objects  *schema.Objects
+	objects  *resource.Objects
 	facts    *gateway.Facts
 	// ports are where requests arrive, and decisions are about the session persistence of what they reach.
 	ports     []gateway.Port
@@ -97,7 +97,7 @@ type judgement struct {
 	backends  *backend.Index
 	// balance and spreads are about requests that no session pins. Like config they are nil for a target with a control
 	// plane of its own, which makes routes and clusters itself.
-	balance *balance.Policies
+	balance *loadbalancing.Policies
 	spreads []*lower.Spread
 	config  *ir.Config
 	// texts are those of the plugin's policies.
@@ -117,7 +117,7 @@ func judge(sources []Source, o *Options) (*judgement, error) {
 	}
 	controlled := o.Target.controller() != ""
 	j := &judgement{settings: settings, texts: o.Cache.policies, rep: &report.Report{}}
-	j.objects, err = schema.Admit(sources, schema.Options{
+	j.objects, err = resource.Admit(sources, resource.Options{
 		Generation: settings.generation, AssumeAdmitted: o.AssumeAdmitted, Controlled: controlled, Own: o.Target.emitter().own,
 		Istio: o.Target == TargetIstio,
 	}, o.Cache.documents, j.rep)
@@ -139,9 +139,9 @@ func judge(sources []Source, o *Options) (*judgement, error) {
 		Controlled: controlled, Apart: o.Target.emitter().splitsFirst, Drains: o.Hot != nil, Write: j.texts.Write, Memory: o.Cache.decisions,
 	}, j.rep)
 	if !controlled {
-		j.balance = balance.New(j.objects, j.rep)
+		j.balance = loadbalancing.New(j.objects, j.rep)
 		j.config, j.spreads = lower.Lower(j.ports, lower.Means{
-			Backends: j.backends, Balance: j.balance, Budgets: budget.New(j.objects, j.rep), Decisions: j.decisions, Draining: o.draining(),
+			Backends: j.backends, Balance: j.balance, Budgets: retrybudget.New(j.objects, j.rep), Decisions: j.decisions, Draining: o.draining(),
 			Order: o.Cache.order,
 		}, j.rep)
 	}

@@ -6,10 +6,10 @@ import (
 
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/limpet-proxy/limpet/compiler/describe"
-	"github.com/limpet-proxy/limpet/compiler/ladder"
-	"github.com/limpet-proxy/limpet/compiler/report"
-	"github.com/limpet-proxy/limpet/compiler/schema"
+	"github.com/limpet-proxy/limpet/internal/compiler/describe"
+	"github.com/limpet-proxy/limpet/internal/compiler/ladder"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
 // Describe says what affects an object of the input, which words such as httproute/shop/cart name, or a listener or
@@ -47,13 +47,13 @@ type known struct {
 func (j *judgement) known() *known {
 	k := &known{subjects: map[string]report.Subject{}, sections: map[ladder.Object][]string{}}
 	know(k, j.objects.Classes, nil)
-	know(k, j.objects.Gateways, func(o *schema.Object[gatewayv1.Gateway]) (names []string) {
+	know(k, j.objects.Gateways, func(o *resource.Object[gatewayv1.Gateway]) (names []string) {
 		for _, l := range o.Value.Spec.Listeners {
 			names = append(names, string(l.Name))
 		}
 		return names
 	})
-	know(k, j.objects.Routes, func(o *schema.Object[gatewayv1.HTTPRoute]) (names []string) {
+	know(k, j.objects.Routes, func(o *resource.Object[gatewayv1.HTTPRoute]) (names []string) {
 		for _, r := range o.Value.Spec.Rules {
 			if r.Name != nil {
 				names = append(names, string(*r.Name))
@@ -61,7 +61,7 @@ func (j *judgement) known() *known {
 		}
 		return names
 	})
-	know(k, j.objects.VirtualServices, func(o *schema.Object[schema.VirtualService]) (names []string) {
+	know(k, j.objects.VirtualServices, func(o *resource.Object[resource.VirtualService]) (names []string) {
 		for _, r := range o.Value.Spec.HTTP {
 			if r.Name != "" {
 				names = append(names, r.Name)
@@ -78,7 +78,7 @@ func (j *judgement) known() *known {
 	return k
 }
 
-func know[T any](k *known, objects []*schema.Object[T], sections func(*schema.Object[T]) []string) {
+func know[T any](k *known, objects []*resource.Object[T], sections func(*resource.Object[T]) []string) {
 	for _, o := range objects {
 		object := o.Source().Object
 		k.objects = append(k.objects, object)

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/compiler/schema"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
 // edit is a change of testdata/effects.yaml: the first occurrence of old becomes new.
@@ -174,7 +174,7 @@ func TestCarriedFieldsHaveAnEffect(t *testing.T) {
 	}
 	maps.Copy(effects, sessionEffects)
 	fields := 0
-	for kind, table := range schema.Carried() {
+	for kind, table := range resource.Carried() {
 		for path, treatment := range table {
 			if treatment.Ignored != "" || kind == "SessionPersistencePolicy" {
 				continue // of the latter TestSettingsHaveAnEffect has the lines

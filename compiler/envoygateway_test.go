@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/compiler/admission"
-	"github.com/limpet-proxy/limpet/compiler/read"
-	"github.com/limpet-proxy/limpet/compiler/report"
+	"github.com/limpet-proxy/limpet/internal/compiler/admission"
+	"github.com/limpet-proxy/limpet/internal/compiler/read"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
 // minManifests is how many golden manifests there are for Envoy Gateway at least.
@@ -77,7 +77,7 @@ func TestEnvoyGatewayCRDsRefuse(t *testing.T) {
 
 func envoyGatewayCRDs(t *testing.T) [][]byte {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join("emit", "envoygateway", "testdata", "crds", "*.json.gz"))
+	files, err := filepath.Glob(filepath.Join("..", "internal", "compiler", "emit", "envoygateway", "testdata", "crds", "*.json.gz"))
 	if err != nil || len(files) < 5 {
 		t.Fatalf("%d CRDs, %v", len(files), err)
 	}

@@ -9,8 +9,8 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/limpet-proxy/limpet/compiler/admission"
-	"github.com/limpet-proxy/limpet/compiler/emit/istio"
+	"github.com/limpet-proxy/limpet/internal/compiler/admission"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/istio"
 )
 
 // minIstioGoldens is how many cases write resources for Istio at least.

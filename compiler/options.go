@@ -7,10 +7,10 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/limpet-proxy/limpet/compiler/emit/envoygateway"
-	"github.com/limpet-proxy/limpet/compiler/emit/istio"
-	"github.com/limpet-proxy/limpet/compiler/ladder"
-	"github.com/limpet-proxy/limpet/compiler/lower"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoygateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/istio"
+	"github.com/limpet-proxy/limpet/internal/compiler/ladder"
+	"github.com/limpet-proxy/limpet/internal/compiler/lower"
 	"github.com/limpet-proxy/limpet/policy-config"
 )
 

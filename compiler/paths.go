@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/limpet-proxy/limpet/compiler/read"
+	"github.com/limpet-proxy/limpet/internal/compiler/read"
 )
 
 // Stdin as a path stands for the standard input.

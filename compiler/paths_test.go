@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/compiler/read"
+	"github.com/limpet-proxy/limpet/internal/compiler/read"
 )
 
 // tree makes a folder with files, each with its own name as content, and goes there.

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/limpet-proxy/limpet/compiler/status"
+	"github.com/limpet-proxy/limpet/internal/compiler/status"
 )
 
 // statusBase is what the cases have in common: two listeners, a Service with a host and one that nobody uses.

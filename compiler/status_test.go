@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/limpet-proxy/limpet/compiler/status"
+	"github.com/limpet-proxy/limpet/internal/compiler/status"
 )
 
 // minStatuses is how many goldens of status there are at least.

@@ -8,13 +8,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/limpet-proxy/limpet/compiler/capability"
-	"github.com/limpet-proxy/limpet/compiler/emit/envoy"
-	"github.com/limpet-proxy/limpet/compiler/emit/envoygateway"
-	"github.com/limpet-proxy/limpet/compiler/emit/istio"
-	"github.com/limpet-proxy/limpet/compiler/emit/plugin"
-	"github.com/limpet-proxy/limpet/compiler/ir"
-	"github.com/limpet-proxy/limpet/compiler/lower"
+	"github.com/limpet-proxy/limpet/internal/compiler/capability"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoygateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/istio"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/plugin"
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	"github.com/limpet-proxy/limpet/internal/compiler/lower"
 	"github.com/limpet-proxy/limpet/policy-config"
 )
 

@@ -16,9 +16,9 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
-	"github.com/limpet-proxy/limpet/compiler/admission"
 	"github.com/limpet-proxy/limpet/compiler/api"
 	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/internal/compiler/admission"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 

@@ -8,7 +8,7 @@ status=0
 # Filter, token and policy-config are looked at as TinyGo sees them.
 deps() {
 	case $1 in
-	./compiler/*) go list -deps "$1" ;;
+	./compiler/* | ./internal/*) go list -deps "$1" ;;
 	*) GOOS=wasip1 GOARCH=wasm go list -tags tinygo,tinygo.wasm -deps "$1" | grep -vx "$module/${1#./}" ;;
 	esac
 }
@@ -23,7 +23,8 @@ forbid() { # forbid PACKAGES PATTERN REASON
 }
 
 forbid ./compiler/... "^$module/(filter|cmd|e2e)" "compiler and filter share policy-config only"
-forbid ./filter "^$module/(compiler|cmd|e2e|filter/wasmtest)" "the filter knows nothing of how its config was made"
+forbid ./internal/compiler/... "^$module/(filter|cmd|e2e)" "compiler and filter share policy-config only"
+forbid ./filter "^$module/(compiler|internal|cmd|e2e|filter/wasmtest)" "the filter knows nothing of how its config was made"
 forbid ./filter "^(net/http|regexp|k8s.io/.*|sigs.k8s.io/.*|google.golang.org/.*)$" "it would swell limpet.wasm"
 forbid ./token "^$module/" "token is a library of its own"
 forbid ./policy-config "^$module/[^p]" "policy-config imports nothing of ours"

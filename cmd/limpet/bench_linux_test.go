@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/limpet-proxy/limpet/compiler/scaletest"
+	"github.com/limpet-proxy/limpet/internal/compiler/scaletest"
 )
 
 // BenchmarkCommand runs the program that "make build" gives. Beside the time on the clock it tells the processor's, which

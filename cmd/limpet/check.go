@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/limpet-proxy/limpet/compiler"
-	"github.com/limpet-proxy/limpet/compiler/status"
+	"github.com/limpet-proxy/limpet/internal/compiler/status"
 )
 
 const checkHelp = `check says what becomes of each object, and writes nothing.

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/limpet-proxy/limpet/compiler"
-	"github.com/limpet-proxy/limpet/compiler/describe"
+	"github.com/limpet-proxy/limpet/internal/compiler/describe"
 )
 
 const describeHelp = `describe shows which settings hold at an object, and why.

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/limpet-proxy/limpet/compiler"
-	"github.com/limpet-proxy/limpet/compiler/status"
+	"github.com/limpet-proxy/limpet/internal/compiler/status"
 )
 
 // problemReport is the file of --report: what was refused, and what can't be honoured.

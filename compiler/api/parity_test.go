@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/compiler/admission"
+	"github.com/limpet-proxy/limpet/internal/compiler/admission"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 

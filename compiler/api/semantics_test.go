@@ -16,7 +16,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/limpet-proxy/limpet/compiler/admission"
+	"github.com/limpet-proxy/limpet/internal/compiler/admission"
 )
 
 // semantics is the document that these tests hold to what it claims of itself.

@@ -1,0 +1,153 @@
+package resource
+
+import (
+	"cmp"
+	"reflect"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+	gatewayxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
+
+	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
+	"github.com/limpet-proxy/limpet/internal/compiler/ladder"
+	"github.com/limpet-proxy/limpet/internal/compiler/memo"
+	"github.com/limpet-proxy/limpet/internal/compiler/read"
+)
+
+// Object is an admitted object, with its defaults filled in. It is the subject of what is reported about it.
+type Object[T any] struct {
+	*read.Document
+	// Kind is the kind that was read, such as GRPCRoute.
+	Kind            string
+	Namespace, Name string
+	// Created is the creation time, the zero time where the document has none.
+	Created time.Time
+	// Labels are the object's labels.
+	Labels map[string]string
+	Value  *T
+	// Sessions are the sessionPersistence blocks that stand in the object, by their paths, such as
+	// spec.rules[0].sessionPersistence. They are not in Value.
+	Sessions map[string]*ladder.Inline
+}
+
+// Source names the object as a place where session persistence is written.
+func (o *Object[T]) Source() ladder.Source {
+	return ladder.Source{Object: ladder.Object{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}, Created: o.Created}
+}
+
+// Key names the object within its kind: namespace/name.
+func (o *Object[T]) Key() string { return o.Namespace + "/" + o.Name }
+
+// Objects is the admitted input, each kind in the order in which Gateway API settles conflicts.
+type Objects struct {
+	Classes  []*Object[gatewayv1.GatewayClass]
+	Gateways []*Object[gatewayv1.Gateway]
+	// Routes are HTTPRoutes, and GRPCRoutes in the shape of HTTPRoutes.
+	Routes   []*Object[gatewayv1.HTTPRoute]
+	Services []*Object[corev1.Service]
+	Slices   []*Object[discoveryv1.EndpointSlice]
+	Secrets  []*Object[Secret]
+	Grants   []*Object[gatewayv1.ReferenceGrant]
+
+	Proxies         []*Object[HTTPProxy]
+	LoadBalancers   []*Object[v1alpha1.LoadBalancerPolicy]
+	SessionPolicies []*Object[v1alpha1.SessionPersistencePolicy]
+	TrafficPolicies []*Object[gatewayxv1alpha1.XBackendTrafficPolicy]
+	Backends        []*Object[XBackend]
+	// Platform are objects of the control plane's own kinds (Options.Own); their Written is all that is known of them.
+	Platform []*Object[Platform]
+
+	IstioGateways   []*Object[IstioGateway]
+	VirtualServices []*Object[VirtualService]
+	ServiceEntries  []*Object[ServiceEntry]
+}
+
+// add takes in the objects of another part of the input.
+func (o *Objects) add(more *Objects) {
+	o.Classes = append(o.Classes, more.Classes...)
+	o.Gateways = append(o.Gateways, more.Gateways...)
+	o.Routes = append(o.Routes, more.Routes...)
+	o.Services = append(o.Services, more.Services...)
+	o.Slices = append(o.Slices, more.Slices...)
+	o.Secrets = append(o.Secrets, more.Secrets...)
+	o.Grants = append(o.Grants, more.Grants...)
+	o.SessionPolicies = append(o.SessionPolicies, more.SessionPolicies...)
+	o.Proxies = append(o.Proxies, more.Proxies...)
+	o.LoadBalancers = append(o.LoadBalancers, more.LoadBalancers...)
+	o.TrafficPolicies = append(o.TrafficPolicies, more.TrafficPolicies...)
+	o.Backends = append(o.Backends, more.Backends...)
+	o.Platform = append(o.Platform, more.Platform...)
+	o.IstioGateways = append(o.IstioGateways, more.IstioGateways...)
+	o.VirtualServices = append(o.VirtualServices, more.VirtualServices...)
+	o.ServiceEntries = append(o.ServiceEntries, more.ServiceEntries...)
+}
+
+// Equal reports whether the objects are the same ones, in the same order.
+func (o *Objects) Equal(other *Objects) bool {
+	return slices.Equal(o.Classes, other.Classes) && slices.Equal(o.Gateways, other.Gateways) &&
+		slices.Equal(o.Routes, other.Routes) && slices.Equal(o.Services, other.Services) &&
+		slices.Equal(o.Slices, other.Slices) && slices.Equal(o.Secrets, other.Secrets) &&
+		slices.Equal(o.Grants, other.Grants) && slices.Equal(o.Proxies, other.Proxies) &&
+		slices.Equal(o.LoadBalancers, other.LoadBalancers) && slices.Equal(o.SessionPolicies, other.SessionPolicies) &&
+		slices.Equal(o.TrafficPolicies, other.TrafficPolicies) && slices.Equal(o.Backends, other.Backends) &&
+		slices.Equal(o.Platform, other.Platform) && slices.Equal(o.IstioGateways, other.IstioGateways) &&
+		slices.Equal(o.VirtualServices, other.VirtualServices) && slices.Equal(o.ServiceEntries, other.ServiceEntries)
+}
+
+// orders says how objects were sorted the last time, by the type of their list; nil for a time that nobody knows of.
+type orders map[reflect.Type]*memo.Order[any]
+
+// sort puts every kind in order.
+func (o *Objects) sort(known orders) {
+	arrange(known, &o.Classes)
+	arrange(known, &o.Gateways)
+	arrange(known, &o.Routes)
+	arrange(known, &o.Services)
+	arrange(known, &o.Slices)
+	arrange(known, &o.Secrets)
+	arrange(known, &o.Grants)
+	arrange(known, &o.Proxies)
+	arrange(known, &o.LoadBalancers)
+	arrange(known, &o.SessionPolicies)
+	arrange(known, &o.TrafficPolicies)
+	arrange(known, &o.Backends)
+	arrange(known, &o.Platform)
+	arrange(known, &o.IstioGateways)
+	arrange(known, &o.VirtualServices)
+	arrange(known, &o.ServiceEntries)
+}
+
+func arrange[T any](known orders, list *[]*Object[T]) {
+	var order *memo.Order[any]
+	if known != nil {
+		of := reflect.TypeFor[T]()
+		if known[of] == nil {
+			known[of] = &memo.Order[any]{}
+		}
+		order = known[of]
+	}
+	*list = memo.Sort(order, *list, func(x *Object[T]) any { return x }, ByAge)
+}
+
+// ByAge puts the older object first, then goes by namespace/name (GEP-713, and HTTPRoute's precedence of rules).
+// Objects of two kinds that agree in both go by their kinds. An object without a creation time, as one in a file most often is, counts as newer than any with one.
+func ByAge[T any](a, b *Object[T]) int {
+	switch {
+	case a.Created.IsZero() != b.Created.IsZero():
+		if a.Created.IsZero() {
+			return 1
+		}
+		return -1
+	case !a.Created.Equal(b.Created):
+		return a.Created.Compare(b.Created)
+	case a.Namespace != b.Namespace:
+		return cmp.Compare(a.Key(), b.Key())
+	case a.Name != b.Name:
+		return cmp.Compare(a.Name, b.Name)
+	default:
+		return cmp.Compare(a.Kind, b.Kind)
+	}
+}
