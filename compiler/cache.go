@@ -14,34 +14,34 @@ import (
 // one input: it forgets what the last compilation did not have.
 type Cache struct {
 	// Of these nil keeps nothing.
-	documents *resource.Cache
-	ports     *gateway.Kept
-	services  *backend.Kept
-	order     *memo.Order[string] // of the plugin's policies
+	documents   *resource.Cache
+	ports       *gateway.Cache
+	backends    *backend.Cache
+	policyOrder *memo.SortOrder[string] // of the plugin's policies
 	// Of these the zero value keeps nothing that is costly.
-	decisions *policy.Memory
-	texts     *envoy.Texts
-	// policies serves within one compilation too, which needs the same texts twice.
-	policies *plugin.Texts
+	decisions *policy.Cache
+	envoy     *envoy.RenderCache
+	// plugin serves within one compilation too, which needs the same texts twice.
+	plugin *plugin.Cache
 }
 
 // NewCache gives an empty cache.
 func NewCache() *Cache {
 	return &Cache{
-		documents: &resource.Cache{}, ports: &gateway.Kept{}, services: &backend.Kept{}, order: &memo.Order[string]{},
-		decisions: policy.NewMemory(), texts: envoy.NewTexts(), policies: &plugin.Texts{},
+		documents: &resource.Cache{}, ports: &gateway.Cache{}, backends: &backend.Cache{}, policyOrder: &memo.SortOrder[string]{},
+		decisions: policy.NewCache(), envoy: envoy.NewRenderCache(), plugin: &plugin.Cache{},
 	}
 }
 
-// newForgetful gives what a compilation without a cache has in its place.
-func newForgetful() *Cache {
-	return &Cache{decisions: &policy.Memory{}, texts: &envoy.Texts{}, policies: &plugin.Texts{}}
+// newTransientCache gives what a compilation without a cache has in its place.
+func newTransientCache() *Cache {
+	return &Cache{decisions: &policy.Cache{}, envoy: &envoy.RenderCache{}, plugin: &plugin.Cache{}}
 }
 
 // sweep forgets what a compilation that came to its end did not need.
 func (c *Cache) sweep() {
-	c.services.Sweep()
+	c.backends.Sweep()
 	c.decisions.Sweep()
-	c.policies.Sweep()
-	c.texts.Sweep()
+	c.plugin.Sweep()
+	c.envoy.Sweep()
 }

@@ -33,7 +33,7 @@ func TestEnvoyGatewayManifests(t *testing.T) {
 			t.Fatal(err)
 		}
 		var rep report.Report
-		for _, doc := range read.Documents([]Source{{Name: filepath.Base(file), Data: data}}, &rep) {
+		for _, doc := range read.ReadDocuments([]Source{{Name: filepath.Base(file), Data: data}}, &rep) {
 			for _, problem := range server.Admit(doc.Fields) {
 				t.Errorf("%s: %s: %v", file, doc, problem)
 			}
@@ -66,7 +66,7 @@ func TestEnvoyGatewayCRDsRefuse(t *testing.T) {
 			t.Errorf("the manifest has no %q", right)
 		}
 		problems := 0
-		for _, doc := range read.Documents([]Source{{Name: "changed.yaml", Data: changed}}, &report.Report{}) {
+		for _, doc := range read.ReadDocuments([]Source{{Name: "changed.yaml", Data: changed}}, &report.Report{}) {
 			problems += len(server.Admit(doc.Fields))
 		}
 		if problems == 0 {

@@ -29,7 +29,7 @@ func ReadPaths(paths []string, stdin io.Reader) ([]Source, error) {
 	r := pathReader{stdin: stdin, seen: map[string]bool{}}
 	var errs []error
 	for _, p := range paths {
-		if err := r.path(p); err != nil {
+		if err := r.readPath(p); err != nil {
 			errs = append(errs, err)
 		}
 	}
@@ -43,27 +43,27 @@ type pathReader struct {
 	total   int
 }
 
-func (r *pathReader) path(path string) error {
+func (r *pathReader) readPath(path string) error {
 	if path == Stdin {
-		return r.add("<stdin>", r.stdin)
+		return r.readFrom("<stdin>", r.stdin)
 	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return err
 	}
 	if info.IsDir() {
-		return r.folder(path)
+		return r.readFolder(path)
 	}
-	return r.file(path) // also a pipe, which the user named on purpose
+	return r.readFile(path) // also a pipe, which the user named on purpose
 }
 
-func (r *pathReader) folder(path string) error {
+func (r *pathReader) readFolder(path string) error {
 	before := len(r.seen)
 	err := Manifests(path, func(name string, info fs.FileInfo) error {
 		if !info.Mode().IsRegular() {
 			return fmt.Errorf("%s: not a regular file", name)
 		}
-		return r.file(name)
+		return r.readFile(name)
 	})
 	if err == nil && len(r.seen) == before {
 		return fmt.Errorf("%s: no *.yaml, *.yml or *.json file below this folder", path)
@@ -92,7 +92,7 @@ func Manifests(folder string, visit func(name string, info fs.FileInfo) error) e
 	})
 }
 
-func (r *pathReader) file(name string) error {
+func (r *pathReader) readFile(name string) error {
 	if r.seen[filepath.Clean(name)] {
 		return nil
 	}
@@ -101,11 +101,11 @@ func (r *pathReader) file(name string) error {
 		return err
 	}
 	defer f.Close()
-	return r.add(name, f)
+	return r.readFrom(name, f)
 }
 
-// add reads a source up to one byte more than is allowed, by which Compile sees that it is too large.
-func (r *pathReader) add(name string, from io.Reader) error {
+// readFrom reads a source up to one byte more than is allowed, by which Compile sees that it is too large.
+func (r *pathReader) readFrom(name string, from io.Reader) error {
 	if r.seen[filepath.Clean(name)] {
 		return nil
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
 )
 
-// tree makes a folder with files, each with its own name as content, and goes there.
-func tree(t *testing.T, files ...string) {
+// writeTree makes a folder with files, each with its own name as content, and goes there.
+func writeTree(t *testing.T, files ...string) {
 	t.Helper()
 	t.Chdir(t.TempDir())
 	for _, f := range files {
@@ -26,7 +26,7 @@ func tree(t *testing.T, files ...string) {
 }
 
 func TestReadPaths(t *testing.T) {
-	tree(t, "b/z.yaml", "b/a.yml", "b/c/d.json", "b/notes.txt", "b/c/UPPER.YAML", "single.txt", "a.yaml")
+	writeTree(t, "b/z.yaml", "b/a.yml", "b/c/d.json", "b/notes.txt", "b/c/UPPER.YAML", "single.txt", "a.yaml")
 	if err := os.Symlink("../a.yaml", "b/link.yaml"); err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestReadPaths(t *testing.T) {
 }
 
 func TestReadPathsContent(t *testing.T) {
-	tree(t, "a.yaml")
+	writeTree(t, "a.yaml")
 	sources, err := ReadPaths([]string{"a.yaml", "-"}, strings.NewReader("from stdin"))
 	if err != nil || len(sources) != 2 || string(sources[0].Data) != "a.yaml" || string(sources[1].Data) != "from stdin" {
 		t.Errorf("got %q, %v", sources, err)
@@ -63,7 +63,7 @@ func TestReadPathsContent(t *testing.T) {
 
 // TestReadPathsErrors wants every error at once.
 func TestReadPathsErrors(t *testing.T) {
-	tree(t, "empty/notes.txt", "a.yaml")
+	writeTree(t, "empty/notes.txt", "a.yaml")
 	_, err := ReadPaths([]string{"gone.yaml", "empty", "a.yaml"}, nil)
 	if err == nil || !strings.Contains(err.Error(), "gone.yaml") ||
 		!strings.Contains(err.Error(), "empty: no *.yaml, *.yml or *.json file below this folder") {
@@ -73,7 +73,7 @@ func TestReadPathsErrors(t *testing.T) {
 
 // TestReadPathsReadsNoMoreThanItNeeds reads from a source without an end.
 func TestReadPathsReadsNoMoreThanItNeeds(t *testing.T) {
-	sources, err := ReadPaths([]string{"-"}, endless{})
+	sources, err := ReadPaths([]string{"-"}, endlessReader{})
 	if err != nil || len(sources) != 1 || len(sources[0].Data) != read.MaxFile+1 {
 		t.Fatalf("%d sources, %v", len(sources), err)
 	}
@@ -82,11 +82,11 @@ func TestReadPathsReadsNoMoreThanItNeeds(t *testing.T) {
 	}
 }
 
-type endless struct{}
+type endlessReader struct{}
 
-func (endless) Read(p []byte) (int, error) {
+func (endlessReader) Read(p []byte) (int, error) {
 	copy(p, slices.Repeat([]byte{'#'}, len(p)))
 	return len(p), nil
 }
 
-var _ io.Reader = endless{}
+var _ io.Reader = endlessReader{}

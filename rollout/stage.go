@@ -84,7 +84,7 @@ func filterFiles(from, to *envoy.Discovery) (both, last File, err error) {
 	if err != nil || bytes.Equal(text, to.PluginJSON) {
 		return last, last, err
 	}
-	united, err := to.With(text)
+	united, err := to.WithPlugin(text)
 	return filterFile(united), last, err
 }
 

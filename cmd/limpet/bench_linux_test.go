@@ -42,7 +42,7 @@ func BenchmarkCommand(b *testing.B) {
 func written(b *testing.B, routes int) string {
 	b.Helper()
 	dir := b.TempDir()
-	for _, s := range scaletest.Routes(routes) {
+	for _, s := range scaletest.MakeRoutes(routes) {
 		if err := os.WriteFile(filepath.Join(dir, s.Name), s.Data, 0o600); err != nil {
 			b.Fatal(err)
 		}

@@ -111,7 +111,7 @@ func (cc *checkCommand) run(c *cobra.Command) error {
 	return err
 }
 
-func (cc *checkCommand) print(c *cobra.Command, checked *compiler.Checked) error {
+func (cc *checkCommand) print(c *cobra.Command, checked *compiler.CheckResult) error {
 	if cc.format == formatTable {
 		return table(c.OutOrStdout(), checked.Rows)
 	}

@@ -95,7 +95,7 @@ func (dc *describeCommand) run(c *cobra.Command) error {
 		return err
 	}
 	if dc.format == formatText {
-		return describe.Text(c.OutOrStdout(), description)
+		return describe.WriteText(c.OutOrStdout(), description)
 	}
 	text, err := json.MarshalIndent(description, "", "  ")
 	if err == nil && dc.format == formatYAML {

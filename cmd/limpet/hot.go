@@ -89,7 +89,7 @@ func newHot(in *input, flags hotFlags, dir, memory string) (*hot, error) {
 func (h *hot) compile(m material) (*compiler.Result, error) {
 	o := h.in.compileOptions(m, compiler.TargetEnvoy, h.wasmPath)
 	o.Time = time.Now()
-	o.Hot = &compiler.Hot{Folder: h.publisher.Folder.Path, EndpointFiles: h.files, Draining: h.draining.Since}
+	o.Dynamic = &compiler.Dynamic{Folder: h.publisher.Folder.Path, EndpointFiles: h.files, Draining: h.draining.Since}
 	result, err := compiler.Compile(m.sources, o)
 	if err != nil {
 		return nil, err

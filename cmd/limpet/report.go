@@ -18,9 +18,9 @@ func (cc *compileCommand) writeReport(refused compiler.Errors, result *compiler.
 	if cc.report == "" {
 		return nil
 	}
-	rows := status.Refusals(refused)
+	rows := status.RefusalRows(refused)
 	if result != nil {
-		rows = append(rows, status.Said(result.Warnings)...)
+		rows = append(rows, status.ProblemRows(result.Warnings)...)
 	}
 	text, err := json.MarshalIndent(problemReport{rows}, "", "  ")
 	if err != nil {

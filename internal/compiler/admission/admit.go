@@ -16,19 +16,19 @@ import (
 
 // Admitter knows the CRDs that a cluster of one generation has. It is safe for concurrent use.
 type Admitter struct {
-	release *release
-	extra   map[schema.GroupKind]*definition
+	release *crdRelease
+	extra   map[schema.GroupKind]*crdDefinition
 }
 
 // New gives the admitter of a generation with further CRDs, each text YAML or JSON with any number of documents.
 // Such a CRD replaces the generation's own of the same kind. An error names the generation or the CRD at fault;
 // CEL rules that don't compile show only in Admit, as a server would refuse a CRD with such rules.
-func New(gen Generation, extra ...[]byte) (*Admitter, error) {
-	r, ok := releases[gen]
+func New(apiRelease APIRelease, extra ...[]byte) (*Admitter, error) {
+	r, ok := releases[apiRelease]
 	if !ok {
-		return nil, fmt.Errorf("unknown generation of Gateway API %q: supported are %q and %q", gen, Gateway16, Gateway17)
+		return nil, fmt.Errorf("unknown generation of Gateway API %q: supported are %q and %q", apiRelease, Gateway16, Gateway17)
 	}
-	a := &Admitter{release: r, extra: map[schema.GroupKind]*definition{}}
+	a := &Admitter{release: r, extra: map[schema.GroupKind]*crdDefinition{}}
 	for i, text := range extra {
 		definitions, err := parseYAML(text)
 		if err != nil {
@@ -43,14 +43,14 @@ func New(gen Generation, extra ...[]byte) (*Admitter, error) {
 
 // Knows tells whether a server with these CRDs would serve the kind in that version.
 func (a *Admitter) Knows(gvk schema.GroupVersionKind) bool {
-	return a.version(gvk) != nil
+	return a.findVersion(gvk) != nil
 }
 
-// version gives a kind's version; nil if it is not served.
-func (a *Admitter) version(gvk schema.GroupVersionKind) *version {
+// findVersion gives a kind's version; nil if it is not served.
+func (a *Admitter) findVersion(gvk schema.GroupVersionKind) *crdVersion {
 	d, ok := a.extra[gvk.GroupKind()]
 	if !ok {
-		d = a.release.definition(gvk.GroupKind())
+		d = a.release.findDefinition(gvk.GroupKind())
 	}
 	if d == nil {
 		return nil
@@ -71,7 +71,7 @@ func (a *Admitter) Admit(obj map[string]any) field.ErrorList {
 	}
 	status, had := obj["status"]
 	delete(obj, "status")
-	pruned, unknown := v.prune(obj)
+	pruned, unknown := v.dropUnknown(obj)
 	v.setDefaults(obj)
 	judged := obj
 	if len(unknown) > 0 { // a server judges what is left without them
@@ -79,7 +79,7 @@ func (a *Admitter) Admit(obj map[string]any) field.ErrorList {
 		judged = pruned
 	}
 	errs = append(unknownFields(unknown), v.checkMetadata(obj)...)
-	errs = append(errs, v.check(judged, errs)...)
+	errs = append(errs, v.checkSchema(judged, errs)...)
 	if had {
 		obj["status"] = status
 	}
@@ -95,7 +95,7 @@ func (a *Admitter) Default(obj map[string]any) {
 }
 
 // resolve finds the schema that an object's apiVersion and kind call for; it gives errors if there is none.
-func (a *Admitter) resolve(obj map[string]any) (*version, field.ErrorList) {
+func (a *Admitter) resolve(obj map[string]any) (*crdVersion, field.ErrorList) {
 	var errs field.ErrorList
 	texts := map[string]string{}
 	for _, name := range []string{"apiVersion", "kind"} {
@@ -111,7 +111,7 @@ func (a *Admitter) resolve(obj map[string]any) (*version, field.ErrorList) {
 	if len(errs) > 0 {
 		return nil, errs
 	}
-	v := a.version(schema.FromAPIVersionAndKind(texts["apiVersion"], texts["kind"]))
+	v := a.findVersion(schema.FromAPIVersionAndKind(texts["apiVersion"], texts["kind"]))
 	if v == nil {
 		return nil, field.ErrorList{field.Invalid(field.NewPath("kind"), texts["kind"],
 			fmt.Sprintf("no matches for kind %q in version %q", texts["kind"], texts["apiVersion"]))}
@@ -119,15 +119,15 @@ func (a *Admitter) resolve(obj map[string]any) (*version, field.ErrorList) {
 	return v, nil
 }
 
-func (v *version) setDefaults(obj map[string]any) {
+func (v *crdVersion) setDefaults(obj map[string]any) {
 	defaulting.PruneNonNullableNullsWithoutDefaults(obj, v.structural)
 	defaulting.Default(obj, v.structural)
 	delete(obj, "status") // Gateways get one by default, which creation drops
 }
 
-// check runs the schema's checks in a server's order. The CEL rules come last and rely on sound types, so errors
+// checkSchema runs the schema's checks in a server's order. The CEL rules come last and rely on sound types, so errors
 // about types, found here or before, keep them from running.
-func (v *version) check(obj map[string]any, before field.ErrorList) field.ErrorList {
+func (v *crdVersion) checkSchema(obj map[string]any, before field.ErrorList) field.ErrorList {
 	errs := validation.ValidateCustomResource(nil, obj, v.schema)
 	errs = append(errs, objectmeta.Validate(nil, obj, v.structural, false)...)
 	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, v.structural, obj)...)
@@ -148,9 +148,9 @@ func (v *version) check(obj map[string]any, before field.ErrorList) field.ErrorL
 }
 
 // keepsRules reports whether the object keeps all CEL rules for certain. False means that a server must be asked.
-func (v *version) keepsRules(obj map[string]any) bool {
+func (v *crdVersion) keepsRules(obj map[string]any) bool {
 	budget := uint64(celconfig.RuntimeCELCostBudget)
-	return v.prover().holds(obj, &budget)
+	return v.prover().proves(obj, &budget)
 }
 
 // blocksRules tells whether a server leaves CEL rules out after this error. The list is that of hasBlockingErr in

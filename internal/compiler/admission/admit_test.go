@@ -13,17 +13,17 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// object reads YAML into what Admit takes.
-func object(t testing.TB, text string) map[string]any {
+// decodeObject reads YAML into what Admit takes.
+func decodeObject(t testing.TB, text string) map[string]any {
 	t.Helper()
 	json, err := yaml.YAMLToJSONStrict([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return decode(t, json)
+	return decodeYAML(t, json)
 }
 
-func messages(t testing.TB, a *Admitter, obj map[string]any) []string {
+func admitMessages(t testing.TB, a *Admitter, obj map[string]any) []string {
 	t.Helper()
 	texts := []string{}
 	for _, e := range a.Admit(obj) {
@@ -48,7 +48,7 @@ func withExtra(t *testing.T) *Admitter {
 func TestNewRefuses(t *testing.T) {
 	structural := "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, spec: {group: a.b, names: {kind: C}, versions: [%]}}"
 	for name, c := range map[string]struct {
-		gen   Generation
+		gen   APIRelease
 		extra string
 		want  string
 	}{
@@ -91,7 +91,7 @@ func TestKnows(t *testing.T) {
 }
 
 func TestTypes(t *testing.T) {
-	a := admitter(t, Gateway16)
+	a := newAdmitter(t, Gateway16)
 	for text, want := range map[string]string{
 		`{}`:                                   "apiVersion: Required value|kind: Required value",
 		`{apiVersion: "", kind: null}`:         "apiVersion: Required value|kind: Required value",
@@ -103,7 +103,7 @@ func TestTypes(t *testing.T) {
 		`{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, spec: {}, metadata: {name: a, labels: {b: 1}}}`: "metadata: Invalid value: json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string|" + unchecked,
 		`{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, spec: {}, metadata: {generateName: a-}}`:        "metadata.name: Required value: name or generateName is required|" + unchecked,
 	} {
-		if got := strings.Join(messages(t, a, object(t, text)), "|"); got != want {
+		if got := strings.Join(admitMessages(t, a, decodeObject(t, text)), "|"); got != want {
 			t.Errorf("%s:\n%s\nwant\n%s", text, got, want)
 		}
 	}
@@ -113,16 +113,16 @@ const unchecked = "<nil>: Invalid value: null: some validation rules were not ch
 
 func TestExtra(t *testing.T) {
 	a := withExtra(t)
-	lamp := object(t, "{apiVersion: test.limpet.dev/v1, kind: Lamp, metadata: {name: a}, spec: {}}")
-	if got := messages(t, a, lamp); len(got) != 0 || !reflect.DeepEqual(lamp["spec"], map[string]any{"colour": "red"}) {
+	lamp := decodeObject(t, "{apiVersion: test.limpet.dev/v1, kind: Lamp, metadata: {name: a}, spec: {}}")
+	if got := admitMessages(t, a, lamp); len(got) != 0 || !reflect.DeepEqual(lamp["spec"], map[string]any{"colour": "red"}) {
 		t.Errorf("%v: %v", got, lamp["spec"])
 	}
-	lamp = object(t, "{apiVersion: test.limpet.dev/v1, kind: Lamp, metadata: {name: a}, spec: {colour: green, watts: 70}}")
+	lamp = decodeObject(t, "{apiVersion: test.limpet.dev/v1, kind: Lamp, metadata: {name: a}, spec: {colour: green, watts: 70}}")
 	want := []string{
 		"spec: Invalid value: no green lamps",
 		"spec.watts: Invalid value: 70: spec.watts in body should be less than or equal to 60",
 	}
-	if got := messages(t, a, lamp); !slices.Equal(got, want) {
+	if got := admitMessages(t, a, lamp); !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
 	}
 }
@@ -130,14 +130,14 @@ func TestExtra(t *testing.T) {
 // TestCostlyRules shows that an object whose rules would run for minutes is refused within a server's budget. The
 // rule is one that no server would take into a CRD.
 func TestCostlyRules(t *testing.T) {
-	class := object(t, "{apiVersion: gateway.networking.k8s.io/v1, kind: GatewayClass, metadata: {name: a}, spec: {}}")
+	class := decodeObject(t, "{apiVersion: gateway.networking.k8s.io/v1, kind: GatewayClass, metadata: {name: a}, spec: {}}")
 	cost := make([]any, 1000)
 	for i := range cost {
 		cost[i] = "x"
 	}
 	class["spec"].(map[string]any)["cost"] = cost
 	start := time.Now()
-	got := strings.Join(messages(t, withExtra(t), class), "|")
+	got := strings.Join(admitMessages(t, withExtra(t), class), "|")
 	if !strings.Contains(got, "call cost exceeds limit") {
 		t.Errorf("got %q", got)
 	}
@@ -148,13 +148,13 @@ func TestCostlyRules(t *testing.T) {
 
 // TestStatusIsLeftAlone: creation ignores it, so neither its faults nor its defaults matter.
 func TestStatusIsLeftAlone(t *testing.T) {
-	a := admitter(t, Gateway16)
+	a := newAdmitter(t, Gateway16)
 	const gateway = "{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metadata: {name: a}," +
 		" spec: {gatewayClassName: a, listeners: [{name: a, port: 80, protocol: HTTP}]}"
 	for _, status := range []string{"", ", status: {addresses: 1, unknown: 2}", ", status: null"} {
-		obj := object(t, gateway+status+"}")
+		obj := decodeObject(t, gateway+status+"}")
 		want, had := obj["status"]
-		if got := messages(t, a, obj); len(got) != 0 {
+		if got := admitMessages(t, a, obj); len(got) != 0 {
 			t.Errorf("status %v: %q", want, got)
 		}
 		if got, has := obj["status"]; has != had || !reflect.DeepEqual(got, want) {
@@ -182,17 +182,17 @@ metadata:
   uid: 5e4b6a0e-9d5c-4a57-8a38-0c6a8fdd7b4e
 spec: {controllerName: limpet.dev/controller}
 status: {conditions: []}`
-	obj, want := object(t, class), object(t, class)
+	obj, want := decodeObject(t, class), decodeObject(t, class)
 	delete(want["metadata"].(map[string]any), "namespace")
-	if got := messages(t, admitter(t, Gateway17), obj); len(got) != 0 || !reflect.DeepEqual(obj, want) {
+	if got := admitMessages(t, newAdmitter(t, Gateway17), obj); len(got) != 0 || !reflect.DeepEqual(obj, want) {
 		t.Errorf("%q: %v", got, obj)
 	}
 }
 
 // TestUnknownFieldsStay: callers may know more fields than the CRD, such as an older release's idleTimeout.
 func TestUnknownFieldsStay(t *testing.T) {
-	a := admitter(t, Gateway16)
-	obj := object(t, route("{idleTimeout: 1m}"))
+	a := newAdmitter(t, Gateway16)
+	obj := decodeObject(t, routeWith("{idleTimeout: 1m}"))
 	errs := a.Admit(obj)
 	if len(errs) != 1 || !IsUnknownField(errs[0]) || errs[0].Field != "spec.rules[0].sessionPersistence.idleTimeout" {
 		t.Fatalf("got %v", errs)
@@ -203,20 +203,20 @@ func TestUnknownFieldsStay(t *testing.T) {
 	}
 }
 
-func route(sessionPersistence string) string {
+func routeWith(sessionPersistence string) string {
 	return "{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: a, namespace: b}," +
 		" spec: {rules: [{sessionPersistence: " + sessionPersistence + "}]}}"
 }
 
 func TestPruned(t *testing.T) {
 	for _, c := range []struct {
-		gen  Generation
+		gen  APIRelease
 		text string
 		want []string
 	}{
-		{Gateway16, route("{cookie: {name: s}}"), []string{"spec.rules[0].sessionPersistence.cookie"}},
-		{Gateway17, route("{cookie: {name: s}}"), nil},
-		{Gateway17, route("{sessionName: s, cookieConfig: {}, idleTimeout: 1s}"), []string{
+		{Gateway16, routeWith("{cookie: {name: s}}"), []string{"spec.rules[0].sessionPersistence.cookie"}},
+		{Gateway17, routeWith("{cookie: {name: s}}"), nil},
+		{Gateway17, routeWith("{sessionName: s, cookieConfig: {}, idleTimeout: 1s}"), []string{
 			"spec.rules[0].sessionPersistence.cookieConfig",
 			"spec.rules[0].sessionPersistence.idleTimeout", "spec.rules[0].sessionPersistence.sessionName",
 		}},
@@ -224,8 +224,8 @@ func TestPruned(t *testing.T) {
 		{Gateway16, "{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {foo: 1}, extra: 1}", []string{"extra", "metadata.foo"}},
 		{Gateway16, "{}", nil},
 	} {
-		obj, before := object(t, c.text), object(t, c.text)
-		if got := admitter(t, c.gen).Pruned(obj); !slices.Equal(got, c.want) {
+		obj, before := decodeObject(t, c.text), decodeObject(t, c.text)
+		if got := newAdmitter(t, c.gen).Pruned(obj); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %s: got %q, want %q", c.gen, c.text, got, c.want)
 		}
 		if !reflect.DeepEqual(obj, before) {
@@ -236,17 +236,17 @@ func TestPruned(t *testing.T) {
 
 // TestConcurrentUse admits the corpus from several goroutines over one fresh admitter with CRDs of its own.
 func TestConcurrentUse(t *testing.T) {
-	a, cases := withExtra(t), corpus(t)
+	a, cases := withExtra(t), readCorpus(t)
 	want := make([][]string, len(cases))
 	for i, c := range cases {
-		want[i] = messages(t, a, c.fresh(t))
+		want[i] = admitMessages(t, a, c.fresh(t))
 	}
 	b := withExtra(t)
 	var group sync.WaitGroup
 	for range 4 {
 		group.Go(func() {
 			for i, c := range cases {
-				if got := messages(t, b, c.fresh(t)); !slices.Equal(got, want[i]) {
+				if got := admitMessages(t, b, c.fresh(t)); !slices.Equal(got, want[i]) {
 					t.Errorf("%s: got %q, want %q", c.id, got, want[i])
 				}
 			}

@@ -38,7 +38,7 @@ func bigRoute() string {
 }
 
 func benchmarkAdmit(b *testing.B, text string) {
-	a, base := admitter(b, Gateway17), object(b, text)
+	a, base := newAdmitter(b, Gateway17), decodeObject(b, text)
 	if errs := a.Admit(kruntime.DeepCopyJSON(base)); len(errs) > 0 { // also compiles the rules
 		b.Fatal(errs)
 	}
@@ -56,7 +56,7 @@ func BenchmarkSmallRoute(b *testing.B) { benchmarkAdmit(b, smallRoute) }
 func BenchmarkBigRoute(b *testing.B) { benchmarkAdmit(b, bigRoute()) }
 
 func BenchmarkSmallRouteParallel(b *testing.B) {
-	a, base := admitter(b, Gateway17), object(b, smallRoute)
+	a, base := newAdmitter(b, Gateway17), decodeObject(b, smallRoute)
 	a.Admit(kruntime.DeepCopyJSON(base))
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
@@ -73,23 +73,23 @@ func BenchmarkCompile(b *testing.B) {
 			gk.Group = "gateway.networking.x-k8s.io"
 		}
 		b.Run(kind, func(b *testing.B) {
-			var kept []*definition
-			before := heap()
+			var kept []*crdDefinition
+			before := measureHeap()
 			for b.Loop() {
-				d := (&release{folder: "crds/1.7"}).definition(gk)
+				d := (&crdRelease{folder: "crds/1.7"}).findDefinition(gk)
 				for _, v := range d.versions {
 					v.rules()
 					break // one version; the others are the same or nearly so
 				}
 				kept = append(kept, d)
 			}
-			b.ReportMetric(float64(heap()-before)/float64(len(kept))/1e6, "MB-kept/op")
+			b.ReportMetric(float64(measureHeap()-before)/float64(len(kept))/1e6, "MB-kept/op")
 			runtime.KeepAlive(kept)
 		})
 	}
 }
 
-func heap() uint64 {
+func measureHeap() uint64 {
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

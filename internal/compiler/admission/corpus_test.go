@@ -18,7 +18,7 @@ const leastCases = 180 // the corpus holds at least that many, or a glob has gon
 type corpusCase struct {
 	id     string // file and name
 	object map[string]any
-	errors map[Generation][]string
+	errors map[APIRelease][]string
 }
 
 // fresh gives the object for a call that may change it.
@@ -28,11 +28,11 @@ func (c corpusCase) fresh(t testing.TB) map[string]any {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return decode(t, text)
+	return decodeYAML(t, text)
 }
 
-// decode reads JSON as an API server does, with whole numbers as int64.
-func decode(t testing.TB, text []byte) map[string]any {
+// decodeYAML reads JSON as an API server does, with whole numbers as int64.
+func decodeYAML(t testing.TB, text []byte) map[string]any {
 	t.Helper()
 	var obj map[string]any
 	if err := utiljson.Unmarshal(text, &obj); err != nil {
@@ -41,8 +41,8 @@ func decode(t testing.TB, text []byte) map[string]any {
 	return obj
 }
 
-// corpus reads testdata/corpus. A file has an object and cases that replace its top-level fields.
-func corpus(t testing.TB) []corpusCase {
+// readCorpus reads testdata/corpus. A file has an object and cases that replace its top-level fields.
+func readCorpus(t testing.TB) []corpusCase {
 	t.Helper()
 	files, err := filepath.Glob("testdata/corpus/*.yaml")
 	if err != nil {
@@ -51,7 +51,7 @@ func corpus(t testing.TB) []corpusCase {
 	var all []corpusCase
 	ids := map[string]bool{}
 	for _, file := range files {
-		for _, c := range corpusFile(t, file) {
+		for _, c := range readCorpusFile(t, file) {
 			if ids[c.id] {
 				t.Fatalf("two cases are called %q", c.id)
 			}
@@ -65,7 +65,7 @@ func corpus(t testing.TB) []corpusCase {
 	return all
 }
 
-func corpusFile(t testing.TB, file string) []corpusCase {
+func readCorpusFile(t testing.TB, file string) []corpusCase {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -75,30 +75,30 @@ func corpusFile(t testing.TB, file string) []corpusCase {
 	if err != nil {
 		t.Fatalf("%s: %v", file, err)
 	}
-	content := decode(t, text)
+	content := decodeYAML(t, text)
 	var cases []corpusCase
 	for _, raw := range content["cases"].([]any) {
 		fields := raw.(map[string]any)
-		c := corpusCase{id: fmt.Sprintf("%s: %s", filepath.Base(file), fields["name"]), errors: map[Generation][]string{}}
+		c := corpusCase{id: fmt.Sprintf("%s: %s", filepath.Base(file), fields["name"]), errors: map[APIRelease][]string{}}
 		c.object = maps.Clone(content["object"].(map[string]any))
 		maps.Copy(c.object, fields["with"].(map[string]any))
-		for gen := range releases {
-			c.errors[gen] = fragments(t, c.id, fields, gen)
+		for apiRelease := range releases {
+			c.errors[apiRelease] = readFragments(t, c.id, fields, apiRelease)
 		}
 		cases = append(cases, c)
 	}
 	return cases
 }
 
-// fragments gives what a case expects of a generation, under the generation's name or "both".
-func fragments(t testing.TB, id string, fields map[string]any, gen Generation) []string {
+// readFragments gives what a case expects of a generation, under the generation's name or "both".
+func readFragments(t testing.TB, id string, fields map[string]any, apiRelease APIRelease) []string {
 	t.Helper()
-	list, ok := fields[string(gen)].([]any)
+	list, ok := fields[string(apiRelease)].([]any)
 	if !ok {
 		list, ok = fields["both"].([]any)
 	}
 	if !ok {
-		t.Fatalf("%s says nothing of %s", id, gen)
+		t.Fatalf("%s says nothing of %s", id, apiRelease)
 	}
 	texts := make([]string, len(list))
 	for i, v := range list {
@@ -107,9 +107,9 @@ func fragments(t testing.TB, id string, fields map[string]any, gen Generation) [
 	return texts
 }
 
-func admitter(t testing.TB, gen Generation) *Admitter {
+func newAdmitter(t testing.TB, apiRelease APIRelease) *Admitter {
 	t.Helper()
-	a, err := New(gen)
+	a, err := New(apiRelease)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,22 +118,22 @@ func admitter(t testing.TB, gen Generation) *Admitter {
 
 // TestCorpus holds Admit to what the corpus says of each object: as many errors, in this order, with these words.
 func TestCorpus(t *testing.T) {
-	for gen := range releases {
-		a := admitter(t, gen)
-		for _, c := range corpus(t) {
+	for apiRelease := range releases {
+		a := newAdmitter(t, apiRelease)
+		for _, c := range readCorpus(t) {
 			var got []string
 			for _, e := range a.Admit(c.fresh(t)) {
 				got = append(got, e.Error())
 			}
-			if !matches(got, c.errors[gen]) {
-				t.Errorf("%s, %s\ngot\n\t%s\nwant these words\n\t%s", gen, c.id,
-					strings.Join(got, "\n\t"), strings.Join(c.errors[gen], "\n\t"))
+			if !matchFragments(got, c.errors[apiRelease]) {
+				t.Errorf("%s, %s\ngot\n\t%s\nwant these words\n\t%s", apiRelease, c.id,
+					strings.Join(got, "\n\t"), strings.Join(c.errors[apiRelease], "\n\t"))
 			}
 		}
 	}
 }
 
-func matches(got, fragments []string) bool {
+func matchFragments(got, fragments []string) bool {
 	if len(got) != len(fragments) {
 		return false
 	}

@@ -24,7 +24,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the files that the tests compare with")
 
 // sources are the releases that the generations' CRDs come from, with the sums of their modules.
-var sources = map[Generation]struct{ version, sum string }{
+var sources = map[APIRelease]struct{ version, sum string }{
 	Gateway16: {"v1.6.3", "h1:lKpJa5bGlraC/QeACvCpsHLdmO6y0iKfzVl6gzaFEYc="},
 	Gateway17: {"v1.7.0", "h1:duVnm7nO6oXfMMUWfcDoBph47CYR/ME3NGxccOVglaY="},
 }
@@ -40,22 +40,22 @@ const sumsFile = "testdata/crds.sha256"
 // TestCRDsAreTheReleasedOnes holds crds/ to the CRDs of the released modules, without their descriptions. A module
 // that is not in the module cache is not fetched here; TestCRDsAreAsRecorded holds then.
 func TestCRDsAreTheReleasedOnes(t *testing.T) {
-	for gen, r := range releases {
-		texts, err := releasedCRDs(gen)
+	for apiRelease, r := range releases {
+		texts, err := releasedCRDs(apiRelease)
 		if errors.Is(err, errNotCached) && !*update {
 			t.Log(err)
 			continue
 		}
 		if err != nil || len(texts) != len(kindsRead) {
-			t.Fatalf("%s: found %d CRDs of the %d kinds: %v", gen, len(texts), len(kindsRead), err)
+			t.Fatalf("%s: found %d CRDs of the %d kinds: %v", apiRelease, len(texts), len(kindsRead), err)
 		}
 		want := map[string][]byte{}
 		for _, text := range texts {
-			name, packed := pack(t, text)
+			name, packed := packCRD(t, text)
 			want[name+".json"] = packed
 		}
 		if *update {
-			rewrite(t, r.folder, want)
+			rewriteFolder(t, r.folder, want)
 		}
 		compareFolder(t, r.folder, want)
 	}
@@ -64,11 +64,11 @@ func TestCRDsAreTheReleasedOnes(t *testing.T) {
 // TestCRDsAreAsRecorded holds the CRDs inside the program to the sums taken when they were written.
 func TestCRDsAreAsRecorded(t *testing.T) {
 	var sums strings.Builder
-	err := fs.WalkDir(crds, ".", func(file string, entry fs.DirEntry, err error) error {
+	err := fs.WalkDir(crdFiles, ".", func(file string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		text, err := crds.ReadFile(file)
+		text, err := crdFiles.ReadFile(file)
 		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(text), file)
 		return err
 	})
@@ -86,7 +86,7 @@ func TestCRDsAreAsRecorded(t *testing.T) {
 	}
 }
 
-func rewrite(t *testing.T, folder string, want map[string][]byte) {
+func rewriteFolder(t *testing.T, folder string, want map[string][]byte) {
 	t.Helper()
 	if err := os.RemoveAll(folder); err != nil {
 		t.Fatal(err)
@@ -119,8 +119,8 @@ func compareFolder(t *testing.T, folder string, want map[string][]byte) {
 }
 
 // releasedCRDs gives the CRDs of the kinds that limpet reads, as released, in order of their file names.
-func releasedCRDs(gen Generation) ([][]byte, error) {
-	module, file, err := moduleZip(gen)
+func releasedCRDs(apiRelease APIRelease) ([][]byte, error) {
+	module, file, err := moduleZip(apiRelease)
 	if err != nil {
 		return nil, err
 	}
@@ -156,13 +156,13 @@ var errNotCached = errors.New("the module cache lacks a release")
 
 // moduleZip gives a release's module and its zip in the module cache, fetched with -update only. The go command
 // fails on 1.7.0, which wants a newer Go than ours, but names the zip all the same.
-func moduleZip(gen Generation) (module, file string, err error) {
-	module = "sigs.k8s.io/gateway-api@" + sources[gen].version
+func moduleZip(apiRelease APIRelease) (module, file string, err error) {
+	module = "sigs.k8s.io/gateway-api@" + sources[apiRelease].version
 	download := exec.Command("go", "mod", "download", "-json", module)
 	if !*update {
 		download.Env = append(os.Environ(), "GOPROXY=off")
 	}
-	info, err := downloadInfo(download, module, sources[gen].sum)
+	info, err := downloadInfo(download, module, sources[apiRelease].sum)
 	return module, info.Zip, err
 }
 
@@ -181,8 +181,8 @@ func downloadInfo(download *exec.Cmd, module, sum string) (moduleInfo, error) {
 	return info, nil
 }
 
-// pack gives a CRD as the package carries it, and its kind's name.
-func pack(t *testing.T, text []byte) (string, []byte) {
+// packCRD gives a CRD as the package carries it, and its kind's name.
+func packCRD(t *testing.T, text []byte) (string, []byte) {
 	t.Helper()
 	var crd map[string]any
 	if err := yaml.Unmarshal(text, &crd); err != nil {
@@ -227,19 +227,19 @@ func asList(v any) []any {
 
 // TestEveryCRDCompiles compiles every version of every CRD with its rules, which New and Admit do lazily.
 func TestEveryCRDCompiles(t *testing.T) {
-	for gen, r := range releases {
-		files, err := crds.ReadDir(r.folder)
+	for apiRelease, r := range releases {
+		files, err := crdFiles.ReadDir(r.folder)
 		if err != nil || len(files) != len(kindsRead) {
-			t.Fatalf("%s: %d files, %v", gen, len(files), err)
+			t.Fatalf("%s: %d files, %v", apiRelease, len(files), err)
 		}
 		for _, file := range files {
-			d := r.definition(schema.ParseGroupKind(strings.TrimSuffix(path.Base(file.Name()), ".json")))
+			d := r.findDefinition(schema.ParseGroupKind(strings.TrimSuffix(path.Base(file.Name()), ".json")))
 			if d == nil || len(d.versions) == 0 {
-				t.Fatalf("%s: %s serves no version", gen, file.Name())
+				t.Fatalf("%s: %s serves no version", apiRelease, file.Name())
 			}
 			for name, v := range d.versions {
 				if v.structural == nil || v.schema == nil || (v.rules() == nil) != (d.kind.Kind == "ReferenceGrant") {
-					t.Errorf("%s: %s %s is incomplete", gen, d.kind, name)
+					t.Errorf("%s: %s %s is incomplete", apiRelease, d.kind, name)
 				}
 			}
 		}

@@ -18,23 +18,23 @@ import (
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 )
 
-// definition is what a CRD says: one kind, in the versions that a server serves.
-type definition struct {
+// crdDefinition is what a CRD says: one kind, in the versions that a server serves.
+type crdDefinition struct {
 	kind       schema.GroupKind
 	namespaced bool
-	versions   map[string]*version
+	versions   map[string]*crdVersion
 }
 
-// version is one version of a kind.
-type version struct {
+// crdVersion is one version of a kind.
+type crdVersion struct {
 	namespaced bool
 	structural *structuralschema.Structural // for pruning, defaulting and lists with keys
 	schema     validation.SchemaValidator   // for types, patterns and limits
-	prover     func() *prover               // shows that objects keep the CEL rules; gives nil if there are none
+	prover     func() *ruleProver           // shows that objects keep the CEL rules; gives nil if there are none
 	rules      func() *cel.Validator        // for the CEL rules of the others; gives nil if there are none
 }
 
-func parseJSON(text []byte) (*definition, error) {
+func parseJSON(text []byte) (*crdDefinition, error) {
 	var crd apiextensionsv1.CustomResourceDefinition
 	if err := json.Unmarshal(text, &crd); err != nil {
 		return nil, err
@@ -43,8 +43,8 @@ func parseJSON(text []byte) (*definition, error) {
 }
 
 // parseYAML reads CRDs from YAML or JSON with any number of documents.
-func parseYAML(text []byte) ([]*definition, error) {
-	var all []*definition
+func parseYAML(text []byte) ([]*crdDefinition, error) {
+	var all []*crdDefinition
 	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), len(text))
 	for {
 		var crd apiextensionsv1.CustomResourceDefinition
@@ -63,15 +63,15 @@ func parseYAML(text []byte) ([]*definition, error) {
 	}
 }
 
-func newDefinition(crd *apiextensionsv1.CustomResourceDefinition) (*definition, error) {
+func newDefinition(crd *apiextensionsv1.CustomResourceDefinition) (*crdDefinition, error) {
 	if crd.APIVersion != apiextensionsv1.SchemeGroupVersion.String() || crd.Kind != "CustomResourceDefinition" {
 		return nil, fmt.Errorf("%s of %q is not a CustomResourceDefinition of %s",
 			crd.Kind, crd.APIVersion, apiextensionsv1.SchemeGroupVersion)
 	}
-	d := &definition{
+	d := &crdDefinition{
 		kind:       schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind},
 		namespaced: crd.Spec.Scope == apiextensionsv1.NamespaceScoped,
-		versions:   map[string]*version{},
+		versions:   map[string]*crdVersion{},
 	}
 	for _, v := range crd.Spec.Versions {
 		if !v.Served {
@@ -89,7 +89,7 @@ func newDefinition(crd *apiextensionsv1.CustomResourceDefinition) (*definition, 
 	return d, nil
 }
 
-func newVersion(props *apiextensionsv1.JSONSchemaProps, namespaced bool) (*version, error) {
+func newVersion(props *apiextensionsv1.JSONSchemaProps, namespaced bool) (*crdVersion, error) {
 	var internal apiextensions.JSONSchemaProps
 	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(props, &internal, nil); err != nil {
 		return nil, err
@@ -103,6 +103,6 @@ func newVersion(props *apiextensionsv1.JSONSchemaProps, namespaced bool) (*versi
 		return nil, err
 	}
 	rules := sync.OnceValue(func() *cel.Validator { return cel.NewValidator(structural, true, celconfig.PerCallLimit) })
-	prover := sync.OnceValue(func() *prover { return rootProver(structural) })
-	return &version{namespaced: namespaced, structural: structural, schema: validator, prover: prover, rules: rules}, nil
+	prover := sync.OnceValue(func() *ruleProver { return rootProver(structural) })
+	return &crdVersion{namespaced: namespaced, structural: structural, schema: validator, prover: prover, rules: rules}, nil
 }

@@ -12,7 +12,7 @@ import (
 // FuzzAdmit gives Admit any JSON object, under every kind in turn. It must not panic, must say the same of the
 // same object twice, and must find nothing to change in an object that it has filled in.
 func FuzzAdmit(f *testing.F) {
-	for _, c := range corpus(f) {
+	for _, c := range readCorpus(f) {
 		text, err := json.Marshal(c.object)
 		if err != nil {
 			f.Fatal(err)
@@ -31,8 +31,8 @@ func FuzzAdmit(f *testing.F) {
 				obj["apiVersion"] = "gateway.networking.x-k8s.io/v1alpha1"
 			}
 		}
-		for gen := range releases {
-			admitTwice(t, admitter(t, gen), obj)
+		for apiRelease := range releases {
+			admitTwice(t, newAdmitter(t, apiRelease), obj)
 		}
 	})
 }
@@ -43,12 +43,12 @@ func admitTwice(t *testing.T, a *Admitter, obj map[string]any) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, second := decode(t, text), decode(t, text)
-	said := messages(t, a, first)
-	if again := messages(t, a, second); !slices.Equal(said, again) {
+	first, second := decodeYAML(t, text), decodeYAML(t, text)
+	said := admitMessages(t, a, first)
+	if again := admitMessages(t, a, second); !slices.Equal(said, again) {
 		t.Errorf("%s: %q, then %q", text, said, again)
 	}
-	if again := messages(t, a, first); !slices.Equal(said, again) || !reflect.DeepEqual(first, second) {
+	if again := admitMessages(t, a, first); !slices.Equal(said, again) || !reflect.DeepEqual(first, second) {
 		t.Errorf("%s: with its defaults: %q, then %q", text, said, again)
 	}
 }

@@ -36,7 +36,7 @@ func TestIstioCRDsAreTheReleasedOnes(t *testing.T) {
 	}
 	want := map[string][]byte{}
 	for _, document := range bytes.Split(text, []byte("\n---\n")) {
-		if name, packed := pack(t, document); slices.Contains(istioKinds, strings.Split(name, ".")[0]) {
+		if name, packed := packCRD(t, document); slices.Contains(istioKinds, strings.Split(name, ".")[0]) {
 			want[name+".json"] = packed
 		}
 	}
@@ -44,7 +44,7 @@ func TestIstioCRDsAreTheReleasedOnes(t *testing.T) {
 		t.Fatalf("found %d CRDs of %d kinds", len(want), len(istioKinds))
 	}
 	if *update {
-		rewrite(t, istioFolder, want)
+		rewriteFolder(t, istioFolder, want)
 	}
 	compareFolder(t, istioFolder, want)
 }
@@ -59,12 +59,12 @@ func istioCRDs() ([]byte, error) {
 
 // TestEveryIstioCRDCompiles compiles every version of every CRD with its rules.
 func TestEveryIstioCRDCompiles(t *testing.T) {
-	files, err := crds.ReadDir(istioFolder)
+	files, err := crdFiles.ReadDir(istioFolder)
 	if err != nil || len(files) != len(istioKinds) {
 		t.Fatalf("%d files, %v", len(files), err)
 	}
 	for _, file := range files {
-		d := releases[Gateway16].definition(schema.ParseGroupKind(strings.TrimSuffix(file.Name(), ".json")))
+		d := releases[Gateway16].findDefinition(schema.ParseGroupKind(strings.TrimSuffix(file.Name(), ".json")))
 		if d == nil || len(d.versions) == 0 {
 			t.Fatalf("%s serves no version", file.Name())
 		}

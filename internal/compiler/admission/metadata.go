@@ -10,7 +10,7 @@ import (
 // checkMetadata checks an object's metadata: names, labels, annotations. A namespace that is missing, or that a
 // kind of the cluster has, is no fault: a server fills in the one of the request's URL and drops the other, which
 // is dropped here too.
-func (v *version) checkMetadata(obj map[string]any) field.ErrorList {
+func (v *crdVersion) checkMetadata(obj map[string]any) field.ErrorList {
 	at := field.NewPath("metadata")
 	meta, found, _, err := objectmeta.GetObjectMetaWithOptions(obj, objectmeta.ObjectMetaOptions{})
 	if err != nil {

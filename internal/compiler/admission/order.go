@@ -16,7 +16,7 @@ func compareErrors(a, b *field.Error) int {
 // comparePaths orders field paths as a reader counts them: rules[2] before rules[10]. Errors about the object as a
 // whole, whose path apimachinery writes as "<nil>", come last.
 func comparePaths(a, b string) int {
-	if whole := cmp.Compare(rank(a), rank(b)); whole != 0 {
+	if whole := cmp.Compare(rankPath(a), rankPath(b)); whole != 0 {
 		return whole
 	}
 	for {
@@ -29,7 +29,7 @@ func comparePaths(a, b string) int {
 	}
 }
 
-func rank(path string) int {
+func rankPath(path string) int {
 	if path == "" || path == "<nil>" {
 		return 1
 	}

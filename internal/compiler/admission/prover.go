@@ -16,33 +16,33 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 )
 
-// prover shows of an object that it keeps all CEL rules of a schema. It can't say more than that: where it fails to
+// ruleProver shows of an object that it keeps all CEL rules of a schema. It can't say more than that: where it fails to
 // show it, a server's own validator (package cel of apiextensions) has the word, and words the errors.
 //
 // It is there because most objects keep the rules, and a server's validator takes six times as long to find that out.
 // The rules are the same, compiled in the same environment for the same types. What is left out is the count of their
 // cost: the sum of what each rule costs at worst, which compiling it tells, stays within the limits of a server.
 // Rules are compiled when the first object comes that they are about.
-type prover struct {
+type ruleProver struct {
 	rules      func() ruleSet
-	items      *prover
-	values     *prover // of additionalProperties
-	properties map[string]*prover
+	items      *ruleProver
+	values     *ruleProver // of additionalProperties
+	properties map[string]*ruleProver
 }
 
 // rootProver gives the prover of a kind's schema, nil where it has no rule.
-func rootProver(s *structuralschema.Structural) *prover {
+func rootProver(s *structuralschema.Structural) *ruleProver {
 	return newProver(s, model.WithTypeAndObjectMeta(s), model.SchemaDeclType(s, true))
 }
 
 // newProver gives the prover of a schema and what lies below it, nil where there is no rule. Seen is the schema of what
 // rules see of objects, and declared its type in rules.
-func newProver(s, seen *structuralschema.Structural, declared *apicel.DeclType) *prover {
+func newProver(s, seen *structuralschema.Structural, declared *apicel.DeclType) *ruleProver {
 	if declared == nil {
 		return nil // as in a server, a field without a type in CEL has no rules
 	}
-	p := &prover{properties: map[string]*prover{}}
-	if len(s.XValidations) > 0 || beyond(s) {
+	p := &ruleProver{properties: map[string]*ruleProver{}}
+	if len(s.XValidations) > 0 || isBeyondProver(s) {
 		p.rules = sync.OnceValue(func() ruleSet { return compileRules(s, seen, declared) })
 	}
 	if s.Items != nil {
@@ -65,9 +65,9 @@ func newProver(s, seen *structuralschema.Structural, declared *apicel.DeclType) 
 	return p
 }
 
-// beyond tells whether a schema has what provers know nothing of, and no CRD that limpet reads has: rules within
+// isBeyondProver tells whether a schema has what provers know nothing of, and no CRD that limpet reads has: rules within
 // allOf, whole objects within objects, and rules about fields whose names CEL can't write.
-func beyond(s *structuralschema.Structural) bool {
+func isBeyondProver(s *structuralschema.Structural) bool {
 	if s.XEmbeddedResource || s.ValueValidation != nil && len(s.ValueValidation.AllOf) > 0 {
 		return true
 	}
@@ -79,25 +79,25 @@ func beyond(s *structuralschema.Structural) bool {
 	return false
 }
 
-// holds reports whether the object keeps all rules for certain. Budget is what may yet be spent on rules, in CEL's
+// proves reports whether the object keeps all rules for certain. Budget is what may yet be spent on rules, in CEL's
 // units of cost.
-func (p *prover) holds(obj any, budget *uint64) bool {
+func (p *ruleProver) proves(obj any, budget *uint64) bool {
 	if p == nil || obj == nil {
 		return true // null has no rules
 	}
-	if p.rules != nil && !p.rules().hold(obj, budget) {
+	if p.rules != nil && !p.rules().proves(obj, budget) {
 		return false
 	}
 	switch obj := obj.(type) {
 	case []any:
 		for _, item := range obj {
-			if !p.items.holds(item, budget) {
+			if !p.items.proves(item, budget) {
 				return false
 			}
 		}
 	case map[string]any:
 		for name, value := range obj {
-			if !p.values.holds(value, budget) || !p.properties[name].holds(value, budget) {
+			if !p.values.proves(value, budget) || !p.properties[name].proves(value, budget) {
 				return false
 			}
 		}
@@ -116,7 +116,7 @@ type ruleSet struct {
 // compileRules compiles the rules that stand at one place of a schema. Those about the old object are left out: on
 // creation there is none.
 func compileRules(s, seen *structuralschema.Structural, declared *apicel.DeclType) ruleSet {
-	set := ruleSet{view: newView(seen), unsound: beyond(s)}
+	set := ruleSet{view: newView(seen), unsound: isBeyondProver(s)}
 	environment := &usedEnvironment{EnvLoader: cel.StoredExpressionsEnvLoader()}
 	compiled, err := cel.Compile(s, declared, celconfig.PerCallLimit, baseEnvironment(), environment)
 	if err != nil {
@@ -129,7 +129,7 @@ func compileRules(s, seen *structuralschema.Structural, declared *apicel.DeclTyp
 			set.unsound = true
 		case c.Program == nil || c.UsesOldSelf:
 		default:
-			planned, err := plan(environment.used, rule.Rule)
+			planned, err := planRule(environment.used, rule.Rule)
 			set.unsound = set.unsound || err != nil
 			set.rules = append(set.rules, planned)
 			set.cost += c.MaxCost
@@ -154,8 +154,8 @@ func (u *usedEnvironment) RuleEnv(all *environment.EnvSet, rule string) *celgo.E
 	return u.used
 }
 
-// plan makes a rule ready to run as CEL's own programs do, but without a count of its cost.
-func plan(env *celgo.Env, rule string) (interpreter.Interpretable, error) {
+// planRule makes a rule ready to run as CEL's own programs do, but without a count of its cost.
+func planRule(env *celgo.Env, rule string) (interpreter.Interpretable, error) {
 	ast, issues := env.Compile(rule)
 	if issues.Err() != nil {
 		return nil, issues.Err()
@@ -175,13 +175,13 @@ func plan(env *celgo.Env, rule string) (interpreter.Interpretable, error) {
 		NewInterpretable(ast.NativeRep(), interpreter.Optimize(), interpreter.CompileRegexConstants(interpreter.MatchesRegexOptimization))
 }
 
-// hold reports whether an object keeps the rules for certain.
-func (r ruleSet) hold(obj any, budget *uint64) bool {
+// proves reports whether an object keeps the rules for certain.
+func (r ruleSet) proves(obj any, budget *uint64) bool {
 	if r.unsound || r.cost > *budget {
 		return false
 	}
 	*budget -= r.cost
-	object := self{common.UnstructuredToVal(obj, r.view)}
+	object := ruleSubject{common.UnstructuredToVal(obj, r.view)}
 	for _, rule := range r.rules {
 		if rule.Eval(object) != types.True {
 			return false
@@ -190,9 +190,9 @@ func (r ruleSet) hold(obj any, budget *uint64) bool {
 	return true
 }
 
-// self is the one variable of rules.
-type self struct{ value ref.Val }
+// ruleSubject is the one variable of rules.
+type ruleSubject struct{ value ref.Val }
 
 // ResolveName and Parent are those of interpreter.Activation.
-func (s self) ResolveName(name string) (any, bool) { return s.value, name == cel.ScopedVarName }
-func (s self) Parent() interpreter.Activation      { return nil }
+func (s ruleSubject) ResolveName(name string) (any, bool) { return s.value, name == cel.ScopedVarName }
+func (s ruleSubject) Parent() interpreter.Activation      { return nil }

@@ -16,24 +16,24 @@ func TestProver(t *testing.T) {
 	const copies = 8
 	random := rand.New(rand.NewPCG(5, 8))
 	kept, broken := 0, 0
-	for _, c := range corpus(t) {
+	for _, c := range readCorpus(t) {
 		for range copies {
-			for gen := range releases {
+			for apiRelease := range releases {
 				obj := c.fresh(t)
-				v, _ := admitter(t, gen).resolve(obj)
+				v, _ := newAdmitter(t, apiRelease).resolve(obj)
 				if v == nil {
 					continue
 				}
 				v.setDefaults(obj)
 				for range random.IntN(4) {
-					damage(obj, random)
+					damageValue(obj, random)
 				}
 				if slices.ContainsFunc(validation.ValidateCustomResource(nil, obj, v.schema), blocksRules) || v.rules() == nil {
 					continue
 				}
 				errs, _ := v.rules().Validate(context.Background(), nil, v.structural, obj, nil, celconfig.RuntimeCELCostBudget)
 				if keeps := v.keepsRules(obj); keeps != (len(errs) == 0) {
-					t.Errorf("%s, %s: the prover says %t, a server %v\n%v", gen, c.id, keeps, errs, obj)
+					t.Errorf("%s, %s: the prover says %t, a server %v\n%v", apiRelease, c.id, keeps, errs, obj)
 				} else if keeps {
 					kept++
 				} else {
@@ -47,9 +47,9 @@ func TestProver(t *testing.T) {
 	}
 }
 
-// damage changes one thing, somewhere below a value: a field goes, or takes a value of a field beside it; an item goes,
+// damageValue changes one thing, somewhere below a value: a field goes, or takes a value of a field beside it; an item goes,
 // comes twice, or is moved.
-func damage(value any, random *rand.Rand) {
+func damageValue(value any, random *rand.Rand) {
 	switch v := value.(type) {
 	case map[string]any:
 		names := make([]string, 0, len(v))
@@ -63,7 +63,7 @@ func damage(value any, random *rand.Rand) {
 		name := names[random.IntN(len(names))]
 		switch {
 		case random.IntN(4) > 0:
-			damage(v[name], random)
+			damageValue(v[name], random)
 		case random.IntN(2) == 0:
 			delete(v, name)
 		default:
@@ -74,7 +74,7 @@ func damage(value any, random *rand.Rand) {
 			return
 		}
 		if i := random.IntN(len(v)); random.IntN(4) > 0 {
-			damage(v[i], random)
+			damageValue(v[i], random)
 		} else {
 			v[i] = kruntime.DeepCopyJSONValue(v[random.IntN(len(v))])
 		}

@@ -9,45 +9,45 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Generation names the releases of Gateway API that share one shape of session persistence.
-type Generation string
+// APIRelease names the releases of Gateway API that share one shape of session persistence.
+type APIRelease string
 
 const (
 	// Gateway16 stands for the CRDs of release 1.6.3.
-	Gateway16 Generation = "1.6"
+	Gateway16 APIRelease = "1.6"
 	// Gateway17 stands for the CRDs of release 1.7.0.
-	Gateway17 Generation = "1.7"
+	Gateway17 APIRelease = "1.7"
 )
 
 // istioFolder holds the CRDs of Istio 1.31 that limpet reads or writes, beside those of any generation.
 const istioFolder = "crds/istio"
 
 //go:embed crds
-var crds embed.FS
+var crdFiles embed.FS
 
-var releases = map[Generation]*release{
+var releases = map[APIRelease]*crdRelease{
 	Gateway16: {folder: "crds/1.6"},
 	Gateway17: {folder: "crds/1.7"},
 }
 
-// release gives the CRDs of one generation, each read when it is first asked for.
-type release struct {
+// crdRelease gives the CRDs of one generation, each read when it is first asked for.
+type crdRelease struct {
 	folder string
 
-	mu   sync.Mutex
-	read map[schema.GroupKind]*definition
+	mu     sync.Mutex
+	parsed map[schema.GroupKind]*crdDefinition
 }
 
-// definition gives the CRD of a kind, nil if the release has none.
-func (r *release) definition(gk schema.GroupKind) *definition {
+// findDefinition gives the CRD of a kind, nil if the release has none.
+func (r *crdRelease) findDefinition(gk schema.GroupKind) *crdDefinition {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if d, ok := r.read[gk]; ok {
+	if d, ok := r.parsed[gk]; ok {
 		return d
 	}
-	text, err := crds.ReadFile(path.Join(r.folder, gk.String()+".json"))
+	text, err := crdFiles.ReadFile(path.Join(r.folder, gk.String()+".json"))
 	if err != nil {
-		text, err = crds.ReadFile(path.Join(istioFolder, gk.String()+".json"))
+		text, err = crdFiles.ReadFile(path.Join(istioFolder, gk.String()+".json"))
 	}
 	if err != nil {
 		return nil // files are named after their kinds
@@ -56,9 +56,9 @@ func (r *release) definition(gk schema.GroupKind) *definition {
 	if err != nil {
 		panic(fmt.Sprintf("admission: the CRD of %s, which is part of this program: %v", gk, err)) // no input leads here
 	}
-	if r.read == nil {
-		r.read = map[schema.GroupKind]*definition{}
+	if r.parsed == nil {
+		r.parsed = map[schema.GroupKind]*crdDefinition{}
 	}
-	r.read[gk] = d
+	r.parsed[gk] = d
 	return d
 }

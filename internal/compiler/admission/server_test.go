@@ -30,9 +30,9 @@ type server struct {
 	client http.Client
 }
 
-// record writes the verdicts file with what the server says of every case under every generation's CRDs, taken
+// recordVerdicts writes the verdicts file with what the server says of every case under every generation's CRDs, taken
 // as they were released.
-func record(t *testing.T, cases []corpusCase) {
+func recordVerdicts(t *testing.T, cases []corpusCase) {
 	t.Helper()
 	s := &server{t: t, client: http.Client{
 		Timeout:   time.Minute,
@@ -40,12 +40,12 @@ func record(t *testing.T, cases []corpusCase) {
 	}}
 	var version struct{ GitVersion string }
 	s.get("/version", &version)
-	all := verdicts{Server: "kube-apiserver " + version.GitVersion, Cases: map[Generation]map[string]verdict{}}
-	for _, gen := range []Generation{Gateway16, Gateway17} {
-		crds := s.install(gen)
-		all.Cases[gen] = map[string]verdict{}
+	all := verdicts{Server: "kube-apiserver " + version.GitVersion, Cases: map[APIRelease]map[string]verdict{}}
+	for _, apiRelease := range []APIRelease{Gateway16, Gateway17} {
+		crds := s.install(apiRelease)
+		all.Cases[apiRelease] = map[string]verdict{}
 		for _, c := range cases {
-			all.Cases[gen][c.id] = s.judge(c.object, crds)
+			all.Cases[apiRelease][c.id] = s.submit(c.object, crds)
 		}
 		s.remove(crds)
 	}
@@ -59,9 +59,9 @@ func record(t *testing.T, cases []corpusCase) {
 }
 
 // install creates the CRDs of a generation and waits until the server serves them.
-func (s *server) install(gen Generation) map[schema.GroupKind]*apiextensionsv1.CustomResourceDefinition {
+func (s *server) install(apiRelease APIRelease) map[schema.GroupKind]*apiextensionsv1.CustomResourceDefinition {
 	crds := map[schema.GroupKind]*apiextensionsv1.CustomResourceDefinition{}
-	texts, err := releasedCRDs(gen)
+	texts, err := releasedCRDs(apiRelease)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func (s *server) install(gen Generation) map[schema.GroupKind]*apiextensionsv1.C
 	for _, crd := range crds {
 		for _, v := range crd.Spec.Versions {
 			if v.Served {
-				s.await(collection(crd, v.Name), http.StatusOK)
+				s.await(collectionPath(crd, v.Name), http.StatusOK)
 			}
 		}
 	}
@@ -111,8 +111,8 @@ func (s *server) await(path string, want int) {
 	}
 }
 
-// collection is the path to which objects of a kind are posted.
-func collection(crd *apiextensionsv1.CustomResourceDefinition, version string) string {
+// collectionPath is the path to which objects of a kind are posted.
+func collectionPath(crd *apiextensionsv1.CustomResourceDefinition, version string) string {
 	within := "/"
 	if crd.Spec.Scope == apiextensionsv1.NamespaceScoped {
 		within = "/namespaces/default/"
@@ -120,32 +120,32 @@ func collection(crd *apiextensionsv1.CustomResourceDefinition, version string) s
 	return "/apis/" + crd.Spec.Group + "/" + version + within + crd.Spec.Names.Plural
 }
 
-// judge has the server admit an object without storing it.
-func (s *server) judge(obj map[string]any, crds map[schema.GroupKind]*apiextensionsv1.CustomResourceDefinition) verdict {
+// submit has the server admit an object without storing it.
+func (s *server) submit(obj map[string]any, crds map[schema.GroupKind]*apiextensionsv1.CustomResourceDefinition) verdict {
 	gvk := schema.FromAPIVersionAndKind(obj["apiVersion"].(string), obj["kind"].(string))
 	text, err := json.Marshal(obj)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	path := collection(crds[gvk.GroupKind()], gvk.Version) + "?dryRun=All&fieldValidation=Warn"
+	path := collectionPath(crds[gvk.GroupKind()], gvk.Version) + "?dryRun=All&fieldValidation=Warn"
 	code, body, warnings := s.send(http.MethodPost, path, "application/json", text)
 	var unknown []string
 	for _, w := range warnings {
-		unknown = append(unknown, s.unknownFields(w)...)
+		unknown = append(unknown, s.parseUnknownFields(w)...)
 	}
 	switch code {
 	case http.StatusCreated:
-		return newVerdict(nil, unknown, decode(s.t, body))
+		return newVerdict(nil, unknown, decodeYAML(s.t, body))
 	case http.StatusUnprocessableEntity:
-		return newVerdict(s.causes(body), unknown, nil)
+		return newVerdict(s.parseCauses(body), unknown, nil)
 	}
 	return verdict{Unknown: unknown, Errors: []string{fmt.Sprintf("%d %s", code, body)}}
 }
 
 var unknownWarning = regexp.MustCompile(`unknown field (\\"(?:[^\\]|\\\\\\")*\\")`)
 
-// unknownFields finds the paths in a warning header, whose text is quoted in a quoted string.
-func (s *server) unknownFields(warning string) []string {
+// parseUnknownFields finds the paths in a warning header, whose text is quoted in a quoted string.
+func (s *server) parseUnknownFields(warning string) []string {
 	var paths []string
 	for _, m := range unknownWarning.FindAllStringSubmatch(warning, -1) {
 		path, err := strconv.Unquote(strings.ReplaceAll(m[1], `\"`, `"`))
@@ -160,8 +160,8 @@ func (s *server) unknownFields(warning string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(paths)))
 }
 
-// causes gives a refusal's errors as apimachinery's field errors that print the same.
-func (s *server) causes(body []byte) field.ErrorList {
+// parseCauses gives a refusal's errors as apimachinery's field errors that print the same.
+func (s *server) parseCauses(body []byte) field.ErrorList {
 	var status metav1.Status
 	if err := json.Unmarshal(body, &status); err != nil || status.Details == nil {
 		s.t.Fatalf("refusal %s: %v", body, err)

@@ -25,7 +25,7 @@ func (a *Admitter) Pruned(obj map[string]any) []string {
 	if v == nil {
 		return nil
 	}
-	_, unknown := v.prune(obj)
+	_, unknown := v.dropUnknown(obj)
 	return unknown
 }
 
@@ -37,8 +37,8 @@ func unknownFields(paths []string) field.ErrorList {
 	return errs
 }
 
-// prune gives a copy of the object without status and the fields that the schema lacks, and those fields' paths.
-func (v *version) prune(obj map[string]any) (pruned map[string]any, unknown []string) {
+// dropUnknown gives a copy of the object without status and the fields that the schema lacks, and those fields' paths.
+func (v *crdVersion) dropUnknown(obj map[string]any) (pruned map[string]any, unknown []string) {
 	pruned = make(map[string]any, len(obj))
 	for key, value := range obj {
 		if key != "status" {

@@ -21,7 +21,7 @@ const verdictsFile = "testdata/verdicts.json"
 // verdicts is what a real API server said of the whole corpus.
 type verdicts struct {
 	Server string                            `json:"server"`
-	Cases  map[Generation]map[string]verdict `json:"cases"`
+	Cases  map[APIRelease]map[string]verdict `json:"cases"`
 }
 
 // verdict is what is said of one object: what is wrong with it, or the object with its defaults.
@@ -49,9 +49,9 @@ func newVerdict(errs field.ErrorList, unknown []string, obj map[string]any) verd
 // TestVerdicts holds Admit to the verdicts of a real API server: the same errors in the same words, the same
 // unknown fields, the same defaults. A server drops unknown fields, so what it admits is compared without them.
 func TestVerdicts(t *testing.T) {
-	cases := corpus(t)
+	cases := readCorpus(t)
 	if *update && *serverURL != "" {
-		record(t, cases)
+		recordVerdicts(t, cases)
 	}
 	text, err := os.ReadFile(verdictsFile)
 	if err != nil {
@@ -61,13 +61,13 @@ func TestVerdicts(t *testing.T) {
 	if err := json.Unmarshal(text, &want); err != nil {
 		t.Fatal(err)
 	}
-	for gen := range releases {
-		if len(want.Cases[gen]) != len(cases) {
-			t.Errorf("%s: %d verdicts for %d cases; run record.sh", gen, len(want.Cases[gen]), len(cases))
+	for apiRelease := range releases {
+		if len(want.Cases[apiRelease]) != len(cases) {
+			t.Errorf("%s: %d verdicts for %d cases; run record.sh", apiRelease, len(want.Cases[apiRelease]), len(cases))
 		}
-		a := admitter(t, gen)
+		a := newAdmitter(t, apiRelease)
 		for _, c := range cases {
-			compareVerdicts(t, string(gen)+", "+c.id, ourVerdict(t, a, c.fresh(t)), want.Cases[gen][c.id])
+			compareVerdicts(t, string(apiRelease)+", "+c.id, ourVerdict(t, a, c.fresh(t)), want.Cases[apiRelease][c.id])
 		}
 	}
 }
@@ -84,7 +84,7 @@ func ourVerdict(t *testing.T, a *Admitter, obj map[string]any) verdict {
 		}
 	}
 	if v, _ := a.resolve(obj); v != nil {
-		obj, _ = v.prune(obj)
+		obj, _ = v.dropUnknown(obj)
 	}
 	return newVerdict(errs, unknown, obj)
 }

@@ -34,7 +34,7 @@ type Identity struct {
 	// Service is the Service's namespace/name.
 	Service string
 	// Object is the Service or XBackend, and Port the port of it.
-	Object ladder.Object
+	Object ladder.Ref
 	Port   int32
 	// Subset is Istio's name for a part of the hosts, empty for all.
 	Subset string
@@ -44,8 +44,8 @@ type Identity struct {
 	Cluster string
 	// Protocol is what the Service's port says of it.
 	Protocol Protocol
-	// Nearby is the Service's trafficDistribution, a wish that is not carried; empty for none.
-	Nearby string
+	// TrafficDistribution is the Service's trafficDistribution, a wish that is not carried; empty for none.
+	TrafficDistribution string
 }
 
 // Protocol is how hosts of a port are spoken to. All are in the clear.
@@ -53,13 +53,13 @@ type Protocol string
 
 // The protocols: Unsaid is HTTP/1.1 for an HTTPRoute and HTTP/2 for a GRPCRoute.
 const (
-	Unsaid Protocol = ""
-	HTTP1  Protocol = "HTTP/1.1"
-	HTTP2  Protocol = "HTTP/2"
+	ProtocolUnset Protocol = ""
+	HTTP1         Protocol = "HTTP/1.1"
+	HTTP2         Protocol = "HTTP/2"
 )
 
-// protocols are the values of appProtocol that are read (KEP-3726, and IANA's http). A websocket begins as HTTP/1.1.
-var protocols = map[string]Protocol{"http": HTTP1, "kubernetes.io/ws": HTTP1, "kubernetes.io/h2c": HTTP2}
+// appProtocols are the values of appProtocol that are read (KEP-3726, and IANA's http). A websocket begins as HTTP/1.1.
+var appProtocols = map[string]Protocol{"http": HTTP1, "kubernetes.io/ws": HTTP1, "kubernetes.io/h2c": HTTP2}
 
 // Ready reports whether the backend takes new requests.
 func (b *Backend) Ready() bool {
@@ -70,25 +70,25 @@ type endpointSlice = resource.Object[discoveryv1.EndpointSlice]
 
 // Index holds the Services and EndpointSlices of the input.
 type Index struct {
-	services map[string]*resource.Object[corev1.Service]
-	slices   map[string][]*endpointSlice // by their Service's key
-	selected map[string][]*endpointSlice // by what XBackends select
-	backends map[string]*resource.Object[resource.XBackend]
-	resolved map[string]*Backend
-	ports    map[portKey]*Backend
-	kept     *Kept
-	grants   grant.Grants
-	rep      *report.Report
-	entries  []*resource.Object[resource.ServiceEntry]
-	// assumed says that a control plane looks after Services and endpoints.
-	assumed bool
-	// own are its own kinds of backends.
-	own []runtimeschema.GroupKind
+	services       map[string]*resource.Object[corev1.Service]
+	slices         map[string][]*endpointSlice // by their Service's key
+	selected       map[string][]*endpointSlice // by what XBackends select
+	backends       map[string]*resource.Object[resource.XBackend]
+	resolved       map[string]*Backend
+	ports          map[portKey]*Backend
+	cache          *Cache
+	grants         grant.Grants
+	rep            *report.Report
+	serviceEntries []*resource.Object[resource.ServiceEntry]
+	// unverified says that a control plane looks after Services and endpoints.
+	unverified bool
+	// platformKinds are its own kinds of backends.
+	platformKinds []runtimeschema.GroupKind
 }
 
 // NewIndex makes an index, with the backends that are kept. What is wrong with a Service that a route uses goes to the
 // report, once.
-func NewIndex(objects *resource.Objects, kept *Kept, rep *report.Report) *Index {
+func NewIndex(objects *resource.Objects, cache *Cache, rep *report.Report) *Index {
 	x := &Index{
 		services: make(map[string]*resource.Object[corev1.Service], len(objects.Services)),
 		slices:   make(map[string][]*endpointSlice, len(objects.Slices)),
@@ -96,11 +96,11 @@ func NewIndex(objects *resource.Objects, kept *Kept, rep *report.Report) *Index 
 		backends: map[string]*resource.Object[resource.XBackend]{},
 		resolved: map[string]*Backend{},
 		ports:    make(map[portKey]*Backend, len(objects.Services)),
-		kept:     kept,
+		cache:    cache,
 		grants:   grant.New(objects),
 		rep:      rep,
 	}
-	x.entries = objects.ServiceEntries
+	x.serviceEntries = objects.ServiceEntries
 	for _, s := range objects.Services {
 		x.services[s.Key()] = s
 	}
@@ -117,13 +117,13 @@ func NewIndex(objects *resource.Objects, kept *Kept, rep *report.Report) *Index 
 func (x *Index) Resolve(route *resource.Object[gatewayv1.HTTPRoute], path *field.Path, ref gatewayv1.BackendRef) (*Backend, *field.Error) {
 	namespace := route.Namespace
 	if isXBackend(ref) {
-		return x.xbackend(namespace, path, ref)
+		return x.resolveXBackend(namespace, path, ref)
 	}
-	if x.ofOwnKind(ref) {
-		return x.assumeOwn(namespace, ref), nil
+	if x.isPlatformKind(ref) {
+		return x.resolvePlatformKind(namespace, ref), nil
 	}
-	if x.assumed && ref.Group != nil && *ref.Group == resource.IstioGroup && ref.Kind != nil {
-		return x.host(namespace, ref), nil
+	if x.unverified && ref.Group != nil && *ref.Group == resource.IstioGroup && ref.Kind != nil {
+		return x.resolveHost(namespace, ref), nil
 	}
 	if ref.Group != nil && *ref.Group != "" {
 		return nil, field.NotSupported(path.Child("group"), *ref.Group, []gatewayv1.Group{""})
@@ -134,24 +134,24 @@ func (x *Index) Resolve(route *resource.Object[gatewayv1.HTTPRoute], path *field
 	if ref.Namespace != nil {
 		namespace = string(*ref.Namespace)
 	}
-	if x.assumed {
-		return x.assume(namespace, path, ref)
+	if x.unverified {
+		return x.resolveUnverified(namespace, path, ref)
 	}
 	if !x.grants.Allow(grant.From{Kind: route.Kind, Namespace: route.Namespace}, grant.To{Kind: "Service", Namespace: namespace, Name: string(ref.Name)}) {
 		return nil, field.Forbidden(path.Child("namespace"), fmt.Sprintf("no ReferenceGrant in namespace %s allows it", namespace))
 	}
-	return x.inService(namespace+"/"+string(ref.Name), path, ref)
+	return x.resolveService(namespace+"/"+string(ref.Name), path, ref)
 }
 
 func isXBackend(ref gatewayv1.BackendRef) bool {
 	return ref.Group != nil && *ref.Group == gatewayxv1alpha1.GroupName && ref.Kind != nil && *ref.Kind == ladder.KindXBackend
 }
 
-// inService finds the port of a Service that a reference means.
-func (x *Index) inService(key string, path *field.Path, ref gatewayv1.BackendRef) (*Backend, *field.Error) {
+// resolveService finds the port of a Service that a reference means.
+func (x *Index) resolveService(key string, path *field.Path, ref gatewayv1.BackendRef) (*Backend, *field.Error) {
 	service := x.services[key]
 	if service == nil {
-		return nil, notFound(path.Child("name"), ref.Name, "there is no Service "+key+" in the input")
+		return nil, newNotFound(path.Child("name"), ref.Name, "there is no Service "+key+" in the input")
 	}
 	number := int32(0)
 	if ref.Port != nil { // the schema requires it for a Service
@@ -161,14 +161,14 @@ func (x *Index) inService(key string, path *field.Path, ref gatewayv1.BackendRef
 		return p.Port == number && p.Protocol == corev1.ProtocolTCP
 	})
 	if at < 0 {
-		return nil, notFound(path.Child("port"), number, "Service "+key+" has no TCP port of this number")
+		return nil, newNotFound(path.Child("port"), number, "Service "+key+" has no TCP port of this number")
 	}
-	return x.port(portKey{service, at}), nil
+	return x.getServicePort(portKey{service, at}), nil
 }
 
-// Reason is the reason of a route's ResolvedRefs condition for an error of Resolve, or for one
+// ReasonFor is the reason of a route's ResolvedRefs condition for an error of Resolve, or for one
 // of type Invalid about the Backend that it gave: its protocol does not suit the route.
-func Reason(invalid *field.Error) gatewayv1.RouteConditionReason {
+func ReasonFor(invalid *field.Error) gatewayv1.RouteConditionReason {
 	switch invalid.Type {
 	case field.ErrorTypeNotSupported:
 		return gatewayv1.RouteReasonInvalidKind
@@ -181,7 +181,7 @@ func Reason(invalid *field.Error) gatewayv1.RouteConditionReason {
 	}
 }
 
-func notFound(path *field.Path, value any, why string) *field.Error {
+func newNotFound(path *field.Path, value any, why string) *field.Error {
 	e := field.NotFound(path, value)
 	e.Detail = why
 	return e
@@ -193,13 +193,13 @@ type portKey struct {
 	index   int
 }
 
-// port gives the backend for a Service's port, once.
-func (x *Index) port(key portKey) *Backend {
+// getServicePort gives the backend for a Service's port, once.
+func (x *Index) getServicePort(key portKey) *Backend {
 	if b := x.ports[key]; b != nil {
 		return b
 	}
 	behind := x.slices[key.service.Key()]
-	b := x.kept.give(key, behind, x.rep, func(rep *report.Report) *Backend { return newBackend(key, behind, rep) })
+	b := x.cache.getOrBuild(key, behind, x.rep, func(rep *report.Report) *Backend { return newBackend(key, behind, rep) })
 	x.ports[key] = b
 	return b
 }
@@ -209,19 +209,19 @@ func newBackend(key portKey, behind []*endpointSlice, rep *report.Report) *Backe
 	service, port := key.service, key.service.Value.Spec.Ports[key.index]
 	b := &Backend{Identity: Identity{
 		Name: fmt.Sprintf("%s:%d", service.Key(), port.Port), Service: service.Key(), Port: port.Port,
-		Object:   ladder.Object{Kind: ladder.KindService, Namespace: service.Namespace, Name: service.Name},
+		Object:   ladder.Ref{Kind: ladder.KindService, Namespace: service.Namespace, Name: service.Name},
 		ClientIP: service.Value.Spec.SessionAffinity == corev1.ServiceAffinityClientIP,
 		Cluster:  fmt.Sprintf("service/%s/%d", service.Key(), port.Port),
-	}, Endpoints: endpoints(service, port, behind, rep)}
+	}, Endpoints: collectEndpoints(service, port, behind, rep)}
 	path := field.NewPath("spec", "ports").Index(key.index)
 	if p := port.AppProtocol; p != nil {
-		b.Protocol = protocols[*p]
-		if b.Protocol == Unsaid {
+		b.Protocol = appProtocols[*p]
+		if b.Protocol == ProtocolUnset {
 			rep.ErrorAt(service, path.Child("appProtocol").String(), fmt.Sprintf("not supported yet: %q", *p))
 		}
 	}
 	if d := service.Value.Spec.TrafficDistribution; d != nil {
-		b.Nearby = *d
+		b.TrafficDistribution = *d
 		rep.Advise(service, field.NewPath("spec", "trafficDistribution"), "not carried: every endpoint is as good as any other, wherever it runs")
 	}
 	if b.ClientIP {
@@ -233,26 +233,26 @@ func newBackend(key portKey, behind []*endpointSlice, rep *report.Report) *Backe
 	return b
 }
 
-// endpoints gives what the Service's EndpointSlices hold for a port, of the Service's first family that has any:
+// collectEndpoints gives what the Service's EndpointSlices hold for a port, of the Service's first family that has any:
 // the second address of a dual-stack host is the same host.
-func endpoints(service *resource.Object[corev1.Service], port corev1.ServicePort, behind []*endpointSlice, rep *report.Report) []ir.Endpoint {
+func collectEndpoints(service *resource.Object[corev1.Service], port corev1.ServicePort, behind []*endpointSlice, rep *report.Report) []ir.Endpoint {
 	families := append(slices.Clone(service.Value.Spec.IPFamilies), corev1.IPv4Protocol, corev1.IPv6Protocol)
 	for _, family := range families {
 		found := map[netip.AddrPort]ir.Endpoint{}
 		for _, s := range behind {
 			if string(s.Value.AddressType) == string(family) {
-				gather(found, s, port, rep)
+				addSlice(found, s, port, rep)
 			}
 		}
 		if len(found) > 0 {
-			return sorted(found)
+			return sortEndpoints(found)
 		}
 	}
 	return nil
 }
 
-// gather adds a slice's endpoints. The slice's port is the one with the name of the Service's port.
-func gather(found map[netip.AddrPort]ir.Endpoint, s *endpointSlice, port corev1.ServicePort, rep *report.Report) {
+// addSlice adds a slice's endpoints. The slice's port is the one with the name of the Service's port.
+func addSlice(found map[netip.AddrPort]ir.Endpoint, s *endpointSlice, port corev1.ServicePort, rep *report.Report) {
 	at := slices.IndexFunc(s.Value.Ports, func(p discoveryv1.EndpointPort) bool {
 		return *p.Name == port.Name && *p.Protocol == port.Protocol && p.Port != nil
 	})
@@ -264,25 +264,25 @@ func gather(found map[netip.AddrPort]ir.Endpoint, s *endpointSlice, port corev1.
 			path := field.NewPath("endpoints").Index(i).Child("addresses").Index(1)
 			rep.ErrorAt(s, path.String(), "not supported yet: an endpoint's further addresses have no meaning in Kubernetes")
 		}
-		draining, serves := state(e.Conditions)
+		draining, serves := readConditions(e.Conditions)
 		if !serves {
 			continue
 		}
-		note(found, e.Addresses[0], *s.Value.Ports[at].Port, draining)
+		addEndpoint(found, e.Addresses[0], *s.Value.Ports[at].Port, draining)
 	}
 }
 
-// note adds an endpoint; one that is there twice drains if it does so everywhere. Both parts were checked by schema.
-func note(found map[netip.AddrPort]ir.Endpoint, address string, port int32, draining bool) {
+// addEndpoint adds an endpoint; one that is there twice drains if it does so everywhere. Both parts were checked by schema.
+func addEndpoint(found map[netip.AddrPort]ir.Endpoint, address string, port int32, draining bool) {
 	at := netip.AddrPortFrom(netip.MustParseAddr(address), uint16(port))
 	if was, twice := found[at]; !twice || was.Draining {
 		found[at] = ir.Endpoint{Address: at, Draining: draining}
 	}
 }
 
-// state reads an endpoint's conditions: ready unless they say otherwise; one that is terminating and still serving
+// readConditions reads an endpoint's conditions: ready unless they say otherwise; one that is terminating and still serving
 // drains; any other does not serve.
-func state(c discoveryv1.EndpointConditions) (draining, serves bool) {
+func readConditions(c discoveryv1.EndpointConditions) (draining, serves bool) {
 	if c.Ready == nil || *c.Ready {
 		return false, true
 	}
@@ -290,7 +290,7 @@ func state(c discoveryv1.EndpointConditions) (draining, serves bool) {
 	return true, serving && terminating
 }
 
-func sorted(found map[netip.AddrPort]ir.Endpoint) []ir.Endpoint {
+func sortEndpoints(found map[netip.AddrPort]ir.Endpoint) []ir.Endpoint {
 	list := make([]ir.Endpoint, 0, len(found))
 	for _, e := range found {
 		list = append(list, e)

@@ -14,56 +14,56 @@ import (
 // ClusterDomain ends the names of Services among the hosts of Istio's registry.
 const ClusterDomain = "cluster.local"
 
-// host gives a host of Istio's registry, or a subset of one, that a route in a namespace means. Behind the name of a
+// resolveHost gives a host of Istio's registry, or a subset of one, that a route in a namespace means. Behind the name of a
 // Service is that Service, so that its policies hold; a name without a dot is that of one in the route's namespace
 // (Istio, Destination.host).
-func (x *Index) host(namespace string, ref gatewayv1.BackendRef) *Backend {
+func (x *Index) resolveHost(namespace string, ref gatewayv1.BackendRef) *Backend {
 	subset, name := "", string(ref.Name)
 	if *ref.Kind == resource.KindSubset {
 		subset, name, _ = strings.Cut(name, "|")
 	}
-	object := ladder.Object{Kind: resource.KindHostname, Name: name}
+	referent := ladder.Ref{Kind: resource.KindHostname, Name: name}
 	service, of := strings.CutSuffix(name, ".svc."+ClusterDomain)
 	labels := strings.Split(service, ".")
 	switch {
 	case !strings.Contains(name, "."):
-		object = ladder.Object{Kind: ladder.KindService, Namespace: namespace, Name: name}
+		referent = ladder.Ref{Kind: ladder.KindService, Namespace: namespace, Name: name}
 	case of && len(labels) == 2:
-		object = ladder.Object{Kind: ladder.KindService, Namespace: labels[1], Name: labels[0]}
+		referent = ladder.Ref{Kind: ladder.KindService, Namespace: labels[1], Name: labels[0]}
 	}
 	port := int32(0)
 	if ref.Port != nil {
 		port = *ref.Port
 	}
-	return x.portOf(object, subset, port)
+	return x.resolveHostPort(referent, subset, port)
 }
 
-// portOf gives a port of a host, the only one for 0.
-func (x *Index) portOf(object ladder.Object, subset string, port int32) *Backend {
-	if object.Kind == ladder.KindService {
+// resolveHostPort gives a port of a host, the only one for 0.
+func (x *Index) resolveHostPort(referent ladder.Ref, subset string, port int32) *Backend {
+	if referent.Kind == ladder.KindService {
 		number := port
-		if service := x.services[object.Key()]; service != nil && port == 0 && len(service.Value.Spec.Ports) == 1 {
+		if service := x.services[referent.Key()]; service != nil && port == 0 && len(service.Value.Spec.Ports) == 1 {
 			number = service.Value.Spec.Ports[0].Port
 		}
-		namespace := gatewayv1.Namespace(object.Namespace)
-		whole, _ := x.assume(object.Namespace, field.NewPath(""), gatewayv1.BackendRef{BackendObjectReference: gatewayv1.BackendObjectReference{
-			Name: gatewayv1.ObjectName(object.Name), Namespace: &namespace, Port: &number,
+		namespace := gatewayv1.Namespace(referent.Namespace)
+		whole, _ := x.resolveUnverified(referent.Namespace, field.NewPath(""), gatewayv1.BackendRef{BackendObjectReference: gatewayv1.BackendObjectReference{
+			Name: gatewayv1.ObjectName(referent.Name), Namespace: &namespace, Port: &number,
 		}})
-		return x.subset(whole, subset)
+		return x.selectSubset(whole, subset)
 	}
 	if port == 0 {
-		port = x.entryPort(object.Name)
+		port = x.findEntryPort(referent.Name)
 	}
-	name := fmt.Sprintf("host/%s:%d", object.Name, port)
+	name := fmt.Sprintf("host/%s:%d", referent.Name, port)
 	if x.resolved[name] == nil {
-		x.resolved[name] = &Backend{Identity: Identity{Name: name, Object: object, Port: port}}
+		x.resolved[name] = &Backend{Identity: Identity{Name: name, Object: referent, Port: port}}
 	}
-	return x.subset(x.resolved[name], subset)
+	return x.selectSubset(x.resolved[name], subset)
 }
 
-// entryPort gives the only port of a host that a ServiceEntry adds, 0 if there are more or it is not in the input.
-func (x *Index) entryPort(host string) int32 {
-	for _, e := range x.entries {
+// findEntryPort gives the only port of a host that a ServiceEntry adds, 0 if there are more or it is not in the input.
+func (x *Index) findEntryPort(host string) int32 {
+	for _, e := range x.serviceEntries {
 		for _, h := range e.Value.Spec.Hosts {
 			if h == host && len(e.Value.Spec.Ports) == 1 {
 				return e.Value.Spec.Ports[0].Number
@@ -73,8 +73,8 @@ func (x *Index) entryPort(host string) int32 {
 	return 0
 }
 
-// subset gives a part of a backend, or all of it for the empty name.
-func (x *Index) subset(whole *Backend, subset string) *Backend {
+// selectSubset gives a part of a backend, or all of it for the empty name.
+func (x *Index) selectSubset(whole *Backend, subset string) *Backend {
 	if subset == "" {
 		return whole
 	}

@@ -22,7 +22,7 @@ import (
 // that belong to no Service and bear all of the labels count too, for those who write them by hand.
 
 // xbackendProtocols are the values of an XBackend's protocol that are carried. HTTP leaves the version to the proxy.
-var xbackendProtocols = map[string]Protocol{"HTTP": Unsaid, "HTTP11": HTTP1, "HTTP2": HTTP2, "H2C": HTTP2, "GRPC": HTTP2}
+var xbackendProtocols = map[string]Protocol{"HTTP": ProtocolUnset, "HTTP11": HTTP1, "HTTP2": HTTP2, "H2C": HTTP2, "GRPC": HTTP2}
 
 // addXBackends notes the XBackends, and the slices that each selector leads to.
 func (x *Index) addXBackends(objects *resource.Objects) {
@@ -34,14 +34,14 @@ func (x *Index) addXBackends(objects *resource.Objects) {
 	}
 	for _, s := range objects.Services {
 		if len(s.Value.Spec.Selector) > 0 {
-			key := selection(s.Namespace, s.Value.Spec.Selector)
+			key := selectionKey(s.Namespace, s.Value.Spec.Selector)
 			x.selected[key] = append(x.selected[key], x.slices[s.Key()]...)
 		}
 	}
 }
 
-// selection names what a selector selects.
-func selection(namespace string, labels map[string]string) string {
+// selectionKey names what a selector selects.
+func selectionKey(namespace string, labels map[string]string) string {
 	var b strings.Builder
 	b.WriteString(namespace)
 	for _, name := range slices.Sorted(maps.Keys(labels)) {
@@ -50,15 +50,15 @@ func selection(namespace string, labels map[string]string) string {
 	return b.String()
 }
 
-// xbackend follows a reference to an XBackend, which is in the route's namespace and has a port of its own (GEP-4894).
-func (x *Index) xbackend(namespace string, path *field.Path, ref gatewayv1.BackendRef) (*Backend, *field.Error) {
+// resolveXBackend follows a reference to an XBackend, which is in the route's namespace and has a port of its own (GEP-4894).
+func (x *Index) resolveXBackend(namespace string, path *field.Path, ref gatewayv1.BackendRef) (*Backend, *field.Error) {
 	key := namespace + "/" + string(ref.Name)
 	b := x.backends[key]
 	switch {
 	case ref.Namespace != nil && string(*ref.Namespace) != namespace:
 		return nil, field.Forbidden(path.Child("namespace"), "an XBackend must be in the route's namespace")
 	case b == nil:
-		return nil, notFound(path.Child("name"), ref.Name, "there is no XBackend "+key+" in the input")
+		return nil, newNotFound(path.Child("name"), ref.Name, "there is no XBackend "+key+" in the input")
 	case ref.Port != nil:
 		return nil, field.Invalid(path.Child("port"), *ref.Port, "must not be set for an XBackend, which has a port of its own")
 	case b.Value.Spec.EndpointSelector == nil || b.Value.Spec.Port.Number == 0:
@@ -70,7 +70,7 @@ func (x *Index) xbackend(namespace string, path *field.Path, ref gatewayv1.Backe
 		return known, nil
 	}
 	backend := &Backend{Identity: Identity{
-		Name: name, Object: ladder.Object{Kind: ladder.KindXBackend, Namespace: b.Namespace, Name: b.Name}, Port: number,
+		Name: name, Object: ladder.Ref{Kind: ladder.KindXBackend, Namespace: b.Namespace, Name: b.Name}, Port: number,
 		Cluster: fmt.Sprintf("xbackend/%s/%d", key, number),
 	}, Endpoints: x.selectedEndpoints(b)}
 	if p := b.Value.Spec.Protocol; p != nil {
@@ -87,9 +87,9 @@ func (x *Index) xbackend(namespace string, path *field.Path, ref gatewayv1.Backe
 // selectedEndpoints gives the endpoints behind a selector, of the first family that has any.
 func (x *Index) selectedEndpoints(b *resource.Object[resource.XBackend]) []ir.Endpoint {
 	labels := b.Value.Spec.EndpointSelector.MatchLabels
-	sources := slices.Clone(x.selected[selection(b.Namespace, labels)])
+	sources := slices.Clone(x.selected[selectionKey(b.Namespace, labels)])
 	for _, s := range x.slices[b.Namespace+"/"] {
-		if bears(s.Labels, labels) {
+		if hasLabels(s.Labels, labels) {
 			sources = append(sources, s)
 		}
 	}
@@ -97,19 +97,19 @@ func (x *Index) selectedEndpoints(b *resource.Object[resource.XBackend]) []ir.En
 		found := map[netip.AddrPort]ir.Endpoint{}
 		for _, s := range sources {
 			for _, e := range s.Value.Endpoints {
-				if draining, serves := state(e.Conditions); serves && s.Value.AddressType == family {
-					note(found, e.Addresses[0], b.Value.Spec.Port.Number, draining)
+				if draining, serves := readConditions(e.Conditions); serves && s.Value.AddressType == family {
+					addEndpoint(found, e.Addresses[0], b.Value.Spec.Port.Number, draining)
 				}
 			}
 		}
 		if len(found) > 0 {
-			return sorted(found)
+			return sortEndpoints(found)
 		}
 	}
 	return nil
 }
 
-func bears(labels, wanted map[string]string) bool {
+func hasLabels(labels, wanted map[string]string) bool {
 	for name, value := range wanted {
 		if got, has := labels[name]; !has || got != value {
 			return false

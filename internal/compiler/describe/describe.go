@@ -15,70 +15,70 @@ import (
 
 // Input is what was decided, and the input's objects by their String.
 type Input struct {
-	Decisions *policy.Decisions
-	Spreads   []*lower.Spread
-	Balancers []loadbalancing.Attachment
-	Subjects  map[string]report.Subject
+	Decisions     *policy.Decisions
+	Traffic       []*lower.BackendTraffic
+	LoadBalancing []loadbalancing.Attachment
+	Subjects      map[string]report.Subject
 }
 
 type describer struct{ Input }
 
 // Describe says what affects an object, or a listener or rule of it by the section's name; of a policy, what it
 // affects. The object is one of the input's.
-func Describe(object ladder.Object, section string, in Input) *Description {
+func Describe(ref ladder.Ref, section string, in Input) *Description {
 	d := &describer{in}
-	out := &Description{Object: object.String(), Section: section}
-	out.File, out.Line = d.place(out.Object, "")
-	target := ladder.Target{Object: object, Section: section}
-	for _, decision := range d.Decisions.Ways {
-		if slices.Contains(decision.Way.Targets(), target) {
-			out.Sessions = append(out.Sessions, d.session(decision))
+	out := &Description{Object: ref.String(), Section: section}
+	out.File, out.Line = d.locate(out.Object, "")
+	target := ladder.TargetRef{Ref: ref, Section: section}
+	for _, decision := range d.Decisions.Paths {
+		if slices.Contains(decision.Path.Targets(), target) {
+			out.Sessions = append(out.Sessions, d.describeSession(decision))
 		}
-		if effect, any := d.effect(object, decision); any && isPolicy(object) {
+		if effect, any := d.describeEffect(ref, decision); any && isPolicy(ref) {
 			out.Effects = append(out.Effects, effect)
 		}
 	}
-	out.Sessions = together(out.Sessions, via)
-	out.Targets = d.targets(object)
-	d.requests(out, target)
-	out.Effects = together(together(out.Effects, via), backends)
+	out.Sessions = mergeItems(out.Sessions, selectVia)
+	out.Targets = d.describeTargets(ref)
+	d.addRequests(out, target)
+	out.Effects = mergeItems(mergeItems(out.Effects, selectVia), selectBackends)
 	return out
 }
 
 // isPolicy reports whether an object attaches to others.
-func isPolicy(object ladder.Object) bool {
-	return slices.Contains([]string{ladder.KindSessionPolicy, ladder.KindTrafficPolicy, ladder.KindLoadBalancer}, object.Kind)
+func isPolicy(ref ladder.Ref) bool {
+	return slices.Contains([]string{ladder.KindSessionPolicy, ladder.KindTrafficPolicy, ladder.KindLoadBalancer}, ref.Kind)
 }
 
-// targets is what became of a policy's targets.
-func (d *describer) targets(object ladder.Object) (all []Target) {
+// describeTargets is what became of a policy's targets.
+func (d *describer) describeTargets(ref ladder.Ref) (all []Target) {
 	for _, a := range d.Decisions.Attachments {
-		if a.Policy.Object == object {
+		if a.Policy.Ref == ref {
 			all = append(all, Target{Target: a.Target.String(), Path: a.Path, Reason: a.Reason, Message: a.Message})
 		}
 	}
-	for _, a := range d.Balancers {
-		if a.Policy.Object == object {
+	for _, a := range d.LoadBalancing {
+		if a.Policy.Object == ref {
 			all = append(all, Target{Target: a.Target.String(), Path: a.Path, Reason: a.Reason, Message: a.Message})
 		}
 	}
 	return all
 }
 
-// via and backends are the parts of a way that things may differ in and yet be put together.
-func via(w *Way) *[]string      { return &w.Via }
-func backends(w *Way) *[]string { return &w.Backends }
+// selectVia and backends are the parts of a way that things may differ in and yet be put together.
+func selectVia(w *TrafficPath) *[]string      { return &w.Via }
+func selectBackends(w *TrafficPath) *[]string { return &w.Backends }
 
-// together puts items that differ in nothing but a part of their ways into one, with all of it.
-func together[T any, P interface {
+// mergeItems puts items that differ in nothing but a part of their ways into one, with all of it.
+func mergeItems[T any, P interface {
 	*T
-	way() *Way
-}](items []T, part func(*Way) *[]string,
+	trafficPath() *TrafficPath
+}](items []T, part func(*TrafficPath) *[]string,
 ) []T {
 	var out []T
 	first := map[string]int{}
 	for _, item := range items {
-		list := part(P(&item).way())
+		list := part(P(&item).trafficPath())
 		own := *list
 		*list = nil
 		text, _ := json.Marshal(item) // of strings, numbers and lists: it can't fail
@@ -89,28 +89,28 @@ func together[T any, P interface {
 			out = append(out, item)
 			continue
 		}
-		all := part(P(&out[at]).way())
+		all := part(P(&out[at]).trafficPath())
 		*all = append(slices.Clip(*all), own...)
 	}
 	return out
 }
 
-func wayOf(way ladder.Way, rule int) Way {
-	w := Way{
-		Route: way.Route.String(), Rule: rule, RuleName: way.Rule,
-		Via: []string{way.Gateway.String() + ", listener " + way.Listener},
+func newTrafficPath(path ladder.TrafficPath, rule int) TrafficPath {
+	w := TrafficPath{
+		Route: path.Route.String(), Rule: rule, RuleName: path.Rule,
+		Via: []string{path.Gateway.String() + ", listener " + path.Listener},
 	}
-	for _, b := range way.Backends {
+	for _, b := range path.Backends {
 		w.Backends = append(w.Backends, b.String())
 	}
 	return w
 }
 
-// session shows what holds on a way.
-func (d *describer) session(decision *policy.Decision) Session {
+// describeSession shows what holds on a way.
+func (d *describer) describeSession(decision *policy.Decision) Session {
 	e := &decision.Effective
-	s := Session{Way: wayOf(decision.Way, decision.Rule), On: e.On, Generation: decision.Generation.String(), Scope: decision.Scope, Name: decision.Name}
-	s.By = d.switchedBy(e)
+	s := Session{TrafficPath: newTrafficPath(decision.Path, decision.Rule), On: e.On, Generation: decision.Release.String(), Scope: decision.Scope, Name: decision.Name}
+	s.By = d.findSwitch(e)
 	for _, r := range decision.Refusals {
 		s.Refused = append(s.Refused, r.Path+": "+r.Message)
 	}
@@ -118,12 +118,12 @@ func (d *describer) session(decision *policy.Decision) Session {
 		return s
 	}
 	for i := range e.Fields {
-		if f := d.field(&e.Fields[i], decision); f.Name != "disabled" && (f.Value != "" || len(f.Beats) > 0) {
+		if f := d.describeField(&e.Fields[i], decision); f.Name != "disabled" && (f.Value != "" || len(f.Overrides) > 0) {
 			s.Fields = append(s.Fields, f)
 		}
 	}
-	for _, drop := range e.Dropped {
-		s.Notes = append(s.Notes, drop.Source.String()+": "+drop.Message())
+	for _, drop := range e.Ignored {
+		s.Notes = append(s.Notes, drop.Origin.String()+": "+drop.Message())
 	}
 	for _, c := range e.Conflicts {
 		s.Notes = append(s.Notes, c.Loser.String()+": "+c.Message())
@@ -131,15 +131,15 @@ func (d *describer) session(decision *policy.Decision) Session {
 	return s
 }
 
-// switchedBy is what turns sessions on, or off.
-func (d *describer) switchedBy(e *ladder.Effective) *Origin {
+// findSwitch is what turns sessions on, or off.
+func (d *describer) findSwitch(e *ladder.Effective) *Origin {
 	switch {
 	case e.On:
-		o := d.origin(e.Origin)
+		o := d.newOrigin(e.TurnedOnBy)
 		o.Value = ""
 		return &o
 	case len(e.Fields) > 0:
-		o := d.origin(e.Fields[0].Written)
+		o := d.newOrigin(e.Fields[0].FieldValue)
 		o.Value = ""
 		return &o
 	default:
@@ -147,23 +147,23 @@ func (d *describer) switchedBy(e *ladder.Effective) *Origin {
 	}
 }
 
-// field shows a field. What hangs on the rule's identity or matches is shown as it is emitted.
-func (d *describer) field(f *ladder.Field, decision *policy.Decision) Field {
-	out := Field{Name: f.Name, Origin: d.origin(f.Written)}
-	if f.Rung == ladder.BuiltIn && out.Value == "" {
-		out.Value = emitted(f.Name, decision)
+// describeField shows a field. What hangs on the rule's identity or matches is shown as it is emitted.
+func (d *describer) describeField(f *ladder.Field, decision *policy.Decision) Field {
+	out := Field{Name: f.Name, Origin: d.newOrigin(f.FieldValue)}
+	if f.Level == ladder.BuiltIn && out.Value == "" {
+		out.Value = findEmitted(f.Name, decision)
 	}
-	for _, b := range f.Beats {
-		out.Beats = append(out.Beats, d.origin(b))
+	for _, b := range f.Overrides {
+		out.Overrides = append(out.Overrides, d.newOrigin(b))
 	}
-	if f.Rung != ladder.BuiltIn && f.Default != "" && f.Default != f.Text {
-		out.Beats = append(out.Beats, Origin{Value: f.Default, Rung: int(ladder.BuiltIn), Block: ladder.BuiltIn.String()})
+	if f.Level != ladder.BuiltIn && f.Default != "" && f.Default != f.Text {
+		out.Overrides = append(out.Overrides, Origin{Value: f.Default, Precedence: int(ladder.BuiltIn), Block: ladder.BuiltIn.String()})
 	}
 	return out
 }
 
-// emitted is the name or the paths that the compiler has worked out.
-func emitted(field string, decision *policy.Decision) string {
+// findEmitted is the name or the paths that the compiler has worked out.
+func findEmitted(field string, decision *policy.Decision) string {
 	switch field {
 	case "sessionName":
 		return decision.Name
@@ -180,40 +180,40 @@ func emitted(field string, decision *policy.Decision) string {
 	}
 }
 
-// effect shows what a policy does on a way; false if it has no say there.
-func (d *describer) effect(object ladder.Object, decision *policy.Decision) (Effect, bool) {
-	out := Effect{Way: wayOf(decision.Way, decision.Rule)}
+// describeEffect shows what a policy does on a way; false if it has no say there.
+func (d *describer) describeEffect(ref ladder.Ref, decision *policy.Decision) (Effect, bool) {
+	out := Effect{TrafficPath: newTrafficPath(decision.Path, decision.Rule)}
 	e := &decision.Effective
 	for i := range e.Fields {
 		f := &e.Fields[i]
-		if f.Rung != ladder.BuiltIn && f.Source.Object == object {
-			out.Holds = append(out.Holds, d.field(f, decision))
+		if f.Level != ladder.BuiltIn && f.Origin.Ref == ref {
+			out.Effective = append(out.Effective, d.describeField(f, decision))
 		}
-		for _, b := range f.Beats {
-			if b.Source.Object == object && (!b.Implied || f.Text != b.Text) {
-				out.Beaten = append(out.Beaten, Beaten{Name: f.Name, Origin: d.origin(b), By: d.origin(f.Written)})
+		for _, b := range f.Overrides {
+			if b.Origin.Ref == ref && (!b.Implied || f.Text != b.Text) {
+				out.Overridden = append(out.Overridden, OverriddenField{Name: f.Name, Origin: d.newOrigin(b), By: d.newOrigin(f.FieldValue)})
 			}
 		}
 	}
-	out.Notes = d.notes(object, decision)
-	return out, len(out.Holds)+len(out.Beaten)+len(out.Notes) > 0
+	out.Notes = d.listNotes(ref, decision)
+	return out, len(out.Effective)+len(out.Overridden)+len(out.Notes) > 0
 }
 
-// notes says what of a policy does not hold on a way, or not as it is written, though nothing stronger writes it.
-func (d *describer) notes(object ladder.Object, decision *policy.Decision) (notes []string) {
-	for _, drop := range decision.Effective.Dropped {
-		if drop.Source.Object == object {
+// listNotes says what of a policy does not hold on a way, or not as it is written, though nothing stronger writes it.
+func (d *describer) listNotes(ref ladder.Ref, decision *policy.Decision) (notes []string) {
+	for _, drop := range decision.Effective.Ignored {
+		if drop.Origin.Ref == ref {
 			notes = append(notes, drop.Message())
 		}
 	}
 	for _, c := range decision.Effective.Conflicts {
-		if c.Loser.Object == object {
+		if c.Loser.Ref == ref {
 			notes = append(notes, fmt.Sprintf("conflicts with %s: %s", c.Winner, c.Message()))
 		}
 	}
 	for _, r := range d.Decisions.Renames {
-		if r.By.Source.Object == object && r.Route == decision.Route && r.Rule == decision.Rule {
-			notes = append(notes, fmt.Sprintf("the name %s is emitted as %s (%s)", r.From, r.To, r.Law))
+		if r.By.Origin.Ref == ref && r.Route == decision.Route && r.Rule == decision.Rule {
+			notes = append(notes, fmt.Sprintf("the name %s is emitted as %s (%s)", r.From, r.To, r.SemanticsRule))
 		}
 	}
 	return notes

@@ -20,16 +20,16 @@ type Description struct {
 	// Sessions is what holds on each way through the object.
 	Sessions []Session `json:"sessions,omitempty"`
 	// Requests is how requests that no session pins are spread over each backend's hosts, and the budget of retries.
-	Requests []Requests `json:"requests,omitempty"`
-	// Tries is how long requests may take, and how often they are tried again: all of them, with a session or without.
-	Tries []Tries `json:"tries,omitempty"`
+	Requests []UnpinnedRequests `json:"requests,omitempty"`
+	// Retries is how long requests may take, and how often they are tried again: all of them, with a session or without.
+	Retries []Retries `json:"tries,omitempty"`
 	// Targets and Effects are those of a policy: what becomes of it at each target, and what it does on each way.
 	Targets []Target `json:"targets,omitempty"`
 	Effects []Effect `json:"effects,omitempty"`
 }
 
-// Way is a way that requests take. Listeners through which the same holds are put together.
-type Way struct {
+// TrafficPath is a way that requests take. Listeners through which the same holds are put together.
+type TrafficPath struct {
 	Route    string   `json:"route"`
 	Rule     int      `json:"rule"`
 	RuleName string   `json:"ruleName,omitempty"`
@@ -38,11 +38,11 @@ type Way struct {
 	Backends []string `json:"backends,omitempty"`
 }
 
-func (w *Way) way() *Way { return w }
+func (w *TrafficPath) trafficPath() *TrafficPath { return w }
 
 // Session is the session persistence on a way.
 type Session struct {
-	Way
+	TrafficPath
 	// On says that there are sessions, and By what turns them on or off; nil if nobody says anything.
 	On bool    `json:"on"`
 	By *Origin `json:"by,omitempty"`
@@ -58,17 +58,17 @@ type Session struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Requests is what becomes, on a way, of the requests that no session pins.
-type Requests struct {
-	Way
+// UnpinnedRequests is what becomes, on a way, of the requests that no session pins.
+type UnpinnedRequests struct {
+	TrafficPath
 	Fields []Field `json:"fields"`
 	// Notes are what does not hold though nothing stronger writes it.
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Tries is what a rule says of the times and retries of its requests.
-type Tries struct {
-	Way
+// Retries is what a rule says of the times and retries of its requests.
+type Retries struct {
+	TrafficPath
 	Fields []Field `json:"fields,omitempty"`
 	// Notes are what does not hold, or not to the letter.
 	Notes []string `json:"notes,omitempty"`
@@ -77,21 +77,21 @@ type Tries struct {
 // Origin is where a value is written.
 type Origin struct {
 	Value string `json:"value,omitempty"`
-	// Rung is the place on the ladder (docs/semantics.md, S5), and Block what stands there. Balancing and retries have
+	// Precedence is the place on the ladder (docs/semantics.md, S5), and Block what stands there. Balancing and retries have
 	// places (S53, S56) and no rungs.
-	Rung   int    `json:"rung,omitempty"`
-	Block  string `json:"block"`
-	Object string `json:"object,omitempty"`
-	Path   string `json:"path,omitempty"`
-	File   string `json:"file,omitempty"`
-	Line   int    `json:"line,omitempty"`
+	Precedence int    `json:"rung,omitempty"`
+	Block      string `json:"block"`
+	Object     string `json:"object,omitempty"`
+	Path       string `json:"path,omitempty"`
+	File       string `json:"file,omitempty"`
+	Line       int    `json:"line,omitempty"`
 }
 
 // Field is one field: its value, where that comes from, and what it beats, strongest first.
 type Field struct {
 	Name string `json:"name"`
 	Origin
-	Beats []Origin `json:"beats,omitempty"`
+	Overrides []Origin `json:"beats,omitempty"`
 }
 
 // Target is what a policy is attached to, or would be.
@@ -105,32 +105,32 @@ type Target struct {
 
 // Effect is what a policy does on a way.
 type Effect struct {
-	Way
-	// Holds are its fields that hold, Beaten those that something stronger writes.
-	Holds  []Field  `json:"holds,omitempty"`
-	Beaten []Beaten `json:"beaten,omitempty"`
-	Notes  []string `json:"notes,omitempty"`
+	TrafficPath
+	// Effective are its fields that hold, Beaten those that something stronger writes.
+	Effective  []Field           `json:"holds,omitempty"`
+	Overridden []OverriddenField `json:"beaten,omitempty"`
+	Notes      []string          `json:"notes,omitempty"`
 }
 
-// Beaten is a field that a policy writes and that does not hold.
-type Beaten struct {
+// OverriddenField is a field that a policy writes and that does not hold.
+type OverriddenField struct {
 	Name string `json:"name"`
 	Origin
 	By Origin `json:"by"`
 }
 
-// origin says where a value is written.
-func (d *describer) origin(w ladder.Written) Origin {
-	o := Origin{Value: w.Text, Rung: int(w.Rung), Block: w.Rung.String(), Path: w.Path}
-	if w.Rung != ladder.BuiltIn {
-		o.Object = w.Source.String()
-		o.File, o.Line = d.place(o.Object, w.Path)
+// newOrigin says where a value is written.
+func (d *describer) newOrigin(w ladder.FieldValue) Origin {
+	o := Origin{Value: w.Text, Precedence: int(w.Level), Block: w.Level.String(), Path: w.Path}
+	if w.Level != ladder.BuiltIn {
+		o.Object = w.Origin.String()
+		o.File, o.Line = d.locate(o.Object, w.Path)
 	}
 	return o
 }
 
-// place gives the file and line of a field of an object.
-func (d *describer) place(object, path string) (file string, line int) {
+// locate gives the file and line of a field of an object.
+func (d *describer) locate(object, path string) (file string, line int) {
 	if s := d.Subjects[object]; s != nil {
 		return s.Locate(path)
 	}

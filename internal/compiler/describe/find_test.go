@@ -9,7 +9,7 @@ import (
 
 // TestFind shows which words name which object.
 func TestFind(t *testing.T) {
-	known := []ladder.Object{
+	known := []ladder.Ref{
 		{Kind: ladder.KindGatewayClass, Name: "limpet"},
 		{Kind: ladder.KindService, Namespace: "a", Name: "cart"},
 		{Kind: ladder.KindService, Namespace: "b", Name: "cart"},

@@ -14,94 +14,94 @@ import (
 // builtIn is the place of values that nobody writes.
 const builtIn = "built in"
 
-// requests adds how requests without a session get to backends, and how long all may take: for an object on their way,
+// addRequests adds how requests without a session get to backends, and how long all may take: for an object on their way,
 // or of a policy.
-func (d *describer) requests(out *Description, target ladder.Target) {
-	for _, s := range d.Spreads {
-		for _, way := range s.Ways {
-			if slices.Contains(way.Targets(), target) {
-				out.Requests = append(out.Requests, d.spread(s, way))
-				if s.Tries != nil {
-					out.Tries = append(out.Tries, d.tries(s, way))
+func (d *describer) addRequests(out *Description, target ladder.TargetRef) {
+	for _, s := range d.Traffic {
+		for _, path := range s.Paths {
+			if slices.Contains(path.Targets(), target) {
+				out.Requests = append(out.Requests, d.describeTraffic(s, path))
+				if s.Retries != nil {
+					out.Retries = append(out.Retries, d.describeRetries(s, path))
 				}
 			}
-			if effect, any := d.spreadEffect(target.Object, s, way); any {
+			if effect, any := d.describeTrafficEffect(target.Ref, s, path); any {
 				out.Effects = append(out.Effects, effect)
 			}
 		}
 	}
-	out.Requests = together(together(out.Requests, via), backends)
-	out.Tries = together(together(out.Tries, via), backends)
+	out.Requests = mergeItems(mergeItems(out.Requests, selectVia), selectBackends)
+	out.Retries = mergeItems(mergeItems(out.Retries, selectVia), selectBackends)
 }
 
-// spread shows what holds for one backend on a way.
-func (d *describer) spread(s *lower.Spread, way ladder.Way) Requests {
-	r := Requests{Way: wayOf(way, s.Rule), Fields: append(d.balancing(&s.Balance), d.retries(s)...)}
-	if s.Balance.Note != "" {
-		r.Notes = append(r.Notes, whose(s.Balance.By)+s.Balance.Note)
+// describeTraffic shows what holds for one backend on a way.
+func (d *describer) describeTraffic(s *lower.BackendTraffic, path ladder.TrafficPath) UnpinnedRequests {
+	r := UnpinnedRequests{TrafficPath: newTrafficPath(path, s.Rule), Fields: append(d.describeBalancing(&s.LoadBalancing), d.describeBudget(s)...)}
+	if s.LoadBalancing.Note != "" {
+		r.Notes = append(r.Notes, formatOwner(s.LoadBalancing.Policy)+s.LoadBalancing.Note)
 	}
-	for _, c := range s.Balance.Candidates {
-		if c.Crowded {
-			r.Notes = append(r.Notes, fmt.Sprintf("%s: no effect here, for its status has no room for %s", c.Name, way.Gateway))
+	for _, c := range s.LoadBalancing.Candidates {
+		if c.AncestorLimit {
+			r.Notes = append(r.Notes, fmt.Sprintf("%s: no effect here, for its status has no room for %s", c.Name, path.Gateway))
 		}
 	}
-	if s.Unbudgeted != "" {
-		r.Notes = append(r.Notes, "no retry budget here: "+s.Unbudgeted)
+	if s.NoBudgetReason != "" {
+		r.Notes = append(r.Notes, "no retry budget here: "+s.NoBudgetReason)
 	}
 	return r
 }
 
-func whose(p *loadbalancing.Policy) string {
+func formatOwner(p *loadbalancing.Policy) string {
 	if p == nil {
 		return ""
 	}
 	return p.Name + ": "
 }
 
-// balancing shows the strategy, what it beats, and what is hashed.
-func (d *describer) balancing(o *loadbalancing.Outcome) []Field {
-	strategy := Field{Name: "strategy", Origin: Origin{Value: o.Word(), Block: builtIn}}
-	if o.By != nil && o.By.Word() == o.Word() {
-		strategy.Origin = d.written(o.Word(), o.By.Object, placeOf(o, o.By), o.By.Path())
+// describeBalancing shows the strategy, what it beats, and what is hashed.
+func (d *describer) describeBalancing(o *loadbalancing.Outcome) []Field {
+	strategy := Field{Name: "strategy", Origin: Origin{Value: o.StrategyName(), Block: builtIn}}
+	if o.Policy != nil && o.Policy.StrategyName() == o.StrategyName() {
+		strategy.Origin = d.newOriginAt(o.StrategyName(), o.Policy.Object, findLocation(o, o.Policy), o.Policy.StrategyPath())
 	}
 	for _, c := range o.Candidates {
-		if c.Policy != o.By || strategy.Object == "" {
-			strategy.Beats = append(strategy.Beats, d.written(c.Word(), c.Object, c.Place, c.Path()))
+		if c.Policy != o.Policy || strategy.Object == "" {
+			strategy.Overrides = append(strategy.Overrides, d.newOriginAt(c.StrategyName(), c.Object, c.Location, c.StrategyPath()))
 		}
 	}
 	all := []Field{strategy}
 	for i, h := range o.Hashes {
 		all = append(all, Field{
 			Name:   fmt.Sprintf("requestHashPolicies[%d]", i),
-			Origin: d.written(h.String(), o.By.Object, placeOf(o, o.By), h.Path),
+			Origin: d.newOriginAt(h.String(), o.Policy.Object, findLocation(o, o.Policy), h.Path),
 		})
 	}
 	return all
 }
 
-// placeOf is what gives a policy the word: a place of the backend's own, or of another backend's under one session.
-func placeOf(o *loadbalancing.Outcome, p *loadbalancing.Policy) string {
+// findLocation is what gives a policy the word: a place of the backend's own, or of another backend's under one session.
+func findLocation(o *loadbalancing.Outcome, p *loadbalancing.Policy) string {
 	for _, c := range o.Candidates {
 		if c.Policy == p {
-			return c.Place
+			return c.Location
 		}
 	}
 	return "on another Service of the split"
 }
 
-// retries shows the retry budget, and what it beats.
-func (d *describer) retries(s *lower.Spread) (all []Field) {
-	if s.Budget == nil {
+// describeBudget shows the retry budget, and what it beats.
+func (d *describer) describeBudget(s *lower.BackendTraffic) (all []Field) {
+	if s.RetryBudget == nil {
 		return nil
 	}
-	for i, f := range s.Held.Fields {
-		field := Field{Name: fieldName(f.Path), Origin: Origin{Value: f.Value, Block: builtIn}}
+	for i, f := range s.EffectiveBudget.Fields {
+		field := Field{Name: trimSpec(f.Path), Origin: Origin{Value: f.Value, Block: builtIn}}
 		if !f.Default {
-			field.Origin = d.written(f.Value, s.Held.Policy, "on the Service", f.Path)
+			field.Origin = d.newOriginAt(f.Value, s.EffectiveBudget.Policy, "on the Service", f.Path)
 		}
-		for _, lost := range s.Held.Lost {
-			if l := lost.Fields[i]; !l.Default {
-				field.Beats = append(field.Beats, d.written(l.Value, lost.Policy, "on the Service", l.Path))
+		for _, overridden := range s.EffectiveBudget.Overridden {
+			if l := overridden.Fields[i]; !l.Default {
+				field.Overrides = append(field.Overrides, d.newOriginAt(l.Value, overridden.Policy, "on the Service", l.Path))
 			}
 		}
 		all = append(all, field)
@@ -109,72 +109,72 @@ func (d *describer) retries(s *lower.Spread) (all []Field) {
 	return all
 }
 
-func fieldName(path string) string { return strings.TrimPrefix(path, "spec.") }
+func trimSpec(path string) string { return strings.TrimPrefix(path, "spec.") }
 
-// written says where a value of a policy without rungs stands.
-func (d *describer) written(value string, object ladder.Object, block, path string) Origin {
-	o := Origin{Value: value, Block: block, Object: object.String(), Path: path}
-	o.File, o.Line = d.place(o.Object, path)
+// newOriginAt says where a value of a policy without rungs stands.
+func (d *describer) newOriginAt(value string, ref ladder.Ref, block, path string) Origin {
+	o := Origin{Value: value, Block: block, Object: ref.String(), Path: path}
+	o.File, o.Line = d.locate(o.Object, path)
 	return o
 }
 
-// spreadEffect shows what a policy does to requests without a session on a way; false if it has no say there.
-func (d *describer) spreadEffect(object ladder.Object, s *lower.Spread, way ladder.Way) (Effect, bool) {
-	e := Effect{Way: wayOf(way, s.Rule)}
-	switch object.Kind {
+// describeTrafficEffect shows what a policy does to requests without a session on a way; false if it has no say there.
+func (d *describer) describeTrafficEffect(ref ladder.Ref, s *lower.BackendTraffic, path ladder.TrafficPath) (Effect, bool) {
+	e := Effect{TrafficPath: newTrafficPath(path, s.Rule)}
+	switch ref.Kind {
 	case ladder.KindLoadBalancer:
-		d.balancerEffect(&e, object, &s.Balance)
+		d.addBalancingEffect(&e, ref, &s.LoadBalancing)
 	case ladder.KindTrafficPolicy:
-		d.budgetEffect(&e, object, s)
+		d.addBudgetEffect(&e, ref, s)
 	}
-	return e, len(e.Holds)+len(e.Beaten)+len(e.Notes) > 0
+	return e, len(e.Effective)+len(e.Overridden)+len(e.Notes) > 0
 }
 
-func (d *describer) balancerEffect(e *Effect, object ladder.Object, o *loadbalancing.Outcome) {
-	fields := d.balancing(o)
+func (d *describer) addBalancingEffect(e *Effect, ref ladder.Ref, o *loadbalancing.Outcome) {
+	fields := d.describeBalancing(o)
 	for _, f := range fields {
-		if f.Object == object.String() {
-			e.Holds = append(e.Holds, f)
+		if f.Object == ref.String() {
+			e.Effective = append(e.Effective, f)
 		}
 	}
-	for _, b := range fields[0].Beats {
-		if b.Object == object.String() {
-			e.Beaten = append(e.Beaten, Beaten{Name: fields[0].Name, Origin: b, By: fields[0].Origin})
+	for _, b := range fields[0].Overrides {
+		if b.Object == ref.String() {
+			e.Overridden = append(e.Overridden, OverriddenField{Name: fields[0].Name, Origin: b, By: fields[0].Origin})
 		}
 	}
-	if o.Note != "" && (o.By != nil && o.By.Object == object || len(e.Beaten) > 0) {
+	if o.Note != "" && (o.Policy != nil && o.Policy.Object == ref || len(e.Overridden) > 0) {
 		e.Notes = append(e.Notes, o.Note)
 	}
 }
 
-func (d *describer) budgetEffect(e *Effect, object ladder.Object, s *lower.Spread) {
-	for _, f := range d.retries(s) {
-		if f.Object == object.String() {
-			e.Holds = append(e.Holds, f)
+func (d *describer) addBudgetEffect(e *Effect, ref ladder.Ref, s *lower.BackendTraffic) {
+	for _, f := range d.describeBudget(s) {
+		if f.Object == ref.String() {
+			e.Effective = append(e.Effective, f)
 		}
 	}
 	switch {
-	case s.Held == nil:
-	case s.Held.Policy == object && s.Unbudgeted != "":
-		e.Notes = append(e.Notes, "no retry budget here: "+s.Unbudgeted)
+	case s.EffectiveBudget == nil:
+	case s.EffectiveBudget.Policy == ref && s.NoBudgetReason != "":
+		e.Notes = append(e.Notes, "no retry budget here: "+s.NoBudgetReason)
 	default:
-		e.Beaten = append(e.Beaten, d.beatenBudget(object, s.Held)...)
+		e.Overridden = append(e.Overridden, d.listOverriddenBudget(ref, s.EffectiveBudget)...)
 	}
 }
 
-// beatenBudget are the fields of a policy that loses to another on its Service.
-func (d *describer) beatenBudget(object ladder.Object, held *retrybudget.Held) (all []Beaten) {
-	for _, lost := range held.Lost {
-		for i, f := range lost.Fields {
-			if lost.Policy != object || f.Default {
+// listOverriddenBudget are the fields of a policy that loses to another on its Service.
+func (d *describer) listOverriddenBudget(ref ladder.Ref, effective *retrybudget.EffectiveBudget) (all []OverriddenField) {
+	for _, overridden := range effective.Overridden {
+		for i, f := range overridden.Fields {
+			if overridden.Policy != ref || f.Default {
 				continue
 			}
-			by := Origin{Block: "on the Service", Object: held.Policy.String(), Path: "spec"}
-			if held.Fields != nil {
-				by.Value, by.Path = held.Fields[i].Value, held.Fields[i].Path
+			by := Origin{Block: "on the Service", Object: effective.Policy.String(), Path: "spec"}
+			if effective.Fields != nil {
+				by.Value, by.Path = effective.Fields[i].Value, effective.Fields[i].Path
 			}
-			by.File, by.Line = d.place(by.Object, by.Path)
-			all = append(all, Beaten{Name: fieldName(f.Path), Origin: d.written(f.Value, object, "on the Service", f.Path), By: by})
+			by.File, by.Line = d.locate(by.Object, by.Path)
+			all = append(all, OverriddenField{Name: trimSpec(f.Path), Origin: d.newOriginAt(f.Value, ref, "on the Service", f.Path), By: by})
 		}
 	}
 	return all

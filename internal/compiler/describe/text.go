@@ -8,32 +8,32 @@ import (
 	"text/tabwriter"
 )
 
-// Text writes a description for people.
-func Text(out io.Writer, d *Description) error {
+// WriteText writes a description for people.
+func WriteText(out io.Writer, d *Description) error {
 	p := &printer{out: out}
 	title := d.Object
 	if d.Section != "" {
 		title += ", sectionName " + d.Section
 	}
-	p.line("%s%s", title, at(d.File, d.Line))
+	p.printLine("%s%s", title, formatPlace(d.File, d.Line))
 	switch {
 	case len(d.Targets)+len(d.Effects)+len(d.Sessions)+len(d.Requests) == 0:
-		p.line("\nNothing that is written reaches a request on its way through here.")
+		p.printLine("\nNothing that is written reaches a request on its way through here.")
 	case len(d.Targets)+len(d.Effects)+len(d.Sessions) == 0:
-		p.line("\nNo session persistence: nothing that is written reaches a request on its way through here.")
+		p.printLine("\nNo session persistence: nothing that is written reaches a request on its way through here.")
 	}
-	p.targets(d.Targets)
+	p.printTargets(d.Targets)
 	for _, e := range d.Effects {
-		p.effect(e)
+		p.printEffect(e)
 	}
 	for _, s := range d.Sessions {
-		p.session(s)
+		p.printSession(s)
 	}
 	for _, r := range d.Requests {
-		p.requests("requests without a session", r.Way, r.Notes, r.Fields)
+		p.printRequests("requests without a session", r.TrafficPath, r.Notes, r.Fields)
 	}
-	for _, t := range d.Tries {
-		p.requests("all requests", t.Way, t.Notes, t.Fields)
+	for _, t := range d.Retries {
+		p.printRequests("all requests", t.TrafficPath, t.Notes, t.Fields)
 	}
 	return p.err
 }
@@ -44,18 +44,18 @@ type printer struct {
 	err error
 }
 
-func (p *printer) line(format string, args ...any) {
+func (p *printer) printLine(format string, args ...any) {
 	if _, err := fmt.Fprintf(p.out, format+"\n", args...); err != nil && p.err == nil {
 		p.err = err
 	}
 }
 
-// table writes rows of columns below a heading.
-func (p *printer) table(heading string, rows [][]string) {
+// printTable writes rows of columns below a heading.
+func (p *printer) printTable(heading string, rows [][]string) {
 	if len(rows) == 0 {
 		return
 	}
-	p.line("")
+	p.printLine("")
 	w := tabwriter.NewWriter(p.out, 0, 0, 3, ' ', 0)
 	for _, r := range append([][]string{strings.Fields(heading)}, rows...) {
 		for i := range r {
@@ -70,7 +70,7 @@ func (p *printer) table(heading string, rows [][]string) {
 	}
 }
 
-func (p *printer) targets(targets []Target) {
+func (p *printer) printTargets(targets []Target) {
 	var rows [][]string
 	for _, t := range targets {
 		reason := t.Reason
@@ -79,121 +79,121 @@ func (p *printer) targets(targets []Target) {
 		}
 		rows = append(rows, []string{t.Target, t.Path, reason, t.Message})
 	}
-	p.table("TARGET PATH STATE MESSAGE", rows)
+	p.printTable("TARGET PATH STATE MESSAGE", rows)
 }
 
-func (p *printer) way(w Way) {
+func (p *printer) printPath(w TrafficPath) {
 	rule := "rule " + strconv.Itoa(w.Rule)
 	if w.RuleName != "" {
 		rule += " (" + w.RuleName + ")"
 	}
-	p.line("\n%s, %s", w.Route, rule)
-	p.line("  through %s", strings.Join(w.Via, "; "))
+	p.printLine("\n%s, %s", w.Route, rule)
+	p.printLine("  through %s", strings.Join(w.Via, "; "))
 	if len(w.Backends) > 0 {
-		p.line("  to %s", strings.Join(w.Backends, ", "))
+		p.printLine("  to %s", strings.Join(w.Backends, ", "))
 	}
 }
 
-func (p *printer) session(s Session) {
-	p.way(s.Way)
+func (p *printer) printSession(s Session) {
+	p.printPath(s.TrafficPath)
 	state := "off"
 	if s.On {
 		state = "on"
 	}
 	if s.By != nil {
-		state += ", by " + s.By.from()
+		state += ", by " + s.By.formatSource()
 	}
-	p.line("  session: %s", state)
+	p.printLine("  session: %s", state)
 	for _, r := range s.Refused {
-		p.line("  refused: %s", r)
+		p.printLine("  refused: %s", r)
 	}
 	if s.Scope != "" {
-		p.line("  scope: %s, by the rules of Gateway API %s", s.Scope, s.Generation)
+		p.printLine("  scope: %s, by the rules of Gateway API %s", s.Scope, s.Generation)
 	}
 	if s.Name != "" {
-		p.line("  carried in: %s", s.Name)
+		p.printLine("  carried in: %s", s.Name)
 	}
 	for _, n := range s.Notes {
-		p.line("  note: %s", n)
+		p.printLine("  note: %s", n)
 	}
 	var rows [][]string
 	for _, f := range s.Fields {
-		rows = append(rows, []string{f.Name, f.Value, f.rung(), f.Object, f.where(), beats(f.Beats)})
+		rows = append(rows, []string{f.Name, f.Value, f.formatPrecedence(), f.Object, f.formatPlace(), formatOrigins(f.Overrides)})
 	}
-	p.table("FIELD VALUE RUNG FROM WHERE BEATS", rows)
+	p.printTable("FIELD VALUE RUNG FROM WHERE BEATS", rows)
 }
 
-// requests shows what holds for some of the requests on a way.
-func (p *printer) requests(which string, w Way, notes []string, fields []Field) {
-	p.way(w)
-	p.line("  %s:", which)
+// printRequests shows what holds for some of the requests on a way.
+func (p *printer) printRequests(which string, w TrafficPath, notes []string, fields []Field) {
+	p.printPath(w)
+	p.printLine("  %s:", which)
 	for _, n := range notes {
-		p.line("  note: %s", n)
+		p.printLine("  note: %s", n)
 	}
 	var rows [][]string
 	for _, f := range fields {
-		rows = append(rows, []string{f.Name, f.Value, f.Block, f.Object, f.where(), beats(f.Beats)})
+		rows = append(rows, []string{f.Name, f.Value, f.Block, f.Object, f.formatPlace(), formatOrigins(f.Overrides)})
 	}
-	p.table("FIELD VALUE PLACE FROM WHERE BEATS", rows)
+	p.printTable("FIELD VALUE PLACE FROM WHERE BEATS", rows)
 }
 
-func (p *printer) effect(e Effect) {
-	p.way(e.Way)
+func (p *printer) printEffect(e Effect) {
+	p.printPath(e.TrafficPath)
 	for _, n := range e.Notes {
-		p.line("  note: %s", n)
+		p.printLine("  note: %s", n)
 	}
 	var rows [][]string
-	for _, f := range e.Holds {
-		rows = append(rows, []string{f.Name, f.Value, "holds", f.rung(), f.where(), prefixed("beats ", beats(f.Beats))})
+	for _, f := range e.Effective {
+		rows = append(rows, []string{f.Name, f.Value, "holds", f.formatPrecedence(), f.formatPlace(), addPrefix("beats ", formatOrigins(f.Overrides))})
 	}
-	for _, b := range e.Beaten {
-		rows = append(rows, []string{b.Name, b.Value, "beaten", b.rung(), b.where(), "by " + b.By.brief()})
+	for _, b := range e.Overridden {
+		rows = append(rows, []string{b.Name, b.Value, "beaten", b.formatPrecedence(), b.formatPlace(), "by " + b.By.formatBrief()})
 	}
-	p.table("FIELD VALUE STATE RUNG WHERE NOTE", rows)
+	p.printTable("FIELD VALUE STATE RUNG WHERE NOTE", rows)
 }
 
-func beats(origins []Origin) string {
+func formatOrigins(origins []Origin) string {
 	parts := make([]string, len(origins))
 	for i, o := range origins {
-		parts[i] = o.brief()
+		parts[i] = o.formatBrief()
 	}
 	return strings.Join(parts, "; ")
 }
 
-func (o Origin) rung() string {
-	if o.Rung == 0 {
+func (o Origin) formatPrecedence() string {
+	if o.Precedence == 0 {
 		return o.Block
 	}
-	return strconv.Itoa(o.Rung) + " " + o.Block
+	return strconv.Itoa(o.Precedence) + " " + o.Block
 }
 
-func (o Origin) where() string {
-	return strings.TrimSuffix(strings.TrimPrefix(at(o.File, o.Line), " ("), ")")
+func (o Origin) formatPlace() string {
+	return strings.TrimSuffix(strings.TrimPrefix(formatPlace(o.File, o.Line), " ("), ")")
 }
 
-// from names the object, the field and the place.
-func (o Origin) from() string {
-	return strings.TrimSpace(o.Object+" "+o.Path) + at(o.File, o.Line)
+// formatSource names the object, the field and the place.
+func (o Origin) formatSource() string {
+	return strings.TrimSpace(o.Object+" "+o.Path) + formatPlace(o.File, o.Line)
 }
 
-// brief is a value and whose it is.
-func (o Origin) brief() string {
-	whose := o.rung()
+// formatBrief is a value and whose it is.
+func (o Origin) formatBrief() string {
+	whose := o.formatPrecedence()
 	if o.File != "" {
-		whose += ", " + o.where()
+		whose += ", " + o.formatPlace()
 	}
-	return o.Value + prefixed(" of ", o.Object) + " (" + whose + ")"
+	return o.Value + addPrefix(" of ", o.Object) + " (" + whose + ")"
 }
 
-func prefixed(prefix, text string) string {
+func addPrefix(prefix, text string) string {
 	if text == "" {
 		return ""
 	}
 	return prefix + text
 }
 
-// at is a place in brackets.
-func at(file string, line int) string {
+// formatPlace is a place in brackets.
+func formatPlace(file string, line int) string {
 	switch {
 	case file == "":
 		return ""

@@ -11,15 +11,15 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
-// attach joins a route to every listener that its parentRefs name and that admits it.
-func (b *builder) attach(route *Route) {
+// attachRoute joins a route to every listener that its parentRefs name and that admits it.
+func (b *builder) attachRoute(route *Route) {
 	path := field.NewPath("spec", "parentRefs")
 	if len(route.Value.Spec.ParentRefs) == 0 {
 		b.rep.Warn(route, field.Required(path, "without one the route attaches to nothing"))
 	}
 	for i, ref := range route.Value.Spec.ParentRefs {
 		refused := b.attachTo(route, path.Index(i), ref)
-		b.note(route, ref, refused)
+		b.recordParent(route, ref, refused)
 		if refused != nil {
 			refused.Detail += ": the route does not attach"
 			b.rep.WarnFor(route, string(attachReason(refused)), refused)
@@ -48,13 +48,13 @@ func (b *builder) attachTo(route *Route, path *field.Path, ref gatewayv1.ParentR
 	case ref.Kind != nil && *ref.Kind != "Gateway":
 		return field.NotSupported(path.Child("kind"), *ref.Kind, []gatewayv1.Kind{"Gateway"})
 	case !known:
-		return notFound(path.Child("name"), ref.Name, "there is no Gateway "+key+" in the input")
+		return newNotFoundError(path.Child("name"), ref.Name, "there is no Gateway "+key+" in the input")
 	case len(all) == 0:
 		return nil // the Gateway's own warning says why it is left out
 	}
-	named := slices.DeleteFunc(slices.Clone(all), func(l *listener) bool { return !named(l, ref) })
+	named := slices.DeleteFunc(slices.Clone(all), func(l *listener) bool { return !isNamedBy(l, ref) })
 	if len(named) == 0 {
-		return noListener(path, key, ref)
+		return newNoListenerError(path, key, ref)
 	}
 	admitting := slices.DeleteFunc(named, func(l *listener) bool { return !l.allows(route) })
 	if len(admitting) == 0 {
@@ -65,7 +65,7 @@ func (b *builder) attachTo(route *Route, path *field.Path, ref gatewayv1.ParentR
 		joined, rival := l.join(route)
 		matched = joined || matched
 		if rival != nil {
-			shut = taken(route, rival, key, l)
+			shut = newHostTakenError(route, rival, key, l)
 		}
 	}
 	if shut != nil && matched {
@@ -81,7 +81,7 @@ func (b *builder) attachTo(route *Route, path *field.Path, ref gatewayv1.ParentR
 	return nil
 }
 
-func taken(route, rival *Route, gateway string, l *listener) *field.Error {
+func newHostTakenError(route, rival *Route, gateway string, l *listener) *field.Error {
 	return field.Invalid(field.NewPath("spec", "hostnames"), route.Value.Spec.Hostnames, fmt.Sprintf(
 		"%s, which goes first, has hosts in common with it on listener %s of Gateway %s, and routes of two kinds share none",
 		rival, l.spec.Name, gateway))
@@ -96,23 +96,23 @@ func parentKey(route *Route, ref gatewayv1.ParentReference) string {
 	return namespace + "/" + string(ref.Name)
 }
 
-// named reports whether a reference to a Gateway means a listener of it.
-func named(l *listener, ref gatewayv1.ParentReference) bool {
+// isNamedBy reports whether a reference to a Gateway means a listener of it.
+func isNamedBy(l *listener, ref gatewayv1.ParentReference) bool {
 	return (ref.SectionName == nil || *ref.SectionName == l.spec.Name) && (ref.Port == nil || *ref.Port == l.spec.Port)
 }
 
-func noListener(path *field.Path, gateway string, ref gatewayv1.ParentReference) *field.Error {
+func newNoListenerError(path *field.Path, gateway string, ref gatewayv1.ParentReference) *field.Error {
 	switch {
 	case ref.SectionName != nil && ref.Port != nil:
-		return notFound(path.Child("sectionName"), *ref.SectionName, fmt.Sprintf("Gateway %s has no listener of this name on port %d", gateway, *ref.Port))
+		return newNotFoundError(path.Child("sectionName"), *ref.SectionName, fmt.Sprintf("Gateway %s has no listener of this name on port %d", gateway, *ref.Port))
 	case ref.SectionName != nil:
-		return notFound(path.Child("sectionName"), *ref.SectionName, "Gateway "+gateway+" has no listener of this name")
+		return newNotFoundError(path.Child("sectionName"), *ref.SectionName, "Gateway "+gateway+" has no listener of this name")
 	default:
-		return notFound(path.Child("port"), *ref.Port, "Gateway "+gateway+" has no listener on this port")
+		return newNotFoundError(path.Child("port"), *ref.Port, "Gateway "+gateway+" has no listener on this port")
 	}
 }
 
-func notFound(path *field.Path, value any, why string) *field.Error {
+func newNotFoundError(path *field.Path, value any, why string) *field.Error {
 	e := field.NotFound(path, value)
 	e.Detail = why
 	return e
@@ -127,7 +127,7 @@ func (l *listener) join(route *Route) (bool, *Route) {
 	}
 	wanted := route.Value.Spec.Hostnames
 	if len(wanted) == 0 {
-		wanted = []gatewayv1.Hostname{everything}
+		wanted = []gatewayv1.Hostname{anyHost}
 	}
 	common := map[string]bool{}
 	for _, w := range wanted {
@@ -135,7 +135,7 @@ func (l *listener) join(route *Route) (bool, *Route) {
 			common[both] = true
 		}
 	}
-	if rival := l.rival(route, common); rival != nil {
+	if rival := l.findRival(route, common); rival != nil {
 		return false, rival
 	}
 	l.common[route] = slices.Sorted(maps.Keys(common))
@@ -151,9 +151,9 @@ func (l *listener) join(route *Route) (bool, *Route) {
 	return len(common) > 0, nil
 }
 
-// rival gives the first route of another kind that is attached and shares a host with these hostnames. All routes
+// findRival gives the first route of another kind that is attached and shares a host with these hostnames. All routes
 // of one hostname are of one kind, so the first of each speaks for them.
-func (l *listener) rival(route *Route, hostnames map[string]bool) *Route {
+func (l *listener) findRival(route *Route, hostnames map[string]bool) *Route {
 	var first *Route
 	consider := func(r *Route) {
 		if r != nil && r.Kind != route.Kind && (first == nil || resource.ByAge(r, first) < 0) {
@@ -164,7 +164,7 @@ func (l *listener) rival(route *Route, hostnames map[string]bool) *Route {
 		for _, wider := range coverings(hostname) {
 			consider(l.first[wider])
 		}
-		if wild(hostname) == 0 {
+		if countWildcard(hostname) == 0 {
 			continue // nothing is narrower
 		}
 		for narrower, r := range l.first {

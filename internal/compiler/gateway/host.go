@@ -8,13 +8,13 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
-// build lays out the ports that have listeners.
-func (b *builder) build() []Port {
+// layOutPorts lays out the ports that have listeners.
+func (b *builder) layOutPorts() []Port {
 	var ports []Port
 	for _, at := range slices.SortedFunc(maps.Keys(b.ports), netip.AddrPort.Compare) {
 		listeners := b.ports[at]
 		port := Port{Address: at.Addr(), Number: at.Port(), TLS: speaksTLS(listeners)}
-		for _, domain := range domains(listeners) {
+		for _, domain := range listDomains(listeners) {
 			owner, matches := matchesFor(listeners, domain)
 			port.Hosts = append(port.Hosts, Host{Domain: domain, Listener: owner, Matches: matches})
 		}
@@ -23,9 +23,9 @@ func (b *builder) build() []Port {
 	return ports
 }
 
-// domains gives every hostname that makes a difference on a port. Of those that cover a host, each but the most
+// listDomains gives every hostname that makes a difference on a port. Of those that cover a host, each but the most
 // specific one covers the more specific ones too; so it is enough that a proxy looks at the most specific.
-func domains(listeners map[string]*listener) []string {
+func listDomains(listeners map[string]*listener) []string {
 	found := map[string]bool{}
 	for hostname, l := range listeners {
 		found[hostname] = true
@@ -53,13 +53,13 @@ func matchesFor(listeners map[string]*listener, domain string) (*Listener, []Mat
 				continue
 			}
 			seen[route] = true
-			wildness := slices.IndexFunc(covering, func(h string) bool { return names(route, h) })
+			wildness := slices.IndexFunc(covering, func(h string) bool { return hasHostname(route, h) })
 			for _, m := range matchesOf(route) {
 				ranked = append(ranked, rankedMatch{m, wildness})
 			}
 		}
 	}
-	slices.SortFunc(ranked, compare)
+	slices.SortFunc(ranked, compareMatches)
 	matches := make([]Match, len(ranked))
 	for i, r := range ranked {
 		matches[i] = r.Match
@@ -67,8 +67,8 @@ func matchesFor(listeners map[string]*listener, domain string) (*Listener, []Mat
 	return listeners[covering[owner]], matches
 }
 
-// names reports whether a hostname is one that a route gives; without any it gives all.
-func names(route *Route, hostname string) bool {
+// hasHostname reports whether a hostname is one that a route gives; without any it gives all.
+func hasHostname(route *Route, hostname string) bool {
 	return slices.Contains(route.Value.Spec.Hostnames, gatewayv1.Hostname(hostname)) ||
-		len(route.Value.Spec.Hostnames) == 0 && hostname == everything
+		len(route.Value.Spec.Hostnames) == 0 && hostname == anyHost
 }

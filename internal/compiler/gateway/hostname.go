@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// everything is the hostname that stands for all of them.
-const everything = "*"
+// anyHost is the hostname that stands for all of them.
+const anyHost = "*"
 
 // covers reports whether every host that b stands for is one that a stands for. A first label "*" stands for
 // one label or more (HTTPRoute, spec.hostnames).
 func covers(a, b string) bool {
 	switch {
-	case a == everything || a == b:
+	case a == anyHost || a == b:
 		return true
 	case strings.HasPrefix(a, "*."):
 		return strings.HasSuffix(b, a[1:])
@@ -36,13 +36,13 @@ func intersect(a, b string) (string, bool) {
 // bySpecificity puts the more specific hostname first: the exact one, then the longer wildcard.
 // Of hostnames that cover one host it is a total order.
 func bySpecificity(a, b string) int {
-	return cmp.Or(cmp.Compare(wild(a), wild(b)), cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
+	return cmp.Or(cmp.Compare(countWildcard(a), countWildcard(b)), cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
 }
 
 // BySpecificity puts the more specific hostname first.
 func BySpecificity(a, b string) int { return bySpecificity(a, b) }
 
-func wild(hostname string) int {
+func countWildcard(hostname string) int {
 	if strings.HasPrefix(hostname, "*") {
 		return 1
 	}
@@ -54,15 +54,15 @@ func Coverings(hostname string) []string { return coverings(hostname) }
 
 // coverings gives every hostname that covers a hostname, from itself to "*".
 func coverings(hostname string) []string {
-	if hostname == everything {
-		return []string{everything}
+	if hostname == anyHost {
+		return []string{anyHost}
 	}
 	list := []string{hostname}
 	rest := strings.TrimPrefix(hostname, "*.")
 	for {
 		_, parent, more := strings.Cut(rest, ".")
 		if !more {
-			return append(list, everything)
+			return append(list, anyHost)
 		}
 		list = append(list, "*."+parent)
 		rest = parent

@@ -62,7 +62,7 @@ func TestBySpecificity(t *testing.T) {
 
 func TestPrefix(t *testing.T) {
 	for path, want := range map[string]string{"/": "/", "/a": "/a", "/a/": "/a", "/a/b/": "/a/b", "//": "/"} {
-		if got := Prefix(path); got != want {
+		if got := TrimPathPrefix(path); got != want {
 			t.Errorf("%s: got %s, want %s", path, got, want)
 		}
 	}

@@ -24,12 +24,12 @@ func (b *builder) attachIstio(objects *resource.Objects) {
 			Name: "istio", Port: 1, Protocol: gatewayv1.HTTPProtocolType,
 			AllowedRoutes: &gatewayv1.AllowedRoutes{Namespaces: &gatewayv1.RouteNamespaces{From: &all}},
 		}}
-		b.apart(&resource.Object[gatewayv1.Gateway]{
+		b.addIsolated(&resource.Object[gatewayv1.Gateway]{
 			Document: g.Document, Kind: g.Kind, Namespace: g.Namespace, Name: g.Name, Created: g.Created, Labels: g.Labels, Value: value,
 		}, len(objects.Gateways)+i, "")
 	}
 	for _, v := range objects.VirtualServices {
-		b.attachVirtualService(resource.FromVirtualService(v), v.Value.Spec.Gateways, slices.Contains(v.Value.Spec.Hosts, everything))
+		b.attachVirtualService(resource.ConvertVirtualService(v), v.Value.Spec.Gateways, slices.Contains(v.Value.Spec.Hosts, anyHost))
 	}
 }
 
@@ -39,10 +39,10 @@ func (b *builder) attachVirtualService(route *Route, gateways []string, everyHos
 	path := field.NewPath("spec", "gateways")
 	switch {
 	case len(route.Value.Spec.Hostnames) == 0 && !everyHost:
-		b.rep.NotCarried(route, "istio", "spec.hosts", "it has none: another VirtualService delegates to it, and Istio names its routes after that one's")
+		b.rep.NotSupportedBy(route, "istio", "spec.hosts", "it has none: another VirtualService delegates to it, and Istio names its routes after that one's")
 		return
 	case len(gateways) == 0:
-		b.rep.NotCarried(route, "istio", path.String(), sidecars)
+		b.rep.NotSupportedBy(route, "istio", path.String(), sidecars)
 	}
 	for i, name := range gateways {
 		at := path.Index(i).String()
@@ -53,7 +53,7 @@ func (b *builder) attachVirtualService(route *Route, gateways []string, everyHos
 		listeners, known := b.listeners[istioKey(key)]
 		switch {
 		case name == resource.MeshGateway:
-			b.rep.NotCarried(route, "istio", at, sidecars)
+			b.rep.NotSupportedBy(route, "istio", at, sidecars)
 		case !known:
 			b.rep.WarnAt(route, at, fmt.Sprintf("Not found: %q: there is no Gateway %s of %s in the input: nothing is written for its proxies", name, key, resource.IstioGroup))
 		}

@@ -50,8 +50,8 @@ func (l *listener) Key() string { return l.gateway.Key() + "/" + l.Name() }
 // Hostnames gives those that a route and the listener have in common, in order; "*" is every host.
 func (l *listener) Hostnames(route *Route) []string { return l.common[route] }
 
-// gateways collects the listeners of every Gateway whose class is in the input.
-func (b *builder) gateways(objects *resource.Objects) {
+// addGateways collects the listeners of every Gateway whose class is in the input.
+func (b *builder) addGateways(objects *resource.Objects) {
 	classes := map[string]gatewayv1.GatewayController{}
 	for _, c := range objects.Classes {
 		classes[c.Name] = c.Value.Spec.ControllerName
@@ -60,7 +60,7 @@ func (b *builder) gateways(objects *resource.Objects) {
 		b.listeners[g.Key()] = nil
 		class := string(g.Value.Spec.GatewayClassName)
 		if b.controller != "" {
-			b.apart(g, i, classes[class])
+			b.addIsolated(g, i, classes[class])
 			continue
 		}
 		if classes[class] == "" {
@@ -69,22 +69,22 @@ func (b *builder) gateways(objects *resource.Objects) {
 			b.rep.WarnFor(g, string(gatewayv1.GatewayReasonPending), e)
 			continue
 		}
-		b.gateway(g, b.addresses(g))
+		b.addGateway(g, b.findAddresses(g))
 	}
 }
 
-// apart puts a Gateway on an address that no other has, unless another controller serves it.
-func (b *builder) apart(g *resource.Object[gatewayv1.Gateway], index int, controller gatewayv1.GatewayController) {
+// addIsolated puts a Gateway on an address that no other has, unless another controller serves it.
+func (b *builder) addIsolated(g *resource.Object[gatewayv1.Gateway], index int, controller gatewayv1.GatewayController) {
 	if controller != "" && controller != b.controller {
 		b.rep.Advise(g, field.NewPath("spec", "gatewayClassName"), fmt.Sprintf("its class is served by %s, not by %s: the Gateway is left out", controller, b.controller))
 		return
 	}
 	own := [16]byte{0: 0xfd, 12: byte(index >> 24), 13: byte(index >> 16), 14: byte(index >> 8), 15: byte(index)}
-	b.gateway(g, []netip.Addr{netip.AddrFrom16(own)})
+	b.addGateway(g, []netip.Addr{netip.AddrFrom16(own)})
 }
 
-// addresses gives where a Gateway listens.
-func (b *builder) addresses(g *resource.Object[gatewayv1.Gateway]) []netip.Addr {
+// findAddresses gives where a Gateway listens.
+func (b *builder) findAddresses(g *resource.Object[gatewayv1.Gateway]) []netip.Addr {
 	if len(g.Value.Spec.Addresses) == 0 {
 		return []netip.Addr{b.bind}
 	}
@@ -104,18 +104,18 @@ func (b *builder) addresses(g *resource.Object[gatewayv1.Gateway]) []netip.Addr 
 	return addresses
 }
 
-// gateway puts a Gateway's listeners on its addresses.
-func (b *builder) gateway(g *resource.Object[gatewayv1.Gateway], addresses []netip.Addr) {
+// addGateway puts a Gateway's listeners on its addresses.
+func (b *builder) addGateway(g *resource.Object[gatewayv1.Gateway], addresses []netip.Addr) {
 	own := g.Kind != resource.KindIstioGateway // Istio's has no status of this kind
 	if own {
-		b.facts.Gateways = append(b.facts.Gateways, &OwnFacts{Gateway: g, Addresses: addresses})
+		b.status.Gateways = append(b.status.Gateways, &GatewayStatus{Gateway: g, Addresses: addresses})
 	}
 	mixed := mixedPorts(g.Value.Spec.Listeners)
 	for i := range g.Value.Spec.Listeners {
 		spec := &g.Value.Spec.Listeners[i]
 		l := &listener{
 			gateway: g, path: field.NewPath("spec", "listeners").Index(i), spec: spec,
-			hostname: everything, attached: map[string][]*Route{}, first: map[string]*Route{}, common: map[*Route][]string{},
+			hostname: anyHost, attached: map[string][]*Route{}, first: map[string]*Route{}, common: map[*Route][]string{},
 		}
 		if spec.Hostname != nil && *spec.Hostname != "" {
 			l.hostname = string(*spec.Hostname)
@@ -126,14 +126,14 @@ func (b *builder) gateway(g *resource.Object[gatewayv1.Gateway], addresses []net
 		}
 		b.listeners[key] = append(b.listeners[key], l)
 		if own {
-			b.facts.listener(l)
+			b.status.addListener(l)
 		}
 		b.checkKinds(l)
 		if b.controller == "" {
-			l.certificates = b.certificates(l)
+			l.certificates = b.resolveCertificates(l)
 		}
 		if mixed[spec.Port] {
-			b.conflict(l, "another listener of the Gateway has the port with another protocol: the listener is left out")
+			b.reportConflict(l, "another listener of the Gateway has the port with another protocol: the listener is left out")
 			continue
 		}
 		for _, a := range addresses {
@@ -155,10 +155,10 @@ func (b *builder) listen(l *listener, at netip.AddrPort) {
 		return
 	}
 	if len(b.ports[at]) > 0 && speaksTLS(b.ports[at]) != l.TLS() {
-		b.conflict(l, fmt.Sprintf("an older Gateway has the port with another protocol: the listener is left out on %s", at))
+		b.reportConflict(l, fmt.Sprintf("an older Gateway has the port with another protocol: the listener is left out on %s", at))
 		return
 	}
-	l.meet(b.ports[at])
+	l.findOverlaps(b.ports[at])
 	b.ports[at][l.hostname] = l
 	l.bound++
 }
@@ -173,7 +173,7 @@ func (b *builder) checkKinds(l *listener) {
 	for i, k := range l.spec.AllowedRoutes.Kinds {
 		path := l.path.Child("allowedRoutes", "kinds").Index(i)
 		switch {
-		case supported(k):
+		case isSupportedKind(k):
 		case slices.Contains(routeKinds, k.Kind):
 			b.rep.WarnFor(l.gateway, invalidKinds, field.NotSupported(path.Child("group"), *k.Group, []gatewayv1.Group{gatewayv1.GroupName}))
 		default:
@@ -185,11 +185,11 @@ func (b *builder) checkKinds(l *listener) {
 // routeKinds are the kinds of routes that listeners for HTTP take.
 var routeKinds = []gatewayv1.Kind{"HTTPRoute", resource.KindGRPCRoute}
 
-func supported(k gatewayv1.RouteGroupKind) bool {
-	return slices.ContainsFunc(routeKinds, func(kind gatewayv1.Kind) bool { return ofKind(k, kind) })
+func isSupportedKind(k gatewayv1.RouteGroupKind) bool {
+	return slices.ContainsFunc(routeKinds, func(kind gatewayv1.Kind) bool { return isOfKind(k, kind) })
 }
 
-func ofKind(k gatewayv1.RouteGroupKind, kind gatewayv1.Kind) bool {
+func isOfKind(k gatewayv1.RouteGroupKind, kind gatewayv1.Kind) bool {
 	return k.Kind == kind && (k.Group == nil || *k.Group == gatewayv1.GroupName)
 }
 
@@ -203,7 +203,7 @@ func (l *listener) allows(route *Route) bool {
 		return route.Namespace == l.gateway.Namespace
 	}
 	if len(allowed.Kinds) > 0 && !slices.ContainsFunc(allowed.Kinds, func(k gatewayv1.RouteGroupKind) bool {
-		return ofKind(k, gatewayv1.Kind(route.Kind))
+		return isOfKind(k, gatewayv1.Kind(route.Kind))
 	}) {
 		return false
 	}

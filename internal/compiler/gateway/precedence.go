@@ -19,14 +19,14 @@ func matchesOf(route *Route) []Match {
 			specs = []gatewayv1.HTTPRouteMatch{{}}
 		}
 		for m, spec := range specs {
-			matches = append(matches, Match{Route: route, Rule: r, Match: m, Spec: complete(spec)})
+			matches = append(matches, Match{Route: route, Rule: r, Match: m, Spec: completeMatch(spec)})
 		}
 	}
 	return matches
 }
 
-// complete fills in the path, which the schema leaves out of matches in an empty list.
-func complete(spec gatewayv1.HTTPRouteMatch) gatewayv1.HTTPRouteMatch {
+// completeMatch fills in the path, which the schema leaves out of matches in an empty list.
+func completeMatch(spec gatewayv1.HTTPRouteMatch) gatewayv1.HTTPRouteMatch {
 	prefix, root := gatewayv1.PathMatchPathPrefix, "/"
 	path := gatewayv1.HTTPPathMatch{Type: &prefix, Value: &root}
 	if spec.Path != nil && spec.Path.Type != nil {
@@ -39,18 +39,18 @@ func complete(spec gatewayv1.HTTPRouteMatch) gatewayv1.HTTPRouteMatch {
 	return spec
 }
 
-// Prefix takes the slash off the end of a path prefix, for /cart/ means the same as /cart.
-func Prefix(path string) string {
+// TrimPathPrefix takes the slash off the end of a path prefix, for /cart/ means the same as /cart.
+func TrimPathPrefix(path string) string {
 	if short := strings.TrimRight(path, "/"); short != "" {
 		return short
 	}
 	return "/"
 }
 
-// literal is the beginning that all paths of a match have. A regular expression has been checked by its reader.
-func literal(path *gatewayv1.HTTPPathMatch) string {
+// literalPrefix is the beginning that all paths of a match have. A regular expression has been checked by its reader.
+func literalPrefix(path *gatewayv1.HTTPPathMatch) string {
 	if *path.Type != gatewayv1.PathMatchRegularExpression {
-		return Prefix(*path.Value)
+		return TrimPathPrefix(*path.Value)
 	}
 	expression, err := regexp.Compile(*path.Value)
 	if err != nil {
@@ -60,10 +60,10 @@ func literal(path *gatewayv1.HTTPPathMatch) string {
 	return beginning
 }
 
-// Beginning is the longest path, in whole segments, that all paths of a regular expression are below.
-func Beginning(path *gatewayv1.HTTPPathMatch) string {
-	beginning := literal(path)
-	return Prefix(beginning[:strings.LastIndexByte(beginning, '/')+1])
+// LiteralPathPrefix is the longest path, in whole segments, that all paths of a regular expression are below.
+func LiteralPathPrefix(path *gatewayv1.HTTPPathMatch) string {
+	beginning := literalPrefix(path)
+	return TrimPathPrefix(beginning[:strings.LastIndexByte(beginning, '/')+1])
 }
 
 // rankedMatch is a match with what its precedence hangs on beside itself.
@@ -72,17 +72,17 @@ type rankedMatch struct {
 	wildness int // how unspecific its route's own hostname is, of those that cover the request's
 }
 
-// compare puts the match of higher precedence first, in the order of criteria that HTTPRoute gives: hostname
+// compareMatches puts the match of higher precedence first, in the order of criteria that HTTPRoute gives: hostname
 // (spec.hostnames), then path, method, headers and query (rules.matches), then age, name, and place in the route.
 // GRPCRoute's order, in which the service comes before the method, is the same one over its paths: those of a
 // method in any service come after those of a service and before those of any call.
-func compare(a, b rankedMatch) int {
+func compareMatches(a, b rankedMatch) int {
 	return cmp.Or(
 		cmp.Compare(a.wildness, b.wildness),
-		cmp.Compare(weaker(*a.Spec.Path.Type != gatewayv1.PathMatchExact), weaker(*b.Spec.Path.Type != gatewayv1.PathMatchExact)),
-		cmp.Compare(len(literal(b.Spec.Path)), len(literal(a.Spec.Path))),
-		cmp.Compare(weaker(*a.Spec.Path.Type != gatewayv1.PathMatchRegularExpression), weaker(*b.Spec.Path.Type != gatewayv1.PathMatchRegularExpression)),
-		cmp.Compare(weaker(a.Spec.Method == nil), weaker(b.Spec.Method == nil)),
+		cmp.Compare(rankIf(*a.Spec.Path.Type != gatewayv1.PathMatchExact), rankIf(*b.Spec.Path.Type != gatewayv1.PathMatchExact)),
+		cmp.Compare(len(literalPrefix(b.Spec.Path)), len(literalPrefix(a.Spec.Path))),
+		cmp.Compare(rankIf(*a.Spec.Path.Type != gatewayv1.PathMatchRegularExpression), rankIf(*b.Spec.Path.Type != gatewayv1.PathMatchRegularExpression)),
+		cmp.Compare(rankIf(a.Spec.Method == nil), rankIf(b.Spec.Method == nil)),
 		cmp.Compare(len(b.Spec.Headers), len(a.Spec.Headers)),
 		cmp.Compare(len(b.Spec.QueryParams), len(a.Spec.QueryParams)),
 		resource.ByAge(a.Route, b.Route),
@@ -90,7 +90,7 @@ func compare(a, b rankedMatch) int {
 		cmp.Compare(a.Match.Match, b.Match.Match))
 }
 
-func weaker(lacks bool) int {
+func rankIf(lacks bool) int {
 	if lacks {
 		return 1
 	}

@@ -50,41 +50,41 @@ func mixedPorts(listeners []gatewayv1.Listener) map[gatewayv1.PortNumber]bool {
 	return mixed
 }
 
-func (b *builder) conflict(l *listener, why string) {
+func (b *builder) reportConflict(l *listener, why string) {
 	b.rep.WarnFor(l.gateway, string(gatewayv1.ListenerReasonProtocolConflict), field.Invalid(l.path.Child("protocol"), l.spec.Protocol, why))
 }
 
-// meet notes which listeners of a port have hosts in common with one that comes to it.
-func (l *listener) meet(port map[string]*listener) {
+// findOverlaps notes which listeners of a port have hosts in common with one that comes to it.
+func (l *listener) findOverlaps(port map[string]*listener) {
 	for _, other := range port {
 		if _, common := intersect(l.hostname, other.hostname); common && l.TLS() {
-			l.overlap(other)
-			other.overlap(l)
+			l.addOverlap(other)
+			other.addOverlap(l)
 		}
 	}
 }
 
-func (l *listener) overlap(other *listener) {
+func (l *listener) addOverlap(other *listener) {
 	name := fmt.Sprintf("listener %s of %s", other.spec.Name, other.gateway.Key())
 	if at, known := slices.BinarySearch(l.overlaps, name); !known {
 		l.overlaps = slices.Insert(l.overlaps, at, name)
 	}
 }
 
-// certificates follows a listener's references to Secrets. Those that lead nowhere are left out, and reported.
-func (b *builder) certificates(l *listener) []ir.Certificate {
+// resolveCertificates follows a listener's references to Secrets. Those that lead nowhere are left out, and reported.
+func (b *builder) resolveCertificates(l *listener) []ir.Certificate {
 	if !l.TLS() {
 		return nil
 	}
 	path := l.path.Child("tls", "certificateRefs")
 	if l.spec.TLS == nil || len(l.spec.TLS.CertificateRefs) == 0 {
-		b.unresolved(l, field.Required(path, "without a certificate the listener serves nothing"))
+		b.reportUnresolved(l, field.Required(path, "without a certificate the listener serves nothing"))
 		return nil
 	}
 	var found []ir.Certificate
 	var left []*field.Error
 	for i, ref := range l.spec.TLS.CertificateRefs {
-		certificate, refused := b.certificate(l, path.Index(i), ref)
+		certificate, refused := b.resolveCertificate(l, path.Index(i), ref)
 		if refused != nil {
 			left = append(left, refused)
 			continue
@@ -96,13 +96,13 @@ func (b *builder) certificates(l *listener) []ir.Certificate {
 		if len(found) == 0 {
 			refused.Detail += ", has no other and serves nothing"
 		}
-		b.unresolved(l, refused)
+		b.reportUnresolved(l, refused)
 	}
 	return found
 }
 
-// unresolved reports what makes a listener's ResolvedRefs False.
-func (b *builder) unresolved(l *listener, e *field.Error) {
+// reportUnresolved reports what makes a listener's ResolvedRefs False.
+func (b *builder) reportUnresolved(l *listener, e *field.Error) {
 	reason := gatewayv1.ListenerReasonInvalidCertificateRef
 	if e.Type == field.ErrorTypeForbidden {
 		reason = gatewayv1.ListenerReasonRefNotPermitted
@@ -110,8 +110,8 @@ func (b *builder) unresolved(l *listener, e *field.Error) {
 	b.rep.WarnFor(l.gateway, string(reason), e)
 }
 
-// certificate follows one reference. Its errors never show what is in the Secret.
-func (b *builder) certificate(l *listener, path *field.Path, ref gatewayv1.SecretObjectReference) (ir.Certificate, *field.Error) {
+// resolveCertificate follows one reference. Its errors never show what is in the Secret.
+func (b *builder) resolveCertificate(l *listener, path *field.Path, ref gatewayv1.SecretObjectReference) (ir.Certificate, *field.Error) {
 	namespace := l.gateway.Namespace
 	if ref.Namespace != nil {
 		namespace = string(*ref.Namespace)
@@ -127,33 +127,33 @@ func (b *builder) certificate(l *listener, path *field.Path, ref gatewayv1.Secre
 	case !b.grants.Allow(from, to):
 		return ir.Certificate{}, field.Forbidden(path.Child("namespace"), fmt.Sprintf("no ReferenceGrant in namespace %s allows it", namespace))
 	case secret == nil:
-		return ir.Certificate{}, notFound(path.Child("name"), ref.Name, "there is no Secret "+key+" in the input")
+		return ir.Certificate{}, newNotFoundError(path.Child("name"), ref.Name, "there is no Secret "+key+" in the input")
 	case secret.Value.Type != corev1.SecretTypeTLS:
 		return ir.Certificate{}, field.Invalid(path.Child("name"), ref.Name, "Secret "+key+" is not of the type kubernetes.io/tls")
 	}
 	chain, private := secret.Value.Certificate()
-	certificate, why := usable(chain, private)
+	certificate, why := parseKeyPair(chain, private)
 	if why != "" {
 		return ir.Certificate{}, field.Invalid(path.Child("name"), ref.Name, "Secret "+key+": "+why)
 	}
 	return certificate, nil
 }
 
-// usable gives a chain and its private key without what may stand around them, or says why they can't be served.
+// parseKeyPair gives a chain and its private key without what may stand around them, or says why they can't be served.
 // Envoy refuses a whole configuration for one bad certificate, so what it would not take is found here.
-func usable(chain, private []byte) (c ir.Certificate, why string) {
-	for _, block := range blocks(chain) {
+func parseKeyPair(chain, private []byte) (c ir.Certificate, why string) {
+	for _, block := range decodePEM(chain) {
 		if block.Type != "CERTIFICATE" {
 			continue
 		}
 		if _, err := x509.ParseCertificate(block.Bytes); err != nil {
 			return c, "tls.crt holds a certificate that can't be read"
 		}
-		c.Chain += encoded(block)
+		c.Chain += encodePEM(block)
 	}
-	for _, block := range blocks(private) {
+	for _, block := range decodePEM(private) {
 		if block.Type == "PRIVATE KEY" || strings.HasSuffix(block.Type, " PRIVATE KEY") {
-			c.Key = policyconfig.Secret(encoded(block))
+			c.Key = policyconfig.Secret(encodePEM(block))
 			break
 		}
 	}
@@ -161,10 +161,10 @@ func usable(chain, private []byte) (c ir.Certificate, why string) {
 	if err != nil {
 		return c, "tls.crt and tls.key are no certificate and private key in PEM that belong together"
 	}
-	return c, weakness(pair.Leaf)
+	return c, explainWeakKey(pair.Leaf)
 }
 
-func blocks(text []byte) []*pem.Block {
+func decodePEM(text []byte) []*pem.Block {
 	var all []*pem.Block
 	for {
 		var block *pem.Block
@@ -175,13 +175,13 @@ func blocks(text []byte) []*pem.Block {
 	}
 }
 
-// encoded is a block without headers: with one it would be encrypted, and unusable.
-func encoded(block *pem.Block) string {
+// encodePEM is a block without headers: with one it would be encrypted, and unusable.
+func encodePEM(block *pem.Block) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: block.Bytes}))
 }
 
-// weakness says why a key is none that Envoy serves; empty if it is.
-func weakness(leaf *x509.Certificate) string {
+// explainWeakKey says why a key is none that Envoy serves; empty if it is.
+func explainWeakKey(leaf *x509.Certificate) string {
 	switch public := leaf.PublicKey.(type) {
 	case *rsa.PublicKey:
 		if public.N.BitLen() < 2048 {

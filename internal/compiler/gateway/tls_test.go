@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// issued is a certificate for a key and the key, in PEM.
-func issued(t *testing.T, key crypto.Signer) (chain, private []byte) {
+// issueCertificate is a certificate for a key and the key, in PEM.
+func issueCertificate(t *testing.T, key crypto.Signer) (chain, private []byte) {
 	t.Helper()
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"example.com"}}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
@@ -31,7 +31,7 @@ func issued(t *testing.T, key crypto.Signer) (chain, private []byte) {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})
 }
 
-func onCurve(t *testing.T, curve elliptic.Curve) *ecdsa.PrivateKey {
+func newKeyOnCurve(t *testing.T, curve elliptic.Curve) *ecdsa.PrivateKey {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(curve, rand.Reader)
 	if err != nil {
@@ -53,10 +53,10 @@ func TestKeysOfCertificates(t *testing.T) {
 	}
 	for name, key := range map[string]crypto.Signer{
 		"RSA": rsaKey, "Ed25519": edKey,
-		"P-256": onCurve(t, elliptic.P256()), "P-384": onCurve(t, elliptic.P384()), "P-521": onCurve(t, elliptic.P521()),
+		"P-256": newKeyOnCurve(t, elliptic.P256()), "P-384": newKeyOnCurve(t, elliptic.P384()), "P-521": newKeyOnCurve(t, elliptic.P521()),
 	} {
-		chain, private := issued(t, key)
-		got, why := usable(append([]byte("subject=example.com\n"), chain...), append([]byte("Bag Attributes\n"), private...))
+		chain, private := issueCertificate(t, key)
+		got, why := parseKeyPair(append([]byte("subject=example.com\n"), chain...), append([]byte("Bag Attributes\n"), private...))
 		if why != "" || got.Chain != string(chain) || !bytes.Equal(got.Key, private) {
 			t.Errorf("%s: %q, %s", name, why, got.Chain)
 		}
@@ -65,9 +65,9 @@ func TestKeysOfCertificates(t *testing.T) {
 
 // TestCertificatesThatCannotServe are refused in words that show nothing of them.
 func TestCertificatesThatCannotServe(t *testing.T) {
-	chain, private := issued(t, onCurve(t, elliptic.P256()))
-	otherChain, otherKey := issued(t, onCurve(t, elliptic.P256()))
-	weakChain, weakKey := issued(t, onCurve(t, elliptic.P224()))
+	chain, private := issueCertificate(t, newKeyOnCurve(t, elliptic.P256()))
+	otherChain, otherKey := issueCertificate(t, newKeyOnCurve(t, elliptic.P256()))
+	weakChain, weakKey := issueCertificate(t, newKeyOnCurve(t, elliptic.P224()))
 	broken := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte("HIDDEN")})
 	encrypted := pem.EncodeToMemory(&pem.Block{Type: "ENCRYPTED PRIVATE KEY", Bytes: []byte("HIDDEN")})
 	for name, c := range map[string]struct {
@@ -84,7 +84,7 @@ func TestCertificatesThatCannotServe(t *testing.T) {
 		"a broken link":            {append(bytes.Clone(chain), broken...), private, "can't be read"},
 		"a weak curve":             {weakChain, weakKey, "P-256"},
 	} {
-		if _, why := usable(c.chain, c.key); !strings.Contains(why, c.want) || strings.Contains(why, "HIDDEN") {
+		if _, why := parseKeyPair(c.chain, c.key); !strings.Contains(why, c.want) || strings.Contains(why, "HIDDEN") {
 			t.Errorf("%s: %q, want %q in it", name, why, c.want)
 		}
 	}

@@ -15,9 +15,9 @@ import (
 // Route is an admitted HTTPRoute, or GRPCRoute in the shape of one.
 type Route = resource.Object[gatewayv1.HTTPRoute]
 
-// Broken is the status for requests that a rule can't serve as it is written (rules.backendRefs): 500, and for a
+// UnresolvedStatusCode is the status for requests that a rule can't serve as it is written (rules.backendRefs): 500, and for a
 // GRPCRoute 503, which Envoy makes the status UNAVAILABLE of a gRPC client.
-func Broken(route *Route) int {
+func UnresolvedStatusCode(route *Route) int {
 	if route.Kind == resource.KindGRPCRoute {
 		return 503
 	}
@@ -52,15 +52,15 @@ type Match struct {
 
 // Build gives the ports in order, and what became of each Gateway and parentRef. Gateways without addresses listen
 // on bind. Nobody may change what it gives.
-func Build(objects *resource.Objects, bind netip.Addr, kept *Kept, rep *report.Report) ([]Port, *Facts) {
+func Build(objects *resource.Objects, bind netip.Addr, kept *Cache, rep *report.Report) ([]Port, *AttachmentStatus) {
 	own := &resource.Objects{
 		Classes: objects.Classes, Gateways: objects.Gateways, Routes: objects.Routes, Secrets: objects.Secrets,
 		Grants: objects.Grants, Proxies: objects.Proxies,
 	}
-	return kept.give(own, bind.String(), rep, func(rep *report.Report) ([]Port, *Facts) { return build(own, bind, rep) })
+	return kept.reuseOrBuild(own, bind.String(), rep, func(rep *report.Report) ([]Port, *AttachmentStatus) { return buildShared(own, bind, rep) })
 }
 
-func build(objects *resource.Objects, bind netip.Addr, rep *report.Report) ([]Port, *Facts) {
+func buildShared(objects *resource.Objects, bind netip.Addr, rep *report.Report) ([]Port, *AttachmentStatus) {
 	b := &builder{
 		listeners: map[string][]*listener{},
 		ports:     map[netip.AddrPort]map[string]*listener{},
@@ -69,46 +69,46 @@ func build(objects *resource.Objects, bind netip.Addr, rep *report.Report) ([]Po
 		secrets:   map[string]*resource.Object[resource.Secret]{},
 		grants:    grant.New(objects),
 		rep:       rep,
-		facts:     &Facts{Parents: map[string][]Parent{}},
+		status:    &AttachmentStatus{Parents: map[string][]ParentStatus{}},
 	}
 	for _, s := range objects.Secrets {
 		b.secrets[s.Key()] = s
 	}
-	b.gateways(objects)
+	b.addGateways(objects)
 	for _, route := range objects.Routes {
-		b.attach(route)
+		b.attachRoute(route)
 	}
 	for _, proxy := range objects.Proxies {
 		b.attachProxy(proxy)
 	}
-	return b.build(), b.facts
+	return b.layOutPorts(), b.status
 }
 
-// BuildApart is Build for a control plane that gives every Gateway a proxy of its own: Gateways share no port. Those
+// BuildPerGateway is Build for a control plane that gives every Gateway a proxy of its own: Gateways share no port. Those
 // of a class in the input that another controller serves are left out; a class that is not there is taken for its own.
-func BuildApart(objects *resource.Objects, controller gatewayv1.GatewayController, kept *Kept, rep *report.Report) ([]Port, *Facts) {
+func BuildPerGateway(objects *resource.Objects, controller gatewayv1.GatewayController, kept *Cache, rep *report.Report) ([]Port, *AttachmentStatus) {
 	own := &resource.Objects{
 		Classes: objects.Classes, Gateways: objects.Gateways, Routes: objects.Routes,
 		IstioGateways: objects.IstioGateways, VirtualServices: objects.VirtualServices,
 	}
-	return kept.give(own, string(controller), rep, func(rep *report.Report) ([]Port, *Facts) { return buildApart(own, controller, rep) })
+	return kept.reuseOrBuild(own, string(controller), rep, func(rep *report.Report) ([]Port, *AttachmentStatus) { return buildPerGateway(own, controller, rep) })
 }
 
-func buildApart(objects *resource.Objects, controller gatewayv1.GatewayController, rep *report.Report) ([]Port, *Facts) {
+func buildPerGateway(objects *resource.Objects, controller gatewayv1.GatewayController, rep *report.Report) ([]Port, *AttachmentStatus) {
 	b := &builder{
 		listeners:  map[string][]*listener{},
 		ports:      map[netip.AddrPort]map[string]*listener{},
 		proxies:    map[string]*Route{},
 		rep:        rep,
-		facts:      &Facts{Parents: map[string][]Parent{}},
+		status:     &AttachmentStatus{Parents: map[string][]ParentStatus{}},
 		controller: controller,
 	}
-	b.gateways(objects)
+	b.addGateways(objects)
 	for _, route := range objects.Routes {
-		b.attach(route)
+		b.attachRoute(route)
 	}
 	b.attachIstio(objects)
-	return b.build(), b.facts
+	return b.layOutPorts(), b.status
 }
 
 type builder struct {
@@ -119,7 +119,7 @@ type builder struct {
 	secrets   map[string]*resource.Object[resource.Secret]
 	grants    grant.Grants
 	rep       *report.Report
-	facts     *Facts
+	status    *AttachmentStatus
 	// controller is the control plane's name, empty where limpet itself is it.
 	controller gatewayv1.GatewayController
 }

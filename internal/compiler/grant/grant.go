@@ -32,14 +32,14 @@ func (g Grants) Allow(from From, to To) bool {
 		return true
 	}
 	for _, o := range g[to.Namespace] {
-		if names(o.Value.Spec.From, from) && reaches(o.Value.Spec.To, to) {
+		if containsFrom(o.Value.Spec.From, from) && containsTo(o.Value.Spec.To, to) {
 			return true
 		}
 	}
 	return false
 }
 
-func names(list []gatewayv1.ReferenceGrantFrom, from From) bool {
+func containsFrom(list []gatewayv1.ReferenceGrantFrom, from From) bool {
 	for _, f := range list {
 		if f.Group == gatewayv1.GroupName && string(f.Kind) == from.Kind && string(f.Namespace) == from.Namespace {
 			return true
@@ -48,8 +48,8 @@ func names(list []gatewayv1.ReferenceGrantFrom, from From) bool {
 	return false
 }
 
-// reaches goes through what may be referred to; an entry without a name stands for every object of the kind.
-func reaches(list []gatewayv1.ReferenceGrantTo, to To) bool {
+// containsTo goes through what may be referred to; an entry without a name stands for every object of the kind.
+func containsTo(list []gatewayv1.ReferenceGrantTo, to To) bool {
 	for _, t := range list {
 		if t.Group == "" && string(t.Kind) == to.Kind && (t.Name == nil || *t.Name == "" || string(*t.Name) == to.Name) {
 			return true

@@ -30,13 +30,13 @@ type Listener struct {
 	// Hosts are what plain HTTP leads to, by hostname; a request goes to the one with the most specific match, and to
 	// none of the others.
 	Hosts []Host
-	// Sites are what TLS leads to, in place of Hosts; a connection belongs to the one with the most specific match of
+	// TLSHosts are what TLS leads to, in place of Hosts; a connection belongs to the one with the most specific match of
 	// its server name, and to none of the others.
-	Sites []Site
+	TLSHosts []TLSHost
 }
 
-// Site is what connections for a server name get.
-type Site struct {
+// TLSHost is what connections for a server name get.
+type TLSHost struct {
 	// Domain is as in Host; "*" takes connections without a server name too.
 	Domain string
 	// Certificates are what the proxy shows clients, one at least. It takes the first that suits the client.
@@ -78,15 +78,15 @@ type Route struct {
 	// Hashes are what is hashed of a request, in order, for clusters that balance by hash.
 	Hashes []Hash
 	// Timeout is how long a request may take in all, and TryTimeout how long each try of it; 0 sets no limit.
-	Timeout, TryTimeout time.Duration
+	Timeout, PerTryTimeout time.Duration
 	// Retry is the owner's word on retries; nil for none. Sessions that may move leave hosts that can't have got the
 	// request either way, and those with a FailStatus are not tried elsewhere, whatever it says.
 	Retry *Retry
 }
 
-// Lax reports whether requests may be tried on another host than their session's: all of them, or in a split those
+// Retriable reports whether requests may be tried on another host than their session's: all of them, or in a split those
 // of some share.
-func (r *Route) Lax() bool {
+func (r *Route) Retriable() bool {
 	if len(r.Split) > 0 {
 		return slices.ContainsFunc(r.Split, func(s Share) bool { return s.FailStatus == 0 })
 	}
@@ -129,21 +129,21 @@ type Cluster struct {
 	Balancing Balancing
 	// RetryBudget caps retries; nil for none.
 	RetryBudget *RetryBudget
-	// Pools has one entry for a single backend. With several, each pool gets its weight's share of the requests
+	// Localities has one entry for a single backend. With several, each pool gets its weight's share of the requests
 	// that belong to no session, whatever the health of its hosts.
-	Pools []Pool
+	Localities []Locality
 }
 
-// Pool is the hosts of one backend.
-type Pool struct {
+// Locality is the hosts of one backend.
+type Locality struct {
 	// Name tells the pools of a cluster apart.
 	Name string
 	// Weight 0 takes only requests of sessions that are there already.
 	Weight    uint32
 	Endpoints []Endpoint
-	// Answer is a status that the proxy itself answers in the pool's stead, 500 or 503; 0 for none. Endpoints
+	// DirectStatus is a status that the proxy itself answers in the pool's stead, 500 or 503; 0 for none. Endpoints
 	// beside it serve the sessions that they have.
-	Answer int
+	DirectStatus int
 }
 
 // Endpoint is one host.

@@ -10,11 +10,11 @@ import (
 // rule's own words.
 func BenchmarkMerge(b *testing.B) {
 	hour, name := "1h", "cart"
-	inline := From16(&SessionPersistence16{})
-	inline.SessionName, inline.AbsoluteTimeout = as[v1alpha1.SessionName](&name), as[v1alpha1.Duration](&hour)
-	var blocks []Block
-	for _, rung := range []Rung{1, 7, 9, 20} {
-		blocks = append(blocks, Block{Rung: rung, Path: "spec", Settings: &inline})
+	inline := ConvertRelease16(&SessionPersistence16{})
+	inline.SessionName, inline.AbsoluteTimeout = convertText[v1alpha1.SessionName](&name), convertText[v1alpha1.Duration](&hour)
+	var blocks []SettingsBlock
+	for _, level := range []Level{1, 7, 9, 20} {
+		blocks = append(blocks, SettingsBlock{Level: level, Path: "spec", Settings: &inline})
 	}
 	b.ReportAllocs()
 	for b.Loop() {
@@ -26,11 +26,11 @@ func BenchmarkMerge(b *testing.B) {
 
 // BenchmarkCheck checks a block with every field of a cookie's session.
 func BenchmarkCheck(b *testing.B) {
-	p := everything(b)
-	block := PolicyBlocks(Source{}, Targets("shop", &p.Spec)[0].Target, &p.Spec)[0]
+	p := everyFieldPolicy(b)
+	block := PolicyBlocks(Origin{}, ListTargets("shop", &p.Spec)[0].Target, &p.Spec)[0]
 	b.ReportAllocs()
 	for b.Loop() {
-		if errs := Check(block); len(errs) > 0 {
+		if errs := CheckBlock(block); len(errs) > 0 {
 			b.Fatal(errs)
 		}
 	}

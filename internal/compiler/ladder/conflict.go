@@ -8,44 +8,44 @@ import (
 
 // Conflict is a source that loses to another on its rung.
 type Conflict struct {
-	Loser, Winner Source
-	Rung          Rung
-	// Clashes are the fields that both write, differently; with Whole, every field that the loser writes.
-	Clashes []Clash
+	Loser, Winner Origin
+	Level         Level
+	// Fields are the fields that both write, differently; with Whole, every field that the loser writes.
+	Fields []FieldConflict
 	// Whole says that nothing of the loser holds on Target, for its kind does not merge (S14).
 	Whole  bool
-	Target Target
-	// Elsewhere says that the two have no target in common and only meet under this rule's session: the loser
+	Target TargetRef
+	// OtherTarget says that the two have no target in common and only meet under this rule's session: the loser
 	// stays accepted, for it holds whole elsewhere (S15).
-	Elsewhere bool
+	OtherTarget bool
 	// Path is that of the loser's block.
 	Path string
 }
 
-// Clash is a field and what the two write into it. The winner's value is nil if only the loser writes the field.
-type Clash struct {
+// FieldConflict is a field and what the two write into it. The winner's value is nil if only the loser writes the field.
+type FieldConflict struct {
 	Field         string
-	Loser, Winner Written
+	Loser, Winner FieldValue
 }
 
 // Message says it on one line for the loser's status: fields, winner and why.
 func (c Conflict) Message() string {
-	lead := fmt.Sprintf("%s, %s,", c.Winner.Key(), c.Winner.lead(c.Loser))
+	lead := fmt.Sprintf("%s, %s,", c.Winner.Key(), c.Winner.explainPriority(c.Loser))
 	if c.Whole {
 		return fmt.Sprintf("%s: %s holds whole on %s", c.Path, lead, c.Target)
 	}
-	if c.Elsewhere {
+	if c.OtherTarget {
 		lead += " on another Service of the same rule"
 	}
-	parts := make([]string, len(c.Clashes))
-	for i, clash := range c.Clashes {
-		parts[i] = clash.Loser.Path + ": " + lead + " " + clash.Winner.says(clash.Loser)
+	parts := make([]string, len(c.Fields))
+	for i, fieldConflict := range c.Fields {
+		parts[i] = fieldConflict.Loser.Path + ": " + lead + " " + fieldConflict.Winner.describeAgainst(fieldConflict.Loser)
 	}
 	return strings.Join(parts, "; ")
 }
 
-// says puts a winner's value into words, beside what the loser writes.
-func (w Written) says(loser Written) string {
+// describeAgainst puts a winner's value into words, beside what the loser writes.
+func (w FieldValue) describeAgainst(loser FieldValue) string {
 	switch {
 	case w.Implied:
 		return "turns sessions on by being there"
@@ -56,20 +56,20 @@ func (w Written) says(loser Written) string {
 	}
 }
 
-// direct keeps XBackendTrafficPolicies from merging: on each target the first holds whole (S14). Blocks without
+// resolveDirectPolicies keeps XBackendTrafficPolicies from merging: on each target the first holds whole (S14). Blocks without
 // settings have done their work then, and are left out with those that have lost every target.
-func direct(entries []*entry) (left []*entry, conflicts []Conflict) {
-	holders := map[Target]*entry{}
+func resolveDirectPolicies(entries []*blockEntry) (left []*blockEntry, conflicts []Conflict) {
+	owners := map[TargetRef]*blockEntry{}
 	for _, e := range entries {
-		if e.Rung == BackendTraffic {
-			e.targets = slices.DeleteFunc(e.targets, func(t Target) bool {
-				holder, held := holders[t]
+		if e.Level == BackendTraffic {
+			e.targets = slices.DeleteFunc(e.targets, func(t TargetRef) bool {
+				owner, held := owners[t]
 				if !held {
-					holders[t] = e
+					owners[t] = e
 					return false
 				}
 				conflicts = append(conflicts, Conflict{
-					Loser: e.Source, Winner: holder.Source, Rung: e.Rung, Whole: true, Target: t, Path: e.Path, Clashes: all(e, holder),
+					Loser: e.Origin, Winner: owner.Origin, Level: e.Level, Whole: true, Target: t, Path: e.Path, Fields: listFieldConflicts(e, owner),
 				})
 				return true
 			})
@@ -81,81 +81,81 @@ func direct(entries []*entry) (left []*entry, conflicts []Conflict) {
 	return left, conflicts
 }
 
-// all lists the fields that the loser writes.
-func all(loser, winner *entry) []Clash {
-	var clashes []Clash
-	for f := range table {
-		if mine := read(loser, f); mine.Value != nil {
-			clashes = append(clashes, Clash{table[f].name, mine, read(winner, f)})
+// listFieldConflicts lists the fields that the loser writes.
+func listFieldConflicts(loser, winner *blockEntry) []FieldConflict {
+	var conflicts []FieldConflict
+	for f := range fieldTable {
+		if mine := readField(loser, f); mine.Value != nil {
+			conflicts = append(conflicts, FieldConflict{fieldTable[f].name, mine, readField(winner, f)})
 		}
 	}
-	return clashes
+	return conflicts
 }
 
-func read(e *entry, f int) Written {
+func readField(e *blockEntry, f int) FieldValue {
 	if e.Settings == nil {
-		return Written{}
+		return FieldValue{}
 	}
-	w, _ := table[f].written(&e.Block)
+	w, _ := fieldTable[f].readBlock(&e.SettingsBlock)
 	return w
 }
 
-// conflicts finds, for each policy, those on its rung that write another value and win (S13, S15). What is left out
+// findConflicts finds, for each policy, those on its rung that write another value and win (S13, S15). What is left out
 // by S11 or S12 conflicts with nothing.
-func (m *merger) conflicts() []Conflict {
+func (m *merger) findConflicts() []Conflict {
 	var found []Conflict
 	for i, loser := range m.entries {
 		first := i
-		for first > 0 && m.entries[first-1].Rung == loser.Rung {
+		for first > 0 && m.entries[first-1].Level == loser.Level {
 			first--
 		}
 		stronger := m.entries[first:i]
-		for f := range table {
-			if winner, elsewhere := rival(stronger, loser, f); winner != nil {
-				found = note(found, winner, loser, elsewhere, f)
+		for f := range fieldTable {
+			if winner, elsewhere := findRival(stronger, loser, f); winner != nil {
+				found = addFieldConflict(found, winner, loser, elsewhere, f)
 			}
 		}
 	}
 	return found
 }
 
-// rival is who keeps a policy from giving a field its value: the first of those that share a target with it,
+// findRival is who keeps a policy from giving a field its value: the first of those that share a target with it,
 // or, where it agrees with that one, the first of the rung, on another Service.
-func rival(stronger []*entry, loser *entry, f int) (winner *entry, elsewhere bool) {
-	if loser.writes[f].Value == nil {
+func findRival(stronger []*blockEntry, loser *blockEntry, f int) (winner *blockEntry, elsewhere bool) {
+	if loser.values[f].Value == nil {
 		return nil, false
 	}
-	writes := func(e *entry) bool { return e.writes[f].Value != nil }
+	writes := func(e *blockEntry) bool { return e.values[f].Value != nil }
 	for _, e := range stronger {
-		if writes(e) && meet(e, loser) {
-			if e.writes[f].Text != loser.writes[f].Text {
+		if writes(e) && shareTarget(e, loser) {
+			if e.values[f].Text != loser.values[f].Text {
 				return e, false
 			}
 			break
 		}
 	}
-	if i := slices.IndexFunc(stronger, writes); i >= 0 && stronger[i].writes[f].Text != loser.writes[f].Text {
+	if i := slices.IndexFunc(stronger, writes); i >= 0 && stronger[i].values[f].Text != loser.values[f].Text {
 		return stronger[i], true
 	}
 	return nil, false
 }
 
-// meet reports whether two blocks are attached to one object.
-func meet(a, b *entry) bool {
-	return slices.ContainsFunc(a.targets, func(t Target) bool { return slices.Contains(b.targets, t) })
+// shareTarget reports whether two blocks are attached to one object.
+func shareTarget(a, b *blockEntry) bool {
+	return slices.ContainsFunc(a.targets, func(t TargetRef) bool { return slices.Contains(b.targets, t) })
 }
 
-// note adds a field to the conflict of two policies.
-func note(found []Conflict, winner, loser *entry, elsewhere bool, f int) []Conflict {
-	clash := Clash{table[f].name, loser.writes[f], winner.writes[f]}
+// addFieldConflict adds a field to the conflict of two policies.
+func addFieldConflict(found []Conflict, winner, loser *blockEntry, elsewhere bool, f int) []Conflict {
+	fieldConflict := FieldConflict{fieldTable[f].name, loser.values[f], winner.values[f]}
 	for i := range found {
 		c := &found[i]
-		if c.Winner.Object == winner.Source.Object && c.Loser.Object == loser.Source.Object && c.Rung == loser.Rung {
-			c.Clashes = append(c.Clashes, clash)
+		if c.Winner.Ref == winner.Origin.Ref && c.Loser.Ref == loser.Origin.Ref && c.Level == loser.Level {
+			c.Fields = append(c.Fields, fieldConflict)
 			return found
 		}
 	}
 	return append(found, Conflict{
-		Loser: loser.Source, Winner: winner.Source, Rung: loser.Rung, Path: loser.Path, Elsewhere: elsewhere, Clashes: []Clash{clash},
+		Loser: loser.Origin, Winner: winner.Origin, Level: loser.Level, Path: loser.Path, OtherTarget: elsewhere, Fields: []FieldConflict{fieldConflict},
 	})
 }

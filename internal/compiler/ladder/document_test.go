@@ -14,8 +14,8 @@ const semantics = "../../../docs/semantics.md"
 
 var yamlBlock = regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$")
 
-// section gives the document's part under a heading or bold title that begins so, up to the next of its kind.
-func section(t *testing.T, begin, end string) string {
+// readSection gives the document's part under a heading or bold title that begins so, up to the next of its kind.
+func readSection(t *testing.T, begin, end string) string {
 	t.Helper()
 	_, rest, found := strings.Cut(string(readFile(t, semantics)), "\n"+begin)
 	if !found {
@@ -54,13 +54,13 @@ func tableRows(t *testing.T, text string) [][]string {
 
 // TestS5Ladder holds the rungs to the document's table.
 func TestS5Ladder(t *testing.T) {
-	seen := Rung(0)
-	for _, row := range tableRows(t, section(t, "**S5.", "**S6.")) {
-		first, last := rungRange(t, row[0])
+	seen := Level(0)
+	for _, row := range tableRows(t, readSection(t, "**S5.", "**S6.")) {
+		first, last := parseLevelRange(t, row[0])
 		if first != seen+1 {
 			t.Errorf("row %v begins with %d after %d", row, first, seen)
 		}
-		for r, on := range levelsOf(t, row, first, last) {
+		for r, on := range levelsOfRow(t, row, first, last) {
 			if got := r.String(); got != on {
 				t.Errorf("rung %d is %q, the document says %q", r, got, on)
 			}
@@ -74,14 +74,14 @@ func TestS5Ladder(t *testing.T) {
 
 // TestS23ServiceRungs holds which rungs bring no path to what S23 says.
 func TestS23ServiceRungs(t *testing.T) {
-	m := regexp.MustCompile(`Service's rung \(([^)]*)\)`).FindStringSubmatch(strings.Join(strings.Fields(section(t, "**S23.", "**S24.")), " "))
+	m := regexp.MustCompile(`Service's rung \(([^)]*)\)`).FindStringSubmatch(strings.Join(strings.Fields(readSection(t, "**S23.", "**S24.")), " "))
 	if m == nil {
 		t.Fatal("S23 names no rungs")
 	}
 	want := strings.FieldsFunc(m[1], func(r rune) bool { return r < '0' || r > '9' })
 	var got []string
-	for r := Rung(1); r <= BuiltIn; r++ {
-		if r.OfService() {
+	for r := Level(1); r <= BuiltIn; r++ {
+		if r.IsOnService() {
 			got = append(got, strconv.Itoa(int(r)))
 		}
 	}
@@ -90,7 +90,7 @@ func TestS23ServiceRungs(t *testing.T) {
 	}
 }
 
-func rungRange(t *testing.T, cell string) (first, last Rung) {
+func parseLevelRange(t *testing.T, cell string) (first, last Level) {
 	t.Helper()
 	from, to, both := strings.Cut(cell, " – ")
 	if !both {
@@ -101,13 +101,13 @@ func rungRange(t *testing.T, cell string) (first, last Rung) {
 	if err != nil || err2 != nil {
 		t.Fatalf("no rungs: %q", cell)
 	}
-	return Rung(a), Rung(b)
+	return Level(a), Level(b)
 }
 
-// levelsOf gives the name that each rung of a row must have.
-func levelsOf(t *testing.T, row []string, first, last Rung) map[Rung]string {
+// levelsOfRow gives the name that each rung of a row must have.
+func levelsOfRow(t *testing.T, row []string, first, last Level) map[Level]string {
 	t.Helper()
-	names := map[Rung]string{}
+	names := map[Level]string{}
 	part := map[string]string{"`override`": "override", "plain spec": "plain", "`default`": "default"}[row[1]]
 	if part == "" {
 		special := map[string][]string{
@@ -115,7 +115,7 @@ func levelsOf(t *testing.T, row []string, first, last Rung) map[Rung]string {
 			"inline; XBackendTrafficPolicy": {"inline in the XBackend", "XBackendTrafficPolicy"},
 		}[row[1]]
 		for i, name := range special {
-			names[first+Rung(i)] = name
+			names[first+Level(i)] = name
 		}
 		return names
 	}
@@ -124,7 +124,7 @@ func levelsOf(t *testing.T, row []string, first, last Rung) map[Rung]string {
 		t.Fatalf("%d levels on %d rungs: %v", len(on), last-first+1, row)
 	}
 	for i, level := range on {
-		names[first+Rung(i)] = part + " on the " + level
+		names[first+Level(i)] = part + " on the " + level
 	}
 	return names
 }
@@ -150,13 +150,13 @@ func TestS2Targets(t *testing.T) {
 	levels := map[string]string{}
 	for _, kind := range []string{KindService, KindHTTPRoute, KindGRPCRoute, KindVirtualService, KindGateway, KindGatewayClass} {
 		for _, name := range []string{"", "part"} {
-			if level, ok := (Target{Object{kind, "shop", "cart"}, name}).Level(); ok {
-				levels[kind+" "+name] = levelNames[level]
+			if level, ok := (TargetRef{Ref{kind, "shop", "cart"}, name}).HierarchyLevel(); ok {
+				levels[kind+" "+name] = hierarchyNames[level]
 			}
 		}
 	}
 	want := map[string]string{}
-	for _, row := range tableRows(t, section(t, "**S2.", "**S3.")) {
+	for _, row := range tableRows(t, readSection(t, "**S2.", "**S3.")) {
 		for _, kind := range regexp.MustCompile("`(\\w+)`").FindAllStringSubmatch(row[0], -1) {
 			switch row[1] {
 			case "the rule's name":

@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the files that the tests compare with")
 
-var wayLine = regexp.MustCompile(`(?m)^# way:(.*)$`)
+var trafficPathLine = regexp.MustCompile(`(?m)^# way:(.*)$`)
 
 // TestRules merges the documents of each file of testdata/rules for the ways that its comments name. The files are
 // called after rules of docs/semantics.md and items of the GEPs.
@@ -25,17 +25,17 @@ func TestRules(t *testing.T) {
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".in.yaml"), func(t *testing.T) {
 			text := readFile(t, file)
-			ways := wayLine.FindAllSubmatch(text, -1)
-			if len(ways) == 0 {
+			paths := trafficPathLine.FindAllSubmatch(text, -1)
+			if len(paths) == 0 {
 				t.Fatal("no way")
 			}
-			w := newWorld(t, text)
+			w := readDocumentSet(t, text)
 			var out strings.Builder
-			for _, m := range ways {
-				e := w.merge(parseWay(t, string(m[1])))
-				fmt.Fprintf(&out, "way:%s\n%s", m[1], dump(&e))
+			for _, m := range paths {
+				e := w.mergeOn(parseTrafficPath(t, string(m[1])))
+				fmt.Fprintf(&out, "way:%s\n%s", m[1], dumpEffective(&e))
 			}
-			golden(t, strings.TrimSuffix(file, ".in.yaml")+".out.txt", out.String())
+			compareGolden(t, strings.TrimSuffix(file, ".in.yaml")+".out.txt", out.String())
 		})
 	}
 }
@@ -67,7 +67,7 @@ func TestRulesCovered(t *testing.T) {
 	}
 }
 
-func golden(t *testing.T, file, got string) {
+func compareGolden(t *testing.T, file, got string) {
 	t.Helper()
 	if *update {
 		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {

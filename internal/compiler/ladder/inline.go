@@ -35,36 +35,36 @@ type Cookie17 struct {
 // Header17 is HeaderConfig of Gateway API 1.7.
 type Header17 struct{ Name string }
 
-// Inline is what a sessionPersistence of a rule, an XBackend or an XBackendTrafficPolicy writes.
-type Inline struct {
+// InlineSession is what a sessionPersistence of a rule, an XBackend or an XBackendTrafficPolicy writes.
+type InlineSession struct {
 	Settings v1alpha1.SessionSettings
-	// Shows is the generation that the fields show, Telling the names of those that do (S18).
-	Shows   Generation
-	Telling []string
+	// Release is the generation that the fields show, Telling the names of those that do (S18).
+	Release       APIRelease
+	ReleaseFields []string
 }
 
-// Block puts the settings on a rung.
-func (i *Inline) Block(rung Rung, source Source, target Target, path string) Block {
-	return Block{Rung: rung, Source: source, Target: target, Path: path, Shows: i.Shows, Settings: &i.Settings}
+// ToBlock puts the settings on a rung.
+func (i *InlineSession) ToBlock(level Level, origin Origin, target TargetRef, path string) SettingsBlock {
+	return SettingsBlock{Level: level, Origin: origin, Target: target, Path: path, Release: i.Release, Settings: &i.Settings}
 }
 
-// From16 converts the shape up to 1.6. What equals the API's default is not written (S8).
-func From16(sp *SessionPersistence16) v1alpha1.SessionSettings {
-	s := common(sp.AbsoluteTimeout, sp.Type, sp.CookieConfig != nil)
-	s.IdleTimeout = as[v1alpha1.Duration](sp.IdleTimeout)
-	s.SessionName = as[v1alpha1.SessionName](sp.SessionName)
+// ConvertRelease16 converts the shape up to 1.6. What equals the API's default is not written (S8).
+func ConvertRelease16(sp *SessionPersistence16) v1alpha1.SessionSettings {
+	s := convertCommon(sp.AbsoluteTimeout, sp.Type, sp.CookieConfig != nil)
+	s.IdleTimeout = convertText[v1alpha1.Duration](sp.IdleTimeout)
+	s.SessionName = convertText[v1alpha1.SessionName](sp.SessionName)
 	if sp.CookieConfig != nil {
-		s.Cookie = &v1alpha1.Cookie{LifetimeType: lifetime(sp.CookieConfig.LifetimeType)}
+		s.Cookie = &v1alpha1.Cookie{LifetimeType: convertLifetime(sp.CookieConfig.LifetimeType)}
 	}
 	return s
 }
 
-// From17 converts the shape of 1.7. What equals the API's default is not written (S8).
-func From17(sp *SessionPersistence17) v1alpha1.SessionSettings {
-	s := common(sp.AbsoluteTimeout, sp.Type, sp.Cookie != nil)
+// ConvertRelease17 converts the shape of 1.7. What equals the API's default is not written (S8).
+func ConvertRelease17(sp *SessionPersistence17) v1alpha1.SessionSettings {
+	s := convertCommon(sp.AbsoluteTimeout, sp.Type, sp.Cookie != nil)
 	if c := sp.Cookie; c != nil {
-		s.SessionName = as[v1alpha1.SessionName](c.Name)
-		s.Cookie = &v1alpha1.Cookie{LifetimeType: lifetime(c.LifetimeType)}
+		s.SessionName = convertText[v1alpha1.SessionName](c.Name)
+		s.Cookie = &v1alpha1.Cookie{LifetimeType: convertLifetime(c.LifetimeType)}
 		if c.Path != nil && *c.Path != "/" {
 			s.Cookie.Path = c.Path
 		}
@@ -77,9 +77,9 @@ func From17(sp *SessionPersistence17) v1alpha1.SessionSettings {
 	return s
 }
 
-// common is what all shapes have. The cookie's attributes being there writes the type, the default's name does not.
-func common(absolute *gatewayv1.Duration, kind *gatewayv1.SessionPersistenceType, cookie bool) v1alpha1.SessionSettings {
-	s := v1alpha1.SessionSettings{AbsoluteTimeout: as[v1alpha1.Duration](absolute), Type: as[policyconfig.Type](kind)}
+// convertCommon is what all shapes have. The cookie's attributes being there writes the type, the default's name does not.
+func convertCommon(absolute *gatewayv1.Duration, kind *gatewayv1.SessionPersistenceType, cookie bool) v1alpha1.SessionSettings {
+	s := v1alpha1.SessionSettings{AbsoluteTimeout: convertText[v1alpha1.Duration](absolute), Type: convertText[policyconfig.Type](kind)}
 	if s.Type != nil && *s.Type == policyconfig.TypeCookie {
 		s.Type = nil
 	}
@@ -90,15 +90,15 @@ func common(absolute *gatewayv1.Duration, kind *gatewayv1.SessionPersistenceType
 	return s
 }
 
-func lifetime(l *gatewayv1.CookieLifetimeType) *policyconfig.LifetimeType {
+func convertLifetime(l *gatewayv1.CookieLifetimeType) *policyconfig.LifetimeType {
 	if l == nil || *l == gatewayv1.SessionCookieLifetimeType {
 		return nil
 	}
-	return as[policyconfig.LifetimeType](l)
+	return convertText[policyconfig.LifetimeType](l)
 }
 
-// as copies a text into one of another type.
-func as[T, S ~string](s *S) *T {
+// convertText copies a text into one of another type.
+func convertText[T, S ~string](s *S) *T {
 	if s == nil {
 		return nil
 	}
@@ -108,18 +108,18 @@ func as[T, S ~string](s *S) *T {
 
 // The fields of each shape, those first that show its generation.
 var (
-	telling16 = []string{"sessionName", "cookieConfig", "idleTimeout"}
-	telling17 = []string{"cookie", "header"}
-	untelling = []string{"absoluteTimeout", "type"}
+	releaseFields16 = []string{"sessionName", "cookieConfig", "idleTimeout"}
+	releaseFields17 = []string{"cookie", "header"}
+	sharedFields    = []string{"absoluteTimeout", "type"}
 )
 
 // ReadInline reads a sessionPersistence of either shape as it stands in a document. Mixing the shapes is an error
 // (S19), as are unknown fields, other types than the API's, and fields of the type that is not the block's.
-func ReadInline(fields map[string]any, path *field.Path) (*Inline, field.ErrorList) {
-	r := reader{}
-	r.known(fields, path, slices.Concat(telling16, telling17, untelling)...)
-	of16, of17 := set(fields, telling16), set(fields, telling17)
-	i := &Inline{}
+func ReadInline(fields map[string]any, path *field.Path) (*InlineSession, field.ErrorList) {
+	r := inlineReader{}
+	r.refuseUnknown(fields, path, slices.Concat(releaseFields16, releaseFields17, sharedFields)...)
+	of16, of17 := listSetFields(fields, releaseFields16), listSetFields(fields, releaseFields17)
+	i := &InlineSession{}
 	switch {
 	case len(of16) > 0 && len(of17) > 0:
 		for _, name := range of17 {
@@ -127,11 +127,11 @@ func ReadInline(fields map[string]any, path *field.Path) (*Inline, field.ErrorLi
 				"may not be set beside "+strings.Join(of16, ", ")+": Gateway API 1.7 has the one, the releases up to 1.6 the other"))
 		}
 	case len(of17) > 0:
-		i.Shows, i.Telling, i.Settings = Gen17, of17, From17(r.shape17(fields, path))
+		i.Release, i.ReleaseFields, i.Settings = Release17, of17, ConvertRelease17(r.readRelease17(fields, path))
 	default:
-		i.Telling, i.Settings = of16, From16(r.shape16(fields, path))
+		i.ReleaseFields, i.Settings = of16, ConvertRelease16(r.readRelease16(fields, path))
 		if len(of16) > 0 {
-			i.Shows = Gen16
+			i.Release = Release16
 		}
 	}
 	if len(r.errs) > 0 {
@@ -140,36 +140,36 @@ func ReadInline(fields map[string]any, path *field.Path) (*Inline, field.ErrorLi
 	return i, nil
 }
 
-// set lists those of the names that are set; null is the same as absent.
-func set(fields map[string]any, names []string) []string {
+// listSetFields lists those of the names that are set; null is the same as absent.
+func listSetFields(fields map[string]any, names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return fields[name] == nil })
 }
 
-// reader reads a document's values and collects what is wrong with them.
-type reader struct{ errs field.ErrorList }
+// inlineReader reads a document's values and collects what is wrong with them.
+type inlineReader struct{ errs field.ErrorList }
 
-func (r *reader) shape16(fields map[string]any, path *field.Path) *SessionPersistence16 {
+func (r *inlineReader) readRelease16(fields map[string]any, path *field.Path) *SessionPersistence16 {
 	sp := &SessionPersistence16{}
-	sp.SessionName = textOf[string](r, fields, path, "sessionName")
-	sp.AbsoluteTimeout = textOf[gatewayv1.Duration](r, fields, path, "absoluteTimeout")
-	sp.IdleTimeout = textOf[gatewayv1.Duration](r, fields, path, "idleTimeout")
-	sp.Type = r.kind(fields, path)
-	if config, at := r.mapping(fields, path, "cookieConfig", "lifetimeType"); config != nil {
-		sp.CookieConfig = &gatewayv1.CookieConfig{LifetimeType: r.lifetime(config, at)}
+	sp.SessionName = readText[string](r, fields, path, "sessionName")
+	sp.AbsoluteTimeout = readText[gatewayv1.Duration](r, fields, path, "absoluteTimeout")
+	sp.IdleTimeout = readText[gatewayv1.Duration](r, fields, path, "idleTimeout")
+	sp.Type = r.readType(fields, path)
+	if config, at := r.readMapping(fields, path, "cookieConfig", "lifetimeType"); config != nil {
+		sp.CookieConfig = &gatewayv1.CookieConfig{LifetimeType: r.readLifetime(config, at)}
 		r.forbidUnderHeader(sp.Type, at)
 	}
 	return sp
 }
 
-func (r *reader) shape17(fields map[string]any, path *field.Path) *SessionPersistence17 {
+func (r *inlineReader) readRelease17(fields map[string]any, path *field.Path) *SessionPersistence17 {
 	sp := &SessionPersistence17{
-		AbsoluteTimeout: textOf[gatewayv1.Duration](r, fields, path, "absoluteTimeout"),
-		Type:            r.kind(fields, path),
+		AbsoluteTimeout: readText[gatewayv1.Duration](r, fields, path, "absoluteTimeout"),
+		Type:            r.readType(fields, path),
 	}
-	header, headerAt := r.mapping(fields, path, "header", "name")
-	if cookie, at := r.mapping(fields, path, "cookie", "name", "path", "lifetimeType"); cookie != nil {
+	header, headerAt := r.readMapping(fields, path, "header", "name")
+	if cookie, at := r.readMapping(fields, path, "cookie", "name", "path", "lifetimeType"); cookie != nil {
 		sp.Cookie = &Cookie17{
-			Name: textOf[string](r, cookie, at, "name"), Path: textOf[string](r, cookie, at, "path"), LifetimeType: r.lifetime(cookie, at),
+			Name: readText[string](r, cookie, at, "name"), Path: readText[string](r, cookie, at, "path"), LifetimeType: r.readLifetime(cookie, at),
 		}
 		r.forbidUnderHeader(sp.Type, at)
 		if header != nil {
@@ -178,7 +178,7 @@ func (r *reader) shape17(fields map[string]any, path *field.Path) *SessionPersis
 	}
 	if header != nil {
 		sp.Header = &Header17{}
-		if name := textOf[string](r, header, headerAt, "name"); name != nil {
+		if name := readText[string](r, header, headerAt, "name"); name != nil {
 			sp.Header.Name = *name
 		} else if header["name"] == nil {
 			r.errs = append(r.errs, field.Required(headerAt.Child("name"), ""))
@@ -187,22 +187,22 @@ func (r *reader) shape17(fields map[string]any, path *field.Path) *SessionPersis
 	return sp
 }
 
-func (r *reader) forbidUnderHeader(kind *gatewayv1.SessionPersistenceType, path *field.Path) {
+func (r *inlineReader) forbidUnderHeader(kind *gatewayv1.SessionPersistenceType, path *field.Path) {
 	if kind != nil && *kind == gatewayv1.HeaderBasedSessionPersistence {
 		r.errs = append(r.errs, field.Forbidden(path, "may only be set with type Cookie"))
 	}
 }
 
-func (r *reader) kind(fields map[string]any, path *field.Path) *gatewayv1.SessionPersistenceType {
-	return choice(r, fields, path, "type", gatewayv1.CookieBasedSessionPersistence, gatewayv1.HeaderBasedSessionPersistence)
+func (r *inlineReader) readType(fields map[string]any, path *field.Path) *gatewayv1.SessionPersistenceType {
+	return readChoice(r, fields, path, "type", gatewayv1.CookieBasedSessionPersistence, gatewayv1.HeaderBasedSessionPersistence)
 }
 
-func (r *reader) lifetime(fields map[string]any, path *field.Path) *gatewayv1.CookieLifetimeType {
-	return choice(r, fields, path, "lifetimeType", gatewayv1.PermanentCookieLifetimeType, gatewayv1.SessionCookieLifetimeType)
+func (r *inlineReader) readLifetime(fields map[string]any, path *field.Path) *gatewayv1.CookieLifetimeType {
+	return readChoice(r, fields, path, "lifetimeType", gatewayv1.PermanentCookieLifetimeType, gatewayv1.SessionCookieLifetimeType)
 }
 
-// mapping gives a field that holds fields, nil if it is absent.
-func (r *reader) mapping(fields map[string]any, path *field.Path, name string, known ...string) (map[string]any, *field.Path) {
+// readMapping gives a field that holds fields, nil if it is absent.
+func (r *inlineReader) readMapping(fields map[string]any, path *field.Path, name string, known ...string) (map[string]any, *field.Path) {
 	at := path.Child(name)
 	value, is := fields[name].(map[string]any)
 	if !is {
@@ -211,12 +211,12 @@ func (r *reader) mapping(fields map[string]any, path *field.Path, name string, k
 		}
 		return nil, at
 	}
-	r.known(value, at, known...)
+	r.refuseUnknown(value, at, known...)
 	return value, at
 }
 
-// known refuses every other field.
-func (r *reader) known(fields map[string]any, path *field.Path, names ...string) {
+// refuseUnknown refuses every other field.
+func (r *inlineReader) refuseUnknown(fields map[string]any, path *field.Path, names ...string) {
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		if !slices.Contains(names, name) {
 			r.errs = append(r.errs, field.Forbidden(path.Child(name), "unknown field"))
@@ -224,8 +224,8 @@ func (r *reader) known(fields map[string]any, path *field.Path, names ...string)
 	}
 }
 
-// textOf gives a text, nil if it is absent.
-func textOf[T ~string](r *reader, fields map[string]any, path *field.Path, name string) *T {
+// readText gives a text, nil if it is absent.
+func readText[T ~string](r *inlineReader, fields map[string]any, path *field.Path, name string) *T {
 	value, is := fields[name].(string)
 	if !is {
 		if fields[name] != nil {
@@ -237,9 +237,9 @@ func textOf[T ~string](r *reader, fields map[string]any, path *field.Path, name 
 	return &t
 }
 
-// choice gives one of several texts, nil if it is absent.
-func choice[T ~string](r *reader, fields map[string]any, path *field.Path, name string, of ...T) *T {
-	t := textOf[T](r, fields, path, name)
+// readChoice gives one of several texts, nil if it is absent.
+func readChoice[T ~string](r *inlineReader, fields map[string]any, path *field.Path, name string, of ...T) *T {
+	t := readText[T](r, fields, path, name)
 	if t != nil && !slices.Contains(of, *t) {
 		r.errs = append(r.errs, field.NotSupported(path.Child(name), *t, of))
 		return nil

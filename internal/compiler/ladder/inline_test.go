@@ -28,31 +28,31 @@ func fromYAML(t *testing.T, text string) map[string]any {
 func TestReadInline(t *testing.T) {
 	for _, c := range []struct {
 		name, inline, want string
-		shows              Generation
+		shows              APIRelease
 		telling            string
 	}{
 		{"S8 empty", `{}`, `{}`, Unstated, ""},
 		{"S8 as a 1.6 server stores it", `{type: Cookie}`, `{}`, Unstated, ""},
 		{"S18 nothing shows", `{type: Header, absoluteTimeout: 1h}`, `{type: Header, absoluteTimeout: 1h}`, Unstated, ""},
 		{"S18 null is absent", `{sessionName: null, cookie: null, absoluteTimeout: 1h}`, `{absoluteTimeout: 1h}`, Unstated, ""},
-		{"S18 sessionName", `{sessionName: a}`, `{sessionName: a}`, Gen16, "sessionName"},
-		{"S21 idleTimeout", `{idleTimeout: 5m}`, `{idleTimeout: 5m}`, Gen16, "idleTimeout"},
-		{"S18 cookieConfig", `{cookieConfig: {}}`, `{type: Cookie, cookie: {}}`, Gen16, "cookieConfig"},
-		{"S8 1.6 defaults", `{type: Cookie, cookieConfig: {lifetimeType: Session}}`, `{type: Cookie, cookie: {}}`, Gen16, "cookieConfig"},
+		{"S18 sessionName", `{sessionName: a}`, `{sessionName: a}`, Release16, "sessionName"},
+		{"S21 idleTimeout", `{idleTimeout: 5m}`, `{idleTimeout: 5m}`, Release16, "idleTimeout"},
+		{"S18 cookieConfig", `{cookieConfig: {}}`, `{type: Cookie, cookie: {}}`, Release16, "cookieConfig"},
+		{"S8 1.6 defaults", `{type: Cookie, cookieConfig: {lifetimeType: Session}}`, `{type: Cookie, cookie: {}}`, Release16, "cookieConfig"},
 		{
 			"1.6 whole", `{type: Cookie, sessionName: a, absoluteTimeout: 1h, idleTimeout: 5m, cookieConfig: {lifetimeType: Permanent}}`,
-			`{type: Cookie, sessionName: a, absoluteTimeout: 1h, idleTimeout: 5m, cookie: {lifetimeType: Permanent}}`, Gen16, "sessionName cookieConfig idleTimeout",
+			`{type: Cookie, sessionName: a, absoluteTimeout: 1h, idleTimeout: 5m, cookie: {lifetimeType: Permanent}}`, Release16, "sessionName cookieConfig idleTimeout",
 		},
-		{"1.6 header", `{type: Header, sessionName: x-a}`, `{type: Header, sessionName: x-a}`, Gen16, "sessionName"},
-		{"S18 cookie", `{cookie: {}}`, `{type: Cookie, cookie: {}}`, Gen17, "cookie"},
-		{"S8 1.7 defaults", `{type: Cookie, cookie: {path: /, lifetimeType: Session}}`, `{type: Cookie, cookie: {}}`, Gen17, "cookie"},
+		{"1.6 header", `{type: Header, sessionName: x-a}`, `{type: Header, sessionName: x-a}`, Release16, "sessionName"},
+		{"S18 cookie", `{cookie: {}}`, `{type: Cookie, cookie: {}}`, Release17, "cookie"},
+		{"S8 1.7 defaults", `{type: Cookie, cookie: {path: /, lifetimeType: Session}}`, `{type: Cookie, cookie: {}}`, Release17, "cookie"},
 		{
 			"1.7 whole", `{type: Cookie, absoluteTimeout: 1h, cookie: {name: a, path: /a, lifetimeType: Permanent}}`,
-			`{type: Cookie, sessionName: a, absoluteTimeout: 1h, cookie: {path: /a, lifetimeType: Permanent}}`, Gen17, "cookie",
+			`{type: Cookie, sessionName: a, absoluteTimeout: 1h, cookie: {path: /a, lifetimeType: Permanent}}`, Release17, "cookie",
 		},
-		{"1.7 no path", `{cookie: {path: ""}}`, `{type: Cookie, cookie: {path: ""}}`, Gen17, "cookie"},
-		{"1.7 header", `{type: Header, header: {name: x-a}}`, `{type: Header, header: {name: x-a}}`, Gen17, "header"},
-		{"S8 header writes the type", `{header: {name: x-a}}`, `{type: Header, header: {name: x-a}}`, Gen17, "header"},
+		{"1.7 no path", `{cookie: {path: ""}}`, `{type: Cookie, cookie: {path: ""}}`, Release17, "cookie"},
+		{"1.7 header", `{type: Header, header: {name: x-a}}`, `{type: Header, header: {name: x-a}}`, Release17, "header"},
+		{"S8 header writes the type", `{header: {name: x-a}}`, `{type: Header, header: {name: x-a}}`, Release17, "header"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, errs := ReadInline(fromYAML(t, c.inline), inlinePath)
@@ -66,8 +66,8 @@ func TestReadInline(t *testing.T) {
 			if !reflect.DeepEqual(got.Settings, want) {
 				t.Errorf("got %+v, want %s", got.Settings, c.want)
 			}
-			if got.Shows != c.shows || strings.Join(got.Telling, " ") != c.telling {
-				t.Errorf("shows %s by %v", got.Shows, got.Telling)
+			if got.Release != c.shows || strings.Join(got.ReleaseFields, " ") != c.telling {
+				t.Errorf("shows %s by %v", got.Release, got.ReleaseFields)
 			}
 		})
 	}
@@ -126,7 +126,7 @@ func TestFrom16(t *testing.T) {
 		if len(errs) > 0 {
 			t.Fatal(errs)
 		}
-		if got := From16(&SessionPersistence16{SessionPersistence: typed}); !reflect.DeepEqual(got, inline.Settings) {
+		if got := ConvertRelease16(&SessionPersistence16{SessionPersistence: typed}); !reflect.DeepEqual(got, inline.Settings) {
 			t.Errorf("%s: %+v", text, got)
 		}
 	}

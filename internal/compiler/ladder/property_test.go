@@ -9,9 +9,9 @@ import (
 	"github.com/limpet-proxy/limpet/policy-config"
 )
 
-func everyRound(t *testing.T, try func(t *testing.T, r round)) {
+func everyRound(t *testing.T, try func(t *testing.T, r randomRound)) {
 	t.Helper()
-	for seed, r := range rounds() {
+	for seed, r := range randomRounds() {
 		r.blocks = slices.Clone(r.blocks)
 		try(t, r)
 		if t.Failed() {
@@ -22,25 +22,25 @@ func everyRound(t *testing.T, try func(t *testing.T, r round)) {
 
 // TestOrderOfInput: the order in which blocks are found changes nothing.
 func TestOrderOfInput(t *testing.T) {
-	everyRound(t, func(t *testing.T, r round) {
+	everyRound(t, func(t *testing.T, r randomRound) {
 		want := Merge(r.blocks)
 		shuffled := slices.Clone(r.blocks)
 		r.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
 		if got := Merge(append(shuffled, r.blocks[r.IntN(len(r.blocks))])); !reflect.DeepEqual(got, want) {
-			t.Errorf("got\n%s\nwant\n%s", dump(&got), dump(&want))
+			t.Errorf("got\n%s\nwant\n%s", dumpEffective(&got), dumpEffective(&want))
 		}
 	})
 }
 
 // TestStrongestHolds: what holds is stronger than all that it beats, and that is in order; overrides beat all else.
 func TestStrongestHolds(t *testing.T) {
-	everyRound(t, func(t *testing.T, r round) {
+	everyRound(t, func(t *testing.T, r randomRound) {
 		e := Merge(r.blocks)
 		for _, f := range e.Fields {
-			last := f.Written
-			for _, w := range f.Beats {
-				if cmp.Or(cmp.Compare(last.Rung, w.Rung), last.Source.compare(w.Source)) >= 0 {
-					t.Errorf("%s: %s stands before %s", f.Name, place(last), place(w))
+			last := f.FieldValue
+			for _, w := range f.Overrides {
+				if cmp.Or(cmp.Compare(last.Level, w.Level), last.Origin.Compare(w.Origin)) >= 0 {
+					t.Errorf("%s: %s stands before %s", f.Name, formatOrigin(last), formatOrigin(w))
 				}
 				last = w
 			}
@@ -51,38 +51,38 @@ func TestStrongestHolds(t *testing.T) {
 // TestNothingIsLost: every value that a block writes holds, is beaten, or is dropped; but for blocks that do not
 // merge (S14), and what is dropped where the session is off.
 func TestNothingIsLost(t *testing.T) {
-	everyRound(t, func(t *testing.T, r round) {
+	everyRound(t, func(t *testing.T, r randomRound) {
 		e := Merge(r.blocks)
 		told := map[string]bool{}
 		for _, f := range e.Fields {
-			for _, w := range append(f.Beats, f.Written) {
-				told[w.Source.String()+" "+w.Path] = true
+			for _, w := range append(f.Overrides, f.FieldValue) {
+				told[w.Origin.String()+" "+w.Path] = true
 			}
 		}
-		for _, d := range e.Dropped {
-			told[d.Source.String()+" "+d.Path] = true
+		for _, d := range e.Ignored {
+			told[d.Origin.String()+" "+d.Path] = true
 		}
 		for _, b := range r.blocks {
-			for i := range table {
-				w, _ := table[i].written(&b)
-				if w.Value != nil && e.On && b.Rung != BackendTraffic && !told[w.Source.String()+" "+w.Path] {
-					t.Errorf("nothing is said of %s", place(w))
+			for i := range fieldTable {
+				w, _ := fieldTable[i].readBlock(&b)
+				if w.Value != nil && e.On && b.Level != BackendTraffic && !told[w.Origin.String()+" "+w.Path] {
+					t.Errorf("nothing is said of %s", formatOrigin(w))
 				}
 			}
 		}
 	})
 }
 
-// naive is the ladder in its simplest words, for one field that nothing contradicts: of all blocks that write it,
+// mergeNaively is the ladder in its simplest words, for one field that nothing contradicts: of all blocks that write it,
 // the lowest rung, then the oldest, then the first by name. XBackendTrafficPolicies are left out by the caller.
-func naive(blocks []Block, write func(*settings) any) any {
-	var best *Block
+func mergeNaively(blocks []SettingsBlock, write func(*sessionSettings) any) any {
+	var best *SettingsBlock
 	for i := range blocks {
 		b := &blocks[i]
 		if write(b.Settings) == nil {
 			continue
 		}
-		if best == nil || b.Rung < best.Rung || b.Rung == best.Rung && before(b.Source, best.Source) {
+		if best == nil || b.Level < best.Level || b.Level == best.Level && precedes(b.Origin, best.Origin) {
 			best = b
 		}
 	}
@@ -92,9 +92,9 @@ func naive(blocks []Block, write func(*settings) any) any {
 	return write(best.Settings)
 }
 
-func before(a, b Source) bool {
+func precedes(a, b Origin) bool {
 	const never = 1 << 40
-	when := func(s Source) int64 {
+	when := func(s Origin) int64 {
 		if s.Created.IsZero() {
 			return never
 		}
@@ -105,10 +105,10 @@ func before(a, b Source) bool {
 
 // TestAgainstNaive compares with the ladder in its simplest words, and with those of S9 for on and off.
 func TestAgainstNaive(t *testing.T) {
-	everyRound(t, func(t *testing.T, r round) {
-		r.blocks = slices.DeleteFunc(r.blocks, func(b Block) bool { return b.Rung == BackendTraffic })
+	everyRound(t, func(t *testing.T, r randomRound) {
+		r.blocks = slices.DeleteFunc(r.blocks, func(b SettingsBlock) bool { return b.Level == BackendTraffic })
 		e := Merge(r.blocks)
-		status, _ := naive(r.blocks, func(s *settings) any {
+		status, _ := mergeNaively(r.blocks, func(s *sessionSettings) any {
 			if s.FailStatus == nil {
 				return nil
 			}
@@ -117,30 +117,30 @@ func TestAgainstNaive(t *testing.T) {
 		if f := e.Field("failStatus"); f != nil && status != 0 && f.Value != status {
 			t.Errorf("failStatus is %v, want %d", f.Value, status)
 		}
-		if on := naiveOn(r.blocks); e.On != on {
-			t.Errorf("on is %t, want %t:\n%s", e.On, on, dump(&e))
+		if on := isOnNaively(r.blocks); e.On != on {
+			t.Errorf("on is %t, want %t:\n%s", e.On, on, dumpEffective(&e))
 		}
 	})
 }
 
-func naiveOn(blocks []Block) bool {
-	var says []Block
+func isOnNaively(blocks []SettingsBlock) bool {
+	var says []SettingsBlock
 	for _, b := range blocks {
 		if b.Settings.Disabled == nil {
-			if b.Rung <= 6 {
+			if b.Level <= 6 {
 				continue
 			}
 			on := false
-			b.Settings = &settings{Disabled: &on}
+			b.Settings = &sessionSettings{Disabled: &on}
 		}
 		says = append(says, b)
 	}
-	off, _ := naive(says, func(s *settings) any { return *s.Disabled }).(bool)
+	off, _ := mergeNaively(says, func(s *sessionSettings) any { return *s.Disabled }).(bool)
 	return len(blocks) > 0 && !off
 }
 
-// complete gives a policy as the compiler would: names and paths that nobody writes are made up.
-func complete(e *Effective) policyconfig.Policy {
+// completePolicy gives a policy as the compiler would: names and paths that nobody writes are made up.
+func completePolicy(e *Effective) policyconfig.Policy {
 	name, named := e.SessionName()
 	if !named {
 		name = "x-generated"
@@ -149,7 +149,7 @@ func complete(e *Effective) policyconfig.Policy {
 	if !written {
 		path = "/"
 	}
-	return e.Policy(Rest{Name: "p", Scope: "s", Routes: []string{"r"}, SessionName: name, CookiePath: path})
+	return e.BuildPolicy(PolicyIdentity{Name: "p", Scope: "s", Routes: []string{"r"}, SessionName: name, CookiePath: path})
 }
 
 func pluginTakes(p policyconfig.Policy) error {
@@ -162,10 +162,10 @@ func pluginTakes(p policyconfig.Policy) error {
 // TestPluginTakesAll: blocks that are good by themselves make a policy that the plugin takes, whatever their values
 // do to each other. So the list of contradictions (S12) is complete.
 func TestPluginTakesAll(t *testing.T) {
-	everyRound(t, func(t *testing.T, r round) {
+	everyRound(t, func(t *testing.T, r randomRound) {
 		e := Merge(r.blocks)
-		if err := pluginTakes(complete(&e)); err != nil {
-			t.Errorf("%v:\n%s", err, dump(&e))
+		if err := pluginTakes(completePolicy(&e)); err != nil {
+			t.Errorf("%v:\n%s", err, dumpEffective(&e))
 		}
 	})
 }
@@ -174,15 +174,15 @@ func TestPluginTakesAll(t *testing.T) {
 // the list of contradictions is not too long.
 func TestNothingIsLeftOutInVain(t *testing.T) {
 	tried := 0
-	everyRound(t, func(t *testing.T, r round) {
+	everyRound(t, func(t *testing.T, r randomRound) {
 		e := Merge(r.blocks)
-		for _, d := range e.Dropped {
+		for _, d := range e.Ignored {
 			if d.Rule != "S12" {
 				continue
 			}
 			tried++
-			p := complete(&e)
-			table[indexOf[d.Field]].apply(&p, d.Value)
+			p := completePolicy(&e)
+			fieldTable[fieldIndex[d.Field]].apply(&p, d.Value)
 			if err := pluginTakes(p); err == nil {
 				t.Errorf("%s: the plugin takes it", d.Message())
 			}
@@ -196,17 +196,17 @@ func TestNothingIsLeftOutInVain(t *testing.T) {
 // TestWeakerChangesNothing: a block on the last rung takes no value away from anybody, and does not switch off, as
 // long as it does not decide the type or cut the idle timeout.
 func TestWeakerChangesNothing(t *testing.T) {
-	everyRound(t, func(t *testing.T, r round) {
+	everyRound(t, func(t *testing.T, r randomRound) {
 		more := r.blocks[r.IntN(len(r.blocks))]
-		more.Rung, more.Source = 21, Source{Object: Object{"SessionPersistencePolicy", "zzz", "zzz"}}
+		more.Level, more.Origin = 21, Origin{Ref: Ref{"SessionPersistencePolicy", "zzz", "zzz"}}
 		before, after := Merge(r.blocks), Merge(append(slices.Clone(r.blocks), more))
-		if f := before.Field(fieldDisabled); len(before.Fields) == 0 || f.Rung == BuiltIn || before.Type() != after.Type() {
+		if f := before.Field(fieldDisabled); len(before.Fields) == 0 || f.Level == BuiltIn || before.Type() != after.Type() {
 			return
 		}
 		for _, f := range before.Fields {
 			now := after.Field(f.Name)
-			if f.Rung != BuiltIn && f.Name != fieldIdle && !reflect.DeepEqual(f.Written, now.Written) {
-				t.Errorf("%s was %s, now %s", f.Name, place(f.Written), place(now.Written))
+			if f.Level != BuiltIn && f.Name != fieldIdle && !reflect.DeepEqual(f.FieldValue, now.FieldValue) {
+				t.Errorf("%s was %s, now %s", f.Name, formatOrigin(f.FieldValue), formatOrigin(now.FieldValue))
 			}
 		}
 		if before.On != after.On {

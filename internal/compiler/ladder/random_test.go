@@ -13,32 +13,32 @@ import (
 // generator makes random blocks, each of which Check takes, as they may meet on one way.
 type generator struct {
 	*rand.Rand
-	created map[Object]time.Time
-	made    map[string]*settings // by rung and source: its blocks at several targets are the same
+	created map[Ref]time.Time
+	made    map[string]*sessionSettings // by rung and source: its blocks at several targets are the same
 }
 
 func newGenerator(seed uint64) *generator {
-	return &generator{rand.New(rand.NewPCG(seed, 5)), map[Object]time.Time{}, map[string]*settings{}}
+	return &generator{rand.New(rand.NewPCG(seed, 5)), map[Ref]time.Time{}, map[string]*sessionSettings{}}
 }
 
-// round is what one generator has given, and the generator for more of it.
-type round struct {
+// randomRound is what one generator has given, and the generator for more of it.
+type randomRound struct {
 	*generator
-	blocks []Block
+	blocks []SettingsBlock
 }
 
-// rounds are made once, for checking the blocks takes longer than merging them.
-var rounds = sync.OnceValue(func() []round {
-	all := make([]round, 2000)
+// randomRounds are made once, for checking the blocks takes longer than merging them.
+var randomRounds = sync.OnceValue(func() []randomRound {
+	all := make([]randomRound, 2000)
 	for seed := range all {
 		g := newGenerator(uint64(seed))
-		all[seed] = round{g, g.blocks()}
+		all[seed] = randomRound{g, g.randomBlocks()}
 	}
 	return all
 })
 
-// pick gives one of the values, or nil as often as chance has it.
-func pick[T any](g *generator, chance int, of ...T) *T {
+// pickAny gives one of the values, or nil as often as chance has it.
+func pickAny[T any](g *generator, chance int, of ...T) *T {
 	if g.IntN(100) >= chance {
 		return nil
 	}
@@ -46,95 +46,95 @@ func pick[T any](g *generator, chance int, of ...T) *T {
 	return &v
 }
 
-// blocks gives up to ten blocks on random rungs.
-func (g *generator) blocks() []Block {
-	var all []Block
+// randomBlocks gives up to ten blocks on random rungs.
+func (g *generator) randomBlocks() []SettingsBlock {
+	var all []SettingsBlock
 	for range g.IntN(10) + 1 {
-		if b := g.block(); b != nil {
+		if b := g.randomBlock(); b != nil {
 			all = append(all, *b)
 		}
 	}
 	return all
 }
 
-// block gives one block; nil where there already is the one block that an inline rung can have.
-func (g *generator) block() *Block {
-	b := &Block{Rung: Rung(g.IntN(21) + 1), Target: Target{Object: Object{KindHTTPRoute, "shop", "cart"}}}
+// randomBlock gives one block; nil where there already is the one block that an inline rung can have.
+func (g *generator) randomBlock() *SettingsBlock {
+	b := &SettingsBlock{Level: Level(g.IntN(21) + 1), Target: TargetRef{Ref: Ref{KindHTTPRoute, "shop", "cart"}}}
 	kind, name := "SessionPersistencePolicy", string(rune('a'+g.IntN(4)))
-	switch b.Rung {
+	switch b.Level {
 	case InlineRule, InlineXBackend:
 		kind, name = "Inline", "only"
 	case BackendTraffic:
 		kind = "XBackendTrafficPolicy"
 	}
-	if b.Rung.OfService() {
-		b.Target.Object = Object{KindService, "shop", string(rune('x' + g.IntN(2)))}
+	if b.Level.IsOnService() {
+		b.Target.Ref = Ref{KindService, "shop", string(rune('x' + g.IntN(2)))}
 	}
-	b.Source.Object = Object{kind, "shop", name}
-	if _, known := g.created[b.Source.Object]; !known {
-		g.created[b.Source.Object] = [...]time.Time{{}, time.Unix(1000, 0), time.Unix(2000, 0)}[g.IntN(3)]
+	b.Origin.Ref = Ref{kind, "shop", name}
+	if _, known := g.created[b.Origin.Ref]; !known {
+		g.created[b.Origin.Ref] = [...]time.Time{{}, time.Unix(1000, 0), time.Unix(2000, 0)}[g.IntN(3)]
 	}
-	b.Source.Created = g.created[b.Source.Object]
-	b.Path = "at" + strconv.Itoa(int(b.Rung))
-	key := b.Source.String() + b.Path
+	b.Origin.Created = g.created[b.Origin.Ref]
+	b.Path = "at" + strconv.Itoa(int(b.Level))
+	key := b.Origin.String() + b.Path
 	b.Settings = g.made[key]
 	if b.Settings == nil {
-		b.Settings = g.valid(*b)
+		b.Settings = g.validSettings(*b)
 		g.made[key] = b.Settings
 	}
 	return b
 }
 
-// valid tries until Check takes the settings.
-func (g *generator) valid(b Block) *settings {
+// validSettings tries until Check takes the settings.
+func (g *generator) validSettings(b SettingsBlock) *sessionSettings {
 	for range 1000 {
-		b.Settings = g.settings()
-		if len(Check(b)) == 0 {
+		b.Settings = g.randomSettings()
+		if len(CheckBlock(b)) == 0 {
 			return b.Settings
 		}
 	}
 	panic("a thousand random blocks are all wrong")
 }
 
-func (g *generator) settings() *settings {
-	if d := pick(g, 10, true, true, false); d != nil {
-		return &settings{Disabled: d}
+func (g *generator) randomSettings() *sessionSettings {
+	if d := pickAny(g, 10, true, true, false); d != nil {
+		return &sessionSettings{Disabled: d}
 	}
-	s := &settings{
-		Type:               pick(g, 25, policyconfig.TypeCookie, policyconfig.TypeHeader),
-		SessionName:        pick(g, 40, v1alpha1.SessionName("plain"), "X-End", "__Host-a", "__secure-b", "__Http-c", "__Host-Http-d", "Origin"),
-		AbsoluteTimeout:    pick(g, 30, v1alpha1.Duration("1m"), "1h", "8h"),
-		IdleTimeoutSeconds: pick(g, 30, int64(30), 60, 3600),
-		RenewAfterPercent:  pick(g, 20, int32(1), 25, 99),
-		DrainTimeout:       pick(g, 20, v1alpha1.Duration("0s"), "5m"),
-		OnHostLost:         pick(g, 20, policyconfig.Rebalance, policyconfig.Fail),
-		FailStatus:         pick(g, 40, int32(400), 503, 599),
-		EndSessionHeader:   pick(g, 30, v1alpha1.HeaderName("x-end"), "plain"),
-		IssueOn:            pick(g, 20, policyconfig.IssueOnAny, policyconfig.IssueOnTLS),
-		RevealHost:         pick(g, 20, true, false),
-		Forward:            pick(g, 20, true, false),
+	s := &sessionSettings{
+		Type:               pickAny(g, 25, policyconfig.TypeCookie, policyconfig.TypeHeader),
+		SessionName:        pickAny(g, 40, v1alpha1.SessionName("plain"), "X-End", "__Host-a", "__secure-b", "__Http-c", "__Host-Http-d", "Origin"),
+		AbsoluteTimeout:    pickAny(g, 30, v1alpha1.Duration("1m"), "1h", "8h"),
+		IdleTimeoutSeconds: pickAny(g, 30, int64(30), 60, 3600),
+		RenewAfterPercent:  pickAny(g, 20, int32(1), 25, 99),
+		DrainTimeout:       pickAny(g, 20, v1alpha1.Duration("0s"), "5m"),
+		OnHostLost:         pickAny(g, 20, policyconfig.Rebalance, policyconfig.Fail),
+		FailStatus:         pickAny(g, 40, int32(400), 503, 599),
+		EndSessionHeader:   pickAny(g, 30, v1alpha1.HeaderName("x-end"), "plain"),
+		IssueOn:            pickAny(g, 20, policyconfig.IssueOnAny, policyconfig.IssueOnTLS),
+		RevealHost:         pickAny(g, 20, true, false),
+		Forward:            pickAny(g, 20, true, false),
 	}
 	if g.IntN(2) == 0 {
-		s.Cookie = g.cookie()
+		s.Cookie = g.randomCookie()
 	}
 	if g.IntN(3) == 0 {
-		s.Cache = &v1alpha1.Cache{Control: pick(g, 50, policyconfig.CacheControlKeep, policyconfig.CacheControlNoStore), SkipCacheable: pick(g, 50, true, false)}
+		s.Cache = &v1alpha1.Cache{Control: pickAny(g, 50, policyconfig.CacheControlKeep, policyconfig.CacheControlNoStore), SkipCacheable: pickAny(g, 50, true, false)}
 	}
 	if g.IntN(3) == 0 {
-		s.Revocation = &v1alpha1.Revocation{Epoch: pick(g, 50, int64(0), 9), NotBefore: pick(g, 50, v1alpha1.Time("2026-11-21T08:00:00Z"))}
+		s.Revocation = &v1alpha1.Revocation{Epoch: pickAny(g, 50, int64(0), 9), NotBefore: pickAny(g, 50, v1alpha1.Time("2026-11-21T08:00:00Z"))}
 	}
 	return s
 }
 
-func (g *generator) cookie() *v1alpha1.Cookie {
+func (g *generator) randomCookie() *v1alpha1.Cookie {
 	c := &v1alpha1.Cookie{
-		LifetimeType: pick(g, 20, policyconfig.LifetimeSession, policyconfig.LifetimePermanent),
-		Path:         pick(g, 30, "", "/", "/cart"),
-		Domain:       pick(g, 20, "shop.example"),
-		SameSite:     pick(g, 40, policyconfig.SameSiteNone, policyconfig.SameSiteLax),
-		Secure:       pick(g, 40, true, false),
-		HTTPOnly:     pick(g, 30, true, false),
-		Partitioned:  pick(g, 30, true, false),
+		LifetimeType: pickAny(g, 20, policyconfig.LifetimeSession, policyconfig.LifetimePermanent),
+		Path:         pickAny(g, 30, "", "/", "/cart"),
+		Domain:       pickAny(g, 20, "shop.example"),
+		SameSite:     pickAny(g, 40, policyconfig.SameSiteNone, policyconfig.SameSiteLax),
+		Secure:       pickAny(g, 40, true, false),
+		HTTPOnly:     pickAny(g, 30, true, false),
+		Partitioned:  pickAny(g, 30, true, false),
 	}
 	if g.IntN(4) == 0 {
 		c.Attributes = []v1alpha1.CookieAttribute{"Priority=High", "Beta"}[:g.IntN(2)+1]

@@ -28,11 +28,11 @@ const (
 	KindLoadBalancer  = "LoadBalancerPolicy"
 )
 
-// Object names an object. Namespace is empty for a GatewayClass.
-type Object struct{ Kind, Namespace, Name string }
+// Ref names an object. Namespace is empty for a GatewayClass.
+type Ref struct{ Kind, Namespace, Name string }
 
 // Key names the object within its kind: namespace/name, or the name alone where there is no namespace.
-func (o Object) Key() string {
+func (o Ref) Key() string {
 	if o.Namespace == "" {
 		return o.Name
 	}
@@ -40,31 +40,31 @@ func (o Object) Key() string {
 }
 
 // String names the object as "HTTPRoute shop/cart".
-func (o Object) String() string { return o.Kind + " " + o.Key() }
+func (o Ref) String() string { return o.Kind + " " + o.Key() }
 
-// Target is what blocks attach to: an object or, with Section, the rule or listener of that name in it.
-type Target struct {
-	Object
+// TargetRef is what blocks attach to: an object or, with Section, the rule or listener of that name in it.
+type TargetRef struct {
+	Ref
 	Section string
 }
 
 // String names the target as "Gateway infra/web, sectionName https".
-func (t Target) String() string {
+func (t TargetRef) String() string {
 	if t.Section == "" {
-		return t.Object.String()
+		return t.Ref.String()
 	}
-	return t.Object.String() + ", sectionName " + t.Section
+	return t.Ref.String() + ", sectionName " + t.Section
 }
 
-// Level says where in the hierarchy the target is; false for what no SessionPersistencePolicy attaches to (S2).
-func (t Target) Level() (Level, bool) {
+// HierarchyLevel says where in the hierarchy the target is; false for what no SessionPersistencePolicy attaches to (S2).
+func (t TargetRef) HierarchyLevel() (HierarchyLevel, bool) {
 	switch t.Kind {
 	case KindGatewayClass:
 		return OnGatewayClass, t.Section == ""
 	case KindGateway:
-		return either(t, OnGateway, OnListener), true
+		return pickHierarchyLevel(t, OnGateway, OnListener), true
 	case KindHTTPRoute, KindGRPCRoute, KindVirtualService:
-		return either(t, OnRoute, OnRule), true
+		return pickHierarchyLevel(t, OnRoute, OnRule), true
 	case KindService:
 		return OnService, t.Section == ""
 	default:
@@ -72,7 +72,7 @@ func (t Target) Level() (Level, bool) {
 	}
 }
 
-func either(t Target, whole, section Level) Level {
+func pickHierarchyLevel(t TargetRef, whole, section HierarchyLevel) HierarchyLevel {
 	if t.Section == "" {
 		return whole
 	}
@@ -81,25 +81,25 @@ func either(t Target, whole, section Level) Level {
 
 // Attachment is one of a policy's targets, and where in the policy it is written.
 type Attachment struct {
-	Target Target
+	Target TargetRef
 	Path   string
 }
 
-// Targets lists what a SessionPersistencePolicy of a namespace attaches to: targetRefs, or the seed's targetRef (S2).
+// ListTargets lists what a SessionPersistencePolicy of a namespace attaches to: targetRefs, or the seed's targetRef (S2).
 // There is no namespace in a reference: targets are in the policy's own (S3), but for GatewayClasses, which have none.
-func Targets(namespace string, spec *v1alpha1.SessionPersistencePolicySpec) []Attachment {
+func ListTargets(namespace string, spec *v1alpha1.SessionPersistencePolicySpec) []Attachment {
 	all := make([]Attachment, 0, len(spec.TargetRefs)+1)
 	for i, ref := range spec.TargetRefs {
-		all = append(all, Attachment{targetOf(namespace, ref), "spec.targetRefs[" + strconv.Itoa(i) + "]"})
+		all = append(all, Attachment{convertTargetRef(namespace, ref), "spec.targetRefs[" + strconv.Itoa(i) + "]"})
 	}
 	if spec.TargetRef != nil {
-		all = append(all, Attachment{targetOf(namespace, *spec.TargetRef), "spec.targetRef"})
+		all = append(all, Attachment{convertTargetRef(namespace, *spec.TargetRef), "spec.targetRef"})
 	}
 	return all
 }
 
-func targetOf(namespace string, ref gatewayv1.LocalPolicyTargetReferenceWithSectionName) Target {
-	t := Target{Object: Object{string(ref.Kind), namespace, string(ref.Name)}}
+func convertTargetRef(namespace string, ref gatewayv1.LocalPolicyTargetReferenceWithSectionName) TargetRef {
+	t := TargetRef{Ref: Ref{string(ref.Kind), namespace, string(ref.Name)}}
 	if t.Kind == KindGatewayClass {
 		t.Namespace = ""
 	}

@@ -19,8 +19,8 @@ import (
 // contourCookie is the cookie of the strategy Cookie, by Contour's name for it.
 const contourCookie = "X-Contour-Session-Affinity"
 
-// hash is an entry that counts, and where it stands.
-type hash struct {
+// hashEntry is an entry that counts, and where it stands.
+type hashEntry struct {
 	ir.Hash
 	path *field.Path
 }
@@ -38,17 +38,17 @@ var strategyNames = []v1alpha1.Strategy{
 	v1alpha1.RoundRobin, v1alpha1.WeightedLeastRequest, v1alpha1.Random, v1alpha1.RequestHash, v1alpha1.CookieStrategy,
 }
 
-// read reads a strategy and its entries. What is invalid is ignored with a warning and never refused (S52).
-func read(name string, about report.Subject, at *field.Path, spec *v1alpha1.LoadBalancerPolicySpec, rep *report.Report) *Policy {
-	p := &Policy{Name: name, about: about, at: at}
+// readPolicy reads a strategy and its entries. What is invalid is ignored with a warning and never refused (S52).
+func readPolicy(name string, about report.Subject, at *field.Path, spec *v1alpha1.LoadBalancerPolicySpec, rep *report.Report) *Policy {
+	p := &Policy{Name: name, subject: about, specPath: at}
 	strategy := v1alpha1.Strategy("")
 	if spec.Strategy != nil {
 		strategy = *spec.Strategy
 	}
 	var known bool
-	p.word = cmp.Or(strategy, v1alpha1.RoundRobin)
+	p.strategyName = cmp.Or(strategy, v1alpha1.RoundRobin)
 	if p.strategy, known = strategies[strategy]; !known {
-		p.word = v1alpha1.RoundRobin
+		p.strategyName = v1alpha1.RoundRobin
 		e := field.NotSupported(at.Child("strategy"), strategy, strategyNames)
 		e.Detail += ": RoundRobin holds in its place"
 		rep.WarnFor(about, reasonPartial, e)
@@ -56,15 +56,15 @@ func read(name string, about report.Subject, at *field.Path, spec *v1alpha1.Load
 	entries := at.Child("requestHashPolicies")
 	switch strategy {
 	case v1alpha1.RequestHash:
-		p.hashes = hashes(about, entries, spec.RequestHashPolicies, rep)
+		p.hashes = readHashes(about, entries, spec.RequestHashPolicies, rep)
 		if len(p.hashes) == 0 {
-			p.strategy, p.word = ir.RoundRobin, v1alpha1.RoundRobin
+			p.strategy, p.strategyName = ir.RoundRobin, v1alpha1.RoundRobin
 			rep.WarnForAt(about, reasonPartial, entries.String(), "no entry is valid: RoundRobin holds in place of RequestHash")
 		}
 		return p
 	case v1alpha1.CookieStrategy:
 		session := time.Duration(0)
-		p.hashes = []hash{{ir.Hash{Cookie: contourCookie, TTL: &session, Path: "/"}, at.Child("strategy")}}
+		p.hashes = []hashEntry{{ir.Hash{Cookie: contourCookie, TTL: &session, Path: "/"}, at.Child("strategy")}}
 	}
 	if len(spec.RequestHashPolicies) > 0 {
 		rep.WarnForAt(about, reasonPartial, entries.String(), "ignored: the strategy is not RequestHash")
@@ -72,29 +72,29 @@ func read(name string, about report.Subject, at *field.Path, spec *v1alpha1.Load
 	return p
 }
 
-// hashes gives the entries that count, in their order.
-func hashes(about report.Subject, at *field.Path, entries []v1alpha1.RequestHashPolicy, rep *report.Report) []hash {
-	var valid []hash
+// readHashes gives the entries that count, in their order.
+func readHashes(about report.Subject, at *field.Path, entries []v1alpha1.RequestHashPolicy, rep *report.Report) []hashEntry {
+	var valid []hashEntry
 	seen := map[string]bool{}
 	for i, e := range entries {
 		path := at.Index(i)
 		h, fault := readEntry(path, e)
-		if fault == nil && seen[attribute(h)] {
-			fault = field.Duplicate(path, attribute(h))
+		if fault == nil && seen[attributeName(h)] {
+			fault = field.Duplicate(path, attributeName(h))
 		}
 		if fault != nil {
 			fault.Detail = strings.TrimPrefix(fault.Detail+": the entry is ignored", ": ")
 			rep.WarnFor(about, reasonPartial, fault)
 			continue
 		}
-		seen[attribute(h)] = true
-		valid = append(valid, hash{h, path})
+		seen[attributeName(h)] = true
+		valid = append(valid, hashEntry{h, path})
 	}
 	return valid
 }
 
-// attribute names what an entry hashes.
-func attribute(h ir.Hash) string {
+// attributeName names what an entry hashes.
+func attributeName(h ir.Hash) string {
 	switch {
 	case h.Header != "":
 		return "header " + h.Header
@@ -123,7 +123,7 @@ func readEntry(path *field.Path, e v1alpha1.RequestHashPolicy) (ir.Hash, *field.
 		return h, field.Forbidden(path, "an entry has only one of headerHashOptions, cookieHashOptions, queryParameterHashOptions and hashSourceIP")
 	case e.HeaderHashOptions != nil:
 		h.Header = strings.ToLower(e.HeaderHashOptions.HeaderName)
-		return h, nameFault(path.Child("headerHashOptions", "headerName"), e.HeaderHashOptions.HeaderName)
+		return h, checkName(path.Child("headerHashOptions", "headerName"), e.HeaderHashOptions.HeaderName)
 	case e.CookieHashOptions != nil:
 		return readCookie(path.Child("cookieHashOptions"), h, e.CookieHashOptions)
 	case e.QueryParameterHashOptions != nil:
@@ -135,8 +135,8 @@ func readEntry(path *field.Path, e v1alpha1.RequestHashPolicy) (ir.Hash, *field.
 	return h, nil
 }
 
-// nameFault applies the rule for the names of headers and cookies: RFC 9110's token.
-func nameFault(path *field.Path, name string) *field.Error {
+// checkName applies the rule for the names of headers and cookies: RFC 9110's token.
+func checkName(path *field.Path, name string) *field.Error {
 	if name == "" {
 		return field.Required(path, "")
 	}
@@ -146,12 +146,12 @@ func nameFault(path *field.Path, name string) *field.Error {
 	return nil
 }
 
-// duration is GEP-2257's text.
-var duration = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9]{1,5}(h|m|s|ms)){1,4}$`) })
+// durationPattern is GEP-2257's text.
+var durationPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9]{1,5}(h|m|s|ms)){1,4}$`) })
 
 func readCookie(path *field.Path, h ir.Hash, o *v1alpha1.CookieHashOptions) (ir.Hash, *field.Error) {
 	h.Cookie, h.Path = o.CookieName, "/"
-	if fault := nameFault(path.Child("cookieName"), o.CookieName); fault != nil {
+	if fault := checkName(path.Child("cookieName"), o.CookieName); fault != nil {
 		return h, fault
 	}
 	if o.Path != nil {
@@ -164,8 +164,8 @@ func readCookie(path *field.Path, h ir.Hash, o *v1alpha1.CookieHashOptions) (ir.
 		return h, nil
 	}
 	ttl, err := time.ParseDuration(*o.TTL)
-	if err != nil || !duration().MatchString(*o.TTL) {
-		return h, field.Invalid(path.Child("ttl"), *o.TTL, fmt.Sprintf("must be a duration such as 1h30m (GEP-2257, %s)", duration()))
+	if err != nil || !durationPattern().MatchString(*o.TTL) {
+		return h, field.Invalid(path.Child("ttl"), *o.TTL, fmt.Sprintf("must be a duration such as 1h30m (GEP-2257, %s)", durationPattern()))
 	}
 	// Cookies count whole seconds, and Envoy takes less than one for the browser session.
 	ttl = (ttl + time.Second - 1).Truncate(time.Second)
@@ -175,9 +175,9 @@ func readCookie(path *field.Path, h ir.Hash, o *v1alpha1.CookieHashOptions) (ir.
 
 // String names the attribute, and what is done beside hashing it.
 func (h Hash) String() string {
-	text := attribute(h.Hash)
+	text := attributeName(h.Hash)
 	if h.TTL != nil {
-		text += fmt.Sprintf(", made up for %s with the path %s", lifetime(*h.TTL), h.Hash.Path)
+		text += fmt.Sprintf(", made up for %s with the path %s", formatLifetime(*h.TTL), h.Hash.Path)
 	}
 	if h.Terminal {
 		text += ", terminal"
@@ -185,7 +185,7 @@ func (h Hash) String() string {
 	return text
 }
 
-func lifetime(ttl time.Duration) string {
+func formatLifetime(ttl time.Duration) string {
 	if ttl == 0 {
 		return "the browser session"
 	}

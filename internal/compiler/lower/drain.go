@@ -35,18 +35,18 @@ func (l *lowerer) limitDrain(choices []choice, session func(choice) *policy.Sess
 	}
 }
 
-// drainName is a part of the name of a cluster whose hosts hang on a drain limit.
-func drainName(limit *policyconfig.Duration) string {
+// drainSuffix is a part of the name of a cluster whose hosts hang on a drain limit.
+func drainSuffix(limit *policyconfig.Duration) string {
 	if limit == nil {
 		return ""
 	}
 	return "/drain-" + limit.String()
 }
 
-// hosts are the endpoints of a choice without those that have drained for long enough, whose sessions then move. They
+// selectEndpoints are the endpoints of a choice without those that have drained for long enough, whose sessions then move. They
 // stay as long as a session that moves might find nobody: others says that every backend which takes new sessions is
 // ready.
-func (l *lowerer) hosts(c choice, others bool) []ir.Endpoint {
+func (l *lowerer) selectEndpoints(c choice, others bool) []ir.Endpoint {
 	if l.Draining == nil {
 		return c.backend.Endpoints
 	}
@@ -55,12 +55,12 @@ func (l *lowerer) hosts(c choice, others bool) []ir.Endpoint {
 			return false
 		}
 		l.draining[e.Address] = true
-		return c.drain != nil && others && l.drained(e.Address, *c.drain)
+		return c.drain != nil && others && l.hasDrained(e.Address, *c.drain)
 	})
 }
 
-// drained tells whether a host's time is over, and notes when it will be.
-func (l *lowerer) drained(at netip.AddrPort, limit policyconfig.Duration) bool {
+// hasDrained tells whether a host's time is over, and notes when it will be.
+func (l *lowerer) hasDrained(at netip.AddrPort, limit policyconfig.Duration) bool {
 	since, known := l.Draining.Since[at]
 	if !known {
 		since = l.Draining.Now
@@ -75,14 +75,14 @@ func (l *lowerer) drained(at netip.AddrPort, limit policyconfig.Duration) bool {
 	return false
 }
 
-// takeOver tells whether every backend that takes new sessions has a ready host, and there is one.
-func takeOver(choices []choice) bool {
+// canTakeOver tells whether every backend that takes new sessions has a ready host, and there is one.
+func canTakeOver(choices []choice) bool {
 	new := slices.DeleteFunc(slices.Clone(choices), func(c choice) bool { return c.weight == 0 })
 	return len(new) > 0 && !slices.ContainsFunc(new, func(c choice) bool { return c.backend == nil || !c.backend.Ready() })
 }
 
-// drainingHosts are the hosts that terminate, in order.
-func (l *lowerer) drainingHosts() []netip.AddrPort {
+// listDrainingHosts are the hosts that terminate, in order.
+func (l *lowerer) listDrainingHosts() []netip.AddrPort {
 	var all []netip.AddrPort
 	for at := range l.draining {
 		all = append(all, at)

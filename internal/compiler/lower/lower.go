@@ -24,31 +24,31 @@ import (
 	"github.com/limpet-proxy/limpet/policy-config"
 )
 
-// Means is what rules lead to and how requests get there.
-type Means struct {
-	Backends *backend.Index
-	Balance  *loadbalancing.Policies
-	Budgets  *retrybudget.Budgets
+// Input is what rules lead to and how requests get there.
+type Input struct {
+	Backends      *backend.Index
+	LoadBalancing *loadbalancing.Policies
+	RetryBudgets  *retrybudget.Budgets
 	// Decisions are about session persistence.
 	Decisions *policy.Decisions
 	// Draining is nil where nobody knows since when hosts terminate.
 	Draining *Draining
-	// Order is that of the session policies, the last time; nil for a time that nobody knows of.
-	Order *memo.Order[string]
+	// PolicyOrder is that of the session policies, the last time; nil for a time that nobody knows of.
+	PolicyOrder *memo.SortOrder[string]
 }
 
 // Lower gives the configuration for the ports, and what it comes to for the requests that no session pins, rule by rule. What a rule asks for and can't have goes to the report.
-func Lower(ports []gateway.Port, means Means, rep *report.Report) (*ir.Config, []*Spread) {
-	ways := len(means.Decisions.Ways)
+func Lower(ports []gateway.Port, means Input, rep *report.Report) (*ir.Config, []*BackendTraffic) {
+	paths := len(means.Decisions.Paths)
 	l := &lowerer{
-		Means: means, rep: rep, rules: make(map[*policy.Rule]*rule, ways), clusters: make(map[string]ir.Cluster, ways),
-		policies: make([]policyconfig.Policy, 0, ways), spreads: make([]*Spread, 0, ways), draining: map[netip.AddrPort]bool{},
+		Input: means, rep: rep, rules: make(map[*policy.Rule]*loweredRule, paths), clusters: make(map[string]ir.Cluster, paths),
+		policies: make([]policyconfig.Policy, 0, paths), traffic: make([]*BackendTraffic, 0, paths), draining: map[netip.AddrPort]bool{},
 	}
 	config := &ir.Config{}
 	l.tls = slices.ContainsFunc(ports, func(p gateway.Port) bool { return p.TLS })
 	for _, p := range ports {
-		listener := l.listener(p)
-		if len(listener.Hosts)+len(listener.Sites) > 0 {
+		listener := l.lowerListener(p)
+		if len(listener.Hosts)+len(listener.TLSHosts) > 0 {
 			config.Listeners = append(config.Listeners, listener)
 		}
 	}
@@ -56,90 +56,90 @@ func Lower(ports []gateway.Port, means Means, rep *report.Report) (*ir.Config, [
 		config.Clusters = append(config.Clusters, c)
 	}
 	slices.SortFunc(config.Clusters, func(a, b ir.Cluster) int { return cmp.Compare(a.Name, b.Name) })
-	config.Policies = memo.Sort(means.Order, l.policies, func(p policyconfig.Policy) string { return p.Name },
+	config.Policies = memo.Sort(means.PolicyOrder, l.policies, func(p policyconfig.Policy) string { return p.Name },
 		func(a, b policyconfig.Policy) int { return cmp.Compare(a.Name, b.Name) })
-	config.Draining, config.Until = l.drainingHosts(), l.until
-	slices.SortStableFunc(l.spreads, func(a, b *Spread) int {
+	config.Draining, config.Until = l.listDrainingHosts(), l.until
+	slices.SortStableFunc(l.traffic, func(a, b *BackendTraffic) int {
 		return cmp.Or(resource.ByAge(a.Route, b.Route), cmp.Compare(a.Rule, b.Rule))
 	})
-	return config, l.spreads
+	return config, l.traffic
 }
 
 type lowerer struct {
-	Means
+	Input
 	rep      *report.Report
-	rules    map[*policy.Rule]*rule
+	rules    map[*policy.Rule]*loweredRule
 	clusters map[string]ir.Cluster
 	policies []policyconfig.Policy
 	// draining are the hosts that terminate, and until is when the next of them has done so for long enough.
 	draining map[netip.AddrPort]bool
 	until    time.Time
-	spreads  []*Spread
+	traffic  []*BackendTraffic
 	tls      bool // some listener speaks it
 }
 
-// rule is what all routes of a rule have in common.
-type rule struct {
+// loweredRule is what all routes of a rule have in common.
+type loweredRule struct {
 	names  []string // of the route for each match
 	action ir.Route // without name and match
-	// spreads are those of its backends, and met the listeners through which it is met.
-	spreads []*Spread
-	met     []*gateway.Listener
+	// traffic are those of its backends, and met the listeners through which it is met.
+	traffic   []*BackendTraffic
+	listeners []*gateway.Listener
 	// advised: it was said that plain HTTP does not suit its cookie.
 	advised bool
 }
 
-// routes lowers the matches of a host, but for those of routes that serve nothing (S48).
-func (l *lowerer) routes(host gateway.Host) []ir.Route {
+// lowerRoutes lowers the matches of a host, but for those of routes that serve nothing (S48).
+func (l *lowerer) lowerRoutes(host gateway.Host) []ir.Route {
 	routes := make([]ir.Route, 0, len(host.Matches))
 	for _, m := range host.Matches {
 		if l.Decisions.Rejected(m.Route) {
 			continue
 		}
 		decided := l.Decisions.Rule(host.Listener, m.Route, m.Rule)
-		r := l.rule(decided, m.Route, m.Rule)
-		r.through(host.Listener)
+		r := l.lowerRule(decided, m.Route, m.Rule)
+		r.addListener(host.Listener)
 		if r.action.Sticky && !r.advised && !host.Listener.TLS() {
 			l.adviseSecure(m.Route, field.NewPath("spec", "rules").Index(m.Rule), decided)
 			r.advised = true
 		}
 		route := r.action
 		route.Name = r.names[m.Match]
-		route.Match = match(m)
+		route.Match = newMatch(m)
 		routes = append(routes, route)
 	}
 	return routes
 }
 
-// rule lowers a rule when it is met first.
-func (l *lowerer) rule(decided *policy.Rule, route *gateway.Route, index int) *rule {
+// lowerRule lowers a rule when it is met first.
+func (l *lowerer) lowerRule(decided *policy.Rule, route *gateway.Route, index int) *loweredRule {
 	if r := l.rules[decided]; r != nil {
 		return r
 	}
 	path := field.NewPath("spec", "rules").Index(index)
 	l.checkHeaders(route, path, route.Value.Spec.Rules[index].Matches)
-	r := &rule{names: decided.Routes}
-	choices := l.choices(route, path, route.Value.Spec.Rules[index].BackendRefs)
-	hashes := l.balance(route, index, decided, choices)
-	l.budgets(route, path, decided, choices)
+	r := &loweredRule{names: decided.Routes}
+	choices := l.resolveChoices(route, path, route.Value.Spec.Rules[index].BackendRefs)
+	hashes := l.assignBalancing(route, index, decided, choices)
+	l.assignBudgets(route, path, decided, choices)
 	switch {
 	case decided.Refused:
-		r.action.Status = gateway.Broken(route)
+		r.action.Status = gateway.UnresolvedStatusCode(route)
 	case len(decided.Sessions) == 0:
-		r.action = l.plain(route, choices)
+		r.action = l.newPlainAction(route, choices)
 	case decided.PerBackend:
 		l.checkMerge(route, path, decided)
-		r.action = l.pinned(route, decided, choices)
+		r.action = l.newPerBackendAction(route, decided, choices)
 	default:
-		r.action = l.sticky(route, path, decided, choices)
+		r.action = l.newStickyAction(route, path, decided, choices)
 	}
-	var tries *Tries
+	var retries *RetryOutcome
 	if r.action.Status == 0 {
 		r.action.Hashes = hashes
-		tries = l.tries(route, path, &r.action, &route.Value.Spec.Rules[index])
+		retries = l.lowerRetries(route, path, &r.action, &route.Value.Spec.Rules[index])
 	}
-	r.spreads = spreads(route, index, decided, choices, tries)
-	l.spreads = append(l.spreads, r.spreads...)
+	r.traffic = listBackendTraffic(route, index, decided, choices, retries)
+	l.traffic = append(l.traffic, r.traffic...)
 	l.rules[decided] = r
 	return r
 }
@@ -174,8 +174,8 @@ func (l *lowerer) checkHeaders(route *gateway.Route, path *field.Path, matches [
 	}
 }
 
-// match lowers a match.
-func match(of gateway.Match) ir.Match {
+// newMatch lowers a match.
+func newMatch(of gateway.Match) ir.Match {
 	spec := of.Spec
 	m := ir.Match{GRPC: of.Route.Kind == resource.KindGRPCRoute}
 	switch *spec.Path.Type {
@@ -184,7 +184,7 @@ func match(of gateway.Match) ir.Match {
 	case gatewayv1.PathMatchRegularExpression:
 		m.Regex = *spec.Path.Value
 	default:
-		m.Path = gateway.Prefix(*spec.Path.Value)
+		m.Path = gateway.TrimPathPrefix(*spec.Path.Value)
 	}
 	if spec.Method != nil {
 		m.Method = string(*spec.Method)

@@ -7,10 +7,10 @@ import "sync"
 // compare. Nobody may change a value that is in a table. A table serves several goroutines at once; nil keeps nothing,
 // and the zero value is ready.
 type Table[K comparable, V any] struct {
-	lock   sync.Mutex
-	kept   map[K]*entry[V]
-	round  int
-	called int // the entries that were asked for in this round
+	lock    sync.Mutex
+	entries map[K]*entry[V]
+	round   int
+	used    int // the entries that were asked for in this round
 }
 
 type entry[V any] struct {
@@ -24,33 +24,33 @@ func (t *Table[K, V]) Get(key K, good func(V) bool, fresh func() V) V {
 	if t == nil {
 		return fresh()
 	}
-	if value, known := t.call(key); known && good(value) {
+	if value, known := t.lookUp(key); known && good(value) {
 		return value
 	}
 	value := fresh()
 	t.lock.Lock()
 	defer t.lock.Unlock()
-	e := t.kept[key]
+	e := t.entries[key]
 	e.value, e.made = value, true
 	return value
 }
 
-// call looks a value up, and makes room for one where there is none.
-func (t *Table[K, V]) call(key K) (value V, known bool) {
+// lookUp looks a value up, and makes room for one where there is none.
+func (t *Table[K, V]) lookUp(key K) (value V, known bool) {
 	t.lock.Lock()
 	defer t.lock.Unlock()
-	if t.kept == nil {
-		t.kept = map[K]*entry[V]{}
+	if t.entries == nil {
+		t.entries = map[K]*entry[V]{}
 	}
-	e := t.kept[key]
+	e := t.entries[key]
 	if e == nil {
-		t.kept[key] = &entry[V]{round: t.round}
-		t.called++
+		t.entries[key] = &entry[V]{round: t.round}
+		t.used++
 		return value, false
 	}
 	if e.round != t.round {
 		e.round = t.round
-		t.called++
+		t.used++
 	}
 	return e.value, e.made
 }
@@ -62,13 +62,13 @@ func (t *Table[K, V]) Sweep() {
 	}
 	t.lock.Lock()
 	defer t.lock.Unlock()
-	if t.called < len(t.kept) {
-		for key, e := range t.kept {
+	if t.used < len(t.entries) {
+		for key, e := range t.entries {
 			if e.round != t.round {
-				delete(t.kept, key)
+				delete(t.entries, key)
 			}
 		}
 	}
 	t.round++
-	t.called = 0
+	t.used = 0
 }

@@ -6,19 +6,19 @@ import (
 	"testing"
 )
 
-// text is a value that hangs on a number beside its key.
-type text struct {
+// testText is a value that hangs on a number beside its key.
+type testText struct {
 	number int
 	text   string
 }
 
 func TestTable(t *testing.T) {
-	var table Table[string, *text]
+	var table Table[string, *testText]
 	made := 0
-	get := func(table *Table[string, *text], key string, number int) *text {
-		return table.Get(key, func(x *text) bool { return x.number == number }, func() *text {
+	get := func(table *Table[string, *testText], key string, number int) *testText {
+		return table.Get(key, func(x *testText) bool { return x.number == number }, func() *testText {
 			made++
-			return &text{number, key}
+			return &testText{number, key}
 		})
 	}
 	expect := func(what string, want int) {
@@ -52,16 +52,16 @@ func TestTable(t *testing.T) {
 }
 
 func TestOrder(t *testing.T) {
-	var order Order[string]
+	var order SortOrder[string]
 	compared := 0
-	sort := func(o *Order[string], list ...string) []string {
+	sort := func(o *SortOrder[string], list ...string) []string {
 		return Sort(o, list, strings.Clone, func(a, b string) int {
 			compared++
 			return strings.Compare(a, b)
 		})
 	}
 	for _, list := range [][]string{{"b", "a", "c"}, {"b", "a", "d"}, {"b", "a"}, {}} {
-		for _, o := range []*Order[string]{&order, nil} {
+		for _, o := range []*SortOrder[string]{&order, nil} {
 			if got := sort(o, slices.Clone(list)...); !slices.Equal(got, slices.Sorted(slices.Values(list))) {
 				t.Errorf("%v becomes %v", list, got)
 			}

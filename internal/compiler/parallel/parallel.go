@@ -6,13 +6,13 @@ import (
 	"sync"
 )
 
-// batch is the most items that a worker takes at a time: enough that taking them costs nothing, and few enough that
+// maxBatch is the most items that a worker takes at a time: enough that taking them costs nothing, and few enough that
 // no worker is left with the last ones.
-const batch = 64
+const maxBatch = 64
 
 // Each calls work with every item once, some of them at a time, from as many goroutines as there are processors.
 func Each[T any](items []T, work func(some []T)) {
-	size := max(1, min(batch, len(items)/(4*runtime.GOMAXPROCS(0))))
+	size := max(1, min(maxBatch, len(items)/(4*runtime.GOMAXPROCS(0))))
 	next := make(chan []T)
 	var wait sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(items)) {
@@ -40,8 +40,8 @@ func Map[T, R any](items []T, work func(some []T, results []R)) []R {
 	}
 	results := make([]R, len(items))
 	var parts []part
-	for from := 0; from < len(items); from += batch {
-		to := min(from+batch, len(items))
+	for from := 0; from < len(items); from += maxBatch {
+		to := min(from+maxBatch, len(items))
 		parts = append(parts, part{items[from:to], results[from:to]})
 	}
 	Each(parts, func(some []part) {

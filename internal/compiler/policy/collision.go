@@ -9,64 +9,64 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 )
 
-// cookies finds cookies that some client would take for one another (S28). It is filled in the order of age.
-type cookies struct {
-	// wide are the hostnames of all cookies that stand for several hosts, and pathless says that one has no path.
-	wide     map[string]bool
-	pathless bool
+// cookieIndex finds cookies that some client would take for one another (S28). It is filled in the order of age.
+type cookieIndex struct {
+	// wildcards are the hostnames of all cookies that stand for several hosts, and pathless says that one has no path.
+	wildcards map[string]bool
+	pathless  bool
 	// at holds the cookies of each hostname, if some stand for several hosts; below those of the hostnames that one
 	// covers, itself included.
-	at, below map[pathKey]rivals
+	at, below map[cookieLocationPath]scopePair
 }
 
-// spotKey is where cookies of one name and Domain meet.
-type spotKey struct{ name, domain, hostname string }
+// cookieLocation is where cookies of one name and Domain meet.
+type cookieLocation struct{ name, domain, hostname string }
 
-// pathKey is a path there; anyPath is any of them, which is there if some cookie has no path.
-type pathKey struct {
-	spotKey
+// cookieLocationPath is a path there; anyPath is any of them, which is there if some cookie has no path.
+type cookieLocationPath struct {
+	cookieLocation
 	path string
 }
 
 const anyPath = "*"
 
-// rivals are the first cookie and the first of another scope: enough to find one of a scope that is not one's own.
-type rivals struct{ first, other *Session }
+// scopePair are the first cookie and the first of another scope: enough to find one of a scope that is not one's own.
+type scopePair struct{ first, other *Session }
 
-// newCookies makes one for some of the sessions.
-func newCookies(sessions []*Session) *cookies {
-	c := &cookies{at: map[pathKey]rivals{}, below: make(map[pathKey]rivals, len(sessions))}
+// newCookieIndex makes one for some of the sessions.
+func newCookieIndex(sessions []*Session) *cookieIndex {
+	c := &cookieIndex{at: map[cookieLocationPath]scopePair{}, below: make(map[cookieLocationPath]scopePair, len(sessions))}
 	for _, s := range sessions {
-		c.pathless = c.pathless || slices.Contains(s.paths, "")
-		for _, key := range s.spots {
+		c.pathless = c.pathless || slices.Contains(s.pathByMatch, "")
+		for _, key := range s.locations {
 			if !strings.HasPrefix(key.hostname, "*") {
 				continue
 			}
-			if c.wide == nil {
-				c.wide = map[string]bool{}
+			if c.wildcards == nil {
+				c.wildcards = map[string]bool{}
 			}
-			c.wide[key.hostname] = true
+			c.wildcards[key.hostname] = true
 		}
 	}
 	return c
 }
 
-// places gives where a session's cookie is seen: its name and Domain at each of its hostnames, or with a Domain
+// cookieLocations gives where a session's cookie is seen: its name and Domain at each of its hostnames, or with a Domain
 // everywhere below that, whatever the hostname.
-func (s *Session) places() []spotKey {
-	domain, _ := s.domain()
+func (s *Session) cookieLocations() []cookieLocation {
+	domain, _ := s.cookieDomain()
 	if domain != "" {
-		return []spotKey{{s.Name, strings.ToLower(domain), "*"}}
+		return []cookieLocation{{s.Name, strings.ToLower(domain), "*"}}
 	}
-	var keys []spotKey
+	var keys []cookieLocation
 	for _, h := range s.rule.hostnames {
-		keys = append(keys, spotKey{s.Name, "", h})
+		keys = append(keys, cookieLocation{s.Name, "", h})
 	}
 	return keys
 }
 
-// domain is the cookie's Domain attribute, and where it is written.
-func (s *Session) domain() (string, bool) {
+// cookieDomain is the cookie's Domain attribute, and where it is written.
+func (s *Session) cookieDomain() (string, bool) {
 	f := s.Effective.Field("cookie.domain")
 	if f == nil {
 		return "", false
@@ -75,53 +75,53 @@ func (s *Session) domain() (string, bool) {
 	return domain, is && domain != ""
 }
 
-// wider gives the hostnames that cover another and are those of some cookie.
-func (c *cookies) wider(hostname string) []string {
-	if len(c.wide) == 0 {
+// widerHostnames gives the hostnames that cover another and are those of some cookie.
+func (c *cookieIndex) widerHostnames(hostname string) []string {
+	if len(c.wildcards) == 0 {
 		return nil
 	}
-	return slices.DeleteFunc(gateway.Coverings(hostname), func(h string) bool { return h == hostname || !c.wide[h] })
+	return slices.DeleteFunc(gateway.Coverings(hostname), func(h string) bool { return h == hostname || !c.wildcards[h] })
 }
 
-func (c *cookies) add(s *Session) {
-	for _, key := range s.spots {
-		c.put(c.below, key, s)
-		if len(c.wide) == 0 {
+func (c *cookieIndex) addSession(s *Session) {
+	for _, key := range s.locations {
+		c.addAt(c.below, key, s)
+		if len(c.wildcards) == 0 {
 			continue
 		}
-		c.put(c.at, key, s)
-		for _, wider := range c.wider(key.hostname) {
-			c.put(c.below, spotKey{key.name, key.domain, wider}, s)
+		c.addAt(c.at, key, s)
+		for _, wider := range c.widerHostnames(key.hostname) {
+			c.addAt(c.below, cookieLocation{key.name, key.domain, wider}, s)
 		}
 	}
 }
 
-func (c *cookies) put(spots map[pathKey]rivals, spot spotKey, s *Session) {
+func (c *cookieIndex) addAt(spots map[cookieLocationPath]scopePair, spot cookieLocation, s *Session) {
 	note := func(path string) {
-		key := pathKey{spot, path}
+		key := cookieLocationPath{spot, path}
 		switch r := spots[key]; {
 		case r.first == nil:
-			spots[key] = rivals{first: s}
+			spots[key] = scopePair{first: s}
 		case r.first.Scope != s.Scope && r.other == nil:
-			spots[key] = rivals{r.first, s}
+			spots[key] = scopePair{r.first, s}
 		}
 	}
 	if c.pathless {
 		note(anyPath)
 	}
-	for _, path := range s.paths {
+	for _, path := range s.pathByMatch {
 		note(path)
 	}
 }
 
-// rival gives a cookie of another scope that a client could take for a session's; nil if there is none.
-func (c *cookies) rival(s *Session) *Session {
-	for _, key := range s.spots {
-		if r := c.among(c.below, key, s); r != nil {
+// findRival gives a cookie of another scope that a client could take for a session's; nil if there is none.
+func (c *cookieIndex) findRival(s *Session) *Session {
+	for _, key := range s.locations {
+		if r := c.findRivalAt(c.below, key, s); r != nil {
 			return r
 		}
-		for _, wider := range c.wider(key.hostname) {
-			if r := c.among(c.at, spotKey{key.name, key.domain, wider}, s); r != nil {
+		for _, wider := range c.widerHostnames(key.hostname) {
+			if r := c.findRivalAt(c.at, cookieLocation{key.name, key.domain, wider}, s); r != nil {
 				return r
 			}
 		}
@@ -129,8 +129,8 @@ func (c *cookies) rival(s *Session) *Session {
 	return nil
 }
 
-func (c *cookies) among(spots map[pathKey]rivals, spot spotKey, s *Session) *Session {
-	for _, path := range s.paths {
+func (c *cookieIndex) findRivalAt(spots map[cookieLocationPath]scopePair, spot cookieLocation, s *Session) *Session {
+	for _, path := range s.pathByMatch {
 		meets := []string{path, ""}
 		switch {
 		case path == "":
@@ -139,7 +139,7 @@ func (c *cookies) among(spots map[pathKey]rivals, spot spotKey, s *Session) *Ses
 			meets = meets[:1]
 		}
 		for _, m := range meets {
-			at := spots[pathKey{spot, m}]
+			at := spots[cookieLocationPath{spot, m}]
 			for _, r := range []*Session{at.first, at.other} {
 				if r != nil && r.Scope != s.Scope {
 					return r
@@ -150,43 +150,43 @@ func (c *cookies) among(spots map[pathKey]rivals, spot spotKey, s *Session) *Ses
 	return nil
 }
 
-// colliding gives the scopes among sessions whose cookies collide with one another.
-func colliding(sessions []*Session) map[string]bool {
-	all := newCookies(sessions)
+// findColliding gives the scopes among sessions whose cookies collide with one another.
+func findColliding(sessions []*Session) map[string]bool {
+	all := newCookieIndex(sessions)
 	for _, s := range sessions {
-		all.add(s)
+		all.addSession(s)
 	}
 	found := map[string]bool{}
 	for _, s := range sessions {
-		if all.rival(s) != nil {
+		if all.findRival(s) != nil {
 			found[s.Scope] = true
 		}
 	}
 	return found
 }
 
-// see notes where the session's cookie is seen under its name.
-func (s *Session) see() { s.paths, s.spots = s.cookiePaths(), s.places() }
+// locateCookie notes where the session's cookie is seen under its name.
+func (s *Session) locateCookie() { s.pathByMatch, s.locations = s.cookiePaths(), s.cookieLocations() }
 
-// collide refuses the younger of two rules whose cookies collide; the older one's session stands.
-func (d *decider) collide() {
-	standing := newCookies(d.cookies())
+// rejectCookieCollisions refuses the younger of two rules whose cookies collide; the older one's session stands.
+func (d *decider) rejectCookieCollisions() {
+	accepted := newCookieIndex(d.cookieSessions())
 	for _, r := range d.order {
 		if r.Refused {
 			continue
 		}
-		var own *cookies // among several
+		var own *cookieIndex // among several
 		if len(r.Sessions) > 1 {
-			own = newCookies(r.Sessions)
+			own = newCookieIndex(r.Sessions)
 		}
 		for _, s := range r.Sessions {
 			if !s.isCookie() || r.Refused {
 				continue
 			}
-			rival := standing.rival(s)
+			rival := accepted.findRival(s)
 			if own != nil {
-				rival = cmp.Or(rival, own.rival(s))
-				own.add(s)
+				rival = cmp.Or(rival, own.findRival(s))
+				own.addSession(s)
 			}
 			if rival != nil {
 				s.Refusals = append(s.Refusals, Refusal{s.namePath(), fmt.Sprintf(
@@ -197,14 +197,14 @@ func (d *decider) collide() {
 		}
 		for _, s := range r.Sessions {
 			if s.isCookie() && !r.Refused {
-				standing.add(s)
+				accepted.addSession(s)
 			}
 		}
 	}
 }
 
-// cookies are the sessions in cookies.
-func (d *decider) cookies() []*Session {
+// cookieSessions are the sessions in cookies.
+func (d *decider) cookieSessions() []*Session {
 	var all []*Session
 	for _, r := range d.order {
 		for _, s := range r.Sessions {
@@ -218,8 +218,8 @@ func (d *decider) cookies() []*Session {
 
 // namePath is the field of the route that a message about the session's name is best put at.
 func (s *Session) namePath() string {
-	if s.named.Source.Object == s.Route.Source().Object {
-		return s.named.Path
+	if s.nameValue.Origin.Ref == s.Route.Origin().Ref {
+		return s.nameValue.Path
 	}
 	return s.rulePath().String()
 }

@@ -15,12 +15,12 @@ type Decisions struct {
 	// Attachments is what became of each target of each SessionPersistencePolicy and XBackendTrafficPolicy, by
 	// policy and in the order of its targets.
 	Attachments []Attachment
-	// Ways is what holds on each way that requests can take, by route, rule, listener and backend.
-	Ways []*Decision
+	// Paths is what holds on each way that requests can take, by route, rule, listener and backend.
+	Paths []*Decision
 	// Renames are the session names that were suffixed (S26, S27).
 	Renames []Rename
-	// Crowded are the Gateways on which policies have no effect, for want of room in their status (S63).
-	Crowded Crowded
+	// AncestorLimit are the Gateways on which policies have no effect, for want of room in their status (S63).
+	AncestorLimit AncestorLimit
 
 	rules    map[ruleKey]*Rule
 	rejected map[*gateway.Route]bool
@@ -28,10 +28,10 @@ type Decisions struct {
 
 // Attachment is what became of one target of a policy.
 type Attachment struct {
-	Policy ladder.Source
+	Policy ladder.Origin
 	// Subject is the policy's document.
 	Subject report.Subject
-	Target  ladder.Target
+	Target  ladder.TargetRef
 	// Path is where the policy names the target, such as spec.targetRefs[0].
 	Path string
 	// Reason is empty for a target that the policy holds on, else the reason of Accepted=False: ReasonTargetNotFound
@@ -48,13 +48,13 @@ const (
 
 // Decision is what holds on one way (S6).
 type Decision struct {
-	// Way is the listener, the route and rule, and the backends that one session spans.
-	Way ladder.Way
+	// Path is the listener, the route and rule, and the backends that one session spans.
+	Path ladder.TrafficPath
 	// Route is the route's document, an HTTPRoute's or one in its shape; Rule is the rule's index.
 	Route *gateway.Route
 	Rule  int
-	// Generation is the one whose meaning the rule has (S18).
-	Generation ladder.Generation
+	// Release is the one whose meaning the rule has (S18).
+	Release ladder.APIRelease
 	// Effective is every field with its provenance, what is dropped and who conflicts with whom.
 	Effective ladder.Effective
 	// Scope is what tokens are bound to and Name the cookie's or header's name as it is emitted; empty if there is
@@ -80,9 +80,9 @@ type Rename struct {
 	Route *gateway.Route
 	Rule  int
 	// By is where the name is written.
-	By ladder.Written
-	// Law is the rule of docs/semantics.md that asks for it, S26 or S27.
-	Law string
+	By ladder.FieldValue
+	// SemanticsRule is the rule of docs/semantics.md that asks for it, S26 or S27.
+	SemanticsRule string
 	// From is the name as it is written and To the emitted one.
 	From, To string
 }

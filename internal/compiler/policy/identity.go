@@ -38,7 +38,7 @@ func (id Identity) RouteName() string {
 
 // PolicyName is the name of the rule's policy, such as default/cart/rule/0, in counters and logs. That of a
 // GRPCRoute has grpcroute/ in front, for an HTTPRoute may have the same name.
-func (id Identity) PolicyName() string { return bounded(id.policyName(), policyconfig.MaxName) }
+func (id Identity) PolicyName() string { return truncateName(id.policyName(), policyconfig.MaxName) }
 
 func (id Identity) policyName() string {
 	if id.kind != httpRoute {
@@ -57,12 +57,12 @@ func (id Identity) Scope() string {
 	case strings.Trim(rule, "0123456789") == "":
 		rule = ":" + rule
 	}
-	return bounded(id.kind+"/"+id.route+"/rule/"+rule, policyconfig.MaxScope)
+	return truncateName(id.kind+"/"+id.route+"/rule/"+rule, policyconfig.MaxScope)
 }
 
 // backendScope is the scope of a session in one of the rule's backends (S22).
 func (id Identity) backendScope(b *backend.Backend) string {
-	return bounded(id.Scope()+backendPart(b), policyconfig.MaxScope)
+	return truncateName(id.Scope()+backendPart(b), policyconfig.MaxScope)
 }
 
 // backendPart tells the backends of a rule apart, such as /backend/Service/shop/cart/8080.
@@ -74,17 +74,17 @@ func backendPart(b *backend.Backend) string {
 	return part
 }
 
-// digest is a short text that differs from scope to scope and stays the same for each.
-func digest(s string) string {
+// shortHash is a short text that differs from scope to scope and stays the same for each.
+func shortHash(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:6])
 }
 
-// bounded gives names that are too long an end that tells them apart.
-func bounded(name string, most int) string {
+// truncateName gives names that are too long an end that tells them apart.
+func truncateName(name string, most int) string {
 	if len(name) <= most {
 		return name
 	}
-	end := "-" + digest(name)
+	end := "-" + shortHash(name)
 	return name[:most-len(end)] + end
 }

@@ -37,10 +37,10 @@ func TestScopesAreUnique(t *testing.T) {
 func TestNamesAreStable(t *testing.T) {
 	id := Identity{kind: httpRoute, route: "default/cart", index: 2}
 	for got, want := range map[string]string{
-		id.RouteName():     "httproute/default/cart/rule/2",
-		id.PolicyName():    "default/cart/rule/2",
-		id.Scope():         "HTTPRoute/default/cart/rule/2",
-		digest(id.Scope()): "daa8241455d8",
+		id.RouteName():        "httproute/default/cart/rule/2",
+		id.PolicyName():       "default/cart/rule/2",
+		id.Scope():            "HTTPRoute/default/cart/rule/2",
+		shortHash(id.Scope()): "daa8241455d8",
 		Identity{kind: httpRoute, route: "default/cart", index: 2, name: "pay"}.Scope(): "HTTPRoute/default/cart/rule/pay",
 	} {
 		if got != want {

@@ -6,39 +6,39 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
-// targets is what policies can be attached to.
-type targets struct {
+// targetIndex is what policies can be attached to.
+type targetIndex struct {
 	objects  *resource.Objects // nothing else
-	exists   map[ladder.Target]bool
-	subjects map[ladder.Object]report.Subject
+	exists   map[ladder.TargetRef]bool
+	subjects map[ladder.Ref]report.Subject
 }
 
-// targetsOf finds them among the objects, or knows them from the last time.
-func (m *Memory) targetsOf(objects *resource.Objects) *targets {
+// targetsFor finds them among the objects, or knows them from the last time.
+func (m *Cache) targetsFor(objects *resource.Objects) *targetIndex {
 	own := &resource.Objects{
 		Classes: objects.Classes, Gateways: objects.Gateways, Routes: objects.Routes,
 		VirtualServices: objects.VirtualServices, Services: objects.Services, Backends: objects.Backends,
 	}
 	if m.targets == nil || !m.targets.objects.Equal(own) {
-		m.targets = newTargets(own)
+		m.targets = newTargetIndex(own)
 	}
 	return m.targets
 }
 
-func newTargets(objects *resource.Objects) *targets {
+func newTargetIndex(objects *resource.Objects) *targetIndex {
 	number := len(objects.Routes) + len(objects.Services) + len(objects.VirtualServices)
-	t := &targets{
-		objects: objects, exists: make(map[ladder.Target]bool, number), subjects: make(map[ladder.Object]report.Subject, number),
+	t := &targetIndex{
+		objects: objects, exists: make(map[ladder.TargetRef]bool, number), subjects: make(map[ladder.Ref]report.Subject, number),
 	}
 	for _, o := range objects.Classes {
-		known(t, o, "", nil)
+		addTarget(t, o, "", nil)
 	}
 	for _, o := range objects.Gateways {
 		var names []string
 		for _, l := range o.Value.Spec.Listeners {
 			names = append(names, string(l.Name))
 		}
-		known(t, o, o.Namespace, names)
+		addTarget(t, o, o.Namespace, names)
 	}
 	for _, o := range objects.Routes {
 		var names []string
@@ -47,7 +47,7 @@ func newTargets(objects *resource.Objects) *targets {
 				names = append(names, string(*r.Name))
 			}
 		}
-		known(t, o, o.Namespace, names)
+		addTarget(t, o, o.Namespace, names)
 	}
 	for _, o := range objects.VirtualServices {
 		var names []string
@@ -56,22 +56,22 @@ func newTargets(objects *resource.Objects) *targets {
 				names = append(names, r.Name)
 			}
 		}
-		known(t, o, o.Namespace, names)
+		addTarget(t, o, o.Namespace, names)
 	}
 	for _, o := range objects.Services {
-		known(t, o, o.Namespace, nil)
+		addTarget(t, o, o.Namespace, nil)
 	}
 	for _, o := range objects.Backends {
-		known(t, o, o.Namespace, nil)
+		addTarget(t, o, o.Namespace, nil)
 	}
 	return t
 }
 
-func known[T any](t *targets, o *resource.Object[T], namespace string, sections []string) {
-	object := ladder.Object{Kind: o.Kind, Namespace: namespace, Name: o.Name}
-	t.subjects[object] = o
-	t.exists[ladder.Target{Object: object}] = true
+func addTarget[T any](t *targetIndex, o *resource.Object[T], namespace string, sections []string) {
+	ref := ladder.Ref{Kind: o.Kind, Namespace: namespace, Name: o.Name}
+	t.subjects[ref] = o
+	t.exists[ladder.TargetRef{Ref: ref}] = true
 	for _, s := range sections {
-		t.exists[ladder.Target{Object: object, Section: s}] = true
+		t.exists[ladder.TargetRef{Ref: ref, Section: s}] = true
 	}
 }

@@ -17,7 +17,7 @@ func TestBegins(t *testing.T) {
 			t.Errorf("%q: %v", text, broken)
 			continue
 		}
-		if got, parsed := begins([]byte(text)), roots[0].Line; got != want || parsed != want {
+		if got, parsed := firstContentLine([]byte(text)), roots[0].Line; got != want || parsed != want {
 			t.Errorf("%q: line %d, parsed %d, want %d", text, got, parsed, want)
 		}
 	}

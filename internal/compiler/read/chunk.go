@@ -27,9 +27,9 @@ type chunk struct {
 	lines map[string]int
 }
 
-// split cuts a file into its documents. A line that begins with "---" ends a document wherever it stands
+// splitDocuments cuts a file into its documents. A line that begins with "---" ends a document wherever it stands
 // (YAML 1.2, rule c-forbidden), so no parser is needed to find it. Directives and comments belong to what follows.
-func split(file string, data []byte) []*chunk {
+func splitDocuments(file string, data []byte) []*chunk {
 	all := chunk{file: file, data: data, first: 1, aliases: new(int), parsing: new(sync.Mutex)}
 	if filepath.Ext(file) == ".json" || json.Valid(data) {
 		all.json = true
@@ -45,7 +45,7 @@ func split(file string, data []byte) []*chunk {
 	at := 0
 	for text := range bytes.Lines(data) {
 		line++
-		if content && separates(text) {
+		if content && isSeparator(text) {
 			cut(at)
 			start, first = at, line
 		}
@@ -56,8 +56,8 @@ func split(file string, data []byte) []*chunk {
 	return chunks
 }
 
-// separates reports whether a line begins a new YAML document.
-func separates(line []byte) bool {
+// isSeparator reports whether a line begins a new YAML document.
+func isSeparator(line []byte) bool {
 	rest, found := bytes.CutPrefix(line, []byte("---"))
 	return found && (len(rest) == 0 || bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0)
 }
@@ -70,14 +70,14 @@ func (c *chunk) parse() ([]*yaml.Node, *fault) {
 	return parseYAML(c.data)
 }
 
-// documents gives the chunk's objects, and whether it holds nothing at all.
-func (c *chunk) documents(rep *report.Report) (docs []*Document, blank bool) {
+// readDocuments gives the chunk's objects, and whether it holds nothing at all.
+func (c *chunk) readDocuments(rep *report.Report) (docs []*Document, blank bool) {
 	if fields, read := simpleYAML(c.data); read && !c.json {
-		return items(&Document{Fields: fields, chunk: c}, rep), false
+		return expandItems(&Document{Fields: fields, chunk: c}, rep), false
 	}
 	roots, broken := c.parse()
 	if broken != nil {
-		c.report(rep, *broken)
+		c.reportFault(rep, *broken)
 		return nil, false
 	}
 	for i, root := range roots {
@@ -85,22 +85,22 @@ func (c *chunk) documents(rep *report.Report) (docs []*Document, blank bool) {
 		if len(roots) > 1 {
 			part.root = roots[i]
 		}
-		docs = append(docs, part.expand(root, rep)...)
+		docs = append(docs, part.expandList(root, rep)...)
 	}
 	return docs, len(roots) == 0
 }
 
-func (c *chunk) report(rep *report.Report, f fault) {
-	rep.ErrorAt(place{c.file, c.first - 1 + max(f.line, 1)}, f.path, f.message)
+func (c *chunk) reportFault(rep *report.Report, f fault) {
+	rep.ErrorAt(filePosition{c.file, c.first - 1 + max(f.line, 1)}, f.path, f.message)
 }
 
-// line finds the line of a field in the file, or of the nearest thing that encloses it.
-func (c *chunk) line(path string) int {
+// lineOfPath finds the line of a field in the file, or of the nearest thing that encloses it.
+func (c *chunk) lineOfPath(path string) int {
 	c.parsing.Lock()
 	defer c.parsing.Unlock()
 	line, known := c.lines[path]
 	if !known {
-		line = c.find(path)
+		line = c.findLine(path)
 		if c.lines == nil {
 			c.lines = map[string]int{}
 		}
@@ -109,12 +109,12 @@ func (c *chunk) line(path string) int {
 	return c.first - 1 + line
 }
 
-// find is line from the beginning of the chunk.
-func (c *chunk) find(path string) int {
+// findLine is line from the beginning of the chunk.
+func (c *chunk) findLine(path string) int {
 	if path == "" && !c.json {
-		return begins(c.data)
+		return firstContentLine(c.data)
 	}
-	if line, found := simpleLine(c.data, steps(path)); found && !c.json {
+	if line, found := simpleLine(c.data, splitPath(path)); found && !c.json {
 		return line
 	}
 	if c.root == nil {
@@ -124,17 +124,17 @@ func (c *chunk) find(path string) int {
 		}
 		c.root = roots[0]
 	}
-	return lineOf(c.root, steps(path))
+	return findLine(c.root, splitPath(path))
 }
 
-// begins gives the line on which a YAML document's content begins, which is asked for of every object of a table, and
+// firstContentLine gives the line on which a YAML document's content begins, which is asked for of every object of a table, and
 // needs no parser.
-func begins(data []byte) int {
+func firstContentLine(data []byte) int {
 	line := 0
 	for text := range bytes.Lines(data) {
 		line++
 		text = bytes.TrimSpace(text)
-		if separates(text) {
+		if isSeparator(text) {
 			text = bytes.TrimSpace(text[3:])
 		}
 		if len(text) > 0 && text[0] != '#' && text[0] != '%' {

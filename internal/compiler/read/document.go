@@ -17,8 +17,8 @@ type Document struct {
 	// Status is what the document's status said, once it has been taken out of the fields: what controllers have
 	// written, which concerns those alone who write a new one.
 	Status any
-	// Written is the object's JSON as it was read, without its status, where Keep was asked for it.
-	Written []byte
+	// JSON is the object's JSON as it was read, without its status, where Keep was asked for it.
+	JSON []byte
 
 	chunk  *chunk
 	prefix string // where the object stands in its chunk: "items[3]" in a list, else empty
@@ -38,18 +38,18 @@ func (d *Document) Path(path string) string {
 	return d.rename(path)
 }
 
-// Keep notes the fields as they are, for those who write the object again with something added.
-func (d *Document) Keep() error {
+// KeepJSON notes the fields as they are, for those who write the object again with something added.
+func (d *Document) KeepJSON() error {
 	text, err := json.Marshal(d.Fields)
-	d.Written = text
+	d.JSON = text
 	return err
 }
 
 // Release gives up the fields, once they have become something else; the document's name and lines stay known.
 func (d *Document) Release() { d.name, d.Fields = d.String(), nil }
 
-// Text gives a field of type string below the given keys; empty if it is absent or of another type.
-func (d *Document) Text(keys ...string) string {
+// StringAt gives a field of type string below the given keys; empty if it is absent or of another type.
+func (d *Document) StringAt(keys ...string) string {
 	var v any = d.Fields
 	for _, k := range keys {
 		m, _ := v.(map[string]any)
@@ -64,11 +64,11 @@ func (d *Document) String() string {
 	if d.Fields == nil {
 		return d.name
 	}
-	name := d.Text("metadata", "name")
-	if ns := d.Text("metadata", "namespace"); ns != "" && name != "" {
+	name := d.StringAt("metadata", "name")
+	if ns := d.StringAt("metadata", "namespace"); ns != "" && name != "" {
 		name = ns + "/" + name
 	}
-	return strings.TrimSpace(d.Text("kind") + " " + name)
+	return strings.TrimSpace(d.StringAt("kind") + " " + name)
 }
 
 // Locate gives the file and line of a field, or of the nearest thing that encloses it.
@@ -76,30 +76,30 @@ func (d *Document) Locate(path string) (file string, line int) {
 	if d.prefix != "" {
 		path = d.prefix + "." + path
 	}
-	return d.chunk.file, d.chunk.line(path)
+	return d.chunk.file, d.chunk.lineOfPath(path)
 }
 
-// expand turns a node tree into objects: one, or those of a list.
-func (c *chunk) expand(root *yaml.Node, rep *report.Report) []*Document {
-	b := &builder{aliases: c.aliases}
-	v := b.value(root)
+// expandList turns a node tree into objects: one, or those of a list.
+func (c *chunk) expandList(root *yaml.Node, rep *report.Report) []*Document {
+	b := &nodeConverter{aliases: c.aliases}
+	v := b.convert(root)
 	for _, f := range b.faults {
-		c.report(rep, f)
+		c.reportFault(rep, f)
 	}
 	fields, ok := v.(map[string]any)
 	switch {
 	case len(b.faults) > 0:
 		return nil
 	case !ok:
-		c.report(rep, fault{line: root.Line, message: "must be an object with apiVersion, kind and metadata"})
+		c.reportFault(rep, fault{line: root.Line, message: "must be an object with apiVersion, kind and metadata"})
 		return nil
 	}
-	return items(&Document{Fields: fields, chunk: c}, rep)
+	return expandItems(&Document{Fields: fields, chunk: c}, rep)
 }
 
-// items gives the objects of a list, or the document itself when it is none.
-func items(d *Document, rep *report.Report) []*Document {
-	kind, isList := strings.CutSuffix(d.Text("kind"), "List")
+// expandItems gives the objects of a list, or the document itself when it is none.
+func expandItems(d *Document, rep *report.Report) []*Document {
+	kind, isList := strings.CutSuffix(d.StringAt("kind"), "List")
 	entries, hasItems := d.Fields["items"].([]any)
 	if !isList || !hasItems {
 		return []*Document{d}
@@ -112,23 +112,23 @@ func items(d *Document, rep *report.Report) []*Document {
 			rep.ErrorAt(d, prefix, "must be an object")
 			continue
 		}
-		inherit(fields, d, kind)
-		docs = append(docs, items(&Document{Fields: fields, chunk: d.chunk, prefix: prefix}, rep)...)
+		inheritType(fields, d, kind)
+		docs = append(docs, expandItems(&Document{Fields: fields, chunk: d.chunk, prefix: prefix}, rep)...)
 	}
-	strays(d, rep)
+	reportStrayFields(d, rep)
 	return docs
 }
 
-// inherit gives an item its list's type where it has none: an API server leaves it out of typed lists.
-func inherit(fields map[string]any, list *Document, kind string) {
+// inheritType gives an item its list's type where it has none: an API server leaves it out of typed lists.
+func inheritType(fields map[string]any, list *Document, kind string) {
 	if _, has := fields["kind"]; !has && kind != "" {
 		fields["kind"] = kind
 		fields["apiVersion"] = list.Fields["apiVersion"]
 	}
 }
 
-// strays reports fields that lists don't have.
-func strays(list *Document, rep *report.Report) {
+// reportStrayFields reports fields that lists don't have.
+func reportStrayFields(list *Document, rep *report.Report) {
 	for name := range list.Fields {
 		switch name {
 		case "apiVersion", "kind", "metadata", "items":

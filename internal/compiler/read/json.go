@@ -25,19 +25,19 @@ func parseJSON(data []byte) ([]*yaml.Node, *fault) {
 	r.decoder.UseNumber()
 	var roots []*yaml.Node
 	for {
-		root, err := r.value(0)
+		root, err := r.readValue(0)
 		switch {
 		case errors.Is(err, io.EOF):
 			return roots, nil
 		case err != nil:
-			return nil, r.fault(err)
+			return nil, r.newFault(err)
 		}
 		roots = append(roots, root)
 	}
 }
 
-// fault places an error at the line that the decoder had reached.
-func (r *jsonReader) fault(err error) *fault {
+// newFault places an error at the line that the decoder had reached.
+func (r *jsonReader) newFault(err error) *fault {
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {
 		r.advance(int(syntax.Offset))
@@ -54,7 +54,7 @@ func (r *jsonReader) advance(to int) {
 	}
 }
 
-func (r *jsonReader) token() (json.Token, error) {
+func (r *jsonReader) nextToken() (json.Token, error) {
 	token, err := r.decoder.Token()
 	r.advance(int(r.decoder.InputOffset()))
 	return token, err
@@ -62,8 +62,8 @@ func (r *jsonReader) token() (json.Token, error) {
 
 var errUnfinished = errors.New("unexpected end of the file")
 
-func (r *jsonReader) value(depth int) (*yaml.Node, error) {
-	token, err := r.token()
+func (r *jsonReader) readValue(depth int) (*yaml.Node, error) {
+	token, err := r.nextToken()
 	if err != nil {
 		if depth > 0 && errors.Is(err, io.EOF) {
 			return nil, errUnfinished
@@ -75,39 +75,39 @@ func (r *jsonReader) value(depth int) (*yaml.Node, error) {
 	}
 	switch t := token.(type) {
 	case json.Delim:
-		return r.composite(t, depth)
+		return r.readComposite(t, depth)
 	case string:
-		return r.scalar("!!str", t), nil
+		return r.newScalar("!!str", t), nil
 	case json.Number:
 		if strings.ContainsAny(t.String(), ".eE") {
-			return r.scalar("!!float", t.String()), nil
+			return r.newScalar("!!float", t.String()), nil
 		}
-		return r.scalar("!!int", t.String()), nil
+		return r.newScalar("!!int", t.String()), nil
 	case bool:
-		return r.scalar("!!bool", strconv.FormatBool(t)), nil
+		return r.newScalar("!!bool", strconv.FormatBool(t)), nil
 	default:
-		return r.scalar("!!null", "null"), nil
+		return r.newScalar("!!null", "null"), nil
 	}
 }
 
-func (r *jsonReader) scalar(tag, value string) *yaml.Node {
+func (r *jsonReader) newScalar(tag, value string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: value, Line: r.line, Style: yaml.DoubleQuotedStyle}
 }
 
-// composite reads an object or array; its keys and values alternate as in the YAML library's nodes.
-func (r *jsonReader) composite(open json.Delim, depth int) (*yaml.Node, error) {
+// readComposite reads an object or array; its keys and values alternate as in the YAML library's nodes.
+func (r *jsonReader) readComposite(open json.Delim, depth int) (*yaml.Node, error) {
 	n := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: r.line}
 	if open == '[' {
 		n.Kind, n.Tag = yaml.SequenceNode, "!!seq"
 	}
 	for r.decoder.More() {
-		item, err := r.value(depth + 1)
+		item, err := r.readValue(depth + 1)
 		if err != nil {
 			return nil, err
 		}
 		n.Content = append(n.Content, item)
 	}
-	if _, err := r.token(); err != nil {
+	if _, err := r.nextToken(); err != nil {
 		if errors.Is(err, io.EOF) {
 			err = errUnfinished
 		}

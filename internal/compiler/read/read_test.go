@@ -11,7 +11,7 @@ import (
 func readAll(t *testing.T, name, text string) ([]*Document, report.Errors) {
 	t.Helper()
 	rep := &report.Report{}
-	docs := Documents([]Source{{Name: name, Data: []byte(text)}}, rep)
+	docs := ReadDocuments([]Source{{Name: name, Data: []byte(text)}}, rep)
 	return docs, rep.Errors(false)
 }
 
@@ -124,7 +124,7 @@ func TestSteps(t *testing.T) {
 		"a..b":                     "a|b",
 		"a[b":                      "a|b",
 	} {
-		if got := strings.Join(steps(path), "|"); got != want {
+		if got := strings.Join(splitPath(path), "|"); got != want {
 			t.Errorf("%q: got %s, want %s", path, got, want)
 		}
 	}

@@ -21,8 +21,8 @@ type Source struct {
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// unreadable says why data can't be a text file of ours; empty if it may be one.
-func unreadable(data []byte) string {
+// explainUnreadable says why data can't be a text file of ours; empty if it may be one.
+func explainUnreadable(data []byte) string {
 	switch {
 	case len(data) > MaxFile:
 		return "the file is too large: at most 10 MiB are read"

@@ -8,12 +8,12 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
-// Documents reads every object of the sources, in order. What is wrong goes to the report, all of it at once.
-func Documents(sources []Source, rep *report.Report) []*Document {
+// ReadDocuments reads every object of the sources, in order. What is wrong goes to the report, all of it at once.
+func ReadDocuments(sources []Source, rep *report.Report) []*Document {
 	var docs []*Document
 	texts := Split(sources, rep)
 	for _, t := range texts {
-		docs = append(docs, t.Documents(rep)...)
+		docs = append(docs, t.ReadDocuments(rep)...)
 	}
 	ReportEmpty(texts, rep)
 	return docs
@@ -40,7 +40,7 @@ func Split(sources []Source, rep *report.Report) []*Text {
 	}
 	parallel.Each(files, func(some []*file) {
 		for _, f := range some {
-			f.texts = texts(f.Source, &f.rep)
+			f.texts = splitFile(f.Source, &f.rep)
 		}
 	})
 	var all []*Text
@@ -51,14 +51,14 @@ func Split(sources []Source, rep *report.Report) []*Text {
 	return all
 }
 
-// texts cuts one file.
-func texts(s Source, rep *report.Report) []*Text {
-	if problem := unreadable(s.Data); problem != "" {
-		rep.ErrorAt(place{file: s.Name}, "", problem)
+// splitFile cuts one file.
+func splitFile(s Source, rep *report.Report) []*Text {
+	if problem := explainUnreadable(s.Data); problem != "" {
+		rep.ErrorAt(filePosition{file: s.Name}, "", problem)
 		return nil
 	}
-	chunks := split(s.Name, bytes.TrimPrefix(s.Data, byteOrderMark))
-	if !separable(s.Data) {
+	chunks := splitDocuments(s.Name, bytes.TrimPrefix(s.Data, byteOrderMark))
+	if !isSeparable(s.Data) {
 		return []*Text{{chunks: chunks, last: true}}
 	}
 	all := make([]*Text, len(chunks))
@@ -68,25 +68,25 @@ func texts(s Source, rep *report.Report) []*Text {
 	return all
 }
 
-// separable tells whether a file has neither aliases nor merge keys, for certain.
-func separable(data []byte) bool {
+// isSeparable tells whether a file has neither aliases nor merge keys, for certain.
+func isSeparable(data []byte) bool {
 	return bytes.IndexByte(data, '&') < 0 && !bytes.Contains(data, []byte("<<"))
 }
 
-// Documents reads every object of a text, in order.
-func (t *Text) Documents(rep *report.Report) []*Document {
+// ReadDocuments reads every object of a text, in order.
+func (t *Text) ReadDocuments(rep *report.Report) []*Document {
 	var docs []*Document
 	t.blank = true
 	for _, c := range t.chunks {
-		found, blank := c.documents(rep)
+		found, blank := c.readDocuments(rep)
 		docs = append(docs, found...)
 		t.blank = t.blank && blank
 	}
 	return docs
 }
 
-// Alone tells whether the text's objects hang on the text and on nothing else: then equal texts have equal objects.
-func (t *Text) Alone() bool { return len(t.chunks) == 1 && separable(t.chunks[0].data) }
+// IsSelfContained tells whether the text's objects hang on the text and on nothing else: then equal texts have equal objects.
+func (t *Text) IsSelfContained() bool { return len(t.chunks) == 1 && isSeparable(t.chunks[0].data) }
 
 // Hash is the same for equal texts.
 func (t *Text) Hash(seed maphash.Seed) uint64 { return maphash.Bytes(seed, t.chunks[0].data) }
@@ -109,17 +109,17 @@ func ReportEmpty(texts []*Text, rep *report.Report) {
 	for _, t := range texts {
 		empty = empty && t.blank
 		if t.last && empty {
-			rep.ErrorAt(place{file: t.chunks[0].file}, "", "the file is empty: it has no object")
+			rep.ErrorAt(filePosition{file: t.chunks[0].file}, "", "the file is empty: it has no object")
 		}
 		empty = empty || t.last
 	}
 }
 
-// place is a spot in a file that belongs to no object.
-type place struct {
+// filePosition is a spot in a file that belongs to no object.
+type filePosition struct {
 	file string
 	line int
 }
 
-func (p place) String() string              { return "" }
-func (p place) Locate(string) (string, int) { return p.file, p.line }
+func (p filePosition) String() string              { return "" }
+func (p filePosition) Locate(string) (string, int) { return p.file, p.line }

@@ -29,14 +29,14 @@ func parseYAML(data []byte) ([]*yaml.Node, *fault) {
 	default:
 		return nil, &fault{line: more.Line, message: "a second document begins without a line --- before it"}
 	}
-	if blank(&root) {
+	if isBlank(&root) {
 		return nil, nil
 	}
 	return root.Content, nil
 }
 
-// blank reports whether a document is what stands between two separators with nothing but comments.
-func blank(root *yaml.Node) bool {
+// isBlank reports whether a document is what stands between two separators with nothing but comments.
+func isBlank(root *yaml.Node) bool {
 	return len(root.Content) == 0 ||
 		root.Content[0].Kind == yaml.ScalarNode && root.Content[0].Value == "" && root.Content[0].ShortTag() == "!!null"
 }

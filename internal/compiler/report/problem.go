@@ -39,8 +39,8 @@ func (p Problem) String() string {
 	return strings.Join(parts, ": ")
 }
 
-// compare orders problems as a reader meets them: by file and line, then by object and path.
-func compare(a, b Problem) int {
+// compareProblems orders problems as a reader meets them: by file and line, then by object and path.
+func compareProblems(a, b Problem) int {
 	if place := cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line)); place != 0 {
 		return place
 	}

@@ -24,27 +24,27 @@ type Report struct {
 // Error notes field errors: the document would not be admitted.
 func (r *Report) Error(about Subject, errs ...*field.Error) {
 	for _, e := range errs {
-		r.errors = append(r.errors, problem(about, e.Field, e.ErrorBody()))
+		r.errors = append(r.errors, newProblem(about, e.Field, e.ErrorBody()))
 	}
 }
 
 // ErrorAt notes an error at a path, which may be empty, in words of its own.
 func (r *Report) ErrorAt(about Subject, path, message string) {
-	r.errors = append(r.errors, problem(about, path, message))
+	r.errors = append(r.errors, newProblem(about, path, message))
 }
 
 // Warn notes something admitted that can't be honoured; what then happens stands in the error's detail.
 func (r *Report) Warn(about Subject, e *field.Error) {
-	r.warnings = append(r.warnings, problem(about, e.Field, e.ErrorBody()))
+	r.warnings = append(r.warnings, newProblem(about, e.Field, e.ErrorBody()))
 }
 
 // WarnAt is Warn in words of its own.
 func (r *Report) WarnAt(about Subject, path, message string) {
-	r.warnings = append(r.warnings, problem(about, path, message))
+	r.warnings = append(r.warnings, newProblem(about, path, message))
 }
 
-// NotCarried warns that a target can't do what is asked for, and why. What begins so says all that is lost.
-func (r *Report) NotCarried(about Subject, target, path, why string) {
+// NotSupportedBy warns that a target can't do what is asked for, and why. What begins so says all that is lost.
+func (r *Report) NotSupportedBy(about Subject, target, path, why string) {
 	r.WarnAt(about, path, "not carried to "+target+": "+why)
 }
 
@@ -55,7 +55,7 @@ func (r *Report) WarnFor(about Subject, reason string, e *field.Error) {
 
 // WarnForAt is WarnFor in words of its own.
 func (r *Report) WarnForAt(about Subject, reason, path, message string) {
-	p := problem(about, path, message)
+	p := newProblem(about, path, message)
 	p.Reason = reason
 	r.warnings = append(r.warnings, p)
 }
@@ -67,7 +67,7 @@ func (r *Report) Advise(about Subject, path *field.Path, message string) {
 
 // AdviseAt is Advise with the path as text.
 func (r *Report) AdviseAt(about Subject, path, message string) {
-	p := problem(about, path, message)
+	p := newProblem(about, path, message)
 	p.Advice = true
 	r.warnings = append(r.warnings, p)
 }
@@ -84,8 +84,8 @@ func (r *Report) Mark() int { return len(r.errors) }
 // Since gives the errors noted after a mark.
 func (r *Report) Since(mark int) []Problem { return r.errors[mark:] }
 
-// Shown is a path as problems show it, for comparison with theirs.
-func Shown(path string) string { return printable(path, maxPlace) }
+// ShownPath is a path as problems show it, for comparison with theirs.
+func ShownPath(path string) string { return makePrintable(path, maxPlace) }
 
 // Failed reports whether there is an error.
 func (r *Report) Failed() bool { return len(r.errors) > 0 }
@@ -102,32 +102,32 @@ func (r *Report) Errors(strict bool) Errors {
 			all = append(all, w)
 		}
 	}
-	return Errors(ordered(all))
+	return Errors(sortProblems(all))
 }
 
 // Warnings gives every warning in order.
-func (r *Report) Warnings() []Problem { return ordered(slices.Clone(r.warnings)) }
+func (r *Report) Warnings() []Problem { return sortProblems(slices.Clone(r.warnings)) }
 
-// About makes a problem that no report collects.
-func About(about Subject, path, message string) Problem { return problem(about, path, message) }
+// NewProblem makes a problem that no report collects.
+func NewProblem(about Subject, path, message string) Problem { return newProblem(about, path, message) }
 
-func problem(about Subject, path, message string) Problem {
+func newProblem(about Subject, path, message string) Problem {
 	if own, ok := about.(interface{ Path(string) string }); ok {
 		path = own.Path(path)
 	}
 	file, line := about.Locate(path)
 	return Problem{
-		Object:  printable(about.String(), maxPlace),
-		Path:    Shown(path),
-		Message: printable(message, maxMessage),
-		File:    printable(file, maxPlace),
+		Object:  makePrintable(about.String(), maxPlace),
+		Path:    ShownPath(path),
+		Message: makePrintable(message, maxMessage),
+		File:    makePrintable(file, maxPlace),
 		Line:    line,
 	}
 }
 
-// ordered sorts problems and drops those that say the same twice.
-func ordered(problems []Problem) []Problem {
-	slices.SortFunc(problems, compare)
+// sortProblems sorts problems and drops those that say the same twice.
+func sortProblems(problems []Problem) []Problem {
+	slices.SortFunc(problems, compareProblems)
 	return slices.Compact(problems)
 }
 
@@ -137,8 +137,8 @@ const (
 	maxMessage = 600
 )
 
-// printable makes text from the input safe for a terminal and a log: one line, nothing invisible, and not endless.
-func printable(s string, most int) string {
+// makePrintable makes text from the input safe for a terminal and a log: one line, nothing invisible, and not endless.
+func makePrintable(s string, most int) string {
 	if len(s) > most {
 		s = strings.ToValidUTF8(s[:most], "") + "..."
 	}

@@ -12,25 +12,25 @@ import (
 type Cache struct {
 	options Options
 	seed    maphash.Seed
-	texts   map[uint64]*keptText // by their hashes
-	orders  orders
+	texts   map[uint64]*cachedText // by their hashes
+	orders  sortOrders
 }
 
-// keptText is a text whose documents were admitted.
-type keptText struct {
+// cachedText is a text whose documents were admitted.
+type cachedText struct {
 	*admittedText
 	taken atomic.Bool // by a text of the admission at hand
 }
 
-// begin forgets everything if the options are others.
-func (c *Cache) begin(o Options) {
+// resetIfChanged forgets everything if the options are others.
+func (c *Cache) resetIfChanged(o Options) {
 	if c != nil && (c.texts == nil || !reflect.DeepEqual(c.options, o)) {
-		c.options, c.seed, c.texts, c.orders = o, maphash.MakeSeed(), map[uint64]*keptText{}, orders{}
+		c.options, c.seed, c.texts, c.orders = o, maphash.MakeSeed(), map[uint64]*cachedText{}, sortOrders{}
 	}
 }
 
-// sorted says how objects were sorted the last time.
-func (c *Cache) sorted() orders {
+// lastOrders says how objects were sorted the last time.
+func (c *Cache) lastOrders() sortOrders {
 	if c == nil {
 		return nil
 	}
@@ -40,7 +40,7 @@ func (c *Cache) sorted() orders {
 // recall gives a text the documents of an equal one. It may be called from several goroutines at once; of equal texts
 // one gets them.
 func (c *Cache) recall(t *admittedText) bool {
-	if c == nil || !t.Alone() {
+	if c == nil || !t.IsSelfContained() {
 		return false
 	}
 	t.hash = t.Hash(c.seed)
@@ -55,8 +55,8 @@ func (c *Cache) recall(t *admittedText) bool {
 	return true
 }
 
-// keep takes in the texts of an admission, and forgets those that it did not have.
-func (c *Cache) keep(texts []*admittedText) {
+// store takes in the texts of an admission, and forgets those that it did not have.
+func (c *Cache) store(texts []*admittedText) {
 	if c == nil {
 		return
 	}
@@ -66,14 +66,14 @@ func (c *Cache) keep(texts []*admittedText) {
 		}
 	}
 	for _, t := range texts {
-		if c.texts[t.hash] == nil && t.Alone() && t.clean() {
-			c.texts[t.hash] = &keptText{admittedText: t}
+		if c.texts[t.hash] == nil && t.IsSelfContained() && t.isClean() {
+			c.texts[t.hash] = &cachedText{admittedText: t}
 		}
 	}
 }
 
-// clean tells whether there was nothing to say about the text's documents.
-func (t *admittedText) clean() bool {
+// isClean tells whether there was nothing to say about the text's documents.
+func (t *admittedText) isClean() bool {
 	for _, d := range t.documents {
 		if !d.rep.Silent() {
 			return false

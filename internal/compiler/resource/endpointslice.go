@@ -21,9 +21,9 @@ var addressTypes = []discoveryv1.AddressType{
 	discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6, discoveryv1.AddressTypeFQDN,
 }
 
-// validateSlice fills in defaults and applies the API server's rules for the fields that are read, but for one:
+// validateEndpointSlice fills in defaults and applies the API server's rules for the fields that are read, but for one:
 // loopback addresses are fine, for demos and tests have nothing else.
-func validateSlice(s *discoveryv1.EndpointSlice) field.ErrorList {
+func validateEndpointSlice(s *discoveryv1.EndpointSlice) field.ErrorList {
 	var errs field.ErrorList
 	switch {
 	case s.AddressType == "":
@@ -31,7 +31,7 @@ func validateSlice(s *discoveryv1.EndpointSlice) field.ErrorList {
 	case !sets.New(addressTypes...).Has(s.AddressType):
 		errs = append(errs, field.NotSupported(field.NewPath("addressType"), s.AddressType, addressTypes))
 	}
-	errs = append(errs, validateSlicePorts(s.Ports)...)
+	errs = append(errs, validateEndpointPorts(s.Ports)...)
 	endpoints := field.NewPath("endpoints")
 	if len(s.Endpoints) > maxEndpoints {
 		return append(errs, field.TooMany(endpoints, len(s.Endpoints), maxEndpoints))
@@ -42,7 +42,7 @@ func validateSlice(s *discoveryv1.EndpointSlice) field.ErrorList {
 	return errs
 }
 
-func validateSlicePorts(ports []discoveryv1.EndpointPort) field.ErrorList {
+func validateEndpointPorts(ports []discoveryv1.EndpointPort) field.ErrorList {
 	path := field.NewPath("ports")
 	if len(ports) > maxPorts {
 		return field.ErrorList{field.TooMany(path, len(ports), maxPorts)}
@@ -63,7 +63,7 @@ func validateSlicePorts(ports []discoveryv1.EndpointPort) field.ErrorList {
 			number = *p.Port
 		}
 		errs = append(errs, validatePort(path.Index(i), *p.Name, number, *p.Protocol, false)...)
-		errs = append(errs, unique(names, path.Index(i).Child("name"), *p.Name)...)
+		errs = append(errs, checkUnique(names, path.Index(i).Child("name"), *p.Name)...)
 	}
 	return errs
 }
@@ -77,15 +77,15 @@ func validateAddresses(path *field.Path, addresses []string, of discoveryv1.Addr
 	}
 	var errs field.ErrorList
 	for i, a := range addresses {
-		if why := unusable(a, of); why != "" {
+		if why := explainUnusable(a, of); why != "" {
 			errs = append(errs, field.Invalid(path.Index(i), a, why))
 		}
 	}
 	return errs
 }
 
-// unusable says why an endpoint can't have an address; empty if it can.
-func unusable(address string, of discoveryv1.AddressType) string {
+// explainUnusable says why an endpoint can't have an address; empty if it can.
+func explainUnusable(address string, of discoveryv1.AddressType) string {
 	ip, err := netip.ParseAddr(address)
 	switch {
 	case of == discoveryv1.AddressTypeFQDN:

@@ -9,17 +9,17 @@ import (
 // KindGRPCRoute is the kind of the routes that stand among HTTPRoutes and were read as GRPCRoutes.
 const KindGRPCRoute = "GRPCRoute"
 
-// fromGRPC gives a GRPCRoute as the HTTPRoute that matches the same requests: a gRPC call is a request for the path
+// convertGRPCRoute gives a GRPCRoute as the HTTPRoute that matches the same requests: a gRPC call is a request for the path
 // /SERVICE/METHOD (gRPC over HTTP2, "Requests"). Only the kind then tells that it wants gRPC requests alone and
 // backends that speak HTTP/2. Rules and matches keep their places, so paths in reports fit the document.
-func fromGRPC(o *Object[gatewayv1.GRPCRoute]) *Object[gatewayv1.HTTPRoute] {
+func convertGRPCRoute(o *Object[gatewayv1.GRPCRoute]) *Object[gatewayv1.HTTPRoute] {
 	route := &gatewayv1.HTTPRoute{TypeMeta: o.Value.TypeMeta, ObjectMeta: o.Value.ObjectMeta}
 	route.Spec.CommonRouteSpec = o.Value.Spec.CommonRouteSpec
 	route.Spec.Hostnames = o.Value.Spec.Hostnames
 	for _, r := range o.Value.Spec.Rules {
 		rule := gatewayv1.HTTPRouteRule{Name: r.Name}
 		for _, m := range r.Matches {
-			rule.Matches = append(rule.Matches, fromGRPCMatch(m))
+			rule.Matches = append(rule.Matches, convertGRPCMatch(m))
 		}
 		for _, ref := range r.BackendRefs {
 			rule.BackendRefs = append(rule.BackendRefs, gatewayv1.HTTPBackendRef{BackendRef: ref.BackendRef})
@@ -32,8 +32,8 @@ func fromGRPC(o *Object[gatewayv1.GRPCRoute]) *Object[gatewayv1.HTTPRoute] {
 	}
 }
 
-func fromGRPCMatch(m gatewayv1.GRPCRouteMatch) gatewayv1.HTTPRouteMatch {
-	match := gatewayv1.HTTPRouteMatch{Path: callPath(m.Method)}
+func convertGRPCMatch(m gatewayv1.GRPCRouteMatch) gatewayv1.HTTPRouteMatch {
+	match := gatewayv1.HTTPRouteMatch{Path: convertGRPCMethod(m.Method)}
 	for _, h := range m.Headers {
 		header := gatewayv1.HTTPHeaderMatch{Name: gatewayv1.HTTPHeaderName(h.Name), Value: h.Value}
 		if h.Type != nil {
@@ -45,29 +45,29 @@ func fromGRPCMatch(m gatewayv1.GRPCRouteMatch) gatewayv1.HTTPRouteMatch {
 	return match
 }
 
-// callPath is what a match says of the path: all of it, the service, or the method of any service.
-func callPath(m *gatewayv1.GRPCMethodMatch) *gatewayv1.HTTPPathMatch {
+// convertGRPCMethod is what a match says of the path: all of it, the service, or the method of any service.
+func convertGRPCMethod(m *gatewayv1.GRPCMethodMatch) *gatewayv1.HTTPPathMatch {
 	if m == nil {
 		return nil
 	}
-	service, method := text(m.Service), text(m.Method)
+	service, method := stringOrEmpty(m.Service), stringOrEmpty(m.Method)
 	switch {
 	case service != "" && method != "":
-		return pathMatch(gatewayv1.PathMatchExact, "/"+service+"/"+method)
+		return newPathMatch(gatewayv1.PathMatchExact, "/"+service+"/"+method)
 	case service != "":
-		return pathMatch(gatewayv1.PathMatchPathPrefix, "/"+service)
+		return newPathMatch(gatewayv1.PathMatchPathPrefix, "/"+service)
 	case method != "":
-		return pathMatch(gatewayv1.PathMatchRegularExpression, "/[^/]+/"+regexp.QuoteMeta(method))
+		return newPathMatch(gatewayv1.PathMatchRegularExpression, "/[^/]+/"+regexp.QuoteMeta(method))
 	default:
 		return nil
 	}
 }
 
-func pathMatch(kind gatewayv1.PathMatchType, value string) *gatewayv1.HTTPPathMatch {
+func newPathMatch(kind gatewayv1.PathMatchType, value string) *gatewayv1.HTTPPathMatch {
 	return &gatewayv1.HTTPPathMatch{Type: &kind, Value: &value}
 }
 
-func text(s *string) string {
+func stringOrEmpty(s *string) string {
 	if s == nil {
 		return ""
 	}

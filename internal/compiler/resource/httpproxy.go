@@ -68,8 +68,8 @@ type HTTPProxyLoadBalancerPolicy struct {
 	RequestHashPolicies []v1alpha1.RequestHashPolicy `json:"requestHashPolicies"`
 }
 
-// proxyKind is HTTPProxy. No CRD of it is at hand, so its few fields are checked here, to the effect of Contour's.
-var proxyKind = kind{
+// httpProxyKind is HTTPProxy. No CRD of it is at hand, so its few fields are checked here, to the effect of Contour's.
+var httpProxyKind = kindSpec{
 	versions: []string{"v1"}, name: apivalidation.NameIsDNSSubdomain,
 	store: func(a *admitter, d *read.Document) {
 		text, err := json.Marshal(d.Fields)
@@ -79,7 +79,7 @@ var proxyKind = kind{
 		}
 		value := &HTTPProxy{}
 		if err := json.Unmarshal(text, value); err != nil { // not strict: unknown fields are refused as not carried
-			path, message := typeFault(err)
+			path, message := describeTypeError(err)
 			a.rep.ErrorAt(d, path, message)
 			return
 		}
@@ -92,7 +92,7 @@ var proxyKind = kind{
 }
 
 func init() {
-	kinds[schema.GroupKind{Group: "projectcontour.io", Kind: KindHTTPProxy}] = proxyKind
+	supportedKinds[schema.GroupKind{Group: "projectcontour.io", Kind: KindHTTPProxy}] = httpProxyKind
 }
 
 func (p *HTTPProxy) validate() field.ErrorList {
@@ -144,48 +144,48 @@ func (r *HTTPProxyRoute) validate(path *field.Path) field.ErrorList {
 // maxWeight is that of a backendRef, which keeps sums of weights in bounds.
 const maxWeight = 1_000_000
 
-// proxyFields are the names of an HTTPRoute's fields in an HTTPProxy, for what is reported about it.
-var proxyFields = strings.NewReplacer(
+// httpProxyNames are the names of an HTTPRoute's fields in an HTTPProxy, for what is reported about it.
+var httpProxyNames = strings.NewReplacer(
 	"spec.rules", "spec.routes", ".backendRefs", ".services", ".matches", ".conditions", "spec.hostnames", "spec.virtualhost.fqdn")
 
-// FromProxy gives an HTTPProxy as the HTTPRoute that does the same, without parentRefs: Contour has none.
-func FromProxy(o *Object[HTTPProxy]) *Object[gatewayv1.HTTPRoute] {
+// ConvertHTTPProxy gives an HTTPProxy as the HTTPRoute that does the same, without parentRefs: Contour has none.
+func ConvertHTTPProxy(o *Object[HTTPProxy]) *Object[gatewayv1.HTTPRoute] {
 	route := &gatewayv1.HTTPRoute{TypeMeta: o.Value.TypeMeta, ObjectMeta: o.Value.ObjectMeta}
 	route.Spec.Hostnames = []gatewayv1.Hostname{gatewayv1.Hostname(o.Value.Spec.VirtualHost.FQDN)}
 	for _, r := range o.Value.Spec.Routes {
 		rule := gatewayv1.HTTPRouteRule{}
 		for _, c := range r.Conditions {
-			rule.Matches = append(rule.Matches, gatewayv1.HTTPRouteMatch{Path: c.path()})
+			rule.Matches = append(rule.Matches, gatewayv1.HTTPRouteMatch{Path: c.toPathMatch()})
 		}
 		total := int64(0)
 		for _, s := range r.Services {
 			total += s.Weight
 		}
 		for _, s := range r.Services {
-			rule.BackendRefs = append(rule.BackendRefs, s.ref(total == 0))
+			rule.BackendRefs = append(rule.BackendRefs, s.toBackendRef(total == 0))
 		}
 		route.Spec.Rules = append(route.Spec.Rules, rule)
 	}
-	o.Rename(proxyFields.Replace)
+	o.Rename(httpProxyNames.Replace)
 	return &Object[gatewayv1.HTTPRoute]{
 		Document: o.Document, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name,
 		Created: o.Created, Labels: o.Labels, Value: route,
 	}
 }
 
-// path is the condition as a match. Contour's prefixes don't stop at segments, so all but "/" are expressions.
-func (c HTTPProxyCondition) path() *gatewayv1.HTTPPathMatch {
+// toPathMatch is the condition as a match. Contour's prefixes don't stop at segments, so all but "/" are expressions.
+func (c HTTPProxyCondition) toPathMatch() *gatewayv1.HTTPPathMatch {
 	switch {
 	case c.Exact != "":
-		return pathMatch(gatewayv1.PathMatchExact, c.Exact)
+		return newPathMatch(gatewayv1.PathMatchExact, c.Exact)
 	case c.Prefix == "/":
-		return pathMatch(gatewayv1.PathMatchPathPrefix, "/")
+		return newPathMatch(gatewayv1.PathMatchPathPrefix, "/")
 	default:
-		return pathMatch(gatewayv1.PathMatchRegularExpression, regexp.QuoteMeta(c.Prefix)+".*")
+		return newPathMatch(gatewayv1.PathMatchRegularExpression, regexp.QuoteMeta(c.Prefix)+".*")
 	}
 }
 
-func (s HTTPProxyService) ref(unweighted bool) gatewayv1.HTTPBackendRef {
+func (s HTTPProxyService) toBackendRef(unweighted bool) gatewayv1.HTTPBackendRef {
 	weight, port := int32(s.Weight), gatewayv1.PortNumber(s.Port) // both checked
 	if unweighted {
 		weight = 1

@@ -52,37 +52,37 @@ type DestinationRule struct {
 var istioVersions = []string{"v1", "v1beta1", "v1alpha3"}
 
 // istioKinds are admitted where Istio serves the objects.
-var istioKinds = map[string]kind{
+var istioKinds = map[string]kindSpec{
 	"Gateway": {versions: istioVersions, store: func(a *admitter, d *read.Document) {
-		keepLoosely(a, d, &a.objects.IstioGateways, func(o *IstioGateway) *metav1.ObjectMeta { return &o.ObjectMeta }, KindIstioGateway)
+		storeLoosely(a, d, &a.objects.IstioGateways, func(o *IstioGateway) *metav1.ObjectMeta { return &o.ObjectMeta }, KindIstioGateway)
 	}},
 	KindVirtualService: {versions: istioVersions, store: func(a *admitter, d *read.Document) {
-		keepLoosely(a, d, &a.objects.VirtualServices, func(o *VirtualService) *metav1.ObjectMeta { return &o.ObjectMeta }, KindVirtualService)
+		storeLoosely(a, d, &a.objects.VirtualServices, func(o *VirtualService) *metav1.ObjectMeta { return &o.ObjectMeta }, KindVirtualService)
 	}},
 	"ServiceEntry": {versions: istioVersions, store: func(a *admitter, d *read.Document) {
-		keepLoosely(a, d, &a.objects.ServiceEntries, func(o *ServiceEntry) *metav1.ObjectMeta { return &o.ObjectMeta }, "ServiceEntry")
+		storeLoosely(a, d, &a.objects.ServiceEntries, func(o *ServiceEntry) *metav1.ObjectMeta { return &o.ObjectMeta }, "ServiceEntry")
 	}},
 	"DestinationRule": {versions: istioVersions, store: func(a *admitter, d *read.Document) {
 		var rules []*Object[DestinationRule]
-		keepLoosely(a, d, &rules, func(o *DestinationRule) *metav1.ObjectMeta { return &o.ObjectMeta }, "DestinationRule")
+		storeLoosely(a, d, &rules, func(o *DestinationRule) *metav1.ObjectMeta { return &o.ObjectMeta }, "DestinationRule")
 	}},
 }
 
 func init() {
 	for name, k := range istioKinds {
-		kinds[schema.GroupKind{Group: IstioGroup, Kind: name}] = k
+		supportedKinds[schema.GroupKind{Group: IstioGroup, Kind: name}] = k
 	}
 }
 
-// keepLoosely stores a document whose Go type has only the fields that limpet reads. The CRD has judged the others.
-func keepLoosely[T any](a *admitter, d *read.Document, into *[]*Object[T], metaOf func(*T) *metav1.ObjectMeta, name string) {
+// storeLoosely stores a document whose Go type has only the fields that limpet reads. The CRD has judged the others.
+func storeLoosely[T any](a *admitter, d *read.Document, into *[]*Object[T], metaOf func(*T) *metav1.ObjectMeta, name string) {
 	value := new(T)
 	text, err := json.Marshal(d.Fields)
 	if err == nil {
 		err = json.Unmarshal(text, value)
 	}
 	if err != nil {
-		path, message := typeFault(err)
+		path, message := describeTypeError(err)
 		a.rep.ErrorAt(d, path, message)
 		return
 	}

@@ -30,12 +30,12 @@ type Object[T any] struct {
 	Value  *T
 	// Sessions are the sessionPersistence blocks that stand in the object, by their paths, such as
 	// spec.rules[0].sessionPersistence. They are not in Value.
-	Sessions map[string]*ladder.Inline
+	Sessions map[string]*ladder.InlineSession
 }
 
-// Source names the object as a place where session persistence is written.
-func (o *Object[T]) Source() ladder.Source {
-	return ladder.Source{Object: ladder.Object{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}, Created: o.Created}
+// Origin names the object as a place where session persistence is written.
+func (o *Object[T]) Origin() ladder.Origin {
+	return ladder.Origin{Ref: ladder.Ref{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}, Created: o.Created}
 }
 
 // Key names the object within its kind: namespace/name.
@@ -65,8 +65,8 @@ type Objects struct {
 	ServiceEntries  []*Object[ServiceEntry]
 }
 
-// add takes in the objects of another part of the input.
-func (o *Objects) add(more *Objects) {
+// addAll takes in the objects of another part of the input.
+func (o *Objects) addAll(more *Objects) {
 	o.Classes = append(o.Classes, more.Classes...)
 	o.Gateways = append(o.Gateways, more.Gateways...)
 	o.Routes = append(o.Routes, more.Routes...)
@@ -97,35 +97,35 @@ func (o *Objects) Equal(other *Objects) bool {
 		slices.Equal(o.VirtualServices, other.VirtualServices) && slices.Equal(o.ServiceEntries, other.ServiceEntries)
 }
 
-// orders says how objects were sorted the last time, by the type of their list; nil for a time that nobody knows of.
-type orders map[reflect.Type]*memo.Order[any]
+// sortOrders says how objects were sorted the last time, by the type of their list; nil for a time that nobody knows of.
+type sortOrders map[reflect.Type]*memo.SortOrder[any]
 
-// sort puts every kind in order.
-func (o *Objects) sort(known orders) {
-	arrange(known, &o.Classes)
-	arrange(known, &o.Gateways)
-	arrange(known, &o.Routes)
-	arrange(known, &o.Services)
-	arrange(known, &o.Slices)
-	arrange(known, &o.Secrets)
-	arrange(known, &o.Grants)
-	arrange(known, &o.Proxies)
-	arrange(known, &o.LoadBalancers)
-	arrange(known, &o.SessionPolicies)
-	arrange(known, &o.TrafficPolicies)
-	arrange(known, &o.Backends)
-	arrange(known, &o.Platform)
-	arrange(known, &o.IstioGateways)
-	arrange(known, &o.VirtualServices)
-	arrange(known, &o.ServiceEntries)
+// sortAll puts every kind in order.
+func (o *Objects) sortAll(known sortOrders) {
+	sortList(known, &o.Classes)
+	sortList(known, &o.Gateways)
+	sortList(known, &o.Routes)
+	sortList(known, &o.Services)
+	sortList(known, &o.Slices)
+	sortList(known, &o.Secrets)
+	sortList(known, &o.Grants)
+	sortList(known, &o.Proxies)
+	sortList(known, &o.LoadBalancers)
+	sortList(known, &o.SessionPolicies)
+	sortList(known, &o.TrafficPolicies)
+	sortList(known, &o.Backends)
+	sortList(known, &o.Platform)
+	sortList(known, &o.IstioGateways)
+	sortList(known, &o.VirtualServices)
+	sortList(known, &o.ServiceEntries)
 }
 
-func arrange[T any](known orders, list *[]*Object[T]) {
-	var order *memo.Order[any]
+func sortList[T any](known sortOrders, list *[]*Object[T]) {
+	var order *memo.SortOrder[any]
 	if known != nil {
 		of := reflect.TypeFor[T]()
 		if known[of] == nil {
-			known[of] = &memo.Order[any]{}
+			known[of] = &memo.SortOrder[any]{}
 		}
 		order = known[of]
 	}

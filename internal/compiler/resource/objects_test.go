@@ -12,7 +12,7 @@ func TestAddTakesEveryKind(t *testing.T) {
 	for i := range v.NumField() {
 		v.Field(i).Set(reflect.MakeSlice(v.Field(i).Type(), 1, 1))
 	}
-	sum.add(&one)
+	sum.addAll(&one)
 	for i := range v.NumField() {
 		if got := reflect.ValueOf(sum).Field(i).Len(); got != 1 {
 			t.Errorf("%s has %d objects after one was added", v.Type().Field(i).Name, got)

@@ -12,7 +12,7 @@ import (
 type Platform struct{ metav1.ObjectMeta }
 
 // platformKind admits them all.
-var platformKind = kind{
+var platformKind = kindSpec{
 	name: apivalidation.NameIsDNSSubdomain,
 	store: func(a *admitter, d *read.Document) {
 		var o struct {
@@ -22,7 +22,7 @@ var platformKind = kind{
 			return
 		}
 		a.objects.Platform = append(a.objects.Platform, &Object[Platform]{
-			Document: d, Kind: d.Text("kind"), Namespace: o.Namespace, Name: o.Name,
+			Document: d, Kind: d.StringAt("kind"), Namespace: o.Namespace, Name: o.Name,
 			Created: o.CreationTimestamp.Time, Labels: o.Labels, Value: &Platform{o.ObjectMeta},
 		})
 	},
@@ -30,5 +30,5 @@ var platformKind = kind{
 
 // gvkOf is a document's kind.
 func gvkOf(d *read.Document) schema.GroupVersionKind {
-	return schema.FromAPIVersionAndKind(d.Text("apiVersion"), d.Text("kind"))
+	return schema.FromAPIVersionAndKind(d.StringAt("apiVersion"), d.StringAt("kind"))
 }

@@ -40,15 +40,15 @@ func validateSecret(s *Secret) field.ErrorList {
 	data := field.NewPath("data")
 	s.content = map[string][]byte{}
 	for name, text := range s.Data {
-		errs = append(errs, validateKey(data, name)...)
+		errs = append(errs, validateSecretKey(data, name)...)
 		content, err := base64.StdEncoding.DecodeString(text)
 		if err != nil {
-			errs = append(errs, hidden(data.Key(name), "must be base64, which the value is not"))
+			errs = append(errs, newHiddenError(data.Key(name), "must be base64, which the value is not"))
 		}
 		s.content[name] = content
 	}
 	for name, text := range s.StringData {
-		errs = append(errs, validateKey(field.NewPath("stringData"), name)...)
+		errs = append(errs, validateSecretKey(field.NewPath("stringData"), name)...)
 		s.content[name] = []byte(text)
 	}
 	s.Data, s.StringData = nil, nil
@@ -60,13 +60,13 @@ func validateSecret(s *Secret) field.ErrorList {
 		}
 	}
 	if size > corev1.MaxSecretSize {
-		errs = append(errs, hidden(data, fmt.Sprintf("must be at most %d bytes", corev1.MaxSecretSize)))
+		errs = append(errs, newHiddenError(data, fmt.Sprintf("must be at most %d bytes", corev1.MaxSecretSize)))
 	}
 	slices.SortFunc(errs, func(a, b *field.Error) int { return slices.Compare([]byte(a.Field), []byte(b.Field)) })
 	return errs
 }
 
-func validateKey(path *field.Path, name string) field.ErrorList {
+func validateSecretKey(path *field.Path, name string) field.ErrorList {
 	var errs field.ErrorList
 	for _, why := range validation.IsConfigMapKey(name) {
 		errs = append(errs, field.Invalid(path, name, why))
@@ -74,7 +74,7 @@ func validateKey(path *field.Path, name string) field.ErrorList {
 	return errs
 }
 
-// hidden is the error for a value that must not be shown.
-func hidden(path *field.Path, why string) *field.Error {
+// newHiddenError is the error for a value that must not be shown.
+func newHiddenError(path *field.Path, why string) *field.Error {
 	return field.Invalid(path, field.OmitValueType{}, why)
 }

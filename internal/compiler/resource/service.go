@@ -32,9 +32,9 @@ func validateService(s *corev1.Service) field.ErrorList {
 		}
 		errs = append(errs, validatePort(path, p.Name, p.Port, p.Protocol, len(s.Spec.Ports) > 1)...)
 		if p.Name != "" {
-			errs = append(errs, unique(names, path.Child("name"), p.Name)...)
+			errs = append(errs, checkUnique(names, path.Child("name"), p.Name)...)
 		}
-		errs = append(errs, unique(numbers, path, string(p.Protocol)+" port "+itoa(p.Port))...)
+		errs = append(errs, checkUnique(numbers, path, string(p.Protocol)+" port "+itoa(p.Port))...)
 	}
 	return errs
 }
@@ -59,8 +59,8 @@ func validatePort(path *field.Path, name string, number int32, protocol corev1.P
 	return errs
 }
 
-// unique notes a value that was seen before.
-func unique(seen sets.Set[string], path *field.Path, value string) field.ErrorList {
+// checkUnique notes a value that was seen before.
+func checkUnique(seen sets.Set[string], path *field.Path, value string) field.ErrorList {
 	if seen.Has(value) {
 		return field.ErrorList{field.Duplicate(path, value)}
 	}

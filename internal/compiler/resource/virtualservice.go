@@ -40,13 +40,13 @@ type IstioRoute struct {
 
 // IstioMatch is one match of a route.
 type IstioMatch struct {
-	Name          string     `json:"name"`
-	URI           *IstioText `json:"uri"`
-	IgnoreURICase bool       `json:"ignoreUriCase"`
+	Name          string            `json:"name"`
+	URI           *IstioStringMatch `json:"uri"`
+	IgnoreURICase bool              `json:"ignoreUriCase"`
 }
 
-// IstioText is one of three ways to compare text. Prefixes don't stop at segments of a path.
-type IstioText struct {
+// IstioStringMatch is one of three ways to compare text. Prefixes don't stop at segments of a path.
+type IstioStringMatch struct {
 	Exact  string `json:"exact"`
 	Prefix string `json:"prefix"`
 	Regex  string `json:"regex"`
@@ -72,12 +72,12 @@ const (
 	KindSubset = "|Subset"
 )
 
-// virtualServiceFields are the names of an HTTPRoute's fields in a VirtualService.
-var virtualServiceFields = strings.NewReplacer("spec.rules", "spec.http", ".backendRefs", ".route", ".matches", ".match", ".retry", ".retries", "spec.hostnames", "spec.hosts")
+// virtualServiceNames are the names of an HTTPRoute's fields in a VirtualService.
+var virtualServiceNames = strings.NewReplacer("spec.rules", "spec.http", ".backendRefs", ".route", ".matches", ".match", ".retry", ".retries", "spec.hostnames", "spec.hosts")
 
-// FromVirtualService gives a VirtualService as an HTTPRoute with the same rules, without parentRefs, for what decides
+// ConvertVirtualService gives a VirtualService as an HTTPRoute with the same rules, without parentRefs, for what decides
 // about sessions.
-func FromVirtualService(o *Object[VirtualService]) *Object[gatewayv1.HTTPRoute] {
+func ConvertVirtualService(o *Object[VirtualService]) *Object[gatewayv1.HTTPRoute] {
 	route := &gatewayv1.HTTPRoute{TypeMeta: o.Value.TypeMeta, ObjectMeta: o.Value.ObjectMeta}
 	for _, h := range o.Value.Spec.Hosts {
 		if h != "*" {
@@ -85,16 +85,16 @@ func FromVirtualService(o *Object[VirtualService]) *Object[gatewayv1.HTTPRoute] 
 		}
 	}
 	for _, r := range o.Value.Spec.HTTP {
-		route.Spec.Rules = append(route.Spec.Rules, r.rule())
+		route.Spec.Rules = append(route.Spec.Rules, r.toRule())
 	}
-	o.Rename(virtualServiceFields.Replace)
+	o.Rename(virtualServiceNames.Replace)
 	return &Object[gatewayv1.HTTPRoute]{
 		Document: o.Document, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name,
 		Created: o.Created, Labels: o.Labels, Value: route,
 	}
 }
 
-func (r IstioRoute) rule() gatewayv1.HTTPRouteRule {
+func (r IstioRoute) toRule() gatewayv1.HTTPRouteRule {
 	rule := gatewayv1.HTTPRouteRule{}
 	if r.Name != "" {
 		name := gatewayv1.SectionName(r.Name)
@@ -105,29 +105,29 @@ func (r IstioRoute) rule() gatewayv1.HTTPRouteRule {
 		rule.Retry = &gatewayv1.HTTPRouteRetry{Attempts: &attempts}
 	}
 	for _, m := range r.Match {
-		rule.Matches = append(rule.Matches, gatewayv1.HTTPRouteMatch{Path: m.path()})
+		rule.Matches = append(rule.Matches, gatewayv1.HTTPRouteMatch{Path: m.toPathMatch()})
 	}
 	for _, d := range r.Route {
-		rule.BackendRefs = append(rule.BackendRefs, d.ref(len(r.Route) == 1))
+		rule.BackendRefs = append(rule.BackendRefs, d.toBackendRef(len(r.Route) == 1))
 	}
 	return rule
 }
 
-// path is the match's path; where case does not count, or a prefix may end within a segment, it is an expression.
-func (m IstioMatch) path() *gatewayv1.HTTPPathMatch {
+// toPathMatch is the match's path; where case does not count, or a prefix may end within a segment, it is an expression.
+func (m IstioMatch) toPathMatch() *gatewayv1.HTTPPathMatch {
 	switch {
 	case m.URI == nil, m.URI.Prefix == "/", m.IgnoreURICase:
-		return pathMatch(gatewayv1.PathMatchPathPrefix, "/")
+		return newPathMatch(gatewayv1.PathMatchPathPrefix, "/")
 	case m.URI.Exact != "":
-		return pathMatch(gatewayv1.PathMatchExact, m.URI.Exact)
+		return newPathMatch(gatewayv1.PathMatchExact, m.URI.Exact)
 	case m.URI.Regex != "":
-		return pathMatch(gatewayv1.PathMatchRegularExpression, m.URI.Regex)
+		return newPathMatch(gatewayv1.PathMatchRegularExpression, m.URI.Regex)
 	default:
-		return pathMatch(gatewayv1.PathMatchRegularExpression, regexp.QuoteMeta(m.URI.Prefix)+".*")
+		return newPathMatch(gatewayv1.PathMatchRegularExpression, regexp.QuoteMeta(m.URI.Prefix)+".*")
 	}
 }
 
-func (d IstioDestination) ref(alone bool) gatewayv1.HTTPBackendRef {
+func (d IstioDestination) toBackendRef(alone bool) gatewayv1.HTTPBackendRef {
 	group, kind, name := gatewayv1.Group(IstioGroup), gatewayv1.Kind(KindHostname), d.Destination.Host
 	if d.Destination.Subset != "" {
 		kind, name = KindSubset, d.Destination.Subset+"|"+name

@@ -8,11 +8,11 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
 )
 
-// perFile is how many routes stand in one file, with what belongs to them.
-const perFile = 500
+// routesPerFile is how many routes stand in one file, with what belongs to them.
+const routesPerFile = 500
 
-// gateway is what all routes are attached to.
-const gateway = `
+// gatewayDocument is what all routes are attached to.
+const gatewayDocument = `
 apiVersion: gateway.networking.k8s.io/v1
 kind: GatewayClass
 metadata: {name: limpet}
@@ -24,8 +24,8 @@ metadata: {name: web}
 spec: {gatewayClassName: limpet, listeners: [{name: http, protocol: HTTP, port: 80}]}
 `
 
-// application is an HTTPRoute with a hostname, a SessionPersistencePolicy, a Service and an EndpointSlice of its own.
-const application = `---
+// applicationDocument is an HTTPRoute with a hostname, a SessionPersistencePolicy, a Service and an EndpointSlice of its own.
+const applicationDocument = `---
 apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
 metadata:
@@ -85,14 +85,14 @@ endpoints:
 - addresses: [10.0.0.2]
 `
 
-// Routes gives files with a Gateway and so many HTTPRoutes, each with a hostname, a policy, a Service and an
+// MakeRoutes gives files with a Gateway and so many HTTPRoutes, each with a hostname, a policy, a Service and an
 // EndpointSlice of its own.
-func Routes(routes int) []read.Source {
-	sources := []read.Source{{Name: "gateway.yaml", Data: []byte(gateway)}}
-	for first := 0; first < routes; first += perFile {
+func MakeRoutes(routes int) []read.Source {
+	sources := []read.Source{{Name: "gateway.yaml", Data: []byte(gatewayDocument)}}
+	for first := 0; first < routes; first += routesPerFile {
 		var b strings.Builder
-		for i := first; i < min(first+perFile, routes); i++ {
-			fmt.Fprintf(&b, application, i)
+		for i := first; i < min(first+routesPerFile, routes); i++ {
+			fmt.Fprintf(&b, applicationDocument, i)
 		}
 		sources = append(sources, read.Source{Name: fmt.Sprintf("apps-%d.yaml", first), Data: []byte(b.String())})
 	}

@@ -16,8 +16,8 @@ const (
 	maxProblems   = 8
 )
 
-// condition is one that limpet writes; what it lacks comes from the object and from what was written before.
-func condition[T, R ~string](kind T, holds bool, reason R, message string) metav1.Condition {
+// newCondition is one that limpet writes; what it lacks comes from the object and from what was written before.
+func newCondition[T, R ~string](kind T, holds bool, reason R, message string) metav1.Condition {
 	status := metav1.ConditionFalse
 	if holds {
 		status = metav1.ConditionTrue
@@ -25,17 +25,19 @@ func condition[T, R ~string](kind T, holds bool, reason R, message string) metav
 	return metav1.Condition{Type: string(kind), Status: status, Reason: string(reason), Message: message}
 }
 
-// writer writes conditions for one generation of an object.
-type writer struct {
+// conditionWriter writes conditions for one generation of an object.
+type conditionWriter struct {
 	generation int64
 	now        metav1.Time
 }
 
-func (b *builder) writer(meta metav1.ObjectMeta) writer { return writer{meta.Generation, b.now} }
+func (b *builder) newWriter(meta metav1.ObjectMeta) conditionWriter {
+	return conditionWriter{meta.Generation, b.now}
+}
 
 // merge puts conditions into those that are there (S64): others' stay as and where they are; ours are replaced,
 // except by older knowledge; owned types that are not written any more go.
-func (w writer) merge(there []metav1.Condition, owned []string, ours ...metav1.Condition) []metav1.Condition {
+func (w conditionWriter) merge(there []metav1.Condition, owned []string, ours ...metav1.Condition) []metav1.Condition {
 	merged := make([]metav1.Condition, 0, len(there)+len(ours))
 	for _, c := range there {
 		at := slices.IndexFunc(ours, func(o metav1.Condition) bool { return o.Type == c.Type })
@@ -56,7 +58,7 @@ func (w writer) merge(there []metav1.Condition, owned []string, ours ...metav1.C
 }
 
 // replace brings a condition up to date. The time says when its status last changed.
-func (w writer) replace(was, is metav1.Condition) metav1.Condition {
+func (w conditionWriter) replace(was, is metav1.Condition) metav1.Condition {
 	if was.ObservedGeneration > w.generation {
 		return was
 	}
@@ -67,28 +69,28 @@ func (w writer) replace(was, is metav1.Condition) metav1.Condition {
 	return is
 }
 
-// says puts problems into a condition's message.
-func says(problems []report.Problem) string {
+// joinProblems puts problems into a condition's message.
+func joinProblems(problems []report.Problem) string {
 	var parts []string
 	for _, p := range problems {
 		if len(parts) == maxProblems {
 			parts = append(parts, fmt.Sprintf("and %d more", len(problems)-maxProblems))
 			break
 		}
-		parts = append(parts, placed(p.Path, p.Message))
+		parts = append(parts, prefixPath(p.Path, p.Message))
 	}
 	return strings.Join(parts, "; ")
 }
 
-func placed(path, message string) string {
+func prefixPath(path, message string) string {
 	if path == "" {
 		return message
 	}
 	return path + ": " + message
 }
 
-// having gives the problems with one of the reasons.
-func having[R ~string](problems []report.Problem, reasons ...R) []report.Problem {
+// filterByReason gives the problems with one of the reasons.
+func filterByReason[R ~string](problems []report.Problem, reasons ...R) []report.Problem {
 	var some []report.Problem
 	for _, p := range problems {
 		if slices.Contains(reasons, R(p.Reason)) {

@@ -14,18 +14,18 @@ import (
 )
 
 var (
-	then = metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
-	now  = metav1.NewTime(time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC))
+	oldTime = metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	newTime = metav1.NewTime(time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC))
 )
 
-func was(kind string, status metav1.ConditionStatus, generation int64) metav1.Condition {
-	return metav1.Condition{Type: kind, Status: status, Reason: "Was", ObservedGeneration: generation, LastTransitionTime: then}
+func oldCondition(kind string, status metav1.ConditionStatus, generation int64) metav1.Condition {
+	return metav1.Condition{Type: kind, Status: status, Reason: "Was", ObservedGeneration: generation, LastTransitionTime: oldTime}
 }
 
-// short is a condition as TYPE=STATUS/REASON/GENERATION, with an apostrophe if its time is the old one.
-func short(c metav1.Condition) string {
+// formatCondition is a condition as TYPE=STATUS/REASON/GENERATION, with an apostrophe if its time is the old one.
+func formatCondition(c metav1.Condition) string {
 	text := fmt.Sprintf("%s=%s/%s/%d", c.Type, c.Status, c.Reason, c.ObservedGeneration)
-	if c.LastTransitionTime.Equal(&then) {
+	if c.LastTransitionTime.Equal(&oldTime) {
 		text += "'"
 	}
 	return text
@@ -33,23 +33,23 @@ func short(c metav1.Condition) string {
 
 // TestS64Merge shows what becomes of conditions that are there already, at generation 5.
 func TestS64Merge(t *testing.T) {
-	ours := condition("A", true, "Is", "")
+	ours := newCondition("A", true, "Is", "")
 	for name, c := range map[string]struct {
 		there []metav1.Condition
 		want  string
 	}{
 		"nothing is there":                           {nil, "A=True/Is/5"},
-		"2C.17 S64 the status changes, and the time": {[]metav1.Condition{was("A", "False", 4)}, "A=True/Is/5"},
-		"2C.17 S64 the status stays, and the time":   {[]metav1.Condition{was("A", "True", 4)}, "A=True/Is/5'"},
-		"2C.17 S64 another's stays, in its place":    {[]metav1.Condition{was("X", "True", 1), was("A", "False", 4), was("Y", "True", 0)}, "X=True/Was/1' A=True/Is/5 Y=True/Was/0'"},
-		"2C.17 S64 a greater generation stays":       {[]metav1.Condition{was("A", "False", 6)}, "A=False/Was/6'"},
-		"2C.17 S64 one of ours that is over goes":    {[]metav1.Condition{was("Ours", "True", 5)}, "A=True/Is/5"},
-		"2C.17 S64 but not if somebody knows better": {[]metav1.Condition{was("Ours", "True", 6)}, "Ours=True/Was/6' A=True/Is/5"},
-		"2C.17 S64 eight of others leave no room":    {eight(), "0=True/Was/0' 1=True/Was/0' 2=True/Was/0' 3=True/Was/0' 4=True/Was/0' 5=True/Was/0' 6=True/Was/0' 7=True/Was/0'"},
+		"2C.17 S64 the status changes, and the time": {[]metav1.Condition{oldCondition("A", "False", 4)}, "A=True/Is/5"},
+		"2C.17 S64 the status stays, and the time":   {[]metav1.Condition{oldCondition("A", "True", 4)}, "A=True/Is/5'"},
+		"2C.17 S64 another's stays, in its place":    {[]metav1.Condition{oldCondition("X", "True", 1), oldCondition("A", "False", 4), oldCondition("Y", "True", 0)}, "X=True/Was/1' A=True/Is/5 Y=True/Was/0'"},
+		"2C.17 S64 a greater generation stays":       {[]metav1.Condition{oldCondition("A", "False", 6)}, "A=False/Was/6'"},
+		"2C.17 S64 one of ours that is over goes":    {[]metav1.Condition{oldCondition("Ours", "True", 5)}, "A=True/Is/5"},
+		"2C.17 S64 but not if somebody knows better": {[]metav1.Condition{oldCondition("Ours", "True", 6)}, "Ours=True/Was/6' A=True/Is/5"},
+		"2C.17 S64 eight of others leave no room":    {eightConditions(), "0=True/Was/0' 1=True/Was/0' 2=True/Was/0' 3=True/Was/0' 4=True/Was/0' 5=True/Was/0' 6=True/Was/0' 7=True/Was/0'"},
 	} {
 		var got []string
-		for _, m := range (writer{5, now}).merge(c.there, []string{"Ours"}, ours) {
-			got = append(got, short(m))
+		for _, m := range (conditionWriter{5, newTime}).merge(c.there, []string{"Ours"}, ours) {
+			got = append(got, formatCondition(m))
 		}
 		if text := strings.Join(got, " "); text != c.want {
 			t.Errorf("%s: got %s, want %s", name, text, c.want)
@@ -57,9 +57,9 @@ func TestS64Merge(t *testing.T) {
 	}
 }
 
-func eight() (all []metav1.Condition) {
+func eightConditions() (all []metav1.Condition) {
 	for i := range 8 {
-		all = append(all, was(fmt.Sprint(i), "True", 0))
+		all = append(all, oldCondition(fmt.Sprint(i), "True", 0))
 	}
 	return all
 }
@@ -74,9 +74,9 @@ func TestS63AtMostSixteenAncestors(t *testing.T) {
 		}
 		var all []entry
 		for i := range 20 {
-			all = append(all, entry{ladder.Target{Object: ladder.Object{Kind: ladder.KindGateway, Namespace: "a", Name: fmt.Sprint(i)}}, []metav1.Condition{condition("A", true, "Is", "")}})
+			all = append(all, entry{ladder.TargetRef{Ref: ladder.Ref{Kind: ladder.KindGateway, Namespace: "a", Name: fmt.Sprint(i)}}, []metav1.Condition{newCondition("A", true, "Is", "")}})
 		}
-		s := (&builder{now: now}).entries(metav1.ObjectMeta{}, there, all)
+		s := (&builder{now: newTime}).newPolicyStatus(metav1.ObjectMeta{}, there, all)
 		if got := len(s.Ancestors) - others; got != ours {
 			t.Errorf("beside %d others there are %d entries, want %d", others, got, ours)
 		}
@@ -90,7 +90,7 @@ func TestMessagesAreBounded(t *testing.T) {
 		problems = append(problems, report.Problem{Path: "p", Message: fmt.Sprint(i)})
 	}
 	want := "p: 0; p: 1; p: 2; p: 3; p: 4; p: 5; p: 6; p: 7; and 3 more"
-	if got := says(problems); got != want {
+	if got := joinProblems(problems); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -98,7 +98,7 @@ func TestMessagesAreBounded(t *testing.T) {
 // TestWithin shows which paths lead into an item of a list.
 func TestWithin(t *testing.T) {
 	for path, want := range map[string]bool{"l[1]": true, "l[1].a": true, "l[10]": false, "l[10].a": false, "l": false, "l[1]x": false, "": false} {
-		if got := within(path, "l", 1); got != want {
+		if got := leadsInto(path, "l", 1); got != want {
 			t.Errorf("%q: %v", path, got)
 		}
 	}

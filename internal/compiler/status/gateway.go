@@ -13,27 +13,27 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
-// classes accepts every GatewayClass: a compiler is run for the classes that it is given.
-func (b *builder) classes() {
+// writeClasses accepts every GatewayClass: a compiler is run for the classes that it is given.
+func (b *builder) writeClasses() {
 	for _, c := range b.Objects.Classes {
-		s := written[gatewayv1.GatewayClassStatus](c.Status)
-		s.Conditions = b.writer(c.Value.ObjectMeta).merge(s.Conditions, nil, condition(
+		s := parseStatus[gatewayv1.GatewayClassStatus](c.Status)
+		s.Conditions = b.newWriter(c.Value.ObjectMeta).merge(s.Conditions, nil, newCondition(
 			gatewayv1.GatewayClassConditionStatusAccepted, true, gatewayv1.GatewayClassReasonAccepted, "limpet compiles Gateways of this class"))
-		b.add(c.Value.TypeMeta, c.Value.ObjectMeta, s)
+		b.addObject(c.Value.TypeMeta, c.Value.ObjectMeta, s)
 	}
 }
 
-func (b *builder) gateways() {
-	for _, g := range b.Facts.Gateways {
-		b.gateway(g)
+func (b *builder) writeGateways() {
+	for _, g := range b.Attachments.Gateways {
+		b.writeGateway(g)
 	}
 }
 
-// gateway writes a Gateway's status: its listeners', and what they come to.
-func (b *builder) gateway(g *gateway.OwnFacts) {
-	o, was := g.Gateway.Value, written[gatewayv1.GatewayStatus](g.Gateway.Status)
-	w := b.writer(o.ObjectMeta)
-	problems := b.about(g.Gateway)
+// writeGateway writes a Gateway's status: its listeners', and what they come to.
+func (b *builder) writeGateway(g *gateway.GatewayStatus) {
+	o, was := g.Gateway.Value, parseStatus[gatewayv1.GatewayStatus](g.Gateway.Status)
+	w := b.newWriter(o.ObjectMeta)
+	problems := b.problemsOf(g.Gateway)
 	s := gatewayv1.GatewayStatus{AttachedListenerSets: was.AttachedListenerSets}
 	for _, a := range g.Addresses {
 		kind := gatewayv1.IPAddressType
@@ -41,14 +41,14 @@ func (b *builder) gateway(g *gateway.OwnFacts) {
 	}
 	var states []listenerState
 	for _, l := range g.Listeners() {
-		state := judge(l, len(g.Addresses), problems)
+		state := newListenerState(l, len(g.Addresses), problems)
 		states = append(states, state)
-		affected := b.affectedTarget(ladder.Target{Object: g.Gateway.Source().Object, Section: string(l.Name)})
-		s.Listeners = append(s.Listeners, b.listener(l, append(state.conditions(), affected...), w, was.Listeners))
+		affected := b.affectedTarget(ladder.TargetRef{Ref: g.Gateway.Origin().Ref, Section: string(l.Name)})
+		s.Listeners = append(s.Listeners, b.newListenerStatus(l, append(state.listConditions(), affected...), w, was.Listeners))
 	}
 	s.Conditions = w.merge(was.Conditions, ownedByAffected, append(gatewayConditions(states, problems),
-		b.affectedGateway(g.Gateway.Source().Object, string(o.Spec.GatewayClassName))...)...)
-	b.add(o.TypeMeta, o.ObjectMeta, s)
+		b.affectedGateway(g.Gateway.Origin().Ref, string(o.Spec.GatewayClassName))...)...)
+	b.addObject(o.TypeMeta, o.ObjectMeta, s)
 }
 
 // gatewayConditions sums up the listeners. A Gateway is accepted as long as one of them is.
@@ -63,28 +63,28 @@ func gatewayConditions(states []listenerState, problems []report.Problem) []meta
 		}
 	}
 	usable := slices.ContainsFunc(states, func(l listenerState) bool { return l.accepted })
-	accepted := condition(gatewayv1.GatewayConditionAccepted, usable, gatewayv1.GatewayReasonAccepted, "")
+	accepted := newCondition(gatewayv1.GatewayConditionAccepted, usable, gatewayv1.GatewayReasonAccepted, "")
 	if len(invalid) > 0 {
 		accepted.Reason = string(gatewayv1.GatewayReasonListenersNotValid)
 		accepted.Message = "listeners that are not valid: " + strings.Join(invalid, ", ")
 	}
-	resolved := condition(gatewayv1.GatewayConditionResolvedRefs, true, gatewayv1.GatewayReasonResolvedRefs, "")
+	resolved := newCondition(gatewayv1.GatewayConditionResolvedRefs, true, gatewayv1.GatewayReasonResolvedRefs, "")
 	if len(unresolved) > 0 {
-		resolved = condition(gatewayv1.GatewayConditionResolvedRefs, false, gatewayv1.GatewayReasonListenersNotResolved,
+		resolved = newCondition(gatewayv1.GatewayConditionResolvedRefs, false, gatewayv1.GatewayReasonListenersNotResolved,
 			"listeners with references that are not resolved: "+strings.Join(unresolved, ", "))
 	}
 	return []metav1.Condition{accepted, gatewayProgrammed(usable, problems), resolved}
 }
 
 func gatewayProgrammed(usable bool, problems []report.Problem) metav1.Condition {
-	unbound := having(problems, gatewayv1.GatewayReasonAddressNotUsable)
+	unbound := filterByReason(problems, gatewayv1.GatewayReasonAddressNotUsable)
 	switch {
 	case len(unbound) > 0:
-		return condition(gatewayv1.GatewayConditionProgrammed, false, gatewayv1.GatewayReasonAddressNotUsable, says(unbound))
+		return newCondition(gatewayv1.GatewayConditionProgrammed, false, gatewayv1.GatewayReasonAddressNotUsable, joinProblems(unbound))
 	case !usable:
-		return condition(gatewayv1.GatewayConditionProgrammed, false, gatewayv1.GatewayReasonInvalid, "no listener is accepted")
+		return newCondition(gatewayv1.GatewayConditionProgrammed, false, gatewayv1.GatewayReasonInvalid, "no listener is accepted")
 	default:
-		return condition(gatewayv1.GatewayConditionProgrammed, true, gatewayv1.GatewayReasonProgrammed, "")
+		return newCondition(gatewayv1.GatewayConditionProgrammed, true, gatewayv1.GatewayReasonProgrammed, "")
 	}
 }
 
@@ -101,11 +101,11 @@ type listenerState struct {
 	overlaps []string
 }
 
-// judge sees how a listener of a Gateway with so many addresses does.
-func judge(l gateway.ListenerFacts, addresses int, problems []report.Problem) listenerState {
+// newListenerState sees how a listener of a Gateway with so many addresses does.
+func newListenerState(l gateway.ListenerStatus, addresses int, problems []report.Problem) listenerState {
 	empty, kindless := l.TLS && l.Certificates == 0, len(l.Kinds) == 0
-	own := slices.DeleteFunc(slices.Clone(problems), func(p report.Problem) bool { return !within(p.Path, "spec.listeners", l.Index) })
-	unresolved := having(own, gatewayv1.ListenerReasonInvalidRouteKinds, gatewayv1.ListenerReasonInvalidCertificateRef, gatewayv1.ListenerReasonRefNotPermitted)
+	own := slices.DeleteFunc(slices.Clone(problems), func(p report.Problem) bool { return !leadsInto(p.Path, "spec.listeners", l.Index) })
+	unresolved := filterByReason(own, gatewayv1.ListenerReasonInvalidRouteKinds, gatewayv1.ListenerReasonInvalidCertificateRef, gatewayv1.ListenerReasonRefNotPermitted)
 	return listenerState{
 		name:       l.Name,
 		accepted:   l.Bound > 0 || addresses == 0,
@@ -113,25 +113,25 @@ func judge(l gateway.ListenerFacts, addresses int, problems []report.Problem) li
 		resolved:   len(unresolved) == 0,
 		empty:      empty,
 		kindless:   kindless,
-		conflicts:  having(own, gatewayv1.ListenerReasonProtocolConflict, gatewayv1.ListenerReasonHostnameConflict),
+		conflicts:  filterByReason(own, gatewayv1.ListenerReasonProtocolConflict, gatewayv1.ListenerReasonHostnameConflict),
 		unresolved: unresolved,
 		overlaps:   l.Overlaps,
 	}
 }
 
-// within reports whether a path is that of a list's item or leads into it.
-func within(path, list string, index int) bool {
+// leadsInto reports whether a path is that of a list's item or leads into it.
+func leadsInto(path, list string, index int) bool {
 	rest, found := strings.CutPrefix(path, fmt.Sprintf("%s[%d]", list, index))
 	return found && (rest == "" || rest[0] == '.')
 }
 
-func (b *builder) listener(l gateway.ListenerFacts, conditions []metav1.Condition, w writer, was []gatewayv1.ListenerStatus) gatewayv1.ListenerStatus {
+func (b *builder) newListenerStatus(l gateway.ListenerStatus, conditions []metav1.Condition, w conditionWriter, was []gatewayv1.ListenerStatus) gatewayv1.ListenerStatus {
 	s := gatewayv1.ListenerStatus{Name: l.Name, SupportedKinds: l.Kinds}
 	if s.SupportedKinds == nil {
 		s.SupportedKinds = []gatewayv1.RouteGroupKind{} // none at all, as opposed to not known
 	}
 	for _, route := range l.Routes {
-		if !b.refused(route) {
+		if !b.isRefused(route) {
 			s.AttachedRoutes++
 		}
 	}
@@ -143,33 +143,33 @@ func (b *builder) listener(l gateway.ListenerFacts, conditions []metav1.Conditio
 	return s
 }
 
-func (l listenerState) conditions() []metav1.Condition {
-	accepted := condition(gatewayv1.ListenerConditionAccepted, true, gatewayv1.ListenerReasonAccepted, "")
+func (l listenerState) listConditions() []metav1.Condition {
+	accepted := newCondition(gatewayv1.ListenerConditionAccepted, true, gatewayv1.ListenerReasonAccepted, "")
 	if !l.accepted {
-		accepted = condition(gatewayv1.ListenerConditionAccepted, false, l.conflicts[0].Reason, says(l.conflicts))
+		accepted = newCondition(gatewayv1.ListenerConditionAccepted, false, l.conflicts[0].Reason, joinProblems(l.conflicts))
 	}
-	programmed := condition(gatewayv1.ListenerConditionProgrammed, true, gatewayv1.ListenerReasonProgrammed, "")
+	programmed := newCondition(gatewayv1.ListenerConditionProgrammed, true, gatewayv1.ListenerReasonProgrammed, "")
 	if !l.programmed {
-		programmed = condition(gatewayv1.ListenerConditionProgrammed, false, gatewayv1.ListenerReasonInvalid, l.unprogrammed())
+		programmed = newCondition(gatewayv1.ListenerConditionProgrammed, false, gatewayv1.ListenerReasonInvalid, l.explainUnprogrammed())
 	}
-	resolved := condition(gatewayv1.ListenerConditionResolvedRefs, true, gatewayv1.ListenerReasonResolvedRefs, "")
+	resolved := newCondition(gatewayv1.ListenerConditionResolvedRefs, true, gatewayv1.ListenerReasonResolvedRefs, "")
 	if !l.resolved {
-		resolved = condition(gatewayv1.ListenerConditionResolvedRefs, false, l.unresolved[0].Reason, says(l.unresolved))
+		resolved = newCondition(gatewayv1.ListenerConditionResolvedRefs, false, l.unresolved[0].Reason, joinProblems(l.unresolved))
 	}
-	conflicted := condition(gatewayv1.ListenerConditionConflicted, false, gatewayv1.ListenerReasonNoConflicts, "")
+	conflicted := newCondition(gatewayv1.ListenerConditionConflicted, false, gatewayv1.ListenerReasonNoConflicts, "")
 	if len(l.conflicts) > 0 {
-		conflicted = condition(gatewayv1.ListenerConditionConflicted, true, l.conflicts[0].Reason, says(l.conflicts))
+		conflicted = newCondition(gatewayv1.ListenerConditionConflicted, true, l.conflicts[0].Reason, joinProblems(l.conflicts))
 	}
 	all := []metav1.Condition{accepted, programmed, resolved, conflicted}
 	if len(l.overlaps) > 0 {
-		all = append(all, condition(gatewayv1.ListenerConditionOverlappingTLSConfig, true, gatewayv1.ListenerReasonOverlappingHostnames,
+		all = append(all, newCondition(gatewayv1.ListenerConditionOverlappingTLSConfig, true, gatewayv1.ListenerReasonOverlappingHostnames,
 			"has hosts in common with "+strings.Join(l.overlaps, ", ")+": requests on a connection that was made for another listener's host get 421"))
 	}
 	return all
 }
 
-// unprogrammed says why nothing listens, or nothing that routes could attach to.
-func (l listenerState) unprogrammed() string {
+// explainUnprogrammed says why nothing listens, or nothing that routes could attach to.
+func (l listenerState) explainUnprogrammed() string {
 	switch {
 	case !l.accepted:
 		return "another listener has its port"

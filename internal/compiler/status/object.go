@@ -36,12 +36,12 @@ type Metadata struct {
 
 // Input is what status is written from.
 type Input struct {
-	Objects *resource.Objects
-	Facts   *gateway.Facts
+	Objects     *resource.Objects
+	Attachments *gateway.AttachmentStatus
 	// Decisions is what holds where, and what became of policies.
 	Decisions *policy.Decisions
-	// Spreads are the ways that requests take.
-	Spreads []*lower.Spread
+	// Traffic are the ways that requests take.
+	Traffic []*lower.BackendTraffic
 	// Problems are what was admitted and can't be honoured.
 	Problems []report.Problem
 	// Now is the transition time of conditions that are new or have changed.
@@ -53,42 +53,42 @@ type Input struct {
 // each kind in the order in which it was admitted. A Gateway whose class is not in the input has none, for it is
 // somebody else's; so have parentRefs that lead to it.
 func Build(in Input) []Object {
-	b := &builder{Input: in, now: metav1.NewTime(in.Now.UTC().Truncate(time.Second)), problems: map[string][]report.Problem{}, verdicts: map[string]verdict{}, decided: arrange(in.Decisions)}
+	b := &builder{Input: in, now: metav1.NewTime(in.Now.UTC().Truncate(time.Second)), problems: map[string][]report.Problem{}, refusedRules: map[string]refusedRules{}, index: indexDecisions(in.Decisions)}
 	for _, p := range in.Problems {
 		if !p.Advice {
 			b.problems[p.Object] = append(b.problems[p.Object], p)
 		}
 	}
-	b.reach, b.balancersAt = reachOf(b.Objects, b.Facts, b.Spreads), b.arrangeBalancers()
-	b.judgeRoutes()
-	b.classes()
-	b.gateways()
-	b.routes()
-	b.policies()
-	b.balancers()
-	b.xbackends()
-	b.proxies()
+	b.reachability, b.loadBalancersAt = findReachability(b.Objects, b.Attachments, b.Traffic), b.indexLoadBalancers()
+	b.countRefusedRules()
+	b.writeClasses()
+	b.writeGateways()
+	b.writeRoutes()
+	b.writePolicies()
+	b.writeLoadBalancers()
+	b.writeXBackends()
+	b.writeProxies()
 	return b.objects
 }
 
 type builder struct {
 	Input
-	now      metav1.Time
-	problems map[string][]report.Problem // by their object's name as the report shows it
-	decided  decided
-	reach    reach
-	// balancersAt are the LoadBalancerPolicies that hold on each target.
-	balancersAt map[ladder.Target][]ladder.Object
-	verdicts    map[string]verdict // of routes, likewise
-	objects     []Object
+	now          metav1.Time
+	problems     map[string][]report.Problem // by their object's name as the report shows it
+	index        decisionIndex
+	reachability reachability
+	// loadBalancersAt are the LoadBalancerPolicies that hold on each target.
+	loadBalancersAt map[ladder.TargetRef][]ladder.Ref
+	refusedRules    map[string]refusedRules // of routes, likewise
+	objects         []Object
 }
 
-// about gives the problems of an object.
-func (b *builder) about(subject report.Subject) []report.Problem {
-	return b.problems[report.Shown(subject.String())]
+// problemsOf gives the problems of an object.
+func (b *builder) problemsOf(subject report.Subject) []report.Problem {
+	return b.problems[report.ShownPath(subject.String())]
 }
 
-func (b *builder) add(kind metav1.TypeMeta, meta metav1.ObjectMeta, status any) {
+func (b *builder) addObject(kind metav1.TypeMeta, meta metav1.ObjectMeta, status any) {
 	b.objects = append(b.objects, Object{
 		APIVersion: kind.APIVersion, Kind: kind.Kind,
 		Metadata: Metadata{Namespace: meta.Namespace, Name: meta.Name, Generation: meta.Generation},
@@ -96,9 +96,9 @@ func (b *builder) add(kind metav1.TypeMeta, meta metav1.ObjectMeta, status any) 
 	})
 }
 
-// written reads the status that a document came with. What is none of the type counts as nothing: only controllers
+// parseStatus reads the status that a document came with. What is none of the type counts as nothing: only controllers
 // write there, and an API server would have refused it.
-func written[T any](raw any) (status T) {
+func parseStatus[T any](raw any) (status T) {
 	text, err := json.Marshal(raw)
 	if err != nil || json.Unmarshal(text, &status) != nil {
 		return *new(T)

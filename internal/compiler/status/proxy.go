@@ -42,27 +42,27 @@ const (
 	stateInvalid = "invalid"
 )
 
-func (b *builder) proxies() {
+func (b *builder) writeProxies() {
 	for _, p := range b.Objects.Proxies {
-		s := written[ProxyStatus](p.Status)
-		b.proxy(&s, p.Value.ObjectMeta, b.about(p))
-		b.add(p.Value.TypeMeta, p.Value.ObjectMeta, s)
+		s := parseStatus[ProxyStatus](p.Status)
+		b.setProxyValid(&s, p.Value.ObjectMeta, b.problemsOf(p))
+		b.addObject(p.Value.TypeMeta, p.Value.ObjectMeta, s)
 	}
 }
 
-// proxy puts the condition Valid into a status, and what Contour derives from it.
-func (b *builder) proxy(s *ProxyStatus, meta metav1.ObjectMeta, problems []report.Problem) {
-	is := ProxyCondition{Condition: condition(proxyValid, true, proxyValid, "Valid HTTPProxy")}
+// setProxyValid puts the condition Valid into a status, and what Contour derives from it.
+func (b *builder) setProxyValid(s *ProxyStatus, meta metav1.ObjectMeta, problems []report.Problem) {
+	is := ProxyCondition{Condition: newCondition(proxyValid, true, proxyValid, "Valid HTTPProxy")}
 	for _, p := range problems {
-		fault := ProxyFault{Type: proxyFault(p.Path), Status: metav1.ConditionTrue, Reason: proxyReason(p), Message: placed(p.Path, p.Message)}
-		if verdictOf(p) == Refused || slices.Contains(unresolvedReasons(), p.Reason) {
+		fault := ProxyFault{Type: proxyFaultType(p.Path), Status: metav1.ConditionTrue, Reason: proxyReason(p), Message: prefixPath(p.Path, p.Message)}
+		if classify(p) == Refused || slices.Contains(listUnresolvedReasons(), p.Reason) {
 			is.Errors = append(is.Errors, fault)
 		} else {
 			is.Warnings = append(is.Warnings, fault)
 		}
 	}
 	if len(is.Errors) > 0 {
-		is.Condition = condition(proxyValid, false, proxyFaulty, "At least one error present, see Errors for details")
+		is.Condition = newCondition(proxyValid, false, proxyFaulty, "At least one error present, see Errors for details")
 	}
 	at := slices.IndexFunc(s.Conditions, func(c ProxyCondition) bool { return c.Type == proxyValid })
 	if at < 0 {
@@ -72,7 +72,7 @@ func (b *builder) proxy(s *ProxyStatus, meta metav1.ObjectMeta, problems []repor
 	if was.ObservedGeneration > meta.Generation {
 		return // somebody knows better (S64)
 	}
-	is.Condition = b.writer(meta).replace(was.Condition, is.Condition)
+	is.Condition = b.newWriter(meta).replace(was.Condition, is.Condition)
 	s.Conditions[at] = is
 	s.CurrentStatus, s.Description = stateValid, is.Reason+": "+is.Message
 	if is.Status == metav1.ConditionFalse {
@@ -80,8 +80,8 @@ func (b *builder) proxy(s *ProxyStatus, meta metav1.ObjectMeta, problems []repor
 	}
 }
 
-// proxyFault is Contour's type of error for a place in the object.
-func proxyFault(path string) string {
+// proxyFaultType is Contour's type of error for a place in the object.
+func proxyFaultType(path string) string {
 	switch {
 	case strings.HasPrefix(path, "spec.virtualhost"):
 		return "VirtualHostError"
@@ -99,7 +99,7 @@ func proxyReason(p report.Problem) string {
 	switch {
 	case strings.Contains(p.Path, ".loadBalancerPolicy"):
 		return "IgnoredField"
-	case slices.Contains(unresolvedReasons(), p.Reason):
+	case slices.Contains(listUnresolvedReasons(), p.Reason):
 		return "ServiceUnresolvedReference"
 	case p.Reason != "":
 		return p.Reason
@@ -108,9 +108,9 @@ func proxyReason(p report.Problem) string {
 	}
 }
 
-func unresolvedReasons() []string {
+func listUnresolvedReasons() []string {
 	var all []string
-	for _, r := range unresolved {
+	for _, r := range unresolvedRouteReasons {
 		all = append(all, string(r))
 	}
 	return all

@@ -54,46 +54,46 @@ const ReasonInvalid = string(gatewayv1.PolicyReasonInvalid)
 // Rows gives the lines in order of place. Objects are those that have a status; others have lines only if there is
 // something to say of them.
 func Rows(objects []report.Subject, warnings []report.Problem) []Row {
-	rows := Said(warnings)
+	rows := ProblemRows(warnings)
 	blamed := map[string]bool{}
 	for _, p := range warnings {
 		blamed[p.Object] = blamed[p.Object] || !p.Advice
 	}
 	for _, o := range objects {
-		if name := report.Shown(o.String()); !blamed[name] {
+		if name := report.ShownPath(o.String()); !blamed[name] {
 			file, line := o.Locate("")
-			rows = append(rows, Row{Object: name, Verdict: Accepted, Reason: string(gatewayv1.RouteReasonAccepted), File: report.Shown(file), Line: line})
+			rows = append(rows, Row{Object: name, Verdict: Accepted, Reason: string(gatewayv1.RouteReasonAccepted), File: report.ShownPath(file), Line: line})
 		}
 	}
-	slices.SortStableFunc(rows, byPlace)
+	slices.SortStableFunc(rows, compareRows)
 	return rows
 }
 
-// Said gives the lines for what there is to say.
-func Said(warnings []report.Problem) []Row {
+// ProblemRows gives the lines for what there is to say.
+func ProblemRows(warnings []report.Problem) []Row {
 	rows := make([]Row, len(warnings))
 	for i, p := range warnings {
-		rows[i] = rowOf(p, verdictOf(p))
+		rows[i] = newRow(p, classify(p))
 	}
 	return rows
 }
 
-// Refusals gives the lines of an input with documents that are no good. What is said of others than these hangs on
+// RefusalRows gives the lines of an input with documents that are no good. What is said of others than these hangs on
 // references to them, so there is nothing to say of the others.
-func Refusals(errors []report.Problem) []Row {
+func RefusalRows(errors []report.Problem) []Row {
 	rows := make([]Row, len(errors))
 	for i, p := range errors {
-		rows[i] = rowOf(p, Refused)
+		rows[i] = newRow(p, Refused)
 		rows[i].Reason = cmp.Or(p.Reason, ReasonInvalid)
 	}
 	return rows
 }
 
-func rowOf(p report.Problem, v Verdict) Row {
+func newRow(p report.Problem, v Verdict) Row {
 	return Row{Object: p.Object, Verdict: v, Reason: p.Reason, File: p.File, Line: p.Line, Path: p.Path, Message: p.Message}
 }
 
-func verdictOf(p report.Problem) Verdict {
+func classify(p report.Problem) Verdict {
 	switch {
 	case p.Advice:
 		return Advice
@@ -104,13 +104,13 @@ func verdictOf(p report.Problem) Verdict {
 	}
 }
 
-func byPlace(a, b Row) int {
+func compareRows(a, b Row) int {
 	return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Object, b.Object))
 }
 
-// Idle gives advice about policies of which nothing holds at one of their ancestors: stronger ones leave nothing, or
+// IdleAdvice gives advice about policies of which nothing holds at one of their ancestors: stronger ones leave nothing, or
 // no request comes there (S61). It is in their status alone, for nobody is denied what the ladder gives him.
-func Idle(objects []Object, subjects []report.Subject) []report.Problem {
+func IdleAdvice(objects []Object, subjects []report.Subject) []report.Problem {
 	byName := map[string]report.Subject{}
 	for _, s := range subjects {
 		byName[s.String()] = s
@@ -124,7 +124,7 @@ func Idle(objects []Object, subjects []report.Subject) []report.Problem {
 		about := byName[fmt.Sprintf("%s %s/%s", o.Kind, o.Metadata.Namespace, o.Metadata.Name)]
 		for _, a := range s.Ancestors {
 			if c := meta.FindStatusCondition(a.Conditions, string(v1alpha1.ConditionProgrammed)); a.ControllerName == ControllerName && c != nil && c.Status == metav1.ConditionFalse {
-				p := report.About(about, "", fmt.Sprintf("for %s %s: %s", text(a.AncestorRef.Kind, ""), a.AncestorRef.Name, c.Message))
+				p := report.NewProblem(about, "", fmt.Sprintf("for %s %s: %s", stringOr(a.AncestorRef.Kind, ""), a.AncestorRef.Name, c.Message))
 				p.Reason, p.Advice = c.Reason, true
 				idle = append(idle, p)
 			}

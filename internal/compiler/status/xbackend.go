@@ -25,17 +25,17 @@ type BackendAncestor struct {
 	Conditions     []metav1.Condition          `json:"conditions,omitempty"`
 }
 
-// xbackends writes an entry for each Gateway that leads to an XBackend, after those of other controllers.
-func (b *builder) xbackends() {
+// writeXBackends writes an entry for each Gateway that leads to an XBackend, after those of other controllers.
+func (b *builder) writeXBackends() {
 	for _, o := range b.Objects.Backends {
-		was := written[BackendStatus](o.Status)
-		ours := backendAccepted(b.about(o))
+		was := parseStatus[BackendStatus](o.Status)
+		ours := backendAccepted(b.problemsOf(o))
 		s := BackendStatus{Ancestors: slices.DeleteFunc(slices.Clone(was.Ancestors), func(a BackendAncestor) bool { return a.ControllerName == ControllerName })}
-		for _, g := range b.reach[ladder.Target{Object: o.Source().Object}] {
+		for _, g := range b.reachability[ladder.TargetRef{Ref: o.Origin().Ref}] {
 			if len(s.Ancestors) == maxBackendAncestors {
 				break
 			}
-			ref := reference(ladder.Target{Object: g})
+			ref := newParentReference(ladder.TargetRef{Ref: g})
 			var there []metav1.Condition
 			at := slices.IndexFunc(was.Ancestors, func(a BackendAncestor) bool {
 				return a.ControllerName == ControllerName && sameParent(a.AncestorRef, ref, o.Namespace)
@@ -44,17 +44,17 @@ func (b *builder) xbackends() {
 				there = was.Ancestors[at].Conditions
 			}
 			s.Ancestors = append(s.Ancestors, BackendAncestor{
-				AncestorRef: ref, ControllerName: ControllerName, Conditions: b.writer(o.Value.ObjectMeta).merge(there, nil, ours),
+				AncestorRef: ref, ControllerName: ControllerName, Conditions: b.newWriter(o.Value.ObjectMeta).merge(there, nil, ours),
 			})
 		}
-		b.add(o.Value.TypeMeta, o.Value.ObjectMeta, s)
+		b.addObject(o.Value.TypeMeta, o.Value.ObjectMeta, s)
 	}
 }
 
 // backendAccepted is False for one whose session can't be honoured: every request for it is answered 500.
 func backendAccepted(problems []report.Problem) metav1.Condition {
-	if refused := having(problems, gatewayv1.PolicyReasonInvalid); len(refused) > 0 {
-		return condition(gatewayv1.PolicyConditionAccepted, false, gatewayv1.PolicyReasonInvalid, says(refused))
+	if refused := filterByReason(problems, gatewayv1.PolicyReasonInvalid); len(refused) > 0 {
+		return newCondition(gatewayv1.PolicyConditionAccepted, false, gatewayv1.PolicyReasonInvalid, joinProblems(refused))
 	}
-	return condition(gatewayv1.PolicyConditionAccepted, true, gatewayv1.PolicyReasonAccepted, says(problems))
+	return newCondition(gatewayv1.PolicyConditionAccepted, true, gatewayv1.PolicyReasonAccepted, joinProblems(problems))
 }

@@ -27,14 +27,14 @@ var servesSessions = []corev3.HealthStatus{
 	corev3.HealthStatus_UNKNOWN, corev3.HealthStatus_HEALTHY, corev3.HealthStatus_DEGRADED, corev3.HealthStatus_DRAINING,
 }
 
-func (e *emitter) cluster(c ir.Cluster) *clusterv3.Cluster {
+func (e *emitter) newCluster(c ir.Cluster) *clusterv3.Cluster {
 	lb := &clusterv3.Cluster_CommonLbConfig{
 		// In panic mode, which begins at half, Envoy balances over dead hosts too.
 		HealthyPanicThreshold: &typev3.Percent{Value: 0},
 		OverrideHostStatus:    &corev3.HealthStatusSet{Statuses: servesSessions},
 	}
 	assignment := &endpointv3.ClusterLoadAssignment{ClusterName: c.Name}
-	merged := len(c.Pools) > 1
+	merged := len(c.Localities) > 1
 	if merged {
 		lb.LocalityConfigSpecifier = &clusterv3.Cluster_CommonLbConfig_LocalityWeightedLbConfig_{
 			LocalityWeightedLbConfig: &clusterv3.Cluster_CommonLbConfig_LocalityWeightedLbConfig{},
@@ -43,8 +43,8 @@ func (e *emitter) cluster(c ir.Cluster) *clusterv3.Cluster {
 			OverprovisioningFactor: wrapperspb.UInt32(overprovisioning),
 		}
 	}
-	for _, p := range c.Pools {
-		assignment.Endpoints = append(assignment.Endpoints, pool(p, merged))
+	for _, p := range c.Localities {
+		assignment.Endpoints = append(assignment.Endpoints, newLocality(p, merged))
 	}
 	out := &clusterv3.Cluster{
 		Name:           c.Name,
@@ -52,10 +52,10 @@ func (e *emitter) cluster(c ir.Cluster) *clusterv3.Cluster {
 		CommonLbConfig: lb,
 	}
 	e.placeEndpoints(out, assignment)
-	out.LbPolicy = balancing[c.Balancing]
-	out.CircuitBreakers = circuitBreakers(c.RetryBudget)
+	out.LbPolicy = lbPolicies[c.Balancing]
+	out.CircuitBreakers = newCircuitBreakers(c.RetryBudget)
 	if c.HTTP2 {
-		out.TypedExtensionProtocolOptions = map[string]*anypb.Any{protocolOptions: e.http2()}
+		out.TypedExtensionProtocolOptions = map[string]*anypb.Any{protocolOptions: e.newHTTP2Options()}
 	}
 	return out
 }
@@ -63,8 +63,8 @@ func (e *emitter) cluster(c ir.Cluster) *clusterv3.Cluster {
 // protocolOptions is the name under which a cluster says how its hosts are spoken to; HTTP/1.1 without it.
 const protocolOptions = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"
 
-// http2 is HTTP/2 with prior knowledge.
-func (e *emitter) http2() *anypb.Any {
+// newHTTP2Options is HTTP/2 with prior knowledge.
+func (e *emitter) newHTTP2Options() *anypb.Any {
 	return e.pack(&upstreamsv3.HttpProtocolOptions{
 		UpstreamProtocolOptions: &upstreamsv3.HttpProtocolOptions_ExplicitHttpConfig_{
 			ExplicitHttpConfig: &upstreamsv3.HttpProtocolOptions_ExplicitHttpConfig{
@@ -76,8 +76,8 @@ func (e *emitter) http2() *anypb.Any {
 	})
 }
 
-// pool is a locality. In a merged cluster its weight is the backend's; without one it gets no new sessions.
-func pool(p ir.Pool, merged bool) *endpointv3.LocalityLbEndpoints {
+// newLocality is a locality. In a merged cluster its weight is the backend's; without one it gets no new sessions.
+func newLocality(p ir.Locality, merged bool) *endpointv3.LocalityLbEndpoints {
 	l := &endpointv3.LocalityLbEndpoints{}
 	if merged {
 		l.Locality = &corev3.Locality{SubZone: p.Name}
@@ -86,15 +86,15 @@ func pool(p ir.Pool, merged bool) *endpointv3.LocalityLbEndpoints {
 		}
 	}
 	for _, host := range p.Endpoints {
-		l.LbEndpoints = append(l.LbEndpoints, endpoint(address(host.Address), host.Draining))
+		l.LbEndpoints = append(l.LbEndpoints, newEndpoint(newAddress(host.Address), host.Draining))
 	}
-	if p.Answer != 0 {
-		l.LbEndpoints = append(l.LbEndpoints, endpoint(internalAddress(answerName(p.Answer)), false))
+	if p.DirectStatus != 0 {
+		l.LbEndpoints = append(l.LbEndpoints, newEndpoint(newInternalAddress(answerName(p.DirectStatus)), false))
 	}
 	return l
 }
 
-func endpoint(at *corev3.Address, draining bool) *endpointv3.LbEndpoint {
+func newEndpoint(at *corev3.Address, draining bool) *endpointv3.LbEndpoint {
 	e := &endpointv3.LbEndpoint{HostIdentifier: &endpointv3.LbEndpoint_Endpoint{Endpoint: &endpointv3.Endpoint{Address: at}}}
 	if draining {
 		e.HealthStatus = corev3.HealthStatus_DRAINING
@@ -102,20 +102,20 @@ func endpoint(at *corev3.Address, draining bool) *endpointv3.LbEndpoint {
 	return e
 }
 
-// internalAddress is the address of a listener inside Envoy.
-func internalAddress(listener string) *corev3.Address {
+// newInternalAddress is the address of a listener inside Envoy.
+func newInternalAddress(listener string) *corev3.Address {
 	return &corev3.Address{Address: &corev3.Address_EnvoyInternalAddress{EnvoyInternalAddress: &corev3.EnvoyInternalAddress{
 		AddressNameSpecifier: &corev3.EnvoyInternalAddress_ServerListenerName{ServerListenerName: listener},
 	}}}
 }
 
-// answers lists the statuses that clusters need Envoy itself to answer.
-func answers(config *ir.Config) []int {
+// listDirectStatuses lists the statuses that clusters need Envoy itself to answer.
+func listDirectStatuses(config *ir.Config) []int {
 	var found []int
 	for _, c := range config.Clusters {
-		for _, p := range c.Pools {
-			if p.Answer != 0 && !slices.Contains(found, p.Answer) {
-				found = append(found, p.Answer)
+		for _, p := range c.Localities {
+			if p.DirectStatus != 0 && !slices.Contains(found, p.DirectStatus) {
+				found = append(found, p.DirectStatus)
 			}
 		}
 	}

@@ -55,26 +55,26 @@ type Cluster struct {
 	Inline bool
 }
 
-// answered are the statuses that Envoy itself may have to give in the place of backends. Their listeners are always
+// bootstrapStatuses are the statuses that Envoy itself may have to give in the place of backends. Their listeners are always
 // there, for they are in the bootstrap.
-var answered = []int{500, 503}
+var bootstrapStatuses = []int{500, 503}
 
 // Discover gives the configuration in pieces for files below a folder, which is written into it as it is given.
 // As long as there are no more than endpointFiles clusters, each has its endpoints in a file of its own; with more,
 // none has. Envoy takes one of the kernel's inotify instances for every file that it watches, of which a user has 128
 // unless told otherwise, and aborts when there is none left; what else it watches are three files and one for each
 // listener. Texts are those of earlier configurations.
-func Discover(config *ir.Config, settings Settings, texts *Texts, folder string, endpointFiles int) (*Discovery, error) {
-	e := &emitter{settings: settings, texts: texts, pieces: &pieces{folder: folder, inline: len(config.Clusters) > endpointFiles}}
+func Discover(config *ir.Config, settings Settings, cache *RenderCache, folder string, endpointFiles int) (*Discovery, error) {
+	e := &emitter{settings: settings, cache: cache, parts: &discoveryParts{folder: folder, inline: len(config.Clusters) > endpointFiles}}
 	d := &Discovery{Plugin: settings.Plugin, PluginJSON: settings.PluginJSON, settings: settings}
 	for _, l := range config.Listeners {
-		listener := e.listener(l)
-		d.Listeners = append(d.Listeners, Resource{listener.Name, e.resource(listener)})
+		listener := e.newListener(l)
+		d.Listeners = append(d.Listeners, Resource{listener.Name, e.marshalResource(listener)})
 	}
-	d.Routes = e.pieces.routes
-	d.Clusters = e.discoveredClusters(config.Clusters)
-	d.Filter = e.limpetResource(settings.PluginJSON)
-	b := e.dynamicBootstrap()
+	d.Routes = e.parts.routes
+	d.Clusters = e.renderDiscoveredClusters(config.Clusters)
+	d.Filter = e.newLimpetResource(settings.PluginJSON)
+	b := e.newDynamicBootstrap()
 	if e.err != nil {
 		return nil, e.err
 	}
@@ -82,28 +82,28 @@ func Discover(config *ir.Config, settings Settings, texts *Texts, folder string,
 		return nil, fmt.Errorf("the Envoy configuration is not valid: %w", err)
 	}
 	var err error
-	d.Bootstrap, err = toYAML(b, protoyaml.Gaps{})
+	d.Bootstrap, err = toYAML(b, protoyaml.Placeholders{})
 	return d, err
 }
 
-// With is the resource of the filter with another configuration.
-func (d *Discovery) With(pluginJSON []byte) (Resource, error) {
-	e := &emitter{settings: d.settings, pieces: &pieces{}}
-	resource := e.limpetResource(pluginJSON)
+// WithPlugin is the resource of the filter with another configuration.
+func (d *Discovery) WithPlugin(pluginJSON []byte) (Resource, error) {
+	e := &emitter{settings: d.settings, parts: &discoveryParts{}}
+	resource := e.newLimpetResource(pluginJSON)
 	return resource, e.err
 }
 
-func (e *emitter) limpetResource(pluginJSON []byte) Resource {
-	frame := e.resource(e.extension(limpetFilter, e.plugin(pluginJSON)))
-	before, after := e.around(frame, e.quoted(gap))
-	return Resource{limpetFilter, bytes.Join([][]byte{before, e.quoted(string(pluginJSON)), after}, nil)}
+func (e *emitter) newLimpetResource(pluginJSON []byte) Resource {
+	frame := e.marshalResource(e.packExtension(limpetFilter, e.newWasm(pluginJSON)))
+	before, after := e.cutAround(frame, e.quoteJSON(placeholder))
+	return Resource{limpetFilter, bytes.Join([][]byte{before, e.quoteJSON(string(pluginJSON)), after}, nil)}
 }
 
-// resource validates a message and gives its JSON with its type.
-func (e *emitter) resource(m proto.Message) []byte { return e.message(e.pack(m)) }
+// marshalResource validates a message and gives its JSON with its type.
+func (e *emitter) marshalResource(m proto.Message) []byte { return e.marshalMessage(e.pack(m)) }
 
-// message gives a message's JSON.
-func (e *emitter) message(m proto.Message) []byte {
+// marshalMessage gives a message's JSON.
+func (e *emitter) marshalMessage(m proto.Message) []byte {
 	if e.err != nil {
 		return nil
 	}
@@ -112,25 +112,25 @@ func (e *emitter) message(m proto.Message) []byte {
 	return text
 }
 
-// dynamicBootstrap is what does not change: everything but listeners, routes, clusters and the filter's
+// newDynamicBootstrap is what does not change: everything but listeners, routes, clusters and the filter's
 // configuration, and the listeners inside Envoy that give statuses.
-func (e *emitter) dynamicBootstrap() *bootstrapv3.Bootstrap {
+func (e *emitter) newDynamicBootstrap() *bootstrapv3.Bootstrap {
 	static := &bootstrapv3.Bootstrap_StaticResources{}
-	for _, status := range answered {
-		static.Listeners = append(static.Listeners, e.answerListener(status))
+	for _, status := range bootstrapStatuses {
+		static.Listeners = append(static.Listeners, e.newAnswerListener(status))
 	}
 	return &bootstrapv3.Bootstrap{
 		Node:            &corev3.Node{Id: identity, Cluster: identity},
-		Admin:           e.admin(),
-		OverloadManager: e.overload(),
-		StatsConfig:     stats(),
+		Admin:           e.newAdmin(),
+		OverloadManager: e.newOverloadManager(),
+		StatsConfig:     newStatsConfig(),
 		StaticResources: static,
 		DynamicResources: &bootstrapv3.Bootstrap_DynamicResources{
-			CdsConfig: e.pieces.source(ClustersFile),
-			LdsConfig: e.pieces.source(ListenersFile),
+			CdsConfig: e.parts.newFileSource(ClustersFile),
+			LdsConfig: e.parts.newFileSource(ListenersFile),
 		},
 		BootstrapExtensions: []*corev3.TypedExtensionConfig{
-			e.extension("envoy.bootstrap.internal_listener", &internallistenerv3.InternalListener{}),
+			e.packExtension("envoy.bootstrap.internal_listener", &internallistenerv3.InternalListener{}),
 		},
 	}
 }

@@ -41,64 +41,64 @@ const maxConnections = 50_000
 
 // Emit gives the bootstrap as YAML. An error means a fault of this program, for the input was checked before.
 // Texts are those of earlier configurations.
-func Emit(config *ir.Config, settings Settings, texts *Texts) ([]byte, error) {
-	e := &emitter{settings: settings, texts: texts}
-	bootstrap := e.bootstrap(config)
+func Emit(config *ir.Config, settings Settings, cache *RenderCache) ([]byte, error) {
+	e := &emitter{settings: settings, cache: cache}
+	bootstrap := e.newBootstrap(config)
 	if e.err != nil {
 		return nil, e.err
 	}
 	if err := bootstrap.ValidateAll(); err != nil {
 		return nil, fmt.Errorf("the Envoy configuration is not valid: %w", err)
 	}
-	text, err := toYAML(bootstrap, protoyaml.Gaps{Items: e.items, Strings: map[string]string{gap: string(settings.PluginJSON)}})
+	text, err := toYAML(bootstrap, protoyaml.Placeholders{Items: e.fillItems, Strings: map[string]string{placeholder: string(settings.PluginJSON)}})
 	return text, cmp.Or(e.err, err)
 }
 
 // emitter collects the first error of the many small messages that are packed on the way.
 type emitter struct {
 	settings Settings
-	// pieces are where routes and endpoints go; nil where all of it is one bootstrap.
-	pieces *pieces
-	gaps   gaps
-	texts  *Texts
-	err    error
+	// parts are where routes and endpoints go; nil where all of it is one bootstrap.
+	parts        *discoveryParts
+	placeholders placeholders
+	cache        *RenderCache
+	err          error
 }
 
-func (e *emitter) bootstrap(config *ir.Config) *bootstrapv3.Bootstrap {
+func (e *emitter) newBootstrap(config *ir.Config) *bootstrapv3.Bootstrap {
 	static := &bootstrapv3.Bootstrap_StaticResources{}
 	for _, l := range config.Listeners {
-		static.Listeners = append(static.Listeners, e.listener(l))
+		static.Listeners = append(static.Listeners, e.newListener(l))
 	}
 	if len(config.Clusters) > 0 {
-		e.gaps.clusters = config.Clusters
-		static.Clusters = []*clusterv3.Cluster{{Name: gap}}
+		e.placeholders.clusters = config.Clusters
+		static.Clusters = []*clusterv3.Cluster{{Name: placeholder}}
 	}
 	b := &bootstrapv3.Bootstrap{
 		Node:            &corev3.Node{Id: identity, Cluster: identity},
-		Admin:           e.admin(),
-		OverloadManager: e.overload(),
-		StatsConfig:     stats(),
+		Admin:           e.newAdmin(),
+		OverloadManager: e.newOverloadManager(),
+		StatsConfig:     newStatsConfig(),
 		StaticResources: static,
 	}
-	if answers := answers(config); len(answers) > 0 {
-		for _, status := range answers {
-			static.Listeners = append(static.Listeners, e.answerListener(status))
+	if statuses := listDirectStatuses(config); len(statuses) > 0 {
+		for _, status := range statuses {
+			static.Listeners = append(static.Listeners, e.newAnswerListener(status))
 		}
 		b.BootstrapExtensions = []*corev3.TypedExtensionConfig{
-			e.extension("envoy.bootstrap.internal_listener", &internallistenerv3.InternalListener{}),
+			e.packExtension("envoy.bootstrap.internal_listener", &internallistenerv3.InternalListener{}),
 		}
 	}
 	return b
 }
 
-func (e *emitter) admin() *bootstrapv3.Admin {
+func (e *emitter) newAdmin() *bootstrapv3.Admin {
 	if !e.settings.Admin.IsValid() {
 		return nil
 	}
-	return &bootstrapv3.Admin{Address: address(e.settings.Admin)}
+	return &bootstrapv3.Admin{Address: newAddress(e.settings.Admin)}
 }
 
-func (e *emitter) overload() *overloadv3.OverloadManager {
+func (e *emitter) newOverloadManager() *overloadv3.OverloadManager {
 	return &overloadv3.OverloadManager{ResourceMonitors: []*overloadv3.ResourceMonitor{{
 		Name: "envoy.resource_monitors.global_downstream_max_connections",
 		ConfigType: &overloadv3.ResourceMonitor_TypedConfig{
@@ -107,8 +107,8 @@ func (e *emitter) overload() *overloadv3.OverloadManager {
 	}}}
 }
 
-// stats makes Prometheus labels of the policy and the outcome that the filter puts into its counters' names.
-func stats() *metricsv3.StatsConfig {
+// newStatsConfig makes Prometheus labels of the policy and the outcome that the filter puts into its counters' names.
+func newStatsConfig() *metricsv3.StatsConfig {
 	tag := func(name, regex string) *metricsv3.TagSpecifier {
 		return &metricsv3.TagSpecifier{TagName: name, TagValue: &metricsv3.TagSpecifier_Regex{Regex: regex}}
 	}

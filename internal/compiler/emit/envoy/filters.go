@@ -27,31 +27,31 @@ const (
 // rootKeysEnv is the environment variable with the secret that a sealed key ring is under.
 const rootKeysEnv = "LIMPET_ROOT"
 
-// httpFilters is the chain. Those that make sessions are off unless a route turns them on, so that a route without a
+// newHTTPFilters is the chain. Those that make sessions are off unless a route turns them on, so that a route without a
 // policy pays for next to nothing. Without any policy they are not there, unless one may come while the listener serves.
-func (e *emitter) httpFilters() []*hcmv3.HttpFilter {
+func (e *emitter) newHTTPFilters() []*hcmv3.HttpFilter {
 	switch {
-	case e.pieces != nil:
-		return []*hcmv3.HttpFilter{e.fence(), e.discoveredLimpet(), e.statefulSession(), e.router()}
+	case e.parts != nil:
+		return []*hcmv3.HttpFilter{e.newFence(), e.newDiscoveredLimpet(), e.newStatefulSession(), e.newRouter()}
 	case len(e.settings.Plugin.Policies) > 0:
-		return []*hcmv3.HttpFilter{e.fence(), e.limpet(), e.statefulSession(), e.router()}
+		return []*hcmv3.HttpFilter{e.newFence(), e.newLimpet(), e.newStatefulSession(), e.newRouter()}
 	}
-	return []*hcmv3.HttpFilter{e.router()}
+	return []*hcmv3.HttpFilter{e.newRouter()}
 }
 
-func (e *emitter) filter(name string, m proto.Message) *hcmv3.HttpFilter {
+func (e *emitter) newFilter(name string, m proto.Message) *hcmv3.HttpFilter {
 	return &hcmv3.HttpFilter{Name: name, ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: e.pack(m)}}
 }
 
-// fence takes the pin header out of what clients send and get where stateful_session is on. It comes first, so that on
+// newFence takes the pin header out of what clients send and get where stateful_session is on. It comes first, so that on
 // the way back it is last: no client can steer a session or learn a host's address by that header, not even on a worker
 // for which Envoy could not make a VM, where it leaves limpet out without a word. Other routes need no more than their
 // route configuration removes.
-func (e *emitter) fence() *hcmv3.HttpFilter {
+func (e *emitter) newFence() *hcmv3.HttpFilter {
 	remove := []*mutationv3.HeaderMutation{{
 		Action: &mutationv3.HeaderMutation_Remove{Remove: e.settings.Plugin.PinHeader},
 	}}
-	f := e.filter(fenceFilter, &headermutationv3.HeaderMutation{
+	f := e.newFilter(fenceFilter, &headermutationv3.HeaderMutation{
 		Mutations: &headermutationv3.Mutations{
 			RequestMutations: remove, RequestTrailersMutations: remove,
 			ResponseMutations: remove, ResponseTrailersMutations: remove,
@@ -61,15 +61,15 @@ func (e *emitter) fence() *hcmv3.HttpFilter {
 	return f
 }
 
-// limpet verifies tokens and makes them.
-func (e *emitter) limpet() *hcmv3.HttpFilter {
-	f := e.filter(limpetFilter, e.plugin(e.settings.PluginJSON))
+// newLimpet verifies tokens and makes them.
+func (e *emitter) newLimpet() *hcmv3.HttpFilter {
+	f := e.newFilter(limpetFilter, e.newWasm(e.settings.PluginJSON))
 	f.Disabled = true
 	return f
 }
 
-// plugin is the filter with a configuration, which is left as a gap. FAIL_RELOAD brings a VM that trapped back by itself.
-func (e *emitter) plugin(config []byte) *httpwasmv3.Wasm {
+// newWasm is the filter with a configuration, which is left as a gap. FAIL_RELOAD brings a VM that trapped back by itself.
+func (e *emitter) newWasm(config []byte) *httpwasmv3.Wasm {
 	vm := &wasmv3.VmConfig{
 		VmId:    e.vmID(config),
 		Runtime: "envoy.wasm.runtime.v8",
@@ -84,7 +84,7 @@ func (e *emitter) plugin(config []byte) *httpwasmv3.Wasm {
 		Name:          limpetFilter,
 		RootId:        limpetFilter,
 		Vm:            &wasmv3.PluginConfig_VmConfig{VmConfig: vm},
-		Configuration: e.pack(wrapperspb.String(gap)),
+		Configuration: e.pack(wrapperspb.String(placeholder)),
 		FailurePolicy: wasmv3.FailurePolicy_FAIL_RELOAD,
 	}}
 }
@@ -93,7 +93,7 @@ func (e *emitter) plugin(config []byte) *httpwasmv3.Wasm {
 // TinyGo's collector takes words of the module's constants for addresses, so that of the large objects that a
 // configuration leaves in a VM it frees hardly any.
 func (e *emitter) vmID(config []byte) string {
-	if e.pieces == nil {
+	if e.parts == nil {
 		return limpetFilter
 	}
 	sum := sha256.Sum256(config)
@@ -109,21 +109,21 @@ func (e *emitter) keysEnv() string {
 	return keys.FromEnv
 }
 
-// statefulSession is Envoy's own filter that sends a request to the host in the pin header, and puts the host that
+// newStatefulSession is Envoy's own filter that sends a request to the host in the pin header, and puts the host that
 // was chosen into the response.
-func (e *emitter) statefulSession() *hcmv3.HttpFilter {
-	f := e.filter(sessionFilter, &statefulsessionv3.StatefulSession{
-		SessionState: e.pinState(),
+func (e *emitter) newStatefulSession() *hcmv3.HttpFilter {
+	f := e.newFilter(sessionFilter, &statefulsessionv3.StatefulSession{
+		SessionState: e.newPinState(),
 	})
 	f.Disabled = true
 	return f
 }
 
-// pinState says that the pin is in its header.
-func (e *emitter) pinState() *corev3.TypedExtensionConfig {
-	return e.extension("envoy.http.stateful_session.header", &headerstatev3.HeaderBasedSessionState{Name: e.settings.Plugin.PinHeader})
+// newPinState says that the pin is in its header.
+func (e *emitter) newPinState() *corev3.TypedExtensionConfig {
+	return e.packExtension("envoy.http.stateful_session.header", &headerstatev3.HeaderBasedSessionState{Name: e.settings.Plugin.PinHeader})
 }
 
-func (e *emitter) router() *hcmv3.HttpFilter {
-	return e.filter("envoy.filters.http.router", &routerv3.Router{})
+func (e *emitter) newRouter() *hcmv3.HttpFilter {
+	return e.newFilter("envoy.filters.http.router", &routerv3.Router{})
 }

@@ -14,21 +14,21 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 )
 
-func (e *emitter) listener(l ir.Listener) *listenerv3.Listener {
+func (e *emitter) newListener(l ir.Listener) *listenerv3.Listener {
 	listener := &listenerv3.Listener{
 		Name:    fmt.Sprintf("listener/%s/%d", l.Address, l.Port),
-		Address: address(netip.AddrPortFrom(l.Address, l.Port)),
+		Address: newAddress(netip.AddrPortFrom(l.Address, l.Port)),
 	}
-	if len(l.Sites) > 0 {
+	if len(l.TLSHosts) > 0 {
 		e.serveTLS(listener, l)
 	} else {
-		listener.FilterChains = e.filterChains(e.manager(listener.Name, l.Port, l.Hosts))
+		listener.FilterChains = e.newFilterChains(e.newManager(listener.Name, l.Port, l.Hosts))
 	}
 	return listener
 }
 
-// manager serves HTTP. Its name is that of its routes.
-func (e *emitter) manager(name string, port uint16, hosts []ir.Host) *hcmv3.HttpConnectionManager {
+// newManager serves HTTP. Its name is that of its routes.
+func (e *emitter) newManager(name string, port uint16, hosts []ir.Host) *hcmv3.HttpConnectionManager {
 	manager := &hcmv3.HttpConnectionManager{
 		StatPrefix: statPrefix(strconv.Itoa(int(port))),
 		// The client's address is the connection's: a client does not choose its x-forwarded-for.
@@ -44,17 +44,17 @@ func (e *emitter) manager(name string, port uint16, hosts []ir.Host) *hcmv3.Http
 			InitialStreamWindowSize:     wrapperspb.UInt32(64 << 10),
 			InitialConnectionWindowSize: wrapperspb.UInt32(1 << 20),
 		},
-		UpgradeConfigs: websockets(),
-		HttpFilters:    e.httpFilters(),
+		UpgradeConfigs: newWebsocketUpgrades(),
+		HttpFilters:    e.newHTTPFilters(),
 	}
-	e.placeRoutes(manager, e.routeConfiguration(name, hosts))
+	e.placeRoutes(manager, e.newRouteConfiguration(name, hosts))
 	return manager
 }
 
 // statPrefix is a part of the names of a listener's counters.
 func statPrefix(port string) string { return "port-" + port }
 
-func (e *emitter) filterChains(manager *hcmv3.HttpConnectionManager) []*listenerv3.FilterChain {
+func (e *emitter) newFilterChains(manager *hcmv3.HttpConnectionManager) []*listenerv3.FilterChain {
 	return []*listenerv3.FilterChain{{Filters: []*listenerv3.Filter{{
 		Name:       "envoy.filters.network.http_connection_manager",
 		ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: e.pack(manager)},
@@ -64,20 +64,20 @@ func (e *emitter) filterChains(manager *hcmv3.HttpConnectionManager) []*listener
 // answerName is the name of the internal listener that gives a status, and of its address.
 func answerName(status int) string { return fmt.Sprintf("answer-%d", status) }
 
-// answerListener answers every request with a status. It has no port: clusters reach it inside Envoy. It stands in
+// newAnswerListener answers every request with a status. It has no port: clusters reach it inside Envoy. It stands in
 // for backends that can't answer, so that their share of a split goes nowhere else; its address is no ip:port,
 // so that no token can ever name it.
-func (e *emitter) answerListener(status int) *listenerv3.Listener {
+func (e *emitter) newAnswerListener(status int) *listenerv3.Listener {
 	name := answerName(status)
 	everything := &routev3.Route{
 		Name:   name,
 		Match:  &routev3.RouteMatch{PathSpecifier: &routev3.RouteMatch_Prefix{Prefix: "/"}},
-		Action: directResponse(status),
+		Action: newDirectResponse(status),
 	}
 	manager := &hcmv3.HttpConnectionManager{
 		StatPrefix:     name,
-		UpgradeConfigs: websockets(),
-		HttpFilters:    []*hcmv3.HttpFilter{e.router()},
+		UpgradeConfigs: newWebsocketUpgrades(),
+		HttpFilters:    []*hcmv3.HttpFilter{e.newRouter()},
 		RouteSpecifier: &hcmv3.HttpConnectionManager_RouteConfig{RouteConfig: &routev3.RouteConfiguration{
 			Name:         name,
 			VirtualHosts: []*routev3.VirtualHost{{Name: name, Domains: []string{"*"}, Routes: []*routev3.Route{everything}}},
@@ -86,11 +86,11 @@ func (e *emitter) answerListener(status int) *listenerv3.Listener {
 	return &listenerv3.Listener{
 		Name:              name,
 		ListenerSpecifier: &listenerv3.Listener_InternalListener{InternalListener: &listenerv3.Listener_InternalListenerConfig{}},
-		FilterChains:      e.filterChains(manager),
+		FilterChains:      e.newFilterChains(manager),
 	}
 }
 
-// websockets lets clients upgrade; without it Envoy answers 403.
-func websockets() []*hcmv3.HttpConnectionManager_UpgradeConfig {
+// newWebsocketUpgrades lets clients upgrade; without it Envoy answers 403.
+func newWebsocketUpgrades() []*hcmv3.HttpConnectionManager_UpgradeConfig {
 	return []*hcmv3.HttpConnectionManager_UpgradeConfig{{UpgradeType: "websocket"}}
 }

@@ -20,8 +20,8 @@ import (
 const header = "# Written by limpet from Gateway API objects; change those and compile again.\n"
 
 // toYAML writes a message with its keys in alphabetical order, so that equal messages give equal bytes.
-func toYAML(m proto.Message, gaps protoyaml.Gaps) ([]byte, error) {
-	parts, err := protoyaml.MarshalWith(m, gaps)
+func toYAML(m proto.Message, fills protoyaml.Placeholders) ([]byte, error) {
+	parts, err := protoyaml.MarshalWith(m, fills)
 	return bytes.Join(append([][]byte{[]byte(header)}, parts...), nil), err
 }
 
@@ -44,8 +44,8 @@ func (e *emitter) fail(err error) {
 	}
 }
 
-// valid keeps the first error of those that a message has.
-func (e *emitter) valid(m proto.Message) proto.Message {
+// validate keeps the first error of those that a message has.
+func (e *emitter) validate(m proto.Message) proto.Message {
 	if v, ok := m.(interface{ ValidateAll() error }); ok {
 		if err := v.ValidateAll(); err != nil {
 			e.fail(fmt.Errorf("the Envoy configuration is not valid: %w", err))
@@ -56,18 +56,18 @@ func (e *emitter) valid(m proto.Message) proto.Message {
 
 // pack wraps a message that Envoy finds by its type. Validating the whole does not look inside, so it happens here.
 func (e *emitter) pack(m proto.Message) *anypb.Any {
-	packed, err := anypb.New(e.valid(m))
+	packed, err := anypb.New(e.validate(m))
 	e.fail(err)
 	return packed
 }
 
-// extension is a message under the name of the extension that it configures.
-func (e *emitter) extension(name string, m proto.Message) *corev3.TypedExtensionConfig {
+// packExtension is a message under the name of the extension that it configures.
+func (e *emitter) packExtension(name string, m proto.Message) *corev3.TypedExtensionConfig {
 	return &corev3.TypedExtensionConfig{Name: name, TypedConfig: e.pack(m)}
 }
 
-// address is a TCP address.
-func address(at netip.AddrPort) *corev3.Address {
+// newAddress is a TCP address.
+func newAddress(at netip.AddrPort) *corev3.Address {
 	return &corev3.Address{Address: &corev3.Address_SocketAddress{SocketAddress: &corev3.SocketAddress{
 		Address:       at.Addr().String(),
 		PortSpecifier: &corev3.SocketAddress_PortValue{PortValue: uint32(at.Port())},

@@ -29,16 +29,16 @@ const (
 	retryHeader = "x-envoy-retry-on"
 )
 
-// retryPolicy limits each try of a route's requests and says which are tried again; nil for no limit and none. Where
+// newRetryPolicy limits each try of a route's requests and says which are tried again; nil for no limit and none. Where
 // sessions shall not move nothing is: Envoy drops the pin on a retry.
-func (e *emitter) retryPolicy(r ir.Route) *routev3.RetryPolicy {
+func (e *emitter) newRetryPolicy(r ir.Route) *routev3.RetryPolicy {
 	again := triesAgain(r)
-	if !again && r.TryTimeout == 0 {
+	if !again && r.PerTryTimeout == 0 {
 		return nil
 	}
 	policy := &routev3.RetryPolicy{}
-	if r.TryTimeout > 0 {
-		policy.PerTryTimeout = durationpb.New(r.TryTimeout)
+	if r.PerTryTimeout > 0 {
+		policy.PerTryTimeout = durationpb.New(r.PerTryTimeout)
 	}
 	if !again {
 		return policy
@@ -52,9 +52,9 @@ func (e *emitter) retryPolicy(r ir.Route) *routev3.RetryPolicy {
 	}}
 	policy.HostSelectionRetryMaxAttempts = fewestTrials
 	if r.Retry != nil {
-		asked(policy, r.Retry)
+		applyRetry(policy, r.Retry)
 	}
-	if !slices.ContainsFunc(r.Split, strict) {
+	if !slices.ContainsFunc(r.Split, failsWithHost) {
 		policy.RetryOn = retryOn(r.Retry)
 	} // else it says how a request is tried again, and a header of the other shares whether (see weighted)
 	return policy
@@ -65,11 +65,11 @@ func triesAgain(r ir.Route) bool {
 	if r.Retry != nil && r.Retry.Attempts != nil && *r.Retry.Attempts == 0 {
 		return false
 	}
-	return r.Lax() && (r.Sticky || r.Retry != nil)
+	return r.Retriable() && (r.Sticky || r.Retry != nil)
 }
 
-// asked puts a rule's own retries into a policy.
-func asked(policy *routev3.RetryPolicy, retry *ir.Retry) {
+// applyRetry puts a rule's own retries into a policy.
+func applyRetry(policy *routev3.RetryPolicy, retry *ir.Retry) {
 	for _, code := range retry.Codes {
 		policy.RetriableStatusCodes = append(policy.RetriableStatusCodes, uint32(code))
 	}
@@ -97,5 +97,5 @@ func retryOn(retry *ir.Retry) string {
 	}
 }
 
-// strict reports whether the sessions of a share shall not move.
-func strict(s ir.Share) bool { return s.FailStatus != 0 }
+// failsWithHost reports whether the sessions of a share shall not move.
+func failsWithHost(s ir.Share) bool { return s.FailStatus != 0 }

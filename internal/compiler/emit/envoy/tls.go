@@ -15,15 +15,15 @@ var protocolsOverTLS = []string{"h2", "http/1.1"}
 // serveTLS gives a listener a chain of filters for each site, by the server name that clients ask for. A client that
 // asks for none, or for one that no site has, gets the site of every host, or its connection is closed.
 func (e *emitter) serveTLS(listener *listenerv3.Listener, l ir.Listener) {
-	for _, site := range l.Sites {
-		chain := e.filterChains(e.manager(listener.Name+"/"+site.Domain, l.Port, site.Hosts))[0]
-		chain.Name = site.Domain
-		if site.Domain != "*" {
-			chain.FilterChainMatch = &listenerv3.FilterChainMatch{ServerNames: []string{site.Domain}}
+	for _, host := range l.TLSHosts {
+		chain := e.newFilterChains(e.newManager(listener.Name+"/"+host.Domain, l.Port, host.Hosts))[0]
+		chain.Name = host.Domain
+		if host.Domain != "*" {
+			chain.FilterChainMatch = &listenerv3.FilterChainMatch{ServerNames: []string{host.Domain}}
 		}
 		chain.TransportSocket = &corev3.TransportSocket{
 			Name:       "envoy.transport_sockets.tls",
-			ConfigType: &corev3.TransportSocket_TypedConfig{TypedConfig: e.pack(downstreamTLS(site.Certificates))},
+			ConfigType: &corev3.TransportSocket_TypedConfig{TypedConfig: e.pack(newDownstreamTLS(host.Certificates))},
 		}
 		listener.FilterChains = append(listener.FilterChains, chain)
 	}
@@ -33,16 +33,16 @@ func (e *emitter) serveTLS(listener *listenerv3.Listener, l ir.Listener) {
 	}}
 }
 
-func downstreamTLS(certificates []ir.Certificate) *tlsv3.DownstreamTlsContext {
+func newDownstreamTLS(certificates []ir.Certificate) *tlsv3.DownstreamTlsContext {
 	common := &tlsv3.CommonTlsContext{AlpnProtocols: protocolsOverTLS}
 	for _, c := range certificates {
 		common.TlsCertificates = append(common.TlsCertificates, &tlsv3.TlsCertificate{
-			CertificateChain: inline(c.Chain), PrivateKey: inline(string(c.Key)),
+			CertificateChain: newInlineString(c.Chain), PrivateKey: newInlineString(string(c.Key)),
 		})
 	}
 	return &tlsv3.DownstreamTlsContext{CommonTlsContext: common}
 }
 
-func inline(text string) *corev3.DataSource {
+func newInlineString(text string) *corev3.DataSource {
 	return &corev3.DataSource{Specifier: &corev3.DataSource_InlineString{InlineString: text}}
 }

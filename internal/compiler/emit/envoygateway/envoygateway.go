@@ -21,8 +21,8 @@ import (
 // Controller is the controllerName of Envoy Gateway's GatewayClasses.
 const Controller = "gateway.envoyproxy.io/gatewayclass-controller"
 
-// target is the name that reports use.
-const target = "envoy-gateway"
+// targetName is the name that reports use.
+const targetName = "envoy-gateway"
 
 const (
 	group   = "gateway.envoyproxy.io"
@@ -71,40 +71,40 @@ type Output struct {
 
 // Emit gives the manifest. What can't be carried goes to the report. An error means a fault of this program.
 func Emit(in Input, settings Settings, rep *report.Report) (*Output, error) {
-	e := &emitter{Input: in, Settings: settings, rep: rep, edited: map[string]object{}}
+	e := &emitter{Input: in, Settings: settings, rep: rep, edited: map[string]jsonObject{}}
 	e.refuseOwnOutput()
-	e.plan()
-	e.reportLeftOut()
-	for _, step := range []func(){e.proxies, e.fence, e.patches, e.extensions, e.routes} {
+	e.planRules()
+	e.reportUnsupported()
+	for _, step := range []func(){e.writeProxies, e.writeFences, e.writePatches, e.writeExtensions, e.writeRoutes} {
 		step()
 	}
-	manifest, err := e.manifest()
-	return &Output{Policies: e.policies(), Manifest: manifest}, err
+	manifest, err := e.renderManifest()
+	return &Output{Policies: e.collectPolicies(), Manifest: manifest}, err
 }
 
 // emitter collects the documents of a manifest and the first error.
 type emitter struct {
 	Input
 	Settings
-	rep    *report.Report
-	rules  []*rule
-	edited map[string]object // documents of the input that get something added, by kind and name
-	docs   []object
-	err    error
+	rep       *report.Report
+	rules     []*sessionRule
+	edited    map[string]jsonObject // documents of the input that get something added, by kind and name
+	documents []jsonObject
+	err       error
 }
 
-// policies are those of all rules, in order.
-func (e *emitter) policies() []policyconfig.Policy {
+// collectPolicies are those of all rules, in order.
+func (e *emitter) collectPolicies() []policyconfig.Policy {
 	var all []policyconfig.Policy
 	for _, r := range e.rules {
 		all = append(all, r.policies...)
 	}
-	slices.SortFunc(all, byName)
+	slices.SortFunc(all, comparePolicies)
 	return all
 }
 
-// platform gives the input's objects of one of Envoy Gateway's own kinds.
-func (e *emitter) platform(kind string) []*limpetschema.Object[limpetschema.Platform] {
+// listPlatformObjects gives the input's objects of one of Envoy Gateway's own kinds.
+func (e *emitter) listPlatformObjects(kind string) []*limpetschema.Object[limpetschema.Platform] {
 	return slices.DeleteFunc(slices.Clone(e.Objects.Platform), func(o *limpetschema.Object[limpetschema.Platform]) bool {
 		return o.Kind != kind
 	})

@@ -11,10 +11,10 @@ import (
 // filterName is the plugin's name and root id.
 const filterName = "limpet"
 
-// extensions load the filter for the routes with sessions: one policy for each namespace, and so one VM for each of
+// writeExtensions load the filter for the routes with sessions: one policy for each namespace, and so one VM for each of
 // Envoy's threads, for a policy's targets are in its own namespace.
-func (e *emitter) extensions() {
-	for _, namespace := range e.namespaces() {
+func (e *emitter) writeExtensions() {
+	for _, namespace := range e.listNamespaces() {
 		var refs []any
 		var policies []policyconfig.Policy
 		listed := map[*gateway.Route]bool{}
@@ -24,22 +24,22 @@ func (e *emitter) extensions() {
 			}
 			if !listed[r.route] {
 				listed[r.route] = true
-				refs = append(refs, targetRef(r.route.Kind, r.route.Name))
+				refs = append(refs, newTargetRef(r.route.Kind, r.route.Name))
 			}
 			policies = append(policies, r.policies...)
 		}
-		slices.SortFunc(policies, byName)
-		e.add(created(kindExtension, namespace, filterName, object{
+		slices.SortFunc(policies, comparePolicies)
+		e.addDocument(newDocument(kindExtension, namespace, filterName, jsonObject{
 			"targetRefs": refs,
 			// Merged with a Gateway's, so that what else the Gateway has stays.
 			"mergeType": "StrategicMerge",
-			"wasm":      []any{e.wasm(policies)},
+			"wasm":      []any{e.newWasm(policies)},
 		}))
 	}
-	e.replacedWasm()
+	e.reportReplacedWasm()
 }
 
-func (e *emitter) namespaces() []string {
+func (e *emitter) listNamespaces() []string {
 	var all []string
 	for _, r := range e.rules {
 		all = append(all, r.route.Namespace)
@@ -48,36 +48,36 @@ func (e *emitter) namespaces() []string {
 	return slices.Compact(all)
 }
 
-// wasm is the filter. While it can't run, requests of its routes are refused.
-func (e *emitter) wasm(policies []policyconfig.Policy) object {
+// newWasm is the filter. While it can't run, requests of its routes are refused.
+func (e *emitter) newWasm(policies []policyconfig.Policy) jsonObject {
 	_, text, err := plugin.Emit(policies, e.Keys, nil)
-	config := object{}
+	config := jsonObject{}
 	if err == nil {
-		err = parse(text, &config)
+		err = parseJSON(text, &config)
 	}
 	if err != nil && e.err == nil {
 		e.err = err
 	}
-	wasm := object{"name": filterName, "rootID": filterName, "code": e.Module.source(), "config": config, "failOpen": false}
+	wasm := jsonObject{"name": filterName, "rootID": filterName, "code": e.Module.newCodeSource(), "config": config, "failOpen": false}
 	if variable := e.keysVariable(); variable != "" {
-		wasm["env"] = object{"hostKeys": []any{variable}}
+		wasm["env"] = jsonObject{"hostKeys": []any{variable}}
 	}
 	return wasm
 }
 
-// otherExtension names a policy of the user's for the same route.
-func (e *emitter) otherExtension(r *rule) string {
-	for _, p := range e.platform(kindExtension) {
+// findOtherExtension names a policy of the user's for the same route.
+func (e *emitter) findOtherExtension(r *sessionRule) string {
+	for _, p := range e.listPlatformObjects(kindExtension) {
 		if p.Namespace != r.route.Namespace {
 			continue
 		}
-		spec := child(edit(e, p), "spec")
-		refs := objects(spec, "targetRefs")
-		if one, is := spec["targetRef"].(object); is {
+		spec := childObject(editDocument(e, p), "spec")
+		refs := listObjects(spec, "targetRefs")
+		if one, is := spec["targetRef"].(jsonObject); is {
 			refs = append(refs, one)
 		}
 		for _, ref := range refs {
-			if text(ref, "kind") == r.route.Kind && text(ref, "name") == r.route.Name {
+			if stringField(ref, "kind") == r.route.Kind && stringField(ref, "name") == r.route.Name {
 				return p.Key()
 			}
 		}
@@ -85,17 +85,17 @@ func (e *emitter) otherExtension(r *rule) string {
 	return ""
 }
 
-// replacedWasm reports Wasm filters of a Gateway's own policy, which routes with sessions lose: of two merged policies
+// reportReplacedWasm reports Wasm filters of a Gateway's own policy, which routes with sessions lose: of two merged policies
 // the route's list counts.
-func (e *emitter) replacedWasm() {
-	for _, p := range e.platform(kindExtension) {
-		doc := edit(e, p)
-		if len(objects(child(doc, "spec"), "wasm")) == 0 {
+func (e *emitter) reportReplacedWasm() {
+	for _, p := range e.listPlatformObjects(kindExtension) {
+		doc := editDocument(e, p)
+		if len(listObjects(childObject(doc, "spec"), "wasm")) == 0 {
 			continue
 		}
-		for _, g := range e.gateways() {
-			if aims, _ := aimsAt(p, doc, g); aims {
-				e.rep.NotCarried(p, target, "spec.wasm", "routes with sessions have limpet's Wasm filter in their place")
+		for _, g := range e.listGateways() {
+			if aims, _ := targetsGateway(p, doc, g); aims {
+				e.rep.NotSupportedBy(p, targetName, "spec.wasm", "routes with sessions have limpet's Wasm filter in their place")
 				break
 			}
 		}

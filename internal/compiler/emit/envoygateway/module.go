@@ -25,15 +25,15 @@ func (m Module) Check() error {
 	return errors.New("must begin with https://, http:// or oci://, for Envoy Gateway downloads the module itself")
 }
 
-// source is the module as a policy names it.
-func (m Module) source() object {
-	source := object{"url": m.URL}
+// newCodeSource is the module as a policy names it.
+func (m Module) newCodeSource() jsonObject {
+	source := jsonObject{"url": m.URL}
 	if m.SHA256 != "" {
 		source["sha256"] = m.SHA256
 	}
 	if image, is := strings.CutPrefix(m.URL, imageScheme); is {
 		source["url"] = image
-		return object{"type": "Image", "image": source}
+		return jsonObject{"type": "Image", "image": source}
 	}
-	return object{"type": "HTTP", "http": source}
+	return jsonObject{"type": "HTTP", "http": source}
 }

@@ -23,20 +23,20 @@ const (
 // overprovisioning, in percent, keeps each backend's share of a split what its weight says while it has hosts left.
 const overprovisioning = 10_000
 
-// patches change what Envoy Gateway has no field for, one policy for each Gateway. They work where its operator has
+// writePatches change what Envoy Gateway has no field for, one policy for each Gateway. They work where its operator has
 // switched EnvoyPatchPolicy on; sessions stick without them, but not to draining hosts.
-func (e *emitter) patches() {
-	for _, g := range e.gateways() {
+func (e *emitter) writePatches() {
+	for _, g := range e.listGateways() {
 		p := &patcher{emitter: e, gateway: g, filtered: map[string]bool{}}
 		p.noteHTTP()
 		for _, r := range e.rules {
-			if r.on(g) {
-				p.rule(r)
+			if r.isOn(g) {
+				p.patchRule(r)
 			}
 		}
-		p.reload()
-		e.add(created("EnvoyPatchPolicy", g.Namespace, "limpet-"+g.Name, object{
-			"targetRef": targetRef("Gateway", g.Name), "type": "JSONPatch", "jsonPatches": p.patches,
+		p.patchReload()
+		e.addDocument(newDocument("EnvoyPatchPolicy", g.Namespace, "limpet-"+g.Name, jsonObject{
+			"targetRef": newTargetRef("Gateway", g.Name), "type": "JSONPatch", "jsonPatches": p.patches,
 		}))
 	}
 }
@@ -56,45 +56,45 @@ func (p *patcher) noteHTTP() {
 		if r.isGRPC() {
 			continue
 		}
-		for _, t := range p.tables(r) {
+		for _, t := range p.listTables(r) {
 			p.filtered[t.name] = true
 		}
 	}
 }
 
-func (p *patcher) add(kind, name string, operation object) {
-	p.patches = append(p.patches, object{"type": kind, "name": name, "operation": operation})
+func (p *patcher) addPatch(kind, name string, operation jsonObject) {
+	p.patches = append(p.patches, jsonObject{"type": kind, "name": name, "operation": operation})
 }
 
-// rule patches what belongs to a rule. Of its clusters it is that draining hosts keep their sessions.
-func (p *patcher) rule(r *rule) {
-	for _, cluster := range r.clusters() {
-		p.add(clusterType, cluster, object{
+// patchRule patches what belongs to a rule. Of its clusters it is that draining hosts keep their sessions.
+func (p *patcher) patchRule(r *sessionRule) {
+	for _, cluster := range r.listClusters() {
+		p.addPatch(clusterType, cluster, jsonObject{
 			"op": "add", "path": "/common_lb_config/override_host_status",
-			"value": object{"statuses": []any{"UNKNOWN", "HEALTHY", "DEGRADED", "DRAINING"}},
+			"value": jsonObject{"statuses": []any{"UNKNOWN", "HEALTHY", "DEGRADED", "DRAINING"}},
 		})
 	}
-	if r.merged() {
-		p.shares(r)
+	if r.isMerged() {
+		p.patchShares(r)
 	}
-	for _, at := range p.tables(r) {
+	for _, at := range p.listTables(r) {
 		if r.isGRPC() {
-			p.calls(r, at)
+			p.patchGRPC(r, at)
 		}
-		p.stay(r, at)
+		p.patchFailures(r, at)
 	}
 }
 
-// shares keeps the shares of a split what they are, and takes from backends of weight 0 the least weight, which they
+// patchShares keeps the shares of a split what they are, and takes from backends of weight 0 the least weight, which they
 // have so that their hosts are known.
-func (p *patcher) shares(r *rule) {
+func (p *patcher) patchShares(r *sessionRule) {
 	cluster := clusterName(r.route, r.index)
-	p.add(endpointsType, cluster, object{
-		"op": "add", "path": "/policy", "value": object{"overprovisioning_factor": overprovisioning},
+	p.addPatch(endpointsType, cluster, jsonObject{
+		"op": "add", "path": "/policy", "value": jsonObject{"overprovisioning_factor": overprovisioning},
 	})
 	for i, ref := range r.refs {
 		if ref.weight == 0 {
-			p.add(endpointsType, cluster, object{
+			p.addPatch(endpointsType, cluster, jsonObject{
 				"op": "remove", "path": "load_balancing_weight",
 				"jsonPath": fmt.Sprintf("$.endpoints[?(@.locality.region=='%s')]", backendName(r.route, r.index, i)),
 			})
@@ -109,26 +109,26 @@ type routeTable struct {
 	routes   []string
 }
 
-// tables are those of the Gateway that have routes of the rule with sessions.
-func (p *patcher) tables(r *rule) []routeTable {
+// listTables are those of the Gateway that have routes of the rule with sessions.
+func (p *patcher) listTables(r *sessionRule) []routeTable {
 	var all []routeTable
-	for _, placed := range r.placed {
-		if placed.Listener.Gateway() != p.gateway || !hasSessions(placed) {
+	for _, attached := range r.attached {
+		if attached.Listener.Gateway() != p.gateway || !hasSessions(attached) {
 			continue
 		}
-		name := routeConfigurationName(placed.Listener)
+		name := routeConfigurationName(attached.Listener)
 		i := slices.IndexFunc(all, func(t routeTable) bool { return t.name == name })
 		if i < 0 {
 			i = len(all)
-			all = append(all, routeTable{name: name, listener: placed.Listener})
+			all = append(all, routeTable{name: name, listener: attached.Listener})
 		}
-		all[i].routes = union(all[i].routes, r.names(placed))
+		all[i].routes = mergeNames(all[i].routes, r.listRouteNames(attached))
 	}
 	return all
 }
 
-// path is the JSON path of those of the routes that are in the table.
-func (t routeTable) path(routes []string) string {
+// selectRoutes is the JSON path of those of the routes that are in the table.
+func (t routeTable) selectRoutes(routes []string) string {
 	var conditions []string
 	for _, name := range routes {
 		if slices.Contains(t.routes, name) {
@@ -138,62 +138,62 @@ func (t routeTable) path(routes []string) string {
 	return "$.virtual_hosts[*].routes[?(" + strings.Join(conditions, " || ") + ")]"
 }
 
-// stay makes sessions fail whose host can't serve, each on its own routes and clusters.
-func (p *patcher) stay(r *rule, at routeTable) {
+// patchFailures makes sessions fail whose host can't serve, each on its own routes and clusters.
+func (p *patcher) patchFailures(r *sessionRule, at routeTable) {
 	for _, one := range r.policies {
 		if one.OnHostLost != policyconfig.Fail {
 			continue
 		}
-		routes := at.path(one.Routes)
+		routes := at.selectRoutes(one.Routes)
 		if len(one.Clusters) == 0 {
-			p.session(at, routes, one.FailStatus)
+			p.patchSession(at, routes, one.FailStatus)
 		}
 		for _, cluster := range one.Clusters {
-			p.session(at, routes+".route.weighted_clusters.clusters[?(@.name=='"+cluster+"')]", one.FailStatus)
+			p.patchSession(at, routes+".route.weighted_clusters.clusters[?(@.name=='"+cluster+"')]", one.FailStatus)
 		}
 	}
 }
 
-// session gives routes, or their clusters, the session filter; with a status, one that fails.
-func (p *patcher) session(at routeTable, path string, status int) {
-	session := p.pinned()
+// patchSession gives routes, or their clusters, the session filter; with a status, one that fails.
+func (p *patcher) patchSession(at routeTable, path string, status int) {
+	session := p.newPinFilter()
 	delete(session, "@type") // it is a part of another message here
 	if status != 0 {
 		session["strict"], session["status_on_strict_destination_not_found"] = true, status
 	}
-	p.add(routesType, at.name, object{
+	p.addPatch(routesType, at.name, jsonObject{
 		"op": "add", "jsonPath": path, "path": "/typed_per_filter_config/" + sessionFilter,
-		"value": object{
+		"value": jsonObject{
 			"@type":            "type.googleapis.com/envoy.extensions.filters.http.stateful_session.v3.StatefulSessionPerRoute",
 			"stateful_session": session,
 		},
 	})
 }
 
-// calls gives the routes of a GRPCRoute the session persistence and the retries that Envoy Gateway has for HTTPRoutes.
-func (p *patcher) calls(r *rule, at routeTable) {
-	p.sessionFilter(at.listener)
-	p.session(at, at.path(at.routes), 0)
-	if r.strict() {
+// patchGRPC gives the routes of a GRPCRoute the session persistence and the retries that Envoy Gateway has for HTTPRoutes.
+func (p *patcher) patchGRPC(r *sessionRule, at routeTable) {
+	p.addSessionFilter(at.listener)
+	p.patchSession(at, at.selectRoutes(at.routes), 0)
+	if r.failsWithHost() {
 		return
 	}
-	p.add(routesType, at.name, object{"op": "add", "jsonPath": at.path(at.routes), "path": "/route/retry_policy", "value": object{
+	p.addPatch(routesType, at.name, jsonObject{"op": "add", "jsonPath": at.selectRoutes(at.routes), "path": "/route/retry_policy", "value": jsonObject{
 		"retry_on": "connect-failure,refused-stream,reset-before-request", "num_retries": ir.DefaultAttempts,
-		"retry_host_predicate": []any{object{
+		"retry_host_predicate": []any{jsonObject{
 			"name":         "envoy.retry_host_predicates.previous_hosts",
-			"typed_config": object{"@type": "type.googleapis.com/envoy.extensions.retry.host.previous_hosts.v3.PreviousHostsPredicate"},
+			"typed_config": jsonObject{"@type": "type.googleapis.com/envoy.extensions.retry.host.previous_hosts.v3.PreviousHostsPredicate"},
 		}},
 		"host_selection_retry_max_attempts": 5,
 	}})
 }
 
-// pinned is the session filter's configuration: the pin is the internal header.
-func (p *patcher) pinned() object {
-	return object{
+// newPinFilter is the session filter's configuration: the pin is the internal header.
+func (p *patcher) newPinFilter() jsonObject {
+	return jsonObject{
 		"@type": "type.googleapis.com/envoy.extensions.filters.http.stateful_session.v3.StatefulSession",
-		"session_state": object{
+		"session_state": jsonObject{
 			"name": "envoy.http.stateful_session.header",
-			"typed_config": object{
+			"typed_config": jsonObject{
 				"@type": "type.googleapis.com/envoy.extensions.http.stateful_session.header.v3.HeaderBasedSessionState",
 				"name":  p.PinHeader,
 			},
@@ -201,9 +201,9 @@ func (p *patcher) pinned() object {
 	}
 }
 
-// sessionFilter puts the session filter into a listener's chain, unless it is there: by another call's rule, or because
+// addSessionFilter puts the session filter into a listener's chain, unless it is there: by another call's rule, or because
 // an HTTPRoute with sessions has brought it.
-func (p *patcher) sessionFilter(l *gateway.Listener) {
+func (p *patcher) addSessionFilter(l *gateway.Listener) {
 	table := routeConfigurationName(l)
 	if p.filtered[table] {
 		return
@@ -213,25 +213,25 @@ func (p *patcher) sessionFilter(l *gateway.Listener) {
 	if l.Protocol() == gatewayv1.HTTPSProtocolType {
 		chain = "$.filter_chains[?(@.name=='" + l.Key() + "')]"
 	}
-	p.add(listenerType, listenerName(l), object{
+	p.addPatch(listenerType, listenerName(l), jsonObject{
 		"op": "add", "jsonPath": chain + ".filters[*].typed_config.http_filters[?(@.name=='envoy.filters.http.router')]",
-		"value": object{"name": sessionFilter, "disabled": true, "typed_config": p.pinned()},
+		"value": jsonObject{"name": sessionFilter, "disabled": true, "typed_config": p.newPinFilter()},
 	})
 }
 
-// reload brings a VM that trapped back by itself; Envoy Gateway has no field for it, and refuses requests until its next
+// patchReload brings a VM that trapped back by itself; Envoy Gateway has no field for it, and refuses requests until its next
 // change of the listener.
-func (p *patcher) reload() {
+func (p *patcher) patchReload() {
 	var names []string
 	for _, r := range p.rules {
-		for _, placed := range r.placed {
-			if placed.Listener.Gateway() == p.gateway && hasSessions(placed) {
-				names = union(names, []string{listenerName(placed.Listener)})
+		for _, attached := range r.attached {
+			if attached.Listener.Gateway() == p.gateway && hasSessions(attached) {
+				names = mergeNames(names, []string{listenerName(attached.Listener)})
 			}
 		}
 	}
 	for _, name := range names {
-		p.add(listenerType, name, object{
+		p.addPatch(listenerType, name, jsonObject{
 			"op": "add", "jsonPath": "$..http_filters[?(@.typed_config.config.name=='" + filterName + "')].typed_config.config",
 			"path": "/failure_policy", "value": "FAIL_RELOAD",
 		})

@@ -24,89 +24,89 @@ var modifiers = []struct{ kind, field string }{
 	{requestHeaders, "requestHeaderModifier"}, {responseHeaders, "responseHeaderModifier"},
 }
 
-// routes writes every route with sessions, as it was but for its rules' session persistence: those with sessions have
+// writeRoutes writes every route with sessions, as it was but for its rules' session persistence: those with sessions have
 // the pin, and none has Envoy Gateway's own, whose tokens anybody can make.
-func (e *emitter) routes() {
+func (e *emitter) writeRoutes() {
 	done := map[*gateway.Route]bool{}
 	for _, r := range e.rules {
 		if !done[r.route] {
 			done[r.route] = true
-			e.withoutSessions(r.route)
-			e.add(edit(e, r.route))
+			e.removeSessions(r.route)
+			e.addDocument(editDocument(e, r.route))
 		}
-		e.pin(r, e.written(r))
+		e.pinRule(r, e.findRuleDocument(r))
 	}
 	for _, route := range e.Objects.Routes {
 		if !done[route] && len(route.Sessions) > 0 {
-			e.withoutSessions(route)
-			e.add(edit(e, route))
+			e.removeSessions(route)
+			e.addDocument(editDocument(e, route))
 		}
 	}
 }
 
-// written is the rule in its document.
-func (e *emitter) written(r *rule) object {
-	return objects(child(edit(e, r.route), "spec"), "rules")[r.index]
+// findRuleDocument is the rule in its document.
+func (e *emitter) findRuleDocument(r *sessionRule) jsonObject {
+	return listObjects(childObject(editDocument(e, r.route), "spec"), "rules")[r.index]
 }
 
-func (e *emitter) withoutSessions(route *gateway.Route) {
-	for _, rule := range objects(child(edit(e, route), "spec"), "rules") {
+func (e *emitter) removeSessions(route *gateway.Route) {
+	for _, rule := range listObjects(childObject(editDocument(e, route), "spec"), "rules") {
 		delete(rule, "sessionPersistence")
 	}
 }
 
-// pin makes a rule pin requests to the host in the internal header, and keeps that from backends and theirs from it.
-func (e *emitter) pin(r *rule, rule object) {
+// pinRule makes a rule pin requests to the host in the internal header, and keeps that from backends and theirs from it.
+func (e *emitter) pinRule(r *sessionRule, rule jsonObject) {
 	if !r.isGRPC() {
-		rule["sessionPersistence"] = object{"type": "Header", "sessionName": e.PinHeader}
-		e.retry(r, rule)
-		if len(objects(rule, "matches")) == 0 { // without a match Envoy Gateway leaves the session persistence out
-			rule["matches"] = []any{object{"path": object{"type": "PathPrefix", "value": "/"}}}
+		rule["sessionPersistence"] = jsonObject{"type": "Header", "sessionName": e.PinHeader}
+		e.setRetry(r, rule)
+		if len(listObjects(rule, "matches")) == 0 { // without a match Envoy Gateway leaves the session persistence out
+			rule["matches"] = []any{jsonObject{"path": jsonObject{"type": "PathPrefix", "value": "/"}}}
 		}
 	}
 	for _, m := range modifiers {
-		e.remove(rule, m.kind, m.field)
+		e.removeHeader(rule, m.kind, m.field)
 	}
-	if r.apart && r.perBackend() {
-		for _, ref := range objects(rule, "backendRefs") {
-			e.remove(ref, requestHeaders, modifiers[0].field)
+	if r.perBackendClusters && r.hasPerBackendSessions() {
+		for _, ref := range listObjects(rule, "backendRefs") {
+			e.removeHeader(ref, requestHeaders, modifiers[0].field)
 		}
 	}
-	scale(r, rule)
+	scaleWeights(r, rule)
 }
 
-// retry moves sessions off hosts that refuse them, as the rule says itself or else by our own means. Where sessions fail
+// setRetry moves sessions off hosts that refuse them, as the rule says itself or else by our own means. Where sessions fail
 // with their host a retry would move them all the same, so there is none.
-func (e *emitter) retry(r *rule, rule object) {
+func (e *emitter) setRetry(r *sessionRule, rule jsonObject) {
 	switch {
-	case !r.strict() && rule["retry"] == nil:
-		rule["retry"] = object{"attempts": ir.DefaultAttempts, "codes": []any{neverStatus}}
-	case r.strict() && rule["retry"] != nil:
+	case !r.failsWithHost() && rule["retry"] == nil:
+		rule["retry"] = jsonObject{"attempts": ir.DefaultAttempts, "codes": []any{neverStatus}}
+	case r.failsWithHost() && rule["retry"] != nil:
 		delete(rule, "retry")
-		e.rep.NotCarried(r.route, target, r.path().Child("retry").String(), "a retry would move the sessions that onHostLost Fail keeps")
+		e.rep.NotSupportedBy(r.route, targetName, r.path().Child("retry").String(), "a retry would move the sessions that onHostLost Fail keeps")
 	}
 }
 
-// remove makes the filters of a rule or backendRef remove the internal header. There is one filter of a kind at most.
-func (e *emitter) remove(of object, kind, field string) {
-	for _, f := range objects(of, "filters") {
-		if text(f, "type") == kind {
-			extend(child(f, field), "remove", e.PinHeader)
+// removeHeader makes the filters of a rule or backendRef remove the internal header. There is one filter of a kind at most.
+func (e *emitter) removeHeader(of jsonObject, kind, field string) {
+	for _, f := range listObjects(of, "filters") {
+		if stringField(f, "type") == kind {
+			appendEntry(childObject(f, field), "remove", e.PinHeader)
 			return
 		}
 	}
-	extend(of, "filters", object{"type": kind, field: object{"remove": []any{e.PinHeader}}})
+	appendEntry(of, "filters", jsonObject{"type": kind, field: jsonObject{"remove": []any{e.PinHeader}}})
 }
 
-// fullFilter gives the kind of a filter of the rule or its backendRefs that can't remove one header more; empty if there is none.
-func (e *emitter) fullFilter(r *rule) string {
-	filters := objects(e.written(r), "filters")
-	for _, ref := range objects(e.written(r), "backendRefs") {
-		filters = append(filters, objects(ref, "filters")...)
+// findFullFilter gives the kind of a filter of the rule or its backendRefs that can't remove one header more; empty if there is none.
+func (e *emitter) findFullFilter(r *sessionRule) string {
+	filters := listObjects(e.findRuleDocument(r), "filters")
+	for _, ref := range listObjects(e.findRuleDocument(r), "backendRefs") {
+		filters = append(filters, listObjects(ref, "filters")...)
 	}
 	for _, f := range filters {
 		for _, m := range modifiers {
-			settings, _ := f[m.field].(object)
+			settings, _ := f[m.field].(jsonObject)
 			if removed, _ := settings["remove"].([]any); len(removed) >= maxRemoved {
 				return m.kind
 			}
@@ -118,21 +118,23 @@ func (e *emitter) fullFilter(r *rule) string {
 // maxWeight is the greatest weight of a backendRef.
 const maxWeight = 1_000_000
 
-// merged reports whether the rule has several backends under one session, in one cluster.
-func (r *rule) merged() bool { return !r.apart && len(r.refs) > 1 && r.live() > 0 }
+// isMerged reports whether the rule has several backends under one session, in one cluster.
+func (r *sessionRule) isMerged() bool {
+	return !r.perBackendClusters && len(r.refs) > 1 && r.countLive() > 0
+}
 
-// scale lets backends of weight 0 keep their sessions. Envoy Gateway leaves their hosts out, so they get the least weight
+// scaleWeights lets backends of weight 0 keep their sessions. Envoy Gateway leaves their hosts out, so they get the least weight
 // that there is, which a patch takes away again; the others' grow in proportion, so that without the patch it is less
 // than one request in a hundred thousand.
-func scale(r *rule, rule object) {
-	if !r.merged() || r.live() == len(r.refs) {
+func scaleWeights(r *sessionRule, rule jsonObject) {
+	if !r.isMerged() || r.countLive() == len(r.refs) {
 		return
 	}
 	most := int32(0)
 	for _, ref := range r.refs {
 		most = max(most, ref.weight)
 	}
-	for i, ref := range objects(rule, "backendRefs") {
+	for i, ref := range listObjects(rule, "backendRefs") {
 		ref["weight"] = max(1, int(r.refs[i].weight)*(maxWeight/int(most)))
 	}
 }

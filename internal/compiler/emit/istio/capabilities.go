@@ -7,13 +7,13 @@ import (
 var (
 	noBalancing = capability.Answer{Support: capability.No, Note: "a DestinationRule says how requests without sessions are spread"}
 	theirs      = capability.Answer{Support: capability.Theirs, Note: "Istio reads the rule itself"}
-	yes         = capability.Answer{Support: capability.Yes}
+	answerYes   = capability.Answer{Support: capability.Yes}
 )
 
 // Capabilities says what Istio's proxies carry.
 var Capabilities = capability.Declaration{
 	"across split, one session (up to 1.6)":         {Support: capability.Differs, Note: "Istio chooses a backend by weight for every request, so each has a session of its own (reported)"},
-	"across split, a session for each backend":      yes,
+	"across split, a session for each backend":      answerYes,
 	"across a cookie path for each match of a rule": {Support: capability.Differs, Note: "the matches of a Gateway API rule share a name, so the path is what they have in common (reported)"},
 	"across XBackend":                                                                  {Support: capability.No, Note: "Istio knows no XBackend"},
 	"HTTPRoute timeouts.request":                                                       theirs,

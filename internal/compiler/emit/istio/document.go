@@ -18,7 +18,7 @@ const header = "# Written by limpet from session policies and routes; change tho
 type document map[string]any
 
 // newDocument is an object for a set of proxies, with the labels by which all of them are found again.
-func newDocument(apiVersion, kind string, p *proxies, spec map[string]any) document {
+func newDocument(apiVersion, kind string, p *proxySet, spec map[string]any) document {
 	return document{
 		"apiVersion": apiVersion, "kind": kind,
 		"metadata": map[string]any{
@@ -45,9 +45,9 @@ func toYAML(documents []document) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// value is a message as a part of a document. A part of a route or cluster is not valid by itself; what is packed in
+// convertMessage is a message as a part of a document. A part of a route or cluster is not valid by itself; what is packed in
 // it is a whole.
-func (e *emitter) value(m proto.Message) any {
+func (e *emitter) convertMessage(m proto.Message) any {
 	text, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(m)
 	var value any
 	if err == nil {

@@ -23,19 +23,19 @@ const sessionFilter = "limpet.stateful_session"
 // can change a retry policy and not take it away.
 const noRetries = "retriable-headers"
 
-// envoyFilter patches what Istio makes for a set of proxies.
-func (e *emitter) envoyFilter(p *proxies, pin string) document {
+// newEnvoyFilter patches what Istio makes for a set of proxies.
+func (e *emitter) newEnvoyFilter(p *proxySet, pin string) document {
 	patches := []any{
-		e.fence(pin),
-		patch("ROUTE_CONFIGURATION", nil, "MERGE", e.value(&routev3.RouteConfiguration{ResponseHeadersToRemove: []string{pin}})),
+		e.newFence(pin),
+		newPatch("ROUTE_CONFIGURATION", nil, "MERGE", e.convertMessage(&routev3.RouteConfiguration{ResponseHeadersToRemove: []string{pin}})),
 	}
 	if !e.NativePin {
-		patches = append(patches, e.statefulSession(pin))
+		patches = append(patches, e.newStatefulSession(pin))
 	}
 	for _, r := range p.routes {
 		for _, name := range r.names {
 			match := map[string]any{"routeConfiguration": map[string]any{"vhost": map[string]any{"route": map[string]any{"name": name}}}}
-			patches = append(patches, patch("HTTP_ROUTE", match, "MERGE", e.route(r, pin)))
+			patches = append(patches, newPatch("HTTP_ROUTE", match, "MERGE", e.newRoute(r, pin)))
 		}
 	}
 	if !e.NativePin {
@@ -43,20 +43,20 @@ func (e *emitter) envoyFilter(p *proxies, pin string) document {
 		p.noteServices(hosts)
 		for _, host := range slices.Sorted(maps.Keys(hosts)) {
 			match := map[string]any{"cluster": map[string]any{"service": host}}
-			patches = append(patches, patch("CLUSTER", match, "MERGE", e.cluster()))
+			patches = append(patches, newPatch("CLUSTER", match, "MERGE", e.newCluster()))
 		}
 	}
 	spec := map[string]any{"configPatches": patches}
 	if p.gateway == "" {
 		spec["workloadSelector"] = map[string]any{"labels": p.labels}
 	} else {
-		p.choose(spec)
+		p.addSelector(spec)
 	}
 	return newDocument("networking.istio.io/v1alpha3", "EnvoyFilter", p, spec)
 }
 
-// patch is one of an EnvoyFilter's. All are for the listeners, routes and clusters of gateways.
-func patch(applyTo string, match map[string]any, operation string, value any) map[string]any {
+// newPatch is one of an EnvoyFilter's. All are for the listeners, routes and clusters of gateways.
+func newPatch(applyTo string, match map[string]any, operation string, value any) map[string]any {
 	if match == nil {
 		match = map[string]any{}
 	}
@@ -64,8 +64,8 @@ func patch(applyTo string, match map[string]any, operation string, value any) ma
 	return map[string]any{"applyTo": applyTo, "match": match, "patch": map[string]any{"operation": operation, "value": value}}
 }
 
-// inManager matches the HTTP connection manager, or a filter of it.
-func inManager(sub string) map[string]any {
+// matchManager matches the HTTP connection manager, or a filter of it.
+func matchManager(sub string) map[string]any {
 	filter := map[string]any{"name": "envoy.filters.network.http_connection_manager"}
 	if sub != "" {
 		filter["subFilter"] = map[string]any{"name": sub}
@@ -73,9 +73,9 @@ func inManager(sub string) map[string]any {
 	return map[string]any{"listener": map[string]any{"filterChain": map[string]any{"filter": filter}}}
 }
 
-// fence takes the pin header out of whatever clients and backends send, on every route. First in the chain, it is last
+// newFence takes the pin header out of whatever clients and backends send, on every route. First in the chain, it is last
 // on the way back: neither side can steer a session or learn a host's address by that header.
-func (e *emitter) fence(pin string) map[string]any {
+func (e *emitter) newFence(pin string) map[string]any {
 	remove := []*mutationv3.HeaderMutation{{Action: &mutationv3.HeaderMutation_Remove{Remove: pin}}}
 	filter := &hcmv3.HttpFilter{Name: "limpet.fence", ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: e.pack(
 		&headermutationv3.HeaderMutation{Mutations: &headermutationv3.Mutations{
@@ -83,34 +83,34 @@ func (e *emitter) fence(pin string) map[string]any {
 			ResponseMutations: remove, ResponseTrailersMutations: remove,
 		}},
 	)}}
-	return patch("HTTP_FILTER", inManager(""), "INSERT_FIRST", e.value(filter))
+	return newPatch("HTTP_FILTER", matchManager(""), "INSERT_FIRST", e.convertMessage(filter))
 }
 
-// statefulSession sends a request to the host in the pin header and puts the host that was chosen into the response.
+// newStatefulSession sends a request to the host in the pin header and puts the host that was chosen into the response.
 // Right before the router it comes after every plugin; it is off but on the routes that turn it on.
-func (e *emitter) statefulSession(pin string) map[string]any {
+func (e *emitter) newStatefulSession(pin string) map[string]any {
 	filter := &hcmv3.HttpFilter{
 		Name: sessionFilter, Disabled: true,
-		ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: e.pack(&statefulsessionv3.StatefulSession{SessionState: e.pinState(pin)})},
+		ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: e.pack(&statefulsessionv3.StatefulSession{SessionState: e.newPinState(pin)})},
 	}
-	return patch("HTTP_FILTER", inManager("envoy.filters.http.router"), "INSERT_BEFORE", e.value(filter))
+	return newPatch("HTTP_FILTER", matchManager("envoy.filters.http.router"), "INSERT_BEFORE", e.convertMessage(filter))
 }
 
-// pinState says that the pin is in its header.
-func (e *emitter) pinState(pin string) *corev3.TypedExtensionConfig {
+// newPinState says that the pin is in its header.
+func (e *emitter) newPinState(pin string) *corev3.TypedExtensionConfig {
 	return &corev3.TypedExtensionConfig{
 		Name: "envoy.http.stateful_session.header", TypedConfig: e.pack(&headerstatev3.HeaderBasedSessionState{Name: pin}),
 	}
 }
 
-// route turns the session filter on and keeps the pin from the backend. A session that shall not move must not be
+// newRoute turns the session filter on and keeps the pin from the backend. A session that shall not move must not be
 // tried elsewhere, for Envoy drops the pin on a retry.
-func (e *emitter) route(r *enabled, pin string) any {
+func (e *emitter) newRoute(r *enabledRule, pin string) any {
 	route := &routev3.Route{RequestHeadersToRemove: []string{pin}}
 	if e.NativePin {
-		return e.value(route)
+		return e.convertMessage(route)
 	}
-	on := &statefulsessionv3.StatefulSession{SessionState: e.pinState(pin)}
+	on := &statefulsessionv3.StatefulSession{SessionState: e.newPinState(pin)}
 	if r.failStatus != 0 {
 		on.Strict, on.StatusOnStrictDestinationNotFound = true, uint32(r.failStatus)
 		route.Action = &routev3.Route_Route{Route: &routev3.RouteAction{RetryPolicy: &routev3.RetryPolicy{RetryOn: noRetries}}}
@@ -118,12 +118,12 @@ func (e *emitter) route(r *enabled, pin string) any {
 	route.TypedPerFilterConfig = map[string]*anypb.Any{sessionFilter: e.pack(&statefulsessionv3.StatefulSessionPerRoute{
 		Override: &statefulsessionv3.StatefulSessionPerRoute_StatefulSession{StatefulSession: on},
 	})}
-	return e.value(route)
+	return e.convertMessage(route)
 }
 
-// cluster lets sessions stay on hosts that drain, and keeps requests off dead hosts however few are left.
-func (e *emitter) cluster() any {
-	return e.value(&clusterv3.Cluster{CommonLbConfig: &clusterv3.Cluster_CommonLbConfig{
+// newCluster lets sessions stay on hosts that drain, and keeps requests off dead hosts however few are left.
+func (e *emitter) newCluster() any {
+	return e.convertMessage(&clusterv3.Cluster{CommonLbConfig: &clusterv3.Cluster_CommonLbConfig{
 		HealthyPanicThreshold: &typev3.Percent{},
 		OverrideHostStatus: &corev3.HealthStatusSet{Statuses: []corev3.HealthStatus{
 			corev3.HealthStatus_UNKNOWN, corev3.HealthStatus_HEALTHY, corev3.HealthStatus_DEGRADED, corev3.HealthStatus_DRAINING,

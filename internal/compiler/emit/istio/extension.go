@@ -12,11 +12,11 @@ const rootKeysEnv = "LIMPET_ROOT"
 // DefaultFailStrategy brings a VM that trapped back by itself; until then the proxies' requests get 500.
 const DefaultFailStrategy = "FAIL_RELOAD"
 
-// extension is the WasmPlugin, or TrafficExtension, that puts the filter into proxies. Whatever its phase, it stands
+// newExtension is the WasmPlugin, or TrafficExtension, that puts the filter into proxies. Whatever its phase, it stands
 // before the filter that the EnvoyFilter inserts before the router.
-func (e *emitter) extension(p *proxies, config policyconfig.Config, text []byte) document {
+func (e *emitter) newExtension(p *proxySet, config policyconfig.Config, text []byte) document {
 	wasm := map[string]any{
-		"url": e.URL, "pluginName": "limpet", "type": "HTTP", "failStrategy": e.FailStrategy, "pluginConfig": e.decoded(text),
+		"url": e.URL, "pluginName": "limpet", "type": "HTTP", "failStrategy": e.FailStrategy, "pluginConfig": e.decodeConfig(text),
 	}
 	if e.SHA256 != "" {
 		wasm["sha256"] = e.SHA256
@@ -29,7 +29,7 @@ func (e *emitter) extension(p *proxies, config policyconfig.Config, text []byte)
 	if e.TrafficExtension {
 		kind, spec = "TrafficExtension", map[string]any{"wasm": wasm}
 	}
-	p.choose(spec)
+	p.addSelector(spec)
 	if e.Phase != "" {
 		spec["phase"] = e.Phase
 	}
@@ -39,8 +39,8 @@ func (e *emitter) extension(p *proxies, config policyconfig.Config, text []byte)
 	return newDocument("extensions.istio.io/v1alpha1", kind, p, spec)
 }
 
-// choose says in a spec which proxies it is for.
-func (p *proxies) choose(spec map[string]any) {
+// addSelector says in a spec which proxies it is for.
+func (p *proxySet) addSelector(spec map[string]any) {
 	if p.gateway == "" {
 		spec["selector"] = map[string]any{"matchLabels": p.labels}
 		return
@@ -56,8 +56,8 @@ func keysEnv(keys policyconfig.Keys) string {
 	return keys.FromEnv
 }
 
-// decoded is the filter's configuration as a part of a document.
-func (e *emitter) decoded(text []byte) (value any) {
+// decodeConfig is the filter's configuration as a part of a document.
+func (e *emitter) decodeConfig(text []byte) (value any) {
 	if err := json.Unmarshal(text, &value); err != nil && e.err == nil {
 		e.err = err
 	}

@@ -44,7 +44,7 @@ type Settings struct {
 
 // Input is what the steps before have come to.
 type Input struct {
-	Placed  []lower.Placed
+	Rules   []lower.AttachedRule
 	Objects *resource.Objects
 	Keys    policyconfig.Keys
 	Report  *report.Report
@@ -63,21 +63,21 @@ type Output struct {
 type emitter struct {
 	Settings
 	Input
-	known
-	sets      []*proxies
+	inputIndex
+	proxySets []*proxySet
 	documents []document
 	err       error
 }
 
 // Emit writes the resources. What Istio can't carry goes to the report.
 func Emit(in Input, s Settings) (*Output, error) {
-	e := &emitter{Settings: s, Input: in, known: know(in.Objects)}
-	e.strangers()
+	e := &emitter{Settings: s, Input: in, inputIndex: indexInput(in.Objects)}
+	e.reportUnsupported()
 	out := &Output{}
 	services := map[string]bool{}
-	e.sets = e.groups()
-	for i, p := range e.sets {
-		policies := e.policies(p)
+	e.proxySets = e.groupByProxies()
+	for i, p := range e.proxySets {
+		policies := e.collectPolicies(p)
 		config, text, err := plugin.Emit(policies, in.Keys, nil)
 		if err != nil {
 			return nil, err
@@ -86,11 +86,11 @@ func Emit(in Input, s Settings) (*Output, error) {
 			out.Plugin, out.JSON = config, text
 		}
 		if len(policies) > 0 {
-			e.add(e.extension(p, config, text), e.envoyFilter(p, config.PinHeader))
+			e.addDocuments(e.newExtension(p, config, text), e.newEnvoyFilter(p, config.PinHeader))
 			p.noteServices(services)
 		}
 	}
-	e.labels(services)
+	e.checkLabels(services)
 	if out.JSON == nil {
 		var err error
 		if out.Plugin, out.JSON, err = plugin.Emit(nil, in.Keys, nil); err != nil {
@@ -105,98 +105,98 @@ func Emit(in Input, s Settings) (*Output, error) {
 	return out, err
 }
 
-func (e *emitter) add(d ...document) { e.documents = append(e.documents, d...) }
+func (e *emitter) addDocuments(d ...document) { e.documents = append(e.documents, d...) }
 
-// strangers reports the objects that have no effect on Istio.
-func (e *emitter) strangers() {
+// reportUnsupported reports the objects that have no effect on Istio.
+func (e *emitter) reportUnsupported() {
 	for _, p := range e.Objects.Proxies {
-		e.Report.NotCarried(p, Target, "", "HTTPProxy is Contour's kind")
+		e.Report.NotSupportedBy(p, Target, "", "HTTPProxy is Contour's kind")
 	}
 	for _, b := range e.Objects.Backends {
-		e.Report.NotCarried(b, Target, "", "Istio knows no XBackend")
+		e.Report.NotSupportedBy(b, Target, "", "Istio knows no XBackend")
 	}
 	for _, p := range e.Objects.LoadBalancers {
-		e.Report.NotCarried(p, Target, "spec", "what spreads requests without sessions is spec.trafficPolicy.loadBalancer of a DestinationRule")
+		e.Report.NotSupportedBy(p, Target, "spec", "what spreads requests without sessions is spec.trafficPolicy.loadBalancer of a DestinationRule")
 	}
 	for _, p := range e.Objects.TrafficPolicies {
 		if p.Value.Spec.RetryConstraint != nil {
-			e.Report.NotCarried(p, Target, "spec.retryConstraint", "what caps retries is spec.trafficPolicy.connectionPool of a DestinationRule")
+			e.Report.NotSupportedBy(p, Target, "spec.retryConstraint", "what caps retries is spec.trafficPolicy.connectionPool of a DestinationRule")
 		}
 	}
 }
 
-// proxies is a set of Envoys that have one configuration.
-type proxies struct {
+// proxySet is a set of Envoys that have one configuration.
+type proxySet struct {
 	// name and namespace are those of the resources for them.
 	name, namespace string
 	// gateway is a Gateway of Gateway API in that namespace; without it the pods are chosen by labels.
-	gateway string
-	labels  map[string]string
-	rules   []lower.Placed // each once
-	named   map[string][]lower.Placed
-	routes  []*enabled // those with sessions, by policies
+	gateway          string
+	labels           map[string]string
+	rules            []lower.AttachedRule // each once
+	rulesByRouteName map[string][]lower.AttachedRule
+	routes           []*enabledRule // those with sessions, by policies
 }
 
-// enabled is a rule whose sessions are kept.
-type enabled struct {
-	rule       lower.Placed
+// enabledRule is a rule whose sessions are kept.
+type enabledRule struct {
+	rule       lower.AttachedRule
 	names      []string // of its routes
 	hosts      []string // of its backends, in Istio's registry
 	failStatus int
 }
 
-// groups sorts the rules by the proxies that serve them.
-func (e *emitter) groups() []*proxies {
-	var all []*proxies
-	by, seen := map[string]*proxies{}, map[placedAt]bool{}
-	for _, rule := range e.Placed {
-		key, made := e.proxiesOf(rule)
+// groupByProxies sorts the rules by the proxies that serve them.
+func (e *emitter) groupByProxies() []*proxySet {
+	var all []*proxySet
+	by, seen := map[string]*proxySet{}, map[ruleOfSet]bool{}
+	for _, rule := range e.Rules {
+		key, made := e.findProxySet(rule)
 		if made == nil {
 			continue
 		}
 		if by[key] == nil {
-			by[key], made.named = made, map[string][]lower.Placed{}
+			by[key], made.rulesByRouteName = made, map[string][]lower.AttachedRule{}
 			all = append(all, made)
 		}
 		p := by[key]
-		at := placedAt{p, rule.Rule, rule.Route, rule.Index}
+		at := ruleOfSet{p, rule.Rule, rule.Route, rule.Index}
 		if seen[at] {
 			continue
 		}
 		seen[at] = true
 		p.rules = append(p.rules, rule)
-		for _, name := range unique(e.routeNames(rule.Route, rule.Index)) {
-			p.named[name] = append(p.named[name], rule)
+		for _, name := range removeDuplicates(e.routeNames(rule.Route, rule.Index)) {
+			p.rulesByRouteName[name] = append(p.rulesByRouteName[name], rule)
 		}
 	}
 	return all
 }
 
-// placedAt is a rule, with the sessions that it has on some listeners of some proxies.
-type placedAt struct {
-	proxies *proxies
-	rule    *policy.Rule
-	route   *gateway.Route
-	index   int
+// ruleOfSet is a rule, with the sessions that it has on some listeners of some proxies.
+type ruleOfSet struct {
+	set   *proxySet
+	rule  *policy.Rule
+	route *gateway.Route
+	index int
 }
 
 // waypoint is the class of the proxies that Istio puts before workloads without sidecars.
 const waypoint = "istio-waypoint"
 
-// proxiesOf gives the proxies that serve a rule on its listener, and a text that tells them apart. Istio's Gateways
+// findProxySet gives the proxies that serve a rule on its listener, and a text that tells them apart. Istio's Gateways
 // with one selector are one set.
-func (e *emitter) proxiesOf(rule lower.Placed) (string, *proxies) {
+func (e *emitter) findProxySet(rule lower.AttachedRule) (string, *proxySet) {
 	g := rule.Listener.Gateway()
 	if g.Kind != resource.KindIstioGateway && g.Value.Spec.GatewayClassName == waypoint {
-		e.Report.NotCarried(g, Target, "spec.gatewayClassName", "a waypoint is no gateway for Istio's EnvoyFilters")
+		e.Report.NotSupportedBy(g, Target, "spec.gatewayClassName", "a waypoint is no gateway for Istio's EnvoyFilters")
 		return "", nil
 	}
 	if g.Kind != resource.KindIstioGateway {
-		return "gateway " + g.Key(), &proxies{name: "limpet-" + g.Name, namespace: g.Namespace, gateway: g.Name}
+		return "gateway " + g.Key(), &proxySet{name: "limpet-" + g.Name, namespace: g.Namespace, gateway: g.Name}
 	}
 	selector := e.selectors[g.Key()]
 	if len(selector) == 0 {
-		e.Report.NotCarried(g, Target, "spec.selector", "without labels the Gateway's proxies can't be told from others")
+		e.Report.NotSupportedBy(g, Target, "spec.selector", "without labels the Gateway's proxies can't be told from others")
 		return "", nil
 	}
 	var labels []string
@@ -204,13 +204,13 @@ func (e *emitter) proxiesOf(rule lower.Placed) (string, *proxies) {
 		labels = append(labels, name+"="+value)
 	}
 	slices.Sort(labels)
-	return "labels " + strings.Join(labels, ","), &proxies{
+	return "labels " + strings.Join(labels, ","), &proxySet{
 		name: fmt.Sprintf("limpet-%s-%s", g.Namespace, g.Name), namespace: e.RootNamespace, labels: selector,
 	}
 }
 
 // noteServices collects the hosts that requests with sessions go to.
-func (p *proxies) noteServices(into map[string]bool) {
+func (p *proxySet) noteServices(into map[string]bool) {
 	for _, r := range p.routes {
 		for _, h := range r.hosts {
 			into[h] = true

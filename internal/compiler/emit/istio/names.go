@@ -48,8 +48,8 @@ func (e *emitter) virtualService(route *gateway.Route) *resource.VirtualService 
 	return e.virtuals[route.Key()]
 }
 
-// host is the backend's name in Istio's registry.
-func host(b *backend.Backend) string {
+// registryHost is the backend's name in Istio's registry.
+func registryHost(b *backend.Backend) string {
 	if b.Object.Kind == ladder.KindService {
 		return serviceHost(b.Object.Namespace, b.Object.Name)
 	}
@@ -58,18 +58,18 @@ func host(b *backend.Backend) string {
 
 // clusterName is the name of Istio's cluster for a backend (Istio, pkg/model.BuildSubsetKey).
 func clusterName(b *backend.Backend) string {
-	return fmt.Sprintf("outbound|%d|%s|%s", b.Port, b.Subset, host(b))
+	return fmt.Sprintf("outbound|%d|%s|%s", b.Port, b.Subset, registryHost(b))
 }
 
-// addressable reports whether a rule's routes can be told from all others of its proxies, and says what is in the way.
-func (e *emitter) addressable(p *proxies, rule lower.Placed, names []string) bool {
+// isAddressable reports whether a rule's routes can be told from all others of its proxies, and says what is in the way.
+func (e *emitter) isAddressable(p *proxySet, rule lower.AttachedRule, names []string) bool {
 	path := rulePath(rule)
 	if slices.Contains(names, "") {
-		e.Report.NotCarried(rule.Route, Target, path, "Istio gives its routes no name, by which sessions find them: the HTTP route, or each of its matches, needs a name")
+		e.Report.NotSupportedBy(rule.Route, Target, path, "Istio gives its routes no name, by which sessions find them: the HTTP route, or each of its matches, needs a name")
 		return false
 	}
 	for _, name := range names {
-		for _, other := range p.named[name] {
+		for _, other := range p.rulesByRouteName[name] {
 			if other.Rule == rule.Rule && other.Route == rule.Route && other.Index == rule.Index {
 				continue
 			}
@@ -77,11 +77,11 @@ func (e *emitter) addressable(p *proxies, rule lower.Placed, names []string) boo
 			if other.Route == rule.Route && other.Index == rule.Index {
 				why = fmt.Sprintf("it has different sessions on the listeners %s and %s, and Istio's routes have the same name there", rule.Listener.Name(), other.Listener.Name())
 			}
-			e.Report.NotCarried(rule.Route, Target, path, why)
+			e.Report.NotSupportedBy(rule.Route, Target, path, why)
 			return false
 		}
 	}
 	return true
 }
 
-func rulePath(rule lower.Placed) string { return fmt.Sprintf("spec.rules[%d]", rule.Index) }
+func rulePath(rule lower.AttachedRule) string { return fmt.Sprintf("spec.rules[%d]", rule.Index) }

@@ -13,75 +13,75 @@ import (
 	"github.com/limpet-proxy/limpet/policy-config"
 )
 
-// policies gives the filter's policies for a set of proxies, and notes the routes that they hold for.
-func (e *emitter) policies(p *proxies) []policyconfig.Policy {
+// collectPolicies gives the filter's policies for a set of proxies, and notes the routes that they hold for.
+func (e *emitter) collectPolicies(p *proxySet) []policyconfig.Policy {
 	var all []policyconfig.Policy
 	for _, rule := range p.rules {
-		if rule.Rule.Refused || len(rule.Rule.Sessions) == 0 || e.elsewhere(rule) {
+		if rule.Rule.Refused || len(rule.Rule.Sessions) == 0 || e.hasNoBackends(rule) {
 			continue
 		}
 		names := e.routeNames(rule.Route, rule.Index)
-		if !e.addressable(p, rule, names) || !e.reachable(rule) {
+		if !e.isAddressable(p, rule, names) || !e.isReachable(rule) {
 			continue
 		}
-		r := &enabled{rule: rule, names: unique(names), failStatus: e.failStatus(rule)}
-		e.split(rule)
-		if r.failStatus != 0 && retries(rule.Route.Value.Spec.Rules[rule.Index].Retry) {
-			e.Report.NotCarried(rule.Route, Target, rulePath(rule)+".retry", "a retry would move the sessions that onHostLost Fail keeps")
+		r := &enabledRule{rule: rule, names: removeDuplicates(names), failStatus: e.findFailStatus(rule)}
+		e.reportSplit(rule)
+		if r.failStatus != 0 && asksForRetries(rule.Route.Value.Spec.Rules[rule.Index].Retry) {
+			e.Report.NotSupportedBy(rule.Route, Target, rulePath(rule)+".retry", "a retry would move the sessions that onHostLost Fail keeps")
 		}
 		for _, s := range rule.Rule.Sessions {
-			all = append(all, e.named(rule, s, names)...)
+			all = append(all, e.renamePolicies(rule, s, names)...)
 		}
 		for _, b := range rule.Rule.Backends() {
-			r.hosts = append(r.hosts, host(b))
+			r.hosts = append(r.hosts, registryHost(b))
 		}
-		r.hosts = unique(r.hosts)
+		r.hosts = removeDuplicates(r.hosts)
 		p.routes = append(p.routes, r)
 	}
 	slices.SortFunc(all, func(a, b policyconfig.Policy) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }
 
-// elsewhere reports whether no request of a rule goes to a backend of its own: it redirects or answers, which needs no
+// hasNoBackends reports whether no request of a rule goes to a backend of its own: it redirects or answers, which needs no
 // sessions, or it delegates.
-func (e *emitter) elsewhere(rule lower.Placed) bool {
+func (e *emitter) hasNoBackends(rule lower.AttachedRule) bool {
 	v := e.virtualService(rule.Route)
 	if v == nil {
 		return len(rule.Rule.Backends()) == 0
 	}
 	http := v.Spec.HTTP[rule.Index]
 	if http.Delegate != nil {
-		e.Report.NotCarried(rule.Route, Target, rulePath(rule)+".delegate", "Istio makes up the names of the routes of what it delegates to, and sessions find routes by their names")
+		e.Report.NotSupportedBy(rule.Route, Target, rulePath(rule)+".delegate", "Istio makes up the names of the routes of what it delegates to, and sessions find routes by their names")
 	}
 	return len(http.Route) == 0
 }
 
-// reachable reports whether Istio has clusters for the rule's backends.
-func (e *emitter) reachable(rule lower.Placed) bool {
+// isReachable reports whether Istio has clusters for the rule's backends.
+func (e *emitter) isReachable(rule lower.AttachedRule) bool {
 	for _, b := range rule.Rule.Backends() {
 		switch {
 		case b.Object.Kind == ladder.KindXBackend:
-			e.Report.NotCarried(rule.Route, Target, rulePath(rule), "Istio knows no XBackend")
+			e.Report.NotSupportedBy(rule.Route, Target, rulePath(rule), "Istio knows no XBackend")
 			return false
 		case b.Port == 0 && rule.Rule.PerBackend:
-			e.Report.NotCarried(rule.Route, Target, rulePath(rule), fmt.Sprintf("the port of %s is not known, which has sessions of its own: write it, or put what has the port into the input", host(b)))
+			e.Report.NotSupportedBy(rule.Route, Target, rulePath(rule), fmt.Sprintf("the port of %s is not known, which has sessions of its own: write it, or put what has the port into the input", registryHost(b)))
 			return false
 		}
 	}
 	return true
 }
 
-// split says what becomes of one session for several backends.
-func (e *emitter) split(rule lower.Placed) {
-	if !rule.Rule.PerBackend || len(rule.Rule.Backends()) < 2 || rule.Rule.Sessions[0].Generation == ladder.Gen17 {
+// reportSplit says what becomes of one session for several backends.
+func (e *emitter) reportSplit(rule lower.AttachedRule) {
+	if !rule.Rule.PerBackend || len(rule.Rule.Backends()) < 2 || rule.Rule.Sessions[0].Release == ladder.Release17 {
 		return
 	}
-	e.Report.NotCarried(rule.Route, Target, rulePath(rule)+".backendRefs",
+	e.Report.NotSupportedBy(rule.Route, Target, rulePath(rule)+".backendRefs",
 		"one session for several backends; Istio chooses among them by weight for every request, so each backend has a session of its own")
 }
 
-// failStatus is what requests of sessions get whose host can't serve; 0 if they go to another.
-func (e *emitter) failStatus(rule lower.Placed) int {
+// findFailStatus is what requests of sessions get whose host can't serve; 0 if they go to another.
+func (e *emitter) findFailStatus(rule lower.AttachedRule) int {
 	var found []int
 	for _, s := range rule.Rule.Sessions {
 		status := 0
@@ -90,25 +90,25 @@ func (e *emitter) failStatus(rule lower.Placed) int {
 		}
 		found = append(found, status)
 	}
-	if found = unique(found); len(found) > 1 {
-		e.Report.NotCarried(rule.Route, Target, rulePath(rule)+".backendRefs",
+	if found = removeDuplicates(found); len(found) > 1 {
+		e.Report.NotSupportedBy(rule.Route, Target, rulePath(rule)+".backendRefs",
 			"the backends differ in onHostLost or failStatus, and Istio's route has one: sessions move to another host")
 		return 0
 	}
 	if found[0] != 0 && e.NativePin {
-		e.Report.NotCarried(rule.Route, Target, rulePath(rule), "onHostLost: Fail, for Istio's persistent sessions always move to another host")
+		e.Report.NotSupportedBy(rule.Route, Target, rulePath(rule), "onHostLost: Fail, for Istio's persistent sessions always move to another host")
 		return 0
 	}
 	return found[0]
 }
 
-// retries reports whether a rule asks for retries.
-func retries(retry *gatewayv1.HTTPRouteRetry) bool {
+// asksForRetries reports whether a rule asks for retries.
+func asksForRetries(retry *gatewayv1.HTTPRouteRetry) bool {
 	return retry != nil && (retry.Attempts == nil || *retry.Attempts > 0)
 }
 
-// named gives a session's policies with the names of Istio's routes and, where the backend matters, its cluster.
-func (e *emitter) named(rule lower.Placed, s *policy.Session, names []string) []policyconfig.Policy {
+// renamePolicies gives a session's policies with the names of Istio's routes and, where the backend matters, its cluster.
+func (e *emitter) renamePolicies(rule lower.AttachedRule, s *policy.Session, names []string) []policyconfig.Policy {
 	policies := slices.Clone(s.Policies)
 	for i := range policies {
 		policies[i].Routes = istioNames(rule, policies[i].Routes, names)
@@ -116,34 +116,34 @@ func (e *emitter) named(rule lower.Placed, s *policy.Session, names []string) []
 			policies[i].Clusters = []string{clusterName(s.Backend)}
 		}
 	}
-	if !overlap(policies) {
+	if !hasOverlap(policies) {
 		return policies
 	}
 	one := policies[0]
 	cookie := *one.Cookie
 	one.Name, _, _ = strings.Cut(one.Name, "/match/")
-	one.Cookie, one.Routes = &cookie, unique(names)
+	one.Cookie, one.Routes = &cookie, removeDuplicates(names)
 	for _, p := range policies[1:] {
 		cookie.Path = commonPath(cookie.Path, p.Cookie.Path)
 	}
-	e.Report.NotCarried(rule.Route, Target, rulePath(rule)+".matches",
+	e.Report.NotSupportedBy(rule.Route, Target, rulePath(rule)+".matches",
 		fmt.Sprintf("a cookie path for each match; Istio gives their routes one name, so the path is %q for all", cookie.Path))
 	return []policyconfig.Policy{one}
 }
 
 // istioNames gives Istio's names for those routes of a rule that a policy holds for.
-func istioNames(rule lower.Placed, routes, names []string) []string {
+func istioNames(rule lower.AttachedRule, routes, names []string) []string {
 	var found []string
 	for m, name := range rule.Rule.Routes {
 		if slices.Contains(routes, name) {
 			found = append(found, names[m])
 		}
 	}
-	return unique(found)
+	return removeDuplicates(found)
 }
 
-// overlap reports whether two policies hold for one route.
-func overlap(policies []policyconfig.Policy) bool {
+// hasOverlap reports whether two policies hold for one route.
+func hasOverlap(policies []policyconfig.Policy) bool {
 	seen := map[string]bool{}
 	for _, p := range policies {
 		for _, r := range p.Routes {
@@ -170,8 +170,8 @@ func commonPath(a, b string) string {
 	return a
 }
 
-// unique keeps the first of equal values.
-func unique[T comparable](values []T) []T {
+// removeDuplicates keeps the first of equal values.
+func removeDuplicates[T comparable](values []T) []T {
 	var found []T
 	for _, v := range values {
 		if !slices.Contains(found, v) {

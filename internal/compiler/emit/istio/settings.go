@@ -22,7 +22,7 @@ var (
 	failStrategies = []string{"FAIL_CLOSE", "FAIL_OPEN", "FAIL_RELOAD"}
 )
 
-var sum = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^[0-9a-f]{64}$") })
+var sha256Pattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^[0-9a-f]{64}$") })
 
 // Check fills in the defaults and gives every fault of the settings.
 func (s *Settings) Check() error {
@@ -33,13 +33,13 @@ func (s *Settings) Check() error {
 		s.RootNamespace = DefaultRootNamespace
 	}
 	errs := []error{s.checkURL()}
-	if s.SHA256 != "" && !sum().MatchString(s.SHA256) {
+	if s.SHA256 != "" && !sha256Pattern().MatchString(s.SHA256) {
 		errs = append(errs, errors.New("wasm sha256: Invalid value: must be 64 hexadecimal digits in lower case"))
 	}
 	if s.Phase != "" {
-		errs = append(errs, oneOf("istio phase", s.Phase, phases))
+		errs = append(errs, checkOneOf("istio phase", s.Phase, phases))
 	}
-	errs = append(errs, oneOf("istio fail strategy", s.FailStrategy, failStrategies))
+	errs = append(errs, checkOneOf("istio fail strategy", s.FailStrategy, failStrategies))
 	if faults := validation.IsDNS1123Label(s.RootNamespace); len(faults) > 0 {
 		errs = append(errs, fmt.Errorf("istio root namespace: Invalid value: %q: %s", s.RootNamespace, strings.Join(faults, "; ")))
 	}
@@ -60,7 +60,7 @@ func (s *Settings) checkURL() error {
 	return nil
 }
 
-func oneOf(name, value string, supported []string) error {
+func checkOneOf(name, value string, supported []string) error {
 	if slices.Contains(supported, value) {
 		return nil
 	}

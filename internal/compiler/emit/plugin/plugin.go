@@ -9,48 +9,48 @@ import (
 	"github.com/limpet-proxy/limpet/policy-config"
 )
 
-// Texts keeps the text of policies, for the checks and the configurations that need it. The zero value is ready; nil
+// Cache keeps the text of policies, for the checks and the configurations that need it. The zero value is ready; nil
 // keeps nothing.
-type Texts struct {
-	table memo.Table[textKey, written]
+type Cache struct {
+	table memo.Table[cacheKey, rendered]
 }
 
-// textKey names a text. A policy may have its name in two forms, with clusters and without.
-type textKey struct{ name, clusters string }
+// cacheKey names a text. A policy may have its name in two forms, with clusters and without.
+type cacheKey struct{ name, clusters string }
 
-// written is a policy's text, or why there is none.
-type written struct {
+// rendered is a policy's text, or why there is none.
+type rendered struct {
 	text *policyconfig.Written
 	err  error
 }
 
 // Sweep forgets the texts that nobody has asked for since the last time.
-func (t *Texts) Sweep() { t.table.Sweep() }
+func (t *Cache) Sweep() { t.table.Sweep() }
 
-// Write gives a policy's text. The error is that of policyconfig.Write.
-func (t *Texts) Write(p policyconfig.Policy) (*policyconfig.Written, error) {
+// Render gives a policy's text. The error is that of policyconfig.Write.
+func (t *Cache) Render(p policyconfig.Policy) (*policyconfig.Written, error) {
 	pin := policyconfig.DefaultPinHeader
-	fresh := func() written {
+	fresh := func() rendered {
 		text, err := policyconfig.Write(p, pin)
-		return written{text, err}
+		return rendered{text, err}
 	}
 	if t == nil {
 		w := fresh()
 		return w.text, w.err
 	}
-	same := func(w written) bool { return w.err == nil && w.text.Is(p, pin) }
-	w := t.table.Get(textKey{p.Name, strings.Join(p.Clusters, ",")}, same, fresh)
+	same := func(w rendered) bool { return w.err == nil && w.text.Is(p, pin) }
+	w := t.table.Get(cacheKey{p.Name, strings.Join(p.Clusters, ",")}, same, fresh)
 	return w.text, w.err
 }
 
 // Emit gives the plugin configuration of policies and its JSON, which policyconfig has read back, policy by policy, and
 // found whole. Nobody may change those policies.
-func Emit(policies []policyconfig.Policy, keys policyconfig.Keys, texts *Texts) (policyconfig.Config, []byte, error) {
+func Emit(policies []policyconfig.Policy, keys policyconfig.Keys, cache *Cache) (policyconfig.Config, []byte, error) {
 	c := policyconfig.DefaultConfig()
 	c.Keys = keys
-	all := parallel.Map(policies, func(some []policyconfig.Policy, results []written) {
+	all := parallel.Map(policies, func(some []policyconfig.Policy, results []rendered) {
 		for i, p := range some {
-			results[i].text, results[i].err = texts.Write(p)
+			results[i].text, results[i].err = cache.Render(p)
 		}
 	})
 	documents := make([]*policyconfig.Written, len(all))

@@ -16,26 +16,26 @@ type anchor struct {
 	name     string
 }
 
-// alias writes the name of a long string that was written before, in the place of the same gap; false for any other,
+// writeAlias writes the name of a long string that was written before, in the place of the same gap; false for any other,
 // which is to be written here.
-func (w *writer) alias(gap, long string) bool {
+func (w *writer) writeAlias(placeholder, long string) bool {
 	if len(long) < longText {
 		return false
 	}
-	first, again := w.anchors[gap]
+	first, again := w.anchors[placeholder]
 	if !again {
-		w.anchors[gap] = &anchor{part: len(w.done), at: len(w.out)}
+		w.anchors[placeholder] = &anchor{part: len(w.done), at: len(w.out)}
 		return false
 	}
 	if first.name == "" {
-		w.name(first)
+		w.nameAnchor(first)
 	}
-	w.text("*" + first.name + "\n")
+	w.writeText("*" + first.name + "\n")
 	return true
 }
 
-// name gives a string that was written a name. What comes after it moves.
-func (w *writer) name(a *anchor) {
+// nameAnchor gives a string that was written a name. What comes after it moves.
+func (w *writer) nameAnchor(a *anchor) {
 	w.names++
 	a.name = "text" + strconv.Itoa(w.names)
 	mark := "&" + a.name + " "

@@ -23,16 +23,16 @@ func fieldsOf(m protoreflect.MessageDescriptor) []protoreflect.FieldDescriptor {
 		names[i] = m.Fields().Get(i).TextName()
 	}
 	ordered := make([]protoreflect.FieldDescriptor, len(names))
-	for i, name := range inOrder(names) {
+	for i, name := range sortKeys(names) {
 		ordered[i] = m.Fields().ByTextName(name)
 	}
 	orders.Store(m, ordered)
 	return ordered
 }
 
-// inOrder sorts keys as the library does: by their characters, but for numbers, which go by their size. It orders keys
+// sortKeys sorts keys as the library does: by their characters, but for numbers, which go by their size. It orders keys
 // with anything but small letters and punctuation.
-func inOrder(keys []string) []string {
+func sortKeys(keys []string) []string {
 	if len(keys) < 2 || !slices.ContainsFunc(keys, func(k string) bool { return strings.Trim(k, alphabetical) != "" }) {
 		slices.Sort(keys)
 		return keys

@@ -18,12 +18,12 @@ import (
 // Marshal writes a message. Errors are those of protojson, such as a string that is not UTF-8 and an Any of an unknown
 // type, and maps whose keys are not strings of one line, of 100 bytes at most.
 func Marshal(m proto.Message) (text []byte, err error) {
-	parts, err := MarshalWith(m, Gaps{})
+	parts, err := MarshalWith(m, Placeholders{})
 	return bytes.Join(parts, nil), err
 }
 
-// Gaps are what stands for something else in a message.
-type Gaps struct {
+// Placeholders are what stands for something else in a message.
+type Placeholders struct {
 	// Items gives, for a message that stands in a list, the texts of the items that come in its place, which Items has
 	// written for this indent; false leaves the message as it is. Nil leaves all.
 	Items func(m proto.Message, indent int) (texts [][]byte, yes bool)
@@ -32,11 +32,11 @@ type Gaps struct {
 }
 
 // MarshalWith is Marshal of a message with gaps. The text is in parts.
-func MarshalWith(m proto.Message, gaps Gaps) (parts [][]byte, err error) {
+func MarshalWith(m proto.Message, placeholders Placeholders) (parts [][]byte, err error) {
 	w := newWriter()
-	w.gaps, w.anchors = gaps, map[string]*anchor{}
-	if !w.block(m.ProtoReflect(), 0) {
-		w.text("{}\n")
+	w.placeholders, w.anchors = placeholders, map[string]*anchor{}
+	if !w.writeBlock(m.ProtoReflect(), 0) {
+		w.writeText("{}\n")
 	}
 	return append(w.done, w.out), w.err
 }
@@ -50,24 +50,24 @@ func NewItems() *Items { return &Items{newWriter()} }
 // Marshal writes a message as an item of a list whose dashes stand at an indent.
 func (i *Items) Marshal(m proto.Message, indent int) (text []byte, err error) {
 	i.w.out = i.w.out[:0]
-	i.w.dashed(m.ProtoReflect(), indent)
+	i.w.writeDashed(m.ProtoReflect(), indent)
 	return slices.Clone(i.w.out), i.w.err
 }
 
-func newWriter() *writer { return &writer{packed: map[packed][]byte{}, odd: map[string]string{}} }
+func newWriter() *writer { return &writer{packed: map[packedKey][]byte{}, odd: map[string]string{}} }
 
-// step is how far the fields of a message stand to the right of the key that the message is under.
-const step = 2
+// indentStep is how far the fields of a message stand to the right of the key that the message is under.
+const indentStep = 2
 
 // writer has the text so far.
 type writer struct {
 	done [][]byte // what comes before out and does not change any more
 	out  []byte
 	// packed has the text of small Anys: routes hold the same ones.
-	packed map[packed][]byte
+	packed map[packedKey][]byte
 	// odd has the text of strings that the library was asked about.
-	odd  map[string]string
-	gaps Gaps
+	odd          map[string]string
+	placeholders Placeholders
 	// filled counts the gaps so far.
 	filled int
 	// anchors has what was written in the place of gaps, and names counts those of them that have one.
@@ -83,58 +83,58 @@ func (w *writer) fail(err error) {
 	}
 }
 
-func (w *writer) text(s string) { w.out = append(w.out, s...) }
+func (w *writer) writeText(s string) { w.out = append(w.out, s...) }
 
-func (w *writer) pad(n int) {
+func (w *writer) writePad(n int) {
 	for range n {
 		w.out = append(w.out, ' ')
 	}
 }
 
-// block writes a message's fields, each on lines of its own that begin with indent spaces; those of the first are
+// writeBlock writes a message's fields, each on lines of its own that begin with indent spaces; those of the first are
 // there. It writes nothing and gives false if there are no fields.
-func (w *writer) block(m protoreflect.Message, indent int) bool {
+func (w *writer) writeBlock(m protoreflect.Message, indent int) bool {
 	if m.Descriptor().FullName() == "google.protobuf.Any" {
-		return w.any(m.Interface().(*anypb.Any), indent)
+		return w.writeAny(m.Interface().(*anypb.Any), indent)
 	}
-	return w.fields(m, indent, false)
+	return w.writeFields(m, indent, false)
 }
 
-// fields is block for a message that is not an Any. Begun says that the line has its spaces to come, too.
-func (w *writer) fields(m protoreflect.Message, indent int, begun bool) bool {
+// writeFields is block for a message that is not an Any. Begun says that the line has its spaces to come, too.
+func (w *writer) writeFields(m protoreflect.Message, indent int, begun bool) bool {
 	for _, f := range fieldsOf(m.Descriptor()) {
 		if !m.Has(f) {
 			continue
 		}
 		if begun {
-			w.pad(indent)
+			w.writePad(indent)
 		}
 		begun = true
-		w.text(f.TextName())
+		w.writeText(f.TextName())
 		w.out = append(w.out, ':')
-		w.field(f, m.Get(f), indent)
+		w.writeField(f, m.Get(f), indent)
 	}
 	return begun
 }
 
-// field writes what follows a field's key.
-func (w *writer) field(f protoreflect.FieldDescriptor, v protoreflect.Value, indent int) {
+// writeField writes what follows a field's key.
+func (w *writer) writeField(f protoreflect.FieldDescriptor, v protoreflect.Value, indent int) {
 	switch {
 	case f.IsMap():
 		w.out = append(w.out, '\n')
-		w.entries(f, v.Map(), indent+step)
+		w.writeMap(f, v.Map(), indent+indentStep)
 	case f.IsList():
 		w.out = append(w.out, '\n')
 		for i, list := 0, v.List(); i < list.Len(); i++ {
-			w.item(f, list.Get(i), indent)
+			w.writeItem(f, list.Get(i), indent)
 		}
 	default:
-		w.single(f, v, indent)
+		w.writeSingle(f, v, indent)
 	}
 }
 
-// entries writes a map.
-func (w *writer) entries(f protoreflect.FieldDescriptor, m protoreflect.Map, indent int) {
+// writeMap writes a map.
+func (w *writer) writeMap(f protoreflect.FieldDescriptor, m protoreflect.Map, indent int) {
 	if f.MapKey().Kind() != protoreflect.StringKind {
 		w.fail(fmt.Errorf("%s: a map whose keys are not strings", f.FullName()))
 		return
@@ -147,72 +147,72 @@ func (w *writer) entries(f protoreflect.FieldDescriptor, m protoreflect.Map, ind
 		}
 		keys = append(keys, k.String())
 	}
-	for _, k := range inOrder(keys) {
-		w.pad(indent)
-		w.key(k)
+	for _, k := range sortKeys(keys) {
+		w.writePad(indent)
+		w.writeKey(k)
 		w.out = append(w.out, ':')
-		w.single(f.MapValue(), m.Get(protoreflect.ValueOfString(k).MapKey()), indent)
+		w.writeSingle(f.MapValue(), m.Get(protoreflect.ValueOfString(k).MapKey()), indent)
 	}
 }
 
-// single writes a value after its key.
-func (w *writer) single(f protoreflect.FieldDescriptor, v protoreflect.Value, indent int) {
-	if f.Message() == nil || special(f.Message()) {
+// writeSingle writes a value after its key.
+func (w *writer) writeSingle(f protoreflect.FieldDescriptor, v protoreflect.Value, indent int) {
+	if f.Message() == nil || isSpecial(f.Message()) {
 		w.out = append(w.out, ' ')
-		w.value(f, v, indent, false)
+		w.writeValue(f, v, indent, false)
 	} else {
-		w.below(v.Message(), indent)
+		w.writeBelow(v.Message(), indent)
 	}
 }
 
-// below writes a message with fields after its key.
-func (w *writer) below(m protoreflect.Message, indent int) {
+// writeBelow writes a message with fields after its key.
+func (w *writer) writeBelow(m protoreflect.Message, indent int) {
 	mark := len(w.out)
 	w.out = append(w.out, '\n')
-	w.pad(indent + step)
-	if !w.block(m, indent+step) {
+	w.writePad(indent + indentStep)
+	if !w.writeBlock(m, indent+indentStep) {
 		w.out = append(w.out[:mark], " {}\n"...)
 	}
 }
 
-// item writes an item of a list whose dashes stand at an indent.
-func (w *writer) item(f protoreflect.FieldDescriptor, v protoreflect.Value, indent int) {
-	if f.Message() != nil && !special(f.Message()) {
-		w.items(v.Message(), indent)
+// writeItem writes an item of a list whose dashes stand at an indent.
+func (w *writer) writeItem(f protoreflect.FieldDescriptor, v protoreflect.Value, indent int) {
+	if f.Message() != nil && !isSpecial(f.Message()) {
+		w.writeItems(v.Message(), indent)
 		return
 	}
-	w.dash(indent)
-	w.value(f, v, indent+step, true)
+	w.writeDash(indent)
+	w.writeValue(f, v, indent+indentStep, true)
 }
 
-// items writes a message of a list, or what comes in its place.
-func (w *writer) items(m protoreflect.Message, indent int) {
-	if w.gaps.Items != nil {
-		if texts, yes := w.gaps.Items(m.Interface(), indent); yes {
+// writeItems writes a message of a list, or what comes in its place.
+func (w *writer) writeItems(m protoreflect.Message, indent int) {
+	if w.placeholders.Items != nil {
+		if texts, yes := w.placeholders.Items(m.Interface(), indent); yes {
 			w.done = append(append(w.done, w.out), texts...)
 			w.out = nil
 			w.filled++
 			return
 		}
 	}
-	w.dashed(m, indent)
+	w.writeDashed(m, indent)
 }
 
-// dashed writes a message of a list.
-func (w *writer) dashed(m protoreflect.Message, indent int) {
-	w.dash(indent)
-	if !w.block(m, indent+step) {
-		w.text("{}\n")
+// writeDashed writes a message of a list.
+func (w *writer) writeDashed(m protoreflect.Message, indent int) {
+	w.writeDash(indent)
+	if !w.writeBlock(m, indent+indentStep) {
+		w.writeText("{}\n")
 	}
 }
 
-func (w *writer) dash(indent int) {
-	w.pad(indent)
-	w.text("- ")
+func (w *writer) writeDash(indent int) {
+	w.writePad(indent)
+	w.writeText("- ")
 }
 
-// packed names an Any's text: its type and bytes, and how far to the right it stands.
-type packed struct {
+// packedKey names an Any's text: its type and bytes, and how far to the right it stands.
+type packedKey struct {
 	url, value string
 	indent     int
 }
@@ -220,12 +220,12 @@ type packed struct {
 // smallAny is the most bytes of an Any whose text is kept for others like it, unless there is a gap in it.
 const smallAny = 256
 
-// any writes an Any as its type and the fields of the message that it holds.
-func (w *writer) any(a *anypb.Any, indent int) bool {
+// writeAny writes an Any as its type and the fields of the message that it holds.
+func (w *writer) writeAny(a *anypb.Any, indent int) bool {
 	if a.TypeUrl == "" && len(a.Value) == 0 {
 		return false
 	}
-	name := packed{url: a.TypeUrl, indent: indent}
+	name := packedKey{url: a.TypeUrl, indent: indent}
 	if len(a.Value) <= smallAny {
 		name.value = string(a.Value)
 		if text, known := w.packed[name]; known {
@@ -234,32 +234,32 @@ func (w *writer) any(a *anypb.Any, indent int) bool {
 		}
 	}
 	begin, filled := len(w.out), w.filled
-	w.unpacked(a, indent)
+	w.writeUnpacked(a, indent)
 	if len(a.Value) <= smallAny && w.filled == filled {
 		w.packed[name] = slices.Clone(w.out[begin:])
 	}
 	return true
 }
 
-func (w *writer) unpacked(a *anypb.Any, indent int) {
+func (w *writer) writeUnpacked(a *anypb.Any, indent int) {
 	m, err := a.UnmarshalNew()
 	if err != nil {
 		w.fail(err)
 		return
 	}
-	w.text("'@type': ")
-	w.string(a.TypeUrl, indent, false)
+	w.writeText("'@type': ")
+	w.writeString(a.TypeUrl, indent, false)
 	_, isAny := m.(*anypb.Any)
 	switch {
 	case isAny:
-		w.pad(indent)
-		w.text("value:")
-		w.below(m.ProtoReflect(), indent)
-	case special(m.ProtoReflect().Descriptor()):
-		w.pad(indent)
-		w.text("value: ")
-		w.special(m.ProtoReflect(), indent, false)
+		w.writePad(indent)
+		w.writeText("value:")
+		w.writeBelow(m.ProtoReflect(), indent)
+	case isSpecial(m.ProtoReflect().Descriptor()):
+		w.writePad(indent)
+		w.writeText("value: ")
+		w.writeSpecial(m.ProtoReflect(), indent, false)
 	default:
-		w.fields(m.ProtoReflect(), indent, true)
+		w.writeFields(m.ProtoReflect(), indent, true)
 	}
 }

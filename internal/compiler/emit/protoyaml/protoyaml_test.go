@@ -21,8 +21,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// compare holds a message's text to that of the libraries.
-func compare(t *testing.T, m proto.Message) {
+// compareWithLibrary holds a message's text to that of the libraries.
+func compareWithLibrary(t *testing.T, m proto.Message) {
 	t.Helper()
 	text, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(m)
 	if err != nil {
@@ -35,8 +35,8 @@ func compare(t *testing.T, m proto.Message) {
 	}
 }
 
-// strange are strings that YAML has views about.
-var strange = []string{
+// strangeStrings are strings that YAML has views about.
+var strangeStrings = []string{
 	"", " ", "a", "y", "no", "On", "~", "null", "NULL", "nil", "1", "-1", "1.5", "1e3", "0x1f", "0b11", "012", "1_000", "1:20", ".5", ".inf",
 	"<<", "=", "10.0.0.1", "10.0.0.256", "1.2.3.", "1..2.", "::1", "10.0.0.1:80", "2026-11-21", "2026-11-21T10:00:00Z", "8h", "2s", "a:b",
 	"a: b", "a #b", "a#b", "#a", "- a", "-a", "--- a", "...", "?a", "? a", "@a", "%a", "&a", "*a", "!a", "|", ">", "'a'", "\"a\"", "`a`",
@@ -48,20 +48,20 @@ var strange = []string{
 
 // TestStrings writes strange strings as fields, in lists, as keys, and far to the right.
 func TestStrings(t *testing.T) {
-	for _, s := range strange {
+	for _, s := range strangeStrings {
 		route := &routev3.Route{Name: s, RequestHeadersToRemove: []string{s, s}}
 		host := &routev3.VirtualHost{Name: s, Domains: []string{s}, Routes: []*routev3.Route{route}}
-		compare(t, route)
-		compare(t, host)
-		compare(t, &routev3.RouteConfiguration{VirtualHosts: []*routev3.VirtualHost{host}})
+		compareWithLibrary(t, route)
+		compareWithLibrary(t, host)
+		compareWithLibrary(t, &routev3.RouteConfiguration{VirtualHosts: []*routev3.VirtualHost{host}})
 		if !isKey(s) {
 			continue
 		}
-		compare(t, &routev3.Route{TypedPerFilterConfig: map[string]*anypb.Any{s: packed1(t, wrapperspb.String(s)), "envoy": {}, "a1": {}, "a10": {}, "a9": {}, "a_": {}}})
+		compareWithLibrary(t, &routev3.Route{TypedPerFilterConfig: map[string]*anypb.Any{s: packMessage(t, wrapperspb.String(s)), "envoy": {}, "a1": {}, "a10": {}, "a9": {}, "a_": {}}})
 	}
 }
 
-func packed1(t *testing.T, m proto.Message) *anypb.Any {
+func packMessage(t *testing.T, m proto.Message) *anypb.Any {
 	t.Helper()
 	a, err := anypb.New(m)
 	if err != nil {
@@ -78,7 +78,7 @@ func TestLongText(t *testing.T) {
 		"short": strings.Repeat("x\n", longText/2-1),
 	}
 	boxed := func(name string) map[string]*anypb.Any {
-		return map[string]*anypb.Any{"a": packed1(t, wrapperspb.String(name))}
+		return map[string]*anypb.Any{"a": packMessage(t, wrapperspb.String(name))}
 	}
 	message := func(names []string) *routev3.RouteConfiguration {
 		host := &routev3.VirtualHost{Name: "host", Domains: names}
@@ -93,7 +93,7 @@ func TestLongText(t *testing.T) {
 			host, is := m.(*routev3.VirtualHost)
 			return [][]byte{[]byte(strings.Repeat(" ", indent) + "- name: part\n")}, is && host.Name == "part"
 		}
-		parts, err := MarshalWith(message(names), Gaps{Items: items, Strings: texts})
+		parts, err := MarshalWith(message(names), Placeholders{Items: items, Strings: texts})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +102,7 @@ func TestLongText(t *testing.T) {
 		for i, name := range names {
 			filled[i] = texts[name]
 		}
-		sameMessage(t, text, message(filled))
+		compareMessage(t, text, message(filled))
 		for once, lines := range map[string]int{"some text\n": 900, texts["word"]: 1} {
 			if got := bytes.Count(text, []byte(once)); got != 0 && got != lines || !bytes.Contains(text, []byte("*text1\n")) {
 				t.Errorf("%v: %.10q stands there %d times, not %d", names, once, got, lines)
@@ -111,8 +111,8 @@ func TestLongText(t *testing.T) {
 	}
 }
 
-// sameMessage reads text as another message of the type of one, to which it must be equal.
-func sameMessage(t *testing.T, text []byte, want proto.Message) {
+// compareMessage reads text as another message of the type of one, to which it must be equal.
+func compareMessage(t *testing.T, text []byte, want proto.Message) {
 	t.Helper()
 	got := want.ProtoReflect().New().Interface()
 	asJSON, err := yaml.YAMLToJSON(text)
@@ -133,10 +133,10 @@ func TestSpecial(t *testing.T) {
 		&structpb.Struct{}, &structpb.Struct{Fields: map[string]*structpb.Value{"a": structpb.NewListValue(&structpb.ListValue{Values: []*structpb.Value{structpb.NewNumberValue(1.5)}})}},
 		&routev3.FilterConfig{Config: &anypb.Any{}}, &bootstrapv3.Bootstrap{},
 	} {
-		compare(t, packed1(t, m))
-		compare(t, &corev3.TypedExtensionConfig{Name: "a", TypedConfig: packed1(t, packed1(t, m))})
+		compareWithLibrary(t, packMessage(t, m))
+		compareWithLibrary(t, &corev3.TypedExtensionConfig{Name: "a", TypedConfig: packMessage(t, packMessage(t, m))})
 	}
-	compare(t, &bootstrapv3.Bootstrap{})
+	compareWithLibrary(t, &bootstrapv3.Bootstrap{})
 }
 
 // TestMessages writes random messages of the types that make up a configuration.
@@ -145,14 +145,14 @@ func TestMessages(t *testing.T) {
 	for _, m := range []proto.Message{&bootstrapv3.Bootstrap{}, &routev3.RouteConfiguration{}, &clusterv3.Cluster{}} {
 		for range 60 {
 			filled := m.ProtoReflect().New()
-			fill(filled, random, 6)
-			compare(t, filled.Interface())
+			fillMessage(filled, random, 6)
+			compareWithLibrary(t, filled.Interface())
 		}
 	}
 }
 
-// fill sets a few fields of a message at random.
-func fill(m protoreflect.Message, random *rand.Rand, depth int) {
+// fillMessage sets a few fields of a message at random.
+func fillMessage(m protoreflect.Message, random *rand.Rand, depth int) {
 	switch m := m.Interface().(type) {
 	case *anypb.Any:
 		_ = m.MarshalFrom(&routev3.FilterConfig{IsOptional: random.IntN(2) == 0, Config: &anypb.Any{}})
@@ -161,7 +161,7 @@ func fill(m protoreflect.Message, random *rand.Rand, depth int) {
 		m.Seconds, m.Nanos = random.Int64N(9), []int32{0, 0, 5e8, 7}[random.IntN(4)]
 		return
 	case *structpb.Struct:
-		m.Fields = map[string]*structpb.Value{strange[random.IntN(len(strange))]: structpb.NewNumberValue(random.NormFloat64())}
+		m.Fields = map[string]*structpb.Value{strangeStrings[random.IntN(len(strangeStrings))]: structpb.NewNumberValue(random.NormFloat64())}
 		return
 	}
 	fields := m.Descriptor().Fields()
@@ -174,33 +174,33 @@ func fill(m protoreflect.Message, random *rand.Rand, depth int) {
 		case f.IsMap():
 			if f.MapKey().Kind() == protoreflect.StringKind {
 				for range 1 + random.IntN(3) {
-					key := strange[random.IntN(len(strange))]
+					key := strangeStrings[random.IntN(len(strangeStrings))]
 					if !isKey(key) {
 						continue
 					}
-					m.Mutable(f).Map().Set(protoreflect.ValueOfString(key).MapKey(), anyOf(m.NewField(f).Map().NewValue(), f.MapValue(), random, depth))
+					m.Mutable(f).Map().Set(protoreflect.ValueOfString(key).MapKey(), randomValue(m.NewField(f).Map().NewValue(), f.MapValue(), random, depth))
 				}
 			}
 		case f.IsList():
 			for range 1 + random.IntN(2) {
-				m.Mutable(f).List().Append(anyOf(m.NewField(f).List().NewElement(), f, random, depth))
+				m.Mutable(f).List().Append(randomValue(m.NewField(f).List().NewElement(), f, random, depth))
 			}
 		default:
-			m.Set(f, anyOf(m.NewField(f), f, random, depth))
+			m.Set(f, randomValue(m.NewField(f), f, random, depth))
 		}
 	}
 }
 
-// anyOf gives a random value for a field.
-func anyOf(empty protoreflect.Value, f protoreflect.FieldDescriptor, random *rand.Rand, depth int) protoreflect.Value {
+// randomValue gives a random value for a field.
+func randomValue(empty protoreflect.Value, f protoreflect.FieldDescriptor, random *rand.Rand, depth int) protoreflect.Value {
 	switch f.Kind() {
 	case protoreflect.MessageKind:
-		fill(empty.Message(), random, depth-1)
+		fillMessage(empty.Message(), random, depth-1)
 		return empty
 	case protoreflect.StringKind:
-		return protoreflect.ValueOfString(strange[random.IntN(len(strange))])
+		return protoreflect.ValueOfString(strangeStrings[random.IntN(len(strangeStrings))])
 	case protoreflect.BytesKind:
-		return protoreflect.ValueOfBytes([]byte(strange[random.IntN(len(strange))]))
+		return protoreflect.ValueOfBytes([]byte(strangeStrings[random.IntN(len(strangeStrings))]))
 	case protoreflect.BoolKind:
 		return protoreflect.ValueOfBool(random.IntN(2) == 0)
 	case protoreflect.EnumKind:
@@ -245,7 +245,7 @@ func TestOrder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Join(inOrder(slices.Clone(keys)), ": 0\n") + ": 0\n"; got != string(text) {
+		if got := strings.Join(sortKeys(slices.Clone(keys)), ": 0\n") + ": 0\n"; got != string(text) {
 			t.Errorf("got\n%s\nwant\n%s", got, text)
 		}
 	}

@@ -15,88 +15,88 @@ import (
 	library "sigs.k8s.io/yaml"
 )
 
-// special tells whether a message's JSON is not made of its fields.
-func special(m protoreflect.MessageDescriptor) bool {
+// isSpecial tells whether a message's JSON is not made of its fields.
+func isSpecial(m protoreflect.MessageDescriptor) bool {
 	name := string(m.FullName())
 	return strings.HasPrefix(name, "google.protobuf.") && name != "google.protobuf.Any"
 }
 
-// value writes a value that is no message with fields, and the end of its line. The line is ready for it: after the key
+// writeValue writes a value that is no message with fields, and the end of its line. The line is ready for it: after the key
 // that stands at the indent, or in a list after the dash that stands before the indent.
-func (w *writer) value(f protoreflect.FieldDescriptor, v protoreflect.Value, indent int, inList bool) {
+func (w *writer) writeValue(f protoreflect.FieldDescriptor, v protoreflect.Value, indent int, inList bool) {
 	switch f.Kind() {
 	case protoreflect.StringKind:
-		w.string(v.String(), indent, inList)
+		w.writeString(v.String(), indent, inList)
 	case protoreflect.BytesKind:
-		w.string(base64.StdEncoding.EncodeToString(v.Bytes()), indent, inList)
+		w.writeString(base64.StdEncoding.EncodeToString(v.Bytes()), indent, inList)
 	case protoreflect.BoolKind:
 		w.out = append(strconv.AppendBool(w.out, v.Bool()), '\n')
 	case protoreflect.EnumKind:
-		w.enum(f.Enum(), v.Enum(), indent, inList)
+		w.writeEnum(f.Enum(), v.Enum(), indent, inList)
 	case protoreflect.Int32Kind, protoreflect.Sint32Kind, protoreflect.Sfixed32Kind:
 		w.out = append(strconv.AppendInt(w.out, v.Int(), 10), '\n')
 	case protoreflect.Uint32Kind, protoreflect.Fixed32Kind:
 		w.out = append(strconv.AppendUint(w.out, v.Uint(), 10), '\n')
 	case protoreflect.Int64Kind, protoreflect.Sint64Kind, protoreflect.Sfixed64Kind:
-		w.string(strconv.FormatInt(v.Int(), 10), indent, inList)
+		w.writeString(strconv.FormatInt(v.Int(), 10), indent, inList)
 	case protoreflect.Uint64Kind, protoreflect.Fixed64Kind:
-		w.string(strconv.FormatUint(v.Uint(), 10), indent, inList)
+		w.writeString(strconv.FormatUint(v.Uint(), 10), indent, inList)
 	case protoreflect.FloatKind:
-		w.float(v.Float(), wrapperspb.Float(float32(v.Float())), indent, inList)
+		w.writeFloat(v.Float(), wrapperspb.Float(float32(v.Float())), indent, inList)
 	case protoreflect.DoubleKind:
-		w.float(v.Float(), wrapperspb.Double(v.Float()), indent, inList)
+		w.writeFloat(v.Float(), wrapperspb.Double(v.Float()), indent, inList)
 	default:
-		w.special(v.Message(), indent, inList)
+		w.writeSpecial(v.Message(), indent, inList)
 	}
 }
 
-func (w *writer) enum(e protoreflect.EnumDescriptor, n protoreflect.EnumNumber, indent int, inList bool) {
+func (w *writer) writeEnum(e protoreflect.EnumDescriptor, n protoreflect.EnumNumber, indent int, inList bool) {
 	if known := e.Values().ByNumber(n); known != nil {
-		w.string(string(known.Name()), indent, inList)
+		w.writeString(string(known.Name()), indent, inList)
 	} else {
 		w.out = append(strconv.AppendInt(w.out, int64(n), 10), '\n')
 	}
 }
 
-// float writes whole numbers; of others, box has the JSON.
-func (w *writer) float(f float64, box protoreflect.ProtoMessage, indent int, inList bool) {
+// writeFloat writes whole numbers; of others, box has the JSON.
+func (w *writer) writeFloat(f float64, box protoreflect.ProtoMessage, indent int, inList bool) {
 	if f == math.Trunc(f) && math.Abs(f) < 1e15 {
 		w.out = append(strconv.AppendInt(w.out, int64(f), 10), '\n')
 	} else {
-		w.foreign(box, indent, inList)
+		w.writeForeign(box, indent, inList)
 	}
 }
 
-// special writes a message for which the tests in special say yes.
-func (w *writer) special(m protoreflect.Message, indent int, inList bool) {
+// writeSpecial writes a message for which the tests in special say yes.
+func (w *writer) writeSpecial(m protoreflect.Message, indent int, inList bool) {
 	switch box := m.Interface().(type) {
 	case *durationpb.Duration:
 		if box.GetNanos() == 0 && box.CheckValid() == nil {
-			w.string(strconv.FormatInt(box.GetSeconds(), 10)+"s", indent, inList)
+			w.writeString(strconv.FormatInt(box.GetSeconds(), 10)+"s", indent, inList)
 			return
 		}
 	case *wrapperspb.UInt32Value, *wrapperspb.BoolValue, *wrapperspb.StringValue, *wrapperspb.DoubleValue:
 		f := m.Descriptor().Fields().ByName("value")
-		w.value(f, m.Get(f), indent, inList)
+		w.writeValue(f, m.Get(f), indent, inList)
 		return
 	}
-	w.foreign(m.Interface(), indent, inList)
+	w.writeForeign(m.Interface(), indent, inList)
 }
 
-// foreign writes a message as the libraries do.
-func (w *writer) foreign(m protoreflect.ProtoMessage, indent int, inList bool) {
+// writeForeign writes a message as the libraries do.
+func (w *writer) writeForeign(m protoreflect.ProtoMessage, indent int, inList bool) {
 	text, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(m)
 	if err != nil {
 		w.fail(err)
 		return
 	}
-	w.library(text, indent, inList)
+	w.writeByLibrary(text, indent, inList)
 }
 
-// library writes a JSON value as the library does in such a place: lines break where they get too long, so it is
+// writeByLibrary writes a JSON value as the library does in such a place: lines break where they get too long, so it is
 // given the value below as many keys, the last of which is as long as the one here.
-func (w *writer) library(value []byte, indent int, inList bool) {
-	above, begin, nested := indent/step, "-", "["+string(value)+"]"
+func (w *writer) writeByLibrary(value []byte, indent int, inList bool) {
+	above, begin, nested := indent/indentStep, "-", "["+string(value)+"]"
 	if !inList {
 		line := w.out[bytes.LastIndexByte(w.out, '\n')+1:]
 		key := strings.Repeat("k", len(line)-indent-len(": "))
@@ -112,8 +112,8 @@ func (w *writer) library(value []byte, indent int, inList bool) {
 	w.out = append(w.out[:len(w.out)-1], rest...)
 }
 
-// jsonString is a string as JSON.
-func (w *writer) jsonString(s string) []byte {
+// quoteJSON is a string as JSON.
+func (w *writer) quoteJSON(s string) []byte {
 	text, err := json.Marshal(s)
 	if err != nil {
 		w.fail(err)
