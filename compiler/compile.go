@@ -24,7 +24,6 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/plugin"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
-	"github.com/limpet-proxy/limpet/internal/compiler/ladder"
 	"github.com/limpet-proxy/limpet/internal/compiler/loadbalancing"
 	"github.com/limpet-proxy/limpet/internal/compiler/lower"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
@@ -32,6 +31,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 	"github.com/limpet-proxy/limpet/internal/compiler/retrybudget"
+	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
 	"github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -156,5 +156,5 @@ type parsedOptions struct {
 	bind  netip.Addr
 	admin netip.AddrPort // not valid for none
 	// generation is that of --gateway-api.
-	generation ladder.APIRelease
+	generation sessionapi.APIRelease
 }

@@ -7,7 +7,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/describe"
-	"github.com/limpet-proxy/limpet/internal/compiler/ladder"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
@@ -39,13 +39,13 @@ func Describe(sources []Source, o Options, words, section string) (*describe.Des
 
 // describables is the input's objects that can be described.
 type describables struct {
-	objects  []ladder.Ref
+	objects  []object.Ref
 	subjects map[string]report.Subject
-	sections map[ladder.Ref][]string
+	sections map[object.Ref][]string
 }
 
 func (j *analysis) collectDescribables() *describables {
-	k := &describables{subjects: map[string]report.Subject{}, sections: map[ladder.Ref][]string{}}
+	k := &describables{subjects: map[string]report.Subject{}, sections: map[object.Ref][]string{}}
 	addDescribables(k, j.objects.Classes, nil)
 	addDescribables(k, j.objects.Gateways, func(o *resource.Object[gatewayv1.Gateway]) (names []string) {
 		for _, l := range o.Value.Spec.Listeners {

@@ -111,7 +111,7 @@ func collectGoldenItems(t *testing.T) map[string]bool {
 }
 
 // collectTableItems gives the items in the names of table tests' cases: in texts that begin with items or rules, in Go tests,
-// and in the names of the files of package ladder's table.
+// and in the names of the files of package precedence's table.
 func collectTableItems(t *testing.T) map[string]bool {
 	t.Helper()
 	said := map[string]bool{}
@@ -134,7 +134,7 @@ func collectTableItems(t *testing.T) map[string]bool {
 			}
 		}
 	}
-	files, err := filepath.Glob(filepath.Join("..", "internal", "compiler", "ladder", "testdata", "rules", "*.in.yaml"))
+	files, err := filepath.Glob(filepath.Join("..", "internal", "compiler", "precedence", "testdata", "rules", "*.in.yaml"))
 	if err != nil || len(files) < 50 {
 		t.Fatal(files, err)
 	}

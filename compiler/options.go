@@ -9,8 +9,8 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoygateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/istio"
-	"github.com/limpet-proxy/limpet/internal/compiler/ladder"
 	"github.com/limpet-proxy/limpet/internal/compiler/lower"
+	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
 	"github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -104,12 +104,12 @@ func (o *Options) parse() (parsedOptions, error) {
 	}
 	switch o.GatewayAPI {
 	case "":
-	case ladder.Release16.String():
-		s.generation = ladder.Release16
-	case ladder.Release17.String():
-		s.generation = ladder.Release17
+	case sessionapi.Release16.String():
+		s.generation = sessionapi.Release16
+	case sessionapi.Release17.String():
+		s.generation = sessionapi.Release17
 	default:
-		errs = append(errs, fmt.Errorf("gateway API: Unsupported value: %q: supported values: %q, %q", o.GatewayAPI, ladder.Release16, ladder.Release17))
+		errs = append(errs, fmt.Errorf("gateway API: Unsupported value: %q: supported values: %q, %q", o.GatewayAPI, sessionapi.Release16, sessionapi.Release17))
 	}
 	errs = append(errs, o.checkTarget())
 	var err error

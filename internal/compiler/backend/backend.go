@@ -15,7 +15,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/grant"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
-	"github.com/limpet-proxy/limpet/internal/compiler/ladder"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
@@ -34,7 +34,7 @@ type Identity struct {
 	// Service is the Service's namespace/name.
 	Service string
 	// Object is the Service or XBackend, and Port the port of it.
-	Object ladder.Ref
+	Object object.Ref
 	Port   int32
 	// Subset is Istio's name for a part of the hosts, empty for all.
 	Subset string
@@ -144,7 +144,7 @@ func (x *Index) Resolve(route *resource.Object[gatewayv1.HTTPRoute], path *field
 }
 
 func isXBackend(ref gatewayv1.BackendRef) bool {
-	return ref.Group != nil && *ref.Group == gatewayxv1alpha1.GroupName && ref.Kind != nil && *ref.Kind == ladder.KindXBackend
+	return ref.Group != nil && *ref.Group == gatewayxv1alpha1.GroupName && ref.Kind != nil && *ref.Kind == object.KindXBackend
 }
 
 // resolveService finds the port of a Service that a reference means.
@@ -209,7 +209,7 @@ func newBackend(key portKey, behind []*endpointSlice, rep *report.Report) *Backe
 	service, port := key.service, key.service.Value.Spec.Ports[key.index]
 	b := &Backend{Identity: Identity{
 		Name: fmt.Sprintf("%s:%d", service.Key(), port.Port), Service: service.Key(), Port: port.Port,
-		Object:   ladder.Ref{Kind: ladder.KindService, Namespace: service.Namespace, Name: service.Name},
+		Object:   object.Ref{Kind: object.KindService, Namespace: service.Namespace, Name: service.Name},
 		ClientIP: service.Value.Spec.SessionAffinity == corev1.ServiceAffinityClientIP,
 		Cluster:  fmt.Sprintf("service/%s/%d", service.Key(), port.Port),
 	}, Endpoints: collectEndpoints(service, port, behind, rep)}

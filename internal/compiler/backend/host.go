@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/limpet-proxy/limpet/internal/compiler/ladder"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
@@ -22,14 +22,14 @@ func (x *Index) resolveHost(namespace string, ref gatewayv1.BackendRef) *Backend
 	if *ref.Kind == resource.KindSubset {
 		subset, name, _ = strings.Cut(name, "|")
 	}
-	referent := ladder.Ref{Kind: resource.KindHostname, Name: name}
+	referent := object.Ref{Kind: resource.KindHostname, Name: name}
 	service, of := strings.CutSuffix(name, ".svc."+ClusterDomain)
 	labels := strings.Split(service, ".")
 	switch {
 	case !strings.Contains(name, "."):
-		referent = ladder.Ref{Kind: ladder.KindService, Namespace: namespace, Name: name}
+		referent = object.Ref{Kind: object.KindService, Namespace: namespace, Name: name}
 	case of && len(labels) == 2:
-		referent = ladder.Ref{Kind: ladder.KindService, Namespace: labels[1], Name: labels[0]}
+		referent = object.Ref{Kind: object.KindService, Namespace: labels[1], Name: labels[0]}
 	}
 	port := int32(0)
 	if ref.Port != nil {
@@ -39,8 +39,8 @@ func (x *Index) resolveHost(namespace string, ref gatewayv1.BackendRef) *Backend
 }
 
 // resolveHostPort gives a port of a host, the only one for 0.
-func (x *Index) resolveHostPort(referent ladder.Ref, subset string, port int32) *Backend {
-	if referent.Kind == ladder.KindService {
+func (x *Index) resolveHostPort(referent object.Ref, subset string, port int32) *Backend {
+	if referent.Kind == object.KindService {
 		number := port
 		if service := x.services[referent.Key()]; service != nil && port == 0 && len(service.Value.Spec.Ports) == 1 {
 			number = service.Value.Spec.Ports[0].Port

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/limpet-proxy/limpet/internal/compiler/ladder"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
@@ -35,7 +35,7 @@ func (x *Index) resolvePlatformKind(namespace string, ref gatewayv1.BackendRef) 
 	if ref.Namespace != nil {
 		namespace = string(*ref.Namespace)
 	}
-	referent := ladder.Ref{Kind: string(*ref.Kind), Namespace: namespace, Name: string(ref.Name)}
+	referent := object.Ref{Kind: string(*ref.Kind), Namespace: namespace, Name: string(ref.Name)}
 	name := strings.ToLower(referent.Kind) + "/" + referent.Key()
 	if x.resolved[name] == nil {
 		x.resolved[name] = &Backend{Identity: Identity{Name: name, Object: referent}}
@@ -48,7 +48,7 @@ func (x *Index) resolveUnverified(namespace string, path *field.Path, ref gatewa
 	if ref.Port == nil {
 		return nil, field.Required(path.Child("port"), "")
 	}
-	referent := ladder.Ref{Kind: ladder.KindService, Namespace: namespace, Name: string(ref.Name)}
+	referent := object.Ref{Kind: object.KindService, Namespace: namespace, Name: string(ref.Name)}
 	name := fmt.Sprintf("%s:%d", referent.Key(), *ref.Port)
 	if known := x.resolved[name]; known != nil {
 		return known, nil

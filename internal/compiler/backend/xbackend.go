@@ -12,7 +12,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
-	"github.com/limpet-proxy/limpet/internal/compiler/ladder"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
@@ -70,7 +70,7 @@ func (x *Index) resolveXBackend(namespace string, path *field.Path, ref gatewayv
 		return known, nil
 	}
 	backend := &Backend{Identity: Identity{
-		Name: name, Object: ladder.Ref{Kind: ladder.KindXBackend, Namespace: b.Namespace, Name: b.Name}, Port: number,
+		Name: name, Object: object.Ref{Kind: object.KindXBackend, Namespace: b.Namespace, Name: b.Name}, Port: number,
 		Cluster: fmt.Sprintf("xbackend/%s/%d", key, number),
 	}, Endpoints: x.selectedEndpoints(b)}
 	if p := b.Value.Spec.Protocol; p != nil {

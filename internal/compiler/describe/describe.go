@@ -6,10 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/limpet-proxy/limpet/internal/compiler/ladder"
 	"github.com/limpet-proxy/limpet/internal/compiler/loadbalancing"
 	"github.com/limpet-proxy/limpet/internal/compiler/lower"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
+	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
@@ -25,11 +26,11 @@ type describer struct{ Input }
 
 // Describe says what affects an object, or a listener or rule of it by the section's name; of a policy, what it
 // affects. The object is one of the input's.
-func Describe(ref ladder.Ref, section string, in Input) *Description {
+func Describe(ref object.Ref, section string, in Input) *Description {
 	d := &describer{in}
 	out := &Description{Object: ref.String(), Section: section}
 	out.File, out.Line = d.locate(out.Object, "")
-	target := ladder.TargetRef{Ref: ref, Section: section}
+	target := object.TargetRef{Ref: ref, Section: section}
 	for _, decision := range d.Decisions.Paths {
 		if slices.Contains(decision.Path.Targets(), target) {
 			out.Sessions = append(out.Sessions, d.describeSession(decision))
@@ -46,12 +47,12 @@ func Describe(ref ladder.Ref, section string, in Input) *Description {
 }
 
 // isPolicy reports whether an object attaches to others.
-func isPolicy(ref ladder.Ref) bool {
-	return slices.Contains([]string{ladder.KindSessionPolicy, ladder.KindTrafficPolicy, ladder.KindLoadBalancer}, ref.Kind)
+func isPolicy(ref object.Ref) bool {
+	return slices.Contains([]string{object.KindSessionPolicy, object.KindTrafficPolicy, object.KindLoadBalancer}, ref.Kind)
 }
 
 // describeTargets is what became of a policy's targets.
-func (d *describer) describeTargets(ref ladder.Ref) (all []Target) {
+func (d *describer) describeTargets(ref object.Ref) (all []Target) {
 	for _, a := range d.Decisions.Attachments {
 		if a.Policy.Ref == ref {
 			all = append(all, Target{Target: a.Target.String(), Path: a.Path, Reason: a.Reason, Message: a.Message})
@@ -95,7 +96,7 @@ func mergeItems[T any, P interface {
 	return out
 }
 
-func newTrafficPath(path ladder.TrafficPath, rule int) TrafficPath {
+func newTrafficPath(path precedence.TrafficPath, rule int) TrafficPath {
 	w := TrafficPath{
 		Route: path.Route.String(), Rule: rule, RuleName: path.Rule,
 		Via: []string{path.Gateway.String() + ", listener " + path.Listener},
@@ -132,7 +133,7 @@ func (d *describer) describeSession(decision *policy.Decision) Session {
 }
 
 // findSwitch is what turns sessions on, or off.
-func (d *describer) findSwitch(e *ladder.Effective) *Origin {
+func (d *describer) findSwitch(e *precedence.Effective) *Origin {
 	switch {
 	case e.On:
 		o := d.newOrigin(e.TurnedOnBy)
@@ -148,16 +149,16 @@ func (d *describer) findSwitch(e *ladder.Effective) *Origin {
 }
 
 // describeField shows a field. What hangs on the rule's identity or matches is shown as it is emitted.
-func (d *describer) describeField(f *ladder.Field, decision *policy.Decision) Field {
+func (d *describer) describeField(f *precedence.Field, decision *policy.Decision) Field {
 	out := Field{Name: f.Name, Origin: d.newOrigin(f.FieldValue)}
-	if f.Level == ladder.BuiltIn && out.Value == "" {
+	if f.Level == precedence.BuiltIn && out.Value == "" {
 		out.Value = findEmitted(f.Name, decision)
 	}
 	for _, b := range f.Overrides {
 		out.Overrides = append(out.Overrides, d.newOrigin(b))
 	}
-	if f.Level != ladder.BuiltIn && f.Default != "" && f.Default != f.Text {
-		out.Overrides = append(out.Overrides, Origin{Value: f.Default, Precedence: int(ladder.BuiltIn), Block: ladder.BuiltIn.String()})
+	if f.Level != precedence.BuiltIn && f.Default != "" && f.Default != f.Text {
+		out.Overrides = append(out.Overrides, Origin{Value: f.Default, Precedence: int(precedence.BuiltIn), Block: precedence.BuiltIn.String()})
 	}
 	return out
 }
@@ -181,12 +182,12 @@ func findEmitted(field string, decision *policy.Decision) string {
 }
 
 // describeEffect shows what a policy does on a way; false if it has no say there.
-func (d *describer) describeEffect(ref ladder.Ref, decision *policy.Decision) (Effect, bool) {
+func (d *describer) describeEffect(ref object.Ref, decision *policy.Decision) (Effect, bool) {
 	out := Effect{TrafficPath: newTrafficPath(decision.Path, decision.Rule)}
 	e := &decision.Effective
 	for i := range e.Fields {
 		f := &e.Fields[i]
-		if f.Level != ladder.BuiltIn && f.Origin.Ref == ref {
+		if f.Level != precedence.BuiltIn && f.Origin.Ref == ref {
 			out.Effective = append(out.Effective, d.describeField(f, decision))
 		}
 		for _, b := range f.Overrides {
@@ -200,7 +201,7 @@ func (d *describer) describeEffect(ref ladder.Ref, decision *policy.Decision) (E
 }
 
 // listNotes says what of a policy does not hold on a way, or not as it is written, though nothing stronger writes it.
-func (d *describer) listNotes(ref ladder.Ref, decision *policy.Decision) (notes []string) {
+func (d *describer) listNotes(ref object.Ref, decision *policy.Decision) (notes []string) {
 	for _, drop := range decision.Effective.Ignored {
 		if drop.Origin.Ref == ref {
 			notes = append(notes, drop.Message())

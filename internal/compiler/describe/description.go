@@ -7,7 +7,7 @@
 package describe
 
 import (
-	"github.com/limpet-proxy/limpet/internal/compiler/ladder"
+	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
 )
 
 // Description is what there is to say of an object.
@@ -120,9 +120,9 @@ type OverriddenField struct {
 }
 
 // newOrigin says where a value is written.
-func (d *describer) newOrigin(w ladder.FieldValue) Origin {
+func (d *describer) newOrigin(w precedence.FieldValue) Origin {
 	o := Origin{Value: w.Text, Precedence: int(w.Level), Block: w.Level.String(), Path: w.Path}
-	if w.Level != ladder.BuiltIn {
+	if w.Level != precedence.BuiltIn {
 		o.Object = w.Origin.String()
 		o.File, o.Line = d.locate(o.Object, w.Path)
 	}

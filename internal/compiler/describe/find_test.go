@@ -4,16 +4,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/internal/compiler/ladder"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 )
 
 // TestFind shows which words name which object.
 func TestFind(t *testing.T) {
-	known := []ladder.Ref{
-		{Kind: ladder.KindGatewayClass, Name: "limpet"},
-		{Kind: ladder.KindService, Namespace: "a", Name: "cart"},
-		{Kind: ladder.KindService, Namespace: "b", Name: "cart"},
-		{Kind: ladder.KindHTTPRoute, Namespace: "a", Name: "cart"},
+	known := []object.Ref{
+		{Kind: object.KindGatewayClass, Name: "limpet"},
+		{Kind: object.KindService, Namespace: "a", Name: "cart"},
+		{Kind: object.KindService, Namespace: "b", Name: "cart"},
+		{Kind: object.KindHTTPRoute, Namespace: "a", Name: "cart"},
 		{Kind: "SessionPersistencePolicy", Namespace: "a", Name: "p"},
 	}
 	for words, want := range map[string]string{

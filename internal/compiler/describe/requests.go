@@ -5,9 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/limpet-proxy/limpet/internal/compiler/ladder"
 	"github.com/limpet-proxy/limpet/internal/compiler/loadbalancing"
 	"github.com/limpet-proxy/limpet/internal/compiler/lower"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
 	"github.com/limpet-proxy/limpet/internal/compiler/retrybudget"
 )
 
@@ -16,7 +17,7 @@ const builtIn = "built in"
 
 // addRequests adds how requests without a session get to backends, and how long all may take: for an object on their way,
 // or of a policy.
-func (d *describer) addRequests(out *Description, target ladder.TargetRef) {
+func (d *describer) addRequests(out *Description, target object.TargetRef) {
 	for _, s := range d.Traffic {
 		for _, path := range s.Paths {
 			if slices.Contains(path.Targets(), target) {
@@ -35,7 +36,7 @@ func (d *describer) addRequests(out *Description, target ladder.TargetRef) {
 }
 
 // describeTraffic shows what holds for one backend on a way.
-func (d *describer) describeTraffic(s *lower.BackendTraffic, path ladder.TrafficPath) UnpinnedRequests {
+func (d *describer) describeTraffic(s *lower.BackendTraffic, path precedence.TrafficPath) UnpinnedRequests {
 	r := UnpinnedRequests{TrafficPath: newTrafficPath(path, s.Rule), Fields: append(d.describeBalancing(&s.LoadBalancing), d.describeBudget(s)...)}
 	if s.LoadBalancing.Note != "" {
 		r.Notes = append(r.Notes, formatOwner(s.LoadBalancing.Policy)+s.LoadBalancing.Note)
@@ -112,25 +113,25 @@ func (d *describer) describeBudget(s *lower.BackendTraffic) (all []Field) {
 func trimSpec(path string) string { return strings.TrimPrefix(path, "spec.") }
 
 // newOriginAt says where a value of a policy without rungs stands.
-func (d *describer) newOriginAt(value string, ref ladder.Ref, block, path string) Origin {
+func (d *describer) newOriginAt(value string, ref object.Ref, block, path string) Origin {
 	o := Origin{Value: value, Block: block, Object: ref.String(), Path: path}
 	o.File, o.Line = d.locate(o.Object, path)
 	return o
 }
 
 // describeTrafficEffect shows what a policy does to requests without a session on a way; false if it has no say there.
-func (d *describer) describeTrafficEffect(ref ladder.Ref, s *lower.BackendTraffic, path ladder.TrafficPath) (Effect, bool) {
+func (d *describer) describeTrafficEffect(ref object.Ref, s *lower.BackendTraffic, path precedence.TrafficPath) (Effect, bool) {
 	e := Effect{TrafficPath: newTrafficPath(path, s.Rule)}
 	switch ref.Kind {
-	case ladder.KindLoadBalancer:
+	case object.KindLoadBalancer:
 		d.addBalancingEffect(&e, ref, &s.LoadBalancing)
-	case ladder.KindTrafficPolicy:
+	case object.KindTrafficPolicy:
 		d.addBudgetEffect(&e, ref, s)
 	}
 	return e, len(e.Effective)+len(e.Overridden)+len(e.Notes) > 0
 }
 
-func (d *describer) addBalancingEffect(e *Effect, ref ladder.Ref, o *loadbalancing.Outcome) {
+func (d *describer) addBalancingEffect(e *Effect, ref object.Ref, o *loadbalancing.Outcome) {
 	fields := d.describeBalancing(o)
 	for _, f := range fields {
 		if f.Object == ref.String() {
@@ -147,7 +148,7 @@ func (d *describer) addBalancingEffect(e *Effect, ref ladder.Ref, o *loadbalanci
 	}
 }
 
-func (d *describer) addBudgetEffect(e *Effect, ref ladder.Ref, s *lower.BackendTraffic) {
+func (d *describer) addBudgetEffect(e *Effect, ref object.Ref, s *lower.BackendTraffic) {
 	for _, f := range d.describeBudget(s) {
 		if f.Object == ref.String() {
 			e.Effective = append(e.Effective, f)
@@ -163,7 +164,7 @@ func (d *describer) addBudgetEffect(e *Effect, ref ladder.Ref, s *lower.BackendT
 }
 
 // listOverriddenBudget are the fields of a policy that loses to another on its Service.
-func (d *describer) listOverriddenBudget(ref ladder.Ref, effective *retrybudget.EffectiveBudget) (all []OverriddenField) {
+func (d *describer) listOverriddenBudget(ref object.Ref, effective *retrybudget.EffectiveBudget) (all []OverriddenField) {
 	for _, overridden := range effective.Overridden {
 		for i, f := range overridden.Fields {
 			if overridden.Policy != ref || f.Default {

@@ -6,15 +6,15 @@ import (
 	"strings"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
-	"github.com/limpet-proxy/limpet/internal/compiler/ladder"
 	"github.com/limpet-proxy/limpet/internal/compiler/lower"
+	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
 )
 
 // inRule is the place of what stands in a rule and applies to nothing else.
 const inRule = "in the rule"
 
 // describeRetries shows what a rule says of times and retries (S73), and what of it does not hold.
-func (d *describer) describeRetries(s *lower.BackendTraffic, trafficPath ladder.TrafficPath) Retries {
+func (d *describer) describeRetries(s *lower.BackendTraffic, trafficPath precedence.TrafficPath) Retries {
 	t := Retries{TrafficPath: newTrafficPath(trafficPath, s.Rule), Notes: s.Retries.Notes}
 	rule := &s.Route.Value.Spec.Rules[s.Rule]
 	written := func(name, value string) {

@@ -2,7 +2,7 @@ package loadbalancing
 
 import (
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
-	"github.com/limpet-proxy/limpet/internal/compiler/ladder"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 )
 
 // Candidate is a policy with a word on a rule's use of a backend, and the place that gives it the word.
@@ -17,7 +17,7 @@ type Candidate struct {
 // Candidates gives the policies for a rule's use of a Service, by its namespace/name, strongest first: what stands in
 // the rule, is attached to it, to its route, to the Service (S53). Crowded tells those that have no effect there for
 // want of room. The first that has not lost holds.
-func (p *Policies) Candidates(route *gateway.Route, rule int, service ladder.Ref, atLimit func(ladder.Ref) bool) []Candidate {
+func (p *Policies) Candidates(route *gateway.Route, rule int, service object.Ref, atLimit func(object.Ref) bool) []Candidate {
 	var all []Candidate
 	if own := p.inline[inlineKey{route.Kind, route.Key(), rule}]; own != nil {
 		all = append(all, Candidate{Policy: own, Location: "inline in the route"})
@@ -25,17 +25,17 @@ func (p *Policies) Candidates(route *gateway.Route, rule int, service ladder.Ref
 	if len(p.byTarget) == 0 {
 		return all
 	}
-	add := func(t ladder.TargetRef, location string) {
+	add := func(t object.TargetRef, location string) {
 		for i, policy := range p.byTarget[t] {
 			all = append(all, Candidate{Policy: policy, Location: location, Overridden: i > 0, AncestorLimit: atLimit(policy.Object)})
 		}
 	}
 	self := route.Origin().Ref
 	if name := route.Value.Spec.Rules[rule].Name; name != nil {
-		add(ladder.TargetRef{Ref: self, Section: string(*name)}, "on the rule")
+		add(object.TargetRef{Ref: self, Section: string(*name)}, "on the rule")
 	}
-	add(ladder.TargetRef{Ref: self}, "on the route")
-	add(ladder.TargetRef{Ref: service}, "on the Service")
+	add(object.TargetRef{Ref: self}, "on the route")
+	add(object.TargetRef{Ref: service}, "on the Service")
 	return all
 }
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
-	"github.com/limpet-proxy/limpet/internal/compiler/ladder"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
@@ -24,7 +24,7 @@ const (
 type Policy struct {
 	// Name is how other authors read of it, such as "LoadBalancerPolicy shop/cart", and Object the object.
 	Name   string
-	Object ladder.Ref
+	Object object.Ref
 
 	subject      report.Subject
 	specPath     *field.Path // of the strategy and the hash policies
@@ -45,7 +45,7 @@ type Policies struct {
 	// Attachments is what became of each target of each LoadBalancerPolicy, in order.
 	Attachments []Attachment
 
-	byTarget map[ladder.TargetRef][]*Policy // the first holds, the others are in conflict with it
+	byTarget map[object.TargetRef][]*Policy // the first holds, the others are in conflict with it
 	inline   map[inlineKey]*Policy
 	rep      *report.Report
 }
@@ -53,7 +53,7 @@ type Policies struct {
 // Attachment is what became of one target of a policy.
 type Attachment struct {
 	Policy *Policy
-	Target ladder.TargetRef
+	Target object.TargetRef
 	// Path is where the policy names the target, such as spec.targetRefs[0].
 	Path string
 	// Reason and Message say why the policy has no effect there; empty if it has.
@@ -63,7 +63,7 @@ type Attachment struct {
 // New reads the policies. Targets that are not there, entries that don't count and policies that lose to others go
 // to the report.
 func New(objects *resource.Objects, rep *report.Report) *Policies {
-	p := &Policies{byTarget: map[ladder.TargetRef][]*Policy{}, inline: map[inlineKey]*Policy{}, rep: rep}
+	p := &Policies{byTarget: map[object.TargetRef][]*Policy{}, inline: map[inlineKey]*Policy{}, rep: rep}
 	for _, o := range objects.Proxies {
 		p.readProxy(o)
 	}
@@ -99,16 +99,16 @@ func (p *Policies) readProxy(o *resource.Object[resource.HTTPProxy]) {
 }
 
 // listTargets lists everything that a policy may attach to.
-func listTargets(objects *resource.Objects) map[ladder.TargetRef]bool {
-	there := map[ladder.TargetRef]bool{}
+func listTargets(objects *resource.Objects) map[object.TargetRef]bool {
+	there := map[object.TargetRef]bool{}
 	for _, s := range objects.Services {
-		there[ladder.TargetRef{Ref: s.Origin().Ref}] = true
+		there[object.TargetRef{Ref: s.Origin().Ref}] = true
 	}
 	for _, r := range objects.Routes {
-		there[ladder.TargetRef{Ref: r.Origin().Ref}] = true
+		there[object.TargetRef{Ref: r.Origin().Ref}] = true
 		for _, rule := range r.Value.Spec.Rules {
 			if rule.Name != nil {
-				there[ladder.TargetRef{Ref: r.Origin().Ref, Section: string(*rule.Name)}] = true
+				there[object.TargetRef{Ref: r.Origin().Ref, Section: string(*rule.Name)}] = true
 			}
 		}
 	}
@@ -117,11 +117,11 @@ func listTargets(objects *resource.Objects) map[ladder.TargetRef]bool {
 
 // attachPolicy notes a policy for one of its targets, in the policy's own namespace (S3). The first one there holds
 // whole, for policies come by age (S53).
-func (p *Policies) attachPolicy(attached *Policy, o *resource.Object[v1alpha1.LoadBalancerPolicy], index int, t ladder.TargetRef, there map[ladder.TargetRef]bool) {
+func (p *Policies) attachPolicy(attached *Policy, o *resource.Object[v1alpha1.LoadBalancerPolicy], index int, t object.TargetRef, there map[object.TargetRef]bool) {
 	path := field.NewPath("spec", "targetRefs").Index(index)
 	a := Attachment{Policy: attached, Target: t, Path: path.String()}
 	switch {
-	case !there[ladder.TargetRef{Ref: t.Ref}]:
+	case !there[object.TargetRef{Ref: t.Ref}]:
 		a.reportMissing(p.rep, path.Child("name"), t.Name, "there is no "+t.Ref.String()+" in the input")
 	case !there[t]:
 		a.reportMissing(p.rep, path.Child("sectionName"), t.Section, t.Ref.String()+" has no rule of this name")

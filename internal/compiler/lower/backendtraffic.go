@@ -5,9 +5,10 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
-	"github.com/limpet-proxy/limpet/internal/compiler/ladder"
 	"github.com/limpet-proxy/limpet/internal/compiler/loadbalancing"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
+	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
 	"github.com/limpet-proxy/limpet/internal/compiler/retrybudget"
 )
 
@@ -16,9 +17,9 @@ import (
 type BackendTraffic struct {
 	Route   *gateway.Route
 	Rule    int
-	Backend ladder.Ref
+	Backend object.Ref
 	// Paths lead through each listener on which it is so, to the one backend.
-	Paths         []ladder.TrafficPath
+	Paths         []precedence.TrafficPath
 	LoadBalancing loadbalancing.Outcome
 	// EffectiveBudget is what policies say of retries, nil for nothing; Budget is what holds of it, nil for none, and Unbudgeted
 	// says why then.
@@ -52,9 +53,9 @@ func (r *loweredRule) addListener(l *gateway.Listener) {
 	}
 	r.listeners = append(r.listeners, l)
 	for _, s := range r.traffic {
-		path := ladder.TrafficPath{
+		path := precedence.TrafficPath{
 			Class: string(l.Gateway().Value.Spec.GatewayClassName), Gateway: l.Gateway().Origin().Ref, Listener: l.Name(),
-			Route: s.Route.Origin().Ref, Backends: []ladder.Ref{s.Backend},
+			Route: s.Route.Origin().Ref, Backends: []object.Ref{s.Backend},
 		}
 		if name := s.Route.Value.Spec.Rules[s.Rule].Name; name != nil {
 			path.Rule = string(*name)

@@ -7,18 +7,19 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
-	"github.com/limpet-proxy/limpet/internal/compiler/ladder"
 	"github.com/limpet-proxy/limpet/internal/compiler/loadbalancing"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
+	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
 	"github.com/limpet-proxy/limpet/policy-config"
 )
 
 // assignBalancing gives each choice its strategy, and what is hashed of the rule's requests.
 func (l *lowerer) assignBalancing(route *gateway.Route, index int, decided *policy.Rule, choices []choice) []ir.Hash {
-	atLimit := func(p ladder.Ref) bool { return l.Decisions.AncestorLimit.Reached(p, decided.Gateway()) }
+	atLimit := func(p object.Ref) bool { return l.Decisions.AncestorLimit.Reached(p, decided.Gateway()) }
 	rule, silent := loadbalancing.Rule{SharedSession: len(decided.Sessions) > 0 && !decided.PerBackend}, true
 	for _, c := range choices {
-		var service ladder.Ref
+		var service object.Ref
 		if c.backend != nil {
 			service = c.backend.Object
 		}
@@ -99,7 +100,7 @@ func (l *lowerer) checkNearby(route *gateway.Route, path *field.Path, choices []
 
 // checkMerge reports backends that one session would span, had they one protocol (S37).
 func (l *lowerer) checkMerge(route *gateway.Route, path *field.Path, decided *policy.Rule) {
-	if decided.Sessions[0].Release != ladder.Release17 {
+	if decided.Sessions[0].Release != sessionapi.Release17 {
 		l.rep.WarnAt(route, path.Child("backendRefs").String(),
 			"some of the backends speak HTTP/1.1 and others HTTP/2, so that they can't be under one session: the weights choose among them on every request, and each has a session of its own")
 	}

@@ -3,16 +3,17 @@ package policy
 import (
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
-	"github.com/limpet-proxy/limpet/internal/compiler/ladder"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
 // AncestorLimit are the Gateways on which policies of any kind have no effect, because their status has no room for another
 // ancestor (S63).
-type AncestorLimit map[ladder.Ref]map[ladder.Ref]bool
+type AncestorLimit map[object.Ref]map[object.Ref]bool
 
 // Reached reports whether a policy has no effect on a Gateway for want of room.
-func (c AncestorLimit) Reached(policy, gateway ladder.Ref) bool { return c[policy][gateway] }
+func (c AncestorLimit) Reached(policy, gateway object.Ref) bool { return c[policy][gateway] }
 
 // findFull finds them before anything is merged. Older Gateways go first.
 func (d *decider) findFull(objects *resource.Objects, ports []gateway.Port) {
@@ -41,7 +42,7 @@ func (d *decider) findFull(objects *resource.Objects, ports []gateway.Port) {
 				continue
 			}
 			if d.ancestorLimit[policy] == nil {
-				d.ancestorLimit[policy] = map[ladder.Ref]bool{}
+				d.ancestorLimit[policy] = map[object.Ref]bool{}
 			}
 			d.ancestorLimit[policy][ref] = true
 			d.rep.WarnForAt(d.findSubject(policy), string(v1alpha1.ReasonPartiallyProgrammed), "spec.targetRefs",
@@ -52,9 +53,9 @@ func (d *decider) findFull(objects *resource.Objects, ports []gateway.Port) {
 
 // countAncestors counts the ancestors that a policy has beside Gateways: other controllers', and targets without effect. Policies
 // without any are not in it.
-func (d *decider) countAncestors(objects *resource.Objects) map[ladder.Ref]int {
-	taken := map[ladder.Ref]int{}
-	count := func(policy ladder.Ref, more int) {
+func (d *decider) countAncestors(objects *resource.Objects) map[object.Ref]int {
+	taken := map[object.Ref]int{}
+	count := func(policy object.Ref, more int) {
 		if more > 0 {
 			taken[policy] += more
 		}
@@ -81,15 +82,15 @@ func (d *decider) countAncestors(objects *resource.Objects) map[ladder.Ref]int {
 	return taken
 }
 
-func isPolicyKind(o ladder.Ref) bool {
-	return o.Kind == ladder.KindSessionPolicy || o.Kind == ladder.KindTrafficPolicy || o.Kind == ladder.KindLoadBalancer
+func isPolicyKind(o object.Ref) bool {
+	return o.Kind == object.KindSessionPolicy || o.Kind == object.KindTrafficPolicy || o.Kind == object.KindLoadBalancer
 }
 
 // LoadBalancerTargets are what a LoadBalancerPolicy attaches to, in order, whether it is there or not.
-func LoadBalancerTargets(p *resource.Object[v1alpha1.LoadBalancerPolicy]) []ladder.TargetRef {
-	targets := make([]ladder.TargetRef, len(p.Value.Spec.TargetRefs))
+func LoadBalancerTargets(p *resource.Object[v1alpha1.LoadBalancerPolicy]) []object.TargetRef {
+	targets := make([]object.TargetRef, len(p.Value.Spec.TargetRefs))
 	for i, ref := range p.Value.Spec.TargetRefs {
-		targets[i].Ref = ladder.Ref{Kind: string(ref.Kind), Namespace: p.Namespace, Name: string(ref.Name)}
+		targets[i].Ref = object.Ref{Kind: string(ref.Kind), Namespace: p.Namespace, Name: string(ref.Name)}
 		if ref.SectionName != nil {
 			targets[i].Section = string(*ref.SectionName)
 		}
@@ -97,8 +98,8 @@ func LoadBalancerTargets(p *resource.Object[v1alpha1.LoadBalancerPolicy]) []ladd
 	return targets
 }
 
-func indexLoadBalancers(objects *resource.Objects) map[ladder.TargetRef][]ladder.Ref {
-	by := map[ladder.TargetRef][]ladder.Ref{}
+func indexLoadBalancers(objects *resource.Objects) map[object.TargetRef][]object.Ref {
+	by := map[object.TargetRef][]object.Ref{}
 	for _, p := range objects.LoadBalancers {
 		for _, t := range LoadBalancerTargets(p) {
 			by[t] = append(by[t], p.Origin().Ref)
@@ -122,11 +123,11 @@ func countForeign(status any) int {
 }
 
 // findReached gives, for each policy, the Gateways that it is on the way of.
-func (d *decider) findReached(ports []gateway.Port) map[ladder.Ref]map[ladder.Ref]bool {
-	reached := map[ladder.Ref]map[ladder.Ref]bool{}
-	reach := func(policy, gateway ladder.Ref) {
+func (d *decider) findReached(ports []gateway.Port) map[object.Ref]map[object.Ref]bool {
+	reached := map[object.Ref]map[object.Ref]bool{}
+	reach := func(policy, gateway object.Ref) {
 		if reached[policy] == nil {
-			reached[policy] = map[ladder.Ref]bool{}
+			reached[policy] = map[object.Ref]bool{}
 		}
 		reached[policy][gateway] = true
 	}
@@ -155,18 +156,18 @@ func (d *decider) findReached(ports []gateway.Port) map[ladder.Ref]map[ladder.Re
 }
 
 // trafficPathTo is the way to all backends of a rule.
-func (d *decider) trafficPathTo(at ruleKey) ladder.TrafficPath {
+func (d *decider) trafficPathTo(at ruleKey) precedence.TrafficPath {
 	location := d.locateRule(at)
 	return location.trafficPath(d.gatherShared(at.route, at.rule).backends...)
 }
 
 // blocksOn gives the blocks on a way, but for those of policies without room for its Gateway.
-func (d *decider) blocksOn(trafficPath ladder.TrafficPath) []ladder.SettingsBlock {
+func (d *decider) blocksOn(trafficPath precedence.TrafficPath) []precedence.SettingsBlock {
 	blocks := d.index.BlocksOn(trafficPath)
 	if len(d.ancestorLimit) == 0 {
 		return blocks
 	}
-	var left []ladder.SettingsBlock
+	var left []precedence.SettingsBlock
 	for _, b := range blocks {
 		if !d.ancestorLimit.Reached(b.Origin.Ref, trafficPath.Gateway) {
 			left = append(left, b)
@@ -176,10 +177,10 @@ func (d *decider) blocksOn(trafficPath ladder.TrafficPath) []ladder.SettingsBloc
 }
 
 // limitedPolicies lists the policies about balancing and retries that would hold on a rule and have no room for its Gateway.
-func (d *decider) limitedPolicies(r *Rule) []ladder.Ref {
-	var policies []ladder.Ref
-	note := func(policy ladder.Ref) {
-		if policy.Kind != ladder.KindSessionPolicy && d.ancestorLimit.Reached(policy, r.Gateway()) {
+func (d *decider) limitedPolicies(r *Rule) []object.Ref {
+	var policies []object.Ref
+	note := func(policy object.Ref) {
+		if policy.Kind != object.KindSessionPolicy && d.ancestorLimit.Reached(policy, r.Gateway()) {
 			policies = append(policies, policy)
 		}
 	}

@@ -7,9 +7,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/limpet-proxy/limpet/internal/compiler/ladder"
 	"github.com/limpet-proxy/limpet/internal/compiler/memo"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
+	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 	"github.com/limpet-proxy/limpet/policy-config"
@@ -19,9 +20,9 @@ import (
 type attacher struct {
 	*targetIndex
 	objects         *resource.Objects
-	policySubjects  map[ladder.Ref]report.Subject // the policies, once somebody asks
-	index           ladder.Index
-	invalidBackends map[ladder.Ref]bool // XBackends with a session that can't be
+	policySubjects  map[object.Ref]report.Subject // the policies, once somebody asks
+	index           precedence.Index
+	invalidBackends map[object.Ref]bool // XBackends with a session that can't be
 	attachments     []Attachment
 	classes         string // the namespace whose policies for GatewayClasses count
 	rep             *report.Report
@@ -32,8 +33,8 @@ func attachPolicies(objects *resource.Objects, classes string, memory *Cache, re
 	policies := len(objects.SessionPolicies) + len(objects.TrafficPolicies)
 	a := &attacher{
 		targetIndex: memory.targetsFor(objects), objects: objects,
-		index: make(ladder.Index, policies), attachments: make([]Attachment, 0, policies),
-		invalidBackends: map[ladder.Ref]bool{}, classes: classes, rep: rep,
+		index: make(precedence.Index, policies), attachments: make([]Attachment, 0, policies),
+		invalidBackends: map[object.Ref]bool{}, classes: classes, rep: rep,
 	}
 	for i, s := range validatePolicies(objects.SessionPolicies, memory.policies) {
 		a.attachSessionPolicy(objects.SessionPolicies[i], s)
@@ -48,12 +49,12 @@ func attachPolicies(objects *resource.Objects, classes string, memory *Cache, re
 }
 
 // findSubject gives an object that policies attach to, or a policy; nil if there is none.
-func (a *attacher) findSubject(ref ladder.Ref) report.Subject {
+func (a *attacher) findSubject(ref object.Ref) report.Subject {
 	if s := a.subjects[ref]; s != nil {
 		return s
 	}
 	if a.policySubjects == nil {
-		a.policySubjects = map[ladder.Ref]report.Subject{}
+		a.policySubjects = map[object.Ref]report.Subject{}
 		addSubjects(a.policySubjects, a.objects.SessionPolicies)
 		addSubjects(a.policySubjects, a.objects.TrafficPolicies)
 		addSubjects(a.policySubjects, a.objects.LoadBalancers)
@@ -61,7 +62,7 @@ func (a *attacher) findSubject(ref ladder.Ref) report.Subject {
 	return a.policySubjects[ref]
 }
 
-func addSubjects[T any](authors map[ladder.Ref]report.Subject, policies []*resource.Object[T]) {
+func addSubjects[T any](authors map[object.Ref]report.Subject, policies []*resource.Object[T]) {
 	for _, p := range policies {
 		authors[p.Origin().Ref] = p
 	}
@@ -70,8 +71,8 @@ func addSubjects[T any](authors map[ladder.Ref]report.Subject, policies []*resou
 // validatedPolicy is what a SessionPersistencePolicy comes to by itself.
 type validatedPolicy struct {
 	fault   string // what is wrong with it; empty if nothing is
-	targets []ladder.Attachment
-	blocks  [][]ladder.SettingsBlock // at each of them
+	targets []precedence.Attachment
+	blocks  [][]precedence.SettingsBlock // at each of them
 }
 
 // validatePolicies looks at each policy by itself.
@@ -85,9 +86,9 @@ func validatePolicies(policies []*resource.Object[sessionPolicy], kept *memo.Tab
 }
 
 func validatePolicy(p *resource.Object[sessionPolicy]) *validatedPolicy {
-	s := &validatedPolicy{fault: joinFaults(ladder.CheckPolicy(p.Origin(), &p.Value.Spec)), targets: ladder.ListTargets(p.Namespace, &p.Value.Spec)}
+	s := &validatedPolicy{fault: joinFaults(precedence.CheckPolicy(p.Origin(), &p.Value.Spec)), targets: precedence.ListTargets(p.Namespace, &p.Value.Spec)}
 	for _, at := range s.targets {
-		s.blocks = append(s.blocks, slices.Clip(ladder.PolicyBlocks(p.Origin(), at.Target, &p.Value.Spec)))
+		s.blocks = append(s.blocks, slices.Clip(precedence.PolicyBlocks(p.Origin(), at.Target, &p.Value.Spec)))
 	}
 	return s
 }
@@ -100,12 +101,12 @@ func (a *attacher) attachSessionPolicy(p *resource.Object[sessionPolicy], s *val
 	}
 	for i, at := range s.targets {
 		att := Attachment{Policy: p.Origin(), Subject: p, Target: at.Target, Path: at.Path}
-		switch _, ok := at.Target.HierarchyLevel(); {
+		switch _, ok := precedence.HierarchyLevelOf(at.Target); {
 		case fault != "":
 			att.Reason, att.Message = ReasonInvalid, fault
 		case !ok:
 			att.Reason, att.Message = ReasonInvalid, "policies of this kind do not attach to "+at.Target.String()
-		case at.Target.Kind == ladder.KindGatewayClass && p.Namespace != a.classes:
+		case at.Target.Kind == object.KindGatewayClass && p.Namespace != a.classes:
 			att.Reason = ReasonInvalid
 			att.Message = fmt.Sprintf("policies for GatewayClasses count in the namespace %s only", a.classes)
 		}
@@ -114,7 +115,7 @@ func (a *attacher) attachSessionPolicy(p *resource.Object[sessionPolicy], s *val
 }
 
 // attachTo attaches blocks to one target, if it is there.
-func (a *attacher) attachTo(att Attachment, reported bool, blocks []ladder.SettingsBlock) {
+func (a *attacher) attachTo(att Attachment, reported bool, blocks []precedence.SettingsBlock) {
 	if att.Reason == "" && !a.exists[att.Target] {
 		att.Reason, att.Message = ReasonTargetNotFound, "there is no "+att.Target.String()+" in the input"
 	}
@@ -139,18 +140,18 @@ func joinFaults(faults policyconfig.ErrorList) string {
 // attachTrafficPolicy attaches an XBackendTrafficPolicy. Without sessionPersistence it still keeps younger ones off (S14).
 func (a *attacher) attachTrafficPolicy(p *resource.Object[trafficPolicy]) {
 	path := field.NewPath("spec", sessionKey)
-	block := ladder.SettingsBlock{Level: ladder.BackendTraffic, Origin: p.Origin(), Path: "spec"}
+	block := precedence.SettingsBlock{Level: precedence.BackendTraffic, Origin: p.Origin(), Path: "spec"}
 	inline := p.Sessions[path.String()]
 	var faults policyconfig.ErrorList
 	if inline != nil {
-		block = inline.ToBlock(ladder.BackendTraffic, p.Origin(), ladder.TargetRef{}, path.String())
-		faults = ladder.CheckBlock(block)
+		block = precedence.FromInline(inline, precedence.BackendTraffic, p.Origin(), object.TargetRef{}, path.String())
+		faults = precedence.CheckBlock(block)
 	}
 	for _, f := range faults {
 		a.rep.WarnForAt(p, ReasonInvalid, f.Path, f.Message+": the policy has no effect on sessions")
 	}
 	for i, ref := range p.Value.Spec.TargetRefs {
-		block.Target = ladder.TargetRef{Ref: ladder.Ref{Kind: string(ref.Kind), Namespace: p.Namespace, Name: string(ref.Name)}}
+		block.Target = object.TargetRef{Ref: object.Ref{Kind: string(ref.Kind), Namespace: p.Namespace, Name: string(ref.Name)}}
 		att := Attachment{Policy: p.Origin(), Subject: p, Target: block.Target, Path: field.NewPath("spec", "targetRefs").Index(i).String()}
 		switch {
 		case !isBackendRef(string(ref.Group), string(ref.Kind)):
@@ -158,12 +159,12 @@ func (a *attacher) attachTrafficPolicy(p *resource.Object[trafficPolicy]) {
 		case len(faults) > 0:
 			att.Reason, att.Message = ReasonInvalid, faults.Error()
 		}
-		a.attachTo(att, inline == nil || len(faults) > 0, []ladder.SettingsBlock{block}) // of retry budgets others speak
+		a.attachTo(att, inline == nil || len(faults) > 0, []precedence.SettingsBlock{block}) // of retry budgets others speak
 	}
 }
 
 func isBackendRef(group, kind string) bool {
-	return group == "" && kind == ladder.KindService || group == xGroup && kind == ladder.KindXBackend
+	return group == "" && kind == object.KindService || group == xGroup && kind == object.KindXBackend
 }
 
 // attachXBackend notes what stands inline in an XBackend. One whose session can't be honoured serves nobody: see S50.
@@ -174,10 +175,10 @@ func (a *attacher) attachXBackend(b *resource.Object[resource.XBackend]) {
 		return
 	}
 	ref := b.Origin().Ref
-	block := inline.ToBlock(ladder.InlineXBackend, b.Origin(), ladder.TargetRef{Ref: ref}, path.String())
-	for _, f := range ladder.CheckBlock(block) {
+	block := precedence.FromInline(inline, precedence.InlineXBackend, b.Origin(), object.TargetRef{Ref: ref}, path.String())
+	for _, f := range precedence.CheckBlock(block) {
 		a.invalidBackends[ref] = true
 		a.rep.WarnForAt(b, ReasonInvalid, f.Path, f.Message+": every request of the rules that use the XBackend gets 500")
 	}
-	a.index.Add(block.Target, []ladder.SettingsBlock{block})
+	a.index.Add(block.Target, []precedence.SettingsBlock{block})
 }

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/limpet-proxy/limpet/internal/compiler/ladder"
+	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 	"github.com/limpet-proxy/limpet/policy-config"
 )
@@ -82,7 +82,7 @@ func (s *Session) buildPolicies(onePath bool) {
 }
 
 func (s *Session) buildPolicy(name, path string, routes []string) policyconfig.Policy {
-	return s.Effective.BuildPolicy(ladder.PolicyIdentity{
+	return s.Effective.BuildPolicy(precedence.PolicyIdentity{
 		Name: truncateName(name, policyconfig.MaxName), Scope: s.Scope, Routes: slices.Clone(routes), SessionName: s.Name, CookiePath: path,
 	})
 }

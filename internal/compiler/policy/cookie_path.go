@@ -6,7 +6,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
-	"github.com/limpet-proxy/limpet/internal/compiler/ladder"
+	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
 )
 
 // cookiePaths gives the Path attribute of the session's cookie for each match of the rule, the empty text for none
@@ -32,7 +32,7 @@ func (s *Session) cookiePath(match int) string {
 	switch {
 	case written:
 		return path
-	case s.Release == ladder.Release17:
+	case s.Release == sessionapi.Release17:
 		return "/"
 	case s.Effective.TurnedOnBy.Level.IsOnService():
 		return "" // the routes of a Service have different paths

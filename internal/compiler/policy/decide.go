@@ -7,16 +7,18 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/backend"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
-	"github.com/limpet-proxy/limpet/internal/compiler/ladder"
 	"github.com/limpet-proxy/limpet/internal/compiler/memo"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
 )
 
 // Options is what decisions hang on beside the documents.
 type Options struct {
 	// Release is the one that the user names, Unstated for none (S18).
-	Release ladder.APIRelease
+	Release sessionapi.APIRelease
 	// ClassPolicies is the namespace whose policies for GatewayClasses count (S4).
 	ClassPolicies string
 	// RejectPartial refuses a split with a policy on only one of its Services (S36).
@@ -69,7 +71,7 @@ type decider struct {
 	rejected        map[*gateway.Route]bool
 	renames         []Rename
 	ancestorLimit   AncestorLimit
-	loadBalancersAt map[ladder.TargetRef][]ladder.Ref // LoadBalancerPolicies, where any are crowded
+	loadBalancersAt map[object.TargetRef][]object.Ref // LoadBalancerPolicies, where any are crowded
 }
 
 // ruleKey names a rule, on a listener or (without one) on all of them.
@@ -108,18 +110,18 @@ type Session struct {
 	Backend *backend.Backend
 
 	rule          *Rule
-	backendIndex  int               // the index of Backend among the rule's, -1 for all
-	ownRefusals   []Refusal         // those that have nothing to do with its name
-	nameValue     ladder.FieldValue // where the name is written; of the rung BuiltIn if it is generated
-	suffixRule    string            // the rule by which the name was suffixed
-	pathByMatch   []string          // of the cookie, by match
-	locations     []cookieLocation  // where it is seen
-	replacedPaths []string          // the paths that a name with __Host- took the place of
+	backendIndex  int                   // the index of Backend among the rule's, -1 for all
+	ownRefusals   []Refusal             // those that have nothing to do with its name
+	nameValue     precedence.FieldValue // where the name is written; of the rung BuiltIn if it is generated
+	suffixRule    string                // the rule by which the name was suffixed
+	pathByMatch   []string              // of the cookie, by match
+	locations     []cookieLocation      // where it is seen
+	replacedPaths []string              // the paths that a name with __Host- took the place of
 }
 
 // Gateway is the one of the listener that the rule was judged for. Where several listeners share the rule, what is
 // decided does not differ among their Gateways.
-func (r *Rule) Gateway() ladder.Ref { return r.key.listener.Gateway().Origin().Ref }
+func (r *Rule) Gateway() object.Ref { return r.key.listener.Gateway().Origin().Ref }
 
 // Backends are those that the rule's references lead to, each once.
 func (r *Rule) Backends() []*backend.Backend { return r.backends }
@@ -137,7 +139,7 @@ func (r *Rule) Session(b *backend.Backend) *Session {
 type sharedInput struct {
 	backends   []*backend.Backend
 	xbackend   bool // one of them is an XBackend with a session of its own
-	release    ladder.APIRelease
+	release    sessionapi.APIRelease
 	perBackend bool
 	refusals   []Refusal // for backends whose session can't be honoured
 }
@@ -155,7 +157,7 @@ func (d *decider) gatherShared(route *gateway.Route, rule int) *sharedInput {
 			continue
 		}
 		i.backends = append(i.backends, b)
-		i.xbackend = i.xbackend || slices.ContainsFunc(d.index[ladder.TargetRef{Ref: b.Object}], isInlineXBackend)
+		i.xbackend = i.xbackend || slices.ContainsFunc(d.index[object.TargetRef{Ref: b.Object}], isInlineXBackend)
 		if d.invalidBackends[b.Object] {
 			at := rulePath(rule).Child("backendRefs").Index(n).String()
 			i.refusals = append(i.refusals, Refusal{at, "the session persistence of " + b.Object.String() + " can't be honoured"})
@@ -165,21 +167,21 @@ func (d *decider) gatherShared(route *gateway.Route, rule int) *sharedInput {
 	d.reportDeprecations(route, hints)
 	hints.Option = d.options.Release
 	i.release = hints.Release()
-	i.perBackend = len(i.backends) > 0 && (i.release == ladder.Release17 || speakDifferently(route, i.backends) ||
+	i.perBackend = len(i.backends) > 0 && (i.release == sessionapi.Release17 || speakDifferently(route, i.backends) ||
 		d.options.PerBackendSessions && len(i.backends) > 1)
 	return i
 }
 
 // findReleaseHints is what a rule shows of its generation.
-func findReleaseHints(route *gateway.Route, rule int, xbackend bool) ladder.ReleaseHints {
+func findReleaseHints(route *gateway.Route, rule int, xbackend bool) sessionapi.ReleaseHints {
 	if len(route.Sessions) == 0 {
-		return ladder.ReleaseHints{XBackend: xbackend}
+		return sessionapi.ReleaseHints{XBackend: xbackend}
 	}
 	path := rulePath(rule).Child(sessionKey)
-	return ladder.ReleaseHints{Inline: route.Sessions[path.String()], Path: path, XBackend: xbackend}
+	return sessionapi.ReleaseHints{Inline: route.Sessions[path.String()], Path: path, XBackend: xbackend}
 }
 
-func isInlineXBackend(b ladder.SettingsBlock) bool { return b.Level == ladder.InlineXBackend }
+func isInlineXBackend(b precedence.SettingsBlock) bool { return b.Level == precedence.InlineXBackend }
 
 // speakDifferently reports whether backends can't be under one session, for their hosts are not spoken to alike (S37). Those
 // of a GRPCRoute all are, whether their Services say so or not.

@@ -1,11 +1,13 @@
 // Package policy decides which session persistence holds on every way that requests can take: it puts policies where
-// their targets are, asks package ladder what comes of them, and gives sessions their scopes, names and cookie paths.
+// their targets are, asks package precedence what comes of them, and gives sessions their scopes, names and cookie paths.
 package policy
 
 import (
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
-	"github.com/limpet-proxy/limpet/internal/compiler/ladder"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
+	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
 	"github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -28,10 +30,10 @@ type Decisions struct {
 
 // Attachment is what became of one target of a policy.
 type Attachment struct {
-	Policy ladder.Origin
+	Policy object.Origin
 	// Subject is the policy's document.
 	Subject report.Subject
-	Target  ladder.TargetRef
+	Target  object.TargetRef
 	// Path is where the policy names the target, such as spec.targetRefs[0].
 	Path string
 	// Reason is empty for a target that the policy holds on, else the reason of Accepted=False: ReasonTargetNotFound
@@ -49,14 +51,14 @@ const (
 // Decision is what holds on one way (S6).
 type Decision struct {
 	// Path is the listener, the route and rule, and the backends that one session spans.
-	Path ladder.TrafficPath
+	Path precedence.TrafficPath
 	// Route is the route's document, an HTTPRoute's or one in its shape; Rule is the rule's index.
 	Route *gateway.Route
 	Rule  int
 	// Release is the one whose meaning the rule has (S18).
-	Release ladder.APIRelease
+	Release sessionapi.APIRelease
 	// Effective is every field with its provenance, what is dropped and who conflicts with whom.
-	Effective ladder.Effective
+	Effective precedence.Effective
 	// Scope is what tokens are bound to and Name the cookie's or header's name as it is emitted; empty if there is
 	// no session.
 	Scope, Name string
@@ -80,7 +82,7 @@ type Rename struct {
 	Route *gateway.Route
 	Rule  int
 	// By is where the name is written.
-	By ladder.FieldValue
+	By precedence.FieldValue
 	// SemanticsRule is the rule of docs/semantics.md that asks for it, S26 or S27.
 	SemanticsRule string
 	// From is the name as it is written and To the emitted one.

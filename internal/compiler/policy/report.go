@@ -8,7 +8,9 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
-	"github.com/limpet-proxy/limpet/internal/compiler/ladder"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
+	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
 )
 
 // ReasonConflicted is that of Accepted=False for a policy that loses to another (GEP-713).
@@ -41,13 +43,13 @@ var renameReason = map[string]string{
 }
 
 // warnWhereWritten notes something at the place where a value is written.
-func (d *decider) warnWhereWritten(w ladder.FieldValue, reason, message string) {
+func (d *decider) warnWhereWritten(w precedence.FieldValue, reason, message string) {
 	if subject := d.findSubject(w.Origin.Ref); subject != nil {
 		d.rep.WarnForAt(subject, reason, w.Path, message)
 	}
 }
 
-func (d *decider) adviseWhereWritten(w ladder.FieldValue, message string) {
+func (d *decider) adviseWhereWritten(w precedence.FieldValue, message string) {
 	if subject := d.findSubject(w.Origin.Ref); subject != nil {
 		d.rep.AdviseAt(subject, w.Path, message)
 	}
@@ -59,17 +61,17 @@ func (d *decider) reportConflicts(s *Session) {
 		if len(c.Fields) == 0 {
 			continue // the loser says nothing of sessions
 		}
-		parts := []ladder.Conflict{c}
+		parts := []precedence.Conflict{c}
 		if !c.Whole {
 			parts = nil
 			for _, fieldConflict := range c.Fields {
 				one := c
-				one.Fields, one.Path = []ladder.FieldConflict{fieldConflict}, fieldConflict.Loser.Path
+				one.Fields, one.Path = []precedence.FieldConflict{fieldConflict}, fieldConflict.Loser.Path
 				parts = append(parts, one)
 			}
 		}
 		for _, p := range parts {
-			at := ladder.FieldValue{Origin: p.Loser, Path: p.Path}
+			at := precedence.FieldValue{Origin: p.Loser, Path: p.Path}
 			message := strings.TrimPrefix(p.Message(), p.Path+": ")
 			if p.OtherTarget {
 				d.adviseWhereWritten(at, message)
@@ -183,11 +185,11 @@ func (d *decider) reportPartial(s *Session) {
 }
 
 // findWithoutSession gives a backend of a split that has no session by its own policies, nil if each has.
-func (d *decider) findWithoutSession(s *Session) *ladder.Ref {
+func (d *decider) findWithoutSession(s *Session) *object.Ref {
 	for _, b := range s.Path.Backends {
 		alone := s.Path
-		alone.Backends = []ladder.Ref{b}
-		if e := ladder.Merge(d.blocksOn(alone)); !e.On {
+		alone.Backends = []object.Ref{b}
+		if e := precedence.Merge(d.blocksOn(alone)); !e.On {
 			return &b
 		}
 	}
@@ -195,7 +197,7 @@ func (d *decider) findWithoutSession(s *Session) *ladder.Ref {
 }
 
 // reportDeprecations passes on what the shape of a rule's session deserves to hear (S19).
-func (d *decider) reportDeprecations(route *gateway.Route, hints ladder.ReleaseHints) {
+func (d *decider) reportDeprecations(route *gateway.Route, hints sessionapi.ReleaseHints) {
 	for _, e := range hints.Warnings() {
 		d.rep.Advise(route, field.NewPath(e.Field), e.Detail)
 	}

@@ -6,8 +6,10 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/backend"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
-	"github.com/limpet-proxy/limpet/internal/compiler/ladder"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
+	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
+	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
 	"github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -18,9 +20,9 @@ type ruleInput struct {
 	backends  []backend.Identity
 	refusals  []Refusal // for backends whose session can't be honoured
 	// blocksByPath has the blocks on each way but for what is inline in the rule: with perBackend one for each backend, else one.
-	blocksByPath [][]ladder.SettingsBlock
+	blocksByPath [][]precedence.SettingsBlock
 	// blocksByBackend has, where a split may be refused for it (S36), those on the way to each backend alone.
-	blocksByBackend [][]ladder.SettingsBlock
+	blocksByBackend [][]precedence.SettingsBlock
 }
 
 // ruleLocation is where a rule is met.
@@ -28,9 +30,9 @@ type ruleLocation struct {
 	route                *gateway.Route
 	rule                 int
 	class                string // of the Gateway
-	gateway              ladder.Ref
+	gateway              object.Ref
 	listener             string
-	release              ladder.APIRelease
+	release              sessionapi.APIRelease
 	xbackend, perBackend bool
 }
 
@@ -38,7 +40,7 @@ type ruleLocation struct {
 type locationKey struct {
 	route    *gateway.Route
 	rule     int
-	gateway  ladder.Ref
+	gateway  object.Ref
 	listener string
 }
 
@@ -58,7 +60,7 @@ func (d *decider) gatherInput(r *Rule) *ruleInput {
 		e.backends = append(e.backends, b.Identity)
 	}
 	if !e.perBackend {
-		e.blocksByPath = [][]ladder.SettingsBlock{d.blocksOn(e.trafficPath(r.backends...))}
+		e.blocksByPath = [][]precedence.SettingsBlock{d.blocksOn(e.trafficPath(r.backends...))}
 	}
 	for _, b := range r.backends {
 		if e.perBackend {
@@ -79,8 +81,8 @@ func (d *decider) locateRule(at ruleKey) ruleLocation {
 }
 
 // trafficPath is the one that leads to some of the rule's backends.
-func (s *ruleLocation) trafficPath(backends ...*backend.Backend) ladder.TrafficPath {
-	trafficPath := ladder.TrafficPath{Class: s.class, Gateway: s.gateway, Listener: s.listener, Route: s.route.Origin().Ref}
+func (s *ruleLocation) trafficPath(backends ...*backend.Backend) precedence.TrafficPath {
+	trafficPath := precedence.TrafficPath{Class: s.class, Gateway: s.gateway, Listener: s.listener, Route: s.route.Origin().Ref}
 	if name := s.route.Value.Spec.Rules[s.rule].Name; name != nil {
 		trafficPath.Rule = string(*name)
 	}
@@ -148,7 +150,7 @@ func (e *ruleInput) resolve(write writer) *ruleResult {
 			s.backendIndex, s.Backend, to = i, r.backends[i], r.backends[i:i+1]
 		}
 		s.Decision = &Decision{
-			Path: e.trafficPath(to...), Route: e.route, Rule: e.rule, Release: e.release, Effective: ladder.Merge(blocks),
+			Path: e.trafficPath(to...), Route: e.route, Rule: e.rule, Release: e.release, Effective: precedence.Merge(blocks),
 		}
 		r.candidates = append(r.candidates, s)
 		if s.Effective.On {
@@ -164,7 +166,7 @@ func (e *ruleInput) resolve(write writer) *ruleResult {
 }
 
 // resolveInline gives the refusals of all ways, and what stands inline in the rule.
-func (e *ruleInput) resolveInline() (refusals []Refusal, inline []ladder.SettingsBlock) {
+func (e *ruleInput) resolveInline() (refusals []Refusal, inline []precedence.SettingsBlock) {
 	refusals = slices.Clone(e.refusals)
 	hints := findReleaseHints(e.route, e.rule, e.xbackend)
 	for _, err := range hints.Errors() {
@@ -174,11 +176,11 @@ func (e *ruleInput) resolveInline() (refusals []Refusal, inline []ladder.Setting
 		return refusals, nil
 	}
 	trafficPath := e.trafficPath()
-	block := hints.Inline.ToBlock(ladder.InlineRule, e.route.Origin(), ladder.TargetRef{Ref: trafficPath.Route, Section: trafficPath.Rule}, hints.Path.String())
-	for _, err := range ladder.CheckBlock(block) {
+	block := precedence.FromInline(hints.Inline, precedence.InlineRule, e.route.Origin(), object.TargetRef{Ref: trafficPath.Route, Section: trafficPath.Rule}, hints.Path.String())
+	for _, err := range precedence.CheckBlock(block) {
 		refusals = append(refusals, Refusal{err.Path, err.Message})
 	}
-	return refusals, []ladder.SettingsBlock{block}
+	return refusals, []precedence.SettingsBlock{block}
 }
 
 // refuseUnservable refuses what can't be where there is a session.
@@ -195,7 +197,7 @@ func (s *Session) refuseUnservable(e *ruleInput) {
 		return
 	}
 	for i, blocks := range e.blocksByBackend {
-		if !ladder.Merge(blocks).On {
+		if !precedence.Merge(blocks).On {
 			s.Refusals = append(s.Refusals, Refusal{s.rulePath().Child("backendRefs").String(), fmt.Sprintf(
 				"%s turns session persistence on for a part of the split, and %s has no policy", s.Effective.TurnedOnBy.Origin, e.backends[i].Object)})
 			return

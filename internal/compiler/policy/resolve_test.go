@@ -6,7 +6,8 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/backend"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
-	"github.com/limpet-proxy/limpet/internal/compiler/ladder"
+	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
+	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
 )
 
 // TestEvidence: whatever differs in the evidence, what was found from other evidence is not taken.
@@ -15,15 +16,15 @@ func TestEvidence(t *testing.T) {
 		"hostnames":       func(e *ruleInput) { e.hostnames = []string{"shop.example"} },
 		"backends":        func(e *ruleInput) { e.backends = []backend.Identity{{ClientIP: true}} },
 		"refusals":        func(e *ruleInput) { e.refusals = []Refusal{{Message: "other"}} },
-		"blocksByPath":    func(e *ruleInput) { e.blocksByPath = [][]ladder.SettingsBlock{{{Path: "spec"}}} },
-		"blocksByBackend": func(e *ruleInput) { e.blocksByBackend = [][]ladder.SettingsBlock{{}, {}} },
+		"blocksByPath":    func(e *ruleInput) { e.blocksByPath = [][]precedence.SettingsBlock{{{Path: "spec"}}} },
+		"blocksByBackend": func(e *ruleInput) { e.blocksByBackend = [][]precedence.SettingsBlock{{}, {}} },
 
 		"route":      func(e *ruleInput) { e.route = &gateway.Route{} },
 		"rule":       func(e *ruleInput) { e.rule = 1 },
 		"class":      func(e *ruleInput) { e.class = "other" },
 		"gateway":    func(e *ruleInput) { e.gateway.Name = "other" },
 		"listener":   func(e *ruleInput) { e.listener = "other" },
-		"release":    func(e *ruleInput) { e.release = ladder.Release17 },
+		"release":    func(e *ruleInput) { e.release = sessionapi.Release17 },
 		"xbackend":   func(e *ruleInput) { e.xbackend = true },
 		"perBackend": func(e *ruleInput) { e.perBackend = true },
 	}
@@ -52,6 +53,6 @@ func TestEvidence(t *testing.T) {
 func newInput() *ruleInput {
 	return &ruleInput{
 		hostnames: []string{"www.example"}, backends: []backend.Identity{{}}, refusals: []Refusal{{}},
-		blocksByPath: [][]ladder.SettingsBlock{{{}}}, blocksByBackend: [][]ladder.SettingsBlock{{}},
+		blocksByPath: [][]precedence.SettingsBlock{{{}}}, blocksByBackend: [][]precedence.SettingsBlock{{}},
 	}
 }

@@ -4,8 +4,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/limpet-proxy/limpet/internal/compiler/ladder"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
+	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
 	"github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -17,7 +18,7 @@ func (r *Rule) nameSessions() {
 		if written {
 			s.nameValue = s.Effective.Field("sessionName").FieldValue
 		} else {
-			s.nameValue.Level = ladder.BuiltIn
+			s.nameValue.Level = precedence.BuiltIn
 			name = generateName(s.Effective.Type(), s.Scope)
 		}
 		s.Name = name
@@ -38,7 +39,7 @@ func (s *Session) decideScope() string {
 	switch {
 	case s.Backend == nil:
 		return s.rule.id.Scope()
-	case s.Effective.TurnedOnBy.Level == ladder.InlineXBackend:
+	case s.Effective.TurnedOnBy.Level == precedence.InlineXBackend:
 		return truncateName("XBackend/"+s.Backend.Object.Key(), policyconfig.MaxScope)
 	default:
 		return s.rule.id.backendScope(s.Backend)
@@ -61,7 +62,7 @@ func (r *Rule) suffixBackendNames() {
 	}
 	by := map[string][]*Session{}
 	for _, s := range r.Sessions {
-		if s.nameValue.Level != ladder.BuiltIn && s.nameValue.Level != ladder.InlineXBackend {
+		if s.nameValue.Level != precedence.BuiltIn && s.nameValue.Level != precedence.InlineXBackend {
 			by[strings.ToLower(s.Name)] = append(by[strings.ToLower(s.Name)], s)
 		}
 	}
@@ -116,7 +117,7 @@ func (d *decider) suffixSharedNames() {
 
 // writtenName is a name and the object in which it is written.
 type writtenName struct {
-	object ladder.Ref
+	object object.Ref
 	name   string
 }
 
@@ -155,10 +156,10 @@ func (d *decider) findSharedNames() map[writtenName][]*Session {
 func (s *Session) isCookie() bool { return s.Effective.Type() == policyconfig.TypeCookie }
 
 // mayReachSeveralRules reports whether a name that is written on a rung may reach several rules.
-func mayReachSeveralRules(r ladder.Level) bool {
+func mayReachSeveralRules(r precedence.Level) bool {
 	switch r {
-	case ladder.BuiltIn, ladder.InlineRule, ladder.LevelOf(ladder.Override, ladder.OnRule),
-		ladder.LevelOf(ladder.Plain, ladder.OnRule), ladder.LevelOf(ladder.Default, ladder.OnRule):
+	case precedence.BuiltIn, precedence.InlineRule, precedence.LevelOf(precedence.Override, precedence.OnRule),
+		precedence.LevelOf(precedence.Plain, precedence.OnRule), precedence.LevelOf(precedence.Default, precedence.OnRule):
 		return false
 	}
 	return true

@@ -1,7 +1,7 @@
 package policy
 
 import (
-	"github.com/limpet-proxy/limpet/internal/compiler/ladder"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
@@ -9,8 +9,8 @@ import (
 // targetIndex is what policies can be attached to.
 type targetIndex struct {
 	objects  *resource.Objects // nothing else
-	exists   map[ladder.TargetRef]bool
-	subjects map[ladder.Ref]report.Subject
+	exists   map[object.TargetRef]bool
+	subjects map[object.Ref]report.Subject
 }
 
 // targetsFor finds them among the objects, or knows them from the last time.
@@ -28,7 +28,7 @@ func (m *Cache) targetsFor(objects *resource.Objects) *targetIndex {
 func newTargetIndex(objects *resource.Objects) *targetIndex {
 	number := len(objects.Routes) + len(objects.Services) + len(objects.VirtualServices)
 	t := &targetIndex{
-		objects: objects, exists: make(map[ladder.TargetRef]bool, number), subjects: make(map[ladder.Ref]report.Subject, number),
+		objects: objects, exists: make(map[object.TargetRef]bool, number), subjects: make(map[object.Ref]report.Subject, number),
 	}
 	for _, o := range objects.Classes {
 		addTarget(t, o, "", nil)
@@ -68,10 +68,10 @@ func newTargetIndex(objects *resource.Objects) *targetIndex {
 }
 
 func addTarget[T any](t *targetIndex, o *resource.Object[T], namespace string, sections []string) {
-	ref := ladder.Ref{Kind: o.Kind, Namespace: namespace, Name: o.Name}
+	ref := object.Ref{Kind: o.Kind, Namespace: namespace, Name: o.Name}
 	t.subjects[ref] = o
-	t.exists[ladder.TargetRef{Ref: ref}] = true
+	t.exists[object.TargetRef{Ref: ref}] = true
 	for _, s := range sections {
-		t.exists[ladder.TargetRef{Ref: ref, Section: s}] = true
+		t.exists[object.TargetRef{Ref: ref, Section: s}] = true
 	}
 }

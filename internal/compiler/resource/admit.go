@@ -21,10 +21,10 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler/api"
 	"github.com/limpet-proxy/limpet/internal/compiler/admission"
-	"github.com/limpet-proxy/limpet/internal/compiler/ladder"
 	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
+	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
 )
 
 // kindSpec is one supported kind of object and how it is admitted.
@@ -96,7 +96,7 @@ var supportedKinds = map[schema.GroupKind]kindSpec{
 // Options is what admission needs to know beside the documents.
 type Options struct {
 	// Release is the one that the user names, Unstated for none: documents that show none are judged by its CRDs.
-	Release ladder.APIRelease
+	Release sessionapi.APIRelease
 	// AssumeAdmitted leaves the CRDs out, for documents that an API server has admitted; defaults are filled in.
 	AssumeAdmitted bool
 	// ExternalControlPlane says that a control plane serves the objects: what limpet does not carry of the kinds that every
@@ -111,15 +111,15 @@ type Options struct {
 // admitter admits documents, one after the other. The last three fields are of the document at hand.
 type admitter struct {
 	options   Options
-	admitters map[ladder.APIRelease]*admission.Admitter
+	admitters map[sessionapi.APIRelease]*admission.Admitter
 	objects   Objects
-	sessions  map[string]*ladder.InlineSession
+	sessions  map[string]*sessionapi.InlineSession
 	rep       *report.Report
 }
 
 // loadAdmitters are the admitters by generation, made once: our own CRDs are parsed and their CEL rules compiled only then.
-var loadAdmitters = sync.OnceValues(func() (map[ladder.APIRelease]*admission.Admitter, error) {
-	all := map[ladder.APIRelease]*admission.Admitter{}
+var loadAdmitters = sync.OnceValues(func() (map[sessionapi.APIRelease]*admission.Admitter, error) {
+	all := map[sessionapi.APIRelease]*admission.Admitter{}
 	for apiRelease, release := range crdReleases {
 		server, err := admission.New(release, api.CRDs()...)
 		if err != nil {
@@ -253,7 +253,7 @@ func isCommon(group string) bool {
 }
 
 // applyCRDs asks package admission, which also fills in the defaults.
-func (a *admitter) applyCRDs(d *read.Document, apiRelease ladder.APIRelease) {
+func (a *admitter) applyCRDs(d *read.Document, apiRelease sessionapi.APIRelease) {
 	if a.options.AssumeAdmitted {
 		a.admitters[apiRelease].Default(d.Fields)
 		return

@@ -1,7 +1,6 @@
 package resource
 
 import (
-	"cmp"
 	"reflect"
 	"slices"
 	"time"
@@ -12,9 +11,10 @@ import (
 	gatewayxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
-	"github.com/limpet-proxy/limpet/internal/compiler/ladder"
 	"github.com/limpet-proxy/limpet/internal/compiler/memo"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
+	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
 )
 
 // Object is an admitted object, with its defaults filled in. It is the subject of what is reported about it.
@@ -30,12 +30,12 @@ type Object[T any] struct {
 	Value  *T
 	// Sessions are the sessionPersistence blocks that stand in the object, by their paths, such as
 	// spec.rules[0].sessionPersistence. They are not in Value.
-	Sessions map[string]*ladder.InlineSession
+	Sessions map[string]*sessionapi.InlineSession
 }
 
 // Origin names the object as a place where session persistence is written.
-func (o *Object[T]) Origin() ladder.Origin {
-	return ladder.Origin{Ref: ladder.Ref{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}, Created: o.Created}
+func (o *Object[T]) Origin() object.Origin {
+	return object.Origin{Ref: object.Ref{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}, Created: o.Created}
 }
 
 // Key names the object within its kind: namespace/name.
@@ -132,22 +132,5 @@ func sortList[T any](known sortOrders, list *[]*Object[T]) {
 	*list = memo.Sort(order, *list, func(x *Object[T]) any { return x }, ByAge)
 }
 
-// ByAge puts the older object first, then goes by namespace/name (GEP-713, and HTTPRoute's precedence of rules).
-// Objects of two kinds that agree in both go by their kinds. An object without a creation time, as one in a file most often is, counts as newer than any with one.
-func ByAge[T any](a, b *Object[T]) int {
-	switch {
-	case a.Created.IsZero() != b.Created.IsZero():
-		if a.Created.IsZero() {
-			return 1
-		}
-		return -1
-	case !a.Created.Equal(b.Created):
-		return a.Created.Compare(b.Created)
-	case a.Namespace != b.Namespace:
-		return cmp.Compare(a.Key(), b.Key())
-	case a.Name != b.Name:
-		return cmp.Compare(a.Name, b.Name)
-	default:
-		return cmp.Compare(a.Kind, b.Kind)
-	}
-}
+// ByAge is [object.ByAge] for admitted objects.
+func ByAge[T any](a, b *Object[T]) int { return object.ByAge(a.Origin(), b.Origin()) }

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/admission"
-	"github.com/limpet-proxy/limpet/internal/compiler/ladder"
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
+	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
 	"github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -63,18 +63,18 @@ var (
 )
 
 // hintedRelease is the generation that a session's fields show (S18), and false if they show both (S19).
-func (s inlineSession) hintedRelease() (ladder.APIRelease, bool) {
+func (s inlineSession) hintedRelease() (sessionapi.APIRelease, bool) {
 	set := func(name string) bool { return s.fields[name] != nil }
 	of16, of17 := slices.ContainsFunc(releaseFields16, set), slices.ContainsFunc(releaseFields17, set)
 	switch {
 	case of16 && of17:
-		return ladder.Unstated, false
+		return sessionapi.Unstated, false
 	case of17:
-		return ladder.Release17, true
+		return sessionapi.Release17, true
 	case of16:
-		return ladder.Release16, true
+		return sessionapi.Release16, true
 	default:
-		return ladder.Unstated, true
+		return sessionapi.Unstated, true
 	}
 }
 
@@ -82,12 +82,12 @@ func (s inlineSession) hintedRelease() (ladder.APIRelease, bool) {
 // generation that it shows, with the sessions of that one alone.
 func (a *admitter) admitWithSessions(d *read.Document, kind string) {
 	sessions, mark := findSessions(kind, d.Fields), a.rep.Mark()
-	by := map[ladder.APIRelease][]inlineSession{}
+	by := map[sessionapi.APIRelease][]inlineSession{}
 	for _, s := range sessions {
 		apiRelease, one := s.hintedRelease()
 		switch {
 		case !one:
-			_, errs := ladder.ReadInline(s.fields, s.path)
+			_, errs := sessionapi.ReadInline(s.fields, s.path)
 			a.rep.Error(d, errs...)
 			delete(s.owner, sessionKey)
 		default:
@@ -95,10 +95,10 @@ func (a *admitter) admitWithSessions(d *read.Document, kind string) {
 		}
 	}
 	apiRelease := a.releaseFor(kind, by)
-	by[apiRelease] = append(by[apiRelease], by[ladder.Unstated]...)
-	delete(by, ladder.Unstated)
-	a.warnPruned(d, kind, len(by[ladder.Release17]) > 0)
-	idle := takeIdleTimeouts(by[ladder.Release16])
+	by[apiRelease] = append(by[apiRelease], by[sessionapi.Unstated]...)
+	delete(by, sessionapi.Unstated)
+	a.warnPruned(d, kind, len(by[sessionapi.Release17]) > 0)
+	idle := takeIdleTimeouts(by[sessionapi.Release16])
 	a.admitByRelease(d, apiRelease, by)
 	for _, s := range sessions {
 		if text, had := idle[s.path.String()]; had {
@@ -109,12 +109,12 @@ func (a *admitter) admitWithSessions(d *read.Document, kind string) {
 }
 
 // releaseFor is the generation whose CRDs a document is meant for: what it shows, else what the option says.
-func (a *admitter) releaseFor(kind string, by map[ladder.APIRelease][]inlineSession) ladder.APIRelease {
+func (a *admitter) releaseFor(kind string, by map[sessionapi.APIRelease][]inlineSession) sessionapi.APIRelease {
 	switch {
-	case kind == "XBackend", len(by[ladder.Release17]) > 0:
-		return ladder.Release17
-	case len(by[ladder.Release16]) > 0, a.options.Release == ladder.Unstated:
-		return ladder.Release16
+	case kind == "XBackend", len(by[sessionapi.Release17]) > 0:
+		return sessionapi.Release17
+	case len(by[sessionapi.Release16]) > 0, a.options.Release == sessionapi.Unstated:
+		return sessionapi.Release16
 	default:
 		return a.options.Release
 	}
@@ -122,12 +122,12 @@ func (a *admitter) releaseFor(kind string, by map[ladder.APIRelease][]inlineSess
 
 // admitByRelease lets the CRDs of a generation judge the document with its sessions, then those of the other generation the
 // sessions that are left.
-func (a *admitter) admitByRelease(d *read.Document, apiRelease ladder.APIRelease, by map[ladder.APIRelease][]inlineSession) {
-	for _, g := range []ladder.APIRelease{apiRelease, ladder.Release16 + ladder.Release17 - apiRelease} {
+func (a *admitter) admitByRelease(d *read.Document, apiRelease sessionapi.APIRelease, by map[sessionapi.APIRelease][]inlineSession) {
+	for _, g := range []sessionapi.APIRelease{apiRelease, sessionapi.Release16 + sessionapi.Release17 - apiRelease} {
 		if g != apiRelease && len(by[g]) == 0 {
 			continue
 		}
-		others := by[ladder.Release16+ladder.Release17-g]
+		others := by[sessionapi.Release16+sessionapi.Release17-g]
 		for _, s := range others {
 			delete(s.owner, sessionKey)
 		}
@@ -168,7 +168,7 @@ func (a *admitter) readSessions(d *read.Document, sessions []inlineSession, mark
 		if s.owner[sessionKey] == nil {
 			continue // refused above
 		}
-		inline, errs := ladder.ReadInline(s.fields, s.path)
+		inline, errs := sessionapi.ReadInline(s.fields, s.path)
 		delete(s.owner, sessionKey)
 		if a.rep.Mark() > mark {
 			continue
@@ -178,7 +178,7 @@ func (a *admitter) readSessions(d *read.Document, sessions []inlineSession, mark
 			continue
 		}
 		if a.sessions == nil {
-			a.sessions = map[string]*ladder.InlineSession{}
+			a.sessions = map[string]*sessionapi.InlineSession{}
 		}
 		a.sessions[s.path.String()] = inline
 	}
@@ -187,16 +187,16 @@ func (a *admitter) readSessions(d *read.Document, sessions []inlineSession, mark
 // warnPruned says what a cluster with Gateway API 1.6, as the option says, would drop of a document of 1.7 without a
 // word (S20).
 func (a *admitter) warnPruned(d *read.Document, kind string, of17 bool) {
-	if a.options.Release != ladder.Release16 || !of17 {
+	if a.options.Release != sessionapi.Release16 || !of17 {
 		return
 	}
-	for _, path := range a.admitters[ladder.Release16].Pruned(d.Fields) {
+	for _, path := range a.admitters[sessionapi.Release16].Pruned(d.Fields) {
 		if strings.Contains(path, sessionKey) {
 			a.rep.WarnAt(d, path, fmt.Sprintf("is a field of Gateway API 1.7: a cluster with 1.6 drops it from the %s without a word", kind))
 		}
 	}
 }
 
-var crdReleases = map[ladder.APIRelease]admission.APIRelease{
-	ladder.Release16: admission.Gateway16, ladder.Release17: admission.Gateway17,
+var crdReleases = map[sessionapi.APIRelease]admission.APIRelease{
+	sessionapi.Release16: admission.Gateway16, sessionapi.Release17: admission.Gateway17,
 }

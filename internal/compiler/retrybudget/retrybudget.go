@@ -12,7 +12,7 @@ import (
 	gatewayxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
-	"github.com/limpet-proxy/limpet/internal/compiler/ladder"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
@@ -46,7 +46,7 @@ type EffectiveBudget struct {
 	// Budget is the retry budget; nil if the policy that holds has none.
 	Budget *ir.RetryBudget
 	// Policy is the one that holds whole, and Fields are what it writes, or leaves to the CRD.
-	Policy ladder.Ref
+	Policy object.Ref
 	Fields []Field
 	// Overridden are the policies that lose to it and have a retry budget, the strongest first.
 	Overridden []Overridden
@@ -54,7 +54,7 @@ type EffectiveBudget struct {
 
 // Overridden is a policy without effect on a Service.
 type Overridden struct {
-	Policy ladder.Ref
+	Policy object.Ref
 	Fields []Field
 }
 

@@ -8,7 +8,8 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
-	"github.com/limpet-proxy/limpet/internal/compiler/ladder"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
 )
 
 // ownedByAffected are the conditions that go from an object when no policy affects it any more.
@@ -18,22 +19,22 @@ var ownedByAffected = []string{
 
 // affectedBy names the condition for each kind of policy.
 var affectedBy = map[string]string{
-	ladder.KindSessionPolicy: v1alpha1.ConditionSessionPersistencePolicyAffected,
-	ladder.KindLoadBalancer:  v1alpha1.ConditionLoadBalancerPolicyAffected,
-	ladder.KindTrafficPolicy: v1alpha1.ConditionXBackendTrafficPolicyAffected,
+	object.KindSessionPolicy: v1alpha1.ConditionSessionPersistencePolicyAffected,
+	object.KindLoadBalancer:  v1alpha1.ConditionLoadBalancerPolicyAffected,
+	object.KindTrafficPolicy: v1alpha1.ConditionXBackendTrafficPolicyAffected,
 }
 
 // affectedRoute is the condition for a route on a Gateway: the policies with a field that holds there (S62). Nothing
 // if there are none.
-func (b *builder) affectedRoute(route, gateway ladder.Ref) []metav1.Condition {
+func (b *builder) affectedRoute(route, gateway object.Ref) []metav1.Condition {
 	var by []string
-	for _, d := range b.index.paths[ladder.TargetRef{Ref: route}] {
+	for _, d := range b.index.paths[object.TargetRef{Ref: route}] {
 		if d.Path.Gateway != gateway {
 			continue
 		}
 		for i := range d.Effective.Fields {
 			f := &d.Effective.Fields[i]
-			if f.Level != ladder.BuiltIn && f.Origin.Kind == ladder.KindSessionPolicy && (d.Effective.On || f.Value == true) {
+			if f.Level != precedence.BuiltIn && f.Origin.Kind == object.KindSessionPolicy && (d.Effective.On || f.Value == true) {
 				by = appendOnce(by, f.Origin.String())
 			}
 		}
@@ -42,7 +43,7 @@ func (b *builder) affectedRoute(route, gateway ladder.Ref) []metav1.Condition {
 }
 
 // affectedTarget is the condition for objects, or sections of them, that policies are attached to.
-func (b *builder) affectedTarget(targets ...ladder.TargetRef) []metav1.Condition {
+func (b *builder) affectedTarget(targets ...object.TargetRef) []metav1.Condition {
 	var by []string
 	for _, t := range targets {
 		for _, a := range b.index.effective[t] {
@@ -56,7 +57,7 @@ func (b *builder) affectedTarget(targets ...ladder.TargetRef) []metav1.Condition
 
 // affectedGateway is affectedTarget for a Gateway, and for each kind of policy False if one would affect it whose
 // status has no room for another ancestor (S63).
-func (b *builder) affectedGateway(gateway ladder.Ref, class string) []metav1.Condition {
+func (b *builder) affectedGateway(gateway object.Ref, class string) []metav1.Condition {
 	without := map[string][]string{}
 	for policy, gateways := range b.Decisions.AncestorLimit {
 		if gateways[gateway] {
@@ -69,11 +70,11 @@ func (b *builder) affectedGateway(gateway ladder.Ref, class string) []metav1.Con
 		conditions = append(conditions, newCondition(affectedBy[kind], false, gatewayv1.PolicyReasonInvalid,
 			"no effect here, for a policy's status has no room for a seventeenth ancestor: "+joinLimited(without[kind])))
 	}
-	if without[ladder.KindSessionPolicy] != nil {
+	if without[object.KindSessionPolicy] != nil {
 		return conditions
 	}
 	return append(conditions, b.affectedTarget(
-		ladder.TargetRef{Ref: gateway}, ladder.TargetRef{Ref: ladder.Ref{Kind: ladder.KindGatewayClass, Name: class}})...)
+		object.TargetRef{Ref: gateway}, object.TargetRef{Ref: object.Ref{Kind: object.KindGatewayClass, Name: class}})...)
 }
 
 func newAffected(kind string, by []string) []metav1.Condition {

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/limpet-proxy/limpet/internal/compiler/ladder"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
@@ -74,7 +74,7 @@ func TestS63AtMostSixteenAncestors(t *testing.T) {
 		}
 		var all []entry
 		for i := range 20 {
-			all = append(all, entry{ladder.TargetRef{Ref: ladder.Ref{Kind: ladder.KindGateway, Namespace: "a", Name: fmt.Sprint(i)}}, []metav1.Condition{newCondition("A", true, "Is", "")}})
+			all = append(all, entry{object.TargetRef{Ref: object.Ref{Kind: object.KindGateway, Namespace: "a", Name: fmt.Sprint(i)}}, []metav1.Condition{newCondition("A", true, "Is", "")}})
 		}
 		s := (&builder{now: newTime}).newPolicyStatus(metav1.ObjectMeta{}, there, all)
 		if got := len(s.Ancestors) - others; got != ours {

@@ -9,7 +9,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
-	"github.com/limpet-proxy/limpet/internal/compiler/ladder"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
@@ -43,7 +43,7 @@ func (b *builder) writeGateway(g *gateway.GatewayStatus) {
 	for _, l := range g.Listeners() {
 		state := newListenerState(l, len(g.Addresses), problems)
 		states = append(states, state)
-		affected := b.affectedTarget(ladder.TargetRef{Ref: g.Gateway.Origin().Ref, Section: string(l.Name)})
+		affected := b.affectedTarget(object.TargetRef{Ref: g.Gateway.Origin().Ref, Section: string(l.Name)})
 		s.Listeners = append(s.Listeners, b.newListenerStatus(l, append(state.listConditions(), affected...), w, was.Listeners))
 	}
 	s.Conditions = w.merge(was.Conditions, ownedByAffected, append(gatewayConditions(states, problems),

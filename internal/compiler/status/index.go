@@ -1,25 +1,25 @@
 package status
 
 import (
-	"github.com/limpet-proxy/limpet/internal/compiler/ladder"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 )
 
 // decisionIndex is what was decided, arranged by what is asked for.
 type decisionIndex struct {
-	paths       map[ladder.TargetRef][]*policy.Decision
-	attachments map[ladder.Ref][]*policy.Attachment       // by the policy
-	effective   map[ladder.TargetRef][]*policy.Attachment // of SessionPersistencePolicies that hold there
-	renames     map[ladder.Ref][]*policy.Rename           // by who writes the name
+	paths       map[object.TargetRef][]*policy.Decision
+	attachments map[object.Ref][]*policy.Attachment       // by the policy
+	effective   map[object.TargetRef][]*policy.Attachment // of SessionPersistencePolicies that hold there
+	renames     map[object.Ref][]*policy.Rename           // by who writes the name
 }
 
 func indexDecisions(d *policy.Decisions) decisionIndex {
 	out := decisionIndex{
-		paths: map[ladder.TargetRef][]*policy.Decision{}, attachments: map[ladder.Ref][]*policy.Attachment{},
-		effective: map[ladder.TargetRef][]*policy.Attachment{}, renames: map[ladder.Ref][]*policy.Rename{},
+		paths: map[object.TargetRef][]*policy.Decision{}, attachments: map[object.Ref][]*policy.Attachment{},
+		effective: map[object.TargetRef][]*policy.Attachment{}, renames: map[object.Ref][]*policy.Rename{},
 	}
 	for _, w := range d.Paths {
-		seen := map[ladder.TargetRef]bool{}
+		seen := map[object.TargetRef]bool{}
 		for _, t := range w.Path.Targets() {
 			if !seen[t] {
 				seen[t] = true
@@ -30,7 +30,7 @@ func indexDecisions(d *policy.Decisions) decisionIndex {
 	for i := range d.Attachments {
 		a := &d.Attachments[i]
 		out.attachments[a.Policy.Ref] = append(out.attachments[a.Policy.Ref], a)
-		if a.Reason == "" && a.Policy.Kind == ladder.KindSessionPolicy {
+		if a.Reason == "" && a.Policy.Kind == object.KindSessionPolicy {
 			out.effective[a.Target] = append(out.effective[a.Target], a)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
-	"github.com/limpet-proxy/limpet/internal/compiler/ladder"
 	"github.com/limpet-proxy/limpet/internal/compiler/lower"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
@@ -46,7 +46,7 @@ func (b *builder) listLoadBalancerEntries(p *loadBalancerPolicy) []entry {
 			if b.Decisions.AncestorLimit.Reached(p.Origin().Ref, g) {
 				continue
 			}
-			all = putEntry(all, ladder.TargetRef{Ref: g}, balancingConditions(filterByReason(own, gatewayv1.PolicyReasonConflicted), partial)...)
+			all = putEntry(all, object.TargetRef{Ref: g}, balancingConditions(filterByReason(own, gatewayv1.PolicyReasonConflicted), partial)...)
 		}
 		if len(gateways) == 0 {
 			all = putEntry(all, target, newCondition(gatewayv1.PolicyConditionAccepted, true, gatewayv1.PolicyReasonAccepted, ""), newPending(target))
@@ -56,7 +56,7 @@ func (b *builder) listLoadBalancerEntries(p *loadBalancerPolicy) []entry {
 }
 
 // putEntry adds an entry. Of several targets below one Gateway, one in conflict speaks for all.
-func putEntry(all []entry, ref ladder.TargetRef, conditions ...metav1.Condition) []entry {
+func putEntry(all []entry, ref object.TargetRef, conditions ...metav1.Condition) []entry {
 	i := slices.IndexFunc(all, func(e entry) bool { return e.ref == ref })
 	switch {
 	case i < 0:
@@ -79,12 +79,12 @@ func balancingConditions(conflicts, partial []report.Problem) []metav1.Condition
 }
 
 // newPending is Programmed for a policy at a target that no request comes to.
-func newPending(target ladder.TargetRef) metav1.Condition {
+func newPending(target object.TargetRef) metav1.Condition {
 	return newCondition(v1alpha1.ConditionProgrammed, false, reasonPending, "no Gateway leads requests to "+target.String())
 }
 
 // reachability knows which Gateways lead to which routes, rules, Services and XBackends.
-type reachability map[ladder.TargetRef][]ladder.Ref
+type reachability map[object.TargetRef][]object.Ref
 
 // findReachability follows the parentRefs that attach, and backendRefs within a namespace, which need no grant; an HTTPProxy,
 // which names no parents, by the ways that requests take.
@@ -98,20 +98,20 @@ func findReachability(objects *resource.Objects, facts *gateway.AttachmentStatus
 		}
 	}
 	for _, route := range objects.Routes {
-		self := ladder.Ref{Kind: route.Kind, Namespace: route.Namespace, Name: route.Name}
+		self := object.Ref{Kind: route.Kind, Namespace: route.Namespace, Name: route.Name}
 		for _, p := range facts.Parents[route.String()] {
 			if p.Refused != nil || p.Foreign {
 				continue
 			}
 			parent := parentObject(route, p.Ref)
-			r.addGateway(ladder.TargetRef{Ref: self}, parent)
+			r.addGateway(object.TargetRef{Ref: self}, parent)
 			for _, rule := range route.Value.Spec.Rules {
 				if rule.Name != nil {
-					r.addGateway(ladder.TargetRef{Ref: self, Section: string(*rule.Name)}, parent)
+					r.addGateway(object.TargetRef{Ref: self, Section: string(*rule.Name)}, parent)
 				}
 				for _, ref := range rule.BackendRefs {
-					if kind := stringOr(ref.Kind, ladder.KindService); kind == ladder.KindService || kind == ladder.KindXBackend {
-						r.addGateway(ladder.TargetRef{Ref: ladder.Ref{Kind: kind, Namespace: stringOr(ref.Namespace, route.Namespace), Name: string(ref.Name)}}, parent)
+					if kind := stringOr(ref.Kind, object.KindService); kind == object.KindService || kind == object.KindXBackend {
+						r.addGateway(object.TargetRef{Ref: object.Ref{Kind: kind, Namespace: stringOr(ref.Namespace, route.Namespace), Name: string(ref.Name)}}, parent)
 					}
 				}
 			}
@@ -120,7 +120,7 @@ func findReachability(objects *resource.Objects, facts *gateway.AttachmentStatus
 	return r
 }
 
-func (r reachability) addGateway(to ladder.TargetRef, parent ladder.Ref) {
+func (r reachability) addGateway(to object.TargetRef, parent object.Ref) {
 	if !slices.Contains(r[to], parent) {
 		r[to] = append(r[to], parent)
 	}
@@ -128,16 +128,16 @@ func (r reachability) addGateway(to ladder.TargetRef, parent ladder.Ref) {
 
 // newLoadBalancerAffected is the condition for a route on a Gateway: the LoadBalancerPolicies attached to it, its rules and its
 // Services that are accepted.
-func (b *builder) newLoadBalancerAffected(route *gateway.Route, on ladder.Ref) []metav1.Condition {
-	targets := map[ladder.TargetRef]bool{}
-	self := ladder.Ref{Kind: route.Kind, Namespace: route.Namespace, Name: route.Name}
-	targets[ladder.TargetRef{Ref: self}] = true
+func (b *builder) newLoadBalancerAffected(route *gateway.Route, on object.Ref) []metav1.Condition {
+	targets := map[object.TargetRef]bool{}
+	self := object.Ref{Kind: route.Kind, Namespace: route.Namespace, Name: route.Name}
+	targets[object.TargetRef{Ref: self}] = true
 	for _, rule := range route.Value.Spec.Rules {
 		if rule.Name != nil {
-			targets[ladder.TargetRef{Ref: self, Section: string(*rule.Name)}] = true
+			targets[object.TargetRef{Ref: self, Section: string(*rule.Name)}] = true
 		}
 		for _, ref := range rule.BackendRefs {
-			targets[ladder.TargetRef{Ref: ladder.Ref{Kind: stringOr(ref.Kind, ladder.KindService), Namespace: stringOr(ref.Namespace, route.Namespace), Name: string(ref.Name)}}] = true
+			targets[object.TargetRef{Ref: object.Ref{Kind: stringOr(ref.Kind, object.KindService), Namespace: stringOr(ref.Namespace, route.Namespace), Name: string(ref.Name)}}] = true
 		}
 	}
 	var by []string
@@ -153,8 +153,8 @@ func (b *builder) newLoadBalancerAffected(route *gateway.Route, on ladder.Ref) [
 }
 
 // indexLoadBalancers gives the LoadBalancerPolicies that hold on each target.
-func (b *builder) indexLoadBalancers() map[ladder.TargetRef][]ladder.Ref {
-	at := map[ladder.TargetRef][]ladder.Ref{}
+func (b *builder) indexLoadBalancers() map[object.TargetRef][]object.Ref {
+	at := map[object.TargetRef][]object.Ref{}
 	for _, p := range b.Objects.LoadBalancers {
 		problems := b.problemsOf(p)
 		for i, t := range policy.LoadBalancerTargets(p) {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
-	"github.com/limpet-proxy/limpet/internal/compiler/ladder"
 	"github.com/limpet-proxy/limpet/internal/compiler/lower"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
@@ -78,7 +78,7 @@ type builder struct {
 	index        decisionIndex
 	reachability reachability
 	// loadBalancersAt are the LoadBalancerPolicies that hold on each target.
-	loadBalancersAt map[ladder.TargetRef][]ladder.Ref
+	loadBalancersAt map[object.TargetRef][]object.Ref
 	refusedRules    map[string]refusedRules // of routes, likewise
 	objects         []Object
 }

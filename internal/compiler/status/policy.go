@@ -10,8 +10,9 @@ import (
 	gatewayxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
-	"github.com/limpet-proxy/limpet/internal/compiler/ladder"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
+	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
@@ -22,7 +23,7 @@ const reasonPending = gatewayv1.PolicyConditionReason(gatewayv1.GatewayReasonPen
 // ancestor is one entry of a policy: a Gateway that it has an effect on, or a target that is missing or that no
 // Gateway leads to (S59).
 type ancestor struct {
-	ref ladder.TargetRef
+	ref object.TargetRef
 	// refused is why the policy has no effect on the target, nil if it has.
 	refused *policy.Attachment
 	// paths are those through the Gateway that the policy has a say on.
@@ -31,7 +32,7 @@ type ancestor struct {
 
 // entry is an ancestor and what is said there.
 type entry struct {
-	ref        ladder.TargetRef
+	ref        object.TargetRef
 	conditions []metav1.Condition
 }
 
@@ -47,7 +48,7 @@ func (b *builder) writePolicies() {
 }
 
 // listPolicyEntries gives the entries of a policy with sessions.
-func (b *builder) listPolicyEntries(about report.Subject, ref ladder.Ref) []entry {
+func (b *builder) listPolicyEntries(about report.Subject, ref object.Ref) []entry {
 	limits := slices.DeleteFunc(slices.Clone(b.problemsOf(about)), func(p report.Problem) bool { return slices.Contains(refusing, p.Reason) })
 	var all []entry
 	for _, a := range b.findAncestors(ref) {
@@ -85,9 +86,9 @@ func (b *builder) newPolicyStatus(meta metav1.ObjectMeta, was gatewayv1.PolicySt
 }
 
 // findAncestors finds a policy's entries, in the order of its targets and of what they lead to.
-func (b *builder) findAncestors(ref ladder.Ref) []*ancestor {
+func (b *builder) findAncestors(ref object.Ref) []*ancestor {
 	var all []*ancestor
-	at := func(ref ladder.TargetRef) *ancestor {
+	at := func(ref object.TargetRef) *ancestor {
 		i := slices.IndexFunc(all, func(a *ancestor) bool { return a.ref == ref })
 		if i < 0 {
 			i, all = len(all), append(all, &ancestor{ref: ref})
@@ -107,7 +108,7 @@ func (b *builder) findAncestors(ref ladder.Ref) []*ancestor {
 			if b.Decisions.AncestorLimit.Reached(ref, w.Path.Gateway) {
 				continue
 			}
-			gateway := at(ladder.TargetRef{Ref: w.Path.Gateway})
+			gateway := at(object.TargetRef{Ref: w.Path.Gateway})
 			if !slices.Contains(gateway.paths, w) {
 				gateway.paths = append(gateway.paths, w)
 			}
@@ -117,14 +118,14 @@ func (b *builder) findAncestors(ref ladder.Ref) []*ancestor {
 }
 
 // newParentReference names an ancestor in the API's way.
-func newParentReference(t ladder.TargetRef) gatewayv1.ParentReference {
+func newParentReference(t object.TargetRef) gatewayv1.ParentReference {
 	group, kind := gatewayv1.Group(gatewayv1.GroupName), gatewayv1.Kind(t.Kind)
 	switch t.Kind {
-	case ladder.KindService:
+	case object.KindService:
 		group = ""
-	case ladder.KindXBackend:
+	case object.KindXBackend:
 		group = gatewayxv1alpha1.GroupName
-	case ladder.KindVirtualService:
+	case object.KindVirtualService:
 		group = resource.IstioGroup
 	case resource.KindIstioGateway:
 		group, kind = resource.IstioGroup, "Gateway"
@@ -143,7 +144,7 @@ func newParentReference(t ladder.TargetRef) gatewayv1.ParentReference {
 
 // policyConditions is what became of a policy at one ancestor (S60, S61).
 // Limits are what else there is to say of the policy: what is not honoured in full, or can't be carried.
-func (b *builder) policyConditions(ref ladder.Ref, a *ancestor, limits []report.Problem) []metav1.Condition {
+func (b *builder) policyConditions(ref object.Ref, a *ancestor, limits []report.Problem) []metav1.Condition {
 	if a.refused != nil {
 		return []metav1.Condition{newCondition(gatewayv1.PolicyConditionAccepted, false,
 			gatewayv1.PolicyConditionReason(a.refused.Reason), prefixPath(a.refused.Path, a.refused.Message))}
@@ -175,7 +176,7 @@ type policyEffect struct {
 }
 
 // computePolicyEffect looks at a policy's part on each of the ways.
-func (b *builder) computePolicyEffect(ref ladder.Ref, paths []*policy.Decision) *policyEffect {
+func (b *builder) computePolicyEffect(ref object.Ref, paths []*policy.Decision) *policyEffect {
 	s := &policyEffect{paths: len(paths)}
 	for _, d := range paths {
 		e := &d.Effective
@@ -205,7 +206,7 @@ func (b *builder) computePolicyEffect(ref ladder.Ref, paths []*policy.Decision) 
 }
 
 // addConflicts notes where the policy loses to another on its rung.
-func (s *policyEffect) addConflicts(ref ladder.Ref, e *ladder.Effective) {
+func (s *policyEffect) addConflicts(ref object.Ref, e *precedence.Effective) {
 	for _, c := range e.Conflicts {
 		switch {
 		case c.Loser.Ref != ref:
@@ -218,14 +219,14 @@ func (s *policyEffect) addConflicts(ref ladder.Ref, e *ladder.Effective) {
 }
 
 // addField looks at one field. Where there are no sessions, only what says so has an effect.
-func (s *policyEffect) addField(ref ladder.Ref, e *ladder.Effective, f *ladder.Field) {
-	mine := func(w ladder.FieldValue) bool { return w.Level != ladder.BuiltIn && w.Origin.Ref == ref }
+func (s *policyEffect) addField(ref object.Ref, e *precedence.Effective, f *precedence.Field) {
+	mine := func(w precedence.FieldValue) bool { return w.Level != precedence.BuiltIn && w.Origin.Ref == ref }
 	switch {
 	case mine(f.FieldValue):
 		s.wrote = true
 		s.effective = s.effective || e.On || f.Value == true
 		s.overrides, s.defaults = s.overrides || f.Level.IsOverride(), s.defaults || !f.Level.IsOverride()
-	case f.Level != ladder.BuiltIn:
+	case f.Level != precedence.BuiltIn:
 		s.others = appendOnce(s.others, f.Origin.String())
 	}
 	for _, w := range f.Overrides {
@@ -242,7 +243,7 @@ func (s *policyEffect) addField(ref ladder.Ref, e *ladder.Effective, f *ladder.F
 }
 
 // newProgrammed says whether what the policy asks for holds.
-func (s *policyEffect) newProgrammed(ref ladder.TargetRef) metav1.Condition {
+func (s *policyEffect) newProgrammed(ref object.TargetRef) metav1.Condition {
 	kind := v1alpha1.ConditionProgrammed
 	switch {
 	case s.paths == 0:

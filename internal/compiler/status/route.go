@@ -9,7 +9,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
-	"github.com/limpet-proxy/limpet/internal/compiler/ladder"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
@@ -82,8 +82,8 @@ func (b *builder) routeConditions(route *gateway.Route, p gateway.ParentStatus) 
 }
 
 // parentObject is the Gateway that a parentRef names.
-func parentObject(route *gateway.Route, ref gatewayv1.ParentReference) ladder.Ref {
-	return ladder.Ref{Kind: ladder.KindGateway, Namespace: stringOr(ref.Namespace, route.Namespace), Name: string(ref.Name)}
+func parentObject(route *gateway.Route, ref gatewayv1.ParentReference) object.Ref {
+	return object.Ref{Kind: object.KindGateway, Namespace: stringOr(ref.Namespace, route.Namespace), Name: string(ref.Name)}
 }
 
 func (b *builder) newAccepted(route string, p gateway.ParentStatus) metav1.Condition {
@@ -137,7 +137,7 @@ func (b *builder) countRefusedRules() {
 			v.whole = v.whole || !found
 			rules[rule] = true
 		}
-		for _, d := range b.index.paths[ladder.TargetRef{Ref: r.Origin().Ref}] {
+		for _, d := range b.index.paths[object.TargetRef{Ref: r.Origin().Ref}] {
 			v.whole = v.whole || d.Rejected
 		}
 		v.whole = v.whole || len(v.problems) > 0 && len(rules) == len(r.Value.Spec.Rules)

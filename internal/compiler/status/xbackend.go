@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/limpet-proxy/limpet/internal/compiler/ladder"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
@@ -31,11 +31,11 @@ func (b *builder) writeXBackends() {
 		was := parseStatus[BackendStatus](o.Status)
 		ours := backendAccepted(b.problemsOf(o))
 		s := BackendStatus{Ancestors: slices.DeleteFunc(slices.Clone(was.Ancestors), func(a BackendAncestor) bool { return a.ControllerName == ControllerName })}
-		for _, g := range b.reachability[ladder.TargetRef{Ref: o.Origin().Ref}] {
+		for _, g := range b.reachability[object.TargetRef{Ref: o.Origin().Ref}] {
 			if len(s.Ancestors) == maxBackendAncestors {
 				break
 			}
-			ref := newParentReference(ladder.TargetRef{Ref: g})
+			ref := newParentReference(object.TargetRef{Ref: g})
 			var there []metav1.Condition
 			at := slices.IndexFunc(was.Ancestors, func(a BackendAncestor) bool {
 				return a.ControllerName == ControllerName && sameParent(a.AncestorRef, ref, o.Namespace)

@@ -6,8 +6,8 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/backend"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
-	"github.com/limpet-proxy/limpet/internal/compiler/ladder"
 	"github.com/limpet-proxy/limpet/internal/compiler/lower"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
@@ -50,7 +50,7 @@ func (e *emitter) virtualService(route *gateway.Route) *resource.VirtualService 
 
 // registryHost is the backend's name in Istio's registry.
 func registryHost(b *backend.Backend) string {
-	if b.Object.Kind == ladder.KindService {
+	if b.Object.Kind == object.KindService {
 		return serviceHost(b.Object.Namespace, b.Object.Name)
 	}
 	return b.Object.Name

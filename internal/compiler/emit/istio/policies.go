@@ -7,9 +7,10 @@ import (
 
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/limpet-proxy/limpet/internal/compiler/ladder"
 	"github.com/limpet-proxy/limpet/internal/compiler/lower"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
+	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
 	"github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -60,7 +61,7 @@ func (e *emitter) hasNoBackends(rule lower.AttachedRule) bool {
 func (e *emitter) isReachable(rule lower.AttachedRule) bool {
 	for _, b := range rule.Rule.Backends() {
 		switch {
-		case b.Object.Kind == ladder.KindXBackend:
+		case b.Object.Kind == object.KindXBackend:
 			e.Report.NotSupportedBy(rule.Route, Target, rulePath(rule), "Istio knows no XBackend")
 			return false
 		case b.Port == 0 && rule.Rule.PerBackend:
@@ -73,7 +74,7 @@ func (e *emitter) isReachable(rule lower.AttachedRule) bool {
 
 // reportSplit says what becomes of one session for several backends.
 func (e *emitter) reportSplit(rule lower.AttachedRule) {
-	if !rule.Rule.PerBackend || len(rule.Rule.Backends()) < 2 || rule.Rule.Sessions[0].Release == ladder.Release17 {
+	if !rule.Rule.PerBackend || len(rule.Rule.Backends()) < 2 || rule.Rule.Sessions[0].Release == sessionapi.Release17 {
 		return
 	}
 	e.Report.NotSupportedBy(rule.Route, Target, rulePath(rule)+".backendRefs",
