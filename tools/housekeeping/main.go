@@ -1,8 +1,9 @@
-// Command housekeeping measures how readable limpet's code is: how long functions and lines are, which locals take
-// a package-level name, what has no comment. It only parses what it reads; nothing is built.
+// Command housekeeping measures how readable limpet's code is, and holds it to limits: how long functions and lines
+// are, which locals take a package-level name, what has no comment. It only parses what it reads; nothing is built.
 //
-//	housekeeping [-C FOLDER]            print the measurements
-//	housekeeping [-C FOLDER] -list WHAT list where: shadows, once, long, lines or undocumented
+//	housekeeping [-C FOLDER]                       print the measurements
+//	housekeeping [-C FOLDER] -list WHAT            list where: shadows, once, long, lines or undocumented
+//	housekeeping [-C FOLDER] -check [-tests=false] list what is over a limit, and fail if anything is
 package main
 
 import (
@@ -19,11 +20,13 @@ func main() {
 	}
 }
 
-// run does what the arguments say.
+// run does what the arguments say. Findings are the product of a check, so they go where a table goes.
 func run(arguments []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("housekeeping", flag.ExitOnError)
 	root := flags.String("C", ".", "the `FOLDER` whose code is read")
 	what := flags.String("list", "", "list `WHAT`: shadows, once, long, lines or undocumented")
+	check := flags.Bool("check", false, "list what is over a limit, and fail if anything is")
+	tests := flags.Bool("tests", true, "check tests too")
 	if err := flags.Parse(arguments); err != nil {
 		return err
 	}
@@ -34,6 +37,8 @@ func run(arguments []string, stdout io.Writer) error {
 	switch {
 	case err != nil:
 		return err
+	case *check:
+		return printCheck(stdout, tree, *tests)
 	case *what != "":
 		return printList(stdout, tree, *what)
 	}
@@ -60,6 +65,20 @@ func printList(w io.Writer, tree *sourceTree, what string) error {
 		return fmt.Errorf("-list %s: must be shadows, once, long, lines or undocumented", what)
 	}
 	printFindings(w, findings)
+	return nil
+}
+
+// printCheck prints what is over a limit and makes an error of it.
+func printCheck(w io.Writer, tree *sourceTree, withTests bool) error {
+	findings, err := checkTree(tree, withTests)
+	if err != nil {
+		return err
+	}
+	printFindings(w, findings)
+	if len(findings) > 0 {
+		return fmt.Errorf("%d findings; a local that must keep its name goes into %s as path:function:name REASON",
+			len(findings), allowListPath)
+	}
 	return nil
 }
 
