@@ -17,8 +17,8 @@ type uses struct {
 	unresolved map[string][]token.Pos // of methods of that name, of one type or another
 }
 
-// findUsedOnce lists the small unexported functions and methods that one place uses. Uses in tests do not count, but
-// are told: who folds such a function has its tests to move.
+// findUsedOnce lists the small unexported functions and methods that one place uses, but none whose body is elsewhere,
+// as the host's are. Uses in tests do not count, but are told: who folds such a function has its tests to move.
 func findUsedOnce(tree *sourceTree) []finding {
 	var once []finding
 	collected := map[*goPackage]uses{}
@@ -31,7 +31,7 @@ func findUsedOnce(tree *sourceTree) []finding {
 		}
 		for _, decl := range file.syntax.Decls {
 			f, ok := decl.(*ast.FuncDecl)
-			if !ok || f.Name.IsExported() || tree.countLines(f) > maxFoldedLines {
+			if !ok || f.Body == nil || f.Name.IsExported() || tree.countLines(f) > maxFoldedLines {
 				continue
 			}
 			if code, tests := collected[pkg].count(f); len(code) == 1 {

@@ -21,7 +21,7 @@ func Exported() {
 		x.hiddenTwice()
 	}
 	a{}.hiddenTwice()
-	_ = system
+	_, _ = system, imported
 	box[int]{}.inBox()
 	ExportedOnce()
 }
@@ -77,3 +77,5 @@ func (b) same() {}
 type box[T any] struct{}
 
 func (box[T]) inBox() {}
+
+func imported()
