@@ -1,16 +1,13 @@
 package main
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
 
 	"github.com/spf13/pflag"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/digest"
 )
 
 // moduleFlags say where the control planes of other targets than Envoy find the filter.
@@ -24,8 +21,6 @@ func (m *moduleFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&m.sha256, "wasm-sha256", "", "its SHA-256 in `HEX` (default: that of this limpet's own)")
 }
 
-var sumPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{64}$`) })
-
 // check refuses wrong flags, and finds the sum of what the URL leads to.
 func (m *moduleFlags) check(target compiler.Target) (err error) {
 	switch {
@@ -33,7 +28,7 @@ func (m *moduleFlags) check(target compiler.Target) (err error) {
 		return usagef("-t %s needs --wasm-url: where Envoy Gateway finds limpet.wasm", target)
 	case target == compiler.TargetIstio && m.url == "":
 		return usagef("-t %s needs --wasm-url: where Istio's proxies find limpet.wasm", target)
-	case m.sha256 != "" && !sumPattern().MatchString(m.sha256):
+	case m.sha256 != "" && !digest.IsHex(m.sha256):
 		return usagef("--wasm-sha256 %q: must be 64 hexadecimal digits in lower case", m.sha256)
 	case m.url != "" && m.sha256 == "":
 		m.sha256, err = sumFor(m.url)
@@ -46,24 +41,23 @@ func (m *moduleFlags) set(o *compiler.Options) { o.WasmURL, o.WasmSHA256 = m.url
 
 // sumFor is the SHA-256 that a URL names, or of this limpet's own module or image.
 func sumFor(url string) (string, error) {
-	if _, digest, pinned := strings.Cut(url, "@sha256:"); pinned {
-		if !sumPattern().MatchString(digest) {
+	if sum, pinned := digest.FromReference(url); pinned {
+		if !digest.IsHex(sum) {
 			return "", usagef("--wasm-url %q: must end in 64 hexadecimal digits", url)
 		}
-		return digest, nil
+		return sum, nil
 	}
 	if strings.HasPrefix(url, "oci://") {
 		image, err := wasmImage()
 		if err != nil {
 			return "", err
 		}
-		digest, err := image.Digest()
-		return digest.Hex, err
+		sum, err := image.Digest()
+		return sum.Hex, err
 	}
 	module, err := wasmModule()
 	if err != nil {
 		return "", fmt.Errorf("%w, or say --wasm-sha256", err)
 	}
-	sum := sha256.Sum256(module)
-	return hex.EncodeToString(sum[:]), nil
+	return digest.OfBytes(module), nil
 }
