@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/limpet-proxy/limpet/cmd/limpet/memory"
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/gctune"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -105,7 +105,7 @@ func readPaths(paths []string, stdin io.Reader) ([]compiler.Source, error) {
 	for _, s := range sources {
 		size += len(s.Data)
 	}
-	memory.ForInput(size)
+	gctune.ForInput(size)
 	return sources, err
 }
 

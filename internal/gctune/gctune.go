@@ -1,11 +1,11 @@
-// Package memory trades memory for time: it tells Go's collector how much the heap may grow, unless the environment
+// Package gctune trades memory for time: it tells Go's collector how much the heap may grow, unless the environment
 // does (GOGC, GOMEMLIMIT).
 //
 // It does so when it is initialised, before those of the compiler's six hundred packages that allocate. Go initialises
 // packages in the order of their paths, each as soon as what it imports is done ("Package initialization" of the
 // language's specification), and this one imports next to nothing. So it must stay a package of its own: what they all
 // allocate is just what Go would collect at, and that collection took 2 of 20 ms.
-package memory
+package gctune
 
 import (
 	"os"
@@ -23,18 +23,18 @@ const (
 )
 
 func init() {
-	if !isTheirs() {
+	if !isSetByEnvironment() {
 		debug.SetGCPercent(gcPercent)
 		debug.SetMemoryLimit(leastLimit)
 	}
 }
 
-// isTheirs tells whether the environment says how Go shall trade memory for time.
-func isTheirs() bool { return os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" }
+// isSetByEnvironment tells whether the user says how Go shall trade memory for time.
+func isSetByEnvironment() bool { return os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" }
 
 // ForInput gives the heap what an input of that many bytes needs.
 func ForInput(size int) {
-	if !isTheirs() {
+	if !isSetByEnvironment() {
 		debug.SetMemoryLimit(max(leastLimit, int64(size)*limitPerByte))
 	}
 }
