@@ -1,3 +1,4 @@
+// Package watch remembers since when hosts terminate.
 package watch
 
 import (

@@ -55,3 +55,10 @@ func TestDrainingDamaged(t *testing.T) {
 		}
 	}
 }
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/compiler/emit/envoy"
+	"github.com/limpet-proxy/limpet/internal/inputfiles"
 	"github.com/limpet-proxy/limpet/rollout"
 	"github.com/limpet-proxy/limpet/watch"
 )
@@ -49,7 +50,7 @@ func (h *hotFlags) check(f *pflag.FlagSet, in *input) error {
 		return usagef("--endpoint-files %d: must be 0 to %d", h.endpointFiles, maxEndpointFiles)
 	}
 	for _, path := range in.paths {
-		if path == compiler.Stdin {
+		if path == inputfiles.Stdin {
 			return usagef("--watch can't watch the standard input: name files or folders")
 		}
 	}

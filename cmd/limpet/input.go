@@ -11,6 +11,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/gctune"
+	"github.com/limpet-proxy/limpet/internal/inputfiles"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -100,7 +101,7 @@ func (in *input) read(stdin io.Reader, stderr io.Writer) (material, error) {
 
 // readPaths reads files and folders, and gives memory for what is in them.
 func readPaths(paths []string, stdin io.Reader) ([]compiler.Source, error) {
-	sources, err := compiler.ReadPaths(paths, stdin)
+	sources, err := inputfiles.Read(paths, stdin)
 	size := 0
 	for _, s := range sources {
 		size += len(s.Data)

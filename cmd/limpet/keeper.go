@@ -11,14 +11,14 @@ import (
 	"time"
 
 	"github.com/limpet-proxy/limpet/compiler"
-	"github.com/limpet-proxy/limpet/watch"
+	"github.com/limpet-proxy/limpet/internal/inputfiles"
 )
 
 // keeper keeps what was made of the input up to date with it.
 type keeper struct {
 	in     *input
 	stderr io.Writer
-	files  *watch.Files
+	files  *inputfiles.Watcher
 	// compile makes a result of the input, and apply puts it to use and says in a line what that came to, for a change
 	// that was seen at the time given.
 	compile func(material) (*compiler.Result, error)
@@ -42,7 +42,7 @@ func (in *input) newKeeper(stderr io.Writer) *keeper {
 		paths = append(paths, in.keys.file)
 	}
 	in.cache = compiler.NewCache()
-	return &keeper{in: in, stderr: stderr, files: watch.New(paths...)}
+	return &keeper{in: in, stderr: stderr, files: inputfiles.NewWatcher(paths...)}
 }
 
 // first reads and compiles the input before anything is kept up to date.

@@ -1,4 +1,5 @@
-package compiler
+// Package inputfiles reads the files that a user names for the compiler, and tells when they change.
+package inputfiles
 
 import (
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/compiler/read"
 )
 
@@ -22,28 +24,29 @@ const (
 	maxTotal = 512 << 20 // bytes
 )
 
-// ReadPaths reads the files that the user named: files, folders (every *.yaml, *.yml and *.json below them, in
+// Read reads the files that the user named: files, folders (every *.yaml, *.yml and *.json below them, in
 // alphabetical order), or "-" for the standard input. A file named twice is read once. Of each file no more is
-// read than Compile needs to refuse it as too large. All errors are joined.
-func ReadPaths(paths []string, stdin io.Reader) ([]Source, error) {
-	r := pathReader{stdin: stdin, seen: map[string]bool{}}
+// read than compiler.Compile needs to refuse it as too large. All errors are joined.
+func Read(paths []string, stdin io.Reader) ([]compiler.Source, error) {
+	r := reader{stdin: stdin, seen: map[string]bool{}}
 	var errs []error
 	for _, p := range paths {
-		if err := r.path(p); err != nil {
+		if err := r.addPath(p); err != nil {
 			errs = append(errs, err)
 		}
 	}
 	return r.sources, errors.Join(errs...)
 }
 
-type pathReader struct {
+// reader collects sources.
+type reader struct {
 	stdin   io.Reader
-	sources []Source
+	sources []compiler.Source
 	seen    map[string]bool
 	total   int
 }
 
-func (r *pathReader) path(path string) error {
+func (r *reader) addPath(path string) error {
 	if path == Stdin {
 		return r.add("<stdin>", r.stdin)
 	}
@@ -52,18 +55,18 @@ func (r *pathReader) path(path string) error {
 		return err
 	}
 	if info.IsDir() {
-		return r.folder(path)
+		return r.addFolder(path)
 	}
-	return r.file(path) // also a pipe, which the user named on purpose
+	return r.addFile(path) // also a pipe, which the user named on purpose
 }
 
-func (r *pathReader) folder(path string) error {
+func (r *reader) addFolder(path string) error {
 	before := len(r.seen)
-	err := Manifests(path, func(name string, info fs.FileInfo) error {
+	err := walk(path, func(name string, info fs.FileInfo) error {
 		if !info.Mode().IsRegular() {
 			return fmt.Errorf("%s: not a regular file", name)
 		}
-		return r.file(name)
+		return r.addFile(name)
 	})
 	if err == nil && len(r.seen) == before {
 		return fmt.Errorf("%s: no *.yaml, *.yml or *.json file below this folder", path)
@@ -71,10 +74,10 @@ func (r *pathReader) folder(path string) error {
 	return err
 }
 
-// Manifests visits what ReadPaths reads of a folder, in alphabetical order, and ends at the first error. It follows links
+// walk visits what Read reads of a folder, in alphabetical order, and ends at the first error. It follows links
 // to files and not to folders. Folders whose names begin with ".." are left out: Kubernetes keeps what it mounts from
 // a ConfigMap in one, and links every file of it into the folder above.
-func Manifests(folder string, visit func(name string, info fs.FileInfo) error) error {
+func walk(folder string, visit func(name string, info fs.FileInfo) error) error {
 	return filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -92,7 +95,7 @@ func Manifests(folder string, visit func(name string, info fs.FileInfo) error) e
 	})
 }
 
-func (r *pathReader) file(name string) error {
+func (r *reader) addFile(name string) error {
 	if r.seen[filepath.Clean(name)] {
 		return nil
 	}
@@ -104,8 +107,8 @@ func (r *pathReader) file(name string) error {
 	return r.add(name, f)
 }
 
-// add reads a source up to one byte more than is allowed, by which Compile sees that it is too large.
-func (r *pathReader) add(name string, from io.Reader) error {
+// add reads a source up to one byte more than is allowed, by which the compiler sees that it is too large.
+func (r *reader) add(name string, from io.Reader) error {
 	if r.seen[filepath.Clean(name)] {
 		return nil
 	}
@@ -118,6 +121,6 @@ func (r *pathReader) add(name string, from io.Reader) error {
 	if len(r.seen) > maxFiles || r.total > maxTotal {
 		return fmt.Errorf("%s: too much input: at most %d files and %d MiB are read", name, maxFiles, maxTotal>>20)
 	}
-	r.sources = append(r.sources, Source{Name: name, Data: data})
+	r.sources = append(r.sources, compiler.Source{Name: name, Data: data})
 	return nil
 }

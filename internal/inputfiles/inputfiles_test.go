@@ -1,4 +1,4 @@
-package compiler
+package inputfiles
 
 import (
 	"io"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/compiler/read"
 )
 
@@ -25,7 +26,7 @@ func tree(t *testing.T, files ...string) {
 	}
 }
 
-func TestReadPaths(t *testing.T) {
+func TestRead(t *testing.T) {
 	tree(t, "b/z.yaml", "b/a.yml", "b/c/d.json", "b/notes.txt", "b/c/UPPER.YAML", "single.txt", "a.yaml")
 	if err := os.Symlink("../a.yaml", "b/link.yaml"); err != nil {
 		t.Fatal(err)
@@ -39,7 +40,7 @@ func TestReadPaths(t *testing.T) {
 		{[]string{"./a.yaml", "a.yaml", "b/../a.yaml"}, "./a.yaml"},
 		{[]string{"b/z.yaml", "b", "-", "-"}, "b/z.yaml b/a.yml b/c/d.json b/link.yaml <stdin>"},
 	} {
-		sources, err := ReadPaths(c.paths, strings.NewReader("from stdin"))
+		sources, err := Read(c.paths, strings.NewReader("from stdin"))
 		if err != nil {
 			t.Errorf("%v: %v", c.paths, err)
 		}
@@ -53,31 +54,31 @@ func TestReadPaths(t *testing.T) {
 	}
 }
 
-func TestReadPathsContent(t *testing.T) {
+func TestReadContent(t *testing.T) {
 	tree(t, "a.yaml")
-	sources, err := ReadPaths([]string{"a.yaml", "-"}, strings.NewReader("from stdin"))
+	sources, err := Read([]string{"a.yaml", "-"}, strings.NewReader("from stdin"))
 	if err != nil || len(sources) != 2 || string(sources[0].Data) != "a.yaml" || string(sources[1].Data) != "from stdin" {
 		t.Errorf("got %q, %v", sources, err)
 	}
 }
 
-// TestReadPathsErrors wants every error at once.
-func TestReadPathsErrors(t *testing.T) {
+// TestReadErrors wants every error at once.
+func TestReadErrors(t *testing.T) {
 	tree(t, "empty/notes.txt", "a.yaml")
-	_, err := ReadPaths([]string{"gone.yaml", "empty", "a.yaml"}, nil)
+	_, err := Read([]string{"gone.yaml", "empty", "a.yaml"}, nil)
 	if err == nil || !strings.Contains(err.Error(), "gone.yaml") ||
 		!strings.Contains(err.Error(), "empty: no *.yaml, *.yml or *.json file below this folder") {
 		t.Errorf("got %v", err)
 	}
 }
 
-// TestReadPathsReadsNoMoreThanItNeeds reads from a source without an end.
-func TestReadPathsReadsNoMoreThanItNeeds(t *testing.T) {
-	sources, err := ReadPaths([]string{"-"}, endless{})
+// TestReadReadsNoMoreThanItNeeds reads from a source without an end.
+func TestReadReadsNoMoreThanItNeeds(t *testing.T) {
+	sources, err := Read([]string{"-"}, endless{})
 	if err != nil || len(sources) != 1 || len(sources[0].Data) != read.MaxFile+1 {
 		t.Fatalf("%d sources, %v", len(sources), err)
 	}
-	if _, err := Compile(sources, Options{WasmPath: "w"}); err == nil || !strings.Contains(err.Error(), "<stdin>: the file is too large") {
+	if _, err := compiler.Compile(sources, compiler.Options{WasmPath: "w"}); err == nil || !strings.Contains(err.Error(), "<stdin>: the file is too large") {
 		t.Errorf("got %v", err)
 	}
 }

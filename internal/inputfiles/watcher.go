@@ -1,26 +1,23 @@
-// Package watch tells when input files change. It looks at them again and again instead of asking the kernel to be told:
-// that sees an editor's rename, a swapped symbolic link as Kubernetes makes for a mounted ConfigMap, and a folder on a
-// network alike, and nothing that it could miss leaves it blind.
-package watch
+package inputfiles
 
 import (
 	"context"
 	"io/fs"
 	"os"
 	"time"
-
-	"github.com/limpet-proxy/limpet/compiler"
 )
 
-// Files are what to watch: files, and folders with the manifests below them, as compiler.ReadPaths reads them.
-type Files struct {
+// Watcher tells when files change, and folders with the manifests below them, as Read reads them. It looks at them again
+// and again instead of asking the kernel to be told: that sees an editor's rename, a swapped symbolic link as Kubernetes
+// makes for a mounted ConfigMap, and a folder on a network alike, and nothing that it could miss leaves it blind.
+type Watcher struct {
 	paths []string
 	last  state
 }
 
-// New watches paths. What they hold now counts as seen, if it was not written just now.
-func New(paths ...string) *Files {
-	w := &Files{paths: paths}
+// NewWatcher watches paths. What they hold now counts as seen, if it was not written just now.
+func NewWatcher(paths ...string) *Watcher {
+	w := &Watcher{paths: paths}
 	if now := w.look(); time.Since(now.newest) > settle {
 		w.last = now
 	}
@@ -39,7 +36,7 @@ const settle = 30 * time.Millisecond
 
 // Next waits for a change to what was seen last, and until the files have been left alone for a moment. It gives the
 // time at which it saw the first sign of the change; false when ctx ends or a time that is not zero has come.
-func (w *Files) Next(ctx context.Context, until time.Time) (since time.Time, changed bool) {
+func (w *Watcher) Next(ctx context.Context, until time.Time) (since time.Time, changed bool) {
 	var quiet time.Time
 	for {
 		begin := time.Now()
@@ -94,7 +91,7 @@ func (s state) equal(other state) bool {
 	return true
 }
 
-func (w *Files) look() state {
+func (w *Watcher) look() state {
 	s := state{files: map[string]stamp{}}
 	for _, path := range w.paths {
 		info, err := os.Stat(path)
@@ -102,7 +99,7 @@ func (w *Files) look() state {
 		case err != nil:
 		case info.IsDir():
 			// What can't be read is left out: the next look will see it come.
-			_ = compiler.Manifests(path, func(name string, info fs.FileInfo) error {
+			_ = walk(path, func(name string, info fs.FileInfo) error {
 				s.note(name, info)
 				return nil
 			})

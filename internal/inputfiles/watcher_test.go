@@ -1,4 +1,4 @@
-package watch
+package inputfiles
 
 import (
 	"context"
@@ -41,7 +41,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func next(t *testing.T, w *Files, within time.Duration) bool {
+func next(t *testing.T, w *Watcher, within time.Duration) bool {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
@@ -73,7 +73,7 @@ func TestChanges(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			folder(t, "in/a.yaml", "keys.json", "elsewhere.yaml")
 			must(t, os.Symlink("../elsewhere.yaml", "in/link.yaml"))
-			w := New("in", "keys.json")
+			w := NewWatcher("in", "keys.json")
 			within := patience
 			if !c.seen {
 				within = quiet
@@ -96,7 +96,7 @@ func TestConfigMap(t *testing.T) {
 	must(t, os.Symlink("..2026_1", "in/..data"))
 	must(t, os.Symlink("..data/a.yaml", "in/a.yaml"))
 	time.Sleep(2 * settle)
-	w := New("in")
+	w := NewWatcher("in")
 	if len(w.last.files) != 1 {
 		t.Fatalf("watched: %v", w.last.files)
 	}
@@ -110,7 +110,7 @@ func TestConfigMap(t *testing.T) {
 // TestSettles: files that are still being written are not reported; the time is that of the first sign.
 func TestSettles(t *testing.T) {
 	folder(t, "a.yaml")
-	w := New("a.yaml")
+	w := NewWatcher("a.yaml")
 	begin := time.Now()
 	last := make(chan time.Time, 1)
 	go func() {
@@ -142,7 +142,7 @@ func TestJustWritten(t *testing.T) {
 	write(t, "a.yaml", "first")
 	future := time.Now().Add(time.Hour)
 	must(t, os.Chtimes("a.yaml", future, future))
-	w := New("a.yaml")
+	w := NewWatcher("a.yaml")
 	if !next(t, w, patience) || next(t, w, quiet) {
 		t.Error("a file of the future must be reported once")
 	}
@@ -151,7 +151,7 @@ func TestJustWritten(t *testing.T) {
 // TestUntil: a time that comes before any change ends the wait.
 func TestUntil(t *testing.T) {
 	folder(t, "a.yaml")
-	w := New("a.yaml")
+	w := NewWatcher("a.yaml")
 	until := time.Now().Add(50 * time.Millisecond)
 	since, changed := w.Next(context.Background(), until)
 	if changed || since.Before(until) {
