@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/atomicfile"
 )
 
 const compileHelp = `compile reads Gateway API YAML and writes configuration.
@@ -145,7 +146,7 @@ func (cc *compileCommand) run(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if err := writeInto(cc.out, files); err != nil {
+	if err := atomicfile.WriteAllLocked(cc.out, files); err != nil {
 		return fmt.Errorf("%w; nothing written", err)
 	}
 	cc.keys.tell(c.ErrOrStderr(), result, "the folder "+cc.out+" (files of mode 0600)")
@@ -198,17 +199,17 @@ func (in *input) wasmPathUnder(dir string) (string, error) {
 }
 
 // outputs are the files of a target, the main document last: it appears when all that it needs is there.
-func outputs(r *compiler.Result, target compiler.Target, mode fs.FileMode) ([]outputFile, error) {
-	var files []outputFile
+func outputs(r *compiler.Result, target compiler.Target, mode fs.FileMode) ([]atomicfile.File, error) {
+	var files []atomicfile.File
 	if target == compiler.TargetEnvoy || target == compiler.TargetIstio {
 		wasm, err := wasmModule()
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, outputFile{wasmName, wasm, 0o644})
+		files = append(files, atomicfile.File{Name: wasmName, Data: wasm, Mode: 0o644})
 	}
 	for _, f := range r.Files {
-		files = append(files, outputFile{f.Name, f.Data, mode})
+		files = append(files, atomicfile.File{Name: f.Name, Data: f.Data, Mode: mode})
 	}
 	return files, nil
 }

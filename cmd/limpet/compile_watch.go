@@ -11,7 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/limpet-proxy/limpet/compiler"
-	"github.com/limpet-proxy/limpet/rollout"
+	"github.com/limpet-proxy/limpet/internal/atomicfile"
+	"github.com/limpet-proxy/limpet/internal/rollout"
 )
 
 // drainingFile is where limpet keeps, beside envoy.yaml, since when hosts terminate.
@@ -37,13 +38,13 @@ func (cc *compileCommand) checkWatch(c *cobra.Command) error {
 // keepUp compiles into the folder again and again until limpet is told to end. Nobody else writes there meanwhile: what
 // is live is what this limpet wrote last.
 func (cc *compileCommand) keepUp(c *cobra.Command) error {
-	held, err := hold(cc.out, holdAlone)
+	held, err := atomicfile.LockDir(cc.out)
 	if err != nil {
 		return err
 	}
-	defer held.release()
-	if held.unlocked != nil {
-		say(c.ErrOrStderr(), fmt.Sprintf("%s can't be locked, so take care that no other limpet writes there: %v", cc.out, held.unlocked))
+	defer held.Release()
+	if held.Unlocked != nil {
+		say(c.ErrOrStderr(), fmt.Sprintf("%s can't be locked, so take care that no other limpet writes there: %v", cc.out, held.Unlocked))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
@@ -84,7 +85,7 @@ func (cc *compileCommand) rewriting(k *keeper) (start func(*compiler.Result) err
 		if err != nil {
 			return err
 		}
-		return writeFiles(cc.out, files)
+		return atomicfile.WriteAll(cc.out, files)
 	}
 	k.apply = func(_ context.Context, since time.Time, r *compiler.Result) (string, error) {
 		err := write(r)
@@ -117,7 +118,7 @@ func (cc *compileCommand) hot(ctx context.Context, c *cobra.Command, k *keeper) 
 		if err := h.resume(ctx, k, r); err != nil {
 			return err
 		}
-		return writeFiles(cc.out, files)
+		return atomicfile.WriteAll(cc.out, files)
 	}, nil
 }
 

@@ -9,12 +9,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/limpet-proxy/limpet/compiler"
-	"github.com/limpet-proxy/limpet/rollout"
+	"github.com/limpet-proxy/limpet/internal/atomicfile"
+	"github.com/limpet-proxy/limpet/internal/rollout"
 )
 
 // deployment is what "limpet run" runs Envoy on.
 type deployment struct {
-	files []outputFile
+	files []atomicfile.File
 	// hot and keeper are there with --watch only.
 	hot    *hot
 	keeper *keeper
@@ -54,7 +55,7 @@ func (d *deployment) write(dir string) error {
 			return err
 		}
 	}
-	return writeFiles(dir, d.files)
+	return atomicfile.WriteAll(dir, d.files)
 }
 
 // stderr is where Envoy's log goes.

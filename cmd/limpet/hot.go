@@ -12,8 +12,8 @@ import (
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/internal/inputfiles"
-	"github.com/limpet-proxy/limpet/rollout"
-	"github.com/limpet-proxy/limpet/watch"
+	"github.com/limpet-proxy/limpet/internal/rollout"
+	"github.com/limpet-proxy/limpet/internal/livereload"
 )
 
 // discoveryFolder is the folder, beside envoy.yaml, of what Envoy discovers.
@@ -65,7 +65,7 @@ type hot struct {
 	files     int
 	publisher rollout.Publisher
 	live      *envoy.Discovery
-	draining  *watch.Draining
+	draining  *livereload.Draining
 	// free, if it is there, makes sure that Envoy can listen on addresses.
 	free func([]listening) error
 }
@@ -80,7 +80,7 @@ func newHot(in *input, flags hotFlags, dir, memory string) (*hot, error) {
 	if err != nil {
 		return nil, err
 	}
-	draining, err := watch.NewDraining(memory)
+	draining, err := livereload.NewDraining(memory)
 	return &hot{in: in, dir: dir, wasmPath: wasmPath, files: flags.endpointFiles, draining: draining, publisher: rollout.Publisher{
 		Folder: rollout.Folder{Path: folder}, Patience: patience,
 	}}, err

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/atomicfile"
 )
 
 const runHelp = `run compiles like 'limpet compile -t envoy', into a temporary folder, and runs
@@ -133,7 +134,7 @@ func (rc *runCommand) prepare(c *cobra.Command, dir string) (*deployment, *compi
 	if err != nil {
 		return nil, nil, err
 	}
-	d.files = []outputFile{{compiler.EnvoyFile, result.Main(), 0o600}}
+	d.files = []atomicfile.File{{Name: compiler.EnvoyFile, Data: result.Main(), Mode: 0o600}}
 	if rc.wasmPath == "" {
 		if d.files, err = outputs(result, compiler.TargetEnvoy, 0o600); err != nil {
 			return nil, nil, err

@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/limpet-proxy/limpet/internal/atomicfile"
 )
 
 // Folder is the discovery folder that Envoy watches.
@@ -32,10 +34,7 @@ func (d *Folder) missing(files []File) []File {
 // flushed to the disk, for every start writes all files anew.
 func (d *Folder) put(f File) error {
 	path := filepath.Join(d.Path, f.Path)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	if err := replace(path, f.Data, d.Mode); err != nil {
+	if err := atomicfile.Write(path, f.Data, d.Mode); err != nil {
 		return err
 	}
 	d.remember(f)
@@ -47,23 +46,6 @@ func (d *Folder) remember(f File) {
 		d.versions = map[string]string{}
 	}
 	d.versions[f.Path] = f.Version
-}
-
-// replace moves new contents into a file's place.
-func replace(path string, data []byte, mode fs.FileMode) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".*.tmp")
-	if err != nil {
-		return err
-	}
-	_, err = tmp.Write(data)
-	err = errors.Join(err, tmp.Chmod(mode), tmp.Close())
-	if err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(tmp.Name())
-	}
-	return err
 }
 
 // remove takes a file away; one that is not there is no fault.

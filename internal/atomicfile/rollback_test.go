@@ -1,4 +1,4 @@
-package main
+package atomicfile
 
 import (
 	"os"
@@ -7,18 +7,18 @@ import (
 	"testing"
 )
 
-// TestPutAllRestores makes the rename of the last of three files fail, for the staged file is gone by then: the first,
+// TestReplaceAllRestores makes the rename of the last of three files fail, for the staged file is gone by then: the first,
 // which was there before, is as it was, and the second, which was not, is not.
-func TestPutAllRestores(t *testing.T) {
+func TestReplaceAllRestores(t *testing.T) {
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "limpet.wasm"), "before", 0o600)
 	put(t, filepath.Join(dir, "envoy.yaml"), "before", 0o644)
-	files := []outputFile{{"limpet.wasm", []byte("after"), 0o644}, {"plugin.json", []byte("after"), 0o644}, {"envoy.yaml", []byte("after"), 0o644}}
+	files := []File{{"limpet.wasm", []byte("after"), 0o644}, {"plugin.json", []byte("after"), 0o644}, {"envoy.yaml", []byte("after"), 0o644}}
 	staged := stageAll(t, dir, files)
 	if err := os.Remove(staged[2]); err != nil {
 		t.Fatal(err)
 	}
-	if err := putAll(dir, files, staged); err == nil {
+	if err := replaceAll(dir, files, staged); err == nil {
 		t.Fatal("a file that is gone was put into its place")
 	}
 	wantFiles(t, dir, map[string]string{"limpet.wasm": "before", "envoy.yaml": "before"})
@@ -27,38 +27,38 @@ func TestPutAllRestores(t *testing.T) {
 	}
 }
 
-// TestPutAllAboveFolder has a folder come into the way after the files were staged: it stays, and so does the rest.
-func TestPutAllAboveFolder(t *testing.T) {
+// TestReplaceAllAboveFolder has a folder come into the way after the files were staged: it stays, and so does the rest.
+func TestReplaceAllAboveFolder(t *testing.T) {
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "a"), "before", 0o644)
-	files := []outputFile{{"a", []byte("after"), 0o644}, {"b", []byte("after"), 0o644}}
+	files := []File{{"a", []byte("after"), 0o644}, {"b", []byte("after"), 0o644}}
 	staged := stageAll(t, dir, files)
 	put(t, filepath.Join(dir, "b", "inside"), "stays", 0o644)
-	if err := putAll(dir, files, staged); err == nil {
+	if err := replaceAll(dir, files, staged); err == nil {
 		t.Fatal("a file took the place of a folder with something in it")
 	}
 	wantFiles(t, dir, map[string]string{"a": "before", "b/inside": "stays", filepath.Base(staged[1]): "after"})
 }
 
-// TestPutAll leaves nothing but the files.
-func TestPutAll(t *testing.T) {
+// TestReplaceAll leaves nothing but the files.
+func TestReplaceAll(t *testing.T) {
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "a"), "before", 0o644)
 	if err := os.Symlink("a", filepath.Join(dir, "b")); err != nil {
 		t.Fatal(err)
 	}
-	files := []outputFile{{"a", []byte("1"), 0o644}, {"b", []byte("2"), 0o644}, {"c", []byte("3"), 0o644}}
-	if err := putAll(dir, files, stageAll(t, dir, files)); err != nil {
+	files := []File{{"a", []byte("1"), 0o644}, {"b", []byte("2"), 0o644}, {"c", []byte("3"), 0o644}}
+	if err := replaceAll(dir, files, stageAll(t, dir, files)); err != nil {
 		t.Fatal(err)
 	}
 	wantFiles(t, dir, map[string]string{"a": "1", "b": "2", "c": "3"})
 }
 
-func stageAll(t *testing.T, dir string, files []outputFile) []string {
+func stageAll(t *testing.T, dir string, files []File) []string {
 	t.Helper()
 	var staged []string
 	for _, f := range files {
-		path, err := stage(dir, f)
+		path, err := stage(dir, f, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package watch
+package livereload
 
 import (
 	"net/netip"
@@ -8,6 +8,13 @@ import (
 	"testing"
 	"time"
 )
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
 
 // TestDraining: a host keeps the time at which it was first seen, across restarts, until it terminates no more.
 func TestDraining(t *testing.T) {
@@ -53,12 +60,5 @@ func TestDrainingDamaged(t *testing.T) {
 		if err == nil || d == nil || len(d.Since) != 0 {
 			t.Errorf("%q: %v, %v", text, d, err)
 		}
-	}
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

@@ -1,5 +1,5 @@
-// Package watch remembers since when hosts terminate.
-package watch
+// Package livereload keeps what was made of input files up to date with them.
+package livereload
 
 import (
 	"encoding/json"
@@ -9,8 +9,9 @@ import (
 	"maps"
 	"net/netip"
 	"os"
-	"path/filepath"
 	"time"
+
+	"github.com/limpet-proxy/limpet/internal/atomicfile"
 )
 
 // Draining remembers since when hosts terminate, which EndpointSlices don't say.
@@ -59,7 +60,7 @@ func (d *Draining) See(hosts []netip.AddrPort, now time.Time) error {
 	return d.save()
 }
 
-// save moves the new text into the file's place.
+// save writes the file, if there is one.
 func (d *Draining) save() error {
 	if d.file == "" {
 		return nil
@@ -68,19 +69,5 @@ func (d *Draining) save() error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(d.file), 0o755); err != nil {
-		return err
-	}
-	tmp, err := os.CreateTemp(filepath.Dir(d.file), ".*.tmp")
-	if err != nil {
-		return err
-	}
-	_, err = tmp.Write(append(text, '\n'))
-	if err = errors.Join(err, tmp.Chmod(0o644), tmp.Close()); err == nil {
-		err = os.Rename(tmp.Name(), d.file)
-	}
-	if err != nil {
-		_ = os.Remove(tmp.Name())
-	}
-	return err
+	return atomicfile.Write(d.file, append(text, '\n'), 0o644)
 }
