@@ -13,6 +13,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/atomicfile"
+	"github.com/limpet-proxy/limpet/internal/message"
 )
 
 const compileHelp = `compile reads Gateway API YAML and writes configuration.
@@ -149,7 +150,7 @@ func (cc *compileCommand) run(c *cobra.Command) error {
 	if err := atomicfile.WriteAllLocked(cc.out, files); err != nil {
 		return fmt.Errorf("%w; nothing written", err)
 	}
-	cc.keys.tell(c.ErrOrStderr(), result, "the folder "+cc.out+" (files of mode 0600)")
+	cc.keys.printExposure(c.ErrOrStderr(), result, "the folder "+cc.out+" (files of mode 0600)")
 	return nil
 }
 
@@ -161,13 +162,13 @@ func (cc *compileCommand) compileAndTell(c *cobra.Command, target compiler.Targe
 		return nil, err
 	}
 	if result != nil {
-		warn(c.ErrOrStderr(), result.Warnings)
+		message.PrintWarnings(c.ErrOrStderr(), result.Warnings)
 	}
 	if failed := cc.writeReport(refused, result); failed != nil {
 		if err == nil {
 			return nil, failed
 		}
-		say(c.ErrOrStderr(), failed.Error())
+		message.Print(c.ErrOrStderr(), failed.Error())
 	}
 	return result, err
 }
@@ -186,7 +187,7 @@ func (cc *compileCommand) print(c *cobra.Command) error {
 	if _, err := c.OutOrStdout().Write(result.Main()); err != nil {
 		return fmt.Errorf("write to standard output: %w", err)
 	}
-	cc.keys.tell(c.ErrOrStderr(), result, "this output")
+	cc.keys.printExposure(c.ErrOrStderr(), result, "this output")
 	return nil
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/atomicfile"
+	"github.com/limpet-proxy/limpet/internal/message"
 	"github.com/limpet-proxy/limpet/internal/rollout"
 )
 
@@ -44,7 +45,7 @@ func (cc *compileCommand) keepUp(c *cobra.Command) error {
 	}
 	defer held.Release()
 	if held.Unlocked != nil {
-		say(c.ErrOrStderr(), fmt.Sprintf("%s can't be locked, so take care that no other limpet writes there: %v", cc.out, held.Unlocked))
+		message.Print(c.ErrOrStderr(), fmt.Sprintf("%s can't be locked, so take care that no other limpet writes there: %v", cc.out, held.Unlocked))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
@@ -60,11 +61,11 @@ func (cc *compileCommand) keepUp(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	warn(c.ErrOrStderr(), result.Warnings)
+	message.PrintWarnings(c.ErrOrStderr(), result.Warnings)
 	if err := start(result); err != nil {
 		return err
 	}
-	cc.keys.tell(c.ErrOrStderr(), result, "the folder "+cc.out+" (files of mode 0600)")
+	cc.keys.printExposure(c.ErrOrStderr(), result, "the folder "+cc.out+" (files of mode 0600)")
 	fmt.Fprintf(c.ErrOrStderr(), "limpet: %s is up to date; changes of the input reach it as they come\n", cc.out)
 	k.keep(ctx)
 	return nil
@@ -101,7 +102,7 @@ func (cc *compileCommand) hot(ctx context.Context, c *cobra.Command, k *keeper) 
 		return nil, err
 	}
 	if err != nil {
-		say(c.ErrOrStderr(), fmt.Sprintf("since when hosts terminate is not known, and begins now: %v", err))
+		message.Print(c.ErrOrStderr(), fmt.Sprintf("since when hosts terminate is not known, and begins now: %v", err))
 	}
 	h.publisher.Pause = cc.pause
 	if c.Flags().Changed("admin") && cc.admin != compiler.NoAdmin {
@@ -127,7 +128,7 @@ func (h *hot) resume(ctx context.Context, k *keeper, r *compiler.Result) error {
 	h.publisher.Folder.Mode = h.in.keys.fileMode(r)
 	before, err := h.publisher.Folder.Read()
 	if err != nil {
-		say(k.stderr, fmt.Sprintf("what is in %s can't be read, and is written anew: %v", h.publisher.Folder.Path, err))
+		message.Print(k.stderr, fmt.Sprintf("what is in %s can't be read, and is written anew: %v", h.publisher.Folder.Path, err))
 	}
 	if before == nil || err != nil {
 		h.live = r.Discovery

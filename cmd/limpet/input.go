@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"net"
 	"net/netip"
@@ -134,11 +133,4 @@ func (in *input) compile(c *cobra.Command, target compiler.Target, wasmPath stri
 		return nil, err
 	}
 	return compiler.Compile(m.sources, in.compileOptions(m, target, wasmPath))
-}
-
-// warn prints what the compiler could not honour.
-func warn(stderr io.Writer, problems []compiler.Problem) {
-	for _, p := range problems {
-		fmt.Fprintf(stderr, "warning: %s\n", p)
-	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/inputfiles"
+	"github.com/limpet-proxy/limpet/internal/message"
 )
 
 // keeper keeps what was made of the input up to date with it.
@@ -92,7 +93,7 @@ func (k *keeper) look(ctx context.Context, since time.Time) {
 	now, err := k.in.read(nil, io.Discard) // what there was to say of the key file has been said
 	if err != nil {
 		if k.said != err.Error() {
-			say(k.stderr, err.Error())
+			message.Print(k.stderr, err.Error())
 			fmt.Fprintln(k.stderr, "limpet: the input can't be read; the last good configuration keeps serving")
 		}
 		k.said = err.Error()
@@ -124,7 +125,7 @@ func (k *keeper) take(ctx context.Context, since time.Time) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	warn(k.stderr, k.unwarned(result.Warnings))
+	message.PrintWarnings(k.stderr, k.unwarned(result.Warnings))
 	return k.apply(ctx, since, result)
 }
 
@@ -143,10 +144,10 @@ func (k *keeper) refuse(err error) {
 	const kept = "the last good configuration keeps serving"
 	var problems compiler.Errors
 	if errors.As(err, &problems) {
-		tell(k.stderr, problems)
-		fmt.Fprintf(k.stderr, "limpet: change %d refused: %s; %s\n", k.number, count(len(problems), "error"), kept)
+		message.PrintErrors(k.stderr, problems)
+		fmt.Fprintf(k.stderr, "limpet: change %d refused: %s; %s\n", k.number, message.Plural(len(problems), "error"), kept)
 		return
 	}
-	say(k.stderr, err.Error())
+	message.Print(k.stderr, err.Error())
 	fmt.Fprintf(k.stderr, "limpet: change %d failed; %s\n", k.number, kept)
 }

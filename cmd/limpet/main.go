@@ -13,9 +13,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/message"
 )
 
 func main() {
@@ -51,39 +51,17 @@ func exitCode(stderr io.Writer, err error) int {
 	case err == nil:
 		return 0
 	case errors.As(err, &ended):
-		say(stderr, ended.why)
+		message.Print(stderr, ended.why)
 		return ended.code
 	case errors.As(err, &usage):
-		say(stderr, err.Error())
+		message.Print(stderr, err.Error())
 		return 2
 	case errors.As(err, &problems):
-		tell(stderr, problems)
-		fmt.Fprintf(stderr, "limpet: %s; nothing written\n", count(len(problems), "error"))
+		message.PrintErrors(stderr, problems)
+		message.Printf(stderr, "%s; nothing written", message.Plural(len(problems), "error"))
 		return 1
 	default:
-		say(stderr, err.Error())
+		message.Print(stderr, err.Error())
 		return 1
 	}
-}
-
-// tell prints every refusal.
-func tell(stderr io.Writer, problems compiler.Errors) {
-	for _, p := range problems {
-		fmt.Fprintf(stderr, "error: %s\n", p)
-	}
-}
-
-// say prints each line of a message with limpet's name in front; errors that were joined are one a line.
-func say(stderr io.Writer, message string) {
-	for line := range strings.Lines(message) {
-		fmt.Fprintf(stderr, "limpet: %s\n", strings.TrimRight(line, "\n"))
-	}
-}
-
-// count is "1 error", "2 errors".
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -14,6 +14,8 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/atomicfile"
+	"github.com/limpet-proxy/limpet/internal/keyfile"
+	"github.com/limpet-proxy/limpet/internal/message"
 )
 
 const runHelp = `run compiles like 'limpet compile -t envoy', into a temporary folder, and runs
@@ -118,7 +120,7 @@ func (rc *runCommand) run(c *cobra.Command, envoyFlags []string) error {
 	if err := deployed.write(dir); err != nil {
 		return err
 	}
-	rc.keys.tell(c.ErrOrStderr(), result, "Envoy's configuration in "+dir)
+	rc.keys.printExposure(c.ErrOrStderr(), result, "Envoy's configuration in "+dir)
 	cmd := exec.Command(program, append([]string{"-c", filepath.Join(dir, compiler.EnvoyFile), "--disable-hot-restart"}, envoyFlags...)...)
 	cmd.Env = environment
 	cmd.Stdout, cmd.Stderr = c.OutOrStdout(), deployed.stderr(c.ErrOrStderr())
@@ -152,7 +154,7 @@ func (rc *runCommand) prepare(c *cobra.Command, dir string) (*deployment, *compi
 	if err := checkFree(addresses); err != nil {
 		return nil, nil, err
 	}
-	warn(c.ErrOrStderr(), result.Warnings)
+	message.PrintWarnings(c.ErrOrStderr(), result.Warnings)
 	return d, result, nil
 }
 
@@ -162,16 +164,16 @@ func (rc *runCommand) environment(stderr io.Writer) ([]string, error) {
 	if rc.keys.file != "" {
 		return os.Environ(), nil
 	}
-	if ring := os.Getenv(envKeys); ring != "" {
-		_, err := parseRing(envKeys, ring)
+	if ring := os.Getenv(keyfile.KeysEnv); ring != "" {
+		_, err := keyfile.Parse(keyfile.KeysEnv, ring)
 		return os.Environ(), err
 	}
-	ring, err := ringLine(ringOf(newKey("this-run")))
+	ring, err := keyfile.Marshal(keyfile.NewRing("this-run"))
 	if err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(stderr, "limpet: %s is not set: made a key ring for this run; its sessions end with it\n", envKeys)
-	return append(os.Environ(), envKeys+"="+string(ring)), nil
+	fmt.Fprintf(stderr, "limpet: %s is not set: made a key ring for this run; its sessions end with it\n", keyfile.KeysEnv)
+	return append(os.Environ(), keyfile.KeysEnv+"="+string(ring)), nil
 }
 
 // findEnvoy is the program to run.

@@ -1,4 +1,4 @@
-package main
+package keyfile
 
 import (
 	"errors"
@@ -8,24 +8,24 @@ import (
 )
 
 // The names under which a Secret may hold a key ring: that of a file, and that of the variable.
-var ringNames = []string{"keys.json", envKeys}
+var ringNames = []string{"keys.json", KeysEnv}
 
-// secretManifest is what may hold a key ring beside its own format.
+// secretManifest is what may hold a key ring in place of its own format.
 type secretManifest struct {
 	Kind       string            `json:"kind"`
 	Data       map[string][]byte `json:"data"`
 	StringData map[string]string `json:"stringData"`
 }
 
-// parseSecret reads a manifest; false for what is none, about which a ring's own reader has the word.
+// parseSecret reads a manifest; false for what is none, which is then read as a ring.
 func parseSecret(data string) (secret secretManifest, is bool) {
 	err := yaml.Unmarshal([]byte(data), &secret)
 	return secret, err == nil && secret.Kind == "Secret"
 }
 
-// ringText gives the key ring's text: the data itself, or what a manifest of a Kubernetes Secret holds. Its errors
+// extractRing gives the key ring's text: the data itself, or what a manifest of a Kubernetes Secret holds. Its errors
 // never show a value.
-func ringText(data string) (string, error) {
+func extractRing(data string) (string, error) {
 	secret, is := parseSecret(data)
 	if !is {
 		return data, nil
