@@ -90,9 +90,6 @@ func (cc *checkCommand) check(c *cobra.Command, args []string) error {
 	}
 }
 
-// errRefused ends a command whose output has said what is wrong: exit code 1 and no more words.
-var errRefused = exited{code: 1}
-
 func (cc *checkCommand) run(c *cobra.Command) error {
 	sources, err := readPaths(cc.paths, c.InOrStdin())
 	if err != nil {

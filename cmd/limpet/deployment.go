@@ -10,6 +10,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/atomicfile"
+	"github.com/limpet-proxy/limpet/internal/envoyproc"
 	"github.com/limpet-proxy/limpet/internal/rollout"
 )
 
@@ -19,7 +20,7 @@ type deployment struct {
 	// hot and keeper are there with --watch only.
 	hot    *hot
 	keeper *keeper
-	said   *rejections
+	said   *envoyproc.Rejections
 }
 
 // deploy compiles for a folder that is not there yet.
@@ -36,8 +37,8 @@ func (rc *runCommand) deploy(c *cobra.Command, dir string) (*deployment, *compil
 	if err != nil {
 		return nil, nil, err
 	}
-	d := &deployment{hot: h, said: &rejections{}}
-	h.publisher.Admin, h.publisher.Reason, h.free = rollout.Admin(rc.admin), d.said.since, checkFree
+	d := &deployment{hot: h, said: envoyproc.NewRejections(c.ErrOrStderr())}
+	h.publisher.Admin, h.publisher.Reason, h.free = rollout.Admin(rc.admin), d.said.Since, envoyproc.CheckFree
 	d.keeper = rc.newKeeper(c.ErrOrStderr())
 	d.keeper.compile, d.keeper.apply = h.compile, h.apply
 	result, err := d.keeper.first()
@@ -63,7 +64,6 @@ func (d *deployment) stderr(to io.Writer) io.Writer {
 	if d.said == nil {
 		return to
 	}
-	d.said.to = to
 	return d.said
 }
 

@@ -11,9 +11,10 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/compiler/emit/envoy"
+	"github.com/limpet-proxy/limpet/internal/envoyproc"
 	"github.com/limpet-proxy/limpet/internal/inputfiles"
-	"github.com/limpet-proxy/limpet/internal/rollout"
 	"github.com/limpet-proxy/limpet/internal/livereload"
+	"github.com/limpet-proxy/limpet/internal/rollout"
 )
 
 // discoveryFolder is the folder, beside envoy.yaml, of what Envoy discovers.
@@ -67,7 +68,7 @@ type hot struct {
 	live      *envoy.Discovery
 	draining  *livereload.Draining
 	// free, if it is there, makes sure that Envoy can listen on addresses.
-	free func([]listening) error
+	free func([]envoyproc.Address) error
 }
 
 // newHot makes one for a folder that is there, or will be. Since when hosts terminate is kept in a file, if one is named.
@@ -132,11 +133,11 @@ func (h *hot) checkFree(next *envoy.Discovery) error {
 	for _, l := range h.live.Listeners {
 		taken[l.Name] = true
 	}
-	var fresh []listening
+	var fresh []envoy.Resource
 	for _, l := range next.Listeners {
 		if !taken[l.Name] {
-			fresh = append(fresh, listenerAddress(l))
+			fresh = append(fresh, l)
 		}
 	}
-	return h.free(fresh)
+	return h.free(envoyproc.ListenerAddresses(fresh))
 }

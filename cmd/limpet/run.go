@@ -14,6 +14,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/atomicfile"
+	"github.com/limpet-proxy/limpet/internal/envoyproc"
 	"github.com/limpet-proxy/limpet/internal/keyfile"
 	"github.com/limpet-proxy/limpet/internal/message"
 )
@@ -96,7 +97,7 @@ func (rc *runCommand) check(c *cobra.Command, paths []string) error {
 }
 
 func (rc *runCommand) run(c *cobra.Command, envoyFlags []string) error {
-	program, err := findEnvoy(rc.envoy)
+	program, err := envoyproc.Find(rc.envoy)
 	if err != nil {
 		return err
 	}
@@ -126,7 +127,7 @@ func (rc *runCommand) run(c *cobra.Command, envoyFlags []string) error {
 	cmd.Stdout, cmd.Stderr = c.OutOrStdout(), deployed.stderr(c.ErrOrStderr())
 	end := deployed.follow()
 	defer end()
-	return supervise(cmd, signals, envoyGrace)
+	return envoyproc.Supervise(cmd, signals, envoyproc.Grace)
 }
 
 // prepare compiles, and makes sure that Envoy could listen on every address of the result. Warnings come after that:
@@ -142,16 +143,14 @@ func (rc *runCommand) prepare(c *cobra.Command, dir string) (*deployment, *compi
 			return nil, nil, err
 		}
 	}
-	addresses, err := addressesIn(result.Main())
+	addresses, err := envoyproc.BootstrapAddresses(result.Main())
 	if err != nil {
 		return nil, nil, err
 	}
 	if result.Discovery != nil {
-		for _, l := range result.Discovery.Listeners {
-			addresses = append(addresses, listenerAddress(l))
-		}
+		addresses = append(addresses, envoyproc.ListenerAddresses(result.Discovery.Listeners)...)
 	}
-	if err := checkFree(addresses); err != nil {
+	if err := envoyproc.CheckFree(addresses); err != nil {
 		return nil, nil, err
 	}
 	message.PrintWarnings(c.ErrOrStderr(), result.Warnings)
@@ -174,23 +173,4 @@ func (rc *runCommand) environment(stderr io.Writer) ([]string, error) {
 	}
 	fmt.Fprintf(stderr, "limpet: %s is not set: made a key ring for this run; its sessions end with it\n", keyfile.KeysEnv)
 	return append(os.Environ(), keyfile.KeysEnv+"="+string(ring)), nil
-}
-
-// findEnvoy is the program to run.
-func findEnvoy(flag string) (string, error) {
-	for _, choice := range []struct{ name, from string }{{flag, "--envoy"}, {os.Getenv("ENVOY"), "ENVOY"}} {
-		if choice.name == "" {
-			continue
-		}
-		path, err := exec.LookPath(choice.name)
-		if err != nil {
-			return "", fmt.Errorf("%s: %q is not a program", choice.from, choice.name)
-		}
-		return path, nil
-	}
-	path, err := exec.LookPath("envoy")
-	if err != nil {
-		return "", fmt.Errorf("no Envoy on PATH; name one with --envoy PATH or ENVOY=PATH ('make tools' installs one and says where)")
-	}
-	return path, nil
 }

@@ -1,4 +1,4 @@
-package main
+package envoyproc
 
 import (
 	"errors"
@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// supervised runs a shell script under supervise, with a signal as soon as the script has made the file "ready".
-func supervised(t *testing.T, script string, s os.Signal) (dir string, err error) {
+// runSupervised runs a shell script under Supervise, with a signal as soon as the script has made the file "ready".
+func runSupervised(t *testing.T, script string, s os.Signal) (dir string, err error) {
 	t.Helper()
 	dir = t.TempDir()
 	cmd := exec.Command("sh", "-c", script)
@@ -23,15 +23,15 @@ func supervised(t *testing.T, script string, s os.Signal) (dir string, err error
 			signals <- s
 		}
 	}()
-	return dir, supervise(cmd, signals, 300*time.Millisecond)
+	return dir, Supervise(cmd, signals, 300*time.Millisecond)
 }
 
 // TestStubborn: a program that does not end when asked is killed after the grace.
 func TestStubborn(t *testing.T) {
 	start := time.Now()
-	_, err := supervised(t, `trap "" TERM; >ready; while :; do sleep 0.1; done`, syscall.SIGTERM)
-	var e exited
-	if !errors.As(err, &e) || e.code != 137 {
+	_, err := runSupervised(t, `trap "" TERM; >ready; while :; do sleep 0.1; done`, syscall.SIGTERM)
+	var e ExitError
+	if !errors.As(err, &e) || e.Code != 137 {
 		t.Errorf("got %#v, want exit code 137", err)
 	}
 	if took := time.Since(start); took < 300*time.Millisecond || took > 10*time.Second {
@@ -41,16 +41,16 @@ func TestStubborn(t *testing.T) {
 
 // TestTerminalGone: SIGHUP is passed on as SIGTERM.
 func TestTerminalGone(t *testing.T) {
-	_, err := supervised(t, `trap "exit 5" TERM; trap "exit 6" HUP; >ready; while :; do sleep 0.1; done`, syscall.SIGHUP)
-	var e exited
-	if !errors.As(err, &e) || e.code != 5 {
+	_, err := runSupervised(t, `trap "exit 5" TERM; trap "exit 6" HUP; >ready; while :; do sleep 0.1; done`, syscall.SIGHUP)
+	var e ExitError
+	if !errors.As(err, &e) || e.Code != 5 {
 		t.Errorf("got %#v, want exit code 5", err)
 	}
 }
 
 // TestWrapper: what a wrapper script around Envoy leaves behind ends with it.
 func TestWrapper(t *testing.T) {
-	dir, _ := supervised(t, `sleep 60 & echo $! >pid; >ready; trap "exit 0" TERM; wait`, syscall.SIGTERM)
+	dir, _ := runSupervised(t, `sleep 60 & echo $! >pid; >ready; trap "exit 0" TERM; wait`, syscall.SIGTERM)
 	pid, err := os.ReadFile(filepath.Join(dir, "pid"))
 	if err != nil {
 		t.Fatal(err)
@@ -62,4 +62,15 @@ func TestWrapper(t *testing.T) {
 	if !ended {
 		t.Error("the child of the wrapper is still there")
 	}
+}
+
+// within10s repeats a check until it holds.
+func within10s(holds func() bool) bool {
+	for range 200 {
+		if holds() {
+			return true
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return false
 }

@@ -1,4 +1,4 @@
-package main
+package envoyproc
 
 import (
 	"bytes"
@@ -8,16 +8,19 @@ import (
 	"time"
 )
 
-// rejections passes Envoy's log on and remembers the last reason in it for which Envoy rejected a file: its admin
+// Rejections passes Envoy's log on and remembers the last reason in it for which Envoy rejected a file: its admin
 // interface counts rejections and does not give reasons.
-type rejections struct {
-	to io.Writer
+type Rejections struct {
+	log io.Writer
 
 	mu     sync.Mutex
 	line   []byte // the beginning of one that is not whole
 	reason string
 	at     time.Time
 }
+
+// NewRejections passes Envoy's log on to another writer.
+func NewRejections(log io.Writer) *Rejections { return &Rejections{log: log} }
 
 // These come before the reason in Envoy's log, and logTime is how long one may take to get from Envoy here.
 const (
@@ -27,7 +30,7 @@ const (
 )
 
 // Write passes bytes on.
-func (r *rejections) Write(p []byte) (int, error) {
+func (r *Rejections) Write(p []byte) (int, error) {
 	r.mu.Lock()
 	r.line = append(r.line, p...)
 	for {
@@ -46,14 +49,14 @@ func (r *rejections) Write(p []byte) (int, error) {
 		r.line = nil
 	}
 	r.mu.Unlock()
-	return r.to.Write(p)
+	return r.log.Write(p)
 }
 
 // maxLogLine is how much of a line is kept in bytes.
 const maxLogLine = 1 << 20
 
-// since is the last reason that came after a time; it waits a little for one.
-func (r *rejections) since(begin time.Time) string {
+// Since gives the last reason that came after a time; it waits a little for one.
+func (r *Rejections) Since(begin time.Time) string {
 	for range 20 {
 		r.mu.Lock()
 		reason, at := r.reason, r.at
