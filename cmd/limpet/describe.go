@@ -41,7 +41,7 @@ const describeExamples = `  limpet describe httproute/shop/cart -f gateways/
 
 // describeCommand is "limpet describe".
 type describeCommand struct {
-	input
+	input   inputFlags
 	format  string
 	target  string
 	section string
@@ -58,7 +58,7 @@ func newDescribe() *cobra.Command {
 		Args:    dc.check,
 		RunE:    func(c *cobra.Command, _ []string) error { return dc.run(c) },
 	}
-	dc.registerReading(c)
+	dc.input.register(c)
 	c.Flags().StringVar(&dc.section, "section", "", "`NAME` of a listener of the Gateway, or of a rule of the route")
 	targets := strings.Join(compiler.Targets(), "|")
 	c.Flags().StringVarP(&dc.target, "target", "t", string(compiler.TargetEnvoy), "judge for `"+targets+"`")
@@ -80,17 +80,15 @@ func (dc *describeCommand) check(c *cobra.Command, args []string) error {
 		return usagef("name an object, such as HTTPRoute/shop/cart; see '%s --help'", c.CommandPath())
 	}
 	dc.object = args[0]
-	return dc.checkReading(c, args[1:])
+	return dc.input.check(c, args[1:])
 }
 
 func (dc *describeCommand) run(c *cobra.Command) error {
-	sources, err := readPaths(dc.paths, c.InOrStdin())
+	sources, err := dc.input.readSources(c.InOrStdin())
 	if err != nil {
 		return err
 	}
-	options := dc.options()
-	options.Target = compiler.Target(dc.target)
-	description, err := compiler.Describe(sources, options, dc.object, dc.section)
+	description, err := compiler.Describe(sources, dc.input.checkOptions(dc.target), dc.object, dc.section)
 	if err != nil {
 		return err
 	}
@@ -106,5 +104,5 @@ func (dc *describeCommand) run(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	return output(c.OutOrStdout(), text)
+	return writeOutput(c.OutOrStdout(), text)
 }

@@ -1,4 +1,3 @@
-// Package livereload keeps what was made of input files up to date with them.
 package livereload
 
 import (

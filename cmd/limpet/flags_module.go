@@ -31,7 +31,7 @@ func (m *moduleFlags) check(target compiler.Target) (err error) {
 	case m.sha256 != "" && !digest.IsHex(m.sha256):
 		return usagef("--wasm-sha256 %q: must be 64 hexadecimal digits in lower case", m.sha256)
 	case m.url != "" && m.sha256 == "":
-		m.sha256, err = sumFor(m.url)
+		m.sha256, err = findSum(m.url)
 	}
 	return err
 }
@@ -39,8 +39,8 @@ func (m *moduleFlags) check(target compiler.Target) (err error) {
 // set puts the flags into a compilation's options.
 func (m *moduleFlags) set(o *compiler.Options) { o.WasmURL, o.WasmSHA256 = m.url, m.sha256 }
 
-// sumFor is the SHA-256 that a URL names, or of this limpet's own module or image.
-func sumFor(url string) (string, error) {
+// findSum gives the SHA-256 that a URL names, or of this limpet's own module or image.
+func findSum(url string) (string, error) {
 	if sum, pinned := digest.FromReference(url); pinned {
 		if !digest.IsHex(sum) {
 			return "", usagef("--wasm-url %q: must end in 64 hexadecimal digits", url)

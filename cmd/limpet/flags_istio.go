@@ -29,8 +29,8 @@ func (i *istioFlags) register(f *pflag.FlagSet) {
 	f.BoolVar(&i.nativePin, "istio-native-pin", false, "let Istio's own persistent sessions pin, by a label on Services;\nistiod needs PILOT_ENABLE_PERSISTENT_SESSION_FILTER")
 }
 
-// number is the priority, nil for none.
-func (i *istioFlags) number() (*int32, error) {
+// parsePriority gives the priority, nil for none.
+func (i *istioFlags) parsePriority() (*int32, error) {
 	if i.priority == "" {
 		return nil, nil
 	}
@@ -42,9 +42,9 @@ func (i *istioFlags) number() (*int32, error) {
 	return &priority, nil
 }
 
-// set puts the flags, whose number is checked, into the options.
+// set puts the flags, whose priority is checked, into the options.
 func (i *istioFlags) set(o *compiler.Options) {
-	priority, _ := i.number()
+	priority, _ := i.parsePriority()
 	o.Istio = istio.Settings{
 		Phase: i.phase, Priority: priority, FailStrategy: i.failStrategy,
 		TrafficExtension: i.trafficExtension, NativePin: i.nativePin, RootNamespace: i.rootNamespace,
