@@ -104,7 +104,7 @@ bench-instructions: build bin/bench $(PEERS) ## the same in instructions, which 
 bench-go: build ## Go benchmarks of token, filter and compiler, native and under wazero, as benchstat reads them; COUNT=10 repeats them
 	go test -run '^$$' -bench . -benchmem -count $(or $(COUNT),1) ./token ./policy-config ./filter/... ./compiler/...
 
-bin/bench: go.mod go.sum $(shell find bench e2e/load policy-config token -name '*.go' ! -name '*_test.go') bench/rig/documents.yaml
+bin/bench: go.mod go.sum $(shell find bench internal/load policy-config token -name '*.go' ! -name '*_test.go') bench/internal/rig/documents.yaml
 	@mkdir -p bin
 	@tools/step.sh "building $@" go build -buildvcs=false -trimpath -o $@ ./bench
 

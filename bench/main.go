@@ -14,8 +14,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/limpet-proxy/limpet/bench/report"
-	"github.com/limpet-proxy/limpet/bench/rig"
+	"github.com/limpet-proxy/limpet/bench/internal/report"
+	"github.com/limpet-proxy/limpet/bench/internal/rig"
 )
 
 func main() {

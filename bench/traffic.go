@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/limpet-proxy/limpet/bench/rig"
-	"github.com/limpet-proxy/limpet/e2e/load"
+	"github.com/limpet-proxy/limpet/bench/internal/rig"
+	"github.com/limpet-proxy/limpet/internal/load"
 	"github.com/limpet-proxy/limpet/token"
 )
 

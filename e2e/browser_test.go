@@ -13,7 +13,7 @@ import (
 
 	"github.com/chromedp/cdproto/network"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 	"github.com/limpet-proxy/limpet/examples/browser/site"
 )
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // canaries are the weights of the old and the new version, one after the other, in percent.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // TestCompileWatch: an Envoy that somebody else runs follows the folder; what it rejects is taken back, and limpet may be

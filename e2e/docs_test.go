@@ -18,7 +18,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler/admission"
 	"github.com/limpet-proxy/limpet/compiler/api"
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // drainScene is a Service of three hosts that two routes lead to, one of which has a drain limit.

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // teller sends server-sent events, each one only when it is asked for on next. Left is told when its client is gone.

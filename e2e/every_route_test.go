@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // A pass through the plugin may at most double what a request costs Envoy.

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // byUser is a policy that hashes the header X-User for all rules of the route "app".

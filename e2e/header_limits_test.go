@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // Envoy takes 60 kB of request headers, in 100 lines, unless it is told otherwise.

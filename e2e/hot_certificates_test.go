@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // TestHotCertificates changes the certificate of a listener and adds another listener to its port while sessions are in

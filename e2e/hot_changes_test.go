@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // scenery is what hot changes are made to: sessions on one Service and on a split of two, and a route without any.

@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // TestMain prints the figures of the scenarios that ran, after the last test. It may also be the start of a process

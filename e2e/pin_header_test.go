@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 const pinHeader = "x-limpet-pin"

@@ -3,7 +3,7 @@ package e2e
 import (
 	"testing"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // TestReliabilityNamesRealTests: each row of docs/reliability.md is another scenario and names a test of this folder.

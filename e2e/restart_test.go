@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // quietly keeps backends from describing each request of a crowd in their answers.

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // smuggler is an Envoy with a draining pod, to which nothing but a pin leads.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // replying answers a body with its length and with the trailers that came, one of its own, and a forged pin.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // triesRules are a rule for each way to limit requests or to try them again, on one Service each.

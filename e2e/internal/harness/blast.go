@@ -3,7 +3,7 @@ package harness
 import (
 	"testing"
 
-	"github.com/limpet-proxy/limpet/e2e/load"
+	"github.com/limpet-proxy/limpet/internal/load"
 )
 
 // Head is a response's head as it came.

@@ -4,7 +4,7 @@ import (
 	"net"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/e2e/load"
+	"github.com/limpet-proxy/limpet/internal/load"
 )
 
 // NewQuietBackend starts a backend for Blast: it answers every request without a body with 200, its name and these

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/limpet-proxy/limpet/e2e/load"
+	"github.com/limpet-proxy/limpet/internal/load"
 )
 
 // paceConnections is how many connections Pace spreads its requests over: enough that a slow answer on one of them

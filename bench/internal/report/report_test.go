@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/bench/stats"
+	"github.com/limpet-proxy/limpet/bench/internal/stats"
 )
 
 func TestReached(t *testing.T) {

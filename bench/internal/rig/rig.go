@@ -13,7 +13,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/limpet-proxy/limpet/e2e/load"
+	"github.com/limpet-proxy/limpet/internal/load"
 )
 
 // BackendHeader is the response header in which a backend says its address.

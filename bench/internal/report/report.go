@@ -7,7 +7,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/limpet-proxy/limpet/bench/stats"
+	"github.com/limpet-proxy/limpet/bench/internal/stats"
 )
 
 // Cost is a line of the table of costs, in µs of processor time a request.
