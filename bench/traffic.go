@@ -159,14 +159,14 @@ func (t traffic) send(address string, count int) error {
 		for i, r := range t.pool {
 			headers[i] = r.header()
 		}
-		return load.BlastHTTP2(address, t.pool[0].path, count, func(i int) http.Header { return headers[i%len(headers)] })
+		return load.SendHTTP2(address, t.pool[0].path, count, func(i int) http.Header { return headers[i%len(headers)] })
 	}
 	raw := make([][]byte, len(t.pool))
 	for i, r := range t.pool {
 		raw[i] = r.bytes()
 	}
 	var bad firstError
-	err := load.Blast(address, count, func(i int, buf []byte) []byte { return append(buf, raw[i%len(raw)]...) },
+	err := load.Send(address, count, func(i int, buf []byte) []byte { return append(buf, raw[i%len(raw)]...) },
 		func(i int, head load.Head) {
 			if !head.OK() {
 				bad.set(fmt.Errorf("request %d: %s", i, head))

@@ -20,7 +20,7 @@ const verified = 64
 func (c cell) verify(e *rig.Envoy, t traffic, scope *token.Scope) error {
 	var errs []error
 	var bad firstError
-	err := load.Blast(e.Address(c.contestant), verified,
+	err := load.Send(e.Address(c.contestant), verified,
 		func(i int, buf []byte) []byte { return append(buf, t.pool[i%len(t.pool)].bytes()...) },
 		func(i int, head load.Head) {
 			if err := c.judge(t, t.pool[i%len(t.pool)], head, scope); err != nil {

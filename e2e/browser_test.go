@@ -121,7 +121,7 @@ func TestBrowser(t *testing.T) {
 	for _, count := range s.envoy.Stats(t, `^wasmcustom\.limpet_sessions\..*outcome\.new$`) {
 		began += int(count)
 	}
-	harness.Figures(t, "a browser", harness.Row{
+	harness.RecordResult(t, "a browser", harness.Result{
 		Requests: int(s.envoy.SessionTotal(t)), Sessions: began, Faults: 1,
 		Note: "Chromium over TLS: Secure, `__Host-`, SameSite, Partitioned, two applications, WebSocket, logout",
 	})

@@ -54,7 +54,7 @@ func TestServerSentEvents(t *testing.T) {
 			streams += visits
 		}
 	}
-	harness.Figures(t, "server-sent events", harness.Row{
+	harness.RecordResult(t, "server-sent events", harness.Result{
 		Requests: streams, Sessions: streams / visits, Note: fmt.Sprintf("%d events each, none sent before the last one was there", events),
 	})
 }

@@ -62,7 +62,7 @@ func TestGRPCStreams(t *testing.T) {
 		}
 	}
 	wantBalanced(t, began)
-	harness.Figures(t, "gRPC calls, unary and streaming", harness.Row{
+	harness.RecordResult(t, "gRPC calls, unary and streaming", harness.Result{
 		Requests: calls, Sessions: 4 * sessions, Note: "by metadata and by cookie; in the clear and over TLS",
 	})
 }

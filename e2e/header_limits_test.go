@@ -22,7 +22,7 @@ func TestCookiesAtEnvoysLimits(t *testing.T) {
 	envoy := twoPortEnvoy(t)
 	valid := "cart=" + mint(t, envoy.Envoy, "cart", envoy.pods[1].Address, harness.Dates{})
 	others := func(size int) string { return strings.Repeat("a=0123456789; ", size/14) }
-	row := harness.Row{}
+	row := harness.Result{}
 	for name, c := range map[string]struct {
 		fields  harness.Fields
 		through bool
@@ -51,5 +51,5 @@ func TestCookiesAtEnvoysLimits(t *testing.T) {
 		row.Faults++
 	}
 	wantNoTrap(t, envoy.Envoy)
-	harness.Figures(t, "cookies at Envoy's limits", row)
+	harness.RecordResult(t, "cookies at Envoy's limits", row)
 }

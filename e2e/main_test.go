@@ -13,7 +13,7 @@ import (
 func TestMain(m *testing.M) {
 	harness.ServeHosts()
 	code := m.Run()
-	if err := harness.WriteFigures(os.Stdout); err != nil {
+	if err := harness.WriteResults(os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = max(code, 1)
 	}

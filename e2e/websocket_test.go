@@ -69,7 +69,7 @@ func TestWebSocket(t *testing.T) {
 	wantBalanced(t, began)
 	checkLostTalker(t, last, pods)
 	wantNoTrap(t, envoy)
-	harness.Figures(t, "WebSockets that reconnect", harness.Row{
+	harness.RecordResult(t, "WebSockets that reconnect", harness.Result{
 		Requests: 2*sessions*(reconnects+2) + 3, Sessions: 2 * sessions, Faults: 1,
 		Note: fmt.Sprintf("%d messages each way on each connection", messages+1),
 	})

@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// streams is how many requests BlastHTTP2 has under way, all on one connection.
+// streams is how many requests SendHTTP2 has under way, all on one connection.
 const streams = 32
 
-// BlastHTTP2 sends count GET requests as Blast does, over one HTTP/2 connection without TLS. header gives the headers
+// SendHTTP2 sends count GET requests as Send does, over one HTTP/2 connection without TLS. header gives the headers
 // of request number i and is called from several goroutines at once. Every answer must be 200.
-func BlastHTTP2(address, path string, count int, header func(i int) http.Header) error {
+func SendHTTP2(address, path string, count int, header func(i int) http.Header) error {
 	transport := &http.Transport{Protocols: new(http.Protocols)}
 	transport.Protocols.SetUnencryptedHTTP2(true)
 	defer transport.CloseIdleConnections()

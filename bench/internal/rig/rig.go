@@ -48,7 +48,7 @@ func New(root, dir, envoy string, cores Cores) (*Rig, error) {
 			return nil, err
 		}
 		address := listener.Addr().String()
-		go load.Answer(listener, 0, BackendHeader+": "+address)
+		go load.Serve(listener, 0, BackendHeader+": "+address)
 		r.Backends = append(r.Backends, address)
 	}
 	return r, r.compile()

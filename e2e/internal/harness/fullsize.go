@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// Long tells whether scenarios run at their full size: make e2e-long sets LIMPET_LONG.
-func Long() bool { return os.Getenv("LIMPET_LONG") != "" }
+// FullSize tells whether scenarios run at their full size: make e2e-long sets LIMPET_LONG.
+func FullSize() bool { return os.Getenv("LIMPET_LONG") != "" }
 
 // Size is the size of a scenario: short in make test, long in make e2e-long.
 func Size[T any](short, long T) T {
-	if Long() {
+	if FullSize() {
 		return long
 	}
 	return short
@@ -43,7 +43,7 @@ func NewProgress(t testing.TB) *Progress {
 
 // Say prints a line, unless the last one was printed less than five seconds ago.
 func (p *Progress) Say(format string, args ...any) {
-	if !Long() {
+	if !FullSize() {
 		return
 	}
 	p.mu.Lock()

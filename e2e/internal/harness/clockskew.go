@@ -15,8 +15,8 @@ func SkewedClock(t testing.TB, by time.Duration) []string {
 	if err != nil {
 		missing(t, "no C compiler named cc, which a skewed clock needs")
 	}
-	library := filepath.Join(t.TempDir(), "skew.so")
-	source := filepath.Join(Root(t), "e2e", "testdata", "skew.c")
+	library := filepath.Join(t.TempDir(), "clockskew.so")
+	source := filepath.Join(Root(t), "e2e", "testdata", "clockskew.c")
 	if output, err := exec.Command(compiler, "-shared", "-fPIC", "-O1", "-o", library, source).CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", source, err, output)
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// How Blast spreads its requests: so many connections, and so many requests under way on each.
+// How Send spreads its requests: so many connections, and so many requests under way on each.
 const (
 	connections = 8
 	window      = 16
@@ -27,10 +27,10 @@ type Request func(i int, buf []byte) []byte
 // A Check gets the head of the answer to request number i, which is good until it returns.
 type Check func(i int, head Head)
 
-// Blast sends count requests without bodies to an address ("127.0.0.1:8080"), over a few keep-alive HTTP/1.1
+// Send sends count requests without bodies to an address ("127.0.0.1:8080"), over a few keep-alive HTTP/1.1
 // connections with pipelining. Both functions are called from several goroutines at once. It gives up after
 // five minutes.
-func Blast(address string, count int, request Request, check Check) error {
+func Send(address string, count int, request Request, check Check) error {
 	var group sync.WaitGroup
 	errs := make([]error, connections)
 	for first := range connections {

@@ -13,18 +13,18 @@ import (
 	"github.com/limpet-proxy/limpet/internal/load"
 )
 
-// paceConnections is how many connections Pace spreads its requests over: enough that a slow answer on one of them
+// rateConnections is how many connections SendAtRate spreads its requests over: enough that a slow answer on one of them
 // does not make the requests of the others late.
-const paceConnections = 32
+const rateConnections = 32
 
-// Pace sends count requests at a steady rate a second, and returns for each how long after its turn the answer was
-// there: time that it spent waiting for an earlier answer counts. request and check are as in Blast.
-func (e *Envoy) Pace(t testing.TB, rate float64, count int, request func(i int, buf []byte) []byte, check func(i int, head Head)) Latencies {
+// SendAtRate sends count requests at a steady rate a second, and returns for each how long after its turn the answer was
+// there: time that it spent waiting for an earlier answer counts. request and check are as in SendLoad.
+func (e *Envoy) SendAtRate(t testing.TB, rate float64, count int, request func(i int, buf []byte) []byte, check func(i int, head Head)) Latencies {
 	t.Helper()
 	latencies, begin := make(Latencies, count), time.Now()
-	errs := make([]error, paceConnections)
+	errs := make([]error, rateConnections)
 	var group sync.WaitGroup
-	for first := range paceConnections {
+	for first := range rateConnections {
 		group.Go(func() {
 			connection, err := net.Dial("tcp", Loopback(e.Port))
 			if err != nil {
@@ -33,7 +33,7 @@ func (e *Envoy) Pace(t testing.TB, rate float64, count int, request func(i int, 
 			}
 			defer func() { _ = connection.Close() }()
 			reader := bufio.NewReaderSize(connection, load.BufferSize)
-			for i := first; i < count && errs[first] == nil; i += paceConnections {
+			for i := first; i < count && errs[first] == nil; i += rateConnections {
 				due := begin.Add(time.Duration(float64(i) / rate * float64(time.Second)))
 				time.Sleep(time.Until(due))
 				errs[first] = exchange(connection, reader, request(i, nil), func(head Head) { check(i, head) })

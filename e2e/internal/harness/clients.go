@@ -12,21 +12,22 @@ import (
 	"time"
 )
 
-// Crowd are clients with a session each that all send requests while something happens to the deployment.
-type Crowd struct {
-	// Every is the time from the beginning of one request of a member to the next one's. Default: at once.
+// Clients are clients with a session each that all send requests while something happens to the deployment.
+type Clients struct {
+	// Every is the time from the beginning of one request of a client to that of its next. Default: at once.
 	Every time.Duration
 
-	members  []*member
+	all      []*sessionClient
 	progress *Progress
 }
 
-type member struct {
+// sessionClient is one of Clients.
+type sessionClient struct {
 	send func() (Response, error)
 	home string // the backend that answered last
 }
 
-// Tally is what became of a crowd's requests.
+// Tally is what became of the requests of Clients.
 type Tally struct {
 	// Requests are all that were sent. Errors are those without an answer of a backend with status 200, by what
 	// came instead.
@@ -39,48 +40,48 @@ type Tally struct {
 // Move is a session's way from one backend to another.
 type Move struct{ From, To string }
 
-// NewCrowd begins a session for each of count clients: send makes the function that sends a request of member i.
-func NewCrowd(t testing.TB, count int, send func(i int) func() (Response, error)) *Crowd {
+// NewClients begins a session for each of count clients: send makes the function that sends a request of client i.
+func NewClients(t testing.TB, count int, send func(i int) func() (Response, error)) *Clients {
 	t.Helper()
-	c := &Crowd{progress: NewProgress(t)}
+	c := &Clients{progress: NewProgress(t)}
 	for i := range count {
-		m := &member{send: send(i)}
-		first, err := m.send()
+		client := &sessionClient{send: send(i)}
+		first, err := client.send()
 		if err != nil || first.Status != http.StatusOK || first.Backend == "" {
 			t.Fatalf("session %d does not begin: %v, status %d from %q", i, err, first.Status, first.Backend)
 		}
-		m.home = first.Backend
-		c.members = append(c.members, m)
+		client.home = first.Backend
+		c.all = append(c.all, client)
 	}
 	return c
 }
 
-// Getter is a member for NewCrowd: a client with a jar of its own that gets path.
+// Getter is what NewClients takes: a client with a jar of its own that gets path.
 func Getter(client *Client, path string, headers ...string) func() (Response, error) {
 	return func() (Response, error) { return client.Try(http.MethodGet, path, headers...) }
 }
 
 // Size is how many sessions there are.
-func (c *Crowd) Size() int { return len(c.members) }
+func (c *Clients) Size() int { return len(c.all) }
 
 // Homes is how many sessions each backend has.
-func (c *Crowd) Homes() map[string]int {
+func (c *Clients) Homes() map[string]int {
 	homes := map[string]int{}
-	for _, m := range c.members {
-		homes[m.home]++
+	for _, client := range c.all {
+		homes[client.home]++
 	}
 	return homes
 }
 
-// During keeps every member busy while work runs, and for one more request each.
-func (c *Crowd) During(work func()) Tally {
+// During keeps every client busy while work runs, and for one more request each.
+func (c *Clients) During(work func()) Tally {
 	ctx, stop := context.WithCancel(context.Background())
 	all := Tally{Errors: map[string]int{}, Moves: map[Move]int{}}
 	var mu sync.Mutex
 	var group sync.WaitGroup
-	for _, m := range c.members {
+	for _, client := range c.all {
 		group.Go(func() {
-			own := m.run(ctx, c)
+			own := client.run(ctx, c)
 			mu.Lock()
 			defer mu.Unlock()
 			all.Add(own)
@@ -93,29 +94,29 @@ func (c *Crowd) During(work func()) Tally {
 }
 
 // run sends requests until the context ends, and a last one afterwards.
-func (m *member) run(ctx context.Context, c *Crowd) Tally {
+func (s *sessionClient) run(ctx context.Context, c *Clients) Tally {
 	tally := Tally{Errors: map[string]int{}, Moves: map[Move]int{}}
 	for last := false; !last; {
 		last = ctx.Err() != nil
 		begin := time.Now()
-		response, err := m.send()
+		response, err := s.send()
 		tally.Requests++
 		switch {
 		case err != nil:
 			tally.Errors["no answer"]++
 		case response.Status != http.StatusOK || response.Backend == "":
 			tally.Errors[fmt.Sprintf("status %d", response.Status)]++
-		case response.Backend != m.home:
-			tally.Moves[Move{m.home, response.Backend}]++
-			m.home = response.Backend
+		case response.Backend != s.home:
+			tally.Moves[Move{s.home, response.Backend}]++
+			s.home = response.Backend
 		}
-		c.progress.Say("%d clients at work; one of them has sent %d requests, with %d errors", len(c.members), tally.Requests, tally.Failed())
+		c.progress.Say("%d clients at work; one of them has sent %d requests, with %d errors", len(c.all), tally.Requests, tally.Failed())
 		pause(ctx, c.Every-time.Since(begin), err)
 	}
 	return tally
 }
 
-// pause waits for a member's next turn; one that got no answer waits a little in any case, as there may be nobody.
+// pause waits for a client's next turn; one that got no answer waits a little in any case, as there may be no proxy.
 func pause(ctx context.Context, wait time.Duration, err error) {
 	if err != nil {
 		wait = max(wait, 100*time.Millisecond)

@@ -5,10 +5,10 @@ import (
 	"net"
 )
 
-// Answer serves a listener until it is closed: every request, which has no body, gets 200, these header lines ("Name:
+// Serve serves a listener until it is closed: every request, which has no body, gets 200, these header lines ("Name:
 // value") and no body, whatever it asks. Where drops is not 0, a connection is closed in place of its answer number
 // drops.
-func Answer(listener net.Listener, drops int, lines ...string) {
+func Serve(listener net.Listener, drops int, lines ...string) {
 	answer := []byte("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n")
 	for _, line := range lines {
 		answer = append(answer, line+"\r\n"...)

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// Row is what a scenario did and what it cost its clients. Counts that say nothing about a scenario stay 0.
-type Row struct {
+// Result is what a scenario did and what it cost its clients. Counts that say nothing about a scenario stay 0.
+type Result struct {
 	// Requests are those that clients sent; Sessions are the sessions that they held.
 	Requests, Sessions int
 	// Changes are new configurations, endpoints, weights or keys taken over under load.
@@ -41,30 +41,30 @@ const tableHead = `| scenario | test | requests | sessions | changes | faults | 
 |---|---|---|---|---|---|---|---|---|
 `
 
-var figures struct {
+var results struct {
 	mu   sync.Mutex
-	rows []figure
+	rows []resultLine
 }
 
-// figure is a line of the table.
-type figure struct {
+// resultLine is a line of the table.
+type resultLine struct {
 	scenario, test, line string
 	failed               bool
 }
 
-// Figures records the figures of a scenario for the table at the end of the run. Each scenario is recorded once, and
+// RecordResult records the figures of a scenario for the table at the end of the run. Each scenario is recorded once, and
 // docs/reliability.md must have a row for it, under the name of the test function.
-func Figures(t testing.TB, scenario string, row Row) {
+func RecordResult(t testing.TB, scenario string, row Result) {
 	t.Helper()
 	test, _, _ := strings.Cut(t.Name(), "/")
 	line := fmt.Sprintf("| %s | `%s` | %d | %d | %d | %d | %d | %d | %s |",
 		scenario, test, row.Requests, row.Sessions, row.Changes, row.Faults, row.Lost, row.Errors, row.Note)
-	figures.mu.Lock()
-	defer figures.mu.Unlock()
-	if slices.ContainsFunc(figures.rows, func(f figure) bool { return f.scenario == scenario }) {
+	results.mu.Lock()
+	defer results.mu.Unlock()
+	if slices.ContainsFunc(results.rows, func(f resultLine) bool { return f.scenario == scenario }) {
 		t.Errorf("the scenario %q was recorded before", scenario)
 	}
-	figures.rows = append(figures.rows, figure{scenario, test, line, t.Failed()})
+	results.rows = append(results.rows, resultLine{scenario, test, line, t.Failed()})
 	if !documented(t, scenario, test) {
 		t.Logf("%s has no row for the scenario %q of %s: run 'make figures RUN=%s'", reliability, scenario, test, test)
 		if !updating() {
@@ -73,18 +73,18 @@ func Figures(t testing.TB, scenario string, row Row) {
 	}
 }
 
-// UpdateFigures is the environment variable that has WriteFigures rewrite docs/reliability.md.
-const UpdateFigures = "LIMPET_UPDATE_FIGURES"
+// UpdateResults is the environment variable that has WriteResults rewrite docs/reliability.md.
+const UpdateResults = "LIMPET_UPDATE_FIGURES"
 
-func updating() bool { return os.Getenv(UpdateFigures) != "" }
+func updating() bool { return os.Getenv(UpdateResults) != "" }
 
 func documented(t testing.TB, scenario, test string) bool {
 	t.Helper()
-	return slices.ContainsFunc(DocumentedFigures(t), func(f [2]string) bool { return f == [2]string{scenario, test} })
+	return slices.ContainsFunc(DocumentedResults(t), func(f [2]string) bool { return f == [2]string{scenario, test} })
 }
 
-// DocumentedFigures are the scenarios and tests that docs/reliability.md has rows for, in their order.
-func DocumentedFigures(t testing.TB) [][2]string {
+// DocumentedResults are the scenarios and tests that docs/reliability.md has rows for, in their order.
+func DocumentedResults(t testing.TB) [][2]string {
 	t.Helper()
 	_, lines, _, err := splitTable(ReadDocument(t, reliability))
 	if err != nil {
@@ -117,17 +117,17 @@ func splitTable(text string) (before string, rows []string, after string, err er
 	return before + tableBegin + "\n" + tableHead, rows, tableEnd + after, nil
 }
 
-// WriteFigures prints the table of the scenarios that this process has run. With LIMPET_UPDATE_FIGURES it also puts
+// WriteResults prints the table of the scenarios that this process has run. With LIMPET_UPDATE_FIGURES it also puts
 // their rows into docs/reliability.md, those of failed scenarios left out.
-func WriteFigures(w io.Writer) error {
-	figures.mu.Lock()
-	defer figures.mu.Unlock()
-	if len(figures.rows) == 0 {
+func WriteResults(w io.Writer) error {
+	results.mu.Lock()
+	defer results.mu.Unlock()
+	if len(results.rows) == 0 {
 		return nil
 	}
-	slices.SortFunc(figures.rows, func(a, b figure) int { return strings.Compare(a.test+"\t"+a.scenario, b.test+"\t"+b.scenario) })
+	slices.SortFunc(results.rows, func(a, b resultLine) int { return strings.Compare(a.test+"\t"+a.scenario, b.test+"\t"+b.scenario) })
 	fmt.Fprint(w, "\n", tableHead)
-	for _, f := range figures.rows {
+	for _, f := range results.rows {
 		fmt.Fprint(w, f.line)
 		if f.failed {
 			fmt.Fprint(w, " FAILED")
@@ -151,7 +151,7 @@ func updateTable(path string) error {
 	if err != nil {
 		return err
 	}
-	for _, f := range figures.rows {
+	for _, f := range results.rows {
 		if f.failed {
 			continue
 		}
