@@ -81,7 +81,7 @@ check: ## vet, formatting, import directions
 .PHONY: golden
 golden: build ## rewrite golden files and the root envoy.yaml from what the code makes now; review the diff
 	go generate ./compiler/api
-	go test ./token ./policy-config ./compiler ./compiler/admission ./compiler/api ./cmd/limpet -update
+	go test ./token ./policy-config ./compiler ./internal/compiler/admission ./compiler/api ./cmd/limpet -update
 	bin/limpet compile -f examples/quickstart -t envoy --bind 127.0.0.1 --wasm-path dist/limpet.wasm > envoy.yaml
 
 .PHONY: fuzz
@@ -102,7 +102,7 @@ bench-instructions: build bin/bench $(PEERS) ## the same in instructions, which 
 
 .PHONY: bench-go
 bench-go: build ## Go benchmarks of token, filter and compiler, native and under wazero, as benchstat reads them; COUNT=10 repeats them
-	go test -run '^$$' -bench . -benchmem -count $(or $(COUNT),1) ./token ./policy-config ./filter/... ./compiler/...
+	go test -run '^$$' -bench . -benchmem -count $(or $(COUNT),1) ./token ./policy-config ./filter/... ./compiler/... ./internal/...
 
 bin/bench: go.mod go.sum $(shell find bench internal/load policy-config token -name '*.go' ! -name '*_test.go') bench/internal/rig/documents.yaml
 	@mkdir -p bin

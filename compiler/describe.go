@@ -6,10 +6,10 @@ import (
 
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/limpet-proxy/limpet/compiler/describe"
-	"github.com/limpet-proxy/limpet/compiler/ladder"
-	"github.com/limpet-proxy/limpet/compiler/report"
-	"github.com/limpet-proxy/limpet/compiler/schema"
+	"github.com/limpet-proxy/limpet/internal/compiler/describe"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
 // Describe says what affects an object of the input, which words such as httproute/shop/cart name, or a listener or
@@ -17,43 +17,43 @@ import (
 // good; any other is about the words or the options. For a target with a control plane of its own, which does the
 // balancing, sessions are all there is to say.
 func Describe(sources []Source, o Options, words, section string) (*describe.Description, error) {
-	o.onlyLook()
-	j, err := judge(sources, &o)
+	o.prepareDryRun()
+	j, err := analyze(sources, &o)
 	if err != nil {
 		return nil, err
 	}
-	k := j.known()
-	object, err := describe.Find(words, k.objects)
+	k := j.collectDescribables()
+	ref, err := describe.Find(words, k.objects)
 	if err != nil {
 		return nil, err
 	}
-	if section != "" && !slices.Contains(k.sections[object], section) {
-		return nil, fmt.Errorf("%s: there is no listener or rule %q in it", object, section)
+	if section != "" && !slices.Contains(k.sections[ref], section) {
+		return nil, fmt.Errorf("%s: there is no listener or rule %q in it", ref, section)
 	}
-	in := describe.Input{Decisions: j.decisions, Spreads: j.spreads, Subjects: k.subjects}
-	if j.balance != nil {
-		in.Balancers = j.balance.Attachments
+	in := describe.Input{Decisions: j.decisions, Traffic: j.traffic, Subjects: k.subjects}
+	if j.loadBalancing != nil {
+		in.LoadBalancing = j.loadBalancing.Attachments
 	}
-	return describe.Describe(object, section, in), nil
+	return describe.Describe(ref, section, in), nil
 }
 
-// known is the input's objects that can be described.
-type known struct {
-	objects  []ladder.Object
+// describables is the input's objects that can be described.
+type describables struct {
+	objects  []object.Ref
 	subjects map[string]report.Subject
-	sections map[ladder.Object][]string
+	sections map[object.Ref][]string
 }
 
-func (j *judgement) known() *known {
-	k := &known{subjects: map[string]report.Subject{}, sections: map[ladder.Object][]string{}}
-	know(k, j.objects.Classes, nil)
-	know(k, j.objects.Gateways, func(o *schema.Object[gatewayv1.Gateway]) (names []string) {
+func (j *analysis) collectDescribables() *describables {
+	k := &describables{subjects: map[string]report.Subject{}, sections: map[object.Ref][]string{}}
+	addDescribables(k, j.objects.Classes, nil)
+	addDescribables(k, j.objects.Gateways, func(o *resource.Object[gatewayv1.Gateway]) (names []string) {
 		for _, l := range o.Value.Spec.Listeners {
 			names = append(names, string(l.Name))
 		}
 		return names
 	})
-	know(k, j.objects.Routes, func(o *schema.Object[gatewayv1.HTTPRoute]) (names []string) {
+	addDescribables(k, j.objects.Routes, func(o *resource.Object[gatewayv1.HTTPRoute]) (names []string) {
 		for _, r := range o.Value.Spec.Rules {
 			if r.Name != nil {
 				names = append(names, string(*r.Name))
@@ -61,7 +61,7 @@ func (j *judgement) known() *known {
 		}
 		return names
 	})
-	know(k, j.objects.VirtualServices, func(o *schema.Object[schema.VirtualService]) (names []string) {
+	addDescribables(k, j.objects.VirtualServices, func(o *resource.Object[resource.VirtualService]) (names []string) {
 		for _, r := range o.Value.Spec.HTTP {
 			if r.Name != "" {
 				names = append(names, r.Name)
@@ -69,22 +69,22 @@ func (j *judgement) known() *known {
 		}
 		return names
 	})
-	know(k, j.objects.Services, nil)
-	know(k, j.objects.Backends, nil)
-	know(k, j.objects.SessionPolicies, nil)
-	know(k, j.objects.TrafficPolicies, nil)
-	know(k, j.objects.LoadBalancers, nil)
-	know(k, j.objects.Proxies, nil)
+	addDescribables(k, j.objects.Services, nil)
+	addDescribables(k, j.objects.Backends, nil)
+	addDescribables(k, j.objects.SessionPolicies, nil)
+	addDescribables(k, j.objects.TrafficPolicies, nil)
+	addDescribables(k, j.objects.LoadBalancers, nil)
+	addDescribables(k, j.objects.Proxies, nil)
 	return k
 }
 
-func know[T any](k *known, objects []*schema.Object[T], sections func(*schema.Object[T]) []string) {
+func addDescribables[T any](k *describables, objects []*resource.Object[T], sections func(*resource.Object[T]) []string) {
 	for _, o := range objects {
-		object := o.Source().Object
-		k.objects = append(k.objects, object)
-		k.subjects[object.String()] = o
+		ref := o.Origin().Ref
+		k.objects = append(k.objects, ref)
+		k.subjects[ref.String()] = o
 		if sections != nil {
-			k.sections[object] = sections(o)
+			k.sections[ref] = sections(o)
 		}
 	}
 }

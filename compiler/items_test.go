@@ -10,16 +10,16 @@ import (
 	"testing"
 )
 
-// listed is how many items each list of requirements has (docs/semantics.md): 2A is GEP-1619 at 1.7.0, 2B is the same
+// requirementLists is how many items each list of requirements has (docs/semantics.md): 2A is GEP-1619 at 1.7.0, 2B is the same
 // at 1.6.3, 2C is GEP-713 and 2D is GEP-3388.
-var listed = []struct {
+var requirementLists = []struct {
 	list string
 	last int
 }{{"2A.", 31}, {"2B.O", 11}, {"2C.", 21}, {"2D.", 6}}
 
-// elsewhere names, for items whose tests are not tables with the items in their cases' names, the tests that hold them:
+// itemsTestedElsewhere names, for items whose tests are not tables with the items in their cases' names, the tests that hold them:
 // folder and function. Some items hold on a running proxy only, and some are about CRDs.
-var elsewhere = map[string][]string{
+var itemsTestedElsewhere = map[string][]string{
 	"2A.1":   {"../e2e TestStickiness", "../e2e TestEnvoyKilled", "../e2e TestTwoEnvoys"},
 	"2A.2":   {"../e2e TestHashPlacesAndTokenKeeps"},
 	"2A.3":   {"../e2e TestForgedTokens", "../e2e TestThreatModelNamesRealTests", "../e2e TestKeysStaySecret"},
@@ -36,21 +36,21 @@ var elsewhere = map[string][]string{
 	"2B.O8":  {"../e2e TestManyCookies", "../e2e TestStickiness"},
 	"2B.O11": {"../e2e TestStickiness", "../e2e TestTimeouts", "../e2e TestWeights", "../e2e TestWeights17", "../e2e TestGRPCSticks"},
 	"2C.1":   {"api TestPolicyConventions"},
-	"2C.16":  {". TestS63RoomForSixteen", "status TestS63AtMostSixteenAncestors"},
-	"2C.20":  {"../cmd/limpet TestScripts", "describe TestFind"},
+	"2C.16":  {". TestS63RoomForSixteen", "../internal/compiler/status TestS63AtMostSixteenAncestors"},
+	"2C.20":  {"../cmd/limpet TestScripts", "../internal/compiler/describe TestFind"},
 	"2C.21":  {"api TestPolicyConventions"},
 	"2D.4":   {"../e2e TestRetryBudget"},
 }
 
-// reasons are for items that ask for nothing that could be tested.
-var reasons = map[string]string{
+// itemsWithoutTest are for items that ask for nothing that could be tested.
+var itemsWithoutTest = map[string]string{
 	"2D.5": "says what Istio does; limpet's own mapping is 2D.2 and 2D.3",
 }
 
-// defects are those that reading other products has found and that concern a compiler, and the golden cases that
+// defectTests are those that reading other products has found and that concern a compiler, and the golden cases that
 // show that limpet does not have them. Those of tokens (HAProxy's hash and dates, nginx's digest and its Set-Cookie
 // on every response) are tests of the token and the filter.
-var defects = map[string][]string{
+var defectTests = map[string][]string{
 	"Istio: header sessions lose draining endpoints, cookie sessions don't":    {"policy-2A.27-draining"},
 	"Istio: a later Service of a split takes the earlier one's session away":   {"policy-1b-weighted-loop"},
 	"Envoy Gateway: no override_host_status, so sessions leave draining hosts": {"policy-2A.27-draining"},
@@ -70,21 +70,21 @@ var goldenItems = []string{
 // TestItemsHaveCases holds that there is a case for each item: a golden one that says so in a comment, a case of a
 // table test whose name has the item, or a test of the list above; or a reason why there is none.
 func TestItemsHaveCases(t *testing.T) {
-	said, cases := saidInGoldens(t), saidInTables(t)
+	said, cases := collectGoldenItems(t), collectTableItems(t)
 	for _, item := range goldenItems {
 		if !said[item] {
 			t.Errorf("no golden case says that it is about %s", item)
 		}
 	}
-	for _, l := range listed {
+	for _, l := range requirementLists {
 		for n := 1; n <= l.last; n++ {
 			item := fmt.Sprintf("%s%d", l.list, n)
-			if !said[item] && !cases[item] && elsewhere[item] == nil && reasons[item] == "" {
+			if !said[item] && !cases[item] && itemsTestedElsewhere[item] == nil && itemsWithoutTest[item] == "" {
 				t.Errorf("nothing holds %s", item)
 			}
 		}
 	}
-	for item, tests := range elsewhere {
+	for item, tests := range itemsTestedElsewhere {
 		for _, name := range tests {
 			folder, function, _ := strings.Cut(name, " ")
 			if !hasTest(t, folder, function) {
@@ -94,11 +94,11 @@ func TestItemsHaveCases(t *testing.T) {
 	}
 }
 
-// saidInGoldens gives the words of all comments of golden inputs.
-func saidInGoldens(t *testing.T) map[string]bool {
+// collectGoldenItems gives the words of all comments of golden inputs.
+func collectGoldenItems(t *testing.T) map[string]bool {
 	t.Helper()
 	said := map[string]bool{}
-	for _, g := range goldens(t) {
+	for _, g := range loadGoldens(t) {
 		for line := range strings.Lines(string(g.source.Data)) {
 			if strings.HasPrefix(line, "# ") {
 				for _, word := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" ,:;()\n", r) }) {
@@ -110,14 +110,14 @@ func saidInGoldens(t *testing.T) map[string]bool {
 	return said
 }
 
-// saidInTables gives the items in the names of table tests' cases: in texts that begin with items or rules, in Go tests,
-// and in the names of the files of package ladder's table.
-func saidInTables(t *testing.T) map[string]bool {
+// collectTableItems gives the items in the names of table tests' cases: in texts that begin with items or rules, in Go tests,
+// and in the names of the files of package precedence's table.
+func collectTableItems(t *testing.T) map[string]bool {
 	t.Helper()
 	said := map[string]bool{}
 	item := regexp.MustCompile(`2[A-D]\.O?\d+`)
 	begins := regexp.MustCompile("[\"`](?:(?:S\\d+|" + item.String() + ")[,: ]+)+")
-	for _, pattern := range []string{"*_test.go", "*/*_test.go"} {
+	for _, pattern := range []string{"*_test.go", "../internal/compiler/*/*_test.go"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) < 5 {
 			t.Fatal(pattern, files, err)
@@ -134,7 +134,7 @@ func saidInTables(t *testing.T) map[string]bool {
 			}
 		}
 	}
-	files, err := filepath.Glob(filepath.Join("ladder", "testdata", "rules", "*.in.yaml"))
+	files, err := filepath.Glob(filepath.Join("..", "internal", "compiler", "precedence", "testdata", "rules", "*.in.yaml"))
 	if err != nil || len(files) < 50 {
 		t.Fatal(files, err)
 	}
@@ -167,7 +167,7 @@ func hasTest(t *testing.T, folder, function string) bool {
 // TestDefectsHaveCases holds that each defect has a golden case that says so, and that no golden output has Envoy's
 // override_host policy, which is the defect that a compiler need not fall into.
 func TestDefectsHaveCases(t *testing.T) {
-	for defect, cases := range defects {
+	for defect, cases := range defectTests {
 		for _, name := range cases {
 			text, err := os.ReadFile(filepath.Join("testdata", name+".in.yaml"))
 			first, _, _ := strings.Cut(string(text), "\n")

@@ -16,9 +16,9 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
-	"github.com/limpet-proxy/limpet/compiler/admission"
 	"github.com/limpet-proxy/limpet/compiler/api"
 	"github.com/limpet-proxy/limpet/e2e/internal/harness"
+	"github.com/limpet-proxy/limpet/internal/compiler/admission"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -178,10 +178,10 @@ func compileObjects(t *testing.T, objects []map[string]any) {
 
 // admitted is the first generation whose CRDs, with limpet's own, let an object in. Kinds that have no CRD count as
 // let in, for the compiler checks them itself.
-func admitted(t *testing.T, object map[string]any) admission.Generation {
+func admitted(t *testing.T, object map[string]any) admission.APIRelease {
 	t.Helper()
 	var refusals []string
-	for _, generation := range []admission.Generation{admission.Gateway16, admission.Gateway17} {
+	for _, generation := range []admission.APIRelease{admission.Gateway16, admission.Gateway17} {
 		server, err := admission.New(generation, api.CRDs()...)
 		if err != nil {
 			t.Fatal(err)

@@ -8,7 +8,7 @@ status=0
 # Filter, token and policy-config are looked at as TinyGo sees them.
 deps() {
 	case $1 in
-	./compiler/*) go list -deps "$1" ;;
+	./compiler/* | ./internal/*) go list -deps "$1" ;;
 	*) GOOS=wasip1 GOARCH=wasm go list -tags tinygo,tinygo.wasm -deps "$1" | grep -vx "$module/${1#./}" ;;
 	esac
 }
@@ -23,8 +23,11 @@ forbid() { # forbid PACKAGES PATTERN REASON
 }
 
 forbid ./compiler/... "^$module/(filter|cmd|e2e)" "compiler and filter share policy-config only"
-forbid ./compiler/... "^$module/internal/(atomicfile|envoyproc|gctune|inputfiles|keyfile|livereload|message|rollout)" \
-	"the compiler is a function of documents: files, processes and messages are the command's"
+forbid ./internal/compiler/... "^$module/(filter|cmd|e2e)" "compiler and filter share policy-config only"
+for compiler in ./compiler/... ./internal/compiler/...; do
+	forbid $compiler "^$module/internal/(atomicfile|envoyproc|gctune|inputfiles|keyfile|livereload|message|rollout)" \
+		"the compiler is a function of documents: files, processes and messages are the command's"
+done
 forbid ./filter "^$module/(compiler|cmd|e2e|filter/wasmtest|internal)" "the filter knows nothing of how its config was made"
 forbid ./filter "^(net/http|regexp|k8s.io/.*|sigs.k8s.io/.*|google.golang.org/.*)$" "it would swell limpet.wasm"
 forbid ./token "^$module/" "token is a library of its own"

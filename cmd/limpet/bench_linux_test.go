@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/limpet-proxy/limpet/compiler/scaletest"
+	"github.com/limpet-proxy/limpet/internal/compiler/scaletest"
 )
 
 // BenchmarkCommand runs the program that "make build" gives. Beside the time on the clock it tells the processor's, which
@@ -42,7 +42,7 @@ func BenchmarkCommand(b *testing.B) {
 func written(b *testing.B, routes int) string {
 	b.Helper()
 	dir := b.TempDir()
-	for _, s := range scaletest.Routes(routes) {
+	for _, s := range scaletest.MakeRoutes(routes) {
 		if err := os.WriteFile(filepath.Join(dir, s.Name), s.Data, 0o600); err != nil {
 			b.Fatal(err)
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/limpet-proxy/limpet/compiler"
-	"github.com/limpet-proxy/limpet/compiler/status"
+	"github.com/limpet-proxy/limpet/internal/compiler/status"
 )
 
 const checkHelp = `check says what becomes of each object, and writes nothing.
@@ -107,7 +107,7 @@ func (cc *checkCommand) run(c *cobra.Command) error {
 	return err
 }
 
-func (cc *checkCommand) print(c *cobra.Command, checked *compiler.Checked) error {
+func (cc *checkCommand) print(c *cobra.Command, checked *compiler.CheckResult) error {
 	if cc.format == formatTable {
 		return table(c.OutOrStdout(), checked.Rows)
 	}

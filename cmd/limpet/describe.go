@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/limpet-proxy/limpet/compiler"
-	"github.com/limpet-proxy/limpet/compiler/describe"
+	"github.com/limpet-proxy/limpet/internal/compiler/describe"
 )
 
 const describeHelp = `describe shows which settings hold at an object, and why.
@@ -93,7 +93,7 @@ func (dc *describeCommand) run(c *cobra.Command) error {
 		return err
 	}
 	if dc.format == formatText {
-		return describe.Text(c.OutOrStdout(), description)
+		return describe.WriteText(c.OutOrStdout(), description)
 	}
 	text, err := json.MarshalIndent(description, "", "  ")
 	if err == nil && dc.format == formatYAML {

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/limpet-proxy/limpet/compiler"
-	"github.com/limpet-proxy/limpet/compiler/emit/istio"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/istio"
 )
 
 // istioFlags are those of -t istio alone.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/compiler/emit/envoy"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 )
 
 func TestBootstrapAddresses(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/limpet-proxy/limpet/compiler"
-	"github.com/limpet-proxy/limpet/compiler/read"
+	"github.com/limpet-proxy/limpet/internal/compiler/read"
 )
 
 // Stdin as a path stands for the standard input.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/limpet-proxy/limpet/compiler"
-	"github.com/limpet-proxy/limpet/compiler/read"
+	"github.com/limpet-proxy/limpet/internal/compiler/read"
 )
 
 // tree makes a folder with files, each with its own name as content, and goes there.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/limpet-proxy/limpet/compiler"
-	"github.com/limpet-proxy/limpet/compiler/emit/envoy"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/internal/envoyproc"
 	"github.com/limpet-proxy/limpet/internal/message"
 	"github.com/limpet-proxy/limpet/internal/rollout"
@@ -53,7 +53,7 @@ func NewDynamic(dir string, draining *Draining) (*Dynamic, error) {
 func (d *Dynamic) Compile(in Inputs) (*compiler.Result, error) {
 	o := d.Options(in)
 	o.Time = time.Now()
-	o.Hot = &compiler.Hot{Folder: d.Publisher.Folder.Path, EndpointFiles: d.EndpointFiles, Draining: d.draining.Since}
+	o.Dynamic = &compiler.Dynamic{Folder: d.Publisher.Folder.Path, EndpointFiles: d.EndpointFiles, Draining: d.draining.Since}
 	result, err := compiler.Compile(in.Sources, o)
 	if err != nil {
 		return nil, err

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/limpet-proxy/limpet/compiler/emit/envoy"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/policy-config"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/limpet-proxy/limpet/compiler"
-	"github.com/limpet-proxy/limpet/compiler/emit/envoy"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -97,7 +97,7 @@ func (w world) compile(t *testing.T) *envoy.Discovery {
 	result, err := compiler.Compile([]compiler.Source{{Name: "world.yaml", Data: []byte(w.yaml())}}, compiler.Options{
 		WasmPath: "limpet.wasm",
 		Keys:     policyconfig.Keys{Ring: &policyconfig.KeyRing{Keys: []policyconfig.Key{{ID: w.key, Secret: secret}}}},
-		Hot:      &compiler.Hot{Folder: "/discovery", EndpointFiles: w.files},
+		Dynamic:  &compiler.Dynamic{Folder: "/discovery", EndpointFiles: w.files},
 	})
 	if err != nil {
 		t.Fatal(err)

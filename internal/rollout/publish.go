@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/limpet-proxy/limpet/compiler/emit/envoy"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 )
 
 // Publisher puts files into a folder that an Envoy watches.

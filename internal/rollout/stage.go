@@ -5,7 +5,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/limpet-proxy/limpet/compiler/emit/envoy"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 )
 
 // Stage is a part of a change: its files may come into effect in any order, and all of them must be in effect before
@@ -84,7 +84,7 @@ func filterFiles(from, to *envoy.Discovery) (both, last File, err error) {
 	if err != nil || bytes.Equal(text, to.PluginJSON) {
 		return last, last, err
 	}
-	united, err := to.With(text)
+	united, err := to.WithPlugin(text)
 	return filterFile(united), last, err
 }
 

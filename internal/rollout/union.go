@@ -5,7 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/limpet-proxy/limpet/compiler/emit/envoy"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/policy-config"
 )
 

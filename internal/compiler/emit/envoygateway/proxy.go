@@ -1,0 +1,136 @@
+package envoygateway
+
+import (
+	"fmt"
+
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+)
+
+// The filters whose order matters, as Envoy Gateway names them.
+const (
+	wasmFilter    = "envoy.filters.http.wasm"
+	sessionFilter = "envoy.filters.http.stateful_session"
+)
+
+// secretName is the Secret with the keys, in the namespace in which Envoy Gateway runs its proxies.
+const secretName = "limpet-keys"
+
+// writeProxies gives every Gateway's EnvoyProxy what sessions need. Envoy Gateway runs its session filter before the Wasm
+// filters, where it finds no pin; then nothing sticks, and the pin goes out to clients.
+func (e *emitter) writeProxies() {
+	for _, g := range e.listGateways() {
+		if ref := g.Value.Spec.Infrastructure; ref != nil && ref.ParametersRef != nil {
+			e.extendProxy(g, g.String(), "spec.infrastructure.parametersRef", string(ref.ParametersRef.Kind), g.Namespace, ref.ParametersRef.Name)
+			continue
+		}
+		if ref := e.findClassRef(g); ref != nil {
+			e.extendProxy(g, "its GatewayClass", "spec.gatewayClassName", string(ref.Kind), string(*ref.Namespace), ref.Name)
+			continue
+		}
+		// Merged, for a class that is not in the input may have an EnvoyProxy of its own.
+		doc := newDocument(kindProxy, g.Namespace, "limpet-"+g.Name, jsonObject{"mergeType": "StrategicMerge"})
+		e.orderFilters(nil, childObject(doc, "spec"))
+		e.setEnvironment(childObject(doc, "spec"))
+		e.addDocument(doc)
+		gateway := editDocument(e, g)
+		childObject(gateway, "spec", "infrastructure")["parametersRef"] = jsonObject{"group": group, "kind": kindProxy, "name": "limpet-" + g.Name}
+		e.addDocument(gateway)
+	}
+}
+
+// findClassRef is the reference to an EnvoyProxy of the Gateway's class; nil if there is none, or no class in the input.
+func (e *emitter) findClassRef(g *gatewayObject) *gatewayv1.ParametersReference {
+	for _, c := range e.Objects.Classes {
+		ref := c.Value.Spec.ParametersRef
+		if c.Name == string(g.Value.Spec.GatewayClassName) && ref != nil && ref.Namespace != nil {
+			return ref
+		}
+	}
+	return nil
+}
+
+// extendProxy extends an EnvoyProxy of the user's, once.
+func (e *emitter) extendProxy(g *gatewayObject, from, path, kind, namespace, name string) {
+	for _, p := range e.listPlatformObjects(kindProxy) {
+		if p.Namespace != namespace || p.Name != name || kind != kindProxy {
+			continue
+		}
+		if doc := editDocument(e, p); !e.hasDocument(doc) {
+			spec := childObject(doc, "spec")
+			e.orderFilters(p, spec)
+			e.setEnvironment(spec)
+			e.checkProxy(p, spec)
+			e.addDocument(doc)
+		}
+		return
+	}
+	e.rep.NotSupportedBy(g, targetName, path, fmt.Sprintf("%s has %s %s/%s, which is not in the input: no session sticks unless its spec.filterOrder has {name: %s, after: %s}",
+		from, kind, namespace, name, sessionFilter, wasmFilter))
+}
+
+// orderFilters puts the session filter after the Wasm filters; p is nil for an EnvoyProxy of our own. It is the session filter
+// that moves, for the places of the user's Wasm filters may matter to others.
+func (e *emitter) orderFilters(p *platformObject, spec jsonObject) {
+	for i, position := range listObjects(spec, "filterOrder") {
+		name, before, after := stringField(position, "name"), stringField(position, "before"), stringField(position, "after")
+		switch {
+		case name == sessionFilter && after == wasmFilter, name == wasmFilter && before == sessionFilter:
+			return
+		case name == sessionFilter && before == wasmFilter, name == wasmFilter && after == sessionFilter:
+			e.rep.NotSupportedBy(p, targetName, fmt.Sprintf("spec.filterOrder[%d]", i),
+				"sessions need the Wasm filters before the session filter: a later entry turns the two round again")
+		}
+	}
+	appendEntry(spec, "filterOrder", jsonObject{"name": sessionFilter, "after": wasmFilter})
+}
+
+// keysVariable is the environment variable of Envoy that the filter reads; empty if the keys are in its configuration.
+func (e *emitter) keysVariable() string {
+	switch {
+	case e.Keys.Ring != nil:
+		return ""
+	case e.Keys.Sealed != "":
+		return "LIMPET_ROOT"
+	case e.Keys.FromEnv != "":
+		return e.Keys.FromEnv
+	default:
+		return "LIMPET_KEYS"
+	}
+}
+
+// setEnvironment lets Envoy have the secret in its environment. Proxies that Envoy Gateway runs on its own host have its
+// environment, and need nothing.
+func (e *emitter) setEnvironment(spec jsonObject) {
+	variable := e.keysVariable()
+	provider := childObject(spec, "provider")
+	if variable == "" || stringField(provider, "type") == "Host" {
+		if len(provider) == 0 {
+			delete(spec, "provider")
+		}
+		return
+	}
+	provider["type"] = "Kubernetes"
+	workload := "envoyDeployment"
+	if _, daemons := childObject(provider, "kubernetes")["envoyDaemonSet"]; daemons {
+		workload = "envoyDaemonSet"
+	}
+	container := childObject(provider, "kubernetes", workload, "container")
+	for _, one := range listObjects(container, "env") {
+		if stringField(one, "name") == variable {
+			return
+		}
+	}
+	appendEntry(container, "env", jsonObject{"name": variable, "valueFrom": jsonObject{"secretKeyRef": jsonObject{"name": secretName, "key": variable}}})
+}
+
+// checkProxy reports settings of the user's with which sessions lose something.
+func (e *emitter) checkProxy(p *platformObject, spec jsonObject) {
+	if stringField(spec, "routingType") == "Service" {
+		e.rep.NotSupportedBy(p, targetName, "spec.routingType", "Envoy sees Services and not their endpoints: no session sticks")
+	}
+	for _, name := range []string{"mergeBackends", "mergeGateways"} {
+		if on, set := spec[name]; set && on != false {
+			e.rep.NotSupportedBy(p, targetName, "spec."+name, "Envoy's resources have other names than limpet's patches look for: sessions leave draining hosts and backends of weight 0")
+		}
+	}
+}
