@@ -8,7 +8,7 @@ SHELL := /bin/bash
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
-# Our own target file links Debian's wasi-libc; somebody else's TinyGo brings its own for its stock target.
+# Our own target file links Debian's wasi-libc; another TinyGo brings its own for its stock target.
 ifdef TINYGO
 WASM_TARGET := -target wasip1 -buildmode c-shared -scheduler none -gc precise -tags custommalloc
 else
@@ -89,7 +89,7 @@ fuzz: ## fuzz each target for FUZZTIME (default 30s)
 	@tools/fuzz.sh $(or $(FUZZTIME),30s)
 
 .PHONY: bench
-bench: build bin/bench $(PEERS) $(if $(filter full,$(BENCH)),$(VARIANTS)) ## what limpet costs Envoy beside other filters, 15 minutes; BENCH=full: builds and memory too; needs Rust
+bench: build bin/bench $(PEERS) $(if $(filter full,$(BENCH)),$(VARIANTS)) ## what limpet costs Envoy next to other filters, 15 minutes; BENCH=full: builds and memory too; needs Rust
 	@export ENVOY=$$(tools/setup.sh envoy) TINYGO=$$(tools/setup.sh tinygo) && \
 	bin/bench -write && \
 	if [ "$(BENCH)" = full ]; then \

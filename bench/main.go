@@ -88,7 +88,7 @@ func (b *bench) prepare(dir string) error {
 	return err
 }
 
-// The page that results go to, and the plot beside it.
+// The page that results go to, and the plot next to it.
 const (
 	page = "docs/performance.md"
 	plot = "docs/performance.svg"

@@ -14,7 +14,7 @@ import (
 // request is one request of a traffic and what must become of it.
 type request struct {
 	method, path string
-	// lines are headers beside those that every request has.
+	// lines are headers besides those that every request has.
 	lines [][2]string
 	// host is the backend that must answer; "" if any may.
 	host string

@@ -23,7 +23,7 @@ func (c cell) verify(e *rig.Envoy, t traffic, scope *token.Scope) error {
 	err := load.Send(e.Address(c.contestant), verified,
 		func(i int, buf []byte) []byte { return append(buf, t.pool[i%len(t.pool)].bytes()...) },
 		func(i int, head load.Head) {
-			if err := c.judge(t, t.pool[i%len(t.pool)], head, scope); err != nil {
+			if err := c.checkAnswer(t, t.pool[i%len(t.pool)], head, scope); err != nil {
 				bad.set(fmt.Errorf("request %d: %w: %s", i, err, head))
 			}
 		})
@@ -33,8 +33,8 @@ func (c cell) verify(e *rig.Envoy, t traffic, scope *token.Scope) error {
 	return nil
 }
 
-// judge looks at one answer.
-func (c cell) judge(t traffic, r request, head load.Head, scope *token.Scope) error {
+// checkAnswer looks at one answer.
+func (c cell) checkAnswer(t traffic, r request, head load.Head, scope *token.Scope) error {
 	response, err := head.Response()
 	if err != nil {
 		return err

@@ -20,7 +20,7 @@ import (
 // browserConfig is the folder that the example compiles.
 const browserConfig = "examples/browser/gateway"
 
-// survey is an application beside those of the example, whose cookie goes along with every request, from wherever.
+// survey is an application besides those of the example, whose cookie goes along with every request, from wherever.
 const survey = `
 apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute

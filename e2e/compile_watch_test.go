@@ -7,7 +7,7 @@ import (
 	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
-// TestCompileWatch: an Envoy that somebody else runs follows the folder; what it rejects is taken back, and limpet may be
+// TestCompileWatch: an Envoy that limpet does not run follows the folder; what it rejects is taken back, and limpet may be
 // away while the input changes. No session moves and no request fails.
 func TestCompileWatch(t *testing.T) {
 	t.Parallel()

@@ -149,7 +149,7 @@ func (d *death) strangers(variant string, count int) int {
 	return int(served.Load())
 }
 
-// checkMoves wants nobody to have left a host that works, and nobody to have come back to one that had failed.
+// checkMoves wants no session to have left a host that works, and none to have come back to one that had failed.
 func (d *death) checkMoves(t *testing.T) {
 	for _, variant := range variants {
 		if moved := d.tallies[variant].Moved(d.doomed...); moved > 0 {

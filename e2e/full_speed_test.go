@@ -29,8 +29,8 @@ type fullSpeed struct {
 	errors []string // anything else than 200
 }
 
-// newFullSpeed deploys a route for cookies and one for headers, one whose backends log out everybody, and one whose
-// backends drop every fiftieth request: the only one on which an error is nobody's fault but theirs.
+// newFullSpeed deploys a route for cookies and one for headers, one whose backends end every session, and one whose
+// backends drop every fiftieth request: the only one on which an error is the backends' fault.
 func newFullSpeed(t *testing.T) *fullSpeed {
 	t.Helper()
 	f := &fullSpeed{steady: harness.NewNullBackends(t, "a", "b", "c")}

@@ -66,7 +66,7 @@ func TestHashPlacesAndTokenKeeps(t *testing.T) {
 		}
 	}
 	if elsewhere == 0 {
-		t.Error("the hash moved nobody, so this shows nothing about tokens")
+		t.Error("the hash moved no session, so this shows nothing about tokens")
 	}
 }
 

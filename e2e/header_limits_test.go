@@ -16,7 +16,7 @@ const (
 )
 
 // TestCookiesAtEnvoysLimits: a session's token is found at the very end of as many cookies as Envoy lets through; more
-// are Envoy's to refuse, and harm nobody.
+// are Envoy's to refuse, and do no harm.
 func TestCookiesAtEnvoysLimits(t *testing.T) {
 	t.Parallel()
 	envoy := twoPortEnvoy(t)

@@ -95,7 +95,7 @@ func wantOneEnd(t *testing.T, proxies []*harness.Envoy) {
 }
 
 // TestProxiesThatDisagree: one of two proxies holds a host for dead. Its sessions move once, when they come by there,
-// and then stay, at either proxy: nobody goes to and fro.
+// and then stay, at either proxy: none goes to and fro.
 func TestProxiesThatDisagree(t *testing.T) {
 	t.Parallel()
 	pods, keys := harness.Backends(t, "a", "b", "c"), harness.NewRing("first")

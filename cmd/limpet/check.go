@@ -22,12 +22,12 @@ It prints a table: the object, a verdict, the reason of the status condition
 that says so, where it is written, and what there is to say. The verdicts:
 
   Accepted   nothing to say
-  Advice     worth knowing, costs nobody anything
+  Advice     worth knowing; nothing is lost
   Warning    accepted, but not honoured in full
   Refused    not accepted, or a part of it is not
 
 Documents that no API server would admit are refused, all at once; the others
-are not judged then, for what becomes of them may hang on those.
+are not checked then, for what becomes of them may depend on those.
 
 -o yaml and -o json print the objects' statuses instead, as a controller would
 write them: conditions, a Gateway's listeners, a route's parents, a policy's
@@ -74,7 +74,7 @@ func newCheck() *cobra.Command {
 	cc.input.register(c)
 	c.Flags().BoolVar(&cc.strict, "strict", false, "exit 1 also for warnings")
 	targets := strings.Join(compiler.Targets(), "|")
-	c.Flags().StringVarP(&cc.target, "target", "t", string(compiler.TargetEnvoy), "judge for `"+targets+"`")
+	c.Flags().StringVarP(&cc.target, "target", "t", string(compiler.TargetEnvoy), "check for `"+targets+"`")
 	c.Flags().StringVarP(&cc.format, "output", "o", formatTable, "print `table|yaml|json`")
 	return c
 }

@@ -19,9 +19,9 @@ const compileHelp = `compile reads Gateway API YAML and writes configuration.
 
   -t envoy          envoy.yaml, plugin.json and limpet.wasm: all that Envoy
                     needs
-  -t envoy-gateway  envoy-gateway.yaml: the routes and what Envoy Gateway
-                    needs beside them, to be applied; --wasm-url says where
-                    it finds the filter
+  -t envoy-gateway  envoy-gateway.yaml: the routes and what else Envoy Gateway
+                    needs, to be applied; --wasm-url says where it finds the
+                    filter
   -t istio          istio.yaml: resources that put limpet into Istio's gateways,
                     which load it from --wasm-url; Istio's own routes may be in
                     the input
@@ -38,8 +38,8 @@ as the Gateway API asks. --strict refuses them.
 
 Keys sign the sessions. By default the output holds none: Envoy reads the ring
 from its own environment, LIMPET_KEYS ('limpet keygen' makes one). --keys FILE
-puts the ring into the output instead, for everybody to see who can read the
-output; with --seal-keys it is encrypted under LIMPET_ROOT, which Envoy must
+puts the ring into the output instead, where whoever can read the output can
+read the keys; with --seal-keys it is encrypted under LIMPET_ROOT, which Envoy must
 have in its environment too ('limpet keygen --root' makes one).
 
 Listeners for HTTPS take their certificates from Secrets in the input. The private

@@ -12,19 +12,19 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/describe"
 )
 
-const describeHelp = `describe shows which settings hold at an object, and why.
+const describeHelp = `describe shows which settings are effective at an object, and why.
 
 For every rule that requests reach through the object, and every listener they
 come through: each field with its value, the object, file and line that it
-comes from, and what it beats. First the session persistence, then how requests
-that belong to no session are balanced and how many retries they may have, then
-how long all may take and which are tried again. The object may be an HTTPRoute,
+comes from, and what it overrides. First the session persistence, then how
+requests that belong to no session are balanced and how many retries they may
+have, then how long all may take and which are retried. The object may be an HTTPRoute,
 GRPCRoute, HTTPProxy, Service, XBackend, Gateway or GatewayClass; --section
 names a listener of a Gateway or a rule of a route.
 
 Of a policy it shows what becomes of each target, and what the policy does on
-every way that requests take: which of its fields hold, and which are beaten by
-what.
+every path that traffic takes: which of its fields are effective, and what
+overrides the others.
 
 KIND is the kind in any case, singular or plural. NAMESPACE may be left out
 where the name is the only one of its kind.
@@ -52,7 +52,7 @@ func newDescribe() *cobra.Command {
 	var dc describeCommand
 	c := &cobra.Command{
 		Use:     "describe KIND[/NAMESPACE]/NAME -f PATH... [-o text|yaml|json]",
-		Short:   "Show which settings hold at an object, and why",
+		Short:   "Show which settings are effective at an object, and why",
 		Long:    describeHelp,
 		Example: describeExamples,
 		Args:    dc.check,
@@ -61,7 +61,7 @@ func newDescribe() *cobra.Command {
 	dc.input.register(c)
 	c.Flags().StringVar(&dc.section, "section", "", "`NAME` of a listener of the Gateway, or of a rule of the route")
 	targets := strings.Join(compiler.Targets(), "|")
-	c.Flags().StringVarP(&dc.target, "target", "t", string(compiler.TargetEnvoy), "judge for `"+targets+"`")
+	c.Flags().StringVarP(&dc.target, "target", "t", string(compiler.TargetEnvoy), "describe for `"+targets+"`")
 	c.Flags().StringVarP(&dc.format, "output", "o", formatText, "print `text|yaml|json`")
 	return c
 }

@@ -55,7 +55,7 @@ func notes(args []string) string {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Fprintln(&b, "loads the module beside it:", strings.Contains(string(config), filepath.Join(dir, wasmName)))
+	fmt.Fprintln(&b, "loads the module next to it:", strings.Contains(string(config), filepath.Join(dir, wasmName)))
 	ring, err := keyfile.Parse(keyfile.KeysEnv, os.Getenv(keyfile.KeysEnv))
 	fmt.Fprintln(&b, "ring:", len(ring.Keys), "keys", err == nil)
 	write("dir.txt", dir)

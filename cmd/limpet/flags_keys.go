@@ -55,7 +55,7 @@ func readKeyFile(path string, stderr io.Writer) (policyconfig.KeyRing, error) {
 	return ring, err
 }
 
-// areClear tells whether the output will hold keys that anybody who reads it can use.
+// areClear tells whether the output will hold keys that whoever reads it can use.
 func (k *keyFlags) areClear() bool { return k.file != "" && !k.seal }
 
 // fileMode is the mode of output files.

@@ -34,7 +34,7 @@ func newImage() *cobra.Command {
 	return c
 }
 
-const imagePushHelp = `push sends the image to a registry, and beside it, as a referrer, its bill of
+const imagePushHelp = `push sends the image to a registry, and as a referrer of it its bill of
 materials in SPDX. Standard output gets the image by digest, for scripts:
 
   ghcr.io/example/limpet@sha256:...

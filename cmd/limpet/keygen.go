@@ -28,7 +28,7 @@ the ring when your longest absoluteTimeout has passed since.
 
 const keygenExamples = `  export LIMPET_KEYS="$(limpet keygen)"
 
-  # a key file that nobody else can read
+  # a key file that only you can read
   (umask 077; limpet keygen > keys.json)
 
   # change keys: a new one in front, which signs from ten minutes on

@@ -66,7 +66,7 @@ func TestChanges(t *testing.T) {
 		{"a file gone", func(t *testing.T) { must(t, os.Remove("in/a.yaml")) }, true},
 		{"a folder gone", func(t *testing.T) { must(t, os.RemoveAll("in")) }, true},
 		{"no manifest", func(t *testing.T) { write(t, "in/notes.txt", "text") }, false},
-		{"a file beside", func(t *testing.T) { write(t, "beside.yaml", "text") }, false},
+		{"a file that is not named", func(t *testing.T) { write(t, "beside.yaml", "text") }, false},
 		{"the key file", func(t *testing.T) { write(t, "keys.json", "{}") }, true},
 		{"what a link leads to", func(t *testing.T) { write(t, "elsewhere.yaml", "text") }, true},
 	} {

@@ -25,7 +25,7 @@ func TestChooseID(t *testing.T) {
 			taken.Keys = append(taken.Keys, policyconfig.Key{ID: id})
 		}
 		if got := ChooseID(taken, now); got != c.want {
-			t.Errorf("beside %v: %s, want %s", c.taken, got, c.want)
+			t.Errorf("in a ring with %v: %s, want %s", c.taken, got, c.want)
 		}
 	}
 }

@@ -43,7 +43,7 @@ type confirmation struct {
 	prefixes  []string
 	before    map[string]counters
 	since     time.Time
-	away      bool // nobody answers
+	away      bool // no Envoy answers
 }
 
 // wait returns when all files are in effect, or with an error when one is rejected or patience is over.

@@ -20,7 +20,7 @@ type Publisher struct {
 	Patience time.Duration
 	// Reason says what Envoy has said since a time about what it rejects; nil for nothing.
 	Reason func(since time.Time) string
-	// MayBeAway says that nobody may answer at Admin: Envoy then takes over what it finds when it starts.
+	// MayBeAway says that there may be no answer at Admin: Envoy then takes over what it finds when it starts.
 	MayBeAway bool
 
 	unconfirmed bool // something in this change

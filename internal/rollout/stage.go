@@ -20,7 +20,7 @@ type Stage struct {
 	Warm bool
 	// Tidy says that the stage takes away what nothing uses any more.
 	Tidy bool
-	// Remove are the paths of files that nobody reads after the stage.
+	// Remove are the paths of files that Envoy no longer reads after the stage.
 	Remove []string
 }
 

@@ -44,7 +44,7 @@ func changed(t *testing.T, from, to world) string {
 }
 
 // TestStages wants, for each kind of change, exactly these files in this order: what routes need before the routes, as the
-// union of old and new, and what nobody needs after them.
+// union of old and new, and what none needs after them.
 func TestStages(t *testing.T) {
 	with := func(change func(*world)) world {
 		w := world{ports: []int{80}, paths: map[string]string{"/a": "sa"}, hosts: map[string]string{}, files: 16}

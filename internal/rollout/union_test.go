@@ -64,7 +64,7 @@ func TestUnite(t *testing.T) {
 			[]string{"a routes=r clusters=c1", "b routes=r clusters=c2"},
 		},
 		{"one cluster each to all", []string{"a routes=r clusters=c1", "b routes=r clusters=c2"}, []string{"a routes=r"}, []string{"a routes=r"}},
-		{"beside", []string{"a routes=r clusters=c1"}, []string{"b routes=r clusters=c2"}, []string{"b routes=r clusters=c2", "a routes=r clusters=c1"}},
+		{"side by side", []string{"a routes=r clusters=c1"}, []string{"b routes=r clusters=c2"}, []string{"b routes=r clusters=c2", "a routes=r clusters=c1"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			old, new := policies(c.old...), policies(c.new...)

@@ -15,7 +15,7 @@ import (
 const (
 	// None has no filter but the router.
 	None = "none"
-	// Unsigned is Envoy's stateful_session with a cookie that anybody can forge.
+	// Unsigned is Envoy's stateful_session with a cookie that any client can forge.
 	Unsigned = "unsigned"
 	// TinyGo is an empty filter in TinyGo.
 	TinyGo = "tinygo"

@@ -19,7 +19,7 @@ const actWithin = 60 * time.Second
 type Browser struct{ ctx context.Context }
 
 // NewBrowser starts the Chromium that the environment variable CHROMIUM names; without one it does as Find. It trusts
-// the certificates with these public keys (base64 of their SHA-256) and no others beside the system's.
+// the certificates with these public keys (base64 of their SHA-256) and no others besides the system's.
 func NewBrowser(t testing.TB, pins string) *Browser {
 	t.Helper()
 	program, err := exec.LookPath(os.Getenv("CHROMIUM"))
@@ -47,7 +47,7 @@ func NewBrowser(t testing.TB, pins string) *Browser {
 	return &Browser{ctx}
 }
 
-// Tab is a tab of somebody who has no cookies at first.
+// Tab is a tab of a user who has no cookies at first.
 type Tab struct{ ctx context.Context }
 
 // Person opens a tab for a new person.

@@ -20,7 +20,7 @@ type Documents struct {
 	Raw string
 	// Port is the listener's; 0 takes a free one.
 	Port int
-	// Sites are HTTPS listeners beside it, all on TLSPort, which is as Port. They take the same routes.
+	// Sites are HTTPS listeners besides it, all on TLSPort, which is as Port. They take the same routes.
 	Sites   []Site
 	TLSPort int
 }

@@ -23,7 +23,7 @@ func Size[T any](short, long T) T {
 // progressEvery is how often a scenario says how far it is.
 const progressEvery = 5 * time.Second
 
-// Progress shows how far a scenario is, in make e2e-long only: there a silent minute looks like one that hangs.
+// Progress shows how far a scenario is, in make e2e-long only: there a silent minute looks like a test that is stuck.
 // It may be used by several goroutines at once.
 type Progress struct {
 	name string

@@ -54,7 +54,7 @@ func (h *Hosts) Kill() {
 	_ = h.command.Wait()
 }
 
-// Hang stops the process by SIGSTOP: the kernel still takes its connections, and nobody answers.
+// Hang stops the process by SIGSTOP: the kernel still takes its connections, and no answer comes.
 func (h *Hosts) Hang() error { return h.command.Process.Signal(syscall.SIGSTOP) }
 
 // ServeHosts makes this process the backends that StartHosts has started it for, and never returns then.

@@ -125,7 +125,7 @@ func speakHTTP2(conn net.Conn, method, path string, fields Fields) (Raw, error) 
 	}
 }
 
-// writeHTTP2 writes the preface, and the fields as one header block in frames of the size that everybody takes.
+// writeHTTP2 writes the preface, and the fields as one header block in frames of the size that every server takes.
 func writeHTTP2(conn net.Conn, framer *http2.Framer, fields Fields) error {
 	const frameSize = 16 << 10
 	var block bytes.Buffer

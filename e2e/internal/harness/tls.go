@@ -18,7 +18,7 @@ import (
 // Certificate is a self-signed certificate and its key, as PEM.
 type Certificate struct{ Chain, Key string }
 
-// NewCertificate makes a certificate that is good for an hour, for these hosts beside 127.0.0.1.
+// NewCertificate makes a certificate that is good for an hour, for these hosts besides 127.0.0.1.
 func NewCertificate(t testing.TB, hosts ...string) Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
