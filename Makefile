@@ -78,6 +78,10 @@ check: ## vet, formatting, import directions
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "gofmt these: $$unformatted"; exit 1; }
 	@tools/imports.sh
 
+.PHONY: measure
+measure: ## measure how readable the code is; LIST=shadows, once, long, lines or undocumented says where
+	@go run ./tools/housekeeping $(if $(LIST),-list $(LIST))
+
 .PHONY: golden
 golden: build ## rewrite golden files and the root envoy.yaml from what the code makes now; review the diff
 	go generate ./compiler/api
