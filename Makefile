@@ -8,7 +8,7 @@ SHELL := /bin/bash
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
-# Our own target file links Debian's wasi-libc; somebody else's TinyGo brings its own for its stock target.
+# Our own target file links Debian's wasi-libc; another TinyGo brings its own for its stock target.
 ifdef TINYGO
 WASM_TARGET := -target wasip1 -buildmode c-shared -scheduler none -gc precise -tags custommalloc
 else
@@ -16,7 +16,7 @@ WASM_TARGET := -target tools/limpet-wasm.json
 endif
 
 FILTER_SOURCES := go.mod go.sum tools/limpet-wasm.json $(shell find filter policy-config token -name '*.go' ! -name '*_test.go' ! -path 'filter/wasmtest/*')
-COMMAND_SOURCES := go.mod go.sum $(shell find cmd compiler internal policy-config rollout token watch wasmimage -name '*.go' ! -name '*_test.go')
+COMMAND_SOURCES := go.mod go.sum $(shell find cmd compiler internal policy-config token wasmimage -name '*.go' ! -name '*_test.go')
 
 PEERS := dist/peers/tinygo.wasm dist/peers/rust.wasm
 VARIANTS := $(patsubst %,dist/variants/%.wasm,opt-1 opt-s opt-z gc-conservative wasm-opt-O3 wasm-opt-O4)
@@ -93,7 +93,7 @@ fuzz: ## fuzz each target for FUZZTIME (default 30s)
 	@tools/fuzz.sh $(or $(FUZZTIME),30s)
 
 .PHONY: bench
-bench: build bin/bench $(PEERS) $(if $(filter full,$(BENCH)),$(VARIANTS)) ## what limpet costs Envoy beside other filters, 15 minutes; BENCH=full: builds and memory too; needs Rust
+bench: build bin/bench $(PEERS) $(if $(filter full,$(BENCH)),$(VARIANTS)) ## what limpet costs Envoy next to other filters, 15 minutes; BENCH=full: builds and memory too; needs Rust
 	@export ENVOY=$$(tools/setup.sh envoy) TINYGO=$$(tools/setup.sh tinygo) && \
 	bin/bench -write && \
 	if [ "$(BENCH)" = full ]; then \
@@ -108,7 +108,7 @@ bench-instructions: build bin/bench $(PEERS) ## the same in instructions, which 
 bench-go: build ## Go benchmarks of token, filter and compiler, native and under wazero, as benchstat reads them; COUNT=10 repeats them
 	go test -run '^$$' -bench . -benchmem -count $(or $(COUNT),1) ./token ./policy-config ./filter/... ./compiler/... ./internal/...
 
-bin/bench: go.mod go.sum $(shell find bench e2e/load policy-config token -name '*.go' ! -name '*_test.go') bench/rig/documents.yaml
+bin/bench: go.mod go.sum $(shell find bench internal/load policy-config token -name '*.go' ! -name '*_test.go') bench/internal/rig/documents.yaml
 	@mkdir -p bin
 	@tools/step.sh "building $@" go build -buildvcs=false -trimpath -o $@ ./bench
 

@@ -3,7 +3,7 @@ package main
 import (
 	"strings"
 
-	"github.com/limpet-proxy/limpet/bench/rig"
+	"github.com/limpet-proxy/limpet/bench/internal/rig"
 )
 
 // cell is one thing to measure: a contestant under a traffic.

@@ -3,9 +3,9 @@ package main
 import (
 	"strings"
 
-	"github.com/limpet-proxy/limpet/bench/report"
-	"github.com/limpet-proxy/limpet/bench/rig"
-	"github.com/limpet-proxy/limpet/bench/stats"
+	"github.com/limpet-proxy/limpet/bench/internal/report"
+	"github.com/limpet-proxy/limpet/bench/internal/rig"
+	"github.com/limpet-proxy/limpet/bench/internal/stats"
 )
 
 // over is what a cell costs more than the same requests without a filter.

@@ -7,8 +7,8 @@ import (
 	"os"
 	"strings"
 
-	"github.com/limpet-proxy/limpet/bench/rig"
-	"github.com/limpet-proxy/limpet/bench/stats"
+	"github.com/limpet-proxy/limpet/bench/internal/rig"
+	"github.com/limpet-proxy/limpet/bench/internal/stats"
 )
 
 // passes is how often instructions are counted for every cell; the median counts.

@@ -14,8 +14,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/limpet-proxy/limpet/bench/report"
-	"github.com/limpet-proxy/limpet/bench/rig"
+	"github.com/limpet-proxy/limpet/bench/internal/report"
+	"github.com/limpet-proxy/limpet/bench/internal/rig"
 )
 
 func main() {
@@ -88,7 +88,7 @@ func (b *bench) prepare(dir string) error {
 	return err
 }
 
-// The page that results go to, and the plot beside it.
+// The page that results go to, and the plot next to it.
 const (
 	page = "docs/performance.md"
 	plot = "docs/performance.svg"

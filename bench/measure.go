@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/limpet-proxy/limpet/bench/rig"
-	"github.com/limpet-proxy/limpet/bench/stats"
+	"github.com/limpet-proxy/limpet/bench/internal/rig"
+	"github.com/limpet-proxy/limpet/bench/internal/stats"
 	"github.com/limpet-proxy/limpet/token"
 )
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/limpet-proxy/limpet/bench/rig"
+	"github.com/limpet-proxy/limpet/bench/internal/rig"
 )
 
 // memoryGauge is the linear memory of all of limpet's VMs.

@@ -6,15 +6,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/limpet-proxy/limpet/bench/rig"
-	"github.com/limpet-proxy/limpet/e2e/load"
+	"github.com/limpet-proxy/limpet/bench/internal/rig"
+	"github.com/limpet-proxy/limpet/internal/load"
 	"github.com/limpet-proxy/limpet/token"
 )
 
 // request is one request of a traffic and what must become of it.
 type request struct {
 	method, path string
-	// lines are headers beside those that every request has.
+	// lines are headers besides those that every request has.
 	lines [][2]string
 	// host is the backend that must answer; "" if any may.
 	host string
@@ -159,14 +159,14 @@ func (t traffic) send(address string, count int) error {
 		for i, r := range t.pool {
 			headers[i] = r.header()
 		}
-		return load.BlastHTTP2(address, t.pool[0].path, count, func(i int) http.Header { return headers[i%len(headers)] })
+		return load.SendHTTP2(address, t.pool[0].path, count, func(i int) http.Header { return headers[i%len(headers)] })
 	}
 	raw := make([][]byte, len(t.pool))
 	for i, r := range t.pool {
 		raw[i] = r.bytes()
 	}
 	var bad firstError
-	err := load.Blast(address, count, func(i int, buf []byte) []byte { return append(buf, raw[i%len(raw)]...) },
+	err := load.Send(address, count, func(i int, buf []byte) []byte { return append(buf, raw[i%len(raw)]...) },
 		func(i int, head load.Head) {
 			if !head.OK() {
 				bad.set(fmt.Errorf("request %d: %s", i, head))

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // TestMissingService: a backendRef to a Service that does not exist gets its share of the traffic answered 500, the

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 const (
@@ -119,7 +119,7 @@ func TestBodiesStream(t *testing.T) {
 	if grown > stalledUploads*stalledSize {
 		t.Errorf("Envoy grew by %d bytes, with %d uploads that stall", grown, stalledUploads)
 	}
-	harness.Figures(t, "bodies of 10 MB", harness.Row{
+	harness.RecordResult(t, "bodies of 10 MB", harness.Result{
 		Requests: sent + stalledUploads, Sessions: sent/2 + stalledUploads,
 		Note: fmt.Sprintf("no byte is waited for; with %d uploads that stall Envoy has %.1f MB more than before", stalledUploads, float64(grown)/(1<<20)),
 	})

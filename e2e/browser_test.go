@@ -13,14 +13,14 @@ import (
 
 	"github.com/chromedp/cdproto/network"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 	"github.com/limpet-proxy/limpet/examples/browser/site"
 )
 
 // browserConfig is the folder that the example compiles.
 const browserConfig = "examples/browser/gateway"
 
-// survey is an application beside those of the example, whose cookie goes along with every request, from wherever.
+// survey is an application besides those of the example, whose cookie goes along with every request, from wherever.
 const survey = `
 apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
@@ -121,7 +121,7 @@ func TestBrowser(t *testing.T) {
 	for _, count := range s.envoy.Stats(t, `^wasmcustom\.limpet_sessions\..*outcome\.new$`) {
 		began += int(count)
 	}
-	harness.Figures(t, "a browser", harness.Row{
+	harness.RecordResult(t, "a browser", harness.Result{
 		Requests: int(s.envoy.SessionTotal(t)), Sessions: began, Faults: 1,
 		Note: "Chromium over TLS: Secure, `__Host-`, SameSite, Partitioned, two applications, WebSocket, logout",
 	})

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 	"github.com/limpet-proxy/limpet/token"
 )
 
@@ -29,7 +29,7 @@ type costWorld struct {
 // costs starts an Envoy that nothing else slows down: the backends do next to nothing.
 func costs(t *testing.T) costWorld {
 	t.Helper()
-	pods := harness.QuietBackends(t, "a", "b", "c")
+	pods := harness.NewNullBackends(t, "a", "b", "c")
 	envoy := harness.Run(t, harness.Deployment{Documents: harness.OneRoute(pods, harness.CookieRule("cart", "pods"))})
 	return costWorld{envoy: envoy, scope: envoy.Policy(t, "cart").Scope, pods: pods}
 }
@@ -48,7 +48,7 @@ func (w costWorld) tokens(t *testing.T, ring harness.Ring, count int) []string {
 func (w costWorld) perRequest(t *testing.T, kind traffic) time.Duration {
 	t.Helper()
 	before := w.envoy.CPU(t)
-	w.envoy.Blast(t, kind.count, func(i int, buf []byte) []byte {
+	w.envoy.SendLoad(t, kind.count, func(i int, buf []byte) []byte {
 		return fmt.Appendf(buf, "GET /cart HTTP/1.1\r\nHost: x\r\nCookie: %s\r\n\r\n", kind.cookies(i))
 	}, func(i int, head harness.Head) {
 		if !head.OK() {

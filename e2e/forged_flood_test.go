@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // forgeries is how many forged tokens a flood has, no two alike.
@@ -54,7 +54,7 @@ func TestForgedFlood(t *testing.T) {
 	f.valid, f.forged = f.tokens(t, f.envoy.Keys(), 300), f.tokens(t, harness.NewRing("first"), forgeries)
 	capacity := f.capacity(t)
 	linear := f.envoy.Stat(t, "wasmcustom.limpet_memory_bytes")
-	f.envoy.Blast(t, 2*forgeries, f.mixture, func(i int, head harness.Head) { f.check(i/2, f.isValid(i), head) })
+	f.envoy.SendLoad(t, 2*forgeries, f.mixture, func(i int, head harness.Head) { f.check(i/2, f.isValid(i), head) })
 	if after := f.envoy.Stat(t, "wasmcustom.limpet_memory_bytes"); linear == 0 || after != linear {
 		t.Errorf("linear memory went from %d to %d bytes", linear, after)
 	}
@@ -66,7 +66,7 @@ func TestForgedFlood(t *testing.T) {
 		t.Errorf("%d errors, %d requests of a session elsewhere", f.errors.Load(), f.lost.Load())
 	}
 	wantNoTrap(t, f.envoy)
-	harness.Figures(t, "100,000 forged tokens", harness.Row{
+	harness.RecordResult(t, "100,000 forged tokens", harness.Result{
 		Requests: 2*forgeries + sent, Sessions: len(f.valid), Faults: forgeries,
 		Lost: int(f.lost.Load()), Errors: int(f.errors.Load()),
 		Note: fmt.Sprintf("linear memory %d kB, grown by 0; %s", linear>>10, note),
@@ -78,7 +78,7 @@ func (f *flood) capacity(t *testing.T) float64 {
 	t.Helper()
 	const count = 30_000
 	begin := time.Now()
-	f.envoy.Blast(t, count, f.quiet, func(i int, head harness.Head) { f.check(i, true, head) })
+	f.envoy.SendLoad(t, count, f.quiet, func(i int, head harness.Head) { f.check(i, true, head) })
 	return count / time.Since(begin).Seconds()
 }
 
@@ -92,7 +92,7 @@ func (f *flood) pace(t *testing.T, rate float64) (sent int, note string) {
 	for round := 1; round <= mostRounds; round++ {
 		for i, request := range []func(int, []byte) []byte{f.quiet, f.mixture} {
 			before := f.envoy.CPU(t)
-			all := f.envoy.Pace(t, rate, count, request, func(n int, head harness.Head) {
+			all := f.envoy.SendAtRate(t, rate, count, request, func(n int, head harness.Head) {
 				f.check(n/(i+1), i == 0 || f.isValid(n), head)
 			})
 			costs[i] = min(costs[i], (f.envoy.CPU(t)-before)/time.Duration(count))

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 	"github.com/limpet-proxy/limpet/token"
 )
 
@@ -46,7 +46,7 @@ func blastForged(t *testing.T, envoy *harness.Envoy, session string, forged []st
 	t.Helper()
 	before := envoy.Outcomes(t, session)["pinned"]
 	f := &forgery{shares: map[string]int{}, tokens: map[string]string{}, session: session}
-	envoy.Blast(t, len(forged), func(i int, buf []byte) []byte {
+	envoy.SendLoad(t, len(forged), func(i int, buf []byte) []byte {
 		return fmt.Appendf(buf, "GET /%s HTTP/1.1\r\nHost: x\r\nCookie: %s=%s\r\n\r\n", session, session, forged[i])
 	}, f.check)
 	if len(f.failures) > 0 {
@@ -66,7 +66,7 @@ func blastForged(t *testing.T, envoy *harness.Envoy, session string, forged []st
 
 func TestForgedTokens(t *testing.T) {
 	t.Parallel()
-	pods := harness.QuietBackends(t, "a", "b", "c")
+	pods := harness.NewNullBackends(t, "a", "b", "c")
 	envoy := harness.Run(t, harness.Deployment{Documents: harness.OneRoute(pods, harness.CookieRule("cart", "pods"))})
 	valid := wantToken(t, visit(t, envoy.Stranger(), "/cart"), "cart").Value
 	stay(t, envoy.Stranger(), "/cart", 10, cookieLine("cart", valid))

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -29,11 +29,11 @@ type fullSpeed struct {
 	errors []string // anything else than 200
 }
 
-// newFullSpeed deploys a route for cookies and one for headers, one whose backends log out everybody, and one whose
-// backends drop every fiftieth request: the only one on which an error is nobody's fault but theirs.
+// newFullSpeed deploys a route for cookies and one for headers, one whose backends end every session, and one whose
+// backends drop every fiftieth request: the only one on which an error is the backends' fault.
 func newFullSpeed(t *testing.T) *fullSpeed {
 	t.Helper()
-	f := &fullSpeed{steady: harness.QuietBackends(t, "a", "b", "c")}
+	f := &fullSpeed{steady: harness.NewNullBackends(t, "a", "b", "c")}
 	for _, name := range []string{"d", "e", "f"} {
 		f.shaky = append(f.shaky, harness.NewDroppingBackend(t, name, 50))
 	}
@@ -49,7 +49,7 @@ func newFullSpeed(t *testing.T) *fullSpeed {
 			Services: []harness.Service{
 				{Name: "steady", Backends: f.steady},
 				{Name: "shaky", Backends: f.shaky},
-				{Name: "leaving", Backends: []*harness.Backend{harness.NewQuietBackend(t, "g", "X-Session-End: 1")}},
+				{Name: "leaving", Backends: []*harness.Backend{harness.NewNullBackend(t, "g", "X-Session-End: 1")}},
 			},
 			Routes: []harness.Route{{Name: "app", Rules: rules}},
 		},
@@ -120,7 +120,7 @@ func (f *fullSpeed) kinds(t *testing.T, i int) []func() (path, line string) {
 // send sends so many requests as fast as Envoy answers.
 func (f *fullSpeed) send(t *testing.T, count int) {
 	t.Helper()
-	f.envoy.Blast(t, count, func(i int, buf []byte) []byte {
+	f.envoy.SendLoad(t, count, func(i int, buf []byte) []byte {
 		return append(buf, f.requests[i%len(f.requests)]...)
 	}, func(i int, head harness.Head) {
 		i %= len(f.requests)
@@ -175,7 +175,7 @@ func TestFullSpeed(t *testing.T) {
 	if f.lost > 0 {
 		t.Errorf("%d requests of a session did not reach its host", f.lost)
 	}
-	harness.Figures(t, "full speed, all outcomes", harness.Row{
+	harness.RecordResult(t, "full speed, all outcomes", harness.Result{
 		Requests: f.sent, Sessions: len(f.requests), Faults: f.shaken, Lost: f.lost, Errors: len(f.errors),
 		Note: fmt.Sprintf("%v at %.0f requests a second; linear memory %d kB, grown by 0; no trap",
 			length, float64(f.sent)/time.Since(begin).Seconds(), linear>>10),

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // streams is a GRPCRoute with a service whose sessions are in a header, and one whose sessions are in a cookie.
@@ -62,7 +62,7 @@ func TestGRPCStreams(t *testing.T) {
 		}
 	}
 	wantBalanced(t, began)
-	harness.Figures(t, "gRPC calls, unary and streaming", harness.Row{
+	harness.RecordResult(t, "gRPC calls, unary and streaming", harness.Result{
 		Requests: calls, Sessions: 4 * sessions, Note: "by metadata and by cookie; in the clear and over TLS",
 	})
 }

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // calls is a GRPCRoute over the Service "pods", with sessions in a header and in a cookie.

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // byUser is a policy that hashes the header X-User for all rules of the route "app".
@@ -66,7 +66,7 @@ func TestHashPlacesAndTokenKeeps(t *testing.T) {
 		}
 	}
 	if elsewhere == 0 {
-		t.Error("the hash moved nobody, so this shows nothing about tokens")
+		t.Error("the hash moved no session, so this shows nothing about tokens")
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 	"github.com/limpet-proxy/limpet/token"
 )
 
@@ -40,16 +40,16 @@ func (p *pair) client(i, proxy int) *harness.Client {
 }
 
 // busy are the first clients, which send requests all the time, to one proxy and the other in turn.
-func (p *pair) busy(t *testing.T, count int) *harness.Crowd {
+func (p *pair) busy(t *testing.T, count int) *harness.Clients {
 	t.Helper()
-	crowd := harness.NewCrowd(t, count, func(i int) func() (harness.Response, error) {
+	clients := harness.NewClients(t, count, func(i int) func() (harness.Response, error) {
 		at := [2]func() (harness.Response, error){
 			harness.Getter(p.client(i, 0), "/cart", quietly), harness.Getter(p.client(i, 1), "/cart", quietly),
 		}
 		return func() (harness.Response, error) { return at[p.answers[i].Add(1)%2]() }
 	})
-	crowd.Every = 5 * time.Millisecond
-	return crowd
+	clients.Every = 5 * time.Millisecond
+	return clients
 }
 
 // used waits until each of the first clients has had answers of both proxies since now.
@@ -82,11 +82,11 @@ func TestKeysRotateHot(t *testing.T) {
 	begin := time.Now()
 	old := keygen(t, "--id", "old")
 	p := newPair(t, old, active+idle+late)
-	crowd := p.busy(t, active)
+	clients := p.busy(t, active)
 	overlap := 2*time.Since(begin) + 3*time.Second // longer than both changes take on this machine today
 	added := keygen(t, "--id", "new", "--add-to", writeFile(t, "keys.json", old), "--overlap", overlap.Round(time.Second).String())
 	ring := harness.ParseRing(t, added)
-	tally := crowd.During(func() {
+	tally := clients.During(func() {
 		p.proxies[0].SetKeys(t, added)
 		p.used(t, active)
 		p.proxies[1].SetKeys(t, added)
@@ -122,7 +122,7 @@ func TestKeysRotateHot(t *testing.T) {
 			t.Errorf("without the old key, a session on %s is on %s", p.homes[i], got)
 		}
 	}
-	harness.Figures(t, "keys rotate at two proxies, one after the other", harness.Row{
+	harness.RecordResult(t, "keys rotate at two proxies, one after the other", harness.Result{
 		Requests: tally.Requests, Sessions: active + late, Changes: p.proxies[0].Changes() + p.proxies[1].Changes(), Lost: tally.Moved(), Errors: tally.Failed(),
 		Note: fmt.Sprintf("%d sessions that were idle throughout begin anew when the old key is gone, each with status 200", idle),
 	})

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // deadAndSlow deploys a Service none of whose hosts listens, and one with a route timeout of 0.3 s.

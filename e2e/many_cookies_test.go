@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // cookieLines builds Cookie lines around a valid token V and a forged one F of the session "cart".

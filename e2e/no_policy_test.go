@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // TestNoWasmWithoutPolicy shows it twice. With a working plugin, limpet counts one outcome for every request of a

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // TestRetryBudget: sessions that leave a dead host are retries; of ten at once a budget of one lets one through and

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // TestTwoEnvoys: proxies with the same keys serve each other's sessions, without any shared state.

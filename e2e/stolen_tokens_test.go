@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -89,7 +89,7 @@ func TestStolenTokens(t *testing.T) {
 	t.Parallel()
 	const tries = 12
 	envoy, pods := thieves(t)
-	row := harness.Row{}
+	row := harness.Result{}
 	for name, theft := range thefts(t, envoy, pods[0].Address) {
 		before := envoy.Stats(t, `^wasmcustom\.limpet_sessions\..*\.outcome\.`+theft.outcome+`$`)
 		shares := map[string]int{}
@@ -117,7 +117,7 @@ func TestStolenTokens(t *testing.T) {
 	if got := stay(t, client, "/cart", tries, good); got != pods[0].Name {
 		t.Errorf("a good token led to %s", got)
 	}
-	harness.Figures(t, "tokens replayed, moved and downgraded", row)
+	harness.RecordResult(t, "tokens replayed, moved and downgraded", row)
 }
 
 // total is the sum of counters.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // TestSites: each HTTPS listener of a port has its own certificate and server name, sessions hold over it, and a

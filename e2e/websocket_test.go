@@ -9,7 +9,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // talker greets whoever opens a WebSocket and answers each message as it comes; other requests it answers at once.
@@ -69,7 +69,7 @@ func TestWebSocket(t *testing.T) {
 	wantBalanced(t, began)
 	checkLostTalker(t, last, pods)
 	wantNoTrap(t, envoy)
-	harness.Figures(t, "WebSockets that reconnect", harness.Row{
+	harness.RecordResult(t, "WebSockets that reconnect", harness.Result{
 		Requests: 2*sessions*(reconnects+2) + 3, Sessions: 2 * sessions, Faults: 1,
 		Note: fmt.Sprintf("%d messages each way on each connection", messages+1),
 	})

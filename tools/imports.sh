@@ -24,7 +24,11 @@ forbid() { # forbid PACKAGES PATTERN REASON
 
 forbid ./compiler/... "^$module/(filter|cmd|e2e)" "compiler and filter share policy-config only"
 forbid ./internal/compiler/... "^$module/(filter|cmd|e2e)" "compiler and filter share policy-config only"
-forbid ./filter "^$module/(compiler|internal|cmd|e2e|filter/wasmtest)" "the filter knows nothing of how its config was made"
+for compiler in ./compiler/... ./internal/compiler/...; do
+	forbid $compiler "^$module/internal/(atomicfile|envoyproc|gctune|inputfiles|keyfile|livereload|message|rollout)" \
+		"the compiler is a function of documents: files, processes and messages are the command's"
+done
+forbid ./filter "^$module/(compiler|cmd|e2e|filter/wasmtest|internal)" "the filter knows nothing of how its config was made"
 forbid ./filter "^(net/http|regexp|k8s.io/.*|sigs.k8s.io/.*|google.golang.org/.*)$" "it would swell limpet.wasm"
 forbid ./token "^$module/" "token is a library of its own"
 forbid ./policy-config "^$module/[^p]" "policy-config imports nothing of ours"

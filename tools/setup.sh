@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the build needs and cannot be had from go.mod: TinyGo (built from source) and Envoy; and for the tests a
 # browser, Debian's Chromium, unless there is one.
-# The pins are beside this file: tinygo/go.mod, requirements.txt, packages.txt. Browsers are not pinned: users' are not.
+# The pins are next to this file: tinygo/go.mod, requirements.txt, packages.txt. Browsers are not pinned: users' are not.
 # TinyGo and Envoy land in a per-user cache keyed by version; a second run finds it and does nothing.
 #
 #   tools/setup.sh tinygo|envoy|chromium|rust     makes sure of one tool and prints its path on stdout
@@ -122,7 +122,7 @@ chromium() {
 	type -P chromium || die "Debian's package chromium has no program of that name"
 }
 
-# rust is for make bench alone. A compiler for this machine is part of everybody's own set-up; the one for wasm is added.
+# rust is for make bench alone. A compiler for this machine is part of each user's own set-up; the one for wasm is added.
 rust() {
 	need cargo "Rust (rustup.rs)"
 	if ! rustc --print target-libdir --target wasm32-wasip1 2>/dev/null | xargs test -d; then

@@ -12,7 +12,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/scaletest"
 )
 
-// BenchmarkCommand runs the program that "make build" gives. Beside the time on the clock it tells the processor's, which
+// BenchmarkCommand runs the program that "make build" gives. Besides the time on the clock it tells the processor's, which
 // other programs disturb less, and the most memory that the program had.
 func BenchmarkCommand(b *testing.B) {
 	program, err := filepath.Abs(filepath.Join("..", "..", "bin", "limpet"))

@@ -22,12 +22,12 @@ It prints a table: the object, a verdict, the reason of the status condition
 that says so, where it is written, and what there is to say. The verdicts:
 
   Accepted   nothing to say
-  Advice     worth knowing, costs nobody anything
+  Advice     worth knowing; nothing is lost
   Warning    accepted, but not honoured in full
   Refused    not accepted, or a part of it is not
 
 Documents that no API server would admit are refused, all at once; the others
-are not judged then, for what becomes of them may hang on those.
+are not checked then, for what becomes of them may depend on those.
 
 -o yaml and -o json print the objects' statuses instead, as a controller would
 write them: conditions, a Gateway's listeners, a route's parents, a policy's
@@ -55,9 +55,10 @@ const (
 
 // checkCommand is "limpet check".
 type checkCommand struct {
-	input
+	input  inputFlags
 	format string
 	target string
+	strict bool
 }
 
 func newCheck() *cobra.Command {
@@ -70,10 +71,10 @@ func newCheck() *cobra.Command {
 		Args:    cc.check,
 		RunE:    func(c *cobra.Command, _ []string) error { return cc.run(c) },
 	}
-	cc.registerReading(c)
+	cc.input.register(c)
 	c.Flags().BoolVar(&cc.strict, "strict", false, "exit 1 also for warnings")
 	targets := strings.Join(compiler.Targets(), "|")
-	c.Flags().StringVarP(&cc.target, "target", "t", string(compiler.TargetEnvoy), "judge for `"+targets+"`")
+	c.Flags().StringVarP(&cc.target, "target", "t", string(compiler.TargetEnvoy), "check for `"+targets+"`")
 	c.Flags().StringVarP(&cc.format, "output", "o", formatTable, "print `table|yaml|json`")
 	return c
 }
@@ -84,23 +85,18 @@ func (cc *checkCommand) check(c *cobra.Command, args []string) error {
 	}
 	switch cc.format {
 	case formatTable, formatYAML, formatJSON:
-		return cc.checkReading(c, args)
+		return cc.input.check(c, args)
 	default:
 		return usagef("--output %q: must be table, yaml or json", cc.format)
 	}
 }
 
-// errRefused ends a command whose output has said what is wrong: exit code 1 and no more words.
-var errRefused = exited{code: 1}
-
 func (cc *checkCommand) run(c *cobra.Command) error {
-	sources, err := readPaths(cc.paths, c.InOrStdin())
+	sources, err := cc.input.readSources(c.InOrStdin())
 	if err != nil {
 		return err
 	}
-	options := cc.options()
-	options.Target = compiler.Target(cc.target)
-	checked, err := compiler.Check(sources, options)
+	checked, err := compiler.Check(sources, cc.input.checkOptions(cc.target))
 	if err != nil {
 		return err
 	}
@@ -125,7 +121,7 @@ func (cc *checkCommand) print(c *cobra.Command, checked *compiler.CheckResult) e
 		write = status.JSON
 	}
 	text, err := write(checked.Objects)
-	return errors.Join(err, output(c.OutOrStdout(), text))
+	return errors.Join(err, writeOutput(c.OutOrStdout(), text))
 }
 
 func severity(v status.Verdict) string {
@@ -172,17 +168,17 @@ func dash(s string) string {
 	return s
 }
 
-// output writes the product to standard output.
-func output(out io.Writer, text []byte) error {
+// writeOutput writes the product to standard output.
+func writeOutput(out io.Writer, text []byte) error {
 	if _, err := out.Write(text); err != nil {
 		return fmt.Errorf("write to standard output: %w", err)
 	}
 	return nil
 }
 
-// options are the input's for commands that write no configuration, hence need no keys.
-func (in *input) options() compiler.Options {
-	o := compiler.Options{Target: compiler.TargetPlugin, Bind: in.bind, Time: time.Now()}
-	in.policies.set(&o)
+// checkOptions are those of commands that write no configuration, hence need no keys.
+func (f *inputFlags) checkOptions(target string) compiler.Options {
+	o := compiler.Options{Target: compiler.Target(target), Bind: f.bind, Time: time.Now()}
+	f.policies.set(&o)
 	return o
 }

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/limpet-proxy/limpet/internal/keyfile"
 )
 
 // fakeEnvoy stands in for Envoy: it notes how it was called in the file envoy.txt and its process id in envoy.pid, both
@@ -53,8 +55,8 @@ func notes(args []string) string {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Fprintln(&b, "loads the module beside it:", strings.Contains(string(config), filepath.Join(dir, wasmName)))
-	ring, err := parseRing(envKeys, os.Getenv(envKeys))
+	fmt.Fprintln(&b, "loads the module next to it:", strings.Contains(string(config), filepath.Join(dir, wasmName)))
+	ring, err := keyfile.Parse(keyfile.KeysEnv, os.Getenv(keyfile.KeysEnv))
 	fmt.Fprintln(&b, "ring:", len(ring.Keys), "keys", err == nil)
 	write("dir.txt", dir)
 	return b.String()

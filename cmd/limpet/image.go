@@ -9,6 +9,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/spf13/cobra"
 
+	"github.com/limpet-proxy/limpet/internal/atomicfile"
 	"github.com/limpet-proxy/limpet/wasmimage"
 )
 
@@ -33,7 +34,7 @@ func newImage() *cobra.Command {
 	return c
 }
 
-const imagePushHelp = `push sends the image to a registry, and beside it, as a referrer, its bill of
+const imagePushHelp = `push sends the image to a registry, and as a referrer of it its bill of
 materials in SPDX. Standard output gets the image by digest, for scripts:
 
   ghcr.io/example/limpet@sha256:...
@@ -118,7 +119,7 @@ func saveImage(c *cobra.Command, file, name string) error {
 		return err
 	}
 	dir, base := filepath.Split(file)
-	if err := writeFiles(filepath.Clean(dir), []outputFile{{base, archive, 0o644}}); err != nil {
+	if err := atomicfile.WriteAll(filepath.Clean(dir), []atomicfile.File{{Name: base, Data: archive, Mode: 0o644}}); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(c.OutOrStdout(), digest)

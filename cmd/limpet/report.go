@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/atomicfile"
 	"github.com/limpet-proxy/limpet/internal/compiler/status"
 )
 
@@ -27,5 +28,5 @@ func (cc *compileCommand) writeReport(refused compiler.Errors, result *compiler.
 		return err
 	}
 	dir, name := filepath.Split(cc.report)
-	return writeFiles(filepath.Clean(dir), []outputFile{{name, append(text, '\n'), 0o644}})
+	return atomicfile.WriteAll(filepath.Clean(dir), []atomicfile.File{{Name: name, Data: append(text, '\n'), Mode: 0o644}})
 }

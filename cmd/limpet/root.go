@@ -7,7 +7,7 @@ import (
 )
 
 const rootHelp = `limpet makes HTTP sessions stick to their backend on Envoy, Istio and Envoy
-Gateway, with tokens that nobody can forge.
+Gateway, with tokens that cannot be forged.
 
 It compiles Gateway API YAML (Gateways, HTTPRoutes with sessionPersistence,
 session policies, Services, EndpointSlices) into a complete Envoy

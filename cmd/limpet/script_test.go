@@ -32,7 +32,7 @@ const (
 	rootText = "cm9vdC1yb290LXJvb3Qtcm9vdC1yb290LXJvb3QtMzI"
 )
 
-// commands are the scripts' own commands, beside testscript's.
+// commands are the scripts' own commands, in addition to testscript's.
 var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"exits":     cmdExits,
 	"expand":    cmdExpand,
@@ -73,7 +73,7 @@ func cmdExpand(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// cmdFreePort is "freeport NAME...": sets each variable to a loopback port on which nobody listens.
+// cmdFreePort is "freeport NAME...": sets each variable to a loopback port that is free.
 func cmdFreePort(ts *testscript.TestScript, _ bool, args []string) {
 	for _, name := range args {
 		l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -37,7 +37,7 @@ func admin(t *testing.T, path string) string {
 	return ""
 }
 
-// listening gives the ports of 127.0.0.1 that somebody of this network namespace listens on.
+// listening gives the ports of 127.0.0.1 on which a process of this network namespace listens.
 func listening(t *testing.T) []uint16 {
 	t.Helper()
 	table, err := os.ReadFile("/proc/net/tcp")

@@ -113,7 +113,7 @@ func cutPatch(route, field string) func(*testing.T, object) {
 	}
 }
 
-// deadHost is an address of a Backend at which nobody listens.
+// deadHost is an address of a Backend at which no server listens.
 const deadHost = "127.0.1.9"
 
 // parts is the input of TestEveryPieceIsNeeded: routes that differ in their names only, and some that are strict.

@@ -43,7 +43,7 @@ func (m *world) spread(t *testing.T, path string) map[string]bool {
 	return hosts
 }
 
-// forged: tokens that nobody signed bind to nothing, and get new ones.
+// forged: tokens that limpet did not sign bind to nothing, and get new ones.
 func forged(t *testing.T, m *world) error {
 	c := m.fresh()
 	c.request(t, "/cart/add")

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Certificate is a certificate that nobody else trusts, with its private key.
+// Certificate is a certificate that only this example trusts, with its private key.
 type Certificate struct {
 	// Chain and Key are PEM.
 	Chain, Key []byte

@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/limpet-proxy/limpet/internal/digest"
 )
 
 // DefaultRootNamespace is that of an installation with Istio's own defaults.
@@ -22,8 +22,6 @@ var (
 	failStrategies = []string{"FAIL_CLOSE", "FAIL_OPEN", "FAIL_RELOAD"}
 )
 
-var sha256Pattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^[0-9a-f]{64}$") })
-
 // Check fills in the defaults and gives every fault of the settings.
 func (s *Settings) Check() error {
 	if s.FailStrategy == "" {
@@ -33,7 +31,7 @@ func (s *Settings) Check() error {
 		s.RootNamespace = DefaultRootNamespace
 	}
 	errs := []error{s.checkURL()}
-	if s.SHA256 != "" && !sha256Pattern().MatchString(s.SHA256) {
+	if s.SHA256 != "" && !digest.IsHex(s.SHA256) {
 		errs = append(errs, errors.New("wasm sha256: Invalid value: must be 64 hexadecimal digits in lower case"))
 	}
 	if s.Phase != "" {
