@@ -1,7 +1,8 @@
 // Command same compiles many inputs with the limpet of an older revision and with that of the working tree, and tells
 // what they do not do equally. It is for changes that must not change anything.
 //
-// The inputs are the golden ones and the examples of the old revision. Of each input are compared
+// The inputs are the golden ones and the examples of the old revision, each golden one for every target, and random
+// combinations and changes of golden ones, always the same. Of each input are compared
 //
 //   - the configurations, byte for byte;
 //   - the problems: object, verdict, reason, file, line and path of each, as "limpet compile --report" has them;
@@ -30,6 +31,8 @@ import (
 type settings struct {
 	revision string
 	old, now string
+	random   int
+	seed     uint64
 	filter   string
 	workers  int
 }
@@ -39,7 +42,9 @@ func main() {
 	flag.StringVar(&s.revision, "revision", "66d7fda", "the old `REVISION`, whose inputs are taken too")
 	flag.StringVar(&s.old, "old", "", "the old limpet's binary `FILE` instead of a build; needs -new")
 	flag.StringVar(&s.now, "new", "", "the new limpet's binary `FILE`; both must embed one filter")
-	flag.StringVar(&s.filter, "run", "", "only inputs whose names the `REGEXP` matches, such as ^golden/eg-")
+	flag.IntVar(&s.random, "random", 5000, "how `MANY` inputs to make at random")
+	flag.Uint64Var(&s.seed, "seed", 1, "`NUMBER` that random inputs depend on")
+	flag.StringVar(&s.filter, "run", "", "only inputs whose names the `REGEXP` matches, such as ^random/17$")
 	flag.IntVar(&s.workers, "workers", runtime.NumCPU(), "how `MANY` inputs to compile at once")
 	flag.Parse()
 	r, err := s.run()
@@ -99,7 +104,7 @@ func memoryDir() string {
 	return ""
 }
 
-// inputs are all inputs of the old tree, of those that the pattern matches.
+// inputs are all inputs of the old tree, and those made of them.
 func (s *settings) inputs(tree, dir string, pattern *regexp.Regexp) ([]input, error) {
 	keyFile, err := writeKeys(dir)
 	if err != nil {
@@ -115,6 +120,11 @@ func (s *settings) inputs(tree, dir string, pattern *regexp.Regexp) ([]input, er
 	}
 	for _, g := range goldens {
 		all = append(all, g.input)
+	}
+	c := newCorpus(goldens, s.seed)
+	all = append(all, c.crossTargets()...)
+	for i := range s.random {
+		all = append(all, c.random(i+1))
 	}
 	var chosen []input
 	for _, in := range all {
