@@ -142,6 +142,11 @@ dist/variants/wasm-opt-%.wasm: dist/limpet.wasm
 bench-compiler: build ## the compiler as a program, and within one: 1,000, 3,000 and 10,000 routes, time, memory, recompiling
 	go test -run '^$$' -bench 'Command|Recompile' -benchtime $(or $(BENCHTIME),3x) -timeout 30m ./cmd/limpet ./compiler
 
+# For changes that must change nothing: two builds, six thousand inputs, three minutes (see tools/same/main.go).
+.PHONY: same
+same: ## compile goldens, examples and a random corpus with OLD=REVISION (66d7fda) and with this tree, and compare; ARGS='-run NAME'
+	@go run ./tools/same -revision $(or $(OLD),66d7fda) $(ARGS)
+
 .PHONY: lint
 lint: ## golangci-lint with .golangci.yml (downloads and builds the linter the first time)
 	go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.5.0 run ./...
