@@ -113,7 +113,7 @@ func (cc *checkCommand) print(c *cobra.Command, checked *compiler.CheckResult) e
 	}
 	for _, r := range checked.Rows {
 		if r.Message != "" {
-			fmt.Fprintf(c.ErrOrStderr(), "%s: %s\n", severity(r.Verdict), line(place(r), r.Object, r.Path, r.Message))
+			fmt.Fprintf(c.ErrOrStderr(), "%s: %s\n", severity(r.Verdict), joinLine(place(r), r.Object, r.Path, r.Message))
 		}
 	}
 	write := status.YAML
@@ -136,7 +136,7 @@ func table(out io.Writer, rows []status.Row) error {
 	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(w, "OBJECT\tVERDICT\tREASON\tWHERE\tMESSAGE")
 	for _, r := range rows {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", dash(r.Object), r.Verdict, dash(r.Reason), place(r), dash(line(r.Path, r.Message)))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", dash(r.Object), r.Verdict, dash(r.Reason), place(r), dash(joinLine(r.Path, r.Message)))
 	}
 	return w.Flush()
 }
@@ -149,8 +149,8 @@ func place(r status.Row) string {
 	return r.File + ":" + strconv.Itoa(r.Line)
 }
 
-// line joins what is there of a message's parts.
-func line(parts ...string) string {
+// joinLine joins what is there of a message's parts.
+func joinLine(parts ...string) string {
 	var there []string
 	for _, p := range parts {
 		if p != "" {

@@ -22,7 +22,7 @@ type plugin struct {
 // start refuses a bad configuration with every error in the log; Envoy then keeps the one before, or answers 500 on
 // the routes with the filter when there is none.
 func (p *plugin) start(configuration string) types.OnPluginStartStatus {
-	cfg, engine, errs := Load(configuration, getenv, random)
+	cfg, engine, errs := Load(configuration, readEnv, readRandom)
 	for _, e := range errs {
 		logCritical("limpet: plugin configuration: " + e.Error())
 	}
@@ -34,7 +34,7 @@ func (p *plugin) start(configuration string) types.OnPluginStartStatus {
 	return types.OnPluginStartStatusOK
 }
 
-func random(b []byte) {
+func readRandom(b []byte) {
 	if _, err := rand.Read(b); err != nil {
 		panic("no randomness: " + err.Error())
 	}

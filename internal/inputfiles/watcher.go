@@ -69,12 +69,12 @@ func (w *Watcher) Next(ctx context.Context, until time.Time) (since time.Time, c
 
 // state is what the file system says of all files.
 type state struct {
-	files  map[string]stamp
+	files  map[string]fileStamp
 	newest time.Time
 }
 
-// stamp is what it says of one. A file that can't be looked at has none, and its change is that it comes or goes.
-type stamp struct {
+// fileStamp is what it says of one. A file that can't be looked at has none, and its change is that it comes or goes.
+type fileStamp struct {
 	size     int64
 	modified time.Time
 }
@@ -92,7 +92,7 @@ func (s state) equal(other state) bool {
 }
 
 func (w *Watcher) look() state {
-	s := state{files: map[string]stamp{}}
+	s := state{files: map[string]fileStamp{}}
 	for _, path := range w.paths {
 		info, err := os.Stat(path)
 		switch {
@@ -111,7 +111,7 @@ func (w *Watcher) look() state {
 }
 
 func (s *state) note(name string, info fs.FileInfo) {
-	s.files[name] = stamp{size: info.Size(), modified: info.ModTime()}
+	s.files[name] = fileStamp{size: info.Size(), modified: info.ModTime()}
 	if info.ModTime().After(s.newest) {
 		s.newest = info.ModTime()
 	}

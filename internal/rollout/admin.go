@@ -45,8 +45,8 @@ func (a Admin) Ready(ctx context.Context) bool {
 	return err == nil && strings.TrimSpace(text) == "LIVE"
 }
 
-// counters are what Envoy says about a file.
-type counters struct {
+// counterValues are what Envoy says about a file.
+type counterValues struct {
 	version                     string
 	taken, rejected, unreadable uint64
 }
@@ -55,7 +55,7 @@ type counters struct {
 const warming = `cluster_manager\.warming_clusters|listener_manager\.total_listeners_warming`
 
 // counters reads those with these prefixes, and how many clusters and listeners are not ready yet.
-func (a Admin) counters(ctx context.Context, prefixes []string) (of map[string]counters, notReady uint64, err error) {
+func (a Admin) counters(ctx context.Context, prefixes []string) (of map[string]counterValues, notReady uint64, err error) {
 	quoted := make([]string, len(prefixes))
 	for i, p := range prefixes {
 		quoted[i] = regexp.QuoteMeta(p)
@@ -65,7 +65,7 @@ func (a Admin) counters(ctx context.Context, prefixes []string) (of map[string]c
 	if err != nil {
 		return nil, 0, err
 	}
-	of = map[string]counters{}
+	of = map[string]counterValues{}
 	for line := range strings.Lines(text) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
 		prefix, last := name[:strings.LastIndexByte(name, '.')+1], name[strings.LastIndexByte(name, '.')+1:]

@@ -41,7 +41,7 @@ type confirmation struct {
 	warm      bool
 	files     []File
 	prefixes  []string
-	before    map[string]counters
+	before    map[string]counterValues
 	since     time.Time
 	away      bool // no Envoy answers
 }
@@ -79,7 +79,7 @@ func (c *confirmation) wait(ctx context.Context) error {
 }
 
 // compare gives a file that Envoy has not read yet, or none, and an error for one that it rejects.
-func (c *confirmation) compare(now map[string]counters) (waiting string, err error) {
+func (c *confirmation) compare(now map[string]counterValues) (waiting string, err error) {
 	for _, f := range c.files {
 		was, is := c.before[f.Counters], now[f.Counters]
 		if is.rejected > was.rejected || is.unreadable > was.unreadable {

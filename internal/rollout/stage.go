@@ -50,7 +50,7 @@ func Stages(from, to *envoy.Discovery) ([]Stage, error) {
 		{Name: "listeners", Files: []File{listenersFile(from, to)}, Await: newRoutes, Warm: true},
 		{Name: "listeners", Files: []File{listenersFile(to)}, Tidy: true},
 		{Name: "session policies", Files: []File{last}, Tidy: true},
-		{Name: "clusters", Files: []File{clusters}, Tidy: true, Remove: unread(from, to)},
+		{Name: "clusters", Files: []File{clusters}, Tidy: true, Remove: listUnread(from, to)},
 	}, nil
 }
 
@@ -73,7 +73,7 @@ func Undo(from, to *envoy.Discovery) []Stage {
 		{Name: "routes", Files: routes},
 		{Name: "session policies", Files: []File{filterFile(from.Filter)}},
 		{Name: "clusters", Files: []File{clustersFile(from)}, Warm: true},
-		{Name: "endpoints", Files: endpoints, Remove: unread(to, from)},
+		{Name: "endpoints", Files: endpoints, Remove: listUnread(to, from)},
 	}
 }
 
@@ -156,8 +156,8 @@ func sortOut(f File, known bool, all, unread []File) ([]File, []File) {
 	return append(all, f), unread
 }
 
-// unread are the files of the old configuration that the new one does not have.
-func unread(from, to *envoy.Discovery) []string {
+// listUnread are the files of the old configuration that the new one does not have.
+func listUnread(from, to *envoy.Discovery) []string {
 	read := map[string]bool{}
 	for _, path := range paths(to) {
 		read[path] = true

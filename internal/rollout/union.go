@@ -30,7 +30,7 @@ func union(from, to *envoy.Discovery) ([]byte, error) {
 
 // unite gives the union, and whether it has more than the new configuration.
 func unite(from, to policyconfig.Config) (both policyconfig.Config, more bool) {
-	claims := make(claims, len(to.Policies))
+	claims := make(claimTable, len(to.Policies))
 	both = to
 	both.Policies = slices.Clone(to.Policies)
 	index := make(map[string]int, len(to.Policies))
@@ -57,10 +57,10 @@ func unite(from, to policyconfig.Config) (both policyconfig.Config, more bool) {
 	return both, more
 }
 
-// claims are the policies that hold routes: by route, then by cluster, which is empty for all of them.
-type claims map[string]map[string]string
+// claimTable are the policies that hold routes: by route, then by cluster, which is empty for all of them.
+type claimTable map[string]map[string]string
 
-func (c claims) take(p policyconfig.Policy) {
+func (c claimTable) take(p policyconfig.Policy) {
 	for _, route := range p.Routes {
 		if c[route] == nil {
 			c[route] = map[string]string{}
@@ -80,7 +80,7 @@ func orAll(clusters []string) []string {
 }
 
 // conflict tells whether a route is held by another policy for one of the clusters, or for all.
-func (c claims) conflict(name, route string, clusters []string) bool {
+func (c claimTable) conflict(name, route string, clusters []string) bool {
 	for cluster, holder := range c[route] {
 		if holder != name && (cluster == "" || len(clusters) == 0 || slices.Contains(clusters, cluster)) {
 			return true
@@ -90,7 +90,7 @@ func (c claims) conflict(name, route string, clusters []string) bool {
 }
 
 // widen lets a policy hold what it held before, as far as no other does now; false if that is nothing more.
-func (c claims) widen(p, old policyconfig.Policy) (wide policyconfig.Policy, wider bool) {
+func (c claimTable) widen(p, old policyconfig.Policy) (wide policyconfig.Policy, wider bool) {
 	if len(p.Clusters) > 0 && len(old.Clusters) > 0 {
 		for _, cluster := range old.Clusters {
 			free := !slices.ContainsFunc(p.Routes, func(route string) bool { return c.conflict(p.Name, route, []string{cluster}) })

@@ -169,7 +169,7 @@ func TestCompareErrors(t *testing.T) {
 	}
 }
 
-func readWords(t *testing.T, table string) words {
+func readWords(t *testing.T, table string) wordTable {
 	t.Helper()
 	w, err := parseWords(table)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 // comparer compares two limpets on many inputs.
 type comparer struct {
 	starters [2]starter // the old limpet's and the new one's
-	words    words
+	words    wordTable
 	dir      string // for files of this run
 	kept     string // for the texts of inputs that differ
 }
