@@ -198,15 +198,17 @@ func (s *summary) checkCounts() error {
 	return nil
 }
 
-// mostPrinted is how many differences, and how many new messages, are printed.
+// mostPrinted is how many differences, and how many new messages, are printed. Differences that look the same are
+// printed once, for one cause often shows in many inputs.
 const mostPrinted = 20
 
 func (s *summary) print(out io.Writer) {
 	slices.SortFunc(s.results, func(a, b compared) int { return a.number - b.number })
-	printed := 0
+	printed := map[string]bool{}
 	for _, r := range s.results {
 		for _, d := range r.differences {
-			if printed++; printed <= mostPrinted {
+			if len(printed) < mostPrinted && !printed[d.detail] {
+				printed[d.detail] = true
 				command := strings.Join(r.in.compileArgs(), " ")
 				fmt.Fprintf(out, "%s: %s\n%s\n  limpet %s\n", r.in.name, d.what, indent(d.detail), command)
 			}

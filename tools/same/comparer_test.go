@@ -205,6 +205,27 @@ func TestCompareAllDiffers(t *testing.T) {
 	}
 }
 
+// TestPrint shows that one difference in many inputs is printed once, and many of them not endlessly.
+func TestPrint(t *testing.T) {
+	s := &summary{}
+	for n := range 2 * mostPrinted {
+		differences := []difference{{"problem", "- old"}, {"problem", fmt.Sprint("- ", n)}}
+		in := input{name: fmt.Sprint("random/", n)}
+		s.add(compared{number: -n, in: in, old: &observation{}, comparison: &comparison{differences: differences}})
+	}
+	var out strings.Builder
+	s.print(&out)
+	first := fmt.Sprintf("random/%d: problem\n  - old\n", 2*mostPrinted-1)
+	last := fmt.Sprintf("%d differences in %d inputs\n", 4*mostPrinted, 2*mostPrinted)
+	if text := out.String(); !strings.HasPrefix(text, first) || !strings.HasSuffix(text, last) {
+		t.Errorf("%s\nwant %s...\n%s", text, first, last)
+	}
+	all, same := strings.Count(out.String(), "  - "), strings.Count(out.String(), "- old")
+	if all != mostPrinted || same != 1 {
+		t.Errorf("%d differences are printed, %d of them the same; want %d and 1", all, same, mostPrinted)
+	}
+}
+
 // TestCompareAllFails shows what makes a comparison worthless.
 func TestCompareAllFails(t *testing.T) {
 	silent := func([]string, string) string { return "" }
