@@ -190,7 +190,7 @@ func TestCompareAllDiffers(t *testing.T) {
 			}
 			return strings.Replace(text, c.old, c.now, 1)
 		})
-		s, compared, err := compareFakes(t, now, fakeInputs())
+		s, limpets, err := compareFakes(t, now, fakeInputs())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -198,7 +198,7 @@ func TestCompareAllDiffers(t *testing.T) {
 		if s.print(&out); !strings.Contains(out.String(), c.want) {
 			t.Errorf("no %q in\n%s", c.want, out.String())
 		}
-		kept, err := os.ReadFile(filepath.Join(compared.kept, "random-1.yaml"))
+		kept, err := os.ReadFile(filepath.Join(limpets.kept, "random-1.yaml"))
 		if s.differing > 0 && (err != nil || string(kept) != "kind: Gateway\n") {
 			t.Errorf("the input is not kept: %q, %v", kept, err)
 		}
@@ -229,8 +229,8 @@ func TestPrint(t *testing.T) {
 // TestCompareAllFails shows what makes a comparison worthless.
 func TestCompareAllFails(t *testing.T) {
 	silent := func([]string, string) string { return "" }
-	golden := fakeInputs()
-	golden[1].golden = filepath.Join(t.TempDir(), "a") // has no a.err.txt, and is refused
+	withGolden := fakeInputs()
+	withGolden[1].golden = filepath.Join(t.TempDir(), "a") // has no a.err.txt, and is refused
 	for name, c := range map[string]struct {
 		now    starter
 		inputs []input
@@ -238,7 +238,7 @@ func TestCompareAllFails(t *testing.T) {
 	}{
 		"nothing is refused":           {fakeLimpet(keepAll), fakeInputs()[:1], "no input that is refused"},
 		"the report can't be read":     {fakeLimpet(silent), fakeInputs(), "JSON"},
-		"goldens say something else":   {fakeLimpet(keepAll), golden, "golden files say otherwise"},
+		"goldens say something else":   {fakeLimpet(keepAll), withGolden, "golden files say otherwise"},
 		"limpet knows no such flag":    {failing(reply{Code: wrongUsage}, nil), fakeInputs(), "limpet compile"},
 		"limpet can not be started":    {failing(reply{}, errors.New("no such file")), fakeInputs(), "no such file"},
 		"the statuses can not be read": {fakeLimpet(breakStatus), fakeInputs(), "statuses"},
