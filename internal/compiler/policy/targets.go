@@ -29,6 +29,9 @@ func newTargetIndex(objects *resource.Objects) *targetIndex {
 	}
 	attachable := func(traits resource.Traits) bool { return traits.Attachable }
 	objects.Visit(attachable, func(e resource.Entry) {
+		if e.Ref.Kind == object.KindGatewayClass {
+			e.Ref.Namespace = "" // which a document may have, though it means nothing
+		}
 		t.subjects[e.Ref] = e.Subject
 		t.exists[object.TargetRef{Ref: e.Ref}] = true
 		for _, section := range e.Sections {
