@@ -9,18 +9,18 @@ import (
 )
 
 // over is what a cell costs more than the same requests without a filter.
-func (r results) over(contestant, traffic string) stats.Estimate {
+func (r measurements) over(contestant, traffic string) stats.Estimate {
 	c := cell{contestant, traffic}
 	return stats.Over(r[c], r[c.base()])
 }
 
 // whole is what a request of limpet's takes in all.
-func (r results) whole(traffic string) stats.Estimate {
+func (r measurements) whole(traffic string) stats.Estimate {
 	return stats.Value(r[cell{rig.Limpet, traffic}])
 }
 
 // goals are the comparisons that limpet is held against. Where the rounds lack a cell of one, there is none of it.
-func (r results) goals() []report.Goal {
+func (r measurements) goals() []report.Goal {
 	pinned := r.over(rig.Limpet, "pinned")
 	ratio := func(a, b stats.Estimate) stats.Interval { return stats.Bootstrap(r.rounds(), stats.Ratio(a, b)) }
 	difference := func(a, b cell) stats.Interval { return stats.Bootstrap(r.rounds(), stats.Over(r[a], r[b])) }
@@ -50,7 +50,7 @@ func (r results) goals() []report.Goal {
 }
 
 // rounds is how many there were.
-func (r results) rounds() int {
+func (r measurements) rounds() int {
 	for _, all := range r {
 		return len(all)
 	}
@@ -58,7 +58,7 @@ func (r results) rounds() int {
 }
 
 // costs are the rows with their intervals.
-func (r results) costs(rows []row) []report.Cost {
+func (r measurements) costs(rows []row) []report.Cost {
 	var costs []report.Cost
 	for _, line := range rows {
 		if len(r[line.cell]) == 0 {

@@ -27,8 +27,8 @@ func main() {
 	}
 }
 
-// parts are what a run does.
-type parts struct {
+// runFlags are what a run does.
+type runFlags struct {
 	only     string
 	variants string
 	memory   int
@@ -39,7 +39,7 @@ type parts struct {
 
 func run(ctx context.Context) error {
 	var b bench
-	var p parts
+	var p runFlags
 	flag.IntVar(&b.effort.starts, "starts", 3, "how often Envoy is started anew")
 	flag.IntVar(&b.effort.rounds, "rounds", 6, "rounds on each of them")
 	flag.IntVar(&b.effort.requests, "requests", 10_000, "requests in one measurement")
@@ -90,28 +90,28 @@ func (b *bench) prepare(dir string) error {
 
 // The page that results go to, and the plot next to it.
 const (
-	page = "docs/performance.md"
-	plot = "docs/performance.svg"
+	performancePage = "docs/performance.md"
+	plot            = "docs/performance.svg"
 )
 
 // say prints a part's results and, where wanted, puts them into their place in the page.
-func (p parts) say(place, text string) error {
+func (p runFlags) say(place, text string) error {
 	fmt.Println(text)
 	if !p.write {
 		return nil
 	}
-	return report.Replace(page, place, text)
+	return report.Replace(performancePage, place, text)
 }
 
-func (b *bench) runCosts(ctx context.Context, p parts) error {
+func (b *bench) runCosts(ctx context.Context, p runFlags) error {
 	chosen := matching(p.only)
-	results, err := b.measure(ctx, cells(chosen))
+	results, err := b.measure(ctx, makeCells(chosen))
 	if err != nil {
 		return err
 	}
 	costs := results.costs(chosen)
 	text := b.machine() + "\n" + report.Costs(costs)
-	if len(chosen) == len(rows) {
+	if len(chosen) == len(tableRows) {
 		text += "\n" + report.Goals(results.goals())
 	}
 	if p.write {
@@ -122,9 +122,9 @@ func (b *bench) runCosts(ctx context.Context, p parts) error {
 	return p.say("filter", text)
 }
 
-func (b *bench) runInstructions(ctx context.Context, p parts) error {
+func (b *bench) runInstructions(ctx context.Context, p runFlags) error {
 	chosen := matching(p.only)
-	results, err := b.instructions(ctx, cells(chosen), p.counted)
+	results, err := b.instructions(ctx, makeCells(chosen), p.counted)
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (b *bench) runInstructions(ctx context.Context, p parts) error {
 	return p.say("instructions", counted+"\n"+results.instructionTable(chosen))
 }
 
-func (b *bench) runVariants(ctx context.Context, p parts) error {
+func (b *bench) runVariants(ctx context.Context, p runFlags) error {
 	paths := strings.Split(p.variants, ",")
 	for i := range paths {
 		var err error
@@ -148,7 +148,7 @@ func (b *bench) runVariants(ctx context.Context, p parts) error {
 	return p.say("variants", b.machine()+"\n"+results.variantTable("dist/limpet.wasm", paths))
 }
 
-func (b *bench) runMemory(ctx context.Context, p parts) error {
+func (b *bench) runMemory(ctx context.Context, p runFlags) error {
 	text, err := b.memory(ctx, p.memory)
 	if err != nil {
 		fmt.Println(text)
@@ -157,7 +157,7 @@ func (b *bench) runMemory(ctx context.Context, p parts) error {
 	return p.say("memory", text)
 }
 
-func cells(rows []row) []cell {
+func makeCells(rows []row) []cell {
 	cells := make([]cell, len(rows))
 	for i, r := range rows {
 		cells[i] = r.cell
@@ -168,7 +168,7 @@ func cells(rows []row) []cell {
 // matching are the rows whose cells match one of the patterns.
 func matching(patterns string) []row {
 	var chosen []row
-	for _, r := range rows {
+	for _, r := range tableRows {
 		for _, pattern := range strings.Split(patterns, ",") {
 			if ok, _ := path.Match(pattern, r.String()); ok {
 				chosen = append(chosen, r)

@@ -7,18 +7,19 @@ import (
 	"time"
 )
 
-// Watcher tells when files change, and folders with the manifests below them, as Read reads them. It looks at them again
-// and again instead of asking the kernel to be told: that sees an editor's rename, a swapped symbolic link as Kubernetes
-// makes for a mounted ConfigMap, and a folder on a network alike, and nothing that it could miss leaves it blind.
+// Watcher tells when files change, and folders with the manifests below them, as Read reads them. It looks at them
+// again and again instead of asking the kernel to be told: that sees an editor's rename, a swapped symbolic link as
+// Kubernetes makes for a mounted ConfigMap, and a folder on a network alike, and nothing that it could miss leaves it
+// blind.
 type Watcher struct {
 	paths []string
-	last  state
+	last  snapshot
 }
 
 // NewWatcher watches paths. What they hold now counts as seen, if it was not written just now.
 func NewWatcher(paths ...string) *Watcher {
 	w := &Watcher{paths: paths}
-	if now := w.look(); time.Since(now.newest) > settle {
+	if now := w.takeSnapshot(); time.Since(now.newest) > settle {
 		w.last = now
 	}
 	return w
@@ -40,7 +41,7 @@ func (w *Watcher) Next(ctx context.Context, until time.Time) (since time.Time, c
 	var quiet time.Time
 	for {
 		begin := time.Now()
-		now := w.look()
+		now := w.takeSnapshot()
 		switch {
 		case !now.equal(w.last):
 			w.last, quiet = now, begin
@@ -67,19 +68,19 @@ func (w *Watcher) Next(ctx context.Context, until time.Time) (since time.Time, c
 	}
 }
 
-// state is what the file system says of all files.
-type state struct {
-	files  map[string]stamp
+// snapshot is what the file system says of all files.
+type snapshot struct {
+	files  map[string]fileStamp
 	newest time.Time
 }
 
-// stamp is what it says of one. A file that can't be looked at has none, and its change is that it comes or goes.
-type stamp struct {
+// fileStamp is what it says of one. A file that can't be looked at has none, and its change is that it comes or goes.
+type fileStamp struct {
 	size     int64
 	modified time.Time
 }
 
-func (s state) equal(other state) bool {
+func (s snapshot) equal(other snapshot) bool {
 	if len(s.files) != len(other.files) {
 		return false
 	}
@@ -91,8 +92,8 @@ func (s state) equal(other state) bool {
 	return true
 }
 
-func (w *Watcher) look() state {
-	s := state{files: map[string]stamp{}}
+func (w *Watcher) takeSnapshot() snapshot {
+	s := snapshot{files: map[string]fileStamp{}}
 	for _, path := range w.paths {
 		info, err := os.Stat(path)
 		switch {
@@ -110,8 +111,8 @@ func (w *Watcher) look() state {
 	return s
 }
 
-func (s *state) note(name string, info fs.FileInfo) {
-	s.files[name] = stamp{size: info.Size(), modified: info.ModTime()}
+func (s *snapshot) note(name string, info fs.FileInfo) {
+	s.files[name] = fileStamp{size: info.Size(), modified: info.ModTime()}
 	if info.ModTime().After(s.newest) {
 		s.newest = info.ModTime()
 	}

@@ -104,7 +104,7 @@ func (d Documents) YAML(t testing.TB) string {
 		return d.Raw
 	}
 	var text strings.Builder
-	if err := documents.Execute(&text, d); err != nil {
+	if err := documentsTemplate.Execute(&text, d); err != nil {
 		t.Fatal(err)
 	}
 	if d.More != "" {
@@ -113,7 +113,7 @@ func (d Documents) YAML(t testing.TB) string {
 	return text.String()
 }
 
-var documents = template.Must(template.New("documents").Funcs(template.FuncMap{"quote": quote}).Parse(`
+var documentsTemplate = template.Must(template.New("documents").Funcs(template.FuncMap{"quote": quote}).Parse(`
 apiVersion: gateway.networking.k8s.io/v1
 kind: GatewayClass
 metadata: {name: limpet}

@@ -18,16 +18,16 @@ type Running struct {
 
 	command *exec.Cmd
 	done    chan struct{} // closed when limpet has ended
-	output  output
+	output  outputBuffer
 }
 
-// output collects what a program writes while it runs.
-type output struct {
+// outputBuffer collects what a program writes while it runs.
+type outputBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-func (o *output) Write(p []byte) (int, error) {
+func (o *outputBuffer) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.text.Write(p)
