@@ -72,22 +72,8 @@ func (o *Options) prepareDryRun() (controlled bool) {
 var policyKinds = []string{"SessionPersistencePolicy", "XBackendTrafficPolicy"}
 
 // listSubjects are the objects of kinds that have a status.
-func (j *analysis) listSubjects() []report.Subject {
-	var all []report.Subject
-	all = appendSubjects(all, j.objects.Classes)
-	all = appendSubjects(all, j.objects.Gateways)
-	all = appendSubjects(all, j.objects.Routes)
-	all = appendSubjects(all, j.objects.SessionPolicies)
-	all = appendSubjects(all, j.objects.TrafficPolicies)
-	all = appendSubjects(all, j.objects.LoadBalancers)
-	all = appendSubjects(all, j.objects.Backends)
-	all = appendSubjects(all, j.objects.VirtualServices)
-	return appendSubjects(all, j.objects.Proxies)
-}
-
-func appendSubjects[T any](all []report.Subject, objects []*resource.Object[T]) []report.Subject {
-	for _, o := range objects {
-		all = append(all, o)
-	}
+func (j *analysis) listSubjects() (all []report.Subject) {
+	withStatus := func(t resource.Traits) bool { return t.HasStatus }
+	j.objects.Visit(withStatus, func(e resource.Entry) { all = append(all, e.Subject) })
 	return all
 }

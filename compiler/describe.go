@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
-
 	"github.com/limpet-proxy/limpet/internal/compiler/describe"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
@@ -46,45 +44,10 @@ type describables struct {
 
 func (j *analysis) collectDescribables() *describables {
 	k := &describables{subjects: map[string]report.Subject{}, sections: map[object.Ref][]string{}}
-	addDescribables(k, j.objects.Classes, nil)
-	addDescribables(k, j.objects.Gateways, func(o *resource.Object[gatewayv1.Gateway]) (names []string) {
-		for _, l := range o.Value.Spec.Listeners {
-			names = append(names, string(l.Name))
-		}
-		return names
+	describable := func(t resource.Traits) bool { return t.Describable }
+	j.objects.Visit(describable, func(e resource.Entry) {
+		k.objects = append(k.objects, e.Ref)
+		k.subjects[e.Ref.String()], k.sections[e.Ref] = e.Subject, e.Sections
 	})
-	addDescribables(k, j.objects.Routes, func(o *resource.Object[gatewayv1.HTTPRoute]) (names []string) {
-		for _, r := range o.Value.Spec.Rules {
-			if r.Name != nil {
-				names = append(names, string(*r.Name))
-			}
-		}
-		return names
-	})
-	addDescribables(k, j.objects.VirtualServices, func(o *resource.Object[resource.VirtualService]) (names []string) {
-		for _, r := range o.Value.Spec.HTTP {
-			if r.Name != "" {
-				names = append(names, r.Name)
-			}
-		}
-		return names
-	})
-	addDescribables(k, j.objects.Services, nil)
-	addDescribables(k, j.objects.Backends, nil)
-	addDescribables(k, j.objects.SessionPolicies, nil)
-	addDescribables(k, j.objects.TrafficPolicies, nil)
-	addDescribables(k, j.objects.LoadBalancers, nil)
-	addDescribables(k, j.objects.Proxies, nil)
 	return k
-}
-
-func addDescribables[T any](k *describables, objects []*resource.Object[T], sections func(*resource.Object[T]) []string) {
-	for _, o := range objects {
-		ref := o.Origin().Ref
-		k.objects = append(k.objects, ref)
-		k.subjects[ref.String()] = o
-		if sections != nil {
-			k.sections[ref] = sections(o)
-		}
-	}
 }

@@ -8,7 +8,6 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
-	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
 // ClusterDomain ends the names of Services among the hosts of Istio's registry.
@@ -19,10 +18,10 @@ const ClusterDomain = "cluster.local"
 // (Istio, Destination.host).
 func (x *Index) resolveHost(namespace string, ref gatewayv1.BackendRef) *Backend {
 	subset, name := "", string(ref.Name)
-	if *ref.Kind == resource.KindSubset {
+	if *ref.Kind == object.KindSubset {
 		subset, name, _ = strings.Cut(name, "|")
 	}
-	referent := object.Ref{Kind: resource.KindHostname, Name: name}
+	referent := object.Ref{Kind: object.KindHostname, Name: name}
 	service, of := strings.CutSuffix(name, ".svc."+ClusterDomain)
 	labels := strings.Split(service, ".")
 	switch {

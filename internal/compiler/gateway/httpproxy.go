@@ -15,7 +15,7 @@ import (
 // of Gateway API come first, whatever their age; of two HTTPProxies for one host the older holds, for Contour has one
 // owner for each host.
 func (b *builder) attachProxy(proxy *resource.Object[resource.HTTPProxy]) {
-	route, path := resource.ConvertHTTPProxy(proxy), field.NewPath("spec", "hostnames")
+	route, path := proxy.Value.Route, field.NewPath("spec", "hostnames")
 	fqdn := proxy.Value.Spec.VirtualHost.FQDN
 	if owner := b.proxies[fqdn]; owner != nil {
 		b.rep.WarnFor(route, string(gatewayv1.PolicyReasonConflicted), field.Invalid(path, fqdn, fmt.Sprintf("%s, which goes first, has this host: this one serves nothing", owner)))

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
@@ -14,22 +13,13 @@ import (
 // istioKey keeps Istio's Gateways apart from Gateway API's of the same names.
 func istioKey(key string) string { return "istio " + key }
 
-// attachIstio puts Istio's Gateways beside Gateway API's, each with one listener for every host, and joins the
-// VirtualServices that name them.
+// attachIstio puts Istio's Gateways beside Gateway API's, and joins the VirtualServices that name them.
 func (b *builder) attachIstio(objects *resource.Objects) {
-	all := gatewayv1.NamespacesFromAll
 	for i, g := range objects.IstioGateways {
-		value := &gatewayv1.Gateway{TypeMeta: g.Value.TypeMeta, ObjectMeta: g.Value.ObjectMeta}
-		value.Spec.Listeners = []gatewayv1.Listener{{
-			Name: "istio", Port: 1, Protocol: gatewayv1.HTTPProtocolType,
-			AllowedRoutes: &gatewayv1.AllowedRoutes{Namespaces: &gatewayv1.RouteNamespaces{From: &all}},
-		}}
-		b.addIsolated(&resource.Object[gatewayv1.Gateway]{
-			Document: g.Document, Kind: g.Kind, Namespace: g.Namespace, Name: g.Name, Created: g.Created, Labels: g.Labels, Value: value,
-		}, len(objects.Gateways)+i, "")
+		b.addIsolated(g.Value.Gateway, len(objects.Gateways)+i, "")
 	}
 	for _, v := range objects.VirtualServices {
-		b.attachVirtualService(resource.ConvertVirtualService(v), v.Value.Spec.Gateways, slices.Contains(v.Value.Spec.Hosts, anyHost))
+		b.attachVirtualService(v.Value.Route, v.Value.Spec.Gateways, slices.Contains(v.Value.Spec.Hosts, anyHost))
 	}
 }
 

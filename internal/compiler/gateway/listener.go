@@ -9,6 +9,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
@@ -106,7 +107,7 @@ func (b *builder) findAddresses(g *resource.Object[gatewayv1.Gateway]) []netip.A
 
 // addGateway puts a Gateway's listeners on its addresses.
 func (b *builder) addGateway(g *resource.Object[gatewayv1.Gateway], addresses []netip.Addr) {
-	own := g.Kind != resource.KindIstioGateway // Istio's has no status of this kind
+	own := g.Kind != object.KindIstioGateway // Istio's has no status of this kind
 	if own {
 		b.status.Gateways = append(b.status.Gateways, &GatewayStatus{Gateway: g, Addresses: addresses})
 	}
@@ -121,7 +122,7 @@ func (b *builder) addGateway(g *resource.Object[gatewayv1.Gateway], addresses []
 			l.hostname = string(*spec.Hostname)
 		}
 		key := g.Key()
-		if g.Kind == resource.KindIstioGateway {
+		if g.Kind == object.KindIstioGateway {
 			key = istioKey(key)
 		}
 		b.listeners[key] = append(b.listeners[key], l)
@@ -183,7 +184,7 @@ func (b *builder) checkKinds(l *listener) {
 }
 
 // routeKinds are the kinds of routes that listeners for HTTP take.
-var routeKinds = []gatewayv1.Kind{"HTTPRoute", resource.KindGRPCRoute}
+var routeKinds = []gatewayv1.Kind{"HTTPRoute", object.KindGRPCRoute}
 
 func isSupportedKind(k gatewayv1.RouteGroupKind) bool {
 	return slices.ContainsFunc(routeKinds, func(kind gatewayv1.Kind) bool { return isOfKind(k, kind) })

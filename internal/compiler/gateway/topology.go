@@ -8,6 +8,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/grant"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
@@ -18,7 +19,7 @@ type Route = resource.Object[gatewayv1.HTTPRoute]
 // UnresolvedStatusCode is the status for requests that a rule can't serve as it is written (rules.backendRefs): 500, and for a
 // GRPCRoute 503, which Envoy makes the status UNAVAILABLE of a gRPC client.
 func UnresolvedStatusCode(route *Route) int {
-	if route.Kind == resource.KindGRPCRoute {
+	if route.Kind == object.KindGRPCRoute {
 		return 503
 	}
 	return 500

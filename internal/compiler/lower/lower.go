@@ -17,11 +17,12 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/loadbalancing"
 	"github.com/limpet-proxy/limpet/internal/compiler/memo"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 	"github.com/limpet-proxy/limpet/internal/compiler/retrybudget"
-	"github.com/limpet-proxy/limpet/policy-config"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // Input is what rules lead to and how requests get there.
@@ -177,7 +178,7 @@ func (l *lowerer) checkHeaders(route *gateway.Route, path *field.Path, matches [
 // newMatch lowers a match.
 func newMatch(of gateway.Match) ir.Match {
 	spec := of.Spec
-	m := ir.Match{GRPC: of.Route.Kind == resource.KindGRPCRoute}
+	m := ir.Match{GRPC: of.Route.Kind == object.KindGRPCRoute}
 	switch *spec.Path.Type {
 	case gatewayv1.PathMatchExact:
 		m.Exact, m.Path = true, *spec.Path.Value

@@ -11,10 +11,10 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/loadbalancing"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
-	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 	"github.com/limpet-proxy/limpet/internal/compiler/retrybudget"
-	"github.com/limpet-proxy/limpet/policy-config"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // statusUnready is what requests get for a Service without ready endpoints (HTTPRoute, rules.backendRefs).
@@ -66,7 +66,7 @@ func (l *lowerer) resolveChoices(route *gateway.Route, path *field.Path, refs []
 
 // resolveChoice follows a reference.
 func (l *lowerer) resolveChoice(route *gateway.Route, path *field.Path, ref gatewayv1.BackendRef) (choice, *field.Error) {
-	grpc := route.Kind == resource.KindGRPCRoute
+	grpc := route.Kind == object.KindGRPCRoute
 	c := choice{unresolvedStatus: gateway.UnresolvedStatusCode(route)}
 	b, invalid := l.Backends.Resolve(route, path, ref)
 	switch {

@@ -13,6 +13,18 @@ const (
 
 	// KindVirtualService is Istio's, of which a rule is an HTTP route.
 	KindVirtualService = "VirtualService"
+	// KindHTTPProxy is Contour's. Policies do not attach to it: it has one inside.
+	KindHTTPProxy = "HTTPProxy"
+	// KindIstioGateway is what Istio's Gateway is called here, for Gateway API has a kind of that name.
+	KindIstioGateway = "IstioGateway"
+)
+
+// The kinds of backendRefs that stand for Istio's destinations; Gateway API routes on Istio may have the first.
+const (
+	// KindHostname is a host of Istio's registry by its full name.
+	KindHostname = "Hostname"
+	// KindSubset is a subset of such a host, under the name SUBSET|HOST. No document can have it.
+	KindSubset = "|Subset"
 )
 
 // The kinds of policies.

@@ -186,7 +186,7 @@ func isInlineXBackend(b precedence.SettingsBlock) bool { return b.Level == prece
 // speakDifferently reports whether backends can't be under one session, for their hosts are not spoken to alike (S37). Those
 // of a GRPCRoute all are, whether their Services say so or not.
 func speakDifferently(route *gateway.Route, backends []*backend.Backend) bool {
-	if route.Kind == resource.KindGRPCRoute {
+	if route.Kind == object.KindGRPCRoute {
 		return false
 	}
 	for _, b := range backends[1:] {

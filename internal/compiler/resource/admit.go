@@ -10,7 +10,6 @@ import (
 	"sync"
 	"unicode"
 
-	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,72 +25,6 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
 )
-
-// kindSpec is one supported kind of object and how it is admitted.
-type kindSpec struct {
-	versions []string // of its group, all of one shape
-	// name checks the name of a built-in kind; nil for a kind of Gateway API, which package admission knows.
-	name  apivalidation.ValidateNameFunc
-	store func(*admitter, *read.Document)
-}
-
-// clusterScoped are the kinds without a namespace.
-var clusterScoped = map[string]bool{"GatewayClass": true}
-
-var supportedKinds = map[schema.GroupKind]kindSpec{
-	{Group: gatewayv1.GroupName, Kind: "GatewayClass"}: {
-		versions: []string{"v1", "v1beta1"},
-		store: func(a *admitter, d *read.Document) {
-			storeStrictly(a, d, &a.objects.Classes, func(o *gatewayv1.GatewayClass) *metav1.ObjectMeta { return &o.ObjectMeta }, nil)
-		},
-	},
-	{Group: gatewayv1.GroupName, Kind: "Gateway"}: {
-		versions: []string{"v1", "v1beta1"},
-		store: func(a *admitter, d *read.Document) {
-			storeStrictly(a, d, &a.objects.Gateways, func(o *gatewayv1.Gateway) *metav1.ObjectMeta { return &o.ObjectMeta }, nil)
-		},
-	},
-	{Group: gatewayv1.GroupName, Kind: "HTTPRoute"}: {
-		versions: []string{"v1", "v1beta1"},
-		store: func(a *admitter, d *read.Document) {
-			storeStrictly(a, d, &a.objects.Routes, func(o *gatewayv1.HTTPRoute) *metav1.ObjectMeta { return &o.ObjectMeta }, nil)
-		},
-	},
-	{Group: gatewayv1.GroupName, Kind: KindGRPCRoute}: {
-		versions: []string{"v1"},
-		store: func(a *admitter, d *read.Document) {
-			var routes []*Object[gatewayv1.GRPCRoute]
-			storeStrictly(a, d, &routes, func(o *gatewayv1.GRPCRoute) *metav1.ObjectMeta { return &o.ObjectMeta }, nil)
-			for _, r := range routes {
-				a.objects.Routes = append(a.objects.Routes, convertGRPCRoute(r))
-			}
-		},
-	},
-	{Group: gatewayv1.GroupName, Kind: "ReferenceGrant"}: {
-		versions: []string{"v1", "v1beta1"},
-		store: func(a *admitter, d *read.Document) {
-			storeStrictly(a, d, &a.objects.Grants, func(o *gatewayv1.ReferenceGrant) *metav1.ObjectMeta { return &o.ObjectMeta }, nil)
-		},
-	},
-	{Kind: "Secret"}: {
-		versions: []string{"v1"}, name: apivalidation.NameIsDNSSubdomain,
-		store: func(a *admitter, d *read.Document) {
-			storeStrictly(a, d, &a.objects.Secrets, func(o *Secret) *metav1.ObjectMeta { return &o.ObjectMeta }, validateSecret)
-		},
-	},
-	{Kind: "Service"}: {
-		versions: []string{"v1"}, name: apivalidation.NameIsDNSLabel,
-		store: func(a *admitter, d *read.Document) {
-			storeStrictly(a, d, &a.objects.Services, func(o *corev1.Service) *metav1.ObjectMeta { return &o.ObjectMeta }, validateService)
-		},
-	},
-	{Group: discoveryv1.GroupName, Kind: "EndpointSlice"}: {
-		versions: []string{"v1"}, name: apivalidation.NameIsDNSSubdomain,
-		store: func(a *admitter, d *read.Document) {
-			storeStrictly(a, d, &a.objects.Slices, func(o *discoveryv1.EndpointSlice) *metav1.ObjectMeta { return &o.ObjectMeta }, validateEndpointSlice)
-		},
-	},
-}
 
 // Options is what admission needs to know beside the documents.
 type Options struct {
@@ -212,9 +145,10 @@ func (a *admitter) admitText(t *admittedText) {
 	for _, d := range t.ReadDocuments(&t.rep) {
 		one := &admitted{Document: d}
 		a.rep, a.sessions, a.objects = &one.rep, nil, Objects{}
-		if gk, k, ok := a.findKind(d); ok {
-			if one.identity, ok = a.identify(d, gk); ok {
-				a.admitDocument(d, gk, k)
+		if k := a.findKind(d); k != nil {
+			var named bool
+			if one.identity, named = a.identify(d, k); named {
+				a.admitDocument(d, k)
 			}
 		}
 		one.objects = a.objects
@@ -223,7 +157,7 @@ func (a *admitter) admitText(t *admittedText) {
 	}
 }
 
-func (a *admitter) admitDocument(d *read.Document, gk schema.GroupKind, k kindSpec) {
+func (a *admitter) admitDocument(d *read.Document, k *Kind) {
 	mark := a.rep.Mark()
 	d.Status = d.Fields["status"]
 	delete(d.Fields, "status") // what a controller says, not what the owner wants; an API server drops it too
@@ -233,15 +167,15 @@ func (a *admitter) admitDocument(d *read.Document, gk schema.GroupKind, k kindSp
 		}
 	}
 	var left []unsupportedField
-	if !a.options.ExternalControlPlane || !isCommon(gk.Group) && !slices.Contains(a.options.PlatformKinds, gvkOf(d)) {
-		left = findUnsupported(gk.Kind, d.Fields) // before defaults, which nobody wrote
+	if !a.options.ExternalControlPlane || !isCommon(gvkOf(d).Group) && !slices.Contains(a.options.PlatformKinds, gvkOf(d)) {
+		left = findUnsupported(d.StringAt("kind"), d.Fields) // before defaults, which nobody wrote
 	}
-	if k.name != nil {
+	if k.nameRule != nil {
 		a.checkMetadata(d, k)
 	} else {
-		a.admitWithSessions(d, gk.Kind)
+		a.admitWithSessions(d, k)
 	}
-	if k.name != nil || a.rep.Mark() == mark {
+	if k.nameRule != nil || a.rep.Mark() == mark {
 		k.store(a, d)
 	}
 	reportUnsupported(d, left, a.rep.Since(mark), a.rep)
@@ -283,67 +217,46 @@ func cutPath(detail string) (path, rest string) {
 }
 
 // findKind finds the document's kind among the supported ones.
-func (a *admitter) findKind(d *read.Document) (schema.GroupKind, kindSpec, bool) {
+func (a *admitter) findKind(d *read.Document) *Kind {
 	for _, name := range []string{"apiVersion", "kind"} {
 		if d.StringAt(name) == "" {
 			a.rep.Error(d, field.Required(field.NewPath(name), "every object names its type"))
-			return schema.GroupKind{}, kindSpec{}, false
+			return nil
 		}
 	}
 	gvk := schema.FromAPIVersionAndKind(d.StringAt("apiVersion"), d.StringAt("kind"))
 	if slices.Contains(a.options.PlatformKinds, gvk) {
-		return gvk.GroupKind(), platformKind, true
+		return platformKind
 	}
-	k, ok := supportedKinds[gvk.GroupKind()]
-	if !ok || !slices.Contains(k.versions, gvk.Version) || gvk.Group == IstioGroup && !a.options.Istio {
+	k := findSupported(gvk)
+	if k == nil || gvk.Group == IstioGroup && !a.options.Istio {
 		a.rep.ErrorAt(d, "kind", "not supported yet: "+gvk.Kind+" of "+gvk.GroupVersion().String())
-		return schema.GroupKind{}, kindSpec{}, false
+		return nil
 	}
-	return gvk.GroupKind(), k, true
+	return k
 }
 
 // identify fills in the namespace, as kubectl would, and gives the object's identity.
-func (a *admitter) identify(d *read.Document, gk schema.GroupKind) (identity, bool) {
+func (a *admitter) identify(d *read.Document, k *Kind) (identity, bool) {
 	meta, ok := d.Fields["metadata"].(map[string]any)
 	if !ok {
 		a.rep.Error(d, field.Required(field.NewPath("metadata"), "every object has a name"))
 		return identity{}, false
 	}
-	if ns, has := meta["namespace"]; !clusterScoped[gk.Kind] && (!has || ns == nil || ns == "") {
+	if ns, has := meta["namespace"]; !k.ClusterScoped && (!has || ns == nil || ns == "") {
 		meta["namespace"] = metav1.NamespaceDefault
 	}
-	return identity{gk, d.StringAt("metadata", "namespace"), d.StringAt("metadata", "name")}, true
+	return identity{gvkOf(d).GroupKind(), d.StringAt("metadata", "namespace"), d.StringAt("metadata", "name")}, true
 }
 
 // checkMetadata checks a built-in kind's metadata.
-func (a *admitter) checkMetadata(d *read.Document, k kindSpec) {
+func (a *admitter) checkMetadata(d *read.Document, k *Kind) {
 	var o struct {
 		metav1.ObjectMeta `json:"metadata"`
 	}
 	if a.decode(d, map[string]any{"metadata": d.Fields["metadata"]}, &o) {
-		a.rep.Error(d, apivalidation.ValidateObjectMeta(&o.ObjectMeta, true, k.name, field.NewPath("metadata"))...)
+		a.rep.Error(d, apivalidation.ValidateObjectMeta(&o.ObjectMeta, true, k.nameRule, field.NewPath("metadata"))...)
 	}
-}
-
-// storeStrictly decodes a document into its Go type, strictly, and stores it.
-func storeStrictly[T any](a *admitter, d *read.Document, into *[]*Object[T], metaOf func(*T) *metav1.ObjectMeta,
-	validate func(*T) field.ErrorList,
-) {
-	value := new(T)
-	if !a.decode(d, d.Fields, value) {
-		return
-	}
-	if validate != nil {
-		a.rep.Error(d, validate(value)...)
-	}
-	meta := metaOf(value)
-	if a.options.AssumeAdmitted && validate == nil {
-		a.rep.Error(d, checkUnverified(value, meta)...)
-	}
-	*into = append(*into, &Object[T]{
-		Document: d, Kind: d.StringAt("kind"), Namespace: meta.Namespace, Name: meta.Name,
-		Created: meta.CreationTimestamp.Time, Labels: meta.Labels, Value: value, Sessions: a.sessions,
-	})
 }
 
 // decode fills a Go type from the document's fields and reports those that the type lacks.

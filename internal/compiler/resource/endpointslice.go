@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -16,6 +17,12 @@ const (
 	maxPorts     = 100
 	maxAddresses = 100
 )
+
+var endpointSliceKind = newKind(definition[discoveryv1.EndpointSlice]{
+	group: discoveryv1.GroupName, kind: "EndpointSlice", versions: []string{"v1"}, nameRule: apivalidation.NameIsDNSSubdomain,
+	fields: sliceFields, validate: validateEndpointSlice,
+	list: func(o *Objects) *[]*Object[discoveryv1.EndpointSlice] { return &o.Slices },
+})
 
 var addressTypes = []discoveryv1.AddressType{
 	discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6, discoveryv1.AddressTypeFQDN,
@@ -104,3 +111,23 @@ func explainUnusable(address string, of discoveryv1.AddressType) string {
 }
 
 func itoa(n int32) string { return strconv.Itoa(int(n)) }
+
+func sliceFields() fieldSupport {
+	return fieldSupport{
+		"addressType":                        onlyValues("IPv4", "IPv6"),
+		"ports[].name":                       supported,
+		"ports[].port":                       supported,
+		"ports[].protocol":                   supported,
+		"ports[].appProtocol":                ignoredFor("repeats the Service's, which is the one that is read"),
+		"endpoints[].addresses[]":            supported,
+		"endpoints[].conditions.ready":       supported,
+		"endpoints[].conditions.serving":     supported,
+		"endpoints[].conditions.terminating": supported,
+		"endpoints[].deprecatedTopology":     ignoredFor("is a copy of what other fields say"),
+		"endpoints[].hints":                  ignoredFor("is advice to kube-proxy; zones are not preferred"),
+		"endpoints[].hostname":               ignoredFor("is for DNS"),
+		"endpoints[].nodeName":               ignoredFor("says where the endpoint runs, which changes nothing"),
+		"endpoints[].targetRef":              ignoredFor("says what the endpoint is, which changes nothing"),
+		"endpoints[].zone":                   ignoredFor("says where the endpoint runs; zones are not preferred"),
+	}
+}

@@ -3,11 +3,21 @@ package resource
 import (
 	"regexp"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 )
 
-// KindGRPCRoute is the kind of the routes that stand among HTTPRoutes and were read as GRPCRoutes.
-const KindGRPCRoute = "GRPCRoute"
+// grpcRouteKind is GRPCRoute. Its objects stand among HTTPRoutes, with their own kind.
+var grpcRouteKind = newKind(definition[gatewayv1.GRPCRoute]{
+	group: gatewayv1.GroupName, kind: object.KindGRPCRoute, versions: []string{"v1"},
+	fields:      func() fieldSupport { return routeFields(grpcMatches()) },
+	sessionPath: "spec.rules[]." + sessionKey, checkUnverified: checkGRPCRoute,
+	convert: func(r *Object[gatewayv1.GRPCRoute], into *Objects) {
+		into.Routes = append(into.Routes, convertGRPCRoute(r))
+	},
+})
 
 // convertGRPCRoute gives a GRPCRoute as the HTTPRoute that matches the same requests: a gRPC call is a request for the path
 // /SERVICE/METHOD (gRPC over HTTP2, "Requests"). Only the kind then tells that it wants gRPC requests alone and
@@ -72,4 +82,18 @@ func stringOrEmpty(s *string) string {
 		return ""
 	}
 	return *s
+}
+
+func grpcMatches() fieldSupport {
+	return fieldSupport{"method.type": onlyValues("Exact"), "method.service": supported, "method.method": supported}
+}
+
+// checkGRPCRoute checks what the compiler relies on in a GRPCRoute that is said to be admitted.
+func checkGRPCRoute(r *gatewayv1.GRPCRoute) (errs field.ErrorList) {
+	for i, rule := range r.Spec.Rules {
+		for j, ref := range rule.BackendRefs {
+			errs = append(errs, checkWeight(field.NewPath("spec", "rules").Index(i).Child("backendRefs").Index(j), ref.Weight)...)
+		}
+	}
+	return errs
 }

@@ -1,24 +1,36 @@
 package resource
 
 import (
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
 
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
-	"github.com/limpet-proxy/limpet/internal/compiler/read"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 )
 
-// KindHTTPProxy is Contour's kind of route.
-const KindHTTPProxy = "HTTPProxy"
+// httpProxyKind is Contour's kind of route. No CRD of it is at hand, so its few fields are checked here, to the effect of
+// Contour's; unknown ones are refused as not supported.
+var httpProxyKind = newKind(definition[HTTPProxy]{
+	Traits: Traits{HasStatus: true, Describable: true},
+	group:  "projectcontour.io", kind: object.KindHTTPProxy, versions: []string{"v1"}, nameRule: apivalidation.NameIsDNSSubdomain,
+	fields: httpProxyFields, loose: true, validate: (*HTTPProxy).validate,
+	convert: func(p *Object[HTTPProxy], _ *Objects) { p.Value.Route = convertHTTPProxy(p) },
+	list:    func(o *Objects) *[]*Object[HTTPProxy] { return &o.Proxies },
+})
+
+func httpProxyFields() fieldSupport {
+	return joinRows(supportAll("spec.virtualhost.fqdn"), nestUnder("spec.routes[]", joinRows(
+		supportAll("conditions[].prefix", "conditions[].exact", "services[].name", "services[].port", "services[].weight"),
+		nestUnder("loadBalancerPolicy", balancingFields()),
+	)))
+}
 
 // HTTPProxy is what limpet reads of projectcontour.io/v1 HTTPProxy: enough for its load-balancing policies (S55).
 // Every other field of it is refused as not supported.
@@ -27,6 +39,9 @@ type HTTPProxy struct {
 	metav1.ObjectMeta `json:"metadata"`
 
 	Spec HTTPProxySpec `json:"spec"`
+
+	// Route is the HTTPRoute that does the same. It names no parents, for Contour has none.
+	Route *Object[gatewayv1.HTTPRoute] `json:"-"`
 }
 
 // HTTPProxySpec is a virtual host and its routes.
@@ -66,33 +81,6 @@ type HTTPProxyService struct {
 type HTTPProxyLoadBalancerPolicy struct {
 	Strategy            *v1alpha1.Strategy           `json:"strategy"`
 	RequestHashPolicies []v1alpha1.RequestHashPolicy `json:"requestHashPolicies"`
-}
-
-// httpProxyKind is HTTPProxy. No CRD of it is at hand, so its few fields are checked here, to the effect of Contour's.
-var httpProxyKind = kindSpec{
-	versions: []string{"v1"}, name: apivalidation.NameIsDNSSubdomain,
-	store: func(a *admitter, d *read.Document) {
-		text, err := json.Marshal(d.Fields)
-		if err != nil {
-			a.rep.ErrorAt(d, "", err.Error())
-			return
-		}
-		value := &HTTPProxy{}
-		if err := json.Unmarshal(text, value); err != nil { // not strict: unknown fields are refused as not carried
-			path, message := describeTypeError(err)
-			a.rep.ErrorAt(d, path, message)
-			return
-		}
-		a.rep.Error(d, value.validate()...)
-		a.objects.Proxies = append(a.objects.Proxies, &Object[HTTPProxy]{
-			Document: d, Kind: KindHTTPProxy, Namespace: value.Namespace, Name: value.Name,
-			Created: value.CreationTimestamp.Time, Labels: value.Labels, Value: value,
-		})
-	},
-}
-
-func init() {
-	supportedKinds[schema.GroupKind{Group: "projectcontour.io", Kind: KindHTTPProxy}] = httpProxyKind
 }
 
 func (p *HTTPProxy) validate() field.ErrorList {
@@ -148,8 +136,8 @@ const maxWeight = 1_000_000
 var httpProxyNames = strings.NewReplacer(
 	"spec.rules", "spec.routes", ".backendRefs", ".services", ".matches", ".conditions", "spec.hostnames", "spec.virtualhost.fqdn")
 
-// ConvertHTTPProxy gives an HTTPProxy as the HTTPRoute that does the same, without parentRefs: Contour has none.
-func ConvertHTTPProxy(o *Object[HTTPProxy]) *Object[gatewayv1.HTTPRoute] {
+// convertHTTPProxy gives an HTTPProxy as the HTTPRoute that does the same.
+func convertHTTPProxy(o *Object[HTTPProxy]) *Object[gatewayv1.HTTPRoute] {
 	route := &gatewayv1.HTTPRoute{TypeMeta: o.Value.TypeMeta, ObjectMeta: o.Value.ObjectMeta}
 	route.Spec.Hostnames = []gatewayv1.Hostname{gatewayv1.Hostname(o.Value.Spec.VirtualHost.FQDN)}
 	for _, r := range o.Value.Spec.Routes {

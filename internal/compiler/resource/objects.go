@@ -2,7 +2,6 @@ package resource
 
 import (
 	"reflect"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -65,60 +64,8 @@ type Objects struct {
 	ServiceEntries  []*Object[ServiceEntry]
 }
 
-// addAll takes in the objects of another part of the input.
-func (o *Objects) addAll(more *Objects) {
-	o.Classes = append(o.Classes, more.Classes...)
-	o.Gateways = append(o.Gateways, more.Gateways...)
-	o.Routes = append(o.Routes, more.Routes...)
-	o.Services = append(o.Services, more.Services...)
-	o.Slices = append(o.Slices, more.Slices...)
-	o.Secrets = append(o.Secrets, more.Secrets...)
-	o.Grants = append(o.Grants, more.Grants...)
-	o.SessionPolicies = append(o.SessionPolicies, more.SessionPolicies...)
-	o.Proxies = append(o.Proxies, more.Proxies...)
-	o.LoadBalancers = append(o.LoadBalancers, more.LoadBalancers...)
-	o.TrafficPolicies = append(o.TrafficPolicies, more.TrafficPolicies...)
-	o.Backends = append(o.Backends, more.Backends...)
-	o.Platform = append(o.Platform, more.Platform...)
-	o.IstioGateways = append(o.IstioGateways, more.IstioGateways...)
-	o.VirtualServices = append(o.VirtualServices, more.VirtualServices...)
-	o.ServiceEntries = append(o.ServiceEntries, more.ServiceEntries...)
-}
-
-// Equal reports whether the objects are the same ones, in the same order.
-func (o *Objects) Equal(other *Objects) bool {
-	return slices.Equal(o.Classes, other.Classes) && slices.Equal(o.Gateways, other.Gateways) &&
-		slices.Equal(o.Routes, other.Routes) && slices.Equal(o.Services, other.Services) &&
-		slices.Equal(o.Slices, other.Slices) && slices.Equal(o.Secrets, other.Secrets) &&
-		slices.Equal(o.Grants, other.Grants) && slices.Equal(o.Proxies, other.Proxies) &&
-		slices.Equal(o.LoadBalancers, other.LoadBalancers) && slices.Equal(o.SessionPolicies, other.SessionPolicies) &&
-		slices.Equal(o.TrafficPolicies, other.TrafficPolicies) && slices.Equal(o.Backends, other.Backends) &&
-		slices.Equal(o.Platform, other.Platform) && slices.Equal(o.IstioGateways, other.IstioGateways) &&
-		slices.Equal(o.VirtualServices, other.VirtualServices) && slices.Equal(o.ServiceEntries, other.ServiceEntries)
-}
-
 // sortOrders says how objects were sorted the last time, by the type of their list; nil for a time that nobody knows of.
 type sortOrders map[reflect.Type]*memo.SortOrder[any]
-
-// sortAll puts every kind in order.
-func (o *Objects) sortAll(known sortOrders) {
-	sortList(known, &o.Classes)
-	sortList(known, &o.Gateways)
-	sortList(known, &o.Routes)
-	sortList(known, &o.Services)
-	sortList(known, &o.Slices)
-	sortList(known, &o.Secrets)
-	sortList(known, &o.Grants)
-	sortList(known, &o.Proxies)
-	sortList(known, &o.LoadBalancers)
-	sortList(known, &o.SessionPolicies)
-	sortList(known, &o.TrafficPolicies)
-	sortList(known, &o.Backends)
-	sortList(known, &o.Platform)
-	sortList(known, &o.IstioGateways)
-	sortList(known, &o.VirtualServices)
-	sortList(known, &o.ServiceEntries)
-}
 
 func sortList[T any](known sortOrders, list *[]*Object[T]) {
 	var order *memo.SortOrder[any]

@@ -11,9 +11,10 @@ import (
 // Platform is an object of a control plane's own kind, of which nothing is looked at but its metadata.
 type Platform struct{ metav1.ObjectMeta }
 
-// platformKind admits them all.
-var platformKind = kindSpec{
-	name: apivalidation.NameIsDNSSubdomain,
+// platformKind admits all of these kinds. Its GroupKind is empty: the documents have it.
+var platformKind = &Kind{
+	nameRule: apivalidation.NameIsDNSSubdomain,
+	list:     listOf[Platform]{of: func(o *Objects) *[]*Object[Platform] { return &o.Platform }},
 	store: func(a *admitter, d *read.Document) {
 		var o struct {
 			metav1.ObjectMeta `json:"metadata"`

@@ -6,10 +6,20 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
+
+var secretKind = newKind(definition[Secret]{
+	kind: "Secret", versions: []string{"v1"}, nameRule: apivalidation.NameIsDNSSubdomain,
+	fields: func() fieldSupport {
+		return joinRows(supportAll("type", "data", "stringData"), fieldSupport{"immutable": ignoredFor("is for the API server")})
+	},
+	validate: validateSecret,
+	list:     func(o *Objects) *[]*Object[Secret] { return &o.Secrets },
+})
 
 // Secret is that kind, with its data as the text that it is in a document: an error in it must not show it.
 type Secret struct {

@@ -4,10 +4,20 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 )
+
+var serviceKind = newKind(definition[corev1.Service]{
+	Traits: Traits{Describable: true, Attachable: true},
+	kind:   object.KindService, versions: []string{"v1"}, nameRule: apivalidation.NameIsDNSLabel,
+	fields: serviceFields, validate: validateService,
+	list: func(o *Objects) *[]*Object[corev1.Service] { return &o.Services },
+})
 
 var affinities = []corev1.ServiceAffinity{corev1.ServiceAffinityClientIP, corev1.ServiceAffinityNone}
 
@@ -66,4 +76,36 @@ func checkUnique(seen sets.Set[string], path *field.Path, value string) field.Er
 	}
 	seen.Insert(value)
 	return nil
+}
+
+const bypassesService = "concerns the ways through the Service's own addresses; Envoy goes to the endpoints"
+
+func serviceFields() fieldSupport {
+	return fieldSupport{
+		"spec.type":                          onlyValues("ClusterIP", "NodePort", "LoadBalancer"),
+		"spec.sessionAffinity":               supported,
+		"spec.sessionAffinityConfig":         ignoredFor(bypassesService),
+		"spec.internalTrafficPolicy":         onlyValues("Cluster"),
+		"spec.ports[].name":                  supported,
+		"spec.ports[].port":                  supported,
+		"spec.ports[].protocol":              supported,
+		"spec.ports[].appProtocol":           supported,
+		"spec.ports[].targetPort":            ignoredFor("the EndpointSlices' ports are the ones that it leads to"),
+		"spec.ports[].nodePort":              ignoredFor(bypassesService),
+		"spec.selector":                      ignoredFor("the EndpointSlices hold what it selects"),
+		"spec.publishNotReadyAddresses":      ignoredFor("the EndpointSlices' conditions follow it"),
+		"spec.clusterIP":                     ignoredFor(bypassesService),
+		"spec.clusterIPs":                    ignoredFor(bypassesService),
+		"spec.externalIPs":                   ignoredFor(bypassesService),
+		"spec.externalTrafficPolicy":         ignoredFor(bypassesService),
+		"spec.healthCheckNodePort":           ignoredFor(bypassesService),
+		"spec.allocateLoadBalancerNodePorts": ignoredFor(bypassesService),
+		"spec.loadBalancerClass":             ignoredFor(bypassesService),
+		"spec.loadBalancerIP":                ignoredFor(bypassesService),
+		"spec.loadBalancerSourceRanges":      ignoredFor(bypassesService),
+		"spec.ipFamilies":                    supported,
+		"spec.ipFamilyPolicy":                ignoredFor("the EndpointSlices hold the families that it leads to"),
+
+		"spec.trafficDistribution": onlyValues("PreferClose", "PreferSameZone", "PreferSameNode"),
+	}
 }

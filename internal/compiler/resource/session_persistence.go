@@ -2,7 +2,6 @@ package resource
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -10,16 +9,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/admission"
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
 	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
-	"github.com/limpet-proxy/limpet/policy-config"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
-
-// sessionPaths says where kinds have a sessionPersistence, as a pattern of Carried.
-var sessionPaths = map[string]string{
-	"HTTPRoute":             "spec.rules[].sessionPersistence",
-	"GRPCRoute":             "spec.rules[].sessionPersistence",
-	"XBackend":              "spec.sessionPersistence",
-	"XBackendTrafficPolicy": "spec.sessionPersistence",
-}
 
 // inlineSession is one sessionPersistence of a document, in either shape.
 type inlineSession struct {
@@ -28,16 +19,16 @@ type inlineSession struct {
 	path   *field.Path
 }
 
+// sessionKey is the field that holds a session in every kind that has one inline.
 const sessionKey = "sessionPersistence"
 
 // findSessions finds a document's sessions. What is not of the type that it should be is left to the schema.
-func findSessions(kind string, fields map[string]any) []inlineSession {
-	at, has := sessionPaths[kind]
+func findSessions(k *Kind, fields map[string]any) []inlineSession {
 	spec, _ := fields["spec"].(map[string]any)
-	if !has {
+	if k.sessionPath == "" {
 		return nil
 	}
-	if !strings.Contains(at, "rules[]") {
+	if !strings.Contains(k.sessionPath, "rules[]") {
 		return appendSession(nil, spec, field.NewPath("spec"))
 	}
 	var all []inlineSession
@@ -56,35 +47,13 @@ func appendSession(all []inlineSession, owner map[string]any, path *field.Path) 
 	return all
 }
 
-// The fields that show a session's generation (S18).
-var (
-	releaseFields16 = []string{"sessionName", "cookieConfig", "idleTimeout"}
-	releaseFields17 = []string{"cookie", "header"}
-)
-
-// hintedRelease is the generation that a session's fields show (S18), and false if they show both (S19).
-func (s inlineSession) hintedRelease() (sessionapi.APIRelease, bool) {
-	set := func(name string) bool { return s.fields[name] != nil }
-	of16, of17 := slices.ContainsFunc(releaseFields16, set), slices.ContainsFunc(releaseFields17, set)
-	switch {
-	case of16 && of17:
-		return sessionapi.Unstated, false
-	case of17:
-		return sessionapi.Release17, true
-	case of16:
-		return sessionapi.Release16, true
-	default:
-		return sessionapi.Unstated, true
-	}
-}
-
 // admitWithSessions admits a document whose rules may be of different generations: it is judged by the CRDs of each
 // generation that it shows, with the sessions of that one alone.
-func (a *admitter) admitWithSessions(d *read.Document, kind string) {
-	sessions, mark := findSessions(kind, d.Fields), a.rep.Mark()
+func (a *admitter) admitWithSessions(d *read.Document, k *Kind) {
+	sessions, mark := findSessions(k, d.Fields), a.rep.Mark()
 	by := map[sessionapi.APIRelease][]inlineSession{}
 	for _, s := range sessions {
-		apiRelease, one := s.hintedRelease()
+		apiRelease, one := sessionapi.HintedRelease(s.fields)
 		switch {
 		case !one:
 			_, errs := sessionapi.ReadInline(s.fields, s.path)
@@ -94,10 +63,10 @@ func (a *admitter) admitWithSessions(d *read.Document, kind string) {
 			by[apiRelease] = append(by[apiRelease], s)
 		}
 	}
-	apiRelease := a.releaseFor(kind, by)
+	apiRelease := a.releaseFor(k, by)
 	by[apiRelease] = append(by[apiRelease], by[sessionapi.Unstated]...)
 	delete(by, sessionapi.Unstated)
-	a.warnPruned(d, kind, len(by[sessionapi.Release17]) > 0)
+	a.warnPruned(d, k.Kind, len(by[sessionapi.Release17]) > 0)
 	idle := takeIdleTimeouts(by[sessionapi.Release16])
 	a.admitByRelease(d, apiRelease, by)
 	for _, s := range sessions {
@@ -109,9 +78,9 @@ func (a *admitter) admitWithSessions(d *read.Document, kind string) {
 }
 
 // releaseFor is the generation whose CRDs a document is meant for: what it shows, else what the option says.
-func (a *admitter) releaseFor(kind string, by map[sessionapi.APIRelease][]inlineSession) sessionapi.APIRelease {
+func (a *admitter) releaseFor(k *Kind, by map[sessionapi.APIRelease][]inlineSession) sessionapi.APIRelease {
 	switch {
-	case kind == "XBackend", len(by[sessionapi.Release17]) > 0:
+	case k == xbackendKind, len(by[sessionapi.Release17]) > 0:
 		return sessionapi.Release17
 	case len(by[sessionapi.Release16]) > 0, a.options.Release == sessionapi.Unstated:
 		return sessionapi.Release16
@@ -199,4 +168,13 @@ func (a *admitter) warnPruned(d *read.Document, kind string, of17 bool) {
 
 var crdReleases = map[sessionapi.APIRelease]admission.APIRelease{
 	sessionapi.Release16: admission.Gateway16, sessionapi.Release17: admission.Gateway17,
+}
+
+// The fields of sessionPersistence that began with 1.7 or are in both shapes, and those of the shape up to 1.6.
+func sessionFields17() fieldSupport {
+	return supportAll("type", "absoluteTimeout", "cookie.name", "cookie.path", "cookie.lifetimeType", "header.name")
+}
+
+func sessionFields16() fieldSupport {
+	return supportAll("sessionName", "idleTimeout", "cookieConfig.lifetimeType")
 }

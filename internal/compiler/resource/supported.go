@@ -14,24 +14,13 @@ import (
 // below one that is, is refused as "not supported yet". Tests hold the list to the Go types, and show for each
 // field that is not ignored that it has an effect.
 var SupportedFields = sync.OnceValue(func() map[string]map[string]Support {
-	return map[string]map[string]Support{
-		"GatewayClass": {
-			"spec.controllerName": ignoredFor("says who runs the class in a cluster; the user of a compiler says it by running it"),
-			"spec.description":    ignoredFor("is for people"),
-		},
-		"Gateway":                  gatewayFields(),
-		"HTTPRoute":                joinRows(routeFields(httpMatches()), nestUnder("spec.rules[]", retryFields())),
-		"GRPCRoute":                routeFields(grpcMatches()),
-		"ReferenceGrant":           nestUnder("spec", joinRows(nestUnder("from[]", supportAll("group", "kind", "namespace")), nestUnder("to[]", supportAll("group", "kind", "name")))),
-		"Secret":                   joinRows(supportAll("type", "data", "stringData"), fieldSupport{"immutable": ignoredFor("is for the API server")}),
-		"Service":                  serviceFields(),
-		"EndpointSlice":            sliceFields(),
-		"XBackend":                 xbackendFields(),
-		"XBackendTrafficPolicy":    trafficFields(),
-		"SessionPersistencePolicy": sessionPolicyFields(),
-		"LoadBalancerPolicy":       joinRows(nestUnder("spec.targetRefs[]", supportAll("group", "kind", "name", "sectionName")), nestUnder("spec", balancingFields())),
-		KindHTTPProxy:              httpProxyFields(),
+	all := map[string]map[string]Support{}
+	for _, k := range registry {
+		if k.fields != nil {
+			all[k.Kind] = k.fields()
+		}
 	}
+	return all
 })
 
 // supportedEverywhere holds for every kind.

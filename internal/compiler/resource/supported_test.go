@@ -45,10 +45,19 @@ type bothShapes struct {
 	} `json:"header"`
 }
 
+func sessionPathOf(kind string) string {
+	for _, k := range registry {
+		if k.Kind == kind && k.sessionPath != "" {
+			return k.sessionPath
+		}
+	}
+	return ""
+}
+
 // fieldsOf gives every field of a kind.
 func fieldsOf(kind string) map[string]any {
 	leaves := leavesOf(goTypes[kind], "")
-	if at, has := sessionPaths[kind]; has {
+	if at := sessionPathOf(kind); at != "" {
 		maps.DeleteFunc(leaves, func(path string, _ any) bool { return strings.HasPrefix(path, at) })
 		maps.Copy(leaves, leavesOf(reflect.TypeFor[bothShapes](), at))
 	}
@@ -155,6 +164,9 @@ func collectLeaves(typ reflect.Type, path string, leaves map[string]any) {
 }
 
 func collectField(f reflect.StructField, path string, leaves map[string]any) {
+	if f.Tag.Get("json") == "-" {
+		return // not the document's
+	}
 	name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 	switch {
 	case strings.Contains(options, "inline") || name == "" && f.Anonymous:

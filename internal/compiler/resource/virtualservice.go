@@ -6,10 +6,27 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 )
 
 // MeshGateway is the name under which a VirtualService means every sidecar.
 const MeshGateway = "mesh"
+
+var virtualServiceKind = newKind(definition[VirtualService]{
+	Traits: Traits{HasStatus: true, Describable: true, Attachable: true},
+	group:  IstioGroup, kind: object.KindVirtualService, versions: istioVersions, loose: true,
+	convert: func(v *Object[VirtualService], _ *Objects) { v.Value.Route = convertVirtualService(v) },
+	list:    func(o *Objects) *[]*Object[VirtualService] { return &o.VirtualServices },
+	sections: func(v *VirtualService) (names []string) {
+		for _, r := range v.Spec.HTTP {
+			if r.Name != "" {
+				names = append(names, r.Name)
+			}
+		}
+		return names
+	},
+})
 
 // VirtualService is what limpet reads of that kind: where requests arrive, how they are told apart, where they go.
 type VirtualService struct {
@@ -22,6 +39,9 @@ type VirtualService struct {
 		Gateways []string     `json:"gateways"`
 		HTTP     []IstioRoute `json:"http"`
 	} `json:"spec"`
+
+	// Route is an HTTPRoute with the same rules and no parents, for what decides about sessions.
+	Route *Object[gatewayv1.HTTPRoute] `json:"-"`
 }
 
 // IstioRoute is one HTTP route of a VirtualService. Exactly one of Route, Redirect, DirectResponse and Delegate is set.
@@ -64,20 +84,11 @@ type IstioDestination struct {
 	Weight int32 `json:"weight"`
 }
 
-// The kinds of backendRefs that stand for Istio's destinations; Gateway API routes on Istio may have the first.
-const (
-	// KindHostname is a host of Istio's registry by its full name.
-	KindHostname = "Hostname"
-	// KindSubset is a subset of such a host, under the name SUBSET|HOST. No document can have it.
-	KindSubset = "|Subset"
-)
-
 // virtualServiceNames are the names of an HTTPRoute's fields in a VirtualService.
 var virtualServiceNames = strings.NewReplacer("spec.rules", "spec.http", ".backendRefs", ".route", ".matches", ".match", ".retry", ".retries", "spec.hostnames", "spec.hosts")
 
-// ConvertVirtualService gives a VirtualService as an HTTPRoute with the same rules, without parentRefs, for what decides
-// about sessions.
-func ConvertVirtualService(o *Object[VirtualService]) *Object[gatewayv1.HTTPRoute] {
+// convertVirtualService gives a VirtualService as an HTTPRoute with the same rules.
+func convertVirtualService(o *Object[VirtualService]) *Object[gatewayv1.HTTPRoute] {
 	route := &gatewayv1.HTTPRoute{TypeMeta: o.Value.TypeMeta, ObjectMeta: o.Value.ObjectMeta}
 	for _, h := range o.Value.Spec.Hosts {
 		if h != "*" {
@@ -128,9 +139,9 @@ func (m IstioMatch) toPathMatch() *gatewayv1.HTTPPathMatch {
 }
 
 func (d IstioDestination) toBackendRef(alone bool) gatewayv1.HTTPBackendRef {
-	group, kind, name := gatewayv1.Group(IstioGroup), gatewayv1.Kind(KindHostname), d.Destination.Host
+	group, kind, name := gatewayv1.Group(IstioGroup), gatewayv1.Kind(object.KindHostname), d.Destination.Host
 	if d.Destination.Subset != "" {
-		kind, name = KindSubset, d.Destination.Subset+"|"+name
+		kind, name = object.KindSubset, d.Destination.Subset+"|"+name
 	}
 	weight, port := d.Weight, d.Destination.Port.Number
 	if alone && weight == 0 {

@@ -2,7 +2,18 @@ package resource
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	gatewayxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 )
+
+var xbackendKind = newKind(definition[XBackend]{
+	Traits: Traits{HasStatus: true, Describable: true, Attachable: true},
+	group:  gatewayxv1alpha1.GroupName, kind: object.KindXBackend, versions: []string{"v1alpha1"},
+	fields: xbackendFields, sessionPath: "spec." + sessionKey, checkUnverified: checkXBackend,
+	list: func(o *Objects) *[]*Object[XBackend] { return &o.Backends },
+})
 
 // XBackend is that kind as Gateway API 1.7 has it (GEP-4894), whose own package needs a newer Go than ours, with the
 // fields that are carried. Its sessionPersistence is among the object's Sessions.
@@ -36,4 +47,22 @@ type EndpointSelector struct {
 // XBackendTLS says whether TLS is spoken; None is what is carried.
 type XBackendTLS struct {
 	Mode string `json:"mode"`
+}
+
+func xbackendFields() fieldSupport {
+	return joinRows(
+		fieldSupport{
+			"spec.type":                         onlyValues("EndpointSelector"),
+			"spec.port.number":                  supported,
+			"spec.endpointSelector.matchLabels": supported,
+			"spec.protocol":                     onlyValues("HTTP", "HTTP11", "HTTP2", "H2C", "GRPC"),
+			"spec.tls.mode":                     onlyValues("None"),
+		},
+		nestUnder("spec."+sessionKey, sessionFields17()),
+	)
+}
+
+// checkXBackend checks what the compiler relies on in an XBackend that is said to be admitted.
+func checkXBackend(b *XBackend) field.ErrorList {
+	return checkRange(field.NewPath("spec", "port", "number"), b.Spec.Port.Number, 0, 65535)
 }

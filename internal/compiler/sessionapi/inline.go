@@ -11,7 +11,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
-	"github.com/limpet-proxy/limpet/policy-config"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // SessionPersistence16 is the shape up to Gateway API 1.6, with the idleTimeout that it had up to 1.5 (S21).
@@ -109,6 +109,22 @@ var (
 	releaseFields17 = []string{"cookie", "header"}
 	sharedFields    = []string{"absoluteTimeout", "type"}
 )
+
+// HintedRelease is the release whose fields a sessionPersistence has, Unstated for none (S18), and false if it mixes the
+// fields of two (S19).
+func HintedRelease(fields map[string]any) (release APIRelease, consistent bool) {
+	of16, of17 := listSetFields(fields, releaseFields16), listSetFields(fields, releaseFields17)
+	switch {
+	case len(of16) > 0 && len(of17) > 0:
+		return Unstated, false
+	case len(of17) > 0:
+		return Release17, true
+	case len(of16) > 0:
+		return Release16, true
+	default:
+		return Unstated, true
+	}
+}
 
 // ReadInline reads a sessionPersistence of either shape as it stands in a document. Mixing the shapes is an error
 // (S19), as are unknown fields, other types than the API's, and fields of the type that is not the block's.

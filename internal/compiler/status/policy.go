@@ -127,7 +127,7 @@ func newParentReference(t object.TargetRef) gatewayv1.ParentReference {
 		group = gatewayxv1alpha1.GroupName
 	case object.KindVirtualService:
 		group = resource.IstioGroup
-	case resource.KindIstioGateway:
+	case object.KindIstioGateway:
 		group, kind = resource.IstioGroup, "Gateway"
 	}
 	ref := gatewayv1.ParentReference{Group: &group, Kind: &kind, Name: gatewayv1.ObjectName(t.Name)}

@@ -13,10 +13,11 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/plugin"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/lower"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
-	"github.com/limpet-proxy/limpet/policy-config"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // Target is the name in reports of what is not carried.
@@ -187,11 +188,11 @@ const waypoint = "istio-waypoint"
 // with one selector are one set.
 func (e *emitter) findProxySet(rule lower.AttachedRule) (string, *proxySet) {
 	g := rule.Listener.Gateway()
-	if g.Kind != resource.KindIstioGateway && g.Value.Spec.GatewayClassName == waypoint {
+	if g.Kind != object.KindIstioGateway && g.Value.Spec.GatewayClassName == waypoint {
 		e.Report.NotSupportedBy(g, Target, "spec.gatewayClassName", "a waypoint is no gateway for Istio's EnvoyFilters")
 		return "", nil
 	}
-	if g.Kind != resource.KindIstioGateway {
+	if g.Kind != object.KindIstioGateway {
 		return "gateway " + g.Key(), &proxySet{name: "limpet-" + g.Name, namespace: g.Namespace, gateway: g.Name}
 	}
 	selector := e.selectors[g.Key()]

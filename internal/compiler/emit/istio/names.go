@@ -20,7 +20,7 @@ func (e *emitter) routeNames(route *gateway.Route, rule int) []string {
 	if spec.Name != nil {
 		name = string(*spec.Name)
 	}
-	if route.Kind != resource.KindVirtualService { // so there is one below
+	if route.Kind != object.KindVirtualService { // so there is one below
 		if name == "" {
 			name = fmt.Sprintf("%s.%s.%d", route.Namespace, route.Name, rule)
 		}
@@ -42,7 +42,7 @@ func (e *emitter) routeNames(route *gateway.Route, rule int) []string {
 
 // virtualService is what a route was before it got the shape of an HTTPRoute; nil if it had that.
 func (e *emitter) virtualService(route *gateway.Route) *resource.VirtualService {
-	if route.Kind != resource.KindVirtualService {
+	if route.Kind != object.KindVirtualService {
 		return nil
 	}
 	return e.virtuals[route.Key()]
