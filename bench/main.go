@@ -27,8 +27,8 @@ func main() {
 	}
 }
 
-// runOptions are what a run does.
-type runOptions struct {
+// runFlags are what a run does.
+type runFlags struct {
 	only     string
 	variants string
 	memory   int
@@ -39,7 +39,7 @@ type runOptions struct {
 
 func run(ctx context.Context) error {
 	var b bench
-	var p runOptions
+	var p runFlags
 	flag.IntVar(&b.effort.starts, "starts", 3, "how often Envoy is started anew")
 	flag.IntVar(&b.effort.rounds, "rounds", 6, "rounds on each of them")
 	flag.IntVar(&b.effort.requests, "requests", 10_000, "requests in one measurement")
@@ -98,7 +98,7 @@ const (
 )
 
 // say prints a part's results and, where wanted, puts them into their place in the page.
-func (p runOptions) say(place, text string) error {
+func (p runFlags) say(place, text string) error {
 	fmt.Println(text)
 	if !p.write {
 		return nil
@@ -106,9 +106,9 @@ func (p runOptions) say(place, text string) error {
 	return report.Replace(performancePage, place, text)
 }
 
-func (b *bench) runCosts(ctx context.Context, p runOptions) error {
+func (b *bench) runCosts(ctx context.Context, p runFlags) error {
 	chosen := matching(p.only)
-	results, err := b.measure(ctx, listCells(chosen))
+	results, err := b.measure(ctx, makeCells(chosen))
 	if err != nil {
 		return err
 	}
@@ -125,9 +125,9 @@ func (b *bench) runCosts(ctx context.Context, p runOptions) error {
 	return p.say("filter", text)
 }
 
-func (b *bench) runInstructions(ctx context.Context, p runOptions) error {
+func (b *bench) runInstructions(ctx context.Context, p runFlags) error {
 	chosen := matching(p.only)
-	results, err := b.instructions(ctx, listCells(chosen), p.counted)
+	results, err := b.instructions(ctx, makeCells(chosen), p.counted)
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (b *bench) runInstructions(ctx context.Context, p runOptions) error {
 	return p.say("instructions", counted+"\n"+results.instructionTable(chosen))
 }
 
-func (b *bench) runVariants(ctx context.Context, p runOptions) error {
+func (b *bench) runVariants(ctx context.Context, p runFlags) error {
 	paths := strings.Split(p.variants, ",")
 	for i := range paths {
 		var err error
@@ -151,7 +151,7 @@ func (b *bench) runVariants(ctx context.Context, p runOptions) error {
 	return p.say("variants", b.machine()+"\n"+results.variantTable("dist/limpet.wasm", paths))
 }
 
-func (b *bench) runMemory(ctx context.Context, p runOptions) error {
+func (b *bench) runMemory(ctx context.Context, p runFlags) error {
 	text, err := b.memory(ctx, p.memory)
 	if err != nil {
 		fmt.Println(text)
@@ -160,7 +160,7 @@ func (b *bench) runMemory(ctx context.Context, p runOptions) error {
 	return p.say("memory", text)
 }
 
-func listCells(rows []row) []cell {
+func makeCells(rows []row) []cell {
 	cells := make([]cell, len(rows))
 	for i, r := range rows {
 		cells[i] = r.cell

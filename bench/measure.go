@@ -26,7 +26,7 @@ type bench struct {
 	rig      *rig.Rig
 	keys     rig.Keys
 	scope    *token.Scope
-	traffics map[string]trafficKind
+	traffics map[string]requestMix
 	effort   effort
 }
 

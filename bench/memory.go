@@ -59,7 +59,7 @@ func (b *bench) memory(ctx context.Context, requests int) (string, error) {
 }
 
 // mixture are requests of all sorts in turn, in no order that a cache could profit from.
-func (b *bench) mixture() trafficKind {
+func (b *bench) mixture() requestMix {
 	var pool []request
 	for _, name := range []string{"pinned", "pinned-many", "new", "renewed", "forged", "preflight", "without-route"} {
 		sort := b.traffics[name].pool
@@ -72,7 +72,7 @@ func (b *bench) mixture() trafficKind {
 	for i := range pool {
 		mixed = append(mixed, pool[i*601%len(pool)])
 	}
-	return trafficKind{pool: mixed}
+	return requestMix{pool: mixed}
 }
 
 // summary shortens a page of counters to "outcome count" pairs.

@@ -47,8 +47,8 @@ func (r request) header() http.Header {
 	return h
 }
 
-// trafficKind is a sort of request: a pool that is sent over and over.
-type trafficKind struct {
+// requestMix is a sort of request: a pool that is sent over and over.
+type requestMix struct {
 	pool []request
 	// issues tells whether a contestant that signs must issue a token for each.
 	issues bool
@@ -107,7 +107,7 @@ func with(path string, values, backends []string, lines func(value string) [][2]
 func cart(value string) [][2]string { return cookies("cart=" + value) }
 
 // The traffics by name. keys sign the tokens.
-func traffics(keys rig.Keys, backends []string) (map[string]trafficKind, error) {
+func traffics(keys rig.Keys, backends []string) (map[string]requestMix, error) {
 	scope := keys.Scope(rig.CookieScope)
 	few, err := mint(scope, backends, fewSessions, 0)
 	if err != nil {
@@ -136,7 +136,7 @@ func traffics(keys rig.Keys, backends []string) (map[string]trafficKind, error) 
 	}
 	many := "cart=" + strings.Join(bad, "; cart=")
 	many = strings.Repeat(many+"; ", flood/len(many)+1)[:flood]
-	return map[string]trafficKind{
+	return map[string]requestMix{
 		"pinned":       {pool: with("/cart", few, backends, cart)},
 		"pinned-many":  {pool: with("/cart", lots, backends, cart)},
 		"pinned-plain": {pool: with("/cart", pins, backends, cart)},
@@ -158,7 +158,7 @@ func traffics(keys rig.Keys, backends []string) (map[string]trafficKind, error) 
 }
 
 // send sends count requests of the traffic.
-func (t trafficKind) send(address string, count int) error {
+func (t requestMix) send(address string, count int) error {
 	if t.http2 {
 		headers := make([]http.Header, len(t.pool))
 		for i, r := range t.pool {

@@ -17,7 +17,7 @@ const verified = 64
 
 // verify makes sure that a contestant does its job: it sends each pinned request to its host, and issues good tokens to
 // the others. What would not be a session would be cheap.
-func (c cell) verify(e *rig.Envoy, t trafficKind, scope *token.Scope) error {
+func (c cell) verify(e *rig.Envoy, t requestMix, scope *token.Scope) error {
 	var errs []error
 	var bad firstError
 	err := load.Send(e.Address(c.contestant), verified,
@@ -34,7 +34,7 @@ func (c cell) verify(e *rig.Envoy, t trafficKind, scope *token.Scope) error {
 }
 
 // checkAnswer looks at one answer.
-func (c cell) checkAnswer(t trafficKind, r request, head load.Head, scope *token.Scope) error {
+func (c cell) checkAnswer(t requestMix, r request, head load.Head, scope *token.Scope) error {
 	response, err := head.Response()
 	if err != nil {
 		return err

@@ -87,24 +87,24 @@ func TestCanary(t *testing.T) {
 	})
 }
 
-// held is a client's connection, over which it sends requests now and then.
-type held struct {
+// heldConnection is a client's connection, over which it sends requests now and then.
+type heldConnection struct {
 	net.Conn
 	answers *bufio.Reader
 }
 
-func hold(t *testing.T, port int) held {
+func hold(t *testing.T, port int) heldConnection {
 	t.Helper()
 	connection, err := net.Dial("tcp", harness.Loopback(port))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = connection.Close() })
-	return held{connection, bufio.NewReader(connection)}
+	return heldConnection{connection, bufio.NewReader(connection)}
 }
 
 // ask sends a request that must be answered over this very connection.
-func (h held) ask(t *testing.T) {
+func (h heldConnection) ask(t *testing.T) {
 	t.Helper()
 	if err := h.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
 		t.Fatal(err)

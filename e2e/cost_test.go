@@ -26,8 +26,8 @@ type costWorld struct {
 	pods  []*harness.Backend
 }
 
-// costs starts an Envoy that nothing else slows down: the backends do next to nothing.
-func costs(t *testing.T) costWorld {
+// newCostWorld starts an Envoy that nothing else slows down: the backends do next to nothing.
+func newCostWorld(t *testing.T) costWorld {
 	t.Helper()
 	pods := harness.NewNullBackends(t, "a", "b", "c")
 	envoy := harness.Run(t, harness.Deployment{Documents: harness.OneRoute(pods, harness.CookieRule("cart", "pods"))})
@@ -101,7 +101,7 @@ func oneOf(name string, tokens []string) traffic {
 // TestBadTokensAreCheap: a request with a bad token costs at most half as much again as one with a good token, and one
 // with a flood of them as one with cookies of the same size that are not tokens.
 func TestBadTokensAreCheap(t *testing.T) {
-	w := costs(t)
+	w := newCostWorld(t)
 	forged := w.tokens(t, harness.NewRing("first"), 2_000)
 	t.Run("one", func(t *testing.T) { w.checkOne(t, forged) })
 	t.Run("four", func(t *testing.T) { w.checkFour(t, forged) })

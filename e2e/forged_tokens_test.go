@@ -73,7 +73,7 @@ func TestForgedTokens(t *testing.T) {
 	stay(t, envoy.Stranger(), "/cart", 10, cookieLine("cart", valid))
 
 	t.Run("every single-byte change", func(t *testing.T) {
-		blastForged(t, envoy, "cart", changes(valid))
+		blastForged(t, envoy, "cart", spoil(valid))
 	})
 	t.Run("10000 random tokens", func(t *testing.T) {
 		blastForged(t, envoy, "cart", randomTokens(t, envoy.Policy(t, "cart").Scope, pods[0].Address, valid, 10_000))
@@ -82,9 +82,9 @@ func TestForgedTokens(t *testing.T) {
 	wantNoTrap(t, envoy)
 }
 
-// changes are all texts that differ from a token in one byte, among those that HTTP lets through: a field value
+// spoil gives all texts that differ from a token in one byte, among those that HTTP lets through: a field value
 // may hold any byte but control characters.
-func changes(text string) []string {
+func spoil(text string) []string {
 	var all []string
 	for at := range len(text) {
 		for value := range 256 {

@@ -13,8 +13,8 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// epoch is what the policies under full load sign into their tokens.
-const epoch = 7
+// currentEpoch is what the policies under full load sign into their tokens.
+const currentEpoch = 7
 
 // fullSpeed is an Envoy under load of every kind.
 type fullSpeed struct {
@@ -42,7 +42,7 @@ func newFullSpeed(t *testing.T) *fullSpeed {
 		harness.CookieRule("logout", "leaving"), harness.CookieRule("shaky", "shaky"),
 	}
 	aged := func(p *policyconfig.Policy) {
-		p.AbsoluteTimeout, p.IdleTimeout, p.Revocation.Epoch = seconds(24*3600), seconds(8*3600), epoch
+		p.AbsoluteTimeout, p.IdleTimeout, p.Revocation.Epoch = seconds(24*3600), seconds(8*3600), currentEpoch
 	}
 	f.envoy = harness.Run(t, harness.Deployment{
 		Documents: harness.Documents{
@@ -81,7 +81,7 @@ func (f *fullSpeed) kinds(t *testing.T, i int) []func() (path, line string) {
 	// signed makes a token of that age with a ring, for the scope of a session, and shows it as the session "cart".
 	signed := func(ring harness.Ring, of string, issued, seen time.Duration, epochs uint32) func() (string, string) {
 		return func() (string, string) {
-			dates := harness.Dates{Issued: issued, Seen: seen, Epoch: epoch + epochs}
+			dates := harness.Dates{Issued: issued, Seen: seen, Epoch: currentEpoch + epochs}
 			return "/cart", cookieLine("cart", ring.Mint(t, f.envoy.Policy(t, of).Scope, address, dates))
 		}
 	}
@@ -103,11 +103,11 @@ func (f *fullSpeed) kinds(t *testing.T, i int) []func() (path, line string) {
 		signed(keys, "cart", 9*hour, 9*hour, 0),                                                      // not-yet-valid
 		signed(keys, "cart", -3*hour, -3*hour, 0),                                                    // renewed
 		func() (string, string) { return "/cart", cookieLine("cart", fmt.Sprintf("rubbish-%d", i)) }, // malformed
-		at("/cart", "cart", gone, epoch),                                                             // moved
+		at("/cart", "cart", goneAddress, currentEpoch),                                               // moved
 		at("/logout", "logout", address, 0),                                                          // ended
-		at("/shaky", "shaky", f.shaky[i%3].Address, epoch),                                           // failed now and then
+		at("/shaky", "shaky", f.shaky[i%3].Address, currentEpoch),                                    // failed now and then
 		func() (string, string) {
-			return "/x-cart", "x-cart: " + mint(t, f.envoy, "x-cart", address, harness.Dates{Epoch: epoch})
+			return "/x-cart", "x-cart: " + mint(t, f.envoy, "x-cart", address, harness.Dates{Epoch: currentEpoch})
 		},
 		func() (string, string) {
 			_, line := pinned()

@@ -7,8 +7,8 @@ import (
 	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
-// calls is a GRPCRoute over the Service "pods", with sessions in a header and in a cookie.
-const calls = `
+// callsDocument is a GRPCRoute over the Service "pods", with sessions in a header and in a cookie.
+const callsDocument = `
 apiVersion: gateway.networking.k8s.io/v1
 kind: GRPCRoute
 metadata: {name: calls, namespace: default}
@@ -44,7 +44,7 @@ func TestGRPCSticks(t *testing.T) {
 		pods = append(pods, harness.NewH2CBackend(t, name))
 	}
 	envoy := harness.Run(t, harness.Deployment{Documents: harness.Documents{
-		Services: []harness.Service{{Name: "pods", Backends: pods}}, More: calls,
+		Services: []harness.Service{{Name: "pods", Backends: pods}}, More: callsDocument,
 	}})
 	for range 6 {
 		first := visit(t, envoy.Stranger(), "/shop.Cart/Add", callLine)

@@ -10,8 +10,8 @@ import (
 	"github.com/limpet-proxy/limpet/token"
 )
 
-// pair are two proxies for the same hosts with the same keys, and clients that use them in turn.
-type pair struct {
+// proxyPair has two proxies for the same hosts with the same keys, and clients that use them in turn.
+type proxyPair struct {
 	proxies [2]*harness.Watching
 	jars    []*harness.Jar
 	homes   []string
@@ -19,9 +19,9 @@ type pair struct {
 	active  int // how many clients, the first ones, send requests all the time
 }
 
-func newPair(t *testing.T, ring string, clients int) *pair {
+func newPair(t *testing.T, ring string, clients int) *proxyPair {
 	t.Helper()
-	p := &pair{answers: make([]atomic.Int64, clients)}
+	p := &proxyPair{answers: make([]atomic.Int64, clients)}
 	pods := harness.Backends(t, "a", "b", "c")
 	for i := range p.proxies {
 		p.proxies[i] = harness.RunWatching(t, harness.OneRoute(pods, harness.CookieRule("cart", "pods")), harness.ParseRing(t, ring))
@@ -34,14 +34,14 @@ func newPair(t *testing.T, ring string, clients int) *pair {
 }
 
 // client is a connection of a client to a proxy; its cookies are the same at both.
-func (p *pair) client(i, proxy int) *harness.Client {
+func (p *proxyPair) client(i, proxy int) *harness.Client {
 	client := p.proxies[proxy].Client()
 	client.Jar = p.jars[i]
 	return client
 }
 
 // busy are the first clients, which send requests all the time, to one proxy and the other in turn.
-func (p *pair) busy(t *testing.T, count int) *harness.Clients {
+func (p *proxyPair) busy(t *testing.T, count int) *harness.Clients {
 	t.Helper()
 	p.active = count
 	clients := harness.NewClients(t, count, func(i int) func() (harness.Response, error) {
@@ -55,7 +55,7 @@ func (p *pair) busy(t *testing.T, count int) *harness.Clients {
 }
 
 // used waits until each of the active clients has had answers of both proxies since now.
-func (p *pair) used(t *testing.T) {
+func (p *proxyPair) used(t *testing.T) {
 	t.Helper()
 	for i := range p.active {
 		enough := p.answers[i].Load() + 4 // one is under way, and the last has only begun
@@ -64,7 +64,7 @@ func (p *pair) used(t *testing.T) {
 }
 
 // signedWith is how many of the clients from one to another have a token of these keys.
-func (p *pair) signedWith(t *testing.T, ring harness.Ring, from, to int) int {
+func (p *proxyPair) signedWith(t *testing.T, ring harness.Ring, from, to int) int {
 	t.Helper()
 	scope, count := ring.Scope(t, "HTTPRoute/default/app/rule/0"), 0
 	for _, jar := range p.jars[from:to] {
@@ -131,7 +131,7 @@ func TestKeysRotateHot(t *testing.T) {
 }
 
 // beginAnew has clients whose key is gone visit the proxies: they are balanced anew, get a new token at once and stay.
-func (p *pair) beginAnew(t *testing.T, ring harness.Ring, from, to int) {
+func (p *proxyPair) beginAnew(t *testing.T, ring harness.Ring, from, to int) {
 	t.Helper()
 	for i := from; i < to; i++ {
 		response := visit(t, p.client(i, i%2), "/cart")

@@ -8,8 +8,8 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// gone is an address at which nothing listens and which is no endpoint of any Service.
-const gone = "127.0.0.1:9"
+// goneAddress is an address at which nothing listens and which is no endpoint of any Service.
+const goneAddress = "127.0.0.1:9"
 
 // unhealthy marks the endpoint of a backend as one that fails its health checks.
 func unhealthy(t *testing.T, tree harness.Tree, pod *harness.Backend) {
@@ -40,7 +40,7 @@ func lostHosts(t *testing.T, deployment harness.Deployment, pods []*harness.Back
 	}
 	envoy := harness.Run(t, deployment)
 	pods[1].Close()
-	return envoy, map[string]string{"refuses": pods[1].Address, "unhealthy": pods[2].Address, "gone": gone}
+	return envoy, map[string]string{"refuses": pods[1].Address, "unhealthy": pods[2].Address, "gone": goneAddress}
 }
 
 // TestLostHostRebalances: a session whose host can't serve goes on elsewhere, with a new token in the same response.

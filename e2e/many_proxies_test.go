@@ -84,7 +84,7 @@ func wantOneEnd(t *testing.T, proxies []*harness.Envoy) {
 	t.Helper()
 	for i, proxy := range proxies {
 		for age, over := range map[time.Duration]bool{30 * time.Minute: false, 58 * time.Minute: false, time.Hour: true, 2 * time.Hour: true} {
-			text := mint(t, proxies[0], "cart", gone, harness.Dates{Issued: -age})
+			text := mint(t, proxies[0], "cart", goneAddress, harness.Dates{Issued: -age})
 			before := proxy.Outcomes(t, "cart")["expired-absolute"]
 			visit(t, proxy.Stranger(), "/cart", cookieLine("cart", text), quietly)
 			if got := proxy.Outcomes(t, "cart")["expired-absolute"] > before; got != over {

@@ -6,13 +6,13 @@ import (
 	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
-// protocol is how clients speak to Envoy.
-type protocol struct {
+// protocolPair is how clients speak to Envoy.
+type protocolPair struct {
 	name   string
 	client func(t *testing.T, envoy *harness.Envoy, certificate harness.Certificate) *harness.Client
 }
 
-var protocols = []protocol{
+var protocols = []protocolPair{
 	{"HTTP/1.1", func(_ *testing.T, e *harness.Envoy, _ harness.Certificate) *harness.Client { return e.Client() }},
 	{"HTTP/2 in the clear", func(_ *testing.T, e *harness.Envoy, _ harness.Certificate) *harness.Client { return e.Client().HTTP2() }},
 	{"HTTP/1.1 over TLS", func(_ *testing.T, e *harness.Envoy, c harness.Certificate) *harness.Client {

@@ -56,7 +56,7 @@ func TestStrictBackendOfSplit(t *testing.T) {
 	}
 	strict[0].Close()
 	lax[0].Close()
-	for what, address := range map[string]string{"refuses": strict[0].Address, "gone": gone} {
+	for what, address := range map[string]string{"refuses": strict[0].Address, "gone": goneAddress} {
 		s.loses(t, what, address, lax[0].Address)
 	}
 	back := harness.NewBackendAt(t, "s0", strict[0].Address)

@@ -98,7 +98,7 @@ func TestContinue(t *testing.T) {
 	envoy := harness.Run(t, harness.Deployment{Documents: documents})
 	const visits = 5
 	requests, sessions := 0, 0
-	for _, p := range []protocol{protocols[0], protocols[2]} {
+	for _, p := range []protocolPair{protocols[0], protocols[2]} {
 		for _, host := range []string{"one", "two"} {
 			client := p.client(t, envoy, certificate)
 			client.Host = host + ".example.com"

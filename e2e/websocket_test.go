@@ -98,7 +98,7 @@ func talk(t *testing.T, client *harness.Client, isNew bool) string {
 		t.Errorf("a token came with the handshake: %v, want %v", got, isNew)
 	}
 	backend := response.Header.Get(harness.BackendHeader)
-	want(t, ctx, conn, "hello from "+backend)
+	wantText(t, ctx, conn, "hello from "+backend)
 	for i := range messages + 1 {
 		text := fmt.Sprint("message ", i)
 		if i == messages {
@@ -107,7 +107,7 @@ func talk(t *testing.T, client *harness.Client, isNew bool) string {
 		if err := conn.Write(ctx, websocket.MessageText, []byte(text)); err != nil {
 			t.Fatal(err)
 		}
-		want(t, ctx, conn, backend+" "+text)
+		wantText(t, ctx, conn, backend+" "+text)
 	}
 	if err := conn.Close(websocket.StatusNormalClosure, ""); err != nil {
 		t.Errorf("close: %v", err)
@@ -115,7 +115,7 @@ func talk(t *testing.T, client *harness.Client, isNew bool) string {
 	return backend
 }
 
-func want(t *testing.T, ctx context.Context, conn *websocket.Conn, text string) {
+func wantText(t *testing.T, ctx context.Context, conn *websocket.Conn, text string) {
 	t.Helper()
 	_, got, err := conn.Read(ctx)
 	if err != nil || string(got) != text {

@@ -109,11 +109,12 @@ func (cc *checkCommand) run(c *cobra.Command) error {
 
 func (cc *checkCommand) print(c *cobra.Command, checked *compiler.CheckResult) error {
 	if cc.format == formatTable {
-		return table(c.OutOrStdout(), checked.Rows)
+		return printTable(c.OutOrStdout(), checked.Rows)
 	}
 	for _, r := range checked.Rows {
 		if r.Message != "" {
-			fmt.Fprintf(c.ErrOrStderr(), "%s: %s\n", severity(r.Verdict), joinLine(place(r), r.Object, r.Path, r.Message))
+			fmt.Fprintf(c.ErrOrStderr(), "%s: %s\n",
+				formatSeverity(r.Verdict), joinParts(formatPlace(r), r.Object, r.Path, r.Message))
 		}
 	}
 	write := status.YAML
@@ -124,33 +125,34 @@ func (cc *checkCommand) print(c *cobra.Command, checked *compiler.CheckResult) e
 	return errors.Join(err, writeOutput(c.OutOrStdout(), text))
 }
 
-func severity(v status.Verdict) string {
+func formatSeverity(v status.Verdict) string {
 	if v == status.Refused {
 		return "error"
 	}
 	return "warning"
 }
 
-// table prints the rows in columns.
-func table(out io.Writer, rows []status.Row) error {
+// printTable prints the rows in columns.
+func printTable(out io.Writer, rows []status.Row) error {
 	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(w, "OBJECT\tVERDICT\tREASON\tWHERE\tMESSAGE")
 	for _, r := range rows {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", dash(r.Object), r.Verdict, dash(r.Reason), place(r), dash(joinLine(r.Path, r.Message)))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n",
+			orDash(r.Object), r.Verdict, orDash(r.Reason), formatPlace(r), orDash(joinParts(r.Path, r.Message)))
 	}
 	return w.Flush()
 }
 
-// place is FILE:LINE.
-func place(r status.Row) string {
+// formatPlace gives FILE:LINE.
+func formatPlace(r status.Row) string {
 	if r.Line == 0 {
 		return r.File
 	}
 	return r.File + ":" + strconv.Itoa(r.Line)
 }
 
-// joinLine joins what is there of a message's parts.
-func joinLine(parts ...string) string {
+// joinParts joins what is there of a message's parts.
+func joinParts(parts ...string) string {
 	var there []string
 	for _, p := range parts {
 		if p != "" {
@@ -160,8 +162,8 @@ func joinLine(parts ...string) string {
 	return strings.Join(there, ": ")
 }
 
-// dash stands for nothing in a table.
-func dash(s string) string {
+// orDash gives a dash for nothing, in a table.
+func orDash(s string) string {
 	if s == "" {
 		return "-"
 	}

@@ -105,7 +105,8 @@ func newCompile() *cobra.Command {
 	c.Flags().StringVarP(&cc.out, "out", "o", "", "folder `DIR` for the files (default: standard output)")
 	c.Flags().StringVar(&cc.report, "report", "", "write refusals and warnings to `FILE`, as JSON")
 	cc.watch.register(c.Flags(), "follow the input: write every change into DIR, for Envoy to take over\nwhile it runs")
-	c.Flags().DurationVar(&cc.pause, "pause", defaultPause, "with --watch and without --admin: the `TIME` that Envoy gets for\neach step of a change")
+	c.Flags().DurationVar(&cc.pause, "pause", defaultPause,
+		"with --watch and without --admin: the `TIME` that Envoy gets for\neach step of a change")
 	return c
 }
 
@@ -199,7 +200,7 @@ func (cc *compileCommand) outputFiles(r *compiler.Result) ([]atomicfile.File, er
 func outputFiles(r *compiler.Result, target compiler.Target, mode fs.FileMode) ([]atomicfile.File, error) {
 	var files []atomicfile.File
 	if target == compiler.TargetEnvoy || target == compiler.TargetIstio {
-		wasm, err := wasmModule()
+		wasm, err := readModule()
 		if err != nil {
 			return nil, err
 		}

@@ -46,7 +46,8 @@ func (cc *compileCommand) keepUpToDate(c *cobra.Command) error {
 	}
 	defer lock.Release()
 	if lock.Unlocked != nil {
-		message.Printf(stderr, "%s can't be locked, so take care that no other limpet writes there: %v", cc.out, lock.Unlocked)
+		message.Printf(stderr, "%s can't be locked, so take care that no other limpet writes there: %v",
+			cc.out, lock.Unlocked)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()

@@ -25,7 +25,8 @@ type inputFlags struct {
 func (f *inputFlags) register(c *cobra.Command) {
 	flags := c.Flags()
 	flags.SortFlags = false
-	flags.StringArrayVarP(&f.paths, "file", "f", nil, "read `PATH`: a file, a folder (all *.yaml, *.yml, *.json below it)\nor - for standard input; may be repeated")
+	flags.StringArrayVarP(&f.paths, "file", "f", nil,
+		"read `PATH`: a file, a folder (all *.yaml, *.yml, *.json below it)\nor - for standard input; may be repeated")
 	flags.StringVar(&f.bind, "bind", compiler.DefaultBind, "IP `ADDRESS` for Gateways without addresses")
 	f.policies.register(flags)
 }
@@ -68,7 +69,8 @@ func (f *configFlags) register(c *cobra.Command) {
 	f.input.register(c)
 	flags := c.Flags()
 	flags.StringVar(&f.admin, "admin", compiler.DefaultAdmin, "`ADDRESS` of Envoy's admin, or none")
-	flags.StringVar(&f.wasmPath, "wasm-path", "", "`PATH` at which Envoy finds limpet.wasm\n(default: that of the copy that limpet writes)")
+	flags.StringVar(&f.wasmPath, "wasm-path", "",
+		"`PATH` at which Envoy finds limpet.wasm\n(default: that of the copy that limpet writes)")
 	flags.BoolVar(&f.strict, "strict", false, "refuse objects that cannot be honoured, instead of warning")
 	f.keys.register(flags)
 }

@@ -23,10 +23,14 @@ type istioFlags struct {
 func (i *istioFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&i.phase, "istio-phase", "", "`PHASE` of the plugin: AUTHN, AUTHZ or STATS (default: after all)")
 	f.StringVar(&i.priority, "istio-priority", "", "`NUMBER` that orders plugins of one phase, the higher first")
-	f.StringVar(&i.failStrategy, "istio-fail-strategy", istio.DefaultFailStrategy, "`WHAT` becomes of requests while the plugin fails:\nFAIL_CLOSE, FAIL_OPEN or FAIL_RELOAD")
+	f.StringVar(&i.failStrategy, "istio-fail-strategy", istio.DefaultFailStrategy,
+		"`WHAT` becomes of requests while the plugin fails:\nFAIL_CLOSE, FAIL_OPEN or FAIL_RELOAD")
 	f.StringVar(&i.rootNamespace, "istio-root-namespace", istio.DefaultRootNamespace, "the mesh's root `NAMESPACE`")
-	f.BoolVar(&i.trafficExtension, "istio-traffic-extension", false, "write TrafficExtensions (Istio 1.31) instead of WasmPlugins")
-	f.BoolVar(&i.nativePin, "istio-native-pin", false, "let Istio's own persistent sessions pin, by a label on Services;\nistiod needs PILOT_ENABLE_PERSISTENT_SESSION_FILTER")
+	f.BoolVar(&i.trafficExtension, "istio-traffic-extension", false,
+		"write TrafficExtensions (Istio 1.31) instead of WasmPlugins")
+	f.BoolVar(&i.nativePin, "istio-native-pin", false,
+		"let Istio's own persistent sessions pin, by a label on Services;\n"+
+			"istiod needs PILOT_ENABLE_PERSISTENT_SESSION_FILTER")
 }
 
 // parsePriority gives the priority, nil for none.
@@ -36,7 +40,8 @@ func (i *istioFlags) parsePriority() (*int32, error) {
 	}
 	n, err := strconv.ParseInt(i.priority, 10, 32)
 	if err != nil {
-		return nil, usagef("--istio-priority %q: must be a whole number from %d to %d", i.priority, math.MinInt32, math.MaxInt32)
+		return nil, usagef("--istio-priority %q: must be a whole number from %d to %d",
+			i.priority, math.MinInt32, math.MaxInt32)
 	}
 	priority := int32(n)
 	return &priority, nil

@@ -19,7 +19,9 @@ type keyFlags struct {
 }
 
 func (k *keyFlags) register(f *pflag.FlagSet) {
-	f.StringVar(&k.file, "keys", "", "`FILE` with the key ring, or a Secret with one, to put into the\nconfiguration (default: Envoy reads the ring in LIMPET_KEYS)")
+	f.StringVar(&k.file, "keys", "",
+		"`FILE` with the key ring, or a Secret with one, to put into the\n"+
+			"configuration (default: Envoy reads the ring in LIMPET_KEYS)")
 	f.BoolVar(&k.seal, "seal-keys", false, "seal the ring of --keys under the secret in LIMPET_ROOT")
 }
 

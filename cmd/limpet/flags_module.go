@@ -17,7 +17,9 @@ type moduleFlags struct {
 }
 
 func (m *moduleFlags) register(f *pflag.FlagSet) {
-	f.StringVar(&m.url, "wasm-url", "", "where a control plane finds limpet.wasm: `URL` of the module (https://,\nfor Istio file:// too) or of an image (oci://, as 'limpet image push' prints it)")
+	f.StringVar(&m.url, "wasm-url", "",
+		"where a control plane finds limpet.wasm: `URL` of the module (https://,\n"+
+			"for Istio file:// too) or of an image (oci://, as 'limpet image push' prints it)")
 	f.StringVar(&m.sha256, "wasm-sha256", "", "its SHA-256 in `HEX` (default: that of this limpet's own)")
 }
 
@@ -48,14 +50,14 @@ func findSum(url string) (string, error) {
 		return sum, nil
 	}
 	if strings.HasPrefix(url, "oci://") {
-		image, err := wasmImage()
+		image, err := makeImage()
 		if err != nil {
 			return "", err
 		}
 		sum, err := image.Digest()
 		return sum.Hex, err
 	}
-	module, err := wasmModule()
+	module, err := readModule()
 	if err != nil {
 		return "", fmt.Errorf("%w, or say --wasm-sha256", err)
 	}

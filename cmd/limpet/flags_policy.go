@@ -15,10 +15,15 @@ type policyFlags struct {
 }
 
 func (p *policyFlags) register(f *pflag.FlagSet) {
-	f.StringVar(&p.gatewayAPI, "gateway-api", "", "release of Gateway API, `1.6|1.7`, where a document does not show\nits own; 1.6 also warns of what such a cluster would drop (default 1.6)")
-	f.StringVar(&p.classNamespace, "class-policy-namespace", compiler.DefaultClassPolicyNamespace, "the `NAMESPACE` whose policies for GatewayClasses count")
-	f.StringVar(&p.partialSplit, "partial-split", compiler.PartialAll, "a split with a session policy on only one of its Services:\n`all|reject`")
-	f.BoolVar(&p.assumeAdmitted, "assume-admitted", false, "leave the checks of the CRDs out, for documents that come from\nan API server")
+	f.StringVar(&p.gatewayAPI, "gateway-api", "",
+		"release of Gateway API, `1.6|1.7`, where a document does not show\n"+
+			"its own; 1.6 also warns of what such a cluster would drop (default 1.6)")
+	f.StringVar(&p.classNamespace, "class-policy-namespace", compiler.DefaultClassPolicyNamespace,
+		"the `NAMESPACE` whose policies for GatewayClasses count")
+	f.StringVar(&p.partialSplit, "partial-split", compiler.PartialAll,
+		"a split with a session policy on only one of its Services:\n`all|reject`")
+	f.BoolVar(&p.assumeAdmitted, "assume-admitted", false,
+		"leave the checks of the CRDs out, for documents that come from\nan API server")
 }
 
 // check refuses values that the compiler would.

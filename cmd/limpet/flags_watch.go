@@ -26,7 +26,8 @@ type watchFlags struct {
 
 func (w *watchFlags) register(f *pflag.FlagSet, usage string) {
 	f.BoolVar(&w.on, "watch", false, usage)
-	f.IntVar(&w.endpointFiles, "endpoint-files", defaultEndpointFiles, "with --watch: up to `N` clusters, each has a file for its endpoints")
+	f.IntVar(&w.endpointFiles, "endpoint-files", defaultEndpointFiles,
+		"with --watch: up to `N` clusters, each has a file for its endpoints")
 }
 
 // check refuses flags that make no sense together.
@@ -45,8 +46,8 @@ func (w *watchFlags) check(c *cobra.Command, paths []string) error {
 	}
 }
 
-// newReconciler makes what keeps an output up to date with the files that the flags name. It must be made before they are
-// read for the first time.
+// newReconciler makes what keeps an output up to date with the files that the flags name. It must be made before they
+// are read for the first time.
 func (f *configFlags) newReconciler(stderr io.Writer) *livereload.Reconciler {
 	paths := slices.Clone(f.input.paths)
 	if f.keys.file != "" {
@@ -70,7 +71,9 @@ func (f *configFlags) cachedOptions(target compiler.Target, wasmPath string) fun
 }
 
 // newDynamic makes the output for an Envoy that runs on the envoy.yaml in a folder.
-func (f *configFlags) newDynamic(dir string, w *watchFlags, draining *livereload.Draining) (*livereload.Dynamic, error) {
+func (f *configFlags) newDynamic(
+	dir string, w *watchFlags, draining *livereload.Draining,
+) (*livereload.Dynamic, error) {
 	wasmPath, err := f.wasmPathUnder(dir)
 	if err != nil {
 		return nil, err

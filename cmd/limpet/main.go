@@ -1,8 +1,8 @@
 // Command limpet turns Gateway API YAML into an Envoy configuration whose sessions stick to their backend.
 //
-// It is commands and flags over package compiler; the machinery that they need is in internal/. Its messages have rules.
-// Standard output carries the product and nothing else. Everything said to people goes to standard error, in lines that
-// begin with "limpet: ", "error: " or "warning: ". No message, on either, ever holds a key.
+// It is commands and flags over package compiler; the machinery that they need is in internal/. Its messages have
+// rules. Standard output carries the product and nothing else. Everything said to people goes to standard error, in
+// lines that begin with "limpet: ", "error: " or "warning: ". No message, on either, ever holds a key.
 //
 // Exit codes: 0 all is well; 1 the input was refused or something failed, and no output was written; 2 the command
 // line is wrong. "limpet run" exits as Envoy does.

@@ -33,7 +33,8 @@ func newRoot() *cobra.Command {
 		SilenceUsage:  true,
 		Args:          knownCommand,
 		RunE: func(*cobra.Command, []string) error {
-			return usagef("say what to do: compile, run, check, describe, image, keygen or version; 'limpet --help' explains them")
+			return usagef("say what to do: compile, run, check, describe, image, keygen or version; " +
+				"'limpet --help' explains them")
 		},
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true

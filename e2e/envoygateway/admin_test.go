@@ -59,9 +59,9 @@ func listening(t *testing.T) []uint16 {
 	return ports
 }
 
-// endpoints gives, as JSON, what Envoy has as the load assignment of a route's cluster, or as the locality of a
+// readEndpoints gives, as JSON, what Envoy has as the load assignment of a route's cluster, or as the locality of a
 // backendRef in it.
-func endpoints(t *testing.T, route, locality string) string {
+func readEndpoints(t *testing.T, route, locality string) string {
 	t.Helper()
 	var dump struct {
 		Configs []struct {

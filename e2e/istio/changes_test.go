@@ -100,7 +100,7 @@ func avoidsDraining(t *testing.T, m *world) error {
 func (m *world) endpoints(t *testing.T, input string) {
 	t.Helper()
 	for _, o := range documents(t, input) {
-		if o["kind"] != "EndpointSlice" || name(o) != "app/be" {
+		if o["kind"] != "EndpointSlice" || nameOf(o) != "app/be" {
 			continue
 		}
 		text, err := yaml.Marshal(o)

@@ -1,5 +1,5 @@
-// Package atomicfile writes files that are there whole or not at all: one, or several together, into a folder that can be
-// locked.
+// Package atomicfile writes files that are there whole or not at all: one, or several together, into a folder that can
+// be locked.
 package atomicfile
 
 import (

@@ -55,7 +55,8 @@ func TestWriteAll(t *testing.T) {
 		},
 		{"a new folder", nil, map[string]string{"out/a": "1"}, []File{{"a", []byte("1"), 0o644}}, ""},
 		{
-			"a folder in the way", map[string]string{"out/a": "old", "out/b/c": "old"}, map[string]string{"out/a": "old", "out/b/c": "old"},
+			"a folder in the way",
+			map[string]string{"out/a": "old", "out/b/c": "old"}, map[string]string{"out/a": "old", "out/b/c": "old"},
 			[]File{{"a", []byte("1"), 0o644}, {"b", []byte("2"), 0o644}}, "is a folder",
 		},
 		{

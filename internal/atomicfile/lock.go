@@ -16,7 +16,8 @@ type DirLock struct {
 	Unlocked error
 }
 
-// LockDir makes a folder if need be and locks it for as long as this limpet writes there; it fails where any other does.
+// LockDir makes a folder if need be and locks it for as long as this limpet writes there; it fails where any other
+// does.
 func LockDir(path string) (*DirLock, error) { return lockDir(path, syscall.LOCK_EX) }
 
 // lockDirShared is LockDir for one write, together with others that write once.

@@ -25,8 +25,9 @@ func TestLockDir(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			refusal := dir + ": another limpet writes into this folder"
 			second, err := c.second(dir)
-			if c.both != (err == nil) || err != nil && !strings.Contains(err.Error(), dir+": another limpet writes into this folder") {
+			if c.both != (err == nil) || err != nil && !strings.Contains(err.Error(), refusal) {
 				t.Errorf("the second gets %v", err)
 			}
 			if err == nil {

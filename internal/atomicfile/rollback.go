@@ -12,8 +12,8 @@ import (
 // replacement is a file that has taken its place, and what was there before it under another name; empty for nothing.
 type replacement struct{ path, before string }
 
-// replaceAll moves staged files to their places in dir, in the order given, and makes that durable: all of them, or none.
-// What was there is kept until all are in place, and brought back if one can't be.
+// replaceAll moves staged files to their places in dir, in the order given, and makes that durable: all of them, or
+// none. What was there is kept until all are in place, and brought back if one can't be.
 func replaceAll(dir string, files []File, staged []string) error {
 	var done []replacement
 	for i, f := range files {

@@ -7,13 +7,17 @@ import (
 	"testing"
 )
 
-// TestReplaceAllRestores makes the rename of the last of three files fail, for the staged file is gone by then: the first,
-// which was there before, is as it was, and the second, which was not, is not.
+// TestReplaceAllRestores makes the rename of the last of three files fail, for the staged file is gone by then: the
+// first, which was there before, is as it was, and the second, which was not, is not.
 func TestReplaceAllRestores(t *testing.T) {
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "limpet.wasm"), "before", 0o600)
 	put(t, filepath.Join(dir, "envoy.yaml"), "before", 0o644)
-	files := []File{{"limpet.wasm", []byte("after"), 0o644}, {"plugin.json", []byte("after"), 0o644}, {"envoy.yaml", []byte("after"), 0o644}}
+	files := []File{
+		{"limpet.wasm", []byte("after"), 0o644},
+		{"plugin.json", []byte("after"), 0o644},
+		{"envoy.yaml", []byte("after"), 0o644},
+	}
 	staged := stageAll(t, dir, files)
 	if err := os.Remove(staged[2]); err != nil {
 		t.Fatal(err)

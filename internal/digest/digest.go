@@ -18,7 +18,8 @@ func IsHex(text string) bool {
 	return len(text) == 2*sha256.Size && strings.Trim(text, "0123456789abcdef") == ""
 }
 
-// FromReference gives what a reference to an image pins its content by, NAME@sha256:DIGEST; false where it pins nothing.
+// FromReference gives what a reference to an image pins its content by, NAME@sha256:DIGEST; false where it pins
+// nothing.
 func FromReference(reference string) (sum string, pinned bool) {
 	_, sum, pinned = strings.Cut(reference, "@sha256:")
 	return sum, pinned

@@ -95,7 +95,8 @@ func (a Address) explain(err error) error {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return fmt.Errorf("%s is in use by another process; stop it, or %s", a.hostPort, a.advice)
 	case errors.Is(err, syscall.EACCES):
-		return fmt.Errorf("%s: no permission to listen there (ports below 1024 are root's); run as root, or %s", a.hostPort, a.advice)
+		return fmt.Errorf("%s: no permission to listen there (ports below 1024 are root's); run as root, or %s",
+			a.hostPort, a.advice)
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
 		return fmt.Errorf("%s is not an address of this machine; %s", a.hostPort, a.advice)
 	default:

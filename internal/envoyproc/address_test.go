@@ -38,7 +38,8 @@ func TestBootstrapAddresses(t *testing.T) {
 }
 
 func TestListenerAddresses(t *testing.T) {
-	got := ListenerAddresses([]envoy.Resource{{JSON: []byte(`{"address":{"socket_address":{"address":"::1","port_value":81}}}`)}})
+	const listener = `{"address":{"socket_address":{"address":"::1","port_value":81}}}`
+	got := ListenerAddresses([]envoy.Resource{{JSON: []byte(listener)}})
 	if want := []Address{{"[::1]:81", listenerAdvice}}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
@@ -72,7 +73,8 @@ func TestCheckFree(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if err := CheckFree([]Address{{"127.0.0.1:none", ""}}); err == nil || !strings.HasPrefix(err.Error(), "listen on 127.0.0.1:none: ") {
+	err = CheckFree([]Address{{"127.0.0.1:none", ""}})
+	if err == nil || !strings.HasPrefix(err.Error(), "listen on 127.0.0.1:none: ") {
 		t.Errorf("got %v for a port that is none", err)
 	}
 }

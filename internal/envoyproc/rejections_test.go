@@ -19,7 +19,11 @@ func TestRejections(t *testing.T) {
 		{"rejected", []string{before + rejectedWords + "no such cluster \n"}, "no such cluster"},
 		{"unreadable", []string{before + unreadableWords + "not JSON\n"}, "not JSON"},
 		{"the last", []string{before + rejectedWords + "first\n" + before + rejectedWords + "second\n"}, "second"},
-		{"in pieces", []string{"[info] a\n" + before + rejectedWords[:10], rejectedWords[10:] + "in two", " pieces\n[info]"}, "in two pieces"},
+		{
+			"in pieces",
+			[]string{"[info] a\n" + before + rejectedWords[:10], rejectedWords[10:] + "in two", " pieces\n[info]"},
+			"in two pieces",
+		},
 		{"a line that is not whole", []string{before + rejectedWords + "half"}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -21,6 +21,7 @@ type ExitError struct {
 	Reason string
 }
 
+// Error gives the reason, or the exit code.
 func (e ExitError) Error() string {
 	if e.Reason == "" {
 		return fmt.Sprintf("exit code %d", e.Code)

@@ -41,7 +41,8 @@ func TestStubborn(t *testing.T) {
 
 // TestTerminalGone: SIGHUP is passed on as SIGTERM.
 func TestTerminalGone(t *testing.T) {
-	_, err := runSupervised(t, `trap "exit 5" TERM; trap "exit 6" HUP; >ready; while :; do sleep 0.1; done`, syscall.SIGHUP)
+	const script = `trap "exit 5" TERM; trap "exit 6" HUP; >ready; while :; do sleep 0.1; done`
+	_, err := runSupervised(t, script, syscall.SIGHUP)
 	var e ExitError
 	if !errors.As(err, &e) || e.Code != 5 {
 		t.Errorf("got %#v, want exit code 5", err)

@@ -12,8 +12,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
 )
 
-// tree makes a folder with files, each with its own name as content, and goes there.
-func tree(t *testing.T, files ...string) {
+// writeTree makes a folder with files, each with its own name as content, and goes there.
+func writeTree(t *testing.T, files ...string) {
 	t.Helper()
 	t.Chdir(t.TempDir())
 	for _, f := range files {
@@ -27,7 +27,7 @@ func tree(t *testing.T, files ...string) {
 }
 
 func TestRead(t *testing.T) {
-	tree(t, "b/z.yaml", "b/a.yml", "b/c/d.json", "b/notes.txt", "b/c/UPPER.YAML", "single.txt", "a.yaml")
+	writeTree(t, "b/z.yaml", "b/a.yml", "b/c/d.json", "b/notes.txt", "b/c/UPPER.YAML", "single.txt", "a.yaml")
 	if err := os.Symlink("../a.yaml", "b/link.yaml"); err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func TestRead(t *testing.T) {
 }
 
 func TestReadContent(t *testing.T) {
-	tree(t, "a.yaml")
+	writeTree(t, "a.yaml")
 	sources, err := Read([]string{"a.yaml", "-"}, strings.NewReader("from stdin"))
 	if err != nil || len(sources) != 2 || string(sources[0].Data) != "a.yaml" || string(sources[1].Data) != "from stdin" {
 		t.Errorf("got %q, %v", sources, err)
@@ -64,7 +64,7 @@ func TestReadContent(t *testing.T) {
 
 // TestReadErrors wants every error at once.
 func TestReadErrors(t *testing.T) {
-	tree(t, "empty/notes.txt", "a.yaml")
+	writeTree(t, "empty/notes.txt", "a.yaml")
 	_, err := Read([]string{"gone.yaml", "empty", "a.yaml"}, nil)
 	if err == nil || !strings.Contains(err.Error(), "gone.yaml") ||
 		!strings.Contains(err.Error(), "empty: no *.yaml, *.yml or *.json file below this folder") {
@@ -78,7 +78,8 @@ func TestReadReadsNoMoreThanItNeeds(t *testing.T) {
 	if err != nil || len(sources) != 1 || len(sources[0].Data) != read.MaxFile+1 {
 		t.Fatalf("%d sources, %v", len(sources), err)
 	}
-	if _, err := compiler.Compile(sources, compiler.Options{WasmPath: "w"}); err == nil || !strings.Contains(err.Error(), "<stdin>: the file is too large") {
+	_, err = compiler.Compile(sources, compiler.Options{WasmPath: "w"})
+	if err == nil || !strings.Contains(err.Error(), "<stdin>: the file is too large") {
 		t.Errorf("got %v", err)
 	}
 }

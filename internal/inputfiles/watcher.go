@@ -7,18 +7,19 @@ import (
 	"time"
 )
 
-// Watcher tells when files change, and folders with the manifests below them, as Read reads them. It looks at them again
-// and again instead of asking the kernel to be told: that sees an editor's rename, a swapped symbolic link as Kubernetes
-// makes for a mounted ConfigMap, and a folder on a network alike, and nothing that it could miss leaves it blind.
+// Watcher tells when files change, and folders with the manifests below them, as Read reads them. It looks at them
+// again and again instead of asking the kernel to be told: that sees an editor's rename, a swapped symbolic link as
+// Kubernetes makes for a mounted ConfigMap, and a folder on a network alike, and nothing that it could miss leaves it
+// blind.
 type Watcher struct {
 	paths []string
-	last  state
+	last  snapshot
 }
 
 // NewWatcher watches paths. What they hold now counts as seen, if it was not written just now.
 func NewWatcher(paths ...string) *Watcher {
 	w := &Watcher{paths: paths}
-	if now := w.look(); time.Since(now.newest) > settle {
+	if now := w.takeSnapshot(); time.Since(now.newest) > settle {
 		w.last = now
 	}
 	return w
@@ -40,7 +41,7 @@ func (w *Watcher) Next(ctx context.Context, until time.Time) (since time.Time, c
 	var quiet time.Time
 	for {
 		begin := time.Now()
-		now := w.look()
+		now := w.takeSnapshot()
 		switch {
 		case !now.equal(w.last):
 			w.last, quiet = now, begin
@@ -67,8 +68,8 @@ func (w *Watcher) Next(ctx context.Context, until time.Time) (since time.Time, c
 	}
 }
 
-// state is what the file system says of all files.
-type state struct {
+// snapshot is what the file system says of all files.
+type snapshot struct {
 	files  map[string]fileStamp
 	newest time.Time
 }
@@ -79,7 +80,7 @@ type fileStamp struct {
 	modified time.Time
 }
 
-func (s state) equal(other state) bool {
+func (s snapshot) equal(other snapshot) bool {
 	if len(s.files) != len(other.files) {
 		return false
 	}
@@ -91,8 +92,8 @@ func (s state) equal(other state) bool {
 	return true
 }
 
-func (w *Watcher) look() state {
-	s := state{files: map[string]fileStamp{}}
+func (w *Watcher) takeSnapshot() snapshot {
+	s := snapshot{files: map[string]fileStamp{}}
 	for _, path := range w.paths {
 		info, err := os.Stat(path)
 		switch {
@@ -110,7 +111,7 @@ func (w *Watcher) look() state {
 	return s
 }
 
-func (s *state) note(name string, info fs.FileInfo) {
+func (s *snapshot) note(name string, info fs.FileInfo) {
 	s.files[name] = fileStamp{size: info.Size(), modified: info.ModTime()}
 	if info.ModTime().After(s.newest) {
 		s.newest = info.ModTime()

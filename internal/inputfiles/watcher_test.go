@@ -11,11 +11,11 @@ import (
 // patience is how long a test waits for what must come, and quiet for what must not.
 const (
 	patience = 20 * time.Second
-	quiet    = 300 * time.Millisecond
+	silence  = 300 * time.Millisecond
 )
 
-// folder makes files, which count as seen, in a folder that the test works in.
-func folder(t *testing.T, files ...string) {
+// makeFolder makes files, which count as seen, in a folder that the test works in.
+func makeFolder(t *testing.T, files ...string) {
 	t.Helper()
 	t.Chdir(t.TempDir())
 	for _, f := range files {
@@ -71,18 +71,18 @@ func TestChanges(t *testing.T) {
 		{"what a link leads to", func(t *testing.T) { write(t, "elsewhere.yaml", "text") }, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			folder(t, "in/a.yaml", "keys.json", "elsewhere.yaml")
+			makeFolder(t, "in/a.yaml", "keys.json", "elsewhere.yaml")
 			must(t, os.Symlink("../elsewhere.yaml", "in/link.yaml"))
 			w := NewWatcher("in", "keys.json")
 			within := patience
 			if !c.seen {
-				within = quiet
+				within = silence
 			}
 			c.change(t)
 			if got := next(t, w, within); got != c.seen {
 				t.Fatalf("seen: %v, want %v", got, c.seen)
 			}
-			if c.seen && next(t, w, quiet) {
+			if c.seen && next(t, w, silence) {
 				t.Error("the change is seen twice")
 			}
 		})
@@ -91,7 +91,7 @@ func TestChanges(t *testing.T) {
 
 // TestConfigMap swaps a mounted ConfigMap as Kubernetes does: one rename of a link, under which all files change.
 func TestConfigMap(t *testing.T) {
-	folder(t, "in/..2026_1/a.yaml", "in/..2026_2/a.yaml")
+	makeFolder(t, "in/..2026_1/a.yaml", "in/..2026_2/a.yaml")
 	write(t, "in/..2026_2/a.yaml", "second")
 	must(t, os.Symlink("..2026_1", "in/..data"))
 	must(t, os.Symlink("..data/a.yaml", "in/a.yaml"))
@@ -109,7 +109,7 @@ func TestConfigMap(t *testing.T) {
 
 // TestSettles: files that are still being written are not reported; the time is that of the first sign.
 func TestSettles(t *testing.T) {
-	folder(t, "a.yaml")
+	makeFolder(t, "a.yaml")
 	w := NewWatcher("a.yaml")
 	begin := time.Now()
 	last := make(chan time.Time, 1)
@@ -143,14 +143,14 @@ func TestJustWritten(t *testing.T) {
 	future := time.Now().Add(time.Hour)
 	must(t, os.Chtimes("a.yaml", future, future))
 	w := NewWatcher("a.yaml")
-	if !next(t, w, patience) || next(t, w, quiet) {
+	if !next(t, w, patience) || next(t, w, silence) {
 		t.Error("a file of the future must be reported once")
 	}
 }
 
 // TestUntil: a time that comes before any change ends the wait.
 func TestUntil(t *testing.T) {
-	folder(t, "a.yaml")
+	makeFolder(t, "a.yaml")
 	w := NewWatcher("a.yaml")
 	until := time.Now().Add(50 * time.Millisecond)
 	since, changed := w.Next(context.Background(), until)

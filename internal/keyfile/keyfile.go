@@ -1,5 +1,5 @@
-// Package keyfile reads, checks, makes and seals the key rings that users keep in files, Secrets and the environment. No
-// error or warning of it ever shows a key.
+// Package keyfile reads, checks, makes and seals the key rings that users keep in files, Secrets and the environment.
+// No error or warning of it ever shows a key.
 package keyfile
 
 import (
@@ -23,8 +23,8 @@ const (
 // maxFile is the size in bytes beyond which a key file is surely something else.
 const maxFile = 1 << 20
 
-// Read reads a file with a key ring, or with a Secret that holds one. The warning, if there is one, says that others than
-// the file's owner can use it; it comes with an error too.
+// Read reads a file with a key ring, or with a Secret that holds one. The warning, if there is one, says that others
+// than the file's owner can use it; it comes with an error too.
 func Read(path string) (ring policyconfig.KeyRing, warning string, err error) {
 	f, err := os.Open(path)
 	if err != nil {

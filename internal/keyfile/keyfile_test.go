@@ -10,9 +10,9 @@ import (
 
 // The secret of the tests, and a key and a ring with it, on one line.
 var (
-	secret = base64.RawURLEncoding.EncodeToString([]byte(strings.Repeat("secret!!", 4)))
-	key    = `{"id":"a","secret":"` + secret + `"}`
-	ring   = `{"keys":[` + key + `]}`
+	testSecret = base64.RawURLEncoding.EncodeToString([]byte(strings.Repeat("secret!!", 4)))
+	testKey    = `{"id":"a","secret":"` + testSecret + `"}`
+	testRing   = `{"keys":[` + testKey + `]}`
 )
 
 // secretOf is a Secret with these lines.
@@ -22,19 +22,25 @@ func secretOf(lines ...string) string {
 
 // TestReadFrom reads a ring in every form that it may have, and refuses the rest without showing what is in it.
 func TestReadFrom(t *testing.T) {
-	encoded := base64.StdEncoding.EncodeToString([]byte(ring))
+	encoded := base64.StdEncoding.EncodeToString([]byte(testRing))
 	for _, c := range []struct{ name, data, fails string }{
-		{"a ring", ring, ""},
-		{"a ring on many lines", strings.ReplaceAll(ring, ",", ",\n  "), ""},
+		{"a ring", testRing, ""},
+		{"a ring on many lines", strings.ReplaceAll(testRing, ",", ",\n  "), ""},
 		{"a Secret's data", secretOf("data: {keys.json: " + encoded + "}"), ""},
-		{"a Secret's stringData", secretOf("stringData: {LIMPET_KEYS: '" + ring + "'}"), ""},
-		{"both, of one name", secretOf("data: {keys.json: bm90aGluZw==}", "stringData: {keys.json: '"+ring+"'}"), ""},
-		{"two names", secretOf("data: {keys.json: "+encoded+"}", "stringData: {LIMPET_KEYS: '"+ring+"'}"), "must hold one key ring"},
-		{"another name", secretOf("data: {ring: " + encoded + "}"), "must hold one key ring, under the name keys.json or LIMPET_KEYS"},
+		{"a Secret's stringData", secretOf("stringData: {LIMPET_KEYS: '" + testRing + "'}"), ""},
+		{"both, of one name", secretOf("data: {keys.json: bm90aGluZw==}", "stringData: {keys.json: '"+testRing+"'}"), ""},
+		{
+			"two names", secretOf("data: {keys.json: "+encoded+"}", "stringData: {LIMPET_KEYS: '"+testRing+"'}"),
+			"must hold one key ring",
+		},
+		{
+			"another name", secretOf("data: {ring: " + encoded + "}"),
+			"must hold one key ring, under the name keys.json or LIMPET_KEYS",
+		},
 		{"an empty Secret", secretOf("stringData: {keys.json: ''}"), "the Secret's key ring is empty"},
-		{"another object", "kind: ConfigMap\ndata: {keys.json: '" + ring + "'}", "keys"},
-		{"an unknown field", strings.Replace(ring, "secret", "secert", 1), "unknown field"},
-		{"a key twice", `{"keys":[` + key + "," + key + "]}", "keys[1].id: Duplicate value"},
+		{"another object", "kind: ConfigMap\ndata: {keys.json: '" + testRing + "'}", "keys"},
+		{"an unknown field", strings.Replace(testRing, "secret", "secert", 1), "unknown field"},
+		{"a key twice", `{"keys":[` + testKey + "," + testKey + "]}", "keys[1].id: Duplicate value"},
 		{"too much", strings.Repeat(" ", maxFile+1), "not a key ring: more than 1048576 bytes"},
 		{"nothing", "", "keys"},
 	} {
@@ -44,7 +50,7 @@ func TestReadFrom(t *testing.T) {
 				if err == nil || !strings.Contains(err.Error(), c.fails) || !strings.HasPrefix(err.Error(), "keys.json: ") {
 					t.Errorf("got %v, want %q in it", err, c.fails)
 				}
-				if err != nil && (strings.Contains(err.Error(), secret) || strings.Contains(err.Error(), encoded)) {
+				if err != nil && (strings.Contains(err.Error(), testSecret) || strings.Contains(err.Error(), encoded)) {
 					t.Errorf("the secret is in the error %v", err)
 				}
 				return
@@ -52,7 +58,7 @@ func TestReadFrom(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if line, err := Marshal(got); err != nil || string(line) != ring {
+			if line, err := Marshal(got); err != nil || string(line) != testRing {
 				t.Errorf("got %s, %v", line, err)
 			}
 		})
@@ -67,9 +73,9 @@ func TestRead(t *testing.T) {
 		warns    string
 		succeeds bool
 	}{
-		{0o600, ring, "", true},
-		{0o400, ring, "", true},
-		{0o640, ring, "(mode 0640); run 'chmod 600' on it", true},
+		{0o600, testRing, "", true},
+		{0o400, testRing, "", true},
+		{0o640, testRing, "(mode 0640); run 'chmod 600' on it", true},
 		{0o644, "{}", "(mode 0644); run 'chmod 600' on it", false},
 	} {
 		path := filepath.Join(t.TempDir(), "keys.json")

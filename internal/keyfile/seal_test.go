@@ -11,7 +11,7 @@ import (
 // TestSeal: what is sealed is the ring, and equal rings under equal roots are equal.
 func TestSeal(t *testing.T) {
 	t.Setenv(RootEnv, NewRoot())
-	parsed, err := Parse("ring", ring)
+	parsed, err := Parse("ring", testRing)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +23,7 @@ func TestSeal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if plain, err := token.Unseal(root, sealed); err != nil || string(plain) != ring {
+	if plain, err := token.Unseal(root, sealed); err != nil || string(plain) != testRing {
 		t.Errorf("unsealed: %s, %v", plain, err)
 	}
 	if again, err := Seal(parsed); err != nil || again != sealed {

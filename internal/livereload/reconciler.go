@@ -1,5 +1,5 @@
-// Package livereload keeps what was made of input files up to date with them: it compiles each change and applies it, to
-// files or to an Envoy that runs, while the last good configuration keeps serving.
+// Package livereload keeps what was made of input files up to date with them: it compiles each change and applies it,
+// to files or to an Envoy that runs, while the last good configuration keeps serving.
 package livereload
 
 import (

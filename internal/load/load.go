@@ -1,5 +1,5 @@
-// Package load sends requests to a proxy as fast as it answers, and answers them behind it, at next to no cost of its own:
-// what is measured in between is the proxy. Tests and make bench share it.
+// Package load sends requests to a proxy as fast as it answers, and answers them behind it, at next to no cost of its
+// own: what is measured in between is the proxy. Tests and make bench share it.
 package load
 
 import (
@@ -35,7 +35,7 @@ func Send(address string, count int, request Request, check Check) error {
 	errs := make([]error, connections)
 	for first := range connections {
 		group.Go(func() {
-			l := headLine{first: first, count: count, request: request, check: check}
+			l := pipeline{first: first, count: count, request: request, check: check}
 			errs[first] = l.run(address)
 		})
 	}
@@ -43,14 +43,14 @@ func Send(address string, count int, request Request, check Check) error {
 	return errors.Join(errs...)
 }
 
-// headLine is one connection: it sends the requests first, first+connections and so on below count.
-type headLine struct {
+// pipeline is one connection: it sends the requests first, first+connections and so on below count.
+type pipeline struct {
 	first, count int
 	request      Request
 	check        Check
 }
 
-func (l headLine) run(address string) error {
+func (l pipeline) run(address string) error {
 	connection, err := net.Dial("tcp", address)
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func (l headLine) run(address string) error {
 	return err
 }
 
-func (l headLine) write(connection net.Conn, underWay chan<- struct{}, failed <-chan struct{}) {
+func (l pipeline) write(connection net.Conn, underWay chan<- struct{}, failed <-chan struct{}) {
 	var buf []byte
 	for i := l.first; i < l.count; i += connections {
 		select {
@@ -85,7 +85,7 @@ func (l headLine) write(connection net.Conn, underWay chan<- struct{}, failed <-
 	}
 }
 
-func (l headLine) read(connection net.Conn, underWay <-chan struct{}) error {
+func (l pipeline) read(connection net.Conn, underWay <-chan struct{}) error {
 	reader := bufio.NewReaderSize(connection, BufferSize)
 	var head Head
 	for i := l.first; i < l.count; i += connections {

@@ -1,4 +1,5 @@
-// Package message prints what limpet has to say to people, in lines that begin with "limpet: ", "error: " or "warning: ".
+// Package message prints what limpet has to say to people, in lines that begin with "limpet: ", "error: " or
+// "warning: ".
 package message
 
 import (

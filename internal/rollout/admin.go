@@ -45,27 +45,30 @@ func (a Admin) Ready(ctx context.Context) bool {
 	return err == nil && strings.TrimSpace(text) == "LIVE"
 }
 
-// counterValues are what Envoy says about a file.
-type counterValues struct {
+// fileCounters are what Envoy says about a file.
+type fileCounters struct {
 	version                     string
 	taken, rejected, unreadable uint64
 }
 
 // The two gauges that are 0 when everything that Envoy took over also serves.
-const warming = `cluster_manager\.warming_clusters|listener_manager\.total_listeners_warming`
+const warmingGauges = `cluster_manager\.warming_clusters|listener_manager\.total_listeners_warming`
 
-// counters reads those with these prefixes, and how many clusters and listeners are not ready yet.
-func (a Admin) counters(ctx context.Context, prefixes []string) (of map[string]counterValues, notReady uint64, err error) {
+// readCounters reads those with these prefixes, and how many clusters and listeners are not ready yet.
+func (a Admin) readCounters(
+	ctx context.Context, prefixes []string,
+) (of map[string]fileCounters, notReady uint64, err error) {
 	quoted := make([]string, len(prefixes))
 	for i, p := range prefixes {
 		quoted[i] = regexp.QuoteMeta(p)
 	}
-	filter := `^((` + strings.Join(quoted, "|") + `)\.(version_text|update_success|update_rejected|update_failure)|` + warming + `)$`
+	filter := fmt.Sprintf(`^((%s)\.(version_text|update_success|update_rejected|update_failure)|%s)$`,
+		strings.Join(quoted, "|"), warmingGauges)
 	text, err := a.get(ctx, "/stats?filter="+url.QueryEscape(filter))
 	if err != nil {
 		return nil, 0, err
 	}
-	of = map[string]counterValues{}
+	of = map[string]fileCounters{}
 	for line := range strings.Lines(text) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
 		prefix, last := name[:strings.LastIndexByte(name, '.')+1], name[strings.LastIndexByte(name, '.')+1:]

@@ -18,11 +18,11 @@ func Changes(from, to *envoy.Discovery) []string {
 	if !reflect.DeepEqual(from.Plugin.Keys, to.Plugin.Keys) {
 		all = append(all, "keys")
 	}
-	all = append(all, named("session policy", from.Plugin.Policies, to.Plugin.Policies,
+	all = append(all, compareNamed("session policy", from.Plugin.Policies, to.Plugin.Policies,
 		func(p policyconfig.Policy) string { return p.Name },
 		func(a, b policyconfig.Policy) bool { return reflect.DeepEqual(a, b) })...)
-	all = append(all, named("listener", from.Listeners, to.Listeners, resourceName, sameResource)...)
-	for _, route := range named("routes of", from.Routes, to.Routes,
+	all = append(all, compareNamed("listener", from.Listeners, to.Listeners, resourceName, sameResource)...)
+	for _, route := range compareNamed("routes of", from.Routes, to.Routes,
 		func(r envoy.Routes) string { return resourceName(r.Resource) },
 		func(a, b envoy.Routes) bool { return sameResource(a.Resource, b.Resource) }) {
 		if !strings.HasPrefix(route, "new ") && !strings.HasSuffix(route, " gone") { // as its listener is, then
@@ -46,7 +46,7 @@ func Summary(changes []string) string {
 }
 
 func clusterChanges(from, to *envoy.Discovery) []string {
-	all := named("backend", from.Clusters, to.Clusters, clusterName,
+	all := compareNamed("backend", from.Clusters, to.Clusters, clusterName,
 		func(a, b envoy.Cluster) bool { return bytes.Equal(a.Settings, b.Settings) })
 	was := map[string][]byte{}
 	for _, c := range from.Clusters {
@@ -92,8 +92,8 @@ func resourceName(r envoy.Resource) string {
 
 func sameResource(a, b envoy.Resource) bool { return bytes.Equal(a.JSON, b.JSON) }
 
-// named compares two lists by the names of their members.
-func named[T any](what string, from, to []T, name func(T) string, same func(a, b T) bool) []string {
+// compareNamed compares two lists by the names of their members.
+func compareNamed[T any](what string, from, to []T, name func(T) string, same func(a, b T) bool) []string {
 	was := map[string]T{}
 	for _, x := range from {
 		was[name(x)] = x

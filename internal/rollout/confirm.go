@@ -14,8 +14,8 @@ const (
 	lastLook  = 250 * time.Millisecond
 )
 
-// look remembers what Envoy says before a stage.
-func (p *Publisher) look(ctx context.Context, s Stage) (*confirmation, error) {
+// readBefore remembers what Envoy says before a stage.
+func (p *Publisher) readBefore(ctx context.Context, s Stage) (*confirmation, error) {
 	c := &confirmation{publisher: p, stage: s.Name, warm: s.Warm, since: time.Now()}
 	for _, f := range append(s.Files, s.Await...) {
 		if f.Counters != "" {
@@ -27,7 +27,7 @@ func (p *Publisher) look(ctx context.Context, s Stage) (*confirmation, error) {
 		return c, nil
 	}
 	var err error
-	c.before, _, err = p.Admin.counters(ctx, c.prefixes)
+	c.before, _, err = p.Admin.readCounters(ctx, c.prefixes)
 	if err != nil && p.MayBeAway && ctx.Err() == nil {
 		c.away, err = true, nil
 	}
@@ -41,7 +41,7 @@ type confirmation struct {
 	warm      bool
 	files     []File
 	prefixes  []string
-	before    map[string]counterValues
+	before    map[string]fileCounters
 	since     time.Time
 	away      bool // no Envoy answers
 }
@@ -59,7 +59,7 @@ func (c *confirmation) wait(ctx context.Context) error {
 		return sleep(ctx, c.publisher.Pause)
 	}
 	for pause := firstLook; ; pause = min(2*pause, lastLook) {
-		now, notReady, err := c.publisher.Admin.counters(ctx, c.prefixes)
+		now, notReady, err := c.publisher.Admin.readCounters(ctx, c.prefixes)
 		if err != nil {
 			return err
 		}
@@ -70,7 +70,7 @@ func (c *confirmation) wait(ctx context.Context) error {
 		case waiting == "" && (!c.warm || notReady == 0):
 			return nil
 		case time.Since(c.since) > c.publisher.Patience:
-			return c.late(waiting)
+			return c.explainDelay(waiting)
 		}
 		if err := sleep(ctx, pause); err != nil {
 			return err
@@ -79,7 +79,7 @@ func (c *confirmation) wait(ctx context.Context) error {
 }
 
 // compare gives a file that Envoy has not read yet, or none, and an error for one that it rejects.
-func (c *confirmation) compare(now map[string]counterValues) (waiting string, err error) {
+func (c *confirmation) compare(now map[string]fileCounters) (waiting string, err error) {
 	for _, f := range c.files {
 		was, is := c.before[f.Counters], now[f.Counters]
 		if is.rejected > was.rejected || is.unreadable > was.unreadable {
@@ -99,9 +99,10 @@ func (c *confirmation) reason() string {
 	return strings.TrimSpace(c.publisher.Reason(c.since))
 }
 
-func (c *confirmation) late(waiting string) error {
+func (c *confirmation) explainDelay(waiting string) error {
 	if waiting == "" {
-		return fmt.Errorf("the %s are not ready after %v: a listener or cluster still waits for something", c.stage, c.publisher.Patience)
+		return fmt.Errorf("the %s are not ready after %v: a listener or cluster still waits for something",
+			c.stage, c.publisher.Patience)
 	}
 	return fmt.Errorf("waited %v in vain for Envoy to read %s", c.publisher.Patience, waiting)
 }

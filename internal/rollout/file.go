@@ -19,8 +19,8 @@ type File struct {
 	Counters string
 }
 
-// fileOf puts resources into a file. The version is a hash of them, so that equal files are equal to the byte.
-func fileOf(path, counters string, resources ...envoy.Resource) File {
+// makeFile puts resources into a file. The version is a hash of them, so that equal files are equal to the byte.
+func makeFile(path, counters string, resources ...envoy.Resource) File {
 	var list bytes.Buffer
 	for i, r := range resources {
 		if i > 0 {

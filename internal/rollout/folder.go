@@ -19,8 +19,8 @@ type Folder struct {
 	versions map[string]string // of what was written, by path
 }
 
-// missing gives those files that are not there yet.
-func (d *Folder) missing(files []File) []File {
+// findMissing gives those files that are not there yet.
+func (d *Folder) findMissing(files []File) []File {
 	var found []File
 	for _, f := range files {
 		if d.versions[f.Path] != f.Version {

@@ -12,8 +12,8 @@ import (
 	"github.com/limpet-proxy/limpet/policy-config"
 )
 
-// world is an input of one Gateway: paths with a session each, and the Service that each leads to.
-type world struct {
+// testInput is an input of one Gateway: paths with a session each, and the Service that each leads to.
+type testInput struct {
 	ports []int             // of listeners; default 80
 	paths map[string]string // Service by path
 	hosts map[string]string // address by Service; default 10.0.0.1
@@ -22,7 +22,7 @@ type world struct {
 	files int // EndpointFiles
 }
 
-func (w world) yaml() string {
+func (w testInput) yaml() string {
 	var b strings.Builder
 	b.WriteString(`apiVersion: gateway.networking.k8s.io/v1
 kind: GatewayClass
@@ -67,7 +67,7 @@ spec:
 	return b.String()
 }
 
-func (w world) service(name string) string {
+func (w testInput) service(name string) string {
 	host := w.hosts[name]
 	if host == "" {
 		host = "10.0.0.1"
@@ -88,7 +88,7 @@ endpoints: [{addresses: [%s]}]
 }
 
 // compile gives what Envoy discovers of a world.
-func (w world) compile(t *testing.T) *envoy.Discovery {
+func (w testInput) compile(t *testing.T) *envoy.Discovery {
 	t.Helper()
 	if w.key == "" {
 		w.key = "first"
@@ -115,8 +115,8 @@ func readFile(t *testing.T, folder Folder, name string) string {
 	return string(text)
 }
 
-// names are those of the resources in a file, with "resource names" and policies' names in it.
-func names(f File) string {
+// namesIn gives the names of the resources in a file, with "resource names" and policies' names in it.
+func namesIn(f File) string {
 	var found []string
 	for _, part := range strings.Split(string(f.Data), "\n") {
 		switch {

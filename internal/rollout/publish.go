@@ -31,6 +31,7 @@ type Rejected struct {
 	Stage, File, Reason string
 }
 
+// Error names the stage and the file, and gives Envoy's reason where it is known.
 func (r *Rejected) Error() string {
 	if r.Reason == "" {
 		return fmt.Sprintf("Envoy rejects the %s (%s); its log says why", r.Stage, r.File)
@@ -88,8 +89,8 @@ func (p *Publisher) undo(ctx context.Context, from, to *envoy.Discovery, why err
 
 // publish writes what is new in a stage and waits until it is in effect.
 func (p *Publisher) publish(ctx context.Context, s Stage) error {
-	if s.Files = p.Folder.missing(s.Files); len(s.Files) > 0 {
-		watch, err := p.look(ctx, s)
+	if s.Files = p.Folder.findMissing(s.Files); len(s.Files) > 0 {
+		watch, err := p.readBefore(ctx, s)
 		if err != nil {
 			return err
 		}

@@ -17,19 +17,19 @@ import (
 // Read gives the configuration that an earlier program left in the folder, for an Envoy may be running on it. It is nil
 // when there is none, and it has no Bootstrap.
 func (d *Folder) Read() (*envoy.Discovery, error) {
-	listeners, err := d.resources(envoy.ListenersFile)
+	listeners, err := d.readResources(envoy.ListenersFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	clusters, err2 := d.resources(envoy.ClustersFile)
-	extension, err3 := d.resources(envoy.ExtensionFile)
+	clusters, err2 := d.readResources(envoy.ClustersFile)
+	extension, err3 := d.readResources(envoy.ExtensionFile)
 	found := &envoy.Discovery{Listeners: listeners}
 	err = errors.Join(err, err2, err3, d.readClusters(found, clusters), d.readRoutes(found), readPlugin(found, extension))
 	return found, err
 }
 
-// resources reads a file and remembers its version.
-func (d *Folder) resources(file string) ([]envoy.Resource, error) {
+// readResources reads a file and remembers its version.
+func (d *Folder) readResources(file string) ([]envoy.Resource, error) {
 	text, err := os.ReadFile(filepath.Join(d.Path, file))
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func (d *Folder) resources(file string) ([]envoy.Resource, error) {
 		all = append(all, envoy.Resource{Name: name, JSON: raw})
 	}
 	// What the file says of its version holds if it is one of ours to the byte.
-	if f := fileOf(file, "", all...); f.Version == content.Version && string(f.Data) == string(text) {
+	if f := makeFile(file, "", all...); f.Version == content.Version && string(f.Data) == string(text) {
 		d.remember(f)
 	}
 	return all, nil
@@ -60,7 +60,7 @@ func (d *Folder) readClusters(found *envoy.Discovery, clusters []envoy.Resource)
 	for _, c := range clusters {
 		cluster, inline := envoy.SplitCluster(c)
 		if !inline {
-			assignment, err := d.resources(envoy.EndpointsFile(c.Name))
+			assignment, err := d.readResources(envoy.EndpointsFile(c.Name))
 			if err != nil || len(assignment) != 1 {
 				return errors.Join(err, fmt.Errorf("%s: want one resource", envoy.EndpointsFile(c.Name)))
 			}
@@ -75,7 +75,7 @@ func (d *Folder) readRoutes(found *envoy.Discovery) error {
 	files, err := filepath.Glob(filepath.Join(d.Path, filepath.Dir(envoy.RoutesFile("x")), "*.json"))
 	for _, file := range files {
 		relative, _ := filepath.Rel(d.Path, file) // it was found below d.Path
-		routes, failed := d.resources(relative)
+		routes, failed := d.readResources(relative)
 		err = errors.Join(err, failed)
 		for _, r := range routes {
 			found.Routes = append(found.Routes, envoy.Routes{Resource: r, Counters: envoy.RoutesCounters(r.Name)})

@@ -39,7 +39,7 @@ func Stages(from, to *envoy.Discovery) ([]Stage, error) {
 	routes, newRoutes := routeFiles(from, to)
 	clusters := clustersFile(to)
 	allClusters := clusters
-	if goes(from.Clusters, to.Clusters) {
+	if losesCluster(from.Clusters, to.Clusters) {
 		allClusters = clustersFile(from, to)
 	}
 	return []Stage{
@@ -50,12 +50,12 @@ func Stages(from, to *envoy.Discovery) ([]Stage, error) {
 		{Name: "listeners", Files: []File{listenersFile(from, to)}, Await: newRoutes, Warm: true},
 		{Name: "listeners", Files: []File{listenersFile(to)}, Tidy: true},
 		{Name: "session policies", Files: []File{last}, Tidy: true},
-		{Name: "clusters", Files: []File{clusters}, Tidy: true, Remove: listUnread(from, to)},
+		{Name: "clusters", Files: []File{clusters}, Tidy: true, Remove: findUnread(from, to)},
 	}, nil
 }
 
-// goes reports whether some of the old clusters is not among the new ones.
-func goes(from, to []envoy.Cluster) bool {
+// losesCluster reports whether some of the old clusters is not among the new ones.
+func losesCluster(from, to []envoy.Cluster) bool {
 	stay := make(map[string]bool, len(to))
 	for _, c := range to {
 		stay[c.Name] = true
@@ -63,8 +63,8 @@ func goes(from, to []envoy.Cluster) bool {
 	return slices.ContainsFunc(from, func(c envoy.Cluster) bool { return !stay[c.Name] })
 }
 
-// Undo are the steps back to a configuration from one that came into effect in part, before anything was tidied up. Envoy
-// still has all that the old one needs.
+// Undo are the steps back to a configuration from one that came into effect in part, before anything was tidied up.
+// Envoy still has all that the old one needs.
 func Undo(from, to *envoy.Discovery) []Stage {
 	routes, _ := routeFiles(to, from)
 	endpoints, _ := endpointFiles(to, from)
@@ -73,14 +73,14 @@ func Undo(from, to *envoy.Discovery) []Stage {
 		{Name: "routes", Files: routes},
 		{Name: "session policies", Files: []File{filterFile(from.Filter)}},
 		{Name: "clusters", Files: []File{clustersFile(from)}, Warm: true},
-		{Name: "endpoints", Files: endpoints, Remove: listUnread(to, from)},
+		{Name: "endpoints", Files: endpoints, Remove: findUnread(to, from)},
 	}
 }
 
 // filterFiles are the filter's with the policies of both, and with the new ones only.
 func filterFiles(from, to *envoy.Discovery) (both, last File, err error) {
 	last = filterFile(to.Filter)
-	text, err := union(from, to)
+	text, err := unionJSON(from, to)
 	if err != nil || bytes.Equal(text, to.PluginJSON) {
 		return last, last, err
 	}
@@ -89,7 +89,7 @@ func filterFiles(from, to *envoy.Discovery) (both, last File, err error) {
 }
 
 func filterFile(r envoy.Resource) File {
-	return fileOf(envoy.ExtensionFile, envoy.ExtensionCounters, r)
+	return makeFile(envoy.ExtensionFile, envoy.ExtensionCounters, r)
 }
 
 // listenersFile has the listeners of all configurations; of those with one name it is the last one's.
@@ -98,7 +98,7 @@ func listenersFile(configurations ...*envoy.Discovery) File {
 	for _, d := range configurations {
 		all = append(all, d.Listeners...)
 	}
-	return fileOf(envoy.ListenersFile, envoy.ListenersCounters, lastOfEach(all)...)
+	return makeFile(envoy.ListenersFile, envoy.ListenersCounters, keepLast(all)...)
 }
 
 // clustersFile is listenersFile for clusters.
@@ -109,11 +109,11 @@ func clustersFile(configurations ...*envoy.Discovery) File {
 			all = append(all, c.Resource())
 		}
 	}
-	return fileOf(envoy.ClustersFile, envoy.ClustersCounters, lastOfEach(all)...)
+	return makeFile(envoy.ClustersFile, envoy.ClustersCounters, keepLast(all)...)
 }
 
-// lastOfEach gives the last resource of each name, in the order of the names.
-func lastOfEach(all []envoy.Resource) []envoy.Resource {
+// keepLast gives the last resource of each name, in the order of the names.
+func keepLast(all []envoy.Resource) []envoy.Resource {
 	slices.Reverse(all)
 	slices.SortStableFunc(all, func(a, b envoy.Resource) int { return cmp.Compare(a.Name, b.Name) })
 	return slices.CompactFunc(all, func(a, b envoy.Resource) bool { return a.Name == b.Name })
@@ -130,8 +130,8 @@ func endpointFiles(from, to *envoy.Discovery) (all, unread []File) {
 		if c.Inline {
 			continue
 		}
-		f := fileOf(envoy.EndpointsFile(c.Name), envoy.EndpointsCounters(c.Name), c.Assignment())
-		all, unread = sortOut(f, known[c.Name], all, unread)
+		f := makeFile(envoy.EndpointsFile(c.Name), envoy.EndpointsCounters(c.Name), c.Assignment())
+		all, unread = appendFile(f, known[c.Name], all, unread)
 	}
 	return all, unread
 }
@@ -143,12 +143,12 @@ func routeFiles(from, to *envoy.Discovery) (all, unread []File) {
 		known[r.Name] = true
 	}
 	for _, r := range to.Routes {
-		all, unread = sortOut(fileOf(envoy.RoutesFile(r.Name), r.Counters, r.Resource), known[r.Name], all, unread)
+		all, unread = appendFile(makeFile(envoy.RoutesFile(r.Name), r.Counters, r.Resource), known[r.Name], all, unread)
 	}
 	return all, unread
 }
 
-func sortOut(f File, known bool, all, unread []File) ([]File, []File) {
+func appendFile(f File, known bool, all, unread []File) ([]File, []File) {
 	if !known {
 		unread = append(unread, f)
 		f.Counters = ""
@@ -156,17 +156,17 @@ func sortOut(f File, known bool, all, unread []File) ([]File, []File) {
 	return append(all, f), unread
 }
 
-// listUnread are the files of the old configuration that the new one does not have.
-func listUnread(from, to *envoy.Discovery) []string {
+// findUnread gives the files of the old configuration that the new one does not have.
+func findUnread(from, to *envoy.Discovery) []string {
 	read := map[string]bool{}
-	for _, path := range paths(to) {
+	for _, path := range listPaths(to) {
 		read[path] = true
 	}
-	return slices.DeleteFunc(paths(from), func(path string) bool { return read[path] })
+	return slices.DeleteFunc(listPaths(from), func(path string) bool { return read[path] })
 }
 
-// paths are those of the files that come and go.
-func paths(d *envoy.Discovery) []string {
+// listPaths gives the paths of the files that come and go.
+func listPaths(d *envoy.Discovery) []string {
 	var all []string
 	for _, r := range d.Routes {
 		all = append(all, envoy.RoutesFile(r.Name))

@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// one has a session under /a on the Service sa.
-var one = world{paths: map[string]string{"/a": "sa"}, files: 16}
+// oneRoute has a session under /a on the Service sa.
+var oneRoute = testInput{paths: map[string]string{"/a": "sa"}, files: 16}
 
-// changed gives the files of a change that are not there yet, stage by stage, with the names in them.
-func changed(t *testing.T, from, to world) string {
+// listChanges gives the files of a change that are not there yet, stage by stage, with the names in them.
+func listChanges(t *testing.T, from, to testInput) string {
 	t.Helper()
 	before, after := from.compile(t), to.compile(t)
 	initial, err := Initial(before)
@@ -33,7 +33,7 @@ func changed(t *testing.T, from, to world) string {
 		for _, f := range s.Files {
 			if there[f.Path] != f.Version {
 				there[f.Path] = f.Version
-				lines = append(lines, f.Path+": "+names(f))
+				lines = append(lines, f.Path+": "+namesIn(f))
 			}
 		}
 		for _, path := range s.Remove {
@@ -43,86 +43,99 @@ func changed(t *testing.T, from, to world) string {
 	return strings.Join(lines, "\n")
 }
 
-// TestStages wants, for each kind of change, exactly these files in this order: what routes need before the routes, as the
-// union of old and new, and what none needs after them.
-func TestStages(t *testing.T) {
-	with := func(change func(*world)) world {
-		w := world{ports: []int{80}, paths: map[string]string{"/a": "sa"}, hosts: map[string]string{}, files: 16}
-		change(&w)
-		return w
-	}
-	const eds, rds = "eds/service_default_s", "rds/listener_0.0.0.0_"
-	for _, c := range []struct {
-		name     string
-		from, to world
-		want     []string
-	}{
-		{"nothing", one, one, nil},
-		{"endpoints", one, with(func(w *world) { w.hosts["sa"] = "10.0.0.2" }), []string{eds + "a_80.json: service/default/sa/80"}},
-		{
-			"endpoints inside their cluster", with(func(w *world) { w.files = 0 }), with(func(w *world) { w.files, w.hosts["sa"] = 0, "10.0.0.2" }),
-			[]string{"cds.json: service/default/sa/80"},
-		},
-		{"a policy", one, with(func(w *world) { w.epoch = "7h" }), []string{"ecds.json: limpet a"}},
-		{"a key", one, with(func(w *world) { w.key = "second" }), []string{"ecds.json: limpet a"}},
-		{"a route more", one, with(func(w *world) { w.paths["/b"] = "sb" }), []string{
-			eds + "b_80.json: service/default/sb/80",
+// inputWith gives oneRoute after a change.
+func inputWith(change func(*testInput)) testInput {
+	w := testInput{ports: []int{80}, paths: map[string]string{"/a": "sa"}, hosts: map[string]string{}, files: 16}
+	change(&w)
+	return w
+}
+
+// What the files of endpoints and routes are called.
+const eds, rds = "eds/service_default_s", "rds/listener_0.0.0.0_"
+
+// stageCases has for each kind of change the files that it writes, in their order.
+var stageCases = []struct {
+	name     string
+	from, to testInput
+	want     []string
+}{
+	{"nothing", oneRoute, oneRoute, nil},
+	{
+		"endpoints", oneRoute, inputWith(func(w *testInput) { w.hosts["sa"] = "10.0.0.2" }),
+		[]string{eds + "a_80.json: service/default/sa/80"},
+	},
+	{
+		"endpoints inside their cluster", inputWith(func(w *testInput) { w.files = 0 }),
+		inputWith(func(w *testInput) { w.files, w.hosts["sa"] = 0, "10.0.0.2" }),
+		[]string{"cds.json: service/default/sa/80"},
+	},
+	{"a policy", oneRoute, inputWith(func(w *testInput) { w.epoch = "7h" }), []string{"ecds.json: limpet a"}},
+	{"a key", oneRoute, inputWith(func(w *testInput) { w.key = "second" }), []string{"ecds.json: limpet a"}},
+	{"a route more", oneRoute, inputWith(func(w *testInput) { w.paths["/b"] = "sb" }), []string{
+		eds + "b_80.json: service/default/sb/80",
+		"cds.json: service/default/sa/80 service/default/sb/80",
+		"ecds.json: limpet a b",
+		rds + "80.json: listener/0.0.0.0/80",
+	}},
+	{"a route less", inputWith(func(w *testInput) { w.paths["/b"] = "sb" }), oneRoute, []string{
+		rds + "80.json: listener/0.0.0.0/80",
+		"ecds.json: limpet a",
+		"cds.json: service/default/sa/80",
+		eds + "b_80.json gone",
+	}},
+	{"a route for another", inputWith(func(w *testInput) { w.paths = map[string]string{"/b": "sb"} }), oneRoute, []string{
+		eds + "a_80.json: service/default/sa/80",
+		"cds.json: service/default/sa/80 service/default/sb/80",
+		"ecds.json: limpet a b",
+		rds + "80.json: listener/0.0.0.0/80",
+		"ecds.json: limpet a",
+		"cds.json: service/default/sa/80",
+		eds + "b_80.json gone",
+	}},
+	{"another port", oneRoute, inputWith(func(w *testInput) { w.ports = []int{81} }), []string{
+		rds + "81.json: listener/0.0.0.0/81",
+		"lds.json: listener/0.0.0.0/80 listener/0.0.0.0/81",
+		"lds.json: listener/0.0.0.0/81",
+		rds + "80.json gone",
+	}},
+	{"no session any more", oneRoute, inputWith(func(w *testInput) { w.paths = map[string]string{} }), []string{
+		rds + "80.json: listener/0.0.0.0/80",
+		"ecds.json: limpet",
+		"cds.json: ",
+		eds + "a_80.json gone",
+	}},
+	{
+		"too many clusters for files", inputWith(func(w *testInput) { w.files = 1 }),
+		inputWith(func(w *testInput) { w.files, w.paths["/b"] = 1, "sb" }),
+		[]string{
 			"cds.json: service/default/sa/80 service/default/sb/80",
 			"ecds.json: limpet a b",
 			rds + "80.json: listener/0.0.0.0/80",
-		}},
-		{"a route less", with(func(w *world) { w.paths["/b"] = "sb" }), one, []string{
-			rds + "80.json: listener/0.0.0.0/80",
-			"ecds.json: limpet a",
-			"cds.json: service/default/sa/80",
-			eds + "b_80.json gone",
-		}},
-		{"a route for another", with(func(w *world) { w.paths = map[string]string{"/b": "sb"} }), one, []string{
-			eds + "a_80.json: service/default/sa/80",
-			"cds.json: service/default/sa/80 service/default/sb/80",
-			"ecds.json: limpet a b",
-			rds + "80.json: listener/0.0.0.0/80",
-			"ecds.json: limpet a",
-			"cds.json: service/default/sa/80",
-			eds + "b_80.json gone",
-		}},
-		{"another port", one, with(func(w *world) { w.ports = []int{81} }), []string{
-			rds + "81.json: listener/0.0.0.0/81",
-			"lds.json: listener/0.0.0.0/80 listener/0.0.0.0/81",
-			"lds.json: listener/0.0.0.0/81",
-			rds + "80.json gone",
-		}},
-		{"no session any more", one, with(func(w *world) { w.paths = map[string]string{} }), []string{
-			rds + "80.json: listener/0.0.0.0/80",
-			"ecds.json: limpet",
-			"cds.json: ",
 			eds + "a_80.json gone",
-		}},
-		{
-			"too many clusters for files", with(func(w *world) { w.files = 1 }), with(func(w *world) { w.files, w.paths["/b"] = 1, "sb" }),
-			[]string{
-				"cds.json: service/default/sa/80 service/default/sb/80",
-				"ecds.json: limpet a b",
-				rds + "80.json: listener/0.0.0.0/80",
-				eds + "a_80.json gone",
-			},
 		},
-	} {
+	},
+}
+
+// TestStages wants, for each kind of change, exactly these files in this order: what routes need before the routes, as
+// the union of old and new, and what none needs after them.
+func TestStages(t *testing.T) {
+	for _, c := range stageCases {
 		t.Run(c.name, func(t *testing.T) {
-			if got, want := changed(t, c.from, c.to), strings.Join(c.want, "\n"); got != want {
+			if got, want := listChanges(t, c.from, c.to), strings.Join(c.want, "\n"); got != want {
 				t.Errorf("got\n%s\nwant\n%s", got, want)
 			}
 		})
 	}
 }
 
-// TestUndo: the way back has every file of the old configuration, listeners and routes first, and takes away what is new.
+// TestUndo: the way back has every file of the old configuration, listeners and routes first, and takes away what is
+// new.
 func TestUndo(t *testing.T) {
-	to := world{paths: map[string]string{"/b": "sb"}, files: 16}
+	to := testInput{paths: map[string]string{"/b": "sb"}, files: 16}
 	var lines []string
-	for _, s := range Undo(one.compile(t), to.compile(t)) {
+	for _, s := range Undo(oneRoute.compile(t), to.compile(t)) {
 		for _, f := range s.Files {
-			lines = append(lines, f.Path+": "+names(f))
+			lines = append(lines, f.Path+": "+namesIn(f))
 		}
 		lines = append(lines, s.Remove...)
 		if len(s.Await) > 0 {
@@ -131,7 +144,8 @@ func TestUndo(t *testing.T) {
 	}
 	want := []string{
 		"lds.json: listener/0.0.0.0/80", "rds/listener_0.0.0.0_80.json: listener/0.0.0.0/80", "ecds.json: limpet a",
-		"cds.json: service/default/sa/80", "eds/service_default_sa_80.json: service/default/sa/80", "eds/service_default_sb_80.json",
+		"cds.json: service/default/sa/80", "eds/service_default_sa_80.json: service/default/sa/80",
+		"eds/service_default_sb_80.json",
 	}
 	if !slices.Equal(lines, want) {
 		t.Errorf("got %q\nwant %q", lines, want)
@@ -140,8 +154,8 @@ func TestUndo(t *testing.T) {
 
 // TestAwait: what Envoy reads for the first time has counters only from the stage on that makes Envoy read it.
 func TestAwait(t *testing.T) {
-	to := world{ports: []int{80, 81}, paths: map[string]string{"/a": "sa", "/b": "sb"}, files: 16}
-	stages, err := Stages(one.compile(t), to.compile(t))
+	to := testInput{ports: []int{80, 81}, paths: map[string]string{"/a": "sa", "/b": "sb"}, files: 16}
+	stages, err := Stages(oneRoute.compile(t), to.compile(t))
 	if err != nil {
 		t.Fatal(err)
 	}

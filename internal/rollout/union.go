@@ -9,11 +9,11 @@ import (
 	"github.com/limpet-proxy/limpet/policy-config"
 )
 
-// union is a plugin configuration under which the routes of the old configuration and those of the new one have their
-// sessions: the new one, with the policies and the routes and clusters of policies that only the old one has. Where both
-// can't be, because one route and cluster would have two policies, the new one's holds. It is given as text; where
-// the old one has nothing to add, that is the new one's.
-func union(from, to *envoy.Discovery) ([]byte, error) {
+// unionJSON gives a plugin configuration under which the routes of the old configuration and those of the new one have
+// their sessions: the new one, with the policies and the routes and clusters of policies that only the old one has.
+// Where both can't be, because one route and cluster would have two policies, it is the new one's. It is given as text;
+// where the old one has nothing to add, that is the new one's.
+func unionJSON(from, to *envoy.Discovery) ([]byte, error) {
 	if bytes.Equal(from.PluginJSON, to.PluginJSON) {
 		return to.PluginJSON, nil
 	}
@@ -30,7 +30,7 @@ func union(from, to *envoy.Discovery) ([]byte, error) {
 
 // unite gives the union, and whether it has more than the new configuration.
 func unite(from, to policyconfig.Config) (both policyconfig.Config, more bool) {
-	claims := make(claimTable, len(to.Policies))
+	claims := make(routeClaims, len(to.Policies))
 	both = to
 	both.Policies = slices.Clone(to.Policies)
 	index := make(map[string]int, len(to.Policies))
@@ -47,8 +47,9 @@ func unite(from, to policyconfig.Config) (both policyconfig.Config, more bool) {
 			}
 			continue
 		}
-		old.Routes = slices.Clone(old.Routes)
-		old.Routes = slices.DeleteFunc(old.Routes, func(route string) bool { return claims.conflict(old.Name, route, old.Clusters) })
+		old.Routes = slices.DeleteFunc(slices.Clone(old.Routes), func(route string) bool {
+			return claims.conflict(old.Name, route, old.Clusters)
+		})
 		if len(old.Routes) > 0 {
 			claims.take(old)
 			both.Policies, more = append(both.Policies, old), true
@@ -57,22 +58,22 @@ func unite(from, to policyconfig.Config) (both policyconfig.Config, more bool) {
 	return both, more
 }
 
-// claimTable are the policies that hold routes: by route, then by cluster, which is empty for all of them.
-type claimTable map[string]map[string]string
+// routeClaims are the policies that hold routes: by route, then by cluster, which is empty for all of them.
+type routeClaims map[string]map[string]string
 
-func (c claimTable) take(p policyconfig.Policy) {
+func (c routeClaims) take(p policyconfig.Policy) {
 	for _, route := range p.Routes {
 		if c[route] == nil {
 			c[route] = map[string]string{}
 		}
-		for _, cluster := range orAll(p.Clusters) {
+		for _, cluster := range clustersOrAll(p.Clusters) {
 			c[route][cluster] = p.Name
 		}
 	}
 }
 
-// orAll is the clusters of a policy, or the one that stands for all.
-func orAll(clusters []string) []string {
+// clustersOrAll gives the clusters of a policy, or the one that stands for all.
+func clustersOrAll(clusters []string) []string {
 	if len(clusters) == 0 {
 		return []string{""}
 	}
@@ -80,7 +81,7 @@ func orAll(clusters []string) []string {
 }
 
 // conflict tells whether a route is held by another policy for one of the clusters, or for all.
-func (c claimTable) conflict(name, route string, clusters []string) bool {
+func (c routeClaims) conflict(name, route string, clusters []string) bool {
 	for cluster, holder := range c[route] {
 		if holder != name && (cluster == "" || len(clusters) == 0 || slices.Contains(clusters, cluster)) {
 			return true
@@ -90,10 +91,12 @@ func (c claimTable) conflict(name, route string, clusters []string) bool {
 }
 
 // widen lets a policy hold what it held before, as far as no other does now; false if that is nothing more.
-func (c claimTable) widen(p, old policyconfig.Policy) (wide policyconfig.Policy, wider bool) {
+func (c routeClaims) widen(p, old policyconfig.Policy) (wide policyconfig.Policy, wider bool) {
 	if len(p.Clusters) > 0 && len(old.Clusters) > 0 {
 		for _, cluster := range old.Clusters {
-			free := !slices.ContainsFunc(p.Routes, func(route string) bool { return c.conflict(p.Name, route, []string{cluster}) })
+			free := !slices.ContainsFunc(p.Routes, func(route string) bool {
+				return c.conflict(p.Name, route, []string{cluster})
+			})
 			if free && !slices.Contains(p.Clusters, cluster) {
 				p.Clusters, wider = append(slices.Clone(p.Clusters), cluster), true
 			}

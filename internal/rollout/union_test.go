@@ -11,8 +11,8 @@ import (
 	"github.com/limpet-proxy/limpet/policy-config"
 )
 
-// policies reads "NAME routes=a,b clusters=c".
-func policies(lines ...string) policyconfig.Config {
+// parsePolicies reads "NAME routes=a,b clusters=c".
+func parsePolicies(lines ...string) policyconfig.Config {
 	c := policyconfig.DefaultConfig()
 	for _, line := range lines {
 		fields := strings.Fields(line)
@@ -30,7 +30,7 @@ func policies(lines ...string) policyconfig.Config {
 	return c
 }
 
-func text(c policyconfig.Config) []string {
+func formatPolicies(c policyconfig.Config) []string {
 	var lines []string
 	for _, p := range c.Policies {
 		line := p.Name + " routes=" + strings.Join(p.Routes, ",")
@@ -42,7 +42,8 @@ func text(c policyconfig.Config) []string {
 	return lines
 }
 
-// TestUnite: under both configurations' policies no route and cluster has two, and the new one's have what they ask for.
+// TestUnite: under both configurations' policies no route and cluster has two, and the new one's have what they ask
+// for.
 func TestUnite(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -54,28 +55,38 @@ func TestUnite(t *testing.T) {
 		{"renamed", []string{"a routes=r1"}, []string{"b routes=r1"}, []string{"b routes=r1"}},
 		{"renamed in part", []string{"a routes=r1,r2"}, []string{"b routes=r1"}, []string{"b routes=r1", "a routes=r2"}},
 		{"other routes", []string{"a routes=r1,r2"}, []string{"a routes=r2,r3"}, []string{"a routes=r2,r3,r1"}},
-		{"other clusters", []string{"a routes=r clusters=c1"}, []string{"a routes=r clusters=c2"}, []string{"a routes=r clusters=c2,c1"}},
 		{
-			"clusters swapped", []string{"a routes=r clusters=c1", "b routes=r clusters=c2"}, []string{"a routes=r clusters=c2", "b routes=r clusters=c1"},
+			"other clusters", []string{"a routes=r clusters=c1"}, []string{"a routes=r clusters=c2"},
+			[]string{"a routes=r clusters=c2,c1"},
+		},
+		{
+			"clusters swapped", []string{"a routes=r clusters=c1", "b routes=r clusters=c2"},
+			[]string{"a routes=r clusters=c2", "b routes=r clusters=c1"},
 			[]string{"a routes=r clusters=c2", "b routes=r clusters=c1"},
 		},
 		{
 			"all to one cluster each", []string{"a routes=r"}, []string{"a routes=r clusters=c1", "b routes=r clusters=c2"},
 			[]string{"a routes=r clusters=c1", "b routes=r clusters=c2"},
 		},
-		{"one cluster each to all", []string{"a routes=r clusters=c1", "b routes=r clusters=c2"}, []string{"a routes=r"}, []string{"a routes=r"}},
-		{"side by side", []string{"a routes=r clusters=c1"}, []string{"b routes=r clusters=c2"}, []string{"b routes=r clusters=c2", "a routes=r clusters=c1"}},
+		{
+			"one cluster each to all", []string{"a routes=r clusters=c1", "b routes=r clusters=c2"},
+			[]string{"a routes=r"}, []string{"a routes=r"},
+		},
+		{
+			"side by side", []string{"a routes=r clusters=c1"}, []string{"b routes=r clusters=c2"},
+			[]string{"b routes=r clusters=c2", "a routes=r clusters=c1"},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			old, new := policies(c.old...), policies(c.new...)
+			old, new := parsePolicies(c.old...), parsePolicies(c.new...)
 			both, more := unite(old, new)
-			if got := text(both); !slices.Equal(got, c.want) || more == slices.Equal(got, c.new) {
+			if got := formatPolicies(both); !slices.Equal(got, c.want) || more == slices.Equal(got, c.new) {
 				t.Errorf("got %q, which is said to be more than the new one: %t; want %q", got, more, c.want)
 			}
-			if got := text(new); !slices.Equal(got, c.new) {
+			if got := formatPolicies(new); !slices.Equal(got, c.new) {
 				t.Errorf("the new one has become %q", got)
 			}
-			if got := text(old); !slices.Equal(got, c.old) {
+			if got := formatPolicies(old); !slices.Equal(got, c.old) {
 				t.Errorf("the old one has become %q", got)
 			}
 		})
@@ -84,15 +95,15 @@ func TestUnite(t *testing.T) {
 
 // TestUnionThatCantBe: where the policies of both are too many, the filter goes to the new ones at once.
 func TestUnionThatCantBe(t *testing.T) {
-	old, new := crowd(t, "old"), crowd(t, "new")
-	got, err := union(old, new)
+	old, new := makeHalfFull(t, "old"), makeHalfFull(t, "new")
+	got, err := unionJSON(old, new)
 	if err != nil || !bytes.Equal(got, new.PluginJSON) {
 		t.Errorf("got %d bytes and %v, want the new configuration's %d", len(got), err, len(new.PluginJSON))
 	}
 }
 
-// crowd has one policy, with more than half of the routes that a policy may have.
-func crowd(t *testing.T, name string) *envoy.Discovery {
+// makeHalfFull makes a configuration of one policy, with more than half of the routes that a policy may have.
+func makeHalfFull(t *testing.T, name string) *envoy.Discovery {
 	t.Helper()
 	routes := make([]string, policyconfig.MaxRoutes/2+1)
 	for i := range routes {

@@ -30,7 +30,7 @@ func TestReached(t *testing.T) {
 	}
 }
 
-var costs = []Cost{
+var testCosts = []Cost{
 	{Title: "no filter", Whole: stats.Interval{Low: 40, Mid: 41, High: 42}, Base: true},
 	{Title: "limpet, <pinned>", Whole: stats.Interval{Low: 50, Mid: 51, High: 52}, Over: stats.Interval{Low: 9, Mid: 10, High: 11}},
 }
@@ -38,14 +38,14 @@ var costs = []Cost{
 func TestCosts(t *testing.T) {
 	const want = "| request | µs | over no filter, µs (90 % interval) |\n|---|---:|---:|\n" +
 		"| no filter | 41.0 |  |\n| limpet, <pinned> | 51.0 | 10.0 (9.0 … 11.0) |\n"
-	if got := Costs(costs); got != want {
+	if got := Costs(testCosts); got != want {
 		t.Errorf("got\n%s", got)
 	}
 }
 
 // The plot is well-formed and has a bar for what has a cost over no filter.
 func TestPlot(t *testing.T) {
-	plot := Plot(costs)
+	plot := Plot(testCosts)
 	decoder := xml.NewDecoder(strings.NewReader(plot))
 	bars := 0
 	for {

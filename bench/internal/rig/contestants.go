@@ -40,22 +40,22 @@ const (
 	cookieRoute = "httproute/default/app/rule/0"
 )
 
-// configChange turns limpet's listener into a contestant's.
-type configChange func(r *Rig, l listenerObject) error
+// listenerChange turns limpet's listener into a contestant's.
+type listenerChange func(r *Rig, l listenerTree) error
 
-var changes = map[string]configChange{
-	None:         func(_ *Rig, l listenerObject) error { l.keep(); l.unfence(); return nil },
+var changes = map[string]listenerChange{
+	None:         func(_ *Rig, l listenerTree) error { l.keep(); l.unfence(); return nil },
 	Unsigned:     unsigned,
 	TinyGo:       emptyFilter,
 	Lua:          lua,
 	Rust:         rust,
-	Limpet:       func(r *Rig, l listenerObject) error { return r.limpet(l, Limpet, r.wasm, one("cart")) },
-	LimpetHeader: func(r *Rig, l listenerObject) error { return r.limpet(l, LimpetHeader, r.wasm, one("x-cart")) },
-	LimpetIdle:   func(r *Rig, l listenerObject) error { return r.limpet(l, LimpetIdle, r.wasm, idle) },
-	LimpetMany:   func(r *Rig, l listenerObject) error { return r.limpet(l, LimpetMany, r.wasm, many) },
+	Limpet:       func(r *Rig, l listenerTree) error { return r.limpet(l, Limpet, r.wasm, one("cart")) },
+	LimpetHeader: func(r *Rig, l listenerTree) error { return r.limpet(l, LimpetHeader, r.wasm, one("x-cart")) },
+	LimpetIdle:   func(r *Rig, l listenerTree) error { return r.limpet(l, LimpetIdle, r.wasm, idle) },
+	LimpetMany:   func(r *Rig, l listenerTree) error { return r.limpet(l, LimpetMany, r.wasm, many) },
 }
 
-func unsigned(_ *Rig, l listenerObject) error {
+func unsigned(_ *Rig, l listenerTree) error {
 	l.keep(pinner)
 	l.unfence()
 	at(l.filter(pinner), "typed_config").(object)["session_state"] = object{
@@ -68,7 +68,7 @@ func unsigned(_ *Rig, l listenerObject) error {
 	return nil
 }
 
-func emptyFilter(r *Rig, l listenerObject) error {
+func emptyFilter(r *Rig, l listenerTree) error {
 	l.keep(limpet)
 	l.unfence()
 	l.module(r.peer("tinygo.wasm"), TinyGo, "")
@@ -76,7 +76,7 @@ func emptyFilter(r *Rig, l listenerObject) error {
 }
 
 // lua and rust do limpet's work in limpet's place: between the fence and stateful_session.
-func lua(r *Rig, l listenerObject) error {
+func lua(r *Rig, l listenerTree) error {
 	code, err := os.ReadFile(filepath.Join(r.root, "bench", "peers", "lua", "filter.lua"))
 	if err != nil {
 		return err
@@ -88,7 +88,7 @@ func lua(r *Rig, l listenerObject) error {
 	return nil
 }
 
-func rust(r *Rig, l listenerObject) error {
+func rust(r *Rig, l listenerTree) error {
 	configuration, err := json.Marshal([]object{{
 		"name": "default/app/rule/0", "scope": CookieScope, "route": cookieRoute, "cookie": "cart",
 		"attributes": "; Path=/cart; Secure; HttpOnly; SameSite=Strict", "absolute_timeout": 8 * 3600,
@@ -104,15 +104,15 @@ func rust(r *Rig, l listenerObject) error {
 func Variant(path string) string { return "variant:" + path }
 
 // build is what makes a contestant of limpet's listener.
-func build(name string) configChange {
+func build(name string) listenerChange {
 	if path, ok := strings.CutPrefix(name, "variant:"); ok {
-		return func(r *Rig, l listenerObject) error { return r.limpet(l, name, path, one("cart")) }
+		return func(r *Rig, l listenerTree) error { return r.limpet(l, name, path, one("cart")) }
 	}
 	return changes[name]
 }
 
 // limpet gives the listener a module of limpet and changes its policies.
-func (r *Rig) limpet(l listenerObject, name, path string, change func(*policyconfig.Config)) error {
+func (r *Rig) limpet(l listenerTree, name, path string, change func(*policyconfig.Config)) error {
 	config, err := l.policies()
 	if err != nil {
 		return err

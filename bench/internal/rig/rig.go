@@ -94,7 +94,7 @@ func (r *Rig) Start(keys string, contestants []string) (*Envoy, error) {
 	var all []any
 	byName := map[string]int{}
 	for i, name := range contestants {
-		l := listenerObject(clone(at(r.base, "static_resources", "listeners", 0).(object)))
+		l := listenerTree(clone(at(r.base, "static_resources", "listeners", 0).(object)))
 		if err := build(name)(r, l); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}

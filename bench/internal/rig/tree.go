@@ -45,19 +45,19 @@ const (
 	router = "envoy.filters.http.router"
 )
 
-// listenerObject is one Envoy listener, made by limpet compile and changed from there.
-type listenerObject object
+// listenerTree is one Envoy listener, made by limpet compile and changed from there.
+type listenerTree object
 
-func (l listenerObject) manager() object {
+func (l listenerTree) manager() object {
 	return at(object(l), "filter_chains", 0, "filters", 0, "typed_config").(object)
 }
 
 // routes are the routes of the only virtual host.
-func (l listenerObject) routes() []any {
+func (l listenerTree) routes() []any {
 	return at(l.manager(), "route_config", "virtual_hosts", 0, "routes").([]any)
 }
 
-func (l listenerObject) filter(name string) object {
+func (l listenerTree) filter(name string) object {
 	for _, filter := range l.manager()["http_filters"].([]any) {
 		if filter.(object)["name"] == name {
 			return filter.(object)
@@ -67,7 +67,7 @@ func (l listenerObject) filter(name string) object {
 }
 
 // keep leaves only the filters of these names, and what routes say about them.
-func (l listenerObject) keep(names ...string) {
+func (l listenerTree) keep(names ...string) {
 	wanted := map[string]bool{router: true}
 	for _, name := range names {
 		wanted[name] = true
@@ -90,26 +90,24 @@ func (l listenerObject) keep(names ...string) {
 }
 
 // unfence takes away what only a pin header needs.
-func (l listenerObject) unfence() {
+func (l listenerTree) unfence() {
 	config := at(l.manager(), "route_config").(object)
 	delete(config, "request_headers_to_remove")
 	delete(config, "response_headers_to_remove")
 }
 
 // rename gives the listener a name and a port of its own.
-func (l listenerObject) rename(name string, port int) {
+func (l listenerTree) rename(name string, port int) {
 	l["name"] = name
 	at(object(l), "address", "socket_address").(object)["port_value"] = port
 	l.manager()["stat_prefix"] = name
 }
 
 // plugin is the wasm filter's configuration: module, VM and what it is told.
-func (l listenerObject) plugin() object {
-	return at(l.filter(limpet), "typed_config", "config").(object)
-}
+func (l listenerTree) plugin() object { return at(l.filter(limpet), "typed_config", "config").(object) }
 
 // module makes the wasm filter run another module, with a configuration of its own, in a VM of its own.
-func (l listenerObject) module(path, vmID, configuration string) {
+func (l listenerTree) module(path, vmID, configuration string) {
 	plugin := l.plugin()
 	plugin["configuration"] = object{"@type": "type.googleapis.com/google.protobuf.StringValue", "value": configuration}
 	vm := plugin["vm_config"].(object)
@@ -118,7 +116,7 @@ func (l listenerObject) module(path, vmID, configuration string) {
 }
 
 // policies reads limpet's plugin configuration.
-func (l listenerObject) policies() (policyconfig.Config, error) {
+func (l listenerTree) policies() (policyconfig.Config, error) {
 	config, errs := policyconfig.Parse(at(l.plugin(), "configuration", "value").(string))
 	if len(errs) > 0 {
 		return config, errs
