@@ -85,7 +85,7 @@ measure: ## measure how readable the code is; LIST=shadows, once, long, lines or
 .PHONY: golden
 golden: build ## rewrite golden files and the root envoy.yaml from what the code makes now; review the diff
 	go generate ./compiler/api
-	go test ./token ./policy-config ./compiler ./internal/compiler/admission ./compiler/api ./cmd/limpet -update
+	go test ./token ./policy-config ./compiler ./internal/compiler/admission ./compiler/api ./cmd/limpet ./docs -update
 	bin/limpet compile -f examples/quickstart -t envoy --bind 127.0.0.1 --wasm-path dist/limpet.wasm > envoy.yaml
 
 .PHONY: fuzz

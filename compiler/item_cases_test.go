@@ -39,14 +39,14 @@ var itemCases = map[string]struct {
 		strings.Replace(ruleOn("a", "/a", anySession), "name: cart, port: 80", "name: h2, port: 80", 1) + http2Service,
 		wantTexts("http2_protocol_options: {}", "envoy.filters.http.stateful_session"),
 	},
-	"2A.16 2A.23 attributes that nobody writes are secure ones": {
+	"2A.16 2A.23 S46 attributes that nobody writes are secure ones": {
 		ruleOn("a", "/a", anySession), func(t *testing.T, _ string, policies []policyconfig.Policy) {
 			if c := policies[0].Cookie; !c.Secure || !c.HTTPOnly || c.SameSite != policyconfig.SameSiteStrict || c.Domain != "" {
 				t.Errorf("%+v", c)
 			}
 		},
 	},
-	"2A.17 2B.O9 names that nobody writes are unique": {
+	"2A.17 2B.O9 S25 names that nobody writes are unique": {
 		ruleOn("a", "/a", anySession) + ruleOn("b", "/b", anySession) + ruleOn("c", "/c", "sessionPersistence: {type: Header}"),
 		func(t *testing.T, _ string, policies []policyconfig.Policy) {
 			var names []string
@@ -114,7 +114,7 @@ func TestItemsThatChangeNothing(t *testing.T) {
 		before, after string
 		part          *regexp.Regexp // what must be the same; it must be there
 	}{
-		"2A.13 no session changes which rule a request matches": {
+		"2A.13 S30 no session changes which rule a request matches": {
 			ruleOn("a", "/a", ""), route, regexp.MustCompile(`(?m)^ *(- )?match:\n( +\S.*\n)+? +name: .*$`),
 		},
 		"2A.1 2A.29 a session's name and scope outlast changes of the Service's endpoints": {

@@ -211,6 +211,8 @@ spec: {targetRefs: [{group: "", kind: Service, name: cart}], retryConstraint: {b
 `
 
 // TestS63RoomForSixteen is 2C.16: it has one policy of each kind for seventeen Gateways: the youngest is without it, and says so.
+//
+// requirements: 2C.16
 func TestS63RoomForSixteen(t *testing.T) {
 	for kind, c := range map[string]struct {
 		policy string

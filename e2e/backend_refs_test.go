@@ -10,6 +10,8 @@ import (
 
 // TestMissingService: a backendRef to a Service that does not exist gets its share of the traffic answered 500, the
 // rest compiles, and limpet says which object, where and why.
+//
+// requirements: 2A.26, S35
 func TestMissingService(t *testing.T) {
 	t.Parallel()
 	split := harness.CookieRule("split", "")

@@ -99,6 +99,8 @@ func (s *drainScene) drain(t *testing.T, serves bool) {
 
 // TestDrain: a host that terminates keeps all of its sessions and gets no new one; when it is gone, each of them moves
 // once, with a new token in the same response.
+//
+// requirements: 2A.27, S41
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	s := newDrainScene(t)
@@ -140,6 +142,8 @@ func TestDrain(t *testing.T) {
 
 // TestDrainTimeout: when the drain limit of a policy has passed, its sessions leave a host that terminates and still
 // serves, once, with a new token in the same response. Those of a policy without a limit stay there.
+//
+// requirements: S41
 func TestDrainTimeout(t *testing.T) {
 	t.Parallel()
 	s := newDrainScene(t)

@@ -64,6 +64,7 @@ func blastForged(t *testing.T, envoy *harness.Envoy, session string, forged []st
 	}
 }
 
+// requirements: 2A.3, 2A.22, S38
 func TestForgedTokens(t *testing.T) {
 	t.Parallel()
 	pods := harness.QuietBackends(t, "a", "b", "c")

@@ -21,6 +21,9 @@ spec:
   - matches: [{method: {service: shop.Page, method: Get}}]
     backendRefs: [{name: pods, port: 80}]
     sessionPersistence: {sessionName: page}
+  - matches: [{method: {service: shop.Page, method: List}}]
+    backendRefs: [{name: pods, port: 80}]
+    sessionPersistence: {sessionName: page}
   - matches: [{method: {method: Ping}}]
     backendRefs: [{name: pods, port: 80}]
   - matches: [{method: {service: shop.Gone}}]
@@ -32,6 +35,8 @@ const callLine = "Content-Type: application/grpc"
 
 // TestGRPCSticks: calls to backends that speak HTTP/2 only stick by header and by cookie, and what is no call, or
 // matches no rule, or has no backend, is answered as GRPCRoute says.
+//
+// requirements: G1, G2, G3, G5
 func TestGRPCSticks(t *testing.T) {
 	t.Parallel()
 	var pods []*harness.Backend
@@ -49,6 +54,7 @@ func TestGRPCSticks(t *testing.T) {
 		}
 		stay(t, envoy.Client(), "/shop.Page/Get", 20, callLine)
 	}
+	checkPageCookie(t, envoy)
 	wantBalanced(t, spread(t, envoy.Stranger(), "/shop.Cart/Add", 60, callLine))
 	wantBalanced(t, spread(t, envoy.Stranger(), "/any.Service/Ping", 60, callLine))
 	for path, line := range map[string]string{"/shop.Cart/Add": "Content-Type: text/plain", "/shop.Cartoon/Add": callLine} {
@@ -60,4 +66,19 @@ func TestGRPCSticks(t *testing.T) {
 	if got := envoy.Stranger().Get(t, "/shop.Gone/Get", callLine); got.Header.Get("grpc-status") != unavailable || got.Header.Get("x-gone") != "" {
 		t.Errorf("a call without a backend: status %d, %v", got.Status, got.Header)
 	}
+}
+
+// checkPageCookie wants a cookie that ends with the browser's session, and that the rule of another method with a
+// cookie of this name does not take.
+func checkPageCookie(t *testing.T, envoy *harness.Envoy) {
+	t.Helper()
+	cookie := wantToken(t, visit(t, envoy.Stranger(), "/shop.Page/Get", callLine), "page")
+	if cookie.MaxAge != 0 || !cookie.Expires.IsZero() {
+		t.Errorf("the cookie has an end: %q", cookie.Raw)
+	}
+	shares := map[string]int{}
+	for range 60 {
+		shares[visit(t, envoy.Stranger(), "/shop.Page/List", callLine, cookieLine("page", cookie.Value)).Backend]++
+	}
+	wantBalanced(t, shares)
 }

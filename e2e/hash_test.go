@@ -24,6 +24,8 @@ func userLine(i int) string { return fmt.Sprintf("X-User: user-%d", i) }
 
 // TestHashPlacesAndTokenKeeps: the hash decides where a session begins, wherever else its client was; the token
 // keeps it there when the endpoints change and the hash points elsewhere (S54).
+//
+// requirements: 2A.2, S54
 func TestHashPlacesAndTokenKeeps(t *testing.T) {
 	t.Parallel()
 	const users = 60

@@ -44,6 +44,8 @@ func lostHosts(t *testing.T, deployment harness.Deployment, pods []*harness.Back
 }
 
 // TestLostHostRebalances: a session whose host can't serve goes on elsewhere, with a new token in the same response.
+//
+// requirements: 2A.28, S40, S42
 func TestLostHostRebalances(t *testing.T) {
 	t.Parallel()
 	pods, deployment := threePods(t, harness.CookieRule("cart", "pods"), harness.HeaderRule("x-cart", "pods"))
@@ -94,6 +96,8 @@ func strictly(t *testing.T, tree harness.Tree, path string) {
 
 // TestLostHostFails: under onHostLost: Fail a session answers the chosen status until its host is back, however
 // the host is lost.
+//
+// requirements: 2A.26, S40
 func TestLostHostFails(t *testing.T) {
 	t.Parallel()
 	pods, deployment := threePods(t, harness.CookieRule("cart", "pods"), harness.HeaderRule("x-cart", "pods"))

@@ -23,6 +23,8 @@ func crowdAt(t *testing.T, envoy *harness.Envoy, count int) *harness.Crowd {
 
 // TestEnvoyKilled: an Envoy that is killed and started again knows every session: its tokens hold them. Only requests
 // while it was away fail.
+//
+// requirements: 2A.1, S38
 func TestEnvoyKilled(t *testing.T) {
 	t.Parallel()
 	_, deployment := threePods(t, harness.CookieRule("cart", "pods"))

@@ -21,6 +21,8 @@ var (
 
 // TestThreatModelNamesRealTests: every test in the column "shown by" of docs/threat-model.md is in the tree, in the
 // folder that stands before it or else in filter/behaviour, and every threat names something that shows it.
+//
+// requirements: 2A.3, S38
 func TestThreatModelNamesRealTests(t *testing.T) {
 	t.Parallel()
 	proofs, rows := 0, 0

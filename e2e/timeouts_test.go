@@ -32,6 +32,7 @@ func timed(t *testing.T) ([]*harness.Backend, *harness.Envoy) {
 	return pods, harness.Run(t, deployment)
 }
 
+// requirements: 2A.20, 2B.O11, S39
 func TestTimeouts(t *testing.T) {
 	t.Parallel()
 	pods, envoy := timed(t)

@@ -37,6 +37,8 @@ func deployTries(t *testing.T) *harness.Envoy {
 
 // TestTimeoutsAndRetries: a rule's timeouts cut requests and tries off, 0s does not, and what its retry names is tried
 // as often as it says, without sessions too (S73).
+//
+// requirements: S73
 func TestTimeoutsAndRetries(t *testing.T) {
 	t.Parallel()
 	envoy := deployTries(t)

@@ -36,6 +36,8 @@ func testedMain() {
 
 // TestScripts runs testdata/*.txtar. In them $QUICKSTART is the folder examples/quickstart, $SECRET the secret of the
 // ring in $RING, and $ROOT a root secret.
+//
+// requirements: 2C.20
 func TestScripts(t *testing.T) {
 	scripts, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(scripts) < 15 {

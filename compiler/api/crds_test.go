@@ -57,6 +57,8 @@ func TestServerTakesCRDs(t *testing.T) {
 }
 
 // TestPolicyConventions holds what GEP-713 and kubectl look at.
+//
+// requirements: 2C.1, 2C.21, S65
 func TestPolicyConventions(t *testing.T) {
 	for kind, crd := range crdsAsStored(t) {
 		if got := crd.Labels[gatewayv1.PolicyLabelKey]; got != "Inherited" {

@@ -8,6 +8,8 @@ import (
 )
 
 // TestFind shows which words name which object.
+//
+// requirements: 2C.20
 func TestFind(t *testing.T) {
 	known := []object.Ref{
 		{Kind: object.KindGatewayClass, Name: "limpet"},

@@ -65,6 +65,8 @@ func eightConditions() (all []metav1.Condition) {
 }
 
 // TestS63AtMostSixteenAncestors counts other controllers' entries too, which stay.
+//
+// requirements: 2C.16
 func TestS63AtMostSixteenAncestors(t *testing.T) {
 	foreign := gatewayv1.PolicyAncestorStatus{ControllerName: "example.com/other"}
 	for others, ours := range map[int]int{0: 16, 3: 13, 16: 0} {
