@@ -73,7 +73,7 @@ tools: ## install TinyGo and Envoy into the per-user cache, find a browser or in
 	@echo "chromium: $$(tools/setup.sh chromium)"
 
 .PHONY: check
-check: ## vet, formatting, import directions
+check: lint ## vet, formatting, import directions, lint
 	@tools/step.sh "vetting" go vet ./...
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "gofmt these: $$unformatted"; exit 1; }
 	@tools/imports.sh
@@ -143,8 +143,8 @@ bench-compiler: build ## the compiler as a program, and within one: 1,000, 3,000
 	go test -run '^$$' -bench 'Command|Recompile' -benchtime $(or $(BENCHTIME),3x) -timeout 30m ./cmd/limpet ./compiler
 
 .PHONY: lint
-lint: ## golangci-lint with .golangci.yml (downloads and builds the linter the first time)
-	go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.5.0 run ./...
+lint: ## golangci-lint with .golangci.yml (builds the linter the first time: minutes)
+	@lint=$$(tools/setup.sh lint) && LINES_SHOWN=500 tools/step.sh "linting (a minute or more the first time)" "$$lint" run ./...
 
 .PHONY: clean
 clean: ## remove what was built; the tool cache stays

@@ -44,10 +44,13 @@ func run(ctx context.Context) error {
 	flag.IntVar(&b.effort.rounds, "rounds", 6, "rounds on each of them")
 	flag.IntVar(&b.effort.requests, "requests", 10_000, "requests in one measurement")
 	flag.IntVar(&b.effort.warm, "warm", 5_000, "requests of each sort before the first measurement")
-	flag.StringVar(&p.only, "only", "*/*", "measure only the cells that match one of these patterns, separated by commas: limpet/*,none/pinned")
-	flag.StringVar(&p.variants, "variants", "", "compare the shipped filter with these builds of it, separated by commas, and with nothing else")
+	flag.StringVar(&p.only, "only", "*/*",
+		"measure only the cells that match one of these patterns, separated by commas: limpet/*,none/pinned")
+	flag.StringVar(&p.variants, "variants", "",
+		"compare the shipped filter with these builds of it, separated by commas, and with nothing else")
 	flag.IntVar(&p.memory, "memory", 0, "send so many requests of all sorts, watch the linear memory, and do nothing else")
-	flag.IntVar(&p.counted, "instructions", 0, "count the instructions of so many requests of each sort, with valgrind, instead of measuring time")
+	flag.IntVar(&p.counted, "instructions", 0,
+		"count the instructions of so many requests of each sort, with valgrind, instead of measuring time")
 	flag.BoolVar(&p.write, "write", false, "write the results into docs/performance.md and docs/performance.svg")
 	flag.Parse()
 	dir, err := os.MkdirTemp("", "limpet-bench")

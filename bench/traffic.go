@@ -137,16 +137,21 @@ func traffics(keys rig.Keys, backends []string) (map[string]traffic, error) {
 	many := "cart=" + strings.Join(bad, "; cart=")
 	many = strings.Repeat(many+"; ", flood/len(many)+1)[:flood]
 	return map[string]traffic{
-		"pinned":        {pool: with("/cart", few, backends, cart)},
-		"pinned-many":   {pool: with("/cart", lots, backends, cart)},
-		"pinned-plain":  {pool: with("/cart", pins, backends, cart)},
-		"new":           {pool: []request{{method: "GET", path: "/cart", lines: cookies("lang=en")}}, issues: true},
-		"renewed":       {pool: with("/cart", idle, backends, cart), issues: true},
-		"forged":        {pool: with("/cart", bad, nil, cart), issues: true},
-		"flood-forged":  {pool: []request{{method: "GET", path: "/cart", lines: cookies(many)}}, issues: true, weight: 10},
-		"flood-others":  {pool: []request{{method: "GET", path: "/cart", lines: cookies(strings.ReplaceAll(many, "cart=", "tarc="))}}, issues: true, weight: 10},
-		"preflight":     {pool: []request{preflight}},
-		"header":        {pool: with("/x-cart", header, backends, func(v string) [][2]string { return append(cookies("lang=en"), [2]string{"x-cart", v}) })},
+		"pinned":       {pool: with("/cart", few, backends, cart)},
+		"pinned-many":  {pool: with("/cart", lots, backends, cart)},
+		"pinned-plain": {pool: with("/cart", pins, backends, cart)},
+		"new":          {pool: []request{{method: "GET", path: "/cart", lines: cookies("lang=en")}}, issues: true},
+		"renewed":      {pool: with("/cart", idle, backends, cart), issues: true},
+		"forged":       {pool: with("/cart", bad, nil, cart), issues: true},
+		"flood-forged": {pool: []request{{method: "GET", path: "/cart", lines: cookies(many)}}, issues: true, weight: 10},
+		"flood-others": {
+			pool:   []request{{method: "GET", path: "/cart", lines: cookies(strings.ReplaceAll(many, "cart=", "tarc="))}},
+			issues: true, weight: 10,
+		},
+		"preflight": {pool: []request{preflight}},
+		"header": {pool: with("/x-cart", header, backends, func(v string) [][2]string {
+			return append(cookies("lang=en"), [2]string{"x-cart", v})
+		})},
 		"pinned-http2":  {pool: with("/cart", few, backends, cart), http2: true, weight: 2},
 		"without-route": {pool: with("/plain", few, nil, cart)},
 	}, nil

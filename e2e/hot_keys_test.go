@@ -16,6 +16,7 @@ type pair struct {
 	jars    []*harness.Jar
 	homes   []string
 	answers []atomic.Int64
+	active  int // how many clients, the first ones, send requests all the time
 }
 
 func newPair(t *testing.T, ring string, clients int) *pair {
@@ -42,6 +43,7 @@ func (p *pair) client(i, proxy int) *harness.Client {
 // busy are the first clients, which send requests all the time, to one proxy and the other in turn.
 func (p *pair) busy(t *testing.T, count int) *harness.Crowd {
 	t.Helper()
+	p.active = count
 	crowd := harness.NewCrowd(t, count, func(i int) func() (harness.Response, error) {
 		at := [2]func() (harness.Response, error){
 			harness.Getter(p.client(i, 0), "/cart", quietly), harness.Getter(p.client(i, 1), "/cart", quietly),
@@ -52,10 +54,10 @@ func (p *pair) busy(t *testing.T, count int) *harness.Crowd {
 	return crowd
 }
 
-// used waits until each of the first clients has had answers of both proxies since now.
-func (p *pair) used(t *testing.T, count int) {
+// used waits until each of the active clients has had answers of both proxies since now.
+func (p *pair) used(t *testing.T) {
 	t.Helper()
-	for i := range count {
+	for i := range p.active {
 		enough := p.answers[i].Load() + 4 // one is under way, and the last has only begun
 		eventually(t, "every session is used at both proxies", func() bool { return p.answers[i].Load() >= enough })
 	}
@@ -88,13 +90,13 @@ func TestKeysRotateHot(t *testing.T) {
 	ring := harness.ParseRing(t, added)
 	tally := crowd.During(func() {
 		p.proxies[0].SetKeys(t, added)
-		p.used(t, active)
+		p.used(t)
 		p.proxies[1].SetKeys(t, added)
 		if !time.Now().Before(ring.SignsFrom()) {
 			t.Errorf("two changes of keys took longer than the overlap of %v", overlap)
 		}
 		time.Sleep(time.Until(ring.SignsFrom().Add(time.Second)))
-		p.used(t, active)
+		p.used(t)
 		for i := active + idle; i < len(p.jars); i++ { // lately seen: they are signed anew
 			for _, proxy := range []int{0, 1} {
 				if got := visit(t, p.client(i, proxy), "/cart").Backend; got != p.homes[i] {
@@ -103,9 +105,9 @@ func TestKeysRotateHot(t *testing.T) {
 			}
 		}
 		p.proxies[1].SetKeys(t, ring.Only("new").JSON(t))
-		p.used(t, active)
+		p.used(t)
 		p.proxies[0].SetKeys(t, ring.Only("new").JSON(t))
-		p.used(t, active)
+		p.used(t)
 	})
 	if tally.Failed() > 0 || tally.Moved() > 0 {
 		t.Errorf("sessions in use: %v", tally)

@@ -18,7 +18,8 @@ const (
 )
 
 var (
-	errDurationText    = errors.New("must be a GEP-2257 duration, such as 1h30m: one to four parts, each of one to five digits and h, m, s or ms")
+	errDurationText = errors.New("must be a GEP-2257 duration, such as 1h30m: " +
+		"one to four parts, each of one to five digits and h, m, s or ms")
 	errDurationSeconds = errors.New("must be whole seconds")
 	errDurationLong    = errors.New("must be at most " + MaxDuration.String())
 )

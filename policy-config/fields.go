@@ -17,7 +17,8 @@ var configFields = []field[Config]{
 	{name: "pinHeader", set: text(&pinRule, func(c *Config) *string { return &c.PinHeader })},
 	{name: "clockSkew", set: duration(skewRange, func(c *Config) *Duration { return &c.ClockSkew })},
 	{name: "accessLog", set: boolean(func(c *Config) *bool { return &c.AccessLog })},
-	{name: "policies", required: true, set: objects(policyCount, policyFields, DefaultPolicy, func(c *Config) *[]Policy { return &c.Policies })},
+	{name: "policies", required: true, set: objects(policyCount, policyFields, DefaultPolicy,
+		func(c *Config) *[]Policy { return &c.Policies })},
 }
 
 // hiding keeps the document's text out of the messages about a field and all below it.

@@ -10,7 +10,8 @@ import (
 	"reflect"
 )
 
-var errNotTheSame = errors.New("the configuration cannot be written as JSON: it holds an empty list that is not nil, or text that is not valid UTF-8")
+var errNotTheSame = errors.New("the configuration cannot be written as JSON: " +
+	"it holds an empty list that is not nil, or text that is not valid UTF-8")
 
 // Marshal writes a configuration as JSON, indented by two spaces and with a line break at the end; equal
 // configurations give equal bytes. A scope, cookie or cache control that c leaves out is written as its default.

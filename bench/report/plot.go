@@ -31,9 +31,12 @@ func Plot(costs []Cost) string {
 	height := titleHeight + len(bars)*lineHeight + plotMargin
 	scale := (plotWidth - labelWidth - valueWidth - plotMargin) / longest
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`+"\n", plotWidth, height)
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`+"\n",
+		plotWidth, height)
 	b.WriteString("<style>text{fill:#444}@media(prefers-color-scheme:dark){text{fill:#ccc}}</style>\n")
-	fmt.Fprintf(&b, `<text x="%d" y="20" font-size="14">Processor time of Envoy over no filter, µs a request (median, 90 %% interval)</text>`+"\n", plotMargin)
+	fmt.Fprintf(&b,
+		`<text x="%d" y="20" font-size="14">Processor time of Envoy over no filter, µs a request (median, 90 %% interval)</text>`+"\n",
+		plotMargin)
 	for i, c := range bars {
 		bar(&b, c, titleHeight+i*lineHeight, scale)
 	}

@@ -72,7 +72,8 @@ func Goals(goals []Goal) string {
 	var b strings.Builder
 	b.WriteString("| comparison | measured (90 % interval) | goal | reached |\n|---|---:|---|---|\n")
 	for _, g := range goals {
-		fmt.Fprintf(&b, "| %s | %.2f%s (%.2f … %.2f) | %s | %s |\n", g.Title, g.Value.Mid, g.Unit, g.Value.Low, g.Value.High, g.bound(), g.Reached())
+		fmt.Fprintf(&b, "| %s | %.2f%s (%.2f … %.2f) | %s | %s |\n",
+			g.Title, g.Value.Mid, g.Unit, g.Value.Low, g.Value.High, g.bound(), g.Reached())
 	}
 	return b.String()
 }

@@ -70,7 +70,8 @@ func (r *Rig) compile() error {
 	if err := os.WriteFile(input, text.Bytes(), 0o600); err != nil {
 		return err
 	}
-	command := exec.Command(filepath.Join(r.root, "bin", "limpet"), "compile", "-f", input, "-t", "envoy", "--bind", "127.0.0.1", "--admin", "127.0.0.1:1")
+	command := exec.Command(filepath.Join(r.root, "bin", "limpet"), "compile", "-f", input, "-t", "envoy",
+		"--bind", "127.0.0.1", "--admin", "127.0.0.1:1")
 	var errors bytes.Buffer
 	command.Stderr = &errors
 	out, err := command.Output()

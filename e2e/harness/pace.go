@@ -19,7 +19,9 @@ const paceConnections = 32
 
 // Pace sends count requests at a steady rate a second, and returns for each how long after its turn the answer was
 // there: time that it spent waiting for an earlier answer counts. request and check are as in Blast.
-func (e *Envoy) Pace(t testing.TB, rate float64, count int, request func(i int, buf []byte) []byte, check func(i int, head Head)) Latencies {
+func (e *Envoy) Pace(
+	t testing.TB, rate float64, count int, request func(i int, buf []byte) []byte, check func(i int, head Head),
+) Latencies {
 	t.Helper()
 	latencies, begin := make(Latencies, count), time.Now()
 	errs := make([]error, paceConnections)

@@ -44,7 +44,8 @@ func RunLimpet(t testing.TB, path string, port, adminPort int, env ...string) *R
 func startLimpet(t testing.TB, flags []string, port, adminPort int, drain time.Duration, env []string) *Running {
 	t.Helper()
 	args := append([]string{"run", "--bind", "127.0.0.1", "--admin", Loopback(adminPort)}, flags...)
-	args = append(args, "--", "--concurrency", "1", "--log-level", "warning", "--drain-time-s", fmt.Sprint(int(drain.Seconds())), "--parent-shutdown-time-s", "2")
+	args = append(args, "--", "--concurrency", "1", "--log-level", "warning",
+		"--drain-time-s", fmt.Sprint(int(drain.Seconds())), "--parent-shutdown-time-s", "2")
 	r := launchLimpet(t, args, port, adminPort, env)
 	r.waitReady(t)
 	return r

@@ -18,7 +18,8 @@ const (
 )
 
 func (m headerMap) Get(name string) (string, bool) {
-	return text(proxyGetHeaderMapValue(uint32(m), address(name), uint32(len(name)), unsafe.Pointer(&result.data), unsafe.Pointer(&result.size)))
+	return text(proxyGetHeaderMapValue(uint32(m), address(name), uint32(len(name)),
+		unsafe.Pointer(&result.data), unsafe.Pointer(&result.size)))
 }
 
 func (m headerMap) Set(name, value string) {

@@ -45,7 +45,8 @@ func loadRing(keys policyconfig.Keys, getenv func(string) string) (*token.Ring, 
 	if keys.Sealed != "" {
 		root, err := base64.RawURLEncoding.Strict().DecodeString(getenv(rootEnv))
 		if err != nil || len(root) == 0 {
-			return nil, []error{errors.New("keys.sealed: the environment variable " + rootEnv + " must hold the root secret as URL-safe base64 without padding")}
+			return nil, []error{errors.New("keys.sealed: the environment variable " + rootEnv +
+				" must hold the root secret as URL-safe base64 without padding")}
 		}
 		plain, err := token.Unseal(root, keys.Sealed)
 		if err != nil {
@@ -53,7 +54,8 @@ func loadRing(keys policyconfig.Keys, getenv func(string) string) (*token.Ring, 
 		}
 		text = string(plain)
 	} else if source, text = "the environment variable "+keys.FromEnv, getenv(keys.FromEnv); text == "" {
-		return nil, []error{errors.New("keys.fromEnv: the environment variable " + keys.FromEnv + " is empty; put a key ring there ('limpet keygen' prints one) and let Envoy's vm_config.environment_variables pass it on")}
+		return nil, []error{errors.New("keys.fromEnv: the environment variable " + keys.FromEnv +
+			" is empty; put a key ring there ('limpet keygen' prints one) and let Envoy's vm_config.environment_variables pass it on")}
 	}
 	ring, list := policyconfig.ParseKeyRing(text)
 	if len(list) > 0 {
