@@ -23,7 +23,7 @@ VARIANTS := $(patsubst %,dist/variants/%.wasm,opt-1 opt-s opt-z gc-conservative 
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: run
 run: build ## run the quick start: Envoy on 127.0.0.1:10000, three backends, sticky sessions
@@ -33,12 +33,30 @@ run: build ## run the quick start: Envoy on 127.0.0.1:10000, three backends, sti
 browser: build ## run the example for browsers: https://shop.localhost:10443, sessions to look at
 	@envoy=$$(tools/setup.sh envoy) && ENVOY=$$envoy exec bin/browser
 
+# What tests need besides Go; with these variables set they fail, not skip, where something is missing.
+WITH_TOOLS = envoy=$$(tools/setup.sh envoy) && chromium=$$(tools/setup.sh chromium) && \
+	export ENVOY=$$envoy CHROMIUM=$$chromium LIMPET_REQUIRE_WASM=1 LIMPET_REQUIRE_ENVOY=1
+UNIT_PACKAGES = $$(go list ./... | grep -v '/limpet/e2e')
+
 .PHONY: test
-test: build check ## run the unit tests, the wasm tests and the end-to-end tests on a real Envoy
-	@envoy=$$(tools/setup.sh envoy) && chromium=$$(tools/setup.sh chromium) && \
-	export ENVOY=$$envoy CHROMIUM=$$chromium LIMPET_REQUIRE_WASM=1 LIMPET_REQUIRE_ENVOY=1 && \
-	go test -timeout 20m $$(go list ./... | grep -v '/limpet/e2e') && \
-	cd e2e && go test -count=1 -timeout 30m
+test: build check ## lint, the unit tests, the wasm tests and the end-to-end tests on a real Envoy
+	@$(MAKE) --no-print-directory unit && $(MAKE) --no-print-directory e2e
+
+.PHONY: unit
+unit: build bin/gotest ## the tests of every package but the end-to-end tests
+	@$(WITH_TOOLS) && bin/gotest -timeout 20m $(UNIT_PACKAGES)
+
+.PHONY: race
+race: bin/gotest ## the same under the race detector
+	@bin/gotest -race -timeout 40m $(UNIT_PACKAGES)
+
+.PHONY: wasm
+wasm: dist/limpet.wasm bin/gotest ## build dist/limpet.wasm and test it under wazero
+	@LIMPET_REQUIRE_WASM=1 bin/gotest -timeout 20m ./filter/... ./token ./policy-config
+
+.PHONY: e2e
+e2e: build bin/gotest ## the end-to-end tests on a real Envoy, with a real browser
+	@$(WITH_TOOLS) && cd e2e && ../bin/gotest -count=1 -timeout 30m
 
 # Its packages are many: a cold build takes 5 to 8 minutes and 2.3 GB of build cache, a warm run one or two minutes.
 .PHONY: e2e-istio
@@ -50,18 +68,16 @@ e2e-istio: build ## run the tests on Istio's own discovery server and a real Env
 # e2e-long and figures take RUN=TestName for one scenario.
 .PHONY: e2e-long
 e2e-long: build ## run every end-to-end test at full size: up to two hours, progress every few seconds
-	@envoy=$$(tools/setup.sh envoy) && chromium=$$(tools/setup.sh chromium) && \
-	export ENVOY=$$envoy CHROMIUM=$$chromium LIMPET_REQUIRE_WASM=1 LIMPET_REQUIRE_ENVOY=1 LIMPET_LONG=1 && \
-	cd e2e && go test -count=1 -timeout 2h -run '$(or $(RUN),.)'
+	@$(WITH_TOOLS) LIMPET_LONG=1 && cd e2e && go test -count=1 -timeout 2h -run '$(or $(RUN),.)'
 
 .PHONY: figures
 figures: ## the same, and write the figures into docs/reliability.md
 	@LIMPET_UPDATE_FIGURES=1 $(MAKE) --no-print-directory e2e-long
 
 .PHONY: e2e-envoy-gateway
-e2e-envoy-gateway: build bin/envoy-gateway ## run Envoy Gateway itself on what limpet writes for it (builds it the first time: minutes)
+e2e-envoy-gateway: build bin/envoy-gateway bin/gotest ## run Envoy Gateway itself on what limpet writes for it (builds it the first time: minutes)
 	@envoy=$$(tools/setup.sh envoy) && export ENVOY=$$envoy && \
-	go -C e2e/envoygateway vet ./... && go -C e2e/envoygateway test -count=1 -timeout 20m ./...
+	cd e2e/envoygateway && go vet ./... && ../../bin/gotest -count=1 -timeout 20m ./...
 
 .PHONY: build
 build: bin/limpet bin/demo bin/browser ## build bin/limpet and dist/limpet.wasm
@@ -87,6 +103,11 @@ golden: build ## rewrite golden files and the root envoy.yaml from what the code
 	go generate ./compiler/api
 	go test ./token ./policy-config ./compiler ./internal/compiler/admission ./compiler/api ./cmd/limpet ./docs -update
 	bin/limpet compile -f examples/quickstart -t envoy --bind 127.0.0.1 --wasm-path dist/limpet.wasm > envoy.yaml
+
+.PHONY: golden-clean
+golden-clean: golden ## fail where a file that the code makes is not as committed
+	@changed=$$(git status --porcelain) && [ -z "$$changed" ] || { git --no-pager diff --stat; \
+	printf "stale; run 'make golden', review and commit:\n%s\n" "$$changed"; exit 1; }
 
 .PHONY: fuzz
 fuzz: ## fuzz each target for FUZZTIME (default 30s)
@@ -146,6 +167,15 @@ bench-compiler: build ## the compiler as a program, and within one: 1,000, 3,000
 lint: ## golangci-lint with .golangci.yml (builds the linter the first time: minutes)
 	@lint=$$(tools/setup.sh lint) && LINES_SHOWN=500 tools/step.sh "linting (a minute or more the first time)" "$$lint" run ./...
 
+.PHONY: vulncheck
+vulncheck: ## known vulnerabilities in what limpet calls (govulncheck; asks vuln.go.dev)
+	go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...
+
+.PHONY: newest
+newest: ## raise every dependency to its newest version and run the unit tests: what will break next
+	go get -u -t ./... && go mod tidy && git --no-pager diff --stat go.mod
+	@$(MAKE) --no-print-directory unit
+
 .PHONY: clean
 clean: ## remove what was built; the tool cache stays
 	rm -rf bin dist cmd/limpet/wasm/limpet.*
@@ -165,6 +195,10 @@ bin/limpet: $(COMMAND_SOURCES) cmd/limpet/wasm/limpet.wasm cmd/limpet/wasm/limpe
 	@mkdir -p bin
 	@tools/step.sh "building $@ (minutes the first time)" \
 	go build -buildvcs=false -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $@ ./cmd/limpet
+
+bin/gotest: $(wildcard tools/gotest/*.go)
+	@mkdir -p bin
+	@go build -buildvcs=false -trimpath -o $@ ./tools/gotest
 
 bin/browser: $(shell find examples/browser -type f) go.mod go.sum
 	@mkdir -p bin
