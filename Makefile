@@ -169,7 +169,7 @@ lint: ## golangci-lint with .golangci.yml (builds the linter the first time: min
 
 .PHONY: vulncheck
 vulncheck: ## known vulnerabilities in what limpet calls (govulncheck; asks vuln.go.dev)
-	go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...
+	go run golang.org/x/vuln/cmd/govulncheck@v1.8.0 ./...
 
 .PHONY: newest
 newest: ## raise every dependency to its newest version and run the unit tests: what will break next
