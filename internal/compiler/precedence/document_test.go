@@ -75,9 +75,9 @@ func TestS5Ladder(t *testing.T) {
 
 // TestS23ServiceRungs holds which rungs bring no path to what S23 says.
 func TestS23ServiceRungs(t *testing.T) {
-	m := regexp.MustCompile(`Service's rung \(([^)]*)\)`).FindStringSubmatch(strings.Join(strings.Fields(readSection(t, "**S23.", "**S24.")), " "))
+	m := regexp.MustCompile(`Service's level \(([^)]*)\)`).FindStringSubmatch(strings.Join(strings.Fields(readSection(t, "**S23.", "**S24.")), " "))
 	if m == nil {
-		t.Fatal("S23 names no rungs")
+		t.Fatal("S23 names no levels")
 	}
 	want := strings.FieldsFunc(m[1], func(r rune) bool { return r < '0' || r > '9' })
 	var got []string

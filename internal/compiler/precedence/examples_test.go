@@ -145,7 +145,7 @@ func compareOverridden(t *testing.T, cell string, f *Field) {
 }
 
 func TestE2(t *testing.T) {
-	x := readExample(t, 2, "Through RouteX to ServiceA a session lasts 8 hours (9 beats 10) and may idle 10 minutes (10; nothing stronger writes it)",
+	x := readExample(t, 2, "Through RouteX to ServiceA a session lasts 8 hours (9 before 10) and may idle 10 minutes (10; nothing stronger writes it)",
 		"Through other routes it lasts one hour")
 	e := x.mergeOn(t, "route=HTTPRoute/shop/route-x backends=Service/shop/service-a")
 	expectField(t, e, "absoluteTimeout", "8h", 9)
@@ -184,8 +184,8 @@ func TestE3(t *testing.T) {
 }
 
 func TestE4(t *testing.T) {
-	x := readExample(t, 4, "Routes that ask for sessions get them with these limits, at whatever rung they ask",
-		"Routes that do not ask get none: rung 20 says off, and nothing above it says on (S10)")
+	x := readExample(t, 4, "Routes that ask for sessions get them with these limits, at whatever level they ask",
+		"Routes that do not ask get none: level 20 says off, and nothing above it says on (S10)")
 	expectOn(t, x.mergeOn(t, "route=HTTPRoute/shop/cart"), 0)
 	expectField(t, x.mergeOn(t, "route=HTTPRoute/shop/cart"), "disabled", "true", 20)
 	w := readDocumentSet(t, x.yaml)
@@ -242,7 +242,7 @@ func TestE6(t *testing.T) {
 }
 
 func TestE7(t *testing.T) {
-	x := readExample(t, 7, "A route on the listeners `http` and `https` has sessions through `https` only: 13 says on before 14 says off; through `http`, 14 alone speaks (S6)")
+	x := readExample(t, 7, "A route on the listeners `http` and `https` has sessions through `https` only: 13 says on before 14 says off; through `http`, 14 alone says anything (S6)")
 	https := x.mergeOn(t, "gateway=infra/web/https")
 	expectOn(t, https, 13)
 	if overridden := https.Field("disabled").Overrides; len(overridden) != 1 || overridden[0].Level != 14 || overridden[0].Text != "true" {
