@@ -150,9 +150,7 @@ func emitDiscovery(j *analysis, o *Options, r *Result, settings envoy.Settings) 
 }
 
 func emitEnvoyGateway(j *analysis, o *Options, r *Result) error {
-	out, err := envoygateway.Emit(envoygateway.Input{
-		Objects: j.objects, Ports: j.ports, Decisions: j.decisions, Backends: j.backends,
-	}, envoygateway.Settings{
+	out, err := envoygateway.Emit(j.plan, envoygateway.Settings{
 		Keys: o.Keys, PinHeader: policyconfig.DefaultConfig().PinHeader,
 		Module: envoygateway.Module{URL: o.WasmURL, SHA256: o.WasmSHA256},
 	}, j.rep)

@@ -35,7 +35,7 @@ func NewPlan(objects *resource.Objects, ports []gateway.Port, decisions *policy.
 	for _, route := range objects.Routes {
 		p.newRoute(route)
 	}
-	for _, r := range AttachedRules(ports, decisions) {
+	for _, r := range listAttachedRules(ports, decisions) {
 		p.plan.Rules = append(p.plan.Rules, p.newAttachedRule(r))
 	}
 	for _, g := range slices.SortedFunc(maps.Keys(p.gateways), resource.ByAge) {
@@ -189,11 +189,11 @@ func (p *planner) newBackend(b *backend.Backend) *ir.Backend {
 	return p.backends[b]
 }
 
-func (p *planner) newAttachedRule(r AttachedRule) *ir.AttachedRule {
-	g, route := p.newGateway(r.Listener.Gateway()), p.newRoute(r.Route)
-	at := slices.IndexFunc(g.Listeners, func(l *ir.GatewayListener) bool { return l.Name == r.Listener.Name() })
+func (p *planner) newAttachedRule(r attachedRule) *ir.AttachedRule {
+	g, route := p.newGateway(r.listener.Gateway()), p.newRoute(r.route)
+	at := slices.IndexFunc(g.Listeners, func(l *ir.GatewayListener) bool { return l.Name == r.listener.Name() })
 	return &ir.AttachedRule{
-		Rule: route.Rules[r.Index], Listener: g.Listeners[at], Hostnames: r.Listener.Hostnames(r.Route), Sessions: p.newSessions(r.Rule),
+		Rule: route.Rules[r.index], Listener: g.Listeners[at], Hostnames: r.listener.Hostnames(r.route), Sessions: p.newSessions(r.decided),
 	}
 }
 
