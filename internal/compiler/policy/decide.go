@@ -208,14 +208,6 @@ func (d *decider) addRule(listener *gateway.Listener, route *gateway.Route, rule
 	d.order = append(d.order, r)
 }
 
-// RestrictTo makes the session's policies hold only for requests that Envoy sends to a cluster.
-func (s *Session) RestrictTo(cluster string) {
-	s.Policies = slices.Clone(s.Policies)
-	for i := range s.Policies {
-		s.Policies[i].Clusters = []string{cluster}
-	}
-}
-
 func rulePath(rule int) *field.Path { return field.NewPath("spec", "rules").Index(rule) }
 
 func (s *Session) rulePath() *field.Path { return rulePath(s.Rule) }
