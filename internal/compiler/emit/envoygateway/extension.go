@@ -59,7 +59,7 @@ func (e *emitter) newWasm(policies []policyconfig.Policy) jsonObject {
 		e.err = err
 	}
 	wasm := jsonObject{"name": filterName, "rootID": filterName, "code": e.Module.newCodeSource(), "config": config, "failOpen": false}
-	if variable := e.keysVariable(); variable != "" {
+	if variable := e.Keys.EnvironmentVariable(); variable != "" {
 		wasm["env"] = jsonObject{"hostKeys": []any{variable}}
 	}
 	return wasm

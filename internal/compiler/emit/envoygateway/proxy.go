@@ -74,24 +74,10 @@ func (e *emitter) orderFilters(p *ir.Object, spec jsonObject) {
 	appendEntry(spec, "filterOrder", jsonObject{"name": sessionFilter, "after": wasmFilter})
 }
 
-// keysVariable is the environment variable of Envoy that the filter reads; empty if the keys are in its configuration.
-func (e *emitter) keysVariable() string {
-	switch {
-	case e.Keys.Ring != nil:
-		return ""
-	case e.Keys.Sealed != "":
-		return "LIMPET_ROOT"
-	case e.Keys.FromEnv != "":
-		return e.Keys.FromEnv
-	default:
-		return "LIMPET_KEYS"
-	}
-}
-
 // setEnvironment lets Envoy have the secret in its environment. Proxies that Envoy Gateway runs on its own host have its
 // environment, and need nothing.
 func (e *emitter) setEnvironment(spec jsonObject) {
-	variable := e.keysVariable()
+	variable := e.Keys.EnvironmentVariable()
 	provider := childObject(spec, "provider")
 	if variable == "" || stringField(provider, "type") == "Host" {
 		if len(provider) == 0 {
