@@ -3,17 +3,16 @@ package loadbalancing
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
+	"github.com/limpet-proxy/limpet/internal/compiler/duration"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
-	"github.com/limpet-proxy/limpet/policy-config"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // contourCookie is the cookie of the strategy Cookie, by Contour's name for it.
@@ -146,9 +145,6 @@ func checkName(path *field.Path, name string) *field.Error {
 	return nil
 }
 
-// durationPattern is GEP-2257's text.
-var durationPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9]{1,5}(h|m|s|ms)){1,4}$`) })
-
 func readCookie(path *field.Path, h ir.Hash, o *v1alpha1.CookieHashOptions) (ir.Hash, *field.Error) {
 	h.Cookie, h.Path = o.CookieName, "/"
 	if fault := checkName(path.Child("cookieName"), o.CookieName); fault != nil {
@@ -163,9 +159,10 @@ func readCookie(path *field.Path, h ir.Hash, o *v1alpha1.CookieHashOptions) (ir.
 	if o.TTL == nil {
 		return h, nil
 	}
-	ttl, err := time.ParseDuration(*o.TTL)
-	if err != nil || !durationPattern().MatchString(*o.TTL) {
-		return h, field.Invalid(path.Child("ttl"), *o.TTL, fmt.Sprintf("must be a duration such as 1h30m (GEP-2257, %s)", durationPattern()))
+	ttl, err := duration.Parse(*o.TTL)
+	if err != nil {
+		return h, field.Invalid(path.Child("ttl"), *o.TTL,
+			fmt.Sprintf("must be a duration such as 1h30m (GEP-2257, %s)", policyconfig.DurationPattern))
 	}
 	// Cookies count whole seconds, and Envoy takes less than one for the browser session.
 	ttl = (ttl + time.Second - 1).Truncate(time.Second)

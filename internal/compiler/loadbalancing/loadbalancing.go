@@ -1,4 +1,4 @@
-// Package balance decides how requests that no session pins are spread over a backend's hosts: it reads
+// Package loadbalancing decides how requests that no session pins are spread over a backend's hosts: it reads
 // LoadBalancerPolicies and finds the one that holds for each rule and Service (docs/semantics.md, S51 to S55).
 package loadbalancing
 

@@ -1,4 +1,4 @@
-// Package budget reads the retry budgets of XBackendTrafficPolicies (GEP-3388; docs/semantics.md, S56 to S58).
+// Package retrybudget reads the retry budgets of XBackendTrafficPolicies (GEP-3388; docs/semantics.md, S56 to S58).
 package retrybudget
 
 import (
@@ -11,6 +11,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 	gatewayxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/duration"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
@@ -200,9 +201,9 @@ func readBudget(o *trafficPolicy, rep *report.Report) *ir.RetryBudget {
 	return budget
 }
 
-// parseDuration reads what the CRD's pattern has let through, which Go reads too.
+// parseDuration reads what the CRD's pattern has let through.
 func parseDuration(text gatewayv1.Duration) time.Duration {
-	d, err := time.ParseDuration(string(text))
+	d, err := duration.Parse(string(text))
 	if err != nil {
 		return defaultInterval
 	}
