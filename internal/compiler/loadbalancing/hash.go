@@ -50,7 +50,7 @@ func readPolicy(name string, about report.Subject, at *field.Path, spec *v1alpha
 		p.strategyName = v1alpha1.RoundRobin
 		e := field.NotSupported(at.Child("strategy"), strategy, strategyNames)
 		e.Detail += ": RoundRobin holds in its place"
-		rep.WarnFor(about, reasonPartial, e)
+		rep.WarnFor(about, report.ReasonPartiallyProgrammed, e)
 	}
 	entries := at.Child("requestHashPolicies")
 	switch strategy {
@@ -58,7 +58,7 @@ func readPolicy(name string, about report.Subject, at *field.Path, spec *v1alpha
 		p.hashes = readHashes(about, entries, spec.RequestHashPolicies, rep)
 		if len(p.hashes) == 0 {
 			p.strategy, p.strategyName = ir.RoundRobin, v1alpha1.RoundRobin
-			rep.WarnForAt(about, reasonPartial, entries.String(), "no entry is valid: RoundRobin holds in place of RequestHash")
+			rep.WarnForAt(about, report.ReasonPartiallyProgrammed, entries.String(), "no entry is valid: RoundRobin holds in place of RequestHash")
 		}
 		return p
 	case v1alpha1.CookieStrategy:
@@ -66,7 +66,7 @@ func readPolicy(name string, about report.Subject, at *field.Path, spec *v1alpha
 		p.hashes = []hashEntry{{ir.Hash{Cookie: contourCookie, TTL: &session, Path: "/"}, at.Child("strategy")}}
 	}
 	if len(spec.RequestHashPolicies) > 0 {
-		rep.WarnForAt(about, reasonPartial, entries.String(), "ignored: the strategy is not RequestHash")
+		rep.WarnForAt(about, report.ReasonPartiallyProgrammed, entries.String(), "ignored: the strategy is not RequestHash")
 	}
 	return p
 }
@@ -83,7 +83,7 @@ func readHashes(about report.Subject, at *field.Path, entries []v1alpha1.Request
 		}
 		if fault != nil {
 			fault.Detail = strings.TrimPrefix(fault.Detail+": the entry is ignored", ": ")
-			rep.WarnFor(about, reasonPartial, fault)
+			rep.WarnFor(about, report.ReasonPartiallyProgrammed, fault)
 			continue
 		}
 		seen[attributeName(h)] = true

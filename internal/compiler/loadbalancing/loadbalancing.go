@@ -13,13 +13,6 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
-// The reasons of status conditions for what a policy can't have (S3, S52, S53).
-const (
-	reasonConflicted = "Conflicted"
-	reasonNotFound   = "TargetNotFound"
-	reasonPartial    = "PartiallyProgrammed"
-)
-
 // Policy is one author's word on balancing.
 type Policy struct {
 	// Name is how other authors read of it, such as "LoadBalancerPolicy shop/cart", and Object the object.
@@ -126,7 +119,7 @@ func (p *Policies) attachPolicy(attached *Policy, o *resource.Object[v1alpha1.Lo
 	case !there[t]:
 		a.reportMissing(p.rep, path.Child("sectionName"), t.Section, t.Ref.String()+" has no rule of this name")
 	case len(p.byTarget[t]) > 0:
-		a.Reason, a.Message = reasonConflicted, p.byTarget[t][0].Name+", which goes first, has this target: the policy has no effect on it"
+		a.Reason, a.Message = report.ReasonConflicted, p.byTarget[t][0].Name+", which goes first, has this target: the policy has no effect on it"
 		p.rep.WarnForAt(o, a.Reason, a.Path, a.Message)
 		p.byTarget[t] = append(p.byTarget[t], attached)
 	default:
@@ -138,6 +131,6 @@ func (p *Policies) attachPolicy(attached *Policy, o *resource.Object[v1alpha1.Lo
 func (a *Attachment) reportMissing(rep *report.Report, path *field.Path, value, why string) {
 	e := field.NotFound(path, value)
 	e.Detail = why + ": the policy has no effect there"
-	a.Reason, a.Message = reasonNotFound, e.ErrorBody()
-	rep.WarnFor(a.Policy.subject, reasonNotFound, e)
+	a.Reason, a.Message = report.ReasonTargetNotFound, e.ErrorBody()
+	rep.WarnFor(a.Policy.subject, report.ReasonTargetNotFound, e)
 }
