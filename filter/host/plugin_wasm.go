@@ -9,6 +9,7 @@ import (
 	"github.com/tetratelabs/proxy-wasm-go-sdk/proxywasm/types"
 
 	"github.com/limpet-proxy/limpet/filter/session"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // plugin is one loaded configuration in one worker.
@@ -94,7 +95,7 @@ func (s *stream) onResponse(end bool) {
 		s.plugin.metrics.count(s.policy, outcome)
 	}
 	if s.plugin.logging {
-		setProperty(filterState, outcome.Code())
+		setProperty(policyconfig.OutcomeFilterState, outcome.Code())
 	}
 	s.plugin.metrics.watchMemory()
 }
@@ -104,7 +105,6 @@ const (
 	routeName   = "xds\x00route_name"
 	clusterName = "xds\x00cluster_name"
 	codeDetails = "response\x00code_details"
-	filterState = "limpet"
 )
 
 func cluster() string {

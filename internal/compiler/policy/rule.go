@@ -5,7 +5,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/backend"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
-	"github.com/limpet-proxy/limpet/policy-config"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // Rule is what was decided about the session persistence of a rule on one listener, or on several that share it.
@@ -60,14 +60,6 @@ func (s *Session) FailStatus() int {
 		return s.Policies[0].FailStatus
 	}
 	return 0
-}
-
-// RestrictTo makes the session's policies hold only for requests that Envoy sends to a cluster.
-func (s *Session) RestrictTo(cluster string) {
-	s.Policies = slices.Clone(s.Policies)
-	for i := range s.Policies {
-		s.Policies[i].Clusters = []string{cluster}
-	}
 }
 
 // decideRules puts together what was decided for each rule on each listener.
