@@ -11,12 +11,12 @@ import (
 // show that limpet does not have them. Those of tokens (HAProxy's hash and dates, nginx's digest and its Set-Cookie
 // on every response) are tests of the token and the filter.
 var defectTests = map[string][]string{
-	"Istio: header sessions lose draining endpoints, cookie sessions don't":    {"policy-2A.27-draining"},
-	"Istio: a later Service of a split takes the earlier one's session away":   {"policy-1b-weighted-loop"},
-	"Envoy Gateway: no override_host_status, so sessions leave draining hosts": {"policy-2A.27-draining"},
-	"Envoy Gateway: a backend of weight 0 is skipped, and its sessions break":  {"policy-2B.O3-weight-zero"},
-	"Envoy Gateway: absoluteTimeout has no effect for Session and for Header":  {"policy-2A.19-permanent"},
-	"Envoy: strict does not survive a retry":                                   {"policy-2A.28-fail", "policy-S40-fail-split-17"},
+	"Istio: header sessions lose draining endpoints, cookie sessions don't":    {"draining-host-keeps-its-sessions"},
+	"Istio: a later Service of a split takes the earlier one's session away":   {"backend-without-policy-leaves-the-session"},
+	"Envoy Gateway: no override_host_status, so sessions leave draining hosts": {"draining-host-keeps-its-sessions"},
+	"Envoy Gateway: a backend of weight 0 is skipped, and its sessions break":  {"weight-zero-keeps-its-sessions"},
+	"Envoy Gateway: absoluteTimeout has no effect for Session and for Header":  {"absolute-timeout-for-every-lifetime"},
+	"Envoy: strict does not survive a retry":                                   {"fail-is-strict-and-not-retried", "release-17-one-backend-is-strict"},
 	"Envoy: the override_host policy sends to unhealthy and draining hosts":    {}, // see TestDefectsHaveCases
 }
 
