@@ -14,7 +14,7 @@ var cacheEdits = []struct {
 	from, to     string
 }{
 	{
-		"a listener's hostname, and with it where cookies meet", "policy-S28-domain",
+		"a listener's hostname, and with it where cookies meet", "domain-collides-on-any-host",
 		[]string{
 			"{name: http, protocol: HTTP, port: 80,", "{name: one, hostname: a.example.com, protocol: HTTP, port: 80}, {name: two, hostname: b.example.com, protocol: HTTP, port: 80,",
 			"parentRefs: [{name: web}]\n  hostnames: [a.example.com]", "parentRefs: [{name: web, sectionName: one}]",
@@ -24,16 +24,16 @@ var cacheEdits = []struct {
 		"hostname: b.example.com", "hostname: '*.example.com'",
 	},
 	{
-		"a Service's affinity", "policy-2A.5-client-ip", nil,
+		"a Service's affinity", "client-ip-affinity-refuses-sessions", nil,
 		", sessionAffinity: ClientIP, sessionAffinityConfig: {clientIP: {timeoutSeconds: 60}}", "",
 	},
 	{"a Service's protocol", "endpoints-draining", nil, "spec: {ports: [{port: 80}]}", "spec: {ports: [{port: 80, appProtocol: kubernetes.io/h2c}]}"},
-	{"the policy of one Service of a split", "policy-2B.O4-partial-split-reject", nil, "kind: Service, name: v1}]", "kind: Service, name: v2}]"},
-	{"the session of an XBackend", "policy-S19-old-inline-new-backend", nil, "\n  sessionPersistence: {cookie: {name: v1}}", ""},
-	{"the name of an XBackend's session", "policy-2A.15-xbackends", nil, "cookie: {name: ", "cookie: {name: new-"},
-	{"a policy of a Gateway, so that listeners part", "policy-S06-gateways", []string{"absoluteTimeout: 2h", "absoluteTimeout: 1h"}, "absoluteTimeout: 1h", "absoluteTimeout: 3h"},
-	{"what listeners of two Gateways have in common", "policy-S06-gateways", nil, "absoluteTimeout: 2h", "absoluteTimeout: 1h"},
-	{"the target of a policy", "policy-S06-gateways", nil, "kind: Gateway, name: other", "kind: Gateway, name: others"},
+	{"the policy of one Service of a split", "one-service-of-split-refused-by-option", nil, "kind: Service, name: v1}]", "kind: Service, name: v2}]"},
+	{"the session of an XBackend", "release-16-inline-against-xbackend", nil, "\n  sessionPersistence: {cookie: {name: v1}}", ""},
+	{"the name of an XBackend's session", "xbackend-rules-share-its-sessions", nil, "cookie: {name: ", "cookie: {name: new-"},
+	{"a policy of a Gateway, so that listeners part", "one-route-on-two-gateways-has-one-scope", []string{"absoluteTimeout: 2h", "absoluteTimeout: 1h"}, "absoluteTimeout: 1h", "absoluteTimeout: 3h"},
+	{"what listeners of two Gateways have in common", "one-route-on-two-gateways-has-one-scope", nil, "absoluteTimeout: 2h", "absoluteTimeout: 1h"},
+	{"the target of a policy", "one-route-on-two-gateways-has-one-scope", nil, "kind: Gateway, name: other", "kind: Gateway, name: others"},
 	{"an endpoint", "endpoints-draining", nil, "10.0.2.1]", "10.0.2.9]"},
 	{"an endpoint that drains", "endpoints-draining", nil, ", conditions: {ready: false, serving: true, terminating: true}", ""},
 	{"the label of an EndpointSlice", "endpoints-draining", nil, "service-name: leaving", "service-name: cart"},

@@ -15,7 +15,7 @@ import (
 var drainNow = time.Date(2026, 11, 21, 18, 0, 0, 0, time.UTC)
 
 // drainDocument has 10.0.6.1, which terminates, and 10.0.6.2 in the Service "leaving", under a session with a drain limit.
-const drainDocument = "policy-2A.27-draining.in.yaml"
+const drainDocument = "draining-host-keeps-its-sessions.in.yaml"
 
 // TestDrain compiles what a drain limit makes of a host at different times.
 func TestDrain(t *testing.T) {

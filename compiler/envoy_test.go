@@ -25,7 +25,10 @@ const standIn = "0061736d0100000001140460000060017f017f60027f7f0060027f7f017f030
 	"6f78795f6f6e5f766d5f737461727400031270726f78795f6f6e5f636f6e66696775726500040a17050200" +
 	"0b05004180080b02000b040041010b040041010b"
 
-// TestEnvoyAcceptsGoldens runs Envoy's own validation over every bootstrap among the golden files. ENVOY names the
+// minBootstraps is how many cases have a bootstrap at least.
+const minBootstraps = 170
+
+// TestEnvoyAcceptsGoldens runs Envoy's own validation over every case's bootstrap. ENVOY names the
 // Envoy to use. The filter in them is the stand-in, which starts in a tenth of the time; TestFilterTakesGoldens gives
 // the plugin configurations to the one that was built.
 func TestEnvoyAcceptsGoldens(t *testing.T) {
@@ -35,17 +38,9 @@ func TestEnvoyAcceptsGoldens(t *testing.T) {
 		t.Fatal(err)
 	}
 	light := writeTemp(t, "stand-in.wasm", module)
-	files, err := filepath.Glob(filepath.Join("testdata", "*.envoy.yaml"))
-	if err != nil || len(files) < 100 {
-		t.Fatalf("%d bootstraps found, want 100 at least (%v)", len(files), err)
-	}
-	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) {
+	eachOutput(t, ".envoy.yaml", minBootstraps, func(name string, text []byte) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
 			for _, path := range []string{"dist/limpet.wasm", "/usr/share/limpet/limpet.wasm"} {
 				text = bytes.ReplaceAll(text, []byte("filename: "+path), []byte("filename: "+light))
 			}
@@ -53,7 +48,7 @@ func TestEnvoyAcceptsGoldens(t *testing.T) {
 				t.Errorf("%v\n%s", err, out)
 			}
 		})
-	}
+	})
 }
 
 // findEnvoy gives the Envoy to use. On a developer's machine without one the test is left out; where ENVOY was
@@ -98,18 +93,10 @@ func runEnvoyValidation(t *testing.T, envoy string, text []byte) (output []byte,
 // shows that such a fault would be found.
 func TestFilterTakesGoldens(t *testing.T) {
 	envoy, wasm := findEnvoy(t), builtFilter(t)
-	files, err := filepath.Glob(filepath.Join("testdata", "*.plugin.json"))
-	if err != nil || len(files) < 180 {
-		t.Fatalf("%d plugin configurations found, want 180 at least (%v)", len(files), err)
-	}
 	var chain []any
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		chain = append(chain, wasmFilter(filepath.Base(file), wasm, string(text)))
-	}
+	eachOutput(t, ".plugin.json", 180, func(name string, text []byte) {
+		chain = append(chain, wasmFilter(name, wasm, string(text)))
+	})
 	if out, err := runEnvoyValidation(t, envoy, writeChain(t, chain)); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

@@ -23,17 +23,9 @@ func TestEnvoyGatewayManifests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := filepath.Glob(filepath.Join("testdata", "*.envoy-gateway.yaml"))
-	if err != nil || len(files) < minManifests {
-		t.Fatalf("%d manifests, want at least %d; %v", len(files), minManifests, err)
-	}
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+	eachOutput(t, ".envoy-gateway.yaml", minManifests, func(file string, data []byte) {
 		var rep report.Report
-		for _, doc := range read.ReadDocuments([]Source{{Name: filepath.Base(file), Data: data}}, &rep) {
+		for _, doc := range read.ReadDocuments([]Source{{Name: file, Data: data}}, &rep) {
 			for _, problem := range server.Admit(doc.Fields) {
 				t.Errorf("%s: %s: %v", file, doc, problem)
 			}
@@ -41,7 +33,7 @@ func TestEnvoyGatewayManifests(t *testing.T) {
 		for _, problem := range rep.Errors(true) {
 			t.Error(problem)
 		}
-	}
+	})
 }
 
 // TestEnvoyGatewayCRDsRefuse shows that the CRDs have a say: a manifest with one word changed is refused.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -19,15 +20,20 @@ var updateGoldens = flag.Bool("update", false, "rewrite the files that the tests
 // minGoldens is how many cases there are at least: a glob that finds none must not pass.
 const minGoldens = 140
 
-// golden is a case under testdata: NAME.in.yaml or NAME.in.json, and what must come of it, in files beside it.
-// A first line "# options: ..." sets the options.
+// golden is a case under testdata: NAME.in.yaml or NAME.in.json, and what must come of it, in files next to it
+// (README.md there says which). A first line "# options: ..." sets the options, a line "# golden: whole" asks for the
+// outputs as they are, byte for byte.
 type golden struct {
 	name   string // without ".in.yaml"
 	source Source
+	whole  bool
 }
 
 // outputSuffixes are the endings of the files that a case may have. One that is not expected must not be there.
-var outputSuffixes = []string{".envoy.yaml", ".envoy-gateway.yaml", ".istio.yaml", ".plugin.json", ".warnings.txt", ".err.txt"}
+var outputSuffixes = []string{
+	".envoy.yaml", ".envoy-gateway.yaml", ".istio.yaml", ".plugin.json", ".warnings.txt", ".err.txt",
+	".bootstrap.yaml", ".listeners.yaml", ".routes.yaml", ".clusters.yaml", ".documents.yaml", ".plugin.yaml",
+}
 
 func loadGoldens(t testing.TB) []golden {
 	t.Helper()
@@ -46,12 +52,17 @@ func loadGoldens(t testing.TB) []golden {
 		}
 		base := filepath.Base(file)
 		name, _, _ := strings.Cut(base, ".in.")
-		cases[i] = golden{name: name, source: Source{Name: base, Data: data}}
+		// Problems name the input "in.yaml", so that they stay as they are when a case gets a better name.
+		source := Source{Name: strings.TrimPrefix(base, name+"."), Data: data}
+		cases[i] = golden{name: name, source: source, whole: wholeLine.Match(data)}
 	}
 	return cases
 }
 
-var optionsLine = regexp.MustCompile(`^# options: (.*)\n`)
+var (
+	optionsLine = regexp.MustCompile(`^# options: (.*)\n`)
+	wholeLine   = regexp.MustCompile(`(?m)^# golden: whole$`)
+)
 
 // The secrets of the cases that have keys. The sealed ring is the clear one, sealed under testRoot.
 const (
@@ -157,6 +168,16 @@ func (g golden) compileOutputs(t *testing.T) map[string][]byte {
 	return got
 }
 
+// goldenFiles gives the contents of the case's golden files, by their endings.
+func (g golden) goldenFiles(t *testing.T) map[string][]byte {
+	t.Helper()
+	outputs := g.compileOutputs(t)
+	if g.whole {
+		return outputs
+	}
+	return splitOutputs(t, outputs)
+}
+
 // warningText gives a line for each warning, with a mark on those that are advice.
 func warningText(warnings []Problem) string {
 	var b strings.Builder
@@ -172,11 +193,45 @@ func warningText(warnings []Problem) string {
 func TestGolden(t *testing.T) {
 	for _, g := range loadGoldens(t) {
 		t.Run(g.name, func(t *testing.T) {
-			got := g.compileOutputs(t)
+			got := g.goldenFiles(t)
 			for _, ending := range outputSuffixes {
 				compareFile(t, filepath.Join("testdata", g.name+ending), got[ending])
 			}
 		})
+	}
+}
+
+// eachOutput visits the whole outputs of all cases that have an ending, of which there must be a number at least:
+// what a case's golden files leave out is validated too.
+func eachOutput(t *testing.T, ending string, atLeast int, visit func(name string, text []byte)) {
+	t.Helper()
+	for _, g := range loadGoldens(t) {
+		if text, has := g.compileOutputs(t)[ending]; has {
+			visit(g.name, text)
+			atLeast--
+		}
+	}
+	if atLeast > 0 {
+		t.Fatalf("%d cases with %s are missing", atLeast, ending)
+	}
+}
+
+// TestGoldenFilesBelongToCases finds what a case that was renamed or removed has left.
+func TestGoldenFilesBelongToCases(t *testing.T) {
+	others := []string{"README.md", "common.yaml", "capabilities.yaml", "effects.yaml", "ring.sealed"}
+	cases := map[string]bool{}
+	for _, g := range loadGoldens(t) {
+		cases[g.name] = true
+	}
+	files, err := os.ReadDir("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		name, _, _ := strings.Cut(file.Name(), ".")
+		if !cases[name] && !slices.Contains(others, file.Name()) {
+			t.Errorf("testdata/%s belongs to no case", file.Name())
+		}
 	}
 }
 

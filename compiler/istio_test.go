@@ -2,8 +2,6 @@ package compiler
 
 import (
 	"bytes"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -23,15 +21,7 @@ func TestIstioDocumentsAreAdmitted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := filepath.Glob(filepath.Join("testdata", "*.istio.yaml"))
-	if err != nil || len(files) < minIstioGoldens {
-		t.Fatalf("%d cases, %v", len(files), err)
-	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+	eachOutput(t, ".istio.yaml", minIstioGoldens, func(file string, text []byte) {
 		for _, part := range bytes.Split(text, []byte("\n---\n")) {
 			var object map[string]any
 			if err := yaml.Unmarshal(part, &object); err != nil {
@@ -44,7 +34,7 @@ func TestIstioDocumentsAreAdmitted(t *testing.T) {
 				t.Errorf("%s: %s %s: %v", file, object["kind"], object["metadata"], e)
 			}
 		}
-	}
+	})
 }
 
 // convertWholeNumbers makes whole numbers of those that JSON has.
