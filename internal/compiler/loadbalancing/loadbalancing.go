@@ -8,7 +8,6 @@ import (
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
-	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
@@ -74,7 +73,7 @@ func New(objects *resource.Objects, rep *report.Report) *Policies {
 	for i, o := range objects.LoadBalancers {
 		read := readPolicy(o.String(), o, field.NewPath("spec"), &o.Value.Spec, rep)
 		read.Object, read.rank = o.Origin().Ref, i
-		for r, target := range policy.LoadBalancerTargets(o) {
+		for r, target := range resource.LoadBalancerTargets(o) {
 			p.attachPolicy(read, o, r, target, there)
 		}
 	}

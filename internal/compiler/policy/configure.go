@@ -145,7 +145,7 @@ func (d *decider) shareAcrossListeners() {
 // shareRule is unify for one rule.
 func (d *decider) shareRule(listeners []*Rule) {
 	for _, r := range listeners {
-		r.AncestorLimited = len(d.ancestorLimit) > 0 && len(d.limitedPolicies(r)) > 0
+		r.AncestorLimited = len(d.limitedPolicies(r)) > 0
 	}
 	first := listeners[0]
 	apart := slices.ContainsFunc(listeners[1:], func(r *Rule) bool { return !d.isSame(r, first) })
@@ -160,7 +160,7 @@ func (d *decider) shareRule(listeners []*Rule) {
 
 // isSame reports whether two listeners' rules are one in everything that a proxy does.
 func (d *decider) isSame(r, o *Rule) bool {
-	if len(d.ancestorLimit) > 0 && !slices.Equal(d.limitedPolicies(r), d.limitedPolicies(o)) {
+	if !slices.Equal(d.limitedPolicies(r), d.limitedPolicies(o)) {
 		return false
 	}
 	if r.Refused != o.Refused || r.PerBackend != o.PerBackend || len(r.Sessions) != len(o.Sessions) {

@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/ancestors"
 	"github.com/limpet-proxy/limpet/internal/compiler/backend"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/memo"
@@ -44,7 +45,7 @@ func Decide(objects *resource.Objects, ports []gateway.Port, backends *backend.I
 		rules: make(map[ruleKey]*Rule, len(objects.Routes)), rejected: map[*gateway.Route]bool{},
 		sharedInputs: make(map[ruleKey]*sharedInput, len(objects.Routes)),
 	}
-	d.findFull(objects, ports)
+	d.findAncestorLimit(objects, ports)
 	for _, p := range ports {
 		for _, h := range p.Hosts {
 			for _, m := range h.Matches {
@@ -63,15 +64,14 @@ func Decide(objects *resource.Objects, ports []gateway.Port, backends *backend.I
 
 type decider struct {
 	*attacher
-	backends        *backend.Index
-	options         Options
-	rules           map[ruleKey]*Rule
-	order           []*Rule // the same, in order
-	sharedInputs    map[ruleKey]*sharedInput
-	rejected        map[*gateway.Route]bool
-	renames         []Rename
-	ancestorLimit   AncestorLimit
-	loadBalancersAt map[object.TargetRef][]object.Ref // LoadBalancerPolicies, where any are crowded
+	backends      *backend.Index
+	options       Options
+	rules         map[ruleKey]*Rule
+	order         []*Rule // the same, in order
+	sharedInputs  map[ruleKey]*sharedInput
+	rejected      map[*gateway.Route]bool
+	renames       []Rename
+	ancestorLimit *ancestors.Limit
 }
 
 // ruleKey names a rule, on a listener or (without one) on all of them.

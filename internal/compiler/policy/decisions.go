@@ -3,6 +3,7 @@
 package policy
 
 import (
+	"github.com/limpet-proxy/limpet/internal/compiler/ancestors"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
@@ -22,7 +23,7 @@ type Decisions struct {
 	// Renames are the session names that were suffixed (S26, S27).
 	Renames []Rename
 	// AncestorLimit are the Gateways on which policies have no effect, for want of room in their status (S63).
-	AncestorLimit AncestorLimit
+	AncestorLimit *ancestors.Limit
 
 	rules    map[ruleKey]*Rule
 	rejected map[*gateway.Route]bool
