@@ -136,7 +136,7 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 	}
 	j.decisions = policy.Decide(j.objects, j.ports, j.backends, policy.Options{
 		Release: settings.generation, ClassPolicies: o.ClassPolicyNamespace, RejectPartial: o.PartialSplit == PartialReject,
-		ExternalControlPlane: controlled, PerBackendSessions: o.Target.findEmitter().picksBackendFirst, KnowsTermination: o.Dynamic != nil, Write: j.pluginCache.Render, Cache: o.Cache.decisions,
+		ExternalControlPlane: controlled, PerBackendSessions: o.Target.findEmitter().picksBackendFirst, KnowsTermination: o.Dynamic != nil, Cache: o.Cache.decisions,
 	}, j.rep)
 	if !controlled {
 		j.loadBalancing = loadbalancing.New(j.objects, j.rep)

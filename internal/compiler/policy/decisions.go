@@ -89,3 +89,11 @@ type Rename struct {
 	// From is the name as it is written and To the emitted one.
 	From, To string
 }
+
+// Rule gives what was decided about a rule on a listener.
+func (d *Decisions) Rule(listener *gateway.Listener, route *gateway.Route, rule int) *Rule {
+	return d.rules[ruleKey{listener, route, rule}]
+}
+
+// Rejected says that a route serves nothing at all (S48).
+func (d *Decisions) Rejected(route *gateway.Route) bool { return d.rejected[route] }

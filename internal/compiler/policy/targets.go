@@ -8,20 +8,12 @@ import (
 
 // targetIndex is what policies can be attached to.
 type targetIndex struct {
-	objects  *resource.Objects // nothing else
+	objects  *resource.Objects // those that they are among, and no others
 	exists   map[object.TargetRef]bool
 	subjects map[object.Ref]report.Subject
 }
 
-// targetsFor finds them among the objects, or knows them from the last time.
-func (m *Cache) targetsFor(objects *resource.Objects) *targetIndex {
-	own := objects.Attachable()
-	if m.targets == nil || !m.targets.objects.Equal(own) {
-		m.targets = newTargetIndex(own)
-	}
-	return m.targets
-}
-
+// newTargetIndex finds what policies can be attached to.
 func newTargetIndex(objects *resource.Objects) *targetIndex {
 	number := len(objects.Routes) + len(objects.Services) + len(objects.VirtualServices)
 	t := &targetIndex{
