@@ -14,6 +14,18 @@ var loadBalancerPolicyKind = newKind(definition[v1alpha1.LoadBalancerPolicy]{
 	list: func(o *Objects) *[]*Object[v1alpha1.LoadBalancerPolicy] { return &o.LoadBalancers },
 })
 
+// LoadBalancerTargets lists what a LoadBalancerPolicy is attached to, in order, whether the input has it or not.
+func LoadBalancerTargets(p *Object[v1alpha1.LoadBalancerPolicy]) []object.TargetRef {
+	targets := make([]object.TargetRef, len(p.Value.Spec.TargetRefs))
+	for i, ref := range p.Value.Spec.TargetRefs {
+		targets[i].Ref = object.Ref{Kind: string(ref.Kind), Namespace: p.Namespace, Name: string(ref.Name)}
+		if ref.SectionName != nil {
+			targets[i].Section = string(*ref.SectionName)
+		}
+	}
+	return targets
+}
+
 // balancingFields are those of a load-balancing policy, ours or Contour's.
 func balancingFields() fieldSupport {
 	return joinRows(supportAll("strategy"), nestUnder("requestHashPolicies[]", supportAll(

@@ -1,0 +1,98 @@
+package policy
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/backend"
+	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/read"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+)
+
+// steps is what each step makes of documents, as Decide takes them.
+type steps struct {
+	attached   *attachedPolicies
+	named      []*namedRule
+	configured []*configuredRule
+	collisions collisions
+	decided    []*Rule
+	shared     map[ruleKey]*Rule
+	report     *report.Report
+}
+
+// takeSteps takes them with documents that a Gateway is added to, and Services a and b.
+func takeSteps(t *testing.T, o Options, documents ...string) *steps {
+	t.Helper()
+	documents = append(documents, `{apiVersion: gateway.networking.k8s.io/v1, kind: GatewayClass, metadata: {name: limpet}, spec: {controllerName: limpet.dev/compiler}}`,
+		`{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metadata: {name: web}, spec: {gatewayClassName: limpet, listeners: [`+
+			`{name: one, protocol: HTTP, port: 80}, {name: two, protocol: HTTP, port: 81}]}}`,
+		`{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {ports: [{port: 80}]}}`,
+		`{apiVersion: v1, kind: Service, metadata: {name: b}, spec: {ports: [{port: 80}]}}`)
+	s, admission := &steps{report: &report.Report{}}, &report.Report{}
+	objects, err := resource.Admit([]read.Source{{Name: "in.yaml", Data: []byte(strings.Join(documents, "\n---\n"))}}, resource.Options{AssumeAdmitted: true}, nil, admission)
+	if err != nil || admission.Failed() {
+		t.Fatal(err, admission.Errors(false))
+	}
+	o.Cache = &Cache{}
+	ports, _ := gateway.Build(objects, netip.IPv4Unspecified(), nil, admission)
+	backends := backend.NewIndex(objects, nil, admission)
+	targets := o.Cache.findTargets(objects)
+	s.attached = attachPolicies(objects, targets, o, s.report)
+	rules := attachRules(ports, backends, s.attached, o, s.report)
+	s.named = suffixSharedNames(o.Cache.nameRules(gatherInputs(rules, s.attached, nil, o)))
+	s.configured = o.Cache.configureRules(s.named)
+	s.collisions = detectCollisions(s.configured)
+	s.decided = decideRules(rules, s.configured, s.collisions)
+	s.shared = shareAcrossListeners(s.decided, nil)
+	return s
+}
+
+// routeOn is an HTTPRoute on a listener of the Gateway, both if its name is empty.
+func routeOn(listener, name, hostname, rules string) string {
+	section := ""
+	if listener != "" {
+		section = ", sectionName: " + listener
+	}
+	return fmt.Sprintf(`{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: %s}, spec: {parentRefs: [{name: web%s}], hostnames: [%s], rules: %s}}`,
+		name, section, hostname, rules)
+}
+
+// ruleWith is a rule for a path with a session inline, to Service a.
+func ruleWith(path, session string) string {
+	return fmt.Sprintf(`{matches: [{path: {type: PathPrefix, value: "%s"}}], backendRefs: [{name: a, port: 80}], sessionPersistence: %s}`, path, session)
+}
+
+// plainRule is one without, to Services.
+func plainRule(path string, services ...string) string {
+	var refs []string
+	for _, s := range services {
+		refs = append(refs, "{name: "+s+", port: 80}")
+	}
+	return fmt.Sprintf(`{matches: [{path: {type: PathPrefix, value: "%s"}}], backendRefs: [%s]}`, path, strings.Join(refs, ", "))
+}
+
+// policyOn is a SessionPersistencePolicy on a target with settings.
+func policyOn(target, settings string) string {
+	return `{apiVersion: limpet.dev/v1alpha1, kind: SessionPersistencePolicy, metadata: {name: p}, spec: {targetRefs: [` + target + `], ` + settings + `}}`
+}
+
+// The targets of policies.
+const (
+	onGateway  = `{group: gateway.networking.k8s.io, kind: Gateway, name: web}`
+	onListener = `{group: gateway.networking.k8s.io, kind: Gateway, name: web, sectionName: two}`
+	onRoute    = `{group: gateway.networking.k8s.io, kind: HTTPRoute, name: r}`
+	onServices = `{group: "", kind: Service, name: a}, {group: "", kind: Service, name: b}`
+)
+
+// expectLines compares what was made with what a case wants, line by line.
+func expectLines(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
+	}
+}
