@@ -66,6 +66,11 @@ func floorPlan(t *testing.T) string {
 			fmt.Fprintf(&out, "| `%s` | %s |\n", folder, purposeOf(t, folder))
 		}
 	}
+	for _, folder := range packagesBelow(t, ".") {
+		if !slices.Contains(seen, folder) {
+			t.Errorf("the floor plan has no place for %s", folder)
+		}
+	}
 	if len(seen) < 50 {
 		t.Fatalf("only %d packages", len(seen))
 	}
@@ -80,7 +85,7 @@ func packagesBelow(t *testing.T, folder string) []string {
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && entry.Name() == "testdata":
+		case entry.IsDir() && (entry.Name() == "testdata" || len(entry.Name()) > 2 && entry.Name()[0] == '.'):
 			return filepath.SkipDir
 		case !entry.IsDir() && strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go"):
 			if in := strings.TrimPrefix(filepath.ToSlash(filepath.Dir(path)), "../"); !slices.Contains(found, in) {
