@@ -45,6 +45,9 @@ type Options struct {
 	// name of an image. Required for it. WasmSHA256 is, in hexadecimal, that of the module, or of the image's manifest;
 	// empty for unchecked.
 	WasmURL, WasmSHA256 string
+	// LocalClients leaves out advice about clients on other machines where a listener is on a loopback address: they send
+	// Secure cookies back over plain HTTP there. It does not change what comes out.
+	LocalClients bool
 	// Keys is the source of the key ring. Default: the environment variable LIMPET_KEYS.
 	Keys policyconfig.Keys
 	// Time is the transition time of conditions in status that are new or have changed, and the time by which Hot.Draining

@@ -63,6 +63,8 @@ type configFlags struct {
 	keys     keyFlags
 	module   moduleFlags
 	istio    istioFlags
+	// local says that the Envoy runs here: only clients of this machine reach a listener on a loopback address.
+	local bool
 }
 
 func (f *configFlags) register(c *cobra.Command) {
@@ -116,6 +118,8 @@ func (f *configFlags) options(in livereload.Inputs, target compiler.Target, wasm
 		WasmPath: wasmPath,
 		Keys:     in.Keys,
 		Strict:   f.strict,
+
+		LocalClients: f.local,
 	}
 	f.input.policies.set(&o)
 	f.module.set(&o)
