@@ -118,8 +118,12 @@ func purposeOf(t *testing.T, folder string) string {
 		}
 		sentence := new(doc.Package).Synopsis(parsed.Doc.Text())
 		words := strings.SplitN(sentence, " ", 3)
-		if len(words) < 3 || words[0] != "Package" && words[0] != "Command" {
-			t.Errorf("%s: the comment is %q, want \"Package NAME does ...\"", folder, sentence)
+		name := parsed.Name.Name
+		if name == "main" {
+			name = filepath.Base(folder)
+		}
+		if len(words) < 3 || words[0] != "Package" && words[0] != "Command" || words[1] != name {
+			t.Errorf("%s: the comment is %q, want \"Package %s does ...\"", folder, sentence, name)
 			return ""
 		}
 		return strings.ReplaceAll(words[2], "|", "\\|")
