@@ -146,7 +146,7 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 		j.loadBalancing = loadbalancing.New(j.objects, j.rep)
 		j.plan.Proxy, j.traffic = lower.Lower(j.ports, lower.Input{
 			Backends: j.backends, LoadBalancing: j.loadBalancing, RetryBudgets: retrybudget.New(j.objects, j.rep), Decisions: j.decisions, Draining: o.newDraining(),
-			PolicyOrder: o.Cache.policyOrder,
+			PolicyOrder: o.Cache.policyOrder, LocalClients: o.LocalClients,
 		}, j.rep)
 	}
 	if j.rep.Failed() {

@@ -38,6 +38,9 @@ type Options struct {
 	// Bind is the IP address of listeners whose Gateway has no spec.addresses, for targets without a control plane.
 	// Default DefaultBind.
 	Bind string
+	// LocalClients leaves out advice about clients on other machines where a listener is on a loopback address: they send
+	// Secure cookies back over plain HTTP there. It does not change what comes out.
+	LocalClients bool
 	// Keys is the source of the key ring. Default: the environment variable LIMPET_KEYS.
 	Keys policyconfig.Keys
 	// Time is the transition time of conditions in status that are new or have changed, and the time by which

@@ -66,6 +66,11 @@ func floorPlan(t *testing.T) string {
 			fmt.Fprintf(&out, "| `%s` | %s |\n", folder, purposeOf(t, folder))
 		}
 	}
+	for _, folder := range packagesBelow(t, ".") {
+		if !slices.Contains(seen, folder) {
+			t.Errorf("the floor plan has no place for %s", folder)
+		}
+	}
 	if len(seen) < 50 {
 		t.Fatalf("only %d packages", len(seen))
 	}
@@ -80,7 +85,7 @@ func packagesBelow(t *testing.T, folder string) []string {
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && entry.Name() == "testdata":
+		case entry.IsDir() && (entry.Name() == "testdata" || len(entry.Name()) > 2 && entry.Name()[0] == '.'):
 			return filepath.SkipDir
 		case !entry.IsDir() && strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go"):
 			if in := strings.TrimPrefix(filepath.ToSlash(filepath.Dir(path)), "../"); !slices.Contains(found, in) {
@@ -113,8 +118,12 @@ func purposeOf(t *testing.T, folder string) string {
 		}
 		sentence := new(doc.Package).Synopsis(parsed.Doc.Text())
 		words := strings.SplitN(sentence, " ", 3)
-		if len(words) < 3 || words[0] != "Package" && words[0] != "Command" {
-			t.Errorf("%s: the comment is %q, want \"Package NAME does ...\"", folder, sentence)
+		name := parsed.Name.Name
+		if name == "main" {
+			name = filepath.Base(folder)
+		}
+		if len(words) < 3 || words[0] != "Package" && words[0] != "Command" || words[1] != name {
+			t.Errorf("%s: the comment is %q, want \"Package %s does ...\"", folder, sentence, name)
 			return ""
 		}
 		return strings.ReplaceAll(words[2], "|", "\\|")

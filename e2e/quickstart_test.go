@@ -81,6 +81,9 @@ func TestDemo(t *testing.T) {
 		t.Fatalf("the demo said nothing about Ctrl-C: %q; stderr: %s", told, complaints.String())
 	}
 	t.Logf("serving after %.1f s", time.Since(begin).Seconds())
+	if strings.Contains(complaints.String(), "warning:") {
+		t.Errorf("the quick start warns: %s", complaints.String())
+	}
 	checkDemoServes(t, told)
 	checkREADMEShows(t, told)
 

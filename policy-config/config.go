@@ -70,7 +70,7 @@ type Policy struct {
 	// Name appears in counters and logs: 1 to 253 visible ASCII characters, unique in the configuration. Required.
 	Name string `json:"name"`
 	// Scope is what tokens are bound to: a token of one scope is void in every other.
-	// Policies that shall share sessions have the same scope. 1 to 512 visible ASCII characters. Default: Name.
+	// Policies that are to share sessions have the same scope. 1 to 512 visible ASCII characters. Default: Name.
 	Scope string `json:"scope"`
 	// Routes are the names of the Envoy routes that the policy holds for; at least one. Required.
 	Routes []string `json:"routes"`

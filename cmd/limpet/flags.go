@@ -63,6 +63,8 @@ type configFlags struct {
 	keys     keyFlags
 	module   moduleFlags
 	istio    istioFlags
+	// local says that the Envoy runs here: only clients of this machine reach a listener on a loopback address.
+	local bool
 }
 
 func (f *configFlags) register(c *cobra.Command) {
@@ -114,6 +116,8 @@ func (f *configFlags) options(in livereload.Inputs, target compiler.Target, wasm
 		Bind:   f.input.bind,
 		Keys:   in.Keys,
 		Strict: f.strict,
+
+		LocalClients: f.local,
 	}
 	f.input.policies.set(&o)
 	switch target {

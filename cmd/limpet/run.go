@@ -72,6 +72,7 @@ func newRun() *cobra.Command {
 		},
 	}
 	rc.config.register(c)
+	rc.config.local = true
 	rc.watch.register(c.Flags(), "follow the input: every change reaches Envoy while it runs")
 	c.Flags().StringVar(&rc.envoy, "envoy", "", "run the Envoy at `PATH` (default: $ENVOY, or envoy on PATH)")
 	return c

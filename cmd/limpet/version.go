@@ -46,7 +46,7 @@ func wasmVersion() string {
 	if err != nil {
 		return "(not built in; run 'make build')"
 	}
-	defer module.Close()
+	defer func() { _ = module.Close() }()
 	sum := sha256.New()
 	size, err := io.Copy(sum, module)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
-	"github.com/limpet-proxy/limpet/policy-config"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // Changes says for people what is different in a configuration, in a fixed order; nothing for equal ones.

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
-	"github.com/limpet-proxy/limpet/policy-config"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // unionJSON gives a plugin configuration under which the routes of the old configuration and those of the new one have

@@ -18,7 +18,7 @@ func (l *lowerer) lowerListener(p gateway.Port) ir.Listener {
 		return listener
 	}
 	for _, h := range p.Hosts {
-		listener.Hosts = append(listener.Hosts, ir.Host{Domain: h.Domain, Routes: l.lowerRoutes(h)})
+		listener.Hosts = append(listener.Hosts, ir.Host{Domain: h.Domain, Routes: l.lowerRoutes(p, h)})
 	}
 	return listener
 }
@@ -32,7 +32,7 @@ func (l *lowerer) lowerTLSHosts(p gateway.Port) []ir.TLSHost {
 		if hosts[h.Listener] == nil {
 			owners = append(owners, h.Listener)
 		}
-		hosts[h.Listener] = append(hosts[h.Listener], ir.Host{Domain: h.Domain, Routes: l.lowerRoutes(h)})
+		hosts[h.Listener] = append(hosts[h.Listener], ir.Host{Domain: h.Domain, Routes: l.lowerRoutes(p, h)})
 	}
 	var tlsHosts []ir.TLSHost
 	for _, owner := range owners {

@@ -32,6 +32,8 @@ type Input struct {
 	RetryBudgets  *retrybudget.Budgets
 	// Decisions are about session persistence.
 	Decisions *policy.Decisions
+	// LocalClients is for clients on this machine only: advice about others is left out where a listener is on the loopback.
+	LocalClients bool
 	// Draining is nil where nobody knows since when hosts terminate.
 	Draining *Draining
 	// PolicyOrder is that of the session policies, the last time; nil for a time that nobody knows of.
@@ -91,7 +93,7 @@ type loweredRule struct {
 }
 
 // lowerRoutes lowers the matches of a host, but for those of routes that serve nothing (S48).
-func (l *lowerer) lowerRoutes(host gateway.Host) []ir.Route {
+func (l *lowerer) lowerRoutes(port gateway.Port, host gateway.Host) []ir.Route {
 	routes := make([]ir.Route, 0, len(host.Matches))
 	for _, m := range host.Matches {
 		if l.Decisions.Rejected(m.Route) {
@@ -100,7 +102,8 @@ func (l *lowerer) lowerRoutes(host gateway.Host) []ir.Route {
 		decided := l.Decisions.Rule(host.Listener, m.Route, m.Rule)
 		r := l.lowerRule(decided, m.Route, m.Rule)
 		r.addListener(host.Listener)
-		if r.action.Sticky && !r.advised && !host.Listener.TLS() {
+		local := l.LocalClients && port.Address.IsLoopback()
+		if r.action.Sticky && !r.advised && !host.Listener.TLS() && !local {
 			l.adviseSecure(m.Route, field.NewPath("spec", "rules").Index(m.Rule), decided)
 			r.advised = true
 		}
