@@ -19,7 +19,7 @@ func BenchmarkCompile(b *testing.B) {
 			sources := scaletest.MakeRoutes(routes)
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := Compile(sources, Options{WasmPath: "w"}); err != nil {
+				if _, err := Compile(sources, Options{Envoy: &EnvoyOptions{WasmPath: "w"}}); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -44,7 +44,7 @@ func BenchmarkRecompile(b *testing.B) {
 		for _, hot := range []*Dynamic{nil, {Folder: "discovery", EndpointFiles: 16}} {
 			for _, change := range recompilations {
 				b.Run(fmt.Sprintf("%d/hot=%t/%s", routes, hot != nil, change.name), func(b *testing.B) {
-					recompile(b, routes, change.from, change.to, Options{WasmPath: "w", Dynamic: hot, Cache: NewCache()})
+					recompile(b, routes, change.from, change.to, Options{Envoy: &EnvoyOptions{WasmPath: "w", Dynamic: hot}, Cache: NewCache()})
 				})
 			}
 		}

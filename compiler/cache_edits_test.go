@@ -62,7 +62,7 @@ func TestCacheEdits(t *testing.T) {
 			texts = append(texts, string(want.Main()))
 		}
 		if texts[0] == texts[1] {
-			t.Errorf("%s: nothing hangs on it", c.name)
+			t.Errorf("%s: nothing depends on it", c.name)
 		}
 	}
 }
@@ -75,15 +75,15 @@ func TestCacheOptions(t *testing.T) {
 		func(o *Options) { o.GatewayAPI = "1.7" },
 		func(o *Options) { o.ClassPolicyNamespace = "default" },
 		func(o *Options) { o.PartialSplit = PartialReject },
-		func(o *Options) { o.Target = TargetPlugin },
-		func(o *Options) { o.Target = TargetIstio },
-		func(o *Options) { o.Target = TargetEnvoyGateway },
+		func(o *Options) { o.retarget(TargetPlugin) },
+		func(o *Options) { o.retarget(TargetIstio) },
+		func(o *Options) { o.retarget(TargetEnvoyGateway) },
 		func(o *Options) { o.AssumeAdmitted = true },
-		func(o *Options) { o.WasmPath = "other.wasm" },
-		func(o *Options) { o.Dynamic = &Dynamic{Folder: "discovery", EndpointFiles: 99} },
-		func(o *Options) { o.Dynamic = &Dynamic{Folder: "discovery"} },
-		func(o *Options) { o.Dynamic = &Dynamic{Folder: "elsewhere", EndpointFiles: 99} },
-		func(o *Options) { o.Dynamic = &Dynamic{Folder: "discovery", EndpointFiles: 99} },
+		func(o *Options) { o.Envoy.WasmPath = "other.wasm" },
+		func(o *Options) { o.Envoy.Dynamic = &Dynamic{Folder: "discovery", EndpointFiles: 99} },
+		func(o *Options) { o.Envoy.Dynamic = &Dynamic{Folder: "discovery"} },
+		func(o *Options) { o.Envoy.Dynamic = &Dynamic{Folder: "elsewhere", EndpointFiles: 99} },
+		func(o *Options) { o.Envoy.Dynamic = &Dynamic{Folder: "discovery", EndpointFiles: 99} },
 	}
 	for _, g := range loadGoldens(t) {
 		if !strings.HasPrefix(g.name, "policy-") {

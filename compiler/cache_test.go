@@ -24,9 +24,9 @@ func TestCache(t *testing.T) {
 	sources = append(sources, Source{Name: "empty.yaml", Data: []byte("# nothing\n")})
 	failed := 0
 	for round := range rounds {
-		o := Options{WasmPath: "w", AssumeAdmitted: round/20 == 1}
+		o := Options{Envoy: &EnvoyOptions{WasmPath: "w"}, AssumeAdmitted: round/20 == 1}
 		if round%4 == 3 {
-			o.Dynamic = &Dynamic{Folder: "discovery", EndpointFiles: round % 80}
+			o.Envoy.Dynamic = &Dynamic{Folder: "discovery", EndpointFiles: round % 80}
 		}
 		if _, refused := compareCompilations(t, fmt.Sprint("round ", round), sources, o, cache); refused != nil {
 			var problems Errors
@@ -113,8 +113,11 @@ func TestCacheGolden(t *testing.T) {
 		random := rand.New(rand.NewPCG(uint64(len(g.source.Data)), 8))
 		o, cache, source := g.parseOptions(t), NewCache(), g.source
 		for round := range rounds {
-			if o.Dynamic = nil; round%3 == 2 && (o.Target == TargetEnvoy || o.Target == "") {
-				o.Dynamic = &Dynamic{Folder: "discovery", EndpointFiles: 1}
+			if o.Envoy != nil {
+				o.Envoy.Dynamic = nil
+			}
+			if o.Envoy != nil && round%3 == 2 {
+				o.Envoy.Dynamic = &Dynamic{Folder: "discovery", EndpointFiles: 1}
 			}
 			if _, refused := compareCompilations(t, fmt.Sprintf("%s, round %d", g.name, round), []Source{source}, o, cache); refused == nil {
 				compiled++
@@ -164,7 +167,7 @@ func scribble(s Source, random *rand.Rand) Source {
 // TestCacheRemembers shows that the cache is of use: an object that did not change is not admitted again.
 func TestCacheRemembers(t *testing.T) {
 	cache := NewCache()
-	o := Options{WasmPath: "w", Cache: cache}
+	o := Options{Envoy: &EnvoyOptions{WasmPath: "w"}, Cache: cache}
 	sources := scaletest.MakeRoutes(20)
 	compile := func() float64 {
 		return testing.AllocsPerRun(3, func() {

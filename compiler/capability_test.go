@@ -177,9 +177,9 @@ func (e emitter) runProbe(t *testing.T, feature, documents string, keys policyco
 	}
 	controller := cmp.Or(string(e.controller), "limpet.dev/compiler")
 	text := strings.Replace(string(base), "CONTROLLER", controller, 1) + documents
-	result, err := Compile([]Source{{Name: "in.yaml", Data: []byte(text)}}, Options{
-		Target: e.target, WasmPath: "limpet.wasm", WasmURL: "https://example.com/limpet.wasm", Keys: keys, Strict: strict,
-	})
+	o := optionsFor(e.target)
+	o.Keys, o.Strict = keys, strict
+	result, err := Compile([]Source{{Name: "in.yaml", Data: []byte(text)}}, o)
 	var problems Errors
 	if errors.As(err, &problems) && strict {
 		return probeResult{refused: problems.Error()}

@@ -33,9 +33,10 @@ func (c *CheckResult) OK(strict bool) bool {
 // Check says what becomes of every object, as Compile with the same options would have it. Options.Strict makes no
 // difference. The error is about the options; what is wrong with the input is in the result.
 func Check(sources []Source, o Options) (*CheckResult, error) {
-	controlled := o.prepareDryRun()
+	o.prepareDryRun()
 	j, err := analyze(sources, &o)
-	if err == nil && controlled {
+	controlled := err == nil && o.Target.findController() != ""
+	if controlled {
 		err = o.Target.emit(j, &o, &Result{}) // for what it reports
 	}
 	var problems Errors
@@ -54,19 +55,8 @@ func Check(sources []Source, o Options) (*CheckResult, error) {
 	return &CheckResult{Rows: rows, Objects: objects}, nil
 }
 
-// prepareDryRun fits the options to what writes nothing. It reports whether the target has a control plane of its own; for
-// all others documents mean the same.
-func (o *Options) prepareDryRun() (controlled bool) {
-	o.Strict = false
-	controlled = o.Target.findEmitter() != nil && o.Target.findController() != ""
-	switch {
-	case !controlled:
-		o.Target = TargetPlugin
-	case o.WasmURL == "":
-		o.WasmURL = "https://example.com/limpet.wasm"
-	}
-	return controlled
-}
+// prepareDryRun fits the options to what writes nothing.
+func (o *Options) prepareDryRun() { o.Strict, o.dryRun = false, true }
 
 // policyKinds are those whose status is limpet's where a control plane writes that of Gateways and routes.
 var policyKinds = []string{"SessionPersistencePolicy", "XBackendTrafficPolicy"}

@@ -53,9 +53,9 @@ type Result struct {
 	Files []File
 	// PrivateKeys says that some of Files hold private keys of TLS certificates.
 	PrivateKeys bool
-	// Discovery is what Envoy discovers, with Options.Hot.
+	// Discovery is what Envoy discovers, with EnvoyOptions.Dynamic.
 	Discovery *envoy.Discovery
-	// Draining are the hosts that terminate and still serve, for the next Hot.Draining. Until is when the same input will
+	// Draining are the hosts that terminate and still serve, for the next Dynamic.Draining. Until is when the same input will
 	// give another result, because the drain limit of one of them will have passed; zero is never.
 	Draining []netip.AddrPort
 	Until    time.Time
@@ -137,7 +137,8 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 	}
 	j.decisions = policy.Decide(j.objects, j.ports, j.backends, policy.Options{
 		Release: settings.generation, ClassPolicies: o.ClassPolicyNamespace, RejectPartial: o.PartialSplit == PartialReject,
-		ExternalControlPlane: controlled, PerBackendSessions: o.Target.findEmitter().picksBackendFirst, KnowsTermination: o.Dynamic != nil, Cache: o.Cache.decisions,
+		ExternalControlPlane: controlled, PerBackendSessions: o.Target.findEmitter().picksBackendFirst,
+		KnowsTermination: o.dynamic() != nil, Cache: o.Cache.decisions,
 	}, j.rep)
 	if controlled {
 		j.plan = lower.NewPlan(j.objects, j.ports, j.decisions, j.backends)

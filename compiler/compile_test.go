@@ -69,10 +69,10 @@ func stripPlaces(warnings []Problem) []string {
 
 // TestNothingMuch shows that input without objects is refused and input without routes is fine.
 func TestNothingMuch(t *testing.T) {
-	if _, err := Compile(nil, Options{WasmPath: "w"}); err != nil {
+	if _, err := Compile(nil, Options{Envoy: &EnvoyOptions{WasmPath: "w"}}); err != nil {
 		t.Errorf("no sources at all: %v", err)
 	}
-	r, err := Compile([]Source{{Name: "a.yaml", Data: []byte("# nothing\n")}}, Options{WasmPath: "w"})
+	r, err := Compile([]Source{{Name: "a.yaml", Data: []byte("# nothing\n")}}, Options{Envoy: &EnvoyOptions{WasmPath: "w"}})
 	if r != nil || err == nil {
 		t.Errorf("an empty file gives %v, %v", r, err)
 	}
@@ -80,15 +80,18 @@ func TestNothingMuch(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	for name, o := range map[string]Options{
-		`target: Unsupported value: "nginx": supported values: "envoy", `:             {Target: "nginx"},
-		`wasm URL: Invalid value: "file:///x": must begin with https://`:              {Target: TargetEnvoyGateway, WasmURL: "file:///x"},
-		`gateway API: Unsupported value: "1.8": supported values: "1.6", "1.7"`:       {WasmPath: "w", GatewayAPI: "1.8"},
-		`partial split: Unsupported value: "some": supported values: "all", "reject"`: {WasmPath: "w", PartialSplit: "some"},
+		`target: Unsupported value: "nginx": supported values: "envoy", `:                     {Target: "nginx"},
+		`wasm URL: Invalid value: "file:///x": must begin with https://`:                      {Target: TargetEnvoyGateway, EnvoyGateway: &EnvoyGatewayOptions{WasmURL: "file:///x"}},
+		`gateway API: Unsupported value: "1.8": supported values: "1.6", "1.7"`:               {Envoy: &EnvoyOptions{WasmPath: "w"}, GatewayAPI: "1.8"},
+		`partial split: Unsupported value: "some": supported values: "all", "reject"`:         {Envoy: &EnvoyOptions{WasmPath: "w"}, PartialSplit: "some"},
+		"istio options: Forbidden: the target is envoy":                                       {Envoy: &EnvoyOptions{WasmPath: "w"}, Istio: &IstioOptions{}},
+		"envoy options: Forbidden: the target is plugin":                                      {Target: TargetPlugin, Envoy: &EnvoyOptions{}},
+		"envoy-gateway options: Forbidden: the target is ist":                                 {Target: TargetIstio, EnvoyGateway: &EnvoyGatewayOptions{}},
 		`wasm path: Required value`:                                                           {},
-		`bind address: Invalid value: "localhost": must be an IP address`:                     {WasmPath: "w", Bind: "localhost"},
-		`admin address: Invalid value: "9901": must be an IP address and a port, such as `:    {WasmPath: "w", Admin: "9901"},
-		`admin address: Invalid value: "[::1]:0": must be an IP address and a port, such as `: {WasmPath: "w", Admin: "[::1]:0"},
-		`keys.ring.keys[0].secret: `: {WasmPath: "w", Keys: policyconfig.Keys{Ring: &policyconfig.KeyRing{
+		`bind address: Invalid value: "localhost": must be an IP address`:                     {Envoy: &EnvoyOptions{WasmPath: "w"}, Bind: "localhost"},
+		`admin address: Invalid value: "9901": must be an IP address and a port, such as `:    {Envoy: &EnvoyOptions{WasmPath: "w", Admin: "9901"}},
+		`admin address: Invalid value: "[::1]:0": must be an IP address and a port, such as `: {Envoy: &EnvoyOptions{WasmPath: "w", Admin: "[::1]:0"}},
+		`keys.ring.keys[0].secret: `: {Envoy: &EnvoyOptions{WasmPath: "w"}, Keys: policyconfig.Keys{Ring: &policyconfig.KeyRing{
 			Keys: []policyconfig.Key{{ID: "a", Secret: []byte("short")}},
 		}}},
 	} {

@@ -82,7 +82,7 @@ func compileHot(t *testing.T, edit [2]string, hot *Dynamic) *Result {
 			t.Fatalf("%s does not have %q", drainDocument, edit[0])
 		}
 	}
-	result, err := Compile([]Source{{Name: drainDocument, Data: []byte(edited)}}, Options{WasmPath: "limpet.wasm", Time: drainNow, Dynamic: hot})
+	result, err := Compile([]Source{{Name: drainDocument, Data: []byte(edited)}}, Options{Time: drainNow, Envoy: &EnvoyOptions{WasmPath: "limpet.wasm", Dynamic: hot}})
 	if err != nil {
 		t.Fatal(err)
 	}

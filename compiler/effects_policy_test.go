@@ -96,7 +96,7 @@ func policyEdits(t *testing.T, path string) (a, b string) {
 // compilePolicy is what a compilation writes for proxies; only what can't be carried, or is refused, shows in words.
 func compilePolicy(t *testing.T, text string) []byte {
 	t.Helper()
-	result, err := Compile([]Source{{Name: "in.yaml", Data: []byte(text)}}, Options{WasmPath: "limpet.wasm"})
+	result, err := Compile([]Source{{Name: "in.yaml", Data: []byte(text)}}, Options{Envoy: &EnvoyOptions{WasmPath: "limpet.wasm"}})
 	if err != nil {
 		if !strings.Contains(err.Error(), "spec.targetRef") {
 			t.Errorf("%v\n%s", err, text)

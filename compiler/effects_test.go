@@ -198,7 +198,7 @@ func TestCarriedFieldsHaveAnEffect(t *testing.T) {
 // compileOutcome is all that a compilation gives, in one text.
 func compileOutcome(t *testing.T, text []byte) []byte {
 	t.Helper()
-	result, err := Compile([]Source{{Name: "in.yaml", Data: text}}, Options{WasmPath: "limpet.wasm"})
+	result, err := Compile([]Source{{Name: "in.yaml", Data: text}}, Options{Envoy: &EnvoyOptions{WasmPath: "limpet.wasm"}})
 	var problems Errors
 	switch {
 	case errors.As(err, &problems):

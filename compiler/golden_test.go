@@ -61,27 +61,33 @@ const (
 
 func (g golden) parseOptions(t *testing.T) Options {
 	t.Helper()
-	o := Options{
-		WasmPath: "dist/limpet.wasm",
-		WasmURL:  "https://example.com/limpet.wasm", WasmSHA256: strings.Repeat("0123456789abcdef", 4),
-	}
 	line := optionsLine.FindSubmatch(g.source.Data)
 	if line == nil {
-		return o
+		return optionsFor(TargetEnvoy)
 	}
-	for _, word := range strings.Fields(string(line[1])) {
+	words := strings.Fields(string(line[1]))
+	o := optionsFor(TargetEnvoy)
+	for _, word := range words {
+		if target, is := strings.CutPrefix(word, "target="); is {
+			o = optionsFor(Target(target))
+		}
+	}
+	for _, word := range words {
 		name, value, _ := strings.Cut(word, "=")
 		switch name {
 		case "target":
-			o.Target = Target(value)
 		case "bind":
 			o.Bind = value
 		case "admin":
-			o.Admin = value
+			o.Envoy.Admin = value
 		case "wasm":
-			o.WasmPath = value
+			o.Envoy.WasmPath = value
 		case "wasm-url":
-			o.WasmURL = value
+			if o.Istio != nil {
+				o.Istio.WasmURL = value
+			} else {
+				o.EnvoyGateway.WasmURL = value
+			}
 		case "gateway-api":
 			o.GatewayAPI = value
 		case "class-policy-namespace":
@@ -116,6 +122,26 @@ func (g golden) parseOptions(t *testing.T) Options {
 		}
 	}
 	return o
+}
+
+// optionsFor are what a target needs.
+func optionsFor(target Target) Options {
+	o, url, sha256 := Options{Target: target}, "https://example.com/limpet.wasm", strings.Repeat("0123456789abcdef", 4)
+	switch target {
+	case TargetEnvoy:
+		o.Envoy = &EnvoyOptions{WasmPath: "dist/limpet.wasm"}
+	case TargetEnvoyGateway:
+		o.EnvoyGateway = &EnvoyGatewayOptions{WasmURL: url, WasmSHA256: sha256}
+	case TargetIstio:
+		o.Istio = &IstioOptions{WasmURL: url, WasmSHA256: sha256}
+	}
+	return o
+}
+
+// retarget puts another target's own options into the place of those that are there.
+func (o *Options) retarget(target Target) {
+	own := optionsFor(target)
+	o.Target, o.Envoy, o.EnvoyGateway, o.Istio = target, own.Envoy, own.EnvoyGateway, own.Istio
 }
 
 func testKeys(t *testing.T, source string) policyconfig.Keys {

@@ -10,7 +10,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/admission"
-	"github.com/limpet-proxy/limpet/internal/compiler/emit/istio"
 )
 
 // minIstioGoldens is how many cases write resources for Istio at least.
@@ -68,7 +67,7 @@ func convertWholeNumbers(value any) any {
 
 func TestIstioSettings(t *testing.T) {
 	const image = "oci://example.com/limpet:1"
-	for want, o := range map[string]Options{
+	for want, o := range map[string]IstioOptions{
 		"wasm URL: Required value":                                {},
 		`wasm URL: Invalid value: "ftp://x/y": must begin with `:  {WasmURL: "ftp://x/y"},
 		`wasm URL: Invalid value: "http://x/y": must begin with `: {WasmURL: "http://x/y"},
@@ -77,13 +76,12 @@ func TestIstioSettings(t *testing.T) {
 		`wasm URL: Invalid value: "file://x/y": must name `:       {WasmURL: "file://x/y"},
 		`wasm URL: Invalid value: "file:///": must name `:         {WasmURL: "file:///"},
 		"wasm sha256: Invalid value":                              {WasmURL: image, WasmSHA256: "12"},
-		`istio phase: Unsupported value: "authn"`:                 {WasmURL: image, Istio: istio.Settings{Phase: "authn"}},
-		`istio fail strategy: Unsupported value: "OPEN"`:          {WasmURL: image, Istio: istio.Settings{FailStrategy: "OPEN"}},
-		`istio root namespace: Invalid value: "Mesh"`:             {WasmURL: image, Istio: istio.Settings{RootNamespace: "Mesh"}},
-		`istio root namespace: Invalid value: "a/b"`:              {WasmURL: image, Istio: istio.Settings{RootNamespace: "a/b"}},
+		`istio phase: Unsupported value: "authn"`:                 {WasmURL: image, Phase: "authn"},
+		`istio fail strategy: Unsupported value: "OPEN"`:          {WasmURL: image, FailStrategy: "OPEN"},
+		`istio root namespace: Invalid value: "Mesh"`:             {WasmURL: image, RootNamespace: "Mesh"},
+		`istio root namespace: Invalid value: "a/b"`:              {WasmURL: image, RootNamespace: "a/b"},
 	} {
-		o.Target = TargetIstio
-		if _, err := Compile(nil, o); err == nil || !strings.HasPrefix(err.Error(), want) {
+		if _, err := Compile(nil, Options{Target: TargetIstio, Istio: &o}); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("got %v, want %s...", err, want)
 		}
 	}

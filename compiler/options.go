@@ -11,7 +11,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/istio"
 	"github.com/limpet-proxy/limpet/internal/compiler/lower"
 	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
-	"github.com/limpet-proxy/limpet/policy-config"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // The defaults of the options.
@@ -20,7 +20,7 @@ const (
 	DefaultAdmin = "127.0.0.1:9901"
 	// DefaultClassPolicyNamespace is where policies for GatewayClasses count.
 	DefaultClassPolicyNamespace = "limpet-system"
-	// NoAdmin as Options.Admin leaves the admin interface out.
+	// NoAdmin as EnvoyOptions.Admin leaves the admin interface out.
 	NoAdmin = "none"
 )
 
@@ -30,25 +30,18 @@ const (
 	PartialReject = "reject"
 )
 
-// Options is what a compilation needs beside the documents.
+// Options is what a compilation needs besides the documents. Options of other targets than the one that is asked for are
+// refused.
 type Options struct {
 	// Target defaults to TargetEnvoy.
 	Target Target
-	// Bind is the IP address of listeners whose Gateway has no spec.addresses. Default DefaultBind.
+	// Bind is the IP address of listeners whose Gateway has no spec.addresses, for targets without a control plane.
+	// Default DefaultBind.
 	Bind string
-	// Admin is the IP address and port of Envoy's admin interface, or NoAdmin. Default DefaultAdmin.
-	Admin string
-	// WasmPath is the path of limpet.wasm as it shall stand in the bootstrap; Envoy resolves it from the folder
-	// that it is started in. Required for TargetEnvoy.
-	WasmPath string
-	// WasmURL is where TargetEnvoyGateway has limpet.wasm from: an https or http URL of the module, or oci:// and the
-	// name of an image. Required for it. WasmSHA256 is, in hexadecimal, that of the module, or of the image's manifest;
-	// empty for unchecked.
-	WasmURL, WasmSHA256 string
 	// Keys is the source of the key ring. Default: the environment variable LIMPET_KEYS.
 	Keys policyconfig.Keys
-	// Time is the transition time of conditions in status that are new or have changed, and the time by which Hot.Draining
-	// is judged. Nothing else hangs on it.
+	// Time is the transition time of conditions in status that are new or have changed, and the time by which
+	// Dynamic.Draining is judged. Nothing else depends on it.
 	Time time.Time
 	// GatewayAPI is the release of Gateway API, "1.6" or "1.7", that decides where a document does not show its
 	// generation (S18). Default: 1.6.
@@ -61,16 +54,38 @@ type Options struct {
 	PartialSplit string
 	// AssumeAdmitted leaves out the checks of the CRDs, for documents that come from an API server.
 	AssumeAdmitted bool
-	// Dynamic, with TargetEnvoy, gives a Result.Discovery beside a bootstrap that points at its files; nil puts all of it
-	// into the bootstrap.
-	Dynamic *Dynamic
-	// Cache keeps work from one compilation to the next; nil for none. It does not change what comes out.
-	Cache *Cache
-	// Istio is what TargetIstio needs beside.
-	Istio istio.Settings
 	// Strict makes errors of the warnings that are more than advice.
 	Strict bool
+	// Cache keeps work from one compilation to the next; nil for none. It does not change what comes out.
+	Cache *Cache
+
+	// Envoy, EnvoyGateway and Istio are for the target of that name, which requires them.
+	Envoy        *EnvoyOptions
+	EnvoyGateway *EnvoyGatewayOptions
+	Istio        *IstioOptions
+
+	// dryRun says that nothing is written, so that it does not matter where the module is.
+	dryRun bool
 }
+
+// EnvoyOptions is what TargetEnvoy needs.
+type EnvoyOptions struct {
+	// Admin is the IP address and port of Envoy's admin interface, or NoAdmin. Default DefaultAdmin.
+	Admin string
+	// WasmPath is the path of limpet.wasm as it shall stand in the bootstrap; Envoy resolves it from the folder
+	// that it is started in. Required.
+	WasmPath string
+	// Dynamic gives a Result.Discovery besides a bootstrap that points at its files; nil puts all of it into the
+	// bootstrap.
+	Dynamic *Dynamic
+}
+
+// EnvoyGatewayOptions is what TargetEnvoyGateway needs: WasmURL and WasmSHA256.
+type EnvoyGatewayOptions = envoygateway.Options
+
+// IstioOptions is what TargetIstio needs: WasmURL, WasmSHA256, Phase, Priority, FailStrategy, TrafficExtension, NativePin
+// and RootNamespace.
+type IstioOptions = istio.Options
 
 // Dynamic says how a configuration is laid out that changes while Envoy runs.
 type Dynamic struct {
@@ -82,19 +97,26 @@ type Dynamic struct {
 	Draining map[netip.AddrPort]time.Time
 }
 
-// newDraining is what is known of hosts that terminate; nil for nothing.
-func (o *Options) newDraining() *lower.Draining {
-	if o.Dynamic == nil {
+// dynamic is how an Envoy's configuration changes while it runs; nil if it does not.
+func (o *Options) dynamic() *Dynamic {
+	if o.Envoy == nil {
 		return nil
 	}
-	return &lower.Draining{Now: o.Time, Since: o.Dynamic.Draining}
+	return o.Envoy.Dynamic
 }
 
-// parse fills in the defaults and parses the addresses.
+// newDraining is what is known of hosts that terminate; nil for nothing.
+func (o *Options) newDraining() *lower.Draining {
+	if o.dynamic() == nil {
+		return nil
+	}
+	return &lower.Draining{Now: o.Time, Since: o.dynamic().Draining}
+}
+
+// parse fills in the defaults and parses what is more than text.
 func (o *Options) parse() (parsedOptions, error) {
 	o.Target = cmp.Or(o.Target, TargetEnvoy)
 	o.Bind = cmp.Or(o.Bind, DefaultBind)
-	o.Admin = cmp.Or(o.Admin, DefaultAdmin)
 	o.ClassPolicyNamespace = cmp.Or(o.ClassPolicyNamespace, DefaultClassPolicyNamespace)
 	o.PartialSplit = cmp.Or(o.PartialSplit, PartialAll)
 	var s parsedOptions
@@ -109,35 +131,78 @@ func (o *Options) parse() (parsedOptions, error) {
 	case sessionapi.Release17.String():
 		s.generation = sessionapi.Release17
 	default:
-		errs = append(errs, fmt.Errorf("gateway API: Unsupported value: %q: supported values: %q, %q", o.GatewayAPI, sessionapi.Release16, sessionapi.Release17))
+		errs = append(errs, fmt.Errorf("gateway API: Unsupported value: %q: supported values: %q, %q",
+			o.GatewayAPI, sessionapi.Release16, sessionapi.Release17))
 	}
-	errs = append(errs, o.checkTarget())
+	errs = append(errs, o.parseTarget(&s))
 	var err error
 	if s.bind, err = netip.ParseAddr(o.Bind); err != nil || s.bind.Zone() != "" {
 		errs = append(errs, fmt.Errorf("bind address: Invalid value: %q: must be an IP address", o.Bind))
 	}
-	if o.Admin != NoAdmin {
-		if s.admin, err = netip.ParseAddrPort(o.Admin); err != nil || s.admin.Port() == 0 {
-			errs = append(errs, fmt.Errorf("admin address: Invalid value: %q: must be an IP address and a port, such as %s, or %s", o.Admin, DefaultAdmin, NoAdmin))
-		}
-	}
 	return s, errors.Join(errs...)
 }
 
-// checkTarget checks the target and what it needs.
-func (o *Options) checkTarget() error {
-	switch o.Target {
-	case TargetEnvoy:
-		if o.WasmPath == "" {
-			return errors.New("wasm path: Required value")
-		}
-	case TargetEnvoyGateway:
-		if err := (envoygateway.Module{URL: o.WasmURL}).Check(); err != nil {
-			return fmt.Errorf("wasm URL: Invalid value: %q: %w", o.WasmURL, err)
-		}
-	case TargetIstio:
-		o.Istio.URL, o.Istio.SHA256 = o.WasmURL, o.WasmSHA256
-		return o.Istio.Check()
+// parseTarget checks the target and the options that it alone has.
+func (o *Options) parseTarget(s *parsedOptions) error {
+	if err := o.Target.validate(); err != nil {
+		return err
 	}
-	return o.Target.validate()
+	var errs []error
+	for _, other := range emitters {
+		if other.target != o.Target && other.hasOptions != nil && other.hasOptions(o) {
+			errs = append(errs, fmt.Errorf("%s options: Forbidden: the target is %s", other.target, o.Target))
+		}
+	}
+	if parse := o.Target.findEmitter().parse; parse != nil {
+		errs = append(errs, parse(o, s))
+	}
+	return errors.Join(errs...)
+}
+
+// parseEnvoy completes and checks the options of TargetEnvoy.
+func (o *Options) parseEnvoy(s *parsedOptions) (err error) {
+	own := EnvoyOptions{}
+	if o.Envoy != nil {
+		own = *o.Envoy
+	}
+	o.Envoy, own.Admin = &own, cmp.Or(own.Admin, DefaultAdmin)
+	var errs []error
+	if own.WasmPath == "" && !o.dryRun {
+		errs = append(errs, errors.New("wasm path: Required value"))
+	}
+	if own.Admin == NoAdmin {
+		return errors.Join(errs...)
+	}
+	if s.admin, err = netip.ParseAddrPort(own.Admin); err != nil || s.admin.Port() == 0 {
+		errs = append(errs, fmt.Errorf("admin address: Invalid value: %q: must be an IP address and a port, such as %s, or %s",
+			own.Admin, DefaultAdmin, NoAdmin))
+	}
+	return errors.Join(errs...)
+}
+
+// dryRunURL stands for where the module is.
+const dryRunURL = "https://example.com/limpet.wasm"
+
+// parseEnvoyGateway completes and checks the options of TargetEnvoyGateway.
+func (o *Options) parseEnvoyGateway(*parsedOptions) error {
+	own := EnvoyGatewayOptions{}
+	if o.EnvoyGateway != nil {
+		own = *o.EnvoyGateway
+	}
+	if o.EnvoyGateway = &own; o.dryRun {
+		own.WasmURL = cmp.Or(own.WasmURL, dryRunURL)
+	}
+	return own.Check()
+}
+
+// parseIstio completes and checks the options of TargetIstio.
+func (o *Options) parseIstio(*parsedOptions) error {
+	own := IstioOptions{}
+	if o.Istio != nil {
+		own = *o.Istio
+	}
+	if o.Istio = &own; o.dryRun {
+		own.WasmURL = cmp.Or(own.WasmURL, dryRunURL)
+	}
+	return own.Check()
 }

@@ -249,7 +249,7 @@ func TestS63RoomForSixteen(t *testing.T) {
 // checkLastWithout compiles and wants a mark in the routes of sixteen listeners and not in that of the last.
 func checkLastWithout(t *testing.T, text, mark string) {
 	t.Helper()
-	result, err := Compile([]Source{{Name: "a.yaml", Data: []byte(text)}}, Options{WasmPath: "w"})
+	result, err := Compile([]Source{{Name: "a.yaml", Data: []byte(text)}}, Options{Envoy: &EnvoyOptions{WasmPath: "w"}})
 	if err != nil {
 		t.Fatal(err)
 	}

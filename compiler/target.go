@@ -14,7 +14,6 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/istio"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/plugin"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
-	"github.com/limpet-proxy/limpet/policy-config"
 )
 
 // Target is what a compilation writes.
@@ -52,6 +51,9 @@ type emitter struct {
 	// all that it needs, and the document that people ask for comes last. It reports what the target can't carry, in
 	// words that notCarried begins.
 	emit func(*analysis, *Options, *Result) error
+	// hasOptions says whether there are options of the target's own, and parse completes and checks them; nil for none.
+	hasOptions func(*Options) bool
+	parse      func(*Options, *parsedOptions) error
 	// controller is the controllerName of the GatewayClasses of a target with a control plane of its own, which makes
 	// listeners, routes and clusters from the same objects; empty where limpet makes them.
 	controller gatewayv1.GatewayController
@@ -65,12 +67,20 @@ type emitter struct {
 }
 
 var emitters = []emitter{
-	{target: TargetEnvoy, emit: emitEnvoy, capabilities: envoy.Capabilities},
+	{
+		target: TargetEnvoy, emit: emitEnvoy, capabilities: envoy.Capabilities,
+		hasOptions: func(o *Options) bool { return o.Envoy != nil }, parse: (*Options).parseEnvoy,
+	},
 	{
 		target: TargetEnvoyGateway, emit: emitEnvoyGateway, capabilities: envoygateway.Capabilities,
+		hasOptions: func(o *Options) bool { return o.EnvoyGateway != nil }, parse: (*Options).parseEnvoyGateway,
 		controller: envoygateway.Controller, platformKinds: envoygateway.Kinds, platformBackends: envoygateway.Backends,
 	},
-	{target: TargetIstio, emit: emitIstio, controller: istioController, picksBackendFirst: true, capabilities: istio.Capabilities},
+	{
+		target: TargetIstio, emit: emitIstio, capabilities: istio.Capabilities,
+		hasOptions: func(o *Options) bool { return o.Istio != nil }, parse: (*Options).parseIstio,
+		controller: istioController, picksBackendFirst: true,
+	},
 	{target: TargetPlugin, emit: emitPlugin},
 }
 
@@ -111,7 +121,7 @@ func (t Target) findController() gatewayv1.GatewayController { return t.findEmit
 const istioController = "istio.io/gateway-controller"
 
 func emitIstio(j *analysis, o *Options, r *Result) error {
-	out, err := istio.Emit(j.plan, o.Keys, o.Istio, j.rep)
+	out, err := istio.Emit(j.plan, o.Keys, *o.Istio, j.rep)
 	if err != nil {
 		return err
 	}
@@ -130,8 +140,8 @@ func emitEnvoy(j *analysis, o *Options, r *Result) error {
 		return err
 	}
 	r.PrivateKeys = slices.ContainsFunc(j.plan.Proxy.Listeners, func(l ir.Listener) bool { return len(l.TLSHosts) > 0 })
-	settings := envoy.Settings{Admin: j.parsed.admin, WasmPath: o.WasmPath, Plugin: r.Plugin, PluginJSON: r.PluginJSON}
-	if o.Dynamic != nil {
+	settings := envoy.Settings{Admin: j.parsed.admin, WasmPath: o.Envoy.WasmPath, Plugin: r.Plugin, PluginJSON: r.PluginJSON}
+	if o.Envoy.Dynamic != nil {
 		return emitDiscovery(j, o, r, settings)
 	}
 	bootstrap, err := envoy.Emit(j.plan.Proxy, settings, o.Cache.envoy)
@@ -141,7 +151,7 @@ func emitEnvoy(j *analysis, o *Options, r *Result) error {
 
 // emitDiscovery is emitEnvoy in pieces that change while Envoy runs.
 func emitDiscovery(j *analysis, o *Options, r *Result, settings envoy.Settings) (err error) {
-	if r.Discovery, err = envoy.Discover(j.plan.Proxy, settings, o.Cache.envoy, o.Dynamic.Folder, o.Dynamic.EndpointFiles); err != nil {
+	if r.Discovery, err = envoy.Discover(j.plan.Proxy, settings, o.Cache.envoy, o.Envoy.Dynamic.Folder, o.Envoy.Dynamic.EndpointFiles); err != nil {
 		return err
 	}
 	r.Draining, r.Until = j.plan.Proxy.Draining, j.plan.Proxy.Until
@@ -150,10 +160,7 @@ func emitDiscovery(j *analysis, o *Options, r *Result, settings envoy.Settings) 
 }
 
 func emitEnvoyGateway(j *analysis, o *Options, r *Result) error {
-	out, err := envoygateway.Emit(j.plan, envoygateway.Settings{
-		Keys: o.Keys, PinHeader: policyconfig.DefaultConfig().PinHeader,
-		Module: envoygateway.Module{URL: o.WasmURL, SHA256: o.WasmSHA256},
-	}, j.rep)
+	out, err := envoygateway.Emit(j.plan, o.Keys, *o.EnvoyGateway, j.rep)
 	if err != nil {
 		return err
 	}

@@ -110,16 +110,20 @@ func (f *configFlags) read(stdin io.Reader, stderr io.Writer) (livereload.Inputs
 // options are those of a compilation of the inputs.
 func (f *configFlags) options(in livereload.Inputs, target compiler.Target, wasmPath string) compiler.Options {
 	o := compiler.Options{
-		Target:   target,
-		Bind:     f.input.bind,
-		Admin:    f.admin,
-		WasmPath: wasmPath,
-		Keys:     in.Keys,
-		Strict:   f.strict,
+		Target: target,
+		Bind:   f.input.bind,
+		Keys:   in.Keys,
+		Strict: f.strict,
 	}
 	f.input.policies.set(&o)
-	f.module.set(&o)
-	f.istio.set(&o)
+	switch target {
+	case compiler.TargetEnvoy:
+		o.Envoy = &compiler.EnvoyOptions{Admin: f.admin, WasmPath: wasmPath}
+	case compiler.TargetEnvoyGateway:
+		o.EnvoyGateway = &compiler.EnvoyGatewayOptions{WasmURL: f.module.url, WasmSHA256: f.module.sha256}
+	case compiler.TargetIstio:
+		o.Istio = f.istio.options(f.module)
+	}
 	return o
 }
 

@@ -47,11 +47,11 @@ func (i *istioFlags) parsePriority() (*int32, error) {
 	return &priority, nil
 }
 
-// set puts the flags, whose priority is checked, into the options.
-func (i *istioFlags) set(o *compiler.Options) {
+// options are the target's, of flags whose priority is checked.
+func (i *istioFlags) options(module moduleFlags) *compiler.IstioOptions {
 	priority, _ := i.parsePriority()
-	o.Istio = istio.Settings{
-		Phase: i.phase, Priority: priority, FailStrategy: i.failStrategy,
+	return &compiler.IstioOptions{
+		WasmURL: module.url, WasmSHA256: module.sha256, Phase: i.phase, Priority: priority, FailStrategy: i.failStrategy,
 		TrafficExtension: i.trafficExtension, NativePin: i.nativePin, RootNamespace: i.rootNamespace,
 	}
 }

@@ -38,9 +38,6 @@ func (m *moduleFlags) check(target compiler.Target) (err error) {
 	return err
 }
 
-// set puts the flags into a compilation's options.
-func (m *moduleFlags) set(o *compiler.Options) { o.WasmURL, o.WasmSHA256 = m.url, m.sha256 }
-
 // findSum gives the SHA-256 that a URL names, or of this limpet's own module or image.
 func findSum(url string) (string, error) {
 	if sum, pinned := digest.FromReference(url); pinned {

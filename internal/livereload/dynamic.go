@@ -53,7 +53,7 @@ func NewDynamic(dir string, draining *Draining) (*Dynamic, error) {
 func (d *Dynamic) Compile(in Inputs) (*compiler.Result, error) {
 	o := d.Options(in)
 	o.Time = time.Now()
-	o.Dynamic = &compiler.Dynamic{
+	o.Envoy.Dynamic = &compiler.Dynamic{
 		Folder: d.Publisher.Folder.Path, EndpointFiles: d.EndpointFiles, Draining: d.draining.Since,
 	}
 	result, err := compiler.Compile(in.Sources, o)

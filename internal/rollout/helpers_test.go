@@ -95,9 +95,10 @@ func (w testInput) compile(t *testing.T) *envoy.Discovery {
 	}
 	secret := []byte(strings.Repeat(w.key, 16))
 	result, err := compiler.Compile([]compiler.Source{{Name: "world.yaml", Data: []byte(w.yaml())}}, compiler.Options{
-		WasmPath: "limpet.wasm",
-		Keys:     policyconfig.Keys{Ring: &policyconfig.KeyRing{Keys: []policyconfig.Key{{ID: w.key, Secret: secret}}}},
-		Dynamic:  &compiler.Dynamic{Folder: "/discovery", EndpointFiles: w.files},
+		Keys: policyconfig.Keys{Ring: &policyconfig.KeyRing{Keys: []policyconfig.Key{{ID: w.key, Secret: secret}}}},
+		Envoy: &compiler.EnvoyOptions{
+			WasmPath: "limpet.wasm", Dynamic: &compiler.Dynamic{Folder: "/discovery", EndpointFiles: w.files},
+		},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -18,6 +18,9 @@ import (
 // Controller is the controllerName of Envoy Gateway's GatewayClasses.
 const Controller = "gateway.envoyproxy.io/gatewayclass-controller"
 
+// pinHeader is the internal header, by which the filter and Envoy's session filter speak to each other.
+const pinHeader = policyconfig.DefaultPinHeader
+
 // targetName is the name that reports use.
 const targetName = "envoy-gateway"
 
@@ -42,16 +45,6 @@ var Kinds = []schema.GroupVersionKind{
 // Backends are those of Kinds that routes may lead to.
 var Backends = []schema.GroupKind{{Group: group, Kind: kindBackend}}
 
-// Settings is what the manifest needs besides the routes.
-type Settings struct {
-	// Keys is the source of the key ring.
-	Keys policyconfig.Keys
-	// PinHeader is the internal header.
-	PinHeader string
-	// Module is where Envoy Gateway gets the filter from.
-	Module Module
-}
-
 // Output is a manifest, to be applied as a whole, and the policies in it.
 type Output struct {
 	Policies []policyconfig.Policy
@@ -59,8 +52,8 @@ type Output struct {
 }
 
 // Emit gives the manifest. What can't be carried goes to the report. An error means a fault of this program.
-func Emit(plan *ir.Plan, settings Settings, rep *report.Report) (*Output, error) {
-	e := &emitter{plan: plan, Settings: settings, rep: rep, edited: map[string]jsonObject{}}
+func Emit(plan *ir.Plan, keys policyconfig.Keys, o Options, rep *report.Report) (*Output, error) {
+	e := &emitter{plan: plan, keys: keys, options: o, rep: rep, edited: map[string]jsonObject{}}
 	e.refuseOwnOutput()
 	e.collectRules()
 	e.reportUnsupported()
@@ -73,8 +66,9 @@ func Emit(plan *ir.Plan, settings Settings, rep *report.Report) (*Output, error)
 
 // emitter collects the documents of a manifest and the first error.
 type emitter struct {
-	Settings
 	plan      *ir.Plan
+	keys      policyconfig.Keys
+	options   Options
 	rep       *report.Report
 	rules     []*sessionRule
 	edited    map[string]jsonObject // documents of the input that get something added, by kind and name

@@ -50,7 +50,7 @@ func (e *emitter) listNamespaces() []string {
 
 // newWasm is the filter. While it can't run, requests of its routes are refused.
 func (e *emitter) newWasm(policies []policyconfig.Policy) jsonObject {
-	_, text, err := plugin.Emit(policies, e.Keys, nil)
+	_, text, err := plugin.Emit(policies, e.keys, nil)
 	config := jsonObject{}
 	if err == nil {
 		err = parseJSON(text, &config)
@@ -58,8 +58,8 @@ func (e *emitter) newWasm(policies []policyconfig.Policy) jsonObject {
 	if err != nil && e.err == nil {
 		e.err = err
 	}
-	wasm := jsonObject{"name": filterName, "rootID": filterName, "code": e.Module.newCodeSource(), "config": config, "failOpen": false}
-	if variable := e.Keys.EnvironmentVariable(); variable != "" {
+	wasm := jsonObject{"name": filterName, "rootID": filterName, "code": e.options.newCodeSource(), "config": config, "failOpen": false}
+	if variable := e.keys.EnvironmentVariable(); variable != "" {
 		wasm["env"] = jsonObject{"hostKeys": []any{variable}}
 	}
 	return wasm

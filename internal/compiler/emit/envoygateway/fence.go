@@ -52,8 +52,8 @@ func (e *emitter) addFence(spec jsonObject) {
 	for _, field := range []string{"earlyRequestHeaders", "lateResponseHeaders"} {
 		headers := childObject(spec, "headers", field)
 		removed, _ := headers["remove"].([]any)
-		if !slices.Contains(removed, any(e.PinHeader)) {
-			appendEntry(headers, "remove", e.PinHeader)
+		if !slices.Contains(removed, any(pinHeader)) {
+			appendEntry(headers, "remove", pinHeader)
 		}
 	}
 }

@@ -194,7 +194,7 @@ func (p *patcher) newPinFilter() jsonObject {
 			"name": "envoy.http.stateful_session.header",
 			"typed_config": jsonObject{
 				"@type": "type.googleapis.com/envoy.extensions.http.stateful_session.header.v3.HeaderBasedSessionState",
-				"name":  p.PinHeader,
+				"name":  pinHeader,
 			},
 		},
 	}

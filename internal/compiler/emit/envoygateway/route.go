@@ -58,7 +58,7 @@ func (e *emitter) findRuleDocument(r *sessionRule) jsonObject {
 // pinRule makes a rule pin requests to the host in the internal header, and keeps that from backends and theirs from it.
 func (e *emitter) pinRule(r *sessionRule, rule jsonObject) {
 	if !isGRPC(r.Rule) {
-		rule["sessionPersistence"] = jsonObject{"type": "Header", "sessionName": e.PinHeader}
+		rule["sessionPersistence"] = jsonObject{"type": "Header", "sessionName": pinHeader}
 		e.setRetry(r, rule)
 		if len(listObjects(rule, "matches")) == 0 { // without a match Envoy Gateway leaves the session persistence out
 			rule["matches"] = []any{jsonObject{"path": jsonObject{"type": "PathPrefix", "value": "/"}}}
@@ -91,11 +91,11 @@ func (e *emitter) setRetry(r *sessionRule, rule jsonObject) {
 func (e *emitter) removeHeader(of jsonObject, kind, field string) {
 	for _, f := range listObjects(of, "filters") {
 		if stringField(f, "type") == kind {
-			appendEntry(childObject(f, field), "remove", e.PinHeader)
+			appendEntry(childObject(f, field), "remove", pinHeader)
 			return
 		}
 	}
-	appendEntry(of, "filters", jsonObject{"type": kind, field: jsonObject{"remove": []any{e.PinHeader}}})
+	appendEntry(of, "filters", jsonObject{"type": kind, field: jsonObject{"remove": []any{pinHeader}}})
 }
 
 // findFullFilter gives the kind of a filter of the rule or its backendRefs that can't remove one header more; empty if there is none.

@@ -13,8 +13,8 @@ import (
 func (e *emitter) refuseOwnOutput() {
 	for _, route := range e.plan.Routes {
 		for _, s := range route.InlineSessions {
-			if s.SessionName == e.PinHeader {
-				e.rep.Error(route.Subject, field.Invalid(field.NewPath(s.Path), e.PinHeader,
+			if s.SessionName == pinHeader {
+				e.rep.Error(route.Subject, field.Invalid(field.NewPath(s.Path), pinHeader,
 					"is the internal header of a route that limpet wrote; compile the route that it came from"))
 			}
 		}

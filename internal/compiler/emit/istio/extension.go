@@ -13,10 +13,10 @@ const DefaultFailStrategy = "FAIL_RELOAD"
 // before the filter that the EnvoyFilter inserts before the router.
 func (e *emitter) newExtension(p *proxySet, config policyconfig.Config, text []byte) document {
 	wasm := map[string]any{
-		"url": e.URL, "pluginName": "limpet", "type": "HTTP", "failStrategy": e.FailStrategy, "pluginConfig": e.decodeConfig(text),
+		"url": e.WasmURL, "pluginName": "limpet", "type": "HTTP", "failStrategy": e.FailStrategy, "pluginConfig": e.decodeConfig(text),
 	}
-	if e.SHA256 != "" {
-		wasm["sha256"] = e.SHA256
+	if e.WasmSHA256 != "" {
+		wasm["sha256"] = e.WasmSHA256
 	}
 	if env := config.Keys.EnvironmentVariable(); env != "" {
 		wasm["vmConfig"] = map[string]any{"env": []any{map[string]any{"name": env, "valueFrom": "HOST"}}}

@@ -20,12 +20,12 @@ import (
 // Target is the name in reports of what is not carried.
 const Target = "istio"
 
-// Settings is what the user says besides the documents.
-type Settings struct {
-	// URL is where Istio's agents find limpet.wasm: oci://, https:// or file://. Required.
-	URL string
-	// SHA256 is the module's sum, or an image's; empty for none.
-	SHA256 string
+// Options is what the user says besides the documents.
+type Options struct {
+	// WasmURL is where Istio's agents find limpet.wasm: oci://, https:// or file://. Required.
+	WasmURL string
+	// WasmSHA256 is the module's sum, or an image's; empty for none.
+	WasmSHA256 string
 	// Phase is AUTHN, AUTHZ or STATS; empty puts the plugin after all of them, hence after authorization.
 	Phase string
 	// Priority orders plugins of one phase; the higher comes first. Nil for Istio's default.
@@ -51,7 +51,7 @@ type Output struct {
 
 // emitter writes for one compilation.
 type emitter struct {
-	Settings
+	Options
 	plan      *ir.Plan
 	rep       *report.Report
 	registry  registry
@@ -61,8 +61,8 @@ type emitter struct {
 }
 
 // Emit writes the resources. What Istio can't carry goes to the report.
-func Emit(plan *ir.Plan, keys policyconfig.Keys, s Settings, rep *report.Report) (*Output, error) {
-	e := &emitter{Settings: s, plan: plan, rep: rep, registry: newRegistry(plan)}
+func Emit(plan *ir.Plan, keys policyconfig.Keys, o Options, rep *report.Report) (*Output, error) {
+	e := &emitter{Options: o, plan: plan, rep: rep, registry: newRegistry(plan)}
 	e.reportUnsupported()
 	out := &Output{}
 	services := map[string]bool{}

@@ -15,45 +15,45 @@ import (
 // DefaultRootNamespace is that of an installation with Istio's own defaults.
 const DefaultRootNamespace = "istio-system"
 
-// The values of settings that are words.
+// The values of options that are words.
 var (
 	schemes        = []string{"file", "https", "oci"}
 	phases         = []string{"AUTHN", "AUTHZ", "STATS"}
 	failStrategies = []string{"FAIL_CLOSE", "FAIL_OPEN", "FAIL_RELOAD"}
 )
 
-// Check fills in the defaults and gives every fault of the settings.
-func (s *Settings) Check() error {
-	if s.FailStrategy == "" {
-		s.FailStrategy = DefaultFailStrategy
+// Check fills in the defaults and gives every fault of the options.
+func (o *Options) Check() error {
+	if o.FailStrategy == "" {
+		o.FailStrategy = DefaultFailStrategy
 	}
-	if s.RootNamespace == "" {
-		s.RootNamespace = DefaultRootNamespace
+	if o.RootNamespace == "" {
+		o.RootNamespace = DefaultRootNamespace
 	}
-	errs := []error{s.checkURL()}
-	if s.SHA256 != "" && !digest.IsHex(s.SHA256) {
+	errs := []error{o.checkURL()}
+	if o.WasmSHA256 != "" && !digest.IsHex(o.WasmSHA256) {
 		errs = append(errs, errors.New("wasm sha256: Invalid value: must be 64 hexadecimal digits in lower case"))
 	}
-	if s.Phase != "" {
-		errs = append(errs, checkOneOf("istio phase", s.Phase, phases))
+	if o.Phase != "" {
+		errs = append(errs, checkOneOf("istio phase", o.Phase, phases))
 	}
-	errs = append(errs, checkOneOf("istio fail strategy", s.FailStrategy, failStrategies))
-	if faults := validation.IsDNS1123Label(s.RootNamespace); len(faults) > 0 {
-		errs = append(errs, fmt.Errorf("istio root namespace: Invalid value: %q: %s", s.RootNamespace, strings.Join(faults, "; ")))
+	errs = append(errs, checkOneOf("istio fail strategy", o.FailStrategy, failStrategies))
+	if faults := validation.IsDNS1123Label(o.RootNamespace); len(faults) > 0 {
+		errs = append(errs, fmt.Errorf("istio root namespace: Invalid value: %q: %s", o.RootNamespace, strings.Join(faults, "; ")))
 	}
 	return errors.Join(errs...)
 }
 
-func (s *Settings) checkURL() error {
-	if s.URL == "" {
+func (o *Options) checkURL() error {
+	if o.WasmURL == "" {
 		return errors.New("wasm URL: Required value: where Istio's proxies find limpet.wasm, such as oci://registry.example.com/limpet:1.0")
 	}
-	u, err := url.Parse(s.URL)
+	u, err := url.Parse(o.WasmURL)
 	switch {
 	case err != nil || !slices.Contains(schemes, u.Scheme):
-		return fmt.Errorf("wasm URL: Invalid value: %q: must begin with oci://, https:// or file://", s.URL)
+		return fmt.Errorf("wasm URL: Invalid value: %q: must begin with oci://, https:// or file://", o.WasmURL)
 	case u.Scheme == "file" && (u.Host != "" || u.Path == "" || u.Path == "/"), u.Scheme != "file" && (u.Host == "" || u.Path == "" || u.Path == "/"):
-		return fmt.Errorf("wasm URL: Invalid value: %q: must name a host and a module, or for file:// an absolute path", s.URL)
+		return fmt.Errorf("wasm URL: Invalid value: %q: must name a host and a module, or for file:// an absolute path", o.WasmURL)
 	}
 	return nil
 }
