@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Holds the import directions: filter -> policy-config, token; compiler -> policy-config; the two never meet, and
-# what TinyGo builds stays free of packages that would bloat or break limpet.wasm.
+# Holds the import directions: filter -> policy-config, token; compiler -> policy-config; the two never meet; emitters
+# read ir; and what TinyGo builds stays free of packages that would bloat or break limpet.wasm.
 set -euo pipefail
 module=github.com/limpet-proxy/limpet
 status=0
@@ -22,12 +22,25 @@ forbid() { # forbid PACKAGES PATTERN REASON
 	fi
 }
 
+allow() { # allow PACKAGES PATTERN REASON: of ours, they import what matches and nothing else
+	local found
+	found=$(go list -f '{{join .Imports "\n"}}' "$1" | grep "^$module/" | sort -u)
+	if found=$(grep -Ev "^$module/($2)\$" <<<"$found"); then
+		printf 'imports: %s must not import %s: %s\n' "$1" "$(tr '\n' ' ' <<<"$found")" "$3" >&2
+		status=1
+	fi
+}
+
 forbid ./compiler/... "^$module/(filter|cmd|e2e)" "compiler and filter share policy-config only"
 forbid ./internal/compiler/... "^$module/(filter|cmd|e2e)" "compiler and filter share policy-config only"
 for compiler in ./compiler/... ./internal/compiler/...; do
 	forbid $compiler "^$module/internal/(atomicfile|envoyproc|gctune|inputfiles|keyfile|livereload|message|rollout)" \
 		"the compiler is a function of documents: files, processes and messages are the command's"
 done
+names="policy-config|internal/compiler/(object|report)"
+allow ./internal/compiler/ir "$names" "what all targets are written from speaks of no step that made it"
+allow ./internal/compiler/emit/... "$names|internal/(digest|compiler/(ir|capability|memo|parallel|emit/(plugin|protoyaml)))" \
+	"a target is written from ir, and needs nothing else of the compiler"
 forbid ./filter "^$module/(compiler|cmd|e2e|filter/wasmtest|internal)" "the filter knows nothing of how its config was made"
 forbid ./filter "^(net/http|regexp|k8s.io/.*|sigs.k8s.io/.*|google.golang.org/.*)$" "it would swell limpet.wasm"
 forbid ./token "^$module/" "token is a library of its own"

@@ -105,7 +105,7 @@ func (p *planner) newGateway(g *gatewayObject) *ir.Gateway {
 	}
 	for _, l := range g.Value.Spec.Listeners {
 		made.Listeners = append(made.Listeners, &ir.GatewayListener{
-			Gateway: made, Name: string(l.Name), Port: int32(l.Port), Protocol: l.Protocol,
+			Gateway: made, Name: string(l.Name), Port: l.Port, Protocol: l.Protocol,
 		})
 	}
 	p.gateways[g] = made
