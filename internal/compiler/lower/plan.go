@@ -17,7 +17,9 @@ import (
 )
 
 // NewPlan gives what a target is written from whose control plane makes listeners, routes and clusters itself.
-func NewPlan(objects *resource.Objects, ports []gateway.Port, decisions *policy.Decisions, backends *backend.Index) *ir.Plan {
+func NewPlan(
+	objects *resource.Objects, ports []gateway.Port, decisions *policy.Decisions, backends *backend.Index,
+) *ir.Plan {
 	p := &planner{
 		index: backends, classes: indexClasses(objects),
 		virtualServices: make(map[*gateway.Route]*resource.VirtualService, len(objects.VirtualServices)),
@@ -115,13 +117,15 @@ func (p *planner) newGateway(g *gatewayObject) *ir.Gateway {
 // newParameters follows the Gateway's own reference, or else its class's.
 func (p *planner) newParameters(g *gatewayObject) *ir.ParametersRef {
 	if own := g.Value.Spec.Infrastructure; own != nil && own.ParametersRef != nil {
-		return &ir.ParametersRef{Ref: object.Ref{Kind: string(own.ParametersRef.Kind), Namespace: g.Namespace, Name: own.ParametersRef.Name}}
+		ref := own.ParametersRef
+		return &ir.ParametersRef{Ref: object.Ref{Kind: string(ref.Kind), Namespace: g.Namespace, Name: ref.Name}}
 	}
 	of := p.classes[string(g.Value.Spec.GatewayClassName)]
 	if of == nil {
 		return nil
 	}
-	return &ir.ParametersRef{Ref: object.Ref{Kind: string(of.Kind), Namespace: string(*of.Namespace), Name: of.Name}, OfClass: true}
+	ref := object.Ref{Kind: string(of.Kind), Namespace: string(*of.Namespace), Name: of.Name}
+	return &ir.ParametersRef{Ref: ref, OfClass: true}
 }
 
 // newRoute gives the route's own value, with all of its rules.
@@ -193,7 +197,8 @@ func (p *planner) newAttachedRule(r attachedRule) *ir.AttachedRule {
 	g, route := p.newGateway(r.listener.Gateway()), p.newRoute(r.route)
 	at := slices.IndexFunc(g.Listeners, func(l *ir.GatewayListener) bool { return l.Name == r.listener.Name() })
 	return &ir.AttachedRule{
-		Rule: route.Rules[r.index], Listener: g.Listeners[at], Hostnames: r.listener.Hostnames(r.route), Sessions: p.newSessions(r.decided),
+		Rule: route.Rules[r.index], Listener: g.Listeners[at],
+		Hostnames: r.listener.Hostnames(r.route), Sessions: p.newSessions(r.decided),
 	}
 }
 

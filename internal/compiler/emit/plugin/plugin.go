@@ -24,7 +24,7 @@ type rendered struct {
 	err  error
 }
 
-// Sweep forgets the texts that nobody has asked for since the last time.
+// Sweep forgets the texts that were not asked for since the last time.
 func (t *Cache) Sweep() { t.table.Sweep() }
 
 // Render gives a policy's text. The error is that of policyconfig.Write.
