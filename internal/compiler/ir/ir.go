@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/limpet-proxy/limpet/policy-config"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // Config is one proxy's whole configuration.

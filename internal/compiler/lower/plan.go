@@ -3,7 +3,6 @@ package lower
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -210,35 +209,20 @@ func (p *planner) newSessions(decided *policy.Rule) *ir.RuleSessions {
 	made := &ir.RuleSessions{Refused: decided.Refused, PerBackend: decided.PerBackend}
 	for _, s := range decided.Sessions {
 		made.WantsShared = made.WantsShared || decided.PerBackend && s.Release != sessionapi.Release17
-		made.All = append(made.All, p.newSession(decided, s))
+		made.All = append(made.All, p.newSession(s))
 	}
 	p.sessions[decided] = made
 	return made
 }
 
-func (p *planner) newSession(decided *policy.Rule, s *policy.Session) *ir.Session {
-	made := &ir.Session{}
+func (p *planner) newSession(s *policy.Session) *ir.Session {
+	made := &ir.Session{Name: s.PolicyName}
 	if s.Backend != nil {
 		made.Backend = p.newBackend(s.Backend)
 	}
-	for _, one := range s.Policies {
-		matches := findMatches(decided.Routes, one.Routes)
+	for i, one := range s.Policies {
 		one.Routes, one.Clusters = nil, nil
-		made.Policies = append(made.Policies, ir.SessionPolicy{Policy: one, Matches: matches})
-	}
-	if len(made.Policies) > 0 {
-		made.Name, _, _ = strings.Cut(made.Policies[0].Name, "/match/")
+		made.Policies = append(made.Policies, ir.SessionPolicy{Policy: one, Matches: s.Matches[i]})
 	}
 	return made
-}
-
-// findMatches are the matches, by index, whose routes have one of the names.
-func findMatches(routes, names []string) []int {
-	var matches []int
-	for m, route := range routes {
-		if slices.Contains(names, route) {
-			matches = append(matches, m)
-		}
-	}
-	return matches
 }

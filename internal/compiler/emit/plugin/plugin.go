@@ -6,7 +6,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/memo"
 	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
-	"github.com/limpet-proxy/limpet/policy-config"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // Cache keeps the text of policies, for the checks and the configurations that need it. The zero value is ready; nil
