@@ -14,7 +14,7 @@ type CheckResult struct {
 	// Rows say of each object with a status, and of whatever else there is something to say of, what became of it.
 	Rows []status.Row
 	// Objects are the objects' statuses. There are none if a document is no good, for what becomes of the others
-	// may hang on it.
+	// may depend on it.
 	Objects []status.Object
 	// Errors are what is wrong with documents; nil if all of them can be compiled.
 	Errors Errors

@@ -137,7 +137,8 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 	}
 	j.decisions = policy.Decide(j.objects, j.ports, j.backends, policy.Options{
 		Release: settings.generation, ClassPolicies: o.ClassPolicyNamespace, RejectPartial: o.PartialSplit == PartialReject,
-		ExternalControlPlane: controlled, PerBackendSessions: o.Target.findEmitter().picksBackendFirst, KnowsTermination: o.dynamic() != nil, Cache: o.Cache.decisions,
+		ExternalControlPlane: controlled, PerBackendSessions: o.Target.findEmitter().picksBackendFirst,
+		KnowsTermination: o.dynamic() != nil, Cache: o.Cache.decisions,
 	}, j.rep)
 	if controlled {
 		j.plan = lower.NewPlan(j.objects, j.ports, j.decisions, j.backends)

@@ -19,7 +19,7 @@ import (
 // Target is what a compilation writes.
 type Target string
 
-// The targets: a complete Envoy bootstrap beside the plugin configuration, or the latter alone.
+// The targets: a complete Envoy bootstrap besides the plugin configuration, or the latter alone.
 const (
 	TargetEnvoy  Target = "envoy"
 	TargetPlugin Target = "plugin"

@@ -56,7 +56,7 @@ func Find(in Input, rep *report.Report) *Limit {
 	for policy, gateways := range l.findGateways(in.Paths) {
 		for _, g := range findWithoutRoom(in.Objects, gateways, v1alpha1.MaxAncestors-taken[policy]) {
 			l.add(policy, g)
-			rep.WarnForAt(subjects[policy], string(v1alpha1.ReasonPartiallyProgrammed), "spec.targetRefs",
+			rep.WarnForAt(subjects[policy], report.ReasonPartiallyProgrammed, "spec.targetRefs",
 				"its status has no room for another ancestor: the policy has no effect on "+g.String())
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/limpet-proxy/limpet/policy-config"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // Config is one proxy's whole configuration.
@@ -87,8 +87,8 @@ type Route struct {
 	Retry *Retry
 }
 
-// Retriable reports whether requests may be tried on another host than their session's: all of them, or in a split those
-// of some share.
+// Retriable reports whether requests may be tried on another host than their session's: all of them, or in a split
+// those of some share.
 func (r *Route) Retriable() bool {
 	if len(r.Split) > 0 {
 		return slices.ContainsFunc(r.Split, func(s Share) bool { return s.FailStatus == 0 })
@@ -145,7 +145,7 @@ type Locality struct {
 	Weight    uint32
 	Endpoints []Endpoint
 	// DirectStatus is a status that the proxy itself answers in the pool's stead, 500 or 503; 0 for none. Endpoints
-	// beside it serve the sessions that they have.
+	// with it serve the sessions that they have.
 	DirectStatus int
 }
 

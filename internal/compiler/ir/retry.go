@@ -2,7 +2,7 @@ package ir
 
 import "time"
 
-// DefaultAttempts is how often at most a request is tried again where nobody says it.
+// DefaultAttempts is how often at most a request is tried again where its rule does not say it.
 const DefaultAttempts = 3
 
 // Retry is what a rule's owner says of requests that fail: those that break off, and those whose try takes too long,

@@ -1,6 +1,6 @@
 package ir
 
-import "github.com/limpet-proxy/limpet/policy-config"
+import policyconfig "github.com/limpet-proxy/limpet/policy-config"
 
 // RuleSessions is what session persistence comes to for a rule.
 type RuleSessions struct {

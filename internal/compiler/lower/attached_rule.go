@@ -17,8 +17,8 @@ type attachedRule struct {
 	decided  *policy.Rule
 }
 
-// listAttachedRules lists what a control plane's proxies serve, each rule once on each listener: by listener, then the older route
-// first.
+// listAttachedRules lists what a control plane's proxies serve, each rule once on each listener: by listener, then the
+// older route first.
 func listAttachedRules(ports []gateway.Port, decisions *policy.Decisions) []attachedRule {
 	type key struct {
 		listener *gateway.Listener
@@ -39,7 +39,8 @@ func listAttachedRules(ports []gateway.Port, decisions *policy.Decisions) []atta
 		}
 	}
 	slices.SortFunc(rules, func(a, b attachedRule) int {
-		return cmp.Or(cmp.Compare(a.listener.Key(), b.listener.Key()), resource.ByAge(a.route, b.route), cmp.Compare(a.index, b.index))
+		return cmp.Or(cmp.Compare(a.listener.Key(), b.listener.Key()), resource.ByAge(a.route, b.route),
+			cmp.Compare(a.index, b.index))
 	})
 	return rules
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/retrybudget"
 )
 
-// BackendTraffic is how the requests of a rule that no session pins are spread over one backend's hosts, and how often they
-// are tried again, for those who describe it.
+// BackendTraffic is how the requests of a rule that no session pins are spread over one backend's hosts, and how often
+// they are tried again, for those who describe it.
 type BackendTraffic struct {
 	Route   *gateway.Route
 	Rule    int
@@ -21,8 +21,8 @@ type BackendTraffic struct {
 	// Paths lead through each listener on which it is so, to the one backend.
 	Paths         []precedence.TrafficPath
 	LoadBalancing loadbalancing.Outcome
-	// EffectiveBudget is what policies say of retries, nil for nothing; Budget is what holds of it, nil for none, and Unbudgeted
-	// says why then.
+	// EffectiveBudget is what policies say of retries, nil for nothing; Budget is what holds of it, nil for none, and
+	// NoBudgetReason says why then.
 	EffectiveBudget *retrybudget.EffectiveBudget
 	RetryBudget     *ir.RetryBudget
 	NoBudgetReason  string
@@ -31,15 +31,17 @@ type BackendTraffic struct {
 }
 
 // listBackendTraffic notes how a rule's requests get to its backends; nothing where it serves none.
-func listBackendTraffic(route *gateway.Route, index int, decided *policy.Rule, choices []choice, retries *RetryOutcome) (all []*BackendTraffic) {
+func listBackendTraffic(
+	route *gateway.Route, index int, decided *policy.Rule, choices []choice, retries *RetryOutcome,
+) (all []*BackendTraffic) {
 	if decided.Refused {
 		return nil
 	}
 	for _, c := range choices {
 		if c.backend != nil {
 			all = append(all, &BackendTraffic{
-				Route: route, Rule: index, Backend: c.backend.Object, LoadBalancing: c.outcome, EffectiveBudget: c.effectiveBudget, RetryBudget: c.budget, NoBudgetReason: c.noBudgetReason,
-				Retries: retries,
+				Route: route, Rule: index, Backend: c.backend.Object, LoadBalancing: c.outcome, Retries: retries,
+				EffectiveBudget: c.effectiveBudget, RetryBudget: c.budget, NoBudgetReason: c.noBudgetReason,
 			})
 		}
 	}

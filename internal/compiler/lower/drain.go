@@ -7,7 +7,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
-	"github.com/limpet-proxy/limpet/policy-config"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // Draining is what is known of hosts that terminate and still serve (S41).
@@ -35,7 +35,7 @@ func (l *lowerer) limitDrain(choices []choice, session func(choice) *policy.Sess
 	}
 }
 
-// drainSuffix is a part of the name of a cluster whose hosts hang on a drain limit.
+// drainSuffix is a part of the name of a cluster whose hosts depend on a drain limit.
 func drainSuffix(limit *policyconfig.Duration) string {
 	if limit == nil {
 		return ""
@@ -43,9 +43,9 @@ func drainSuffix(limit *policyconfig.Duration) string {
 	return "/drain-" + limit.String()
 }
 
-// selectEndpoints are the endpoints of a choice without those that have drained for long enough, whose sessions then move. They
-// stay as long as a session that moves might find nobody: others says that every backend which takes new sessions is
-// ready.
+// selectEndpoints are the endpoints of a choice without those that have drained for long enough, whose sessions then
+// move. They stay as long as a session that moves might find no host: others says that every backend which takes new
+// sessions is ready.
 func (l *lowerer) selectEndpoints(c choice, others bool) []ir.Endpoint {
 	if l.Draining == nil {
 		return c.backend.Endpoints

@@ -7,7 +7,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 )
 
-// statusMisdirected is the status for a request on a connection that was made for another site (RFC 9110, section 15.5.20).
+// statusMisdirected is the status for a request on a connection that was made for another site (RFC 9110, section
+// 15.5.20).
 const statusMisdirected = 421
 
 // lowerListener lowers a port.
@@ -51,8 +52,9 @@ func (l *lowerer) lowerTLSHosts(p gateway.Port) []ir.TLSHost {
 	return tlsHosts
 }
 
-// newMisdirectedHost sends clients away that use a connection for a host of another site, as browsers do whose certificate
-// is good for both (Gateway, spec.listeners): they make a new one.
+// newMisdirectedHost sends clients away that use a connection for a host of another site, as browsers do whose
+// certificate is good for both (Gateway, spec.listeners): they make a new one.
 func newMisdirectedHost(domain string) ir.Host {
-	return ir.Host{Domain: domain, Routes: []ir.Route{{Name: "misdirected", Match: ir.Match{Path: "/"}, Status: statusMisdirected}}}
+	route := ir.Route{Name: "misdirected", Match: ir.Match{Path: "/"}, Status: statusMisdirected}
+	return ir.Host{Domain: domain, Routes: []ir.Route{route}}
 }

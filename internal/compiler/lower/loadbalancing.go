@@ -11,7 +11,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
-	"github.com/limpet-proxy/limpet/policy-config"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // assignBalancing gives each choice its strategy, and what is hashed of the rule's requests.
@@ -43,7 +43,8 @@ func (l *lowerer) assignBalancing(route *gateway.Route, index int, decided *poli
 	return hashes
 }
 
-// assignBudgets gives each choice its retry budget: that of its Service, unless the policy has no room for the Gateway (S63).
+// assignBudgets gives each choice its retry budget: that of its Service, unless the policy has no room for the Gateway
+// (S63).
 func (l *lowerer) assignBudgets(route *gateway.Route, path *field.Path, decided *policy.Rule, choices []choice) {
 	for i := range choices {
 		c := &choices[i]
@@ -54,7 +55,7 @@ func (l *lowerer) assignBudgets(route *gateway.Route, path *field.Path, decided 
 		switch {
 		case c.effectiveBudget == nil || c.effectiveBudget.Budget == nil:
 		case l.Decisions.AncestorLimit.Reached(c.effectiveBudget.Policy, decided.Gateway()):
-			c.noBudgetReason = c.effectiveBudget.Policy.String() + " has no room for " + decided.Gateway().String() + " in its status"
+			c.noBudgetReason = fmt.Sprintf("%s has no room for %s in its status", c.effectiveBudget.Policy, decided.Gateway())
 		default:
 			c.budget = c.effectiveBudget.Budget
 		}
@@ -64,8 +65,8 @@ func (l *lowerer) assignBudgets(route *gateway.Route, path *field.Path, decided 
 	}
 }
 
-// unifyBudgets lets backends under one session have the budget that all of them have. A cluster has only one, so where they
-// differ none holds, which is reported.
+// unifyBudgets lets backends under one session have the budget that all of them have. A cluster has only one, so where
+// they differ none holds, which is reported.
 func (l *lowerer) unifyBudgets(route *gateway.Route, path *field.Path, choices []choice) {
 	var all []*choice
 	for i := range choices {
@@ -79,7 +80,8 @@ func (l *lowerer) unifyBudgets(route *gateway.Route, path *field.Path, choices [
 			continue
 		}
 		l.rep.WarnAt(route, path.Child("backendRefs").String(), fmt.Sprintf(
-			"Services %s and %s have different retry budgets and are under one session: none holds here", all[0].backend.Service, c.backend.Service))
+			"Services %s and %s have different retry budgets and are under one session: none holds here",
+			all[0].backend.Service, c.backend.Service))
 		for _, c := range all {
 			c.budget, c.noBudgetReason = nil, "the Services under one session have different retry budgets"
 		}
@@ -93,7 +95,8 @@ func (l *lowerer) checkNearby(route *gateway.Route, path *field.Path, choices []
 	for _, c := range choices {
 		if c.backend != nil && c.backend.TrafficDistribution != "" {
 			l.rep.WarnAt(route, path.Child("backendRefs").String(), fmt.Sprintf(
-				"Service %s wants trafficDistribution %s, which a split under one session can't have: its weights go by locality", c.backend.Service, c.backend.TrafficDistribution))
+				"Service %s wants trafficDistribution %s, which a split under one session can't have: its weights go by locality",
+				c.backend.Service, c.backend.TrafficDistribution))
 		}
 	}
 }
@@ -102,6 +105,7 @@ func (l *lowerer) checkNearby(route *gateway.Route, path *field.Path, choices []
 func (l *lowerer) checkMerge(route *gateway.Route, path *field.Path, decided *policy.Rule) {
 	if decided.Sessions[0].Release != sessionapi.Release17 {
 		l.rep.WarnAt(route, path.Child("backendRefs").String(),
-			"some of the backends speak HTTP/1.1 and others HTTP/2, so that they can't be under one session: the weights choose among them on every request, and each has a session of its own")
+			"some of the backends speak HTTP/1.1 and others HTTP/2, so that they can't be under one session: "+
+				"the weights choose among them on every request, and each has a session of its own")
 	}
 }

@@ -34,18 +34,20 @@ type Input struct {
 	Decisions *policy.Decisions
 	// LocalClients is for clients on this machine only: advice about others is left out where a listener is on the loopback.
 	LocalClients bool
-	// Draining is nil where nobody knows since when hosts terminate.
+	// Draining is nil where it is not known since when hosts terminate.
 	Draining *Draining
-	// PolicyOrder is that of the session policies, the last time; nil for a time that nobody knows of.
+	// PolicyOrder is that of the session policies, the last time; nil if it is not known.
 	PolicyOrder *memo.SortOrder[string]
 }
 
-// Lower gives the configuration for the ports, and what it comes to for the requests that no session pins, rule by rule. What a rule asks for and can't have goes to the report.
-func Lower(ports []gateway.Port, means Input, rep *report.Report) (*ir.Config, []*BackendTraffic) {
-	paths := len(means.Decisions.Paths)
+// Lower gives the configuration of a proxy for the ports, and what it comes to for the requests that no session pins,
+// rule by rule. What a rule asks for and can't have goes to the report.
+func Lower(ports []gateway.Port, in Input, rep *report.Report) (*ir.Config, []*BackendTraffic) {
+	paths := len(in.Decisions.Paths)
 	l := &lowerer{
-		Input: means, rep: rep, rules: make(map[*policy.Rule]*loweredRule, paths), clusters: make(map[string]ir.Cluster, paths),
-		policies: make([]policyconfig.Policy, 0, paths), traffic: make([]*BackendTraffic, 0, paths), draining: map[netip.AddrPort]bool{},
+		Input: in, rep: rep, rules: make(map[*policy.Rule]*loweredRule, paths), draining: map[netip.AddrPort]bool{},
+		clusters: make(map[string]ir.Cluster, paths), policies: make([]policyconfig.Policy, 0, paths),
+		traffic: make([]*BackendTraffic, 0, paths),
 	}
 	config := &ir.Config{}
 	l.tls = slices.ContainsFunc(ports, func(p gateway.Port) bool { return p.TLS })
@@ -59,7 +61,7 @@ func Lower(ports []gateway.Port, means Input, rep *report.Report) (*ir.Config, [
 		config.Clusters = append(config.Clusters, c)
 	}
 	slices.SortFunc(config.Clusters, func(a, b ir.Cluster) int { return cmp.Compare(a.Name, b.Name) })
-	config.Policies = memo.Sort(means.PolicyOrder, l.policies, func(p policyconfig.Policy) string { return p.Name },
+	config.Policies = memo.Sort(in.PolicyOrder, l.policies, func(p policyconfig.Policy) string { return p.Name },
 		func(a, b policyconfig.Policy) int { return cmp.Compare(a.Name, b.Name) })
 	config.Draining, config.Until = l.listDrainingHosts(), l.until
 	slices.SortStableFunc(l.traffic, func(a, b *BackendTraffic) int {
@@ -85,7 +87,7 @@ type lowerer struct {
 type loweredRule struct {
 	names  []string // of the route for each match
 	action ir.Route // without name and match
-	// traffic are those of its backends, and met the listeners through which it is met.
+	// traffic are those of its backends, and listeners are those through which it is met.
 	traffic   []*BackendTraffic
 	listeners []*gateway.Listener
 	// advised: it was said that plain HTTP does not suit its cookie.
@@ -158,7 +160,8 @@ func (l *lowerer) adviseSecure(route *gateway.Route, path *field.Path, rule *pol
 	for _, s := range rule.Sessions {
 		if c := s.Policies[0].Cookie; c != nil && c.Secure {
 			l.rep.Advise(route, path.Child("sessionPersistence"),
-				"the cookie is Secure and "+where+" clients send it back only to 127.0.0.1 and localhost, or through a proxy that speaks TLS")
+				"the cookie is Secure and "+where+" clients send it back only to 127.0.0.1 and localhost, "+
+					"or through a proxy that speaks TLS")
 			return
 		}
 	}

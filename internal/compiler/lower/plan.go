@@ -3,7 +3,6 @@ package lower
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -17,7 +16,9 @@ import (
 )
 
 // NewPlan gives what a target is written from whose control plane makes listeners, routes and clusters itself.
-func NewPlan(objects *resource.Objects, ports []gateway.Port, decisions *policy.Decisions, backends *backend.Index) *ir.Plan {
+func NewPlan(
+	objects *resource.Objects, ports []gateway.Port, decisions *policy.Decisions, backends *backend.Index,
+) *ir.Plan {
 	p := &planner{
 		index: backends, classes: indexClasses(objects),
 		virtualServices: make(map[*gateway.Route]*resource.VirtualService, len(objects.VirtualServices)),
@@ -115,13 +116,15 @@ func (p *planner) newGateway(g *gatewayObject) *ir.Gateway {
 // newParameters follows the Gateway's own reference, or else its class's.
 func (p *planner) newParameters(g *gatewayObject) *ir.ParametersRef {
 	if own := g.Value.Spec.Infrastructure; own != nil && own.ParametersRef != nil {
-		return &ir.ParametersRef{Ref: object.Ref{Kind: string(own.ParametersRef.Kind), Namespace: g.Namespace, Name: own.ParametersRef.Name}}
+		ref := own.ParametersRef
+		return &ir.ParametersRef{Ref: object.Ref{Kind: string(ref.Kind), Namespace: g.Namespace, Name: ref.Name}}
 	}
 	of := p.classes[string(g.Value.Spec.GatewayClassName)]
 	if of == nil {
 		return nil
 	}
-	return &ir.ParametersRef{Ref: object.Ref{Kind: string(of.Kind), Namespace: string(*of.Namespace), Name: of.Name}, OfClass: true}
+	ref := object.Ref{Kind: string(of.Kind), Namespace: string(*of.Namespace), Name: of.Name}
+	return &ir.ParametersRef{Ref: ref, OfClass: true}
 }
 
 // newRoute gives the route's own value, with all of its rules.
@@ -193,7 +196,8 @@ func (p *planner) newAttachedRule(r attachedRule) *ir.AttachedRule {
 	g, route := p.newGateway(r.listener.Gateway()), p.newRoute(r.route)
 	at := slices.IndexFunc(g.Listeners, func(l *ir.GatewayListener) bool { return l.Name == r.listener.Name() })
 	return &ir.AttachedRule{
-		Rule: route.Rules[r.index], Listener: g.Listeners[at], Hostnames: r.listener.Hostnames(r.route), Sessions: p.newSessions(r.decided),
+		Rule: route.Rules[r.index], Listener: g.Listeners[at],
+		Hostnames: r.listener.Hostnames(r.route), Sessions: p.newSessions(r.decided),
 	}
 }
 
@@ -205,35 +209,20 @@ func (p *planner) newSessions(decided *policy.Rule) *ir.RuleSessions {
 	made := &ir.RuleSessions{Refused: decided.Refused, PerBackend: decided.PerBackend}
 	for _, s := range decided.Sessions {
 		made.WantsShared = made.WantsShared || decided.PerBackend && s.Release != sessionapi.Release17
-		made.All = append(made.All, p.newSession(decided, s))
+		made.All = append(made.All, p.newSession(s))
 	}
 	p.sessions[decided] = made
 	return made
 }
 
-func (p *planner) newSession(decided *policy.Rule, s *policy.Session) *ir.Session {
-	made := &ir.Session{}
+func (p *planner) newSession(s *policy.Session) *ir.Session {
+	made := &ir.Session{Name: s.PolicyName}
 	if s.Backend != nil {
 		made.Backend = p.newBackend(s.Backend)
 	}
-	for _, one := range s.Policies {
-		matches := findMatches(decided.Routes, one.Routes)
+	for i, one := range s.Policies {
 		one.Routes, one.Clusters = nil, nil
-		made.Policies = append(made.Policies, ir.SessionPolicy{Policy: one, Matches: matches})
-	}
-	if len(made.Policies) > 0 {
-		made.Name, _, _ = strings.Cut(made.Policies[0].Name, "/match/")
+		made.Policies = append(made.Policies, ir.SessionPolicy{Policy: one, Matches: s.Matches[i]})
 	}
 	return made
-}
-
-// findMatches are the matches, by index, whose routes have one of the names.
-func findMatches(routes, names []string) []int {
-	var matches []int
-	for m, route := range routes {
-		if slices.Contains(names, route) {
-			matches = append(matches, m)
-		}
-	}
-	return matches
 }

@@ -27,9 +27,11 @@ func (l *lowerer) reportPartial(t *RetryOutcome, route *gateway.Route, rule *fie
 	t.Notes = append(t.Notes, name+": "+why)
 }
 
-// lowerRetries gives an action the times and retries that its rule asks for (GEP-1742, GEP-1731; S73); nil if it asks for
-// none. Sessions that shall not move are not tried elsewhere (S40), which is reported where the rule wants it.
-func (l *lowerer) lowerRetries(route *gateway.Route, path *field.Path, action *ir.Route, rule *gatewayv1.HTTPRouteRule) *RetryOutcome {
+// lowerRetries gives an action the times and retries that its rule asks for (GEP-1742, GEP-1731; S73); nil if it asks
+// for none. Sessions that shall not move are not tried elsewhere (S40), which is reported where the rule wants it.
+func (l *lowerer) lowerRetries(
+	route *gateway.Route, path *field.Path, action *ir.Route, rule *gatewayv1.HTTPRouteRule,
+) *RetryOutcome {
 	if rule.Timeouts == nil && rule.Retry == nil {
 		return nil
 	}
@@ -51,11 +53,13 @@ func (l *lowerer) lowerRetries(route *gateway.Route, path *field.Path, action *i
 		}
 	}
 	if len(strictClusters) > 0 {
-		l.reportPartial(t, route, path, "retry", "not carried for "+strings.Join(strictClusters, ", ")+": "+explainNoRetry("its sessions stay with their host"))
+		l.reportPartial(t, route, path, "retry",
+			"not carried for "+strings.Join(strictClusters, ", ")+": "+explainNoRetry("its sessions stay with their host"))
 	}
 	t.Effective, action.Retry = true, newRetry(rule.Retry)
 	if b := action.Retry.Backoff; b != nil && *b > 0 {
-		l.reportPartial(t, route, path, "retry.backoff", "not carried as the least wait: Envoy waits a random time of up to that, doubled for each further retry, up to ten times as long")
+		l.reportPartial(t, route, path, "retry.backoff", "not carried as the least wait: "+
+			"Envoy waits a random time of up to that, doubled for each further retry, up to ten times as long")
 	}
 	return t
 }

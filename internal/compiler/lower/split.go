@@ -29,7 +29,8 @@ type choice struct {
 	// balancing is the strategy for its hosts; under one session that of all choices is the same.
 	balancing ir.Balancing
 	outcome   loadbalancing.Outcome
-	// effectiveBudget is what policies say of its Service's retries, and budget what holds of it; unbudgeted is why nothing does.
+	// effectiveBudget is what policies say of its Service's retries, and budget what holds of it; noBudgetReason is why
+	// nothing does.
 	effectiveBudget *retrybudget.EffectiveBudget
 	budget          *ir.RetryBudget
 	noBudgetReason  string
@@ -40,7 +41,8 @@ type choice struct {
 // resolveChoices resolves a rule's backendRefs, in order.
 func (l *lowerer) resolveChoices(route *gateway.Route, path *field.Path, refs []gatewayv1.HTTPBackendRef) []choice {
 	if len(refs) == 0 {
-		l.rep.Warn(route, field.Required(path.Child("backendRefs"), fmt.Sprintf("without one every request of the rule gets %d", gateway.UnresolvedStatusCode(route))))
+		l.rep.Warn(route, field.Required(path.Child("backendRefs"),
+			fmt.Sprintf("without one every request of the rule gets %d", gateway.UnresolvedStatusCode(route))))
 	}
 	var choices []choice
 	total := uint32(0)
@@ -59,7 +61,8 @@ func (l *lowerer) resolveChoices(route *gateway.Route, path *field.Path, refs []
 		total += weight
 	}
 	if len(refs) > 0 && total == 0 {
-		l.rep.Advise(route, path.Child("backendRefs"), fmt.Sprintf("all weights are 0: requests that belong to no session get %d", gateway.UnresolvedStatusCode(route)))
+		l.rep.Advise(route, path.Child("backendRefs"),
+			fmt.Sprintf("all weights are 0: requests that belong to no session get %d", gateway.UnresolvedStatusCode(route)))
 	}
 	return choices
 }
@@ -116,7 +119,10 @@ func (l *lowerer) newPlainAction(route *gateway.Route, choices []choice) ir.Rout
 // addSharedCluster gives the cluster that all rules have in common for a backend.
 func (l *lowerer) addSharedCluster(c choice) string {
 	if c.backend == nil {
-		return l.addCluster(ir.Cluster{Name: fmt.Sprintf("answer/%d", c.unresolvedStatus), Localities: []ir.Locality{{Name: "answer", Weight: 1, DirectStatus: c.unresolvedStatus}}})
+		return l.addCluster(ir.Cluster{
+			Name:       fmt.Sprintf("answer/%d", c.unresolvedStatus),
+			Localities: []ir.Locality{{Name: "answer", Weight: 1, DirectStatus: c.unresolvedStatus}},
+		})
 	}
 	return l.addCluster(ir.Cluster{
 		Name:        c.clusterName(),
@@ -147,14 +153,13 @@ func (l *lowerer) addCluster(c ir.Cluster) string {
 	return c.Name
 }
 
-// newStickyAction is the action of a rule with sessions. One backend that takes requests keeps its shared cluster. Several
-// become one cluster of the rule's own, for in Gateway API up to 1.6 a session beats the weights, even 0: its
-// host must be found whichever backend's turn it is.
+// newStickyAction is the action of a rule with sessions. One backend that takes requests keeps its shared cluster.
+// Several become one cluster of the rule's own, for in Gateway API up to 1.6 a session overrides the weights, even 0:
+// its host must be found whichever backend's turn it is.
 func (l *lowerer) newStickyAction(route *gateway.Route, path *field.Path, rule *policy.Rule, choices []choice) ir.Route {
 	usable := func(c choice) bool { return c.backend != nil }
 	choices = slices.DeleteFunc(slices.Clone(choices), func(c choice) bool { return c.backend == nil && c.weight == 0 })
-	switch {
-	case !slices.ContainsFunc(choices, usable):
+	if !slices.ContainsFunc(choices, usable) {
 		return ir.Route{Status: gateway.UnresolvedStatusCode(route)}
 	}
 	session := rule.Sessions[0]
@@ -176,14 +181,15 @@ func (l *lowerer) newStickyAction(route *gateway.Route, path *field.Path, rule *
 		cluster.Localities = append(cluster.Localities, l.newLocality(c, others))
 	}
 	if total == 0 {
-		cluster.Localities = append(cluster.Localities, l.newLocality(choice{weight: 1, unresolvedStatus: gateway.UnresolvedStatusCode(route)}, false))
+		answer := choice{weight: 1, unresolvedStatus: gateway.UnresolvedStatusCode(route)}
+		cluster.Localities = append(cluster.Localities, l.newLocality(answer, false))
 	}
 	action.Cluster = l.addCluster(cluster)
 	return action
 }
 
-// mergedClusterName is the name of a rule's own cluster. Rules that differ by listener share it, for their backends do not,
-// unless a policy on them is without room on a Gateway (S63).
+// mergedClusterName is the name of a rule's own cluster. Rules that differ by listener share it, for their backends do
+// not, unless a policy on them is without room on a Gateway (S63).
 func mergedClusterName(route *gateway.Route, rule *policy.Rule) string {
 	name := policy.RuleIdentity(route, rule.Sessions[0].Rule).RouteName()
 	if rule.AncestorLimited {
@@ -192,8 +198,8 @@ func mergedClusterName(route *gateway.Route, rule *policy.Rule) string {
 	return name
 }
 
-// newPerBackendAction is the action of a rule whose backends have sessions of their own: the weights choose a backend for every
-// request, and its session pins to a host in there (S32). A backend without a session just takes its share.
+// newPerBackendAction is the action of a rule whose backends have sessions of their own: the weights choose a backend
+// for every request, and its session pins to a host in there (S32). A backend without a session just takes its share.
 func (l *lowerer) newPerBackendAction(route *gateway.Route, rule *policy.Rule, choices []choice) ir.Route {
 	l.limitDrain(choices, func(c choice) *policy.Session { return rule.Session(c.backend) })
 	action := l.newPlainAction(route, choices)
@@ -236,8 +242,8 @@ func enableSessions(action *ir.Route, cluster string, failStatus int) {
 	action.FailStatus = failStatus
 }
 
-// newLocality is a choice as a part of a merged cluster. A pool that could not answer would lose its share to the others,
-// so the proxy answers in its place.
+// newLocality is a choice as a part of a merged cluster. A pool that could not answer would lose its share to the
+// others, so the proxy answers in its place.
 func (l *lowerer) newLocality(c choice, others bool) ir.Locality {
 	if c.backend == nil {
 		return ir.Locality{Name: "answer", Weight: c.weight, DirectStatus: c.unresolvedStatus}

@@ -82,17 +82,17 @@ func validatePolicy(p *resource.Object[sessionPolicy]) *validatedPolicy {
 func (a *attacher) attachSessionPolicy(p *resource.Object[sessionPolicy], v *validatedPolicy) {
 	fault := v.fault
 	if fault != "" {
-		a.rep.WarnForAt(p, ReasonInvalid, "spec", fault+": the policy has no effect")
+		a.rep.WarnForAt(p, report.ReasonInvalid, "spec", fault+": the policy has no effect")
 	}
 	for i, at := range v.targets {
 		att := Attachment{Policy: p.Origin(), Subject: p, Target: at.Target, Path: at.Path}
 		switch _, ok := precedence.HierarchyLevelOf(at.Target); {
 		case fault != "":
-			att.Reason, att.Message = ReasonInvalid, fault
+			att.Reason, att.Message = report.ReasonInvalid, fault
 		case !ok:
-			att.Reason, att.Message = ReasonInvalid, "policies of this kind do not attach to "+at.Target.String()
+			att.Reason, att.Message = report.ReasonInvalid, "policies of this kind do not attach to "+at.Target.String()
 		case at.Target.Kind == object.KindGatewayClass && p.Namespace != a.classes:
-			att.Reason = ReasonInvalid
+			att.Reason = report.ReasonInvalid
 			att.Message = fmt.Sprintf("policies for GatewayClasses count in the namespace %s only", a.classes)
 		}
 		a.attachTo(att, fault != "", v.blocks[i])
@@ -102,7 +102,7 @@ func (a *attacher) attachSessionPolicy(p *resource.Object[sessionPolicy], v *val
 // attachTo attaches blocks to one target, if it is there.
 func (a *attacher) attachTo(att Attachment, reported bool, blocks []precedence.SettingsBlock) {
 	if att.Reason == "" && !a.targets.exists[att.Target] {
-		att.Reason, att.Message = ReasonTargetNotFound, "there is no "+att.Target.String()+" in the input"
+		att.Reason, att.Message = report.ReasonTargetNotFound, "there is no "+att.Target.String()+" in the input"
 	}
 	a.attachments = append(a.attachments, att)
 	switch {
@@ -133,16 +133,16 @@ func (a *attacher) attachTrafficPolicy(p *resource.Object[trafficPolicy]) {
 		faults = precedence.CheckBlock(block)
 	}
 	for _, f := range faults {
-		a.rep.WarnForAt(p, ReasonInvalid, f.Path, f.Message+": the policy has no effect on sessions")
+		a.rep.WarnForAt(p, report.ReasonInvalid, f.Path, f.Message+": the policy has no effect on sessions")
 	}
 	for i, ref := range p.Value.Spec.TargetRefs {
 		block.Target = object.TargetRef{Ref: object.Ref{Kind: string(ref.Kind), Namespace: p.Namespace, Name: string(ref.Name)}}
 		att := Attachment{Policy: p.Origin(), Subject: p, Target: block.Target, Path: field.NewPath("spec", "targetRefs").Index(i).String()}
 		switch {
 		case !isBackendRef(string(ref.Group), string(ref.Kind)):
-			att.Reason, att.Message = ReasonInvalid, "policies of this kind attach to Services and XBackends only"
+			att.Reason, att.Message = report.ReasonInvalid, "policies of this kind attach to Services and XBackends only"
 		case len(faults) > 0:
-			att.Reason, att.Message = ReasonInvalid, faults.Error()
+			att.Reason, att.Message = report.ReasonInvalid, faults.Error()
 		}
 		a.attachTo(att, inline == nil || len(faults) > 0, []precedence.SettingsBlock{block}) // of retry budgets others speak
 	}
@@ -163,7 +163,7 @@ func (a *attacher) attachXBackend(b *resource.Object[resource.XBackend]) {
 	block := precedence.FromInline(inline, precedence.InlineXBackend, b.Origin(), object.TargetRef{Ref: ref}, path.String())
 	for _, f := range precedence.CheckBlock(block) {
 		a.invalidBackends[ref] = true
-		a.rep.WarnForAt(b, ReasonInvalid, f.Path, f.Message+": every request of the rules that use the XBackend gets 500")
+		a.rep.WarnForAt(b, report.ReasonInvalid, f.Path, f.Message+": every request of the rules that use the XBackend gets 500")
 	}
 	a.index.Add(block.Target, []precedence.SettingsBlock{block})
 }

@@ -20,9 +20,10 @@ type configuredRule struct {
 // configuredSession is a session with the filter's policies, and the refusals of all that the filter would refuse.
 type configuredSession struct {
 	*namedSession
-	policies []policyconfig.Policy
-	matches  [][]int // for each policy the matches that it is for
-	refusals []Refusal
+	policyName string // that of one policy for all matches
+	policies   []policyconfig.Policy
+	matches    [][]int // for each policy the matches that it is for
+	refusals   []Refusal
 }
 
 // isRefused reports whether the rule can't have the sessions that are asked for.
@@ -66,6 +67,7 @@ func (s *configuredSession) buildPolicies(id Identity, routes []string, perMatch
 	if s.backend >= 0 && len(s.backends) > 1 {
 		name += backendPart(&s.backends[s.backend])
 	}
+	s.policyName = truncateName(name, policyconfig.MaxName)
 	switch {
 	case !perMatch:
 		path := ""

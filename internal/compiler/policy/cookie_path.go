@@ -7,6 +7,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // cookieExtent is which requests clients send a session's cookie with.
@@ -29,7 +30,7 @@ func (s *namedSession) findCookieExtent() (c cookieExtent) {
 	c.locations, c.paths = s.cookieLocations(), make([]string, s.countMatches())
 	for m := range c.paths {
 		c.paths[m] = s.cookiePath(m)
-		if hasHostPrefix(s.name) && c.paths[m] != "/" {
+		if policyconfig.CookieRulesFor(s.name).HostOnly && c.paths[m] != "/" {
 			c.replacedPaths = append(c.replacedPaths, c.paths[m])
 			c.paths[m] = "/"
 		}
@@ -72,13 +73,6 @@ func (p *resolvedPath) cookiePath(match int) string {
 	default:
 		return cutUnholdable(matchPath(p.route.Value.Spec.Rules[p.rule].Matches, match))
 	}
-}
-
-// hasHostPrefix reports whether browsers bind a cookie of the name to its host, and so to the path "/" (RFC 6265bis,
-// section 5.7); they ignore the case.
-func hasHostPrefix(name string) bool {
-	const prefix = "__Host-"
-	return len(name) >= len(prefix) && strings.EqualFold(name[:len(prefix)], prefix)
 }
 
 // cutUnholdable cuts off what a Path attribute can't hold, together with its segment (S24). Browsers send a cookie of the

@@ -37,17 +37,11 @@ type Attachment struct {
 	Target  object.TargetRef
 	// Path is where the policy names the target, such as spec.targetRefs[0].
 	Path string
-	// Reason is empty for a target that the policy holds on, else the reason of Accepted=False: ReasonTargetNotFound
-	// or ReasonInvalid. Conflicts are in the Effective of the ways.
+	// Reason is empty for a target that the policy holds on, else the reason of Accepted=False:
+	// report.ReasonTargetNotFound or report.ReasonInvalid. Conflicts are in the Effective of the paths.
 	Reason  string
 	Message string
 }
-
-// The reasons for which a policy has no effect on a target (GEP-713's, S60).
-const (
-	ReasonTargetNotFound = "TargetNotFound"
-	ReasonInvalid        = "Invalid"
-)
 
 // Decision is what holds on one way (S6).
 type Decision struct {

@@ -16,9 +16,6 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
 )
 
-// ReasonConflicted is that of Accepted=False for a policy that loses to another (GEP-713).
-const ReasonConflicted = "Conflicted"
-
 // reporter says what became of what people wrote, at the place where they wrote it.
 type reporter struct {
 	attached *attachedPolicies
@@ -109,7 +106,7 @@ func (d *reporter) reportConflicts(s *Decision) {
 			if p.OtherTarget {
 				d.adviseWhereWritten(at, message)
 			} else {
-				d.warnWhereWritten(at, ReasonConflicted, message)
+				d.warnWhereWritten(at, report.ReasonConflicted, message)
 			}
 		}
 	}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/backend"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
-	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // Rule is what was decided about the session persistence of a rule on one listener, or on several that share it.
@@ -34,6 +33,8 @@ type Session struct {
 	Backend *backend.Backend
 	// Matches lists for each of Policies the matches of the rule that it is for.
 	Matches [][]int
+	// PolicyName is the name that one policy in place of all of them has.
+	PolicyName string
 
 	named *namedSession
 }
@@ -52,14 +53,6 @@ func (r *Rule) Session(b *backend.Backend) *Session {
 		return nil
 	}
 	return r.Sessions[i]
-}
-
-// FailStatus is what requests get whose host can't serve any more, 0 if they get another host.
-func (s *Session) FailStatus() int {
-	if s.Policies[0].OnHostLost == policyconfig.Fail {
-		return s.Policies[0].FailStatus
-	}
-	return 0
 }
 
 // decideRules puts together what was decided for each rule on each listener.
@@ -95,7 +88,7 @@ func newSession(d *Decision, at *attachedRule, c *configuredSession, collisions 
 	if refusal, collides := collisions[c]; collides {
 		d.Refusals = append(slices.Clip(d.Refusals), refusal)
 	}
-	s := &Session{Decision: d, Matches: c.matches, named: c.namedSession}
+	s := &Session{Decision: d, Matches: c.matches, PolicyName: c.policyName, named: c.namedSession}
 	if c.backend >= 0 {
 		s.Backend = at.backends[c.backend]
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/protoyaml"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
-	"github.com/limpet-proxy/limpet/policy-config"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // Discovery is a configuration in the pieces that Envoy watches, each of which changes without the others: a

@@ -11,8 +11,8 @@ import (
 // filterName is the plugin's name and root id.
 const filterName = "limpet"
 
-// writeExtensions load the filter for the routes with sessions: one policy for each namespace, and so one VM for each of
-// Envoy's threads, for a policy's targets are in its own namespace.
+// writeExtensions load the filter for the routes with sessions: one policy for each namespace, and so one VM for each
+// of Envoy's threads, for a policy's targets are in its own namespace.
 func (e *emitter) writeExtensions() {
 	for _, namespace := range e.listNamespaces() {
 		var refs []any
@@ -58,7 +58,9 @@ func (e *emitter) newWasm(policies []policyconfig.Policy) jsonObject {
 	if err != nil && e.err == nil {
 		e.err = err
 	}
-	wasm := jsonObject{"name": filterName, "rootID": filterName, "code": e.options.newCodeSource(), "config": config, "failOpen": false}
+	wasm := jsonObject{
+		"name": filterName, "rootID": filterName, "code": e.options.newCodeSource(), "config": config, "failOpen": false,
+	}
 	if variable := e.keys.EnvironmentVariable(); variable != "" {
 		wasm["env"] = jsonObject{"hostKeys": []any{variable}}
 	}
@@ -85,8 +87,8 @@ func (e *emitter) findOtherExtension(r *sessionRule) string {
 	return ""
 }
 
-// reportReplacedWasm reports Wasm filters of a Gateway's own policy, which routes with sessions lose: of two merged policies
-// the route's list counts.
+// reportReplacedWasm reports Wasm filters of a Gateway's own policy, which routes with sessions lose: of two merged
+// policies the route's list counts.
 func (e *emitter) reportReplacedWasm() {
 	for _, p := range e.plan.Objects[kindExtension] {
 		doc := e.editDocument(p)
@@ -95,7 +97,8 @@ func (e *emitter) reportReplacedWasm() {
 		}
 		for _, g := range e.listGateways() {
 			if aims, _ := targetsGateway(p, doc, g); aims {
-				e.rep.NotSupportedBy(p.Subject, targetName, "spec.wasm", "routes with sessions have limpet's Wasm filter in their place")
+				e.rep.NotSupportedBy(p.Subject, targetName, "spec.wasm",
+					"routes with sessions have limpet's Wasm filter in their place")
 				break
 			}
 		}

@@ -17,12 +17,15 @@ func (e *emitter) listGateways() []*ir.Gateway {
 
 // isOn reports whether the rule has sessions on a Gateway.
 func (r *sessionRule) isOn(g *ir.Gateway) bool {
-	return slices.ContainsFunc(r.attached, func(a *ir.AttachedRule) bool { return a.Listener.Gateway == g && a.Sessions.On() })
+	return slices.ContainsFunc(r.attached, func(a *ir.AttachedRule) bool {
+		return a.Listener.Gateway == g && a.Sessions.On()
+	})
 }
 
-// writeFences takes the internal header out of what clients send, before anything else sees it, and out of what they get,
-// after everything else: without it a client chooses its host. It is on all routes of a Gateway. A policy of the user's
-// for the same Gateway gets it too, for Envoy Gateway takes one, and that for a listener goes before that for all.
+// writeFences takes the internal header out of what clients send, before anything else sees it, and out of what they
+// get, after everything else: without it a client chooses its host. It is on all routes of a Gateway. A policy of the
+// user's for the same Gateway gets it too, for Envoy Gateway takes one, and that for a listener goes before that for
+// all.
 func (e *emitter) writeFences() {
 	for _, g := range e.listGateways() {
 		whole := false
@@ -58,8 +61,8 @@ func (e *emitter) addFence(spec jsonObject) {
 	}
 }
 
-// targetsGateway tells whether a policy may hold for a Gateway, and whether for all of it. A policy that selects its targets by
-// labels is taken for one that does.
+// targetsGateway tells whether a policy may hold for a Gateway, and whether for all of it. A policy that selects its
+// targets by labels is taken for one that does.
 func targetsGateway(p *ir.Object, doc jsonObject, g *ir.Gateway) (aims, whole bool) {
 	if p.Namespace != g.Namespace {
 		return false, false

@@ -29,7 +29,8 @@ func newDocument(kind, namespace, name string, spec jsonObject) jsonObject {
 	}
 }
 
-// editDocument gives a document of the input to add to. It is as it was written, but for what an API server keeps there.
+// editDocument gives a document of the input to add to. It is as it was written, but for what an API server keeps
+// there.
 func (e *emitter) editDocument(o *ir.Object) jsonObject {
 	key := o.Subject.String()
 	if doc := e.edited[key]; doc != nil {

@@ -22,8 +22,8 @@ const (
 // overprovisioning, in percent, keeps each backend's share of a split what its weight says while it has hosts left.
 const overprovisioning = 10_000
 
-// writePatches change what Envoy Gateway has no field for, one policy for each Gateway. They work where its operator has
-// switched EnvoyPatchPolicy on; sessions stick without them, but not to draining hosts.
+// writePatches change what Envoy Gateway has no field for, one policy for each Gateway. They work where its operator
+// has switched EnvoyPatchPolicy on; sessions stick without them, but not to draining hosts.
 func (e *emitter) writePatches() {
 	for _, g := range e.listGateways() {
 		p := &patcher{emitter: e, gateway: g, filtered: map[string]bool{}}
@@ -84,8 +84,8 @@ func (p *patcher) patchRule(r *sessionRule) {
 	}
 }
 
-// patchShares keeps the shares of a split what they are, and takes from backends of weight 0 the least weight, which they
-// have so that their hosts are known.
+// patchShares keeps the shares of a split what they are, and takes from backends of weight 0 the least weight, which
+// they have so that their hosts are known.
 func (p *patcher) patchShares(r *sessionRule) {
 	cluster := clusterName(r.Rule)
 	p.addPatch(endpointsType, cluster, jsonObject{
@@ -169,21 +169,25 @@ func (p *patcher) patchSession(at routeTable, path string, status int) {
 	})
 }
 
-// patchGRPC gives the routes of a GRPCRoute the session persistence and the retries that Envoy Gateway has for HTTPRoutes.
+// patchGRPC gives the routes of a GRPCRoute the session persistence and the retries that Envoy Gateway has for
+// HTTPRoutes.
 func (p *patcher) patchGRPC(r *sessionRule, at routeTable) {
 	p.addSessionFilter(at.listener)
 	p.patchSession(at, at.selectRoutes(at.routes), 0)
 	if r.failsWithHost() {
 		return
 	}
-	p.addPatch(routesType, at.name, jsonObject{"op": "add", "jsonPath": at.selectRoutes(at.routes), "path": "/route/retry_policy", "value": jsonObject{
-		"retry_on": "connect-failure,refused-stream,reset-before-request", "num_retries": ir.DefaultAttempts,
-		"retry_host_predicate": []any{jsonObject{
-			"name":         "envoy.retry_host_predicates.previous_hosts",
-			"typed_config": jsonObject{"@type": "type.googleapis.com/envoy.extensions.retry.host.previous_hosts.v3.PreviousHostsPredicate"},
-		}},
-		"host_selection_retry_max_attempts": 5,
-	}})
+	const previousHosts = "type.googleapis.com/envoy.extensions.retry.host.previous_hosts.v3.PreviousHostsPredicate"
+	p.addPatch(routesType, at.name, jsonObject{
+		"op": "add", "jsonPath": at.selectRoutes(at.routes), "path": "/route/retry_policy",
+		"value": jsonObject{
+			"retry_on": "connect-failure,refused-stream,reset-before-request", "num_retries": ir.DefaultAttempts,
+			"retry_host_predicate": []any{jsonObject{
+				"name": "envoy.retry_host_predicates.previous_hosts", "typed_config": jsonObject{"@type": previousHosts},
+			}},
+			"host_selection_retry_max_attempts": 5,
+		},
+	})
 }
 
 // newPinFilter is the session filter's configuration: the pin is the internal header.
@@ -200,8 +204,8 @@ func (p *patcher) newPinFilter() jsonObject {
 	}
 }
 
-// addSessionFilter puts the session filter into a listener's chain, unless it is there: by another call's rule, or because
-// an HTTPRoute with sessions has brought it.
+// addSessionFilter puts the session filter into a listener's chain, unless it is there: by another call's rule, or
+// because an HTTPRoute with sessions has brought it.
 func (p *patcher) addSessionFilter(l *ir.GatewayListener) {
 	table := routeConfigurationName(l)
 	if p.filtered[table] {
@@ -218,8 +222,8 @@ func (p *patcher) addSessionFilter(l *ir.GatewayListener) {
 	})
 }
 
-// patchReload brings a VM that trapped back by itself; Envoy Gateway has no field for it, and refuses requests until its next
-// change of the listener.
+// patchReload brings a VM that trapped back by itself; Envoy Gateway has no field for it, and refuses requests until
+// its next change of the listener.
 func (p *patcher) patchReload() {
 	var names []string
 	for _, r := range p.rules {

@@ -15,8 +15,8 @@ const (
 // secretName is the Secret with the keys, in the namespace in which Envoy Gateway runs its proxies.
 const secretName = "limpet-keys"
 
-// writeProxies gives every Gateway's EnvoyProxy what sessions need. Envoy Gateway runs its session filter before the Wasm
-// filters, where it finds no pin; then nothing sticks, and the pin goes out to clients.
+// writeProxies gives every Gateway's EnvoyProxy what sessions need. Envoy Gateway runs its session filter before the
+// Wasm filters, where it finds no pin; then nothing sticks, and the pin goes out to clients.
 func (e *emitter) writeProxies() {
 	for _, g := range e.listGateways() {
 		if g.Parameters != nil {
@@ -29,7 +29,8 @@ func (e *emitter) writeProxies() {
 		e.setEnvironment(childObject(doc, "spec"))
 		e.addDocument(doc)
 		gateway := e.editDocument(&g.Object)
-		childObject(gateway, "spec", "infrastructure")["parametersRef"] = jsonObject{"group": group, "kind": kindProxy, "name": "limpet-" + g.Name}
+		infrastructure := childObject(gateway, "spec", "infrastructure")
+		infrastructure["parametersRef"] = jsonObject{"group": group, "kind": kindProxy, "name": "limpet-" + g.Name}
 		e.addDocument(gateway)
 	}
 }
@@ -58,8 +59,8 @@ func (e *emitter) extendProxy(g *ir.Gateway) {
 		from, g.Parameters.Ref, sessionFilter, wasmFilter))
 }
 
-// orderFilters puts the session filter after the Wasm filters; p is nil for an EnvoyProxy of our own. It is the session filter
-// that moves, for the places of the user's Wasm filters may matter to others.
+// orderFilters puts the session filter after the Wasm filters; p is nil for an EnvoyProxy of our own. It is the session
+// filter that moves, for the places of the user's Wasm filters may matter to others.
 func (e *emitter) orderFilters(p *ir.Object, spec jsonObject) {
 	for i, position := range listObjects(spec, "filterOrder") {
 		name, before, after := stringField(position, "name"), stringField(position, "before"), stringField(position, "after")
@@ -74,8 +75,8 @@ func (e *emitter) orderFilters(p *ir.Object, spec jsonObject) {
 	appendEntry(spec, "filterOrder", jsonObject{"name": sessionFilter, "after": wasmFilter})
 }
 
-// setEnvironment lets Envoy have the secret in its environment. Proxies that Envoy Gateway runs on its own host have its
-// environment, and need nothing.
+// setEnvironment lets Envoy have the secret in its environment. Proxies that Envoy Gateway runs on its own host have
+// its environment, and need nothing.
 func (e *emitter) setEnvironment(spec jsonObject) {
 	variable := e.keys.EnvironmentVariable()
 	provider := childObject(spec, "provider")
@@ -96,17 +97,21 @@ func (e *emitter) setEnvironment(spec jsonObject) {
 			return
 		}
 	}
-	appendEntry(container, "env", jsonObject{"name": variable, "valueFrom": jsonObject{"secretKeyRef": jsonObject{"name": secretName, "key": variable}}})
+	secret := jsonObject{"secretKeyRef": jsonObject{"name": secretName, "key": variable}}
+	appendEntry(container, "env", jsonObject{"name": variable, "valueFrom": secret})
 }
 
 // checkProxy reports settings of the user's with which sessions lose something.
 func (e *emitter) checkProxy(p *ir.Object, spec jsonObject) {
 	if stringField(spec, "routingType") == "Service" {
-		e.rep.NotSupportedBy(p.Subject, targetName, "spec.routingType", "Envoy sees Services and not their endpoints: no session sticks")
+		e.rep.NotSupportedBy(p.Subject, targetName, "spec.routingType",
+			"Envoy sees Services and not their endpoints: no session sticks")
 	}
 	for _, name := range []string{"mergeBackends", "mergeGateways"} {
 		if on, set := spec[name]; set && on != false {
-			e.rep.NotSupportedBy(p.Subject, targetName, "spec."+name, "Envoy's resources have other names than limpet's patches look for: sessions leave draining hosts and backends of weight 0")
+			e.rep.NotSupportedBy(p.Subject, targetName, "spec."+name,
+				"Envoy's resources have other names than limpet's patches look for: "+
+					"sessions leave draining hosts and backends of weight 0")
 		}
 	}
 }

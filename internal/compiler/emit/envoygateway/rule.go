@@ -84,16 +84,19 @@ func (e *emitter) supports(r *sessionRule) bool {
 	}
 	r.renamePolicies()
 	if r.failsWithHost() && r.hasRetriable() {
-		e.rep.NotSupportedBy(r.Route.Subject, targetName, r.path().String(), "where a part of the split has onHostLost Fail, the others' "+
-			"requests are not tried again on another host either: one that is refused gets 503")
+		e.rep.NotSupportedBy(r.Route.Subject, targetName, r.path().String(),
+			"where a part of the split has onHostLost Fail, the others' requests are not tried again on another host either: "+
+				"one that is refused gets 503")
 	}
 	return true
 }
 
-// hasPerBackendSessions reports whether backends have sessions of their own. That wants a cluster for each backendRef, so
-// the route gets filters on them then.
+// hasPerBackendSessions reports whether backends have sessions of their own. That wants a cluster for each backendRef,
+// so the route gets filters on them then.
 func (r *sessionRule) hasPerBackendSessions() bool {
-	return slices.ContainsFunc(r.attached, func(a *ir.AttachedRule) bool { return a.Sessions.On() && a.Sessions.PerBackend })
+	return slices.ContainsFunc(r.attached, func(a *ir.AttachedRule) bool {
+		return a.Sessions.On() && a.Sessions.PerBackend
+	})
 }
 
 // hasBackendFilters tells whether a backendRef that takes requests has filters, for then every one of the rule has a
@@ -114,21 +117,25 @@ func (e *emitter) findObstacle(r *sessionRule) (path, why string) {
 		return "", "its EnvoyExtensionPolicy " + name + " leaves no room for limpet's: Envoy Gateway takes one for each route"
 	}
 	if r.perBackendClusters && !r.hasPerBackendSessions() && len(r.Backends) > 1 {
-		return r.path().Child("backendRefs").String(), "with filters on its backendRefs Envoy Gateway chooses by weight before it looks for the session's host"
+		return r.path().Child("backendRefs").String(),
+			"with filters on its backendRefs Envoy Gateway chooses by weight before it looks for the session's host"
 	}
 	if kind := e.findFullFilter(r); kind != "" {
-		return r.path().Child("filters").String(), "its " + kind + " removes as many headers as one can, and the internal header has to be removed too"
+		return r.path().Child("filters").String(),
+			"its " + kind + " removes as many headers as one can, and the internal header has to be removed too"
 	}
 	return r.findNameClash()
 }
 
-// findNameClash looks for two listeners on which one hostname has different sessions: Envoy Gateway's routes have one name.
+// findNameClash looks for two listeners on which one hostname has different sessions: Envoy Gateway's routes have one
+// name.
 func (r *sessionRule) findNameClash() (path, why string) {
 	owners := map[string]*ir.AttachedRule{}
 	for _, a := range r.attached {
 		for _, name := range listRouteNames(a) {
 			if first := owners[name]; first != nil && first.Sessions != a.Sessions {
-				return r.path().String(), fmt.Sprintf("listeners %s and %s ask for different sessions, and its routes have the name %s on both",
+				return r.path().String(), fmt.Sprintf(
+					"listeners %s and %s ask for different sessions, and its routes have the name %s on both",
 					first.Listener.Key(), a.Listener.Key(), name)
 			}
 			owners[name] = a
@@ -201,8 +208,8 @@ func (r *sessionRule) listSessionClusters(s *ir.Session) ([]string, bool) {
 	return names, len(names) > 0
 }
 
-// failsWithHost reports whether sessions of the rule fail with their host. Then no request of it is tried again on another
-// host, for Envoy drops the pin on a retry.
+// failsWithHost reports whether sessions of the rule fail with their host. Then no request of it is tried again on
+// another host, for Envoy drops the pin on a retry.
 func (r *sessionRule) failsWithHost() bool {
 	return slices.ContainsFunc(r.policies, func(p policyconfig.Policy) bool { return p.OnHostLost == policyconfig.Fail })
 }

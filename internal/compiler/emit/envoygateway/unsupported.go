@@ -34,11 +34,13 @@ func (e *emitter) reportUnsupported() {
 		}
 	}
 	for _, p := range e.plan.Objects[object.KindLoadBalancer] {
-		e.rep.NotSupportedBy(p.Subject, targetName, "spec", fmt.Sprintf("write a BackendTrafficPolicy for %s", extractSpec(p.JSON)))
+		e.rep.NotSupportedBy(p.Subject, targetName, "spec",
+			fmt.Sprintf("write a BackendTrafficPolicy for %s", extractSpec(p.JSON)))
 	}
 	for _, p := range e.plan.Objects[object.KindTrafficPolicy] {
 		if spec := extractSpec(p.JSON); capsRetries(spec) {
-			e.rep.NotSupportedBy(p.Subject, targetName, "spec.retryConstraint", fmt.Sprintf("write a BackendTrafficPolicy for %s", spec))
+			e.rep.NotSupportedBy(p.Subject, targetName, "spec.retryConstraint",
+				fmt.Sprintf("write a BackendTrafficPolicy for %s", spec))
 		}
 	}
 	for _, p := range e.plan.Objects[object.KindHTTPProxy] {

@@ -45,8 +45,8 @@ func toYAML(documents []document) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// convertMessage is a message as a part of a document. A part of a route or cluster is not valid by itself; what is packed in
-// it is a whole.
+// convertMessage is a message as a part of a document. A part of a route or cluster is not valid by itself; what is
+// packed in it is a whole.
 func (e *emitter) convertMessage(m proto.Message) any {
 	text, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(m)
 	var value any

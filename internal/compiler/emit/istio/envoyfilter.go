@@ -27,14 +27,16 @@ const noRetries = "retriable-headers"
 func (e *emitter) newEnvoyFilter(p *proxySet, pin string) document {
 	patches := []any{
 		e.newFence(pin),
-		newPatch("ROUTE_CONFIGURATION", nil, "MERGE", e.convertMessage(&routev3.RouteConfiguration{ResponseHeadersToRemove: []string{pin}})),
+		newPatch("ROUTE_CONFIGURATION", nil, "MERGE",
+			e.convertMessage(&routev3.RouteConfiguration{ResponseHeadersToRemove: []string{pin}})),
 	}
 	if !e.NativePin {
 		patches = append(patches, e.newStatefulSession(pin))
 	}
 	for _, r := range p.routes {
 		for _, name := range r.names {
-			match := map[string]any{"routeConfiguration": map[string]any{"vhost": map[string]any{"route": map[string]any{"name": name}}}}
+			host := map[string]any{"route": map[string]any{"name": name}}
+			match := map[string]any{"routeConfiguration": map[string]any{"vhost": host}}
 			patches = append(patches, newPatch("HTTP_ROUTE", match, "MERGE", e.newRoute(r, pin)))
 		}
 	}
@@ -61,7 +63,8 @@ func newPatch(applyTo string, match map[string]any, operation string, value any)
 		match = map[string]any{}
 	}
 	match["context"] = "GATEWAY"
-	return map[string]any{"applyTo": applyTo, "match": match, "patch": map[string]any{"operation": operation, "value": value}}
+	patch := map[string]any{"operation": operation, "value": value}
+	return map[string]any{"applyTo": applyTo, "match": match, "patch": patch}
 }
 
 // matchManager matches the HTTP connection manager, or a filter of it.
@@ -73,8 +76,8 @@ func matchManager(sub string) map[string]any {
 	return map[string]any{"listener": map[string]any{"filterChain": map[string]any{"filter": filter}}}
 }
 
-// newFence takes the pin header out of whatever clients and backends send, on every route. First in the chain, it is last
-// on the way back: neither side can steer a session or learn a host's address by that header.
+// newFence takes the pin header out of whatever clients and backends send, on every route. First in the chain, it is
+// last on the way back: neither side can steer a session or learn a host's address by that header.
 func (e *emitter) newFence(pin string) map[string]any {
 	remove := []*mutationv3.HeaderMutation{{Action: &mutationv3.HeaderMutation_Remove{Remove: pin}}}
 	filter := &hcmv3.HttpFilter{Name: "limpet.fence", ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: e.pack(
@@ -89,9 +92,9 @@ func (e *emitter) newFence(pin string) map[string]any {
 // newStatefulSession sends a request to the host in the pin header and puts the host that was chosen into the response.
 // Right before the router it comes after every plugin; it is off but on the routes that turn it on.
 func (e *emitter) newStatefulSession(pin string) map[string]any {
+	state := e.pack(&statefulsessionv3.StatefulSession{SessionState: e.newPinState(pin)})
 	filter := &hcmv3.HttpFilter{
-		Name: sessionFilter, Disabled: true,
-		ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: e.pack(&statefulsessionv3.StatefulSession{SessionState: e.newPinState(pin)})},
+		Name: sessionFilter, Disabled: true, ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: state},
 	}
 	return newPatch("HTTP_FILTER", matchManager("envoy.filters.http.router"), "INSERT_BEFORE", e.convertMessage(filter))
 }

@@ -13,7 +13,8 @@ const DefaultFailStrategy = "FAIL_RELOAD"
 // before the filter that the EnvoyFilter inserts before the router.
 func (e *emitter) newExtension(p *proxySet, config policyconfig.Config, text []byte) document {
 	wasm := map[string]any{
-		"url": e.WasmURL, "pluginName": "limpet", "type": "HTTP", "failStrategy": e.FailStrategy, "pluginConfig": e.decodeConfig(text),
+		"url": e.WasmURL, "pluginName": "limpet", "type": "HTTP", "failStrategy": e.FailStrategy,
+		"pluginConfig": e.decodeConfig(text),
 	}
 	if e.WasmSHA256 != "" {
 		wasm["sha256"] = e.WasmSHA256

@@ -1,8 +1,8 @@
 // Package istio writes the resources that put limpet into Istio's proxies: for each set of proxies that serves a rule
 // with sessions a WasmPlugin (or TrafficExtension) with the filter's configuration, and an EnvoyFilter for what those
 // can't say. Istio makes listeners, routes and clusters itself, from Gateway API's objects or its own; the policies go
-// by the names that it gives to routes and clusters. What each patch is for was tried on Istio's discovery server with a
-// real Envoy (e2e/istio), where each is also taken away.
+// by the names that it gives to routes and clusters. What each patch is for was tried on Istio's discovery server with
+// a real Envoy (e2e/istio), where each is also taken away.
 package istio
 
 import (
@@ -167,7 +167,8 @@ func (e *emitter) findProxySet(rule *ir.AttachedRule) (string, *proxySet) {
 		return "gateway " + g.Key(), &proxySet{name: "limpet-" + g.Name, namespace: g.Namespace, gateway: g.Name}
 	}
 	if len(g.Selector) == 0 {
-		e.rep.NotSupportedBy(g.Subject, Target, "spec.selector", "without labels the Gateway's proxies can't be told from others")
+		e.rep.NotSupportedBy(g.Subject, Target, "spec.selector",
+			"without labels the Gateway's proxies can't be told from others")
 		return "", nil
 	}
 	var labels []string

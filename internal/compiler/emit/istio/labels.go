@@ -14,8 +14,9 @@ import (
 )
 
 // The labels of a Service (Istio, pilot/pkg/features). sessionLabel names a header by which Istio pins where
-// PILOT_ENABLE_PERSISTENT_SESSION_FILTER is on. drainLabel, whatever its value, has Istio tell proxies of endpoints that
-// terminate and still serve (pilot/pkg/xds/endpoints); where that filter is on, it would have Istio set a cookie too.
+// PILOT_ENABLE_PERSISTENT_SESSION_FILTER is on. drainLabel, whatever its value, has Istio tell proxies of endpoints
+// that terminate and still serve (pilot/pkg/xds/endpoints); where that filter is on, it would have Istio set a cookie
+// too.
 const (
 	sessionLabel = "istio.io/persistent-session-header"
 	drainLabel   = "istio.io/persistent-session"
@@ -35,7 +36,8 @@ func (e *emitter) checkLabels(hosts map[string]bool) {
 		case s != nil:
 			e.addDocuments(e.addLabel(s, pin))
 		case entry != nil:
-			e.rep.WarnAt(entry.Subject, "metadata.labels", fmt.Sprintf("Istio pins only with the label %s: %s, which is yours to set", sessionLabel, pin))
+			e.rep.WarnAt(entry.Subject, "metadata.labels", fmt.Sprintf(
+				"Istio pins only with the label %s: %s, which is yours to set", sessionLabel, pin))
 		default:
 			e.rep.WarnAt(e.findUser(host), "", fmt.Sprintf(
 				"%s is not in the input: Istio pins only where it has the label %s: %s, which is yours to set", host, sessionLabel, pin))

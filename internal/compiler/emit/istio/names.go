@@ -30,7 +30,8 @@ func clusterName(b *ir.Backend) string {
 	return fmt.Sprintf("outbound|%d|%s|%s", b.Port, b.Subset, registryHost(b))
 }
 
-// isAddressable reports whether a rule's routes can be told from all others of its proxies, and says what is in the way.
+// isAddressable reports whether a rule's routes can be told from all others of its proxies, and says what is in the
+// way.
 func (e *emitter) isAddressable(p *proxySet, rule *ir.AttachedRule, names []string) bool {
 	path := rulePath(rule)
 	if slices.Contains(names, "") {

@@ -46,13 +46,14 @@ func (o *Options) Check() error {
 
 func (o *Options) checkURL() error {
 	if o.WasmURL == "" {
-		return errors.New("wasm URL: Required value: where Istio's proxies find limpet.wasm, such as oci://registry.example.com/limpet:1.0")
+		return errors.New("wasm URL: Required value: where Istio's proxies find limpet.wasm, " +
+			"such as oci://registry.example.com/limpet:1.0")
 	}
 	u, err := url.Parse(o.WasmURL)
 	switch {
 	case err != nil || !slices.Contains(schemes, u.Scheme):
 		return fmt.Errorf("wasm URL: Invalid value: %q: must begin with oci://, https:// or file://", o.WasmURL)
-	case u.Scheme == "file" && (u.Host != "" || u.Path == "" || u.Path == "/"), u.Scheme != "file" && (u.Host == "" || u.Path == "" || u.Path == "/"):
+	case (u.Scheme == "file") != (u.Host == ""), u.Path == "", u.Path == "/":
 		return fmt.Errorf("wasm URL: Invalid value: %q: must name a host and a module, or for file:// an absolute path", o.WasmURL)
 	}
 	return nil

@@ -44,8 +44,8 @@ func (e *emitter) reportRule(rule *ir.AttachedRule, below, why string) {
 	e.rep.NotSupportedBy(rule.Route.Subject, Target, rulePath(rule)+below, why)
 }
 
-// hasNoBackends reports whether no request of a rule goes to a backend of its own: it redirects or answers, which needs no
-// sessions, or it delegates.
+// hasNoBackends reports whether no request of a rule goes to a backend of its own: it redirects or answers, which needs
+// no sessions, or it delegates.
 func (e *emitter) hasNoBackends(rule *ir.AttachedRule) bool {
 	if rule.Delegates {
 		e.reportRule(rule, ".delegate",
@@ -62,8 +62,8 @@ func (e *emitter) isReachable(rule *ir.AttachedRule) bool {
 			e.reportRule(rule, "", "Istio knows no XBackend")
 			return false
 		case b.Port == 0 && rule.Sessions.PerBackend:
-			e.reportRule(rule, "", fmt.Sprintf(
-				"the port of %s is not known, which has sessions of its own: write it, or put what has the port into the input", registryHost(b)))
+			e.reportRule(rule, "", fmt.Sprintf("the port of %s is not known, which has sessions of its own: "+
+				"write it, or put what has the port into the input", registryHost(b)))
 			return false
 		}
 	}
@@ -74,7 +74,8 @@ func (e *emitter) isReachable(rule *ir.AttachedRule) bool {
 func (e *emitter) reportSplit(rule *ir.AttachedRule) {
 	if rule.Sessions.WantsShared && len(rule.DistinctBackends()) > 1 {
 		e.reportRule(rule, ".backendRefs",
-			"one session for several backends; Istio chooses among them by weight for every request, so each backend has a session of its own")
+			"one session for several backends; Istio chooses among them by weight for every request, "+
+				"so each backend has a session of its own")
 	}
 }
 
@@ -96,7 +97,8 @@ func (e *emitter) findFailStatus(rule *ir.AttachedRule) int {
 	return found[0]
 }
 
-// renamePolicies gives a session's policies with the names of Istio's routes and, where the backend matters, its cluster.
+// renamePolicies gives a session's policies with the names of Istio's routes and, where the backend matters, its
+// cluster.
 func (e *emitter) renamePolicies(rule *ir.AttachedRule, s *ir.Session, names []string) []policyconfig.Policy {
 	var policies []policyconfig.Policy
 	for _, p := range s.Policies {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/memo"
 	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
-	"github.com/limpet-proxy/limpet/policy-config"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // Cache keeps the text of policies, for the checks and the configurations that need it. The zero value is ready; nil
@@ -24,7 +24,7 @@ type rendered struct {
 	err  error
 }
 
-// Sweep forgets the texts that nobody has asked for since the last time.
+// Sweep forgets the texts that were not asked for since the last time.
 func (t *Cache) Sweep() { t.table.Sweep() }
 
 // Render gives a policy's text. The error is that of policyconfig.Write.
