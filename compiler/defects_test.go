@@ -16,8 +16,10 @@ var defectTests = map[string][]string{
 	"Envoy Gateway: no override_host_status, so sessions leave draining hosts": {"draining-host-keeps-its-sessions"},
 	"Envoy Gateway: a backend of weight 0 is skipped, and its sessions break":  {"weight-zero-keeps-its-sessions"},
 	"Envoy Gateway: absoluteTimeout has no effect for Session and for Header":  {"absolute-timeout-for-every-lifetime"},
-	"Envoy: strict does not survive a retry":                                   {"fail-is-strict-and-not-retried", "release-17-one-backend-is-strict"},
-	"Envoy: the override_host policy sends to unhealthy and draining hosts":    {}, // see TestDefectsHaveCases
+	"Envoy: strict does not survive a retry": {
+		"fail-is-strict-and-not-retried", "release-17-one-backend-is-strict",
+	},
+	"Envoy: the override_host policy sends to unhealthy and draining hosts": {}, // see TestDefectsHaveCases
 }
 
 // TestDefectsHaveCases holds that each defect has a golden case that says so, and that no golden output has Envoy's

@@ -147,7 +147,8 @@ func writeChain(t *testing.T, filters []any) []byte {
 		"name": "all", "address": yamlMap{"socket_address": yamlMap{"address": "127.0.0.1", "port_value": 1}},
 		"filter_chains": []any{yamlMap{"filters": []any{yamlMap{"name": "http", "typed_config": yamlMap{
 			"@type":       "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager",
-			"stat_prefix": "all", "route_config": yamlMap{"virtual_hosts": []any{}}, "http_filters": append(filters[:len(filters):len(filters)], router),
+			"stat_prefix": "all", "route_config": yamlMap{"virtual_hosts": []any{}},
+			"http_filters": append(filters[:len(filters):len(filters)], router),
 		}}}}},
 	}}}})
 	if err != nil {

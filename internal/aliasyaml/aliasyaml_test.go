@@ -48,7 +48,7 @@ func TestText(t *testing.T) {
 		"a key that differs overrides":                  {[]any{retry("times", 4.0)}, "- {<<: *retry, times: 4}\n"},
 		"most that differ, and it is another value":     {[]any{retry("times", 4.0, "on", "503")}, "- {'on': '503', times: 4, wait: *wait}\n"},
 		"a key that is not there can't be taken away":   {[]any{without}, "- {'on': 'reset,refused', wait: *wait}\n"},
-		"one key is too little to save":                 {[]any{map[string]any{"initial": "25ms", "other": 1.0}}, "- {initial: 25ms, other: 1}\n"},
+		"one key is too little to save":                 {[]any{map[string]any{"initial": "25ms", "at": 1.0}}, "- {at: 1, initial: 25ms}\n"},
 		"nothing":                                       {[]any{}, ""},
 		"texts that would be read as something else":    {[]any{"no", "1e3", ""}, "- 'no'\n- '1e3'\n- ''\n"},
 		"texts that single quotes do not do for":        {[]any{"it's", "a\nb"}, "- \"it's\"\n- \"a\\nb\"\n"},
