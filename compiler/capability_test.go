@@ -235,7 +235,7 @@ target's files, a *no* is in the report and is refused with ` + "`--strict`" + `
 - **no**: it has no effect, and a warning names the object and the field.
 - **fixed**: the compiler writes the default, and no input asks for anything else.
 
-The target ` + "`plugin`" + ` writes the filter's configuration alone; what it needs of Envoy beside that is yours.
+The target ` + "`plugin`" + ` writes the filter's configuration alone; what else it needs of Envoy is yours.
 `
 
 func targetsDocument(t *testing.T) []byte {

@@ -95,11 +95,12 @@ type analysis struct {
 	ports     []gateway.Port
 	decisions *policy.Decisions
 	backends  *backend.Index
-	// loadBalancing and spreads are about requests that no session pins. Like config they are nil for a target with a control
-	// plane of its own, which makes routes and clusters itself.
+	// loadBalancing and traffic are about requests that no session pins; nil for a target with a control plane of its own,
+	// which makes routes and clusters itself.
 	loadBalancing *loadbalancing.Policies
 	traffic       []*lower.BackendTraffic
-	config        *ir.Config
+	// plan is what emitters write from.
+	plan *ir.Plan
 	// pluginCache are those of the plugin's policies.
 	pluginCache *plugin.Cache
 	// rep takes what emitters have to say too: strict compilations and errors are judged after them.
@@ -136,11 +137,14 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 	}
 	j.decisions = policy.Decide(j.objects, j.ports, j.backends, policy.Options{
 		Release: settings.generation, ClassPolicies: o.ClassPolicyNamespace, RejectPartial: o.PartialSplit == PartialReject,
-		ExternalControlPlane: controlled, PerBackendSessions: o.Target.findEmitter().picksBackendFirst, KnowsTermination: o.Dynamic != nil, Write: j.pluginCache.Render, Cache: o.Cache.decisions,
+		ExternalControlPlane: controlled, PerBackendSessions: o.Target.findEmitter().picksBackendFirst, KnowsTermination: o.Dynamic != nil, Cache: o.Cache.decisions,
 	}, j.rep)
-	if !controlled {
+	if controlled {
+		j.plan = lower.NewPlan(j.objects, j.ports, j.decisions, j.backends)
+	} else {
+		j.plan = &ir.Plan{}
 		j.loadBalancing = loadbalancing.New(j.objects, j.rep)
-		j.config, j.traffic = lower.Lower(j.ports, lower.Input{
+		j.plan.Proxy, j.traffic = lower.Lower(j.ports, lower.Input{
 			Backends: j.backends, LoadBalancing: j.loadBalancing, RetryBudgets: retrybudget.New(j.objects, j.rep), Decisions: j.decisions, Draining: o.newDraining(),
 			PolicyOrder: o.Cache.policyOrder,
 		}, j.rep)

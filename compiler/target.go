@@ -14,7 +14,6 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/istio"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/plugin"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
-	"github.com/limpet-proxy/limpet/internal/compiler/lower"
 	"github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -112,9 +111,7 @@ func (t Target) findController() gatewayv1.GatewayController { return t.findEmit
 const istioController = "istio.io/gateway-controller"
 
 func emitIstio(j *analysis, o *Options, r *Result) error {
-	out, err := istio.Emit(istio.Input{
-		Rules: lower.AttachedRules(j.ports, j.decisions), Objects: j.objects, Keys: o.Keys, Report: j.rep,
-	}, o.Istio)
+	out, err := istio.Emit(j.plan, o.Keys, o.Istio, j.rep)
 	if err != nil {
 		return err
 	}
@@ -123,7 +120,7 @@ func emitIstio(j *analysis, o *Options, r *Result) error {
 }
 
 func emitPlugin(j *analysis, o *Options, r *Result) (err error) {
-	r.Plugin, r.PluginJSON, err = plugin.Emit(j.config.Policies, o.Keys, j.pluginCache)
+	r.Plugin, r.PluginJSON, err = plugin.Emit(j.plan.Proxy.Policies, o.Keys, j.pluginCache)
 	r.Files = []File{{PluginFile, r.PluginJSON}}
 	return err
 }
@@ -132,30 +129,28 @@ func emitEnvoy(j *analysis, o *Options, r *Result) error {
 	if err := emitPlugin(j, o, r); err != nil {
 		return err
 	}
-	r.PrivateKeys = slices.ContainsFunc(j.config.Listeners, func(l ir.Listener) bool { return len(l.TLSHosts) > 0 })
+	r.PrivateKeys = slices.ContainsFunc(j.plan.Proxy.Listeners, func(l ir.Listener) bool { return len(l.TLSHosts) > 0 })
 	settings := envoy.Settings{Admin: j.parsed.admin, WasmPath: o.WasmPath, Plugin: r.Plugin, PluginJSON: r.PluginJSON}
 	if o.Dynamic != nil {
 		return emitDiscovery(j, o, r, settings)
 	}
-	bootstrap, err := envoy.Emit(j.config, settings, o.Cache.envoy)
+	bootstrap, err := envoy.Emit(j.plan.Proxy, settings, o.Cache.envoy)
 	r.Files = append(r.Files, File{EnvoyFile, bootstrap})
 	return err
 }
 
 // emitDiscovery is emitEnvoy in pieces that change while Envoy runs.
 func emitDiscovery(j *analysis, o *Options, r *Result, settings envoy.Settings) (err error) {
-	if r.Discovery, err = envoy.Discover(j.config, settings, o.Cache.envoy, o.Dynamic.Folder, o.Dynamic.EndpointFiles); err != nil {
+	if r.Discovery, err = envoy.Discover(j.plan.Proxy, settings, o.Cache.envoy, o.Dynamic.Folder, o.Dynamic.EndpointFiles); err != nil {
 		return err
 	}
-	r.Draining, r.Until = j.config.Draining, j.config.Until
+	r.Draining, r.Until = j.plan.Proxy.Draining, j.plan.Proxy.Until
 	r.Files = append(r.Files, File{EnvoyFile, r.Discovery.Bootstrap})
 	return nil
 }
 
 func emitEnvoyGateway(j *analysis, o *Options, r *Result) error {
-	out, err := envoygateway.Emit(envoygateway.Input{
-		Objects: j.objects, Ports: j.ports, Decisions: j.decisions, Backends: j.backends,
-	}, envoygateway.Settings{
+	out, err := envoygateway.Emit(j.plan, envoygateway.Settings{
 		Keys: o.Keys, PinHeader: policyconfig.DefaultConfig().PinHeader,
 		Module: envoygateway.Module{URL: o.WasmURL, SHA256: o.WasmSHA256},
 	}, j.rep)

@@ -122,3 +122,28 @@ func purposeOf(t *testing.T, folder string) string {
 	t.Errorf("%s: no file has the package's comment", folder)
 	return ""
 }
+
+// TestPublicPackagesHaveExamples: a public package shows its main use in examples that run and whose output is checked.
+func TestPublicPackagesHaveExamples(t *testing.T) {
+	for _, folder := range []string{"token", "policy-config", "compiler", "compiler/api/v1alpha1", "wasmimage"} {
+		files, err := filepath.Glob(filepath.Join("..", filepath.FromSlash(folder), "example*_test.go"))
+		if err != nil || len(files) == 0 {
+			t.Errorf("%s has no examples (%v)", folder, err)
+		}
+		for _, file := range files {
+			parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			examples := doc.Examples(parsed)
+			if len(examples) < 2 {
+				t.Errorf("%s has only %d examples", folder, len(examples))
+			}
+			for _, e := range examples {
+				if e.Output == "" || e.Doc == "" {
+					t.Errorf("%s: Example%s is not run, for its output is not written down, or does not say what it shows", folder, e.Name)
+				}
+			}
+		}
+	}
+}

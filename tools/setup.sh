@@ -123,7 +123,7 @@ chromium() {
 	type -P chromium || die "Debian's package chromium has no program of that name"
 }
 
-# rust is for make bench alone. A compiler for this machine is part of each user's own set-up; the one for wasm is added.
+# rust is for make bench alone. A compiler for this machine is part of everybody's own set-up; the one for wasm is added.
 rust() {
 	need cargo "Rust (rustup.rs)"
 	if ! rustc --print target-libdir --target wasm32-wasip1 2>/dev/null | xargs test -d; then

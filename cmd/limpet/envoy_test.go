@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/limpet-proxy/limpet/internal/keyfile"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // fakeEnvoy stands in for Envoy: it notes how it was called in the file envoy.txt and its process id in envoy.pid, both
@@ -56,7 +57,7 @@ func describeCall(args []string) string {
 		panic(err)
 	}
 	fmt.Fprintln(&b, "loads the module next to it:", strings.Contains(string(config), filepath.Join(dir, wasmName)))
-	ring, err := keyfile.Parse(keyfile.KeysEnv, os.Getenv(keyfile.KeysEnv))
+	ring, err := keyfile.Parse(policyconfig.DefaultKeysEnv, os.Getenv(policyconfig.DefaultKeysEnv))
 	fmt.Fprintln(&b, "ring:", len(ring.Keys), "keys", err == nil)
 	mustWrite("dir.txt", dir)
 	return b.String()

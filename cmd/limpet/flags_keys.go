@@ -35,7 +35,7 @@ func (k *keyFlags) check() error {
 // load makes the plugin configuration's keys.
 func (k *keyFlags) load(stderr io.Writer) (policyconfig.Keys, error) {
 	if k.file == "" {
-		return policyconfig.Keys{FromEnv: keyfile.KeysEnv}, nil
+		return policyconfig.Keys{FromEnv: policyconfig.DefaultKeysEnv}, nil
 	}
 	ring, err := readKeyFile(k.file, stderr)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/envoyproc"
 	"github.com/limpet-proxy/limpet/internal/keyfile"
 	"github.com/limpet-proxy/limpet/internal/message"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 const runHelp = `run compiles like 'limpet compile -t envoy', into a temporary folder, and runs
@@ -163,14 +164,14 @@ func (rc *runCommand) environment(stderr io.Writer) ([]string, error) {
 	if rc.config.keys.file != "" {
 		return os.Environ(), nil
 	}
-	if ring := os.Getenv(keyfile.KeysEnv); ring != "" {
-		_, err := keyfile.Parse(keyfile.KeysEnv, ring)
+	if ring := os.Getenv(policyconfig.DefaultKeysEnv); ring != "" {
+		_, err := keyfile.Parse(policyconfig.DefaultKeysEnv, ring)
 		return os.Environ(), err
 	}
 	ring, err := keyfile.Marshal(keyfile.NewRing("this-run"))
 	if err != nil {
 		return nil, err
 	}
-	message.Printf(stderr, "%s is not set: made a key ring for this run; its sessions end with it", keyfile.KeysEnv)
-	return append(os.Environ(), keyfile.KeysEnv+"="+string(ring)), nil
+	message.Printf(stderr, "%s is not set: made a key ring for this run; its sessions end with it", policyconfig.DefaultKeysEnv)
+	return append(os.Environ(), policyconfig.DefaultKeysEnv+"="+string(ring)), nil
 }

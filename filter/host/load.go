@@ -12,9 +12,6 @@ import (
 	"github.com/limpet-proxy/limpet/token"
 )
 
-// rootEnv is the environment variable that holds the root secret of sealed rings.
-const rootEnv = "LIMPET_ROOT"
-
 // Load turns the plugin's JSON into an engine, or says everything that is wrong with it.
 func Load(data string, getenv func(string) string, random func([]byte)) (*policyconfig.Config, *session.Engine, []error) {
 	cfg, list := policyconfig.Parse(data)
@@ -43,10 +40,10 @@ func loadRing(keys policyconfig.Keys, getenv func(string) string) (*token.Ring, 
 	}
 	source, text := "keys.sealed", ""
 	if keys.Sealed != "" {
-		root, err := base64.RawURLEncoding.Strict().DecodeString(getenv(rootEnv))
+		root, err := base64.RawURLEncoding.Strict().DecodeString(getenv(policyconfig.RootSecretEnv))
 		if err != nil || len(root) == 0 {
-			return nil, []error{errors.New("keys.sealed: the environment variable " + rootEnv +
-				" must hold the root secret as URL-safe base64 without padding")}
+			return nil, []error{errors.New("keys.sealed: the environment variable " +
+				policyconfig.RootSecretEnv + " must hold the root secret as URL-safe base64 without padding")}
 		}
 		plain, err := token.Unseal(root, keys.Sealed)
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/tetratelabs/proxy-wasm-go-sdk/proxywasm/types"
 
 	"github.com/limpet-proxy/limpet/filter/session"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // plugin is one loaded configuration in one worker.
@@ -22,7 +23,7 @@ type plugin struct {
 // start refuses a bad configuration with every error in the log; Envoy then keeps the one before, or answers 500 on
 // the routes with the filter when there is none.
 func (p *plugin) start(configuration string) types.OnPluginStartStatus {
-	cfg, engine, errs := Load(configuration, getenv, random)
+	cfg, engine, errs := Load(configuration, readEnv, readRandom)
 	for _, e := range errs {
 		logCritical("limpet: plugin configuration: " + e.Error())
 	}
@@ -34,7 +35,7 @@ func (p *plugin) start(configuration string) types.OnPluginStartStatus {
 	return types.OnPluginStartStatusOK
 }
 
-func random(b []byte) {
+func readRandom(b []byte) {
 	if _, err := rand.Read(b); err != nil {
 		panic("no randomness: " + err.Error())
 	}
@@ -94,7 +95,7 @@ func (s *stream) onResponse(end bool) {
 		s.plugin.metrics.count(s.policy, outcome)
 	}
 	if s.plugin.logging {
-		setProperty(filterState, outcome.Code())
+		setProperty(policyconfig.OutcomeFilterState, outcome.Code())
 	}
 	s.plugin.metrics.watchMemory()
 }
@@ -104,7 +105,6 @@ const (
 	routeName   = "xds\x00route_name"
 	clusterName = "xds\x00cluster_name"
 	codeDetails = "response\x00code_details"
-	filterState = "limpet"
 )
 
 func cluster() string {

@@ -14,12 +14,6 @@ import (
 	"github.com/limpet-proxy/limpet/token"
 )
 
-// The environment variables of Envoy, and of limpet where it stands in for Envoy.
-const (
-	KeysEnv = policyconfig.DefaultKeysEnv // the key ring's JSON
-	RootEnv = "LIMPET_ROOT"               // base64url of the secret that key rings are sealed under
-)
-
 // maxFile is the size in bytes beyond which a key file is surely something else.
 const maxFile = 1 << 20
 

@@ -24,15 +24,15 @@ func Seal(ring policyconfig.KeyRing) (string, error) {
 
 // readRoot reads the secret in LIMPET_ROOT. Its errors never show the value.
 func readRoot() ([]byte, error) {
-	text, set := os.LookupEnv(RootEnv)
+	text, set := os.LookupEnv(policyconfig.RootSecretEnv)
 	if !set {
 		return nil, fmt.Errorf("%s is not set: --seal-keys seals under the root secret that Envoy has in %[1]s; "+
-			"'limpet keygen --root' makes one", RootEnv)
+			"'limpet keygen --root' makes one", policyconfig.RootSecretEnv)
 	}
 	root, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	if err != nil || len(root) < token.MinSecret {
 		return nil, fmt.Errorf("%s: must be at least %d bytes as URL-safe base64 without padding; "+
-			"'limpet keygen --root' makes one", RootEnv, token.MinSecret)
+			"'limpet keygen --root' makes one", policyconfig.RootSecretEnv, token.MinSecret)
 	}
 	return root, nil
 }

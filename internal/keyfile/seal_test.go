@@ -5,12 +5,13 @@ import (
 	"strings"
 	"testing"
 
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 	"github.com/limpet-proxy/limpet/token"
 )
 
 // TestSeal: what is sealed is the ring, and equal rings under equal roots are equal.
 func TestSeal(t *testing.T) {
-	t.Setenv(RootEnv, NewRoot())
+	t.Setenv(policyconfig.RootSecretEnv, NewRoot())
 	parsed, err := Parse("ring", testRing)
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +40,7 @@ func TestReadRoot(t *testing.T) {
 		base64.URLEncoding.EncodeToString([]byte(strings.Repeat("padded!", 5))),
 		strings.Repeat("+/", 30),
 	} {
-		t.Setenv(RootEnv, text)
+		t.Setenv(policyconfig.RootSecretEnv, text)
 		_, err := readRoot()
 		if err == nil || !strings.HasPrefix(err.Error(), "LIMPET_ROOT: must be at least 32 bytes") {
 			t.Errorf("%q: got %v", text, err)

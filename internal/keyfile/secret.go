@@ -5,10 +5,12 @@ import (
 	"fmt"
 
 	"sigs.k8s.io/yaml"
+
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // The names under which a Secret may hold a key ring: that of a file, and that of the variable.
-var ringNames = []string{"keys.json", KeysEnv}
+var ringNames = []string{"keys.json", policyconfig.DefaultKeysEnv}
 
 // secretManifest is what may hold a key ring in place of its own format.
 type secretManifest struct {

@@ -124,7 +124,8 @@ func TestState(t *testing.T) {
 	}
 	p.line("no JSON\n")
 	p.speak()
-	want := "no JSON\ntest:   still at it (10 s): 0 packages done; e2e: 1 tests done, running TestB (7 s), TestD (5 s), TestE (4 s) and 1 more\n"
+	want := "no JSON\ntest:   still at it (10 s): 0 packages done; " +
+		"e2e: 1 tests done, running TestB (7 s), TestD (5 s), TestE (4 s) and 1 more\n"
 	if out.String() != want {
 		t.Errorf("%q, want %q", out.String(), want)
 	}

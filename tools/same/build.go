@@ -20,10 +20,6 @@ var batchFile string
 // entry names the functions of cmd/limpet that batch.go.txt calls.
 type entry struct{ newRoot, exitCode string }
 
-func (e entry) fill(text string) string {
-	return strings.NewReplacer("NEW_ROOT", e.newRoot, "EXIT_CODE", e.exitCode).Replace(text)
-}
-
 // The entries of the two trees. Where today's tree renames one, newEntry follows.
 var (
 	oldEntry = entry{"newRoot", "exitCode"}
@@ -104,9 +100,8 @@ func build(tree string, e entry, dir string) (string, error) {
 // writeOverlay writes what the build has in addition to the tree: the batch, and the files to embed.
 func writeOverlay(tree string, e entry, dir string) (string, error) {
 	command := filepath.Join(tree, "cmd", "limpet")
-	contents := map[string]string{
-		filepath.Join(command, "zz_batch.go"): e.fill(batchFile),
-	}
+	filled := strings.NewReplacer("NEW_ROOT", e.newRoot, "EXIT_CODE", e.exitCode).Replace(batchFile)
+	contents := map[string]string{filepath.Join(command, "zz_batch.go"): filled}
 	for name, text := range embedded {
 		contents[filepath.Join(command, "wasm", name)] = text
 	}

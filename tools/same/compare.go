@@ -30,7 +30,7 @@ func (c *comparison) add(what, detail string) {
 }
 
 // compare compares all that two limpets made of an input.
-func compare(old, now *observation, w words) *comparison {
+func compare(old, now *observation, w wordTable) *comparison {
 	c := &comparison{}
 	c.compareCodes("compile", old.compiled, now.compiled)
 	c.compareCodes("check", old.checked, now.checked)
@@ -100,7 +100,7 @@ func diffLines(old, now string) string {
 }
 
 // compareProblems compares problems by all but their messages. Their order may change with those.
-func (c *comparison) compareProblems(old, now []problem, w words) {
+func (c *comparison) compareProblems(old, now []problem, w wordTable) {
 	before, after := groupMessages(old), groupMessages(now)
 	for _, key := range sortKeys(before) {
 		if len(after[key]) < len(before[key]) {
@@ -133,7 +133,7 @@ func sortKeys(messages map[problemKey][]string) []problemKey {
 
 // compareMessages notes messages of equal problems that differ by more than words. Those that are equal make no pairs,
 // for a new wording may have changed the order. There are as many old ones as new ones.
-func (c *comparison) compareMessages(old, now []string, w words) {
+func (c *comparison) compareMessages(old, now []string, w wordTable) {
 	var gone []string
 	left := slices.Clone(now)
 	for _, message := range old {
@@ -150,7 +150,7 @@ func (c *comparison) compareMessages(old, now []string, w words) {
 }
 
 // compareStatuses compares statuses in all but words.
-func (c *comparison) compareStatuses(old, now []any, w words) {
+func (c *comparison) compareStatuses(old, now []any, w wordTable) {
 	for i := range max(len(old), len(now)) {
 		switch {
 		case i >= len(now):
@@ -173,7 +173,7 @@ func nameObject(object any) string {
 }
 
 // compareDescriptions compares descriptions in all but words, and how the commands for them ended.
-func (c *comparison) compareDescriptions(old, now map[string]description, w words) {
+func (c *comparison) compareDescriptions(old, now map[string]description, w wordTable) {
 	for _, object := range slices.Sorted(maps.Keys(old)) {
 		before, after := old[object], now[object]
 		what := "description of " + object

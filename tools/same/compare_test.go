@@ -59,18 +59,18 @@ func dig(t *testing.T, value any, path ...any) any {
 	return value
 }
 
-// change is one thing that the new limpet makes otherwise, and what then differs.
-type change struct {
+// variation is one thing that the new limpet makes otherwise, and what then differs.
+type variation struct {
 	name   string
 	change func(*observation)
 	want   string
 }
 
 // expectDifferences compares the sample with itself after each change.
-func expectDifferences(t *testing.T, changes []change) {
+func expectDifferences(t *testing.T, variations []variation) {
 	t.Helper()
 	table := readWords(t, "carried to\tsupported by\n")
-	for _, c := range changes {
+	for _, c := range variations {
 		t.Run(c.name, func(t *testing.T) {
 			now := sample(t)
 			c.change(now)
@@ -90,7 +90,7 @@ func expectDifferences(t *testing.T, changes []change) {
 }
 
 func TestCompareFiles(t *testing.T) {
-	expectDifferences(t, []change{
+	expectDifferences(t, []variation{
 		{"nothing", func(*observation) {}, ""},
 		{"a byte", func(o *observation) { o.files["envoy.yaml"][3] = '2' }, "configuration envoy.yaml"},
 		{"a line's end", func(o *observation) { o.files["plugin.json"] = []byte("{}") }, "configuration plugin.json"},
@@ -103,7 +103,7 @@ func TestCompareFiles(t *testing.T) {
 }
 
 func TestCompareProblems(t *testing.T) {
-	expectDifferences(t, []change{
+	expectDifferences(t, []variation{
 		{"a path", func(o *observation) { o.problems[0].Path = "spec.rules[1]" }, "problem, problem"},
 		{"an object", func(o *observation) { o.problems[0].Object = "Gateway a/b" }, "problem, problem"},
 		{"a reason", func(o *observation) { o.problems[1].Reason = "Invalid" }, "problem, problem"},
@@ -126,7 +126,7 @@ func TestCompareStatuses(t *testing.T) {
 			dig(t, o.statuses[0], "status", "parents", 0, "conditions", 0).(map[string]any)[name] = value
 		}
 	}
-	expectDifferences(t, []change{
+	expectDifferences(t, []variation{
 		{"a reason", set("reason", "Pending"), status},
 		{"a status", set("status", "False"), status},
 		{"a sort of value", set("status", true), status},
@@ -148,7 +148,7 @@ func TestCompareDescriptions(t *testing.T) {
 			dig(t, o.descriptions[name].value, path[:last]...).(map[string]any)[path[last].(string)] = value
 		}
 	}
-	expectDifferences(t, []change{
+	expectDifferences(t, []variation{
 		{"a value", set("Header", "sessions", 0, "value"), "description of " + name},
 		{"what is overridden", set(4.0, "sessions", 0, "overrides", 0, "line"), "description of " + name},
 		{"nothing overridden", set([]any{}, "sessions", 0, "overrides"), "description of " + name},
@@ -169,7 +169,7 @@ func TestCompareErrors(t *testing.T) {
 	}
 }
 
-func readWords(t *testing.T, table string) words {
+func readWords(t *testing.T, table string) wordTable {
 	t.Helper()
 	w, err := parseWords(table)
 	if err != nil {

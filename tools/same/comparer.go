@@ -17,7 +17,7 @@ import (
 // comparer compares two limpets on many inputs.
 type comparer struct {
 	starters [2]starter // the old limpet's and the new one's
-	words    words
+	words    wordTable
 	dir      string // for files of this run
 	kept     string // for the texts of inputs that differ
 }
@@ -147,7 +147,11 @@ func (s *summary) add(r compared) {
 	default:
 		s.refused++
 	}
-	s.configurations += countConfigurations(r.old.files)
+	for name := range r.old.files {
+		if name != "limpet.wasm" { // a copy of the filter
+			s.configurations++
+		}
+	}
 	s.problems += len(r.old.problems)
 	s.statuses += len(r.old.statuses)
 	for _, d := range r.old.descriptions {
@@ -163,14 +167,6 @@ func (s *summary) add(r compared) {
 		s.total += len(r.differences)
 		s.results = append(s.results, r)
 	}
-}
-
-// countConfigurations leaves out the copy of the filter, which is the same in all.
-func countConfigurations(files map[string][]byte) int {
-	if _, has := files["limpet.wasm"]; has {
-		return len(files) - 1
-	}
-	return len(files)
 }
 
 // showProgress tells now and then how far the comparison is.
@@ -198,15 +194,17 @@ func (s *summary) checkCounts() error {
 	return nil
 }
 
-// mostPrinted is how many differences, and how many new messages, are printed.
+// mostPrinted is how many differences, and how many new messages, are printed. Differences that look the same are
+// printed once, for one cause often shows in many inputs.
 const mostPrinted = 20
 
 func (s *summary) print(out io.Writer) {
 	slices.SortFunc(s.results, func(a, b compared) int { return a.number - b.number })
-	printed := 0
+	printed := map[string]bool{}
 	for _, r := range s.results {
 		for _, d := range r.differences {
-			if printed++; printed <= mostPrinted {
+			if len(printed) < mostPrinted && !printed[d.detail] {
+				printed[d.detail] = true
 				command := strings.Join(r.in.compileArgs(), " ")
 				fmt.Fprintf(out, "%s: %s\n%s\n  limpet %s\n", r.in.name, d.what, indent(d.detail), command)
 			}

@@ -190,7 +190,7 @@ func TestCompareAllDiffers(t *testing.T) {
 			}
 			return strings.Replace(text, c.old, c.now, 1)
 		})
-		s, compared, err := compareFakes(t, now, fakeInputs())
+		s, limpets, err := compareFakes(t, now, fakeInputs())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -198,18 +198,39 @@ func TestCompareAllDiffers(t *testing.T) {
 		if s.print(&out); !strings.Contains(out.String(), c.want) {
 			t.Errorf("no %q in\n%s", c.want, out.String())
 		}
-		kept, err := os.ReadFile(filepath.Join(compared.kept, "random-1.yaml"))
+		kept, err := os.ReadFile(filepath.Join(limpets.kept, "random-1.yaml"))
 		if s.differing > 0 && (err != nil || string(kept) != "kind: Gateway\n") {
 			t.Errorf("the input is not kept: %q, %v", kept, err)
 		}
 	}
 }
 
+// TestPrint shows that one difference in many inputs is printed once, and many of them not endlessly.
+func TestPrint(t *testing.T) {
+	s := &summary{}
+	for n := range 2 * mostPrinted {
+		differences := []difference{{"problem", "- old"}, {"problem", fmt.Sprint("- ", n)}}
+		in := input{name: fmt.Sprint("random/", n)}
+		s.add(compared{number: -n, in: in, old: &observation{}, comparison: &comparison{differences: differences}})
+	}
+	var out strings.Builder
+	s.print(&out)
+	first := fmt.Sprintf("random/%d: problem\n  - old\n", 2*mostPrinted-1)
+	last := fmt.Sprintf("%d differences in %d inputs\n", 4*mostPrinted, 2*mostPrinted)
+	if text := out.String(); !strings.HasPrefix(text, first) || !strings.HasSuffix(text, last) {
+		t.Errorf("%s\nwant %s...\n%s", text, first, last)
+	}
+	all, same := strings.Count(out.String(), "  - "), strings.Count(out.String(), "- old")
+	if all != mostPrinted || same != 1 {
+		t.Errorf("%d differences are printed, %d of them the same; want %d and 1", all, same, mostPrinted)
+	}
+}
+
 // TestCompareAllFails shows what makes a comparison worthless.
 func TestCompareAllFails(t *testing.T) {
 	silent := func([]string, string) string { return "" }
-	golden := fakeInputs()
-	golden[1].golden = filepath.Join(t.TempDir(), "a") // has no a.err.txt, and is refused
+	withGolden := fakeInputs()
+	withGolden[1].golden = filepath.Join(t.TempDir(), "a") // has no a.err.txt, and is refused
 	for name, c := range map[string]struct {
 		now    starter
 		inputs []input
@@ -217,7 +238,7 @@ func TestCompareAllFails(t *testing.T) {
 	}{
 		"nothing is refused":           {fakeLimpet(keepAll), fakeInputs()[:1], "no input that is refused"},
 		"the report can't be read":     {fakeLimpet(silent), fakeInputs(), "JSON"},
-		"goldens say something else":   {fakeLimpet(keepAll), golden, "golden files say otherwise"},
+		"goldens say something else":   {fakeLimpet(keepAll), withGolden, "golden files say otherwise"},
 		"limpet knows no such flag":    {failing(reply{Code: wrongUsage}, nil), fakeInputs(), "limpet compile"},
 		"limpet can not be started":    {failing(reply{}, errors.New("no such file")), fakeInputs(), "no such file"},
 		"the statuses can not be read": {fakeLimpet(breakStatus), fakeInputs(), "statuses"},

@@ -101,9 +101,9 @@ func (c *corpus) mutate(r *rand.Rand, documents []string) []string {
 func pickFlags(r *rand.Rand, target string) flags {
 	f := defaultFlags(target)
 	f.strict = r.IntN(8) == 0
-	add := func(to *[]string, oneIn int, words ...string) {
+	add := func(to *[]string, oneIn int, choices ...string) {
 		if r.IntN(oneIn) == 0 {
-			*to = append(*to, pick(r, words))
+			*to = append(*to, pick(r, choices))
 		}
 	}
 	add(&f.reading, 2, "--assume-admitted")

@@ -198,8 +198,8 @@ func readExamples(tree string) ([]input, error) {
 	return all, err
 }
 
-// described are the kinds that "limpet describe" knows.
-var described = []string{
+// describableKinds are the kinds that "limpet describe" knows.
+var describableKinds = []string{
 	"GatewayClass", "Gateway", "HTTPRoute", "GRPCRoute", "HTTPProxy", "VirtualService", "Service", "XBackend",
 	"SessionPersistencePolicy", "XBackendTrafficPolicy", "LoadBalancerPolicy",
 }
@@ -229,7 +229,7 @@ func appendObjects(names []string, fields map[string]any) []string {
 	name, _ := metadata["name"].(string)
 	namespace, _ := metadata["namespace"].(string)
 	switch {
-	case name == "" || !slices.Contains(described, kind):
+	case name == "" || !slices.Contains(describableKinds, kind):
 		return names
 	case kind == "GatewayClass":
 		return append(names, kind+"/"+name)

@@ -16,7 +16,7 @@ func (m *mismatch) String() string { return fmt.Sprintf("%s\n- %s\n+ %s", m.path
 
 // compareValues finds the first place at which two values of JSON or YAML differ by more than words. It gives nil if
 // there is none.
-func compareValues(path string, old, now any, w words) *mismatch {
+func compareValues(path string, old, now any, w wordTable) *mismatch {
 	switch before := old.(type) {
 	case map[string]any:
 		if after, same := now.(map[string]any); same {
@@ -38,7 +38,7 @@ func compareValues(path string, old, now any, w words) *mismatch {
 	return &mismatch{path, shorten(old), shorten(now)}
 }
 
-func compareMaps(path string, old, now map[string]any, w words) *mismatch {
+func compareMaps(path string, old, now map[string]any, w wordTable) *mismatch {
 	names := slices.Sorted(maps.Keys(old))
 	for name := range now {
 		if _, has := old[name]; !has {
@@ -63,7 +63,7 @@ func compareMaps(path string, old, now map[string]any, w words) *mismatch {
 	return nil
 }
 
-func compareLists(path string, old, now []any, w words) *mismatch {
+func compareLists(path string, old, now []any, w wordTable) *mismatch {
 	for i := range min(len(old), len(now)) {
 		if m := compareValues(path+"["+strconv.Itoa(i)+"]", old[i], now[i], w); m != nil {
 			return m

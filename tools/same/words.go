@@ -9,11 +9,11 @@ import (
 //go:embed words.txt
 var wordFile string
 
-// words are pairs of an old word of messages and the one that has taken its place.
-type words struct{ replace *strings.Replacer }
+// wordTable are pairs of an old word of messages and the one that has taken its place.
+type wordTable struct{ replace *strings.Replacer }
 
 // parseWords reads a table of OLD<TAB>NEW. It refuses lines that are no pair, which would let nothing pass.
-func parseWords(table string) (words, error) {
+func parseWords(table string) (wordTable, error) {
 	var pairs []string
 	for line := range strings.Lines(table) {
 		if line = strings.TrimRight(line, "\r\n"); line == "" || strings.HasPrefix(line, "#") {
@@ -21,16 +21,16 @@ func parseWords(table string) (words, error) {
 		}
 		old, now, isPair := strings.Cut(line, "\t")
 		if !isPair || old == "" || strings.Contains(now, "\t") {
-			return words{}, fmt.Errorf("words.txt: %q: must be OLD<TAB>NEW", line)
+			return wordTable{}, fmt.Errorf("words.txt: %q: must be OLD<TAB>NEW", line)
 		}
 		pairs = append(pairs, old, now)
 	}
-	return words{strings.NewReplacer(pairs...)}, nil
+	return wordTable{strings.NewReplacer(pairs...)}, nil
 }
 
 // equal tells whether two texts differ by the table's words alone. A new word may contain the old one, and an old word
 // may still stand on both sides.
-func (w words) equal(old, now string) bool {
+func (w wordTable) equal(old, now string) bool {
 	if old == now {
 		return true
 	}

@@ -10,9 +10,6 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 )
 
-// ClusterDomain ends the names of Services among the hosts of Istio's registry.
-const ClusterDomain = "cluster.local"
-
 // resolveHost gives a host of Istio's registry, or a subset of one, that a route in a namespace means. Behind the name of a
 // Service is that Service, so that its policies hold; a name without a dot is that of one in the route's namespace
 // (Istio, Destination.host).
@@ -22,7 +19,7 @@ func (x *Index) resolveHost(namespace string, ref gatewayv1.BackendRef) *Backend
 		subset, name, _ = strings.Cut(name, "|")
 	}
 	referent := object.Ref{Kind: object.KindHostname, Name: name}
-	service, of := strings.CutSuffix(name, ".svc."+ClusterDomain)
+	service, of := strings.CutSuffix(name, ".svc."+object.ClusterDomain)
 	labels := strings.Split(service, ".")
 	switch {
 	case !strings.Contains(name, "."):

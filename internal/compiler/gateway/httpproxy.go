@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
@@ -18,7 +19,8 @@ func (b *builder) attachProxy(proxy *resource.Object[resource.HTTPProxy]) {
 	route, path := proxy.Value.Route, field.NewPath("spec", "hostnames")
 	fqdn := proxy.Value.Spec.VirtualHost.FQDN
 	if owner := b.proxies[fqdn]; owner != nil {
-		b.rep.WarnFor(route, string(gatewayv1.PolicyReasonConflicted), field.Invalid(path, fqdn, fmt.Sprintf("%s, which goes first, has this host: this one serves nothing", owner)))
+		b.rep.WarnFor(route, report.ReasonConflicted, field.Invalid(path, fqdn,
+			fmt.Sprintf("%s, which goes first, has this host: this one serves nothing", owner)))
 		return
 	}
 	b.proxies[fqdn] = route

@@ -15,7 +15,7 @@ type Config struct {
 	Listeners []Listener
 	// Clusters are the groups of hosts that routes lead to, each once, by name.
 	Clusters []Cluster
-	// Policies are the session policies, by name.
+	// Policies are those of all routes, each once, by name, for targets where they don't travel with their routes.
 	Policies []policyconfig.Policy
 	// Draining are the hosts that terminate and still serve, whether they are in a cluster or have drained for long
 	// enough. Until is when the same input will give another configuration, for the next of them will have; zero is never.
@@ -66,6 +66,9 @@ type Route struct {
 	Match Match
 	// Sticky says that session policies hold here, by the route's name and, in a split, the cluster.
 	Sticky bool
+	// Policies are the session policies of the route's rule. Those of a backend without a share are among them: moving
+	// weights then changes routes alone, and no request meets the policies of before with the weights of after.
+	Policies []policyconfig.Policy
 	// FailStatus answers requests of sessions whose host can't serve; 0 sends them to another host. In a split the
 	// shares have it instead.
 	FailStatus int
@@ -77,9 +80,9 @@ type Route struct {
 	Split []Share
 	// Hashes are what is hashed of a request, in order, for clusters that balance by hash.
 	Hashes []Hash
-	// Timeout is how long a request may take in all, and TryTimeout how long each try of it; 0 sets no limit.
+	// Timeout is how long a request may take in all, and PerTryTimeout how long each try of it; 0 sets no limit.
 	Timeout, PerTryTimeout time.Duration
-	// Retry is the owner's word on retries; nil for none. Sessions that may move leave hosts that can't have got the
+	// Retry is what the rule's owner asks for; nil for nothing. Sessions that may move leave hosts that can't have got the
 	// request either way, and those with a FailStatus are not tried elsewhere, whatever it says.
 	Retry *Retry
 }

@@ -3,17 +3,16 @@ package loadbalancing
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
+	"github.com/limpet-proxy/limpet/internal/compiler/duration"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
-	"github.com/limpet-proxy/limpet/policy-config"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // contourCookie is the cookie of the strategy Cookie, by Contour's name for it.
@@ -51,7 +50,7 @@ func readPolicy(name string, about report.Subject, at *field.Path, spec *v1alpha
 		p.strategyName = v1alpha1.RoundRobin
 		e := field.NotSupported(at.Child("strategy"), strategy, strategyNames)
 		e.Detail += ": RoundRobin holds in its place"
-		rep.WarnFor(about, reasonPartial, e)
+		rep.WarnFor(about, report.ReasonPartiallyProgrammed, e)
 	}
 	entries := at.Child("requestHashPolicies")
 	switch strategy {
@@ -59,7 +58,7 @@ func readPolicy(name string, about report.Subject, at *field.Path, spec *v1alpha
 		p.hashes = readHashes(about, entries, spec.RequestHashPolicies, rep)
 		if len(p.hashes) == 0 {
 			p.strategy, p.strategyName = ir.RoundRobin, v1alpha1.RoundRobin
-			rep.WarnForAt(about, reasonPartial, entries.String(), "no entry is valid: RoundRobin holds in place of RequestHash")
+			rep.WarnForAt(about, report.ReasonPartiallyProgrammed, entries.String(), "no entry is valid: RoundRobin holds in place of RequestHash")
 		}
 		return p
 	case v1alpha1.CookieStrategy:
@@ -67,7 +66,7 @@ func readPolicy(name string, about report.Subject, at *field.Path, spec *v1alpha
 		p.hashes = []hashEntry{{ir.Hash{Cookie: contourCookie, TTL: &session, Path: "/"}, at.Child("strategy")}}
 	}
 	if len(spec.RequestHashPolicies) > 0 {
-		rep.WarnForAt(about, reasonPartial, entries.String(), "ignored: the strategy is not RequestHash")
+		rep.WarnForAt(about, report.ReasonPartiallyProgrammed, entries.String(), "ignored: the strategy is not RequestHash")
 	}
 	return p
 }
@@ -84,7 +83,7 @@ func readHashes(about report.Subject, at *field.Path, entries []v1alpha1.Request
 		}
 		if fault != nil {
 			fault.Detail = strings.TrimPrefix(fault.Detail+": the entry is ignored", ": ")
-			rep.WarnFor(about, reasonPartial, fault)
+			rep.WarnFor(about, report.ReasonPartiallyProgrammed, fault)
 			continue
 		}
 		seen[attributeName(h)] = true
@@ -146,9 +145,6 @@ func checkName(path *field.Path, name string) *field.Error {
 	return nil
 }
 
-// durationPattern is GEP-2257's text.
-var durationPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9]{1,5}(h|m|s|ms)){1,4}$`) })
-
 func readCookie(path *field.Path, h ir.Hash, o *v1alpha1.CookieHashOptions) (ir.Hash, *field.Error) {
 	h.Cookie, h.Path = o.CookieName, "/"
 	if fault := checkName(path.Child("cookieName"), o.CookieName); fault != nil {
@@ -163,9 +159,10 @@ func readCookie(path *field.Path, h ir.Hash, o *v1alpha1.CookieHashOptions) (ir.
 	if o.TTL == nil {
 		return h, nil
 	}
-	ttl, err := time.ParseDuration(*o.TTL)
-	if err != nil || !durationPattern().MatchString(*o.TTL) {
-		return h, field.Invalid(path.Child("ttl"), *o.TTL, fmt.Sprintf("must be a duration such as 1h30m (GEP-2257, %s)", durationPattern()))
+	ttl, err := duration.Parse(*o.TTL)
+	if err != nil {
+		return h, field.Invalid(path.Child("ttl"), *o.TTL,
+			fmt.Sprintf("must be a duration such as 1h30m (GEP-2257, %s)", policyconfig.DurationPattern))
 	}
 	// Cookies count whole seconds, and Envoy takes less than one for the browser session.
 	ttl = (ttl + time.Second - 1).Truncate(time.Second)

@@ -1,4 +1,4 @@
-// Package balance decides how requests that no session pins are spread over a backend's hosts: it reads
+// Package loadbalancing decides how requests that no session pins are spread over a backend's hosts: it reads
 // LoadBalancerPolicies and finds the one that holds for each rule and Service (docs/semantics.md, S51 to S55).
 package loadbalancing
 
@@ -8,16 +8,8 @@ import (
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
-	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
-)
-
-// The reasons of status conditions for what a policy can't have (S3, S52, S53).
-const (
-	reasonConflicted = "Conflicted"
-	reasonNotFound   = "TargetNotFound"
-	reasonPartial    = "PartiallyProgrammed"
 )
 
 // Policy is one author's word on balancing.
@@ -74,7 +66,7 @@ func New(objects *resource.Objects, rep *report.Report) *Policies {
 	for i, o := range objects.LoadBalancers {
 		read := readPolicy(o.String(), o, field.NewPath("spec"), &o.Value.Spec, rep)
 		read.Object, read.rank = o.Origin().Ref, i
-		for r, target := range policy.LoadBalancerTargets(o) {
+		for r, target := range resource.LoadBalancerTargets(o) {
 			p.attachPolicy(read, o, r, target, there)
 		}
 	}
@@ -126,7 +118,7 @@ func (p *Policies) attachPolicy(attached *Policy, o *resource.Object[v1alpha1.Lo
 	case !there[t]:
 		a.reportMissing(p.rep, path.Child("sectionName"), t.Section, t.Ref.String()+" has no rule of this name")
 	case len(p.byTarget[t]) > 0:
-		a.Reason, a.Message = reasonConflicted, p.byTarget[t][0].Name+", which goes first, has this target: the policy has no effect on it"
+		a.Reason, a.Message = report.ReasonConflicted, p.byTarget[t][0].Name+", which goes first, has this target: the policy has no effect on it"
 		p.rep.WarnForAt(o, a.Reason, a.Path, a.Message)
 		p.byTarget[t] = append(p.byTarget[t], attached)
 	default:
@@ -138,6 +130,6 @@ func (p *Policies) attachPolicy(attached *Policy, o *resource.Object[v1alpha1.Lo
 func (a *Attachment) reportMissing(rep *report.Report, path *field.Path, value, why string) {
 	e := field.NotFound(path, value)
 	e.Detail = why + ": the policy has no effect there"
-	a.Reason, a.Message = reasonNotFound, e.ErrorBody()
-	rep.WarnFor(a.Policy.subject, reasonNotFound, e)
+	a.Reason, a.Message = report.ReasonTargetNotFound, e.ErrorBody()
+	rep.WarnFor(a.Policy.subject, report.ReasonTargetNotFound, e)
 }

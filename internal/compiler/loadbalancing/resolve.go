@@ -120,7 +120,7 @@ func (r Rule) findPrimary(outcomes []Outcome) int {
 }
 
 func (r Rule) reportOverridden(p, primary *Policy, why string, rep *report.Report) {
-	rep.WarnForAt(p.subject, reasonPartial, p.specPath.String(), fmt.Sprintf("in %s %s, which goes first, %s", r.Name, primary.Name, why))
+	rep.WarnForAt(p.subject, report.ReasonPartiallyProgrammed, p.specPath.String(), fmt.Sprintf("in %s %s, which goes first, %s", r.Name, primary.Name, why))
 }
 
 // computeSetting gives what counts of a policy beside the rule's session, and a note where that is not all of it.
@@ -128,7 +128,7 @@ func (r Rule) computeSetting(p *Policy, rep *report.Report) (w setting, note str
 	for _, h := range p.hashes {
 		if h.Cookie != "" && slices.Contains(r.SessionCookies, h.Cookie) {
 			note = "the cookie " + h.Cookie + " has a session in it, and is not hashed"
-			rep.WarnForAt(p.subject, reasonPartial, h.path.String(), fmt.Sprintf(
+			rep.WarnForAt(p.subject, report.ReasonPartiallyProgrammed, h.path.String(), fmt.Sprintf(
 				"%s has its session in the cookie %s, which is not hashed there: the entry is ignored", r.Name, h.Cookie))
 			continue
 		}
@@ -136,7 +136,7 @@ func (r Rule) computeSetting(p *Policy, rep *report.Report) (w setting, note str
 	}
 	w.strategy = p.strategy
 	if p.strategy == ir.RequestHash && len(w.hashes) == 0 {
-		rep.WarnForAt(p.subject, reasonPartial, p.specPath.String(), fmt.Sprintf("no entry is left in %s: RoundRobin holds there", r.Name))
+		rep.WarnForAt(p.subject, report.ReasonPartiallyProgrammed, p.specPath.String(), fmt.Sprintf("no entry is left in %s: RoundRobin holds there", r.Name))
 		return setting{}, note + ": no entry is left"
 	}
 	return w, note

@@ -139,6 +139,7 @@ func (l *lowerer) lowerRule(decided *policy.Rule, route *gateway.Route, index in
 		r.action.Hashes = hashes
 		retries = l.lowerRetries(route, path, &r.action, &route.Value.Spec.Rules[index])
 	}
+	l.policies = append(l.policies, r.action.Policies...)
 	r.traffic = listBackendTraffic(route, index, decided, choices, retries)
 	l.traffic = append(l.traffic, r.traffic...)
 	l.rules[decided] = r

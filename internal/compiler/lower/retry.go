@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/duration"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 )
@@ -64,7 +65,7 @@ func explainNoRetry(who string) string {
 	return "with onHostLost: Fail " + who + ", and Envoy takes a request that it tries again off that host"
 }
 
-// newRetry reads a rule's retries. Attempts beyond what the narrower type holds are as many as nobody lives to see.
+// newRetry reads a rule's retries. Attempts beyond what the narrower type holds are more than any request lives to see.
 func newRetry(spec *gatewayv1.HTTPRouteRetry) *ir.Retry {
 	r := &ir.Retry{}
 	for _, code := range spec.Codes {
@@ -82,12 +83,12 @@ func newRetry(spec *gatewayv1.HTTPRouteRetry) *ir.Retry {
 	return r
 }
 
-// parseDuration reads a duration that the CRD's pattern has let through, which Go reads too; without one it is 0.
+// parseDuration reads a duration that the CRD's pattern has let through; without one it is 0.
 func parseDuration(text *gatewayv1.Duration) time.Duration {
 	if text == nil {
 		return 0
 	}
-	d, err := time.ParseDuration(string(*text))
+	d, err := duration.Parse(string(*text))
 	if err != nil {
 		return 0
 	}

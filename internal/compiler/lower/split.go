@@ -159,8 +159,7 @@ func (l *lowerer) newStickyAction(route *gateway.Route, path *field.Path, rule *
 	}
 	session := rule.Sessions[0]
 	l.limitDrain(choices, func(choice) *policy.Session { return session })
-	l.policies = append(l.policies, session.Policies...)
-	action := ir.Route{Sticky: true, FailStatus: sessionFailStatus(session)}
+	action := ir.Route{Sticky: true, Policies: session.Policies, FailStatus: ir.FailStatus(&session.Policies[0])}
 	if len(choices) == 1 && choices[0].weight > 0 {
 		action.Cluster = l.addSharedCluster(choices[0])
 		return action
@@ -193,14 +192,6 @@ func mergedClusterName(route *gateway.Route, rule *policy.Rule) string {
 	return name
 }
 
-// sessionFailStatus is what a session's requests get instead of a host that can't serve, 0 if they get another host.
-func sessionFailStatus(s *policy.Session) int {
-	if s.Policies[0].OnHostLost == policyconfig.Fail {
-		return s.Policies[0].FailStatus
-	}
-	return 0
-}
-
 // newPerBackendAction is the action of a rule whose backends have sessions of their own: the weights choose a backend for every
 // request, and its session pins to a host in there (S32). A backend without a session just takes its share.
 func (l *lowerer) newPerBackendAction(route *gateway.Route, rule *policy.Rule, choices []choice) ir.Route {
@@ -214,17 +205,25 @@ func (l *lowerer) newPerBackendAction(route *gateway.Route, rule *policy.Rule, c
 		if session == nil {
 			continue
 		}
+		policies := session.Policies
 		if len(choices) > 1 {
-			session.RestrictTo(c.clusterName())
+			policies = restrictTo(policies, c.clusterName())
 		}
-		// A backend of weight 0 has its policies too: moving weights then changes routes alone, and no request meets
-		// the policies of before with the weights of after.
-		l.policies = append(l.policies, session.Policies...)
+		action.Policies = append(action.Policies, policies...)
 		if c.weight > 0 {
-			enableSessions(&action, l.addSharedCluster(c), sessionFailStatus(session))
+			enableSessions(&action, l.addSharedCluster(c), ir.FailStatus(&policies[0]))
 		}
 	}
 	return action
+}
+
+// restrictTo makes policies hold only for requests that the proxy sends to a cluster.
+func restrictTo(policies []policyconfig.Policy, cluster string) []policyconfig.Policy {
+	restricted := slices.Clone(policies)
+	for i := range restricted {
+		restricted[i].Clusters = []string{cluster}
+	}
+	return restricted
 }
 
 // enableSessions turns sessions on for a cluster of an action.

@@ -17,7 +17,12 @@ const (
 	KindHTTPProxy = "HTTPProxy"
 	// KindIstioGateway is what Istio's Gateway is called here, for Gateway API has a kind of that name.
 	KindIstioGateway = "IstioGateway"
+	// KindServiceEntry is Istio's, by which hosts are added to its registry.
+	KindServiceEntry = "ServiceEntry"
 )
+
+// ClusterDomain ends the names of Services among the hosts of Istio's registry.
+const ClusterDomain = "cluster.local"
 
 // The kinds of backendRefs that stand for Istio's destinations; Gateway API routes on Istio may have the first.
 const (

@@ -7,37 +7,41 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/limpet-proxy/limpet/internal/compiler/memo"
+	"github.com/limpet-proxy/limpet/internal/compiler/ancestors"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
-	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
 	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 	"github.com/limpet-proxy/limpet/policy-config"
 )
 
-// attacher puts every policy's blocks where its targets are.
-type attacher struct {
-	*targetIndex
-	objects         *resource.Objects
-	policySubjects  map[object.Ref]report.Subject // the policies, once somebody asks
+// attachedPolicies is what policies, and XBackends with a session of their own, come to at each of their targets.
+type attachedPolicies struct {
 	index           precedence.Index
-	invalidBackends map[object.Ref]bool // XBackends with a session that can't be
 	attachments     []Attachment
-	classes         string // the namespace whose policies for GatewayClasses count
-	rep             *report.Report
+	invalidBackends map[object.Ref]bool // XBackends whose session can't be honoured
 }
 
-// attachPolicies gives the blocks of every policy by what they are attached to.
-func attachPolicies(objects *resource.Objects, classes string, memory *Cache, rep *report.Report) *attacher {
+// blocksOn gives the blocks on a path, except for those of policies that have no effect on its Gateway.
+func (a *attachedPolicies) blocksOn(path precedence.TrafficPath, limit *ancestors.Limit) []precedence.SettingsBlock {
+	blocks := a.index.BlocksOn(path)
+	if limit == nil {
+		return blocks
+	}
+	return slices.DeleteFunc(blocks, func(b precedence.SettingsBlock) bool { return limit.Reached(b.Origin.Ref, path.Gateway) })
+}
+
+// attachPolicies attaches every policy's blocks to its targets. What can't be attached goes to the report.
+func attachPolicies(objects *resource.Objects, targets *targetIndex, o Options, rep *report.Report) *attachedPolicies {
 	policies := len(objects.SessionPolicies) + len(objects.TrafficPolicies)
 	a := &attacher{
-		targetIndex: memory.targetsFor(objects), objects: objects,
-		index: make(precedence.Index, policies), attachments: make([]Attachment, 0, policies),
-		invalidBackends: map[object.Ref]bool{}, classes: classes, rep: rep,
+		attachedPolicies: &attachedPolicies{
+			index: make(precedence.Index, policies), attachments: make([]Attachment, 0, policies), invalidBackends: map[object.Ref]bool{},
+		},
+		targets: targets, classes: o.ClassPolicies, rep: rep,
 	}
-	for i, s := range validatePolicies(objects.SessionPolicies, memory.policies) {
-		a.attachSessionPolicy(objects.SessionPolicies[i], s)
+	for i, v := range o.Cache.validatePolicies(objects.SessionPolicies) {
+		a.attachSessionPolicy(objects.SessionPolicies[i], v)
 	}
 	for _, p := range objects.TrafficPolicies {
 		a.attachTrafficPolicy(p)
@@ -45,27 +49,14 @@ func attachPolicies(objects *resource.Objects, classes string, memory *Cache, re
 	for _, b := range objects.Backends {
 		a.attachXBackend(b)
 	}
-	return a
+	return a.attachedPolicies
 }
 
-// findSubject gives an object that policies attach to, or a policy; nil if there is none.
-func (a *attacher) findSubject(ref object.Ref) report.Subject {
-	if s := a.subjects[ref]; s != nil {
-		return s
-	}
-	if a.policySubjects == nil {
-		a.policySubjects = map[object.Ref]report.Subject{}
-		addSubjects(a.policySubjects, a.objects.SessionPolicies)
-		addSubjects(a.policySubjects, a.objects.TrafficPolicies)
-		addSubjects(a.policySubjects, a.objects.LoadBalancers)
-	}
-	return a.policySubjects[ref]
-}
-
-func addSubjects[T any](authors map[object.Ref]report.Subject, policies []*resource.Object[T]) {
-	for _, p := range policies {
-		authors[p.Origin().Ref] = p
-	}
+type attacher struct {
+	*attachedPolicies
+	targets *targetIndex
+	classes string // the namespace whose policies for GatewayClasses count
+	rep     *report.Report
 }
 
 // validatedPolicy is what a SessionPersistencePolicy comes to by itself.
@@ -75,31 +66,25 @@ type validatedPolicy struct {
 	blocks  [][]precedence.SettingsBlock // at each of them
 }
 
-// validatePolicies looks at each policy by itself.
-func validatePolicies(policies []*resource.Object[sessionPolicy], kept *memo.Table[*resource.Object[sessionPolicy], *validatedPolicy]) []*validatedPolicy {
-	return parallel.Map(policies, func(some []*resource.Object[sessionPolicy], results []*validatedPolicy) {
-		for i, p := range some {
-			same := func(*validatedPolicy) bool { return true } // objects do not change
-			results[i] = kept.Get(p, same, func() *validatedPolicy { return validatePolicy(p) })
-		}
-	})
-}
-
+// validatePolicy looks at a policy by itself.
 func validatePolicy(p *resource.Object[sessionPolicy]) *validatedPolicy {
-	s := &validatedPolicy{fault: joinFaults(precedence.CheckPolicy(p.Origin(), &p.Value.Spec)), targets: precedence.ListTargets(p.Namespace, &p.Value.Spec)}
-	for _, at := range s.targets {
-		s.blocks = append(s.blocks, slices.Clip(precedence.PolicyBlocks(p.Origin(), at.Target, &p.Value.Spec)))
+	v := &validatedPolicy{
+		fault:   joinFaults(precedence.CheckPolicy(p.Origin(), &p.Value.Spec)),
+		targets: precedence.ListTargets(p.Namespace, &p.Value.Spec),
 	}
-	return s
+	for _, at := range v.targets {
+		v.blocks = append(v.blocks, slices.Clip(precedence.PolicyBlocks(p.Origin(), at.Target, &p.Value.Spec)))
+	}
+	return v
 }
 
 // attachSessionPolicy attaches a SessionPersistencePolicy.
-func (a *attacher) attachSessionPolicy(p *resource.Object[sessionPolicy], s *validatedPolicy) {
-	fault := s.fault
+func (a *attacher) attachSessionPolicy(p *resource.Object[sessionPolicy], v *validatedPolicy) {
+	fault := v.fault
 	if fault != "" {
 		a.rep.WarnForAt(p, ReasonInvalid, "spec", fault+": the policy has no effect")
 	}
-	for i, at := range s.targets {
+	for i, at := range v.targets {
 		att := Attachment{Policy: p.Origin(), Subject: p, Target: at.Target, Path: at.Path}
 		switch _, ok := precedence.HierarchyLevelOf(at.Target); {
 		case fault != "":
@@ -110,13 +95,13 @@ func (a *attacher) attachSessionPolicy(p *resource.Object[sessionPolicy], s *val
 			att.Reason = ReasonInvalid
 			att.Message = fmt.Sprintf("policies for GatewayClasses count in the namespace %s only", a.classes)
 		}
-		a.attachTo(att, fault != "", s.blocks[i])
+		a.attachTo(att, fault != "", v.blocks[i])
 	}
 }
 
 // attachTo attaches blocks to one target, if it is there.
 func (a *attacher) attachTo(att Attachment, reported bool, blocks []precedence.SettingsBlock) {
-	if att.Reason == "" && !a.exists[att.Target] {
+	if att.Reason == "" && !a.targets.exists[att.Target] {
 		att.Reason, att.Message = ReasonTargetNotFound, "there is no "+att.Target.String()+" in the input"
 	}
 	a.attachments = append(a.attachments, att)

@@ -1,225 +1,78 @@
 package policy
 
-import (
-	"cmp"
-	"fmt"
-	"slices"
-	"strings"
+import "fmt"
 
-	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
-)
+// collisions are the refusals of sessions whose cookies would overwrite those of older rules.
+type collisions map[*configuredSession]Refusal
 
-// cookieIndex finds cookies that some client would take for one another (S28). It is filled in the order of age.
-type cookieIndex struct {
-	// wildcards are the hostnames of all cookies that stand for several hosts, and pathless says that one has no path.
-	wildcards map[string]bool
-	pathless  bool
-	// at holds the cookies of each hostname, if some stand for several hosts; below those of the hostnames that one
-	// covers, itself included.
-	at, below map[cookieLocationPath]scopePair
-}
-
-// cookieLocation is where cookies of one name and Domain meet.
-type cookieLocation struct{ name, domain, hostname string }
-
-// cookieLocationPath is a path there; anyPath is any of them, which is there if some cookie has no path.
-type cookieLocationPath struct {
-	cookieLocation
-	path string
-}
-
-const anyPath = "*"
-
-// scopePair are the first cookie and the first of another scope: enough to find one of a scope that is not one's own.
-type scopePair struct{ first, other *Session }
-
-// newCookieIndex makes one for some of the sessions.
-func newCookieIndex(sessions []*Session) *cookieIndex {
-	c := &cookieIndex{at: map[cookieLocationPath]scopePair{}, below: make(map[cookieLocationPath]scopePair, len(sessions))}
-	for _, s := range sessions {
-		c.pathless = c.pathless || slices.Contains(s.pathByMatch, "")
-		for _, key := range s.locations {
-			if !strings.HasPrefix(key.hostname, "*") {
-				continue
-			}
-			if c.wildcards == nil {
-				c.wildcards = map[string]bool{}
-			}
-			c.wildcards[key.hostname] = true
-		}
-	}
-	return c
-}
-
-// cookieLocations gives where a session's cookie is seen: its name and Domain at each of its hostnames, or with a Domain
-// everywhere below that, whatever the hostname.
-func (s *Session) cookieLocations() []cookieLocation {
-	domain, _ := s.cookieDomain()
-	if domain != "" {
-		return []cookieLocation{{s.Name, strings.ToLower(domain), "*"}}
-	}
-	var keys []cookieLocation
-	for _, h := range s.rule.hostnames {
-		keys = append(keys, cookieLocation{s.Name, "", h})
-	}
-	return keys
-}
-
-// cookieDomain is the cookie's Domain attribute, and where it is written.
-func (s *Session) cookieDomain() (string, bool) {
-	f := s.Effective.Field("cookie.domain")
-	if f == nil {
-		return "", false
-	}
-	domain, is := f.Value.(string)
-	return domain, is && domain != ""
-}
-
-// widerHostnames gives the hostnames that cover another and are those of some cookie.
-func (c *cookieIndex) widerHostnames(hostname string) []string {
-	if len(c.wildcards) == 0 {
-		return nil
-	}
-	return slices.DeleteFunc(gateway.Coverings(hostname), func(h string) bool { return h == hostname || !c.wildcards[h] })
-}
-
-func (c *cookieIndex) addSession(s *Session) {
-	for _, key := range s.locations {
-		c.addAt(c.below, key, s)
-		if len(c.wildcards) == 0 {
+// detectCollisions refuses the younger of two rules whose cookies collide; the older one's session stays (S28). The rules are
+// in the order of age.
+func detectCollisions(rules []*configuredRule) collisions {
+	found := collisions{}
+	accepted := newCookieIndex(listCookies(rules...))
+	for _, r := range rules {
+		if r.isRefused() {
 			continue
 		}
-		c.addAt(c.at, key, s)
-		for _, wider := range c.widerHostnames(key.hostname) {
-			c.addAt(c.below, cookieLocation{key.name, key.domain, wider}, s)
+		if s, rival := r.findRival(accepted); rival != nil {
+			found[s] = newCollision(s, rival)
+			continue
 		}
-	}
-}
-
-func (c *cookieIndex) addAt(spots map[cookieLocationPath]scopePair, spot cookieLocation, s *Session) {
-	note := func(path string) {
-		key := cookieLocationPath{spot, path}
-		switch r := spots[key]; {
-		case r.first == nil:
-			spots[key] = scopePair{first: s}
-		case r.first.Scope != s.Scope && r.other == nil:
-			spots[key] = scopePair{r.first, s}
-		}
-	}
-	if c.pathless {
-		note(anyPath)
-	}
-	for _, path := range s.pathByMatch {
-		note(path)
-	}
-}
-
-// findRival gives a cookie of another scope that a client could take for a session's; nil if there is none.
-func (c *cookieIndex) findRival(s *Session) *Session {
-	for _, key := range s.locations {
-		if r := c.findRivalAt(c.below, key, s); r != nil {
-			return r
-		}
-		for _, wider := range c.widerHostnames(key.hostname) {
-			if r := c.findRivalAt(c.at, cookieLocation{key.name, key.domain, wider}, s); r != nil {
-				return r
+		for _, s := range r.sessions {
+			if s.isCookie() {
+				accepted.addSession(s.namedSession)
 			}
-		}
-	}
-	return nil
-}
-
-func (c *cookieIndex) findRivalAt(spots map[cookieLocationPath]scopePair, spot cookieLocation, s *Session) *Session {
-	for _, path := range s.pathByMatch {
-		meets := []string{path, ""}
-		switch {
-		case path == "":
-			meets = []string{anyPath}
-		case !c.pathless:
-			meets = meets[:1]
-		}
-		for _, m := range meets {
-			at := spots[cookieLocationPath{spot, m}]
-			for _, r := range []*Session{at.first, at.other} {
-				if r != nil && r.Scope != s.Scope {
-					return r
-				}
-			}
-		}
-	}
-	return nil
-}
-
-// findColliding gives the scopes among sessions whose cookies collide with one another.
-func findColliding(sessions []*Session) map[string]bool {
-	all := newCookieIndex(sessions)
-	for _, s := range sessions {
-		all.addSession(s)
-	}
-	found := map[string]bool{}
-	for _, s := range sessions {
-		if all.findRival(s) != nil {
-			found[s.Scope] = true
 		}
 	}
 	return found
 }
 
-// locateCookie notes where the session's cookie is seen under its name.
-func (s *Session) locateCookie() { s.pathByMatch, s.locations = s.cookiePaths(), s.cookieLocations() }
-
-// rejectCookieCollisions refuses the younger of two rules whose cookies collide; the older one's session stands.
-func (d *decider) rejectCookieCollisions() {
-	accepted := newCookieIndex(d.cookieSessions())
-	for _, r := range d.order {
-		if r.Refused {
+// findRival gives the first of the rule's sessions whose cookie meets another, and that one: of an older rule, or of another
+// of the rule's backends. Without any both are nil.
+func (r *configuredRule) findRival(accepted *cookieIndex) (*configuredSession, *namedSession) {
+	var own *cookieIndex
+	if len(r.sessions) > 1 {
+		own = newCookieIndex(listCookies(r))
+	}
+	for _, s := range r.sessions {
+		if !s.isCookie() {
 			continue
 		}
-		var own *cookieIndex // among several
-		if len(r.Sessions) > 1 {
-			own = newCookieIndex(r.Sessions)
+		rival := accepted.findRival(s.namedSession)
+		if rival == nil && own != nil {
+			rival = own.findRival(s.namedSession)
+			own.addSession(s.namedSession)
 		}
-		for _, s := range r.Sessions {
-			if !s.isCookie() || r.Refused {
-				continue
-			}
-			rival := accepted.findRival(s)
-			if own != nil {
-				rival = cmp.Or(rival, own.findRival(s))
-				own.addSession(s)
-			}
-			if rival != nil {
-				s.Refusals = append(s.Refusals, Refusal{s.namePath(), fmt.Sprintf(
-					"the cookie %q would overwrite that of %s rule %d, which is older: their names, Domains and paths are the same or one has no path, and a client may reach both",
-					s.Name, rival.Route, rival.Rule)})
-				r.Refused = true
-			}
-		}
-		for _, s := range r.Sessions {
-			if s.isCookie() && !r.Refused {
-				accepted.addSession(s)
-			}
+		if rival != nil {
+			return s, rival
 		}
 	}
+	return nil, nil
 }
 
-// cookieSessions are the sessions in cookies.
-func (d *decider) cookieSessions() []*Session {
-	var all []*Session
-	for _, r := range d.order {
-		for _, s := range r.Sessions {
+// listCookies gives the sessions in cookies.
+func listCookies(rules ...*configuredRule) (cookies []*namedSession) {
+	for _, r := range rules {
+		for _, s := range r.sessions {
 			if s.isCookie() {
-				all = append(all, s)
+				cookies = append(cookies, s.namedSession)
 			}
 		}
 	}
-	return all
+	return cookies
+}
+
+func newCollision(s *configuredSession, rival *namedSession) Refusal {
+	return Refusal{s.namePath(), fmt.Sprintf(
+		"the cookie %q would overwrite that of %s rule %d, which is older: "+
+			"their names, Domains and paths are the same or one has no path, and a client may reach both",
+		s.name, rival.route, rival.rule)}
 }
 
 // namePath is the field of the route that a message about the session's name is best put at.
-func (s *Session) namePath() string {
-	if s.nameValue.Origin.Ref == s.Route.Origin().Ref {
-		return s.nameValue.Path
+func (s *namedSession) namePath() string {
+	if s.nameField != nil && s.nameField.Origin.Ref == s.route.Origin().Ref {
+		return s.nameField.Path
 	}
-	return s.rulePath().String()
+	return s.fieldPath().String()
 }

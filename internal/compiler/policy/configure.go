@@ -1,50 +1,59 @@
 package policy
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
-	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 	"github.com/limpet-proxy/limpet/policy-config"
 )
 
-// compare puts the older route first, then its rules in order, then the listeners by their names.
-func (k ruleKey) compare(o ruleKey) int {
-	by := cmp.Or(resource.ByAge(k.route, o.route), cmp.Compare(k.rule, o.rule))
-	if by != 0 || k.listener == o.listener {
-		return by
-	}
-	return cmp.Compare(k.listener.Key(), o.listener.Key())
+// configuredRule is a rule whose sessions have the filter's policies. It does not change.
+type configuredRule struct {
+	named    *namedRule
+	routes   []string // the name of the proxy's route for each match
+	sessions []*configuredSession
 }
 
-// configurePolicies gives the rule's sessions, under the names that they have now, the filter's policies, and refuses those
-// that the filter would.
-func (r *Rule) configurePolicies(write writer) {
-	for _, s := range r.Sessions {
-		s.Refusals, s.Policies = s.ownRefusals, nil
-		s.locateCookie()
-	}
-	r.Refused = false
-	onePath := !slices.ContainsFunc(r.Sessions, func(s *Session) bool { return len(slices.Compact(slices.Clone(s.pathByMatch))) > 1 })
-	for _, s := range r.Sessions {
-		s.buildPolicies(onePath)
-		s.checkPolicies(write)
-		r.Refused = r.Refused || len(s.Refusals) > 0
-	}
-	r.Routes = r.routeNames(onePath)
+// configuredSession is a session with the filter's policies, and the refusals of all that the filter would refuse.
+type configuredSession struct {
+	*namedSession
+	policies []policyconfig.Policy
+	matches  [][]int // for each policy the matches that it is for
+	refusals []Refusal
 }
 
-// routeNames names the proxy's route for each match. They share one name, but where the matches have cookies of
-// their own.
-func (r *Rule) routeNames(onePath bool) []string {
-	names := slices.Repeat([]string{r.id.RouteName()}, r.countMatches())
+// isRefused reports whether the rule can't have the sessions that are asked for.
+func (r *configuredRule) isRefused() bool {
+	return slices.ContainsFunc(r.sessions, func(s *configuredSession) bool { return len(s.refusals) > 0 })
+}
+
+// configureRule makes the policies of a rule's sessions under the names that they have.
+func configureRule(n *namedRule) *configuredRule {
+	id := RuleIdentity(n.resolved.route, n.resolved.rule)
+	perMatch := slices.ContainsFunc(n.sessions, hasSeveralPaths)
+	r := &configuredRule{named: n, routes: nameRoutes(id, n.resolved.countMatches(), perMatch)}
+	for _, s := range n.sessions {
+		c := &configuredSession{namedSession: s, refusals: slices.Clip(s.refusals)}
+		c.buildPolicies(id, r.routes, perMatch)
+		c.validatePolicies()
+		r.sessions = append(r.sessions, c)
+	}
+	return r
+}
+
+// hasSeveralPaths reports whether a session's cookie has not the same path for every match.
+func hasSeveralPaths(s *namedSession) bool {
+	return slices.ContainsFunc(s.cookie.paths, func(p string) bool { return p != s.cookie.paths[0] })
+}
+
+// nameRoutes names the proxy's route for each match. They share one name, unless the matches have cookies of their own.
+func nameRoutes(id Identity, matches int, perMatch bool) []string {
+	names := slices.Repeat([]string{id.RouteName()}, matches)
 	for m := range names {
-		if !onePath {
+		if perMatch {
 			names[m] += fmt.Sprintf("/match/%d", m)
 		}
 	}
@@ -52,143 +61,89 @@ func (r *Rule) routeNames(onePath bool) []string {
 }
 
 // buildPolicies makes one policy for each path of the cookie, or one for all matches.
-func (s *Session) buildPolicies(onePath bool) {
-	routes := s.rule.routeNames(onePath)
-	base := s.rule.id.policyName()
-	if s.Backend != nil && len(s.rule.backends) > 1 {
-		base += backendPart(s.Backend)
+func (s *configuredSession) buildPolicies(id Identity, routes []string, perMatch bool) {
+	name := id.policyName()
+	if s.backend >= 0 && len(s.backends) > 1 {
+		name += backendPart(&s.backends[s.backend])
 	}
-	if onePath {
+	switch {
+	case !perMatch:
 		path := ""
-		if len(s.pathByMatch) > 0 {
-			path = s.pathByMatch[0]
+		if len(s.cookie.paths) > 0 {
+			path = s.cookie.paths[0]
 		}
-		s.Policies = []policyconfig.Policy{s.buildPolicy(base, path, routes[:1])}
-		return
+		s.addPolicy(name, path, routes[:1])
+		s.matches = [][]int{listMatches(len(routes))}
+	case len(s.cookie.paths) == 0: // a header, together with cookies of other backends
+		s.addPolicy(name, "", routes)
+		s.matches = [][]int{listMatches(len(routes))}
+	default:
+		s.buildPolicyPerPath(name, routes)
 	}
+}
+
+// buildPolicyPerPath makes a policy for each path of the cookie.
+func (s *configuredSession) buildPolicyPerPath(name string, routes []string) {
 	byPath := map[string]int{} // index of the policy
-	for m, path := range s.pathByMatch {
+	for m, path := range s.cookie.paths {
 		at, known := byPath[path]
 		if !known {
-			at = len(s.Policies)
+			at = len(s.policies)
 			byPath[path] = at
-			s.Policies = append(s.Policies, s.buildPolicy(fmt.Sprintf("%s/match/%d", base, m), path, nil))
+			s.addPolicy(fmt.Sprintf("%s/match/%d", name, m), path, nil)
+			s.matches = append(s.matches, nil)
 		}
-		s.Policies[at].Routes = append(s.Policies[at].Routes, routes[m])
-	}
-	if len(s.pathByMatch) == 0 { // a header, beside cookies of other backends
-		s.Policies = []policyconfig.Policy{s.buildPolicy(base, "", routes)}
+		s.policies[at].Routes = append(s.policies[at].Routes, routes[m])
+		s.matches[at] = append(s.matches[at], m)
 	}
 }
 
-func (s *Session) buildPolicy(name, path string, routes []string) policyconfig.Policy {
-	return s.Effective.BuildPolicy(precedence.PolicyIdentity{
-		Name: truncateName(name, policyconfig.MaxName), Scope: s.Scope, Routes: slices.Clone(routes), SessionName: s.Name, CookiePath: path,
-	})
+// listMatches lists all matches of a rule.
+func listMatches(count int) []int {
+	all := make([]int, count)
+	for m := range all {
+		all[m] = m
+	}
+	return all
 }
 
-// checkPolicies applies the plugin configuration's own rules, so that they stand in one place, and says which field broke them.
-func (s *Session) checkPolicies(write writer) {
-	if len(s.Refusals) > 0 {
-		return // what follows from that would only be in the way
+func (s *configuredSession) addPolicy(name, path string, routes []string) {
+	s.policies = append(s.policies, s.effective.BuildPolicy(precedence.PolicyIdentity{
+		Name: truncateName(name, policyconfig.MaxName), Scope: s.scope, Routes: slices.Clone(routes), SessionName: s.name, CookiePath: path,
+	}))
+}
+
+// validatePolicies applies the rules of the plugin's configuration, so that they stand in one place, and says which field of
+// the route breaks them.
+func (s *configuredSession) validatePolicies() {
+	if len(s.refusals) > 0 {
+		return // what follows from that would only distract
 	}
-	var err error
-	if len(s.Policies) == 1 {
-		_, err = write(s.Policies[0])
-	} else {
-		config := policyconfig.DefaultConfig()
-		config.Policies = s.Policies
-		_, err = policyconfig.Marshal(config)
-	}
+	config := policyconfig.DefaultConfig()
+	config.Policies = s.policies
+	err := policyconfig.Validate(config)
 	var faults policyconfig.ErrorList
 	if err != nil && !errors.As(err, &faults) {
 		faults = policyconfig.ErrorList{{Message: err.Error()}}
 	}
 	for _, f := range faults {
 		refusal := Refusal{s.faultPath(f.Path), f.Message}
-		if !slices.ContainsFunc(s.Refusals, func(r Refusal) bool { return r.Path == refusal.Path }) {
-			s.Refusals = append(s.Refusals, refusal)
+		if !slices.ContainsFunc(s.refusals, func(r Refusal) bool { return r.Path == refusal.Path }) {
+			s.refusals = append(s.refusals, refusal)
 		}
 	}
 }
 
 // faultPath gives the field of the route that a field of a policy came from.
-func (s *Session) faultPath(path string) string {
+func (s *configuredSession) faultPath(path string) string {
 	_, name, _ := strings.Cut(path, "].")
-	if f := s.Effective.Field(name); f != nil && f.Origin.Ref == s.Route.Origin().Ref {
+	if f := s.effective.Field(name); f != nil && f.Origin.Ref == s.route.Origin().Ref {
 		return f.Path
 	}
 	var policy int
-	if _, err := fmt.Sscanf(path, "policies[%d]", &policy); err == nil && name == "cookie.path" && policy < len(s.Policies) {
-		m := max(0, slices.Index(s.pathByMatch, s.Policies[policy].Cookie.Path))
-		return s.rulePath().Child("matches").Index(m).Child("path", "value").String()
+	if _, err := fmt.Sscanf(path, "policies[%d]", &policy); err == nil && name == "cookie.path" && policy < len(s.policies) {
+		m := max(0, slices.Index(s.cookie.paths, s.policies[policy].Cookie.Path))
+		return s.fieldPath().Child("matches").Index(m).Child("path", "value").String()
 	}
-	return s.rulePath().String()
-}
-
-// shareAcrossListeners lets the listeners of a rule that come to the same share it. Where they don't, each has route and policy
-// names of its own, for the filter tells policies apart by the route's name.
-func (d *decider) shareAcrossListeners() {
-	for rest := d.order; len(rest) > 0; {
-		first := rest[0]
-		n := slices.IndexFunc(rest, func(r *Rule) bool {
-			return r.key.rule != first.key.rule || r.key.route != first.key.route && r.key.route.Origin().Ref != first.key.route.Origin().Ref
-		})
-		if n < 0 {
-			n = len(rest)
-		}
-		d.shareRule(rest[:n]) // the rules are in order
-		rest = rest[n:]
-	}
-}
-
-// shareRule is unify for one rule.
-func (d *decider) shareRule(listeners []*Rule) {
-	for _, r := range listeners {
-		r.AncestorLimited = len(d.ancestorLimit) > 0 && len(d.limitedPolicies(r)) > 0
-	}
-	first := listeners[0]
-	apart := slices.ContainsFunc(listeners[1:], func(r *Rule) bool { return !d.isSame(r, first) })
-	for _, r := range listeners {
-		if apart {
-			r.qualifyNames()
-		} else {
-			d.rules[r.key] = first
-		}
-	}
-}
-
-// isSame reports whether two listeners' rules are one in everything that a proxy does.
-func (d *decider) isSame(r, o *Rule) bool {
-	if len(d.ancestorLimit) > 0 && !slices.Equal(d.limitedPolicies(r), d.limitedPolicies(o)) {
-		return false
-	}
-	if r.Refused != o.Refused || r.PerBackend != o.PerBackend || len(r.Sessions) != len(o.Sessions) {
-		return false
-	}
-	for i, s := range r.Sessions {
-		if s.Backend != o.Sessions[i].Backend || !reflect.DeepEqual(s.Policies, o.Sessions[i].Policies) {
-			return false
-		}
-	}
-	return true
-}
-
-// qualifyNames puts the listener into the names of a rule's routes and policies.
-func (r *Rule) qualifyNames() {
-	end := "/listener/" + r.key.listener.Key()
-	r.Routes = slices.Clone(r.Routes)
-	for m := range r.Routes {
-		r.Routes[m] += end
-	}
-	for _, s := range r.Sessions {
-		s.Policies = slices.Clone(s.Policies)
-		for i := range s.Policies {
-			p := &s.Policies[i]
-			p.Name, p.Routes = truncateName(p.Name+end, policyconfig.MaxName), slices.Clone(p.Routes)
-			for n := range p.Routes {
-				p.Routes[n] += end
-			}
-		}
-	}
+	return s.fieldPath().String()
 }

@@ -9,45 +9,73 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
 )
 
-// cookiePaths gives the Path attribute of the session's cookie for each match of the rule, the empty text for none
-// (S23); nil for a header. What a name with __Host- took the place of goes to asked.
-func (s *Session) cookiePaths() []string {
-	if !s.isCookie() {
-		return nil
-	}
-	s.replacedPaths = nil
-	paths := make([]string, s.rule.countMatches())
-	for m := range paths {
-		paths[m] = s.cookiePath(m)
-		if hasHostPrefix(s.Name) && paths[m] != "/" {
-			s.replacedPaths = append(s.replacedPaths, paths[m])
-			paths[m] = "/"
-		}
-	}
-	return paths
+// cookieExtent is which requests clients send a session's cookie with.
+type cookieExtent struct {
+	// paths holds the cookie's Path attribute for each match of the rule, empty for none (S23).
+	paths []string
+	// replacedPaths are those that a name with __Host- has changed to "/".
+	replacedPaths []string
+	locations     []cookieLocation
 }
 
-func (s *Session) cookiePath(match int) string {
-	path, written := s.Effective.CookiePath()
+// cookieLocation is where cookies of one name and Domain meet.
+type cookieLocation struct{ name, domain, hostname string }
+
+// findCookieExtent works it out for the session's name.
+func (s *namedSession) findCookieExtent() (c cookieExtent) {
+	if !s.isCookie() {
+		return c
+	}
+	c.locations, c.paths = s.cookieLocations(), make([]string, s.countMatches())
+	for m := range c.paths {
+		c.paths[m] = s.cookiePath(m)
+		if hasHostPrefix(s.name) && c.paths[m] != "/" {
+			c.replacedPaths = append(c.replacedPaths, c.paths[m])
+			c.paths[m] = "/"
+		}
+	}
+	return c
+}
+
+// cookieLocations gives where a session's cookie is seen: its name and Domain at each of its hostnames, or with a Domain
+// everywhere below that, whatever the hostname.
+func (s *namedSession) cookieLocations() []cookieLocation {
+	if domain, _ := s.cookieDomain(); domain != "" {
+		return []cookieLocation{{s.name, strings.ToLower(domain), "*"}}
+	}
+	locations := make([]cookieLocation, len(s.hostnames))
+	for i, h := range s.hostnames {
+		locations[i] = cookieLocation{s.name, "", h}
+	}
+	return locations
+}
+
+// cookieDomain is the cookie's Domain attribute; false if there is none.
+func (p *resolvedPath) cookieDomain() (string, bool) {
+	f := p.effective.Field("cookie.domain")
+	if f == nil {
+		return "", false
+	}
+	domain, is := f.Value.(string)
+	return domain, is && domain != ""
+}
+
+func (p *resolvedPath) cookiePath(match int) string {
+	path, written := p.effective.CookiePath()
 	switch {
 	case written:
 		return path
-	case s.Release == sessionapi.Release17:
+	case p.release == sessionapi.Release17:
 		return "/"
-	case s.Effective.TurnedOnBy.Level.IsOnService():
+	case p.effective.TurnedOnBy.Level.IsOnService():
 		return "" // the routes of a Service have different paths
 	default:
-		return cutUnholdable(s.rule.matchPath(match))
+		return cutUnholdable(matchPath(p.route.Value.Spec.Rules[p.rule].Matches, match))
 	}
 }
 
-// countMatches is how many matches a rule has; without any in its spec it has one, of everything.
-func (r *Rule) countMatches() int {
-	return max(1, len(r.key.route.Value.Spec.Rules[r.key.rule].Matches))
-}
-
 // hasHostPrefix reports whether browsers bind a cookie of the name to its host, and so to the path "/" (RFC 6265bis,
-// section 5.7); they don't look at the case.
+// section 5.7); they ignore the case.
 func hasHostPrefix(name string) bool {
 	const prefix = "__Host-"
 	return len(name) >= len(prefix) && strings.EqualFold(name[:len(prefix)], prefix)
@@ -65,8 +93,7 @@ func cutUnholdable(path string) string {
 
 // matchPath is the path of a match, without a slash at the end of a prefix; of a regular expression its literal
 // beginning (S24).
-func (r *Rule) matchPath(match int) string {
-	matches := r.key.route.Value.Spec.Rules[r.key.rule].Matches
+func matchPath(matches []gatewayv1.HTTPRouteMatch, match int) string {
 	if match >= len(matches) || matches[match].Path == nil || matches[match].Path.Value == nil {
 		return "/"
 	}

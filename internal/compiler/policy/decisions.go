@@ -3,6 +3,7 @@
 package policy
 
 import (
+	"github.com/limpet-proxy/limpet/internal/compiler/ancestors"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
@@ -22,7 +23,7 @@ type Decisions struct {
 	// Renames are the session names that were suffixed (S26, S27).
 	Renames []Rename
 	// AncestorLimit are the Gateways on which policies have no effect, for want of room in their status (S63).
-	AncestorLimit AncestorLimit
+	AncestorLimit *ancestors.Limit
 
 	rules    map[ruleKey]*Rule
 	rejected map[*gateway.Route]bool
@@ -88,3 +89,11 @@ type Rename struct {
 	// From is the name as it is written and To the emitted one.
 	From, To string
 }
+
+// Rule gives what was decided about a rule on a listener.
+func (d *Decisions) Rule(listener *gateway.Listener, route *gateway.Route, rule int) *Rule {
+	return d.rules[ruleKey{listener, route, rule}]
+}
+
+// Rejected says that a route serves nothing at all (S48).
+func (d *Decisions) Rejected(route *gateway.Route) bool { return d.rejected[route] }

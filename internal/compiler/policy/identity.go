@@ -61,12 +61,12 @@ func (id Identity) Scope() string {
 }
 
 // backendScope is the scope of a session in one of the rule's backends (S22).
-func (id Identity) backendScope(b *backend.Backend) string {
+func (id Identity) backendScope(b *backend.Identity) string {
 	return truncateName(id.Scope()+backendPart(b), policyconfig.MaxScope)
 }
 
 // backendPart tells the backends of a rule apart, such as /backend/Service/shop/cart/8080.
-func backendPart(b *backend.Backend) string {
+func backendPart(b *backend.Identity) string {
 	part := fmt.Sprintf("/backend/%s/%s/%d", b.Object.Kind, b.Object.Key(), b.Port)
 	if b.Subset != "" {
 		part += "/" + b.Subset

@@ -8,20 +8,12 @@ import (
 
 // targetIndex is what policies can be attached to.
 type targetIndex struct {
-	objects  *resource.Objects // nothing else
+	objects  *resource.Objects // those that they are among, and no others
 	exists   map[object.TargetRef]bool
 	subjects map[object.Ref]report.Subject
 }
 
-// targetsFor finds them among the objects, or knows them from the last time.
-func (m *Cache) targetsFor(objects *resource.Objects) *targetIndex {
-	own := objects.Attachable()
-	if m.targets == nil || !m.targets.objects.Equal(own) {
-		m.targets = newTargetIndex(own)
-	}
-	return m.targets
-}
-
+// newTargetIndex finds what policies can be attached to.
 func newTargetIndex(objects *resource.Objects) *targetIndex {
 	number := len(objects.Routes) + len(objects.Services) + len(objects.VirtualServices)
 	t := &targetIndex{
@@ -29,6 +21,9 @@ func newTargetIndex(objects *resource.Objects) *targetIndex {
 	}
 	attachable := func(traits resource.Traits) bool { return traits.Attachable }
 	objects.Visit(attachable, func(e resource.Entry) {
+		if e.Ref.Kind == object.KindGatewayClass {
+			e.Ref.Namespace = "" // which a document may have, though it means nothing
+		}
 		t.subjects[e.Ref] = e.Subject
 		t.exists[object.TargetRef{Ref: e.Ref}] = true
 		for _, section := range e.Sections {

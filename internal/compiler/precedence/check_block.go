@@ -35,8 +35,7 @@ func CheckBlock(b SettingsBlock) policyconfig.ErrorList {
 	}
 	config := policyconfig.DefaultConfig()
 	config.Policies = []policyconfig.Policy{*p}
-	_, err := policyconfig.Marshal(config)
-	for _, fault := range b.translateFaults(err) {
+	for _, fault := range b.translateFaults(policyconfig.Validate(config)) {
 		if !slices.ContainsFunc(errs, func(e policyconfig.Error) bool { return e.Path == fault.Path }) {
 			errs = append(errs, fault) // no value missing where one could not be read
 		}

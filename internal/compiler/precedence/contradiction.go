@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/limpet-proxy/limpet/policy-config"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // contradiction is a pair of fields that can't hold certain values together (S12). The plugin's configuration
@@ -25,16 +25,16 @@ var contradictions = []contradiction{
 		return reasonIf(partitioned && !secure, "Partitioned needs Secure")
 	}),
 	newContradiction(fieldName, "cookie.secure", func(name string, secure bool) string {
-		return reasonIf(!secure && hasAnyPrefix(name, "__Secure-", "__Host-", "__Http-"), "a name that begins with __Secure-, __Host- or __Http- needs Secure")
+		return reasonIf(!secure && policyconfig.CookieRulesFor(name).Secure, "a name that begins with __Secure-, __Host- or __Http- needs Secure")
 	}),
 	newContradiction(fieldName, "cookie.httpOnly", func(name string, httpOnly bool) string {
-		return reasonIf(!httpOnly && hasAnyPrefix(name, "__Http-", "__Host-Http-"), "a name that begins with __Http- or __Host-Http- needs HttpOnly")
+		return reasonIf(!httpOnly && policyconfig.CookieRulesFor(name).HTTPOnly, "a name that begins with __Http- or __Host-Http- needs HttpOnly")
 	}),
 	newContradiction(fieldName, fieldPath, func(name, path string) string {
-		return reasonIf(path != "/" && hasAnyPrefix(name, "__Host-"), "a name that begins with __Host- needs the path /")
+		return reasonIf(path != "/" && policyconfig.CookieRulesFor(name).HostOnly, "a name that begins with __Host- needs the path /")
 	}),
 	newContradiction(fieldName, "cookie.domain", func(name, domain string) string {
-		return reasonIf(domain != "" && hasAnyPrefix(name, "__Host-"), "a name that begins with __Host- allows no Domain")
+		return reasonIf(domain != "" && policyconfig.CookieRulesFor(name).HostOnly, "a name that begins with __Host- allows no Domain")
 	}),
 	limitToHeaders(newContradiction(fieldName, fieldEndHeader, func(name, end string) string {
 		return reasonIf(strings.EqualFold(name, end), "the session's own header can't end it")
@@ -55,16 +55,6 @@ func reasonIf(wrong bool, why string) string {
 		return why
 	}
 	return ""
-}
-
-// hasAnyPrefix compares as browsers do, without regard to case.
-func hasAnyPrefix(name string, prefixes ...string) bool {
-	for _, p := range prefixes {
-		if len(name) >= len(p) && strings.EqualFold(name[:len(p)], p) {
-			return true
-		}
-	}
-	return false
 }
 
 // findContradiction finds what among the stronger values that hold speaks against one that would; nil for nothing.

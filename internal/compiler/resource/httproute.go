@@ -1,11 +1,10 @@
 package resource
 
 import (
-	"time"
-
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/duration"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 )
 
@@ -96,12 +95,12 @@ func checkTimeoutsAndRetry(path *field.Path, r *gatewayv1.HTTPRouteRule) (errs f
 	return append(errs, checkDuration(path.Child("backoff"), r.Retry.Backoff)...)
 }
 
-// checkDuration is one of GEP-2257: none is negative.
+// checkDuration checks a duration by the CRD's pattern, GEP-2257's.
 func checkDuration(path *field.Path, text *gatewayv1.Duration) field.ErrorList {
 	if text == nil {
 		return nil
 	}
-	if d, err := time.ParseDuration(string(*text)); err != nil || d < 0 {
+	if _, err := duration.Parse(string(*text)); err != nil {
 		return field.ErrorList{field.Invalid(path, *text, "must be a duration")}
 	}
 	return nil

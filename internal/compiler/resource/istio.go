@@ -2,6 +2,8 @@ package resource
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 )
 
 // IstioGroup is the API group of Istio's routes. Its kinds are admitted where Istio serves the objects (Options.Istio).
@@ -10,7 +12,7 @@ const IstioGroup = "networking.istio.io"
 var istioVersions = []string{"v1", "v1beta1", "v1alpha3"}
 
 var serviceEntryKind = newKind(definition[ServiceEntry]{
-	group: IstioGroup, kind: "ServiceEntry", versions: istioVersions, loose: true,
+	group: IstioGroup, kind: object.KindServiceEntry, versions: istioVersions, loose: true,
 	list: func(o *Objects) *[]*Object[ServiceEntry] { return &o.ServiceEntries },
 })
 

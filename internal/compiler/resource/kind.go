@@ -69,7 +69,7 @@ func newKind[T any](d definition[T]) *Kind {
 		versions: d.versions, fields: d.fields, sessionPath: d.sessionPath, nameRule: d.nameRule, store: d.storeDocument,
 	}
 	if d.list != nil {
-		k.list = listOf[T]{Traits: d.Traits, of: d.list, sections: d.sections}
+		k.list = listOf[T]{of: d.list, sections: d.sections}
 	}
 	return k
 }
@@ -141,7 +141,6 @@ type Entry struct {
 
 // listOf is the list of a kind whose objects are of the Go type T.
 type listOf[T any] struct {
-	Traits
 	of       func(*Objects) *[]*Object[T]
 	sections func(*T) []string
 }
@@ -160,9 +159,6 @@ func (l listOf[T]) sortIn(o *Objects, known sortOrders) { sortList(known, l.of(o
 func (l listOf[T]) visit(o *Objects, visit func(Entry)) {
 	for _, one := range *l.of(o) {
 		e := Entry{Subject: one, Ref: one.Origin().Ref}
-		if l.ClusterScoped {
-			e.Ref.Namespace = "" // which a file may have, though it means nothing
-		}
 		if l.sections != nil {
 			e.Sections = l.sections(one.Value)
 		}

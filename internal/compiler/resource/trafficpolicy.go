@@ -7,6 +7,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 	gatewayxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/duration"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 )
 
@@ -55,7 +56,7 @@ func checkRetryInterval(path *field.Path, text *gatewayv1.Duration) field.ErrorL
 	if text == nil {
 		return nil
 	}
-	if d, err := time.ParseDuration(string(*text)); err != nil || d <= 0 || d > time.Hour {
+	if d, err := duration.Parse(string(*text)); err != nil || d <= 0 || d > time.Hour {
 		return field.ErrorList{field.Invalid(path, *text, "must be a duration of one hour at most")}
 	}
 	return nil

@@ -1,4 +1,4 @@
-// Package budget reads the retry budgets of XBackendTrafficPolicies (GEP-3388; docs/semantics.md, S56 to S58).
+// Package retrybudget reads the retry budgets of XBackendTrafficPolicies (GEP-3388; docs/semantics.md, S56 to S58).
 package retrybudget
 
 import (
@@ -11,6 +11,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 	gatewayxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/duration"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
@@ -24,13 +25,6 @@ const (
 	defaultInterval = 10 * time.Second
 	defaultCount    = 10
 	rateInterval    = time.Second // the only one that a number of retries at once stands for
-)
-
-// The reasons of status conditions for what a policy can't have (S3, S14, S57).
-const (
-	reasonConflicted = "Conflicted"
-	reasonNotFound   = "TargetNotFound"
-	reasonPartial    = "PartiallyProgrammed"
 )
 
 type trafficPolicy = resource.Object[gatewayxv1alpha1.XBackendTrafficPolicy]
@@ -94,9 +88,9 @@ func New(objects *resource.Objects, rep *report.Report) *Budgets {
 
 func conditionReason(fault *field.Error) string {
 	if fault.Type == field.ErrorTypeNotFound {
-		return reasonNotFound
+		return report.ReasonTargetNotFound
 	}
-	return reasonPartial // an XBackend may have sessions by the same policy
+	return report.ReasonPartiallyProgrammed // an XBackend may have sessions by the same policy
 }
 
 // policyTarget is one target of a policy.
@@ -119,7 +113,7 @@ func (b *Budgets) resolve(rep *report.Report) {
 		}
 		for _, t := range b.targets[key][1:] {
 			if t.policy.Value.Spec.RetryConstraint != nil {
-				rep.WarnForAt(t.policy, reasonConflicted, field.NewPath("spec", "targetRefs").Index(t.index).String(),
+				rep.WarnForAt(t.policy, report.ReasonConflicted, field.NewPath("spec", "targetRefs").Index(t.index).String(),
 					first.String()+", which goes first, has this target: the retry budget has no effect on it")
 				effective.Overridden = append(effective.Overridden, Overridden{Policy: t.policy.Origin().Ref, Fields: listFields(t.policy)})
 			}
@@ -194,15 +188,15 @@ func readBudget(o *trafficPolicy, rep *report.Report) *ir.RetryBudget {
 		rep.Advise(o, path.Child("count"), "left out, where the CRD has no default: 10 holds")
 	}
 	if rate.Interval != nil && parseDuration(*rate.Interval) != rateInterval {
-		rep.WarnForAt(o, reasonPartial, path.Child("interval").String(),
+		rep.WarnForAt(o, report.ReasonPartiallyProgrammed, path.Child("interval").String(),
 			"not carried: Envoy lets count retries be under way at once, whatever the time, which is nearest to an interval of 1s")
 	}
 	return budget
 }
 
-// parseDuration reads what the CRD's pattern has let through, which Go reads too.
+// parseDuration reads what the CRD's pattern has let through.
 func parseDuration(text gatewayv1.Duration) time.Duration {
-	d, err := time.ParseDuration(string(text))
+	d, err := duration.Parse(string(text))
 	if err != nil {
 		return defaultInterval
 	}

@@ -59,10 +59,8 @@ func (b *builder) affectedTarget(targets ...object.TargetRef) []metav1.Condition
 // status has no room for another ancestor (S63).
 func (b *builder) affectedGateway(gateway object.Ref, class string) []metav1.Condition {
 	without := map[string][]string{}
-	for policy, gateways := range b.Decisions.AncestorLimit {
-		if gateways[gateway] {
-			without[policy.Kind] = append(without[policy.Kind], policy.String())
-		}
+	for _, policy := range b.Decisions.AncestorLimit.PoliciesWithout(gateway) {
+		without[policy.Kind] = append(without[policy.Kind], policy.String())
 	}
 	var conditions []metav1.Condition
 	for _, kind := range slices.Sorted(maps.Keys(without)) {

@@ -11,7 +11,6 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/lower"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
-	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
@@ -35,7 +34,7 @@ func (b *builder) listLoadBalancerEntries(p *loadBalancerPolicy) []entry {
 		return strings.HasPrefix(p.Path, "spec.targetRefs") || slices.Contains(refusing, p.Reason)
 	})
 	var all []entry
-	for i, target := range policy.LoadBalancerTargets(p) {
+	for i, target := range resource.LoadBalancerTargets(p) {
 		own := slices.DeleteFunc(slices.Clone(problems), func(p report.Problem) bool { return !leadsInto(p.Path, "spec.targetRefs", i) })
 		if missing := filterByReason(own, gatewayv1.PolicyReasonTargetNotFound, gatewayv1.PolicyReasonInvalid); len(missing) > 0 {
 			all = putEntry(all, target, newCondition(gatewayv1.PolicyConditionAccepted, false, gatewayv1.PolicyConditionReason(missing[0].Reason), joinProblems(missing)))
@@ -157,7 +156,7 @@ func (b *builder) indexLoadBalancers() map[object.TargetRef][]object.Ref {
 	at := map[object.TargetRef][]object.Ref{}
 	for _, p := range b.Objects.LoadBalancers {
 		problems := b.problemsOf(p)
-		for i, t := range policy.LoadBalancerTargets(p) {
+		for i, t := range resource.LoadBalancerTargets(p) {
 			refused := slices.ContainsFunc(problems, func(p report.Problem) bool {
 				return leadsInto(p.Path, "spec.targetRefs", i) && slices.Contains(refusing, p.Reason)
 			})

@@ -45,11 +45,8 @@ var refusing = []string{
 	string(gatewayv1.RouteReasonNoMatchingParent), string(gatewayv1.RouteReasonNotAllowedByListeners),
 	string(gatewayv1.RouteReasonNoMatchingListenerHostname), string(gatewayv1.RouteReasonUnsupportedValue),
 	string(gatewayv1.GatewayReasonPending), string(gatewayv1.ListenerReasonHostnameConflict), string(gatewayv1.ListenerReasonProtocolConflict),
-	string(gatewayv1.PolicyReasonConflicted), string(gatewayv1.PolicyReasonInvalid), string(gatewayv1.PolicyReasonTargetNotFound),
+	report.ReasonConflicted, report.ReasonInvalid, report.ReasonTargetNotFound,
 }
-
-// ReasonInvalid is the reason in the rows of documents that no API server would admit, or that limpet can't read.
-const ReasonInvalid = string(gatewayv1.PolicyReasonInvalid)
 
 // Rows gives the lines in order of place. Objects are those that have a status; others have lines only if there is
 // something to say of them.
@@ -84,7 +81,7 @@ func RefusalRows(errors []report.Problem) []Row {
 	rows := make([]Row, len(errors))
 	for i, p := range errors {
 		rows[i] = newRow(p, Refused)
-		rows[i].Reason = cmp.Or(p.Reason, ReasonInvalid)
+		rows[i].Reason = cmp.Or(p.Reason, report.ReasonInvalid) // no API server would admit it, or limpet can't read it
 	}
 	return rows
 }

@@ -19,10 +19,10 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/protoyaml"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
-	"github.com/limpet-proxy/limpet/policy-config"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// Settings is what a bootstrap needs beside the routes.
+// Settings is what a bootstrap needs besides the routes.
 type Settings struct {
 	// Admin is where the admin interface listens; the zero value is nowhere.
 	Admin netip.AddrPort
@@ -113,7 +113,7 @@ func newStatsConfig() *metricsv3.StatsConfig {
 		return &metricsv3.TagSpecifier{TagName: name, TagValue: &metricsv3.TagSpecifier_Regex{Regex: regex}}
 	}
 	return &metricsv3.StatsConfig{StatsTags: []*metricsv3.TagSpecifier{
-		tag("limpet_policy", `^wasmcustom\.limpet_sessions(\.policy\.(.+))\.outcome\.[a-z-]+$`),
-		tag("limpet_outcome", `^wasmcustom\.limpet_sessions\..*(\.outcome\.([a-z-]+))$`),
+		tag("limpet_policy", policyconfig.PolicyLabelPattern),
+		tag("limpet_outcome", policyconfig.OutcomeLabelPattern),
 	}}
 }

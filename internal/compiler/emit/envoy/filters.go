@@ -24,9 +24,6 @@ const (
 	sessionFilter = "envoy.filters.http.stateful_session"
 )
 
-// rootKeysEnv is the environment variable with the secret that a sealed key ring is under.
-const rootKeysEnv = "LIMPET_ROOT"
-
 // newHTTPFilters is the chain. Those that make sessions are off unless a route turns them on, so that a route without a
 // policy pays for next to nothing. Without any policy they are not there, unless one may come while the listener serves.
 func (e *emitter) newHTTPFilters() []*hcmv3.HttpFilter {
@@ -77,7 +74,7 @@ func (e *emitter) newWasm(config []byte) *httpwasmv3.Wasm {
 			Specifier: &corev3.DataSource_Filename{Filename: e.settings.WasmPath},
 		}}},
 	}
-	if env := e.keysEnv(); env != "" {
+	if env := e.settings.Plugin.Keys.EnvironmentVariable(); env != "" {
 		vm.EnvironmentVariables = &wasmv3.EnvironmentVariables{HostEnvKeys: []string{env}}
 	}
 	return &httpwasmv3.Wasm{Config: &wasmv3.PluginConfig{
@@ -98,15 +95,6 @@ func (e *emitter) vmID(config []byte) string {
 	}
 	sum := sha256.Sum256(config)
 	return limpetFilter + "-" + hex.EncodeToString(sum[:8])
-}
-
-// keysEnv is the variable of Envoy's environment that the filter reads; empty when the ring is in the clear.
-func (e *emitter) keysEnv() string {
-	keys := e.settings.Plugin.Keys
-	if keys.Sealed != "" {
-		return rootKeysEnv
-	}
-	return keys.FromEnv
 }
 
 // newStatefulSession is Envoy's own filter that sends a request to the host in the pin header, and puts the host that

@@ -10,12 +10,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/limpet-proxy/limpet/internal/compiler/backend"
-	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
-	"github.com/limpet-proxy/limpet/internal/compiler/policy"
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
-	limpetschema "github.com/limpet-proxy/limpet/internal/compiler/resource"
-	"github.com/limpet-proxy/limpet/policy-config"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // Controller is the controllerName of Envoy Gateway's GatewayClasses.
@@ -45,15 +42,7 @@ var Kinds = []schema.GroupVersionKind{
 // Backends are those of Kinds that routes may lead to.
 var Backends = []schema.GroupKind{{Group: group, Kind: kindBackend}}
 
-// Input is what was decided about the documents.
-type Input struct {
-	Objects   *limpetschema.Objects
-	Ports     []gateway.Port
-	Decisions *policy.Decisions
-	Backends  *backend.Index
-}
-
-// Settings is what the manifest needs beside the routes.
+// Settings is what the manifest needs besides the routes.
 type Settings struct {
 	// Keys is the source of the key ring.
 	Keys policyconfig.Keys
@@ -70,10 +59,10 @@ type Output struct {
 }
 
 // Emit gives the manifest. What can't be carried goes to the report. An error means a fault of this program.
-func Emit(in Input, settings Settings, rep *report.Report) (*Output, error) {
-	e := &emitter{Input: in, Settings: settings, rep: rep, edited: map[string]jsonObject{}}
+func Emit(plan *ir.Plan, settings Settings, rep *report.Report) (*Output, error) {
+	e := &emitter{plan: plan, Settings: settings, rep: rep, edited: map[string]jsonObject{}}
 	e.refuseOwnOutput()
-	e.planRules()
+	e.collectRules()
 	e.reportUnsupported()
 	for _, step := range []func(){e.writeProxies, e.writeFences, e.writePatches, e.writeExtensions, e.writeRoutes} {
 		step()
@@ -84,8 +73,8 @@ func Emit(in Input, settings Settings, rep *report.Report) (*Output, error) {
 
 // emitter collects the documents of a manifest and the first error.
 type emitter struct {
-	Input
 	Settings
+	plan      *ir.Plan
 	rep       *report.Report
 	rules     []*sessionRule
 	edited    map[string]jsonObject // documents of the input that get something added, by kind and name
@@ -101,11 +90,4 @@ func (e *emitter) collectPolicies() []policyconfig.Policy {
 	}
 	slices.SortFunc(all, comparePolicies)
 	return all
-}
-
-// listPlatformObjects gives the input's objects of one of Envoy Gateway's own kinds.
-func (e *emitter) listPlatformObjects(kind string) []*limpetschema.Object[limpetschema.Platform] {
-	return slices.DeleteFunc(slices.Clone(e.Objects.Platform), func(o *limpetschema.Object[limpetschema.Platform]) bool {
-		return o.Kind != kind
-	})
 }

@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/plugin"
-	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
-	"github.com/limpet-proxy/limpet/policy-config"
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // filterName is the plugin's name and root id.
@@ -17,14 +17,14 @@ func (e *emitter) writeExtensions() {
 	for _, namespace := range e.listNamespaces() {
 		var refs []any
 		var policies []policyconfig.Policy
-		listed := map[*gateway.Route]bool{}
+		listed := map[*ir.RouteObject]bool{}
 		for _, r := range e.rules {
-			if r.route.Namespace != namespace {
+			if r.Route.Namespace != namespace {
 				continue
 			}
-			if !listed[r.route] {
-				listed[r.route] = true
-				refs = append(refs, newTargetRef(r.route.Kind, r.route.Name))
+			if !listed[r.Route] {
+				listed[r.Route] = true
+				refs = append(refs, newTargetRef(r.Route.Kind, r.Route.Name))
 			}
 			policies = append(policies, r.policies...)
 		}
@@ -42,7 +42,7 @@ func (e *emitter) writeExtensions() {
 func (e *emitter) listNamespaces() []string {
 	var all []string
 	for _, r := range e.rules {
-		all = append(all, r.route.Namespace)
+		all = append(all, r.Route.Namespace)
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
@@ -59,7 +59,7 @@ func (e *emitter) newWasm(policies []policyconfig.Policy) jsonObject {
 		e.err = err
 	}
 	wasm := jsonObject{"name": filterName, "rootID": filterName, "code": e.Module.newCodeSource(), "config": config, "failOpen": false}
-	if variable := e.keysVariable(); variable != "" {
+	if variable := e.Keys.EnvironmentVariable(); variable != "" {
 		wasm["env"] = jsonObject{"hostKeys": []any{variable}}
 	}
 	return wasm
@@ -67,17 +67,17 @@ func (e *emitter) newWasm(policies []policyconfig.Policy) jsonObject {
 
 // findOtherExtension names a policy of the user's for the same route.
 func (e *emitter) findOtherExtension(r *sessionRule) string {
-	for _, p := range e.listPlatformObjects(kindExtension) {
-		if p.Namespace != r.route.Namespace {
+	for _, p := range e.plan.Objects[kindExtension] {
+		if p.Namespace != r.Route.Namespace {
 			continue
 		}
-		spec := childObject(editDocument(e, p), "spec")
+		spec := childObject(e.editDocument(p), "spec")
 		refs := listObjects(spec, "targetRefs")
 		if one, is := spec["targetRef"].(jsonObject); is {
 			refs = append(refs, one)
 		}
 		for _, ref := range refs {
-			if stringField(ref, "kind") == r.route.Kind && stringField(ref, "name") == r.route.Name {
+			if stringField(ref, "kind") == r.Route.Kind && stringField(ref, "name") == r.Route.Name {
 				return p.Key()
 			}
 		}
@@ -88,14 +88,14 @@ func (e *emitter) findOtherExtension(r *sessionRule) string {
 // reportReplacedWasm reports Wasm filters of a Gateway's own policy, which routes with sessions lose: of two merged policies
 // the route's list counts.
 func (e *emitter) reportReplacedWasm() {
-	for _, p := range e.listPlatformObjects(kindExtension) {
-		doc := editDocument(e, p)
+	for _, p := range e.plan.Objects[kindExtension] {
+		doc := e.editDocument(p)
 		if len(listObjects(childObject(doc, "spec"), "wasm")) == 0 {
 			continue
 		}
 		for _, g := range e.listGateways() {
 			if aims, _ := targetsGateway(p, doc, g); aims {
-				e.rep.NotSupportedBy(p, targetName, "spec.wasm", "routes with sessions have limpet's Wasm filter in their place")
+				e.rep.NotSupportedBy(p.Subject, targetName, "spec.wasm", "routes with sessions have limpet's Wasm filter in their place")
 				break
 			}
 		}

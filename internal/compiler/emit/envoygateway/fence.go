@@ -5,33 +5,19 @@ import (
 
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	limpetschema "github.com/limpet-proxy/limpet/internal/compiler/resource"
-)
-
-type (
-	gatewayObject  = limpetschema.Object[gatewayv1.Gateway]
-	platformObject = limpetschema.Object[limpetschema.Platform]
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 )
 
 // listGateways are those with sessions behind them, in order.
-func (e *emitter) listGateways() []*gatewayObject {
-	var all []*gatewayObject
-	for _, g := range e.Objects.Gateways {
-		if slices.ContainsFunc(e.rules, func(r *sessionRule) bool { return r.isOn(g) }) {
-			all = append(all, g)
-		}
-	}
-	return all
+func (e *emitter) listGateways() []*ir.Gateway {
+	return slices.DeleteFunc(slices.Clone(e.plan.Gateways), func(g *ir.Gateway) bool {
+		return !slices.ContainsFunc(e.rules, func(r *sessionRule) bool { return r.isOn(g) })
+	})
 }
 
 // isOn reports whether the rule has sessions on a Gateway.
-func (r *sessionRule) isOn(g *gatewayObject) bool {
-	for _, p := range r.attached {
-		if p.Listener.Gateway() == g && hasSessions(p) {
-			return true
-		}
-	}
-	return false
+func (r *sessionRule) isOn(g *ir.Gateway) bool {
+	return slices.ContainsFunc(r.attached, func(a *ir.AttachedRule) bool { return a.Listener.Gateway == g && a.Sessions.On() })
 }
 
 // writeFences takes the internal header out of what clients send, before anything else sees it, and out of what they get,
@@ -40,8 +26,8 @@ func (r *sessionRule) isOn(g *gatewayObject) bool {
 func (e *emitter) writeFences() {
 	for _, g := range e.listGateways() {
 		whole := false
-		for _, p := range e.listPlatformObjects(kindClient) {
-			doc := editDocument(e, p)
+		for _, p := range e.plan.Objects[kindClient] {
+			doc := e.editDocument(p)
 			aims, all := targetsGateway(p, doc, g)
 			if !aims {
 				continue
@@ -74,7 +60,7 @@ func (e *emitter) addFence(spec jsonObject) {
 
 // targetsGateway tells whether a policy may hold for a Gateway, and whether for all of it. A policy that selects its targets by
 // labels is taken for one that does.
-func targetsGateway(p *platformObject, doc jsonObject, g *gatewayObject) (aims, whole bool) {
+func targetsGateway(p *ir.Object, doc jsonObject, g *ir.Gateway) (aims, whole bool) {
 	if p.Namespace != g.Namespace {
 		return false, false
 	}
@@ -92,6 +78,7 @@ func targetsGateway(p *platformObject, doc jsonObject, g *gatewayObject) (aims, 
 	return aims || selects, whole || selects
 }
 
+// newTargetRef is a reference to an object of Gateway API.
 func newTargetRef(kind, name string) jsonObject {
 	return jsonObject{"group": gatewayv1.GroupName, "kind": kind, "name": name}
 }

@@ -8,7 +8,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	limpetschema "github.com/limpet-proxy/limpet/internal/compiler/resource"
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 )
 
 // jsonObject is a document, or a part of one, as JSON has it.
@@ -30,8 +30,8 @@ func newDocument(kind, namespace, name string, spec jsonObject) jsonObject {
 }
 
 // editDocument gives a document of the input to add to. It is as it was written, but for what an API server keeps there.
-func editDocument[T any](e *emitter, o *limpetschema.Object[T]) jsonObject {
-	key := o.String()
+func (e *emitter) editDocument(o *ir.Object) jsonObject {
+	key := o.Subject.String()
 	if doc := e.edited[key]; doc != nil {
 		return doc
 	}

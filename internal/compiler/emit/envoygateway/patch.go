@@ -7,9 +7,8 @@ import (
 
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
-	"github.com/limpet-proxy/limpet/policy-config"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // The types of Envoy's resources that are patched.
@@ -44,7 +43,7 @@ func (e *emitter) writePatches() {
 // patcher collects the patches for one Gateway.
 type patcher struct {
 	*emitter
-	gateway *gatewayObject
+	gateway *ir.Gateway
 	patches []any
 	// filtered are the route tables whose chain of filters has the session filter.
 	filtered map[string]bool
@@ -53,7 +52,7 @@ type patcher struct {
 // noteHTTP notes the tables for which Envoy Gateway itself brings the session filter.
 func (p *patcher) noteHTTP() {
 	for _, r := range p.rules {
-		if r.isGRPC() {
+		if isGRPC(r.Rule) {
 			continue
 		}
 		for _, t := range p.listTables(r) {
@@ -78,7 +77,7 @@ func (p *patcher) patchRule(r *sessionRule) {
 		p.patchShares(r)
 	}
 	for _, at := range p.listTables(r) {
-		if r.isGRPC() {
+		if isGRPC(r.Rule) {
 			p.patchGRPC(r, at)
 		}
 		p.patchFailures(r, at)
@@ -88,15 +87,15 @@ func (p *patcher) patchRule(r *sessionRule) {
 // patchShares keeps the shares of a split what they are, and takes from backends of weight 0 the least weight, which they
 // have so that their hosts are known.
 func (p *patcher) patchShares(r *sessionRule) {
-	cluster := clusterName(r.route, r.index)
+	cluster := clusterName(r.Rule)
 	p.addPatch(endpointsType, cluster, jsonObject{
 		"op": "add", "path": "/policy", "value": jsonObject{"overprovisioning_factor": overprovisioning},
 	})
-	for i, ref := range r.refs {
-		if ref.weight == 0 {
+	for i, ref := range r.Backends {
+		if ref.Weight == 0 {
 			p.addPatch(endpointsType, cluster, jsonObject{
 				"op": "remove", "path": "load_balancing_weight",
-				"jsonPath": fmt.Sprintf("$.endpoints[?(@.locality.region=='%s')]", backendName(r.route, r.index, i)),
+				"jsonPath": fmt.Sprintf("$.endpoints[?(@.locality.region=='%s')]", backendName(r.Rule, i)),
 			})
 		}
 	}
@@ -105,7 +104,7 @@ func (p *patcher) patchShares(r *sessionRule) {
 // routeTable is one of Envoy's route tables and the rule's routes in it.
 type routeTable struct {
 	name     string
-	listener *gateway.Listener // one of those that it serves
+	listener *ir.GatewayListener // one of those that it serves
 	routes   []string
 }
 
@@ -113,7 +112,7 @@ type routeTable struct {
 func (p *patcher) listTables(r *sessionRule) []routeTable {
 	var all []routeTable
 	for _, attached := range r.attached {
-		if attached.Listener.Gateway() != p.gateway || !hasSessions(attached) {
+		if attached.Listener.Gateway != p.gateway || !attached.Sessions.On() {
 			continue
 		}
 		name := routeConfigurationName(attached.Listener)
@@ -122,7 +121,7 @@ func (p *patcher) listTables(r *sessionRule) []routeTable {
 			i = len(all)
 			all = append(all, routeTable{name: name, listener: attached.Listener})
 		}
-		all[i].routes = mergeNames(all[i].routes, r.listRouteNames(attached))
+		all[i].routes = mergeNames(all[i].routes, listRouteNames(attached))
 	}
 	return all
 }
@@ -203,14 +202,14 @@ func (p *patcher) newPinFilter() jsonObject {
 
 // addSessionFilter puts the session filter into a listener's chain, unless it is there: by another call's rule, or because
 // an HTTPRoute with sessions has brought it.
-func (p *patcher) addSessionFilter(l *gateway.Listener) {
+func (p *patcher) addSessionFilter(l *ir.GatewayListener) {
 	table := routeConfigurationName(l)
 	if p.filtered[table] {
 		return
 	}
 	p.filtered[table] = true
 	chain := "$.default_filter_chain"
-	if l.Protocol() == gatewayv1.HTTPSProtocolType {
+	if l.Protocol == gatewayv1.HTTPSProtocolType {
 		chain = "$.filter_chains[?(@.name=='" + l.Key() + "')]"
 	}
 	p.addPatch(listenerType, listenerName(l), jsonObject{
@@ -225,7 +224,7 @@ func (p *patcher) patchReload() {
 	var names []string
 	for _, r := range p.rules {
 		for _, attached := range r.attached {
-			if attached.Listener.Gateway() == p.gateway && hasSessions(attached) {
+			if attached.Listener.Gateway == p.gateway && attached.Sessions.On() {
 				names = mergeNames(names, []string{listenerName(attached.Listener)})
 			}
 		}

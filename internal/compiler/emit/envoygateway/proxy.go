@@ -3,7 +3,7 @@ package envoygateway
 import (
 	"fmt"
 
-	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 )
 
 // The filters whose order matters, as Envoy Gateway names them.
@@ -19,12 +19,8 @@ const secretName = "limpet-keys"
 // filters, where it finds no pin; then nothing sticks, and the pin goes out to clients.
 func (e *emitter) writeProxies() {
 	for _, g := range e.listGateways() {
-		if ref := g.Value.Spec.Infrastructure; ref != nil && ref.ParametersRef != nil {
-			e.extendProxy(g, g.String(), "spec.infrastructure.parametersRef", string(ref.ParametersRef.Kind), g.Namespace, ref.ParametersRef.Name)
-			continue
-		}
-		if ref := e.findClassRef(g); ref != nil {
-			e.extendProxy(g, "its GatewayClass", "spec.gatewayClassName", string(ref.Kind), string(*ref.Namespace), ref.Name)
+		if g.Parameters != nil {
+			e.extendProxy(g)
 			continue
 		}
 		// Merged, for a class that is not in the input may have an EnvoyProxy of its own.
@@ -32,30 +28,19 @@ func (e *emitter) writeProxies() {
 		e.orderFilters(nil, childObject(doc, "spec"))
 		e.setEnvironment(childObject(doc, "spec"))
 		e.addDocument(doc)
-		gateway := editDocument(e, g)
+		gateway := e.editDocument(&g.Object)
 		childObject(gateway, "spec", "infrastructure")["parametersRef"] = jsonObject{"group": group, "kind": kindProxy, "name": "limpet-" + g.Name}
 		e.addDocument(gateway)
 	}
 }
 
-// findClassRef is the reference to an EnvoyProxy of the Gateway's class; nil if there is none, or no class in the input.
-func (e *emitter) findClassRef(g *gatewayObject) *gatewayv1.ParametersReference {
-	for _, c := range e.Objects.Classes {
-		ref := c.Value.Spec.ParametersRef
-		if c.Name == string(g.Value.Spec.GatewayClassName) && ref != nil && ref.Namespace != nil {
-			return ref
-		}
-	}
-	return nil
-}
-
-// extendProxy extends an EnvoyProxy of the user's, once.
-func (e *emitter) extendProxy(g *gatewayObject, from, path, kind, namespace, name string) {
-	for _, p := range e.listPlatformObjects(kindProxy) {
-		if p.Namespace != namespace || p.Name != name || kind != kindProxy {
+// extendProxy extends the EnvoyProxy of the user's that a Gateway refers to, once.
+func (e *emitter) extendProxy(g *ir.Gateway) {
+	for _, p := range e.plan.Objects[kindProxy] {
+		if p.Ref != g.Parameters.Ref {
 			continue
 		}
-		if doc := editDocument(e, p); !e.hasDocument(doc) {
+		if doc := e.editDocument(p); !e.hasDocument(doc) {
 			spec := childObject(doc, "spec")
 			e.orderFilters(p, spec)
 			e.setEnvironment(spec)
@@ -64,44 +49,35 @@ func (e *emitter) extendProxy(g *gatewayObject, from, path, kind, namespace, nam
 		}
 		return
 	}
-	e.rep.NotSupportedBy(g, targetName, path, fmt.Sprintf("%s has %s %s/%s, which is not in the input: no session sticks unless its spec.filterOrder has {name: %s, after: %s}",
-		from, kind, namespace, name, sessionFilter, wasmFilter))
+	from, path := g.Subject.String(), "spec.infrastructure.parametersRef"
+	if g.Parameters.OfClass {
+		from, path = "its GatewayClass", "spec.gatewayClassName"
+	}
+	e.rep.NotSupportedBy(g.Subject, targetName, path, fmt.Sprintf(
+		"%s has %s, which is not in the input: no session sticks unless its spec.filterOrder has {name: %s, after: %s}",
+		from, g.Parameters.Ref, sessionFilter, wasmFilter))
 }
 
 // orderFilters puts the session filter after the Wasm filters; p is nil for an EnvoyProxy of our own. It is the session filter
 // that moves, for the places of the user's Wasm filters may matter to others.
-func (e *emitter) orderFilters(p *platformObject, spec jsonObject) {
+func (e *emitter) orderFilters(p *ir.Object, spec jsonObject) {
 	for i, position := range listObjects(spec, "filterOrder") {
 		name, before, after := stringField(position, "name"), stringField(position, "before"), stringField(position, "after")
 		switch {
 		case name == sessionFilter && after == wasmFilter, name == wasmFilter && before == sessionFilter:
 			return
 		case name == sessionFilter && before == wasmFilter, name == wasmFilter && after == sessionFilter:
-			e.rep.NotSupportedBy(p, targetName, fmt.Sprintf("spec.filterOrder[%d]", i),
+			e.rep.NotSupportedBy(p.Subject, targetName, fmt.Sprintf("spec.filterOrder[%d]", i),
 				"sessions need the Wasm filters before the session filter: a later entry turns the two round again")
 		}
 	}
 	appendEntry(spec, "filterOrder", jsonObject{"name": sessionFilter, "after": wasmFilter})
 }
 
-// keysVariable is the environment variable of Envoy that the filter reads; empty if the keys are in its configuration.
-func (e *emitter) keysVariable() string {
-	switch {
-	case e.Keys.Ring != nil:
-		return ""
-	case e.Keys.Sealed != "":
-		return "LIMPET_ROOT"
-	case e.Keys.FromEnv != "":
-		return e.Keys.FromEnv
-	default:
-		return "LIMPET_KEYS"
-	}
-}
-
 // setEnvironment lets Envoy have the secret in its environment. Proxies that Envoy Gateway runs on its own host have its
 // environment, and need nothing.
 func (e *emitter) setEnvironment(spec jsonObject) {
-	variable := e.keysVariable()
+	variable := e.Keys.EnvironmentVariable()
 	provider := childObject(spec, "provider")
 	if variable == "" || stringField(provider, "type") == "Host" {
 		if len(provider) == 0 {
@@ -124,13 +100,13 @@ func (e *emitter) setEnvironment(spec jsonObject) {
 }
 
 // checkProxy reports settings of the user's with which sessions lose something.
-func (e *emitter) checkProxy(p *platformObject, spec jsonObject) {
+func (e *emitter) checkProxy(p *ir.Object, spec jsonObject) {
 	if stringField(spec, "routingType") == "Service" {
-		e.rep.NotSupportedBy(p, targetName, "spec.routingType", "Envoy sees Services and not their endpoints: no session sticks")
+		e.rep.NotSupportedBy(p.Subject, targetName, "spec.routingType", "Envoy sees Services and not their endpoints: no session sticks")
 	}
 	for _, name := range []string{"mergeBackends", "mergeGateways"} {
 		if on, set := spec[name]; set && on != false {
-			e.rep.NotSupportedBy(p, targetName, "spec."+name, "Envoy's resources have other names than limpet's patches look for: sessions leave draining hosts and backends of weight 0")
+			e.rep.NotSupportedBy(p.Subject, targetName, "spec."+name, "Envoy's resources have other names than limpet's patches look for: sessions leave draining hosts and backends of weight 0")
 		}
 	}
 }

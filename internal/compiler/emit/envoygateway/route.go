@@ -1,11 +1,10 @@
 package envoygateway
 
 import (
-	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 )
 
-// neverStatus is a code that nobody answers. A session leaves a host that does not answer by a retry: Envoy drops the pin
+// neverStatus is a code that no server answers. A session leaves a host that does not answer by a retry: Envoy drops the pin
 // then, and Envoy Gateway tries hosts that it has not tried yet. It retries on refused connections and, unless codes are
 // given, on answers of 503, which a backend may have acted on.
 const neverStatus = 599
@@ -25,39 +24,40 @@ var modifiers = []struct{ kind, field string }{
 }
 
 // writeRoutes writes every route with sessions, as it was but for its rules' session persistence: those with sessions have
-// the pin, and none has Envoy Gateway's own, whose tokens anybody can make.
+// the pin, and none has Envoy Gateway's own, whose tokens any client can make.
 func (e *emitter) writeRoutes() {
-	done := map[*gateway.Route]bool{}
+	done := map[*ir.RouteObject]bool{}
 	for _, r := range e.rules {
-		if !done[r.route] {
-			done[r.route] = true
-			e.removeSessions(r.route)
-			e.addDocument(editDocument(e, r.route))
+		if !done[r.Route] {
+			done[r.Route] = true
+			e.writeRoute(r.Route)
 		}
 		e.pinRule(r, e.findRuleDocument(r))
 	}
-	for _, route := range e.Objects.Routes {
-		if !done[route] && len(route.Sessions) > 0 {
-			e.removeSessions(route)
-			e.addDocument(editDocument(e, route))
+	for _, route := range e.plan.Routes {
+		if !done[route] && len(route.InlineSessions) > 0 {
+			e.writeRoute(route)
 		}
 	}
+}
+
+// writeRoute writes a route without session persistence.
+func (e *emitter) writeRoute(route *ir.RouteObject) {
+	doc := e.editDocument(&route.Object)
+	for _, rule := range listObjects(childObject(doc, "spec"), "rules") {
+		delete(rule, "sessionPersistence")
+	}
+	e.addDocument(doc)
 }
 
 // findRuleDocument is the rule in its document.
 func (e *emitter) findRuleDocument(r *sessionRule) jsonObject {
-	return listObjects(childObject(editDocument(e, r.route), "spec"), "rules")[r.index]
-}
-
-func (e *emitter) removeSessions(route *gateway.Route) {
-	for _, rule := range listObjects(childObject(editDocument(e, route), "spec"), "rules") {
-		delete(rule, "sessionPersistence")
-	}
+	return listObjects(childObject(e.editDocument(&r.Route.Object), "spec"), "rules")[r.Index]
 }
 
 // pinRule makes a rule pin requests to the host in the internal header, and keeps that from backends and theirs from it.
 func (e *emitter) pinRule(r *sessionRule, rule jsonObject) {
-	if !r.isGRPC() {
+	if !isGRPC(r.Rule) {
 		rule["sessionPersistence"] = jsonObject{"type": "Header", "sessionName": e.PinHeader}
 		e.setRetry(r, rule)
 		if len(listObjects(rule, "matches")) == 0 { // without a match Envoy Gateway leaves the session persistence out
@@ -83,7 +83,7 @@ func (e *emitter) setRetry(r *sessionRule, rule jsonObject) {
 		rule["retry"] = jsonObject{"attempts": ir.DefaultAttempts, "codes": []any{neverStatus}}
 	case r.failsWithHost() && rule["retry"] != nil:
 		delete(rule, "retry")
-		e.rep.NotSupportedBy(r.route, targetName, r.path().Child("retry").String(), "a retry would move the sessions that onHostLost Fail keeps")
+		e.rep.NotSupportedBy(r.Route.Subject, targetName, r.path().Child("retry").String(), "a retry would move the sessions that onHostLost Fail keeps")
 	}
 }
 
@@ -120,21 +120,21 @@ const maxWeight = 1_000_000
 
 // isMerged reports whether the rule has several backends under one session, in one cluster.
 func (r *sessionRule) isMerged() bool {
-	return !r.perBackendClusters && len(r.refs) > 1 && r.countLive() > 0
+	return !r.perBackendClusters && len(r.Backends) > 1 && r.countLive() > 0
 }
 
 // scaleWeights lets backends of weight 0 keep their sessions. Envoy Gateway leaves their hosts out, so they get the least weight
 // that there is, which a patch takes away again; the others' grow in proportion, so that without the patch it is less
 // than one request in a hundred thousand.
 func scaleWeights(r *sessionRule, rule jsonObject) {
-	if !r.isMerged() || r.countLive() == len(r.refs) {
+	if !r.isMerged() || r.countLive() == len(r.Backends) {
 		return
 	}
 	most := int32(0)
-	for _, ref := range r.refs {
-		most = max(most, ref.weight)
+	for _, ref := range r.Backends {
+		most = max(most, ref.Weight)
 	}
 	for i, ref := range listObjects(rule, "backendRefs") {
-		ref["weight"] = max(1, int(r.refs[i].weight)*(maxWeight/int(most)))
+		ref["weight"] = max(1, int(r.Backends[i].Weight)*(maxWeight/int(most)))
 	}
 }

@@ -3,11 +3,8 @@ package istio
 import (
 	"encoding/json"
 
-	"github.com/limpet-proxy/limpet/policy-config"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
-
-// rootKeysEnv is the environment variable with the secret that a sealed key ring is under.
-const rootKeysEnv = "LIMPET_ROOT"
 
 // DefaultFailStrategy brings a VM that trapped back by itself; until then the proxies' requests get 500.
 const DefaultFailStrategy = "FAIL_RELOAD"
@@ -21,7 +18,7 @@ func (e *emitter) newExtension(p *proxySet, config policyconfig.Config, text []b
 	if e.SHA256 != "" {
 		wasm["sha256"] = e.SHA256
 	}
-	if env := keysEnv(config.Keys); env != "" {
+	if env := config.Keys.EnvironmentVariable(); env != "" {
 		wasm["vmConfig"] = map[string]any{"env": []any{map[string]any{"name": env, "valueFrom": "HOST"}}}
 	}
 	spec := wasm
@@ -46,14 +43,6 @@ func (p *proxySet) addSelector(spec map[string]any) {
 		return
 	}
 	spec["targetRefs"] = []any{map[string]any{"group": "gateway.networking.k8s.io", "kind": "Gateway", "name": p.gateway}}
-}
-
-// keysEnv is the variable of the proxy's environment that the filter reads; empty when the ring is in the clear.
-func keysEnv(keys policyconfig.Keys) string {
-	if keys.Sealed != "" {
-		return rootKeysEnv
-	}
-	return keys.FromEnv
 }
 
 // decodeConfig is the filter's configuration as a part of a document.

@@ -11,19 +11,16 @@ import (
 	"strings"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/plugin"
-	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
-	"github.com/limpet-proxy/limpet/internal/compiler/lower"
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
-	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
-	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // Target is the name in reports of what is not carried.
 const Target = "istio"
 
-// Settings is what the user says beside the documents.
+// Settings is what the user says besides the documents.
 type Settings struct {
 	// URL is where Istio's agents find limpet.wasm: oci://, https:// or file://. Required.
 	URL string
@@ -43,14 +40,6 @@ type Settings struct {
 	RootNamespace string
 }
 
-// Input is what the steps before have come to.
-type Input struct {
-	Rules   []lower.AttachedRule
-	Objects *resource.Objects
-	Keys    policyconfig.Keys
-	Report  *report.Report
-}
-
 // Output is what was written.
 type Output struct {
 	// YAML holds the documents to apply.
@@ -63,23 +52,24 @@ type Output struct {
 // emitter writes for one compilation.
 type emitter struct {
 	Settings
-	Input
-	inputIndex
+	plan      *ir.Plan
+	rep       *report.Report
+	registry  registry
 	proxySets []*proxySet
 	documents []document
 	err       error
 }
 
 // Emit writes the resources. What Istio can't carry goes to the report.
-func Emit(in Input, s Settings) (*Output, error) {
-	e := &emitter{Settings: s, Input: in, inputIndex: indexInput(in.Objects)}
+func Emit(plan *ir.Plan, keys policyconfig.Keys, s Settings, rep *report.Report) (*Output, error) {
+	e := &emitter{Settings: s, plan: plan, rep: rep, registry: newRegistry(plan)}
 	e.reportUnsupported()
 	out := &Output{}
 	services := map[string]bool{}
 	e.proxySets = e.groupByProxies()
 	for i, p := range e.proxySets {
 		policies := e.collectPolicies(p)
-		config, text, err := plugin.Emit(policies, in.Keys, nil)
+		config, text, err := plugin.Emit(policies, keys, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -94,7 +84,7 @@ func Emit(in Input, s Settings) (*Output, error) {
 	e.checkLabels(services)
 	if out.JSON == nil {
 		var err error
-		if out.Plugin, out.JSON, err = plugin.Emit(nil, in.Keys, nil); err != nil {
+		if out.Plugin, out.JSON, err = plugin.Emit(nil, keys, nil); err != nil {
 			return nil, err
 		}
 	}
@@ -108,24 +98,6 @@ func Emit(in Input, s Settings) (*Output, error) {
 
 func (e *emitter) addDocuments(d ...document) { e.documents = append(e.documents, d...) }
 
-// reportUnsupported reports the objects that have no effect on Istio.
-func (e *emitter) reportUnsupported() {
-	for _, p := range e.Objects.Proxies {
-		e.Report.NotSupportedBy(p, Target, "", "HTTPProxy is Contour's kind")
-	}
-	for _, b := range e.Objects.Backends {
-		e.Report.NotSupportedBy(b, Target, "", "Istio knows no XBackend")
-	}
-	for _, p := range e.Objects.LoadBalancers {
-		e.Report.NotSupportedBy(p, Target, "spec", "what spreads requests without sessions is spec.trafficPolicy.loadBalancer of a DestinationRule")
-	}
-	for _, p := range e.Objects.TrafficPolicies {
-		if p.Value.Spec.RetryConstraint != nil {
-			e.Report.NotSupportedBy(p, Target, "spec.retryConstraint", "what caps retries is spec.trafficPolicy.connectionPool of a DestinationRule")
-		}
-	}
-}
-
 // proxySet is a set of Envoys that have one configuration.
 type proxySet struct {
 	// name and namespace are those of the resources for them.
@@ -133,14 +105,14 @@ type proxySet struct {
 	// gateway is a Gateway of Gateway API in that namespace; without it the pods are chosen by labels.
 	gateway          string
 	labels           map[string]string
-	rules            []lower.AttachedRule // each once
-	rulesByRouteName map[string][]lower.AttachedRule
+	rules            []*ir.AttachedRule // each once
+	rulesByRouteName map[string][]*ir.AttachedRule
 	routes           []*enabledRule // those with sessions, by policies
 }
 
 // enabledRule is a rule whose sessions are kept.
 type enabledRule struct {
-	rule       lower.AttachedRule
+	rule       *ir.AttachedRule
 	names      []string // of its routes
 	hosts      []string // of its backends, in Istio's registry
 	failStatus int
@@ -150,23 +122,23 @@ type enabledRule struct {
 func (e *emitter) groupByProxies() []*proxySet {
 	var all []*proxySet
 	by, seen := map[string]*proxySet{}, map[ruleOfSet]bool{}
-	for _, rule := range e.Rules {
+	for _, rule := range e.plan.Rules {
 		key, made := e.findProxySet(rule)
 		if made == nil {
 			continue
 		}
 		if by[key] == nil {
-			by[key], made.rulesByRouteName = made, map[string][]lower.AttachedRule{}
+			by[key], made.rulesByRouteName = made, map[string][]*ir.AttachedRule{}
 			all = append(all, made)
 		}
 		p := by[key]
-		at := ruleOfSet{p, rule.Rule, rule.Route, rule.Index}
+		at := ruleOfSet{p, rule.Rule, rule.Sessions}
 		if seen[at] {
 			continue
 		}
 		seen[at] = true
 		p.rules = append(p.rules, rule)
-		for _, name := range removeDuplicates(e.routeNames(rule.Route, rule.Index)) {
+		for _, name := range removeDuplicates(routeNames(rule.Rule)) {
 			p.rulesByRouteName[name] = append(p.rulesByRouteName[name], rule)
 		}
 	}
@@ -175,10 +147,9 @@ func (e *emitter) groupByProxies() []*proxySet {
 
 // ruleOfSet is a rule, with the sessions that it has on some listeners of some proxies.
 type ruleOfSet struct {
-	set   *proxySet
-	rule  *policy.Rule
-	route *gateway.Route
-	index int
+	set      *proxySet
+	rule     *ir.Rule
+	sessions *ir.RuleSessions
 }
 
 // waypoint is the class of the proxies that Istio puts before workloads without sidecars.
@@ -186,27 +157,26 @@ const waypoint = "istio-waypoint"
 
 // findProxySet gives the proxies that serve a rule on its listener, and a text that tells them apart. Istio's Gateways
 // with one selector are one set.
-func (e *emitter) findProxySet(rule lower.AttachedRule) (string, *proxySet) {
-	g := rule.Listener.Gateway()
-	if g.Kind != object.KindIstioGateway && g.Value.Spec.GatewayClassName == waypoint {
-		e.Report.NotSupportedBy(g, Target, "spec.gatewayClassName", "a waypoint is no gateway for Istio's EnvoyFilters")
+func (e *emitter) findProxySet(rule *ir.AttachedRule) (string, *proxySet) {
+	g := rule.Listener.Gateway
+	if g.Kind != object.KindIstioGateway && g.Class == waypoint {
+		e.rep.NotSupportedBy(g.Subject, Target, "spec.gatewayClassName", "a waypoint is no gateway for Istio's EnvoyFilters")
 		return "", nil
 	}
 	if g.Kind != object.KindIstioGateway {
 		return "gateway " + g.Key(), &proxySet{name: "limpet-" + g.Name, namespace: g.Namespace, gateway: g.Name}
 	}
-	selector := e.selectors[g.Key()]
-	if len(selector) == 0 {
-		e.Report.NotSupportedBy(g, Target, "spec.selector", "without labels the Gateway's proxies can't be told from others")
+	if len(g.Selector) == 0 {
+		e.rep.NotSupportedBy(g.Subject, Target, "spec.selector", "without labels the Gateway's proxies can't be told from others")
 		return "", nil
 	}
 	var labels []string
-	for name, value := range selector {
+	for name, value := range g.Selector {
 		labels = append(labels, name+"="+value)
 	}
 	slices.Sort(labels)
 	return "labels " + strings.Join(labels, ","), &proxySet{
-		name: fmt.Sprintf("limpet-%s-%s", g.Namespace, g.Name), namespace: e.RootNamespace, labels: selector,
+		name: fmt.Sprintf("limpet-%s-%s", g.Namespace, g.Name), namespace: e.RootNamespace, labels: g.Selector,
 	}
 }
 
