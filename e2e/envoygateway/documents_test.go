@@ -122,16 +122,16 @@ func compile(t *testing.T, input string, environment []string, args ...string) s
 func with(t *testing.T, manifest, input string) string {
 	t.Helper()
 	written := map[string]bool{}
-	name := func(d object) string {
+	identify := func(d object) string {
 		meta := d["metadata"].(object)
 		return fmt.Sprint(d["kind"], meta["namespace"], meta["name"])
 	}
 	for _, d := range documents(t, manifest) {
-		written[nameOf(d)] = true
+		written[identify(d)] = true
 	}
 	all := manifest + "---\n"
 	for _, d := range documents(t, input) {
-		if kind := d["kind"]; !written[nameOf(d)] && kind != "SessionPersistencePolicy" {
+		if kind := d["kind"]; !written[identify(d)] && kind != "SessionPersistencePolicy" {
 			all += yamlOf(t, d)
 		}
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/inputfiles"
 )
 
-// fakeOutput is an output that compiles texts: "refuse" is refused, "reject" can't be applied, and a line that begins with
-// "warn" is a warning.
+// fakeOutput is an output that compiles texts: "refuse" is refused, and a line that begins with "warn" is a warning. The
+// second result that it shall apply is rejected.
 type fakeOutput struct{ applied []string }
 
 func (f *fakeOutput) Compile(in Inputs) (*compiler.Result, error) {
@@ -142,7 +142,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// countingOutput is due once; when that has been applied it writes the file, and with the change that follows it is done.
+// countingOutput is due once; when that has been applied it writes the file, and with the change that follows it is
+// done.
 type countingOutput struct {
 	due     time.Time
 	applied int

@@ -19,7 +19,9 @@ const rateConnections = 32
 
 // SendAtRate sends count requests at a steady rate a second, and returns for each how long after its turn the answer was
 // there: time that it spent waiting for an earlier answer counts. request and check are as in SendLoad.
-func (e *Envoy) SendAtRate(t testing.TB, rate float64, count int, request func(i int, buf []byte) []byte, check func(i int, head Head)) Latencies {
+func (e *Envoy) SendAtRate(
+	t testing.TB, rate float64, count int, request func(i int, buf []byte) []byte, check func(i int, head Head),
+) Latencies {
 	t.Helper()
 	latencies, begin := make(Latencies, count), time.Now()
 	errs := make([]error, rateConnections)
