@@ -33,6 +33,7 @@ func (c *CheckResult) OK(strict bool) bool {
 // Check says what becomes of every object, as Compile with the same options would have it. Options.Strict makes no
 // difference. The error is about the options; what is wrong with the input is in the result.
 func Check(sources []Source, o Options) (*CheckResult, error) {
+	defer o.Cache.endCompilation(false)
 	controlled := o.prepareDryRun()
 	j, err := analyze(sources, &o)
 	if err == nil && controlled {

@@ -129,7 +129,8 @@ func (x *Index) Resolve(route *resource.Object[gatewayv1.HTTPRoute], path *field
 	if x.unverified {
 		return x.resolveUnverified(namespace, path, ref)
 	}
-	if !x.grants.Allow(grant.From{Kind: route.Kind, Namespace: route.Namespace}, grant.To{Kind: "Service", Namespace: namespace, Name: string(ref.Name)}) {
+	from, to := grant.From{Kind: route.Kind, Namespace: route.Namespace}, grant.To{Kind: "Service", Namespace: namespace, Name: string(ref.Name)}
+	if !x.grants.Allow(from, to) {
 		return nil, field.Forbidden(path.Child("namespace"), fmt.Sprintf("no ReferenceGrant in namespace %s allows it", namespace))
 	}
 	return x.resolveService(namespace+"/"+string(ref.Name), path, ref)

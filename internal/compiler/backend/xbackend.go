@@ -36,7 +36,8 @@ func indexXBackends(objects *resource.Objects) *xbackends {
 		return &xbackends{}
 	}
 	x := &xbackends{
-		objects: map[string]*resource.Object[resource.XBackend]{}, selected: map[string][]*endpointSlice{}, ownerless: map[string][]*endpointSlice{},
+		objects:  map[string]*resource.Object[resource.XBackend]{},
+		selected: map[string][]*endpointSlice{}, ownerless: map[string][]*endpointSlice{},
 	}
 	for _, b := range objects.Backends {
 		x.objects[b.Key()] = b

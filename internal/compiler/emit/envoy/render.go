@@ -196,8 +196,8 @@ func (r Renderer) writeBootstrap(e *emitter, bootstrap proto.Message, config *ir
 		e.fail(err)
 		return texts, true
 	}
-	strings := map[string]string{placeholder: string(e.settings.PluginJSON)}
-	text, err := toYAML(bootstrap, protoyaml.Placeholders{Items: items, Strings: strings})
+	texts := map[string]string{placeholder: string(e.settings.PluginJSON)}
+	text, err := toYAML(bootstrap, protoyaml.Placeholders{Items: items, Strings: texts})
 	e.fail(err)
 	return text, e.err
 }
@@ -220,11 +220,11 @@ func (e *emitter) renderLimpet(pluginJSON []byte) []byte {
 	return e.splice(text, e.quoteJSON(placeholder), e.quoteJSON(string(pluginJSON)))
 }
 
-// splice puts a text in the place of a placeholder's, in some JSON.
-func (e *emitter) splice(text, placeholder, replacement []byte) []byte {
-	before, after, found := bytes.Cut(text, placeholder)
+// splice puts a text in the place of what was written of a placeholder, in some JSON.
+func (e *emitter) splice(text, written, replacement []byte) []byte {
+	before, after, found := bytes.Cut(text, written)
 	if !found {
-		e.fail(fmt.Errorf("the placeholder %s is not in its place", placeholder))
+		e.fail(fmt.Errorf("the placeholder %s is not in its place", written))
 	}
 	return bytes.Join([][]byte{before, replacement, after}, nil)
 }
