@@ -2,6 +2,11 @@
 // keeps sessions on their hosts. It builds go-control-plane's messages and validates them, so that an xDS server
 // could serve the same ones. What each setting is for was tried on a running Envoy; its comment says what happens
 // without it.
+//
+// A [Renderer] gives one file ([Renderer.Emit], envoy.go) or, for a configuration that changes while Envoy runs, several
+// ([Renderer.Discover], discovery.go; their names and places are in files.go). Each message is made in the file of its
+// name: listener.go, tls.go, filters.go, route.go, retry.go, loadbalancing.go, cluster.go. How messages become text, and
+// why the long lists among them are written one item at a time, is in render.go.
 package envoy
 
 import (
