@@ -1,47 +1,102 @@
 package compiler
 
 import (
+	"cmp"
+
 	"github.com/limpet-proxy/limpet/internal/compiler/backend"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/plugin"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/memo"
+	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+	"github.com/limpet-proxy/limpet/policy-config"
 )
 
 // Cache keeps what a process that compiles again and again need not do twice. It serves one compilation at a time, and
-// one input: it forgets what the last compilation did not have.
+// one input: it forgets what the last compilation did not have. What comes out does not depend on it.
+//
+// It has a part for each step whose results are kept; see package memo. The steps themselves know nothing of it. The zero
+// value keeps nothing.
 type Cache struct {
-	// Of these nil keeps nothing.
-	documents   *resource.Cache
-	ports       *gateway.Cache
-	backends    *backend.Cache
-	policyOrder *memo.SortOrder[string] // of the plugin's policies
-	// Of these the zero value keeps nothing that is costly.
-	decisions *policy.Cache
-	envoy     *envoy.RenderCache
-	// plugin serves within one compilation too, which needs the same texts twice.
-	plugin *plugin.Cache
+	resources resource.Cache
+	topology  *memo.Table[memo.Whole, gateway.Input, *gateway.Topology]
+	backends  *memo.Table[backend.PortKey, backend.PortInputs, *backend.ServicePort]
+	rules     policy.Cache
+	// policies is the order of the plugin's policies, and texts is what is written for them.
+	policies *memo.SortOrder[string]
+	texts    *memo.Table[plugin.TextKey, plugin.TextInputs, plugin.Text]
+	rendered envoy.Renderer
 }
 
-// NewCache gives an empty cache.
+// NewCache makes an empty cache.
 func NewCache() *Cache {
 	return &Cache{
-		documents: &resource.Cache{}, ports: &gateway.Cache{}, backends: &backend.Cache{}, policyOrder: &memo.SortOrder[string]{},
-		decisions: policy.NewCache(), envoy: envoy.NewRenderCache(), plugin: &plugin.Cache{},
+		resources: resource.NewCache(),
+		topology:  memo.NewTable[memo.Whole, gateway.Input, *gateway.Topology]("topology"),
+		backends:  memo.NewTable[backend.PortKey, backend.PortInputs, *backend.ServicePort]("backends"),
+		rules:     policy.NewCache(),
+		policies:  memo.NewSortOrder[string]("order of policies"),
+		texts:     memo.NewTable[plugin.TextKey, plugin.TextInputs, plugin.Text]("policy texts"),
+		rendered:  envoy.NewRenderer(),
 	}
 }
 
-// newTransientCache gives what a compilation without a cache has in its place.
-func newTransientCache() *Cache {
-	return &Cache{decisions: &policy.Cache{}, envoy: &envoy.RenderCache{}, plugin: &plugin.Cache{}}
+// StepSize is how many results a cache keeps of a step.
+type StepSize struct {
+	Step    string
+	Entries int
 }
 
-// sweep forgets what a compilation that came to its end did not need.
-func (c *Cache) sweep() {
-	c.backends.Sweep()
-	c.decisions.Sweep()
-	c.plugin.Sweep()
-	c.envoy.Sweep()
+// Sizes tells how much the cache keeps, step by step.
+func (c *Cache) Sizes() []StepSize {
+	steps := c.steps()
+	sizes := make([]StepSize, len(steps))
+	for i, s := range steps {
+		sizes[i] = StepSize{s.Name(), s.Len()}
+	}
+	return sizes
+}
+
+// steps are those that results are kept of, in the order in which they are taken.
+func (c *Cache) steps() []memo.Step {
+	steps := append(c.resources.Steps(), c.topology, c.backends)
+	steps = append(append(steps, c.rules.Steps()...), c.policies, c.texts)
+	return append(steps, c.rendered.Steps()...)
+}
+
+// endCompilation forgets what the compilation did not need. One that is not complete has not come to every step.
+func (c *Cache) endCompilation(complete bool) {
+	if c != nil {
+		memo.Sweep(c.steps(), complete)
+	}
+}
+
+// buildTopology is gateway.Build.
+func (c *Cache) buildTopology(in gateway.Input, rep *report.Report) *gateway.Topology {
+	t := memo.GetSilent(c.topology, in, gateway.Build)
+	rep.Add(&t.Report)
+	return t
+}
+
+// indexBackends is backend.NewIndex with the ports of all Services.
+func (c *Cache) indexBackends(objects *resource.Objects, rep *report.Report) *backend.Index {
+	return backend.NewIndex(objects, c.backends.GetAll(backend.GatherPorts(objects), backend.BuildPort), rep)
+}
+
+// sortPolicies sorts policies by their names.
+func (c *Cache) sortPolicies(policies []policyconfig.Policy) []policyconfig.Policy {
+	return memo.Sort(c.policies, policies, func(p policyconfig.Policy) string { return p.Name },
+		func(a, b policyconfig.Policy) int { return cmp.Compare(a.Name, b.Name) })
+}
+
+// emitPlugin is plugin.Emit.
+func (c *Cache) emitPlugin(policies []policyconfig.Policy, keys policyconfig.Keys) (policyconfig.Config, []byte, error) {
+	return plugin.Join(policies, keys, parallel.Map(policies, func(some []policyconfig.Policy, texts []plugin.Text) {
+		for i, p := range some {
+			texts[i] = c.texts.Get(plugin.TextInputs{Policy: p}, plugin.Write)
+		}
+	}))
 }

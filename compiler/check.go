@@ -33,6 +33,7 @@ func (c *CheckResult) OK(strict bool) bool {
 // Check says what becomes of every object, as Compile with the same options would have it. Options.Strict makes no
 // difference. The error is about the options; what is wrong with the input is in the result.
 func Check(sources []Source, o Options) (*CheckResult, error) {
+	defer o.Cache.endCompilation(false)
 	o.prepareDryRun()
 	j, err := analyze(sources, &o)
 	controlled := err == nil && o.Target.findController() != ""
@@ -47,7 +48,7 @@ func Check(sources []Source, o Options) (*CheckResult, error) {
 		return nil, err
 	}
 	warnings := j.rep.Warnings()
-	objects := status.Build(status.Input{Objects: j.objects, Attachments: j.attachments, Decisions: j.decisions, Traffic: j.traffic, Problems: warnings, Now: o.Time})
+	objects := status.Build(status.Input{Objects: j.objects, Attachments: j.topology.Attachments, Decisions: j.decisions, Traffic: j.traffic, Problems: warnings, Now: o.Time})
 	if controlled {
 		objects = slices.DeleteFunc(objects, func(s status.Object) bool { return !slices.Contains(policyKinds, s.Kind) })
 	}

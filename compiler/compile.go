@@ -21,7 +21,6 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/backend"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
-	"github.com/limpet-proxy/limpet/internal/compiler/emit/plugin"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/loadbalancing"
@@ -66,12 +65,13 @@ type Result struct {
 // Compile compiles documents. The error is of type Errors when the input is at fault: a document that no API
 // server would admit or that uses what limpet does not support yet, or, with Options.Strict, anything that
 // can't be honoured. Any other error is about the options.
-func Compile(sources []Source, o Options) (*Result, error) {
+func Compile(sources []Source, o Options) (result *Result, err error) {
+	defer func() { o.Cache.endCompilation(err == nil) }()
 	j, err := analyze(sources, &o)
 	if err != nil {
 		return nil, err
 	}
-	result := &Result{}
+	result = &Result{}
 	if err := o.Target.emit(j, &o, result); err != nil {
 		return nil, err
 	}
@@ -79,7 +79,6 @@ func Compile(sources []Source, o Options) (*Result, error) {
 		return nil, problems
 	}
 	result.Warnings = j.rep.Warnings()
-	o.Cache.sweep()
 	return result, nil
 }
 
@@ -88,11 +87,10 @@ func (r *Result) Main() []byte { return r.Files[len(r.Files)-1].Data }
 
 // analysis is what the steps before the emitters come to.
 type analysis struct {
-	parsed      parsedOptions
-	objects     *resource.Objects
-	attachments *gateway.AttachmentStatus
-	// ports are where requests arrive, and decisions are about the session persistence of what they reach.
-	ports     []gateway.Port
+	parsed  parsedOptions
+	objects *resource.Objects
+	// topology is where requests arrive, and decisions are about the session persistence of what they reach.
+	topology  *gateway.Topology
 	decisions *policy.Decisions
 	backends  *backend.Index
 	// loadBalancing and traffic are about requests that no session pins; nil for a target with a control plane of its own,
@@ -101,8 +99,8 @@ type analysis struct {
 	traffic       []*lower.BackendTraffic
 	// plan is what emitters write from.
 	plan *ir.Plan
-	// pluginCache are those of the plugin's policies.
-	pluginCache *plugin.Cache
+	// cache has the results of steps that earlier compilations took.
+	cache *Cache
 	// rep takes what emitters have to say too: strict compilations and errors are judged after them.
 	rep *report.Report
 }
@@ -113,15 +111,16 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Cache == nil {
-		o.Cache = newTransientCache()
+	cache := o.Cache
+	if cache == nil {
+		cache = &Cache{} // which keeps nothing
 	}
 	controlled := o.Target.findController() != ""
-	j := &analysis{parsed: settings, pluginCache: o.Cache.plugin, rep: &report.Report{}}
-	j.objects, err = resource.Admit(sources, resource.Options{
-		Release: settings.generation, AssumeAdmitted: o.AssumeAdmitted, ExternalControlPlane: controlled, PlatformKinds: o.Target.findEmitter().platformKinds,
-		Istio: o.Target == TargetIstio,
-	}, o.Cache.documents, j.rep)
+	j := &analysis{parsed: settings, cache: cache, rep: &report.Report{}}
+	j.objects, err = cache.resources.Admit(sources, resource.Options{
+		Release: settings.generation, AssumeAdmitted: o.AssumeAdmitted, ExternalControlPlane: controlled,
+		PlatformKinds: o.Target.findEmitter().platformKinds, Istio: o.Target == TargetIstio,
+	}, j.rep)
 	if err != nil {
 		return nil, err
 	}
@@ -129,26 +128,27 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 		return nil, j.rep.Errors(o.Strict)
 	}
 	if controlled {
-		j.ports, j.attachments = gateway.BuildPerGateway(j.objects, o.Target.findController(), o.Cache.ports, j.rep)
+		j.topology = cache.buildTopology(gateway.NewInputPerGateway(j.objects, o.Target.findController()), j.rep)
 		j.backends = backend.NewUnverified(j.objects, o.Target.findEmitter().platformBackends...)
 	} else {
-		j.ports, j.attachments = gateway.Build(j.objects, settings.bind, o.Cache.ports, j.rep)
-		j.backends = backend.NewIndex(j.objects, o.Cache.backends, j.rep)
+		j.topology = cache.buildTopology(gateway.NewInput(j.objects, settings.bind), j.rep)
+		j.backends = cache.indexBackends(j.objects, j.rep)
 	}
-	j.decisions = policy.Decide(j.objects, j.ports, j.backends, policy.Options{
+	j.decisions = cache.rules.Decide(j.objects, j.topology.Ports, j.backends, policy.Options{
 		Release: settings.generation, ClassPolicies: o.ClassPolicyNamespace, RejectPartial: o.PartialSplit == PartialReject,
 		ExternalControlPlane: controlled, PerBackendSessions: o.Target.findEmitter().picksBackendFirst,
-		KnowsTermination: o.dynamic() != nil, Cache: o.Cache.decisions,
+		KnowsTermination: o.dynamic() != nil,
 	}, j.rep)
 	if controlled {
-		j.plan = lower.NewPlan(j.objects, j.ports, j.decisions, j.backends)
+		j.plan = lower.NewPlan(j.objects, j.topology.Ports, j.decisions, j.backends)
 	} else {
 		j.plan = &ir.Plan{}
 		j.loadBalancing = loadbalancing.New(j.objects, j.rep)
-		j.plan.Proxy, j.traffic = lower.Lower(j.ports, lower.Input{
-			Backends: j.backends, LoadBalancing: j.loadBalancing, RetryBudgets: retrybudget.New(j.objects, j.rep), Decisions: j.decisions, Draining: o.newDraining(),
-			PolicyOrder: o.Cache.policyOrder, LocalClients: o.LocalClients,
+		j.plan.Proxy, j.traffic = lower.Lower(j.topology.Ports, lower.Input{
+			Backends: j.backends, LoadBalancing: j.loadBalancing, RetryBudgets: retrybudget.New(j.objects, j.rep),
+			Decisions: j.decisions, Draining: o.newDraining(), LocalClients: o.LocalClients,
 		}, j.rep)
+		j.plan.Proxy.Policies = cache.sortPolicies(j.plan.Proxy.Policies)
 	}
 	if j.rep.Failed() {
 		return nil, j.rep.Errors(o.Strict)

@@ -12,7 +12,6 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoygateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/istio"
-	"github.com/limpet-proxy/limpet/internal/compiler/emit/plugin"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 )
 
@@ -130,7 +129,7 @@ func emitIstio(j *analysis, o *Options, r *Result) error {
 }
 
 func emitPlugin(j *analysis, o *Options, r *Result) (err error) {
-	r.Plugin, r.PluginJSON, err = plugin.Emit(j.plan.Proxy.Policies, o.Keys, j.pluginCache)
+	r.Plugin, r.PluginJSON, err = j.cache.emitPlugin(j.plan.Proxy.Policies, o.Keys)
 	r.Files = []File{{PluginFile, r.PluginJSON}}
 	return err
 }
@@ -144,14 +143,16 @@ func emitEnvoy(j *analysis, o *Options, r *Result) error {
 	if o.Envoy.Dynamic != nil {
 		return emitDiscovery(j, o, r, settings)
 	}
-	bootstrap, err := envoy.Emit(j.plan.Proxy, settings, o.Cache.envoy)
+	bootstrap, err := j.cache.rendered.Emit(j.plan.Proxy, settings)
 	r.Files = append(r.Files, File{EnvoyFile, bootstrap})
 	return err
 }
 
 // emitDiscovery is emitEnvoy in pieces that change while Envoy runs.
 func emitDiscovery(j *analysis, o *Options, r *Result, settings envoy.Settings) (err error) {
-	if r.Discovery, err = envoy.Discover(j.plan.Proxy, settings, o.Cache.envoy, o.Envoy.Dynamic.Folder, o.Envoy.Dynamic.EndpointFiles); err != nil {
+	dynamic := o.Envoy.Dynamic
+	r.Discovery, err = j.cache.rendered.Discover(j.plan.Proxy, settings, dynamic.Folder, dynamic.EndpointFiles)
+	if err != nil {
 		return err
 	}
 	r.Draining, r.Until = j.plan.Proxy.Draining, j.plan.Proxy.Until
@@ -164,7 +165,7 @@ func emitEnvoyGateway(j *analysis, o *Options, r *Result) error {
 	if err != nil {
 		return err
 	}
-	r.Plugin, r.PluginJSON, err = plugin.Emit(out.Policies, o.Keys, j.pluginCache)
+	r.Plugin, r.PluginJSON, err = j.cache.emitPlugin(out.Policies, o.Keys)
 	r.Files = []File{{PluginFile, r.PluginJSON}, {EnvoyGatewayFile, out.Manifest}}
 	return err
 }

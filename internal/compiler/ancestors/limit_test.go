@@ -35,7 +35,7 @@ func newObjects(t *testing.T, gateways, foreign, own int) (*resource.Objects, ob
 			"listeners: [{name: http, protocol: HTTP, port: 80}]}}\n", gatewayRef(i).Name)
 	}
 	rep := &report.Report{}
-	objects, err := resource.Admit([]read.Source{{Name: "in.yaml", Data: []byte(text)}}, resource.Options{AssumeAdmitted: true}, nil, rep)
+	objects, err := resource.Admit([]read.Source{{Name: "in.yaml", Data: []byte(text)}}, resource.Options{AssumeAdmitted: true}, rep)
 	if err != nil || rep.Failed() {
 		t.Fatal(err, rep.Errors(false))
 	}

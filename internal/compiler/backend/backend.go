@@ -3,7 +3,6 @@ package backend
 
 import (
 	"fmt"
-	"net/netip"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -71,12 +70,10 @@ type endpointSlice = resource.Object[discoveryv1.EndpointSlice]
 // Index holds the Services and EndpointSlices of the input.
 type Index struct {
 	services       map[string]*resource.Object[corev1.Service]
-	slices         map[string][]*endpointSlice // by their Service's key
-	selected       map[string][]*endpointSlice // by what XBackends select
-	backends       map[string]*resource.Object[resource.XBackend]
+	xbackends      *xbackends
 	resolved       map[string]*Backend
-	ports          map[portKey]*Backend
-	cache          *Cache
+	ports          map[PortKey]*ServicePort
+	reported       map[*ServicePort]bool
 	grants         grant.Grants
 	rep            *report.Report
 	serviceEntries []*resource.Object[resource.ServiceEntry]
@@ -86,29 +83,24 @@ type Index struct {
 	platformKinds []runtimeschema.GroupKind
 }
 
-// NewIndex makes an index, with the backends that are kept. What is wrong with a Service that a route uses goes to the
-// report, once.
-func NewIndex(objects *resource.Objects, cache *Cache, rep *report.Report) *Index {
+// NewIndex makes an index of the objects, with the ports of Services that [GatherPorts] found and [BuildPort] made. What
+// is wrong with one that a route uses goes to the report, once.
+func NewIndex(objects *resource.Objects, ports []*ServicePort, rep *report.Report) *Index {
 	x := &Index{
-		services: make(map[string]*resource.Object[corev1.Service], len(objects.Services)),
-		slices:   make(map[string][]*endpointSlice, len(objects.Slices)),
-		selected: map[string][]*endpointSlice{},
-		backends: map[string]*resource.Object[resource.XBackend]{},
-		resolved: map[string]*Backend{},
-		ports:    make(map[portKey]*Backend, len(objects.Services)),
-		cache:    cache,
-		grants:   grant.New(objects),
-		rep:      rep,
+		services:  make(map[string]*resource.Object[corev1.Service], len(objects.Services)),
+		resolved:  map[string]*Backend{},
+		ports:     make(map[PortKey]*ServicePort, len(ports)),
+		reported:  make(map[*ServicePort]bool, len(ports)),
+		grants:    grant.New(objects),
+		rep:       rep,
+		xbackends: indexXBackends(objects), serviceEntries: objects.ServiceEntries,
 	}
-	x.serviceEntries = objects.ServiceEntries
 	for _, s := range objects.Services {
 		x.services[s.Key()] = s
 	}
-	for _, s := range objects.Slices {
-		owner := s.Namespace + "/" + s.Labels[discoveryv1.LabelServiceName]
-		x.slices[owner] = append(x.slices[owner], s)
+	for _, p := range ports {
+		x.ports[p.inputs.Key()] = p
 	}
-	x.addXBackends(objects)
 	return x
 }
 
@@ -137,7 +129,8 @@ func (x *Index) Resolve(route *resource.Object[gatewayv1.HTTPRoute], path *field
 	if x.unverified {
 		return x.resolveUnverified(namespace, path, ref)
 	}
-	if !x.grants.Allow(grant.From{Kind: route.Kind, Namespace: route.Namespace}, grant.To{Kind: "Service", Namespace: namespace, Name: string(ref.Name)}) {
+	from, to := grant.From{Kind: route.Kind, Namespace: route.Namespace}, grant.To{Kind: "Service", Namespace: namespace, Name: string(ref.Name)}
+	if !x.grants.Allow(from, to) {
 		return nil, field.Forbidden(path.Child("namespace"), fmt.Sprintf("no ReferenceGrant in namespace %s allows it", namespace))
 	}
 	return x.resolveService(namespace+"/"+string(ref.Name), path, ref)
@@ -163,7 +156,7 @@ func (x *Index) resolveService(key string, path *field.Path, ref gatewayv1.Backe
 	if at < 0 {
 		return nil, newNotFound(path.Child("port"), number, "Service "+key+" has no TCP port of this number")
 	}
-	return x.getServicePort(portKey{service, at}), nil
+	return x.getServicePort(newPortKey(service, at)), nil
 }
 
 // ReasonFor is the reason of a route's ResolvedRefs condition for an error of Resolve, or for one
@@ -187,114 +180,12 @@ func newNotFound(path *field.Path, value any, why string) *field.Error {
 	return e
 }
 
-// portKey names a port of a Service, by its index.
-type portKey struct {
-	service *resource.Object[corev1.Service]
-	index   int
-}
-
-// getServicePort gives the backend for a Service's port, once.
-func (x *Index) getServicePort(key portKey) *Backend {
-	if b := x.ports[key]; b != nil {
-		return b
+// getServicePort gives the backend for a Service's port. What there is to say about it is said when a route first uses it.
+func (x *Index) getServicePort(key PortKey) *Backend {
+	p := x.ports[key]
+	if !x.reported[p] {
+		p.report(x.rep)
+		x.reported[p] = true
 	}
-	behind := x.slices[key.service.Key()]
-	b := x.cache.getOrBuild(key, behind, x.rep, func(rep *report.Report) *Backend { return newBackend(key, behind, rep) })
-	x.ports[key] = b
-	return b
-}
-
-// newBackend gathers the endpoints of a Service's port from its EndpointSlices.
-func newBackend(key portKey, behind []*endpointSlice, rep *report.Report) *Backend {
-	service, port := key.service, key.service.Value.Spec.Ports[key.index]
-	b := &Backend{Identity: Identity{
-		Name: fmt.Sprintf("%s:%d", service.Key(), port.Port), Service: service.Key(), Port: port.Port,
-		Object:   object.Ref{Kind: object.KindService, Namespace: service.Namespace, Name: service.Name},
-		ClientIP: service.Value.Spec.SessionAffinity == corev1.ServiceAffinityClientIP,
-		Cluster:  fmt.Sprintf("service/%s/%d", service.Key(), port.Port),
-	}, Endpoints: collectEndpoints(service, port, behind, rep)}
-	path := field.NewPath("spec", "ports").Index(key.index)
-	if p := port.AppProtocol; p != nil {
-		b.Protocol = appProtocols[*p]
-		if b.Protocol == ProtocolUnset {
-			rep.ErrorAt(service, path.Child("appProtocol").String(), fmt.Sprintf("not supported yet: %q", *p))
-		}
-	}
-	if d := service.Value.Spec.TrafficDistribution; d != nil {
-		b.TrafficDistribution = *d
-		rep.Advise(service, field.NewPath("spec", "trafficDistribution"), "not carried: every endpoint is as good as any other, wherever it runs")
-	}
-	if b.ClientIP {
-		rep.Advise(service, field.NewPath("spec", "sessionAffinity"), "ClientIP is not followed: it concerns the way through the Service's own address, and Envoy chooses endpoints itself")
-	}
-	if !b.Ready() {
-		rep.Warn(service, field.Invalid(path, port.Port, fmt.Sprintf("no EndpointSlice has a ready endpoint for the port named %q: new requests for it get 503", port.Name)))
-	}
-	return b
-}
-
-// collectEndpoints gives what the Service's EndpointSlices hold for a port, of the Service's first family that has any:
-// the second address of a dual-stack host is the same host.
-func collectEndpoints(service *resource.Object[corev1.Service], port corev1.ServicePort, behind []*endpointSlice, rep *report.Report) []ir.Endpoint {
-	families := append(slices.Clone(service.Value.Spec.IPFamilies), corev1.IPv4Protocol, corev1.IPv6Protocol)
-	for _, family := range families {
-		found := map[netip.AddrPort]ir.Endpoint{}
-		for _, s := range behind {
-			if string(s.Value.AddressType) == string(family) {
-				addSlice(found, s, port, rep)
-			}
-		}
-		if len(found) > 0 {
-			return sortEndpoints(found)
-		}
-	}
-	return nil
-}
-
-// addSlice adds a slice's endpoints. The slice's port is the one with the name of the Service's port.
-func addSlice(found map[netip.AddrPort]ir.Endpoint, s *endpointSlice, port corev1.ServicePort, rep *report.Report) {
-	at := slices.IndexFunc(s.Value.Ports, func(p discoveryv1.EndpointPort) bool {
-		return *p.Name == port.Name && *p.Protocol == port.Protocol && p.Port != nil
-	})
-	if at < 0 {
-		return
-	}
-	for i, e := range s.Value.Endpoints {
-		if len(e.Addresses) > 1 {
-			path := field.NewPath("endpoints").Index(i).Child("addresses").Index(1)
-			rep.ErrorAt(s, path.String(), "not supported yet: an endpoint's further addresses have no meaning in Kubernetes")
-		}
-		draining, serves := readConditions(e.Conditions)
-		if !serves {
-			continue
-		}
-		addEndpoint(found, e.Addresses[0], *s.Value.Ports[at].Port, draining)
-	}
-}
-
-// addEndpoint adds an endpoint; one that is there twice drains if it does so everywhere. Both parts were checked by schema.
-func addEndpoint(found map[netip.AddrPort]ir.Endpoint, address string, port int32, draining bool) {
-	at := netip.AddrPortFrom(netip.MustParseAddr(address), uint16(port))
-	if was, twice := found[at]; !twice || was.Draining {
-		found[at] = ir.Endpoint{Address: at, Draining: draining}
-	}
-}
-
-// readConditions reads an endpoint's conditions: ready unless they say otherwise; one that is terminating and still serving
-// drains; any other does not serve.
-func readConditions(c discoveryv1.EndpointConditions) (draining, serves bool) {
-	if c.Ready == nil || *c.Ready {
-		return false, true
-	}
-	serving, terminating := c.Serving != nil && *c.Serving, c.Terminating != nil && *c.Terminating
-	return true, serving && terminating
-}
-
-func sortEndpoints(found map[netip.AddrPort]ir.Endpoint) []ir.Endpoint {
-	list := make([]ir.Endpoint, 0, len(found))
-	for _, e := range found {
-		list = append(list, e)
-	}
-	slices.SortFunc(list, func(a, b ir.Endpoint) int { return a.Address.Compare(b.Address) })
-	return list
+	return &p.Backend
 }

@@ -23,7 +23,11 @@ func newIndex(t *testing.T, documents ...string) (*backend.Index, *report.Report
 }
 
 func indexObjects(objects *resource.Objects, rep *report.Report) *backend.Index {
-	return backend.NewIndex(objects, nil, rep)
+	var ports []*backend.ServicePort
+	for _, in := range backend.GatherPorts(objects) {
+		ports = append(ports, backend.BuildPort(in))
+	}
+	return backend.NewIndex(objects, ports, rep)
 }
 
 // resolve follows a backendRef of an HTTPRoute in the namespace default.

@@ -24,20 +24,39 @@ import (
 // xbackendProtocols are the values of an XBackend's protocol that are carried. HTTP leaves the version to the proxy.
 var xbackendProtocols = map[string]Protocol{"HTTP": ProtocolUnset, "HTTP11": HTTP1, "HTTP2": HTTP2, "H2C": HTTP2, "GRPC": HTTP2}
 
-// addXBackends notes the XBackends, and the slices that each selector leads to.
-func (x *Index) addXBackends(objects *resource.Objects) {
-	for _, b := range objects.Backends {
-		x.backends[b.Key()] = b
+// xbackends are the XBackends of the input, and the EndpointSlices that their selectors may lead to.
+type xbackends struct {
+	objects   map[string]*resource.Object[resource.XBackend]
+	selected  map[string][]*endpointSlice // by the selector of a Service
+	ownerless map[string][]*endpointSlice // of no Service, by their namespace
+}
+
+func indexXBackends(objects *resource.Objects) *xbackends {
+	if len(objects.Backends) == 0 {
+		return &xbackends{}
 	}
-	if len(x.backends) == 0 {
-		return
+	x := &xbackends{
+		objects:  map[string]*resource.Object[resource.XBackend]{},
+		selected: map[string][]*endpointSlice{}, ownerless: map[string][]*endpointSlice{},
+	}
+	for _, b := range objects.Backends {
+		x.objects[b.Key()] = b
+	}
+	behind := map[string][]*endpointSlice{}
+	for _, s := range objects.Slices {
+		owner := s.Labels[discoveryv1.LabelServiceName]
+		if owner == "" {
+			x.ownerless[s.Namespace] = append(x.ownerless[s.Namespace], s)
+		}
+		behind[s.Namespace+"/"+owner] = append(behind[s.Namespace+"/"+owner], s)
 	}
 	for _, s := range objects.Services {
 		if len(s.Value.Spec.Selector) > 0 {
 			key := selectionKey(s.Namespace, s.Value.Spec.Selector)
-			x.selected[key] = append(x.selected[key], x.slices[s.Key()]...)
+			x.selected[key] = append(x.selected[key], behind[s.Key()]...)
 		}
 	}
+	return x
 }
 
 // selectionKey names what a selector selects.
@@ -53,7 +72,7 @@ func selectionKey(namespace string, labels map[string]string) string {
 // resolveXBackend follows a reference to an XBackend, which is in the route's namespace and has a port of its own (GEP-4894).
 func (x *Index) resolveXBackend(namespace string, path *field.Path, ref gatewayv1.BackendRef) (*Backend, *field.Error) {
 	key := namespace + "/" + string(ref.Name)
-	b := x.backends[key]
+	b := x.xbackends.objects[key]
 	switch {
 	case ref.Namespace != nil && string(*ref.Namespace) != namespace:
 		return nil, field.Forbidden(path.Child("namespace"), "an XBackend must be in the route's namespace")
@@ -72,7 +91,7 @@ func (x *Index) resolveXBackend(namespace string, path *field.Path, ref gatewayv
 	backend := &Backend{Identity: Identity{
 		Name: name, Object: object.Ref{Kind: object.KindXBackend, Namespace: b.Namespace, Name: b.Name}, Port: number,
 		Cluster: fmt.Sprintf("xbackend/%s/%d", key, number),
-	}, Endpoints: x.selectedEndpoints(b)}
+	}, Endpoints: x.xbackends.selectedEndpoints(b)}
 	if p := b.Value.Spec.Protocol; p != nil {
 		backend.Protocol = xbackendProtocols[*p]
 	}
@@ -85,10 +104,10 @@ func (x *Index) resolveXBackend(namespace string, path *field.Path, ref gatewayv
 }
 
 // selectedEndpoints gives the endpoints behind a selector, of the first family that has any.
-func (x *Index) selectedEndpoints(b *resource.Object[resource.XBackend]) []ir.Endpoint {
+func (x *xbackends) selectedEndpoints(b *resource.Object[resource.XBackend]) []ir.Endpoint {
 	labels := b.Value.Spec.EndpointSelector.MatchLabels
 	sources := slices.Clone(x.selected[selectionKey(b.Namespace, labels)])
-	for _, s := range x.slices[b.Namespace+"/"] {
+	for _, s := range x.ownerless[b.Namespace] {
 		if hasLabels(s.Labels, labels) {
 			sources = append(sources, s)
 		}

@@ -27,7 +27,7 @@ func TryAdmit(t testing.TB, o resource.Options, documents ...string) (*resource.
 	t.Helper()
 	rep := &report.Report{}
 	text := strings.Join(documents, "\n---\n")
-	objects, err := resource.Admit([]read.Source{{Name: "in.yaml", Data: []byte(text)}}, o, nil, rep)
+	objects, err := resource.Admit([]read.Source{{Name: "in.yaml", Data: []byte(text)}}, o, rep)
 	if err != nil {
 		t.Fatal(err)
 	}

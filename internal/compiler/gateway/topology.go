@@ -51,14 +51,28 @@ type Match struct {
 	Spec gatewayv1.HTTPRouteMatch
 }
 
-// Build gives the ports in order, and what became of each Gateway and parentRef. Gateways without addresses listen
-// on bind. Nobody may change what it gives.
-func Build(objects *resource.Objects, bind netip.Addr, kept *Cache, rep *report.Report) ([]Port, *AttachmentStatus) {
-	own := &resource.Objects{
-		Classes: objects.Classes, Gateways: objects.Gateways, Routes: objects.Routes, Secrets: objects.Secrets,
-		Grants: objects.Grants, Proxies: objects.Proxies,
+// Topology is which requests reach which rule.
+type Topology struct {
+	// Ports are in order.
+	Ports []Port
+	// Attachments is what became of each Gateway and parentRef.
+	Attachments *AttachmentStatus
+	// Report is what there was to say.
+	Report report.Report
+}
+
+// Silent reports whether there was nothing to say.
+func (t *Topology) Silent() bool { return t.Report.Silent() }
+
+// Build works out which requests reach which rule.
+func Build(in Input) *Topology {
+	t := &Topology{}
+	if in.controller == "" {
+		t.Ports, t.Attachments = buildShared(in.objects, in.bind, &t.Report)
+	} else {
+		t.Ports, t.Attachments = buildPerGateway(in.objects, in.controller, &t.Report)
 	}
-	return kept.reuseOrBuild(own, bind.String(), rep, func(rep *report.Report) ([]Port, *AttachmentStatus) { return buildShared(own, bind, rep) })
+	return t
 }
 
 func buildShared(objects *resource.Objects, bind netip.Addr, rep *report.Report) ([]Port, *AttachmentStatus) {
@@ -83,16 +97,6 @@ func buildShared(objects *resource.Objects, bind netip.Addr, rep *report.Report)
 		b.attachProxy(proxy)
 	}
 	return b.layOutPorts(), b.status
-}
-
-// BuildPerGateway is Build for a control plane that gives every Gateway a proxy of its own: Gateways share no port. Those
-// of a class in the input that another controller serves are left out; a class that is not there is taken for its own.
-func BuildPerGateway(objects *resource.Objects, controller gatewayv1.GatewayController, kept *Cache, rep *report.Report) ([]Port, *AttachmentStatus) {
-	own := &resource.Objects{
-		Classes: objects.Classes, Gateways: objects.Gateways, Routes: objects.Routes,
-		IstioGateways: objects.IstioGateways, VirtualServices: objects.VirtualServices,
-	}
-	return kept.reuseOrBuild(own, string(controller), rep, func(rep *report.Report) ([]Port, *AttachmentStatus) { return buildPerGateway(own, controller, rep) })
 }
 
 func buildPerGateway(objects *resource.Objects, controller gatewayv1.GatewayController, rep *report.Report) ([]Port, *AttachmentStatus) {

@@ -23,22 +23,20 @@ type built struct {
 // buildAll works out which requests reach which rule, where limpet serves the Gateways on 0.0.0.0.
 func buildAll(t *testing.T, documents ...string) *built {
 	t.Helper()
-	b := &built{rep: &report.Report{}}
-	b.ports, b.status = Build(compilertest.Admit(t, documents...), netip.MustParseAddr("0.0.0.0"), nil, b.rep)
-	return b
+	return newBuilt(Build(NewInput(compilertest.Admit(t, documents...), netip.MustParseAddr("0.0.0.0"))))
 }
 
-// buildPerGateway does so where a control plane does, with Istio's kinds among the documents.
+// buildControlled does so where a control plane does, with Istio's kinds among the documents.
 func buildControlled(t *testing.T, controller gatewayv1.GatewayController, documents ...string) *built {
 	t.Helper()
 	objects, rep := compilertest.TryAdmit(t, resource.Options{Istio: true, ExternalControlPlane: true}, documents...)
 	if rep.Failed() {
 		t.Fatal(rep.Errors(false))
 	}
-	b := &built{rep: &report.Report{}}
-	b.ports, b.status = BuildPerGateway(objects, controller, nil, b.rep)
-	return b
+	return newBuilt(Build(NewInputPerGateway(objects, controller)))
 }
+
+func newBuilt(t *Topology) *built { return &built{t.Ports, t.Attachments, &t.Report} }
 
 // String has a line for each port and one for each host of it: its domain, the listener, and its matches as
 // ROUTE/RULE/MATCH, strongest first.
@@ -141,10 +139,9 @@ func TestAddressesThatCannotBeBound(t *testing.T) {
 	if rep.Failed() {
 		t.Fatal(rep.Errors(false))
 	}
-	b := &built{rep: rep}
-	b.ports, b.status = Build(objects, netip.MustParseAddr("0.0.0.0"), nil, rep)
+	b := newBuilt(Build(NewInput(objects, netip.MustParseAddr("0.0.0.0"))))
 	checkText(t, b, "10.0.0.1:80\n* default/web/http:")
-	compilertest.CheckProblems(t, rep.Warnings(),
+	compilertest.CheckProblems(t, b.rep.Warnings(),
 		`spec.addresses[0].value: Invalid value: "here": must be an IP address to bind: the Gateway does not listen there [AddressNotUsable]`,
 		`spec.addresses[1].value: Invalid value: "fe80::1%eth0": must be an IP address to bind`)
 	if got := b.status.Gateways[0]; len(got.Addresses) != 1 || got.Listeners()[0].Bound != 1 {

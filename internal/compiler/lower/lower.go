@@ -16,7 +16,6 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/loadbalancing"
-	"github.com/limpet-proxy/limpet/internal/compiler/memo"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
@@ -36,8 +35,6 @@ type Input struct {
 	LocalClients bool
 	// Draining is nil where it is not known since when hosts terminate.
 	Draining *Draining
-	// PolicyOrder is that of the session policies, the last time; nil if it is not known.
-	PolicyOrder *memo.SortOrder[string]
 }
 
 // Lower gives the configuration of a proxy for the ports, and what it comes to for the requests that no session pins,
@@ -61,8 +58,7 @@ func Lower(ports []gateway.Port, in Input, rep *report.Report) (*ir.Config, []*B
 		config.Clusters = append(config.Clusters, c)
 	}
 	slices.SortFunc(config.Clusters, func(a, b ir.Cluster) int { return cmp.Compare(a.Name, b.Name) })
-	config.Policies = memo.Sort(in.PolicyOrder, l.policies, func(p policyconfig.Policy) string { return p.Name },
-		func(a, b policyconfig.Policy) int { return cmp.Compare(a.Name, b.Name) })
+	config.Policies = l.policies
 	config.Draining, config.Until = l.listDrainingHosts(), l.until
 	slices.SortStableFunc(l.traffic, func(a, b *BackendTraffic) int {
 		return cmp.Or(resource.ByAge(a.Route, b.Route), cmp.Compare(a.Rule, b.Rule))

@@ -1,74 +1,149 @@
-// Package memo keeps what pure functions have made from one compilation to the next.
+// Package memo keeps the results of steps from one compilation to the next.
+//
+// A step makes one part of a compilation's result at a time: what a document is admitted as, what a rule's sessions
+// come to, the text of a cluster. The [Table] of a step keeps the last result for each part, beside its [Inputs]: which
+// part it is, and everything that it was made from. A kept result is taken if and only if its inputs are equal to those
+// at hand. So a result's dependencies are a value, which can be listed, compared and tested, and not something that a
+// reader must find out.
+//
+// Three rules make results from a table the same as those made anew:
+//
+//   - The function that makes a result gets its inputs, and reads nothing else that can change.
+//   - A result that is in a table is not changed, and neither are its inputs.
+//   - Inputs are equal only if the results are. Objects of the input do not change once they are admitted, so that
+//     comparing pointers to them will do.
 package memo
 
-import "sync"
+import (
+	"maps"
+	"sync"
 
-// Table keeps one value for each key: the last that was made. What a value hangs on beside its key is for its user to
-// compare. Nobody may change a value that is in a table. A table serves several goroutines at once; nil keeps nothing,
-// and the zero value is ready.
-type Table[K comparable, V any] struct {
+	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
+)
+
+// Inputs are everything that a result is made from.
+type Inputs[K comparable, I any] interface {
+	// Key names the part of the compilation's result that is made.
+	Key() K
+	// Equal reports whether the same is made from other inputs with this key.
+	Equal(other I) bool
+}
+
+// Whole is the key of a step that makes its result in one part.
+type Whole struct{}
+
+// Table keeps the last result of a step for each part. Several goroutines may use it at once. A nil table keeps
+// nothing, so that every result is made anew.
+type Table[K comparable, I Inputs[K, I], R any] struct {
+	name    string
 	lock    sync.Mutex
-	entries map[K]*entry[V]
+	entries map[K]*entry[I, R]
 	round   int
-	used    int // the entries that were asked for in this round
+	asked   int // how many of the entries were asked for in this round
 }
 
-type entry[V any] struct {
-	value V
-	made  bool
-	round int // the last one in which somebody asked for it
+// entry is a result and what it was made from. All but its round stays as it is: another result is another entry.
+type entry[I, R any] struct {
+	inputs I
+	result R
+	round  int // the last one that asked for it
 }
 
-// Get gives the value that is kept for the key if it is still good, else a new one, which it keeps.
-func (t *Table[K, V]) Get(key K, good func(V) bool, fresh func() V) V {
+// NewTable makes an empty table for the step of a name.
+func NewTable[K comparable, I Inputs[K, I], R any](name string) *Table[K, I, R] {
+	return &Table[K, I, R]{name: name, entries: map[K]*entry[I, R]{}}
+}
+
+// Get gives the result for some inputs: the kept one if it was made from equal ones, else a new one, which it keeps.
+func (t *Table[K, I, R]) Get(inputs I, makeResult func(I) R) R {
 	if t == nil {
-		return fresh()
+		return makeResult(inputs)
 	}
-	if value, known := t.lookUp(key); known && good(value) {
-		return value
+	key := inputs.Key()
+	if e := t.touch(key); e != nil && e.inputs.Equal(inputs) {
+		return e.result
 	}
-	value := fresh()
-	t.lock.Lock()
-	defer t.lock.Unlock()
-	e := t.entries[key]
-	e.value, e.made = value, true
-	return value
+	result := makeResult(inputs)
+	t.keep(key, inputs, result)
+	return result
 }
 
-// lookUp looks a value up, and makes room for one where there is none.
-func (t *Table[K, V]) lookUp(key K) (value V, known bool) {
+// GetAll is Get for many parts. The function that makes results is called from several goroutines.
+func (t *Table[K, I, R]) GetAll(parts []I, makeResult func(I) R) []R {
+	return parallel.Map(parts, func(some []I, results []R) {
+		for i, inputs := range some {
+			results[i] = t.Get(inputs, makeResult)
+		}
+	})
+}
+
+// GetSilent is Get for a step that reports what it finds. A result about which there was something to say is made anew
+// every time: what was said names lines of files, and those move while the objects stay the same.
+func GetSilent[K comparable, I Inputs[K, I], R interface{ Silent() bool }](t *Table[K, I, R], inputs I, makeResult func(I) R) R {
+	result := t.Get(inputs, makeResult)
+	if t != nil && !result.Silent() {
+		t.drop(inputs.Key())
+	}
+	return result
+}
+
+// touch gives the entry of a key, nil if there is none, and notes that this round has asked for it.
+func (t *Table[K, I, R]) touch(key K) *entry[I, R] {
 	t.lock.Lock()
 	defer t.lock.Unlock()
-	if t.entries == nil {
-		t.entries = map[K]*entry[V]{}
-	}
 	e := t.entries[key]
-	if e == nil {
-		t.entries[key] = &entry[V]{round: t.round}
-		t.used++
-		return value, false
-	}
-	if e.round != t.round {
+	if e != nil && e.round != t.round {
 		e.round = t.round
-		t.used++
+		t.asked++
 	}
-	return e.value, e.made
+	return e
 }
 
-// Sweep forgets the values that nobody has asked for since the last time.
-func (t *Table[K, V]) Sweep() {
+// keep puts a result in the place of the one that its key had.
+func (t *Table[K, I, R]) keep(key K, inputs I, result R) {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	if t.entries[key] == nil {
+		t.asked++
+	}
+	t.entries[key] = &entry[I, R]{inputs, result, t.round}
+}
+
+// drop forgets the result of a key, which Get has just given.
+func (t *Table[K, I, R]) drop(key K) {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	t.asked--
+	delete(t.entries, key)
+}
+
+// Name is the step's, empty for nil.
+func (t *Table[K, I, R]) Name() string {
+	if t == nil {
+		return ""
+	}
+	return t.name
+}
+
+// Len is the number of results that are kept.
+func (t *Table[K, I, R]) Len() int {
+	if t == nil {
+		return 0
+	}
+	return len(t.entries)
+}
+
+// Asked reports whether results that are kept were asked for since the last Sweep.
+func (t *Table[K, I, R]) Asked() bool { return t != nil && t.asked > 0 }
+
+// Sweep forgets the results that were not asked for since the last time.
+func (t *Table[K, I, R]) Sweep() {
 	if t == nil {
 		return
 	}
-	t.lock.Lock()
-	defer t.lock.Unlock()
-	if t.used < len(t.entries) {
-		for key, e := range t.entries {
-			if e.round != t.round {
-				delete(t.entries, key)
-			}
-		}
+	if t.asked < len(t.entries) {
+		maps.DeleteFunc(t.entries, func(_ K, e *entry[I, R]) bool { return e.round != t.round })
 	}
 	t.round++
-	t.used = 0
+	t.asked = 0
 }

@@ -2,57 +2,131 @@ package memo
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
 
-// testText is a value that hangs on a number beside its key.
-type testText struct {
+// part is the inputs of a test's step: its result is the letter as often as the number says.
+type part struct {
+	letter string
 	number int
-	text   string
 }
 
+func (p part) Key() string           { return p.letter }
+func (p part) Equal(other part) bool { return p == other }
+
+// word is a result. One with an x in it has something to say.
+type word struct{ text string }
+
+func (w *word) Silent() bool { return !strings.Contains(w.text, "x") }
+
+// worker takes the step, and notes what it has made.
+type worker struct{ made []string }
+
+func (w *worker) makeWord(p part) *word {
+	result := &word{strings.Repeat(p.letter, p.number)}
+	w.made = append(w.made, result.text)
+	return result
+}
+
+// TestTable takes a step in several rounds with one table. The requests of a round are part:number; a round that begins
+// with ! failed.
 func TestTable(t *testing.T) {
-	var table Table[string, *testText]
-	made := 0
-	get := func(table *Table[string, *testText], key string, number int) *testText {
-		return table.Get(key, func(x *testText) bool { return x.number == number }, func() *testText {
-			made++
-			return &testText{number, key}
-		})
-	}
-	expect := func(what string, want int) {
-		t.Helper()
-		if made != want {
-			t.Errorf("%s: made %d, not %d", what, made, want)
+	for _, c := range []struct {
+		name   string
+		rounds []string
+		made   string // in the last round
+		kept   int    // after it
+	}{
+		{"a first time", []string{"a:1 b:1"}, "a b", 2},
+		{"again", []string{"a:1 b:1", "b:1 a:1"}, "", 2},
+		{"twice in a round", []string{"a:1 a:1"}, "a", 1},
+		{"other inputs", []string{"a:1 b:1", "a:2 b:1"}, "aa", 2},
+		{"to and fro", []string{"a:1", "a:2", "a:1"}, "a", 1},
+		{"to and fro in a round", []string{"a:1 a:2 a:1"}, "a aa a", 1},
+		{"left out of a round", []string{"a:1 b:1", "a:1", "a:1 b:1"}, "b", 2},
+		{"a part less", []string{"a:1 b:1", "a:1"}, "", 1},
+		{"no part left", []string{"a:1 b:1", ""}, "", 0},
+		{"a step that was not reached", []string{"a:1 b:1", "!", "a:1 b:1"}, "", 2},
+		{"a step that was reached in vain", []string{"a:1 b:1", "!a:1", "a:1 b:1"}, "b", 2},
+		{"something to say", []string{"x:1 a:1", "x:1 a:1"}, "x", 1},
+		{"nothing more to say", []string{"x:1", "x:0", "x:0"}, "", 1},
+		{"something to say again", []string{"x:0", "x:1"}, "x", 0},
+		{"something to say twice in a round", []string{"x:1 x:1 a:1", "x:1 x:1 a:1"}, "x x", 1},
+	} {
+		table, w := NewTable[string, part, *word]("words"), &worker{}
+		for _, round := range c.rounds {
+			w.made = nil
+			requests, failed := strings.CutPrefix(round, "!")
+			w.take(t, table, requests)
+			Sweep([]Step{table}, !failed)
 		}
-		made = 0
+		if made := strings.Join(w.made, " "); made != c.made || table.Len() != c.kept {
+			t.Errorf("%s: made %q and kept %d, not %q and %d", c.name, made, table.Len(), c.made, c.kept)
+		}
 	}
-	one := get(&table, "a", 1)
-	if again := get(&table, "a", 1); again != one {
-		t.Error("the value is not kept")
-	}
-	expect("twice the same", 1)
-	if other := get(&table, "a", 2); other.number != 2 {
-		t.Error("a value that is good no more was given")
-	}
-	expect("another", 1)
-	get(&table, "b", 1)
-	table.Sweep()
-	get(&table, "a", 2)
-	table.Sweep()
-	made = 0
-	get(&table, "a", 2)
-	expect("asked for in every round", 0)
-	get(&table, "b", 1)
-	expect("left out of a round", 1)
-	get(nil, "a", 1)
-	get(nil, "a", 1)
-	expect("without a table", 2)
 }
 
-func TestOrder(t *testing.T) {
-	var order SortOrder[string]
+// take asks a table for parts, and compares what it gives with what is made anew.
+func (w *worker) take(t *testing.T, table *Table[string, part, *word], requests string) {
+	t.Helper()
+	for request := range strings.FieldsSeq(requests) {
+		letter, digits, _ := strings.Cut(request, ":")
+		number, err := strconv.Atoi(digits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := part{letter, number}
+		if got := GetSilent(table, p, w.makeWord).text; got != strings.Repeat(letter, number) {
+			t.Errorf("%s is %q", request, got)
+		}
+	}
+}
+
+// TestSameResult shows that a kept result is the very one that was made.
+func TestSameResult(t *testing.T) {
+	table, w := NewTable[string, part, *word]("words"), &worker{}
+	if table.Get(part{"a", 1}, w.makeWord) != table.Get(part{"a", 1}, w.makeWord) {
+		t.Error("equal inputs have two results")
+	}
+}
+
+// TestNoTable shows that nil keeps nothing and can be looked after like any other.
+func TestNoTable(t *testing.T) {
+	var table *Table[string, part, *word]
+	var order *SortOrder[string]
+	w := &worker{}
+	w.take(t, table, "a:1 a:1 x:1")
+	if len(w.made) != 3 {
+		t.Errorf("made %v", w.made)
+	}
+	Sweep([]Step{table, order}, true)
+	if table.Len()+order.Len() != 0 || table.Name()+order.Name() != "" || table.Asked() || order.Asked() {
+		t.Error("nil has something")
+	}
+}
+
+// TestGetAll asks for many parts at once, some of which are kept.
+func TestGetAll(t *testing.T) {
+	table := NewTable[string, part, *word]("words")
+	makeWord := func(p part) *word { return &word{p.letter + strconv.Itoa(p.number)} }
+	var parts []part
+	for i := range 1000 {
+		parts = append(parts, part{strconv.Itoa(i % 900), i / 900})
+	}
+	for _, number := range []int{0, 1, 1} {
+		parts[7].number = number
+		for i, w := range table.GetAll(parts, makeWord) {
+			if w.text != makeWord(parts[i]).text {
+				t.Fatalf("part %d is %s", i, w.text)
+			}
+		}
+	}
+}
+
+func TestSort(t *testing.T) {
+	order := NewSortOrder[string]("order")
 	compared := 0
 	sort := func(o *SortOrder[string], list ...string) []string {
 		return Sort(o, list, strings.Clone, func(a, b string) int {
@@ -61,15 +135,23 @@ func TestOrder(t *testing.T) {
 		})
 	}
 	for _, list := range [][]string{{"b", "a", "c"}, {"b", "a", "d"}, {"b", "a"}, {}} {
-		for _, o := range []*SortOrder[string]{&order, nil} {
+		for _, o := range []*SortOrder[string]{order, nil} {
 			if got := sort(o, slices.Clone(list)...); !slices.Equal(got, slices.Sorted(slices.Values(list))) {
 				t.Errorf("%v becomes %v", list, got)
 			}
 		}
 	}
-	sort(&order, "b", "a", "c")
+	sort(order, "b", "a", "c")
 	compared = 0
-	if got := sort(&order, "b", "a", "c"); compared > 0 || got[0] != "a" {
-		t.Errorf("%v, after %d comparisons of what is known", got, compared)
+	Sweep([]Step{order}, true)
+	if got := sort(order, "b", "a", "c"); compared > 0 || got[0] != "a" || order.Len() != 3 {
+		t.Errorf("%v, after %d comparisons of what is known; %d are kept", got, compared, order.Len())
+	}
+	Sweep([]Step{order}, true)
+	if Sweep([]Step{order}, false); order.Len() != 3 {
+		t.Error("a compilation that did not come to the step has ended its order")
+	}
+	if Sweep([]Step{order}, true); order.Len() != 0 {
+		t.Error("an order that nothing asks for is kept")
 	}
 }

@@ -32,7 +32,7 @@ func (a *attachedPolicies) blocksOn(path precedence.TrafficPath, limit *ancestor
 }
 
 // attachPolicies attaches every policy's blocks to its targets. What can't be attached goes to the report.
-func attachPolicies(objects *resource.Objects, targets *targetIndex, o Options, rep *report.Report) *attachedPolicies {
+func attachPolicies(objects *resource.Objects, targets *targetIndex, validated []*validatedPolicy, o Options, rep *report.Report) *attachedPolicies {
 	policies := len(objects.SessionPolicies) + len(objects.TrafficPolicies)
 	a := &attacher{
 		attachedPolicies: &attachedPolicies{
@@ -40,8 +40,8 @@ func attachPolicies(objects *resource.Objects, targets *targetIndex, o Options, 
 		},
 		targets: targets, classes: o.ClassPolicies, rep: rep,
 	}
-	for i, v := range o.Cache.validatePolicies(objects.SessionPolicies) {
-		a.attachSessionPolicy(objects.SessionPolicies[i], v)
+	for _, v := range validated {
+		a.attachSessionPolicy(v)
 	}
 	for _, p := range objects.TrafficPolicies {
 		a.attachTrafficPolicy(p)
@@ -61,14 +61,17 @@ type attacher struct {
 
 // validatedPolicy is what a SessionPersistencePolicy comes to by itself.
 type validatedPolicy struct {
+	policy  *resource.Object[sessionPolicy]
 	fault   string // what is wrong with it; empty if nothing is
 	targets []precedence.Attachment
 	blocks  [][]precedence.SettingsBlock // at each of them
 }
 
 // validatePolicy looks at a policy by itself.
-func validatePolicy(p *resource.Object[sessionPolicy]) *validatedPolicy {
+func validatePolicy(in policyInputs) *validatedPolicy {
+	p := in.policy
 	v := &validatedPolicy{
+		policy:  p,
 		fault:   joinFaults(precedence.CheckPolicy(p.Origin(), &p.Value.Spec)),
 		targets: precedence.ListTargets(p.Namespace, &p.Value.Spec),
 	}
@@ -79,8 +82,8 @@ func validatePolicy(p *resource.Object[sessionPolicy]) *validatedPolicy {
 }
 
 // attachSessionPolicy attaches a SessionPersistencePolicy.
-func (a *attacher) attachSessionPolicy(p *resource.Object[sessionPolicy], v *validatedPolicy) {
-	fault := v.fault
+func (a *attacher) attachSessionPolicy(v *validatedPolicy) {
+	p, fault := v.policy, v.fault
 	if fault != "" {
 		a.rep.WarnForAt(p, report.ReasonInvalid, "spec", fault+": the policy has no effect")
 	}

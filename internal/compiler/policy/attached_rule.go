@@ -36,10 +36,9 @@ type backendInput struct {
 	refusals   []Refusal // for backends whose session can't be honoured
 }
 
-// attachRules gives every rule on every listener that leads to it, in order. What is worth knowing of how a rule writes its
+// attachRules gives every rule on every listener that leads to it. What is worth knowing of how a rule writes its
 // session goes to the report.
-func attachRules(ports []gateway.Port, backends *backend.Index, attached *attachedPolicies, o Options, rep *report.Report) []*attachedRule {
-	keys := o.Cache.sortRules(listRules(ports))
+func attachRules(keys []ruleKey, backends *backend.Index, attached *attachedPolicies, o Options, rep *report.Report) []*attachedRule {
 	rules, all := make([]*attachedRule, len(keys)), make([]attachedRule, len(keys))
 	for i, key := range keys {
 		all[i].ruleKey = key

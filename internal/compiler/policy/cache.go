@@ -3,93 +3,115 @@ package policy
 import (
 	"slices"
 
-	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/memo"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
-	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
 // Cache keeps what the steps have made of policies and rules from one compilation to the next. It serves one at a time.
-// The zero value keeps nothing that is costly.
+// The zero value keeps nothing. The steps of [Cache.Decide] that are not in it are taken anew.
 type Cache struct {
-	targets    *targetIndex
+	targets    *memo.Table[memo.Whole, targetInputs, *targetIndex]
+	validated  *memo.Table[object.Ref, policyInputs, *validatedPolicy]
 	order      *memo.SortOrder[ruleKey]
-	policies   *memo.Table[*resource.Object[sessionPolicy], *validatedPolicy]
-	named      *memo.Table[locationKey, *namedRule]
-	configured *memo.Table[*resolvedRule, *configuredRule]
+	named      *memo.Table[locationKey, *ruleInput, *namedRule]
+	configured *memo.Table[locationKey, *namedRule, *configuredRule]
 }
 
-// NewCache gives an empty one.
-func NewCache() *Cache {
-	return &Cache{
-		order:      &memo.SortOrder[ruleKey]{},
-		policies:   &memo.Table[*resource.Object[sessionPolicy], *validatedPolicy]{},
-		named:      &memo.Table[locationKey, *namedRule]{},
-		configured: &memo.Table[*resolvedRule, *configuredRule]{},
+// NewCache makes an empty one.
+func NewCache() Cache {
+	return Cache{
+		targets:    memo.NewTable[memo.Whole, targetInputs, *targetIndex]("targets"),
+		validated:  memo.NewTable[object.Ref, policyInputs, *validatedPolicy]("policies"),
+		order:      memo.NewSortOrder[ruleKey]("order of rules"),
+		named:      memo.NewTable[locationKey, *ruleInput, *namedRule]("resolved rules"),
+		configured: memo.NewTable[locationKey, *namedRule, *configuredRule]("configured rules"),
 	}
 }
 
-// Sweep forgets what was not asked for since the last time.
-func (c *Cache) Sweep() {
-	c.policies.Sweep()
-	c.named.Sweep()
-	c.configured.Sweep()
+// Steps are what it keeps.
+func (c Cache) Steps() []memo.Step {
+	return []memo.Step{c.targets, c.validated, c.order, c.named, c.configured}
 }
 
-// findTargets is newTargetIndex, which depends on these objects alone.
-func (c *Cache) findTargets(objects *resource.Objects) *targetIndex {
-	own := objects.Attachable()
-	if c.targets == nil || !c.targets.objects.Equal(own) {
-		c.targets = newTargetIndex(own)
-	}
-	return c.targets
+// targetInputs are everything that a targetIndex is made from.
+type targetInputs struct{ objects *resource.Objects }
+
+// Key is that of the one index that there is.
+func (in targetInputs) Key() memo.Whole { return memo.Whole{} }
+
+// Equal reports whether policies can be attached to the same objects.
+func (in targetInputs) Equal(other targetInputs) bool { return in.objects.Equal(other.objects) }
+
+// policyInputs are everything that a validatedPolicy is made from.
+type policyInputs struct {
+	policy *resource.Object[sessionPolicy]
 }
 
-// validatePolicies is validatePolicy for each of them, which depends on nothing else. Objects do not change.
-func (c *Cache) validatePolicies(policies []*resource.Object[sessionPolicy]) []*validatedPolicy {
-	same := func(*validatedPolicy) bool { return true }
-	return parallel.Map(policies, func(some []*resource.Object[sessionPolicy], results []*validatedPolicy) {
-		for i, p := range some {
-			results[i] = c.policies.Get(p, same, func() *validatedPolicy { return validatePolicy(p) })
-		}
-	})
-}
+// Key names the policy.
+func (in policyInputs) Key() object.Ref { return in.policy.Origin().Ref }
 
-// sortRules puts rules into the order of ruleKey.compare.
-func (c *Cache) sortRules(rules []ruleKey) []ruleKey {
-	return memo.Sort(c.order, rules, func(k ruleKey) ruleKey { return k }, ruleKey.compare)
-}
+// Equal reports whether it is the same policy, unchanged.
+func (in policyInputs) Equal(other policyInputs) bool { return in == other }
 
 // locationKey names a rule on a listener.
 type locationKey struct {
-	route    *gateway.Route
+	route    object.Ref
 	rule     int
 	gateway  object.Ref
 	listener string
 }
 
-// nameRules is resolveRule and nameSessions for each rule, which depend on its input alone.
-func (c *Cache) nameRules(inputs []*ruleInput) []*namedRule {
-	return parallel.Map(inputs, func(some []*ruleInput, results []*namedRule) {
-		for i, in := range some {
-			same := func(n *namedRule) bool { return n.resolved.ruleInput.equal(in) }
-			key := locationKey{in.route, in.rule, in.gateway, in.listener}
-			results[i] = c.named.Get(key, same, func() *namedRule { return nameSessions(resolveRule(in)) })
-		}
+// Key names the rule on its listener.
+func (in *ruleInput) Key() locationKey {
+	return locationKey{in.route.Origin().Ref, in.rule, in.gateway, in.listener}
+}
+
+// Equal reports whether two rules have the same sessions, backends' endpoints aside.
+func (in *ruleInput) Equal(other *ruleInput) bool {
+	return in.ruleLocation == other.ruleLocation &&
+		slices.Equal(in.hostnames, other.hostnames) &&
+		slices.Equal(in.backends, other.backends) &&
+		slices.Equal(in.refusals, other.refusals) &&
+		slices.EqualFunc(in.blocksByPath, other.blocksByPath, slices.Equal) &&
+		slices.EqualFunc(in.blocksByBackend, other.blocksByBackend, slices.Equal)
+}
+
+// Key names the rule on its listener.
+func (n *namedRule) Key() locationKey { return n.resolved.Key() }
+
+// Equal reports whether two rules are the same and have the same names for their sessions.
+func (n *namedRule) Equal(other *namedRule) bool {
+	return n.resolved == other.resolved && slices.EqualFunc(n.sessions, other.sessions, func(a, b *namedSession) bool {
+		return a.name == b.name && a.suffixRule == b.suffixRule
 	})
 }
 
-// configureRules is configureRule for each rule, which depends on what it was resolved to and on its sessions' names.
-func (c *Cache) configureRules(rules []*namedRule) []*configuredRule {
-	return parallel.Map(rules, func(some []*namedRule, results []*configuredRule) {
-		for i, n := range some {
-			same := func(r *configuredRule) bool {
-				return r.named == n || slices.EqualFunc(r.named.sessions, n.sessions, sameName)
-			}
-			results[i] = c.configured.Get(n.resolved, same, func() *configuredRule { return configureRule(n) })
-		}
-	})
+// findTargets is newTargetIndex.
+func (c Cache) findTargets(objects *resource.Objects) *targetIndex {
+	return c.targets.Get(targetInputs{objects.Attachable()}, newTargetIndex)
 }
 
-func sameName(a, b *namedSession) bool { return a.name == b.name }
+// validatePolicies is validatePolicy for each SessionPersistencePolicy.
+func (c Cache) validatePolicies(objects *resource.Objects) []*validatedPolicy {
+	inputs := make([]policyInputs, len(objects.SessionPolicies))
+	for i, p := range objects.SessionPolicies {
+		inputs[i].policy = p
+	}
+	return c.validated.GetAll(inputs, validatePolicy)
+}
+
+// sortRules puts rules into the order of ruleKey.compare.
+func (c Cache) sortRules(rules []ruleKey) []ruleKey {
+	return memo.Sort(c.order, rules, func(k ruleKey) ruleKey { return k }, ruleKey.compare)
+}
+
+// nameRules is resolveRule and nameSessions for each rule.
+func (c Cache) nameRules(inputs []*ruleInput) []*namedRule {
+	return c.named.GetAll(inputs, func(in *ruleInput) *namedRule { return nameSessions(resolveRule(in)) })
+}
+
+// configureRules is configureRule for each rule.
+func (c Cache) configureRules(rules []*namedRule) []*configuredRule {
+	return c.configured.GetAll(rules, configureRule)
+}

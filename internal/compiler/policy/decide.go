@@ -24,24 +24,19 @@ type Options struct {
 	PerBackendSessions bool
 	// KnowsTermination says that the input tells since when hosts terminate.
 	KnowsTermination bool
-	// Cache is what is known from earlier decisions; nil keeps nothing.
-	Cache *Cache
 }
 
 // Decide works out which session persistence requests have on every path that they take through the ports. What can't be
 // honoured goes to the report. Each step makes values of a type of its own, and changes none of those before it; those
 // about rules are in the order of the rules.
-func Decide(objects *resource.Objects, ports []gateway.Port, backends *backend.Index, o Options, rep *report.Report) *Decisions {
-	if o.Cache == nil {
-		o.Cache = &Cache{}
-	}
-	targets := o.Cache.findTargets(objects)
-	attached := attachPolicies(objects, targets, o, rep)
-	rules := attachRules(ports, backends, attached, o, rep)
+func (c Cache) Decide(objects *resource.Objects, ports []gateway.Port, backends *backend.Index, o Options, rep *report.Report) *Decisions {
+	targets := c.findTargets(objects)
+	attached := attachPolicies(objects, targets, c.validatePolicies(objects), o, rep)
+	rules := attachRules(c.sortRules(listRules(ports)), backends, attached, o, rep)
 	limit := findAncestorLimit(objects, targets, attached, rules, rep)
 	inputs := gatherInputs(rules, attached, limit, o)
-	named := suffixSharedNames(o.Cache.nameRules(inputs)) // and resolves precedence before
-	configured := o.Cache.configureRules(named)
+	named := suffixSharedNames(c.nameRules(inputs)) // and resolves precedence before
+	configured := c.configureRules(named)
 	collisions := detectCollisions(configured)
 	decided := decideRules(rules, configured, collisions)
 	shared := shareAcrossListeners(decided, limit)

@@ -1,8 +1,6 @@
 package policy
 
 import (
-	"slices"
-
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ancestors"
@@ -34,13 +32,6 @@ type ruleLocation struct {
 	listener             string
 	release              sessionapi.APIRelease
 	xbackend, perBackend bool
-}
-
-// equal reports whether two rules have the same sessions, backends' endpoints aside.
-func (in *ruleInput) equal(o *ruleInput) bool {
-	return in.ruleLocation == o.ruleLocation && slices.Equal(in.hostnames, o.hostnames) && slices.Equal(in.backends, o.backends) &&
-		slices.Equal(in.refusals, o.refusals) &&
-		slices.EqualFunc(in.blocksByPath, o.blocksByPath, slices.Equal) && slices.EqualFunc(in.blocksByBackend, o.blocksByBackend, slices.Equal)
 }
 
 // gatherInputs gathers the input of each rule.

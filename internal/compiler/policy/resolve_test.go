@@ -40,10 +40,10 @@ func TestEvidence(t *testing.T) {
 				continue
 			}
 			one, other := newInput(), newInput()
-			if !one.equal(other) {
+			if !one.Equal(other) {
 				t.Fatal("the same evidence is not equal")
 			}
-			if change(other); one.equal(other) || other.equal(one) {
+			if change(other); one.Equal(other) || other.Equal(one) {
 				t.Errorf("with another %s it is taken for the same", f.Name)
 			}
 		}

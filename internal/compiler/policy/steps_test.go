@@ -34,18 +34,22 @@ func takeSteps(t *testing.T, o Options, documents ...string) *steps {
 		`{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {ports: [{port: 80}]}}`,
 		`{apiVersion: v1, kind: Service, metadata: {name: b}, spec: {ports: [{port: 80}]}}`)
 	s, admission := &steps{report: &report.Report{}}, &report.Report{}
-	objects, err := resource.Admit([]read.Source{{Name: "in.yaml", Data: []byte(strings.Join(documents, "\n---\n"))}}, resource.Options{AssumeAdmitted: true}, nil, admission)
+	objects, err := resource.Admit([]read.Source{{Name: "in.yaml", Data: []byte(strings.Join(documents, "\n---\n"))}}, resource.Options{AssumeAdmitted: true}, admission)
 	if err != nil || admission.Failed() {
 		t.Fatal(err, admission.Errors(false))
 	}
-	o.Cache = &Cache{}
-	ports, _ := gateway.Build(objects, netip.IPv4Unspecified(), nil, admission)
-	backends := backend.NewIndex(objects, nil, admission)
-	targets := o.Cache.findTargets(objects)
-	s.attached = attachPolicies(objects, targets, o, s.report)
-	rules := attachRules(ports, backends, s.attached, o, s.report)
-	s.named = suffixSharedNames(o.Cache.nameRules(gatherInputs(rules, s.attached, nil, o)))
-	s.configured = o.Cache.configureRules(s.named)
+	var ports []*backend.ServicePort
+	for _, in := range backend.GatherPorts(objects) {
+		ports = append(ports, backend.BuildPort(in))
+	}
+	topology := gateway.Build(gateway.NewInput(objects, netip.IPv4Unspecified()))
+	backends := backend.NewIndex(objects, ports, admission)
+	none := Cache{}
+	targets := none.findTargets(objects)
+	s.attached = attachPolicies(objects, targets, none.validatePolicies(objects), o, s.report)
+	rules := attachRules(none.sortRules(listRules(topology.Ports)), backends, s.attached, o, s.report)
+	s.named = suffixSharedNames(none.nameRules(gatherInputs(rules, s.attached, nil, o)))
+	s.configured = none.configureRules(s.named)
 	s.collisions = detectCollisions(s.configured)
 	s.decided = decideRules(rules, s.configured, s.collisions)
 	s.shared = shareAcrossListeners(s.decided, nil)

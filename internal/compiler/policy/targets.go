@@ -8,16 +8,16 @@ import (
 
 // targetIndex is what policies can be attached to.
 type targetIndex struct {
-	objects  *resource.Objects // those that they are among, and no others
 	exists   map[object.TargetRef]bool
 	subjects map[object.Ref]report.Subject
 }
 
 // newTargetIndex finds what policies can be attached to.
-func newTargetIndex(objects *resource.Objects) *targetIndex {
+func newTargetIndex(in targetInputs) *targetIndex {
+	objects := in.objects
 	number := len(objects.Routes) + len(objects.Services) + len(objects.VirtualServices)
 	t := &targetIndex{
-		objects: objects, exists: make(map[object.TargetRef]bool, number), subjects: make(map[object.Ref]report.Subject, number),
+		exists: make(map[object.TargetRef]bool, number), subjects: make(map[object.Ref]report.Subject, number),
 	}
 	attachable := func(traits resource.Traits) bool { return traits.Attachable }
 	objects.Visit(attachable, func(e resource.Entry) {

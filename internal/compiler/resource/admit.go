@@ -20,7 +20,6 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler/api"
 	"github.com/limpet-proxy/limpet/internal/compiler/admission"
-	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
@@ -65,37 +64,14 @@ var loadAdmitters = sync.OnceValues(func() (map[sessionapi.APIRelease]*admission
 
 // Admit reads the sources, checks their documents and gives the objects among them. Documents with an error are left
 // out; the caller must not go on once the report has one, for references to those objects would seem to lead nowhere.
-// Documents that the cache knows are not read again; it may be nil.
-func Admit(sources []read.Source, o Options, cache *Cache, rep *report.Report) (*Objects, error) {
-	servers, err := loadAdmitters()
-	if err != nil {
-		return nil, err
-	}
-	texts := read.Split(sources, rep)
-	all := make([]*admittedText, len(texts))
-	for i, t := range texts {
-		all[i] = &admittedText{Text: t}
-	}
-	cache.resetIfChanged(o)
-	parallel.Each(all, func(some []*admittedText) {
-		a := &admitter{options: o, admitters: servers}
-		for _, t := range some {
-			if !cache.recall(t) {
-				a.admitText(t)
-			}
-		}
-	})
-	cache.store(all)
-	read.ReportEmpty(texts, rep)
-	return mergeTexts(all, cache.lastOrders(), rep), nil
+func Admit(sources []read.Source, o Options, rep *report.Report) (*Objects, error) {
+	return Cache{}.Admit(sources, o, rep)
 }
 
-// admittedText is a text with what became of its documents.
+// admittedText is what became of a text's documents.
 type admittedText struct {
-	*read.Text
 	documents []*admitted
 	rep       report.Report // on what is no document
-	hash      uint64        // for the cache
 }
 
 // admitted is what became of a document.
@@ -113,7 +89,7 @@ type identity struct {
 }
 
 // mergeTexts brings together what became of documents. Of two with one name the second is refused.
-func mergeTexts(texts []*admittedText, known sortOrders, rep *report.Report) *Objects {
+func mergeTexts(texts []*admittedText, rep *report.Report) *Objects {
 	objects := &Objects{}
 	first := make(map[identity]*admitted, len(texts))
 	for _, t := range texts {
@@ -128,7 +104,6 @@ func mergeTexts(texts []*admittedText, known sortOrders, rep *report.Report) *Ob
 			rep.Add(&d.rep)
 		}
 	}
-	objects.sortAll(known)
 	return objects
 }
 
@@ -141,8 +116,9 @@ func newDuplicateError(d, first *admitted) *field.Error {
 }
 
 // admitText reads a text and admits its documents.
-func (a *admitter) admitText(t *admittedText) {
-	for _, d := range t.ReadDocuments(&t.rep) {
+func (a *admitter) admitText(text *read.Text) *admittedText {
+	t := &admittedText{}
+	for _, d := range text.ReadDocuments(&t.rep) {
 		one := &admitted{Document: d}
 		a.rep, a.sessions, a.objects = &one.rep, nil, Objects{}
 		if k := a.findKind(d); k != nil {
@@ -155,6 +131,7 @@ func (a *admitter) admitText(t *admittedText) {
 		t.documents = append(t.documents, one)
 		d.Release()
 	}
+	return t
 }
 
 func (a *admitter) admitDocument(d *read.Document, k *Kind) {

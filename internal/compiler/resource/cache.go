@@ -1,83 +1,145 @@
 package resource
 
 import (
+	"cmp"
 	"hash/maphash"
 	"reflect"
-	"sync/atomic"
+	"slices"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/memo"
+	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
+	"github.com/limpet-proxy/limpet/internal/compiler/read"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
-// Cache keeps what became of documents from one admission to the next, by their texts. It keeps those alone that were
-// admitted without a word, and that the last admission had. The zero value is ready; nil keeps nothing. It serves one
-// admission at a time, and moves the documents of the one before to where they stand now.
+// Cache keeps what became of documents, by their texts, from one admission to the next. It serves one at a time. The zero
+// value keeps nothing.
 type Cache struct {
-	options Options
-	seed    maphash.Seed
-	texts   map[uint64]*cachedText // by their hashes
-	orders  sortOrders
+	seed   maphash.Seed
+	texts  *memo.Table[textKey, textInputs, *admittedText]
+	orders sortOrders
 }
 
-// cachedText is a text whose documents were admitted.
-type cachedText struct {
-	*admittedText
-	taken atomic.Bool // by a text of the admission at hand
+// NewCache makes an empty one.
+func NewCache() Cache {
+	return Cache{maphash.MakeSeed(), memo.NewTable[textKey, textInputs, *admittedText]("documents"), sortOrders{}}
 }
 
-// resetIfChanged forgets everything if the options are others.
-func (c *Cache) resetIfChanged(o Options) {
-	if c != nil && (c.texts == nil || !reflect.DeepEqual(c.options, o)) {
-		c.options, c.seed, c.texts, c.orders = o, maphash.MakeSeed(), map[uint64]*cachedText{}, sortOrders{}
+// Steps are what it keeps.
+func (c Cache) Steps() []memo.Step {
+	steps := []memo.Step{c.texts}
+	for _, o := range c.orders {
+		steps = append(steps, o)
 	}
+	slices.SortFunc(steps[1:], func(a, b memo.Step) int { return cmp.Compare(a.Name(), b.Name()) })
+	return steps
 }
 
-// lastOrders says how objects were sorted the last time.
-func (c *Cache) lastOrders() sortOrders {
-	if c == nil {
-		return nil
-	}
-	return c.orders
-}
+// sortOrders keep how objects were sorted the last time, by the type of their list; nil keeps nothing.
+type sortOrders map[reflect.Type]*memo.SortOrder[any]
 
-// recall gives a text the documents of an equal one. It may be called from several goroutines at once; of equal texts
-// one gets them.
-func (c *Cache) recall(t *admittedText) bool {
-	if c == nil || !t.IsSelfContained() {
-		return false
-	}
-	t.hash = t.Hash(c.seed)
-	kept := c.texts[t.hash]
-	if kept == nil || kept.taken.Swap(true) || !kept.Equal(t.Text) { // who takes it may look at it, and nobody else
-		return false
-	}
-	for _, d := range kept.documents {
-		d.MoveTo(t.Text)
-	}
-	kept.Text, t.documents = t.Text, kept.documents
-	return true
-}
-
-// store takes in the texts of an admission, and forgets those that it did not have.
-func (c *Cache) store(texts []*admittedText) {
-	if c == nil {
-		return
-	}
-	for hash, kept := range c.texts {
-		if !kept.taken.Swap(false) {
-			delete(c.texts, hash)
+// sortList puts the objects of one kind in order.
+func sortList[T any](orders sortOrders, list *[]*Object[T]) {
+	var order *memo.SortOrder[any]
+	if orders != nil {
+		of := reflect.TypeFor[T]()
+		if orders[of] == nil {
+			orders[of] = memo.NewSortOrder[any]("order of " + of.Name())
 		}
+		order = orders[of]
 	}
-	for _, t := range texts {
-		if c.texts[t.hash] == nil && t.IsSelfContained() && t.isClean() {
-			c.texts[t.hash] = &cachedText{admittedText: t}
-		}
-	}
+	*list = memo.Sort(order, *list, func(x *Object[T]) any { return x }, ByAge)
 }
 
-// isClean tells whether there was nothing to say about the text's documents.
-func (t *admittedText) isClean() bool {
+// textKey names a text by what it says. Two that say the same have objects of their own, for each stands in its own
+// place: the number tells them apart.
+type textKey struct {
+	hash   uint64
+	number int
+}
+
+// textInputs are everything that a text's documents are made from. What else may be in the file has no effect on them
+// if the text is self-contained; no other is kept.
+type textInputs struct {
+	key     textKey
+	text    *read.Text
+	options *Options
+}
+
+// Key names the text.
+func (in textInputs) Key() textKey { return in.key }
+
+// Equal reports whether other inputs give equal documents.
+func (in textInputs) Equal(other textInputs) bool {
+	return in.options.equal(other.options) && in.text.Equal(other.text)
+}
+
+// equal reports whether documents are admitted alike under other options.
+func (o *Options) equal(other *Options) bool {
+	return o.Release == other.Release && o.AssumeAdmitted == other.AssumeAdmitted && o.Istio == other.Istio &&
+		o.ExternalControlPlane == other.ExternalControlPlane && slices.Equal(o.PlatformKinds, other.PlatformKinds)
+}
+
+// Silent reports whether there is a document, and nothing to say about any.
+func (t *admittedText) Silent() bool {
 	for _, d := range t.documents {
 		if !d.rep.Silent() {
 			return false
 		}
 	}
 	return t.rep.Silent() && len(t.documents) > 0
+}
+
+// Admit is [Admit] but for the texts that the last admission had, too: their documents are moved to where they stand now.
+func (c Cache) Admit(sources []read.Source, o Options, rep *report.Report) (*Objects, error) {
+	servers, err := loadAdmitters()
+	if err != nil {
+		return nil, err
+	}
+	texts := read.Split(sources, rep)
+	parts := c.listInputs(texts, &o)
+	all := parallel.Map(parts, func(some []textInputs, results []*admittedText) {
+		a := &admitter{options: o, admitters: servers}
+		for i, in := range some {
+			results[i] = c.admitText(a, in)
+		}
+	})
+	read.ReportEmpty(texts, rep)
+	objects := mergeTexts(all, rep)
+	objects.sortAll(c.orders)
+	return objects, nil
+}
+
+// listInputs gives what is made from each text. Without a table nothing asks for keys.
+func (c Cache) listInputs(texts []*read.Text, o *Options) []textInputs {
+	parts := parallel.Map(texts, func(some []*read.Text, parts []textInputs) {
+		for i, t := range some {
+			parts[i] = textInputs{text: t, options: o}
+			if c.texts != nil && t.IsSelfContained() {
+				parts[i].key.hash = t.Hash(c.seed)
+			}
+		}
+	})
+	if c.texts == nil {
+		return parts
+	}
+	seen := make(map[uint64]int, len(parts))
+	for i := range parts {
+		k := &parts[i].key
+		k.number = seen[k.hash]
+		seen[k.hash]++
+	}
+	return parts
+}
+
+// admitText gives the documents of a text.
+func (c Cache) admitText(a *admitter, in textInputs) *admittedText {
+	if !in.text.IsSelfContained() {
+		return a.admitText(in.text)
+	}
+	t := memo.GetSilent(c.texts, in, func(in textInputs) *admittedText { return a.admitText(in.text) })
+	for _, d := range t.documents {
+		d.MoveTo(in.text)
+	}
+	return t
 }

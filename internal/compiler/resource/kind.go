@@ -127,7 +127,7 @@ func (d definition[T]) decode(a *admitter, doc *read.Document, value *T) bool {
 type objectList interface {
 	addAll(to, from *Objects)
 	isEqual(a, b *Objects) bool
-	sortIn(o *Objects, known sortOrders)
+	sortIn(o *Objects, orders sortOrders)
 	visit(o *Objects, visit func(Entry))
 }
 
@@ -154,7 +154,7 @@ func (l listOf[T]) addAll(to, from *Objects) {
 
 func (l listOf[T]) isEqual(a, b *Objects) bool { return slices.Equal(*l.of(a), *l.of(b)) }
 
-func (l listOf[T]) sortIn(o *Objects, known sortOrders) { sortList(known, l.of(o)) }
+func (l listOf[T]) sortIn(o *Objects, orders sortOrders) { sortList(orders, l.of(o)) }
 
 func (l listOf[T]) visit(o *Objects, visit func(Entry)) {
 	for _, one := range *l.of(o) {

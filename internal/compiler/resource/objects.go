@@ -1,7 +1,6 @@
 package resource
 
 import (
-	"reflect"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,7 +9,6 @@ import (
 	gatewayxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
-	"github.com/limpet-proxy/limpet/internal/compiler/memo"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
 	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
@@ -62,21 +60,6 @@ type Objects struct {
 	IstioGateways   []*Object[IstioGateway]
 	VirtualServices []*Object[VirtualService]
 	ServiceEntries  []*Object[ServiceEntry]
-}
-
-// sortOrders says how objects were sorted the last time, by the type of their list; nil for a time that nobody knows of.
-type sortOrders map[reflect.Type]*memo.SortOrder[any]
-
-func sortList[T any](known sortOrders, list *[]*Object[T]) {
-	var order *memo.SortOrder[any]
-	if known != nil {
-		of := reflect.TypeFor[T]()
-		if known[of] == nil {
-			known[of] = &memo.SortOrder[any]{}
-		}
-		order = known[of]
-	}
-	*list = memo.Sort(order, *list, func(x *Object[T]) any { return x }, ByAge)
 }
 
 // ByAge is [object.ByAge] for admitted objects.

@@ -70,8 +70,8 @@ func (o *Objects) Equal(other *Objects) bool {
 }
 
 // sortAll puts every kind in order.
-func (o *Objects) sortAll(known sortOrders) {
+func (o *Objects) sortAll(orders sortOrders) {
 	for _, l := range lists {
-		l.sortIn(o, known)
+		l.sortIn(o, orders)
 	}
 }

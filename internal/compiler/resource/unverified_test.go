@@ -24,7 +24,7 @@ func TestUnverifiedDurations(t *testing.T) {
 		for duration, good := range map[string]bool{"1h": true, "1m250ms": true, "1.5m": false, "+1h": false, "1us": false, "": false} {
 			rep := &report.Report{}
 			sources := []read.Source{{Name: "a.yaml", Data: fmt.Appendf(nil, document, duration)}}
-			if _, err := Admit(sources, Options{AssumeAdmitted: true}, nil, rep); err != nil {
+			if _, err := Admit(sources, Options{AssumeAdmitted: true}, rep); err != nil {
 				t.Fatal(err)
 			}
 			problems := rep.Errors(false)

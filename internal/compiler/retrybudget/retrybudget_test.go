@@ -15,7 +15,7 @@ func admitObjects(t *testing.T, yaml string) *resource.Objects {
 	t.Helper()
 	rep := &report.Report{}
 	service := "apiVersion: v1\nkind: Service\nmetadata: {name: cart}\nspec: {ports: [{port: 80}]}\n---\n"
-	all, err := resource.Admit([]read.Source{{Name: "in.yaml", Data: []byte(service + yaml)}}, resource.Options{}, nil, rep)
+	all, err := resource.Admit([]read.Source{{Name: "in.yaml", Data: []byte(service + yaml)}}, resource.Options{}, rep)
 	if err != nil || rep.Failed() {
 		t.Fatal(err, rep.Errors(false))
 	}

@@ -27,37 +27,54 @@ var servesSessions = []corev3.HealthStatus{
 	corev3.HealthStatus_UNKNOWN, corev3.HealthStatus_HEALTHY, corev3.HealthStatus_DEGRADED, corev3.HealthStatus_DRAINING,
 }
 
-func (e *emitter) newCluster(c ir.Cluster) *clusterv3.Cluster {
+// newCluster is a cluster. With discovery its endpoints are apart from it; see newAssignment.
+func (e *emitter) newCluster(c *ir.Cluster) *clusterv3.Cluster {
 	lb := &clusterv3.Cluster_CommonLbConfig{
 		// In panic mode, which begins at half, Envoy balances over dead hosts too.
 		HealthyPanicThreshold: &typev3.Percent{Value: 0},
 		OverrideHostStatus:    &corev3.HealthStatusSet{Statuses: servesSessions},
 	}
-	assignment := &endpointv3.ClusterLoadAssignment{ClusterName: c.Name}
-	merged := len(c.Localities) > 1
-	if merged {
+	if isMerged(c) {
 		lb.LocalityConfigSpecifier = &clusterv3.Cluster_CommonLbConfig_LocalityWeightedLbConfig_{
 			LocalityWeightedLbConfig: &clusterv3.Cluster_CommonLbConfig_LocalityWeightedLbConfig{},
 		}
+	}
+	out := &clusterv3.Cluster{
+		Name:                 c.Name,
+		ConnectTimeout:       seconds(connectTimeout),
+		CommonLbConfig:       lb,
+		ClusterDiscoveryType: &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STATIC},
+		LbPolicy:             lbPolicies[c.Balancing],
+		CircuitBreakers:      newCircuitBreakers(c.RetryBudget),
+	}
+	switch {
+	case !e.files.discovered:
+		out.LoadAssignment = newAssignment(c)
+	case !e.files.inline:
+		out.ClusterDiscoveryType = &clusterv3.Cluster_Type{Type: clusterv3.Cluster_EDS}
+		out.EdsClusterConfig = &clusterv3.Cluster_EdsClusterConfig{EdsConfig: e.files.newSource(EndpointsFile(c.Name))}
+	}
+	if c.HTTP2 {
+		out.TypedExtensionProtocolOptions = map[string]*anypb.Any{protocolOptions: e.newHTTP2Options()}
+	}
+	return out
+}
+
+// isMerged reports whether the cluster is of several backends, each of which is a locality.
+func isMerged(c *ir.Cluster) bool { return len(c.Localities) > 1 }
+
+// newAssignment is a cluster's endpoints.
+func newAssignment(c *ir.Cluster) *endpointv3.ClusterLoadAssignment {
+	assignment := &endpointv3.ClusterLoadAssignment{ClusterName: c.Name}
+	if isMerged(c) {
 		assignment.Policy = &endpointv3.ClusterLoadAssignment_Policy{
 			OverprovisioningFactor: wrapperspb.UInt32(overprovisioning),
 		}
 	}
 	for _, p := range c.Localities {
-		assignment.Endpoints = append(assignment.Endpoints, newLocality(p, merged))
+		assignment.Endpoints = append(assignment.Endpoints, newLocality(p, isMerged(c)))
 	}
-	out := &clusterv3.Cluster{
-		Name:           c.Name,
-		ConnectTimeout: seconds(connectTimeout),
-		CommonLbConfig: lb,
-	}
-	e.placeEndpoints(out, assignment)
-	out.LbPolicy = lbPolicies[c.Balancing]
-	out.CircuitBreakers = newCircuitBreakers(c.RetryBudget)
-	if c.HTTP2 {
-		out.TypedExtensionProtocolOptions = map[string]*anypb.Any{protocolOptions: e.newHTTP2Options()}
-	}
-	return out
+	return assignment
 }
 
 // protocolOptions is the name under which a cluster says how its hosts are spoken to; HTTP/1.1 without it.

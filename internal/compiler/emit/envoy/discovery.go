@@ -1,7 +1,6 @@
 package envoy
 
 import (
-	"bytes"
 	"fmt"
 
 	bootstrapv3 "github.com/envoyproxy/go-control-plane/envoy/config/bootstrap/v3"
@@ -46,15 +45,6 @@ type Routes struct {
 	Counters string
 }
 
-// Cluster is a cluster and its endpoints, apart from each other.
-type Cluster struct {
-	Name string
-	// Settings is the cluster without endpoints, as JSON with its type, and Endpoints its load assignment without.
-	Settings, Endpoints []byte
-	// Inline says that the endpoints are a part of the cluster, else they have a file of their own.
-	Inline bool
-}
-
 // bootstrapStatuses are the statuses that Envoy itself may have to give in the place of backends. Their listeners are always
 // there, for they are in the bootstrap.
 var bootstrapStatuses = []int{500, 503}
@@ -63,17 +53,21 @@ var bootstrapStatuses = []int{500, 503}
 // As long as there are no more than endpointFiles clusters, each has its endpoints in a file of its own; with more,
 // none has. Envoy takes one of the kernel's inotify instances for every file that it watches, of which a user has 128
 // unless told otherwise, and aborts when there is none left; what else it watches are three files and one for each
-// listener. Texts are those of earlier configurations.
-func Discover(config *ir.Config, settings Settings, cache *RenderCache, folder string, endpointFiles int) (*Discovery, error) {
-	e := &emitter{settings: settings, cache: cache, parts: &discoveryParts{folder: folder, inline: len(config.Clusters) > endpointFiles}}
+// listener.
+func (r Renderer) Discover(config *ir.Config, settings Settings, folder string, endpointFiles int) (*Discovery, error) {
+	e := &emitter{settings: settings, files: fileLayout{true, folder, len(config.Clusters) > endpointFiles}}
 	d := &Discovery{Plugin: settings.Plugin, PluginJSON: settings.PluginJSON, settings: settings}
 	for _, l := range config.Listeners {
 		listener := e.newListener(l)
 		d.Listeners = append(d.Listeners, Resource{listener.Name, e.marshalResource(listener)})
+		for _, s := range listSites(l) {
+			d.Routes = append(d.Routes, Routes{Resource{s.name, r.renderRoutes(e, s)}, RoutesCounters(s.name)})
+		}
 	}
-	d.Routes = e.parts.routes
-	d.Clusters = e.renderDiscoveredClusters(config.Clusters)
-	d.Filter = e.newLimpetResource(settings.PluginJSON)
+	var err error
+	d.Clusters, err = r.renderDiscovered(config.Clusters, e.files)
+	e.fail(err)
+	d.Filter = Resource{limpetFilter, e.renderLimpet(settings.PluginJSON)}
 	b := e.newDynamicBootstrap()
 	if e.err != nil {
 		return nil, e.err
@@ -81,22 +75,14 @@ func Discover(config *ir.Config, settings Settings, cache *RenderCache, folder s
 	if err := b.ValidateAll(); err != nil {
 		return nil, fmt.Errorf("the Envoy configuration is not valid: %w", err)
 	}
-	var err error
 	d.Bootstrap, err = toYAML(b, protoyaml.Placeholders{})
 	return d, err
 }
 
 // WithPlugin is the resource of the filter with another configuration.
 func (d *Discovery) WithPlugin(pluginJSON []byte) (Resource, error) {
-	e := &emitter{settings: d.settings, parts: &discoveryParts{}}
-	resource := e.newLimpetResource(pluginJSON)
-	return resource, e.err
-}
-
-func (e *emitter) newLimpetResource(pluginJSON []byte) Resource {
-	frame := e.marshalResource(e.packExtension(limpetFilter, e.newWasm(pluginJSON)))
-	before, after := e.cutAround(frame, e.quoteJSON(placeholder))
-	return Resource{limpetFilter, bytes.Join([][]byte{before, e.quoteJSON(string(pluginJSON)), after}, nil)}
+	e := &emitter{settings: d.settings, files: fileLayout{discovered: true}}
+	return Resource{limpetFilter, e.renderLimpet(pluginJSON)}, e.err
 }
 
 // marshalResource validates a message and gives its JSON with its type.
@@ -126,8 +112,8 @@ func (e *emitter) newDynamicBootstrap() *bootstrapv3.Bootstrap {
 		StatsConfig:     newStatsConfig(),
 		StaticResources: static,
 		DynamicResources: &bootstrapv3.Bootstrap_DynamicResources{
-			CdsConfig: e.parts.newFileSource(ClustersFile),
-			LdsConfig: e.parts.newFileSource(ListenersFile),
+			CdsConfig: e.files.newSource(ClustersFile),
+			LdsConfig: e.files.newSource(ListenersFile),
 		},
 		BootstrapExtensions: []*corev3.TypedExtensionConfig{
 			e.packExtension("envoy.bootstrap.internal_listener", &internallistenerv3.InternalListener{}),

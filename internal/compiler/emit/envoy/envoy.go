@@ -2,10 +2,14 @@
 // keeps sessions on their hosts. It builds go-control-plane's messages and validates them, so that an xDS server
 // could serve the same ones. What each setting is for was tried on a running Envoy; its comment says what happens
 // without it.
+//
+// A [Renderer] gives one file ([Renderer.Emit], envoy.go) or, for a configuration that changes while Envoy runs, several
+// ([Renderer.Discover], discovery.go; their names and places are in files.go). Each message is made in the file of its
+// name: listener.go, tls.go, filters.go, route.go, retry.go, loadbalancing.go, cluster.go. How messages become text, and
+// why the long lists among them are written one item at a time, is in render.go.
 package envoy
 
 import (
-	"cmp"
 	"fmt"
 	"net/netip"
 
@@ -17,7 +21,6 @@ import (
 	internallistenerv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/bootstrap/internal_listener/v3"
 	connectionsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/resource_monitors/downstream_connections/v3"
 
-	"github.com/limpet-proxy/limpet/internal/compiler/emit/protoyaml"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
@@ -40,9 +43,8 @@ const identity = "limpet"
 const maxConnections = 50_000
 
 // Emit gives the bootstrap as YAML. An error means a fault of this program, for the input was checked before.
-// Texts are those of earlier configurations.
-func Emit(config *ir.Config, settings Settings, cache *RenderCache) ([]byte, error) {
-	e := &emitter{settings: settings, cache: cache}
+func (r Renderer) Emit(config *ir.Config, settings Settings) ([]byte, error) {
+	e := &emitter{settings: settings}
 	bootstrap := e.newBootstrap(config)
 	if e.err != nil {
 		return nil, e.err
@@ -50,18 +52,14 @@ func Emit(config *ir.Config, settings Settings, cache *RenderCache) ([]byte, err
 	if err := bootstrap.ValidateAll(); err != nil {
 		return nil, fmt.Errorf("the Envoy configuration is not valid: %w", err)
 	}
-	text, err := toYAML(bootstrap, protoyaml.Placeholders{Items: e.fillItems, Strings: map[string]string{placeholder: string(settings.PluginJSON)}})
-	return text, cmp.Or(e.err, err)
+	return r.writeBootstrap(e, bootstrap, config)
 }
 
-// emitter collects the first error of the many small messages that are packed on the way.
+// emitter makes messages, and collects the first error of the many small ones that are packed on the way.
 type emitter struct {
 	settings Settings
-	// parts are where routes and endpoints go; nil where all of it is one bootstrap.
-	parts        *discoveryParts
-	placeholders placeholders
-	cache        *RenderCache
-	err          error
+	files    fileLayout
+	err      error
 }
 
 func (e *emitter) newBootstrap(config *ir.Config) *bootstrapv3.Bootstrap {
@@ -70,8 +68,7 @@ func (e *emitter) newBootstrap(config *ir.Config) *bootstrapv3.Bootstrap {
 		static.Listeners = append(static.Listeners, e.newListener(l))
 	}
 	if len(config.Clusters) > 0 {
-		e.placeholders.clusters = config.Clusters
-		static.Clusters = []*clusterv3.Cluster{{Name: placeholder}}
+		static.Clusters = []*clusterv3.Cluster{newPlaceholderCluster()}
 	}
 	b := &bootstrapv3.Bootstrap{
 		Node:            &corev3.Node{Id: identity, Cluster: identity},

@@ -28,7 +28,7 @@ const (
 // policy pays for next to nothing. Without any policy they are not there, unless one may come while the listener serves.
 func (e *emitter) newHTTPFilters() []*hcmv3.HttpFilter {
 	switch {
-	case e.parts != nil:
+	case e.files.discovered:
 		return []*hcmv3.HttpFilter{e.newFence(), e.newDiscoveredLimpet(), e.newStatefulSession(), e.newRouter()}
 	case len(e.settings.Plugin.Policies) > 0:
 		return []*hcmv3.HttpFilter{e.newFence(), e.newLimpet(), e.newStatefulSession(), e.newRouter()}
@@ -65,7 +65,22 @@ func (e *emitter) newLimpet() *hcmv3.HttpFilter {
 	return f
 }
 
-// newWasm is the filter with a configuration, which is left as a gap. FAIL_RELOAD brings a VM that trapped back by itself.
+// newDiscoveredLimpet is the filter with its configuration in a file. It keeps a listener from serving until that is there.
+func (e *emitter) newDiscoveredLimpet() *hcmv3.HttpFilter {
+	return &hcmv3.HttpFilter{
+		Name:     limpetFilter,
+		Disabled: true,
+		ConfigType: &hcmv3.HttpFilter_ConfigDiscovery{ConfigDiscovery: &corev3.ExtensionConfigSource{
+			ConfigSource: e.files.newSource(ExtensionFile),
+			TypeUrls:     []string{wasmType},
+		}},
+	}
+}
+
+// wasmType is the type of what is in ExtensionFile.
+const wasmType = "type.googleapis.com/envoy.extensions.filters.http.wasm.v3.Wasm"
+
+// newWasm is the filter with a configuration, for which a placeholder stands. FAIL_RELOAD brings a VM that trapped back by itself.
 func (e *emitter) newWasm(config []byte) *httpwasmv3.Wasm {
 	vm := &wasmv3.VmConfig{
 		VmId:    e.vmID(config),
@@ -90,7 +105,7 @@ func (e *emitter) newWasm(config []byte) *httpwasmv3.Wasm {
 // TinyGo's collector takes words of the module's constants for addresses, so that of the large objects that a
 // configuration leaves in a VM it frees hardly any.
 func (e *emitter) vmID(config []byte) string {
-	if e.parts == nil {
+	if !e.files.discovered {
 		return limpetFilter
 	}
 	sum := sha256.Sum256(config)

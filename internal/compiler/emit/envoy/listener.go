@@ -14,23 +14,47 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 )
 
+// site is a part of a listener with routes of its own: with TLS what one server name leads to, else all of it.
+type site struct {
+	name         string // of its routes
+	port         uint16
+	domain       string           // the server name; empty without TLS
+	certificates []ir.Certificate // none without TLS
+	hosts        []ir.Host
+}
+
+func listenerName(l ir.Listener) string { return fmt.Sprintf("listener/%s/%d", l.Address, l.Port) }
+
+// listSites gives a listener's sites, in order.
+func listSites(l ir.Listener) []site {
+	name := listenerName(l)
+	if len(l.TLSHosts) == 0 {
+		return []site{{name: name, port: l.Port, hosts: l.Hosts}}
+	}
+	sites := make([]site, len(l.TLSHosts))
+	for i, h := range l.TLSHosts {
+		sites[i] = site{name + "/" + h.Domain, l.Port, h.Domain, h.Certificates, h.Hosts}
+	}
+	return sites
+}
+
 func (e *emitter) newListener(l ir.Listener) *listenerv3.Listener {
 	listener := &listenerv3.Listener{
-		Name:    fmt.Sprintf("listener/%s/%d", l.Address, l.Port),
+		Name:    listenerName(l),
 		Address: newAddress(netip.AddrPortFrom(l.Address, l.Port)),
 	}
 	if len(l.TLSHosts) > 0 {
 		e.serveTLS(listener, l)
 	} else {
-		listener.FilterChains = e.newFilterChains(e.newManager(listener.Name, l.Port, l.Hosts))
+		listener.FilterChains = e.newFilterChains(e.newManager(listSites(l)[0]))
 	}
 	return listener
 }
 
-// newManager serves HTTP. Its name is that of its routes.
-func (e *emitter) newManager(name string, port uint16, hosts []ir.Host) *hcmv3.HttpConnectionManager {
+// newManager serves HTTP. With discovery its routes are in a file.
+func (e *emitter) newManager(s site) *hcmv3.HttpConnectionManager {
 	manager := &hcmv3.HttpConnectionManager{
-		StatPrefix: statPrefix(strconv.Itoa(int(port))),
+		StatPrefix: statPrefix(strconv.Itoa(int(s.port))),
 		// The client's address is the connection's: a client does not choose its x-forwarded-for.
 		UseRemoteAddress: wrapperspb.Bool(true),
 		// Routes match, and cookies' paths mean, what backends will see: no /cart/../admin, no /cart%2F..%2Fadmin.
@@ -47,7 +71,13 @@ func (e *emitter) newManager(name string, port uint16, hosts []ir.Host) *hcmv3.H
 		UpgradeConfigs: newWebsocketUpgrades(),
 		HttpFilters:    e.newHTTPFilters(),
 	}
-	e.placeRoutes(manager, e.newRouteConfiguration(name, hosts))
+	if e.files.discovered {
+		manager.RouteSpecifier = &hcmv3.HttpConnectionManager_Rds{Rds: &hcmv3.Rds{
+			RouteConfigName: s.name, ConfigSource: e.files.newSource(RoutesFile(s.name)),
+		}}
+	} else {
+		manager.RouteSpecifier = &hcmv3.HttpConnectionManager_RouteConfig{RouteConfig: e.newRouteConfiguration(s)}
+	}
 	return manager
 }
 

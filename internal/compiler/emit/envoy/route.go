@@ -14,17 +14,18 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 )
 
-func (e *emitter) newRouteConfiguration(name string, hosts []ir.Host) *routev3.RouteConfiguration {
+// newRouteConfiguration is what a site leads to. Its virtual hosts are those that newVirtualHost makes.
+func (e *emitter) newRouteConfiguration(s site) *routev3.RouteConfiguration {
 	config := &routev3.RouteConfiguration{
-		Name: name,
+		Name: s.name,
 		// No backend sees the pin header, be it limpet's or a client's, and a backend's copy goes before the filters see the
 		// response.
 		RequestHeadersToRemove:   []string{e.settings.Plugin.PinHeader},
 		ResponseHeadersToRemove:  []string{e.settings.Plugin.PinHeader},
 		IgnorePortInHostMatching: true, // HTTPRoute, spec.hostnames: a port in the Host header does not count
 	}
-	if len(hosts) > 0 {
-		config.VirtualHosts = []*routev3.VirtualHost{e.placeholders.addHosts(name, hosts)}
+	if len(s.hosts) > 0 {
+		config.VirtualHosts = []*routev3.VirtualHost{newPlaceholderHost(s.name)}
 	}
 	return config
 }

@@ -15,15 +15,15 @@ var protocolsOverTLS = []string{"h2", "http/1.1"}
 // serveTLS gives a listener a chain of filters for each site, by the server name that clients ask for. A client that
 // asks for none, or for one that no site has, gets the site of every host, or its connection is closed.
 func (e *emitter) serveTLS(listener *listenerv3.Listener, l ir.Listener) {
-	for _, host := range l.TLSHosts {
-		chain := e.newFilterChains(e.newManager(listener.Name+"/"+host.Domain, l.Port, host.Hosts))[0]
-		chain.Name = host.Domain
-		if host.Domain != "*" {
-			chain.FilterChainMatch = &listenerv3.FilterChainMatch{ServerNames: []string{host.Domain}}
+	for _, s := range listSites(l) {
+		chain := e.newFilterChains(e.newManager(s))[0]
+		chain.Name = s.domain
+		if s.domain != "*" {
+			chain.FilterChainMatch = &listenerv3.FilterChainMatch{ServerNames: []string{s.domain}}
 		}
 		chain.TransportSocket = &corev3.TransportSocket{
 			Name:       "envoy.transport_sockets.tls",
-			ConfigType: &corev3.TransportSocket_TypedConfig{TypedConfig: e.pack(newDownstreamTLS(host.Certificates))},
+			ConfigType: &corev3.TransportSocket_TypedConfig{TypedConfig: e.pack(newDownstreamTLS(s.certificates))},
 		}
 		listener.FilterChains = append(listener.FilterChains, chain)
 	}

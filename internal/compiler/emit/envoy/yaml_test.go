@@ -22,12 +22,12 @@ func newSettings() envoy.Settings {
 
 // emit writes a bootstrap.
 func emit(config *ir.Config, settings envoy.Settings) ([]byte, error) {
-	return envoy.Emit(config, settings, envoy.NewRenderCache())
+	return envoy.Renderer{}.Emit(config, settings)
 }
 
 // discover writes a configuration in pieces.
 func discover(config *ir.Config, settings envoy.Settings, folder string, endpointFiles int) (*envoy.Discovery, error) {
-	return envoy.Discover(config, settings, envoy.NewRenderCache(), folder, endpointFiles)
+	return envoy.Renderer{}.Discover(config, settings, folder, endpointFiles)
 }
 
 // bootstrap is the bootstrap of a configuration, as data.

@@ -50,7 +50,7 @@ func (e *emitter) listNamespaces() []string {
 
 // newWasm is the filter. While it can't run, requests of its routes are refused.
 func (e *emitter) newWasm(policies []policyconfig.Policy) jsonObject {
-	_, text, err := plugin.Emit(policies, e.keys, nil)
+	_, text, err := plugin.Emit(policies, e.keys)
 	config := jsonObject{}
 	if err == nil {
 		err = parseJSON(text, &config)

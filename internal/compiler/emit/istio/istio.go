@@ -69,7 +69,7 @@ func Emit(plan *ir.Plan, keys policyconfig.Keys, o Options, rep *report.Report) 
 	e.proxySets = e.groupByProxies()
 	for i, p := range e.proxySets {
 		policies := e.collectPolicies(p)
-		config, text, err := plugin.Emit(policies, keys, nil)
+		config, text, err := plugin.Emit(policies, keys)
 		if err != nil {
 			return nil, err
 		}
@@ -84,7 +84,7 @@ func Emit(plan *ir.Plan, keys policyconfig.Keys, o Options, rep *report.Report) 
 	e.checkLabels(services)
 	if out.JSON == nil {
 		var err error
-		if out.Plugin, out.JSON, err = plugin.Emit(nil, keys, nil); err != nil {
+		if out.Plugin, out.JSON, err = plugin.Emit(nil, keys); err != nil {
 			return nil, err
 		}
 	}

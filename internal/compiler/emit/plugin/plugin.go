@@ -2,64 +2,60 @@
 package plugin
 
 import (
+	"reflect"
 	"strings"
 
-	"github.com/limpet-proxy/limpet/internal/compiler/memo"
 	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// Cache keeps the text of policies, for the checks and the configurations that need it. The zero value is ready; nil
-// keeps nothing.
-type Cache struct {
-	table memo.Table[cacheKey, rendered]
+// Text is the text of a policy, or why there is none.
+type Text struct {
+	Written *policyconfig.Written
+	Err     error
 }
 
-// cacheKey names a text. A policy may have its name in two forms, with clusters and without.
-type cacheKey struct{ name, clusters string }
+// TextKey names a text. A policy may have its name in two forms, with clusters and without.
+type TextKey struct{ policy, clusters string }
 
-// rendered is a policy's text, or why there is none.
-type rendered struct {
-	text *policyconfig.Written
-	err  error
+// TextInputs are everything that a text is made from: its policy.
+type TextInputs struct{ policyconfig.Policy }
+
+// Key names the text.
+func (in TextInputs) Key() TextKey { return TextKey{in.Name, strings.Join(in.Clusters, ",")} }
+
+// Equal reports whether other inputs have the same text.
+func (in TextInputs) Equal(other TextInputs) bool {
+	return reflect.DeepEqual(&in.Policy, &other.Policy)
 }
 
-// Sweep forgets the texts that were not asked for since the last time.
-func (t *Cache) Sweep() { t.table.Sweep() }
-
-// Render gives a policy's text. The error is that of policyconfig.Write.
-func (t *Cache) Render(p policyconfig.Policy) (*policyconfig.Written, error) {
-	pin := policyconfig.DefaultPinHeader
-	fresh := func() rendered {
-		text, err := policyconfig.Write(p, pin)
-		return rendered{text, err}
-	}
-	if t == nil {
-		w := fresh()
-		return w.text, w.err
-	}
-	same := func(w rendered) bool { return w.err == nil && w.text.Is(p, pin) }
-	w := t.table.Get(cacheKey{p.Name, strings.Join(p.Clusters, ",")}, same, fresh)
-	return w.text, w.err
+// Write writes a policy. The error is that of policyconfig.Write.
+func Write(in TextInputs) Text {
+	written, err := policyconfig.Write(in.Policy, policyconfig.DefaultPinHeader)
+	return Text{written, err}
 }
 
 // Emit gives the plugin configuration of policies and its JSON, which policyconfig has read back, policy by policy, and
-// found whole. Nobody may change those policies.
-func Emit(policies []policyconfig.Policy, keys policyconfig.Keys, cache *Cache) (policyconfig.Config, []byte, error) {
+// found whole. The policies must not be changed any more.
+func Emit(policies []policyconfig.Policy, keys policyconfig.Keys) (policyconfig.Config, []byte, error) {
+	return Join(policies, keys, parallel.Map(policies, func(some []policyconfig.Policy, texts []Text) {
+		for i, p := range some {
+			texts[i] = Write(TextInputs{p})
+		}
+	}))
+}
+
+// Join is Emit where the policies' texts are there already.
+func Join(policies []policyconfig.Policy, keys policyconfig.Keys, texts []Text) (policyconfig.Config, []byte, error) {
 	c := policyconfig.DefaultConfig()
 	c.Keys = keys
-	all := parallel.Map(policies, func(some []policyconfig.Policy, results []rendered) {
-		for i, p := range some {
-			results[i].text, results[i].err = cache.Render(p)
-		}
-	})
-	documents := make([]*policyconfig.Written, len(all))
-	for i, w := range all {
-		if w.err != nil { // the whole configuration says what is wrong, at its place
+	written := make([]*policyconfig.Written, len(texts))
+	for i, t := range texts {
+		if t.Err != nil { // the whole configuration says what is wrong, at its place
 			c.Policies = append(c.Policies, policies...)
 			return policyconfig.Encode(c)
 		}
-		documents[i] = w.text
+		written[i] = t.Written
 	}
-	return policyconfig.EncodeWith(c, documents)
+	return policyconfig.EncodeWith(c, written)
 }

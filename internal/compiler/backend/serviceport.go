@@ -1,0 +1,181 @@
+package backend
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+)
+
+// ServicePort is a port of a Service with the endpoints behind it.
+type ServicePort struct {
+	Backend
+	inputs PortInputs
+	// crowded are the endpoints with more addresses than one.
+	crowded []crowdedEndpoint
+}
+
+// crowdedEndpoint is an endpoint with several addresses, by its index in a slice.
+type crowdedEndpoint struct {
+	slice *endpointSlice
+	index int
+}
+
+// PortKey names a port of a Service.
+type PortKey struct {
+	namespace, service string
+	index              int
+}
+
+// PortInputs are everything that a ServicePort is made from.
+type PortInputs struct {
+	service *resource.Object[corev1.Service]
+	index   int
+	slices  []*endpointSlice // the Service's, in order
+}
+
+// Key names the port.
+func (in PortInputs) Key() PortKey { return newPortKey(in.service, in.index) }
+
+func newPortKey(service *resource.Object[corev1.Service], index int) PortKey {
+	return PortKey{service.Namespace, service.Name, index}
+}
+
+// Equal reports whether the same is made from other inputs.
+func (in PortInputs) Equal(other PortInputs) bool {
+	return in.service == other.service && in.index == other.index && slices.Equal(in.slices, other.slices)
+}
+
+// GatherPorts lists the TCP ports of all Services, each with what it is made from.
+func GatherPorts(objects *resource.Objects) []PortInputs {
+	type owner struct{ namespace, service string }
+	behind := make(map[owner][]*endpointSlice, len(objects.Slices))
+	for _, s := range objects.Slices {
+		of := owner{s.Namespace, s.Labels[discoveryv1.LabelServiceName]}
+		behind[of] = append(behind[of], s)
+	}
+	all := make([]PortInputs, 0, len(objects.Services))
+	for _, s := range objects.Services {
+		for i, p := range s.Value.Spec.Ports {
+			if p.Protocol == corev1.ProtocolTCP {
+				all = append(all, PortInputs{s, i, behind[owner{s.Namespace, s.Name}]})
+			}
+		}
+	}
+	return all
+}
+
+// BuildPort gathers the endpoints of a Service's port from its EndpointSlices.
+func BuildPort(in PortInputs) *ServicePort {
+	service, port := in.service, in.service.Value.Spec.Ports[in.index]
+	p := &ServicePort{inputs: in, Backend: Backend{Identity: Identity{
+		Name: fmt.Sprintf("%s:%d", service.Key(), port.Port), Service: service.Key(), Port: port.Port,
+		Object:   object.Ref{Kind: object.KindService, Namespace: service.Namespace, Name: service.Name},
+		ClientIP: service.Value.Spec.SessionAffinity == corev1.ServiceAffinityClientIP,
+		Cluster:  fmt.Sprintf("service/%s/%d", service.Key(), port.Port),
+	}}}
+	if port.AppProtocol != nil {
+		p.Protocol = appProtocols[*port.AppProtocol]
+	}
+	if d := service.Value.Spec.TrafficDistribution; d != nil {
+		p.TrafficDistribution = *d
+	}
+	p.collectEndpoints(port)
+	return p
+}
+
+// collectEndpoints takes what the Service's EndpointSlices hold for a port, of the Service's first family that has any:
+// the second address of a dual-stack host is the same host.
+func (p *ServicePort) collectEndpoints(port corev1.ServicePort) {
+	families := append(slices.Clone(p.inputs.service.Value.Spec.IPFamilies), corev1.IPv4Protocol, corev1.IPv6Protocol)
+	for _, family := range families {
+		found := map[netip.AddrPort]ir.Endpoint{}
+		for _, s := range p.inputs.slices {
+			if string(s.Value.AddressType) == string(family) {
+				p.addSlice(found, s, port)
+			}
+		}
+		if len(found) > 0 {
+			p.Endpoints = sortEndpoints(found)
+			return
+		}
+	}
+}
+
+// addSlice adds a slice's endpoints. The slice's port is the one with the name of the Service's port.
+func (p *ServicePort) addSlice(found map[netip.AddrPort]ir.Endpoint, s *endpointSlice, port corev1.ServicePort) {
+	at := slices.IndexFunc(s.Value.Ports, func(p discoveryv1.EndpointPort) bool {
+		return *p.Name == port.Name && *p.Protocol == port.Protocol && p.Port != nil
+	})
+	if at < 0 {
+		return
+	}
+	for i, e := range s.Value.Endpoints {
+		if len(e.Addresses) > 1 {
+			p.crowded = append(p.crowded, crowdedEndpoint{s, i})
+		}
+		if draining, serves := readConditions(e.Conditions); serves {
+			addEndpoint(found, e.Addresses[0], *s.Value.Ports[at].Port, draining)
+		}
+	}
+}
+
+// report says what is wrong with the port, and what of its Service is not honoured.
+func (p *ServicePort) report(rep *report.Report) {
+	for _, e := range p.crowded {
+		path := field.NewPath("endpoints").Index(e.index).Child("addresses").Index(1)
+		rep.ErrorAt(e.slice, path.String(), "not supported yet: an endpoint's further addresses have no meaning in Kubernetes")
+	}
+	service, spec := p.inputs.service, field.NewPath("spec")
+	path, port := spec.Child("ports").Index(p.inputs.index), service.Value.Spec.Ports[p.inputs.index]
+	if said := port.AppProtocol; said != nil && p.Protocol == ProtocolUnset {
+		rep.ErrorAt(service, path.Child("appProtocol").String(), fmt.Sprintf("not supported yet: %q", *said))
+	}
+	if service.Value.Spec.TrafficDistribution != nil {
+		rep.Advise(service, spec.Child("trafficDistribution"), "not carried: every endpoint is as good as any other, wherever it runs")
+	}
+	if p.ClientIP {
+		rep.Advise(service, spec.Child("sessionAffinity"),
+			"ClientIP is not followed: it concerns the way through the Service's own address, and Envoy chooses endpoints itself")
+	}
+	if !p.Ready() {
+		rep.Warn(service, field.Invalid(path, port.Port,
+			fmt.Sprintf("no EndpointSlice has a ready endpoint for the port named %q: new requests for it get 503", port.Name)))
+	}
+}
+
+// addEndpoint adds an endpoint; one that is there twice drains if it does so everywhere. Both parts were checked by
+// package resource.
+func addEndpoint(found map[netip.AddrPort]ir.Endpoint, address string, port int32, draining bool) {
+	at := netip.AddrPortFrom(netip.MustParseAddr(address), uint16(port))
+	if was, twice := found[at]; !twice || was.Draining {
+		found[at] = ir.Endpoint{Address: at, Draining: draining}
+	}
+}
+
+// readConditions reads an endpoint's conditions: ready unless they say otherwise; one that is terminating and still serving
+// drains; any other does not serve.
+func readConditions(c discoveryv1.EndpointConditions) (draining, serves bool) {
+	if c.Ready == nil || *c.Ready {
+		return false, true
+	}
+	serving, terminating := c.Serving != nil && *c.Serving, c.Terminating != nil && *c.Terminating
+	return true, serving && terminating
+}
+
+func sortEndpoints(found map[netip.AddrPort]ir.Endpoint) []ir.Endpoint {
+	list := make([]ir.Endpoint, 0, len(found))
+	for _, e := range found {
+		list = append(list, e)
+	}
+	slices.SortFunc(list, func(a, b ir.Endpoint) int { return a.Address.Compare(b.Address) })
+	return list
+}

@@ -1,0 +1,239 @@
+package envoy
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/protoyaml"
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	"github.com/limpet-proxy/limpet/internal/compiler/memo"
+	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
+)
+
+// This file is how a configuration of thousands of routes becomes text fast. The other files make messages of one
+// thing each, a cluster, a virtual host, a listener, and need not know of it; to read what is written where, take every
+// list below for one that is in its message.
+//
+// Three values make up nearly all of a configuration: the virtual hosts of a listener, the clusters, and the filter's
+// own configuration, which is megabytes of text in every chain of filters. As part of a message they would be built,
+// validated, packed and written whenever a single route changes. So the message of the whole holds a placeholder for
+// each of them (newPlaceholderHost, newPlaceholderCluster, placeholder), and their text comes in its place:
+//
+//  1. The items of a list are written one by one, on all processors, unless a Renderer has the text of an equal item
+//     (renderItems).
+//  2. In YAML, package protoyaml puts texts in while it writes the message, for only then is it known how far to the
+//     right they stand (writeBootstrap). The filter's configuration is written once; aliases refer to it.
+//  3. In JSON, which has no indents, the message's text is cut at the placeholder's (splice).
+
+// placeholder is the name of what stands for all clusters, the domain of what stands for all virtual hosts, and the
+// text that stands for the filter's configuration.
+const placeholder = "<gap>"
+
+// newPlaceholderHost stands for the virtual hosts of the route configuration of a name.
+func newPlaceholderHost(routes string) *routev3.VirtualHost {
+	return &routev3.VirtualHost{Name: routes, Domains: []string{placeholder}}
+}
+
+// newPlaceholderCluster stands for all clusters.
+func newPlaceholderCluster() *clusterv3.Cluster { return &clusterv3.Cluster{Name: placeholder} }
+
+// Renderer writes configurations, one at a time. It keeps the texts of their virtual hosts and clusters for the next one;
+// the zero value keeps nothing.
+type Renderer struct {
+	hosts      itemTable[ir.Host, []byte]
+	clusters   itemTable[ir.Cluster, []byte]
+	discovered itemTable[ir.Cluster, Cluster]
+}
+
+// itemTable keeps what was written for items of a list.
+type itemTable[T, R any] = *memo.Table[itemKey, itemInputs[T], rendered[R]]
+
+// NewRenderer makes one that has kept nothing yet.
+func NewRenderer() Renderer {
+	return Renderer{
+		hosts:      memo.NewTable[itemKey, itemInputs[ir.Host], rendered[[]byte]]("virtual hosts"),
+		clusters:   memo.NewTable[itemKey, itemInputs[ir.Cluster], rendered[[]byte]]("clusters"),
+		discovered: memo.NewTable[itemKey, itemInputs[ir.Cluster], rendered[Cluster]]("discovered clusters"),
+	}
+}
+
+// Steps are what it keeps.
+func (r Renderer) Steps() []memo.Step { return []memo.Step{r.hosts, r.clusters, r.discovered} }
+
+// itemKey names an item, of which one form is kept.
+type itemKey struct {
+	routes string // the route configuration of a virtual host; empty for a cluster
+	name   string
+}
+
+// itemInputs are everything that the text of an item is made from.
+type itemInputs[T any] struct {
+	key  itemKey
+	form *itemForm
+	item T
+}
+
+// itemForm is what the texts of all items of a list depend on.
+type itemForm struct {
+	pinHeader string
+	files     fileLayout
+	json      bool
+	indent    int // of the dash, in YAML
+}
+
+// Key names the item.
+func (in itemInputs[T]) Key() itemKey { return in.key }
+
+// Equal reports whether other inputs have the same text.
+func (in itemInputs[T]) Equal(other itemInputs[T]) bool {
+	return *in.form == *other.form && reflect.DeepEqual(&in.item, &other.item)
+}
+
+// newEmitter makes the messages of an item. It knows nothing but what the item's text may depend on.
+func (f *itemForm) newEmitter() *emitter {
+	e := &emitter{files: f.files}
+	e.settings.Plugin.PinHeader = f.pinHeader
+	return e
+}
+
+// rendered is what was written for an item.
+type rendered[R any] struct {
+	output R
+	err    error
+}
+
+// renderItems gives what is or was written for each item.
+func renderItems[T, R any](table itemTable[T, R], form itemForm, items []T, key func(*T) itemKey,
+	write func(*emitter, *itemWriter, *T) R,
+) ([]R, error) {
+	all := parallel.Map(items, func(some []T, results []rendered[R]) {
+		w := &itemWriter{form: &form}
+		render := func(in itemInputs[T]) rendered[R] {
+			e := in.form.newEmitter()
+			output := write(e, w, &in.item)
+			return rendered[R]{output, e.err}
+		}
+		for i := range some {
+			results[i] = table.Get(itemInputs[T]{key(&some[i]), &form, some[i]}, render)
+		}
+	})
+	outputs := make([]R, len(all))
+	for i, r := range all {
+		if r.err != nil {
+			return nil, r.err
+		}
+		outputs[i] = r.output
+	}
+	return outputs, nil
+}
+
+// itemWriter writes the items of a list in one form.
+type itemWriter struct {
+	form *itemForm
+	yaml *protoyaml.Items
+}
+
+func (w *itemWriter) writeItem(e *emitter, m proto.Message) []byte {
+	e.validate(m)
+	if w.form.json {
+		return e.marshalMessage(m)
+	}
+	if w.yaml == nil {
+		w.yaml = protoyaml.NewItems()
+	}
+	text, err := w.yaml.Marshal(m, w.form.indent)
+	e.fail(err)
+	return text
+}
+
+// renderHosts gives the texts of a site's virtual hosts.
+func (r Renderer) renderHosts(s site, form itemForm) ([][]byte, error) {
+	return renderItems(r.hosts, form, s.hosts, func(h *ir.Host) itemKey { return itemKey{s.name, h.Domain} },
+		func(e *emitter, w *itemWriter, h *ir.Host) []byte { return w.writeItem(e, e.newVirtualHost(h)) })
+}
+
+// renderClusters gives the texts of clusters.
+func (r Renderer) renderClusters(clusters []ir.Cluster, form itemForm) ([][]byte, error) {
+	return renderItems(r.clusters, form, clusters, func(c *ir.Cluster) itemKey { return itemKey{"", c.Name} },
+		func(e *emitter, w *itemWriter, c *ir.Cluster) []byte { return w.writeItem(e, e.newCluster(c)) })
+}
+
+// renderDiscovered gives clusters with their endpoints apart.
+func (r Renderer) renderDiscovered(clusters []ir.Cluster, files fileLayout) ([]Cluster, error) {
+	form := itemForm{json: true, files: files}
+	return renderItems(r.discovered, form, clusters, func(c *ir.Cluster) itemKey { return itemKey{"", c.Name} },
+		func(e *emitter, _ *itemWriter, c *ir.Cluster) Cluster { return e.newDiscoveredCluster(c) })
+}
+
+// writeBootstrap writes a bootstrap as YAML.
+func (r Renderer) writeBootstrap(e *emitter, bootstrap proto.Message, config *ir.Config) ([]byte, error) {
+	sites := map[string]site{}
+	for _, l := range config.Listeners {
+		for _, s := range listSites(l) {
+			sites[s.name] = s
+		}
+	}
+	items := func(m proto.Message, indent int) (texts [][]byte, placed bool) {
+		form := itemForm{pinHeader: e.settings.Plugin.PinHeader, indent: indent}
+		var err error
+		switch m := m.(type) {
+		case *routev3.VirtualHost:
+			if m.Domains[0] != placeholder {
+				return nil, false
+			}
+			texts, err = r.renderHosts(sites[m.Name], form)
+		case *clusterv3.Cluster:
+			texts, err = r.renderClusters(config.Clusters, form)
+		default:
+			return nil, false
+		}
+		e.fail(err)
+		return texts, true
+	}
+	texts := map[string]string{placeholder: string(e.settings.PluginJSON)}
+	text, err := toYAML(bootstrap, protoyaml.Placeholders{Items: items, Strings: texts})
+	e.fail(err)
+	return text, e.err
+}
+
+// renderRoutes gives the JSON of a site's route configuration.
+func (r Renderer) renderRoutes(e *emitter, s site) []byte {
+	routes := e.newRouteConfiguration(s)
+	text := e.marshalResource(routes)
+	if len(s.hosts) == 0 || e.err != nil {
+		return text
+	}
+	hosts, err := r.renderHosts(s, itemForm{pinHeader: e.settings.Plugin.PinHeader, json: true})
+	e.fail(err)
+	return e.splice(text, e.marshalMessage(routes.VirtualHosts[0]), bytes.Join(hosts, []byte(",")))
+}
+
+// renderLimpet gives the JSON of the filter with a configuration.
+func (e *emitter) renderLimpet(pluginJSON []byte) []byte {
+	text := e.marshalResource(e.packExtension(limpetFilter, e.newWasm(pluginJSON)))
+	return e.splice(text, e.quoteJSON(placeholder), e.quoteJSON(string(pluginJSON)))
+}
+
+// splice puts a text in the place of what was written of a placeholder, in some JSON.
+func (e *emitter) splice(text, written, replacement []byte) []byte {
+	before, after, found := bytes.Cut(text, written)
+	if !found {
+		e.fail(fmt.Errorf("the placeholder %s is not in its place", written))
+	}
+	return bytes.Join([][]byte{before, replacement, after}, nil)
+}
+
+// quoteJSON is text as a string of JSON, with nothing escaped for HTML, as protojson writes it.
+func (e *emitter) quoteJSON(text string) []byte {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	e.fail(encoder.Encode(text))
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}

@@ -1,0 +1,139 @@
+package envoy
+
+import (
+	"bytes"
+	"net/netip"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	"github.com/limpet-proxy/limpet/internal/compiler/memo"
+	"github.com/limpet-proxy/limpet/policy-config"
+)
+
+// world is a configuration and how it is written.
+type world struct {
+	config        ir.Config
+	settings      Settings
+	folder        string
+	endpointFiles int
+}
+
+// newWorld has two virtual hosts on one port, one of them with sessions, a site with TLS, and two clusters.
+func newWorld() *world {
+	host := func(domain, cluster string) ir.Host {
+		return ir.Host{Domain: domain, Routes: []ir.Route{{Name: domain + "/rule", Match: ir.Match{Path: "/"}, Cluster: cluster}}}
+	}
+	cluster := func(name, address string) ir.Cluster {
+		return ir.Cluster{Name: name, Localities: []ir.Locality{{Name: name, Endpoints: []ir.Endpoint{{Address: netip.MustParseAddrPort(address)}}}}}
+	}
+	any4 := netip.MustParseAddr("0.0.0.0")
+	w := &world{folder: "discovery", endpointFiles: 9, settings: Settings{WasmPath: "w", Plugin: policyconfig.DefaultConfig(), PluginJSON: []byte(`{"a": "<b>"}`)}}
+	w.settings.Plugin.Policies = []policyconfig.Policy{{Name: "p"}}
+	w.config.Listeners = []ir.Listener{
+		{Address: any4, Port: 80, Hosts: []ir.Host{host("a.example.com", "a"), host("b.example.com", "b")}},
+		{Address: any4, Port: 443, TLSHosts: []ir.TLSHost{{Domain: "a.example.com", Hosts: []ir.Host{host("a.example.com", "a")}}}},
+		{Address: any4, Port: 81},
+	}
+	w.config.Listeners[0].Hosts[0].Routes[0].Sticky = true
+	w.config.Listeners[0].Hosts[0].Routes[0].FailStatus = 503
+	w.config.Clusters = []ir.Cluster{cluster("a", "10.0.0.1:8080"), cluster("b", "10.0.0.2:8080")}
+	return w
+}
+
+// TestRenderer writes one configuration after another with one Renderer. Each differs from newWorld in one thing, and is
+// what a Renderer that keeps nothing writes.
+func TestRenderer(t *testing.T) {
+	edits := []struct {
+		name string
+		edit func(*world)
+	}{
+		{"a route's path", func(w *world) { w.config.Listeners[0].Hosts[1].Routes[0].Match.Path = "/cart" }},
+		{"a route of a site with TLS", func(w *world) { w.config.Listeners[1].TLSHosts[0].Hosts[0].Routes[0].Match.Path = "/cart" }},
+		{"a host less", func(w *world) { w.config.Listeners[0].Hosts = w.config.Listeners[0].Hosts[:1] }},
+		{"an endpoint", func(w *world) { w.config.Clusters[0].Localities[0].Endpoints[0].Draining = true }},
+		{"a cluster's protocol", func(w *world) { w.config.Clusters[0].HTTP2 = true }},
+		{"a cluster less", func(w *world) { w.config.Clusters = w.config.Clusters[1:] }},
+		{"no clusters", func(w *world) { w.config.Clusters = nil }},
+		{"the pin header", func(w *world) { w.settings.Plugin.PinHeader = "x-other" }},
+		{"the plugin's configuration", func(w *world) { w.settings.PluginJSON = []byte("{}") }},
+		{"a long configuration, which is written once", func(w *world) { w.settings.PluginJSON = []byte(strings.Repeat("a ", 5000) + "b") }},
+		{"the folder", func(w *world) { w.folder = "elsewhere" }},
+		{"a file for each cluster's endpoints", func(w *world) { w.endpointFiles = 0 }},
+	}
+	r := NewRenderer()
+	base := writeWorld(t, r, newWorld())
+	for _, e := range edits {
+		w := newWorld()
+		e.edit(w)
+		got, want := writeWorld(t, r, w), writeWorld(t, Renderer{}, w)
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: what is written depends on what was kept", e.name)
+		}
+		if reflect.DeepEqual(got, base) {
+			t.Errorf("%s: nothing depends on it", e.name)
+		}
+		if !reflect.DeepEqual(writeWorld(t, r, newWorld()), base) {
+			t.Errorf("%s: back again, something else is written", e.name)
+		}
+		memo.Sweep(r.Steps(), true)
+	}
+}
+
+// written is all that is written of a world.
+type written struct {
+	bootstrap []byte
+	discovery *Discovery
+}
+
+func writeWorld(t *testing.T, r Renderer, w *world) written {
+	t.Helper()
+	bootstrap, err := r.Emit(&w.config, w.settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	discovery, err := r.Discover(&w.config, w.settings, w.folder, w.endpointFiles)
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := append([][]byte{bootstrap, discovery.Bootstrap}, discovery.Filter.JSON)
+	for _, routes := range discovery.Routes {
+		texts = append(texts, routes.JSON)
+	}
+	if bytes.Contains(bytes.Join(texts, nil), []byte(placeholder)) {
+		t.Error("a placeholder is left")
+	}
+	return written{bootstrap, discovery}
+}
+
+// TestItemFaults shows that the fault of one item is that of the whole, and is not forgotten.
+func TestItemFaults(t *testing.T) {
+	r, w := NewRenderer(), newWorld()
+	w.config.Clusters[1].Name = "\xff"
+	for range 2 {
+		if _, err := r.Emit(&w.config, w.settings); err == nil {
+			t.Error("no error of the bootstrap")
+		}
+		if _, err := r.Discover(&w.config, w.settings, w.folder, w.endpointFiles); err == nil {
+			t.Error("no error of the discovered clusters")
+		}
+	}
+}
+
+// TestDiscoveredCluster takes a cluster apart again.
+func TestDiscoveredCluster(t *testing.T) {
+	for _, files := range []int{0, 9} {
+		w := newWorld()
+		w.endpointFiles = files
+		for _, c := range writeWorld(t, Renderer{}, w).discovery.Clusters {
+			got, inline := SplitCluster(c.Resource())
+			if !inline {
+				got.Endpoints = SplitAssignment(c.Assignment())
+			}
+			if !reflect.DeepEqual(got, c) || inline != (files == 0) {
+				t.Errorf("%s becomes %s", c.Settings, got.Settings)
+			}
+		}
+	}
+}

@@ -1,0 +1,43 @@
+package gateway
+
+import (
+	"net/netip"
+
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/memo"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+)
+
+// Input is everything that a [Topology] is made from.
+type Input struct {
+	objects    *resource.Objects // no kinds but those that a topology depends on
+	bind       netip.Addr
+	controller gatewayv1.GatewayController // empty where limpet itself serves the Gateways
+}
+
+// NewInput is the input where limpet serves the Gateways. Those without addresses listen on bind.
+func NewInput(objects *resource.Objects, bind netip.Addr) Input {
+	return Input{bind: bind, objects: &resource.Objects{
+		Classes: objects.Classes, Gateways: objects.Gateways, Routes: objects.Routes, Secrets: objects.Secrets,
+		Grants: objects.Grants, Proxies: objects.Proxies,
+	}}
+}
+
+// NewInputPerGateway is the input for a control plane that gives every Gateway a proxy of its own: Gateways share no
+// port. Those of a class in the input that another controller serves are left out; a class that is not there is taken
+// for the controller's own.
+func NewInputPerGateway(objects *resource.Objects, controller gatewayv1.GatewayController) Input {
+	return Input{controller: controller, objects: &resource.Objects{
+		Classes: objects.Classes, Gateways: objects.Gateways, Routes: objects.Routes,
+		IstioGateways: objects.IstioGateways, VirtualServices: objects.VirtualServices,
+	}}
+}
+
+// Key is that of the one topology that there is.
+func (in Input) Key() memo.Whole { return memo.Whole{} }
+
+// Equal reports whether both inputs give the same topology.
+func (in Input) Equal(other Input) bool {
+	return in.bind == other.bind && in.controller == other.controller && in.objects.Equal(other.objects)
+}
