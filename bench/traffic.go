@@ -52,7 +52,7 @@ type requestMix struct {
 	pool []request
 	// issues tells whether a contestant that signs must issue a token for each.
 	issues bool
-	// weight is how much dearer one request is than a usual one, as a measurement is to take about as long.
+	// weight is how much more expensive one request is than a usual one, as a measurement is to take about as long.
 	weight int
 	http2  bool
 }

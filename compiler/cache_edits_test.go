@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// cacheEdits are changes of one object that others hang on: what was kept of those must not be taken. Each case begins as
+// cacheEdits are changes of one object that others depend on: what was kept of those must not be taken. Each case begins as
 // a golden one, with a few words replaced.
 var cacheEdits = []struct {
 	name, golden string

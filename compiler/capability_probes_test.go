@@ -6,7 +6,7 @@ import (
 	"github.com/limpet-proxy/limpet/policy-config"
 )
 
-// probe asks for a feature: the documents on, beside those of testdata/capabilities.yaml, have it, and off is the same
+// probe asks for a feature: the documents on, in addition to those of testdata/capabilities.yaml, have it, and off is the same
 // without. Features that options ask for have those instead.
 type probe struct {
 	off, on       string

@@ -149,11 +149,11 @@ func checkProbe(t *testing.T, e emitter, feature string, answer capability.Answe
 	said := findNewWarnings(off, on)
 	switch effect := !bytes.Equal(off.files, on.files); {
 	case answer.Support == capability.No && len(said) == 0:
-		t.Errorf("%s: %q is declared as not carried, and nothing says so:\n%s", e.target, feature, on.warnings)
+		t.Errorf("%s: %q is declared as not supported, and nothing says so:\n%s", e.target, feature, on.warnings)
 	case answer.Support == capability.No && e.runProbe(t, feature, p.on, p.keys, true).refused == "":
-		t.Errorf("%s: a strict compilation takes %q, which is declared as not carried", e.target, feature)
+		t.Errorf("%s: a strict compilation takes %q, which is declared as not supported", e.target, feature)
 	case (answer.Support == capability.Yes || answer.Support == capability.Theirs) && len(said) > 0:
-		t.Errorf("%s: %q is declared as carried, and the report says %q", e.target, feature, said)
+		t.Errorf("%s: %q is declared as supported, and the report says %q", e.target, feature, said)
 	case answer.Support == capability.Theirs && effect:
 		t.Errorf("%s: %q is declared as the control plane's affair, and has an effect on the files", e.target, feature)
 	case !effectless && !effect:
@@ -194,11 +194,11 @@ func (e emitter) runProbe(t *testing.T, feature, documents string, keys policyco
 	return probeResult{files: files, plugin: result.PluginJSON, warnings: warningText(result.Warnings)}
 }
 
-// findNewWarnings gives the lines about what is not carried that are in one report and not in the other.
+// findNewWarnings gives the lines about what is not supported that are in one report and not in the other.
 func findNewWarnings(off, on probeResult) []string {
 	var found []string
 	for line := range strings.Lines(on.warnings) {
-		if strings.Contains(line, "not carried") && !strings.HasPrefix(line, "(advice)") && !strings.Contains(off.warnings, line) {
+		if strings.Contains(line, "not supported") && !strings.HasPrefix(line, "(advice)") && !strings.Contains(off.warnings, line) {
 			found = append(found, strings.TrimSpace(line))
 		}
 	}

@@ -2,7 +2,7 @@
 // configuration and, for a plain Envoy, a complete bootstrap.
 //
 // Compile is a pure function of the documents and the options: equal input, in whatever order, gives equal bytes.
-// Every field that a document sets is carried, or has no bearing on a proxy and is listed as such, or is refused;
+// Every field that a document sets is supported, or has no bearing on a proxy and is listed as such, or is refused;
 // what can't be honoured is reported. Its steps are packages below this one:
 //
 //	read      files to documents, with the line of every field

@@ -62,7 +62,7 @@ func TestDrain(t *testing.T) {
 				t.Errorf("draining: %v", result.Draining)
 			}
 			for _, w := range result.Warnings {
-				if strings.Contains(w.Message, "not carried") && strings.Contains(w.Path, "drain") {
+				if strings.Contains(w.Message, "not supported") && strings.Contains(w.Path, "drain") {
 					t.Errorf("reported: %v", w)
 				}
 			}

@@ -66,7 +66,7 @@ func TestSettingsHaveAnEffect(t *testing.T) {
 		}
 	}
 	if got, want := len(resource.SupportedFields()["SessionPersistencePolicy"]), 3*len(settingEffects)+2*len(targetEffects); got != want {
-		t.Errorf("%d fields are carried, and there are writings for %d", got, want)
+		t.Errorf("%d fields are supported, and there are writings for %d", got, want)
 	}
 }
 
@@ -93,7 +93,7 @@ func policyEdits(t *testing.T, path string) (a, b string) {
 	return policyHead + fmt.Sprintf(form, both[0]), policyHead + fmt.Sprintf(form, both[1])
 }
 
-// compilePolicy is what a compilation writes for proxies; only what can't be carried, or is refused, shows in words.
+// compilePolicy is what a compilation writes for proxies; only what can't be supported, or is refused, shows in words.
 func compilePolicy(t *testing.T, text string) []byte {
 	t.Helper()
 	result, err := Compile([]Source{{Name: "in.yaml", Data: []byte(text)}}, Options{Envoy: &EnvoyOptions{WasmPath: "limpet.wasm"}})
@@ -105,7 +105,7 @@ func compilePolicy(t *testing.T, text string) []byte {
 	}
 	out := result.Main()
 	for _, w := range result.Warnings {
-		if !w.Advice && strings.Contains(w.Message, "not carried") {
+		if !w.Advice && strings.Contains(w.Message, "not supported") {
 			out = append(out, w.Message...)
 		}
 	}

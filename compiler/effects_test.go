@@ -161,9 +161,9 @@ var fieldEffects = map[string]replacement{
 	"EndpointSlice endpoints[].conditions.terminating": {"terminating: true", "terminating: false"},
 }
 
-// TestCarriedFieldsHaveAnEffect changes one carried field at a time: the outputs, the warnings or the errors must
+// TestSupportedFieldsHaveAnEffect changes one supported field at a time: the outputs, the warnings or the errors must
 // change too, for a field that is accepted and does nothing is the worst fault of a compiler.
-func TestCarriedFieldsHaveAnEffect(t *testing.T) {
+func TestSupportedFieldsHaveAnEffect(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("testdata", "effects.yaml"))
 	if err != nil {
 		t.Fatal(err)
@@ -191,7 +191,7 @@ func TestCarriedFieldsHaveAnEffect(t *testing.T) {
 		}
 	}
 	if fields != len(fieldEffects) {
-		t.Errorf("%d fields are carried, and %d changes are listed", fields, len(fieldEffects))
+		t.Errorf("%d fields are supported, and %d changes are listed", fields, len(fieldEffects))
 	}
 }
 

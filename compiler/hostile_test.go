@@ -95,7 +95,7 @@ func makeOddDocument(t *testing.T, r *rand.Rand, document string) string {
 }
 
 // TestAssumeAdmittedHostile takes the golden inputs for documents that an API server has admitted after oddities have
-// been put into them, by chance of a fixed seed. Nobody must get hurt: see checkHarmless.
+// been put into them, by chance of a fixed seed. None may do harm: see checkHarmless.
 func TestAssumeAdmittedHostile(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 1619))
 	compiled, tried := 0, 0
@@ -165,7 +165,7 @@ func FuzzAssumeAdmitted(f *testing.F) {
 	})
 }
 
-// hostileDocuments are documents that nobody can have admitted, and what is said of them: in a refusal, or for what is left
+// hostileDocuments are documents that no API server can have admitted, and what is said of them: in a refusal, or for what is left
 // out, in a warning.
 var hostileDocuments = map[string]struct{ document, want string }{
 	"a number for a text":       {policyHead + "{targetRefs: [{group: 1, kind: Service, name: cart}]}", "spec.targetRefs.group: Invalid value: must be of type"},
@@ -178,7 +178,7 @@ var hostileDocuments = map[string]struct{ document, want string }{
 	"an injected attribute":     {policyHead + "{targetRefs: [" + onRoute + "], cookie: {path: '/;evil=1'}}", "spec.cookie.path: Invalid value"},
 	"an injected line":          {policyHead + `{targetRefs: [` + onRoute + `], sessionName: "a\r\nSet-Cookie: b"}`, "spec.sessionName: Invalid value"},
 	"a header of the proxy's":   {policyHead + "{targetRefs: [" + onRoute + "], type: Header, header: {name: x-limpet-pin}}", "x-limpet-pin"},
-	"two forms of one field":    {policyHead + "{targetRefs: [" + onRoute + "], idleTimeout: 1m, idleTimeoutSeconds: 60}", "may not be set beside idleTimeout"},
+	"two forms of one field":    {policyHead + "{targetRefs: [" + onRoute + "], idleTimeout: 1m, idleTimeoutSeconds: 60}", "may not be set together with idleTimeout"},
 	"a field that is unknown":   {policyHead + "{targetRefs: [" + onRoute + "], sessionname: a}", "spec.sessionname: "},
 	"a target without a name":   {policyHead + "{targetRefs: [{group: '', kind: Service}]}", "is no target"},
 	"a kind in a wrong group":   {policyHead + "{targetRefs: [{group: example.com, kind: Service, name: cart}]}", "is no target"},

@@ -9,7 +9,7 @@ import (
 	"github.com/limpet-proxy/limpet/policy-config"
 )
 
-// ruleOn is an HTTPRoute beside statusBase, by its namespace/name, with the rest of its one rule for a path.
+// ruleOn is an HTTPRoute in addition to statusBase, by its namespace/name, with the rest of its one rule for a path.
 func ruleOn(name, path, rest string) string {
 	return "---\napiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: " + name + ", namespace: shop}\n" +
 		"spec: {parentRefs: [{name: web, sectionName: http}], rules: [{matches: [{path: {value: " + path + "}}], backendRefs: [{name: cart, port: 80}], " + rest + "}]}\n"
@@ -18,7 +18,7 @@ func ruleOn(name, path, rest string) string {
 // anySession is an inline session of the shape up to 1.6 with nothing written.
 const anySession = "sessionPersistence: {}"
 
-// itemCases are requirements that a compilation shows in a line or two: documents beside statusBase, options, and
+// itemCases are requirements that a compilation shows in a line or two: documents in addition to statusBase, options, and
 // what must stand in the outputs, or not.
 var itemCases = map[string]struct {
 	documents string
@@ -39,14 +39,14 @@ var itemCases = map[string]struct {
 		strings.Replace(ruleOn("a", "/a", anySession), "name: cart, port: 80", "name: h2, port: 80", 1) + http2Service,
 		wantTexts("http2_protocol_options: {}", "envoy.filters.http.stateful_session"),
 	},
-	"2A.16 2A.23 S46 attributes that nobody writes are secure ones": {
+	"2A.16 2A.23 S46 attributes that no document writes are secure ones": {
 		ruleOn("a", "/a", anySession), func(t *testing.T, _ string, policies []policyconfig.Policy) {
 			if c := policies[0].Cookie; !c.Secure || !c.HTTPOnly || c.SameSite != policyconfig.SameSiteStrict || c.Domain != "" {
 				t.Errorf("%+v", c)
 			}
 		},
 	},
-	"2A.17 2B.O9 S25 names that nobody writes are unique": {
+	"2A.17 2B.O9 S25 names that no document writes are unique": {
 		ruleOn("a", "/a", anySession) + ruleOn("b", "/b", anySession) + ruleOn("c", "/c", "sessionPersistence: {type: Header}"),
 		func(t *testing.T, _ string, policies []policyconfig.Policy) {
 			var names []string
@@ -120,7 +120,7 @@ func TestItemsThatChangeNothing(t *testing.T) {
 		"2A.1 2A.29 a session's name and scope outlast changes of the Service's endpoints": {
 			route, route + moreEndpoints, regexp.MustCompile(`"(scope|sessionName)": ".*"`),
 		},
-		"2A.4 what voids the sessions of an address that is somebody else's by now is in no name": {
+		"2A.4 what voids the sessions of an address that belongs to another pod by now is in no name": {
 			route, route + sessionPolicyText("shop/p", `{group: gateway.networking.k8s.io, kind: HTTPRoute, name: a}`, "revocation: {epoch: 2}"), regexp.MustCompile(`"(scope|sessionName)": ".*"`),
 		},
 	} {

@@ -11,7 +11,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/status"
 )
 
-// statusBase is what the cases have in common: two listeners, a Service with a host and one that nobody uses.
+// statusBase is what the cases have in common: two listeners, a Service with a host and one that is not used.
 const statusBase = `
 apiVersion: gateway.networking.k8s.io/v1
 kind: GatewayClass
@@ -78,7 +78,7 @@ func loadBalancerText(name, targets, spec string) string {
 	return policyText("LoadBalancerPolicy", name, targets, spec)
 }
 
-// statusRules are the rules of status as cases: documents beside statusBase, and lines that must come of them.
+// statusRules are the rules of status as cases: documents in addition to statusBase, and lines that must come of them.
 // Condition lines are OBJECT [@ ANCESTOR or LISTENER]: TYPE=STATUS/REASON ...
 var statusRules = map[string]struct {
 	documents string

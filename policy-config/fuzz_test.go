@@ -17,7 +17,7 @@ func FuzzParse(f *testing.F) {
 		c, errs := Parse(text)
 		if len(errs) > 0 {
 			if !reflect.DeepEqual(c, Config{}) || errs.Error() == "" {
-				t.Fatalf("got %+v beside %q", c, errs)
+				t.Fatalf("got %+v with %q", c, errs)
 			}
 			return
 		}

@@ -80,7 +80,7 @@ func TestNoStrayGoldenFiles(t *testing.T) {
 	}
 }
 
-// Both parsers give an empty value beside errors, so that nobody goes on with half a configuration.
+// Both parsers give an empty value with errors, so that no caller goes on with half a configuration.
 func TestErrorsComeWithoutAValue(t *testing.T) {
 	for _, name := range files(t, "testdata/invalid/*.json", 80) {
 		if c, _ := Parse(read(t, name)); !reflect.DeepEqual(c, Config{}) {

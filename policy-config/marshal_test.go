@@ -18,7 +18,7 @@ func someConfig(policies ...Policy) Config {
 	return c
 }
 
-// What hangs on other fields may be left out of a Config, and the caller's own is not written to.
+// What depends on other fields may be left out of a Config, and the caller's own is not written to.
 func TestMarshalFillsInDefaults(t *testing.T) {
 	bare := somePolicy()
 	bare.Cache = Cache{}
@@ -64,7 +64,7 @@ func TestMarshalRefuses(t *testing.T) {
 		`must be 0s to 87600h`:                                 func(c *Config) { c.Policies[0].IdleTimeout = MaxDuration + 1 },
 		`must be an RFC 3339 time`:                             func(c *Config) { c.Policies[0].Revocation.NotBefore = -1 },
 		`keys.ring.keys: Required value`:                       func(c *Config) { c.Keys = Keys{Ring: &KeyRing{}} },
-		`keys.ring: Forbidden: may not be set beside fromEnv`:  func(c *Config) { c.Keys.Ring = secretConfig().Keys.Ring },
+		`keys.ring: Forbidden: may not be set together with fromEnv`:  func(c *Config) { c.Keys.Ring = secretConfig().Keys.Ring },
 		`keys.ring.keys[0].secret: Invalid value: [secret]`:    func(c *Config) { c.Keys = Keys{Ring: &KeyRing{Keys: []Key{{ID: "a", Secret: Secret("short")}}}} },
 		`it holds an empty list that is not nil, or text that`: func(c *Config) { c.Policies[0].Clusters = []string{} },
 		`or text that is not valid UTF-8`:                      func(c *Config) { c.Policies[0].Routes = []string{"caf\xe9"} },

@@ -188,7 +188,7 @@ func jsonName(f reflect.StructField) string {
 	return name
 }
 
-// defaultOf is a field's default as JSON. Fields whose default hangs on others have none here.
+// defaultOf is a field's default as JSON. Fields whose default depends on others have none here.
 func defaultOf(t reflect.Type, f reflect.StructField) (any, bool) {
 	holder, ok := defaultValues[t]
 	if !ok {

@@ -22,12 +22,12 @@ func (d *decoder) checkConfig(c *Config) {
 func (d *decoder) checkKeys(at *jsonPath, k *Keys) {
 	if k.Ring != nil {
 		if k.FromEnv != "" {
-			d.forbidden(at.child("ring"), "may not be set beside fromEnv")
+			d.forbidden(at.child("ring"), "may not be set together with fromEnv")
 		}
 		d.checkRing(at.child("ring"), k.Ring)
 	}
 	if k.Sealed != "" && (k.FromEnv != "" || k.Ring != nil) {
-		d.forbidden(at.child("sealed"), "may not be set beside fromEnv or ring")
+		d.forbidden(at.child("sealed"), "may not be set together with fromEnv or ring")
 	}
 }
 

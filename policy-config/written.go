@@ -41,7 +41,7 @@ func (w *Written) Is(p Policy, pinHeader string) bool {
 	return w.pinHeader == pinHeader && reflect.DeepEqual(&w.policy, &p)
 }
 
-// EncodeWith is Encode of c with the policies, whose texts are put together. Nobody may change the policies of the
+// EncodeWith is Encode of c with the policies, whose texts are put together. No caller may change the policies of the
 // configuration that it gives.
 func EncodeWith(c Config, policies []*Written) (complete Config, data []byte, err error) {
 	c.Policies = nil

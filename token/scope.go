@@ -6,7 +6,7 @@ package token
 type Scope struct {
 	ring *Ring
 	tag  tag
-	keys []scopeKey // beside ring.keys
+	keys []scopeKey // parallel to ring.keys
 	work *work      // made on first use: of 10,000 scopes in a filter most are idle
 }
 

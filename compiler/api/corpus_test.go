@@ -29,7 +29,7 @@ func TestAccepted(t *testing.T) {
 	}
 }
 
-// TestRefused holds the documents that the CRDs must refuse, with the messages beside them.
+// TestRefused holds the documents that the CRDs must refuse, with the messages next to them.
 func TestRefused(t *testing.T) {
 	server := newAdmitter(t, admission.Gateway16)
 	for _, file := range readCorpus(t, "refused", 60) {

@@ -58,7 +58,7 @@ var verdicts = []struct {
 			"99999h", "87600h", "87600h1ms", "87600h1s", "87599h60m", "100000h", "00001s", "999ms", "1000ms", "500ms500ms", "1s1ms", "1us", "1h\n"),
 		func(v any) fields { return fields{"idleTimeout": v} },
 	},
-	{"idle beside absolute", listTexts("59m", "1h", "3600s", "3601s"), func(v any) fields { return fields{"idleTimeout": v, "absoluteTimeout": "60m"} }},
+	{"idle with absolute", listTexts("59m", "1h", "3600s", "3601s"), func(v any) fields { return fields{"idleTimeout": v, "absoluteTimeout": "60m"} }},
 	{"seconds", []any{int64(1), int64(-1), int64(315360000), int64(315360001)}, func(v any) fields { return fields{"absoluteTimeoutSeconds": v} }},
 	{
 		"time", listTexts("", "2026-11-21T08:00:00Z", "2026-11-21t08:00:00z", "2026-11-21 08:00:00Z", "2026-11-21T08:00:00", "2026-11-21T08:00:00.0Z",

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestTable puts and takes numbers as a host does, mostly counting up and some far apart, beside Go's map.
+// TestTable puts and takes numbers as a host does, mostly counting up and some far apart, and compares with Go's map.
 func TestTable(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var table table[int]

@@ -41,7 +41,7 @@ func (c *cache) get(s *token.Scope, tok string) *cacheEntry {
 	if e.scope != s || int(e.tokenLen) != len(tok) {
 		return nil
 	}
-	// A plain comparison would tell a patient attacker how far a guess agrees with somebody's token.
+	// A plain comparison would tell a patient attacker how far a guess agrees with a valid token.
 	if subtle.ConstantTimeCompare(e.token[:e.tokenLen], bytesOf(tok)) != 1 {
 		return nil
 	}

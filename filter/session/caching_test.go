@@ -22,7 +22,7 @@ func TestPrivately(t *testing.T) {
 	}
 }
 
-// TestPrivatelyIsLinear: the backend chooses how many directives there are, and a worker serves nobody else meanwhile.
+// TestPrivatelyIsLinear: the backend chooses how many directives there are, and a worker serves no other request meanwhile.
 func TestPrivatelyIsLinear(t *testing.T) {
 	control := strings.Repeat("a,", 10_000)
 	if allocations := testing.AllocsPerRun(10, func() { privately(control) }); allocations > 10 {

@@ -109,7 +109,7 @@ type search struct {
 }
 
 // header tries the first line of that name, where nearly every client has its token, and the others only when that
-// one holds none: HTTP/1.1 clients may send several, and reading all lines is dear. It tells whether there is one.
+// one holds none: HTTP/1.1 clients may send several, and reading all lines is expensive. It tells whether there is one.
 func (s *search) header(h Headers, name string) bool {
 	line, ok := h.Get(name)
 	if !ok {
@@ -184,7 +184,7 @@ func (s *search) candidate(value string) {
 	s.entry = entry
 }
 
-// refuse keeps the most telling reason: a token that is too old says more than rubbish beside it.
+// refuse keeps the most telling reason: a token that is too old says more than rubbish in the same request.
 func (s *search) refuse(o Outcome) {
 	if s.void == None || s.void == Malformed {
 		s.void = o

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Find returns the path of the shipped module: dist/limpet.wasm beside the go.mod that is nearest above the working
+// Find returns the path of the shipped module: dist/limpet.wasm next to the go.mod that is nearest above the working
 // folder. ok is false when it was not built.
 func Find() (path string, ok bool) {
 	dir, err := os.Getwd()

@@ -45,7 +45,7 @@ func compile(ctx context.Context, wasm []byte) (*Module, error) {
 	return m, nil
 }
 
-// prepare compiles the plugin beside the two modules that it may import from.
+// prepare compiles the plugin together with the two modules that it may import from.
 func (m *Module) prepare(ctx context.Context, wasm []byte) (err error) {
 	if _, err = wasi_snapshot_preview1.Instantiate(ctx, m.runtime); err != nil {
 		return err

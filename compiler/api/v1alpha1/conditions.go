@@ -8,7 +8,7 @@ const (
 	ConditionProgrammed gatewayv1.PolicyConditionType = "Programmed"
 	// ReasonProgrammed: all of it holds.
 	ReasonProgrammed gatewayv1.PolicyConditionReason = "Programmed"
-	// ReasonPartiallyProgrammed: some of it is ignored, overridden or can't be carried; the message says what.
+	// ReasonPartiallyProgrammed: some of it is ignored, overridden or can't be supported; the message says what.
 	ReasonPartiallyProgrammed gatewayv1.PolicyConditionReason = "PartiallyProgrammed"
 	// ReasonOverridden, with status False: stronger policies leave nothing of it; the message names them.
 	ReasonOverridden gatewayv1.PolicyConditionReason = "Overridden"

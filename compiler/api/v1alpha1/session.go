@@ -6,12 +6,12 @@ import policyconfig "github.com/limpet-proxy/limpet/policy-config"
 // spec.default and in spec.override. Each field merges on its own (S7); what no policy writes gets the default of
 // the plugin configuration (package policyconfig), or the one that docs/semantics.md names.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.disabled) || !self.disabled || !(has(self.type) || has(self.sessionName) || has(self.header) || has(self.cookie) || has(self.absoluteTimeout) || has(self.absoluteTimeoutSeconds) || has(self.idleTimeout) || has(self.idleTimeoutSeconds) || has(self.renewAfterPercent) || has(self.drainTimeout) || has(self.onHostLost) || has(self.failStatus) || has(self.endSessionHeader) || has(self.issueOn) || has(self.cache) || has(self.revocation) || has(self.revealHost) || has(self.forward))",message="true excludes every other field beside it",fieldPath=".disabled",reason=FieldValueForbidden
-// +kubebuilder:validation:XValidation:rule="!has(self.absoluteTimeoutSeconds) || !has(self.absoluteTimeout)",message="may not be set beside absoluteTimeout",fieldPath=".absoluteTimeoutSeconds",reason=FieldValueForbidden
-// +kubebuilder:validation:XValidation:rule="!has(self.idleTimeoutSeconds) || !has(self.idleTimeout)",message="may not be set beside idleTimeout",fieldPath=".idleTimeoutSeconds",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule="!has(self.disabled) || !self.disabled || !(has(self.type) || has(self.sessionName) || has(self.header) || has(self.cookie) || has(self.absoluteTimeout) || has(self.absoluteTimeoutSeconds) || has(self.idleTimeout) || has(self.idleTimeoutSeconds) || has(self.renewAfterPercent) || has(self.drainTimeout) || has(self.onHostLost) || has(self.failStatus) || has(self.endSessionHeader) || has(self.issueOn) || has(self.cache) || has(self.revocation) || has(self.revealHost) || has(self.forward))",message="true excludes every other field",fieldPath=".disabled",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule="!has(self.absoluteTimeoutSeconds) || !has(self.absoluteTimeout)",message="may not be set together with absoluteTimeout",fieldPath=".absoluteTimeoutSeconds",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule="!has(self.idleTimeoutSeconds) || !has(self.idleTimeout)",message="may not be set together with idleTimeout",fieldPath=".idleTimeoutSeconds",reason=FieldValueForbidden
 // +kubebuilder:validation:XValidation:rule="!has(self.cookie) || !has(self.type) || self.type == 'Cookie'",message="may only be set with type Cookie",fieldPath=".cookie",reason=FieldValueForbidden
-// +kubebuilder:validation:XValidation:rule="!has(self.header) || has(self.type) && self.type == 'Header'",message="may only be set beside type: Header",fieldPath=".header",reason=FieldValueForbidden
-// +kubebuilder:validation:XValidation:rule="!has(self.header) || !has(self.sessionName)",message="may not be set beside header, which names the session",fieldPath=".sessionName",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule="!has(self.header) || has(self.type) && self.type == 'Header'",message="may only be set with type: Header",fieldPath=".header",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule="!has(self.header) || !has(self.sessionName)",message="may not be set together with header, which names the session",fieldPath=".sessionName",reason=FieldValueForbidden
 // +kubebuilder:validation:XValidation:rule="!has(self.type) || self.type != 'Header' || !has(self.sessionName) || !self.sessionName.matches('(?i)^(accept|accept-.*|access-control-.*|age|authentication-info|authorization|cache-control|connection|content-.*|cookie|date|etag|expect|expires|forwarded|grpc-.*|host|http2-settings|if-.*|keep-alive|last-modified|location|origin|pragma|proxy-.*|range|referer|retry-after|sec-.*|server|set-cookie|strict-transport-security|te|trailer|transfer-encoding|upgrade|user-agent|vary|via|www-authenticate|x-envoy-.*|x-forwarded-.*|x-limpet-pin|x-request-id)$')",message="must not be a header that HTTP, proxies, browsers or limpet itself use",fieldPath=".sessionName",reason=FieldValueInvalid
 // +kubebuilder:validation:XValidation:rule="!has(self.cookie) || !has(self.cookie.lifetimeType) || self.cookie.lifetimeType != 'Permanent' || has(self.absoluteTimeout) || has(self.absoluteTimeoutSeconds)",message="a cookie with lifetimeType Permanent ends when it has passed",fieldPath=".absoluteTimeout",reason=FieldValueRequired
 // +kubebuilder:validation:XValidation:rule="!has(self.idleTimeout) || !self.idleTimeout.matches('^([0-9]{1,5}(h|m|s|ms)){1,4}$') || (!has(self.absoluteTimeout) || !self.absoluteTimeout.matches('^([0-9]{1,5}(h|m|s|ms)){1,4}$') || duration(self.idleTimeout) <= duration(self.absoluteTimeout)) && (!has(self.absoluteTimeoutSeconds) || duration(self.idleTimeout).getSeconds() <= self.absoluteTimeoutSeconds)",message="must not be longer than the absolute timeout",fieldPath=".idleTimeout",reason=FieldValueInvalid
@@ -21,7 +21,7 @@ import policyconfig "github.com/limpet-proxy/limpet/policy-config"
 // +kubebuilder:validation:XValidation:rule="!has(self.sessionName) || !self.sessionName.matches('(?i)^__Host-') || !has(self.cookie) || !has(self.cookie.domain)",message="the session's name begins with __Host-, which allows no Domain (RFC 6265bis)",fieldPath=".cookie.domain",reason=FieldValueForbidden
 // +kubebuilder:validation:XValidation:rule="!has(self.sessionName) || !self.sessionName.matches('(?i)^__(Host-)?Http-') || !has(self.cookie) || !has(self.cookie.httpOnly) || self.cookie.httpOnly",message="the session's name begins with __Http- or __Host-Http-, which needs HttpOnly",fieldPath=".cookie.httpOnly",reason=FieldValueInvalid
 type SessionSettings struct {
-	// Disabled switches session persistence off where true, though a policy further up the ladder's lower rungs
+	// Disabled switches session persistence off where true, though a policy on a weaker level
 	// switches it on; such a block has no other field. False, written, switches it on and, in an override, forbids
 	// to switch it off (S9).
 	// +optional
@@ -37,7 +37,7 @@ type SessionSettings struct {
 	// +optional
 	SessionName *SessionName `json:"sessionName,omitempty"`
 
-	// Header names the header; only beside type: Header, and instead of sessionName.
+	// Header names the header; only with type: Header, and instead of sessionName.
 	// +optional
 	Header *Header `json:"header,omitempty"`
 
@@ -130,7 +130,7 @@ type Header struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.partitioned) || !self.partitioned || !has(self.secure) || self.secure",message="needs Secure (CHIPS)",fieldPath=".partitioned",reason=FieldValueInvalid
 type Cookie struct {
 	// LifetimeType says whether the cookie outlives the browser session: a Session cookie has neither Expires nor
-	// Max-Age, a Permanent one has both, and needs an absolute timeout beside it. Where no policy writes it: Session.
+	// Max-Age, a Permanent one has both, and needs an absolute timeout as well. Where no policy writes it: Session.
 	// +kubebuilder:validation:Enum=Session;Permanent
 	// +optional
 	LifetimeType *policyconfig.LifetimeType `json:"lifetimeType,omitempty"`

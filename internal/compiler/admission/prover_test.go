@@ -47,7 +47,7 @@ func TestProver(t *testing.T) {
 	}
 }
 
-// damageValue changes one thing, somewhere below a value: a field goes, or takes a value of a field beside it; an item goes,
+// damageValue changes one thing, somewhere below a value: a field goes, or takes a value of a sibling; an item goes,
 // comes twice, or is moved.
 func damageValue(value any, random *rand.Rand) {
 	switch v := value.(type) {

@@ -19,7 +19,7 @@ const (
 	Gateway17 APIRelease = "1.7"
 )
 
-// istioFolder holds the CRDs of Istio 1.31 that limpet reads or writes, beside those of any generation.
+// istioFolder holds the CRDs of Istio 1.31 that limpet reads or writes, in addition to those of any generation.
 const istioFolder = "crds/istio"
 
 //go:embed crds

@@ -43,7 +43,7 @@ type Identity struct {
 	Cluster string
 	// Protocol is what the Service's port says of it.
 	Protocol Protocol
-	// TrafficDistribution is the Service's trafficDistribution, a wish that is not carried; empty for none.
+	// TrafficDistribution is the Service's trafficDistribution, a wish that is not supported; empty for none.
 	TrafficDistribution string
 }
 

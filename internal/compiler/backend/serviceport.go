@@ -140,7 +140,7 @@ func (p *ServicePort) report(rep *report.Report) {
 		rep.ErrorAt(service, path.Child("appProtocol").String(), fmt.Sprintf("not supported yet: %q", *said))
 	}
 	if service.Value.Spec.TrafficDistribution != nil {
-		rep.Advise(service, spec.Child("trafficDistribution"), "not carried: every endpoint is as good as any other, wherever it runs")
+		rep.Advise(service, spec.Child("trafficDistribution"), "not supported: every endpoint is as good as any other, wherever it runs")
 	}
 	if p.ClientIP {
 		rep.Advise(service, spec.Child("sessionAffinity"),

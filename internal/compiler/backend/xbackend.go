@@ -21,7 +21,7 @@ import (
 // implementation make for the purpose. Its EndpointSlices hold the pods' addresses, the XBackend the port. Slices
 // that belong to no Service and bear all of the labels count too, for those who write them by hand.
 
-// xbackendProtocols are the values of an XBackend's protocol that are carried. HTTP leaves the version to the proxy.
+// xbackendProtocols are the values of an XBackend's protocol that are supported. HTTP leaves the version to the proxy.
 var xbackendProtocols = map[string]Protocol{"HTTP": ProtocolUnset, "HTTP11": HTTP1, "HTTP2": HTTP2, "H2C": HTTP2, "GRPC": HTTP2}
 
 // xbackends are the XBackends of the input, and the EndpointSlices that their selectors may lead to.

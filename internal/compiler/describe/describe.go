@@ -148,7 +148,7 @@ func (d *describer) findSwitch(e *precedence.Effective) *Origin {
 	}
 }
 
-// describeField shows a field. What hangs on the rule's identity or matches is shown as it is emitted.
+// describeField shows a field. What depends on the rule's identity or matches is shown as it is emitted.
 func (d *describer) describeField(f *precedence.Field, decision *policy.Decision) Field {
 	out := Field{Name: f.Name, Origin: d.newOrigin(f.FieldValue)}
 	if f.Level == precedence.BuiltIn && out.Value == "" {

@@ -1,7 +1,7 @@
-// Package describe answers what settings affect an object (GEP-713, "discoverability"): for every way that requests
+// Package describe answers what settings affect an object (GEP-713, "discoverability"): for every path that requests
 // take through it, each field of its session persistence, of the balancing of requests without a session, of the
-// retry budget and of timeouts and retries, with its value, where that is written, and what it beats; for a policy, what it has an effect on and
-// which of its fields hold there.
+// retry budget and of timeouts and retries, with its value, where that is written, and
+// what it overrides; for a policy, what it has an effect on and which of its fields are effective there.
 //
 // It decides nothing: it shows what packages policy and lower have decided.
 package describe
@@ -17,18 +17,18 @@ type Description struct {
 	Section string `json:"sectionName,omitempty"`
 	File    string `json:"file,omitempty"`
 	Line    int    `json:"line,omitempty"`
-	// Sessions is what holds on each way through the object.
+	// Sessions is what is effective on each path through the object.
 	Sessions []Session `json:"sessions,omitempty"`
 	// Requests is how requests that no session pins are spread over each backend's hosts, and the budget of retries.
 	Requests []UnpinnedRequests `json:"requests,omitempty"`
 	// Retries is how long requests may take, and how often they are tried again: all of them, with a session or without.
-	Retries []Retries `json:"tries,omitempty"`
-	// Targets and Effects are those of a policy: what becomes of it at each target, and what it does on each way.
+	Retries []Retries `json:"retries,omitempty"`
+	// Targets and Effects are those of a policy: what becomes of it at each target, and what it does on each path.
 	Targets []Target `json:"targets,omitempty"`
 	Effects []Effect `json:"effects,omitempty"`
 }
 
-// TrafficPath is a way that requests take. Listeners through which the same holds are put together.
+// TrafficPath is a path that requests take. Listeners through which the same is effective are put together.
 type TrafficPath struct {
 	Route    string   `json:"route"`
 	Rule     int      `json:"rule"`
@@ -40,10 +40,10 @@ type TrafficPath struct {
 
 func (w *TrafficPath) trafficPath() *TrafficPath { return w }
 
-// Session is the session persistence on a way.
+// Session is the session persistence on a path.
 type Session struct {
 	TrafficPath
-	// On says that there are sessions, and By what turns them on or off; nil if nobody says anything.
+	// On says that there are sessions, and By what turns them on or off; nil if nothing says.
 	On bool    `json:"on"`
 	By *Origin `json:"by,omitempty"`
 	// Generation is the release of Gateway API whose meaning the rule has.
@@ -54,15 +54,15 @@ type Session struct {
 	// Refused says why the rule answers every request with an error instead.
 	Refused []string `json:"refused,omitempty"`
 	Fields  []Field  `json:"fields,omitempty"`
-	// Notes are what does not hold though nothing stronger writes it, and who is in whose way.
+	// Notes are what is not effective though nothing stronger writes it, and which policies conflict.
 	Notes []string `json:"notes,omitempty"`
 }
 
-// UnpinnedRequests is what becomes, on a way, of the requests that no session pins.
+// UnpinnedRequests is what becomes, on a path, of the requests that no session pins.
 type UnpinnedRequests struct {
 	TrafficPath
 	Fields []Field `json:"fields"`
-	// Notes are what does not hold though nothing stronger writes it.
+	// Notes are what is not effective though nothing stronger writes it.
 	Notes []string `json:"notes,omitempty"`
 }
 
@@ -70,16 +70,16 @@ type UnpinnedRequests struct {
 type Retries struct {
 	TrafficPath
 	Fields []Field `json:"fields,omitempty"`
-	// Notes are what does not hold, or not to the letter.
+	// Notes are what is not effective, or not to the letter.
 	Notes []string `json:"notes,omitempty"`
 }
 
 // Origin is where a value is written.
 type Origin struct {
 	Value string `json:"value,omitempty"`
-	// Precedence is the place on the ladder (docs/semantics.md, S5), and Block what stands there. Balancing and retries have
-	// places (S53, S56) and no rungs.
-	Precedence int    `json:"rung,omitempty"`
+	// Precedence is the level (docs/semantics.md, S5), 1 the strongest, and Block what is written there. Balancing and
+	// retries have places (S53, S56) and no levels.
+	Precedence int    `json:"precedence,omitempty"`
 	Block      string `json:"block"`
 	Object     string `json:"object,omitempty"`
 	Path       string `json:"path,omitempty"`
@@ -87,11 +87,11 @@ type Origin struct {
 	Line       int    `json:"line,omitempty"`
 }
 
-// Field is one field: its value, where that comes from, and what it beats, strongest first.
+// Field is one field: its value, where that comes from, and what it overrides, strongest first.
 type Field struct {
 	Name string `json:"name"`
 	Origin
-	Overrides []Origin `json:"beats,omitempty"`
+	Overrides []Origin `json:"overrides,omitempty"`
 }
 
 // Target is what a policy is attached to, or would be.
@@ -103,16 +103,16 @@ type Target struct {
 	Message string `json:"message,omitempty"`
 }
 
-// Effect is what a policy does on a way.
+// Effect is what a policy does on a path.
 type Effect struct {
 	TrafficPath
-	// Effective are its fields that hold, Beaten those that something stronger writes.
-	Effective  []Field           `json:"holds,omitempty"`
-	Overridden []OverriddenField `json:"beaten,omitempty"`
+	// Effective are its fields that are effective, Overridden those that something stronger writes.
+	Effective  []Field           `json:"effective,omitempty"`
+	Overridden []OverriddenField `json:"overridden,omitempty"`
 	Notes      []string          `json:"notes,omitempty"`
 }
 
-// OverriddenField is a field that a policy writes and that does not hold.
+// OverriddenField is a field that a policy writes and that something stronger overrides.
 type OverriddenField struct {
 	Name string `json:"name"`
 	Origin

@@ -12,7 +12,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/retrybudget"
 )
 
-// builtIn is the place of values that nobody writes.
+// builtIn is the place of values that no document writes.
 const builtIn = "built in"
 
 // addRequests adds how requests without a session get to backends, and how long all may take: for an object on their way,
@@ -80,7 +80,7 @@ func (d *describer) describeBalancing(o *loadbalancing.Outcome) []Field {
 	return all
 }
 
-// findLocation is what gives a policy the word: a place of the backend's own, or of another backend's under one session.
+// findLocation is what makes a policy effective: a place of the backend's own, or of another backend's under one session.
 func findLocation(o *loadbalancing.Outcome, p *loadbalancing.Policy) string {
 	for _, c := range o.Candidates {
 		if c.Policy == p {
@@ -112,7 +112,7 @@ func (d *describer) describeBudget(s *lower.BackendTraffic) (all []Field) {
 
 func trimSpec(path string) string { return strings.TrimPrefix(path, "spec.") }
 
-// newOriginAt says where a value of a policy without rungs stands.
+// newOriginAt says where a value of a policy without levels stands.
 func (d *describer) newOriginAt(value string, ref object.Ref, block, path string) Origin {
 	o := Origin{Value: value, Block: block, Object: ref.String(), Path: path}
 	o.File, o.Line = d.locate(o.Object, path)

@@ -111,7 +111,7 @@ func (p *printer) printSession(s Session) {
 		p.printLine("  scope: %s, by the rules of Gateway API %s", s.Scope, s.Generation)
 	}
 	if s.Name != "" {
-		p.printLine("  carried in: %s", s.Name)
+		p.printLine("  name: %s", s.Name)
 	}
 	for _, n := range s.Notes {
 		p.printLine("  note: %s", n)
@@ -120,7 +120,7 @@ func (p *printer) printSession(s Session) {
 	for _, f := range s.Fields {
 		rows = append(rows, []string{f.Name, f.Value, f.formatPrecedence(), f.Object, f.formatPlace(), formatOrigins(f.Overrides)})
 	}
-	p.printTable("FIELD VALUE RUNG FROM WHERE BEATS", rows)
+	p.printTable("FIELD VALUE PRECEDENCE FROM WHERE OVERRIDES", rows)
 }
 
 // printRequests shows what holds for some of the requests on a way.
@@ -134,7 +134,7 @@ func (p *printer) printRequests(which string, w TrafficPath, notes []string, fie
 	for _, f := range fields {
 		rows = append(rows, []string{f.Name, f.Value, f.Block, f.Object, f.formatPlace(), formatOrigins(f.Overrides)})
 	}
-	p.printTable("FIELD VALUE PLACE FROM WHERE BEATS", rows)
+	p.printTable("FIELD VALUE PLACE FROM WHERE OVERRIDES", rows)
 }
 
 func (p *printer) printEffect(e Effect) {
@@ -144,12 +144,12 @@ func (p *printer) printEffect(e Effect) {
 	}
 	var rows [][]string
 	for _, f := range e.Effective {
-		rows = append(rows, []string{f.Name, f.Value, "holds", f.formatPrecedence(), f.formatPlace(), addPrefix("beats ", formatOrigins(f.Overrides))})
+		rows = append(rows, []string{f.Name, f.Value, "effective", f.formatPrecedence(), f.formatPlace(), addPrefix("overrides ", formatOrigins(f.Overrides))})
 	}
 	for _, b := range e.Overridden {
-		rows = append(rows, []string{b.Name, b.Value, "beaten", b.formatPrecedence(), b.formatPlace(), "by " + b.By.formatBrief()})
+		rows = append(rows, []string{b.Name, b.Value, "overridden", b.formatPrecedence(), b.formatPlace(), "by " + b.By.formatBrief()})
 	}
-	p.printTable("FIELD VALUE STATE RUNG WHERE NOTE", rows)
+	p.printTable("FIELD VALUE STATE PRECEDENCE WHERE NOTE", rows)
 }
 
 func formatOrigins(origins []Origin) string {

@@ -96,7 +96,7 @@ func TestVirtualServices(t *testing.T) {
 	virtualService := func(spec string) string {
 		return "apiVersion: networking.istio.io/v1\nkind: VirtualService\nmetadata: {name: v, namespace: istio}\nspec: {" + spec + ", http: [{route: [{destination: {host: a}}]}]}"
 	}
-	const sidecarsOnly = "not carried to istio: sessions are kept at Gateways"
+	const sidecarsOnly = "not supported by istio: sessions are kept at Gateways"
 	const alone = "[fd00::]:1\n* istio/gw/istio:"
 	for name, c := range map[string]struct {
 		spec, want string
@@ -108,7 +108,7 @@ func TestVirtualServices(t *testing.T) {
 		"the mesh too":                  {`hosts: [a.org], gateways: [mesh, gw]`, "[fd00::]:1\na.org istio/gw/istio: v/0/0\n* istio/gw/istio:", []string{"VirtualService istio/v: spec.gateways[0]: " + sidecarsOnly}},
 		"nothing but the mesh":          {`hosts: [a.org]`, alone, []string{"VirtualService istio/v: spec.gateways: " + sidecarsOnly}},
 		"a Gateway that is not there":   {`hosts: [a.org], gateways: [gone]`, alone, []string{`spec.gateways[0]: Not found: "gone": there is no Gateway istio/gone of networking.istio.io in the input: nothing is written for its proxies`}},
-		"no hosts: a part of another's": {`gateways: [gw]`, alone, []string{"VirtualService istio/v: spec.hosts: not carried to istio: it has none: another VirtualService delegates to it"}},
+		"no hosts: a part of another's": {`gateways: [gw]`, alone, []string{"VirtualService istio/v: spec.hosts: not supported by istio: it has none: another VirtualService delegates to it"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := buildControlled(t, "istio.io/gateway-controller", istioGateway, virtualService(c.spec))

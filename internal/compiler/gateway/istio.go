@@ -13,7 +13,7 @@ import (
 // istioKey keeps Istio's Gateways apart from Gateway API's of the same names.
 func istioKey(key string) string { return "istio " + key }
 
-// attachIstio puts Istio's Gateways beside Gateway API's, and joins the VirtualServices that name them.
+// attachIstio adds Istio's Gateways to Gateway API's, and joins the VirtualServices that name them.
 func (b *builder) attachIstio(objects *resource.Objects) {
 	for i, g := range objects.IstioGateways {
 		b.addIsolated(g.Value.Gateway, len(objects.Gateways)+i, "")

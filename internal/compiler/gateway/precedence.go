@@ -66,7 +66,7 @@ func LiteralPathPrefix(path *gatewayv1.HTTPPathMatch) string {
 	return TrimPathPrefix(beginning[:strings.LastIndexByte(beginning, '/')+1])
 }
 
-// rankedMatch is a match with what its precedence hangs on beside itself.
+// rankedMatch is a match with what its precedence depends on besides.
 type rankedMatch struct {
 	Match
 	wildness int // how unspecific its route's own hostname is, of those that cover the request's

@@ -49,7 +49,7 @@ type ListenerStatus struct {
 // ParentStatus is what became of a parentRef.
 type ParentStatus struct {
 	Ref gatewayv1.ParentReference
-	// Foreign says that it names a Gateway whose class is not in the input: somebody else's.
+	// Foreign says that it names a Gateway whose class is not in the input: another controller's.
 	Foreign bool
 	// Refused says why the route does not attach, under Reason; nil if it does.
 	Refused *field.Error

@@ -5,7 +5,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 )
 
-// Candidate is a policy with a word on a rule's use of a backend, and the place that gives it the word.
+// Candidate is a policy that may be effective for a rule's use of a backend, and the place it is attached to.
 type Candidate struct {
 	*Policy
 	// Location is where it stands, such as "on the route".

@@ -49,7 +49,7 @@ func readPolicy(name string, about report.Subject, at *field.Path, spec *v1alpha
 	if p.strategy, known = strategies[strategy]; !known {
 		p.strategyName = v1alpha1.RoundRobin
 		e := field.NotSupported(at.Child("strategy"), strategy, strategyNames)
-		e.Detail += ": RoundRobin holds in its place"
+		e.Detail += ": RoundRobin is used instead"
 		rep.WarnFor(about, report.ReasonPartiallyProgrammed, e)
 	}
 	entries := at.Child("requestHashPolicies")
@@ -58,7 +58,7 @@ func readPolicy(name string, about report.Subject, at *field.Path, spec *v1alpha
 		p.hashes = readHashes(about, entries, spec.RequestHashPolicies, rep)
 		if len(p.hashes) == 0 {
 			p.strategy, p.strategyName = ir.RoundRobin, v1alpha1.RoundRobin
-			rep.WarnForAt(about, report.ReasonPartiallyProgrammed, entries.String(), "no entry is valid: RoundRobin holds in place of RequestHash")
+			rep.WarnForAt(about, report.ReasonPartiallyProgrammed, entries.String(), "no entry is valid: RoundRobin is used in place of RequestHash")
 		}
 		return p
 	case v1alpha1.CookieStrategy:
@@ -170,7 +170,7 @@ func readCookie(path *field.Path, h ir.Hash, o *v1alpha1.CookieHashOptions) (ir.
 	return h, nil
 }
 
-// String names the attribute, and what is done beside hashing it.
+// String names the attribute, and what is done besides hashing it.
 func (h Hash) String() string {
 	text := attributeName(h.Hash)
 	if h.TTL != nil {

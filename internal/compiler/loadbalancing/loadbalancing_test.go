@@ -65,8 +65,8 @@ func TestReadPolicy(t *testing.T) {
 		"S52: an unknown strategy":             {strategy: "roundrobin", warnings: 1},
 		"S52: RequestHash alone":               {strategy: "RequestHash", warnings: 1},
 		"S52: no entry that counts":            {"RequestHash", []v1alpha1.RequestHashPolicy{{}}, ir.RoundRobin, nil, 2},
-		"S52: entries beside Random":           {"Random", []v1alpha1.RequestHashPolicy{sourceIP}, ir.Random, nil, 1},
-		"S52: entries beside Cookie":           {"Cookie", []v1alpha1.RequestHashPolicy{sourceIP}, ir.RequestHash, []ir.Hash{{Cookie: contourCookie, TTL: session, Path: "/"}}, 1},
+		"S52: entries with Random":           {"Random", []v1alpha1.RequestHashPolicy{sourceIP}, ir.Random, nil, 1},
+		"S52: entries with Cookie":           {"Cookie", []v1alpha1.RequestHashPolicy{sourceIP}, ir.RequestHash, []ir.Hash{{Cookie: contourCookie, TTL: session, Path: "/"}}, 1},
 		"S52: two options":                     {"RequestHash", []v1alpha1.RequestHashPolicy{conflictingHash, sourceIP}, ir.RequestHash, []ir.Hash{{SourceIP: true}}, 1},
 		"S52: names that are none":             {"RequestHash", []v1alpha1.RequestHashPolicy{headerHash("a b"), headerHash(""), cookieHash("a;b", nil, nil), queryHash(""), sourceIP}, ir.RequestHash, []ir.Hash{{SourceIP: true}}, 4},
 		"S52: a pseudo-header":                 {"RequestHash", []v1alpha1.RequestHashPolicy{headerHash(":authority"), sourceIP}, ir.RequestHash, []ir.Hash{{SourceIP: true}}, 1},
@@ -122,7 +122,7 @@ func TestResolve(t *testing.T) {
 		hashes []ir.Hash
 		warned []string // the policies that don't hold in full
 	}{
-		"S53: nobody says anything":                {Rule{Candidates: candidatesOf(nil, nil)}, []ir.Balancing{turn, turn}, nil, nil},
+		"S53: no policy says anything":                {Rule{Candidates: candidatesOf(nil, nil)}, []ir.Balancing{turn, turn}, nil, nil},
 		"S53: each Service its own strategy":       {Rule{Candidates: candidatesOf(byIP, random, nil)}, []ir.Balancing{hash, ir.Random, turn}, []ir.Hash{ip}, nil},
 		"S53: one list, the older's":               {Rule{Candidates: candidatesOf(byIP, byUser)}, []ir.Balancing{turn, hash}, []ir.Hash{user}, []string{"ip"}},
 		"S53: equal lists do not conflict":         {Rule{Candidates: candidatesOf(byIP, alike)}, []ir.Balancing{hash, hash}, []ir.Hash{ip}, nil},

@@ -25,7 +25,7 @@ type Rule struct {
 // Outcome is how requests are spread over one backend's hosts.
 type Outcome struct {
 	Strategy ir.Balancing
-	// Policy is whose word it is; nil for nobody's.
+	// Policy is the one that writes it; nil for none.
 	Policy *Policy
 	// Candidates are all with a word on it, strongest first.
 	Candidates []Candidate
@@ -69,14 +69,14 @@ func (r Rule) align(o *Outcome, own setting, primary *Policy, primarySetting set
 	switch {
 	case r.SharedSession:
 		if o.Policy != nil && !own.equal(primarySetting) {
-			r.reportOverridden(o.Policy, primary, "holds for all backends, which are under one session", rep)
+			r.reportOverridden(o.Policy, primary, "is effective for all backends, which are under one session", rep)
 		}
 		o.Strategy = primarySetting.strategy
 		if o.Policy != primary {
-			o.Policy, o.Note = primary, "holds for all backends, which are under one session"
+			o.Policy, o.Note = primary, "is effective for all backends, which are under one session"
 		}
 	case own.strategy == ir.RequestHash && !own.equal(primarySetting):
-		r.reportOverridden(o.Policy, primary, "says what is hashed for all backends: here RoundRobin holds in place of RequestHash", rep)
+		r.reportOverridden(o.Policy, primary, "says what is hashed for all backends: here RoundRobin is used in place of RequestHash", rep)
 		o.Strategy, o.Note = ir.RoundRobin, primary.Name+", which goes first, says what is hashed for all backends"
 	}
 	if o.Strategy == ir.RequestHash {
@@ -123,7 +123,7 @@ func (r Rule) reportOverridden(p, primary *Policy, why string, rep *report.Repor
 	rep.WarnForAt(p.subject, report.ReasonPartiallyProgrammed, p.specPath.String(), fmt.Sprintf("in %s %s, which goes first, %s", r.Name, primary.Name, why))
 }
 
-// computeSetting gives what counts of a policy beside the rule's session, and a note where that is not all of it.
+// computeSetting gives what counts of a policy besides the rule's session, and a note where that is not all of it.
 func (r Rule) computeSetting(p *Policy, rep *report.Report) (w setting, note string) {
 	for _, h := range p.hashes {
 		if h.Cookie != "" && slices.Contains(r.SessionCookies, h.Cookie) {
@@ -136,7 +136,7 @@ func (r Rule) computeSetting(p *Policy, rep *report.Report) (w setting, note str
 	}
 	w.strategy = p.strategy
 	if p.strategy == ir.RequestHash && len(w.hashes) == 0 {
-		rep.WarnForAt(p.subject, report.ReasonPartiallyProgrammed, p.specPath.String(), fmt.Sprintf("no entry is left in %s: RoundRobin holds there", r.Name))
+		rep.WarnForAt(p.subject, report.ReasonPartiallyProgrammed, p.specPath.String(), fmt.Sprintf("no entry is left in %s: RoundRobin is used there", r.Name))
 		return setting{}, note + ": no entry is left"
 	}
 	return w, note

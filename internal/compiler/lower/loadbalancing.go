@@ -80,7 +80,7 @@ func (l *lowerer) unifyBudgets(route *gateway.Route, path *field.Path, choices [
 			continue
 		}
 		l.rep.WarnAt(route, path.Child("backendRefs").String(), fmt.Sprintf(
-			"Services %s and %s have different retry budgets and are under one session: none holds here",
+			"Services %s and %s have different retry budgets and are under one session: none is effective here",
 			all[0].backend.Service, c.backend.Service))
 		for _, c := range all {
 			c.budget, c.noBudgetReason = nil, "the Services under one session have different retry budgets"

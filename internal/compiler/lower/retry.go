@@ -43,7 +43,7 @@ func (l *lowerer) lowerRetries(
 		return t
 	}
 	if !action.Retriable() {
-		l.reportPartial(t, route, path, "retry", "not carried: "+explainNoRetry("sessions stay with their host"))
+		l.reportPartial(t, route, path, "retry", "not supported: "+explainNoRetry("sessions stay with their host"))
 		return t
 	}
 	var strictClusters []string
@@ -54,11 +54,11 @@ func (l *lowerer) lowerRetries(
 	}
 	if len(strictClusters) > 0 {
 		l.reportPartial(t, route, path, "retry",
-			"not carried for "+strings.Join(strictClusters, ", ")+": "+explainNoRetry("its sessions stay with their host"))
+			"not supported for "+strings.Join(strictClusters, ", ")+": "+explainNoRetry("its sessions stay with their host"))
 	}
 	t.Effective, action.Retry = true, newRetry(rule.Retry)
 	if b := action.Retry.Backoff; b != nil && *b > 0 {
-		l.reportPartial(t, route, path, "retry.backoff", "not carried as the least wait: "+
+		l.reportPartial(t, route, path, "retry.backoff", "not supported as the least wait: "+
 			"Envoy waits a random time of up to that, doubled for each further retry, up to ten times as long")
 	}
 	return t

@@ -155,7 +155,7 @@ func isBackendRef(group, kind string) bool {
 	return group == "" && kind == object.KindService || group == xGroup && kind == object.KindXBackend
 }
 
-// attachXBackend notes what stands inline in an XBackend. One whose session can't be honoured serves nobody: see S50.
+// attachXBackend notes what stands inline in an XBackend. One whose session can't be honoured serves no request: see S50.
 func (a *attacher) attachXBackend(b *resource.Object[resource.XBackend]) {
 	path := field.NewPath("spec", sessionKey)
 	inline := b.Sessions[path.String()]

@@ -85,7 +85,7 @@ func (d *reporter) adviseWhereWritten(w precedence.FieldValue, message string) {
 	}
 }
 
-// reportConflicts names the losers of each rung (S13 to S15), field by field.
+// reportConflicts names the losers of each level (S13 to S15), field by field.
 func (d *reporter) reportConflicts(s *Decision) {
 	for _, c := range s.Effective.Conflicts {
 		if len(c.Fields) == 0 {
@@ -148,7 +148,7 @@ func (d *reporter) reportDrain(s *Session) {
 		return
 	}
 	if _, written := s.Effective.DrainTimeout(); written {
-		d.warnWhereWritten(s.Effective.Field("drainTimeout").FieldValue, "", "not carried: EndpointSlices don't say since when a host terminates, so sessions stay as long as it serves")
+		d.warnWhereWritten(s.Effective.Field("drainTimeout").FieldValue, "", "not supported: EndpointSlices don't say since when a host terminates, so sessions stay as long as it serves")
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // CheckPolicy says what is wrong with a SessionPersistencePolicy as a whole: with each of its blocks, with fields that
-// are not to stand beside each other, and with its targets. It refuses what the CRD refuses, whoever has admitted the
+// are not to be set together, and with its targets. It refuses what the CRD refuses, whoever has admitted the
 // document (S49).
 func CheckPolicy(origin object.Origin, spec *v1alpha1.SessionPersistencePolicySpec) policyconfig.ErrorList {
 	errs := checkTargets(spec)
@@ -22,7 +22,7 @@ func CheckPolicy(origin object.Origin, spec *v1alpha1.SessionPersistencePolicySp
 	return errs
 }
 
-// checkFieldSets finds fields of a policy's block that may not stand beside each other.
+// checkFieldSets finds fields of a policy's block that may not be set together.
 func checkFieldSets(path string, s *sessionSettings) (errs policyconfig.ErrorList) {
 	forbid := func(wrong bool, name, message string) {
 		if wrong {
@@ -31,11 +31,11 @@ func checkFieldSets(path string, s *sessionSettings) (errs policyconfig.ErrorLis
 	}
 	rest := *s
 	rest.Disabled = nil
-	forbid(s.Disabled != nil && *s.Disabled && rest != (sessionSettings{}), "disabled", "true excludes every other field beside it")
-	forbid(s.AbsoluteTimeout != nil && s.AbsoluteTimeoutSeconds != nil, "absoluteTimeoutSeconds", "may not be set beside absoluteTimeout")
-	forbid(s.IdleTimeout != nil && s.IdleTimeoutSeconds != nil, "idleTimeoutSeconds", "may not be set beside idleTimeout")
-	forbid(s.Header != nil && (s.Type == nil || *s.Type != policyconfig.TypeHeader), "header", "may only be set beside type: Header")
-	forbid(s.Header != nil && s.SessionName != nil, "sessionName", "may not be set beside header, which names the session")
+	forbid(s.Disabled != nil && *s.Disabled && rest != (sessionSettings{}), "disabled", "true excludes every other field")
+	forbid(s.AbsoluteTimeout != nil && s.AbsoluteTimeoutSeconds != nil, "absoluteTimeoutSeconds", "may not be set together with absoluteTimeout")
+	forbid(s.IdleTimeout != nil && s.IdleTimeoutSeconds != nil, "idleTimeoutSeconds", "may not be set together with idleTimeout")
+	forbid(s.Header != nil && (s.Type == nil || *s.Type != policyconfig.TypeHeader), "header", "may only be set with type: Header")
+	forbid(s.Header != nil && s.SessionName != nil, "sessionName", "may not be set together with header, which names the session")
 	return errs
 }
 

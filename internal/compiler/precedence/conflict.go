@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Conflict is a source that loses to another on its rung.
+// Conflict is a source that loses to another on its level.
 type Conflict struct {
 	Loser, Winner object.Origin
 	Level         Level
@@ -53,7 +53,7 @@ func explainPriority(winner, loser object.Origin) string {
 	return "which is older"
 }
 
-// describeAgainst puts a winner's value into words, beside what the loser writes.
+// describeAgainst puts a winner's value into words, compared with what the loser writes.
 func (w FieldValue) describeAgainst(loser FieldValue) string {
 	switch {
 	case w.Implied:
@@ -109,7 +109,7 @@ func readField(e *blockEntry, f int) FieldValue {
 	return w
 }
 
-// findConflicts finds, for each policy, those on its rung that write another value and win (S13, S15). What is left out
+// findConflicts finds, for each policy, those on its level that write another value and win (S13, S15). What is left out
 // by S11 or S12 conflicts with nothing.
 func (m *merger) findConflicts() []Conflict {
 	var found []Conflict
@@ -129,7 +129,7 @@ func (m *merger) findConflicts() []Conflict {
 }
 
 // findRival is who keeps a policy from giving a field its value: the first of those that share a target with it,
-// or, where it agrees with that one, the first of the rung, on another Service.
+// or, where it agrees with that one, the first of the level, on another Service.
 func findRival(stronger []*blockEntry, loser *blockEntry, f int) (winner *blockEntry, elsewhere bool) {
 	if loser.values[f].Value == nil {
 		return nil, false

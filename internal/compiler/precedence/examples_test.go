@@ -50,7 +50,7 @@ func (x *example) replaceYAML(t *testing.T, old, replacement string) *example {
 	return &example{yaml: []byte(strings.ReplaceAll(string(x.yaml), old, replacement))}
 }
 
-// expectField compares a field's value and rung.
+// expectField compares a field's value and level.
 func expectField(t *testing.T, e *Effective, field, value string, level Level) {
 	t.Helper()
 	f := e.Field(field)
@@ -59,7 +59,7 @@ func expectField(t *testing.T, e *Effective, field, value string, level Level) {
 	}
 }
 
-// expectOn compares whether a session is on, and the rung of its origin; 0 is off.
+// expectOn compares whether a session is on, and the level of its origin; 0 is off.
 func expectOn(t *testing.T, e *Effective, level Level) {
 	t.Helper()
 	if e.On != (level != 0) || e.TurnedOnBy.Level != level {

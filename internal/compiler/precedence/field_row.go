@@ -25,9 +25,9 @@ type fieldRow struct {
 	inlineNames map[sessionapi.APIRelease]string
 	// cookieOnly says that the field means nothing to type Header (S11).
 	cookieOnly bool
-	// computedLater says that the caller works out what holds where nobody writes the field.
+	// computedLater says that the caller works out what is effective where no block writes the field.
 	computedLater bool
-	// read gives what settings write, nil for nothing. at is where, if it hangs on more than the generation. With an
+	// read gives what settings write, nil for nothing. at is where, if it depends on more than the release. With an
 	// error the value is the one that is written.
 	read func(s *sessionSettings, g sessionapi.APIRelease) (value any, at string, err error)
 	// apply puts a value into the plugin's configuration, builtIn gives what stands there before. Both are nil for
@@ -112,7 +112,7 @@ func formatValue(value any) string {
 	return fmt.Sprint(value)
 }
 
-// defaultValue is the value of the field where nobody writes it, nil for none or one that the caller computes.
+// defaultValue is the value of the field where no block writes it, nil for none or one that the caller computes.
 func (f *fieldRow) defaultValue(p *pluginPolicy) any {
 	if f.builtIn == nil || f.computedLater {
 		return nil

@@ -157,7 +157,7 @@ func TestEveryPolicyFieldReached(t *testing.T) {
 	}
 }
 
-// TestDefaults holds what is said to hold where nobody writes anything to the plugin's own defaults.
+// TestDefaults holds what is said to be effective where no document writes anything to the plugin's own defaults.
 func TestDefaults(t *testing.T) {
 	e := Merge([]SettingsBlock{{Level: 9, Path: "spec", Settings: &v1alpha1.SessionSettings{}}})
 	got := map[string]string{}

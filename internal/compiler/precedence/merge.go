@@ -8,7 +8,7 @@ import (
 	"github.com/limpet-proxy/limpet/policy-config"
 )
 
-// Merge climbs down the ladder with the blocks on one way: the strongest that writes a field gives its value (S5,
+// Merge goes down the levels with the blocks on one path: the strongest that writes a field gives its value (S5,
 // S7). The order of the blocks does not matter. Each of them should be one that [CheckBlock] takes; of others, values
 // that can't be read are left out.
 func Merge(blocks []SettingsBlock) Effective {
@@ -129,7 +129,7 @@ func (m *merger) ignore(w *FieldValue, d IgnoredField) {
 	*w = FieldValue{}
 }
 
-// applyPrecedence goes down the ladder. A value that a stronger one contradicts is left out as if it were not written (S12),
+// applyPrecedence goes down the levels. A value that a stronger one contradicts is left out as if it were not written (S12),
 // so that the next below has its chance; what it would have contradicted itself is not harmed by it.
 func (m *merger) applyPrecedence() {
 	kind, _ := m.decideType()
@@ -155,7 +155,7 @@ func (m *merger) cutIdle() {
 		return
 	}
 	m.ignored = append(m.ignored, newCutTimeout(*idle, *absolute))
-	shorter := *idle // what is written stays what it is, for comparison with others on its rung
+	shorter := *idle // what is written stays what it is, for comparison with others on its level
 	shorter.Value, shorter.Text = absolute.Value, absolute.Text
 	m.effectiveValues[fieldIndex[fieldIdle]] = &shorter
 }
@@ -177,7 +177,7 @@ func (m *merger) buildEffective() Effective {
 	return e
 }
 
-// fieldDefaults is each field where nobody writes it.
+// fieldDefaults is each field where no block writes it.
 var fieldDefaults = buildFieldDefaults()
 
 func buildFieldDefaults() []Field {
@@ -212,7 +212,7 @@ func (m *merger) buildField(f int) Field {
 	return out
 }
 
-// findTurnedOnBy is the strongest rung below the overrides that says on. Where none does, an override has said it, or there
+// findTurnedOnBy is the strongest level below the overrides that says on. Where none does, an override has said it, or there
 // are nothing but overrides and the strongest of them stands for all (S9).
 func (m *merger) findTurnedOnBy() FieldValue {
 	var override *FieldValue
@@ -220,7 +220,7 @@ func (m *merger) findTurnedOnBy() FieldValue {
 	for _, e := range m.entries {
 		w := &e.values[fieldIndex[fieldDisabled]]
 		if w.Value == nil || e.Level == last {
-			continue // of several on one rung, the first speaks for it
+			continue // of several on one level, the first speaks for it
 		}
 		last = e.Level
 		switch {

@@ -15,7 +15,7 @@ import (
 type generator struct {
 	*rand.Rand
 	created map[object.Ref]time.Time
-	made    map[string]*sessionSettings // by rung and source: its blocks at several targets are the same
+	made    map[string]*sessionSettings // by level and origin: its blocks at several targets are the same
 }
 
 func newGenerator(seed uint64) *generator {
@@ -47,7 +47,7 @@ func pickAny[T any](g *generator, chance int, of ...T) *T {
 	return &v
 }
 
-// randomBlocks gives up to ten blocks on random rungs.
+// randomBlocks gives up to ten blocks on random levels.
 func (g *generator) randomBlocks() []SettingsBlock {
 	var all []SettingsBlock
 	for range g.IntN(10) + 1 {
@@ -58,7 +58,7 @@ func (g *generator) randomBlocks() []SettingsBlock {
 	return all
 }
 
-// randomBlock gives one block; nil where there already is the one block that an inline rung can have.
+// randomBlock gives one block; nil where there already is the one block that an inline level can have.
 func (g *generator) randomBlock() *SettingsBlock {
 	b := &SettingsBlock{Level: Level(g.IntN(21) + 1), Target: object.TargetRef{Ref: object.Ref{Kind: object.KindHTTPRoute, Namespace: "shop", Name: "cart"}}}
 	kind, name := "SessionPersistencePolicy", string(rune('a'+g.IntN(4)))

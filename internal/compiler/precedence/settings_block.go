@@ -6,7 +6,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
 )
 
-// SettingsBlock is one set of session fields and where it stands. No two blocks of one source have the same rung and path,
+// SettingsBlock is one set of session fields and where it stands. No two blocks of one source have the same level and path,
 // but for copies of one block at several targets.
 type SettingsBlock struct {
 	Level  Level

@@ -20,7 +20,7 @@ type TrafficPath struct {
 	Backends []object.Ref
 }
 
-// Targets are all that a policy can be attached to on the way; nothing beside it, so that no policy spills (S16).
+// Targets are all that a policy can be attached to on the path; nothing off it, so that no policy spills (S16).
 func (w TrafficPath) Targets() []object.TargetRef {
 	all := []object.TargetRef{
 		{Ref: object.Ref{Kind: object.KindGatewayClass, Name: w.Class}},

@@ -17,12 +17,12 @@ func TestIndexOn(t *testing.T) {
 		index.Add(target, []SettingsBlock{{Target: target, Path: target.String()}})
 	}
 	beside := object.TargetRef{Ref: object.Ref{Kind: object.KindService, Namespace: "shop", Name: "other"}, Section: ""}
-	index.Add(beside, []SettingsBlock{{Target: beside, Path: "beside the way"}})
+	index.Add(beside, []SettingsBlock{{Target: beside, Path: "off the path"}})
 	seen := map[string]int{}
 	for _, b := range index.BlocksOn(trafficPath) {
 		seen[b.Path]++
 	}
-	if len(seen) != 5 || seen["beside the way"] != 0 {
+	if len(seen) != 5 || seen["off the path"] != 0 {
 		t.Errorf("found %v", seen)
 	}
 	for path, n := range seen {

@@ -15,7 +15,7 @@ const MaxFile = 10 << 20
 type Source struct {
 	// Name is the file's name as the user wrote it.
 	Name string
-	// Data is the file's content; longer than MaxFile it is refused, so nobody need read more than MaxFile+1 bytes.
+	// Data is the file's content; longer than MaxFile it is refused, so no reader needs more than MaxFile+1 bytes.
 	Data []byte
 }
 

@@ -85,7 +85,7 @@ func (t *Text) ReadDocuments(rep *report.Report) []*Document {
 	return docs
 }
 
-// IsSelfContained tells whether the text's objects hang on the text and on nothing else: then equal texts have equal objects.
+// IsSelfContained tells whether the text's objects depend on the text and on nothing else: then equal texts have equal objects.
 func (t *Text) IsSelfContained() bool { return len(t.chunks) == 1 && isSeparable(t.chunks[0].data) }
 
 // Hash is the same for equal texts.

@@ -25,7 +25,7 @@ type Problem struct {
 	// Reason is that of the status condition which says so, one of Gateway API's or GEP-713's own, such as
 	// BackendNotFound; empty where no condition speaks of it.
 	Reason string
-	// Advice marks a warning that costs nobody anything; a strict compilation lets it pass.
+	// Advice marks a warning without an effect on requests; a strict compilation lets it pass.
 	Advice bool
 }
 

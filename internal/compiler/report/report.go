@@ -45,7 +45,7 @@ func (r *Report) WarnAt(about Subject, path, message string) {
 
 // NotSupportedBy warns that a target can't do what is asked for, and why. What begins so says all that is lost.
 func (r *Report) NotSupportedBy(about Subject, target, path, why string) {
-	r.WarnAt(about, path, "not carried to "+target+": "+why)
+	r.WarnAt(about, path, "not supported by "+target+": "+why)
 }
 
 // WarnFor is Warn for what the object's status says too, under the reason of a condition.
@@ -60,7 +60,7 @@ func (r *Report) WarnForAt(about Subject, reason, path, message string) {
 	r.warnings = append(r.warnings, p)
 }
 
-// Advise notes something that is worth knowing and costs nobody anything.
+// Advise notes something that is worth knowing and has no effect on requests.
 func (r *Report) Advise(about Subject, path *field.Path, message string) {
 	r.AdviseAt(about, path.String(), message)
 }

@@ -60,7 +60,7 @@ func TestKindsOfProblems(t *testing.T) {
 		"WarnAt":         {func(r *report.Report) { r.WarnAt(cart, "spec.a", "hm") }, warning("", false, "hm"), false, true},
 		"WarnFor":        {func(r *report.Report) { r.WarnFor(cart, "Pending", invalid) }, warning("Pending", false, text), false, true},
 		"WarnForAt":      {func(r *report.Report) { r.WarnForAt(cart, "Pending", "spec.a", "hm") }, warning("Pending", false, "hm"), false, true},
-		"NotSupportedBy": {func(r *report.Report) { r.NotSupportedBy(cart, "istio", "spec.a", "no way") }, warning("", false, "not carried to istio: no way"), false, true},
+		"NotSupportedBy": {func(r *report.Report) { r.NotSupportedBy(cart, "istio", "spec.a", "no way") }, warning("", false, "not supported by istio: no way"), false, true},
 		"Advise":         {func(r *report.Report) { r.Advise(cart, path, "note") }, warning("", true, "note"), false, false},
 		"AdviseAt":       {func(r *report.Report) { r.AdviseAt(cart, "spec.a", "note") }, warning("", true, "note"), false, false},
 	} {

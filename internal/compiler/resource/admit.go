@@ -25,7 +25,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
 )
 
-// Options is what admission needs to know beside the documents.
+// Options is what admission needs to know besides the documents.
 type Options struct {
 	// Release is the one that the user names, Unstated for none: documents that show none are judged by its CRDs.
 	Release sessionapi.APIRelease
@@ -145,7 +145,7 @@ func (a *admitter) admitDocument(d *read.Document, k *Kind) {
 	}
 	var left []unsupportedField
 	if !a.options.ExternalControlPlane || !isCommon(gvkOf(d).Group) && !slices.Contains(a.options.PlatformKinds, gvkOf(d)) {
-		left = findUnsupported(d.StringAt("kind"), d.Fields) // before defaults, which nobody wrote
+		left = findUnsupported(d.StringAt("kind"), d.Fields) // before defaults, which no document writes
 	}
 	if k.nameRule != nil {
 		a.checkMetadata(d, k)

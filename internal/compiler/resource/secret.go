@@ -40,7 +40,7 @@ func (s *Secret) Certificate() (chain, key []byte) {
 }
 
 // validateSecret applies the API server's rules for Secrets of the type kubernetes.io/tls. Those of others are not
-// used, so their content is nobody's business.
+// used, so their content is not looked at.
 func validateSecret(s *Secret) field.ErrorList {
 	if s.Type != corev1.SecretTypeTLS {
 		s.Data, s.StringData = nil, nil

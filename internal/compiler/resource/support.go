@@ -9,7 +9,7 @@ import (
 type Support struct {
 	// Ignored is the reason why the field may have no effect; empty for a field that has one.
 	Ignored string
-	// Only lists the values that are carried; any other is refused. Nil: every value that is admitted.
+	// Only lists the values that are supported; any other is refused. Nil: every value that is admitted.
 	Only []any
 }
 
@@ -22,7 +22,7 @@ func (t Support) accepts(value any) bool { return t.Only == nil || slices.Contai
 // fieldSupport are treatments by path.
 type fieldSupport = map[string]Support
 
-// supportAll treats fields as carried.
+// supportAll treats fields as supported.
 func supportAll(names ...string) fieldSupport {
 	rows := fieldSupport{}
 	for _, name := range names {

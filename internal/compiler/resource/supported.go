@@ -30,10 +30,10 @@ var supportedEverywhere = map[string]Support{
 	"metadata":   ignoredFor("name, namespace, labels and creation time are read; the rest is bookkeeping"),
 }
 
-// unsupportedField is a field that a document sets and nobody carries.
+// unsupportedField is a field that a document sets and limpet does not support.
 type unsupportedField struct {
 	path  string
-	value any // nil where the field as a whole is not carried, else the value that is not
+	value any // nil where the field as a whole is not supported, else the value that is not
 }
 
 // findUnsupported finds what a document of a kind sets and limpet does not carry.
@@ -114,7 +114,7 @@ func (w *fieldWalker) lookUp(pattern string) (Support, bool) {
 	return t, ok
 }
 
-// reportUnsupported reports what is not carried, except where the field has an error already.
+// reportUnsupported reports what is not supported, except where the field has an error already.
 func reportUnsupported(d *read.Document, left []unsupportedField, errors []report.Problem, rep *report.Report) {
 	for _, f := range left {
 		if slices.ContainsFunc(errors, func(p report.Problem) bool { return p.Path == report.ShownPath(f.path) }) {

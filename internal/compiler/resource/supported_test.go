@@ -64,9 +64,9 @@ func fieldsOf(kind string) map[string]any {
 	return leaves
 }
 
-// TestEveryFieldIsCarriedOrRefused sets each field of the API's types by itself: one that the table does not name
+// TestEveryFieldIsSupportedOrRefused sets each field of the API's types by itself: one that the table does not name
 // must be refused, at its own path or one that encloses it.
-func TestEveryFieldIsCarriedOrRefused(t *testing.T) {
+func TestEveryFieldIsSupportedOrRefused(t *testing.T) {
 	for kind := range goTypes {
 		leaves := fieldsOf(kind)
 		if len(leaves) < 4 {
@@ -79,7 +79,7 @@ func TestEveryFieldIsCarriedOrRefused(t *testing.T) {
 			case named && len(SupportedFields()[kind][path].Only) == 0 && len(refused) > 0:
 				t.Errorf("%s %s is in the table and yet refused: %v", kind, path, refused)
 			case !named && len(refused) != 1:
-				t.Errorf("%s %s is neither carried nor refused: %v", kind, path, refused)
+				t.Errorf("%s %s is neither supported nor refused: %v", kind, path, refused)
 			case !named && !strings.HasPrefix(path, withoutIndices(refused[0].path)):
 				t.Errorf("%s %s is refused at %s", kind, path, refused[0].path)
 			}
@@ -87,8 +87,8 @@ func TestEveryFieldIsCarriedOrRefused(t *testing.T) {
 	}
 }
 
-// TestCarriedFieldsExist catches a path of the table that no type has.
-func TestCarriedFieldsExist(t *testing.T) {
+// TestSupportedFieldsExist catches a path of the table that no type has.
+func TestSupportedFieldsExist(t *testing.T) {
 	for kind, table := range SupportedFields() {
 		leaves := fieldsOf(kind)
 		for path := range table {
@@ -103,8 +103,8 @@ func TestCarriedFieldsExist(t *testing.T) {
 	}
 }
 
-// TestOnlySomeValuesAreCarried shows that a field with a list of values is refused with another.
-func TestOnlySomeValuesAreCarried(t *testing.T) {
+// TestOnlySomeValuesAreSupported shows that a field with a list of values is refused with another.
+func TestOnlySomeValuesAreSupported(t *testing.T) {
 	for kind, table := range SupportedFields() {
 		for path, support := range table {
 			if len(support.Only) == 0 {

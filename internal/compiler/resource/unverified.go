@@ -13,7 +13,7 @@ import (
 
 // Documents that are only said to be admitted (Options.AssumeAdmitted) are checked for what the compiler relies on,
 // whatever else is in them: the names that identities are made of, and numbers that are put into narrower types or that
-// Envoy bounds. What a kind has of these is checked beside the kind.
+// Envoy bounds. What a kind has of these is checked next to the kind.
 
 // checkNames checks an object's own name and namespace.
 func checkNames(meta *metav1.ObjectMeta) field.ErrorList {

@@ -16,7 +16,7 @@ var xbackendKind = newKind(definition[XBackend]{
 })
 
 // XBackend is that kind as Gateway API 1.7 has it (GEP-4894), whose own package needs a newer Go than ours, with the
-// fields that are carried. Its sessionPersistence is among the object's Sessions.
+// fields that are supported. Its sessionPersistence is among the object's Sessions.
 type XBackend struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -25,7 +25,7 @@ type XBackend struct {
 
 // XBackendSpec is what an XBackend leads to.
 type XBackendSpec struct {
-	// Type is EndpointSelector; the other one, ExternalHostname, is not carried.
+	// Type is EndpointSelector; the other one, ExternalHostname, is not supported.
 	Type string       `json:"type"`
 	Port XBackendPort `json:"port"`
 	// EndpointSelector selects pods. There are no pods in the input, only what Services select.
@@ -44,7 +44,7 @@ type EndpointSelector struct {
 	MatchLabels map[string]string `json:"matchLabels"`
 }
 
-// XBackendTLS says whether TLS is spoken; None is what is carried.
+// XBackendTLS says whether TLS is spoken; None is what is supported.
 type XBackendTLS struct {
 	Mode string `json:"mode"`
 }

@@ -56,11 +56,11 @@ type Overridden struct {
 type Field struct {
 	// Path leads to it in the policy; Value is its text.
 	Path, Value string
-	// Default says that the value is the CRD's default, hence nobody's word (S8, S58).
+	// Default says that the value is the CRD's default, which no author wrote (S8, S58).
 	Default bool
 }
 
-// New reads the policies. What can't be carried exactly, targets that are not there, and policies that lose to
+// New reads the policies. What can't be supported exactly, targets that are not there, and policies that lose to
 // others go to the report.
 func New(objects *resource.Objects, rep *report.Report) *Budgets {
 	b := &Budgets{byService: map[string]*EffectiveBudget{}, targets: map[string][]policyTarget{}}
@@ -189,7 +189,7 @@ func readBudget(o *trafficPolicy, rep *report.Report) *ir.RetryBudget {
 	}
 	if rate.Interval != nil && parseDuration(*rate.Interval) != rateInterval {
 		rep.WarnForAt(o, report.ReasonPartiallyProgrammed, path.Child("interval").String(),
-			"not carried: Envoy lets count retries be under way at once, whatever the time, which is nearest to an interval of 1s")
+			"not supported: Envoy lets count retries be under way at once, whatever the time, which is nearest to an interval of 1s")
 	}
 	return budget
 }

@@ -137,7 +137,7 @@ func ReadInline(fields map[string]any, path *field.Path) (*InlineSession, field.
 	case len(of16) > 0 && len(of17) > 0:
 		for _, name := range of17 {
 			r.errs = append(r.errs, field.Forbidden(path.Child(name),
-				"may not be set beside "+strings.Join(of16, ", ")+": Gateway API 1.7 has the one, the releases up to 1.6 the other"))
+				"may not be set together with "+strings.Join(of16, ", ")+": Gateway API 1.7 has the one, the releases up to 1.6 the other"))
 		}
 	case len(of17) > 0:
 		i.Release, i.ReleaseFields, i.Settings = Release17, of17, ConvertRelease17(r.readRelease17(fields, path))
@@ -186,7 +186,7 @@ func (r *inlineReader) readRelease17(fields map[string]any, path *field.Path) *S
 		}
 		r.forbidUnderHeader(sp.Type, at)
 		if header != nil {
-			r.errs = append(r.errs, field.Forbidden(headerAt, "may not be set beside cookie"))
+			r.errs = append(r.errs, field.Forbidden(headerAt, "may not be set together with cookie"))
 		}
 	}
 	if header != nil {

@@ -79,11 +79,11 @@ func TestReadInlineRefuses(t *testing.T) {
 		name, inline string
 		want         []string
 	}{
-		{"S19 2A.9 mixed", `{sessionName: a, cookie: {name: b}}`, []string{"cookie: Forbidden: may not be set beside sessionName"}},
+		{"S19 2A.9 mixed", `{sessionName: a, cookie: {name: b}}`, []string{"cookie: Forbidden: may not be set together with sessionName"}},
 		{"S19 mixed all over", `{cookieConfig: {}, idleTimeout: 1m, cookie: {}, header: {name: a}}`, []string{
-			"cookie: Forbidden: may not be set beside cookieConfig, idleTimeout", "header: Forbidden: may not be set beside cookieConfig, idleTimeout",
+			"cookie: Forbidden: may not be set together with cookieConfig, idleTimeout", "header: Forbidden: may not be set together with cookieConfig, idleTimeout",
 		}},
-		{"S21 2A.31 idleTimeout in 1.7's shape", `{idleTimeout: 1m, cookie: {}}`, []string{"cookie: Forbidden: may not be set beside idleTimeout"}},
+		{"S21 2A.31 idleTimeout in 1.7's shape", `{idleTimeout: 1m, cookie: {}}`, []string{"cookie: Forbidden: may not be set together with idleTimeout"}},
 		{"unknown fields", `{sessionname: a, cookie: {names: b}}`, []string{"sessionname: Forbidden: unknown field", "cookie.names: Forbidden: unknown field"}},
 		{"types", `{sessionName: 5, absoluteTimeout: [], cookieConfig: x}`, []string{
 			"sessionName: Invalid value: 5: must be a string", "absoluteTimeout: Invalid value: []: must be a string", `cookieConfig: Invalid value: "x": must be an object`,
@@ -93,7 +93,7 @@ func TestReadInlineRefuses(t *testing.T) {
 		}},
 		{"cookieConfig under Header", `{type: Header, cookieConfig: {}}`, []string{"cookieConfig: Forbidden: may only be set with type Cookie"}},
 		{"cookie under Header", `{type: Header, cookie: {}}`, []string{"cookie: Forbidden: may only be set with type Cookie"}},
-		{"cookie and header", `{cookie: {}, header: {name: x-a}}`, []string{"header: Forbidden: may not be set beside cookie"}},
+		{"cookie and header", `{cookie: {}, header: {name: x-a}}`, []string{"header: Forbidden: may not be set together with cookie"}},
 		{"header without a name", `{type: Header, header: {}}`, []string{"header.name: Required value"}},
 		{"header with a number", `{type: Header, header: {name: 1}}`, []string{"header.name: Invalid value: 1: must be a string"}},
 	} {

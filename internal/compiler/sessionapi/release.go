@@ -46,7 +46,7 @@ func (s ReleaseHints) Release() APIRelease {
 	}
 }
 
-// Errors refuses fields up to 1.6 beside an XBackend's own session: the two disagree about what a weight means (S19).
+// Errors refuses fields up to 1.6 together with an XBackend's own session: the two disagree about what a weight means (S19).
 func (s ReleaseHints) Errors() field.ErrorList {
 	if s.Inline == nil || s.Inline.Release != Release16 || !s.XBackend {
 		return nil
@@ -54,7 +54,7 @@ func (s ReleaseHints) Errors() field.ErrorList {
 	return s.hintErrors("is a field of Gateway API up to 1.6, and a backend of the rule is an XBackend with sessionPersistence, as in 1.7: the two disagree about what a weight means")
 }
 
-// Warnings are for fields of 1.7: they are deprecated beside an XBackend's (S19), and a cluster that has 1.6, as
+// Warnings are for fields of 1.7: they are deprecated together with an XBackend's (S19), and a cluster that has 1.6, as
 // the option says, would drop them without a word (S20).
 func (s ReleaseHints) Warnings() field.ErrorList {
 	var warnings field.ErrorList

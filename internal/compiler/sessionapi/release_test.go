@@ -32,9 +32,9 @@ func TestSigns(t *testing.T) {
 		{"S18 1.6 shows whatever the option", `{sessionName: a}`, false, Release17, Release16, "", ""},
 		{"S18 1.7 shows", `{cookie: {}}`, false, Unstated, Release17, "", ""},
 		{"S18 an XBackend shows 1.7", none, true, Release16, Release17, "", ""},
-		{"S18 an XBackend shows 1.7 beside what does not show", `{absoluteTimeout: 1h}`, true, Unstated, Release17, "", ""},
-		{"S19 2A.9 1.6 beside an XBackend", `{sessionName: a, idleTimeout: 1m}`, true, Unstated, Release16, "sessionName idleTimeout", ""},
-		{"S19 2A.9 1.7 beside an XBackend", `{cookie: {}}`, true, Unstated, Release17, "", "cookie: is deprecated"},
+		{"S18 an XBackend shows 1.7 where the rule does not show", `{absoluteTimeout: 1h}`, true, Unstated, Release17, "", ""},
+		{"S19 2A.9 1.6 with an XBackend", `{sessionName: a, idleTimeout: 1m}`, true, Unstated, Release16, "sessionName idleTimeout", ""},
+		{"S19 2A.9 1.7 with an XBackend", `{cookie: {}}`, true, Unstated, Release17, "", "cookie: is deprecated"},
 		{"S20 1.7 for a 1.6 cluster", `{cookie: {name: a}}`, false, Release16, Release17, "", "cookie: is a field of Gateway API 1.7: a cluster with 1.6 drops it"},
 		{"S20 1.7 header for a 1.6 cluster", `{type: Header, header: {name: a}}`, false, Release16, Release17, "", "header: is a field of Gateway API 1.7: a cluster with 1.6 drops it"},
 	} {

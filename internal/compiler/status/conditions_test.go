@@ -44,7 +44,7 @@ func TestS64Merge(t *testing.T) {
 		"2C.17 S64 another's stays, in its place":    {[]metav1.Condition{oldCondition("X", "True", 1), oldCondition("A", "False", 4), oldCondition("Y", "True", 0)}, "X=True/Was/1' A=True/Is/5 Y=True/Was/0'"},
 		"2C.17 S64 a greater generation stays":       {[]metav1.Condition{oldCondition("A", "False", 6)}, "A=False/Was/6'"},
 		"2C.17 S64 one of ours that is over goes":    {[]metav1.Condition{oldCondition("Ours", "True", 5)}, "A=True/Is/5"},
-		"2C.17 S64 but not if somebody knows better": {[]metav1.Condition{oldCondition("Ours", "True", 6)}, "Ours=True/Was/6' A=True/Is/5"},
+		"2C.17 S64 but not if another controller knows better": {[]metav1.Condition{oldCondition("Ours", "True", 6)}, "Ours=True/Was/6' A=True/Is/5"},
 		"2C.17 S64 eight of others leave no room":    {eightConditions(), "0=True/Was/0' 1=True/Was/0' 2=True/Was/0' 3=True/Was/0' 4=True/Was/0' 5=True/Was/0' 6=True/Was/0' 7=True/Was/0'"},
 	} {
 		var got []string
@@ -80,7 +80,7 @@ func TestS63AtMostSixteenAncestors(t *testing.T) {
 		}
 		s := (&builder{now: newTime}).newPolicyStatus(metav1.ObjectMeta{}, there, all)
 		if got := len(s.Ancestors) - others; got != ours {
-			t.Errorf("beside %d others there are %d entries, want %d", others, got, ours)
+			t.Errorf("with %d others there are %d entries, want %d", others, got, ours)
 		}
 	}
 }

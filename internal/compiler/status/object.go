@@ -51,7 +51,7 @@ type Input struct {
 // Build gives the status of every object that has one: GatewayClasses, Gateways, routes, policies, XBackends and
 // HTTPProxies, in this order,
 // each kind in the order in which it was admitted. A Gateway whose class is not in the input has none, for it is
-// somebody else's; so have parentRefs that lead to it.
+// another controller's; so have parentRefs that lead to it.
 func Build(in Input) []Object {
 	b := &builder{Input: in, now: metav1.NewTime(in.Now.UTC().Truncate(time.Second)), problems: map[string][]report.Problem{}, refusedRules: map[string]refusedRules{}, index: indexDecisions(in.Decisions)}
 	for _, p := range in.Problems {

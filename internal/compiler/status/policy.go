@@ -143,7 +143,7 @@ func newParentReference(t object.TargetRef) gatewayv1.ParentReference {
 }
 
 // policyConditions is what became of a policy at one ancestor (S60, S61).
-// Limits are what else there is to say of the policy: what is not honoured in full, or can't be carried.
+// Limits are what else there is to say of the policy: what is not honoured in full, or can't be supported.
 func (b *builder) policyConditions(ref object.Ref, a *ancestor, limits []report.Problem) []metav1.Condition {
 	if a.refused != nil {
 		return []metav1.Condition{newCondition(gatewayv1.PolicyConditionAccepted, false,
@@ -171,7 +171,7 @@ type policyEffect struct {
 	effective, wrote bool
 	// merges: an override, or another block, has a part in the result together with others' blocks.
 	overrides, defaults bool
-	others              []string // whose fields hold beside its own
+	others              []string // whose fields are effective with its own
 	stronger            []string // whose fields hold instead of its own
 }
 
@@ -205,7 +205,7 @@ func (b *builder) computePolicyEffect(ref object.Ref, paths []*policy.Decision) 
 	return s
 }
 
-// addConflicts notes where the policy loses to another on its rung.
+// addConflicts notes where the policy loses to another on its level.
 func (s *policyEffect) addConflicts(ref object.Ref, e *precedence.Effective) {
 	for _, c := range e.Conflicts {
 		switch {

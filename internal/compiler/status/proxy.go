@@ -70,7 +70,7 @@ func (b *builder) setProxyValid(s *ProxyStatus, meta metav1.ObjectMeta, problems
 	}
 	was := s.Conditions[at]
 	if was.ObservedGeneration > meta.Generation {
-		return // somebody knows better (S64)
+		return // another controller knows better (S64)
 	}
 	is.Condition = b.newWriter(meta).replace(was.Condition, is.Condition)
 	s.Conditions[at] = is

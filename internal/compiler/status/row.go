@@ -17,7 +17,7 @@ import (
 type Verdict string
 
 // The verdicts. Refused objects, or parts of them, have no effect or serve errors; a Warning is about something that
-// is accepted and not honoured in full; Advice costs nobody anything.
+// is accepted and not honoured in full; Advice has no effect on requests.
 const (
 	Accepted Verdict = "Accepted"
 	Advice   Verdict = "Advice"
@@ -75,7 +75,7 @@ func ProblemRows(warnings []report.Problem) []Row {
 	return rows
 }
 
-// RefusalRows gives the lines of an input with documents that are no good. What is said of others than these hangs on
+// RefusalRows gives the lines of an input with documents that are no good. What is said of others than these depends on
 // references to them, so there is nothing to say of the others.
 func RefusalRows(errors []report.Problem) []Row {
 	rows := make([]Row, len(errors))
@@ -106,7 +106,7 @@ func compareRows(a, b Row) int {
 }
 
 // IdleAdvice gives advice about policies of which nothing holds at one of their ancestors: stronger ones leave nothing, or
-// no request comes there (S61). It is in their status alone, for nobody is denied what the ladder gives him.
+// no request comes there (S61). It is in their status alone, for no request loses what the precedence gives it.
 func IdleAdvice(objects []Object, subjects []report.Subject) []report.Problem {
 	byName := map[string]report.Subject{}
 	for _, s := range subjects {

@@ -51,7 +51,7 @@ type Output struct {
 	Manifest []byte
 }
 
-// Emit gives the manifest. What can't be carried goes to the report. An error means a fault of this program.
+// Emit gives the manifest. What can't be supported goes to the report. An error means a fault of this program.
 func Emit(plan *ir.Plan, keys policyconfig.Keys, o Options, rep *report.Report) (*Output, error) {
 	e := &emitter{plan: plan, keys: keys, options: o, rep: rep, edited: map[string]jsonObject{}}
 	e.refuseOwnOutput()

@@ -17,7 +17,7 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// Target is the name in reports of what is not carried.
+// Target is the name in reports of what is not supported.
 const Target = "istio"
 
 // Options is what the user says besides the documents.
