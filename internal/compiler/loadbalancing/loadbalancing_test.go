@@ -44,6 +44,8 @@ func makeTerminal(p v1alpha1.RequestHashPolicy) v1alpha1.RequestHashPolicy {
 func pointerTo[T any](v T) *T { return &v }
 
 // TestReadPolicy holds what a strategy and its entries come to, and how many warnings they get.
+//
+// requirements: S51, S52
 func TestReadPolicy(t *testing.T) {
 	hour, second, session := pointerTo(time.Hour), pointerTo(time.Second), pointerTo(time.Duration(0))
 	for name, c := range map[string]struct {
@@ -53,27 +55,27 @@ func TestReadPolicy(t *testing.T) {
 		hashes   []ir.Hash
 		warnings int
 	}{
-		"S51: nothing is RoundRobin":           {},
-		"S51: RoundRobin":                      {strategy: "RoundRobin"},
-		"S51: WeightedLeastRequest":            {strategy: "WeightedLeastRequest", want: ir.LeastRequest},
-		"S51: Random":                          {strategy: "Random", want: ir.Random},
-		"S51: Cookie is a hash of its cookie":  {strategy: "Cookie", want: ir.RequestHash, hashes: []ir.Hash{{Cookie: contourCookie, TTL: session, Path: "/"}}},
-		"S51: entries in order, with terminal": {"RequestHash", []v1alpha1.RequestHashPolicy{makeTerminal(headerHash("X-B")), headerHash("X-A")}, ir.RequestHash, []ir.Hash{{Terminal: true, Header: "x-b"}, {Header: "x-a"}}, 0},
-		"S51: every attribute":                 {"RequestHash", []v1alpha1.RequestHashPolicy{sourceIP, queryHash("q"), cookieHash("c", nil, nil)}, ir.RequestHash, []ir.Hash{{SourceIP: true}, {Query: "q"}, {Cookie: "c", Path: "/"}}, 0},
-		"S51: a cookie that is made up":        {"RequestHash", []v1alpha1.RequestHashPolicy{cookieHash("c", pointerTo("60m"), pointerTo("/p"))}, ir.RequestHash, []ir.Hash{{Cookie: "c", TTL: hour, Path: "/p"}}, 0},
-		"S51: a part of a second is one":       {"RequestHash", []v1alpha1.RequestHashPolicy{cookieHash("c", pointerTo("1ms"), nil)}, ir.RequestHash, []ir.Hash{{Cookie: "c", TTL: second, Path: "/"}}, 0},
-		"S52: an unknown strategy":             {strategy: "roundrobin", warnings: 1},
-		"S52: RequestHash alone":               {strategy: "RequestHash", warnings: 1},
-		"S52: no entry that counts":            {"RequestHash", []v1alpha1.RequestHashPolicy{{}}, ir.RoundRobin, nil, 2},
-		"S52: entries with Random":           {"Random", []v1alpha1.RequestHashPolicy{sourceIP}, ir.Random, nil, 1},
-		"S52: entries with Cookie":           {"Cookie", []v1alpha1.RequestHashPolicy{sourceIP}, ir.RequestHash, []ir.Hash{{Cookie: contourCookie, TTL: session, Path: "/"}}, 1},
-		"S52: two options":                     {"RequestHash", []v1alpha1.RequestHashPolicy{conflictingHash, sourceIP}, ir.RequestHash, []ir.Hash{{SourceIP: true}}, 1},
-		"S52: names that are none":             {"RequestHash", []v1alpha1.RequestHashPolicy{headerHash("a b"), headerHash(""), cookieHash("a;b", nil, nil), queryHash(""), sourceIP}, ir.RequestHash, []ir.Hash{{SourceIP: true}}, 4},
-		"S52: a pseudo-header":                 {"RequestHash", []v1alpha1.RequestHashPolicy{headerHash(":authority"), sourceIP}, ir.RequestHash, []ir.Hash{{SourceIP: true}}, 1},
-		"S52: ttl and path that are none":      {"RequestHash", []v1alpha1.RequestHashPolicy{cookieHash("c", pointerTo("-1h"), nil), cookieHash("c", pointerTo("1.5h"), nil), cookieHash("c", nil, pointerTo("p")), sourceIP}, ir.RequestHash, []ir.Hash{{SourceIP: true}}, 3},
-		"S52: headers without regard to case":  {"RequestHash", []v1alpha1.RequestHashPolicy{headerHash("X-A"), makeTerminal(headerHash("x-a"))}, ir.RequestHash, []ir.Hash{{Header: "x-a"}}, 1},
-		"S52: cookies with regard to case":     {"RequestHash", []v1alpha1.RequestHashPolicy{cookieHash("c", nil, nil), cookieHash("C", nil, nil), cookieHash("c", pointerTo("1h"), nil)}, ir.RequestHash, []ir.Hash{{Cookie: "c", Path: "/"}, {Cookie: "C", Path: "/"}}, 1},
-		"S52: an invalid one repeats nothing":  {"RequestHash", []v1alpha1.RequestHashPolicy{conflictingHash, headerHash("x")}, ir.RequestHash, []ir.Hash{{Header: "x"}}, 1},
+		"nothing is RoundRobin":           {},
+		"RoundRobin":                      {strategy: "RoundRobin"},
+		"WeightedLeastRequest":            {strategy: "WeightedLeastRequest", want: ir.LeastRequest},
+		"Random":                          {strategy: "Random", want: ir.Random},
+		"Cookie is a hash of its cookie":  {strategy: "Cookie", want: ir.RequestHash, hashes: []ir.Hash{{Cookie: contourCookie, TTL: session, Path: "/"}}},
+		"entries in order, with terminal": {"RequestHash", []v1alpha1.RequestHashPolicy{makeTerminal(headerHash("X-B")), headerHash("X-A")}, ir.RequestHash, []ir.Hash{{Terminal: true, Header: "x-b"}, {Header: "x-a"}}, 0},
+		"every attribute":                 {"RequestHash", []v1alpha1.RequestHashPolicy{sourceIP, queryHash("q"), cookieHash("c", nil, nil)}, ir.RequestHash, []ir.Hash{{SourceIP: true}, {Query: "q"}, {Cookie: "c", Path: "/"}}, 0},
+		"a cookie that is made up":        {"RequestHash", []v1alpha1.RequestHashPolicy{cookieHash("c", pointerTo("60m"), pointerTo("/p"))}, ir.RequestHash, []ir.Hash{{Cookie: "c", TTL: hour, Path: "/p"}}, 0},
+		"a part of a second is one":       {"RequestHash", []v1alpha1.RequestHashPolicy{cookieHash("c", pointerTo("1ms"), nil)}, ir.RequestHash, []ir.Hash{{Cookie: "c", TTL: second, Path: "/"}}, 0},
+		"an unknown strategy":             {strategy: "roundrobin", warnings: 1},
+		"RequestHash alone":               {strategy: "RequestHash", warnings: 1},
+		"no entry that counts":            {"RequestHash", []v1alpha1.RequestHashPolicy{{}}, ir.RoundRobin, nil, 2},
+		"entries with Random":             {"Random", []v1alpha1.RequestHashPolicy{sourceIP}, ir.Random, nil, 1},
+		"entries with Cookie":             {"Cookie", []v1alpha1.RequestHashPolicy{sourceIP}, ir.RequestHash, []ir.Hash{{Cookie: contourCookie, TTL: session, Path: "/"}}, 1},
+		"two options":                     {"RequestHash", []v1alpha1.RequestHashPolicy{conflictingHash, sourceIP}, ir.RequestHash, []ir.Hash{{SourceIP: true}}, 1},
+		"names that are none":             {"RequestHash", []v1alpha1.RequestHashPolicy{headerHash("a b"), headerHash(""), cookieHash("a;b", nil, nil), queryHash(""), sourceIP}, ir.RequestHash, []ir.Hash{{SourceIP: true}}, 4},
+		"a pseudo-header":                 {"RequestHash", []v1alpha1.RequestHashPolicy{headerHash(":authority"), sourceIP}, ir.RequestHash, []ir.Hash{{SourceIP: true}}, 1},
+		"ttl and path that are none":      {"RequestHash", []v1alpha1.RequestHashPolicy{cookieHash("c", pointerTo("-1h"), nil), cookieHash("c", pointerTo("1.5h"), nil), cookieHash("c", nil, pointerTo("p")), sourceIP}, ir.RequestHash, []ir.Hash{{SourceIP: true}}, 3},
+		"headers without regard to case":  {"RequestHash", []v1alpha1.RequestHashPolicy{headerHash("X-A"), makeTerminal(headerHash("x-a"))}, ir.RequestHash, []ir.Hash{{Header: "x-a"}}, 1},
+		"cookies with regard to case":     {"RequestHash", []v1alpha1.RequestHashPolicy{cookieHash("c", nil, nil), cookieHash("C", nil, nil), cookieHash("c", pointerTo("1h"), nil)}, ir.RequestHash, []ir.Hash{{Cookie: "c", Path: "/"}, {Cookie: "C", Path: "/"}}, 1},
+		"an invalid one repeats nothing":  {"RequestHash", []v1alpha1.RequestHashPolicy{conflictingHash, headerHash("x")}, ir.RequestHash, []ir.Hash{{Header: "x"}}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rep := &report.Report{}
@@ -110,6 +112,8 @@ func candidatesOf(policies ...*Policy) [][]Candidate {
 }
 
 // TestResolve holds what several policies in one rule come to.
+//
+// requirements: S35, S36, S37, S52, S53, S54
 func TestResolve(t *testing.T) {
 	ip, user, own := ir.Hash{SourceIP: true}, ir.Hash{Header: "x-user"}, ir.Hash{Cookie: "cart"}
 	byIP, byUser, byOwn := newPolicy("ip", 2, ir.RequestHash, ip), newPolicy("user", 1, ir.RequestHash, user), newPolicy("own", 0, ir.RequestHash, own)
@@ -122,20 +126,20 @@ func TestResolve(t *testing.T) {
 		hashes []ir.Hash
 		warned []string // the policies that don't hold in full
 	}{
-		"S53: no policy says anything":                {Rule{Candidates: candidatesOf(nil, nil)}, []ir.Balancing{turn, turn}, nil, nil},
-		"S53: each Service its own strategy":       {Rule{Candidates: candidatesOf(byIP, random, nil)}, []ir.Balancing{hash, ir.Random, turn}, []ir.Hash{ip}, nil},
-		"S53: one list, the older's":               {Rule{Candidates: candidatesOf(byIP, byUser)}, []ir.Balancing{turn, hash}, []ir.Hash{user}, []string{"ip"}},
-		"S53: equal lists do not conflict":         {Rule{Candidates: candidatesOf(byIP, alike)}, []ir.Balancing{hash, hash}, []ir.Hash{ip}, nil},
-		"S36: one session, one strategy":           {Rule{Candidates: candidatesOf(random, nil), SharedSession: true}, []ir.Balancing{ir.Random, ir.Random}, nil, nil},
-		"S36: one session, the older's":            {Rule{Candidates: candidatesOf(random, byIP), SharedSession: true}, []ir.Balancing{hash, hash}, []ir.Hash{ip}, []string{"random"}},
-		"S36: one session, equal policies":         {Rule{Candidates: candidatesOf(byIP, alike), SharedSession: true}, []ir.Balancing{hash, hash}, []ir.Hash{ip}, nil},
-		"S52: the session's own cookie":            {Rule{Candidates: candidatesOf(mixed), SessionCookies: []string{"cart"}}, []ir.Balancing{hash}, []ir.Hash{ip}, []string{"mixed"}},
-		"S52: nothing but the session's cookie":    {Rule{Candidates: candidatesOf(byOwn), SharedSession: true, SessionCookies: []string{"cart"}}, []ir.Balancing{turn}, nil, []string{"own", "own"}},
-		"S52: the cookie of a session elsewhere":   {Rule{Candidates: candidatesOf(byOwn), SessionCookies: []string{"Cart"}}, []ir.Balancing{hash}, []ir.Hash{own}, nil},
-		"S54: a policy on the rule of a session":   {Rule{Candidates: candidatesOf(byUser, byUser), SharedSession: true}, []ir.Balancing{hash, hash}, []ir.Hash{user}, nil},
-		"S35: a backendRef that leads nowhere":     {Rule{Candidates: candidatesOf(nil, byUser), SharedSession: true}, []ir.Balancing{hash, hash}, []ir.Hash{user}, nil},
-		"S53: a rule without backends":             {Rule{}, nil, nil, nil},
-		"S37: sessions of their own, two policies": {Rule{Candidates: candidatesOf(random, byIP)}, []ir.Balancing{ir.Random, hash}, []ir.Hash{ip}, nil},
+		"no policy":                           {Rule{Candidates: candidatesOf(nil, nil)}, []ir.Balancing{turn, turn}, nil, nil},
+		"each Service its own strategy":       {Rule{Candidates: candidatesOf(byIP, random, nil)}, []ir.Balancing{hash, ir.Random, turn}, []ir.Hash{ip}, nil},
+		"one list, the older's":               {Rule{Candidates: candidatesOf(byIP, byUser)}, []ir.Balancing{turn, hash}, []ir.Hash{user}, []string{"ip"}},
+		"equal lists do not conflict":         {Rule{Candidates: candidatesOf(byIP, alike)}, []ir.Balancing{hash, hash}, []ir.Hash{ip}, nil},
+		"one session, one strategy":           {Rule{Candidates: candidatesOf(random, nil), SharedSession: true}, []ir.Balancing{ir.Random, ir.Random}, nil, nil},
+		"one session, the older's":            {Rule{Candidates: candidatesOf(random, byIP), SharedSession: true}, []ir.Balancing{hash, hash}, []ir.Hash{ip}, []string{"random"}},
+		"one session, equal policies":         {Rule{Candidates: candidatesOf(byIP, alike), SharedSession: true}, []ir.Balancing{hash, hash}, []ir.Hash{ip}, nil},
+		"the session's own cookie":            {Rule{Candidates: candidatesOf(mixed), SessionCookies: []string{"cart"}}, []ir.Balancing{hash}, []ir.Hash{ip}, []string{"mixed"}},
+		"nothing but the session's cookie":    {Rule{Candidates: candidatesOf(byOwn), SharedSession: true, SessionCookies: []string{"cart"}}, []ir.Balancing{turn}, nil, []string{"own", "own"}},
+		"the cookie of a session elsewhere":   {Rule{Candidates: candidatesOf(byOwn), SessionCookies: []string{"Cart"}}, []ir.Balancing{hash}, []ir.Hash{own}, nil},
+		"a policy on the rule of a session":   {Rule{Candidates: candidatesOf(byUser, byUser), SharedSession: true}, []ir.Balancing{hash, hash}, []ir.Hash{user}, nil},
+		"a backendRef that leads nowhere":     {Rule{Candidates: candidatesOf(nil, byUser), SharedSession: true}, []ir.Balancing{hash, hash}, []ir.Hash{user}, nil},
+		"a rule without backends":             {Rule{}, nil, nil, nil},
+		"sessions of their own, two policies": {Rule{Candidates: candidatesOf(random, byIP)}, []ir.Balancing{ir.Random, hash}, []ir.Hash{ip}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rep := &report.Report{}

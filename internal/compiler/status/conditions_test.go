@@ -31,21 +31,23 @@ func formatCondition(c metav1.Condition) string {
 	return text
 }
 
-// TestS64Merge shows what becomes of conditions that are there already, at generation 5.
-func TestS64Merge(t *testing.T) {
+// TestMerge shows what becomes of conditions that are there already, at generation 5.
+//
+// requirements: 2C.17, S64
+func TestMerge(t *testing.T) {
 	ours := newCondition("A", true, "Is", "")
 	for name, c := range map[string]struct {
 		there []metav1.Condition
 		want  string
 	}{
-		"nothing is there":                           {nil, "A=True/Is/5"},
-		"2C.17 S64 the status changes, and the time": {[]metav1.Condition{oldCondition("A", "False", 4)}, "A=True/Is/5"},
-		"2C.17 S64 the status stays, and the time":   {[]metav1.Condition{oldCondition("A", "True", 4)}, "A=True/Is/5'"},
-		"2C.17 S64 another's stays, in its place":    {[]metav1.Condition{oldCondition("X", "True", 1), oldCondition("A", "False", 4), oldCondition("Y", "True", 0)}, "X=True/Was/1' A=True/Is/5 Y=True/Was/0'"},
-		"2C.17 S64 a greater generation stays":       {[]metav1.Condition{oldCondition("A", "False", 6)}, "A=False/Was/6'"},
-		"2C.17 S64 one of ours that is over goes":    {[]metav1.Condition{oldCondition("Ours", "True", 5)}, "A=True/Is/5"},
-		"2C.17 S64 but not if another controller knows better": {[]metav1.Condition{oldCondition("Ours", "True", 6)}, "Ours=True/Was/6' A=True/Is/5"},
-		"2C.17 S64 eight of others leave no room":    {eightConditions(), "0=True/Was/0' 1=True/Was/0' 2=True/Was/0' 3=True/Was/0' 4=True/Was/0' 5=True/Was/0' 6=True/Was/0' 7=True/Was/0'"},
+		"nothing is there":                                   {nil, "A=True/Is/5"},
+		"the status changes, and the time":                   {[]metav1.Condition{oldCondition("A", "False", 4)}, "A=True/Is/5"},
+		"the status stays, and the time":                     {[]metav1.Condition{oldCondition("A", "True", 4)}, "A=True/Is/5'"},
+		"another's stays, in its place":                      {[]metav1.Condition{oldCondition("X", "True", 1), oldCondition("A", "False", 4), oldCondition("Y", "True", 0)}, "X=True/Was/1' A=True/Is/5 Y=True/Was/0'"},
+		"a greater generation stays":                         {[]metav1.Condition{oldCondition("A", "False", 6)}, "A=False/Was/6'"},
+		"one of ours that is over goes":                      {[]metav1.Condition{oldCondition("Ours", "True", 5)}, "A=True/Is/5"},
+		"but not if another writer knows a newer generation": {[]metav1.Condition{oldCondition("Ours", "True", 6)}, "Ours=True/Was/6' A=True/Is/5"},
+		"eight of others leave no room":                      {eightConditions(), "0=True/Was/0' 1=True/Was/0' 2=True/Was/0' 3=True/Was/0' 4=True/Was/0' 5=True/Was/0' 6=True/Was/0' 7=True/Was/0'"},
 	} {
 		var got []string
 		for _, m := range (conditionWriter{5, newTime}).merge(c.there, []string{"Ours"}, ours) {
@@ -64,10 +66,10 @@ func eightConditions() (all []metav1.Condition) {
 	return all
 }
 
-// TestS63AtMostSixteenAncestors counts other controllers' entries too, which stay.
+// TestAtMostSixteenAncestors counts other controllers' entries too, which stay.
 //
-// requirements: 2C.16
-func TestS63AtMostSixteenAncestors(t *testing.T) {
+// requirements: 2C.16, S63
+func TestAtMostSixteenAncestors(t *testing.T) {
 	foreign := gatewayv1.PolicyAncestorStatus{ControllerName: "example.com/other"}
 	for others, ours := range map[int]int{0: 16, 3: 13, 16: 0} {
 		var there gatewayv1.PolicyStatus

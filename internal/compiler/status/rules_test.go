@@ -1,15 +1,20 @@
-package compiler
+package status_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/compiler/status"
 )
+
+// now is the time at which conditions change.
+var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // statusBase is what the cases have in common: two listeners, a Service with a host and one that is not used.
 const statusBase = `
@@ -84,46 +89,46 @@ var statusRules = map[string]struct {
 	documents string
 	want      []string
 }{
-	"2C.14 S59 one ancestor for the Gateway, whatever the targets": {
+	"one ancestor for the Gateway, whatever the targets": {
 		sessionPolicyText("shop/p", onService+","+onRoute, "absoluteTimeout: 1h"),
 		[]string{"SessionPersistencePolicy shop/p @ Gateway web: Accepted=True/Accepted Programmed=True/Programmed"},
 	},
-	"2C.14 S59 a target that is missing is its own ancestor, and the others hold": {
+	"a target that is missing is its own ancestor, and the others hold": {
 		sessionPolicyText("shop/p", onService+","+onGone, "absoluteTimeout: 1h"),
 		[]string{
 			"SessionPersistencePolicy shop/p @ Gateway web: Accepted=True/Accepted Programmed=True/Programmed",
 			"SessionPersistencePolicy shop/p @ Service gone: Accepted=False/TargetNotFound",
 		},
 	},
-	"2C.14 S59 S3 a section that is missing": {
+	"a section that is missing": {
 		sessionPolicyText("shop/p", onNoRule, "absoluteTimeout: 1h"),
 		[]string{"SessionPersistencePolicy shop/p @ HTTPRoute cart none: Accepted=False/TargetNotFound"},
 	},
-	"2C.14 S59 a target that no Gateway leads to": {
+	"a target that no Gateway leads to": {
 		sessionPolicyText("shop/p", onIdle, "absoluteTimeout: 1h"),
 		[]string{"SessionPersistencePolicy shop/p @ Service idle: Accepted=True/Accepted Programmed=False/Pending"},
 	},
-	"2C.15 S60 S4 a policy for a class in another namespace": {
+	"a policy for a class in another namespace": {
 		sessionPolicyText("shop/p", onClass, "absoluteTimeout: 1h"),
 		[]string{"SessionPersistencePolicy shop/p @ GatewayClass limpet: Accepted=False/Invalid", "Gateway shop/web: Accepted=True/Accepted Programmed=True/Programmed ResolvedRefs=True/ResolvedRefs"},
 	},
-	"2C.15 S60 S13 the loser of a conflict is not accepted, the winner is": {
+	"the loser of a conflict is not accepted, the winner is": {
 		sessionPolicyText("shop/a", onRoute, "absoluteTimeout: 1h") + sessionPolicyText("shop/b", onRoute, "absoluteTimeout: 2h"),
 		[]string{
 			"SessionPersistencePolicy shop/a @ Gateway web: Accepted=True/Accepted Programmed=True/Programmed",
 			"SessionPersistencePolicy shop/b @ Gateway web: Accepted=False/Conflicted",
 		},
 	},
-	"2C.15 2C.19 S61 S11 a field of the other type": {
+	"a field of the other type": {
 		sessionPolicyText("shop/a", onGateway, "cookie: {sameSite: Lax}") + sessionPolicyText("shop/b", onRoute, "type: Header"),
 		[]string{"SessionPersistencePolicy shop/a @ Gateway web: Accepted=True/Accepted Programmed=True/PartiallyProgrammed"},
 	},
-	"2C.15 2C.19 S61 an override leaves nothing of it": {
+	"an override leaves nothing of it": {
 		sessionPolicyText("limpet-system/o", onClass, "override: {absoluteTimeout: 1h}") + sessionPolicyText("shop/p", onRoute, "default: {absoluteTimeout: 2h}") +
 			sessionPolicyText("shop/sticky", onRule, "idleTimeout: 1m"),
 		[]string{"SessionPersistencePolicy shop/p @ Gateway web: Accepted=True/Accepted Programmed=False/Overridden"},
 	},
-	"2C.15 2C.19 S61 S9 a session that is off leaves nothing either": {
+	"a session that is off leaves nothing either": {
 		sessionPolicyText("shop/p", onService, "absoluteTimeout: 2h") + sessionPolicyText("shop/without", onRoute, "disabled: true"),
 		[]string{
 			"SessionPersistencePolicy shop/p @ Gateway web: Accepted=True/Accepted Programmed=False/Overridden",
@@ -131,7 +136,7 @@ var statusRules = map[string]struct {
 			"HTTPRoute shop/cart @ web http: Accepted=True/Accepted ResolvedRefs=True/ResolvedRefs SessionPersistencePolicyAffected=True/Accepted",
 		},
 	},
-	"2C.18 S62 a route and a Gateway": {
+	"a route and a Gateway": {
 		sessionPolicyText("shop/p", onGateway, "absoluteTimeout: 1h"),
 		[]string{
 			"HTTPRoute shop/cart @ web http: Accepted=True/Accepted ResolvedRefs=True/ResolvedRefs SessionPersistencePolicyAffected=True/Accepted",
@@ -139,7 +144,7 @@ var statusRules = map[string]struct {
 			"Gateway shop/web @ http: Accepted=True/Accepted Programmed=True/Programmed ResolvedRefs=True/ResolvedRefs Conflicted=False/NoConflicts",
 		},
 	},
-	"2C.18 S62 a listener, and not what comes through another": {
+	"a listener, and not what comes through another": {
 		sessionPolicyText("shop/p", onMore, "absoluteTimeout: 1h"),
 		[]string{
 			"HTTPRoute shop/cart @ web http: Accepted=True/Accepted ResolvedRefs=True/ResolvedRefs",
@@ -148,22 +153,22 @@ var statusRules = map[string]struct {
 			"Gateway shop/web @ more: Accepted=True/Accepted Programmed=True/Programmed ResolvedRefs=True/ResolvedRefs Conflicted=False/NoConflicts SessionPersistencePolicyAffected=True/Accepted",
 		},
 	},
-	"2C.18 S62 the listener that the route is on": {
+	"the listener that the route is on": {
 		sessionPolicyText("shop/p", onHTTP, "absoluteTimeout: 1h"),
 		[]string{"HTTPRoute shop/cart @ web http: Accepted=True/Accepted ResolvedRefs=True/ResolvedRefs SessionPersistencePolicyAffected=True/Accepted"},
 	},
-	"2C.14 2C.15 2C.19 2C.18 S59 S60 S61 S62 a load-balancing policy": {
+	"a load-balancing policy": {
 		loadBalancerText("shop/p", onService, "strategy: Random"),
 		[]string{
 			"LoadBalancerPolicy shop/p @ Gateway web: Accepted=True/Accepted Programmed=True/Programmed",
 			"HTTPRoute shop/cart @ web http: Accepted=True/Accepted ResolvedRefs=True/ResolvedRefs LoadBalancerPolicyAffected=True/Accepted",
 		},
 	},
-	"2C.15 2C.19 S61 S52 entries that do not count": {
+	"entries that do not count": {
 		loadBalancerText("shop/p", onRoute, "strategy: RequestHash, requestHashPolicies: [{hashSourceIP: true}, {hashSourceIP: true}]"),
 		[]string{"LoadBalancerPolicy shop/p @ Gateway web: Accepted=True/Accepted Programmed=True/PartiallyProgrammed"},
 	},
-	"2C.15 S60 S53 two load-balancing policies on one target": {
+	"two load-balancing policies on one target": {
 		loadBalancerText("shop/a", onRoute, "strategy: Random") + loadBalancerText("shop/b", onRoute+","+onGone, "strategy: RoundRobin"),
 		[]string{
 			"LoadBalancerPolicy shop/a @ Gateway web: Accepted=True/Accepted Programmed=True/Programmed",
@@ -171,12 +176,15 @@ var statusRules = map[string]struct {
 			"LoadBalancerPolicy shop/b @ Service gone: Accepted=False/TargetNotFound",
 		},
 	},
-	"2C.14 S59 a load-balancing policy that no Gateway leads to": {
+	"a load-balancing policy that no Gateway leads to": {
 		loadBalancerText("shop/p", onIdle, "strategy: Random"),
 		[]string{"LoadBalancerPolicy shop/p @ Service idle: Accepted=True/Accepted Programmed=False/Pending"},
 	},
 }
 
+// TestStatusRules checks documents and looks for the conditions that they must get.
+//
+// requirements: 2C.14, 2C.15, 2C.18, 2C.19, S3, S4, S9, S11, S13, S52, S53, S59, S60, S61, S62
 func TestStatusRules(t *testing.T) {
 	for name, c := range statusRules {
 		t.Run(name, func(t *testing.T) {
@@ -210,10 +218,10 @@ metadata: {name: p, namespace: shop}
 spec: {targetRefs: [{group: "", kind: Service, name: cart}], retryConstraint: {budget: {percent: 33}}}
 `
 
-// TestS63RoomForSixteen is 2C.16: it has one policy of each kind for seventeen Gateways: the youngest is without it, and says so.
+// TestRoomForSixteenAncestors has one policy of each kind for seventeen Gateways: the youngest is without it, and says so.
 //
-// requirements: 2C.16
-func TestS63RoomForSixteen(t *testing.T) {
+// requirements: 2C.16, S63
+func TestRoomForSixteenAncestors(t *testing.T) {
 	for kind, c := range map[string]struct {
 		policy string
 		marks  string // what a listener has in envoy.yaml where the policy holds
@@ -249,7 +257,7 @@ func TestS63RoomForSixteen(t *testing.T) {
 // checkLastWithout compiles and wants a mark in the routes of sixteen listeners and not in that of the last.
 func checkLastWithout(t *testing.T, text, mark string) {
 	t.Helper()
-	result, err := Compile([]Source{{Name: "a.yaml", Data: []byte(text)}}, Options{Envoy: &EnvoyOptions{WasmPath: "w"}})
+	result, err := compiler.Compile([]compiler.Source{{Name: "a.yaml", Data: []byte(text)}}, compiler.Options{WasmPath: "w"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,11 +272,13 @@ func checkLastWithout(t *testing.T, text, mark string) {
 	}
 }
 
-// TestS63Describe wants sessions on all Gateways but the one without room.
-func TestS63Describe(t *testing.T) {
+// TestDescriptionWithoutRoom wants sessions on all Gateways but the one without room.
+//
+// requirements: S63
+func TestDescriptionWithoutRoom(t *testing.T) {
 	text := seventeenGateways(sessionPolicyText("limpet-system/p", onClass, "absoluteTimeout: 1h"))
 	for gateway, sessions := range map[string]int{"g15": 1, "g16": 0} {
-		d, err := Describe([]Source{{Name: "a.yaml", Data: []byte(text)}}, Options{}, "gateway/"+gateway, "")
+		d, err := compiler.Describe([]compiler.Source{{Name: "a.yaml", Data: []byte(text)}}, compiler.Options{}, "gateway/"+gateway, "")
 		if err != nil || len(d.Sessions) != sessions {
 			t.Errorf("%s: %v, %v; want %d sessions", gateway, d, err, sessions)
 		}
@@ -278,7 +288,7 @@ func TestS63Describe(t *testing.T) {
 // statusLines checks documents and gives a line for each list of conditions.
 func statusLines(t *testing.T, text string) string {
 	t.Helper()
-	checked, err := Check([]Source{{Name: "a.yaml", Data: []byte(text)}}, Options{Time: statusTime})
+	checked, err := compiler.Check([]compiler.Source{{Name: "a.yaml", Data: []byte(text)}}, compiler.Options{Time: now})
 	if err != nil || checked.Errors != nil {
 		t.Fatal(err, checked)
 	}

@@ -1,0 +1,357 @@
+package resource_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/compilertest"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+)
+
+// document is one of a kind, by apiVersion/kind, called x, with more fields.
+func document(kind, fields string) string {
+	at := strings.LastIndexByte(kind, '/')
+	return "{apiVersion: " + kind[:at] + ", kind: " + kind[at+1:] + ", metadata: {name: x}, " + fields + "}"
+}
+
+// The kinds of the documents.
+const (
+	service       = "v1/Service"
+	secret        = "v1/Secret"
+	endpointSlice = "discovery.k8s.io/v1/EndpointSlice"
+	gatewayClass  = "gateway.networking.k8s.io/v1/GatewayClass"
+	gateway       = "gateway.networking.k8s.io/v1/Gateway"
+	httpRoute     = "gateway.networking.k8s.io/v1/HTTPRoute"
+	grpcRoute     = "gateway.networking.k8s.io/v1/GRPCRoute"
+	xbackend      = "gateway.networking.x-k8s.io/v1alpha1/XBackend"
+	trafficPolicy = "gateway.networking.x-k8s.io/v1alpha1/XBackendTrafficPolicy"
+	sessionPolicy = "limpet.dev/v1alpha1/SessionPersistencePolicy"
+	loadBalancer  = "limpet.dev/v1alpha1/LoadBalancerPolicy"
+	httpProxy     = "projectcontour.io/v1/HTTPProxy"
+	istioGateway  = "networking.istio.io/v1/Gateway"
+	virtualServ   = "networking.istio.io/v1/VirtualService"
+	serviceEntry  = "networking.istio.io/v1/ServiceEntry"
+)
+
+// refusal is a document and what is wrong with it, in order.
+type refusal struct {
+	document string
+	want     []string
+}
+
+func checkRefusals(t *testing.T, o resource.Options, cases map[string]refusal) {
+	t.Helper()
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			checkRefusal(t, o, c)
+		})
+	}
+}
+
+func checkRefusal(t *testing.T, o resource.Options, c refusal) {
+	t.Helper()
+	objects, rep := compilertest.TryAdmit(t, o, c.document)
+	problems := slices.DeleteFunc(rep.Errors(false), func(p report.Problem) bool {
+		return strings.HasPrefix(p.Message, "some validation rules were not checked") // which comes with other errors
+	})
+	compilertest.CheckProblems(t, problems, c.want...)
+	if len(c.want) == 0 && countObjects(objects) != 1 {
+		t.Errorf("%d objects were admitted", countObjects(objects))
+	}
+}
+
+// countObjects counts those of all kinds that the registry shows.
+func countObjects(o *resource.Objects) (n int) {
+	o.Visit(func(resource.Traits) bool { return true }, func(resource.Entry) { n++ })
+	return n + len(o.Platform)
+}
+
+// TestDocumentsThatAreNoObjects are refused with what every object has.
+func TestDocumentsThatAreNoObjects(t *testing.T) {
+	checkRefusals(t, resource.Options{}, map[string]refusal{
+		"no kind":                           {"{apiVersion: v1, metadata: {name: x}}", []string{"kind: Required value: every object names its type"}},
+		"no apiVersion":                     {"{kind: Service, metadata: {name: x}}", []string{"apiVersion: Required value: every object names its type"}},
+		"no metadata":                       {"{apiVersion: v1, kind: Service}", []string{"metadata: Required value: every object has a name"}},
+		"a kind that is not known":          {document("apps/v1/Deployment", "spec: {}"), []string{"kind: not supported yet: Deployment of apps/v1"}},
+		"a version that is not known":       {document("gateway.networking.k8s.io/v2/Gateway", "spec: {}"), []string{"kind: not supported yet: Gateway of gateway.networking.k8s.io/v2"}},
+		"Istio's kinds, for another target": {document(virtualServ, "spec: {}"), []string{"kind: not supported yet: VirtualService of networking.istio.io/v1"}},
+		"no name, built in":                 {"{apiVersion: v1, kind: Service, metadata: {}, spec: {ports: [{port: 80}]}}", []string{"metadata.name: Required value"}},
+		"a name that is none":               {"{apiVersion: v1, kind: Service, metadata: {name: a.b}, spec: {ports: [{port: 80}]}}", []string{`metadata.name: Invalid value: "a.b"`}},
+		"no name, with a CRD":               {"{apiVersion: gateway.networking.k8s.io/v1, kind: GatewayClass, metadata: {}, spec: {controllerName: a.b/c}}", []string{"metadata.name: Required value"}},
+		"broken YAML":                       {"{a: [}", []string{"broken YAML"}},
+		"a field of another type":           {document(service, "spec: {ports: [{port: http}]}"), []string{"spec.ports.port: Invalid value: must be of type int32, not string"}},
+		"an unknown field, built in":        {document(service, "spec: {ports: [{port: 80}], color: red}"), []string{"Service default/x: spec.color: unknown field"}},
+		"an unknown field, with a CRD":      {document(gatewayClass, "spec: {controllerName: a.b/c, color: red}"), []string{"GatewayClass x: spec.color: unknown field"}},
+		"what the CRD forbids":              {document(gatewayClass, "spec: {controllerName: none}"), []string{`GatewayClass x: spec.controllerName: Invalid value: "none": should match`}},
+		"what a rule of the CRD forbids":    {document(gateway, "spec: {gatewayClassName: c, listeners: [{name: a, port: 80, protocol: HTTP}, {name: b, port: 80, protocol: HTTP}]}"), []string{"Gateway default/x: spec.listeners: Invalid value: Combination of port, protocol and hostname must be unique"}},
+		"what limpet lacks":                 {document(gateway, "spec: {gatewayClassName: c, listeners: [{name: a, port: 80, protocol: TCP}]}"), []string{`spec.listeners[0].protocol: not supported yet: "TCP"`}},
+		"what limpet lacks as a whole":      {document(httpRoute, "spec: {rules: [{filters: [{type: RequestMirror, requestMirror: {backendRef: {name: a, port: 80}}}]}]}"), []string{"spec.rules[0].filters: not supported yet"}},
+		"the status counts for nothing":     {document(gatewayClass, "spec: {controllerName: a.b/c}, status: {conditions: 7}"), nil},
+	})
+}
+
+// TestServicesThatAreRefused holds the rules of an API server for Services, whose CRD there is none of.
+func TestServicesThatAreRefused(t *testing.T) {
+	ports := func(list string) string { return document(service, "spec: {ports: ["+list+"]}") }
+	checkRefusals(t, resource.Options{}, map[string]refusal{
+		"one port without a name":     {ports("{port: 80}"), nil},
+		"several ports with names":    {ports("{name: a, port: 80}, {name: b, port: 81}"), nil},
+		"one number of two protocols": {ports("{name: a, port: 80}, {name: b, port: 80, protocol: UDP}"), nil},
+		"no port":                     {document(service, "spec: {}"), []string{"spec.ports: Required value: a Service that is not headless has one"}},
+		"no port, headless":           {document(service, "spec: {clusterIP: None}"), nil},
+		"several ports, no name":      {ports("{name: a, port: 80}, {port: 81}"), []string{"spec.ports[1].name: Required value: of several ports each has a name"}},
+		"one name twice":              {ports("{name: a, port: 80}, {name: a, port: 81}"), []string{`spec.ports[1].name: Duplicate value: "a"`}},
+		"one number twice":            {ports("{name: a, port: 80}, {name: b, port: 80}"), []string{`spec.ports[1]: Duplicate value: "TCP port 80"`}},
+		"a name that is none":         {ports("{name: A, port: 80}"), []string{`spec.ports[0].name: Invalid value: "A"`}},
+		"a number that is none":       {ports("{port: 70000}"), []string{"spec.ports[0].port: Invalid value: 70000: must be between 1 and 65535"}},
+		"a protocol that is none":     {ports("{port: 80, protocol: QUIC}"), []string{`spec.ports[0].protocol: Unsupported value: "QUIC": supported values: "TCP", "UDP", "SCTP"`}},
+		"an affinity that is none":    {document(service, "spec: {ports: [{port: 80}], sessionAffinity: Cookie}"), []string{`spec.sessionAffinity: Unsupported value: "Cookie"`}},
+		"a name outside":              {document(service, "spec: {type: ExternalName, externalName: a.org, ports: [{port: 80}]}"), []string{"spec.externalName: not supported yet", `spec.type: not supported yet: "ExternalName"`}},
+	})
+}
+
+// TestEndpointSlicesThatAreRefused holds the rules of an API server for EndpointSlices.
+func TestEndpointSlicesThatAreRefused(t *testing.T) {
+	slice := func(addressType, ports, endpoints string) string {
+		return document(endpointSlice, "addressType: "+addressType+", ports: ["+ports+"], endpoints: ["+endpoints+"]")
+	}
+	address := func(a string) string { return slice("IPv4", "", `{addresses: ["`+a+`"]}`) }
+	many := func(n int, text string) string { return strings.TrimSuffix(strings.Repeat(text+", ", n), ", ") }
+	checkRefusals(t, resource.Options{}, map[string]refusal{
+		"a loopback address, for demos": {address("127.0.0.1"), nil},
+		"no type of addresses":          {document(endpointSlice, "endpoints: []"), []string{"addressType: Required value"}},
+		"a type that is none":           {slice("IP", "", ""), []string{`addressType: Unsupported value: "IP"`}},
+		"names, which limpet lacks":     {slice("FQDN", "", "{addresses: [a.org]}"), []string{`addressType: not supported yet: "FQDN"`}},
+		"no address":                    {slice("IPv4", "", "{addresses: []}"), []string{"endpoints[0].addresses: Required value: an endpoint has at least one address"}},
+		"too many addresses":            {slice("IPv4", "", "{addresses: ["+many(101, "10.0.0.1")+"]}"), []string{"endpoints[0].addresses: Too many: 101: must have at most 100 items"}},
+		"too many endpoints":            {slice("IPv4", "", many(1001, "{addresses: [10.0.0.1]}")), []string{"endpoints: Too many: 1001: must have at most 1000 items"}},
+		"too many ports":                {slice("IPv4", many(101, "{port: 80}"), ""), []string{"ports: Too many: 101: must have at most 100 items"}},
+		"no IP address":                 {address("a.org"), []string{`endpoints[0].addresses[0]: Invalid value: "a.org": must be a valid IP address`}},
+		"an address with a zone":        {slice("IPv6", "", `{addresses: ["fe80::1%eth0"]}`), []string{"must be a valid IP address"}},
+		"IPv4 within IPv6":              {slice("IPv6", "", `{addresses: ["::ffff:10.0.0.1"]}`), []string{"must be a valid IP address"}},
+		"IPv6 among IPv4":               {address("fd00::1"), []string{"must be an IPv4 address"}},
+		"IPv4 among IPv6":               {slice("IPv6", "", "{addresses: [10.0.0.1]}"), []string{"must be an IPv6 address"}},
+		"every address":                 {address("0.0.0.0"), []string{"must not be unspecified, multicast or link-local"}},
+		"multicast":                     {address("224.0.0.1"), []string{"must not be unspecified, multicast or link-local"}},
+		"link-local":                    {address("169.254.0.1"), []string{"must not be unspecified, multicast or link-local"}},
+		"one port's name twice":         {slice("IPv4", "{port: 80}, {port: 81}", ""), []string{`ports[1].name: Duplicate value: ""`}},
+		"a port that is none":           {slice("IPv4", "{port: 0}", ""), []string{"ports[0].port: Invalid value: 0"}},
+		"no number: every port":         {slice("IPv4", "{name: a}", ""), nil},
+	})
+}
+
+// TestSecretsThatAreRefused holds the rules of an API server for Secrets of the type for TLS. No error shows a value.
+func TestSecretsThatAreRefused(t *testing.T) {
+	tls := func(fields string) string { return document(secret, "type: kubernetes.io/tls, "+fields) }
+	large := strings.Repeat("SECRET", 200_000)
+	checkRefusals(t, resource.Options{}, map[string]refusal{
+		"both parts":           {tls("data: {tls.crt: U0VDUkVU, tls.key: U0VDUkVU}"), nil},
+		"both parts as text":   {tls("stringData: {tls.crt: SECRET, tls.key: SECRET}"), nil},
+		"another type":         {document(secret, "type: Opaque, data: {password: SECRET}"), nil},
+		"no part":              {tls("data: {}"), []string{"data[tls.crt]: Required value", "data[tls.key]: Required value"}},
+		"no key":               {tls("data: {tls.crt: U0VDUkVU}"), []string{"data[tls.key]: Required value: a Secret of the type kubernetes.io/tls has it"}},
+		"no base64":            {tls("data: {tls.crt: SECRET!, tls.key: U0VDUkVU}"), []string{"data[tls.crt]: Invalid value: must be base64, which the value is not"}},
+		"a name that is none":  {tls(`stringData: {"a b": SECRET, tls.crt: a, tls.key: b}`), []string{`stringData: Invalid value: "a b"`}},
+		"a number for a value": {tls("data: {tls.crt: 7, tls.key: U0VDUkVU}"), []string{"data: Invalid value: must be of type string, not number"}},
+		"too large":            {tls("stringData: {tls.crt: " + large + ", tls.key: b}"), []string{"data: Invalid value: must be at most 1048576 bytes"}},
+	})
+	for _, text := range []string{tls("data: {tls.crt: SECRET!, tls.key: SECRET!}"), tls("stringData: {tls.crt: SECRET}"), tls("data: [SECRET]"), tls("data: {tls.crt: [SECRET]}")} {
+		_, rep := compilertest.TryAdmit(t, resource.Options{}, text)
+		if problems := rep.Errors(false); len(problems) == 0 || strings.Contains(problems.Error(), "SECRET") {
+			t.Errorf("%s: %v", text, problems)
+		}
+	}
+}
+
+// TestTextIsStrongerThanData reads a Secret's parts as an API server does, and forgets everything else.
+func TestTextIsStrongerThanData(t *testing.T) {
+	o := compilertest.Admit(t, document(secret, "type: kubernetes.io/tls, data: {tls.crt: b2xk, tls.key: a2V5, other: b2xk}, stringData: {tls.crt: new}")).Secrets[0]
+	chain, key := o.Value.Certificate()
+	if string(chain) != "new" || string(key) != "key" || o.Value.Data != nil || o.Value.StringData != nil {
+		t.Errorf("got %q and %q, and %+v is kept", chain, key, o.Value)
+	}
+	other := compilertest.Admit(t, document(secret, "type: Opaque, stringData: {tls.crt: new, tls.key: key}")).Secrets[0]
+	if chain, key := other.Value.Certificate(); chain != nil || key != nil || other.Value.StringData != nil {
+		t.Errorf("of another type: %q and %q", chain, key)
+	}
+}
+
+// TestOneNameTwice refuses the second document of a name, and says where the first is.
+func TestOneNameTwice(t *testing.T) {
+	for name, c := range map[string]struct {
+		second string
+		want   []string
+	}{
+		"the same":             {document(service, "spec: {ports: [{port: 81}]}"), []string{`Service default/x: metadata.name: Duplicate value: "x": the first object of this name is at in.yaml:1`}},
+		"with its namespace":   {strings.Replace(document(service, "spec: {ports: [{port: 81}]}"), "name: x", "name: x, namespace: default", 1), []string{"Duplicate value"}},
+		"in another namespace": {strings.Replace(document(service, "spec: {ports: [{port: 81}]}"), "name: x", "name: x, namespace: other", 1), nil},
+		"of another kind":      {document(secret, "type: Opaque"), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			objects, rep := compilertest.TryAdmit(t, resource.Options{}, document(service, "spec: {ports: [{port: 80}]}"), c.second)
+			compilertest.CheckProblems(t, rep.Errors(false), c.want...)
+			if objects.Services[0].Value.Spec.Ports[0].Port != 80 {
+				t.Error("the second one is kept")
+			}
+		})
+	}
+}
+
+// TestDefaultsAreFilledIn holds what an API server would have added.
+func TestDefaultsAreFilledIn(t *testing.T) {
+	o := compilertest.Admit(t,
+		document(service, "spec: {ports: [{port: 80}]}"), document(endpointSlice, "addressType: IPv4, ports: [{port: 80}]"),
+		document(gatewayClass, "spec: {controllerName: a.b/c}"), document(httpRoute, "spec: {rules: [{matches: [{method: GET}], backendRefs: [{name: a, port: 80}]}]}"))
+	if p := o.Services[0].Value.Spec.Ports[0].Protocol; p != "TCP" {
+		t.Errorf("the Service's protocol is %q", p)
+	}
+	if p := o.Slices[0].Value.Ports[0]; *p.Name != "" || *p.Protocol != "TCP" {
+		t.Errorf("the slice's port is %v", p)
+	}
+	rule := o.Routes[0].Value.Spec.Rules[0]
+	if *rule.BackendRefs[0].Weight != 1 || *rule.Matches[0].Path.Value != "/" {
+		t.Errorf("the route's rule is %v", rule)
+	}
+	if o.Services[0].Key() != "default/x" || o.Classes[0].Namespace != "" || o.Classes[0].Origin().String() != "GatewayClass x" {
+		t.Errorf("got %s and %s", o.Services[0].Key(), o.Classes[0].Origin())
+	}
+}
+
+// TestObjectsInOrder has the older first, then by namespace and name, one without a time last.
+func TestObjectsInOrder(t *testing.T) {
+	named := func(metadata string) string {
+		return strings.Replace(document(service, "spec: {ports: [{port: 80}]}"), "name: x", metadata, 1)
+	}
+	objects := compilertest.Admit(t,
+		named("name: a"), named("name: c, namespace: alpha"), named(`name: b, creationTimestamp: "2026-01-02T00:00:00Z"`), named(`name: z, creationTimestamp: "2026-01-01T00:00:00Z"`))
+	var got []string
+	for _, s := range objects.Services {
+		got = append(got, s.Key())
+	}
+	if text := strings.Join(got, " "); text != "default/z default/b alpha/c default/a" {
+		t.Errorf("got %s", text)
+	}
+}
+
+// TestControlPlanes holds what is not limpet's to refuse where a control plane serves the objects.
+func TestControlPlanes(t *testing.T) {
+	tcp := document(gateway, "spec: {gatewayClassName: c, listeners: [{name: a, port: 80, protocol: TCP}]}")
+	own := schema.GroupVersionKind{Group: "gateway.envoyproxy.io", Version: "v1alpha1", Kind: "EnvoyProxy"}
+	proxy := document("gateway.envoyproxy.io/v1alpha1/EnvoyProxy", "spec: {anything: [at, all]}")
+	outside := resource.Options{ExternalControlPlane: true}
+	for name, c := range map[string]struct {
+		options resource.Options
+		refusal
+	}{
+		"a field that limpet does not carry": {outside, refusal{tcp, nil}},
+		"but not one of limpet's own kinds":  {outside, refusal{document(httpProxy, "spec: {virtualhost: {fqdn: a.org, tls: {}}, routes: [{services: [{name: a, port: 80}]}]}"), []string{"spec.virtualhost.tls: not supported yet"}}},
+		"an unknown field all the same":      {outside, refusal{document(gatewayClass, "spec: {controllerName: a.b/c, color: red}"), []string{"spec.color: unknown field"}}},
+		"the control plane's own kind":       {resource.Options{ExternalControlPlane: true, PlatformKinds: []schema.GroupVersionKind{own}}, refusal{proxy, nil}},
+		"an own kind whose name is none":     {resource.Options{ExternalControlPlane: true, PlatformKinds: []schema.GroupVersionKind{own}}, refusal{strings.Replace(proxy, "name: x", "name: a b", 1), []string{"metadata.name: Invalid value"}}},
+		"the kind of another control plane":  {outside, refusal{proxy, []string{"kind: not supported yet: EnvoyProxy"}}},
+		"a kind of Istio's":                  {resource.Options{ExternalControlPlane: true, Istio: true}, refusal{document(serviceEntry, "spec: {hosts: [a.org], location: MESH_EXTERNAL}"), nil}},
+		"a field of Istio's of another type": {resource.Options{ExternalControlPlane: true, Istio: true}, refusal{document(serviceEntry, "spec: {hosts: a.org}"), []string{"spec.hosts: Invalid value: \"string\": must be of type array"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			checkRefusal(t, c.options, c.refusal)
+		})
+	}
+}
+
+// TestDocumentsSaidToBeAdmitted holds what the compiler relies on and so checks, where an API server is said to have
+// admitted the documents, and what it then leaves alone.
+func TestDocumentsSaidToBeAdmitted(t *testing.T) {
+	weights := func(kind, weight string) string {
+		return document(kind, "spec: {rules: [{backendRefs: [{name: a, port: 80, weight: "+weight+"}]}]}")
+	}
+	budget := func(text string) string {
+		return document(trafficPolicy, `spec: {targetRefs: [{group: "", kind: Service, name: a}], retryConstraint: {`+text+"}}")
+	}
+	checkRefusals(t, resource.Options{AssumeAdmitted: true}, map[string]refusal{
+		"what a CRD would refuse":      {document(gatewayClass, "spec: {controllerName: none}"), nil},
+		"no name":                      {strings.Replace(document(gatewayClass, "spec: {controllerName: none}"), "name: x", "labels: {}", 1), []string{"metadata.name: Required value: every object has a name"}},
+		"a name that is none":          {strings.Replace(document(gatewayClass, "spec: {controllerName: none}"), "name: x", "name: a/b", 1), []string{`metadata.name: Invalid value: "a/b"`}},
+		"a namespace that is none":     {strings.Replace(weights(httpRoute, "1"), "name: x", "name: x, namespace: a.b", 1), []string{`metadata.namespace: Invalid value: "a.b"`}},
+		"an unknown field":             {document(gatewayClass, "spec: {controllerName: none, color: red}"), []string{"spec.color: unknown field"}},
+		"a listener's port":            {document(gateway, "spec: {gatewayClassName: c, listeners: [{name: a, port: 70000, protocol: HTTP}]}"), []string{"spec.listeners[0].port: Invalid value: 70000: must be between 1 and 65535"}},
+		"an HTTPRoute's weight":        {weights(httpRoute, "-1"), []string{"spec.rules[0].backendRefs[0].weight: Invalid value: -1: must be between 0 and 1000000"}},
+		"a GRPCRoute's weight":         {weights(grpcRoute, "1000001"), []string{"spec.rules[0].backendRefs[0].weight: Invalid value: 1000001"}},
+		"a status to retry":            {document(httpRoute, "spec: {rules: [{retry: {codes: [500, 200], attempts: -1, backoff: 1s}}]}"), []string{"spec.rules[0].retry.attempts: Invalid value: -1: must be 0 at least", "spec.rules[0].retry.codes[1]: Invalid value: 200: must be between 400 and 599"}},
+		"timeouts":                     {document(httpRoute, "spec: {rules: [{timeouts: {request: soon, backendRequest: -1s}}]}"), []string{`spec.rules[0].timeouts.backendRequest: Invalid value: "-1s": must be a duration`, `spec.rules[0].timeouts.request: Invalid value: "soon"`}},
+		"an XBackend's port":           {document(xbackend, "spec: {type: EndpointSelector, port: {number: 70000}}"), []string{"spec.port.number: Invalid value: 70000: must be between 0 and 65535"}},
+		"a share of retries":           {budget("budget: {percent: 101, interval: 2h}"), []string{"spec.retryConstraint.budget.interval: Invalid value: \"2h\": must be a duration of one hour at most", "spec.retryConstraint.budget.percent: Invalid value: 101: must be between 0 and 100"}},
+		"a number of retries":          {budget("minRetryRate: {count: 0, interval: 0s}"), []string{"spec.retryConstraint.minRetryRate.count: Invalid value: 0: must be between 1 and 1000000", `spec.retryConstraint.minRetryRate.interval: Invalid value: "0s"`}},
+		"a retry budget":               {budget("budget: {percent: 20}"), nil},
+		"built-in kinds as ever":       {document(service, "spec: {}"), []string{"spec.ports: Required value"}},
+		"the rules of Contour as ever": {document(httpProxy, "spec: {virtualhost: {fqdn: a.org}, routes: [{services: []}]}"), []string{"spec.routes[0].services: Required value"}},
+	})
+	objects, _ := compilertest.TryAdmit(t, resource.Options{AssumeAdmitted: true}, weights(httpRoute, "null"))
+	if w := objects.Routes[0].Value.Spec.Rules[0].BackendRefs[0].Weight; w == nil || *w != 1 {
+		t.Errorf("the default of a weight is %v", w)
+	}
+}
+
+// TestRegistry holds what is shown of the objects of each kind: that they have a status, can be described, or have
+// policies attached, and what else of them a target can name.
+func TestRegistry(t *testing.T) {
+	objects, rep := compilertest.TryAdmit(t, resource.Options{Istio: true, ExternalControlPlane: true},
+		document(gatewayClass, "spec: {controllerName: a.b/c}"),
+		document(gateway, "spec: {gatewayClassName: c, listeners: [{name: http, port: 80, protocol: HTTP}, {name: more, port: 81, protocol: HTTP}]}"),
+		document(httpRoute, "spec: {rules: [{name: pay}, {}]}"),
+		strings.Replace(document(grpcRoute, "spec: {rules: [{}]}"), "name: x", "name: grpc", 1),
+		document(service, "spec: {ports: [{port: 80}]}"), document(secret, "type: Opaque"), document(endpointSlice, "addressType: IPv4"),
+		document(xbackend, "spec: {type: EndpointSelector, port: {number: 80}, endpointSelector: {matchLabels: {a: b}}}"),
+		document(sessionPolicy, `spec: {targetRefs: [{group: "", kind: Service, name: x}]}`),
+		document(trafficPolicy, `spec: {targetRefs: [{group: "", kind: Service, name: x}]}`),
+		document(loadBalancer, `spec: {targetRefs: [{group: "", kind: Service, name: x}]}`),
+		document(httpProxy, "spec: {virtualhost: {fqdn: a.org}, routes: [{services: [{name: a, port: 80}]}]}"),
+		document(istioGateway, "spec: {}"), document(serviceEntry, "spec: {hosts: [a.org]}"),
+		document(virtualServ, "spec: {hosts: [a.org], http: [{name: pay, route: [{destination: {host: a}}]}]}"))
+	if problems := rep.Errors(false); problems != nil {
+		t.Fatal(problems)
+	}
+	visited := func(o *resource.Objects, wanted func(resource.Traits) bool) string {
+		var names []string
+		o.Visit(wanted, func(e resource.Entry) {
+			if e.Subject.String() != e.Ref.String() {
+				t.Errorf("%s is called %s", e.Ref, e.Subject)
+			}
+			text := e.Ref.Kind + "/" + e.Ref.Name
+			if len(e.Sections) > 0 {
+				text += fmt.Sprint(e.Sections)
+			}
+			names = append(names, text)
+		})
+		return strings.Join(names, " ")
+	}
+	const routes = "GatewayClass/x Gateway/x[http more] GRPCRoute/grpc HTTPRoute/x[pay] VirtualService/x[pay] "
+	const policies = "SessionPersistencePolicy/x XBackendTrafficPolicy/x LoadBalancerPolicy/x HTTPProxy/x"
+	for name, c := range map[string]struct {
+		wanted func(resource.Traits) bool
+		want   string
+	}{
+		"with a status":   {func(t resource.Traits) bool { return t.HasStatus }, routes + "XBackend/x " + policies},
+		"describable":     {func(t resource.Traits) bool { return t.Describable }, routes + "Service/x XBackend/x " + policies},
+		"attachable":      {func(t resource.Traits) bool { return t.Attachable }, routes + "Service/x XBackend/x"},
+		"in no namespace": {func(t resource.Traits) bool { return t.ClusterScoped }, "GatewayClass/x"},
+	} {
+		if got := visited(objects, c.wanted); got != c.want {
+			t.Errorf("%s: got %s\nwant %s", name, got, c.want)
+		}
+	}
+	if got := visited(objects.Attachable(), func(resource.Traits) bool { return true }); got != routes+"Service/x XBackend/x" {
+		t.Errorf("those that can have policies are %s", got)
+	}
+}
+
+// reportOf is what is said of documents.
+func reportOf(t *testing.T, o resource.Options, documents ...string) *report.Report {
+	t.Helper()
+	_, rep := compilertest.TryAdmit(t, o, documents...)
+	return rep
+}

@@ -1,0 +1,171 @@
+package resource_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/compilertest"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+)
+
+// formatRule gives a rule's matches and backends: "[Exact /a method=GET] [...] -> cart:80=1".
+func formatRule(r gatewayv1.HTTPRouteRule) string {
+	var parts []string
+	for _, m := range r.Matches {
+		var match []string
+		if m.Path != nil {
+			match = append(match, string(*m.Path.Type), *m.Path.Value)
+		}
+		for _, h := range m.Headers {
+			match = append(match, fmt.Sprintf("%s=%s", h.Name, h.Value))
+		}
+		parts = append(parts, "["+strings.Join(match, " ")+"]")
+	}
+	parts = append(parts, "->")
+	for _, b := range r.BackendRefs {
+		kind := ""
+		if b.Group != nil && *b.Group != "" {
+			kind = string(*b.Kind) + " "
+		}
+		parts = append(parts, fmt.Sprintf("%s%s:%d=%d", kind, b.Name, *b.Port, *b.Weight))
+	}
+	return strings.Join(parts, " ")
+}
+
+// TestGRPCRoutesAsHTTPRoutes holds which requests' paths are those of a gRPC method.
+func TestGRPCRoutesAsHTTPRoutes(t *testing.T) {
+	for match, want := range map[string]string{
+		"{method: {service: a.B, method: Get}}":                    "[Exact /a.B/Get]",
+		"{method: {service: a.B}}":                                 "[PathPrefix /a.B]",
+		"{method: {method: Get}}":                                  "[RegularExpression /[^/]+/Get]",
+		"{headers: [{name: x, value: v}]}":                         "[x=v]",
+		"{method: {service: a.B}, headers: [{name: x, value: v}]}": "[PathPrefix /a.B x=v]",
+		"{method: {service: a.B}}, {method: {service: a.C}}":       "[PathPrefix /a.B] [PathPrefix /a.C]",
+		"": "",
+	} {
+		objects := compilertest.Admit(t, document(grpcRoute, "spec: {hostnames: [a.org], rules: [{name: r, matches: ["+match+"], backendRefs: [{name: cart, port: 80, weight: 7}]}]}"))
+		route := objects.Routes[0]
+		if got := formatRule(route.Value.Spec.Rules[0]); got != strings.TrimSpace(want+" -> cart:80=7") {
+			t.Errorf("%s: got %s, want %s", match, got, want)
+		}
+		if route.Kind != "GRPCRoute" || route.Value.Spec.Hostnames[0] != "a.org" || *route.Value.Spec.Rules[0].Name != "r" {
+			t.Errorf("%s: got %s with %v", match, route.Kind, route.Value.Spec)
+		}
+	}
+}
+
+// TestHTTPProxiesAsHTTPRoutes holds what an HTTPProxy's conditions, services and weights are in an HTTPRoute.
+//
+// requirements: S55
+func TestHTTPProxiesAsHTTPRoutes(t *testing.T) {
+	for route, want := range map[string]string{
+		"{services: [{name: a, port: 80}]}":                                  "-> a:80=1",
+		"{conditions: [{prefix: /}], services: [{name: a, port: 80}]}":       "[PathPrefix /] -> a:80=1",
+		"{conditions: [{prefix: /api.v1}], services: [{name: a, port: 80}]}": `[RegularExpression /api\.v1.*] -> a:80=1`,
+		"{conditions: [{exact: /a}], services: [{name: a, port: 80}]}":       "[Exact /a] -> a:80=1",
+		"{services: [{name: a, port: 80}, {name: b, port: 81}]}":             "-> a:80=1 b:81=1",
+		"{services: [{name: a, port: 80, weight: 9}, {name: b, port: 81}]}":  "-> a:80=9 b:81=0",
+	} {
+		objects := compilertest.Admit(t, document(httpProxy, "spec: {virtualhost: {fqdn: a.org}, routes: ["+route+"]}"))
+		proxy := objects.Proxies[0]
+		if got := formatRule(proxy.Value.Route.Value.Spec.Rules[0]); got != want {
+			t.Errorf("%s: got %s, want %s", route, got, want)
+		}
+		if got := proxy.Value.Route; got.Kind != "HTTPProxy" || got.Value.Spec.Hostnames[0] != "a.org" || len(objects.Routes) != 0 {
+			t.Errorf("%s: got %s for %v", route, got.Kind, got.Value.Spec.Hostnames)
+		}
+	}
+}
+
+// TestHTTPProxiesThatAreRefused holds Contour's rules, for there is no CRD of it at hand.
+func TestHTTPProxiesThatAreRefused(t *testing.T) {
+	proxy := func(host, route string) string {
+		return document(httpProxy, "spec: {virtualhost: {"+host+"}, routes: [{"+route+"}]}")
+	}
+	const host, to = "fqdn: a.org", "services: [{name: a, port: 80}]"
+	checkRefusals(t, resource.Options{}, map[string]refusal{
+		"a wildcard":               {proxy(`fqdn: "*.a.org"`, to), nil},
+		"no host":                  {proxy("", to), []string{"spec.virtualhost.fqdn: Required value: an HTTPProxy that others include is not supported yet"}},
+		"a host that is none":      {proxy("fqdn: A_B", to), []string{`spec.virtualhost.fqdn: Invalid value: "A_B"`}},
+		"two conditions":           {proxy(host, "conditions: [{prefix: /a}, {prefix: /b}], "+to), []string{"spec.routes[0].conditions: Too many: 2: must have at most 1 item"}},
+		"a condition of both":      {proxy(host, "conditions: [{prefix: /a, exact: /b}], "+to), []string{"spec.routes[0].conditions[0]: Invalid value"}},
+		"a condition of neither":   {proxy(host, "conditions: [{}], "+to), []string{"must have one of prefix and exact"}},
+		"a path without a slash":   {proxy(host, "conditions: [{prefix: a}], "+to), []string{`spec.routes[0].conditions[0]: Invalid value: "a": must begin with "/"`}},
+		"a condition on a header":  {proxy(host, "conditions: [{header: {name: a, present: true}}], "+to), []string{"spec.routes[0].conditions[0]", "spec.routes[0].conditions[0].header: not supported yet"}},
+		"no service":               {proxy(host, "services: []"), []string{"spec.routes[0].services: Required value: a route has at least one"}},
+		"a service without name":   {proxy(host, "services: [{port: 80}]"), []string{"spec.routes[0].services[0].name: Required value"}},
+		"a port that is none":      {proxy(host, "services: [{name: a, port: 70000}]"), []string{"spec.routes[0].services[0].port: Invalid value: 70000"}},
+		"a weight that is none":    {proxy(host, "services: [{name: a, port: 80, weight: -1}]"), []string{"spec.routes[0].services[0].weight: Invalid value: -1: must be between 0 and 1000000"}},
+		"what Contour has besides": {proxy(host, "enableWebsockets: true, "+to), []string{"spec.routes[0].enableWebsockets: not supported yet"}},
+	})
+}
+
+// TestVirtualServicesAsHTTPRoutes holds what a VirtualService's matches and destinations are in an HTTPRoute.
+func TestVirtualServicesAsHTTPRoutes(t *testing.T) {
+	const to = "route: [{destination: {host: a, port: {number: 80}}}]"
+	for route, want := range map[string]string{
+		to:                                      "-> Hostname a:80=100",
+		"match: [{uri: {exact: /a}}], " + to:    "[Exact /a] -> Hostname a:80=100",
+		"match: [{uri: {prefix: /}}], " + to:    "[PathPrefix /] -> Hostname a:80=100",
+		"match: [{uri: {prefix: /a.b}}], " + to: `[RegularExpression /a\.b.*] -> Hostname a:80=100`,
+		"match: [{uri: {regex: /a+}}], " + to:   "[RegularExpression /a+] -> Hostname a:80=100",
+		"match: [{uri: {exact: /a}, ignoreUriCase: true}], " + to:                                         "[PathPrefix /] -> Hostname a:80=100",
+		"match: [{name: m}, {uri: {exact: /a}}], " + to:                                                   "[PathPrefix /] [Exact /a] -> Hostname a:80=100",
+		"route: [{destination: {host: a}, weight: 70}, {destination: {host: a, subset: v2}, weight: 30}]": "-> Hostname a:0=70 |Subset v2|a:0=30",
+		"route: [{destination: {host: a}}, {destination: {host: b}, weight: 100}]":                        "-> Hostname a:0=0 Hostname b:0=100",
+		"route: [{destination: {host: a}, weight: 50}]":                                                   "-> Hostname a:0=50",
+		"redirect: {uri: /b}": "->",
+	} {
+		objects, rep := compilertest.TryAdmit(t, resource.Options{Istio: true, ExternalControlPlane: true}, document(virtualServ, `spec: {hosts: [a.org, "*"], http: [{name: pay, retries: {attempts: 2}, `+route+`}]}`))
+		if problems := rep.Errors(false); problems != nil {
+			t.Fatal(problems)
+		}
+		got := objects.VirtualServices[0].Value.Route
+		rule := got.Value.Spec.Rules[0]
+		if text := formatRule(rule); text != want {
+			t.Errorf("%s: got %s, want %s", route, text, want)
+		}
+		if len(got.Value.Spec.Hostnames) != 1 || *rule.Name != "pay" || *rule.Retry.Attempts != 2 || got.Kind != "VirtualService" {
+			t.Errorf("%s: got %s with %v", route, got.Kind, got.Value.Spec)
+		}
+	}
+}
+
+// TestFieldsOfConvertedKinds are reported by the names that they have in the document.
+func TestFieldsOfConvertedKinds(t *testing.T) {
+	objects, _ := compilertest.TryAdmit(t, resource.Options{Istio: true, ExternalControlPlane: true},
+		document(httpProxy, "spec: {virtualhost: {fqdn: a.org}, routes: [{services: [{name: a, port: 80}]}]}"),
+		document(virtualServ, "spec: {hosts: [a.org], http: [{route: [{destination: {host: a}}]}]}"))
+	for path, c := range map[string]struct {
+		of   interface{ Path(string) string }
+		want string
+	}{
+		"spec.rules[0].backendRefs[1].port": {objects.Proxies[0].Value.Route, "spec.routes[0].services[1].port"},
+		"spec.hostnames":                    {objects.Proxies[0].Value.Route, "spec.virtualhost.fqdn"},
+		"spec.rules[0].matches[0]":          {objects.VirtualServices[0].Value.Route, "spec.http[0].match[0]"},
+		"spec.rules[0].retry":               {objects.VirtualServices[0].Value.Route, "spec.http[0].retries"},
+	} {
+		if got := c.of.Path(path); got != c.want {
+			t.Errorf("%s: got %s, want %s", path, got, c.want)
+		}
+	}
+}
+
+// TestIstioGatewaysAsGateways have one listener for every host, namespace and route.
+func TestIstioGatewaysAsGateways(t *testing.T) {
+	objects, rep := compilertest.TryAdmit(t, resource.Options{Istio: true, ExternalControlPlane: true}, document(istioGateway, "spec: {selector: {istio: ingressgateway}, servers: [{port: {number: 80, name: a, protocol: HTTP}, hosts: [a.org]}]}"))
+	if problems := rep.Errors(false); problems != nil {
+		t.Fatal(problems)
+	}
+	o := objects.IstioGateways[0]
+	listeners := o.Value.Gateway.Value.Spec.Listeners
+	if o.Kind != "IstioGateway" || o.Value.Gateway.Kind != "IstioGateway" || o.Value.Spec.Selector["istio"] != "ingressgateway" || len(objects.Gateways) != 0 {
+		t.Errorf("got %+v", o)
+	}
+	if len(listeners) != 1 || listeners[0].Hostname != nil || *listeners[0].AllowedRoutes.Namespaces.From != gatewayv1.NamespacesFromAll {
+		t.Errorf("its listeners are %+v", listeners)
+	}
+}

@@ -1,0 +1,133 @@
+package status_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
+	"github.com/limpet-proxy/limpet/internal/compiler/status"
+)
+
+// subject is an object on a line of in.yaml.
+type subject struct {
+	name string
+	line int
+}
+
+func (s subject) String() string              { return s.name }
+func (s subject) Locate(string) (string, int) { return "in.yaml", s.line }
+
+// formatRows gives each row as LINE OBJECT VERDICT/REASON PATH MESSAGE.
+func formatRows(rows []status.Row) string {
+	lines := make([]string, len(rows))
+	for i, r := range rows {
+		lines[i] = strings.TrimSpace(fmt.Sprintf("%s:%d %s %s/%s %s %s", r.File, r.Line, r.Object, r.Verdict, r.Reason, r.Path, r.Message))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// TestRows holds the verdict on each object: a line for each thing that there is to say, or that it is accepted.
+func TestRows(t *testing.T) {
+	cart, pay := subject{"HTTPRoute shop/cart", 7}, subject{"HTTPRoute shop/pay", 3}
+	about := func(name, reason string) report.Problem {
+		return report.Problem{Object: name, Path: "spec.a", Message: "no", Reason: reason, File: "in.yaml", Line: 8}
+	}
+	advice := about("HTTPRoute shop/cart", "")
+	advice.Advice = true
+	for name, c := range map[string]struct {
+		warnings []report.Problem
+		want     string
+	}{
+		"nothing to say":             {nil, "in.yaml:3 HTTPRoute shop/pay Accepted/Accepted\nin.yaml:7 HTTPRoute shop/cart Accepted/Accepted"},
+		"a warning":                  {[]report.Problem{about("HTTPRoute shop/cart", "")}, "in.yaml:3 HTTPRoute shop/pay Accepted/Accepted\nin.yaml:8 HTTPRoute shop/cart Warning/ spec.a no"},
+		"a warning with a reason":    {[]report.Problem{about("HTTPRoute shop/cart", "BackendNotFound")}, "in.yaml:3 HTTPRoute shop/pay Accepted/Accepted\nin.yaml:8 HTTPRoute shop/cart Warning/BackendNotFound spec.a no"},
+		"a refusal":                  {[]report.Problem{about("HTTPRoute shop/cart", "NoMatchingParent")}, "in.yaml:3 HTTPRoute shop/pay Accepted/Accepted\nin.yaml:8 HTTPRoute shop/cart Refused/NoMatchingParent spec.a no"},
+		"a policy in conflict":       {[]report.Problem{about("HTTPRoute shop/cart", "Conflicted")}, "in.yaml:3 HTTPRoute shop/pay Accepted/Accepted\nin.yaml:8 HTTPRoute shop/cart Refused/Conflicted spec.a no"},
+		"advice, and it is accepted": {[]report.Problem{advice}, "in.yaml:3 HTTPRoute shop/pay Accepted/Accepted\nin.yaml:7 HTTPRoute shop/cart Accepted/Accepted\nin.yaml:8 HTTPRoute shop/cart Advice/ spec.a no"},
+		"an object without a status": {[]report.Problem{about("Service shop/cart", "")}, "in.yaml:3 HTTPRoute shop/pay Accepted/Accepted\nin.yaml:7 HTTPRoute shop/cart Accepted/Accepted\nin.yaml:8 Service shop/cart Warning/ spec.a no"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := formatRows(status.Rows([]report.Subject{cart, pay}, c.warnings)); got != c.want {
+				t.Errorf("got\n%s\nwant\n%s", got, c.want)
+			}
+			if got := len(status.ProblemRows(c.warnings)); got != len(c.warnings) {
+				t.Errorf("%d rows for %d problems", got, len(c.warnings))
+			}
+		})
+	}
+}
+
+// TestRowsOfRefusedInput refuses each document that is no good, under its own reason if it has one.
+func TestRowsOfRefusedInput(t *testing.T) {
+	rows := status.RefusalRows([]report.Problem{{File: "in.yaml", Line: 1, Message: "broken"}, {Object: "HTTPRoute shop/cart", File: "in.yaml", Line: 2, Path: "spec", Message: "no", Reason: "Own"}})
+	want := "in.yaml:1  Refused/Invalid  broken\nin.yaml:2 HTTPRoute shop/cart Refused/Own spec no"
+	if got := formatRows(rows); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestIdlePolicies advises of policies of which nothing holds at an ancestor, in limpet's own entries alone.
+func TestIdlePolicies(t *testing.T) {
+	kind := gatewayv1.Kind("Gateway")
+	ancestor := func(controller, condition string, holds metav1.ConditionStatus) gatewayv1.PolicyAncestorStatus {
+		return gatewayv1.PolicyAncestorStatus{
+			AncestorRef: gatewayv1.ParentReference{Kind: &kind, Name: "web"}, ControllerName: gatewayv1.GatewayController(controller),
+			Conditions: []metav1.Condition{{Type: condition, Status: holds, Reason: "Overridden", Message: "overridden by another"}},
+		}
+	}
+	object := func(name string, ancestors ...gatewayv1.PolicyAncestorStatus) status.Object {
+		return status.Object{Kind: "SessionPersistencePolicy", Metadata: status.Metadata{Namespace: "shop", Name: name}, Status: gatewayv1.PolicyStatus{Ancestors: ancestors}}
+	}
+	ours, programmed := string(status.ControllerName), "Programmed"
+	objects := []status.Object{
+		object("idle", ancestor(ours, programmed, "False")), object("used", ancestor(ours, programmed, "True")),
+		object("refused", ancestor(ours, "Accepted", "False")), object("theirs", ancestor("example.com/other", programmed, "False")),
+		{Kind: "Gateway", Status: gatewayv1.GatewayStatus{}},
+	}
+	var subjects []report.Subject
+	for i, name := range []string{"idle", "used", "refused", "theirs"} {
+		subjects = append(subjects, subject{"SessionPersistencePolicy shop/" + name, i + 1})
+	}
+	got := status.IdleAdvice(objects, subjects)
+	want := []report.Problem{{
+		Object: "SessionPersistencePolicy shop/idle", Message: "for Gateway web: overridden by another", File: "in.yaml", Line: 1, Reason: "Overridden", Advice: true,
+	}}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+// TestDocumentsOfStatus writes statuses as YAML documents and as a List.
+func TestDocumentsOfStatus(t *testing.T) {
+	objects := []status.Object{
+		{APIVersion: "v1", Kind: "A", Metadata: status.Metadata{Name: "a"}, Status: map[string]int{"n": 1}},
+		{APIVersion: "v1", Kind: "B", Metadata: status.Metadata{Namespace: "ns", Name: "b", Generation: 7}, Status: map[string]int{}},
+	}
+	text, err := status.YAML(objects)
+	if want := "apiVersion: v1\nkind: A\nmetadata:\n  name: a\nstatus:\n  \"n\": 1\n---\napiVersion: v1\nkind: B\nmetadata:\n  generation: 7\n  name: b\n  namespace: ns\nstatus: {}\n"; err != nil || string(text) != want {
+		t.Errorf("got %v and\n%s\nwant\n%s", err, text, want)
+	}
+	for _, some := range [][]status.Object{nil, objects} {
+		text, err := status.JSON(some)
+		var list struct {
+			APIVersion, Kind string
+			Items            []json.RawMessage
+		}
+		if err != nil || json.Unmarshal(text, &list) != nil || list.Kind != "List" || list.APIVersion != "v1" || list.Items == nil || len(list.Items) != len(some) {
+			t.Errorf("got %v and\n%s", err, text)
+		}
+	}
+	broken := []status.Object{{Kind: "A", Metadata: status.Metadata{Namespace: "ns", Name: "a"}, Status: make(chan int)}}
+	if _, err := status.YAML(broken); err == nil || !strings.HasPrefix(err.Error(), "A ns/a: ") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := status.JSON(broken); err == nil {
+		t.Error("JSON writes what can't be written")
+	}
+}
