@@ -2,7 +2,6 @@ package compiler
 
 import (
 	"bytes"
-	"strings"
 	"testing"
 
 	"sigs.k8s.io/yaml"
@@ -53,26 +52,4 @@ func convertWholeNumbers(value any) any {
 		}
 	}
 	return value
-}
-
-func TestIstioSettings(t *testing.T) {
-	const image = "oci://example.com/limpet:1"
-	for want, o := range map[string]IstioOptions{
-		"wasm URL: Required value":                                {},
-		`wasm URL: Invalid value: "ftp://x/y": must begin with `:  {WasmURL: "ftp://x/y"},
-		`wasm URL: Invalid value: "http://x/y": must begin with `: {WasmURL: "http://x/y"},
-		`wasm URL: Invalid value: "oci://x": must name `:          {WasmURL: "oci://x"},
-		`wasm URL: Invalid value: "oci:///x": must name `:         {WasmURL: "oci:///x"},
-		`wasm URL: Invalid value: "file://x/y": must name `:       {WasmURL: "file://x/y"},
-		`wasm URL: Invalid value: "file:///": must name `:         {WasmURL: "file:///"},
-		"wasm sha256: Invalid value":                              {WasmURL: image, WasmSHA256: "12"},
-		`istio phase: Unsupported value: "authn"`:                 {WasmURL: image, Phase: "authn"},
-		`istio fail strategy: Unsupported value: "OPEN"`:          {WasmURL: image, FailStrategy: "OPEN"},
-		`istio root namespace: Invalid value: "Mesh"`:             {WasmURL: image, RootNamespace: "Mesh"},
-		`istio root namespace: Invalid value: "a/b"`:              {WasmURL: image, RootNamespace: "a/b"},
-	} {
-		if _, err := Compile(nil, Options{Target: TargetIstio, Istio: &o}); err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("got %v, want %s...", err, want)
-		}
-	}
 }

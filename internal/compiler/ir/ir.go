@@ -1,5 +1,6 @@
-// Package ir is the compiler's neutral middle: what a proxy shall do, in no proxy's terms. Everything in it is in
-// its final order, so that emitters write it down as it stands.
+// Package ir is the compiler's neutral middle, from which all targets are written: what a proxy shall do, in no proxy's
+// terms (Plan.Proxy), or, for a control plane that makes proxies' configuration itself, which sessions its rules have
+// (the rest of Plan). Everything in it is in its final order, so that emitters write it down as it stands.
 package ir
 
 import (

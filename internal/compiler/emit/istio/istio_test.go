@@ -1,0 +1,136 @@
+package istio
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+)
+
+func planOf(rules ...*ir.AttachedRule) *ir.Plan { return &ir.Plan{Rules: rules} }
+
+// Each set of proxies has its resources: those of a Gateway of Gateway API in its namespace, those of Istio's own by their
+// pods' labels in the root namespace, once for Gateways that select the same pods.
+func TestProxiesHaveResourcesOfTheirOwn(t *testing.T) {
+	web, edge, edge2 := newListener(object.KindGateway, "web"), newListener(object.KindIstioGateway, "edge"), newListener(object.KindIstioGateway, "edge2")
+	edge.Gateway.Selector = map[string]string{"istio": "ingress", "app": "edge"}
+	edge2.Gateway.Selector = map[string]string{"app": "edge", "istio": "ingress"}
+	session := func() *ir.Session { return newSession(newPolicy("shop/a/rule/0", "/", 0)) }
+	http := newRule(object.KindHTTPRoute, "a", []*ir.Backend{newService("a")}, "")
+	virtual := newRule(object.KindVirtualService, "b", []*ir.Backend{newService("b")}, "one")
+	first, second := attach(virtual, edge, session()), attach(virtual, edge2)
+	second.Sessions = first.Sessions
+	out := emit(t, planOf(attach(http, web, session()), first, second), Options{})
+	out.checkWarnings(t)
+	want := []string{
+		"WasmPlugin shop/limpet-web", "EnvoyFilter shop/limpet-web",
+		"WasmPlugin istio-system/limpet-shop-edge", "EnvoyFilter istio-system/limpet-shop-edge",
+	}
+	if got := out.names(); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if spec := out.spec(t, "EnvoyFilter"); !strings.Contains(spec, `"targetRefs":[{"group":"gateway.networking.k8s.io","kind":"Gateway","name":"web"}]`) {
+		t.Errorf("no reference to the Gateway: %s", spec)
+	}
+}
+
+func TestProxiesThatCannotBeChosen(t *testing.T) {
+	waypoint, bare := newListener(object.KindGateway, "way"), newListener(object.KindIstioGateway, "bare")
+	waypoint.Gateway.Class = "istio-waypoint"
+	rule := newRule(object.KindHTTPRoute, "a", []*ir.Backend{newService("a")}, "")
+	session := newSession(newPolicy("shop/a/rule/0", "/", 0))
+	out := emit(t, planOf(attach(rule, waypoint, session), attach(rule, bare, session)), Options{})
+	out.checkWarnings(t, "spec.gatewayClassName: not carried to istio: a waypoint", "spec.selector: not carried to istio: without labels")
+	if len(out.documents) != 0 {
+		t.Errorf("got %q, want nothing", out.names())
+	}
+}
+
+// Sessions find routes by their names, so that a rule whose routes have none of their own goes without.
+func TestRulesWithoutNamesOfTheirOwn(t *testing.T) {
+	web := newListener(object.KindGateway, "web")
+	other := &ir.GatewayListener{Gateway: web.Gateway, Name: "admin"}
+	session := func() *ir.Session { return newSession(newPolicy("shop/a/rule/0", "/", 0)) }
+	backends := []*ir.Backend{newService("a")}
+	nameless := newRule(object.KindVirtualService, "a", backends)
+	first, second := newRule(object.KindHTTPRoute, "a", backends, ""), newRule(object.KindHTTPRoute, "b", backends, "")
+	first.Name, second.Name = "same", "same"
+	differs := newRule(object.KindHTTPRoute, "c", backends, "")
+	delegating := newRule(object.KindVirtualService, "d", nil, "one")
+	delegating.Delegates = true
+	for want, plan := range map[string]*ir.Plan{
+		"spec.rules[0]: not carried to istio: Istio gives its routes no name":                               planOf(attach(nameless, web, session())),
+		`spec.rules[0]: not carried to istio: Istio gives its route the name "same"`:                        planOf(attach(first, web, session()), attach(second, web)),
+		"spec.rules[0]: not carried to istio: it has different sessions on the listeners http and admin":    planOf(attach(differs, web, session()), attach(differs, other)),
+		"spec.rules[0].delegate: not carried to istio: Istio makes up the names of the routes of what it d": planOf(attach(delegating, web, session())),
+	} {
+		out := emit(t, plan, Options{})
+		out.checkWarnings(t, want)
+		if len(out.documents) != 0 {
+			t.Errorf("%s: got %q, want nothing", want, out.names())
+		}
+	}
+}
+
+// The routes with sessions turn the session filter on, and only those that fail with their host are strict.
+func TestEnvoyFilterTurnsSessionsOn(t *testing.T) {
+	web := newListener(object.KindGateway, "web")
+	rule := newRule(object.KindHTTPRoute, "a", []*ir.Backend{newService("a")}, "", "")
+	policy := newPolicy("shop/a/rule/0", "/", 0, 1)
+	moves := emit(t, planOf(attach(rule, web, newSession(policy))), Options{}).spec(t, "EnvoyFilter")
+	if n := strings.Count(moves, `"route":{"name":"shop.a.0"}`); n != 1 {
+		t.Errorf("%d patches for the route that both matches share: %s", n, moves)
+	}
+	for _, want := range []string{`"service":"a.shop.svc.cluster.local"`, `"INSERT_FIRST"`, `"INSERT_BEFORE"`, `"DRAINING"`} {
+		if !strings.Contains(moves, want) {
+			t.Errorf("no %s in %s", want, moves)
+		}
+	}
+	if strings.Contains(moves, "strict") {
+		t.Errorf("a session that may move is strict: %s", moves)
+	}
+	policy.OnHostLost, policy.FailStatus, rule.Retries = "Fail", 404, true
+	out := emit(t, planOf(attach(rule, web, newSession(policy))), Options{})
+	if stays := out.spec(t, "EnvoyFilter"); !strings.Contains(stays, `"strict":true`) || !strings.Contains(stays, `"status_on_strict_destination_not_found":404`) {
+		t.Errorf("a session that fails with its host is not strict: %s", stays)
+	}
+	out.checkWarnings(t, "spec.rules[0].retry: not carried to istio: a retry would move the sessions")
+}
+
+func TestServicesOfSessionsHaveLabels(t *testing.T) {
+	web := newListener(object.KindGateway, "web")
+	there, away := newObject(object.KindService, "there", `"spec": {"ports": [{"port": 8080}]}`), newService("away")
+	entry := newObject(object.KindServiceEntry, "entry", `"spec": {"hosts": ["api.example.com"]}`)
+	host := &ir.Backend{Ref: object.Ref{Kind: "Hostname", Name: "api.example.com"}, Port: 443}
+	rule := newRule(object.KindHTTPRoute, "a", []*ir.Backend{newService("there"), away, host}, "")
+	plan := planOf(attach(rule, web, newSession(newPolicy("shop/a/rule/0", "/", 0))))
+	plan.Objects = map[string][]*ir.Object{object.KindService: {&there}, object.KindServiceEntry: {&entry}}
+	emit(t, plan, Options{}).checkWarnings(t, "metadata.labels: without the label istio.io/persistent-session: limpet Istio takes hosts")
+
+	native := emit(t, plan, Options{NativePin: true})
+	native.checkWarnings(t, "away.shop.svc.cluster.local is not in the input", "metadata.labels: Istio pins only with the label")
+	if names := native.names(); names[len(names)-1] != "Service shop/there" || !strings.Contains(native.spec(t, "Service"), `"protocol":"TCP"`) {
+		t.Errorf("got %q, want the Service with its label at the end: %s", names, native.YAML)
+	}
+	if !strings.Contains(string(native.YAML), "istio.io/persistent-session-header: x-limpet-pin") {
+		t.Errorf("the label is not there: %s", native.YAML)
+	}
+}
+
+func TestUnsupportedObjectsAreReported(t *testing.T) {
+	objects := map[string][]*ir.Object{}
+	for kind, fields := range map[string]string{
+		object.KindHTTPProxy: `"spec": {}`, object.KindXBackend: `"spec": {}`, object.KindLoadBalancer: `"spec": {}`,
+		object.KindTrafficPolicy: `"spec": {"retryConstraint": {"budget": {"percent": 20}}}`,
+	} {
+		o := newObject(kind, "x", fields)
+		objects[kind] = append(objects[kind], &o)
+	}
+	sessions := newObject(object.KindTrafficPolicy, "sessions", `"spec": {"sessionPersistence": {}, "retryConstraint": null}`)
+	objects[object.KindTrafficPolicy] = append(objects[object.KindTrafficPolicy], &sessions)
+	emit(t, &ir.Plan{Objects: objects}, Options{}).checkWarnings(t,
+		"not carried to istio: HTTPProxy", "spec: not carried to istio: what spreads", "not carried to istio: Istio knows no XBackend",
+		"spec.retryConstraint: not carried to istio: what caps retries")
+}
