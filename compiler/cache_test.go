@@ -145,8 +145,16 @@ func scribble(s Source, random *rand.Rand) Source {
 		docs[at] = "# a comment\n" + docs[at]
 	case 3, 4:
 		words := [][2]string{
-			{".com", ".org"}, {"hostname: ", "hostname: w."}, {"hostname: *.", "hostname: "}, {"Fail", "Rebalance"}, {"/cart", "/"},
-			{"namespace: ", "namespace: x"}, {"name: ", "name: x"}, {"weight: ", "weight: 1"}, {"true", "false"}, {"false", "true"},
+			{".com", ".org"},
+			{"hostname: ", "hostname: w."},
+			{"hostname: *.", "hostname: "},
+			{"Fail", "Rebalance"},
+			{"/cart", "/"},
+			{"namespace: ", "namespace: x"},
+			{"name: ", "name: x"},
+			{"weight: ", "weight: 1"},
+			{"true", "false"},
+			{"false", "true"},
 		}
 		words = slices.DeleteFunc(words, func(w [2]string) bool { return !strings.Contains(docs[at], w[0]) })
 		if len(words) > 0 {

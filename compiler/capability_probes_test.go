@@ -3,7 +3,7 @@ package compiler
 import (
 	"strings"
 
-	"github.com/limpet-proxy/limpet/policy-config"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // probe asks for a feature: the documents on, in addition to those of testdata/capabilities.yaml, have it, and off is the same

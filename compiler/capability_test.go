@@ -18,7 +18,7 @@ import (
 	"github.com/limpet-proxy/limpet/compiler/api"
 	"github.com/limpet-proxy/limpet/internal/compiler/capability"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
-	"github.com/limpet-proxy/limpet/policy-config"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // settingsOfRules are the parts of a rule that say how its requests are treated, not which and by whom.

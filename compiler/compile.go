@@ -31,7 +31,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 	"github.com/limpet-proxy/limpet/internal/compiler/retrybudget"
 	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
-	"github.com/limpet-proxy/limpet/policy-config"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // Source is a file of the input: its name as the user wrote it, and its bytes.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/policy-config"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // TestShuffledDocumentsGiveTheSameBytes compiles each case's documents in other orders, together and as files of

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/policy-config"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 var updateGoldens = flag.Bool("update", false, "rewrite the files that the tests compare with")

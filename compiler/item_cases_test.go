@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/policy-config"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // ruleOn is an HTTPRoute in addition to statusBase, by its namespace/name, with the rest of its one rule for a path.

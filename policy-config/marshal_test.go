@@ -61,13 +61,13 @@ func TestMarshalRefuses(t *testing.T) {
 		`policies[0].sessionName: Invalid value: "": must not be empty`:     func(c *Config) { c.Policies[0].SessionName = "" },
 		`policies[0].type: Unsupported value: "": supported`:                func(c *Config) { c.Policies[0].Type = "" },
 		`policies[0].routes: Invalid value: null: must be an array`:         func(c *Config) { c.Policies[0].Routes = nil },
-		`must be 0s to 87600h`:                                 func(c *Config) { c.Policies[0].IdleTimeout = MaxDuration + 1 },
-		`must be an RFC 3339 time`:                             func(c *Config) { c.Policies[0].Revocation.NotBefore = -1 },
-		`keys.ring.keys: Required value`:                       func(c *Config) { c.Keys = Keys{Ring: &KeyRing{}} },
-		`keys.ring: Forbidden: may not be set together with fromEnv`:  func(c *Config) { c.Keys.Ring = secretConfig().Keys.Ring },
-		`keys.ring.keys[0].secret: Invalid value: [secret]`:    func(c *Config) { c.Keys = Keys{Ring: &KeyRing{Keys: []Key{{ID: "a", Secret: Secret("short")}}}} },
-		`it holds an empty list that is not nil, or text that`: func(c *Config) { c.Policies[0].Clusters = []string{} },
-		`or text that is not valid UTF-8`:                      func(c *Config) { c.Policies[0].Routes = []string{"caf\xe9"} },
+		`must be 0s to 87600h`:                                       func(c *Config) { c.Policies[0].IdleTimeout = MaxDuration + 1 },
+		`must be an RFC 3339 time`:                                   func(c *Config) { c.Policies[0].Revocation.NotBefore = -1 },
+		`keys.ring.keys: Required value`:                             func(c *Config) { c.Keys = Keys{Ring: &KeyRing{}} },
+		`keys.ring: Forbidden: may not be set together with fromEnv`: func(c *Config) { c.Keys.Ring = secretConfig().Keys.Ring },
+		`keys.ring.keys[0].secret: Invalid value: [secret]`:          func(c *Config) { c.Keys = Keys{Ring: &KeyRing{Keys: []Key{{ID: "a", Secret: Secret("short")}}}} },
+		`it holds an empty list that is not nil, or text that`:       func(c *Config) { c.Policies[0].Clusters = []string{} },
+		`or text that is not valid UTF-8`:                            func(c *Config) { c.Policies[0].Routes = []string{"caf\xe9"} },
 	} {
 		c := someConfig(somePolicy())
 		change(&c)

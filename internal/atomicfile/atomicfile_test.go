@@ -50,17 +50,24 @@ func TestWriteAll(t *testing.T) {
 		fails         string
 	}{
 		{
-			"two", map[string]string{"out/a": "old"}, map[string]string{"out/a": "1", "out/b": "2"},
-			[]File{{"a", []byte("1"), 0o644}, {"b", []byte("2"), 0o644}}, "",
+			"two",
+			map[string]string{"out/a": "old"},
+			map[string]string{"out/a": "1", "out/b": "2"},
+			[]File{{"a", []byte("1"), 0o644}, {"b", []byte("2"), 0o644}},
+			"",
 		},
 		{"a new folder", nil, map[string]string{"out/a": "1"}, []File{{"a", []byte("1"), 0o644}}, ""},
 		{
 			"a folder in the way",
-			map[string]string{"out/a": "old", "out/b/c": "old"}, map[string]string{"out/a": "old", "out/b/c": "old"},
-			[]File{{"a", []byte("1"), 0o644}, {"b", []byte("2"), 0o644}}, "is a folder",
+			map[string]string{"out/a": "old", "out/b/c": "old"},
+			map[string]string{"out/a": "old", "out/b/c": "old"},
+			[]File{{"a", []byte("1"), 0o644}, {"b", []byte("2"), 0o644}},
+			"is a folder",
 		},
 		{
-			"no such folder", nil, map[string]string{}, []File{{"a", []byte("1"), 0o644}, {"sub/b", []byte("2"), 0o644}},
+			"no such folder", nil,
+			map[string]string{},
+			[]File{{"a", []byte("1"), 0o644}, {"sub/b", []byte("2"), 0o644}},
 			"no such file or directory",
 		},
 	} {

@@ -71,12 +71,14 @@ func TestReconciler(t *testing.T) {
 		{"unreadable", []string{"a", "error: gone", "a"}, "limpet: gone\n" + unreadable, 0},
 		{"unreadable, twice alike", []string{"a", "error: gone", "error: gone"}, "limpet: gone\n" + unreadable, 0},
 		{
-			"unreadable, again", []string{"a", "error: gone", "a", "error: gone"},
+			"unreadable, again",
+			[]string{"a", "error: gone", "a", "error: gone"},
 			"limpet: gone\n" + unreadable + "limpet: gone\n" + unreadable, 0,
 		},
 		{"the warning of the start", []string{"warn 1", "first\nwarn 1"}, "limpet: change 1 live\n", 1},
 		{
-			"another warning", []string{"warn 1", "warn 1\nwarn 2", "warn 1"},
+			"another warning",
+			[]string{"warn 1", "warn 1\nwarn 2", "warn 1"},
 			"warning: a.yaml:2: warn 2\nlimpet: change 1 live\nlimpet: Envoy rejects it\n" +
 				"limpet: change 2 failed; the last good configuration keeps serving\n", 2,
 		},

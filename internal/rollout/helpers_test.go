@@ -9,7 +9,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
-	"github.com/limpet-proxy/limpet/policy-config"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // testInput is an input of one Gateway: paths with a session each, and the Service that each leads to.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
-	"github.com/limpet-proxy/limpet/policy-config"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // parsePolicies reads "NAME routes=a,b clusters=c".
@@ -56,24 +56,33 @@ func TestUnite(t *testing.T) {
 		{"renamed in part", []string{"a routes=r1,r2"}, []string{"b routes=r1"}, []string{"b routes=r1", "a routes=r2"}},
 		{"other routes", []string{"a routes=r1,r2"}, []string{"a routes=r2,r3"}, []string{"a routes=r2,r3,r1"}},
 		{
-			"other clusters", []string{"a routes=r clusters=c1"}, []string{"a routes=r clusters=c2"},
+			"other clusters",
+			[]string{"a routes=r clusters=c1"},
+			[]string{"a routes=r clusters=c2"},
 			[]string{"a routes=r clusters=c2,c1"},
 		},
 		{
-			"clusters swapped", []string{"a routes=r clusters=c1", "b routes=r clusters=c2"},
+			"clusters swapped",
+			[]string{"a routes=r clusters=c1", "b routes=r clusters=c2"},
 			[]string{"a routes=r clusters=c2", "b routes=r clusters=c1"},
 			[]string{"a routes=r clusters=c2", "b routes=r clusters=c1"},
 		},
 		{
-			"all to one cluster each", []string{"a routes=r"}, []string{"a routes=r clusters=c1", "b routes=r clusters=c2"},
+			"all to one cluster each",
+			[]string{"a routes=r"},
+			[]string{"a routes=r clusters=c1", "b routes=r clusters=c2"},
 			[]string{"a routes=r clusters=c1", "b routes=r clusters=c2"},
 		},
 		{
-			"one cluster each to all", []string{"a routes=r clusters=c1", "b routes=r clusters=c2"},
-			[]string{"a routes=r"}, []string{"a routes=r"},
+			"one cluster each to all",
+			[]string{"a routes=r clusters=c1", "b routes=r clusters=c2"},
+			[]string{"a routes=r"},
+			[]string{"a routes=r"},
 		},
 		{
-			"side by side", []string{"a routes=r clusters=c1"}, []string{"b routes=r clusters=c2"},
+			"side by side",
+			[]string{"a routes=r clusters=c1"},
+			[]string{"b routes=r clusters=c2"},
 			[]string{"b routes=r clusters=c2", "a routes=r clusters=c1"},
 		},
 	} {

@@ -23,7 +23,8 @@ var portCases = []struct {
 	{"no slice", "", nil, ""},
 	{"one that is not ready", "", []string{"[{addresses: [10.0.0.1], conditions: {ready: false}}]"}, ""},
 	{
-		"one that drains", "", []string{"[{addresses: [10.0.0.1], conditions: {ready: false, serving: true, terminating: true}}]"},
+		"one that drains", "",
+		[]string{"[{addresses: [10.0.0.1], conditions: {ready: false, serving: true, terminating: true}}]"},
 		"-10.0.0.1:8080",
 	},
 	{
@@ -33,7 +34,8 @@ var portCases = []struct {
 	},
 	{"the older family first", "", []string{"[{addresses: ['fd00::1']}]", "[{addresses: [10.0.0.1]}]"}, "10.0.0.1:8080"},
 	{
-		"the Service's family first", "ipFamilies: [IPv6]", []string{"[{addresses: ['fd00::1']}]", "[{addresses: [10.0.0.1]}]"},
+		"the Service's family first", "ipFamilies: [IPv6]",
+		[]string{"[{addresses: ['fd00::1']}]", "[{addresses: [10.0.0.1]}]"},
 		"[fd00::1]:8080",
 	},
 	{"the family that has any", "ipFamilies: [IPv6]", []string{"[{addresses: [10.0.0.1]}]"}, "10.0.0.1:8080"},

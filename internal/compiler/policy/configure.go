@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
-	"github.com/limpet-proxy/limpet/policy-config"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // configuredRule is a rule whose sessions have the filter's policies. It does not change.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/policy-config"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // describePolicies gives a line for each policy of a rule's sessions: its name, the cookie's path, and the matches and routes

@@ -9,7 +9,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
-	"github.com/limpet-proxy/limpet/policy-config"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // Decisions is everything that was decided about session persistence, for those who carry it out and those who

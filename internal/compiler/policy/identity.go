@@ -8,7 +8,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/backend"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
-	"github.com/limpet-proxy/limpet/policy-config"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // httpRoute is the kind whose rules need no kind in the names of their policies.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/policy-config"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // TestScopesAreUnique tries rules that look alike.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ancestors"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
-	"github.com/limpet-proxy/limpet/policy-config"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // shareAcrossListeners lets the listeners share a rule for which the same was decided on all of them. Where that differs, the

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/limpet-proxy/limpet/policy-config"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // placeholder stands in for what a block by itself lacks.

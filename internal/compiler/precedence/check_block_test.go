@@ -12,7 +12,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
-	"github.com/limpet-proxy/limpet/policy-config"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // readCorpus reads the SessionPersistencePolicies of a folder of the API's own corpus, by file name. Documents that the

@@ -2,9 +2,10 @@ package precedence
 
 import (
 	"fmt"
-	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"slices"
 	"strings"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 )
 
 // Conflict is a source that loses to another on its level.

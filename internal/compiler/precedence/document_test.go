@@ -1,13 +1,14 @@
 package precedence
 
 import (
-	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 )
 
 // semantics is the document that the package builds.

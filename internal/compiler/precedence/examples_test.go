@@ -1,13 +1,14 @@
 package precedence
 
 import (
-	"github.com/limpet-proxy/limpet/internal/compiler/object"
-	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
 )
 
 // example is one of the worked examples of the document.

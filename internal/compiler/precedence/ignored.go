@@ -3,7 +3,7 @@ package precedence
 import (
 	"fmt"
 
-	"github.com/limpet-proxy/limpet/policy-config"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // IgnoredField is a written value that does not hold as it is written, though nothing stronger writes the field.

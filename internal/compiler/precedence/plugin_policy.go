@@ -3,7 +3,7 @@ package precedence
 import (
 	"slices"
 
-	"github.com/limpet-proxy/limpet/policy-config"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // PolicyIdentity is what a session policy of the plugin needs besides an [Effective]: what depends on the rule's identity and its

@@ -8,7 +8,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
-	"github.com/limpet-proxy/limpet/policy-config"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // everyFieldPolicy is the accepted policy of the API's corpus that writes every field of a cookie's session.

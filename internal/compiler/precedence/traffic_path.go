@@ -1,8 +1,9 @@
 package precedence
 
 import (
-	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"slices"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 )
 
 // TrafficPath is one way that a request can take: through a listener to a rule and, in 1.7, on to one backend. Each is

@@ -1,8 +1,9 @@
 package precedence
 
 import (
-	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"testing"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 )
 
 // TestIndexOn holds that each block on the way is found once, though an unnamed rule is no section of its route and a

@@ -2,7 +2,6 @@ package resource
 
 import (
 	"fmt"
-
 	"strings"
 
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"

@@ -122,9 +122,9 @@ func TestConditionsOfAPolicy(t *testing.T) {
 		"a field holds":               {func(d *decided) { d.turnOn(writes(mine, onTheService, "1h")) }, "Gateway web", accepted + "Programmed=True/Programmed: "},
 		"no path leads to the target": {func(d *decided) { d.Paths = nil }, "Service cart", accepted + "Programmed=False/Pending: no Gateway leads requests to Service shop/cart"},
 		"the target is missing": {func(d *decided) {
-			d.Attachments[0].Reason, d.Attachments[0].Message = policy.ReasonTargetNotFound, "it is gone"
+			d.Attachments[0].Reason, d.Attachments[0].Message = report.ReasonTargetNotFound, "it is gone"
 		}, "Service cart", "Accepted=False/TargetNotFound: spec.targetRefs[0]: it is gone"},
-		"the target may not be used":     {func(d *decided) { d.Attachments[0].Reason, d.Attachments[0].Message = policy.ReasonInvalid, "no" }, "Service cart", "Accepted=False/Invalid: spec.targetRefs[0]: no"},
+		"the target may not be used":     {func(d *decided) { d.Attachments[0].Reason, d.Attachments[0].Message = report.ReasonInvalid, "no" }, "Service cart", "Accepted=False/Invalid: spec.targetRefs[0]: no"},
 		"merged with another's defaults": {func(d *decided) { d.turnOn(writes(mine, onTheService, "1h")); d.turnOn(writes(yours, onTheRule, "1h")) }, "Gateway web", accepted + "Programmed=True/Programmed: merged, as patch defaults, with SessionPersistencePolicy shop/yours"},
 		"merged as an override and a default": {func(d *decided) {
 			d.turnOn(writes(mine, byOverride, "1h"))

@@ -96,7 +96,9 @@ func TestSplitsThatLoseSomething(t *testing.T) {
 func TestListenerNames(t *testing.T) {
 	g := newGateway(t, "tls:443", "first:80", "second:80", "tls2:443")
 	for i, want := range [][2]string{ // Envoy's listener, and its route table
-		{"shop/web/tls", "shop/web/tls"}, {"shop/web/first", "shop/web/first"}, {"shop/web/first", "shop/web/first"},
+		{"shop/web/tls", "shop/web/tls"},
+		{"shop/web/first", "shop/web/first"},
+		{"shop/web/first", "shop/web/first"},
 		{"shop/web/tls", "shop/web/tls2"},
 	} {
 		if got := [2]string{listenerName(g.Listeners[i]), routeConfigurationName(g.Listeners[i])}; got != want {

@@ -105,8 +105,15 @@ func TestRefusedRulesHaveNoPolicies(t *testing.T) {
 
 func TestCommonPath(t *testing.T) {
 	for _, c := range [][3]string{
-		{"/a/b", "/a/c", "/a"}, {"/a", "/a/b", "/a"}, {"/a/b/c", "/a/b/d/e", "/a/b"}, {"/ab", "/a", "/"}, {"/a", "/b", "/"},
-		{"", "/a", "/"}, {"/a", "", "/"}, {"/", "/a", "/"}, {"/a", "/a", "/a"},
+		{"/a/b", "/a/c", "/a"},
+		{"/a", "/a/b", "/a"},
+		{"/a/b/c", "/a/b/d/e", "/a/b"},
+		{"/ab", "/a", "/"},
+		{"/a", "/b", "/"},
+		{"", "/a", "/"},
+		{"/a", "", "/"},
+		{"/", "/a", "/"},
+		{"/a", "/a", "/a"},
 	} {
 		if got := commonPath(c[0], c[1]); got != c[2] {
 			t.Errorf("%q and %q: got %q, want %q", c[0], c[1], got, c[2])
