@@ -257,7 +257,7 @@ func TestRoomForSixteenAncestors(t *testing.T) {
 // checkLastWithout compiles and wants a mark in the routes of sixteen listeners and not in that of the last.
 func checkLastWithout(t *testing.T, text, mark string) {
 	t.Helper()
-	result, err := compiler.Compile([]compiler.Source{{Name: "a.yaml", Data: []byte(text)}}, compiler.Options{WasmPath: "w"})
+	result, err := compiler.Compile([]compiler.Source{{Name: "a.yaml", Data: []byte(text)}}, compiler.Options{Envoy: &compiler.EnvoyOptions{WasmPath: "w"}})
 	if err != nil {
 		t.Fatal(err)
 	}
