@@ -57,7 +57,7 @@ func TestSessionsThatFailWithTheirHost(t *testing.T) {
 	out := emit(t, plan)
 	out.checkParts(t, "HTTPRoute", []string{"x-limpet-pin"}, "retry")
 	out.checkParts(t, "EnvoyPatchPolicy", []string{`"strict":true`, `"status_on_strict_destination_not_found":404`, "@.name=='httproute/shop/r/rule/0/match/0/*'"})
-	out.checkProblems(t, "spec.rules[0].retry: not carried to envoy-gateway: a retry would move the sessions")
+	out.checkProblems(t, "spec.rules[0].retry: not supported by envoy-gateway: a retry would move the sessions")
 }
 
 // Envoy Gateway leaves hosts of weight 0 out, so that a backend gets the least weight, which a patch takes away again.
@@ -82,11 +82,11 @@ func TestEnvoyProxiesOfUsers(t *testing.T) {
 		ofClass bool
 	}{
 		"":                                 {proxy: `{filterOrder: [{name: envoy.filters.http.stateful_session, after: envoy.filters.http.wasm}], provider: {type: Host}}`},
-		"spec.filterOrder[0]: not carried": {proxy: `{filterOrder: [{name: envoy.filters.http.wasm, after: envoy.filters.http.stateful_session}]}`},
-		"spec.routingType: not carried":    {proxy: `{routingType: Service}`},
-		"spec.mergeGateways: not carried":  {proxy: `{mergeGateways: true}`},
-		"spec.gatewayClassName: not carried to envoy-gateway: its GatewayClass has Env": {ofClass: true},
-		"spec.infrastructure.parametersRef: not carried to envoy-gateway: Gateway shop": {},
+		"spec.filterOrder[0]: not supported": {proxy: `{filterOrder: [{name: envoy.filters.http.wasm, after: envoy.filters.http.stateful_session}]}`},
+		"spec.routingType: not supported":    {proxy: `{routingType: Service}`},
+		"spec.mergeGateways: not supported":  {proxy: `{mergeGateways: true}`},
+		"spec.gatewayClassName: not supported by envoy-gateway: its GatewayClass has Env": {ofClass: true},
+		"spec.infrastructure.parametersRef: not supported by envoy-gateway: Gateway shop": {},
 	} {
 		plan, a := newPlan(t, object.KindHTTPRoute, oneBackend)
 		a.Listener.Gateway.Parameters = &ir.ParametersRef{Ref: object.Ref{Kind: kindProxy, Namespace: "shop", Name: "mine"}, OfClass: c.ofClass}
@@ -137,10 +137,10 @@ func TestUnsupportedObjectsAreReported(t *testing.T) {
 		plan.Objects[kind] = append(plan.Objects[kind], &o)
 	}
 	emit(t, plan).checkProblems(t,
-		"kind: not carried to envoy-gateway: Envoy Gateway does not know HTTPProxy",
-		"spec.rules[0].backendRefs[0].kind: not carried to envoy-gateway: Envoy Gateway does not know XBackend",
-		`spec: not carried to envoy-gateway: write a BackendTrafficPolicy for {"strategy":"Random"}`,
-		`spec.retryConstraint: not carried to envoy-gateway: write a BackendTrafficPolicy for {"retryConstraint":{}}`)
+		"kind: not supported by envoy-gateway: Envoy Gateway does not know HTTPProxy",
+		"spec.rules[0].backendRefs[0].kind: not supported by envoy-gateway: Envoy Gateway does not know XBackend",
+		`spec: not supported by envoy-gateway: write a BackendTrafficPolicy for {"strategy":"Random"}`,
+		`spec.retryConstraint: not supported by envoy-gateway: write a BackendTrafficPolicy for {"retryConstraint":{}}`)
 }
 
 func TestRoutesThatLimpetWroteAreRefused(t *testing.T) {

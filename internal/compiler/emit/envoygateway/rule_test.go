@@ -62,10 +62,10 @@ func TestRulesThatGoWithoutSessions(t *testing.T) {
 		other bool // the second listener has different sessions for the same hostname
 		own   bool
 	}{
-		"spec.rules[0].backendRefs: not carried to envoy-gateway: with filters": {rule: "{" + split + "}"},
-		"spec.rules[0].filters: not carried to envoy-gateway: its RequestHeade": {rule: "{" + full + ", backendRefs: [{name: a, port: 8080}]}"},
-		"spec.rules[0]: not carried to envoy-gateway: listeners shop/web/http ": {rule: "{backendRefs: [{name: a, port: 8080}]}", other: true},
-		"not carried to envoy-gateway: its EnvoyExtensionPolicy shop/own leave": {rule: "{backendRefs: [{name: a, port: 8080}]}", own: true},
+		"spec.rules[0].backendRefs: not supported by envoy-gateway: with filters": {rule: "{" + split + "}"},
+		"spec.rules[0].filters: not supported by envoy-gateway: its RequestHeade": {rule: "{" + full + ", backendRefs: [{name: a, port: 8080}]}"},
+		"spec.rules[0]: not supported by envoy-gateway: listeners shop/web/http ": {rule: "{backendRefs: [{name: a, port: 8080}]}", other: true},
+		"not supported by envoy-gateway: its EnvoyExtensionPolicy shop/own leave": {rule: "{backendRefs: [{name: a, port: 8080}]}", own: true},
 	} {
 		rule := newRule(t, object.KindHTTPRoute, "r", c.rule)
 		plan := planOf(attach(rule, g.Listeners[0], "*", newSession(newPolicy("p", 0))))
@@ -87,10 +87,10 @@ func TestSplitsThatLoseSomething(t *testing.T) {
 	listener := newGateway(t, "http:80").Listeners[0]
 	zero := newRule(t, object.KindHTTPRoute, "r", `{backendRefs: [{name: a, port: 8080, weight: 0}]}`)
 	emit(t, planOf(attach(zero, listener, "*", newSession(newPolicy("p", 0))))).checkProblems(t,
-		"spec.rules[0].backendRefs: not carried to envoy-gateway: all weights are 0")
+		"spec.rules[0].backendRefs: not supported by envoy-gateway: all weights are 0")
 	mixed := attachPerBackend(newRule(t, object.KindHTTPRoute, "r", `{backendRefs: [{name: a, port: 8080}, {name: b, port: 8080}]}`), listener)
 	mixed.Sessions.All[0].Policies[0].OnHostLost = policyconfig.Fail
-	emit(t, planOf(mixed)).checkProblems(t, "spec.rules[0]: not carried to envoy-gateway: where a part of the split has onHostLost Fail")
+	emit(t, planOf(mixed)).checkProblems(t, "spec.rules[0]: not supported by envoy-gateway: where a part of the split has onHostLost Fail")
 }
 
 func TestListenerNames(t *testing.T) {

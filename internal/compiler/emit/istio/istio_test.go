@@ -42,7 +42,7 @@ func TestProxiesThatCannotBeChosen(t *testing.T) {
 	rule := newRule(object.KindHTTPRoute, "a", []*ir.Backend{newService("a")}, "")
 	session := newSession(newPolicy("shop/a/rule/0", "/", 0))
 	out := emit(t, planOf(attach(rule, waypoint, session), attach(rule, bare, session)), Options{})
-	out.checkWarnings(t, "spec.gatewayClassName: not carried to istio: a waypoint", "spec.selector: not carried to istio: without labels")
+	out.checkWarnings(t, "spec.gatewayClassName: not supported by istio: a waypoint", "spec.selector: not supported by istio: without labels")
 	if len(out.documents) != 0 {
 		t.Errorf("got %q, want nothing", out.names())
 	}
@@ -61,10 +61,10 @@ func TestRulesWithoutNamesOfTheirOwn(t *testing.T) {
 	delegating := newRule(object.KindVirtualService, "d", nil, "one")
 	delegating.Delegates = true
 	for want, plan := range map[string]*ir.Plan{
-		"spec.rules[0]: not carried to istio: Istio gives its routes no name":                               planOf(attach(nameless, web, session())),
-		`spec.rules[0]: not carried to istio: Istio gives its route the name "same"`:                        planOf(attach(first, web, session()), attach(second, web)),
-		"spec.rules[0]: not carried to istio: it has different sessions on the listeners http and admin":    planOf(attach(differs, web, session()), attach(differs, other)),
-		"spec.rules[0].delegate: not carried to istio: Istio makes up the names of the routes of what it d": planOf(attach(delegating, web, session())),
+		"spec.rules[0]: not supported by istio: Istio gives its routes no name":                               planOf(attach(nameless, web, session())),
+		`spec.rules[0]: not supported by istio: Istio gives its route the name "same"`:                        planOf(attach(first, web, session()), attach(second, web)),
+		"spec.rules[0]: not supported by istio: it has different sessions on the listeners http and admin":    planOf(attach(differs, web, session()), attach(differs, other)),
+		"spec.rules[0].delegate: not supported by istio: Istio makes up the names of the routes of what it d": planOf(attach(delegating, web, session())),
 	} {
 		out := emit(t, plan, Options{})
 		out.checkWarnings(t, want)
@@ -96,7 +96,7 @@ func TestEnvoyFilterTurnsSessionsOn(t *testing.T) {
 	if stays := out.spec(t, "EnvoyFilter"); !strings.Contains(stays, `"strict":true`) || !strings.Contains(stays, `"status_on_strict_destination_not_found":404`) {
 		t.Errorf("a session that fails with its host is not strict: %s", stays)
 	}
-	out.checkWarnings(t, "spec.rules[0].retry: not carried to istio: a retry would move the sessions")
+	out.checkWarnings(t, "spec.rules[0].retry: not supported by istio: a retry would move the sessions")
 }
 
 func TestServicesOfSessionsHaveLabels(t *testing.T) {
@@ -131,6 +131,6 @@ func TestUnsupportedObjectsAreReported(t *testing.T) {
 	sessions := newObject(object.KindTrafficPolicy, "sessions", `"spec": {"sessionPersistence": {}, "retryConstraint": null}`)
 	objects[object.KindTrafficPolicy] = append(objects[object.KindTrafficPolicy], &sessions)
 	emit(t, &ir.Plan{Objects: objects}, Options{}).checkWarnings(t,
-		"not carried to istio: HTTPProxy", "spec: not carried to istio: what spreads", "not carried to istio: Istio knows no XBackend",
-		"spec.retryConstraint: not carried to istio: what caps retries")
+		"not supported by istio: HTTPProxy", "spec: not supported by istio: what spreads", "not supported by istio: Istio knows no XBackend",
+		"spec.retryConstraint: not supported by istio: what caps retries")
 }

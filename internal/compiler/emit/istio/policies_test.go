@@ -68,7 +68,7 @@ func TestMatchesWithCookiesOfTheirOwn(t *testing.T) {
 	web := newListener(object.KindGateway, "web")
 	shared := emit(t, planOf(attach(newRule(object.KindHTTPRoute, "a", backends, "", "", ""), web, session)), Options{})
 	checkPolicies(t, shared, wantPolicy("shop/a/rule/0", "/cart", []string{"shop.a.0"}, nil))
-	shared.checkWarnings(t, `spec.rules[0].matches: not carried to istio: a cookie path for each match; Istio gives their routes one name, so the path is "/cart" for all`)
+	shared.checkWarnings(t, `spec.rules[0].matches: not supported by istio: a cookie path for each match; Istio gives their routes one name, so the path is "/cart" for all`)
 
 	own := emit(t, planOf(attach(newRule(object.KindVirtualService, "a", backends, "x", "y", "z"), web, session)), Options{})
 	checkPolicies(t, own, wantPolicy("shop/a/rule/0/match/0", "/cart/x", []string{".x", ".z"}, nil),
@@ -86,12 +86,12 @@ func TestBackendsWithSessionsOfTheirOwn(t *testing.T) {
 	out := emit(t, planOf(rule), Options{})
 	checkPolicies(t, out, wantPolicy("shop/r/rule/0/a", "/", []string{"shop.r.0"}, []string{"outbound|8080||a.shop.svc.cluster.local"}),
 		wantPolicy("shop/r/rule/0/b", "/", []string{"shop.r.0"}, []string{"outbound|8080||b.shop.svc.cluster.local"}))
-	out.checkWarnings(t, "spec.rules[0].backendRefs: not carried to istio: one session for several backends")
+	out.checkWarnings(t, "spec.rules[0].backendRefs: not supported by istio: one session for several backends")
 
 	rule.Sessions.WantsShared, rule.Sessions.All[1].Policies[0].OnHostLost = false, policyconfig.Fail
-	emit(t, planOf(rule), Options{}).checkWarnings(t, "spec.rules[0].backendRefs: not carried to istio: the backends differ in onHostLost")
+	emit(t, planOf(rule), Options{}).checkWarnings(t, "spec.rules[0].backendRefs: not supported by istio: the backends differ in onHostLost")
 	b.Port = 0
-	emit(t, planOf(rule), Options{}).checkWarnings(t, "spec.rules[0]: not carried to istio: the port of b.shop.svc.cluster.local is not known")
+	emit(t, planOf(rule), Options{}).checkWarnings(t, "spec.rules[0]: not supported by istio: the port of b.shop.svc.cluster.local is not known")
 }
 
 func TestRefusedRulesHaveNoPolicies(t *testing.T) {
