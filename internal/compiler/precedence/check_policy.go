@@ -11,8 +11,7 @@ import (
 )
 
 // CheckPolicy says what is wrong with a SessionPersistencePolicy as a whole: with each of its blocks, with fields that
-// are not to stand beside each other, and with its targets. It refuses what the CRD refuses, whoever has admitted the
-// document (S49).
+// exclude each other, and with its targets. It refuses what the CRD refuses, whatever has admitted the document (S49).
 func CheckPolicy(origin object.Origin, spec *v1alpha1.SessionPersistencePolicySpec) policyconfig.ErrorList {
 	errs := checkTargets(spec)
 	for _, b := range PolicyBlocks(origin, object.TargetRef{Ref: object.Ref{Kind: object.KindService}}, spec) {
@@ -22,7 +21,7 @@ func CheckPolicy(origin object.Origin, spec *v1alpha1.SessionPersistencePolicySp
 	return errs
 }
 
-// checkFieldSets finds fields of a policy's block that may not stand beside each other.
+// checkFieldSets finds fields of a policy's block that exclude each other.
 func checkFieldSets(path string, s *sessionSettings) (errs policyconfig.ErrorList) {
 	forbid := func(wrong bool, name, message string) {
 		if wrong {

@@ -53,8 +53,8 @@ func tableRows(t *testing.T, text string) [][]string {
 	return rows[2:]
 }
 
-// TestS5Ladder holds the rungs to the document's table.
-func TestS5Ladder(t *testing.T) {
+// TestS5Precedence holds the levels to the document's table.
+func TestS5Precedence(t *testing.T) {
 	seen := Level(0)
 	for _, row := range tableRows(t, readSection(t, "**S5.", "**S6.")) {
 		first, last := parseLevelRange(t, row[0])
@@ -63,18 +63,18 @@ func TestS5Ladder(t *testing.T) {
 		}
 		for r, on := range levelsOfRow(t, row, first, last) {
 			if got := r.String(); got != on {
-				t.Errorf("rung %d is %q, the document says %q", r, got, on)
+				t.Errorf("level %d is %q, the document says %q", r, got, on)
 			}
 		}
 		seen = last
 	}
 	if seen != BuiltIn {
-		t.Errorf("the last rung is %d", seen)
+		t.Errorf("the last level is %d", seen)
 	}
 }
 
-// TestS23ServiceRungs holds which rungs bring no path to what S23 says.
-func TestS23ServiceRungs(t *testing.T) {
+// TestS23ServiceLevels holds which levels bring no path to what S23 says.
+func TestS23ServiceLevels(t *testing.T) {
 	m := regexp.MustCompile(`Service's level \(([^)]*)\)`).FindStringSubmatch(strings.Join(strings.Fields(readSection(t, "**S23.", "**S24.")), " "))
 	if m == nil {
 		t.Fatal("S23 names no levels")
@@ -87,7 +87,7 @@ func TestS23ServiceRungs(t *testing.T) {
 		}
 	}
 	if !slices.Equal(got, want) {
-		t.Errorf("%v are rungs of Services, S23 says %v", got, want)
+		t.Errorf("%v are levels of Services, S23 says %v", got, want)
 	}
 }
 
@@ -100,12 +100,12 @@ func parseLevelRange(t *testing.T, cell string) (first, last Level) {
 	a, err := strconv.Atoi(from)
 	b, err2 := strconv.Atoi(to)
 	if err != nil || err2 != nil {
-		t.Fatalf("no rungs: %q", cell)
+		t.Fatalf("no levels: %q", cell)
 	}
 	return Level(a), Level(b)
 }
 
-// levelsOfRow gives the name that each rung of a row must have.
+// levelsOfRow gives the name that each level of a row must have.
 func levelsOfRow(t *testing.T, row []string, first, last Level) map[Level]string {
 	t.Helper()
 	names := map[Level]string{}
@@ -122,7 +122,7 @@ func levelsOfRow(t *testing.T, row []string, first, last Level) map[Level]string
 	}
 	on := strings.Split(row[2], ", ")
 	if len(on) != int(last-first)+1 {
-		t.Fatalf("%d levels on %d rungs: %v", len(on), last-first+1, row)
+		t.Fatalf("%d names of %d levels: %v", len(on), last-first+1, row)
 	}
 	for i, level := range on {
 		names[first+Level(i)] = part + " on the " + level

@@ -6,7 +6,7 @@ import (
 	"github.com/limpet-proxy/limpet/policy-config"
 )
 
-// PolicyIdentity is what a session policy of the plugin needs beside an [Effective]: what hangs on the rule's identity and its
+// PolicyIdentity is what a session policy of the plugin needs besides an [Effective]: what depends on the rule's identity and its
 // matches. All of it goes into the policy as it stands.
 type PolicyIdentity struct {
 	// Name, Scope, Routes and Clusters are as in [policyconfig.Policy].
@@ -18,7 +18,7 @@ type PolicyIdentity struct {
 	CookiePath string
 }
 
-// BuildPolicy gives the plugin's policy. Fields that nobody writes have the plugin's own defaults. drainTimeout is not
+// BuildPolicy gives the plugin's policy. Fields that no block writes have the plugin's own defaults. drainTimeout is not
 // among them: see [Effective.DrainTimeout]. Every call gives a value of its own.
 func (e *Effective) BuildPolicy(identity PolicyIdentity) policyconfig.Policy {
 	p := newDefaultPolicy()

@@ -11,11 +11,11 @@ import (
 	"github.com/limpet-proxy/limpet/policy-config"
 )
 
-// generator makes random blocks, each of which Check takes, as they may meet on one way.
+// generator makes random blocks, each of which Check takes, as they may meet on one path.
 type generator struct {
 	*rand.Rand
 	created map[object.Ref]time.Time
-	made    map[string]*sessionSettings // by rung and source: its blocks at several targets are the same
+	made    map[string]*sessionSettings // by level and source: its blocks at several targets are the same
 }
 
 func newGenerator(seed uint64) *generator {
@@ -47,7 +47,7 @@ func pickAny[T any](g *generator, chance int, of ...T) *T {
 	return &v
 }
 
-// randomBlocks gives up to ten blocks on random rungs.
+// randomBlocks gives up to ten blocks on random levels.
 func (g *generator) randomBlocks() []SettingsBlock {
 	var all []SettingsBlock
 	for range g.IntN(10) + 1 {
