@@ -28,11 +28,12 @@ func newObjects(t *testing.T, gateways, foreign, own int) (*resource.Objects, ob
 	t.Helper()
 	entries := slices.Concat(slices.Repeat([]string{"{controllerName: example.com/other}"}, foreign),
 		slices.Repeat([]string{"{controllerName: " + string(v1alpha1.ControllerName) + "}"}, own))
-	text := fmt.Sprintf("{apiVersion: limpet.dev/v1alpha1, kind: LoadBalancerPolicy, metadata: {name: p, namespace: shop}, spec: {strategy: Random, "+
-		"targetRefs: [{group: '', kind: Service, name: cart}]}, status: {ancestors: [%s]}}\n", strings.Join(entries, ", "))
+	text := fmt.Sprintf("{apiVersion: limpet.dev/v1alpha1, kind: LoadBalancerPolicy, metadata: {name: p, namespace: shop}, "+
+		"spec: {strategy: Random, targetRefs: [{group: '', kind: Service, name: cart}]}, status: {ancestors: [%s]}}\n",
+		strings.Join(entries, ", "))
 	for i := range gateways {
-		text += fmt.Sprintf("---\n{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metadata: {name: %s, namespace: shop}, spec: {gatewayClassName: limpet, "+
-			"listeners: [{name: http, protocol: HTTP, port: 80}]}}\n", gatewayRef(i).Name)
+		text += fmt.Sprintf("---\n{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metadata: {name: %s, namespace: shop}, "+
+			"spec: {gatewayClassName: limpet, listeners: [{name: http, protocol: HTTP, port: 80}]}}\n", gatewayRef(i).Name)
 	}
 	rep := &report.Report{}
 	objects, err := resource.Admit([]read.Source{{Name: "in.yaml", Data: []byte(text)}}, resource.Options{AssumeAdmitted: true}, rep)

@@ -14,7 +14,9 @@ import (
 func findAncestorLimit(
 	objects *resource.Objects, targets *targetIndex, attached *attachedPolicies, rules []*attachedRule, rep *report.Report,
 ) *ancestors.Limit {
-	return ancestors.Find(ancestors.Input{Objects: objects, Attachments: listAttachments(objects, targets, attached), Paths: listPaths(rules)}, rep)
+	return ancestors.Find(ancestors.Input{
+		Objects: objects, Attachments: listAttachments(objects, targets, attached), Paths: listPaths(rules),
+	}, rep)
 }
 
 // listAttachments gives what became of the targets of policies of all kinds.

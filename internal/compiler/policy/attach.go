@@ -12,7 +12,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
-	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+	"github.com/limpet-proxy/limpet/policy-config"
 )
 
 // attachedPolicies is what policies, and XBackends with a session of their own, come to at each of their targets.
@@ -127,7 +127,7 @@ func joinFaults(faults policyconfig.ErrorList) string {
 	return strings.Join(all, "; ")
 }
 
-// attachTrafficPolicy attaches an XBackendTrafficPolicy. Without sessionPersistence it still keeps younger ones off (S14).
+// attachTrafficPolicy attaches an XBackendTrafficPolicy. Without sessionPersistence it still keeps younger ones out (S14).
 func (a *attacher) attachTrafficPolicy(p *resource.Object[trafficPolicy]) {
 	path := field.NewPath("spec", sessionKey)
 	block := precedence.SettingsBlock{Level: precedence.BackendTraffic, Origin: p.Origin(), Path: "spec"}
@@ -149,7 +149,7 @@ func (a *attacher) attachTrafficPolicy(p *resource.Object[trafficPolicy]) {
 		case len(faults) > 0:
 			att.Reason, att.Message = report.ReasonInvalid, faults.Error()
 		}
-		a.attachTo(att, inline == nil || len(faults) > 0, []precedence.SettingsBlock{block}) // of retry budgets others speak
+		a.attachTo(att, inline == nil || len(faults) > 0, []precedence.SettingsBlock{block}) // package retrybudget reports on the rest
 	}
 }
 
@@ -157,7 +157,7 @@ func isBackendRef(group, kind string) bool {
 	return group == "" && kind == object.KindService || group == xGroup && kind == object.KindXBackend
 }
 
-// attachXBackend notes what stands inline in an XBackend. One whose session can't be honoured serves no request: see S50.
+// attachXBackend notes what is inline in an XBackend. Rules that use one whose session can't be honoured serve nothing (S50).
 func (a *attacher) attachXBackend(b *resource.Object[resource.XBackend]) {
 	path := field.NewPath("spec", sessionKey)
 	inline := b.Sessions[path.String()]

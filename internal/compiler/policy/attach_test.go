@@ -6,34 +6,36 @@ import (
 	"testing"
 )
 
-// TestAttach shows what becomes of a policy's targets, and whether the report names it.
+// TestAttach shows what becomes of each of a policy's targets, and how many warnings there are.
 func TestAttach(t *testing.T) {
-	trafficPolicy := func(target, rest string) string {
-		return `{apiVersion: gateway.networking.x-k8s.io/v1alpha1, kind: XBackendTrafficPolicy, metadata: {name: p}, spec: {targetRefs: [` + target + `]` + rest + `}}`
-	}
-	class := `{group: gateway.networking.k8s.io, kind: GatewayClass, name: limpet}`
+	const here, missing, invalid = "1 blocks", "TargetNotFound, 0 blocks", "Invalid, 0 blocks"
 	for name, c := range map[string]struct {
 		policy   string
 		want     []string
 		warnings int
 	}{
-		"what is in the input has the policy":  {policyOn(onGateway, ""), []string{"spec.targetRefs[0]: 1 blocks"}, 0},
-		"each listener is a target":            {policyOn(onListener, "override: {absoluteTimeout: 1h}, default: {idleTimeout: 1h}"), []string{"spec.targetRefs[0]: 2 blocks"}, 0},
-		"a listener that the Gateway has not":  {policyOn(`{group: gateway.networking.k8s.io, kind: Gateway, name: web, sectionName: three}`, ""), []string{"spec.targetRefs[0]: TargetNotFound, 0 blocks"}, 1},
-		"one target of two is missing":         {policyOn(onServices+`, {group: "", kind: Service, name: c}`, ""), []string{"spec.targetRefs[0]: 1 blocks", "spec.targetRefs[1]: 1 blocks", "spec.targetRefs[2]: TargetNotFound, 0 blocks"}, 1},
-		"a class's policy in its namespace":    {policyOn(class, ""), []string{"spec.targetRefs[0]: 1 blocks"}, 0},
-		"a class's policy in another":          {policyOn(class, "") + "\n---\n" + otherNamespace(policyOn(class, "")), []string{"spec.targetRefs[0]: 1 blocks", "spec.targetRefs[0]: Invalid, 1 blocks"}, 1},
-		"a fault is reported once":             {policyOn(onServices, "disabled: true, idleTimeout: 1h"), []string{"spec.targetRefs[0]: Invalid, 0 blocks", "spec.targetRefs[1]: Invalid, 0 blocks"}, 1},
-		"a backend policy on a route":          {trafficPolicy(onRoute, ", sessionPersistence: {}"), []string{"spec.targetRefs[0]: Invalid, 0 blocks"}, 1},
-		"a retry budget there is not for here": {trafficPolicy(onRoute, ", retryConstraint: {}"), []string{"spec.targetRefs[0]: Invalid, 0 blocks"}, 0},
-		"a backend policy without a session":   {trafficPolicy(`{group: "", kind: Service, name: a}`, ""), []string{"spec.targetRefs[0]: 1 blocks"}, 0},
-		"a backend policy with a fault":        {trafficPolicy(`{group: "", kind: Service, name: a}`, `, sessionPersistence: {absoluteTimeout: 0s}`), []string{"spec.targetRefs[0]: Invalid, 0 blocks"}, 1},
+		"what is in the input has the policy":   {policyOn(onGateway, ""), []string{here}, 0},
+		"each listener is a target":             {policyOn(onListener, "override: {forward: true}, default: {}"), []string{"2 blocks"}, 0},
+		"a listener that the Gateway has not":   {policyOn(onNoListener, ""), []string{missing}, 1},
+		"one target of three is missing":        {policyOn(onServices+onServiceC, ""), []string{here, here, missing}, 1},
+		"a class's policy in its namespace":     {policyOn(onClass, ""), []string{here}, 0},
+		"a class's policy in another":           {otherNamespace(policyOn(onClass, "")), []string{invalid}, 1},
+		"a fault is reported once":              {policyOn(onServices, "disabled: true, forward: true"), []string{invalid, invalid}, 1},
+		"a backend policy on a route":           {trafficPolicyOn(onRoute, ", sessionPersistence: {}"), []string{invalid}, 1},
+		"one that is about retries, not for us": {trafficPolicyOn(onRoute, ", retryConstraint: {}"), []string{invalid}, 0},
+		"a backend policy without a session":    {trafficPolicyOn(onServiceA, ""), []string{here}, 0},
+		"a backend policy with a fault":         {trafficPolicyOn(onServiceA, ", sessionPersistence: {idleTimeout: 0s}"), []string{invalid}, 1},
+		"a backend policy on what is not there": {trafficPolicyOn(onServiceC[2:], ", sessionPersistence: {}"), []string{missing}, 1},
+		"one of its two targets is not there":   {trafficPolicyOn(onServiceA+onServiceC, ", sessionPersistence: {}"), []string{here, missing}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := takeSteps(t, Options{ClassPolicies: "default"}, c.policy, routeOn("", "r", "", "["+plainRule("/", "a")+"]"))
 			var got []string
-			for _, a := range s.attached.attachments {
+			for i, a := range s.attached.attachments {
 				got = append(got, describeAttachment(s, a))
+				if want := fmt.Sprintf("spec.targetRefs[%d]", i); a.Path != want {
+					t.Errorf("%s, want %s", a.Path, want)
+				}
 			}
 			expectLines(t, got, c.want...)
 			if n := len(s.report.Warnings()); n != c.warnings {
@@ -41,6 +43,19 @@ func TestAttach(t *testing.T) {
 			}
 		})
 	}
+}
+
+const (
+	onNoListener = `{group: gateway.networking.k8s.io, kind: Gateway, name: web, sectionName: three}`
+	onClass      = `{group: gateway.networking.k8s.io, kind: GatewayClass, name: limpet}`
+	onServiceA   = `{group: "", kind: Service, name: a}`
+	onServiceC   = `, {group: "", kind: Service, name: c}`
+)
+
+// trafficPolicyOn is an XBackendTrafficPolicy on targets.
+func trafficPolicyOn(targets, rest string) string {
+	return `{apiVersion: gateway.networking.x-k8s.io/v1alpha1, kind: XBackendTrafficPolicy, metadata: {name: p}, ` +
+		`spec: {targetRefs: [` + targets + `]` + rest + `}}`
 }
 
 func otherNamespace(policy string) string {
@@ -52,5 +67,5 @@ func describeAttachment(s *steps, a Attachment) string {
 	if a.Reason != "" {
 		reason = a.Reason + ", "
 	}
-	return fmt.Sprintf("%s: %s%d blocks", a.Path, reason, len(s.attached.index[a.Target]))
+	return fmt.Sprintf("%s%d blocks", reason, len(s.attached.index[a.Target]))
 }

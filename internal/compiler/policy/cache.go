@@ -106,8 +106,8 @@ func (c Cache) sortRules(rules []ruleKey) []ruleKey {
 	return memo.Sort(c.order, rules, func(k ruleKey) ruleKey { return k }, ruleKey.compare)
 }
 
-// nameRules is resolveRule and nameSessions for each rule.
-func (c Cache) nameRules(inputs []*ruleInput) []*namedRule {
+// resolveAndNameRules is resolveRule and nameSessions for each rule: one step to keep, because nothing else needs the first.
+func (c Cache) resolveAndNameRules(inputs []*ruleInput) []*namedRule {
 	return c.named.GetAll(inputs, func(in *ruleInput) *namedRule { return nameSessions(resolveRule(in)) })
 }
 

@@ -2,13 +2,13 @@ package policy
 
 import "fmt"
 
-// collisions are the refusals of sessions whose cookies would overwrite those of older rules.
-type collisions map[*configuredSession]Refusal
+// cookieCollisions are the refusals of sessions whose cookies would overwrite those of older rules.
+type cookieCollisions map[*configuredSession]Refusal
 
 // detectCollisions refuses the younger of two rules whose cookies collide; the older one's session stays (S28). The rules are
 // in the order of age.
-func detectCollisions(rules []*configuredRule) collisions {
-	found := collisions{}
+func detectCollisions(rules []*configuredRule) cookieCollisions {
+	found := cookieCollisions{}
 	accepted := newCookieIndex(listCookies(rules...))
 	for _, r := range rules {
 		if r.isRefused() {

@@ -25,13 +25,6 @@ func describePolicies(r *configuredRule) (lines []string) {
 
 // TestPolicies shows the policies that the sessions of one rule become.
 func TestPolicies(t *testing.T) {
-	matches := func(services string, paths ...string) string {
-		var all []string
-		for _, p := range paths {
-			all = append(all, fmt.Sprintf(`{path: {type: PathPrefix, value: "%s"}}`, p))
-		}
-		return fmt.Sprintf(`{matches: [%s], backendRefs: [%s]}`, strings.Join(all, ", "), services)
-	}
 	const serviceA, services = "{name: a, port: 80}", "{name: a, port: 80}, {name: b, port: 80}"
 	for name, c := range map[string]struct {
 		rule, settings string
@@ -39,38 +32,38 @@ func TestPolicies(t *testing.T) {
 		want           []string
 	}{
 		"one match": {
-			rule: matches(serviceA, "/shop"), settings: "sessionName: cart",
+			rule: ruleMatching(serviceA, "/shop"), settings: "sessionName: cart",
 			want: []string{"default/r/rule/0 /shop [0] httproute/default/r/rule/0"},
 		},
 		"no match is one of everything": {
-			rule: matches(serviceA), settings: "sessionName: cart",
+			rule: ruleMatching(serviceA), settings: "sessionName: cart",
 			want: []string{"default/r/rule/0 / [0] httproute/default/r/rule/0"},
 		},
 		"matches of one path share a policy and a route's name": {
-			rule: matches(serviceA, "/shop", "/shop/"), settings: "sessionName: cart",
+			rule: ruleMatching(serviceA, "/shop", "/shop/"), settings: "sessionName: cart",
 			want: []string{"default/r/rule/0 /shop [0 1] httproute/default/r/rule/0"},
 		},
 		"a path for each match": {
-			rule: matches(serviceA, "/shop", "/cart", "/shop"), settings: "sessionName: cart",
+			rule: ruleMatching(serviceA, "/shop", "/cart", "/shop"), settings: "sessionName: cart",
 			want: []string{
 				"default/r/rule/0/match/0 /shop [0 2] httproute/default/r/rule/0/match/0 httproute/default/r/rule/0/match/2",
 				"default/r/rule/0/match/1 /cart [1] httproute/default/r/rule/0/match/1",
 			},
 		},
 		"a written path is that of every match": {
-			rule: matches(serviceA, "/shop", "/cart"), settings: "cookie: {path: /}",
+			rule: ruleMatching(serviceA, "/shop", "/cart"), settings: "cookie: {path: /}",
 			want: []string{"default/r/rule/0 / [0 1] httproute/default/r/rule/0"},
 		},
 		"a name with __Host- has the path /": {
-			rule: matches(serviceA, "/shop", "/cart"), settings: "sessionName: __Host-cart, cookie: {secure: true}",
+			rule: ruleMatching(serviceA, "/shop", "/cart"), settings: "sessionName: __Host-cart, cookie: {secure: true}",
 			want: []string{"default/r/rule/0 / [0 1] httproute/default/r/rule/0"},
 		},
 		"headers have no path": {
-			rule: matches(serviceA, "/shop", "/cart"), settings: "type: Header",
+			rule: ruleMatching(serviceA, "/shop", "/cart"), settings: "type: Header",
 			want: []string{"default/r/rule/0 - [0 1] httproute/default/r/rule/0"},
 		},
 		"each backend has a policy of its own": {
-			rule: matches(services, "/shop"), settings: "sessionName: cart", perBackend: true,
+			rule: ruleMatching(services, "/shop"), settings: "sessionName: cart", perBackend: true,
 			want: []string{
 				"default/r/rule/0/backend/Service/default/a/80 /shop [0] httproute/default/r/rule/0",
 				"default/r/rule/0/backend/Service/default/b/80 /shop [0] httproute/default/r/rule/0",
@@ -78,7 +71,8 @@ func TestPolicies(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := takeSteps(t, Options{PerBackendSessions: c.perBackend}, policyOn(onRoute, c.settings), routeOn("one", "r", "", "["+c.rule+"]"))
+			route := routeOn("one", "r", "", "["+c.rule+"]")
+			s := takeSteps(t, Options{PerBackendSessions: c.perBackend}, policyOn(onRoute, c.settings), route)
 			expectLines(t, describePolicies(s.configured[0]), c.want...)
 			for _, session := range s.decided[0].Sessions {
 				if len(session.Matches) != len(session.Policies) {
@@ -87,6 +81,15 @@ func TestPolicies(t *testing.T) {
 			}
 		})
 	}
+}
+
+// ruleMatching is a rule for several paths.
+func ruleMatching(refs string, paths ...string) string {
+	var all []string
+	for _, p := range paths {
+		all = append(all, fmt.Sprintf(`{path: {type: PathPrefix, value: "%s"}}`, p))
+	}
+	return fmt.Sprintf(`{matches: [%s], backendRefs: [%s]}`, strings.Join(all, ", "), refs)
 }
 
 // TestRefusals shows the field that a refusal names, for what the filter's configuration would refuse and for what stands in

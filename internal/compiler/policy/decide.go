@@ -27,19 +27,18 @@ type Options struct {
 }
 
 // Decide works out which session persistence requests have on every path that they take through the ports. What can't be
-// honoured goes to the report. Each step makes values of a type of its own, and changes none of those before it; those
-// about rules are in the order of the rules.
+// honoured goes to the report. Each step makes values of a type of its own and changes none of those before it. Lists about
+// rules have one entry for each of them, in their order.
 func (c Cache) Decide(objects *resource.Objects, ports []gateway.Port, backends *backend.Index, o Options, rep *report.Report) *Decisions {
 	targets := c.findTargets(objects)
 	attached := attachPolicies(objects, targets, c.validatePolicies(objects), o, rep)
 	rules := attachRules(c.sortRules(listRules(ports)), backends, attached, o, rep)
 	limit := findAncestorLimit(objects, targets, attached, rules, rep)
 	inputs := gatherInputs(rules, attached, limit, o)
-	named := suffixSharedNames(c.nameRules(inputs)) // and resolves precedence before
+	named := suffixSharedNames(c.resolveAndNameRules(inputs))
 	configured := c.configureRules(named)
 	collisions := detectCollisions(configured)
-	decided := decideRules(rules, configured, collisions)
-	shared := shareAcrossListeners(decided, limit)
+	decided, shared := shareRules(rules, configured, collisions, limit)
 
 	d := newDecisions(attached, limit, named, decided, shared)
 	r := &reporter{attached: attached, limit: limit, targets: targets, objects: objects, options: o, rep: rep}
@@ -48,7 +47,9 @@ func (c Cache) Decide(objects *resource.Objects, ports []gateway.Port, backends 
 }
 
 // newDecisions lists what was decided.
-func newDecisions(attached *attachedPolicies, limit *ancestors.Limit, named []*namedRule, decided []*Rule, shared map[ruleKey]*Rule) *Decisions {
+func newDecisions(
+	attached *attachedPolicies, limit *ancestors.Limit, named []*namedRule, decided []*Rule, shared map[ruleKey]*Rule,
+) *Decisions {
 	d := &Decisions{
 		Attachments: attached.attachments, Paths: make([]*Decision, 0, len(decided)), Renames: listRenames(named), AncestorLimit: limit,
 		rules: shared, rejected: map[*gateway.Route]bool{},

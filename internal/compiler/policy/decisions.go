@@ -1,5 +1,6 @@
-// Package policy decides which session persistence holds on every way that requests can take: it puts policies where
-// their targets are, asks package precedence what comes of them, and gives sessions their scopes, names and cookie paths.
+// Package policy decides which session persistence is effective on every path that requests can take. Its steps are those of
+// [Decide]: it attaches policies to their targets, resolves by precedence what they come to for a rule, gives sessions their
+// scopes, names and cookie paths, detects cookies that collide, and lets listeners share a rule.
 package policy
 
 import (
@@ -12,17 +13,17 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// Decisions is everything that was decided about session persistence, for those who carry it out and those who
-// write status about it. All lists are in a fixed order.
+// Decisions is everything that was decided about session persistence: what proxies are configured with, and what status and
+// descriptions say. All lists are in a fixed order.
 type Decisions struct {
 	// Attachments is what became of each target of each SessionPersistencePolicy and XBackendTrafficPolicy, by
 	// policy and in the order of its targets.
 	Attachments []Attachment
-	// Paths is what holds on each way that requests can take, by route, rule, listener and backend.
+	// Paths is what is effective on each path that requests can take, by route, rule, listener and backend.
 	Paths []*Decision
 	// Renames are the session names that were suffixed (S26, S27).
 	Renames []Rename
-	// AncestorLimit are the Gateways on which policies have no effect, for want of room in their status (S63).
+	// AncestorLimit says on which Gateways policies have no effect because their status can't list another one (S63).
 	AncestorLimit *ancestors.Limit
 
 	rules    map[ruleKey]*Rule
@@ -37,22 +38,22 @@ type Attachment struct {
 	Target  object.TargetRef
 	// Path is where the policy names the target, such as spec.targetRefs[0].
 	Path string
-	// Reason is empty for a target that the policy holds on, else the reason of Accepted=False:
+	// Reason is empty for a target on which the policy is effective, else the reason of Accepted=False:
 	// report.ReasonTargetNotFound or report.ReasonInvalid. Conflicts are in the Effective of the paths.
 	Reason  string
 	Message string
 }
 
-// Decision is what holds on one way (S6).
+// Decision is what is effective on one path (S6).
 type Decision struct {
 	// Path is the listener, the route and rule, and the backends that one session spans.
 	Path precedence.TrafficPath
 	// Route is the route's document, an HTTPRoute's or one in its shape; Rule is the rule's index.
 	Route *gateway.Route
 	Rule  int
-	// Release is the one whose meaning the rule has (S18).
+	// Release is the one by which the rule's session is read (S18).
 	Release sessionapi.APIRelease
-	// Effective is every field with its provenance, what is dropped and who conflicts with whom.
+	// Effective is every field with its provenance, what is ignored, and which objects are in conflict.
 	Effective precedence.Effective
 	// Scope is what tokens are bound to and Name the cookie's or header's name as it is emitted; empty if there is
 	// no session.
@@ -72,7 +73,7 @@ type Refusal struct {
 	Path, Message string
 }
 
-// Rename is a session's name that was suffixed, for one name can't hold several sessions.
+// Rename is a session's name that was suffixed, because one name can't hold several sessions.
 type Rename struct {
 	Route *gateway.Route
 	Rule  int

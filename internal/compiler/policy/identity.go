@@ -14,7 +14,7 @@ import (
 // httpRoute is the kind whose rules need no kind in the names of their policies.
 const httpRoute = "HTTPRoute"
 
-// Identity names a rule of a route, in the ways that outputs need.
+// Identity names a rule of a route for the outputs.
 type Identity struct {
 	kind  string // of the route
 	route string // namespace/name

@@ -10,64 +10,77 @@ import (
 
 // TestNames shows the name and scope of each session on the first listener.
 func TestNames(t *testing.T) {
-	rules := func(rules ...string) string {
-		return routeOn("one", "r", "", "["+strings.Join(rules, ", ")+"]")
-	}
 	const policyName = "sessionName: cart"
-	perBackend := Options{PerBackendSessions: true}
+	inline, perBackend := ruleWith("/", "{sessionName: cart}"), Options{PerBackendSessions: true}
 	for name, c := range map[string]struct {
-		options   Options
-		documents []string
-		want      []string
+		options Options
+		policy  string // settings of one on the route, empty for none
+		rules   []string
+		want    []string
 	}{
 		"a written name stays": {
-			documents: []string{rules(ruleWith("/", "{sessionName: cart}"))},
-			want:      []string{"cart for HTTPRoute/default/r/rule/0"},
+			rules: []string{inline}, want: []string{"cart for RULE0"},
 		},
 		"without a name one is made of the scope": {
-			documents: []string{rules(ruleWith("/", "{}"))},
-			want:      []string{"limpet-97b2abaae123 for HTTPRoute/default/r/rule/0"},
+			rules: []string{ruleWith("/", "{}")}, want: []string{"limpet-97b2abaae123 for RULE0"},
 		},
 		"a header's is made in another way": {
-			documents: []string{rules(ruleWith("/", "{type: Header}"))},
-			want:      []string{"x-limpet-session-97b2abaae123 for HTTPRoute/default/r/rule/0"},
+			rules: []string{ruleWith("/", "{type: Header}")}, want: []string{"x-limpet-session-97b2abaae123 for RULE0"},
 		},
 		"S26: rules whose cookies would collide get suffixes, all of them": {
-			documents: []string{policyOn(onRoute, policyName+", cookie: {path: /}"), rules(plainRule("/shop", "a"), plainRule("/cart", "a"))},
-			want:      []string{"cart-97b2abaae123 for HTTPRoute/default/r/rule/0", "cart-3fa7f87b2429 for HTTPRoute/default/r/rule/1"},
+			policy: policyName + ", cookie: {path: /}", rules: []string{plainRule("/shop", "a"), plainRule("/cart", "a")},
+			want: []string{"cart-97b2abaae123 for RULE0", "cart-3fa7f87b2429 for RULE1"},
 		},
 		"S26: not those with paths of their own": {
-			documents: []string{policyOn(onRoute, policyName), rules(plainRule("/shop", "a"), plainRule("/cart", "a"))},
-			want:      []string{"cart for HTTPRoute/default/r/rule/0", "cart for HTTPRoute/default/r/rule/1"},
+			policy: policyName, rules: []string{plainRule("/shop", "a"), plainRule("/cart", "a")},
+			want: []string{"cart for RULE0", "cart for RULE1"},
 		},
 		"S26: nor where each rule writes the name itself, which is a collision": {
-			documents: []string{rules(ruleWith("/", "{sessionName: cart}"), ruleWith("/", "{sessionName: cart}"))},
-			want:      []string{"cart for HTTPRoute/default/r/rule/0", "cart for HTTPRoute/default/r/rule/1"},
+			rules: []string{inline, inline}, want: []string{"cart for RULE0", "cart for RULE1"},
 		},
 		"S27: one cookie can't hold a session in each backend": {
-			options:   perBackend,
-			documents: []string{policyOn(onRoute, policyName), rules(plainRule("/", "a", "b"))},
-			want:      []string{"cart-85263ec1664d for HTTPRoute/default/r/rule/0/backend/Service/default/a/80", "cart-ee66ff35eb35 for HTTPRoute/default/r/rule/0/backend/Service/default/b/80"},
+			options: perBackend, policy: policyName, rules: []string{plainRule("/", "a", "b")},
+			want: []string{"cart-85263ec1664d for RULE0/BACKEND/a/80", "cart-ee66ff35eb35 for RULE0/BACKEND/b/80"},
 		},
 		"S27: headers are not suffixed": {
-			options:   perBackend,
-			documents: []string{policyOn(onRoute, policyName+", type: Header"), rules(plainRule("/", "a", "b"))},
-			want:      []string{"cart for HTTPRoute/default/r/rule/0/backend/Service/default/a/80", "cart for HTTPRoute/default/r/rule/0/backend/Service/default/b/80"},
+			options: perBackend, policy: policyName + ", type: Header", rules: []string{plainRule("/", "a", "b")},
+			want: []string{"cart for RULE0/BACKEND/a/80", "cart for RULE0/BACKEND/b/80"},
 		},
 		"a backend alone needs no suffix": {
-			options:   Options{Release: sessionapi.Release17},
-			documents: []string{policyOn(onRoute, policyName), rules(plainRule("/", "a"))},
-			want:      []string{"cart for HTTPRoute/default/r/rule/0/backend/Service/default/a/80"},
+			options: Options{Release: sessionapi.Release17}, policy: policyName, rules: []string{plainRule("/", "a")},
+			want: []string{"cart for RULE0/BACKEND/a/80"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var got []string
-			for _, n := range takeSteps(t, c.options, c.documents...).named {
-				for _, s := range n.sessions {
-					got = append(got, fmt.Sprintf("%s for %s", s.name, s.scope))
-				}
+			documents := []string{routeOn("one", "r", "", "["+strings.Join(c.rules, ", ")+"]")}
+			if c.policy != "" {
+				documents = append(documents, policyOn(onRoute, c.policy))
 			}
-			expectLines(t, got, c.want...)
+			expectLines(t, describeNames(takeSteps(t, c.options, documents...).named), c.want...)
 		})
 	}
+}
+
+func describeNames(rules []*namedRule) (lines []string) {
+	shorten := strings.NewReplacer("HTTPRoute/default/r/rule/", "RULE", "backend/Service/default", "BACKEND")
+	for _, n := range rules {
+		for _, s := range n.sessions {
+			lines = append(lines, fmt.Sprintf("%s for %s", s.name, shorten.Replace(s.scope)))
+		}
+	}
+	return lines
+}
+
+// TestRenames lists what was suffixed, S27 first.
+func TestRenames(t *testing.T) {
+	inline := ruleWith("/", "{sessionName: cart}")
+	rules := strings.Join([]string{plainRule("/shop", "a"), inline, plainRule("/", "a", "b"), plainRule("/cart", "a")}, ", ")
+	s := takeSteps(t, Options{PerBackendSessions: true}, policyOn(onRoute, "sessionName: cart, cookie: {path: /}"),
+		routeOn("one", "r", "", "["+rules+"]"))
+	var got []string
+	for _, r := range listRenames(s.named) {
+		got = append(got, fmt.Sprintf("%s rule %d: %s by %s", r.SemanticsRule, r.Rule, r.From, r.By.Origin))
+	}
+	const by = "cart by SessionPersistencePolicy default/p"
+	expectLines(t, got, "S27 rule 2: "+by, "S27 rule 2: "+by, "S26 rule 0: "+by, "S26 rule 3: "+by)
 }

@@ -85,11 +85,11 @@ func (d *reporter) adviseWhereWritten(w precedence.FieldValue, message string) {
 	}
 }
 
-// reportConflicts names the losers of each level (S13 to S15), field by field.
+// reportConflicts names the losers of each precedence level (S13 to S15), field by field.
 func (d *reporter) reportConflicts(s *Decision) {
 	for _, c := range s.Effective.Conflicts {
 		if len(c.Fields) == 0 {
-			continue // the loser says nothing of sessions
+			continue // the loser writes nothing about sessions
 		}
 		parts := []precedence.Conflict{c}
 		if !c.Whole {
@@ -112,11 +112,11 @@ func (d *reporter) reportConflicts(s *Decision) {
 	}
 }
 
-// reportIgnored names what does not hold though nothing stronger writes it. That a cookie's attributes mean nothing to a
-// header is what people expect who write them for a whole Gateway.
+// reportIgnored names values that have no effect though no stronger object writes the field. A cookie's attributes that
+// mean nothing to a header are advice only: who writes them for a whole Gateway expects that.
 func (d *reporter) reportIgnored(s *Decision) {
 	if len(s.Refusals) > 0 {
-		return // nothing holds there
+		return // nothing is effective there
 	}
 	for _, ignored := range s.Effective.Ignored {
 		switch ignored.Rule {
@@ -142,17 +142,18 @@ func (d *reporter) reportRefusals(s *Decision) {
 	}
 }
 
-// reportDrain says where nothing knows since when a host terminates (S41).
+// reportDrain says where the input does not tell since when a host terminates (S41).
 func (d *reporter) reportDrain(s *Session) {
 	if d.options.KnowsTermination {
 		return
 	}
 	if _, written := s.Effective.DrainTimeout(); written {
-		d.warnWhereWritten(s.Effective.Field("drainTimeout").FieldValue, "", "not supported: EndpointSlices don't say since when a host terminates, so sessions stay as long as it serves")
+		d.warnWhereWritten(s.Effective.Field("drainTimeout").FieldValue, "",
+			"not supported: EndpointSlices don't say since when a host terminates, so sessions stay as long as it serves")
 	}
 }
 
-// reportDomain notes a Domain that browsers will not take from any of the rule's hosts.
+// reportDomain notes a Domain that browsers accept from none of the rule's hosts.
 func (d *reporter) reportDomain(s *Session) {
 	domain, is := s.named.cookieDomain()
 	if !is {
@@ -166,7 +167,8 @@ func (d *reporter) reportDomain(s *Session) {
 		}
 	}
 	d.warnWhereWritten(s.Effective.Field("cookie.domain").FieldValue, "", fmt.Sprintf(
-		"none of the hosts of rule %d of %s (%s) is below this domain: browsers will drop the cookie", s.Rule, s.Route, strings.Join(hosts, ", ")))
+		"none of the hosts of rule %d of %s (%s) is below this domain: browsers will drop the cookie",
+		s.Rule, s.Route, strings.Join(hosts, ", ")))
 }
 
 func isBelow(name, domain string) bool {
@@ -178,12 +180,13 @@ func isBelow(name, domain string) bool {
 func (d *reporter) reportHostPaths(s *Session) {
 	for _, path := range s.named.cookie.replacedPaths {
 		if path != "" {
-			d.adviseWhereWritten(s.named.nameField.FieldValue, fmt.Sprintf("the name begins with __Host-, so the cookie's path is \"/\" and not %q", path))
+			d.adviseWhereWritten(s.named.nameField.FieldValue, fmt.Sprintf(
+				"the name begins with __Host-, so the cookie's path is \"/\" and not %q", path))
 		}
 	}
 }
 
-// reportSharedHeaders says what a client can't do: send two values of one header, one for each backend (S27).
+// reportSharedHeaders notes that a client can't send two values of one header, one for each backend (S27).
 func (d *reporter) reportSharedHeaders(r *Rule) {
 	if len(r.Sessions) < 2 {
 		return
@@ -203,13 +206,14 @@ func (d *reporter) reportSharedHeaders(r *Rule) {
 	}
 }
 
-// reportPartial says that a policy on one Service of a split holds for all of them (S36).
+// reportPartial notes that a policy on one Service of a split applies to all of them (S36).
 func (d *reporter) reportPartial(s *Session) {
 	if s.Backend != nil || !s.Effective.TurnedOnBy.Level.IsOnService() || d.options.RejectPartial {
 		return
 	}
 	if without := d.findWithoutSession(s); without != nil {
-		d.adviseWhereWritten(s.Effective.TurnedOnBy, fmt.Sprintf("rule %d of %s splits between this and %s, which has no policy: the session holds for all of the split",
+		d.adviseWhereWritten(s.Effective.TurnedOnBy, fmt.Sprintf(
+			"rule %d of %s splits between this and %s, which has no policy: the session holds for all of the split",
 			s.Rule, s.Route, without))
 	}
 }

@@ -55,17 +55,8 @@ func (r *Rule) Session(b *backend.Backend) *Session {
 	return r.Sessions[i]
 }
 
-// decideRules puts together what was decided for each rule on each listener.
-func decideRules(rules []*attachedRule, configured []*configuredRule, collisions collisions) []*Rule {
-	decided := make([]*Rule, len(rules))
-	for i, at := range rules {
-		decided[i] = newRule(at, configured[i], collisions)
-	}
-	return decided
-}
-
 // newRule puts together what was decided for a rule on a listener.
-func newRule(at *attachedRule, c *configuredRule, collisions collisions) *Rule {
+func newRule(at *attachedRule, c *configuredRule, collisions cookieCollisions) *Rule {
 	input := c.named.resolved
 	r := &Rule{Routes: c.routes, PerBackend: input.perBackend, at: at, paths: make([]*Decision, 0, len(input.paths))}
 	sessions := c.sessions
@@ -83,7 +74,7 @@ func newRule(at *attachedRule, c *configuredRule, collisions collisions) *Rule {
 }
 
 // newSession completes the decision about a path with the session that is on there.
-func newSession(d *Decision, at *attachedRule, c *configuredSession, collisions collisions) *Session {
+func newSession(d *Decision, at *attachedRule, c *configuredSession, collisions cookieCollisions) *Session {
 	d.Scope, d.Name, d.Policies, d.Refusals = c.scope, c.name, c.policies, c.refusals
 	if refusal, collides := collisions[c]; collides {
 		d.Refusals = append(slices.Clip(d.Refusals), refusal)

@@ -9,11 +9,18 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// shareAcrossListeners lets the listeners share a rule for which the same was decided on all of them. Where that differs, the
-// rule has route and policy names of its own on each, for the filter tells policies apart by the route's name.
-func shareAcrossListeners(decided []*Rule, limit *ancestors.Limit) map[ruleKey]*Rule {
-	shared := make(map[ruleKey]*Rule, len(decided))
-	for rest := decided; len(rest) > 0; { // the same rule's are next to each other
+// shareRules puts together what was decided for each rule on each listener, and which of these hold there: listeners share a
+// rule for which the same was decided on all of them. Where that differs, the rule has route and policy names of its own on
+// each, because the filter tells policies apart by the route's name.
+func shareRules(
+	rules []*attachedRule, configured []*configuredRule, collisions cookieCollisions, limit *ancestors.Limit,
+) (decided []*Rule, shared map[ruleKey]*Rule) {
+	decided, shared = make([]*Rule, len(rules)), make(map[ruleKey]*Rule, len(rules))
+	for i, at := range rules {
+		decided[i] = newRule(at, configured[i], collisions)
+		decided[i].AncestorLimited = len(listLimited(decided[i], limit)) > 0
+	}
+	for rest := decided; len(rest) > 0; { // those of one rule are next to each other
 		n := slices.IndexFunc(rest, func(r *Rule) bool { return !r.isOfSameRule(rest[0]) })
 		if n < 0 {
 			n = len(rest)
@@ -21,7 +28,7 @@ func shareAcrossListeners(decided []*Rule, limit *ancestors.Limit) map[ruleKey]*
 		shareRule(rest[:n], limit, shared)
 		rest = rest[n:]
 	}
-	return shared
+	return decided, shared
 }
 
 // isOfSameRule reports whether two are about one rule, on several listeners.
@@ -29,11 +36,8 @@ func (r *Rule) isOfSameRule(o *Rule) bool {
 	return r.at.rule == o.at.rule && (r.at.route == o.at.route || r.at.route.Origin().Ref == o.at.route.Origin().Ref)
 }
 
-// shareRule is shareAcrossListeners for one rule.
+// shareRule is shareRules for one rule.
 func shareRule(listeners []*Rule, limit *ancestors.Limit, shared map[ruleKey]*Rule) {
-	for _, r := range listeners {
-		r.AncestorLimited = len(listLimited(r, limit)) > 0
-	}
 	first := listeners[0]
 	differ := slices.ContainsFunc(listeners[1:], func(r *Rule) bool { return !isSame(r, first, limit) })
 	for _, r := range listeners {

@@ -19,22 +19,27 @@ type steps struct {
 	attached   *attachedPolicies
 	named      []*namedRule
 	configured []*configuredRule
-	collisions collisions
+	collisions cookieCollisions
 	decided    []*Rule
 	shared     map[ruleKey]*Rule
 	report     *report.Report
 }
 
+var commonDocuments = []string{
+	`{apiVersion: gateway.networking.k8s.io/v1, kind: GatewayClass, metadata: {name: limpet}, spec: {controllerName: limpet.dev/compiler}}`,
+	`{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metadata: {name: web}, spec: {gatewayClassName: limpet, listeners: [` +
+		`{name: one, protocol: HTTP, port: 80}, {name: two, protocol: HTTP, port: 81}]}}`,
+	`{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {ports: [{port: 80}]}}`,
+	`{apiVersion: v1, kind: Service, metadata: {name: b}, spec: {ports: [{port: 80}]}}`,
+}
+
 // takeSteps takes them with documents that a Gateway is added to, and Services a and b.
 func takeSteps(t *testing.T, o Options, documents ...string) *steps {
 	t.Helper()
-	documents = append(documents, `{apiVersion: gateway.networking.k8s.io/v1, kind: GatewayClass, metadata: {name: limpet}, spec: {controllerName: limpet.dev/compiler}}`,
-		`{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metadata: {name: web}, spec: {gatewayClassName: limpet, listeners: [`+
-			`{name: one, protocol: HTTP, port: 80}, {name: two, protocol: HTTP, port: 81}]}}`,
-		`{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {ports: [{port: 80}]}}`,
-		`{apiVersion: v1, kind: Service, metadata: {name: b}, spec: {ports: [{port: 80}]}}`)
+	text := strings.Join(append(documents, commonDocuments...), "\n---\n")
 	s, admission := &steps{report: &report.Report{}}, &report.Report{}
-	objects, err := resource.Admit([]read.Source{{Name: "in.yaml", Data: []byte(strings.Join(documents, "\n---\n"))}}, resource.Options{AssumeAdmitted: true}, admission)
+	sources := []read.Source{{Name: "in.yaml", Data: []byte(text)}}
+	objects, err := resource.Admit(sources, resource.Options{AssumeAdmitted: true}, admission)
 	if err != nil || admission.Failed() {
 		t.Fatal(err, admission.Errors(false))
 	}
@@ -48,11 +53,10 @@ func takeSteps(t *testing.T, o Options, documents ...string) *steps {
 	targets := none.findTargets(objects)
 	s.attached = attachPolicies(objects, targets, none.validatePolicies(objects), o, s.report)
 	rules := attachRules(none.sortRules(listRules(topology.Ports)), backends, s.attached, o, s.report)
-	s.named = suffixSharedNames(none.nameRules(gatherInputs(rules, s.attached, nil, o)))
+	s.named = suffixSharedNames(none.resolveAndNameRules(gatherInputs(rules, s.attached, nil, o)))
 	s.configured = none.configureRules(s.named)
 	s.collisions = detectCollisions(s.configured)
-	s.decided = decideRules(rules, s.configured, s.collisions)
-	s.shared = shareAcrossListeners(s.decided, nil)
+	s.decided, s.shared = shareRules(rules, s.configured, s.collisions, nil)
 	return s
 }
 
@@ -62,13 +66,14 @@ func routeOn(listener, name, hostname, rules string) string {
 	if listener != "" {
 		section = ", sectionName: " + listener
 	}
-	return fmt.Sprintf(`{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: %s}, spec: {parentRefs: [{name: web%s}], hostnames: [%s], rules: %s}}`,
-		name, section, hostname, rules)
+	return fmt.Sprintf(`{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: %s}, `+
+		`spec: {parentRefs: [{name: web%s}], hostnames: [%s], rules: %s}}`, name, section, hostname, rules)
 }
 
 // ruleWith is a rule for a path with a session inline, to Service a.
 func ruleWith(path, session string) string {
-	return fmt.Sprintf(`{matches: [{path: {type: PathPrefix, value: "%s"}}], backendRefs: [{name: a, port: 80}], sessionPersistence: %s}`, path, session)
+	return fmt.Sprintf(`{matches: [{path: {type: PathPrefix, value: "%s"}}], backendRefs: [{name: a, port: 80}], `+
+		`sessionPersistence: %s}`, path, session)
 }
 
 // plainRule is one without, to Services.
@@ -82,7 +87,8 @@ func plainRule(path string, services ...string) string {
 
 // policyOn is a SessionPersistencePolicy on a target with settings.
 func policyOn(target, settings string) string {
-	return `{apiVersion: limpet.dev/v1alpha1, kind: SessionPersistencePolicy, metadata: {name: p}, spec: {targetRefs: [` + target + `], ` + settings + `}}`
+	return `{apiVersion: limpet.dev/v1alpha1, kind: SessionPersistencePolicy, metadata: {name: p}, ` +
+		`spec: {targetRefs: [` + target + `], ` + settings + `}}`
 }
 
 // The targets of policies.

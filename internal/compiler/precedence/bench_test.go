@@ -7,7 +7,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 )
 
-// BenchmarkMerge merges the blocks of a usual way: a class's limits, a Gateway's defaults, a route's policy and a
+// BenchmarkMerge merges the blocks of a usual path: a class's limits, a Gateway's defaults, a route's policy and a
 // rule's own words.
 func BenchmarkMerge(b *testing.B) {
 	hour, name := v1alpha1.Duration("1h"), v1alpha1.SessionName("cart")

@@ -9,7 +9,7 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// placeholder stands in for what a block by itself lacks.
+// placeholder takes the place of what a block by itself lacks.
 const placeholder = "x-limpet-unnamed"
 
 // CheckBlock says what is wrong with a block by itself, whatever kind of document it comes from and whatever a CRD has let

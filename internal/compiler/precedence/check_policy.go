@@ -7,12 +7,11 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
-	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+	"github.com/limpet-proxy/limpet/policy-config"
 )
 
 // CheckPolicy says what is wrong with a SessionPersistencePolicy as a whole: with each of its blocks, with fields that
-// are not to be set together, and with its targets. It refuses what the CRD refuses, whoever has admitted the
-// document (S49).
+// exclude each other, and with its targets. It refuses what the CRD refuses, whatever has admitted the document (S49).
 func CheckPolicy(origin object.Origin, spec *v1alpha1.SessionPersistencePolicySpec) policyconfig.ErrorList {
 	errs := checkTargets(spec)
 	for _, b := range PolicyBlocks(origin, object.TargetRef{Ref: object.Ref{Kind: object.KindService}}, spec) {
@@ -22,7 +21,7 @@ func CheckPolicy(origin object.Origin, spec *v1alpha1.SessionPersistencePolicySp
 	return errs
 }
 
-// checkFieldSets finds fields of a policy's block that may not be set together.
+// checkFieldSets finds fields of a policy's block that exclude each other.
 func checkFieldSets(path string, s *sessionSettings) (errs policyconfig.ErrorList) {
 	forbid := func(wrong bool, name, message string) {
 		if wrong {

@@ -8,17 +8,17 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 )
 
-// Conflict is a source that loses to another on its level.
+// Conflict is an object that loses to another of its precedence level.
 type Conflict struct {
 	Loser, Winner object.Origin
 	Level         Level
 	// Fields are the fields that both write, differently; with Whole, every field that the loser writes.
 	Fields []FieldConflict
-	// Whole says that nothing of the loser holds on Target, for its kind does not merge (S14).
+	// Whole says that nothing of the loser is effective on Target, because its kind does not merge (S14).
 	Whole  bool
 	Target object.TargetRef
 	// OtherTarget says that the two have no target in common and only meet under this rule's session: the loser
-	// stays accepted, for it holds whole elsewhere (S15).
+	// stays accepted, because it is effective elsewhere (S15).
 	OtherTarget bool
 	// Path is that of the loser's block.
 	Path string
@@ -54,7 +54,7 @@ func explainPriority(winner, loser object.Origin) string {
 	return "which is older"
 }
 
-// describeAgainst puts a winner's value into words, compared with what the loser writes.
+// describeAgainst puts a winner's value into words, in contrast to what the loser writes.
 func (w FieldValue) describeAgainst(loser FieldValue) string {
 	switch {
 	case w.Implied:
@@ -66,8 +66,8 @@ func (w FieldValue) describeAgainst(loser FieldValue) string {
 	}
 }
 
-// resolveDirectPolicies keeps XBackendTrafficPolicies from merging: on each target the first holds whole (S14). Blocks without
-// settings have done their work then, and are left out with those that have lost every target.
+// resolveDirectPolicies keeps XBackendTrafficPolicies from merging: to each target the first applies as a whole (S14). Blocks
+// without settings are not needed any more then, and are left out with those that have lost every target.
 func resolveDirectPolicies(entries []*blockEntry) (left []*blockEntry, conflicts []Conflict) {
 	owners := map[object.TargetRef]*blockEntry{}
 	for _, e := range entries {
@@ -110,7 +110,7 @@ func readField(e *blockEntry, f int) FieldValue {
 	return w
 }
 
-// findConflicts finds, for each policy, those on its level that write another value and win (S13, S15). What is left out
+// findConflicts finds, for each policy, those of its level that write another value and win (S13, S15). What is left out
 // by S11 or S12 conflicts with nothing.
 func (m *merger) findConflicts() []Conflict {
 	var found []Conflict
@@ -129,8 +129,8 @@ func (m *merger) findConflicts() []Conflict {
 	return found
 }
 
-// findRival is who keeps a policy from giving a field its value: the first of those that share a target with it,
-// or, where it agrees with that one, the first of the level, on another Service.
+// findRival gives the block that keeps a policy from giving a field its value: the first of those that share a target with
+// it or, where it agrees with that one, the first of the level, on another Service.
 func findRival(stronger []*blockEntry, loser *blockEntry, f int) (winner *blockEntry, elsewhere bool) {
 	if loser.values[f].Value == nil {
 		return nil, false
@@ -166,6 +166,7 @@ func addFieldConflict(found []Conflict, winner, loser *blockEntry, elsewhere boo
 		}
 	}
 	return append(found, Conflict{
-		Loser: loser.Origin, Winner: winner.Origin, Level: loser.Level, Path: loser.Path, OtherTarget: elsewhere, Fields: []FieldConflict{fieldConflict},
+		Loser: loser.Origin, Winner: winner.Origin, Level: loser.Level, Path: loser.Path, OtherTarget: elsewhere,
+		Fields: []FieldConflict{fieldConflict},
 	})
 }

@@ -123,7 +123,7 @@ func levelsOfRow(t *testing.T, row []string, first, last Level) map[Level]string
 	}
 	on := strings.Split(row[2], ", ")
 	if len(on) != int(last-first)+1 {
-		t.Fatalf("%d names on %d levels: %v", len(on), last-first+1, row)
+		t.Fatalf("%d names of %d levels: %v", len(on), last-first+1, row)
 	}
 	for i, level := range on {
 		names[first+Level(i)] = part + " on the " + level

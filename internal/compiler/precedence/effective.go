@@ -2,7 +2,7 @@ package precedence
 
 import (
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
-	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+	"github.com/limpet-proxy/limpet/policy-config"
 )
 
 // FieldValue is a value and where it is written.
@@ -23,16 +23,16 @@ type FieldValue struct {
 type Field struct {
 	// Name is that of the field in a SessionPersistencePolicy, such as cookie.sameSite.
 	Name string
-	// Written is the value that holds. Where no block writes one its level is BuiltIn, and it has no value if there is
+	// FieldValue is the effective value. Where no block writes one its level is BuiltIn, and it has no value if there is
 	// none or if it depends on the rule's identity and matches, as the session's name and the cookie's path do.
 	FieldValue
-	// Default is the built-in default's text, whether it holds or not; empty if there is no fixed one.
+	// Default is the built-in default's text, whether it is effective or not; empty if there is no fixed one.
 	Default string
 	// Overrides is what weaker blocks write, strongest first.
 	Overrides []FieldValue
 }
 
-// Effective is what the blocks on a way come to.
+// Effective is what the blocks on a path come to.
 type Effective struct {
 	// On says that there is session persistence. Without any block there is none, and no fields.
 	On bool
@@ -40,9 +40,9 @@ type Effective struct {
 	TurnedOnBy FieldValue
 	// Fields is every field that applies to the type, in a fixed order; disabled is the first.
 	Fields []Field
-	// Ignored is what does not hold though nothing stronger writes it; nothing if the session is off.
+	// Ignored are the values without effect though no stronger block writes the field; none if the session is off.
 	Ignored []IgnoredField
-	// Conflicts is which blocks conflict on a level.
+	// Conflicts are the objects that lose to others of their level.
 	Conflicts []Conflict
 }
 
@@ -75,8 +75,8 @@ func (e *Effective) Type() policyconfig.Type {
 // SessionName is the name as it is written; false if no block writes one, so that one is to be generated (S25).
 func (e *Effective) SessionName() (string, bool) { return readValue[string](e, fieldName) }
 
-// CookiePath is the path as it is written, perhaps empty for none; false if no block writes one, or the type is
-// Header, so that S23 decides.
+// CookiePath is the path as it is written, perhaps empty for none; false if no block writes one or the type is Header, so
+// that S23 decides.
 func (e *Effective) CookiePath() (string, bool) { return readValue[string](e, fieldPath) }
 
 // DrainTimeout is how long sessions stay on a host that terminates; false for as long as it serves (S41).

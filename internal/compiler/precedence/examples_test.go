@@ -35,7 +35,7 @@ func readExample(t *testing.T, n int, says ...string) *example {
 	return e
 }
 
-// mergeOn merges the example's documents for a way.
+// mergeOn merges the example's documents for a path.
 func (x *example) mergeOn(t *testing.T, trafficPath string) *Effective {
 	t.Helper()
 	e := readDocumentSet(t, x.yaml).mergeOn(parseTrafficPath(t, trafficPath))
@@ -122,7 +122,7 @@ func compareOrigin(t *testing.T, cell string, w FieldValue) {
 	}
 }
 
-// compareOverridden holds what a field beats to a cell. A built-in default is only named where it helps the reader.
+// compareOverridden holds what a field overrides to a cell. A built-in default is only named where it helps the reader.
 func compareOverridden(t *testing.T, cell string, f *Field) {
 	t.Helper()
 	if rest, builtIn := strings.CutPrefix(cell, "the built-in "); builtIn {
@@ -133,13 +133,13 @@ func compareOverridden(t *testing.T, cell string, f *Field) {
 	}
 	if cell == "" {
 		if len(f.Overrides) > 0 {
-			t.Errorf("%s beats %+v, the document says nothing", f.Name, f.Overrides)
+			t.Errorf("%s overrides %+v, the document says nothing", f.Name, f.Overrides)
 		}
 		return
 	}
 	texts := inBackticks.FindAllStringSubmatch(cell, -1)
 	if len(f.Overrides) != 1 || f.Overrides[0].Text != texts[len(texts)-1][1] {
-		t.Errorf("%s beats %+v, the document says %s", f.Name, f.Overrides, cell)
+		t.Errorf("%s overrides %+v, the document says %s", f.Name, f.Overrides, cell)
 		return
 	}
 	compareOrigin(t, cell, f.Overrides[0])
@@ -151,7 +151,7 @@ func TestE2(t *testing.T) {
 	e := x.mergeOn(t, "route=HTTPRoute/shop/route-x backends=Service/shop/service-a")
 	expectField(t, e, "absoluteTimeout", "8h", 9)
 	if overridden := e.Field("absoluteTimeout").Overrides; len(overridden) != 1 || overridden[0].Level != 10 || overridden[0].Text != "1h" {
-		t.Errorf("beats %+v", overridden)
+		t.Errorf("overrides %+v", overridden)
 	}
 	expectField(t, e, "idleTimeout", "10m", 10)
 	expectField(t, x.mergeOn(t, "route=HTTPRoute/shop/other backends=Service/shop/service-a"), "absoluteTimeout", "1h", 10)
@@ -177,7 +177,7 @@ func TestE3(t *testing.T) {
 	expectOn(t, e, 0)
 	expectField(t, e, "disabled", "true", 8)
 	if overridden := e.Field("disabled").Overrides; len(overridden) != 1 || overridden[0].Level != 14 {
-		t.Errorf("beats %+v", overridden)
+		t.Errorf("overrides %+v", overridden)
 	}
 	inline := &example{yaml: slices.Concat(x.yaml, []byte(shopInline))}
 	expectOn(t, inline.mergeOn(t, static), 7)
@@ -247,7 +247,7 @@ func TestE7(t *testing.T) {
 	https := x.mergeOn(t, "gateway=infra/web/https")
 	expectOn(t, https, 13)
 	if overridden := https.Field("disabled").Overrides; len(overridden) != 1 || overridden[0].Level != 14 || overridden[0].Text != "true" {
-		t.Errorf("beats %+v", overridden)
+		t.Errorf("overrides %+v", overridden)
 	}
 	http := x.mergeOn(t, "gateway=infra/web/http")
 	expectOn(t, http, 0)

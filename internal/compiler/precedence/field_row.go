@@ -7,7 +7,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
-	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+	"github.com/limpet-proxy/limpet/policy-config"
 )
 
 type (
@@ -18,14 +18,14 @@ type (
 // fieldRow is one field of the table, which merges on its own (S7). All of them merge alike: the strongest block's value
 // holds whole.
 type fieldRow struct {
-	// name is the path in a SessionPersistencePolicy's block, such as cookie.sameSite; of several ways to write
-	// it, the first.
+	// name is the path in a SessionPersistencePolicy's block, such as cookie.sameSite; of several forms, the
+	// first.
 	name string
 	// inlineNames is where inline blocks have the field, if elsewhere than under its name.
 	inlineNames map[sessionapi.APIRelease]string
 	// cookieOnly says that the field means nothing to type Header (S11).
 	cookieOnly bool
-	// computedLater says that the caller works out what is effective where no block writes the field.
+	// computedLater says that the caller works out the value where no block writes the field.
 	computedLater bool
 	// read gives what settings write, nil for nothing. at is where, if it depends on more than the release. With an
 	// error the value is the one that is written.
@@ -36,7 +36,7 @@ type fieldRow struct {
 	builtIn func(p *pluginPolicy) any
 }
 
-// plainField is a field that both sides hold in the same way.
+// plainField is a field of the same type on both sides.
 func plainField[T any](name string, from func(*sessionSettings) *T, to func(*pluginPolicy) *T) fieldRow {
 	return convertedField(name, from, func(v T) (T, error) { return v, nil }, to)
 }

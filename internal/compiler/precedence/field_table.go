@@ -9,7 +9,7 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// The fields that more than the table speaks of.
+// The fields that are named outside the table, too.
 const (
 	fieldDisabled  = "disabled"
 	fieldType      = "type"
@@ -104,7 +104,7 @@ func typeField() fieldRow {
 	return f
 }
 
-// nameField is the session's name, in every way to write it (S7).
+// nameField is the session's name, in all its forms (S7).
 func nameField() fieldRow {
 	f := convertedField(fieldName, func(s *sessionSettings) *v1alpha1.SessionName { return s.SessionName }, convertString, func(p *pluginPolicy) *string { return &p.SessionName })
 	f.inlineNames = map[sessionapi.APIRelease]string{sessionapi.Release17: "cookie.name"}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
-	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+	"github.com/limpet-proxy/limpet/policy-config"
 )
 
 // leaf is a field of a type that holds no further fields.
@@ -33,7 +33,7 @@ func listLeaves(of reflect.Type, path string, index []int) []leaf {
 	return all
 }
 
-// fieldIn gives the field in a value, with every pointer on the way set.
+// fieldIn gives the field in a value, with every pointer to it set.
 func (l leaf) fieldIn(v reflect.Value) reflect.Value {
 	for _, i := range l.index {
 		v = v.Field(i)
@@ -68,7 +68,7 @@ func fillField(v reflect.Value) {
 	}
 }
 
-// fieldsWithSeveralForms are those of SessionSettings that are another way to write a field of the table (S7).
+// fieldsWithSeveralForms are those of SessionSettings that are another form of a field of the table (S7).
 var fieldsWithSeveralForms = map[string]string{
 	"header.name": fieldName, "absoluteTimeoutSeconds": fieldAbsolute, "idleTimeoutSeconds": fieldIdle,
 }
@@ -157,7 +157,7 @@ func TestEveryPolicyFieldReached(t *testing.T) {
 	}
 }
 
-// TestDefaults holds what is said to be effective where no document writes anything to the plugin's own defaults.
+// TestDefaults holds what is said to hold where no block writes anything to the plugin's own defaults.
 func TestDefaults(t *testing.T) {
 	e := Merge([]SettingsBlock{{Level: 9, Path: "spec", Settings: &v1alpha1.SessionSettings{}}})
 	got := map[string]string{}

@@ -13,9 +13,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the files that the tests compare with")
 
-var trafficPathLine = regexp.MustCompile(`(?m)^# way:(.*)$`)
+var trafficPathLine = regexp.MustCompile(`(?m)^# traffic path:(.*)$`)
 
-// TestRules merges the documents of each file of testdata/rules for the ways that its comments name. The files are
+// TestRules merges the documents of each file of testdata/rules for the paths that its comments name. The files are
 // called after what happens; their comments name the rules of docs/semantics.md and the items of the GEPs.
 func TestRules(t *testing.T) {
 	files, err := filepath.Glob("testdata/rules/*.in.yaml")
@@ -27,13 +27,13 @@ func TestRules(t *testing.T) {
 			text := readFile(t, file)
 			paths := trafficPathLine.FindAllSubmatch(text, -1)
 			if len(paths) == 0 {
-				t.Fatal("no way")
+				t.Fatal("no traffic path")
 			}
 			w := readDocumentSet(t, text)
 			var out strings.Builder
 			for _, m := range paths {
 				e := w.mergeOn(parseTrafficPath(t, string(m[1])))
-				fmt.Fprintf(&out, "way:%s\n%s", m[1], dumpEffective(&e))
+				fmt.Fprintf(&out, "traffic path:%s\n%s", m[1], dumpEffective(&e))
 			}
 			compareGolden(t, strings.TrimSuffix(file, ".in.yaml")+".out.txt", out.String())
 		})

@@ -6,7 +6,7 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// IgnoredField is a written value that does not hold as it is written, though nothing stronger writes the field.
+// IgnoredField is a written value that is not effective as it is written, though no stronger block writes the field.
 type IgnoredField struct {
 	// Field is the field's name.
 	Field string
@@ -23,7 +23,7 @@ type IgnoredField struct {
 // Message says it on one line that begins with the path, for the status of the value's own source.
 func (d IgnoredField) Message() string { return d.Path + ": " + d.Reason }
 
-// newOffType is a field of the type that another block's word has ruled out.
+// newOffType is a field of the type that a stronger block has ruled out.
 func newOffType(name string, w, kind FieldValue) IgnoredField {
 	return IgnoredField{
 		Field: name, FieldValue: w, Rule: "S11", By: kind, ByField: fieldType,

@@ -1,6 +1,6 @@
 package precedence
 
-// Level is a place in the precedence (S5). 1 is the strongest.
+// Level is a place in the order of precedence (S5). 1 is the strongest.
 type Level uint8
 
 // The levels that no SessionPersistencePolicy has. [LevelOf] gives the others.
@@ -11,7 +11,7 @@ const (
 	InlineXBackend Level = 11
 	// BackendTraffic is the sessionPersistence of an XBackendTrafficPolicy.
 	BackendTraffic Level = 12
-	// BuiltIn is below every document: what is effective where no document writes anything.
+	// BuiltIn is below every document: it is effective where no document writes anything.
 	BuiltIn Level = 22
 )
 
@@ -53,10 +53,10 @@ var (
 	precedenceNames = nameLevels()
 )
 
-// LevelOf is where a part of a SessionPersistencePolicy stands that is attached at a level.
+// LevelOf is the level of a part of a SessionPersistencePolicy that is attached there in the hierarchy.
 func LevelOf(p Part, l HierarchyLevel) Level { return precedenceTable[p][l] }
 
-// IsOverride reports whether overrides stand here.
+// IsOverride reports whether it is one of overrides.
 func (r Level) IsOverride() bool { return r >= 1 && r <= 6 }
 
 // IsOnService reports whether the level belongs to a Service (or XBackend) with a policy, so that it brings no path

@@ -5,12 +5,11 @@ import (
 	"slices"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
-	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+	"github.com/limpet-proxy/limpet/policy-config"
 )
 
-// Merge goes down the levels with the blocks on one path: the strongest that writes a field gives its value (S5,
-// S7). The order of the blocks does not matter. Each of them should be one that [CheckBlock] takes; of others, values
-// that can't be read are left out.
+// Merge merges the blocks on one path: the strongest that writes a field gives its value (S5, S7). The order of the blocks
+// does not matter. Each of them should be one that [CheckBlock] takes; of others, values that can't be read are left out.
 func Merge(blocks []SettingsBlock) Effective {
 	entries, conflicts := resolveDirectPolicies(sortBlocks(blocks))
 	if len(entries) == 0 {
@@ -25,7 +24,7 @@ func Merge(blocks []SettingsBlock) Effective {
 	return e
 }
 
-// blockEntry is a block, the targets through which it is on the way, and what it writes into each field.
+// blockEntry is a block, the targets through which it is on the path, and what it writes into each field.
 type blockEntry struct {
 	SettingsBlock
 	targets []object.TargetRef
@@ -57,7 +56,7 @@ func (e *blockEntry) isSameBlock(b SettingsBlock) bool {
 	return e.Level == b.Level && e.Origin.Ref == b.Origin.Ref && e.Path == b.Path
 }
 
-// merger works on the blocks of one way.
+// merger works on the blocks of one path.
 type merger struct {
 	entries         []*blockEntry // strongest first
 	effectiveValues []*FieldValue // by field
@@ -129,8 +128,8 @@ func (m *merger) ignore(w *FieldValue, d IgnoredField) {
 	*w = FieldValue{}
 }
 
-// applyPrecedence goes down the levels. A value that a stronger one contradicts is left out as if it were not written (S12),
-// so that the next below has its chance; what it would have contradicted itself is not harmed by it.
+// applyPrecedence goes from the strongest level to the weakest. A value that a stronger one contradicts is left out as if it
+// were not written (S12), so that the next below may be effective; it contradicts nothing itself then.
 func (m *merger) applyPrecedence() {
 	kind, _ := m.decideType()
 	for _, e := range m.entries {
@@ -155,7 +154,7 @@ func (m *merger) cutIdle() {
 		return
 	}
 	m.ignored = append(m.ignored, newCutTimeout(*idle, *absolute))
-	shorter := *idle // what is written stays what it is, for comparison with others on its level
+	shorter := *idle // what is written stays what it is, for comparison with others of its level
 	shorter.Value, shorter.Text = absolute.Value, absolute.Text
 	m.effectiveValues[fieldIndex[fieldIdle]] = &shorter
 }
@@ -204,7 +203,7 @@ func (m *merger) buildField(f int) Field {
 		switch w := e.values[f]; {
 		case w.Value == nil:
 		case first:
-			first = false // the one that holds
+			first = false // the effective one
 		default:
 			out.Overrides = append(out.Overrides, w)
 		}
@@ -220,7 +219,7 @@ func (m *merger) findTurnedOnBy() FieldValue {
 	for _, e := range m.entries {
 		w := &e.values[fieldIndex[fieldDisabled]]
 		if w.Value == nil || e.Level == last {
-			continue // of several on one level, the first speaks for it
+			continue // of several on one level, the first counts
 		}
 		last = e.Level
 		switch {

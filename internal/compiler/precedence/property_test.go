@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
-	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+	"github.com/limpet-proxy/limpet/policy-config"
 )
 
 func everyRound(t *testing.T, try func(t *testing.T, r randomRound)) {
@@ -33,7 +33,7 @@ func TestOrderOfInput(t *testing.T) {
 	})
 }
 
-// TestStrongestHolds: what holds is stronger than all that it beats, and that is in order; overrides beat all else.
+// TestStrongestHolds: what holds is stronger than all that it overrides, and that is in order; overrides override all else.
 func TestStrongestHolds(t *testing.T) {
 	everyRound(t, func(t *testing.T, r randomRound) {
 		e := Merge(r.blocks)
@@ -74,7 +74,7 @@ func TestNothingIsLost(t *testing.T) {
 	})
 }
 
-// mergeNaively is the precedence in its simplest words, for one field that nothing contradicts: of all blocks that write it,
+// mergeNaively is precedence in its simplest form, for one field that nothing contradicts: of all blocks that write it,
 // the strongest level, then the oldest, then the first by name. XBackendTrafficPolicies are left out by the caller.
 func mergeNaively(blocks []SettingsBlock, write func(*sessionSettings) any) any {
 	var best *SettingsBlock
@@ -104,7 +104,7 @@ func precedes(a, b object.Origin) bool {
 	return when(a) < when(b) || when(a) == when(b) && a.Namespace+"/"+a.Name < b.Namespace+"/"+b.Name
 }
 
-// TestAgainstNaive compares with the precedence in its simplest words, and with those of S9 for on and off.
+// TestAgainstNaive compares with precedence in its simplest form, and with those of S9 for on and off.
 func TestAgainstNaive(t *testing.T) {
 	everyRound(t, func(t *testing.T, r randomRound) {
 		r.blocks = slices.DeleteFunc(r.blocks, func(b SettingsBlock) bool { return b.Level == BackendTraffic })
@@ -194,7 +194,7 @@ func TestNothingIsLeftOutInVain(t *testing.T) {
 	}
 }
 
-// TestWeakerChangesNothing: a block on the last level takes no value away, and does not switch off, as
+// TestWeakerChangesNothing: a block on the last level takes no value away from another, and does not switch off, as
 // long as it does not decide the type or cut the idle timeout.
 func TestWeakerChangesNothing(t *testing.T) {
 	everyRound(t, func(t *testing.T, r randomRound) {

@@ -8,14 +8,14 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
-	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+	"github.com/limpet-proxy/limpet/policy-config"
 )
 
-// generator makes random blocks, each of which Check takes, as they may meet on one way.
+// generator makes random blocks, each of which Check takes, as they may meet on one path.
 type generator struct {
 	*rand.Rand
 	created map[object.Ref]time.Time
-	made    map[string]*sessionSettings // by level and origin: its blocks at several targets are the same
+	made    map[string]*sessionSettings // by level and source: its blocks at several targets are the same
 }
 
 func newGenerator(seed uint64) *generator {

@@ -6,8 +6,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
 )
 
-// SettingsBlock is one set of session fields and where it stands. No two blocks of one source have the same level and path,
-// but for copies of one block at several targets.
+// SettingsBlock is one set of session fields and where it is written. No two blocks of one object have the same level and
+// path, except for copies of one block at several targets.
 type SettingsBlock struct {
 	Level  Level
 	Origin object.Origin
@@ -15,7 +15,7 @@ type SettingsBlock struct {
 	Target object.TargetRef
 	// Path leads to the block in its source, such as spec.override or spec.rules[0].sessionPersistence.
 	Path string
-	// Release is the generation of an inline block's fields, and decides what they are called. Unstated for a policy.
+	// Release is that of an inline block's fields, and decides what they are called. Unstated for a policy.
 	Release sessionapi.APIRelease
 	// Settings are the fields. It is nil for an XBackendTrafficPolicy without sessionPersistence, which still keeps
 	// younger ones off its targets (S14); nowhere else.

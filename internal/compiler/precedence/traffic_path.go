@@ -6,8 +6,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 )
 
-// TrafficPath is one way that a request can take: through a listener to a rule and, in 1.7, on to one backend. Each is
-// judged on its own (S6).
+// TrafficPath is one path that a request can take: through a listener to a rule and, in 1.7, on to one backend. Each is
+// resolved on its own (S6).
 type TrafficPath struct {
 	// Class is the name of the Gateway's class.
 	Class    string
@@ -21,7 +21,7 @@ type TrafficPath struct {
 	Backends []object.Ref
 }
 
-// Targets are all that a policy can be attached to on the path; nothing off it, so that no policy spills (S16).
+// Targets are all that a policy can be attached to on the path, and nothing else, so that no policy spills (S16).
 func (w TrafficPath) Targets() []object.TargetRef {
 	all := []object.TargetRef{
 		{Ref: object.Ref{Kind: object.KindGatewayClass, Name: w.Class}},
@@ -48,7 +48,7 @@ func (x Index) Add(target object.TargetRef, blocks []SettingsBlock) {
 	}
 }
 
-// BlocksOn gives the blocks that a request meets on its way, in no particular order.
+// BlocksOn gives the blocks that a request meets on its path, in no particular order.
 func (x Index) BlocksOn(w TrafficPath) []SettingsBlock {
 	var blocks []SettingsBlock
 	targets := w.Targets()

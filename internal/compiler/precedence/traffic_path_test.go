@@ -6,7 +6,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 )
 
-// TestIndexOn holds that each block on the way is found once, though an unnamed rule is no section of its route and a
+// TestIndexOn holds that each block on the path is found once, though an unnamed rule is no section of its route and a
 // rule may have one Service twice.
 func TestIndexOn(t *testing.T) {
 	index := Index{}
@@ -17,13 +17,13 @@ func TestIndexOn(t *testing.T) {
 	for target := range index {
 		index.Add(target, []SettingsBlock{{Target: target, Path: target.String()}})
 	}
-	beside := object.TargetRef{Ref: object.Ref{Kind: object.KindService, Namespace: "shop", Name: "other"}, Section: ""}
-	index.Add(beside, []SettingsBlock{{Target: beside, Path: "off the path"}})
+	elsewhere := object.TargetRef{Ref: object.Ref{Kind: object.KindService, Namespace: "shop", Name: "other"}, Section: ""}
+	index.Add(elsewhere, []SettingsBlock{{Target: elsewhere, Path: "elsewhere"}})
 	seen := map[string]int{}
 	for _, b := range index.BlocksOn(trafficPath) {
 		seen[b.Path]++
 	}
-	if len(seen) != 5 || seen["off the path"] != 0 {
+	if len(seen) != 5 || seen["elsewhere"] != 0 {
 		t.Errorf("found %v", seen)
 	}
 	for path, n := range seen {

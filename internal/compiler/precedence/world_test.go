@@ -131,7 +131,7 @@ func readInline(t *testing.T, fields map[string]any, path *field.Path) *sessiona
 	return inline
 }
 
-// mergeOn gives what holds on a way, with the rule's own block.
+// mergeOn gives what is effective on a path, with the rule's own block.
 func (w *documentSet) mergeOn(trafficPath TrafficPath) Effective {
 	blocks := w.index.BlocksOn(trafficPath)
 	if b, ok := w.inline[object.TargetRef{Ref: trafficPath.Route, Section: trafficPath.Rule}]; ok {
@@ -185,7 +185,7 @@ func dumpEffective(e *Effective) string {
 		}
 		fmt.Fprintf(&b, "%s: %s by %s\n", f.Name, f.Text, formatOrigin(f.FieldValue))
 		for _, w := range f.Overrides {
-			fmt.Fprintf(&b, "  beats %s by %s\n", w.Text, formatOrigin(w))
+			fmt.Fprintf(&b, "  overrides %s by %s\n", w.Text, formatOrigin(w))
 		}
 	}
 	for _, d := range e.Ignored {

@@ -81,7 +81,7 @@ func TestEnvoyProxiesOfUsers(t *testing.T) {
 		proxy   string
 		ofClass bool
 	}{
-		"":                                 {proxy: `{filterOrder: [{name: envoy.filters.http.stateful_session, after: envoy.filters.http.wasm}], provider: {type: Host}}`},
+		"":                                   {proxy: `{filterOrder: [{name: envoy.filters.http.stateful_session, after: envoy.filters.http.wasm}], provider: {type: Host}}`},
 		"spec.filterOrder[0]: not supported": {proxy: `{filterOrder: [{name: envoy.filters.http.wasm, after: envoy.filters.http.stateful_session}]}`},
 		"spec.routingType: not supported":    {proxy: `{routingType: Service}`},
 		"spec.mergeGateways: not supported":  {proxy: `{mergeGateways: true}`},
