@@ -93,6 +93,7 @@ check: lint ## vet, formatting, import directions, lint
 	@tools/step.sh "vetting" go vet ./...
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "gofmt these: $$unformatted"; exit 1; }
 	@tools/imports.sh
+	@tools/step.sh "measuring names, lengths and lines" go run ./tools/housekeeping -check -tests=false
 
 .PHONY: measure
 measure: ## measure how readable the code is; LIST=shadows, once, long, lines or undocumented says where

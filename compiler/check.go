@@ -48,7 +48,16 @@ func Check(sources []Source, o Options) (*CheckResult, error) {
 		return nil, err
 	}
 	warnings := j.rep.Warnings()
-	objects := status.Build(status.Input{Objects: j.objects, Attachments: j.topology.Attachments, Decisions: j.decisions, Traffic: j.traffic, Problems: warnings, Now: o.Time})
+	objects := status.Build(
+		status.Input{
+			Objects:     j.objects,
+			Attachments: j.topology.Attachments,
+			Decisions:   j.decisions,
+			Traffic:     j.traffic,
+			Problems:    warnings,
+			Now:         o.Time,
+		},
+	)
 	if controlled {
 		objects = slices.DeleteFunc(objects, func(s status.Object) bool { return !slices.Contains(policyKinds, s.Kind) })
 	}

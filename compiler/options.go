@@ -125,7 +125,10 @@ func (o *Options) parse() (parsedOptions, error) {
 	var s parsedOptions
 	var errs []error
 	if o.PartialSplit != PartialAll && o.PartialSplit != PartialReject {
-		errs = append(errs, fmt.Errorf("partial split: Unsupported value: %q: supported values: %q, %q", o.PartialSplit, PartialAll, PartialReject))
+		errs = append(
+			errs,
+			fmt.Errorf("partial split: Unsupported value: %q: supported values: %q, %q", o.PartialSplit, PartialAll, PartialReject),
+		)
 	}
 	switch o.GatewayAPI {
 	case "":

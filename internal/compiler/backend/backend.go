@@ -106,7 +106,11 @@ func NewIndex(objects *resource.Objects, ports []*ServicePort, rep *report.Repor
 
 // Resolve follows a reference of a route. Nil means that it is invalid, and the field error says why: the requests
 // that were meant for it get 500.
-func (x *Index) Resolve(route *resource.Object[gatewayv1.HTTPRoute], path *field.Path, ref gatewayv1.BackendRef) (*Backend, *field.Error) {
+func (x *Index) Resolve(
+	route *resource.Object[gatewayv1.HTTPRoute],
+	path *field.Path,
+	ref gatewayv1.BackendRef,
+) (*Backend, *field.Error) {
 	namespace := route.Namespace
 	if isXBackend(ref) {
 		return x.resolveXBackend(namespace, path, ref)
@@ -129,7 +133,14 @@ func (x *Index) Resolve(route *resource.Object[gatewayv1.HTTPRoute], path *field
 	if x.unverified {
 		return x.resolveUnverified(namespace, path, ref)
 	}
-	from, to := grant.From{Kind: route.Kind, Namespace: route.Namespace}, grant.To{Kind: "Service", Namespace: namespace, Name: string(ref.Name)}
+	from, to := grant.From{
+		Kind:      route.Kind,
+		Namespace: route.Namespace,
+	}, grant.To{
+		Kind:      "Service",
+		Namespace: namespace,
+		Name:      string(ref.Name),
+	}
 	if !x.grants.Allow(from, to) {
 		return nil, field.Forbidden(path.Child("namespace"), fmt.Sprintf("no ReferenceGrant in namespace %s allows it", namespace))
 	}

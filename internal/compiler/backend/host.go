@@ -42,9 +42,13 @@ func (x *Index) resolveHostPort(referent object.Ref, subset string, port int32) 
 			number = service.Value.Spec.Ports[0].Port
 		}
 		namespace := gatewayv1.Namespace(referent.Namespace)
-		whole, _ := x.resolveUnverified(referent.Namespace, field.NewPath(""), gatewayv1.BackendRef{BackendObjectReference: gatewayv1.BackendObjectReference{
-			Name: gatewayv1.ObjectName(referent.Name), Namespace: &namespace, Port: &number,
-		}})
+		whole, _ := x.resolveUnverified(
+			referent.Namespace,
+			field.NewPath(""),
+			gatewayv1.BackendRef{BackendObjectReference: gatewayv1.BackendObjectReference{
+				Name: gatewayv1.ObjectName(referent.Name), Namespace: &namespace, Port: &number,
+			}},
+		)
 		return x.selectSubset(whole, subset)
 	}
 	if port == 0 {

@@ -97,8 +97,12 @@ func (x *Index) resolveXBackend(namespace string, path *field.Path, ref gatewayv
 	}
 	x.resolved[name] = backend
 	if !backend.Ready() {
-		x.rep.Warn(b, field.Invalid(field.NewPath("spec", "endpointSelector", "matchLabels"), b.Value.Spec.EndpointSelector.MatchLabels,
-			"no Service of the namespace with this very selector, and no EndpointSlice of its own with these labels, has a ready endpoint: new requests for it get 503"))
+		x.rep.Warn(b, field.Invalid(
+			field.NewPath("spec", "endpointSelector", "matchLabels"),
+			b.Value.Spec.EndpointSelector.MatchLabels,
+			"no Service of the namespace with this very selector, and no EndpointSlice of its own with these labels, "+
+				"has a ready endpoint: new requests for it get 503",
+		))
 	}
 	return backend, nil
 }

@@ -110,7 +110,13 @@ func newTrafficPath(path precedence.TrafficPath, rule int) TrafficPath {
 // describeSession shows what holds on a way.
 func (d *describer) describeSession(decision *policy.Decision) Session {
 	e := &decision.Effective
-	s := Session{TrafficPath: newTrafficPath(decision.Path, decision.Rule), On: e.On, Generation: decision.Release.String(), Scope: decision.Scope, Name: decision.Name}
+	s := Session{
+		TrafficPath: newTrafficPath(decision.Path, decision.Rule),
+		On:          e.On,
+		Generation:  decision.Release.String(),
+		Scope:       decision.Scope,
+		Name:        decision.Name,
+	}
 	s.By = d.findSwitch(e)
 	for _, r := range decision.Refusals {
 		s.Refused = append(s.Refused, r.Path+": "+r.Message)
@@ -158,7 +164,10 @@ func (d *describer) describeField(f *precedence.Field, decision *policy.Decision
 		out.Overrides = append(out.Overrides, d.newOrigin(b))
 	}
 	if f.Level != precedence.BuiltIn && f.Default != "" && f.Default != f.Text {
-		out.Overrides = append(out.Overrides, Origin{Value: f.Default, Precedence: int(precedence.BuiltIn), Block: precedence.BuiltIn.String()})
+		out.Overrides = append(
+			out.Overrides,
+			Origin{Value: f.Default, Precedence: int(precedence.BuiltIn), Block: precedence.BuiltIn.String()},
+		)
 	}
 	return out
 }
@@ -192,7 +201,10 @@ func (d *describer) describeEffect(ref object.Ref, decision *policy.Decision) (E
 		}
 		for _, b := range f.Overrides {
 			if b.Origin.Ref == ref && (!b.Implied || f.Text != b.Text) {
-				out.Overridden = append(out.Overridden, OverriddenField{Name: f.Name, Origin: d.newOrigin(b), By: d.newOrigin(f.FieldValue)})
+				out.Overridden = append(
+					out.Overridden,
+					OverriddenField{Name: f.Name, Origin: d.newOrigin(b), By: d.newOrigin(f.FieldValue)},
+				)
 			}
 		}
 	}

@@ -37,7 +37,10 @@ func (d *describer) addRequests(out *Description, target object.TargetRef) {
 
 // describeTraffic shows what holds for one backend on a way.
 func (d *describer) describeTraffic(s *lower.BackendTraffic, path precedence.TrafficPath) UnpinnedRequests {
-	r := UnpinnedRequests{TrafficPath: newTrafficPath(path, s.Rule), Fields: append(d.describeBalancing(&s.LoadBalancing), d.describeBudget(s)...)}
+	r := UnpinnedRequests{
+		TrafficPath: newTrafficPath(path, s.Rule),
+		Fields:      append(d.describeBalancing(&s.LoadBalancing), d.describeBudget(s)...),
+	}
 	if s.LoadBalancing.Note != "" {
 		r.Notes = append(r.Notes, formatOwner(s.LoadBalancing.Policy)+s.LoadBalancing.Note)
 	}
@@ -175,7 +178,10 @@ func (d *describer) listOverriddenBudget(ref object.Ref, effective *retrybudget.
 				by.Value, by.Path = effective.Fields[i].Value, effective.Fields[i].Path
 			}
 			by.File, by.Line = d.locate(by.Object, by.Path)
-			all = append(all, OverriddenField{Name: trimSpec(f.Path), Origin: d.newOriginAt(f.Value, ref, "on the Service", f.Path), By: by})
+			all = append(
+				all,
+				OverriddenField{Name: trimSpec(f.Path), Origin: d.newOriginAt(f.Value, ref, "on the Service", f.Path), By: by},
+			)
 		}
 	}
 	return all

@@ -144,7 +144,17 @@ func (p *printer) printEffect(e Effect) {
 	}
 	var rows [][]string
 	for _, f := range e.Effective {
-		rows = append(rows, []string{f.Name, f.Value, "effective", f.formatPrecedence(), f.formatPlace(), addPrefix("overrides ", formatOrigins(f.Overrides))})
+		rows = append(
+			rows,
+			[]string{
+				f.Name,
+				f.Value,
+				"effective",
+				f.formatPrecedence(),
+				f.formatPlace(),
+				addPrefix("overrides ", formatOrigins(f.Overrides)),
+			},
+		)
 	}
 	for _, b := range e.Overridden {
 		rows = append(rows, []string{b.Name, b.Value, "overridden", b.formatPrecedence(), b.formatPlace(), "by " + b.By.formatBrief()})

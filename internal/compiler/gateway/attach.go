@@ -58,7 +58,10 @@ func (b *builder) attachTo(route *Route, path *field.Path, ref gatewayv1.ParentR
 	}
 	admitting := slices.DeleteFunc(named, func(l *listener) bool { return !l.allows(route) })
 	if len(admitting) == 0 {
-		return field.Forbidden(path, fmt.Sprintf("no listener of Gateway %s that it names allows %ss from namespace %s", key, route.Kind, route.Namespace))
+		return field.Forbidden(
+			path,
+			fmt.Sprintf("no listener of Gateway %s that it names allows %ss from namespace %s", key, route.Kind, route.Namespace),
+		)
 	}
 	matched, shut := false, (*field.Error)(nil)
 	for _, l := range admitting {
@@ -104,7 +107,11 @@ func isNamedBy(l *listener, ref gatewayv1.ParentReference) bool {
 func newNoListenerError(path *field.Path, gateway string, ref gatewayv1.ParentReference) *field.Error {
 	switch {
 	case ref.SectionName != nil && ref.Port != nil:
-		return newNotFoundError(path.Child("sectionName"), *ref.SectionName, fmt.Sprintf("Gateway %s has no listener of this name on port %d", gateway, *ref.Port))
+		return newNotFoundError(
+			path.Child("sectionName"),
+			*ref.SectionName,
+			fmt.Sprintf("Gateway %s has no listener of this name on port %d", gateway, *ref.Port),
+		)
 	case ref.SectionName != nil:
 		return newNotFoundError(path.Child("sectionName"), *ref.SectionName, "Gateway "+gateway+" has no listener of this name")
 	default:

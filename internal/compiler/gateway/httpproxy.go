@@ -41,6 +41,10 @@ func (b *builder) attachProxy(proxy *resource.Object[resource.HTTPProxy]) {
 		}
 	}
 	if !matched {
-		b.rep.WarnFor(route, string(gatewayv1.RouteReasonNoMatchingListenerHostname), field.Invalid(path, fqdn, "no listener of a Gateway in the input serves this host for its namespace"))
+		b.rep.WarnFor(
+			route,
+			string(gatewayv1.RouteReasonNoMatchingListenerHostname),
+			field.Invalid(path, fqdn, "no listener of a Gateway in the input serves this host for its namespace"),
+		)
 	}
 }

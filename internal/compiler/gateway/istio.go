@@ -29,7 +29,12 @@ func (b *builder) attachVirtualService(route *Route, gateways []string, everyHos
 	path := field.NewPath("spec", "gateways")
 	switch {
 	case len(route.Value.Spec.Hostnames) == 0 && !everyHost:
-		b.rep.NotSupportedBy(route, "istio", "spec.hosts", "it has none: another VirtualService delegates to it, and Istio names its routes after that one's")
+		b.rep.NotSupportedBy(
+			route,
+			"istio",
+			"spec.hosts",
+			"it has none: another VirtualService delegates to it, and Istio names its routes after that one's",
+		)
 		return
 	case len(gateways) == 0:
 		b.rep.NotSupportedBy(route, "istio", path.String(), sidecars)
@@ -45,7 +50,16 @@ func (b *builder) attachVirtualService(route *Route, gateways []string, everyHos
 		case name == resource.MeshGateway:
 			b.rep.NotSupportedBy(route, "istio", at, sidecars)
 		case !known:
-			b.rep.WarnAt(route, at, fmt.Sprintf("Not found: %q: there is no Gateway %s of %s in the input: nothing is written for its proxies", name, key, resource.IstioGroup))
+			b.rep.WarnAt(
+				route,
+				at,
+				fmt.Sprintf(
+					"Not found: %q: there is no Gateway %s of %s in the input: nothing is written for its proxies",
+					name,
+					key,
+					resource.IstioGroup,
+				),
+			)
 		}
 		for _, l := range listeners {
 			l.join(route)

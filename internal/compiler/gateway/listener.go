@@ -77,7 +77,11 @@ func (b *builder) addGateways(objects *resource.Objects) {
 // addIsolated puts a Gateway on an address that no other has, unless another controller serves it.
 func (b *builder) addIsolated(g *resource.Object[gatewayv1.Gateway], index int, controller gatewayv1.GatewayController) {
 	if controller != "" && controller != b.controller {
-		b.rep.Advise(g, field.NewPath("spec", "gatewayClassName"), fmt.Sprintf("its class is served by %s, not by %s: the Gateway is left out", controller, b.controller))
+		b.rep.Advise(
+			g,
+			field.NewPath("spec", "gatewayClassName"),
+			fmt.Sprintf("its class is served by %s, not by %s: the Gateway is left out", controller, b.controller),
+		)
 		return
 	}
 	own := [16]byte{0: 0xfd, 12: byte(index >> 24), 13: byte(index >> 16), 14: byte(index >> 8), 15: byte(index)}
@@ -176,7 +180,11 @@ func (b *builder) checkKinds(l *listener) {
 		switch {
 		case isSupportedKind(k):
 		case slices.Contains(routeKinds, k.Kind):
-			b.rep.WarnFor(l.gateway, invalidKinds, field.NotSupported(path.Child("group"), *k.Group, []gatewayv1.Group{gatewayv1.GroupName}))
+			b.rep.WarnFor(
+				l.gateway,
+				invalidKinds,
+				field.NotSupported(path.Child("group"), *k.Group, []gatewayv1.Group{gatewayv1.GroupName}),
+			)
 		default:
 			b.rep.WarnFor(l.gateway, invalidKinds, field.NotSupported(path.Child("kind"), k.Kind, routeKinds))
 		}

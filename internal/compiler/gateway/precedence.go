@@ -81,13 +81,17 @@ func compareMatches(a, b rankedMatch) int {
 		cmp.Compare(a.wildness, b.wildness),
 		cmp.Compare(rankIf(*a.Spec.Path.Type != gatewayv1.PathMatchExact), rankIf(*b.Spec.Path.Type != gatewayv1.PathMatchExact)),
 		cmp.Compare(len(literalPrefix(b.Spec.Path)), len(literalPrefix(a.Spec.Path))),
-		cmp.Compare(rankIf(*a.Spec.Path.Type != gatewayv1.PathMatchRegularExpression), rankIf(*b.Spec.Path.Type != gatewayv1.PathMatchRegularExpression)),
+		cmp.Compare(
+			rankIf(*a.Spec.Path.Type != gatewayv1.PathMatchRegularExpression),
+			rankIf(*b.Spec.Path.Type != gatewayv1.PathMatchRegularExpression),
+		),
 		cmp.Compare(rankIf(a.Spec.Method == nil), rankIf(b.Spec.Method == nil)),
 		cmp.Compare(len(b.Spec.Headers), len(a.Spec.Headers)),
 		cmp.Compare(len(b.Spec.QueryParams), len(a.Spec.QueryParams)),
 		resource.ByAge(a.Route, b.Route),
 		cmp.Compare(a.Rule, b.Rule),
-		cmp.Compare(a.Match.Match, b.Match.Match))
+		cmp.Compare(a.Match.Match, b.Match.Match),
+	)
 }
 
 func rankIf(lacks bool) int {

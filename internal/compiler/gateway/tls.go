@@ -51,7 +51,11 @@ func mixedPorts(listeners []gatewayv1.Listener) map[gatewayv1.PortNumber]bool {
 }
 
 func (b *builder) reportConflict(l *listener, why string) {
-	b.rep.WarnFor(l.gateway, string(gatewayv1.ListenerReasonProtocolConflict), field.Invalid(l.path.Child("protocol"), l.spec.Protocol, why))
+	b.rep.WarnFor(
+		l.gateway,
+		string(gatewayv1.ListenerReasonProtocolConflict),
+		field.Invalid(l.path.Child("protocol"), l.spec.Protocol, why),
+	)
 }
 
 // findOverlaps notes which listeners of a port have hosts in common with one that comes to it.
@@ -117,7 +121,14 @@ func (b *builder) resolveCertificate(l *listener, path *field.Path, ref gatewayv
 		namespace = string(*ref.Namespace)
 	}
 	key := namespace + "/" + string(ref.Name)
-	from, to := grant.From{Kind: "Gateway", Namespace: l.gateway.Namespace}, grant.To{Kind: "Secret", Namespace: namespace, Name: string(ref.Name)}
+	from, to := grant.From{
+		Kind:      "Gateway",
+		Namespace: l.gateway.Namespace,
+	}, grant.To{
+		Kind:      "Secret",
+		Namespace: namespace,
+		Name:      string(ref.Name),
+	}
 	secret := b.secrets[key]
 	switch {
 	case ref.Group != nil && *ref.Group != "":
@@ -125,7 +136,10 @@ func (b *builder) resolveCertificate(l *listener, path *field.Path, ref gatewayv
 	case ref.Kind != nil && *ref.Kind != "Secret":
 		return ir.Certificate{}, field.NotSupported(path.Child("kind"), *ref.Kind, []gatewayv1.Kind{"Secret"})
 	case !b.grants.Allow(from, to):
-		return ir.Certificate{}, field.Forbidden(path.Child("namespace"), fmt.Sprintf("no ReferenceGrant in namespace %s allows it", namespace))
+		return ir.Certificate{}, field.Forbidden(
+			path.Child("namespace"),
+			fmt.Sprintf("no ReferenceGrant in namespace %s allows it", namespace),
+		)
 	case secret == nil:
 		return ir.Certificate{}, newNotFoundError(path.Child("name"), ref.Name, "there is no Secret "+key+" in the input")
 	case secret.Value.Type != corev1.SecretTypeTLS:

@@ -58,7 +58,12 @@ func readPolicy(name string, about report.Subject, at *field.Path, spec *v1alpha
 		p.hashes = readHashes(about, entries, spec.RequestHashPolicies, rep)
 		if len(p.hashes) == 0 {
 			p.strategy, p.strategyName = ir.RoundRobin, v1alpha1.RoundRobin
-			rep.WarnForAt(about, report.ReasonPartiallyProgrammed, entries.String(), "no entry is valid: RoundRobin is used in place of RequestHash")
+			rep.WarnForAt(
+				about,
+				report.ReasonPartiallyProgrammed,
+				entries.String(),
+				"no entry is valid: RoundRobin is used in place of RequestHash",
+			)
 		}
 		return p
 	case v1alpha1.CookieStrategy:
@@ -117,9 +122,15 @@ func readEntry(path *field.Path, e v1alpha1.RequestHashPolicy) (ir.Hash, *field.
 	}
 	switch {
 	case options == 0:
-		return h, field.Required(path, "an entry has one of headerHashOptions, cookieHashOptions, queryParameterHashOptions and hashSourceIP")
+		return h, field.Required(
+			path,
+			"an entry has one of headerHashOptions, cookieHashOptions, queryParameterHashOptions and hashSourceIP",
+		)
 	case options > 1:
-		return h, field.Forbidden(path, "an entry has only one of headerHashOptions, cookieHashOptions, queryParameterHashOptions and hashSourceIP")
+		return h, field.Forbidden(
+			path,
+			"an entry has only one of headerHashOptions, cookieHashOptions, queryParameterHashOptions and hashSourceIP",
+		)
 	case e.HeaderHashOptions != nil:
 		h.Header = strings.ToLower(e.HeaderHashOptions.HeaderName)
 		return h, checkName(path.Child("headerHashOptions", "headerName"), e.HeaderHashOptions.HeaderName)

@@ -109,7 +109,13 @@ func listTargets(objects *resource.Objects) map[object.TargetRef]bool {
 
 // attachPolicy notes a policy for one of its targets, in the policy's own namespace (S3). The first one there holds
 // whole, for policies come by age (S53).
-func (p *Policies) attachPolicy(attached *Policy, o *resource.Object[v1alpha1.LoadBalancerPolicy], index int, t object.TargetRef, there map[object.TargetRef]bool) {
+func (p *Policies) attachPolicy(
+	attached *Policy,
+	o *resource.Object[v1alpha1.LoadBalancerPolicy],
+	index int,
+	t object.TargetRef,
+	there map[object.TargetRef]bool,
+) {
 	path := field.NewPath("spec", "targetRefs").Index(index)
 	a := Attachment{Policy: attached, Target: t, Path: path.String()}
 	switch {

@@ -76,7 +76,12 @@ func (r Rule) align(o *Outcome, own setting, primary *Policy, primarySetting set
 			o.Policy, o.Note = primary, "is effective for all backends, which are under one session"
 		}
 	case own.strategy == ir.RequestHash && !own.equal(primarySetting):
-		r.reportOverridden(o.Policy, primary, "says what is hashed for all backends: here RoundRobin is used in place of RequestHash", rep)
+		r.reportOverridden(
+			o.Policy,
+			primary,
+			"says what is hashed for all backends: here RoundRobin is used in place of RequestHash",
+			rep,
+		)
 		o.Strategy, o.Note = ir.RoundRobin, primary.Name+", which goes first, says what is hashed for all backends"
 	}
 	if o.Strategy == ir.RequestHash {
@@ -120,7 +125,12 @@ func (r Rule) findPrimary(outcomes []Outcome) int {
 }
 
 func (r Rule) reportOverridden(p, primary *Policy, why string, rep *report.Report) {
-	rep.WarnForAt(p.subject, report.ReasonPartiallyProgrammed, p.specPath.String(), fmt.Sprintf("in %s %s, which goes first, %s", r.Name, primary.Name, why))
+	rep.WarnForAt(
+		p.subject,
+		report.ReasonPartiallyProgrammed,
+		p.specPath.String(),
+		fmt.Sprintf("in %s %s, which goes first, %s", r.Name, primary.Name, why),
+	)
 }
 
 // computeSetting gives what counts of a policy besides the rule's session, and a note where that is not all of it.
@@ -136,7 +146,12 @@ func (r Rule) computeSetting(p *Policy, rep *report.Report) (w setting, note str
 	}
 	w.strategy = p.strategy
 	if p.strategy == ir.RequestHash && len(w.hashes) == 0 {
-		rep.WarnForAt(p.subject, report.ReasonPartiallyProgrammed, p.specPath.String(), fmt.Sprintf("no entry is left in %s: RoundRobin is used there", r.Name))
+		rep.WarnForAt(
+			p.subject,
+			report.ReasonPartiallyProgrammed,
+			p.specPath.String(),
+			fmt.Sprintf("no entry is left in %s: RoundRobin is used there", r.Name),
+		)
 		return setting{}, note + ": no entry is left"
 	}
 	return w, note

@@ -31,7 +31,11 @@ func checkFieldSets(path string, s *sessionSettings) (errs policyconfig.ErrorLis
 	rest := *s
 	rest.Disabled = nil
 	forbid(s.Disabled != nil && *s.Disabled && rest != (sessionSettings{}), "disabled", "true excludes every other field")
-	forbid(s.AbsoluteTimeout != nil && s.AbsoluteTimeoutSeconds != nil, "absoluteTimeoutSeconds", "may not be set together with absoluteTimeout")
+	forbid(
+		s.AbsoluteTimeout != nil && s.AbsoluteTimeoutSeconds != nil,
+		"absoluteTimeoutSeconds",
+		"may not be set together with absoluteTimeout",
+	)
 	forbid(s.IdleTimeout != nil && s.IdleTimeoutSeconds != nil, "idleTimeoutSeconds", "may not be set together with idleTimeout")
 	forbid(s.Header != nil && (s.Type == nil || *s.Type != policyconfig.TypeHeader), "header", "may only be set with type: Header")
 	forbid(s.Header != nil && s.SessionName != nil, "sessionName", "may not be set together with header, which names the session")

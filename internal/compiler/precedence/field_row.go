@@ -42,7 +42,12 @@ func plainField[T any](name string, from func(*sessionSettings) *T, to func(*plu
 }
 
 // convertedField is a field whose value has another type in the plugin's configuration; to is nil if it is not there.
-func convertedField[S, T any](name string, from func(*sessionSettings) *S, convert func(S) (T, error), to func(*pluginPolicy) *T) fieldRow {
+func convertedField[S, T any](
+	name string,
+	from func(*sessionSettings) *S,
+	convert func(S) (T, error),
+	to func(*pluginPolicy) *T,
+) fieldRow {
 	f := fieldRow{name: name, read: func(s *sessionSettings, _ sessionapi.APIRelease) (any, string, error) {
 		written := from(s)
 		if written == nil {
@@ -62,7 +67,12 @@ func convertedField[S, T any](name string, from func(*sessionSettings) *S, conve
 }
 
 // cookieField is a member of cookie.
-func cookieField[S, T any](name string, from func(*v1alpha1.Cookie) *S, convert func(S) (T, error), to func(*policyconfig.Cookie) *T) fieldRow {
+func cookieField[S, T any](
+	name string,
+	from func(*v1alpha1.Cookie) *S,
+	convert func(S) (T, error),
+	to func(*policyconfig.Cookie) *T,
+) fieldRow {
 	f := convertedField("cookie."+name, readMember(func(s *sessionSettings) *v1alpha1.Cookie { return s.Cookie }, from), convert,
 		func(p *pluginPolicy) *T { return to(p.Cookie) })
 	f.cookieOnly = true

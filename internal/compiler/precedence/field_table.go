@@ -39,27 +39,110 @@ var fieldTable = []fieldRow{
 	timeoutField(fieldAbsolute, func(s *sessionSettings) (*v1alpha1.Duration, *int64) {
 		return s.AbsoluteTimeout, s.AbsoluteTimeoutSeconds
 	}, func(p *pluginPolicy) *policyconfig.Duration { return &p.AbsoluteTimeout }),
-	timeoutField(fieldIdle, func(s *sessionSettings) (*v1alpha1.Duration, *int64) { return s.IdleTimeout, s.IdleTimeoutSeconds }, func(p *pluginPolicy) *policyconfig.Duration { return &p.IdleTimeout }),
-	convertedField("renewAfterPercent", func(s *sessionSettings) *int32 { return s.RenewAfterPercent }, convertInt, func(p *pluginPolicy) *int { return &p.RenewAfterPercent }),
+	timeoutField(
+		fieldIdle,
+		func(s *sessionSettings) (*v1alpha1.Duration, *int64) { return s.IdleTimeout, s.IdleTimeoutSeconds },
+		func(p *pluginPolicy) *policyconfig.Duration { return &p.IdleTimeout },
+	),
+	convertedField(
+		"renewAfterPercent",
+		func(s *sessionSettings) *int32 { return s.RenewAfterPercent },
+		convertInt,
+		func(p *pluginPolicy) *int { return &p.RenewAfterPercent },
+	),
 	convertedField(fieldDrain, func(s *sessionSettings) *v1alpha1.Duration { return s.DrainTimeout }, parseDuration, nil),
-	cookieField("lifetimeType", func(c *cookieSettings) *policyconfig.LifetimeType { return c.LifetimeType }, keepValue, func(c *pluginCookie) *policyconfig.LifetimeType { return &c.LifetimeType }).nameInRelease16("cookieConfig.lifetimeType"),
-	cookieField("path", func(c *cookieSettings) *string { return c.Path }, keepValue, func(c *pluginCookie) *string { return &c.Path }).computeLater(),
-	cookieField("domain", func(c *cookieSettings) *string { return c.Domain }, keepValue, func(c *pluginCookie) *string { return &c.Domain }),
-	cookieField("sameSite", func(c *cookieSettings) *policyconfig.SameSite { return c.SameSite }, keepValue, func(c *pluginCookie) *policyconfig.SameSite { return &c.SameSite }),
+	cookieField(
+		"lifetimeType",
+		func(c *cookieSettings) *policyconfig.LifetimeType { return c.LifetimeType },
+		keepValue,
+		func(c *pluginCookie) *policyconfig.LifetimeType { return &c.LifetimeType },
+	).nameInRelease16("cookieConfig.lifetimeType"),
+	cookieField(
+		"path",
+		func(c *cookieSettings) *string { return c.Path },
+		keepValue,
+		func(c *pluginCookie) *string { return &c.Path },
+	).computeLater(),
+	cookieField(
+		"domain",
+		func(c *cookieSettings) *string { return c.Domain },
+		keepValue,
+		func(c *pluginCookie) *string { return &c.Domain },
+	),
+	cookieField(
+		"sameSite",
+		func(c *cookieSettings) *policyconfig.SameSite { return c.SameSite },
+		keepValue,
+		func(c *pluginCookie) *policyconfig.SameSite { return &c.SameSite },
+	),
 	cookieField("secure", func(c *cookieSettings) *bool { return c.Secure }, keepValue, func(c *pluginCookie) *bool { return &c.Secure }),
-	cookieField("httpOnly", func(c *cookieSettings) *bool { return c.HTTPOnly }, keepValue, func(c *pluginCookie) *bool { return &c.HTTPOnly }),
-	cookieField("partitioned", func(c *cookieSettings) *bool { return c.Partitioned }, keepValue, func(c *pluginCookie) *bool { return &c.Partitioned }),
+	cookieField(
+		"httpOnly",
+		func(c *cookieSettings) *bool { return c.HTTPOnly },
+		keepValue,
+		func(c *pluginCookie) *bool { return &c.HTTPOnly },
+	),
+	cookieField(
+		"partitioned",
+		func(c *cookieSettings) *bool { return c.Partitioned },
+		keepValue,
+		func(c *pluginCookie) *bool { return &c.Partitioned },
+	),
 	cookieField("attributes", cookieAttributes, convertAttributes, func(c *pluginCookie) *[]string { return &c.Attributes }),
-	plainField("onHostLost", func(s *sessionSettings) *policyconfig.OnHostLost { return s.OnHostLost }, func(p *pluginPolicy) *policyconfig.OnHostLost { return &p.OnHostLost }),
-	convertedField("failStatus", func(s *sessionSettings) *int32 { return s.FailStatus }, convertInt, func(p *pluginPolicy) *int { return &p.FailStatus }),
-	convertedField(fieldEndHeader, func(s *sessionSettings) *v1alpha1.HeaderName { return s.EndSessionHeader }, convertString, func(p *pluginPolicy) *string { return &p.EndSessionHeader }),
-	plainField("issueOn", func(s *sessionSettings) *policyconfig.IssueOn { return s.IssueOn }, func(p *pluginPolicy) *policyconfig.IssueOn { return &p.IssueOn }),
-	plainField("cache.control", readMember(cacheOf, func(c *cacheSettings) *policyconfig.CacheControl { return c.Control }), func(p *pluginPolicy) *policyconfig.CacheControl { return &p.Cache.Control }),
-	plainField("cache.skipCacheable", readMember(cacheOf, func(c *cacheSettings) *bool { return c.SkipCacheable }), func(p *pluginPolicy) *bool { return &p.Cache.SkipCacheable }),
-	plainField("cache.unsafeMethodsOnly", readMember(cacheOf, func(c *cacheSettings) *bool { return c.UnsafeMethodsOnly }), func(p *pluginPolicy) *bool { return &p.Cache.UnsafeMethodsOnly }),
-	convertedField("revocation.epoch", readMember(revocationOf, func(r *revocationSettings) *int64 { return r.Epoch }), convertEpoch, func(p *pluginPolicy) *uint32 { return &p.Revocation.Epoch }),
-	convertedField("revocation.notBefore", readMember(revocationOf, func(r *revocationSettings) *v1alpha1.Time { return r.NotBefore }), parseTime, func(p *pluginPolicy) *policyconfig.Time { return &p.Revocation.NotBefore }),
-	plainField("revealHost", func(s *sessionSettings) *bool { return s.RevealHost }, func(p *pluginPolicy) *bool { return &p.RevealHost }),
+	plainField(
+		"onHostLost",
+		func(s *sessionSettings) *policyconfig.OnHostLost { return s.OnHostLost },
+		func(p *pluginPolicy) *policyconfig.OnHostLost { return &p.OnHostLost },
+	),
+	convertedField(
+		"failStatus",
+		func(s *sessionSettings) *int32 { return s.FailStatus },
+		convertInt,
+		func(p *pluginPolicy) *int { return &p.FailStatus },
+	),
+	convertedField(
+		fieldEndHeader,
+		func(s *sessionSettings) *v1alpha1.HeaderName { return s.EndSessionHeader },
+		convertString,
+		func(p *pluginPolicy) *string { return &p.EndSessionHeader },
+	),
+	plainField(
+		"issueOn",
+		func(s *sessionSettings) *policyconfig.IssueOn { return s.IssueOn },
+		func(p *pluginPolicy) *policyconfig.IssueOn { return &p.IssueOn },
+	),
+	plainField(
+		"cache.control",
+		readMember(cacheOf, func(c *cacheSettings) *policyconfig.CacheControl { return c.Control }),
+		func(p *pluginPolicy) *policyconfig.CacheControl { return &p.Cache.Control },
+	),
+	plainField(
+		"cache.skipCacheable",
+		readMember(cacheOf, func(c *cacheSettings) *bool { return c.SkipCacheable }),
+		func(p *pluginPolicy) *bool { return &p.Cache.SkipCacheable },
+	),
+	plainField(
+		"cache.unsafeMethodsOnly",
+		readMember(cacheOf, func(c *cacheSettings) *bool { return c.UnsafeMethodsOnly }),
+		func(p *pluginPolicy) *bool { return &p.Cache.UnsafeMethodsOnly },
+	),
+	convertedField(
+		"revocation.epoch",
+		readMember(revocationOf, func(r *revocationSettings) *int64 { return r.Epoch }),
+		convertEpoch,
+		func(p *pluginPolicy) *uint32 { return &p.Revocation.Epoch },
+	),
+	convertedField(
+		"revocation.notBefore",
+		readMember(revocationOf, func(r *revocationSettings) *v1alpha1.Time { return r.NotBefore }),
+		parseTime,
+		func(p *pluginPolicy) *policyconfig.Time { return &p.Revocation.NotBefore },
+	),
+	plainField(
+		"revealHost",
+		func(s *sessionSettings) *bool { return s.RevealHost },
+		func(p *pluginPolicy) *bool { return &p.RevealHost },
+	),
 	plainField("forward", func(s *sessionSettings) *bool { return s.Forward }, func(p *pluginPolicy) *bool { return &p.Forward }),
 }
 
@@ -87,7 +170,11 @@ func (f fieldRow) computeLater() fieldRow {
 // typeField is what carries the token. Inline, a Cookie is written by cookieConfig or cookie being there, and a
 // Header of 1.7 by header (S8).
 func typeField() fieldRow {
-	f := plainField(fieldType, func(s *sessionSettings) *policyconfig.Type { return s.Type }, func(p *pluginPolicy) *policyconfig.Type { return &p.Type })
+	f := plainField(
+		fieldType,
+		func(s *sessionSettings) *policyconfig.Type { return s.Type },
+		func(p *pluginPolicy) *policyconfig.Type { return &p.Type },
+	)
 	value := f.read
 	f.read = func(s *sessionSettings, g sessionapi.APIRelease) (any, string, error) {
 		v, _, err := value(s, g)
@@ -106,7 +193,12 @@ func typeField() fieldRow {
 
 // nameField is the session's name, in all its forms (S7).
 func nameField() fieldRow {
-	f := convertedField(fieldName, func(s *sessionSettings) *v1alpha1.SessionName { return s.SessionName }, convertString, func(p *pluginPolicy) *string { return &p.SessionName })
+	f := convertedField(
+		fieldName,
+		func(s *sessionSettings) *v1alpha1.SessionName { return s.SessionName },
+		convertString,
+		func(p *pluginPolicy) *string { return &p.SessionName },
+	)
 	f.inlineNames = map[sessionapi.APIRelease]string{sessionapi.Release17: "cookie.name"}
 	f.computedLater = true
 	value := f.read
@@ -120,7 +212,11 @@ func nameField() fieldRow {
 }
 
 // timeoutField is a duration that may also be written in seconds, and is more than none.
-func timeoutField(name string, from func(*sessionSettings) (*v1alpha1.Duration, *int64), to func(*pluginPolicy) *policyconfig.Duration) fieldRow {
+func timeoutField(
+	name string,
+	from func(*sessionSettings) (*v1alpha1.Duration, *int64),
+	to func(*pluginPolicy) *policyconfig.Duration,
+) fieldRow {
 	f := convertedField(name, func(s *sessionSettings) *v1alpha1.Duration { d, _ := from(s); return d }, parsePositiveDuration, to)
 	inSeconds := convertedField(name, func(s *sessionSettings) *int64 { _, n := from(s); return n }, convertSeconds, to)
 	inText := f.read

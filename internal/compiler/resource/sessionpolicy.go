@@ -25,7 +25,13 @@ var policySettings = []string{
 func sessionPolicyFields() fieldSupport {
 	ref := supportAll("group", "kind", "name", "sectionName")
 	return joinRows(
-		nestUnder("spec.targetRefs[]", ref), nestUnder("spec.targetRef", ref),
-		nestUnder("spec", supportAll(policySettings...)), nestUnder("spec.default", supportAll(policySettings...)), nestUnder("spec.override", supportAll(policySettings...)),
+		nestUnder("spec.targetRefs[]", ref),
+		nestUnder("spec.targetRef", ref),
+		nestUnder(
+			"spec",
+			supportAll(policySettings...),
+		),
+		nestUnder("spec.default", supportAll(policySettings...)),
+		nestUnder("spec.override", supportAll(policySettings...)),
 	)
 }

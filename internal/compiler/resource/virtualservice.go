@@ -85,7 +85,18 @@ type IstioDestination struct {
 }
 
 // virtualServiceNames are the names of an HTTPRoute's fields in a VirtualService.
-var virtualServiceNames = strings.NewReplacer("spec.rules", "spec.http", ".backendRefs", ".route", ".matches", ".match", ".retry", ".retries", "spec.hostnames", "spec.hosts")
+var virtualServiceNames = strings.NewReplacer(
+	"spec.rules",
+	"spec.http",
+	".backendRefs",
+	".route",
+	".matches",
+	".match",
+	".retry",
+	".retries",
+	"spec.hostnames",
+	"spec.hosts",
+)
 
 // convertVirtualService gives a VirtualService as an HTTPRoute with the same rules.
 func convertVirtualService(o *Object[VirtualService]) *Object[gatewayv1.HTTPRoute] {

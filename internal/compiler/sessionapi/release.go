@@ -51,7 +51,10 @@ func (s ReleaseHints) Errors() field.ErrorList {
 	if s.Inline == nil || s.Inline.Release != Release16 || !s.XBackend {
 		return nil
 	}
-	return s.hintErrors("is a field of Gateway API up to 1.6, and a backend of the rule is an XBackend with sessionPersistence, as in 1.7: the two disagree about what a weight means")
+	return s.hintErrors(
+		"is a field of Gateway API up to 1.6, and a backend of the rule is an XBackend with sessionPersistence, " +
+			"as in 1.7: the two disagree about what a weight means",
+	)
 }
 
 // Warnings are for fields of 1.7: they are deprecated together with an XBackend's (S19), and a cluster that has 1.6, as
@@ -62,10 +65,14 @@ func (s ReleaseHints) Warnings() field.ErrorList {
 		return nil
 	}
 	if s.XBackend {
-		warnings = append(warnings, s.hintErrors("is deprecated where a backend of the rule is an XBackend with sessionPersistence, and stronger than that")...)
+		warnings = append(
+			warnings,
+			s.hintErrors("is deprecated where a backend of the rule is an XBackend with sessionPersistence, and stronger than that")...)
 	}
 	if s.Option == Release16 {
-		warnings = append(warnings, s.hintErrors("is a field of Gateway API 1.7: a cluster with 1.6 drops it, and the session's name with it, without a word")...)
+		warnings = append(
+			warnings,
+			s.hintErrors("is a field of Gateway API 1.7: a cluster with 1.6 drops it, and the session's name with it, without a word")...)
 	}
 	return warnings
 }

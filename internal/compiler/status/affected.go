@@ -14,7 +14,9 @@ import (
 
 // ownedByAffected are the conditions that go from an object when no policy affects it any more.
 var ownedByAffected = []string{
-	v1alpha1.ConditionSessionPersistencePolicyAffected, v1alpha1.ConditionLoadBalancerPolicyAffected, v1alpha1.ConditionXBackendTrafficPolicyAffected,
+	v1alpha1.ConditionSessionPersistencePolicyAffected,
+	v1alpha1.ConditionLoadBalancerPolicyAffected,
+	v1alpha1.ConditionXBackendTrafficPolicyAffected,
 }
 
 // affectedBy names the condition for each kind of policy.

@@ -18,7 +18,11 @@ func (b *builder) writeClasses() {
 	for _, c := range b.Objects.Classes {
 		s := parseStatus[gatewayv1.GatewayClassStatus](c.Status)
 		s.Conditions = b.newWriter(c.Value.ObjectMeta).merge(s.Conditions, nil, newCondition(
-			gatewayv1.GatewayClassConditionStatusAccepted, true, gatewayv1.GatewayClassReasonAccepted, "limpet compiles Gateways of this class"))
+			gatewayv1.GatewayClassConditionStatusAccepted,
+			true,
+			gatewayv1.GatewayClassReasonAccepted,
+			"limpet compiles Gateways of this class",
+		))
 		b.addObject(c.Value.TypeMeta, c.Value.ObjectMeta, s)
 	}
 }
@@ -105,7 +109,12 @@ type listenerState struct {
 func newListenerState(l gateway.ListenerStatus, addresses int, problems []report.Problem) listenerState {
 	empty, kindless := l.TLS && l.Certificates == 0, len(l.Kinds) == 0
 	own := slices.DeleteFunc(slices.Clone(problems), func(p report.Problem) bool { return !leadsInto(p.Path, "spec.listeners", l.Index) })
-	unresolved := filterByReason(own, gatewayv1.ListenerReasonInvalidRouteKinds, gatewayv1.ListenerReasonInvalidCertificateRef, gatewayv1.ListenerReasonRefNotPermitted)
+	unresolved := filterByReason(
+		own,
+		gatewayv1.ListenerReasonInvalidRouteKinds,
+		gatewayv1.ListenerReasonInvalidCertificateRef,
+		gatewayv1.ListenerReasonRefNotPermitted,
+	)
 	return listenerState{
 		name:       l.Name,
 		accepted:   l.Bound > 0 || addresses == 0,
@@ -125,7 +134,12 @@ func leadsInto(path, list string, index int) bool {
 	return found && (rest == "" || rest[0] == '.')
 }
 
-func (b *builder) newListenerStatus(l gateway.ListenerStatus, conditions []metav1.Condition, w conditionWriter, was []gatewayv1.ListenerStatus) gatewayv1.ListenerStatus {
+func (b *builder) newListenerStatus(
+	l gateway.ListenerStatus,
+	conditions []metav1.Condition,
+	w conditionWriter,
+	was []gatewayv1.ListenerStatus,
+) gatewayv1.ListenerStatus {
 	s := gatewayv1.ListenerStatus{Name: l.Name, SupportedKinds: l.Kinds}
 	if s.SupportedKinds == nil {
 		s.SupportedKinds = []gatewayv1.RouteGroupKind{} // none at all, as opposed to not known
@@ -162,8 +176,18 @@ func (l listenerState) listConditions() []metav1.Condition {
 	}
 	all := []metav1.Condition{accepted, programmed, resolved, conflicted}
 	if len(l.overlaps) > 0 {
-		all = append(all, newCondition(gatewayv1.ListenerConditionOverlappingTLSConfig, true, gatewayv1.ListenerReasonOverlappingHostnames,
-			"has hosts in common with "+strings.Join(l.overlaps, ", ")+": requests on a connection that was made for another listener's host get 421"))
+		all = append(
+			all,
+			newCondition(
+				gatewayv1.ListenerConditionOverlappingTLSConfig,
+				true,
+				gatewayv1.ListenerReasonOverlappingHostnames,
+				"has hosts in common with "+strings.Join(
+					l.overlaps,
+					", ",
+				)+": requests on a connection that was made for another listener's host get 421",
+			),
+		)
 	}
 	return all
 }

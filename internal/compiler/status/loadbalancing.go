@@ -37,7 +37,16 @@ func (b *builder) listLoadBalancerEntries(p *loadBalancerPolicy) []entry {
 	for i, target := range resource.LoadBalancerTargets(p) {
 		own := slices.DeleteFunc(slices.Clone(problems), func(p report.Problem) bool { return !leadsInto(p.Path, "spec.targetRefs", i) })
 		if missing := filterByReason(own, gatewayv1.PolicyReasonTargetNotFound, gatewayv1.PolicyReasonInvalid); len(missing) > 0 {
-			all = putEntry(all, target, newCondition(gatewayv1.PolicyConditionAccepted, false, gatewayv1.PolicyConditionReason(missing[0].Reason), joinProblems(missing)))
+			all = putEntry(
+				all,
+				target,
+				newCondition(
+					gatewayv1.PolicyConditionAccepted,
+					false,
+					gatewayv1.PolicyConditionReason(missing[0].Reason),
+					joinProblems(missing),
+				),
+			)
 			continue
 		}
 		gateways := b.reachability[target]
@@ -45,10 +54,18 @@ func (b *builder) listLoadBalancerEntries(p *loadBalancerPolicy) []entry {
 			if b.Decisions.AncestorLimit.Reached(p.Origin().Ref, g) {
 				continue
 			}
-			all = putEntry(all, object.TargetRef{Ref: g}, balancingConditions(filterByReason(own, gatewayv1.PolicyReasonConflicted), partial)...)
+			all = putEntry(
+				all,
+				object.TargetRef{Ref: g},
+				balancingConditions(filterByReason(own, gatewayv1.PolicyReasonConflicted), partial)...)
 		}
 		if len(gateways) == 0 {
-			all = putEntry(all, target, newCondition(gatewayv1.PolicyConditionAccepted, true, gatewayv1.PolicyReasonAccepted, ""), newPending(target))
+			all = putEntry(
+				all,
+				target,
+				newCondition(gatewayv1.PolicyConditionAccepted, true, gatewayv1.PolicyReasonAccepted, ""),
+				newPending(target),
+			)
 		}
 	}
 	return all
@@ -68,7 +85,9 @@ func putEntry(all []entry, ref object.TargetRef, conditions ...metav1.Condition)
 
 func balancingConditions(conflicts, partial []report.Problem) []metav1.Condition {
 	if len(conflicts) > 0 {
-		return []metav1.Condition{newCondition(gatewayv1.PolicyConditionAccepted, false, gatewayv1.PolicyReasonConflicted, joinProblems(conflicts))}
+		return []metav1.Condition{
+			newCondition(gatewayv1.PolicyConditionAccepted, false, gatewayv1.PolicyReasonConflicted, joinProblems(conflicts)),
+		}
 	}
 	programmed := newCondition(v1alpha1.ConditionProgrammed, true, v1alpha1.ReasonProgrammed, "")
 	if len(partial) > 0 {
@@ -110,7 +129,12 @@ func findReachability(objects *resource.Objects, facts *gateway.AttachmentStatus
 				}
 				for _, ref := range rule.BackendRefs {
 					if kind := stringOr(ref.Kind, object.KindService); kind == object.KindService || kind == object.KindXBackend {
-						r.addGateway(object.TargetRef{Ref: object.Ref{Kind: kind, Namespace: stringOr(ref.Namespace, route.Namespace), Name: string(ref.Name)}}, parent)
+						r.addGateway(
+							object.TargetRef{
+								Ref: object.Ref{Kind: kind, Namespace: stringOr(ref.Namespace, route.Namespace), Name: string(ref.Name)},
+							},
+							parent,
+						)
 					}
 				}
 			}
@@ -136,7 +160,10 @@ func (b *builder) newLoadBalancerAffected(route *gateway.Route, on object.Ref) [
 			targets[object.TargetRef{Ref: self, Section: string(*rule.Name)}] = true
 		}
 		for _, ref := range rule.BackendRefs {
-			targets[object.TargetRef{Ref: object.Ref{Kind: stringOr(ref.Kind, object.KindService), Namespace: stringOr(ref.Namespace, route.Namespace), Name: string(ref.Name)}}] = true
+			service := object.Ref{
+				Kind: stringOr(ref.Kind, object.KindService), Namespace: stringOr(ref.Namespace, route.Namespace), Name: string(ref.Name),
+			}
+			targets[object.TargetRef{Ref: service}] = true
 		}
 	}
 	var by []string

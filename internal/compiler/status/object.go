@@ -53,7 +53,13 @@ type Input struct {
 // each kind in the order in which it was admitted. A Gateway whose class is not in the input has none, for it is
 // another controller's; so have parentRefs that lead to it.
 func Build(in Input) []Object {
-	b := &builder{Input: in, now: metav1.NewTime(in.Now.UTC().Truncate(time.Second)), problems: map[string][]report.Problem{}, refusedRules: map[string]refusedRules{}, index: indexDecisions(in.Decisions)}
+	b := &builder{
+		Input:        in,
+		now:          metav1.NewTime(in.Now.UTC().Truncate(time.Second)),
+		problems:     map[string][]report.Problem{},
+		refusedRules: map[string]refusedRules{},
+		index:        indexDecisions(in.Decisions),
+	}
 	for _, p := range in.Problems {
 		if !p.Advice {
 			b.problems[p.Object] = append(b.problems[p.Object], p)

@@ -39,17 +39,28 @@ type entry struct {
 func (b *builder) writePolicies() {
 	for _, p := range b.Objects.SessionPolicies {
 		was := parseStatus[gatewayv1.PolicyStatus](p.Status)
-		b.addObject(p.Value.TypeMeta, p.Value.ObjectMeta, b.newPolicyStatus(p.Value.ObjectMeta, was, b.listPolicyEntries(p, p.Origin().Ref)))
+		b.addObject(
+			p.Value.TypeMeta,
+			p.Value.ObjectMeta,
+			b.newPolicyStatus(p.Value.ObjectMeta, was, b.listPolicyEntries(p, p.Origin().Ref)),
+		)
 	}
 	for _, p := range b.Objects.TrafficPolicies {
 		was := parseStatus[gatewayv1.PolicyStatus](p.Status)
-		b.addObject(p.Value.TypeMeta, p.Value.ObjectMeta, b.newPolicyStatus(p.Value.ObjectMeta, was, b.listPolicyEntries(p, p.Origin().Ref)))
+		b.addObject(
+			p.Value.TypeMeta,
+			p.Value.ObjectMeta,
+			b.newPolicyStatus(p.Value.ObjectMeta, was, b.listPolicyEntries(p, p.Origin().Ref)),
+		)
 	}
 }
 
 // listPolicyEntries gives the entries of a policy with sessions.
 func (b *builder) listPolicyEntries(about report.Subject, ref object.Ref) []entry {
-	limits := slices.DeleteFunc(slices.Clone(b.problemsOf(about)), func(p report.Problem) bool { return slices.Contains(refusing, p.Reason) })
+	limits := slices.DeleteFunc(
+		slices.Clone(b.problemsOf(about)),
+		func(p report.Problem) bool { return slices.Contains(refusing, p.Reason) },
+	)
 	var all []entry
 	for _, a := range b.findAncestors(ref) {
 		all = append(all, entry{a.ref, b.policyConditions(ref, a, limits)})
@@ -151,7 +162,9 @@ func (b *builder) policyConditions(ref object.Ref, a *ancestor, limits []report.
 	}
 	share := b.computePolicyEffect(ref, a.paths)
 	if len(share.conflicts) > 0 {
-		return []metav1.Condition{newCondition(gatewayv1.PolicyConditionAccepted, false, gatewayv1.PolicyReasonConflicted, joinLimited(share.conflicts))}
+		return []metav1.Condition{
+			newCondition(gatewayv1.PolicyConditionAccepted, false, gatewayv1.PolicyReasonConflicted, joinLimited(share.conflicts)),
+		}
 	}
 	for _, p := range limits {
 		share.notes = appendOnce(share.notes, prefixPath(p.Path, p.Message))
@@ -199,7 +212,10 @@ func (b *builder) computePolicyEffect(ref object.Ref, paths []*policy.Decision) 
 	}
 	for _, r := range b.index.renames[ref] {
 		if slices.ContainsFunc(paths, func(d *policy.Decision) bool { return d.Route == r.Route && d.Rule == r.Rule }) {
-			s.notes = appendOnce(s.notes, fmt.Sprintf("the name %s is %s at %s rule %d (%s)", r.From, r.To, r.Route, r.Rule, r.SemanticsRule))
+			s.notes = appendOnce(
+				s.notes,
+				fmt.Sprintf("the name %s is %s at %s rule %d (%s)", r.From, r.To, r.Route, r.Rule, r.SemanticsRule),
+			)
 		}
 	}
 	return s

@@ -54,7 +54,12 @@ func (b *builder) writeProxies() {
 func (b *builder) setProxyValid(s *ProxyStatus, meta metav1.ObjectMeta, problems []report.Problem) {
 	is := ProxyCondition{Condition: newCondition(proxyValid, true, proxyValid, "Valid HTTPProxy")}
 	for _, p := range problems {
-		fault := ProxyFault{Type: proxyFaultType(p.Path), Status: metav1.ConditionTrue, Reason: proxyReason(p), Message: prefixPath(p.Path, p.Message)}
+		fault := ProxyFault{
+			Type:    proxyFaultType(p.Path),
+			Status:  metav1.ConditionTrue,
+			Reason:  proxyReason(p),
+			Message: prefixPath(p.Path, p.Message),
+		}
 		if classify(p) == Refused || slices.Contains(listUnresolvedReasons(), p.Reason) {
 			is.Errors = append(is.Errors, fault)
 		} else {

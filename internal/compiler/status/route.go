@@ -26,7 +26,10 @@ func (b *builder) writeRoutes() {
 
 // newRouteParents writes the entry of each parentRef that is limpet's, after those of other controllers.
 func (b *builder) newRouteParents(route *gateway.Route, was []gatewayv1.RouteParentStatus) []gatewayv1.RouteParentStatus {
-	parents := slices.DeleteFunc(slices.Clone(was), func(p gatewayv1.RouteParentStatus) bool { return p.ControllerName == ControllerName })
+	parents := slices.DeleteFunc(
+		slices.Clone(was),
+		func(p gatewayv1.RouteParentStatus) bool { return p.ControllerName == ControllerName },
+	)
 	if parents == nil {
 		parents = []gatewayv1.RouteParentStatus{}
 	}
@@ -51,9 +54,11 @@ func (b *builder) newRouteParents(route *gateway.Route, was []gatewayv1.RoutePar
 
 // sameParent compares references from a namespace, with their defaults filled in.
 func sameParent(a, b gatewayv1.ParentReference, namespace string) bool {
-	return stringOr(a.Group, gatewayv1.GroupName) == stringOr(b.Group, gatewayv1.GroupName) && stringOr(a.Kind, "Gateway") == stringOr(b.Kind, "Gateway") &&
+	return stringOr(a.Group, gatewayv1.GroupName) == stringOr(b.Group, gatewayv1.GroupName) &&
+		stringOr(a.Kind, "Gateway") == stringOr(b.Kind, "Gateway") &&
 		stringOr(a.Namespace, namespace) == stringOr(b.Namespace, namespace) && a.Name == b.Name &&
-		stringOr(a.SectionName, "") == stringOr(b.SectionName, "") && portOr(a.Port) == portOr(b.Port)
+		stringOr(a.SectionName, "") == stringOr(b.SectionName, "") &&
+		portOr(a.Port) == portOr(b.Port)
 }
 
 func stringOr[S ~string](s *S, otherwise string) string {
@@ -74,7 +79,10 @@ func (b *builder) routeConditions(route *gateway.Route, p gateway.ParentStatus) 
 	problems := b.problemsOf(route)
 	conditions := []metav1.Condition{b.newAccepted(route.String(), p), newResolvedRefs(problems)}
 	if v := b.findRefusedRules(route.String()); conditions[0].Status == metav1.ConditionTrue && len(v.problems) > 0 {
-		conditions = append(conditions, newCondition(gatewayv1.RouteConditionPartiallyInvalid, true, gatewayv1.RouteReasonUnsupportedValue, joinProblems(v.problems)))
+		conditions = append(
+			conditions,
+			newCondition(gatewayv1.RouteConditionPartiallyInvalid, true, gatewayv1.RouteReasonUnsupportedValue, joinProblems(v.problems)),
+		)
 	}
 	on := parentObject(route, p.Ref)
 	conditions = append(conditions, b.newLoadBalancerAffected(route, on)...)

@@ -42,10 +42,18 @@ type Row struct {
 
 // refusing are the reasons of conditions by which an object, or a part of it, is not accepted.
 var refusing = []string{
-	string(gatewayv1.RouteReasonNoMatchingParent), string(gatewayv1.RouteReasonNotAllowedByListeners),
-	string(gatewayv1.RouteReasonNoMatchingListenerHostname), string(gatewayv1.RouteReasonUnsupportedValue),
-	string(gatewayv1.GatewayReasonPending), string(gatewayv1.ListenerReasonHostnameConflict), string(gatewayv1.ListenerReasonProtocolConflict),
-	report.ReasonConflicted, report.ReasonInvalid, report.ReasonTargetNotFound,
+	string(gatewayv1.RouteReasonNoMatchingParent),
+	string(gatewayv1.RouteReasonNotAllowedByListeners),
+	string(gatewayv1.RouteReasonNoMatchingListenerHostname),
+	string(gatewayv1.RouteReasonUnsupportedValue),
+	string(
+		gatewayv1.GatewayReasonPending,
+	),
+	string(gatewayv1.ListenerReasonHostnameConflict),
+	string(gatewayv1.ListenerReasonProtocolConflict),
+	report.ReasonConflicted,
+	report.ReasonInvalid,
+	report.ReasonTargetNotFound,
 }
 
 // Rows gives the lines in order of place. Objects are those that have a status; others have lines only if there is
@@ -59,7 +67,16 @@ func Rows(objects []report.Subject, warnings []report.Problem) []Row {
 	for _, o := range objects {
 		if name := report.ShownPath(o.String()); !blamed[name] {
 			file, line := o.Locate("")
-			rows = append(rows, Row{Object: name, Verdict: Accepted, Reason: string(gatewayv1.RouteReasonAccepted), File: report.ShownPath(file), Line: line})
+			rows = append(
+				rows,
+				Row{
+					Object:  name,
+					Verdict: Accepted,
+					Reason:  string(gatewayv1.RouteReasonAccepted),
+					File:    report.ShownPath(file),
+					Line:    line,
+				},
+			)
 		}
 	}
 	slices.SortStableFunc(rows, compareRows)
@@ -120,8 +137,16 @@ func IdleAdvice(objects []Object, subjects []report.Subject) []report.Problem {
 		}
 		about := byName[fmt.Sprintf("%s %s/%s", o.Kind, o.Metadata.Namespace, o.Metadata.Name)]
 		for _, a := range s.Ancestors {
-			if c := meta.FindStatusCondition(a.Conditions, string(v1alpha1.ConditionProgrammed)); a.ControllerName == ControllerName && c != nil && c.Status == metav1.ConditionFalse {
-				p := report.NewProblem(about, "", fmt.Sprintf("for %s %s: %s", stringOr(a.AncestorRef.Kind, ""), a.AncestorRef.Name, c.Message))
+			if c := meta.FindStatusCondition(
+				a.Conditions,
+				string(v1alpha1.ConditionProgrammed),
+			); a.ControllerName == ControllerName && c != nil &&
+				c.Status == metav1.ConditionFalse {
+				p := report.NewProblem(
+					about,
+					"",
+					fmt.Sprintf("for %s %s: %s", stringOr(a.AncestorRef.Kind, ""), a.AncestorRef.Name, c.Message),
+				)
 				p.Reason, p.Advice = c.Reason, true
 				idle = append(idle, p)
 			}

@@ -30,7 +30,12 @@ func (b *builder) writeXBackends() {
 	for _, o := range b.Objects.Backends {
 		was := parseStatus[BackendStatus](o.Status)
 		ours := backendAccepted(b.problemsOf(o))
-		s := BackendStatus{Ancestors: slices.DeleteFunc(slices.Clone(was.Ancestors), func(a BackendAncestor) bool { return a.ControllerName == ControllerName })}
+		s := BackendStatus{
+			Ancestors: slices.DeleteFunc(
+				slices.Clone(was.Ancestors),
+				func(a BackendAncestor) bool { return a.ControllerName == ControllerName },
+			),
+		}
 		for _, g := range b.reachability[object.TargetRef{Ref: o.Origin().Ref}] {
 			if len(s.Ancestors) == maxBackendAncestors {
 				break

@@ -11,15 +11,24 @@ var (
 
 // Capabilities says what Envoy Gateway carries.
 var Capabilities = capability.Declaration{
-	"across split, one session (up to 1.6)":                                            answerYes,
-	"across split, a session for each backend":                                         answerYes,
-	"across XBackend":                                                                  {Support: capability.No, Note: "Envoy Gateway 1.9 does not know the kind"},
-	"HTTPRoute timeouts.request":                                                       answerYes,
-	"HTTPRoute timeouts.backendRequest":                                                answerYes,
-	"HTTPRoute retry.codes[]":                                                          answerYes,
-	"HTTPRoute retry.attempts":                                                         answerYes,
-	"HTTPRoute retry.backoff":                                                          {Support: capability.Differs, Note: "not the least wait: Envoy Gateway 1.9 has Envoy wait a random time of up to that, doubled for each further retry"},
-	"across HTTPProxy":                                                                 {Support: capability.No, Note: "Envoy Gateway does not know the kind"},
+	"across split, one session (up to 1.6)":    answerYes,
+	"across split, a session for each backend": answerYes,
+	"across XBackend": {
+		Support: capability.No,
+		Note:    "Envoy Gateway 1.9 does not know the kind",
+	},
+	"HTTPRoute timeouts.request":        answerYes,
+	"HTTPRoute timeouts.backendRequest": answerYes,
+	"HTTPRoute retry.codes[]":           answerYes,
+	"HTTPRoute retry.attempts":          answerYes,
+	"HTTPRoute retry.backoff": {
+		Support: capability.Differs,
+		Note:    "not the least wait: Envoy Gateway 1.9 has Envoy wait a random time of up to that, doubled for each further retry",
+	},
+	"across HTTPProxy": {
+		Support: capability.No,
+		Note:    "Envoy Gateway does not know the kind",
+	},
 	"XBackendTrafficPolicy retryConstraint":                                            noBalancing,
 	"LoadBalancerPolicy strategy":                                                      noBalancing,
 	"LoadBalancerPolicy targetRefs[].group":                                            noBalancing,
