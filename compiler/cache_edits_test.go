@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// cacheEdits are changes of one object that others hang on: what was kept of those must not be taken. Each case begins as
+// cacheEdits are changes of one object that others depend on: what was kept of those must not be taken. Each case begins as
 // a golden one, with a few words replaced.
 var cacheEdits = []struct {
 	name, golden string
@@ -16,7 +16,8 @@ var cacheEdits = []struct {
 	{
 		"a listener's hostname, and with it where cookies meet", "domain-collides-on-any-host",
 		[]string{
-			"{name: http, protocol: HTTP, port: 80,", "{name: one, hostname: a.example.com, protocol: HTTP, port: 80}, {name: two, hostname: b.example.com, protocol: HTTP, port: 80,",
+			"{name: http, protocol: HTTP, port: 80,",
+			"{name: one, hostname: a.example.com, protocol: HTTP, port: 80}, {name: two, hostname: b.example.com, protocol: HTTP, port: 80,",
 			"parentRefs: [{name: web}]\n  hostnames: [a.example.com]", "parentRefs: [{name: web, sectionName: one}]",
 			"parentRefs: [{name: web}]\n  hostnames: [b.example.com]", "parentRefs: [{name: web, sectionName: two}]",
 			"cookie: {domain: example.com}", "idleTimeout: 1m",

@@ -4,7 +4,6 @@ package policyconfig
 
 import (
 	"bytes"
-	"reflect"
 )
 
 // Written is a policy as it stands in the text of a configuration. It does not change.
@@ -34,12 +33,6 @@ const (
 	listEnd   = "\n  ]\n}\n"
 	listEmpty = "\n  \"policies\": []\n}\n"
 )
-
-// Is reports whether Write of p gives the same.
-func (w *Written) Is(p Policy, pinHeader string) bool {
-	p.complete()
-	return w.pinHeader == pinHeader && reflect.DeepEqual(&w.policy, &p)
-}
 
 // EncodeWith is Encode of c with the policies, whose texts are put together. Nobody may change the policies of the
 // configuration that it gives.

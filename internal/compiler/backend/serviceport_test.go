@@ -22,14 +22,20 @@ var portCases = []struct {
 	{"one slice", "", []string{"[{addresses: [10.0.0.2]}, {addresses: [10.0.0.1]}]"}, "10.0.0.1:8080 10.0.0.2:8080"},
 	{"no slice", "", nil, ""},
 	{"one that is not ready", "", []string{"[{addresses: [10.0.0.1], conditions: {ready: false}}]"}, ""},
-	{"one that drains", "", []string{"[{addresses: [10.0.0.1], conditions: {ready: false, serving: true, terminating: true}}]"}, "-10.0.0.1:8080"},
+	{
+		"one that drains", "", []string{"[{addresses: [10.0.0.1], conditions: {ready: false, serving: true, terminating: true}}]"},
+		"-10.0.0.1:8080",
+	},
 	{
 		"one that drains in one slice only", "", []string{
 			"[{addresses: [10.0.0.1], conditions: {ready: false, serving: true, terminating: true}}]", "[{addresses: [10.0.0.1]}]",
 		}, "10.0.0.1:8080",
 	},
 	{"the older family first", "", []string{"[{addresses: ['fd00::1']}]", "[{addresses: [10.0.0.1]}]"}, "10.0.0.1:8080"},
-	{"the Service's family first", "ipFamilies: [IPv6]", []string{"[{addresses: ['fd00::1']}]", "[{addresses: [10.0.0.1]}]"}, "[fd00::1]:8080"},
+	{
+		"the Service's family first", "ipFamilies: [IPv6]", []string{"[{addresses: ['fd00::1']}]", "[{addresses: [10.0.0.1]}]"},
+		"[fd00::1]:8080",
+	},
 	{"the family that has any", "ipFamilies: [IPv6]", []string{"[{addresses: [10.0.0.1]}]"}, "10.0.0.1:8080"},
 }
 

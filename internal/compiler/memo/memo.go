@@ -1,7 +1,7 @@
 // Package memo keeps the results of steps from one compilation to the next.
 //
 // A step makes one part of a compilation's result at a time: what a document is admitted as, what a rule's sessions
-// come to, the text of a cluster. The [Table] of a step keeps the last result for each part, beside its [Inputs]: which
+// come to, the text of a cluster. The [Table] of a step keeps the last result for each part, with its [Inputs]: which
 // part it is, and everything that it was made from. A kept result is taken if and only if its inputs are equal to those
 // at hand. So a result's dependencies are a value, which can be listed, compared and tested, and not something that a
 // reader must find out.

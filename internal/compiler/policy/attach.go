@@ -32,7 +32,9 @@ func (a *attachedPolicies) blocksOn(path precedence.TrafficPath, limit *ancestor
 }
 
 // attachPolicies attaches every policy's blocks to its targets. What can't be attached goes to the report.
-func attachPolicies(objects *resource.Objects, targets *targetIndex, validated []*validatedPolicy, o Options, rep *report.Report) *attachedPolicies {
+func attachPolicies(
+	objects *resource.Objects, targets *targetIndex, validated []*validatedPolicy, o Options, rep *report.Report,
+) *attachedPolicies {
 	policies := len(objects.SessionPolicies) + len(objects.TrafficPolicies)
 	a := &attacher{
 		attachedPolicies: &attachedPolicies{

@@ -26,10 +26,12 @@ func newWorld() *world {
 		return ir.Host{Domain: domain, Routes: []ir.Route{{Name: domain + "/rule", Match: ir.Match{Path: "/"}, Cluster: cluster}}}
 	}
 	cluster := func(name, address string) ir.Cluster {
-		return ir.Cluster{Name: name, Localities: []ir.Locality{{Name: name, Endpoints: []ir.Endpoint{{Address: netip.MustParseAddrPort(address)}}}}}
+		endpoints := []ir.Endpoint{{Address: netip.MustParseAddrPort(address)}}
+		return ir.Cluster{Name: name, Localities: []ir.Locality{{Name: name, Endpoints: endpoints}}}
 	}
 	any4 := netip.MustParseAddr("0.0.0.0")
-	w := &world{folder: "discovery", endpointFiles: 9, settings: Settings{WasmPath: "w", Plugin: policyconfig.DefaultConfig(), PluginJSON: []byte(`{"a": "<b>"}`)}}
+	w := &world{folder: "discovery", endpointFiles: 9}
+	w.settings = Settings{WasmPath: "w", Plugin: policyconfig.DefaultConfig(), PluginJSON: []byte(`{"a": "<b>"}`)}
 	w.settings.Plugin.Policies = []policyconfig.Policy{{Name: "p"}}
 	w.config.Listeners = []ir.Listener{
 		{Address: any4, Port: 80, Hosts: []ir.Host{host("a.example.com", "a"), host("b.example.com", "b")}},
