@@ -8,7 +8,6 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/plugin"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/memo"
-	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
@@ -35,7 +34,7 @@ type Cache struct {
 func NewCache() *Cache {
 	return &Cache{
 		resources: resource.NewCache(),
-		topology:  memo.NewTable[memo.Whole, gateway.Input, *gateway.Topology]("topology"),
+		topology:  memo.NewSilentTable[memo.Whole, gateway.Input, *gateway.Topology]("topology"),
 		backends:  memo.NewTable[backend.PortKey, backend.PortInputs, *backend.ServicePort]("backends"),
 		rules:     policy.NewCache(),
 		policies:  memo.NewSortOrder[string]("order of policies"),
@@ -76,7 +75,7 @@ func (c *Cache) endCompilation(complete bool) {
 
 // buildTopology is gateway.Build.
 func (c *Cache) buildTopology(in gateway.Input, rep *report.Report) *gateway.Topology {
-	t := memo.GetSilent(c.topology, in, gateway.Build)
+	t := c.topology.Get(in, gateway.Build)
 	rep.Add(&t.Report)
 	return t
 }
@@ -94,9 +93,9 @@ func (c *Cache) sortPolicies(policies []policyconfig.Policy) []policyconfig.Poli
 
 // emitPlugin is plugin.Emit.
 func (c *Cache) emitPlugin(policies []policyconfig.Policy, keys policyconfig.Keys) (policyconfig.Config, []byte, error) {
-	return plugin.Join(policies, keys, parallel.Map(policies, func(some []policyconfig.Policy, texts []plugin.Text) {
-		for i, p := range some {
-			texts[i] = c.texts.Get(plugin.TextInputs{Policy: p}, plugin.Write)
-		}
-	}))
+	inputs := make([]plugin.TextInputs, len(policies))
+	for i, p := range policies {
+		inputs[i].Policy = &p // and not a part of the list, which would be kept with it
+	}
+	return plugin.Join(policies, keys, c.texts.GetAll(inputs, plugin.Write))
 }

@@ -36,6 +36,7 @@ type Whole struct{}
 // nothing, so that every result is made anew.
 type Table[K comparable, I Inputs[K, I], R any] struct {
 	name    string
+	mayKeep func(R) bool // nil if every result may be
 	lock    sync.Mutex
 	entries map[K]*entry[I, R]
 	round   int
@@ -54,67 +55,76 @@ func NewTable[K comparable, I Inputs[K, I], R any](name string) *Table[K, I, R] 
 	return &Table[K, I, R]{name: name, entries: map[K]*entry[I, R]{}}
 }
 
+// NewSilentTable makes one for a step that reports what it finds. A result about which there was something to say is made
+// anew every time: what was said names lines of files, and those move while the objects stay the same.
+func NewSilentTable[K comparable, I Inputs[K, I], R interface{ Silent() bool }](name string) *Table[K, I, R] {
+	t := NewTable[K, I, R](name)
+	t.mayKeep = func(result R) bool { return result.Silent() }
+	return t
+}
+
 // Get gives the result for some inputs: the kept one if it was made from equal ones, else a new one, which it keeps.
 func (t *Table[K, I, R]) Get(inputs I, makeResult func(I) R) R {
-	if t == nil {
-		return makeResult(inputs)
-	}
-	key := inputs.Key()
-	if e := t.touch(key); e != nil && e.inputs.Equal(inputs) {
-		return e.result
-	}
-	result := makeResult(inputs)
-	t.keep(key, inputs, result)
-	return result
+	var result [1]R
+	t.GetSome([]I{inputs}, result[:], makeResult)
+	return result[0]
 }
 
 // GetAll is Get for many parts. The function that makes results is called from several goroutines.
 func (t *Table[K, I, R]) GetAll(parts []I, makeResult func(I) R) []R {
-	return parallel.Map(parts, func(some []I, results []R) {
-		for i, inputs := range some {
-			results[i] = t.Get(inputs, makeResult)
+	return parallel.Map(parts, func(some []I, results []R) { t.GetSome(some, results, makeResult) })
+}
+
+// GetSome fills in the results for some parts, as Get gives them. It takes the lock once for all that are kept.
+func (t *Table[K, I, R]) GetSome(parts []I, results []R, makeResult func(I) R) {
+	var known []*entry[I, R]
+	if t != nil {
+		known = t.touch(parts)
+	}
+	for i, inputs := range parts {
+		if t != nil && known[i] != nil && known[i].inputs.Equal(inputs) {
+			results[i] = known[i].result
+			continue
 		}
-	})
-}
-
-// GetSilent is Get for a step that reports what it finds. A result about which there was something to say is made anew
-// every time: what was said names lines of files, and those move while the objects stay the same.
-func GetSilent[K comparable, I Inputs[K, I], R interface{ Silent() bool }](t *Table[K, I, R], inputs I, makeResult func(I) R) R {
-	result := t.Get(inputs, makeResult)
-	if t != nil && !result.Silent() {
-		t.drop(inputs.Key())
+		results[i] = makeResult(inputs)
+		if t != nil {
+			t.keep(inputs, results[i])
+		}
 	}
-	return result
 }
 
-// touch gives the entry of a key, nil if there is none, and notes that this round has asked for it.
-func (t *Table[K, I, R]) touch(key K) *entry[I, R] {
+// touch gives the entries for some parts, nil where there is none, and notes that this round has asked for them.
+func (t *Table[K, I, R]) touch(parts []I) []*entry[I, R] {
+	known := make([]*entry[I, R], len(parts))
 	t.lock.Lock()
 	defer t.lock.Unlock()
-	e := t.entries[key]
-	if e != nil && e.round != t.round {
-		e.round = t.round
-		t.asked++
+	for i, inputs := range parts {
+		e := t.entries[inputs.Key()]
+		if e != nil && e.round != t.round {
+			e.round = t.round
+			t.asked++
+		}
+		known[i] = e
 	}
-	return e
+	return known
 }
 
-// keep puts a result in the place of the one that its key had.
-func (t *Table[K, I, R]) keep(key K, inputs I, result R) {
+// keep puts a result in the place of the one that its part had, or forgets that if the new one may not be kept.
+func (t *Table[K, I, R]) keep(inputs I, result R) {
+	key, keepIt := inputs.Key(), t.mayKeep == nil || t.mayKeep(result)
 	t.lock.Lock()
 	defer t.lock.Unlock()
-	if t.entries[key] == nil {
-		t.asked++
+	_, isKept := t.entries[key] // if so it was touched in this round
+	switch {
+	case keepIt:
+		t.entries[key] = &entry[I, R]{inputs, result, t.round}
+		if !isKept {
+			t.asked++
+		}
+	case isKept:
+		delete(t.entries, key)
+		t.asked--
 	}
-	t.entries[key] = &entry[I, R]{inputs, result, t.round}
-}
-
-// drop forgets the result of a key, which Get has just given.
-func (t *Table[K, I, R]) drop(key K) {
-	t.lock.Lock()
-	defer t.lock.Unlock()
-	t.asked--
-	delete(t.entries, key)
 }
 
 // Name is the step's, empty for nil.

@@ -55,7 +55,7 @@ func TestTable(t *testing.T) {
 		{"something to say again", []string{"x:0", "x:1"}, "x", 0},
 		{"something to say twice in a round", []string{"x:1 x:1 a:1", "x:1 x:1 a:1"}, "x x", 1},
 	} {
-		table, w := NewTable[string, part, *word]("words"), &worker{}
+		table, w := NewSilentTable[string, part, *word]("words"), &worker{}
 		for _, round := range c.rounds {
 			w.made = nil
 			requests, failed := strings.CutPrefix(round, "!")
@@ -78,7 +78,7 @@ func (w *worker) take(t *testing.T, table *Table[string, part, *word], requests 
 			t.Fatal(err)
 		}
 		p := part{letter, number}
-		if got := GetSilent(table, p, w.makeWord).text; got != strings.Repeat(letter, number) {
+		if got := table.Get(p, w.makeWord).text; got != strings.Repeat(letter, number) {
 			t.Errorf("%s is %q", request, got)
 		}
 	}

@@ -3,6 +3,7 @@ package policy
 import (
 	"slices"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/memo"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
@@ -56,7 +57,7 @@ func (in policyInputs) Equal(other policyInputs) bool { return in == other }
 
 // locationKey names a rule on a listener.
 type locationKey struct {
-	route    object.Ref
+	route    *gateway.Route
 	rule     int
 	gateway  object.Ref
 	listener string
@@ -64,7 +65,7 @@ type locationKey struct {
 
 // Key names the rule on its listener.
 func (in *ruleInput) Key() locationKey {
-	return locationKey{in.route.Origin().Ref, in.rule, in.gateway, in.listener}
+	return locationKey{in.route, in.rule, in.gateway, in.listener}
 }
 
 // Equal reports whether two rules have the same sessions, backends' endpoints aside.

@@ -70,8 +70,9 @@ func Admit(sources []read.Source, o Options, rep *report.Report) (*Objects, erro
 
 // admittedText is what became of a text's documents.
 type admittedText struct {
-	documents []*admitted
-	rep       report.Report // on what is no document
+	selfContained bool
+	documents     []*admitted
+	rep           report.Report // on what is no document
 }
 
 // admitted is what became of a document.
@@ -117,7 +118,7 @@ func newDuplicateError(d, first *admitted) *field.Error {
 
 // admitText reads a text and admits its documents.
 func (a *admitter) admitText(text *read.Text) *admittedText {
-	t := &admittedText{}
+	t := &admittedText{selfContained: text.IsSelfContained()}
 	for _, d := range text.ReadDocuments(&t.rep) {
 		one := &admitted{Document: d}
 		a.rep, a.sessions, a.objects = &one.rep, nil, Objects{}

@@ -22,7 +22,7 @@ type Cache struct {
 
 // NewCache makes an empty one.
 func NewCache() Cache {
-	return Cache{maphash.MakeSeed(), memo.NewTable[textKey, textInputs, *admittedText]("documents"), sortOrders{}}
+	return Cache{maphash.MakeSeed(), memo.NewSilentTable[textKey, textInputs, *admittedText]("documents"), sortOrders{}}
 }
 
 // Steps are what it keeps.
@@ -80,8 +80,11 @@ func (o *Options) equal(other *Options) bool {
 		o.ExternalControlPlane == other.ExternalControlPlane && slices.Equal(o.PlatformKinds, other.PlatformKinds)
 }
 
-// Silent reports whether there is a document, and nothing to say about any.
+// Silent reports whether a text of its own has a document, and there is nothing to say about any.
 func (t *admittedText) Silent() bool {
+	if !t.selfContained {
+		return false
+	}
 	for _, d := range t.documents {
 		if !d.rep.Silent() {
 			return false
@@ -100,10 +103,9 @@ func (c Cache) Admit(sources []read.Source, o Options, rep *report.Report) (*Obj
 	parts := c.listInputs(texts, &o)
 	all := parallel.Map(parts, func(some []textInputs, results []*admittedText) {
 		a := &admitter{options: o, admitters: servers}
-		for i, in := range some {
-			results[i] = c.admitText(a, in)
-		}
+		c.texts.GetSome(some, results, func(in textInputs) *admittedText { return a.admitText(in.text) })
 	})
+	moveDocuments(all, texts)
 	read.ReportEmpty(texts, rep)
 	objects := mergeTexts(all, rep)
 	objects.sortAll(c.orders)
@@ -132,14 +134,14 @@ func (c Cache) listInputs(texts []*read.Text, o *Options) []textInputs {
 	return parts
 }
 
-// admitText gives the documents of a text.
-func (c Cache) admitText(a *admitter, in textInputs) *admittedText {
-	if !in.text.IsSelfContained() {
-		return a.admitText(in.text)
+// moveDocuments moves the documents of equal texts to where they stand now.
+func moveDocuments(all []*admittedText, texts []*read.Text) {
+	for i, t := range all {
+		if !t.selfContained {
+			continue
+		}
+		for _, d := range t.documents {
+			d.MoveTo(texts[i])
+		}
 	}
-	t := memo.GetSilent(c.texts, in, func(in textInputs) *admittedText { return a.admitText(in.text) })
-	for _, d := range t.documents {
-		d.MoveTo(in.text)
-	}
-	return t
 }

@@ -52,14 +52,14 @@ type Renderer struct {
 }
 
 // itemTable keeps what was written for items of a list.
-type itemTable[T, R any] = *memo.Table[itemKey, itemInputs[T], rendered[R]]
+type itemTable[T, R any] = *memo.Table[itemKey, *itemInputs[T], rendered[R]]
 
 // NewRenderer makes one that has kept nothing yet.
 func NewRenderer() Renderer {
 	return Renderer{
-		hosts:      memo.NewTable[itemKey, itemInputs[ir.Host], rendered[[]byte]]("virtual hosts"),
-		clusters:   memo.NewTable[itemKey, itemInputs[ir.Cluster], rendered[[]byte]]("clusters"),
-		discovered: memo.NewTable[itemKey, itemInputs[ir.Cluster], rendered[Cluster]]("discovered clusters"),
+		hosts:      memo.NewTable[itemKey, *itemInputs[ir.Host], rendered[[]byte]]("virtual hosts"),
+		clusters:   memo.NewTable[itemKey, *itemInputs[ir.Cluster], rendered[[]byte]]("clusters"),
+		discovered: memo.NewTable[itemKey, *itemInputs[ir.Cluster], rendered[Cluster]]("discovered clusters"),
 	}
 }
 
@@ -88,10 +88,10 @@ type itemForm struct {
 }
 
 // Key names the item.
-func (in itemInputs[T]) Key() itemKey { return in.key }
+func (in *itemInputs[T]) Key() itemKey { return in.key }
 
 // Equal reports whether other inputs have the same text.
-func (in itemInputs[T]) Equal(other itemInputs[T]) bool {
+func (in *itemInputs[T]) Equal(other *itemInputs[T]) bool {
 	return *in.form == *other.form && reflect.DeepEqual(&in.item, &other.item)
 }
 
@@ -114,14 +114,16 @@ func renderItems[T, R any](table itemTable[T, R], form itemForm, items []T, key 
 ) ([]R, error) {
 	all := parallel.Map(items, func(some []T, results []rendered[R]) {
 		w := &itemWriter{form: &form}
-		render := func(in itemInputs[T]) rendered[R] {
+		render := func(in *itemInputs[T]) rendered[R] {
 			e := in.form.newEmitter()
 			output := write(e, w, &in.item)
 			return rendered[R]{output, e.err}
 		}
+		inputs := make([]*itemInputs[T], len(some))
 		for i := range some {
-			results[i] = table.Get(itemInputs[T]{key(&some[i]), &form, some[i]}, render)
+			inputs[i] = &itemInputs[T]{key(&some[i]), &form, some[i]}
 		}
+		table.GetSome(inputs, results, render)
 	})
 	outputs := make([]R, len(all))
 	for i, r := range all {

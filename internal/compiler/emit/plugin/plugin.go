@@ -19,19 +19,19 @@ type Text struct {
 type TextKey struct{ policy, clusters string }
 
 // TextInputs are everything that a text is made from: its policy.
-type TextInputs struct{ policyconfig.Policy }
+type TextInputs struct{ *policyconfig.Policy }
 
 // Key names the text.
 func (in TextInputs) Key() TextKey { return TextKey{in.Name, strings.Join(in.Clusters, ",")} }
 
 // Equal reports whether other inputs have the same text.
 func (in TextInputs) Equal(other TextInputs) bool {
-	return reflect.DeepEqual(&in.Policy, &other.Policy)
+	return reflect.DeepEqual(in.Policy, other.Policy)
 }
 
 // Write writes a policy. The error is that of policyconfig.Write.
 func Write(in TextInputs) Text {
-	written, err := policyconfig.Write(in.Policy, policyconfig.DefaultPinHeader)
+	written, err := policyconfig.Write(*in.Policy, policyconfig.DefaultPinHeader)
 	return Text{written, err}
 }
 
@@ -40,7 +40,7 @@ func Write(in TextInputs) Text {
 func Emit(policies []policyconfig.Policy, keys policyconfig.Keys) (policyconfig.Config, []byte, error) {
 	return Join(policies, keys, parallel.Map(policies, func(some []policyconfig.Policy, texts []Text) {
 		for i, p := range some {
-			texts[i] = Write(TextInputs{p})
+			texts[i] = Write(TextInputs{&p})
 		}
 	}))
 }
