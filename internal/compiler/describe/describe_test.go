@@ -465,10 +465,14 @@ func TestDescriptionsForPeople(t *testing.T) {
 			t.Errorf("%s: got %v and\n%s", name, err, text.String())
 		}
 	}
-	for writes := range 10 {
-		disk := fullDisk(writes)
+	enough := fullDisk(1000)
+	if err := describe.WriteText(&enough, full); err != nil {
+		t.Fatal(err)
+	}
+	for room := range 1000 - int(enough) {
+		disk := fullDisk(room)
 		if err := describe.WriteText(&disk, full); err == nil {
-			t.Errorf("after %d writes nothing is wrong", writes)
+			t.Errorf("after %d writes nothing is wrong", room)
 		}
 	}
 }
