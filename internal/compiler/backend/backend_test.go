@@ -235,8 +235,8 @@ func TestReferencesThatAreRefused(t *testing.T) {
 		"a grant for another kind":          {[]string{inShop, fmt.Sprintf(grantFor, "GRPCRoute", "")}, "{name: cart, namespace: shop, port: 80}", "ref.namespace: Forbidden", "RefNotPermitted"},
 		"a grant for another name":          {[]string{inShop, fmt.Sprintf(grantFor, "HTTPRoute", ", name: other")}, "{name: cart, namespace: shop, port: 80}", "ref.namespace: Forbidden", "RefNotPermitted"},
 		"an XBackend that is not there":     {nil, "{group: gateway.networking.x-k8s.io, kind: XBackend, name: gone}", "ref.name: Not found: \"gone\": there is no XBackend default/gone in the input", "BackendNotFound"},
-		"an XBackend of another namespace":  {[]string{xbackend("", "")}, "{group: gateway.networking.x-k8s.io, kind: XBackend, name: cart, namespace: shop}", "ref.namespace: Forbidden: an XBackend must be in the route's namespace", "RefNotPermitted"},
-		"a Service called like an XBackend": {[]string{xbackend("", "")}, "{name: cart, port: 80}", "there is no Service default/cart", "BackendNotFound"},
+		"an XBackend of another namespace":  {[]string{xbackend("")}, "{group: gateway.networking.x-k8s.io, kind: XBackend, name: cart, namespace: shop}", "ref.namespace: Forbidden: an XBackend must be in the route's namespace", "RefNotPermitted"},
+		"a Service called like an XBackend": {[]string{xbackend("")}, "{name: cart, port: 80}", "there is no Service default/cart", "BackendNotFound"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			documents := c.documents

@@ -9,9 +9,9 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
-// xbackend is one called "cart" that selects app: cart on the port 9090, with more in its metadata and spec.
-func xbackend(metadata, spec string) string {
-	return "apiVersion: gateway.networking.x-k8s.io/v1alpha1\nkind: XBackend\nmetadata: {name: cart" + metadata + "}\n" +
+// xbackend is one called "cart" that selects app: cart on the port 9090, with more in its spec.
+func xbackend(spec string) string {
+	return "apiVersion: gateway.networking.x-k8s.io/v1alpha1\nkind: XBackend\nmetadata: {name: cart}\n" +
 		"spec: {type: EndpointSelector, port: {number: 9090}, endpointSelector: {matchLabels: {app: cart}}" + spec + "}"
 }
 
@@ -45,7 +45,7 @@ func TestEndpointsOfAnXBackend(t *testing.T) {
 		"one host in two slices is there once": {[]string{selecting("app: cart"), slice("a", "IPv4", ready), free("app: cart")}, "10.0.0.1:9090"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			x, rep := newIndex(t, append(c.documents, xbackend("", ""))...)
+			x, rep := newIndex(t, append(c.documents, xbackend(""))...)
 			b := mustResolve(t, x, toXBackend)
 			if again := mustResolve(t, x, toXBackend); again != b {
 				t.Error("two references give two backends")
@@ -68,7 +68,7 @@ func TestXBackendIsItself(t *testing.T) {
 		"": backend.ProtocolUnset, ", protocol: HTTP": backend.ProtocolUnset, ", protocol: HTTP11": backend.HTTP1,
 		", protocol: H2C": backend.HTTP2,
 	} {
-		x, _ := newIndex(t, xbackend("", protocol))
+		x, _ := newIndex(t, xbackend(protocol))
 		got := mustResolve(t, x, toXBackend)
 		if got.Name != "xbackend/default/cart:9090" || got.Cluster != "xbackend/default/cart/9090" || got.Service != "" ||
 			got.Object.String() != "XBackend default/cart" || got.Port != 9090 {
@@ -84,9 +84,9 @@ func TestXBackendIsItself(t *testing.T) {
 // in documents that are only said to be admitted.
 func TestXBackendThatCannotBeUsed(t *testing.T) {
 	for name, c := range map[string]struct{ document, ref, want string }{
-		"a port, which an XBackend has itself": {xbackend("", ""), strings.Replace(toXBackend, "}", ", port: 80}", 1), "ref.port: Invalid value: 80: must not be set for an XBackend"},
-		"an XBackend without a port":           {strings.Replace(xbackend("", ""), "port: {number: 9090}, ", "", 1), toXBackend, "ref.name: Invalid value: \"cart\": the XBackend has no endpointSelector or no port.number"},
-		"an XBackend without a selector":       {strings.Replace(xbackend("", ""), ", endpointSelector: {matchLabels: {app: cart}}", "", 1), toXBackend, "the XBackend has no endpointSelector or no port.number"},
+		"a port, which an XBackend has itself": {xbackend(""), strings.Replace(toXBackend, "}", ", port: 80}", 1), "ref.port: Invalid value: 80: must not be set for an XBackend"},
+		"an XBackend without a port":           {strings.Replace(xbackend(""), "port: {number: 9090}, ", "", 1), toXBackend, "ref.name: Invalid value: \"cart\": the XBackend has no endpointSelector or no port.number"},
+		"an XBackend without a selector":       {strings.Replace(xbackend(""), ", endpointSelector: {matchLabels: {app: cart}}", "", 1), toXBackend, "the XBackend has no endpointSelector or no port.number"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			objects, rep := compilertest.TryAdmit(t, resource.Options{AssumeAdmitted: true}, c.document)

@@ -7,9 +7,10 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/compilertest"
 )
 
-func proxyOf(metadata, fqdn string) string {
+// proxyOf is an HTTPProxy for the host a.org. Its metadata begins with its name.
+func proxyOf(metadata string) string {
 	return "apiVersion: projectcontour.io/v1\nkind: HTTPProxy\nmetadata: {name: " + metadata + "}\n" +
-		`spec: {virtualhost: {fqdn: "` + fqdn + `"}, routes: [{services: [{name: a, port: 80}]}]}`
+		"spec: {virtualhost: {fqdn: a.org}, routes: [{services: [{name: a, port: 80}]}]}"
 }
 
 // TestHTTPProxies holds which listeners serve the host of an HTTPProxy, which names no parents.
@@ -22,26 +23,26 @@ func TestHTTPProxies(t *testing.T) {
 		warnings  []string
 	}{
 		"every listener that takes its host": {
-			[]string{gatewayOf("web", onPort80+", {name: b, protocol: HTTP, port: 81, hostname: b.org}", ""), proxyOf("p", "a.org")},
+			[]string{gatewayOf("web", onPort80+", {name: b, protocol: HTTP, port: 81, hostname: b.org}", ""), proxyOf("p")},
 			"0.0.0.0:80\na.org default/web/http: p/0/0\n* default/web/http:\n0.0.0.0:81\nb.org default/web/b:", nil,
 		},
 		"no listener for its host": {
-			[]string{gatewayOf("web", listenerOf("http", "hostname: b.org"), ""), proxyOf("p", "a.org")},
+			[]string{gatewayOf("web", listenerOf("http", "hostname: b.org"), ""), proxyOf("p")},
 			"0.0.0.0:80\nb.org default/web/http:",
 			[]string{`HTTPProxy default/p: spec.virtualhost.fqdn: Invalid value: "a.org": no listener of a Gateway in the input serves this host for its namespace [NoMatchingListenerHostname]`},
 		},
 		"no listener for its namespace": {
-			[]string{gatewayOf("web", onPort80, ""), proxyOf("p, namespace: shop", "a.org")},
+			[]string{gatewayOf("web", onPort80, ""), proxyOf("p, namespace: shop")},
 			"0.0.0.0:80\n* default/web/http:",
 			[]string{"HTTPProxy shop/p: spec.virtualhost.fqdn: Invalid value"},
 		},
 		"of two for one host the older": {
-			[]string{gatewayOf("web", onPort80, ""), proxyOf("a"+younger, "a.org"), proxyOf("b"+older, "a.org")},
+			[]string{gatewayOf("web", onPort80, ""), proxyOf("a" + younger), proxyOf("b" + older)},
 			"0.0.0.0:80\na.org default/web/http: b/0/0\n* default/web/http:",
 			[]string{`HTTPProxy default/a: spec.virtualhost.fqdn: Invalid value: "a.org": HTTPProxy default/b, which goes first, has this host: this one serves nothing [Conflicted]`},
 		},
 		"a route of Gateway API goes first, whatever its age": {
-			[]string{gatewayOf("web", onPort80, ""), proxyOf("p"+older, "a.org"), routeOf("r"+younger, toWeb+", hostnames: [a.org]"+oneRule)},
+			[]string{gatewayOf("web", onPort80, ""), proxyOf("p" + older), routeOf("r"+younger, toWeb+", hostnames: [a.org]"+oneRule)},
 			"0.0.0.0:80\na.org default/web/http: r/0/0\n* default/web/http:",
 			[]string{
 				`HTTPProxy default/p: spec.virtualhost.fqdn: Invalid value: "a.org": HTTPRoute default/r, which goes first, has hosts in common with it on listener http of Gateway default/web, and routes of two kinds share none: it does not attach to that listener`,
@@ -50,7 +51,7 @@ func TestHTTPProxies(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := buildAll(t, append(c.documents, class)...)
+			b := buildAll(t, append(c.documents, limpetClass)...)
 			checkText(t, b, c.want)
 			compilertest.CheckProblems(t, b.rep.Warnings(), c.warnings...)
 		})
@@ -61,14 +62,14 @@ func TestHTTPProxies(t *testing.T) {
 // another controller are left out.
 func TestGatewaysOfAControlPlane(t *testing.T) {
 	const controller = "limpet.dev/compiler" // that of the class
-	foreign := strings.Replace(class, "limpet.dev/compiler", "example.com/other", 1)
+	foreign := strings.Replace(limpetClass, "limpet.dev/compiler", "example.com/other", 1)
 	for name, c := range map[string]struct {
 		documents []string
 		want      string
 		warnings  []string
 	}{
 		"one port, two Gateways": {
-			[]string{class, gatewayOf("a", onPort80, ""), gatewayOf("b", onPort80, ""), routeOf("r", "parentRefs: [{name: b}]"+oneRule)},
+			[]string{limpetClass, gatewayOf("a", onPort80, ""), gatewayOf("b", onPort80, ""), routeOf("r", "parentRefs: [{name: b}]"+oneRule)},
 			"[fd00::]:80\n* default/a/http:\n[fd00::1]:80\n* default/b/http: r/0/0", nil,
 		},
 		"a class that is not in the input is its own": {[]string{gatewayOf("a", onPort80, "")}, "[fd00::]:80\n* default/a/http:", nil},
@@ -78,7 +79,7 @@ func TestGatewaysOfAControlPlane(t *testing.T) {
 			[]string{"Gateway default/a: spec.gatewayClassName: its class is served by example.com/other, not by limpet.dev/compiler: the Gateway is left out [advice]"},
 		},
 		"certificates are the control plane's affair": {
-			[]string{class, gatewayOf("a", "{name: s, protocol: HTTPS, port: 443, tls: {certificateRefs: [{name: gone}]}}", "")}, "[fd00::]:443 TLS\n* default/a/s:", nil,
+			[]string{limpetClass, gatewayOf("a", "{name: s, protocol: HTTPS, port: 443, tls: {certificateRefs: [{name: gone}]}}", "")}, "[fd00::]:443 TLS\n* default/a/s:", nil,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

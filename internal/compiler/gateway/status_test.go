@@ -36,16 +36,16 @@ func TestStatusOfListeners(t *testing.T) {
 		want                    string
 	}{
 		"a listener with routes":  {onPort80, "", routeOf("b", toWeb+oneRule) + "\n---\n" + routeOf("a", toWeb+", hostnames: [a.org, b.org]"+oneRule), "http bound=1 HTTPRoute+GRPCRoute routes=HTTPRoute default/a,HTTPRoute default/b"},
-		"on two addresses":        {onPort80, ", addresses: [{value: 10.0.0.1}, {value: 10.0.0.2}]", class, "http bound=2 HTTPRoute+GRPCRoute routes="},
-		"one kind":                {listenerOf("http", "allowedRoutes: {kinds: [{kind: GRPCRoute}]}"), "", class, "http bound=1 GRPCRoute routes="},
-		"no kind that limpet has": {listenerOf("http", "allowedRoutes: {kinds: [{kind: TCPRoute}]}"), "", class, "http bound=1  routes="},
-		"no certificate":          {"{name: s, protocol: HTTPS, port: 443, tls: {certificateRefs: [{name: gone}]}}", "", class, "s bound=1 HTTPRoute+GRPCRoute routes= certificates=0"},
-		"two protocols on a port": {onPort80 + ", {name: s, protocol: HTTPS, port: 80, hostname: a.org, tls: {certificateRefs: [{name: gone}]}}", "", class, "http bound=0 HTTPRoute+GRPCRoute routes=\ns bound=0 HTTPRoute+GRPCRoute routes= certificates=0"},
+		"on two addresses":        {onPort80, ", addresses: [{value: 10.0.0.1}, {value: 10.0.0.2}]", limpetClass, "http bound=2 HTTPRoute+GRPCRoute routes="},
+		"one kind":                {listenerOf("http", "allowedRoutes: {kinds: [{kind: GRPCRoute}]}"), "", limpetClass, "http bound=1 GRPCRoute routes="},
+		"no kind that limpet has": {listenerOf("http", "allowedRoutes: {kinds: [{kind: TCPRoute}]}"), "", limpetClass, "http bound=1  routes="},
+		"no certificate":          {"{name: s, protocol: HTTPS, port: 443, tls: {certificateRefs: [{name: gone}]}}", "", limpetClass, "s bound=1 HTTPRoute+GRPCRoute routes= certificates=0"},
+		"two protocols on a port": {onPort80 + ", {name: s, protocol: HTTPS, port: 80, hostname: a.org, tls: {certificateRefs: [{name: gone}]}}", "", limpetClass, "http bound=0 HTTPRoute+GRPCRoute routes=\ns bound=0 HTTPRoute+GRPCRoute routes= certificates=0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			documents := []string{gatewayOf("web", c.listeners, c.spec), c.routes}
-			if c.routes != class {
-				documents = append(documents, class)
+			if c.routes != limpetClass {
+				documents = append(documents, limpetClass)
 			}
 			b := buildAll(t, documents...)
 			if got := formatListeners(b.status.Gateways[0]); got != c.want {
@@ -59,7 +59,7 @@ func TestStatusOfListeners(t *testing.T) {
 func TestStatusOfParents(t *testing.T) {
 	foreign := strings.Replace(gatewayOf("foreign", onPort80, ""), "limpet", "another", 1)
 	route := routeOf("r", "parentRefs: [{name: gone}, {name: foreign}, {name: web, sectionName: http}, {name: web, sectionName: none}]"+oneRule)
-	b := buildAll(t, class, gatewayOf("web", onPort80, ""), foreign, route)
+	b := buildAll(t, limpetClass, gatewayOf("web", onPort80, ""), foreign, route)
 	var got []string
 	for _, p := range b.status.Parents["HTTPRoute default/r"] {
 		got = append(got, fmt.Sprintf("%s %t %t %s", p.Ref.Name, p.Foreign, p.Refused == nil, p.Reason))
@@ -105,8 +105,8 @@ func TestCertificatesOfListeners(t *testing.T) {
 		}, 1, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			listener := "{name: s, protocol: HTTPS, port: 443, tls: {certificateRefs: [" + c.refs + "]}}"
-			b := buildAll(t, append(c.documents, class, gatewayOf("web", listener, ""))...)
+			overTLS := "{name: s, protocol: HTTPS, port: 443, tls: {certificateRefs: [" + c.refs + "]}}"
+			b := buildAll(t, append(c.documents, limpetClass, gatewayOf("web", overTLS, ""))...)
 			checkText(t, b, "0.0.0.0:443 TLS\n* default/web/s:")
 			if got := b.ports[0].Hosts[0].Listener.Certificates(); len(got) != c.want {
 				t.Errorf("%d certificates, want %d", len(got), c.want)
@@ -123,12 +123,12 @@ func TestCertificatesOfListeners(t *testing.T) {
 
 // TestListenersWithHostsInCommon holds which listeners with TLS say that they overlap.
 func TestListenersWithHostsInCommon(t *testing.T) {
-	listener := func(name, hostname string, port int) string {
+	overTLS := func(name, hostname string, port int) string {
 		return fmt.Sprintf("{name: %s, protocol: HTTPS, port: %d, hostname: %q, tls: {certificateRefs: [{name: cert}]}}", name, port, hostname)
 	}
-	b := buildAll(t, class, secretOf(t, "cert"), gatewayOf("web", strings.Join([]string{
-		listener("one", "a.example.com", 443), listener("wild", "*.example.com", 443), listener("other", "b.org", 443), listener("port", "a.example.com", 8443),
-	}, ", "), ""), gatewayOf("x", listener("deep", "*.a.example.com", 443)+", "+listenerOf("plain", `hostname: "*.example.com"`), ""))
+	b := buildAll(t, limpetClass, secretOf(t, "cert"), gatewayOf("web", strings.Join([]string{
+		overTLS("one", "a.example.com", 443), overTLS("wild", "*.example.com", 443), overTLS("other", "b.org", 443), overTLS("port", "a.example.com", 8443),
+	}, ", "), ""), gatewayOf("x", overTLS("deep", "*.a.example.com", 443)+", "+listenerOf("plain", `hostname: "*.example.com"`), ""))
 	want := map[string]string{
 		"one": "listener wild of default/web", "wild": "listener deep of default/x,listener one of default/web", "other": "", "port": "",
 		"deep": "listener wild of default/web", "plain": "",

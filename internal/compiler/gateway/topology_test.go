@@ -49,11 +49,11 @@ func (b *built) String() string {
 		}
 		fmt.Fprintf(&text, "%s%s\n", netip.AddrPortFrom(p.Address, p.Number), tls)
 		for _, h := range p.Hosts {
-			listener := "-"
+			owner := "-"
 			if h.Listener != nil {
-				listener = h.Listener.Key()
+				owner = h.Listener.Key()
 			}
-			fmt.Fprintf(&text, "%s %s:", h.Domain, listener)
+			fmt.Fprintf(&text, "%s %s:", h.Domain, owner)
 			for _, m := range h.Matches {
 				fmt.Fprintf(&text, " %s/%d/%d", m.Route.Name, m.Rule, m.Match)
 			}
@@ -77,7 +77,7 @@ func checkText(t *testing.T, got fmt.Stringer, want string) {
 	}
 }
 
-const class = `{apiVersion: gateway.networking.k8s.io/v1, kind: GatewayClass, metadata: {name: limpet}, spec: {controllerName: limpet.dev/compiler}}`
+const limpetClass = `{apiVersion: gateway.networking.k8s.io/v1, kind: GatewayClass, metadata: {name: limpet}, spec: {controllerName: limpet.dev/compiler}}`
 
 // gatewayOf is a Gateway of the class in the namespace default. Its metadata begins with its name.
 func gatewayOf(metadata, listeners, spec string) string {
@@ -111,18 +111,18 @@ func TestListeners(t *testing.T) {
 		want      string
 		warnings  []string
 	}{
-		"where the compiler binds":             {[]string{class, web}, "0.0.0.0:80\n* default/web/http:", nil},
-		"on its own addresses, each once":      {[]string{class, gatewayOf("web", onPort80, `, addresses: [{value: 10.0.0.2}, {value: "fd00::1"}, {value: 10.0.0.1}, {value: "::ffff:10.0.0.2"}]`)}, "10.0.0.1:80\n* default/web/http:\n10.0.0.2:80\n* default/web/http:\n[fd00::1]:80\n* default/web/http:", nil},
+		"where the compiler binds":             {[]string{limpetClass, web}, "0.0.0.0:80\n* default/web/http:", nil},
+		"on its own addresses, each once":      {[]string{limpetClass, gatewayOf("web", onPort80, `, addresses: [{value: 10.0.0.2}, {value: "fd00::1"}, {value: 10.0.0.1}, {value: "::ffff:10.0.0.2"}]`)}, "10.0.0.1:80\n* default/web/http:\n10.0.0.2:80\n* default/web/http:\n[fd00::1]:80\n* default/web/http:", nil},
 		"a class that is not in the input":     {[]string{web}, "", []string{`Gateway default/web: spec.gatewayClassName: Not found: "limpet": there is no GatewayClass limpet in the input: the Gateway is left out [Pending]`}},
-		"two hosts on a port":                  {[]string{class, gatewayOf("web", listenerOf("a", "hostname: a.example.com")+","+listenerOf("b", `hostname: "*.example.com"`), "")}, "0.0.0.0:80\na.example.com default/web/a:\n*.example.com default/web/b:", nil},
-		"two Gateways on two ports":            {[]string{class, web, gatewayOf("b", "{name: http, protocol: HTTP, port: 8080}", "")}, "0.0.0.0:80\n* default/web/http:\n0.0.0.0:8080\n* default/b/http:", nil},
-		"two Gateways on a port share it":      {[]string{class, web, gatewayOf("b", listenerOf("http", "hostname: b.example.com"), "")}, "0.0.0.0:80\nb.example.com default/b/http:\n* default/web/http:", nil},
-		"two Gateways on a host: the older":    {[]string{class, gatewayOf("a"+younger, onPort80, ""), gatewayOf("b"+older, onPort80, "")}, "0.0.0.0:80\n* default/b/http:", []string{`Gateway default/a: spec.listeners[0]: Invalid value: "http": conflicts with listener http of Gateway default/b, which has the same port and hostname: the listener is left out on 0.0.0.0:80 [HostnameConflict]`}},
-		"two Gateways on a host: by name":      {[]string{class, gatewayOf("b", onPort80, ""), gatewayOf("a", onPort80, "")}, "0.0.0.0:80\n* default/a/http:", []string{"Gateway default/b: spec.listeners[0]: Invalid value"}},
-		"two protocols on a port: the older's": {[]string{class, gatewayOf("a", "{name: s, protocol: HTTPS, port: 80, hostname: a.example.com, tls: {certificateRefs: [{name: gone}]}}", ""), gatewayOf("b"+older, onPort80, "")}, "0.0.0.0:80\n* default/b/http:", []string{"Gateway default/a: spec.listeners[0].protocol: Invalid value: \"HTTPS\": an older Gateway has the port with another protocol: the listener is left out on 0.0.0.0:80 [ProtocolConflict]", "certificateRefs"}},
-		"two protocols of a Gateway: neither":  {[]string{class, gatewayOf("a", onPort80+", {name: s, protocol: HTTPS, port: 80, hostname: a.example.com, tls: {certificateRefs: [{name: gone}]}}", "")}, "", []string{"spec.listeners[0].protocol: Invalid value: \"HTTP\": another listener of the Gateway has the port with another protocol: the listener is left out [ProtocolConflict]", "spec.listeners[1].protocol: Invalid value: \"HTTPS\"", "certificateRefs"}},
-		"a kind of route that limpet lacks":    {[]string{class, gatewayOf("web", listenerOf("http", "allowedRoutes: {kinds: [{kind: TCPRoute}, {kind: HTTPRoute}]}"), "")}, "0.0.0.0:80\n* default/web/http:", []string{`spec.listeners[0].allowedRoutes.kinds[0].kind: Unsupported value: "TCPRoute": supported values: "HTTPRoute", "GRPCRoute" [InvalidRouteKinds]`}},
-		"a group of routes that limpet lacks":  {[]string{class, gatewayOf("web", listenerOf("http", "allowedRoutes: {kinds: [{group: example.com, kind: HTTPRoute}]}"), "")}, "0.0.0.0:80\n* default/web/http:", []string{`spec.listeners[0].allowedRoutes.kinds[0].group: Unsupported value: "example.com"`}},
+		"two hosts on a port":                  {[]string{limpetClass, gatewayOf("web", listenerOf("a", "hostname: a.example.com")+","+listenerOf("b", `hostname: "*.example.com"`), "")}, "0.0.0.0:80\na.example.com default/web/a:\n*.example.com default/web/b:", nil},
+		"two Gateways on two ports":            {[]string{limpetClass, web, gatewayOf("b", "{name: http, protocol: HTTP, port: 8080}", "")}, "0.0.0.0:80\n* default/web/http:\n0.0.0.0:8080\n* default/b/http:", nil},
+		"two Gateways on a port share it":      {[]string{limpetClass, web, gatewayOf("b", listenerOf("http", "hostname: b.example.com"), "")}, "0.0.0.0:80\nb.example.com default/b/http:\n* default/web/http:", nil},
+		"two Gateways on a host: the older":    {[]string{limpetClass, gatewayOf("a"+younger, onPort80, ""), gatewayOf("b"+older, onPort80, "")}, "0.0.0.0:80\n* default/b/http:", []string{`Gateway default/a: spec.listeners[0]: Invalid value: "http": conflicts with listener http of Gateway default/b, which has the same port and hostname: the listener is left out on 0.0.0.0:80 [HostnameConflict]`}},
+		"two Gateways on a host: by name":      {[]string{limpetClass, gatewayOf("b", onPort80, ""), gatewayOf("a", onPort80, "")}, "0.0.0.0:80\n* default/a/http:", []string{"Gateway default/b: spec.listeners[0]: Invalid value"}},
+		"two protocols on a port: the older's": {[]string{limpetClass, gatewayOf("a", "{name: s, protocol: HTTPS, port: 80, hostname: a.example.com, tls: {certificateRefs: [{name: gone}]}}", ""), gatewayOf("b"+older, onPort80, "")}, "0.0.0.0:80\n* default/b/http:", []string{"Gateway default/a: spec.listeners[0].protocol: Invalid value: \"HTTPS\": an older Gateway has the port with another protocol: the listener is left out on 0.0.0.0:80 [ProtocolConflict]", "certificateRefs"}},
+		"two protocols of a Gateway: neither":  {[]string{limpetClass, gatewayOf("a", onPort80+", {name: s, protocol: HTTPS, port: 80, hostname: a.example.com, tls: {certificateRefs: [{name: gone}]}}", "")}, "", []string{"spec.listeners[0].protocol: Invalid value: \"HTTP\": another listener of the Gateway has the port with another protocol: the listener is left out [ProtocolConflict]", "spec.listeners[1].protocol: Invalid value: \"HTTPS\"", "certificateRefs"}},
+		"a kind of route that limpet lacks":    {[]string{limpetClass, gatewayOf("web", listenerOf("http", "allowedRoutes: {kinds: [{kind: TCPRoute}, {kind: HTTPRoute}]}"), "")}, "0.0.0.0:80\n* default/web/http:", []string{`spec.listeners[0].allowedRoutes.kinds[0].kind: Unsupported value: "TCPRoute": supported values: "HTTPRoute", "GRPCRoute" [InvalidRouteKinds]`}},
+		"a group of routes that limpet lacks":  {[]string{limpetClass, gatewayOf("web", listenerOf("http", "allowedRoutes: {kinds: [{group: example.com, kind: HTTPRoute}]}"), "")}, "0.0.0.0:80\n* default/web/http:", []string{`spec.listeners[0].allowedRoutes.kinds[0].group: Unsupported value: "example.com"`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := buildAll(t, c.documents...)
@@ -134,7 +134,7 @@ func TestListeners(t *testing.T) {
 
 // TestAddressesThatCannotBeBound leaves them out and listens on the others.
 func TestAddressesThatCannotBeBound(t *testing.T) {
-	objects, rep := compilertest.TryAdmit(t, resource.Options{AssumeAdmitted: true}, class,
+	objects, rep := compilertest.TryAdmit(t, resource.Options{AssumeAdmitted: true}, limpetClass,
 		gatewayOf("web", onPort80, `, addresses: [{type: IPAddress, value: here}, {type: IPAddress, value: "fe80::1%eth0"}, {type: IPAddress, value: 10.0.0.1}]`))
 	if rep.Failed() {
 		t.Fatal(rep.Errors(false))
@@ -173,7 +173,7 @@ func TestRoutesAttach(t *testing.T) {
 		"a kind that is not allowed":  {gatewayOf("web", listenerOf("http", "allowedRoutes: {kinds: [{kind: GRPCRoute}]}"), ""), routeOf("r", toWeb+oneRule), "0.0.0.0:80\n* default/web/http:", []string{"Forbidden: no listener of Gateway default/web that it names allows HTTPRoutes from namespace default: the route does not attach [NotAllowedByListeners]"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := buildAll(t, class, c.gateway, c.route)
+			b := buildAll(t, limpetClass, c.gateway, c.route)
 			checkText(t, b, c.want)
 			compilertest.CheckProblems(t, b.rep.Warnings(), c.warnings...)
 		})
@@ -205,7 +205,7 @@ func TestRequestsBelongToOneListener(t *testing.T) {
 				"*.b.example.com default/web/wild: subdomains/0/0 wide/0/0\n*.example.com default/web/wild: wide/0/0\n* default/web/all:",
 		},
 	} {
-		t.Run(name, func(t *testing.T) { checkText(t, buildAll(t, append(c.routes, class, isolated)...), c.want) })
+		t.Run(name, func(t *testing.T) { checkText(t, buildAll(t, append(c.routes, limpetClass, isolated)...), c.want) })
 	}
 }
 
@@ -226,14 +226,14 @@ func TestRoutesOfTwoKinds(t *testing.T) {
 		"above a name":     {[]string{routeOf("h"+younger, toWeb+`, hostnames: [b.org]`+oneRule), grpc("g"+older, toWeb+`, hostnames: ["*.org"]`+oneRule)}, empty + "*.org default/web/http: g/0/0\n* default/web/http:", []string{"HTTPRoute default/h: spec.hostnames: Invalid value"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := buildAll(t, append(c.documents, class, gatewayOf("web", onPort80, ""))...)
+			b := buildAll(t, append(c.documents, limpetClass, gatewayOf("web", onPort80, ""))...)
 			checkText(t, b, c.want)
 			compilertest.CheckProblems(t, b.rep.Warnings(), c.warnings...)
 		})
 	}
 	t.Run("on one of two listeners", func(t *testing.T) {
 		web := gatewayOf("web", onPort80+", {name: more, protocol: HTTP, port: 81}", "")
-		b := buildAll(t, class, web, routeOf("h"+younger, toWeb+oneRule), grpc("g"+older, "parentRefs: [{name: web, sectionName: http}]"+oneRule))
+		b := buildAll(t, limpetClass, web, routeOf("h"+younger, toWeb+oneRule), grpc("g"+older, "parentRefs: [{name: web, sectionName: http}]"+oneRule))
 		checkText(t, b, "0.0.0.0:80\n* default/web/http: g/0/0\n0.0.0.0:81\n* default/web/more: h/0/0")
 		compilertest.CheckProblems(t, b.rep.Warnings(), "routes of two kinds share none: the route does not attach to that listener")
 	})
@@ -258,13 +258,13 @@ func TestMatchesInOrder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, names := range [][2]string{{"a" + older, "b" + younger}, {"b" + older, "a" + younger}} {
-				b := buildAll(t, class, gatewayOf("web", onPort80, ""), routeOf(names[0], c.stronger), routeOf(names[1], c.weaker))
+				b := buildAll(t, limpetClass, gatewayOf("web", onPort80, ""), routeOf(names[0], c.stronger), routeOf(names[1], c.weaker))
 				checkText(t, b, fmt.Sprintf("0.0.0.0:80\n* default/web/http: %.1s/0/0 %.1s/0/0", names[0], names[1]))
 			}
 		})
 	}
 	t.Run("places in a route", func(t *testing.T) {
-		b := buildAll(t, class, gatewayOf("web", onPort80, ""), routeOf("r", toWeb+", rules: [{}, {matches: [{path: {value: /a}}, {path: {value: /b}}, {}]}]"))
+		b := buildAll(t, limpetClass, gatewayOf("web", onPort80, ""), routeOf("r", toWeb+", rules: [{}, {matches: [{path: {value: /a}}, {path: {value: /b}}, {}]}]"))
 		checkText(t, b, "0.0.0.0:80\n* default/web/http: r/1/0 r/1/1 r/0/0 r/1/2")
 		spec := b.ports[0].Hosts[0].Matches[2].Spec
 		if spec.Path == nil || *spec.Path.Type != gatewayv1.PathMatchPathPrefix || *spec.Path.Value != "/" {

@@ -21,11 +21,11 @@ import (
 
 // The policies and what they can be attached to. "mine" is the one whose status is looked at.
 var (
-	mine    = object.Origin{Ref: object.Ref{Kind: object.KindSessionPolicy, Namespace: "shop", Name: "mine"}}
-	yours   = object.Origin{Ref: object.Ref{Kind: object.KindSessionPolicy, Namespace: "shop", Name: "yours"}}
-	web     = object.Ref{Kind: object.KindGateway, Namespace: "shop", Name: "web"}
-	cart    = object.Ref{Kind: object.KindHTTPRoute, Namespace: "shop", Name: "cart"}
-	cartSvc = object.TargetRef{Ref: object.Ref{Kind: object.KindService, Namespace: "shop", Name: "cart"}}
+	mine      = object.Origin{Ref: object.Ref{Kind: object.KindSessionPolicy, Namespace: "shop", Name: "mine"}}
+	yours     = object.Origin{Ref: object.Ref{Kind: object.KindSessionPolicy, Namespace: "shop", Name: "yours"}}
+	web       = object.Ref{Kind: object.KindGateway, Namespace: "shop", Name: "web"}
+	cartRoute = object.Ref{Kind: object.KindHTTPRoute, Namespace: "shop", Name: "cart"}
+	cartSvc   = object.TargetRef{Ref: object.Ref{Kind: object.KindService, Namespace: "shop", Name: "cart"}}
 )
 
 // decided is what was decided: mine is attached to the Service cart, to which one path leads.
@@ -68,7 +68,7 @@ func buildStatuses(t *testing.T, decide func(*decided), documents ...string) []s
 	attachments := attach(objects)
 	d := &decided{Decisions: &policy.Decisions{}}
 	d.path = &policy.Decision{
-		Path:  precedence.TrafficPath{Class: "limpet", Gateway: web, Listener: "http", Route: cart, Rule: "pay", Backends: []object.Ref{cartSvc.Ref}},
+		Path:  precedence.TrafficPath{Class: "limpet", Gateway: web, Listener: "http", Route: cartRoute, Rule: "pay", Backends: []object.Ref{cartSvc.Ref}},
 		Route: objects.Routes[0], Rule: 0,
 	}
 	d.Paths = []*policy.Decision{d.path}
@@ -110,79 +110,82 @@ func formatConditions(conditions []metav1.Condition) string {
 
 var accepted = "Accepted=True/Accepted: \n"
 
+// policyCases are decisions about the policy "mine", and the ancestor and conditions that they come to.
+var policyCases = map[string]struct {
+	decide   func(*decided)
+	ancestor string
+	want     string
+}{
+	"a field holds":               {func(d *decided) { d.turnOn(writes(mine, onTheService, "1h")) }, "Gateway web", accepted + "Programmed=True/Programmed: "},
+	"no path leads to the target": {func(d *decided) { d.Paths = nil }, "Service cart", accepted + "Programmed=False/Pending: no Gateway leads requests to Service shop/cart"},
+	"the target is missing": {func(d *decided) {
+		d.Attachments[0].Reason, d.Attachments[0].Message = report.ReasonTargetNotFound, "it is gone"
+	}, "Service cart", "Accepted=False/TargetNotFound: spec.targetRefs[0]: it is gone"},
+	"the target may not be used":     {func(d *decided) { d.Attachments[0].Reason, d.Attachments[0].Message = report.ReasonInvalid, "no" }, "Service cart", "Accepted=False/Invalid: spec.targetRefs[0]: no"},
+	"merged with another's defaults": {func(d *decided) { d.turnOn(writes(mine, onTheService, "1h")); d.turnOn(writes(yours, onTheRule, "1h")) }, "Gateway web", accepted + "Programmed=True/Programmed: merged, as patch defaults, with SessionPersistencePolicy shop/yours"},
+	"merged as an override and a default": {func(d *decided) {
+		d.turnOn(writes(mine, byOverride, "1h"))
+		d.turnOn(writes(mine, onTheService, "1h"))
+		d.turnOn(writes(yours, onTheRule, "1h"))
+	}, "Gateway web", accepted + "Programmed=True/Programmed: merged, as patch overrides and patch defaults, with SessionPersistencePolicy shop/yours"},
+	"another's value holds":                  {func(d *decided) { d.turnOn(writes(yours, onTheRule, "2h"), writes(mine, onTheService, "1h")) }, "Gateway web", accepted + "Programmed=False/Overridden: overridden by SessionPersistencePolicy shop/yours"},
+	"another's value holds, and is the same": {func(d *decided) { d.turnOn(writes(yours, onTheRule, "1h"), writes(mine, onTheService, "1h")) }, "Gateway web", accepted + "Programmed=True/Programmed: "},
+	"one of two fields is another's": {func(d *decided) {
+		d.turnOn(writes(mine, onTheService, "1h"))
+		d.turnOn(writes(yours, onTheRule, "2h"), writes(mine, onTheService, "1h"))
+	}, "Gateway web", accepted + "Programmed=True/Programmed: merged, as patch defaults, with SessionPersistencePolicy shop/yours"},
+	"a built-in default is not another's": {func(d *decided) {
+		d.turnOn(writes(mine, onTheService, "1h"))
+		d.turnOn(writes(object.Origin{}, precedence.BuiltIn, ""))
+	}, "Gateway web", accepted + "Programmed=True/Programmed: "},
+	"another turns sessions off": {func(d *decided) {
+		d.turnOn(writes(yours, onTheRule, true), writes(mine, onTheService, false))
+		d.path.Effective.On = false
+	}, "Gateway web", accepted + "Programmed=False/Overridden: overridden by SessionPersistencePolicy shop/yours"},
+	"it turns sessions off itself":           {func(d *decided) { d.turnOn(writes(mine, onTheService, true)); d.path.Effective.On = false }, "Gateway web", accepted + "Programmed=True/Programmed: "},
+	"it loses a conflict":                    {func(d *decided) { d.turnOn(writes(yours, onTheService, "2h")); d.conflict(false) }, "Gateway web", "Accepted=False/Conflicted: spec.absoluteTimeout: shop/yours, which comes first by name, writes 2h"},
+	"it loses on another target of the rule": {func(d *decided) { d.turnOn(writes(mine, onTheService, "2h")); d.conflict(true) }, "Gateway web", accepted + "Programmed=True/PartiallyProgrammed: spec.absoluteTimeout: shop/yours, which comes first by name, on another Service of the same rule writes 2h"},
+	"another loses to it": {func(d *decided) {
+		d.turnOn(writes(mine, onTheService, "2h"))
+		d.conflict(false)
+		c := &d.path.Effective.Conflicts[0]
+		c.Loser, c.Winner = yours, mine
+	}, "Gateway web", accepted + "Programmed=True/Programmed: "},
+	"a field of it does not apply": {func(d *decided) {
+		d.turnOn(writes(mine, onTheService, "1h"))
+		d.path.Effective.Ignored = []precedence.IgnoredField{{FieldValue: writes(mine, onTheService, "1h"), Reason: "does not apply"}}
+	}, "Gateway web", accepted + "Programmed=True/PartiallyProgrammed: spec.absoluteTimeout: does not apply"},
+	"a field of another does not apply": {func(d *decided) {
+		d.turnOn(writes(mine, onTheService, "1h"))
+		d.path.Effective.Ignored = []precedence.IgnoredField{{FieldValue: writes(yours, onTheService, "1h"), Reason: "does not apply"}}
+	}, "Gateway web", accepted + "Programmed=True/Programmed: "},
+	"the rule can't have the session": {func(d *decided) {
+		d.turnOn(writes(mine, onTheService, "1h"))
+		d.path.Refusals = []policy.Refusal{{Path: "spec.rules[0]", Message: "no"}}
+	}, "Gateway web", accepted + "Programmed=True/PartiallyProgrammed: HTTPRoute shop/cart is refused: spec.rules[0]: no"},
+	"its name is made another": {func(d *decided) {
+		d.turnOn(writes(mine, onTheService, "1h"))
+		d.Renames = []policy.Rename{{Route: d.path.Route, By: writes(mine, onTheService, "a"), SemanticsRule: "S26", From: "a", To: "a-1"}}
+	}, "Gateway web", accepted + "Programmed=True/PartiallyProgrammed: the name a is a-1 at HTTPRoute shop/cart rule 0 (S26)"},
+	"another rule's name is made another": {func(d *decided) {
+		d.turnOn(writes(mine, onTheService, "1h"))
+		d.Renames = []policy.Rename{{Route: d.path.Route, Rule: 1, By: writes(mine, onTheService, "a")}}
+	}, "Gateway web", accepted + "Programmed=True/Programmed: "},
+	"a problem of it": {func(d *decided) {
+		d.turnOn(writes(mine, onTheService, "1h"))
+		d.problems = []report.Problem{{Object: mine.String(), Path: "spec.failStatus", Message: "not carried"}}
+	}, "Gateway web", accepted + "Programmed=True/PartiallyProgrammed: spec.failStatus: not carried"},
+	"advice is no problem": {func(d *decided) {
+		d.turnOn(writes(mine, onTheService, "1h"))
+		d.problems = []report.Problem{{Object: mine.String(), Message: "by the way", Advice: true}}
+	}, "Gateway web", accepted + "Programmed=True/Programmed: "},
+}
+
 // TestConditionsOfAPolicy holds what each decision comes to in the conditions of a policy.
 //
 // requirements: 2C.15, 2C.19, S60, S61
 func TestConditionsOfAPolicy(t *testing.T) {
-	for name, c := range map[string]struct {
-		decide   func(*decided)
-		ancestor string
-		want     string
-	}{
-		"a field holds":               {func(d *decided) { d.turnOn(writes(mine, onTheService, "1h")) }, "Gateway web", accepted + "Programmed=True/Programmed: "},
-		"no path leads to the target": {func(d *decided) { d.Paths = nil }, "Service cart", accepted + "Programmed=False/Pending: no Gateway leads requests to Service shop/cart"},
-		"the target is missing": {func(d *decided) {
-			d.Attachments[0].Reason, d.Attachments[0].Message = report.ReasonTargetNotFound, "it is gone"
-		}, "Service cart", "Accepted=False/TargetNotFound: spec.targetRefs[0]: it is gone"},
-		"the target may not be used":     {func(d *decided) { d.Attachments[0].Reason, d.Attachments[0].Message = report.ReasonInvalid, "no" }, "Service cart", "Accepted=False/Invalid: spec.targetRefs[0]: no"},
-		"merged with another's defaults": {func(d *decided) { d.turnOn(writes(mine, onTheService, "1h")); d.turnOn(writes(yours, onTheRule, "1h")) }, "Gateway web", accepted + "Programmed=True/Programmed: merged, as patch defaults, with SessionPersistencePolicy shop/yours"},
-		"merged as an override and a default": {func(d *decided) {
-			d.turnOn(writes(mine, byOverride, "1h"))
-			d.turnOn(writes(mine, onTheService, "1h"))
-			d.turnOn(writes(yours, onTheRule, "1h"))
-		}, "Gateway web", accepted + "Programmed=True/Programmed: merged, as patch overrides and patch defaults, with SessionPersistencePolicy shop/yours"},
-		"another's value holds":                  {func(d *decided) { d.turnOn(writes(yours, onTheRule, "2h"), writes(mine, onTheService, "1h")) }, "Gateway web", accepted + "Programmed=False/Overridden: overridden by SessionPersistencePolicy shop/yours"},
-		"another's value holds, and is the same": {func(d *decided) { d.turnOn(writes(yours, onTheRule, "1h"), writes(mine, onTheService, "1h")) }, "Gateway web", accepted + "Programmed=True/Programmed: "},
-		"one of two fields is another's": {func(d *decided) {
-			d.turnOn(writes(mine, onTheService, "1h"))
-			d.turnOn(writes(yours, onTheRule, "2h"), writes(mine, onTheService, "1h"))
-		}, "Gateway web", accepted + "Programmed=True/Programmed: merged, as patch defaults, with SessionPersistencePolicy shop/yours"},
-		"a built-in default is not another's": {func(d *decided) {
-			d.turnOn(writes(mine, onTheService, "1h"))
-			d.turnOn(writes(object.Origin{}, precedence.BuiltIn, ""))
-		}, "Gateway web", accepted + "Programmed=True/Programmed: "},
-		"another turns sessions off": {func(d *decided) {
-			d.turnOn(writes(yours, onTheRule, true), writes(mine, onTheService, false))
-			d.path.Effective.On = false
-		}, "Gateway web", accepted + "Programmed=False/Overridden: overridden by SessionPersistencePolicy shop/yours"},
-		"it turns sessions off itself":           {func(d *decided) { d.turnOn(writes(mine, onTheService, true)); d.path.Effective.On = false }, "Gateway web", accepted + "Programmed=True/Programmed: "},
-		"it loses a conflict":                    {func(d *decided) { d.turnOn(writes(yours, onTheService, "2h")); d.conflict(false) }, "Gateway web", "Accepted=False/Conflicted: spec.absoluteTimeout: shop/yours, which comes first by name, writes 2h"},
-		"it loses on another target of the rule": {func(d *decided) { d.turnOn(writes(mine, onTheService, "2h")); d.conflict(true) }, "Gateway web", accepted + "Programmed=True/PartiallyProgrammed: spec.absoluteTimeout: shop/yours, which comes first by name, on another Service of the same rule writes 2h"},
-		"another loses to it": {func(d *decided) {
-			d.turnOn(writes(mine, onTheService, "2h"))
-			d.conflict(false)
-			c := &d.path.Effective.Conflicts[0]
-			c.Loser, c.Winner = yours, mine
-		}, "Gateway web", accepted + "Programmed=True/Programmed: "},
-		"a field of it does not apply": {func(d *decided) {
-			d.turnOn(writes(mine, onTheService, "1h"))
-			d.path.Effective.Ignored = []precedence.IgnoredField{{FieldValue: writes(mine, onTheService, "1h"), Reason: "does not apply"}}
-		}, "Gateway web", accepted + "Programmed=True/PartiallyProgrammed: spec.absoluteTimeout: does not apply"},
-		"a field of another does not apply": {func(d *decided) {
-			d.turnOn(writes(mine, onTheService, "1h"))
-			d.path.Effective.Ignored = []precedence.IgnoredField{{FieldValue: writes(yours, onTheService, "1h"), Reason: "does not apply"}}
-		}, "Gateway web", accepted + "Programmed=True/Programmed: "},
-		"the rule can't have the session": {func(d *decided) {
-			d.turnOn(writes(mine, onTheService, "1h"))
-			d.path.Refusals = []policy.Refusal{{Path: "spec.rules[0]", Message: "no"}}
-		}, "Gateway web", accepted + "Programmed=True/PartiallyProgrammed: HTTPRoute shop/cart is refused: spec.rules[0]: no"},
-		"its name is made another": {func(d *decided) {
-			d.turnOn(writes(mine, onTheService, "1h"))
-			d.Renames = []policy.Rename{{Route: d.path.Route, By: writes(mine, onTheService, "a"), SemanticsRule: "S26", From: "a", To: "a-1"}}
-		}, "Gateway web", accepted + "Programmed=True/PartiallyProgrammed: the name a is a-1 at HTTPRoute shop/cart rule 0 (S26)"},
-		"another rule's name is made another": {func(d *decided) {
-			d.turnOn(writes(mine, onTheService, "1h"))
-			d.Renames = []policy.Rename{{Route: d.path.Route, Rule: 1, By: writes(mine, onTheService, "a")}}
-		}, "Gateway web", accepted + "Programmed=True/Programmed: "},
-		"a problem of it": {func(d *decided) {
-			d.turnOn(writes(mine, onTheService, "1h"))
-			d.problems = []report.Problem{{Object: mine.String(), Path: "spec.failStatus", Message: "not carried"}}
-		}, "Gateway web", accepted + "Programmed=True/PartiallyProgrammed: spec.failStatus: not carried"},
-		"advice is no problem": {func(d *decided) {
-			d.turnOn(writes(mine, onTheService, "1h"))
-			d.problems = []report.Problem{{Object: mine.String(), Message: "by the way", Advice: true}}
-		}, "Gateway web", accepted + "Programmed=True/Programmed: "},
-	} {
+	for name, c := range policyCases {
 		t.Run(name, func(t *testing.T) {
 			objects := buildStatuses(t, c.decide, sessionPolicyText("shop/mine", onService, "absoluteTimeout: 1h"), sessionPolicyText("shop/yours", onRoute, "absoluteTimeout: 1h"))
 			s := statusOf[gatewayv1.PolicyStatus](t, objects, mine.String())
@@ -240,7 +243,7 @@ func TestConditionsOfARoute(t *testing.T) {
 	}
 	t.Run("rejected by a decision", func(t *testing.T) {
 		objects := buildStatuses(t, func(d *decided) { d.path.Rejected = true })
-		got := formatConditions(statusOf[gatewayv1.HTTPRouteStatus](t, objects, cart.String()).Parents[0].Conditions)
+		got := formatConditions(statusOf[gatewayv1.HTTPRouteStatus](t, objects, cartRoute.String()).Parents[0].Conditions)
 		if !strings.HasPrefix(got, "Accepted=False/UnsupportedValue") {
 			t.Errorf("got %s", got)
 		}

@@ -9,16 +9,18 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// TestListeners holds where Envoy listens and how it treats connections, in the clear and with TLS.
-func TestListeners(t *testing.T) {
-	certificate := ir.Certificate{Chain: "CHAIN", Key: policyconfig.Secret("KEY")}
-	any4 := netip.MustParseAddr("0.0.0.0")
-	for name, c := range map[string]struct {
-		listener ir.Listener
-		want     string
-	}{
-		"plain HTTP": {
-			ir.Listener{Address: any4, Port: 8080, Hosts: []ir.Host{{Domain: "*"}}}, `
+var (
+	allIPv4        = netip.MustParseAddr("0.0.0.0")
+	oneCertificate = ir.Certificate{Chain: "CHAIN", Key: policyconfig.Secret("KEY")}
+)
+
+// listenerCases are listeners of ir, and what they become.
+var listenerCases = map[string]struct {
+	listener ir.Listener
+	want     string
+}{
+	"plain HTTP": {
+		ir.Listener{Address: allIPv4, Port: 8080, Hosts: []ir.Host{{Domain: "*"}}}, `
 name: listener/0.0.0.0/8080
 address: {socket_address: {address: 0.0.0.0, port_value: 8080}}
 listener_filters: null
@@ -36,17 +38,17 @@ filter_chains:
       request_headers_timeout: 30s
       http2_protocol_options: {max_concurrent_streams: 100, initial_stream_window_size: 65536, initial_connection_window_size: 1048576}
       upgrade_configs: [{upgrade_type: websocket}]`,
-		},
-		"an IPv6 address": {
-			ir.Listener{Address: netip.MustParseAddr("fd00::1"), Port: 80}, `
+	},
+	"an IPv6 address": {
+		ir.Listener{Address: netip.MustParseAddr("fd00::1"), Port: 80}, `
 name: listener/fd00::1/80
 address: {socket_address: {address: "fd00::1", port_value: 80}}`,
-		},
-		"TLS, by server name": {
-			ir.Listener{Address: any4, Port: 443, TLSHosts: []ir.TLSHost{
-				{Domain: "a.example.com", Certificates: []ir.Certificate{certificate, {Chain: "OTHER", Key: policyconfig.Secret("OTHER KEY")}}, Hosts: []ir.Host{{Domain: "a.example.com"}}},
-				{Domain: "*", Certificates: []ir.Certificate{certificate}},
-			}}, `
+	},
+	"TLS, by server name": {
+		ir.Listener{Address: allIPv4, Port: 443, TLSHosts: []ir.TLSHost{
+			{Domain: "a.example.com", Certificates: []ir.Certificate{oneCertificate, {Chain: "OTHER", Key: policyconfig.Secret("OTHER KEY")}}, Hosts: []ir.Host{{Domain: "a.example.com"}}},
+			{Domain: "*", Certificates: []ir.Certificate{oneCertificate}},
+		}}, `
 name: listener/0.0.0.0/443
 listener_filters: [{name: envoy.filters.listener.tls_inspector}]
 filter_chains:
@@ -65,8 +67,12 @@ filter_chains:
 - name: "*"
   filter_chain_match: null
   filters: [{typed_config: {route_config: {name: listener/0.0.0.0/443/*, virtual_hosts: null}}}]`,
-		},
-	} {
+	},
+}
+
+// TestListeners holds where Envoy listens and how it treats connections, in the clear and with TLS.
+func TestListeners(t *testing.T) {
+	for name, c := range listenerCases {
 		t.Run(name, func(t *testing.T) {
 			b := bootstrap(t, &ir.Config{Listeners: []ir.Listener{c.listener}}, newSettings())
 			checkYAML(t, at(t, b, "static_resources.listeners.0"), c.want)

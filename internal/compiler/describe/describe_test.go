@@ -1,0 +1,491 @@
+package describe_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/compilertest"
+	"github.com/limpet-proxy/limpet/internal/compiler/describe"
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	"github.com/limpet-proxy/limpet/internal/compiler/loadbalancing"
+	"github.com/limpet-proxy/limpet/internal/compiler/lower"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/policy"
+	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+	"github.com/limpet-proxy/limpet/internal/compiler/retrybudget"
+	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+)
+
+const documents = `
+{apiVersion: v1, kind: Service, metadata: {name: cart}, spec: {ports: [{port: 80}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: r}, spec: {rules: [
+  {name: pay, backendRefs: [{name: cart, port: 80}], timeouts: {request: 10s, backendRequest: 2s}, retry: {codes: [502, 503], backoff: 100ms}}, {retry: {attempts: 1}}]}}
+---
+{apiVersion: limpet.dev/v1alpha1, kind: LoadBalancerPolicy, metadata: {name: a}, spec: {targetRefs: [{group: "", kind: Service, name: cart}], strategy: Random}}
+---
+{apiVersion: limpet.dev/v1alpha1, kind: LoadBalancerPolicy, metadata: {name: b}, spec: {targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: r}], strategy: RequestHash, requestHashPolicies: [{hashSourceIP: true}]}}`
+
+// The objects that decisions are about.
+var (
+	web     = object.Ref{Kind: object.KindGateway, Namespace: "default", Name: "web"}
+	route   = object.Ref{Kind: object.KindHTTPRoute, Namespace: "default", Name: "r"}
+	cart    = object.Ref{Kind: object.KindService, Namespace: "default", Name: "cart"}
+	mine    = object.Ref{Kind: object.KindSessionPolicy, Namespace: "default", Name: "mine"}
+	yours   = object.Ref{Kind: object.KindSessionPolicy, Namespace: "default", Name: "yours"}
+	budget  = object.Ref{Kind: object.KindTrafficPolicy, Namespace: "default", Name: "budget"}
+	another = object.Ref{Kind: object.KindTrafficPolicy, Namespace: "default", Name: "another"}
+)
+
+// subject is an object in a file of its name, whose fields all are on line 7 and which itself is on line 1.
+type subject string
+
+func (s subject) String() string { return string(s) }
+func (s subject) Locate(path string) (string, int) {
+	if path == "" {
+		return "in.yaml", 1
+	}
+	return "in.yaml", 7
+}
+
+// input is what was decided about one path: from the listener http of the Gateway web by the rule pay to the Service cart.
+type input struct {
+	describe.Input
+	objects  *resource.Objects
+	decision *policy.Decision
+	traffic  *lower.BackendTraffic
+}
+
+func newInput(t *testing.T) *input {
+	t.Helper()
+	in := &input{objects: compilertest.Admit(t, documents)}
+	path := newPath("http")
+	in.decision = &policy.Decision{Path: path, Route: in.objects.Routes[0], Release: sessionapi.Release16}
+	in.Decisions = &policy.Decisions{Paths: []*policy.Decision{in.decision}}
+	in.Subjects = map[string]report.Subject{}
+	for _, ref := range []object.Ref{web, route, cart, mine, yours, budget, another} {
+		in.Subjects[ref.String()] = subject(ref.String())
+	}
+	in.traffic = &lower.BackendTraffic{Route: in.objects.Routes[0], Backend: cart, Paths: []precedence.TrafficPath{path}}
+	return in
+}
+
+func newPath(listener string) precedence.TrafficPath {
+	return precedence.TrafficPath{Class: "limpet", Gateway: web, Listener: listener, Route: route, Rule: "pay", Backends: []object.Ref{cart}}
+}
+
+// turnOn has sessions on by a policy, with a field that it holds or overrides.
+func (in *input) turnOn(fields ...precedence.Field) {
+	in.decision.Scope, in.decision.Name = "scope", "limpet-r"
+	in.decision.Effective = precedence.Effective{On: true, TurnedOnBy: writes(mine, 10, "spec", "false"), Fields: fields}
+}
+
+// writes is a value that an object writes on a level.
+func writes(of object.Ref, level precedence.Level, path, text string) precedence.FieldValue {
+	return precedence.FieldValue{Value: text, Text: text, Level: level, Origin: object.Origin{Ref: of}, Path: path}
+}
+
+func builtIn(text string) precedence.FieldValue {
+	return precedence.FieldValue{Text: text, Level: precedence.BuiltIn}
+}
+
+// formatOrigin is VALUE@PRECEDENCE OBJECT PATH LINE, without what is not known.
+func formatOrigin(o describe.Origin) string {
+	text := fmt.Sprintf("%s@%d %s %s", o.Value, o.Precedence, o.Object, o.Path)
+	if o.Line > 0 {
+		text += fmt.Sprintf(" :%d", o.Line)
+	}
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// formatFields has a line for each field, with what it overrides after a bar.
+func formatFields(fields []describe.Field) string {
+	lines := make([]string, len(fields))
+	for i, f := range fields {
+		lines[i] = f.Name + "=" + formatOrigin(f.Origin)
+		for _, o := range f.Overrides {
+			lines[i] += " | " + formatOrigin(o)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// checkLines compares texts line by line, without regard to how they are indented.
+func checkLines(t *testing.T, what, got, want string) {
+	t.Helper()
+	var lines []string
+	for line := range strings.Lines(want) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	if got != strings.Join(lines, "\n") {
+		t.Errorf("%s: got\n%s\nwant\n%s", what, got, strings.Join(lines, "\n"))
+	}
+}
+
+// TestFieldsOfASession holds what is told of each field: its value, where it is written, and what it overrides.
+//
+// requirements: 2C.20
+func TestFieldsOfASession(t *testing.T) {
+	field := func(name string, held precedence.FieldValue, fallback string, overrides ...precedence.FieldValue) precedence.Field {
+		return precedence.Field{Name: name, FieldValue: held, Default: fallback, Overrides: overrides}
+	}
+	for name, c := range map[string]struct {
+		decide func(*input)
+		want   string
+		notes  string
+	}{
+		"written": {func(in *input) {
+			in.turnOn(field("absoluteTimeout", writes(mine, 10, "spec.absoluteTimeout", "1h"), ""))
+		}, "absoluteTimeout=1h@10 SessionPersistencePolicy default/mine spec.absoluteTimeout :7", ""},
+		"against another's": {func(in *input) {
+			in.turnOn(field("absoluteTimeout", writes(yours, 8, "spec.absoluteTimeout", "2h"), "", writes(mine, 10, "spec.absoluteTimeout", "1h")))
+		}, "absoluteTimeout=2h@8 SessionPersistencePolicy default/yours spec.absoluteTimeout :7 | 1h@10 SessionPersistencePolicy default/mine spec.absoluteTimeout :7", ""},
+		"against the built-in":     {func(in *input) { in.turnOn(field("failStatus", writes(mine, 10, "spec.failStatus", "500"), "503")) }, "failStatus=500@10 SessionPersistencePolicy default/mine spec.failStatus :7 | 503@22", ""},
+		"the same as the built-in": {func(in *input) { in.turnOn(field("failStatus", writes(mine, 10, "spec.failStatus", "503"), "503")) }, "failStatus=503@10 SessionPersistencePolicy default/mine spec.failStatus :7", ""},
+		"built in":                 {func(in *input) { in.turnOn(field("failStatus", builtIn("503"), "503")) }, "failStatus=503@22", ""},
+		"no value at all":          {func(in *input) { in.turnOn(field("endSessionHeader", builtIn(""), "")) }, "", ""},
+		"disabled is not shown":    {func(in *input) { in.turnOn(field("disabled", writes(mine, 10, "spec", "false"), "")) }, "", ""},
+		"the name that is made":    {func(in *input) { in.turnOn(field("sessionName", builtIn(""), "")) }, "sessionName=limpet-r@22", ""},
+		"the paths that are made": {func(in *input) {
+			in.turnOn(field("cookie.path", builtIn(""), ""))
+			for _, path := range []string{"/a", "/b", "/a", ""} {
+				in.decision.Policies = append(in.decision.Policies, policyconfig.Policy{Cookie: &policyconfig.Cookie{Path: path}})
+			}
+			in.decision.Policies = append(in.decision.Policies, policyconfig.Policy{})
+		}, "cookie.path=/a, /b@22", ""},
+		"what does not apply": {func(in *input) {
+			in.turnOn()
+			in.decision.Effective.Ignored = []precedence.IgnoredField{{FieldValue: writes(mine, 10, "spec.cookie", ""), Reason: "does not apply"}}
+		}, "", "SessionPersistencePolicy default/mine: spec.cookie: does not apply"},
+		"who loses": {func(in *input) {
+			in.turnOn()
+			in.decision.Effective.Conflicts = []precedence.Conflict{{Loser: object.Origin{Ref: mine}, Winner: object.Origin{Ref: yours}, Fields: []precedence.FieldConflict{{Loser: writes(mine, 10, "spec.a", "1"), Winner: writes(yours, 10, "spec.a", "2")}}}}
+		}, "", "SessionPersistencePolicy default/mine: spec.a: default/yours, which comes first by name, writes 2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := newInput(t)
+			c.decide(in)
+			d := describe.Describe(route, "", in.Input)
+			if len(d.Sessions) != 1 {
+				t.Fatalf("%d sessions, want 1", len(d.Sessions))
+			}
+			s := d.Sessions[0]
+			checkLines(t, "fields", formatFields(s.Fields), c.want)
+			checkLines(t, "notes", strings.Join(s.Notes, "\n"), c.notes)
+			if !s.On || s.By == nil || s.By.Object != mine.String() || s.By.Value != "" || s.Scope != "scope" || s.Name != "limpet-r" || s.Generation != "1.6" {
+				t.Errorf("got %+v", s)
+			}
+		})
+	}
+}
+
+// TestSessionsThatAreOff tells who turned them off, and nothing of fields that then have no meaning.
+func TestSessionsThatAreOff(t *testing.T) {
+	for name, c := range map[string]struct {
+		fields []precedence.Field
+		by     string
+	}{
+		"by a policy":           {[]precedence.Field{{Name: "disabled", FieldValue: writes(yours, 8, "spec.disabled", "true")}, {Name: "failStatus", FieldValue: writes(mine, 10, "spec.failStatus", "500")}}, "@8 SessionPersistencePolicy default/yours spec.disabled :7"},
+		"as there is no policy": {nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := newInput(t)
+			in.decision.Effective.Fields = c.fields
+			in.decision.Refusals = []policy.Refusal{{Path: "spec.rules[0]", Message: "no"}}
+			s := describe.Describe(route, "", in.Input).Sessions[0]
+			by := ""
+			if s.By != nil {
+				by = formatOrigin(*s.By)
+			}
+			if s.On || by != c.by || len(s.Fields) != 0 || strings.Join(s.Refused, "; ") != "spec.rules[0]: no" {
+				t.Errorf("got %+v by %s", s, by)
+			}
+		})
+	}
+}
+
+// TestPathsThroughAnObject holds which objects and sections a path is shown for, and that listeners through which the
+// same holds are put together.
+func TestPathsThroughAnObject(t *testing.T) {
+	in := newInput(t)
+	in.turnOn()
+	more := *in.decision
+	more.Path = newPath("more")
+	other := *in.decision
+	other.Path, other.Rule = newPath("http"), 1
+	other.Path.Rule = ""
+	in.Decisions.Paths = append(in.Decisions.Paths, &more, &other)
+	for name, c := range map[string]struct {
+		ref     object.Ref
+		section string
+		want    string // RULE: VIA
+	}{
+		"the route":        {route, "", "0: Gateway default/web, listener http; Gateway default/web, listener more\n1: Gateway default/web, listener http"},
+		"a rule":           {route, "pay", "0: Gateway default/web, listener http; Gateway default/web, listener more"},
+		"the Gateway":      {web, "", "0: Gateway default/web, listener http; Gateway default/web, listener more\n1: Gateway default/web, listener http"},
+		"a listener":       {web, "more", "0: Gateway default/web, listener more"},
+		"the Service":      {cart, "", "0: Gateway default/web, listener http; Gateway default/web, listener more\n1: Gateway default/web, listener http"},
+		"the class":        {object.Ref{Kind: object.KindGatewayClass, Name: "limpet"}, "", "0: Gateway default/web, listener http; Gateway default/web, listener more\n1: Gateway default/web, listener http"},
+		"another Service":  {object.Ref{Kind: object.KindService, Namespace: "default", Name: "other"}, "", ""},
+		"another listener": {web, "none", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := describe.Describe(c.ref, c.section, in.Input)
+			var got []string
+			for _, s := range d.Sessions {
+				got = append(got, fmt.Sprintf("%d: %s", s.Rule, strings.Join(s.Via, "; ")))
+				if s.Route != route.String() || strings.Join(s.Backends, "") != cart.String() {
+					t.Errorf("the path is %+v", s.TrafficPath)
+				}
+			}
+			checkLines(t, "paths", strings.Join(got, "\n"), c.want)
+			if d.Object != c.ref.String() || d.Section != c.section {
+				t.Errorf("it is about %s, %s", d.Object, d.Section)
+			}
+			if located := in.Subjects[c.ref.String()] != nil; located != (d.Line == 1) {
+				t.Errorf("it is on line %d", d.Line)
+			}
+		})
+	}
+}
+
+// TestEffectsOfAPolicy holds what is told of a policy itself: its targets, the fields that hold, and those of which
+// another's hold, or none.
+func TestEffectsOfAPolicy(t *testing.T) {
+	in := newInput(t)
+	in.Decisions.Attachments = []policy.Attachment{
+		{Policy: object.Origin{Ref: mine}, Target: object.TargetRef{Ref: cart}, Path: "spec.targetRefs[0]"},
+		{Policy: object.Origin{Ref: mine}, Target: object.TargetRef{Ref: route, Section: "none"}, Path: "spec.targetRefs[1]", Reason: "TargetNotFound", Message: "gone"},
+		{Policy: object.Origin{Ref: yours}, Target: object.TargetRef{Ref: cart}, Path: "spec.targetRefs[0]"},
+	}
+	implied := writes(mine, 10, "spec", "false")
+	implied.Implied = true
+	in.turnOn(
+		precedence.Field{Name: "disabled", FieldValue: writes(yours, 8, "spec.disabled", "false"), Overrides: []precedence.FieldValue{implied}},
+		precedence.Field{Name: "absoluteTimeout", FieldValue: writes(mine, 10, "spec.absoluteTimeout", "1h")},
+		precedence.Field{Name: "failStatus", FieldValue: writes(yours, 8, "spec.failStatus", "500"), Overrides: []precedence.FieldValue{writes(mine, 10, "spec.failStatus", "501")}},
+		precedence.Field{Name: "forward", FieldValue: builtIn("true")},
+	)
+	in.decision.Effective.Ignored = []precedence.IgnoredField{{FieldValue: writes(mine, 10, "spec.cookie", ""), Reason: "does not apply"}, {FieldValue: writes(yours, 8, "spec.x", ""), Reason: "is another's"}}
+	in.Decisions.Renames = []policy.Rename{
+		{Route: in.decision.Route, By: writes(mine, 10, "spec.sessionName", "a"), From: "a", To: "a-1", SemanticsRule: "S26"},
+		{Route: in.decision.Route, Rule: 1, By: writes(mine, 10, "spec.sessionName", "a"), From: "a", To: "a-2"},
+	}
+	d := describe.Describe(mine, "", in.Input)
+	var targets []string
+	for _, target := range d.Targets {
+		targets = append(targets, strings.TrimSpace(target.Path+" "+target.Target+" "+target.Reason+" "+target.Message))
+	}
+	checkLines(t, "targets", strings.Join(targets, "\n"), "spec.targetRefs[0] Service default/cart\nspec.targetRefs[1] HTTPRoute default/r, sectionName none TargetNotFound gone")
+	if len(d.Effects) != 1 || len(d.Sessions) != 0 {
+		t.Fatalf("%d effects and %d sessions, want one effect", len(d.Effects), len(d.Sessions))
+	}
+	e := d.Effects[0]
+	checkLines(t, "fields that hold", formatFields(e.Effective), "absoluteTimeout=1h@10 SessionPersistencePolicy default/mine spec.absoluteTimeout :7")
+	checkLines(t, "fields that do not", formatOverridden(e), "failStatus=501@10 SessionPersistencePolicy default/mine spec.failStatus :7 by 500@8 SessionPersistencePolicy default/yours spec.failStatus :7")
+	checkLines(t, "notes", strings.Join(e.Notes, "\n"), "spec.cookie: does not apply\nthe name a is emitted as a-1 (S26)")
+	if d := describe.Describe(object.Ref{Kind: object.KindSessionPolicy, Namespace: "default", Name: "idle"}, "", in.Input); len(d.Effects)+len(d.Targets) != 0 {
+		t.Errorf("a policy without effect has %+v", d)
+	}
+}
+
+func formatOverridden(e describe.Effect) string {
+	var lines []string
+	for _, o := range e.Overridden {
+		lines = append(lines, o.Name+"="+formatOrigin(o.Origin)+" by "+formatOrigin(o.By))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// balance has the traffic balanced by the policies of the documents.
+func (in *input) balance(cookies ...string) {
+	policies := loadbalancing.New(in.objects, &report.Report{})
+	in.LoadBalancing = policies.Attachments
+	candidates := policies.Candidates(in.objects.Routes[0], 0, cart, func(object.Ref) bool { return false })
+	outcomes, _ := loadbalancing.Rule{Candidates: [][]loadbalancing.Candidate{candidates}, SessionCookies: cookies}.Resolve(&report.Report{})
+	in.traffic.LoadBalancing = outcomes[0]
+	in.Traffic = []*lower.BackendTraffic{in.traffic}
+}
+
+// TestRequestsWithoutASession holds what is told of balancing and retry budgets: of the backend, and of the policies.
+func TestRequestsWithoutASession(t *testing.T) {
+	fields := func(percent string) []retrybudget.Field {
+		return []retrybudget.Field{{Path: "spec.retryConstraint.budget.percent", Value: percent}, {Path: "spec.retryConstraint.budget.interval", Value: "10s", Default: true}}
+	}
+	in := newInput(t)
+	in.balance()
+	in.traffic.RetryBudget = &ir.RetryBudget{Percent: 33, Interval: 10 * time.Second}
+	in.traffic.EffectiveBudget = &retrybudget.EffectiveBudget{Budget: in.traffic.RetryBudget, Policy: budget, Fields: fields("33"), Overridden: []retrybudget.Overridden{{Policy: another, Fields: fields("44")}}}
+	d := describe.Describe(cart, "", in.Input)
+	if len(d.Requests) != 1 || len(d.Retries) != 0 {
+		t.Fatalf("%d of requests, %d of retries", len(d.Requests), len(d.Retries))
+	}
+	checkLines(t, "requests", formatFields(d.Requests[0].Fields), `
+		strategy=RequestHash@0 LoadBalancerPolicy default/b spec.strategy | Random@0 LoadBalancerPolicy default/a spec.strategy
+		requestHashPolicies[0]=source IP@0 LoadBalancerPolicy default/b spec.requestHashPolicies[0]
+		retryConstraint.budget.percent=33@0 XBackendTrafficPolicy default/budget spec.retryConstraint.budget.percent :7 | 44@0 XBackendTrafficPolicy default/another spec.retryConstraint.budget.percent :7
+		retryConstraint.budget.interval=10s@0`)
+	for name, c := range map[string]struct {
+		ref               object.Ref
+		holds, overridden string
+	}{
+		"the policy that holds": {object.Ref{Kind: object.KindLoadBalancer, Namespace: "default", Name: "b"}, "strategy=RequestHash@0 LoadBalancerPolicy default/b spec.strategy | Random@0 LoadBalancerPolicy default/a spec.strategy\nrequestHashPolicies[0]=source IP@0 LoadBalancerPolicy default/b spec.requestHashPolicies[0]", ""},
+		"the one that does not": {object.Ref{Kind: object.KindLoadBalancer, Namespace: "default", Name: "a"}, "", "strategy=Random@0 LoadBalancerPolicy default/a spec.strategy by RequestHash@0 LoadBalancerPolicy default/b spec.strategy"},
+		"the budget that holds": {budget, "retryConstraint.budget.percent=33@0 XBackendTrafficPolicy default/budget spec.retryConstraint.budget.percent :7 | 44@0 XBackendTrafficPolicy default/another spec.retryConstraint.budget.percent :7", ""},
+		"the budget that loses": {another, "", "retryConstraint.budget.percent=44@0 XBackendTrafficPolicy default/another spec.retryConstraint.budget.percent :7 by 33@0 XBackendTrafficPolicy default/budget spec.retryConstraint.budget.percent :7"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := describe.Describe(c.ref, "", in.Input)
+			if len(d.Effects) != 1 {
+				t.Fatalf("%d effects, want 1", len(d.Effects))
+			}
+			checkLines(t, "holds", formatFields(d.Effects[0].Effective), c.holds)
+			checkLines(t, "does not", formatOverridden(d.Effects[0]), c.overridden)
+			if wantTargets := c.ref.Kind == object.KindLoadBalancer; wantTargets != (len(d.Targets) == 1) {
+				t.Errorf("%d targets", len(d.Targets))
+			}
+		})
+	}
+}
+
+// TestNotesOnRequests says what of balancing and budgets does not hold, and why.
+func TestNotesOnRequests(t *testing.T) {
+	in := newInput(t)
+	in.balance()
+	in.traffic.LoadBalancing.Note = "is not hashed"
+	in.traffic.LoadBalancing.Candidates[1].AncestorLimit = true
+	in.traffic.NoBudgetReason = "the session must not move"
+	in.traffic.EffectiveBudget = &retrybudget.EffectiveBudget{Policy: budget}
+	checkLines(t, "notes", strings.Join(describe.Describe(cart, "", in.Input).Requests[0].Notes, "\n"), `
+		LoadBalancerPolicy default/b: is not hashed
+		LoadBalancerPolicy default/a: no effect here, for its status has no room for Gateway default/web
+		no retry budget here: the session must not move`)
+	checkLines(t, "of the budget", strings.Join(describe.Describe(budget, "", in.Input).Effects[0].Notes, "\n"), "no retry budget here: the session must not move")
+	b := object.Ref{Kind: object.KindLoadBalancer, Namespace: "default", Name: "b"}
+	checkLines(t, "of the policy", strings.Join(describe.Describe(b, "", in.Input).Effects[0].Notes, "\n"), "is not hashed")
+	in.traffic.LoadBalancing = loadbalancing.Outcome{}
+	checkLines(t, "without a policy", formatFields(describe.Describe(cart, "", in.Input).Requests[0].Fields), "strategy=RoundRobin@0")
+}
+
+// TestTimesAndRetries holds what is told of a rule's timeouts and retries.
+//
+// requirements: S73
+func TestTimesAndRetries(t *testing.T) {
+	const times = `
+		timeouts.request=10s@0 HTTPRoute default/r spec.rules[0].timeouts.request :7
+		timeouts.backendRequest=2s@0 HTTPRoute default/r spec.rules[0].timeouts.backendRequest :7
+	`
+	for name, c := range map[string]struct {
+		rule    int
+		retries lower.RetryOutcome
+		want    string
+	}{
+		"retries that hold": {0, lower.RetryOutcome{Effective: true}, times + `
+			retry.codes=502, 503@0 HTTPRoute default/r spec.rules[0].retry.codes :7
+			retry.attempts=3@0
+			retry.backoff=100ms@0 HTTPRoute default/r spec.rules[0].retry.backoff :7`},
+		"retries that do not": {0, lower.RetryOutcome{Notes: []string{"retry: no"}}, times},
+		"attempts alone":      {1, lower.RetryOutcome{Effective: true}, "retry.attempts=1@0 HTTPRoute default/r spec.rules[1].retry.attempts :7"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := newInput(t)
+			in.traffic.Rule, in.traffic.Retries = c.rule, &c.retries
+			in.Traffic = []*lower.BackendTraffic{in.traffic}
+			d := describe.Describe(route, "", in.Input)
+			if len(d.Retries) != 1 {
+				t.Fatalf("%d of retries, want 1", len(d.Retries))
+			}
+			checkLines(t, "fields", formatFields(d.Retries[0].Fields), c.want)
+			checkLines(t, "notes", strings.Join(d.Retries[0].Notes, "\n"), strings.Join(c.retries.Notes, "\n"))
+		})
+	}
+}
+
+// fullDisk takes so many writes.
+type fullDisk int
+
+func (f *fullDisk) Write(p []byte) (int, error) {
+	if *f--; *f < 0 {
+		return 0, errors.New("no space left")
+	}
+	return len(p), nil
+}
+
+// TestDescriptionsForPeople holds what the text says of each part, and that it says so when it can't be written.
+func TestDescriptionsForPeople(t *testing.T) {
+	at := func(value, object string) describe.Origin {
+		return describe.Origin{Value: value, Precedence: 10, Block: "plain on the Service", Object: object, Path: "spec.a", File: "in.yaml", Line: 7}
+	}
+	path := describe.TrafficPath{Route: "HTTPRoute default/r", Rule: 1, RuleName: "pay", Via: []string{"Gateway default/web, listener a", "Gateway default/web, listener b"}, Backends: []string{"Service default/cart", "Service default/more"}}
+	by := at("", mine.String())
+	full := &describe.Description{
+		Object: "HTTPRoute default/r", Section: "pay", File: "in.yaml", Line: 1,
+		Targets:  []describe.Target{{Target: "Service default/cart", Path: "spec.targetRefs[0]"}, {Target: "Service default/gone", Path: "spec.targetRefs[1]", Reason: "TargetNotFound", Message: "it is gone"}},
+		Effects:  []describe.Effect{{TrafficPath: path, Notes: []string{"of an effect"}, Effective: []describe.Field{{Name: "kept", Origin: at("1h", mine.String())}}, Overridden: []describe.OverriddenField{{Name: "lost", Origin: at("2h", mine.String()), By: at("3h", yours.String())}}}},
+		Sessions: []describe.Session{{TrafficPath: path, On: true, By: &by, Scope: "default/r", Generation: "1.6", Name: "limpet-r", Refused: []string{"spec: no"}, Notes: []string{"of a session"}, Fields: []describe.Field{{Name: "failStatus", Origin: at("503", mine.String()), Overrides: []describe.Origin{at("500", yours.String())}}, {Name: "empty"}}}},
+		Requests: []describe.UnpinnedRequests{{TrafficPath: path, Notes: []string{"of requests"}, Fields: []describe.Field{{Name: "strategy", Origin: describe.Origin{Value: "Random", Block: "on the route"}}}}},
+		Retries:  []describe.Retries{{TrafficPath: path, Fields: []describe.Field{{Name: "retry.attempts", Origin: describe.Origin{Value: "3", Block: "built in"}}}}},
+	}
+	var text strings.Builder
+	if err := describe.WriteText(&text, full); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"HTTPRoute default/r, sectionName pay (in.yaml:1)\n",
+		"Service default/cart spec.targetRefs[0] Attached -\n", "Service default/gone spec.targetRefs[1] TargetNotFound it is gone\n",
+		"HTTPRoute default/r, rule 1 (pay)\n through Gateway default/web, listener a; Gateway default/web, listener b\n to Service default/cart, Service default/more\n",
+		"session: on, by SessionPersistencePolicy default/mine spec.a (in.yaml:7)\n", "refused: spec: no\n",
+		"scope: default/r, by the rules of Gateway API 1.6\n", "note: of an effect\n", "note: of a session\n", "note: of requests\n",
+		"failStatus 503 10 plain on the Service SessionPersistencePolicy default/mine in.yaml:7 500 of SessionPersistencePolicy default/yours (10 plain on the Service, in.yaml:7)\n",
+		"empty - - - - -\n", "requests without a session:\n", "strategy Random on the route - - -\n", "all requests:\n", "retry.attempts 3 built in - - -\n",
+		"3h of SessionPersistencePolicy default/yours (10 plain on the Service, in.yaml:7)\n",
+	} {
+		if got := squeeze(text.String()); !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	for name, c := range map[string]struct {
+		d    *describe.Description
+		want string
+	}{
+		"nothing":               {&describe.Description{Object: "Service default/cart"}, "Service default/cart\n\nNothing that is written reaches a request on its way through here.\n"},
+		"requests alone":        {&describe.Description{Object: "Service default/cart", File: "in.yaml", Requests: full.Requests}, "Service default/cart (in.yaml)\n\nNo session persistence: nothing that is written reaches a request"},
+		"a session that is off": {&describe.Description{Sessions: []describe.Session{{}}}, "session: off\n"},
+	} {
+		var text strings.Builder
+		if err := describe.WriteText(&text, c.d); err != nil || !strings.Contains(text.String(), c.want) {
+			t.Errorf("%s: got %v and\n%s", name, err, text.String())
+		}
+	}
+	enough := fullDisk(1000)
+	if err := describe.WriteText(&enough, full); err != nil {
+		t.Fatal(err)
+	}
+	for room := range 1000 - int(enough) {
+		disk := fullDisk(room)
+		if err := describe.WriteText(&disk, full); err == nil {
+			t.Errorf("after %d writes nothing is wrong", room)
+		}
+	}
+}
+
+// squeeze makes one space of several, and of each line's indentation.
+func squeeze(text string) string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		indent := ""
+		if strings.HasPrefix(line, "  ") && (strings.HasPrefix(line, "  through") || strings.HasPrefix(line, "  to")) {
+			indent = " "
+		}
+		lines = append(lines, indent+strings.Join(strings.Fields(line), " "))
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
