@@ -25,7 +25,7 @@ func TestEnvoyGatewayManifests(t *testing.T) {
 	}
 	eachOutput(t, ".envoy-gateway.yaml", minManifests, func(file string, data []byte) {
 		var rep report.Report
-		for _, doc := range read.ReadDocuments([]Source{{Name: file, Data: data}}, &rep) {
+		for _, doc := range read.ParseDocuments([]Source{{Name: file, Data: data}}, &rep) {
 			for _, problem := range server.Admit(doc.Fields) {
 				t.Errorf("%s: %s: %v", file, doc, problem)
 			}
@@ -58,7 +58,7 @@ func TestEnvoyGatewayCRDsRefuse(t *testing.T) {
 			t.Errorf("the manifest has no %q", right)
 		}
 		problems := 0
-		for _, doc := range read.ReadDocuments([]Source{{Name: "changed.yaml", Data: changed}}, &report.Report{}) {
+		for _, doc := range read.ParseDocuments([]Source{{Name: "changed.yaml", Data: changed}}, &report.Report{}) {
 			problems += len(server.Admit(doc.Fields))
 		}
 		if problems == 0 {

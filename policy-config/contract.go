@@ -7,7 +7,7 @@ const (
 	DefaultKeysEnv = "LIMPET_KEYS"
 	// RootSecretEnv is the environment variable with the root secret, URL-safe base64 without padding, that sealed key
 	// rings are under.
-	RootSecretEnv = "LIMPET_ROOT"
+	RootSecretEnv = "LIMPET_ROOT" //nolint:gosec // a variable's name
 
 	// OutcomeFilterState is the filter state with a request's outcome, as the filter sets it. Envoy has it under the name
 	// wasm.limpet.

@@ -2,8 +2,6 @@ package rollout
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -104,16 +102,6 @@ func (w testInput) compile(t *testing.T) *envoy.Discovery {
 		t.Fatal(err)
 	}
 	return result.Discovery
-}
-
-// readFile reads a file of a folder.
-func readFile(t *testing.T, folder Folder, name string) string {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(folder.Path, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }
 
 // namesIn gives the names of the resources in a file, with "resource names" and policies' names in it.

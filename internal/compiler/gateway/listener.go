@@ -113,7 +113,7 @@ func (b *builder) findAddresses(g *resource.Object[gatewayv1.Gateway]) []netip.A
 func (b *builder) addGateway(g *resource.Object[gatewayv1.Gateway], addresses []netip.Addr) {
 	own := g.Kind != object.KindIstioGateway // Istio's has no status of this kind
 	if own {
-		b.status.Gateways = append(b.status.Gateways, &GatewayStatus{Gateway: g, Addresses: addresses})
+		b.status.Gateways = append(b.status.Gateways, &Status{Gateway: g, Addresses: addresses})
 	}
 	mixed := mixedPorts(g.Value.Spec.Listeners)
 	for i := range g.Value.Spec.Listeners {

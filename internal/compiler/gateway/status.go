@@ -13,13 +13,13 @@ import (
 // AttachmentStatus is what became of Gateways and of the references to them, for those who write status.
 type AttachmentStatus struct {
 	// Gateways are those whose class is in the input, in order.
-	Gateways []*GatewayStatus
+	Gateways []*Status
 	// Parents says for each route, by its String, what became of its parentRefs, in their order.
 	Parents map[string][]ParentStatus
 }
 
-// GatewayStatus is what became of one Gateway.
-type GatewayStatus struct {
+// Status is what became of one Gateway.
+type Status struct {
 	Gateway *resource.Object[gatewayv1.Gateway]
 	// Addresses are those that it listens on; what else its spec names can't be bound.
 	Addresses []netip.Addr
@@ -72,7 +72,7 @@ func (f *AttachmentStatus) addListener(l *listener) {
 }
 
 // Listeners gives what became of the Gateway's listeners, in the order of its spec.
-func (g *GatewayStatus) Listeners() []ListenerStatus {
+func (g *Status) Listeners() []ListenerStatus {
 	all := make([]ListenerStatus, len(g.listeners))
 	for i, l := range g.listeners {
 		all[i] = ListenerStatus{

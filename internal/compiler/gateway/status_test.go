@@ -10,7 +10,7 @@ import (
 )
 
 // formatListeners has a line for each listener: what became of it, but for its overlaps.
-func formatListeners(g *GatewayStatus) string {
+func formatListeners(g *Status) string {
 	var lines []string
 	for i, l := range g.Listeners() {
 		var kinds []string

@@ -79,7 +79,7 @@ func TestPlanHasRulesByListenerAndAge(t *testing.T) {
 func TestPlanHasEachValueOnce(t *testing.T) {
 	plan := planDocuments(t, istioDocuments, sessionDocument("HTTPRoute", "r", ""))
 	a, z := plan.Rules[2], plan.Rules[4]
-	if a.Rule != z.Rule || a.Sessions != z.Sessions || a.Rule.Route != plan.Routes[0] || a.Rule != plan.Routes[0].Rules[0] {
+	if a.Rule != z.Rule || a.Sessions != z.Sessions || a.Route != plan.Routes[0] || a.Rule != plan.Routes[0].Rules[0] {
 		t.Errorf("a rule is not the same on two listeners: %+v, %+v", a, z)
 	}
 	if a.Listener.Gateway != z.Listener.Gateway || a.Listener != a.Listener.Gateway.Listeners[1] || z.Listener != z.Listener.Gateway.Listeners[0] {

@@ -12,7 +12,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
-	"github.com/limpet-proxy/limpet/policy-config"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // attachedPolicies is what policies, and XBackends with a session of their own, come to at each of their targets.

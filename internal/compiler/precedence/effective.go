@@ -2,7 +2,7 @@ package precedence
 
 import (
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
-	"github.com/limpet-proxy/limpet/policy-config"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // FieldValue is a value and where it is written.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
-	"github.com/limpet-proxy/limpet/policy-config"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // leaf is a field of a type that holds no further fields.

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
-	"github.com/limpet-proxy/limpet/policy-config"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // Merge merges the blocks on one path: the strongest that writes a field gives its value (S5, S7). The order of the blocks

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
-	"github.com/limpet-proxy/limpet/policy-config"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 func everyRound(t *testing.T, try func(t *testing.T, r randomRound)) {

@@ -33,11 +33,11 @@ func FuzzDocuments(f *testing.F) {
 			name = "fuzz.json"
 		}
 		rep := &report.Report{}
-		docs := ReadDocuments([]Source{{Name: name, Data: data}}, rep)
+		docs := ParseDocuments([]Source{{Name: name, Data: data}}, rep)
 		if len(docs) == 0 && !rep.Failed() && !onlyEmptyLists(data) {
 			t.Error("neither a document nor an error")
 		}
-		again := ReadDocuments([]Source{{Name: name, Data: data}}, &report.Report{})
+		again := ParseDocuments([]Source{{Name: name, Data: data}}, &report.Report{})
 		if len(again) != len(docs) {
 			t.Fatalf("%d documents, then %d", len(docs), len(again))
 		}

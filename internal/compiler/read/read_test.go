@@ -11,7 +11,7 @@ import (
 func readAll(t *testing.T, name, text string) ([]*Document, report.Errors) {
 	t.Helper()
 	rep := &report.Report{}
-	docs := ReadDocuments([]Source{{Name: name, Data: []byte(text)}}, rep)
+	docs := ParseDocuments([]Source{{Name: name, Data: []byte(text)}}, rep)
 	return docs, rep.Errors(false)
 }
 

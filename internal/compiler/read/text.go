@@ -8,12 +8,12 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
-// ReadDocuments reads every object of the sources, in order. What is wrong goes to the report, all of it at once.
-func ReadDocuments(sources []Source, rep *report.Report) []*Document {
+// ParseDocuments reads every object of the sources, in order. What is wrong goes to the report, all of it at once.
+func ParseDocuments(sources []Source, rep *report.Report) []*Document {
 	var docs []*Document
 	texts := Split(sources, rep)
 	for _, t := range texts {
-		docs = append(docs, t.ReadDocuments(rep)...)
+		docs = append(docs, t.ParseDocuments(rep)...)
 	}
 	ReportEmpty(texts, rep)
 	return docs
@@ -73,8 +73,8 @@ func isSeparable(data []byte) bool {
 	return bytes.IndexByte(data, '&') < 0 && !bytes.Contains(data, []byte("<<"))
 }
 
-// ReadDocuments reads every object of a text, in order.
-func (t *Text) ReadDocuments(rep *report.Report) []*Document {
+// ParseDocuments reads every object of a text, in order.
+func (t *Text) ParseDocuments(rep *report.Report) []*Document {
 	var docs []*Document
 	t.blank = true
 	for _, c := range t.chunks {

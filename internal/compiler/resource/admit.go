@@ -119,7 +119,7 @@ func newDuplicateError(d, first *admitted) *field.Error {
 // admitText reads a text and admits its documents.
 func (a *admitter) admitText(text *read.Text) *admittedText {
 	t := &admittedText{selfContained: text.IsSelfContained()}
-	for _, d := range text.ReadDocuments(&t.rep) {
+	for _, d := range text.ParseDocuments(&t.rep) {
 		one := &admitted{Document: d}
 		a.rep, a.sessions, a.objects = &one.rep, nil, Objects{}
 		if k := a.findKind(d); k != nil {

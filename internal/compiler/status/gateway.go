@@ -34,7 +34,7 @@ func (b *builder) writeGateways() {
 }
 
 // writeGateway writes a Gateway's status: its listeners', and what they come to.
-func (b *builder) writeGateway(g *gateway.GatewayStatus) {
+func (b *builder) writeGateway(g *gateway.Status) {
 	o, was := g.Gateway.Value, parseStatus[gatewayv1.GatewayStatus](g.Gateway.Status)
 	w := b.newWriter(o.ObjectMeta)
 	problems := b.problemsOf(g.Gateway)
