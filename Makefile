@@ -174,3 +174,40 @@ bin/envoy-gateway: e2e/envoygateway/go.mod e2e/envoygateway/go.sum
 bin/demo: $(shell find examples -name '*.go') go.mod go.sum
 	@mkdir -p bin
 	@tools/step.sh "building $@" go build -buildvcs=false -trimpath -o $@ ./examples/demo
+
+# The native filter: limpet as a dynamic module of Envoy, for the architectures that Envoy is built for.
+NATIVE_ARCH := $(patsubst aarch64,arm64,$(patsubst x86_64,amd64,$(shell uname -m)))
+NATIVE_SOURCES := go.mod go.sum $(wildcard tools/limpet-native-*.json) $(shell find filter/native filter/session policy-config token -type f \
+	! -name '*_test.go')
+NATIVE_CLANG_amd64 := clang-19 --target=x86_64-linux-gnu
+NATIVE_CLANG_arm64 := clang-19 --target=aarch64-linux-gnu -mno-outline-atomics -isystem /usr/aarch64-linux-gnu/include -L/usr/aarch64-linux-gnu/lib
+NATIVE_CFLAGS := -std=gnu2x -O2 -fPIC -ffunction-sections -Wall -Wextra -Werror -Wno-unused-parameter -ffile-prefix-map=$(CURDIR)=.
+NATIVE_LDFLAGS := -shared -nostartfiles -nodefaultlibs -fuse-ld=lld-19 -Wl,--version-script=filter/native/c/exports.map -Wl,--gc-sections \
+	-Wl,-z,nodelete,-z,relro,-z,now,-z,noexecstack -Wl,--no-undefined-version -Wl,--build-id=none -Wl,-s -Wl,-soname,liblimpet.so
+
+.PHONY: native
+native: dist/native/amd64/liblimpet.so dist/native/arm64/liblimpet.so dist/liblimpet.so dist/native/poisoned/liblimpet.so ## build the native filter, limpet as a dynamic module of Envoy, for amd64 and arm64
+
+.PHONY: test-native
+test-native: native dist/limpet.wasm ## run the filter's tests on the native filter too
+	@LIMPET_REQUIRE_WASM=1 LIMPET_REQUIRE_NATIVE=1 go test -timeout 20m ./filter/...
+
+dist/native/%/limpet.o: $(NATIVE_SOURCES)
+	@mkdir -p $(@D)
+	@tinygo=$$(tools/setup.sh tinygo) && tools/step.sh "building $@" \
+	"$$tinygo" build -target tools/limpet-native-$*.json -opt=2 -no-debug -panic=trap -o $@.partial.o ./filter/native && \
+	llvm-objcopy-19 --redefine-sym main=limpet_main $@.partial.o $@ && rm $@.partial.o
+
+.PRECIOUS: dist/native/%/limpet.o
+
+# A build for tests that fills memory with rubbish as soon as it should not be used any more.
+dist/native/poisoned/liblimpet.so: dist/native/$(NATIVE_ARCH)/limpet.o
+	@mkdir -p $(@D)
+	@$(NATIVE_CLANG_$(NATIVE_ARCH)) $(NATIVE_CFLAGS) -DPOISON $(NATIVE_LDFLAGS) -o $@.partial filter/native/c/*.c $< -lc && mv $@.partial $@
+
+dist/native/%/liblimpet.so: dist/native/%/limpet.o
+	@[ $* = $(NATIVE_ARCH) ] || tools/setup.sh cross-$* >/dev/null
+	@$(NATIVE_CLANG_$*) $(NATIVE_CFLAGS) $(NATIVE_LDFLAGS) -o $@.partial filter/native/c/*.c $< -lc && mv $@.partial $@
+
+dist/liblimpet.so: dist/native/$(NATIVE_ARCH)/liblimpet.so
+	@cp $< $@

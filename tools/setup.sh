@@ -5,6 +5,7 @@
 # TinyGo and Envoy land in a per-user cache keyed by version; a second run finds it and does nothing.
 #
 #   tools/setup.sh tinygo|envoy|chromium|rust     makes sure of one tool and prints its path on stdout
+#   tools/setup.sh cross-amd64|cross-arm64        makes sure of what the native filter is linked and tested with
 #
 # TINYGO=PATH, ENVOY=PATH and CHROMIUM=PATH name tools of your own; then nothing is installed for them.
 set -euo pipefail
@@ -132,6 +133,14 @@ rust() {
 	command -v cargo
 }
 
+# cross is what the native filter is linked with for another architecture than this machine's, and tested with.
+cross() {
+	case $1 in
+	amd64) debian_packages libc6-dev-amd64-cross gcc-x86-64-linux-gnu qemu-user ;;
+	arm64) debian_packages libc6-dev-arm64-cross gcc-aarch64-linux-gnu qemu-user ;;
+	esac
+}
+
 mkdir -p "$cache"
 exec 9>"$cache/.lock"
 flock -n 9 || { say "another setup is running; waiting for it"; flock 9; }
@@ -140,5 +149,6 @@ tinygo) tinygo ;;
 envoy) envoy ;;
 chromium) chromium ;;
 rust) rust ;;
-*) die "usage: tools/setup.sh tinygo|envoy|chromium|rust" ;;
+cross-amd64 | cross-arm64) cross "${1#cross-}" ;;
+*) die "usage: tools/setup.sh tinygo|envoy|chromium|rust|cross-amd64|cross-arm64" ;;
 esac

@@ -1,5 +1,5 @@
-// Package behaviour holds the filter's behaviour tests. Each runs on every build of the engine: as Go, and as the shipped
-// limpet.wasm under wazero.
+// Package behaviour holds the filter's behaviour tests. Each runs on every build of the engine: as Go, as the shipped
+// limpet.wasm under wazero, and as the shipped native module in a host of its own.
 package behaviour
 
 import (
@@ -24,13 +24,17 @@ type stream interface {
 	close()
 }
 
-// builds are the builds of the engine.
+// builds are the builds of the engine. Of the native module there are three: the one that ships for this machine, one that
+// fills memory with rubbish as soon as it should not be used any more, and the one that ships for arm64, in qemu.
 var builds = []struct {
 	name  string
 	start start
 }{
 	{"go", startGo},
 	{"wasm", startWasm},
+	{"module", startModule("liblimpet.so")},
+	{"poisoned", startModule("native/poisoned/liblimpet.so")},
+	{"arm64", startModule("native/arm64/liblimpet.so")},
 }
 
 // eachBuild runs the test on every build.
