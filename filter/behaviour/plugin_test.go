@@ -1,5 +1,6 @@
 // Package behaviour holds the filter's behaviour tests. Each runs on every build of the engine: as Go, as the shipped
-// limpet.wasm under wazero, and as the shipped native module in a host of its own.
+// limpet.wasm under wazero, as the shipped native module in a host of its own, and as that in a real
+// Envoy.
 package behaviour
 
 import (
@@ -15,6 +16,11 @@ type plugin interface {
 	counts() map[string]uint64
 }
 
+// proxy is a plugin that brings a real proxy, so that nothing around it need be played.
+type proxy interface {
+	exchange(w *world, route, cluster string, h [][2]string) (result, error)
+}
+
 // stream is one request and its response; header lists go in and come out.
 type stream interface {
 	request(h [][2]string) ([][2]string, error)
@@ -24,8 +30,9 @@ type stream interface {
 	close()
 }
 
-// builds are the builds of the engine. Of the native module there are three: the one that ships for this machine, one that
-// fills memory with rubbish as soon as it should not be used any more, and the one that ships for arm64, in qemu.
+// builds are the builds of the engine. Of the native module there are four: the one that ships for this machine, one that
+// fills memory with rubbish as soon as it should not be used any more, one that sanitizers watch, and the one that ships
+// for arm64, in qemu.
 var builds = []struct {
 	name  string
 	start start
@@ -34,7 +41,9 @@ var builds = []struct {
 	{"wasm", startWasm},
 	{"module", startModule("liblimpet.so")},
 	{"poisoned", startModule("native/poisoned/liblimpet.so")},
+	{"sanitized", startModule("native/sanitized/liblimpet.so")},
 	{"arm64", startModule("native/arm64/liblimpet.so")},
+	{"envoy", startEnvoy},
 }
 
 // eachBuild runs the test on every build.

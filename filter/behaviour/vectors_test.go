@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 )
 
 // vectors are those of package token, as far as a filter can be asked about them.
@@ -53,6 +54,9 @@ func TestTokenVectors(t *testing.T) {
 					w.hosts = append(w.hosts, v.Session.Host)
 				}
 				w.restart(cfg, start, string(all.Rings[v.Ring]))
+				if _, real := w.plugin.(proxy); real && strings.ContainsFunc(v.Token, unicode.IsControl) {
+					return // HTTP carries no such value
+				}
 				w.get("x-sid: " + v.Token)
 				outcome := v.Verdict
 				if counts := w.plugin.counts(); outcome == "valid" && counts["p renewed"] == 1 {

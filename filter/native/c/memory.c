@@ -7,13 +7,26 @@
 
 enum { ALIGNMENT = 16, CHUNK = 64 << 10 };
 
+// The address sanitizer's build knows what of a chunk is allocated. TinyGo's code is not instrumented, but copies and fills
+// memory through the C library, where the sanitizer looks.
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#define CLOSE(memory, size) __asan_poison_memory_region(memory, size)
+#define OPEN(memory, size) __asan_unpoison_memory_region(memory, size)
+enum { GAP = ALIGNMENT }; // between two allocations
+#else
+#define CLOSE(memory, size) (void)0
+#define OPEN(memory, size) (void)0
+enum { GAP = 0 };
+#endif
+
 // A chunk begins with this; allocations follow.
 struct chunk {
 	struct chunk *before;
 	size_t size;
 };
 
-static_assert(sizeof(struct chunk) % ALIGNMENT == 0, "allocations must be aligned");
+_Static_assert(sizeof(struct chunk) % ALIGNMENT == 0, "allocations must be aligned");
 
 static atomic_size_t total;
 
@@ -41,7 +54,7 @@ size_t memory_total(void) { return atomic_load_explicit(&total, memory_order_rel
 
 static void grow(struct arena *arena, size_t size) {
 	if (size > SIZE_MAX / 2) abort();
-	size_t whole = size + sizeof(struct chunk);
+	size_t whole = size + sizeof(struct chunk) + GAP;
 	if (whole < CHUNK) whole = CHUNK;
 	struct chunk *chunk = memory_take(whole);
 	chunk->before = arena->last;
@@ -49,12 +62,14 @@ static void grow(struct arena *arena, size_t size) {
 	arena->last = chunk;
 	arena->next = (char *)(chunk + 1);
 	arena->end = (char *)chunk + whole;
+	CLOSE(arena->next, whole - sizeof *chunk);
 }
 
 static void free_until(struct arena *arena, struct chunk *kept) {
 	while (arena->last != kept) {
 		struct chunk *chunk = arena->last;
 		arena->last = chunk->before;
+		OPEN(chunk, chunk->size);
 		memory_give(chunk, chunk->size);
 	}
 }
@@ -79,6 +94,7 @@ static void empty(struct arena *arena) {
 #ifdef POISON
 	memset(start, 0xdb, first->size - sizeof *first);
 #endif
+	CLOSE(start, first->size - sizeof *first);
 	arena->next = start;
 	arena->end = (char *)first + first->size;
 }
@@ -96,9 +112,11 @@ void *limpet_allocate(size_t size) {
 	struct arena *arena = current;
 	if (size == 0) return &nothing;
 	if (!arena || size > SIZE_MAX / 2) abort();
+	size_t asked = size;
 	size = (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
-	if (size > (size_t)(arena->end - arena->next)) grow(arena, size);
+	if (size + GAP > (size_t)(arena->end - arena->next)) grow(arena, size);
 	void *memory = arena->next;
-	arena->next += size;
-	return memset(memory, 0, size);
+	arena->next += size + GAP;
+	OPEN(memory, asked);
+	return memset(memory, 0, asked);
 }
