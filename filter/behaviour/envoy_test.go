@@ -44,6 +44,9 @@ var envoys = struct {
 	all   map[string]*envoy
 }{all: map[string]*envoy{}}
 
+// drainSeconds is how long an old configuration serves the connections that it has.
+const drainSeconds = 5
+
 // mostEnvoys is how many run at a time.
 const mostEnvoys = 2
 
@@ -106,7 +109,7 @@ func launch(t *testing.T, env map[string]string) *envoy {
 	check(t, err)
 	defer log.Close()
 	e.process = exec.Command(program, "-c", e.path("envoy.json"), "--concurrency", "2", "--use-dynamic-base-id",
-		"--log-level", "warning", "--file-flush-interval-msec", "10")
+		"--log-level", "warning", "--file-flush-interval-msec", "10", "--drain-time-s", strconv.Itoa(drainSeconds))
 	e.process.Stdout, e.process.Stderr = log, log
 	e.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	e.process.Env = []string{
@@ -228,12 +231,12 @@ func (e *envoy) setHosts(t *testing.T, hosts []string) {
 	})
 }
 
-// configure has Envoy take a filter configuration, and returns what it logged when it refuses.
-func (e *envoy) configure(t *testing.T, config string) error {
+// configure has Envoy take new filters, and returns what it logged when it refuses.
+func (e *envoy) configure(t *testing.T, filters []any) error {
 	t.Helper()
 	refused, logged := e.stats("lds.update_rejected"), len(e.log(t))
 	e.generation++
-	e.write(t, "listeners.json", discovery(e.generation, e.listener(config, e.generation)))
+	e.write(t, "listeners.json", discovery(e.generation, e.listener(filters, e.generation)))
 	var err error
 	e.until(t, "the configuration", func() bool {
 		if now := e.stats("lds.update_rejected"); now["listener_manager.lds.update_rejected"] > refused["listener_manager.lds.update_rejected"] {
@@ -335,7 +338,7 @@ func (b *backend) respond(host string, head [][2]string) []byte {
 	}
 	var out bytes.Buffer
 	status, _ := first(reply, ":status")
-	fmt.Fprintf(&out, "HTTP/1.1 %s Test\r\n", status)
+	fmt.Fprintf(&out, "HTTP/1.1 %s Test\r\nx-test-backend: %s\r\n", status, host)
 	for _, line := range without(reply, ":status") {
 		fmt.Fprintf(&out, "%s: %s\r\n", line[0], line[1])
 	}
@@ -366,7 +369,7 @@ type envoyPlugin struct {
 func startEnvoy(t *testing.T, config string, env map[string]string, _ func() time.Time) (plugin, error) {
 	t.Helper()
 	e := envoyFor(t, env)
-	if err := e.configure(t, config); err != nil {
+	if err := e.configure(t, e.native(config)); err != nil {
 		return nil, err
 	}
 	p := &envoyPlugin{t: t, envoy: e, before: e.stats("limpet_sessions"), logging: strings.Contains(config, `"accessLog":true`)}

@@ -73,8 +73,32 @@ func exactly(name, value string) object {
 	return object{"name": name, "string_match": object{"exact": value}}
 }
 
-// listener runs the module with a configuration. Responses say which one it is.
-func (e *envoy) listener(config string, generation int) object {
+// native is the shipped native module with a configuration.
+func (e *envoy) native(config string) []any { return []any{dynamicModule("limpet", e.module, config)} }
+
+// wasm is the shipped limpet.wasm, and stateful_session, which carries its decisions out.
+func wasm(path, config string) []any {
+	vm := object{
+		"runtime":               "envoy.wasm.runtime.v8",
+		"code":                  object{"local": object{"filename": path}},
+		"environment_variables": object{"host_env_keys": []any{"LIMPET_KEYS"}},
+	}
+	text := object{"@type": "type.googleapis.com/google.protobuf.StringValue", "value": config}
+	return []any{
+		object{"name": "limpet", "typed_config": typed("extensions.filters.http.wasm.v3.Wasm", object{
+			"config": object{"name": "limpet", "vm_config": vm, "configuration": text},
+		})},
+		object{"name": "pin", "typed_config": typed("extensions.filters.http.stateful_session.v3.StatefulSession", object{
+			"session_state": object{
+				"name":         "envoy.http.stateful_session.header",
+				"typed_config": typed("extensions.http.stateful_session.header.v3.HeaderBasedSessionState", object{"name": pinHeader}),
+			},
+		})},
+	}
+}
+
+// listener runs filters. Responses say which configuration it is.
+func (e *envoy) listener(filters []any, generation int) object {
 	manager := object{
 		"stat_prefix":         "test",
 		"generate_request_id": false,
@@ -83,11 +107,9 @@ func (e *envoy) listener(config string, generation int) object {
 			"virtual_hosts":           []any{object{"name": "v", "domains": []any{"*"}, "routes": routes()}},
 			"response_headers_to_add": []any{object{"header": object{"key": "x-test-generation", "value": fmt.Sprint(generation)}}},
 		},
-		"http_filters": []any{
-			dynamicModule("limpet", e.module, config),
+		"http_filters": append(filters,
 			dynamicModule("reply", e.reply, ""),
-			object{"name": "router", "typed_config": typed("extensions.filters.http.router.v3.Router", object{})},
-		},
+			object{"name": "router", "typed_config": typed("extensions.filters.http.router.v3.Router", object{})}),
 		"access_log": []any{object{"name": "file", "typed_config": typed("extensions.access_loggers.file.v3.FileAccessLog", object{
 			"path":       e.path("access.log"),
 			"log_format": object{"text_format_source": object{"inline_string": "%REQ(x-test-id)% %FILTER_STATE(limpet:PLAIN)%\n"}},
