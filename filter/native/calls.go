@@ -15,6 +15,9 @@ func hostHeaders(s *stream, kind headerType)
 //export limpet_attribute
 func hostAttribute(s *stream, attribute uint32) uint32
 
+//export limpet_cluster
+func hostCluster(s *stream) uint32
+
 //export limpet_set
 func hostSet(s *stream, kind headerType, name unsafe.Pointer, nameSize uintptr, value unsafe.Pointer, size uintptr)
 

@@ -19,7 +19,6 @@ type stream struct {
 const (
 	codeDetails     = 16
 	upstreamAddress = 41
-	clusterName     = 57
 	routeName       = 61
 )
 
@@ -87,7 +86,12 @@ func (x *exchange) Pin(host string, strict bool) {
 
 func (x *exchange) Balance() {}
 
-func (x *exchange) Cluster() string { return x.attribute(clusterName) }
+func (x *exchange) Cluster() string {
+	if hostCluster(&x.stream) == 0 {
+		return ""
+	}
+	return x.text
+}
 
 func (x *exchange) Chosen() (string, bool) {
 	host := x.attribute(upstreamAddress)

@@ -28,6 +28,9 @@ uint32_t limpet_attribute(struct stream *s, uint32_t attribute) {
 	return CALLBACK(http_filter_get_attribute_string)(s->filter, (int)attribute, &s->text);
 }
 
+// The attribute xds.cluster_name has it too, from Envoy 1.40 on.
+uint32_t limpet_cluster(struct stream *s) { return CALLBACK(http_get_cluster_name)(s->filter, &s->text); }
+
 // Whether a header is set, added or removed cannot be helped where Envoy has no such map: the stream is going away.
 void limpet_set(struct stream *s, uint32_t type, const char *name, size_t name_size, const char *value, size_t size) {
 	CALLBACK(http_set_header)(s->filter, (int)type, (struct buffer){name, name_size}, (struct buffer){value, size});

@@ -252,13 +252,18 @@ bool CALLBACK(http_filter_get_attribute_string)(void *filter, int attribute, str
 	struct text *t = NULL;
 	switch (attribute) {
 	case XDS_ROUTE_NAME: t = &s->route; break;
-	case XDS_CLUSTER_NAME: t = &s->cluster; break;
 	case RESPONSE_CODE_DETAILS: t = &s->details; break;
 	case UPSTREAM_ADDRESS: t = s->has_upstream ? &s->upstream : NULL; break;
 	default: die("an attribute that the module should not need");
 	}
 	if (!t || !t->size) return false;
 	*result = show(t->data, t->size);
+	return true;
+}
+
+bool CALLBACK(http_get_cluster_name)(void *filter, struct buffer *result) {
+	struct stream *s = filter;
+	*result = show(s->cluster.data, s->cluster.size);
 	return true;
 }
 
