@@ -118,6 +118,7 @@ int ON(http_filter_response_headers)(void *filter, const void *stream, bool end_
 #define NOTHING(name) \
 	void ON(name)(void) {}
 
+PASSES(http_filter_local_reply) // Envoy 1.38 wants it, later ones need not have it
 PASSES(http_filter_request_body)
 PASSES(http_filter_request_trailers)
 PASSES(http_filter_response_body)
