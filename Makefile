@@ -8,7 +8,7 @@ SHELL := /bin/bash
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
-# Our own target file links Debian's wasi-libc; somebody else's TinyGo brings its own for its stock target.
+# Our own target file links Debian's wasi-libc; another TinyGo brings its own for its stock target.
 ifdef TINYGO
 WASM_TARGET := -target wasip1 -buildmode c-shared -scheduler none -gc precise -tags custommalloc
 else
@@ -16,7 +16,7 @@ WASM_TARGET := -target tools/limpet-wasm.json
 endif
 
 FILTER_SOURCES := go.mod go.sum tools/limpet-wasm.json $(shell find filter policy-config token -name '*.go' ! -name '*_test.go' ! -path 'filter/wasmtest/*')
-COMMAND_SOURCES := go.mod go.sum $(shell find cmd compiler policy-config rollout token watch wasmimage -name '*.go' ! -name '*_test.go')
+COMMAND_SOURCES := go.mod go.sum $(shell find cmd compiler internal policy-config token wasmimage -name '*.go' ! -name '*_test.go')
 
 PEERS := dist/peers/tinygo.wasm dist/peers/rust.wasm
 NATIVE_PEERS := dist/peers/libempty.so dist/peers/librust.so
@@ -24,7 +24,7 @@ VARIANTS := $(patsubst %,dist/variants/%.wasm,opt-1 opt-s opt-z gc-conservative 
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: run
 run: build ## run the quick start: Envoy on 127.0.0.1:10000, three backends, sticky sessions
@@ -34,12 +34,30 @@ run: build ## run the quick start: Envoy on 127.0.0.1:10000, three backends, sti
 browser: build ## run the example for browsers: https://shop.localhost:10443, sessions to look at
 	@envoy=$$(tools/setup.sh envoy) && ENVOY=$$envoy exec bin/browser
 
+# What tests need besides Go; with these variables set they fail, not skip, where something is missing.
+WITH_TOOLS = envoy=$$(tools/setup.sh envoy) && chromium=$$(tools/setup.sh chromium) && \
+	export ENVOY=$$envoy CHROMIUM=$$chromium LIMPET_REQUIRE_WASM=1 LIMPET_REQUIRE_ENVOY=1
+UNIT_PACKAGES = $$(go list ./... | grep -v '/limpet/e2e')
+
 .PHONY: test
-test: build check ## run the unit tests, the wasm tests and the end-to-end tests on a real Envoy
-	@envoy=$$(tools/setup.sh envoy) && chromium=$$(tools/setup.sh chromium) && \
-	export ENVOY=$$envoy CHROMIUM=$$chromium LIMPET_REQUIRE_WASM=1 LIMPET_REQUIRE_ENVOY=1 && \
-	go test -timeout 20m $$(go list ./... | grep -v '/limpet/e2e') && \
-	cd e2e && go test -count=1 -timeout 30m
+test: build check ## lint, the unit tests, the wasm tests and the end-to-end tests on a real Envoy
+	@$(MAKE) --no-print-directory unit && $(MAKE) --no-print-directory e2e
+
+.PHONY: unit
+unit: build bin/gotest ## the tests of every package but the end-to-end tests
+	@$(WITH_TOOLS) && bin/gotest -timeout 20m $(UNIT_PACKAGES)
+
+.PHONY: race
+race: bin/gotest ## the same under the race detector
+	@bin/gotest -race -timeout 40m $(UNIT_PACKAGES)
+
+.PHONY: wasm
+wasm: dist/limpet.wasm bin/gotest ## build dist/limpet.wasm and test it under wazero
+	@LIMPET_REQUIRE_WASM=1 bin/gotest -timeout 20m ./filter/... ./token ./policy-config
+
+.PHONY: e2e
+e2e: build bin/gotest ## the end-to-end tests on a real Envoy, with a real browser
+	@$(WITH_TOOLS) && cd e2e && ../bin/gotest -count=1 -timeout 30m
 
 # Its packages are many: a cold build takes 5 to 8 minutes and 2.3 GB of build cache, a warm run one or two minutes.
 .PHONY: e2e-istio
@@ -51,18 +69,16 @@ e2e-istio: build ## run the tests on Istio's own discovery server and a real Env
 # e2e-long and figures take RUN=TestName for one scenario.
 .PHONY: e2e-long
 e2e-long: build ## run every end-to-end test at full size: up to two hours, progress every few seconds
-	@envoy=$$(tools/setup.sh envoy) && chromium=$$(tools/setup.sh chromium) && \
-	export ENVOY=$$envoy CHROMIUM=$$chromium LIMPET_REQUIRE_WASM=1 LIMPET_REQUIRE_ENVOY=1 LIMPET_LONG=1 && \
-	cd e2e && go test -count=1 -timeout 2h -run '$(or $(RUN),.)'
+	@$(WITH_TOOLS) LIMPET_LONG=1 && cd e2e && go test -count=1 -timeout 2h -run '$(or $(RUN),.)'
 
 .PHONY: figures
 figures: ## the same, and write the figures into docs/reliability.md
 	@LIMPET_UPDATE_FIGURES=1 $(MAKE) --no-print-directory e2e-long
 
 .PHONY: e2e-envoy-gateway
-e2e-envoy-gateway: build bin/envoy-gateway ## run Envoy Gateway itself on what limpet writes for it (builds it the first time: minutes)
+e2e-envoy-gateway: build bin/envoy-gateway bin/gotest ## run Envoy Gateway itself on what limpet writes for it (builds it the first time: minutes)
 	@envoy=$$(tools/setup.sh envoy) && export ENVOY=$$envoy && \
-	go -C e2e/envoygateway vet ./... && go -C e2e/envoygateway test -count=1 -timeout 20m ./...
+	cd e2e/envoygateway && go vet ./... && ../../bin/gotest -count=1 -timeout 20m ./...
 
 .PHONY: build
 build: bin/limpet bin/demo bin/browser ## build bin/limpet and dist/limpet.wasm
@@ -74,23 +90,32 @@ tools: ## install TinyGo and Envoy into the per-user cache, find a browser or in
 	@echo "chromium: $$(tools/setup.sh chromium)"
 
 .PHONY: check
-check: ## vet, formatting, import directions
+check: lint ## vet, formatting, import directions, lint
 	@tools/step.sh "vetting" go vet ./...
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "gofmt these: $$unformatted"; exit 1; }
 	@tools/imports.sh
 
+.PHONY: measure
+measure: ## measure how readable the code is; LIST=shadows, once, long, lines or undocumented says where
+	@go run ./tools/housekeeping $(if $(LIST),-list $(LIST))
+
 .PHONY: golden
 golden: build ## rewrite golden files and the root envoy.yaml from what the code makes now; review the diff
 	go generate ./compiler/api
-	go test ./token ./policy-config ./compiler ./compiler/admission ./compiler/api ./cmd/limpet -update
+	go test ./token ./policy-config ./compiler ./internal/compiler/admission ./compiler/api ./cmd/limpet ./docs -update
 	bin/limpet compile -f examples/quickstart -t envoy --bind 127.0.0.1 --wasm-path dist/limpet.wasm > envoy.yaml
+
+.PHONY: golden-clean
+golden-clean: golden ## fail where a file that the code makes is not as committed
+	@changed=$$(git status --porcelain) && [ -z "$$changed" ] || { git --no-pager diff --stat; \
+	printf "stale; run 'make golden', review and commit:\n%s\n" "$$changed"; exit 1; }
 
 .PHONY: fuzz
 fuzz: ## fuzz each target for FUZZTIME (default 30s)
 	@tools/fuzz.sh $(or $(FUZZTIME),30s)
 
 .PHONY: bench
-bench: build bin/bench $(PEERS) dist/liblimpet.so $(NATIVE_PEERS) $(if $(filter full,$(BENCH)),$(VARIANTS)) ## what limpet costs Envoy beside other filters, 15 minutes; BENCH=full: builds and memory too; needs Rust
+bench: build bin/bench $(PEERS) dist/liblimpet.so $(NATIVE_PEERS) $(if $(filter full,$(BENCH)),$(VARIANTS)) ## what limpet costs Envoy next to other filters, 15 minutes; BENCH=full: builds and memory too; needs Rust
 	@export ENVOY=$$(tools/setup.sh envoy) TINYGO=$$(tools/setup.sh tinygo) && \
 	bin/bench -write && \
 	if [ "$(BENCH)" = full ]; then \
@@ -103,9 +128,9 @@ bench-instructions: build bin/bench $(PEERS) dist/liblimpet.so $(NATIVE_PEERS) #
 
 .PHONY: bench-go
 bench-go: build ## Go benchmarks of token, filter and compiler, native and under wazero, as benchstat reads them; COUNT=10 repeats them
-	go test -run '^$$' -bench . -benchmem -count $(or $(COUNT),1) ./token ./policy-config ./filter/... ./compiler/...
+	go test -run '^$$' -bench . -benchmem -count $(or $(COUNT),1) ./token ./policy-config ./filter/... ./compiler/... ./internal/...
 
-bin/bench: go.mod go.sum $(shell find bench e2e/load policy-config token -name '*.go' ! -name '*_test.go') bench/rig/documents.yaml
+bin/bench: go.mod go.sum $(shell find bench internal/load policy-config token -name '*.go' ! -name '*_test.go') bench/internal/rig/documents.yaml
 	@mkdir -p bin
 	@tools/step.sh "building $@" go build -buildvcs=false -trimpath -o $@ ./bench
 
@@ -139,9 +164,23 @@ dist/variants/wasm-opt-%.wasm: dist/limpet.wasm
 bench-compiler: build ## the compiler as a program, and within one: 1,000, 3,000 and 10,000 routes, time, memory, recompiling
 	go test -run '^$$' -bench 'Command|Recompile' -benchtime $(or $(BENCHTIME),3x) -timeout 30m ./cmd/limpet ./compiler
 
+# For changes that must change nothing: two builds, six thousand inputs, three minutes (see tools/same/main.go).
+.PHONY: same
+same: ## compile goldens, examples and a random corpus with OLD=REVISION (66d7fda) and with this tree, and compare; ARGS='-run NAME'
+	@go run ./tools/same -revision $(or $(OLD),66d7fda) $(ARGS)
+
 .PHONY: lint
-lint: ## golangci-lint with .golangci.yml (downloads and builds the linter the first time)
-	go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.5.0 run ./...
+lint: ## golangci-lint with .golangci.yml (builds the linter the first time: minutes)
+	@lint=$$(tools/setup.sh lint) && LINES_SHOWN=500 tools/step.sh "linting (a minute or more the first time)" "$$lint" run ./...
+
+.PHONY: vulncheck
+vulncheck: ## known vulnerabilities in what limpet calls (govulncheck; asks vuln.go.dev)
+	go run golang.org/x/vuln/cmd/govulncheck@v1.8.0 ./...
+
+.PHONY: newest
+newest: ## raise every dependency to its newest version and run the unit tests: what will break next
+	go get -u -t ./... && go mod tidy && git --no-pager diff --stat go.mod
+	@$(MAKE) --no-print-directory unit
 
 .PHONY: clean
 clean: ## remove what was built; the tool cache stays
@@ -162,6 +201,10 @@ bin/limpet: $(COMMAND_SOURCES) cmd/limpet/wasm/limpet.wasm cmd/limpet/wasm/limpe
 	@mkdir -p bin
 	@tools/step.sh "building $@ (minutes the first time)" \
 	go build -buildvcs=false -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $@ ./cmd/limpet
+
+bin/gotest: $(wildcard tools/gotest/*.go)
+	@mkdir -p bin
+	@go build -buildvcs=false -trimpath -o $@ ./tools/gotest
 
 bin/browser: $(shell find examples/browser -type f) go.mod go.sum
 	@mkdir -p bin
@@ -230,5 +273,6 @@ dist/native/%/liblimpet.so: dist/native/%/limpet.o $(NATIVE_C)
 	@[ $* = $(NATIVE_ARCH) ] || tools/setup.sh cross-$* >/dev/null
 	@$(NATIVE_CLANG_$*) $(NATIVE_CFLAGS) $(NATIVE_LDFLAGS) -o $@.partial filter/native/c/*.c $< -lc && mv $@.partial $@
 
+# Renamed into place: whoever has the file of before mapped keeps that.
 dist/liblimpet.so: dist/native/$(NATIVE_ARCH)/liblimpet.so
-	@cp $< $@
+	@cp $< $@.partial && mv $@.partial $@

@@ -3,7 +3,7 @@ package main
 import (
 	"strings"
 
-	"github.com/limpet-proxy/limpet/bench/rig"
+	"github.com/limpet-proxy/limpet/bench/internal/rig"
 )
 
 // cell is one thing to measure: a contestant under a traffic.
@@ -44,7 +44,7 @@ type row struct {
 }
 
 // The rows of the table, each with its cell. Lua and Envoy's own cookie have the pin itself for a cookie.
-var rows = []row{
+var tableRows = []row{
 	{cell{rig.None, "pinned"}, "no filter"},
 	{cell{rig.None, "new"}, "no filter, without a session cookie"},
 	{cell{rig.Unsigned, "pinned-plain"}, "Envoy's unsigned cookie, pinned"},

@@ -3,24 +3,24 @@ package main
 import (
 	"strings"
 
-	"github.com/limpet-proxy/limpet/bench/report"
-	"github.com/limpet-proxy/limpet/bench/rig"
-	"github.com/limpet-proxy/limpet/bench/stats"
+	"github.com/limpet-proxy/limpet/bench/internal/report"
+	"github.com/limpet-proxy/limpet/bench/internal/rig"
+	"github.com/limpet-proxy/limpet/bench/internal/stats"
 )
 
 // over is what a cell costs more than the same requests without a filter.
-func (r results) over(contestant, traffic string) stats.Estimate {
+func (r measurements) over(contestant, traffic string) stats.Estimate {
 	c := cell{contestant, traffic}
 	return stats.Over(r[c], r[c.base()])
 }
 
 // whole is what a request of limpet's takes in all.
-func (r results) whole(traffic string) stats.Estimate {
+func (r measurements) whole(traffic string) stats.Estimate {
 	return stats.Value(r[cell{rig.Limpet, traffic}])
 }
 
 // goals are the comparisons that limpet is held against. Where the rounds lack a cell of one, there is none of it.
-func (r results) goals() []report.Goal {
+func (r measurements) goals() []report.Goal {
 	pinned, native := r.over(rig.Limpet, "pinned"), r.over(rig.Native, "pinned")
 	ratio := func(a, b stats.Estimate) stats.Interval { return stats.Bootstrap(r.rounds(), stats.Ratio(a, b)) }
 	difference := func(a, b cell) stats.Interval { return stats.Bootstrap(r.rounds(), stats.Over(r[a], r[b])) }
@@ -38,7 +38,10 @@ func (r results) goals() []report.Goal {
 			Title: "whole request, 55 kB of forged cookies / 55 kB of others", None: true,
 			Value: ratio(r.whole("flood-forged"), r.whole("flood-others")),
 		},
-		{Title: "pinned over no filter, native limpet / Envoy's unsigned cookie", Bound: 1.5, Value: ratio(native, r.over(rig.Unsigned, "pinned-plain"))},
+		{
+			Title: "pinned over no filter, native limpet / Envoy's unsigned cookie", Bound: 1.5,
+			Value: ratio(native, r.over(rig.Unsigned, "pinned-plain")),
+		},
 		{Title: "pinned over no filter, native limpet / limpet", Bound: 0.3, Value: ratio(native, pinned)},
 		{Title: "pinned over no filter, native limpet / native Rust peer", Bound: 1.1, Value: ratio(native, r.over(rig.NativeRust, "pinned"))},
 		{
@@ -57,7 +60,7 @@ func (r results) goals() []report.Goal {
 }
 
 // rounds is how many there were.
-func (r results) rounds() int {
+func (r measurements) rounds() int {
 	for _, all := range r {
 		return len(all)
 	}
@@ -65,7 +68,7 @@ func (r results) rounds() int {
 }
 
 // costs are the rows with their intervals.
-func (r results) costs(rows []row) []report.Cost {
+func (r measurements) costs(rows []row) []report.Cost {
 	var costs []report.Cost
 	for _, line := range rows {
 		if len(r[line.cell]) == 0 {

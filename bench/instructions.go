@@ -7,8 +7,8 @@ import (
 	"os"
 	"strings"
 
-	"github.com/limpet-proxy/limpet/bench/rig"
-	"github.com/limpet-proxy/limpet/bench/stats"
+	"github.com/limpet-proxy/limpet/bench/internal/rig"
+	"github.com/limpet-proxy/limpet/bench/internal/stats"
 )
 
 // passes is how often instructions are counted for every cell; the median counts.
@@ -16,9 +16,9 @@ const passes = 3
 
 // instructions counts what a request of each cell takes of the worker, outside of the kernel. Other jobs on the machine
 // do not change that. Each contestant has an Envoy of its own, for under valgrind V8 has no room for all of their VMs.
-func (b *bench) instructions(ctx context.Context, cells []cell, requests int) (results, error) {
+func (b *bench) instructions(ctx context.Context, cells []cell, requests int) (measurements, error) {
 	b.rig.Counting = true
-	out := results{}
+	out := measurements{}
 	for _, name := range contestants(cells) {
 		e, err := b.rig.Start(b.keys.Text(), []string{name})
 		if err != nil {
@@ -60,7 +60,7 @@ func (b *bench) count(ctx context.Context, e *rig.Envoy, c cell, requests int) (
 }
 
 // instructionTable has a line for each row, in thousands.
-func (r results) instructionTable(rows []row) string {
+func (r measurements) instructionTable(rows []row) string {
 	var b strings.Builder
 	b.WriteString("| request | instructions, thousands | over no filter |\n|---|---:|---:|\n")
 	for _, line := range rows {

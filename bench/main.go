@@ -14,8 +14,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/limpet-proxy/limpet/bench/report"
-	"github.com/limpet-proxy/limpet/bench/rig"
+	"github.com/limpet-proxy/limpet/bench/internal/report"
+	"github.com/limpet-proxy/limpet/bench/internal/rig"
 )
 
 func main() {
@@ -27,8 +27,8 @@ func main() {
 	}
 }
 
-// parts are what a run does.
-type parts struct {
+// runFlags are what a run does.
+type runFlags struct {
 	only     string
 	variants string
 	memory   int
@@ -39,15 +39,18 @@ type parts struct {
 
 func run(ctx context.Context) error {
 	var b bench
-	var p parts
+	var p runFlags
 	flag.IntVar(&b.effort.starts, "starts", 3, "how often Envoy is started anew")
 	flag.IntVar(&b.effort.rounds, "rounds", 6, "rounds on each of them")
 	flag.IntVar(&b.effort.requests, "requests", 10_000, "requests in one measurement")
 	flag.IntVar(&b.effort.warm, "warm", 5_000, "requests of each sort before the first measurement")
-	flag.StringVar(&p.only, "only", "*/*", "measure only the cells that match one of these patterns, separated by commas: limpet/*,none/pinned")
-	flag.StringVar(&p.variants, "variants", "", "compare the shipped filter with these builds of it, separated by commas, and with nothing else")
+	flag.StringVar(&p.only, "only", "*/*",
+		"measure only the cells that match one of these patterns, separated by commas: limpet/*,none/pinned")
+	flag.StringVar(&p.variants, "variants", "",
+		"compare the shipped filter with these builds of it, separated by commas, and with nothing else")
 	flag.IntVar(&p.memory, "memory", 0, "send so many requests of all sorts, watch the linear memory, and do nothing else")
-	flag.IntVar(&p.counted, "instructions", 0, "count the instructions of so many requests of each sort, with valgrind, instead of measuring time")
+	flag.IntVar(&p.counted, "instructions", 0,
+		"count the instructions of so many requests of each sort, with valgrind, instead of measuring time")
 	flag.BoolVar(&p.write, "write", false, "write the results into docs/performance.md and docs/performance.svg")
 	flag.Parse()
 	dir, err := os.MkdirTemp("", "limpet-bench")
@@ -88,30 +91,30 @@ func (b *bench) prepare(dir string) error {
 	return err
 }
 
-// The page that results go to, and the plot beside it.
+// The page that results go to, and the plot next to it.
 const (
-	page = "docs/performance.md"
-	plot = "docs/performance.svg"
+	performancePage = "docs/performance.md"
+	plot            = "docs/performance.svg"
 )
 
 // say prints a part's results and, where wanted, puts them into their place in the page.
-func (p parts) say(place, text string) error {
+func (p runFlags) say(place, text string) error {
 	fmt.Println(text)
 	if !p.write {
 		return nil
 	}
-	return report.Replace(page, place, text)
+	return report.Replace(performancePage, place, text)
 }
 
-func (b *bench) runCosts(ctx context.Context, p parts) error {
+func (b *bench) runCosts(ctx context.Context, p runFlags) error {
 	chosen := matching(p.only)
-	results, err := b.measure(ctx, cells(chosen))
+	results, err := b.measure(ctx, makeCells(chosen))
 	if err != nil {
 		return err
 	}
 	costs := results.costs(chosen)
 	text := b.machine() + "\n" + report.Costs(costs)
-	if len(chosen) == len(rows) {
+	if len(chosen) == len(tableRows) {
 		text += "\n" + report.Goals(results.goals())
 	}
 	if p.write {
@@ -122,9 +125,9 @@ func (b *bench) runCosts(ctx context.Context, p parts) error {
 	return p.say("filter", text)
 }
 
-func (b *bench) runInstructions(ctx context.Context, p parts) error {
+func (b *bench) runInstructions(ctx context.Context, p runFlags) error {
 	chosen := matching(p.only)
-	results, err := b.instructions(ctx, cells(chosen), p.counted)
+	results, err := b.instructions(ctx, makeCells(chosen), p.counted)
 	if err != nil {
 		return err
 	}
@@ -133,7 +136,7 @@ func (b *bench) runInstructions(ctx context.Context, p parts) error {
 	return p.say("instructions", counted+"\n"+results.instructionTable(chosen))
 }
 
-func (b *bench) runVariants(ctx context.Context, p parts) error {
+func (b *bench) runVariants(ctx context.Context, p runFlags) error {
 	paths := strings.Split(p.variants, ",")
 	for i := range paths {
 		var err error
@@ -148,7 +151,7 @@ func (b *bench) runVariants(ctx context.Context, p parts) error {
 	return p.say("variants", b.machine()+"\n"+results.variantTable("dist/limpet.wasm", paths))
 }
 
-func (b *bench) runMemory(ctx context.Context, p parts) error {
+func (b *bench) runMemory(ctx context.Context, p runFlags) error {
 	text, err := b.memory(ctx, p.memory)
 	if err != nil {
 		fmt.Println(text)
@@ -157,7 +160,7 @@ func (b *bench) runMemory(ctx context.Context, p parts) error {
 	return p.say("memory", text)
 }
 
-func cells(rows []row) []cell {
+func makeCells(rows []row) []cell {
 	cells := make([]cell, len(rows))
 	for i, r := range rows {
 		cells[i] = r.cell
@@ -168,7 +171,7 @@ func cells(rows []row) []cell {
 // matching are the rows whose cells match one of the patterns.
 func matching(patterns string) []row {
 	var chosen []row
-	for _, r := range rows {
+	for _, r := range tableRows {
 		for _, pattern := range strings.Split(patterns, ",") {
 			if ok, _ := path.Match(pattern, r.String()); ok {
 				chosen = append(chosen, r)

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/limpet-proxy/limpet/bench/rig"
-	"github.com/limpet-proxy/limpet/bench/stats"
+	"github.com/limpet-proxy/limpet/bench/internal/rig"
+	"github.com/limpet-proxy/limpet/bench/internal/stats"
 	"github.com/limpet-proxy/limpet/token"
 )
 
@@ -26,16 +26,16 @@ type bench struct {
 	rig      *rig.Rig
 	keys     rig.Keys
 	scope    *token.Scope
-	traffics map[string]traffic
+	traffics map[string]requestMix
 	effort   effort
 }
 
-// results are processor times of Envoy's worker, in µs a request, by cell.
-type results map[cell]stats.Rounds
+// measurements are processor times of Envoy's worker, in µs a request, by cell.
+type measurements map[cell]stats.Rounds
 
 // measure runs all cells in turn, in another order in every round.
-func (b *bench) measure(ctx context.Context, cells []cell) (results, error) {
-	out := results{}
+func (b *bench) measure(ctx context.Context, cells []cell) (measurements, error) {
+	out := measurements{}
 	for start := range b.effort.starts {
 		if err := b.measureOn(ctx, cells, out); err != nil {
 			return nil, err
@@ -46,7 +46,7 @@ func (b *bench) measure(ctx context.Context, cells []cell) (results, error) {
 }
 
 // measureOn runs one Envoy's rounds.
-func (b *bench) measureOn(ctx context.Context, cells []cell, out results) error {
+func (b *bench) measureOn(ctx context.Context, cells []cell, out measurements) error {
 	e, err := b.rig.Start(b.keys.Text(), contestants(cells))
 	if err != nil {
 		return err

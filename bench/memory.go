@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/limpet-proxy/limpet/bench/rig"
+	"github.com/limpet-proxy/limpet/bench/internal/rig"
 )
 
 // memoryGauge is the linear memory of all of limpet's VMs.
@@ -48,7 +48,8 @@ func (b *bench) memory(ctx context.Context, requests int) (string, error) {
 		return "", err
 	}
 	// The gauge counts this worker and the VM that Envoy's main thread keeps, which serves nothing.
-	text := fmt.Sprintf("Linear memory of one worker with one policy: %d kB after the first request, %d kB after %d requests, %d kB after %d.\n",
+	text := fmt.Sprintf(
+		"Linear memory of one worker with one policy: %d kB after the first request, %d kB after %d requests, %d kB after %d.\n",
 		start/1024, sizes[0]/1024, step, slices.Max(sizes)/1024, len(sizes)*step)
 	text += "\nOutcomes of these: " + summary(outcomes) + ".\n"
 	if slices.Max(sizes) > sizes[0] {
@@ -58,7 +59,7 @@ func (b *bench) memory(ctx context.Context, requests int) (string, error) {
 }
 
 // mixture are requests of all sorts in turn, in no order that a cache could profit from.
-func (b *bench) mixture() traffic {
+func (b *bench) mixture() requestMix {
 	var pool []request
 	for _, name := range []string{"pinned", "pinned-many", "new", "renewed", "forged", "preflight", "without-route"} {
 		sort := b.traffics[name].pool
@@ -71,7 +72,7 @@ func (b *bench) mixture() traffic {
 	for i := range pool {
 		mixed = append(mixed, pool[i*601%len(pool)])
 	}
-	return traffic{pool: mixed}
+	return requestMix{pool: mixed}
 }
 
 // summary shortens a page of counters to "outcome count" pairs.

@@ -6,15 +6,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/limpet-proxy/limpet/bench/rig"
-	"github.com/limpet-proxy/limpet/e2e/load"
+	"github.com/limpet-proxy/limpet/bench/internal/rig"
+	"github.com/limpet-proxy/limpet/internal/load"
 	"github.com/limpet-proxy/limpet/token"
 )
 
 // request is one request of a traffic and what must become of it.
 type request struct {
 	method, path string
-	// lines are headers beside those that every request has.
+	// lines are headers besides those that every request has.
 	lines [][2]string
 	// host is the backend that must answer; "" if any may.
 	host string
@@ -47,8 +47,8 @@ func (r request) header() http.Header {
 	return h
 }
 
-// traffic is a sort of request: a pool that is sent over and over.
-type traffic struct {
+// requestMix is a sort of request: a pool that is sent over and over.
+type requestMix struct {
 	pool []request
 	// issues tells whether a contestant that signs must issue a token for each.
 	issues bool
@@ -107,7 +107,7 @@ func with(path string, values, backends []string, lines func(value string) [][2]
 func cart(value string) [][2]string { return cookies("cart=" + value) }
 
 // The traffics by name. keys sign the tokens.
-func traffics(keys rig.Keys, backends []string) (map[string]traffic, error) {
+func traffics(keys rig.Keys, backends []string) (map[string]requestMix, error) {
 	scope := keys.Scope(rig.CookieScope)
 	few, err := mint(scope, backends, fewSessions, 0)
 	if err != nil {
@@ -136,37 +136,42 @@ func traffics(keys rig.Keys, backends []string) (map[string]traffic, error) {
 	}
 	many := "cart=" + strings.Join(bad, "; cart=")
 	many = strings.Repeat(many+"; ", flood/len(many)+1)[:flood]
-	return map[string]traffic{
-		"pinned":        {pool: with("/cart", few, backends, cart)},
-		"pinned-many":   {pool: with("/cart", lots, backends, cart)},
-		"pinned-plain":  {pool: with("/cart", pins, backends, cart)},
-		"new":           {pool: []request{{method: "GET", path: "/cart", lines: cookies("lang=en")}}, issues: true},
-		"renewed":       {pool: with("/cart", idle, backends, cart), issues: true},
-		"forged":        {pool: with("/cart", bad, nil, cart), issues: true},
-		"flood-forged":  {pool: []request{{method: "GET", path: "/cart", lines: cookies(many)}}, issues: true, weight: 10},
-		"flood-others":  {pool: []request{{method: "GET", path: "/cart", lines: cookies(strings.ReplaceAll(many, "cart=", "tarc="))}}, issues: true, weight: 10},
-		"preflight":     {pool: []request{preflight}},
-		"header":        {pool: with("/x-cart", header, backends, func(v string) [][2]string { return append(cookies("lang=en"), [2]string{"x-cart", v}) })},
+	return map[string]requestMix{
+		"pinned":       {pool: with("/cart", few, backends, cart)},
+		"pinned-many":  {pool: with("/cart", lots, backends, cart)},
+		"pinned-plain": {pool: with("/cart", pins, backends, cart)},
+		"new":          {pool: []request{{method: "GET", path: "/cart", lines: cookies("lang=en")}}, issues: true},
+		"renewed":      {pool: with("/cart", idle, backends, cart), issues: true},
+		"forged":       {pool: with("/cart", bad, nil, cart), issues: true},
+		"flood-forged": {pool: []request{{method: "GET", path: "/cart", lines: cookies(many)}}, issues: true, weight: 10},
+		"flood-others": {
+			pool:   []request{{method: "GET", path: "/cart", lines: cookies(strings.ReplaceAll(many, "cart=", "tarc="))}},
+			issues: true, weight: 10,
+		},
+		"preflight": {pool: []request{preflight}},
+		"header": {pool: with("/x-cart", header, backends, func(v string) [][2]string {
+			return append(cookies("lang=en"), [2]string{"x-cart", v})
+		})},
 		"pinned-http2":  {pool: with("/cart", few, backends, cart), http2: true, weight: 2},
 		"without-route": {pool: with("/plain", few, nil, cart)},
 	}, nil
 }
 
 // send sends count requests of the traffic.
-func (t traffic) send(address string, count int) error {
+func (t requestMix) send(address string, count int) error {
 	if t.http2 {
 		headers := make([]http.Header, len(t.pool))
 		for i, r := range t.pool {
 			headers[i] = r.header()
 		}
-		return load.BlastHTTP2(address, t.pool[0].path, count, func(i int) http.Header { return headers[i%len(headers)] })
+		return load.SendHTTP2(address, t.pool[0].path, count, func(i int) http.Header { return headers[i%len(headers)] })
 	}
 	raw := make([][]byte, len(t.pool))
 	for i, r := range t.pool {
 		raw[i] = r.bytes()
 	}
 	var bad firstError
-	err := load.Blast(address, count, func(i int, buf []byte) []byte { return append(buf, raw[i%len(raw)]...) },
+	err := load.Send(address, count, func(i int, buf []byte) []byte { return append(buf, raw[i%len(raw)]...) },
 		func(i int, head load.Head) {
 			if !head.OK() {
 				bad.set(fmt.Errorf("request %d: %s", i, head))

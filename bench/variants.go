@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/limpet-proxy/limpet/bench/rig"
-	"github.com/limpet-proxy/limpet/bench/stats"
+	"github.com/limpet-proxy/limpet/bench/internal/rig"
+	"github.com/limpet-proxy/limpet/bench/internal/stats"
 )
 
 // variantTraffics are what other builds of the filter are measured with.
@@ -26,7 +26,7 @@ func variantCells(paths []string) []cell {
 }
 
 // variantTable has a line for the shipped build and one for each other: its size, and its costs over no filter.
-func (r results) variantTable(shipped string, paths []string) string {
+func (r measurements) variantTable(shipped string, paths []string) string {
 	var b strings.Builder
 	b.WriteString("| build | kB | pinned, µs over no filter | new | forged |\n|---|---:|---:|---:|---:|\n")
 	line := func(title, path, contestant string) {

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/limpet-proxy/limpet/bench/rig"
-	"github.com/limpet-proxy/limpet/e2e/load"
+	"github.com/limpet-proxy/limpet/bench/internal/rig"
+	"github.com/limpet-proxy/limpet/internal/load"
 	"github.com/limpet-proxy/limpet/token"
 )
 
@@ -17,13 +17,13 @@ const verified = 64
 
 // verify makes sure that a contestant does its job: it sends each pinned request to its host, and issues good tokens to
 // the others. What would not be a session would be cheap.
-func (c cell) verify(e *rig.Envoy, t traffic, scope *token.Scope) error {
+func (c cell) verify(e *rig.Envoy, t requestMix, scope *token.Scope) error {
 	var errs []error
 	var bad firstError
-	err := load.Blast(e.Address(c.contestant), verified,
+	err := load.Send(e.Address(c.contestant), verified,
 		func(i int, buf []byte) []byte { return append(buf, t.pool[i%len(t.pool)].bytes()...) },
 		func(i int, head load.Head) {
-			if err := c.judge(t, t.pool[i%len(t.pool)], head, scope); err != nil {
+			if err := c.checkAnswer(t, t.pool[i%len(t.pool)], head, scope); err != nil {
 				bad.set(fmt.Errorf("request %d: %w: %s", i, err, head))
 			}
 		})
@@ -33,8 +33,8 @@ func (c cell) verify(e *rig.Envoy, t traffic, scope *token.Scope) error {
 	return nil
 }
 
-// judge looks at one answer.
-func (c cell) judge(t traffic, r request, head load.Head, scope *token.Scope) error {
+// checkAnswer looks at one answer.
+func (c cell) checkAnswer(t requestMix, r request, head load.Head, scope *token.Scope) error {
 	response, err := head.Response()
 	if err != nil {
 		return err

@@ -9,14 +9,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/limpet-proxy/limpet/compiler/scaletest"
+	"github.com/limpet-proxy/limpet/internal/compiler/scaletest"
 )
 
 // BenchmarkCompile compiles many routes; the time for one should not grow with their number.
 func BenchmarkCompile(b *testing.B) {
 	for _, routes := range []int{1000, 3000, 10_000} {
 		b.Run(fmt.Sprint(routes), func(b *testing.B) {
-			sources := scaletest.Routes(routes)
+			sources := scaletest.MakeRoutes(routes)
 			b.ReportAllocs()
 			for b.Loop() {
 				if _, err := Compile(sources, Options{WasmPath: "w"}); err != nil {
@@ -41,10 +41,10 @@ var recompilations = []struct{ name, from, to string }{
 // The collector runs between two compilations, as it does for --watch. The best time says most on a busy machine.
 func BenchmarkRecompile(b *testing.B) {
 	for _, routes := range []int{1000, 10_000} {
-		for _, hot := range []*Hot{nil, {Folder: "discovery", EndpointFiles: 16}} {
+		for _, hot := range []*Dynamic{nil, {Folder: "discovery", EndpointFiles: 16}} {
 			for _, change := range recompilations {
 				b.Run(fmt.Sprintf("%d/hot=%t/%s", routes, hot != nil, change.name), func(b *testing.B) {
-					recompile(b, routes, change.from, change.to, Options{WasmPath: "w", Hot: hot, Cache: NewCache()})
+					recompile(b, routes, change.from, change.to, Options{WasmPath: "w", Dynamic: hot, Cache: NewCache()})
 				})
 			}
 		}
@@ -52,14 +52,14 @@ func BenchmarkRecompile(b *testing.B) {
 }
 
 func recompile(b *testing.B, routes int, from, to string, o Options) {
-	sources, changed := scaletest.Routes(routes), scaletest.Routes(routes)
+	sources, changed := scaletest.MakeRoutes(routes), scaletest.MakeRoutes(routes)
 	last := &changed[len(changed)-1]
 	if strings.Contains(from, "%") {
 		from, to = fmt.Sprintf(from, routes-1), strings.ReplaceAll(to, "%[1]d", fmt.Sprint(routes-1))
 	}
 	last.Data = []byte(strings.Replace(string(last.Data), from, to, 1))
 	if to == "" {
-		last.Data = without(sources[len(sources)-1].Data, from)
+		last.Data = removeDocument(sources[len(sources)-1].Data, from)
 	}
 	if bytes.Equal(last.Data, sources[len(sources)-1].Data) {
 		b.Fatal("nothing changes")
@@ -82,8 +82,8 @@ func recompile(b *testing.B, routes int, from, to string, o Options) {
 	b.ReportMetric(float64(best.Microseconds())/1000, "best-ms")
 }
 
-// without gives a file without the document that holds a text.
-func without(data []byte, text string) []byte {
+// removeDocument gives a file without the document that holds a text.
+func removeDocument(data []byte, text string) []byte {
 	docs := strings.SplitAfter(string(data), "---\n")
 	return []byte(strings.Join(slices.DeleteFunc(docs, func(d string) bool { return strings.Contains(d, text) }), ""))
 }

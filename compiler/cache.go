@@ -1,47 +1,47 @@
 package compiler
 
 import (
-	"github.com/limpet-proxy/limpet/compiler/backend"
-	"github.com/limpet-proxy/limpet/compiler/emit/envoy"
-	"github.com/limpet-proxy/limpet/compiler/emit/plugin"
-	"github.com/limpet-proxy/limpet/compiler/gateway"
-	"github.com/limpet-proxy/limpet/compiler/memo"
-	"github.com/limpet-proxy/limpet/compiler/policy"
-	"github.com/limpet-proxy/limpet/compiler/schema"
+	"github.com/limpet-proxy/limpet/internal/compiler/backend"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/plugin"
+	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/memo"
+	"github.com/limpet-proxy/limpet/internal/compiler/policy"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
 // Cache keeps what a process that compiles again and again need not do twice. It serves one compilation at a time, and
 // one input: it forgets what the last compilation did not have.
 type Cache struct {
 	// Of these nil keeps nothing.
-	documents *schema.Cache
-	ports     *gateway.Kept
-	services  *backend.Kept
-	order     *memo.Order[string] // of the plugin's policies
+	documents   *resource.Cache
+	ports       *gateway.Cache
+	backends    *backend.Cache
+	policyOrder *memo.SortOrder[string] // of the plugin's policies
 	// Of these the zero value keeps nothing that is costly.
-	decisions *policy.Memory
-	texts     *envoy.Texts
-	// policies serves within one compilation too, which needs the same texts twice.
-	policies *plugin.Texts
+	decisions *policy.Cache
+	envoy     *envoy.RenderCache
+	// plugin serves within one compilation too, which needs the same texts twice.
+	plugin *plugin.Cache
 }
 
 // NewCache gives an empty cache.
 func NewCache() *Cache {
 	return &Cache{
-		documents: &schema.Cache{}, ports: &gateway.Kept{}, services: &backend.Kept{}, order: &memo.Order[string]{},
-		decisions: policy.NewMemory(), texts: envoy.NewTexts(), policies: &plugin.Texts{},
+		documents: &resource.Cache{}, ports: &gateway.Cache{}, backends: &backend.Cache{}, policyOrder: &memo.SortOrder[string]{},
+		decisions: policy.NewCache(), envoy: envoy.NewRenderCache(), plugin: &plugin.Cache{},
 	}
 }
 
-// newForgetful gives what a compilation without a cache has in its place.
-func newForgetful() *Cache {
-	return &Cache{decisions: &policy.Memory{}, texts: &envoy.Texts{}, policies: &plugin.Texts{}}
+// newTransientCache gives what a compilation without a cache has in its place.
+func newTransientCache() *Cache {
+	return &Cache{decisions: &policy.Cache{}, envoy: &envoy.RenderCache{}, plugin: &plugin.Cache{}}
 }
 
 // sweep forgets what a compilation that came to its end did not need.
 func (c *Cache) sweep() {
-	c.services.Sweep()
+	c.backends.Sweep()
 	c.decisions.Sweep()
-	c.policies.Sweep()
-	c.texts.Sweep()
+	c.plugin.Sweep()
+	c.envoy.Sweep()
 }

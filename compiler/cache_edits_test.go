@@ -42,7 +42,7 @@ var cacheEdits = []struct {
 // TestCacheEdits compiles before and after, to and fro, with one cache.
 func TestCacheEdits(t *testing.T) {
 	byName := map[string]golden{}
-	for _, g := range goldens(t) {
+	for _, g := range loadGoldens(t) {
 		byName[g.name] = g
 	}
 	for _, c := range cacheEdits {
@@ -52,7 +52,7 @@ func TestCacheEdits(t *testing.T) {
 		if before == after {
 			t.Fatalf("%s: nothing changes", c.name)
 		}
-		o, cache := g.options(t), NewCache()
+		o, cache := g.parseOptions(t), NewCache()
 		var texts []string
 		for _, text := range []string{before, after, before} {
 			want, err := compareCompilations(t, c.name, []Source{{Name: g.source.Name, Data: []byte(text)}}, o, cache)
@@ -80,18 +80,18 @@ func TestCacheOptions(t *testing.T) {
 		func(o *Options) { o.Target = TargetEnvoyGateway },
 		func(o *Options) { o.AssumeAdmitted = true },
 		func(o *Options) { o.WasmPath = "other.wasm" },
-		func(o *Options) { o.Hot = &Hot{Folder: "discovery", EndpointFiles: 99} },
-		func(o *Options) { o.Hot = &Hot{Folder: "discovery"} },
-		func(o *Options) { o.Hot = &Hot{Folder: "elsewhere", EndpointFiles: 99} },
-		func(o *Options) { o.Hot = &Hot{Folder: "discovery", EndpointFiles: 99} },
+		func(o *Options) { o.Dynamic = &Dynamic{Folder: "discovery", EndpointFiles: 99} },
+		func(o *Options) { o.Dynamic = &Dynamic{Folder: "discovery"} },
+		func(o *Options) { o.Dynamic = &Dynamic{Folder: "elsewhere", EndpointFiles: 99} },
+		func(o *Options) { o.Dynamic = &Dynamic{Folder: "discovery", EndpointFiles: 99} },
 	}
-	for _, g := range goldens(t) {
+	for _, g := range loadGoldens(t) {
 		if !strings.HasPrefix(g.name, "policy-") {
 			continue
 		}
 		cache := NewCache()
 		for i, change := range changes {
-			o := g.options(t)
+			o := g.parseOptions(t)
 			change(&o)
 			_, _ = compareCompilations(t, fmt.Sprintf("%s, options %d", g.name, i), []Source{g.source}, o, cache)
 		}

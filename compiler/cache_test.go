@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/compiler/scaletest"
+	"github.com/limpet-proxy/limpet/internal/compiler/scaletest"
 )
 
 // TestCache edits an input at random, again and again, and compiles it with a cache and without one: what comes out is
@@ -20,13 +20,13 @@ func TestCache(t *testing.T) {
 	const rounds = 60
 	random := rand.New(rand.NewPCG(8, 5))
 	cache := NewCache()
-	sources := scaletest.Routes(40)
+	sources := scaletest.MakeRoutes(40)
 	sources = append(sources, Source{Name: "empty.yaml", Data: []byte("# nothing\n")})
 	failed := 0
 	for round := range rounds {
 		o := Options{WasmPath: "w", AssumeAdmitted: round/20 == 1}
 		if round%4 == 3 {
-			o.Hot = &Hot{Folder: "discovery", EndpointFiles: round % 80}
+			o.Dynamic = &Dynamic{Folder: "discovery", EndpointFiles: round % 80}
 		}
 		if _, refused := compareCompilations(t, fmt.Sprint("round ", round), sources, o, cache); refused != nil {
 			var problems Errors
@@ -35,9 +35,9 @@ func TestCache(t *testing.T) {
 			}
 			failed++
 		}
-		sources = edited(sources, random)
+		sources = editSources(sources, random)
 		if round%10 == 0 { // or faults pile up
-			sources = scaletest.Routes(40)
+			sources = scaletest.MakeRoutes(40)
 		}
 	}
 	if failed < rounds/10 || failed > rounds*9/10 {
@@ -77,9 +77,9 @@ func compareResults(t *testing.T, name string, got, want *Result) {
 	}
 }
 
-// edited gives the sources with one thing changed: documents go, come twice or change places, lines come and go, words
+// editSources gives the sources with one thing changed: documents go, come twice or change places, lines come and go, words
 // become others.
-func edited(sources []Source, random *rand.Rand) []Source {
+func editSources(sources []Source, random *rand.Rand) []Source {
 	sources = slices.Clone(sources)
 	s := &sources[random.IntN(len(sources))]
 	docs := strings.SplitAfter(string(s.Data), "---\n")
@@ -109,18 +109,18 @@ func edited(sources []Source, random *rand.Rand) []Source {
 func TestCacheGolden(t *testing.T) {
 	const rounds = 6
 	compiled := 0
-	for _, g := range goldens(t) {
+	for _, g := range loadGoldens(t) {
 		random := rand.New(rand.NewPCG(uint64(len(g.source.Data)), 8))
-		o, cache, source := g.options(t), NewCache(), g.source
+		o, cache, source := g.parseOptions(t), NewCache(), g.source
 		for round := range rounds {
-			if o.Hot = nil; round%3 == 2 && (o.Target == TargetEnvoy || o.Target == "") {
-				o.Hot = &Hot{Folder: "discovery", EndpointFiles: 1}
+			if o.Dynamic = nil; round%3 == 2 && (o.Target == TargetEnvoy || o.Target == "") {
+				o.Dynamic = &Dynamic{Folder: "discovery", EndpointFiles: 1}
 			}
 			if _, refused := compareCompilations(t, fmt.Sprintf("%s, round %d", g.name, round), []Source{source}, o, cache); refused == nil {
 				compiled++
 			}
-			if source = scribbled(source, random); round%2 == 1 {
-				source = scribbled(g.source, random) // or faults pile up
+			if source = scribble(source, random); round%2 == 1 {
+				source = scribble(g.source, random) // or faults pile up
 			}
 		}
 	}
@@ -129,8 +129,8 @@ func TestCacheGolden(t *testing.T) {
 	}
 }
 
-// scribbled gives a file with some of its documents gone, moved, or with another word or digit somewhere.
-func scribbled(s Source, random *rand.Rand) Source {
+// scribble gives a file with some of its documents gone, moved, or with another word or digit somewhere.
+func scribble(s Source, random *rand.Rand) Source {
 	docs := strings.SplitAfter(string(s.Data), "---\n")
 	at, other := random.IntN(len(docs)), random.IntN(len(docs))
 	switch random.IntN(7) {
@@ -165,7 +165,7 @@ func scribbled(s Source, random *rand.Rand) Source {
 func TestCacheRemembers(t *testing.T) {
 	cache := NewCache()
 	o := Options{WasmPath: "w", Cache: cache}
-	sources := scaletest.Routes(20)
+	sources := scaletest.MakeRoutes(20)
 	compile := func() float64 {
 		return testing.AllocsPerRun(3, func() {
 			if _, err := Compile(sources, o); err != nil {

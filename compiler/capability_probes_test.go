@@ -13,8 +13,8 @@ type probe struct {
 	offKeys, keys policyconfig.Keys
 }
 
-// document puts the lines of a spec under a head.
-func document(kind, name, spec string) string {
+// documentText puts the lines of a spec under a head.
+func documentText(kind, name, spec string) string {
 	version := map[string]string{
 		"SessionPersistencePolicy": "limpet.dev/v1alpha1", "LoadBalancerPolicy": "limpet.dev/v1alpha1",
 		"XBackendTrafficPolicy": "gateway.networking.x-k8s.io/v1alpha1", "HTTPProxy": "projectcontour.io/v1",
@@ -28,7 +28,7 @@ const onPages = "targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute
 
 // policy is a probe of the fields of a SessionPersistencePolicy on one rule.
 func policyProbe(off, on string) probe {
-	return probe{off: document("SessionPersistencePolicy", "p", onPages+off), on: document("SessionPersistencePolicy", "p", onPages+on)}
+	return probe{off: documentText("SessionPersistencePolicy", "p", onPages+off), on: documentText("SessionPersistencePolicy", "p", onPages+on)}
 }
 
 // routeProbe is a probe of what stands inline in a rule.
@@ -40,7 +40,7 @@ func inlineRoute(session string) string {
 	if session != "" {
 		session = "  sessionPersistence: " + session
 	}
-	return document("HTTPRoute", "inline", "parentRefs: [{name: gate}]\nhostnames: [inline.example.com]\nrules:\n- backendRefs: [{name: one, port: 80}]\n"+session)
+	return documentText("HTTPRoute", "inline", "parentRefs: [{name: gate}]\nhostnames: [inline.example.com]\nrules:\n- backendRefs: [{name: one, port: 80}]\n"+session)
 }
 
 // tryProbe is a probe of what a rule with sessions says of times and retries.
@@ -50,7 +50,7 @@ func tryProbe(off, on string) probe {
 
 func balanceProbe(off, on string) probe {
 	target := "targetRefs: [{group: \"\", kind: Service, name: one}]\n"
-	return probe{off: document("LoadBalancerPolicy", "b", target+off), on: document("LoadBalancerPolicy", "b", target+on)}
+	return probe{off: documentText("LoadBalancerPolicy", "b", target+off), on: documentText("LoadBalancerPolicy", "b", target+on)}
 }
 
 func hashProbe(off, on string) probe {
@@ -63,12 +63,12 @@ func targetProbe(kind, off, on string) probe {
 	if kind == "LoadBalancerPolicy" {
 		body = "\nstrategy: Random"
 	}
-	return probe{off: document(kind, "t", off+body), on: document(kind, "t", on+body)}
+	return probe{off: documentText(kind, "t", off+body), on: documentText(kind, "t", on+body)}
 }
 
 func keysProbe(key policyconfig.Key) probe {
 	whole := policyconfig.Key{ID: "test", Secret: []byte(testSecret)}
-	p := document("SessionPersistencePolicy", "p", target1)
+	p := documentText("SessionPersistencePolicy", "p", target1)
 	return probe{
 		off: p, on: p, offKeys: policyconfig.Keys{Ring: &policyconfig.KeyRing{Keys: []policyconfig.Key{whole}}},
 		keys: policyconfig.Keys{Ring: &policyconfig.KeyRing{Keys: []policyconfig.Key{key}}},
@@ -76,7 +76,7 @@ func keysProbe(key policyconfig.Key) probe {
 }
 
 func splitRoute(session string) string {
-	return document("HTTPRoute", "split", "parentRefs: [{name: gate}]\nhostnames: [split.example.com]\nrules:\n- name: split\n  backendRefs: [{name: one, port: 80}, {name: two, port: 80}]\n"+session)
+	return documentText("HTTPRoute", "split", "parentRefs: [{name: gate}]\nhostnames: [split.example.com]\nrules:\n- name: split\n  backendRefs: [{name: one, port: 80}, {name: two, port: 80}]\n"+session)
 }
 
 const (
@@ -116,12 +116,12 @@ var policyProbes = map[string]probe{
 
 // otherProbes are the rest.
 var otherProbes = map[string]probe{
-	"plugin keys.fromEnv":               {off: document("SessionPersistencePolicy", "p", target1), on: document("SessionPersistencePolicy", "p", target1), offKeys: policyconfig.Keys{FromEnv: "LIMPET_KEYS"}, keys: policyconfig.Keys{FromEnv: "OTHER_KEYS"}},
+	"plugin keys.fromEnv":               {off: documentText("SessionPersistencePolicy", "p", target1), on: documentText("SessionPersistencePolicy", "p", target1), offKeys: policyconfig.Keys{FromEnv: "LIMPET_KEYS"}, keys: policyconfig.Keys{FromEnv: "OTHER_KEYS"}},
 	"plugin keys.ring.keys[].id":        keysProbe(policyconfig.Key{ID: "other", Secret: []byte(testSecret)}),
 	"plugin keys.ring.keys[].secret":    keysProbe(policyconfig.Key{ID: "test", Secret: []byte(testSecret + "x")}),
 	"plugin keys.ring.keys[].notBefore": keysProbe(policyconfig.Key{ID: "test", Secret: []byte(testSecret), NotBefore: 1893456000}),
 	"plugin keys.ring.keys[].notAfter":  keysProbe(policyconfig.Key{ID: "test", Secret: []byte(testSecret), NotAfter: 1893456000}),
-	"plugin keys.sealed":                {off: document("SessionPersistencePolicy", "p", target1), on: document("SessionPersistencePolicy", "p", target1), keys: policyconfig.Keys{Sealed: strings.Repeat("A", 120)}},
+	"plugin keys.sealed":                {off: documentText("SessionPersistencePolicy", "p", target1), on: documentText("SessionPersistencePolicy", "p", target1), keys: policyconfig.Keys{Sealed: strings.Repeat("A", 120)}},
 	"plugin policies[].name":            targetProbe("SessionPersistencePolicy", target1, target4),
 	"plugin policies[].scope":           targetProbe("SessionPersistencePolicy", target1, target4),
 	"plugin policies[].routes[]":        targetProbe("SessionPersistencePolicy", target1, target4),
@@ -134,7 +134,7 @@ var otherProbes = map[string]probe{
 
 	"SessionPersistencePolicy override":                 policyProbe("forward: true", "forward: true\noverride: {forward: false}"),
 	"SessionPersistencePolicy default":                  policyProbe("forward: true", "forward: true\ndefault: {idleTimeout: 1h}"),
-	"SessionPersistencePolicy targetRef":                {off: "", on: document("SessionPersistencePolicy", "p", "targetRef: {group: gateway.networking.k8s.io, kind: HTTPRoute, name: web}")},
+	"SessionPersistencePolicy targetRef":                {off: "", on: documentText("SessionPersistencePolicy", "p", "targetRef: {group: gateway.networking.k8s.io, kind: HTTPRoute, name: web}")},
 	"SessionPersistencePolicy targetRefs[].group":       targetProbe("SessionPersistencePolicy", target1, target3),
 	"SessionPersistencePolicy targetRefs[].kind":        targetProbe("SessionPersistencePolicy", target1, target2),
 	"SessionPersistencePolicy targetRefs[].name":        targetProbe("SessionPersistencePolicy", target1, target4),
@@ -160,10 +160,10 @@ var otherProbes = map[string]probe{
 	"HTTPRoute retry.attempts":                               tryProbe("retry: {codes: [503]}", "retry: {codes: [503], attempts: 2}"),
 	"HTTPRoute retry.backoff":                                tryProbe("retry: {attempts: 2}", "retry: {attempts: 2, backoff: 1s}"),
 	"GRPCRoute sessionPersistence":                           {off: grpcRoute(""), on: grpcRoute("  sessionPersistence: {sessionName: s}")},
-	"XBackendTrafficPolicy sessionPersistence":               {off: document("XBackendTrafficPolicy", "x", target3), on: document("XBackendTrafficPolicy", "x", target3+"\nsessionPersistence: {sessionName: s}")},
-	"XBackendTrafficPolicy retryConstraint":                  {off: document("XBackendTrafficPolicy", "x", target3), on: document("XBackendTrafficPolicy", "x", target3+"\nretryConstraint: {budget: {percent: 30, interval: 30s}}")},
-	"across XBackend":                                        {off: "", on: document("XBackend", "xb", "type: EndpointSelector\nport: {number: 8080}\nprotocol: HTTP\nendpointSelector: {matchLabels: {app: one}}\nsessionPersistence: {cookie: {name: xb}}") + document("HTTPRoute", "xb", "parentRefs: [{name: gate}]\nhostnames: [xb.example.com]\nrules:\n- backendRefs: [{group: gateway.networking.x-k8s.io, kind: XBackend, name: xb}]")},
-	"across HTTPProxy":                                       {off: "", on: document("HTTPProxy", "proxy", "virtualhost: {fqdn: proxy.example.com}\nroutes: [{services: [{name: one, port: 80}]}]")},
+	"XBackendTrafficPolicy sessionPersistence":               {off: documentText("XBackendTrafficPolicy", "x", target3), on: documentText("XBackendTrafficPolicy", "x", target3+"\nsessionPersistence: {sessionName: s}")},
+	"XBackendTrafficPolicy retryConstraint":                  {off: documentText("XBackendTrafficPolicy", "x", target3), on: documentText("XBackendTrafficPolicy", "x", target3+"\nretryConstraint: {budget: {percent: 30, interval: 30s}}")},
+	"across XBackend":                                        {off: "", on: documentText("XBackend", "xb", "type: EndpointSelector\nport: {number: 8080}\nprotocol: HTTP\nendpointSelector: {matchLabels: {app: one}}\nsessionPersistence: {cookie: {name: xb}}") + documentText("HTTPRoute", "xb", "parentRefs: [{name: gate}]\nhostnames: [xb.example.com]\nrules:\n- backendRefs: [{group: gateway.networking.x-k8s.io, kind: XBackend, name: xb}]")},
+	"across HTTPProxy":                                       {off: "", on: documentText("HTTPProxy", "proxy", "virtualhost: {fqdn: proxy.example.com}\nroutes: [{services: [{name: one, port: 80}]}]")},
 
 	"LoadBalancerPolicy strategy":                                                      balanceProbe("strategy: RoundRobin", "strategy: Random"),
 	"LoadBalancerPolicy targetRefs[].group":                                            targetProbe("LoadBalancerPolicy", target4, target3),
@@ -180,11 +180,11 @@ var otherProbes = map[string]probe{
 }
 
 func matchesRoute(session string) string {
-	return document("HTTPRoute", "matches", "parentRefs: [{name: gate}]\nhostnames: [matches.example.com]\nrules:\n- matches: [{path: {value: /a/x}}, {path: {value: /a/y}}]\n  backendRefs: [{name: one, port: 80}]\n"+session)
+	return documentText("HTTPRoute", "matches", "parentRefs: [{name: gate}]\nhostnames: [matches.example.com]\nrules:\n- matches: [{path: {value: /a/x}}, {path: {value: /a/y}}]\n  backendRefs: [{name: one, port: 80}]\n"+session)
 }
 
 func grpcRoute(session string) string {
-	return document("GRPCRoute", "calls", "parentRefs: [{name: gate}]\nhostnames: [calls.example.com]\nrules:\n- backendRefs: [{name: one, port: 80}]\n"+session)
+	return documentText("GRPCRoute", "calls", "parentRefs: [{name: gate}]\nhostnames: [calls.example.com]\nrules:\n- backendRefs: [{name: one, port: 80}]\n"+session)
 }
 
 // probeFor gives the probe of a feature; false if there is none.

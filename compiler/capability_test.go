@@ -16,29 +16,29 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/limpet-proxy/limpet/compiler/api"
-	"github.com/limpet-proxy/limpet/compiler/capability"
-	"github.com/limpet-proxy/limpet/compiler/schema"
+	"github.com/limpet-proxy/limpet/internal/compiler/capability"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 	"github.com/limpet-proxy/limpet/policy-config"
 )
 
 // settingsOfRules are the parts of a rule that say how its requests are treated, not which and by whom.
 var settingsOfRules = []string{"sessionPersistence", "timeouts", "retry"}
 
-// features lists every feature: the fields of the plugin configuration's schema, of our CRDs, the settings of rules and
+// listFeatures lists every feature: the fields of the plugin configuration's schema, of our CRDs, the settings of rules and
 // the session persistence that stands inline in other kinds of Gateway API, and what spans more than one field.
-func features(t *testing.T) []string {
+func listFeatures(t *testing.T) []string {
 	t.Helper()
 	all := []string{"across a cookie path for each match of a rule", "across split, one session (up to 1.6)", "across split, a session for each backend", "across XBackend", "across HTTPProxy", "GRPCRoute sessionPersistence"}
 	all = append(all, pluginFeatures(t)...)
 	for _, text := range api.CRDs() {
 		all = append(all, crdFeatures(t, text)...)
 	}
-	for path := range schema.Carried()["HTTPRoute"] {
+	for path := range resource.SupportedFields()["HTTPRoute"] {
 		if field := strings.TrimPrefix(path, "spec.rules[]."); slices.Contains(settingsOfRules, strings.Split(field, ".")[0]) {
 			all = append(all, "HTTPRoute "+field)
 		}
 	}
-	for path := range schema.Carried()["XBackendTrafficPolicy"] {
+	for path := range resource.SupportedFields()["XBackendTrafficPolicy"] {
 		if field := strings.Split(path, ".")[1]; !strings.HasPrefix(field, "targetRefs") {
 			all = append(all, "XBackendTrafficPolicy "+field)
 		}
@@ -59,7 +59,7 @@ func pluginFeatures(t *testing.T) []string {
 	if err := json.Unmarshal(text, &root); err != nil {
 		t.Fatal(err)
 	}
-	return leaves("plugin ", root, root["$defs"].(node))
+	return listLeaves("plugin ", root, root["$defs"].(node))
 }
 
 func crdFeatures(t *testing.T, text []byte) []string {
@@ -76,16 +76,16 @@ func crdFeatures(t *testing.T, text []byte) []string {
 			delete(b, "properties")
 		}
 	}
-	return leaves(spec["names"].(node)["kind"].(string)+" ", root, nil)
+	return listLeaves(spec["names"].(node)["kind"].(string)+" ", root, nil)
 }
 
-// leaves gives the paths of the values below a node.
-func leaves(path string, n, defs node) []string {
+// listLeaves gives the paths of the values below a node.
+func listLeaves(path string, n, defs node) []string {
 	if ref, is := n["$ref"].(string); is {
 		n = defs[strings.TrimPrefix(ref, "#/$defs/")].(node)
 	}
 	if items, is := n["items"].(node); is {
-		return leaves(path+"[]", items, defs)
+		return listLeaves(path+"[]", items, defs)
 	}
 	properties, _ := n["properties"].(node)
 	if len(properties) == 0 {
@@ -96,30 +96,30 @@ func leaves(path string, n, defs node) []string {
 	}
 	var all []string
 	for name, p := range properties {
-		all = append(all, leaves(path+name, p.(node), defs)...)
+		all = append(all, listLeaves(path+name, p.(node), defs)...)
 	}
 	return all
 }
 
-// declaring are the targets that declare what they can do.
-func declaring() []emitter {
-	return slices.DeleteFunc(slices.Clone(emitters), func(e emitter) bool { return e.declares == nil })
+// declaringEmitters are the targets that declare what they can do.
+func declaringEmitters() []emitter {
+	return slices.DeleteFunc(slices.Clone(emitters), func(e emitter) bool { return e.capabilities == nil })
 }
 
 // TestCapabilities holds every declaration to what the emitter does.
 func TestCapabilities(t *testing.T) {
-	all := features(t)
+	all := listFeatures(t)
 	if len(all) < 90 {
 		t.Fatalf("found %d features only", len(all))
 	}
-	for _, e := range declaring() {
-		for feature := range e.declares {
+	for _, e := range declaringEmitters() {
+		for feature := range e.capabilities {
 			if !slices.Contains(all, feature) {
 				t.Errorf("%s declares %q, which is no feature", e.target, feature)
 			}
 		}
 		for _, feature := range all {
-			answer, has := e.declares.Answer(feature)
+			answer, has := e.capabilities.Answer(feature)
 			switch {
 			case !has:
 				t.Errorf("%s declares nothing about %q", e.target, feature)
@@ -145,12 +145,12 @@ func checkProbe(t *testing.T, e emitter, feature string, answer capability.Answe
 	if answer.Support == capability.No { // then two ways to ask for it may be reported alike
 		p.off = ""
 	}
-	off, on := e.probe(t, feature, p.off, p.offKeys, false), e.probe(t, feature, p.on, p.keys, false)
-	said := newSayings(off, on)
+	off, on := e.runProbe(t, feature, p.off, p.offKeys, false), e.runProbe(t, feature, p.on, p.keys, false)
+	said := findNewWarnings(off, on)
 	switch effect := !bytes.Equal(off.files, on.files); {
 	case answer.Support == capability.No && len(said) == 0:
 		t.Errorf("%s: %q is declared as not carried, and nothing says so:\n%s", e.target, feature, on.warnings)
-	case answer.Support == capability.No && e.probe(t, feature, p.on, p.keys, true).refused == "":
+	case answer.Support == capability.No && e.runProbe(t, feature, p.on, p.keys, true).refused == "":
 		t.Errorf("%s: a strict compilation takes %q, which is declared as not carried", e.target, feature)
 	case (answer.Support == capability.Yes || answer.Support == capability.Theirs) && len(said) > 0:
 		t.Errorf("%s: %q is declared as carried, and the report says %q", e.target, feature, said)
@@ -161,15 +161,15 @@ func checkProbe(t *testing.T, e emitter, feature string, answer capability.Answe
 	}
 }
 
-// probed is what a compilation of a probe gave.
-type probed struct {
+// probeResult is what a compilation of a probe gave.
+type probeResult struct {
 	files    []byte
 	plugin   []byte
 	warnings string
 	refused  string
 }
 
-func (e emitter) probe(t *testing.T, feature, documents string, keys policyconfig.Keys, strict bool) probed {
+func (e emitter) runProbe(t *testing.T, feature, documents string, keys policyconfig.Keys, strict bool) probeResult {
 	t.Helper()
 	base, err := os.ReadFile(filepath.Join("testdata", "capabilities.yaml"))
 	if err != nil {
@@ -182,7 +182,7 @@ func (e emitter) probe(t *testing.T, feature, documents string, keys policyconfi
 	})
 	var problems Errors
 	if errors.As(err, &problems) && strict {
-		return probed{refused: problems.Error()}
+		return probeResult{refused: problems.Error()}
 	}
 	if err != nil {
 		t.Fatalf("%s: the probe of %q: %v\n%s", e.target, feature, err, documents)
@@ -191,11 +191,11 @@ func (e emitter) probe(t *testing.T, feature, documents string, keys policyconfi
 	for _, f := range result.Files {
 		files = append(files, f.Data...)
 	}
-	return probed{files: files, plugin: result.PluginJSON, warnings: warningText(result.Warnings)}
+	return probeResult{files: files, plugin: result.PluginJSON, warnings: warningText(result.Warnings)}
 }
 
-// newSayings gives the lines about what is not carried that are in one report and not in the other.
-func newSayings(off, on probed) []string {
+// findNewWarnings gives the lines about what is not carried that are in one report and not in the other.
+func findNewWarnings(off, on probeResult) []string {
 	var found []string
 	for line := range strings.Lines(on.warnings) {
 		if strings.Contains(line, "not carried") && !strings.HasPrefix(line, "(advice)") && !strings.Contains(off.warnings, line) {
@@ -212,7 +212,7 @@ func checkFixed(t *testing.T, e emitter, feature string) {
 		t.Fatal(err)
 	}
 	path := strings.TrimPrefix(feature, "plugin ")
-	got := e.probe(t, feature, document("SessionPersistencePolicy", "p", target1), policyconfig.Keys{}, false)
+	got := e.runProbe(t, feature, documentText("SessionPersistencePolicy", "p", target1), policyconfig.Keys{}, false)
 	if want := gjson.GetBytes(defaults, path); gjson.GetBytes(got.plugin, path).String() != want.String() {
 		t.Errorf("%s: %s is %s, not the default %s", e.target, path, gjson.GetBytes(got.plugin, path), want)
 	}
@@ -235,41 +235,41 @@ target's files, a *no* is in the report and is refused with ` + "`--strict`" + `
 - **no**: it has no effect, and a warning names the object and the field.
 - **fixed**: the compiler writes the default, and no input asks for anything else.
 
-The target ` + "`plugin`" + ` writes the filter's configuration alone; what it needs of Envoy beside that is yours.
+The target ` + "`plugin`" + ` writes the filter's configuration alone; what else it needs of Envoy is yours.
 `
 
 func targetsDocument(t *testing.T) []byte {
 	var b bytes.Buffer
 	b.WriteString(targetsIntroduction)
 	section := ""
-	for _, feature := range features(t) {
+	for _, feature := range listFeatures(t) {
 		head, name, _ := strings.Cut(feature, " ")
 		if head != section {
 			section = head
-			b.WriteString(tableHead(cmp.Or(sections[head], head)))
+			b.WriteString(tableHead(cmp.Or(sectionTitles[head], head)))
 		}
 		fmt.Fprintf(&b, "| `%s` |", name)
-		for _, e := range declaring() {
-			answer, _ := e.declares.Answer(feature)
-			fmt.Fprintf(&b, " %s |", cell(answer))
+		for _, e := range declaringEmitters() {
+			answer, _ := e.capabilities.Answer(feature)
+			fmt.Fprintf(&b, " %s |", formatCell(answer))
 		}
 		b.WriteString("\n")
 	}
 	return b.Bytes()
 }
 
-var sections = map[string]string{"across": "Splits and kinds", "plugin": "Plugin configuration"}
+var sectionTitles = map[string]string{"across": "Splits and kinds", "plugin": "Plugin configuration"}
 
 func tableHead(section string) string {
 	head, line := "\n## "+section+"\n\n| |", "|---|"
-	for _, e := range declaring() {
+	for _, e := range declaringEmitters() {
 		head += " " + string(e.target) + " |"
 		line += "---|"
 	}
 	return head + "\n" + line + "\n"
 }
 
-func cell(a capability.Answer) string {
+func formatCell(a capability.Answer) string {
 	if a.Note == "" {
 		return string(a.Support)
 	}

@@ -4,13 +4,13 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/limpet-proxy/limpet/compiler/report"
-	"github.com/limpet-proxy/limpet/compiler/schema"
-	"github.com/limpet-proxy/limpet/compiler/status"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+	"github.com/limpet-proxy/limpet/internal/compiler/status"
 )
 
-// Checked is what a check of documents gives.
-type Checked struct {
+// CheckResult is what a check of documents gives.
+type CheckResult struct {
 	// Rows say of each object with a status, and of whatever else there is something to say of, what became of it.
 	Rows []status.Row
 	// Objects are the objects' statuses. There are none if a document is no good, for what becomes of the others
@@ -21,7 +21,7 @@ type Checked struct {
 }
 
 // OK reports whether everything is accepted, and with strict, honoured.
-func (c *Checked) OK(strict bool) bool {
+func (c *CheckResult) OK(strict bool) bool {
 	for _, r := range c.Rows {
 		if r.Verdict == status.Refused || strict && r.Verdict == status.Warning {
 			return false
@@ -32,33 +32,33 @@ func (c *Checked) OK(strict bool) bool {
 
 // Check says what becomes of every object, as Compile with the same options would have it. Options.Strict makes no
 // difference. The error is about the options; what is wrong with the input is in the result.
-func Check(sources []Source, o Options) (*Checked, error) {
-	controlled := o.onlyLook()
-	j, err := judge(sources, &o)
+func Check(sources []Source, o Options) (*CheckResult, error) {
+	controlled := o.prepareDryRun()
+	j, err := analyze(sources, &o)
 	if err == nil && controlled {
 		err = o.Target.emit(j, &o, &Result{}) // for what it reports
 	}
 	var problems Errors
 	switch {
 	case errors.As(err, &problems):
-		return &Checked{Rows: status.Refusals(problems), Errors: problems}, nil
+		return &CheckResult{Rows: status.RefusalRows(problems), Errors: problems}, nil
 	case err != nil:
 		return nil, err
 	}
 	warnings := j.rep.Warnings()
-	objects := status.Build(status.Input{Objects: j.objects, Facts: j.facts, Decisions: j.decisions, Spreads: j.spreads, Problems: warnings, Now: o.Time})
+	objects := status.Build(status.Input{Objects: j.objects, Attachments: j.attachments, Decisions: j.decisions, Traffic: j.traffic, Problems: warnings, Now: o.Time})
 	if controlled {
 		objects = slices.DeleteFunc(objects, func(s status.Object) bool { return !slices.Contains(policyKinds, s.Kind) })
 	}
-	rows := status.Rows(j.subjects(), append(warnings, status.Idle(objects, j.subjects())...))
-	return &Checked{Rows: rows, Objects: objects}, nil
+	rows := status.Rows(j.listSubjects(), append(warnings, status.IdleAdvice(objects, j.listSubjects())...))
+	return &CheckResult{Rows: rows, Objects: objects}, nil
 }
 
-// onlyLook fits the options to what writes nothing. It reports whether the target has a control plane of its own; for
+// prepareDryRun fits the options to what writes nothing. It reports whether the target has a control plane of its own; for
 // all others documents mean the same.
-func (o *Options) onlyLook() (controlled bool) {
+func (o *Options) prepareDryRun() (controlled bool) {
 	o.Strict = false
-	controlled = o.Target.emitter() != nil && o.Target.controller() != ""
+	controlled = o.Target.findEmitter() != nil && o.Target.findController() != ""
 	switch {
 	case !controlled:
 		o.Target = TargetPlugin
@@ -71,23 +71,9 @@ func (o *Options) onlyLook() (controlled bool) {
 // policyKinds are those whose status is limpet's where a control plane writes that of Gateways and routes.
 var policyKinds = []string{"SessionPersistencePolicy", "XBackendTrafficPolicy"}
 
-// subjects are the objects of kinds that have a status.
-func (j *judgement) subjects() []report.Subject {
-	var all []report.Subject
-	all = list(all, j.objects.Classes)
-	all = list(all, j.objects.Gateways)
-	all = list(all, j.objects.Routes)
-	all = list(all, j.objects.SessionPolicies)
-	all = list(all, j.objects.TrafficPolicies)
-	all = list(all, j.objects.LoadBalancers)
-	all = list(all, j.objects.Backends)
-	all = list(all, j.objects.VirtualServices)
-	return list(all, j.objects.Proxies)
-}
-
-func list[T any](all []report.Subject, objects []*schema.Object[T]) []report.Subject {
-	for _, o := range objects {
-		all = append(all, o)
-	}
+// listSubjects are the objects of kinds that have a status.
+func (j *analysis) listSubjects() (all []report.Subject) {
+	withStatus := func(t resource.Traits) bool { return t.HasStatus }
+	j.objects.Visit(withStatus, func(e resource.Entry) { all = append(all, e.Subject) })
 	return all
 }

@@ -19,19 +19,19 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/limpet-proxy/limpet/compiler/backend"
-	"github.com/limpet-proxy/limpet/compiler/balance"
-	"github.com/limpet-proxy/limpet/compiler/budget"
-	"github.com/limpet-proxy/limpet/compiler/emit/envoy"
-	"github.com/limpet-proxy/limpet/compiler/emit/plugin"
-	"github.com/limpet-proxy/limpet/compiler/gateway"
-	"github.com/limpet-proxy/limpet/compiler/ir"
-	"github.com/limpet-proxy/limpet/compiler/ladder"
-	"github.com/limpet-proxy/limpet/compiler/lower"
-	"github.com/limpet-proxy/limpet/compiler/policy"
-	"github.com/limpet-proxy/limpet/compiler/read"
-	"github.com/limpet-proxy/limpet/compiler/report"
-	"github.com/limpet-proxy/limpet/compiler/schema"
+	"github.com/limpet-proxy/limpet/internal/compiler/backend"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/plugin"
+	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	"github.com/limpet-proxy/limpet/internal/compiler/loadbalancing"
+	"github.com/limpet-proxy/limpet/internal/compiler/lower"
+	"github.com/limpet-proxy/limpet/internal/compiler/policy"
+	"github.com/limpet-proxy/limpet/internal/compiler/read"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+	"github.com/limpet-proxy/limpet/internal/compiler/retrybudget"
+	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
 	"github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -67,7 +67,7 @@ type Result struct {
 // server would admit or that uses what limpet does not support yet, or, with Options.Strict, anything that
 // can't be honoured. Any other error is about the options.
 func Compile(sources []Source, o Options) (*Result, error) {
-	j, err := judge(sources, &o)
+	j, err := analyze(sources, &o)
 	if err != nil {
 		return nil, err
 	}
@@ -86,39 +86,40 @@ func Compile(sources []Source, o Options) (*Result, error) {
 // Main is the document that people ask a target for.
 func (r *Result) Main() []byte { return r.Files[len(r.Files)-1].Data }
 
-// judgement is what the steps before the emitters come to.
-type judgement struct {
-	settings settings
-	objects  *schema.Objects
-	facts    *gateway.Facts
+// analysis is what the steps before the emitters come to.
+type analysis struct {
+	parsed      parsedOptions
+	objects     *resource.Objects
+	attachments *gateway.AttachmentStatus
 	// ports are where requests arrive, and decisions are about the session persistence of what they reach.
 	ports     []gateway.Port
 	decisions *policy.Decisions
 	backends  *backend.Index
-	// balance and spreads are about requests that no session pins. Like config they are nil for a target with a control
-	// plane of its own, which makes routes and clusters itself.
-	balance *balance.Policies
-	spreads []*lower.Spread
-	config  *ir.Config
-	// texts are those of the plugin's policies.
-	texts *plugin.Texts
+	// loadBalancing and traffic are about requests that no session pins; nil for a target with a control plane of its own,
+	// which makes routes and clusters itself.
+	loadBalancing *loadbalancing.Policies
+	traffic       []*lower.BackendTraffic
+	// plan is what emitters write from.
+	plan *ir.Plan
+	// pluginCache are those of the plugin's policies.
+	pluginCache *plugin.Cache
 	// rep takes what emitters have to say too: strict compilations and errors are judged after them.
 	rep *report.Report
 }
 
-// judge takes the steps before the emitters. Its error is as Compile's, but for warnings, which Compile judges.
-func judge(sources []Source, o *Options) (*judgement, error) {
-	settings, err := o.check()
+// analyze takes the steps before the emitters. Its error is as Compile's, but for warnings, which Compile judges.
+func analyze(sources []Source, o *Options) (*analysis, error) {
+	settings, err := o.parse()
 	if err != nil {
 		return nil, err
 	}
 	if o.Cache == nil {
-		o.Cache = newForgetful()
+		o.Cache = newTransientCache()
 	}
-	controlled := o.Target.controller() != ""
-	j := &judgement{settings: settings, texts: o.Cache.policies, rep: &report.Report{}}
-	j.objects, err = schema.Admit(sources, schema.Options{
-		Generation: settings.generation, AssumeAdmitted: o.AssumeAdmitted, Controlled: controlled, Own: o.Target.emitter().own,
+	controlled := o.Target.findController() != ""
+	j := &analysis{parsed: settings, pluginCache: o.Cache.plugin, rep: &report.Report{}}
+	j.objects, err = resource.Admit(sources, resource.Options{
+		Release: settings.generation, AssumeAdmitted: o.AssumeAdmitted, ExternalControlPlane: controlled, PlatformKinds: o.Target.findEmitter().platformKinds,
 		Istio: o.Target == TargetIstio,
 	}, o.Cache.documents, j.rep)
 	if err != nil {
@@ -128,21 +129,24 @@ func judge(sources []Source, o *Options) (*judgement, error) {
 		return nil, j.rep.Errors(o.Strict)
 	}
 	if controlled {
-		j.ports, j.facts = gateway.BuildApart(j.objects, o.Target.controller(), o.Cache.ports, j.rep)
-		j.backends = backend.NewAssumed(j.objects, o.Target.emitter().ownBackends...)
+		j.ports, j.attachments = gateway.BuildPerGateway(j.objects, o.Target.findController(), o.Cache.ports, j.rep)
+		j.backends = backend.NewUnverified(j.objects, o.Target.findEmitter().platformBackends...)
 	} else {
-		j.ports, j.facts = gateway.Build(j.objects, settings.bind, o.Cache.ports, j.rep)
-		j.backends = backend.NewIndex(j.objects, o.Cache.services, j.rep)
+		j.ports, j.attachments = gateway.Build(j.objects, settings.bind, o.Cache.ports, j.rep)
+		j.backends = backend.NewIndex(j.objects, o.Cache.backends, j.rep)
 	}
 	j.decisions = policy.Decide(j.objects, j.ports, j.backends, policy.Options{
-		Generation: settings.generation, ClassPolicies: o.ClassPolicyNamespace, RejectPartial: o.PartialSplit == PartialReject,
-		Controlled: controlled, Apart: o.Target.emitter().splitsFirst, Drains: o.Hot != nil, Write: j.texts.Write, Memory: o.Cache.decisions,
+		Release: settings.generation, ClassPolicies: o.ClassPolicyNamespace, RejectPartial: o.PartialSplit == PartialReject,
+		ExternalControlPlane: controlled, PerBackendSessions: o.Target.findEmitter().picksBackendFirst, KnowsTermination: o.Dynamic != nil, Cache: o.Cache.decisions,
 	}, j.rep)
-	if !controlled {
-		j.balance = balance.New(j.objects, j.rep)
-		j.config, j.spreads = lower.Lower(j.ports, lower.Means{
-			Backends: j.backends, Balance: j.balance, Budgets: budget.New(j.objects, j.rep), Decisions: j.decisions, Draining: o.draining(),
-			Order: o.Cache.order,
+	if controlled {
+		j.plan = lower.NewPlan(j.objects, j.ports, j.decisions, j.backends)
+	} else {
+		j.plan = &ir.Plan{}
+		j.loadBalancing = loadbalancing.New(j.objects, j.rep)
+		j.plan.Proxy, j.traffic = lower.Lower(j.ports, lower.Input{
+			Backends: j.backends, LoadBalancing: j.loadBalancing, RetryBudgets: retrybudget.New(j.objects, j.rep), Decisions: j.decisions, Draining: o.newDraining(),
+			PolicyOrder: o.Cache.policyOrder,
 		}, j.rep)
 	}
 	if j.rep.Failed() {
@@ -151,10 +155,10 @@ func judge(sources []Source, o *Options) (*judgement, error) {
 	return j, nil
 }
 
-// settings are the options that are not plain text.
-type settings struct {
+// parsedOptions are the options that are not plain text.
+type parsedOptions struct {
 	bind  netip.Addr
 	admin netip.AddrPort // not valid for none
 	// generation is that of --gateway-api.
-	generation ladder.Generation
+	generation sessionapi.APIRelease
 }

@@ -17,9 +17,9 @@ import (
 func TestShuffledDocumentsGiveTheSameBytes(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	shuffled := 0
-	for _, g := range goldens(t) {
+	for _, g := range loadGoldens(t) {
 		documents := strings.Split(string(g.source.Data), "\n---\n")
-		want, err := Compile([]Source{g.source}, g.options(t))
+		want, err := Compile([]Source{g.source}, g.parseOptions(t))
 		if err != nil || len(documents) < 3 || strings.Contains(string(g.source.Data), "--- ") {
 			continue
 		}
@@ -43,7 +43,7 @@ func TestShuffledDocumentsGiveTheSameBytes(t *testing.T) {
 
 func sameResult(t *testing.T, g golden, sources []Source, want *Result) {
 	t.Helper()
-	got, err := Compile(sources, g.options(t))
+	got, err := Compile(sources, g.parseOptions(t))
 	if err != nil {
 		t.Errorf("%s: shuffled: %v", g.name, err)
 		return
@@ -51,13 +51,13 @@ func sameResult(t *testing.T, g golden, sources []Source, want *Result) {
 	if !bytes.Equal(got.Main(), want.Main()) || !bytes.Equal(got.PluginJSON, want.PluginJSON) {
 		t.Errorf("%s: shuffled documents give other bytes", g.name)
 	}
-	if !slices.Equal(unplaced(got.Warnings), unplaced(want.Warnings)) {
-		t.Errorf("%s: shuffled documents give other warnings:\n%q\nwant\n%q", g.name, unplaced(got.Warnings), unplaced(want.Warnings))
+	if !slices.Equal(stripPlaces(got.Warnings), stripPlaces(want.Warnings)) {
+		t.Errorf("%s: shuffled documents give other warnings:\n%q\nwant\n%q", g.name, stripPlaces(got.Warnings), stripPlaces(want.Warnings))
 	}
 }
 
-// unplaced gives the warnings without their places, in an order of their own.
-func unplaced(warnings []Problem) []string {
+// stripPlaces gives the warnings without their places, in an order of their own.
+func stripPlaces(warnings []Problem) []string {
 	var lines []string
 	for _, w := range warnings {
 		w.File, w.Line = "", 0

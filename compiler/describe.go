@@ -4,12 +4,10 @@ import (
 	"fmt"
 	"slices"
 
-	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
-
-	"github.com/limpet-proxy/limpet/compiler/describe"
-	"github.com/limpet-proxy/limpet/compiler/ladder"
-	"github.com/limpet-proxy/limpet/compiler/report"
-	"github.com/limpet-proxy/limpet/compiler/schema"
+	"github.com/limpet-proxy/limpet/internal/compiler/describe"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
 // Describe says what affects an object of the input, which words such as httproute/shop/cart name, or a listener or
@@ -17,74 +15,39 @@ import (
 // good; any other is about the words or the options. For a target with a control plane of its own, which does the
 // balancing, sessions are all there is to say.
 func Describe(sources []Source, o Options, words, section string) (*describe.Description, error) {
-	o.onlyLook()
-	j, err := judge(sources, &o)
+	o.prepareDryRun()
+	j, err := analyze(sources, &o)
 	if err != nil {
 		return nil, err
 	}
-	k := j.known()
-	object, err := describe.Find(words, k.objects)
+	k := j.collectDescribables()
+	ref, err := describe.Find(words, k.objects)
 	if err != nil {
 		return nil, err
 	}
-	if section != "" && !slices.Contains(k.sections[object], section) {
-		return nil, fmt.Errorf("%s: there is no listener or rule %q in it", object, section)
+	if section != "" && !slices.Contains(k.sections[ref], section) {
+		return nil, fmt.Errorf("%s: there is no listener or rule %q in it", ref, section)
 	}
-	in := describe.Input{Decisions: j.decisions, Spreads: j.spreads, Subjects: k.subjects}
-	if j.balance != nil {
-		in.Balancers = j.balance.Attachments
+	in := describe.Input{Decisions: j.decisions, Traffic: j.traffic, Subjects: k.subjects}
+	if j.loadBalancing != nil {
+		in.LoadBalancing = j.loadBalancing.Attachments
 	}
-	return describe.Describe(object, section, in), nil
+	return describe.Describe(ref, section, in), nil
 }
 
-// known is the input's objects that can be described.
-type known struct {
-	objects  []ladder.Object
+// describables is the input's objects that can be described.
+type describables struct {
+	objects  []object.Ref
 	subjects map[string]report.Subject
-	sections map[ladder.Object][]string
+	sections map[object.Ref][]string
 }
 
-func (j *judgement) known() *known {
-	k := &known{subjects: map[string]report.Subject{}, sections: map[ladder.Object][]string{}}
-	know(k, j.objects.Classes, nil)
-	know(k, j.objects.Gateways, func(o *schema.Object[gatewayv1.Gateway]) (names []string) {
-		for _, l := range o.Value.Spec.Listeners {
-			names = append(names, string(l.Name))
-		}
-		return names
+func (j *analysis) collectDescribables() *describables {
+	k := &describables{subjects: map[string]report.Subject{}, sections: map[object.Ref][]string{}}
+	describable := func(t resource.Traits) bool { return t.Describable }
+	j.objects.Visit(describable, func(e resource.Entry) {
+		k.objects = append(k.objects, e.Ref)
+		k.subjects[e.Ref.String()], k.sections[e.Ref] = e.Subject, e.Sections
 	})
-	know(k, j.objects.Routes, func(o *schema.Object[gatewayv1.HTTPRoute]) (names []string) {
-		for _, r := range o.Value.Spec.Rules {
-			if r.Name != nil {
-				names = append(names, string(*r.Name))
-			}
-		}
-		return names
-	})
-	know(k, j.objects.VirtualServices, func(o *schema.Object[schema.VirtualService]) (names []string) {
-		for _, r := range o.Value.Spec.HTTP {
-			if r.Name != "" {
-				names = append(names, r.Name)
-			}
-		}
-		return names
-	})
-	know(k, j.objects.Services, nil)
-	know(k, j.objects.Backends, nil)
-	know(k, j.objects.SessionPolicies, nil)
-	know(k, j.objects.TrafficPolicies, nil)
-	know(k, j.objects.LoadBalancers, nil)
-	know(k, j.objects.Proxies, nil)
 	return k
-}
-
-func know[T any](k *known, objects []*schema.Object[T], sections func(*schema.Object[T]) []string) {
-	for _, o := range objects {
-		object := o.Source().Object
-		k.objects = append(k.objects, object)
-		k.subjects[object.String()] = o
-		if sections != nil {
-			k.sections[object] = sections(o)
-		}
-	}
 }

@@ -47,7 +47,7 @@ func TestDrain(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			hot := &Hot{Folder: "discovery", EndpointFiles: 16, Draining: map[netip.AddrPort]time.Time{}}
+			hot := &Dynamic{Folder: "discovery", EndpointFiles: 16, Draining: map[netip.AddrPort]time.Time{}}
 			if c.since > 0 {
 				hot.Draining[leaving] = drainNow.Add(-c.since)
 			}
@@ -70,7 +70,7 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-func compileHot(t *testing.T, edit [2]string, hot *Hot) *Result {
+func compileHot(t *testing.T, edit [2]string, hot *Dynamic) *Result {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", drainDocument))
 	if err != nil {
@@ -82,7 +82,7 @@ func compileHot(t *testing.T, edit [2]string, hot *Hot) *Result {
 			t.Fatalf("%s does not have %q", drainDocument, edit[0])
 		}
 	}
-	result, err := Compile([]Source{{Name: drainDocument, Data: []byte(edited)}}, Options{WasmPath: "limpet.wasm", Time: drainNow, Hot: hot})
+	result, err := Compile([]Source{{Name: drainDocument, Data: []byte(edited)}}, Options{WasmPath: "limpet.wasm", Time: drainNow, Dynamic: hot})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/compiler/schema"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
 // settingEffects are two writings for each field of a SessionPersistencePolicy's block that differ in that field
@@ -58,14 +58,14 @@ const policyHead = "---\napiVersion: limpet.dev/v1alpha1\nkind: SessionPersisten
 
 // TestSettingsHaveAnEffect compiles both writings of every field, in every block: the outputs must differ.
 func TestSettingsHaveAnEffect(t *testing.T) {
-	for path := range schema.Carried()["SessionPersistencePolicy"] {
+	for path := range resource.SupportedFields()["SessionPersistencePolicy"] {
 		a, b := policyEdits(t, path)
-		before, after := output(t, statusBase+a), output(t, statusBase+b)
+		before, after := compilePolicy(t, statusBase+a), compilePolicy(t, statusBase+b)
 		if bytes.Equal(before, after) {
 			t.Errorf("%s has no effect:\n%s%s", path, a, b)
 		}
 	}
-	if got, want := len(schema.Carried()["SessionPersistencePolicy"]), 3*len(settingEffects)+2*len(targetEffects); got != want {
+	if got, want := len(resource.SupportedFields()["SessionPersistencePolicy"]), 3*len(settingEffects)+2*len(targetEffects); got != want {
 		t.Errorf("%d fields are carried, and there are writings for %d", got, want)
 	}
 }
@@ -93,8 +93,8 @@ func policyEdits(t *testing.T, path string) (a, b string) {
 	return policyHead + fmt.Sprintf(form, both[0]), policyHead + fmt.Sprintf(form, both[1])
 }
 
-// output is what a compilation writes for proxies; only what can't be carried, or is refused, shows in words.
-func output(t *testing.T, text string) []byte {
+// compilePolicy is what a compilation writes for proxies; only what can't be carried, or is refused, shows in words.
+func compilePolicy(t *testing.T, text string) []byte {
 	t.Helper()
 	result, err := Compile([]Source{{Name: "in.yaml", Data: []byte(text)}}, Options{WasmPath: "limpet.wasm"})
 	if err != nil {

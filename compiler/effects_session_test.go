@@ -2,7 +2,7 @@ package compiler
 
 // sessionEffects are the effects of what is about session persistence, but for what HTTPRoute and GRPCRoute have had
 // up to 1.6.
-var sessionEffects = map[string]edit{
+var sessionEffects = map[string]replacement{
 	"HTTPRoute spec.rules[].sessionPersistence.idleTimeout":         {"idleTimeout: 15m", "idleTimeout: 16m"},
 	"HTTPRoute spec.rules[].sessionPersistence.cookie.name":         {"name: new-cookie", "name: other-cookie"},
 	"HTTPRoute spec.rules[].sessionPersistence.cookie.path":         {"path: /new-path", "path: /other-path"},

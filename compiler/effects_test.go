@@ -9,14 +9,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/compiler/schema"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
-// edit is a change of testdata/effects.yaml: the first occurrence of old becomes new.
-type edit struct{ old, new string }
+// replacement is a change of testdata/effects.yaml: the first occurrence of old becomes new.
+type replacement struct{ old, new string }
 
-// effects shows, for each field that the compiler carries, a change that makes a difference.
-var effects = map[string]edit{
+// fieldEffects shows, for each field that the compiler carries, a change that makes a difference.
+var fieldEffects = map[string]replacement{
 	"Gateway spec.gatewayClassName":                            {"gatewayClassName: limpet", "gatewayClassName: other"},
 	"Gateway spec.addresses[].type":                            {"type: IPAddress", "type: Hostname"},
 	"Gateway spec.addresses[].value":                           {"value: 127.0.0.9", "value: 127.0.0.8"},
@@ -168,35 +168,35 @@ func TestCarriedFieldsHaveAnEffect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	base := outcome(t, text)
+	base := compileOutcome(t, text)
 	if !bytes.HasPrefix(base, []byte("# Written by limpet")) {
 		t.Fatalf("the input for this test does not compile:\n%s", base)
 	}
-	maps.Copy(effects, sessionEffects)
+	maps.Copy(fieldEffects, sessionEffects)
 	fields := 0
-	for kind, table := range schema.Carried() {
+	for kind, table := range resource.SupportedFields() {
 		for path, treatment := range table {
 			if treatment.Ignored != "" || kind == "SessionPersistencePolicy" {
 				continue // of the latter TestSettingsHaveAnEffect has the lines
 			}
 			fields++
-			e, ok := effects[kind+" "+path]
+			e, ok := fieldEffects[kind+" "+path]
 			changed := strings.Replace(string(text), e.old, e.new, 1)
 			switch {
 			case !ok || changed == string(text):
 				t.Errorf("no change shows the effect of %s %s", kind, path)
-			case bytes.Equal(base, outcome(t, []byte(changed))):
+			case bytes.Equal(base, compileOutcome(t, []byte(changed))):
 				t.Errorf("%s %s is accepted and has no effect: %q instead of %q", kind, path, e.new, e.old)
 			}
 		}
 	}
-	if fields != len(effects) {
-		t.Errorf("%d fields are carried, and %d changes are listed", fields, len(effects))
+	if fields != len(fieldEffects) {
+		t.Errorf("%d fields are carried, and %d changes are listed", fields, len(fieldEffects))
 	}
 }
 
-// outcome is all that a compilation gives, in one text.
-func outcome(t *testing.T, text []byte) []byte {
+// compileOutcome is all that a compilation gives, in one text.
+func compileOutcome(t *testing.T, text []byte) []byte {
 	t.Helper()
 	result, err := Compile([]Source{{Name: "in.yaml", Data: text}}, Options{WasmPath: "limpet.wasm"})
 	var problems Errors

@@ -49,7 +49,7 @@ func TestEnvoyAcceptsGoldens(t *testing.T) {
 			for _, path := range []string{"dist/limpet.wasm", "/usr/share/limpet/limpet.wasm"} {
 				text = bytes.ReplaceAll(text, []byte("filename: "+path), []byte("filename: "+light))
 			}
-			if out, err := validate(t, envoy, text); err != nil {
+			if out, err := runEnvoyValidation(t, envoy, text); err != nil {
 				t.Errorf("%v\n%s", err, out)
 			}
 		})
@@ -81,8 +81,8 @@ func writeTemp(t *testing.T, name string, data []byte) string {
 	return file
 }
 
-// validate runs Envoy's validation over a bootstrap, with the keys of the cases that have some.
-func validate(t *testing.T, envoy string, text []byte) (output []byte, err error) {
+// runEnvoyValidation runs Envoy's validation over a bootstrap, with the keys of the cases that have some.
+func runEnvoyValidation(t *testing.T, envoy string, text []byte) (output []byte, err error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -110,11 +110,11 @@ func TestFilterTakesGoldens(t *testing.T) {
 		}
 		chain = append(chain, wasmFilter(filepath.Base(file), wasm, string(text)))
 	}
-	if out, err := validate(t, envoy, chained(t, chain)); err != nil {
+	if out, err := runEnvoyValidation(t, envoy, writeChain(t, chain)); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
 	bad := wasmFilter("bad", wasm, `{"version": "limpet.dev/v1", "policies": [{"name": "a b"}]}`)
-	if out, err := validate(t, envoy, chained(t, append(chain[:1:1], bad))); err == nil {
+	if out, err := runEnvoyValidation(t, envoy, writeChain(t, append(chain[:1:1], bad))); err == nil {
 		t.Errorf("a bad configuration is taken:\n%s", out)
 	}
 }
@@ -152,8 +152,8 @@ func wasmFilter(name, wasm, config string) any {
 	}}
 }
 
-// chained is a bootstrap with these filters on one listener.
-func chained(t *testing.T, filters []any) []byte {
+// writeChain is a bootstrap with these filters on one listener.
+func writeChain(t *testing.T, filters []any) []byte {
 	t.Helper()
 	router := yamlMap{"name": "router", "typed_config": yamlMap{"@type": "type.googleapis.com/envoy.extensions.filters.http.router.v3.Router"}}
 	text, err := yaml.Marshal(yamlMap{"static_resources": yamlMap{"listeners": []any{yamlMap{

@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/compiler/admission"
-	"github.com/limpet-proxy/limpet/compiler/read"
-	"github.com/limpet-proxy/limpet/compiler/report"
+	"github.com/limpet-proxy/limpet/internal/compiler/admission"
+	"github.com/limpet-proxy/limpet/internal/compiler/read"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
 // minManifests is how many golden manifests there are for Envoy Gateway at least.
@@ -33,7 +33,7 @@ func TestEnvoyGatewayManifests(t *testing.T) {
 			t.Fatal(err)
 		}
 		var rep report.Report
-		for _, doc := range read.Documents([]Source{{Name: filepath.Base(file), Data: data}}, &rep) {
+		for _, doc := range read.ReadDocuments([]Source{{Name: filepath.Base(file), Data: data}}, &rep) {
 			for _, problem := range server.Admit(doc.Fields) {
 				t.Errorf("%s: %s: %v", file, doc, problem)
 			}
@@ -66,7 +66,7 @@ func TestEnvoyGatewayCRDsRefuse(t *testing.T) {
 			t.Errorf("the manifest has no %q", right)
 		}
 		problems := 0
-		for _, doc := range read.Documents([]Source{{Name: "changed.yaml", Data: changed}}, &report.Report{}) {
+		for _, doc := range read.ReadDocuments([]Source{{Name: "changed.yaml", Data: changed}}, &report.Report{}) {
 			problems += len(server.Admit(doc.Fields))
 		}
 		if problems == 0 {
@@ -77,7 +77,7 @@ func TestEnvoyGatewayCRDsRefuse(t *testing.T) {
 
 func envoyGatewayCRDs(t *testing.T) [][]byte {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join("emit", "envoygateway", "testdata", "crds", "*.json.gz"))
+	files, err := filepath.Glob(filepath.Join("..", "internal", "compiler", "emit", "envoygateway", "testdata", "crds", "*.json.gz"))
 	if err != nil || len(files) < 5 {
 		t.Fatalf("%d CRDs, %v", len(files), err)
 	}

@@ -8,7 +8,7 @@ import (
 // FuzzCompile compiles anything: it must not panic, and an input is either compiled or refused as such, the same
 // way twice. Any other error would be a fault of the compiler.
 func FuzzCompile(f *testing.F) {
-	for _, g := range goldens(f) {
+	for _, g := range loadGoldens(f) {
 		f.Add(g.source.Data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

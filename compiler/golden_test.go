@@ -14,7 +14,7 @@ import (
 	"github.com/limpet-proxy/limpet/policy-config"
 )
 
-var update = flag.Bool("update", false, "rewrite the files that the tests compare with")
+var updateGoldens = flag.Bool("update", false, "rewrite the files that the tests compare with")
 
 // minGoldens is how many cases there are at least: a glob that finds none must not pass.
 const minGoldens = 140
@@ -26,10 +26,10 @@ type golden struct {
 	source Source
 }
 
-// outputs are the endings of the files that a case may have. One that is not expected must not be there.
-var outputs = []string{".envoy.yaml", ".envoy-gateway.yaml", ".istio.yaml", ".plugin.json", ".warnings.txt", ".err.txt"}
+// outputSuffixes are the endings of the files that a case may have. One that is not expected must not be there.
+var outputSuffixes = []string{".envoy.yaml", ".envoy-gateway.yaml", ".istio.yaml", ".plugin.json", ".warnings.txt", ".err.txt"}
 
-func goldens(t testing.TB) []golden {
+func loadGoldens(t testing.TB) []golden {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", "*.in.*"))
 	if err != nil {
@@ -59,7 +59,7 @@ const (
 	testRoot   = "dGVzdC1yb290LXRlc3Qtcm9vdC10ZXN0LXJvb3QtdGVzdC1yb290"
 )
 
-func (g golden) options(t *testing.T) Options {
+func (g golden) parseOptions(t *testing.T) Options {
 	t.Helper()
 	o := Options{
 		WasmPath: "dist/limpet.wasm",
@@ -135,11 +135,11 @@ func testKeys(t *testing.T, source string) policyconfig.Keys {
 	}
 }
 
-// compile gives the contents of the case's output files, by their endings.
-func (g golden) compile(t *testing.T) map[string][]byte {
+// compileOutputs gives the contents of the case's output files, by their endings.
+func (g golden) compileOutputs(t *testing.T) map[string][]byte {
 	t.Helper()
 	got := map[string][]byte{}
-	result, err := Compile([]Source{g.source}, g.options(t))
+	result, err := Compile([]Source{g.source}, g.parseOptions(t))
 	var problems Errors
 	switch {
 	case errors.As(err, &problems):
@@ -170,10 +170,10 @@ func warningText(warnings []Problem) string {
 }
 
 func TestGolden(t *testing.T) {
-	for _, g := range goldens(t) {
+	for _, g := range loadGoldens(t) {
 		t.Run(g.name, func(t *testing.T) {
-			got := g.compile(t)
-			for _, ending := range outputs {
+			got := g.compileOutputs(t)
+			for _, ending := range outputSuffixes {
 				compareFile(t, filepath.Join("testdata", g.name+ending), got[ending])
 			}
 		})
@@ -183,8 +183,8 @@ func TestGolden(t *testing.T) {
 // compareFile compares bytes with a file's; nil means that there must be no such file.
 func compareFile(t *testing.T, file string, got []byte) {
 	t.Helper()
-	if *update {
-		rewrite(t, file, got)
+	if *updateGoldens {
+		rewriteFile(t, file, got)
 	}
 	want, err := os.ReadFile(file)
 	switch {
@@ -201,7 +201,7 @@ func compareFile(t *testing.T, file string, got []byte) {
 	}
 }
 
-func rewrite(t *testing.T, file string, content []byte) {
+func rewriteFile(t *testing.T, file string, content []byte) {
 	t.Helper()
 	err := os.Remove(file)
 	if content != nil {

@@ -23,8 +23,8 @@ var (
 	oddNumbers = []any{0, -1, 1, 65536, 2147483648, int64(9223372036854775807), 1.5, 1e300}
 )
 
-// oddity gives one to stand in for a value, mostly of the value's own kind.
-func oddity(r *rand.Rand, was any) any {
+// makeOddValue gives one to stand in for a value, mostly of the value's own kind.
+func makeOddValue(r *rand.Rand, was any) any {
 	switch was.(type) {
 	case string:
 		if r.IntN(4) > 0 {
@@ -43,12 +43,12 @@ func oddity(r *rand.Rand, was any) any {
 	return all[r.IntN(len(all))]
 }
 
-// mutate puts an oddity somewhere into a value, takes something out, or has it there twice.
-func mutate(r *rand.Rand, value any) any {
+// mutateValue puts an oddity somewhere into a value, takes something out, or has it there twice.
+func mutateValue(r *rand.Rand, value any) any {
 	switch v := value.(type) {
 	case map[string]any:
 		if len(v) == 0 || r.IntN(20) == 0 {
-			v[[]string{"unknown", "name", "spec", "kind", "port"}[r.IntN(5)]] = oddity(r, nil)
+			v[[]string{"unknown", "name", "spec", "kind", "port"}[r.IntN(5)]] = makeOddValue(r, nil)
 			return v
 		}
 		name := slices.Sorted(maps.Keys(v))[r.IntN(len(v))]
@@ -56,25 +56,25 @@ func mutate(r *rand.Rand, value any) any {
 			delete(v, name)
 			return v
 		}
-		v[name] = mutate(r, v[name])
+		v[name] = mutateValue(r, v[name])
 		return v
 	case []any:
 		if len(v) == 0 || r.IntN(20) == 0 {
-			return append(v, oddity(r, nil))
+			return append(v, makeOddValue(r, nil))
 		}
 		i := r.IntN(len(v))
 		if r.IntN(10) == 0 {
 			return append(v, v[i])
 		}
-		v[i] = mutate(r, v[i])
+		v[i] = mutateValue(r, v[i])
 		return v
 	default:
-		return oddity(r, value)
+		return makeOddValue(r, value)
 	}
 }
 
-// odd gives a document with an oddity or two, mostly below its spec; "" for what is no object.
-func odd(t *testing.T, r *rand.Rand, document string) string {
+// makeOddDocument gives a document with an oddity or two, mostly below its spec; "" for what is no object.
+func makeOddDocument(t *testing.T, r *rand.Rand, document string) string {
 	t.Helper()
 	var fields map[string]any
 	if yaml.Unmarshal([]byte(document), &fields) != nil || fields == nil {
@@ -82,10 +82,10 @@ func odd(t *testing.T, r *rand.Rand, document string) string {
 	}
 	for range 1 + r.IntN(2) {
 		if spec, has := fields["spec"]; has && r.IntN(10) > 0 {
-			fields["spec"] = mutate(r, spec)
+			fields["spec"] = mutateValue(r, spec)
 			continue
 		}
-		mutate(r, fields)
+		mutateValue(r, fields)
 	}
 	text, err := yaml.Marshal(fields)
 	if err != nil {
@@ -99,11 +99,11 @@ func odd(t *testing.T, r *rand.Rand, document string) string {
 func TestAssumeAdmittedHostile(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 1619))
 	compiled, tried := 0, 0
-	for _, g := range goldens(t) {
+	for _, g := range loadGoldens(t) {
 		for range 6 {
 			documents := strings.Split(string(g.source.Data), "\n---\n")
 			at := r.IntN(len(documents))
-			text := odd(t, r, documents[at])
+			text := makeOddDocument(t, r, documents[at])
 			if text == "" {
 				continue
 			}
@@ -152,10 +152,10 @@ func checkHarmless(t *testing.T, text []byte) (compiled bool) {
 
 // FuzzAssumeAdmitted compiles anything as if an API server had admitted it.
 func FuzzAssumeAdmitted(f *testing.F) {
-	for _, g := range goldens(f) {
+	for _, g := range loadGoldens(f) {
 		f.Add(g.source.Data)
 	}
-	for _, c := range hostile {
+	for _, c := range hostileDocuments {
 		f.Add([]byte(statusBase + c.document))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -165,9 +165,9 @@ func FuzzAssumeAdmitted(f *testing.F) {
 	})
 }
 
-// hostile are documents that nobody can have admitted, and what is said of them: in a refusal, or for what is left
+// hostileDocuments are documents that nobody can have admitted, and what is said of them: in a refusal, or for what is left
 // out, in a warning.
-var hostile = map[string]struct{ document, want string }{
+var hostileDocuments = map[string]struct{ document, want string }{
 	"a number for a text":       {policyHead + "{targetRefs: [{group: 1, kind: Service, name: cart}]}", "spec.targetRefs.group: Invalid value: must be of type"},
 	"a text for a number":       {policyHead + "{targetRefs: [" + onRoute + "], failStatus: many}", "spec.failStatus: Invalid value: must be of type int32"},
 	"a list for an object":      {policyHead + "[]", "spec: Invalid value: must be of type"},
@@ -214,7 +214,7 @@ func hostileRoute(session string) string {
 
 // TestHostileDocumentsAreSaid compiles each as admitted, and wants what is wrong to be said.
 func TestHostileDocumentsAreSaid(t *testing.T) {
-	for name, c := range hostile {
+	for name, c := range hostileDocuments {
 		t.Run(name, func(t *testing.T) {
 			text := []byte(statusBase + c.document)
 			checkHarmless(t, text)

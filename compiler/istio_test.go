@@ -9,8 +9,8 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/limpet-proxy/limpet/compiler/admission"
-	"github.com/limpet-proxy/limpet/compiler/emit/istio"
+	"github.com/limpet-proxy/limpet/internal/compiler/admission"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/istio"
 )
 
 // minIstioGoldens is how many cases write resources for Istio at least.
@@ -40,23 +40,23 @@ func TestIstioDocumentsAreAdmitted(t *testing.T) {
 			if object == nil || object["kind"] == "Service" {
 				continue // no sessions, or a kind without a CRD
 			}
-			for _, e := range server.Admit(whole(object).(map[string]any)) {
+			for _, e := range server.Admit(convertWholeNumbers(object).(map[string]any)) {
 				t.Errorf("%s: %s %s: %v", file, object["kind"], object["metadata"], e)
 			}
 		}
 	}
 }
 
-// whole makes whole numbers of those that JSON has.
-func whole(value any) any {
+// convertWholeNumbers makes whole numbers of those that JSON has.
+func convertWholeNumbers(value any) any {
 	switch v := value.(type) {
 	case map[string]any:
 		for name := range v {
-			v[name] = whole(v[name])
+			v[name] = convertWholeNumbers(v[name])
 		}
 	case []any:
 		for i := range v {
-			v[i] = whole(v[i])
+			v[i] = convertWholeNumbers(v[i])
 		}
 	case float64:
 		if v == float64(int64(v)) {

@@ -25,8 +25,8 @@ var itemCases = map[string]struct {
 	check     func(t *testing.T, out string, policies []policyconfig.Policy)
 }{
 	"2A.2 2A.6 a session composes with the balancing of what has none, and is presented whatever the backend does": {
-		ruleOn("a", "/a", anySession) + balancer("shop/hash", onService, "strategy: RequestHash, requestHashPolicies: [{hashSourceIP: true}]"),
-		wants("lb_policy: MAGLEV", "source_ip: true", "name: limpet\n"),
+		ruleOn("a", "/a", anySession) + loadBalancerText("shop/hash", onService, "strategy: RequestHash, requestHashPolicies: [{hashSourceIP: true}]"),
+		wantTexts("lb_policy: MAGLEV", "source_ip: true", "name: limpet\n"),
 	},
 	"2A.7 a rule without a policy passes everything on: neither filter is on": {
 		"", func(t *testing.T, out string, policies []policyconfig.Policy) {
@@ -37,16 +37,16 @@ var itemCases = map[string]struct {
 	},
 	"2A.11 the endpoint is chosen by the proxy, whatever the backend speaks": {
 		strings.Replace(ruleOn("a", "/a", anySession), "name: cart, port: 80", "name: h2, port: 80", 1) + http2Service,
-		wants("http2_protocol_options: {}", "envoy.filters.http.stateful_session"),
+		wantTexts("http2_protocol_options: {}", "envoy.filters.http.stateful_session"),
 	},
-	"2A.16 2A.23 attributes that nobody writes are secure ones": {
+	"2A.16 2A.23 S46 attributes that nobody writes are secure ones": {
 		ruleOn("a", "/a", anySession), func(t *testing.T, _ string, policies []policyconfig.Policy) {
 			if c := policies[0].Cookie; !c.Secure || !c.HTTPOnly || c.SameSite != policyconfig.SameSiteStrict || c.Domain != "" {
 				t.Errorf("%+v", c)
 			}
 		},
 	},
-	"2A.17 2B.O9 names that nobody writes are unique": {
+	"2A.17 2B.O9 S25 names that nobody writes are unique": {
 		ruleOn("a", "/a", anySession) + ruleOn("b", "/b", anySession) + ruleOn("c", "/c", "sessionPersistence: {type: Header}"),
 		func(t *testing.T, _ string, policies []policyconfig.Policy) {
 			var names []string
@@ -68,7 +68,7 @@ var itemCases = map[string]struct {
 		},
 	},
 	"2A.28 2B.O10 a request whose host is lost is tried on another, of those not tried yet": {
-		ruleOn("a", "/a", anySession), wants("envoy.retry_host_predicates.previous_hosts", "retry_on: connect-failure,refused-stream,reset-before-request"),
+		ruleOn("a", "/a", anySession), wantTexts("envoy.retry_host_predicates.previous_hosts", "retry_on: connect-failure,refused-stream,reset-before-request"),
 	},
 }
 
@@ -86,8 +86,8 @@ ports: [{port: 9000}]
 endpoints: [{addresses: [10.0.0.7]}]
 `
 
-// wants are texts that the outputs must have.
-func wants(texts ...string) func(*testing.T, string, []policyconfig.Policy) {
+// wantTexts are texts that the outputs must have.
+func wantTexts(texts ...string) func(*testing.T, string, []policyconfig.Policy) {
 	return func(t *testing.T, out string, _ []policyconfig.Policy) {
 		t.Helper()
 		for _, text := range texts {
@@ -114,14 +114,14 @@ func TestItemsThatChangeNothing(t *testing.T) {
 		before, after string
 		part          *regexp.Regexp // what must be the same; it must be there
 	}{
-		"2A.13 no session changes which rule a request matches": {
+		"2A.13 S30 no session changes which rule a request matches": {
 			ruleOn("a", "/a", ""), route, regexp.MustCompile(`(?m)^ *(- )?match:\n( +\S.*\n)+? +name: .*$`),
 		},
 		"2A.1 2A.29 a session's name and scope outlast changes of the Service's endpoints": {
 			route, route + moreEndpoints, regexp.MustCompile(`"(scope|sessionName)": ".*"`),
 		},
 		"2A.4 what voids the sessions of an address that is somebody else's by now is in no name": {
-			route, route + session("shop/p", `{group: gateway.networking.k8s.io, kind: HTTPRoute, name: a}`, "revocation: {epoch: 2}"), regexp.MustCompile(`"(scope|sessionName)": ".*"`),
+			route, route + sessionPolicyText("shop/p", `{group: gateway.networking.k8s.io, kind: HTTPRoute, name: a}`, "revocation: {epoch: 2}"), regexp.MustCompile(`"(scope|sessionName)": ".*"`),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -7,10 +7,10 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/limpet-proxy/limpet/compiler/emit/envoygateway"
-	"github.com/limpet-proxy/limpet/compiler/emit/istio"
-	"github.com/limpet-proxy/limpet/compiler/ladder"
-	"github.com/limpet-proxy/limpet/compiler/lower"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoygateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/istio"
+	"github.com/limpet-proxy/limpet/internal/compiler/lower"
+	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
 	"github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -61,9 +61,9 @@ type Options struct {
 	PartialSplit string
 	// AssumeAdmitted leaves out the checks of the CRDs, for documents that come from an API server.
 	AssumeAdmitted bool
-	// Hot, with TargetEnvoy, gives a Result.Discovery beside a bootstrap that points at its files; nil puts all of it
+	// Dynamic, with TargetEnvoy, gives a Result.Discovery beside a bootstrap that points at its files; nil puts all of it
 	// into the bootstrap.
-	Hot *Hot
+	Dynamic *Dynamic
 	// Cache keeps work from one compilation to the next; nil for none. It does not change what comes out.
 	Cache *Cache
 	// Istio is what TargetIstio needs beside.
@@ -72,8 +72,8 @@ type Options struct {
 	Strict bool
 }
 
-// Hot says how a configuration is laid out that changes while Envoy runs.
-type Hot struct {
+// Dynamic says how a configuration is laid out that changes while Envoy runs.
+type Dynamic struct {
 	// Folder is where Envoy finds the files of Result.Discovery.
 	Folder string
 	// EndpointFiles is the number of clusters up to which each has a file for its endpoints; see envoy.Discover.
@@ -82,34 +82,34 @@ type Hot struct {
 	Draining map[netip.AddrPort]time.Time
 }
 
-// draining is what is known of hosts that terminate; nil for nothing.
-func (o *Options) draining() *lower.Draining {
-	if o.Hot == nil {
+// newDraining is what is known of hosts that terminate; nil for nothing.
+func (o *Options) newDraining() *lower.Draining {
+	if o.Dynamic == nil {
 		return nil
 	}
-	return &lower.Draining{Now: o.Time, Since: o.Hot.Draining}
+	return &lower.Draining{Now: o.Time, Since: o.Dynamic.Draining}
 }
 
-// check fills in the defaults and parses the addresses.
-func (o *Options) check() (settings, error) {
+// parse fills in the defaults and parses the addresses.
+func (o *Options) parse() (parsedOptions, error) {
 	o.Target = cmp.Or(o.Target, TargetEnvoy)
 	o.Bind = cmp.Or(o.Bind, DefaultBind)
 	o.Admin = cmp.Or(o.Admin, DefaultAdmin)
 	o.ClassPolicyNamespace = cmp.Or(o.ClassPolicyNamespace, DefaultClassPolicyNamespace)
 	o.PartialSplit = cmp.Or(o.PartialSplit, PartialAll)
-	var s settings
+	var s parsedOptions
 	var errs []error
 	if o.PartialSplit != PartialAll && o.PartialSplit != PartialReject {
 		errs = append(errs, fmt.Errorf("partial split: Unsupported value: %q: supported values: %q, %q", o.PartialSplit, PartialAll, PartialReject))
 	}
 	switch o.GatewayAPI {
 	case "":
-	case ladder.Gen16.String():
-		s.generation = ladder.Gen16
-	case ladder.Gen17.String():
-		s.generation = ladder.Gen17
+	case sessionapi.Release16.String():
+		s.generation = sessionapi.Release16
+	case sessionapi.Release17.String():
+		s.generation = sessionapi.Release17
 	default:
-		errs = append(errs, fmt.Errorf("gateway API: Unsupported value: %q: supported values: %q, %q", o.GatewayAPI, ladder.Gen16, ladder.Gen17))
+		errs = append(errs, fmt.Errorf("gateway API: Unsupported value: %q: supported values: %q, %q", o.GatewayAPI, sessionapi.Release16, sessionapi.Release17))
 	}
 	errs = append(errs, o.checkTarget())
 	var err error
@@ -139,5 +139,5 @@ func (o *Options) checkTarget() error {
 		o.Istio.URL, o.Istio.SHA256 = o.WasmURL, o.WasmSHA256
 		return o.Istio.Check()
 	}
-	return o.Target.check()
+	return o.Target.validate()
 }

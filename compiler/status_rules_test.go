@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/limpet-proxy/limpet/compiler/status"
+	"github.com/limpet-proxy/limpet/internal/compiler/status"
 )
 
 // statusBase is what the cases have in common: two listeners, a Service with a host and one that nobody uses.
@@ -70,11 +70,11 @@ const (
 	onGone    = `{group: "", kind: Service, name: gone}`
 )
 
-func session(name, targets, spec string) string {
+func sessionPolicyText(name, targets, spec string) string {
 	return policyText("SessionPersistencePolicy", name, targets, spec)
 }
 
-func balancer(name, targets, spec string) string {
+func loadBalancerText(name, targets, spec string) string {
 	return policyText("LoadBalancerPolicy", name, targets, spec)
 }
 
@@ -85,46 +85,46 @@ var statusRules = map[string]struct {
 	want      []string
 }{
 	"2C.14 S59 one ancestor for the Gateway, whatever the targets": {
-		session("shop/p", onService+","+onRoute, "absoluteTimeout: 1h"),
+		sessionPolicyText("shop/p", onService+","+onRoute, "absoluteTimeout: 1h"),
 		[]string{"SessionPersistencePolicy shop/p @ Gateway web: Accepted=True/Accepted Programmed=True/Programmed"},
 	},
 	"2C.14 S59 a target that is missing is its own ancestor, and the others hold": {
-		session("shop/p", onService+","+onGone, "absoluteTimeout: 1h"),
+		sessionPolicyText("shop/p", onService+","+onGone, "absoluteTimeout: 1h"),
 		[]string{
 			"SessionPersistencePolicy shop/p @ Gateway web: Accepted=True/Accepted Programmed=True/Programmed",
 			"SessionPersistencePolicy shop/p @ Service gone: Accepted=False/TargetNotFound",
 		},
 	},
 	"2C.14 S59 S3 a section that is missing": {
-		session("shop/p", onNoRule, "absoluteTimeout: 1h"),
+		sessionPolicyText("shop/p", onNoRule, "absoluteTimeout: 1h"),
 		[]string{"SessionPersistencePolicy shop/p @ HTTPRoute cart none: Accepted=False/TargetNotFound"},
 	},
 	"2C.14 S59 a target that no Gateway leads to": {
-		session("shop/p", onIdle, "absoluteTimeout: 1h"),
+		sessionPolicyText("shop/p", onIdle, "absoluteTimeout: 1h"),
 		[]string{"SessionPersistencePolicy shop/p @ Service idle: Accepted=True/Accepted Programmed=False/Pending"},
 	},
 	"2C.15 S60 S4 a policy for a class in another namespace": {
-		session("shop/p", onClass, "absoluteTimeout: 1h"),
+		sessionPolicyText("shop/p", onClass, "absoluteTimeout: 1h"),
 		[]string{"SessionPersistencePolicy shop/p @ GatewayClass limpet: Accepted=False/Invalid", "Gateway shop/web: Accepted=True/Accepted Programmed=True/Programmed ResolvedRefs=True/ResolvedRefs"},
 	},
 	"2C.15 S60 S13 the loser of a conflict is not accepted, the winner is": {
-		session("shop/a", onRoute, "absoluteTimeout: 1h") + session("shop/b", onRoute, "absoluteTimeout: 2h"),
+		sessionPolicyText("shop/a", onRoute, "absoluteTimeout: 1h") + sessionPolicyText("shop/b", onRoute, "absoluteTimeout: 2h"),
 		[]string{
 			"SessionPersistencePolicy shop/a @ Gateway web: Accepted=True/Accepted Programmed=True/Programmed",
 			"SessionPersistencePolicy shop/b @ Gateway web: Accepted=False/Conflicted",
 		},
 	},
 	"2C.15 2C.19 S61 S11 a field of the other type": {
-		session("shop/a", onGateway, "cookie: {sameSite: Lax}") + session("shop/b", onRoute, "type: Header"),
+		sessionPolicyText("shop/a", onGateway, "cookie: {sameSite: Lax}") + sessionPolicyText("shop/b", onRoute, "type: Header"),
 		[]string{"SessionPersistencePolicy shop/a @ Gateway web: Accepted=True/Accepted Programmed=True/PartiallyProgrammed"},
 	},
 	"2C.15 2C.19 S61 an override leaves nothing of it": {
-		session("limpet-system/o", onClass, "override: {absoluteTimeout: 1h}") + session("shop/p", onRoute, "default: {absoluteTimeout: 2h}") +
-			session("shop/sticky", onRule, "idleTimeout: 1m"),
+		sessionPolicyText("limpet-system/o", onClass, "override: {absoluteTimeout: 1h}") + sessionPolicyText("shop/p", onRoute, "default: {absoluteTimeout: 2h}") +
+			sessionPolicyText("shop/sticky", onRule, "idleTimeout: 1m"),
 		[]string{"SessionPersistencePolicy shop/p @ Gateway web: Accepted=True/Accepted Programmed=False/Overridden"},
 	},
 	"2C.15 2C.19 S61 S9 a session that is off leaves nothing either": {
-		session("shop/p", onService, "absoluteTimeout: 2h") + session("shop/without", onRoute, "disabled: true"),
+		sessionPolicyText("shop/p", onService, "absoluteTimeout: 2h") + sessionPolicyText("shop/without", onRoute, "disabled: true"),
 		[]string{
 			"SessionPersistencePolicy shop/p @ Gateway web: Accepted=True/Accepted Programmed=False/Overridden",
 			"SessionPersistencePolicy shop/without @ Gateway web: Accepted=True/Accepted Programmed=True/Programmed",
@@ -132,7 +132,7 @@ var statusRules = map[string]struct {
 		},
 	},
 	"2C.18 S62 a route and a Gateway": {
-		session("shop/p", onGateway, "absoluteTimeout: 1h"),
+		sessionPolicyText("shop/p", onGateway, "absoluteTimeout: 1h"),
 		[]string{
 			"HTTPRoute shop/cart @ web http: Accepted=True/Accepted ResolvedRefs=True/ResolvedRefs SessionPersistencePolicyAffected=True/Accepted",
 			"Gateway shop/web: Accepted=True/Accepted Programmed=True/Programmed ResolvedRefs=True/ResolvedRefs SessionPersistencePolicyAffected=True/Accepted",
@@ -140,7 +140,7 @@ var statusRules = map[string]struct {
 		},
 	},
 	"2C.18 S62 a listener, and not what comes through another": {
-		session("shop/p", onMore, "absoluteTimeout: 1h"),
+		sessionPolicyText("shop/p", onMore, "absoluteTimeout: 1h"),
 		[]string{
 			"HTTPRoute shop/cart @ web http: Accepted=True/Accepted ResolvedRefs=True/ResolvedRefs",
 			"Gateway shop/web: Accepted=True/Accepted Programmed=True/Programmed ResolvedRefs=True/ResolvedRefs",
@@ -149,22 +149,22 @@ var statusRules = map[string]struct {
 		},
 	},
 	"2C.18 S62 the listener that the route is on": {
-		session("shop/p", onHTTP, "absoluteTimeout: 1h"),
+		sessionPolicyText("shop/p", onHTTP, "absoluteTimeout: 1h"),
 		[]string{"HTTPRoute shop/cart @ web http: Accepted=True/Accepted ResolvedRefs=True/ResolvedRefs SessionPersistencePolicyAffected=True/Accepted"},
 	},
 	"2C.14 2C.15 2C.19 2C.18 S59 S60 S61 S62 a load-balancing policy": {
-		balancer("shop/p", onService, "strategy: Random"),
+		loadBalancerText("shop/p", onService, "strategy: Random"),
 		[]string{
 			"LoadBalancerPolicy shop/p @ Gateway web: Accepted=True/Accepted Programmed=True/Programmed",
 			"HTTPRoute shop/cart @ web http: Accepted=True/Accepted ResolvedRefs=True/ResolvedRefs LoadBalancerPolicyAffected=True/Accepted",
 		},
 	},
 	"2C.15 2C.19 S61 S52 entries that do not count": {
-		balancer("shop/p", onRoute, "strategy: RequestHash, requestHashPolicies: [{hashSourceIP: true}, {hashSourceIP: true}]"),
+		loadBalancerText("shop/p", onRoute, "strategy: RequestHash, requestHashPolicies: [{hashSourceIP: true}, {hashSourceIP: true}]"),
 		[]string{"LoadBalancerPolicy shop/p @ Gateway web: Accepted=True/Accepted Programmed=True/PartiallyProgrammed"},
 	},
 	"2C.15 S60 S53 two load-balancing policies on one target": {
-		balancer("shop/a", onRoute, "strategy: Random") + balancer("shop/b", onRoute+","+onGone, "strategy: RoundRobin"),
+		loadBalancerText("shop/a", onRoute, "strategy: Random") + loadBalancerText("shop/b", onRoute+","+onGone, "strategy: RoundRobin"),
 		[]string{
 			"LoadBalancerPolicy shop/a @ Gateway web: Accepted=True/Accepted Programmed=True/Programmed",
 			"LoadBalancerPolicy shop/b @ Gateway web: Accepted=False/Conflicted",
@@ -172,7 +172,7 @@ var statusRules = map[string]struct {
 		},
 	},
 	"2C.14 S59 a load-balancing policy that no Gateway leads to": {
-		balancer("shop/p", onIdle, "strategy: Random"),
+		loadBalancerText("shop/p", onIdle, "strategy: Random"),
 		[]string{"LoadBalancerPolicy shop/p @ Service idle: Accepted=True/Accepted Programmed=False/Pending"},
 	},
 }
@@ -190,8 +190,8 @@ func TestStatusRules(t *testing.T) {
 	}
 }
 
-// seventeen are documents with one route on seventeen Gateways, g00 to g16, the last of which is the youngest.
-func seventeen(policy string) string {
+// seventeenGateways are documents with one route on seventeen Gateways, g00 to g16, the last of which is the youngest.
+func seventeenGateways(policy string) string {
 	documents := strings.Split(statusBase, "---\n")
 	text := strings.Join(append(documents[:1:1], documents[2:5]...), "---\n") + policy
 	var refs []string
@@ -211,18 +211,20 @@ spec: {targetRefs: [{group: "", kind: Service, name: cart}], retryConstraint: {b
 `
 
 // TestS63RoomForSixteen is 2C.16: it has one policy of each kind for seventeen Gateways: the youngest is without it, and says so.
+//
+// requirements: 2C.16
 func TestS63RoomForSixteen(t *testing.T) {
 	for kind, c := range map[string]struct {
 		policy string
 		marks  string // what a listener has in envoy.yaml where the policy holds
 		with   string // the route's condition there
 	}{
-		"SessionPersistencePolicy limpet-system/p": {session("limpet-system/p", onClass, "absoluteTimeout: 1h"), "", " SessionPersistencePolicyAffected=True/Accepted"},
-		"LoadBalancerPolicy shop/p":                {balancer("shop/p", onRoute, "strategy: Random"), "cluster: service/shop/cart/80/random\n", " LoadBalancerPolicyAffected=True/Accepted"},
+		"SessionPersistencePolicy limpet-system/p": {sessionPolicyText("limpet-system/p", onClass, "absoluteTimeout: 1h"), "", " SessionPersistencePolicyAffected=True/Accepted"},
+		"LoadBalancerPolicy shop/p":                {loadBalancerText("shop/p", onRoute, "strategy: Random"), "cluster: service/shop/cart/80/random\n", " LoadBalancerPolicyAffected=True/Accepted"},
 		"XBackendTrafficPolicy shop/p":             {budgetOfCart, "cluster: service/shop/cart/80\n", ""},
 	} {
 		t.Run(kind, func(t *testing.T) {
-			text := seventeen(c.policy)
+			text := seventeenGateways(c.policy)
 			lines := statusLines(t, text)
 			if got := strings.Count(lines, kind+" @ Gateway"); got != 16 {
 				t.Errorf("%d ancestors, want 16", got)
@@ -264,7 +266,7 @@ func checkLastWithout(t *testing.T, text, mark string) {
 
 // TestS63Describe wants sessions on all Gateways but the one without room.
 func TestS63Describe(t *testing.T) {
-	text := seventeen(session("limpet-system/p", onClass, "absoluteTimeout: 1h"))
+	text := seventeenGateways(sessionPolicyText("limpet-system/p", onClass, "absoluteTimeout: 1h"))
 	for gateway, sessions := range map[string]int{"g15": 1, "g16": 0} {
 		d, err := Describe([]Source{{Name: "a.yaml", Data: []byte(text)}}, Options{}, "gateway/"+gateway, "")
 		if err != nil || len(d.Sessions) != sessions {

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/limpet-proxy/limpet/compiler/status"
+	"github.com/limpet-proxy/limpet/internal/compiler/status"
 )
 
 // minStatuses is how many goldens of status there are at least.
@@ -28,7 +28,7 @@ func TestStatusGolden(t *testing.T) {
 	if err != nil || len(files) < minStatuses {
 		t.Fatalf("%d statuses to compare, want %d at least (%v)", len(files), minStatuses, err)
 	}
-	for _, g := range goldens(t) {
+	for _, g := range loadGoldens(t) {
 		file := filepath.Join("testdata", g.name+".status.yaml")
 		if _, err := os.Stat(file); err == nil {
 			t.Run(g.name, func(t *testing.T) { compareFile(t, file, checkedYAML(t, g)) })
@@ -42,7 +42,7 @@ func TestStatusGolden(t *testing.T) {
 
 func checkedYAML(t *testing.T, g golden) []byte {
 	t.Helper()
-	o := g.options(t)
+	o := g.parseOptions(t)
 	o.Time = statusTime
 	checked, err := Check([]Source{g.source}, o)
 	if err != nil || checked.Errors != nil {
@@ -58,9 +58,9 @@ func checkedYAML(t *testing.T, g golden) []byte {
 // TestCheckAgreesWithCompile shows for every case that a check finds the errors that a compilation has, and that it
 // has rows for each of the warnings.
 func TestCheckAgreesWithCompile(t *testing.T) {
-	for _, g := range goldens(t) {
-		o := g.options(t)
-		if o.Target != "" && o.Target.controller() != "" {
+	for _, g := range loadGoldens(t) {
+		o := g.parseOptions(t)
+		if o.Target != "" && o.Target.findController() != "" {
 			continue // a check is about what limpet serves itself
 		}
 		o.Strict = false
@@ -96,7 +96,7 @@ func TestCheckAgreesWithCompile(t *testing.T) {
 // TestStatusHasNoSecret greps the statuses and rows of the cases that have keys.
 func TestStatusHasNoSecret(t *testing.T) {
 	found := 0
-	for _, g := range goldens(t) {
+	for _, g := range loadGoldens(t) {
 		if !strings.HasPrefix(g.name, "option-keys") {
 			continue
 		}
@@ -117,7 +117,7 @@ func TestStatusHasNoSecret(t *testing.T) {
 func TestShuffledDocumentsGiveTheSameStatus(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	shuffled := 0
-	for _, g := range goldens(t) {
+	for _, g := range loadGoldens(t) {
 		documents := strings.Split(string(g.source.Data), "\n---\n")
 		if len(documents) < 3 || strings.Contains(string(g.source.Data), "--- ") {
 			continue
@@ -145,7 +145,7 @@ func TestShuffledDocumentsGiveTheSameStatus(t *testing.T) {
 // statusAndSettings is what a check and descriptions give, but for the places in files; empty for a refused input.
 func statusAndSettings(t *testing.T, g golden) string {
 	t.Helper()
-	o := g.options(t)
+	o := g.parseOptions(t)
 	o.Time = statusTime
 	checked, err := Check([]Source{g.source}, o)
 	if err != nil {

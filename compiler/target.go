@@ -8,13 +8,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/limpet-proxy/limpet/compiler/capability"
-	"github.com/limpet-proxy/limpet/compiler/emit/envoy"
-	"github.com/limpet-proxy/limpet/compiler/emit/envoygateway"
-	"github.com/limpet-proxy/limpet/compiler/emit/istio"
-	"github.com/limpet-proxy/limpet/compiler/emit/plugin"
-	"github.com/limpet-proxy/limpet/compiler/ir"
-	"github.com/limpet-proxy/limpet/compiler/lower"
+	"github.com/limpet-proxy/limpet/internal/compiler/capability"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoygateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/istio"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/plugin"
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -52,26 +51,26 @@ type emitter struct {
 	// emit fills in the result's plugin configuration and its files, in the order to be written in: a file comes after
 	// all that it needs, and the document that people ask for comes last. It reports what the target can't carry, in
 	// words that notCarried begins.
-	emit func(*judgement, *Options, *Result) error
+	emit func(*analysis, *Options, *Result) error
 	// controller is the controllerName of the GatewayClasses of a target with a control plane of its own, which makes
 	// listeners, routes and clusters from the same objects; empty where limpet makes them.
 	controller gatewayv1.GatewayController
-	// own are the control plane's own kinds that may be in the input, and ownBackends those that routes may lead to.
-	own         []schema.GroupVersionKind
-	ownBackends []schema.GroupKind
-	// splitsFirst says that its proxies choose among a rule's backends before they look for the session's host.
-	splitsFirst bool
-	// declares says which features the target carries; nil for the plugin configuration alone, which every target has.
-	declares capability.Declaration
+	// platformKinds are the control plane's own kinds that may be in the input, and ownBackends those that routes may lead to.
+	platformKinds    []schema.GroupVersionKind
+	platformBackends []schema.GroupKind
+	// picksBackendFirst says that its proxies choose among a rule's backends before they look for the session's host.
+	picksBackendFirst bool
+	// capabilities says which features the target carries; nil for the plugin configuration alone, which every target has.
+	capabilities capability.Declaration
 }
 
 var emitters = []emitter{
-	{target: TargetEnvoy, emit: emitEnvoy, declares: envoy.Capabilities},
+	{target: TargetEnvoy, emit: emitEnvoy, capabilities: envoy.Capabilities},
 	{
-		target: TargetEnvoyGateway, emit: emitEnvoyGateway, declares: envoygateway.Capabilities,
-		controller: envoygateway.Controller, own: envoygateway.Kinds, ownBackends: envoygateway.Backends,
+		target: TargetEnvoyGateway, emit: emitEnvoyGateway, capabilities: envoygateway.Capabilities,
+		controller: envoygateway.Controller, platformKinds: envoygateway.Kinds, platformBackends: envoygateway.Backends,
 	},
-	{target: TargetIstio, emit: emitIstio, controller: istioController, splitsFirst: true, declares: istio.Capabilities},
+	{target: TargetIstio, emit: emitIstio, controller: istioController, picksBackendFirst: true, capabilities: istio.Capabilities},
 	{target: TargetPlugin, emit: emitPlugin},
 }
 
@@ -84,16 +83,16 @@ func Targets() []string {
 	return names
 }
 
-// check gives an error when there is no such target.
-func (t Target) check() error {
+// validate gives an error when there is no such target.
+func (t Target) validate() error {
 	if slices.Contains(Targets(), string(t)) {
 		return nil
 	}
 	return fmt.Errorf("target: Unsupported value: %q: supported values: %s", t, `"`+strings.Join(Targets(), `", "`)+`"`)
 }
 
-// emitter is the target's own, nil if there is none.
-func (t Target) emitter() *emitter {
+// findEmitter is the target's own, nil if there is none.
+func (t Target) findEmitter() *emitter {
 	for i := range emitters {
 		if emitters[i].target == t {
 			return &emitters[i]
@@ -103,18 +102,16 @@ func (t Target) emitter() *emitter {
 }
 
 // emit fills in the result with what the target, which check has found to exist, is made of.
-func (t Target) emit(j *judgement, o *Options, r *Result) error { return t.emitter().emit(j, o, r) }
+func (t Target) emit(j *analysis, o *Options, r *Result) error { return t.findEmitter().emit(j, o, r) }
 
-// controller is the one whose GatewayClasses the target, which check has found to exist, is for.
-func (t Target) controller() gatewayv1.GatewayController { return t.emitter().controller }
+// findController is the one whose GatewayClasses the target, which check has found to exist, is for.
+func (t Target) findController() gatewayv1.GatewayController { return t.findEmitter().controller }
 
 // istioController is that of the GatewayClass that Istio makes (Istio, pkg/config/constants).
 const istioController = "istio.io/gateway-controller"
 
-func emitIstio(j *judgement, o *Options, r *Result) error {
-	out, err := istio.Emit(istio.Input{
-		Placed: lower.Place(j.ports, j.decisions), Objects: j.objects, Keys: o.Keys, Report: j.rep,
-	}, o.Istio)
+func emitIstio(j *analysis, o *Options, r *Result) error {
+	out, err := istio.Emit(j.plan, o.Keys, o.Istio, j.rep)
 	if err != nil {
 		return err
 	}
@@ -122,47 +119,45 @@ func emitIstio(j *judgement, o *Options, r *Result) error {
 	return nil
 }
 
-func emitPlugin(j *judgement, o *Options, r *Result) (err error) {
-	r.Plugin, r.PluginJSON, err = plugin.Emit(j.config.Policies, o.Keys, j.texts)
+func emitPlugin(j *analysis, o *Options, r *Result) (err error) {
+	r.Plugin, r.PluginJSON, err = plugin.Emit(j.plan.Proxy.Policies, o.Keys, j.pluginCache)
 	r.Files = []File{{PluginFile, r.PluginJSON}}
 	return err
 }
 
-func emitEnvoy(j *judgement, o *Options, r *Result) error {
+func emitEnvoy(j *analysis, o *Options, r *Result) error {
 	if err := emitPlugin(j, o, r); err != nil {
 		return err
 	}
-	r.PrivateKeys = slices.ContainsFunc(j.config.Listeners, func(l ir.Listener) bool { return len(l.Sites) > 0 })
-	settings := envoy.Settings{Admin: j.settings.admin, WasmPath: o.WasmPath, Plugin: r.Plugin, PluginJSON: r.PluginJSON}
-	if o.Hot != nil {
+	r.PrivateKeys = slices.ContainsFunc(j.plan.Proxy.Listeners, func(l ir.Listener) bool { return len(l.TLSHosts) > 0 })
+	settings := envoy.Settings{Admin: j.parsed.admin, WasmPath: o.WasmPath, Plugin: r.Plugin, PluginJSON: r.PluginJSON}
+	if o.Dynamic != nil {
 		return emitDiscovery(j, o, r, settings)
 	}
-	bootstrap, err := envoy.Emit(j.config, settings, o.Cache.texts)
+	bootstrap, err := envoy.Emit(j.plan.Proxy, settings, o.Cache.envoy)
 	r.Files = append(r.Files, File{EnvoyFile, bootstrap})
 	return err
 }
 
 // emitDiscovery is emitEnvoy in pieces that change while Envoy runs.
-func emitDiscovery(j *judgement, o *Options, r *Result, settings envoy.Settings) (err error) {
-	if r.Discovery, err = envoy.Discover(j.config, settings, o.Cache.texts, o.Hot.Folder, o.Hot.EndpointFiles); err != nil {
+func emitDiscovery(j *analysis, o *Options, r *Result, settings envoy.Settings) (err error) {
+	if r.Discovery, err = envoy.Discover(j.plan.Proxy, settings, o.Cache.envoy, o.Dynamic.Folder, o.Dynamic.EndpointFiles); err != nil {
 		return err
 	}
-	r.Draining, r.Until = j.config.Draining, j.config.Until
+	r.Draining, r.Until = j.plan.Proxy.Draining, j.plan.Proxy.Until
 	r.Files = append(r.Files, File{EnvoyFile, r.Discovery.Bootstrap})
 	return nil
 }
 
-func emitEnvoyGateway(j *judgement, o *Options, r *Result) error {
-	out, err := envoygateway.Emit(envoygateway.Input{
-		Objects: j.objects, Ports: j.ports, Decisions: j.decisions, Backends: j.backends,
-	}, envoygateway.Settings{
+func emitEnvoyGateway(j *analysis, o *Options, r *Result) error {
+	out, err := envoygateway.Emit(j.plan, envoygateway.Settings{
 		Keys: o.Keys, PinHeader: policyconfig.DefaultConfig().PinHeader,
 		Module: envoygateway.Module{URL: o.WasmURL, SHA256: o.WasmSHA256},
 	}, j.rep)
 	if err != nil {
 		return err
 	}
-	r.Plugin, r.PluginJSON, err = plugin.Emit(out.Policies, o.Keys, j.texts)
+	r.Plugin, r.PluginJSON, err = plugin.Emit(out.Policies, o.Keys, j.pluginCache)
 	r.Files = []File{{PluginFile, r.PluginJSON}, {EnvoyGatewayFile, out.Manifest}}
 	return err
 }

@@ -12,8 +12,8 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// pool are writings of each field, good ones and bad ones, for whole policies to be made of.
-var pool = map[string][]string{
+// sampleFields are writings of each field, good ones and bad ones, for whole policies to be made of.
+var sampleFields = map[string][]string{
 	"disabled":               {"true", "false", "false"},
 	"type":                   {"Cookie", "Cookie", "Header", "header"},
 	"sessionName":            {"cart", "x-cart", "__Host-cart", "__Secure-cart", "__Http-cart", `"a b;c"`, `""`, "cookie", "host"},
@@ -32,8 +32,8 @@ var pool = map[string][]string{
 	"forward":                {"true", "false"},
 }
 
-// members are the same for the fields of cookie, cache and revocation.
-var members = map[string]map[string][]string{
+// sampleMembers are the same for the fields of cookie, cache and revocation.
+var sampleMembers = map[string]map[string][]string{
 	"cookie": {
 		"lifetimeType": {"Session", "Permanent", "permanent"}, "path": {"/", "/cart", "cart", "'/;evil=1'"},
 		"domain": {"a.example", ".a", "a_b"}, "sameSite": {"Strict", "Lax", "None", "none"}, "secure": {"true", "true", "false"},
@@ -44,22 +44,22 @@ var members = map[string]map[string][]string{
 	"revocation": {"epoch": {"0", "7", "-1", "4294967296"}, "notBefore": {`"2026-01-01T00:00:00Z"`, `"2026-02-30T00:00:00Z"`, `"now"`}},
 }
 
-// block makes a block of a few fields. Most are good, or hardly any whole policy would be.
-func block(r *rand.Rand) string {
+// randomBlock makes a block of a few fields. Most are good, or hardly any whole policy would be.
+func randomBlock(r *rand.Rand) string {
 	var parts []string
-	for _, name := range slices.Sorted(maps.Keys(pool)) {
+	for _, name := range slices.Sorted(maps.Keys(sampleFields)) {
 		if r.IntN(7) == 0 {
-			parts = append(parts, name+": "+pick(r, pool[name]))
+			parts = append(parts, name+": "+pickValue(r, sampleFields[name]))
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(members)) {
+	for _, name := range slices.Sorted(maps.Keys(sampleMembers)) {
 		if r.IntN(5) > 0 {
 			continue
 		}
 		var inner []string
-		for _, member := range slices.Sorted(maps.Keys(members[name])) {
+		for _, member := range slices.Sorted(maps.Keys(sampleMembers[name])) {
 			if r.IntN(4) == 0 {
-				inner = append(inner, member+": "+pick(r, members[name][member]))
+				inner = append(inner, member+": "+pickValue(r, sampleMembers[name][member]))
 			}
 		}
 		parts = append(parts, name+": {"+strings.Join(inner, ", ")+"}")
@@ -67,16 +67,16 @@ func block(r *rand.Rand) string {
 	return strings.Join(parts, ", ")
 }
 
-// pick takes one of the first, good writings three times out of four.
-func pick(r *rand.Rand, values []string) string {
+// pickValue takes one of the first, good writings three times out of four.
+func pickValue(r *rand.Rand, values []string) string {
 	if r.IntN(4) > 0 {
 		return values[r.IntN(min(2, len(values)))]
 	}
 	return values[r.IntN(len(values))]
 }
 
-// someTargets makes targets, now and then of a kind, group or number that can't be.
-func someTargets(r *rand.Rand) string {
+// randomTargets makes targets, now and then of a kind, group or number that can't be.
+func randomTargets(r *rand.Rand) string {
 	refs := []string{onRoute, onRule, onGateway, onService, onIdle}
 	r.Shuffle(len(refs), func(i, j int) { refs[i], refs[j] = refs[j], refs[i] })
 	switch r.IntN(24) {
@@ -95,15 +95,15 @@ func someTargets(r *rand.Rand) string {
 	}
 }
 
-// wholePolicy makes a policy with a plain spec, default and override, or some of them.
-func wholePolicy(r *rand.Rand, name string) string {
-	parts := []string{someTargets(r)}
-	if b := block(r); b != "" && r.IntN(3) > 0 {
+// randomPolicy makes a policy with a plain spec, default and override, or some of them.
+func randomPolicy(r *rand.Rand, name string) string {
+	parts := []string{randomTargets(r)}
+	if b := randomBlock(r); b != "" && r.IntN(3) > 0 {
 		parts = append(parts, b)
 	}
 	for _, name := range []string{"default", "override"} {
 		if r.IntN(2) == 0 {
-			parts = append(parts, name+": {"+block(r)+"}")
+			parts = append(parts, name+": {"+randomBlock(r)+"}")
 		}
 	}
 	return fmt.Sprintf("---\napiVersion: limpet.dev/v1alpha1\nkind: SessionPersistencePolicy\nmetadata: {name: %s, namespace: shop}\nspec: {%s}\n",
@@ -121,7 +121,7 @@ func TestWholePoliciesAreJudgedAlike(t *testing.T) {
 		policies := map[string]string{}
 		for i := range each {
 			name := fmt.Sprintf("p%02d", i)
-			policies[name] = wholePolicy(r, name)
+			policies[name] = randomPolicy(r, name)
 		}
 		byServer, byCompiler := refusedByServer(t, policies), refusedByCompiler(t, policies)
 		for _, name := range slices.Sorted(maps.Keys(policies)) {
@@ -143,18 +143,18 @@ func TestWholePoliciesAreJudgedAlike(t *testing.T) {
 // refusedByServer gives what the CRD says of each policy that it refuses.
 func refusedByServer(t *testing.T, policies map[string]string) map[string]string {
 	t.Helper()
-	_, err := Compile(together(policies), Options{Target: TargetPlugin})
+	_, err := Compile(joinPolicies(policies), Options{Target: TargetPlugin})
 	var problems Errors
 	if err != nil && !errors.As(err, &problems) {
 		t.Fatal(err)
 	}
-	return saidOf(problems)
+	return indexProblems(problems)
 }
 
 // refusedByCompiler gives the same for documents that count as admitted.
 func refusedByCompiler(t *testing.T, policies map[string]string) map[string]string {
 	t.Helper()
-	result, err := Compile(together(policies), Options{Target: TargetPlugin, AssumeAdmitted: true})
+	result, err := Compile(joinPolicies(policies), Options{Target: TargetPlugin, AssumeAdmitted: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,10 +164,10 @@ func refusedByCompiler(t *testing.T, policies map[string]string) map[string]stri
 			invalid = append(invalid, w)
 		}
 	}
-	return saidOf(invalid)
+	return indexProblems(invalid)
 }
 
-func saidOf(problems []Problem) map[string]string {
+func indexProblems(problems []Problem) map[string]string {
 	said := map[string]string{}
 	for _, p := range problems {
 		name := strings.TrimPrefix(p.Object, "SessionPersistencePolicy shop/")
@@ -176,7 +176,7 @@ func saidOf(problems []Problem) map[string]string {
 	return said
 }
 
-func together(policies map[string]string) []Source {
+func joinPolicies(policies map[string]string) []Source {
 	sources := []Source{{Name: "base.yaml", Data: []byte(statusBase)}}
 	for _, name := range slices.Sorted(maps.Keys(policies)) {
 		sources = append(sources, Source{Name: name + ".yaml", Data: []byte(policies[name])})
@@ -187,7 +187,7 @@ func together(policies map[string]string) []Source {
 // compileTogether compiles accepted policies, all of them in each other's way.
 func compileTogether(t *testing.T, policies map[string]string) {
 	t.Helper()
-	result, err := Compile(together(policies), Options{Target: TargetPlugin})
+	result, err := Compile(joinPolicies(policies), Options{Target: TargetPlugin})
 	if err != nil {
 		t.Errorf("accepted policies do not compile together: %v", err)
 		return

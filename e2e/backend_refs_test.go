@@ -5,11 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // TestMissingService: a backendRef to a Service that does not exist gets its share of the traffic answered 500, the
 // rest compiles, and limpet says which object, where and why.
+//
+// requirements: 2A.26, S35
 func TestMissingService(t *testing.T) {
 	t.Parallel()
 	split := harness.CookieRule("split", "")

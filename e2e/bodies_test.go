@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 const (
@@ -20,8 +20,8 @@ const (
 	chunkSize = 16 << 10
 )
 
-// body is ten megabytes that no two chunks of are alike.
-var body = sync.OnceValue(func() []byte {
+// largeBody is ten megabytes that no two chunks of are alike.
+var largeBody = sync.OnceValue(func() []byte {
 	text := make([]byte, 0, bodySize)
 	for i := 0; len(text) < bodySize; i++ {
 		sum := sha256.Sum256(fmt.Append(nil, i))
@@ -85,10 +85,10 @@ func (d *depot) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			fmt.Fprint(w, hex.EncodeToString(hash.Sum(nil)))
 		}
 	default:
-		_, _ = w.Write(body()[:chunkSize])
+		_, _ = w.Write(largeBody()[:chunkSize])
 		_ = http.NewResponseController(w).Flush()
 		if tr.arrived.pass(r.Context()) == nil {
-			_, _ = w.Write(body()[chunkSize:])
+			_, _ = w.Write(largeBody()[chunkSize:])
 		}
 	}
 }
@@ -119,7 +119,7 @@ func TestBodiesStream(t *testing.T) {
 	if grown > stalledUploads*stalledSize {
 		t.Errorf("Envoy grew by %d bytes, with %d uploads that stall", grown, stalledUploads)
 	}
-	harness.Figures(t, "bodies of 10 MB", harness.Row{
+	harness.RecordResult(t, "bodies of 10 MB", harness.Result{
 		Requests: sent + stalledUploads, Sessions: sent/2 + stalledUploads,
 		Note: fmt.Sprintf("no byte is waited for; with %d uploads that stall Envoy has %.1f MB more than before", stalledUploads, float64(grown)/(1<<20)),
 	})
@@ -134,12 +134,12 @@ func upload(t *testing.T, client *harness.Client, d *depot) string {
 	close(tr.resume.open)
 	reader, writer := io.Pipe()
 	go func() {
-		_, err := writer.Write(body()[:chunkSize])
+		_, err := writer.Write(largeBody()[:chunkSize])
 		if err == nil {
 			err = tr.arrived.pass(ctx)
 		}
 		if err == nil {
-			_, err = writer.Write(body()[chunkSize:])
+			_, err = writer.Write(largeBody()[chunkSize:])
 		}
 		_ = writer.CloseWithError(err) // nil is the end of the body
 	}()
@@ -156,7 +156,7 @@ func finish(t *testing.T, ctx context.Context, client *harness.Client, path stri
 	}
 	defer func() { _ = response.Body.Close() }()
 	got, err := io.ReadAll(response.Body)
-	sum := sha256.Sum256(body())
+	sum := sha256.Sum256(largeBody())
 	if err != nil || string(got) != hex.EncodeToString(sum[:]) {
 		t.Errorf("%s: the backend got another body: %.80q, %v", path, got, err)
 	}
@@ -180,7 +180,7 @@ func download(t *testing.T, client *harness.Client, d *depot) string {
 	if err == nil {
 		_, err = io.Copy(hash, response.Body)
 	}
-	if sum := sha256.Sum256(body()); err != nil || hex.EncodeToString(hash.Sum(nil)) != hex.EncodeToString(sum[:]) {
+	if sum := sha256.Sum256(largeBody()); err != nil || hex.EncodeToString(hash.Sum(nil)) != hex.EncodeToString(sum[:]) {
 		t.Errorf("%s: the client got another body: %v", path, err)
 	}
 	return response.Header.Get(harness.BackendHeader)
@@ -207,7 +207,7 @@ func stalled(t *testing.T, envoy *harness.Envoy, certificate harness.Certificate
 		client.Host = []string{"one", "two"}[i%2] + ".example.com"
 		path, tr := d.start("up")
 		all = append(all, tr)
-		group.Go(func() { finish(t, ctx, client, path, &slice{text: body()}) })
+		group.Go(func() { finish(t, ctx, client, path, &slice{text: largeBody()}) })
 	}
 	for _, tr := range all {
 		if err := tr.arrived.pass(ctx); err != nil {

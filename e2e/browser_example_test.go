@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // TestBrowserExample is make browser without its set-up: one program starts everything, says where the page is, serves

@@ -13,14 +13,14 @@ import (
 
 	"github.com/chromedp/cdproto/network"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 	"github.com/limpet-proxy/limpet/examples/browser/site"
 )
 
 // browserConfig is the folder that the example compiles.
 const browserConfig = "examples/browser/gateway"
 
-// survey is an application beside those of the example, whose cookie goes along with every request, from wherever.
+// survey is an application besides those of the example, whose cookie goes along with every request, from wherever.
 const survey = `
 apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
@@ -78,8 +78,8 @@ func (s *shopfront) url(host, path string) string {
 	return fmt.Sprintf("https://%s.localhost:%d%s", host, s.port, path)
 }
 
-// answer is what a card of the page shows.
-type answer struct {
+// pageAnswer is what a card of the page shows.
+type pageAnswer struct {
 	site.Answer
 	State string `json:"state"`
 }
@@ -92,13 +92,13 @@ func (s *shopfront) page(t *testing.T, tab *harness.Tab, host string) {
 }
 
 // card has a card of the page do something.
-func (s *shopfront) card(t *testing.T, tab *harness.Tab, app, what string) answer {
+func (s *shopfront) card(t *testing.T, tab *harness.Tab, app, what string) pageAnswer {
 	t.Helper()
-	return harness.Script[answer](t, tab, "cards."+app+"."+what)
+	return harness.Script[pageAnswer](t, tab, "cards."+app+"."+what)
 }
 
 // pinned asks a card several times, which must be one session's requests to one backend.
-func (s *shopfront) pinned(t *testing.T, tab *harness.Tab, app string) answer {
+func (s *shopfront) pinned(t *testing.T, tab *harness.Tab, app string) pageAnswer {
 	t.Helper()
 	first := s.card(t, tab, app, "ask()")
 	for range 5 {
@@ -121,7 +121,7 @@ func TestBrowser(t *testing.T) {
 	for _, count := range s.envoy.Stats(t, `^wasmcustom\.limpet_sessions\..*outcome\.new$`) {
 		began += int(count)
 	}
-	harness.Figures(t, "a browser", harness.Row{
+	harness.RecordResult(t, "a browser", harness.Result{
 		Requests: int(s.envoy.SessionTotal(t)), Sessions: began, Faults: 1,
 		Note: "Chromium over TLS: Secure, `__Host-`, SameSite, Partitioned, two applications, WebSocket, logout",
 	})
@@ -206,7 +206,7 @@ func (s *shopfront) shown(t *testing.T, tab *harness.Tab) site.Answer {
 // checkFrames: a frame of a third party has a session for each site that embeds it, and keeps both.
 func checkFrames(t *testing.T, s *shopfront) {
 	tab := s.Person(t)
-	sessions := map[string]answer{}
+	sessions := map[string]pageAnswer{}
 	for range 2 {
 		for _, host := range []string{"shop", "news"} {
 			s.page(t, tab, host)

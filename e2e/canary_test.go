@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // canaries are the weights of the old and the new version, one after the other, in percent.
@@ -53,14 +53,14 @@ func TestCanary(t *testing.T) {
 	}
 	weigh(&documents, canaries[0])
 	proxy := harness.RunWatching(t, documents, harness.NewRing("first"))
-	crowd := harness.NewCrowd(t, 40, func(int) func() (harness.Response, error) {
+	clients := harness.NewClients(t, 40, func(int) func() (harness.Response, error) {
 		return harness.Getter(proxy.Client(), "/cart", quietly)
 	})
-	crowd.Every = 20 * time.Millisecond
-	begun, held := crowd.Homes(), hold(t, proxy.Port)
+	clients.Every = 20 * time.Millisecond
+	begun, held := clients.Homes(), hold(t, proxy.Port)
 	held.ask(t)
-	strangers, tally := 0, crowd.During(func() {})
-	tally.Add(crowd.During(func() {
+	strangers, tally := 0, clients.During(func() {})
+	tally.Add(clients.During(func() {
 		for i, weights := range canaries {
 			if i > 0 {
 				proxy.Set(t, func(d *harness.Documents) { weigh(d, weights) })
@@ -72,7 +72,7 @@ func TestCanary(t *testing.T) {
 	if tally.Moved() > 0 || tally.Failed() > 0 || begun["a"] == 0 || begun["b"] == 0 {
 		t.Errorf("sessions were on %v; %v", begun, tally)
 	}
-	goes := crowd.During(func() {
+	goes := clients.During(func() {
 		proxy.Set(t, func(d *harness.Documents) { d.Services[0].Backends = v1[1:] })
 		time.Sleep(500 * time.Millisecond)
 	})
@@ -80,31 +80,31 @@ func TestCanary(t *testing.T) {
 		t.Errorf("when a went with its %d sessions: %v", begun["a"], goes)
 	}
 	held.ask(t)
-	harness.Figures(t, "canary 90/10, 50/50, 0/100, and a host gone; a session beats the weights (1.6)", harness.Row{
-		Requests: tally.Requests + goes.Requests + strangers, Sessions: crowd.Size() + strangers, Changes: proxy.Changes(), Faults: 1,
+	harness.RecordResult(t, "canary 90/10, 50/50, 0/100, and a host gone; a session beats the weights (1.6)", harness.Result{
+		Requests: tally.Requests + goes.Requests + strangers, Sessions: clients.Size() + strangers, Changes: proxy.Changes(), Faults: 1,
 		Lost: tally.Moved() + goes.Moved("a"), Errors: tally.Failed() + goes.Failed(),
 		Note: fmt.Sprintf("the %d sessions of the host that went moved once, without an error", begun["a"]),
 	})
 }
 
-// held is a client's connection, over which it sends requests now and then.
-type held struct {
+// heldConnection is a client's connection, over which it sends requests now and then.
+type heldConnection struct {
 	net.Conn
 	answers *bufio.Reader
 }
 
-func hold(t *testing.T, port int) held {
+func hold(t *testing.T, port int) heldConnection {
 	t.Helper()
 	connection, err := net.Dial("tcp", harness.Loopback(port))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = connection.Close() })
-	return held{connection, bufio.NewReader(connection)}
+	return heldConnection{connection, bufio.NewReader(connection)}
 }
 
 // ask sends a request that must be answered over this very connection.
-func (h held) ask(t *testing.T) {
+func (h heldConnection) ask(t *testing.T) {
 	t.Helper()
 	if err := h.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
 		t.Fatal(err)
@@ -154,7 +154,7 @@ type shifting struct {
 	lost   atomic.Int64
 }
 
-// client is a member of the crowd that remembers its host in each version. For the crowd it is always on one backend.
+// client is one of harness.Clients that remembers its host in each version. To them it is always on one backend.
 func (s *shifting) client(client *harness.Client) func() (harness.Response, error) {
 	homes := map[bool]string{}
 	return func() (harness.Response, error) {
@@ -191,9 +191,9 @@ func TestCanary17(t *testing.T) {
 	documents.More = route17(canaries[0])
 	proxy := harness.RunWatching(t, documents, harness.NewRing("first"))
 	s := &shifting{}
-	crowd := harness.NewCrowd(t, 40, func(int) func() (harness.Response, error) { return s.client(proxy.Client()) })
-	crowd.Every = 20 * time.Millisecond
-	tally := crowd.During(func() {
+	clients := harness.NewClients(t, 40, func(int) func() (harness.Response, error) { return s.client(proxy.Client()) })
+	clients.Every = 20 * time.Millisecond
+	tally := clients.During(func() {
 		for i, weights := range canaries {
 			if i > 0 {
 				s.stage.Store(-1)
@@ -211,8 +211,8 @@ func TestCanary17(t *testing.T) {
 	if lost > 0 || tally.Failed() > 0 {
 		t.Errorf("%d requests left their client's host: %v", lost, tally)
 	}
-	harness.Figures(t, "canary 90/10, 50/50, 0/100; the weights hold on every request (1.7)", harness.Row{
-		Requests: tally.Requests, Sessions: 2 * crowd.Size(), Changes: proxy.Changes(), Lost: lost, Errors: tally.Failed(),
+	harness.RecordResult(t, "canary 90/10, 50/50, 0/100; the weights hold on every request (1.7)", harness.Result{
+		Requests: tally.Requests, Sessions: 2 * clients.Size(), Changes: proxy.Changes(), Lost: lost, Errors: tally.Failed(),
 		Note: "each client has a session in each version",
 	})
 }

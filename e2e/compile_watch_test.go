@@ -4,17 +4,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
-// TestCompileWatch: an Envoy that somebody else runs follows the folder; what it rejects is taken back, and limpet may be
+// TestCompileWatch: an Envoy that limpet does not run follows the folder; what it rejects is taken back, and limpet may be
 // away while the input changes. No session moves and no request fails.
 func TestCompileWatch(t *testing.T) {
 	t.Parallel()
 	pods := harness.Backends(t, "a", "b", "c")
 	w, envoy := harness.CompileWatching(t, harness.OneRoute(pods[:2], harness.CookieRule("cart", "pods")))
-	crowd := crowdAt(t, envoy, 12)
-	tally := crowd.During(func() {
+	clients := beginSessions(t, envoy, 12)
+	tally := clients.During(func() {
 		if said := w.Set(t, func(d *harness.Documents) { d.Services[0].Backends = pods }); !strings.Contains(said, "endpoints of default/pods:80") {
 			t.Errorf("limpet says %q", said)
 		}
@@ -40,7 +40,7 @@ func TestCompileWatch(t *testing.T) {
 	if tally.Failed() > 0 || tally.Moved() > 0 {
 		t.Errorf("%v", tally)
 	}
-	harness.Figures(t, "changes by limpet compile --watch, one of them rejected by Envoy, and a restart of limpet", harness.Row{
-		Requests: tally.Requests, Sessions: crowd.Size(), Changes: 3, Faults: 2, Lost: tally.Moved(), Errors: tally.Failed(),
+	harness.RecordResult(t, "changes by limpet compile --watch, one of them rejected by Envoy, and a restart of limpet", harness.Result{
+		Requests: tally.Requests, Sessions: clients.Size(), Changes: 3, Faults: 2, Lost: tally.Moved(), Errors: tally.Failed(),
 	})
 }

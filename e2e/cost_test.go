@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 	"github.com/limpet-proxy/limpet/token"
 )
 
@@ -26,10 +26,10 @@ type costWorld struct {
 	pods  []*harness.Backend
 }
 
-// costs starts an Envoy that nothing else slows down: the backends do next to nothing.
-func costs(t *testing.T) costWorld {
+// newCostWorld starts an Envoy that nothing else slows down: the backends do next to nothing.
+func newCostWorld(t *testing.T) costWorld {
 	t.Helper()
-	pods := harness.QuietBackends(t, "a", "b", "c")
+	pods := harness.NewNullBackends(t, "a", "b", "c")
 	envoy := harness.Run(t, harness.Deployment{Documents: harness.OneRoute(pods, harness.CookieRule("cart", "pods"))})
 	return costWorld{envoy: envoy, scope: envoy.Policy(t, "cart").Scope, pods: pods}
 }
@@ -48,7 +48,7 @@ func (w costWorld) tokens(t *testing.T, ring harness.Ring, count int) []string {
 func (w costWorld) perRequest(t *testing.T, kind traffic) time.Duration {
 	t.Helper()
 	before := w.envoy.CPU(t)
-	w.envoy.Blast(t, kind.count, func(i int, buf []byte) []byte {
+	w.envoy.SendLoad(t, kind.count, func(i int, buf []byte) []byte {
 		return fmt.Appendf(buf, "GET /cart HTTP/1.1\r\nHost: x\r\nCookie: %s\r\n\r\n", kind.cookies(i))
 	}, func(i int, head harness.Head) {
 		if !head.OK() {
@@ -101,7 +101,7 @@ func oneOf(name string, tokens []string) traffic {
 // TestBadTokensAreCheap: a request with a bad token costs at most half as much again as one with a good token, and one
 // with a flood of them as one with cookies of the same size that are not tokens.
 func TestBadTokensAreCheap(t *testing.T) {
-	w := costs(t)
+	w := newCostWorld(t)
 	forged := w.tokens(t, harness.NewRing("first"), 2_000)
 	t.Run("one", func(t *testing.T) { w.checkOne(t, forged) })
 	t.Run("four", func(t *testing.T) { w.checkFour(t, forged) })

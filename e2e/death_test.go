@@ -10,18 +10,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 	"github.com/limpet-proxy/limpet/token"
 )
 
 // death is one way to die under way.
 type death struct {
 	*dying
-	envoy  *harness.Envoy
-	doomed []string // names of the hosts that fail
-	crowds map[string]*harness.Crowd
-	homes  map[string][]*atomic.Value // of each session: the address in its token, "" without one
-	again  atomic.Int64               // answers after which a client had the token of the host that had failed it
+	envoy   *harness.Envoy
+	doomed  []string // names of the hosts that fail
+	clients map[string]*harness.Clients
+	homes   map[string][]*atomic.Value // of each session: the address in its token, "" without one
+	again   atomic.Int64               // answers after which a client had the token of the host that had failed it
 	// tallies are those of the variants while the hosts fail.
 	tallies map[string]*harness.Tally
 }
@@ -30,25 +30,25 @@ func newDeath(t *testing.T, envoy *harness.Envoy, d *dying) *death {
 	t.Helper()
 	run := &death{
 		dying: d, envoy: envoy,
-		crowds: map[string]*harness.Crowd{}, homes: map[string][]*atomic.Value{}, tallies: map[string]*harness.Tally{},
+		clients: map[string]*harness.Clients{}, homes: map[string][]*atomic.Value{}, tallies: map[string]*harness.Tally{},
 	}
 	for _, pod := range d.pods[:d.hosts] {
 		run.doomed = append(run.doomed, pod.Name)
 	}
 	eventually(t, "the first health checks", func() bool { return run.healthy(t) == 10 })
 	for _, variant := range variants {
-		crowd := harness.NewCrowd(t, harness.Size(8, 16), func(i int) func() (harness.Response, error) {
-			return run.member(t, variant, i == 0)
+		clients := harness.NewClients(t, harness.Size(8, 16), func(i int) func() (harness.Response, error) {
+			return run.watchToken(t, variant, i == 0)
 		})
-		crowd.Every = 250 * time.Millisecond
-		run.crowds[variant], run.tallies[variant] = crowd, &harness.Tally{}
+		clients.Every = 250 * time.Millisecond
+		run.clients[variant], run.tallies[variant] = clients, &harness.Tally{}
 	}
 	return run
 }
 
-// member is a client that looks into its own token after each request. A doomed one has its session on a host that
+// watchToken is a client that looks into its own token after each request. A doomed one has its session on a host that
 // will fail, the others wherever Envoy places them.
-func (d *death) member(t *testing.T, variant string, doomed bool) func() (harness.Response, error) {
+func (d *death) watchToken(t *testing.T, variant string, doomed bool) func() (harness.Response, error) {
 	t.Helper()
 	name, home := d.service(variant), &atomic.Value{}
 	home.Store("")
@@ -79,7 +79,7 @@ func (d *death) run(t *testing.T) {
 	var all sync.WaitGroup
 	stop := make(chan struct{})
 	for _, variant := range variants {
-		all.Go(func() { *d.tallies[variant] = d.crowds[variant].During(func() { <-stop }) })
+		all.Go(func() { *d.tallies[variant] = d.clients[variant].During(func() { <-stop }) })
 	}
 	func() {
 		defer all.Wait()
@@ -98,15 +98,15 @@ func (d *death) run(t *testing.T) {
 
 // settle waits until Envoy's guards know of the failed hosts and no session is on one.
 func (d *death) settle(t *testing.T) {
-	within(t, time.Minute, "health checks find the failed hosts", func() bool {
+	waitWithin(t, time.Minute, "health checks find the failed hosts", func() bool {
 		return d.healthy(t) == 10-d.hosts
 	})
-	within(t, time.Minute, "outlier detection finds the failed hosts", func() bool {
+	waitWithin(t, time.Minute, "outlier detection finds the failed hosts", func() bool {
 		d.strangers("ejecting", 10)
 		return d.envoy.Stat(t, "cluster."+d.cluster("ejecting")+".outlier_detection.ejections_active") == uint64(d.hosts)
 	})
 	for _, variant := range d.escaping() {
-		within(t, time.Minute, "sessions leave the failed hosts: "+variant, func() bool { return d.left(variant) })
+		waitWithin(t, time.Minute, "sessions leave the failed hosts: "+variant, func() bool { return d.left(variant) })
 	}
 }
 
@@ -149,7 +149,7 @@ func (d *death) strangers(variant string, count int) int {
 	return int(served.Load())
 }
 
-// checkMoves wants nobody to have left a host that works, and nobody to have come back to one that had failed.
+// checkMoves wants no session to have left a host that works, and none to have come back to one that had failed.
 func (d *death) checkMoves(t *testing.T) {
 	for _, variant := range variants {
 		if moved := d.tallies[variant].Moved(d.doomed...); moved > 0 {
@@ -188,7 +188,7 @@ func (d *death) checkPanic(t *testing.T) {
 // checkAfter wants every session to be served by its new host.
 func (d *death) checkAfter(t *testing.T) {
 	for _, variant := range d.escaping() {
-		after := d.crowds[variant].During(func() { time.Sleep(300 * time.Millisecond) })
+		after := d.clients[variant].During(func() { time.Sleep(300 * time.Millisecond) })
 		if after.Failed() > 0 || len(after.Moves) > 0 {
 			t.Errorf("%s: after sessions had left the failed hosts: %v", variant, after)
 		}
@@ -197,11 +197,11 @@ func (d *death) checkAfter(t *testing.T) {
 }
 
 func (d *death) record(t *testing.T) {
-	row := harness.Row{Faults: d.hosts}
+	row := harness.Result{Faults: d.hosts}
 	for _, variant := range variants {
 		tally := d.tallies[variant]
 		row.Requests += tally.Requests
-		row.Sessions += d.crowds[variant].Size()
+		row.Sessions += d.clients[variant].Size()
 		row.Lost += tally.Moved(d.doomed...)
 		if variant != "strict" {
 			row.Errors += tally.Failed()
@@ -210,5 +210,5 @@ func (d *death) record(t *testing.T) {
 	row.Note = fmt.Sprintf("errors as compiled %d, with health checks %d, with outlier detection %d, with retries of 5xx %d; strict: %d answered %d",
 		d.tallies["plain"].Failed(), d.tallies["checked"].Failed(), d.tallies["ejecting"].Failed(), d.tallies["retrying"].Failed(),
 		d.tallies["strict"].Failed(), d.strict)
-	harness.Figures(t, d.scenario, row)
+	harness.RecordResult(t, d.scenario, row)
 }

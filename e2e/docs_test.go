@@ -16,15 +16,15 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
-	"github.com/limpet-proxy/limpet/compiler/admission"
 	"github.com/limpet-proxy/limpet/compiler/api"
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
+	"github.com/limpet-proxy/limpet/internal/compiler/admission"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// least is how many documents and blocks of each language there are at the least; languages that are not here are
+// leastBlocks is how many documents and blocks of each language there are at the least; languages that are not here are
 // unknown. Blocks of text are for people alone.
-var least = map[string]int{"document": 9, "sh": 2, "yaml": 12, "json": 4, "text": 1, "console": 0}
+var leastBlocks = map[string]int{"document": 9, "sh": 2, "yaml": 12, "json": 4, "text": 1, "console": 0}
 
 // TestDocumentation runs every shell block of README.md, docs/ and the other documents, and holds every block of YAML
 // and JSON against what reads it.
@@ -32,7 +32,7 @@ func TestDocumentation(t *testing.T) {
 	t.Parallel()
 	checks := map[string]func(*testing.T, harness.Block){"yaml": checkYAML, "json": checkJSON}
 	counts := map[string]int{}
-	for _, document := range harness.Markdown(t, least["document"]) {
+	for _, document := range harness.Markdown(t, leastBlocks["document"]) {
 		scratch := newScratch(t)
 		for _, block := range harness.Blocks(t, document) {
 			counts[block.Language]++
@@ -49,34 +49,34 @@ func TestDocumentation(t *testing.T) {
 		}
 	}
 	for language, count := range counts {
-		if _, known := least[language]; !known {
+		if _, known := leastBlocks[language]; !known {
 			t.Errorf("%d blocks of the language %q, for which there is no check", count, language)
 		}
 	}
-	for language, want := range least {
+	for language, want := range leastBlocks {
 		if got := counts[language]; language != "document" && got < want {
 			t.Errorf("%d blocks of %s, want %d or more", got, language, want)
 		}
 	}
 }
 
-// scratch is a folder in which the shell blocks of one document run one after the other, as a reader would run
+// docsFolder is a folder in which the shell blocks of one document run one after the other, as a reader would run
 // them: with limpet on PATH and the examples at hand.
-type scratch struct {
+type docsFolder struct {
 	dir     string
 	shipped harness.Shipped
 }
 
-func newScratch(t *testing.T) scratch {
+func newScratch(t *testing.T) docsFolder {
 	t.Helper()
-	s := scratch{dir: t.TempDir(), shipped: harness.Find(t)}
+	s := docsFolder{dir: t.TempDir(), shipped: harness.Find(t)}
 	if err := os.Symlink(filepath.Join(s.shipped.Root, "examples"), filepath.Join(s.dir, "examples")); err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-func (s scratch) run(t *testing.T, script string) {
+func (s docsFolder) run(t *testing.T, script string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -178,10 +178,10 @@ func compileObjects(t *testing.T, objects []map[string]any) {
 
 // admitted is the first generation whose CRDs, with limpet's own, let an object in. Kinds that have no CRD count as
 // let in, for the compiler checks them itself.
-func admitted(t *testing.T, object map[string]any) admission.Generation {
+func admitted(t *testing.T, object map[string]any) admission.APIRelease {
 	t.Helper()
 	var refusals []string
-	for _, generation := range []admission.Generation{admission.Gateway16, admission.Gateway17} {
+	for _, generation := range []admission.APIRelease{admission.Gateway16, admission.Gateway17} {
 		server, err := admission.New(generation, api.CRDs()...)
 		if err != nil {
 			t.Fatal(err)
@@ -211,7 +211,7 @@ func TestDocumentedFlags(t *testing.T) {
 	t.Parallel()
 	help := map[string]string{}
 	found := 0
-	for _, document := range harness.Markdown(t, least["document"]) {
+	for _, document := range harness.Markdown(t, leastBlocks["document"]) {
 		text := harness.ReadDocument(t, document)
 		for _, span := range codeSpan.FindAllStringSubmatch(text, -1) {
 			for _, command := range named.FindAllStringSubmatch(span[1], -1) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // drainScene is a Service of three hosts that two routes lead to, one of which has a drain limit.
@@ -42,17 +42,17 @@ spec:
 	return s
 }
 
-// crowd begins sessions on one of the routes.
-func (s *drainScene) crowd(t *testing.T, path string, count int) *harness.Crowd {
+// beginSessions begins sessions on one of the routes.
+func (s *drainScene) beginSessions(t *testing.T, path string, count int) *harness.Clients {
 	t.Helper()
-	crowd := harness.NewCrowd(t, count, func(int) func() (harness.Response, error) {
+	clients := harness.NewClients(t, count, func(int) func() (harness.Response, error) {
 		if path == "/cart" {
 			return s.watchful(harness.Getter(s.Client(), path, quietly), func(r harness.Response) bool { return len(r.Header["Set-Cookie"]) == 1 })
 		}
 		return s.watchful(s.headerMember(path), func(r harness.Response) bool { return r.Header.Get("X-Limited") != "" })
 	})
-	crowd.Every = 5 * time.Millisecond
-	return crowd
+	clients.Every = 5 * time.Millisecond
+	return clients
 }
 
 // headerMember is a client that sends back the session header that it got last.
@@ -99,15 +99,17 @@ func (s *drainScene) drain(t *testing.T, serves bool) {
 
 // TestDrain: a host that terminates keeps all of its sessions and gets no new one; when it is gone, each of them moves
 // once, with a new token in the same response.
+//
+// requirements: 2A.27, S41
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	s := newDrainScene(t)
-	crowd, strangers := s.crowd(t, "/cart", harness.Size(30, 300)), harness.Size(300, 3000)
-	before := crowd.Homes()
+	clients, strangers := s.beginSessions(t, "/cart", harness.Size(30, 300)), harness.Size(300, 3000)
+	before := clients.Homes()
 	if before["a"] == 0 {
 		t.Fatalf("no session is on a: %v", before)
 	}
-	during := crowd.During(func() {
+	during := clients.During(func() {
 		s.drain(t, true)
 		client := s.Client()
 		client.Jar = nil
@@ -118,7 +120,7 @@ func TestDrain(t *testing.T) {
 	if during.Failed() > 0 || during.Moved() > 0 {
 		t.Errorf("while a terminates: %v", during)
 	}
-	after := crowd.During(func() {
+	after := clients.During(func() {
 		s.drain(t, false)
 		eventually(t, "the host that is gone finishes its last requests", func() bool {
 			count := s.pods[0].Requests()
@@ -131,8 +133,8 @@ func TestDrain(t *testing.T) {
 	if after.Failed() > 0 || moved != before["a"] || after.Moved("a") > 0 || s.tokenless.Load() > 0 {
 		t.Errorf("%d sessions were on a, which is gone: %v; %d moves without a new token", before["a"], after, s.tokenless.Load())
 	}
-	harness.Figures(t, "a host terminates, then is gone", harness.Row{
-		Requests: during.Requests + after.Requests + strangers, Sessions: crowd.Size(), Changes: s.Changes(), Faults: 1,
+	harness.RecordResult(t, "a host terminates, then is gone", harness.Result{
+		Requests: during.Requests + after.Requests + strangers, Sessions: clients.Size(), Changes: s.Changes(), Faults: 1,
 		Lost: during.Moved() + after.Moved("a"), Errors: during.Failed() + after.Failed(),
 		Note: fmt.Sprintf("%d sessions stayed on it while it drained and moved once when it was gone; 0 of %d new ones", moved, strangers),
 	})
@@ -140,10 +142,12 @@ func TestDrain(t *testing.T) {
 
 // TestDrainTimeout: when the drain limit of a policy has passed, its sessions leave a host that terminates and still
 // serves, once, with a new token in the same response. Those of a policy without a limit stay there.
+//
+// requirements: S41
 func TestDrainTimeout(t *testing.T) {
 	t.Parallel()
 	s := newDrainScene(t)
-	limited, free := s.crowd(t, "/x-limited", 30), s.crowd(t, "/cart", 30)
+	limited, free := s.beginSessions(t, "/x-limited", 30), s.beginSessions(t, "/cart", 30)
 	homes := limited.Homes()
 	if homes["a"] == 0 || free.Homes()["a"] == 0 {
 		t.Fatalf("no sessions are on a: %v, %v", homes, free.Homes())
@@ -173,7 +177,7 @@ func TestDrainTimeout(t *testing.T) {
 	if late.Failed() > 0 || moved != homes["a"] || late.Moved("a") > 0 || s.tokenless.Load() > 0 {
 		t.Errorf("%d sessions were on a: %v; %d moves without a new token", homes["a"], late, s.tokenless.Load())
 	}
-	harness.Figures(t, "a host terminates for longer than drainTimeout", harness.Row{
+	harness.RecordResult(t, "a host terminates for longer than drainTimeout", harness.Result{
 		Requests: late.Requests + others.Requests, Sessions: limited.Size() + free.Size(), Changes: s.Changes(),
 		Lost: others.Moved() + late.Moved("a"), Errors: late.Failed() + others.Failed(),
 		Note: fmt.Sprintf("%d sessions left the host after %v, and those of a policy without a limit stayed", moved, drainLimit),

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // teller sends server-sent events, each one only when it is asked for on next. Left is told when its client is gone.
@@ -54,7 +54,7 @@ func TestServerSentEvents(t *testing.T) {
 			streams += visits
 		}
 	}
-	harness.Figures(t, "server-sent events", harness.Row{
+	harness.RecordResult(t, "server-sent events", harness.Result{
 		Requests: streams, Sessions: streams / visits, Note: fmt.Sprintf("%d events each, none sent before the last one was there", events),
 	})
 }

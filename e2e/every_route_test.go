@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // A pass through the plugin may at most double what a request costs Envoy.
@@ -14,7 +14,7 @@ const passBound = 2
 // request of its proxies; here it is turned on for all routes, and a route without a policy is compared with the
 // same route without the filter.
 func TestPluginOnEveryRoute(t *testing.T) {
-	pods := harness.QuietBackends(t, "a", "b", "c")
+	pods := harness.NewNullBackends(t, "a", "b", "c")
 	deployment := harness.Deployment{Documents: harness.OneRoute(pods, harness.CookieRule("cart", "pods"), harness.PlainRule("plain", "pods"))}
 	without := plainCost(t, deployment)
 	deployment.Tree = func(tree harness.Tree) { delete(tree.Filter(t, "limpet"), "disabled") }
@@ -39,7 +39,7 @@ func plainCost(t *testing.T, deployment harness.Deployment) func() time.Duration
 	request := []byte("GET /plain HTTP/1.1\r\nHost: x\r\n\r\n")
 	return func() time.Duration {
 		before := envoy.CPU(t)
-		envoy.Blast(t, count, func(_ int, buf []byte) []byte { return append(buf, request...) }, func(i int, head harness.Head) {
+		envoy.SendLoad(t, count, func(_ int, buf []byte) []byte { return append(buf, request...) }, func(i int, head harness.Head) {
 			if !head.OK() {
 				t.Errorf("request %d: %s", i, head)
 			}

@@ -7,35 +7,35 @@ import (
 	"testing"
 	"time"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // forgeries is how many forged tokens a flood has, no two alike.
 const forgeries = 100_000
 
-// flood is a mixture of valid sessions and forged tokens; request number i is valid where i is even.
-type flood struct {
+// forgedFlood is a mixture of valid sessions and forged tokens; request number i is valid where i is even.
+type forgedFlood struct {
 	costWorld
 	valid, forged []string
 	errors, lost  atomic.Int64
 }
 
-func (f *flood) isValid(i int) bool { return i%2 == 0 }
+func (f *forgedFlood) isValid(i int) bool { return i%2 == 0 }
 
 // mixture is request number i of valid and forged ones in turn; quiet is of valid ones alone.
-func (f *flood) mixture(i int, buf []byte) []byte {
+func (f *forgedFlood) mixture(i int, buf []byte) []byte {
 	if f.isValid(i) {
 		return f.quiet(i/2, buf)
 	}
 	return fmt.Appendf(buf, "GET /cart HTTP/1.1\r\nHost: x\r\nCookie: cart=%s\r\n\r\n", f.forged[i/2%len(f.forged)])
 }
 
-func (f *flood) quiet(i int, buf []byte) []byte {
+func (f *forgedFlood) quiet(i int, buf []byte) []byte {
 	return fmt.Appendf(buf, "GET /cart HTTP/1.1\r\nHost: x\r\nCookie: cart=%s\r\n\r\n", f.valid[i%len(f.valid)])
 }
 
 // check wants every request answered, and those of session number session by its host.
-func (f *flood) check(session int, valid bool, head harness.Head) {
+func (f *forgedFlood) check(session int, valid bool, head harness.Head) {
 	if !head.OK() {
 		f.errors.Add(1)
 	}
@@ -50,11 +50,11 @@ func (f *flood) check(session int, valid bool, head harness.Head) {
 // percent of what Envoy can do, where a request may cost at most half as much again as without the forged ones.
 // It runs alone, before the parallel tests.
 func TestForgedFlood(t *testing.T) {
-	f := &flood{costWorld: costs(t)}
+	f := &forgedFlood{costWorld: newCostWorld(t)}
 	f.valid, f.forged = f.tokens(t, f.envoy.Keys(), 300), f.tokens(t, harness.NewRing("first"), forgeries)
 	capacity := f.capacity(t)
 	linear := f.envoy.Stat(t, "wasmcustom.limpet_memory_bytes")
-	f.envoy.Blast(t, 2*forgeries, f.mixture, func(i int, head harness.Head) { f.check(i/2, f.isValid(i), head) })
+	f.envoy.SendLoad(t, 2*forgeries, f.mixture, func(i int, head harness.Head) { f.check(i/2, f.isValid(i), head) })
 	if after := f.envoy.Stat(t, "wasmcustom.limpet_memory_bytes"); linear == 0 || after != linear {
 		t.Errorf("linear memory went from %d to %d bytes", linear, after)
 	}
@@ -66,7 +66,7 @@ func TestForgedFlood(t *testing.T) {
 		t.Errorf("%d errors, %d requests of a session elsewhere", f.errors.Load(), f.lost.Load())
 	}
 	wantNoTrap(t, f.envoy)
-	harness.Figures(t, "100,000 forged tokens", harness.Row{
+	harness.RecordResult(t, "100,000 forged tokens", harness.Result{
 		Requests: 2*forgeries + sent, Sessions: len(f.valid), Faults: forgeries,
 		Lost: int(f.lost.Load()), Errors: int(f.errors.Load()),
 		Note: fmt.Sprintf("linear memory %d kB, grown by 0; %s", linear>>10, note),
@@ -74,16 +74,16 @@ func TestForgedFlood(t *testing.T) {
 }
 
 // capacity is how many requests a second of sessions alone Envoy answers.
-func (f *flood) capacity(t *testing.T) float64 {
+func (f *forgedFlood) capacity(t *testing.T) float64 {
 	t.Helper()
 	const count = 30_000
 	begin := time.Now()
-	f.envoy.Blast(t, count, f.quiet, func(i int, head harness.Head) { f.check(i, true, head) })
+	f.envoy.SendLoad(t, count, f.quiet, func(i int, head harness.Head) { f.check(i, true, head) })
 	return count / time.Since(begin).Seconds()
 }
 
 // pace compares what a request costs at a steady rate with and without forged tokens, in rounds as wantCheap does.
-func (f *flood) pace(t *testing.T, rate float64) (sent int, note string) {
+func (f *forgedFlood) pace(t *testing.T, rate float64) (sent int, note string) {
 	t.Helper()
 	count := int(rate * harness.Size(2, 20.0))
 	costs, latencies := [2]time.Duration{time.Hour, time.Hour}, [2]harness.Latencies{}
@@ -92,7 +92,7 @@ func (f *flood) pace(t *testing.T, rate float64) (sent int, note string) {
 	for round := 1; round <= mostRounds; round++ {
 		for i, request := range []func(int, []byte) []byte{f.quiet, f.mixture} {
 			before := f.envoy.CPU(t)
-			all := f.envoy.Pace(t, rate, count, request, func(n int, head harness.Head) {
+			all := f.envoy.SendAtRate(t, rate, count, request, func(n int, head harness.Head) {
 				f.check(n/(i+1), i == 0 || f.isValid(n), head)
 			})
 			costs[i] = min(costs[i], (f.envoy.CPU(t)-before)/time.Duration(count))
@@ -113,7 +113,7 @@ func (f *flood) pace(t *testing.T, rate float64) (sent int, note string) {
 }
 
 // ofSessions leaves the latencies of forged requests out.
-func (f *flood) ofSessions(all harness.Latencies, mixed bool) harness.Latencies {
+func (f *forgedFlood) ofSessions(all harness.Latencies, mixed bool) harness.Latencies {
 	var kept harness.Latencies
 	for i, latency := range all {
 		if !mixed || f.isValid(i) {

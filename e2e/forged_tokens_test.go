@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 	"github.com/limpet-proxy/limpet/token"
 )
 
@@ -46,7 +46,7 @@ func blastForged(t *testing.T, envoy *harness.Envoy, session string, forged []st
 	t.Helper()
 	before := envoy.Outcomes(t, session)["pinned"]
 	f := &forgery{shares: map[string]int{}, tokens: map[string]string{}, session: session}
-	envoy.Blast(t, len(forged), func(i int, buf []byte) []byte {
+	envoy.SendLoad(t, len(forged), func(i int, buf []byte) []byte {
 		return fmt.Appendf(buf, "GET /%s HTTP/1.1\r\nHost: x\r\nCookie: %s=%s\r\n\r\n", session, session, forged[i])
 	}, f.check)
 	if len(f.failures) > 0 {
@@ -64,15 +64,16 @@ func blastForged(t *testing.T, envoy *harness.Envoy, session string, forged []st
 	}
 }
 
+// requirements: 2A.3, 2A.22, S38
 func TestForgedTokens(t *testing.T) {
 	t.Parallel()
-	pods := harness.QuietBackends(t, "a", "b", "c")
+	pods := harness.NewNullBackends(t, "a", "b", "c")
 	envoy := harness.Run(t, harness.Deployment{Documents: harness.OneRoute(pods, harness.CookieRule("cart", "pods"))})
 	valid := wantToken(t, visit(t, envoy.Stranger(), "/cart"), "cart").Value
 	stay(t, envoy.Stranger(), "/cart", 10, cookieLine("cart", valid))
 
 	t.Run("every single-byte change", func(t *testing.T) {
-		blastForged(t, envoy, "cart", changes(valid))
+		blastForged(t, envoy, "cart", spoil(valid))
 	})
 	t.Run("10000 random tokens", func(t *testing.T) {
 		blastForged(t, envoy, "cart", randomTokens(t, envoy.Policy(t, "cart").Scope, pods[0].Address, valid, 10_000))
@@ -81,9 +82,9 @@ func TestForgedTokens(t *testing.T) {
 	wantNoTrap(t, envoy)
 }
 
-// changes are all texts that differ from a token in one byte, among those that HTTP lets through: a field value
+// spoil gives all texts that differ from a token in one byte, among those that HTTP lets through: a field value
 // may hold any byte but control characters.
-func changes(text string) []string {
+func spoil(text string) []string {
 	var all []string
 	for at := range len(text) {
 		for value := range 256 {

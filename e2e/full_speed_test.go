@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// epoch is what the policies under full load sign into their tokens.
-const epoch = 7
+// currentEpoch is what the policies under full load sign into their tokens.
+const currentEpoch = 7
 
 // fullSpeed is an Envoy under load of every kind.
 type fullSpeed struct {
@@ -29,11 +29,11 @@ type fullSpeed struct {
 	errors []string // anything else than 200
 }
 
-// newFullSpeed deploys a route for cookies and one for headers, one whose backends log out everybody, and one whose
-// backends drop every fiftieth request: the only one on which an error is nobody's fault but theirs.
+// newFullSpeed deploys a route for cookies and one for headers, one whose backends end every session, and one whose
+// backends drop every fiftieth request: the only one on which an error is the backends' fault.
 func newFullSpeed(t *testing.T) *fullSpeed {
 	t.Helper()
-	f := &fullSpeed{steady: harness.QuietBackends(t, "a", "b", "c")}
+	f := &fullSpeed{steady: harness.NewNullBackends(t, "a", "b", "c")}
 	for _, name := range []string{"d", "e", "f"} {
 		f.shaky = append(f.shaky, harness.NewDroppingBackend(t, name, 50))
 	}
@@ -42,14 +42,14 @@ func newFullSpeed(t *testing.T) *fullSpeed {
 		harness.CookieRule("logout", "leaving"), harness.CookieRule("shaky", "shaky"),
 	}
 	aged := func(p *policyconfig.Policy) {
-		p.AbsoluteTimeout, p.IdleTimeout, p.Revocation.Epoch = seconds(24*3600), seconds(8*3600), epoch
+		p.AbsoluteTimeout, p.IdleTimeout, p.Revocation.Epoch = seconds(24*3600), seconds(8*3600), currentEpoch
 	}
 	f.envoy = harness.Run(t, harness.Deployment{
 		Documents: harness.Documents{
 			Services: []harness.Service{
 				{Name: "steady", Backends: f.steady},
 				{Name: "shaky", Backends: f.shaky},
-				{Name: "leaving", Backends: []*harness.Backend{harness.NewQuietBackend(t, "g", "X-Session-End: 1")}},
+				{Name: "leaving", Backends: []*harness.Backend{harness.NewNullBackend(t, "g", "X-Session-End: 1")}},
 			},
 			Routes: []harness.Route{{Name: "app", Rules: rules}},
 		},
@@ -81,7 +81,7 @@ func (f *fullSpeed) kinds(t *testing.T, i int) []func() (path, line string) {
 	// signed makes a token of that age with a ring, for the scope of a session, and shows it as the session "cart".
 	signed := func(ring harness.Ring, of string, issued, seen time.Duration, epochs uint32) func() (string, string) {
 		return func() (string, string) {
-			dates := harness.Dates{Issued: issued, Seen: seen, Epoch: epoch + epochs}
+			dates := harness.Dates{Issued: issued, Seen: seen, Epoch: currentEpoch + epochs}
 			return "/cart", cookieLine("cart", ring.Mint(t, f.envoy.Policy(t, of).Scope, address, dates))
 		}
 	}
@@ -103,11 +103,11 @@ func (f *fullSpeed) kinds(t *testing.T, i int) []func() (path, line string) {
 		signed(keys, "cart", 9*hour, 9*hour, 0),                                                      // not-yet-valid
 		signed(keys, "cart", -3*hour, -3*hour, 0),                                                    // renewed
 		func() (string, string) { return "/cart", cookieLine("cart", fmt.Sprintf("rubbish-%d", i)) }, // malformed
-		at("/cart", "cart", gone, epoch),                                                             // moved
+		at("/cart", "cart", goneAddress, currentEpoch),                                               // moved
 		at("/logout", "logout", address, 0),                                                          // ended
-		at("/shaky", "shaky", f.shaky[i%3].Address, epoch),                                           // failed now and then
+		at("/shaky", "shaky", f.shaky[i%3].Address, currentEpoch),                                    // failed now and then
 		func() (string, string) {
-			return "/x-cart", "x-cart: " + mint(t, f.envoy, "x-cart", address, harness.Dates{Epoch: epoch})
+			return "/x-cart", "x-cart: " + mint(t, f.envoy, "x-cart", address, harness.Dates{Epoch: currentEpoch})
 		},
 		func() (string, string) {
 			_, line := pinned()
@@ -120,7 +120,7 @@ func (f *fullSpeed) kinds(t *testing.T, i int) []func() (path, line string) {
 // send sends so many requests as fast as Envoy answers.
 func (f *fullSpeed) send(t *testing.T, count int) {
 	t.Helper()
-	f.envoy.Blast(t, count, func(i int, buf []byte) []byte {
+	f.envoy.SendLoad(t, count, func(i int, buf []byte) []byte {
 		return append(buf, f.requests[i%len(f.requests)]...)
 	}, func(i int, head harness.Head) {
 		i %= len(f.requests)
@@ -175,7 +175,7 @@ func TestFullSpeed(t *testing.T) {
 	if f.lost > 0 {
 		t.Errorf("%d requests of a session did not reach its host", f.lost)
 	}
-	harness.Figures(t, "full speed, all outcomes", harness.Row{
+	harness.RecordResult(t, "full speed, all outcomes", harness.Result{
 		Requests: f.sent, Sessions: len(f.requests), Faults: f.shaken, Lost: f.lost, Errors: len(f.errors),
 		Note: fmt.Sprintf("%v at %.0f requests a second; linear memory %d kB, grown by 0; no trap",
 			length, float64(f.sent)/time.Since(begin).Seconds(), linear>>10),

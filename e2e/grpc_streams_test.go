@@ -13,11 +13,11 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
-// streams is a GRPCRoute with a service whose sessions are in a header, and one whose sessions are in a cookie.
-const streams = `
+// streamsDocument is a GRPCRoute with a service whose sessions are in a header, and one whose sessions are in a cookie.
+const streamsDocument = `
 apiVersion: gateway.networking.k8s.io/v1
 kind: GRPCRoute
 metadata: {name: streams, namespace: default}
@@ -45,7 +45,7 @@ func TestGRPCStreams(t *testing.T) {
 	}
 	certificate := harness.NewCertificate(t)
 	envoy := harness.Run(t, harness.Deployment{Documents: harness.Documents{
-		Services: []harness.Service{{Name: "pods", Backends: pods}}, More: streams,
+		Services: []harness.Service{{Name: "pods", Backends: pods}}, More: streamsDocument,
 		Sites: []harness.Site{{Certificate: certificate}},
 	}})
 	const sessions = 6
@@ -62,7 +62,7 @@ func TestGRPCStreams(t *testing.T) {
 		}
 	}
 	wantBalanced(t, began)
-	harness.Figures(t, "gRPC calls, unary and streaming", harness.Row{
+	harness.RecordResult(t, "gRPC calls, unary and streaming", harness.Result{
 		Requests: calls, Sessions: 4 * sessions, Note: "by metadata and by cookie; in the clear and over TLS",
 	})
 }

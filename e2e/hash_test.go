@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // byUser is a policy that hashes the header X-User for all rules of the route "app".
@@ -24,6 +24,8 @@ func userLine(i int) string { return fmt.Sprintf("X-User: user-%d", i) }
 
 // TestHashPlacesAndTokenKeeps: the hash decides where a session begins, wherever else its client was; the token
 // keeps it there when the endpoints change and the hash points elsewhere (S54).
+//
+// requirements: 2A.2, S54
 func TestHashPlacesAndTokenKeeps(t *testing.T) {
 	t.Parallel()
 	const users = 60
@@ -66,7 +68,7 @@ func TestHashPlacesAndTokenKeeps(t *testing.T) {
 		}
 	}
 	if elsewhere == 0 {
-		t.Error("the hash moved nobody, so this shows nothing about tokens")
+		t.Error("the hash moved no session, so this shows nothing about tokens")
 	}
 }
 

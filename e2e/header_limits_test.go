@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // Envoy takes 60 kB of request headers, in 100 lines, unless it is told otherwise.
@@ -16,13 +16,13 @@ const (
 )
 
 // TestCookiesAtEnvoysLimits: a session's token is found at the very end of as many cookies as Envoy lets through; more
-// are Envoy's to refuse, and harm nobody.
+// are Envoy's to refuse, and do no harm.
 func TestCookiesAtEnvoysLimits(t *testing.T) {
 	t.Parallel()
 	envoy := twoPortEnvoy(t)
 	valid := "cart=" + mint(t, envoy.Envoy, "cart", envoy.pods[1].Address, harness.Dates{})
 	others := func(size int) string { return strings.Repeat("a=0123456789; ", size/14) }
-	row := harness.Row{}
+	row := harness.Result{}
 	for name, c := range map[string]struct {
 		fields  harness.Fields
 		through bool
@@ -51,5 +51,5 @@ func TestCookiesAtEnvoysLimits(t *testing.T) {
 		row.Faults++
 	}
 	wantNoTrap(t, envoy.Envoy)
-	harness.Figures(t, "cookies at Envoy's limits", row)
+	harness.RecordResult(t, "cookies at Envoy's limits", row)
 }

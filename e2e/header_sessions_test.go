@@ -3,7 +3,7 @@ package e2e
 import (
 	"testing"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // headerSessions is about what only header sessions have: the name without regard to case, several lines, and

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 	"github.com/limpet-proxy/limpet/token"
 )
@@ -158,11 +158,11 @@ func wantEmptyFolder(t *testing.T, dir string) {
 // eventually tries a condition for up to ten seconds.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	within(t, 10*time.Second, what, condition)
+	waitWithin(t, 10*time.Second, what, condition)
 }
 
-// within tries a condition for so long.
-func within(t *testing.T, limit time.Duration, what string, condition func() bool) {
+// waitWithin tries a condition for so long.
+func waitWithin(t *testing.T, limit time.Duration, what string, condition func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(limit)
 	for !condition() {

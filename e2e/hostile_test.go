@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -89,8 +89,8 @@ func repeated(count int, name, value string) harness.Fields {
 	return slices.Repeat(harness.Fields{{name, value}}, count)
 }
 
-// session are fields that give the same text to each of hostilePaths as its session.
-func session(text string) harness.Fields {
+// sessionFields are fields that give the same text to each of hostilePaths as its session.
+func sessionFields(text string) harness.Fields {
 	return harness.Fields{{"cookie", "cart=" + text + "; strip=" + text}, {"x-cart", text}, {"x-strip", text}}
 }
 
@@ -106,17 +106,17 @@ func allowedFields(pods []*harness.Backend, valid string) map[string]harness.Fie
 		pins = append(pins, [2]string{pinHeader, []string{pinTo(pods[0]), "", "%", strings.Repeat("A", 1_000), "127.0.0.1:1"}[i%5]})
 	}
 	return map[string]harness.Fields{
-		"empty values":              session(""),
+		"empty values":              sessionFields(""),
 		"empty lines":               {{"cookie", ""}, {"cookie", ""}, {"x-cart", ""}, {"x-strip", ""}},
-		"tabs":                      session("\t \t" + valid[:40] + "\t" + valid[41:]),
-		"every high byte":           session(high.String()),
-		"high bytes, token's size":  session(strings.Repeat("\xff", len(valid))),
-		"not UTF-8, a token's head": session(valid[:4] + strings.Repeat("\xc3", len(valid)-4)),
-		"one short":                 session(valid[1:]),
-		"one long":                  session(valid + "A"),
-		"quotes":                    session(strings.Repeat(`"`, 12_000)),
-		"one quote":                 session(`"`),
-		"padding":                   session(valid + "===="),
+		"tabs":                      sessionFields("\t \t" + valid[:40] + "\t" + valid[41:]),
+		"every high byte":           sessionFields(high.String()),
+		"high bytes, token's size":  sessionFields(strings.Repeat("\xff", len(valid))),
+		"not UTF-8, a token's head": sessionFields(valid[:4] + strings.Repeat("\xc3", len(valid)-4)),
+		"one short":                 sessionFields(valid[1:]),
+		"one long":                  sessionFields(valid + "A"),
+		"quotes":                    sessionFields(strings.Repeat(`"`, 12_000)),
+		"one quote":                 sessionFields(`"`),
+		"padding":                   sessionFields(valid + "===="),
 		"huge":                      {{"cookie", "cart=" + long("A")}, {"x-cart", long("A")}},
 		"huge for the other two":    {{"cookie", "strip=" + long("AQ")}, {"x-strip", long("AQ")}},
 		"semicolons and commas":     {{"cookie", long(";")}, {"x-cart", long(",")}},
@@ -125,7 +125,7 @@ func allowedFields(pods []*harness.Backend, valid string) map[string]harness.Fie
 		"90 lines of cookies":       repeated(90, "cookie", "strip="+valid[:60]+strings.Repeat("A", len(valid)-60)),
 		"90 lines of headers":       repeated(90, "x-strip", valid[:60]+strings.Repeat("A", len(valid)-60)),
 		"60 pin headers":            pins,
-		"pin header and session":    append(session(valid), pins[:2]...),
+		"pin header and session":    append(sessionFields(valid), pins[:2]...),
 		"hostile preflight": {
 			{"origin", high.String()},
 			{"access-control-request-method", long("X")},
@@ -169,18 +169,18 @@ func wantNoPin(t *testing.T, name string, raw harness.Raw) {
 // Envoy's business; here it must only not fail.
 func checkRefused(t *testing.T, wires []harness.Wire) {
 	refused := map[string]harness.Fields{
-		"bare CR":         session("a\rb"),
-		"bare LF":         session("a\nb"),
-		"folded line":     session("a\r\n b"),
+		"bare CR":         sessionFields("a\rb"),
+		"bare LF":         sessionFields("a\nb"),
+		"folded line":     sessionFields("a\r\n b"),
 		"200 cookies":     repeated(200, "cookie", "cart=x"),
-		"100 kB":          session(strings.Repeat("A", 35_000)),
+		"100 kB":          sessionFields(strings.Repeat("A", 35_000)),
 		"a second path":   {{":path", "/strip"}},
 		"space in a name": {{"cookie ", "cart=x"}},
 		"colon in a name": {{":cookie", "cart=x"}},
 		"no name":         {{"", "cart=x"}},
 	}
 	for _, control := range "\x00\x01\x08\x0b\x0c\x1f\x7f" {
-		refused[fmt.Sprintf("control byte %#x", control)] = session("a" + string(control) + "b")
+		refused[fmt.Sprintf("control byte %#x", control)] = sessionFields("a" + string(control) + "b")
 	}
 	var group sync.WaitGroup
 	for name, fields := range refused {
@@ -232,7 +232,7 @@ func checkHostileBackend(t *testing.T, wires []harness.Wire) {
 
 // checkLeaving has clients close their connections while the backend still works on their requests.
 func checkLeaving(t *testing.T, wires []harness.Wire) {
-	fields := append(session("forged"), [2]string{strings.ToLower(harness.ReplyDelay), "2s"})
+	fields := append(sessionFields("forged"), [2]string{strings.ToLower(harness.ReplyDelay), "2s"})
 	for range 4 {
 		for _, wire := range wires {
 			for _, path := range hostilePaths {

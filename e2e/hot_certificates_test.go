@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // TestHotCertificates changes the certificate of a listener and adds another listener to its port while sessions are in
@@ -20,15 +20,15 @@ func TestHotCertificates(t *testing.T) {
 	documents := harness.OneRoute(harness.Backends(t, "a", "b", "c"), harness.CookieRule("cart", "pods"))
 	documents.Sites, documents.TLSPort = []harness.Site{{Certificate: old}}, harness.FreePort(t)
 	watching := harness.RunDraining(t, drain, documents, harness.NewRing("first"))
-	crowd := harness.NewCrowd(t, 12, func(i int) func() (harness.Response, error) {
+	clients := harness.NewClients(t, 12, func(i int) func() (harness.Response, error) {
 		client := watching.Client().TLS(old, documents.TLSPort).Trust(renewed)
 		if i%2 == 1 {
 			client.HTTP2()
 		}
 		return harness.Getter(client, "/cart", quietly)
 	})
-	crowd.Every = 10 * time.Millisecond
-	tally := crowd.During(func() {
+	clients.Every = 10 * time.Millisecond
+	tally := clients.During(func() {
 		watching.Set(t, func(d *harness.Documents) { d.Sites[0].Certificate = renewed })
 		wantShown(t, documents.TLSPort, "", renewed)
 		watching.Set(t, func(d *harness.Documents) {
@@ -42,8 +42,8 @@ func TestHotCertificates(t *testing.T) {
 	if tally.Failed() > 0 || tally.Moved() > 0 {
 		t.Errorf("%v", tally)
 	}
-	harness.Figures(t, "certificates renewed (limpet run --watch)", harness.Row{
-		Requests: tally.Requests, Sessions: crowd.Size(), Changes: 2, Lost: tally.Moved(), Errors: tally.Failed(),
+	harness.RecordResult(t, "certificates renewed (limpet run --watch)", harness.Result{
+		Requests: tally.Requests, Sessions: clients.Size(), Changes: 2, Lost: tally.Moved(), Errors: tally.Failed(),
 	})
 }
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // scenery is what hot changes are made to: sessions on one Service and on a split of two, and a route without any.
@@ -40,20 +40,20 @@ func newScenery(t *testing.T, flags ...string) *scenery {
 	return s
 }
 
-// crowd begins sessions of both kinds, and clients without any.
-func (s *scenery) crowd(t *testing.T, count int) *harness.Crowd {
+// beginSessions begins sessions of both kinds, and clients without any.
+func (s *scenery) beginSessions(t *testing.T, count int) *harness.Clients {
 	t.Helper()
 	s.answers = make([]atomic.Int64, count)
 	paths := []string{"/cart", "/split", "/plain"}
-	crowd := harness.NewCrowd(t, count, func(i int) func() (harness.Response, error) {
+	clients := harness.NewClients(t, count, func(i int) func() (harness.Response, error) {
 		get := harness.Getter(s.Client(), paths[i%len(paths)], quietly)
 		return func() (harness.Response, error) {
 			defer s.answers[i].Add(1)
 			return get()
 		}
 	})
-	crowd.Every = 5 * time.Millisecond
-	return crowd
+	clients.Every = 5 * time.Millisecond
+	return clients
 }
 
 // used waits until every client has sent a request since now, and got its answer.
@@ -124,8 +124,8 @@ func TestHotChangesInline(t *testing.T) {
 func hotChanges(t *testing.T, scenario string, changes int, flags ...string) {
 	t.Helper()
 	s := newScenery(t, flags...)
-	crowd, progress, refused := s.crowd(t, 24), harness.NewProgress(t), 0
-	tally := crowd.During(func() {
+	clients, progress, refused := s.beginSessions(t, 24), harness.NewProgress(t), 0
+	tally := clients.During(func() {
 		for n := range changes {
 			if said := s.change(t, n); strings.Contains(said, "refused") {
 				refused++
@@ -139,8 +139,8 @@ func hotChanges(t *testing.T, scenario string, changes int, flags ...string) {
 	if refused != changes/10 {
 		t.Errorf("%d changes were refused, want %d", refused, changes/10)
 	}
-	harness.Figures(t, scenario, harness.Row{
-		Requests: tally.Requests, Sessions: crowd.Size() * 2 / 3, Changes: s.Changes(), Lost: tally.Moved(), Errors: tally.Failed(),
+	harness.RecordResult(t, scenario, harness.Result{
+		Requests: tally.Requests, Sessions: clients.Size() * 2 / 3, Changes: s.Changes(), Lost: tally.Moved(), Errors: tally.Failed(),
 		Note: fmt.Sprintf("%d broken files refused", refused),
 	})
 }

@@ -6,21 +6,22 @@ import (
 	"testing"
 	"time"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 	"github.com/limpet-proxy/limpet/token"
 )
 
-// pair are two proxies for the same hosts with the same keys, and clients that use them in turn.
-type pair struct {
+// proxyPair has two proxies for the same hosts with the same keys, and clients that use them in turn.
+type proxyPair struct {
 	proxies [2]*harness.Watching
 	jars    []*harness.Jar
 	homes   []string
 	answers []atomic.Int64
+	active  int // how many clients, the first ones, send requests all the time
 }
 
-func newPair(t *testing.T, ring string, clients int) *pair {
+func newPair(t *testing.T, ring string, clients int) *proxyPair {
 	t.Helper()
-	p := &pair{answers: make([]atomic.Int64, clients)}
+	p := &proxyPair{answers: make([]atomic.Int64, clients)}
 	pods := harness.Backends(t, "a", "b", "c")
 	for i := range p.proxies {
 		p.proxies[i] = harness.RunWatching(t, harness.OneRoute(pods, harness.CookieRule("cart", "pods")), harness.ParseRing(t, ring))
@@ -33,36 +34,37 @@ func newPair(t *testing.T, ring string, clients int) *pair {
 }
 
 // client is a connection of a client to a proxy; its cookies are the same at both.
-func (p *pair) client(i, proxy int) *harness.Client {
+func (p *proxyPair) client(i, proxy int) *harness.Client {
 	client := p.proxies[proxy].Client()
 	client.Jar = p.jars[i]
 	return client
 }
 
 // busy are the first clients, which send requests all the time, to one proxy and the other in turn.
-func (p *pair) busy(t *testing.T, count int) *harness.Crowd {
+func (p *proxyPair) busy(t *testing.T, count int) *harness.Clients {
 	t.Helper()
-	crowd := harness.NewCrowd(t, count, func(i int) func() (harness.Response, error) {
+	p.active = count
+	clients := harness.NewClients(t, count, func(i int) func() (harness.Response, error) {
 		at := [2]func() (harness.Response, error){
 			harness.Getter(p.client(i, 0), "/cart", quietly), harness.Getter(p.client(i, 1), "/cart", quietly),
 		}
 		return func() (harness.Response, error) { return at[p.answers[i].Add(1)%2]() }
 	})
-	crowd.Every = 5 * time.Millisecond
-	return crowd
+	clients.Every = 5 * time.Millisecond
+	return clients
 }
 
-// used waits until each of the first clients has had answers of both proxies since now.
-func (p *pair) used(t *testing.T, count int) {
+// used waits until each of the active clients has had answers of both proxies since now.
+func (p *proxyPair) used(t *testing.T) {
 	t.Helper()
-	for i := range count {
+	for i := range p.active {
 		enough := p.answers[i].Load() + 4 // one is under way, and the last has only begun
 		eventually(t, "every session is used at both proxies", func() bool { return p.answers[i].Load() >= enough })
 	}
 }
 
 // signedWith is how many of the clients from one to another have a token of these keys.
-func (p *pair) signedWith(t *testing.T, ring harness.Ring, from, to int) int {
+func (p *proxyPair) signedWith(t *testing.T, ring harness.Ring, from, to int) int {
 	t.Helper()
 	scope, count := ring.Scope(t, "HTTPRoute/default/app/rule/0"), 0
 	for _, jar := range p.jars[from:to] {
@@ -82,19 +84,19 @@ func TestKeysRotateHot(t *testing.T) {
 	begin := time.Now()
 	old := keygen(t, "--id", "old")
 	p := newPair(t, old, active+idle+late)
-	crowd := p.busy(t, active)
+	clients := p.busy(t, active)
 	overlap := 2*time.Since(begin) + 3*time.Second // longer than both changes take on this machine today
 	added := keygen(t, "--id", "new", "--add-to", writeFile(t, "keys.json", old), "--overlap", overlap.Round(time.Second).String())
 	ring := harness.ParseRing(t, added)
-	tally := crowd.During(func() {
+	tally := clients.During(func() {
 		p.proxies[0].SetKeys(t, added)
-		p.used(t, active)
+		p.used(t)
 		p.proxies[1].SetKeys(t, added)
 		if !time.Now().Before(ring.SignsFrom()) {
 			t.Errorf("two changes of keys took longer than the overlap of %v", overlap)
 		}
 		time.Sleep(time.Until(ring.SignsFrom().Add(time.Second)))
-		p.used(t, active)
+		p.used(t)
 		for i := active + idle; i < len(p.jars); i++ { // lately seen: they are signed anew
 			for _, proxy := range []int{0, 1} {
 				if got := visit(t, p.client(i, proxy), "/cart").Backend; got != p.homes[i] {
@@ -103,9 +105,9 @@ func TestKeysRotateHot(t *testing.T) {
 			}
 		}
 		p.proxies[1].SetKeys(t, ring.Only("new").JSON(t))
-		p.used(t, active)
+		p.used(t)
 		p.proxies[0].SetKeys(t, ring.Only("new").JSON(t))
-		p.used(t, active)
+		p.used(t)
 	})
 	if tally.Failed() > 0 || tally.Moved() > 0 {
 		t.Errorf("sessions in use: %v", tally)
@@ -122,14 +124,14 @@ func TestKeysRotateHot(t *testing.T) {
 			t.Errorf("without the old key, a session on %s is on %s", p.homes[i], got)
 		}
 	}
-	harness.Figures(t, "keys rotate at two proxies, one after the other", harness.Row{
+	harness.RecordResult(t, "keys rotate at two proxies, one after the other", harness.Result{
 		Requests: tally.Requests, Sessions: active + late, Changes: p.proxies[0].Changes() + p.proxies[1].Changes(), Lost: tally.Moved(), Errors: tally.Failed(),
 		Note: fmt.Sprintf("%d sessions that were idle throughout begin anew when the old key is gone, each with status 200", idle),
 	})
 }
 
 // beginAnew has clients whose key is gone visit the proxies: they are balanced anew, get a new token at once and stay.
-func (p *pair) beginAnew(t *testing.T, ring harness.Ring, from, to int) {
+func (p *proxyPair) beginAnew(t *testing.T, ring harness.Ring, from, to int) {
 	t.Helper()
 	for i := from; i < to; i++ {
 		response := visit(t, p.client(i, i%2), "/cart")

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // deadAndSlow deploys a Service none of whose hosts listens, and one with a route timeout of 0.3 s.
@@ -47,7 +47,7 @@ func TestLocalReplies(t *testing.T) {
 		}
 	})
 	t.Run("a pinned session is void", func(t *testing.T) {
-		text := mint(t, envoy, "dead", gone, harness.Dates{})
+		text := mint(t, envoy, "dead", goneAddress, harness.Dates{})
 		response := envoy.Stranger().Get(t, "/dead", cookieLine("dead", text))
 		wantStatus(t, response, http.StatusServiceUnavailable)
 		wantDeleted(t, response, "dead")
@@ -58,7 +58,7 @@ func TestLocalReplies(t *testing.T) {
 		wantDeleted(t, response, "slow")
 	})
 	t.Run("a session header is emptied", func(t *testing.T) {
-		text := mint(t, envoy, "x-dead", gone, harness.Dates{})
+		text := mint(t, envoy, "x-dead", goneAddress, harness.Dates{})
 		response := envoy.Stranger().Get(t, "/x-dead", "x-dead: "+text)
 		wantStatus(t, response, http.StatusServiceUnavailable)
 		if got := response.Header.Values("x-dead"); len(got) != 1 || got[0] != "" {

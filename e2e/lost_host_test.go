@@ -4,12 +4,12 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// gone is an address at which nothing listens and which is no endpoint of any Service.
-const gone = "127.0.0.1:9"
+// goneAddress is an address at which nothing listens and which is no endpoint of any Service.
+const goneAddress = "127.0.0.1:9"
 
 // unhealthy marks the endpoint of a backend as one that fails its health checks.
 func unhealthy(t *testing.T, tree harness.Tree, pod *harness.Backend) {
@@ -40,10 +40,12 @@ func lostHosts(t *testing.T, deployment harness.Deployment, pods []*harness.Back
 	}
 	envoy := harness.Run(t, deployment)
 	pods[1].Close()
-	return envoy, map[string]string{"refuses": pods[1].Address, "unhealthy": pods[2].Address, "gone": gone}
+	return envoy, map[string]string{"refuses": pods[1].Address, "unhealthy": pods[2].Address, "gone": goneAddress}
 }
 
 // TestLostHostRebalances: a session whose host can't serve goes on elsewhere, with a new token in the same response.
+//
+// requirements: 2A.28, S40, S42
 func TestLostHostRebalances(t *testing.T) {
 	t.Parallel()
 	pods, deployment := threePods(t, harness.CookieRule("cart", "pods"), harness.HeaderRule("x-cart", "pods"))
@@ -94,6 +96,8 @@ func strictly(t *testing.T, tree harness.Tree, path string) {
 
 // TestLostHostFails: under onHostLost: Fail a session answers the chosen status until its host is back, however
 // the host is lost.
+//
+// requirements: 2A.26, S40
 func TestLostHostFails(t *testing.T) {
 	t.Parallel()
 	pods, deployment := threePods(t, harness.CookieRule("cart", "pods"), harness.HeaderRule("x-cart", "pods"))

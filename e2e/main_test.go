@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // TestMain prints the figures of the scenarios that ran, after the last test. It may also be the start of a process
@@ -13,7 +13,7 @@ import (
 func TestMain(m *testing.M) {
 	harness.ServeHosts()
 	code := m.Run()
-	if err := harness.WriteFigures(os.Stdout); err != nil {
+	if err := harness.WriteResults(os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = max(code, 1)
 	}

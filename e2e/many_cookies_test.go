@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // cookieLines builds Cookie lines around a valid token V and a forged one F of the session "cart".
@@ -19,6 +19,8 @@ func cookieLines(valid, forged string, lines ...string) []string {
 }
 
 // TestManyCookies is about finding the session's token among whatever else clients send as cookies.
+//
+// requirements: 2A.24, 2B.O8, S45
 func TestManyCookies(t *testing.T) {
 	t.Parallel()
 	pods, deployment := threePods(t, harness.CookieRule("cart", "pods"), harness.HeaderRule("x-cart", "pods"))

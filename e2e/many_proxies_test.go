@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -65,16 +65,16 @@ func wantSkew(t *testing.T, envoy *harness.Envoy, skew time.Duration) {
 func TestManyProxies(t *testing.T) {
 	t.Parallel()
 	proxies := skewedProxies(t)
-	crowd := harness.NewCrowd(t, harness.Size(36, 100), func(int) func() (harness.Response, error) { return among(proxies, rand.IntN) })
-	crowd.Every = 20 * time.Millisecond
-	tally := crowd.During(func() { time.Sleep(harness.Size(3*time.Second, 2*time.Minute)) })
+	clients := harness.NewClients(t, harness.Size(36, 100), func(int) func() (harness.Response, error) { return among(proxies, rand.IntN) })
+	clients.Every = 20 * time.Millisecond
+	tally := clients.During(func() { time.Sleep(harness.Size(3*time.Second, 2*time.Minute)) })
 	if tally.Failed() > 0 || tally.Moved() > 0 {
 		t.Errorf("%v", tally)
 	}
 	renewed := wantShared(t, proxies)
 	wantOneEnd(t, proxies)
-	harness.Figures(t, "four proxies, clocks up to a minute apart", harness.Row{
-		Requests: tally.Requests, Sessions: crowd.Size(), Faults: len(skews) - 1, Lost: tally.Moved(), Errors: tally.Failed(),
+	harness.RecordResult(t, "four proxies, clocks up to a minute apart", harness.Result{
+		Requests: tally.Requests, Sessions: clients.Size(), Faults: len(skews) - 1, Lost: tally.Moved(), Errors: tally.Failed(),
 		Note: fmt.Sprintf("%d tokens written anew; a session ends at the same time at each", renewed),
 	})
 }
@@ -84,7 +84,7 @@ func wantOneEnd(t *testing.T, proxies []*harness.Envoy) {
 	t.Helper()
 	for i, proxy := range proxies {
 		for age, over := range map[time.Duration]bool{30 * time.Minute: false, 58 * time.Minute: false, time.Hour: true, 2 * time.Hour: true} {
-			text := mint(t, proxies[0], "cart", gone, harness.Dates{Issued: -age})
+			text := mint(t, proxies[0], "cart", goneAddress, harness.Dates{Issued: -age})
 			before := proxy.Outcomes(t, "cart")["expired-absolute"]
 			visit(t, proxy.Stranger(), "/cart", cookieLine("cart", text), quietly)
 			if got := proxy.Outcomes(t, "cart")["expired-absolute"] > before; got != over {
@@ -95,7 +95,7 @@ func wantOneEnd(t *testing.T, proxies []*harness.Envoy) {
 }
 
 // TestProxiesThatDisagree: one of two proxies holds a host for dead. Its sessions move once, when they come by there,
-// and then stay, at either proxy: nobody goes to and fro.
+// and then stay, at either proxy: none goes to and fro.
 func TestProxiesThatDisagree(t *testing.T) {
 	t.Parallel()
 	pods, keys := harness.Backends(t, "a", "b", "c"), harness.NewRing("first")
@@ -104,20 +104,20 @@ func TestProxiesThatDisagree(t *testing.T) {
 		return harness.Run(t, harness.Deployment{Documents: documents, Keys: keys, Tree: edit})
 	}
 	proxies := []*harness.Envoy{deploy(func(tree harness.Tree) { unhealthy(t, tree, pods[2]) }), deploy(nil)}
-	crowd := harness.NewCrowd(t, 24, func(int) func() (harness.Response, error) {
+	clients := harness.NewClients(t, 24, func(int) func() (harness.Response, error) {
 		first := mint(t, proxies[0], "cart", pods[2].Address, harness.Dates{})
 		turn := 0
 		inTurn := func(n int) int { turn++; return turn % n }
 		return among(proxies, inTurn, &http.Cookie{Name: "cart", Value: first, Path: "/cart"})
 	})
-	begun := crowd.Homes()
-	crowd.Every = 20 * time.Millisecond
-	tally := crowd.During(func() { time.Sleep(2 * time.Second) })
+	begun := clients.Homes()
+	clients.Every = 20 * time.Millisecond
+	tally := clients.During(func() { time.Sleep(2 * time.Second) })
 	if tally.Failed() > 0 || tally.Moved("c") > 0 || tally.Moved() != 24 || begun["c"] != 24 {
 		t.Errorf("sessions were on %v; %v", begun, tally)
 	}
-	harness.Figures(t, "two proxies that disagree about a host's health", harness.Row{
-		Requests: tally.Requests, Sessions: crowd.Size(), Faults: 1, Lost: tally.Moved("c"), Errors: tally.Failed(),
+	harness.RecordResult(t, "two proxies that disagree about a host's health", harness.Result{
+		Requests: tally.Requests, Sessions: clients.Size(), Faults: 1, Lost: tally.Moved("c"), Errors: tally.Failed(),
 		Note: "each session of that host moved once and not back",
 	})
 }

@@ -6,7 +6,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 	"github.com/tetratelabs/wazero"
 )
 

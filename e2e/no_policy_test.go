@@ -4,12 +4,14 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // TestNoWasmWithoutPolicy shows it twice. With a working plugin, limpet counts one outcome for every request of a
 // route with a policy and none for the others. With a plugin that could not start, Envoy answers 500 wherever the
 // wasm filter is in the chain: every request of the route with a policy, no request of the one without.
+//
+// requirements: 2A.7, S1, S44
 func TestNoWasmWithoutPolicy(t *testing.T) {
 	t.Parallel()
 	_, deployment := threePods(t, harness.CookieRule("cart", "pods"), harness.PlainRule("plain", "pods"))

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -35,7 +35,7 @@ func lifeOfASession(t *testing.T, envoy *harness.Envoy, pods []*harness.Backend)
 	visit(t, envoy.Stranger(), "/cart")
 	for _, text := range []string{
 		mint(t, envoy, "cart", pods[0].Address, harness.Dates{}),
-		mint(t, envoy, "cart", gone, harness.Dates{}),
+		mint(t, envoy, "cart", goneAddress, harness.Dates{}),
 		mint(t, envoy, "cart", pods[0].Address, harness.Dates{Issued: -2 * time.Hour}),
 		"forged",
 		harness.NewRing("first").Mint(t, envoy.Policy(t, "cart").Scope, pods[0].Address, harness.Dates{}),

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -19,6 +19,8 @@ type option struct {
 }
 
 // TestOptions deploys all options behind one Envoy, for an Envoy takes a second of processor time to start.
+//
+// requirements: 2A.6, 2A.19, S43, S44, H2, H4
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	options := []option{

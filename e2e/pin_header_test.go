@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 const pinHeader = "x-limpet-pin"
@@ -15,7 +15,7 @@ const pinHeader = "x-limpet-pin"
 func pinTo(b *harness.Backend) string { return base64.StdEncoding.EncodeToString([]byte(b.Address)) }
 
 // TestPinHeaderFence is about the internal header that carries the verified host between limpet and Envoy's own
-// filter: nobody outside may steer by it, and nobody outside may see it.
+// filter: no client may steer by it, and none may see it.
 func TestPinHeaderFence(t *testing.T) {
 	t.Parallel()
 	pods, deployment := threePods(t, harness.CookieRule("cart", "pods"), harness.HeaderRule("x-cart", "pods"),

@@ -3,16 +3,16 @@ package e2e
 import (
 	"testing"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
-// protocol is how clients speak to Envoy.
-type protocol struct {
+// protocolPair is how clients speak to Envoy.
+type protocolPair struct {
 	name   string
 	client func(t *testing.T, envoy *harness.Envoy, certificate harness.Certificate) *harness.Client
 }
 
-var protocols = []protocol{
+var protocols = []protocolPair{
 	{"HTTP/1.1", func(_ *testing.T, e *harness.Envoy, _ harness.Certificate) *harness.Client { return e.Client() }},
 	{"HTTP/2 in the clear", func(_ *testing.T, e *harness.Envoy, _ harness.Certificate) *harness.Client { return e.Client().HTTP2() }},
 	{"HTTP/1.1 over TLS", func(_ *testing.T, e *harness.Envoy, c harness.Certificate) *harness.Client {
@@ -36,7 +36,7 @@ func TestProtocols(t *testing.T) {
 		Documents: documents,
 		Tree:      func(tree harness.Tree) { tree.AddHTTP3(t, documents.TLSPort) },
 	})
-	row := harness.Row{}
+	row := harness.Result{}
 	for _, p := range protocols {
 		for _, host := range []string{"one", "two"} {
 			client := func() *harness.Client {
@@ -49,7 +49,7 @@ func TestProtocols(t *testing.T) {
 	}
 	wantNoTrap(t, envoy)
 	row.Note = "HTTP/1.1, HTTP/2 and HTTP/3 to HTTP/1.1 and HTTP/2; by cookie and by header"
-	harness.Figures(t, "every pair of protocols of clients and backends", row)
+	harness.RecordResult(t, "every pair of protocols of clients and backends", row)
 }
 
 // bothBackends deploys the same rules twice: for one.example.com with backends of HTTP/1.1 and for two.example.com
@@ -80,7 +80,7 @@ func bothBackends(t *testing.T, rules ...harness.Rule) (harness.Documents, harne
 }
 
 // checkSessions has clients begin sessions by cookie and by header, and come back.
-func checkSessions(t *testing.T, client func() *harness.Client, row *harness.Row) {
+func checkSessions(t *testing.T, client func() *harness.Client, row *harness.Result) {
 	const sessions, visits = 4, 10
 	for range sessions {
 		stay(t, client(), "/cart", visits)

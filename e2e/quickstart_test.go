@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // TestEnvoyYAMLIsFresh: the envoy.yaml in the root is what the compiler makes of the quick start.

@@ -3,14 +3,14 @@ package e2e
 import (
 	"testing"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // TestReliabilityNamesRealTests: each row of docs/reliability.md is another scenario and names a test of this folder.
-// The other way round, harness.Figures fails a scenario that has no row.
+// The other way round, harness.RecordResult fails a scenario that has no row.
 func TestReliabilityNamesRealTests(t *testing.T) {
 	t.Parallel()
-	rows, seen := harness.DocumentedFigures(t), map[string]bool{}
+	rows, seen := harness.DocumentedResults(t), map[string]bool{}
 	for _, row := range rows {
 		if seen[row[0]] {
 			t.Errorf("scenario %q has several rows", row[0])

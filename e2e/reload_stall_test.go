@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // rulesEach is as many rules as an HTTPRoute may have.
@@ -36,7 +36,7 @@ func TestReloadOfManyPolicies(t *testing.T) {
 	policies, reloads := harness.Size(2_500, 10_000), harness.Size(10, 20)
 	s := harness.RunWatching(t, manyPolicies(harness.Backends(t, "a", "b", "c"), policies), ring)
 	var longest atomic.Int64
-	crowd := harness.NewCrowd(t, 1, func(int) func() (harness.Response, error) {
+	clients := harness.NewClients(t, 1, func(int) func() (harness.Response, error) {
 		get := harness.Getter(s.Client(), "/cart", quietly)
 		return func() (harness.Response, error) {
 			begin := time.Now()
@@ -44,10 +44,10 @@ func TestReloadOfManyPolicies(t *testing.T) {
 			return get()
 		}
 	})
-	crowd.Every = 2 * time.Millisecond
+	clients.Every = 2 * time.Millisecond
 	rings := []string{ring.Only("a", "b").JSON(t), ring.Only("b", "a").JSON(t)}
 	var sizes []int
-	tally := crowd.During(func() {
+	tally := clients.During(func() {
 		for n := range reloads {
 			said := s.SetKeys(t, rings[(n+1)%2])
 			sizes = append(sizes, s.ResidentKB(t))
@@ -63,7 +63,7 @@ func TestReloadOfManyPolicies(t *testing.T) {
 		t.Errorf("after %d reloads Envoy has %d MB more than after two, want %d at most", reloads, grown>>10, most>>10)
 	}
 	stall := time.Duration(longest.Load()).Round(time.Millisecond)
-	harness.Figures(t, "the plugin configuration of a large deployment is reloaded", harness.Row{
+	harness.RecordResult(t, "the plugin configuration of a large deployment is reloaded", harness.Result{
 		Requests: tally.Requests, Sessions: 1, Changes: reloads, Lost: tally.Moved(), Errors: tally.Failed(),
 		Note: fmt.Sprintf("%d policies: the longest wait of a steady client was %v; Envoy has %d MB, and had %d MB after two reloads", policies, stall, sizes[len(sizes)-1]>>10, sizes[1]>>10),
 	})

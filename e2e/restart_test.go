@@ -5,32 +5,34 @@ import (
 	"testing"
 	"time"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
-// quietly keeps backends from describing each request of a crowd in their answers.
+// quietly keeps backends from describing each request of many clients in their answers.
 const quietly = harness.ReplyQuiet + ": 1"
 
-// crowdAt begins sessions of the policy "cart" at an Envoy, each with a connection and a jar of its own.
-func crowdAt(t *testing.T, envoy *harness.Envoy, count int) *harness.Crowd {
+// beginSessions begins sessions of the policy "cart" at an Envoy, each with a connection and a jar of its own.
+func beginSessions(t *testing.T, envoy *harness.Envoy, count int) *harness.Clients {
 	t.Helper()
-	crowd := harness.NewCrowd(t, count, func(int) func() (harness.Response, error) {
+	clients := harness.NewClients(t, count, func(int) func() (harness.Response, error) {
 		return harness.Getter(envoy.Client(), "/cart", quietly)
 	})
-	crowd.Every = 10 * time.Millisecond
-	return crowd
+	clients.Every = 10 * time.Millisecond
+	return clients
 }
 
 // TestEnvoyKilled: an Envoy that is killed and started again knows every session: its tokens hold them. Only requests
 // while it was away fail.
+//
+// requirements: 2A.1, S38
 func TestEnvoyKilled(t *testing.T) {
 	t.Parallel()
 	_, deployment := threePods(t, harness.CookieRule("cart", "pods"))
 	deployment.Workers = 2
 	envoy := harness.Run(t, deployment)
-	crowd, kills := crowdAt(t, envoy, 24), harness.Size(2, 20)
+	clients, kills := beginSessions(t, envoy, 24), harness.Size(2, 20)
 	var away time.Duration
-	tally := crowd.During(func() {
+	tally := clients.During(func() {
 		for range kills {
 			begin := time.Now()
 			envoy.Kill()
@@ -39,7 +41,7 @@ func TestEnvoyKilled(t *testing.T) {
 			time.Sleep(500 * time.Millisecond)
 		}
 	})
-	after := crowd.During(func() { time.Sleep(500 * time.Millisecond) })
+	after := clients.During(func() { time.Sleep(500 * time.Millisecond) })
 	lost := tally.Moved() + after.Moved()
 	if lost > 0 || after.Failed() > 0 || tally.Failed() != tally.Errors["no answer"] {
 		t.Errorf("%v\nafterwards %v", tally, after)
@@ -47,8 +49,8 @@ func TestEnvoyKilled(t *testing.T) {
 	if tally.Failed() == 0 {
 		t.Error("no request failed: was Envoy killed?")
 	}
-	harness.Figures(t, "Envoy killed (SIGKILL) and started again", harness.Row{
-		Requests: tally.Requests + after.Requests, Sessions: crowd.Size(), Faults: kills, Lost: lost, Errors: tally.Failed(),
+	harness.RecordResult(t, "Envoy killed (SIGKILL) and started again", harness.Result{
+		Requests: tally.Requests + after.Requests, Sessions: clients.Size(), Faults: kills, Lost: lost, Errors: tally.Failed(),
 		Note: fmt.Sprintf("all errors are connections refused or cut while it was away, %.1f s each time", away.Seconds()/float64(kills)),
 	})
 }
@@ -59,8 +61,8 @@ func TestHotRestart(t *testing.T) {
 	_, deployment := threePods(t, harness.CookieRule("cart", "pods"))
 	deployment.Workers = 2
 	envoy := harness.Run(t, deployment)
-	crowd, restarts := crowdAt(t, envoy, 24), harness.Size(2, 20)
-	tally := crowd.During(func() {
+	clients, restarts := beginSessions(t, envoy, 24), harness.Size(2, 20)
+	tally := clients.During(func() {
 		for range restarts {
 			envoy = envoy.HotRestart(t)
 			time.Sleep(500 * time.Millisecond)
@@ -69,7 +71,7 @@ func TestHotRestart(t *testing.T) {
 	if tally.Moved() > 0 || tally.Failed() > 0 {
 		t.Errorf("%v", tally)
 	}
-	harness.Figures(t, "hot restart of Envoy", harness.Row{
-		Requests: tally.Requests, Sessions: crowd.Size(), Changes: restarts, Lost: tally.Moved(), Errors: tally.Failed(),
+	harness.RecordResult(t, "hot restart of Envoy", harness.Result{
+		Requests: tally.Requests, Sessions: clients.Size(), Changes: restarts, Lost: tally.Moved(), Errors: tally.Failed(),
 	})
 }

@@ -6,11 +6,13 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // TestRetryBudget: sessions that leave a dead host are retries; of ten at once a budget of one lets one through and
 // answers 503 to others, and a budget of ten lets all of them through (GEP-3388, S56).
+//
+// requirements: 2D.4, S56
 func TestRetryBudget(t *testing.T) {
 	t.Parallel()
 	for count, check := range map[int]func(ok int, overflow uint64) bool{

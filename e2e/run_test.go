@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 	"github.com/limpet-proxy/limpet/token"
 )
 

@@ -7,10 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // TestTwoEnvoys: proxies with the same keys serve each other's sessions, without any shared state.
+//
+// requirements: 2A.1, S38
 func TestTwoEnvoys(t *testing.T) {
 	t.Parallel()
 	_, deployment := threePods(t, harness.CookieRule("cart", "pods"))
@@ -36,6 +38,8 @@ func TestTwoEnvoys(t *testing.T) {
 
 // TestKeysStaySecret greps everything that limpet and Envoy write for the keys, in every spelling: files, output, the
 // log at its most talkative, every page of the admin interface, and answers.
+//
+// requirements: 2A.3
 func TestKeysStaySecret(t *testing.T) {
 	t.Parallel()
 	t.Run("ring in Envoy's environment", func(t *testing.T) {

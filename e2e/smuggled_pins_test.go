@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // smuggler is an Envoy with a draining pod, to which nothing but a pin leads.
@@ -68,7 +68,7 @@ func smuggledPins(value string) map[string]harness.Fields {
 func TestSmuggledPins(t *testing.T) {
 	t.Parallel()
 	s := newSmuggler(t)
-	row := harness.Row{}
+	row := harness.Result{}
 	sessions := map[string]harness.Fields{
 		"/cart":   {{"cookie", "cart=" + mint(t, s.Envoy, "cart", s.pods[0].Address, harness.Dates{})}},
 		"/x-cart": {{"x-cart", mint(t, s.Envoy, "x-cart", s.pods[0].Address, harness.Dates{})}},
@@ -100,7 +100,7 @@ func TestSmuggledPins(t *testing.T) {
 	}
 	wantNoTrap(t, s.Envoy)
 	s.wantPinsWork(t)
-	harness.Figures(t, "the pin header smuggled", row)
+	harness.RecordResult(t, "the pin header smuggled", row)
 }
 
 // try sends one request. Envoy may refuse it, but where it lets it through, a session stays where it is.

@@ -4,10 +4,11 @@ import (
 	"maps"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
+// requirements: 2A.1, 2B.O8, 2B.O11, H1, H5, S66
 func TestStickiness(t *testing.T) {
 	t.Parallel()
 	rules := append(cookieRules("cart", "steady", "one", "two", "hour"), headerRules("x-cart")...)
@@ -75,6 +76,7 @@ func checkOneJar(t *testing.T, envoy *harness.Envoy) {
 	}
 }
 
+// requirements: 2B.O3, 2B.O11, S31, S33, H3
 func TestWeights(t *testing.T) {
 	t.Parallel()
 	v1, v2 := harness.Backends(t, "v1-a", "v1-b"), harness.Backends(t, "v2-a", "v2-b")

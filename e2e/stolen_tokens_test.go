@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// theft is a use of a token that it was not made for.
-type theft struct {
+// stolenToken is a use of a token that it was not made for.
+type stolenToken struct {
 	host, path, line string
 	outcome          string // the counter by which limpet refuses it
 }
@@ -38,16 +38,18 @@ func thieves(t *testing.T) (*harness.Envoy, []*harness.Backend) {
 }
 
 // thefts uses the tokens of a session on the first pod wherever else they might be taken.
-func thefts(t *testing.T, envoy *harness.Envoy, address string) map[string]theft {
+func thefts(t *testing.T, envoy *harness.Envoy, address string) map[string]stolenToken {
 	t.Helper()
 	cart := func(dates harness.Dates) string { dates.Epoch++; return mint(t, envoy, "cart", address, dates) }
 	good, scope := cart(harness.Dates{}), envoy.Policy(t, "cart").Scope
 	stranger := func(id string) string {
 		return harness.NewRing(id).Mint(t, scope, address, harness.Dates{Epoch: 1})
 	}
-	at := func(path, line, outcome string) theft { return theft{"app.example.com", path, line, outcome} }
+	at := func(path, line, outcome string) stolenToken {
+		return stolenToken{"app.example.com", path, line, outcome}
+	}
 	own := base64.StdEncoding.EncodeToString([]byte(address))
-	return map[string]theft{
+	return map[string]stolenToken{
 		"replayed after its end":            at("/cart", cookieLine("cart", cart(harness.Dates{Issued: -2 * time.Hour})), "expired-absolute"),
 		"replayed after a pause":            at("/cart", cookieLine("cart", cart(harness.Dates{Issued: -20 * time.Minute, Seen: -11 * time.Minute})), "expired-idle"),
 		"replayed after its revocation":     at("/cart", cookieLine("cart", mint(t, envoy, "cart", address, harness.Dates{})), "revoked"),
@@ -89,7 +91,7 @@ func TestStolenTokens(t *testing.T) {
 	t.Parallel()
 	const tries = 12
 	envoy, pods := thieves(t)
-	row := harness.Row{}
+	row := harness.Result{}
 	for name, theft := range thefts(t, envoy, pods[0].Address) {
 		before := envoy.Stats(t, `^wasmcustom\.limpet_sessions\..*\.outcome\.`+theft.outcome+`$`)
 		shares := map[string]int{}
@@ -107,7 +109,7 @@ func TestStolenTokens(t *testing.T) {
 		if shares[pods[0].Name] == tries || row.Errors > 0 {
 			t.Errorf("a token %s: %v", name, shares)
 		}
-		if got := total(envoy.Stats(t, `^wasmcustom\.limpet_sessions\..*\.outcome\.`+theft.outcome+`$`)) - total(before); got != tries {
+		if got := sumCounters(envoy.Stats(t, `^wasmcustom\.limpet_sessions\..*\.outcome\.`+theft.outcome+`$`)) - sumCounters(before); got != tries {
 			t.Errorf("a token %s: %d of %d requests counted as %s", name, got, tries, theft.outcome)
 		}
 	}
@@ -117,11 +119,11 @@ func TestStolenTokens(t *testing.T) {
 	if got := stay(t, client, "/cart", tries, good); got != pods[0].Name {
 		t.Errorf("a good token led to %s", got)
 	}
-	harness.Figures(t, "tokens replayed, moved and downgraded", row)
+	harness.RecordResult(t, "tokens replayed, moved and downgraded", row)
 }
 
-// total is the sum of counters.
-func total(counters map[string]uint64) uint64 {
+// sumCounters adds counters up.
+func sumCounters(counters map[string]uint64) uint64 {
 	var sum uint64
 	for _, value := range counters {
 		sum += value

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -35,6 +35,8 @@ spec:
 
 // TestStrictBackendOfSplit: in a split of 1.7 the weights choose on every request. A session in the strict backend
 // waits for its host, one in the other moves within the request, and neither is in the other's way (S32, S40).
+//
+// requirements: 2A.15, S32, S40
 func TestStrictBackendOfSplit(t *testing.T) {
 	t.Parallel()
 	strict, lax := harness.Backends(t, "s0", "s1"), harness.Backends(t, "l0", "l1", "l2")
@@ -54,7 +56,7 @@ func TestStrictBackendOfSplit(t *testing.T) {
 	}
 	strict[0].Close()
 	lax[0].Close()
-	for what, address := range map[string]string{"refuses": strict[0].Address, "gone": gone} {
+	for what, address := range map[string]string{"refuses": strict[0].Address, "gone": goneAddress} {
 		s.loses(t, what, address, lax[0].Address)
 	}
 	back := harness.NewBackendAt(t, "s0", strict[0].Address)
@@ -69,6 +71,8 @@ func TestStrictBackendOfSplit(t *testing.T) {
 
 // TestRetriesOfSplit: what a split's rule asks to be tried again is tried again in the backend whose sessions may move,
 // and nothing is in the strict one (S73).
+//
+// requirements: S73
 func TestRetriesOfSplit(t *testing.T) {
 	t.Parallel()
 	strict, lax := harness.Backends(t, "s0", "s1"), harness.Backends(t, "l0", "l1", "l2")
@@ -103,6 +107,8 @@ func TestRetriesOfSplit(t *testing.T) {
 
 // TestWeights17 is the GEP's planned test of weights as 1.7 has it (2A, H3): one client's requests go to the backends by
 // their weights, 70 to 30, and in each of them always to one host.
+//
+// requirements: 2A.12, 2A.15, 2B.O11, S32, H3
 func TestWeights17(t *testing.T) {
 	t.Parallel()
 	documents := harness.Documents{

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // proof is a test that docs/threat-model.md names: a function, or with "…" every function that begins so.
@@ -21,6 +21,8 @@ var (
 
 // TestThreatModelNamesRealTests: every test in the column "shown by" of docs/threat-model.md is in the tree, in the
 // folder that stands before it or else in filter/behaviour, and every threat names something that shows it.
+//
+// requirements: 2A.3, S38
 func TestThreatModelNamesRealTests(t *testing.T) {
 	t.Parallel()
 	proofs, rows := 0, 0

@@ -4,11 +4,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-const second = time.Second
+const aSecond = time.Second
 
 // seconds is a duration in the plugin configuration.
 func seconds(n int) policyconfig.Duration { return policyconfig.Duration(n) }
@@ -32,6 +32,7 @@ func timed(t *testing.T) ([]*harness.Backend, *harness.Envoy) {
 	return pods, harness.Run(t, deployment)
 }
 
+// requirements: 2A.20, 2B.O11, S39
 func TestTimeouts(t *testing.T) {
 	t.Parallel()
 	pods, envoy := timed(t)
@@ -99,16 +100,16 @@ func checkDates(t *testing.T, envoy *harness.Envoy, pods []*harness.Backend) {
 		issued, seen time.Duration
 		outcome      string
 	}{
-		{"absolute", -2 * second, -2 * second, "pinned"},
-		{"absolute", -4 * second, 0, "expired-absolute"},
+		{"absolute", -2 * aSecond, -2 * aSecond, "pinned"},
+		{"absolute", -4 * aSecond, 0, "expired-absolute"},
 		{"absolute", -time.Hour, -time.Hour, "expired-absolute"},
 		{"idle", -time.Hour, 0, "pinned"},
-		{"idle", -time.Hour, -6 * second, "renewed"},
-		{"idle", -8 * second, -8 * second, "expired-idle"},
-		{"both", -12 * second, 0, "expired-absolute"},
-		{"idle", 50 * second, 50 * second, "pinned"},
-		{"idle", 65 * second, 65 * second, "not-yet-valid"},
-		{"idle", -10 * second, 65 * second, "not-yet-valid"},
+		{"idle", -time.Hour, -6 * aSecond, "renewed"},
+		{"idle", -8 * aSecond, -8 * aSecond, "expired-idle"},
+		{"both", -12 * aSecond, 0, "expired-absolute"},
+		{"idle", 50 * aSecond, 50 * aSecond, "pinned"},
+		{"idle", 65 * aSecond, 65 * aSecond, "not-yet-valid"},
+		{"idle", -10 * aSecond, 65 * aSecond, "not-yet-valid"},
 	} {
 		before := envoy.Outcomes(t, c.session)[c.outcome]
 		shares := map[string]int{}
@@ -127,7 +128,7 @@ func checkDates(t *testing.T, envoy *harness.Envoy, pods []*harness.Backend) {
 
 // checkRenewal wants the token written anew after a quarter of the idle time, and no sooner.
 func checkRenewal(t *testing.T, envoy *harness.Envoy, pods []*harness.Backend) {
-	old := harness.Dates{Issued: -time.Hour, Seen: -3 * second}
+	old := harness.Dates{Issued: -time.Hour, Seen: -3 * aSecond}
 	text := mint(t, envoy, "idle", pods[1].Address, old)
 	was := open(t, envoy, "idle", text)
 	response := visit(t, envoy.Stranger(), "/idle", cookieLine("idle", text))

@@ -11,11 +11,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // TestSites: each HTTPS listener of a port has its own certificate and server name, sessions hold over it, and a
 // request on another listener's connection is sent away (S69, S71).
+//
+// requirements: S69, S71
 func TestSites(t *testing.T) {
 	t.Parallel()
 	shop, wild := harness.NewCertificate(t, "shop.example.com"), harness.NewCertificate(t, "*.example.com", "shop.example.com")
@@ -105,6 +107,8 @@ func wantPrivate(t *testing.T, envoy *harness.Envoy, certificates ...harness.Cer
 }
 
 // TestCertificateFollowsTheServerName looks at the certificate that clients are shown.
+//
+// requirements: S70, S71
 func TestCertificateFollowsTheServerName(t *testing.T) {
 	t.Parallel()
 	shop, all := harness.NewCertificate(t, "shop.example.com"), harness.NewCertificate(t)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // replying answers a body with its length and with the trailers that came, one of its own, and a forged pin.
@@ -54,7 +54,7 @@ func TestTrailers(t *testing.T) {
 		}
 	}
 	wantNoTrap(t, envoy)
-	harness.Figures(t, "requests with trailers", harness.Row{Requests: requests, Sessions: sessions, Note: "over HTTP/2 they pass, without the pin header"})
+	harness.RecordResult(t, "requests with trailers", harness.Result{Requests: requests, Sessions: sessions, Note: "over HTTP/2 they pass, without the pin header"})
 }
 
 func sendTrailers(t *testing.T, client *harness.Client) *http.Response {
@@ -98,7 +98,7 @@ func TestContinue(t *testing.T) {
 	envoy := harness.Run(t, harness.Deployment{Documents: documents})
 	const visits = 5
 	requests, sessions := 0, 0
-	for _, p := range []protocol{protocols[0], protocols[2]} {
+	for _, p := range []protocolPair{protocols[0], protocols[2]} {
 		for _, host := range []string{"one", "two"} {
 			client := p.client(t, envoy, certificate)
 			client.Host = host + ".example.com"
@@ -114,7 +114,7 @@ func TestContinue(t *testing.T) {
 			sessions++
 		}
 	}
-	harness.Figures(t, "100-continue", harness.Row{Requests: requests, Sessions: sessions, Note: "no body was sent before the 100"})
+	harness.RecordResult(t, "100-continue", harness.Result{Requests: requests, Sessions: sessions, Note: "no body was sent before the 100"})
 }
 
 // lateBody is a body that knows whether it was touched.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/limpet-proxy/limpet/e2e/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // talker greets whoever opens a WebSocket and answers each message as it comes; other requests it answers at once.
@@ -69,7 +69,7 @@ func TestWebSocket(t *testing.T) {
 	wantBalanced(t, began)
 	checkLostTalker(t, last, pods)
 	wantNoTrap(t, envoy)
-	harness.Figures(t, "WebSockets that reconnect", harness.Row{
+	harness.RecordResult(t, "WebSockets that reconnect", harness.Result{
 		Requests: 2*sessions*(reconnects+2) + 3, Sessions: 2 * sessions, Faults: 1,
 		Note: fmt.Sprintf("%d messages each way on each connection", messages+1),
 	})
@@ -98,7 +98,7 @@ func talk(t *testing.T, client *harness.Client, isNew bool) string {
 		t.Errorf("a token came with the handshake: %v, want %v", got, isNew)
 	}
 	backend := response.Header.Get(harness.BackendHeader)
-	want(t, ctx, conn, "hello from "+backend)
+	wantText(t, ctx, conn, "hello from "+backend)
 	for i := range messages + 1 {
 		text := fmt.Sprint("message ", i)
 		if i == messages {
@@ -107,7 +107,7 @@ func talk(t *testing.T, client *harness.Client, isNew bool) string {
 		if err := conn.Write(ctx, websocket.MessageText, []byte(text)); err != nil {
 			t.Fatal(err)
 		}
-		want(t, ctx, conn, backend+" "+text)
+		wantText(t, ctx, conn, backend+" "+text)
 	}
 	if err := conn.Close(websocket.StatusNormalClosure, ""); err != nil {
 		t.Errorf("close: %v", err)
@@ -115,7 +115,7 @@ func talk(t *testing.T, client *harness.Client, isNew bool) string {
 	return backend
 }
 
-func want(t *testing.T, ctx context.Context, conn *websocket.Conn, text string) {
+func wantText(t *testing.T, ctx context.Context, conn *websocket.Conn, text string) {
 	t.Helper()
 	_, got, err := conn.Read(ctx)
 	if err != nil || string(got) != text {

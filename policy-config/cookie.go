@@ -19,6 +19,23 @@ var cookiePrefixes = []struct {
 	{prefix: "__Host-Http-", hostOnly: true, httpOnly: true},
 }
 
+// CookieRules is what browsers ask of a cookie for the prefix of its name.
+type CookieRules struct {
+	// Secure and HTTPOnly say that the cookie needs the attribute of that name. HostOnly says that it needs the path "/"
+	// and may have no Domain.
+	Secure, HTTPOnly, HostOnly bool
+}
+
+// CookieRulesFor gives the rules for a cookie's name.
+func CookieRulesFor(name string) (r CookieRules) {
+	for _, rule := range cookiePrefixes {
+		if hasPrefixFold(name, rule.prefix) {
+			r.Secure, r.HTTPOnly, r.HostOnly = true, r.HTTPOnly || rule.httpOnly, r.HostOnly || rule.hostOnly
+		}
+	}
+	return r
+}
+
 // ownAttributes have fields of their own, so they are refused among the further attributes, in any case.
 var ownAttributes = []string{
 	"Path", "Domain", "Secure", "HttpOnly", "SameSite", "Partitioned", "Max-Age", "Expires",

@@ -22,7 +22,7 @@ type field[T any] struct {
 }
 
 // setter decodes a value and stores it in the object that it belongs to.
-type setter[T any] func(d *decoder, at *path, v gjson.Result, into *T)
+type setter[T any] func(d *decoder, at *jsonPath, v gjson.Result, into *T)
 
 // open checks size and syntax and gives the root. Its errors are the only ones then.
 func (d *decoder) open(limit int) (root gjson.Result, ok bool) {
@@ -38,13 +38,13 @@ func (d *decoder) open(limit int) (root gjson.Result, ok bool) {
 }
 
 // object decodes a JSON object by a decoder table.
-func object[T any](d *decoder, at *path, v gjson.Result, fields []field[T], into *T) {
+func object[T any](d *decoder, at *jsonPath, v gjson.Result, fields []field[T], into *T) {
 	if !v.IsObject() {
 		d.wrongType(at, v, "an object")
 		return
 	}
 	var seen uint32
-	here := path{parent: at, index: noItem}
+	here := jsonPath{parent: at, index: noItem}
 	v.ForEach(func(key, value gjson.Result) bool {
 		i := find(fields, key.Str)
 		if i < 0 {
@@ -109,7 +109,7 @@ func lower(c byte) byte {
 
 // unknown notes a field that its object does not have. Where it may be a secret, its line and column stand for
 // its name.
-func (d *decoder) unknown(at *path, key gjson.Result, meant string) {
+func (d *decoder) unknown(at *jsonPath, key gjson.Result, meant string) {
 	message := "unknown field"
 	if d.hidden {
 		line, column := position(d.text, key.Index)
@@ -124,7 +124,7 @@ func (d *decoder) unknown(at *path, key gjson.Result, meant string) {
 }
 
 // wrongType notes a value of another type than wanted. Only the type is named, for any value may be misplaced.
-func (d *decoder) wrongType(at *path, v gjson.Result, wanted string) {
+func (d *decoder) wrongType(at *jsonPath, v gjson.Result, wanted string) {
 	d.add(at, "Invalid value: "+typeName(v)+": must be "+wanted)
 }
 
@@ -145,7 +145,7 @@ func typeName(v gjson.Result) string {
 }
 
 // str gives a JSON string.
-func (d *decoder) str(at *path, v gjson.Result) (string, bool) {
+func (d *decoder) str(at *jsonPath, v gjson.Result) (string, bool) {
 	if v.Type != gjson.String {
 		d.wrongType(at, v, "a string")
 		return "", false
@@ -157,7 +157,7 @@ func (d *decoder) str(at *path, v gjson.Result) (string, bool) {
 //
 // A copy, for TinyGo's collector walks from a pointer into a large object back to its beginning, block by block:
 // with 10,000 policies whose strings pointed into the document each collection took two seconds.
-func (d *decoder) ruled(at *path, v gjson.Result, rule *textRule) string {
+func (d *decoder) ruled(at *jsonPath, v gjson.Result, rule *textRule) string {
 	s, ok := d.str(at, v)
 	if !ok {
 		return ""
@@ -170,7 +170,7 @@ func (d *decoder) ruled(at *path, v gjson.Result, rule *textRule) string {
 }
 
 // size checks the number of items of a list and gives it.
-func (d *decoder) size(at *path, v gjson.Result, count countRange) (n int, ok bool) {
+func (d *decoder) size(at *jsonPath, v gjson.Result, count countRange) (n int, ok bool) {
 	if !v.IsArray() {
 		d.wrongType(at, v, "an array")
 		return 0, false
@@ -191,8 +191,8 @@ func (d *decoder) size(at *path, v gjson.Result, count countRange) (n int, ok bo
 }
 
 // each visits the items of a list.
-func each(at *path, v gjson.Result, visit func(here *path, i int, item gjson.Result)) {
-	here := path{parent: at}
+func each(at *jsonPath, v gjson.Result, visit func(here *jsonPath, i int, item gjson.Result)) {
+	here := jsonPath{parent: at}
 	v.ForEach(func(_, item gjson.Result) bool {
 		visit(&here, here.index, item)
 		here.index++

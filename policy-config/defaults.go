@@ -1,8 +1,5 @@
 package policyconfig
 
-// DefaultKeysEnv is the environment variable that holds the key ring when a configuration names no source.
-const DefaultKeysEnv = "LIMPET_KEYS"
-
 // DefaultPinHeader is the internal header's name unless a configuration gives another.
 const DefaultPinHeader = "x-limpet-pin"
 
@@ -42,7 +39,7 @@ func DefaultCookie() Cookie {
 	}
 }
 
-// complete fills in the defaults that hang on other fields.
+// complete fills in the defaults that depend on other fields.
 func (c *Config) complete() {
 	if c.Keys.FromEnv == "" && c.Keys.Ring == nil && c.Keys.Sealed == "" {
 		c.Keys.FromEnv = DefaultKeysEnv

@@ -18,14 +18,18 @@ const (
 )
 
 var (
-	errDurationText    = errors.New("must be a GEP-2257 duration, such as 1h30m: one to four parts, each of one to five digits and h, m, s or ms")
+	errDurationText = errors.New("must be a GEP-2257 duration, such as 1h30m: " +
+		"one to four parts, each of one to five digits and h, m, s or ms")
 	errDurationSeconds = errors.New("must be whole seconds")
 	errDurationLong    = errors.New("must be at most " + MaxDuration.String())
 )
 
-// ParseDuration reads GEP-2257 text: it matches ^([0-9]{1,5}(h|m|s|ms)){1,4}$ and is the sum of its parts,
-// in any order, repeated ones too. Beyond the GEP, the sum must be whole seconds and at most MaxDuration.
-func ParseDuration(text string) (Duration, error) {
+// DurationPattern is what GEP-2257 text matches.
+const DurationPattern = "^([0-9]{1,5}(h|m|s|ms)){1,4}$"
+
+// ParseMilliseconds reads GEP-2257 text: it matches DurationPattern and is the sum of its parts, in any order, repeated
+// ones too.
+func ParseMilliseconds(text string) (int64, error) {
 	if text == "" {
 		return 0, errDurationText
 	}
@@ -37,6 +41,15 @@ func ParseDuration(text string) (Duration, error) {
 		}
 		milliseconds += part
 		text = rest
+	}
+	return milliseconds, nil
+}
+
+// ParseDuration reads GEP-2257 text. Beyond the GEP, it must be whole seconds and at most MaxDuration.
+func ParseDuration(text string) (Duration, error) {
+	milliseconds, err := ParseMilliseconds(text)
+	if err != nil {
+		return 0, err
 	}
 	if milliseconds%1000 != 0 {
 		return 0, errDurationSeconds

@@ -59,7 +59,7 @@ type report struct {
 }
 
 // note keeps a fault, or counts it.
-func (r *report) note(at *path, message string) {
+func (r *report) note(at *jsonPath, message string) {
 	if len(r.errs) >= maxErrors {
 		r.more++
 		return
@@ -68,7 +68,7 @@ func (r *report) note(at *path, message string) {
 }
 
 // add notes a fault unless there is one at the same path, from which this one most likely follows.
-func (r *report) add(at *path, message string) {
+func (r *report) add(at *jsonPath, message string) {
 	where := at.String()
 	for _, e := range r.errs {
 		if e.Path == where {
@@ -87,7 +87,7 @@ func (r *report) list() ErrorList {
 }
 
 // faulty reports whether a fault was found at the path or below it.
-func (r *report) faulty(at *path) bool {
+func (r *report) faulty(at *jsonPath) bool {
 	where := at.String()
 	for _, e := range r.errs {
 		if rest, ok := strings.CutPrefix(e.Path, where); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
@@ -97,7 +97,7 @@ func (r *report) faulty(at *path) bool {
 	return false
 }
 
-func (r *report) required(at *path, why string) {
+func (r *report) required(at *jsonPath, why string) {
 	if why != "" {
 		why = ": " + why
 	}
@@ -105,20 +105,20 @@ func (r *report) required(at *path, why string) {
 }
 
 // invalid notes a value that breaks a rule; shown is how the message repeats it.
-func (r *report) invalid(at *path, shown, must string) {
+func (r *report) invalid(at *jsonPath, shown, must string) {
 	if r.hidden {
 		shown = redacted
 	}
 	r.add(at, "Invalid value: "+shown+": "+must)
 }
 
-func (r *report) unsupported(at *path, value, supported string) {
+func (r *report) unsupported(at *jsonPath, value, supported string) {
 	r.add(at, "Unsupported value: "+quote(value)+": supported values: "+supported)
 }
 
-func (r *report) forbidden(at *path, why string) { r.add(at, "Forbidden: "+why) }
+func (r *report) forbidden(at *jsonPath, why string) { r.add(at, "Forbidden: "+why) }
 
-func (r *report) duplicate(at *path, value, why string) {
+func (r *report) duplicate(at *jsonPath, value, why string) {
 	shown := quote(value)
 	if r.hidden {
 		shown = redacted

@@ -25,6 +25,9 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if err := Validate(c); err != nil {
+			t.Fatalf("what Marshal writes, Validate refuses: %v", err)
+		}
 		back, errs := Parse(string(data))
 		if len(errs) > 0 || !reflect.DeepEqual(back, c) {
 			t.Fatalf("%s\nis read as %+v, %v\nnot as     %+v", data, back, errs, c)

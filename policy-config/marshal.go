@@ -10,7 +10,8 @@ import (
 	"reflect"
 )
 
-var errNotTheSame = errors.New("the configuration cannot be written as JSON: it holds an empty list that is not nil, or text that is not valid UTF-8")
+var errNotTheSame = errors.New("the configuration cannot be written as JSON: " +
+	"it holds an empty list that is not nil, or text that is not valid UTF-8")
 
 // Marshal writes a configuration as JSON, indented by two spaces and with a line break at the end; equal
 // configurations give equal bytes. A scope, cookie or cache control that c leaves out is written as its default.
@@ -30,14 +31,35 @@ func Encode(c Config) (complete Config, data []byte, err error) {
 	if err != nil {
 		return Config{}, nil, err
 	}
+	complete, err = readBack(data, c)
+	if err != nil {
+		return Config{}, nil, err
+	}
+	return complete, data, nil
+}
+
+// Validate says what is wrong with a configuration: its error is that of Marshal, at half the cost.
+func Validate(c Config) error {
+	c.Policies = append([]Policy{}, c.Policies...)
+	c.complete()
+	data, err := json.Marshal(wireConfigOf(c))
+	if err != nil {
+		return err
+	}
+	_, err = readBack(data, c)
+	return err
+}
+
+// readBack reads what was written of a complete configuration.
+func readBack(data []byte, c Config) (Config, error) {
 	back, errs := Parse(string(data))
 	if len(errs) > 0 {
-		return Config{}, nil, errs
+		return Config{}, errs
 	}
 	if !reflect.DeepEqual(back, c) {
-		return Config{}, nil, errNotTheSame
+		return Config{}, errNotTheSame
 	}
-	return back, data, nil
+	return back, nil
 }
 
 // MarshalKeyRing writes a key ring, secrets included, in the form that ParseKeyRing reads. It refuses what

@@ -71,8 +71,11 @@ func TestMarshalRefuses(t *testing.T) {
 	} {
 		c := someConfig(somePolicy())
 		change(&c)
-		if data, err := Marshal(c); err == nil || !strings.Contains(err.Error(), want) {
+		data, err := Marshal(c)
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %s, %v; want %s", data, err, want)
+		} else if other := Validate(c); other == nil || other.Error() != err.Error() {
+			t.Errorf("Validate says %v, Marshal %v", other, err)
 		}
 	}
 	if data, err := MarshalKeyRing(KeyRing{}); err == nil || err.Error() != "keys: Required value: must have at least 1 item" {

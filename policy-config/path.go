@@ -2,10 +2,10 @@ package policyconfig
 
 import "strconv"
 
-// path is where in a document something is: the way from the root, kept as a list from its end so that
+// jsonPath is where in a document something is: the way from the root, kept as a list from its end so that
 // walking a document costs nothing until a fault is reported. The root is nil.
-type path struct {
-	parent *path
+type jsonPath struct {
+	parent *jsonPath
 	name   string // a field's name
 	index  int    // an item's place in its list, from 0; noItem for a field
 }
@@ -14,13 +14,15 @@ type path struct {
 const noItem = -1
 
 // child is the path of a field of the object at p.
-func (p *path) child(name string) *path { return &path{parent: p, name: name, index: noItem} }
+func (p *jsonPath) child(name string) *jsonPath {
+	return &jsonPath{parent: p, name: name, index: noItem}
+}
 
 // item is the path of the i-th item of the list at p.
-func (p *path) item(i int) *path { return &path{parent: p, index: i} }
+func (p *jsonPath) item(i int) *jsonPath { return &jsonPath{parent: p, index: i} }
 
 // String writes the path as Kubernetes does: policies[2].cookie.sameSite.
-func (p *path) String() string {
+func (p *jsonPath) String() string {
 	if p == nil {
 		return ""
 	}

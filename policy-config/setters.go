@@ -8,9 +8,9 @@ import (
 
 // The functions here make the setters of the decoder tables, one for each type of field.
 
-// text is for strings that keep a rule.
-func text[T any](rule *textRule, get func(*T) *string) setter[T] {
-	return func(d *decoder, at *path, v gjson.Result, into *T) {
+// textSetter is for strings that keep a rule.
+func textSetter[T any](rule *textRule, get func(*T) *string) setter[T] {
+	return func(d *decoder, at *jsonPath, v gjson.Result, into *T) {
 		if s := d.ruled(at, v, rule); s != "" || rule.empty && v.Type == gjson.String && v.Str == "" {
 			*get(into) = s
 		}
@@ -19,7 +19,7 @@ func text[T any](rule *textRule, get func(*T) *string) setter[T] {
 
 // enum is for one of several names.
 func enum[T any, E ~string](names []E, get func(*T) *E) setter[T] {
-	return func(d *decoder, at *path, v gjson.Result, into *T) {
+	return func(d *decoder, at *jsonPath, v gjson.Result, into *T) {
 		s, ok := d.str(at, v)
 		if !ok {
 			return
@@ -36,7 +36,7 @@ func enum[T any, E ~string](names []E, get func(*T) *E) setter[T] {
 
 // boolean is for true and false.
 func boolean[T any](get func(*T) *bool) setter[T] {
-	return func(d *decoder, at *path, v gjson.Result, into *T) {
+	return func(d *decoder, at *jsonPath, v gjson.Result, into *T) {
 		if !v.IsBool() {
 			d.wrongType(at, v, "true or false")
 			return
@@ -47,7 +47,7 @@ func boolean[T any](get func(*T) *bool) setter[T] {
 
 // whole is for whole numbers of a range, written as digits: 25, neither 25.0 nor 2.5e1.
 func whole[T any, N int | uint32](r wholeRange, get func(*T) *N) setter[T] {
-	return func(d *decoder, at *path, v gjson.Result, into *T) {
+	return func(d *decoder, at *jsonPath, v gjson.Result, into *T) {
 		if v.Type != gjson.Number {
 			d.wrongType(at, v, "a whole number")
 			return
@@ -67,7 +67,7 @@ func whole[T any, N int | uint32](r wholeRange, get func(*T) *N) setter[T] {
 
 // duration is for GEP-2257 durations of a range.
 func duration[T any](r durationRange, get func(*T) *Duration) setter[T] {
-	return func(d *decoder, at *path, v gjson.Result, into *T) {
+	return func(d *decoder, at *jsonPath, v gjson.Result, into *T) {
 		s, ok := d.str(at, v)
 		if !ok {
 			return
@@ -87,7 +87,7 @@ func duration[T any](r durationRange, get func(*T) *Duration) setter[T] {
 
 // moment is for RFC 3339 times.
 func moment[T any](get func(*T) *Time) setter[T] {
-	return func(d *decoder, at *path, v gjson.Result, into *T) {
+	return func(d *decoder, at *jsonPath, v gjson.Result, into *T) {
 		s, ok := d.str(at, v)
 		if !ok {
 			return
@@ -103,7 +103,7 @@ func moment[T any](get func(*T) *Time) setter[T] {
 
 // secret is for a key's secret. Its faults name neither the text nor its length.
 func secret[T any](get func(*T) *Secret) setter[T] {
-	return func(d *decoder, at *path, v gjson.Result, into *T) {
+	return func(d *decoder, at *jsonPath, v gjson.Result, into *T) {
 		s, ok := d.str(at, v)
 		if !ok {
 			return
@@ -123,7 +123,7 @@ func secret[T any](get func(*T) *Secret) setter[T] {
 // texts is for lists of strings that keep a rule, each there once. An item with a fault becomes "", so that
 // the others keep their places; key says which items are the same.
 func texts[T any](count countRange, rule *textRule, key func(string) string, get func(*T) *[]string) setter[T] {
-	return func(d *decoder, at *path, v gjson.Result, into *T) {
+	return func(d *decoder, at *jsonPath, v gjson.Result, into *T) {
 		n, ok := d.size(at, v, count)
 		if !ok {
 			return
@@ -133,7 +133,7 @@ func texts[T any](count countRange, rule *textRule, key func(string) string, get
 		if n > 1 {
 			seen = make(map[string]bool, n)
 		}
-		each(at, v, func(here *path, i int, item gjson.Result) {
+		each(at, v, func(here *jsonPath, i int, item gjson.Result) {
 			list[i] = d.ruled(here, item, rule)
 			if list[i] == "" || seen == nil {
 				return
@@ -153,20 +153,20 @@ func itself(s string) string { return s }
 
 // nested is for an object in an object, whose pointer, if it is one, get makes.
 func nested[T, C any](fields []field[C], get func(*T) *C) setter[T] {
-	return func(d *decoder, at *path, v gjson.Result, into *T) {
+	return func(d *decoder, at *jsonPath, v gjson.Result, into *T) {
 		object(d, at, v, fields, get(into))
 	}
 }
 
 // objects is for lists of objects, each decoded into a value that begins as fresh.
 func objects[T, E any](count countRange, fields []field[E], fresh func() E, get func(*T) *[]E) setter[T] {
-	return func(d *decoder, at *path, v gjson.Result, into *T) {
+	return func(d *decoder, at *jsonPath, v gjson.Result, into *T) {
 		n, ok := d.size(at, v, count)
 		if !ok {
 			return
 		}
 		list := make([]E, n)
-		each(at, v, func(here *path, i int, item gjson.Result) {
+		each(at, v, func(here *jsonPath, i int, item gjson.Result) {
 			list[i] = fresh()
 			object(d, here, item, fields, &list[i])
 		})

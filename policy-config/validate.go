@@ -7,9 +7,9 @@ import (
 
 // checkConfig applies the rules that hold between fields. Those of single fields were applied while decoding.
 func (d *decoder) checkConfig(c *Config) {
-	d.checkKeys((*path)(nil).child("keys"), &c.Keys)
-	policies := (*path)(nil).child("policies")
-	here := path{parent: policies}
+	d.checkKeys((*jsonPath)(nil).child("keys"), &c.Keys)
+	policies := (*jsonPath)(nil).child("policies")
+	here := jsonPath{parent: policies}
 	for i := range c.Policies {
 		here.index = i
 		d.checkPolicy(&here, &c.Policies[i], c.PinHeader)
@@ -19,7 +19,7 @@ func (d *decoder) checkConfig(c *Config) {
 }
 
 // checkKeys wants one source.
-func (d *decoder) checkKeys(at *path, k *Keys) {
+func (d *decoder) checkKeys(at *jsonPath, k *Keys) {
 	if k.Ring != nil {
 		if k.FromEnv != "" {
 			d.forbidden(at.child("ring"), "may not be set beside fromEnv")
@@ -31,7 +31,7 @@ func (d *decoder) checkKeys(at *path, k *Keys) {
 	}
 }
 
-func (d *decoder) checkRing(at *path, ring *KeyRing) {
+func (d *decoder) checkRing(at *jsonPath, ring *KeyRing) {
 	keys := at.child("keys")
 	for i, k := range ring.Keys {
 		if k.NotBefore != 0 && k.NotAfter != 0 && k.NotBefore >= k.NotAfter {
@@ -45,7 +45,7 @@ func (d *decoder) checkRing(at *path, ring *KeyRing) {
 	}
 }
 
-func (d *decoder) checkPolicy(at *path, p *Policy, pinHeader string) {
+func (d *decoder) checkPolicy(at *jsonPath, p *Policy, pinHeader string) {
 	if p.Type == TypeHeader {
 		d.checkSessionHeader(at, p, pinHeader)
 	} else if p.Cookie != nil {
@@ -63,7 +63,7 @@ func (d *decoder) checkPolicy(at *path, p *Policy, pinHeader string) {
 	}
 }
 
-func (d *decoder) checkSessionHeader(at *path, p *Policy, pinHeader string) {
+func (d *decoder) checkSessionHeader(at *jsonPath, p *Policy, pinHeader string) {
 	if p.Cookie != nil {
 		d.forbidden(at.child("cookie"), "may only be set with type Cookie")
 	}
@@ -82,7 +82,7 @@ func (d *decoder) checkSessionHeader(at *path, p *Policy, pinHeader string) {
 }
 
 // checkCookie applies RFC 6265bis, section 5.7, and CHIPS: what browsers would drop is refused.
-func (d *decoder) checkCookie(at *path, c *Cookie) {
+func (d *decoder) checkCookie(at *jsonPath, c *Cookie) {
 	if c.SameSite == SameSiteNone && !c.Secure {
 		d.invalid(at.child("cookie").child("sameSite"), quote(string(c.SameSite)), "must not be used without secure")
 	}
@@ -92,7 +92,7 @@ func (d *decoder) checkCookie(at *path, c *Cookie) {
 }
 
 // checkCookieName applies the rules of the name's prefix.
-func (d *decoder) checkCookieName(at *path, p *Policy) {
+func (d *decoder) checkCookieName(at *jsonPath, p *Policy) {
 	for _, rule := range cookiePrefixes {
 		if !hasPrefixFold(p.SessionName, rule.prefix) {
 			continue
@@ -113,7 +113,7 @@ func (d *decoder) checkCookieName(at *path, p *Policy) {
 	}
 }
 
-func (d *decoder) checkNames(at *path, policies []Policy) {
+func (d *decoder) checkNames(at *jsonPath, policies []Policy) {
 	first := make(map[string]int, len(policies))
 	for i := range policies {
 		name := policies[i].Name
@@ -129,9 +129,9 @@ func (d *decoder) checkNames(at *path, policies []Policy) {
 }
 
 // checkRoutes wants one policy at most for any route and cluster. A policy without clusters holds a route for all of them.
-func (d *decoder) checkRoutes(at *path, policies []Policy) {
+func (d *decoder) checkRoutes(at *jsonPath, policies []Policy) {
 	holders := make(map[string]routeHolders, len(policies))
-	here := &path{parent: at}
+	here := &jsonPath{parent: at}
 	for i := range policies {
 		here.index = i
 		if len(d.errs) > 0 && (d.faulty(here.child("routes")) || d.faulty(here.child("clusters"))) {

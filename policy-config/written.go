@@ -63,7 +63,7 @@ func EncodeWith(c Config, policies []*Written) (complete Config, data []byte, er
 // distinct reports whether policies have names and routes of their own.
 func distinct(policies []Policy) bool {
 	var d decoder
-	at := (*path)(nil).child("policies")
+	at := (*jsonPath)(nil).child("policies")
 	d.checkNames(at, policies)
 	d.checkRoutes(at, policies)
 	return len(d.errs) == 0

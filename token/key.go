@@ -72,7 +72,8 @@ func (k *Key) validateSecret(path string) error {
 		return errors.New(path + ": Required value")
 	}
 	if len(k.Secret) < MinSecret {
-		return errors.New(path + `: Invalid value: "[secret]": must be at least ` + strconv.Itoa(MinSecret) + " bytes, not " + strconv.Itoa(len(k.Secret)))
+		return errors.New(path + `: Invalid value: "[secret]": must be at least ` +
+			strconv.Itoa(MinSecret) + " bytes, not " + strconv.Itoa(len(k.Secret)))
 	}
 	return nil
 }

@@ -53,7 +53,8 @@ func validateUnique(before []Key, id, path string) error {
 			return errors.New(path + ": Duplicate value: " + strconv.Quote(id))
 		}
 		if other != id && makeTag(labelKeyID, other) == makeTag(labelKeyID, id) {
-			return errors.New(path + ": Invalid value: " + strconv.Quote(id) + ": has the same tag as " + strconv.Quote(other) + "; choose another id")
+			return errors.New(path + ": Invalid value: " + strconv.Quote(id) +
+				": has the same tag as " + strconv.Quote(other) + "; choose another id")
 		}
 	}
 	return nil

@@ -8,7 +8,7 @@ status=0
 # Filter, token and policy-config are looked at as TinyGo sees them.
 deps() {
 	case $1 in
-	./compiler/*) go list -deps "$1" ;;
+	./compiler/* | ./internal/*) go list -deps "$1" ;;
 	./filter/native) GOOS=linux go list -tags limpet.native -deps "$1" ;;
 	*) GOOS=wasip1 GOARCH=wasm go list -tags tinygo,tinygo.wasm -deps "$1" | grep -vx "$module/${1#./}" ;;
 	esac
@@ -24,7 +24,12 @@ forbid() { # forbid PACKAGES PATTERN REASON
 }
 
 forbid ./compiler/... "^$module/(filter|cmd|e2e)" "compiler and filter share policy-config only"
-forbid ./filter "^$module/(compiler|cmd|e2e|filter/wasmtest)" "the filter knows nothing of how its config was made"
+forbid ./internal/compiler/... "^$module/(filter|cmd|e2e)" "compiler and filter share policy-config only"
+for compiler in ./compiler/... ./internal/compiler/...; do
+	forbid $compiler "^$module/internal/(atomicfile|envoyproc|gctune|inputfiles|keyfile|livereload|message|rollout)" \
+		"the compiler is a function of documents: files, processes and messages are the command's"
+done
+forbid ./filter "^$module/(compiler|cmd|e2e|filter/wasmtest|internal)" "the filter knows nothing of how its config was made"
 forbid ./filter "^(net/http|regexp|k8s.io/.*|sigs.k8s.io/.*|google.golang.org/.*)$" "it would swell limpet.wasm"
 forbid ./filter/native "^$module/(compiler|cmd|e2e|filter/(host|wasmtest|nativetest))" "Envoy is its only host"
 forbid ./filter/native "^(net|net/http|regexp|k8s.io/.*|sigs.k8s.io/.*|google.golang.org/.*)$" "it would swell liblimpet.so"

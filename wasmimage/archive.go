@@ -13,11 +13,11 @@ import (
 // Archive is the image as a tar of an OCI image layout, which "docker load", "podman load", "ctr images import" and
 // "skopeo copy oci-archive:" read. It keeps the digest that Push gives. name is what the image shall be called there.
 func Archive(image v1.Image, name string) ([]byte, error) {
-	blobs, err := blobs(image)
+	blobs, err := readBlobs(image)
 	if err != nil {
 		return nil, err
 	}
-	index, err := index(image, name)
+	index, err := makeIndex(image, name)
 	if err != nil {
 		return nil, err
 	}
@@ -27,8 +27,8 @@ func Archive(image v1.Image, name string) ([]byte, error) {
 	return archive.Bytes(), err
 }
 
-// index is the layout's list of one image.
-func index(image v1.Image, name string) ([]byte, error) {
+// makeIndex makes the layout's list of one image.
+func makeIndex(image v1.Image, name string) ([]byte, error) {
 	about, err := partial.Descriptor(image)
 	if err != nil {
 		return nil, err
@@ -37,8 +37,8 @@ func index(image v1.Image, name string) ([]byte, error) {
 	return json.Marshal(v1.IndexManifest{SchemaVersion: 2, MediaType: types.OCIImageIndex, Manifests: []v1.Descriptor{*about}})
 }
 
-// blobs are the manifest, the config and the layers, under their digests.
-func blobs(image v1.Image) ([]tarFile, error) {
+// readBlobs reads the manifest, the config and the layers, under their digests.
+func readBlobs(image v1.Image) ([]tarFile, error) {
 	manifest, err := image.RawManifest()
 	if err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// epoch is the time of everything in the image: a digest shall not hang on when it was made.
+// epoch is the time of everything in the image: a digest shall not depend on when it was made.
 var epoch = time.Unix(0, 0).UTC()
 
 // New makes the image of a module. The version is limpet's own, for the annotations.

@@ -13,12 +13,12 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 )
 
-// module stands in for limpet.wasm: nothing here looks into it.
-var module = bytes.Repeat([]byte("the filter's module, more or less\n"), 5000)
+// testModule stands in for limpet.wasm: nothing here looks into it.
+var testModule = bytes.Repeat([]byte("the filter's module, more or less\n"), 5000)
 
 func testImage(t *testing.T) v1.Image {
 	t.Helper()
-	image, err := New(module, "v1.2.3")
+	image, err := New(testModule, "v1.2.3")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestImageHoldsTheModule(t *testing.T) {
 	if err := validate.Image(image); err != nil {
 		t.Error(err)
 	}
-	if !bytes.Equal(plugin(t, image), module) {
+	if !bytes.Equal(plugin(t, image), testModule) {
 		t.Error("plugin.wasm is not the module")
 	}
 	manifest, err := image.Manifest()

@@ -51,7 +51,7 @@ type tarFile struct {
 	data []byte
 }
 
-// writeTar writes files in the order given, owned by nobody in particular and as old as time.
+// writeTar writes files in the order given, without an owner of their own and as old as time.
 func writeTar(w io.Writer, files []tarFile) error {
 	archive := tar.NewWriter(w)
 	for _, f := range files {

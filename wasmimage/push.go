@@ -39,7 +39,7 @@ func (d Destination) parse() (name.Tag, error) {
 	}
 }
 
-// Push pushes an image, and beside it its bill of materials unless that is empty. Credentials are those that docker
+// Push pushes an image, and with it its bill of materials unless that is empty. Credentials are those that docker
 // and podman use. It gives the image's reference by digest: REGISTRY/REPOSITORY@sha256:...
 func Push(ctx context.Context, image v1.Image, sbom []byte, to Destination) (string, error) {
 	tag, err := to.parse()

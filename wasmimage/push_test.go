@@ -37,7 +37,7 @@ func pull(t *testing.T, reference string) v1.Image {
 	return image
 }
 
-var sbom = []byte(`{"spdxVersion":"SPDX-2.3"}`)
+var testSBOM = []byte(`{"spdxVersion":"SPDX-2.3"}`)
 
 func TestPushAndPullBack(t *testing.T) {
 	for kind, options := range map[string][]registry.Option{
@@ -45,7 +45,7 @@ func TestPushAndPullBack(t *testing.T) {
 	} {
 		t.Run(kind, func(t *testing.T) {
 			host := startRegistry(t, options...)
-			pinned, err := Push(t.Context(), testImage(t), sbom, Destination{Reference: host + "/team/limpet:v1", Insecure: true})
+			pinned, err := Push(t.Context(), testImage(t), testSBOM, Destination{Reference: host + "/team/limpet:v1", Insecure: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -54,7 +54,7 @@ func TestPushAndPullBack(t *testing.T) {
 				t.Errorf("pushed as %s, want %s", pinned, want)
 			}
 			for _, reference := range []string{pinned, host + "/team/limpet:v1"} {
-				if !bytes.Equal(plugin(t, pull(t, reference)), module) {
+				if !bytes.Equal(plugin(t, pull(t, reference)), testModule) {
 					t.Errorf("%s: plugin.wasm is not the module", reference)
 				}
 			}
@@ -86,7 +86,7 @@ func checkReferrer(t *testing.T, pinned string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := io.ReadAll(stream); err != nil || !bytes.Equal(got, sbom) {
+	if got, err := io.ReadAll(stream); err != nil || !bytes.Equal(got, testSBOM) {
 		t.Errorf("%v, bill of materials %s", err, got)
 	}
 }

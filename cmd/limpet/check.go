@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/limpet-proxy/limpet/compiler"
-	"github.com/limpet-proxy/limpet/compiler/status"
+	"github.com/limpet-proxy/limpet/internal/compiler/status"
 )
 
 const checkHelp = `check says what becomes of each object, and writes nothing.
@@ -22,12 +22,12 @@ It prints a table: the object, a verdict, the reason of the status condition
 that says so, where it is written, and what there is to say. The verdicts:
 
   Accepted   nothing to say
-  Advice     worth knowing, costs nobody anything
+  Advice     worth knowing; nothing is lost
   Warning    accepted, but not honoured in full
   Refused    not accepted, or a part of it is not
 
 Documents that no API server would admit are refused, all at once; the others
-are not judged then, for what becomes of them may hang on those.
+are not checked then, for what becomes of them may depend on those.
 
 -o yaml and -o json print the objects' statuses instead, as a controller would
 write them: conditions, a Gateway's listeners, a route's parents, a policy's
@@ -55,9 +55,10 @@ const (
 
 // checkCommand is "limpet check".
 type checkCommand struct {
-	input
+	input  inputFlags
 	format string
 	target string
+	strict bool
 }
 
 func newCheck() *cobra.Command {
@@ -70,10 +71,10 @@ func newCheck() *cobra.Command {
 		Args:    cc.check,
 		RunE:    func(c *cobra.Command, _ []string) error { return cc.run(c) },
 	}
-	cc.registerReading(c)
+	cc.input.register(c)
 	c.Flags().BoolVar(&cc.strict, "strict", false, "exit 1 also for warnings")
 	targets := strings.Join(compiler.Targets(), "|")
-	c.Flags().StringVarP(&cc.target, "target", "t", string(compiler.TargetEnvoy), "judge for `"+targets+"`")
+	c.Flags().StringVarP(&cc.target, "target", "t", string(compiler.TargetEnvoy), "check for `"+targets+"`")
 	c.Flags().StringVarP(&cc.format, "output", "o", formatTable, "print `table|yaml|json`")
 	return c
 }
@@ -84,23 +85,18 @@ func (cc *checkCommand) check(c *cobra.Command, args []string) error {
 	}
 	switch cc.format {
 	case formatTable, formatYAML, formatJSON:
-		return cc.checkReading(c, args)
+		return cc.input.check(c, args)
 	default:
 		return usagef("--output %q: must be table, yaml or json", cc.format)
 	}
 }
 
-// errRefused ends a command whose output has said what is wrong: exit code 1 and no more words.
-var errRefused = exited{code: 1}
-
 func (cc *checkCommand) run(c *cobra.Command) error {
-	sources, err := readPaths(cc.paths, c.InOrStdin())
+	sources, err := cc.input.readSources(c.InOrStdin())
 	if err != nil {
 		return err
 	}
-	options := cc.options()
-	options.Target = compiler.Target(cc.target)
-	checked, err := compiler.Check(sources, options)
+	checked, err := compiler.Check(sources, cc.input.checkOptions(cc.target))
 	if err != nil {
 		return err
 	}
@@ -111,13 +107,14 @@ func (cc *checkCommand) run(c *cobra.Command) error {
 	return err
 }
 
-func (cc *checkCommand) print(c *cobra.Command, checked *compiler.Checked) error {
+func (cc *checkCommand) print(c *cobra.Command, checked *compiler.CheckResult) error {
 	if cc.format == formatTable {
-		return table(c.OutOrStdout(), checked.Rows)
+		return printTable(c.OutOrStdout(), checked.Rows)
 	}
 	for _, r := range checked.Rows {
 		if r.Message != "" {
-			fmt.Fprintf(c.ErrOrStderr(), "%s: %s\n", severity(r.Verdict), line(place(r), r.Object, r.Path, r.Message))
+			fmt.Fprintf(c.ErrOrStderr(), "%s: %s\n",
+				formatSeverity(r.Verdict), joinParts(formatPlace(r), r.Object, r.Path, r.Message))
 		}
 	}
 	write := status.YAML
@@ -125,36 +122,37 @@ func (cc *checkCommand) print(c *cobra.Command, checked *compiler.Checked) error
 		write = status.JSON
 	}
 	text, err := write(checked.Objects)
-	return errors.Join(err, output(c.OutOrStdout(), text))
+	return errors.Join(err, writeOutput(c.OutOrStdout(), text))
 }
 
-func severity(v status.Verdict) string {
+func formatSeverity(v status.Verdict) string {
 	if v == status.Refused {
 		return "error"
 	}
 	return "warning"
 }
 
-// table prints the rows in columns.
-func table(out io.Writer, rows []status.Row) error {
+// printTable prints the rows in columns.
+func printTable(out io.Writer, rows []status.Row) error {
 	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(w, "OBJECT\tVERDICT\tREASON\tWHERE\tMESSAGE")
 	for _, r := range rows {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", dash(r.Object), r.Verdict, dash(r.Reason), place(r), dash(line(r.Path, r.Message)))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n",
+			orDash(r.Object), r.Verdict, orDash(r.Reason), formatPlace(r), orDash(joinParts(r.Path, r.Message)))
 	}
 	return w.Flush()
 }
 
-// place is FILE:LINE.
-func place(r status.Row) string {
+// formatPlace gives FILE:LINE.
+func formatPlace(r status.Row) string {
 	if r.Line == 0 {
 		return r.File
 	}
 	return r.File + ":" + strconv.Itoa(r.Line)
 }
 
-// line joins what is there of a message's parts.
-func line(parts ...string) string {
+// joinParts joins what is there of a message's parts.
+func joinParts(parts ...string) string {
 	var there []string
 	for _, p := range parts {
 		if p != "" {
@@ -164,25 +162,25 @@ func line(parts ...string) string {
 	return strings.Join(there, ": ")
 }
 
-// dash stands for nothing in a table.
-func dash(s string) string {
+// orDash gives a dash for nothing, in a table.
+func orDash(s string) string {
 	if s == "" {
 		return "-"
 	}
 	return s
 }
 
-// output writes the product to standard output.
-func output(out io.Writer, text []byte) error {
+// writeOutput writes the product to standard output.
+func writeOutput(out io.Writer, text []byte) error {
 	if _, err := out.Write(text); err != nil {
 		return fmt.Errorf("write to standard output: %w", err)
 	}
 	return nil
 }
 
-// options are the input's for commands that write no configuration, hence need no keys.
-func (in *input) options() compiler.Options {
-	o := compiler.Options{Target: compiler.TargetPlugin, Bind: in.bind, Time: time.Now()}
-	in.policies.set(&o)
+// checkOptions are those of commands that write no configuration, hence need no keys.
+func (f *inputFlags) checkOptions(target string) compiler.Options {
+	o := compiler.Options{Target: compiler.Target(target), Bind: f.bind, Time: time.Now()}
+	f.policies.set(&o)
 	return o
 }

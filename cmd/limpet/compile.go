@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -12,15 +11,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/atomicfile"
+	"github.com/limpet-proxy/limpet/internal/message"
 )
 
 const compileHelp = `compile reads Gateway API YAML and writes configuration.
 
   -t envoy          envoy.yaml, plugin.json and limpet.wasm: all that Envoy
                     needs
-  -t envoy-gateway  envoy-gateway.yaml: the routes and what Envoy Gateway
-                    needs beside them, to be applied; --wasm-url says where
-                    it finds the filter
+  -t envoy-gateway  envoy-gateway.yaml: the routes and what else Envoy Gateway
+                    needs, to be applied; --wasm-url says where it finds the
+                    filter
   -t istio          istio.yaml: resources that put limpet into Istio's gateways,
                     which load it from --wasm-url; Istio's own routes may be in
                     the input
@@ -37,8 +38,8 @@ as the Gateway API asks. --strict refuses them.
 
 Keys sign the sessions. By default the output holds none: Envoy reads the ring
 from its own environment, LIMPET_KEYS ('limpet keygen' makes one). --keys FILE
-puts the ring into the output instead, for everybody to see who can read the
-output; with --seal-keys it is encrypted under LIMPET_ROOT, which Envoy must
+puts the ring into the output instead, where whoever can read the output can
+read the keys; with --seal-keys it is encrypted under LIMPET_ROOT, which Envoy must
 have in its environment too ('limpet keygen --root' makes one).
 
 Listeners for HTTPS take their certificates from Secrets in the input. The private
@@ -78,8 +79,8 @@ const compileExamples = `  # everything Envoy needs, in the folder out
 
 // compileCommand is "limpet compile".
 type compileCommand struct {
-	input
-	hotFlags
+	config configFlags
+	watch  watchFlags
 	pause  time.Duration
 	target string
 	out    string
@@ -96,15 +97,16 @@ func newCompile() *cobra.Command {
 		Args:    cc.check,
 		RunE:    func(c *cobra.Command, _ []string) error { return cc.run(c) },
 	}
-	cc.input.register(c)
-	cc.module.register(c.Flags())
-	cc.istio.register(c.Flags())
+	cc.config.register(c)
+	cc.config.module.register(c.Flags())
+	cc.config.istio.register(c.Flags())
 	targets := strings.Join(compiler.Targets(), "|")
 	c.Flags().StringVarP(&cc.target, "target", "t", string(compiler.TargetEnvoy), "what to make: `"+targets+"`")
 	c.Flags().StringVarP(&cc.out, "out", "o", "", "folder `DIR` for the files (default: standard output)")
 	c.Flags().StringVar(&cc.report, "report", "", "write refusals and warnings to `FILE`, as JSON")
-	cc.hotFlags.register(c.Flags(), "follow the input: write every change into DIR, for Envoy to take over\nwhile it runs")
-	c.Flags().DurationVar(&cc.pause, "pause", defaultPause, "with --watch and without --admin: the `TIME` that Envoy gets for\neach step of a change")
+	cc.watch.register(c.Flags(), "follow the input: write every change into DIR, for Envoy to take over\nwhile it runs")
+	c.Flags().DurationVar(&cc.pause, "pause", defaultPause,
+		"with --watch and without --admin: the `TIME` that Envoy gets for\neach step of a change")
 	return c
 }
 
@@ -113,13 +115,13 @@ func (cc *compileCommand) check(c *cobra.Command, args []string) error {
 	if targets := compiler.Targets(); !slices.Contains(targets, cc.target) {
 		return usagef("--target %q: must be one of %s", cc.target, strings.Join(targets, ", "))
 	}
-	if err := cc.input.check(c, args); err != nil {
+	if err := cc.config.check(c, args); err != nil {
 		return err
 	}
-	if err := cc.module.check(compiler.Target(cc.target)); err != nil {
+	if err := cc.config.module.check(compiler.Target(cc.target)); err != nil {
 		return err
 	}
-	if _, err := cc.istio.number(); err != nil {
+	if _, err := cc.config.istio.parsePriority(); err != nil {
 		return err
 	}
 	return cc.checkWatch(c)
@@ -127,88 +129,85 @@ func (cc *compileCommand) check(c *cobra.Command, args []string) error {
 
 func (cc *compileCommand) run(c *cobra.Command) error {
 	switch {
-	case cc.watch:
-		return cc.keepUp(c)
+	case cc.watch.on:
+		return cc.keepUpToDate(c)
 	case cc.out == "":
 		return cc.print(c)
 	}
-	target := compiler.Target(cc.target)
-	wasmPath, err := cc.wasmPathUnder(cc.out)
+	wasmPath, err := cc.config.wasmPathUnder(cc.out)
 	if err != nil {
 		return err
 	}
-	result, err := cc.compileAndTell(c, target, wasmPath)
+	result, err := cc.compile(c, wasmPath)
 	if err != nil {
 		return err
 	}
-	files, err := outputs(result, target, cc.keys.fileMode(result))
+	files, err := cc.outputFiles(result)
 	if err != nil {
 		return err
 	}
-	if err := writeInto(cc.out, files); err != nil {
+	if err := atomicfile.WriteAllLocked(cc.out, files); err != nil {
 		return fmt.Errorf("%w; nothing written", err)
 	}
-	cc.keys.tell(c.ErrOrStderr(), result, "the folder "+cc.out+" (files of mode 0600)")
+	cc.config.keys.printExposure(c.ErrOrStderr(), result, "the folder "+cc.out+" (files of mode 0600)")
 	return nil
 }
 
-// compileAndTell compiles, shows the warnings and writes the report, also of what is refused.
-func (cc *compileCommand) compileAndTell(c *cobra.Command, target compiler.Target, wasmPath string) (*compiler.Result, error) {
-	result, err := cc.compile(c, target, wasmPath)
+// compile compiles, prints the warnings and writes the report, also of what is refused.
+func (cc *compileCommand) compile(c *cobra.Command, wasmPath string) (*compiler.Result, error) {
+	result, err := cc.config.compile(c, compiler.Target(cc.target), wasmPath)
 	var refused compiler.Errors
 	if err != nil && !errors.As(err, &refused) {
 		return nil, err
 	}
 	if result != nil {
-		warn(c.ErrOrStderr(), result.Warnings)
+		message.PrintWarnings(c.ErrOrStderr(), result.Warnings)
 	}
 	if failed := cc.writeReport(refused, result); failed != nil {
 		if err == nil {
 			return nil, failed
 		}
-		say(c.ErrOrStderr(), failed.Error())
+		message.Print(c.ErrOrStderr(), failed.Error())
 	}
 	return result, err
 }
 
 // print writes the main document to standard output, for people and pipes.
 func (cc *compileCommand) print(c *cobra.Command) error {
-	target, wasmPath := compiler.Target(cc.target), cc.wasmPath
-	if target == compiler.TargetEnvoy && wasmPath == "" {
+	wasmPath := cc.config.wasmPath
+	if compiler.Target(cc.target) == compiler.TargetEnvoy && wasmPath == "" {
 		wasmPath = wasmName
-		fmt.Fprintf(c.ErrOrStderr(), "limpet: this envoy.yaml loads %s from Envoy's working folder; --wasm-path names another place, -o writes a copy\n", wasmName)
+		message.Printf(c.ErrOrStderr(), "this envoy.yaml loads %s from Envoy's working folder; "+
+			"--wasm-path names another place, -o writes a copy", wasmName)
 	}
-	result, err := cc.compileAndTell(c, target, wasmPath)
+	result, err := cc.compile(c, wasmPath)
 	if err != nil {
 		return err
 	}
-	if _, err := c.OutOrStdout().Write(result.Main()); err != nil {
-		return fmt.Errorf("write to standard output: %w", err)
+	if err := writeOutput(c.OutOrStdout(), result.Main()); err != nil {
+		return err
 	}
-	cc.keys.tell(c.ErrOrStderr(), result, "this output")
+	cc.config.keys.printExposure(c.ErrOrStderr(), result, "this output")
 	return nil
 }
 
-// wasmPathUnder is where Envoy shall find the module: an absolute path, for Envoy may start in any folder.
-func (in *input) wasmPathUnder(dir string) (string, error) {
-	if in.wasmPath != "" {
-		return in.wasmPath, nil
-	}
-	return filepath.Abs(filepath.Join(dir, wasmName))
+// outputFiles are the files of the target.
+func (cc *compileCommand) outputFiles(r *compiler.Result) ([]atomicfile.File, error) {
+	return outputFiles(r, compiler.Target(cc.target), cc.config.keys.fileMode(r))
 }
 
-// outputs are the files of a target, the main document last: it appears when all that it needs is there.
-func outputs(r *compiler.Result, target compiler.Target, mode fs.FileMode) ([]outputFile, error) {
-	var files []outputFile
+// outputFiles are the files of a target, the main document last: it appears when all that it needs is there.
+func outputFiles(r *compiler.Result, target compiler.Target, mode fs.FileMode) ([]atomicfile.File, error) {
+	var files []atomicfile.File
 	if target == compiler.TargetEnvoy || target == compiler.TargetIstio {
-		wasm, err := wasmModule()
+		wasm, err := readModule()
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, outputFile{wasmName, wasm, 0o644})
+		files = append(files, atomicfile.File{Name: wasmName, Data: wasm, Mode: 0o644})
 	}
 	for _, f := range r.Files {
-		files = append(files, outputFile{f.Name, f.Data, mode})
+		files = append(files, atomicfile.File{Name: f.Name, Data: f.Data, Mode: mode})
 	}
 	return files, nil
 }

@@ -9,22 +9,22 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/limpet-proxy/limpet/compiler"
-	"github.com/limpet-proxy/limpet/compiler/describe"
+	"github.com/limpet-proxy/limpet/internal/compiler/describe"
 )
 
-const describeHelp = `describe shows which settings hold at an object, and why.
+const describeHelp = `describe shows which settings are effective at an object, and why.
 
 For every rule that requests reach through the object, and every listener they
 come through: each field with its value, the object, file and line that it
-comes from, and what it beats. First the session persistence, then how requests
-that belong to no session are balanced and how many retries they may have, then
-how long all may take and which are tried again. The object may be an HTTPRoute,
+comes from, and what it overrides. First the session persistence, then how
+requests that belong to no session are balanced and how many retries they may
+have, then how long all may take and which are retried. The object may be an HTTPRoute,
 GRPCRoute, HTTPProxy, Service, XBackend, Gateway or GatewayClass; --section
 names a listener of a Gateway or a rule of a route.
 
 Of a policy it shows what becomes of each target, and what the policy does on
-every way that requests take: which of its fields hold, and which are beaten by
-what.
+every path that traffic takes: which of its fields are effective, and what
+overrides the others.
 
 KIND is the kind in any case, singular or plural. NAMESPACE may be left out
 where the name is the only one of its kind.
@@ -41,7 +41,7 @@ const describeExamples = `  limpet describe httproute/shop/cart -f gateways/
 
 // describeCommand is "limpet describe".
 type describeCommand struct {
-	input
+	input   inputFlags
 	format  string
 	target  string
 	section string
@@ -52,16 +52,16 @@ func newDescribe() *cobra.Command {
 	var dc describeCommand
 	c := &cobra.Command{
 		Use:     "describe KIND[/NAMESPACE]/NAME -f PATH... [-o text|yaml|json]",
-		Short:   "Show which settings hold at an object, and why",
+		Short:   "Show which settings are effective at an object, and why",
 		Long:    describeHelp,
 		Example: describeExamples,
 		Args:    dc.check,
 		RunE:    func(c *cobra.Command, _ []string) error { return dc.run(c) },
 	}
-	dc.registerReading(c)
+	dc.input.register(c)
 	c.Flags().StringVar(&dc.section, "section", "", "`NAME` of a listener of the Gateway, or of a rule of the route")
 	targets := strings.Join(compiler.Targets(), "|")
-	c.Flags().StringVarP(&dc.target, "target", "t", string(compiler.TargetEnvoy), "judge for `"+targets+"`")
+	c.Flags().StringVarP(&dc.target, "target", "t", string(compiler.TargetEnvoy), "describe for `"+targets+"`")
 	c.Flags().StringVarP(&dc.format, "output", "o", formatText, "print `text|yaml|json`")
 	return c
 }
@@ -80,22 +80,20 @@ func (dc *describeCommand) check(c *cobra.Command, args []string) error {
 		return usagef("name an object, such as HTTPRoute/shop/cart; see '%s --help'", c.CommandPath())
 	}
 	dc.object = args[0]
-	return dc.checkReading(c, args[1:])
+	return dc.input.check(c, args[1:])
 }
 
 func (dc *describeCommand) run(c *cobra.Command) error {
-	sources, err := readPaths(dc.paths, c.InOrStdin())
+	sources, err := dc.input.readSources(c.InOrStdin())
 	if err != nil {
 		return err
 	}
-	options := dc.options()
-	options.Target = compiler.Target(dc.target)
-	description, err := compiler.Describe(sources, options, dc.object, dc.section)
+	description, err := compiler.Describe(sources, dc.input.checkOptions(dc.target), dc.object, dc.section)
 	if err != nil {
 		return err
 	}
 	if dc.format == formatText {
-		return describe.Text(c.OutOrStdout(), description)
+		return describe.WriteText(c.OutOrStdout(), description)
 	}
 	text, err := json.MarshalIndent(description, "", "  ")
 	if err == nil && dc.format == formatYAML {
@@ -106,5 +104,5 @@ func (dc *describeCommand) run(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	return output(c.OutOrStdout(), text)
+	return writeOutput(c.OutOrStdout(), text)
 }

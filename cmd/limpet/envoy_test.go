@@ -8,6 +8,9 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/limpet-proxy/limpet/internal/keyfile"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // fakeEnvoy stands in for Envoy: it notes how it was called in the file envoy.txt and its process id in envoy.pid, both
@@ -16,8 +19,8 @@ import (
 func fakeEnvoy() {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
-	write("envoy.txt", notes(os.Args[1:]))
-	write("envoy.pid", strconv.Itoa(os.Getpid()))
+	mustWrite("envoy.txt", describeCall(os.Args[1:]))
+	mustWrite("envoy.pid", strconv.Itoa(os.Getpid()))
 	fmt.Println("Envoy's own output")
 	if code, ok := strings.CutPrefix(os.Getenv("FAKE_ENVOY"), "exit "); ok {
 		n, err := strconv.Atoi(code)
@@ -32,9 +35,9 @@ func fakeEnvoy() {
 	fmt.Println("got", <-signals)
 }
 
-// notes describe the command line, what is in the folder of its configuration, and the ring in the environment:
+// describeCall describes the command line, what is in the folder of its configuration, and the ring in the environment:
 // whether there is one that can be used, never what it is.
-func notes(args []string) string {
+func describeCall(args []string) string {
 	dir := filepath.Dir(args[1])
 	var b strings.Builder
 	fmt.Fprintln(&b, "flags:", strings.ReplaceAll(strings.Join(args, " "), dir, "DIR"))
@@ -53,14 +56,14 @@ func notes(args []string) string {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Fprintln(&b, "loads the module beside it:", strings.Contains(string(config), filepath.Join(dir, wasmName)))
-	ring, err := parseRing(envKeys, os.Getenv(envKeys))
+	fmt.Fprintln(&b, "loads the module next to it:", strings.Contains(string(config), filepath.Join(dir, wasmName)))
+	ring, err := keyfile.Parse(policyconfig.DefaultKeysEnv, os.Getenv(policyconfig.DefaultKeysEnv))
 	fmt.Fprintln(&b, "ring:", len(ring.Keys), "keys", err == nil)
-	write("dir.txt", dir)
+	mustWrite("dir.txt", dir)
 	return b.String()
 }
 
-func write(file, text string) {
+func mustWrite(file, text string) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		panic(err)
 	}

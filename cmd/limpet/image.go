@@ -9,6 +9,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/spf13/cobra"
 
+	"github.com/limpet-proxy/limpet/internal/atomicfile"
 	"github.com/limpet-proxy/limpet/wasmimage"
 )
 
@@ -33,7 +34,7 @@ func newImage() *cobra.Command {
 	return c
 }
 
-const imagePushHelp = `push sends the image to a registry, and beside it, as a referrer, its bill of
+const imagePushHelp = `push sends the image to a registry, and as a referrer of it its bill of
 materials in SPDX. Standard output gets the image by digest, for scripts:
 
   ghcr.io/example/limpet@sha256:...
@@ -68,13 +69,13 @@ func newImagePush() *cobra.Command {
 
 // pushImage is "limpet image push".
 func pushImage(c *cobra.Command, to wasmimage.Destination, bare bool) error {
-	image, err := wasmImage()
+	image, err := makeImage()
 	if err != nil {
 		return err
 	}
 	var sbom []byte
 	if !bare {
-		if sbom, err = wasmSBOM(); err != nil {
+		if sbom, err = readSBOM(); err != nil {
 			return err
 		}
 	}
@@ -105,7 +106,7 @@ func newImageSave() *cobra.Command {
 
 // saveImage is "limpet image save".
 func saveImage(c *cobra.Command, file, name string) error {
-	image, err := wasmImage()
+	image, err := makeImage()
 	if err != nil {
 		return err
 	}
@@ -118,7 +119,8 @@ func saveImage(c *cobra.Command, file, name string) error {
 		return err
 	}
 	dir, base := filepath.Split(file)
-	if err := writeFiles(filepath.Clean(dir), []outputFile{{base, archive, 0o644}}); err != nil {
+	files := []atomicfile.File{{Name: base, Data: archive, Mode: 0o644}}
+	if err := atomicfile.WriteAll(filepath.Clean(dir), files); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(c.OutOrStdout(), digest)
@@ -131,7 +133,7 @@ func newImageSBOM() *cobra.Command {
 		Short: "Print the bill of materials of limpet.wasm, in SPDX",
 		Args:  noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			sbom, err := wasmSBOM()
+			sbom, err := readSBOM()
 			if err != nil {
 				return err
 			}
@@ -141,17 +143,17 @@ func newImageSBOM() *cobra.Command {
 	}
 }
 
-// wasmImage is the image of the embedded filter.
-func wasmImage() (v1.Image, error) {
-	module, err := wasmModule()
+// makeImage makes the image of the embedded filter.
+func makeImage() (v1.Image, error) {
+	module, err := readModule()
 	if err != nil {
 		return nil, err
 	}
 	return wasmimage.New(module, programVersion())
 }
 
-// wasmSBOM is the bill of materials of the embedded filter.
-func wasmSBOM() ([]byte, error) {
+// readSBOM reads the bill of materials of the embedded filter.
+func readSBOM() ([]byte, error) {
 	data, err := fs.ReadFile(wasmFiles, "wasm/limpet.spdx.json")
 	if err != nil {
 		return nil, errors.New("this limpet was built without the bill of materials of limpet.wasm: run 'make build'")

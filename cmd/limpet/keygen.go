@@ -1,19 +1,15 @@
 package main
 
 import (
-	"crypto/rand"
-	"encoding/base64"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/limpet-proxy/limpet/internal/inputfiles"
+	"github.com/limpet-proxy/limpet/internal/keyfile"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
-
-// secretSize is the size of new keys and root secrets in bytes, and the least that is accepted.
-const secretSize = 32
 
 const keygenHelp = `keygen prints a new key ring on one line of JSON: one key of 32 random bytes.
 
@@ -32,7 +28,7 @@ the ring when your longest absoluteTimeout has passed since.
 
 const keygenExamples = `  export LIMPET_KEYS="$(limpet keygen)"
 
-  # a key file that nobody else can read
+  # a key file that only you can read
   (umask 077; limpet keygen > keys.json)
 
   # change keys: a new one in front, which signs from ten minutes on
@@ -78,7 +74,7 @@ func (k *keygenCommand) check(c *cobra.Command, args []string) error {
 		return usagef("--overlap needs --add-to FILE")
 	case k.overlap < 0 || k.overlap%time.Second != 0:
 		return usagef("--overlap %s: must be whole seconds, 0s or more", k.overlap)
-	case f.Changed("id") && checkRing(ringOf(newKey(k.id))) != nil:
+	case f.Changed("id") && keyfile.Check(keyfile.NewRing(k.id)) != nil:
 		return usagef("--id %q: must be 1 to 64 characters of A-Z a-z 0-9 . _ -", k.id)
 	}
 	return noArgs(c, args)
@@ -86,14 +82,14 @@ func (k *keygenCommand) check(c *cobra.Command, args []string) error {
 
 func (k *keygenCommand) run(c *cobra.Command, now time.Time) error {
 	if k.root {
-		_, err := fmt.Fprintln(c.OutOrStdout(), base64.RawURLEncoding.EncodeToString(random()))
+		_, err := fmt.Fprintln(c.OutOrStdout(), keyfile.NewRoot())
 		return err
 	}
-	ring, err := k.ring(c, now)
+	ring, err := k.makeRing(c, now)
 	if err != nil {
 		return err
 	}
-	line, err := ringLine(ring)
+	line, err := keyfile.Marshal(ring)
 	if err != nil {
 		return err
 	}
@@ -101,19 +97,17 @@ func (k *keygenCommand) run(c *cobra.Command, now time.Time) error {
 	return err
 }
 
-// ring is the ring to print.
-func (k *keygenCommand) ring(c *cobra.Command, now time.Time) (policyconfig.KeyRing, error) {
+// makeRing makes a ring of one key, or that of --add-to with a new one in front.
+func (k *keygenCommand) makeRing(c *cobra.Command, now time.Time) (policyconfig.KeyRing, error) {
 	if k.addTo == "" {
-		return ringOf(newKey(k.chooseID(nil, now))), nil
+		return keyfile.NewRing(k.chooseID(policyconfig.KeyRing{}, now)), nil
 	}
 	old, err := k.readOld(c)
 	if err != nil {
 		return policyconfig.KeyRing{}, err
 	}
-	key := newKey(k.chooseID(old.Keys, now))
-	key.NotBefore = policyconfig.Time(now.Add(k.overlap).Unix())
-	ring := ringOf(append([]policyconfig.Key{key}, old.Keys...)...)
-	if err := checkRing(ring); err != nil {
+	ring, err := keyfile.AddKey(old, k.chooseID(old, now), now.Add(k.overlap))
+	if err != nil {
 		return policyconfig.KeyRing{}, fmt.Errorf("--add-to %s: %w", k.addTo, err)
 	}
 	return ring, nil
@@ -121,37 +115,16 @@ func (k *keygenCommand) ring(c *cobra.Command, now time.Time) (policyconfig.KeyR
 
 // readOld reads the ring of --add-to.
 func (k *keygenCommand) readOld(c *cobra.Command) (policyconfig.KeyRing, error) {
-	if k.addTo == "-" {
-		return readRing("standard input", c.InOrStdin())
+	if k.addTo == inputfiles.Stdin {
+		return keyfile.ReadFrom("standard input", c.InOrStdin())
 	}
-	return readKeyFile(c.ErrOrStderr(), k.addTo)
+	return readKeyFile(k.addTo, c.ErrOrStderr())
 }
 
-// chooseID is the id asked for, or today's date; with -2, -3 and so on when the ring has had that already.
-func (k *keygenCommand) chooseID(taken []policyconfig.Key, now time.Time) string {
+// chooseID gives the id asked for, or one that the ring has not had.
+func (k *keygenCommand) chooseID(ring policyconfig.KeyRing, now time.Time) string {
 	if k.id != "" {
 		return k.id
 	}
-	today := now.UTC().Format(time.DateOnly)
-	id := today
-	for n := 2; slices.ContainsFunc(taken, func(key policyconfig.Key) bool { return key.ID == id }); n++ {
-		id = fmt.Sprintf("%s-%d", today, n)
-	}
-	return id
-}
-
-// newKey makes a key of fresh random bytes that may sign and verify for ever.
-func newKey(id string) policyconfig.Key {
-	return policyconfig.Key{ID: id, Secret: random()}
-}
-
-func ringOf(keys ...policyconfig.Key) policyconfig.KeyRing {
-	return policyconfig.KeyRing{Keys: keys}
-}
-
-// random is secretSize bytes from the system's generator, which never fails (crypto/rand.Read).
-func random() []byte {
-	b := make([]byte, secretSize)
-	_, _ = rand.Read(b)
-	return b
+	return keyfile.ChooseID(ring, now)
 }

@@ -1,8 +1,8 @@
 // Command limpet turns Gateway API YAML into an Envoy configuration whose sessions stick to their backend.
 //
-// It is a thin layer over package compiler: it reads flags, files and keys, and writes files. Its messages have
-// rules. Standard output carries the product and nothing else. Everything said to people goes to standard error,
-// in lines that begin with "limpet: ", "error: " or "warning: ". No message, on either, ever holds a key.
+// It is commands and flags over package compiler; the machinery that they need is in internal/. Its messages have
+// rules. Standard output carries the product and nothing else. Everything said to people goes to standard error, in
+// lines that begin with "limpet: ", "error: " or "warning: ". No message, on either, ever holds a key.
 //
 // Exit codes: 0 all is well; 1 the input was refused or something failed, and no output was written; 2 the command
 // line is wrong. "limpet run" exits as Envoy does.
@@ -13,9 +13,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/envoyproc"
+	"github.com/limpet-proxy/limpet/internal/message"
 )
 
 func main() {
@@ -32,58 +33,33 @@ func usagef(format string, args ...any) error {
 	return usageError{fmt.Errorf(format, args...)}
 }
 
-// exited is the end of a program that limpet ran, which then exits alike.
-type exited struct {
-	code int
-	why  string // for stderr, when the program could not say it itself
-}
+// errRefused ends a command whose output has said what is wrong: exit code 1 and no more words.
+var errRefused = errors.New("the input is refused")
 
-func (e exited) Error() string { return e.why }
-
-// exitCode says on stderr what went wrong and returns the exit code for it.
+// exitCode prints what went wrong and returns the exit code for it.
 func exitCode(stderr io.Writer, err error) int {
 	var (
-		ended    exited
-		usage    usageError
-		problems compiler.Errors
+		ended   envoyproc.ExitError
+		usage   usageError
+		refused compiler.Errors
 	)
 	switch {
 	case err == nil:
 		return 0
 	case errors.As(err, &ended):
-		say(stderr, ended.why)
-		return ended.code
+		message.Print(stderr, ended.Reason)
+		return ended.Code
+	case errors.Is(err, errRefused):
+		return 1
 	case errors.As(err, &usage):
-		say(stderr, err.Error())
+		message.Print(stderr, err.Error())
 		return 2
-	case errors.As(err, &problems):
-		tell(stderr, problems)
-		fmt.Fprintf(stderr, "limpet: %s; nothing written\n", count(len(problems), "error"))
+	case errors.As(err, &refused):
+		message.PrintErrors(stderr, refused)
+		message.Printf(stderr, "%s; nothing written", message.Plural(len(refused), "error"))
 		return 1
 	default:
-		say(stderr, err.Error())
+		message.Print(stderr, err.Error())
 		return 1
 	}
-}
-
-// tell prints every refusal.
-func tell(stderr io.Writer, problems compiler.Errors) {
-	for _, p := range problems {
-		fmt.Fprintf(stderr, "error: %s\n", p)
-	}
-}
-
-// say prints each line of a message with limpet's name in front; errors that were joined are one a line.
-func say(stderr io.Writer, message string) {
-	for line := range strings.Lines(message) {
-		fmt.Fprintf(stderr, "limpet: %s\n", strings.TrimRight(line, "\n"))
-	}
-}
-
-// count is "1 error", "2 errors".
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -12,11 +12,11 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden parts of testdata/*.txtar")
 
-// module stands in for the filter in these tests, which must not depend on what was built before.
-const module = "the filter's module"
+// testModule stands in for the filter in these tests, which must not depend on what was built before.
+const testModule = "the filter's module"
 
-// sbom stands in for its bill of materials.
-const sbom = "{\"spdxVersion\": \"SPDX-2.3\"}\n"
+// testSBOM stands in for its bill of materials.
+const testSBOM = "{\"spdxVersion\": \"SPDX-2.3\"}\n"
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
@@ -27,7 +27,10 @@ func TestMain(m *testing.M) {
 
 // testedMain is limpet as "make build" makes it, or with NO_WASM as a fresh clone does.
 func testedMain() {
-	wasmFiles = fstest.MapFS{"wasm/limpet.wasm": {Data: []byte(module)}, "wasm/limpet.spdx.json": {Data: []byte(sbom)}}
+	wasmFiles = fstest.MapFS{
+		"wasm/limpet.wasm":      {Data: []byte(testModule)},
+		"wasm/limpet.spdx.json": {Data: []byte(testSBOM)},
+	}
 	if os.Getenv("NO_WASM") != "" {
 		wasmFiles = fstest.MapFS{"wasm/README.md": {}}
 	}
@@ -36,6 +39,8 @@ func testedMain() {
 
 // TestScripts runs testdata/*.txtar. In them $QUICKSTART is the folder examples/quickstart, $SECRET the secret of the
 // ring in $RING, and $ROOT a root secret.
+//
+// requirements: 2C.20
 func TestScripts(t *testing.T) {
 	scripts, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(scripts) < 15 {
@@ -53,9 +58,9 @@ func TestScripts(t *testing.T) {
 		Cmds:                commands,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("QUICKSTART", quickstart)
-			e.Setenv("SECRET", secret)
-			e.Setenv("RING", `{"keys":[{"id":"test","secret":"`+secret+`"}]}`)
-			e.Setenv("ROOT", rootText)
+			e.Setenv("SECRET", testSecret)
+			e.Setenv("RING", `{"keys":[{"id":"test","secret":"`+testSecret+`"}]}`)
+			e.Setenv("ROOT", testRoot)
 			return nil
 		},
 	})

@@ -5,7 +5,8 @@ import (
 	"path/filepath"
 
 	"github.com/limpet-proxy/limpet/compiler"
-	"github.com/limpet-proxy/limpet/compiler/status"
+	"github.com/limpet-proxy/limpet/internal/atomicfile"
+	"github.com/limpet-proxy/limpet/internal/compiler/status"
 )
 
 // problemReport is the file of --report: what was refused, and what can't be honoured.
@@ -18,14 +19,14 @@ func (cc *compileCommand) writeReport(refused compiler.Errors, result *compiler.
 	if cc.report == "" {
 		return nil
 	}
-	rows := status.Refusals(refused)
+	rows := status.RefusalRows(refused)
 	if result != nil {
-		rows = append(rows, status.Said(result.Warnings)...)
+		rows = append(rows, status.ProblemRows(result.Warnings)...)
 	}
 	text, err := json.MarshalIndent(problemReport{rows}, "", "  ")
 	if err != nil {
 		return err
 	}
 	dir, name := filepath.Split(cc.report)
-	return writeFiles(filepath.Clean(dir), []outputFile{{name, append(text, '\n'), 0o644}})
+	return atomicfile.WriteAll(filepath.Clean(dir), []atomicfile.File{{Name: name, Data: append(text, '\n'), Mode: 0o644}})
 }

@@ -7,7 +7,7 @@ import (
 )
 
 const rootHelp = `limpet makes HTTP sessions stick to their backend on Envoy, Istio and Envoy
-Gateway, with tokens that nobody can forge.
+Gateway, with tokens that cannot be forged.
 
 It compiles Gateway API YAML (Gateways, HTTPRoutes with sessionPersistence,
 session policies, Services, EndpointSlices) into a complete Envoy
@@ -33,7 +33,8 @@ func newRoot() *cobra.Command {
 		SilenceUsage:  true,
 		Args:          knownCommand,
 		RunE: func(*cobra.Command, []string) error {
-			return usagef("say what to do: compile, run, check, describe, image, keygen or version; 'limpet --help' explains them")
+			return usagef("say what to do: compile, run, check, describe, image, keygen or version; " +
+				"'limpet --help' explains them")
 		},
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true

@@ -2,7 +2,6 @@ package main
 
 import (
 	"crypto/rand"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -13,6 +12,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/atomicfile"
+	"github.com/limpet-proxy/limpet/internal/envoyproc"
+	"github.com/limpet-proxy/limpet/internal/keyfile"
+	"github.com/limpet-proxy/limpet/internal/message"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 const runHelp = `run compiles like 'limpet compile -t envoy', into a temporary folder, and runs
@@ -46,9 +50,9 @@ const runExamples = `  limpet run -f examples/quickstart --bind 127.0.0.1
 
 // runCommand is "limpet run".
 type runCommand struct {
-	input
-	hotFlags
-	envoy string
+	config configFlags
+	watch  watchFlags
+	envoy  string
 }
 
 func newRun() *cobra.Command {
@@ -67,8 +71,8 @@ func newRun() *cobra.Command {
 			return rc.run(c, flags)
 		},
 	}
-	rc.input.register(c)
-	rc.hotFlags.register(c.Flags(), "follow the input: every change reaches Envoy while it runs")
+	rc.config.register(c)
+	rc.watch.register(c.Flags(), "follow the input: every change reaches Envoy while it runs")
 	c.Flags().StringVar(&rc.envoy, "envoy", "", "run the Envoy at `PATH` (default: $ENVOY, or envoy on PATH)")
 	return c
 }
@@ -83,24 +87,24 @@ func splitAtDash(c *cobra.Command, args []string) (before, after []string) {
 
 // check refuses a wrong command line before anything is read.
 func (rc *runCommand) check(c *cobra.Command, paths []string) error {
-	if err := rc.input.check(c, paths); err != nil {
+	if err := rc.config.check(c, paths); err != nil {
 		return err
 	}
-	if rc.watch && rc.admin == compiler.NoAdmin {
+	if rc.watch.on && rc.config.admin == compiler.NoAdmin {
 		return usagef("--watch needs Envoy's admin interface, which says when a change is live: leave --admin none out")
 	}
-	return rc.hotFlags.check(c.Flags(), &rc.input)
+	return rc.watch.check(c, rc.config.input.paths)
 }
 
 func (rc *runCommand) run(c *cobra.Command, envoyFlags []string) error {
-	program, err := findEnvoy(rc.envoy)
+	program, err := envoyproc.Find(rc.envoy)
 	if err != nil {
 		return err
 	}
 	// The name is fixed before anything is compiled, for the module's path is part of the configuration.
 	// The folder itself comes later: until then there is nothing to clean up.
 	dir := filepath.Join(os.TempDir(), "limpet-run-"+rand.Text())
-	deployed, result, err := rc.prepare(c, dir)
+	d, err := rc.prepare(c, dir)
 	if err != nil {
 		return err
 	}
@@ -114,80 +118,60 @@ func (rc *runCommand) run(c *cobra.Command, envoyFlags []string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return err
 	}
-	if err := deployed.write(dir); err != nil {
+	if err := d.write(dir); err != nil {
 		return err
 	}
-	rc.keys.tell(c.ErrOrStderr(), result, "Envoy's configuration in "+dir)
-	cmd := exec.Command(program, append([]string{"-c", filepath.Join(dir, compiler.EnvoyFile), "--disable-hot-restart"}, envoyFlags...)...)
+	rc.config.keys.printExposure(c.ErrOrStderr(), d.result, "Envoy's configuration in "+dir)
+	args := append([]string{"-c", filepath.Join(dir, compiler.EnvoyFile), "--disable-hot-restart"}, envoyFlags...)
+	cmd := exec.Command(program, args...)
 	cmd.Env = environment
-	cmd.Stdout, cmd.Stderr = c.OutOrStdout(), deployed.stderr(c.ErrOrStderr())
-	end := deployed.follow()
+	cmd.Stdout, cmd.Stderr = c.OutOrStdout(), d.log
+	end := d.followInput()
 	defer end()
-	return supervise(cmd, signals, envoyGrace)
+	return envoyproc.Supervise(cmd, signals, envoyproc.Grace)
 }
 
 // prepare compiles, and makes sure that Envoy could listen on every address of the result. Warnings come after that:
 // what keeps Envoy from starting shall not drown in them.
-func (rc *runCommand) prepare(c *cobra.Command, dir string) (*deployment, *compiler.Result, error) {
-	d, result, err := rc.deploy(c, dir)
+func (rc *runCommand) prepare(c *cobra.Command, dir string) (*deployment, error) {
+	d, err := rc.deploy(c, dir)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	d.files = []outputFile{{compiler.EnvoyFile, result.Main(), 0o600}}
-	if rc.wasmPath == "" {
-		if d.files, err = outputs(result, compiler.TargetEnvoy, 0o600); err != nil {
-			return nil, nil, err
+	d.files = []atomicfile.File{{Name: compiler.EnvoyFile, Data: d.result.Main(), Mode: 0o600}}
+	if rc.config.wasmPath == "" {
+		if d.files, err = outputFiles(d.result, compiler.TargetEnvoy, 0o600); err != nil {
+			return nil, err
 		}
 	}
-	addresses, err := addressesIn(result.Main())
+	addresses, err := envoyproc.BootstrapAddresses(d.result.Main())
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if result.Discovery != nil {
-		for _, l := range result.Discovery.Listeners {
-			addresses = append(addresses, listenerAddress(l))
-		}
+	if d.result.Discovery != nil {
+		addresses = append(addresses, envoyproc.ListenerAddresses(d.result.Discovery.Listeners)...)
 	}
-	if err := checkFree(addresses); err != nil {
-		return nil, nil, err
+	if err := envoyproc.CheckFree(addresses); err != nil {
+		return nil, err
 	}
-	warn(c.ErrOrStderr(), result.Warnings)
-	return d, result, nil
+	message.PrintWarnings(c.ErrOrStderr(), d.result.Warnings)
+	return d, nil
 }
 
 // environment is Envoy's: limpet's own, with a key ring in LIMPET_KEYS where Envoy will look for one.
 // A ring that Envoy's filter would refuse is refused here, where the message is easier to find.
 func (rc *runCommand) environment(stderr io.Writer) ([]string, error) {
-	if rc.keys.file != "" {
+	if rc.config.keys.file != "" {
 		return os.Environ(), nil
 	}
-	if ring := os.Getenv(envKeys); ring != "" {
-		_, err := parseRing(envKeys, ring)
+	if ring := os.Getenv(policyconfig.DefaultKeysEnv); ring != "" {
+		_, err := keyfile.Parse(policyconfig.DefaultKeysEnv, ring)
 		return os.Environ(), err
 	}
-	ring, err := ringLine(ringOf(newKey("this-run")))
+	ring, err := keyfile.Marshal(keyfile.NewRing("this-run"))
 	if err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(stderr, "limpet: %s is not set: made a key ring for this run; its sessions end with it\n", envKeys)
-	return append(os.Environ(), envKeys+"="+string(ring)), nil
-}
-
-// findEnvoy is the program to run.
-func findEnvoy(flag string) (string, error) {
-	for _, choice := range []struct{ name, from string }{{flag, "--envoy"}, {os.Getenv("ENVOY"), "ENVOY"}} {
-		if choice.name == "" {
-			continue
-		}
-		path, err := exec.LookPath(choice.name)
-		if err != nil {
-			return "", fmt.Errorf("%s: %q is not a program", choice.from, choice.name)
-		}
-		return path, nil
-	}
-	path, err := exec.LookPath("envoy")
-	if err != nil {
-		return "", fmt.Errorf("no Envoy on PATH; name one with --envoy PATH or ENVOY=PATH ('make tools' installs one and says where)")
-	}
-	return path, nil
+	message.Printf(stderr, "%s is not set: made a key ring for this run; its sessions end with it", policyconfig.DefaultKeysEnv)
+	return append(os.Environ(), policyconfig.DefaultKeysEnv+"="+string(ring)), nil
 }

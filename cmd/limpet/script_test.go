@@ -28,11 +28,11 @@ import (
 
 // The key material of the scripts, 32 bytes each.
 const (
-	secret   = "c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LTMyYiE"
-	rootText = "cm9vdC1yb290LXJvb3Qtcm9vdC1yb290LXJvb3QtMzI"
+	testSecret = "c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LTMyYiE"
+	testRoot   = "cm9vdC1yb290LXJvb3Qtcm9vdC1yb290LXJvb3QtMzI"
 )
 
-// commands are the scripts' own commands, beside testscript's.
+// commands are the scripts' own commands, in addition to testscript's.
 var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"exits":     cmdExits,
 	"expand":    cmdExpand,
@@ -73,7 +73,7 @@ func cmdExpand(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// cmdFreePort is "freeport NAME...": sets each variable to a loopback port on which nobody listens.
+// cmdFreePort is "freeport NAME...": sets each variable to a loopback port that is free.
 func cmdFreePort(ts *testscript.TestScript, _ bool, args []string) {
 	for _, name := range args {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -95,7 +95,8 @@ func cmdListen(ts *testscript.TestScript, _ bool, args []string) {
 // cmdRegistry is "registry NAME": sets the variable to the loopback address of an OCI registry, over plain HTTP, that
 // lives until the script ends.
 func cmdRegistry(ts *testscript.TestScript, _ bool, args []string) {
-	server := httptest.NewServer(registry.New(registry.WithReferrersSupport(true), registry.Logger(log.New(io.Discard, "", 0))))
+	quiet := registry.Logger(log.New(io.Discard, "", 0))
+	server := httptest.NewServer(registry.New(registry.WithReferrersSupport(true), quiet))
 	ts.Defer(server.Close)
 	ts.Setenv(args[0], server.Listener.Addr().String())
 }
@@ -115,8 +116,8 @@ func cmdMode(ts *testscript.TestScript, _ bool, args []string) {
 // careless program might give it.
 func cmdLeaks(ts *testscript.TestScript, neg bool, args []string) {
 	for _, what := range args {
-		text := everything(ts, what)
-		for _, form := range append(forms(secret), forms(rootText)...) {
+		text := readAll(ts, what)
+		for _, form := range append(encodeAll(testSecret), encodeAll(testRoot)...) {
 			if found := bytes.Contains(text, form); found == neg {
 				if neg {
 					ts.Fatalf("%s holds %q", what, form)
@@ -132,8 +133,8 @@ func cmdLeaks(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// everything is the contents of a stream, a file, or all files below a folder.
-func everything(ts *testscript.TestScript, what string) []byte {
+// readAll gives the contents of a stream, a file, or all files below a folder.
+func readAll(ts *testscript.TestScript, what string) []byte {
 	if what == "stdout" || what == "stderr" {
 		return []byte(ts.ReadFile(what))
 	}
@@ -149,8 +150,8 @@ func everything(ts *testscript.TestScript, what string) []byte {
 	return all
 }
 
-// forms are the ways to write a secret given as base64url.
-func forms(text string) [][]byte {
+// encodeAll gives the ways to write a secret given as base64url.
+func encodeAll(text string) [][]byte {
 	raw, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil {
 		panic(err)
@@ -168,7 +169,7 @@ func forms(text string) [][]byte {
 
 // cmdUnseals is "unseals PLUGIN_JSON": the keys in it, unsealed under $ROOT, are the ring in $RING.
 func cmdUnseals(ts *testscript.TestScript, _ bool, args []string) {
-	root, err := base64.RawURLEncoding.DecodeString(rootText)
+	root, err := base64.RawURLEncoding.DecodeString(testRoot)
 	ts.Check(err)
 	sealed := gjson.Get(ts.ReadFile(args[0]), "keys.sealed").String()
 	ring, err := token.Unseal(root, sealed)

@@ -9,17 +9,17 @@ import (
 // wasmName is the name of the filter's module, wherever limpet writes it.
 const wasmName = "limpet.wasm"
 
-// built is the folder into which "make build" puts the module. A fresh clone has only its README,
+// embedded is the folder into which "make build" puts the module. A fresh clone has only its README,
 // so that "go build ./..." works before anything else was built.
 //
 //go:embed all:wasm
-var built embed.FS
+var embedded embed.FS
 
 // wasmFiles is where wasmModule looks; tests put a module of their own there.
-var wasmFiles fs.FS = built
+var wasmFiles fs.FS = embedded
 
-// wasmModule is the embedded filter.
-func wasmModule() ([]byte, error) {
+// readModule reads the embedded filter.
+func readModule() ([]byte, error) {
 	data, err := fs.ReadFile(wasmFiles, "wasm/"+wasmName)
 	if err != nil {
 		return nil, errors.New("this limpet was built without limpet.wasm: run 'make build'")

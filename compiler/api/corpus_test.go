@@ -10,18 +10,18 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
-	"github.com/limpet-proxy/limpet/compiler/admission"
 	"github.com/limpet-proxy/limpet/compiler/api"
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
+	"github.com/limpet-proxy/limpet/internal/compiler/admission"
 )
 
 // TestAccepted holds the documents that the CRDs must accept; the Go types must hold each of them whole.
 func TestAccepted(t *testing.T) {
 	server := newAdmitter(t, admission.Gateway16)
-	for _, file := range corpus(t, "accepted", 30) {
+	for _, file := range readCorpus(t, "accepted", 30) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			text := readFile(t, file)
-			for _, err := range server.Admit(object(t, text)) {
+			for _, err := range server.Admit(decodeObject(t, text)) {
 				t.Error(err)
 			}
 			checkTypes(t, text)
@@ -32,19 +32,19 @@ func TestAccepted(t *testing.T) {
 // TestRefused holds the documents that the CRDs must refuse, with the messages beside them.
 func TestRefused(t *testing.T) {
 	server := newAdmitter(t, admission.Gateway16)
-	for _, file := range corpus(t, "refused", 60) {
+	for _, file := range readCorpus(t, "refused", 60) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
-			errs := server.Admit(object(t, readFile(t, file)))
+			errs := server.Admit(decodeObject(t, readFile(t, file)))
 			if len(errs) == 0 {
 				t.Error("accepted")
 			}
-			golden(t, strings.TrimSuffix(file, ".yaml")+".txt", []byte(lines(errs)))
+			compareGolden(t, strings.TrimSuffix(file, ".yaml")+".txt", []byte(joinErrors(errs)))
 		})
 	}
 }
 
-// corpus lists the documents of a folder of testdata, at least as many as there should be.
-func corpus(t *testing.T, folder string, atLeast int) []string {
+// readCorpus lists the documents of a folder of testdata, at least as many as there should be.
+func readCorpus(t *testing.T, folder string, atLeast int) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", folder, "*.yaml"))
 	if err != nil || len(files) < atLeast {
@@ -54,17 +54,17 @@ func corpus(t *testing.T, folder string, atLeast int) []string {
 }
 
 // newAdmitter knows the CRDs of a generation of Gateway API, and ours.
-func newAdmitter(t *testing.T, gen admission.Generation) *admission.Admitter {
+func newAdmitter(t *testing.T, apiRelease admission.APIRelease) *admission.Admitter {
 	t.Helper()
-	server, err := admission.New(gen, api.CRDs()...)
+	server, err := admission.New(apiRelease, api.CRDs()...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return server
 }
 
-// object decodes one YAML document as the API server's JSON decoder would.
-func object(t *testing.T, text []byte) map[string]any {
+// decodeObject decodes one YAML document as the API server's JSON decoder would.
+func decodeObject(t *testing.T, text []byte) map[string]any {
 	t.Helper()
 	asJSON, err := yaml.YAMLToJSONStrict(text)
 	if err != nil {
@@ -81,7 +81,7 @@ func object(t *testing.T, text []byte) map[string]any {
 // to what is false, zero or empty, for merging goes by what was written.
 func checkTypes(t *testing.T, text []byte) {
 	t.Helper()
-	want := object(t, text)
+	want := decodeObject(t, text)
 	if want["kind"] == "LoadBalancerPolicy" {
 		if err := yaml.UnmarshalStrict(text, &v1alpha1.LoadBalancerPolicy{}); err != nil {
 			t.Error(err)
@@ -96,14 +96,14 @@ func checkTypes(t *testing.T, text []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := object(t, again)
+	got := decodeObject(t, again)
 	delete(got, "status") // the type's empty status has a list that must be there
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("the Go type makes of it\n%s", again)
 	}
 }
 
-func lines(errs field.ErrorList) string {
+func joinErrors(errs field.ErrorList) string {
 	var b strings.Builder
 	for _, err := range errs {
 		b.WriteString(err.Error() + "\n")

@@ -12,17 +12,17 @@ import (
 //go:generate go test . -run ^TestGenerated$ -update
 
 //go:embed crds/*.yaml
-var crds embed.FS
+var crdFiles embed.FS
 
 // CRDs gives the text of every CRD, one YAML document each, ordered by file name.
 func CRDs() [][]byte {
-	entries, err := crds.ReadDir("crds")
+	entries, err := crdFiles.ReadDir("crds")
 	if err != nil {
 		panic("api: the CRDs are part of this program: " + err.Error()) // no input leads here
 	}
 	texts := make([][]byte, len(entries))
 	for i, e := range entries {
-		if texts[i], err = crds.ReadFile(path.Join("crds", e.Name())); err != nil {
+		if texts[i], err = crdFiles.ReadFile(path.Join("crds", e.Name())); err != nil {
 			panic("api: the CRDs are part of this program: " + err.Error()) // no input leads here
 		}
 	}

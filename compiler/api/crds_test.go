@@ -57,6 +57,8 @@ func TestServerTakesCRDs(t *testing.T) {
 }
 
 // TestPolicyConventions holds what GEP-713 and kubectl look at.
+//
+// requirements: 2C.1, 2C.21, S65
 func TestPolicyConventions(t *testing.T) {
 	for kind, crd := range crdsAsStored(t) {
 		if got := crd.Labels[gatewayv1.PolicyLabelKey]; got != "Inherited" {
@@ -72,7 +74,7 @@ func TestPolicyConventions(t *testing.T) {
 		if max := root.Properties["status"].Properties["ancestors"].MaxItems; max == nil || *max != 16 {
 			t.Errorf("%s: at most 16 ancestors, got %v", kind, max)
 		}
-		walk(nodeOf(root).child("spec"), func(n node) {
+		walkSchema(nodeOf(root).childNode("spec"), func(n node) {
 			if n.schema.Default != nil {
 				t.Errorf("%s: %s has a default, so that merging can't see what was written", kind, n.path)
 			}
@@ -86,7 +88,7 @@ func TestRuleCosts(t *testing.T) {
 	for kind, crd := range crdsAsStored(t) {
 		var total, dearest uint64
 		rules, where := 0, ""
-		walk(nodeOf(schemaOf(crd)), func(n node) {
+		walkSchema(nodeOf(schemaOf(crd)), func(n node) {
 			for _, cost := range ruleCosts(t, n) {
 				rules++
 				total += cost
@@ -146,19 +148,19 @@ func nodeOf(root *apiextensions.JSONSchemaProps) node {
 	return node{"", root, validation.RootCELContext(root)}
 }
 
-func (n node) child(name string) node {
+func (n node) childNode(name string) node {
 	props := n.schema.Properties[name]
 	return node{n.path + "." + name, &props, n.cel.ChildPropertyContext(&props, name)}
 }
 
-// walk visits a place and all below it.
-func walk(n node, visit func(node)) {
+// walkSchema visits a place and all below it.
+func walkSchema(n node, visit func(node)) {
 	visit(n)
 	for _, name := range slices.Sorted(maps.Keys(n.schema.Properties)) {
-		walk(n.child(name), visit)
+		walkSchema(n.childNode(name), visit)
 	}
 	if n.schema.Items != nil {
 		items := n.schema.Items.Schema
-		walk(node{n.path + "[]", items, n.cel.ChildItemsContext(items)}, visit)
+		walkSchema(node{n.path + "[]", items, n.cel.ChildItemsContext(items)}, visit)
 	}
 }

@@ -54,11 +54,11 @@ func compareGenerated(t *testing.T, generated string) {
 	if strings.HasSuffix(generated, ".go") {
 		committed = filepath.Join("v1alpha1", filepath.Base(generated))
 	}
-	golden(t, committed, readFile(t, generated))
+	compareGolden(t, committed, readFile(t, generated))
 }
 
-// golden compares with a file, or writes it under -update.
-func golden(t *testing.T, file string, got []byte) {
+// compareGolden compares with a file, or writes it under -update.
+func compareGolden(t *testing.T, file string, got []byte) {
 	t.Helper()
 	if *update {
 		if err := os.WriteFile(file, got, 0o644); err != nil {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/compiler/admission"
+	"github.com/limpet-proxy/limpet/internal/compiler/admission"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -22,46 +22,46 @@ var verdicts = []struct {
 	spec   func(value any) fields
 }{
 	{
-		"cookie's name", texts("", "a=b", "a,b", "ä", `"a"`, "a\n", "a\x00", "__Host-cart", strings.Repeat("n", 256), strings.Repeat("n", 257)),
+		"cookie's name", listTexts("", "a=b", "a,b", "ä", `"a"`, "a\n", "a\x00", "__Host-cart", strings.Repeat("n", 256), strings.Repeat("n", 257)),
 		func(v any) fields { return fields{"sessionName": v} },
 	},
-	{"type", texts("Cookie", "Header", "cookie", "", "HTTPCookie"), func(v any) fields { return fields{"type": v} }},
+	{"type", listTexts("Cookie", "Header", "cookie", "", "HTTPCookie"), func(v any) fields { return fields{"type": v} }},
 	{
-		"path", texts("", "/", "/a", "a", "/a b", "/;", "/a;b", "//", "/ä", "/%20", "/~", "/\x7f", "/\t", "/a\n", `/"`, "/,", " /",
+		"path", listTexts("", "/", "/a", "a", "/a b", "/;", "/a;b", "//", "/ä", "/%20", "/~", "/\x7f", "/\t", "/a\n", `/"`, "/,", " /",
 			"/"+strings.Repeat("p", 1023), "/"+strings.Repeat("p", 1024)),
 		func(v any) fields { return fields{"cookie": fields{"path": v}} },
 	},
 	{
-		"domain", texts("", "a", "a.b", "A.example", ".a", "a.", "a..b", "-a", "a-", "a--b", "1.2.3.4", "a_b", "a b", "a;b", "ä.example",
+		"domain", listTexts("", "a", "a.b", "A.example", ".a", "a.", "a..b", "-a", "a-", "a--b", "1.2.3.4", "a_b", "a b", "a;b", "ä.example",
 			strings.Repeat("a", 63)+".b", strings.Repeat("a", 64)+".b", strings.Repeat("a.", 126)+"a", strings.Repeat("a.", 126)+"ab"),
 		func(v any) fields { return fields{"cookie": fields{"domain": v}} },
 	},
 	{
-		"attribute", texts("", "A", "A=", "A=b", "A=b c", "A= b", "A=b ", "A=b;c", "=b", "A b", "A=ä", "A=b=c", `A="b,c"`, "A\t", "path", "Path=/",
+		"attribute", listTexts("", "A", "A=", "A=b", "A=b c", "A= b", "A=b ", "A=b;c", "=b", "A b", "A=ä", "A=b=c", `A="b,c"`, "A\t", "path", "Path=/",
 			"SECURE", "HttpOnly=", "SameSite=Lax", "Expires=0", "max-age=1", "Domainx", "A="+strings.Repeat("b", 1022), "A="+strings.Repeat("b", 1023)),
 		func(v any) fields { return fields{"cookie": fields{"attributes": []any{v}}} },
 	},
 	{
 		"attributes",
-		[]any{[]any{}, []any{"A", "B"}, []any{"A", "A"}, []any{"A=1", "a=2"}, []any{"A", "a=2"}, many(16), many(17)},
+		[]any{[]any{}, []any{"A", "B"}, []any{"A", "A"}, []any{"A=1", "a=2"}, []any{"A", "a=2"}, listAttributes(16), listAttributes(17)},
 		func(v any) fields { return fields{"cookie": fields{"attributes": v}} },
 	},
-	{"same site", texts("Strict", "Lax", "None", "none", ""), func(v any) fields { return fields{"cookie": fields{"sameSite": v}} }},
-	{"same site and secure", texts("Strict", "Lax", "None"), func(v any) fields { return fields{"cookie": fields{"sameSite": v, "secure": false}} }},
+	{"same site", listTexts("Strict", "Lax", "None", "none", ""), func(v any) fields { return fields{"cookie": fields{"sameSite": v}} }},
+	{"same site and secure", listTexts("Strict", "Lax", "None"), func(v any) fields { return fields{"cookie": fields{"sameSite": v, "secure": false}} }},
 	{"partitioned", []any{true, false, "true"}, func(v any) fields { return fields{"cookie": fields{"partitioned": v, "secure": false}} }},
-	{"lifetime", texts("Session", "Permanent", "permanent"), func(v any) fields { return fields{"cookie": fields{"lifetimeType": v}} }},
-	{"lifetime with an end", texts("Session", "Permanent"), func(v any) fields {
+	{"lifetime", listTexts("Session", "Permanent", "permanent"), func(v any) fields { return fields{"cookie": fields{"lifetimeType": v}} }},
+	{"lifetime with an end", listTexts("Session", "Permanent"), func(v any) fields {
 		return fields{"cookie": fields{"lifetimeType": v}, "absoluteTimeout": "1h"}
 	}},
 	{
-		"duration", texts("", "0", "1s", "1", "s", "1S", "+1s", "-1s", "1.5h", "1d", "1h 1m", "1h30m", "30m1h", "1h1h1h1h", "1h1h1h1h1h",
+		"duration", listTexts("", "0", "1s", "1", "s", "1S", "+1s", "-1s", "1.5h", "1d", "1h 1m", "1h30m", "30m1h", "1h1h1h1h", "1h1h1h1h1h",
 			"99999h", "87600h", "87600h1ms", "87600h1s", "87599h60m", "100000h", "00001s", "999ms", "1000ms", "500ms500ms", "1s1ms", "1us", "1h\n"),
 		func(v any) fields { return fields{"idleTimeout": v} },
 	},
-	{"idle beside absolute", texts("59m", "1h", "3600s", "3601s"), func(v any) fields { return fields{"idleTimeout": v, "absoluteTimeout": "60m"} }},
+	{"idle beside absolute", listTexts("59m", "1h", "3600s", "3601s"), func(v any) fields { return fields{"idleTimeout": v, "absoluteTimeout": "60m"} }},
 	{"seconds", []any{int64(1), int64(-1), int64(315360000), int64(315360001)}, func(v any) fields { return fields{"absoluteTimeoutSeconds": v} }},
 	{
-		"time", texts("", "2026-11-21T08:00:00Z", "2026-11-21t08:00:00z", "2026-11-21 08:00:00Z", "2026-11-21T08:00:00", "2026-11-21T08:00:00.0Z",
+		"time", listTexts("", "2026-11-21T08:00:00Z", "2026-11-21t08:00:00z", "2026-11-21 08:00:00Z", "2026-11-21T08:00:00", "2026-11-21T08:00:00.0Z",
 			"2026-11-21T08:00:00+01:00", "2026-11-21T08:00:00-23:59", "2026-11-21T08:00:00+24:00", "2026-11-21T08:00:00+00:60", "2026-13-01T00:00:00Z",
 			"2026-02-29T00:00:00Z", "2028-02-29T00:00:00Z", "2026-11-31T00:00:00Z", "2026-11-21T24:00:00Z", "2026-11-21T23:59:60Z",
 			"1970-01-01T00:00:00Z", "1970-01-01T00:00:01Z", "1970-01-01T00:00:01+00:01", "1969-12-31T23:59:59Z", "1969-12-31T23:59:59-00:01",
@@ -71,20 +71,20 @@ var verdicts = []struct {
 	{"epoch", []any{int64(0), int64(-1), int64(4294967295), int64(4294967296), 1.5, "1"}, func(v any) fields { return fields{"revocation": fields{"epoch": v}} }},
 	{"renewal", []any{int64(0), int64(1), int64(99), int64(100)}, func(v any) fields { return fields{"renewAfterPercent": v} }},
 	{"status", []any{int64(399), int64(400), int64(599), int64(600)}, func(v any) fields { return fields{"onHostLost": "Fail", "failStatus": v} }},
-	{"host lost", texts("Rebalance", "Fail", "rebalance"), func(v any) fields { return fields{"onHostLost": v} }},
-	{"issue on", texts("Any", "TLS", "tls"), func(v any) fields { return fields{"issueOn": v} }},
-	{"cache", texts("Keep", "Private", "NoStore", "no-store"), func(v any) fields { return fields{"cache": fields{"control": v}} }},
-	{"host prefix and path", texts("", "/", "/cart"), func(v any) fields { return fields{"sessionName": "__host-a", "cookie": fields{"path": v}} }},
-	{"prefix and secure", texts("__Secure-a", "__HOST-a", "__Http-a", "__Host-Http-a", "__Other-a", "a__Host-"), func(v any) fields {
+	{"host lost", listTexts("Rebalance", "Fail", "rebalance"), func(v any) fields { return fields{"onHostLost": v} }},
+	{"issue on", listTexts("Any", "TLS", "tls"), func(v any) fields { return fields{"issueOn": v} }},
+	{"cache", listTexts("Keep", "Private", "NoStore", "no-store"), func(v any) fields { return fields{"cache": fields{"control": v}} }},
+	{"host prefix and path", listTexts("", "/", "/cart"), func(v any) fields { return fields{"sessionName": "__host-a", "cookie": fields{"path": v}} }},
+	{"prefix and secure", listTexts("__Secure-a", "__HOST-a", "__Http-a", "__Host-Http-a", "__Other-a", "a__Host-"), func(v any) fields {
 		return fields{"sessionName": v, "cookie": fields{"secure": false}}
 	}},
-	{"prefix and domain", texts("__Secure-a", "__Host-a", "__Http-a", "__Host-Http-a"), func(v any) fields {
+	{"prefix and domain", listTexts("__Secure-a", "__Host-a", "__Http-a", "__Host-Http-a"), func(v any) fields {
 		return fields{"sessionName": v, "cookie": fields{"domain": "a.example"}}
 	}},
-	{"prefix and httpOnly", texts("__Secure-a", "__Host-a", "__Http-a", "__Host-Http-a"), func(v any) fields {
+	{"prefix and httpOnly", listTexts("__Secure-a", "__Host-a", "__Http-a", "__Host-Http-a"), func(v any) fields {
 		return fields{"sessionName": v, "cookie": fields{"httpOnly": false}}
 	}},
-	{"cookie's attributes with a header", texts("Cookie", "Header"), func(v any) fields { return fields{"type": v, "cookie": fields{"secure": true}} }},
+	{"cookie's attributes with a header", listTexts("Cookie", "Header"), func(v any) fields { return fields{"type": v, "cookie": fields{"secure": true}} }},
 }
 
 // TestSameVerdictAsPluginConfig holds the CRD to the plugin configuration's own checks, value by value: what the one
@@ -116,8 +116,8 @@ func TestSameHeadersAsPluginConfig(t *testing.T) {
 
 // TestPluginConfigTakesAccepted holds that every block of every accepted policy makes a good plugin configuration.
 func TestPluginConfigTakesAccepted(t *testing.T) {
-	for _, file := range corpus(t, "accepted", 30) {
-		obj := object(t, readFile(t, file))
+	for _, file := range readCorpus(t, "accepted", 30) {
+		obj := decodeObject(t, readFile(t, file))
 		if obj["kind"] != "SessionPersistencePolicy" {
 			continue
 		}
@@ -142,14 +142,14 @@ func checkPluginTakes(t *testing.T, what string, block fields) {
 func compareVerdicts(t *testing.T, server *admission.Admitter, spec fields) {
 	t.Helper()
 	plugin := pluginSays(t, spec)
-	said := fmt.Sprint(spec)
+	reported := fmt.Sprint(spec)
 	spec["targetRefs"] = []any{fields{"group": "", "kind": "Service", "name": "cart"}}
 	errs := server.Admit(fields{
 		"apiVersion": "limpet.dev/v1alpha1", "kind": "SessionPersistencePolicy",
 		"metadata": fields{"name": "cart", "namespace": "shop"}, "spec": spec,
 	})
 	if (plugin == nil) != (len(errs) == 0) {
-		t.Errorf("%.200s: the plugin configuration says %v, the CRD %v", said, plugin, errs)
+		t.Errorf("%.200s: the plugin configuration says %v, the CRD %v", reported, plugin, errs)
 	}
 }
 
@@ -164,7 +164,7 @@ func pluginSays(t *testing.T, block fields) error {
 	}
 	for _, timeout := range []string{"absoluteTimeout", "idleTimeout"} {
 		if seconds, ok := policy[timeout+"Seconds"].(int64); ok {
-			policy[timeout] = inParts(seconds)
+			policy[timeout] = formatInParts(seconds)
 		}
 	}
 	for _, ours := range []string{"header", "absoluteTimeoutSeconds", "idleTimeoutSeconds", "drainTimeout", "disabled", "targetRefs", "targetRef"} {
@@ -178,15 +178,15 @@ func pluginSays(t *testing.T, block fields) error {
 	return errs.Err()
 }
 
-// inParts writes seconds so that no part has more than GEP-2257's five digits.
-func inParts(seconds int64) string {
+// formatInParts writes seconds so that no part has more than GEP-2257's five digits.
+func formatInParts(seconds int64) string {
 	if seconds < 0 {
 		return fmt.Sprintf("%ds", seconds)
 	}
 	return fmt.Sprintf("%dh%ds", seconds/3600, seconds%3600)
 }
 
-func texts(values ...string) []any {
+func listTexts(values ...string) []any {
 	all := make([]any, len(values))
 	for i, v := range values {
 		all[i] = v
@@ -194,8 +194,8 @@ func texts(values ...string) []any {
 	return all
 }
 
-// many is a list of that many attributes.
-func many(n int) []any {
+// listAttributes is a list of that many attributes.
+func listAttributes(n int) []any {
 	all := make([]any, n)
 	for i := range all {
 		all[i] = fmt.Sprintf("A%d", i)

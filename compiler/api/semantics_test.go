@@ -16,7 +16,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/limpet-proxy/limpet/compiler/admission"
+	"github.com/limpet-proxy/limpet/internal/compiler/admission"
 )
 
 // semantics is the document that these tests hold to what it claims of itself.
@@ -47,7 +47,7 @@ func TestSemanticsExamples(t *testing.T) {
 
 func checkExample(t *testing.T, servers []*admission.Admitter, text []byte) {
 	t.Helper()
-	obj := object(t, text)
+	obj := decodeObject(t, text)
 	builtIn := map[any]any{"Service": &corev1.Service{}, "EndpointSlice": &discoveryv1.EndpointSlice{}}
 	if into := builtIn[obj["kind"]]; into != nil {
 		if err := yaml.UnmarshalStrict(text, into); err != nil {
@@ -60,11 +60,11 @@ func checkExample(t *testing.T, servers []*admission.Admitter, text []byte) {
 	}
 	var refusals []string
 	for _, server := range servers {
-		errs := server.Admit(object(t, text))
+		errs := server.Admit(decodeObject(t, text))
 		if len(errs) == 0 {
 			return
 		}
-		refusals = append(refusals, lines(errs))
+		refusals = append(refusals, joinErrors(errs))
 	}
 	t.Errorf("%s\nrefused by 1.6: %s\nrefused by 1.7: %s", text, refusals[0], refusals[1])
 }
@@ -118,7 +118,7 @@ func TestSemanticsIndex(t *testing.T) {
 		want.WriteString(indexRow(t, list, byItem))
 	}
 	head, _, _ := strings.Cut(index, "|---|---|\n")
-	golden(t, semantics, []byte(body+"\n## Index\n"+head+"|---|---|\n"+want.String()))
+	compareGolden(t, semantics, []byte(body+"\n## Index\n"+head+"|---|---|\n"+want.String()))
 }
 
 // itemsByRule gives, for each item such as 2B.O3, the numbers of the rules whose text names it.

@@ -37,7 +37,7 @@ func admin(t *testing.T, path string) string {
 	return ""
 }
 
-// listening gives the ports of 127.0.0.1 that somebody of this network namespace listens on.
+// listening gives the ports of 127.0.0.1 on which a process of this network namespace listens.
 func listening(t *testing.T) []uint16 {
 	t.Helper()
 	table, err := os.ReadFile("/proc/net/tcp")
@@ -59,9 +59,9 @@ func listening(t *testing.T) []uint16 {
 	return ports
 }
 
-// endpoints gives, as JSON, what Envoy has as the load assignment of a route's cluster, or as the locality of a
+// readEndpoints gives, as JSON, what Envoy has as the load assignment of a route's cluster, or as the locality of a
 // backendRef in it.
-func endpoints(t *testing.T, route, locality string) string {
+func readEndpoints(t *testing.T, route, locality string) string {
 	t.Helper()
 	var dump struct {
 		Configs []struct {

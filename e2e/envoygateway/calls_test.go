@@ -25,7 +25,7 @@ var caller = func() *http.Client {
 
 // call makes an empty gRPC call with a session's token, which may be empty. It gives the backend and the token of the
 // answer, and whether the internal header showed on either side.
-func call(t *testing.T, token string) (backend, issued string, leaked bool) {
+func call(t *testing.T, token string) (host, issued string, leaked bool) {
 	t.Helper()
 	request, err := http.NewRequest(http.MethodPost, "http://calls.test/shop.Cart/Get", strings.NewReader("\x00\x00\x00\x00\x00"))
 	if err != nil {
@@ -70,8 +70,8 @@ func TestCalls(t *testing.T) {
 	serveModule(t)
 	startBackend(t, "127.0.1.1")
 	startBackend(t, "127.0.1.2")
-	input := frame + backends(map[string][]string{"calls": hosts["blue"]}, "appProtocols: [gateway.envoyproxy.io/h2c], ") +
-		route("GRPCRoute", "calls", "calls.test", "  - sessionPersistence: {type: Header, sessionName: x-session}\n    backendRefs: ["+ref("calls", 1)+"]\n")
+	input := frame + backends(map[string][]string{"calls": backendHosts["blue"]}, "appProtocols: [gateway.envoyproxy.io/h2c], ") +
+		makeRoute("GRPCRoute", "calls", "calls.test", "  - sessionPersistence: {type: Header, sessionName: x-session}\n    backendRefs: ["+makeRef("calls", 1)+"]\n")
 	whole := with(t, compile(t, input, nil, "--wasm-url", wasmURL, "--keys", ring(t, newKey(t, "one"))), input)
 	for _, missing := range []string{"", "envoy.config.route.v3.RouteConfiguration", "envoy.config.listener.v3.Listener"} {
 		t.Run("without "+missing, func(t *testing.T) {

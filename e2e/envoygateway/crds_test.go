@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "rewrite the copies of Envoy Gateway's C
 
 // crdCopies is where the compiler's tests have Envoy Gateway's CRDs, without descriptions, for they hold what is
 // generated to these and do not need this module.
-const crdCopies = "../../compiler/emit/envoygateway/testdata/crds"
+const crdCopies = "../../internal/compiler/emit/envoygateway/testdata/crds"
 
 // TestCRDsAreThoseOfTheModule holds the copies to what the module ships.
 func TestCRDsAreThoseOfTheModule(t *testing.T) {

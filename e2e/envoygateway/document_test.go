@@ -67,7 +67,7 @@ func applyDocument(t *testing.T, dir string) {
 		d["spec"].(object)["provider"] = object{"type": "Host", "host": object{"envoyVersion": envoyVersion}}
 	})
 	manifest = edited(t, manifest, "HTTPRoute", "shop", func(d object) {
-		for _, rule := range rules(d) {
+		for _, rule := range rulesOf(d) {
 			for _, ref := range rule.(object)["backendRefs"].([]any) {
 				r := ref.(object)
 				r["group"], r["kind"], r["name"] = "gateway.envoyproxy.io", "Backend", "blue"
@@ -82,7 +82,7 @@ func applyDocument(t *testing.T, dir string) {
 	class, _, _ := strings.Cut(frame, entry)
 	p := &controlPlane{home: t.TempDir()}
 	p.write(t, "res/own.yaml", own)
-	p.start(t, others+class+"---\n"+backends(map[string][]string{"blue": hosts["blue"]}, ""), "LIMPET_KEYS="+strings.TrimSpace(read("keys.json")))
+	p.start(t, others+class+"---\n"+backends(map[string][]string{"blue": backendHosts["blue"]}, ""), "LIMPET_KEYS="+strings.TrimSpace(read("keys.json")))
 	p.serves(t, "shop.example.com/")
 	p.serves(t, "shop.example.com/cart")
 }

@@ -95,14 +95,14 @@ func backends(named map[string][]string, settings string) string {
 	return b.String()
 }
 
-// route is a route of the Gateway for one hostname.
-func route(kind, name, host, rules string) string {
+// makeRoute makes a route of the Gateway for one hostname.
+func makeRoute(kind, name, host, rules string) string {
 	return fmt.Sprintf("apiVersion: gateway.networking.k8s.io/v1\nkind: %s\nmetadata: {name: %s, namespace: shop}\nspec:\n"+
 		"  parentRefs: [{name: web}]\n  hostnames: [%s]\n  rules:\n%s---\n", kind, name, host, rules)
 }
 
-// ref is a reference to a Backend.
-func ref(name string, weight int) string {
+// makeRef makes a reference to a Backend.
+func makeRef(name string, weight int) string {
 	return fmt.Sprintf("{group: gateway.envoyproxy.io, kind: Backend, name: %s, weight: %d}", name, weight)
 }
 
@@ -127,11 +127,11 @@ func with(t *testing.T, manifest, input string) string {
 		return fmt.Sprint(d["kind"], meta["namespace"], meta["name"])
 	}
 	for _, d := range documents(t, manifest) {
-		written[name(d)] = true
+		written[nameOf(d)] = true
 	}
 	all := manifest + "---\n"
 	for _, d := range documents(t, input) {
-		if kind := d["kind"]; !written[name(d)] && kind != "SessionPersistencePolicy" {
+		if kind := d["kind"]; !written[nameOf(d)] && kind != "SessionPersistencePolicy" {
 			all += yamlOf(t, d)
 		}
 	}

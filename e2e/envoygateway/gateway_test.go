@@ -121,7 +121,7 @@ func (p *controlPlane) run(t *testing.T, environment []string, args ...string) {
 	}
 }
 
-// apply gives Envoy Gateway a manifest, and what its own certificates need beside. The provider merges it with the one
+// apply gives Envoy Gateway a manifest, and what else its own certificates need. The provider merges it with the one
 // before: what is only left out stays.
 func (p *controlPlane) apply(t *testing.T, manifest string) {
 	t.Helper()

@@ -25,8 +25,8 @@ func startRegistry(t *testing.T) {
 
 // one is an input with a single route.
 func one() string {
-	return frame + backends(map[string][]string{"blue": hosts["blue"]}, "") +
-		route("HTTPRoute", "shop", "shop.test", "  - sessionPersistence: {sessionName: cart}\n    backendRefs: ["+ref("blue", 1)+"]\n")
+	return frame + backends(map[string][]string{"blue": backendHosts["blue"]}, "") +
+		makeRoute("HTTPRoute", "shop", "shop.test", "  - sessionPersistence: {sessionName: cart}\n    backendRefs: ["+makeRef("blue", 1)+"]\n")
 }
 
 // TestImage loads the module from an image that the shipped limpet has pushed, with the keys in Envoy's environment.
@@ -55,7 +55,7 @@ func TestOwnEnvoyProxy(t *testing.T) {
 		d["spec"].(object)["provider"] = object{"type": "Host", "host": object{"envoyVersion": envoyVersion}}
 	})
 	// The file provider takes one EnvoyProxy from each file.
-	own, others := parted(t, with(t, manifest, one()), func(d object) bool { return d["kind"] == "EnvoyProxy" && name(d) == "limpet-web" })
+	own, others := parted(t, with(t, manifest, one()), func(d object) bool { return d["kind"] == "EnvoyProxy" && nameOf(d) == "limpet-web" })
 	p := &controlPlane{home: t.TempDir()}
 	p.write(t, "res/own.yaml", own)
 	p.start(t, others)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// name is a document's name.
-func name(d object) string { return d["metadata"].(object)["name"].(string) }
+// nameOf gives a document's name.
+func nameOf(d object) string { return d["metadata"].(object)["name"].(string) }
 
 // parted gives the documents that are wanted, and the others.
 func parted(t *testing.T, manifest string, wanted func(object) bool) (chosen, others string) {
@@ -29,7 +29,7 @@ func edited(t *testing.T, manifest, kind, named string, change func(object)) str
 	found := false
 	var all string
 	for _, d := range documents(t, manifest) {
-		if d["kind"] == kind && name(d) == named {
+		if d["kind"] == kind && nameOf(d) == named {
 			found = true
 			change(d)
 		}
@@ -63,11 +63,11 @@ var pieces = []piece{
 	{"lenient-strict", "EnvoyPatchPolicy", "limpet-web", cutPatch("lenient-strict", "typed_per_filter_config"), "fails with its host"},
 }
 
-func rules(d object) []any { return d["spec"].(object)["rules"].([]any) }
+func rulesOf(d object) []any { return d["spec"].(object)["rules"].([]any) }
 
 func cutField(field string) func(*testing.T, object) {
 	return func(t *testing.T, d object) {
-		rule := rules(d)[0].(object)
+		rule := rulesOf(d)[0].(object)
 		if rule[field] == nil {
 			t.Fatalf("no %s to take out", field)
 		}
@@ -88,7 +88,7 @@ func without(t *testing.T, list any, drop func(object) bool) []any {
 
 func cutFilter(kind string) func(*testing.T, object) {
 	return func(t *testing.T, d object) {
-		rule := rules(d)[0].(object)
+		rule := rulesOf(d)[0].(object)
 		rule["filters"] = without(t, rule["filters"], func(f object) bool { return f["type"] == kind })
 	}
 }
@@ -113,26 +113,26 @@ func cutPatch(route, field string) func(*testing.T, object) {
 	}
 }
 
-// deadHost is an address of a Backend at which nobody listens.
+// deadHost is an address of a Backend at which no server listens.
 const deadHost = "127.0.1.9"
 
 // parts is the input of TestEveryPieceIsNeeded: routes that differ in their names only, and some that are strict.
 func parts() string {
 	input := frame + backends(map[string][]string{
-		"blue": append([]string{deadHost}, hosts["blue"]...), "old": hosts["old"], "strict": hosts["strict"],
+		"blue": append([]string{deadHost}, backendHosts["blue"]...), "old": backendHosts["old"], "strict": backendHosts["strict"],
 	}, "")
 	for _, p := range append([]piece{{route: "whole"}, {route: "whole-strict"}}, pieces...) {
-		refs := ref("blue", 1)
+		refs := makeRef("blue", 1)
 		switch ending(p.route) {
 		case "":
-			refs += ", " + ref("old", 0)
+			refs += ", " + makeRef("old", 0)
 		case "-strict":
-			refs = ref("strict", 1)
+			refs = makeRef("strict", 1)
 			input += policy("HTTPRoute", p.route, "sessionName: cart\n  onHostLost: Fail\n  failStatus: 410")
 		}
-		input += route("HTTPRoute", p.route, p.route+".test", "  - sessionPersistence: {sessionName: cart}\n    backendRefs: ["+refs+"]\n")
+		input += makeRoute("HTTPRoute", p.route, p.route+".test", "  - sessionPersistence: {sessionName: cart}\n    backendRefs: ["+refs+"]\n")
 	}
-	return input + route("HTTPRoute", "plain", "plain.test", "  - backendRefs: ["+ref("old", 1)+"]\n")
+	return input + makeRoute("HTTPRoute", "plain", "plain.test", "  - backendRefs: ["+makeRef("old", 1)+"]\n")
 }
 
 // ending is what the names of alike routes end in.
@@ -188,10 +188,10 @@ func checksOn(t *testing.T, plane *controlPlane, manifest string) map[string]fun
 		"signs no pin of a backend":     signsNone,
 		"moves off a host that refuses": func(t *testing.T, r string) bool { return tally(t, 100, r+".test/")["Service Unavailable"] == 0 },
 		"takes the weight away": func(t *testing.T, r string) bool {
-			return strings.Contains(endpoints(t, r, "backend/1"), `"load_balancing_weight":0,`)
+			return strings.Contains(readEndpoints(t, r, "backend/1"), `"load_balancing_weight":0,`)
 		},
 		"keeps the shares": func(t *testing.T, r string) bool {
-			return strings.Contains(endpoints(t, r, ""), `"overprovisioning_factor":10000`)
+			return strings.Contains(readEndpoints(t, r, ""), `"overprovisioning_factor":10000`)
 		},
 		"stays on a draining host": func(t *testing.T, r string) bool {
 			drained(t)
@@ -230,8 +230,8 @@ func signsNone(t *testing.T, route string) bool {
 
 // fenced is an input with a route that has sessions, and one that has none.
 func fenced() string {
-	return one() + backends(map[string][]string{"old": hosts["old"]}, "") +
-		route("HTTPRoute", "plain", "plain.test", "  - backendRefs: ["+ref("old", 1)+"]\n")
+	return one() + backends(map[string][]string{"old": backendHosts["old"]}, "") +
+		makeRoute("HTTPRoute", "plain", "plain.test", "  - backendRefs: ["+makeRef("old", 1)+"]\n")
 }
 
 // checkFence wants backends' copies of the internal header not to reach clients, and a filter that comes back by itself after

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// The hosts of the Backends.
-var hosts = map[string][]string{
+// backendHosts are the hosts of the Backends.
+var backendHosts = map[string][]string{
 	"blue": {"127.0.1.1", "127.0.1.2"}, "green": {"127.0.2.1"}, "old": {"127.0.3.1"},
 	"lost": {"127.0.4.1", "127.0.4.2"}, "strict": {"127.0.5.1", "127.0.5.2"},
 }
@@ -20,7 +20,7 @@ var hosts = map[string][]string{
 func startBackends(t *testing.T) map[string]*backend {
 	t.Helper()
 	started := map[string]*backend{}
-	for _, addresses := range hosts {
+	for _, addresses := range backendHosts {
 		for _, a := range addresses {
 			started[a] = startBackend(t, a)
 		}
@@ -32,13 +32,13 @@ const root = "dGVzdC1yb290LXRlc3Qtcm9vdC10ZXN0LXJvb3QtdGVzdC1yb290"
 
 // shop is the input of TestSessions; the Backend "old" has the weight given.
 func shop(old int) string {
-	return frame + backends(hosts, "") +
-		route("HTTPRoute", "shop", "shop.test", "  - sessionPersistence: {sessionName: cart}\n    backendRefs: ["+ref("blue", 2)+", "+ref("green", 1)+", "+ref("old", old)+"]\n") +
-		route("HTTPRoute", "apart", "apart.test", "  - sessionPersistence: {cookie: {name: cart}}\n    backendRefs: ["+ref("blue", 1)+", "+ref("green", 1)+"]\n") +
-		route("HTTPRoute", "lost", "lost.test", "  - sessionPersistence: {sessionName: lost}\n    backendRefs: ["+ref("lost", 1)+"]\n") +
-		route("HTTPRoute", "strict", "strict.test", "  - backendRefs: ["+ref("strict", 1)+"]\n") +
+	return frame + backends(backendHosts, "") +
+		makeRoute("HTTPRoute", "shop", "shop.test", "  - sessionPersistence: {sessionName: cart}\n    backendRefs: ["+makeRef("blue", 2)+", "+makeRef("green", 1)+", "+makeRef("old", old)+"]\n") +
+		makeRoute("HTTPRoute", "apart", "apart.test", "  - sessionPersistence: {cookie: {name: cart}}\n    backendRefs: ["+makeRef("blue", 1)+", "+makeRef("green", 1)+"]\n") +
+		makeRoute("HTTPRoute", "lost", "lost.test", "  - sessionPersistence: {sessionName: lost}\n    backendRefs: ["+makeRef("lost", 1)+"]\n") +
+		makeRoute("HTTPRoute", "strict", "strict.test", "  - backendRefs: ["+makeRef("strict", 1)+"]\n") +
 		policy("HTTPRoute", "strict", "sessionName: strict\n  onHostLost: Fail\n  failStatus: 410") +
-		route("HTTPRoute", "plain", "plain.test", "  - backendRefs: ["+ref("blue", 1)+"]\n")
+		makeRoute("HTTPRoute", "plain", "plain.test", "  - backendRefs: ["+makeRef("blue", 1)+"]\n")
 }
 
 // ring writes a key file with the keys in this order and gives its name.

@@ -51,7 +51,7 @@ func (b *backend) port() int {
 	return port
 }
 
-// freePort gives a port that nobody listened on a moment ago.
+// freePort gives a port that was free a moment ago.
 func freePort(t testing.TB) int {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -23,7 +23,7 @@ func signedBy(t *testing.T, token, key string) bool {
 	return string(raw[2:6]) == string(tag[:4])
 }
 
-// TestKeyRotation changes the WasmPlugin of a running mesh twice: a new key signs beside the old one, then the old one
+// TestKeyRotation changes the WasmPlugin of a running mesh twice: a new key signs next to the old one, then the old one
 // goes. No session is lost, and no request fails, at any time.
 func TestKeyRotation(t *testing.T) {
 	d := onVirtualService(t, "")
@@ -100,7 +100,7 @@ func avoidsDraining(t *testing.T, m *world) error {
 func (m *world) endpoints(t *testing.T, input string) {
 	t.Helper()
 	for _, o := range documents(t, input) {
-		if o["kind"] != "EndpointSlice" || name(o) != "app/be" {
+		if o["kind"] != "EndpointSlice" || nameOf(o) != "app/be" {
 			continue
 		}
 		text, err := yaml.Marshal(o)

@@ -43,7 +43,7 @@ func (m *world) spread(t *testing.T, path string) map[string]bool {
 	return hosts
 }
 
-// forged: tokens that nobody signed bind to nothing, and get new ones.
+// forged: tokens that limpet did not sign bind to nothing, and get new ones.
 func forged(t *testing.T, m *world) error {
 	c := m.fresh()
 	c.request(t, "/cart/add")
@@ -134,14 +134,14 @@ func leavesAlone(t *testing.T, m *world) error {
 	return nil
 }
 
-// all are the checks that every way of deploying passes.
-var all = map[string]check{
+// allChecks are the checks that every way of deploying passes.
+var allChecks = map[string]check{
 	"sticks": sticks, "forged tokens bind to nothing": forged, "clients can't steer": fencedFromClients,
 	"the pin stays inside": keepsPin, "backends can't steer": fencedFromBackends, "other routes are left alone": leavesAlone,
 }
 
 func (m *world) passes(t *testing.T) {
-	for name, c := range all {
+	for name, c := range allChecks {
 		t.Run(name, func(t *testing.T) {
 			if err := c(t, m); err != nil {
 				t.Error(err)

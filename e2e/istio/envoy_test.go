@@ -97,7 +97,7 @@ func bootstrap(t testing.TB, admin int, discovery net.Addr, labels map[string]st
 			"id": nodeID, "cluster": "gateway",
 			"metadata": object{"NAMESPACE": rootNamespace, "ISTIO_VERSION": "1.31.0", "CLUSTER_ID": "Kubernetes", "LABELS": labels},
 		},
-		"admin": object{"address": address("127.0.0.1", admin)},
+		"admin": object{"address": makeAddress("127.0.0.1", admin)},
 		"dynamic_resources": object{
 			"ads_config": object{
 				"api_type": "GRPC", "transport_api_version": "V3",
@@ -112,7 +112,7 @@ func bootstrap(t testing.TB, admin int, discovery net.Addr, labels map[string]st
 				"explicit_http_config": object{"http2_protocol_options": object{}},
 			}},
 			"load_assignment": object{"cluster_name": "discovery", "endpoints": []any{object{
-				"lb_endpoints": []any{object{"endpoint": object{"address": address(host, number)}}},
+				"lb_endpoints": []any{object{"endpoint": object{"address": makeAddress(host, number)}}},
 			}}},
 		}}},
 	})
@@ -122,7 +122,7 @@ func bootstrap(t testing.TB, admin int, discovery net.Addr, labels map[string]st
 	return text
 }
 
-func address(host string, port int) object {
+func makeAddress(host string, port int) object {
 	return object{"socket_address": object{"address": host, "port_value": port}}
 }
 

@@ -82,7 +82,7 @@ type endpoint struct {
 	draining bool
 }
 
-// gatewayAPI is the shop with Gateway API's routes: examples/istio with what a cluster has beside it. The hosts have one
+// gatewayAPI is the shop with Gateway API's routes: examples/istio with what else a cluster has. The hosts have one
 // port and an address each.
 func gatewayAPI(t testing.TB, port, target int, hosts []endpoint) string {
 	t.Helper()

@@ -169,7 +169,7 @@ func sorted(t testing.TB, input string, written []object) (istio, kubernetes str
 
 func replaced(all []object, o object) []object {
 	for i, other := range all {
-		if other["kind"] == o["kind"] && name(other) == name(o) {
+		if other["kind"] == o["kind"] && nameOf(other) == nameOf(o) {
 			all[i] = o
 			return all
 		}
@@ -177,7 +177,7 @@ func replaced(all []object, o object) []object {
 	return append(all, o)
 }
 
-func name(o object) string {
+func nameOf(o object) string {
 	meta, _ := o["metadata"].(object)
 	space, _ := meta["namespace"].(string)
 	own, _ := meta["name"].(string)
@@ -213,7 +213,7 @@ func configs(t testing.TB, text string) []config.Config {
 	for _, o := range documents(t, text) {
 		one, unknown, err := crd.ParseInputs(dump(t, []object{o}))
 		if err != nil || len(unknown) > 0 || len(one) != 1 {
-			t.Fatalf("%v %s: %v, %v", o["kind"], name(o), unknown, err)
+			t.Fatalf("%v %s: %v, %v", o["kind"], nameOf(o), unknown, err)
 		}
 		parsed = append(parsed, one...)
 	}

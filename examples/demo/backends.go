@@ -11,13 +11,13 @@ import (
 	"github.com/limpet-proxy/limpet/examples/demo/backend"
 )
 
-// servers are running backends.
-type servers []*http.Server
+// backendServers are running backends.
+type backendServers []*http.Server
 
 // startBackends starts one backend on each address. Every port that is taken is reported, not only the first.
-func startBackends(addresses []string) (servers, error) {
+func startBackends(addresses []string) (backendServers, error) {
 	var (
-		started  servers
+		started  backendServers
 		problems []error
 	)
 	for i, address := range addresses {
@@ -40,7 +40,7 @@ func startBackends(addresses []string) (servers, error) {
 	return started, nil
 }
 
-func (s servers) close() {
+func (s backendServers) close() {
 	for _, server := range s {
 		_ = server.Close()
 	}

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// freeAddress is a loopback address on which nobody listens.
+// freeAddress is a loopback address that is free.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -140,7 +140,7 @@ func TestLimpetEnds(t *testing.T) {
 
 func TestPatienceEnds(t *testing.T) {
 	d, _, pidFile := fake(t, "")
-	d.url = "http://" + freeAddress(t) // where nobody serves
+	d.url = "http://" + freeAddress(t) // where no server is
 	d.patience = time.Second
 	err := d.run(context.Background())
 	if err == nil || err.Error() != "no request succeeded within 1s; Envoy's log: "+d.log {

@@ -81,7 +81,7 @@ func wholeDemo() int {
 	return 0
 }
 
-// gone tells whether no process of that id runs (any more) within ten seconds. A dead process that nobody
+// gone tells whether no process of that id runs (any more) within ten seconds. A dead process that no parent
 // has waited for counts as gone.
 func gone(pid int) bool {
 	for range 200 {

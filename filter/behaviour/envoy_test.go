@@ -254,7 +254,7 @@ func (e *envoy) serves(generation int) bool {
 	if err != nil {
 		return false
 	}
-	defer connection.Close()
+	defer func() { _ = connection.Close() }()
 	if _, err := io.WriteString(connection, "GET / HTTP/1.1\r\nhost: test\r\n\r\n"); err != nil {
 		return false
 	}
@@ -312,7 +312,7 @@ func newBackend(t *testing.T) *backend {
 }
 
 func (b *backend) serve(connection net.Conn) {
-	defer connection.Close()
+	defer func() { _ = connection.Close() }()
 	r := bufio.NewReaderSize(connection, 128<<10)
 	host, err := r.ReadString('\n')
 	for err == nil {
@@ -378,7 +378,7 @@ func startEnvoy(t *testing.T, config string, env map[string]string, _ func() tim
 		return nil, err
 	}
 	p.reader = bufio.NewReaderSize(p.connection, 128<<10)
-	t.Cleanup(func() { p.connection.Close() })
+	t.Cleanup(func() { _ = p.connection.Close() })
 	return p, nil
 }
 
@@ -457,9 +457,10 @@ func (p *envoyPlugin) logged(id string) (code string) {
 		if err != nil {
 			return false
 		}
-		_, rest, found := strings.Cut("\n"+string(text), "\n"+id+" ")
-		code, _, found = strings.Cut(rest, "\n")
-		return found
+		_, rest, _ := strings.Cut("\n"+string(text), "\n"+id+" ")
+		var whole bool
+		code, _, whole = strings.Cut(rest, "\n")
+		return whole
 	})
 	return code
 }

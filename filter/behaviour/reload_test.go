@@ -78,7 +78,7 @@ func (c *crowd) client() error {
 				c.follow.Add(1)
 			}
 		}
-		connection.Close()
+		_ = connection.Close()
 	}
 	return nil
 }
@@ -214,7 +214,7 @@ func flood(t *testing.T, e *envoy, requests int) {
 				errs[i] = err
 				return
 			}
-			defer connection.Close()
+			defer func() { _ = connection.Close() }()
 			reader, good := bufio.NewReader(connection), ""
 			for n := range requests / crowdSize {
 				cookie := []string{"", "sid=" + forged, good, good, strings.Repeat("sid="+forged+"; ", 40), good, "sid=x", good}[n%8]

@@ -33,7 +33,7 @@ func contextCreate(id, parent uint32) {
 //go:wasmexport proxy_on_configure
 func configure(id, size uint32) uint32 {
 	scratch.open = false // the engine keeps pieces of the configuration
-	if plugins.get(id).start(configuration(size)) == types.OnPluginStartStatusOK {
+	if plugins.get(id).start(readConfiguration(size)) == types.OnPluginStartStatusOK {
 		return 1
 	}
 	return 0

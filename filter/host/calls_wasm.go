@@ -41,7 +41,7 @@ func proxyDefineMetric(kind uint32, name unsafe.Pointer, nameSize uint32, id uns
 //go:wasmimport env proxy_increment_metric
 func proxyIncrementMetric(id uint32, by int64) uint32
 
-const ok = 0
+const statusOK = 0
 
 // result is where the host writes what a call returns: bytes that it asked allocate for, or a number.
 var result struct {
@@ -50,9 +50,9 @@ var result struct {
 	id   uint32
 }
 
-// text returns the bytes that the last call returned, if its status is ok.
-func text(status uint32) (string, bool) {
-	if status != ok {
+// returnedText returns the bytes that the last call returned, if its status is statusOK.
+func returnedText(status uint32) (string, bool) {
+	if status != statusOK {
 		return "", false
 	}
 	return unsafe.String((*byte)(result.data), result.size), true
@@ -66,15 +66,15 @@ func logCritical(s string) { proxyLog(levelCritical, address(s), uint32(len(s)))
 
 const pluginConfiguration = 7
 
-// configuration is the plugin configuration; "" if there is none.
-func configuration(size uint32) string {
-	s, _ := text(proxyGetBufferBytes(pluginConfiguration, 0, size, unsafe.Pointer(&result.data), unsafe.Pointer(&result.size)))
+// readConfiguration reads the plugin configuration; "" if there is none.
+func readConfiguration(size uint32) string {
+	s, _ := returnedText(proxyGetBufferBytes(pluginConfiguration, 0, size, unsafe.Pointer(&result.data), unsafe.Pointer(&result.size)))
 	return s
 }
 
 // property reads a property. The parts of its path are joined with zero bytes.
 func property(path string) (string, bool) {
-	return text(proxyGetProperty(address(path), uint32(len(path)), unsafe.Pointer(&result.data), unsafe.Pointer(&result.size)))
+	return returnedText(proxyGetProperty(address(path), uint32(len(path)), unsafe.Pointer(&result.data), unsafe.Pointer(&result.size)))
 }
 
 // setProperty sets one. Access logs show "-" without it, so a failure needs no handling.

@@ -13,10 +13,10 @@ func environSizesGet(count, size *uint32) uint32
 //go:wasmimport wasi_snapshot_preview1 environ_get
 func environGet(pointers *uint32, buf *byte) uint32
 
-// getenv reads one variable of Envoy's vm_config.environment_variables straight from WASI. os.Getenv must not be used
+// readEnv reads one variable of Envoy's vm_config.environment_variables straight from WASI. os.Getenv must not be used
 // in the module: it links libc's environ, whose constructor calls libc's malloc, and that allocator takes
 // memory which TinyGo's garbage collector believes to be its own.
-func getenv(name string) string {
+func readEnv(name string) string {
 	var count, size uint32
 	if environSizesGet(&count, &size) != 0 || size == 0 {
 		return ""

@@ -21,7 +21,8 @@ const (
 )
 
 func (m headerMap) Get(name string) (string, bool) {
-	return text(proxyGetHeaderMapValue(uint32(m), address(name), uint32(len(name)), unsafe.Pointer(&result.data), unsafe.Pointer(&result.size)))
+	return returnedText(proxyGetHeaderMapValue(uint32(m), address(name), uint32(len(name)),
+		unsafe.Pointer(&result.data), unsafe.Pointer(&result.size)))
 }
 
 func (m headerMap) Set(name, value string) {
@@ -37,16 +38,16 @@ func (m headerMap) Remove(name string) {
 }
 
 func (m headerMap) All() [][2]string {
-	packed, ok := text(proxyGetHeaderMapPairs(uint32(m), unsafe.Pointer(&result.data), unsafe.Pointer(&result.size)))
+	packed, ok := returnedText(proxyGetHeaderMapPairs(uint32(m), unsafe.Pointer(&result.data), unsafe.Pointer(&result.size)))
 	if !ok || len(packed) < 4 {
 		return nil
 	}
-	lines = unpack(packed, lines[:0])
-	return lines
+	unpacked = unpack(packed, unpacked[:0])
+	return unpacked
 }
 
-// lines is where All puts what it returns.
-var lines [][2]string
+// unpacked is where All puts what it returns.
+var unpacked [][2]string
 
 // unpack appends a header map as the host gives it: how many lines there are, the sizes of each name and value, and then
 // all of these, each with a zero byte behind it. Numbers have four bytes, little end first.

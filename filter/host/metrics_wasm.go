@@ -2,7 +2,10 @@
 
 package host
 
-import "github.com/limpet-proxy/limpet/filter/session"
+import (
+	"github.com/limpet-proxy/limpet/filter/session"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+)
 
 // metrics are the counters of each policy and outcome, and the gauge of the linear memory. Counters are defined
 // on first use: 10,000 policies with every outcome would cost Envoy 78 MB before the first request.
@@ -25,7 +28,7 @@ func (m *metrics) count(p *session.Policy, o session.Outcome) {
 		m.policies[p.Index] = c
 	}
 	if !c[o].defined {
-		c[o].id = define(counter, "limpet_sessions.policy."+p.Name+".outcome."+o.String())
+		c[o].id = define(counter, policyconfig.SessionsCounter(p.Name, o.String()))
 		c[o].defined = true
 	}
 	increment(c[o].id, 1)
@@ -40,7 +43,7 @@ func (m *metrics) watchMemory() {
 		return
 	}
 	if !m.gauged {
-		m.memory, m.gauged = define(gauge, "limpet_memory_bytes"), true
+		m.memory, m.gauged = define(gauge, policyconfig.MemoryGauge), true
 	}
 	increment(m.memory, size-m.reported)
 	m.reported = size

@@ -9,6 +9,7 @@ import (
 	"github.com/tetratelabs/proxy-wasm-go-sdk/proxywasm/types"
 
 	"github.com/limpet-proxy/limpet/filter/session"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // plugin is one loaded configuration in one worker.
@@ -23,7 +24,7 @@ type plugin struct {
 // start refuses a bad configuration with every error in the log; Envoy then keeps the one before, or answers 500 on
 // the routes with the filter when there is none.
 func (p *plugin) start(configuration string) types.OnPluginStartStatus {
-	cfg, engine, errs := session.Load(configuration, getenv, session.Proxy{Random: random, AppendPin: appendPin})
+	cfg, engine, errs := session.Load(configuration, readEnv, session.Proxy{Random: readRandom, AppendPin: appendPin})
 	for _, e := range errs {
 		logCritical("limpet: plugin configuration: " + e.Error())
 	}
@@ -35,7 +36,7 @@ func (p *plugin) start(configuration string) types.OnPluginStartStatus {
 	return types.OnPluginStartStatusOK
 }
 
-func random(b []byte) {
+func readRandom(b []byte) {
 	if _, err := rand.Read(b); err != nil {
 		panic("no randomness: " + err.Error())
 	}
@@ -96,7 +97,7 @@ func (s *stream) onResponse(end bool) {
 		s.plugin.metrics.count(s.policy, outcome)
 	}
 	if s.plugin.logging {
-		setProperty(filterState, outcome.Code())
+		setProperty(policyconfig.OutcomeFilterState, outcome.Code())
 	}
 	s.plugin.metrics.watchMemory()
 }
@@ -106,7 +107,6 @@ const (
 	routeName   = "xds\x00route_name"
 	clusterName = "xds\x00cluster_name"
 	codeDetails = "response\x00code_details"
-	filterState = "limpet"
 )
 
 func (*request) Cluster() string {

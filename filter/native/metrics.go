@@ -33,20 +33,18 @@ type counters [session.Outcomes]metric
 func defineMetrics(envoy unsafe.Pointer, policies []policyconfig.Policy) metrics {
 	m := metrics{policies: make([]counters, len(policies))}
 	m.labelled = hostLabelled(envoy, data(sessions), size(sessions))
-	m.memory = hostGauge(envoy, data(memoryBytes), size(memoryBytes))
+	m.memory = hostGauge(envoy, data(policyconfig.MemoryGauge), size(policyconfig.MemoryGauge))
 	for i := range policies {
 		for o := session.None + 1; o < session.Outcomes; o++ {
 			m.policies[i][o] = noMetric
 			if len(policies) <= fewEnough || o == session.Fresh || o == session.Pinned {
-				name := sessions + ".policy." + policies[i].Name + ".outcome." + o.String()
+				name := policyconfig.SessionsCounter(policies[i].Name, o.String())
 				m.policies[i][o] = hostCounter(envoy, data(name), size(name))
 			}
 		}
 	}
 	return m
 }
-
-const memoryBytes = "limpet_memory_bytes"
 
 func (x *exchange) count(o session.Outcome) {
 	m := x.worker.metrics

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/limpet-proxy/limpet/filter/session"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // stream is what the C parts know of a request: struct stream of c/module.h.
@@ -70,13 +71,11 @@ func onResponse(x *exchange, endOfStream uint32) {
 	}
 	if x.worker.logging {
 		code := outcome.Code()
-		hostState(&x.stream, data(filterState), size(filterState), data(code), size(code))
+		key := policyconfig.OutcomeFilterState
+		hostState(&x.stream, data(key), size(key), data(code), size(code))
 	}
 	x.watchMemory()
 }
-
-// filterState is the filter state that access logs show: %FILTER_STATE(limpet:PLAIN)%.
-const filterState = "limpet"
 
 // Pin names the host to Envoy. No header carries it, so no client can.
 func (x *exchange) Pin(host string, strict bool) {

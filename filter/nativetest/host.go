@@ -26,7 +26,8 @@ type Host struct {
 	out     io.Reader
 	errors  bytes.Buffer
 	last    uint32
-	err     error // what ended the process
+	over    bool  // the process has ended
+	err     error // what ended it
 }
 
 // Module returns the path of a build of the module: "liblimpet.so", or one below dist/native. When it was not built, the test
@@ -133,14 +134,15 @@ func Start(t testing.TB, module string) *Host {
 
 // Close has the module free all that it has, and ends the process. It returns an error when that went wrong.
 func (h *Host) Close() error {
-	if h.err != nil {
-		return nil // it was returned before
+	if h.over {
+		return nil // the call during which it ended has returned the error
 	}
-	h.in.Close()
+	_ = h.in.Close()
 	return h.ended(h.command.Wait())
 }
 
 func (h *Host) ended(err error) error {
+	h.over = true
 	if err != nil {
 		h.err = fmt.Errorf("the module's host ended: %w\n%s", err, h.errors.Bytes())
 	}

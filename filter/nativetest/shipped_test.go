@@ -20,7 +20,7 @@ func TestShippedBorder(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer module.Close()
+			defer func() { _ = module.Close() }()
 			symbols, err := module.DynamicSymbols()
 			if err != nil {
 				t.Fatal(err)

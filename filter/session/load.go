@@ -8,9 +8,6 @@ import (
 	"github.com/limpet-proxy/limpet/token"
 )
 
-// rootEnv is the environment variable that holds the root secret of sealed rings.
-const rootEnv = "LIMPET_ROOT"
-
 // Load turns the filter's JSON into an engine, or says everything that is wrong with it.
 func Load(data string, getenv func(string) string, proxy Proxy) (*policyconfig.Config, *Engine, []error) {
 	cfg, ring, errs := Read(data, getenv)
@@ -49,9 +46,10 @@ func loadRing(keys policyconfig.Keys, getenv func(string) string) (*token.Ring, 
 	}
 	source, text := "keys.sealed", ""
 	if keys.Sealed != "" {
-		root, err := base64.RawURLEncoding.Strict().DecodeString(getenv(rootEnv))
+		root, err := base64.RawURLEncoding.Strict().DecodeString(getenv(policyconfig.RootSecretEnv))
 		if err != nil || len(root) == 0 {
-			return nil, []error{errors.New("keys.sealed: the environment variable " + rootEnv + " must hold the root secret as URL-safe base64 without padding")}
+			return nil, []error{errors.New("keys.sealed: the environment variable " +
+				policyconfig.RootSecretEnv + " must hold the root secret as URL-safe base64 without padding")}
 		}
 		plain, err := token.Unseal(root, keys.Sealed)
 		if err != nil {
@@ -59,7 +57,8 @@ func loadRing(keys policyconfig.Keys, getenv func(string) string) (*token.Ring, 
 		}
 		text = string(plain)
 	} else if source, text = "the environment variable "+keys.FromEnv, getenv(keys.FromEnv); text == "" {
-		return nil, []error{errors.New("keys.fromEnv: the environment variable " + keys.FromEnv + " is empty; put a key ring there ('limpet keygen' prints one) and let Envoy's vm_config.environment_variables pass it on")}
+		return nil, []error{errors.New("keys.fromEnv: the environment variable " + keys.FromEnv +
+			" is empty; put a key ring there ('limpet keygen' prints one) and let Envoy's vm_config.environment_variables pass it on")}
 	}
 	ring, list := policyconfig.ParseKeyRing(text)
 	if len(list) > 0 {

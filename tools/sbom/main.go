@@ -35,7 +35,7 @@ func generate(wasm, tinygo string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	modules, err := modules()
+	modules, err := readModules()
 	if err != nil {
 		return nil, err
 	}
@@ -45,8 +45,8 @@ func generate(wasm, tinygo string) ([]byte, error) {
 // component is something that is linked into the module.
 type component struct{ name, version, purl string }
 
-// modules are the Go modules of the filter, as TinyGo sees it; limpet's own is what the document is about.
-func modules() ([]component, error) {
+// readModules reads the Go modules of the filter, as TinyGo sees it; limpet's own is what the document is about.
+func readModules() ([]component, error) {
 	list := exec.Command("go", "list", "-tags", "tinygo,tinygo.wasm,custommalloc", "-deps",
 		"-f", "{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{end}}{{end}}", "./filter")
 	list.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=")

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-const tinygo = "tinygo version 0.41.1 linux/amd64 (using go version go1.26.8 and LLVM version 19.1.7)\n"
+const testTinyGo = "tinygo version 0.41.1 linux/amd64 (using go version go1.26.8 and LLVM version 19.1.7)\n"
 
 // generated makes the document for a stand-in of the module, from the root of the repository as the Makefile does.
 func generated(t *testing.T) []byte {
@@ -18,7 +18,7 @@ func generated(t *testing.T) []byte {
 	if err := os.WriteFile(wasm, []byte("module"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	text, err := generate(wasm, tinygo)
+	text, err := generate(wasm, testTinyGo)
 	if err != nil {
 		t.Fatal(err)
 	}

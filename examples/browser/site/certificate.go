@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Certificate is a certificate that nobody else trusts, with its private key.
+// Certificate is a certificate that only this example trusts, with its private key.
 type Certificate struct {
 	// Chain and Key are PEM.
 	Chain, Key []byte
@@ -59,6 +59,7 @@ func NewCertificate(hosts ...string) (*Certificate, error) {
 
 // Secret is the document that the example's Gateway names.
 func (c *Certificate) Secret() string {
-	return fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: browser, namespace: default}\ntype: kubernetes.io/tls\ndata:\n  tls.crt: %s\n  tls.key: %s\n",
+	return fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: browser, namespace: default}\ntype: kubernetes.io/tls\n"+
+		"data:\n  tls.crt: %s\n  tls.key: %s\n",
 		base64.StdEncoding.EncodeToString(c.Chain), base64.StdEncoding.EncodeToString(c.Key))
 }

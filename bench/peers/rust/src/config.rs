@@ -37,7 +37,7 @@ pub struct Policy {
     pub absolute_timeout: u32,
     pub pinned: u32,
     pub fresh: u32,
-    /// Counters beside the numbers of `Verdict`.
+    /// Counters besides the numbers of `Verdict`.
     pub refused: [u32; 6],
 }
 

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"io"
+	"net"
+	"net/netip"
+	"path/filepath"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/gctune"
+	"github.com/limpet-proxy/limpet/internal/inputfiles"
+	"github.com/limpet-proxy/limpet/internal/livereload"
+)
+
+// inputFlags say what to read and how to understand it: those of every command that reads objects.
+type inputFlags struct {
+	paths    []string
+	bind     string
+	policies policyFlags
+}
+
+func (f *inputFlags) register(c *cobra.Command) {
+	flags := c.Flags()
+	flags.SortFlags = false
+	flags.StringArrayVarP(&f.paths, "file", "f", nil,
+		"read `PATH`: a file, a folder (all *.yaml, *.yml, *.json below it)\nor - for standard input; may be repeated")
+	flags.StringVar(&f.bind, "bind", compiler.DefaultBind, "IP `ADDRESS` for Gateways without addresses")
+	f.policies.register(flags)
+}
+
+// check is a cobra argument check: arguments are further paths, so that "-f *.yaml" does what it says.
+func (f *inputFlags) check(c *cobra.Command, args []string) error {
+	if len(f.paths) == 0 {
+		return usagef("-f PATH is required; see '%s --help'", c.CommandPath())
+	}
+	f.paths = append(f.paths, args...)
+	if _, err := netip.ParseAddr(f.bind); err != nil {
+		return usagef("--bind %q: must be an IP address, such as 127.0.0.1", f.bind)
+	}
+	return f.policies.check()
+}
+
+// readSources reads files and folders, and gives the heap what their size needs.
+func (f *inputFlags) readSources(stdin io.Reader) ([]compiler.Source, error) {
+	sources, err := inputfiles.Read(f.paths, stdin)
+	size := 0
+	for _, s := range sources {
+		size += len(s.Data)
+	}
+	gctune.ForInput(size)
+	return sources, err
+}
+
+// configFlags are those of commands that write configuration.
+type configFlags struct {
+	input    inputFlags
+	admin    string
+	wasmPath string
+	strict   bool
+	keys     keyFlags
+	module   moduleFlags
+	istio    istioFlags
+}
+
+func (f *configFlags) register(c *cobra.Command) {
+	f.input.register(c)
+	flags := c.Flags()
+	flags.StringVar(&f.admin, "admin", compiler.DefaultAdmin, "`ADDRESS` of Envoy's admin, or none")
+	flags.StringVar(&f.wasmPath, "wasm-path", "",
+		"`PATH` at which Envoy finds limpet.wasm\n(default: that of the copy that limpet writes)")
+	flags.BoolVar(&f.strict, "strict", false, "refuse objects that cannot be honoured, instead of warning")
+	f.keys.register(flags)
+}
+
+// check refuses a wrong command line before anything is read.
+func (f *configFlags) check(c *cobra.Command, args []string) error {
+	if err := f.input.check(c, args); err != nil {
+		return err
+	}
+	if f.admin != compiler.NoAdmin && !isAddrPort(f.admin) {
+		return usagef("--admin %q: must be an IP address and a port, such as 127.0.0.1:9901, or none", f.admin)
+	}
+	return f.keys.check()
+}
+
+// isAddrPort tells whether s is an IP address and a port other than 0.
+func isAddrPort(s string) bool {
+	host, port, err := net.SplitHostPort(s)
+	if err != nil {
+		return false
+	}
+	_, err = netip.ParseAddr(host)
+	n, notNumber := strconv.ParseUint(port, 10, 16)
+	return err == nil && notNumber == nil && n > 0
+}
+
+// read reads all that a compilation needs. What there is to say of key files goes to stderr.
+func (f *configFlags) read(stdin io.Reader, stderr io.Writer) (livereload.Inputs, error) {
+	keys, err := f.keys.load(stderr)
+	if err != nil {
+		return livereload.Inputs{}, err
+	}
+	sources, err := f.input.readSources(stdin)
+	return livereload.Inputs{Keys: keys, Sources: sources}, err
+}
+
+// options are those of a compilation of the inputs.
+func (f *configFlags) options(in livereload.Inputs, target compiler.Target, wasmPath string) compiler.Options {
+	o := compiler.Options{
+		Target:   target,
+		Bind:     f.input.bind,
+		Admin:    f.admin,
+		WasmPath: wasmPath,
+		Keys:     in.Keys,
+		Strict:   f.strict,
+	}
+	f.input.policies.set(&o)
+	f.module.set(&o)
+	f.istio.set(&o)
+	return o
+}
+
+// compile reads and compiles the input; all errors come back together. The caller shows the result's warnings.
+func (f *configFlags) compile(c *cobra.Command, target compiler.Target, wasmPath string) (*compiler.Result, error) {
+	in, err := f.read(c.InOrStdin(), c.ErrOrStderr())
+	if err != nil {
+		return nil, err
+	}
+	return compiler.Compile(in.Sources, f.options(in, target, wasmPath))
+}
+
+// wasmPathUnder is where Envoy shall find the module: an absolute path, for Envoy may start in any folder.
+func (f *configFlags) wasmPathUnder(dir string) (string, error) {
+	if f.wasmPath != "" {
+		return f.wasmPath, nil
+	}
+	return filepath.Abs(filepath.Join(dir, wasmName))
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/digest"
+)
+
+// moduleFlags say where the control planes of other targets than Envoy find the filter.
+type moduleFlags struct {
+	url    string
+	sha256 string
+}
+
+func (m *moduleFlags) register(f *pflag.FlagSet) {
+	f.StringVar(&m.url, "wasm-url", "",
+		"where a control plane finds limpet.wasm: `URL` of the module (https://,\n"+
+			"for Istio file:// too) or of an image (oci://, as 'limpet image push' prints it)")
+	f.StringVar(&m.sha256, "wasm-sha256", "", "its SHA-256 in `HEX` (default: that of this limpet's own)")
+}
+
+// check refuses wrong flags, and finds the sum of what the URL leads to.
+func (m *moduleFlags) check(target compiler.Target) (err error) {
+	switch {
+	case target == compiler.TargetEnvoyGateway && m.url == "":
+		return usagef("-t %s needs --wasm-url: where Envoy Gateway finds limpet.wasm", target)
+	case target == compiler.TargetIstio && m.url == "":
+		return usagef("-t %s needs --wasm-url: where Istio's proxies find limpet.wasm", target)
+	case m.sha256 != "" && !digest.IsHex(m.sha256):
+		return usagef("--wasm-sha256 %q: must be 64 hexadecimal digits in lower case", m.sha256)
+	case m.url != "" && m.sha256 == "":
+		m.sha256, err = findSum(m.url)
+	}
+	return err
+}
+
+// set puts the flags into a compilation's options.
+func (m *moduleFlags) set(o *compiler.Options) { o.WasmURL, o.WasmSHA256 = m.url, m.sha256 }
+
+// findSum gives the SHA-256 that a URL names, or of this limpet's own module or image.
+func findSum(url string) (string, error) {
+	if sum, pinned := digest.FromReference(url); pinned {
+		if !digest.IsHex(sum) {
+			return "", usagef("--wasm-url %q: must end in 64 hexadecimal digits", url)
+		}
+		return sum, nil
+	}
+	if strings.HasPrefix(url, "oci://") {
+		image, err := makeImage()
+		if err != nil {
+			return "", err
+		}
+		sum, err := image.Digest()
+		return sum.Hex, err
+	}
+	module, err := readModule()
+	if err != nil {
+		return "", fmt.Errorf("%w, or say --wasm-sha256", err)
+	}
+	return digest.OfBytes(module), nil
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/inputfiles"
+	"github.com/limpet-proxy/limpet/internal/livereload"
+)
+
+// defaultEndpointFiles leaves room for five Envoys of one user among the 128 inotify instances that Linux gives each.
+const defaultEndpointFiles = 16
+
+// maxEndpointFiles bounds what --endpoint-files may ask for.
+const maxEndpointFiles = 100_000
+
+// watchFlags say whether and how configuration changes while Envoy runs.
+type watchFlags struct {
+	on            bool
+	endpointFiles int
+}
+
+func (w *watchFlags) register(f *pflag.FlagSet, usage string) {
+	f.BoolVar(&w.on, "watch", false, usage)
+	f.IntVar(&w.endpointFiles, "endpoint-files", defaultEndpointFiles,
+		"with --watch: up to `N` clusters, each has a file for its endpoints")
+}
+
+// check refuses flags that make no sense together.
+func (w *watchFlags) check(c *cobra.Command, paths []string) error {
+	switch {
+	case !w.on && c.Flags().Changed("endpoint-files"):
+		return usagef("--endpoint-files needs --watch")
+	case !w.on:
+		return nil
+	case w.endpointFiles < 0 || w.endpointFiles > maxEndpointFiles:
+		return usagef("--endpoint-files %d: must be 0 to %d", w.endpointFiles, maxEndpointFiles)
+	case slices.Contains(paths, inputfiles.Stdin):
+		return usagef("--watch can't watch the standard input: name files or folders")
+	default:
+		return nil
+	}
+}
+
+// newReconciler makes what keeps an output up to date with the files that the flags name. It must be made before they
+// are read for the first time.
+func (f *configFlags) newReconciler(stderr io.Writer) *livereload.Reconciler {
+	paths := slices.Clone(f.input.paths)
+	if f.keys.file != "" {
+		paths = append(paths, f.keys.file)
+	}
+	return &livereload.Reconciler{
+		Files:  inputfiles.NewWatcher(paths...),
+		Read:   func(stderr io.Writer) (livereload.Inputs, error) { return f.read(nil, stderr) },
+		Stderr: stderr,
+	}
+}
+
+// cachedOptions gives [configFlags.options] for inputs that are compiled again and again.
+func (f *configFlags) cachedOptions(target compiler.Target, wasmPath string) func(livereload.Inputs) compiler.Options {
+	cache := compiler.NewCache()
+	return func(in livereload.Inputs) compiler.Options {
+		o := f.options(in, target, wasmPath)
+		o.Cache = cache
+		return o
+	}
+}
+
+// newDynamic makes the output for an Envoy that runs on the envoy.yaml in a folder.
+func (f *configFlags) newDynamic(
+	dir string, w *watchFlags, draining *livereload.Draining,
+) (*livereload.Dynamic, error) {
+	wasmPath, err := f.wasmPathUnder(dir)
+	if err != nil {
+		return nil, err
+	}
+	d, err := livereload.NewDynamic(dir, draining)
+	if err != nil {
+		return nil, err
+	}
+	d.Options, d.FileMode = f.cachedOptions(compiler.TargetEnvoy, wasmPath), f.keys.fileMode
+	d.EndpointFiles = w.endpointFiles
+	return d, nil
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/atomicfile"
+	"github.com/limpet-proxy/limpet/internal/envoyproc"
+	"github.com/limpet-proxy/limpet/internal/livereload"
+	"github.com/limpet-proxy/limpet/internal/message"
+	"github.com/limpet-proxy/limpet/internal/rollout"
+)
+
+// deployment is what "limpet run" runs Envoy on.
+type deployment struct {
+	result *compiler.Result
+	files  []atomicfile.File
+	// log is where Envoy's own goes.
+	log io.Writer
+	// dynamic and reconciler are there with --watch only.
+	dynamic    *livereload.Dynamic
+	reconciler *livereload.Reconciler
+}
+
+// deploy compiles for a folder that is not there yet.
+func (rc *runCommand) deploy(c *cobra.Command, dir string) (*deployment, error) {
+	d := &deployment{log: c.ErrOrStderr()}
+	if rc.watch.on {
+		return d, rc.deployDynamic(c, dir, d)
+	}
+	wasmPath, err := rc.config.wasmPathUnder(dir)
+	if err != nil {
+		return nil, err
+	}
+	d.result, err = rc.config.compile(c, compiler.TargetEnvoy, wasmPath)
+	return d, err
+}
+
+// deployDynamic is deploy for an Envoy that takes changes over while it runs.
+func (rc *runCommand) deployDynamic(c *cobra.Command, dir string, d *deployment) error {
+	draining, err := livereload.NewDraining("") // the folder does not outlive the run
+	if err != nil {
+		return err
+	}
+	if d.dynamic, err = rc.config.newDynamic(dir, &rc.watch, draining); err != nil {
+		return err
+	}
+	rejections := envoyproc.NewRejections(c.ErrOrStderr())
+	d.log = rejections
+	d.dynamic.Publisher.Admin, d.dynamic.Publisher.Reason = rollout.Admin(rc.config.admin), rejections.Since
+	d.dynamic.ProbePorts = true
+	d.reconciler = rc.config.newReconciler(c.ErrOrStderr())
+	d.reconciler.Output = d.dynamic
+	d.result, err = d.reconciler.Start()
+	return err
+}
+
+// write puts everything into the folder.
+func (d *deployment) write(dir string) error {
+	if d.dynamic != nil {
+		if err := d.dynamic.Start(d.result); err != nil {
+			return err
+		}
+	}
+	return atomicfile.WriteAll(dir, d.files)
+}
+
+// followInput lets changes of the input reach the Envoy that starts now. The function that it gives ends that.
+func (d *deployment) followInput() (end func()) {
+	if d.dynamic == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if d.dynamic.WaitReady(ctx) {
+			message.Print(d.reconciler.Stderr, "serving; changes of the input reach Envoy as they come")
+			d.reconciler.Run(ctx)
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}

@@ -1,0 +1,118 @@
+package compiler_test
+
+import (
+	"errors"
+	"fmt"
+	"log"
+
+	"github.com/limpet-proxy/limpet/compiler"
+)
+
+// shop is a Gateway and a route whose sessions are in a cookie.
+const shop = `
+apiVersion: gateway.networking.k8s.io/v1
+kind: GatewayClass
+metadata: {name: limpet}
+spec: {controllerName: limpet.dev/compiler}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: web, namespace: shop}
+spec:
+  gatewayClassName: limpet
+  listeners: [{name: http, protocol: HTTP, port: 80}]
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: cart, namespace: shop}
+spec:
+  parentRefs: [{name: web}]
+  rules:
+  - name: pay
+    matches: [{path: {value: /pay}}]
+    sessionPersistence: {sessionName: cart, absoluteTimeout: 8h}
+    backendRefs: [{name: cart, port: 80}]
+---
+apiVersion: v1
+kind: Service
+metadata: {name: cart, namespace: shop}
+spec: {ports: [{port: 80}]}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: cart-1, namespace: shop, labels: {kubernetes.io/service-name: cart}}
+addressType: IPv4
+ports: [{port: 8080}]
+endpoints: [{addresses: [10.0.0.1]}]
+`
+
+// Documents go in, files come out. Equal documents give equal bytes.
+func ExampleCompile() {
+	sources := []compiler.Source{{Name: "shop.yaml", Data: []byte(shop)}}
+	result, err := compiler.Compile(sources, compiler.Options{Target: compiler.TargetPlugin})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, file := range result.Files {
+		fmt.Println(file.Name)
+	}
+	for _, policy := range result.Plugin.Policies {
+		fmt.Println(policy.Scope, policy.SessionName, policy.Cookie.Path, policy.AbsoluteTimeout)
+	}
+	// Output:
+	// plugin.json
+	// HTTPRoute/shop/cart/rule/pay cart /pay 8h
+}
+
+// What no API server would admit, or limpet does not support, is an error with the file, line, object and path; all of them
+// at once, and nothing is written.
+func ExampleCompile_errors() {
+	sources := []compiler.Source{{Name: "policy.yaml", Data: []byte(`apiVersion: limpet.dev/v1alpha1
+kind: SessionPersistencePolicy
+metadata: {name: cart, namespace: shop}
+spec:
+  targetRefs: [{group: "", kind: Service, name: cart}]
+  absoluteTimeout: 8h
+  onHostLoss: Fail
+  cookie: {colour: red}
+`)}}
+	_, err := compiler.Compile(sources, compiler.Options{Target: compiler.TargetPlugin})
+	var problems compiler.Errors
+	if !errors.As(err, &problems) {
+		log.Fatal(err)
+	}
+	for _, problem := range problems {
+		fmt.Println(problem)
+	}
+	// Output:
+	// policy.yaml:7: SessionPersistencePolicy shop/cart: spec.onHostLoss: unknown field
+	// policy.yaml:8: SessionPersistencePolicy shop/cart: spec.cookie.colour: unknown field
+}
+
+// Check says what a controller would write into the status of each object.
+func ExampleCheck() {
+	sources := []compiler.Source{{Name: "shop.yaml", Data: []byte(shop)}}
+	result, err := compiler.Check(sources, compiler.Options{Target: compiler.TargetPlugin})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(len(result.Objects), "objects with a status; accepted:", result.OK(false))
+	// Output:
+	// 3 objects with a status; accepted: true
+}
+
+// A cache makes the next compilation cost what has changed since the last one. It does not change what comes out.
+func ExampleNewCache() {
+	cache := compiler.NewCache()
+	for range 2 {
+		sources := []compiler.Source{{Name: "shop.yaml", Data: []byte(shop)}}
+		result, err := compiler.Compile(sources, compiler.Options{Target: compiler.TargetPlugin, Cache: cache})
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(len(result.Plugin.Policies), "policy")
+	}
+	// Output:
+	// 1 policy
+	// 1 policy
+}

@@ -1,0 +1,149 @@
+package docs
+
+import (
+	"fmt"
+	"go/doc"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// floor is a group of packages in development.md: those below a folder that no earlier group has.
+type floor struct{ title, folder string }
+
+var floors = []floor{
+	{"The command", "cmd"},
+	{"The public packages", "compiler"},
+	{"", "token"},
+	{"", "policy-config"},
+	{"", "wasmimage"},
+	{"The compiler's steps", "internal/compiler"},
+	{"What the command needs besides", "internal"},
+	{"The filter", "filter"},
+	{"Tests on a real Envoy, measurements, tools, examples", "e2e"},
+	{"", "bench"},
+	{"", "tools"},
+	{"", "examples"},
+}
+
+// TestFloorPlan holds that development.md lists every package with its purpose, and that each has one: a sentence that
+// is more than its name.
+func TestFloorPlan(t *testing.T) {
+	page := string(read(t, "development.md"))
+	before, rest, found := strings.Cut(page, "<!-- floor plan -->\n")
+	_, after, ended := strings.Cut(rest, "<!-- end of floor plan -->\n")
+	if !found || !ended {
+		t.Fatal("development.md has no floor plan between its two comments")
+	}
+	written := before + "<!-- floor plan -->\n" + floorPlan(t) + "<!-- end of floor plan -->\n" + after
+	if *update {
+		if err := os.WriteFile("development.md", []byte(written), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if written != page {
+		t.Error("docs/development.md is stale: 'go test ./docs -update' writes it again")
+	}
+}
+
+// floorPlan writes a table for each titled group.
+func floorPlan(t *testing.T) string {
+	t.Helper()
+	var out strings.Builder
+	var seen []string
+	for _, f := range floors {
+		if f.title != "" {
+			fmt.Fprintf(&out, "\n### %s\n\n| package | purpose |\n|---|---|\n", f.title)
+		}
+		for _, folder := range packagesBelow(t, f.folder) {
+			if slices.Contains(seen, folder) {
+				continue
+			}
+			seen = append(seen, folder)
+			fmt.Fprintf(&out, "| `%s` | %s |\n", folder, purposeOf(t, folder))
+		}
+	}
+	if len(seen) < 50 {
+		t.Fatalf("only %d packages", len(seen))
+	}
+	return out.String() + "\n"
+}
+
+// packagesBelow are the folders with Go files that are no tests, from the root of the tree.
+func packagesBelow(t *testing.T, folder string) []string {
+	t.Helper()
+	var found []string
+	err := filepath.WalkDir(filepath.Join("..", filepath.FromSlash(folder)), func(path string, entry os.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && entry.Name() == "testdata":
+			return filepath.SkipDir
+		case !entry.IsDir() && strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go"):
+			if in := strings.TrimPrefix(filepath.ToSlash(filepath.Dir(path)), "../"); !slices.Contains(found, in) {
+				found = append(found, in)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(found)
+	return found
+}
+
+// purposeOf is the first sentence of a package's comment, without "Package NAME" or "Command NAME".
+func purposeOf(t *testing.T, folder string) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("..", filepath.FromSlash(folder), "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.PackageClauseOnly|parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if parsed.Doc == nil || strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		sentence := new(doc.Package).Synopsis(parsed.Doc.Text())
+		words := strings.SplitN(sentence, " ", 3)
+		if len(words) < 3 || words[0] != "Package" && words[0] != "Command" {
+			t.Errorf("%s: the comment is %q, want \"Package NAME does ...\"", folder, sentence)
+			return ""
+		}
+		return strings.ReplaceAll(words[2], "|", "\\|")
+	}
+	t.Errorf("%s: no file has the package's comment", folder)
+	return ""
+}
+
+// TestPublicPackagesHaveExamples: a public package shows its main use in examples that run and whose output is checked.
+func TestPublicPackagesHaveExamples(t *testing.T) {
+	for _, folder := range []string{"token", "policy-config", "compiler", "compiler/api/v1alpha1", "wasmimage"} {
+		files, err := filepath.Glob(filepath.Join("..", filepath.FromSlash(folder), "example*_test.go"))
+		if err != nil || len(files) == 0 {
+			t.Errorf("%s has no examples (%v)", folder, err)
+		}
+		for _, file := range files {
+			parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			examples := doc.Examples(parsed)
+			if len(examples) < 2 {
+				t.Errorf("%s has only %d examples", folder, len(examples))
+			}
+			for _, e := range examples {
+				if e.Output == "" || e.Doc == "" {
+					t.Errorf("%s: Example%s is not run, for its output is not written down, or does not say what it shows", folder, e.Name)
+				}
+			}
+		}
+	}
+}

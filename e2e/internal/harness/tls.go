@@ -1,0 +1,88 @@
+package harness
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+)
+
+// Certificate is a self-signed certificate and its key, as PEM.
+type Certificate struct{ Chain, Key string }
+
+// NewCertificate makes a certificate that is good for an hour, for these hosts besides 127.0.0.1.
+func NewCertificate(t testing.TB, hosts ...string) Certificate {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return NewCertificateFor(t, key, hosts...)
+}
+
+// NewCertificateFor is NewCertificate for a key of any kind.
+func NewCertificateFor(t testing.TB, key crypto.Signer, hosts ...string) Certificate {
+	t.Helper()
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1),
+		NotBefore:    time.Now().Add(-time.Minute),
+		NotAfter:     time.Now().Add(time.Hour),
+		IPAddresses:  []net.IP{net.IPv4(127, 0, 0, 1)},
+		DNSNames:     hosts,
+	}
+	chain, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Certificate{
+		Chain: string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: chain})),
+		Key:   string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})),
+	}
+}
+
+func (c Certificate) pool() *x509.CertPool {
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM([]byte(c.Chain))
+	return roots
+}
+
+// TLS makes the client speak HTTPS to that port and trust this certificate only.
+func (c *Client) TLS(certificate Certificate, port int) *Client {
+	c.http.Transport.(*http.Transport).TLSClientConfig = &tls.Config{RootCAs: certificate.pool(), MinVersion: tls.VersionTLS12}
+	c.base = "https://" + Loopback(port)
+	return c
+}
+
+// Trust makes the client trust another certificate too; call it after TLS.
+func (c *Client) Trust(certificate Certificate) *Client {
+	c.http.Transport.(*http.Transport).TLSClientConfig.RootCAs.AppendCertsFromPEM([]byte(certificate.Chain))
+	return c
+}
+
+// For makes the client ask for a host, by the server name and the Host header; call it after TLS.
+func (c *Client) For(host string) *Client {
+	c.Host = host
+	c.http.Transport.(*http.Transport).TLSClientConfig.ServerName = host
+	return c
+}
+
+// HTTP2 makes the client speak HTTP/2 only, over TLS or else with prior knowledge.
+func (c *Client) HTTP2() *Client {
+	protocols := &http.Protocols{}
+	protocols.SetHTTP2(true)
+	protocols.SetUnencryptedHTTP2(true)
+	c.http.Transport.(*http.Transport).Protocols = protocols
+	return c
+}

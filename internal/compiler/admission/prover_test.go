@@ -1,0 +1,82 @@
+package admission
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	kruntime "k8s.io/apimachinery/pkg/runtime"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+)
+
+// TestProver holds the prover to the server's validator: on the corpus and on damaged copies of it both say the same.
+func TestProver(t *testing.T) {
+	const copies = 8
+	random := rand.New(rand.NewPCG(5, 8))
+	kept, broken := 0, 0
+	for _, c := range readCorpus(t) {
+		for range copies {
+			for apiRelease := range releases {
+				obj := c.fresh(t)
+				v, _ := newAdmitter(t, apiRelease).resolve(obj)
+				if v == nil {
+					continue
+				}
+				v.setDefaults(obj)
+				for range random.IntN(4) {
+					damageValue(obj, random)
+				}
+				if slices.ContainsFunc(validation.ValidateCustomResource(nil, obj, v.schema), blocksRules) || v.rules() == nil {
+					continue
+				}
+				errs, _ := v.rules().Validate(context.Background(), nil, v.structural, obj, nil, celconfig.RuntimeCELCostBudget)
+				if keeps := v.keepsRules(obj); keeps != (len(errs) == 0) {
+					t.Errorf("%s, %s: the prover says %t, a server %v\n%v", apiRelease, c.id, keeps, errs, obj)
+				} else if keeps {
+					kept++
+				} else {
+					broken++
+				}
+			}
+		}
+	}
+	if kept < 300 || broken < 200 {
+		t.Errorf("compared %d objects that keep the rules and %d that don't; want more", kept, broken)
+	}
+}
+
+// damageValue changes one thing, somewhere below a value: a field goes, or takes a value of a field beside it; an item goes,
+// comes twice, or is moved.
+func damageValue(value any, random *rand.Rand) {
+	switch v := value.(type) {
+	case map[string]any:
+		names := make([]string, 0, len(v))
+		for name := range v {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		if len(names) == 0 {
+			return
+		}
+		name := names[random.IntN(len(names))]
+		switch {
+		case random.IntN(4) > 0:
+			damageValue(v[name], random)
+		case random.IntN(2) == 0:
+			delete(v, name)
+		default:
+			v[name] = kruntime.DeepCopyJSONValue(v[names[random.IntN(len(names))]])
+		}
+	case []any:
+		if len(v) == 0 {
+			return
+		}
+		if i := random.IntN(len(v)); random.IntN(4) > 0 {
+			damageValue(v[i], random)
+		} else {
+			v[i] = kruntime.DeepCopyJSONValue(v[random.IntN(len(v))])
+		}
+	}
+}

@@ -1,0 +1,55 @@
+package admission
+
+import (
+	"slices"
+
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+const unknownField = "unknown field"
+
+// IsUnknownField tells whether an error of Admit says that the schema lacks a field.
+func IsUnknownField(e *field.Error) bool {
+	return e.Type == field.ErrorTypeForbidden && e.Detail == unknownField
+}
+
+// Pruned gives the paths of the fields that a server with these CRDs would silently drop from the object, such as
+// spec.rules[0].sessionPersistence.cookie, in order of the alphabet. The object stays as it is; status is not
+// looked at. The result is empty for a kind that is not served at all.
+func (a *Admitter) Pruned(obj map[string]any) []string {
+	v, _ := a.resolve(obj)
+	if v == nil {
+		return nil
+	}
+	_, unknown := v.dropUnknown(obj)
+	return unknown
+}
+
+func unknownFields(paths []string) field.ErrorList {
+	errs := make(field.ErrorList, 0, len(paths))
+	for _, path := range paths {
+		errs = append(errs, &field.Error{Type: field.ErrorTypeForbidden, Field: path, BadValue: "", Detail: unknownField})
+	}
+	return errs
+}
+
+// dropUnknown gives a copy of the object without status and the fields that the schema lacks, and those fields' paths.
+func (v *crdVersion) dropUnknown(obj map[string]any) (pruned map[string]any, unknown []string) {
+	pruned = make(map[string]any, len(obj))
+	for key, value := range obj {
+		if key != "status" {
+			pruned[key] = runtime.DeepCopyJSONValue(value)
+		}
+	}
+	unknown = pruning.PruneWithOptions(pruned, v.structural, true,
+		structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
+	_, _, inMetadata, _ := objectmeta.GetObjectMetaWithOptions(pruned,
+		objectmeta.ObjectMetaOptions{ReturnUnknownFieldPaths: true, DropMalformedFields: true})
+	unknown = append(unknown, inMetadata...)
+	slices.Sort(unknown)
+	return pruned, unknown
+}

@@ -1,0 +1,138 @@
+// Package ancestors finds the Gateways on which a policy has no effect because its status can't list another ancestor. The
+// limit is GEP-713's and the same for policies of every kind (docs/semantics.md, S63).
+package ancestors
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+)
+
+// Limit says on which Gateways which policies have no effect. A nil Limit is one that no policy has reached.
+type Limit struct {
+	reached  map[object.Ref]map[object.Ref]bool // Gateways, by policy
+	attached map[object.TargetRef][]Attachment  // those of policies that have an effect on the target
+}
+
+// Attachment is one target of a policy of any kind.
+type Attachment struct {
+	Policy object.Ref
+	Target object.TargetRef
+	// Refused says that the policy has no effect on the target. Its status then has an ancestor for the target itself.
+	Refused bool
+}
+
+// Input is what policies are attached to, and where requests go.
+type Input struct {
+	Objects *resource.Objects
+	// Attachments are all targets of all policies.
+	Attachments iter.Seq[Attachment]
+	// Paths are those that requests take. They are asked for only if a policy may reach the limit.
+	Paths iter.Seq[precedence.TrafficPath]
+}
+
+// Find finds where policies reach the limit, and reports it. Older Gateways go first.
+func Find(in Input, rep *report.Report) *Limit {
+	taken := countTaken(in)
+	most := 0
+	for _, n := range taken {
+		most = max(most, n)
+	}
+	if most+len(in.Objects.Gateways) <= v1alpha1.MaxAncestors {
+		return nil
+	}
+	l := &Limit{reached: map[object.Ref]map[object.Ref]bool{}, attached: map[object.TargetRef][]Attachment{}}
+	for a := range in.Attachments {
+		if !a.Refused {
+			l.attached[a.Target] = append(l.attached[a.Target], a)
+		}
+	}
+	subjects := listPolicies(in.Objects)
+	for policy, gateways := range l.findGateways(in.Paths) {
+		for _, g := range findWithoutRoom(in.Objects, gateways, v1alpha1.MaxAncestors-taken[policy]) {
+			l.add(policy, g)
+			rep.WarnForAt(subjects[policy], string(v1alpha1.ReasonPartiallyProgrammed), "spec.targetRefs",
+				"its status has no room for another ancestor: the policy has no effect on "+g.String())
+		}
+	}
+	if len(l.reached) == 0 {
+		return nil
+	}
+	return l
+}
+
+func (l *Limit) add(policy, gateway object.Ref) {
+	if l.reached[policy] == nil {
+		l.reached[policy] = map[object.Ref]bool{}
+	}
+	l.reached[policy][gateway] = true
+}
+
+// findGateways gives, for each policy, the Gateways from which requests come to its targets.
+func (l *Limit) findGateways(paths iter.Seq[precedence.TrafficPath]) map[object.Ref]map[object.Ref]bool {
+	found := map[object.Ref]map[object.Ref]bool{}
+	for path := range paths {
+		for _, target := range path.Targets() {
+			for _, a := range l.attached[target] {
+				if found[a.Policy] == nil {
+					found[a.Policy] = map[object.Ref]bool{}
+				}
+				found[a.Policy][path.Gateway] = true
+			}
+		}
+	}
+	return found
+}
+
+// findWithoutRoom gives those of a policy's Gateways that come after the ones that its status has room for.
+func findWithoutRoom(objects *resource.Objects, gateways map[object.Ref]bool, room int) (without []object.Ref) {
+	for _, g := range objects.Gateways {
+		ref := g.Origin().Ref
+		if !gateways[ref] {
+			continue
+		}
+		if room--; room < 0 {
+			without = append(without, ref)
+		}
+	}
+	return without
+}
+
+// Reached reports whether a policy has no effect on a Gateway.
+func (l *Limit) Reached(policy, gateway object.Ref) bool {
+	return l != nil && l.reached[policy][gateway]
+}
+
+// PoliciesWithout gives the policies that have no effect on a Gateway, by kind and name.
+func (l *Limit) PoliciesWithout(gateway object.Ref) (policies []object.Ref) {
+	if l == nil {
+		return nil
+	}
+	for policy, gateways := range l.reached {
+		if gateways[gateway] {
+			policies = append(policies, policy)
+		}
+	}
+	slices.SortFunc(policies, compareRefs)
+	return policies
+}
+
+// PoliciesOff gives the policies that are attached to what requests meet on a path and have no effect on its Gateway.
+func (l *Limit) PoliciesOff(path precedence.TrafficPath) (policies []object.Ref) {
+	if l == nil {
+		return nil
+	}
+	for _, target := range path.Targets() {
+		for _, a := range l.attached[target] {
+			if l.Reached(a.Policy, path.Gateway) {
+				policies = append(policies, a.Policy)
+			}
+		}
+	}
+	return policies
+}

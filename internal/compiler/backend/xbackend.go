@@ -1,0 +1,119 @@
+package backend
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+)
+
+// An XBackend of the type EndpointSelector selects pods by their labels, and there are no pods in the input. What
+// selects the same pods is known: a Service of the namespace with an equal selector, which is what GEP-4894 lets an
+// implementation make for the purpose. Its EndpointSlices hold the pods' addresses, the XBackend the port. Slices
+// that belong to no Service and bear all of the labels count too, for those who write them by hand.
+
+// xbackendProtocols are the values of an XBackend's protocol that are carried. HTTP leaves the version to the proxy.
+var xbackendProtocols = map[string]Protocol{"HTTP": ProtocolUnset, "HTTP11": HTTP1, "HTTP2": HTTP2, "H2C": HTTP2, "GRPC": HTTP2}
+
+// addXBackends notes the XBackends, and the slices that each selector leads to.
+func (x *Index) addXBackends(objects *resource.Objects) {
+	for _, b := range objects.Backends {
+		x.backends[b.Key()] = b
+	}
+	if len(x.backends) == 0 {
+		return
+	}
+	for _, s := range objects.Services {
+		if len(s.Value.Spec.Selector) > 0 {
+			key := selectionKey(s.Namespace, s.Value.Spec.Selector)
+			x.selected[key] = append(x.selected[key], x.slices[s.Key()]...)
+		}
+	}
+}
+
+// selectionKey names what a selector selects.
+func selectionKey(namespace string, labels map[string]string) string {
+	var b strings.Builder
+	b.WriteString(namespace)
+	for _, name := range slices.Sorted(maps.Keys(labels)) {
+		b.WriteString(" " + name + "=" + labels[name])
+	}
+	return b.String()
+}
+
+// resolveXBackend follows a reference to an XBackend, which is in the route's namespace and has a port of its own (GEP-4894).
+func (x *Index) resolveXBackend(namespace string, path *field.Path, ref gatewayv1.BackendRef) (*Backend, *field.Error) {
+	key := namespace + "/" + string(ref.Name)
+	b := x.backends[key]
+	switch {
+	case ref.Namespace != nil && string(*ref.Namespace) != namespace:
+		return nil, field.Forbidden(path.Child("namespace"), "an XBackend must be in the route's namespace")
+	case b == nil:
+		return nil, newNotFound(path.Child("name"), ref.Name, "there is no XBackend "+key+" in the input")
+	case ref.Port != nil:
+		return nil, field.Invalid(path.Child("port"), *ref.Port, "must not be set for an XBackend, which has a port of its own")
+	case b.Value.Spec.EndpointSelector == nil || b.Value.Spec.Port.Number == 0:
+		return nil, field.Invalid(path.Child("name"), ref.Name, "the XBackend has no endpointSelector or no port.number")
+	}
+	number := b.Value.Spec.Port.Number
+	name := fmt.Sprintf("xbackend/%s:%d", key, number)
+	if known := x.resolved[name]; known != nil {
+		return known, nil
+	}
+	backend := &Backend{Identity: Identity{
+		Name: name, Object: object.Ref{Kind: object.KindXBackend, Namespace: b.Namespace, Name: b.Name}, Port: number,
+		Cluster: fmt.Sprintf("xbackend/%s/%d", key, number),
+	}, Endpoints: x.selectedEndpoints(b)}
+	if p := b.Value.Spec.Protocol; p != nil {
+		backend.Protocol = xbackendProtocols[*p]
+	}
+	x.resolved[name] = backend
+	if !backend.Ready() {
+		x.rep.Warn(b, field.Invalid(field.NewPath("spec", "endpointSelector", "matchLabels"), b.Value.Spec.EndpointSelector.MatchLabels,
+			"no Service of the namespace with this very selector, and no EndpointSlice of its own with these labels, has a ready endpoint: new requests for it get 503"))
+	}
+	return backend, nil
+}
+
+// selectedEndpoints gives the endpoints behind a selector, of the first family that has any.
+func (x *Index) selectedEndpoints(b *resource.Object[resource.XBackend]) []ir.Endpoint {
+	labels := b.Value.Spec.EndpointSelector.MatchLabels
+	sources := slices.Clone(x.selected[selectionKey(b.Namespace, labels)])
+	for _, s := range x.slices[b.Namespace+"/"] {
+		if hasLabels(s.Labels, labels) {
+			sources = append(sources, s)
+		}
+	}
+	for _, family := range []discoveryv1.AddressType{discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6} {
+		found := map[netip.AddrPort]ir.Endpoint{}
+		for _, s := range sources {
+			for _, e := range s.Value.Endpoints {
+				if draining, serves := readConditions(e.Conditions); serves && s.Value.AddressType == family {
+					addEndpoint(found, e.Addresses[0], b.Value.Spec.Port.Number, draining)
+				}
+			}
+		}
+		if len(found) > 0 {
+			return sortEndpoints(found)
+		}
+	}
+	return nil
+}
+
+func hasLabels(labels, wanted map[string]string) bool {
+	for name, value := range wanted {
+		if got, has := labels[name]; !has || got != value {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,47 @@
+package describe
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+)
+
+// TestFind shows which words name which object.
+//
+// requirements: 2C.20
+func TestFind(t *testing.T) {
+	known := []object.Ref{
+		{Kind: object.KindGatewayClass, Name: "limpet"},
+		{Kind: object.KindService, Namespace: "a", Name: "cart"},
+		{Kind: object.KindService, Namespace: "b", Name: "cart"},
+		{Kind: object.KindHTTPRoute, Namespace: "a", Name: "cart"},
+		{Kind: "SessionPersistencePolicy", Namespace: "a", Name: "p"},
+	}
+	for words, want := range map[string]string{
+		"gatewayclass/limpet":           "GatewayClass limpet",
+		"GatewayClasses/limpet":         "GatewayClass limpet",
+		"service/a/cart":                "Service a/cart",
+		"services/b/cart":               "Service b/cart",
+		"HTTPROUTE/cart":                "HTTPRoute a/cart",
+		"sessionpersistencepolicies/p":  "SessionPersistencePolicy a/p",
+		"SessionPersistencePolicy/a/p":  "SessionPersistencePolicy a/p",
+		"service/cart":                  "!there are several: Service a/cart, Service b/cart",
+		"service/c/cart":                "!there is no such object",
+		"route/cart":                    "!there is no such object",
+		"sessionpersistencepolicys/a/p": "!there is no such object",
+		"cart":                          "!must be KIND/NAME",
+		"service//cart":                 "!must be KIND/NAME",
+		"service/a/":                    "!must be KIND/NAME",
+		"a/b/c/d":                       "!must be KIND/NAME",
+	} {
+		got, err := Find(words, known)
+		message, fails := strings.CutPrefix(want, "!")
+		switch {
+		case fails && (err == nil || !strings.Contains(err.Error(), message)):
+			t.Errorf("%s: got %v, %v; want %s", words, got, err, message)
+		case !fails && (err != nil || got.String() != want):
+			t.Errorf("%s: got %v, %v; want %s", words, got, err, want)
+		}
+	}
+}

@@ -1,0 +1,33 @@
+package envoy
+
+import (
+	"github.com/limpet-proxy/limpet/internal/compiler/capability"
+)
+
+var answerYes = capability.Answer{Support: capability.Yes}
+
+// Capabilities says what a plain Envoy under the bootstrap carries.
+var Capabilities = capability.Declaration{
+	"across split, one session (up to 1.6)":                                            answerYes,
+	"across split, a session for each backend":                                         answerYes,
+	"across XBackend":                                                                  answerYes,
+	"HTTPRoute timeouts.request":                                                       answerYes,
+	"HTTPRoute timeouts.backendRequest":                                                answerYes,
+	"HTTPRoute retry.codes[]":                                                          answerYes,
+	"HTTPRoute retry.attempts":                                                         answerYes,
+	"HTTPRoute retry.backoff":                                                          {Support: capability.Differs, Note: "not the least wait: Envoy waits a random time of up to that, doubled for each further retry (reported)"},
+	"across HTTPProxy":                                                                 answerYes,
+	"XBackendTrafficPolicy retryConstraint":                                            answerYes,
+	"LoadBalancerPolicy strategy":                                                      answerYes,
+	"LoadBalancerPolicy targetRefs[].group":                                            answerYes,
+	"LoadBalancerPolicy targetRefs[].kind":                                             answerYes,
+	"LoadBalancerPolicy targetRefs[].name":                                             answerYes,
+	"LoadBalancerPolicy targetRefs[].sectionName":                                      answerYes,
+	"LoadBalancerPolicy requestHashPolicies[].terminal":                                answerYes,
+	"LoadBalancerPolicy requestHashPolicies[].headerHashOptions.headerName":            answerYes,
+	"LoadBalancerPolicy requestHashPolicies[].cookieHashOptions.cookieName":            answerYes,
+	"LoadBalancerPolicy requestHashPolicies[].cookieHashOptions.ttl":                   answerYes,
+	"LoadBalancerPolicy requestHashPolicies[].cookieHashOptions.path":                  answerYes,
+	"LoadBalancerPolicy requestHashPolicies[].queryParameterHashOptions.parameterName": answerYes,
+	"LoadBalancerPolicy requestHashPolicies[].hashSourceIP":                            answerYes,
+}

@@ -1,0 +1,124 @@
+package envoy
+
+import (
+	"slices"
+
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
+	upstreamsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/upstreams/http/v3"
+	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
+	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+)
+
+const (
+	// connectTimeout bounds, in seconds, how long a session waits for a host that has vanished.
+	connectTimeout = 2
+	// overprovisioning, in percent, keeps each backend's share of a split what its weight says as long as one
+	// in a hundred of its hosts is left. At Envoy's 140, 70/30 becomes 62/38 when half of one backend is unhealthy.
+	overprovisioning = 10_000
+)
+
+// servesSessions are the states in which a host gets the requests of its sessions; draining ones get no others.
+var servesSessions = []corev3.HealthStatus{
+	corev3.HealthStatus_UNKNOWN, corev3.HealthStatus_HEALTHY, corev3.HealthStatus_DEGRADED, corev3.HealthStatus_DRAINING,
+}
+
+func (e *emitter) newCluster(c ir.Cluster) *clusterv3.Cluster {
+	lb := &clusterv3.Cluster_CommonLbConfig{
+		// In panic mode, which begins at half, Envoy balances over dead hosts too.
+		HealthyPanicThreshold: &typev3.Percent{Value: 0},
+		OverrideHostStatus:    &corev3.HealthStatusSet{Statuses: servesSessions},
+	}
+	assignment := &endpointv3.ClusterLoadAssignment{ClusterName: c.Name}
+	merged := len(c.Localities) > 1
+	if merged {
+		lb.LocalityConfigSpecifier = &clusterv3.Cluster_CommonLbConfig_LocalityWeightedLbConfig_{
+			LocalityWeightedLbConfig: &clusterv3.Cluster_CommonLbConfig_LocalityWeightedLbConfig{},
+		}
+		assignment.Policy = &endpointv3.ClusterLoadAssignment_Policy{
+			OverprovisioningFactor: wrapperspb.UInt32(overprovisioning),
+		}
+	}
+	for _, p := range c.Localities {
+		assignment.Endpoints = append(assignment.Endpoints, newLocality(p, merged))
+	}
+	out := &clusterv3.Cluster{
+		Name:           c.Name,
+		ConnectTimeout: seconds(connectTimeout),
+		CommonLbConfig: lb,
+	}
+	e.placeEndpoints(out, assignment)
+	out.LbPolicy = lbPolicies[c.Balancing]
+	out.CircuitBreakers = newCircuitBreakers(c.RetryBudget)
+	if c.HTTP2 {
+		out.TypedExtensionProtocolOptions = map[string]*anypb.Any{protocolOptions: e.newHTTP2Options()}
+	}
+	return out
+}
+
+// protocolOptions is the name under which a cluster says how its hosts are spoken to; HTTP/1.1 without it.
+const protocolOptions = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"
+
+// newHTTP2Options is HTTP/2 with prior knowledge.
+func (e *emitter) newHTTP2Options() *anypb.Any {
+	return e.pack(&upstreamsv3.HttpProtocolOptions{
+		UpstreamProtocolOptions: &upstreamsv3.HttpProtocolOptions_ExplicitHttpConfig_{
+			ExplicitHttpConfig: &upstreamsv3.HttpProtocolOptions_ExplicitHttpConfig{
+				ProtocolConfig: &upstreamsv3.HttpProtocolOptions_ExplicitHttpConfig_Http2ProtocolOptions{
+					Http2ProtocolOptions: &corev3.Http2ProtocolOptions{},
+				},
+			},
+		},
+	})
+}
+
+// newLocality is a locality. In a merged cluster its weight is the backend's; without one it gets no new sessions.
+func newLocality(p ir.Locality, merged bool) *endpointv3.LocalityLbEndpoints {
+	l := &endpointv3.LocalityLbEndpoints{}
+	if merged {
+		l.Locality = &corev3.Locality{SubZone: p.Name}
+		if p.Weight > 0 {
+			l.LoadBalancingWeight = wrapperspb.UInt32(p.Weight)
+		}
+	}
+	for _, host := range p.Endpoints {
+		l.LbEndpoints = append(l.LbEndpoints, newEndpoint(newAddress(host.Address), host.Draining))
+	}
+	if p.DirectStatus != 0 {
+		l.LbEndpoints = append(l.LbEndpoints, newEndpoint(newInternalAddress(answerName(p.DirectStatus)), false))
+	}
+	return l
+}
+
+func newEndpoint(at *corev3.Address, draining bool) *endpointv3.LbEndpoint {
+	e := &endpointv3.LbEndpoint{HostIdentifier: &endpointv3.LbEndpoint_Endpoint{Endpoint: &endpointv3.Endpoint{Address: at}}}
+	if draining {
+		e.HealthStatus = corev3.HealthStatus_DRAINING
+	}
+	return e
+}
+
+// newInternalAddress is the address of a listener inside Envoy.
+func newInternalAddress(listener string) *corev3.Address {
+	return &corev3.Address{Address: &corev3.Address_EnvoyInternalAddress{EnvoyInternalAddress: &corev3.EnvoyInternalAddress{
+		AddressNameSpecifier: &corev3.EnvoyInternalAddress_ServerListenerName{ServerListenerName: listener},
+	}}}
+}
+
+// listDirectStatuses lists the statuses that clusters need Envoy itself to answer.
+func listDirectStatuses(config *ir.Config) []int {
+	var found []int
+	for _, c := range config.Clusters {
+		for _, p := range c.Localities {
+			if p.DirectStatus != 0 && !slices.Contains(found, p.DirectStatus) {
+				found = append(found, p.DirectStatus)
+			}
+		}
+	}
+	slices.Sort(found)
+	return found
+}

@@ -1,0 +1,119 @@
+// Package envoy writes a complete Envoy bootstrap: listeners, routes, clusters, and the chain of HTTP filters that
+// keeps sessions on their hosts. It builds go-control-plane's messages and validates them, so that an xDS server
+// could serve the same ones. What each setting is for was tried on a running Envoy; its comment says what happens
+// without it.
+package envoy
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+
+	bootstrapv3 "github.com/envoyproxy/go-control-plane/envoy/config/bootstrap/v3"
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	metricsv3 "github.com/envoyproxy/go-control-plane/envoy/config/metrics/v3"
+	overloadv3 "github.com/envoyproxy/go-control-plane/envoy/config/overload/v3"
+	internallistenerv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/bootstrap/internal_listener/v3"
+	connectionsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/resource_monitors/downstream_connections/v3"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/protoyaml"
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+)
+
+// Settings is what a bootstrap needs besides the routes.
+type Settings struct {
+	// Admin is where the admin interface listens; the zero value is nowhere.
+	Admin netip.AddrPort
+	// WasmPath is the path of limpet.wasm as Envoy shall open it.
+	WasmPath string
+	// Plugin is the filter's configuration, and PluginJSON its text.
+	Plugin     policyconfig.Config
+	PluginJSON []byte
+}
+
+// identity is Envoy's node id and cluster; discovery from files refuses to start without them.
+const identity = "limpet"
+
+// maxConnections is the limit on clients' connections that Envoy's guide for edge proxies asks for.
+const maxConnections = 50_000
+
+// Emit gives the bootstrap as YAML. An error means a fault of this program, for the input was checked before.
+// Texts are those of earlier configurations.
+func Emit(config *ir.Config, settings Settings, cache *RenderCache) ([]byte, error) {
+	e := &emitter{settings: settings, cache: cache}
+	bootstrap := e.newBootstrap(config)
+	if e.err != nil {
+		return nil, e.err
+	}
+	if err := bootstrap.ValidateAll(); err != nil {
+		return nil, fmt.Errorf("the Envoy configuration is not valid: %w", err)
+	}
+	text, err := toYAML(bootstrap, protoyaml.Placeholders{Items: e.fillItems, Strings: map[string]string{placeholder: string(settings.PluginJSON)}})
+	return text, cmp.Or(e.err, err)
+}
+
+// emitter collects the first error of the many small messages that are packed on the way.
+type emitter struct {
+	settings Settings
+	// parts are where routes and endpoints go; nil where all of it is one bootstrap.
+	parts        *discoveryParts
+	placeholders placeholders
+	cache        *RenderCache
+	err          error
+}
+
+func (e *emitter) newBootstrap(config *ir.Config) *bootstrapv3.Bootstrap {
+	static := &bootstrapv3.Bootstrap_StaticResources{}
+	for _, l := range config.Listeners {
+		static.Listeners = append(static.Listeners, e.newListener(l))
+	}
+	if len(config.Clusters) > 0 {
+		e.placeholders.clusters = config.Clusters
+		static.Clusters = []*clusterv3.Cluster{{Name: placeholder}}
+	}
+	b := &bootstrapv3.Bootstrap{
+		Node:            &corev3.Node{Id: identity, Cluster: identity},
+		Admin:           e.newAdmin(),
+		OverloadManager: e.newOverloadManager(),
+		StatsConfig:     newStatsConfig(),
+		StaticResources: static,
+	}
+	if statuses := listDirectStatuses(config); len(statuses) > 0 {
+		for _, status := range statuses {
+			static.Listeners = append(static.Listeners, e.newAnswerListener(status))
+		}
+		b.BootstrapExtensions = []*corev3.TypedExtensionConfig{
+			e.packExtension("envoy.bootstrap.internal_listener", &internallistenerv3.InternalListener{}),
+		}
+	}
+	return b
+}
+
+func (e *emitter) newAdmin() *bootstrapv3.Admin {
+	if !e.settings.Admin.IsValid() {
+		return nil
+	}
+	return &bootstrapv3.Admin{Address: newAddress(e.settings.Admin)}
+}
+
+func (e *emitter) newOverloadManager() *overloadv3.OverloadManager {
+	return &overloadv3.OverloadManager{ResourceMonitors: []*overloadv3.ResourceMonitor{{
+		Name: "envoy.resource_monitors.global_downstream_max_connections",
+		ConfigType: &overloadv3.ResourceMonitor_TypedConfig{
+			TypedConfig: e.pack(&connectionsv3.DownstreamConnectionsConfig{MaxActiveDownstreamConnections: maxConnections}),
+		},
+	}}}
+}
+
+// newStatsConfig makes Prometheus labels of the policy and the outcome that the filter puts into its counters' names.
+func newStatsConfig() *metricsv3.StatsConfig {
+	tag := func(name, regex string) *metricsv3.TagSpecifier {
+		return &metricsv3.TagSpecifier{TagName: name, TagValue: &metricsv3.TagSpecifier_Regex{Regex: regex}}
+	}
+	return &metricsv3.StatsConfig{StatsTags: []*metricsv3.TagSpecifier{
+		tag("limpet_policy", policyconfig.PolicyLabelPattern),
+		tag("limpet_outcome", policyconfig.OutcomeLabelPattern),
+	}}
+}

@@ -1,0 +1,117 @@
+package envoy
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+
+	mutationv3 "github.com/envoyproxy/go-control-plane/envoy/config/common/mutation_rules/v3"
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	headermutationv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/header_mutation/v3"
+	routerv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/router/v3"
+	statefulsessionv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/stateful_session/v3"
+	httpwasmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/wasm/v3"
+	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
+	headerstatev3 "github.com/envoyproxy/go-control-plane/envoy/extensions/http/stateful_session/header/v3"
+	wasmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/wasm/v3"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+)
+
+// The names of the filters, by which routes enable them.
+const (
+	fenceFilter   = "envoy.filters.http.header_mutation"
+	limpetFilter  = "limpet"
+	sessionFilter = "envoy.filters.http.stateful_session"
+)
+
+// newHTTPFilters is the chain. Those that make sessions are off unless a route turns them on, so that a route without a
+// policy pays for next to nothing. Without any policy they are not there, unless one may come while the listener serves.
+func (e *emitter) newHTTPFilters() []*hcmv3.HttpFilter {
+	switch {
+	case e.parts != nil:
+		return []*hcmv3.HttpFilter{e.newFence(), e.newDiscoveredLimpet(), e.newStatefulSession(), e.newRouter()}
+	case len(e.settings.Plugin.Policies) > 0:
+		return []*hcmv3.HttpFilter{e.newFence(), e.newLimpet(), e.newStatefulSession(), e.newRouter()}
+	}
+	return []*hcmv3.HttpFilter{e.newRouter()}
+}
+
+func (e *emitter) newFilter(name string, m proto.Message) *hcmv3.HttpFilter {
+	return &hcmv3.HttpFilter{Name: name, ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: e.pack(m)}}
+}
+
+// newFence takes the pin header out of what clients send and get where stateful_session is on. It comes first, so that on
+// the way back it is last: no client can steer a session or learn a host's address by that header, not even on a worker
+// for which Envoy could not make a VM, where it leaves limpet out without a word. Other routes need no more than their
+// route configuration removes.
+func (e *emitter) newFence() *hcmv3.HttpFilter {
+	remove := []*mutationv3.HeaderMutation{{
+		Action: &mutationv3.HeaderMutation_Remove{Remove: e.settings.Plugin.PinHeader},
+	}}
+	f := e.newFilter(fenceFilter, &headermutationv3.HeaderMutation{
+		Mutations: &headermutationv3.Mutations{
+			RequestMutations: remove, RequestTrailersMutations: remove,
+			ResponseMutations: remove, ResponseTrailersMutations: remove,
+		},
+	})
+	f.Disabled = true
+	return f
+}
+
+// newLimpet verifies tokens and makes them.
+func (e *emitter) newLimpet() *hcmv3.HttpFilter {
+	f := e.newFilter(limpetFilter, e.newWasm(e.settings.PluginJSON))
+	f.Disabled = true
+	return f
+}
+
+// newWasm is the filter with a configuration, which is left as a gap. FAIL_RELOAD brings a VM that trapped back by itself.
+func (e *emitter) newWasm(config []byte) *httpwasmv3.Wasm {
+	vm := &wasmv3.VmConfig{
+		VmId:    e.vmID(config),
+		Runtime: "envoy.wasm.runtime.v8",
+		Code: &corev3.AsyncDataSource{Specifier: &corev3.AsyncDataSource_Local{Local: &corev3.DataSource{
+			Specifier: &corev3.DataSource_Filename{Filename: e.settings.WasmPath},
+		}}},
+	}
+	if env := e.settings.Plugin.Keys.EnvironmentVariable(); env != "" {
+		vm.EnvironmentVariables = &wasmv3.EnvironmentVariables{HostEnvKeys: []string{env}}
+	}
+	return &httpwasmv3.Wasm{Config: &wasmv3.PluginConfig{
+		Name:          limpetFilter,
+		RootId:        limpetFilter,
+		Vm:            &wasmv3.PluginConfig_VmConfig{VmConfig: vm},
+		Configuration: e.pack(wrapperspb.String(placeholder)),
+		FailurePolicy: wasmv3.FailurePolicy_FAIL_RELOAD,
+	}}
+}
+
+// vmID makes one VM of all that have the same. A configuration that changes has a VM of its own, which goes with it:
+// TinyGo's collector takes words of the module's constants for addresses, so that of the large objects that a
+// configuration leaves in a VM it frees hardly any.
+func (e *emitter) vmID(config []byte) string {
+	if e.parts == nil {
+		return limpetFilter
+	}
+	sum := sha256.Sum256(config)
+	return limpetFilter + "-" + hex.EncodeToString(sum[:8])
+}
+
+// newStatefulSession is Envoy's own filter that sends a request to the host in the pin header, and puts the host that
+// was chosen into the response.
+func (e *emitter) newStatefulSession() *hcmv3.HttpFilter {
+	f := e.newFilter(sessionFilter, &statefulsessionv3.StatefulSession{
+		SessionState: e.newPinState(),
+	})
+	f.Disabled = true
+	return f
+}
+
+// newPinState says that the pin is in its header.
+func (e *emitter) newPinState() *corev3.TypedExtensionConfig {
+	return e.packExtension("envoy.http.stateful_session.header", &headerstatev3.HeaderBasedSessionState{Name: e.settings.Plugin.PinHeader})
+}
+
+func (e *emitter) newRouter() *hcmv3.HttpFilter {
+	return e.newFilter("envoy.filters.http.router", &routerv3.Router{})
+}

@@ -1,0 +1,96 @@
+package envoy
+
+import (
+	"fmt"
+	"net/netip"
+	"strconv"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+)
+
+func (e *emitter) newListener(l ir.Listener) *listenerv3.Listener {
+	listener := &listenerv3.Listener{
+		Name:    fmt.Sprintf("listener/%s/%d", l.Address, l.Port),
+		Address: newAddress(netip.AddrPortFrom(l.Address, l.Port)),
+	}
+	if len(l.TLSHosts) > 0 {
+		e.serveTLS(listener, l)
+	} else {
+		listener.FilterChains = e.newFilterChains(e.newManager(listener.Name, l.Port, l.Hosts))
+	}
+	return listener
+}
+
+// newManager serves HTTP. Its name is that of its routes.
+func (e *emitter) newManager(name string, port uint16, hosts []ir.Host) *hcmv3.HttpConnectionManager {
+	manager := &hcmv3.HttpConnectionManager{
+		StatPrefix: statPrefix(strconv.Itoa(int(port))),
+		// The client's address is the connection's: a client does not choose its x-forwarded-for.
+		UseRemoteAddress: wrapperspb.Bool(true),
+		// Routes match, and cookies' paths mean, what backends will see: no /cart/../admin, no /cart%2F..%2Fadmin.
+		NormalizePath:                wrapperspb.Bool(true),
+		PathWithEscapedSlashesAction: hcmv3.HttpConnectionManager_UNESCAPE_AND_REDIRECT,
+		// A client that trickles its headers does not hold the connection for ever.
+		RequestHeadersTimeout: seconds(30),
+		// Envoy's guide for edge proxies.
+		Http2ProtocolOptions: &corev3.Http2ProtocolOptions{
+			MaxConcurrentStreams:        wrapperspb.UInt32(100),
+			InitialStreamWindowSize:     wrapperspb.UInt32(64 << 10),
+			InitialConnectionWindowSize: wrapperspb.UInt32(1 << 20),
+		},
+		UpgradeConfigs: newWebsocketUpgrades(),
+		HttpFilters:    e.newHTTPFilters(),
+	}
+	e.placeRoutes(manager, e.newRouteConfiguration(name, hosts))
+	return manager
+}
+
+// statPrefix is a part of the names of a listener's counters.
+func statPrefix(port string) string { return "port-" + port }
+
+func (e *emitter) newFilterChains(manager *hcmv3.HttpConnectionManager) []*listenerv3.FilterChain {
+	return []*listenerv3.FilterChain{{Filters: []*listenerv3.Filter{{
+		Name:       "envoy.filters.network.http_connection_manager",
+		ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: e.pack(manager)},
+	}}}}
+}
+
+// answerName is the name of the internal listener that gives a status, and of its address.
+func answerName(status int) string { return fmt.Sprintf("answer-%d", status) }
+
+// newAnswerListener answers every request with a status. It has no port: clusters reach it inside Envoy. It stands in
+// for backends that can't answer, so that their share of a split goes nowhere else; its address is no ip:port,
+// so that no token can ever name it.
+func (e *emitter) newAnswerListener(status int) *listenerv3.Listener {
+	name := answerName(status)
+	everything := &routev3.Route{
+		Name:   name,
+		Match:  &routev3.RouteMatch{PathSpecifier: &routev3.RouteMatch_Prefix{Prefix: "/"}},
+		Action: newDirectResponse(status),
+	}
+	manager := &hcmv3.HttpConnectionManager{
+		StatPrefix:     name,
+		UpgradeConfigs: newWebsocketUpgrades(),
+		HttpFilters:    []*hcmv3.HttpFilter{e.newRouter()},
+		RouteSpecifier: &hcmv3.HttpConnectionManager_RouteConfig{RouteConfig: &routev3.RouteConfiguration{
+			Name:         name,
+			VirtualHosts: []*routev3.VirtualHost{{Name: name, Domains: []string{"*"}, Routes: []*routev3.Route{everything}}},
+		}},
+	}
+	return &listenerv3.Listener{
+		Name:              name,
+		ListenerSpecifier: &listenerv3.Listener_InternalListener{InternalListener: &listenerv3.Listener_InternalListenerConfig{}},
+		FilterChains:      e.newFilterChains(manager),
+	}
+}
+
+// newWebsocketUpgrades lets clients upgrade; without it Envoy answers 403.
+func newWebsocketUpgrades() []*hcmv3.HttpConnectionManager_UpgradeConfig {
+	return []*hcmv3.HttpConnectionManager_UpgradeConfig{{UpgradeType: "websocket"}}
+}

@@ -1,0 +1,77 @@
+package envoy
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"time"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/protoyaml"
+)
+
+// header stands at the top of every file.
+const header = "# Written by limpet from Gateway API objects; change those and compile again.\n"
+
+// toYAML writes a message with its keys in alphabetical order, so that equal messages give equal bytes.
+func toYAML(m proto.Message, fills protoyaml.Placeholders) ([]byte, error) {
+	parts, err := protoyaml.MarshalWith(m, fills)
+	return bytes.Join(append([][]byte{[]byte(header)}, parts...), nil), err
+}
+
+// toJSON writes a message in one line, without the spaces that protojson puts in by chance, so that equal messages give
+// equal bytes.
+func toJSON(m proto.Message) ([]byte, error) {
+	text, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(m)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	err = json.Compact(&out, text)
+	return out.Bytes(), err
+}
+
+// fail keeps the first error.
+func (e *emitter) fail(err error) {
+	if e.err == nil {
+		e.err = err
+	}
+}
+
+// validate keeps the first error of those that a message has.
+func (e *emitter) validate(m proto.Message) proto.Message {
+	if v, ok := m.(interface{ ValidateAll() error }); ok {
+		if err := v.ValidateAll(); err != nil {
+			e.fail(fmt.Errorf("the Envoy configuration is not valid: %w", err))
+		}
+	}
+	return m
+}
+
+// pack wraps a message that Envoy finds by its type. Validating the whole does not look inside, so it happens here.
+func (e *emitter) pack(m proto.Message) *anypb.Any {
+	packed, err := anypb.New(e.validate(m))
+	e.fail(err)
+	return packed
+}
+
+// packExtension is a message under the name of the extension that it configures.
+func (e *emitter) packExtension(name string, m proto.Message) *corev3.TypedExtensionConfig {
+	return &corev3.TypedExtensionConfig{Name: name, TypedConfig: e.pack(m)}
+}
+
+// newAddress is a TCP address.
+func newAddress(at netip.AddrPort) *corev3.Address {
+	return &corev3.Address{Address: &corev3.Address_SocketAddress{SocketAddress: &corev3.SocketAddress{
+		Address:       at.Addr().String(),
+		PortSpecifier: &corev3.SocketAddress_PortValue{PortValue: uint32(at.Port())},
+	}}}
+}
+
+func seconds(n int) *durationpb.Duration { return durationpb.New(time.Duration(n) * time.Second) }

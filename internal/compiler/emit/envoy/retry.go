@@ -1,0 +1,101 @@
+package envoy
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	previoushostsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/retry/host/previous_hosts/v3"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+)
+
+// How a request leaves a host that does not answer. Envoy drops the pin on a retry.
+const (
+	unsentOnly   = "connect-failure,refused-stream,reset-before-request" // nothing that a backend may have acted on
+	brokenOff    = "connect-failure,refused-stream,reset"                // reset is also a try that takes too long
+	byStatus     = ",retriable-status-codes"
+	fewestTrials = 5   // picks of a host that was not tried yet; without them dead hosts are tried again and again
+	trialsFor    = 20  // times a rule's attempts, so that the last of as many hosts is missed once in e^20 times
+	mostTrials   = 200 // for attempts have no bound
+	// backoffRange is by how much waits grow at the most; Envoy's default.
+	backoffRange = 10
+	longestWait  = time.Duration(math.MaxInt64 / 2) // Envoy takes a little less than all that fits
+	// retryHeader asks Envoy's router to try a request again, as a route's retry_on does. Envoy takes it off requests
+	// as they come in, and as they go on.
+	retryHeader = "x-envoy-retry-on"
+)
+
+// newRetryPolicy limits each try of a route's requests and says which are tried again; nil for no limit and none. Where
+// sessions shall not move nothing is: Envoy drops the pin on a retry.
+func (e *emitter) newRetryPolicy(r ir.Route) *routev3.RetryPolicy {
+	again := triesAgain(r)
+	if !again && r.PerTryTimeout == 0 {
+		return nil
+	}
+	policy := &routev3.RetryPolicy{}
+	if r.PerTryTimeout > 0 {
+		policy.PerTryTimeout = durationpb.New(r.PerTryTimeout)
+	}
+	if !again {
+		return policy
+	}
+	policy.NumRetries = wrapperspb.UInt32(ir.DefaultAttempts)
+	policy.RetryHostPredicate = []*routev3.RetryPolicy_RetryHostPredicate{{
+		Name: "envoy.retry_host_predicates.previous_hosts",
+		ConfigType: &routev3.RetryPolicy_RetryHostPredicate_TypedConfig{
+			TypedConfig: e.pack(&previoushostsv3.PreviousHostsPredicate{}),
+		},
+	}}
+	policy.HostSelectionRetryMaxAttempts = fewestTrials
+	if r.Retry != nil {
+		applyRetry(policy, r.Retry)
+	}
+	if !slices.ContainsFunc(r.Split, failsWithHost) {
+		policy.RetryOn = retryOn(r.Retry)
+	} // else it says how a request is tried again, and a header of the other shares whether (see weighted)
+	return policy
+}
+
+// triesAgain reports whether some request of a route is tried again.
+func triesAgain(r ir.Route) bool {
+	if r.Retry != nil && r.Retry.Attempts != nil && *r.Retry.Attempts == 0 {
+		return false
+	}
+	return r.Retriable() && (r.Sticky || r.Retry != nil)
+}
+
+// applyRetry puts a rule's own retries into a policy.
+func applyRetry(policy *routev3.RetryPolicy, retry *ir.Retry) {
+	for _, code := range retry.Codes {
+		policy.RetriableStatusCodes = append(policy.RetriableStatusCodes, uint32(code))
+	}
+	if retry.Attempts != nil {
+		policy.NumRetries = wrapperspb.UInt32(*retry.Attempts)
+		policy.HostSelectionRetryMaxAttempts = min(max(fewestTrials, int64(*retry.Attempts)*trialsFor), mostTrials)
+	}
+	if retry.Backoff != nil {
+		base := max(*retry.Backoff, time.Millisecond) // Envoy has no 0
+		policy.RetryBackOff = &routev3.RetryPolicy_RetryBackOff{
+			BaseInterval: durationpb.New(base), MaxInterval: durationpb.New(min(base, longestWait/backoffRange) * backoffRange),
+		}
+	}
+}
+
+// retryOn is what Envoy retries: what a rule asks for, or what is safe for every request.
+func retryOn(retry *ir.Retry) string {
+	switch {
+	case retry == nil:
+		return unsentOnly
+	case len(retry.Codes) == 0:
+		return brokenOff
+	default:
+		return brokenOff + byStatus
+	}
+}
+
+// failsWithHost reports whether the sessions of a share shall not move.
+func failsWithHost(s ir.Share) bool { return s.FailStatus != 0 }

@@ -1,0 +1,149 @@
+package envoy
+
+import (
+	"slices"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	statefulsessionv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/stateful_session/v3"
+	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
+	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+)
+
+func (e *emitter) newRouteConfiguration(name string, hosts []ir.Host) *routev3.RouteConfiguration {
+	config := &routev3.RouteConfiguration{
+		Name: name,
+		// No backend sees the pin header, be it limpet's or a client's, and a backend's copy goes before the filters see the
+		// response.
+		RequestHeadersToRemove:   []string{e.settings.Plugin.PinHeader},
+		ResponseHeadersToRemove:  []string{e.settings.Plugin.PinHeader},
+		IgnorePortInHostMatching: true, // HTTPRoute, spec.hostnames: a port in the Host header does not count
+	}
+	if len(hosts) > 0 {
+		config.VirtualHosts = []*routev3.VirtualHost{e.placeholders.addHosts(name, hosts)}
+	}
+	return config
+}
+
+func (e *emitter) newVirtualHost(h *ir.Host) *routev3.VirtualHost {
+	host := &routev3.VirtualHost{Name: h.Domain, Domains: []string{h.Domain}}
+	for _, r := range h.Routes {
+		host.Routes = append(host.Routes, e.newRoute(r))
+	}
+	return host
+}
+
+func (e *emitter) newRoute(r ir.Route) *routev3.Route {
+	route := &routev3.Route{Name: r.Name, Match: newRouteMatch(r.Match)}
+	if r.Status != 0 {
+		route.Action = newDirectResponse(r.Status)
+		return route
+	}
+	action := &routev3.RouteAction{
+		Timeout:     durationpb.New(r.Timeout), // 0 is none; Envoy's default of 15 s would cut off downloads and streams
+		HashPolicy:  newHashPolicies(r.Hashes),
+		RetryPolicy: e.newRetryPolicy(r),
+	}
+	if len(r.Split) > 0 {
+		action.ClusterSpecifier = e.newWeightedClusters(r)
+	} else {
+		action.ClusterSpecifier = &routev3.RouteAction_Cluster{Cluster: r.Cluster}
+	}
+	route.Action = &routev3.Route_Route{Route: action}
+	if r.Sticky {
+		e.enableSessions(route, r)
+	}
+	return route
+}
+
+// enableSessions turns the session filters on for a route.
+func (e *emitter) enableSessions(route *routev3.Route, r ir.Route) {
+	route.TypedPerFilterConfig = map[string]*anypb.Any{
+		fenceFilter: e.enableFilter(), limpetFilter: e.enableFilter(), sessionFilter: e.enableSession(r.FailStatus),
+	}
+}
+
+// enableFilter switches a filter on as it is configured in the chain.
+func (e *emitter) enableFilter() *anypb.Any {
+	return e.pack(&routev3.FilterConfig{Config: &anypb.Any{}})
+}
+
+// enableSession switches Envoy's session filter on. With a status it is strict: a session whose host is gone or unhealthy
+// gets that.
+func (e *emitter) enableSession(failStatus int) *anypb.Any {
+	if failStatus == 0 {
+		return e.enableFilter()
+	}
+	return e.pack(&statefulsessionv3.StatefulSessionPerRoute{Override: &statefulsessionv3.StatefulSessionPerRoute_StatefulSession{
+		StatefulSession: &statefulsessionv3.StatefulSession{
+			SessionState: e.newPinState(), Strict: true, StatusOnStrictDestinationNotFound: uint32(failStatus),
+		},
+	}})
+}
+
+func (e *emitter) newWeightedClusters(r ir.Route) *routev3.RouteAction_WeightedClusters {
+	clusters, partly := &routev3.WeightedCluster{}, triesAgain(r) && slices.ContainsFunc(r.Split, failsWithHost)
+	for _, s := range r.Split {
+		share := &routev3.WeightedCluster_ClusterWeight{Name: s.Cluster, Weight: wrapperspb.UInt32(s.Weight)}
+		switch {
+		case failsWithHost(s):
+			share.TypedPerFilterConfig = map[string]*anypb.Any{sessionFilter: e.enableSession(s.FailStatus)}
+		case partly:
+			share.RequestHeadersToAdd = []*corev3.HeaderValueOption{{
+				Header:       &corev3.HeaderValue{Key: retryHeader, Value: retryOn(r.Retry)},
+				AppendAction: corev3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD,
+			}}
+		}
+		clusters.Clusters = append(clusters.Clusters, share)
+	}
+	return &routev3.RouteAction_WeightedClusters{WeightedClusters: clusters}
+}
+
+func newDirectResponse(status int) *routev3.Route_DirectResponse {
+	return &routev3.Route_DirectResponse{DirectResponse: &routev3.DirectResponseAction{Status: uint32(status)}}
+}
+
+func newRouteMatch(m ir.Match) *routev3.RouteMatch {
+	match := &routev3.RouteMatch{}
+	if m.GRPC {
+		match.Grpc = &routev3.RouteMatch_GrpcRouteMatchOptions{}
+	}
+	switch {
+	case m.Regex != "":
+		match.PathSpecifier = &routev3.RouteMatch_SafeRegex{SafeRegex: &matcherv3.RegexMatcher{Regex: m.Regex}}
+	case m.Exact:
+		match.PathSpecifier = &routev3.RouteMatch_Path{Path: m.Path}
+	case m.Path == "/":
+		match.PathSpecifier = &routev3.RouteMatch_Prefix{Prefix: "/"}
+	default:
+		match.PathSpecifier = &routev3.RouteMatch_PathSeparatedPrefix{PathSeparatedPrefix: m.Path}
+	}
+	if m.Method != "" {
+		match.Headers = append(match.Headers, newHeaderMatch(":method", m.Method))
+	}
+	for _, h := range m.Headers {
+		match.Headers = append(match.Headers, newHeaderMatch(h.Name, h.Value))
+	}
+	for _, q := range m.Query {
+		match.QueryParameters = append(match.QueryParameters, &routev3.QueryParameterMatcher{
+			Name:                         q.Name,
+			QueryParameterMatchSpecifier: &routev3.QueryParameterMatcher_StringMatch{StringMatch: matchExactly(q.Value)},
+		})
+	}
+	return match
+}
+
+func newHeaderMatch(name, value string) *routev3.HeaderMatcher {
+	return &routev3.HeaderMatcher{
+		Name:                 name,
+		HeaderMatchSpecifier: &routev3.HeaderMatcher_StringMatch{StringMatch: matchExactly(value)},
+	}
+}
+
+func matchExactly(value string) *matcherv3.StringMatcher {
+	return &matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_Exact{Exact: value}}
+}

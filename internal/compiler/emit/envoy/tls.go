@@ -1,0 +1,48 @@
+package envoy
+
+import (
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
+	tlsinspectorv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/listener/tls_inspector/v3"
+	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+)
+
+// protocolsOverTLS are what clients may choose from (ALPN), the best one first.
+var protocolsOverTLS = []string{"h2", "http/1.1"}
+
+// serveTLS gives a listener a chain of filters for each site, by the server name that clients ask for. A client that
+// asks for none, or for one that no site has, gets the site of every host, or its connection is closed.
+func (e *emitter) serveTLS(listener *listenerv3.Listener, l ir.Listener) {
+	for _, host := range l.TLSHosts {
+		chain := e.newFilterChains(e.newManager(listener.Name+"/"+host.Domain, l.Port, host.Hosts))[0]
+		chain.Name = host.Domain
+		if host.Domain != "*" {
+			chain.FilterChainMatch = &listenerv3.FilterChainMatch{ServerNames: []string{host.Domain}}
+		}
+		chain.TransportSocket = &corev3.TransportSocket{
+			Name:       "envoy.transport_sockets.tls",
+			ConfigType: &corev3.TransportSocket_TypedConfig{TypedConfig: e.pack(newDownstreamTLS(host.Certificates))},
+		}
+		listener.FilterChains = append(listener.FilterChains, chain)
+	}
+	listener.ListenerFilters = []*listenerv3.ListenerFilter{{
+		Name:       "envoy.filters.listener.tls_inspector", // reads the server name
+		ConfigType: &listenerv3.ListenerFilter_TypedConfig{TypedConfig: e.pack(&tlsinspectorv3.TlsInspector{})},
+	}}
+}
+
+func newDownstreamTLS(certificates []ir.Certificate) *tlsv3.DownstreamTlsContext {
+	common := &tlsv3.CommonTlsContext{AlpnProtocols: protocolsOverTLS}
+	for _, c := range certificates {
+		common.TlsCertificates = append(common.TlsCertificates, &tlsv3.TlsCertificate{
+			CertificateChain: newInlineString(c.Chain), PrivateKey: newInlineString(string(c.Key)),
+		})
+	}
+	return &tlsv3.DownstreamTlsContext{CommonTlsContext: common}
+}
+
+func newInlineString(text string) *corev3.DataSource {
+	return &corev3.DataSource{Specifier: &corev3.DataSource_InlineString{InlineString: text}}
+}

@@ -1,0 +1,36 @@
+package envoygateway
+
+import (
+	"github.com/limpet-proxy/limpet/internal/compiler/capability"
+)
+
+var (
+	answerYes   = capability.Answer{Support: capability.Yes}
+	noBalancing = capability.Answer{Support: capability.No, Note: "Envoy Gateway has BackendTrafficPolicy for it"}
+)
+
+// Capabilities says what Envoy Gateway carries.
+var Capabilities = capability.Declaration{
+	"across split, one session (up to 1.6)":                                            answerYes,
+	"across split, a session for each backend":                                         answerYes,
+	"across XBackend":                                                                  {Support: capability.No, Note: "Envoy Gateway 1.9 does not know the kind"},
+	"HTTPRoute timeouts.request":                                                       answerYes,
+	"HTTPRoute timeouts.backendRequest":                                                answerYes,
+	"HTTPRoute retry.codes[]":                                                          answerYes,
+	"HTTPRoute retry.attempts":                                                         answerYes,
+	"HTTPRoute retry.backoff":                                                          {Support: capability.Differs, Note: "not the least wait: Envoy Gateway 1.9 has Envoy wait a random time of up to that, doubled for each further retry"},
+	"across HTTPProxy":                                                                 {Support: capability.No, Note: "Envoy Gateway does not know the kind"},
+	"XBackendTrafficPolicy retryConstraint":                                            noBalancing,
+	"LoadBalancerPolicy strategy":                                                      noBalancing,
+	"LoadBalancerPolicy targetRefs[].group":                                            noBalancing,
+	"LoadBalancerPolicy targetRefs[].kind":                                             noBalancing,
+	"LoadBalancerPolicy targetRefs[].name":                                             noBalancing,
+	"LoadBalancerPolicy targetRefs[].sectionName":                                      noBalancing,
+	"LoadBalancerPolicy requestHashPolicies[].terminal":                                noBalancing,
+	"LoadBalancerPolicy requestHashPolicies[].headerHashOptions.headerName":            noBalancing,
+	"LoadBalancerPolicy requestHashPolicies[].cookieHashOptions.cookieName":            noBalancing,
+	"LoadBalancerPolicy requestHashPolicies[].cookieHashOptions.ttl":                   noBalancing,
+	"LoadBalancerPolicy requestHashPolicies[].cookieHashOptions.path":                  noBalancing,
+	"LoadBalancerPolicy requestHashPolicies[].queryParameterHashOptions.parameterName": noBalancing,
+	"LoadBalancerPolicy requestHashPolicies[].hashSourceIP":                            noBalancing,
+}

@@ -1,0 +1,93 @@
+// Package envoygateway writes what Envoy Gateway needs to give routes limpet's sessions: the routes themselves with
+// header session persistence as the pin, the policy that loads the filter, and what keeps the pin between the two.
+//
+// Which name Envoy Gateway gives to what was read in its version 1.9.1 and tried on it; the comments name what was
+// seen without a piece.
+package envoygateway
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+)
+
+// Controller is the controllerName of Envoy Gateway's GatewayClasses.
+const Controller = "gateway.envoyproxy.io/gatewayclass-controller"
+
+// targetName is the name that reports use.
+const targetName = "envoy-gateway"
+
+const (
+	group   = "gateway.envoyproxy.io"
+	version = group + "/v1alpha1"
+	// kindBackend is Envoy Gateway's own kind of backend.
+	kindBackend   = "Backend"
+	kindProxy     = "EnvoyProxy"
+	kindExtension = "EnvoyExtensionPolicy"
+	kindClient    = "ClientTrafficPolicy"
+)
+
+// Kinds are Envoy Gateway's own kinds that may be in the input: what they say is kept, or extended.
+var Kinds = []schema.GroupVersionKind{
+	{Group: group, Version: "v1alpha1", Kind: kindBackend},
+	{Group: group, Version: "v1alpha1", Kind: kindProxy},
+	{Group: group, Version: "v1alpha1", Kind: kindExtension},
+	{Group: group, Version: "v1alpha1", Kind: kindClient},
+}
+
+// Backends are those of Kinds that routes may lead to.
+var Backends = []schema.GroupKind{{Group: group, Kind: kindBackend}}
+
+// Settings is what the manifest needs besides the routes.
+type Settings struct {
+	// Keys is the source of the key ring.
+	Keys policyconfig.Keys
+	// PinHeader is the internal header.
+	PinHeader string
+	// Module is where Envoy Gateway gets the filter from.
+	Module Module
+}
+
+// Output is a manifest, to be applied as a whole, and the policies in it.
+type Output struct {
+	Policies []policyconfig.Policy
+	Manifest []byte
+}
+
+// Emit gives the manifest. What can't be carried goes to the report. An error means a fault of this program.
+func Emit(plan *ir.Plan, settings Settings, rep *report.Report) (*Output, error) {
+	e := &emitter{plan: plan, Settings: settings, rep: rep, edited: map[string]jsonObject{}}
+	e.refuseOwnOutput()
+	e.collectRules()
+	e.reportUnsupported()
+	for _, step := range []func(){e.writeProxies, e.writeFences, e.writePatches, e.writeExtensions, e.writeRoutes} {
+		step()
+	}
+	manifest, err := e.renderManifest()
+	return &Output{Policies: e.collectPolicies(), Manifest: manifest}, err
+}
+
+// emitter collects the documents of a manifest and the first error.
+type emitter struct {
+	Settings
+	plan      *ir.Plan
+	rep       *report.Report
+	rules     []*sessionRule
+	edited    map[string]jsonObject // documents of the input that get something added, by kind and name
+	documents []jsonObject
+	err       error
+}
+
+// collectPolicies are those of all rules, in order.
+func (e *emitter) collectPolicies() []policyconfig.Policy {
+	var all []policyconfig.Policy
+	for _, r := range e.rules {
+		all = append(all, r.policies...)
+	}
+	slices.SortFunc(all, comparePolicies)
+	return all
+}

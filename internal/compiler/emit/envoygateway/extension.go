@@ -1,0 +1,103 @@
+package envoygateway
+
+import (
+	"slices"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/plugin"
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+)
+
+// filterName is the plugin's name and root id.
+const filterName = "limpet"
+
+// writeExtensions load the filter for the routes with sessions: one policy for each namespace, and so one VM for each of
+// Envoy's threads, for a policy's targets are in its own namespace.
+func (e *emitter) writeExtensions() {
+	for _, namespace := range e.listNamespaces() {
+		var refs []any
+		var policies []policyconfig.Policy
+		listed := map[*ir.RouteObject]bool{}
+		for _, r := range e.rules {
+			if r.Route.Namespace != namespace {
+				continue
+			}
+			if !listed[r.Route] {
+				listed[r.Route] = true
+				refs = append(refs, newTargetRef(r.Route.Kind, r.Route.Name))
+			}
+			policies = append(policies, r.policies...)
+		}
+		slices.SortFunc(policies, comparePolicies)
+		e.addDocument(newDocument(kindExtension, namespace, filterName, jsonObject{
+			"targetRefs": refs,
+			// Merged with a Gateway's, so that what else the Gateway has stays.
+			"mergeType": "StrategicMerge",
+			"wasm":      []any{e.newWasm(policies)},
+		}))
+	}
+	e.reportReplacedWasm()
+}
+
+func (e *emitter) listNamespaces() []string {
+	var all []string
+	for _, r := range e.rules {
+		all = append(all, r.Route.Namespace)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// newWasm is the filter. While it can't run, requests of its routes are refused.
+func (e *emitter) newWasm(policies []policyconfig.Policy) jsonObject {
+	_, text, err := plugin.Emit(policies, e.Keys, nil)
+	config := jsonObject{}
+	if err == nil {
+		err = parseJSON(text, &config)
+	}
+	if err != nil && e.err == nil {
+		e.err = err
+	}
+	wasm := jsonObject{"name": filterName, "rootID": filterName, "code": e.Module.newCodeSource(), "config": config, "failOpen": false}
+	if variable := e.Keys.EnvironmentVariable(); variable != "" {
+		wasm["env"] = jsonObject{"hostKeys": []any{variable}}
+	}
+	return wasm
+}
+
+// findOtherExtension names a policy of the user's for the same route.
+func (e *emitter) findOtherExtension(r *sessionRule) string {
+	for _, p := range e.plan.Objects[kindExtension] {
+		if p.Namespace != r.Route.Namespace {
+			continue
+		}
+		spec := childObject(e.editDocument(p), "spec")
+		refs := listObjects(spec, "targetRefs")
+		if one, is := spec["targetRef"].(jsonObject); is {
+			refs = append(refs, one)
+		}
+		for _, ref := range refs {
+			if stringField(ref, "kind") == r.Route.Kind && stringField(ref, "name") == r.Route.Name {
+				return p.Key()
+			}
+		}
+	}
+	return ""
+}
+
+// reportReplacedWasm reports Wasm filters of a Gateway's own policy, which routes with sessions lose: of two merged policies
+// the route's list counts.
+func (e *emitter) reportReplacedWasm() {
+	for _, p := range e.plan.Objects[kindExtension] {
+		doc := e.editDocument(p)
+		if len(listObjects(childObject(doc, "spec"), "wasm")) == 0 {
+			continue
+		}
+		for _, g := range e.listGateways() {
+			if aims, _ := targetsGateway(p, doc, g); aims {
+				e.rep.NotSupportedBy(p.Subject, targetName, "spec.wasm", "routes with sessions have limpet's Wasm filter in their place")
+				break
+			}
+		}
+	}
+}

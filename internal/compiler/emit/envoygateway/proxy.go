@@ -1,0 +1,112 @@
+package envoygateway
+
+import (
+	"fmt"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+)
+
+// The filters whose order matters, as Envoy Gateway names them.
+const (
+	wasmFilter    = "envoy.filters.http.wasm"
+	sessionFilter = "envoy.filters.http.stateful_session"
+)
+
+// secretName is the Secret with the keys, in the namespace in which Envoy Gateway runs its proxies.
+const secretName = "limpet-keys"
+
+// writeProxies gives every Gateway's EnvoyProxy what sessions need. Envoy Gateway runs its session filter before the Wasm
+// filters, where it finds no pin; then nothing sticks, and the pin goes out to clients.
+func (e *emitter) writeProxies() {
+	for _, g := range e.listGateways() {
+		if g.Parameters != nil {
+			e.extendProxy(g)
+			continue
+		}
+		// Merged, for a class that is not in the input may have an EnvoyProxy of its own.
+		doc := newDocument(kindProxy, g.Namespace, "limpet-"+g.Name, jsonObject{"mergeType": "StrategicMerge"})
+		e.orderFilters(nil, childObject(doc, "spec"))
+		e.setEnvironment(childObject(doc, "spec"))
+		e.addDocument(doc)
+		gateway := e.editDocument(&g.Object)
+		childObject(gateway, "spec", "infrastructure")["parametersRef"] = jsonObject{"group": group, "kind": kindProxy, "name": "limpet-" + g.Name}
+		e.addDocument(gateway)
+	}
+}
+
+// extendProxy extends the EnvoyProxy of the user's that a Gateway refers to, once.
+func (e *emitter) extendProxy(g *ir.Gateway) {
+	for _, p := range e.plan.Objects[kindProxy] {
+		if p.Ref != g.Parameters.Ref {
+			continue
+		}
+		if doc := e.editDocument(p); !e.hasDocument(doc) {
+			spec := childObject(doc, "spec")
+			e.orderFilters(p, spec)
+			e.setEnvironment(spec)
+			e.checkProxy(p, spec)
+			e.addDocument(doc)
+		}
+		return
+	}
+	from, path := g.Subject.String(), "spec.infrastructure.parametersRef"
+	if g.Parameters.OfClass {
+		from, path = "its GatewayClass", "spec.gatewayClassName"
+	}
+	e.rep.NotSupportedBy(g.Subject, targetName, path, fmt.Sprintf(
+		"%s has %s, which is not in the input: no session sticks unless its spec.filterOrder has {name: %s, after: %s}",
+		from, g.Parameters.Ref, sessionFilter, wasmFilter))
+}
+
+// orderFilters puts the session filter after the Wasm filters; p is nil for an EnvoyProxy of our own. It is the session filter
+// that moves, for the places of the user's Wasm filters may matter to others.
+func (e *emitter) orderFilters(p *ir.Object, spec jsonObject) {
+	for i, position := range listObjects(spec, "filterOrder") {
+		name, before, after := stringField(position, "name"), stringField(position, "before"), stringField(position, "after")
+		switch {
+		case name == sessionFilter && after == wasmFilter, name == wasmFilter && before == sessionFilter:
+			return
+		case name == sessionFilter && before == wasmFilter, name == wasmFilter && after == sessionFilter:
+			e.rep.NotSupportedBy(p.Subject, targetName, fmt.Sprintf("spec.filterOrder[%d]", i),
+				"sessions need the Wasm filters before the session filter: a later entry turns the two round again")
+		}
+	}
+	appendEntry(spec, "filterOrder", jsonObject{"name": sessionFilter, "after": wasmFilter})
+}
+
+// setEnvironment lets Envoy have the secret in its environment. Proxies that Envoy Gateway runs on its own host have its
+// environment, and need nothing.
+func (e *emitter) setEnvironment(spec jsonObject) {
+	variable := e.Keys.EnvironmentVariable()
+	provider := childObject(spec, "provider")
+	if variable == "" || stringField(provider, "type") == "Host" {
+		if len(provider) == 0 {
+			delete(spec, "provider")
+		}
+		return
+	}
+	provider["type"] = "Kubernetes"
+	workload := "envoyDeployment"
+	if _, daemons := childObject(provider, "kubernetes")["envoyDaemonSet"]; daemons {
+		workload = "envoyDaemonSet"
+	}
+	container := childObject(provider, "kubernetes", workload, "container")
+	for _, one := range listObjects(container, "env") {
+		if stringField(one, "name") == variable {
+			return
+		}
+	}
+	appendEntry(container, "env", jsonObject{"name": variable, "valueFrom": jsonObject{"secretKeyRef": jsonObject{"name": secretName, "key": variable}}})
+}
+
+// checkProxy reports settings of the user's with which sessions lose something.
+func (e *emitter) checkProxy(p *ir.Object, spec jsonObject) {
+	if stringField(spec, "routingType") == "Service" {
+		e.rep.NotSupportedBy(p.Subject, targetName, "spec.routingType", "Envoy sees Services and not their endpoints: no session sticks")
+	}
+	for _, name := range []string{"mergeBackends", "mergeGateways"} {
+		if on, set := spec[name]; set && on != false {
+			e.rep.NotSupportedBy(p.Subject, targetName, "spec."+name, "Envoy's resources have other names than limpet's patches look for: sessions leave draining hosts and backends of weight 0")
+		}
+	}
+}

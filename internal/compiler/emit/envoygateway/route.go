@@ -1,0 +1,140 @@
+package envoygateway
+
+import (
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+)
+
+// neverStatus is a code that no server answers. A session leaves a host that does not answer by a retry: Envoy drops the pin
+// then, and Envoy Gateway tries hosts that it has not tried yet. It retries on refused connections and, unless codes are
+// given, on answers of 503, which a backend may have acted on.
+const neverStatus = 599
+
+// maxRemoved is how many headers a filter can remove (HTTPHeaderFilter, remove).
+const maxRemoved = 16
+
+// The kinds of filters that modify headers.
+const (
+	requestHeaders  = "RequestHeaderModifier"
+	responseHeaders = "ResponseHeaderModifier"
+)
+
+// modifiers are they, with the field that each has its settings in.
+var modifiers = []struct{ kind, field string }{
+	{requestHeaders, "requestHeaderModifier"}, {responseHeaders, "responseHeaderModifier"},
+}
+
+// writeRoutes writes every route with sessions, as it was but for its rules' session persistence: those with sessions have
+// the pin, and none has Envoy Gateway's own, whose tokens any client can make.
+func (e *emitter) writeRoutes() {
+	done := map[*ir.RouteObject]bool{}
+	for _, r := range e.rules {
+		if !done[r.Route] {
+			done[r.Route] = true
+			e.writeRoute(r.Route)
+		}
+		e.pinRule(r, e.findRuleDocument(r))
+	}
+	for _, route := range e.plan.Routes {
+		if !done[route] && len(route.InlineSessions) > 0 {
+			e.writeRoute(route)
+		}
+	}
+}
+
+// writeRoute writes a route without session persistence.
+func (e *emitter) writeRoute(route *ir.RouteObject) {
+	doc := e.editDocument(&route.Object)
+	for _, rule := range listObjects(childObject(doc, "spec"), "rules") {
+		delete(rule, "sessionPersistence")
+	}
+	e.addDocument(doc)
+}
+
+// findRuleDocument is the rule in its document.
+func (e *emitter) findRuleDocument(r *sessionRule) jsonObject {
+	return listObjects(childObject(e.editDocument(&r.Route.Object), "spec"), "rules")[r.Index]
+}
+
+// pinRule makes a rule pin requests to the host in the internal header, and keeps that from backends and theirs from it.
+func (e *emitter) pinRule(r *sessionRule, rule jsonObject) {
+	if !isGRPC(r.Rule) {
+		rule["sessionPersistence"] = jsonObject{"type": "Header", "sessionName": e.PinHeader}
+		e.setRetry(r, rule)
+		if len(listObjects(rule, "matches")) == 0 { // without a match Envoy Gateway leaves the session persistence out
+			rule["matches"] = []any{jsonObject{"path": jsonObject{"type": "PathPrefix", "value": "/"}}}
+		}
+	}
+	for _, m := range modifiers {
+		e.removeHeader(rule, m.kind, m.field)
+	}
+	if r.perBackendClusters && r.hasPerBackendSessions() {
+		for _, ref := range listObjects(rule, "backendRefs") {
+			e.removeHeader(ref, requestHeaders, modifiers[0].field)
+		}
+	}
+	scaleWeights(r, rule)
+}
+
+// setRetry moves sessions off hosts that refuse them, as the rule says itself or else by our own means. Where sessions fail
+// with their host a retry would move them all the same, so there is none.
+func (e *emitter) setRetry(r *sessionRule, rule jsonObject) {
+	switch {
+	case !r.failsWithHost() && rule["retry"] == nil:
+		rule["retry"] = jsonObject{"attempts": ir.DefaultAttempts, "codes": []any{neverStatus}}
+	case r.failsWithHost() && rule["retry"] != nil:
+		delete(rule, "retry")
+		e.rep.NotSupportedBy(r.Route.Subject, targetName, r.path().Child("retry").String(), "a retry would move the sessions that onHostLost Fail keeps")
+	}
+}
+
+// removeHeader makes the filters of a rule or backendRef remove the internal header. There is one filter of a kind at most.
+func (e *emitter) removeHeader(of jsonObject, kind, field string) {
+	for _, f := range listObjects(of, "filters") {
+		if stringField(f, "type") == kind {
+			appendEntry(childObject(f, field), "remove", e.PinHeader)
+			return
+		}
+	}
+	appendEntry(of, "filters", jsonObject{"type": kind, field: jsonObject{"remove": []any{e.PinHeader}}})
+}
+
+// findFullFilter gives the kind of a filter of the rule or its backendRefs that can't remove one header more; empty if there is none.
+func (e *emitter) findFullFilter(r *sessionRule) string {
+	filters := listObjects(e.findRuleDocument(r), "filters")
+	for _, ref := range listObjects(e.findRuleDocument(r), "backendRefs") {
+		filters = append(filters, listObjects(ref, "filters")...)
+	}
+	for _, f := range filters {
+		for _, m := range modifiers {
+			settings, _ := f[m.field].(jsonObject)
+			if removed, _ := settings["remove"].([]any); len(removed) >= maxRemoved {
+				return m.kind
+			}
+		}
+	}
+	return ""
+}
+
+// maxWeight is the greatest weight of a backendRef.
+const maxWeight = 1_000_000
+
+// isMerged reports whether the rule has several backends under one session, in one cluster.
+func (r *sessionRule) isMerged() bool {
+	return !r.perBackendClusters && len(r.Backends) > 1 && r.countLive() > 0
+}
+
+// scaleWeights lets backends of weight 0 keep their sessions. Envoy Gateway leaves their hosts out, so they get the least weight
+// that there is, which a patch takes away again; the others' grow in proportion, so that without the patch it is less
+// than one request in a hundred thousand.
+func scaleWeights(r *sessionRule, rule jsonObject) {
+	if !r.isMerged() || r.countLive() == len(r.Backends) {
+		return
+	}
+	most := int32(0)
+	for _, ref := range r.Backends {
+		most = max(most, ref.Weight)
+	}
+	for i, ref := range listObjects(rule, "backendRefs") {
+		ref["weight"] = max(1, int(r.Backends[i].Weight)*(maxWeight/int(most)))
+	}
+}

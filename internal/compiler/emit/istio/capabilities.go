@@ -1,0 +1,38 @@
+package istio
+
+import (
+	"github.com/limpet-proxy/limpet/internal/compiler/capability"
+)
+
+var (
+	noBalancing = capability.Answer{Support: capability.No, Note: "a DestinationRule says how requests without sessions are spread"}
+	theirs      = capability.Answer{Support: capability.Theirs, Note: "Istio reads the rule itself"}
+	answerYes   = capability.Answer{Support: capability.Yes}
+)
+
+// Capabilities says what Istio's proxies carry.
+var Capabilities = capability.Declaration{
+	"across split, one session (up to 1.6)":         {Support: capability.Differs, Note: "Istio chooses a backend by weight for every request, so each has a session of its own (reported)"},
+	"across split, a session for each backend":      answerYes,
+	"across a cookie path for each match of a rule": {Support: capability.Differs, Note: "the matches of a Gateway API rule share a name, so the path is what they have in common (reported)"},
+	"across XBackend":                                                                  {Support: capability.No, Note: "Istio knows no XBackend"},
+	"HTTPRoute timeouts.request":                                                       theirs,
+	"HTTPRoute timeouts.backendRequest":                                                theirs,
+	"HTTPRoute retry.codes[]":                                                          theirs,
+	"HTTPRoute retry.attempts":                                                         theirs,
+	"HTTPRoute retry.backoff":                                                          theirs,
+	"across HTTPProxy":                                                                 {Support: capability.No, Note: "it is Contour's kind"},
+	"XBackendTrafficPolicy retryConstraint":                                            {Support: capability.No, Note: "a DestinationRule caps retries"},
+	"LoadBalancerPolicy strategy":                                                      noBalancing,
+	"LoadBalancerPolicy targetRefs[].group":                                            noBalancing,
+	"LoadBalancerPolicy targetRefs[].kind":                                             noBalancing,
+	"LoadBalancerPolicy targetRefs[].name":                                             noBalancing,
+	"LoadBalancerPolicy targetRefs[].sectionName":                                      noBalancing,
+	"LoadBalancerPolicy requestHashPolicies[].terminal":                                noBalancing,
+	"LoadBalancerPolicy requestHashPolicies[].headerHashOptions.headerName":            noBalancing,
+	"LoadBalancerPolicy requestHashPolicies[].cookieHashOptions.cookieName":            noBalancing,
+	"LoadBalancerPolicy requestHashPolicies[].cookieHashOptions.ttl":                   noBalancing,
+	"LoadBalancerPolicy requestHashPolicies[].cookieHashOptions.path":                  noBalancing,
+	"LoadBalancerPolicy requestHashPolicies[].queryParameterHashOptions.parameterName": noBalancing,
+	"LoadBalancerPolicy requestHashPolicies[].hashSourceIP":                            noBalancing,
+}

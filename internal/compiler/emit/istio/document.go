@@ -1,0 +1,77 @@
+package istio
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
+	"sigs.k8s.io/yaml"
+)
+
+// header stands at the top of the file.
+const header = "# Written by limpet from session policies and routes; change those and compile again.\n"
+
+// document is an object for the API server.
+type document map[string]any
+
+// newDocument is an object for a set of proxies, with the labels by which all of them are found again.
+func newDocument(apiVersion, kind string, p *proxySet, spec map[string]any) document {
+	return document{
+		"apiVersion": apiVersion, "kind": kind,
+		"metadata": map[string]any{
+			"name": p.name, "namespace": p.namespace, "labels": map[string]any{"app.kubernetes.io/managed-by": "limpet"},
+		},
+		"spec": spec,
+	}
+}
+
+// toYAML writes documents one after the other, each with its keys in alphabetical order.
+func toYAML(documents []document) ([]byte, error) {
+	var out bytes.Buffer
+	out.WriteString(header)
+	for i, d := range documents {
+		text, err := yaml.Marshal(d)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			out.WriteString("---\n")
+		}
+		out.Write(text)
+	}
+	return out.Bytes(), nil
+}
+
+// convertMessage is a message as a part of a document. A part of a route or cluster is not valid by itself; what is packed in
+// it is a whole.
+func (e *emitter) convertMessage(m proto.Message) any {
+	text, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(m)
+	var value any
+	if err == nil {
+		err = json.Unmarshal(text, &value)
+	}
+	e.fail(err)
+	return value
+}
+
+// pack wraps a message that Envoy finds by its type, once it is found valid.
+func (e *emitter) pack(m proto.Message) *anypb.Any {
+	if v, ok := m.(interface{ ValidateAll() error }); ok {
+		if err := v.ValidateAll(); err != nil {
+			e.fail(fmt.Errorf("the Envoy configuration is not valid: %w", err))
+		}
+	}
+	packed, err := anypb.New(m)
+	e.fail(err)
+	return packed
+}
+
+// fail keeps the first error.
+func (e *emitter) fail(err error) {
+	if e.err == nil {
+		e.err = err
+	}
+}

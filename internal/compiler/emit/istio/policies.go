@@ -1,0 +1,164 @@
+package istio
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+)
+
+// collectPolicies gives the filter's policies for a set of proxies, and notes the routes that they hold for.
+func (e *emitter) collectPolicies(p *proxySet) []policyconfig.Policy {
+	var all []policyconfig.Policy
+	for _, rule := range p.rules {
+		if !rule.Sessions.On() || e.hasNoBackends(rule) {
+			continue
+		}
+		names := routeNames(rule.Rule)
+		if !e.isAddressable(p, rule, names) || !e.isReachable(rule) {
+			continue
+		}
+		r := &enabledRule{rule: rule, names: removeDuplicates(names), failStatus: e.findFailStatus(rule)}
+		e.reportSplit(rule)
+		if r.failStatus != 0 && rule.Retries {
+			e.reportRule(rule, ".retry", "a retry would move the sessions that onHostLost Fail keeps")
+		}
+		for _, s := range rule.Sessions.All {
+			all = append(all, e.renamePolicies(rule, s, names)...)
+		}
+		for _, b := range rule.DistinctBackends() {
+			r.hosts = append(r.hosts, registryHost(b))
+		}
+		r.hosts = removeDuplicates(r.hosts)
+		p.routes = append(p.routes, r)
+	}
+	slices.SortFunc(all, func(a, b policyconfig.Policy) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+// reportRule says what of a rule Istio can't do.
+func (e *emitter) reportRule(rule *ir.AttachedRule, below, why string) {
+	e.rep.NotSupportedBy(rule.Route.Subject, Target, rulePath(rule)+below, why)
+}
+
+// hasNoBackends reports whether no request of a rule goes to a backend of its own: it redirects or answers, which needs no
+// sessions, or it delegates.
+func (e *emitter) hasNoBackends(rule *ir.AttachedRule) bool {
+	if rule.Delegates {
+		e.reportRule(rule, ".delegate",
+			"Istio makes up the names of the routes of what it delegates to, and sessions find routes by their names")
+	}
+	return len(rule.DistinctBackends()) == 0
+}
+
+// isReachable reports whether Istio has clusters for the rule's backends.
+func (e *emitter) isReachable(rule *ir.AttachedRule) bool {
+	for _, b := range rule.DistinctBackends() {
+		switch {
+		case b.Kind == object.KindXBackend:
+			e.reportRule(rule, "", "Istio knows no XBackend")
+			return false
+		case b.Port == 0 && rule.Sessions.PerBackend:
+			e.reportRule(rule, "", fmt.Sprintf(
+				"the port of %s is not known, which has sessions of its own: write it, or put what has the port into the input", registryHost(b)))
+			return false
+		}
+	}
+	return true
+}
+
+// reportSplit says what becomes of one session for several backends.
+func (e *emitter) reportSplit(rule *ir.AttachedRule) {
+	if rule.Sessions.WantsShared && len(rule.DistinctBackends()) > 1 {
+		e.reportRule(rule, ".backendRefs",
+			"one session for several backends; Istio chooses among them by weight for every request, so each backend has a session of its own")
+	}
+}
+
+// findFailStatus is what requests of sessions get whose host can't serve; 0 if they go to another.
+func (e *emitter) findFailStatus(rule *ir.AttachedRule) int {
+	var found []int
+	for _, s := range rule.Sessions.All {
+		found = append(found, s.FailStatus())
+	}
+	if found = removeDuplicates(found); len(found) > 1 {
+		e.reportRule(rule, ".backendRefs",
+			"the backends differ in onHostLost or failStatus, and Istio's route has one: sessions move to another host")
+		return 0
+	}
+	if found[0] != 0 && e.NativePin {
+		e.reportRule(rule, "", "onHostLost: Fail, for Istio's persistent sessions always move to another host")
+		return 0
+	}
+	return found[0]
+}
+
+// renamePolicies gives a session's policies with the names of Istio's routes and, where the backend matters, its cluster.
+func (e *emitter) renamePolicies(rule *ir.AttachedRule, s *ir.Session, names []string) []policyconfig.Policy {
+	var policies []policyconfig.Policy
+	for _, p := range s.Policies {
+		one := p.Policy
+		for _, m := range p.Matches {
+			one.Routes = append(one.Routes, names[m])
+		}
+		one.Routes = removeDuplicates(one.Routes)
+		if s.Backend != nil && len(rule.DistinctBackends()) > 1 {
+			one.Clusters = []string{clusterName(s.Backend)}
+		}
+		policies = append(policies, one)
+	}
+	if !hasOverlap(policies) {
+		return policies
+	}
+	one := policies[0]
+	cookie := *one.Cookie
+	one.Name, one.Cookie, one.Routes = s.Name, &cookie, removeDuplicates(names)
+	for _, p := range policies[1:] {
+		cookie.Path = commonPath(cookie.Path, p.Cookie.Path)
+	}
+	e.reportRule(rule, ".matches",
+		fmt.Sprintf("a cookie path for each match; Istio gives their routes one name, so the path is %q for all", cookie.Path))
+	return []policyconfig.Policy{one}
+}
+
+// hasOverlap reports whether two policies hold for one route.
+func hasOverlap(policies []policyconfig.Policy) bool {
+	seen := map[string]bool{}
+	for _, p := range policies {
+		for _, r := range p.Routes {
+			if seen[r] {
+				return true
+			}
+			seen[r] = true
+		}
+	}
+	return false
+}
+
+// commonPath is the longest path that both are below, in whole segments.
+func commonPath(a, b string) string {
+	if a == "" || b == "" {
+		return "/"
+	}
+	for a != b && !strings.HasPrefix(b, strings.TrimSuffix(a, "/")+"/") {
+		a = a[:max(0, strings.LastIndexByte(strings.TrimSuffix(a, "/"), '/'))]
+		if a == "" {
+			return "/"
+		}
+	}
+	return a
+}
+
+// removeDuplicates keeps the first of equal values.
+func removeDuplicates[T comparable](values []T) []T {
+	var found []T
+	for _, v := range values {
+		if !slices.Contains(found, v) {
+			found = append(found, v)
+		}
+	}
+	return found
+}

@@ -1,0 +1,177 @@
+package gateway
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+)
+
+// attachRoute joins a route to every listener that its parentRefs name and that admits it.
+func (b *builder) attachRoute(route *Route) {
+	path := field.NewPath("spec", "parentRefs")
+	if len(route.Value.Spec.ParentRefs) == 0 {
+		b.rep.Warn(route, field.Required(path, "without one the route attaches to nothing"))
+	}
+	for i, ref := range route.Value.Spec.ParentRefs {
+		refused := b.attachTo(route, path.Index(i), ref)
+		b.recordParent(route, ref, refused)
+		if refused != nil {
+			refused.Detail += ": the route does not attach"
+			b.rep.WarnFor(route, string(attachReason(refused)), refused)
+		}
+	}
+}
+
+// attachReason is the reason of the Accepted condition for an error of attachTo.
+func attachReason(refused *field.Error) gatewayv1.RouteConditionReason {
+	switch refused.Type {
+	case field.ErrorTypeForbidden:
+		return gatewayv1.RouteReasonNotAllowedByListeners
+	case field.ErrorTypeInvalid:
+		return gatewayv1.RouteReasonNoMatchingListenerHostname
+	default:
+		return gatewayv1.RouteReasonNoMatchingParent
+	}
+}
+
+// attachTo joins a route to one parent. The reasons why it can't are those of Gateway API's Accepted condition:
+// NoMatchingParent, NotAllowedByListeners, NoMatchingListenerHostname.
+func (b *builder) attachTo(route *Route, path *field.Path, ref gatewayv1.ParentReference) *field.Error {
+	key := parentKey(route, ref)
+	all, known := b.listeners[key]
+	switch {
+	case ref.Kind != nil && *ref.Kind != "Gateway":
+		return field.NotSupported(path.Child("kind"), *ref.Kind, []gatewayv1.Kind{"Gateway"})
+	case !known:
+		return newNotFoundError(path.Child("name"), ref.Name, "there is no Gateway "+key+" in the input")
+	case len(all) == 0:
+		return nil // the Gateway's own warning says why it is left out
+	}
+	named := slices.DeleteFunc(slices.Clone(all), func(l *listener) bool { return !isNamedBy(l, ref) })
+	if len(named) == 0 {
+		return newNoListenerError(path, key, ref)
+	}
+	admitting := slices.DeleteFunc(named, func(l *listener) bool { return !l.allows(route) })
+	if len(admitting) == 0 {
+		return field.Forbidden(path, fmt.Sprintf("no listener of Gateway %s that it names allows %ss from namespace %s", key, route.Kind, route.Namespace))
+	}
+	matched, shut := false, (*field.Error)(nil)
+	for _, l := range admitting {
+		joined, rival := l.join(route)
+		matched = joined || matched
+		if rival != nil {
+			shut = newHostTakenError(route, rival, key, l)
+		}
+	}
+	if shut != nil && matched {
+		shut.Detail += ": the route does not attach to that listener"
+		b.rep.Warn(route, shut)
+	} else if shut != nil {
+		return shut
+	}
+	if !matched {
+		return field.Invalid(field.NewPath("spec", "hostnames"), route.Value.Spec.Hostnames,
+			"has no host in common with the listeners of Gateway "+key+" that "+path.String()+" names")
+	}
+	return nil
+}
+
+func newHostTakenError(route, rival *Route, gateway string, l *listener) *field.Error {
+	return field.Invalid(field.NewPath("spec", "hostnames"), route.Value.Spec.Hostnames, fmt.Sprintf(
+		"%s, which goes first, has hosts in common with it on listener %s of Gateway %s, and routes of two kinds share none",
+		rival, l.spec.Name, gateway))
+}
+
+// parentKey names the Gateway that a reference leads to.
+func parentKey(route *Route, ref gatewayv1.ParentReference) string {
+	namespace := route.Namespace
+	if ref.Namespace != nil {
+		namespace = string(*ref.Namespace)
+	}
+	return namespace + "/" + string(ref.Name)
+}
+
+// isNamedBy reports whether a reference to a Gateway means a listener of it.
+func isNamedBy(l *listener, ref gatewayv1.ParentReference) bool {
+	return (ref.SectionName == nil || *ref.SectionName == l.spec.Name) && (ref.Port == nil || *ref.Port == l.spec.Port)
+}
+
+func newNoListenerError(path *field.Path, gateway string, ref gatewayv1.ParentReference) *field.Error {
+	switch {
+	case ref.SectionName != nil && ref.Port != nil:
+		return newNotFoundError(path.Child("sectionName"), *ref.SectionName, fmt.Sprintf("Gateway %s has no listener of this name on port %d", gateway, *ref.Port))
+	case ref.SectionName != nil:
+		return newNotFoundError(path.Child("sectionName"), *ref.SectionName, "Gateway "+gateway+" has no listener of this name")
+	default:
+		return newNotFoundError(path.Child("port"), *ref.Port, "Gateway "+gateway+" has no listener on this port")
+	}
+}
+
+func newNotFoundError(path *field.Path, value any, why string) *field.Error {
+	e := field.NotFound(path, value)
+	e.Detail = why
+	return e
+}
+
+// join attaches a route, once, for the hostnames that it and the listener have in common; false if there are none.
+// A listener's hostnames belong to routes of one kind (GRPCRoute, spec.hostnames): where one of another kind was
+// there first, the route stays out as a whole, and join gives the one that was.
+func (l *listener) join(route *Route) (bool, *Route) {
+	if l.last == route {
+		return true, nil
+	}
+	wanted := route.Value.Spec.Hostnames
+	if len(wanted) == 0 {
+		wanted = []gatewayv1.Hostname{anyHost}
+	}
+	common := map[string]bool{}
+	for _, w := range wanted {
+		if both, ok := intersect(l.hostname, string(w)); ok {
+			common[both] = true
+		}
+	}
+	if rival := l.findRival(route, common); rival != nil {
+		return false, rival
+	}
+	l.common[route] = slices.Sorted(maps.Keys(common))
+	for hostname := range common {
+		l.attached[hostname] = append(l.attached[hostname], route)
+		if l.first[hostname] == nil {
+			l.first[hostname] = route
+		}
+	}
+	if len(common) > 0 {
+		l.last = route
+	}
+	return len(common) > 0, nil
+}
+
+// findRival gives the first route of another kind that is attached and shares a host with these hostnames. All routes
+// of one hostname are of one kind, so the first of each speaks for them.
+func (l *listener) findRival(route *Route, hostnames map[string]bool) *Route {
+	var first *Route
+	consider := func(r *Route) {
+		if r != nil && r.Kind != route.Kind && (first == nil || resource.ByAge(r, first) < 0) {
+			first = r
+		}
+	}
+	for hostname := range hostnames {
+		for _, wider := range coverings(hostname) {
+			consider(l.first[wider])
+		}
+		if countWildcard(hostname) == 0 {
+			continue // nothing is narrower
+		}
+		for narrower, r := range l.first {
+			if covers(hostname, narrower) {
+				consider(r)
+			}
+		}
+	}
+	return first
+}

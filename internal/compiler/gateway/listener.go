@@ -1,0 +1,215 @@
+package gateway
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+)
+
+// listener is one listener of a Gateway.
+type listener struct {
+	gateway  *resource.Object[gatewayv1.Gateway]
+	path     *field.Path
+	spec     *gatewayv1.Listener
+	hostname string // everything if it has none
+	// attached are the routes, by each hostname that they have in common with the listener.
+	attached map[string][]*Route
+	first    map[string]*Route // of those that are attached, by hostname
+	last     *Route            // the route attached last
+	bound    int               // on how many addresses it listens
+	common   map[*Route][]string
+	// certificates are those that it can show, for TLS; without any it serves nothing.
+	certificates []ir.Certificate
+	overlaps     []string // the listeners of its ports, by name, that have TLS and hosts in common with it
+}
+
+// Listener is a listener of a Gateway, for those who ask what holds behind it.
+type Listener = listener
+
+// Gateway gives the listener's Gateway.
+func (l *listener) Gateway() *resource.Object[gatewayv1.Gateway] { return l.gateway }
+
+// Name gives the listener's name.
+func (l *listener) Name() string { return string(l.spec.Name) }
+
+// Port gives the listener's port.
+func (l *listener) Port() gatewayv1.PortNumber { return l.spec.Port }
+
+// Protocol gives what the listener speaks.
+func (l *listener) Protocol() gatewayv1.ProtocolType { return l.spec.Protocol }
+
+// Key names the listener: namespace/gateway/name.
+func (l *listener) Key() string { return l.gateway.Key() + "/" + l.Name() }
+
+// Hostnames gives those that a route and the listener have in common, in order; "*" is every host.
+func (l *listener) Hostnames(route *Route) []string { return l.common[route] }
+
+// addGateways collects the listeners of every Gateway whose class is in the input.
+func (b *builder) addGateways(objects *resource.Objects) {
+	classes := map[string]gatewayv1.GatewayController{}
+	for _, c := range objects.Classes {
+		classes[c.Name] = c.Value.Spec.ControllerName
+	}
+	for i, g := range objects.Gateways {
+		b.listeners[g.Key()] = nil
+		class := string(g.Value.Spec.GatewayClassName)
+		if b.controller != "" {
+			b.addIsolated(g, i, classes[class])
+			continue
+		}
+		if classes[class] == "" {
+			e := field.NotFound(field.NewPath("spec", "gatewayClassName"), class)
+			e.Detail = fmt.Sprintf("there is no GatewayClass %s in the input: the Gateway is left out", class)
+			b.rep.WarnFor(g, string(gatewayv1.GatewayReasonPending), e)
+			continue
+		}
+		b.addGateway(g, b.findAddresses(g))
+	}
+}
+
+// addIsolated puts a Gateway on an address that no other has, unless another controller serves it.
+func (b *builder) addIsolated(g *resource.Object[gatewayv1.Gateway], index int, controller gatewayv1.GatewayController) {
+	if controller != "" && controller != b.controller {
+		b.rep.Advise(g, field.NewPath("spec", "gatewayClassName"), fmt.Sprintf("its class is served by %s, not by %s: the Gateway is left out", controller, b.controller))
+		return
+	}
+	own := [16]byte{0: 0xfd, 12: byte(index >> 24), 13: byte(index >> 16), 14: byte(index >> 8), 15: byte(index)}
+	b.addGateway(g, []netip.Addr{netip.AddrFrom16(own)})
+}
+
+// findAddresses gives where a Gateway listens.
+func (b *builder) findAddresses(g *resource.Object[gatewayv1.Gateway]) []netip.Addr {
+	if len(g.Value.Spec.Addresses) == 0 {
+		return []netip.Addr{b.bind}
+	}
+	var addresses []netip.Addr
+	for i, a := range g.Value.Spec.Addresses {
+		ip, err := netip.ParseAddr(a.Value)
+		if err != nil || ip.Zone() != "" {
+			path := field.NewPath("spec", "addresses").Index(i).Child("value")
+			b.rep.WarnFor(g, string(gatewayv1.GatewayReasonAddressNotUsable),
+				field.Invalid(path, a.Value, "must be an IP address to bind: the Gateway does not listen there"))
+			continue
+		}
+		if ip = ip.Unmap(); !slices.Contains(addresses, ip) {
+			addresses = append(addresses, ip)
+		}
+	}
+	return addresses
+}
+
+// addGateway puts a Gateway's listeners on its addresses.
+func (b *builder) addGateway(g *resource.Object[gatewayv1.Gateway], addresses []netip.Addr) {
+	own := g.Kind != object.KindIstioGateway // Istio's has no status of this kind
+	if own {
+		b.status.Gateways = append(b.status.Gateways, &GatewayStatus{Gateway: g, Addresses: addresses})
+	}
+	mixed := mixedPorts(g.Value.Spec.Listeners)
+	for i := range g.Value.Spec.Listeners {
+		spec := &g.Value.Spec.Listeners[i]
+		l := &listener{
+			gateway: g, path: field.NewPath("spec", "listeners").Index(i), spec: spec,
+			hostname: anyHost, attached: map[string][]*Route{}, first: map[string]*Route{}, common: map[*Route][]string{},
+		}
+		if spec.Hostname != nil && *spec.Hostname != "" {
+			l.hostname = string(*spec.Hostname)
+		}
+		key := g.Key()
+		if g.Kind == object.KindIstioGateway {
+			key = istioKey(key)
+		}
+		b.listeners[key] = append(b.listeners[key], l)
+		if own {
+			b.status.addListener(l)
+		}
+		b.checkKinds(l)
+		if b.controller == "" {
+			l.certificates = b.resolveCertificates(l)
+		}
+		if mixed[spec.Port] {
+			b.reportConflict(l, "another listener of the Gateway has the port with another protocol: the listener is left out")
+			continue
+		}
+		for _, a := range addresses {
+			b.listen(l, netip.AddrPortFrom(a, uint16(spec.Port)))
+		}
+	}
+}
+
+// listen adds a listener to a port, unless an older Gateway has the port's hostname: one Gateway can't, its CRD
+// sees to that.
+func (b *builder) listen(l *listener, at netip.AddrPort) {
+	if b.ports[at] == nil {
+		b.ports[at] = map[string]*listener{}
+	}
+	if other := b.ports[at][l.hostname]; other != nil {
+		b.rep.WarnFor(l.gateway, string(gatewayv1.ListenerReasonHostnameConflict), field.Invalid(l.path, string(l.spec.Name), fmt.Sprintf(
+			"conflicts with listener %s of %s, which has the same port and hostname: the listener is left out on %s",
+			other.spec.Name, other.gateway, at)))
+		return
+	}
+	if len(b.ports[at]) > 0 && speaksTLS(b.ports[at]) != l.TLS() {
+		b.reportConflict(l, fmt.Sprintf("an older Gateway has the port with another protocol: the listener is left out on %s", at))
+		return
+	}
+	l.findOverlaps(b.ports[at])
+	b.ports[at][l.hostname] = l
+	l.bound++
+}
+
+const invalidKinds = string(gatewayv1.ListenerReasonInvalidRouteKinds)
+
+// checkKinds warns of kinds of routes that can't attach because limpet does not know them.
+func (b *builder) checkKinds(l *listener) {
+	if l.spec.AllowedRoutes == nil {
+		return
+	}
+	for i, k := range l.spec.AllowedRoutes.Kinds {
+		path := l.path.Child("allowedRoutes", "kinds").Index(i)
+		switch {
+		case isSupportedKind(k):
+		case slices.Contains(routeKinds, k.Kind):
+			b.rep.WarnFor(l.gateway, invalidKinds, field.NotSupported(path.Child("group"), *k.Group, []gatewayv1.Group{gatewayv1.GroupName}))
+		default:
+			b.rep.WarnFor(l.gateway, invalidKinds, field.NotSupported(path.Child("kind"), k.Kind, routeKinds))
+		}
+	}
+}
+
+// routeKinds are the kinds of routes that listeners for HTTP take.
+var routeKinds = []gatewayv1.Kind{"HTTPRoute", object.KindGRPCRoute}
+
+func isSupportedKind(k gatewayv1.RouteGroupKind) bool {
+	return slices.ContainsFunc(routeKinds, func(kind gatewayv1.Kind) bool { return isOfKind(k, kind) })
+}
+
+func isOfKind(k gatewayv1.RouteGroupKind, kind gatewayv1.Kind) bool {
+	return k.Kind == kind && (k.Group == nil || *k.Group == gatewayv1.GroupName)
+}
+
+// allows reports whether a listener admits routes of a route's kind and namespace.
+func (l *listener) allows(route *Route) bool {
+	if l.spec.Protocol != gatewayv1.HTTPProtocolType && l.spec.Protocol != gatewayv1.HTTPSProtocolType {
+		return false
+	}
+	allowed := l.spec.AllowedRoutes
+	if allowed == nil {
+		return route.Namespace == l.gateway.Namespace
+	}
+	if len(allowed.Kinds) > 0 && !slices.ContainsFunc(allowed.Kinds, func(k gatewayv1.RouteGroupKind) bool {
+		return isOfKind(k, gatewayv1.Kind(route.Kind))
+	}) {
+		return false
+	}
+	// The namespaces that a selector selects are not in the input, so the control plane has the last word on those.
+	everywhere := allowed.Namespaces != nil && allowed.Namespaces.From != nil &&
+		(*allowed.Namespaces.From == gatewayv1.NamespacesFromAll || *allowed.Namespaces.From == gatewayv1.NamespacesFromSelector)
+	return everywhere || route.Namespace == l.gateway.Namespace
+}

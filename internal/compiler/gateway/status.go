@@ -1,0 +1,110 @@
+package gateway
+
+import (
+	"net/netip"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+)
+
+// AttachmentStatus is what became of Gateways and of the references to them, for those who write status.
+type AttachmentStatus struct {
+	// Gateways are those whose class is in the input, in order.
+	Gateways []*GatewayStatus
+	// Parents says for each route, by its String, what became of its parentRefs, in their order.
+	Parents map[string][]ParentStatus
+}
+
+// GatewayStatus is what became of one Gateway.
+type GatewayStatus struct {
+	Gateway *resource.Object[gatewayv1.Gateway]
+	// Addresses are those that it listens on; what else its spec names can't be bound.
+	Addresses []netip.Addr
+	// listeners are in the order of the spec.
+	listeners []*listener
+}
+
+// ListenerStatus is what became of a listener.
+type ListenerStatus struct {
+	Name gatewayv1.SectionName
+	// Index is its place in the Gateway's spec.
+	Index int
+	// Bound is on how many of the Gateway's addresses it listens. Elsewhere an older Gateway has its port and hostname.
+	Bound int
+	// Kinds are the kinds of routes that it takes and limpet knows.
+	Kinds []gatewayv1.RouteGroupKind
+	// TLS says that it speaks TLS, and Certificates how many it has to show. Without any nothing is served there.
+	TLS          bool
+	Certificates int
+	// Overlaps names the listeners with TLS of its port, as listener LISTENER of NAMESPACE/GATEWAY, whose hosts are
+	// in part its own.
+	Overlaps []string
+	// Routes are those that attach to it, sorted by their names.
+	Routes []string
+}
+
+// ParentStatus is what became of a parentRef.
+type ParentStatus struct {
+	Ref gatewayv1.ParentReference
+	// Foreign says that it names a Gateway whose class is not in the input: somebody else's.
+	Foreign bool
+	// Refused says why the route does not attach, under Reason; nil if it does.
+	Refused *field.Error
+	Reason  gatewayv1.RouteConditionReason
+}
+
+func (b *builder) recordParent(route *Route, ref gatewayv1.ParentReference, refused *field.Error) {
+	f := b.status
+	all, known := b.listeners[parentKey(route, ref)]
+	p := ParentStatus{Ref: ref, Foreign: known && len(all) == 0, Refused: refused, Reason: gatewayv1.RouteReasonAccepted}
+	if refused != nil {
+		p.Reason = attachReason(refused)
+	}
+	f.Parents[route.String()] = append(f.Parents[route.String()], p)
+}
+
+func (f *AttachmentStatus) addListener(l *listener) {
+	g := f.Gateways[len(f.Gateways)-1]
+	g.listeners = append(g.listeners, l)
+}
+
+// Listeners gives what became of the Gateway's listeners, in the order of its spec.
+func (g *GatewayStatus) Listeners() []ListenerStatus {
+	all := make([]ListenerStatus, len(g.listeners))
+	for i, l := range g.listeners {
+		all[i] = ListenerStatus{
+			Name: l.spec.Name, Index: i, Bound: l.bound, Kinds: l.supportedKinds(), Routes: l.routeNames(),
+			TLS: l.TLS(), Certificates: len(l.certificates), Overlaps: l.overlaps,
+		}
+	}
+	return all
+}
+
+// routeNames names the routes that attach to a listener, each once whatever its hostnames.
+func (l *listener) routeNames() []string {
+	var names []string
+	for _, routes := range l.attached {
+		for _, r := range routes {
+			names = append(names, r.String())
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// supportedKinds gives the kinds of routes that a listener takes and limpet knows.
+func (l *listener) supportedKinds() []gatewayv1.RouteGroupKind {
+	var known []gatewayv1.RouteGroupKind
+	group := gatewayv1.Group(gatewayv1.GroupName)
+	named := l.spec.AllowedRoutes != nil && len(l.spec.AllowedRoutes.Kinds) > 0
+	for _, kind := range routeKinds {
+		listed := func(k gatewayv1.RouteGroupKind) bool { return isOfKind(k, kind) }
+		if !named || slices.ContainsFunc(l.spec.AllowedRoutes.Kinds, listed) {
+			known = append(known, gatewayv1.RouteGroupKind{Group: &group, Kind: kind})
+		}
+	}
+	return known
+}

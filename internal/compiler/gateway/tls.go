@@ -1,0 +1,196 @@
+package gateway
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rsa"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/grant"
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+)
+
+// TLS reports whether the listener's clients speak TLS, which ends at the proxy; the schema has no other mode.
+func (l *listener) TLS() bool { return l.spec.Protocol == gatewayv1.HTTPSProtocolType }
+
+// Hostname is the one of its spec; "*" is every host.
+func (l *listener) Hostname() string { return l.hostname }
+
+// Certificates are those that the listener can show. Without any, one that speaks TLS serves nothing.
+func (l *listener) Certificates() []ir.Certificate { return l.certificates }
+
+// speaksTLS reports whether the listeners of a port speak TLS, which they all do or none.
+func speaksTLS(port map[string]*listener) bool {
+	for _, l := range port {
+		return l.TLS()
+	}
+	return false
+}
+
+// mixedPorts gives the ports on which a Gateway wants two protocols. None of its listeners there may win
+// (Gateway, spec.listeners).
+func mixedPorts(listeners []gatewayv1.Listener) map[gatewayv1.PortNumber]bool {
+	first, mixed := map[gatewayv1.PortNumber]gatewayv1.ProtocolType{}, map[gatewayv1.PortNumber]bool{}
+	for _, l := range listeners {
+		if was, met := first[l.Port]; met && was != l.Protocol {
+			mixed[l.Port] = true
+		}
+		first[l.Port] = l.Protocol
+	}
+	return mixed
+}
+
+func (b *builder) reportConflict(l *listener, why string) {
+	b.rep.WarnFor(l.gateway, string(gatewayv1.ListenerReasonProtocolConflict), field.Invalid(l.path.Child("protocol"), l.spec.Protocol, why))
+}
+
+// findOverlaps notes which listeners of a port have hosts in common with one that comes to it.
+func (l *listener) findOverlaps(port map[string]*listener) {
+	for _, other := range port {
+		if _, common := intersect(l.hostname, other.hostname); common && l.TLS() {
+			l.addOverlap(other)
+			other.addOverlap(l)
+		}
+	}
+}
+
+func (l *listener) addOverlap(other *listener) {
+	name := fmt.Sprintf("listener %s of %s", other.spec.Name, other.gateway.Key())
+	if at, known := slices.BinarySearch(l.overlaps, name); !known {
+		l.overlaps = slices.Insert(l.overlaps, at, name)
+	}
+}
+
+// resolveCertificates follows a listener's references to Secrets. Those that lead nowhere are left out, and reported.
+func (b *builder) resolveCertificates(l *listener) []ir.Certificate {
+	if !l.TLS() {
+		return nil
+	}
+	path := l.path.Child("tls", "certificateRefs")
+	if l.spec.TLS == nil || len(l.spec.TLS.CertificateRefs) == 0 {
+		b.reportUnresolved(l, field.Required(path, "without a certificate the listener serves nothing"))
+		return nil
+	}
+	var found []ir.Certificate
+	var left []*field.Error
+	for i, ref := range l.spec.TLS.CertificateRefs {
+		certificate, refused := b.resolveCertificate(l, path.Index(i), ref)
+		if refused != nil {
+			left = append(left, refused)
+			continue
+		}
+		found = append(found, certificate)
+	}
+	for _, refused := range left {
+		refused.Detail += ": the listener does without this certificate"
+		if len(found) == 0 {
+			refused.Detail += ", has no other and serves nothing"
+		}
+		b.reportUnresolved(l, refused)
+	}
+	return found
+}
+
+// reportUnresolved reports what makes a listener's ResolvedRefs False.
+func (b *builder) reportUnresolved(l *listener, e *field.Error) {
+	reason := gatewayv1.ListenerReasonInvalidCertificateRef
+	if e.Type == field.ErrorTypeForbidden {
+		reason = gatewayv1.ListenerReasonRefNotPermitted
+	}
+	b.rep.WarnFor(l.gateway, string(reason), e)
+}
+
+// resolveCertificate follows one reference. Its errors never show what is in the Secret.
+func (b *builder) resolveCertificate(l *listener, path *field.Path, ref gatewayv1.SecretObjectReference) (ir.Certificate, *field.Error) {
+	namespace := l.gateway.Namespace
+	if ref.Namespace != nil {
+		namespace = string(*ref.Namespace)
+	}
+	key := namespace + "/" + string(ref.Name)
+	from, to := grant.From{Kind: "Gateway", Namespace: l.gateway.Namespace}, grant.To{Kind: "Secret", Namespace: namespace, Name: string(ref.Name)}
+	secret := b.secrets[key]
+	switch {
+	case ref.Group != nil && *ref.Group != "":
+		return ir.Certificate{}, field.NotSupported(path.Child("group"), *ref.Group, []gatewayv1.Group{""})
+	case ref.Kind != nil && *ref.Kind != "Secret":
+		return ir.Certificate{}, field.NotSupported(path.Child("kind"), *ref.Kind, []gatewayv1.Kind{"Secret"})
+	case !b.grants.Allow(from, to):
+		return ir.Certificate{}, field.Forbidden(path.Child("namespace"), fmt.Sprintf("no ReferenceGrant in namespace %s allows it", namespace))
+	case secret == nil:
+		return ir.Certificate{}, newNotFoundError(path.Child("name"), ref.Name, "there is no Secret "+key+" in the input")
+	case secret.Value.Type != corev1.SecretTypeTLS:
+		return ir.Certificate{}, field.Invalid(path.Child("name"), ref.Name, "Secret "+key+" is not of the type kubernetes.io/tls")
+	}
+	chain, private := secret.Value.Certificate()
+	certificate, why := parseKeyPair(chain, private)
+	if why != "" {
+		return ir.Certificate{}, field.Invalid(path.Child("name"), ref.Name, "Secret "+key+": "+why)
+	}
+	return certificate, nil
+}
+
+// parseKeyPair gives a chain and its private key without what may stand around them, or says why they can't be served.
+// Envoy refuses a whole configuration for one bad certificate, so what it would not take is found here.
+func parseKeyPair(chain, private []byte) (c ir.Certificate, why string) {
+	for _, block := range decodePEM(chain) {
+		if block.Type != "CERTIFICATE" {
+			continue
+		}
+		if _, err := x509.ParseCertificate(block.Bytes); err != nil {
+			return c, "tls.crt holds a certificate that can't be read"
+		}
+		c.Chain += encodePEM(block)
+	}
+	for _, block := range decodePEM(private) {
+		if block.Type == "PRIVATE KEY" || strings.HasSuffix(block.Type, " PRIVATE KEY") {
+			c.Key = policyconfig.Secret(encodePEM(block))
+			break
+		}
+	}
+	pair, err := tls.X509KeyPair([]byte(c.Chain), c.Key)
+	if err != nil {
+		return c, "tls.crt and tls.key are no certificate and private key in PEM that belong together"
+	}
+	return c, explainWeakKey(pair.Leaf)
+}
+
+func decodePEM(text []byte) []*pem.Block {
+	var all []*pem.Block
+	for {
+		var block *pem.Block
+		if block, text = pem.Decode(text); block == nil {
+			return all
+		}
+		all = append(all, block)
+	}
+}
+
+// encodePEM is a block without headers: with one it would be encrypted, and unusable.
+func encodePEM(block *pem.Block) string {
+	return string(pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: block.Bytes}))
+}
+
+// explainWeakKey says why a key is none that Envoy serves; empty if it is.
+func explainWeakKey(leaf *x509.Certificate) string {
+	switch public := leaf.PublicKey.(type) {
+	case *rsa.PublicKey:
+		if public.N.BitLen() < 2048 {
+			return "an RSA key must have 2048 bits or more"
+		}
+	case *ecdsa.PublicKey:
+		if public.Curve == elliptic.P224() {
+			return "an ECDSA key must be on one of the curves P-256, P-384 and P-521"
+		}
+	}
+	return ""
+}

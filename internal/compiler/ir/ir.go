@@ -1,0 +1,157 @@
+// Package ir is the compiler's neutral middle: what a proxy shall do, in no proxy's terms. Everything in it is in
+// its final order, so that emitters write it down as it stands.
+package ir
+
+import (
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/limpet-proxy/limpet/policy-config"
+)
+
+// Config is one proxy's whole configuration.
+type Config struct {
+	Listeners []Listener
+	// Clusters are the groups of hosts that routes lead to, each once, by name.
+	Clusters []Cluster
+	// Policies are those of all routes, each once, by name, for targets where they don't travel with their routes.
+	Policies []policyconfig.Policy
+	// Draining are the hosts that terminate and still serve, whether they are in a cluster or have drained for long
+	// enough. Until is when the same input will give another configuration, for the next of them will have; zero is never.
+	Draining []netip.AddrPort
+	Until    time.Time
+}
+
+// Listener is an address to bind.
+type Listener struct {
+	Address netip.Addr
+	Port    uint16
+	// Hosts are what plain HTTP leads to, by hostname; a request goes to the one with the most specific match, and to
+	// none of the others.
+	Hosts []Host
+	// TLSHosts are what TLS leads to, in place of Hosts; a connection belongs to the one with the most specific match of
+	// its server name, and to none of the others.
+	TLSHosts []TLSHost
+}
+
+// TLSHost is what connections for a server name get.
+type TLSHost struct {
+	// Domain is as in Host; "*" takes connections without a server name too.
+	Domain string
+	// Certificates are what the proxy shows clients, one at least. It takes the first that suits the client.
+	Certificates []Certificate
+	// Hosts are as in Listener.
+	Hosts []Host
+}
+
+// Certificate is a certificate with its chain, and its private key, both in PEM.
+type Certificate struct {
+	Chain string
+	Key   policyconfig.Secret
+}
+
+// Host is a set of routes for a hostname.
+type Host struct {
+	// Domain is a hostname, one with a first label "*" that stands for one or more labels, or "*" for all.
+	Domain string
+	// Routes are in order of precedence: the first that matches is taken. With none, requests get 404.
+	Routes []Route
+}
+
+// Route says what becomes of the requests that match. Exactly one of Status, Cluster and Split is set.
+type Route struct {
+	// Name identifies the route to session policies; the routes of one rule share it.
+	Name  string
+	Match Match
+	// Sticky says that session policies hold here, by the route's name and, in a split, the cluster.
+	Sticky bool
+	// Policies are the session policies of the route's rule. Those of a backend without a share are among them: moving
+	// weights then changes routes alone, and no request meets the policies of before with the weights of after.
+	Policies []policyconfig.Policy
+	// FailStatus answers requests of sessions whose host can't serve; 0 sends them to another host. In a split the
+	// shares have it instead.
+	FailStatus int
+	// Status answers at once.
+	Status int
+	// Cluster takes every request.
+	Cluster string
+	// Split shares the requests out.
+	Split []Share
+	// Hashes are what is hashed of a request, in order, for clusters that balance by hash.
+	Hashes []Hash
+	// Timeout is how long a request may take in all, and PerTryTimeout how long each try of it; 0 sets no limit.
+	Timeout, PerTryTimeout time.Duration
+	// Retry is what the rule's owner asks for; nil for nothing. Sessions that may move leave hosts that can't have got the
+	// request either way, and those with a FailStatus are not tried elsewhere, whatever it says.
+	Retry *Retry
+}
+
+// Retriable reports whether requests may be tried on another host than their session's: all of them, or in a split those
+// of some share.
+func (r *Route) Retriable() bool {
+	if len(r.Split) > 0 {
+		return slices.ContainsFunc(r.Split, func(s Share) bool { return s.FailStatus == 0 })
+	}
+	return r.FailStatus == 0
+}
+
+// Share is a cluster's part of a split.
+type Share struct {
+	Cluster string
+	Weight  uint32 // above 0
+	// FailStatus is as in Route.
+	FailStatus int
+}
+
+// Match is what a request must have, all of it.
+type Match struct {
+	// Path begins with "/". With Exact it is the whole path, else one or more leading elements of it, and then
+	// it has no "/" at the end unless that is all of it.
+	Path  string
+	Exact bool
+	// Regex is an RE2 expression for the whole path, without its query, in place of Path; empty for none.
+	Regex string
+	// GRPC lets gRPC requests pass only.
+	GRPC bool
+	// Method is empty for any.
+	Method string
+	// Headers and Query are compared as a whole; header names are in lower case.
+	Headers, Query []Pair
+}
+
+// Pair is a name and the value that it must have.
+type Pair struct{ Name, Value string }
+
+// Cluster is a group of hosts among which requests are balanced.
+type Cluster struct {
+	Name string
+	// HTTP2 says that its hosts speak HTTP/2 without TLS, with prior knowledge; else it is HTTP/1.1.
+	HTTP2 bool
+	// Balancing is how requests that no session pins are spread.
+	Balancing Balancing
+	// RetryBudget caps retries; nil for none.
+	RetryBudget *RetryBudget
+	// Localities has one entry for a single backend. With several, each pool gets its weight's share of the requests
+	// that belong to no session, whatever the health of its hosts.
+	Localities []Locality
+}
+
+// Locality is the hosts of one backend.
+type Locality struct {
+	// Name tells the pools of a cluster apart.
+	Name string
+	// Weight 0 takes only requests of sessions that are there already.
+	Weight    uint32
+	Endpoints []Endpoint
+	// DirectStatus is a status that the proxy itself answers in the pool's stead, 500 or 503; 0 for none. Endpoints
+	// beside it serve the sessions that they have.
+	DirectStatus int
+}
+
+// Endpoint is one host.
+type Endpoint struct {
+	Address netip.AddrPort
+	// Draining hosts serve the sessions that they have and get no new ones.
+	Draining bool
+}

@@ -1,0 +1,32 @@
+package ir
+
+import (
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
+)
+
+// Plan is what every target is written from.
+type Plan struct {
+	// Proxy is the whole configuration of a proxy; nil for a target whose control plane makes listeners, routes and
+	// clusters itself. The other fields are for such a target, which adds sessions to what the control plane makes.
+	Proxy *Config
+	// Rules are those that requests reach, each once on each listener: by the listener's key, then the older route
+	// first, then by index. Most have no session; yet they have names that those with one must not share.
+	Rules []*AttachedRule
+	// Gateways are those of Rules, the older first.
+	Gateways []*Gateway
+	// Routes are all route objects of the input: those of Gateway API, the older first, then the VirtualServices of Rules.
+	Routes []*RouteObject
+	// Objects are the input's objects of other kinds, by kind, the older first.
+	Objects map[string][]*Object
+}
+
+// Object is an object of the input.
+type Object struct {
+	object.Ref
+	// Subject is the object as problems name it, and knows the lines of its fields.
+	Subject report.Subject
+	Labels  map[string]string
+	// JSON is the object as it was read, without its status, for those who write it again with something added.
+	JSON []byte
+}

@@ -1,0 +1,47 @@
+package ir
+
+import "github.com/limpet-proxy/limpet/policy-config"
+
+// RuleSessions is what session persistence comes to for a rule.
+type RuleSessions struct {
+	// Refused says that the rule can't have the session that it asks for.
+	Refused bool
+	// PerBackend says that each backend has a session of its own, and that the weights choose among them on every
+	// request. WantsShared says that the rule asks for one session for all backends all the same.
+	PerBackend, WantsShared bool
+	// All are those that are on: at most one without PerBackend.
+	All []*Session
+}
+
+// On reports whether requests of the rule have sessions.
+func (s *RuleSessions) On() bool { return !s.Refused && len(s.All) > 0 }
+
+// Session is one of a rule, or of one of the rule's backends.
+type Session struct {
+	// Backend is the one that the session is about; nil for all of the rule's.
+	Backend *Backend
+	// Policies are the filter's: several where matches have cookies of their own. Name is that of one policy in place of
+	// them, for a target that can't tell the matches apart.
+	Policies []SessionPolicy
+	Name     string
+}
+
+// FailStatus is what requests get whose host can't serve; 0 if they go to another.
+func (s *Session) FailStatus() int { return FailStatus(&s.Policies[0].Policy) }
+
+// FailStatus is what a policy's requests get whose host can't serve; 0 if they go to another.
+func FailStatus(p *policyconfig.Policy) int {
+	if p.OnHostLost == policyconfig.Fail {
+		return p.FailStatus
+	}
+	return 0
+}
+
+// SessionPolicy is a policy of the filter, but for the names by which that finds routes and clusters: each target has
+// its own.
+type SessionPolicy struct {
+	// Policy has neither Routes nor Clusters.
+	policyconfig.Policy
+	// Matches are the rule's matches, by index, that it is for.
+	Matches []int
+}

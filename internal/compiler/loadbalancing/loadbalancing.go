@@ -1,0 +1,135 @@
+// Package loadbalancing decides how requests that no session pins are spread over a backend's hosts: it reads
+// LoadBalancerPolicies and finds the one that holds for each rule and Service (docs/semantics.md, S51 to S55).
+package loadbalancing
+
+import (
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+)
+
+// Policy is one author's word on balancing.
+type Policy struct {
+	// Name is how other authors read of it, such as "LoadBalancerPolicy shop/cart", and Object the object.
+	Name   string
+	Object object.Ref
+
+	subject      report.Subject
+	specPath     *field.Path // of the strategy and the hash policies
+	strategyName v1alpha1.Strategy
+	strategy     ir.Balancing
+	hashes       []hashEntry
+	rank         int // the older has the lower one
+}
+
+// inlineKey is the place of a policy that stands in a rule, by the rule's index.
+type inlineKey struct {
+	kind, key string
+	rule      int
+}
+
+// Policies are all LoadBalancerPolicies, by what they attach to.
+type Policies struct {
+	// Attachments is what became of each target of each LoadBalancerPolicy, in order.
+	Attachments []Attachment
+
+	byTarget map[object.TargetRef][]*Policy // the first holds, the others are in conflict with it
+	inline   map[inlineKey]*Policy
+	rep      *report.Report
+}
+
+// Attachment is what became of one target of a policy.
+type Attachment struct {
+	Policy *Policy
+	Target object.TargetRef
+	// Path is where the policy names the target, such as spec.targetRefs[0].
+	Path string
+	// Reason and Message say why the policy has no effect there; empty if it has.
+	Reason, Message string
+}
+
+// New reads the policies. Targets that are not there, entries that don't count and policies that lose to others go
+// to the report.
+func New(objects *resource.Objects, rep *report.Report) *Policies {
+	p := &Policies{byTarget: map[object.TargetRef][]*Policy{}, inline: map[inlineKey]*Policy{}, rep: rep}
+	for _, o := range objects.Proxies {
+		p.readProxy(o)
+	}
+	if len(objects.LoadBalancers) == 0 {
+		return p
+	}
+	there := listTargets(objects)
+	for i, o := range objects.LoadBalancers {
+		read := readPolicy(o.String(), o, field.NewPath("spec"), &o.Value.Spec, rep)
+		read.Object, read.rank = o.Origin().Ref, i
+		for r, target := range resource.LoadBalancerTargets(o) {
+			p.attachPolicy(read, o, r, target, there)
+		}
+	}
+	return p
+}
+
+// readProxy reads the policies of an HTTPProxy's routes. What is in a route holds for all of it, so it meets no other
+// policy there, and its rank does not matter.
+func (p *Policies) readProxy(o *resource.Object[resource.HTTPProxy]) {
+	for i, r := range o.Value.Spec.Routes {
+		if r.LoadBalancerPolicy == nil {
+			continue
+		}
+		spec := v1alpha1.LoadBalancerPolicySpec{
+			Strategy: r.LoadBalancerPolicy.Strategy, RequestHashPolicies: r.LoadBalancerPolicy.RequestHashPolicies,
+		}
+		at := field.NewPath("spec", "routes").Index(i).Child("loadBalancerPolicy")
+		read := readPolicy(o.String(), o, at, &spec, p.rep)
+		read.Object = o.Origin().Ref
+		p.inline[inlineKey{o.Kind, o.Key(), i}] = read
+	}
+}
+
+// listTargets lists everything that a policy may attach to.
+func listTargets(objects *resource.Objects) map[object.TargetRef]bool {
+	there := map[object.TargetRef]bool{}
+	for _, s := range objects.Services {
+		there[object.TargetRef{Ref: s.Origin().Ref}] = true
+	}
+	for _, r := range objects.Routes {
+		there[object.TargetRef{Ref: r.Origin().Ref}] = true
+		for _, rule := range r.Value.Spec.Rules {
+			if rule.Name != nil {
+				there[object.TargetRef{Ref: r.Origin().Ref, Section: string(*rule.Name)}] = true
+			}
+		}
+	}
+	return there
+}
+
+// attachPolicy notes a policy for one of its targets, in the policy's own namespace (S3). The first one there holds
+// whole, for policies come by age (S53).
+func (p *Policies) attachPolicy(attached *Policy, o *resource.Object[v1alpha1.LoadBalancerPolicy], index int, t object.TargetRef, there map[object.TargetRef]bool) {
+	path := field.NewPath("spec", "targetRefs").Index(index)
+	a := Attachment{Policy: attached, Target: t, Path: path.String()}
+	switch {
+	case !there[object.TargetRef{Ref: t.Ref}]:
+		a.reportMissing(p.rep, path.Child("name"), t.Name, "there is no "+t.Ref.String()+" in the input")
+	case !there[t]:
+		a.reportMissing(p.rep, path.Child("sectionName"), t.Section, t.Ref.String()+" has no rule of this name")
+	case len(p.byTarget[t]) > 0:
+		a.Reason, a.Message = report.ReasonConflicted, p.byTarget[t][0].Name+", which goes first, has this target: the policy has no effect on it"
+		p.rep.WarnForAt(o, a.Reason, a.Path, a.Message)
+		p.byTarget[t] = append(p.byTarget[t], attached)
+	default:
+		p.byTarget[t] = append(p.byTarget[t], attached)
+	}
+	p.Attachments = append(p.Attachments, a)
+}
+
+func (a *Attachment) reportMissing(rep *report.Report, path *field.Path, value, why string) {
+	e := field.NotFound(path, value)
+	e.Detail = why + ": the policy has no effect there"
+	a.Reason, a.Message = report.ReasonTargetNotFound, e.ErrorBody()
+	rep.WarnFor(a.Policy.subject, report.ReasonTargetNotFound, e)
+}

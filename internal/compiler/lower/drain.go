@@ -1,0 +1,92 @@
+package lower
+
+import (
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	"github.com/limpet-proxy/limpet/internal/compiler/policy"
+	"github.com/limpet-proxy/limpet/policy-config"
+)
+
+// Draining is what is known of hosts that terminate and still serve (S41).
+type Draining struct {
+	// Now is the time of the compilation.
+	Now time.Time
+	// Since is when such hosts began to terminate; those that are not in it begin now.
+	Since map[netip.AddrPort]time.Time
+}
+
+// limitDrain gives each choice the drain limit of its session.
+func (l *lowerer) limitDrain(choices []choice, session func(choice) *policy.Session) {
+	if l.Draining == nil {
+		return
+	}
+	for i := range choices {
+		if choices[i].backend == nil {
+			continue
+		}
+		if s := session(choices[i]); s != nil {
+			if limit, written := s.Effective.DrainTimeout(); written {
+				choices[i].drain = &limit
+			}
+		}
+	}
+}
+
+// drainSuffix is a part of the name of a cluster whose hosts hang on a drain limit.
+func drainSuffix(limit *policyconfig.Duration) string {
+	if limit == nil {
+		return ""
+	}
+	return "/drain-" + limit.String()
+}
+
+// selectEndpoints are the endpoints of a choice without those that have drained for long enough, whose sessions then move. They
+// stay as long as a session that moves might find nobody: others says that every backend which takes new sessions is
+// ready.
+func (l *lowerer) selectEndpoints(c choice, others bool) []ir.Endpoint {
+	if l.Draining == nil {
+		return c.backend.Endpoints
+	}
+	return slices.DeleteFunc(slices.Clone(c.backend.Endpoints), func(e ir.Endpoint) bool {
+		if !e.Draining {
+			return false
+		}
+		l.draining[e.Address] = true
+		return c.drain != nil && others && l.hasDrained(e.Address, *c.drain)
+	})
+}
+
+// hasDrained tells whether a host's time is over, and notes when it will be.
+func (l *lowerer) hasDrained(at netip.AddrPort, limit policyconfig.Duration) bool {
+	since, known := l.Draining.Since[at]
+	if !known {
+		since = l.Draining.Now
+	}
+	end := since.Add(time.Duration(limit) * time.Second)
+	if !l.Draining.Now.Before(end) {
+		return true
+	}
+	if l.until.IsZero() || end.Before(l.until) {
+		l.until = end
+	}
+	return false
+}
+
+// canTakeOver tells whether every backend that takes new sessions has a ready host, and there is one.
+func canTakeOver(choices []choice) bool {
+	new := slices.DeleteFunc(slices.Clone(choices), func(c choice) bool { return c.weight == 0 })
+	return len(new) > 0 && !slices.ContainsFunc(new, func(c choice) bool { return c.backend == nil || !c.backend.Ready() })
+}
+
+// listDrainingHosts are the hosts that terminate, in order.
+func (l *lowerer) listDrainingHosts() []netip.AddrPort {
+	var all []netip.AddrPort
+	for at := range l.draining {
+		all = append(all, at)
+	}
+	slices.SortFunc(all, netip.AddrPort.Compare)
+	return all
+}

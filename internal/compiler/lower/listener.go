@@ -1,0 +1,58 @@
+package lower
+
+import (
+	"slices"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+)
+
+// statusMisdirected is the status for a request on a connection that was made for another site (RFC 9110, section 15.5.20).
+const statusMisdirected = 421
+
+// lowerListener lowers a port.
+func (l *lowerer) lowerListener(p gateway.Port) ir.Listener {
+	listener := ir.Listener{Address: p.Address, Port: p.Number}
+	if p.TLS {
+		listener.TLSHosts = l.lowerTLSHosts(p)
+		return listener
+	}
+	for _, h := range p.Hosts {
+		listener.Hosts = append(listener.Hosts, ir.Host{Domain: h.Domain, Routes: l.lowerRoutes(h)})
+	}
+	return listener
+}
+
+// lowerTLSHosts gives each listener of a port a site of its own, the most specific one first. A listener without a
+// certificate gets none, and yet keeps its hosts from the others.
+func (l *lowerer) lowerTLSHosts(p gateway.Port) []ir.TLSHost {
+	var owners []*gateway.Listener
+	hosts := map[*gateway.Listener][]ir.Host{}
+	for _, h := range p.Hosts {
+		if hosts[h.Listener] == nil {
+			owners = append(owners, h.Listener)
+		}
+		hosts[h.Listener] = append(hosts[h.Listener], ir.Host{Domain: h.Domain, Routes: l.lowerRoutes(h)})
+	}
+	var tlsHosts []ir.TLSHost
+	for _, owner := range owners {
+		if len(owner.Certificates()) == 0 {
+			continue
+		}
+		tlsHost := ir.TLSHost{Domain: owner.Hostname(), Certificates: owner.Certificates(), Hosts: hosts[owner]}
+		for _, other := range owners {
+			if other != owner {
+				tlsHost.Hosts = append(tlsHost.Hosts, newMisdirectedHost(other.Hostname()))
+			}
+		}
+		tlsHosts = append(tlsHosts, tlsHost)
+	}
+	slices.SortStableFunc(tlsHosts, func(a, b ir.TLSHost) int { return gateway.BySpecificity(a.Domain, b.Domain) })
+	return tlsHosts
+}
+
+// newMisdirectedHost sends clients away that use a connection for a host of another site, as browsers do whose certificate
+// is good for both (Gateway, spec.listeners): they make a new one.
+func newMisdirectedHost(domain string) ir.Host {
+	return ir.Host{Domain: domain, Routes: []ir.Route{{Name: "misdirected", Match: ir.Match{Path: "/"}, Status: statusMisdirected}}}
+}

@@ -1,0 +1,107 @@
+package lower
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	"github.com/limpet-proxy/limpet/internal/compiler/loadbalancing"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/policy"
+	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
+	"github.com/limpet-proxy/limpet/policy-config"
+)
+
+// assignBalancing gives each choice its strategy, and what is hashed of the rule's requests.
+func (l *lowerer) assignBalancing(route *gateway.Route, index int, decided *policy.Rule, choices []choice) []ir.Hash {
+	atLimit := func(p object.Ref) bool { return l.Decisions.AncestorLimit.Reached(p, decided.Gateway()) }
+	rule, silent := loadbalancing.Rule{SharedSession: len(decided.Sessions) > 0 && !decided.PerBackend}, true
+	for _, c := range choices {
+		var service object.Ref
+		if c.backend != nil {
+			service = c.backend.Object
+		}
+		candidates := l.LoadBalancing.Candidates(route, index, service, atLimit)
+		rule.Candidates = append(rule.Candidates, candidates)
+		silent = silent && len(candidates) == 0
+	}
+	if silent {
+		return nil // every choice is as good as any other
+	}
+	rule.Name = fmt.Sprintf("%s rule %d", route, index)
+	for _, s := range decided.Sessions {
+		if s.Effective.Type() == policyconfig.TypeCookie {
+			rule.SessionCookies = append(rule.SessionCookies, s.Name)
+		}
+	}
+	outcomes, hashes := rule.Resolve(l.rep)
+	for i := range choices {
+		choices[i].balancing, choices[i].outcome = outcomes[i].Strategy, outcomes[i]
+	}
+	return hashes
+}
+
+// assignBudgets gives each choice its retry budget: that of its Service, unless the policy has no room for the Gateway (S63).
+func (l *lowerer) assignBudgets(route *gateway.Route, path *field.Path, decided *policy.Rule, choices []choice) {
+	for i := range choices {
+		c := &choices[i]
+		if c.backend == nil {
+			continue
+		}
+		c.effectiveBudget = l.RetryBudgets.For(c.backend.Service)
+		switch {
+		case c.effectiveBudget == nil || c.effectiveBudget.Budget == nil:
+		case l.Decisions.AncestorLimit.Reached(c.effectiveBudget.Policy, decided.Gateway()):
+			c.noBudgetReason = c.effectiveBudget.Policy.String() + " has no room for " + decided.Gateway().String() + " in its status"
+		default:
+			c.budget = c.effectiveBudget.Budget
+		}
+	}
+	if len(decided.Sessions) > 0 && !decided.PerBackend && !decided.Refused {
+		l.unifyBudgets(route, path, choices)
+	}
+}
+
+// unifyBudgets lets backends under one session have the budget that all of them have. A cluster has only one, so where they
+// differ none holds, which is reported.
+func (l *lowerer) unifyBudgets(route *gateway.Route, path *field.Path, choices []choice) {
+	var all []*choice
+	for i := range choices {
+		if choices[i].backend != nil {
+			all = append(all, &choices[i])
+		}
+	}
+	for _, c := range all {
+		a, b := c.budget, all[0].budget
+		if (a == nil) == (b == nil) && (a == nil || *a == *b) {
+			continue
+		}
+		l.rep.WarnAt(route, path.Child("backendRefs").String(), fmt.Sprintf(
+			"Services %s and %s have different retry budgets and are under one session: none holds here", all[0].backend.Service, c.backend.Service))
+		for _, c := range all {
+			c.budget, c.noBudgetReason = nil, "the Services under one session have different retry budgets"
+		}
+		return
+	}
+}
+
+// checkNearby reports wishes for near endpoints on backends under one session: Envoy's localities, by which it would
+// know what is near, stand for the backends there.
+func (l *lowerer) checkNearby(route *gateway.Route, path *field.Path, choices []choice) {
+	for _, c := range choices {
+		if c.backend != nil && c.backend.TrafficDistribution != "" {
+			l.rep.WarnAt(route, path.Child("backendRefs").String(), fmt.Sprintf(
+				"Service %s wants trafficDistribution %s, which a split under one session can't have: its weights go by locality", c.backend.Service, c.backend.TrafficDistribution))
+		}
+	}
+}
+
+// checkMerge reports backends that one session would span, had they one protocol (S37).
+func (l *lowerer) checkMerge(route *gateway.Route, path *field.Path, decided *policy.Rule) {
+	if decided.Sessions[0].Release != sessionapi.Release17 {
+		l.rep.WarnAt(route, path.Child("backendRefs").String(),
+			"some of the backends speak HTTP/1.1 and others HTTP/2, so that they can't be under one session: the weights choose among them on every request, and each has a session of its own")
+	}
+}

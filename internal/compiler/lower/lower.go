@@ -1,0 +1,204 @@
+// Package lower turns rules into the neutral configuration: each rule into an action and its session policies,
+// each backend into a cluster.
+package lower
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/backend"
+	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	"github.com/limpet-proxy/limpet/internal/compiler/loadbalancing"
+	"github.com/limpet-proxy/limpet/internal/compiler/memo"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/policy"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+	"github.com/limpet-proxy/limpet/internal/compiler/retrybudget"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+)
+
+// Input is what rules lead to and how requests get there.
+type Input struct {
+	Backends      *backend.Index
+	LoadBalancing *loadbalancing.Policies
+	RetryBudgets  *retrybudget.Budgets
+	// Decisions are about session persistence.
+	Decisions *policy.Decisions
+	// Draining is nil where nobody knows since when hosts terminate.
+	Draining *Draining
+	// PolicyOrder is that of the session policies, the last time; nil for a time that nobody knows of.
+	PolicyOrder *memo.SortOrder[string]
+}
+
+// Lower gives the configuration for the ports, and what it comes to for the requests that no session pins, rule by rule. What a rule asks for and can't have goes to the report.
+func Lower(ports []gateway.Port, means Input, rep *report.Report) (*ir.Config, []*BackendTraffic) {
+	paths := len(means.Decisions.Paths)
+	l := &lowerer{
+		Input: means, rep: rep, rules: make(map[*policy.Rule]*loweredRule, paths), clusters: make(map[string]ir.Cluster, paths),
+		policies: make([]policyconfig.Policy, 0, paths), traffic: make([]*BackendTraffic, 0, paths), draining: map[netip.AddrPort]bool{},
+	}
+	config := &ir.Config{}
+	l.tls = slices.ContainsFunc(ports, func(p gateway.Port) bool { return p.TLS })
+	for _, p := range ports {
+		listener := l.lowerListener(p)
+		if len(listener.Hosts)+len(listener.TLSHosts) > 0 {
+			config.Listeners = append(config.Listeners, listener)
+		}
+	}
+	for _, c := range l.clusters {
+		config.Clusters = append(config.Clusters, c)
+	}
+	slices.SortFunc(config.Clusters, func(a, b ir.Cluster) int { return cmp.Compare(a.Name, b.Name) })
+	config.Policies = memo.Sort(means.PolicyOrder, l.policies, func(p policyconfig.Policy) string { return p.Name },
+		func(a, b policyconfig.Policy) int { return cmp.Compare(a.Name, b.Name) })
+	config.Draining, config.Until = l.listDrainingHosts(), l.until
+	slices.SortStableFunc(l.traffic, func(a, b *BackendTraffic) int {
+		return cmp.Or(resource.ByAge(a.Route, b.Route), cmp.Compare(a.Rule, b.Rule))
+	})
+	return config, l.traffic
+}
+
+type lowerer struct {
+	Input
+	rep      *report.Report
+	rules    map[*policy.Rule]*loweredRule
+	clusters map[string]ir.Cluster
+	policies []policyconfig.Policy
+	// draining are the hosts that terminate, and until is when the next of them has done so for long enough.
+	draining map[netip.AddrPort]bool
+	until    time.Time
+	traffic  []*BackendTraffic
+	tls      bool // some listener speaks it
+}
+
+// loweredRule is what all routes of a rule have in common.
+type loweredRule struct {
+	names  []string // of the route for each match
+	action ir.Route // without name and match
+	// traffic are those of its backends, and met the listeners through which it is met.
+	traffic   []*BackendTraffic
+	listeners []*gateway.Listener
+	// advised: it was said that plain HTTP does not suit its cookie.
+	advised bool
+}
+
+// lowerRoutes lowers the matches of a host, but for those of routes that serve nothing (S48).
+func (l *lowerer) lowerRoutes(host gateway.Host) []ir.Route {
+	routes := make([]ir.Route, 0, len(host.Matches))
+	for _, m := range host.Matches {
+		if l.Decisions.Rejected(m.Route) {
+			continue
+		}
+		decided := l.Decisions.Rule(host.Listener, m.Route, m.Rule)
+		r := l.lowerRule(decided, m.Route, m.Rule)
+		r.addListener(host.Listener)
+		if r.action.Sticky && !r.advised && !host.Listener.TLS() {
+			l.adviseSecure(m.Route, field.NewPath("spec", "rules").Index(m.Rule), decided)
+			r.advised = true
+		}
+		route := r.action
+		route.Name = r.names[m.Match]
+		route.Match = newMatch(m)
+		routes = append(routes, route)
+	}
+	return routes
+}
+
+// lowerRule lowers a rule when it is met first.
+func (l *lowerer) lowerRule(decided *policy.Rule, route *gateway.Route, index int) *loweredRule {
+	if r := l.rules[decided]; r != nil {
+		return r
+	}
+	path := field.NewPath("spec", "rules").Index(index)
+	l.checkHeaders(route, path, route.Value.Spec.Rules[index].Matches)
+	r := &loweredRule{names: decided.Routes}
+	choices := l.resolveChoices(route, path, route.Value.Spec.Rules[index].BackendRefs)
+	hashes := l.assignBalancing(route, index, decided, choices)
+	l.assignBudgets(route, path, decided, choices)
+	switch {
+	case decided.Refused:
+		r.action.Status = gateway.UnresolvedStatusCode(route)
+	case len(decided.Sessions) == 0:
+		r.action = l.newPlainAction(route, choices)
+	case decided.PerBackend:
+		l.checkMerge(route, path, decided)
+		r.action = l.newPerBackendAction(route, decided, choices)
+	default:
+		r.action = l.newStickyAction(route, path, decided, choices)
+	}
+	var retries *RetryOutcome
+	if r.action.Status == 0 {
+		r.action.Hashes = hashes
+		retries = l.lowerRetries(route, path, &r.action, &route.Value.Spec.Rules[index])
+	}
+	l.policies = append(l.policies, r.action.Policies...)
+	r.traffic = listBackendTraffic(route, index, decided, choices, retries)
+	l.traffic = append(l.traffic, r.traffic...)
+	l.rules[decided] = r
+	return r
+}
+
+// adviseSecure says that clients will not send a Secure cookie back over plain HTTP, where a listener speaks that.
+func (l *lowerer) adviseSecure(route *gateway.Route, path *field.Path, rule *policy.Rule) {
+	where := "the route's listeners are plain HTTP:"
+	if l.tls {
+		where = "a listener of the route is plain HTTP, where"
+	}
+	for _, s := range rule.Sessions {
+		if c := s.Policies[0].Cookie; c != nil && c.Secure {
+			l.rep.Advise(route, path.Child("sessionPersistence"),
+				"the cookie is Secure and "+where+" clients send it back only to 127.0.0.1 and localhost, or through a proxy that speaks TLS")
+			return
+		}
+	}
+}
+
+// checkHeaders notes header matches that the API says have no effect.
+func (l *lowerer) checkHeaders(route *gateway.Route, path *field.Path, matches []gatewayv1.HTTPRouteMatch) {
+	for m, spec := range matches {
+		seen := map[string]bool{}
+		for h, header := range spec.Headers {
+			name := strings.ToLower(string(header.Name))
+			if seen[name] {
+				l.rep.Advise(route, path.Child("matches").Index(m).Child("headers").Index(h).Child("name"),
+					"the match names this header twice: only the first entry counts")
+			}
+			seen[name] = true
+		}
+	}
+}
+
+// newMatch lowers a match.
+func newMatch(of gateway.Match) ir.Match {
+	spec := of.Spec
+	m := ir.Match{GRPC: of.Route.Kind == object.KindGRPCRoute}
+	switch *spec.Path.Type {
+	case gatewayv1.PathMatchExact:
+		m.Exact, m.Path = true, *spec.Path.Value
+	case gatewayv1.PathMatchRegularExpression:
+		m.Regex = *spec.Path.Value
+	default:
+		m.Path = gateway.TrimPathPrefix(*spec.Path.Value)
+	}
+	if spec.Method != nil {
+		m.Method = string(*spec.Method)
+	}
+	for _, h := range spec.Headers {
+		name := strings.ToLower(string(h.Name))
+		if !slices.ContainsFunc(m.Headers, func(p ir.Pair) bool { return p.Name == name }) {
+			m.Headers = append(m.Headers, ir.Pair{Name: name, Value: h.Value})
+		}
+	}
+	for _, q := range spec.QueryParams {
+		m.Query = append(m.Query, ir.Pair{Name: string(q.Name), Value: q.Value})
+	}
+	return m
+}

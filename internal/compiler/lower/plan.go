@@ -1,0 +1,239 @@
+package lower
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/backend"
+	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/policy"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
+)
+
+// NewPlan gives what a target is written from whose control plane makes listeners, routes and clusters itself.
+func NewPlan(objects *resource.Objects, ports []gateway.Port, decisions *policy.Decisions, backends *backend.Index) *ir.Plan {
+	p := &planner{
+		index: backends, classes: indexClasses(objects),
+		virtualServices: make(map[*gateway.Route]*resource.VirtualService, len(objects.VirtualServices)),
+		istioGateways:   make(map[*gatewayObject]*resource.IstioGateway, len(objects.IstioGateways)),
+		routes:          make(map[*gateway.Route]*ir.RouteObject, len(objects.Routes)),
+		gateways:        map[*gatewayObject]*ir.Gateway{}, backends: map[*backend.Backend]*ir.Backend{},
+		sessions: map[*policy.Rule]*ir.RuleSessions{}, plan: &ir.Plan{Objects: newObjects(objects)},
+	}
+	for _, v := range objects.VirtualServices {
+		p.virtualServices[v.Value.Route] = v.Value
+	}
+	for _, g := range objects.IstioGateways {
+		p.istioGateways[g.Value.Gateway] = g.Value
+	}
+	for _, route := range objects.Routes {
+		p.newRoute(route)
+	}
+	for _, r := range listAttachedRules(ports, decisions) {
+		p.plan.Rules = append(p.plan.Rules, p.newAttachedRule(r))
+	}
+	for _, g := range slices.SortedFunc(maps.Keys(p.gateways), resource.ByAge) {
+		p.plan.Gateways = append(p.plan.Gateways, p.gateways[g])
+	}
+	return p.plan
+}
+
+type gatewayObject = resource.Object[gatewayv1.Gateway]
+
+// planner makes each value of the plan once, so that equal pointers mean the same.
+type planner struct {
+	index           *backend.Index
+	classes         map[string]*gatewayv1.ParametersReference
+	virtualServices map[*gateway.Route]*resource.VirtualService
+	istioGateways   map[*gatewayObject]*resource.IstioGateway
+	routes          map[*gateway.Route]*ir.RouteObject
+	gateways        map[*gatewayObject]*ir.Gateway
+	backends        map[*backend.Backend]*ir.Backend
+	sessions        map[*policy.Rule]*ir.RuleSessions
+	plan            *ir.Plan
+}
+
+// newObjects are the objects that are neither routes nor Gateways, of the kinds that some target asks for.
+func newObjects(objects *resource.Objects) map[string][]*ir.Object {
+	all := map[string][]*ir.Object{}
+	addObjects(all, objects.Services)
+	addObjects(all, objects.ServiceEntries)
+	addObjects(all, objects.Proxies)
+	addObjects(all, objects.Backends)
+	addObjects(all, objects.LoadBalancers)
+	addObjects(all, objects.TrafficPolicies)
+	addObjects(all, objects.Platform)
+	return all
+}
+
+func addObjects[T any](all map[string][]*ir.Object, objects []*resource.Object[T]) {
+	for _, o := range objects {
+		one := newObject(o)
+		all[o.Kind] = append(all[o.Kind], &one)
+	}
+}
+
+func newObject[T any](o *resource.Object[T]) ir.Object {
+	return ir.Object{Ref: o.Origin().Ref, Subject: o, Labels: o.Labels, JSON: o.JSON}
+}
+
+// indexClasses are the parameters of GatewayClasses, by name, of those that have some.
+func indexClasses(objects *resource.Objects) map[string]*gatewayv1.ParametersReference {
+	all := map[string]*gatewayv1.ParametersReference{}
+	for _, c := range objects.Classes {
+		if ref := c.Value.Spec.ParametersRef; ref != nil && ref.Namespace != nil {
+			all[c.Name] = ref
+		}
+	}
+	return all
+}
+
+// newGateway gives the Gateway's own value.
+func (p *planner) newGateway(g *gatewayObject) *ir.Gateway {
+	if made := p.gateways[g]; made != nil {
+		return made
+	}
+	made := &ir.Gateway{Object: newObject(g), Class: string(g.Value.Spec.GatewayClassName), Parameters: p.newParameters(g)}
+	if own := p.istioGateways[g]; own != nil {
+		made.Selector = own.Spec.Selector
+	}
+	for _, l := range g.Value.Spec.Listeners {
+		made.Listeners = append(made.Listeners, &ir.GatewayListener{
+			Gateway: made, Name: string(l.Name), Port: int32(l.Port), Protocol: l.Protocol,
+		})
+	}
+	p.gateways[g] = made
+	return made
+}
+
+// newParameters follows the Gateway's own reference, or else its class's.
+func (p *planner) newParameters(g *gatewayObject) *ir.ParametersRef {
+	if own := g.Value.Spec.Infrastructure; own != nil && own.ParametersRef != nil {
+		return &ir.ParametersRef{Ref: object.Ref{Kind: string(own.ParametersRef.Kind), Namespace: g.Namespace, Name: own.ParametersRef.Name}}
+	}
+	of := p.classes[string(g.Value.Spec.GatewayClassName)]
+	if of == nil {
+		return nil
+	}
+	return &ir.ParametersRef{Ref: object.Ref{Kind: string(of.Kind), Namespace: string(*of.Namespace), Name: of.Name}, OfClass: true}
+}
+
+// newRoute gives the route's own value, with all of its rules.
+func (p *planner) newRoute(route *gateway.Route) *ir.RouteObject {
+	if made := p.routes[route]; made != nil {
+		return made
+	}
+	made := &ir.RouteObject{Object: newObject(route)}
+	for i := range route.Value.Spec.Rules {
+		made.Rules = append(made.Rules, p.newRule(made, route, i))
+	}
+	for _, path := range slices.Sorted(maps.Keys(route.Sessions)) {
+		inline := ir.InlineSession{Path: path}
+		if name := route.Sessions[path].Settings.SessionName; name != nil {
+			inline.SessionName = string(*name)
+		}
+		made.InlineSessions = append(made.InlineSessions, inline)
+	}
+	p.routes[route] = made
+	p.plan.Routes = append(p.plan.Routes, made)
+	return made
+}
+
+func (p *planner) newRule(of *ir.RouteObject, route *gateway.Route, index int) *ir.Rule {
+	spec := &route.Value.Spec.Rules[index]
+	rule := &ir.Rule{Route: of, Index: index, MatchNames: make([]string, len(spec.Matches))}
+	if spec.Name != nil {
+		rule.Name = string(*spec.Name)
+	}
+	if retry := spec.Retry; retry != nil {
+		rule.Retries = retry.Attempts == nil || *retry.Attempts > 0
+	}
+	if v := p.virtualServices[route]; v != nil {
+		rule.Delegates = v.Spec.HTTP[index].Delegate != nil
+		for m, match := range v.Spec.HTTP[index].Match {
+			rule.MatchNames[m] = match.Name
+		}
+	}
+	for _, ref := range spec.BackendRefs {
+		rule.Backends = append(rule.Backends, p.newBackendRef(route, ref.BackendRef))
+	}
+	return rule
+}
+
+// newBackendRef follows a reference. Where it leads nowhere is for the control plane to say.
+func (p *planner) newBackendRef(route *gateway.Route, ref gatewayv1.BackendRef) ir.BackendRef {
+	made := ir.BackendRef{Weight: 1}
+	if ref.Kind != nil && *ref.Kind != object.KindService {
+		made.Kind = string(*ref.Kind)
+	}
+	if ref.Weight != nil {
+		made.Weight = *ref.Weight
+	}
+	if b, _ := p.index.Resolve(route, nil, ref); b != nil {
+		made.Backend = p.newBackend(b)
+	}
+	return made
+}
+
+// newBackend gives the backend's own value.
+func (p *planner) newBackend(b *backend.Backend) *ir.Backend {
+	if p.backends[b] == nil {
+		p.backends[b] = &ir.Backend{Ref: b.Object, Port: b.Port, Subset: b.Subset}
+	}
+	return p.backends[b]
+}
+
+func (p *planner) newAttachedRule(r attachedRule) *ir.AttachedRule {
+	g, route := p.newGateway(r.listener.Gateway()), p.newRoute(r.route)
+	at := slices.IndexFunc(g.Listeners, func(l *ir.GatewayListener) bool { return l.Name == r.listener.Name() })
+	return &ir.AttachedRule{
+		Rule: route.Rules[r.index], Listener: g.Listeners[at], Hostnames: r.listener.Hostnames(r.route), Sessions: p.newSessions(r.decided),
+	}
+}
+
+// newSessions gives the value of what was decided about a rule.
+func (p *planner) newSessions(decided *policy.Rule) *ir.RuleSessions {
+	if made := p.sessions[decided]; made != nil {
+		return made
+	}
+	made := &ir.RuleSessions{Refused: decided.Refused, PerBackend: decided.PerBackend}
+	for _, s := range decided.Sessions {
+		made.WantsShared = made.WantsShared || decided.PerBackend && s.Release != sessionapi.Release17
+		made.All = append(made.All, p.newSession(decided, s))
+	}
+	p.sessions[decided] = made
+	return made
+}
+
+func (p *planner) newSession(decided *policy.Rule, s *policy.Session) *ir.Session {
+	made := &ir.Session{}
+	if s.Backend != nil {
+		made.Backend = p.newBackend(s.Backend)
+	}
+	for _, one := range s.Policies {
+		matches := findMatches(decided.Routes, one.Routes)
+		one.Routes, one.Clusters = nil, nil
+		made.Policies = append(made.Policies, ir.SessionPolicy{Policy: one, Matches: matches})
+	}
+	if len(made.Policies) > 0 {
+		made.Name, _, _ = strings.Cut(made.Policies[0].Name, "/match/")
+	}
+	return made
+}
+
+// findMatches are the matches, by index, whose routes have one of the names.
+func findMatches(routes, names []string) []int {
+	var matches []int
+	for m, route := range routes {
+		if slices.Contains(names, route) {
+			matches = append(matches, m)
+		}
+	}
+	return matches
+}

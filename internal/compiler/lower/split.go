@@ -1,0 +1,250 @@
+package lower
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/backend"
+	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	"github.com/limpet-proxy/limpet/internal/compiler/loadbalancing"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/policy"
+	"github.com/limpet-proxy/limpet/internal/compiler/retrybudget"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+)
+
+// statusUnready is what requests get for a Service without ready endpoints (HTTPRoute, rules.backendRefs).
+const statusUnready = 503
+
+// choice is a backend of a rule and its share. Refs to one backend are one choice.
+type choice struct {
+	backend          *backend.Backend // nil for all that is invalid
+	weight           uint32
+	unresolvedStatus int  // the status if it is
+	http2            bool // how its hosts are spoken to
+	// balancing is the strategy for its hosts; under one session that of all choices is the same.
+	balancing ir.Balancing
+	outcome   loadbalancing.Outcome
+	// effectiveBudget is what policies say of its Service's retries, and budget what holds of it; unbudgeted is why nothing does.
+	effectiveBudget *retrybudget.EffectiveBudget
+	budget          *ir.RetryBudget
+	noBudgetReason  string
+	// drain is how long sessions stay on a host that terminates; nil for as long as it serves.
+	drain *policyconfig.Duration
+}
+
+// resolveChoices resolves a rule's backendRefs, in order.
+func (l *lowerer) resolveChoices(route *gateway.Route, path *field.Path, refs []gatewayv1.HTTPBackendRef) []choice {
+	if len(refs) == 0 {
+		l.rep.Warn(route, field.Required(path.Child("backendRefs"), fmt.Sprintf("without one every request of the rule gets %d", gateway.UnresolvedStatusCode(route))))
+	}
+	var choices []choice
+	total := uint32(0)
+	for i, ref := range refs {
+		weight := uint32(1)
+		if ref.Weight != nil {
+			weight = uint32(*ref.Weight) // 0 to 1,000,000 by the schema
+		}
+		c, invalid := l.resolveChoice(route, path.Child("backendRefs").Index(i), ref.BackendRef)
+		if invalid != nil {
+			invalid.Detail += describeConsequence(weight, c.unresolvedStatus)
+			l.rep.WarnFor(route, string(backend.ReasonFor(invalid)), invalid)
+		}
+		c.weight = weight
+		choices = mergeChoice(choices, c)
+		total += weight
+	}
+	if len(refs) > 0 && total == 0 {
+		l.rep.Advise(route, path.Child("backendRefs"), fmt.Sprintf("all weights are 0: requests that belong to no session get %d", gateway.UnresolvedStatusCode(route)))
+	}
+	return choices
+}
+
+// resolveChoice follows a reference.
+func (l *lowerer) resolveChoice(route *gateway.Route, path *field.Path, ref gatewayv1.BackendRef) (choice, *field.Error) {
+	grpc := route.Kind == object.KindGRPCRoute
+	c := choice{unresolvedStatus: gateway.UnresolvedStatusCode(route)}
+	b, invalid := l.Backends.Resolve(route, path, ref)
+	switch {
+	case invalid != nil:
+		return c, invalid
+	case grpc && b.Protocol == backend.HTTP1:
+		return c, field.Invalid(path, b.Name, "its port's protocol is HTTP/1.1, and gRPC needs HTTP/2")
+	}
+	c.backend, c.http2 = b, grpc || b.Protocol == backend.HTTP2
+	return c, nil
+}
+
+func describeConsequence(weight uint32, status int) string {
+	if weight == 0 {
+		return ": its weight is 0, so no request misses it"
+	}
+	return fmt.Sprintf(": its share of the traffic gets %d", status)
+}
+
+// mergeChoice puts the shares of one backend together.
+func mergeChoice(choices []choice, c choice) []choice {
+	for i := range choices {
+		if choices[i].backend == c.backend {
+			choices[i].weight += c.weight
+			return choices
+		}
+	}
+	return append(choices, c)
+}
+
+// newPlainAction is the action of a rule without sessions.
+func (l *lowerer) newPlainAction(route *gateway.Route, choices []choice) ir.Route {
+	choices = slices.DeleteFunc(slices.Clone(choices), func(c choice) bool { return c.weight == 0 })
+	if !slices.ContainsFunc(choices, func(c choice) bool { return c.backend != nil }) {
+		return ir.Route{Status: gateway.UnresolvedStatusCode(route)}
+	}
+	if len(choices) == 1 {
+		return ir.Route{Cluster: l.addSharedCluster(choices[0])}
+	}
+	var split []ir.Share
+	for _, c := range choices {
+		split = append(split, ir.Share{Cluster: l.addSharedCluster(c), Weight: c.weight})
+	}
+	return ir.Route{Split: split}
+}
+
+// addSharedCluster gives the cluster that all rules have in common for a backend.
+func (l *lowerer) addSharedCluster(c choice) string {
+	if c.backend == nil {
+		return l.addCluster(ir.Cluster{Name: fmt.Sprintf("answer/%d", c.unresolvedStatus), Localities: []ir.Locality{{Name: "answer", Weight: 1, DirectStatus: c.unresolvedStatus}}})
+	}
+	return l.addCluster(ir.Cluster{
+		Name:        c.clusterName(),
+		HTTP2:       c.http2,
+		Balancing:   c.balancing,
+		RetryBudget: c.budget,
+		Localities:  []ir.Locality{{Name: c.backend.Name, Weight: 1, Endpoints: l.selectEndpoints(c, c.backend.Ready())}},
+	})
+}
+
+// clusterName has a part for each setting that another rule may have otherwise for the same backend.
+func (c choice) clusterName() string {
+	name := c.backend.Cluster
+	if c.http2 {
+		name += "/h2c"
+	}
+	if c.balancing != ir.RoundRobin {
+		name += "/" + string(c.balancing)
+	}
+	if c.noBudgetReason != "" {
+		name += "/unbudgeted"
+	}
+	return name + drainSuffix(c.drain)
+}
+
+func (l *lowerer) addCluster(c ir.Cluster) string {
+	l.clusters[c.Name] = c
+	return c.Name
+}
+
+// newStickyAction is the action of a rule with sessions. One backend that takes requests keeps its shared cluster. Several
+// become one cluster of the rule's own, for in Gateway API up to 1.6 a session beats the weights, even 0: its
+// host must be found whichever backend's turn it is.
+func (l *lowerer) newStickyAction(route *gateway.Route, path *field.Path, rule *policy.Rule, choices []choice) ir.Route {
+	usable := func(c choice) bool { return c.backend != nil }
+	choices = slices.DeleteFunc(slices.Clone(choices), func(c choice) bool { return c.backend == nil && c.weight == 0 })
+	switch {
+	case !slices.ContainsFunc(choices, usable):
+		return ir.Route{Status: gateway.UnresolvedStatusCode(route)}
+	}
+	session := rule.Sessions[0]
+	l.limitDrain(choices, func(choice) *policy.Session { return session })
+	action := ir.Route{Sticky: true, Policies: session.Policies, FailStatus: ir.FailStatus(&session.Policies[0])}
+	if len(choices) == 1 && choices[0].weight > 0 {
+		action.Cluster = l.addSharedCluster(choices[0])
+		return action
+	}
+	l.checkNearby(route, path, choices)
+	first := choices[slices.IndexFunc(choices, usable)]
+	cluster := ir.Cluster{
+		Name: mergedClusterName(route, rule) + drainSuffix(first.drain), Balancing: choices[0].balancing, RetryBudget: first.budget,
+		HTTP2: !slices.ContainsFunc(choices, func(c choice) bool { return usable(c) && !c.http2 }),
+	}
+	total, others := uint32(0), canTakeOver(choices)
+	for _, c := range choices {
+		total += c.weight
+		cluster.Localities = append(cluster.Localities, l.newLocality(c, others))
+	}
+	if total == 0 {
+		cluster.Localities = append(cluster.Localities, l.newLocality(choice{weight: 1, unresolvedStatus: gateway.UnresolvedStatusCode(route)}, false))
+	}
+	action.Cluster = l.addCluster(cluster)
+	return action
+}
+
+// mergedClusterName is the name of a rule's own cluster. Rules that differ by listener share it, for their backends do not,
+// unless a policy on them is without room on a Gateway (S63).
+func mergedClusterName(route *gateway.Route, rule *policy.Rule) string {
+	name := policy.RuleIdentity(route, rule.Sessions[0].Rule).RouteName()
+	if rule.AncestorLimited {
+		name += "/gateway/" + rule.Gateway().Key()
+	}
+	return name
+}
+
+// newPerBackendAction is the action of a rule whose backends have sessions of their own: the weights choose a backend for every
+// request, and its session pins to a host in there (S32). A backend without a session just takes its share.
+func (l *lowerer) newPerBackendAction(route *gateway.Route, rule *policy.Rule, choices []choice) ir.Route {
+	l.limitDrain(choices, func(c choice) *policy.Session { return rule.Session(c.backend) })
+	action := l.newPlainAction(route, choices)
+	for _, c := range choices {
+		if c.backend == nil {
+			continue
+		}
+		session := rule.Session(c.backend)
+		if session == nil {
+			continue
+		}
+		policies := session.Policies
+		if len(choices) > 1 {
+			policies = restrictTo(policies, c.clusterName())
+		}
+		action.Policies = append(action.Policies, policies...)
+		if c.weight > 0 {
+			enableSessions(&action, l.addSharedCluster(c), ir.FailStatus(&policies[0]))
+		}
+	}
+	return action
+}
+
+// restrictTo makes policies hold only for requests that the proxy sends to a cluster.
+func restrictTo(policies []policyconfig.Policy, cluster string) []policyconfig.Policy {
+	restricted := slices.Clone(policies)
+	for i := range restricted {
+		restricted[i].Clusters = []string{cluster}
+	}
+	return restricted
+}
+
+// enableSessions turns sessions on for a cluster of an action.
+func enableSessions(action *ir.Route, cluster string, failStatus int) {
+	action.Sticky = true
+	if at := slices.IndexFunc(action.Split, func(s ir.Share) bool { return s.Cluster == cluster }); at >= 0 {
+		action.Split[at].FailStatus = failStatus
+		return
+	}
+	action.FailStatus = failStatus
+}
+
+// newLocality is a choice as a part of a merged cluster. A pool that could not answer would lose its share to the others,
+// so the proxy answers in its place.
+func (l *lowerer) newLocality(c choice, others bool) ir.Locality {
+	if c.backend == nil {
+		return ir.Locality{Name: "answer", Weight: c.weight, DirectStatus: c.unresolvedStatus}
+	}
+	p := ir.Locality{Name: c.backend.Name, Weight: c.weight, Endpoints: l.selectEndpoints(c, others)}
+	if !c.backend.Ready() && c.weight > 0 {
+		p.DirectStatus = statusUnready
+	}
+	return p
+}

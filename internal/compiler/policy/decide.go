@@ -1,0 +1,70 @@
+package policy
+
+import (
+	"github.com/limpet-proxy/limpet/internal/compiler/ancestors"
+	"github.com/limpet-proxy/limpet/internal/compiler/backend"
+	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
+)
+
+// Options is what decisions depend on besides the documents.
+type Options struct {
+	// Release is the one that the user names, Unstated for none (S18).
+	Release sessionapi.APIRelease
+	// ClassPolicies is the namespace whose policies for GatewayClasses count (S4).
+	ClassPolicies string
+	// RejectPartial refuses a split with a policy on only one of its Services (S36).
+	RejectPartial bool
+	// ExternalControlPlane says that a control plane answers requests: a rule that can't have its session goes without.
+	ExternalControlPlane bool
+	// PerBackendSessions gives each backend of a split a session of its own in every release, for a proxy that chooses the
+	// backend before it looks for the session's host.
+	PerBackendSessions bool
+	// KnowsTermination says that the input tells since when hosts terminate.
+	KnowsTermination bool
+	// Cache is what is known from earlier decisions; nil keeps nothing.
+	Cache *Cache
+}
+
+// Decide works out which session persistence requests have on every path that they take through the ports. What can't be
+// honoured goes to the report. Each step makes values of a type of its own, and changes none of those before it; those
+// about rules are in the order of the rules.
+func Decide(objects *resource.Objects, ports []gateway.Port, backends *backend.Index, o Options, rep *report.Report) *Decisions {
+	if o.Cache == nil {
+		o.Cache = &Cache{}
+	}
+	targets := o.Cache.findTargets(objects)
+	attached := attachPolicies(objects, targets, o, rep)
+	rules := attachRules(ports, backends, attached, o, rep)
+	limit := findAncestorLimit(objects, targets, attached, rules, rep)
+	inputs := gatherInputs(rules, attached, limit, o)
+	named := suffixSharedNames(o.Cache.nameRules(inputs)) // and resolves precedence before
+	configured := o.Cache.configureRules(named)
+	collisions := detectCollisions(configured)
+	decided := decideRules(rules, configured, collisions)
+	shared := shareAcrossListeners(decided, limit)
+
+	d := newDecisions(attached, limit, named, decided, shared)
+	r := &reporter{attached: attached, limit: limit, targets: targets, objects: objects, options: o, rep: rep}
+	r.reportAll(decided, d.Renames)
+	return d
+}
+
+// newDecisions lists what was decided.
+func newDecisions(attached *attachedPolicies, limit *ancestors.Limit, named []*namedRule, decided []*Rule, shared map[ruleKey]*Rule) *Decisions {
+	d := &Decisions{
+		Attachments: attached.attachments, Paths: make([]*Decision, 0, len(decided)), Renames: listRenames(named), AncestorLimit: limit,
+		rules: shared, rejected: map[*gateway.Route]bool{},
+	}
+	for _, r := range decided {
+		for _, path := range r.paths {
+			d.Paths = append(d.Paths, path)
+			if path.Rejected {
+				d.rejected[path.Route] = true
+			}
+		}
+	}
+	return d
+}

@@ -1,0 +1,90 @@
+package policy
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/backend"
+	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
+	"github.com/limpet-proxy/limpet/policy-config"
+)
+
+// httpRoute is the kind whose rules need no kind in the names of their policies.
+const httpRoute = "HTTPRoute"
+
+// Identity names a rule of a route, in the ways that outputs need.
+type Identity struct {
+	kind  string // of the route
+	route string // namespace/name
+	index int
+	name  string // the rule's own name, if it has one
+}
+
+// RuleIdentity gives a rule's identity.
+func RuleIdentity(route *gateway.Route, rule int) Identity {
+	id := Identity{kind: route.Kind, route: route.Key(), index: rule}
+	if name := route.Value.Spec.Rules[rule].Name; name != nil {
+		id.name = string(*name)
+	}
+	return id
+}
+
+// RouteName is the name of the proxy's routes that the rule becomes, such as httproute/default/cart/rule/0.
+func (id Identity) RouteName() string {
+	return fmt.Sprintf("%s/%s/rule/%d", strings.ToLower(id.kind), id.route, id.index)
+}
+
+// PolicyName is the name of the rule's policy, such as default/cart/rule/0, in counters and logs. That of a
+// GRPCRoute has grpcroute/ in front, for an HTTPRoute may have the same name.
+func (id Identity) PolicyName() string { return truncateName(id.policyName(), policyconfig.MaxName) }
+
+func (id Identity) policyName() string {
+	if id.kind != httpRoute {
+		return id.RouteName()
+	}
+	return fmt.Sprintf("%s/rule/%d", id.route, id.index)
+}
+
+// Scope is what the rule's tokens are bound to, such as HTTPRoute/default/cart/rule/0. A rule with a name keeps
+// its sessions when rules are put before it; one whose name looks like another's index is told apart by a colon.
+func (id Identity) Scope() string {
+	rule := id.name
+	switch {
+	case rule == "":
+		rule = fmt.Sprint(id.index)
+	case strings.Trim(rule, "0123456789") == "":
+		rule = ":" + rule
+	}
+	return truncateName(id.kind+"/"+id.route+"/rule/"+rule, policyconfig.MaxScope)
+}
+
+// backendScope is the scope of a session in one of the rule's backends (S22).
+func (id Identity) backendScope(b *backend.Identity) string {
+	return truncateName(id.Scope()+backendPart(b), policyconfig.MaxScope)
+}
+
+// backendPart tells the backends of a rule apart, such as /backend/Service/shop/cart/8080.
+func backendPart(b *backend.Identity) string {
+	part := fmt.Sprintf("/backend/%s/%s/%d", b.Object.Kind, b.Object.Key(), b.Port)
+	if b.Subset != "" {
+		part += "/" + b.Subset
+	}
+	return part
+}
+
+// shortHash is a short text that differs from scope to scope and stays the same for each.
+func shortHash(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:6])
+}
+
+// truncateName gives names that are too long an end that tells them apart.
+func truncateName(name string, most int) string {
+	if len(name) <= most {
+		return name
+	}
+	end := "-" + shortHash(name)
+	return name[:most-len(end)] + end
+}

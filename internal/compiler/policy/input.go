@@ -1,0 +1,86 @@
+package policy
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/ancestors"
+	"github.com/limpet-proxy/limpet/internal/compiler/backend"
+	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
+	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
+)
+
+// ruleInput is all that a rule's sessions on one listener depend on, as long as no other rule has a say.
+type ruleInput struct {
+	ruleLocation
+	hostnames []string // those of the route that the listener has, too
+	backends  []backend.Identity
+	refusals  []Refusal // for backends whose session can't be honoured
+	// blocksByPath has the blocks on each path except for what is inline in the rule: with perBackend one for each backend, else one.
+	blocksByPath [][]precedence.SettingsBlock
+	// blocksByBackend has, where a split may be refused for it (S36), those on the path to each backend alone.
+	blocksByBackend [][]precedence.SettingsBlock
+}
+
+// ruleLocation is where requests meet a rule, and how it is to be read.
+type ruleLocation struct {
+	route                *gateway.Route
+	rule                 int
+	class                string // of the Gateway
+	gateway              object.Ref
+	listener             string
+	release              sessionapi.APIRelease
+	xbackend, perBackend bool
+}
+
+// equal reports whether two rules have the same sessions, backends' endpoints aside.
+func (in *ruleInput) equal(o *ruleInput) bool {
+	return in.ruleLocation == o.ruleLocation && slices.Equal(in.hostnames, o.hostnames) && slices.Equal(in.backends, o.backends) &&
+		slices.Equal(in.refusals, o.refusals) &&
+		slices.EqualFunc(in.blocksByPath, o.blocksByPath, slices.Equal) && slices.EqualFunc(in.blocksByBackend, o.blocksByBackend, slices.Equal)
+}
+
+// gatherInputs gathers the input of each rule.
+func gatherInputs(rules []*attachedRule, attached *attachedPolicies, limit *ancestors.Limit, o Options) []*ruleInput {
+	inputs := make([]*ruleInput, len(rules))
+	for i, r := range rules {
+		in := &ruleInput{ruleLocation: r.locate(), hostnames: r.listener.Hostnames(r.route), backends: r.identities, refusals: r.refusals}
+		if !in.perBackend {
+			in.blocksByPath = [][]precedence.SettingsBlock{attached.blocksOn(in.pathTo(in.backends), limit)}
+		}
+		for b := range in.backends {
+			if in.perBackend {
+				in.blocksByPath = append(in.blocksByPath, attached.blocksOn(in.pathTo(in.backends[b:b+1]), limit))
+			} else if o.RejectPartial {
+				in.blocksByBackend = append(in.blocksByBackend, attached.blocksOn(in.pathTo(in.backends[b:b+1]), limit))
+			}
+		}
+		inputs[i] = in
+	}
+	return inputs
+}
+
+// pathTo is the path that leads to some of the rule's backends.
+func (l *ruleLocation) pathTo(backends []backend.Identity) precedence.TrafficPath {
+	path := precedence.TrafficPath{Class: l.class, Gateway: l.gateway, Listener: l.listener, Route: l.route.Origin().Ref}
+	if name := l.route.Value.Spec.Rules[l.rule].Name; name != nil {
+		path.Rule = string(*name)
+	}
+	for i := range backends {
+		path.Backends = append(path.Backends, backends[i].Object)
+	}
+	return path
+}
+
+// countMatches is how many matches the rule has; without any in its spec it has one, of everything.
+func (l *ruleLocation) countMatches() int {
+	return max(1, len(l.route.Value.Spec.Rules[l.rule].Matches))
+}
+
+// fieldPath leads to the rule in its route.
+func (l *ruleLocation) fieldPath() *field.Path { return rulePath(l.rule) }
+
+func rulePath(rule int) *field.Path { return field.NewPath("spec", "rules").Index(rule) }

@@ -1,0 +1,237 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/ancestors"
+	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
+)
+
+// ReasonConflicted is that of Accepted=False for a policy that loses to another (GEP-713).
+const ReasonConflicted = "Conflicted"
+
+// reporter says what became of what people wrote, at the place where they wrote it.
+type reporter struct {
+	attached *attachedPolicies
+	limit    *ancestors.Limit
+	targets  *targetIndex
+	objects  *resource.Objects
+	options  Options
+	rep      *report.Report
+	policies map[object.Ref]report.Subject // once one is asked for
+}
+
+// reportAll reports on all rules.
+func (d *reporter) reportAll(decided []*Rule, renames []Rename) {
+	for _, r := range decided {
+		for _, path := range r.paths {
+			d.reportConflicts(path)
+			d.reportIgnored(path)
+			d.reportRefusals(path)
+		}
+		for _, s := range r.Sessions {
+			d.reportDrain(s)
+			d.reportDomain(s)
+			d.reportHostPaths(s)
+			d.reportPartial(s)
+		}
+		d.reportSharedHeaders(r)
+	}
+	for _, r := range renames {
+		d.adviseWhereWritten(r.By, fmt.Sprintf("for rule %d of %s the name is %s: %s", r.Rule, r.Route, r.To, renameReason[r.SemanticsRule]))
+	}
+}
+
+// findSubject gives an object that policies are attached to, or a policy; nil if there is none.
+func (d *reporter) findSubject(ref object.Ref) report.Subject {
+	if s := d.targets.subjects[ref]; s != nil {
+		return s
+	}
+	if d.policies == nil {
+		d.policies = map[object.Ref]report.Subject{}
+		addSubjects(d.policies, d.objects.SessionPolicies)
+		addSubjects(d.policies, d.objects.TrafficPolicies)
+	}
+	return d.policies[ref]
+}
+
+func addSubjects[T any](subjects map[object.Ref]report.Subject, policies []*resource.Object[T]) {
+	for _, p := range policies {
+		subjects[p.Origin().Ref] = p
+	}
+}
+
+var renameReason = map[string]string{
+	"S26": "the policy reaches several rules whose cookies would overwrite each other",
+	"S27": "one cookie can't hold a session in each of the rule's backends",
+}
+
+// warnWhereWritten notes something at the place where a value is written.
+func (d *reporter) warnWhereWritten(w precedence.FieldValue, reason, message string) {
+	if subject := d.findSubject(w.Origin.Ref); subject != nil {
+		d.rep.WarnForAt(subject, reason, w.Path, message)
+	}
+}
+
+func (d *reporter) adviseWhereWritten(w precedence.FieldValue, message string) {
+	if subject := d.findSubject(w.Origin.Ref); subject != nil {
+		d.rep.AdviseAt(subject, w.Path, message)
+	}
+}
+
+// reportConflicts names the losers of each rung (S13 to S15), field by field.
+func (d *reporter) reportConflicts(s *Decision) {
+	for _, c := range s.Effective.Conflicts {
+		if len(c.Fields) == 0 {
+			continue // the loser says nothing of sessions
+		}
+		parts := []precedence.Conflict{c}
+		if !c.Whole {
+			parts = nil
+			for _, fieldConflict := range c.Fields {
+				one := c
+				one.Fields, one.Path = []precedence.FieldConflict{fieldConflict}, fieldConflict.Loser.Path
+				parts = append(parts, one)
+			}
+		}
+		for _, p := range parts {
+			at := precedence.FieldValue{Origin: p.Loser, Path: p.Path}
+			message := strings.TrimPrefix(p.Message(), p.Path+": ")
+			if p.OtherTarget {
+				d.adviseWhereWritten(at, message)
+			} else {
+				d.warnWhereWritten(at, ReasonConflicted, message)
+			}
+		}
+	}
+}
+
+// reportIgnored names what does not hold though nothing stronger writes it. That a cookie's attributes mean nothing to a
+// header is what people expect who write them for a whole Gateway.
+func (d *reporter) reportIgnored(s *Decision) {
+	if len(s.Refusals) > 0 {
+		return // nothing holds there
+	}
+	for _, ignored := range s.Effective.Ignored {
+		switch ignored.Rule {
+		case "S11":
+			d.adviseWhereWritten(ignored.FieldValue, ignored.Reason)
+		case "S12":
+			d.warnWhereWritten(ignored.FieldValue, "", ignored.Reason)
+		default: // what can't be read: the block's own check has said so
+		}
+	}
+}
+
+func (d *reporter) reportRefusals(s *Decision) {
+	end := fmt.Sprintf(": every request of the rule gets %d", gateway.UnresolvedStatusCode(s.Route))
+	if s.Rejected {
+		end = ": the route serves nothing"
+	}
+	if d.options.ExternalControlPlane {
+		end = ": the rule goes without sessions"
+	}
+	for _, r := range s.Refusals {
+		d.rep.WarnForAt(s.Route, string(gatewayv1.RouteReasonUnsupportedValue), r.Path, r.Message+end)
+	}
+}
+
+// reportDrain says where nothing knows since when a host terminates (S41).
+func (d *reporter) reportDrain(s *Session) {
+	if d.options.KnowsTermination {
+		return
+	}
+	if _, written := s.Effective.DrainTimeout(); written {
+		d.warnWhereWritten(s.Effective.Field("drainTimeout").FieldValue, "", "not carried: EndpointSlices don't say since when a host terminates, so sessions stay as long as it serves")
+	}
+}
+
+// reportDomain notes a Domain that browsers will not take from any of the rule's hosts.
+func (d *reporter) reportDomain(s *Session) {
+	domain, is := s.named.cookieDomain()
+	if !is {
+		return
+	}
+	hosts := s.named.hostnames
+	for _, h := range hosts {
+		name := strings.TrimPrefix(h, "*.")
+		if h == "*" || isBelow(name, domain) || name != h && isBelow(domain, name) {
+			return
+		}
+	}
+	d.warnWhereWritten(s.Effective.Field("cookie.domain").FieldValue, "", fmt.Sprintf(
+		"none of the hosts of rule %d of %s (%s) is below this domain: browsers will drop the cookie", s.Rule, s.Route, strings.Join(hosts, ", ")))
+}
+
+func isBelow(name, domain string) bool {
+	name, domain = strings.ToLower(name), strings.ToLower(domain)
+	return name == domain || strings.HasSuffix(name, "."+domain)
+}
+
+// reportHostPaths says where a name with __Host- has changed the cookie's path (S23).
+func (d *reporter) reportHostPaths(s *Session) {
+	for _, path := range s.named.cookie.replacedPaths {
+		if path != "" {
+			d.adviseWhereWritten(s.named.nameField.FieldValue, fmt.Sprintf("the name begins with __Host-, so the cookie's path is \"/\" and not %q", path))
+		}
+	}
+}
+
+// reportSharedHeaders says what a client can't do: send two values of one header, one for each backend (S27).
+func (d *reporter) reportSharedHeaders(r *Rule) {
+	if len(r.Sessions) < 2 {
+		return
+	}
+	first := map[string]*Session{}
+	for _, s := range r.Sessions {
+		if s.named.isCookie() {
+			continue
+		}
+		name := strings.ToLower(s.Name)
+		if first[name] == nil {
+			first[name] = s
+			continue
+		}
+		d.rep.AdviseAt(s.Route, rulePath(s.Rule).String(), fmt.Sprintf(
+			"the rule's backends share the header %s, and a client sends one value: only the session in the backend used last is kept", s.Name))
+	}
+}
+
+// reportPartial says that a policy on one Service of a split holds for all of them (S36).
+func (d *reporter) reportPartial(s *Session) {
+	if s.Backend != nil || !s.Effective.TurnedOnBy.Level.IsOnService() || d.options.RejectPartial {
+		return
+	}
+	if without := d.findWithoutSession(s); without != nil {
+		d.adviseWhereWritten(s.Effective.TurnedOnBy, fmt.Sprintf("rule %d of %s splits between this and %s, which has no policy: the session holds for all of the split",
+			s.Rule, s.Route, without))
+	}
+}
+
+// findWithoutSession gives a backend of a split that has no session by its own policies, nil if each has.
+func (d *reporter) findWithoutSession(s *Session) *object.Ref {
+	for _, b := range s.Path.Backends {
+		alone := s.Path
+		alone.Backends = []object.Ref{b}
+		if e := precedence.Merge(d.attached.blocksOn(alone, d.limit)); !e.On {
+			return &b
+		}
+	}
+	return nil
+}
+
+// reportDeprecations passes on what is worth knowing of the shape of a rule's session (S19).
+func reportDeprecations(route *gateway.Route, hints sessionapi.ReleaseHints, rep *report.Report) {
+	for _, e := range hints.Warnings() {
+		rep.Advise(route, field.NewPath(e.Field), e.Detail)
+	}
+}

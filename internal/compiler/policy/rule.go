@@ -1,0 +1,103 @@
+package policy
+
+import (
+	"slices"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/backend"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+)
+
+// Rule is what was decided about the session persistence of a rule on one listener, or on several that share it.
+type Rule struct {
+	// Routes holds the name of the proxy's route for each match of the rule.
+	Routes []string
+	// Refused says that the rule can't have the session that was asked for: every request of it is answered 500.
+	Refused bool
+	// AncestorLimited says that a policy about its load balancing or retries has no effect here, because its status can't
+	// list the Gateway (S63).
+	AncestorLimited bool
+	// PerBackend says that each backend has a session of its own, and that the weights choose among them on every
+	// request (S32).
+	PerBackend bool
+	// Sessions are those that are on: at most one without PerBackend.
+	Sessions []*Session
+
+	at    *attachedRule
+	paths []*Decision // where sessions are off, too
+}
+
+// Session is the session persistence of a rule, or of one of its backends.
+type Session struct {
+	*Decision
+	// Backend is the one that the session is about, nil for all of the rule's.
+	Backend *backend.Backend
+	// Matches lists for each of Policies the matches of the rule that it is for.
+	Matches [][]int
+
+	named *namedSession
+}
+
+// Gateway is the one of the listener that was looked at. Where several listeners share the rule, what is decided does not
+// differ among their Gateways.
+func (r *Rule) Gateway() object.Ref { return r.at.listener.Gateway().Origin().Ref }
+
+// Backends are those that the rule's references lead to, each once.
+func (r *Rule) Backends() []*backend.Backend { return r.at.backends }
+
+// Session gives the one of a backend, nil if it has none.
+func (r *Rule) Session(b *backend.Backend) *Session {
+	i := slices.IndexFunc(r.Sessions, func(s *Session) bool { return s.Backend == nil || s.Backend == b })
+	if i < 0 {
+		return nil
+	}
+	return r.Sessions[i]
+}
+
+// FailStatus is what requests get whose host can't serve any more, 0 if they get another host.
+func (s *Session) FailStatus() int {
+	if s.Policies[0].OnHostLost == policyconfig.Fail {
+		return s.Policies[0].FailStatus
+	}
+	return 0
+}
+
+// decideRules puts together what was decided for each rule on each listener.
+func decideRules(rules []*attachedRule, configured []*configuredRule, collisions collisions) []*Rule {
+	decided := make([]*Rule, len(rules))
+	for i, at := range rules {
+		decided[i] = newRule(at, configured[i], collisions)
+	}
+	return decided
+}
+
+// newRule puts together what was decided for a rule on a listener.
+func newRule(at *attachedRule, c *configuredRule, collisions collisions) *Rule {
+	input := c.named.resolved
+	r := &Rule{Routes: c.routes, PerBackend: input.perBackend, at: at, paths: make([]*Decision, 0, len(input.paths))}
+	sessions := c.sessions
+	for _, p := range input.paths {
+		d := &Decision{Path: p.trafficPath, Route: p.route, Rule: p.rule, Release: p.release, Effective: p.effective, Rejected: p.rejected}
+		r.paths = append(r.paths, d)
+		if !p.effective.On {
+			continue
+		}
+		r.Sessions = append(r.Sessions, newSession(d, at, sessions[0], collisions))
+		sessions = sessions[1:]
+		r.Refused = r.Refused || len(d.Refusals) > 0
+	}
+	return r
+}
+
+// newSession completes the decision about a path with the session that is on there.
+func newSession(d *Decision, at *attachedRule, c *configuredSession, collisions collisions) *Session {
+	d.Scope, d.Name, d.Policies, d.Refusals = c.scope, c.name, c.policies, c.refusals
+	if refusal, collides := collisions[c]; collides {
+		d.Refusals = append(slices.Clip(d.Refusals), refusal)
+	}
+	s := &Session{Decision: d, Matches: c.matches, named: c.namedSession}
+	if c.backend >= 0 {
+		s.Backend = at.backends[c.backend]
+	}
+	return s
+}

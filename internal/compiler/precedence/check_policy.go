@@ -1,0 +1,84 @@
+package precedence
+
+import (
+	"fmt"
+
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/policy-config"
+)
+
+// CheckPolicy says what is wrong with a SessionPersistencePolicy as a whole: with each of its blocks, with fields that
+// are not to stand beside each other, and with its targets. It refuses what the CRD refuses, whoever has admitted the
+// document (S49).
+func CheckPolicy(origin object.Origin, spec *v1alpha1.SessionPersistencePolicySpec) policyconfig.ErrorList {
+	errs := checkTargets(spec)
+	for _, b := range PolicyBlocks(origin, object.TargetRef{Ref: object.Ref{Kind: object.KindService}}, spec) {
+		errs = append(errs, checkFieldSets(b.Path, b.Settings)...)
+		errs = append(errs, CheckBlock(b)...)
+	}
+	return errs
+}
+
+// checkFieldSets finds fields of a policy's block that may not stand beside each other.
+func checkFieldSets(path string, s *sessionSettings) (errs policyconfig.ErrorList) {
+	forbid := func(wrong bool, name, message string) {
+		if wrong {
+			errs = append(errs, policyconfig.Error{Path: path + "." + name, Message: "Forbidden: " + message})
+		}
+	}
+	rest := *s
+	rest.Disabled = nil
+	forbid(s.Disabled != nil && *s.Disabled && rest != (sessionSettings{}), "disabled", "true excludes every other field beside it")
+	forbid(s.AbsoluteTimeout != nil && s.AbsoluteTimeoutSeconds != nil, "absoluteTimeoutSeconds", "may not be set beside absoluteTimeout")
+	forbid(s.IdleTimeout != nil && s.IdleTimeoutSeconds != nil, "idleTimeoutSeconds", "may not be set beside idleTimeout")
+	forbid(s.Header != nil && (s.Type == nil || *s.Type != policyconfig.TypeHeader), "header", "may only be set beside type: Header")
+	forbid(s.Header != nil && s.SessionName != nil, "sessionName", "may not be set beside header, which names the session")
+	return errs
+}
+
+// maxTargets is how many targets a policy may have.
+const maxTargets = 16
+
+func checkTargets(spec *v1alpha1.SessionPersistencePolicySpec) (errs policyconfig.ErrorList) {
+	refuse := func(path, message string) {
+		errs = append(errs, policyconfig.Error{Path: path, Message: message})
+	}
+	if (len(spec.TargetRefs) > 0) == (spec.TargetRef != nil) {
+		refuse("spec", "Invalid value: write exactly one of targetRefs and targetRef")
+	}
+	if len(spec.TargetRefs) > maxTargets {
+		refuse("spec.targetRefs", fmt.Sprintf("Too many: %d: must have at most %d items", len(spec.TargetRefs), maxTargets))
+	}
+	seen := map[object.TargetRef]bool{}
+	for _, a := range ListTargets("", spec) {
+		if seen[a.Target] {
+			refuse(a.Path, "Duplicate value")
+		}
+		seen[a.Target] = true
+	}
+	refs := spec.TargetRefs
+	if spec.TargetRef != nil {
+		refs = append(refs[:len(refs):len(refs)], *spec.TargetRef)
+	}
+	for _, ref := range refs {
+		if ref.Group != groupOf(string(ref.Kind)) || ref.Name == "" {
+			refuse("spec.targetRefs", fmt.Sprintf("Invalid value: %q of the group %q is no target", ref.Kind, ref.Group))
+		}
+	}
+	return errs
+}
+
+// groupOf is the group of a kind of target.
+func groupOf(kind string) gatewayv1.Group {
+	switch kind {
+	case object.KindService:
+		return ""
+	case object.KindVirtualService:
+		return "networking.istio.io"
+	default:
+		return gatewayv1.GroupName
+	}
+}

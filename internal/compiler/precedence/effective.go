@@ -1,0 +1,85 @@
+package precedence
+
+import (
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/policy-config"
+)
+
+// FieldValue is a value and where it is written.
+type FieldValue struct {
+	// Value is of the type that the field has in the plugin's configuration; nil for no value.
+	Value any
+	// Text is the value for people. Equal values have equal texts.
+	Text  string
+	Level Level
+	// Origin and Path are the object and the field in it; empty for a built-in default.
+	Origin object.Origin
+	Path   string
+	// Implied says that no field writes it: the block at Path turns sessions on by being there (S9).
+	Implied bool
+}
+
+// Field is what came of one field.
+type Field struct {
+	// Name is that of the field in a SessionPersistencePolicy, such as cookie.sameSite.
+	Name string
+	// Written is the value that holds. Where nobody writes one its rung is BuiltIn, and it has no value if there is
+	// none or if it hangs on the rule's identity and matches, as the session's name and the cookie's path do.
+	FieldValue
+	// Default is the built-in default's text, whether it holds or not; empty if there is no fixed one.
+	Default string
+	// Overrides is what weaker blocks write, strongest first.
+	Overrides []FieldValue
+}
+
+// Effective is what the blocks on a way come to.
+type Effective struct {
+	// On says that there is session persistence. Without any block there is none, and no fields.
+	On bool
+	// TurnedOnBy is the block that turns it on (S9): Path leads to the block, or to disabled in it. Empty if it is off.
+	TurnedOnBy FieldValue
+	// Fields is every field that applies to the type, in a fixed order; disabled is the first.
+	Fields []Field
+	// Ignored is what does not hold though nothing stronger writes it; nothing if the session is off.
+	Ignored []IgnoredField
+	// Conflicts is who is in whose way on a rung.
+	Conflicts []Conflict
+}
+
+// Field gives a field by its name, nil if there is none of the name or if it does not apply.
+func (e *Effective) Field(name string) *Field {
+	for i := range e.Fields {
+		if e.Fields[i].Name == name {
+			return &e.Fields[i]
+		}
+	}
+	return nil
+}
+
+// readValue gives what a field comes to, or the zero value; written is false if that is the default.
+func readValue[T any](e *Effective, name string) (v T, written bool) {
+	f := e.Field(name)
+	if f == nil {
+		return v, false
+	}
+	v, _ = f.Value.(T)
+	return v, f.Level != BuiltIn
+}
+
+// Type is what carries the token.
+func (e *Effective) Type() policyconfig.Type {
+	t, _ := readValue[policyconfig.Type](e, fieldType)
+	return t
+}
+
+// SessionName is the name as it is written; false if nobody writes one, so that one is to be generated (S25).
+func (e *Effective) SessionName() (string, bool) { return readValue[string](e, fieldName) }
+
+// CookiePath is the path as it is written, perhaps empty for none; false if nobody writes one, or the type is
+// Header, so that S23 has the say.
+func (e *Effective) CookiePath() (string, bool) { return readValue[string](e, fieldPath) }
+
+// DrainTimeout is how long sessions stay on a host that terminates; false for as long as it serves (S41).
+func (e *Effective) DrainTimeout() (policyconfig.Duration, bool) {
+	return readValue[policyconfig.Duration](e, fieldDrain)
+}

@@ -1,0 +1,188 @@
+package precedence
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
+	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
+	"github.com/limpet-proxy/limpet/policy-config"
+)
+
+// The fields that more than the table speaks of.
+const (
+	fieldDisabled  = "disabled"
+	fieldType      = "type"
+	fieldName      = "sessionName"
+	fieldAbsolute  = "absoluteTimeout"
+	fieldIdle      = "idleTimeout"
+	fieldDrain     = "drainTimeout"
+	fieldPath      = "cookie.path"
+	fieldEndHeader = "endSessionHeader"
+)
+
+type (
+	cookieSettings     = v1alpha1.Cookie
+	cacheSettings      = v1alpha1.Cache
+	revocationSettings = v1alpha1.Revocation
+	pluginCookie       = policyconfig.Cookie
+)
+
+func cacheOf(s *sessionSettings) *cacheSettings           { return s.Cache }
+func revocationOf(s *sessionSettings) *revocationSettings { return s.Revocation }
+
+// fieldTable is every field, in the order in which people read them.
+var fieldTable = []fieldRow{
+	convertedField(fieldDisabled, func(s *sessionSettings) *bool { return s.Disabled }, keepValue[bool], nil),
+	typeField(),
+	nameField(),
+	timeoutField(fieldAbsolute, func(s *sessionSettings) (*v1alpha1.Duration, *int64) {
+		return s.AbsoluteTimeout, s.AbsoluteTimeoutSeconds
+	}, func(p *pluginPolicy) *policyconfig.Duration { return &p.AbsoluteTimeout }),
+	timeoutField(fieldIdle, func(s *sessionSettings) (*v1alpha1.Duration, *int64) { return s.IdleTimeout, s.IdleTimeoutSeconds }, func(p *pluginPolicy) *policyconfig.Duration { return &p.IdleTimeout }),
+	convertedField("renewAfterPercent", func(s *sessionSettings) *int32 { return s.RenewAfterPercent }, convertInt, func(p *pluginPolicy) *int { return &p.RenewAfterPercent }),
+	convertedField(fieldDrain, func(s *sessionSettings) *v1alpha1.Duration { return s.DrainTimeout }, parseDuration, nil),
+	cookieField("lifetimeType", func(c *cookieSettings) *policyconfig.LifetimeType { return c.LifetimeType }, keepValue, func(c *pluginCookie) *policyconfig.LifetimeType { return &c.LifetimeType }).nameInRelease16("cookieConfig.lifetimeType"),
+	cookieField("path", func(c *cookieSettings) *string { return c.Path }, keepValue, func(c *pluginCookie) *string { return &c.Path }).computeLater(),
+	cookieField("domain", func(c *cookieSettings) *string { return c.Domain }, keepValue, func(c *pluginCookie) *string { return &c.Domain }),
+	cookieField("sameSite", func(c *cookieSettings) *policyconfig.SameSite { return c.SameSite }, keepValue, func(c *pluginCookie) *policyconfig.SameSite { return &c.SameSite }),
+	cookieField("secure", func(c *cookieSettings) *bool { return c.Secure }, keepValue, func(c *pluginCookie) *bool { return &c.Secure }),
+	cookieField("httpOnly", func(c *cookieSettings) *bool { return c.HTTPOnly }, keepValue, func(c *pluginCookie) *bool { return &c.HTTPOnly }),
+	cookieField("partitioned", func(c *cookieSettings) *bool { return c.Partitioned }, keepValue, func(c *pluginCookie) *bool { return &c.Partitioned }),
+	cookieField("attributes", cookieAttributes, convertAttributes, func(c *pluginCookie) *[]string { return &c.Attributes }),
+	plainField("onHostLost", func(s *sessionSettings) *policyconfig.OnHostLost { return s.OnHostLost }, func(p *pluginPolicy) *policyconfig.OnHostLost { return &p.OnHostLost }),
+	convertedField("failStatus", func(s *sessionSettings) *int32 { return s.FailStatus }, convertInt, func(p *pluginPolicy) *int { return &p.FailStatus }),
+	convertedField(fieldEndHeader, func(s *sessionSettings) *v1alpha1.HeaderName { return s.EndSessionHeader }, convertString, func(p *pluginPolicy) *string { return &p.EndSessionHeader }),
+	plainField("issueOn", func(s *sessionSettings) *policyconfig.IssueOn { return s.IssueOn }, func(p *pluginPolicy) *policyconfig.IssueOn { return &p.IssueOn }),
+	plainField("cache.control", readMember(cacheOf, func(c *cacheSettings) *policyconfig.CacheControl { return c.Control }), func(p *pluginPolicy) *policyconfig.CacheControl { return &p.Cache.Control }),
+	plainField("cache.skipCacheable", readMember(cacheOf, func(c *cacheSettings) *bool { return c.SkipCacheable }), func(p *pluginPolicy) *bool { return &p.Cache.SkipCacheable }),
+	plainField("cache.unsafeMethodsOnly", readMember(cacheOf, func(c *cacheSettings) *bool { return c.UnsafeMethodsOnly }), func(p *pluginPolicy) *bool { return &p.Cache.UnsafeMethodsOnly }),
+	convertedField("revocation.epoch", readMember(revocationOf, func(r *revocationSettings) *int64 { return r.Epoch }), convertEpoch, func(p *pluginPolicy) *uint32 { return &p.Revocation.Epoch }),
+	convertedField("revocation.notBefore", readMember(revocationOf, func(r *revocationSettings) *v1alpha1.Time { return r.NotBefore }), parseTime, func(p *pluginPolicy) *policyconfig.Time { return &p.Revocation.NotBefore }),
+	plainField("revealHost", func(s *sessionSettings) *bool { return s.RevealHost }, func(p *pluginPolicy) *bool { return &p.RevealHost }),
+	plainField("forward", func(s *sessionSettings) *bool { return s.Forward }, func(p *pluginPolicy) *bool { return &p.Forward }),
+}
+
+// fieldIndex gives each field's index in the table by its name.
+var fieldIndex = buildFieldIndex()
+
+func buildFieldIndex() map[string]int {
+	index := make(map[string]int, len(fieldTable))
+	for i := range fieldTable {
+		index[fieldTable[i].name] = i
+	}
+	return index
+}
+
+func (f fieldRow) nameInRelease16(path string) fieldRow {
+	f.inlineNames = map[sessionapi.APIRelease]string{sessionapi.Release16: path}
+	return f
+}
+
+func (f fieldRow) computeLater() fieldRow {
+	f.computedLater = true
+	return f
+}
+
+// typeField is what carries the token. Inline, a Cookie is written by cookieConfig or cookie being there, and a
+// Header of 1.7 by header (S8).
+func typeField() fieldRow {
+	f := plainField(fieldType, func(s *sessionSettings) *policyconfig.Type { return s.Type }, func(p *pluginPolicy) *policyconfig.Type { return &p.Type })
+	value := f.read
+	f.read = func(s *sessionSettings, g sessionapi.APIRelease) (any, string, error) {
+		v, _, err := value(s, g)
+		switch {
+		case v == policyconfig.TypeCookie && g == sessionapi.Release16:
+			return v, "cookieConfig", err
+		case v == policyconfig.TypeCookie && g == sessionapi.Release17:
+			return v, "cookie", err
+		case g == sessionapi.Release17 && s.Header != nil:
+			return v, "header", err
+		}
+		return v, "", err
+	}
+	return f
+}
+
+// nameField is the session's name, in every way to write it (S7).
+func nameField() fieldRow {
+	f := convertedField(fieldName, func(s *sessionSettings) *v1alpha1.SessionName { return s.SessionName }, convertString, func(p *pluginPolicy) *string { return &p.SessionName })
+	f.inlineNames = map[sessionapi.APIRelease]string{sessionapi.Release17: "cookie.name"}
+	f.computedLater = true
+	value := f.read
+	f.read = func(s *sessionSettings, g sessionapi.APIRelease) (any, string, error) {
+		if s.Header != nil {
+			return string(s.Header.Name), "header.name", nil
+		}
+		return value(s, g)
+	}
+	return f
+}
+
+// timeoutField is a duration that may also be written in seconds, and is more than none.
+func timeoutField(name string, from func(*sessionSettings) (*v1alpha1.Duration, *int64), to func(*pluginPolicy) *policyconfig.Duration) fieldRow {
+	f := convertedField(name, func(s *sessionSettings) *v1alpha1.Duration { d, _ := from(s); return d }, parsePositiveDuration, to)
+	inSeconds := convertedField(name, func(s *sessionSettings) *int64 { _, n := from(s); return n }, convertSeconds, to)
+	inText := f.read
+	f.read = func(s *sessionSettings, g sessionapi.APIRelease) (any, string, error) {
+		if value, _, err := inSeconds.read(s, g); value != nil {
+			return value, name + "Seconds", err
+		}
+		return inText(s, g)
+	}
+	return f
+}
+
+func cookieAttributes(c *cookieSettings) *[]v1alpha1.CookieAttribute {
+	if len(c.Attributes) == 0 {
+		return nil
+	}
+	return &c.Attributes
+}
+
+var (
+	errNoTime = errors.New("must be longer than 0s; leave it out for none")
+	errEpoch  = errors.New("must be 0 to 4294967295")
+)
+
+func keepValue[T any](v T) (T, error)                      { return v, nil }
+func convertInt(n int32) (int, error)                      { return int(n), nil }
+func convertString[S ~string](v S) (string, error)         { return string(v), nil }
+func parseTime(t v1alpha1.Time) (policyconfig.Time, error) { return policyconfig.ParseTime(string(t)) }
+
+func parseDuration(d v1alpha1.Duration) (policyconfig.Duration, error) {
+	return policyconfig.ParseDuration(string(d))
+}
+
+func parsePositiveDuration(d v1alpha1.Duration) (policyconfig.Duration, error) {
+	value, err := parseDuration(d)
+	if err == nil && value == 0 {
+		err = errNoTime
+	}
+	return value, err
+}
+
+func convertSeconds(n int64) (policyconfig.Duration, error) {
+	switch {
+	case n <= 0:
+		return 0, errNoTime
+	case n > int64(policyconfig.MaxDuration):
+		return 0, errors.New("must be at most " + policyconfig.MaxDuration.String() + " in seconds")
+	}
+	return policyconfig.Duration(n), nil
+}
+
+func convertEpoch(n int64) (uint32, error) {
+	if n < 0 || n > 1<<32-1 {
+		return 0, errEpoch
+	}
+	return uint32(n), nil
+}
+
+func convertAttributes(list []v1alpha1.CookieAttribute) ([]string, error) {
+	all := make([]string, 0, len(list))
+	for _, a := range list {
+		all = append(all, string(a))
+	}
+	return slices.Clip(all), nil
+}

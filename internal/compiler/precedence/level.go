@@ -1,0 +1,87 @@
+package precedence
+
+// Level is a place on the ladder (S5). 1 is the strongest.
+type Level uint8
+
+// The rungs that no SessionPersistencePolicy stands on. [LevelOf] gives the others.
+const (
+	// InlineRule is the rule's own sessionPersistence.
+	InlineRule Level = 7
+	// InlineXBackend is an XBackend's own sessionPersistence.
+	InlineXBackend Level = 11
+	// BackendTraffic is the sessionPersistence of an XBackendTrafficPolicy.
+	BackendTraffic Level = 12
+	// BuiltIn is below every document: what holds where nobody writes anything.
+	BuiltIn Level = 22
+)
+
+// HierarchyLevel is what a policy is attached to, from the top of the hierarchy to its bottom (S2).
+type HierarchyLevel uint8
+
+// The levels.
+const (
+	OnGatewayClass HierarchyLevel = iota
+	OnGateway
+	OnListener
+	OnRoute
+	OnRule
+	OnService
+)
+
+// Part is one of the blocks that a SessionPersistencePolicy may hold.
+type Part uint8
+
+// The parts: the fields of the spec itself, and those below spec.override and spec.default.
+const (
+	Override Part = iota
+	Plain
+	Default
+)
+
+var precedenceTable = [...][6]Level{
+	Override: {OnGatewayClass: 1, OnGateway: 2, OnListener: 3, OnRoute: 4, OnRule: 5, OnService: 6},
+	Plain:    {OnRule: 8, OnRoute: 9, OnService: 10, OnListener: 13, OnGateway: 14, OnGatewayClass: 15},
+	Default:  {OnService: 16, OnRule: 17, OnRoute: 18, OnListener: 19, OnGateway: 20, OnGatewayClass: 21},
+}
+
+var (
+	partNames      = [...]string{Override: "override", Plain: "plain", Default: "default"}
+	hierarchyNames = [...]string{
+		OnGatewayClass: "the GatewayClass", OnGateway: "the Gateway", OnListener: "the listener", OnRoute: "the route",
+		OnRule: "the rule", OnService: "the Service",
+	}
+	precedenceNames = nameLevels()
+)
+
+// LevelOf is where a part of a SessionPersistencePolicy stands that is attached at a level.
+func LevelOf(p Part, l HierarchyLevel) Level { return precedenceTable[p][l] }
+
+// IsOverride reports whether overrides stand here.
+func (r Level) IsOverride() bool { return r >= 1 && r <= 6 }
+
+// IsOnService reports whether the rung belongs to a Service (or XBackend) with a policy, so that it brings no path
+// of its own (S23) and may hold the policies of several Services (S15).
+func (r Level) IsOnService() bool {
+	return r == LevelOf(Override, OnService) || r == LevelOf(Plain, OnService) || r == BackendTraffic || r == LevelOf(Default, OnService)
+}
+
+// String says which block it is and on what, such as "override on the Gateway".
+func (r Level) String() string {
+	if int(r) < len(precedenceNames) {
+		return precedenceNames[r]
+	}
+	return ""
+}
+
+func nameLevels() (names [BuiltIn + 1]string) {
+	for part, levels := range precedenceTable {
+		for level, r := range levels {
+			names[r] = partNames[part] + " on " + hierarchyNames[level]
+		}
+	}
+	names[InlineRule] = "inline in the rule"
+	names[InlineXBackend] = "inline in the XBackend"
+	names[BackendTraffic] = "XBackendTrafficPolicy"
+	names[BuiltIn] = "built in"
+	return names
+}

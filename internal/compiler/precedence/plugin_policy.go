@@ -1,0 +1,48 @@
+package precedence
+
+import (
+	"slices"
+
+	"github.com/limpet-proxy/limpet/policy-config"
+)
+
+// PolicyIdentity is what a session policy of the plugin needs beside an [Effective]: what hangs on the rule's identity and its
+// matches. All of it goes into the policy as it stands.
+type PolicyIdentity struct {
+	// Name, Scope, Routes and Clusters are as in [policyconfig.Policy].
+	Name, Scope      string
+	Routes, Clusters []string
+	// SessionName is [Effective.SessionName] or a generated one, with a suffix where one is needed (S25 to S27).
+	SessionName string
+	// CookiePath is [Effective.CookiePath] or a computed one (S23), empty for no Path. Without meaning for headers.
+	CookiePath string
+}
+
+// BuildPolicy gives the plugin's policy. Fields that nobody writes have the plugin's own defaults. drainTimeout is not
+// among them: see [Effective.DrainTimeout]. Every call gives a value of its own.
+func (e *Effective) BuildPolicy(identity PolicyIdentity) policyconfig.Policy {
+	p := newDefaultPolicy()
+	if e.Type() == policyconfig.TypeHeader {
+		p.Cookie = nil
+	}
+	for i := range e.Fields {
+		f := &e.Fields[i]
+		if apply := fieldTable[fieldIndex[f.Name]].apply; apply != nil && f.Level != BuiltIn {
+			apply(p, f.Value)
+		}
+	}
+	p.Name, p.Scope, p.Routes, p.Clusters = identity.Name, identity.Scope, identity.Routes, identity.Clusters
+	p.SessionName = identity.SessionName
+	if p.Cookie != nil {
+		p.Cookie.Path = identity.CookiePath
+		p.Cookie.Attributes = slices.Clone(p.Cookie.Attributes)
+	}
+	return *p
+}
+
+// newDefaultPolicy has every default in place, the cookie's too.
+func newDefaultPolicy() *pluginPolicy {
+	p, c := policyconfig.DefaultPolicy(), policyconfig.DefaultCookie()
+	p.Cookie = &c
+	return &p
+}

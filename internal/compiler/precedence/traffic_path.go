@@ -1,0 +1,60 @@
+package precedence
+
+import (
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"slices"
+)
+
+// TrafficPath is one way that a request can take: through a listener to a rule and, in 1.7, on to one backend. Each is
+// judged on its own (S6).
+type TrafficPath struct {
+	// Class is the name of the Gateway's class.
+	Class    string
+	Gateway  object.Ref
+	Listener string
+	Route    object.Ref
+	// Rule is the rule's name, empty if it has none.
+	Rule string
+	// Backends are the Services and XBackends that the session spans: every one of the rule's up to 1.6 and for
+	// the seed (S15, S36), a single one in 1.7.
+	Backends []object.Ref
+}
+
+// Targets are all that a policy can be attached to on the way; nothing beside it, so that no policy spills (S16).
+func (w TrafficPath) Targets() []object.TargetRef {
+	all := []object.TargetRef{
+		{Ref: object.Ref{Kind: object.KindGatewayClass, Name: w.Class}},
+		{Ref: w.Gateway},
+		{Ref: w.Gateway, Section: w.Listener},
+		{Ref: w.Route},
+		{Ref: w.Route, Section: w.Rule},
+	}
+	for _, b := range w.Backends {
+		all = append(all, object.TargetRef{Ref: b})
+	}
+	return all
+}
+
+// Index holds blocks by what they attach to. A rule's inline block belongs to that rule alone and needs no index.
+type Index map[object.TargetRef][]SettingsBlock
+
+// Add takes in the blocks at a target. It does not write to them.
+func (x Index) Add(target object.TargetRef, blocks []SettingsBlock) {
+	if there, some := x[target]; some {
+		x[target] = append(there, blocks...)
+	} else {
+		x[target] = slices.Clip(blocks)
+	}
+}
+
+// BlocksOn gives the blocks that a request meets on its way, in no particular order.
+func (x Index) BlocksOn(w TrafficPath) []SettingsBlock {
+	var blocks []SettingsBlock
+	targets := w.Targets()
+	for i, t := range targets {
+		if !slices.Contains(targets[:i], t) { // an unnamed rule is no section, and a Service may stand twice in a rule
+			blocks = append(blocks, x[t]...)
+		}
+	}
+	return blocks
+}

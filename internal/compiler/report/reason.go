@@ -1,0 +1,15 @@
+package report
+
+import (
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
+)
+
+// The reasons of policies' conditions (GEP-713), for Problem.Reason.
+const (
+	ReasonConflicted          = string(gatewayv1.PolicyReasonConflicted)
+	ReasonInvalid             = string(gatewayv1.PolicyReasonInvalid)
+	ReasonTargetNotFound      = string(gatewayv1.PolicyReasonTargetNotFound)
+	ReasonPartiallyProgrammed = string(v1alpha1.ReasonPartiallyProgrammed)
+)

@@ -1,0 +1,151 @@
+package report
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Subject is what problems are about: an object of the input, or a file.
+type Subject interface {
+	// String names the object as "HTTPRoute default/cart"; empty for a file.
+	String() string
+	// Locate gives the file and line of a field, or of the nearest one that encloses it; line 0 is unknown.
+	Locate(path string) (file string, line int)
+}
+
+// Report collects problems. The zero value is ready to use; it is not safe for concurrent use.
+type Report struct {
+	errors, warnings []Problem
+}
+
+// Error notes field errors: the document would not be admitted.
+func (r *Report) Error(about Subject, errs ...*field.Error) {
+	for _, e := range errs {
+		r.errors = append(r.errors, newProblem(about, e.Field, e.ErrorBody()))
+	}
+}
+
+// ErrorAt notes an error at a path, which may be empty, in words of its own.
+func (r *Report) ErrorAt(about Subject, path, message string) {
+	r.errors = append(r.errors, newProblem(about, path, message))
+}
+
+// Warn notes something admitted that can't be honoured; what then happens stands in the error's detail.
+func (r *Report) Warn(about Subject, e *field.Error) {
+	r.warnings = append(r.warnings, newProblem(about, e.Field, e.ErrorBody()))
+}
+
+// WarnAt is Warn in words of its own.
+func (r *Report) WarnAt(about Subject, path, message string) {
+	r.warnings = append(r.warnings, newProblem(about, path, message))
+}
+
+// NotSupportedBy warns that a target can't do what is asked for, and why. What begins so says all that is lost.
+func (r *Report) NotSupportedBy(about Subject, target, path, why string) {
+	r.WarnAt(about, path, "not carried to "+target+": "+why)
+}
+
+// WarnFor is Warn for what the object's status says too, under the reason of a condition.
+func (r *Report) WarnFor(about Subject, reason string, e *field.Error) {
+	r.WarnForAt(about, reason, e.Field, e.ErrorBody())
+}
+
+// WarnForAt is WarnFor in words of its own.
+func (r *Report) WarnForAt(about Subject, reason, path, message string) {
+	p := newProblem(about, path, message)
+	p.Reason = reason
+	r.warnings = append(r.warnings, p)
+}
+
+// Advise notes something that is worth knowing and costs nobody anything.
+func (r *Report) Advise(about Subject, path *field.Path, message string) {
+	r.AdviseAt(about, path.String(), message)
+}
+
+// AdviseAt is Advise with the path as text.
+func (r *Report) AdviseAt(about Subject, path, message string) {
+	p := newProblem(about, path, message)
+	p.Advice = true
+	r.warnings = append(r.warnings, p)
+}
+
+// Add takes in what another report has collected.
+func (r *Report) Add(more *Report) {
+	r.errors = append(r.errors, more.errors...)
+	r.warnings = append(r.warnings, more.warnings...)
+}
+
+// Mark is a point in the collection of errors; it changes with every new one.
+func (r *Report) Mark() int { return len(r.errors) }
+
+// Since gives the errors noted after a mark.
+func (r *Report) Since(mark int) []Problem { return r.errors[mark:] }
+
+// ShownPath is a path as problems show it, for comparison with theirs.
+func ShownPath(path string) string { return makePrintable(path, maxPlace) }
+
+// Failed reports whether there is an error.
+func (r *Report) Failed() bool { return len(r.errors) > 0 }
+
+// Silent reports whether there is nothing at all.
+func (r *Report) Silent() bool { return len(r.errors)+len(r.warnings) == 0 }
+
+// Errors gives every error in order, and with strict also the warnings that are more than advice.
+// It is nil when there is none.
+func (r *Report) Errors(strict bool) Errors {
+	all := slices.Clone(r.errors)
+	for _, w := range r.warnings {
+		if strict && !w.Advice {
+			all = append(all, w)
+		}
+	}
+	return Errors(sortProblems(all))
+}
+
+// Warnings gives every warning in order.
+func (r *Report) Warnings() []Problem { return sortProblems(slices.Clone(r.warnings)) }
+
+// NewProblem makes a problem that no report collects.
+func NewProblem(about Subject, path, message string) Problem { return newProblem(about, path, message) }
+
+func newProblem(about Subject, path, message string) Problem {
+	if own, ok := about.(interface{ Path(string) string }); ok {
+		path = own.Path(path)
+	}
+	file, line := about.Locate(path)
+	return Problem{
+		Object:  makePrintable(about.String(), maxPlace),
+		Path:    ShownPath(path),
+		Message: makePrintable(message, maxMessage),
+		File:    makePrintable(file, maxPlace),
+		Line:    line,
+	}
+}
+
+// sortProblems sorts problems and drops those that say the same twice.
+func sortProblems(problems []Problem) []Problem {
+	slices.SortFunc(problems, compareProblems)
+	return slices.Compact(problems)
+}
+
+// The most bytes of an object's name or a path, and of a message, that are shown.
+const (
+	maxPlace   = 300
+	maxMessage = 600
+)
+
+// makePrintable makes text from the input safe for a terminal and a log: one line, nothing invisible, and not endless.
+func makePrintable(s string, most int) string {
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "..."
+	}
+	for _, r := range s {
+		if (r < ' ' || r > '~') && !strconv.IsPrint(r) {
+			return strings.Trim(strconv.Quote(s), `"`)
+		}
+	}
+	return s
+}

@@ -1,0 +1,303 @@
+package resource
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/limpet-proxy/limpet/compiler/api"
+	"github.com/limpet-proxy/limpet/internal/compiler/admission"
+	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
+	"github.com/limpet-proxy/limpet/internal/compiler/read"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
+	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
+)
+
+// Options is what admission needs to know beside the documents.
+type Options struct {
+	// Release is the one that the user names, Unstated for none: documents that show none are judged by its CRDs.
+	Release sessionapi.APIRelease
+	// AssumeAdmitted leaves the CRDs out, for documents that an API server has admitted; defaults are filled in.
+	AssumeAdmitted bool
+	// ExternalControlPlane says that a control plane serves the objects: what limpet does not carry of the kinds that every
+	// control plane knows is its affair, and not refused.
+	ExternalControlPlane bool
+	// PlatformKinds are the control plane's own kinds that the target reads and writes; limpet does not judge them.
+	PlatformKinds []schema.GroupVersionKind
+	// Istio says that the control plane is Istio: its kinds of routes are admitted.
+	Istio bool
+}
+
+// admitter admits documents, one after the other. The last three fields are of the document at hand.
+type admitter struct {
+	options   Options
+	admitters map[sessionapi.APIRelease]*admission.Admitter
+	objects   Objects
+	sessions  map[string]*sessionapi.InlineSession
+	rep       *report.Report
+}
+
+// loadAdmitters are the admitters by generation, made once: our own CRDs are parsed and their CEL rules compiled only then.
+var loadAdmitters = sync.OnceValues(func() (map[sessionapi.APIRelease]*admission.Admitter, error) {
+	all := map[sessionapi.APIRelease]*admission.Admitter{}
+	for apiRelease, release := range crdReleases {
+		server, err := admission.New(release, api.CRDs()...)
+		if err != nil {
+			return nil, err
+		}
+		all[apiRelease] = server
+	}
+	return all, nil
+})
+
+// Admit reads the sources, checks their documents and gives the objects among them. Documents with an error are left
+// out; the caller must not go on once the report has one, for references to those objects would seem to lead nowhere.
+// Documents that the cache knows are not read again; it may be nil.
+func Admit(sources []read.Source, o Options, cache *Cache, rep *report.Report) (*Objects, error) {
+	servers, err := loadAdmitters()
+	if err != nil {
+		return nil, err
+	}
+	texts := read.Split(sources, rep)
+	all := make([]*admittedText, len(texts))
+	for i, t := range texts {
+		all[i] = &admittedText{Text: t}
+	}
+	cache.resetIfChanged(o)
+	parallel.Each(all, func(some []*admittedText) {
+		a := &admitter{options: o, admitters: servers}
+		for _, t := range some {
+			if !cache.recall(t) {
+				a.admitText(t)
+			}
+		}
+	})
+	cache.store(all)
+	read.ReportEmpty(texts, rep)
+	return mergeTexts(all, cache.lastOrders(), rep), nil
+}
+
+// admittedText is a text with what became of its documents.
+type admittedText struct {
+	*read.Text
+	documents []*admitted
+	rep       report.Report // on what is no document
+	hash      uint64        // for the cache
+}
+
+// admitted is what became of a document.
+type admitted struct {
+	*read.Document
+	identity
+	objects Objects
+	rep     report.Report
+}
+
+// identity is what no two documents share. Without a name it is no identity, which is for the schema to judge.
+type identity struct {
+	kind            schema.GroupKind
+	namespace, name string
+}
+
+// mergeTexts brings together what became of documents. Of two with one name the second is refused.
+func mergeTexts(texts []*admittedText, known sortOrders, rep *report.Report) *Objects {
+	objects := &Objects{}
+	first := make(map[identity]*admitted, len(texts))
+	for _, t := range texts {
+		rep.Add(&t.rep)
+		for _, d := range t.documents {
+			if of := first[d.identity]; of != nil && d.name != "" {
+				rep.Error(d, newDuplicateError(d, of))
+				continue
+			}
+			first[d.identity] = d
+			objects.addAll(&d.objects)
+			rep.Add(&d.rep)
+		}
+	}
+	objects.sortAll(known)
+	return objects
+}
+
+// newDuplicateError is the error of a document with the name of another.
+func newDuplicateError(d, first *admitted) *field.Error {
+	file, line := first.Locate("")
+	e := field.Duplicate(field.NewPath("metadata", "name"), d.name)
+	e.Detail = fmt.Sprintf("the first object of this name is at %s:%d", file, line)
+	return e
+}
+
+// admitText reads a text and admits its documents.
+func (a *admitter) admitText(t *admittedText) {
+	for _, d := range t.ReadDocuments(&t.rep) {
+		one := &admitted{Document: d}
+		a.rep, a.sessions, a.objects = &one.rep, nil, Objects{}
+		if k := a.findKind(d); k != nil {
+			var named bool
+			if one.identity, named = a.identify(d, k); named {
+				a.admitDocument(d, k)
+			}
+		}
+		one.objects = a.objects
+		t.documents = append(t.documents, one)
+		d.Release()
+	}
+}
+
+func (a *admitter) admitDocument(d *read.Document, k *Kind) {
+	mark := a.rep.Mark()
+	d.Status = d.Fields["status"]
+	delete(d.Fields, "status") // what a controller says, not what the owner wants; an API server drops it too
+	if a.options.ExternalControlPlane {
+		if err := d.KeepJSON(); err != nil {
+			a.rep.ErrorAt(d, "", err.Error())
+		}
+	}
+	var left []unsupportedField
+	if !a.options.ExternalControlPlane || !isCommon(gvkOf(d).Group) && !slices.Contains(a.options.PlatformKinds, gvkOf(d)) {
+		left = findUnsupported(d.StringAt("kind"), d.Fields) // before defaults, which nobody wrote
+	}
+	if k.nameRule != nil {
+		a.checkMetadata(d, k)
+	} else {
+		a.admitWithSessions(d, k)
+	}
+	if k.nameRule != nil || a.rep.Mark() == mark {
+		k.store(a, d)
+	}
+	reportUnsupported(d, left, a.rep.Since(mark), a.rep)
+}
+
+// isCommon reports whether every control plane for Gateway API serves the kinds of a group.
+func isCommon(group string) bool {
+	return slices.Contains([]string{gatewayv1.GroupName, discoveryv1.GroupName, IstioGroup, ""}, group)
+}
+
+// applyCRDs asks package admission, which also fills in the defaults.
+func (a *admitter) applyCRDs(d *read.Document, apiRelease sessionapi.APIRelease) {
+	if a.options.AssumeAdmitted {
+		a.admitters[apiRelease].Default(d.Fields)
+		return
+	}
+	for _, e := range a.admitters[apiRelease].Admit(d.Fields) {
+		switch {
+		case admission.IsUnknownField(e):
+			a.rep.ErrorAt(d, e.Field, e.Detail)
+		case e.Field == "" || e.Field == "<nil>":
+			path, detail := cutPath(e.Detail)
+			a.rep.ErrorAt(d, path, detail)
+		default:
+			e.Detail = strings.TrimPrefix(e.Detail, e.Field+" in body ") // the schema validator repeats it
+			a.rep.Error(d, e)
+		}
+	}
+}
+
+// alternativesPattern is what the schema validator says of oneOf and anyOf: the path stands in the message alone.
+var alternativesPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^"([^"]+)" (must validate .*)$`) })
+
+func cutPath(detail string) (path, rest string) {
+	if parts := alternativesPattern().FindStringSubmatch(detail); parts != nil {
+		return parts[1], parts[2]
+	}
+	return "", detail
+}
+
+// findKind finds the document's kind among the supported ones.
+func (a *admitter) findKind(d *read.Document) *Kind {
+	for _, name := range []string{"apiVersion", "kind"} {
+		if d.StringAt(name) == "" {
+			a.rep.Error(d, field.Required(field.NewPath(name), "every object names its type"))
+			return nil
+		}
+	}
+	gvk := schema.FromAPIVersionAndKind(d.StringAt("apiVersion"), d.StringAt("kind"))
+	if slices.Contains(a.options.PlatformKinds, gvk) {
+		return platformKind
+	}
+	k := findSupported(gvk)
+	if k == nil || gvk.Group == IstioGroup && !a.options.Istio {
+		a.rep.ErrorAt(d, "kind", "not supported yet: "+gvk.Kind+" of "+gvk.GroupVersion().String())
+		return nil
+	}
+	return k
+}
+
+// identify fills in the namespace, as kubectl would, and gives the object's identity.
+func (a *admitter) identify(d *read.Document, k *Kind) (identity, bool) {
+	meta, ok := d.Fields["metadata"].(map[string]any)
+	if !ok {
+		a.rep.Error(d, field.Required(field.NewPath("metadata"), "every object has a name"))
+		return identity{}, false
+	}
+	if ns, has := meta["namespace"]; !k.ClusterScoped && (!has || ns == nil || ns == "") {
+		meta["namespace"] = metav1.NamespaceDefault
+	}
+	return identity{gvkOf(d).GroupKind(), d.StringAt("metadata", "namespace"), d.StringAt("metadata", "name")}, true
+}
+
+// checkMetadata checks a built-in kind's metadata.
+func (a *admitter) checkMetadata(d *read.Document, k *Kind) {
+	var o struct {
+		metav1.ObjectMeta `json:"metadata"`
+	}
+	if a.decode(d, map[string]any{"metadata": d.Fields["metadata"]}, &o) {
+		a.rep.Error(d, apivalidation.ValidateObjectMeta(&o.ObjectMeta, true, k.nameRule, field.NewPath("metadata"))...)
+	}
+}
+
+// decode fills a Go type from the document's fields and reports those that the type lacks.
+func (a *admitter) decode(d *read.Document, fields map[string]any, into any) bool {
+	text, err := json.Marshal(fields)
+	if err != nil {
+		a.rep.ErrorAt(d, "", err.Error())
+		return false
+	}
+	strays, err := kjson.UnmarshalStrict(text, into, kjson.DisallowUnknownFields)
+	for _, e := range strays {
+		a.rep.ErrorAt(d, fieldPath(e), "unknown field")
+	}
+	if err != nil {
+		path, message := describeTypeError(err)
+		a.rep.ErrorAt(d, path, message)
+	}
+	return err == nil
+}
+
+// fieldPath is the path that a strict decoding error carries.
+func fieldPath(err error) string {
+	var at kjson.FieldError
+	if errors.As(err, &at) {
+		return at.FieldPath()
+	}
+	return ""
+}
+
+// describeTypeError puts a decoding error into the wording of field errors.
+func describeTypeError(err error) (path, message string) {
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) {
+		return trimGoTypes(wrong.Field), "Invalid value: must be of type " + wrong.Type.String() + ", not " + wrong.Value
+	}
+	return "", err.Error()
+}
+
+// trimGoTypes leaves out what stands for embedded Go types in a decoding error's path. Fields of the API begin in lower
+// case.
+func trimGoTypes(path string) string {
+	parts := strings.Split(path, ".")
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p != "" && unicode.IsUpper(rune(p[0])) }), ".")
+}

@@ -1,0 +1,133 @@
+package resource
+
+import (
+	"net/netip"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// What an API server lets one EndpointSlice hold.
+const (
+	maxEndpoints = 1000
+	maxPorts     = 100
+	maxAddresses = 100
+)
+
+var endpointSliceKind = newKind(definition[discoveryv1.EndpointSlice]{
+	group: discoveryv1.GroupName, kind: "EndpointSlice", versions: []string{"v1"}, nameRule: apivalidation.NameIsDNSSubdomain,
+	fields: sliceFields, validate: validateEndpointSlice,
+	list: func(o *Objects) *[]*Object[discoveryv1.EndpointSlice] { return &o.Slices },
+})
+
+var addressTypes = []discoveryv1.AddressType{
+	discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6, discoveryv1.AddressTypeFQDN,
+}
+
+// validateEndpointSlice fills in defaults and applies the API server's rules for the fields that are read, but for one:
+// loopback addresses are fine, for demos and tests have nothing else.
+func validateEndpointSlice(s *discoveryv1.EndpointSlice) field.ErrorList {
+	var errs field.ErrorList
+	switch {
+	case s.AddressType == "":
+		errs = append(errs, field.Required(field.NewPath("addressType"), ""))
+	case !sets.New(addressTypes...).Has(s.AddressType):
+		errs = append(errs, field.NotSupported(field.NewPath("addressType"), s.AddressType, addressTypes))
+	}
+	errs = append(errs, validateEndpointPorts(s.Ports)...)
+	endpoints := field.NewPath("endpoints")
+	if len(s.Endpoints) > maxEndpoints {
+		return append(errs, field.TooMany(endpoints, len(s.Endpoints), maxEndpoints))
+	}
+	for i, e := range s.Endpoints {
+		errs = append(errs, validateAddresses(endpoints.Index(i).Child("addresses"), e.Addresses, s.AddressType)...)
+	}
+	return errs
+}
+
+func validateEndpointPorts(ports []discoveryv1.EndpointPort) field.ErrorList {
+	path := field.NewPath("ports")
+	if len(ports) > maxPorts {
+		return field.ErrorList{field.TooMany(path, len(ports), maxPorts)}
+	}
+	var errs field.ErrorList
+	names := sets.New[string]()
+	for i := range ports {
+		p := &ports[i]
+		if p.Name == nil {
+			p.Name = new(string)
+		}
+		if p.Protocol == nil {
+			tcp := corev1.ProtocolTCP
+			p.Protocol = &tcp
+		}
+		number := int32(1) // absent means every port, which is no fault
+		if p.Port != nil {
+			number = *p.Port
+		}
+		errs = append(errs, validatePort(path.Index(i), *p.Name, number, *p.Protocol, false)...)
+		errs = append(errs, checkUnique(names, path.Index(i).Child("name"), *p.Name)...)
+	}
+	return errs
+}
+
+func validateAddresses(path *field.Path, addresses []string, of discoveryv1.AddressType) field.ErrorList {
+	switch {
+	case len(addresses) == 0:
+		return field.ErrorList{field.Required(path, "an endpoint has at least one address")}
+	case len(addresses) > maxAddresses:
+		return field.ErrorList{field.TooMany(path, len(addresses), maxAddresses)}
+	}
+	var errs field.ErrorList
+	for i, a := range addresses {
+		if why := explainUnusable(a, of); why != "" {
+			errs = append(errs, field.Invalid(path.Index(i), a, why))
+		}
+	}
+	return errs
+}
+
+// explainUnusable says why an endpoint can't have an address; empty if it can.
+func explainUnusable(address string, of discoveryv1.AddressType) string {
+	ip, err := netip.ParseAddr(address)
+	switch {
+	case of == discoveryv1.AddressTypeFQDN:
+		return ""
+	case err != nil || ip.Zone() != "" || ip.Is4In6():
+		return "must be a valid IP address"
+	case of == discoveryv1.AddressTypeIPv4 && !ip.Is4():
+		return "must be an IPv4 address"
+	case of == discoveryv1.AddressTypeIPv6 && !ip.Is6():
+		return "must be an IPv6 address"
+	case ip.IsUnspecified() || ip.IsMulticast() || ip.IsLinkLocalUnicast():
+		return "must not be unspecified, multicast or link-local"
+	default:
+		return ""
+	}
+}
+
+func itoa(n int32) string { return strconv.Itoa(int(n)) }
+
+func sliceFields() fieldSupport {
+	return fieldSupport{
+		"addressType":                        onlyValues("IPv4", "IPv6"),
+		"ports[].name":                       supported,
+		"ports[].port":                       supported,
+		"ports[].protocol":                   supported,
+		"ports[].appProtocol":                ignoredFor("repeats the Service's, which is the one that is read"),
+		"endpoints[].addresses[]":            supported,
+		"endpoints[].conditions.ready":       supported,
+		"endpoints[].conditions.serving":     supported,
+		"endpoints[].conditions.terminating": supported,
+		"endpoints[].deprecatedTopology":     ignoredFor("is a copy of what other fields say"),
+		"endpoints[].hints":                  ignoredFor("is advice to kube-proxy; zones are not preferred"),
+		"endpoints[].hostname":               ignoredFor("is for DNS"),
+		"endpoints[].nodeName":               ignoredFor("says where the endpoint runs, which changes nothing"),
+		"endpoints[].targetRef":              ignoredFor("says what the endpoint is, which changes nothing"),
+		"endpoints[].zone":                   ignoredFor("says where the endpoint runs; zones are not preferred"),
+	}
+}

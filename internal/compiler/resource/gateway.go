@@ -1,0 +1,62 @@
+package resource
+
+import (
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+)
+
+var gatewayClassKind = newKind(definition[gatewayv1.GatewayClass]{
+	Traits: Traits{ClusterScoped: true, HasStatus: true, Describable: true, Attachable: true},
+	group:  gatewayv1.GroupName, kind: object.KindGatewayClass, versions: []string{"v1", "v1beta1"},
+	fields: func() fieldSupport {
+		return fieldSupport{
+			"spec.controllerName": ignoredFor("says who runs the class in a cluster; the user of a compiler says it by running it"),
+			"spec.description":    ignoredFor("is for people"),
+		}
+	},
+	list: func(o *Objects) *[]*Object[gatewayv1.GatewayClass] { return &o.Classes },
+})
+
+var gatewayKind = newKind(definition[gatewayv1.Gateway]{
+	Traits: Traits{HasStatus: true, Describable: true, Attachable: true},
+	group:  gatewayv1.GroupName, kind: object.KindGateway, versions: []string{"v1", "v1beta1"},
+	fields: gatewayFields, checkUnverified: checkGateway,
+	list: func(o *Objects) *[]*Object[gatewayv1.Gateway] { return &o.Gateways },
+	sections: func(g *gatewayv1.Gateway) (names []string) {
+		for _, l := range g.Spec.Listeners {
+			names = append(names, string(l.Name))
+		}
+		return names
+	},
+})
+
+func gatewayFields() fieldSupport {
+	return fieldSupport{
+		"spec.gatewayClassName":                            supported,
+		"spec.addresses[].type":                            onlyValues("IPAddress"),
+		"spec.addresses[].value":                           supported,
+		"spec.allowedListeners.namespaces.from":            onlyValues("None"), // ListenerSets
+		"spec.listeners[].name":                            supported,
+		"spec.listeners[].hostname":                        supported,
+		"spec.listeners[].port":                            supported,
+		"spec.listeners[].protocol":                        onlyValues("HTTP", "HTTPS"),
+		"spec.listeners[].tls.mode":                        onlyValues("Terminate"),
+		"spec.listeners[].tls.certificateRefs[].group":     supported,
+		"spec.listeners[].tls.certificateRefs[].kind":      supported,
+		"spec.listeners[].tls.certificateRefs[].namespace": supported,
+		"spec.listeners[].tls.certificateRefs[].name":      supported,
+		"spec.listeners[].allowedRoutes.namespaces.from":   onlyValues("All", "Same"),
+		"spec.listeners[].allowedRoutes.kinds[].group":     supported,
+		"spec.listeners[].allowedRoutes.kinds[].kind":      supported,
+	}
+}
+
+// checkGateway checks what the compiler relies on in a Gateway that is said to be admitted.
+func checkGateway(g *gatewayv1.Gateway) (errs field.ErrorList) {
+	for i, l := range g.Spec.Listeners {
+		errs = append(errs, checkRange(field.NewPath("spec", "listeners").Index(i).Child("port"), l.Port, 1, 65535)...)
+	}
+	return errs
+}

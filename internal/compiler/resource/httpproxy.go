@@ -1,0 +1,184 @@
+package resource
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+)
+
+// httpProxyKind is Contour's kind of route. No CRD of it is at hand, so its few fields are checked here, to the effect of
+// Contour's; unknown ones are refused as not supported.
+var httpProxyKind = newKind(definition[HTTPProxy]{
+	Traits: Traits{HasStatus: true, Describable: true},
+	group:  "projectcontour.io", kind: object.KindHTTPProxy, versions: []string{"v1"}, nameRule: apivalidation.NameIsDNSSubdomain,
+	fields: httpProxyFields, loose: true, validate: (*HTTPProxy).validate,
+	convert: func(p *Object[HTTPProxy], _ *Objects) { p.Value.Route = convertHTTPProxy(p) },
+	list:    func(o *Objects) *[]*Object[HTTPProxy] { return &o.Proxies },
+})
+
+func httpProxyFields() fieldSupport {
+	return joinRows(supportAll("spec.virtualhost.fqdn"), nestUnder("spec.routes[]", joinRows(
+		supportAll("conditions[].prefix", "conditions[].exact", "services[].name", "services[].port", "services[].weight"),
+		nestUnder("loadBalancerPolicy", balancingFields()),
+	)))
+}
+
+// HTTPProxy is what limpet reads of projectcontour.io/v1 HTTPProxy: enough for its load-balancing policies (S55).
+// Every other field of it is refused as not supported.
+type HTTPProxy struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+
+	Spec HTTPProxySpec `json:"spec"`
+
+	// Route is the HTTPRoute that does the same. It names no parents, for Contour has none.
+	Route *Object[gatewayv1.HTTPRoute] `json:"-"`
+}
+
+// HTTPProxySpec is a virtual host and its routes.
+type HTTPProxySpec struct {
+	VirtualHost VirtualHost      `json:"virtualhost"`
+	Routes      []HTTPProxyRoute `json:"routes"`
+}
+
+// VirtualHost names the host.
+type VirtualHost struct {
+	// FQDN is a host name, or one with a first label "*".
+	FQDN string `json:"fqdn"`
+}
+
+// HTTPProxyRoute sends requests that meet its conditions to services.
+type HTTPProxyRoute struct {
+	// Conditions has at most one entry.
+	Conditions         []HTTPProxyCondition         `json:"conditions"`
+	Services           []HTTPProxyService           `json:"services"`
+	LoadBalancerPolicy *HTTPProxyLoadBalancerPolicy `json:"loadBalancerPolicy"`
+}
+
+// HTTPProxyCondition is on the path: the whole of it, or how its text begins, in the middle of a segment too.
+type HTTPProxyCondition struct {
+	Prefix string `json:"prefix"`
+	Exact  string `json:"exact"`
+}
+
+// HTTPProxyService is a port of a Service. Where no service of a route has a weight, all have the same.
+type HTTPProxyService struct {
+	Name   string `json:"name"`
+	Port   int64  `json:"port"`
+	Weight int64  `json:"weight"`
+}
+
+// HTTPProxyLoadBalancerPolicy has the fields of LoadBalancerPolicy but its targets.
+type HTTPProxyLoadBalancerPolicy struct {
+	Strategy            *v1alpha1.Strategy           `json:"strategy"`
+	RequestHashPolicies []v1alpha1.RequestHashPolicy `json:"requestHashPolicies"`
+}
+
+func (p *HTTPProxy) validate() field.ErrorList {
+	var errs field.ErrorList
+	fqdn := field.NewPath("spec", "virtualhost", "fqdn")
+	if p.Spec.VirtualHost.FQDN == "" {
+		errs = append(errs, field.Required(fqdn, "an HTTPProxy that others include is not supported yet"))
+	} else if faults := validation.IsDNS1123Subdomain(strings.TrimPrefix(p.Spec.VirtualHost.FQDN, "*.")); len(faults) > 0 {
+		errs = append(errs, field.Invalid(fqdn, p.Spec.VirtualHost.FQDN, strings.Join(faults, "; ")))
+	}
+	for i, r := range p.Spec.Routes {
+		errs = append(errs, r.validate(field.NewPath("spec", "routes").Index(i))...)
+	}
+	return errs
+}
+
+func (r *HTTPProxyRoute) validate(path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if len(r.Conditions) > 1 {
+		errs = append(errs, field.TooMany(path.Child("conditions"), len(r.Conditions), 1))
+	}
+	for i, c := range r.Conditions {
+		at := path.Child("conditions").Index(i)
+		switch {
+		case (c.Prefix == "") == (c.Exact == ""):
+			errs = append(errs, field.Invalid(at, c, "must have one of prefix and exact"))
+		case !strings.HasPrefix(c.Prefix+c.Exact, "/"):
+			errs = append(errs, field.Invalid(at, c.Prefix+c.Exact, `must begin with "/"`))
+		}
+	}
+	if len(r.Services) == 0 {
+		errs = append(errs, field.Required(path.Child("services"), "a route has at least one"))
+	}
+	for i, s := range r.Services {
+		at := path.Child("services").Index(i)
+		if s.Name == "" {
+			errs = append(errs, field.Required(at.Child("name"), ""))
+		}
+		if faults := validation.IsValidPortNum(int(s.Port)); len(faults) > 0 {
+			errs = append(errs, field.Invalid(at.Child("port"), s.Port, strings.Join(faults, "; ")))
+		}
+		if s.Weight < 0 || s.Weight > maxWeight {
+			errs = append(errs, field.Invalid(at.Child("weight"), s.Weight, fmt.Sprintf("must be between 0 and %d", maxWeight)))
+		}
+	}
+	return errs
+}
+
+// maxWeight is that of a backendRef, which keeps sums of weights in bounds.
+const maxWeight = 1_000_000
+
+// httpProxyNames are the names of an HTTPRoute's fields in an HTTPProxy, for what is reported about it.
+var httpProxyNames = strings.NewReplacer(
+	"spec.rules", "spec.routes", ".backendRefs", ".services", ".matches", ".conditions", "spec.hostnames", "spec.virtualhost.fqdn")
+
+// convertHTTPProxy gives an HTTPProxy as the HTTPRoute that does the same.
+func convertHTTPProxy(o *Object[HTTPProxy]) *Object[gatewayv1.HTTPRoute] {
+	route := &gatewayv1.HTTPRoute{TypeMeta: o.Value.TypeMeta, ObjectMeta: o.Value.ObjectMeta}
+	route.Spec.Hostnames = []gatewayv1.Hostname{gatewayv1.Hostname(o.Value.Spec.VirtualHost.FQDN)}
+	for _, r := range o.Value.Spec.Routes {
+		rule := gatewayv1.HTTPRouteRule{}
+		for _, c := range r.Conditions {
+			rule.Matches = append(rule.Matches, gatewayv1.HTTPRouteMatch{Path: c.toPathMatch()})
+		}
+		total := int64(0)
+		for _, s := range r.Services {
+			total += s.Weight
+		}
+		for _, s := range r.Services {
+			rule.BackendRefs = append(rule.BackendRefs, s.toBackendRef(total == 0))
+		}
+		route.Spec.Rules = append(route.Spec.Rules, rule)
+	}
+	o.Rename(httpProxyNames.Replace)
+	return &Object[gatewayv1.HTTPRoute]{
+		Document: o.Document, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name,
+		Created: o.Created, Labels: o.Labels, Value: route,
+	}
+}
+
+// toPathMatch is the condition as a match. Contour's prefixes don't stop at segments, so all but "/" are expressions.
+func (c HTTPProxyCondition) toPathMatch() *gatewayv1.HTTPPathMatch {
+	switch {
+	case c.Exact != "":
+		return newPathMatch(gatewayv1.PathMatchExact, c.Exact)
+	case c.Prefix == "/":
+		return newPathMatch(gatewayv1.PathMatchPathPrefix, "/")
+	default:
+		return newPathMatch(gatewayv1.PathMatchRegularExpression, regexp.QuoteMeta(c.Prefix)+".*")
+	}
+}
+
+func (s HTTPProxyService) toBackendRef(unweighted bool) gatewayv1.HTTPBackendRef {
+	weight, port := int32(s.Weight), gatewayv1.PortNumber(s.Port) // both checked
+	if unweighted {
+		weight = 1
+	}
+	var ref gatewayv1.HTTPBackendRef
+	ref.Name, ref.Port, ref.Weight = gatewayv1.ObjectName(s.Name), &port, &weight
+	return ref
+}

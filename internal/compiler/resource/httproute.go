@@ -1,0 +1,107 @@
+package resource
+
+import (
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/duration"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+)
+
+var httpRouteKind = newKind(definition[gatewayv1.HTTPRoute]{
+	Traits: Traits{HasStatus: true, Describable: true, Attachable: true},
+	group:  gatewayv1.GroupName, kind: object.KindHTTPRoute, versions: []string{"v1", "v1beta1"},
+	fields: func() fieldSupport {
+		return joinRows(routeFields(httpMatches()), nestUnder("spec.rules[]", retryFields()))
+	},
+	sessionPath: "spec.rules[]." + sessionKey, checkUnverified: checkHTTPRoute,
+	list: func(o *Objects) *[]*Object[gatewayv1.HTTPRoute] { return &o.Routes },
+	sections: func(r *gatewayv1.HTTPRoute) (names []string) {
+		for _, rule := range r.Spec.Rules {
+			if rule.Name != nil {
+				names = append(names, string(*rule.Name))
+			}
+		}
+		return names
+	},
+})
+
+// routeFields are those of a kind of route, whose matches differ.
+func routeFields(matches fieldSupport) fieldSupport {
+	return joinRows(
+		fieldSupport{
+			"spec.parentRefs[].group": onlyValues("gateway.networking.k8s.io"),
+			"spec.parentRefs[].kind":  onlyValues("Gateway"),
+			"spec.useDefaultGateways": onlyValues("None"),
+		},
+		nestUnder("spec.parentRefs[]", supportAll("namespace", "name", "sectionName", "port")),
+		supportAll("spec.hostnames[]", "spec.rules[].name"),
+		nestUnder("spec.rules[].backendRefs[]", supportAll("group", "kind", "namespace", "name", "port", "weight")),
+		nestUnder("spec.rules[].matches[]", matches),
+		nestUnder("spec.rules[].matches[].headers[]", matchFields()),
+		nestUnder("spec.rules[]."+sessionKey, joinRows(sessionFields16(), sessionFields17())),
+	)
+}
+
+// retryFields are those that HTTPRoute alone has, of how long requests may take and which are tried again.
+func retryFields() fieldSupport {
+	return supportAll("timeouts.request", "timeouts.backendRequest", "retry.codes[]", "retry.attempts", "retry.backoff")
+}
+
+// matchFields is how names and values are compared.
+func matchFields() fieldSupport {
+	return fieldSupport{"type": onlyValues("Exact"), "name": supported, "value": supported}
+}
+
+func httpMatches() fieldSupport {
+	return joinRows(
+		fieldSupport{
+			"path.type":  onlyValues("Exact", "PathPrefix"),
+			"path.value": supported,
+			"method":     onlyValues("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH"),
+		},
+		nestUnder("queryParams[]", matchFields()),
+	)
+}
+
+// checkHTTPRoute checks what the compiler relies on in an HTTPRoute that is said to be admitted.
+func checkHTTPRoute(r *gatewayv1.HTTPRoute) (errs field.ErrorList) {
+	for i := range r.Spec.Rules {
+		path := field.NewPath("spec", "rules").Index(i)
+		for j, ref := range r.Spec.Rules[i].BackendRefs {
+			errs = append(errs, checkWeight(path.Child("backendRefs").Index(j), ref.Weight)...)
+		}
+		errs = append(errs, checkTimeoutsAndRetry(path, &r.Spec.Rules[i])...)
+	}
+	return errs
+}
+
+// checkTimeoutsAndRetry checks a rule's timeouts and retry by the bounds of its CRD.
+func checkTimeoutsAndRetry(path *field.Path, r *gatewayv1.HTTPRouteRule) (errs field.ErrorList) {
+	if t := r.Timeouts; t != nil {
+		errs = append(errs, checkDuration(path.Child("timeouts", "request"), t.Request)...)
+		errs = append(errs, checkDuration(path.Child("timeouts", "backendRequest"), t.BackendRequest)...)
+	}
+	if r.Retry == nil {
+		return errs
+	}
+	path = path.Child("retry")
+	for i, code := range r.Retry.Codes {
+		errs = append(errs, checkRange(path.Child("codes").Index(i), int(code), 400, 599)...)
+	}
+	if a := r.Retry.Attempts; a != nil && *a < 0 {
+		errs = append(errs, field.Invalid(path.Child("attempts"), *a, "must be 0 at least"))
+	}
+	return append(errs, checkDuration(path.Child("backoff"), r.Retry.Backoff)...)
+}
+
+// checkDuration checks a duration by the CRD's pattern, GEP-2257's.
+func checkDuration(path *field.Path, text *gatewayv1.Duration) field.ErrorList {
+	if text == nil {
+		return nil
+	}
+	if _, err := duration.Parse(string(*text)); err != nil {
+		return field.ErrorList{field.Invalid(path, *text, "must be a duration")}
+	}
+	return nil
+}

@@ -1,0 +1,35 @@
+package resource
+
+import (
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/read"
+)
+
+// Platform is an object of a control plane's own kind, of which nothing is looked at but its metadata.
+type Platform struct{ metav1.ObjectMeta }
+
+// platformKind admits all of these kinds. Its GroupKind is empty: the documents have it.
+var platformKind = &Kind{
+	nameRule: apivalidation.NameIsDNSSubdomain,
+	list:     listOf[Platform]{of: func(o *Objects) *[]*Object[Platform] { return &o.Platform }},
+	store: func(a *admitter, d *read.Document) {
+		var o struct {
+			metav1.ObjectMeta `json:"metadata"`
+		}
+		if !a.decode(d, map[string]any{"metadata": d.Fields["metadata"]}, &o) {
+			return
+		}
+		a.objects.Platform = append(a.objects.Platform, &Object[Platform]{
+			Document: d, Kind: d.StringAt("kind"), Namespace: o.Namespace, Name: o.Name,
+			Created: o.CreationTimestamp.Time, Labels: o.Labels, Value: &Platform{o.ObjectMeta},
+		})
+	},
+}
+
+// gvkOf is a document's kind.
+func gvkOf(d *read.Document) schema.GroupVersionKind {
+	return schema.FromAPIVersionAndKind(d.StringAt("apiVersion"), d.StringAt("kind"))
+}

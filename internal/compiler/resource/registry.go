@@ -1,0 +1,77 @@
+package resource
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// registry is every kind that documents may have, besides a control plane's own (Options.PlatformKinds). Its order is
+// that in which people are shown objects.
+var registry = []*Kind{
+	gatewayClassKind, gatewayKind, httpRouteKind, grpcRouteKind, virtualServiceKind, serviceKind, xbackendKind,
+	sessionPolicyKind, trafficPolicyKind, loadBalancerPolicyKind, httpProxyKind,
+	endpointSliceKind, secretKind, referenceGrantKind,
+	istioGatewayKind, serviceEntryKind, destinationRuleKind,
+}
+
+// findSupported gives a kind in one of its versions, nil if there is none.
+func findSupported(gvk schema.GroupVersionKind) *Kind {
+	i := slices.IndexFunc(registry, func(k *Kind) bool { return k.GroupKind == gvk.GroupKind() })
+	if i < 0 || !slices.Contains(registry[i].versions, gvk.Version) {
+		return nil
+	}
+	return registry[i]
+}
+
+// lists are those of all kinds.
+var lists = collectLists()
+
+func collectLists() []objectList {
+	var all []objectList
+	for _, k := range append(slices.Clone(registry), platformKind) {
+		if k.list != nil {
+			all = append(all, k.list)
+		}
+	}
+	return all
+}
+
+// Visit visits the objects of all kinds that are wanted, kind by kind.
+func (o *Objects) Visit(wanted func(Traits) bool, visit func(Entry)) {
+	for _, k := range registry {
+		if k.list != nil && wanted(k.Traits) {
+			k.list.visit(o, visit)
+		}
+	}
+}
+
+// Attachable gives those objects alone that session policies can have as targets.
+func (o *Objects) Attachable() *Objects {
+	some := &Objects{}
+	for _, k := range registry {
+		if k.list != nil && k.Attachable {
+			k.list.addAll(some, o)
+		}
+	}
+	return some
+}
+
+// addAll takes in the objects of another part of the input.
+func (o *Objects) addAll(more *Objects) {
+	for _, l := range lists {
+		l.addAll(o, more)
+	}
+}
+
+// Equal reports whether the objects are the same ones, in the same order.
+func (o *Objects) Equal(other *Objects) bool {
+	return !slices.ContainsFunc(lists, func(l objectList) bool { return !l.isEqual(o, other) })
+}
+
+// sortAll puts every kind in order.
+func (o *Objects) sortAll(known sortOrders) {
+	for _, l := range lists {
+		l.sortIn(o, known)
+	}
+}

@@ -1,0 +1,68 @@
+package resource
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	gatewayxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+)
+
+var xbackendKind = newKind(definition[XBackend]{
+	Traits: Traits{HasStatus: true, Describable: true, Attachable: true},
+	group:  gatewayxv1alpha1.GroupName, kind: object.KindXBackend, versions: []string{"v1alpha1"},
+	fields: xbackendFields, sessionPath: "spec." + sessionKey, checkUnverified: checkXBackend,
+	list: func(o *Objects) *[]*Object[XBackend] { return &o.Backends },
+})
+
+// XBackend is that kind as Gateway API 1.7 has it (GEP-4894), whose own package needs a newer Go than ours, with the
+// fields that are carried. Its sessionPersistence is among the object's Sessions.
+type XBackend struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+	Spec              XBackendSpec `json:"spec"`
+}
+
+// XBackendSpec is what an XBackend leads to.
+type XBackendSpec struct {
+	// Type is EndpointSelector; the other one, ExternalHostname, is not carried.
+	Type string       `json:"type"`
+	Port XBackendPort `json:"port"`
+	// EndpointSelector selects pods. There are no pods in the input, only what Services select.
+	EndpointSelector *EndpointSelector `json:"endpointSelector,omitempty"`
+	Protocol         *string           `json:"protocol,omitempty"`
+	TLS              *XBackendTLS      `json:"tls,omitempty"`
+}
+
+// XBackendPort is the port of the pods; 0 if none is written, which the CRD allows.
+type XBackendPort struct {
+	Number int32 `json:"number,omitempty"`
+}
+
+// EndpointSelector selects the pods that have all of the labels.
+type EndpointSelector struct {
+	MatchLabels map[string]string `json:"matchLabels"`
+}
+
+// XBackendTLS says whether TLS is spoken; None is what is carried.
+type XBackendTLS struct {
+	Mode string `json:"mode"`
+}
+
+func xbackendFields() fieldSupport {
+	return joinRows(
+		fieldSupport{
+			"spec.type":                         onlyValues("EndpointSelector"),
+			"spec.port.number":                  supported,
+			"spec.endpointSelector.matchLabels": supported,
+			"spec.protocol":                     onlyValues("HTTP", "HTTP11", "HTTP2", "H2C", "GRPC"),
+			"spec.tls.mode":                     onlyValues("None"),
+		},
+		nestUnder("spec."+sessionKey, sessionFields17()),
+	)
+}
+
+// checkXBackend checks what the compiler relies on in an XBackend that is said to be admitted.
+func checkXBackend(b *XBackend) field.ErrorList {
+	return checkRange(field.NewPath("spec", "port", "number"), b.Spec.Port.Number, 0, 65535)
+}

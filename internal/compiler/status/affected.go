@@ -1,0 +1,84 @@
+package status
+
+import (
+	"maps"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
+)
+
+// ownedByAffected are the conditions that go from an object when no policy affects it any more.
+var ownedByAffected = []string{
+	v1alpha1.ConditionSessionPersistencePolicyAffected, v1alpha1.ConditionLoadBalancerPolicyAffected, v1alpha1.ConditionXBackendTrafficPolicyAffected,
+}
+
+// affectedBy names the condition for each kind of policy.
+var affectedBy = map[string]string{
+	object.KindSessionPolicy: v1alpha1.ConditionSessionPersistencePolicyAffected,
+	object.KindLoadBalancer:  v1alpha1.ConditionLoadBalancerPolicyAffected,
+	object.KindTrafficPolicy: v1alpha1.ConditionXBackendTrafficPolicyAffected,
+}
+
+// affectedRoute is the condition for a route on a Gateway: the policies with a field that holds there (S62). Nothing
+// if there are none.
+func (b *builder) affectedRoute(route, gateway object.Ref) []metav1.Condition {
+	var by []string
+	for _, d := range b.index.paths[object.TargetRef{Ref: route}] {
+		if d.Path.Gateway != gateway {
+			continue
+		}
+		for i := range d.Effective.Fields {
+			f := &d.Effective.Fields[i]
+			if f.Level != precedence.BuiltIn && f.Origin.Kind == object.KindSessionPolicy && (d.Effective.On || f.Value == true) {
+				by = appendOnce(by, f.Origin.String())
+			}
+		}
+	}
+	return newAffected(v1alpha1.ConditionSessionPersistencePolicyAffected, by)
+}
+
+// affectedTarget is the condition for objects, or sections of them, that policies are attached to.
+func (b *builder) affectedTarget(targets ...object.TargetRef) []metav1.Condition {
+	var by []string
+	for _, t := range targets {
+		for _, a := range b.index.effective[t] {
+			if !b.Decisions.AncestorLimit.Reached(a.Policy.Ref, t.Ref) {
+				by = appendOnce(by, a.Policy.String())
+			}
+		}
+	}
+	return newAffected(v1alpha1.ConditionSessionPersistencePolicyAffected, by)
+}
+
+// affectedGateway is affectedTarget for a Gateway, and for each kind of policy False if one would affect it whose
+// status has no room for another ancestor (S63).
+func (b *builder) affectedGateway(gateway object.Ref, class string) []metav1.Condition {
+	without := map[string][]string{}
+	for _, policy := range b.Decisions.AncestorLimit.PoliciesWithout(gateway) {
+		without[policy.Kind] = append(without[policy.Kind], policy.String())
+	}
+	var conditions []metav1.Condition
+	for _, kind := range slices.Sorted(maps.Keys(without)) {
+		slices.Sort(without[kind])
+		conditions = append(conditions, newCondition(affectedBy[kind], false, gatewayv1.PolicyReasonInvalid,
+			"no effect here, for a policy's status has no room for a seventeenth ancestor: "+joinLimited(without[kind])))
+	}
+	if without[object.KindSessionPolicy] != nil {
+		return conditions
+	}
+	return append(conditions, b.affectedTarget(
+		object.TargetRef{Ref: gateway}, object.TargetRef{Ref: object.Ref{Kind: object.KindGatewayClass, Name: class}})...)
+}
+
+func newAffected(kind string, by []string) []metav1.Condition {
+	if len(by) == 0 {
+		return nil
+	}
+	slices.Sort(by)
+	return []metav1.Condition{newCondition(kind, true, gatewayv1.PolicyReasonAccepted, "affected by "+joinLimited(by))}
+}

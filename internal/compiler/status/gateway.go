@@ -1,0 +1,186 @@
+package status
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
+)
+
+// writeClasses accepts every GatewayClass: a compiler is run for the classes that it is given.
+func (b *builder) writeClasses() {
+	for _, c := range b.Objects.Classes {
+		s := parseStatus[gatewayv1.GatewayClassStatus](c.Status)
+		s.Conditions = b.newWriter(c.Value.ObjectMeta).merge(s.Conditions, nil, newCondition(
+			gatewayv1.GatewayClassConditionStatusAccepted, true, gatewayv1.GatewayClassReasonAccepted, "limpet compiles Gateways of this class"))
+		b.addObject(c.Value.TypeMeta, c.Value.ObjectMeta, s)
+	}
+}
+
+func (b *builder) writeGateways() {
+	for _, g := range b.Attachments.Gateways {
+		b.writeGateway(g)
+	}
+}
+
+// writeGateway writes a Gateway's status: its listeners', and what they come to.
+func (b *builder) writeGateway(g *gateway.GatewayStatus) {
+	o, was := g.Gateway.Value, parseStatus[gatewayv1.GatewayStatus](g.Gateway.Status)
+	w := b.newWriter(o.ObjectMeta)
+	problems := b.problemsOf(g.Gateway)
+	s := gatewayv1.GatewayStatus{AttachedListenerSets: was.AttachedListenerSets}
+	for _, a := range g.Addresses {
+		kind := gatewayv1.IPAddressType
+		s.Addresses = append(s.Addresses, gatewayv1.GatewayStatusAddress{Type: &kind, Value: a.String()})
+	}
+	var states []listenerState
+	for _, l := range g.Listeners() {
+		state := newListenerState(l, len(g.Addresses), problems)
+		states = append(states, state)
+		affected := b.affectedTarget(object.TargetRef{Ref: g.Gateway.Origin().Ref, Section: string(l.Name)})
+		s.Listeners = append(s.Listeners, b.newListenerStatus(l, append(state.listConditions(), affected...), w, was.Listeners))
+	}
+	s.Conditions = w.merge(was.Conditions, ownedByAffected, append(gatewayConditions(states, problems),
+		b.affectedGateway(g.Gateway.Origin().Ref, string(o.Spec.GatewayClassName))...)...)
+	b.addObject(o.TypeMeta, o.ObjectMeta, s)
+}
+
+// gatewayConditions sums up the listeners. A Gateway is accepted as long as one of them is.
+func gatewayConditions(states []listenerState, problems []report.Problem) []metav1.Condition {
+	var invalid, unresolved []string
+	for _, l := range states {
+		if !l.accepted || !l.resolved {
+			invalid = append(invalid, string(l.name))
+		}
+		if !l.resolved {
+			unresolved = append(unresolved, string(l.name))
+		}
+	}
+	usable := slices.ContainsFunc(states, func(l listenerState) bool { return l.accepted })
+	accepted := newCondition(gatewayv1.GatewayConditionAccepted, usable, gatewayv1.GatewayReasonAccepted, "")
+	if len(invalid) > 0 {
+		accepted.Reason = string(gatewayv1.GatewayReasonListenersNotValid)
+		accepted.Message = "listeners that are not valid: " + strings.Join(invalid, ", ")
+	}
+	resolved := newCondition(gatewayv1.GatewayConditionResolvedRefs, true, gatewayv1.GatewayReasonResolvedRefs, "")
+	if len(unresolved) > 0 {
+		resolved = newCondition(gatewayv1.GatewayConditionResolvedRefs, false, gatewayv1.GatewayReasonListenersNotResolved,
+			"listeners with references that are not resolved: "+strings.Join(unresolved, ", "))
+	}
+	return []metav1.Condition{accepted, gatewayProgrammed(usable, problems), resolved}
+}
+
+func gatewayProgrammed(usable bool, problems []report.Problem) metav1.Condition {
+	unbound := filterByReason(problems, gatewayv1.GatewayReasonAddressNotUsable)
+	switch {
+	case len(unbound) > 0:
+		return newCondition(gatewayv1.GatewayConditionProgrammed, false, gatewayv1.GatewayReasonAddressNotUsable, joinProblems(unbound))
+	case !usable:
+		return newCondition(gatewayv1.GatewayConditionProgrammed, false, gatewayv1.GatewayReasonInvalid, "no listener is accepted")
+	default:
+		return newCondition(gatewayv1.GatewayConditionProgrammed, true, gatewayv1.GatewayReasonProgrammed, "")
+	}
+}
+
+// listenerState is what a listener's conditions are about.
+type listenerState struct {
+	name gatewayv1.SectionName
+	// accepted: it listens on one address at least, or would if the Gateway had one that can be bound.
+	accepted, programmed, resolved bool
+	// empty: it speaks TLS and has no certificate; kindless: it takes no kind of route that limpet knows.
+	empty, kindless bool
+	// conflicts and unresolved are the problems behind it.
+	conflicts, unresolved []report.Problem
+	// overlaps names the listeners with TLS that have hosts in common with it.
+	overlaps []string
+}
+
+// newListenerState sees how a listener of a Gateway with so many addresses does.
+func newListenerState(l gateway.ListenerStatus, addresses int, problems []report.Problem) listenerState {
+	empty, kindless := l.TLS && l.Certificates == 0, len(l.Kinds) == 0
+	own := slices.DeleteFunc(slices.Clone(problems), func(p report.Problem) bool { return !leadsInto(p.Path, "spec.listeners", l.Index) })
+	unresolved := filterByReason(own, gatewayv1.ListenerReasonInvalidRouteKinds, gatewayv1.ListenerReasonInvalidCertificateRef, gatewayv1.ListenerReasonRefNotPermitted)
+	return listenerState{
+		name:       l.Name,
+		accepted:   l.Bound > 0 || addresses == 0,
+		programmed: l.Bound > 0 && !kindless && !empty,
+		resolved:   len(unresolved) == 0,
+		empty:      empty,
+		kindless:   kindless,
+		conflicts:  filterByReason(own, gatewayv1.ListenerReasonProtocolConflict, gatewayv1.ListenerReasonHostnameConflict),
+		unresolved: unresolved,
+		overlaps:   l.Overlaps,
+	}
+}
+
+// leadsInto reports whether a path is that of a list's item or leads into it.
+func leadsInto(path, list string, index int) bool {
+	rest, found := strings.CutPrefix(path, fmt.Sprintf("%s[%d]", list, index))
+	return found && (rest == "" || rest[0] == '.')
+}
+
+func (b *builder) newListenerStatus(l gateway.ListenerStatus, conditions []metav1.Condition, w conditionWriter, was []gatewayv1.ListenerStatus) gatewayv1.ListenerStatus {
+	s := gatewayv1.ListenerStatus{Name: l.Name, SupportedKinds: l.Kinds}
+	if s.SupportedKinds == nil {
+		s.SupportedKinds = []gatewayv1.RouteGroupKind{} // none at all, as opposed to not known
+	}
+	for _, route := range l.Routes {
+		if !b.isRefused(route) {
+			s.AttachedRoutes++
+		}
+	}
+	var there []metav1.Condition
+	if at := slices.IndexFunc(was, func(o gatewayv1.ListenerStatus) bool { return o.Name == l.Name }); at >= 0 {
+		there = was[at].Conditions
+	}
+	s.Conditions = w.merge(there, ownedByListener, conditions...)
+	return s
+}
+
+func (l listenerState) listConditions() []metav1.Condition {
+	accepted := newCondition(gatewayv1.ListenerConditionAccepted, true, gatewayv1.ListenerReasonAccepted, "")
+	if !l.accepted {
+		accepted = newCondition(gatewayv1.ListenerConditionAccepted, false, l.conflicts[0].Reason, joinProblems(l.conflicts))
+	}
+	programmed := newCondition(gatewayv1.ListenerConditionProgrammed, true, gatewayv1.ListenerReasonProgrammed, "")
+	if !l.programmed {
+		programmed = newCondition(gatewayv1.ListenerConditionProgrammed, false, gatewayv1.ListenerReasonInvalid, l.explainUnprogrammed())
+	}
+	resolved := newCondition(gatewayv1.ListenerConditionResolvedRefs, true, gatewayv1.ListenerReasonResolvedRefs, "")
+	if !l.resolved {
+		resolved = newCondition(gatewayv1.ListenerConditionResolvedRefs, false, l.unresolved[0].Reason, joinProblems(l.unresolved))
+	}
+	conflicted := newCondition(gatewayv1.ListenerConditionConflicted, false, gatewayv1.ListenerReasonNoConflicts, "")
+	if len(l.conflicts) > 0 {
+		conflicted = newCondition(gatewayv1.ListenerConditionConflicted, true, l.conflicts[0].Reason, joinProblems(l.conflicts))
+	}
+	all := []metav1.Condition{accepted, programmed, resolved, conflicted}
+	if len(l.overlaps) > 0 {
+		all = append(all, newCondition(gatewayv1.ListenerConditionOverlappingTLSConfig, true, gatewayv1.ListenerReasonOverlappingHostnames,
+			"has hosts in common with "+strings.Join(l.overlaps, ", ")+": requests on a connection that was made for another listener's host get 421"))
+	}
+	return all
+}
+
+// explainUnprogrammed says why nothing listens, or nothing that routes could attach to.
+func (l listenerState) explainUnprogrammed() string {
+	switch {
+	case !l.accepted:
+		return "another listener has its port"
+	case l.empty:
+		return "it has no certificate that can be used"
+	case l.kindless:
+		return "it allows no kind of route that limpet knows"
+	default:
+		return "the Gateway has no address that can be bound"
+	}
+}
+
+// ownedByListener are the conditions that go from a listener when they do not hold any more.
+var ownedByListener = append([]string{string(gatewayv1.ListenerConditionOverlappingTLSConfig)}, ownedByAffected...)

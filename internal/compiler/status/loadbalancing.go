@@ -1,0 +1,169 @@
+package status
+
+import (
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
+	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/lower"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+)
+
+// loadBalancerPolicy is a LoadBalancerPolicy.
+type loadBalancerPolicy = resource.Object[v1alpha1.LoadBalancerPolicy]
+
+// writeLoadBalancers writes the status of LoadBalancerPolicies. What became of their targets is in the report.
+func (b *builder) writeLoadBalancers() {
+	for _, p := range b.Objects.LoadBalancers {
+		was := parseStatus[gatewayv1.PolicyStatus](p.Status)
+		b.addObject(p.Value.TypeMeta, p.Value.ObjectMeta, b.newPolicyStatus(p.Value.ObjectMeta, was, b.listLoadBalancerEntries(p)))
+	}
+}
+
+// listLoadBalancerEntries gives a policy's entries: for each Gateway that leads to a target, and for targets that are missing or
+// that no Gateway leads to (S59).
+func (b *builder) listLoadBalancerEntries(p *loadBalancerPolicy) []entry {
+	problems := b.problemsOf(p)
+	partial := slices.DeleteFunc(slices.Clone(problems), func(p report.Problem) bool {
+		return strings.HasPrefix(p.Path, "spec.targetRefs") || slices.Contains(refusing, p.Reason)
+	})
+	var all []entry
+	for i, target := range resource.LoadBalancerTargets(p) {
+		own := slices.DeleteFunc(slices.Clone(problems), func(p report.Problem) bool { return !leadsInto(p.Path, "spec.targetRefs", i) })
+		if missing := filterByReason(own, gatewayv1.PolicyReasonTargetNotFound, gatewayv1.PolicyReasonInvalid); len(missing) > 0 {
+			all = putEntry(all, target, newCondition(gatewayv1.PolicyConditionAccepted, false, gatewayv1.PolicyConditionReason(missing[0].Reason), joinProblems(missing)))
+			continue
+		}
+		gateways := b.reachability[target]
+		for _, g := range gateways {
+			if b.Decisions.AncestorLimit.Reached(p.Origin().Ref, g) {
+				continue
+			}
+			all = putEntry(all, object.TargetRef{Ref: g}, balancingConditions(filterByReason(own, gatewayv1.PolicyReasonConflicted), partial)...)
+		}
+		if len(gateways) == 0 {
+			all = putEntry(all, target, newCondition(gatewayv1.PolicyConditionAccepted, true, gatewayv1.PolicyReasonAccepted, ""), newPending(target))
+		}
+	}
+	return all
+}
+
+// putEntry adds an entry. Of several targets below one Gateway, one in conflict speaks for all.
+func putEntry(all []entry, ref object.TargetRef, conditions ...metav1.Condition) []entry {
+	i := slices.IndexFunc(all, func(e entry) bool { return e.ref == ref })
+	switch {
+	case i < 0:
+		return append(all, entry{ref, conditions})
+	case conditions[0].Status == metav1.ConditionFalse:
+		all[i].conditions = conditions
+	}
+	return all
+}
+
+func balancingConditions(conflicts, partial []report.Problem) []metav1.Condition {
+	if len(conflicts) > 0 {
+		return []metav1.Condition{newCondition(gatewayv1.PolicyConditionAccepted, false, gatewayv1.PolicyReasonConflicted, joinProblems(conflicts))}
+	}
+	programmed := newCondition(v1alpha1.ConditionProgrammed, true, v1alpha1.ReasonProgrammed, "")
+	if len(partial) > 0 {
+		programmed = newCondition(v1alpha1.ConditionProgrammed, true, v1alpha1.ReasonPartiallyProgrammed, joinProblems(partial))
+	}
+	return []metav1.Condition{newCondition(gatewayv1.PolicyConditionAccepted, true, gatewayv1.PolicyReasonAccepted, ""), programmed}
+}
+
+// newPending is Programmed for a policy at a target that no request comes to.
+func newPending(target object.TargetRef) metav1.Condition {
+	return newCondition(v1alpha1.ConditionProgrammed, false, reasonPending, "no Gateway leads requests to "+target.String())
+}
+
+// reachability knows which Gateways lead to which routes, rules, Services and XBackends.
+type reachability map[object.TargetRef][]object.Ref
+
+// findReachability follows the parentRefs that attach, and backendRefs within a namespace, which need no grant; an HTTPProxy,
+// which names no parents, by the ways that requests take.
+func findReachability(objects *resource.Objects, facts *gateway.AttachmentStatus, traffic []*lower.BackendTraffic) reachability {
+	r := reachability{}
+	for _, s := range traffic {
+		for _, w := range s.Paths {
+			for _, t := range w.Targets() {
+				r.addGateway(t, w.Gateway)
+			}
+		}
+	}
+	for _, route := range objects.Routes {
+		self := object.Ref{Kind: route.Kind, Namespace: route.Namespace, Name: route.Name}
+		for _, p := range facts.Parents[route.String()] {
+			if p.Refused != nil || p.Foreign {
+				continue
+			}
+			parent := parentObject(route, p.Ref)
+			r.addGateway(object.TargetRef{Ref: self}, parent)
+			for _, rule := range route.Value.Spec.Rules {
+				if rule.Name != nil {
+					r.addGateway(object.TargetRef{Ref: self, Section: string(*rule.Name)}, parent)
+				}
+				for _, ref := range rule.BackendRefs {
+					if kind := stringOr(ref.Kind, object.KindService); kind == object.KindService || kind == object.KindXBackend {
+						r.addGateway(object.TargetRef{Ref: object.Ref{Kind: kind, Namespace: stringOr(ref.Namespace, route.Namespace), Name: string(ref.Name)}}, parent)
+					}
+				}
+			}
+		}
+	}
+	return r
+}
+
+func (r reachability) addGateway(to object.TargetRef, parent object.Ref) {
+	if !slices.Contains(r[to], parent) {
+		r[to] = append(r[to], parent)
+	}
+}
+
+// newLoadBalancerAffected is the condition for a route on a Gateway: the LoadBalancerPolicies attached to it, its rules and its
+// Services that are accepted.
+func (b *builder) newLoadBalancerAffected(route *gateway.Route, on object.Ref) []metav1.Condition {
+	targets := map[object.TargetRef]bool{}
+	self := object.Ref{Kind: route.Kind, Namespace: route.Namespace, Name: route.Name}
+	targets[object.TargetRef{Ref: self}] = true
+	for _, rule := range route.Value.Spec.Rules {
+		if rule.Name != nil {
+			targets[object.TargetRef{Ref: self, Section: string(*rule.Name)}] = true
+		}
+		for _, ref := range rule.BackendRefs {
+			targets[object.TargetRef{Ref: object.Ref{Kind: stringOr(ref.Kind, object.KindService), Namespace: stringOr(ref.Namespace, route.Namespace), Name: string(ref.Name)}}] = true
+		}
+	}
+	var by []string
+	for t := range targets {
+		for _, p := range b.loadBalancersAt[t] {
+			if !b.Decisions.AncestorLimit.Reached(p, on) {
+				by = append(by, p.String())
+			}
+		}
+	}
+	slices.Sort(by)
+	return newAffected(v1alpha1.ConditionLoadBalancerPolicyAffected, slices.Compact(by))
+}
+
+// indexLoadBalancers gives the LoadBalancerPolicies that hold on each target.
+func (b *builder) indexLoadBalancers() map[object.TargetRef][]object.Ref {
+	at := map[object.TargetRef][]object.Ref{}
+	for _, p := range b.Objects.LoadBalancers {
+		problems := b.problemsOf(p)
+		for i, t := range resource.LoadBalancerTargets(p) {
+			refused := slices.ContainsFunc(problems, func(p report.Problem) bool {
+				return leadsInto(p.Path, "spec.targetRefs", i) && slices.Contains(refusing, p.Reason)
+			})
+			if !refused {
+				at[t] = append(at[t], p.Origin().Ref)
+			}
+		}
+	}
+	return at
+}

@@ -1,0 +1,107 @@
+package status
+
+import (
+	"encoding/json"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
+	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/lower"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/policy"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+)
+
+// ControllerName is who limpet is in the entries that it writes into status.
+const ControllerName = v1alpha1.ControllerName
+
+// Object is an object's status as a document that an API server takes for the status subresource.
+type Object struct {
+	APIVersion string   `json:"apiVersion"`
+	Kind       string   `json:"kind"`
+	Metadata   Metadata `json:"metadata"`
+	// Status is of the type that the kind's Go type has.
+	Status any `json:"status"`
+}
+
+// Metadata is what tells which object, and which state of it, a status belongs to.
+type Metadata struct {
+	Namespace  string `json:"namespace,omitempty"`
+	Name       string `json:"name"`
+	Generation int64  `json:"generation,omitempty"`
+}
+
+// Input is what status is written from.
+type Input struct {
+	Objects     *resource.Objects
+	Attachments *gateway.AttachmentStatus
+	// Decisions is what holds where, and what became of policies.
+	Decisions *policy.Decisions
+	// Traffic are the ways that requests take.
+	Traffic []*lower.BackendTraffic
+	// Problems are what was admitted and can't be honoured.
+	Problems []report.Problem
+	// Now is the transition time of conditions that are new or have changed.
+	Now time.Time
+}
+
+// Build gives the status of every object that has one: GatewayClasses, Gateways, routes, policies, XBackends and
+// HTTPProxies, in this order,
+// each kind in the order in which it was admitted. A Gateway whose class is not in the input has none, for it is
+// somebody else's; so have parentRefs that lead to it.
+func Build(in Input) []Object {
+	b := &builder{Input: in, now: metav1.NewTime(in.Now.UTC().Truncate(time.Second)), problems: map[string][]report.Problem{}, refusedRules: map[string]refusedRules{}, index: indexDecisions(in.Decisions)}
+	for _, p := range in.Problems {
+		if !p.Advice {
+			b.problems[p.Object] = append(b.problems[p.Object], p)
+		}
+	}
+	b.reachability, b.loadBalancersAt = findReachability(b.Objects, b.Attachments, b.Traffic), b.indexLoadBalancers()
+	b.countRefusedRules()
+	b.writeClasses()
+	b.writeGateways()
+	b.writeRoutes()
+	b.writePolicies()
+	b.writeLoadBalancers()
+	b.writeXBackends()
+	b.writeProxies()
+	return b.objects
+}
+
+type builder struct {
+	Input
+	now          metav1.Time
+	problems     map[string][]report.Problem // by their object's name as the report shows it
+	index        decisionIndex
+	reachability reachability
+	// loadBalancersAt are the LoadBalancerPolicies that hold on each target.
+	loadBalancersAt map[object.TargetRef][]object.Ref
+	refusedRules    map[string]refusedRules // of routes, likewise
+	objects         []Object
+}
+
+// problemsOf gives the problems of an object.
+func (b *builder) problemsOf(subject report.Subject) []report.Problem {
+	return b.problems[report.ShownPath(subject.String())]
+}
+
+func (b *builder) addObject(kind metav1.TypeMeta, meta metav1.ObjectMeta, status any) {
+	b.objects = append(b.objects, Object{
+		APIVersion: kind.APIVersion, Kind: kind.Kind,
+		Metadata: Metadata{Namespace: meta.Namespace, Name: meta.Name, Generation: meta.Generation},
+		Status:   status,
+	})
+}
+
+// parseStatus reads the status that a document came with. What is none of the type counts as nothing: only controllers
+// write there, and an API server would have refused it.
+func parseStatus[T any](raw any) (status T) {
+	text, err := json.Marshal(raw)
+	if err != nil || json.Unmarshal(text, &status) != nil {
+		return *new(T)
+	}
+	return status
+}

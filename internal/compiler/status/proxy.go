@@ -1,0 +1,117 @@
+package status
+
+import (
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
+)
+
+// ProxyStatus is the status of Contour's HTTPProxy (projectcontour.io/v1), but for what its load balancer says.
+type ProxyStatus struct {
+	// CurrentStatus is valid or invalid, and Description the reason and message of the condition Valid.
+	CurrentStatus string           `json:"currentStatus,omitempty"`
+	Description   string           `json:"description,omitempty"`
+	LoadBalancer  any              `json:"loadBalancer,omitempty"`
+	Conditions    []ProxyCondition `json:"conditions,omitempty"`
+}
+
+// ProxyCondition is a condition with what is behind it. Valid is False if there is an error.
+type ProxyCondition struct {
+	metav1.Condition `json:",inline"`
+
+	Errors   []ProxyFault `json:"errors,omitempty"`
+	Warnings []ProxyFault `json:"warnings,omitempty"`
+}
+
+// ProxyFault is one error or warning. Its status is always True.
+type ProxyFault struct {
+	Type    string                 `json:"type"`
+	Status  metav1.ConditionStatus `json:"status"`
+	Reason  string                 `json:"reason"`
+	Message string                 `json:"message"`
+}
+
+// The words of Contour's API for the condition and for how it comes out.
+const (
+	proxyValid   = "Valid"
+	proxyFaulty  = "ErrorPresent"
+	stateValid   = "valid"
+	stateInvalid = "invalid"
+)
+
+func (b *builder) writeProxies() {
+	for _, p := range b.Objects.Proxies {
+		s := parseStatus[ProxyStatus](p.Status)
+		b.setProxyValid(&s, p.Value.ObjectMeta, b.problemsOf(p))
+		b.addObject(p.Value.TypeMeta, p.Value.ObjectMeta, s)
+	}
+}
+
+// setProxyValid puts the condition Valid into a status, and what Contour derives from it.
+func (b *builder) setProxyValid(s *ProxyStatus, meta metav1.ObjectMeta, problems []report.Problem) {
+	is := ProxyCondition{Condition: newCondition(proxyValid, true, proxyValid, "Valid HTTPProxy")}
+	for _, p := range problems {
+		fault := ProxyFault{Type: proxyFaultType(p.Path), Status: metav1.ConditionTrue, Reason: proxyReason(p), Message: prefixPath(p.Path, p.Message)}
+		if classify(p) == Refused || slices.Contains(listUnresolvedReasons(), p.Reason) {
+			is.Errors = append(is.Errors, fault)
+		} else {
+			is.Warnings = append(is.Warnings, fault)
+		}
+	}
+	if len(is.Errors) > 0 {
+		is.Condition = newCondition(proxyValid, false, proxyFaulty, "At least one error present, see Errors for details")
+	}
+	at := slices.IndexFunc(s.Conditions, func(c ProxyCondition) bool { return c.Type == proxyValid })
+	if at < 0 {
+		at, s.Conditions = len(s.Conditions), append(s.Conditions, ProxyCondition{})
+	}
+	was := s.Conditions[at]
+	if was.ObservedGeneration > meta.Generation {
+		return // somebody knows better (S64)
+	}
+	is.Condition = b.newWriter(meta).replace(was.Condition, is.Condition)
+	s.Conditions[at] = is
+	s.CurrentStatus, s.Description = stateValid, is.Reason+": "+is.Message
+	if is.Status == metav1.ConditionFalse {
+		s.CurrentStatus = stateInvalid
+	}
+}
+
+// proxyFaultType is Contour's type of error for a place in the object.
+func proxyFaultType(path string) string {
+	switch {
+	case strings.HasPrefix(path, "spec.virtualhost"):
+		return "VirtualHostError"
+	case strings.Contains(path, ".services"):
+		return "ServiceError"
+	case strings.Contains(path, ".loadBalancerPolicy"):
+		return "SpecError"
+	default:
+		return "RouteError"
+	}
+}
+
+// proxyReason is the reason that Contour has for what limpet calls otherwise.
+func proxyReason(p report.Problem) string {
+	switch {
+	case strings.Contains(p.Path, ".loadBalancerPolicy"):
+		return "IgnoredField"
+	case slices.Contains(listUnresolvedReasons(), p.Reason):
+		return "ServiceUnresolvedReference"
+	case p.Reason != "":
+		return p.Reason
+	default:
+		return "NotHonoured"
+	}
+}
+
+func listUnresolvedReasons() []string {
+	var all []string
+	for _, r := range unresolvedRouteReasons {
+		all = append(all, string(r))
+	}
+	return all
+}

@@ -1,0 +1,154 @@
+package status
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
+)
+
+// ownedByRoute are the conditions that go from a route's entry when they hold no more.
+var ownedByRoute = append([]string{string(gatewayv1.RouteConditionPartiallyInvalid)}, ownedByAffected...)
+
+func (b *builder) writeRoutes() {
+	for _, r := range b.Objects.Routes {
+		was := parseStatus[gatewayv1.HTTPRouteStatus](r.Status)
+		s := gatewayv1.HTTPRouteStatus{RouteStatus: gatewayv1.RouteStatus{Parents: b.newRouteParents(r, was.Parents)}}
+		b.addObject(r.Value.TypeMeta, r.Value.ObjectMeta, s)
+	}
+}
+
+// newRouteParents writes the entry of each parentRef that is limpet's, after those of other controllers.
+func (b *builder) newRouteParents(route *gateway.Route, was []gatewayv1.RouteParentStatus) []gatewayv1.RouteParentStatus {
+	parents := slices.DeleteFunc(slices.Clone(was), func(p gatewayv1.RouteParentStatus) bool { return p.ControllerName == ControllerName })
+	if parents == nil {
+		parents = []gatewayv1.RouteParentStatus{}
+	}
+	for _, p := range b.Attachments.Parents[route.String()] {
+		if p.Foreign {
+			continue
+		}
+		var there []metav1.Condition
+		at := slices.IndexFunc(was, func(o gatewayv1.RouteParentStatus) bool {
+			return o.ControllerName == ControllerName && sameParent(o.ParentRef, p.Ref, route.Namespace)
+		})
+		if at >= 0 {
+			there = was[at].Conditions
+		}
+		parents = append(parents, gatewayv1.RouteParentStatus{
+			ParentRef: p.Ref, ControllerName: ControllerName,
+			Conditions: b.newWriter(route.Value.ObjectMeta).merge(there, ownedByRoute, b.routeConditions(route, p)...),
+		})
+	}
+	return parents
+}
+
+// sameParent compares references from a namespace, with their defaults filled in.
+func sameParent(a, b gatewayv1.ParentReference, namespace string) bool {
+	return stringOr(a.Group, gatewayv1.GroupName) == stringOr(b.Group, gatewayv1.GroupName) && stringOr(a.Kind, "Gateway") == stringOr(b.Kind, "Gateway") &&
+		stringOr(a.Namespace, namespace) == stringOr(b.Namespace, namespace) && a.Name == b.Name &&
+		stringOr(a.SectionName, "") == stringOr(b.SectionName, "") && portOr(a.Port) == portOr(b.Port)
+}
+
+func stringOr[S ~string](s *S, otherwise string) string {
+	if s == nil {
+		return otherwise
+	}
+	return string(*s)
+}
+
+func portOr(port *gatewayv1.PortNumber) gatewayv1.PortNumber {
+	if port == nil {
+		return 0
+	}
+	return *port
+}
+
+func (b *builder) routeConditions(route *gateway.Route, p gateway.ParentStatus) []metav1.Condition {
+	problems := b.problemsOf(route)
+	conditions := []metav1.Condition{b.newAccepted(route.String(), p), newResolvedRefs(problems)}
+	if v := b.findRefusedRules(route.String()); conditions[0].Status == metav1.ConditionTrue && len(v.problems) > 0 {
+		conditions = append(conditions, newCondition(gatewayv1.RouteConditionPartiallyInvalid, true, gatewayv1.RouteReasonUnsupportedValue, joinProblems(v.problems)))
+	}
+	on := parentObject(route, p.Ref)
+	conditions = append(conditions, b.newLoadBalancerAffected(route, on)...)
+	return append(conditions, b.affectedRoute(route.Origin().Ref, on)...)
+}
+
+// parentObject is the Gateway that a parentRef names.
+func parentObject(route *gateway.Route, ref gatewayv1.ParentReference) object.Ref {
+	return object.Ref{Kind: object.KindGateway, Namespace: stringOr(ref.Namespace, route.Namespace), Name: string(ref.Name)}
+}
+
+func (b *builder) newAccepted(route string, p gateway.ParentStatus) metav1.Condition {
+	v := b.findRefusedRules(route)
+	switch {
+	case p.Refused != nil:
+		return newCondition(gatewayv1.RouteConditionAccepted, false, p.Reason, prefixPath(p.Refused.Field, p.Refused.ErrorBody()))
+	case v.whole:
+		return newCondition(gatewayv1.RouteConditionAccepted, false, gatewayv1.RouteReasonUnsupportedValue, joinProblems(v.problems))
+	default:
+		return newCondition(gatewayv1.RouteConditionAccepted, true, gatewayv1.RouteReasonAccepted, "")
+	}
+}
+
+// unresolvedRouteReasons are the reasons of ResolvedRefs for references that lead nowhere.
+var unresolvedRouteReasons = []gatewayv1.RouteConditionReason{
+	gatewayv1.RouteReasonBackendNotFound, gatewayv1.RouteReasonInvalidKind,
+	gatewayv1.RouteReasonRefNotPermitted, gatewayv1.RouteReasonUnsupportedProtocol,
+}
+
+// newResolvedRefs takes its reason from the first reference that is at fault; the message has them all.
+func newResolvedRefs(problems []report.Problem) metav1.Condition {
+	faults := filterByReason(problems, unresolvedRouteReasons...)
+	if len(faults) == 0 {
+		return newCondition(gatewayv1.RouteConditionResolvedRefs, true, gatewayv1.RouteReasonResolvedRefs, "")
+	}
+	return newCondition(gatewayv1.RouteConditionResolvedRefs, false, faults[0].Reason, joinProblems(faults))
+}
+
+// refusedRules is what a route's refused rules come to (S50).
+type refusedRules struct {
+	problems []report.Problem
+	// whole says that no rule is left.
+	whole bool
+}
+
+func (b *builder) findRefusedRules(route string) refusedRules {
+	return b.refusedRules[report.ShownPath(route)]
+}
+
+// isRefused reports whether nothing of a route serves.
+func (b *builder) isRefused(route string) bool { return b.findRefusedRules(route).whole }
+
+// countRefusedRules counts each route's refused rules. A problem that is about no rule refuses the route (S48).
+func (b *builder) countRefusedRules() {
+	for _, r := range b.Objects.Routes {
+		v := refusedRules{problems: filterByReason(b.problemsOf(r), gatewayv1.RouteReasonUnsupportedValue)}
+		rules := map[string]bool{}
+		for _, p := range v.problems {
+			rule, found := ruleIndex(p.Path)
+			v.whole = v.whole || !found
+			rules[rule] = true
+		}
+		for _, d := range b.index.paths[object.TargetRef{Ref: r.Origin().Ref}] {
+			v.whole = v.whole || d.Rejected
+		}
+		v.whole = v.whole || len(v.problems) > 0 && len(rules) == len(r.Value.Spec.Rules)
+		b.refusedRules[report.ShownPath(r.String())] = v
+	}
+}
+
+// ruleIndex gives the index of the rule that a path leads to.
+func ruleIndex(path string) (string, bool) {
+	rest, found := strings.CutPrefix(path, "spec.rules[")
+	index, _, closed := strings.Cut(rest, "]")
+	_, err := strconv.Atoi(index)
+	return index, found && closed && err == nil
+}

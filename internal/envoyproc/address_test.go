@@ -1,0 +1,80 @@
+package envoyproc
+
+import (
+	"net"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
+)
+
+func TestBootstrapAddresses(t *testing.T) {
+	const listeners = `static_resources:
+  listeners:
+  - {address: {socket_address: {address: 0.0.0.0, port_value: 80}}}
+  - {address: {envoy_internal_address: {server_listener_name: inside}}}
+  - {address: {socket_address: {address: "::", port_value: 443}}}
+`
+	web, tls := Address{"0.0.0.0:80", listenerAdvice}, Address{"[::]:443", listenerAdvice}
+	for name, c := range map[string]struct {
+		text string
+		want []Address
+	}{
+		"nothing":   {"{}", nil},
+		"listeners": {listeners, []Address{web, tls}},
+		"admin": {
+			listeners + "admin: {address: {socket_address: {address: 127.0.0.1, port_value: 9901}}}\n",
+			[]Address{web, tls, {"127.0.0.1:9901", adminAdvice}},
+		},
+	} {
+		if got, err := BootstrapAddresses([]byte(c.text)); err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %v, %v; want %v", name, got, err, c.want)
+		}
+	}
+	if _, err := BootstrapAddresses([]byte("static_resources: [")); err == nil {
+		t.Error("half a document has addresses")
+	}
+}
+
+func TestListenerAddresses(t *testing.T) {
+	const listener = `{"address":{"socket_address":{"address":"::1","port_value":81}}}`
+	got := ListenerAddresses([]envoy.Resource{{JSON: []byte(listener)}})
+	if want := []Address{{"[::1]:81", listenerAdvice}}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// TestCheckFree names every address that can't be had, and why; it leaves those that can free.
+func TestCheckFree(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	free.Close()
+	addresses := []Address{
+		{free.Addr().String(), "do nothing"},
+		{taken.Addr().String(), "do this"},
+		{"192.0.2.1:80", "do that"}, // of RFC 5737, which no machine has
+	}
+	err = CheckFree(addresses)
+	want := taken.Addr().String() + " is in use by another process; stop it, or do this\n" +
+		"192.0.2.1:80 is not an address of this machine; do that"
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	for range 2 {
+		if err := CheckFree(addresses[:1]); err != nil {
+			t.Error(err)
+		}
+	}
+	err = CheckFree([]Address{{"127.0.0.1:none", ""}})
+	if err == nil || !strings.HasPrefix(err.Error(), "listen on 127.0.0.1:none: ") {
+		t.Errorf("got %v for a port that is none", err)
+	}
+}

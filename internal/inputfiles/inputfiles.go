@@ -1,0 +1,126 @@
+// Package inputfiles reads the files that a user names for the compiler, and tells when they change.
+package inputfiles
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/compiler/read"
+)
+
+// Stdin as a path stands for the standard input.
+const Stdin = "-"
+
+// maxFiles and maxTotal bound a folder that was named by mistake, such as "/".
+const (
+	maxFiles = 100_000
+	maxTotal = 512 << 20 // bytes
+)
+
+// Read reads the files that the user named: files, folders (every *.yaml, *.yml and *.json below them, in
+// alphabetical order), or "-" for the standard input. A file named twice is read once. Of each file no more is
+// read than compiler.Compile needs to refuse it as too large. All errors are joined.
+func Read(paths []string, stdin io.Reader) ([]compiler.Source, error) {
+	r := reader{stdin: stdin, seen: map[string]bool{}}
+	var errs []error
+	for _, p := range paths {
+		if err := r.addPath(p); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return r.sources, errors.Join(errs...)
+}
+
+// reader collects sources.
+type reader struct {
+	stdin   io.Reader
+	sources []compiler.Source
+	seen    map[string]bool
+	total   int
+}
+
+func (r *reader) addPath(path string) error {
+	if path == Stdin {
+		return r.add("<stdin>", r.stdin)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if info.IsDir() {
+		return r.addFolder(path)
+	}
+	return r.addFile(path) // also a pipe, which the user named on purpose
+}
+
+func (r *reader) addFolder(path string) error {
+	before := len(r.seen)
+	err := walk(path, func(name string, info fs.FileInfo) error {
+		if !info.Mode().IsRegular() {
+			return fmt.Errorf("%s: not a regular file", name)
+		}
+		return r.addFile(name)
+	})
+	if err == nil && len(r.seen) == before {
+		return fmt.Errorf("%s: no *.yaml, *.yml or *.json file below this folder", path)
+	}
+	return err
+}
+
+// walk visits what Read reads of a folder, in alphabetical order, and ends at the first error. It follows links
+// to files and not to folders. Folders whose names begin with ".." are left out: Kubernetes keeps what it mounts from
+// a ConfigMap in one, and links every file of it into the folder above.
+func walk(folder string, visit func(name string, info fs.FileInfo) error) error {
+	return filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && name != folder && strings.HasPrefix(entry.Name(), ".."):
+			return fs.SkipDir
+		case entry.IsDir() || !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name)):
+			return nil
+		}
+		info, err := os.Stat(name)
+		if err != nil || info.IsDir() {
+			return err
+		}
+		return visit(name, info)
+	})
+}
+
+func (r *reader) addFile(name string) error {
+	if r.seen[filepath.Clean(name)] {
+		return nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return r.add(name, f)
+}
+
+// add reads a source up to one byte more than is allowed, by which the compiler sees that it is too large.
+func (r *reader) add(name string, from io.Reader) error {
+	if r.seen[filepath.Clean(name)] {
+		return nil
+	}
+	r.seen[filepath.Clean(name)] = true
+	data, err := io.ReadAll(io.LimitReader(from, read.MaxFile+1))
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	r.total += len(data)
+	if len(r.seen) > maxFiles || r.total > maxTotal {
+		return fmt.Errorf("%s: too much input: at most %d files and %d MiB are read", name, maxFiles, maxTotal>>20)
+	}
+	r.sources = append(r.sources, compiler.Source{Name: name, Data: data})
+	return nil
+}

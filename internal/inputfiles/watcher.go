@@ -1,0 +1,119 @@
+package inputfiles
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"time"
+)
+
+// Watcher tells when files change, and folders with the manifests below them, as Read reads them. It looks at them
+// again and again instead of asking the kernel to be told: that sees an editor's rename, a swapped symbolic link as
+// Kubernetes makes for a mounted ConfigMap, and a folder on a network alike, and nothing that it could miss leaves it
+// blind.
+type Watcher struct {
+	paths []string
+	last  snapshot
+}
+
+// NewWatcher watches paths. What they hold now counts as seen, if it was not written just now.
+func NewWatcher(paths ...string) *Watcher {
+	w := &Watcher{paths: paths}
+	if now := w.takeSnapshot(); time.Since(now.newest) > settle {
+		w.last = now
+	}
+	return w
+}
+
+// What watching costs: a look every interval, but no more than one part in so many of a processor's time.
+const (
+	interval = 50 * time.Millisecond
+	part     = 50
+)
+
+// settle is how long files must have been left alone before they count as written: a program that saves several files
+// is not caught in between, nor are two writes of one size in the same tick of a file system's clock taken for one.
+const settle = 30 * time.Millisecond
+
+// Next waits for a change to what was seen last, and until the files have been left alone for a moment. It gives the
+// time at which it saw the first sign of the change; false when ctx ends or a time that is not zero has come.
+func (w *Watcher) Next(ctx context.Context, until time.Time) (since time.Time, changed bool) {
+	var quiet time.Time
+	for {
+		begin := time.Now()
+		now := w.takeSnapshot()
+		switch {
+		case !now.equal(w.last):
+			w.last, quiet = now, begin
+			if since.IsZero() {
+				since = begin
+			}
+		case !since.IsZero() && begin.Sub(quiet) > settle:
+			return since, true
+		case since.IsZero() && !until.IsZero() && !begin.Before(until):
+			return begin, false
+		}
+		pause := max(interval, part*time.Since(begin))
+		if !since.IsZero() {
+			pause = settle
+		}
+		if !until.IsZero() {
+			pause = min(pause, max(time.Until(until), time.Millisecond))
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return since, false
+		}
+	}
+}
+
+// snapshot is what the file system says of all files.
+type snapshot struct {
+	files  map[string]fileStamp
+	newest time.Time
+}
+
+// fileStamp is what it says of one. A file that can't be looked at has none, and its change is that it comes or goes.
+type fileStamp struct {
+	size     int64
+	modified time.Time
+}
+
+func (s snapshot) equal(other snapshot) bool {
+	if len(s.files) != len(other.files) {
+		return false
+	}
+	for name, stamp := range s.files {
+		if was, known := other.files[name]; !known || was.size != stamp.size || !was.modified.Equal(stamp.modified) {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *Watcher) takeSnapshot() snapshot {
+	s := snapshot{files: map[string]fileStamp{}}
+	for _, path := range w.paths {
+		info, err := os.Stat(path)
+		switch {
+		case err != nil:
+		case info.IsDir():
+			// What can't be read is left out: the next look will see it come.
+			_ = walk(path, func(name string, info fs.FileInfo) error {
+				s.note(name, info)
+				return nil
+			})
+		default:
+			s.note(path, info)
+		}
+	}
+	return s
+}
+
+func (s *snapshot) note(name string, info fs.FileInfo) {
+	s.files[name] = fileStamp{size: info.Size(), modified: info.ModTime()}
+	if info.ModTime().After(s.newest) {
+		s.newest = info.ModTime()
+	}
+}

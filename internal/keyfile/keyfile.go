@@ -1,0 +1,92 @@
+// Package keyfile reads, checks, makes and seals the key rings that users keep in files, Secrets and the environment.
+// No error or warning of it ever shows a key.
+package keyfile
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+	"github.com/limpet-proxy/limpet/token"
+)
+
+// maxFile is the size in bytes beyond which a key file is surely something else.
+const maxFile = 1 << 20
+
+// Read reads a file with a key ring, or with a Secret that holds one. The warning, if there is one, says that others
+// than the file's owner can use it; it comes with an error too.
+func Read(path string) (ring policyconfig.KeyRing, warning string, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return policyconfig.KeyRing{}, "", err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && info.Mode()&0o077 != 0 {
+		warning = fmt.Sprintf("%s: others than its owner can use this key file (mode %04o); run 'chmod 600' on it",
+			path, info.Mode().Perm())
+	}
+	ring, err = ReadFrom(path, f)
+	return ring, warning, err
+}
+
+// ReadFrom reads a key ring, or a Secret that holds one; name is for messages.
+func ReadFrom(name string, r io.Reader) (policyconfig.KeyRing, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxFile+1))
+	if err != nil {
+		return policyconfig.KeyRing{}, err
+	}
+	if len(data) > maxFile {
+		return policyconfig.KeyRing{}, fmt.Errorf("%s: not a key ring: more than %d bytes", name, maxFile)
+	}
+	text, err := extractRing(string(data))
+	if err != nil {
+		return policyconfig.KeyRing{}, fmt.Errorf("%s: %w", name, err)
+	}
+	return Parse(name, text)
+}
+
+// Parse parses a key ring's JSON, in which every rule of policyconfig and of token must hold; name is for messages.
+func Parse(name, data string) (policyconfig.KeyRing, error) {
+	ring, problems := policyconfig.ParseKeyRing(data)
+	var err error
+	for _, p := range problems {
+		err = errors.Join(err, fmt.Errorf("%s: %w", name, p))
+	}
+	if err != nil {
+		return policyconfig.KeyRing{}, err
+	}
+	if err := Check(ring); err != nil {
+		return policyconfig.KeyRing{}, fmt.Errorf("%s: %w", name, err)
+	}
+	return ring, nil
+}
+
+// Check builds the ring as the filter will.
+func Check(ring policyconfig.KeyRing) error {
+	keys := make([]token.Key, 0, len(ring.Keys))
+	for _, k := range ring.Keys {
+		keys = append(keys, token.Key{
+			ID:        k.ID,
+			Secret:    k.Secret,
+			NotBefore: int64(k.NotBefore),
+			NotAfter:  int64(k.NotAfter),
+		})
+	}
+	_, err := token.NewRing(keys)
+	return err
+}
+
+// Marshal gives a ring as one line of JSON, without the line's end: the form for LIMPET_KEYS.
+func Marshal(ring policyconfig.KeyRing) ([]byte, error) {
+	text, err := policyconfig.MarshalKeyRing(ring)
+	if err != nil {
+		return nil, err
+	}
+	var line bytes.Buffer
+	err = json.Compact(&line, text)
+	return line.Bytes(), err
+}

@@ -1,0 +1,142 @@
+package livereload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
+	"github.com/limpet-proxy/limpet/internal/envoyproc"
+	"github.com/limpet-proxy/limpet/internal/message"
+	"github.com/limpet-proxy/limpet/internal/rollout"
+)
+
+// discoveryFolder is the folder, next to envoy.yaml, of what Envoy discovers.
+const discoveryFolder = "discovery"
+
+// patience is how long Envoy may take over a step of a change: seconds for thousands of clusters or policies.
+const patience = time.Minute
+
+// Dynamic is the output of an Envoy that takes changes over while it runs.
+type Dynamic struct {
+	// Options are those of a compilation of the inputs, without what makes it dynamic.
+	Options func(Inputs) compiler.Options
+	// FileMode is the mode of a result's files.
+	FileMode func(*compiler.Result) fs.FileMode
+	// EndpointFiles is up to how many clusters each has a file for its endpoints.
+	EndpointFiles int
+	// Publisher brings changes to Envoy; what may be set of it is how Envoy confirms them.
+	Publisher rollout.Publisher
+	// ProbePorts says that Envoy runs here, so that it must be able to listen on new addresses.
+	ProbePorts bool
+
+	draining *Draining
+	live     *envoy.Discovery
+}
+
+// NewDynamic makes the output for an envoy.yaml in a folder that is there, or will be.
+func NewDynamic(dir string, draining *Draining) (*Dynamic, error) {
+	folder, err := filepath.Abs(filepath.Join(dir, discoveryFolder))
+	if err != nil {
+		return nil, err
+	}
+	publisher := rollout.Publisher{Folder: rollout.Folder{Path: folder}, Patience: patience}
+	return &Dynamic{Publisher: publisher, draining: draining}, nil
+}
+
+// Compile compiles the inputs, and remembers which hosts terminate.
+func (d *Dynamic) Compile(in Inputs) (*compiler.Result, error) {
+	o := d.Options(in)
+	o.Time = time.Now()
+	o.Dynamic = &compiler.Dynamic{
+		Folder: d.Publisher.Folder.Path, EndpointFiles: d.EndpointFiles, Draining: d.draining.Since,
+	}
+	result, err := compiler.Compile(in.Sources, o)
+	if err != nil {
+		return nil, err
+	}
+	return result, d.draining.See(result.Draining, o.Time)
+}
+
+// Start writes everything for an Envoy that starts later.
+func (d *Dynamic) Start(result *compiler.Result) error {
+	d.live = result.Discovery
+	d.Publisher.Folder.Mode = d.FileMode(result)
+	return d.Publisher.Start(result.Discovery)
+}
+
+// Resume begins where an earlier limpet left the folder: an Envoy may be running on what is in there.
+func (d *Dynamic) Resume(ctx context.Context, stderr io.Writer, result *compiler.Result) error {
+	before, err := d.Publisher.Folder.Read()
+	if err != nil {
+		message.Printf(stderr, "what is in %s can't be read, and is written anew: %v", d.Publisher.Folder.Path, err)
+	}
+	if before == nil || err != nil {
+		return d.Start(result)
+	}
+	d.live = before
+	what, err := d.Apply(ctx, time.Now(), result)
+	if err != nil {
+		return err
+	}
+	message.Printf(stderr, "since the last time: %s", what)
+	return d.Publisher.Folder.Clear()
+}
+
+// Apply brings Envoy to a new configuration.
+func (d *Dynamic) Apply(ctx context.Context, since time.Time, result *compiler.Result) (string, error) {
+	if err := d.checkFree(result.Discovery); err != nil {
+		return "", err
+	}
+	summary := rollout.Summary(rollout.Changes(d.live, result.Discovery))
+	d.Publisher.Folder.Mode = d.FileMode(result)
+	confirmed, err := d.Publisher.Publish(ctx, d.live, result.Discovery)
+	if err != nil && !errors.Is(err, rollout.ErrLeftover) {
+		return "", err
+	}
+	d.live = result.Discovery
+	took := formatDuration(since)
+	switch {
+	case err != nil:
+		return fmt.Sprintf("live %s: %s; but %v", took, summary, err), nil
+	case !confirmed:
+		return fmt.Sprintf("written %s, which no Envoy has confirmed: %s", took, summary), nil
+	default:
+		return fmt.Sprintf("live %s: %s", took, summary), nil
+	}
+}
+
+// checkFree tries the addresses that the live configuration does not have.
+func (d *Dynamic) checkFree(next *envoy.Discovery) error {
+	if !d.ProbePorts {
+		return nil
+	}
+	taken := map[string]bool{}
+	for _, l := range d.live.Listeners {
+		taken[l.Name] = true
+	}
+	var added []envoy.Resource
+	for _, l := range next.Listeners {
+		if !taken[l.Name] {
+			added = append(added, l)
+		}
+	}
+	return envoyproc.CheckFree(envoyproc.ListenerAddresses(added))
+}
+
+// WaitReady waits until Envoy serves; false when ctx ends before.
+func (d *Dynamic) WaitReady(ctx context.Context) bool {
+	for !d.Publisher.Admin.Ready(ctx) {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	return true
+}

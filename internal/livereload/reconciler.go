@@ -1,0 +1,158 @@
+// Package livereload keeps what was made of input files up to date with them: it compiles each change and applies it,
+// to files or to an Envoy that runs, while the last good configuration keeps serving.
+package livereload
+
+import (
+	"context"
+	"errors"
+	"io"
+	"reflect"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/inputfiles"
+	"github.com/limpet-proxy/limpet/internal/message"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+)
+
+// Inputs are all that a compilation reads.
+type Inputs struct {
+	Keys    policyconfig.Keys
+	Sources []compiler.Source
+}
+
+// Output is what a [Reconciler] keeps up to date.
+type Output interface {
+	// Compile makes a result of the inputs.
+	Compile(Inputs) (*compiler.Result, error)
+	// Apply puts a result to use, and says in a line what that came to, for a change that was seen at the time given.
+	Apply(ctx context.Context, since time.Time, result *compiler.Result) (string, error)
+}
+
+// Reconciler applies every change of the inputs to an output.
+type Reconciler struct {
+	// Files tells when the inputs change. It must be made before they are read for the first time.
+	Files *inputfiles.Watcher
+	// Read reads the inputs. What there is to say of key files goes to stderr.
+	Read   func(stderr io.Writer) (Inputs, error)
+	Output Output
+	// Report, if there is one, writes down what every compilation has to say.
+	Report func(compiler.Errors, *compiler.Result) error
+	Stderr io.Writer
+
+	// until is when the same inputs come to something else, as a host will have drained; zero is never.
+	until time.Time
+
+	inputs    Inputs // of the last attempt
+	changes   int    // attempts so far
+	warned    map[string]bool
+	readError string // the last one, empty since the inputs could be read again
+}
+
+// Start reads and compiles the inputs, before anything is kept up to date.
+func (r *Reconciler) Start() (*compiler.Result, error) {
+	var err error
+	if r.inputs, err = r.Read(r.Stderr); err != nil {
+		return nil, err
+	}
+	result, err := r.compile()
+	if err == nil {
+		r.newWarnings(result.Warnings)
+	}
+	return result, err
+}
+
+// Run applies one change after the other until ctx ends.
+func (r *Reconciler) Run(ctx context.Context) {
+	for {
+		since, changed := r.Files.Next(ctx, r.until)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case changed:
+			r.reread(ctx, since)
+		default:
+			r.until = time.Time{} // should it fail, the next change will tell
+			r.reconcile(ctx, since)
+		}
+	}
+}
+
+// reread reads the inputs again, and applies them if they say anything else than before.
+func (r *Reconciler) reread(ctx context.Context, since time.Time) {
+	now, err := r.Read(io.Discard) // what there was to say of the key file has been said
+	if err != nil {
+		if r.readError != err.Error() {
+			message.Print(r.Stderr, err.Error())
+			message.Print(r.Stderr, "the input can't be read; the last good configuration keeps serving")
+		}
+		r.readError = err.Error()
+		return
+	}
+	r.readError = ""
+	if !reflect.DeepEqual(now, r.inputs) {
+		r.inputs = now
+		r.reconcile(ctx, since)
+	}
+}
+
+// reconcile applies the inputs that were read last.
+func (r *Reconciler) reconcile(ctx context.Context, since time.Time) {
+	r.changes++
+	what, err := r.compileAndApply(ctx, since)
+	switch {
+	case err == nil:
+		message.Printf(r.Stderr, "change %d %s", r.changes, what)
+	case ctx.Err() == nil:
+		r.printFailure(err)
+	}
+	go runtime.GC() // now that nothing waits for it, not during the next change
+}
+
+func (r *Reconciler) compileAndApply(ctx context.Context, since time.Time) (string, error) {
+	result, err := r.compile()
+	if err != nil {
+		return "", err
+	}
+	message.PrintWarnings(r.Stderr, r.newWarnings(result.Warnings))
+	return r.Output.Apply(ctx, since, result)
+}
+
+// compile compiles the inputs that were read last, and reports.
+func (r *Reconciler) compile() (*compiler.Result, error) {
+	result, err := r.Output.Compile(r.inputs)
+	if err == nil {
+		r.until = result.Until
+	}
+	var refused compiler.Errors
+	if r.Report != nil && (err == nil || errors.As(err, &refused)) {
+		err = errors.Join(err, r.Report(refused, result))
+	}
+	return result, err
+}
+
+// newWarnings gives the warnings that the last configuration did not have, wherever in the files they were then.
+func (r *Reconciler) newWarnings(warnings []compiler.Problem) []compiler.Problem {
+	before := r.warned
+	r.warned = map[string]bool{}
+	return slices.DeleteFunc(slices.Clone(warnings), func(p compiler.Problem) bool {
+		what := p.Object + "\n" + p.Path + "\n" + p.Message
+		r.warned[what] = true
+		return before[what]
+	})
+}
+
+// printFailure says why a change is not applied.
+func (r *Reconciler) printFailure(err error) {
+	const kept = "the last good configuration keeps serving"
+	var refused compiler.Errors
+	if errors.As(err, &refused) {
+		message.PrintErrors(r.Stderr, refused)
+		message.Printf(r.Stderr, "change %d refused: %s; %s", r.changes, message.Plural(len(refused), "error"), kept)
+		return
+	}
+	message.Print(r.Stderr, err.Error())
+	message.Printf(r.Stderr, "change %d failed; %s", r.changes, kept)
+}

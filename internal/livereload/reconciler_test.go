@@ -1,0 +1,170 @@
+package livereload
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/atomicfile"
+	"github.com/limpet-proxy/limpet/internal/inputfiles"
+)
+
+// fakeOutput is an output that compiles texts: "refuse" is refused, "reject" can't be applied, and a line that begins with
+// "warn" is a warning.
+type fakeOutput struct{ applied []string }
+
+func (f *fakeOutput) Compile(in Inputs) (*compiler.Result, error) {
+	text := string(in.Sources[0].Data)
+	if text == "refuse" {
+		return nil, compiler.Errors{{File: "a.yaml", Message: "is refused"}}
+	}
+	var warnings []compiler.Problem
+	for number, line := range strings.Split(text, "\n") {
+		if strings.HasPrefix(line, "warn") {
+			warnings = append(warnings, compiler.Problem{Message: line, Line: number + 1, File: "a.yaml"})
+		}
+	}
+	return &compiler.Result{Warnings: warnings}, nil
+}
+
+func (f *fakeOutput) Apply(context.Context, time.Time, *compiler.Result) (string, error) {
+	f.applied = append(f.applied, "change")
+	if len(f.applied) == 2 {
+		return "", errors.New("Envoy rejects it")
+	}
+	return "live", nil
+}
+
+// scriptedReads gives these texts one after the other; an error for one that begins with "error: ".
+func scriptedReads(texts []string) func(io.Writer) (Inputs, error) {
+	return func(io.Writer) (Inputs, error) {
+		text := texts[0]
+		texts = texts[1:]
+		if why, fails := strings.CutPrefix(text, "error: "); fails {
+			return Inputs{}, errors.New(why)
+		}
+		return Inputs{Sources: []compiler.Source{{Name: "a.yaml", Data: []byte(text)}}}, nil
+	}
+}
+
+// TestReconciler reads texts one after the other, of which the first is what it starts with, and wants this said.
+func TestReconciler(t *testing.T) {
+	const unreadable = "limpet: the input can't be read; the last good configuration keeps serving\n"
+	for _, c := range []struct {
+		name    string
+		texts   []string
+		want    string
+		applied int
+	}{
+		{"a change", []string{"a", "b"}, "limpet: change 1 live\n", 1},
+		{"the same again", []string{"a", "a"}, "", 0},
+		{"refused, then good", []string{"a", "refuse", "b"}, "error: a.yaml: is refused\n" +
+			"limpet: change 1 refused: 1 error; the last good configuration keeps serving\nlimpet: change 2 live\n", 1},
+		{"not applied", []string{"a", "b", "c"}, "limpet: change 1 live\nlimpet: Envoy rejects it\n" +
+			"limpet: change 2 failed; the last good configuration keeps serving\n", 2},
+		{"unreadable", []string{"a", "error: gone", "a"}, "limpet: gone\n" + unreadable, 0},
+		{"unreadable, twice alike", []string{"a", "error: gone", "error: gone"}, "limpet: gone\n" + unreadable, 0},
+		{
+			"unreadable, again", []string{"a", "error: gone", "a", "error: gone"},
+			"limpet: gone\n" + unreadable + "limpet: gone\n" + unreadable, 0,
+		},
+		{"the warning of the start", []string{"warn 1", "first\nwarn 1"}, "limpet: change 1 live\n", 1},
+		{
+			"another warning", []string{"warn 1", "warn 1\nwarn 2", "warn 1"},
+			"warning: a.yaml:2: warn 2\nlimpet: change 1 live\nlimpet: Envoy rejects it\n" +
+				"limpet: change 2 failed; the last good configuration keeps serving\n", 2,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var stderr bytes.Buffer
+			out := &fakeOutput{}
+			r := &Reconciler{Read: scriptedReads(c.texts), Output: out, Stderr: &stderr}
+			if _, err := r.Start(); err != nil {
+				t.Fatal(err)
+			}
+			for range c.texts[1:] {
+				r.reread(context.Background(), time.Now())
+			}
+			if stderr.String() != c.want || len(out.applied) != c.applied {
+				t.Errorf("%d times applied, want %d; said\n%swant\n%s", len(out.applied), c.applied, stderr.String(), c.want)
+			}
+		})
+	}
+}
+
+// TestReport: every compilation is reported, also a refused one, and its own fault counts.
+func TestReport(t *testing.T) {
+	var reported []string
+	r := &Reconciler{Read: scriptedReads([]string{"warn 1", "refuse"}), Output: &fakeOutput{}, Stderr: io.Discard}
+	r.Report = func(refused compiler.Errors, result *compiler.Result) error {
+		if result != nil {
+			reported = append(reported, result.Warnings[0].Message)
+			return nil
+		}
+		reported = append(reported, refused[0].Message)
+		return errors.New("disk full")
+	}
+	if _, err := r.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := r.Start()
+	if got := strings.Join(reported, ", "); got != "warn 1, is refused" {
+		t.Errorf("reported %s", got)
+	}
+	if err == nil || !strings.Contains(err.Error(), "disk full") || !strings.Contains(err.Error(), "is refused") {
+		t.Errorf("got %v, want both faults", err)
+	}
+}
+
+// TestRun applies a change of a file, and one that is due without any, and ends with its context.
+func TestRun(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "a.yaml")
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	out := &countingOutput{due: time.Now().Add(100 * time.Millisecond), done: cancel}
+	r := &Reconciler{
+		Files: inputfiles.NewWatcher(file), Output: out, Stderr: io.Discard,
+		Read: scriptedReads([]string{"a", "b", "c"}),
+	}
+	if _, err := r.Start(); err != nil {
+		t.Fatal(err)
+	}
+	out.write = func() { must(t, (&Rewriter{Dir: filepath.Dir(file), Files: oneFile}).Write(nil)) }
+	r.Run(ctx)
+	if out.applied != 2 || ctx.Err() == context.DeadlineExceeded {
+		t.Errorf("%d changes, %v", out.applied, ctx.Err())
+	}
+}
+
+// countingOutput is due once; when that has been applied it writes the file, and with the change that follows it is done.
+type countingOutput struct {
+	due     time.Time
+	applied int
+	write   func()
+	done    func()
+}
+
+func (o *countingOutput) Compile(Inputs) (*compiler.Result, error) {
+	due := o.due
+	o.due = time.Time{}
+	return &compiler.Result{Until: due}, nil
+}
+
+func (o *countingOutput) Apply(context.Context, time.Time, *compiler.Result) (string, error) {
+	if o.applied++; o.applied == 1 {
+		o.write()
+	} else {
+		o.done()
+	}
+	return "live", nil
+}
+
+func oneFile(*compiler.Result) ([]atomicfile.File, error) {
+	return []atomicfile.File{{Name: "a.yaml", Data: []byte("text"), Mode: 0o600}}, nil
+}

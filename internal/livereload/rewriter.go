@@ -1,0 +1,43 @@
+package livereload
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/atomicfile"
+)
+
+// Rewriter is the output of targets that are files alone: each change writes all of them anew.
+type Rewriter struct {
+	Dir string
+	// Options are those of a compilation of the inputs.
+	Options func(Inputs) compiler.Options
+	// Files are what a result comes to.
+	Files func(*compiler.Result) ([]atomicfile.File, error)
+}
+
+// Compile compiles the inputs.
+func (w *Rewriter) Compile(in Inputs) (*compiler.Result, error) {
+	return compiler.Compile(in.Sources, w.Options(in))
+}
+
+// Apply writes all files, or none.
+func (w *Rewriter) Apply(_ context.Context, since time.Time, result *compiler.Result) (string, error) {
+	return "written " + formatDuration(since), w.Write(result)
+}
+
+// Write is Apply for the first result.
+func (w *Rewriter) Write(result *compiler.Result) error {
+	files, err := w.Files(result)
+	if err != nil {
+		return err
+	}
+	return atomicfile.WriteAll(w.Dir, files)
+}
+
+// formatDuration says how long something has taken since it was first seen to be due.
+func formatDuration(since time.Time) string {
+	return fmt.Sprintf("in %d ms", time.Since(since).Milliseconds())
+}

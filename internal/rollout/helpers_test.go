@@ -1,0 +1,139 @@
+package rollout
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
+	"github.com/limpet-proxy/limpet/policy-config"
+)
+
+// testInput is an input of one Gateway: paths with a session each, and the Service that each leads to.
+type testInput struct {
+	ports []int             // of listeners; default 80
+	paths map[string]string // Service by path
+	hosts map[string]string // address by Service; default 10.0.0.1
+	epoch string            // of the session of /a
+	key   string
+	files int // EndpointFiles
+}
+
+func (w testInput) yaml() string {
+	var b strings.Builder
+	b.WriteString(`apiVersion: gateway.networking.k8s.io/v1
+kind: GatewayClass
+metadata: {name: limpet}
+spec: {controllerName: limpet.dev/compiler}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: g, namespace: default}
+spec:
+  gatewayClassName: limpet
+  listeners:
+`)
+	if w.ports == nil {
+		w.ports = []int{80}
+	}
+	for _, port := range w.ports {
+		fmt.Fprintf(&b, "  - {name: p%d, protocol: HTTP, port: %[1]d}\n", port)
+	}
+	seen := map[string]bool{}
+	for path, service := range w.paths {
+		timeout := "8h"
+		if path == "/a" && w.epoch != "" {
+			timeout = w.epoch
+		}
+		fmt.Fprintf(&b, `---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: %s, namespace: default}
+spec:
+  parentRefs: [{name: g}]
+  rules:
+  - matches: [{path: {type: PathPrefix, value: %s}}]
+    backendRefs: [{name: %s, port: 80}]
+    sessionPersistence: {sessionName: x, absoluteTimeout: %s}
+`, path[1:], path, service, timeout)
+		if !seen[service] {
+			seen[service] = true
+			b.WriteString(w.service(service))
+		}
+	}
+	return b.String()
+}
+
+func (w testInput) service(name string) string {
+	host := w.hosts[name]
+	if host == "" {
+		host = "10.0.0.1"
+	}
+	return fmt.Sprintf(`---
+apiVersion: v1
+kind: Service
+metadata: {name: %s, namespace: default}
+spec: {ports: [{name: http, port: 80}]}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: %[1]s-1, namespace: default, labels: {kubernetes.io/service-name: %[1]s}}
+addressType: IPv4
+ports: [{name: http, port: 8080}]
+endpoints: [{addresses: [%s]}]
+`, name, host)
+}
+
+// compile gives what Envoy discovers of a world.
+func (w testInput) compile(t *testing.T) *envoy.Discovery {
+	t.Helper()
+	if w.key == "" {
+		w.key = "first"
+	}
+	secret := []byte(strings.Repeat(w.key, 16))
+	result, err := compiler.Compile([]compiler.Source{{Name: "world.yaml", Data: []byte(w.yaml())}}, compiler.Options{
+		WasmPath: "limpet.wasm",
+		Keys:     policyconfig.Keys{Ring: &policyconfig.KeyRing{Keys: []policyconfig.Key{{ID: w.key, Secret: secret}}}},
+		Dynamic:  &compiler.Dynamic{Folder: "/discovery", EndpointFiles: w.files},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result.Discovery
+}
+
+// readFile reads a file of a folder.
+func readFile(t *testing.T, folder Folder, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(folder.Path, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// namesIn gives the names of the resources in a file, with "resource names" and policies' names in it.
+func namesIn(f File) string {
+	var found []string
+	for _, part := range strings.Split(string(f.Data), "\n") {
+		switch {
+		case strings.HasPrefix(part, `{"@type"`):
+			_, rest, _ := strings.Cut(part, `"name":"`)
+			if strings.Contains(part, "ClusterLoadAssignment") {
+				_, rest, _ = strings.Cut(part, `"cluster_name":"`)
+			}
+			name, _, _ := strings.Cut(rest, `"`)
+			found = append(found, name)
+		}
+	}
+	if f.Path == envoy.ExtensionFile {
+		for _, route := range strings.Split(string(f.Data), `\"scope\": \"HTTPRoute/default/`)[1:] {
+			name, _, _ := strings.Cut(route, "/")
+			found = append(found, name)
+		}
+	}
+	return strings.Join(found, " ")
+}

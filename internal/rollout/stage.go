@@ -1,0 +1,180 @@
+package rollout
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
+)
+
+// Stage is a part of a change: its files may come into effect in any order, and all of them must be in effect before
+// the next stage's.
+type Stage struct {
+	// Name says what it is about, for people.
+	Name  string
+	Files []File
+	// Await are files of earlier stages that Envoy reads for the first time because of this one.
+	Await []File
+	// Warm says that what is new in the files serves only after a while: clusters and listeners.
+	Warm bool
+	// Tidy says that the stage takes away what nothing uses any more.
+	Tidy bool
+	// Remove are the paths of files that Envoy no longer reads after the stage.
+	Remove []string
+}
+
+// Initial is everything, for an Envoy that starts with it.
+func Initial(d *envoy.Discovery) ([]Stage, error) { return Stages(&envoy.Discovery{}, d) }
+
+// Stages are the steps from one configuration to another, make before break: what routes will need comes before
+// the routes, and what they needed goes after them. Clusters and session policies are those of both meanwhile.
+// Every file of the new configuration is in them, be it different or not.
+func Stages(from, to *envoy.Discovery) ([]Stage, error) {
+	both, last, err := filterFiles(from, to)
+	if err != nil {
+		return nil, err
+	}
+	endpoints, newEndpoints := endpointFiles(from, to)
+	routes, newRoutes := routeFiles(from, to)
+	clusters := clustersFile(to)
+	allClusters := clusters
+	if losesCluster(from.Clusters, to.Clusters) {
+		allClusters = clustersFile(from, to)
+	}
+	return []Stage{
+		{Name: "endpoints", Files: endpoints},
+		{Name: "clusters", Files: []File{allClusters}, Await: newEndpoints, Warm: true},
+		{Name: "session policies", Files: []File{both}},
+		{Name: "routes", Files: routes},
+		{Name: "listeners", Files: []File{listenersFile(from, to)}, Await: newRoutes, Warm: true},
+		{Name: "listeners", Files: []File{listenersFile(to)}, Tidy: true},
+		{Name: "session policies", Files: []File{last}, Tidy: true},
+		{Name: "clusters", Files: []File{clusters}, Tidy: true, Remove: findUnread(from, to)},
+	}, nil
+}
+
+// losesCluster reports whether some of the old clusters is not among the new ones.
+func losesCluster(from, to []envoy.Cluster) bool {
+	stay := make(map[string]bool, len(to))
+	for _, c := range to {
+		stay[c.Name] = true
+	}
+	return slices.ContainsFunc(from, func(c envoy.Cluster) bool { return !stay[c.Name] })
+}
+
+// Undo are the steps back to a configuration from one that came into effect in part, before anything was tidied up.
+// Envoy still has all that the old one needs.
+func Undo(from, to *envoy.Discovery) []Stage {
+	routes, _ := routeFiles(to, from)
+	endpoints, _ := endpointFiles(to, from)
+	return []Stage{
+		{Name: "listeners", Files: []File{listenersFile(from)}, Warm: true},
+		{Name: "routes", Files: routes},
+		{Name: "session policies", Files: []File{filterFile(from.Filter)}},
+		{Name: "clusters", Files: []File{clustersFile(from)}, Warm: true},
+		{Name: "endpoints", Files: endpoints, Remove: findUnread(to, from)},
+	}
+}
+
+// filterFiles are the filter's with the policies of both, and with the new ones only.
+func filterFiles(from, to *envoy.Discovery) (both, last File, err error) {
+	last = filterFile(to.Filter)
+	text, err := unionJSON(from, to)
+	if err != nil || bytes.Equal(text, to.PluginJSON) {
+		return last, last, err
+	}
+	united, err := to.WithPlugin(text)
+	return filterFile(united), last, err
+}
+
+func filterFile(r envoy.Resource) File {
+	return makeFile(envoy.ExtensionFile, envoy.ExtensionCounters, r)
+}
+
+// listenersFile has the listeners of all configurations; of those with one name it is the last one's.
+func listenersFile(configurations ...*envoy.Discovery) File {
+	var all []envoy.Resource
+	for _, d := range configurations {
+		all = append(all, d.Listeners...)
+	}
+	return makeFile(envoy.ListenersFile, envoy.ListenersCounters, keepLast(all)...)
+}
+
+// clustersFile is listenersFile for clusters.
+func clustersFile(configurations ...*envoy.Discovery) File {
+	var all []envoy.Resource
+	for _, d := range configurations {
+		for _, c := range d.Clusters {
+			all = append(all, c.Resource())
+		}
+	}
+	return makeFile(envoy.ClustersFile, envoy.ClustersCounters, keepLast(all)...)
+}
+
+// keepLast gives the last resource of each name, in the order of the names.
+func keepLast(all []envoy.Resource) []envoy.Resource {
+	slices.Reverse(all)
+	slices.SortStableFunc(all, func(a, b envoy.Resource) int { return cmp.Compare(a.Name, b.Name) })
+	return slices.CompactFunc(all, func(a, b envoy.Resource) bool { return a.Name == b.Name })
+}
+
+// endpointFiles gives the files of endpoints, and again those of clusters that Envoy does not have yet, which it reads
+// with the clusters.
+func endpointFiles(from, to *envoy.Discovery) (all, unread []File) {
+	known := map[string]bool{}
+	for _, c := range from.Clusters {
+		known[c.Name] = !c.Inline
+	}
+	for _, c := range to.Clusters {
+		if c.Inline {
+			continue
+		}
+		f := makeFile(envoy.EndpointsFile(c.Name), envoy.EndpointsCounters(c.Name), c.Assignment())
+		all, unread = appendFile(f, known[c.Name], all, unread)
+	}
+	return all, unread
+}
+
+// routeFiles is endpointFiles for listeners and their routes.
+func routeFiles(from, to *envoy.Discovery) (all, unread []File) {
+	known := map[string]bool{}
+	for _, r := range from.Routes {
+		known[r.Name] = true
+	}
+	for _, r := range to.Routes {
+		all, unread = appendFile(makeFile(envoy.RoutesFile(r.Name), r.Counters, r.Resource), known[r.Name], all, unread)
+	}
+	return all, unread
+}
+
+func appendFile(f File, known bool, all, unread []File) ([]File, []File) {
+	if !known {
+		unread = append(unread, f)
+		f.Counters = ""
+	}
+	return append(all, f), unread
+}
+
+// findUnread gives the files of the old configuration that the new one does not have.
+func findUnread(from, to *envoy.Discovery) []string {
+	read := map[string]bool{}
+	for _, path := range listPaths(to) {
+		read[path] = true
+	}
+	return slices.DeleteFunc(listPaths(from), func(path string) bool { return read[path] })
+}
+
+// listPaths gives the paths of the files that come and go.
+func listPaths(d *envoy.Discovery) []string {
+	var all []string
+	for _, r := range d.Routes {
+		all = append(all, envoy.RoutesFile(r.Name))
+	}
+	for _, c := range d.Clusters {
+		if !c.Inline {
+			all = append(all, envoy.EndpointsFile(c.Name))
+		}
+	}
+	return all
+}

@@ -1,0 +1,188 @@
+package rollout
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// oneRoute has a session under /a on the Service sa.
+var oneRoute = testInput{paths: map[string]string{"/a": "sa"}, files: 16}
+
+// listChanges gives the files of a change that are not there yet, stage by stage, with the names in them.
+func listChanges(t *testing.T, from, to testInput) string {
+	t.Helper()
+	before, after := from.compile(t), to.compile(t)
+	initial, err := Initial(before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := map[string]string{}
+	for _, s := range initial {
+		for _, f := range s.Files {
+			there[f.Path] = f.Version
+		}
+	}
+	stages, err := Stages(before, after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, s := range stages {
+		for _, f := range s.Files {
+			if there[f.Path] != f.Version {
+				there[f.Path] = f.Version
+				lines = append(lines, f.Path+": "+namesIn(f))
+			}
+		}
+		for _, path := range s.Remove {
+			lines = append(lines, path+" gone")
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// inputWith gives oneRoute after a change.
+func inputWith(change func(*testInput)) testInput {
+	w := testInput{ports: []int{80}, paths: map[string]string{"/a": "sa"}, hosts: map[string]string{}, files: 16}
+	change(&w)
+	return w
+}
+
+// What the files of endpoints and routes are called.
+const eds, rds = "eds/service_default_s", "rds/listener_0.0.0.0_"
+
+// stageCases has for each kind of change the files that it writes, in their order.
+var stageCases = []struct {
+	name     string
+	from, to testInput
+	want     []string
+}{
+	{"nothing", oneRoute, oneRoute, nil},
+	{
+		"endpoints", oneRoute, inputWith(func(w *testInput) { w.hosts["sa"] = "10.0.0.2" }),
+		[]string{eds + "a_80.json: service/default/sa/80"},
+	},
+	{
+		"endpoints inside their cluster", inputWith(func(w *testInput) { w.files = 0 }),
+		inputWith(func(w *testInput) { w.files, w.hosts["sa"] = 0, "10.0.0.2" }),
+		[]string{"cds.json: service/default/sa/80"},
+	},
+	{"a policy", oneRoute, inputWith(func(w *testInput) { w.epoch = "7h" }), []string{"ecds.json: limpet a"}},
+	{"a key", oneRoute, inputWith(func(w *testInput) { w.key = "second" }), []string{"ecds.json: limpet a"}},
+	{"a route more", oneRoute, inputWith(func(w *testInput) { w.paths["/b"] = "sb" }), []string{
+		eds + "b_80.json: service/default/sb/80",
+		"cds.json: service/default/sa/80 service/default/sb/80",
+		"ecds.json: limpet a b",
+		rds + "80.json: listener/0.0.0.0/80",
+	}},
+	{"a route less", inputWith(func(w *testInput) { w.paths["/b"] = "sb" }), oneRoute, []string{
+		rds + "80.json: listener/0.0.0.0/80",
+		"ecds.json: limpet a",
+		"cds.json: service/default/sa/80",
+		eds + "b_80.json gone",
+	}},
+	{"a route for another", inputWith(func(w *testInput) { w.paths = map[string]string{"/b": "sb"} }), oneRoute, []string{
+		eds + "a_80.json: service/default/sa/80",
+		"cds.json: service/default/sa/80 service/default/sb/80",
+		"ecds.json: limpet a b",
+		rds + "80.json: listener/0.0.0.0/80",
+		"ecds.json: limpet a",
+		"cds.json: service/default/sa/80",
+		eds + "b_80.json gone",
+	}},
+	{"another port", oneRoute, inputWith(func(w *testInput) { w.ports = []int{81} }), []string{
+		rds + "81.json: listener/0.0.0.0/81",
+		"lds.json: listener/0.0.0.0/80 listener/0.0.0.0/81",
+		"lds.json: listener/0.0.0.0/81",
+		rds + "80.json gone",
+	}},
+	{"no session any more", oneRoute, inputWith(func(w *testInput) { w.paths = map[string]string{} }), []string{
+		rds + "80.json: listener/0.0.0.0/80",
+		"ecds.json: limpet",
+		"cds.json: ",
+		eds + "a_80.json gone",
+	}},
+	{
+		"too many clusters for files", inputWith(func(w *testInput) { w.files = 1 }),
+		inputWith(func(w *testInput) { w.files, w.paths["/b"] = 1, "sb" }),
+		[]string{
+			"cds.json: service/default/sa/80 service/default/sb/80",
+			"ecds.json: limpet a b",
+			rds + "80.json: listener/0.0.0.0/80",
+			eds + "a_80.json gone",
+		},
+	},
+}
+
+// TestStages wants, for each kind of change, exactly these files in this order: what routes need before the routes, as
+// the union of old and new, and what none needs after them.
+func TestStages(t *testing.T) {
+	for _, c := range stageCases {
+		t.Run(c.name, func(t *testing.T) {
+			if got, want := listChanges(t, c.from, c.to), strings.Join(c.want, "\n"); got != want {
+				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}
+
+// TestUndo: the way back has every file of the old configuration, listeners and routes first, and takes away what is
+// new.
+func TestUndo(t *testing.T) {
+	to := testInput{paths: map[string]string{"/b": "sb"}, files: 16}
+	var lines []string
+	for _, s := range Undo(oneRoute.compile(t), to.compile(t)) {
+		for _, f := range s.Files {
+			lines = append(lines, f.Path+": "+namesIn(f))
+		}
+		lines = append(lines, s.Remove...)
+		if len(s.Await) > 0 {
+			t.Errorf("%s: waits for %v, which Envoy has already", s.Name, s.Await)
+		}
+	}
+	want := []string{
+		"lds.json: listener/0.0.0.0/80", "rds/listener_0.0.0.0_80.json: listener/0.0.0.0/80", "ecds.json: limpet a",
+		"cds.json: service/default/sa/80", "eds/service_default_sa_80.json: service/default/sa/80",
+		"eds/service_default_sb_80.json",
+	}
+	if !slices.Equal(lines, want) {
+		t.Errorf("got %q\nwant %q", lines, want)
+	}
+}
+
+// TestAwait: what Envoy reads for the first time has counters only from the stage on that makes Envoy read it.
+func TestAwait(t *testing.T) {
+	to := testInput{ports: []int{80, 81}, paths: map[string]string{"/a": "sa", "/b": "sb"}, files: 16}
+	stages, err := Stages(oneRoute.compile(t), to.compile(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range stages {
+		for _, f := range s.Files {
+			got = append(got, fmt.Sprintf("%s %s", f.Path, f.Counters))
+		}
+		for _, f := range s.Await {
+			got = append(got, fmt.Sprintf("await %s %s", f.Path, f.Counters))
+		}
+	}
+	want := []string{
+		"eds/service_default_sa_80.json cluster.service/default/sa/80",
+		"eds/service_default_sb_80.json ",
+		"cds.json cluster_manager.cds",
+		"await eds/service_default_sb_80.json cluster.service/default/sb/80",
+		"ecds.json extension_config_discovery.http_filter.limpet",
+		"rds/listener_0.0.0.0_80.json http.port-80.rds.listener/0.0.0.0/80",
+		"rds/listener_0.0.0.0_81.json ",
+		"lds.json listener_manager.lds",
+		"await rds/listener_0.0.0.0_81.json http.port-81.rds.listener/0.0.0.0/81",
+		"lds.json listener_manager.lds",
+		"ecds.json extension_config_discovery.http_filter.limpet",
+		"cds.json cluster_manager.cds",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+}

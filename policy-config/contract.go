@@ -1,0 +1,51 @@
+package policyconfig
+
+// What the filter, the compiler and the command agree on besides the configuration. The names of environment variables
+// are those of the program that runs the filter, such as Envoy.
+const (
+	// DefaultKeysEnv is the environment variable that holds the key ring when a configuration names no source.
+	DefaultKeysEnv = "LIMPET_KEYS"
+	// RootSecretEnv is the environment variable with the root secret, URL-safe base64 without padding, that sealed key
+	// rings are under.
+	RootSecretEnv = "LIMPET_ROOT"
+
+	// OutcomeFilterState is the filter state with a request's outcome, as the filter sets it. Envoy has it under the name
+	// wasm.limpet.
+	OutcomeFilterState = "limpet"
+
+	// MemoryGauge is the gauge of the memory that all workers' filters have.
+	MemoryGauge = "limpet_memory_bytes"
+)
+
+// The parts of the names of a policy's counters, one for each outcome.
+const (
+	sessionsCounter = "limpet_sessions"
+	policyPart      = ".policy."
+	outcomePart     = ".outcome."
+)
+
+// SessionsCounter is the name of the counter of a policy's requests with an outcome.
+func SessionsCounter(policy, outcome string) string {
+	return sessionsCounter + policyPart + policy + outcomePart + outcome
+}
+
+// Regular expressions for what Envoy makes of those names, which puts wasmcustom in front. The first group is what goes
+// from a counter's name, and the second is the value of the label that takes its place.
+const (
+	PolicyLabelPattern  = `^wasmcustom\.` + sessionsCounter + `(\.policy\.(.+))\.outcome\.[a-z-]+$`
+	OutcomeLabelPattern = `^wasmcustom\.` + sessionsCounter + `\..*(\.outcome\.([a-z-]+))$`
+)
+
+// EnvironmentVariable is the one that the filter reads with these keys; empty when the ring is in the configuration, in
+// the clear.
+func (k Keys) EnvironmentVariable() string {
+	switch {
+	case k.Ring != nil:
+		return ""
+	case k.Sealed != "":
+		return RootSecretEnv
+	case k.FromEnv != "":
+		return k.FromEnv
+	}
+	return DefaultKeysEnv
+}

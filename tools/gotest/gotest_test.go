@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// module is a module whose packages pass, fail, do not compile and have no tests.
+var module = map[string]string{
+	"go.mod": "module example.com/m\n\ngo 1.26.0\n",
+	"good/good_test.go": `package good
+import ("fmt"; "testing"; "time")
+func TestQuick(t *testing.T) { fmt.Println("said by one that passes"); t.Log("logged by one that passes") }
+func TestSlow(t *testing.T) { time.Sleep(700 * time.Millisecond) }
+`,
+	"bad/bad_test.go": `package bad
+import ("fmt"; "testing")
+func TestPasses(t *testing.T) { t.Log("logged by a neighbour") }
+func TestFails(t *testing.T) {
+	t.Run("inner", func(t *testing.T) { fmt.Println("said within"); t.Error("why it fails") })
+	t.Run("other", func(t *testing.T) {})
+}
+`,
+	"panics/panics_test.go": `package panics
+import "testing"
+func TestPanics(t *testing.T) { t.Log("before the end"); panic("the end") }
+`,
+	"broken/broken_test.go": "package broken\nimport \"testing\"\nfunc TestIt(t *testing.T) { nothing() }\n",
+	"none/none.go":          "package none\n",
+}
+
+// runModule runs gotest on packages of the module.
+func runModule(t *testing.T, every time.Duration, packages ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	folder := t.TempDir()
+	for name, text := range module {
+		file := filepath.Join(folder, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(folder)
+	var out bytes.Buffer
+	var errs shared
+	code, err := run(append([]string{"-count=1"}, packages...), &out, &errs, every)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return code, out.String(), errs.text.String()
+}
+
+// shared is a buffer into which go test and gotest write at once.
+type shared struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (s *shared) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+// TestPasses: packages that pass have the line that go test closes them with, and no other.
+func TestPasses(t *testing.T) {
+	code, stdout, _ := runModule(t, time.Hour, "./good", "./none")
+	good := regexp.MustCompile(`(?m)^ok  \texample.com/m/good\t[\d.]+s$`)
+	none := regexp.MustCompile(`(?m)^\?   \texample.com/m/none\t\[no test files\]$`)
+	if code != 0 || strings.Count(stdout, "\n") != 2 || !good.MatchString(stdout) || !none.MatchString(stdout) {
+		t.Errorf("exit code %d:\n%s", code, stdout)
+	}
+}
+
+// TestFails: a failure is printed whole, with the output of what it is in; neighbours stay silent.
+func TestFails(t *testing.T) {
+	code, stdout, _ := runModule(t, time.Hour, "./bad", "./panics", "./broken")
+	for _, want := range []string{
+		"said within\n", "bad_test.go:5: why it fails\n", "--- FAIL: TestFails/inner ", "--- FAIL: TestFails ", "FAIL\texample.com/m/bad\t",
+		"before the end\n", "panic: the end", "FAIL\texample.com/m/panics\t",
+		"undefined: nothing\n", "FAIL\texample.com/m/broken [build failed]\n",
+	} {
+		if strings.Count(stdout, want) != 1 {
+			t.Errorf("%q is not there once", want)
+		}
+	}
+	if code != 1 || strings.Contains(stdout, "neighbour") || strings.Contains(stdout, "=== RUN") || t.Failed() {
+		t.Errorf("exit code %d:\n%s", code, stdout)
+	}
+}
+
+// TestProgress: while a package takes its time, what it is at is said on stderr.
+func TestProgress(t *testing.T) {
+	code, stdout, stderr := runModule(t, 100*time.Millisecond, "./good")
+	if code != 0 || strings.Contains(stdout, "still at it") {
+		t.Errorf("exit code %d:\n%s", code, stdout)
+	}
+	want := regexp.MustCompile(`test:   still at it \(\d+ s\): 0 packages done; good: 1 tests done, running TestSlow \([01] s\)\n`)
+	if !want.MatchString(stderr) {
+		t.Errorf("stderr:\n%s", stderr)
+	}
+}
+
+// TestState: tests that run longest are named first, and waiting ones are not.
+func TestState(t *testing.T) {
+	var out bytes.Buffer
+	p := newProgress(&out, &out)
+	at := time.Unix(1000, 0)
+	p.now, p.begin = func() time.Time { return at }, at
+	for _, line := range []string{
+		"run A", "pause A", "run B", "run C", "run D", "run E", "cont A", "run F", "pause F", "pass C",
+	} {
+		action, test, _ := strings.Cut(line, " ")
+		at = at.Add(time.Second)
+		p.line(`{"Action":"` + action + `","Package":"x/e2e","Test":"Test` + test + `"}` + "\n")
+	}
+	p.line("no JSON\n")
+	p.speak()
+	want := "no JSON\ntest:   still at it (10 s): 0 packages done; " +
+		"e2e: 1 tests done, running TestB (7 s), TestD (5 s), TestE (4 s) and 1 more\n"
+	if out.String() != want {
+		t.Errorf("%q, want %q", out.String(), want)
+	}
+}

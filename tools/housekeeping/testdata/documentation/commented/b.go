@@ -1,0 +1,2 @@
+// Package commented has its comment in one file of two.
+package commented

@@ -1,0 +1,3 @@
+package commented_test
+
+func Exported() {}

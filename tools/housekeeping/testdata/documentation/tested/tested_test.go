@@ -1,0 +1,2 @@
+// Package tested has tests only.
+package tested

@@ -1,0 +1,10 @@
+package once
+
+func test() {
+	tested()
+	tested()
+	onlyTested()
+	helper()
+}
+
+func helper() {}

@@ -1,0 +1,3 @@
+package shadows
+
+func helper() { value := 1; _ = value }

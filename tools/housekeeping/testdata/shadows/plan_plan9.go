@@ -1,0 +1,5 @@
+package shadows
+
+func plan() {}
+
+func text() int { value := 1; return value }

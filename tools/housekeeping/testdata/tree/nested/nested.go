@@ -1,0 +1,2 @@
+// Package nested is a module of its own.
+package nested
