@@ -19,6 +19,7 @@ FILTER_SOURCES := go.mod go.sum tools/limpet-wasm.json $(shell find filter polic
 COMMAND_SOURCES := go.mod go.sum $(shell find cmd compiler internal policy-config token wasmimage -name '*.go' ! -name '*_test.go')
 
 PEERS := dist/peers/tinygo.wasm dist/peers/rust.wasm
+NATIVE_PEERS := dist/peers/libempty.so dist/peers/librust.so
 VARIANTS := $(patsubst %,dist/variants/%.wasm,opt-1 opt-s opt-z gc-conservative wasm-opt-O3 wasm-opt-O4)
 
 .PHONY: help
@@ -115,7 +116,7 @@ fuzz: ## fuzz each target for FUZZTIME (default 30s)
 	@tools/fuzz.sh $(or $(FUZZTIME),30s)
 
 .PHONY: bench
-bench: build bin/bench $(PEERS) $(if $(filter full,$(BENCH)),$(VARIANTS)) ## what limpet costs Envoy next to other filters, 15 minutes; BENCH=full: builds and memory too; needs Rust
+bench: build bin/bench $(PEERS) dist/liblimpet.so $(NATIVE_PEERS) $(if $(filter full,$(BENCH)),$(VARIANTS)) ## what limpet costs Envoy next to other filters, 15 minutes; BENCH=full: builds and memory too; needs Rust
 	@export ENVOY=$$(tools/setup.sh envoy) TINYGO=$$(tools/setup.sh tinygo) && \
 	bin/bench -write && \
 	if [ "$(BENCH)" = full ]; then \
@@ -123,7 +124,7 @@ bench: build bin/bench $(PEERS) $(if $(filter full,$(BENCH)),$(VARIANTS)) ## wha
 	fi
 
 .PHONY: bench-instructions
-bench-instructions: build bin/bench $(PEERS) ## the same in instructions, which no other job disturbs; needs valgrind, and Rust
+bench-instructions: build bin/bench $(PEERS) dist/liblimpet.so $(NATIVE_PEERS) ## the same in instructions, which no other job disturbs; needs valgrind, and Rust
 	@export ENVOY=$$(tools/setup.sh envoy) TINYGO=$$(tools/setup.sh tinygo) && bin/bench -write -instructions 400 -warm 2000
 
 .PHONY: bench-go
@@ -218,3 +219,61 @@ bin/envoy-gateway: e2e/envoygateway/go.mod e2e/envoygateway/go.sum
 bin/demo: $(shell find examples -name '*.go') go.mod go.sum
 	@mkdir -p bin
 	@tools/step.sh "building $@" go build -buildvcs=false -trimpath -o $@ ./examples/demo
+
+# The native filter: limpet as a dynamic module of Envoy, for the architectures that Envoy is built for.
+NATIVE_ARCH := $(patsubst aarch64,arm64,$(patsubst x86_64,amd64,$(shell uname -m)))
+NATIVE_SOURCES := go.mod go.sum $(wildcard tools/limpet-native-*.json) $(shell find filter/native filter/session policy-config token -name '*.go' \
+	! -name '*_test.go')
+NATIVE_C := $(wildcard filter/native/c/*)
+NATIVE_CLANG_amd64 := clang-19 --target=x86_64-linux-gnu
+NATIVE_CLANG_arm64 := clang-19 --target=aarch64-linux-gnu -mno-outline-atomics -isystem /usr/aarch64-linux-gnu/include -L/usr/aarch64-linux-gnu/lib
+NATIVE_CFLAGS := -std=gnu2x -O2 -fPIC -ffunction-sections -Wall -Wextra -Werror -Wno-unused-parameter -ffile-prefix-map=$(CURDIR)=.
+NATIVE_LDFLAGS := -shared -nostartfiles -nodefaultlibs -fuse-ld=lld-19 -Wl,--version-script=filter/native/c/exports.map -Wl,--gc-sections \
+	-Wl,-z,nodelete,-z,relro,-z,now,-z,noexecstack -Wl,--no-undefined-version -Wl,--build-id=none -Wl,-s -Wl,-soname,liblimpet.so
+
+.PHONY: native
+native: dist/native/amd64/liblimpet.so dist/native/arm64/liblimpet.so dist/liblimpet.so dist/native/poisoned/liblimpet.so dist/native/sanitized/liblimpet.so ## build the native filter, limpet as a dynamic module of Envoy, for amd64 and arm64
+
+.PHONY: test-native
+test-native: native dist/limpet.wasm ## run the filter's tests on the native filter too: the shipped file, poisoned, sanitized, for arm64, in Envoy
+	@envoy=$$(tools/setup.sh envoy) && export ENVOY=$$envoy && \
+	LIMPET_REQUIRE_WASM=1 LIMPET_REQUIRE_NATIVE=1 LIMPET_REQUIRE_ENVOY=1 go test -timeout 30m ./filter/...
+
+# What the native filter is compared with.
+dist/peers/libempty.so: bench/peers/empty/module.c filter/native/c/abi.h
+	@mkdir -p dist/peers
+	@$(NATIVE_CLANG_$(NATIVE_ARCH)) $(NATIVE_CFLAGS) -shared -fuse-ld=lld-19 -o $@ $<
+
+dist/peers/librust.so: $(wildcard bench/peers/rust-native/src/*.rs bench/peers/rust/src/*.rs) bench/peers/rust-native/Cargo.toml
+	@mkdir -p dist/peers
+	@cargo=$$(tools/setup.sh rust) && tools/step.sh "building $@" \
+	"$$cargo" build --release --manifest-path bench/peers/rust-native/Cargo.toml --target-dir dist/rust-native && \
+	cp dist/rust-native/release/libpeer_native.so $@
+
+dist/native/%/limpet.o: $(NATIVE_SOURCES)
+	@mkdir -p $(@D)
+	@tinygo=$$(tools/setup.sh tinygo) && tools/step.sh "building $@" \
+	"$$tinygo" build -target tools/limpet-native-$*.json -opt=2 -no-debug -panic=trap -o $@.partial.o ./filter/native && \
+	llvm-objcopy-19 --redefine-sym main=limpet_main $@.partial.o $@ && rm $@.partial.o
+
+.PRECIOUS: dist/native/%/limpet.o
+
+# And one whose C parts the address and undefined-behaviour sanitizers watch, as well as what TinyGo's code copies.
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all
+dist/native/sanitized/liblimpet.so: dist/native/$(NATIVE_ARCH)/limpet.o $(NATIVE_C)
+	@mkdir -p $(@D)
+	@cc -std=gnu2x -O1 -g -fPIC -Wall -Wextra -Werror -Wno-unused-parameter $(SANITIZE) -shared -Wl,--version-script=filter/native/c/exports.map -Wl,-z,nodelete \
+	-o $@.partial filter/native/c/*.c $< && mv $@.partial $@
+
+# A build for tests that fills memory with rubbish as soon as it should not be used any more.
+dist/native/poisoned/liblimpet.so: dist/native/$(NATIVE_ARCH)/limpet.o $(NATIVE_C)
+	@mkdir -p $(@D)
+	@$(NATIVE_CLANG_$(NATIVE_ARCH)) $(NATIVE_CFLAGS) -DPOISON $(NATIVE_LDFLAGS) -o $@.partial filter/native/c/*.c $< -lc && mv $@.partial $@
+
+dist/native/%/liblimpet.so: dist/native/%/limpet.o $(NATIVE_C)
+	@[ $* = $(NATIVE_ARCH) ] || tools/setup.sh cross-$* >/dev/null
+	@$(NATIVE_CLANG_$*) $(NATIVE_CFLAGS) $(NATIVE_LDFLAGS) -o $@.partial filter/native/c/*.c $< -lc && mv $@.partial $@
+
+# Renamed into place: whoever has the file of before mapped keeps that.
+dist/liblimpet.so: dist/native/$(NATIVE_ARCH)/liblimpet.so
+	@cp $< $@.partial && mv $@.partial $@

@@ -13,7 +13,15 @@ func (c cell) String() string { return c.contestant + "/" + c.traffic }
 
 // signs tells whether the contestant issues limpet's tokens as cookies.
 func (c cell) signs() bool {
-	return c.contestant == rig.Rust || strings.HasPrefix(c.contestant, rig.Limpet) || strings.HasPrefix(c.contestant, "variant:")
+	if c.contestant == rig.Rust || c.contestant == rig.NativeRust {
+		return true
+	}
+	for _, prefix := range []string{rig.Limpet, rig.Native, "variant:"} {
+		if strings.HasPrefix(c.contestant, prefix) {
+			return true
+		}
+	}
+	return false
 }
 
 // base is what the same requests cost without a filter.
@@ -55,11 +63,27 @@ var tableRows = []row{
 	{cell{rig.Limpet, "preflight"}, "limpet, no cookie and none issued (CORS preflight)"},
 	{cell{rig.LimpetMany, "pinned"}, "limpet, pinned, 10,000 policies"},
 	{cell{rig.LimpetHeader, "header"}, "limpet, pinned, header mode"},
+	{cell{rig.NativeEmpty, "pinned"}, "empty native filter in C"},
+	{cell{rig.NativeEmpty, "new"}, "empty native filter in C, without a session cookie"},
+	{cell{rig.NativeRust, "pinned"}, "native Rust peer, pinned"},
+	{cell{rig.NativeRust, "new"}, "native Rust peer, new"},
+	{cell{rig.Native, "pinned"}, "native limpet, pinned"},
+	{cell{rig.Native, "new"}, "native limpet, new"},
+	{cell{rig.Native, "pinned-many"}, "native limpet, pinned, 20,000 sessions (more than its cache holds)"},
+	{cell{rig.NativeIdle, "renewed"}, "native limpet, renewed"},
+	{cell{rig.Native, "forged"}, "native limpet, forged token, new one issued"},
+	{cell{rig.Native, "preflight"}, "native limpet, no cookie and none issued (CORS preflight)"},
+	{cell{rig.NativeMany, "pinned"}, "native limpet, pinned, 10,000 policies"},
+	{cell{rig.NativeHeader, "header"}, "native limpet, pinned, header mode"},
 	{cell{rig.None, "pinned-http2"}, "no filter, HTTP/2"},
 	{cell{rig.Limpet, "pinned-http2"}, "limpet, pinned, HTTP/2"},
+	{cell{rig.Native, "pinned-http2"}, "native limpet, pinned, HTTP/2"},
 	{cell{rig.None, "without-route"}, "no filter, another route"},
 	{cell{rig.Limpet, "without-route"}, "limpet, route without a policy"},
+	{cell{rig.Native, "without-route"}, "native limpet, route without a policy"},
 	{cell{rig.None, "flood-others"}, "no filter, 55 kB of cookies"},
 	{cell{rig.Limpet, "flood-others"}, "limpet, 55 kB of other cookies, new"},
 	{cell{rig.Limpet, "flood-forged"}, "limpet, 55 kB of forged cookies, new"},
+	{cell{rig.Native, "flood-others"}, "native limpet, 55 kB of other cookies, new"},
+	{cell{rig.Native, "flood-forged"}, "native limpet, 55 kB of forged cookies, new"},
 }

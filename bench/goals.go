@@ -21,7 +21,7 @@ func (r measurements) whole(traffic string) stats.Estimate {
 
 // goals are the comparisons that limpet is held against. Where the rounds lack a cell of one, there is none of it.
 func (r measurements) goals() []report.Goal {
-	pinned := r.over(rig.Limpet, "pinned")
+	pinned, native := r.over(rig.Limpet, "pinned"), r.over(rig.Native, "pinned")
 	ratio := func(a, b stats.Estimate) stats.Interval { return stats.Bootstrap(r.rounds(), stats.Ratio(a, b)) }
 	difference := func(a, b cell) stats.Interval { return stats.Bootstrap(r.rounds(), stats.Over(r[a], r[b])) }
 	return []report.Goal{
@@ -37,6 +37,16 @@ func (r measurements) goals() []report.Goal {
 		{
 			Title: "whole request, 55 kB of forged cookies / 55 kB of others", None: true,
 			Value: ratio(r.whole("flood-forged"), r.whole("flood-others")),
+		},
+		{
+			Title: "pinned over no filter, native limpet / Envoy's unsigned cookie", Bound: 1.5,
+			Value: ratio(native, r.over(rig.Unsigned, "pinned-plain")),
+		},
+		{Title: "pinned over no filter, native limpet / limpet", Bound: 0.3, Value: ratio(native, pinned)},
+		{Title: "pinned over no filter, native limpet / native Rust peer", Bound: 1.1, Value: ratio(native, r.over(rig.NativeRust, "pinned"))},
+		{
+			Title: "new session over no filter, native limpet / native Rust peer", Bound: 1.1,
+			Value: ratio(r.over(rig.Native, "new"), r.over(rig.NativeRust, "new")),
 		},
 		{
 			Title: "route without a policy, over no filter", Unit: " µs", Bound: 1,

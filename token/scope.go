@@ -35,6 +35,9 @@ func (r *Ring) Scope(name string) *Scope {
 	return s
 }
 
+// Prepare makes the working memory now, for a caller that must know when memory is taken.
+func (s *Scope) Prepare() { s.memory() }
+
 // memory returns the working memory.
 func (s *Scope) memory() *work {
 	if s.work == nil {

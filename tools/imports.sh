@@ -9,6 +9,7 @@ status=0
 deps() {
 	case $1 in
 	./compiler/* | ./internal/*) go list -deps "$1" ;;
+	./filter/native) GOOS=linux go list -tags limpet.native -deps "$1" ;;
 	*) GOOS=wasip1 GOARCH=wasm go list -tags tinygo,tinygo.wasm -deps "$1" | grep -vx "$module/${1#./}" ;;
 	esac
 }
@@ -43,6 +44,8 @@ allow ./internal/compiler/emit/... "$names|internal/(digest|compiler/(ir|capabil
 	"a target is written from ir, and needs nothing else of the compiler"
 forbid ./filter "^$module/(compiler|cmd|e2e|filter/wasmtest|internal)" "the filter knows nothing of how its config was made"
 forbid ./filter "^(net/http|regexp|k8s.io/.*|sigs.k8s.io/.*|google.golang.org/.*)$" "it would swell limpet.wasm"
+forbid ./filter/native "^$module/(compiler|cmd|e2e|filter/(host|wasmtest|nativetest))" "Envoy is its only host"
+forbid ./filter/native "^(net|net/http|regexp|k8s.io/.*|sigs.k8s.io/.*|google.golang.org/.*)$" "it would swell liblimpet.so"
 forbid ./token "^$module/" "token is a library of its own"
 forbid ./policy-config "^$module/[^p]" "policy-config imports nothing of ours"
 

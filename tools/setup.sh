@@ -5,6 +5,7 @@
 # TinyGo, Envoy and golangci-lint land in a per-user cache keyed by version; a second run finds it and does nothing.
 #
 #   tools/setup.sh tinygo|envoy|chromium|rust|lint     makes sure of one tool and prints its path on stdout
+#   tools/setup.sh cross-amd64|cross-arm64        makes sure of what the native filter is linked and tested with
 #
 # TINYGO=PATH, ENVOY=PATH, CHROMIUM=PATH and GOLANGCI_LINT=PATH name tools of your own; then nothing is installed for them.
 set -euo pipefail
@@ -133,6 +134,14 @@ rust() {
 	command -v cargo
 }
 
+# cross is what the native filter is linked with for another architecture than this machine's, and tested with.
+cross() {
+	case $1 in
+	amd64) debian_packages libc6-dev-amd64-cross gcc-x86-64-linux-gnu qemu-user ;;
+	arm64) debian_packages libc6-dev-arm64-cross gcc-aarch64-linux-gnu qemu-user ;;
+	esac
+}
+
 # A linter reads the standard library as the Go that built it has it, so each Go has its own.
 lint() {
 	local dest
@@ -160,5 +169,6 @@ envoy) envoy ;;
 chromium) chromium ;;
 rust) rust ;;
 lint) lint ;;
-*) die "usage: tools/setup.sh tinygo|envoy|chromium|rust|lint" ;;
+cross-amd64 | cross-arm64) cross "${1#cross-}" ;;
+*) die "usage: tools/setup.sh tinygo|envoy|chromium|rust|lint|cross-amd64|cross-arm64" ;;
 esac

@@ -156,8 +156,8 @@ func TestStrictHostDeclines(t *testing.T) {
 	})
 }
 
-// Where a header carries the session there is nothing to remove: the client gets it empty, and what it then sends back
-// is no token.
+// Where a header carries the session there is nothing to remove: the client gets it empty, or as an empty list where a
+// proxy can't set empty values, and what it then sends back is no token.
 func TestHeaderIsForgotten(t *testing.T) {
 	cfg := config(`"type":"Header"`, `"sessionName":"x-sid"`, `"endSessionHeader":"x-session-end"`)
 	for name, answer := range map[string][2]string{
@@ -172,10 +172,11 @@ func TestHeaderIsForgotten(t *testing.T) {
 				w.answer, w.details = answers(answer[0]), answer[1]
 				got, sent := first(w.get(line).headers, "x-sid")
 				want(t, "the header is sent", sent, true)
-				want(t, "the header", got, "")
+				want(t, "the header", strings.Trim(got, ","), "")
 				w.answer, w.details = nil, ""
 				want(t, "a new token for the empty header", len(w.get("x-sid: ").header("x-sid")), 96)
-				w.counted("p new", 2)
+				want(t, "a new token for the empty list", len(w.get("x-sid: ,").header("x-sid")), 112) // the next host's address is longer
+				w.counted("p new", 3)
 			})
 		})
 	}

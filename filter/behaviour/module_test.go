@@ -79,13 +79,22 @@ func verifyAll(t *testing.T, vm *wasmtest.VM, tokens []string, requests int) int
 	return pinned
 }
 
+// hostileCookies are where fuzzing begins.
+var hostileCookies = []string{
+	"", "sid", "sid=", "=", ";", "sid=;sid=", `sid="`, `sid=""`, "sid=" + forged, "a=1; sid=" + forged + ";;",
+	strings.Repeat("sid="+forged+";", 50), strings.Repeat(";", 4000), "sid=\x00\xff", "sid=AQE" + strings.Repeat("é", 46) + "x",
+}
+
+// fuzzConfig has a policy of each kind.
+var fuzzConfig = configs(
+	policy("cookie", "cookie", `"idleTimeout":"1m"`, `"cache":{"control":"Private","skipCacheable":true}`),
+	policy("strip", "strip", `"forward":false`, `"onHostLost":"Fail"`),
+	policy("header", "header", `"type":"Header"`, `"sessionName":"x-sid"`, `"forward":false`))
+
 // FuzzShippedModule throws header input at the shipped module: nothing may trap it, the pin header may not leave it on
 // a response, and whatever it pins must come from a token it made.
 func FuzzShippedModule(f *testing.F) {
-	for _, cookie := range []string{
-		"", "sid", "sid=", "=", ";", "sid=;sid=", `sid="`, `sid=""`, "sid=" + forged, "a=1; sid=" + forged + ";;",
-		strings.Repeat("sid="+forged+";", 50), strings.Repeat(";", 4000), "sid=\x00\xff", "sid=AQE" + strings.Repeat("é", 46) + "x",
-	} {
+	for _, cookie := range hostileCookies {
 		f.Add(cookie, cookie, "GET", "200", "max-age=1", "MTAuMC4wLjE6ODA4MA==", "via_upstream")
 		f.Add("a=b", cookie, "OPTIONS", "503", "", cookie, "no_healthy_upstream")
 	}
@@ -116,11 +125,7 @@ func FuzzShippedModule(f *testing.F) {
 
 func fuzzVM(f *testing.F) *wasmtest.VM {
 	f.Helper()
-	cfg := configs(
-		policy("cookie", "cookie", `"idleTimeout":"1m"`, `"cache":{"control":"Private","skipCacheable":true}`),
-		policy("strip", "strip", `"forward":false`, `"onHostLost":"Fail"`),
-		policy("header", "header", `"type":"Header"`, `"sessionName":"x-sid"`, `"forward":false`))
-	vm, err := wasmtest.Require(f).Start(context.Background(), wasmtest.Options{Config: []byte(cfg), Env: map[string]string{"LIMPET_KEYS": ringA}})
+	vm, err := wasmtest.Require(f).Start(context.Background(), wasmtest.Options{Config: []byte(fuzzConfig), Env: map[string]string{"LIMPET_KEYS": ringA}})
 	if err != nil {
 		f.Fatal(err)
 	}

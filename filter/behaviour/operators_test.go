@@ -8,35 +8,31 @@ import (
 )
 
 func TestRevocationByEpoch(t *testing.T) {
-	for name, start := range map[string]start{"native": startNative, "wasm": startWasm} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, config(`"revocation":{"epoch":7}`), start)
-			home := w.get().host
-			w.restart(config(`"revocation":{"epoch":7}`), start, ringA)
-			want(t, "host, same epoch", w.get().host, home)
-			w.restart(config(`"revocation":{"epoch":8}`), start, ringA)
-			want(t, "tokens issued, next epoch", len(w.get().setCookies()), 1)
-			w.counted("p revoked", 1)
-			w.get()
-			w.counted("p pinned", 1)
-		})
-	}
+	eachBuild(t, func(t *testing.T, start start) {
+		w := newWorld(t, config(`"revocation":{"epoch":7}`), start)
+		home := w.get().host
+		w.restart(config(`"revocation":{"epoch":7}`), start, ringA)
+		want(t, "host, same epoch", w.get().host, home)
+		w.restart(config(`"revocation":{"epoch":8}`), start, ringA)
+		want(t, "tokens issued, next epoch", len(w.get().setCookies()), 1)
+		w.counted("p revoked", 1)
+		w.get()
+		w.counted("p pinned", 1)
+	})
 }
 
 func TestRevocationByDate(t *testing.T) {
-	for name, start := range map[string]start{"native": startNative, "wasm": startWasm} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, config(), start)
-			w.get()
-			w.pass(time.Minute)
-			w.restart(config(`"revocation":{"notBefore":"2026-11-21T12:00:00Z"}`), start, ringA)
-			w.get()
-			w.counted("p pinned", 1)
-			w.restart(config(`"revocation":{"notBefore":"2026-11-21T12:00:01Z"}`), start, ringA)
-			want(t, "tokens issued", len(w.get().setCookies()), 1)
-			w.counted("p revoked", 1)
-		})
-	}
+	eachBuild(t, func(t *testing.T, start start) {
+		w := newWorld(t, config(), start)
+		w.get()
+		w.pass(time.Minute)
+		w.restart(config(`"revocation":{"notBefore":"2026-11-21T12:00:00Z"}`), start, ringA)
+		w.get()
+		w.counted("p pinned", 1)
+		w.restart(config(`"revocation":{"notBefore":"2026-11-21T12:00:01Z"}`), start, ringA)
+		want(t, "tokens issued", len(w.get().setCookies()), 1)
+		w.counted("p revoked", 1)
+	})
 }
 
 func TestKeyRotation(t *testing.T) {
@@ -46,30 +42,28 @@ func TestKeyRotation(t *testing.T) {
 		second = `{"keys":[{"id":"b","secret":"` + secretB + `"}]}`
 		ends   = `{"keys":[{"id":"b","secret":"` + secretB + `"},{"id":"a","secret":"` + secretA + `","notAfter":"2026-11-21T12:00:10Z"}]}`
 	)
-	for name, start := range map[string]start{"native": startNative, "wasm": startWasm} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, config(), start)
-			home := w.get().host
-			old := w.cookies["sid"]
-			w.restart(config(), start, later)
-			want(t, "tokens re-signed before the new key's time", len(w.get().setCookies()), 0)
-			w.restart(config(), start, both)
-			r := w.get()
-			want(t, "host", r.host, home)
-			want(t, "tokens re-signed with the new key", len(r.setCookies()), 1)
-			w.counted("p renewed", 1)
-			w.restart(config(), start, second)
-			want(t, "host after the old key is gone", w.get().host, home)
-			w.get("cookie: sid=" + old)
-			w.counted("p unknown-key", 1)
-			w.restart(config(), start, ends)
-			w.get("cookie: sid=" + old)
-			w.counted("p renewed", 1)
-			w.pass(10 * time.Second)
-			w.get("cookie: sid=" + old)
-			w.counted("p unknown-key", 1)
-		})
-	}
+	eachBuild(t, func(t *testing.T, start start) {
+		w := newWorld(t, config(), start)
+		home := w.get().host
+		old := w.cookies["sid"]
+		w.restart(config(), start, later)
+		want(t, "tokens re-signed before the new key's time", len(w.get().setCookies()), 0)
+		w.restart(config(), start, both)
+		r := w.get()
+		want(t, "host", r.host, home)
+		want(t, "tokens re-signed with the new key", len(r.setCookies()), 1)
+		w.counted("p renewed", 1)
+		w.restart(config(), start, second)
+		want(t, "host after the old key is gone", w.get().host, home)
+		w.get("cookie: sid=" + old)
+		w.counted("p unknown-key", 1)
+		w.restart(config(), start, ends)
+		w.get("cookie: sid=" + old)
+		w.counted("p renewed", 1)
+		w.pass(10 * time.Second)
+		w.get("cookie: sid=" + old)
+		w.counted("p unknown-key", 1)
+	})
 }
 
 func TestWrongScope(t *testing.T) {
@@ -164,8 +158,8 @@ func TestRefusedConfigurations(t *testing.T) {
 		{"sealed without a root", strings.Replace(config(), `"policies"`, `"keys":{"sealed":"`+strings.Repeat("A", 80)+`"},"policies"`, 1), ringA, []string{"LIMPET_ROOT"}},
 	}
 	for _, tt := range tests {
-		for name, start := range map[string]start{"native": startNative, "wasm": startWasm} {
-			t.Run(tt.name+"/"+name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
+			eachBuild(t, func(t *testing.T, start start) {
 				_, err := start(t, tt.config, map[string]string{"LIMPET_KEYS": tt.ring}, time.Now)
 				if err == nil {
 					t.Fatal("accepted")
@@ -179,6 +173,6 @@ func TestRefusedConfigurations(t *testing.T) {
 					t.Errorf("a key is in the log:\n%v", err)
 				}
 			})
-		}
+		})
 	}
 }

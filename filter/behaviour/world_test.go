@@ -93,19 +93,32 @@ func (w *world) send(route, cluster string, extra ...string) result {
 	if _, own := first(h, "cookie"); !own && len(w.cookies) > 0 {
 		h = append(h, [2]string{"cookie", w.cookieLine()})
 	}
-	s := w.plugin.open(route, cluster)
-	defer s.close()
-	sent, err := s.request(h)
+	var r result
+	var err error
+	if p, ok := w.plugin.(proxy); ok {
+		r, err = p.exchange(w, route, cluster, h)
+	} else {
+		r, err = w.exchange(w.plugin.open(route, cluster), h)
+	}
 	w.check(err)
-	r, reply, details := w.upstream(sent)
-	r.headers, err = s.response(reply, details, false)
-	w.check(err)
-	r.log = s.logged()
 	if v, ok := first(r.headers, pinHeader); ok && !w.unpoliced {
 		w.t.Errorf("limpet left the pin header on the response: %q", v)
 	}
 	w.store(r.setCookies())
 	return r
+}
+
+// exchange plays everything around the plugin.
+func (w *world) exchange(s stream, h [][2]string) (result, error) {
+	defer s.close()
+	sent, err := s.request(h)
+	if err != nil {
+		return result{}, err
+	}
+	r, reply, details := w.upstream(sent)
+	r.headers, err = s.response(reply, details, false)
+	r.log = s.logged()
+	return r, err
 }
 
 func (w *world) check(err error) {

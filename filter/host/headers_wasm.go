@@ -3,8 +3,11 @@
 package host
 
 import (
+	"encoding/base64"
 	"time"
 	"unsafe"
+
+	"github.com/limpet-proxy/limpet/filter/session"
 )
 
 // headerMap shows one of the proxy's header maps to package session. A failing host call means a missing header or a
@@ -66,18 +69,56 @@ func unpack(packed string, lines [][2]string) [][2]string {
 	return lines
 }
 
-// request is the request of the callback that runs.
-var request = requestHeaders
+// request is the request of the callback that runs. Its host is pinned through the header that Envoy's stateful_session
+// filter reads: base64 of "ip:port".
+type request struct {
+	headerMap
+	plugin *plugin
+}
 
-// response is the response of the callback that runs.
-var response = reply{headerMap: responseHeaders}
+func (r *request) Pin(host string, _ bool) { r.Set(r.plugin.pinHeader, host) }
+
+// Balance removes the header. The fence before limpet does so too, but another control plane may leave it out.
+func (r *request) Balance() { r.Remove(r.plugin.pinHeader) }
+
+// The request and the response of the callback that runs.
+var (
+	incoming = request{headerMap: requestHeaders}
+	response = reply{headerMap: responseHeaders}
+)
 
 type reply struct {
 	headerMap
-	end bool
+	plugin *plugin
+	end    bool
 	// fetched are all lines, once they have been read.
 	fetched [][2]string
+	// text is the room for the host that the pin header names.
+	text [session.MaxPin]byte
 }
+
+// Chosen reads the pin header that stateful_session wrote, and removes it: the fence around limpet does so too, but a
+// filter between the two shall not see it either.
+func (r *reply) Chosen() (string, bool) {
+	pin, ok := r.Get(r.plugin.pinHeader)
+	if !ok {
+		return "", false
+	}
+	r.Remove(r.plugin.pinHeader)
+	if pinBase64.DecodedLen(len(pin)) > len(r.text) {
+		return "", true
+	}
+	n, err := pinBase64.Decode(r.text[:], unsafe.Slice(unsafe.StringData(pin), len(pin)))
+	if err != nil {
+		return "", true
+	}
+	return unsafe.String(&r.text[0], n), true
+}
+
+// pinBase64 is how Envoy writes a pin.
+var pinBase64 = base64.StdEncoding.Strict()
+
+func appendPin(dst, host []byte) []byte { return base64.StdEncoding.AppendEncode(dst, host) }
 
 func (r *reply) Prefetch() { r.fetched = r.headerMap.All() }
 

@@ -14,23 +14,24 @@ import (
 
 // plugin is one loaded configuration in one worker.
 type plugin struct {
-	engine   *session.Engine
-	metrics  metrics
-	logging  bool
-	recycled []*stream
+	engine    *session.Engine
+	pinHeader string
+	metrics   metrics
+	logging   bool
+	recycled  []*stream
 }
 
 // start refuses a bad configuration with every error in the log; Envoy then keeps the one before, or answers 500 on
 // the routes with the filter when there is none.
 func (p *plugin) start(configuration string) types.OnPluginStartStatus {
-	cfg, engine, errs := Load(configuration, readEnv, readRandom)
+	cfg, engine, errs := session.Load(configuration, readEnv, session.Proxy{Random: readRandom, AppendPin: appendPin})
 	for _, e := range errs {
 		logCritical("limpet: plugin configuration: " + e.Error())
 	}
 	if len(errs) > 0 {
 		return types.OnPluginStartStatusFailed
 	}
-	p.engine, p.logging = engine, cfg.AccessLog
+	p.engine, p.pinHeader, p.logging = engine, cfg.PinHeader, cfg.AccessLog
 	p.metrics.policies = make([]*counters, len(cfg.Policies))
 	return types.OnPluginStartStatusOK
 }
@@ -77,10 +78,11 @@ func (s *stream) onRequest() {
 	if !ok {
 		return
 	}
-	if s.policy = s.plugin.engine.Policy(route, cluster); s.policy == nil {
+	if s.policy = s.plugin.engine.Policy(route, &incoming); s.policy == nil {
 		return
 	}
-	if outcome := s.exchange.Request(s.policy, &request, time.Now().Unix()); outcome.Void() {
+	incoming.plugin = s.plugin
+	if outcome := s.exchange.Request(s.policy, &incoming, time.Now().Unix()); outcome.Void() {
 		s.plugin.metrics.count(s.policy, outcome)
 	}
 }
@@ -89,7 +91,7 @@ func (s *stream) onResponse(end bool) {
 	if s.policy == nil {
 		return
 	}
-	response.end, response.fetched = end, nil
+	response.plugin, response.end, response.fetched = s.plugin, end, nil
 	outcome := s.exchange.Response(&response)
 	if outcome != session.None && !outcome.Void() {
 		s.plugin.metrics.count(s.policy, outcome)
@@ -107,7 +109,7 @@ const (
 	codeDetails = "response\x00code_details"
 )
 
-func cluster() string {
+func (*request) Cluster() string {
 	name, _ := property(clusterName)
 	return name
 }

@@ -2,7 +2,6 @@ package session
 
 import (
 	"crypto/subtle"
-	"encoding/base64"
 
 	"github.com/limpet-proxy/limpet/token"
 )
@@ -10,33 +9,35 @@ import (
 // cacheSize is how many authenticated tokens a worker remembers, a power of two.
 const cacheSize = 1024
 
-// maxPin is the length of the longest pin: base64 of "[IPv6]:port".
-const maxPin = 64
-
 // cache remembers tokens whose signature held, so that a client's next request costs a comparison instead of
 // an HMAC. Dates, epochs and retired keys are checked anew on every use. It is a table of fixed places: what
 // it holds is bounded in entries and bytes, and only tokens that we signed ever enter it, so forgeries
 // cannot push others out. A new configuration comes with a new, empty cache.
 type cache struct {
-	entries []cacheEntry
+	entries   []cacheEntry
+	appendPin func(dst, host []byte) []byte
 	// text is the room for a host's text; put would allocate it anew.
-	text [maxPin]byte
+	text [MaxPin]byte
 }
 
 type cacheEntry struct {
 	scope    *token.Scope
 	session  token.Session
 	token    [token.MaxLen]byte
-	pin      [maxPin]byte
+	pin      [MaxPin]byte
 	tokenLen uint8
 	pinLen   uint8
 }
 
+// prepare makes the entries, before the first use.
+func (c *cache) prepare() {
+	if c.entries == nil {
+		c.entries = make([]cacheEntry, cacheSize)
+	}
+}
+
 // get returns the entry of an authenticated token of that scope, or nil.
 func (c *cache) get(s *token.Scope, tok string) *cacheEntry {
-	if c.entries == nil {
-		return nil
-	}
 	e := &c.entries[place(tok)]
 	if e.scope != s || int(e.tokenLen) != len(tok) {
 		return nil
@@ -50,15 +51,10 @@ func (c *cache) get(s *token.Scope, tok string) *cacheEntry {
 
 // put remembers a token that was authenticated or just minted, in place of whatever had its place.
 func (c *cache) put(s *token.Scope, tok string, sess token.Session) *cacheEntry {
-	if c.entries == nil {
-		c.entries = make([]cacheEntry, cacheSize)
-	}
 	e := &c.entries[place(tok)]
 	e.scope, e.session = s, sess
 	e.tokenLen = uint8(copy(e.token[:], tok))
-	host := sess.Host.AppendText(c.text[:0])
-	base64.StdEncoding.Encode(e.pin[:], host)
-	e.pinLen = uint8(base64.StdEncoding.EncodedLen(len(host)))
+	e.pinLen = uint8(len(c.appendPin(e.pin[:0], sess.Host.AppendText(c.text[:0]))))
 	return e
 }
 
@@ -71,5 +67,5 @@ func place(tok string) int {
 	return int((h ^ h>>16) & (cacheSize - 1))
 }
 
-// pinValue is what Envoy's stateful_session filter takes: base64 of "ip:port". It is valid until the next put.
-func (e *cacheEntry) pinValue() string { return stringOf(e.pin[:e.pinLen]) }
+// pinText is what the proxy's Pin takes. It is valid until the next put.
+func (e *cacheEntry) pinText() string { return stringOf(e.pin[:e.pinLen]) }

@@ -43,7 +43,7 @@ func TestCacheIsBounded(t *testing.T) {
 	e := engine(t, 1)
 	p := e.Policy("r0", nil)
 	count := uint32(0)
-	e.rand = func(nonce []byte) { // another token every time
+	e.proxy.Random = func(nonce []byte) { // another token every time
 		count++
 		binary.BigEndian.PutUint32(nonce, count)
 	}

@@ -105,15 +105,15 @@ func appendWithoutTokens(dst []byte, line, name string) (_ []byte, found bool) {
 // stripCookies takes the session's tokens out of every Cookie line before the backend sees them. Where nothing
 // else is left the backend gets no Cookie header at all.
 func (e *Engine) stripCookies(h Headers, name string) {
-	e.buf, e.lines = e.buf[:0], e.lines[:0]
-	found := false
-	for _, kv := range h.All() {
+	all, found := h.All(), false
+	e.room(all)
+	for _, kv := range all {
 		if kv[0] != "cookie" {
 			continue
 		}
 		start, had := len(e.buf), false
 		if e.buf, had = appendWithoutTokens(e.buf, kv[1], name); len(e.buf) > start {
-			e.lines = append(e.lines, stringOf(e.buf[start:])) // should buf move, this keeps the old one
+			e.lines = append(e.lines, stringOf(e.buf[start:]))
 		}
 		found = found || had
 	}
@@ -124,4 +124,21 @@ func (e *Engine) stripCookies(h Headers, name string) {
 	for _, line := range e.lines {
 		h.Add("cookie", line)
 	}
+}
+
+// room empties buf and lines and makes sure that they hold all Cookie lines, so that they never grow as they are filled.
+func (e *Engine) room(all [][2]string) {
+	bytes, lines := 0, 0
+	for _, kv := range all {
+		if kv[0] == "cookie" {
+			bytes, lines = bytes+len(kv[1]), lines+1
+		}
+	}
+	if bytes > cap(e.buf) || lines > cap(e.lines) {
+		e.proxy.lasting(true)
+		e.buf = make([]byte, 0, max(cap(e.buf), 2*bytes))
+		e.lines = make([]string, 0, max(cap(e.lines), 2*lines))
+		e.proxy.lasting(false)
+	}
+	e.buf, e.lines = e.buf[:0], e.lines[:0]
 }

@@ -7,7 +7,8 @@
 package session
 
 import (
-	"fmt"
+	"errors"
+	"strconv"
 	"strings"
 
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
@@ -16,16 +17,14 @@ import (
 
 // Engine holds a loaded plugin configuration, ready to serve requests.
 type Engine struct {
-	pinHeader string
-	rand      func([]byte)
-	routes    map[string]*routePolicies
-	cache     cache
-	// buf is where tokens, Set-Cookie and Cookie lines are built before the proxy takes them, and lines are the latter; nonce,
-	// text and host are the room for a nonce, a pin and a host's text. All would be allocated anew otherwise.
+	proxy  Proxy
+	routes map[string]*routePolicies
+	cache  cache
+	// buf is where tokens, Set-Cookie and Cookie lines are built before the proxy takes them, and lines are the latter; nonce
+	// and host are the room for a nonce and a host's text. All would be allocated anew otherwise.
 	buf   []byte
 	lines []string
 	nonce [12]byte
-	text  [maxPin]byte
 	host  [token.HostTextMax]byte
 }
 
@@ -52,17 +51,19 @@ type Policy struct {
 	permanent              bool
 	// headerName is the session header's name in lower case, as the proxy has it.
 	headerName string
+	strict     bool
+	// warm says that what is made on first use has been made.
+	warm bool
 }
 
-// New makes an engine from a configuration that policyconfig.Parse accepted. The ring signs and verifies; rand
-// fills its argument with random bytes for nonces.
-func New(cfg *policyconfig.Config, ring *token.Ring, rand func([]byte)) (*Engine, error) {
+// New makes an engine from a configuration that policyconfig.Parse accepted. The ring signs and verifies.
+func New(cfg *policyconfig.Config, ring *token.Ring, proxy Proxy) (*Engine, error) {
 	e := &Engine{
-		pinHeader: cfg.PinHeader,
-		rand:      rand,
-		routes:    make(map[string]*routePolicies, len(cfg.Policies)),
-		buf:       make([]byte, 0, 512),
+		proxy:  proxy,
+		routes: make(map[string]*routePolicies, len(cfg.Policies)),
 	}
+	e.cache.appendPin = proxy.AppendPin
+	longest := 0
 	scopes := make(map[string]*token.Scope, len(cfg.Policies))
 	for i := range cfg.Policies {
 		// A copy of its own: TinyGo's collector walks back to the start of an object from every pointer into it,
@@ -74,10 +75,12 @@ func New(cfg *policyconfig.Config, ring *token.Ring, rand func([]byte)) (*Engine
 		}
 		p := newPolicy(pc, scopes[pc.Scope], int64(cfg.ClockSkew))
 		p.engine, p.Index = e, i
+		longest = max(longest, p.longestLine())
 		if err := e.bind(p); err != nil {
 			return nil, err
 		}
 	}
+	e.buf = make([]byte, 0, longest)
 	return e, nil
 }
 
@@ -98,6 +101,7 @@ func newPolicy(pc *policyconfig.Policy, scope *token.Scope, skew int64) *Policy 
 		p.renewAfter = max(1, int64(pc.IdleTimeout)*int64(pc.RenewAfterPercent)/100)
 	}
 	p.headerName = strings.ToLower(pc.SessionName)
+	p.strict = pc.OnHostLost == policyconfig.Fail
 	if c := pc.Cookie; c != nil {
 		p.permanent = c.LifetimeType == policyconfig.LifetimePermanent
 		p.cookieHead, p.cookieTail = pc.SessionName+"=", cookieAttributes(c)
@@ -116,7 +120,7 @@ func (e *Engine) bind(p *Policy) error {
 		}
 		if len(p.cfg.Clusters) == 0 {
 			if r.all != nil {
-				return fmt.Errorf("route %q has two policies: %q and %q", name, r.all.Name, p.Name)
+				return twoPolicies("route "+strconv.Quote(name), r.all, p)
 			}
 			r.all = p
 			continue
@@ -126,7 +130,7 @@ func (e *Engine) bind(p *Policy) error {
 		}
 		for _, cluster := range p.cfg.Clusters {
 			if other := r.byCluster[cluster]; other != nil {
-				return fmt.Errorf("route %q and cluster %q have two policies: %q and %q", name, cluster, other.Name, p.Name)
+				return twoPolicies("route "+strconv.Quote(name)+" and cluster "+strconv.Quote(cluster), other, p)
 			}
 			r.byCluster[cluster] = p
 		}
@@ -134,17 +138,37 @@ func (e *Engine) bind(p *Policy) error {
 	return nil
 }
 
+// twoPolicies does without package fmt, which keeps memory between calls: no module may that frees a configuration whole.
+func twoPolicies(claim string, one, other *Policy) error {
+	return errors.New(claim + ": two policies: " + strconv.Quote(one.Name) + " and " + strconv.Quote(other.Name))
+}
+
+// Destination is where a request goes.
+type Destination interface {
+	// Cluster is the name of Envoy's cluster.
+	Cluster() string
+}
+
 // Policy finds the policy of a route, or nil. The cluster is asked for only where the route's policies
 // depend on it, for reading it costs the proxy more than all else here.
-func (e *Engine) Policy(route string, cluster func() string) *Policy {
+func (e *Engine) Policy(route string, to Destination) *Policy {
 	r := e.routes[route]
 	if r == nil {
 		return nil
 	}
 	if r.byCluster != nil {
-		if p := r.byCluster[cluster()]; p != nil {
+		if p := r.byCluster[to.Cluster()]; p != nil {
 			return p
 		}
 	}
 	return r.all
+}
+
+// heat makes what a policy's first request needs and keeps: of 10,000 policies most are idle.
+func (p *Policy) heat() {
+	p.engine.proxy.lasting(true)
+	p.scope.Prepare()
+	p.engine.cache.prepare()
+	p.engine.proxy.lasting(false)
+	p.warm = true
 }

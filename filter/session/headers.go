@@ -1,7 +1,7 @@
 package session
 
-// Headers is a header map of the proxy. Names are lower case. What it returns is good until the phase (request or
-// response) ends, and All's lines until the next All; what it is given to keep it copies.
+// Headers is a header map of the proxy. Names are lower case. What it returns is good until the map is changed or the
+// phase (request or response) ends; what it is given to keep it copies.
 type Headers interface {
 	// Get returns the value of the first line of that name.
 	Get(name string) (string, bool)
@@ -15,9 +15,21 @@ type Headers interface {
 	Remove(name string)
 }
 
+// Request is a request on its way to a backend.
+type Request interface {
+	Headers
+	// Pin has the host of a token serve the request, in the form that Proxy.AppendPin made. Strict: it or none.
+	Pin(host string, strict bool)
+	// Balance leaves the choice of the host to the proxy, whatever the client would like.
+	Balance()
+}
+
 // Reply is a response on its way to the client.
 type Reply interface {
 	Headers
+	// Chosen is the host that the proxy chose instead of the pinned one or because there was none, as "ip:port". It is asked
+	// for once, and what it returns is good until another method is called.
+	Chosen() (host string, ok bool)
 	// CodeDetails is Envoy's word for where the response came from (response.code_details).
 	CodeDetails() string
 	// HeadersOnly tells whether the response ends with its headers.

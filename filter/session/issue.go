@@ -28,7 +28,6 @@ func (x *Exchange) issue(h Reply, sess token.Session, now int64) bool {
 		h.Set(p.headerName, stringOf(line))
 		exposeHeader(h, p.cfg.SessionName)
 	}
-	p.engine.buf = line
 	limitCaching(h, p.cfg.Cache.Control)
 	return true
 }
@@ -37,7 +36,7 @@ func (x *Exchange) issue(h Reply, sess token.Session, now int64) bool {
 // key of the ring has been retired; then requests are balanced as if there were no policy.
 func (p *Policy) mint(dst []byte, sess token.Session, now int64) ([]byte, bool) {
 	e := p.engine
-	e.rand(e.nonce[:])
+	e.proxy.Random(e.nonce[:])
 	start := len(dst)
 	dst, err := p.scope.Append(dst, sess, token.Minting{Now: now, Nonce: e.nonce, Reveal: p.cfg.RevealHost})
 	if err != nil {

@@ -30,16 +30,18 @@ type Exchange struct {
 
 // Request looks for the session's token, pins its host and prepares what the backend sees. now is in seconds
 // since the Unix epoch. It returns the outcome as far as it is known: why a token is void, or None.
-func (x *Exchange) Request(p *Policy, h Headers, now int64) Outcome {
+func (x *Exchange) Request(p *Policy, h Request, now int64) Outcome {
 	*x = Exchange{policy: p, now: now}
+	if !p.warm {
+		p.heat()
+	}
 	if p.cfg.Cookie != nil {
 		x.fromCookies(h, now)
 	} else {
 		x.fromHeader(h, now)
 	}
 	if !x.pinned {
-		// The fence before limpet does so too, but another control plane may leave it out.
-		h.Remove(p.engine.pinHeader)
+		h.Balance()
 	}
 	x.mayIssue = x.issuing(h)
 	return x.outcome
@@ -82,7 +84,7 @@ func safeMethod(m string) bool {
 }
 
 // fromCookies looks for the token among the cookies.
-func (x *Exchange) fromCookies(h Headers, now int64) {
+func (x *Exchange) fromCookies(h Request, now int64) {
 	s := search{x: x, now: now}
 	s.header(h, "cookie")
 	if !x.policy.cfg.Forward && s.seen > 0 {
@@ -90,8 +92,9 @@ func (x *Exchange) fromCookies(h Headers, now int64) {
 	}
 }
 
-// fromHeader looks for the token in the session header. Proxies may join lines of one name with commas (RFC 9110 §5.3).
-func (x *Exchange) fromHeader(h Headers, now int64) {
+// fromHeader looks for the token in the session header. Proxies may join lines of one name with commas (RFC 9110 §5.3),
+// and empty elements are none (§5.6.1).
+func (x *Exchange) fromHeader(h Request, now int64) {
 	s := search{x: x, now: now}
 	if s.header(h, x.policy.headerName) && !x.policy.cfg.Forward {
 		h.Remove(x.policy.headerName)
@@ -110,7 +113,7 @@ type search struct {
 
 // header tries the first line of that name, where nearly every client has its token, and the others only when that
 // one holds none: HTTP/1.1 clients may send several, and reading all lines is expensive. It tells whether there is one.
-func (s *search) header(h Headers, name string) bool {
+func (s *search) header(h Request, name string) bool {
 	line, ok := h.Get(name)
 	if !ok {
 		return false
@@ -159,7 +162,9 @@ func (s *search) headerLine(value string) {
 	for value != "" && s.entry == nil {
 		var one string
 		one, value, _ = strings.Cut(value, ",")
-		s.candidate(trim(one))
+		if one = trim(one); one != "" {
+			s.candidate(one)
+		}
 	}
 }
 
@@ -192,14 +197,14 @@ func (s *search) refuse(o Outcome) {
 }
 
 // finish pins the host of the valid token, or records why there is none.
-func (s *search) finish(h Headers) {
+func (s *search) finish(h Request) {
 	if s.entry == nil {
 		s.x.outcome = s.void
 		return
 	}
 	s.x.pinned = true
 	s.x.session = s.entry.session
-	h.Set(s.x.policy.engine.pinHeader, s.entry.pinValue())
+	h.Pin(s.entry.pinText(), s.x.policy.strict)
 }
 
 // authenticate opens a token, or finds it among those opened before.

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"encoding/base64"
 	"strconv"
 	"strings"
 
@@ -16,11 +15,7 @@ func (x *Exchange) Response(h Reply) Outcome {
 	if !x.pinned {
 		h.Prefetch()
 	}
-	pin, chosen := h.Get(p.engine.pinHeader)
-	if chosen {
-		// The fence around limpet removes it too; a filter between the two shall not see it either.
-		h.Remove(p.engine.pinHeader)
-	}
+	host, chosen := x.chosen(h)
 	status, _ := h.Get(":status")
 	if (chosen || x.pinned) && mayBeOwn(chosen, status, h) && h.CodeDetails() != viaUpstream {
 		return x.notFromUpstream(h)
@@ -34,7 +29,7 @@ func (x *Exchange) Response(h Reply) Outcome {
 		}
 	}
 	if chosen {
-		return x.begin(h, pin)
+		return x.begin(h, host)
 	}
 	if x.pinned {
 		return x.keep(h)
@@ -109,9 +104,8 @@ func (x *Exchange) end(h Reply) Outcome {
 
 // begin gives the client a token for the host that Envoy chose: it had none, a void one, or one whose host did
 // not serve. A session that moves begins anew, for whatever the lost host knew of it is lost.
-func (x *Exchange) begin(h Reply, pin string) Outcome {
-	host, ok := x.policy.engine.pinnedHost(pin)
-	if !ok {
+func (x *Exchange) begin(h Reply, host token.Host) Outcome {
+	if host == (token.Host{}) {
 		return x.outcome
 	}
 	now := h.Now()
@@ -140,18 +134,12 @@ func (x *Exchange) keep(h Reply) Outcome {
 	return Renewed
 }
 
-// pinBase64 is how Envoy writes a pin.
-var pinBase64 = base64.StdEncoding.Strict()
-
-// pinnedHost reads the pin header that stateful_session wrote.
-func (e *Engine) pinnedHost(pin string) (token.Host, bool) {
-	if pinBase64.DecodedLen(len(pin)) > len(e.text) {
+// chosen is the host that the proxy chose; no host, and true, where it has no name that a token can carry.
+func (x *Exchange) chosen(h Reply) (host token.Host, ok bool) {
+	text, ok := h.Chosen()
+	if !ok {
 		return token.Host{}, false
 	}
-	n, err := pinBase64.Decode(e.text[:], bytesOf(pin))
-	if err != nil {
-		return token.Host{}, false
-	}
-	host, err := token.ParseHostIn(e.host[:0], stringOf(e.text[:n]))
-	return host, err == nil
+	host, _ = token.ParseHostIn(x.policy.engine.host[:0], text) // no host where it fails
+	return host, true
 }

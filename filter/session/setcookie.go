@@ -65,8 +65,13 @@ func (p *Policy) removeCookie(h Reply) {
 	b := append(p.engine.buf[:0], p.cookieHead...)
 	b = append(b, p.cookieTail...)
 	b = append(b, "; Max-Age=0; Expires=Thu, 01 Jan 1970 00:00:00 GMT"...)
-	p.engine.buf = b
 	h.Add("set-cookie", stringOf(b))
+}
+
+// longestLine is how long a token's line gets at the most, so that none of them needs memory of its own.
+func (p *Policy) longestLine() int {
+	const lifetime = len("; Max-Age=-9223372036854775808; Expires=Sat, 21 Nov 2026 12:00:00 GMT")
+	return len(p.cookieHead) + token.MaxLen + len(p.cookieTail) + lifetime
 }
 
 // appendLifetime adds Max-Age and the Expires that agrees with it.

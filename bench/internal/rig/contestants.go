@@ -53,6 +53,12 @@ var changes = map[string]listenerChange{
 	LimpetHeader: func(r *Rig, l listenerTree) error { return r.limpet(l, LimpetHeader, r.wasm, one("x-cart")) },
 	LimpetIdle:   func(r *Rig, l listenerTree) error { return r.limpet(l, LimpetIdle, r.wasm, idle) },
 	LimpetMany:   func(r *Rig, l listenerTree) error { return r.limpet(l, LimpetMany, r.wasm, many) },
+	Native:       func(r *Rig, l listenerTree) error { return r.native(l, one("cart")) },
+	NativeHeader: func(r *Rig, l listenerTree) error { return r.native(l, one("x-cart")) },
+	NativeIdle:   func(r *Rig, l listenerTree) error { return r.native(l, idle) },
+	NativeMany:   func(r *Rig, l listenerTree) error { return r.native(l, many) },
+	NativeEmpty:  func(r *Rig, l listenerTree) error { l.native(r.peer("libempty.so"), ""); return nil },
+	NativeRust:   rustNative,
 }
 
 func unsigned(_ *Rig, l listenerTree) error {
@@ -88,11 +94,14 @@ func lua(r *Rig, l listenerTree) error {
 	return nil
 }
 
+// rustPolicies are the policies of both modules in Rust.
+var rustPolicies = []object{{
+	"name": "default/app/rule/0", "scope": CookieScope, "route": cookieRoute, "cookie": "cart",
+	"attributes": "; Path=/cart; Secure; HttpOnly; SameSite=Strict", "absolute_timeout": 8 * 3600,
+}}
+
 func rust(r *Rig, l listenerTree) error {
-	configuration, err := json.Marshal([]object{{
-		"name": "default/app/rule/0", "scope": CookieScope, "route": cookieRoute, "cookie": "cart",
-		"attributes": "; Path=/cart; Secure; HttpOnly; SameSite=Strict", "absolute_timeout": 8 * 3600,
-	}})
+	configuration, err := json.Marshal(rustPolicies)
 	if err != nil {
 		return err
 	}

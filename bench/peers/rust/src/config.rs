@@ -5,7 +5,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use base64::Engine;
 use serde::Deserialize;
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 #[derive(Deserialize)]
 struct PolicyText {
@@ -42,7 +42,7 @@ pub struct Policy {
 }
 
 pub struct Config {
-    routes: HashMap<Vec<u8>, Rc<Policy>>,
+    routes: HashMap<Vec<u8>, Arc<Policy>>,
 }
 
 const REFUSED: [&str; 6] =
@@ -58,11 +58,11 @@ impl Config {
             secrets.push((key.id.as_str(), secret));
         }
         let ring = Ring::new(&secrets);
-        let routes = policies.into_iter().map(|p| (p.route.clone().into_bytes(), Rc::new(policy(p, &ring, &define))));
+        let routes = policies.into_iter().map(|p| (p.route.clone().into_bytes(), Arc::new(policy(p, &ring, &define))));
         Ok(Config { routes: routes.collect() })
     }
 
-    pub fn policy(&self, route: &[u8]) -> Option<Rc<Policy>> {
+    pub fn policy(&self, route: &[u8]) -> Option<Arc<Policy>> {
         self.routes.get(route).cloned()
     }
 }

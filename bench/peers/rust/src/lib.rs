@@ -11,6 +11,7 @@ use proxy_wasm::hostcalls;
 use proxy_wasm::traits::{Context, HttpContext, RootContext};
 use proxy_wasm::types::{Action, ContextType, LogLevel, MetricType};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 use token::{Host, Session, Verdict};
 
@@ -57,7 +58,7 @@ impl RootContext for Root {
 
 struct Stream {
     config: Rc<Config>,
-    policy: Option<Rc<Policy>>,
+    policy: Option<Arc<Policy>>,
     pinned: bool,
     void: bool,
 }

@@ -154,12 +154,20 @@ impl Key {
 impl Host {
     /// Reads the pin header as Envoy writes it: base64 of "ip:port".
     pub fn from_pin(pin: &[u8]) -> Option<Host> {
-        let text = STANDARD.decode(pin).ok()?;
-        std::str::from_utf8(&text).ok()?.parse().ok().map(Host)
+        Host::from_text(&STANDARD.decode(pin).ok()?)
     }
 
     pub fn pin(&self) -> Vec<u8> {
-        STANDARD.encode(self.0.to_string()).into_bytes()
+        STANDARD.encode(self.text()).into_bytes()
+    }
+
+    /// Reads "ip:port".
+    pub fn from_text(text: &[u8]) -> Option<Host> {
+        std::str::from_utf8(text).ok()?.parse().ok().map(Host)
+    }
+
+    pub fn text(&self) -> String {
+        self.0.to_string()
     }
 
     fn from_raw(raw: &[u8]) -> Option<Host> {

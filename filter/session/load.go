@@ -1,19 +1,29 @@
-// Package host is the only one that speaks proxy-wasm. It loads the plugin configuration, hands requests and
-// responses to package session and carries out what that decides. It makes the host calls itself and exports the
-// few callbacks that it needs: an SDK's layer in between allocated for every call (docs/performance.md).
-package host
+package session
 
 import (
 	"encoding/base64"
 	"errors"
 
-	"github.com/limpet-proxy/limpet/filter/session"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 	"github.com/limpet-proxy/limpet/token"
 )
 
-// Load turns the plugin's JSON into an engine, or says everything that is wrong with it.
-func Load(data string, getenv func(string) string, random func([]byte)) (*policyconfig.Config, *session.Engine, []error) {
+// Load turns the filter's JSON into an engine, or says everything that is wrong with it.
+func Load(data string, getenv func(string) string, proxy Proxy) (*policyconfig.Config, *Engine, []error) {
+	cfg, ring, errs := Read(data, getenv)
+	if len(errs) > 0 {
+		return nil, nil, errs
+	}
+	engine, err := New(cfg, ring, proxy)
+	if err != nil {
+		return nil, nil, []error{err}
+	}
+	return cfg, engine, nil
+}
+
+// Read reads the filter's JSON and its keys, of which several engines may be made. What it returns keeps pieces of the
+// JSON and does not change.
+func Read(data string, getenv func(string) string) (*policyconfig.Config, *token.Ring, []error) {
 	cfg, list := policyconfig.Parse(data)
 	errs := make([]error, 0, len(list)+1)
 	for _, e := range list {
@@ -26,11 +36,7 @@ func Load(data string, getenv func(string) string, random func([]byte)) (*policy
 	if len(errs) > 0 {
 		return nil, nil, errs
 	}
-	engine, err := session.New(&cfg, ring, random)
-	if err != nil {
-		return nil, nil, []error{err}
-	}
-	return &cfg, engine, nil
+	return &cfg, ring, nil
 }
 
 // loadRing reads the key ring from wherever the configuration says. No error contains what it read.

@@ -1,0 +1,466 @@
+package behaviour
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/limpet-proxy/limpet/filter/nativetest"
+)
+
+// envoy is a running Envoy. It serves one test after the other, which each give it a configuration of their own.
+type envoy struct {
+	dir, module, reply string
+	port, admin        int
+	process            *exec.Cmd
+	ended              chan struct{}
+	generation         int
+	hosts              []string
+	backend            *backend
+	clock              *os.File
+}
+
+func (e *envoy) path(name string) string { return filepath.Join(e.dir, name) }
+
+// envoys are the running ones, by their environment; the one used last is the last.
+var envoys = struct {
+	names []string
+	all   map[string]*envoy
+}{all: map[string]*envoy{}}
+
+// drainSeconds is how long an old configuration serves the connections that it has.
+const drainSeconds = 5
+
+// mostEnvoys is how many run at a time.
+const mostEnvoys = 2
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	for _, e := range envoys.all {
+		e.stop()
+	}
+	os.Exit(code)
+}
+
+// envoyFor returns an Envoy with that environment.
+func envoyFor(t *testing.T, env map[string]string) *envoy {
+	t.Helper()
+	text, err := json.Marshal(env)
+	check(t, err)
+	name := string(text)
+	if i := slices.Index(envoys.names, name); i >= 0 {
+		envoys.names = append(slices.Delete(envoys.names, i, i+1), name)
+		return envoys.all[name]
+	}
+	if len(envoys.names) == mostEnvoys {
+		oldest := envoys.names[0]
+		envoys.all[oldest].stop()
+		delete(envoys.all, oldest)
+		envoys.names = envoys.names[1:]
+	}
+	e := launch(t, env)
+	envoys.names = append(envoys.names, name)
+	envoys.all[name] = e
+	return e
+}
+
+// launch starts Envoy, the program that the environment variable ENVOY names.
+func launch(t *testing.T, env map[string]string) *envoy {
+	t.Helper()
+	module := nativetest.Module(t, "liblimpet.so")
+	program := os.Getenv("ENVOY")
+	if program == "" {
+		if os.Getenv("CI") == "true" || os.Getenv("LIMPET_REQUIRE_ENVOY") == "1" {
+			t.Fatal("the environment variable ENVOY names no program")
+		}
+		t.Skip("the environment variable ENVOY names no program")
+	}
+	dir, err := os.MkdirTemp("", "limpet-envoy")
+	check(t, err)
+	e := &envoy{dir: dir, module: module, ended: make(chan struct{}), port: freePort(t), admin: freePort(t)}
+	e.reply = e.compile(t, "reply.c")
+	e.backend = newBackend(t)
+	e.clock, err = os.Create(e.path("clock"))
+	check(t, err)
+	check(t, e.clock.Truncate(4096))
+	e.setClock(t, time.Now())
+	e.write(t, "listeners.json", discovery(0))
+	e.write(t, "hosts.json", discovery(0, assignment(nil)))
+	text, err := json.Marshal(e.bootstrap())
+	check(t, err)
+	e.write(t, "envoy.json", text)
+	log, err := os.Create(e.path("log"))
+	check(t, err)
+	defer log.Close()
+	e.process = exec.Command(program, "-c", e.path("envoy.json"), "--concurrency", "2", "--use-dynamic-base-id",
+		"--log-level", "warning", "--file-flush-interval-msec", "10", "--drain-time-s", strconv.Itoa(drainSeconds))
+	e.process.Stdout, e.process.Stderr = log, log
+	e.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	e.process.Env = []string{
+		"LD_PRELOAD=" + e.compile(t, "elsewhere.c"), "LIMPET_TEST_CLOCK=" + e.path("clock"),
+		"LIMPET_TEST_BACKEND=" + strconv.Itoa(e.backend.port),
+	}
+	for name, value := range env {
+		e.process.Env = append(e.process.Env, name+"="+value)
+	}
+	check(t, e.process.Start())
+	go func() { _ = e.process.Wait(); close(e.ended) }()
+	e.until(t, "Envoy to be ready", func() bool { return strings.HasPrefix(e.get("/ready"), "LIVE") })
+	return e
+}
+
+// compile makes a shared object of a source in testdata.
+func (e *envoy) compile(t *testing.T, source string) string {
+	t.Helper()
+	path := e.path(strings.TrimSuffix(source, ".c") + ".so")
+	out, err := exec.Command("cc", "-shared", "-fPIC", "-O1", "-o", path, filepath.Join("testdata", source)).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", source, err, out)
+	}
+	return path
+}
+
+func (e *envoy) stop() {
+	_ = e.process.Process.Kill() // it may have ended
+	<-e.ended
+	e.backend.listener.Close()
+	e.clock.Close()
+	os.RemoveAll(e.dir)
+}
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	check(t, err)
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// write puts a file in place at once, which is what Envoy watches for.
+func (e *envoy) write(t *testing.T, name string, text []byte) {
+	t.Helper()
+	check(t, os.WriteFile(e.path(name+".new"), text, 0o600))
+	check(t, os.Rename(e.path(name+".new"), e.path(name)))
+}
+
+func (e *envoy) setClock(t *testing.T, now time.Time) {
+	t.Helper()
+	var text [8]byte
+	binary.NativeEndian.PutUint64(text[:], uint64(now.Unix()))
+	_, err := e.clock.WriteAt(text[:], 0)
+	check(t, err)
+}
+
+// until waits for something, as long as Envoy lives.
+func (e *envoy) until(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(60 * time.Second); !is(); time.Sleep(2 * time.Millisecond) {
+		select {
+		case <-e.ended:
+			t.Fatalf("Envoy ended:\n%s", e.log(t))
+		default:
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("no sign of %s; Envoy's log:\n%s", what, e.log(t))
+		}
+	}
+}
+
+func (e *envoy) log(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(e.path("log"))
+	check(t, err)
+	return string(text)
+}
+
+// get reads a page of the admin interface, "" while there is none.
+func (e *envoy) get(path string) string {
+	response, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d%s", e.admin, path))
+	if err != nil {
+		return ""
+	}
+	defer response.Body.Close()
+	text, _ := io.ReadAll(response.Body)
+	return string(text)
+}
+
+// stats are the counters whose names match.
+func (e *envoy) stats(filter string) map[string]uint64 {
+	values := map[string]uint64{}
+	for line := range strings.Lines(e.get("/stats?filter=" + filter)) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		values[name], _ = strconv.ParseUint(value, 10, 64)
+	}
+	return values
+}
+
+// setHosts changes the hosts of all clusters.
+func (e *envoy) setHosts(t *testing.T, hosts []string) {
+	t.Helper()
+	if slices.Equal(hosts, e.hosts) {
+		return
+	}
+	before := e.stats("^cluster.c.*update_success")
+	e.hosts = slices.Clone(hosts)
+	e.generation++
+	e.write(t, "hosts.json", discovery(e.generation, assignment(hosts)))
+	e.until(t, "the hosts", func() bool {
+		now := e.stats("^cluster.c.*update_success")
+		for name, n := range before {
+			if now[name] == n {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// configure has Envoy take new filters, and returns what it logged when it refuses.
+func (e *envoy) configure(t *testing.T, filters []any) error {
+	t.Helper()
+	refused, logged := e.stats("lds.update_rejected"), len(e.log(t))
+	e.generation++
+	e.write(t, "listeners.json", discovery(e.generation, e.listener(filters, e.generation)))
+	var err error
+	e.until(t, "the configuration", func() bool {
+		if now := e.stats("lds.update_rejected"); now["listener_manager.lds.update_rejected"] > refused["listener_manager.lds.update_rejected"] {
+			err = errors.New(e.log(t)[logged:])
+			return true
+		}
+		return e.serves(e.generation)
+	})
+	return err
+}
+
+// serves tells whether new connections get that configuration.
+func (e *envoy) serves(generation int) bool {
+	connection, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", e.port))
+	if err != nil {
+		return false
+	}
+	defer func() { _ = connection.Close() }()
+	if _, err := io.WriteString(connection, "GET / HTTP/1.1\r\nhost: test\r\n\r\n"); err != nil {
+		return false
+	}
+	head, err := readHead(bufio.NewReader(connection))
+	value, _ := first(head, "x-test-generation")
+	return err == nil && value == fmt.Sprint(generation)
+}
+
+// readHead reads a message's first line, as the header "", and its headers.
+func readHead(r *bufio.Reader) ([][2]string, error) {
+	var head [][2]string
+	for {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			return nil, err
+		}
+		line = strings.TrimRight(line, "\r\n")
+		switch {
+		case head == nil:
+			head = append(head, [2]string{"", line})
+		case line == "":
+			return head, nil
+		default:
+			name, value, _ := strings.Cut(line, ":")
+			head = append(head, [2]string{name, strings.Trim(value, " \t")})
+		}
+	}
+}
+
+// backend is every host of the tests: the first line on a connection says which one was meant.
+type backend struct {
+	listener net.Listener
+	port     int
+	mu       sync.Mutex
+	answer   func([][2]string) [][2]string
+	host     string
+	received [][2]string
+}
+
+func newBackend(t *testing.T) *backend {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	check(t, err)
+	b := &backend{listener: l, port: l.Addr().(*net.TCPAddr).Port}
+	go func() {
+		for {
+			connection, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go b.serve(connection)
+		}
+	}()
+	return b
+}
+
+func (b *backend) serve(connection net.Conn) {
+	defer func() { _ = connection.Close() }()
+	r := bufio.NewReaderSize(connection, 128<<10)
+	host, err := r.ReadString('\n')
+	for err == nil {
+		var head [][2]string
+		if head, err = readHead(r); err == nil {
+			_, err = connection.Write(b.respond(strings.TrimSpace(host), head))
+		}
+	}
+}
+
+func (b *backend) respond(host string, head [][2]string) []byte {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.host, b.received = host, nil
+	for _, line := range head[1:] {
+		if !strings.HasPrefix(line[0], "x-test-") {
+			b.received = append(b.received, line)
+		}
+	}
+	reply := [][2]string{{":status", "200"}}
+	if b.answer != nil {
+		reply = b.answer(b.received)
+	}
+	var out bytes.Buffer
+	status, _ := first(reply, ":status")
+	fmt.Fprintf(&out, "HTTP/1.1 %s Test\r\nx-test-backend: %s\r\n", status, host)
+	for _, line := range without(reply, ":status") {
+		fmt.Fprintf(&out, "%s: %s\r\n", line[0], line[1])
+	}
+	if status != "304" {
+		out.WriteString("content-length: 0\r\n")
+	}
+	out.WriteString("\r\n")
+	return out.Bytes()
+}
+
+func splitHost(host string) (address string, port int) {
+	address, text, _ := net.SplitHostPort(host)
+	port, _ = strconv.Atoi(text)
+	return address, port
+}
+
+// envoyPlugin is the shipped native module in a real Envoy.
+type envoyPlugin struct {
+	t          *testing.T
+	envoy      *envoy
+	before     map[string]uint64
+	logging    bool
+	connection net.Conn
+	reader     *bufio.Reader
+	requests   int
+}
+
+func startEnvoy(t *testing.T, config string, env map[string]string, _ func() time.Time) (plugin, error) {
+	t.Helper()
+	e := envoyFor(t, env)
+	if err := e.configure(t, e.native(config)); err != nil {
+		return nil, err
+	}
+	p := &envoyPlugin{t: t, envoy: e, before: e.stats("limpet_sessions"), logging: strings.Contains(config, `"accessLog":true`)}
+	var err error
+	if p.connection, err = net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", e.port)); err != nil {
+		return nil, err
+	}
+	p.reader = bufio.NewReaderSize(p.connection, 128<<10)
+	t.Cleanup(func() { _ = p.connection.Close() })
+	return p, nil
+}
+
+func (p *envoyPlugin) open(string, string) stream { panic("Envoy takes whole requests") }
+
+func (p *envoyPlugin) counts() map[string]uint64 {
+	changed := map[string]uint64{}
+	for name, n := range p.envoy.stats("limpet_sessions") {
+		if n > p.before[name] {
+			changed[strings.TrimPrefix(name, "dynamicmodulescustom.")] = n - p.before[name]
+		}
+	}
+	return sessions(changed)
+}
+
+// exchange sends a request through Envoy to the world's hosts.
+func (p *envoyPlugin) exchange(w *world, route, cluster string, h [][2]string) (result, error) {
+	e, next := p.envoy, w.hosts[w.turn%len(w.hosts)]
+	e.setHosts(p.t, w.hosts)
+	e.setClock(p.t, w.now)
+	e.backend.answer, e.backend.host, e.backend.received = w.answer, "", nil
+	p.requests++
+	id := fmt.Sprintf("%d-%d", e.generation, p.requests)
+	h = append(h, [][2]string{{"x-test-route", route}, {"x-test-cluster", cluster}, {"x-test-host", next}, {"x-test-id", id}}...)
+	if _, err := p.connection.Write(requestText(w, h)); err != nil {
+		return result{}, err
+	}
+	head, err := readHead(p.reader)
+	if err != nil {
+		return result{}, err
+	}
+	method, _ := first(h, ":method")
+	size, _ := first(head, "content-length")
+	if n, _ := strconv.Atoi(size); n > 0 && method != "HEAD" {
+		if _, err := p.reader.Discard(n); err != nil {
+			return result{}, err
+		}
+	}
+	r := result{host: e.backend.host, received: e.backend.received, headers: head[1:]}
+	r.headers = append(r.headers, [2]string{":status", strings.Fields(head[0][1])[1]})
+	if r.host == next {
+		w.turn++
+	}
+	if p.logging {
+		r.log = p.logged(id)
+	}
+	return r, nil
+}
+
+// requestText is a request on the wire; where the world has the proxy answer itself, it asks module reply for that.
+func requestText(w *world, h [][2]string) []byte {
+	var out bytes.Buffer
+	pseudo := func(name string) string { value, _ := first(h, name); return value }
+	fmt.Fprintf(&out, "%s %s HTTP/1.1\r\nhost: %s\r\n", pseudo(":method"), pseudo(":path"), pseudo(":authority"))
+	for _, line := range h {
+		if !strings.HasPrefix(line[0], ":") {
+			fmt.Fprintf(&out, "%s: %s\r\n", line[0], line[1])
+		}
+	}
+	if w.details != "" && w.details != "via_upstream" {
+		reply := w.answer(nil)
+		status, _ := first(reply, ":status")
+		fmt.Fprintf(&out, "x-test-details: %s\r\nx-test-status: %s\r\n", w.details, status)
+		for _, line := range without(reply, ":status") {
+			fmt.Fprintf(&out, "x-test-header: %s: %s\r\n", line[0], line[1])
+		}
+	}
+	out.WriteString("\r\n")
+	return out.Bytes()
+}
+
+// logged waits for the line of a request in the access log.
+func (p *envoyPlugin) logged(id string) (code string) {
+	p.envoy.until(p.t, "the access log", func() bool {
+		text, err := os.ReadFile(p.envoy.path("access.log"))
+		if err != nil {
+			return false
+		}
+		_, rest, _ := strings.Cut("\n"+string(text), "\n"+id+" ")
+		var whole bool
+		code, _, whole = strings.Cut(rest, "\n")
+		return whole
+	})
+	return code
+}

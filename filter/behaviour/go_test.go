@@ -1,0 +1,118 @@
+package behaviour
+
+import (
+	"encoding/base64"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/limpet-proxy/limpet/filter/session"
+)
+
+type goPlugin struct {
+	engine *session.Engine
+	clock  func() time.Time
+	log    bool
+	count  map[string]uint64
+}
+
+func startGo(t *testing.T, config string, env map[string]string, clock func() time.Time) (plugin, error) {
+	t.Helper()
+	source := rand.NewChaCha8([32]byte{})
+	random := func(b []byte) { _, _ = source.Read(b) }
+	cfg, engine, errs := session.Load(config, func(k string) string { return env[k] }, session.Proxy{
+		Random:    random,
+		AppendPin: func(dst, host []byte) []byte { return base64.StdEncoding.AppendEncode(dst, host) },
+	})
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	return &goPlugin{engine: engine, clock: clock, log: cfg.AccessLog, count: map[string]uint64{}}, nil
+}
+
+func (p *goPlugin) counts() map[string]uint64 { return p.count }
+
+func (p *goPlugin) open(route, cluster string) stream {
+	return &goStream{plugin: p, policy: p.engine.Policy(route, destination(cluster))}
+}
+
+// destination is the name of a cluster.
+type destination string
+
+func (d destination) Cluster() string { return string(d) }
+
+type goStream struct {
+	plugin   *goPlugin
+	policy   *session.Policy
+	exchange session.Exchange
+	outcome  session.Outcome
+}
+
+func (s *goStream) request(h [][2]string) ([][2]string, error) {
+	if s.policy == nil {
+		return h, nil
+	}
+	l := &list{lines: h}
+	if o := s.exchange.Request(s.policy, l, s.plugin.clock().Unix()); o.Void() {
+		s.plugin.count[s.policy.Name+" "+o.String()]++
+	}
+	return l.lines, nil
+}
+
+func (s *goStream) response(h [][2]string, details string, headersOnly bool) ([][2]string, error) {
+	if s.policy == nil {
+		return h, nil
+	}
+	l := &list{lines: h, details: details, headersOnly: headersOnly, clock: s.plugin.clock}
+	s.outcome = s.exchange.Response(l)
+	if s.outcome != session.None && !s.outcome.Void() {
+		s.plugin.count[s.policy.Name+" "+s.outcome.String()]++
+	}
+	return l.lines, nil
+}
+
+func (s *goStream) logged() string {
+	if s.policy == nil || !s.plugin.log {
+		return ""
+	}
+	return s.outcome.Code()
+}
+
+func (s *goStream) close() {}
+
+// list is a header map for the engine as Go.
+type list struct {
+	lines       [][2]string
+	details     string
+	headersOnly bool
+	clock       func() time.Time
+}
+
+func (l *list) Get(name string) (string, bool) { return first(l.lines, name) }
+func (l *list) All() [][2]string               { return l.lines }
+func (l *list) Add(name, value string) {
+	l.lines = append(l.lines, [2]string{name, strings.Clone(value)})
+}
+func (l *list) Remove(name string)  { l.lines = without(l.lines, name) }
+func (l *list) CodeDetails() string { return l.details }
+func (l *list) HeadersOnly() bool   { return l.headersOnly }
+func (l *list) Prefetch()           {}
+func (l *list) Balance()            { l.Remove(pinHeader) }
+
+func (l *list) Pin(host string, _ bool) { l.Set(pinHeader, host) }
+
+func (l *list) Chosen() (string, bool) {
+	pin, ok := l.Get(pinHeader)
+	l.Remove(pinHeader)
+	host, _ := base64.StdEncoding.DecodeString(pin) // no host where it fails
+	return string(host), ok
+}
+
+func (l *list) Now() int64 { return l.clock().Unix() }
+
+func (l *list) Set(name, value string) {
+	l.Remove(name)
+	l.Add(name, value)
+}

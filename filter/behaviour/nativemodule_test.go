@@ -1,0 +1,192 @@
+package behaviour
+
+import (
+	"encoding/base64"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/limpet-proxy/limpet/filter/nativetest"
+)
+
+// modulePlugin is the native module. It names hosts where the others set the pin header, which is translated here.
+type modulePlugin struct {
+	t     *testing.T
+	host  *nativetest.Host
+	clock func() time.Time
+}
+
+func startModule(name string) start {
+	return func(t *testing.T, config string, env map[string]string, clock func() time.Time) (plugin, error) {
+		t.Helper()
+		h := nativetest.Start(t, nativetest.Module(t, name))
+		if err := h.Configure(config, env); err != nil {
+			return nil, err
+		}
+		return &modulePlugin{t, h, clock}, nil
+	}
+}
+
+func (p *modulePlugin) counts() map[string]uint64 {
+	metrics, err := p.host.Metrics()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return sessions(metrics)
+}
+
+func (p *modulePlugin) open(route, cluster string) stream {
+	return &moduleStream{plugin: p, route: route, cluster: cluster}
+}
+
+type moduleStream struct {
+	plugin         *modulePlugin
+	route, cluster string
+	s              *nativetest.Stream
+}
+
+func (s *moduleStream) request(h [][2]string) (out [][2]string, err error) {
+	if err := s.plugin.host.SetClock(s.plugin.clock()); err != nil {
+		return nil, err
+	}
+	s.s, out, err = s.plugin.host.Request(s.route, s.cluster, h)
+	// No stateful_session filter follows, so a client's pin header means nothing.
+	out = without(out, pinHeader)
+	if err == nil && s.s.Pin != "" {
+		out = append(out, [2]string{pinHeader, base64.StdEncoding.EncodeToString([]byte(s.s.Pin))})
+	}
+	return out, err
+}
+
+func (s *moduleStream) response(h [][2]string, details string, headersOnly bool) ([][2]string, error) {
+	if err := s.plugin.host.SetClock(s.plugin.clock()); err != nil {
+		return nil, err
+	}
+	r := nativetest.Reply{Headers: without(h, pinHeader), Details: details, Upstream: s.s.Pin, HeadersOnly: headersOnly}
+	if pin, ok := first(h, pinHeader); ok {
+		host, _ := base64.StdEncoding.DecodeString(pin) // no host where it fails
+		r.Upstream = string(host)
+	} else if details == "no_healthy_upstream" {
+		r.Upstream = ""
+	}
+	return s.s.Response(r)
+}
+
+func (s *moduleStream) logged() string { return s.s.State }
+
+func (s *moduleStream) close() {
+	if err := s.s.Close(); err != nil {
+		s.plugin.t.Error(err)
+	}
+}
+
+// fuzzHost runs a build of the module with the policies that fuzzing drives.
+func fuzzHost(f *testing.F, name string) *nativetest.Host {
+	f.Helper()
+	h := nativetest.Start(f, nativetest.Module(f, name))
+	if err := h.Configure(fuzzConfig, map[string]string{"LIMPET_KEYS": ringA}); err != nil {
+		f.Fatal(err)
+	}
+	return h
+}
+
+// FuzzNativeModule throws header input at the native module: nothing may end its process, and whatever it pins must come
+// from a token it made. It is the build that fills memory with rubbish, under a host whose buffers go away.
+func FuzzNativeModule(f *testing.F) {
+	for _, cookie := range hostileCookies {
+		f.Add(cookie, cookie, "GET", "200", "max-age=1", "10.0.0.1:8080", "via_upstream")
+		f.Add("a=b", cookie, "OPTIONS", "503", "", cookie, "no_healthy_upstream")
+	}
+	h := fuzzHost(f, "native/poisoned/liblimpet.so")
+	f.Fuzz(func(t *testing.T, one, two, method, status, control, upstream, details string) {
+		for _, route := range []string{"cookie", "strip", "header", two} {
+			request := [][2]string{{":method", method}, {"cookie", one}, {"x-sid", two}, {"cookie", two}, {"x-sid", one}, {"origin", one}}
+			s, _, err := h.Request(route, one, request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.Pin != "" {
+				t.Errorf("pinned %q without a token", s.Pin)
+			}
+			response := [][2]string{{":status", status}, {"cache-control", control}, {"set-cookie", one}, {"x-sid", two}, {"x-end", one}}
+			if _, err := s.Response(nativetest.Reply{Headers: response, Details: details, Upstream: upstream, HeadersOnly: len(one)%2 == 0}); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// TestNativeMemoryStaysFlat: sessions that the cache holds and that it does not, new ones, forged ones and a flood of
+// them. LIMPET_LONG=1 sends ten times as many.
+func TestNativeMemoryStaysFlat(t *testing.T) {
+	times := 1_000_000
+	if os.Getenv("LIMPET_LONG") == "1" {
+		times *= 10
+	}
+	h := nativetest.Start(t, nativetest.Module(t, "liblimpet.so"))
+	check(t, h.Configure(config(), map[string]string{"LIMPET_KEYS": ringA}))
+	cookies := make([]string, 8192)
+	for i := range cookies {
+		s, _, err := h.Request("r", "c", [][2]string{{":method", "GET"}})
+		check(t, err)
+		out, err := s.Response(nativetest.Reply{Headers: [][2]string{{":status", "200"}}, Details: "via_upstream", Upstream: "10.0.0.1:8080"})
+		check(t, err)
+		check(t, s.Close())
+		line, _ := first(out, "set-cookie")
+		cookies[i], _, _ = strings.Cut(line, ";")
+	}
+	sent := append([]string{"", "sid=x", strings.Repeat("sid="+forged+"; ", 500)}, cookies...)
+	for i, good := range cookies[:4096] {
+		cookies[i] = good[:60] + strings.Repeat("A", 40)
+	}
+	sent = append(sent, cookies[:4096]...)
+	r, err := h.Repeat(times, "r", "10.0.0.1:8080", sent)
+	check(t, err)
+	if r.End > r.Warm {
+		t.Errorf("%d bytes are in use at the end, after a tenth of the requests it was %d", r.End, r.Warm)
+	}
+	if share := float64(r.Pinned) / float64(times); share < 0.6 || share > 0.7 {
+		t.Errorf("%d of %d requests were pinned, want two in three", r.Pinned, times)
+	}
+	metrics, err := h.Metrics()
+	check(t, err)
+	t.Logf("%d requests, %d pinned; the module holds %d kB", times, r.Pinned, metrics["limpet_memory_bytes"]>>10)
+}
+
+// TestReloadsGiveMemoryBack loads configurations again and again, refused ones too, between requests: what one leaves
+// behind is as much after three thousand as after three hundred, and streams of an old one go on.
+func TestReloadsGiveMemoryBack(t *testing.T) {
+	h := nativetest.Start(t, nativetest.Module(t, "native/poisoned/liblimpet.so"))
+	env := map[string]string{"LIMPET_KEYS": ringA}
+	warm := uint64(0)
+	for i := range 3_000 {
+		check(t, h.Configure(configs(policy("p", "r"), policy("q", "r2", `"forward":false`)), env))
+		if h.Configure(configs(policy("p", "r"), policy("q", "r")), env) == nil {
+			t.Fatal("a configuration with two policies for a route was accepted")
+		}
+		s, _, err := h.Request("r", "c", [][2]string{{":method", "GET"}, {"cookie", "sid=" + forged}})
+		check(t, err)
+		_, err = s.Response(nativetest.Reply{Headers: [][2]string{{":status", "200"}}, Details: "via_upstream", Upstream: "10.0.0.1:8080"})
+		check(t, err)
+		check(t, s.Close())
+		metrics, err := h.Metrics()
+		check(t, err)
+		if held := metrics["limpet_memory_bytes"]; i == 300 {
+			warm = held
+		} else if i > 300 && held != warm {
+			t.Fatalf("load %d: the module holds %d bytes, after 300 it was %d", i, held, warm)
+		}
+	}
+	t.Logf("the module holds %d kB", warm>>10)
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,42 @@
+// What the C parts and TinyGo's code know of each other.
+#pragma once
+
+#include "abi.h"
+#include "memory.h"
+
+// The lines of a header map, as Go has a slice of pairs of strings.
+struct lines {
+	struct header *data;
+	size_t size, capacity;
+};
+
+// stream is one request and its response. Go's part of it follows; limpet_stream_size has both.
+struct stream {
+	void *filter;
+	struct config *config;
+	struct engine *engine;
+	struct lines lines;
+	struct buffer text;
+};
+
+// engine is what one worker has of a configuration.
+struct engine {
+	struct arena lasting;
+	void *worker;
+};
+
+// config is one loaded configuration.
+struct config {
+	struct arena shared;
+	void *configuration;
+	uint32_t workers;
+	struct engine engines[];
+};
+
+// What TinyGo's code offers. limpet_main runs the packages' initialisers.
+int limpet_main(int argc, char **argv);
+size_t limpet_stream_size(void);
+void *limpet_read(const char *text, size_t size, void *config);
+void *limpet_worker(void *configuration);
+uint32_t limpet_request(struct stream *stream, void *worker);
+void limpet_response(struct stream *stream, uint32_t end_of_stream);

@@ -1,0 +1,82 @@
+//go:build limpet.native
+
+package main
+
+import (
+	"strings"
+	"unsafe"
+)
+
+// These are the functions of c/calls.c. What Envoy returns they leave in the stream.
+
+//export limpet_headers
+func hostHeaders(s *stream, kind headerType)
+
+//export limpet_attribute
+func hostAttribute(s *stream, attribute uint32) uint32
+
+//export limpet_cluster
+func hostCluster(s *stream) uint32
+
+//export limpet_set
+func hostSet(s *stream, kind headerType, name unsafe.Pointer, nameSize uintptr, value unsafe.Pointer, size uintptr)
+
+//export limpet_add
+func hostAdd(s *stream, kind headerType, name unsafe.Pointer, nameSize uintptr, value unsafe.Pointer, size uintptr)
+
+//export limpet_pin
+func hostPin(s *stream, host unsafe.Pointer, size uintptr, strict uint32) uint32
+
+//export limpet_state
+func hostState(s *stream, key unsafe.Pointer, keySize uintptr, value unsafe.Pointer, size uintptr)
+
+//export limpet_log
+func hostLog(text unsafe.Pointer, size uintptr)
+
+//export limpet_counter
+func hostCounter(config unsafe.Pointer, name unsafe.Pointer, size uintptr) metric
+
+//export limpet_labelled
+func hostLabelled(config unsafe.Pointer, name unsafe.Pointer, size uintptr) metric
+
+//export limpet_gauge
+func hostGauge(config unsafe.Pointer, name unsafe.Pointer, size uintptr) metric
+
+//export limpet_count
+func hostCount(s *stream, id metric)
+
+//export limpet_count_labelled
+func hostCountLabelled(s *stream, id metric, policy unsafe.Pointer, size uintptr, outcome unsafe.Pointer, outcomeSize uintptr)
+
+//export limpet_set_gauge
+func hostSetGauge(s *stream, id metric, value uint64)
+
+//export limpet_memory
+func hostMemory() uint64
+
+//export limpet_now
+func now() int64
+
+//export limpet_random
+func hostRandom(data unsafe.Pointer, size uintptr)
+
+//export limpet_getenv
+func hostGetenv(name unsafe.Pointer, size uintptr, valueSize *uintptr) *byte
+
+func data(s string) unsafe.Pointer { return unsafe.Pointer(unsafe.StringData(s)) }
+
+func size(s string) uintptr { return uintptr(len(s)) }
+
+func random(b []byte) { hostRandom(unsafe.Pointer(unsafe.SliceData(b)), uintptr(len(b))) }
+
+// getenv reads Envoy's environment.
+func getenv(name string) string {
+	var n uintptr
+	value := hostGetenv(data(name), size(name), &n)
+	if value == nil {
+		return ""
+	}
+	return strings.Clone(unsafe.String(value, n))
+}
+
+func logCritical(text string) { hostLog(data(text), size(text)) }

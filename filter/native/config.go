@@ -1,0 +1,57 @@
+//go:build limpet.native
+
+package main
+
+import (
+	"strings"
+	"unsafe"
+
+	"github.com/limpet-proxy/limpet/filter/session"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+	"github.com/limpet-proxy/limpet/token"
+)
+
+// configuration is what all workers share: it does not change.
+type configuration struct {
+	config  *policyconfig.Config
+	ring    *token.Ring
+	metrics metrics
+}
+
+// worker is what one worker has of a configuration.
+type worker struct {
+	engine  *session.Engine
+	metrics *metrics
+	logging bool
+	// reported is the last value of the gauge that this worker gave it.
+	reported uint64
+}
+
+// read refuses a bad configuration with every error in the log; Envoy then keeps the one before.
+//
+//export limpet_read
+func read(text *byte, length uintptr, envoy unsafe.Pointer) *configuration {
+	// The configuration keeps pieces of its text, and the text is Envoy's.
+	config, ring, errs := session.Read(strings.Clone(unsafe.String(text, length)), getenv)
+	if refused(errs) {
+		return nil
+	}
+	return &configuration{config, ring, defineMetrics(envoy, config.Policies)}
+}
+
+//export limpet_worker
+func newWorker(c *configuration) *worker {
+	engine, err := session.New(c.config, c.ring, session.Proxy{Random: random, AppendPin: appendPin, Lasting: lasting})
+	if err != nil {
+		refused([]error{err})
+		return nil
+	}
+	return &worker{engine: engine, metrics: &c.metrics, logging: c.config.AccessLog}
+}
+
+func refused(errs []error) bool {
+	for _, e := range errs {
+		logCritical("limpet: filter configuration: " + e.Error())
+	}
+	return len(errs) > 0
+}

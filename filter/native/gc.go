@@ -1,0 +1,47 @@
+//go:build limpet.native
+
+package main
+
+import (
+	"runtime"
+	"unsafe"
+)
+
+// TinyGo takes its memory from here: c/memory.c has the arenas. Nothing is freed one by one.
+
+//export limpet_allocate
+func allocate(size uintptr) unsafe.Pointer
+
+//go:linkname alloc runtime.alloc
+func alloc(size uintptr, _ unsafe.Pointer) unsafe.Pointer { return allocate(size) }
+
+//go:linkname initHeap runtime.initHeap
+func initHeap() {}
+
+//go:linkname free runtime.free
+func free(unsafe.Pointer) {}
+
+//go:linkname markRoots runtime.markRoots
+func markRoots(_, _ uintptr) {}
+
+//go:linkname gc runtime.GC
+func gc() {}
+
+//go:linkname setFinalizer runtime.SetFinalizer
+func setFinalizer(_, _ any) {}
+
+//go:linkname readMemStats runtime.ReadMemStats
+func readMemStats(*runtime.MemStats) {}
+
+//export limpet_lasting
+func hostLasting(on uint32)
+
+// lasting is session.Proxy's: the engine's own arena takes the place of the hook's.
+func lasting(on bool) { hostLasting(number(on)) }
+
+func number(b bool) uint32 {
+	if b {
+		return 1
+	}
+	return 0
+}

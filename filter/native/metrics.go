@@ -1,0 +1,66 @@
+//go:build limpet.native
+
+package main
+
+import (
+	"unsafe"
+
+	"github.com/limpet-proxy/limpet/filter/session"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+)
+
+// metric is Envoy's number of a metric.
+type metric uintptr
+
+const (
+	sessions  = "limpet_sessions"
+	noMetric  = ^metric(0)
+	fewEnough = 1000
+)
+
+// metrics are the counters of each policy and outcome, and the gauge of the module's memory. Envoy lets them be defined
+// with the configuration only, and each takes it some 650 bytes. So of more than fewEnough policies only the two outcomes
+// that nearly all requests have are defined; the others are made as they come, by their labels, which costs a request
+// 3,800 instructions more.
+type metrics struct {
+	policies []counters
+	labelled metric
+	memory   metric
+}
+
+type counters [session.Outcomes]metric
+
+func defineMetrics(envoy unsafe.Pointer, policies []policyconfig.Policy) metrics {
+	m := metrics{policies: make([]counters, len(policies))}
+	m.labelled = hostLabelled(envoy, data(sessions), size(sessions))
+	m.memory = hostGauge(envoy, data(policyconfig.MemoryGauge), size(policyconfig.MemoryGauge))
+	for i := range policies {
+		for o := session.None + 1; o < session.Outcomes; o++ {
+			m.policies[i][o] = noMetric
+			if len(policies) <= fewEnough || o == session.Fresh || o == session.Pinned {
+				name := policyconfig.SessionsCounter(policies[i].Name, o.String())
+				m.policies[i][o] = hostCounter(envoy, data(name), size(name))
+			}
+		}
+	}
+	return m
+}
+
+func (x *exchange) count(o session.Outcome) {
+	m := x.worker.metrics
+	if id := m.policies[x.policy.Index][o]; id != noMetric {
+		hostCount(&x.stream, id)
+		return
+	}
+	policy, outcome := x.policy.Name, o.String()
+	hostCountLabelled(&x.stream, m.labelled, data(policy), size(policy), data(outcome), size(outcome))
+}
+
+// watchMemory sets the gauge where the memory of the module, which all configurations and workers share, has changed.
+func (x *exchange) watchMemory() {
+	now := hostMemory()
+	if w := x.worker; now != w.reported {
+		w.reported = now
+		hostSetGauge(&x.stream, w.metrics.memory, now)
+	}
+}

@@ -1,0 +1,108 @@
+//go:build limpet.native
+
+package main
+
+import (
+	"unsafe"
+
+	"github.com/limpet-proxy/limpet/filter/session"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+)
+
+// stream is what the C parts know of a request: struct stream of c/module.h.
+type stream struct {
+	filter, config, engine unsafe.Pointer
+	lines                  [][2]string
+	text                   string
+}
+
+// The attributes that are read, by Envoy's numbers.
+const (
+	codeDetails     = 16
+	upstreamAddress = 41
+	routeName       = 61
+)
+
+// attribute reads one of Envoy's attributes, "" where there is none.
+func (s *stream) attribute(id uint32) string {
+	if hostAttribute(s, id) == 0 {
+		return ""
+	}
+	return s.text
+}
+
+// exchange is a request and its response. It begins with the stream, so the C parts' pointers are to both.
+type exchange struct {
+	headers
+	worker  *worker
+	policy  *session.Policy
+	session session.Exchange
+	end     bool
+	// pin is the text of the pinned host.
+	pin     [session.MaxPin]byte
+	pinSize int
+}
+
+//export limpet_stream_size
+func streamSize() uintptr { return unsafe.Sizeof(exchange{}) }
+
+// onRequest tells whether the route has a policy.
+//
+//export limpet_request
+func onRequest(x *exchange, w *worker) uint32 {
+	x.begin(requestHeaders)
+	x.worker, x.pinSize = w, 0
+	if x.policy = w.engine.Policy(x.attribute(routeName), x); x.policy == nil {
+		return 0
+	}
+	if outcome := x.session.Request(x.policy, x, now()); outcome.Void() {
+		x.count(outcome)
+	}
+	return 1
+}
+
+//export limpet_response
+func onResponse(x *exchange, endOfStream uint32) {
+	x.begin(responseHeaders)
+	x.end = endOfStream != 0
+	outcome := x.session.Response(x)
+	if outcome != session.None && !outcome.Void() {
+		x.count(outcome)
+	}
+	if x.worker.logging {
+		code := outcome.Code()
+		key := policyconfig.OutcomeFilterState
+		hostState(&x.stream, data(key), size(key), data(code), size(code))
+	}
+	x.watchMemory()
+}
+
+// Pin names the host to Envoy. No header carries it, so no client can.
+func (x *exchange) Pin(host string, strict bool) {
+	x.pinSize = copy(x.pin[:], host)
+	hostPin(&x.stream, data(host), size(host), number(strict))
+}
+
+func (x *exchange) Balance() {}
+
+func (x *exchange) Cluster() string {
+	if hostCluster(&x.stream) == 0 {
+		return ""
+	}
+	return x.text
+}
+
+func (x *exchange) Chosen() (string, bool) {
+	host := x.attribute(upstreamAddress)
+	if host == "" || host == unsafe.String(&x.pin[0], x.pinSize) {
+		return "", false
+	}
+	return host, true
+}
+
+func (x *exchange) CodeDetails() string { return x.attribute(codeDetails) }
+func (x *exchange) HeadersOnly() bool   { return x.end }
+func (x *exchange) Prefetch()           {}
+func (x *exchange) Now() int64          { return now() }
+
+func appendPin(dst, host []byte) []byte { return append(dst, host...) }
