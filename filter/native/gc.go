@@ -13,7 +13,7 @@ import (
 func allocate(size uintptr) unsafe.Pointer
 
 //go:linkname alloc runtime.alloc
-func alloc(size uintptr, _ unsafe.Pointer) unsafe.Pointer { return allocate(size) }
+func alloc(bytes uintptr, _ unsafe.Pointer) unsafe.Pointer { return allocate(bytes) }
 
 //go:linkname initHeap runtime.initHeap
 func initHeap() {}

@@ -58,9 +58,9 @@ func (x *exchange) count(o session.Outcome) {
 
 // watchMemory sets the gauge where the memory of the module, which all configurations and workers share, has changed.
 func (x *exchange) watchMemory() {
-	now := hostMemory()
-	if w := x.worker; now != w.reported {
-		w.reported = now
-		hostSetGauge(&x.stream, w.metrics.memory, now)
+	bytes := hostMemory()
+	if w := x.worker; bytes != w.reported {
+		w.reported = bytes
+		hostSetGauge(&x.stream, w.metrics.memory, bytes)
 	}
 }
