@@ -15,7 +15,7 @@ else
 WASM_TARGET := -target tools/limpet-wasm.json
 endif
 
-FILTER_SOURCES := go.mod go.sum tools/limpet-wasm.json $(shell find filter policy-config token -name '*.go' ! -name '*_test.go' ! -path 'filter/wasmtest/*')
+FILTER_SOURCES := go.mod go.sum tools/limpet-wasm.json $(shell find filter policy-config token -name '*.go' ! -name '*_test.go' ! -path 'filter/internal/wasmtest/*')
 COMMAND_SOURCES := go.mod go.sum $(shell find cmd compiler internal policy-config token wasmimage -name '*.go' ! -name '*_test.go')
 
 PEERS := dist/peers/tinygo.wasm dist/peers/rust.wasm
@@ -222,7 +222,7 @@ bin/demo: $(shell find examples -name '*.go') go.mod go.sum
 
 # The native filter: limpet as a dynamic module of Envoy, for the architectures that Envoy is built for.
 NATIVE_ARCH := $(patsubst aarch64,arm64,$(patsubst x86_64,amd64,$(shell uname -m)))
-NATIVE_SOURCES := go.mod go.sum $(wildcard tools/limpet-native-*.json) $(shell find filter/native filter/session policy-config token -name '*.go' \
+NATIVE_SOURCES := go.mod go.sum $(wildcard tools/limpet-native-*.json) $(shell find filter/native filter/internal/session policy-config token -name '*.go' \
 	! -name '*_test.go')
 NATIVE_C := $(wildcard filter/native/c/*)
 NATIVE_CLANG_amd64 := clang-19 --target=x86_64-linux-gnu

@@ -2,6 +2,6 @@
 // it as a reactor, whose host calls _initialize and never main; package host has the callbacks.
 package main
 
-import _ "github.com/limpet-proxy/limpet/filter/host"
+import _ "github.com/limpet-proxy/limpet/filter/internal/host"
 
 func main() {}

@@ -7,7 +7,7 @@ import (
 )
 
 // TestBadTokensCannotFillTheCache sends 100,000 different forged tokens to the shipped module: none pins, the linear
-// memory stays as it was, and sessions go on. In filter/session TestForgeriesNeverEnterTheCache looks into the cache
+// memory stays as it was, and sessions go on. In filter/internal/session TestForgeriesNeverEnterTheCache looks into the cache
 // itself.
 func TestBadTokensCannotFillTheCache(t *testing.T) {
 	vm := shippedVM(t)

@@ -21,7 +21,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/limpet-proxy/limpet/filter/nativetest"
+	"github.com/limpet-proxy/limpet/filter/internal/nativetest"
 )
 
 // envoy is a running Envoy. It serves one test after the other, which each give it a configuration of their own.

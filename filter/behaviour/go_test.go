@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/limpet-proxy/limpet/filter/session"
+	"github.com/limpet-proxy/limpet/filter/internal/session"
 )
 
 type goPlugin struct {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/limpet-proxy/limpet/filter/nativetest"
+	"github.com/limpet-proxy/limpet/filter/internal/nativetest"
 )
 
 // modulePlugin is the native module. It names hosts where the others set the pin header, which is translated here.

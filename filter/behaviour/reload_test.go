@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/limpet-proxy/limpet/filter/nativetest"
-	"github.com/limpet-proxy/limpet/filter/wasmtest"
+	"github.com/limpet-proxy/limpet/filter/internal/nativetest"
+	"github.com/limpet-proxy/limpet/filter/internal/wasmtest"
 )
 
 // crowd are clients that each keep to a session while Envoy's configuration changes.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/limpet-proxy/limpet/filter/wasmtest"
+	"github.com/limpet-proxy/limpet/filter/internal/wasmtest"
 )
 
 type wasmPlugin struct{ vm *wasmtest.VM }

@@ -5,7 +5,7 @@ package main
 import (
 	"unsafe"
 
-	"github.com/limpet-proxy/limpet/filter/session"
+	"github.com/limpet-proxy/limpet/filter/internal/session"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 

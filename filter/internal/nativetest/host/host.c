@@ -8,7 +8,7 @@
 // Messages both ways are a length of four bytes, little end first, and so many bytes; the fields in them are strings with
 // such a length in front. The first byte of a request says what is to be done.
 #define _GNU_SOURCE
-#include "../../native/c/abi.h"
+#include "../../../native/c/abi.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -7,7 +7,7 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/limpet-proxy/limpet/filter/session"
+	"github.com/limpet-proxy/limpet/filter/internal/session"
 )
 
 // headerMap shows one of the proxy's header maps to package session. A failing host call means a missing header or a

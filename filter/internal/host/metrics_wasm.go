@@ -3,7 +3,7 @@
 package host
 
 import (
-	"github.com/limpet-proxy/limpet/filter/session"
+	"github.com/limpet-proxy/limpet/filter/internal/session"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 

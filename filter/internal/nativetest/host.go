@@ -99,7 +99,7 @@ func (m machine) build(t testing.TB) string {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "host")
-	source := filepath.Join(root(t), "filter", "nativetest", "host", "host.c")
+	source := filepath.Join(root(t), "filter", "internal", "nativetest", "host", "host.c")
 	if out, err := exec.Command(command[0], append(command[1:], "-o", path, source, "-ldl")...).CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", source, err, out)
 	}

@@ -9,7 +9,7 @@ import (
 // TestNothingCallsFmt: fmt keeps the memory of one call for the next, and the native module frees at once what a
 // configuration allocated. (Package policyconfig names fmt.State in a method that nothing calls there.)
 func TestNothingCallsFmt(t *testing.T) {
-	for _, folder := range []string{".", "../../token"} {
+	for _, folder := range []string{".", "../../../token"} {
 		p, err := build.ImportDir(folder, 0)
 		if err != nil {
 			t.Fatal(err)
