@@ -6,6 +6,13 @@
 // and never encoding/json outside files that TinyGo does not build.
 package policyconfig
 
+import (
+	"errors"
+	"strconv"
+
+	"github.com/tidwall/gjson"
+)
+
 // Version is the one version of the plugin configuration that this package reads and writes.
 const Version = "limpet.dev/v1"
 
@@ -56,143 +63,45 @@ type Key struct {
 	NotAfter Time `json:"notAfter,omitzero"`
 }
 
-// Type says what carries the token (GEP-1619, SessionPersistenceType).
-type Type string
+var errSecretLength = errors.New("must be " + strconv.Itoa(MinSecret) + " to " + strconv.Itoa(MaxSecret) + " bytes")
 
-// The supported types.
-const (
-	TypeCookie Type = "Cookie"
-	TypeHeader Type = "Header"
-)
+// The tables of the decoder: every field of every type, by its name in JSON.
 
-// Policy is session persistence for one set of Envoy routes.
-type Policy struct {
-	// Name appears in counters and logs: 1 to 253 visible ASCII characters, unique in the configuration. Required.
-	Name string `json:"name"`
-	// Scope is what tokens are bound to: a token of one scope is void in every other.
-	// Policies that are to share sessions have the same scope. 1 to 512 visible ASCII characters. Default: Name.
-	Scope string `json:"scope"`
-	// Routes are the names of the Envoy routes that the policy holds for; at least one. Required.
-	Routes []string `json:"routes"`
-	// Clusters restricts the policy to requests for which Envoy chose one of these clusters
-	// (Gateway API 1.7 semantics, weighted_clusters). Absent: all clusters of the routes.
-	Clusters []string `json:"clusters,omitempty"`
-	// Type is what carries the token. Default Cookie.
-	Type Type `json:"type"`
-	// SessionName is the name of the cookie or header: an RFC 9110 token of at most 256 characters, as a header not
-	// a reserved one. Header names are compared without regard to case. Required.
-	SessionName string `json:"sessionName"`
-	// AbsoluteTimeout ends a session that long after it began. At most 87600h. Absent or 0s: never.
-	AbsoluteTimeout Duration `json:"absoluteTimeout,omitempty"`
-	// IdleTimeout ends a session that has seen no request for that long. At most AbsoluteTimeout. Absent or 0s: never.
-	IdleTimeout Duration `json:"idleTimeout,omitempty"`
-	// RenewAfterPercent is the share of IdleTimeout, 1 to 99, that must have passed since the token was written
-	// before it is written anew. Default 25: at most four Set-Cookie an idle period, and a session may
-	// end up to a quarter of the idle timeout early, never late.
-	RenewAfterPercent int `json:"renewAfterPercent"`
-	// Cookie holds the cookie's attributes; only with type Cookie.
-	Cookie *Cookie `json:"cookie,omitempty"`
-	// RevealHost leaves the host's address readable in the token, for debugging. Default false.
-	RevealHost bool `json:"revealHost,omitempty"`
-	// Forward passes the token on to the backend (GEP-1619 SHOULD). Default true.
-	Forward bool `json:"forward"`
-	// OnHostLost says what happens when the session's host can't serve. Default Rebalance.
-	OnHostLost OnHostLost `json:"onHostLost"`
-	// FailStatus is the HTTP status answered under OnHostLost Fail: 400 to 599. Default 503.
-	FailStatus int `json:"failStatus"`
-	// EndSessionHeader names a response header whose presence ends the session (logout); not a reserved one.
-	// Absent: none.
-	EndSessionHeader string `json:"endSessionHeader,omitempty"`
-	// IssueOn says on which connections tokens are issued: Any, or only where the request came over TLS
-	// (x-forwarded-proto: https). Default Any.
-	IssueOn IssueOn `json:"issueOn"`
-	// Cache keeps tokens out of shared caches.
-	Cache Cache `json:"cache,omitzero"`
-	// Revocation voids older sessions without a change of keys.
-	Revocation Revocation `json:"revocation,omitzero"`
+var configFields = []field[Config]{
+	{name: "version", required: true, set: enum(versions, func(c *Config) *string { return &c.Version })},
+	{name: "keys", set: hiding(nested(keysFields, func(c *Config) *Keys { return &c.Keys }))},
+	{name: "pinHeader", set: textSetter(&pinRule, func(c *Config) *string { return &c.PinHeader })},
+	{name: "clockSkew", set: duration(skewRange, func(c *Config) *Duration { return &c.ClockSkew })},
+	{name: "accessLog", set: boolean(func(c *Config) *bool { return &c.AccessLog })},
+	{name: "policies", required: true, set: objects(policyCount, policyFields, DefaultPolicy,
+		func(c *Config) *[]Policy { return &c.Policies })},
 }
 
-// OnHostLost is what becomes of a session whose host is gone, unhealthy or refuses.
-type OnHostLost string
-
-// The choices: balance anew with a new token in the same response, or answer FailStatus.
-const (
-	Rebalance OnHostLost = "Rebalance"
-	Fail      OnHostLost = "Fail"
-)
-
-// IssueOn is a condition on the client's connection.
-type IssueOn string
-
-// Tokens are issued on any connection, or only where the request came over TLS (x-forwarded-proto: https).
-const (
-	IssueOnAny IssueOn = "Any"
-	IssueOnTLS IssueOn = "TLS"
-)
-
-// LifetimeType is whether a cookie outlives the browser session (GEP-1619, CookieLifetimeType).
-type LifetimeType string
-
-// Session cookies have neither Expires nor Max-Age; Permanent ones have both, equal to AbsoluteTimeout.
-const (
-	LifetimeSession   LifetimeType = "Session"
-	LifetimePermanent LifetimeType = "Permanent"
-)
-
-// SameSite is the cookie attribute of that name (RFC 6265bis §5.6.7).
-type SameSite string
-
-// The values of SameSite.
-const (
-	SameSiteStrict SameSite = "Strict"
-	SameSiteLax    SameSite = "Lax"
-	SameSiteNone   SameSite = "None"
-)
-
-// Cookie holds a cookie's attributes. The defaults are the safe ones that GEP-1619 asks for.
-type Cookie struct {
-	// Path attribute: begins with "/". Default "/"; the empty string leaves the attribute out.
-	Path string `json:"path"`
-	// Domain attribute: a host name without a leading dot. Absent: a host-only cookie.
-	Domain string `json:"domain,omitempty"`
-	// LifetimeType: Permanent needs AbsoluteTimeout. Default Session.
-	LifetimeType LifetimeType `json:"lifetimeType"`
-	// Secure attribute. Default true.
-	Secure bool `json:"secure"`
-	// HTTPOnly attribute. Default true.
-	HTTPOnly bool `json:"httpOnly"`
-	// SameSite attribute. Default Strict; None needs secure.
-	SameSite SameSite `json:"sameSite"`
-	// Partitioned attribute (CHIPS); needs secure. Default false.
-	Partitioned bool `json:"partitioned,omitempty"`
-	// Attributes are further ones, each written as Name or Name=Value; none that has a field of its own, each name once.
-	Attributes []string `json:"attributes,omitempty"`
+// hiding keeps the document's text out of the messages about a field and all below it.
+func hiding(set setter[Config]) setter[Config] {
+	return func(d *decoder, at *jsonPath, v gjson.Result, into *Config) {
+		d.hidden = true
+		set(d, at, v, into)
+		d.hidden = false
+	}
 }
 
-// CacheControl is what a response that sets a token says to caches.
-type CacheControl string
-
-// Leave the response's own Cache-Control, or replace it.
-const (
-	CacheControlKeep    CacheControl = "Keep"
-	CacheControlPrivate CacheControl = "Private"
-	CacheControlNoStore CacheControl = "NoStore"
-)
-
-// Cache says how tokens and caches get along. The zero value changes nothing.
-type Cache struct {
-	// Control is put on responses that set a token. Default Keep.
-	Control CacheControl `json:"control,omitempty"`
-	// SkipCacheable never issues a token on a response that a shared cache may store, nor on a 304.
-	SkipCacheable bool `json:"skipCacheable,omitempty"`
-	// UnsafeMethodsOnly issues tokens only after unsafe methods (RFC 9110 §9.2.1), as HAProxy's postonly.
-	UnsafeMethodsOnly bool `json:"unsafeMethodsOnly,omitempty"`
+var keysFields = []field[Keys]{
+	{name: "fromEnv", set: textSetter(&envRule, func(k *Keys) *string { return &k.FromEnv })},
+	{name: "ring", set: nested(ringFields, func(k *Keys) *KeyRing {
+		k.Ring = &KeyRing{}
+		return k.Ring
+	})},
+	{name: "sealed", set: textSetter(&sealedRule, func(k *Keys) *string { return &k.Sealed })},
 }
 
-// Revocation voids sessions that began before it.
-type Revocation struct {
-	// Epoch is signed into tokens; tokens of another epoch are void. 0 to 4294967295. Default 0.
-	Epoch uint32 `json:"epoch,omitempty"`
-	// NotBefore, RFC 3339, voids sessions that began earlier.
-	NotBefore Time `json:"notBefore,omitzero"`
+var ringFields = []field[KeyRing]{
+	{name: "keys", required: true, set: objects(keyCount, keyFields, func() Key { return Key{} }, func(r *KeyRing) *[]Key { return &r.Keys })},
+}
+
+var keyFields = []field[Key]{
+	{name: "id", required: true, set: textSetter(&keyIDRule, func(k *Key) *string { return &k.ID })},
+	{name: "secret", required: true, set: secret(func(k *Key) *Secret { return &k.Secret })},
+	{name: "notBefore", set: moment(func(k *Key) *Time { return &k.NotBefore })},
+	{name: "notAfter", set: moment(func(k *Key) *Time { return &k.NotAfter })},
 }

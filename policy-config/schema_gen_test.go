@@ -14,7 +14,7 @@ import (
 )
 
 // schema.json is made here: the fields, their order of nesting and their descriptions come from the types of
-// config.go, the limits and enumerations from limits.go, the defaults from defaults.go and what is required
+// config.go and policy.go, the limits and enumerations from limits.go, the defaults from defaults.go and what is required
 // from the decoder tables. Patterns and rules between fields are written below; TestSchemaAgreesWithParse
 // holds them against Parse.
 
@@ -281,7 +281,7 @@ func prefixSchemas() []any {
 // comments are the doc comments of the types and their fields, with Go's names of fields turned into JSON's.
 func comments(t *testing.T) map[string]string {
 	found := map[string]string{}
-	for _, file := range []string{"config.go", "duration.go", "time.go"} {
+	for _, file := range []string{"config.go", "policy.go", "duration.go", "time.go"} {
 		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
 		if err != nil {
 			t.Fatal(err)

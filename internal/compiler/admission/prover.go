@@ -117,8 +117,9 @@ type ruleSet struct {
 // creation there is none.
 func compileRules(s, seen *structuralschema.Structural, declared *apicel.DeclType) ruleSet {
 	set := ruleSet{view: newView(seen), unsound: isBeyondProver(s)}
-	environment := &usedEnvironment{EnvLoader: cel.StoredExpressionsEnvLoader()}
-	compiled, err := cel.Compile(s, declared, celconfig.PerCallLimit, baseEnvironment(), environment)
+	env := &usedEnvironment{EnvLoader: cel.StoredExpressionsEnvLoader()}
+	base := environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion())
+	compiled, err := cel.Compile(s, declared, celconfig.PerCallLimit, base, env)
 	if err != nil {
 		return ruleSet{unsound: true}
 	}
@@ -129,17 +130,13 @@ func compileRules(s, seen *structuralschema.Structural, declared *apicel.DeclTyp
 			set.unsound = true
 		case c.Program == nil || c.UsesOldSelf:
 		default:
-			planned, err := planRule(environment.used, rule.Rule)
+			planned, err := planRule(env.used, rule.Rule)
 			set.unsound = set.unsound || err != nil
 			set.rules = append(set.rules, planned)
 			set.cost += c.MaxCost
 		}
 	}
 	return set
-}
-
-func baseEnvironment() *environment.EnvSet {
-	return environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion())
 }
 
 // usedEnvironment notes the environment that rules are compiled in.

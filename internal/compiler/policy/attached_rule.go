@@ -105,7 +105,9 @@ func gatherBackends(
 			continue
 		}
 		in.backends, in.identities = append(in.backends, b), append(in.identities, b.Identity)
-		in.xbackend = in.xbackend || slices.ContainsFunc(attached.index[object.TargetRef{Ref: b.Object}], isInlineXBackend)
+		for _, block := range attached.index[object.TargetRef{Ref: b.Object}] {
+			in.xbackend = in.xbackend || block.Level == precedence.InlineXBackend
+		}
 		if attached.invalidBackends[b.Object] {
 			at := rulePath(rule).Child("backendRefs").Index(n).String()
 			in.refusals = append(in.refusals, Refusal{at, "the session persistence of " + b.Object.String() + " can't be honoured"})
@@ -128,8 +130,6 @@ func findReleaseHints(route *gateway.Route, rule int, xbackend bool) sessionapi.
 	path := rulePath(rule).Child(sessionKey)
 	return sessionapi.ReleaseHints{Inline: route.Sessions[path.String()], Path: path, XBackend: xbackend}
 }
-
-func isInlineXBackend(b precedence.SettingsBlock) bool { return b.Level == precedence.InlineXBackend }
 
 // speakDifferently reports whether backends can't be under one session, because their hosts speak different protocols (S37).
 // Those of a GRPCRoute speak the same, whether their Services say so or not.

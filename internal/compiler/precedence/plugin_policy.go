@@ -27,8 +27,8 @@ func (e *Effective) BuildPolicy(identity PolicyIdentity) policyconfig.Policy {
 	}
 	for i := range e.Fields {
 		f := &e.Fields[i]
-		if apply := fieldTable[fieldIndex[f.Name]].apply; apply != nil && f.Level != BuiltIn {
-			apply(p, f.Value)
+		if row := &fieldTable[fieldIndex[f.Name]]; row.apply != nil && !row.computedLater && f.Level != BuiltIn {
+			row.apply(p, f.Value)
 		}
 	}
 	p.Name, p.Scope, p.Routes, p.Clusters = identity.Name, identity.Scope, identity.Routes, identity.Clusters

@@ -2,7 +2,6 @@ package resource
 
 import (
 	"net/netip"
-	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -109,8 +108,6 @@ func explainUnusable(address string, of discoveryv1.AddressType) string {
 		return ""
 	}
 }
-
-func itoa(n int32) string { return strconv.Itoa(int(n)) }
 
 func sliceFields() fieldSupport {
 	return fieldSupport{

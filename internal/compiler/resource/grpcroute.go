@@ -12,7 +12,9 @@ import (
 // grpcRouteKind is GRPCRoute. Its objects stand among HTTPRoutes, with their own kind.
 var grpcRouteKind = newKind(definition[gatewayv1.GRPCRoute]{
 	group: gatewayv1.GroupName, kind: object.KindGRPCRoute, versions: []string{"v1"},
-	fields:      func() fieldSupport { return routeFields(grpcMatches()) },
+	fields: func() fieldSupport {
+		return routeFields(fieldSupport{"method.type": onlyValues("Exact"), "method.service": supported, "method.method": supported})
+	},
 	sessionPath: "spec.rules[]." + sessionKey, checkUnverified: checkGRPCRoute,
 	convert: func(r *Object[gatewayv1.GRPCRoute], into *Objects) {
 		into.Routes = append(into.Routes, convertGRPCRoute(r))
@@ -82,10 +84,6 @@ func stringOrEmpty(s *string) string {
 		return ""
 	}
 	return *s
-}
-
-func grpcMatches() fieldSupport {
-	return fieldSupport{"method.type": onlyValues("Exact"), "method.service": supported, "method.method": supported}
 }
 
 // checkGRPCRoute checks what the compiler relies on in a GRPCRoute that is said to be admitted.

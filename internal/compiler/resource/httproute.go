@@ -12,7 +12,9 @@ var httpRouteKind = newKind(definition[gatewayv1.HTTPRoute]{
 	Traits: Traits{HasStatus: true, Describable: true, Attachable: true},
 	group:  gatewayv1.GroupName, kind: object.KindHTTPRoute, versions: []string{"v1", "v1beta1"},
 	fields: func() fieldSupport {
-		return joinRows(routeFields(httpMatches()), nestUnder("spec.rules[]", retryFields()))
+		return joinRows(routeFields(httpMatches()), nestUnder("spec.rules[]", supportAll(
+			"timeouts.request", "timeouts.backendRequest", "retry.codes[]", "retry.attempts", "retry.backoff",
+		)))
 	},
 	sessionPath: "spec.rules[]." + sessionKey, checkUnverified: checkHTTPRoute,
 	list: func(o *Objects) *[]*Object[gatewayv1.HTTPRoute] { return &o.Routes },
@@ -41,11 +43,6 @@ func routeFields(matches fieldSupport) fieldSupport {
 		nestUnder("spec.rules[].matches[].headers[]", matchFields()),
 		nestUnder("spec.rules[]."+sessionKey, joinRows(sessionFields16(), sessionFields17())),
 	)
-}
-
-// retryFields are those that HTTPRoute alone has, of how long requests may take and which are tried again.
-func retryFields() fieldSupport {
-	return supportAll("timeouts.request", "timeouts.backendRequest", "retry.codes[]", "retry.attempts", "retry.backoff")
 }
 
 // matchFields is how names and values are compared.

@@ -1,6 +1,7 @@
 package resource
 
 import (
+	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -44,7 +45,7 @@ func validateService(s *corev1.Service) field.ErrorList {
 		if p.Name != "" {
 			errs = append(errs, checkUnique(names, path.Child("name"), p.Name)...)
 		}
-		errs = append(errs, checkUnique(numbers, path, string(p.Protocol)+" port "+itoa(p.Port))...)
+		errs = append(errs, checkUnique(numbers, path, fmt.Sprintf("%s port %d", p.Protocol, p.Port))...)
 	}
 	return errs
 }

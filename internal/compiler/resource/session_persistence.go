@@ -12,18 +12,18 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// inlineSession is one sessionPersistence of a document, in either shape.
-type inlineSession struct {
+// sessionPlace is where in a document a sessionPersistence stands, in either shape.
+type sessionPlace struct {
 	owner  map[string]any // what it stands in
-	fields map[string]any
+	fields map[string]any // what stands there
 	path   *field.Path
 }
 
 // sessionKey is the field that holds a session in every kind that has one inline.
 const sessionKey = "sessionPersistence"
 
-// findSessions finds a document's sessions. What is not of the type that it should be is left to the schema.
-func findSessions(k *Kind, fields map[string]any) []inlineSession {
+// findSessions finds the places of a document's sessions. What is not of the type that it should be is left to the schema.
+func findSessions(k *Kind, fields map[string]any) []sessionPlace {
 	spec, _ := fields["spec"].(map[string]any)
 	if k.sessionPath == "" {
 		return nil
@@ -31,7 +31,7 @@ func findSessions(k *Kind, fields map[string]any) []inlineSession {
 	if !strings.Contains(k.sessionPath, "rules[]") {
 		return appendSession(nil, spec, field.NewPath("spec"))
 	}
-	var all []inlineSession
+	var all []sessionPlace
 	rules, _ := spec["rules"].([]any)
 	for i, rule := range rules {
 		owner, _ := rule.(map[string]any)
@@ -40,9 +40,9 @@ func findSessions(k *Kind, fields map[string]any) []inlineSession {
 	return all
 }
 
-func appendSession(all []inlineSession, owner map[string]any, path *field.Path) []inlineSession {
+func appendSession(all []sessionPlace, owner map[string]any, path *field.Path) []sessionPlace {
 	if fields, is := owner[sessionKey].(map[string]any); is {
-		all = append(all, inlineSession{owner: owner, fields: fields, path: path.Child(sessionKey)})
+		all = append(all, sessionPlace{owner: owner, fields: fields, path: path.Child(sessionKey)})
 	}
 	return all
 }
@@ -51,7 +51,7 @@ func appendSession(all []inlineSession, owner map[string]any, path *field.Path) 
 // generation that it shows, with the sessions of that one alone.
 func (a *admitter) admitWithSessions(d *read.Document, k *Kind) {
 	sessions, mark := findSessions(k, d.Fields), a.rep.Mark()
-	by := map[sessionapi.APIRelease][]inlineSession{}
+	by := map[sessionapi.APIRelease][]sessionPlace{}
 	for _, s := range sessions {
 		apiRelease, one := sessionapi.HintedRelease(s.fields)
 		switch {
@@ -78,7 +78,7 @@ func (a *admitter) admitWithSessions(d *read.Document, k *Kind) {
 }
 
 // releaseFor is the generation whose CRDs a document is meant for: what it shows, else what the option says.
-func (a *admitter) releaseFor(k *Kind, by map[sessionapi.APIRelease][]inlineSession) sessionapi.APIRelease {
+func (a *admitter) releaseFor(k *Kind, by map[sessionapi.APIRelease][]sessionPlace) sessionapi.APIRelease {
 	switch {
 	case k == xbackendKind, len(by[sessionapi.Release17]) > 0:
 		return sessionapi.Release17
@@ -91,7 +91,7 @@ func (a *admitter) releaseFor(k *Kind, by map[sessionapi.APIRelease][]inlineSess
 
 // admitByRelease lets the CRDs of a generation judge the document with its sessions, then those of the other generation the
 // sessions that are left.
-func (a *admitter) admitByRelease(d *read.Document, apiRelease sessionapi.APIRelease, by map[sessionapi.APIRelease][]inlineSession) {
+func (a *admitter) admitByRelease(d *read.Document, apiRelease sessionapi.APIRelease, by map[sessionapi.APIRelease][]sessionPlace) {
 	for _, g := range []sessionapi.APIRelease{apiRelease, sessionapi.Release16 + sessionapi.Release17 - apiRelease} {
 		if g != apiRelease && len(by[g]) == 0 {
 			continue
@@ -108,7 +108,7 @@ func (a *admitter) admitByRelease(d *read.Document, apiRelease sessionapi.APIRel
 }
 
 // takeIdleTimeouts takes out each idleTimeout, which Gateway API had up to 1.5 and the CRDs of 1.6 have no longer (S21).
-func takeIdleTimeouts(sessions []inlineSession) map[string]any {
+func takeIdleTimeouts(sessions []sessionPlace) map[string]any {
 	taken := map[string]any{}
 	for _, s := range sessions {
 		if text, has := s.fields["idleTimeout"]; has {
@@ -120,7 +120,7 @@ func takeIdleTimeouts(sessions []inlineSession) map[string]any {
 }
 
 // restoreIdleTimeout puts an idleTimeout back, with the check that its CRD had.
-func (a *admitter) restoreIdleTimeout(d *read.Document, s inlineSession, value any) {
+func (a *admitter) restoreIdleTimeout(d *read.Document, s sessionPlace, value any) {
 	s.fields["idleTimeout"] = value
 	text, is := value.(string)
 	if !is {
@@ -132,7 +132,7 @@ func (a *admitter) restoreIdleTimeout(d *read.Document, s inlineSession, value a
 
 // readSessions reads what stands inline, and takes it out of the document, whose Go type has one shape only. Where
 // there was an error since the mark, the reader would say the same in other words.
-func (a *admitter) readSessions(d *read.Document, sessions []inlineSession, mark int) {
+func (a *admitter) readSessions(d *read.Document, sessions []sessionPlace, mark int) {
 	for _, s := range sessions {
 		if s.owner[sessionKey] == nil {
 			continue // refused above

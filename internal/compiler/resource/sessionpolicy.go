@@ -1,6 +1,9 @@
 package resource
 
 import (
+	"reflect"
+	"strings"
+
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 )
@@ -12,26 +15,30 @@ var sessionPolicyKind = newKind(definition[v1alpha1.SessionPersistencePolicy]{
 	list:   func(o *Objects) *[]*Object[v1alpha1.SessionPersistencePolicy] { return &o.SessionPolicies },
 })
 
-// policySettings are the fields of each block of a SessionPersistencePolicy.
-var policySettings = []string{
-	"disabled", "type", "sessionName", "header.name", "absoluteTimeout", "absoluteTimeoutSeconds", "idleTimeout",
-	"idleTimeoutSeconds", "renewAfterPercent", "drainTimeout", "cookie.lifetimeType", "cookie.path", "cookie.domain",
-	"cookie.sameSite", "cookie.secure", "cookie.httpOnly", "cookie.partitioned", "cookie.attributes[]", "onHostLost",
-	"failStatus", "endSessionHeader", "issueOn", "cache.control", "cache.skipCacheable", "cache.unsafeMethodsOnly",
-	"revocation.epoch", "revocation.notBefore", "revealHost", "forward",
-}
-
-// sessionPolicyFields are those of a SessionPersistencePolicy: its targets, and its settings in each of its blocks.
+// sessionPolicyFields are those of a SessionPersistencePolicy: its targets, and its settings in each of its blocks. A setting
+// that the type has is supported: precedence's table of fields is held to the type.
 func sessionPolicyFields() fieldSupport {
 	ref := supportAll("group", "kind", "name", "sectionName")
+	settings := supportAll(listLeaves(reflect.TypeFor[v1alpha1.SessionSettings](), "")...)
 	return joinRows(
-		nestUnder("spec.targetRefs[]", ref),
-		nestUnder("spec.targetRef", ref),
-		nestUnder(
-			"spec",
-			supportAll(policySettings...),
-		),
-		nestUnder("spec.default", supportAll(policySettings...)),
-		nestUnder("spec.override", supportAll(policySettings...)),
+		nestUnder("spec.targetRefs[]", ref), nestUnder("spec.targetRef", ref),
+		nestUnder("spec", settings), nestUnder("spec.default", settings), nestUnder("spec.override", settings),
 	)
+}
+
+// listLeaves lists the fields of a type of ours that hold no further ones, as documents name them below a path.
+func listLeaves(t reflect.Type, path string) (leaves []string) {
+	switch t.Kind() {
+	case reflect.Pointer:
+		return listLeaves(t.Elem(), path)
+	case reflect.Slice:
+		return listLeaves(t.Elem(), path+"[]")
+	case reflect.Struct:
+		for f := range t.Fields() {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			leaves = append(leaves, listLeaves(f.Type, strings.TrimPrefix(path+"."+name, "."))...)
+		}
+		return leaves
+	}
+	return []string{path}
 }

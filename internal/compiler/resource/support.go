@@ -2,7 +2,6 @@ package resource
 
 import (
 	"maps"
-	"slices"
 )
 
 // Support says what the compiler does with a field that a document sets.
@@ -15,9 +14,8 @@ type Support struct {
 
 var supported = Support{}
 
-func onlyValues(values ...any) Support   { return Support{Only: values} }
-func ignoredFor(why string) Support      { return Support{Ignored: why} }
-func (t Support) accepts(value any) bool { return t.Only == nil || slices.Contains(t.Only, value) }
+func onlyValues(values ...any) Support { return Support{Only: values} }
+func ignoredFor(why string) Support    { return Support{Ignored: why} }
 
 // fieldSupport are treatments by path.
 type fieldSupport = map[string]Support

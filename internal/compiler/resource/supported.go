@@ -84,7 +84,7 @@ func (w *fieldWalker) visitValue(path, pattern string, value any) {
 		return // the same as an absent field
 	}
 	if t, known := w.lookUp(pattern); known {
-		if !t.accepts(value) {
+		if t.Only != nil && !slices.Contains(t.Only, value) {
 			w.found = append(w.found, unsupportedField{path, value})
 		}
 		return

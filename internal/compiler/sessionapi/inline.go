@@ -8,34 +8,10 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
-
-// SessionPersistence16 is the shape up to Gateway API 1.6, with the idleTimeout that it had up to 1.5 (S21).
-type SessionPersistence16 struct {
-	gatewayv1.SessionPersistence
-	IdleTimeout *gatewayv1.Duration
-}
-
-// SessionPersistence17 is the shape of Gateway API 1.7, whose own package needs a newer Go than ours.
-type SessionPersistence17 struct {
-	AbsoluteTimeout *gatewayv1.Duration
-	Type            *gatewayv1.SessionPersistenceType
-	Cookie          *Cookie17
-	Header          *Header17
-}
-
-// Cookie17 is CookieConfig of Gateway API 1.7.
-type Cookie17 struct {
-	Name, Path   *string
-	LifetimeType *gatewayv1.CookieLifetimeType
-}
-
-// Header17 is HeaderConfig of Gateway API 1.7.
-type Header17 struct{ Name string }
 
 // InlineSession is what a sessionPersistence of a rule, an XBackend or an XBackendTrafficPolicy writes.
 type InlineSession struct {
@@ -43,64 +19,6 @@ type InlineSession struct {
 	// Release is the generation that the fields show, Telling the names of those that do (S18).
 	Release       APIRelease
 	ReleaseFields []string
-}
-
-// ConvertRelease16 converts the shape up to 1.6. What equals the API's default is not written (S8).
-func ConvertRelease16(sp *SessionPersistence16) v1alpha1.SessionSettings {
-	s := convertCommon(sp.AbsoluteTimeout, sp.Type, sp.CookieConfig != nil)
-	s.IdleTimeout = convertText[v1alpha1.Duration](sp.IdleTimeout)
-	s.SessionName = convertText[v1alpha1.SessionName](sp.SessionName)
-	if sp.CookieConfig != nil {
-		s.Cookie = &v1alpha1.Cookie{LifetimeType: convertLifetime(sp.CookieConfig.LifetimeType)}
-	}
-	return s
-}
-
-// ConvertRelease17 converts the shape of 1.7. What equals the API's default is not written (S8).
-func ConvertRelease17(sp *SessionPersistence17) v1alpha1.SessionSettings {
-	s := convertCommon(sp.AbsoluteTimeout, sp.Type, sp.Cookie != nil)
-	if c := sp.Cookie; c != nil {
-		s.SessionName = convertText[v1alpha1.SessionName](c.Name)
-		s.Cookie = &v1alpha1.Cookie{LifetimeType: convertLifetime(c.LifetimeType)}
-		if c.Path != nil && *c.Path != "/" {
-			s.Cookie.Path = c.Path
-		}
-	}
-	if sp.Header != nil {
-		s.Type = new(policyconfig.Type)
-		*s.Type = policyconfig.TypeHeader
-		s.Header = &v1alpha1.Header{Name: v1alpha1.HeaderName(sp.Header.Name)}
-	}
-	return s
-}
-
-// convertCommon is what all shapes have. The cookie's attributes being there writes the type, the default's name does not.
-func convertCommon(absolute *gatewayv1.Duration, kind *gatewayv1.SessionPersistenceType, cookie bool) v1alpha1.SessionSettings {
-	s := v1alpha1.SessionSettings{AbsoluteTimeout: convertText[v1alpha1.Duration](absolute), Type: convertText[policyconfig.Type](kind)}
-	if s.Type != nil && *s.Type == policyconfig.TypeCookie {
-		s.Type = nil
-	}
-	if s.Type == nil && cookie {
-		s.Type = new(policyconfig.Type)
-		*s.Type = policyconfig.TypeCookie
-	}
-	return s
-}
-
-func convertLifetime(l *gatewayv1.CookieLifetimeType) *policyconfig.LifetimeType {
-	if l == nil || *l == gatewayv1.SessionCookieLifetimeType {
-		return nil
-	}
-	return convertText[policyconfig.LifetimeType](l)
-}
-
-// convertText copies a text into one of another type.
-func convertText[T, S ~string](s *S) *T {
-	if s == nil {
-		return nil
-	}
-	t := T(*s)
-	return &t
 }
 
 // The fields of each shape, those first that show its generation.
@@ -140,9 +58,9 @@ func ReadInline(fields map[string]any, path *field.Path) (*InlineSession, field.
 				"may not be set together with "+strings.Join(of16, ", ")+": Gateway API 1.7 has the one, the releases up to 1.6 the other"))
 		}
 	case len(of17) > 0:
-		i.Release, i.ReleaseFields, i.Settings = Release17, of17, ConvertRelease17(r.readRelease17(fields, path))
+		i.Release, i.ReleaseFields, i.Settings = Release17, of17, r.readRelease17(fields, path)
 	default:
-		i.ReleaseFields, i.Settings = of16, ConvertRelease16(r.readRelease16(fields, path))
+		i.ReleaseFields, i.Settings = of16, r.readRelease16(fields, path)
 		if len(of16) > 0 {
 			i.Release = Release16
 		}
@@ -161,57 +79,85 @@ func listSetFields(fields map[string]any, names []string) []string {
 // inlineReader reads a document's values and collects what is wrong with them.
 type inlineReader struct{ errs field.ErrorList }
 
-func (r *inlineReader) readRelease16(fields map[string]any, path *field.Path) *SessionPersistence16 {
-	sp := &SessionPersistence16{}
-	sp.SessionName = readText[string](r, fields, path, "sessionName")
-	sp.AbsoluteTimeout = readText[gatewayv1.Duration](r, fields, path, "absoluteTimeout")
-	sp.IdleTimeout = readText[gatewayv1.Duration](r, fields, path, "idleTimeout")
-	sp.Type = r.readType(fields, path)
+// readRelease16 reads the shape up to 1.6, with the idleTimeout that it had up to 1.5 (S21).
+func (r *inlineReader) readRelease16(fields map[string]any, path *field.Path) (s v1alpha1.SessionSettings) {
+	s.SessionName = readText[v1alpha1.SessionName](r, fields, path, "sessionName")
+	s.AbsoluteTimeout = readText[v1alpha1.Duration](r, fields, path, "absoluteTimeout")
+	s.IdleTimeout = readText[v1alpha1.Duration](r, fields, path, "idleTimeout")
+	s.Type = r.readType(fields, path)
 	if config, at := r.readMapping(fields, path, "cookieConfig", "lifetimeType"); config != nil {
-		sp.CookieConfig = &gatewayv1.CookieConfig{LifetimeType: r.readLifetime(config, at)}
-		r.forbidUnderHeader(sp.Type, at)
+		s.Cookie = &v1alpha1.Cookie{LifetimeType: r.readLifetime(config, at)}
+		r.forbidUnderHeader(s.Type, at)
 	}
-	return sp
+	omitDefaults(&s)
+	return s
 }
 
-func (r *inlineReader) readRelease17(fields map[string]any, path *field.Path) *SessionPersistence17 {
-	sp := &SessionPersistence17{
-		AbsoluteTimeout: readText[gatewayv1.Duration](r, fields, path, "absoluteTimeout"),
-		Type:            r.readType(fields, path),
-	}
+// readRelease17 reads the shape of Gateway API 1.7.
+func (r *inlineReader) readRelease17(fields map[string]any, path *field.Path) (s v1alpha1.SessionSettings) {
+	s.AbsoluteTimeout = readText[v1alpha1.Duration](r, fields, path, "absoluteTimeout")
+	s.Type = r.readType(fields, path)
 	header, headerAt := r.readMapping(fields, path, "header", "name")
 	if cookie, at := r.readMapping(fields, path, "cookie", "name", "path", "lifetimeType"); cookie != nil {
-		sp.Cookie = &Cookie17{
-			Name: readText[string](r, cookie, at, "name"), Path: readText[string](r, cookie, at, "path"), LifetimeType: r.readLifetime(cookie, at),
-		}
-		r.forbidUnderHeader(sp.Type, at)
+		s.SessionName = readText[v1alpha1.SessionName](r, cookie, at, "name")
+		s.Cookie = &v1alpha1.Cookie{Path: readText[string](r, cookie, at, "path"), LifetimeType: r.readLifetime(cookie, at)}
+		r.forbidUnderHeader(s.Type, at)
 		if header != nil {
 			r.errs = append(r.errs, field.Forbidden(headerAt, "may not be set together with cookie"))
 		}
 	}
+	omitDefaults(&s)
 	if header != nil {
-		sp.Header = &Header17{}
-		if name := readText[string](r, header, headerAt, "name"); name != nil {
-			sp.Header.Name = *name
-		} else if header["name"] == nil {
-			r.errs = append(r.errs, field.Required(headerAt.Child("name"), ""))
-		}
+		s.Type = new(policyconfig.Type)
+		*s.Type = policyconfig.TypeHeader
+		s.Header = &v1alpha1.Header{Name: r.readHeaderName(header, headerAt)}
 	}
-	return sp
+	return s
 }
 
-func (r *inlineReader) forbidUnderHeader(kind *gatewayv1.SessionPersistenceType, path *field.Path) {
-	if kind != nil && *kind == gatewayv1.HeaderBasedSessionPersistence {
+func (r *inlineReader) readHeaderName(header map[string]any, path *field.Path) v1alpha1.HeaderName {
+	if header["name"] == nil {
+		r.errs = append(r.errs, field.Required(path.Child("name"), ""))
+	}
+	if name := readText[v1alpha1.HeaderName](r, header, path, "name"); name != nil {
+		return *name
+	}
+	return ""
+}
+
+// omitDefaults takes out what equals the API's default: it counts as not written (S8). A cookie's attributes being there
+// write the type; the default's name does not.
+func omitDefaults(s *v1alpha1.SessionSettings) {
+	if s.Type != nil && *s.Type == policyconfig.TypeCookie {
+		s.Type = nil
+	}
+	if s.Cookie == nil {
+		return
+	}
+	if s.Type == nil {
+		s.Type = new(policyconfig.Type)
+		*s.Type = policyconfig.TypeCookie
+	}
+	if c := s.Cookie; c.LifetimeType != nil && *c.LifetimeType == policyconfig.LifetimeSession {
+		c.LifetimeType = nil
+	}
+	if c := s.Cookie; c.Path != nil && *c.Path == "/" {
+		c.Path = nil
+	}
+}
+
+func (r *inlineReader) forbidUnderHeader(kind *policyconfig.Type, path *field.Path) {
+	if kind != nil && *kind == policyconfig.TypeHeader {
 		r.errs = append(r.errs, field.Forbidden(path, "may only be set with type Cookie"))
 	}
 }
 
-func (r *inlineReader) readType(fields map[string]any, path *field.Path) *gatewayv1.SessionPersistenceType {
-	return readChoice(r, fields, path, "type", gatewayv1.CookieBasedSessionPersistence, gatewayv1.HeaderBasedSessionPersistence)
+func (r *inlineReader) readType(fields map[string]any, path *field.Path) *policyconfig.Type {
+	return readChoice(r, fields, path, "type", policyconfig.TypeCookie, policyconfig.TypeHeader)
 }
 
-func (r *inlineReader) readLifetime(fields map[string]any, path *field.Path) *gatewayv1.CookieLifetimeType {
-	return readChoice(r, fields, path, "lifetimeType", gatewayv1.PermanentCookieLifetimeType, gatewayv1.SessionCookieLifetimeType)
+func (r *inlineReader) readLifetime(fields map[string]any, path *field.Path) *policyconfig.LifetimeType {
+	return readChoice(r, fields, path, "lifetimeType", policyconfig.LifetimePermanent, policyconfig.LifetimeSession)
 }
 
 // readMapping gives a field that holds fields, nil if it is absent.

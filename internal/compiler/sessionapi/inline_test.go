@@ -113,8 +113,9 @@ func TestReadInlineRefuses(t *testing.T) {
 	}
 }
 
-// TestFrom16 holds that Gateway API's own type gives what its document gives.
-func TestFrom16(t *testing.T) {
+// TestReadInlineKnowsGatewayAPI holds that the reader knows the fields of Gateway API's own type: what that type writes is
+// read as what the text says.
+func TestReadInlineKnowsGatewayAPI(t *testing.T) {
 	for _, text := range []string{
 		`{}`, `{sessionName: a, absoluteTimeout: 1h, type: Cookie, cookieConfig: {lifetimeType: Permanent}}`, `{type: Header, sessionName: x-a}`,
 	} {
@@ -122,12 +123,14 @@ func TestFrom16(t *testing.T) {
 		if err := yaml.UnmarshalStrict([]byte(text), &typed); err != nil {
 			t.Fatal(err)
 		}
-		inline, errs := ReadInline(fromYAML(t, text), inlinePath)
-		if len(errs) > 0 {
-			t.Fatal(errs)
+		written, err := yaml.Marshal(typed)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if got := ConvertRelease16(&SessionPersistence16{SessionPersistence: typed}); !reflect.DeepEqual(got, inline.Settings) {
-			t.Errorf("%s: %+v", text, got)
+		want, errs := ReadInline(fromYAML(t, text), inlinePath)
+		got, more := ReadInline(fromYAML(t, string(written)), inlinePath)
+		if len(errs)+len(more) > 0 || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %+v, %+v, %v, %v", text, got, want, errs, more)
 		}
 	}
 }

@@ -27,12 +27,6 @@ func (b *builder) writeClasses() {
 	}
 }
 
-func (b *builder) writeGateways() {
-	for _, g := range b.Attachments.Gateways {
-		b.writeGateway(g)
-	}
-}
-
 // writeGateway writes a Gateway's status: its listeners', and what they come to.
 func (b *builder) writeGateway(g *gateway.Status) {
 	o, was := g.Gateway.Value, parseStatus[gatewayv1.GatewayStatus](g.Gateway.Status)
@@ -145,7 +139,7 @@ func (b *builder) newListenerStatus(
 		s.SupportedKinds = []gatewayv1.RouteGroupKind{} // none at all, as opposed to not known
 	}
 	for _, route := range l.Routes {
-		if !b.isRefused(route) {
+		if !b.findRefusedRules(route).whole {
 			s.AttachedRoutes++
 		}
 	}

@@ -68,7 +68,9 @@ func Build(in Input) []Object {
 	b.reachability, b.loadBalancersAt = findReachability(b.Objects, b.Attachments, b.Traffic), b.indexLoadBalancers()
 	b.countRefusedRules()
 	b.writeClasses()
-	b.writeGateways()
+	for _, g := range b.Attachments.Gateways {
+		b.writeGateway(g)
+	}
 	b.writeRoutes()
 	b.writePolicies()
 	b.writeLoadBalancers()

@@ -132,9 +132,6 @@ func (b *builder) findRefusedRules(route string) refusedRules {
 	return b.refusedRules[report.ShownPath(route)]
 }
 
-// isRefused reports whether nothing of a route serves.
-func (b *builder) isRefused(route string) bool { return b.findRefusedRules(route).whole }
-
 // countRefusedRules counts each route's refused rules. A problem that is about no rule refuses the route (S48).
 func (b *builder) countRefusedRules() {
 	for _, r := range b.Objects.Routes {

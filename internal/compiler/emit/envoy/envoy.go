@@ -68,7 +68,7 @@ func (e *emitter) newBootstrap(config *ir.Config) *bootstrapv3.Bootstrap {
 		static.Listeners = append(static.Listeners, e.newListener(l))
 	}
 	if len(config.Clusters) > 0 {
-		static.Clusters = []*clusterv3.Cluster{newPlaceholderCluster()}
+		static.Clusters = []*clusterv3.Cluster{{Name: placeholder}} // for all of them
 	}
 	b := &bootstrapv3.Bootstrap{
 		Node:            &corev3.Node{Id: identity, Cluster: identity},

@@ -40,9 +40,6 @@ func newPlaceholderHost(routes string) *routev3.VirtualHost {
 	return &routev3.VirtualHost{Name: routes, Domains: []string{placeholder}}
 }
 
-// newPlaceholderCluster stands for all clusters.
-func newPlaceholderCluster() *clusterv3.Cluster { return &clusterv3.Cluster{Name: placeholder} }
-
 // Renderer writes configurations, one at a time. It keeps the texts of their virtual hosts and clusters for the next one;
 // the zero value keeps nothing.
 type Renderer struct {

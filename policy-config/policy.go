@@ -1,0 +1,191 @@
+package policyconfig
+
+// Type says what carries the token (GEP-1619, SessionPersistenceType).
+type Type string
+
+// The supported types.
+const (
+	TypeCookie Type = "Cookie"
+	TypeHeader Type = "Header"
+)
+
+// Policy is session persistence for one set of Envoy routes.
+type Policy struct {
+	// Name appears in counters and logs: 1 to 253 visible ASCII characters, unique in the configuration. Required.
+	Name string `json:"name"`
+	// Scope is what tokens are bound to: a token of one scope is void in every other.
+	// Policies that are to share sessions have the same scope. 1 to 512 visible ASCII characters. Default: Name.
+	Scope string `json:"scope"`
+	// Routes are the names of the Envoy routes that the policy holds for; at least one. Required.
+	Routes []string `json:"routes"`
+	// Clusters restricts the policy to requests for which Envoy chose one of these clusters
+	// (Gateway API 1.7 semantics, weighted_clusters). Absent: all clusters of the routes.
+	Clusters []string `json:"clusters,omitempty"`
+	// Type is what carries the token. Default Cookie.
+	Type Type `json:"type"`
+	// SessionName is the name of the cookie or header: an RFC 9110 token of at most 256 characters, as a header not
+	// a reserved one. Header names are compared without regard to case. Required.
+	SessionName string `json:"sessionName"`
+	// AbsoluteTimeout ends a session that long after it began. At most 87600h. Absent or 0s: never.
+	AbsoluteTimeout Duration `json:"absoluteTimeout,omitempty"`
+	// IdleTimeout ends a session that has seen no request for that long. At most AbsoluteTimeout. Absent or 0s: never.
+	IdleTimeout Duration `json:"idleTimeout,omitempty"`
+	// RenewAfterPercent is the share of IdleTimeout, 1 to 99, that must have passed since the token was written
+	// before it is written anew. Default 25: at most four Set-Cookie an idle period, and a session may
+	// end up to a quarter of the idle timeout early, never late.
+	RenewAfterPercent int `json:"renewAfterPercent"`
+	// Cookie holds the cookie's attributes; only with type Cookie.
+	Cookie *Cookie `json:"cookie,omitempty"`
+	// RevealHost leaves the host's address readable in the token, for debugging. Default false.
+	RevealHost bool `json:"revealHost,omitempty"`
+	// Forward passes the token on to the backend (GEP-1619 SHOULD). Default true.
+	Forward bool `json:"forward"`
+	// OnHostLost says what happens when the session's host can't serve. Default Rebalance.
+	OnHostLost OnHostLost `json:"onHostLost"`
+	// FailStatus is the HTTP status answered under OnHostLost Fail: 400 to 599. Default 503.
+	FailStatus int `json:"failStatus"`
+	// EndSessionHeader names a response header whose presence ends the session (logout); not a reserved one.
+	// Absent: none.
+	EndSessionHeader string `json:"endSessionHeader,omitempty"`
+	// IssueOn says on which connections tokens are issued: Any, or only where the request came over TLS
+	// (x-forwarded-proto: https). Default Any.
+	IssueOn IssueOn `json:"issueOn"`
+	// Cache keeps tokens out of shared caches.
+	Cache Cache `json:"cache,omitzero"`
+	// Revocation voids older sessions without a change of keys.
+	Revocation Revocation `json:"revocation,omitzero"`
+}
+
+// OnHostLost is what becomes of a session whose host is gone, unhealthy or refuses.
+type OnHostLost string
+
+// The choices: balance anew with a new token in the same response, or answer FailStatus.
+const (
+	Rebalance OnHostLost = "Rebalance"
+	Fail      OnHostLost = "Fail"
+)
+
+// IssueOn is a condition on the client's connection.
+type IssueOn string
+
+// Tokens are issued on any connection, or only where the request came over TLS (x-forwarded-proto: https).
+const (
+	IssueOnAny IssueOn = "Any"
+	IssueOnTLS IssueOn = "TLS"
+)
+
+// LifetimeType is whether a cookie outlives the browser session (GEP-1619, CookieLifetimeType).
+type LifetimeType string
+
+// Session cookies have neither Expires nor Max-Age; Permanent ones have both, equal to AbsoluteTimeout.
+const (
+	LifetimeSession   LifetimeType = "Session"
+	LifetimePermanent LifetimeType = "Permanent"
+)
+
+// SameSite is the cookie attribute of that name (RFC 6265bis §5.6.7).
+type SameSite string
+
+// The values of SameSite.
+const (
+	SameSiteStrict SameSite = "Strict"
+	SameSiteLax    SameSite = "Lax"
+	SameSiteNone   SameSite = "None"
+)
+
+// Cookie holds a cookie's attributes. The defaults are the safe ones that GEP-1619 asks for.
+type Cookie struct {
+	// Path attribute: begins with "/". Default "/"; the empty string leaves the attribute out.
+	Path string `json:"path"`
+	// Domain attribute: a host name without a leading dot. Absent: a host-only cookie.
+	Domain string `json:"domain,omitempty"`
+	// LifetimeType: Permanent needs AbsoluteTimeout. Default Session.
+	LifetimeType LifetimeType `json:"lifetimeType"`
+	// Secure attribute. Default true.
+	Secure bool `json:"secure"`
+	// HTTPOnly attribute. Default true.
+	HTTPOnly bool `json:"httpOnly"`
+	// SameSite attribute. Default Strict; None needs secure.
+	SameSite SameSite `json:"sameSite"`
+	// Partitioned attribute (CHIPS); needs secure. Default false.
+	Partitioned bool `json:"partitioned,omitempty"`
+	// Attributes are further ones, each written as Name or Name=Value; none that has a field of its own, each name once.
+	Attributes []string `json:"attributes,omitempty"`
+}
+
+// CacheControl is what a response that sets a token says to caches.
+type CacheControl string
+
+// Leave the response's own Cache-Control, or replace it.
+const (
+	CacheControlKeep    CacheControl = "Keep"
+	CacheControlPrivate CacheControl = "Private"
+	CacheControlNoStore CacheControl = "NoStore"
+)
+
+// Cache says how tokens and caches get along. The zero value changes nothing.
+type Cache struct {
+	// Control is put on responses that set a token. Default Keep.
+	Control CacheControl `json:"control,omitempty"`
+	// SkipCacheable never issues a token on a response that a shared cache may store, nor on a 304.
+	SkipCacheable bool `json:"skipCacheable,omitempty"`
+	// UnsafeMethodsOnly issues tokens only after unsafe methods (RFC 9110 §9.2.1), as HAProxy's postonly.
+	UnsafeMethodsOnly bool `json:"unsafeMethodsOnly,omitempty"`
+}
+
+// Revocation voids sessions that began before it.
+type Revocation struct {
+	// Epoch is signed into tokens; tokens of another epoch are void. 0 to 4294967295. Default 0.
+	Epoch uint32 `json:"epoch,omitempty"`
+	// NotBefore, RFC 3339, voids sessions that began earlier.
+	NotBefore Time `json:"notBefore,omitzero"`
+}
+
+// The tables of the decoder: every field of every type, by its name in JSON.
+
+var policyFields = []field[Policy]{
+	{name: "name", required: true, set: textSetter(&nameRule, func(p *Policy) *string { return &p.Name })},
+	{name: "scope", set: textSetter(&scopeRule, func(p *Policy) *string { return &p.Scope })},
+	{name: "routes", required: true, set: texts(routeCount, &envoyRule, itself, func(p *Policy) *[]string { return &p.Routes })},
+	{name: "clusters", set: texts(routeCount, &envoyRule, itself, func(p *Policy) *[]string { return &p.Clusters })},
+	{name: "type", set: enum(types, func(p *Policy) *Type { return &p.Type })},
+	{name: "sessionName", required: true, set: textSetter(&sessionRule, func(p *Policy) *string { return &p.SessionName })},
+	{name: "absoluteTimeout", set: duration(timeoutRange, func(p *Policy) *Duration { return &p.AbsoluteTimeout })},
+	{name: "idleTimeout", set: duration(timeoutRange, func(p *Policy) *Duration { return &p.IdleTimeout })},
+	{name: "renewAfterPercent", set: whole(renewRange, func(p *Policy) *int { return &p.RenewAfterPercent })},
+	{name: "cookie", set: nested(cookieFields, func(p *Policy) *Cookie {
+		cookie := DefaultCookie()
+		p.Cookie = &cookie
+		return p.Cookie
+	})},
+	{name: "revealHost", set: boolean(func(p *Policy) *bool { return &p.RevealHost })},
+	{name: "forward", set: boolean(func(p *Policy) *bool { return &p.Forward })},
+	{name: "onHostLost", set: enum(lostChoices, func(p *Policy) *OnHostLost { return &p.OnHostLost })},
+	{name: "failStatus", set: whole(statusRange, func(p *Policy) *int { return &p.FailStatus })},
+	{name: "endSessionHeader", set: textSetter(&headerRule, func(p *Policy) *string { return &p.EndSessionHeader })},
+	{name: "issueOn", set: enum(issueChoices, func(p *Policy) *IssueOn { return &p.IssueOn })},
+	{name: "cache", set: nested(cacheFields, func(p *Policy) *Cache { return &p.Cache })},
+	{name: "revocation", set: nested(revocationFields, func(p *Policy) *Revocation { return &p.Revocation })},
+}
+
+var cookieFields = []field[Cookie]{
+	{name: "path", set: textSetter(&pathRule, func(c *Cookie) *string { return &c.Path })},
+	{name: "domain", set: textSetter(&domainRule, func(c *Cookie) *string { return &c.Domain })},
+	{name: "lifetimeType", set: enum(lifetimes, func(c *Cookie) *LifetimeType { return &c.LifetimeType })},
+	{name: "secure", set: boolean(func(c *Cookie) *bool { return &c.Secure })},
+	{name: "httpOnly", set: boolean(func(c *Cookie) *bool { return &c.HTTPOnly })},
+	{name: "sameSite", set: enum(sameSites, func(c *Cookie) *SameSite { return &c.SameSite })},
+	{name: "partitioned", set: boolean(func(c *Cookie) *bool { return &c.Partitioned })},
+	{name: "attributes", set: texts(attributeCount, &attributeRule, attributeName, func(c *Cookie) *[]string { return &c.Attributes })},
+}
+
+var cacheFields = []field[Cache]{
+	{name: "control", set: enum(cacheControls, func(c *Cache) *CacheControl { return &c.Control })},
+	{name: "skipCacheable", set: boolean(func(c *Cache) *bool { return &c.SkipCacheable })},
+	{name: "unsafeMethodsOnly", set: boolean(func(c *Cache) *bool { return &c.UnsafeMethodsOnly })},
+}
+
+var revocationFields = []field[Revocation]{
+	{name: "epoch", set: whole(epochRange, func(r *Revocation) *uint32 { return &r.Epoch })},
+	{name: "notBefore", set: moment(func(r *Revocation) *Time { return &r.NotBefore })},
+}
