@@ -57,9 +57,11 @@ func (e *emitter) newManager(s site) *hcmv3.HttpConnectionManager {
 		StatPrefix: statPrefix(strconv.Itoa(int(s.port))),
 		// The client's address is the connection's: a client does not choose its x-forwarded-for.
 		UseRemoteAddress: wrapperspb.Bool(true),
-		// Routes match, and cookies' paths mean, what backends will see: no /cart/../admin, no /cart%2F..%2Fadmin.
+		// Routes match, and cookies' paths mean, what backends will see: no /cart/../admin, no /cart%2F..%2Fadmin, no
+		// //cart. Envoy sends no client there: a redirect to a path that begins with two slashes leads to another host.
 		NormalizePath:                wrapperspb.Bool(true),
-		PathWithEscapedSlashesAction: hcmv3.HttpConnectionManager_UNESCAPE_AND_REDIRECT,
+		MergeSlashes:                 true,
+		PathWithEscapedSlashesAction: hcmv3.HttpConnectionManager_UNESCAPE_AND_FORWARD,
 		// A client that trickles its headers does not hold the connection for ever.
 		RequestHeadersTimeout: seconds(30),
 		// Envoy's guide for edge proxies.

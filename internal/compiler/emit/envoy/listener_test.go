@@ -34,7 +34,8 @@ filter_chains:
       stat_prefix: port-8080
       use_remote_address: true
       normalize_path: true
-      path_with_escaped_slashes_action: UNESCAPE_AND_REDIRECT
+      merge_slashes: true
+      path_with_escaped_slashes_action: UNESCAPE_AND_FORWARD
       request_headers_timeout: 30s
       http2_protocol_options: {max_concurrent_streams: 100, initial_stream_window_size: 65536, initial_connection_window_size: 1048576}
       upgrade_configs: [{upgrade_type: websocket}]`,

@@ -108,6 +108,9 @@ func newDirectResponse(status int) *routev3.Route_DirectResponse {
 	return &routev3.Route_DirectResponse{DirectResponse: &routev3.DirectResponseAction{Status: uint32(status)}}
 }
 
+// rootPath is "/" as Envoy leaves it: where it merges slashes, two remain of a path that has nothing else.
+const rootPath = "//?"
+
 func newRouteMatch(m ir.Match) *routev3.RouteMatch {
 	match := &routev3.RouteMatch{}
 	if m.GRPC {
@@ -116,6 +119,8 @@ func newRouteMatch(m ir.Match) *routev3.RouteMatch {
 	switch {
 	case m.Regex != "":
 		match.PathSpecifier = &routev3.RouteMatch_SafeRegex{SafeRegex: &matcherv3.RegexMatcher{Regex: m.Regex}}
+	case m.Exact && m.Path == "/":
+		match.PathSpecifier = &routev3.RouteMatch_SafeRegex{SafeRegex: &matcherv3.RegexMatcher{Regex: rootPath}}
 	case m.Exact:
 		match.PathSpecifier = &routev3.RouteMatch_Path{Path: m.Path}
 	case m.Path == "/":
