@@ -95,11 +95,11 @@ func (d *Dynamic) Apply(ctx context.Context, since time.Time, result *compiler.R
 	}
 	summary := rollout.Summary(rollout.Changes(d.live, result.Discovery))
 	d.Publisher.Folder.Mode = d.FileMode(result)
-	confirmed, err := d.Publisher.Publish(ctx, d.live, result.Discovery)
+	live, confirmed, err := d.Publisher.Publish(ctx, d.live, result.Discovery)
+	d.live = live
 	if err != nil && !errors.Is(err, rollout.ErrLeftover) {
 		return "", err
 	}
-	d.live = result.Discovery
 	took := formatDuration(since)
 	switch {
 	case err != nil:
@@ -109,6 +109,14 @@ func (d *Dynamic) Apply(ctx context.Context, since time.Time, result *compiler.R
 	default:
 		return fmt.Sprintf("live %s: %s", took, summary), nil
 	}
+}
+
+// Serving says what goes on when a change does not come into effect.
+func (d *Dynamic) Serving() string {
+	if d.live != nil && len(d.live.Listeners) == 0 {
+		return "Envoy goes on without listeners, as it was before: no request is served"
+	}
+	return lastGood
 }
 
 // checkFree tries the addresses that the live configuration does not have.

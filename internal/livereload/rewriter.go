@@ -28,6 +28,9 @@ func (w *Rewriter) Apply(_ context.Context, since time.Time, result *compiler.Re
 	return "written " + formatDuration(since), w.Write(result)
 }
 
+// Serving says what goes on when a change does not come into effect.
+func (w *Rewriter) Serving() string { return lastGood }
+
 // Write is Apply for the first result.
 func (w *Rewriter) Write(result *compiler.Result) error {
 	files, err := w.Files(result)
