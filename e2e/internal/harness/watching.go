@@ -103,6 +103,18 @@ func (w *Watching) SetText(t testing.TB, text string) string {
 	return w.said(t)
 }
 
+// WriteText is SetText without waiting for limpet.
+func (w *Watching) WriteText(t testing.TB, text string) {
+	t.Helper()
+	w.replace(t, "input/documents.yaml", text)
+}
+
+// WriteKeys is SetKeys without waiting for limpet.
+func (w *Watching) WriteKeys(t testing.TB, ring string) {
+	t.Helper()
+	w.replace(t, "keys.json", ring)
+}
+
 // Due waits for a change that comes of itself, when a time has passed, and gives what limpet says of it.
 func (w *Watching) Due(t testing.TB) string {
 	t.Helper()

@@ -26,7 +26,9 @@ type Object struct {
 	object.Ref
 	// Subject is the object as problems name it, and knows the lines of its fields.
 	Subject report.Subject
-	Labels  map[string]string
+	// Origin says how old it is.
+	Origin object.Origin
+	Labels map[string]string
 	// JSON is the object as it was read, without its status, for those who write it again with something added.
 	JSON []byte
 }

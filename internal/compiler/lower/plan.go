@@ -81,7 +81,7 @@ func addObjects[T any](all map[string][]*ir.Object, objects []*resource.Object[T
 }
 
 func newObject[T any](o *resource.Object[T]) ir.Object {
-	return ir.Object{Ref: o.Origin().Ref, Subject: o, Labels: o.Labels, JSON: o.JSON}
+	return ir.Object{Ref: o.Origin().Ref, Subject: o, Origin: o.Origin(), Labels: o.Labels, JSON: o.JSON}
 }
 
 // indexClasses are the parameters of GatewayClasses, by name, of those that have some.

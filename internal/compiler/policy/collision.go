@@ -63,10 +63,18 @@ func listCookies(rules ...*configuredRule) (cookies []*namedSession) {
 }
 
 func newCollision(s *configuredSession, rival *namedSession) Refusal {
+	why := "which is older"
+	if rival.route.Created.Equal(s.route.Created) {
+		why = "which comes first"
+	}
+	other := fmt.Sprintf("%s rule %d, %s", rival.route, rival.rule, why)
+	if rival.route == s.route && rival.rule == s.rule {
+		other = "another backend of the same rule"
+	}
 	return Refusal{s.namePath(), fmt.Sprintf(
-		"the cookie %q would overwrite that of %s rule %d, which is older: "+
+		"the cookie %q would overwrite that of %s: "+
 			"their names, Domains and paths are the same or one has no path, and a client may reach both",
-		s.name, rival.route, rival.rule)}
+		s.name, other)}
 }
 
 // namePath is the field of the route that a message about the session's name is best put at.

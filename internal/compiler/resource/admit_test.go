@@ -102,7 +102,7 @@ func TestServicesThatAreRefused(t *testing.T) {
 		"one port without a name":     {ports("{port: 80}"), nil},
 		"several ports with names":    {ports("{name: a, port: 80}, {name: b, port: 81}"), nil},
 		"one number of two protocols": {ports("{name: a, port: 80}, {name: b, port: 80, protocol: UDP}"), nil},
-		"no port":                     {document(service, "spec: {}"), []string{"spec.ports: Required value: a Service that is not headless has one"}},
+		"no port":                     {document(service, "spec: {}"), []string{"spec.ports: Required value: a Service that is neither headless nor an ExternalName has one"}},
 		"no port, headless":           {document(service, "spec: {clusterIP: None}"), nil},
 		"several ports, no name":      {ports("{name: a, port: 80}, {port: 81}"), []string{"spec.ports[1].name: Required value: of several ports each has a name"}},
 		"one name twice":              {ports("{name: a, port: 80}, {name: a, port: 81}"), []string{`spec.ports[1].name: Duplicate value: "a"`}},

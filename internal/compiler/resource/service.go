@@ -28,8 +28,8 @@ var protocols = []corev1.Protocol{corev1.ProtocolTCP, corev1.ProtocolUDP, corev1
 func validateService(s *corev1.Service) field.ErrorList {
 	spec := field.NewPath("spec")
 	var errs field.ErrorList
-	if len(s.Spec.Ports) == 0 && s.Spec.ClusterIP != corev1.ClusterIPNone {
-		errs = append(errs, field.Required(spec.Child("ports"), "a Service that is not headless has one"))
+	if len(s.Spec.Ports) == 0 && s.Spec.ClusterIP != corev1.ClusterIPNone && s.Spec.Type != corev1.ServiceTypeExternalName {
+		errs = append(errs, field.Required(spec.Child("ports"), "a Service that is neither headless nor an ExternalName has one"))
 	}
 	if a := s.Spec.SessionAffinity; a != "" && !slices.Contains(affinities, a) {
 		errs = append(errs, field.NotSupported(spec.Child("sessionAffinity"), a, affinities))
