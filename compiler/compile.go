@@ -16,8 +16,11 @@
 package compiler
 
 import (
+	"cmp"
 	"net/netip"
 	"time"
+
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/backend"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
@@ -40,6 +43,20 @@ type Source = read.Source
 // Problem is one thing that is wrong with the input. Its String is one line for a terminal.
 type Problem = report.Problem
 
+// Verdict is what a problem means for the object that it is about.
+type Verdict = report.Verdict
+
+// The verdicts, the harmless ones first.
+const (
+	Accepted = report.Accepted
+	Advice   = report.Advice
+	Warning  = report.Warning
+	Refused  = report.Refused
+)
+
+// Worst is the worst verdict of problems, Accepted for none.
+func Worst(problems []Problem) Verdict { return report.Worst(problems) }
+
 // Errors is the error of a compilation that the input did not allow: every problem that was found.
 type Errors = report.Errors
 
@@ -58,13 +75,16 @@ type Result struct {
 	// give another result, because the drain limit of one of them will have passed; zero is never.
 	Draining []netip.AddrPort
 	Until    time.Time
-	// Warnings are about what was admitted and can't be honoured, and, marked as advice, what is worth knowing.
+	// Warnings are all there is to say of the input: what is left out (their Verdict is Refused), what was admitted and
+	// can't be honoured, and, as advice, what is worth knowing.
 	Warnings []Problem
+	// PassedOver counts the documents that are none of limpet's business, by kind.
+	PassedOver map[string]int
 }
 
-// Compile compiles documents. The error is of type Errors when the input is at fault: a document that no API
-// server would admit or that uses what limpet does not support yet, or, with Options.Strict, anything that
-// can't be honoured. Any other error is about the options.
+// Compile compiles documents. What no API server would admit, and what limpet does not support, is left out: a rule, a
+// listener or an object, and Result.Warnings says so. The error is of type Errors when nothing comes out: a file can't be
+// read, or no listener is left, or, with Options.Strict, anything is at fault. Any other error is about the options.
 func Compile(sources []Source, o Options) (result *Result, err error) {
 	defer func() { o.Cache.endCompilation(err == nil) }()
 	j, err := analyze(sources, &o)
@@ -75,11 +95,26 @@ func Compile(sources []Source, o Options) (result *Result, err error) {
 	if err := o.Target.emit(j, &o, result); err != nil {
 		return nil, err
 	}
-	if problems := j.rep.Errors(o.Strict); len(problems) > 0 {
+	if j.rep.Failed() {
+		return nil, j.rep.Errors(o.Strict)
+	}
+	if problems := j.rep.ErrorsFrom(cmp.Or(o.FailOn, report.Warning)); o.Strict && len(problems) > 0 {
 		return nil, problems
 	}
-	result.Warnings = j.rep.Warnings()
+	if j.servesNothing() && !o.AllowEmpty {
+		return nil, append(j.rep.ErrorsFrom(report.Refused), emptyProblem)
+	}
+	result.Warnings, result.PassedOver = j.rep.Problems(), j.objects.PassedOver
 	return result, nil
+}
+
+// emptyProblem is that of an input of which nothing is served.
+var emptyProblem = Problem{LeftOut: true, Message: "no listener is left: nothing would be served; " +
+	"a Gateway counts when its GatewayClass is in the input and has limpet's controllerName"}
+
+// servesNothing reports whether a proxy would listen nowhere. What a control plane serves besides is not known.
+func (j *analysis) servesNothing() bool {
+	return j.plan.Proxy != nil && len(j.plan.Proxy.Listeners) == 0
 }
 
 // Main is the document that people ask a target for.
@@ -120,6 +155,7 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 	j.objects, err = cache.resources.Admit(sources, resource.Options{
 		Release: settings.generation, AssumeAdmitted: o.AssumeAdmitted, ExternalControlPlane: controlled,
 		PlatformKinds: o.Target.findEmitter().platformKinds, Istio: o.Target == TargetIstio,
+		Namespace: o.Namespace, StrictKinds: o.StrictKinds,
 	}, j.rep)
 	if err != nil {
 		return nil, err
@@ -127,11 +163,12 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 	if j.rep.Failed() {
 		return nil, j.rep.Errors(o.Strict)
 	}
+	j.objects.Controller = gatewayv1.GatewayController(o.ControllerName)
 	if controlled {
 		j.topology = cache.buildTopology(gateway.NewInputPerGateway(j.objects, o.Target.findController()), j.rep)
 		j.backends = backend.NewUnverified(j.objects, o.Target.findEmitter().platformBackends...)
 	} else {
-		j.topology = cache.buildTopology(gateway.NewInput(j.objects, settings.bind), j.rep)
+		j.topology = cache.buildTopology(gateway.NewInput(j.objects, settings.bind).AssumeClasses(o.AssumeClass), j.rep)
 		j.backends = cache.indexBackends(j.objects, j.rep)
 	}
 	j.decisions = cache.rules.Decide(j.objects, j.topology.Ports, j.backends, policy.Options{
@@ -149,9 +186,6 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 			Decisions: j.decisions, Draining: o.newDraining(), LocalClients: o.LocalClients,
 		}, j.rep)
 		j.plan.Proxy.Policies = cache.sortPolicies(j.plan.Proxy.Policies)
-	}
-	if j.rep.Failed() {
-		return nil, j.rep.Errors(o.Strict)
 	}
 	return j, nil
 }

@@ -57,8 +57,21 @@ type Options struct {
 	PartialSplit string
 	// AssumeAdmitted leaves out the checks of the CRDs, for documents that come from an API server.
 	AssumeAdmitted bool
-	// Strict makes errors of the warnings that are more than advice.
+	// Strict makes errors of what has the verdict FailOn or a worse one; FailOn defaults to Warning.
 	Strict bool
+	FailOn Verdict
+	// ControllerName is the controllerName of the GatewayClasses that are limpet's, for targets without a control plane,
+	// and who limpet is in status. Default v1alpha1.ControllerName.
+	ControllerName string
+	// AssumeClass takes a GatewayClass that is not in the input for limpet's, with a warning.
+	AssumeClass bool
+	// AllowEmpty lets a result pass that listens nowhere.
+	AllowEmpty bool
+	// Namespace is that of documents without one. Default: "default".
+	Namespace string
+	// StrictKinds refuses documents that are passed over else: those of kinds that limpet does not read, and those that
+	// are no objects of Kubernetes.
+	StrictKinds bool
 	// Cache keeps work from one compilation to the next; nil for none. It does not change what comes out.
 	Cache *Cache
 

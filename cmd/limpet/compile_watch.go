@@ -61,7 +61,8 @@ func (cc *compileCommand) keepUpToDate(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	message.PrintWarnings(stderr, result.Warnings)
+	message.PrintProblems(stderr, result.Warnings)
+	message.PrintPassedOver(stderr, result.PassedOver)
 	if err := start(result); err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ type inputFlags struct {
 	paths    []string
 	bind     string
 	policies policyFlags
+	kinds    kindFlags
 }
 
 func (f *inputFlags) register(c *cobra.Command) {
@@ -28,6 +29,7 @@ func (f *inputFlags) register(c *cobra.Command) {
 	flags.StringArrayVarP(&f.paths, "file", "f", nil,
 		"read `PATH`: a file, a folder (all *.yaml, *.yml, *.json below it)\nor - for standard input; may be repeated")
 	flags.StringVar(&f.bind, "bind", compiler.DefaultBind, "IP `ADDRESS` for Gateways without addresses")
+	f.kinds.register(flags)
 	f.policies.register(flags)
 }
 
@@ -40,7 +42,16 @@ func (f *inputFlags) check(c *cobra.Command, args []string) error {
 	if _, err := netip.ParseAddr(f.bind); err != nil {
 		return usagef("--bind %q: must be an IP address, such as 127.0.0.1", f.bind)
 	}
+	if err := f.kinds.check(); err != nil {
+		return err
+	}
 	return f.policies.check()
+}
+
+// set puts the flags into a compilation's options.
+func (f *inputFlags) set(o *compiler.Options) {
+	f.kinds.set(o)
+	f.policies.set(o)
 }
 
 // readSources reads files and folders, and gives the heap what their size needs.
@@ -59,7 +70,7 @@ type configFlags struct {
 	input    inputFlags
 	admin    string
 	wasmPath string
-	strict   bool
+	verdict  verdictFlags
 	keys     keyFlags
 	module   moduleFlags
 	istio    istioFlags
@@ -73,7 +84,7 @@ func (f *configFlags) register(c *cobra.Command) {
 	flags.StringVar(&f.admin, "admin", compiler.DefaultAdmin, "`ADDRESS` of Envoy's admin, or none")
 	flags.StringVar(&f.wasmPath, "wasm-path", "",
 		"`PATH` at which Envoy finds limpet.wasm\n(default: that of the copy that limpet writes)")
-	flags.BoolVar(&f.strict, "strict", false, "refuse objects that cannot be honoured, instead of warning")
+	f.verdict.register(flags, "write nothing if anything is left out or not honoured")
 	f.keys.register(flags)
 }
 
@@ -84,6 +95,9 @@ func (f *configFlags) check(c *cobra.Command, args []string) error {
 	}
 	if f.admin != compiler.NoAdmin && !isAddrPort(f.admin) {
 		return usagef("--admin %q: must be an IP address and a port, such as 127.0.0.1:9901, or none", f.admin)
+	}
+	if err := f.verdict.check(); err != nil {
+		return err
 	}
 	return f.keys.check()
 }
@@ -115,11 +129,11 @@ func (f *configFlags) options(in livereload.Inputs, target compiler.Target, wasm
 		Target: target,
 		Bind:   f.input.bind,
 		Keys:   in.Keys,
-		Strict: f.strict,
 
 		LocalClients: f.local,
 	}
-	f.input.policies.set(&o)
+	f.input.set(&o)
+	f.verdict.set(&o)
 	switch target {
 	case compiler.TargetEnvoy:
 		o.Envoy = &compiler.EnvoyOptions{Admin: f.admin, WasmPath: wasmPath}

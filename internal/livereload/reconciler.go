@@ -166,7 +166,7 @@ func (r *Reconciler) compileAndApply(ctx context.Context, since time.Time) (stri
 	if err != nil {
 		return "", err
 	}
-	message.PrintWarnings(r.Stderr, r.newWarnings(result.Warnings))
+	message.PrintProblems(r.Stderr, r.newWarnings(result.Warnings))
 	return r.Output.Apply(ctx, since, result)
 }
 

@@ -11,26 +11,37 @@ import (
 
 // Input is everything that a [Topology] is made from.
 type Input struct {
-	objects    *resource.Objects // no kinds but those that a topology depends on
-	bind       netip.Addr
-	controller gatewayv1.GatewayController // empty where limpet itself serves the Gateways
+	objects *resource.Objects // no kinds but those that a topology depends on
+	bind    netip.Addr
+	// controller is who serves the Gateways, and isolated says that it is a control plane that gives each a proxy of its own.
+	controller gatewayv1.GatewayController
+	isolated   bool
+	// assumeClass says that a class which is not in the input is the controller's.
+	assumeClass bool
 }
 
-// NewInput is the input where limpet serves the Gateways. Those without addresses listen on bind.
+// NewInput is the input where limpet serves the Gateways. Those without addresses listen on bind; those whose class is
+// not in the input are left out.
 func NewInput(objects *resource.Objects, bind netip.Addr) Input {
-	return Input{bind: bind, objects: &resource.Objects{
+	return Input{bind: bind, controller: objects.ControllerName(), objects: &resource.Objects{
 		Classes: objects.Classes, Gateways: objects.Gateways, Routes: objects.Routes, Secrets: objects.Secrets,
-		Grants: objects.Grants, Proxies: objects.Proxies,
+		Grants: objects.Grants, Proxies: objects.Proxies, Namespaces: objects.Namespaces, Refused: objects.Refused,
 	}}
+}
+
+// AssumeClasses is the input in which classes that it lacks are limpet's, with a warning.
+func (in Input) AssumeClasses(assume bool) Input {
+	in.assumeClass = assume
+	return in
 }
 
 // NewInputPerGateway is the input for a control plane that gives every Gateway a proxy of its own: Gateways share no
 // port. Those of a class in the input that another controller serves are left out; a class that is not there is taken
 // for the controller's own.
 func NewInputPerGateway(objects *resource.Objects, controller gatewayv1.GatewayController) Input {
-	return Input{controller: controller, objects: &resource.Objects{
-		Classes: objects.Classes, Gateways: objects.Gateways, Routes: objects.Routes,
-		IstioGateways: objects.IstioGateways, VirtualServices: objects.VirtualServices,
+	return Input{controller: controller, isolated: true, assumeClass: true, objects: &resource.Objects{
+		Classes: objects.Classes, Gateways: objects.Gateways, Routes: objects.Routes, Refused: objects.Refused,
+		IstioGateways: objects.IstioGateways, VirtualServices: objects.VirtualServices, Namespaces: objects.Namespaces,
 	}}
 }
 
@@ -39,5 +50,6 @@ func (in Input) Key() memo.Whole { return memo.Whole{} }
 
 // Equal reports whether both inputs give the same topology.
 func (in Input) Equal(other Input) bool {
-	return in.bind == other.bind && in.controller == other.controller && in.objects.Equal(other.objects)
+	return in.bind == other.bind && in.controller == other.controller && in.isolated == other.isolated &&
+		in.assumeClass == other.assumeClass && in.objects.Equal(other.objects)
 }

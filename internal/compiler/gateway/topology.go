@@ -5,6 +5,7 @@ package gateway
 import (
 	"net/netip"
 
+	"k8s.io/apimachinery/pkg/labels"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/grant"
@@ -67,64 +68,49 @@ func (t *Topology) Silent() bool { return t.Report.Silent() }
 // Build works out which requests reach which rule.
 func Build(in Input) *Topology {
 	t := &Topology{}
-	if in.controller == "" {
-		t.Ports, t.Attachments = buildShared(in.objects, in.bind, &t.Report)
-	} else {
-		t.Ports, t.Attachments = buildPerGateway(in.objects, in.controller, &t.Report)
+	b := newBuilder(in, &t.Report)
+	b.addGateways(in.objects)
+	for _, route := range in.objects.Routes {
+		b.attachRoute(route)
 	}
+	for _, proxy := range in.objects.Proxies {
+		b.attachProxy(proxy)
+	}
+	b.attachIstio(in.objects)
+	t.Ports, t.Attachments = b.layOutPorts(), b.status
 	return t
 }
 
-func buildShared(objects *resource.Objects, bind netip.Addr, rep *report.Report) ([]Port, *AttachmentStatus) {
+func newBuilder(in Input, rep *report.Report) *builder {
 	b := &builder{
-		listeners: map[string][]*listener{},
-		ports:     map[netip.AddrPort]map[string]*listener{},
-		bind:      bind,
-		proxies:   map[string]*Route{},
-		secrets:   map[string]*resource.Object[resource.Secret]{},
-		grants:    grant.New(objects),
-		rep:       rep,
-		status:    &AttachmentStatus{Parents: map[string][]ParentStatus{}},
-	}
-	for _, s := range objects.Secrets {
-		b.secrets[s.Key()] = s
-	}
-	b.addGateways(objects)
-	for _, route := range objects.Routes {
-		b.attachRoute(route)
-	}
-	for _, proxy := range objects.Proxies {
-		b.attachProxy(proxy)
-	}
-	return b.layOutPorts(), b.status
-}
-
-func buildPerGateway(objects *resource.Objects, controller gatewayv1.GatewayController, rep *report.Report) ([]Port, *AttachmentStatus) {
-	b := &builder{
+		Input:      in,
 		listeners:  map[string][]*listener{},
 		ports:      map[netip.AddrPort]map[string]*listener{},
 		proxies:    map[string]*Route{},
+		secrets:    map[string]*resource.Object[resource.Secret]{},
+		namespaces: map[string]labels.Set{},
+		grants:     grant.New(in.objects),
 		rep:        rep,
 		status:     &AttachmentStatus{Parents: map[string][]ParentStatus{}},
-		controller: controller,
 	}
-	b.addGateways(objects)
-	for _, route := range objects.Routes {
-		b.attachRoute(route)
+	for _, s := range in.objects.Secrets {
+		b.secrets[s.Key()] = s
 	}
-	b.attachIstio(objects)
-	return b.layOutPorts(), b.status
+	for _, n := range in.objects.Namespaces {
+		b.namespaces[n.Name] = n.Labels
+	}
+	return b
 }
 
 type builder struct {
+	Input
 	listeners map[string][]*listener                  // by their Gateway's key; a Gateway that is left out has an entry without any
 	ports     map[netip.AddrPort]map[string]*listener // by their hostname
-	bind      netip.Addr
-	proxies   map[string]*Route // HTTPProxies by their host
+	proxies   map[string]*Route                       // HTTPProxies by their host
 	secrets   map[string]*resource.Object[resource.Secret]
-	grants    grant.Grants
-	rep       *report.Report
-	status    *AttachmentStatus
-	// controller is the control plane's name, empty where limpet itself is it.
-	controller gatewayv1.GatewayController
+	// namespaces are the labels of those that are in the input.
+	namespaces map[string]labels.Set
+	grants     grant.Grants
+	rep        *report.Report
+	status     *AttachmentStatus
 }

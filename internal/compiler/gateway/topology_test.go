@@ -77,7 +77,7 @@ func checkText(t *testing.T, got fmt.Stringer, want string) {
 	}
 }
 
-const limpetClass = `{apiVersion: gateway.networking.k8s.io/v1, kind: GatewayClass, metadata: {name: limpet}, spec: {controllerName: limpet.dev/compiler}}`
+const limpetClass = `{apiVersion: gateway.networking.k8s.io/v1, kind: GatewayClass, metadata: {name: limpet}, spec: {controllerName: limpet.dev/gateway-controller}}`
 
 // gatewayOf is a Gateway of the class in the namespace default. Its metadata begins with its name.
 func gatewayOf(metadata, listeners, spec string) string {

@@ -21,7 +21,7 @@ const gatewayDocuments = `
 apiVersion: gateway.networking.k8s.io/v1
 kind: GatewayClass
 metadata: {name: c}
-spec: {controllerName: limpet.dev/compiler}
+spec: {controllerName: limpet.dev/gateway-controller}
 ---
 apiVersion: gateway.networking.k8s.io/v1
 kind: Gateway

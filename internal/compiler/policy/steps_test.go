@@ -26,7 +26,7 @@ type steps struct {
 }
 
 var commonDocuments = []string{
-	`{apiVersion: gateway.networking.k8s.io/v1, kind: GatewayClass, metadata: {name: limpet}, spec: {controllerName: limpet.dev/compiler}}`,
+	`{apiVersion: gateway.networking.k8s.io/v1, kind: GatewayClass, metadata: {name: limpet}, spec: {controllerName: limpet.dev/gateway-controller}}`,
 	`{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metadata: {name: web}, spec: {gatewayClassName: limpet, listeners: [` +
 		`{name: one, protocol: HTTP, port: 80}, {name: two, protocol: HTTP, port: 81}]}}`,
 	`{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {ports: [{port: 80}]}}`,

@@ -19,18 +19,30 @@ type Subject interface {
 // Report collects problems. The zero value is ready to use; it is not safe for concurrent use.
 type Report struct {
 	errors, warnings []Problem
+	failed           bool
 }
 
-// Error notes field errors: the document would not be admitted.
+// Error notes field errors: the document would not be admitted, and is left out.
 func (r *Report) Error(about Subject, errs ...*field.Error) {
 	for _, e := range errs {
-		r.errors = append(r.errors, newProblem(about, e.Field, e.ErrorBody()))
+		r.ErrorAt(about, e.Field, e.ErrorBody())
 	}
 }
 
-// ErrorAt notes an error at a path, which may be empty, in words of its own.
-func (r *Report) ErrorAt(about Subject, path, message string) {
-	r.errors = append(r.errors, newProblem(about, path, message))
+// ErrorAt notes an error at a path, which may be empty, in words of its own: what it is about is left out.
+func (r *Report) ErrorAt(about Subject, path, message string) { r.ErrorForAt(about, "", path, message) }
+
+// ErrorForAt is ErrorAt for what the object's status says too, under the reason of a condition.
+func (r *Report) ErrorForAt(about Subject, reason, path, message string) {
+	p := newProblem(about, path, message)
+	p.LeftOut, p.Reason = true, reason
+	r.errors = append(r.errors, p)
+}
+
+// FailAt is ErrorAt for what leaves it open which objects there are: nothing can be compiled.
+func (r *Report) FailAt(about Subject, path, message string) {
+	r.failed = true
+	r.ErrorAt(about, path, message)
 }
 
 // Warn notes something admitted that can't be honoured; what then happens stands in the error's detail.
@@ -76,6 +88,7 @@ func (r *Report) AdviseAt(about Subject, path, message string) {
 func (r *Report) Add(more *Report) {
 	r.errors = append(r.errors, more.errors...)
 	r.warnings = append(r.warnings, more.warnings...)
+	r.failed = r.failed || more.failed
 }
 
 // Mark is a point in the collection of errors; it changes with every new one.
@@ -87,8 +100,8 @@ func (r *Report) Since(mark int) []Problem { return r.errors[mark:] }
 // ShownPath is a path as problems show it, for comparison with theirs.
 func ShownPath(path string) string { return makePrintable(path, maxPlace) }
 
-// Failed reports whether there is an error.
-func (r *Report) Failed() bool { return len(r.errors) > 0 }
+// Failed reports whether nothing can be compiled.
+func (r *Report) Failed() bool { return r.failed }
 
 // Silent reports whether there is nothing at all.
 func (r *Report) Silent() bool { return len(r.errors)+len(r.warnings) == 0 }
@@ -103,6 +116,16 @@ func (r *Report) Errors(strict bool) Errors {
 		}
 	}
 	return Errors(sortProblems(all))
+}
+
+// ErrorsFrom gives every problem with a verdict as bad as one, or worse, in order; nil when there is none.
+func (r *Report) ErrorsFrom(least Verdict) Errors {
+	return slices.DeleteFunc(r.Problems(), func(p Problem) bool { return !p.Verdict().AtLeast(least) })
+}
+
+// Problems gives all there is to say, errors and warnings, in order.
+func (r *Report) Problems() []Problem {
+	return sortProblems(append(slices.Clone(r.errors), r.warnings...))
 }
 
 // Warnings gives every warning in order.

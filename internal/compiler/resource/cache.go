@@ -77,6 +77,7 @@ func (in textInputs) Equal(other textInputs) bool {
 // equal reports whether documents are admitted alike under other options.
 func (o *Options) equal(other *Options) bool {
 	return o.Release == other.Release && o.AssumeAdmitted == other.AssumeAdmitted && o.Istio == other.Istio &&
+		o.Namespace == other.Namespace && o.StrictKinds == other.StrictKinds &&
 		o.ExternalControlPlane == other.ExternalControlPlane && slices.Equal(o.PlatformKinds, other.PlatformKinds)
 }
 

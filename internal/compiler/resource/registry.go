@@ -11,7 +11,7 @@ import (
 var registry = []*Kind{
 	gatewayClassKind, gatewayKind, httpRouteKind, grpcRouteKind, virtualServiceKind, serviceKind, xbackendKind,
 	sessionPolicyKind, trafficPolicyKind, loadBalancerPolicyKind, httpProxyKind,
-	endpointSliceKind, secretKind, referenceGrantKind,
+	endpointSliceKind, secretKind, referenceGrantKind, namespaceKind,
 	istioGatewayKind, serviceEntryKind, destinationRuleKind,
 }
 
@@ -66,7 +66,8 @@ func (o *Objects) addAll(more *Objects) {
 
 // Equal reports whether the objects are the same ones, in the same order.
 func (o *Objects) Equal(other *Objects) bool {
-	return !slices.ContainsFunc(lists, func(l objectList) bool { return !l.isEqual(o, other) })
+	return slices.Equal(o.Refused, other.Refused) &&
+		!slices.ContainsFunc(lists, func(l objectList) bool { return !l.isEqual(o, other) })
 }
 
 // sortAll puts every kind in order.
