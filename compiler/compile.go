@@ -171,11 +171,7 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 		j.topology = cache.buildTopology(gateway.NewInput(j.objects, settings.bind).AssumeClasses(o.AssumeClass), j.rep)
 		j.backends = cache.indexBackends(j.objects, j.rep)
 	}
-	j.decisions = cache.rules.Decide(j.objects, j.topology.Ports, j.backends, policy.Options{
-		Release: settings.generation, ClassPolicies: o.ClassPolicyNamespace, RejectPartial: o.PartialSplit == PartialReject,
-		ExternalControlPlane: controlled, PerBackendSessions: o.Target.findEmitter().picksBackendFirst,
-		KnowsTermination: o.dynamic() != nil,
-	}, j.rep)
+	j.decisions = cache.rules.Decide(j.objects, j.topology.Ports, j.backends, o.policyOptions(settings), j.rep)
 	if controlled {
 		j.plan = lower.NewPlan(j.objects, j.topology.Ports, j.decisions, j.backends)
 	} else {

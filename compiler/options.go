@@ -10,6 +10,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoygateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/istio"
 	"github.com/limpet-proxy/limpet/internal/compiler/lower"
+	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
@@ -127,6 +128,15 @@ func (o *Options) newDraining() *lower.Draining {
 		return nil
 	}
 	return &lower.Draining{Now: o.Time, Since: o.dynamic().Draining}
+}
+
+// policyOptions are those of package policy.
+func (o *Options) policyOptions(settings parsedOptions) policy.Options {
+	return policy.Options{
+		Release: settings.generation, ClassPolicies: o.ClassPolicyNamespace, RejectPartial: o.PartialSplit == PartialReject,
+		ExternalControlPlane: o.Target.findController() != "", PerBackendSessions: o.Target.findEmitter().picksBackendFirst,
+		KnowsTermination: o.dynamic() != nil,
+	}
 }
 
 // parse fills in the defaults and parses what is more than text.

@@ -58,18 +58,25 @@ type Topology struct {
 	Ports []Port
 	// Attachments is what became of each Gateway and parentRef.
 	Attachments *AttachmentStatus
-	// Report is what there was to say.
-	Report report.Report
+	// OfGateways is what there was to say of Gateways and their classes, and OfRoutes of routes.
+	OfGateways, OfRoutes report.Report
 }
 
 // Silent reports whether there was nothing to say.
-func (t *Topology) Silent() bool { return t.Report.Silent() }
+func (t *Topology) Silent() bool { return t.OfGateways.Silent() && t.OfRoutes.Silent() }
+
+// ReportAll passes on all that there was to say.
+func (t *Topology) ReportAll(rep *report.Report) {
+	rep.Add(&t.OfGateways)
+	rep.Add(&t.OfRoutes)
+}
 
 // Build works out which requests reach which rule.
 func Build(in Input) *Topology {
 	t := &Topology{}
-	b := newBuilder(in, &t.Report)
+	b := newBuilder(in, &t.OfGateways)
 	b.addGateways(in.objects)
+	b.rep = &t.OfRoutes
 	for _, route := range in.objects.Routes {
 		b.attachRoute(route)
 	}

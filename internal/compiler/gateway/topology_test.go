@@ -36,7 +36,11 @@ func buildControlled(t *testing.T, controller gatewayv1.GatewayController, docum
 	return newBuilt(Build(NewInputPerGateway(objects, controller)))
 }
 
-func newBuilt(t *Topology) *built { return &built{t.Ports, t.Attachments, &t.Report} }
+func newBuilt(t *Topology) *built {
+	rep := &report.Report{}
+	t.ReportAll(rep)
+	return &built{t.Ports, t.Attachments, rep}
+}
 
 // String has a line for each port and one for each host of it: its domain, the listener, and its matches as
 // ROUTE/RULE/MATCH, strongest first.

@@ -131,8 +131,11 @@ func (d definition[T]) decode(a *admitter, doc *read.Document, value *T) bool {
 // objectList is one kind's list in any Objects.
 type objectList interface {
 	addAll(to, from *Objects)
+	count(o *Objects) int
 	isEqual(a, b *Objects) bool
 	sortIn(o *Objects, orders sortOrders)
+	// compare adds the objects that are in one of two parts of the input alone to gone and to came.
+	compare(before, after, gone, came *Objects)
 	visit(o *Objects, visit func(Entry))
 }
 
@@ -157,9 +160,31 @@ func (l listOf[T]) addAll(to, from *Objects) {
 	}
 }
 
+func (l listOf[T]) count(o *Objects) int { return len(*l.of(o)) }
+
 func (l listOf[T]) isEqual(a, b *Objects) bool { return slices.Equal(*l.of(a), *l.of(b)) }
 
 func (l listOf[T]) sortIn(o *Objects, orders sortOrders) { sortList(orders, l.of(o)) }
+
+func (l listOf[T]) compare(before, after, gone, came *Objects) {
+	stay := map[*Object[T]]bool{}
+	for _, one := range *l.of(after) {
+		stay[one] = true
+	}
+	for _, one := range *l.of(before) {
+		if !stay[one] {
+			into := l.of(gone)
+			*into = append(*into, one)
+		}
+		delete(stay, one)
+	}
+	for _, one := range *l.of(after) {
+		if stay[one] {
+			into := l.of(came)
+			*into = append(*into, one)
+		}
+	}
+}
 
 func (l listOf[T]) visit(o *Objects, visit func(Entry)) {
 	for _, one := range *l.of(o) {

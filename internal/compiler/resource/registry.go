@@ -64,11 +64,32 @@ func (o *Objects) addAll(more *Objects) {
 	}
 }
 
+// count is how many objects there are.
+func (o *Objects) count() int {
+	count := 0
+	for _, l := range lists {
+		count += l.count(o)
+	}
+	return count
+}
+
 // Equal reports whether the objects are the same ones, in the same order.
 func (o *Objects) Equal(other *Objects) bool {
 	return slices.Equal(o.Refused, other.Refused) &&
 		!slices.ContainsFunc(lists, func(l objectList) bool { return !l.isEqual(o, other) })
 }
+
+// compare gives the objects of one part of the input that another does not have, and the reverse.
+func compare(before, after *Objects) (gone, came *Objects) {
+	gone, came = &Objects{}, &Objects{}
+	for _, l := range lists {
+		l.compare(before, after, gone, came)
+	}
+	return gone, came
+}
+
+// Sort puts every kind in the order in which Gateway API settles conflicts.
+func (o *Objects) Sort() { o.sortAll(nil) }
 
 // sortAll puts every kind in order.
 func (o *Objects) sortAll(orders sortOrders) {

@@ -15,17 +15,17 @@ import (
 )
 
 // newRouteConfiguration is what a site leads to. Its virtual hosts are those that newVirtualHost makes.
-func (e *emitter) newRouteConfiguration(s site) *routev3.RouteConfiguration {
+func (e *emitter) newRouteConfiguration(siteName string, hosts int) *routev3.RouteConfiguration {
 	config := &routev3.RouteConfiguration{
-		Name: s.name,
+		Name: siteName,
 		// No backend sees the pin header, be it limpet's or a client's, and a backend's copy goes before the filters see the
 		// response.
 		RequestHeadersToRemove:   []string{e.settings.Plugin.PinHeader},
 		ResponseHeadersToRemove:  []string{e.settings.Plugin.PinHeader},
 		IgnorePortInHostMatching: true, // HTTPRoute, spec.hostnames: a port in the Host header does not count
 	}
-	if len(s.hosts) > 0 {
-		config.VirtualHosts = []*routev3.VirtualHost{newPlaceholderHost(s.name)}
+	if hosts > 0 {
+		config.VirtualHosts = []*routev3.VirtualHost{newPlaceholderHost(siteName)}
 	}
 	return config
 }

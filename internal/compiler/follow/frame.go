@@ -1,0 +1,96 @@
+package follow
+
+import (
+	"reflect"
+	"slices"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	"github.com/limpet-proxy/limpet/internal/compiler/loadbalancing"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+	"github.com/limpet-proxy/limpet/internal/compiler/retrybudget"
+)
+
+// frame is what there is without any route: listeners, and policies that groups look into.
+type frame struct {
+	listeners     []ir.Listener
+	loadBalancing *loadbalancing.Policies
+	budgets       *retrybudget.Budgets
+	report        report.Report
+	others        int // as policy.Decisions has it
+}
+
+// updateFrame makes the frame anew if it is marked, and marks all groups if it looks different to them.
+func (s *State) updateFrame() {
+	if !s.marks.frame && s.frame != nil {
+		return
+	}
+	s.marks.frame = false
+	before, now := s.frame, s.newFrame()
+	if before != nil {
+		s.said.remove(&before.report)
+	}
+	s.frame = now
+	s.said.add(&now.report)
+	if before == nil || !haveSameHosts(before.listeners, now.listeners) {
+		s.marks.all = true
+		s.merged.setSites(now.listeners)
+	}
+	if before == nil || !reflect.DeepEqual(before.listeners, now.listeners) {
+		s.merged.touchListeners(now.listeners)
+	}
+}
+
+// newFrame compiles the objects that all routes may depend on, and no route.
+func (s *State) newFrame() *frame {
+	f, context := &frame{}, s.objects.context
+	f.loadBalancing = loadbalancing.NewPart(context, s.hasBalancingTarget, &f.report)
+	f.budgets = retrybudget.NewPart(context, func(key string) bool { return s.objects.services[key] != nil }, &f.report)
+	objects := *context
+	objects.Proxies = nil
+	p, config := s.analyze(f, &objects, stepCaches{}, Moment{}, &f.report)
+	f.report.Add(&p.ofGateways)
+	f.report.Add(p.report)
+	f.listeners, f.others = config.Listeners, p.others
+	return f
+}
+
+// hasBalancingTarget tells whether there is what a LoadBalancerPolicy can have as its target.
+func (s *State) hasBalancingTarget(t object.TargetRef) bool {
+	kinds := []string{object.KindService, object.KindHTTPRoute, object.KindGRPCRoute}
+	return slices.Contains(kinds, t.Kind) && s.objects.targets.Has(t)
+}
+
+// haveSameHosts reports whether listeners differ in nothing but their certificates.
+func haveSameHosts(a, b []ir.Listener) bool {
+	return slices.EqualFunc(a, b, func(a, b ir.Listener) bool { return reflect.DeepEqual(withoutCertificates(a), withoutCertificates(b)) })
+}
+
+func withoutCertificates(l ir.Listener) ir.Listener {
+	l.TLSHosts = slices.Clone(l.TLSHosts)
+	for i := range l.TLSHosts {
+		l.TLSHosts[i].Certificates = nil
+	}
+	return l
+}
+
+// listShellHosts gives the hosts of a site that are there without any route: those that stand among the others by their
+// order, and those that come after all of them.
+func listShellHosts(l ir.Listener, s envoy.Site) (among, after []ir.Host) {
+	if len(l.TLSHosts) == 0 {
+		return s.Hosts, nil
+	}
+	return s.Hosts[:1], s.Hosts[1:] // the site's own, and those of other sites
+}
+
+// contextOf gives the objects that all groups have.
+func (s *State) contextOf() *resource.Objects {
+	c := s.objects.context
+	some := &resource.Objects{
+		Classes: c.Classes, Gateways: c.Gateways, Grants: c.Grants, Secrets: c.Secrets, TrafficPolicies: c.TrafficPolicies,
+		Backends: c.Backends,
+	}
+	return some
+}
