@@ -108,10 +108,8 @@ func (f *Follower) apply(c Changes) (*Update, error) {
 	for _, name := range c.Removed {
 		f.state.Remove(name)
 	}
-	for _, s := range c.Set {
-		if err := f.state.Set(s); err != nil {
-			return nil, err
-		}
+	if err := f.state.Set(c.Set); err != nil {
+		return nil, err
 	}
 	followed, err := f.state.Update(follow.Moment{Now: c.Time, Since: c.Draining})
 	switch {

@@ -73,11 +73,15 @@ func New(s Settings) *State {
 // Store has the sources.
 func (s *State) Store() *resource.Store { return s.store }
 
-// Set takes in a source that may be new or have changed. The state takes it over with Update.
-func (s *State) Set(source read.Source) error {
-	s.said.remove(s.store.ReportOf(source.Name))
-	err := s.store.Set(source)
-	s.said.add(s.store.ReportOf(source.Name))
+// Set takes in sources that may be new or have changed. The state takes them over with Update.
+func (s *State) Set(sources []read.Source) error {
+	for _, source := range sources {
+		s.said.remove(s.store.ReportOf(source.Name))
+	}
+	err := s.store.Set(sources)
+	for _, source := range sources {
+		s.said.add(s.store.ReportOf(source.Name))
+	}
 	return err
 }
 

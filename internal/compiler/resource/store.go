@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/memo"
+	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
@@ -32,33 +33,61 @@ func NewStore(o Options) *Store {
 	return &Store{options: o, sources: map[string]*storedSource{}, talkative: map[string]bool{}, failed: map[string]bool{}, gone: &Objects{}, came: &Objects{}}
 }
 
-// Set takes in a source that may be new or have changed. Objects whose documents read as before are the same ones, wherever in
-// the source they stand.
-func (s *Store) Set(source read.Source) (err error) {
-	now := &storedSource{source: source, rep: report.Report{}}
-	before := s.sources[source.Name]
-	switch {
-	case before == nil:
-		before = &storedSource{objects: &Objects{}}
-	case bytes.Equal(before.source.Data, source.Data):
-		return nil
-	default:
+// Set takes in sources that may be new or have changed. Objects whose documents read as before are the same ones, wherever in
+// their source they stand.
+func (s *Store) Set(sources []read.Source) error {
+	sources = slices.DeleteFunc(slices.Clone(sources), func(source read.Source) bool {
+		before := s.sources[source.Name]
+		return before != nil && bytes.Equal(before.source.Data, source.Data)
+	})
+	type result struct {
+		now *storedSource
+		err error
+	}
+	results := parallel.Map(sources, func(some []read.Source, results []result) {
+		for i, source := range some {
+			results[i].now, results[i].err = s.admit(source)
+		}
+	})
+	for _, r := range results {
+		if r.err != nil {
+			return r.err
+		}
+	}
+	for _, r := range results {
+		s.replace(r.now)
+	}
+	return nil
+}
+
+// admit admits a source, with what was kept of it.
+func (s *Store) admit(source read.Source) (now *storedSource, err error) {
+	now = &storedSource{source: source}
+	if before := s.sources[source.Name]; before != nil {
 		now.cache = before.cache
 	}
 	if now.cache.texts == nil && bytes.Contains(source.Data, []byte("\n---")) {
 		now.cache = NewCache()
 	}
 	if now.objects, err = now.cache.Admit([]read.Source{source}, s.options, &now.rep); err != nil {
-		return err
+		return nil, err
 	}
 	memo.Sweep(now.cache.Steps(), true)
-	s.sources[source.Name] = now
-	note(s.talkative, source.Name, !now.rep.Silent())
-	note(s.failed, source.Name, now.rep.Failed())
-	gone, came := compare(before.objects, now.objects)
+	return now, nil
+}
+
+// replace puts a source in the place of the one that had its name.
+func (s *Store) replace(now *storedSource) {
+	name, before := now.source.Name, &Objects{}
+	if was := s.sources[name]; was != nil {
+		before = was.objects
+	}
+	s.sources[name] = now
+	note(s.talkative, name, !now.rep.Silent())
+	note(s.failed, name, now.rep.Failed())
+	gone, came := compare(before, now.objects)
 	s.gone.addAll(gone)
 	s.came.addAll(came)
-	return nil
 }
 
 // Remove takes a source out.
