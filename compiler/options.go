@@ -97,11 +97,11 @@ type EnvoyOptions struct {
 	Dynamic *Dynamic
 }
 
-// EnvoyGatewayOptions is what TargetEnvoyGateway needs: WasmURL and WasmSHA256.
+// EnvoyGatewayOptions is what TargetEnvoyGateway needs: WasmURL, WasmSHA256 and Owner.
 type EnvoyGatewayOptions = envoygateway.Options
 
-// IstioOptions is what TargetIstio needs: WasmURL, WasmSHA256, Phase, Priority, FailStrategy, TrafficExtension, NativePin
-// and RootNamespace.
+// IstioOptions is what TargetIstio needs: WasmURL, WasmSHA256, Phase, Priority, FailStrategy, TrafficExtension, NativePin,
+// RootNamespace and Owner.
 type IstioOptions = istio.Options
 
 // Dynamic says how a configuration is laid out that changes while Envoy runs.

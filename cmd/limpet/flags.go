@@ -138,7 +138,7 @@ func (f *configFlags) options(in livereload.Inputs, target compiler.Target, wasm
 	case compiler.TargetEnvoy:
 		o.Envoy = &compiler.EnvoyOptions{Admin: f.admin, WasmPath: wasmPath}
 	case compiler.TargetEnvoyGateway:
-		o.EnvoyGateway = &compiler.EnvoyGatewayOptions{WasmURL: f.module.url, WasmSHA256: f.module.sha256}
+		o.EnvoyGateway = &compiler.EnvoyGatewayOptions{WasmURL: f.module.url, WasmSHA256: f.module.sha256, Owner: f.module.owner}
 	case compiler.TargetIstio:
 		o.Istio = f.istio.options(f.module)
 	}

@@ -168,6 +168,12 @@ func (w *Watching) replace(t testing.TB, name, text string) {
 // Client returns a client with a cookie jar.
 func (w *Watching) Client() *Client { return NewClient(w.Port) }
 
+// Envoy asks the Envoy that limpet runs.
+func (w *Watching) Envoy(t testing.TB) *Envoy {
+	t.Helper()
+	return &Envoy{Compiled: &Compiled{Port: w.Port, AdminPort: w.AdminPort}}
+}
+
 // ResidentKB is the resident memory in kB of the Envoy that limpet runs.
 func (w *Watching) ResidentKB(t testing.TB) int {
 	t.Helper()

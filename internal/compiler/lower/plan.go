@@ -25,7 +25,7 @@ func NewPlan(
 		istioGateways:   make(map[*gatewayObject]*resource.IstioGateway, len(objects.IstioGateways)),
 		routes:          make(map[*gateway.Route]*ir.RouteObject, len(objects.Routes)),
 		gateways:        map[*gatewayObject]*ir.Gateway{}, backends: map[*backend.Backend]*ir.Backend{},
-		sessions: map[*policy.Rule]*ir.RuleSessions{}, plan: &ir.Plan{Objects: newObjects(objects)},
+		sessions: map[*policy.Rule]*ir.RuleSessions{}, plan: &ir.Plan{Objects: newObjects(objects), Written: newWritten(objects.Written)},
 	}
 	for _, v := range objects.VirtualServices {
 		p.virtualServices[v.Value.Route] = v.Value
@@ -70,6 +70,14 @@ func newObjects(objects *resource.Objects) map[string][]*ir.Object {
 	addObjects(all, objects.LoadBalancers)
 	addObjects(all, objects.TrafficPolicies)
 	addObjects(all, objects.Platform)
+	return all
+}
+
+func newWritten(objects []*resource.Written) map[object.Ref]*ir.WrittenObject {
+	all := make(map[object.Ref]*ir.WrittenObject, len(objects))
+	for _, o := range objects {
+		all[o.Ref] = &ir.WrittenObject{Subject: o.Subject, Ours: o.Ours, Owner: o.Owner}
+	}
 	return all
 }
 

@@ -12,6 +12,7 @@ import (
 	gatewayxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/suggest"
@@ -20,11 +21,21 @@ import (
 // noObject is what documents are counted under that are no objects of Kubernetes.
 const noObject = "no Kubernetes object"
 
-// The label, and its value, of what limpet has written itself.
-const (
-	managedByLabel = "app.kubernetes.io/managed-by"
-	managedByValue = "limpet"
-)
+// writtenKinds are the kinds that limpet writes for control planes and never reads.
+var writtenKinds = []string{"EnvoyFilter", "EnvoyPatchPolicy", "TrafficExtension", "WasmPlugin"}
+
+// findWritten gives an object of a kind that limpet writes and does not read, or one that limpet has written; else nil.
+func findWritten(d *read.Document) *Written {
+	w := &Written{Ref: object.Ref{
+		Kind: d.StringAt("kind"), Namespace: d.StringAt("metadata", "namespace"), Name: d.StringAt("metadata", "name"),
+	}}
+	w.Ours = d.StringAt("metadata", "labels", object.ManagedByLabel) == object.ManagedBy
+	w.Owner = d.StringAt("metadata", "labels", object.OwnerLabel)
+	if w.Ours || slices.Contains(writtenKinds, w.Kind) {
+		return w
+	}
+	return nil
+}
 
 // findKind finds the document's kind among those that are read. A document of another kind is passed over, under the
 // name that it gives, unless it is misspelt.
@@ -48,7 +59,7 @@ func (a *admitter) findKind(d *read.Document) (k *Kind, passedOver string) {
 		return nil, ""
 	}
 	gvk.Kind = report.ShownPath(gvk.Kind)
-	if d.StringAt("metadata", "labels", managedByLabel) == managedByValue {
+	if d.StringAt("metadata", "labels", object.ManagedByLabel) == object.ManagedBy {
 		return nil, gvk.Kind + " (written by limpet)"
 	}
 	return nil, gvk.Kind

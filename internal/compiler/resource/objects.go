@@ -13,6 +13,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
 	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
 )
@@ -74,6 +75,17 @@ type Objects struct {
 	Controller gatewayv1.GatewayController
 	// PassedOver counts the documents that are none of limpet's business, by kind; empty for no kind of Kubernetes.
 	PassedOver map[string]int
+	// Written are the objects of kinds that limpet writes for control planes.
+	Written []*Written
+}
+
+// Written is an object of a kind that limpet writes, or one that it has written.
+type Written struct {
+	object.Ref
+	Subject report.Subject
+	// Ours says that limpet wrote it, and Owner for whom; empty where that was not said.
+	Ours  bool
+	Owner string
 }
 
 // ControllerName is the name under which limpet serves GatewayClasses and writes status.
