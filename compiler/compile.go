@@ -95,17 +95,25 @@ func Compile(sources []Source, o Options) (result *Result, err error) {
 	if err := o.Target.emit(j, &o, result); err != nil {
 		return nil, err
 	}
-	if j.rep.Failed() {
-		return nil, j.rep.Errors(o.Strict)
-	}
-	if problems := j.rep.ErrorsFrom(cmp.Or(o.FailOn, report.Warning)); o.Strict && len(problems) > 0 {
+	if problems := o.judge(j.rep, j.servesNothing()); len(problems) > 0 {
 		return nil, problems
-	}
-	if j.servesNothing() && !o.AllowEmpty {
-		return nil, append(j.rep.ErrorsFrom(report.Refused), emptyProblem)
 	}
 	result.Warnings, result.PassedOver = j.rep.Problems(), j.objects.PassedOver
 	return result, nil
+}
+
+// judge gives the problems for which nothing comes out; nil for none.
+func (o *Options) judge(rep *report.Report, servesNothing bool) Errors {
+	if rep.Failed() {
+		return rep.Errors(o.Strict)
+	}
+	if problems := rep.ErrorsFrom(cmp.Or(o.FailOn, report.Warning)); o.Strict && len(problems) > 0 {
+		return problems
+	}
+	if servesNothing && !o.AllowEmpty {
+		return append(rep.ErrorsFrom(report.Refused), emptyProblem)
+	}
+	return nil
 }
 
 // emptyProblem is that of an input of which nothing is served.
@@ -152,11 +160,7 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 	}
 	controlled := o.Target.findController() != ""
 	j := &analysis{parsed: settings, cache: cache, rep: &report.Report{}}
-	j.objects, err = cache.resources.Admit(sources, resource.Options{
-		Release: settings.generation, AssumeAdmitted: o.AssumeAdmitted, ExternalControlPlane: controlled,
-		PlatformKinds: o.Target.findEmitter().platformKinds, Istio: o.Target == TargetIstio,
-		Namespace: o.Namespace, StrictKinds: o.StrictKinds,
-	}, j.rep)
+	j.objects, err = cache.resources.Admit(sources, o.admissionOptions(settings), j.rep)
 	if err != nil {
 		return nil, err
 	}

@@ -5,10 +5,11 @@ import (
 	"net/netip"
 	"time"
 
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/internal/compiler/follow"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
-	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -45,7 +46,7 @@ type Update struct {
 	// Changed are the parts that are not as they were, in order. With Whole they are not known, and all may be different.
 	Changed []Part
 	Whole   bool
-	// NewWarnings are those that the last Update did not have, wherever in the files they were then.
+	// NewWarnings are those of Result.Warnings that the last Update did not have, wherever in the files they were then.
 	NewWarnings []Problem
 	// PrivateKeys, Draining and Until are as in Result.
 	PrivateKeys bool
@@ -69,8 +70,8 @@ func NewFollower(o Options) (*Follower, error) {
 	}
 	o.Cache = NewCache()
 	state := follow.New(follow.Settings{
-		Admission: resource.Options{Release: settings.generation, AssumeAdmitted: o.AssumeAdmitted},
-		Policy:    o.policyOptions(settings), Bind: settings.bind, LocalClients: o.LocalClients,
+		Admission: o.admissionOptions(settings), Policy: o.policyOptions(settings), Bind: settings.bind,
+		AssumeClass: o.AssumeClass, Controller: gatewayv1.GatewayController(o.ControllerName), LocalClients: o.LocalClients,
 		Envoy: envoy.Assembly{
 			Settings: envoy.Settings{Admin: settings.admin, WasmPath: o.Envoy.WasmPath, Plugin: policyconfig.DefaultConfig()},
 			Folder:   o.Envoy.Dynamic.Folder,
@@ -132,12 +133,12 @@ func (f *Follower) apply(c Changes) (*Update, error) {
 
 // listErrors lists what keeps the input from being compiled.
 func (f *Follower) listErrors() Errors {
-	if !f.options.Strict && !f.state.Failed() {
+	if failed := f.state.Failed(); !failed && !f.options.Strict && !f.state.ServesNothing() {
 		return nil
 	}
 	rep := &report.Report{}
 	f.state.ReportAll(rep)
-	return rep.Errors(f.options.Strict)
+	return f.options.judge(rep, !f.state.Failed() && f.state.ServesNothing())
 }
 
 // compileWhole compiles documents that can't be followed.
@@ -190,7 +191,7 @@ func (u *Update) Result() (*Result, error) {
 	r.Files = []File{{PluginFile, r.PluginJSON}, {EnvoyFile, r.Discovery.Bootstrap}}
 	rep := &report.Report{}
 	u.follower.state.ReportAll(rep)
-	r.Warnings = rep.Warnings()
+	r.Warnings, r.PassedOver = rep.Problems(), u.follower.state.Store().PassedOver()
 	u.result = r
 	return r, nil
 }

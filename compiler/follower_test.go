@@ -75,7 +75,7 @@ func listClusters(d *envoy.Discovery) (all []string) {
 
 // TestFollower edits many routes at random, again and again.
 func TestFollower(t *testing.T) {
-	const rounds = 60
+	const rounds = 25
 	random := rand.New(rand.NewPCG(8, 5))
 	o := Options{Envoy: &EnvoyOptions{WasmPath: "w", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 38}}}
 	f := newFollower(t, o)

@@ -11,6 +11,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/istio"
 	"github.com/limpet-proxy/limpet/internal/compiler/lower"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
@@ -128,6 +129,15 @@ func (o *Options) newDraining() *lower.Draining {
 		return nil
 	}
 	return &lower.Draining{Now: o.Time, Since: o.dynamic().Draining}
+}
+
+// admissionOptions are those of package resource.
+func (o *Options) admissionOptions(settings parsedOptions) resource.Options {
+	return resource.Options{
+		Release: settings.generation, AssumeAdmitted: o.AssumeAdmitted, ExternalControlPlane: o.Target.findController() != "",
+		PlatformKinds: o.Target.findEmitter().platformKinds, Istio: o.Target == TargetIstio,
+		Namespace: o.Namespace, StrictKinds: o.StrictKinds,
+	}
 }
 
 // policyOptions are those of package policy.

@@ -85,12 +85,38 @@ func listShellHosts(l ir.Listener, s envoy.Site) (among, after []ir.Host) {
 	return s.Hosts[:1], s.Hosts[1:] // the site's own, and those of other sites
 }
 
-// contextOf gives the objects that all groups have.
-func (s *State) contextOf() *resource.Objects {
-	c := s.objects.context
-	some := &resource.Objects{
-		Classes: c.Classes, Gateways: c.Gateways, Grants: c.Grants, Secrets: c.Secrets, TrafficPolicies: c.TrafficPolicies,
-		Backends: c.Backends,
+// newShared gives those of the objects that all groups have.
+func newShared(context *resource.Objects) *resource.Objects {
+	used := map[string]bool{}
+	for _, g := range context.Gateways {
+		for _, l := range g.Value.Spec.Listeners {
+			if l.TLS == nil {
+				continue
+			}
+			for _, ref := range l.TLS.CertificateRefs {
+				namespace := g.Namespace
+				if ref.Namespace != nil {
+					namespace = string(*ref.Namespace)
+				}
+				used[namespace+"/"+string(ref.Name)] = true
+			}
+		}
 	}
-	return some
+	shared := &resource.Objects{
+		Classes: context.Classes, Gateways: context.Gateways, Grants: context.Grants, TrafficPolicies: context.TrafficPolicies,
+		Backends: context.Backends, Refused: context.Refused, Controller: context.Controller,
+	}
+	for _, secret := range context.Secrets {
+		if used[secret.Key()] {
+			shared.Secrets = append(shared.Secrets, secret)
+		}
+	}
+	return shared
+}
+
+// copyShared gives what all groups have, for one of them to add to.
+func (o *objects) copyShared() *resource.Objects {
+	shared := *o.shared
+	shared.Refused = slices.Clip(shared.Refused)
+	return &shared
 }

@@ -21,13 +21,13 @@ type group struct {
 type groups struct {
 	all     map[*group]bool
 	byRoute map[object.Ref]*group
-	// failed are those with an error, and draining those whose result changes with time.
-	failed, draining map[*group]bool
+	// draining are those whose result changes with time.
+	draining map[*group]bool
 }
 
 func newGroups() groups {
 	return groups{
-		all: map[*group]bool{}, byRoute: map[object.Ref]*group{}, failed: map[*group]bool{}, draining: map[*group]bool{},
+		all: map[*group]bool{}, byRoute: map[object.Ref]*group{}, draining: map[*group]bool{},
 	}
 }
 
@@ -125,9 +125,6 @@ func (s *State) addGroup(g *group, p *part) {
 	for _, ref := range g.routes {
 		s.groups.byRoute[ref] = g
 	}
-	if p.report.Failed() {
-		s.groups.failed[g] = true
-	}
 	if len(p.draining) > 0 || !p.until.IsZero() {
 		s.groups.draining[g] = true
 	}
@@ -138,7 +135,6 @@ func (s *State) addGroup(g *group, p *part) {
 // removeGroup takes a group out of what all come to.
 func (s *State) removeGroup(g *group) {
 	delete(s.groups.all, g)
-	delete(s.groups.failed, g)
 	delete(s.groups.draining, g)
 	for _, ref := range g.routes {
 		delete(s.groups.byRoute, ref)

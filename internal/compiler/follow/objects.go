@@ -27,6 +27,11 @@ type (
 type objects struct {
 	// context are the objects that all routes may depend on, and those that the frame alone reads: Secrets and HTTPProxies.
 	context *resource.Objects
+	// shared are those of them that every group has, and namespaces are by their names.
+	shared     *resource.Objects
+	namespaces map[string]*resource.Object[resource.Namespace]
+	// refused are objects that are no good.
+	refused map[object.Ref]bool
 	routes  map[object.Ref]*gateway.Route
 	proxies map[object.Ref]*httpProxy
 	// services are by namespace/name, slices by that of their Service, and policies by their targets.
@@ -56,9 +61,11 @@ type marks struct {
 	policies map[*sessionPolicy]bool
 }
 
-func newObjects() *objects {
+func newObjects(controller gatewayv1.GatewayController) *objects {
 	return &objects{
-		context: &resource.Objects{}, routes: map[object.Ref]*gateway.Route{}, proxies: map[object.Ref]*httpProxy{},
+		context: &resource.Objects{Controller: controller}, shared: &resource.Objects{Controller: controller},
+		namespaces: map[string]*resource.Object[resource.Namespace]{}, refused: map[object.Ref]bool{},
+		routes: map[object.Ref]*gateway.Route{}, proxies: map[object.Ref]*httpProxy{},
 		services: map[string]*service{}, inNamespace: map[string]map[string]bool{}, slices: map[string]map[*endpointSlice]bool{}, policies: map[*sessionPolicy]bool{},
 		policiesAt: map[object.Ref]map[*sessionPolicy]bool{}, targets: policy.NewTargets(0),
 		readers: map[readerKey]map[object.Ref]bool{}, graph: coupling.NewGraph(), named: map[object.Ref]int{},
@@ -88,6 +95,9 @@ func (s *State) take(gone, came *resource.Objects) {
 		}
 		for _, p := range part.SessionPolicies {
 			s.takePolicy(p, present)
+		}
+		for _, ref := range part.Refused {
+			s.takeRefused(ref, present)
 		}
 	}
 	s.takeContext(gone, came)
@@ -268,6 +278,19 @@ func (s *State) takePolicy(p *sessionPolicy, present bool) {
 	}
 }
 
+// takeRefused marks what refers to an object that is no good, and is told so.
+func (s *State) takeRefused(ref object.Ref, present bool) {
+	s.objects.count(ref, present)
+	if present {
+		s.objects.refused[ref] = true
+	} else {
+		delete(s.objects.refused, ref)
+	}
+	if ref.Kind == object.KindService {
+		s.markReaders(ref.Key(), ref.Namespace)
+	}
+}
+
 // takeContext takes in what is left: objects that all routes may depend on.
 func (s *State) takeContext(gone, came *resource.Objects) {
 	was := s.objects.context
@@ -279,17 +302,31 @@ func (s *State) takeContext(gone, came *resource.Objects) {
 		LoadBalancers:   replace(was.LoadBalancers, gone.LoadBalancers, came.LoadBalancers),
 		TrafficPolicies: replace(was.TrafficPolicies, gone.TrafficPolicies, came.TrafficPolicies),
 		Backends:        replace(was.Backends, gone.Backends, came.Backends),
+		Namespaces:      replace(was.Namespaces, gone.Namespaces, came.Namespaces),
+		Controller:      was.Controller,
 	}
+	for ref := range s.objects.refused {
+		if ref.Kind == object.KindGateway || ref.Kind == object.KindGatewayClass {
+			now.Refused = append(now.Refused, ref)
+		}
+	}
+	now.Sort()
 	if now.Equal(was) {
 		return
 	}
-	now.Sort()
-	s.objects.context, s.marks.frame = now, true
-	for _, part := range []*resource.Objects{gone, came} {
-		if len(part.Classes)+len(part.Gateways)+len(part.Grants)+len(part.LoadBalancers)+len(part.TrafficPolicies)+len(part.Backends) > 0 {
-			s.marks.all = true
-		}
+	s.objects.context, s.objects.shared, s.marks.frame = now, newShared(now), true
+	clear(s.objects.namespaces)
+	for _, n := range now.Namespaces {
+		s.objects.namespaces[n.Name] = n
 	}
+	s.marks.all = s.marks.all || !onlyFrameReads(was, now)
+}
+
+// onlyFrameReads reports whether the frame alone depends on what differs: on Secrets and HTTPProxies.
+func onlyFrameReads(was, now *resource.Objects) bool {
+	a, b := *was, *now
+	a.Secrets, b.Secrets, a.Proxies, b.Proxies = nil, nil, nil, nil
+	return a.Equal(&b)
 }
 
 // replace gives a list without what is gone, and with what came.

@@ -3,6 +3,8 @@ package follow
 import (
 	"cmp"
 	"net/netip"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/backend"
@@ -67,7 +69,7 @@ func (s *State) analyze(
 	f *frame, objects *resource.Objects, c stepCaches, m Moment, attaching *report.Report,
 ) (*part, *ir.Config) {
 	p := &part{report: &report.Report{}}
-	t := c.topology.Get(gateway.NewInput(objects, s.settings.Bind), gateway.Build)
+	t := c.topology.Get(gateway.NewInput(objects, s.settings.Bind).AssumeClasses(s.settings.AssumeClass), gateway.Build)
 	p.ofGateways.Add(&t.OfGateways)
 	p.report.Add(&t.OfRoutes)
 	backends := backend.NewIndex(objects, c.backends.GetAll(backend.GatherPorts(objects), backend.BuildPort), p.report)
@@ -84,11 +86,7 @@ func (s *State) analyze(
 // compile makes a group's part. What there is to say of Gateways and of the attachment of policies is said elsewhere.
 func (s *State) compile(g *group, m Moment) *part {
 	p, config := s.analyze(s.frame, s.gather(g.routes), g.caches, m, &report.Report{})
-	if p.report.Failed() {
-		p.clusters, p.policies = nil, nil
-	} else {
-		p.hosts, p.err = s.renderHosts(config.Listeners, g.caches.rendered)
-	}
+	p.hosts, p.err = s.renderHosts(config.Listeners, g.caches.rendered)
 	memo.Sweep(g.caches.steps(), true)
 	return p
 }
@@ -117,7 +115,7 @@ func (s *State) renderHosts(listeners []ir.Listener, r envoy.Renderer) (texts []
 
 // gather gives some routes together with all objects that they may depend on.
 func (s *State) gather(routes []object.Ref) *resource.Objects {
-	g := &gatherer{from: s.objects, all: s.contextOf(), services: map[string]bool{}, policies: map[*sessionPolicy]bool{}}
+	g := &gatherer{from: s.objects, all: s.objects.copyShared(), services: map[string]bool{}, policies: map[*sessionPolicy]bool{}}
 	for _, ref := range routes {
 		g.addRoute(ref)
 	}
@@ -146,6 +144,9 @@ func (g *gatherer) addRoute(ref object.Ref) {
 		proxy := g.from.proxies[ref]
 		g.all.Proxies, route = append(g.all.Proxies, proxy), proxy.Value.Route
 	}
+	if n := g.from.namespaces[route.Namespace]; n != nil && !slices.Contains(g.all.Namespaces, n) {
+		g.all.Namespaces = append(g.all.Namespaces, n)
+	}
 	for _, key := range listReads(route) {
 		if key.xbackends == "" {
 			g.addService(key.service)
@@ -163,9 +164,13 @@ func (g *gatherer) addService(key string) {
 		return
 	}
 	g.services[key] = true
+	namespace, name, _ := strings.Cut(key, "/")
+	ref := object.Ref{Kind: object.KindService, Namespace: namespace, Name: name}
 	if service := g.from.services[key]; service != nil {
 		g.all.Services = append(g.all.Services, service)
-		g.addPolicies(service.Origin().Ref)
+		g.addPolicies(ref)
+	} else if g.from.refused[ref] {
+		g.all.Refused = append(g.all.Refused, ref)
 	}
 	for slice := range g.from.slices[key] {
 		g.all.Slices = append(g.all.Slices, slice)

@@ -4,7 +4,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
-// said counts how often each warning is given, so that those that are new can be told.
+// said counts how often each problem is given, so that those that are new can be told.
 type said struct {
 	count map[report.Said]int
 	// was is how often one was given when new ones were last asked for, if it has changed; last is where it was given last.
@@ -17,7 +17,7 @@ func newSaid() said {
 }
 
 func (s said) add(rep *report.Report) {
-	rep.VisitWarnings(func(w report.Said, e report.Entry) {
+	rep.VisitProblems(func(w report.Said, e report.Entry) {
 		s.touch(w)
 		s.count[w]++
 		s.last[w] = e
@@ -28,7 +28,7 @@ func (s said) remove(rep *report.Report) {
 	if rep == nil {
 		return
 	}
-	rep.VisitWarnings(func(w report.Said, _ report.Entry) {
+	rep.VisitProblems(func(w report.Said, _ report.Entry) {
 		s.touch(w)
 		if s.count[w]--; s.count[w] == 0 {
 			delete(s.count, w)
@@ -42,7 +42,7 @@ func (s said) touch(w report.Said) {
 	}
 }
 
-// takeNew gives the warnings that are given now and were not before.
+// takeNew gives the problems that are given now and were not before.
 func (s said) takeNew() []report.Problem {
 	var entries []report.Entry
 	for w, was := range s.was {
@@ -52,5 +52,5 @@ func (s said) takeNew() []report.Problem {
 	}
 	clear(s.was)
 	clear(s.last)
-	return report.NewReport(entries).Warnings()
+	return report.SortEntries(entries)
 }

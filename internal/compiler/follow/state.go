@@ -16,6 +16,8 @@ import (
 	"net/netip"
 	"time"
 
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
 	"github.com/limpet-proxy/limpet/internal/compiler/ancestors"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
@@ -31,6 +33,10 @@ type Settings struct {
 	Policy    policy.Options
 	// Bind is where Gateways listen that say nothing of it.
 	Bind netip.Addr
+	// AssumeClass takes a GatewayClass that is not in the input for limpet's.
+	AssumeClass bool
+	// Controller is the controllerName of limpet's GatewayClasses; empty for the usual one.
+	Controller gatewayv1.GatewayController
 	// LocalClients leaves out advice about clients on other machines.
 	LocalClients bool
 	// Envoy has everything but the plugin's configuration, and EndpointFiles is as in [envoy.Renderer.Discover].
@@ -64,7 +70,7 @@ type State struct {
 // New makes a state without objects.
 func New(s Settings) *State {
 	return &State{
-		settings: s, store: resource.NewStore(s.Admission), objects: newObjects(), marks: newMarks(), groups: newGroups(),
+		settings: s, store: resource.NewStore(s.Admission), objects: newObjects(s.Controller), marks: newMarks(), groups: newGroups(),
 		attached: map[*sessionPolicy]*report.Report{}, merged: newMerged(s.Envoy, s.EndpointFiles), said: newSaid(),
 		others: map[*sessionPolicy]int{},
 	}
@@ -179,7 +185,8 @@ func (s *State) ReportAll(rep *report.Report) {
 	}
 }
 
-// Failed reports whether there is an error.
-func (s *State) Failed() bool {
-	return s.store.Failed() || s.frame.report.Failed() || len(s.groups.failed) > 0
-}
+// Failed reports whether nothing can be compiled: a source can't be read.
+func (s *State) Failed() bool { return s.store.Failed() }
+
+// ServesNothing reports whether a proxy would listen nowhere.
+func (s *State) ServesNothing() bool { return len(s.frame.listeners) == 0 }

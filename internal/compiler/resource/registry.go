@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 )
 
 // registry is every kind that documents may have, besides a control plane's own (Options.PlatformKinds). Its order is
@@ -57,8 +59,9 @@ func (o *Objects) Attachable() *Objects {
 	return some
 }
 
-// addAll takes in the objects of another part of the input.
+// addAll takes in the objects of another part of the input, and the names of those that are refused.
 func (o *Objects) addAll(more *Objects) {
+	o.Refused = append(o.Refused, more.Refused...)
 	for _, l := range lists {
 		l.addAll(o, more)
 	}
@@ -85,11 +88,19 @@ func compare(before, after *Objects) (gone, came *Objects) {
 	for _, l := range lists {
 		l.compare(before, after, gone, came)
 	}
+	gone.Refused, came.Refused = leaveOut(before.Refused, after.Refused), leaveOut(after.Refused, before.Refused)
 	return gone, came
 }
 
+func leaveOut(refs, others []object.Ref) []object.Ref {
+	return slices.DeleteFunc(slices.Clone(refs), func(r object.Ref) bool { return slices.Contains(others, r) })
+}
+
 // Sort puts every kind in the order in which Gateway API settles conflicts.
-func (o *Objects) Sort() { o.sortAll(nil) }
+func (o *Objects) Sort() {
+	o.sortAll(nil)
+	slices.SortFunc(o.Refused, compareRefs)
+}
 
 // sortAll puts every kind in order.
 func (o *Objects) sortAll(orders sortOrders) {

@@ -14,8 +14,9 @@ import (
 type Store struct {
 	options Options
 	sources map[string]*storedSource
-	// talkative are the sources of which there is something to say, and failed those with an error.
-	talkative, failed map[string]bool
+	// talkative are the sources of which there is something to say, failed those that can't be read, and passing those with
+	// documents that are passed over.
+	talkative, failed, passing map[string]bool
 	// gone and came are the objects that are in the sources no more, and now, since changes were taken.
 	gone, came *Objects
 }
@@ -30,7 +31,8 @@ type storedSource struct {
 
 // NewStore makes an empty one.
 func NewStore(o Options) *Store {
-	return &Store{options: o, sources: map[string]*storedSource{}, talkative: map[string]bool{}, failed: map[string]bool{}, gone: &Objects{}, came: &Objects{}}
+	return &Store{options: o, sources: map[string]*storedSource{}, talkative: map[string]bool{}, failed: map[string]bool{}, passing: map[string]bool{},
+		gone: &Objects{}, came: &Objects{}}
 }
 
 // Set takes in sources that may be new or have changed. Objects whose documents read as before are the same ones, wherever in
@@ -85,6 +87,7 @@ func (s *Store) replace(now *storedSource) {
 	s.sources[name] = now
 	note(s.talkative, name, !now.rep.Silent())
 	note(s.failed, name, now.rep.Failed())
+	note(s.passing, name, len(now.objects.PassedOver) > 0)
 	gone, came := compare(before, now.objects)
 	s.gone.addAll(gone)
 	s.came.addAll(came)
@@ -99,6 +102,7 @@ func (s *Store) Remove(name string) {
 	delete(s.sources, name)
 	delete(s.talkative, name)
 	delete(s.failed, name)
+	delete(s.passing, name)
 	s.gone.addAll(before.objects)
 }
 
@@ -135,7 +139,7 @@ func note(set map[string]bool, name string, is bool) {
 	}
 }
 
-// Failed reports whether some source has an error.
+// Failed reports whether some source can't be read.
 func (s *Store) Failed() bool { return len(s.failed) > 0 }
 
 // ReportAll passes on all that there is to say of the sources.
@@ -156,6 +160,20 @@ func (s *Store) Sources() []read.Source {
 	}
 	slices.SortFunc(all, func(a, b read.Source) int { return bytes.Compare([]byte(a.Name), []byte(b.Name)) })
 	return all
+}
+
+// PassedOver counts the documents that are none of limpet's business, by kind; nil for none.
+func (s *Store) PassedOver() map[string]int {
+	all := &Objects{}
+	for name := range s.passing {
+		for kind, count := range s.sources[name].objects.PassedOver {
+			if all.PassedOver == nil {
+				all.PassedOver = map[string]int{}
+			}
+			all.PassedOver[kind] += count
+		}
+	}
+	return all.PassedOver
 }
 
 // Count is how many objects there are.
