@@ -88,7 +88,6 @@ type admitted struct {
 	identity
 	// passedOver is the kind of a document that is none of limpet's business; empty for all others.
 	passedOver string
-	written    *Written // nil for none
 	objects    Objects
 	rep        report.Report
 }
@@ -113,9 +112,6 @@ func mergeTexts(texts []*admittedText, rep *report.Report) *Objects {
 			first[d.identity] = d
 			objects.addAll(&d.objects)
 			rep.Add(&d.rep)
-			if d.written != nil {
-				objects.Written = append(objects.Written, d.written)
-			}
 			switch {
 			case d.passedOver != "":
 				objects.passOver(d.passedOver)
@@ -147,9 +143,6 @@ func (a *admitter) admitText(text *read.Text) *admittedText {
 	for _, d := range text.ParseDocuments(&t.rep) {
 		one := &admitted{Document: d}
 		a.rep, a.sessions, a.faults, a.objects = &one.rep, nil, nil, Objects{}
-		if one.written = findWritten(d); one.written != nil {
-			one.written.Subject = one
-		}
 		var k *Kind
 		if k, one.passedOver = a.findKind(d); k != nil {
 			var named bool
@@ -158,6 +151,10 @@ func (a *admitter) admitText(text *read.Text) *admittedText {
 			}
 		}
 		one.objects = a.objects
+		if w := findWritten(d); w != nil {
+			w.Subject = one
+			one.objects.Written = []*Written{w}
+		}
 		t.documents = append(t.documents, one)
 		d.Release()
 	}

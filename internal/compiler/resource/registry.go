@@ -59,9 +59,10 @@ func (o *Objects) Attachable() *Objects {
 	return some
 }
 
-// addAll takes in the objects of another part of the input, and the names of those that are refused.
+// addAll takes in the objects of another part of the input, those that limpet wrote, and the names of those that are refused.
 func (o *Objects) addAll(more *Objects) {
 	o.Refused = append(o.Refused, more.Refused...)
+	o.Written = append(o.Written, more.Written...)
 	for _, l := range lists {
 		l.addAll(o, more)
 	}
@@ -78,7 +79,7 @@ func (o *Objects) count() int {
 
 // Equal reports whether the objects are the same ones, in the same order.
 func (o *Objects) Equal(other *Objects) bool {
-	return slices.Equal(o.Refused, other.Refused) &&
+	return slices.Equal(o.Refused, other.Refused) && slices.Equal(o.Written, other.Written) &&
 		!slices.ContainsFunc(lists, func(l objectList) bool { return !l.isEqual(o, other) })
 }
 
@@ -89,11 +90,12 @@ func compare(before, after *Objects) (gone, came *Objects) {
 		l.compare(before, after, gone, came)
 	}
 	gone.Refused, came.Refused = leaveOut(before.Refused, after.Refused), leaveOut(after.Refused, before.Refused)
+	gone.Written, came.Written = leaveOut(before.Written, after.Written), leaveOut(after.Written, before.Written)
 	return gone, came
 }
 
-func leaveOut(refs, others []object.Ref) []object.Ref {
-	return slices.DeleteFunc(slices.Clone(refs), func(r object.Ref) bool { return slices.Contains(others, r) })
+func leaveOut[T comparable](some, others []T) []T {
+	return slices.DeleteFunc(slices.Clone(some), func(one T) bool { return slices.Contains(others, one) })
 }
 
 // Sort puts every kind in the order in which Gateway API settles conflicts.
