@@ -140,7 +140,9 @@ func (r *Report) Problems() []Problem {
 func (r *Report) Warnings() []Problem { return sortProblems(locateAll(r.warnings)) }
 
 // NewProblem makes a problem that no report collects.
-func NewProblem(about Subject, path, message string) Problem { return newEntry(about, path, message).Locate() }
+func NewProblem(about Subject, path, message string) Problem {
+	return newEntry(about, path, message).Locate()
+}
 
 func newEntry(about Subject, path, message string) Entry {
 	if own, ok := about.(interface{ Path(string) string }); ok {

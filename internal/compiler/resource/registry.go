@@ -4,8 +4,6 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/limpet-proxy/limpet/internal/compiler/object"
 )
 
 // registry is every kind that documents may have, besides a control plane's own (Options.PlatformKinds). Its order is

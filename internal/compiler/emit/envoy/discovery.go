@@ -73,8 +73,10 @@ func (r Renderer) Discover(config *ir.Config, settings Settings, folder string, 
 			d.Routes = append(d.Routes, routes)
 		}
 	}
-	d.Clusters, err = r.renderDiscovered(config.Clusters, a.layout())
-	return d, err
+	if d.Clusters, err = r.renderDiscovered(config.Clusters, a.layout()); err != nil {
+		return nil, err
+	}
+	return d, nil
 }
 
 // Assembly puts a configuration in pieces together from texts.
