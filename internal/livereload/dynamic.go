@@ -24,7 +24,7 @@ const patience = time.Minute
 
 // Dynamic is the output of an Envoy that takes changes over while it runs.
 type Dynamic struct {
-	// Options are those of a compilation of the inputs, without what makes it dynamic.
+	// Options are those of a compilation of the inputs, without what makes it dynamic. But for keys they do not change.
 	Options func(Inputs) compiler.Options
 	// FileMode is the mode of a result's files.
 	FileMode func(*compiler.Result) fs.FileMode
@@ -37,6 +37,7 @@ type Dynamic struct {
 
 	draining *Draining
 	live     *envoy.Discovery
+	follower *compiler.Follower
 }
 
 // NewDynamic makes the output for an envoy.yaml in a folder that is there, or will be.
@@ -51,16 +52,30 @@ func NewDynamic(dir string, draining *Draining) (*Dynamic, error) {
 
 // Compile compiles the inputs, and remembers which hosts terminate.
 func (d *Dynamic) Compile(in Inputs) (*compiler.Result, error) {
-	o := d.Options(in)
-	o.Time = time.Now()
-	o.Envoy.Dynamic = &compiler.Dynamic{
-		Folder: d.Publisher.Folder.Path, EndpointFiles: d.EndpointFiles, Draining: d.draining.Since,
+	if err := d.startFollower(in); err != nil {
+		return nil, err
 	}
-	result, err := compiler.Compile(in.Sources, o)
+	now := time.Now()
+	update, err := d.follower.Replace(in.Sources, compiler.Changes{Keys: in.Keys, Time: now, Draining: d.draining.Since})
 	if err != nil {
 		return nil, err
 	}
-	return result, d.draining.See(result.Draining, o.Time)
+	result, err := update.Result()
+	if err != nil {
+		return nil, err
+	}
+	return result, d.draining.See(result.Draining, now)
+}
+
+// startFollower makes what follows the inputs, with the first of them.
+func (d *Dynamic) startFollower(in Inputs) (err error) {
+	if d.follower != nil {
+		return nil
+	}
+	o := d.Options(in)
+	o.Envoy.Dynamic = &compiler.Dynamic{Folder: d.Publisher.Folder.Path, EndpointFiles: d.EndpointFiles}
+	d.follower, err = compiler.NewFollower(o)
+	return err
 }
 
 // Start writes everything for an Envoy that starts later.
