@@ -71,6 +71,8 @@ type Result struct {
 	PrivateKeys bool
 	// Discovery is what Envoy discovers, with EnvoyOptions.Dynamic.
 	Discovery *envoy.Discovery
+	// Served is what the proxies of each Gateway discover from a server, with EnvoyOptions.Served.
+	Served []*envoy.Served
 	// Draining are the hosts that terminate and still serve, for the next Dynamic.Draining. Until is when the same input will
 	// give another result, because the drain limit of one of them will have passed; zero is never.
 	Draining []netip.AddrPort
@@ -125,7 +127,7 @@ func (j *analysis) servesNothing() bool {
 	return j.plan.Proxy != nil && len(j.plan.Proxy.Listeners) == 0
 }
 
-// Main is the document that people ask a target for.
+// Main is the document that people ask a target for; a result for a server has none.
 func (r *Result) Main() []byte { return r.Files[len(r.Files)-1].Data }
 
 // analysis is what the steps before the emitters come to.
@@ -172,7 +174,11 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 		j.topology = cache.buildTopology(gateway.NewInputPerGateway(j.objects, o.Target.findController()), j.rep)
 		j.backends = backend.NewUnverified(j.objects, o.Target.findEmitter().platformBackends...)
 	} else {
-		j.topology = cache.buildTopology(gateway.NewInput(j.objects, settings.bind).AssumeClasses(o.AssumeClass), j.rep)
+		in := gateway.NewInput(j.objects, settings.bind).AssumeClasses(o.AssumeClass)
+		if o.served() != nil {
+			in = in.Apart()
+		}
+		j.topology = cache.buildTopology(in, j.rep)
 		j.backends = cache.indexBackends(j.objects, j.rep)
 	}
 	j.decisions = cache.rules.Decide(j.objects, j.topology.Ports, j.backends, o.policyOptions(settings), j.rep)

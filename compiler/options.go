@@ -96,6 +96,14 @@ type EnvoyOptions struct {
 	// Dynamic gives a Result.Discovery besides a bootstrap that points at its files; nil puts all of it into the
 	// bootstrap.
 	Dynamic *Dynamic
+	// Served gives a Result.Served, for a server, in place of files. The draining hosts are those of Draining.
+	Served *Served
+}
+
+// Served says what a configuration for a server depends on besides the documents.
+type Served struct {
+	// Draining is as in Dynamic.
+	Draining map[netip.AddrPort]time.Time
 }
 
 // EnvoyGatewayOptions is what TargetEnvoyGateway needs: WasmURL, WasmSHA256 and Owner.
@@ -123,12 +131,24 @@ func (o *Options) dynamic() *Dynamic {
 	return o.Envoy.Dynamic
 }
 
-// newDraining is what is known of hosts that terminate; nil for nothing.
-func (o *Options) newDraining() *lower.Draining {
-	if o.dynamic() == nil {
+// served is how configurations are for a server; nil if they are not.
+func (o *Options) served() *Served {
+	if o.Envoy == nil {
 		return nil
 	}
-	return &lower.Draining{Now: o.Time, Since: o.dynamic().Draining}
+	return o.Envoy.Served
+}
+
+// newDraining is what is known of hosts that terminate; nil for nothing.
+func (o *Options) newDraining() *lower.Draining {
+	switch {
+	case o.served() != nil:
+		return &lower.Draining{Now: o.Time, Since: o.served().Draining}
+	case o.dynamic() != nil:
+		return &lower.Draining{Now: o.Time, Since: o.dynamic().Draining}
+	default:
+		return nil
+	}
 }
 
 // admissionOptions are those of package resource.
@@ -145,7 +165,7 @@ func (o *Options) policyOptions(settings parsedOptions) policy.Options {
 	return policy.Options{
 		Release: settings.generation, ClassPolicies: o.ClassPolicyNamespace, RejectPartial: o.PartialSplit == PartialReject,
 		ExternalControlPlane: o.Target.findController() != "", PerBackendSessions: o.Target.findEmitter().picksBackendFirst,
-		KnowsTermination: o.dynamic() != nil,
+		KnowsTermination: o.dynamic() != nil || o.served() != nil,
 	}
 }
 

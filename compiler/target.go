@@ -138,6 +138,9 @@ func emitPlugin(j *analysis, o *Options, r *Result) (err error) {
 }
 
 func emitEnvoy(j *analysis, o *Options, r *Result) error {
+	if o.served() != nil {
+		return emitServed(j, o, r)
+	}
 	if err := emitPlugin(j, o, r); err != nil {
 		return err
 	}

@@ -28,6 +28,9 @@ func Unite(from, to *envoy.Discovery) (*envoy.Discovery, error) {
 	return &both, err
 }
 
+// UnitePolicies gives the text of a plugin configuration with the policies of both: see [Unite].
+func UnitePolicies(from, to *envoy.Discovery) ([]byte, error) { return unionJSON(from, to) }
+
 // unionJSON gives a plugin configuration under which the routes of the old configuration and those of the new one have
 // their sessions: the new one, with the policies and the routes and clusters of policies that only the old one has.
 // Where both can't be, because one route and cluster would have two policies, it is the new one's. It is given as text;

@@ -18,6 +18,7 @@ type Input struct {
 	isolated   bool
 	// assumeClass says that a class which is not in the input is the controller's.
 	assumeClass bool
+	apart       bool // limpet itself serves the Gateways, and each has proxies of its own
 }
 
 // NewInput is the input where limpet serves the Gateways. Those without addresses listen on bind; those whose class is
@@ -27,6 +28,12 @@ func NewInput(objects *resource.Objects, bind netip.Addr) Input {
 		Classes: objects.Classes, Gateways: objects.Gateways, Routes: objects.Routes, Secrets: objects.Secrets,
 		Grants: objects.Grants, Proxies: objects.Proxies, Namespaces: objects.Namespaces, Refused: objects.Refused,
 	}}
+}
+
+// Apart is the input where each Gateway has proxies of its own, so that Gateways share no port.
+func (in Input) Apart() Input {
+	in.apart = true
+	return in
 }
 
 // AssumeClasses is the input in which classes that it lacks are limpet's, with a warning.
@@ -51,5 +58,5 @@ func (in Input) Key() memo.Whole { return memo.Whole{} }
 // Equal reports whether both inputs give the same topology.
 func (in Input) Equal(other Input) bool {
 	return in.bind == other.bind && in.controller == other.controller && in.isolated == other.isolated &&
-		in.assumeClass == other.assumeClass && in.objects.Equal(other.objects)
+		in.assumeClass == other.assumeClass && in.apart == other.apart && in.objects.Equal(other.objects)
 }

@@ -177,21 +177,25 @@ func (b *builder) addGateway(g *resource.Object[gatewayv1.Gateway], addresses []
 // listen adds a listener to a port, unless an older Gateway has the port's hostname: one Gateway can't, its CRD
 // sees to that.
 func (b *builder) listen(l *listener, at netip.AddrPort) {
-	if b.ports[at] == nil {
-		b.ports[at] = map[string]*listener{}
+	key := portKey{at: at}
+	if b.apart {
+		key.gateway = l.gateway.Key()
 	}
-	if other := b.ports[at][l.hostname]; other != nil {
+	if b.ports[key] == nil {
+		b.ports[key] = map[string]*listener{}
+	}
+	if other := b.ports[key][l.hostname]; other != nil {
 		b.rep.WarnFor(l.gateway, string(gatewayv1.ListenerReasonHostnameConflict), field.Invalid(l.path, string(l.spec.Name), fmt.Sprintf(
 			"conflicts with listener %s of %s, which has the same port and hostname: the listener is left out on %s",
 			other.spec.Name, other.gateway, at)))
 		return
 	}
-	if len(b.ports[at]) > 0 && speaksTLS(b.ports[at]) != l.TLS() {
+	if len(b.ports[key]) > 0 && speaksTLS(b.ports[key]) != l.TLS() {
 		b.reportConflict(l, fmt.Sprintf("an older Gateway has the port with another protocol: the listener is left out on %s", at))
 		return
 	}
-	l.findOverlaps(b.ports[at])
-	b.ports[at][l.hostname] = l
+	l.findOverlaps(b.ports[key])
+	b.ports[key][l.hostname] = l
 	l.bound++
 }
 

@@ -3,6 +3,7 @@
 package gateway
 
 import (
+	"cmp"
 	"net/netip"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -28,6 +29,8 @@ func UnresolvedStatusCode(route *Route) int {
 
 // Port is an address to listen on.
 type Port struct {
+	// Gateway is the key of the one that it belongs to, where Gateways share no port.
+	Gateway string
 	Address netip.Addr
 	Number  uint16
 	// TLS says that all of its listeners speak TLS; else none does.
@@ -92,7 +95,7 @@ func newBuilder(in Input, rep *report.Report) *builder {
 	b := &builder{
 		Input:      in,
 		listeners:  map[string][]*listener{},
-		ports:      map[netip.AddrPort]map[string]*listener{},
+		ports:      map[portKey]map[string]*listener{},
 		proxies:    map[string]*Route{},
 		secrets:    map[string]*resource.Object[resource.Secret]{},
 		namespaces: map[string]labels.Set{},
@@ -109,11 +112,21 @@ func newBuilder(in Input, rep *report.Report) *builder {
 	return b
 }
 
+// portKey tells ports apart.
+type portKey struct {
+	at      netip.AddrPort
+	gateway string // its key, where Gateways share no port
+}
+
+func comparePorts(a, b portKey) int {
+	return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.gateway, b.gateway))
+}
+
 type builder struct {
 	Input
-	listeners map[string][]*listener                  // by their Gateway's key; a Gateway that is left out has an entry without any
-	ports     map[netip.AddrPort]map[string]*listener // by their hostname
-	proxies   map[string]*Route                       // HTTPProxies by their host
+	listeners map[string][]*listener           // by their Gateway's key; a Gateway that is left out has an entry without any
+	ports     map[portKey]map[string]*listener // by their hostname
+	proxies   map[string]*Route                // HTTPProxies by their host
 	secrets   map[string]*resource.Object[resource.Secret]
 	// namespaces are the labels of those that are in the input.
 	namespaces map[string]labels.Set

@@ -13,7 +13,7 @@ const statusMisdirected = 421
 
 // lowerListener lowers a port.
 func (l *lowerer) lowerListener(p gateway.Port) ir.Listener {
-	listener := ir.Listener{Address: p.Address, Port: p.Number}
+	listener := ir.Listener{Gateway: p.Gateway, Address: p.Address, Port: p.Number}
 	if p.TLS {
 		listener.TLSHosts = l.lowerTLSHosts(p)
 		return listener

@@ -87,7 +87,9 @@ type Assembly struct {
 	Inline bool
 }
 
-func (a Assembly) layout() fileLayout { return fileLayout{true, a.Folder, a.Inline} }
+func (a Assembly) layout() fileLayout {
+	return fileLayout{discovered: true, folder: a.Folder, inline: a.Inline}
+}
 
 func (a Assembly) hostForm() itemForm {
 	return itemForm{pinHeader: a.Settings.Plugin.PinHeader, json: true}
