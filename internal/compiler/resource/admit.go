@@ -114,7 +114,7 @@ func mergeTexts(texts []*admittedText, rep *report.Report) *Objects {
 			objects.addAll(&d.objects)
 			rep.Add(&d.rep)
 			if d.written != nil {
-				objects.Written = append(objects.Written, d.written)
+				objects.Written = append(objects.Written, *d.written)
 			}
 			switch {
 			case d.passedOver != "":
