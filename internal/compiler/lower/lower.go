@@ -108,6 +108,7 @@ func (l *lowerer) lowerRoutes(port gateway.Port, host gateway.Host) []ir.Route {
 		route := r.action
 		route.Name = r.names[m.Match]
 		route.Match = newMatch(m)
+		route.Redirect = finishRedirect(route.Redirect, port)
 		routes = append(routes, route)
 	}
 	return routes
@@ -122,11 +123,14 @@ func (l *lowerer) lowerRule(decided *policy.Rule, route *gateway.Route, index in
 	l.checkHeaders(route, path, route.Value.Spec.Rules[index].Matches)
 	r := &loweredRule{names: decided.Routes}
 	l.checkSessionHeader(route, path, decided)
-	choices := l.resolveChoices(route, path, route.Value.Spec.Rules[index].BackendRefs)
+	rule := &route.Value.Spec.Rules[index]
+	choices, filters := l.resolveChoices(route, path, rule), l.lowerFilters(route, path, rule)
 	hashes := l.assignBalancing(route, index, decided, choices)
 	l.assignBudgets(route, path, decided, choices)
 	switch {
-	case decided.Refused:
+	case filters.Redirect != nil:
+		r.action = ir.Route{}
+	case decided.Refused || gateway.FilterFault(route, path) != nil:
 		r.action.Status = gateway.UnresolvedStatusCode(route)
 	case len(decided.Sessions) == 0:
 		r.action = l.newPlainAction(route, choices)
@@ -137,7 +141,8 @@ func (l *lowerer) lowerRule(decided *policy.Rule, route *gateway.Route, index in
 		r.action = l.newStickyAction(route, path, decided, choices)
 	}
 	var retries *RetryOutcome
-	if r.action.Status == 0 {
+	applyFilters(&r.action, filters)
+	if r.action.Status == 0 && r.action.Redirect == nil {
 		r.action.Hashes = hashes
 		retries = l.lowerRetries(route, path, &r.action, &route.Value.Spec.Rules[index])
 	}
@@ -214,12 +219,16 @@ func newMatch(of gateway.Match) ir.Match {
 	}
 	for _, h := range spec.Headers {
 		name := strings.ToLower(string(h.Name))
-		if !slices.ContainsFunc(m.Headers, func(p ir.Pair) bool { return p.Name == name }) {
-			m.Headers = append(m.Headers, ir.Pair{Name: name, Value: h.Value})
+		if !slices.ContainsFunc(m.Headers, func(p ir.ValueMatch) bool { return p.Name == name }) {
+			regex := h.Type != nil && *h.Type == gatewayv1.HeaderMatchRegularExpression
+			m.Headers = append(m.Headers, ir.ValueMatch{Name: name, Value: h.Value, Regex: regex})
 		}
 	}
 	for _, q := range spec.QueryParams {
-		m.Query = append(m.Query, ir.Pair{Name: string(q.Name), Value: q.Value})
+		if !slices.ContainsFunc(m.Query, func(p ir.ValueMatch) bool { return p.Name == string(q.Name) }) {
+			regex := q.Type != nil && *q.Type == gatewayv1.QueryParamMatchRegularExpression
+			m.Query = append(m.Query, ir.ValueMatch{Name: string(q.Name), Value: q.Value, Regex: regex})
+		}
 	}
 	return m
 }

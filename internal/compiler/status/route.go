@@ -1,6 +1,8 @@
 package status
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -81,7 +83,8 @@ func (b *builder) routeConditions(route *gateway.Route, p gateway.ParentStatus) 
 	if v := b.findRefusedRules(route.String()); conditions[0].Status == metav1.ConditionTrue && len(v.problems) > 0 {
 		conditions = append(
 			conditions,
-			newCondition(gatewayv1.RouteConditionPartiallyInvalid, true, gatewayv1.RouteReasonUnsupportedValue, joinProblems(v.problems)),
+			newCondition(gatewayv1.RouteConditionPartiallyInvalid, true, gatewayv1.RouteReasonUnsupportedValue,
+				fmt.Sprintf("Dropped Rule %s: %s", strings.Join(v.rules, ", "), joinProblems(v.problems))),
 		)
 	}
 	on := parentObject(route, p.Ref)
@@ -124,6 +127,7 @@ func newResolvedRefs(problems []report.Problem) metav1.Condition {
 // refusedRules is what a route's refused rules come to (S50).
 type refusedRules struct {
 	problems []report.Problem
+	rules    []string // their indices, in order
 	// whole says that no rule is left.
 	whole bool
 }
@@ -146,6 +150,7 @@ func (b *builder) countRefusedRules() {
 			v.whole = v.whole || d.Rejected
 		}
 		v.whole = v.whole || len(v.problems) > 0 && len(rules) == len(r.Value.Spec.Rules)
+		v.rules = slices.Sorted(maps.Keys(rules))
 		b.refusedRules[report.ShownPath(r.String())] = v
 	}
 }
