@@ -181,7 +181,9 @@ func (f *Follower) listNewOfWhole(problems []Problem) []Problem {
 	return fresh
 }
 
-func sayingOf(p Problem) report.Said { return report.Said{Object: p.Object, Path: p.Path, Message: p.Message} }
+func sayingOf(p Problem) report.Said {
+	return report.Said{Object: p.Object, Path: p.Path, Message: p.Message}
+}
 
 // sources are all of them: in the order in which they were given, or by their names.
 func (f *Follower) sources() []Source {
