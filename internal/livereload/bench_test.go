@@ -1,14 +1,9 @@
 package livereload
 
 import (
-	"bytes"
-	"io/fs"
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/limpet-proxy/limpet/compiler"
-	"github.com/limpet-proxy/limpet/internal/compiler/scaletest"
 )
 
 // BenchmarkChange takes a change of one file among 5,000 routes from its text to the files for Envoy, to and fro.
@@ -19,25 +14,8 @@ func BenchmarkChange(b *testing.B) {
 		{"route", "value: /cart", "value: /shop"},
 	} {
 		b.Run(change.name, func(b *testing.B) {
-			draining, _ := NewDraining("")
-			d, err := NewDynamic(b.TempDir(), draining)
-			if err != nil {
-				b.Fatal(err)
-			}
-			d.Options = func(Inputs) compiler.Options {
-				return compiler.Options{Envoy: &compiler.EnvoyOptions{WasmPath: "w"}}
-			}
-			d.FileMode = func(*compiler.Result) fs.FileMode { return 0o644 }
-			inputs := [2]Inputs{{Sources: scaletest.MakeRoutes(5000)}, {Sources: scaletest.MakeRoutes(5000)}}
-			last := &inputs[1].Sources[len(inputs[1].Sources)-1]
-			last.Data = bytes.Replace(last.Data, []byte(change.from), []byte(change.to), 1)
-			result, err := d.Compile(inputs[0])
-			if err == nil {
-				err = d.Start(result)
-			}
-			if err != nil {
-				b.Fatal(err)
-			}
+			d, in := newTestDynamic(b, 5000, 16)
+			inputs := [2]Inputs{in, replaceInLast(b, in, change.from, change.to)}
 			begin := processorTime(b)
 			for i := 0; b.Loop(); i++ {
 				result, err := d.Compile(inputs[(i+1)%2])
