@@ -34,10 +34,14 @@ type Dynamic struct {
 	Publisher rollout.Publisher
 	// ProbePorts says that Envoy runs here, so that it must be able to listen on new addresses.
 	ProbePorts bool
+	// Reports says that what there is to say of the input is asked for with each result, be it new or not.
+	Reports bool
 
 	draining *Draining
 	live     *envoy.Discovery
 	follower *compiler.Follower
+	// fresh are the problems that the last compilation was the first to find.
+	fresh []compiler.Problem
 }
 
 // NewDynamic makes the output for an envoy.yaml in a folder that is there, or will be.
@@ -60,12 +64,20 @@ func (d *Dynamic) Compile(in Inputs) (*compiler.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	result, err := update.Result()
+	d.fresh = update.NewWarnings
+	assemble := update.Configuration
+	if d.Reports || d.live == nil {
+		assemble = update.Result // with all that there is to say
+	}
+	result, err := assemble()
 	if err != nil {
 		return nil, err
 	}
 	return result, d.draining.See(result.Draining, now)
 }
+
+// NewWarnings are the problems that the last compilation was the first to find.
+func (d *Dynamic) NewWarnings() []compiler.Problem { return d.fresh }
 
 // startFollower makes what follows the inputs, with the first of them.
 func (d *Dynamic) startFollower(in Inputs) (err error) {
