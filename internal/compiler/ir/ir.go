@@ -36,6 +36,9 @@ type Listener struct {
 	// TLSHosts are what TLS leads to, in place of Hosts; a connection belongs to the one with the most specific match of
 	// its server name, and to none of the others.
 	TLSHosts []TLSHost
+	// TrustedProxies are the addresses of those before it whose word on the client's address and protocol is believed. They
+	// matter without TLS only.
+	TrustedProxies []netip.Prefix
 }
 
 // TLSHost is what connections for a server name get.
