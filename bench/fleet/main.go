@@ -89,7 +89,7 @@ func measure(s size) error {
 	if err != nil {
 		return err
 	}
-	fleet := newFleet(s, idle.Address)
+	clients := newFleet(s, idle.Address)
 	joined, err := server.ask("joined")
 	if err != nil {
 		return err
@@ -119,7 +119,7 @@ func measure(s size) error {
 	if err != nil {
 		return err
 	}
-	fleet.moveTo(idle.Address)
+	clients.moveTo(idle.Address)
 	back, err := again.ask("joined")
 	if err != nil {
 		return err
