@@ -123,6 +123,10 @@ bench: build bin/bench $(PEERS) dist/liblimpet.so $(NATIVE_PEERS) $(if $(filter 
 		bin/bench -write -variants $$(echo $(VARIANTS) | tr ' ' ,) && bin/bench -write -memory 5000000; \
 	fi
 
+.PHONY: fleet
+fleet: ## measure the xDS server with 1,000 clients, in two minutes; FLEET="-clients 100" changes what is measured
+	@mkdir -p bin && go build -buildvcs=false -o bin/fleet ./bench/fleet && bin/fleet $(FLEET) && bin/fleet -apart $(FLEET)
+
 .PHONY: bench-instructions
 bench-instructions: build bin/bench $(PEERS) dist/liblimpet.so $(NATIVE_PEERS) ## the same in instructions, which no other job disturbs; needs valgrind, and Rust
 	@export ENVOY=$$(tools/setup.sh envoy) TINYGO=$$(tools/setup.sh tinygo) && bin/bench -write -instructions 400 -warm 2000
