@@ -208,13 +208,21 @@ func listReads(route *gateway.Route) (keys []readerKey) {
 }
 
 func visitBackends(route *gateway.Route, visit func(ref gatewayv1.BackendRef, namespace string)) {
+	visitIn := func(ref gatewayv1.BackendRef) {
+		namespace := route.Namespace
+		if ref.Namespace != nil {
+			namespace = string(*ref.Namespace)
+		}
+		visit(ref, namespace)
+	}
 	for _, rule := range route.Value.Spec.Rules {
 		for _, ref := range rule.BackendRefs {
-			namespace := route.Namespace
-			if ref.Namespace != nil {
-				namespace = string(*ref.Namespace)
+			visitIn(ref.BackendRef)
+		}
+		for _, f := range rule.Filters {
+			if f.RequestMirror != nil {
+				visitIn(gatewayv1.BackendRef{BackendObjectReference: f.RequestMirror.BackendRef})
 			}
-			visit(ref.BackendRef, namespace)
 		}
 	}
 }
