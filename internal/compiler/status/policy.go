@@ -161,11 +161,12 @@ func (b *builder) policyConditions(ref object.Ref, a *ancestor, limits []report.
 			gatewayv1.PolicyConditionReason(a.refused.Reason), prefixPath(a.refused.Path, a.refused.Message))}
 	}
 	share := b.computePolicyEffect(ref, a.paths)
-	if len(share.conflicts) > 0 {
+	if len(share.conflicts) > 0 && !share.effective {
 		return []metav1.Condition{
 			newCondition(gatewayv1.PolicyConditionAccepted, false, gatewayv1.PolicyReasonConflicted, joinLimited(share.conflicts)),
 		}
 	}
+	share.notes = append(share.conflicts, share.notes...)
 	for _, p := range limits {
 		share.notes = appendOnce(share.notes, prefixPath(p.Path, p.Message))
 	}

@@ -119,6 +119,13 @@ var statusRules = map[string]struct {
 			"SessionPersistencePolicy shop/b @ Gateway web: Accepted=False/Conflicted",
 		},
 	},
+	"the loser of a conflict whose other fields hold is accepted": {
+		sessionPolicyText("shop/a", onRoute, "absoluteTimeout: 1h") + sessionPolicyText("shop/b", onRoute, "absoluteTimeout: 2h, idleTimeout: 1m"),
+		[]string{
+			"SessionPersistencePolicy shop/a @ Gateway web: Accepted=True/Accepted Programmed=True/Programmed",
+			"SessionPersistencePolicy shop/b @ Gateway web: Accepted=True/Accepted Programmed=True/PartiallyProgrammed",
+		},
+	},
 	"a field of the other type": {
 		sessionPolicyText("shop/a", onGateway, "cookie: {sameSite: Lax}") + sessionPolicyText("shop/b", onRoute, "type: Header"),
 		[]string{"SessionPersistencePolicy shop/a @ Gateway web: Accepted=True/Accepted Programmed=True/PartiallyProgrammed"},
