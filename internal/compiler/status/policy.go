@@ -115,6 +115,11 @@ func (b *builder) findAncestors(ref object.Ref) []*ancestor {
 		case len(paths) == 0:
 			at(a.Target)
 		}
+		if a.Target.Kind == object.KindGatewayClass { // of which there is one for all of its Gateways
+			class := at(a.Target)
+			class.paths = append(class.paths, paths...)
+			continue
+		}
 		for _, w := range paths {
 			if b.Decisions.AncestorLimit.Reached(ref, w.Path.Gateway) {
 				continue
