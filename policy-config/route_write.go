@@ -66,6 +66,7 @@ type routePolicy struct {
 	IdleTimeout       Duration     `json:"idleTimeout,omitempty"`
 	RenewAfterPercent int          `json:"renewAfterPercent,omitempty"`
 	Cookie            *routeCookie `json:"cookie,omitempty"`
+	TokenVersion      TokenVersion `json:"tokenVersion,omitzero"`
 	RevealHost        bool         `json:"revealHost,omitempty"`
 	Forward           *bool        `json:"forward,omitempty"`
 	OnHostLost        OnHostLost   `json:"onHostLost,omitempty"`
@@ -115,6 +116,7 @@ func newRoutePolicy(p *Policy, route string) routePolicy {
 		IdleTimeout:       p.IdleTimeout,
 		RenewAfterPercent: unless(p.RenewAfterPercent, d.RenewAfterPercent),
 		Cookie:            newRouteCookie(p.Cookie),
+		TokenVersion:      p.TokenVersion,
 		RevealHost:        p.RevealHost,
 		Forward:           pointerUnless(p.Forward, d.Forward),
 		OnHostLost:        unless(p.OnHostLost, d.OnHostLost),
@@ -122,8 +124,15 @@ func newRoutePolicy(p *Policy, route string) routePolicy {
 		EndSessionHeader:  p.EndSessionHeader,
 		IssueOn:           unless(p.IssueOn, d.IssueOn),
 		Cache:             pointerUnless(p.Cache, d.Cache),
-		Revocation:        pointerUnless(p.Revocation, d.Revocation),
+		Revocation:        newRouteRevocation(&p.Revocation),
 	}
+}
+
+func newRouteRevocation(r *Revocation) *Revocation {
+	if reflect.ValueOf(*r).IsZero() {
+		return nil
+	}
+	return r
 }
 
 func newRouteCookie(c *Cookie) *routeCookie {
