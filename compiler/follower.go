@@ -189,8 +189,8 @@ func (f *Follower) compileWhole(c Changes) (*Update, error) {
 		return nil, err
 	}
 	f.last = &Update{
-		Whole: true, NewWarnings: f.listNewOfWhole(result.Warnings), PrivateKeys: result.PrivateKeys, Draining: result.Draining, Until: result.Until,
-		result: result, complete: true,
+		Whole: true, NewWarnings: f.listNewOfWhole(result.Warnings), PrivateKeys: result.PrivateKeys,
+		Draining: result.Draining, Until: result.Until, result: result, complete: true,
 	}
 	f.whole = true
 	f.acceptInvalid(invalid)
