@@ -72,7 +72,8 @@ func (s *State) analyze(
 	t := c.topology.Get(gateway.NewInput(objects, s.settings.Bind).AssumeClasses(s.settings.AssumeClass), gateway.Build)
 	p.ofGateways.Add(&t.OfGateways)
 	p.report.Add(&t.OfRoutes)
-	backends := backend.NewIndex(objects, c.backends.GetAll(backend.GatherPorts(objects), backend.BuildPort), p.report)
+	places := backend.NewPlaces(objects, s.settings.Bind, s.settings.Envoy.Settings.Admin)
+	backends := backend.NewIndex(objects, c.backends.GetAll(backend.GatherPorts(objects, places), backend.BuildPort), places, p.report)
 	decisions := c.rules.DecidePart(objects, s.objects.targets, t.Ports, backends, s.settings.Policy, attaching, p.report)
 	config, _ := lower.Lower(t.Ports, lower.Input{
 		Backends: backends, LoadBalancing: f.loadBalancing, RetryBudgets: f.budgets, Decisions: decisions,
