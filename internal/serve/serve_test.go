@@ -193,31 +193,6 @@ func TestOutput(t *testing.T) {
 	}
 }
 
-// TestUnite holds that a filter's configuration is united with an older one, and that one with that of before.
-func TestUnite(t *testing.T) {
-	o, keys := newOutput(t)
-	text := withCertificate(t, documents)
-	var filters []*xds.Resource
-	for _, name := range []string{"cart", "basket", "trolley"} {
-		renamed := strings.Replace(text, "kind: HTTPRoute\nmetadata: {name: cart", "kind: HTTPRoute\nmetadata: {name: "+name, 1)
-		apply(t, o, keys, renamed)
-		filters = append(filters, o.Server.Latest("default/one").Resources(xds.Filter)[0])
-	}
-	two := filters[1].Unite(filters[0])
-	three := filters[2].Unite(two)
-	for _, name := range []string{"default/cart", "default/basket", "default/trolley"} {
-		if !strings.Contains(string(three.Origin.(*filter).text), name) {
-			t.Errorf("the union lacks the policy of route %s", name)
-		}
-	}
-	if again := filters[2].Unite(filters[2]); again.Version != filters[2].Version {
-		t.Error("the union with itself is something else")
-	}
-	if strange := filters[2].Unite(xds.NewResource(xds.Filter, "limpet", nil)); strange != filters[2] {
-		t.Error("it is united with what is none of limpet's")
-	}
-}
-
 // TestAdmin holds what the pages for people on this machine say, that they show no key, and whom they answer.
 func TestAdmin(t *testing.T) {
 	o, keys := newOutput(t)
