@@ -1,8 +1,10 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"io/fs"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -40,6 +42,9 @@ func (k *keyFlags) load(stderr io.Writer) (policyconfig.Keys, error) {
 	ring, err := readKeyFile(k.file, stderr)
 	if err != nil {
 		return policyconfig.Keys{}, err
+	}
+	if err := keyfile.CheckNotExpired(ring, time.Now()); err != nil {
+		return policyconfig.Keys{}, fmt.Errorf("%s: %w", k.file, err)
 	}
 	if !k.seal {
 		return policyconfig.Keys{Ring: &ring}, nil
