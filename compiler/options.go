@@ -57,11 +57,16 @@ type Options struct {
 	// PartialSplit is what becomes of a split with a policy on only one of its Services (S36): PartialAll, the
 	// default, or PartialReject.
 	PartialSplit string
+	// TokenVersion is the version of the tokens that proxies write, 1 or 2 (docs/token-format.md); they read both. Default 1.
+	TokenVersion int
 	// AssumeAdmitted leaves out the checks of the CRDs, for documents that come from an API server.
 	AssumeAdmitted bool
 	// Strict makes errors of what has the verdict FailOn or a worse one; FailOn defaults to Warning.
 	Strict bool
 	FailOn Verdict
+	// HoldInvalid keeps a Follower from taking a change over that brings a document no API server would admit: it may not be
+	// written to its end, and what it was before keeps serving. What was there at the beginning is left out.
+	HoldInvalid bool
 	// ControllerName is the controllerName of the GatewayClasses that are limpet's, for targets without a control plane,
 	// and who limpet is in status. Default v1alpha1.ControllerName.
 	ControllerName string
@@ -74,6 +79,9 @@ type Options struct {
 	// StrictKinds refuses documents that are passed over else: those of kinds that limpet does not read, and those that
 	// are no objects of Kubernetes.
 	StrictKinds bool
+	// Since are the documents that are in force: Check warns of the rules whose sessions end with the new ones. Nothing
+	// else looks at it.
+	Since []Source
 	// Cache keeps work from one compilation to the next; nil for none. It does not change what comes out.
 	Cache *Cache
 
@@ -165,7 +173,7 @@ func (o *Options) policyOptions(settings parsedOptions) policy.Options {
 	return policy.Options{
 		Release: settings.generation, ClassPolicies: o.ClassPolicyNamespace, RejectPartial: o.PartialSplit == PartialReject,
 		ExternalControlPlane: o.Target.findController() != "", PerBackendSessions: o.Target.findEmitter().picksBackendFirst,
-		KnowsTermination: o.dynamic() != nil || o.served() != nil,
+		KnowsTermination: o.dynamic() != nil || o.served() != nil, TokenVersion: policyconfig.TokenVersion(o.TokenVersion),
 	}
 }
 
@@ -192,6 +200,9 @@ func (o *Options) parse() (parsedOptions, error) {
 	default:
 		errs = append(errs, fmt.Errorf("gateway API: Unsupported value: %q: supported values: %q, %q",
 			o.GatewayAPI, sessionapi.Release16, sessionapi.Release17))
+	}
+	if o.TokenVersion < 0 || o.TokenVersion > 2 {
+		errs = append(errs, fmt.Errorf("token version: Unsupported value: %d: supported values: 1, 2", o.TokenVersion))
 	}
 	errs = append(errs, o.parseTarget(&s))
 	var err error

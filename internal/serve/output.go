@@ -48,7 +48,7 @@ func (s *Output) Apply(_ context.Context, since time.Time, result *compiler.Resu
 	}
 	for _, d := range result.Served {
 		keys = append(keys, d.Gateway)
-		set(d.Gateway, newSnapshot(since, d))
+		set(d.Gateway, NewSnapshot(since, d))
 	}
 	for _, key := range s.Server.Gateways() {
 		if !slices.Contains(keys, key) {

@@ -27,6 +27,10 @@ type Attachment struct {
 	Refused bool
 }
 
+// isOwnAncestor reports whether the policy's status has an ancestor for the target itself, not for the Gateways from which
+// requests come to it: one on which the policy has no effect, or a GatewayClass, of which there is one for all of them.
+func (a Attachment) isOwnAncestor() bool { return a.Refused || a.Target.Kind == object.KindGatewayClass }
+
 // Input is what policies are attached to, and where requests go.
 type Input struct {
 	Objects *resource.Objects
@@ -48,7 +52,7 @@ func Find(in Input, rep *report.Report) (limit *Limit, most int) {
 	}
 	l := &Limit{reached: map[object.Ref]map[object.Ref]bool{}, attached: map[object.TargetRef][]Attachment{}}
 	for a := range in.Attachments {
-		if !a.Refused {
+		if !a.isOwnAncestor() {
 			l.attached[a.Target] = append(l.attached[a.Target], a)
 		}
 	}

@@ -54,7 +54,7 @@ type Moment struct {
 type State struct {
 	settings Settings
 	store    *resource.Store
-	objects  *objects
+	objects  *inventory
 	marks    marks
 	frame    *frame
 	groups   groups
@@ -70,7 +70,7 @@ type State struct {
 // New makes a state without objects.
 func New(s Settings) *State {
 	return &State{
-		settings: s, store: resource.NewStore(s.Admission), objects: newObjects(s.Controller), marks: newMarks(), groups: newGroups(),
+		settings: s, store: resource.NewStore(s.Admission), objects: newInventory(s.Controller), marks: newMarks(), groups: newGroups(),
 		attached: map[*sessionPolicy]*report.Report{}, merged: newMerged(s.Envoy, s.EndpointFiles), said: newSaid(),
 		others: map[*sessionPolicy]int{},
 	}
