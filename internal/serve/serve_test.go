@@ -177,7 +177,10 @@ func TestOutput(t *testing.T) {
 			t.Errorf("%v are %q, want %q", c.t, got, c.want)
 		}
 	}
-	if body := two.Resources(xds.Filter)[0].Body.String(); strings.Contains(body, "CART") {
+	if !strings.Contains(one.Resources(xds.Routes)[0].Body.String(), "CART") {
+		t.Error("the session policies of a Gateway are not in its routes")
+	}
+	if body := two.Resources(xds.Routes)[0].Body.String(); strings.Contains(body, "CART") {
 		t.Error("a Gateway's proxies get another's session policies")
 	}
 	said := apply(t, o, keys, strings.Replace(text, "sessionName: CART", "sessionName: BASKET", 1))
@@ -193,28 +196,23 @@ func TestOutput(t *testing.T) {
 	}
 }
 
-// TestUnite holds that a filter's configuration is united with an older one, and that one with that of before.
-func TestUnite(t *testing.T) {
+// TestPoliciesTravel holds that another route's session policies are another route table, and leave the filter as it is.
+func TestPoliciesTravel(t *testing.T) {
 	o, keys := newOutput(t)
 	text := withCertificate(t, documents)
-	var filters []*xds.Resource
-	for _, name := range []string{"cart", "basket", "trolley"} {
-		renamed := strings.Replace(text, "kind: HTTPRoute\nmetadata: {name: cart", "kind: HTTPRoute\nmetadata: {name: "+name, 1)
-		apply(t, o, keys, renamed)
-		filters = append(filters, o.Server.Latest("default/one").Resources(xds.Filter)[0])
-	}
-	two := filters[1].Unite(filters[0])
-	three := filters[2].Unite(two)
-	for _, name := range []string{"default/cart", "default/basket", "default/trolley"} {
-		if !strings.Contains(string(three.Origin.(*filter).text), name) {
-			t.Errorf("the union lacks the policy of route %s", name)
+	var filters, routes []string
+	for _, name := range []string{"cart", "basket"} {
+		apply(t, o, keys, strings.Replace(text, "kind: HTTPRoute\nmetadata: {name: cart", "kind: HTTPRoute\nmetadata: {name: "+name, 1))
+		served := o.Server.Latest("default/one")
+		filters = append(filters, served.Resources(xds.Filter)[0].Version)
+		versions := ""
+		for _, r := range served.Resources(xds.Routes) {
+			versions += r.Version
 		}
+		routes = append(routes, versions)
 	}
-	if again := filters[2].Unite(filters[2]); again.Version != filters[2].Version {
-		t.Error("the union with itself is something else")
-	}
-	if strange := filters[2].Unite(xds.NewResource(xds.Filter, "limpet", nil)); strange != filters[2] {
-		t.Error("it is united with what is none of limpet's")
+	if filters[0] != filters[1] || routes[0] == routes[1] {
+		t.Errorf("the filter has the versions %q, and the routes %q", filters, routes)
 	}
 }
 
