@@ -24,12 +24,12 @@ func TestStore(t *testing.T) {
 		{"a", serviceText("x"), "+x"},
 		{"a", serviceText("x"), ""},
 		{"a", "# a comment\n" + serviceText("x"), "-x +x"},
-		{"a", serviceText("x") + "---\n" + serviceText("w"), "-x +x +w"},
-		{"a", "\n\n" + serviceText("w") + "---\n" + serviceText("x"), "-x +x"}, // the text of the second begins with its line
+		{"a", serviceText("x") + "---\n" + serviceText("w"), "-x +w +x"},
+		{"a", "\n\n" + serviceText("w") + "---\n" + serviceText("x"), "-w -x +w +x"}, // the text of the second begins with its line
 		{"b", serviceText("z"), "+z"},
 		{"b", broken, "-z !+x"},
 		{"b", "", "!-x"},
-		{"a", "", "-x -w"},
+		{"a", "", "-w -x"},
 		{"a", "", ""},
 	} {
 		if step.text == "" {
