@@ -115,6 +115,14 @@ golden-clean: golden ## fail where a file that the code makes is not as committe
 fuzz: ## fuzz each target for FUZZTIME (default 30s)
 	@tools/fuzz.sh $(or $(FUZZTIME),30s)
 
+.PHONY: fuzz-nightly
+fuzz-nightly: ## fuzz each target for an hour; Go keeps what it finds of each in its build cache, fuzz
+	@tools/fuzz.sh 1h
+
+.PHONY: reproduce
+reproduce: ## build limpet.wasm of the last commit twice, in different places, and compare
+	@tools/reproduce.sh
+
 .PHONY: bench
 bench: build bin/bench $(PEERS) dist/liblimpet.so $(NATIVE_PEERS) $(if $(filter full,$(BENCH)),$(VARIANTS)) ## what limpet costs Envoy next to other filters, 15 minutes; BENCH=full: builds and memory too; needs Rust
 	@export ENVOY=$$(tools/setup.sh envoy) TINYGO=$$(tools/setup.sh tinygo) && \

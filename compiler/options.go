@@ -112,6 +112,10 @@ type EnvoyOptions struct {
 type Served struct {
 	// Draining is as in Dynamic.
 	Draining map[netip.AddrPort]time.Time
+	// Own are the addresses at which the server itself listens: no endpoint is there.
+	Own []netip.AddrPort
+	// Remote says that Envoys run on other machines: no loopback address is an endpoint.
+	Remote bool
 }
 
 // EnvoyGatewayOptions is what TargetEnvoyGateway needs: WasmURL, WasmSHA256 and Owner.

@@ -72,7 +72,8 @@ func (s *State) analyze(
 	t := c.topology.Get(gateway.NewInput(input, s.settings.Bind).AssumeClasses(s.settings.AssumeClass), gateway.Build)
 	p.ofGateways.Add(&t.OfGateways)
 	p.report.Add(&t.OfRoutes)
-	backends := backend.NewIndex(input, c.backends.GetAll(backend.GatherPorts(input), backend.BuildPort), p.report)
+	places := backend.NewPlaces(input, s.settings.Bind, s.settings.Envoy.Settings.Admin)
+	backends := backend.NewIndex(input, c.backends.GetAll(backend.GatherPorts(input, places), backend.BuildPort), places, p.report)
 	decisions := c.rules.DecidePart(input, s.objects.targets, t.Ports, backends, s.settings.Policy, attaching, p.report)
 	config, _ := lower.Lower(t.Ports, lower.Input{
 		Backends: backends, LoadBalancing: f.loadBalancing, RetryBudgets: f.budgets, Decisions: decisions,
