@@ -135,15 +135,6 @@ fleet: ## measure the xDS server with 1,000 clients, in two minutes; FLEET="-cli
 bench-instructions: build bin/bench $(PEERS) dist/liblimpet.so $(NATIVE_PEERS) ## the same in instructions, which no other job disturbs; needs valgrind, and Rust
 	@export ENVOY=$$(tools/setup.sh envoy) TINYGO=$$(tools/setup.sh tinygo) && bin/bench -write -instructions 400 -warm 2000
 
-OLD ?= 66d7fda
-
-.PHONY: bench-live
-bench-live: build dist/old/$(OLD)/bin/limpet ## what a change of a session policy costs until it is live, with the limpet of revision OLD and with this one, 5,000 routes
-	@export ENVOY=$$(tools/setup.sh envoy) && go run ./bench/live $(OLD)=$(CURDIR)/dist/old/$(OLD)/bin/limpet now=$(CURDIR)/bin/limpet
-
-dist/old/%/bin/limpet:
-	@git worktree prune && git worktree add -f --detach dist/old/$* $* && $(MAKE) -C dist/old/$* bin/limpet
-
 .PHONY: bench-go
 bench-go: build ## Go benchmarks of token, filter and compiler, native and under wazero, as benchstat reads them; COUNT=10 repeats them
 	go test -run '^$$' -bench . -benchmem -count $(or $(COUNT),1) ./token ./policy-config ./filter/... ./compiler/... ./internal/...

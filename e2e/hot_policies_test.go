@@ -48,10 +48,7 @@ func TestPolicyChangesStallNothing(t *testing.T) {
 	if harness.FullSize() && stall > 100*time.Millisecond {
 		t.Errorf("a request waited %v", stall)
 	}
-	harness.RecordResult(t, "session policies change", harness.Result{
-		Requests: tally.Requests, Sessions: 4, Changes: changes, Lost: tally.Moved(), Errors: tally.Failed(),
-		Note: fmt.Sprintf("the longest wait of a steady client was %v; no counter went back", stall),
-	})
+	t.Logf("%d requests, %d changes: the longest wait of a steady client was %v", tally.Requests, changes, stall)
 }
 
 // wantNoneGoesBack compares the filter's counters with those of before, and gives them.
