@@ -80,6 +80,11 @@ e2e-envoy-gateway: build bin/envoy-gateway bin/gotest ## run Envoy Gateway itsel
 	@envoy=$$(tools/setup.sh envoy) && export ENVOY=$$envoy && \
 	cd e2e/envoygateway && go vet ./... && ../../bin/gotest -count=1 -timeout 20m ./...
 
+# TESTS names some of them. The first build takes minutes.
+.PHONY: conformance
+conformance: build ## run Gateway API's own conformance tests on limpet and a real Envoy: 15 minutes
+	@envoy=$$(tools/setup.sh envoy) && ENVOY=$$envoy LIMPET=bin/limpet WASM=dist/limpet.wasm conformance/run.sh $(TESTS)
+
 .PHONY: build
 build: bin/limpet bin/demo bin/browser ## build bin/limpet and dist/limpet.wasm
 

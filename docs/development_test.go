@@ -25,6 +25,7 @@ var floors = []floor{
 	{"What the command needs besides", "internal"},
 	{"The filter", "filter"},
 	{"Tests on a real Envoy, measurements, tools, examples", "e2e"},
+	{"", "conformance"},
 	{"", "bench"},
 	{"", "tools"},
 	{"", "examples"},

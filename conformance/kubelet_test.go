@@ -1,0 +1,258 @@
+package conformance
+
+// The "kubelet" and the endpoint controller of the harness: for each Deployment echo processes on loopback addresses,
+// Pods for them, EndpointSlices for Services with a selector, and the pods' logs over HTTP.
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"hash/fnv"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+type line struct {
+	at   time.Time
+	text string
+}
+
+type pod struct {
+	name, ip string
+	cmd      *exec.Cmd
+	mu       sync.Mutex
+	log      []line
+}
+
+type kubelet struct {
+	echo, dir string
+	mu        sync.Mutex
+	pods      map[string]*pod // by namespace/pod
+	ips       int
+}
+
+func newKubelet(echo, dir string) *kubelet {
+	return &kubelet{echo: echo, dir: dir, pods: map[string]*pod{}}
+}
+
+func hash(s string) string {
+	h := fnv.New32a()
+	h.Write([]byte(s))
+	return fmt.Sprintf("%08x", h.Sum32())
+}
+
+// run starts a pod's process unless it runs, and gives the pod. Processes outlive tests: nothing in them depends on one.
+func (k *kubelet) run(ctx context.Context, c client.Client, d *appsv1.Deployment, index int) (*pod, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	h := hash(d.Namespace + d.Name)
+	name := fmt.Sprintf("%s-%s-%s", d.Name, h, hash(fmt.Sprint(h, index))[:5])
+	key := d.Namespace + "/" + name
+	if p := k.pods[key]; p != nil {
+		return p, nil
+	}
+	k.ips++
+	p := &pod{name: name, ip: fmt.Sprintf("127.0.2.%d", k.ips)}
+	spec := d.Spec.Template.Spec
+	files := map[string]string{}
+	for _, v := range spec.Volumes {
+		if v.Secret == nil {
+			continue
+		}
+		var s corev1.Secret
+		if err := c.Get(ctx, client.ObjectKey{Namespace: d.Namespace, Name: v.Secret.SecretName}, &s); err != nil {
+			return nil, err
+		}
+		dir := filepath.Join(k.dir, "volumes", d.Namespace, name, v.Name)
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, err
+		}
+		for _, i := range v.Secret.Items {
+			data := s.Data[i.Key]
+			if data == nil {
+				data = []byte(s.StringData[i.Key])
+			}
+			if err := os.WriteFile(filepath.Join(dir, i.Path), data, 0o600); err != nil {
+				return nil, err
+			}
+		}
+		for _, m := range spec.Containers[0].VolumeMounts {
+			if m.Name == v.Name {
+				files[m.MountPath] = dir
+			}
+		}
+	}
+	if !strings.Contains(spec.Containers[0].Image, "echo-basic") {
+		k.pods[key] = p // coredns and such: a Pod without a process
+		return p, nil
+	}
+	env := []string{"POD_IP=" + p.ip, "POD_NAME=" + name, "NAMESPACE=" + d.Namespace, "PATH=" + os.Getenv("PATH")}
+	for _, e := range spec.Containers[0].Env {
+		if e.ValueFrom != nil {
+			continue // POD_NAME and NAMESPACE
+		}
+		value := e.Value
+		for mount, dir := range files {
+			value = strings.Replace(value, mount, dir, 1)
+		}
+		env = append(env, e.Name+"="+value)
+	}
+	p.cmd = exec.Command(k.echo)
+	p.cmd.Env = append(env, "GOMAXPROCS=1")
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	p.cmd.Stderr = p.cmd.Stdout
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		s := bufio.NewScanner(out)
+		s.Buffer(nil, 1<<20)
+		for s.Scan() {
+			p.mu.Lock()
+			p.log = append(p.log, line{time.Now(), s.Text()})
+			p.mu.Unlock()
+		}
+	}()
+	for i := 0; i < 100; i++ {
+		conn, err := net.DialTimeout("tcp", p.ip+":3000", time.Second)
+		if err == nil {
+			conn.Close()
+			break
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	k.pods[key] = p
+	return p, nil
+}
+
+func (k *kubelet) stop() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, p := range k.pods {
+		if p.cmd != nil {
+			_ = p.cmd.Process.Kill()
+			_ = p.cmd.Wait()
+		}
+	}
+}
+
+// logs serves GET /api/v1/namespaces/NS/pods/NAME/log?sinceTime=, all that the suite asks its Clientset for.
+func (k *kubelet) logs() *httptest.Server {
+	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
+		if len(parts) != 7 || parts[6] != "log" {
+			http.Error(w, "the harness has logs only", http.StatusNotFound)
+			return
+		}
+		k.mu.Lock()
+		p := k.pods[parts[3]+"/"+parts[5]]
+		k.mu.Unlock()
+		if p == nil {
+			http.Error(w, "no such pod", http.StatusNotFound)
+			return
+		}
+		since, _ := time.Parse(time.RFC3339, r.URL.Query().Get("sinceTime"))
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		for _, l := range p.log {
+			if !l.at.Before(since) {
+				fmt.Fprintln(w, l.text)
+			}
+		}
+	}))
+}
+
+// tick makes Pods for Deployments, and EndpointSlices for Services.
+func (k *kubelet) tick(ctx context.Context, c client.Client) {
+	var deployments appsv1.DeploymentList
+	_ = c.List(ctx, &deployments)
+	for i := range deployments.Items {
+		d := &deployments.Items[i]
+		n := 1
+		if d.Spec.Replicas != nil {
+			n = int(*d.Spec.Replicas)
+		}
+		for j := 0; j < n; j++ {
+			p, err := k.run(ctx, c, d, j)
+			if err != nil {
+				fmt.Println("harness: pod of", d.Namespace, d.Name, err)
+				continue
+			}
+			o := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: p.name, Labels: d.Spec.Template.Labels}, Spec: d.Spec.Template.Spec}
+			o.Spec.NodeName = "node"
+			o.Status = corev1.PodStatus{Phase: corev1.PodRunning, PodIP: p.ip, PodIPs: []corev1.PodIP{{IP: p.ip}},
+				Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}}
+			if err := c.Get(ctx, client.ObjectKeyFromObject(o), &corev1.Pod{}); apierrors.IsNotFound(err) {
+				if err := c.Create(ctx, o); err != nil {
+					fmt.Println("harness: pod", err)
+				}
+			}
+		}
+	}
+	var services corev1.ServiceList
+	_ = c.List(ctx, &services)
+	known := map[string]bool{}
+	for i := range services.Items {
+		s := &services.Items[i]
+		if len(s.Spec.Selector) == 0 {
+			continue
+		}
+		known[s.Namespace+"/"+s.Name] = true
+		want := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name + "-auto",
+			Labels: map[string]string{discoveryv1.LabelServiceName: s.Name, discoveryv1.LabelManagedBy: "endpointslice-controller.k8s.io"}}, AddressType: discoveryv1.AddressTypeIPv4}
+		for _, sp := range s.Spec.Ports {
+			name, proto, port := sp.Name, sp.Protocol, sp.TargetPort.IntVal
+			if port == 0 {
+				port = sp.Port
+			}
+			if proto == "" {
+				proto = corev1.ProtocolTCP
+			}
+			want.Ports = append(want.Ports, discoveryv1.EndpointPort{Name: &name, Protocol: &proto, Port: &port, AppProtocol: sp.AppProtocol})
+		}
+		var pods corev1.PodList
+		_ = c.List(ctx, &pods, client.InNamespace(s.Namespace), client.MatchingLabelsSelector{Selector: labels.SelectorFromSet(s.Spec.Selector)})
+		yes, no := true, false
+		for j := range pods.Items {
+			p := &pods.Items[j]
+			want.Endpoints = append(want.Endpoints, discoveryv1.Endpoint{Addresses: []string{p.Status.PodIP},
+				Conditions: discoveryv1.EndpointConditions{Ready: &yes, Serving: &yes, Terminating: &no},
+				TargetRef:  &corev1.ObjectReference{Kind: "Pod", Namespace: p.Namespace, Name: p.Name, UID: p.UID}})
+		}
+		have := &discoveryv1.EndpointSlice{}
+		if err := c.Get(ctx, client.ObjectKeyFromObject(want), have); apierrors.IsNotFound(err) {
+			_ = c.Create(ctx, want)
+		} else if fmt.Sprint(len(have.Endpoints), len(have.Ports)) != fmt.Sprint(len(want.Endpoints), len(want.Ports)) {
+			want.ResourceVersion = have.ResourceVersion
+			_ = c.Update(ctx, want)
+		}
+	}
+	var slices discoveryv1.EndpointSliceList
+	_ = c.List(ctx, &slices)
+	for i := range slices.Items {
+		e := &slices.Items[i]
+		if e.Labels[discoveryv1.LabelManagedBy] != "" && !known[e.Namespace+"/"+e.Labels[discoveryv1.LabelServiceName]] {
+			_ = c.Delete(ctx, e)
+		}
+	}
+}
