@@ -30,6 +30,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 	"github.com/limpet-proxy/limpet/internal/compiler/retrybudget"
+	"github.com/limpet-proxy/limpet/internal/compiler/seniority"
 	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
@@ -58,6 +59,8 @@ type Result struct {
 	// give another result, because the drain limit of one of them will have passed; zero is never.
 	Draining []netip.AddrPort
 	Until    time.Time
+	// Incumbents are who has what, for the next Options.Incumbents.
+	Incumbents *Incumbents
 	// Warnings are about what was admitted and can't be honoured, and, marked as advice, what is worth knowing.
 	Warnings []Problem
 }
@@ -78,6 +81,7 @@ func Compile(sources []Source, o Options) (result *Result, err error) {
 	if problems := j.rep.Errors(o.Strict); len(problems) > 0 {
 		return nil, problems
 	}
+	result.Incumbents = j.findIncumbents()
 	result.Warnings = j.rep.Warnings()
 	return result, nil
 }
@@ -89,6 +93,8 @@ func (r *Result) Main() []byte { return r.Files[len(r.Files)-1].Data }
 type analysis struct {
 	parsed  parsedOptions
 	objects *resource.Objects
+	// order says which of two namespaces' objects was there first.
+	order *seniority.Order
 	// topology is where requests arrive, and decisions are about the session persistence of what they reach.
 	topology  *gateway.Topology
 	decisions *policy.Decisions
@@ -131,7 +137,8 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 		j.topology = cache.buildTopology(gateway.NewInputPerGateway(j.objects, o.Target.findController()), j.rep)
 		j.backends = backend.NewUnverified(j.objects, o.Target.findEmitter().platformBackends...)
 	} else {
-		j.topology = cache.buildTopology(gateway.NewInput(j.objects, settings.bind), j.rep)
+		j.order = newOrder(sources, j.objects)
+		j.topology = cache.buildTopology(gateway.NewInput(j.objects, o.listening(settings, j.order)), j.rep)
 		j.backends = cache.indexBackends(j.objects, j.rep)
 	}
 	j.decisions = cache.rules.Decide(j.objects, j.topology.Ports, j.backends, policy.Options{

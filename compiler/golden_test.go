@@ -105,6 +105,8 @@ func (g golden) parseOptions(t *testing.T) Options {
 			o.ClassPolicyNamespace = value
 		case "partial-split":
 			o.PartialSplit = value
+		case "share-addresses":
+			o.ShareAddresses = true
 		case "assume-admitted":
 			o.AssumeAdmitted = true
 		case "strict":

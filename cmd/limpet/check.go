@@ -181,6 +181,6 @@ func writeOutput(out io.Writer, text []byte) error {
 // checkOptions are those of commands that write no configuration, hence need no keys.
 func (f *inputFlags) checkOptions(target string) compiler.Options {
 	o := compiler.Options{Target: compiler.Target(target), Bind: f.bind, Time: time.Now()}
-	f.policies.set(&o)
+	f.set(&o)
 	return o
 }

@@ -19,6 +19,7 @@ import (
 type inputFlags struct {
 	paths    []string
 	bind     string
+	share    bool
 	policies policyFlags
 }
 
@@ -28,6 +29,8 @@ func (f *inputFlags) register(c *cobra.Command) {
 	flags.StringArrayVarP(&f.paths, "file", "f", nil,
 		"read `PATH`: a file, a folder (all *.yaml, *.yml, *.json below it)\nor - for standard input; may be repeated")
 	flags.StringVar(&f.bind, "bind", compiler.DefaultBind, "IP `ADDRESS` for Gateways without addresses")
+	flags.BoolVar(&f.share, "share-addresses", false,
+		"let Gateways of different namespaces share an address and port;\nelse it is the first one's, and those that it allows")
 	f.policies.register(flags)
 }
 
@@ -41,6 +44,12 @@ func (f *inputFlags) check(c *cobra.Command, args []string) error {
 		return usagef("--bind %q: must be an IP address, such as 127.0.0.1", f.bind)
 	}
 	return f.policies.check()
+}
+
+// set puts the flags into a compilation's options.
+func (f *inputFlags) set(o *compiler.Options) {
+	o.ShareAddresses = f.share
+	f.policies.set(o)
 }
 
 // readSources reads files and folders, and gives the heap what their size needs.
@@ -119,7 +128,7 @@ func (f *configFlags) options(in livereload.Inputs, target compiler.Target, wasm
 
 		LocalClients: f.local,
 	}
-	f.input.policies.set(&o)
+	f.input.set(&o)
 	switch target {
 	case compiler.TargetEnvoy:
 		o.Envoy = &compiler.EnvoyOptions{Admin: f.admin, WasmPath: wasmPath}

@@ -35,8 +35,9 @@ type Dynamic struct {
 	// ProbePorts says that Envoy runs here, so that it must be able to listen on new addresses.
 	ProbePorts bool
 
-	draining *Draining
-	live     *envoy.Discovery
+	draining   *Draining
+	live       *envoy.Discovery
+	incumbents *compiler.Incumbents // of what is live
 }
 
 // NewDynamic makes the output for an envoy.yaml in a folder that is there, or will be.
@@ -52,7 +53,7 @@ func NewDynamic(dir string, draining *Draining) (*Dynamic, error) {
 // Compile compiles the inputs, and remembers which hosts terminate.
 func (d *Dynamic) Compile(in Inputs) (*compiler.Result, error) {
 	o := d.Options(in)
-	o.Time = time.Now()
+	o.Time, o.Incumbents = time.Now(), d.incumbents
 	o.Envoy.Dynamic = &compiler.Dynamic{
 		Folder: d.Publisher.Folder.Path, EndpointFiles: d.EndpointFiles, Draining: d.draining.Since,
 	}
@@ -65,7 +66,7 @@ func (d *Dynamic) Compile(in Inputs) (*compiler.Result, error) {
 
 // Start writes everything for an Envoy that starts later.
 func (d *Dynamic) Start(result *compiler.Result) error {
-	d.live = result.Discovery
+	d.live, d.incumbents = result.Discovery, result.Incumbents
 	d.Publisher.Folder.Mode = d.FileMode(result)
 	return d.Publisher.Start(result.Discovery)
 }
@@ -99,7 +100,7 @@ func (d *Dynamic) Apply(ctx context.Context, since time.Time, result *compiler.R
 	if err != nil && !errors.Is(err, rollout.ErrLeftover) {
 		return "", err
 	}
-	d.live = result.Discovery
+	d.live, d.incumbents = result.Discovery, result.Incumbents
 	took := formatDuration(since)
 	switch {
 	case err != nil:

@@ -137,7 +137,7 @@ func TestRun(t *testing.T) {
 	if _, err := r.Start(); err != nil {
 		t.Fatal(err)
 	}
-	out.write = func() { must(t, (&Rewriter{Dir: filepath.Dir(file), Files: oneFile}).Write(nil)) }
+	out.write = func() { must(t, (&Rewriter{Dir: filepath.Dir(file), Files: oneFile}).Write(&compiler.Result{})) }
 	r.Run(ctx)
 	if out.applied != 2 || ctx.Err() == context.DeadlineExceeded {
 		t.Errorf("%d changes, %v", out.applied, ctx.Err())

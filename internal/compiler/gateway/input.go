@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"maps"
 	"net/netip"
 
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -13,12 +14,13 @@ import (
 type Input struct {
 	objects    *resource.Objects // no kinds but those that a topology depends on
 	bind       netip.Addr
+	refused    map[Claim]string               // why a Gateway does not listen somewhere
 	controller gatewayv1.GatewayController // empty where limpet itself serves the Gateways
 }
 
-// NewInput is the input where limpet serves the Gateways. Those without addresses listen on bind.
-func NewInput(objects *resource.Objects, bind netip.Addr) Input {
-	return Input{bind: bind, objects: &resource.Objects{
+// NewInput is the input where limpet serves the Gateways.
+func NewInput(objects *resource.Objects, l Listening) Input {
+	return Input{bind: l.Bind, refused: settleClaims(objects, l), objects: &resource.Objects{
 		Classes: objects.Classes, Gateways: objects.Gateways, Routes: objects.Routes, Secrets: objects.Secrets,
 		Grants: objects.Grants, Proxies: objects.Proxies,
 	}}
@@ -39,5 +41,6 @@ func (in Input) Key() memo.Whole { return memo.Whole{} }
 
 // Equal reports whether both inputs give the same topology.
 func (in Input) Equal(other Input) bool {
-	return in.bind == other.bind && in.controller == other.controller && in.objects.Equal(other.objects)
+	return in.bind == other.bind && in.controller == other.controller && maps.Equal(in.refused, other.refused) &&
+		in.objects.Equal(other.objects)
 }

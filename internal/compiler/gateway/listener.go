@@ -53,10 +53,7 @@ func (l *listener) Hostnames(route *Route) []string { return l.common[route] }
 
 // addGateways collects the listeners of every Gateway whose class is in the input.
 func (b *builder) addGateways(objects *resource.Objects) {
-	classes := map[string]gatewayv1.GatewayController{}
-	for _, c := range objects.Classes {
-		classes[c.Name] = c.Value.Spec.ControllerName
-	}
+	classes := listControllers(objects)
 	for i, g := range objects.Gateways {
 		b.listeners[g.Key()] = nil
 		class := string(g.Value.Spec.GatewayClassName)
@@ -72,6 +69,15 @@ func (b *builder) addGateways(objects *resource.Objects) {
 		}
 		b.addGateway(g, b.findAddresses(g))
 	}
+}
+
+// listControllers gives who serves each class.
+func listControllers(objects *resource.Objects) map[string]gatewayv1.GatewayController {
+	classes := map[string]gatewayv1.GatewayController{}
+	for _, c := range objects.Classes {
+		classes[c.Name] = c.Value.Spec.ControllerName
+	}
+	return classes
 }
 
 // addIsolated puts a Gateway on an address that no other has, unless another controller serves it.
@@ -90,23 +96,30 @@ func (b *builder) addIsolated(g *resource.Object[gatewayv1.Gateway], index int, 
 
 // findAddresses gives where a Gateway listens.
 func (b *builder) findAddresses(g *resource.Object[gatewayv1.Gateway]) []netip.Addr {
-	if len(g.Value.Spec.Addresses) == 0 {
-		return []netip.Addr{b.bind}
+	addresses, faults := listAddresses(g, b.bind)
+	for _, e := range faults {
+		b.rep.WarnFor(g, string(gatewayv1.GatewayReasonAddressNotUsable), e)
 	}
-	var addresses []netip.Addr
+	return addresses
+}
+
+// listAddresses gives where a Gateway wants to listen, and what is no address.
+func listAddresses(g *resource.Object[gatewayv1.Gateway], bind netip.Addr) (addresses []netip.Addr, faults field.ErrorList) {
+	if len(g.Value.Spec.Addresses) == 0 {
+		return []netip.Addr{bind}, nil
+	}
 	for i, a := range g.Value.Spec.Addresses {
 		ip, err := netip.ParseAddr(a.Value)
 		if err != nil || ip.Zone() != "" {
 			path := field.NewPath("spec", "addresses").Index(i).Child("value")
-			b.rep.WarnFor(g, string(gatewayv1.GatewayReasonAddressNotUsable),
-				field.Invalid(path, a.Value, "must be an IP address to bind: the Gateway does not listen there"))
+			faults = append(faults, field.Invalid(path, a.Value, "must be an IP address to bind: the Gateway does not listen there"))
 			continue
 		}
 		if ip = ip.Unmap(); !slices.Contains(addresses, ip) {
 			addresses = append(addresses, ip)
 		}
 	}
-	return addresses
+	return addresses, faults
 }
 
 // addGateway puts a Gateway's listeners on its addresses.
@@ -150,6 +163,12 @@ func (b *builder) addGateway(g *resource.Object[gatewayv1.Gateway], addresses []
 // listen adds a listener to a port, unless an older Gateway has the port's hostname: one Gateway can't, its CRD
 // sees to that.
 func (b *builder) listen(l *listener, at netip.AddrPort) {
+	claim := Claim{at, l.gateway.Origin().Ref}
+	if why := b.refused[claim]; why != "" {
+		b.rep.WarnFor(l.gateway, string(gatewayv1.ListenerReasonPortUnavailable), field.Invalid(l.path.Child("port"), l.spec.Port,
+			fmt.Sprintf("%s: %s does not listen on %s", why, l.gateway, at)))
+		return
+	}
 	if b.ports[at] == nil {
 		b.ports[at] = map[string]*listener{}
 	}
@@ -165,6 +184,7 @@ func (b *builder) listen(l *listener, at netip.AddrPort) {
 	}
 	l.findOverlaps(b.ports[at])
 	b.ports[at][l.hostname] = l
+	b.claims[claim] = true
 	l.bound++
 }
 

@@ -59,6 +59,8 @@ type Topology struct {
 	Attachments *AttachmentStatus
 	// Report is what there was to say.
 	Report report.Report
+
+	claims Claims
 }
 
 // Silent reports whether there was nothing to say.
@@ -66,20 +68,23 @@ func (t *Topology) Silent() bool { return t.Report.Silent() }
 
 // Build works out which requests reach which rule.
 func Build(in Input) *Topology {
-	t := &Topology{}
+	t := &Topology{claims: Claims{}}
 	if in.controller == "" {
-		t.Ports, t.Attachments = buildShared(in.objects, in.bind, &t.Report)
+		t.Ports, t.Attachments = buildShared(in, t.claims, &t.Report)
 	} else {
 		t.Ports, t.Attachments = buildPerGateway(in.objects, in.controller, &t.Report)
 	}
 	return t
 }
 
-func buildShared(objects *resource.Objects, bind netip.Addr, rep *report.Report) ([]Port, *AttachmentStatus) {
+func buildShared(in Input, claims Claims, rep *report.Report) ([]Port, *AttachmentStatus) {
+	objects := in.objects
 	b := &builder{
 		listeners: map[string][]*listener{},
 		ports:     map[netip.AddrPort]map[string]*listener{},
-		bind:      bind,
+		bind:      in.bind,
+		refused:   in.refused,
+		claims:    claims,
 		proxies:   map[string]*Route{},
 		secrets:   map[string]*resource.Object[resource.Secret]{},
 		grants:    grant.New(objects),
@@ -107,6 +112,7 @@ func buildPerGateway(objects *resource.Objects, controller gatewayv1.GatewayCont
 		rep:        rep,
 		status:     &AttachmentStatus{Parents: map[string][]ParentStatus{}},
 		controller: controller,
+		claims:     Claims{},
 	}
 	b.addGateways(objects)
 	for _, route := range objects.Routes {
@@ -120,6 +126,8 @@ type builder struct {
 	listeners map[string][]*listener                  // by their Gateway's key; a Gateway that is left out has an entry without any
 	ports     map[netip.AddrPort]map[string]*listener // by their hostname
 	bind      netip.Addr
+	refused   map[Claim]string // why a Gateway does not listen somewhere
+	claims    Claims           // that hold
 	proxies   map[string]*Route // HTTPProxies by their host
 	secrets   map[string]*resource.Object[resource.Secret]
 	grants    grant.Grants

@@ -23,7 +23,7 @@ type built struct {
 // buildAll works out which requests reach which rule, where limpet serves the Gateways on 0.0.0.0.
 func buildAll(t *testing.T, documents ...string) *built {
 	t.Helper()
-	return newBuilt(Build(NewInput(compilertest.Admit(t, documents...), netip.MustParseAddr("0.0.0.0"))))
+	return newBuilt(Build(NewInput(compilertest.Admit(t, documents...), Listening{Bind: netip.MustParseAddr("0.0.0.0")})))
 }
 
 // buildControlled does so where a control plane does, with Istio's kinds among the documents.
@@ -139,7 +139,7 @@ func TestAddressesThatCannotBeBound(t *testing.T) {
 	if rep.Failed() {
 		t.Fatal(rep.Errors(false))
 	}
-	b := newBuilt(Build(NewInput(objects, netip.MustParseAddr("0.0.0.0"))))
+	b := newBuilt(Build(NewInput(objects, Listening{Bind: netip.MustParseAddr("0.0.0.0")})))
 	checkText(t, b, "10.0.0.1:80\n* default/web/http:")
 	compilertest.CheckProblems(t, b.rep.Warnings(),
 		`spec.addresses[0].value: Invalid value: "here": must be an IP address to bind: the Gateway does not listen there [AddressNotUsable]`,

@@ -47,7 +47,7 @@ func takeSteps(t *testing.T, o Options, documents ...string) *steps {
 	for _, in := range backend.GatherPorts(objects) {
 		ports = append(ports, backend.BuildPort(in))
 	}
-	topology := gateway.Build(gateway.NewInput(objects, netip.IPv4Unspecified()))
+	topology := gateway.Build(gateway.NewInput(objects, gateway.Listening{Bind: netip.IPv4Unspecified()}))
 	backends := backend.NewIndex(objects, ports, admission)
 	none := Cache{}
 	targets := none.findTargets(objects)

@@ -37,7 +37,7 @@ func gatewayFields() fieldSupport {
 		"spec.gatewayClassName":                            supported,
 		"spec.addresses[].type":                            onlyValues("IPAddress"),
 		"spec.addresses[].value":                           supported,
-		"spec.allowedListeners.namespaces.from":            onlyValues("None"), // ListenerSets
+		"spec.allowedListeners.namespaces.from":            onlyValues("None", "All"), // of ListenerSets, and of other Gateways' listeners
 		"spec.listeners[].name":                            supported,
 		"spec.listeners[].hostname":                        supported,
 		"spec.listeners[].port":                            supported,

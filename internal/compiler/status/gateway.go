@@ -75,7 +75,8 @@ func gatewayConditions(states []listenerState, problems []report.Problem) []meta
 }
 
 func gatewayProgrammed(usable bool, problems []report.Problem) metav1.Condition {
-	unbound := filterByReason(problems, gatewayv1.GatewayReasonAddressNotUsable)
+	const taken = gatewayv1.GatewayConditionReason(gatewayv1.ListenerReasonPortUnavailable)
+	unbound := filterByReason(problems, gatewayv1.GatewayReasonAddressNotUsable, taken)
 	switch {
 	case len(unbound) > 0:
 		return newCondition(gatewayv1.GatewayConditionProgrammed, false, gatewayv1.GatewayReasonAddressNotUsable, joinProblems(unbound))
@@ -93,8 +94,8 @@ type listenerState struct {
 	accepted, programmed, resolved bool
 	// empty: it speaks TLS and has no certificate; kindless: it takes no kind of route that limpet knows.
 	empty, kindless bool
-	// conflicts and unresolved are the problems behind it.
-	conflicts, unresolved []report.Problem
+	// conflicts, unavailable and unresolved are the problems behind it.
+	conflicts, unavailable, unresolved []report.Problem
 	// overlaps names the listeners with TLS that have hosts in common with it.
 	overlaps []string
 }
@@ -117,7 +118,8 @@ func newListenerState(l gateway.ListenerStatus, addresses int, problems []report
 		empty:      empty,
 		kindless:   kindless,
 		conflicts:  filterByReason(own, gatewayv1.ListenerReasonProtocolConflict, gatewayv1.ListenerReasonHostnameConflict),
-		unresolved: unresolved,
+		unavailable: filterByReason(own, gatewayv1.ListenerReasonPortUnavailable),
+		unresolved:  unresolved,
 		overlaps:   l.Overlaps,
 	}
 }
@@ -153,8 +155,8 @@ func (b *builder) newListenerStatus(
 
 func (l listenerState) listConditions() []metav1.Condition {
 	accepted := newCondition(gatewayv1.ListenerConditionAccepted, true, gatewayv1.ListenerReasonAccepted, "")
-	if !l.accepted {
-		accepted = newCondition(gatewayv1.ListenerConditionAccepted, false, l.conflicts[0].Reason, joinProblems(l.conflicts))
+	if why := slices.Concat(l.unavailable, l.conflicts); !l.accepted {
+		accepted = newCondition(gatewayv1.ListenerConditionAccepted, false, why[0].Reason, joinProblems(why))
 	}
 	programmed := newCondition(gatewayv1.ListenerConditionProgrammed, true, gatewayv1.ListenerReasonProgrammed, "")
 	if !l.programmed {
@@ -189,6 +191,8 @@ func (l listenerState) listConditions() []metav1.Condition {
 // explainUnprogrammed says why nothing listens, or nothing that routes could attach to.
 func (l listenerState) explainUnprogrammed() string {
 	switch {
+	case !l.accepted && len(l.unavailable) > 0:
+		return joinProblems(l.unavailable)
 	case !l.accepted:
 		return "another listener has its port"
 	case l.empty:

@@ -51,6 +51,7 @@ var refusing = []string{
 	),
 	string(gatewayv1.ListenerReasonHostnameConflict),
 	string(gatewayv1.ListenerReasonProtocolConflict),
+	string(gatewayv1.ListenerReasonPortUnavailable),
 	report.ReasonConflicted,
 	report.ReasonInvalid,
 	report.ReasonTargetNotFound,
