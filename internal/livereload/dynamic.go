@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/netip"
 	"path/filepath"
 	"time"
 
@@ -32,7 +33,8 @@ type Dynamic struct {
 	EndpointFiles int
 	// Publisher brings changes to Envoy; what may be set of it is how Envoy confirms them.
 	Publisher rollout.Publisher
-	// ProbePorts says that Envoy runs here, so that it must be able to listen on new addresses.
+	// ProbePorts says that Envoy runs here: a listener at an address that this machine has not, or not free, is left out. It is
+	// tried again with each change.
 	ProbePorts bool
 
 	draining   *Draining
@@ -50,9 +52,27 @@ func NewDynamic(dir string, draining *Draining) (*Dynamic, error) {
 	return &Dynamic{Publisher: publisher, draining: draining}, nil
 }
 
-// Compile compiles the inputs, and remembers which hosts terminate.
+// Compile compiles the inputs, without the listeners for which this machine has no room, and remembers which hosts terminate.
 func (d *Dynamic) Compile(in Inputs) (*compiler.Result, error) {
+	result, err := d.compileWithout(in, nil)
+	if err != nil || !d.ProbePorts {
+		return result, err
+	}
+	unusable := envoyproc.FindUnusable(envoyproc.ListenerAddresses(d.listAdded(result.Discovery)))
+	switch {
+	case len(unusable) == 0:
+		return result, nil
+	case len(unusable) == len(result.Discovery.Listeners):
+		return nil, envoyproc.CheckFree(envoyproc.ListenerAddresses(result.Discovery.Listeners))
+	default:
+		return d.compileWithout(in, unusable)
+	}
+}
+
+// compileWithout compiles the inputs without the listeners at some addresses.
+func (d *Dynamic) compileWithout(in Inputs, unusable map[netip.AddrPort]string) (*compiler.Result, error) {
 	o := d.Options(in)
+	o.Envoy.Unusable = unusable
 	o.Time, o.Incumbents = time.Now(), d.incumbents
 	o.Envoy.Dynamic = &compiler.Dynamic{
 		Folder: d.Publisher.Folder.Path, EndpointFiles: d.EndpointFiles, Draining: d.draining.Since,
@@ -91,9 +111,6 @@ func (d *Dynamic) Resume(ctx context.Context, stderr io.Writer, result *compiler
 
 // Apply brings Envoy to a new configuration.
 func (d *Dynamic) Apply(ctx context.Context, since time.Time, result *compiler.Result) (string, error) {
-	if err := d.checkFree(result.Discovery); err != nil {
-		return "", err
-	}
 	summary := rollout.Summary(rollout.Changes(d.live, result.Discovery))
 	d.Publisher.Folder.Mode = d.FileMode(result)
 	confirmed, err := d.Publisher.Publish(ctx, d.live, result.Discovery)
@@ -112,22 +129,20 @@ func (d *Dynamic) Apply(ctx context.Context, since time.Time, result *compiler.R
 	}
 }
 
-// checkFree tries the addresses that the live configuration does not have.
-func (d *Dynamic) checkFree(next *envoy.Discovery) error {
-	if !d.ProbePorts {
-		return nil
+// listAdded gives the listeners that the live configuration does not have.
+func (d *Dynamic) listAdded(next *envoy.Discovery) (added []envoy.Resource) {
+	live := map[string]bool{}
+	if d.live != nil {
+		for _, l := range d.live.Listeners {
+			live[l.Name] = true
+		}
 	}
-	taken := map[string]bool{}
-	for _, l := range d.live.Listeners {
-		taken[l.Name] = true
-	}
-	var added []envoy.Resource
 	for _, l := range next.Listeners {
-		if !taken[l.Name] {
+		if !live[l.Name] {
 			added = append(added, l)
 		}
 	}
-	return envoyproc.CheckFree(envoyproc.ListenerAddresses(added))
+	return added
 }
 
 // WaitReady waits until Envoy serves; false when ctx ends before.
