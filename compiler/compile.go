@@ -133,18 +133,18 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 	if j.rep.Failed() {
 		return nil, j.rep.Errors(o.Strict)
 	}
+	j.order = newOrder(sources, j.objects)
 	if controlled {
 		j.topology = cache.buildTopology(gateway.NewInputPerGateway(j.objects, o.Target.findController()), j.rep)
 		j.backends = backend.NewUnverified(j.objects, o.Target.findEmitter().platformBackends...)
 	} else {
-		j.order = newOrder(sources, j.objects)
 		j.topology = cache.buildTopology(gateway.NewInput(j.objects, o.listening(settings, j.order)), j.rep)
 		j.backends = cache.indexBackends(j.objects, j.rep)
 	}
 	j.decisions = cache.rules.Decide(j.objects, j.topology.Ports, j.backends, policy.Options{
 		Release: settings.generation, ClassPolicies: o.ClassPolicyNamespace, RejectPartial: o.PartialSplit == PartialReject,
 		ExternalControlPlane: controlled, PerBackendSessions: o.Target.findEmitter().picksBackendFirst,
-		KnowsTermination: o.dynamic() != nil,
+		KnowsTermination: o.dynamic() != nil, Order: j.order, HeldNames: o.heldNames(),
 	}, j.rep)
 	if controlled {
 		j.plan = lower.NewPlan(j.objects, j.topology.Ports, j.decisions, j.backends)

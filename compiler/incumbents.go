@@ -2,6 +2,7 @@ package compiler
 
 import (
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 	"github.com/limpet-proxy/limpet/internal/compiler/seniority"
 )
@@ -10,11 +11,13 @@ import (
 // names and places in the input say.
 type Incumbents struct {
 	claims gateway.Claims
+	names  policy.HeldNames
+	hosts  gateway.ProxyHosts
 }
 
 // findIncumbents notes who has what.
 func (j *analysis) findIncumbents() *Incumbents {
-	return &Incumbents{claims: j.topology.Claims()}
+	return &Incumbents{claims: j.topology.Claims(), names: j.decisions.HeldNames(), hosts: j.topology.ProxyHosts()}
 }
 
 // newOrder is who was there first, among objects that claim what others may have.
@@ -43,7 +46,15 @@ func (o *Options) listening(s parsedOptions, order *seniority.Order) gateway.Lis
 		l.Unusable = o.Envoy.Unusable
 	}
 	if o.Incumbents != nil {
-		l.Incumbents = o.Incumbents.claims
+		l.Incumbents, l.ProxyHosts = o.Incumbents.claims, o.Incumbents.hosts
 	}
 	return l
+}
+
+// heldNames are the sessions' names in the last result.
+func (o *Options) heldNames() policy.HeldNames {
+	if o.Incumbents == nil {
+		return nil
+	}
+	return o.Incumbents.names
 }

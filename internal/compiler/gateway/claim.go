@@ -27,7 +27,12 @@ type Listening struct {
 	Order *seniority.Order
 	// Incumbents listened before, and go before those that did not.
 	Incumbents Claims
+	// ProxyHosts are the HTTPProxies that had a host before.
+	ProxyHosts ProxyHosts
 }
+
+// ProxyHosts has an HTTPProxy for each host.
+type ProxyHosts map[string]object.Ref
 
 // Claims are addresses and ports with the Gateways that have listeners there.
 type Claims map[Claim]bool
@@ -132,6 +137,9 @@ func allowsOthers(g *resource.Object[gatewayv1.Gateway]) bool {
 	return allowed != nil && allowed.Namespaces != nil && allowed.Namespaces.From != nil &&
 		*allowed.Namespaces.From == gatewayv1.NamespacesFromAll
 }
+
+// ProxyHosts gives the HTTPProxies that have a host.
+func (t *Topology) ProxyHosts() ProxyHosts { return t.proxyHosts }
 
 // Claims gives the addresses and ports at which Gateways have listeners.
 func (t *Topology) Claims() Claims { return t.claims }

@@ -135,3 +135,42 @@ func TestClaims(t *testing.T) {
 		})
 	}
 }
+
+// TestHostsOfRoutes: a host of an HTTPProxy, and the kind of a host's routes, are those of whoever goes first: in files of the
+// namespace that comes first, not of the one whose name does; and of HTTPProxies the incumbent's.
+//
+// requirements: S55, S75
+func TestHostsOfRoutes(t *testing.T) {
+	shared := gatewayOf(in("infra", "shared"), listenerOf("http", "allowedRoutes: {namespaces: {from: All}}"), "")
+	proxy := func(namespace string) string {
+		return "{apiVersion: projectcontour.io/v1, kind: HTTPProxy, metadata: {name: p-" + namespace + ", namespace: " + namespace +
+			"}, spec: {virtualhost: {fqdn: x.example.com}, routes: [{services: [{name: s, port: 80}]}]}}"
+	}
+	toShared := "parentRefs: [{name: shared, namespace: infra}], hostnames: [x.example.com]" + oneRule
+	calls := strings.Replace(routeOf(in("0b", "calls"), toShared), "HTTPRoute", "GRPCRoute", 1)
+	had := ProxyHosts{"x.example.com": object.Ref{Kind: object.KindHTTPProxy, Namespace: "0b", Name: "p-0b"}}
+	for name, c := range map[string]struct {
+		documents []string
+		had       ProxyHosts
+		want      string
+	}{
+		"the first HTTPProxy":     {[]string{proxy("shop"), proxy("0b")}, nil, "p-shop/0/0"},
+		"the HTTPProxy before it": {[]string{proxy("shop"), proxy("0b")}, had, "p-0b/0/0"},
+		"the first kind":          {[]string{routeOf(in("shop", "pages"), toShared), calls}, nil, "pages/0/0"},
+		"the first kind is gRPC":  {[]string{calls, routeOf(in("shop", "pages"), toShared)}, nil, "calls/0/0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			objects := compilertest.Admit(t, append(c.documents, shared, limpetClass)...)
+			order := orderOfInput(func(visit func(seniority.Subject)) {
+				for _, r := range objects.Routes {
+					visit(r)
+				}
+				for _, p := range objects.Proxies {
+					visit(p)
+				}
+			})
+			b := newBuilt(Build(NewInput(objects, Listening{Bind: netip.MustParseAddr("0.0.0.0"), Order: order, ProxyHosts: c.had})))
+			checkText(t, b, "0.0.0.0:80\nx.example.com infra/shared/http: "+c.want+"\n* infra/shared/http:")
+		})
+	}
+}

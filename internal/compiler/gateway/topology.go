@@ -60,7 +60,8 @@ type Topology struct {
 	// Report is what there was to say.
 	Report report.Report
 
-	claims Claims
+	claims     Claims
+	proxyHosts ProxyHosts
 }
 
 // Silent reports whether there was nothing to say.
@@ -68,27 +69,27 @@ func (t *Topology) Silent() bool { return t.Report.Silent() }
 
 // Build works out which requests reach which rule.
 func Build(in Input) *Topology {
-	t := &Topology{claims: Claims{}}
+	t := &Topology{claims: Claims{}, proxyHosts: ProxyHosts{}}
 	if in.controller == "" {
-		t.Ports, t.Attachments = buildShared(in, t.claims, &t.Report)
+		t.Ports, t.Attachments = buildShared(in, t)
 	} else {
 		t.Ports, t.Attachments = buildPerGateway(in.objects, in.controller, &t.Report)
 	}
 	return t
 }
 
-func buildShared(in Input, claims Claims, rep *report.Report) ([]Port, *AttachmentStatus) {
+func buildShared(in Input, t *Topology) ([]Port, *AttachmentStatus) {
 	objects := in.objects
 	b := &builder{
 		listeners: map[string][]*listener{},
 		ports:     map[netip.AddrPort]map[string]*listener{},
 		bind:      in.bind,
 		refused:   in.refused,
-		claims:    claims,
+		claims:    t.claims,
 		proxies:   map[string]*Route{},
 		secrets:   map[string]*resource.Object[resource.Secret]{},
 		grants:    grant.New(objects),
-		rep:       rep,
+		rep:       &t.Report,
 		status:    &AttachmentStatus{Parents: map[string][]ParentStatus{}},
 	}
 	for _, s := range objects.Secrets {
@@ -100,6 +101,9 @@ func buildShared(in Input, claims Claims, rep *report.Report) ([]Port, *Attachme
 	}
 	for _, proxy := range objects.Proxies {
 		b.attachProxy(proxy)
+	}
+	for fqdn := range b.proxies {
+		t.proxyHosts[fqdn] = b.proxies[fqdn].Origin().Ref
 	}
 	return b.layOutPorts(), b.status
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+	"github.com/limpet-proxy/limpet/internal/compiler/seniority"
 	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
 )
 
@@ -22,6 +23,9 @@ type Options struct {
 	// PerBackendSessions gives each backend of a split a session of its own in every release, for a proxy that chooses the
 	// backend before it looks for the session's host.
 	PerBackendSessions bool
+	// Order says which of two routes was there first, and HeldNames are the sessions' names in the last result.
+	Order     *seniority.Order
+	HeldNames HeldNames
 	// KnowsTermination says that the input tells since when hosts terminate.
 	KnowsTermination bool
 }
@@ -37,10 +41,10 @@ func (c Cache) Decide(objects *resource.Objects, ports []gateway.Port, backends 
 	inputs := gatherInputs(rules, attached, limit, o)
 	named := suffixSharedNames(c.resolveAndNameRules(inputs))
 	configured := c.configureRules(named)
-	collisions := detectCollisions(configured)
-	decided, shared := shareRules(rules, configured, collisions, limit)
+	settled, withheld := settleNames(configured, o)
+	decided, shared := shareRules(rules, settled, withheld, limit)
 
-	d := newDecisions(attached, limit, named, decided, shared)
+	d := newDecisions(attached, limit, settled, decided, shared)
 	r := &reporter{attached: attached, limit: limit, targets: targets, objects: objects, options: o, rep: rep}
 	r.reportAll(decided, d.Renames)
 	return d
@@ -48,10 +52,10 @@ func (c Cache) Decide(objects *resource.Objects, ports []gateway.Port, backends 
 
 // newDecisions lists what was decided.
 func newDecisions(
-	attached *attachedPolicies, limit *ancestors.Limit, named []*namedRule, decided []*Rule, shared map[ruleKey]*Rule,
+	attached *attachedPolicies, limit *ancestors.Limit, settled []*configuredRule, decided []*Rule, shared map[ruleKey]*Rule,
 ) *Decisions {
 	d := &Decisions{
-		Attachments: attached.attachments, Paths: make([]*Decision, 0, len(decided)), Renames: listRenames(named), AncestorLimit: limit,
+		Attachments: attached.attachments, Paths: make([]*Decision, 0, len(decided)), Renames: listRenames(settled), AncestorLimit: limit,
 		rules: shared, rejected: map[*gateway.Route]bool{},
 	}
 	for _, r := range decided {

@@ -78,11 +78,10 @@ func portOr(port *gatewayv1.PortNumber) gatewayv1.PortNumber {
 func (b *builder) routeConditions(route *gateway.Route, p gateway.ParentStatus) []metav1.Condition {
 	problems := b.problemsOf(route)
 	conditions := []metav1.Condition{b.newAccepted(route.String(), p), newResolvedRefs(problems)}
-	if v := b.findRefusedRules(route.String()); conditions[0].Status == metav1.ConditionTrue && len(v.problems) > 0 {
-		conditions = append(
-			conditions,
-			newCondition(gatewayv1.RouteConditionPartiallyInvalid, true, gatewayv1.RouteReasonUnsupportedValue, joinProblems(v.problems)),
-		)
+	invalid := slices.Concat(b.findRefusedRules(route.String()).problems, filterByReason(problems, report.ReasonSessionWithheld))
+	if conditions[0].Status == metav1.ConditionTrue && len(invalid) > 0 {
+		conditions = append(conditions,
+			newCondition(gatewayv1.RouteConditionPartiallyInvalid, true, gatewayv1.RouteReasonUnsupportedValue, joinProblems(invalid)))
 	}
 	on := parentObject(route, p.Ref)
 	conditions = append(conditions, b.newLoadBalancerAffected(route, on)...)
@@ -102,7 +101,8 @@ func (b *builder) newAccepted(route string, p gateway.ParentStatus) metav1.Condi
 	case v.whole:
 		return newCondition(gatewayv1.RouteConditionAccepted, false, gatewayv1.RouteReasonUnsupportedValue, joinProblems(v.problems))
 	default:
-		return newCondition(gatewayv1.RouteConditionAccepted, true, gatewayv1.RouteReasonAccepted, "")
+		renamed := filterByReason(b.problems[report.ShownPath(route)], report.ReasonNameQualified)
+		return newCondition(gatewayv1.RouteConditionAccepted, true, gatewayv1.RouteReasonAccepted, joinProblems(renamed))
 	}
 }
 
