@@ -87,3 +87,93 @@ func removeDocument(data []byte, text string) []byte {
 	docs := strings.SplitAfter(string(data), "---\n")
 	return []byte(strings.Join(slices.DeleteFunc(docs, func(d string) bool { return strings.Contains(d, text) }), ""))
 }
+
+// BenchmarkFollow changes one object of many, to and fro, with a follower: each object in a source of its own, as a controller
+// has them, or 500 routes in a file with all that belongs to them. What is measured is the changed parts; "whole" also puts the
+// whole configuration together.
+func BenchmarkFollow(b *testing.B) {
+	for _, routes := range []int{1000, 10_000, 30_000} {
+		for _, form := range []string{"objects", "files", "whole"} {
+			f, sources := startFollower(b, routes, form != "files")
+			for _, change := range recompilations {
+				b.Run(fmt.Sprintf("%d/%s/%s", routes, form, change.name), func(b *testing.B) {
+					applyToAndFro(b, f, changeLast(b, sources, routes, change.from, change.to), form == "whole")
+				})
+			}
+		}
+	}
+}
+
+// startFollower gives a follower that has seen many routes, and their sources.
+func startFollower(b *testing.B, routes int, each bool) (*Follower, []Source) {
+	b.Helper()
+	sources := scaletest.MakeRoutes(routes)
+	if each {
+		var objects []Source
+		for _, s := range sources {
+			for i, text := range strings.Split(string(s.Data), "---\n") {
+				if strings.TrimSpace(text) != "" {
+					objects = append(objects, Source{Name: fmt.Sprintf("%s/%d", s.Name, i), Data: []byte(text)})
+				}
+			}
+		}
+		sources = objects
+	}
+	f, err := NewFollower(Options{Envoy: &EnvoyOptions{WasmPath: "w", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 16}}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	begin := time.Now()
+	if _, err := f.Apply(Changes{Set: sources}); err != nil {
+		b.Fatal(err)
+	}
+	b.Logf("%d routes: %v to begin with", routes, time.Since(begin).Round(time.Millisecond))
+	return f, sources
+}
+
+// changeLast gives the changes to and fro of the last source that has a text.
+func changeLast(b *testing.B, sources []Source, routes int, from, to string) [2]Changes {
+	b.Helper()
+	if strings.Contains(from, "%") {
+		from, to = fmt.Sprintf(from, routes-1), strings.ReplaceAll(to, "%[1]d", fmt.Sprint(routes-1))
+	}
+	for i := len(sources) - 1; i >= 0; i-- {
+		text := string(sources[i].Data)
+		if !strings.Contains(text, from) {
+			continue
+		}
+		back := Changes{Set: sources[i : i+1]}
+		switch {
+		case to != "":
+			return [2]Changes{{Set: []Source{{Name: sources[i].Name, Data: []byte(strings.Replace(text, from, to, 1))}}}, back}
+		case strings.Contains(text, "---\n"):
+			return [2]Changes{{Set: []Source{{Name: sources[i].Name, Data: removeDocument(sources[i].Data, from)}}}, back}
+		default:
+			return [2]Changes{{Removed: []string{sources[i].Name}}, back}
+		}
+	}
+	b.Fatal("nothing changes")
+	return [2]Changes{}
+}
+
+func applyToAndFro(b *testing.B, f *Follower, changes [2]Changes, whole bool) {
+	b.Helper()
+	best, n := time.Hour, 0
+	for i := 0; b.Loop(); i++ {
+		begin := time.Now()
+		u, err := f.Apply(changes[i%2])
+		if err == nil && whole {
+			_, err = u.Result()
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+		best, n = min(best, time.Since(begin)), i
+	}
+	if n%2 == 0 {
+		if _, err := f.Apply(changes[1]); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(best.Microseconds())/1000, "best-ms")
+}

@@ -76,7 +76,7 @@ func (c *Cache) endCompilation(complete bool) {
 // buildTopology is gateway.Build.
 func (c *Cache) buildTopology(in gateway.Input, rep *report.Report) *gateway.Topology {
 	t := c.topology.Get(in, gateway.Build)
-	rep.Add(&t.Report)
+	t.ReportAll(rep)
 	return t
 }
 

@@ -16,7 +16,7 @@ func TestCacheSizes(t *testing.T) {
 			return err
 		}
 		few, many := scaletest.MakeRoutes(10), scaletest.MakeRoutes(40)
-		broken := append(scaletest.MakeRoutes(10), Source{Name: "broken.yaml", Data: []byte("kind: Gateway")})
+		broken := append(scaletest.MakeRoutes(10), Source{Name: "broken.yaml", Data: []byte("kind: [")})
 		fresh, cache := NewCache(), NewCache()
 		if err := compile(fresh, few); err != nil {
 			t.Fatal(err)

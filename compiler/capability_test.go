@@ -175,7 +175,7 @@ func (e emitter) runProbe(t *testing.T, feature, documents string, keys policyco
 	if err != nil {
 		t.Fatal(err)
 	}
-	controller := cmp.Or(string(e.controller), "limpet.dev/compiler")
+	controller := cmp.Or(string(e.controller), "limpet.dev/gateway-controller")
 	text := strings.Replace(string(base), "CONTROLLER", controller, 1) + documents
 	o := optionsFor(e.target)
 	o.Keys, o.Strict = keys, strict

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 	"github.com/limpet-proxy/limpet/internal/compiler/status"
@@ -13,21 +14,23 @@ import (
 type CheckResult struct {
 	// Rows say of each object with a status, and of whatever else there is something to say of, what became of it.
 	Rows []status.Row
-	// Objects are the objects' statuses. There are none if a document is no good, for what becomes of the others
-	// may depend on it.
+	// Objects are the objects' statuses. There are none if a file can't be read.
 	Objects []status.Object
-	// Errors are what is wrong with documents; nil if all of them can be compiled.
+	// Errors are what is wrong if nothing can be compiled: a file can't be read, or no listener is left. Else nil.
 	Errors Errors
+	// PassedOver is as in Result.
+	PassedOver map[string]int
 }
 
-// OK reports whether everything is accepted, and with strict, honoured.
-func (c *CheckResult) OK(strict bool) bool {
+// Worst is the worst verdict of the rows.
+func (c *CheckResult) Worst() Verdict {
+	worst := Accepted
 	for _, r := range c.Rows {
-		if r.Verdict == status.Refused || strict && r.Verdict == status.Warning {
-			return false
+		if r.Verdict.AtLeast(worst) {
+			worst = r.Verdict
 		}
 	}
-	return true
+	return worst
 }
 
 // Check says what becomes of every object, as Compile with the same options would have it. Options.Strict makes no
@@ -47,7 +50,12 @@ func Check(sources []Source, o Options) (*CheckResult, error) {
 	case err != nil:
 		return nil, err
 	}
-	warnings := j.rep.Warnings()
+	warnings := j.rep.Problems()
+	var nothing Errors
+	if j.servesNothing() && !o.AllowEmpty {
+		nothing = append(j.rep.ErrorsFrom(report.Refused), emptyProblem)
+		warnings = append(warnings, emptyProblem)
+	}
 	objects := status.Build(
 		status.Input{
 			Objects:     j.objects,
@@ -61,8 +69,8 @@ func Check(sources []Source, o Options) (*CheckResult, error) {
 	if controlled {
 		objects = slices.DeleteFunc(objects, func(s status.Object) bool { return !slices.Contains(policyKinds, s.Kind) })
 	}
-	rows := status.Rows(j.listSubjects(), append(warnings, status.IdleAdvice(objects, j.listSubjects())...))
-	return &CheckResult{Rows: rows, Objects: objects}, nil
+	rows := status.Rows(j.listSubjects(), append(warnings, status.IdleAdvice(objects, j.listSubjects(), j.objects.ControllerName())...))
+	return &CheckResult{Rows: rows, Objects: objects, Errors: nothing, PassedOver: j.objects.PassedOver}, nil
 }
 
 // prepareDryRun fits the options to what writes nothing.
@@ -71,9 +79,17 @@ func (o *Options) prepareDryRun() { o.Strict, o.dryRun = false, true }
 // policyKinds are those whose status is limpet's where a control plane writes that of Gateways and routes.
 var policyKinds = []string{"SessionPersistencePolicy", "XBackendTrafficPolicy"}
 
-// listSubjects are the objects of kinds that have a status.
+// listSubjects are the objects of kinds that have a status, but for GatewayClasses of other controllers.
 func (j *analysis) listSubjects() (all []report.Subject) {
 	withStatus := func(t resource.Traits) bool { return t.HasStatus }
-	j.objects.Visit(withStatus, func(e resource.Entry) { all = append(all, e.Subject) })
+	foreign := map[object.Ref]bool{}
+	for _, c := range j.objects.Classes {
+		foreign[c.Origin().Ref] = j.plan.Proxy != nil && c.Value.Spec.ControllerName != j.objects.ControllerName()
+	}
+	j.objects.Visit(withStatus, func(e resource.Entry) {
+		if !foreign[e.Ref] {
+			all = append(all, e.Subject)
+		}
+	})
 	return all
 }

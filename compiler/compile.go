@@ -16,8 +16,11 @@
 package compiler
 
 import (
+	"cmp"
 	"net/netip"
 	"time"
+
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/backend"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
@@ -41,6 +44,20 @@ type Source = read.Source
 // Problem is one thing that is wrong with the input. Its String is one line for a terminal.
 type Problem = report.Problem
 
+// Verdict is what a problem means for the object that it is about.
+type Verdict = report.Verdict
+
+// The verdicts, the harmless ones first.
+const (
+	Accepted = report.Accepted
+	Advice   = report.Advice
+	Warning  = report.Warning
+	Refused  = report.Refused
+)
+
+// Worst is the worst verdict of problems, Accepted for none.
+func Worst(problems []Problem) Verdict { return report.Worst(problems) }
+
 // Errors is the error of a compilation that the input did not allow: every problem that was found.
 type Errors = report.Errors
 
@@ -55,19 +72,24 @@ type Result struct {
 	PrivateKeys bool
 	// Discovery is what Envoy discovers, with EnvoyOptions.Dynamic.
 	Discovery *envoy.Discovery
+	// Served is what the proxies of each Gateway discover from a server, with EnvoyOptions.Served.
+	Served []*envoy.Served
 	// Draining are the hosts that terminate and still serve, for the next Dynamic.Draining. Until is when the same input will
 	// give another result, because the drain limit of one of them will have passed; zero is never.
 	Draining []netip.AddrPort
 	Until    time.Time
-	// Incumbents are who has what, for the next Options.Incumbents.
+	// Incumbents are who has what, for the next Options.Incumbents; nil without these.
 	Incumbents *Incumbents
-	// Warnings are about what was admitted and can't be honoured, and, marked as advice, what is worth knowing.
+	// Warnings are all there is to say of the input: what is left out (their Verdict is Refused), what was admitted and
+	// can't be honoured, and, as advice, what is worth knowing.
 	Warnings []Problem
+	// PassedOver counts the documents that are none of limpet's business, by kind.
+	PassedOver map[string]int
 }
 
-// Compile compiles documents. The error is of type Errors when the input is at fault: a document that no API
-// server would admit or that uses what limpet does not support yet, or, with Options.Strict, anything that
-// can't be honoured. Any other error is about the options.
+// Compile compiles documents. What no API server would admit, and what limpet does not support, is left out: a rule, a
+// listener or an object, and Result.Warnings says so. The error is of type Errors when nothing comes out: a file can't be
+// read, or no listener is left, or, with Options.Strict, anything is at fault. Any other error is about the options.
 func Compile(sources []Source, o Options) (result *Result, err error) {
 	defer func() { o.Cache.endCompilation(err == nil) }()
 	j, err := analyze(sources, &o)
@@ -78,15 +100,40 @@ func Compile(sources []Source, o Options) (result *Result, err error) {
 	if err := o.Target.emit(j, &o, result); err != nil {
 		return nil, err
 	}
-	if problems := j.rep.Errors(o.Strict); len(problems) > 0 {
+	if problems := o.judge(j.rep, j.servesNothing()); len(problems) > 0 {
 		return nil, problems
 	}
-	result.Incumbents = j.findIncumbents()
-	result.Warnings = j.rep.Warnings()
+	if o.Incumbents != nil {
+		result.Incumbents = j.findIncumbents()
+	}
+	result.Warnings, result.PassedOver = j.rep.Problems(), j.objects.PassedOver
 	return result, nil
 }
 
-// Main is the document that people ask a target for.
+// judge gives the problems for which nothing comes out; nil for none.
+func (o *Options) judge(rep *report.Report, servesNothing bool) Errors {
+	if rep.Failed() {
+		return rep.Errors(o.Strict)
+	}
+	if problems := rep.ErrorsFrom(cmp.Or(o.FailOn, report.Warning)); o.Strict && len(problems) > 0 {
+		return problems
+	}
+	if servesNothing && !o.AllowEmpty {
+		return append(rep.ErrorsFrom(report.Refused), emptyProblem)
+	}
+	return nil
+}
+
+// emptyProblem is that of an input of which nothing is served.
+var emptyProblem = Problem{LeftOut: true, Message: "no listener is left: nothing would be served; " +
+	"a Gateway counts when its GatewayClass is in the input and has limpet's controllerName"}
+
+// servesNothing reports whether a proxy would listen nowhere. What a control plane serves besides is not known.
+func (j *analysis) servesNothing() bool {
+	return j.plan.Proxy != nil && len(j.plan.Proxy.Listeners) == 0
+}
+
+// Main is the document that people ask a target for; a result for a server has none.
 func (r *Result) Main() []byte { return r.Files[len(r.Files)-1].Data }
 
 // analysis is what the steps before the emitters come to.
@@ -123,29 +170,30 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 	}
 	controlled := o.Target.findController() != ""
 	j := &analysis{parsed: settings, cache: cache, rep: &report.Report{}}
-	j.objects, err = cache.resources.Admit(sources, resource.Options{
-		Release: settings.generation, AssumeAdmitted: o.AssumeAdmitted, ExternalControlPlane: controlled,
-		PlatformKinds: o.Target.findEmitter().platformKinds, Istio: o.Target == TargetIstio,
-	}, j.rep)
+	j.objects, err = cache.resources.Admit(sources, o.admissionOptions(settings), j.rep)
 	if err != nil {
 		return nil, err
 	}
 	if j.rep.Failed() {
 		return nil, j.rep.Errors(o.Strict)
 	}
+	j.objects.Controller = gatewayv1.GatewayController(o.ControllerName)
 	j.order = newOrder(sources, j.objects)
 	if controlled {
 		j.topology = cache.buildTopology(gateway.NewInputPerGateway(j.objects, o.Target.findController()), j.rep)
 		j.backends = backend.NewUnverified(j.objects, o.Target.findEmitter().platformBackends...)
 	} else {
-		j.topology = cache.buildTopology(gateway.NewInput(j.objects, o.listening(settings, j.order)), j.rep)
+		in := gateway.NewInput(j.objects, settings.bind).AssumeClasses(o.AssumeClass)
+		if o.served() != nil {
+			in = in.Apart()
+		}
+		in = in.Settle(o.listening(settings, j.order))
+		j.topology = cache.buildTopology(in, j.rep)
 		j.backends = cache.indexBackends(j.objects, j.rep)
 	}
-	j.decisions = cache.rules.Decide(j.objects, j.topology.Ports, j.backends, policy.Options{
-		Release: settings.generation, ClassPolicies: o.ClassPolicyNamespace, RejectPartial: o.PartialSplit == PartialReject,
-		ExternalControlPlane: controlled, PerBackendSessions: o.Target.findEmitter().picksBackendFirst,
-		KnowsTermination: o.dynamic() != nil, Order: j.order, HeldNames: o.heldNames(),
-	}, j.rep)
+	policies := o.policyOptions(settings)
+	policies.Order, policies.HeldNames = j.order, o.heldNames()
+	j.decisions = cache.rules.Decide(j.objects, j.topology.Ports, j.backends, policies, j.rep)
 	if controlled {
 		j.plan = lower.NewPlan(j.objects, j.topology.Ports, j.decisions, j.backends)
 	} else {
@@ -156,9 +204,6 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 			Decisions: j.decisions, Draining: o.newDraining(), LocalClients: o.LocalClients,
 		}, j.rep)
 		j.plan.Proxy.Policies = cache.sortPolicies(j.plan.Proxy.Policies)
-	}
-	if j.rep.Failed() {
-		return nil, j.rep.Errors(o.Strict)
 	}
 	return j, nil
 }

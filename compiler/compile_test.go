@@ -67,14 +67,21 @@ func stripPlaces(warnings []Problem) []string {
 	return lines
 }
 
-// TestNothingMuch shows that input without objects is refused and input without routes is fine.
+// TestNothingMuch shows that input of which nothing is served is refused, unless that is wanted.
 func TestNothingMuch(t *testing.T) {
-	if _, err := Compile(nil, Options{Envoy: &EnvoyOptions{WasmPath: "w"}}); err != nil {
-		t.Errorf("no sources at all: %v", err)
+	comment := []Source{{Name: "a.yaml", Data: []byte("# nothing\n")}}
+	for name, sources := range map[string][]Source{"no sources at all": nil, "a comment": comment} {
+		r, err := Compile(sources, Options{Envoy: &EnvoyOptions{WasmPath: "w"}})
+		if r != nil || err == nil || !strings.Contains(err.Error(), "no listener is left") {
+			t.Errorf("%s: %v, %v", name, r, err)
+		}
+		if _, err := Compile(sources, Options{AllowEmpty: true, Envoy: &EnvoyOptions{WasmPath: "w"}}); err != nil {
+			t.Errorf("%s, with leave: %v", name, err)
+		}
 	}
-	r, err := Compile([]Source{{Name: "a.yaml", Data: []byte("# nothing\n")}}, Options{Envoy: &EnvoyOptions{WasmPath: "w"}})
-	if r != nil || err == nil {
-		t.Errorf("an empty file gives %v, %v", r, err)
+	r, err := Compile([]Source{{Name: "a.yaml", Data: []byte("\n")}}, Options{AllowEmpty: true, Envoy: &EnvoyOptions{WasmPath: "w"}})
+	if r != nil || err == nil || !strings.Contains(err.Error(), "a.yaml: the file is empty") {
+		t.Errorf("a file that may not be written yet gives %v, %v", r, err)
 	}
 }
 

@@ -5,9 +5,11 @@ import (
 	"slices"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/describe"
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // Describe says what affects an object of the input, which words such as httproute/shop/cart name, or a listener or
@@ -30,10 +32,25 @@ func Describe(sources []Source, o Options, words, section string) (*describe.Des
 		return nil, fmt.Errorf("%s: there is no listener or rule %q in it", ref, section)
 	}
 	in := describe.Input{Decisions: j.decisions, Traffic: j.traffic, Subjects: k.subjects}
+	if shared := o.Target.findEmitter().sharedPath; shared != nil {
+		in.SharedPath = func(p *policyconfig.Policy) string { return j.findSharedPath(p.Scope, shared) }
+	}
 	if j.loadBalancing != nil {
 		in.LoadBalancing = j.loadBalancing.Attachments
 	}
 	return describe.Describe(ref, section, in), nil
+}
+
+// findSharedPath gives the path that the cookies of a scope share on the target; empty if they don't.
+func (j *analysis) findSharedPath(scope string, shared func(*ir.Rule, *ir.Session) string) string {
+	for _, rule := range j.plan.Rules {
+		for _, s := range rule.Sessions.All {
+			if s.Policies[0].Scope == scope && s.Policies[0].Cookie != nil {
+				return shared(rule.Rule, s)
+			}
+		}
+	}
+	return ""
 }
 
 // describables is the input's objects that can be described.

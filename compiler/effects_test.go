@@ -20,7 +20,7 @@ var fieldEffects = map[string]replacement{
 	"Gateway spec.gatewayClassName":                            {"gatewayClassName: limpet", "gatewayClassName: other"},
 	"Gateway spec.addresses[].type":                            {"type: IPAddress", "type: Hostname"},
 	"Gateway spec.addresses[].value":                           {"value: 127.0.0.9", "value: 127.0.0.8"},
-	"Gateway spec.allowedListeners.namespaces.from":            {"from: None", "from: Same"},
+	"Gateway spec.allowedListeners.namespaces.from":            {"from: None", "from: All"},
 	"Gateway spec.listeners[].name":                            {"name: main", "name: another"},
 	"Gateway spec.listeners[].hostname":                        {`hostname: "*.example.com"`, `hostname: "*.example.org"`},
 	"Gateway spec.listeners[].port":                            {"port: 8000", "port: 8001"},
@@ -33,6 +33,10 @@ var fieldEffects = map[string]replacement{
 	"Gateway spec.listeners[].allowedRoutes.namespaces.from":   {"from: All", "from: Same"},
 	"Gateway spec.listeners[].allowedRoutes.kinds[].group":     {"group: gateway.networking.k8s.io, kind: HTTPRoute", "group: example.com, kind: HTTPRoute"},
 	"Gateway spec.listeners[].allowedRoutes.kinds[].kind":      {"kind: HTTPRoute},", "kind: TCPRoute},"},
+
+	"GatewayClass spec.controllerName":                                            {"controllerName: limpet.dev/gateway-controller", "controllerName: example.com/other"},
+	"Gateway spec.listeners[].allowedRoutes.namespaces.selector.matchLabels":      {"matchLabels: {team: shop}", "matchLabels: {team: other}"},
+	"Gateway spec.listeners[].allowedRoutes.namespaces.selector.matchExpressions": {"{key: team, operator: Exists}", "{key: stage, operator: Exists}"},
 
 	"HTTPRoute spec.parentRefs[].group":                                   {"{group: gateway.networking.k8s.io, kind: Gateway", "{group: example.com, kind: Gateway"},
 	"HTTPRoute spec.parentRefs[].kind":                                    {"kind: Gateway, namespace", "kind: Other, namespace"},
@@ -104,15 +108,14 @@ var fieldEffects = map[string]replacement{
 	"Secret data":                          {"\ndata:\n", "\nlabels:\n"},
 	"Secret stringData":                    {"stringData:\n", "data:\n"},
 
-	"Service spec.type":                  {"type: ClusterIP", "type: ExternalName"},
-	"Service spec.sessionAffinity":       {"sessionAffinity: None", "sessionAffinity: ClientIP"},
-	"Service spec.internalTrafficPolicy": {"internalTrafficPolicy: Cluster", "internalTrafficPolicy: Local"},
-	"Service spec.trafficDistribution":   {"trafficDistribution: PreferClose", "trafficDistribution: PreferNothing"},
-	"Service spec.ipFamilies":            {"ipFamilies: [IPv6]", "ipFamilies: [IPv4]"},
-	"Service spec.ports[].name":          {"name: web, port: 80", "name: www, port: 80"},
-	"Service spec.ports[].port":          {"port: 80, protocol: TCP, appProtocol", "port: 81, protocol: TCP, appProtocol"},
-	"Service spec.ports[].protocol":      {"protocol: TCP, appProtocol", "protocol: UDP, appProtocol"},
-	"Service spec.ports[].appProtocol":   {"appProtocol: http}", "appProtocol: https}"},
+	"Service spec.type":                {"type: ClusterIP", "type: ExternalName"},
+	"Service spec.sessionAffinity":     {"sessionAffinity: None", "sessionAffinity: ClientIP"},
+	"Service spec.trafficDistribution": {"trafficDistribution: PreferClose", "trafficDistribution: PreferNothing"},
+	"Service spec.ipFamilies":          {"ipFamilies: [IPv6]", "ipFamilies: [IPv4]"},
+	"Service spec.ports[].name":        {"name: web, port: 80", "name: www, port: 80"},
+	"Service spec.ports[].port":        {"port: 80, protocol: TCP, appProtocol", "port: 81, protocol: TCP, appProtocol"},
+	"Service spec.ports[].protocol":    {"protocol: TCP, appProtocol", "protocol: UDP, appProtocol"},
+	"Service spec.ports[].appProtocol": {"appProtocol: http}", "appProtocol: https}"},
 
 	"LoadBalancerPolicy spec.targetRefs[].group":                                            {"group: gateway.networking.k8s.io, kind: HTTPRoute, name: hashed", "group: example.com, kind: HTTPRoute, name: hashed"},
 	"LoadBalancerPolicy spec.targetRefs[].kind":                                             {"kind: HTTPRoute, name: hashed", "kind: GRPCRoute, name: hashed"},
@@ -198,7 +201,7 @@ func TestSupportedFieldsHaveAnEffect(t *testing.T) {
 // compileOutcome is all that a compilation gives, in one text.
 func compileOutcome(t *testing.T, text []byte) []byte {
 	t.Helper()
-	result, err := Compile([]Source{{Name: "in.yaml", Data: text}}, Options{Envoy: &EnvoyOptions{WasmPath: "limpet.wasm"}})
+	result, err := Compile([]Source{{Name: "in.yaml", Data: text}}, Options{AllowEmpty: true, Envoy: &EnvoyOptions{WasmPath: "limpet.wasm"}})
 	var problems Errors
 	switch {
 	case errors.As(err, &problems):

@@ -72,16 +72,18 @@ const (
 
 func (g golden) parseOptions(t *testing.T) Options {
 	t.Helper()
-	line := optionsLine.FindSubmatch(g.source.Data)
-	if line == nil {
-		return optionsFor(TargetEnvoy)
+	var words []string
+	if line := optionsLine.FindSubmatch(g.source.Data); line != nil {
+		words = strings.Fields(string(line[1]))
 	}
-	words := strings.Fields(string(line[1]))
 	o := optionsFor(TargetEnvoy)
 	for _, word := range words {
 		if target, is := strings.CutPrefix(word, "target="); is {
 			o = optionsFor(Target(target))
 		}
+	}
+	if strings.HasPrefix(g.name, "err-") {
+		o.Strict, o.FailOn = true, Refused // to see what is refused, and nothing else
 	}
 	for _, word := range words {
 		name, value, _ := strings.Cut(word, "=")
@@ -110,7 +112,17 @@ func (g golden) parseOptions(t *testing.T) Options {
 		case "assume-admitted":
 			o.AssumeAdmitted = true
 		case "strict":
-			o.Strict = true
+			o.Strict, o.FailOn = true, ""
+		case "controller-name":
+			o.ControllerName = value
+		case "assume-class":
+			o.AssumeClass = true
+		case "allow-empty":
+			o.AllowEmpty = true
+		case "strict-kinds":
+			o.StrictKinds = true
+		case "namespace":
+			o.Namespace = value
 		case "istio-phase":
 			o.Istio.Phase = value
 		case "istio-priority":
@@ -210,8 +222,8 @@ func (g golden) goldenFiles(t *testing.T) map[string][]byte {
 func warningText(warnings []Problem) string {
 	var b strings.Builder
 	for _, w := range warnings {
-		if w.Advice {
-			b.WriteString("(advice) ")
+		if w.Verdict() != Warning {
+			b.WriteString("(" + strings.ToLower(string(w.Verdict())) + ") ")
 		}
 		b.WriteString(w.String() + "\n")
 	}

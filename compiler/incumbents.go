@@ -22,11 +22,14 @@ func (j *analysis) findIncumbents() *Incumbents {
 
 // newOrder is who was there first, among objects that claim what others may have.
 func newOrder(sources []Source, objects *resource.Objects) *seniority.Order {
-	files := make([]string, len(sources))
-	for i, s := range sources {
-		files[i] = s.Name
+	listFiles := func() []string {
+		files := make([]string, len(sources))
+		for i, s := range sources {
+			files[i] = s.Name
+		}
+		return files
 	}
-	return seniority.New(files, func(visit func(seniority.Subject)) {
+	return seniority.New(listFiles, func(visit func(seniority.Subject)) {
 		visitAll(objects.Gateways, visit)
 		visitAll(objects.Routes, visit)
 		visitAll(objects.Proxies, visit)
@@ -41,7 +44,7 @@ func visitAll[T any](objects []*resource.Object[T], visit func(seniority.Subject
 
 // listening says where Gateways may listen.
 func (o *Options) listening(s parsedOptions, order *seniority.Order) gateway.Listening {
-	l := gateway.Listening{Bind: s.bind, Shared: o.ShareAddresses, Admin: s.admin, Order: order}
+	l := gateway.Listening{Shared: o.ShareAddresses, Admin: s.admin, Order: order}
 	if o.Envoy != nil {
 		l.Unusable = o.Envoy.Unusable
 	}

@@ -10,6 +10,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoygateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/istio"
 	"github.com/limpet-proxy/limpet/internal/compiler/lower"
+	"github.com/limpet-proxy/limpet/internal/compiler/policy"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
@@ -58,12 +60,25 @@ type Options struct {
 	// ShareAddresses lets Gateways of different namespaces share an address and port, where the more specific hostname wins. By
 	// default the senior Gateway's namespace has it, unless that Gateway allows others' listeners.
 	ShareAddresses bool
-	// Incumbents are those of the last result, for a process that compiles again and again; nil for none.
+	// Incumbents are those of the last result, for a process that compiles again and again, empty the first time; nil for none.
 	Incumbents *Incumbents
 	// AssumeAdmitted leaves out the checks of the CRDs, for documents that come from an API server.
 	AssumeAdmitted bool
-	// Strict makes errors of the warnings that are more than advice.
+	// Strict makes errors of what has the verdict FailOn or a worse one; FailOn defaults to Warning.
 	Strict bool
+	FailOn Verdict
+	// ControllerName is the controllerName of the GatewayClasses that are limpet's, for targets without a control plane,
+	// and who limpet is in status. Default v1alpha1.ControllerName.
+	ControllerName string
+	// AssumeClass takes a GatewayClass that is not in the input for limpet's, with a warning.
+	AssumeClass bool
+	// AllowEmpty lets a result pass that listens nowhere.
+	AllowEmpty bool
+	// Namespace is that of documents without one. Default: "default".
+	Namespace string
+	// StrictKinds refuses documents that are passed over else: those of kinds that limpet does not read, and those that
+	// are no objects of Kubernetes.
+	StrictKinds bool
 	// Cache keeps work from one compilation to the next; nil for none. It does not change what comes out.
 	Cache *Cache
 
@@ -89,13 +104,21 @@ type EnvoyOptions struct {
 	// Dynamic gives a Result.Discovery besides a bootstrap that points at its files; nil puts all of it into the
 	// bootstrap.
 	Dynamic *Dynamic
+	// Served gives a Result.Served, for a server, in place of files. The draining hosts are those of Draining.
+	Served *Served
 }
 
-// EnvoyGatewayOptions is what TargetEnvoyGateway needs: WasmURL and WasmSHA256.
+// Served says what a configuration for a server depends on besides the documents.
+type Served struct {
+	// Draining is as in Dynamic.
+	Draining map[netip.AddrPort]time.Time
+}
+
+// EnvoyGatewayOptions is what TargetEnvoyGateway needs: WasmURL, WasmSHA256 and Owner.
 type EnvoyGatewayOptions = envoygateway.Options
 
-// IstioOptions is what TargetIstio needs: WasmURL, WasmSHA256, Phase, Priority, FailStrategy, TrafficExtension, NativePin
-// and RootNamespace.
+// IstioOptions is what TargetIstio needs: WasmURL, WasmSHA256, Phase, Priority, FailStrategy, TrafficExtension, NativePin,
+// RootNamespace and Owner.
 type IstioOptions = istio.Options
 
 // Dynamic says how a configuration is laid out that changes while Envoy runs.
@@ -116,12 +139,42 @@ func (o *Options) dynamic() *Dynamic {
 	return o.Envoy.Dynamic
 }
 
-// newDraining is what is known of hosts that terminate; nil for nothing.
-func (o *Options) newDraining() *lower.Draining {
-	if o.dynamic() == nil {
+// served is how configurations are for a server; nil if they are not.
+func (o *Options) served() *Served {
+	if o.Envoy == nil {
 		return nil
 	}
-	return &lower.Draining{Now: o.Time, Since: o.dynamic().Draining}
+	return o.Envoy.Served
+}
+
+// newDraining is what is known of hosts that terminate; nil for nothing.
+func (o *Options) newDraining() *lower.Draining {
+	switch {
+	case o.served() != nil:
+		return &lower.Draining{Now: o.Time, Since: o.served().Draining}
+	case o.dynamic() != nil:
+		return &lower.Draining{Now: o.Time, Since: o.dynamic().Draining}
+	default:
+		return nil
+	}
+}
+
+// admissionOptions are those of package resource.
+func (o *Options) admissionOptions(settings parsedOptions) resource.Options {
+	return resource.Options{
+		Release: settings.generation, AssumeAdmitted: o.AssumeAdmitted, ExternalControlPlane: o.Target.findController() != "",
+		PlatformKinds: o.Target.findEmitter().platformKinds, Istio: o.Target == TargetIstio,
+		Namespace: o.Namespace, StrictKinds: o.StrictKinds,
+	}
+}
+
+// policyOptions are those of package policy.
+func (o *Options) policyOptions(settings parsedOptions) policy.Options {
+	return policy.Options{
+		Release: settings.generation, ClassPolicies: o.ClassPolicyNamespace, RejectPartial: o.PartialSplit == PartialReject,
+		ExternalControlPlane: o.Target.findController() != "", PerBackendSessions: o.Target.findEmitter().picksBackendFirst,
+		KnowsTermination: o.dynamic() != nil || o.served() != nil,
+	}
 }
 
 // parse fills in the defaults and parses what is more than text.

@@ -61,6 +61,9 @@ type emitter struct {
 	platformBackends []schema.GroupKind
 	// picksBackendFirst says that its proxies choose among a rule's backends before they look for the session's host.
 	picksBackendFirst bool
+	// sharedPath is the path that a session's cookie has there for all matches of its rule, where each match has one of its
+	// own elsewhere; empty if that is no different. Nil is never.
+	sharedPath func(*ir.Rule, *ir.Session) string
 	// capabilities says which features the target carries; nil for the plugin configuration alone, which every target has.
 	capabilities capability.Declaration
 }
@@ -78,7 +81,7 @@ var emitters = []emitter{
 	{
 		target: TargetIstio, emit: emitIstio, capabilities: istio.Capabilities,
 		hasOptions: func(o *Options) bool { return o.Istio != nil }, parse: (*Options).parseIstio,
-		controller: istioController, picksBackendFirst: true,
+		controller: istioController, picksBackendFirst: true, sharedPath: istio.SharedPath,
 	},
 	{target: TargetPlugin, emit: emitPlugin},
 }
@@ -135,6 +138,9 @@ func emitPlugin(j *analysis, o *Options, r *Result) (err error) {
 }
 
 func emitEnvoy(j *analysis, o *Options, r *Result) error {
+	if o.served() != nil {
+		return emitServed(j, o, r)
+	}
 	if err := emitPlugin(j, o, r); err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/compiler/status"
+	"github.com/limpet-proxy/limpet/internal/message"
 )
 
 const checkHelp = `check says what becomes of each object, and writes nothing.
@@ -26,16 +26,18 @@ that says so, where it is written, and what there is to say. The verdicts:
   Warning    accepted, but not honoured in full
   Refused    not accepted, or a part of it is not
 
-Documents that no API server would admit are refused, all at once; the others
-are not checked then, for what becomes of them may depend on those.
+Documents that no API server would admit are refused, and what limpet does not
+support: a rule, a listener or an object. All else is served without them, as
+'limpet compile' would.
 
 -o yaml and -o json print the objects' statuses instead, as a controller would
 write them: conditions, a Gateway's listeners, a route's parents, a policy's
 ancestors. What other controllers wrote into a status stays. Refusals and
 warnings go to standard error.
 
-Exit codes: 0 everything is accepted, 1 something is refused, or with --strict
-warned of, 2 wrong usage.`
+Exit codes, the same as those of compile: 0 everything is accepted, 3 something
+is refused, 1 with --strict something is refused or warned of, or a file can't be
+read, 2 wrong usage.`
 
 const checkExamples = `  limpet check -f gateways/ -f routes.yaml
 
@@ -55,10 +57,10 @@ const (
 
 // checkCommand is "limpet check".
 type checkCommand struct {
-	input  inputFlags
-	format string
-	target string
-	strict bool
+	input   inputFlags
+	format  string
+	target  string
+	verdict verdictFlags
 }
 
 func newCheck() *cobra.Command {
@@ -72,7 +74,7 @@ func newCheck() *cobra.Command {
 		RunE:    func(c *cobra.Command, _ []string) error { return cc.run(c) },
 	}
 	cc.input.register(c)
-	c.Flags().BoolVar(&cc.strict, "strict", false, "exit 1 also for warnings")
+	cc.verdict.register(c.Flags(), "exit 1 for warnings and for what is left out")
 	targets := strings.Join(compiler.Targets(), "|")
 	c.Flags().StringVarP(&cc.target, "target", "t", string(compiler.TargetEnvoy), "check for `"+targets+"`")
 	c.Flags().StringVarP(&cc.format, "output", "o", formatTable, "print `table|yaml|json`")
@@ -80,15 +82,16 @@ func newCheck() *cobra.Command {
 }
 
 func (cc *checkCommand) check(c *cobra.Command, args []string) error {
-	if targets := compiler.Targets(); !slices.Contains(targets, cc.target) {
-		return usagef("--target %q: must be one of %s", cc.target, strings.Join(targets, ", "))
+	if err := checkChoice("target", cc.target, compiler.Targets()...); err != nil {
+		return err
 	}
-	switch cc.format {
-	case formatTable, formatYAML, formatJSON:
-		return cc.input.check(c, args)
-	default:
-		return usagef("--output %q: must be table, yaml or json", cc.format)
+	if err := checkChoice("output", cc.format, formatTable, formatYAML, formatJSON); err != nil {
+		return err
 	}
+	if err := cc.verdict.check(); err != nil {
+		return err
+	}
+	return cc.input.check(c, args)
 }
 
 func (cc *checkCommand) run(c *cobra.Command) error {
@@ -100,11 +103,14 @@ func (cc *checkCommand) run(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	err = cc.print(c, checked)
-	if err == nil && !checked.OK(cc.strict) {
+	if err := cc.print(c, checked); err != nil {
+		return err
+	}
+	message.PrintPassedOver(c.ErrOrStderr(), checked.PassedOver)
+	if len(checked.Errors) > 0 {
 		return errRefused
 	}
-	return err
+	return cc.verdict.judge(checked.Worst())
 }
 
 func (cc *checkCommand) print(c *cobra.Command, checked *compiler.CheckResult) error {
@@ -125,8 +131,8 @@ func (cc *checkCommand) print(c *cobra.Command, checked *compiler.CheckResult) e
 	return errors.Join(err, writeOutput(c.OutOrStdout(), text))
 }
 
-func formatSeverity(v status.Verdict) string {
-	if v == status.Refused {
+func formatSeverity(v compiler.Verdict) string {
+	if v == compiler.Refused {
 		return "error"
 	}
 	return "warning"

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strings"
 	"time"
 
@@ -29,8 +28,13 @@ const compileHelp = `compile reads Gateway API YAML and writes configuration.
                     Envoy of your own
 
 Without -o the main document (envoy.yaml, envoy-gateway.yaml, istio.yaml or
-plugin.json) goes to standard output. Files are written whole or not at all: when
-anything in the input is refused, all errors are listed and nothing is written.
+plugin.json) goes to standard output. Files are written whole or not at all.
+
+Documents of kinds that limpet has no use for are passed over, and counted. What
+no API server would admit, and what limpet does not support, is left out: a rule,
+a listener or an object; the rest is written, and the exit code is 3. With
+--strict nothing is written then. An input of which no listener is left writes
+nothing in any case.
 
 Objects that are valid but cannot be honoured (such as a backendRef to a Service
 that is missing) get warnings, and their share of the traffic is answered 500,
@@ -56,7 +60,8 @@ time. With --admin ADDRESS its counters confirm each step. When the input is
 refused, or Envoy rejects it, the last good configuration stays. Until limpet
 ends no other writes into DIR.
 
-Exit codes: 0 done, 1 input refused, 2 wrong usage.`
+Exit codes: 0 done, 1 nothing written, 2 wrong usage, 3 written without what is
+refused.`
 
 const compileExamples = `  # everything Envoy needs, in the folder out
   limpet compile -f gateways/ -f routes.yaml -t envoy -o out
@@ -112,8 +117,8 @@ func newCompile() *cobra.Command {
 
 // check refuses a wrong command line before anything is read.
 func (cc *compileCommand) check(c *cobra.Command, args []string) error {
-	if targets := compiler.Targets(); !slices.Contains(targets, cc.target) {
-		return usagef("--target %q: must be one of %s", cc.target, strings.Join(targets, ", "))
+	if err := checkChoice("target", cc.target, compiler.Targets()...); err != nil {
+		return err
 	}
 	if err := cc.config.check(c, args); err != nil {
 		return err
@@ -150,7 +155,7 @@ func (cc *compileCommand) run(c *cobra.Command) error {
 		return fmt.Errorf("%w; nothing written", err)
 	}
 	cc.config.keys.printExposure(c.ErrOrStderr(), result, "the folder "+cc.out+" (files of mode 0600)")
-	return nil
+	return cc.config.verdict.judge(compiler.Worst(result.Warnings))
 }
 
 // compile compiles, prints the warnings and writes the report, also of what is refused.
@@ -161,7 +166,8 @@ func (cc *compileCommand) compile(c *cobra.Command, wasmPath string) (*compiler.
 		return nil, err
 	}
 	if result != nil {
-		message.PrintWarnings(c.ErrOrStderr(), result.Warnings)
+		message.PrintProblems(c.ErrOrStderr(), result.Warnings)
+		message.PrintPassedOver(c.ErrOrStderr(), result.PassedOver)
 	}
 	if failed := cc.writeReport(refused, result); failed != nil {
 		if err == nil {
@@ -188,7 +194,7 @@ func (cc *compileCommand) print(c *cobra.Command) error {
 		return err
 	}
 	cc.config.keys.printExposure(c.ErrOrStderr(), result, "this output")
-	return nil
+	return cc.config.verdict.judge(compiler.Worst(result.Warnings))
 }
 
 // outputFiles are the files of the target.

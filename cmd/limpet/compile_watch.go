@@ -61,7 +61,8 @@ func (cc *compileCommand) keepUpToDate(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	message.PrintWarnings(stderr, result.Warnings)
+	message.PrintProblems(stderr, result.Warnings)
+	message.PrintPassedOver(stderr, result.PassedOver)
 	if err := start(result); err != nil {
 		return err
 	}
@@ -90,12 +91,14 @@ func (cc *compileCommand) setOutput(
 		return nil, err
 	}
 	r.Output = d
+	d.Publisher.Waiting = r.Files.Changed
 	return func(result *compiler.Result) error {
 		files, err := cc.outputFiles(result)
 		if err != nil {
 			return err
 		}
-		if err := d.Resume(ctx, c.ErrOrStderr(), result); err != nil {
+		begin := time.Now()
+		if err := d.Resume(ctx, c.ErrOrStderr(), result); err != nil && !r.Unconfirmed(err, begin) {
 			return err
 		}
 		return atomicfile.WriteAll(cc.out, files)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -68,13 +67,11 @@ func newDescribe() *cobra.Command {
 
 // check takes the first argument as the object; others are further paths, as everywhere.
 func (dc *describeCommand) check(c *cobra.Command, args []string) error {
-	if targets := compiler.Targets(); !slices.Contains(targets, dc.target) {
-		return usagef("--target %q: must be one of %s", dc.target, strings.Join(targets, ", "))
+	if err := checkChoice("target", dc.target, compiler.Targets()...); err != nil {
+		return err
 	}
-	switch dc.format {
-	case formatText, formatYAML, formatJSON:
-	default:
-		return usagef("--output %q: must be text, yaml or json", dc.format)
+	if err := checkChoice("output", dc.format, formatText, formatYAML, formatJSON); err != nil {
+		return err
 	}
 	if len(args) == 0 {
 		return usagef("name an object, such as HTTPRoute/shop/cart; see '%s --help'", c.CommandPath())

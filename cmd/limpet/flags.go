@@ -21,6 +21,7 @@ type inputFlags struct {
 	bind     string
 	share    bool
 	policies policyFlags
+	kinds    kindFlags
 }
 
 func (f *inputFlags) register(c *cobra.Command) {
@@ -31,6 +32,7 @@ func (f *inputFlags) register(c *cobra.Command) {
 	flags.StringVar(&f.bind, "bind", compiler.DefaultBind, "IP `ADDRESS` for Gateways without addresses")
 	flags.BoolVar(&f.share, "share-addresses", false,
 		"let Gateways of different namespaces share an address and port;\nelse it is the first one's, and those that it allows")
+	f.kinds.register(flags)
 	f.policies.register(flags)
 }
 
@@ -43,12 +45,16 @@ func (f *inputFlags) check(c *cobra.Command, args []string) error {
 	if _, err := netip.ParseAddr(f.bind); err != nil {
 		return usagef("--bind %q: must be an IP address, such as 127.0.0.1", f.bind)
 	}
+	if err := f.kinds.check(); err != nil {
+		return err
+	}
 	return f.policies.check()
 }
 
 // set puts the flags into a compilation's options.
 func (f *inputFlags) set(o *compiler.Options) {
 	o.ShareAddresses = f.share
+	f.kinds.set(o)
 	f.policies.set(o)
 }
 
@@ -68,7 +74,7 @@ type configFlags struct {
 	input    inputFlags
 	admin    string
 	wasmPath string
-	strict   bool
+	verdict  verdictFlags
 	keys     keyFlags
 	module   moduleFlags
 	istio    istioFlags
@@ -82,7 +88,7 @@ func (f *configFlags) register(c *cobra.Command) {
 	flags.StringVar(&f.admin, "admin", compiler.DefaultAdmin, "`ADDRESS` of Envoy's admin, or none")
 	flags.StringVar(&f.wasmPath, "wasm-path", "",
 		"`PATH` at which Envoy finds limpet.wasm\n(default: that of the copy that limpet writes)")
-	flags.BoolVar(&f.strict, "strict", false, "refuse objects that cannot be honoured, instead of warning")
+	f.verdict.register(flags, "write nothing if anything is left out or not honoured")
 	f.keys.register(flags)
 }
 
@@ -93,6 +99,9 @@ func (f *configFlags) check(c *cobra.Command, args []string) error {
 	}
 	if f.admin != compiler.NoAdmin && !isAddrPort(f.admin) {
 		return usagef("--admin %q: must be an IP address and a port, such as 127.0.0.1:9901, or none", f.admin)
+	}
+	if err := f.verdict.check(); err != nil {
+		return err
 	}
 	return f.keys.check()
 }
@@ -124,16 +133,16 @@ func (f *configFlags) options(in livereload.Inputs, target compiler.Target, wasm
 		Target: target,
 		Bind:   f.input.bind,
 		Keys:   in.Keys,
-		Strict: f.strict,
 
 		LocalClients: f.local,
 	}
 	f.input.set(&o)
+	f.verdict.set(&o)
 	switch target {
 	case compiler.TargetEnvoy:
 		o.Envoy = &compiler.EnvoyOptions{Admin: f.admin, WasmPath: wasmPath}
 	case compiler.TargetEnvoyGateway:
-		o.EnvoyGateway = &compiler.EnvoyGatewayOptions{WasmURL: f.module.url, WasmSHA256: f.module.sha256}
+		o.EnvoyGateway = &compiler.EnvoyGatewayOptions{WasmURL: f.module.url, WasmSHA256: f.module.sha256, Owner: f.module.owner}
 	case compiler.TargetIstio:
 		o.Istio = f.istio.options(f.module)
 	}

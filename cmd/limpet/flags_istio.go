@@ -52,6 +52,6 @@ func (i *istioFlags) options(module moduleFlags) *compiler.IstioOptions {
 	priority, _ := i.parsePriority()
 	return &compiler.IstioOptions{
 		WasmURL: module.url, WasmSHA256: module.sha256, Phase: i.phase, Priority: priority, FailStrategy: i.failStrategy,
-		TrafficExtension: i.trafficExtension, NativePin: i.nativePin, RootNamespace: i.rootNamespace,
+		TrafficExtension: i.trafficExtension, NativePin: i.nativePin, RootNamespace: i.rootNamespace, Owner: module.owner,
 	}
 }

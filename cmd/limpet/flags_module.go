@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/digest"
@@ -14,6 +15,7 @@ import (
 type moduleFlags struct {
 	url    string
 	sha256 string
+	owner  string
 }
 
 func (m *moduleFlags) register(f *pflag.FlagSet) {
@@ -21,11 +23,17 @@ func (m *moduleFlags) register(f *pflag.FlagSet) {
 		"where a control plane finds limpet.wasm: `URL` of the module (https://,\n"+
 			"for Istio file:// too) or of an image (oci://, as 'limpet image push' prints it)")
 	f.StringVar(&m.sha256, "wasm-sha256", "", "its SHA-256 in `HEX` (default: that of this limpet's own)")
+	f.StringVar(&m.owner, "owner", "",
+		"`NAME` for a label of the objects for a control plane; others' objects\n"+
+			"in the input are not written over")
 }
 
 // check refuses wrong flags, and finds the sum of what the URL leads to.
 func (m *moduleFlags) check(target compiler.Target) (err error) {
+	faults := validation.IsValidLabelValue(m.owner)
 	switch {
+	case len(faults) > 0:
+		return usagef("--owner %q: %s", m.owner, strings.Join(faults, "; "))
 	case target == compiler.TargetEnvoyGateway && m.url == "":
 		return usagef("-t %s needs --wasm-url: where Envoy Gateway finds limpet.wasm", target)
 	case target == compiler.TargetIstio && m.url == "":

@@ -5,7 +5,7 @@
 // lines that begin with "limpet: ", "error: " or "warning: ". No message, on either, ever holds a key.
 //
 // Exit codes: 0 all is well; 1 the input was refused or something failed, and no output was written; 2 the command
-// line is wrong. "limpet run" exits as Envoy does.
+// line is wrong; 3 something of the input was left out, and the rest was written. "limpet run" exits as Envoy does.
 package main
 
 import (
@@ -33,8 +33,12 @@ func usagef(format string, args ...any) error {
 	return usageError{fmt.Errorf(format, args...)}
 }
 
-// errRefused ends a command whose output has said what is wrong: exit code 1 and no more words.
-var errRefused = errors.New("the input is refused")
+// These end a command whose output has said what is wrong: exit code 1, or 3 if it did its work all the same, and no
+// more words.
+var (
+	errRefused = errors.New("the input is refused")
+	errLeftOut = errors.New("something of the input is left out")
+)
 
 // exitCode prints what went wrong and returns the exit code for it.
 func exitCode(stderr io.Writer, err error) int {
@@ -51,6 +55,8 @@ func exitCode(stderr io.Writer, err error) int {
 		return ended.Code
 	case errors.Is(err, errRefused):
 		return 1
+	case errors.Is(err, errLeftOut):
+		return 3
 	case errors.As(err, &usage):
 		message.Print(stderr, err.Error())
 		return 2

@@ -33,7 +33,7 @@ func newRoot() *cobra.Command {
 		SilenceUsage:  true,
 		Args:          knownCommand,
 		RunE: func(*cobra.Command, []string) error {
-			return usagef("say what to do: compile, run, check, describe, image, keygen or version; " +
+			return usagef("say what to do: compile, run, serve, bootstrap, status, check, describe, image, keygen or version; " +
 				"'limpet --help' explains them")
 		},
 	}
@@ -41,18 +41,31 @@ func newRoot() *cobra.Command {
 	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(),
 		"{{if .Runnable}}", "{{if and .Runnable (not .HasAvailableSubCommands)}}", 1)) // limpet alone does nothing
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usagef("%w; see '%s --help'", err, c.CommandPath())
+		if name := misspeltCommand(c); name != "" {
+			return usagef("unknown command %q%s; see 'limpet --help'", name, didYouMean(name, listCommands(c)))
+		}
+		return usagef("%w%s; see '%s --help'", err, addDidYouMean(c, err), c.CommandPath())
 	})
-	root.AddCommand(newCompile(), newRun(), newCheck(), newDescribe(), newImage(), newKeygen(), newVersion())
+	root.AddCommand(newCompile(), newRun(), newCheck(), newDescribe(), newServe(), newBootstrap(), newStatus(), newImage(), newKeygen(),
+		newVersion())
 	return root
 }
 
 // knownCommand refuses arguments of the root command: they are misspelt commands.
-func knownCommand(_ *cobra.Command, args []string) error {
+func knownCommand(c *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usagef("unknown command %q; see 'limpet --help'", args[0])
+		return usagef("unknown command %q%s; see 'limpet --help'", args[0], didYouMean(args[0], listCommands(c)))
 	}
 	return nil
+}
+
+// misspeltCommand gives the first argument of the root command if it is no flag: then it is what is wrong, whatever flags
+// come after it.
+func misspeltCommand(c *cobra.Command) string {
+	if args := c.Flags().Args(); !c.HasParent() && len(args) > 0 {
+		return args[0]
+	}
+	return ""
 }
 
 // noArgs refuses every argument.

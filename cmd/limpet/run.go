@@ -155,7 +155,8 @@ func (rc *runCommand) prepare(c *cobra.Command, dir string) (*deployment, error)
 	if err := envoyproc.CheckFree(addresses); err != nil {
 		return nil, err
 	}
-	message.PrintWarnings(c.ErrOrStderr(), d.result.Warnings)
+	message.PrintProblems(c.ErrOrStderr(), d.result.Warnings)
+	message.PrintPassedOver(c.ErrOrStderr(), d.result.PassedOver)
 	return d, nil
 }
 

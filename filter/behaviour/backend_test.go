@@ -63,6 +63,28 @@ func TestEndSession(t *testing.T) {
 	})
 }
 
+// No shared cache may keep a response that takes a token away: all that it hands it out to would be logged out.
+func TestForgettingIsNotCached(t *testing.T) {
+	for _, tt := range []struct{ control, before, after string }{
+		{"Keep", "", "private"},
+		{"Keep", "public, max-age=60", "private, max-age=60"},
+		{"Private", "no-store", "private, no-store"},
+		{"NoStore", "public, max-age=60", "no-store"},
+	} {
+		t.Run(tt.control+" "+tt.before, func(t *testing.T) {
+			each(t, config(`"endSessionHeader":"x-session-end","cache":{"control":"`+tt.control+`"}`), func(t *testing.T, w *world) {
+				w.get()
+				lines := []string{"x-session-end: 1"}
+				if tt.before != "" {
+					lines = append(lines, "cache-control: "+tt.before)
+				}
+				w.answer = answers(lines...)
+				want(t, "Cache-Control", w.get().header("cache-control"), tt.after)
+			})
+		})
+	}
+}
+
 func TestCacheControl(t *testing.T) {
 	tests := []struct{ control, before, after string }{
 		{"Keep", "public, max-age=60", "public, max-age=60"},

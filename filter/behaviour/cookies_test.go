@@ -47,15 +47,51 @@ func TestManyCookies(t *testing.T) {
 	}
 }
 
+// spoilt is a token of this scope and its key with a signature that is wrong.
+func spoilt(tok string) string {
+	return tok[:len(tok)-1] + flip(tok[len(tok)-1])
+}
+
 func TestFifthCandidateIsNotVerified(t *testing.T) {
 	each(t, config(), func(t *testing.T, w *world) {
 		home := w.get().host
-		r := w.get("cookie: " + strings.Repeat("sid="+forged+"; ", 4) + "sid=" + w.cookies["sid"])
+		bad := "sid=" + spoilt(w.cookies["sid"]) + "; "
+		r := w.get("cookie: " + strings.Repeat(bad, 3) + "sid=" + w.cookies["sid"])
+		want(t, "host after three wrong signatures", r.host, home)
+		r = w.get("cookie: " + strings.Repeat(bad, 4) + "sid=" + w.cookies["sid"])
 		if r.host == home {
-			t.Error("more than four candidates were verified")
+			t.Error("more than four signatures were checked")
 		}
 		want(t, "tokens issued", len(r.setCookies()), 1)
 	})
+}
+
+// TestValuesThatNeedNoSignature: cookies that need no cryptography to be refused, planted by a neighbouring site, end no
+// session, however many they are.
+func TestValuesThatNeedNoSignature(t *testing.T) {
+	each(t, config(), func(t *testing.T, w *world) {
+		home := w.get().host
+		tok := w.cookies["sid"]
+		for name, value := range map[string]string{
+			"no token":         "x",
+			"empty":            "",
+			"an unknown key":   forged,
+			"a wrong alphabet": tok[:50] + "*" + tok[51:],
+			"a wrong scope":    tok[:12] + flip(tok[12]) + tok[13:],
+		} {
+			r := w.get("cookie: " + strings.Repeat("sid="+value+"; ", 200) + "sid=" + tok)
+			want(t, "host after 200 values with "+name, r.host, home)
+			want(t, "tokens issued", len(r.setCookies()), 0)
+		}
+	})
+}
+
+// flip gives another character of a token than this one.
+func flip(c byte) string {
+	if c == 'A' {
+		return "B"
+	}
+	return "A"
 }
 
 func TestOtherNamesAreNotTried(t *testing.T) {

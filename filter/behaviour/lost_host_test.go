@@ -3,6 +3,7 @@ package behaviour
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestLostHostRebalances(t *testing.T) {
@@ -32,6 +33,40 @@ func TestLostHostFails(t *testing.T) {
 		w.hosts = hosts
 		want(t, "host when it is back", w.get().host, home)
 		w.counted("p failed", 1)
+	})
+}
+
+// Under Fail Envoy itself answers the policy's status for a host that is gone, whichever that is: the session fails, and
+// its idle timeout does not slide.
+func TestOwnFailStatus(t *testing.T) {
+	for _, status := range []string{"400", "404", "408", "425", "429", "499", "500", "503", "521", "599"} {
+		t.Run(status, func(t *testing.T) {
+			each(t, config(`"onHostLost":"Fail"`, `"failStatus":`+status, `"idleTimeout":"10s"`), func(t *testing.T, w *world) {
+				w.strict, w.strictStatus = true, status
+				w.get()
+				w.hosts = w.hosts[1:]
+				for range 2 { // at once, and when the token is due to be renewed
+					r := w.get()
+					want(t, "status", r.header(":status"), status)
+					want(t, "tokens", len(r.setCookies()), 0)
+					w.now = w.now.Add(8 * time.Second)
+				}
+				w.get()
+				w.counted("p failed", 2)
+				w.counted("p expired-idle", 1)
+			})
+		})
+	}
+}
+
+// A host may answer that status itself, and keeps its session.
+func TestHostAnswersFailStatus(t *testing.T) {
+	each(t, config(`"onHostLost":"Fail","failStatus":404`), func(t *testing.T, w *world) {
+		w.strict, w.answer = true, answers(":status: 404")
+		w.get()
+		w.get()
+		w.counted("p new", 1)
+		w.counted("p pinned", 1)
 	})
 }
 

@@ -1,6 +1,7 @@
 package behaviour
 
 import (
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"slices"
@@ -29,6 +30,8 @@ type world struct {
 	turn  int
 	// strict is stateful_session's strict mode: a pinned host that does not serve is not replaced.
 	strict bool
+	// strictStatus is what Envoy answers then; empty is 503.
+	strictStatus string
 	// answer makes a backend's response; nil answers 200.
 	answer func(req [][2]string) [][2]string
 	// details overrides response.code_details, as if the proxy itself had answered.
@@ -140,7 +143,7 @@ func (w *world) upstream(req [][2]string) (result, [][2]string, string) {
 	if !slices.Contains(w.hosts, r.host) {
 		if pinned && w.strict {
 			r.host = ""
-			return r, [][2]string{{":status", "503"}}, "no_healthy_upstream"
+			return r, [][2]string{{":status", cmp.Or(w.strictStatus, "503")}}, "no_healthy_upstream"
 		}
 		r.host = w.hosts[w.turn%len(w.hosts)]
 		w.turn++

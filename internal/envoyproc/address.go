@@ -90,6 +90,14 @@ func FindUnusable(addresses []Address) map[netip.AddrPort]string {
 	return unusable
 }
 
+// AddressesOf gives those of listeners that could not be had.
+func AddressesOf(unusable map[netip.AddrPort]string) (all []Address) {
+	for at := range unusable {
+		all = append(all, Address{at.String(), listenerAdvice})
+	}
+	return all
+}
+
 // IsListener reports whether it is a Gateway's, not the admin interface's.
 func (a Address) IsListener() bool { return a.advice == listenerAdvice }
 

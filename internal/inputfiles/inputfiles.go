@@ -75,15 +75,18 @@ func (r *reader) addFolder(path string) error {
 }
 
 // walk visits what Read reads of a folder, in alphabetical order, and ends at the first error. It follows links
-// to files and not to folders. Folders whose names begin with ".." are left out: Kubernetes keeps what it mounts from
-// a ConfigMap in one, and links every file of it into the folder above.
+// to files and not to folders. Folders and files whose names begin with a dot are left out: what tools keep there is
+// none of the user's objects, and Kubernetes keeps what it mounts from a ConfigMap in one, and links every file of it into
+// the folder above.
 func walk(folder string, visit func(name string, info fs.FileInfo) error) error {
 	return filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && name != folder && strings.HasPrefix(entry.Name(), ".."):
+		case entry.IsDir() && name != folder && strings.HasPrefix(entry.Name(), "."):
 			return fs.SkipDir
+		case strings.HasPrefix(entry.Name(), ".") && !entry.IsDir():
+			return nil
 		case entry.IsDir() || !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name)):
 			return nil
 		}

@@ -68,6 +68,9 @@ func (w *Watcher) Next(ctx context.Context, until time.Time) (since time.Time, c
 	}
 }
 
+// Changed tells whether there is a change that Next has not told of.
+func (w *Watcher) Changed() bool { return !w.takeSnapshot().equal(w.last) }
+
 // snapshot is what the file system says of all files.
 type snapshot struct {
 	files  map[string]fileStamp

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net/netip"
 	"path/filepath"
 	"time"
@@ -25,7 +26,7 @@ const patience = time.Minute
 
 // Dynamic is the output of an Envoy that takes changes over while it runs.
 type Dynamic struct {
-	// Options are those of a compilation of the inputs, without what makes it dynamic.
+	// Options are those of a compilation of the inputs, without what makes it dynamic. But for keys they do not change.
 	Options func(Inputs) compiler.Options
 	// FileMode is the mode of a result's files.
 	FileMode func(*compiler.Result) fs.FileMode
@@ -37,9 +38,10 @@ type Dynamic struct {
 	// tried again with each change.
 	ProbePorts bool
 
-	draining   *Draining
-	live       *envoy.Discovery
-	incumbents *compiler.Incumbents // of what is live
+	draining *Draining
+	live     *envoy.Discovery
+	follower *compiler.Follower
+	unusable map[netip.AddrPort]string // addresses at which no listener can be, with the reason
 }
 
 // NewDynamic makes the output for an envoy.yaml in a folder that is there, or will be.
@@ -54,39 +56,54 @@ func NewDynamic(dir string, draining *Draining) (*Dynamic, error) {
 
 // Compile compiles the inputs, without the listeners for which this machine has no room, and remembers which hosts terminate.
 func (d *Dynamic) Compile(in Inputs) (*compiler.Result, error) {
-	result, err := d.compileWithout(in, nil)
+	if err := d.startFollower(in); err != nil {
+		return nil, err
+	}
+	d.unusable = envoyproc.FindUnusable(envoyproc.AddressesOf(d.unusable)) // those that still are
+	result, err := d.compileWithout(in)
 	if err != nil || !d.ProbePorts {
 		return result, err
 	}
-	unusable := envoyproc.FindUnusable(envoyproc.ListenerAddresses(d.listAdded(result.Discovery)))
+	more := envoyproc.FindUnusable(envoyproc.ListenerAddresses(d.listAdded(result.Discovery)))
 	switch {
-	case len(unusable) == 0:
+	case len(more) == 0:
 		return result, nil
-	case len(unusable) == len(result.Discovery.Listeners):
+	case len(more) == len(result.Discovery.Listeners):
 		return nil, envoyproc.CheckFree(envoyproc.ListenerAddresses(result.Discovery.Listeners))
-	default:
-		return d.compileWithout(in, unusable)
 	}
+	maps.Copy(d.unusable, more)
+	return d.compileWithout(in)
 }
 
-// compileWithout compiles the inputs without the listeners at some addresses.
-func (d *Dynamic) compileWithout(in Inputs, unusable map[netip.AddrPort]string) (*compiler.Result, error) {
-	o := d.Options(in)
-	o.Envoy.Unusable = unusable
-	o.Time, o.Incumbents = time.Now(), d.incumbents
-	o.Envoy.Dynamic = &compiler.Dynamic{
-		Folder: d.Publisher.Folder.Path, EndpointFiles: d.EndpointFiles, Draining: d.draining.Since,
-	}
-	result, err := compiler.Compile(in.Sources, o)
+// compileWithout compiles the inputs without the listeners at addresses that can't be had.
+func (d *Dynamic) compileWithout(in Inputs) (*compiler.Result, error) {
+	now := time.Now()
+	update, err := d.follower.Replace(in.Sources, compiler.Changes{Keys: in.Keys, Time: now, Draining: d.draining.Since, Unusable: maps.Clone(d.unusable)})
 	if err != nil {
 		return nil, err
 	}
-	return result, d.draining.See(result.Draining, o.Time)
+	result, err := update.Result()
+	if err != nil {
+		return nil, err
+	}
+	return result, d.draining.See(result.Draining, now)
+}
+
+// startFollower makes what follows the inputs, with the first of them.
+func (d *Dynamic) startFollower(in Inputs) (err error) {
+	if d.follower != nil {
+		return nil
+	}
+	o := d.Options(in)
+	o.Envoy.Dynamic = &compiler.Dynamic{Folder: d.Publisher.Folder.Path, EndpointFiles: d.EndpointFiles}
+	o.Incumbents = &compiler.Incumbents{}
+	d.follower, err = compiler.NewFollower(o)
+	return err
 }
 
 // Start writes everything for an Envoy that starts later.
 func (d *Dynamic) Start(result *compiler.Result) error {
-	d.live, d.incumbents = result.Discovery, result.Incumbents
+	d.live = result.Discovery
 	d.Publisher.Folder.Mode = d.FileMode(result)
 	return d.Publisher.Start(result.Discovery)
 }
@@ -113,11 +130,11 @@ func (d *Dynamic) Resume(ctx context.Context, stderr io.Writer, result *compiler
 func (d *Dynamic) Apply(ctx context.Context, since time.Time, result *compiler.Result) (string, error) {
 	summary := rollout.Summary(rollout.Changes(d.live, result.Discovery))
 	d.Publisher.Folder.Mode = d.FileMode(result)
-	confirmed, err := d.Publisher.Publish(ctx, d.live, result.Discovery)
+	live, confirmed, err := d.Publisher.Publish(ctx, d.live, result.Discovery)
+	d.live = live
 	if err != nil && !errors.Is(err, rollout.ErrLeftover) {
 		return "", err
 	}
-	d.live, d.incumbents = result.Discovery, result.Incumbents
 	took := formatDuration(since)
 	switch {
 	case err != nil:
@@ -127,6 +144,14 @@ func (d *Dynamic) Apply(ctx context.Context, since time.Time, result *compiler.R
 	default:
 		return fmt.Sprintf("live %s: %s", took, summary), nil
 	}
+}
+
+// Serving says what goes on when a change does not come into effect.
+func (d *Dynamic) Serving() string {
+	if d.live != nil && len(d.live.Listeners) == 0 {
+		return "Envoy goes on without listeners, as it was before: no request is served"
+	}
+	return lastGood
 }
 
 // listAdded gives the listeners that the live configuration does not have.

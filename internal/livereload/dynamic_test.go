@@ -29,7 +29,7 @@ func tenant(namespace string, port int, addresses, endpoint string) string {
 }
 
 const class = `{apiVersion: gateway.networking.k8s.io/v1, kind: GatewayClass, metadata: {name: limpet}, ` +
-	`spec: {controllerName: limpet.dev/compiler}}`
+	`spec: {controllerName: limpet.dev/gateway-controller}}`
 
 // TestUnusableAddresses: one namespace's Gateways at an address that the machine has not, at one that another process has, and
 // at the port of Envoy's admin interface are left out and reported, and the change of another's endpoints goes live all the

@@ -14,6 +14,7 @@ import (
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/inputfiles"
 	"github.com/limpet-proxy/limpet/internal/message"
+	"github.com/limpet-proxy/limpet/internal/rollout"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -29,7 +30,14 @@ type Output interface {
 	Compile(Inputs) (*compiler.Result, error)
 	// Apply puts a result to use, and says in a line what that came to, for a change that was seen at the time given.
 	Apply(ctx context.Context, since time.Time, result *compiler.Result) (string, error)
+	// Serving says, for a line about a change that did not come into effect, what goes on instead.
+	Serving() string
 }
+
+const lastGood = "the last good configuration keeps serving"
+
+// retryAfter is how long after it a change is tried again that Envoy has not confirmed.
+const retryAfter = 5 * time.Second
 
 // Reconciler applies every change of the inputs to an output.
 type Reconciler struct {
@@ -44,6 +52,11 @@ type Reconciler struct {
 
 	// until is when the same inputs come to something else, as a host will have drained; zero is never.
 	until time.Time
+
+	// open is when the last change came that is not live yet, though nothing is wrong with it; zero for none. Trouble is
+	// what was said of it last.
+	open    time.Time
+	trouble string
 
 	inputs    Inputs // of the last attempt
 	changes   int    // attempts so far
@@ -75,7 +88,7 @@ func (r *Reconciler) Run(ctx context.Context) {
 			r.reread(ctx, since)
 		default:
 			r.until = time.Time{} // should it fail, the next change will tell
-			r.reconcile(ctx, since)
+			r.goOn(ctx, since)
 		}
 	}
 }
@@ -86,7 +99,7 @@ func (r *Reconciler) reread(ctx context.Context, since time.Time) {
 	if err != nil {
 		if r.readError != err.Error() {
 			message.Print(r.Stderr, err.Error())
-			message.Print(r.Stderr, "the input can't be read; the last good configuration keeps serving")
+			message.Print(r.Stderr, "the input can't be read; "+r.Output.Serving())
 		}
 		r.readError = err.Error()
 		return
@@ -98,17 +111,54 @@ func (r *Reconciler) reread(ctx context.Context, since time.Time) {
 	}
 }
 
-// reconcile applies the inputs that were read last.
+// goOn applies the inputs that were read last because of the time: something was due, or a change is not live yet.
+func (r *Reconciler) goOn(ctx context.Context, since time.Time) {
+	if r.open.IsZero() {
+		r.reconcile(ctx, since)
+		return
+	}
+	r.attempt(ctx, r.open)
+}
+
+// reconcile applies the inputs that were read last, as another change.
 func (r *Reconciler) reconcile(ctx context.Context, since time.Time) {
 	r.changes++
+	r.open, r.trouble = time.Time{}, ""
+	r.attempt(ctx, since)
+}
+
+func (r *Reconciler) attempt(ctx context.Context, since time.Time) {
 	what, err := r.compileAndApply(ctx, since)
 	switch {
 	case err == nil:
+		r.open = time.Time{}
 		message.Printf(r.Stderr, "change %d %s", r.changes, what)
-	case ctx.Err() == nil:
+	case ctx.Err() != nil:
+	case r.Unconfirmed(err, since):
+	default:
+		r.open = time.Time{}
 		r.printFailure(err)
 	}
 	go runtime.GC() // now that nothing waits for it, not during the next change
+}
+
+// Unconfirmed tells whether a change that came at a time failed only for what Envoy has not confirmed yet. It says so,
+// and has the change tried again.
+func (r *Reconciler) Unconfirmed(err error, since time.Time) bool {
+	var late *rollout.Unconfirmed
+	if !errors.As(err, &late) {
+		return false
+	}
+	r.open = since
+	if again := time.Now().Add(retryAfter); r.until.IsZero() || again.Before(r.until) {
+		r.until = again
+	}
+	if r.trouble == "" {
+		message.Printf(r.Stderr, "%v; it is asked again every %v, and other changes go on meanwhile", late, retryAfter)
+		message.Printf(r.Stderr, "change %d is not live as a whole: what Envoy has taken of it serves", r.changes)
+	}
+	r.trouble = late.Reason
+	return true
 }
 
 func (r *Reconciler) compileAndApply(ctx context.Context, since time.Time) (string, error) {
@@ -116,7 +166,7 @@ func (r *Reconciler) compileAndApply(ctx context.Context, since time.Time) (stri
 	if err != nil {
 		return "", err
 	}
-	message.PrintWarnings(r.Stderr, r.newWarnings(result.Warnings))
+	message.PrintProblems(r.Stderr, r.newWarnings(result.Warnings))
 	return r.Output.Apply(ctx, since, result)
 }
 
@@ -146,7 +196,7 @@ func (r *Reconciler) newWarnings(warnings []compiler.Problem) []compiler.Problem
 
 // printFailure says why a change is not applied.
 func (r *Reconciler) printFailure(err error) {
-	const kept = "the last good configuration keeps serving"
+	kept := r.Output.Serving()
 	var refused compiler.Errors
 	if errors.As(err, &refused) {
 		message.PrintErrors(r.Stderr, refused)

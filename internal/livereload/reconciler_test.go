@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/atomicfile"
 	"github.com/limpet-proxy/limpet/internal/inputfiles"
+	"github.com/limpet-proxy/limpet/internal/rollout"
 )
 
 // fakeOutput is an output that compiles texts: "refuse" is refused, and a line that begins with "warn" is a warning. The
@@ -39,6 +41,44 @@ func (f *fakeOutput) Apply(context.Context, time.Time, *compiler.Result) (string
 		return "", errors.New("Envoy rejects it")
 	}
 	return "live", nil
+}
+
+func (f *fakeOutput) Serving() string { return lastGood }
+
+// lateOutput is an output for an Envoy that confirms the second attempt.
+type lateOutput struct {
+	fakeOutput
+	done func()
+}
+
+func (o *lateOutput) Apply(context.Context, time.Time, *compiler.Result) (string, error) {
+	if o.applied = append(o.applied, "attempt"); len(o.applied) == 1 {
+		return "", fmt.Errorf("change: %w", &rollout.Unconfirmed{Reason: "Envoy has not taken over lds.json"})
+	}
+	o.done()
+	return "live", nil
+}
+
+// TestUnconfirmed: what Envoy has not confirmed is tried again without another change, and said once.
+func TestUnconfirmed(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	var stderr bytes.Buffer
+	out := &lateOutput{done: cancel}
+	file := filepath.Join(t.TempDir(), "a.yaml")
+	must(t, (&Rewriter{Dir: filepath.Dir(file), Files: oneFile}).Write(&compiler.Result{}))
+	r := &Reconciler{
+		Files: inputfiles.NewWatcher(file), Output: out, Stderr: &stderr, Read: scriptedReads([]string{"a", "b"}),
+	}
+	if _, err := r.Start(); err != nil {
+		t.Fatal(err)
+	}
+	r.Run(ctx)
+	want := "limpet: Envoy has not taken over lds.json; it is asked again every 5s, and other changes go on meanwhile\n" +
+		"limpet: change 1 is not live as a whole: what Envoy has taken of it serves\nlimpet: change 1 live\n"
+	if stderr.String() != want || len(out.applied) != 2 {
+		t.Errorf("%d attempts; said\n%swant\n%s", len(out.applied), stderr.String(), want)
+	}
 }
 
 // scriptedReads gives these texts one after the other; an error for one that begins with "error: ".
@@ -167,6 +207,8 @@ func (o *countingOutput) Apply(context.Context, time.Time, *compiler.Result) (st
 	}
 	return "live", nil
 }
+
+func (o *countingOutput) Serving() string { return lastGood }
 
 func oneFile(*compiler.Result) ([]atomicfile.File, error) {
 	return []atomicfile.File{{Name: "a.yaml", Data: []byte("text"), Mode: 0o600}}, nil

@@ -1,6 +1,7 @@
 package livereload
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -23,7 +24,7 @@ type Rewriter struct {
 // Compile compiles the inputs.
 func (w *Rewriter) Compile(in Inputs) (*compiler.Result, error) {
 	o := w.Options(in)
-	o.Incumbents = w.incumbents
+	o.Incumbents = cmp.Or(w.incumbents, &compiler.Incumbents{})
 	return compiler.Compile(in.Sources, o)
 }
 
@@ -31,6 +32,9 @@ func (w *Rewriter) Compile(in Inputs) (*compiler.Result, error) {
 func (w *Rewriter) Apply(_ context.Context, since time.Time, result *compiler.Result) (string, error) {
 	return "written " + formatDuration(since), w.Write(result)
 }
+
+// Serving says what goes on when a change does not come into effect.
+func (w *Rewriter) Serving() string { return lastGood }
 
 // Write is Apply for the first result.
 func (w *Rewriter) Write(result *compiler.Result) error {

@@ -5,6 +5,9 @@ package message
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/limpet-proxy/limpet/compiler"
@@ -27,12 +30,38 @@ func PrintErrors(to io.Writer, refused compiler.Errors) {
 	}
 }
 
-// PrintWarnings prints what the compiler could not honour.
-func PrintWarnings(to io.Writer, warnings []compiler.Problem) {
-	for _, p := range warnings {
-		PrintWarning(to, p.String())
+// PrintProblems prints what the compiler has left out, as errors, and what it could not honour, as warnings.
+func PrintProblems(to io.Writer, problems []compiler.Problem) {
+	for _, p := range problems {
+		if p.Verdict() == compiler.Refused {
+			fmt.Fprintf(to, "error: %s\n", p)
+		} else {
+			PrintWarning(to, p.String())
+		}
 	}
 }
+
+// PrintPassedOver says in a line how many documents are none of limpet's business, by kind.
+func PrintPassedOver(to io.Writer, kinds map[string]int) {
+	if len(kinds) == 0 {
+		return
+	}
+	total, parts := 0, make([]string, 0, len(kinds))
+	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+		total += kinds[kind]
+		parts = append(parts, fmt.Sprintf("%d %s", kinds[kind], makePrintable(kind)))
+	}
+	if more := len(parts) - maxKinds; more > 0 {
+		parts = append(parts[:maxKinds], fmt.Sprintf("and %s", Plural(more, "more kind")))
+	}
+	Printf(to, "passed over %s that limpet has no use for: %s", Plural(total, "document"), strings.Join(parts, ", "))
+}
+
+// maxKinds is how many kinds are named.
+const maxKinds = 20
+
+// makePrintable makes a text of the input safe for a terminal.
+func makePrintable(s string) string { return strings.Trim(strconv.QuoteToGraphic(s), `"`) }
 
 // PrintWarning prints one warning.
 func PrintWarning(to io.Writer, text string) { fmt.Fprintf(to, "warning: %s\n", text) }

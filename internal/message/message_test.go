@@ -27,9 +27,28 @@ func TestPrintProblems(t *testing.T) {
 	problems := []compiler.Problem{{File: "a.yaml", Line: 3, Message: "first"}, {Message: "second"}}
 	var b strings.Builder
 	PrintErrors(&b, problems)
-	PrintWarnings(&b, problems[:1])
-	if got, want := b.String(), "error: a.yaml:3: first\nerror: second\nwarning: a.yaml:3: first\n"; got != want {
+	PrintProblems(&b, append(problems[:1:1], compiler.Problem{Message: "gone", LeftOut: true}))
+	if got, want := b.String(), "error: a.yaml:3: first\nerror: second\nwarning: a.yaml:3: first\nerror: gone\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestPrintPassedOver counts by kind, in order, and says nothing of nothing.
+func TestPrintPassedOver(t *testing.T) {
+	var b strings.Builder
+	PrintPassedOver(&b, nil)
+	PrintPassedOver(&b, map[string]int{"Deployment": 2, "ConfigMap": 1, "no Kubernetes object": 3, "\x1b[2J": 1})
+	want := "limpet: passed over 7 documents that limpet has no use for: 1 \\x1b[2J, 1 ConfigMap, 2 Deployment, 3 no Kubernetes object\n"
+	if b.String() != want {
+		t.Errorf("got %q, want %q", b.String(), want)
+	}
+	b.Reset()
+	many := map[string]int{}
+	for i := range 30 {
+		many[string(rune('A'+i))] = 1
+	}
+	if PrintPassedOver(&b, many); !strings.Contains(b.String(), ", and 10 more kinds\n") {
+		t.Errorf("got %q", b.String())
 	}
 }
 

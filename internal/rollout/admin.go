@@ -45,7 +45,7 @@ func (a Admin) Ready(ctx context.Context) bool {
 	return err == nil && strings.TrimSpace(text) == "LIVE"
 }
 
-// fileCounters are what Envoy says about a file.
+// fileCounters are what Envoy says about a file. It says nothing of one that it does not read.
 type fileCounters struct {
 	version                     string
 	taken, rejected, unreadable uint64
@@ -86,6 +86,7 @@ func (a Admin) readCounters(
 			c.unreadable = number
 		default:
 			notReady += number
+			continue
 		}
 		of[prefix] = c
 	}

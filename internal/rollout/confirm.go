@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -14,24 +15,16 @@ const (
 	lastLook  = 250 * time.Millisecond
 )
 
-// readBefore remembers what Envoy says before a stage.
-func (p *Publisher) readBefore(ctx context.Context, s Stage) (*confirmation, error) {
-	c := &confirmation{publisher: p, stage: s.Name, warm: s.Warm, since: time.Now()}
-	for _, f := range append(s.Files, s.Await...) {
-		if f.Counters != "" {
-			c.files = append(c.files, f)
-			c.prefixes = append(c.prefixes, f.Counters)
-		}
-	}
-	if p.Admin == "" || len(c.files) == 0 {
-		return c, nil
-	}
-	var err error
-	c.before, _, err = p.Admin.readCounters(ctx, c.prefixes)
-	if err != nil && p.MayBeAway && ctx.Err() == nil {
-		c.away, err = true, nil
-	}
-	return c, err
+// shortPatience is how long a stage may take that another change waits for, or that has had all its time already.
+const shortPatience = 2 * time.Second
+
+// watched is a file whose effect is waited for.
+type watched struct {
+	File
+	// again says that Envoy reads the file, and so once more now that it is written. Else it is one that Envoy reads
+	// because of this stage, or that an earlier change wrote: whenever Envoy has read it, this version is what counts.
+	// For a listener that was taken away drains for a while, and its routes are read the moment they are written.
+	again bool
 }
 
 // confirmation waits for files to come into effect.
@@ -39,11 +32,61 @@ type confirmation struct {
 	publisher *Publisher
 	stage     string
 	warm      bool
-	files     []File
+	files     []watched
 	prefixes  []string
 	before    map[string]fileCounters
 	since     time.Time
+	patience  time.Duration
 	away      bool // no Envoy answers
+}
+
+// readBefore remembers what Envoy says before a stage whose Files are those to be written; late are those of it that an
+// earlier change has written.
+func (p *Publisher) readBefore(ctx context.Context, s Stage, late []File) (*confirmation, error) {
+	c := &confirmation{publisher: p, stage: s.Name, warm: s.Warm, since: time.Now(), patience: p.Patience}
+	if len(s.Files) == 0 {
+		c.patience = min(c.patience, shortPatience)
+	}
+	for _, f := range s.Files {
+		c.watch(f, true)
+	}
+	for _, f := range append(late, s.Await...) {
+		c.watch(f, false)
+	}
+	if p.Admin == "" || len(c.prefixes) == 0 {
+		return c, nil
+	}
+	var err error
+	c.before, _, err = p.Admin.readCounters(ctx, c.prefixes)
+	if err != nil && p.MayBeAway && ctx.Err() == nil {
+		c.away, err = true, nil
+	}
+	if c.before != nil {
+		c.exchangeUnread(s)
+	}
+	return c, err
+}
+
+func (c *confirmation) watch(f File, again bool) {
+	c.prefixes = append(c.prefixes, f.Counters)
+	if !f.Unread {
+		c.files = append(c.files, watched{f, again})
+	}
+}
+
+// exchangeUnread leaves the counters of files that Envoy reads with a later stage to that stage: should Envoy read and
+// reject one at once, that stage sees it.
+func (c *confirmation) exchangeUnread(s Stage) {
+	for _, f := range s.Files {
+		if f.Unread {
+			c.publisher.unread[f.Counters] = c.before[f.Counters]
+		}
+	}
+	for _, f := range s.Await {
+		if before, known := c.publisher.unread[f.Counters]; known {
+			c.before[f.Counters] = before
+		}
+	}
 }
 
 // wait returns when all files are in effect, or with an error when one is rejected or patience is over.
@@ -61,7 +104,7 @@ func (c *confirmation) wait(ctx context.Context) error {
 	for pause := firstLook; ; pause = min(2*pause, lastLook) {
 		now, notReady, err := c.publisher.Admin.readCounters(ctx, c.prefixes)
 		if err != nil {
-			return err
+			return c.explainSilence(ctx, err)
 		}
 		waiting, err := c.compare(now)
 		switch {
@@ -69,7 +112,7 @@ func (c *confirmation) wait(ctx context.Context) error {
 			return err
 		case waiting == "" && (!c.warm || notReady == 0):
 			return nil
-		case time.Since(c.since) > c.publisher.Patience:
+		case c.outOfPatience():
 			return c.explainDelay(waiting)
 		}
 		if err := sleep(ctx, pause); err != nil {
@@ -78,18 +121,44 @@ func (c *confirmation) wait(ctx context.Context) error {
 	}
 }
 
+// explainSilence is about an Envoy that no longer answers. One that may be away reads the files when it is back.
+func (c *confirmation) explainSilence(ctx context.Context, why error) error {
+	if !c.publisher.MayBeAway || ctx.Err() != nil {
+		return why
+	}
+	c.publisher.unconfirmed = true
+	return nil
+}
+
+func (c *confirmation) outOfPatience() bool {
+	took := time.Since(c.since)
+	waits := c.publisher.Waiting
+	return took > c.patience || took > shortPatience && waits != nil && waits()
+}
+
 // compare gives a file that Envoy has not read yet, or none, and an error for one that it rejects.
 func (c *confirmation) compare(now map[string]fileCounters) (waiting string, err error) {
 	for _, f := range c.files {
-		was, is := c.before[f.Counters], now[f.Counters]
-		if is.rejected > was.rejected || is.unreadable > was.unreadable {
+		was, is, reads := c.look(f.Counters, now)
+		switch {
+		case is.rejected > was.rejected || is.unreadable > was.unreadable:
 			return "", &Rejected{Stage: c.stage, File: f.Path, Reason: c.reason()}
-		}
-		if is.version != f.Version || was.version == f.Version && is.taken == was.taken {
-			waiting = f.Path
+		case f.again && !reads: // it will, with the next that needs it
+		case is.version != f.Version || f.again && was.version == f.Version && is.taken == was.taken:
+			waiting = cmp.Or(waiting, f.Path)
 		}
 	}
 	return waiting, nil
+}
+
+// look gives a file's counters before and now, and whether Envoy reads it at all. They begin at 0 when it begins to.
+func (c *confirmation) look(counters string, now map[string]fileCounters) (was, is fileCounters, reads bool) {
+	is, reads = now[counters]
+	was = c.before[counters]
+	if is.taken < was.taken || is.rejected < was.rejected || is.unreadable < was.unreadable {
+		was = fileCounters{}
+	}
+	return was, is, reads
 }
 
 func (c *confirmation) reason() string {
@@ -100,11 +169,12 @@ func (c *confirmation) reason() string {
 }
 
 func (c *confirmation) explainDelay(waiting string) error {
+	took := time.Since(c.since).Round(time.Second)
 	if waiting == "" {
-		return fmt.Errorf("the %s are not ready after %v: a listener or cluster still waits for something",
-			c.stage, c.publisher.Patience)
+		return &Unconfirmed{fmt.Sprintf("the %s are not ready after %v: a listener or cluster still waits for something",
+			c.stage, took)}
 	}
-	return fmt.Errorf("waited %v in vain for Envoy to read %s", c.publisher.Patience, waiting)
+	return &Unconfirmed{fmt.Sprintf("Envoy has not taken over %s within %v", waiting, took)}
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

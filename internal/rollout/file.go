@@ -15,8 +15,10 @@ type File struct {
 	// Version stands in the file, and Envoy shows it when it has taken the file over.
 	Version string
 	Data    []byte
-	// Counters is what the names of Envoy's counters about the file begin with; empty while Envoy does not read it.
+	// Counters is what the names of Envoy's counters about the file begin with.
 	Counters string
+	// Unread says that Envoy need not read the file yet, and does so with what a later stage brings.
+	Unread bool
 }
 
 // makeFile puts resources into a file. The version is a hash of them, so that equal files are equal to the byte.

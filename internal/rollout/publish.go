@@ -23,7 +23,12 @@ type Publisher struct {
 	// MayBeAway says that there may be no answer at Admin: Envoy then takes over what it finds when it starts.
 	MayBeAway bool
 
-	unconfirmed bool // something in this change
+	// Waiting tells whether another change is there, for which a stage that takes long makes room; nil is never.
+	Waiting func() bool
+
+	unconfirmed bool                    // something in this change
+	unread      map[string]fileCounters // of files that Envoy need not read yet, from before they were written
+	late        map[string]string       // versions of files that Envoy did not confirm, by path
 }
 
 // Rejected is the error for a file that Envoy does not take.
@@ -56,48 +61,72 @@ func (p *Publisher) Start(to *envoy.Discovery) error {
 // ErrLeftover is part of the error of a change that is live, while Envoy still has some of what it replaced.
 var ErrLeftover = errors.New("what it replaces is still there")
 
+// Unconfirmed is the error for what Envoy has neither taken over nor rejected in time. The files stay where they are, for
+// Envoy may take them over at any moment; what needs them waits.
+type Unconfirmed struct{ Reason string }
+
+// Error says what Envoy has not done.
+func (u *Unconfirmed) Error() string { return u.Reason }
+
 // Publish brings Envoy from one configuration to another and returns when the other is live, and whether Envoy has
-// said so. After an error that is not ErrLeftover Envoy has the old one, unless the error says otherwise.
-func (p *Publisher) Publish(ctx context.Context, from, to *envoy.Discovery) (confirmed bool, err error) {
+// said so. Live is what Envoy has afterwards: the new configuration, also with ErrLeftover; the old one after an error
+// that is none of ours; and with Unconfirmed, or when the way back fails, it may have any part of both.
+func (p *Publisher) Publish(
+	ctx context.Context, from, to *envoy.Discovery,
+) (live *envoy.Discovery, confirmed bool, err error) {
 	stages, err := Stages(from, to)
 	if err != nil {
-		return false, err
+		return from, false, err
 	}
-	p.unconfirmed = false
+	p.unconfirmed, p.unread = false, map[string]fileCounters{}
+	var late *Unconfirmed
 	for _, s := range stages {
+		if late != nil && !s.Free {
+			continue // what it needs may not be there
+		}
 		err := p.publish(ctx, s)
 		switch {
 		case err == nil:
 		case s.Tidy:
-			return true, fmt.Errorf("%w: %w", ErrLeftover, err)
-		default:
-			return false, p.undo(ctx, from, to, err)
+			return to, true, fmt.Errorf("%w: %w", ErrLeftover, err)
+		case !errors.As(err, &late):
+			return p.undo(ctx, from, to, err)
 		}
 	}
-	return !p.unconfirmed, nil
+	if late != nil {
+		live, err := Unite(from, to)
+		return live, false, errors.Join(late, err)
+	}
+	return to, !p.unconfirmed, nil
 }
 
 // undo brings the old configuration back.
-func (p *Publisher) undo(ctx context.Context, from, to *envoy.Discovery, why error) error {
+func (p *Publisher) undo(
+	ctx context.Context, from, to *envoy.Discovery, why error,
+) (live *envoy.Discovery, confirmed bool, err error) {
 	for _, s := range Undo(from, to) {
 		if err := p.publish(ctx, s); err != nil {
-			return fmt.Errorf("%w; and the last good configuration is not back: %w", why, err)
+			live, failed := Unite(from, to)
+			return live, false, errors.Join(fmt.Errorf("%w; and what was there before is not back: %w", why, err), failed)
 		}
 	}
-	return why
+	return from, false, why
 }
 
-// publish writes what is new in a stage and waits until it is in effect.
+// publish writes what is new in a stage and waits until it is in effect, and what Envoy has not confirmed before.
 func (p *Publisher) publish(ctx context.Context, s Stage) error {
-	if s.Files = p.Folder.findMissing(s.Files); len(s.Files) > 0 {
-		watch, err := p.readBefore(ctx, s)
+	late := p.findLate(s.Files)
+	if s.Files = p.Folder.findMissing(s.Files); len(s.Files)+len(late) > 0 {
+		watch, err := p.readBefore(ctx, s, late)
 		if err != nil {
 			return err
 		}
 		if err := p.write(s); err != nil {
 			return err
 		}
-		if err := watch.wait(ctx); err != nil {
+		err = watch.wait(ctx)
+		p.noteLate(watch, err)
+		if err != nil {
 			return err
 		}
 	}
@@ -107,6 +136,30 @@ func (p *Publisher) publish(ctx context.Context, s Stage) error {
 		}
 	}
 	return nil
+}
+
+// findLate gives those files that are written and not confirmed.
+func (p *Publisher) findLate(files []File) []File {
+	var found []File
+	for _, f := range files {
+		if p.late[f.Path] == f.Version && p.Folder.versions[f.Path] == f.Version {
+			found = append(found, f)
+		}
+	}
+	return found
+}
+
+// noteLate remembers which files came into effect, and which did not.
+func (p *Publisher) noteLate(watch *confirmation, err error) {
+	for _, f := range watch.files {
+		delete(p.late, f.Path)
+		if errors.As(err, new(*Unconfirmed)) {
+			if p.late == nil {
+				p.late = map[string]string{}
+			}
+			p.late[f.Path] = f.Version
+		}
+	}
 }
 
 func (p *Publisher) write(s Stage) error {

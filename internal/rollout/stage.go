@@ -18,6 +18,8 @@ type Stage struct {
 	Await []File
 	// Warm says that what is new in the files serves only after a while: clusters and listeners.
 	Warm bool
+	// Free says that the stage needs none of those before it.
+	Free bool
 	// Tidy says that the stage takes away what nothing uses any more.
 	Tidy bool
 	// Remove are the paths of files that Envoy no longer reads after the stage.
@@ -36,18 +38,22 @@ func Stages(from, to *envoy.Discovery) ([]Stage, error) {
 		return nil, err
 	}
 	endpoints, newEndpoints := endpointFiles(from, to)
-	routes, newRoutes := routeFiles(from, to)
+	routes, awaited := routeFiles(from, to)
+	if len(from.Listeners) == 0 && len(to.Listeners) > 0 { // it is they that make Envoy read the filter's configuration
+		awaited = append(awaited, both)
+		both.Unread = true
+	}
 	clusters := clustersFile(to)
 	allClusters := clusters
 	if losesCluster(from.Clusters, to.Clusters) {
 		allClusters = clustersFile(from, to)
 	}
 	return []Stage{
-		{Name: "endpoints", Files: endpoints},
-		{Name: "clusters", Files: []File{allClusters}, Await: newEndpoints, Warm: true},
-		{Name: "session policies", Files: []File{both}},
+		{Name: "endpoints", Files: endpoints, Free: true},
+		{Name: "clusters", Files: []File{allClusters}, Await: newEndpoints, Warm: true, Free: true},
+		{Name: "session policies", Files: []File{both}, Free: true},
 		{Name: "routes", Files: routes},
-		{Name: "listeners", Files: []File{listenersFile(from, to)}, Await: newRoutes, Warm: true},
+		{Name: "listeners", Files: []File{listenersFile(from, to)}, Await: awaited, Warm: true},
 		{Name: "listeners", Files: []File{listenersFile(to)}, Tidy: true},
 		{Name: "session policies", Files: []File{last}, Tidy: true},
 		{Name: "clusters", Files: []File{clusters}, Tidy: true, Remove: findUnread(from, to)},
@@ -98,7 +104,7 @@ func listenersFile(configurations ...*envoy.Discovery) File {
 	for _, d := range configurations {
 		all = append(all, d.Listeners...)
 	}
-	return makeFile(envoy.ListenersFile, envoy.ListenersCounters, keepLast(all)...)
+	return makeFile(envoy.ListenersFile, envoy.ListenersCounters, keepLast(all, nameOf)...)
 }
 
 // clustersFile is listenersFile for clusters.
@@ -109,15 +115,17 @@ func clustersFile(configurations ...*envoy.Discovery) File {
 			all = append(all, c.Resource())
 		}
 	}
-	return makeFile(envoy.ClustersFile, envoy.ClustersCounters, keepLast(all)...)
+	return makeFile(envoy.ClustersFile, envoy.ClustersCounters, keepLast(all, nameOf)...)
 }
 
-// keepLast gives the last resource of each name, in the order of the names.
-func keepLast(all []envoy.Resource) []envoy.Resource {
+// keepLast gives the last of each name, in the order of the names.
+func keepLast[T any](all []T, name func(T) string) []T {
 	slices.Reverse(all)
-	slices.SortStableFunc(all, func(a, b envoy.Resource) int { return cmp.Compare(a.Name, b.Name) })
-	return slices.CompactFunc(all, func(a, b envoy.Resource) bool { return a.Name == b.Name })
+	slices.SortStableFunc(all, func(a, b T) int { return cmp.Compare(name(a), name(b)) })
+	return slices.CompactFunc(all, func(a, b T) bool { return name(a) == name(b) })
 }
+
+func nameOf(r envoy.Resource) string { return r.Name }
 
 // endpointFiles gives the files of endpoints, and again those of clusters that Envoy does not have yet, which it reads
 // with the clusters.
@@ -151,7 +159,7 @@ func routeFiles(from, to *envoy.Discovery) (all, unread []File) {
 func appendFile(f File, known bool, all, unread []File) ([]File, []File) {
 	if !known {
 		unread = append(unread, f)
-		f.Counters = ""
+		f.Unread = true
 	}
 	return append(all, f), unread
 }

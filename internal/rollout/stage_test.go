@@ -162,7 +162,11 @@ func TestAwait(t *testing.T) {
 	var got []string
 	for _, s := range stages {
 		for _, f := range s.Files {
-			got = append(got, fmt.Sprintf("%s %s", f.Path, f.Counters))
+			later := ""
+			if f.Unread {
+				later = ", read later"
+			}
+			got = append(got, fmt.Sprintf("%s %s%s", f.Path, f.Counters, later))
 		}
 		for _, f := range s.Await {
 			got = append(got, fmt.Sprintf("await %s %s", f.Path, f.Counters))
@@ -170,12 +174,12 @@ func TestAwait(t *testing.T) {
 	}
 	want := []string{
 		"eds/service_default_sa_80.json cluster.service/default/sa/80",
-		"eds/service_default_sb_80.json ",
+		"eds/service_default_sb_80.json cluster.service/default/sb/80, read later",
 		"cds.json cluster_manager.cds",
 		"await eds/service_default_sb_80.json cluster.service/default/sb/80",
 		"ecds.json extension_config_discovery.http_filter.limpet",
 		"rds/listener_0.0.0.0_80.json http.port-80.rds.listener/0.0.0.0/80",
-		"rds/listener_0.0.0.0_81.json ",
+		"rds/listener_0.0.0.0_81.json http.port-81.rds.listener/0.0.0.0/81, read later",
 		"lds.json listener_manager.lds",
 		"await rds/listener_0.0.0.0_81.json http.port-81.rds.listener/0.0.0.0/81",
 		"lds.json listener_manager.lds",

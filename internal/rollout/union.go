@@ -9,6 +9,28 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
+// Unite gives a configuration with all that either has: what an Envoy may have that is somewhere between the two. Where
+// both have something of one name, it is the new one's.
+func Unite(from, to *envoy.Discovery) (*envoy.Discovery, error) {
+	text, err := unionJSON(from, to)
+	if err != nil {
+		return to, err
+	}
+	both := *to
+	both.PluginJSON = text
+	if !bytes.Equal(text, to.PluginJSON) {
+		both.Plugin, _ = unite(from.Plugin, to.Plugin)
+	}
+	both.Listeners = keepLast(slices.Concat(from.Listeners, to.Listeners), nameOf)
+	both.Routes = keepLast(slices.Concat(from.Routes, to.Routes), func(r envoy.Routes) string { return r.Name })
+	both.Clusters = keepLast(slices.Concat(from.Clusters, to.Clusters), func(c envoy.Cluster) string { return c.Name })
+	both.Filter, err = to.WithPlugin(text)
+	return &both, err
+}
+
+// UnitePolicies gives the text of a plugin configuration with the policies of both: see [Unite].
+func UnitePolicies(from, to *envoy.Discovery) ([]byte, error) { return unionJSON(from, to) }
+
 // unionJSON gives a plugin configuration under which the routes of the old configuration and those of the new one have
 // their sessions: the new one, with the policies and the routes and clusters of policies that only the old one has.
 // Where both can't be, because one route and cluster would have two policies, it is the new one's. It is given as text;

@@ -117,7 +117,7 @@ var documentsTemplate = template.Must(template.New("documents").Funcs(template.F
 apiVersion: gateway.networking.k8s.io/v1
 kind: GatewayClass
 metadata: {name: limpet}
-spec: {controllerName: limpet.dev/compiler}
+spec: {controllerName: limpet.dev/gateway-controller}
 ---
 apiVersion: gateway.networking.k8s.io/v1
 kind: Gateway

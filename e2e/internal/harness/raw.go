@@ -43,7 +43,12 @@ const rawWithin = 10 * time.Second
 
 // Wires are HTTP/1.1 and HTTP/2 in the clear, and both over TLS on another port.
 func (e *Envoy) Wires(certificate Certificate, tlsPort int) []Wire {
-	clear := func() (net.Conn, error) { return net.Dial("tcp", Loopback(e.Port)) }
+	return WiresTo(e.Port, certificate, tlsPort)
+}
+
+// WiresTo are the Wires to any two ports on the loopback.
+func WiresTo(port int, certificate Certificate, tlsPort int) []Wire {
+	clear := func() (net.Conn, error) { return net.Dial("tcp", Loopback(port)) }
 	over := func(protocol string) func() (net.Conn, error) {
 		config := &tls.Config{RootCAs: certificate.pool(), MinVersion: tls.VersionTLS12, NextProtos: []string{protocol}}
 		return func() (net.Conn, error) { return tls.Dial("tcp", Loopback(tlsPort), config) }

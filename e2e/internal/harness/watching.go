@@ -103,6 +103,18 @@ func (w *Watching) SetText(t testing.TB, text string) string {
 	return w.said(t)
 }
 
+// WriteText is SetText without waiting for limpet.
+func (w *Watching) WriteText(t testing.TB, text string) {
+	t.Helper()
+	w.replace(t, "input/documents.yaml", text)
+}
+
+// WriteKeys is SetKeys without waiting for limpet.
+func (w *Watching) WriteKeys(t testing.TB, ring string) {
+	t.Helper()
+	w.replace(t, "keys.json", ring)
+}
+
 // Due waits for a change that comes of itself, when a time has passed, and gives what limpet says of it.
 func (w *Watching) Due(t testing.TB) string {
 	t.Helper()
@@ -155,6 +167,12 @@ func (w *Watching) replace(t testing.TB, name, text string) {
 
 // Client returns a client with a cookie jar.
 func (w *Watching) Client() *Client { return NewClient(w.Port) }
+
+// Envoy asks the Envoy that limpet runs.
+func (w *Watching) Envoy(t testing.TB) *Envoy {
+	t.Helper()
+	return &Envoy{Compiled: &Compiled{Port: w.Port, AdminPort: w.AdminPort}}
+}
 
 // ResidentKB is the resident memory in kB of the Envoy that limpet runs.
 func (w *Watching) ResidentKB(t testing.TB) int {

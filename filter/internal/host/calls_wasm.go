@@ -41,6 +41,12 @@ func proxyDefineMetric(kind uint32, name unsafe.Pointer, nameSize uint32, id uns
 //go:wasmimport env proxy_increment_metric
 func proxyIncrementMetric(id uint32, by int64) uint32
 
+//go:wasmimport env proxy_get_shared_data
+func proxyGetSharedData(key unsafe.Pointer, keySize uint32, data, size, cas unsafe.Pointer) uint32
+
+//go:wasmimport env proxy_set_shared_data
+func proxySetSharedData(key unsafe.Pointer, keySize uint32, value unsafe.Pointer, size, cas uint32) uint32
+
 const statusOK = 0
 
 // result is where the host writes what a call returns: bytes that it asked allocate for, or a number.
@@ -80,6 +86,18 @@ func property(path string) (string, bool) {
 // setProperty sets one. Access logs show "-" without it, so a failure needs no handling.
 func setProperty(path, value string) {
 	proxySetProperty(address(path), uint32(len(path)), address(value), uint32(len(value)))
+}
+
+// sharedData reads what VMs of one vm_id share, and the number by which setSharedData replaces just this.
+func sharedData(key string) (text string, cas uint32, ok bool) {
+	text, ok = returnedText(proxyGetSharedData(address(key), uint32(len(key)),
+		unsafe.Pointer(&result.data), unsafe.Pointer(&result.size), unsafe.Pointer(&result.id)))
+	return text, result.id, ok
+}
+
+// setSharedData writes it, with cas only if it is still what sharedData read; it tells whether it did.
+func setSharedData(key, value string, cas uint32) bool {
+	return proxySetSharedData(address(key), uint32(len(key)), address(value), uint32(len(value)), cas) == statusOK
 }
 
 const (

@@ -28,7 +28,7 @@ func (m *metrics) count(p *session.Policy, o session.Outcome) {
 		m.policies[p.Index] = c
 	}
 	if !c[o].defined {
-		c[o].id = define(counter, policyconfig.SessionsCounter(p.Name, o.String()))
+		c[o].id = defineCounter(policyconfig.SessionsCounter(p.Name, o.String()))
 		c[o].defined = true
 	}
 	increment(c[o].id, 1)

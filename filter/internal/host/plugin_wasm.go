@@ -33,6 +33,7 @@ func (p *plugin) start(configuration string) types.OnPluginStartStatus {
 	}
 	p.engine, p.pinHeader, p.logging = engine, cfg.PinHeader, cfg.AccessLog
 	p.metrics.policies = make([]*counters, len(cfg.Policies))
+	defineLasting()
 	return types.OnPluginStartStatusOK
 }
 

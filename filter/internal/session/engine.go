@@ -52,6 +52,8 @@ type Policy struct {
 	// headerName is the session header's name in lower case, as the proxy has it.
 	headerName string
 	strict     bool
+	// failStatus is what the proxy answers in the place of a lost host of a strict policy; else empty.
+	failStatus string
 	// warm says that what is made on first use has been made.
 	warm bool
 }
@@ -101,7 +103,9 @@ func newPolicy(pc *policyconfig.Policy, scope *token.Scope, skew int64) *Policy 
 		p.renewAfter = max(1, int64(pc.IdleTimeout)*int64(pc.RenewAfterPercent)/100)
 	}
 	p.headerName = strings.ToLower(pc.SessionName)
-	p.strict = pc.OnHostLost == policyconfig.Fail
+	if p.strict = pc.OnHostLost == policyconfig.Fail; p.strict {
+		p.failStatus = strconv.Itoa(pc.FailStatus)
+	}
 	if c := pc.Cookie; c != nil {
 		p.permanent = c.LifetimeType == policyconfig.LifetimePermanent
 		p.cookieHead, p.cookieTail = pc.SessionName+"=", cookieAttributes(c)

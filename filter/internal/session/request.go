@@ -7,9 +7,9 @@ import (
 	"github.com/limpet-proxy/limpet/token"
 )
 
-// maxCandidates is how many values of the session's name are verified in one request. A browser sends two or
-// three at the most (several paths); more are an attack on the worker's time.
-const maxCandidates = 4
+// maxSignatures is how many values of the session's name have their signature checked in one request. A browser sends two
+// or three at the most (several paths); more are an attack on the worker's time.
+const maxSignatures = 4
 
 // Exchange is what must be remembered of a request until its response comes. The zero value is ready; it may
 // be used again after the stream has ended.
@@ -168,17 +168,22 @@ func (s *search) headerLine(value string) {
 	}
 }
 
-// candidate verifies one value. What does not even look like a token costs next to nothing, and no request
-// has more than maxCandidates signatures checked.
+// candidate verifies one value. What is no token of this scope and these keys is seen without cryptography, and any number of
+// such values is skipped: a cookie that a neighbouring site plants ends no session. Signatures are checked of the first
+// few others. What was verified before counts as if it were not, so that no answer depends on the cache.
 func (s *search) candidate(value string) {
 	s.seen++
-	if !token.Plausible(value) || s.tried == maxCandidates {
+	if !token.Plausible(value) || s.tried == maxSignatures {
 		s.refuse(Malformed)
 		return
 	}
-	s.tried++
 	p := s.x.policy
 	entry, verdict := p.authenticate(value, s.now)
+	switch verdict {
+	case token.Malformed, token.UnknownKey, token.WrongScope:
+	default:
+		s.tried++
+	}
 	if verdict == token.Valid {
 		verdict = p.scope.Check(entry.session, p.rules, s.now)
 	}

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"strconv"
 	"strings"
 
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
@@ -17,7 +16,7 @@ func (x *Exchange) Response(h Reply) Outcome {
 	}
 	host, chosen := x.chosen(h)
 	status, _ := h.Get(":status")
-	if (chosen || x.pinned) && mayBeOwn(chosen, status, h) && h.CodeDetails() != viaUpstream {
+	if (chosen || x.pinned) && (status == p.failStatus || mayBeOwn(chosen, status, h)) && h.CodeDetails() != viaUpstream {
 		return x.notFromUpstream(h)
 	}
 	if p.cfg.OnHostLost != policyconfig.Fail && declined(status, h) {
@@ -37,7 +36,8 @@ func (x *Exchange) Response(h Reply) Outcome {
 	return x.outcome
 }
 
-// mayBeOwn tells whether a response may be the proxy's own: only then are the code details worth their price. Where a host
+// mayBeOwn tells whether a response may be the proxy's own: only then are the code details worth their price. A strict
+// policy's own status, which may be any from 400 on, is such a sign besides. Where a host
 // was chosen the proxy may also blame the client (408, 413), before that host has said a word. Envoy answers gRPC
 // with status 200 and headers alone.
 func mayBeOwn(chosen bool, status string, h Reply) bool {
@@ -73,7 +73,7 @@ func (x *Exchange) notFromUpstream(h Reply) Outcome {
 	}
 	if x.policy.cfg.OnHostLost == policyconfig.Fail {
 		if hostLost(h.CodeDetails()) && !hasHeader(h, "grpc-status") {
-			h.Set(":status", strconv.Itoa(x.policy.cfg.FailStatus))
+			h.Set(":status", x.policy.failStatus)
 		}
 		return Failed
 	}

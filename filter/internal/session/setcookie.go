@@ -45,18 +45,29 @@ func (p *Policy) appendAttributes(line []byte, sess token.Session, now int64) []
 }
 
 // forget tells the client to forget its token, unless the backend said something of its own. A cookie is removed; a
-// header is sent empty, and a client that sends it back so is balanced like a new one.
+// header is sent empty, and a client that sends it back so is balanced like a new one. Shared caches may not store such a
+// response, whatever the policy says of others: what they hand out would end the sessions of clients that asked for
+// nothing of the kind.
 func (x *Exchange) forget(h Reply) {
 	p := x.policy
 	if !x.pinned && x.outcome == None || p.backendSpoke(h) {
 		return
 	}
+	limitCaching(h, forgetting(p.cfg.Cache.Control))
 	if p.cfg.Cookie == nil {
 		h.Set(p.headerName, "")
 		exposeHeader(h, p.cfg.SessionName)
 		return
 	}
 	p.removeCookie(h)
+}
+
+// forgetting is what a policy for responses with a token comes to for one that takes the token away.
+func forgetting(control policyconfig.CacheControl) policyconfig.CacheControl {
+	if control == policyconfig.CacheControlNoStore {
+		return control
+	}
+	return policyconfig.CacheControlPrivate
 }
 
 // removeCookie needs the same name, Domain and Path, and Partitioned and Secure where they were set, or browsers keep

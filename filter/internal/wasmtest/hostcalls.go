@@ -35,6 +35,8 @@ var hostCalls = []hostCall{
 	{"proxy_set_property", i32s(4), setProperty},
 	{"proxy_send_local_response", i32s(8), sendLocalReply},
 	{"proxy_set_effective_context", i32s(1), setEffectiveContext},
+	{"proxy_get_shared_data", i32s(5), getSharedData},
+	{"proxy_set_shared_data", i32s(5), setSharedData},
 	{"proxy_define_metric", i32s(4), defineMetric},
 	{"proxy_increment_metric", append(i32s(1), api.ValueTypeI64), incrementMetric},
 	{"proxy_record_metric", append(i32s(1), api.ValueTypeI64), recordMetric},

@@ -97,6 +97,33 @@ func TestShippedBorder(t *testing.T) {
 	}
 }
 
+// A VM defines the counters of those before it, though it has counted nothing: Envoy then keeps their values. It does so
+// for all of them, and for no name twice.
+func TestShippedCountersLast(t *testing.T) {
+	const first, second = "limpet_sessions.policy.p.outcome.new", "limpet_sessions.policy.p.outcome.malformed"
+	shared := &Shared{}
+	before, beside := start(t, Options{Shared: shared}), start(t, Options{Shared: shared})
+	for _, vm := range []*VM{before, beside} {
+		session(t, vm)
+		s := vm.NewStream(route)
+		exchange(t, s, newReply, "sid=none")
+		s.Close()
+	}
+	after := start(t, Options{Shared: shared, Config: []byte(strings.Replace(config, `"1h"`, `"2h"`, 1))})
+	counters := after.Counters()
+	for _, name := range []string{first, second} {
+		if n, defined := counters[name]; !defined || n != 0 {
+			t.Errorf("the next VM defines %s: %t, with %d", name, defined, n)
+		}
+	}
+	if kept, _ := shared.get("limpet.counters"); len(counters) != 2 || kept.text != "2" {
+		t.Errorf("the next VM defines %v, of %s that are kept", counters, kept.text)
+	}
+	if got := start(t, Options{}).Counters(); len(got) != 0 {
+		t.Errorf("a VM without others before it defines %v", got)
+	}
+}
+
 // libc's allocator and TinyGo's both begin at the end of the module's data and destroy each other's memory, so nothing may
 // link the former (os.Getenv would).
 func TestShippedHasOneAllocator(t *testing.T) {

@@ -8,4 +8,5 @@ const (
 	statusNotFound      status = 1
 	statusBadArgument   status = 2
 	statusInvalidMemory status = 6
+	statusCASMismatch   status = 8
 )

@@ -32,6 +32,8 @@ type Options struct {
 	Now func() time.Time
 	// Rand is the source of random bytes. Without it they are the same in every VM: good for tests and nothing else.
 	Rand io.Reader
+	// Shared is the data that it shares with other VMs. Without it, it shares none.
+	Shared *Shared
 }
 
 // VM is a running plugin. It is not safe for concurrent use; start one for each goroutine.
@@ -53,6 +55,7 @@ type VM struct {
 
 	logs    []Log
 	metrics metrics
+	shared  *Shared
 	err     error // the first trap
 }
 
@@ -74,7 +77,7 @@ type callContext struct {
 // Start runs a new VM up to the point where it can take requests. When the plugin traps or refuses its configuration, the
 // error has everything that it logged.
 func (m *Module) Start(ctx context.Context, o Options) (*VM, error) {
-	vm := &VM{lastID: rootID, config: o.Config}
+	vm := &VM{lastID: rootID, config: o.Config, shared: o.Shared}
 	vm.ctx = &callContext{ctx, vm}
 	module, err := m.runtime.InstantiateModule(ctx, m.compiled, vm.moduleConfig(o))
 	if err != nil {

@@ -36,15 +36,15 @@ type Input struct {
 	Paths iter.Seq[precedence.TrafficPath]
 }
 
-// Find finds where policies reach the limit, and reports it. Older Gateways go first.
-func Find(in Input, rep *report.Report) *Limit {
+// Find finds where policies reach the limit, and reports it. Older Gateways go first. It also gives the most ancestors that a
+// policy's status has besides those Gateways.
+func Find(in Input, rep *report.Report) (limit *Limit, most int) {
 	taken := countTaken(in)
-	most := 0
 	for _, n := range taken {
 		most = max(most, n)
 	}
-	if most+len(in.Objects.Gateways) <= v1alpha1.MaxAncestors {
-		return nil
+	if !MayReach(most, len(in.Objects.Gateways)) {
+		return nil, most
 	}
 	l := &Limit{reached: map[object.Ref]map[object.Ref]bool{}, attached: map[object.TargetRef][]Attachment{}}
 	for a := range in.Attachments {
@@ -61,10 +61,13 @@ func Find(in Input, rep *report.Report) *Limit {
 		}
 	}
 	if len(l.reached) == 0 {
-		return nil
+		return nil, most
 	}
-	return l
+	return l, most
 }
+
+// MayReach reports whether the status of a policy may have too little room for all Gateways besides other ancestors.
+func MayReach(others, gateways int) bool { return others+gateways > v1alpha1.MaxAncestors }
 
 func (l *Limit) add(policy, gateway object.Ref) {
 	if l.reached[policy] == nil {

@@ -76,7 +76,7 @@ func TestFind(t *testing.T) {
 				paths = append(paths, path)
 			}
 			rep := &report.Report{}
-			limit := Find(Input{Objects: objects, Attachments: slices.Values(attachments), Paths: slices.Values(paths)}, rep)
+			limit, _ := Find(Input{Objects: objects, Attachments: slices.Values(attachments), Paths: slices.Values(paths)}, rep)
 			for i, path := range paths {
 				want := i >= c.reaching-c.want && i < c.reaching
 				if got := limit.Reached(policy, path.Gateway); got != want {

@@ -3,7 +3,6 @@ package ancestors
 import (
 	"cmp"
 
-	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
@@ -12,10 +11,10 @@ import (
 // countTaken counts the ancestors in a policy's status besides the Gateways on which it has an effect: other controllers',
 // and targets on which it has none. Policies without any are not in it.
 func countTaken(in Input) map[object.Ref]int {
-	taken := map[object.Ref]int{}
-	countForeign(in.Objects.SessionPolicies, taken)
-	countForeign(in.Objects.TrafficPolicies, taken)
-	countForeign(in.Objects.LoadBalancers, taken)
+	taken, controller := map[object.Ref]int{}, string(in.Objects.ControllerName())
+	countForeign(controller, in.Objects.SessionPolicies, taken)
+	countForeign(controller, in.Objects.TrafficPolicies, taken)
+	countForeign(controller, in.Objects.LoadBalancers, taken)
 	for a := range in.Attachments {
 		if a.Refused {
 			taken[a.Policy]++
@@ -25,13 +24,13 @@ func countTaken(in Input) map[object.Ref]int {
 }
 
 // countForeign counts the ancestors that other controllers have written into the policies' status, whatever else it holds.
-func countForeign[T any](policies []*resource.Object[T], taken map[object.Ref]int) {
+func countForeign[T any](controller string, policies []*resource.Object[T], taken map[object.Ref]int) {
 	for _, p := range policies {
 		fields, _ := p.Status.(map[string]any)
 		list, _ := fields["ancestors"].([]any)
 		for _, a := range list {
 			entry, _ := a.(map[string]any)
-			if name, is := entry["controllerName"].(string); is && name != string(v1alpha1.ControllerName) {
+			if name, is := entry["controllerName"].(string); is && name != controller {
 				taken[p.Origin().Ref]++
 			}
 		}

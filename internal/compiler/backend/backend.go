@@ -4,6 +4,7 @@ package backend
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -57,8 +58,12 @@ const (
 	HTTP2         Protocol = "HTTP/2"
 )
 
-// appProtocols are the values of appProtocol that are read (KEP-3726, and IANA's http). A websocket begins as HTTP/1.1.
-var appProtocols = map[string]Protocol{"http": HTTP1, "kubernetes.io/ws": HTTP1, "kubernetes.io/h2c": HTTP2}
+// appProtocols are the values of appProtocol that are read: those of KEP-3726, IANA's http, and what clusters have from
+// before there was a list. A websocket begins as HTTP/1.1.
+var appProtocols = map[string]Protocol{
+	"http": HTTP1, "kubernetes.io/ws": HTTP1, "ws": HTTP1,
+	"kubernetes.io/h2c": HTTP2, "h2c": HTTP2, "http2": HTTP2, "grpc": HTTP2,
+}
 
 // Ready reports whether the backend takes new requests.
 func (b *Backend) Ready() bool {
@@ -69,6 +74,7 @@ type endpointSlice = resource.Object[discoveryv1.EndpointSlice]
 
 // Index holds the Services and EndpointSlices of the input.
 type Index struct {
+	objects        *resource.Objects
 	services       map[string]*resource.Object[corev1.Service]
 	xbackends      *xbackends
 	resolved       map[string]*Backend
@@ -87,6 +93,7 @@ type Index struct {
 // is wrong with one that a route uses goes to the report, once.
 func NewIndex(objects *resource.Objects, ports []*ServicePort, rep *report.Report) *Index {
 	x := &Index{
+		objects:   objects,
 		services:  make(map[string]*resource.Object[corev1.Service], len(objects.Services)),
 		resolved:  map[string]*Backend{},
 		ports:     make(map[PortKey]*ServicePort, len(ports)),
@@ -155,7 +162,11 @@ func isXBackend(ref gatewayv1.BackendRef) bool {
 func (x *Index) resolveService(key string, path *field.Path, ref gatewayv1.BackendRef) (*Backend, *field.Error) {
 	service := x.services[key]
 	if service == nil {
-		return nil, newNotFound(path.Child("name"), ref.Name, "there is no Service "+key+" in the input")
+		return nil, newNotFound(path.Child("name"), ref.Name, x.absence(key))
+	}
+	if service.Value.Spec.Type == corev1.ServiceTypeExternalName {
+		return nil, newNotFound(path.Child("name"), ref.Name,
+			"Service "+key+" is an ExternalName: Gateway API asks that none is followed, for the name may lead anywhere (CVE-2021-25740)")
 	}
 	number := int32(0)
 	if ref.Port != nil { // the schema requires it for a Service
@@ -167,7 +178,18 @@ func (x *Index) resolveService(key string, path *field.Path, ref gatewayv1.Backe
 	if at < 0 {
 		return nil, newNotFound(path.Child("port"), number, "Service "+key+" has no TCP port of this number")
 	}
+	p := x.ports[newPortKey(service, at)]
+	if said := p.unsupportedProtocol(); said != "" {
+		return nil, field.Invalid(path.Child("port"), number,
+			fmt.Sprintf("Service %s says of it appProtocol %q, which limpet does not speak to backends", key, said))
+	}
 	return x.getServicePort(newPortKey(service, at)), nil
+}
+
+// absence says why a Service is not there.
+func (x *Index) absence(key string) string {
+	namespace, name, _ := strings.Cut(key, "/")
+	return x.objects.Absence(object.Ref{Kind: object.KindService, Namespace: namespace, Name: name})
 }
 
 // ReasonFor is the reason of a route's ResolvedRefs condition for an error of Resolve, or for one

@@ -152,27 +152,33 @@ func TestPortsOfAService(t *testing.T) {
 //
 // requirements: S47
 func TestProtocolsOfPorts(t *testing.T) {
-	for appProtocol, c := range map[string]struct {
-		want   backend.Protocol
-		errors []string
-	}{
-		"":                       {backend.ProtocolUnset, nil},
-		"http":                   {backend.HTTP1, nil},
-		"kubernetes.io/ws":       {backend.HTTP1, nil},
-		"kubernetes.io/h2c":      {backend.HTTP2, nil},
-		"kubernetes.io/wss":      {backend.ProtocolUnset, []string{`spec.ports[0].appProtocol: not supported yet: "kubernetes.io/wss"`}},
-		"https":                  {backend.ProtocolUnset, []string{`spec.ports[0].appProtocol: not supported yet: "https"`}},
-		"example.com/of-its-own": {backend.ProtocolUnset, []string{"not supported yet"}},
+	for appProtocol, want := range map[string]backend.Protocol{
+		"":                  backend.ProtocolUnset,
+		"http":              backend.HTTP1,
+		"kubernetes.io/ws":  backend.HTTP1,
+		"ws":                backend.HTTP1,
+		"kubernetes.io/h2c": backend.HTTP2,
+		"h2c":               backend.HTTP2,
+		"http2":             backend.HTTP2,
+		"grpc":              backend.HTTP2,
 	} {
 		document := service("")
 		if appProtocol != "" {
 			document = strings.Replace(document, "port: 80", "port: 80, appProtocol: "+appProtocol, 1)
 		}
 		x, rep := newIndex(t, document)
-		if got := mustResolve(t, x, "{name: cart, port: 80}").Protocol; got != c.want {
-			t.Errorf("%s: got %q, want %q", appProtocol, got, c.want)
+		if got := mustResolve(t, x, "{name: cart, port: 80}").Protocol; got != want {
+			t.Errorf("%s: got %q, want %q", appProtocol, got, want)
 		}
-		compilertest.CheckProblems(t, rep.Errors(false), c.errors...)
+		compilertest.CheckProblems(t, rep.Errors(false))
+	}
+	for _, unknown := range []string{"kubernetes.io/wss", "https", "example.com/of-its-own"} {
+		x, _ := newIndex(t, strings.Replace(service(""), "port: 80", "port: 80, appProtocol: "+unknown, 1))
+		_, err := resolve(t, x, "{name: cart, port: 80}")
+		want := fmt.Sprintf("ref.port: Invalid value: 80: Service default/cart says of it appProtocol %q, which limpet does not speak to backends", unknown)
+		if err == nil || err.Error() != want || backend.ReasonFor(err) != gatewayv1.RouteReasonUnsupportedProtocol {
+			t.Errorf("%s: got %v", unknown, err)
+		}
 	}
 }
 
@@ -204,7 +210,7 @@ func TestWhatIsSaidOfAService(t *testing.T) {
 	t.Run("two addresses of one endpoint", func(t *testing.T) {
 		x, rep := newIndex(t, service(""), slice("a", "IPv4", `{addresses: [10.0.0.1, 10.0.0.2]}`))
 		mustResolve(t, x, "{name: cart, port: 80}")
-		compilertest.CheckProblems(t, rep.Errors(false), "EndpointSlice default/a: endpoints[0].addresses[1]: not supported yet")
+		compilertest.CheckProblems(t, rep.Warnings(), "EndpointSlice default/a: endpoints[0].addresses[1]: not used")
 	})
 }
 

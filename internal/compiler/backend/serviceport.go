@@ -128,17 +128,23 @@ func (p *ServicePort) addSlice(found map[netip.AddrPort]ir.Endpoint, s *endpoint
 	}
 }
 
+// unsupportedProtocol is what the Service says that the port speaks, where limpet does not; empty for what it speaks.
+func (p *ServicePort) unsupportedProtocol() string {
+	said := p.inputs.service.Value.Spec.Ports[p.inputs.index].AppProtocol
+	if said == nil || p.Protocol != ProtocolUnset {
+		return ""
+	}
+	return *said
+}
+
 // report says what is wrong with the port, and what of its Service is not honoured.
 func (p *ServicePort) report(rep *report.Report) {
 	for _, e := range p.crowded {
 		path := field.NewPath("endpoints").Index(e.index).Child("addresses").Index(1)
-		rep.ErrorAt(e.slice, path.String(), "not supported yet: an endpoint's further addresses have no meaning in Kubernetes")
+		rep.WarnAt(e.slice, path.String(), "not used: an endpoint's further addresses have no meaning in Kubernetes")
 	}
 	service, spec := p.inputs.service, field.NewPath("spec")
 	path, port := spec.Child("ports").Index(p.inputs.index), service.Value.Spec.Ports[p.inputs.index]
-	if said := port.AppProtocol; said != nil && p.Protocol == ProtocolUnset {
-		rep.ErrorAt(service, path.Child("appProtocol").String(), fmt.Sprintf("not supported yet: %q", *said))
-	}
 	if service.Value.Spec.TrafficDistribution != nil {
 		rep.Advise(service, spec.Child("trafficDistribution"), "not supported: every endpoint is as good as any other, wherever it runs")
 	}

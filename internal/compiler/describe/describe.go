@@ -12,6 +12,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // Input is what was decided, and the input's objects by their String.
@@ -20,6 +21,9 @@ type Input struct {
 	Traffic       []*lower.BackendTraffic
 	LoadBalancing []loadbalancing.Attachment
 	Subjects      map[string]report.Subject
+	// SharedPath is the path that a policy's cookie has on the target where that knows one for all matches of a rule; empty
+	// if the policy's own holds. Nil is never.
+	SharedPath func(*policyconfig.Policy) string
 }
 
 type describer struct{ Input }
@@ -158,7 +162,7 @@ func (d *describer) findSwitch(e *precedence.Effective) *Origin {
 func (d *describer) describeField(f *precedence.Field, decision *policy.Decision) Field {
 	out := Field{Name: f.Name, Origin: d.newOrigin(f.FieldValue)}
 	if f.Level == precedence.BuiltIn && out.Value == "" {
-		out.Value = findEmitted(f.Name, decision)
+		out.Value = d.findEmitted(f.Name, decision)
 	}
 	for _, b := range f.Overrides {
 		out.Overrides = append(out.Overrides, d.newOrigin(b))
@@ -173,21 +177,34 @@ func (d *describer) describeField(f *precedence.Field, decision *policy.Decision
 }
 
 // findEmitted is the name or the paths that the compiler has worked out.
-func findEmitted(field string, decision *policy.Decision) string {
+func (d *describer) findEmitted(field string, decision *policy.Decision) string {
 	switch field {
 	case "sessionName":
 		return decision.Name
 	case "cookie.path":
 		var paths []string
 		for _, p := range decision.Policies {
-			if p.Cookie != nil && p.Cookie.Path != "" && !slices.Contains(paths, p.Cookie.Path) {
-				paths = append(paths, p.Cookie.Path)
+			if path := d.findPath(&p); path != "" && !slices.Contains(paths, path) {
+				paths = append(paths, path)
 			}
 		}
 		return strings.Join(paths, ", ")
 	default:
 		return ""
 	}
+}
+
+// findPath is the path of a policy's cookie; empty for none.
+func (d *describer) findPath(p *policyconfig.Policy) string {
+	if p.Cookie == nil {
+		return ""
+	}
+	if d.SharedPath != nil {
+		if shared := d.SharedPath(p); shared != "" {
+			return shared
+		}
+	}
+	return p.Cookie.Path
 }
 
 // describeEffect shows what a policy does on a way; false if it has no say there.

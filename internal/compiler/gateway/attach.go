@@ -8,16 +8,22 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
 // attachRoute joins a route to every listener that its parentRefs name and that admits it.
 func (b *builder) attachRoute(route *Route) {
 	path := field.NewPath("spec", "parentRefs")
+	fault := b.refuseRoute(route)
 	if len(route.Value.Spec.ParentRefs) == 0 {
 		b.rep.Warn(route, field.Required(path, "without one the route attaches to nothing"))
 	}
 	for i, ref := range route.Value.Spec.ParentRefs {
+		if fault != nil {
+			b.recordParent(route, ref, nil) // the status tells of the route as a whole
+			continue
+		}
 		refused := b.attachTo(route, path.Index(i), ref)
 		b.recordParent(route, ref, refused)
 		if refused != nil {
@@ -45,10 +51,13 @@ func (b *builder) attachTo(route *Route, path *field.Path, ref gatewayv1.ParentR
 	key := parentKey(route, ref)
 	all, known := b.listeners[key]
 	switch {
-	case ref.Kind != nil && *ref.Kind != "Gateway":
-		return field.NotSupported(path.Child("kind"), *ref.Kind, []gatewayv1.Kind{"Gateway"})
+	case !isGateway(ref):
+		b.rep.Advise(route, path.Child("kind"), fmt.Sprintf(
+			"limpet serves Gateways: what the route is to a %s is left to those who serve that", *ref.Kind))
+		return nil
 	case !known:
-		return newNotFoundError(path.Child("name"), ref.Name, "there is no Gateway "+key+" in the input")
+		return newNotFoundError(path.Child("name"), ref.Name,
+			b.objects.Absence(object.Ref{Kind: object.KindGateway, Namespace: parentNamespace(route, ref), Name: string(ref.Name)}))
 	case len(all) == 0:
 		return nil // the Gateway's own warning says why it is left out
 	}
@@ -56,7 +65,7 @@ func (b *builder) attachTo(route *Route, path *field.Path, ref gatewayv1.ParentR
 	if len(named) == 0 {
 		return newNoListenerError(path, key, ref)
 	}
-	admitting := slices.DeleteFunc(named, func(l *listener) bool { return !l.allows(route) })
+	admitting := slices.DeleteFunc(named, func(l *listener) bool { return !b.allows(l, route) })
 	if len(admitting) == 0 {
 		return field.Forbidden(
 			path,
@@ -92,11 +101,19 @@ func newHostTakenError(route, rival *Route, gateway string, l *listener) *field.
 
 // parentKey names the Gateway that a reference leads to.
 func parentKey(route *Route, ref gatewayv1.ParentReference) string {
-	namespace := route.Namespace
+	return parentNamespace(route, ref) + "/" + string(ref.Name)
+}
+
+func parentNamespace(route *Route, ref gatewayv1.ParentReference) string {
 	if ref.Namespace != nil {
-		namespace = string(*ref.Namespace)
+		return string(*ref.Namespace)
 	}
-	return namespace + "/" + string(ref.Name)
+	return route.Namespace
+}
+
+// isGateway reports whether a reference is to a Gateway, and not to a Service of a mesh or another implementation's parent.
+func isGateway(ref gatewayv1.ParentReference) bool {
+	return (ref.Kind == nil || *ref.Kind == object.KindGateway) && (ref.Group == nil || *ref.Group == gatewayv1.GroupName)
 }
 
 // isNamedBy reports whether a reference to a Gateway means a listener of it.

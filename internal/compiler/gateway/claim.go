@@ -9,14 +9,13 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 	"github.com/limpet-proxy/limpet/internal/compiler/seniority"
 )
 
 // Listening says where Gateways may listen.
 type Listening struct {
-	// Bind is the address of Gateways without addresses.
-	Bind netip.Addr
 	// Shared lets Gateways of different namespaces share an address and port.
 	Shared bool
 	// Admin is where Envoy's admin interface listens; not valid for nowhere.
@@ -49,12 +48,15 @@ type claimant struct {
 	gateway *resource.Object[gatewayv1.Gateway]
 }
 
-// settleClaims says of each claim that can't hold why. The senior Gateway of an address and port has it, with others of its
+// SettleClaims says of each claim that can't hold why. The senior Gateway of an address and port has it, with others of its
 // namespace; those of other namespaces if it allows it. Neither does a Gateway get an address out of another namespace's
 // wildcard: its listener would take the connections away. The other way round nothing is taken.
-func settleClaims(objects *resource.Objects, l Listening) map[Claim]string {
+func (in Input) SettleClaims(l Listening) map[Claim]string {
+	if in.apart || in.isolated {
+		return nil
+	}
 	refused, holders := map[Claim]string{}, map[netip.AddrPort]*claimant{}
-	for _, c := range listClaims(objects, l) {
+	for _, c := range in.listClaims(l) {
 		if why := l.explainRefusal(c, holders); why != "" {
 			refused[c.Claim] = why
 		} else if holders[c.At] == nil {
@@ -65,15 +67,19 @@ func settleClaims(objects *resource.Objects, l Listening) map[Claim]string {
 }
 
 // listClaims lists the claims of all Gateways that are served, the senior ones first.
-func listClaims(objects *resource.Objects, l Listening) (claims []*claimant) {
-	seen, classes := map[Claim]bool{}, listControllers(objects)
-	for _, g := range objects.Gateways {
-		if classes[string(g.Value.Spec.GatewayClassName)] == "" {
+func (in Input) listClaims(l Listening) (claims []*claimant) {
+	b, seen := newBuilder(in, &report.Report{}), map[Claim]bool{} // whatever there is to say will be said
+	classes := b.listClasses()
+	for _, g := range in.objects.Gateways {
+		if !b.servesClass(g, classes) || b.refuseGateway(g) != "" {
 			continue
 		}
-		addresses, _ := listAddresses(g, l.Bind)
+		addresses, _ := listAddresses(g, in.bind)
 		mixed := mixedPorts(g.Value.Spec.Listeners)
-		for _, spec := range g.Value.Spec.Listeners {
+		for i, spec := range g.Value.Spec.Listeners {
+			if len(g.FaultsOf(listenersPath, i)) > 0 {
+				continue
+			}
 			for _, a := range addresses {
 				c := Claim{netip.AddrPortFrom(a, uint16(spec.Port)), g.Origin().Ref}
 				if !mixed[spec.Port] && !seen[c] {

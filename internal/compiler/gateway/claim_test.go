@@ -16,7 +16,7 @@ func in(namespace, metadata string) string { return metadata + ", namespace: " +
 
 // orderOfInput is that of the compiler, for one file.
 func orderOfInput(gateways func(func(seniority.Subject))) *seniority.Order {
-	return seniority.New([]string{"in.yaml"}, gateways)
+	return seniority.New(func() []string { return []string{"in.yaml"} }, gateways)
 }
 
 // TestClaims holds who listens where Gateways of several namespaces want to, and what the others are told (H1 of the
@@ -123,13 +123,12 @@ func TestClaims(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			objects := compilertest.Admit(t, append(c.documents, limpetClass)...)
-			c.listening.Bind = netip.MustParseAddr("0.0.0.0")
 			c.listening.Order = orderOfInput(func(visit func(seniority.Subject)) {
 				for _, g := range objects.Gateways {
 					visit(g)
 				}
 			})
-			b := newBuilt(Build(NewInput(objects, c.listening)))
+			b := newBuilt(Build(NewInput(objects, netip.MustParseAddr("0.0.0.0")).Settle(c.listening)))
 			checkText(t, b, c.want)
 			compilertest.CheckProblems(t, b.rep.Warnings(), c.warnings...)
 		})
@@ -169,7 +168,7 @@ func TestHostsOfRoutes(t *testing.T) {
 					visit(p)
 				}
 			})
-			b := newBuilt(Build(NewInput(objects, Listening{Bind: netip.MustParseAddr("0.0.0.0"), Order: order, ProxyHosts: c.had})))
+			b := newBuilt(Build(NewInput(objects, netip.MustParseAddr("0.0.0.0")).Settle(Listening{Order: order, ProxyHosts: c.had})))
 			checkText(t, b, "0.0.0.0:80\nx.example.com infra/shared/http: "+c.want+"\n* infra/shared/http:")
 		})
 	}

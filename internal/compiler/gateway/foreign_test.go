@@ -61,8 +61,8 @@ func TestHTTPProxies(t *testing.T) {
 // TestGatewaysOfAControlPlane holds that each Gateway has a proxy of its own, so that none conflict, and that those of
 // another controller are left out.
 func TestGatewaysOfAControlPlane(t *testing.T) {
-	const controller = "limpet.dev/compiler" // that of the class
-	foreign := strings.Replace(limpetClass, "limpet.dev/compiler", "example.com/other", 1)
+	const controller = "limpet.dev/gateway-controller" // that of the class
+	foreign := strings.Replace(limpetClass, "limpet.dev/gateway-controller", "example.com/other", 1)
 	for name, c := range map[string]struct {
 		documents []string
 		want      string
@@ -76,7 +76,7 @@ func TestGatewaysOfAControlPlane(t *testing.T) {
 		"a class of another controller": {
 			[]string{foreign, gatewayOf("a", onPort80, ""), routeOf("r", "parentRefs: [{name: a}]"+oneRule)},
 			"",
-			[]string{"Gateway default/a: spec.gatewayClassName: its class is served by example.com/other, not by limpet.dev/compiler: the Gateway is left out [advice]"},
+			[]string{"Gateway default/a: spec.gatewayClassName: its class is served by example.com/other, not by limpet.dev/gateway-controller: the Gateway is left out [advice]"},
 		},
 		"certificates are the control plane's affair": {
 			[]string{limpetClass, gatewayOf("a", "{name: s, protocol: HTTPS, port: 443, tls: {certificateRefs: [{name: gone}]}}", "")}, "[fd00::]:443 TLS\n* default/a/s:", nil,

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"maps"
-	"net/netip"
 	"slices"
 
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -11,9 +10,9 @@ import (
 // layOutPorts lays out the ports that have listeners.
 func (b *builder) layOutPorts() []Port {
 	var ports []Port
-	for _, at := range slices.SortedFunc(maps.Keys(b.ports), netip.AddrPort.Compare) {
-		listeners := b.ports[at]
-		port := Port{Address: at.Addr(), Number: at.Port(), TLS: speaksTLS(listeners)}
+	for _, key := range slices.SortedFunc(maps.Keys(b.ports), comparePorts) {
+		listeners := b.ports[key]
+		port := Port{Gateway: key.gateway, Address: key.at.Addr(), Number: key.at.Port(), TLS: speaksTLS(listeners)}
 		for _, domain := range listDomains(listeners) {
 			owner, matches := matchesFor(listeners, domain)
 			port.Hosts = append(port.Hosts, Host{Domain: domain, Listener: owner, Matches: matches})

@@ -27,7 +27,7 @@ func (b *builder) attachProxy(proxy *resource.Object[resource.HTTPProxy]) {
 	matched := false
 	for _, key := range slices.Sorted(maps.Keys(b.listeners)) {
 		for _, l := range b.listeners[key] {
-			if !l.allows(route) {
+			if !b.allows(l, route) {
 				continue
 			}
 			joined, rival := l.join(route)

@@ -14,18 +14,42 @@ import (
 
 // Input is everything that a [Topology] is made from.
 type Input struct {
-	objects    *resource.Objects // no kinds but those that a topology depends on
-	bind       netip.Addr
-	refused    map[Claim]string               // why a Gateway does not listen somewhere
-	controller gatewayv1.GatewayController // empty where limpet itself serves the Gateways
+	objects *resource.Objects // no kinds but those that a topology depends on
+	bind    netip.Addr
+	// controller is who serves the Gateways, and isolated says that it is a control plane that gives each a proxy of its own.
+	controller gatewayv1.GatewayController
+	isolated   bool
+	// assumeClass says that a class which is not in the input is the controller's.
+	assumeClass bool
+	apart       bool // limpet itself serves the Gateways, and each has proxies of its own
+	// refused says why a Gateway does not listen somewhere.
+	refused map[Claim]string
 }
 
-// NewInput is the input where limpet serves the Gateways.
-func NewInput(objects *resource.Objects, l Listening) Input {
-	return Input{bind: l.Bind, refused: settleClaims(objects, l), objects: &resource.Objects{
-		Classes: objects.Classes, Gateways: objects.Gateways, Routes: l.sortRoutes(objects.Routes), Secrets: objects.Secrets,
-		Grants: objects.Grants, Proxies: l.sortProxies(objects.Proxies),
+// NewInput is the input where limpet serves the Gateways. Those without addresses listen on bind; those whose class is
+// not in the input are left out.
+func NewInput(objects *resource.Objects, bind netip.Addr) Input {
+	return Input{bind: bind, controller: objects.ControllerName(), objects: &resource.Objects{
+		Classes: objects.Classes, Gateways: objects.Gateways, Routes: objects.Routes, Secrets: objects.Secrets,
+		Grants: objects.Grants, Proxies: objects.Proxies, Namespaces: objects.Namespaces, Refused: objects.Refused,
 	}}
+}
+
+// Apart is the input where each Gateway has proxies of its own, so that Gateways share no port.
+func (in Input) Apart() Input {
+	in.apart = true
+	return in
+}
+
+// Settle is the input in which it is settled who has what several want.
+func (in Input) Settle(l Listening) Input { return in.Settled(in.SettleClaims(l), l) }
+
+// Settled is Settle for a part of an input, whose claims are settled.
+func (in Input) Settled(refused map[Claim]string, l Listening) Input {
+	objects := *in.objects
+	objects.Routes, objects.Proxies = l.sortRoutes(objects.Routes), l.sortProxies(objects.Proxies)
+	in.refused, in.objects = refused, &objects
+	return in
 }
 
 // sortRoutes puts the senior routes first, where routes of two kinds may want one host, which the first of them has.
@@ -49,13 +73,19 @@ func (l Listening) sortProxies(proxies []*resource.Object[resource.HTTPProxy]) [
 	})
 }
 
+// AssumeClasses is the input in which classes that it lacks are limpet's, with a warning.
+func (in Input) AssumeClasses(assume bool) Input {
+	in.assumeClass = assume
+	return in
+}
+
 // NewInputPerGateway is the input for a control plane that gives every Gateway a proxy of its own: Gateways share no
 // port. Those of a class in the input that another controller serves are left out; a class that is not there is taken
 // for the controller's own.
 func NewInputPerGateway(objects *resource.Objects, controller gatewayv1.GatewayController) Input {
-	return Input{controller: controller, objects: &resource.Objects{
-		Classes: objects.Classes, Gateways: objects.Gateways, Routes: objects.Routes,
-		IstioGateways: objects.IstioGateways, VirtualServices: objects.VirtualServices,
+	return Input{controller: controller, isolated: true, assumeClass: true, objects: &resource.Objects{
+		Classes: objects.Classes, Gateways: objects.Gateways, Routes: objects.Routes, Refused: objects.Refused,
+		IstioGateways: objects.IstioGateways, VirtualServices: objects.VirtualServices, Namespaces: objects.Namespaces,
 	}}
 }
 
@@ -64,6 +94,6 @@ func (in Input) Key() memo.Whole { return memo.Whole{} }
 
 // Equal reports whether both inputs give the same topology.
 func (in Input) Equal(other Input) bool {
-	return in.bind == other.bind && in.controller == other.controller && maps.Equal(in.refused, other.refused) &&
-		in.objects.Equal(other.objects)
+	return in.bind == other.bind && in.controller == other.controller && in.isolated == other.isolated &&
+		in.assumeClass == other.assumeClass && in.apart == other.apart && maps.Equal(in.refused, other.refused) && in.objects.Equal(other.objects)
 }

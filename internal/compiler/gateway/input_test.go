@@ -11,7 +11,7 @@ import (
 
 // TestInput changes one thing that a topology is made from at a time, and things that it is not made from.
 func TestInput(t *testing.T) {
-	bind, other := Listening{Bind: netip.MustParseAddr("127.0.0.1")}, Listening{Bind: netip.MustParseAddr("127.0.0.2")}
+	bind, other := netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("127.0.0.2")
 	routes := &resource.Objects{Routes: []*Route{{}}}
 	kinds := map[string]*resource.Objects{
 		"classes":  {Classes: []*resource.Object[gatewayv1.GatewayClass]{{Value: &gatewayv1.GatewayClass{}}}},

@@ -16,7 +16,7 @@ func istioKey(key string) string { return "istio " + key }
 // attachIstio adds Istio's Gateways to Gateway API's, and joins the VirtualServices that name them.
 func (b *builder) attachIstio(objects *resource.Objects) {
 	for i, g := range objects.IstioGateways {
-		b.addIsolated(g.Value.Gateway, len(objects.Gateways)+i, "")
+		b.addIsolated(g.Value.Gateway, len(objects.Gateways)+i)
 	}
 	for _, v := range objects.VirtualServices {
 		b.attachVirtualService(v.Value.Route, v.Value.Spec.Gateways, slices.Contains(v.Value.Spec.Hosts, anyHost))

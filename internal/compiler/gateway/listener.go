@@ -5,6 +5,9 @@ import (
 	"net/netip"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -28,6 +31,8 @@ type listener struct {
 	// certificates are those that it can show, for TLS; without any it serves nothing.
 	certificates []ir.Certificate
 	overlaps     []string // the listeners of its ports, by name, that have TLS and hosts in common with it
+	// refused is why it is not accepted, whatever its port; empty if it is.
+	refused gatewayv1.ListenerConditionReason
 }
 
 // Listener is a listener of a Gateway, for those who ask what holds behind it.
@@ -51,45 +56,64 @@ func (l *listener) Key() string { return l.gateway.Key() + "/" + l.Name() }
 // Hostnames gives those that a route and the listener have in common, in order; "*" is every host.
 func (l *listener) Hostnames(route *Route) []string { return l.common[route] }
 
-// addGateways collects the listeners of every Gateway whose class is in the input.
+// addGateways collects the listeners of every Gateway whose class the controller serves.
 func (b *builder) addGateways(objects *resource.Objects) {
-	classes := listControllers(objects)
+	classes := b.listClasses()
 	for i, g := range objects.Gateways {
 		b.listeners[g.Key()] = nil
-		class := string(g.Value.Spec.GatewayClassName)
-		if b.controller != "" {
-			b.addIsolated(g, i, classes[class])
-			continue
+		switch {
+		case !b.servesClass(g, classes):
+		case b.isolated:
+			b.addIsolated(g, i)
+		default:
+			b.addGateway(g, b.findAddresses(g))
 		}
-		if classes[class] == "" {
-			e := field.NotFound(field.NewPath("spec", "gatewayClassName"), class)
-			e.Detail = fmt.Sprintf("there is no GatewayClass %s in the input: the Gateway is left out", class)
-			b.rep.WarnFor(g, string(gatewayv1.GatewayReasonPending), e)
-			continue
-		}
-		b.addGateway(g, b.findAddresses(g))
 	}
 }
 
-// listControllers gives who serves each class.
-func listControllers(objects *resource.Objects) map[string]gatewayv1.GatewayController {
+// listClasses gives who serves each class.
+func (b *builder) listClasses() map[string]gatewayv1.GatewayController {
 	classes := map[string]gatewayv1.GatewayController{}
-	for _, c := range objects.Classes {
+	for _, c := range b.objects.Classes {
 		classes[c.Name] = c.Value.Spec.ControllerName
+		if c.Value.Spec.ControllerName == b.controller && !b.isolated && b.refuseClass(c) {
+			classes[c.Name] = refusedClass
+		}
 	}
 	return classes
 }
 
-// addIsolated puts a Gateway on an address that no other has, unless another controller serves it.
-func (b *builder) addIsolated(g *resource.Object[gatewayv1.Gateway], index int, controller gatewayv1.GatewayController) {
-	if controller != "" && controller != b.controller {
-		b.rep.Advise(
-			g,
-			field.NewPath("spec", "gatewayClassName"),
-			fmt.Sprintf("its class is served by %s, not by %s: the Gateway is left out", controller, b.controller),
-		)
-		return
+// servesClass reports whether a Gateway is the controller's.
+func (b *builder) servesClass(g *resource.Object[gatewayv1.Gateway], classes map[string]gatewayv1.GatewayController) bool {
+	class := string(g.Value.Spec.GatewayClassName)
+	path, controller := field.NewPath("spec", "gatewayClassName"), classes[class]
+	switch {
+	case controller == b.controller:
+		return true
+	case controller == refusedClass:
+		e := field.Invalid(path, class, "its GatewayClass is not accepted: the Gateway is left out")
+		b.rep.WarnFor(g, string(gatewayv1.GatewayReasonPending), e)
+		return false
+	case controller != "":
+		b.rep.Advise(g, path, fmt.Sprintf("its class is served by %s, not by %s: the Gateway is left out", controller, b.controller))
+		return false
+	case b.isolated:
+		return true
 	}
+	e := field.NotFound(path, class)
+	e.Detail = b.objects.Absence(object.Ref{Kind: object.KindGatewayClass, Name: class})
+	if b.assumeClass {
+		e.Detail += fmt.Sprintf(": it is taken for one of %s", b.controller)
+		b.rep.Warn(g, e)
+		return true
+	}
+	e.Detail += ": the Gateway is left out"
+	b.rep.WarnFor(g, string(gatewayv1.GatewayReasonPending), e)
+	return false
+}
+
+// addIsolated puts a Gateway on an address that no other has.
+func (b *builder) addIsolated(g *resource.Object[gatewayv1.Gateway], index int) {
 	own := [16]byte{0: 0xfd, 12: byte(index >> 24), 13: byte(index >> 16), 14: byte(index >> 8), 15: byte(index)}
 	b.addGateway(g, []netip.Addr{netip.AddrFrom16(own)})
 }
@@ -126,7 +150,7 @@ func listAddresses(g *resource.Object[gatewayv1.Gateway], bind netip.Addr) (addr
 func (b *builder) addGateway(g *resource.Object[gatewayv1.Gateway], addresses []netip.Addr) {
 	own := g.Kind != object.KindIstioGateway // Istio's has no status of this kind
 	if own {
-		b.status.Gateways = append(b.status.Gateways, &Status{Gateway: g, Addresses: addresses})
+		b.status.Gateways = append(b.status.Gateways, &Status{Gateway: g, Addresses: addresses, Refused: b.refuseGateway(g)})
 	}
 	mixed := mixedPorts(g.Value.Spec.Listeners)
 	for i := range g.Value.Spec.Listeners {
@@ -147,7 +171,10 @@ func (b *builder) addGateway(g *resource.Object[gatewayv1.Gateway], addresses []
 			b.status.addListener(l)
 		}
 		b.checkKinds(l)
-		if b.controller == "" {
+		if l.refused = b.refuseListener(l); l.refused != "" || own && b.status.lastGateway().Refused != "" {
+			continue
+		}
+		if !b.isolated {
 			l.certificates = b.resolveCertificates(l)
 		}
 		if mixed[spec.Port] {
@@ -169,21 +196,25 @@ func (b *builder) listen(l *listener, at netip.AddrPort) {
 			fmt.Sprintf("%s: %s does not listen on %s", why, l.gateway, at)))
 		return
 	}
-	if b.ports[at] == nil {
-		b.ports[at] = map[string]*listener{}
+	key := portKey{at: at}
+	if b.apart {
+		key.gateway = l.gateway.Key()
 	}
-	if other := b.ports[at][l.hostname]; other != nil {
+	if b.ports[key] == nil {
+		b.ports[key] = map[string]*listener{}
+	}
+	if other := b.ports[key][l.hostname]; other != nil {
 		b.rep.WarnFor(l.gateway, string(gatewayv1.ListenerReasonHostnameConflict), field.Invalid(l.path, string(l.spec.Name), fmt.Sprintf(
 			"conflicts with listener %s of %s, which has the same port and hostname: the listener is left out on %s",
 			other.spec.Name, other.gateway, at)))
 		return
 	}
-	if len(b.ports[at]) > 0 && speaksTLS(b.ports[at]) != l.TLS() {
+	if len(b.ports[key]) > 0 && speaksTLS(b.ports[key]) != l.TLS() {
 		b.reportConflict(l, fmt.Sprintf("an older Gateway has the port with another protocol: the listener is left out on %s", at))
 		return
 	}
-	l.findOverlaps(b.ports[at])
-	b.ports[at][l.hostname] = l
+	l.findOverlaps(b.ports[key])
+	b.ports[key][l.hostname] = l
 	b.claims[claim] = true
 	l.bound++
 }
@@ -223,7 +254,7 @@ func isOfKind(k gatewayv1.RouteGroupKind, kind gatewayv1.Kind) bool {
 }
 
 // allows reports whether a listener admits routes of a route's kind and namespace.
-func (l *listener) allows(route *Route) bool {
+func (b *builder) allows(l *listener, route *Route) bool {
 	if l.spec.Protocol != gatewayv1.HTTPProtocolType && l.spec.Protocol != gatewayv1.HTTPSProtocolType {
 		return false
 	}
@@ -236,8 +267,30 @@ func (l *listener) allows(route *Route) bool {
 	}) {
 		return false
 	}
-	// The namespaces that a selector selects are not in the input, so the control plane has the last word on those.
-	everywhere := allowed.Namespaces != nil && allowed.Namespaces.From != nil &&
-		(*allowed.Namespaces.From == gatewayv1.NamespacesFromAll || *allowed.Namespaces.From == gatewayv1.NamespacesFromSelector)
-	return everywhere || route.Namespace == l.gateway.Namespace
+	from := gatewayv1.NamespacesFromSame
+	if allowed.Namespaces != nil && allowed.Namespaces.From != nil {
+		from = *allowed.Namespaces.From
+	}
+	switch from {
+	case gatewayv1.NamespacesFromAll:
+		return true
+	case gatewayv1.NamespacesFromSelector:
+		return b.selects(allowed.Namespaces.Selector, route.Namespace)
+	default:
+		return from == gatewayv1.NamespacesFromSame && route.Namespace == l.gateway.Namespace
+	}
+}
+
+// selects reports whether a selector selects a namespace. Of one that is not in the input the name alone is known, which
+// is a label of it; a control plane that knows the others has the last word then.
+func (b *builder) selects(selector *metav1.LabelSelector, namespace string) bool {
+	set, known := b.namespaces[namespace]
+	if !known && b.isolated {
+		return true
+	}
+	if !known {
+		set = labels.Set{corev1.LabelMetadataName: namespace}
+	}
+	s, err := metav1.LabelSelectorAsSelector(selector)
+	return err == nil && s.Matches(set)
 }

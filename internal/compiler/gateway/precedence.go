@@ -14,6 +14,9 @@ import (
 func matchesOf(route *Route) []Match {
 	var matches []Match
 	for r, rule := range route.Value.Spec.Rules {
+		if isDropped(route, r) {
+			continue
+		}
 		specs := rule.Matches
 		if len(specs) == 0 {
 			specs = []gatewayv1.HTTPRouteMatch{{}}

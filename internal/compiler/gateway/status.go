@@ -23,6 +23,8 @@ type Status struct {
 	Gateway *resource.Object[gatewayv1.Gateway]
 	// Addresses are those that it listens on; what else its spec names can't be bound.
 	Addresses []netip.Addr
+	// Refused is why it is not accepted, whatever its listeners; empty if it is.
+	Refused gatewayv1.GatewayConditionReason
 	// listeners are in the order of the spec.
 	listeners []*listener
 }
@@ -34,6 +36,8 @@ type ListenerStatus struct {
 	Index int
 	// Bound is on how many of the Gateway's addresses it listens. Elsewhere an older Gateway has its port and hostname.
 	Bound int
+	// Refused is why it is not accepted, wherever it would listen; empty if it is.
+	Refused gatewayv1.ListenerConditionReason
 	// Kinds are the kinds of routes that it takes and limpet knows.
 	Kinds []gatewayv1.RouteGroupKind
 	// TLS says that it speaks TLS, and Certificates how many it has to show. Without any nothing is served there.
@@ -59,7 +63,9 @@ type ParentStatus struct {
 func (b *builder) recordParent(route *Route, ref gatewayv1.ParentReference, refused *field.Error) {
 	f := b.status
 	all, known := b.listeners[parentKey(route, ref)]
-	p := ParentStatus{Ref: ref, Foreign: known && len(all) == 0, Refused: refused, Reason: gatewayv1.RouteReasonAccepted}
+	p := ParentStatus{
+		Ref: ref, Foreign: known && len(all) == 0 || !isGateway(ref), Refused: refused, Reason: gatewayv1.RouteReasonAccepted,
+	}
 	if refused != nil {
 		p.Reason = attachReason(refused)
 	}
@@ -67,9 +73,12 @@ func (b *builder) recordParent(route *Route, ref gatewayv1.ParentReference, refu
 }
 
 func (f *AttachmentStatus) addListener(l *listener) {
-	g := f.Gateways[len(f.Gateways)-1]
+	g := f.lastGateway()
 	g.listeners = append(g.listeners, l)
 }
+
+// lastGateway is the one that listeners are added to.
+func (f *AttachmentStatus) lastGateway() *Status { return f.Gateways[len(f.Gateways)-1] }
 
 // Listeners gives what became of the Gateway's listeners, in the order of its spec.
 func (g *Status) Listeners() []ListenerStatus {
@@ -77,7 +86,7 @@ func (g *Status) Listeners() []ListenerStatus {
 	for i, l := range g.listeners {
 		all[i] = ListenerStatus{
 			Name: l.spec.Name, Index: i, Bound: l.bound, Kinds: l.supportedKinds(), Routes: l.routeNames(),
-			TLS: l.TLS(), Certificates: len(l.certificates), Overlaps: l.overlaps,
+			TLS: l.TLS(), Certificates: len(l.certificates), Overlaps: l.overlaps, Refused: l.refused,
 		}
 	}
 	return all

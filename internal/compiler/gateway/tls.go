@@ -150,6 +150,7 @@ func (b *builder) resolveCertificate(l *listener, path *field.Path, ref gatewayv
 	if why != "" {
 		return ir.Certificate{}, field.Invalid(path.Child("name"), ref.Name, "Secret "+key+": "+why)
 	}
+	certificate.Secret = key
 	return certificate, nil
 }
 

@@ -3,8 +3,10 @@
 package gateway
 
 import (
+	"cmp"
 	"net/netip"
 
+	"k8s.io/apimachinery/pkg/labels"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/grant"
@@ -27,6 +29,8 @@ func UnresolvedStatusCode(route *Route) int {
 
 // Port is an address to listen on.
 type Port struct {
+	// Gateway is the key of the one that it belongs to, where Gateways share no port.
+	Gateway string
 	Address netip.Addr
 	Number  uint16
 	// TLS says that all of its listeners speak TLS; else none does.
@@ -57,86 +61,84 @@ type Topology struct {
 	Ports []Port
 	// Attachments is what became of each Gateway and parentRef.
 	Attachments *AttachmentStatus
-	// Report is what there was to say.
-	Report report.Report
+	// OfGateways is what there was to say of Gateways and their classes, and OfRoutes of routes.
+	OfGateways, OfRoutes report.Report
 
 	claims     Claims
 	proxyHosts ProxyHosts
 }
 
 // Silent reports whether there was nothing to say.
-func (t *Topology) Silent() bool { return t.Report.Silent() }
+func (t *Topology) Silent() bool { return t.OfGateways.Silent() && t.OfRoutes.Silent() }
+
+// ReportAll passes on all that there was to say.
+func (t *Topology) ReportAll(rep *report.Report) {
+	rep.Add(&t.OfGateways)
+	rep.Add(&t.OfRoutes)
+}
 
 // Build works out which requests reach which rule.
 func Build(in Input) *Topology {
-	t := &Topology{claims: Claims{}, proxyHosts: ProxyHosts{}}
-	if in.controller == "" {
-		t.Ports, t.Attachments = buildShared(in, t)
-	} else {
-		t.Ports, t.Attachments = buildPerGateway(in.objects, in.controller, &t.Report)
+	t := &Topology{proxyHosts: ProxyHosts{}}
+	b := newBuilder(in, &t.OfGateways)
+	b.addGateways(in.objects)
+	b.rep = &t.OfRoutes
+	for _, route := range in.objects.Routes {
+		b.attachRoute(route)
+	}
+	for _, proxy := range in.objects.Proxies {
+		b.attachProxy(proxy)
+	}
+	b.attachIstio(in.objects)
+	t.Ports, t.Attachments, t.claims = b.layOutPorts(), b.status, b.claims
+	for fqdn, proxy := range b.proxies {
+		t.proxyHosts[fqdn] = proxy.Origin().Ref
 	}
 	return t
 }
 
-func buildShared(in Input, t *Topology) ([]Port, *AttachmentStatus) {
-	objects := in.objects
+func newBuilder(in Input, rep *report.Report) *builder {
 	b := &builder{
-		listeners: map[string][]*listener{},
-		ports:     map[netip.AddrPort]map[string]*listener{},
-		bind:      in.bind,
-		refused:   in.refused,
-		claims:    t.claims,
-		proxies:   map[string]*Route{},
-		secrets:   map[string]*resource.Object[resource.Secret]{},
-		grants:    grant.New(objects),
-		rep:       &t.Report,
-		status:    &AttachmentStatus{Parents: map[string][]ParentStatus{}},
-	}
-	for _, s := range objects.Secrets {
-		b.secrets[s.Key()] = s
-	}
-	b.addGateways(objects)
-	for _, route := range objects.Routes {
-		b.attachRoute(route)
-	}
-	for _, proxy := range objects.Proxies {
-		b.attachProxy(proxy)
-	}
-	for fqdn := range b.proxies {
-		t.proxyHosts[fqdn] = b.proxies[fqdn].Origin().Ref
-	}
-	return b.layOutPorts(), b.status
-}
-
-func buildPerGateway(objects *resource.Objects, controller gatewayv1.GatewayController, rep *report.Report) ([]Port, *AttachmentStatus) {
-	b := &builder{
+		Input:      in,
 		listeners:  map[string][]*listener{},
-		ports:      map[netip.AddrPort]map[string]*listener{},
+		ports:      map[portKey]map[string]*listener{},
+		claims:     Claims{},
 		proxies:    map[string]*Route{},
+		secrets:    map[string]*resource.Object[resource.Secret]{},
+		namespaces: map[string]labels.Set{},
+		grants:     grant.New(in.objects),
 		rep:        rep,
 		status:     &AttachmentStatus{Parents: map[string][]ParentStatus{}},
-		controller: controller,
-		claims:     Claims{},
 	}
-	b.addGateways(objects)
-	for _, route := range objects.Routes {
-		b.attachRoute(route)
+	for _, s := range in.objects.Secrets {
+		b.secrets[s.Key()] = s
 	}
-	b.attachIstio(objects)
-	return b.layOutPorts(), b.status
+	for _, n := range in.objects.Namespaces {
+		b.namespaces[n.Name] = n.Labels
+	}
+	return b
+}
+
+// portKey tells ports apart.
+type portKey struct {
+	at      netip.AddrPort
+	gateway string // its key, where Gateways share no port
+}
+
+func comparePorts(a, b portKey) int {
+	return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.gateway, b.gateway))
 }
 
 type builder struct {
-	listeners map[string][]*listener                  // by their Gateway's key; a Gateway that is left out has an entry without any
-	ports     map[netip.AddrPort]map[string]*listener // by their hostname
-	bind      netip.Addr
-	refused   map[Claim]string // why a Gateway does not listen somewhere
-	claims    Claims           // that hold
-	proxies   map[string]*Route // HTTPProxies by their host
+	Input
+	listeners map[string][]*listener           // by their Gateway's key; a Gateway that is left out has an entry without any
+	ports     map[portKey]map[string]*listener // by their hostname
+	claims    Claims                           // that hold
+	proxies   map[string]*Route                // HTTPProxies by their host
 	secrets   map[string]*resource.Object[resource.Secret]
-	grants    grant.Grants
-	rep       *report.Report
-	status    *AttachmentStatus
-	// controller is the control plane's name, empty where limpet itself is it.
-	controller gatewayv1.GatewayController
+	// namespaces are the labels of those that are in the input.
+	namespaces map[string]labels.Set
+	grants     grant.Grants
+	rep        *report.Report
+	status     *AttachmentStatus
 }

@@ -23,7 +23,7 @@ type built struct {
 // buildAll works out which requests reach which rule, where limpet serves the Gateways on 0.0.0.0.
 func buildAll(t *testing.T, documents ...string) *built {
 	t.Helper()
-	return newBuilt(Build(NewInput(compilertest.Admit(t, documents...), Listening{Bind: netip.MustParseAddr("0.0.0.0")})))
+	return newBuilt(Build(NewInput(compilertest.Admit(t, documents...), netip.MustParseAddr("0.0.0.0"))))
 }
 
 // buildControlled does so where a control plane does, with Istio's kinds among the documents.
@@ -36,7 +36,11 @@ func buildControlled(t *testing.T, controller gatewayv1.GatewayController, docum
 	return newBuilt(Build(NewInputPerGateway(objects, controller)))
 }
 
-func newBuilt(t *Topology) *built { return &built{t.Ports, t.Attachments, &t.Report} }
+func newBuilt(t *Topology) *built {
+	rep := &report.Report{}
+	t.ReportAll(rep)
+	return &built{t.Ports, t.Attachments, rep}
+}
 
 // String has a line for each port and one for each host of it: its domain, the listener, and its matches as
 // ROUTE/RULE/MATCH, strongest first.
@@ -77,7 +81,7 @@ func checkText(t *testing.T, got fmt.Stringer, want string) {
 	}
 }
 
-const limpetClass = `{apiVersion: gateway.networking.k8s.io/v1, kind: GatewayClass, metadata: {name: limpet}, spec: {controllerName: limpet.dev/compiler}}`
+const limpetClass = `{apiVersion: gateway.networking.k8s.io/v1, kind: GatewayClass, metadata: {name: limpet}, spec: {controllerName: limpet.dev/gateway-controller}}`
 
 // gatewayOf is a Gateway of the class in the namespace default. Its metadata begins with its name.
 func gatewayOf(metadata, listeners, spec string) string {
@@ -139,7 +143,7 @@ func TestAddressesThatCannotBeBound(t *testing.T) {
 	if rep.Failed() {
 		t.Fatal(rep.Errors(false))
 	}
-	b := newBuilt(Build(NewInput(objects, Listening{Bind: netip.MustParseAddr("0.0.0.0")})))
+	b := newBuilt(Build(NewInput(objects, netip.MustParseAddr("0.0.0.0"))))
 	checkText(t, b, "10.0.0.1:80\n* default/web/http:")
 	compilertest.CheckProblems(t, b.rep.Warnings(),
 		`spec.addresses[0].value: Invalid value: "here": must be an IP address to bind: the Gateway does not listen there [AddressNotUsable]`,

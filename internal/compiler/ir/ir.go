@@ -26,6 +26,8 @@ type Config struct {
 
 // Listener is an address to bind.
 type Listener struct {
+	// Gateway is the key of the one that it belongs to, where Gateways share no proxy.
+	Gateway string
 	Address netip.Addr
 	Port    uint16
 	// Hosts are what plain HTTP leads to, by hostname; a request goes to the one with the most specific match, and to
@@ -48,8 +50,10 @@ type TLSHost struct {
 
 // Certificate is a certificate with its chain, and its private key, both in PEM.
 type Certificate struct {
-	Chain string
-	Key   policyconfig.Secret
+	// Secret is the one that it is from, as NAMESPACE/NAME.
+	Secret string
+	Chain  string
+	Key    policyconfig.Secret
 }
 
 // Host is a set of routes for a hostname.

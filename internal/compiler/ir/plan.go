@@ -1,6 +1,8 @@
 package ir
 
 import (
+	"fmt"
+
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
@@ -19,6 +21,31 @@ type Plan struct {
 	Routes []*RouteObject
 	// Objects are the input's objects of other kinds, by kind, the older first.
 	Objects map[string][]*Object
+	// Written are the input's objects of kinds that limpet writes, by name.
+	Written map[object.Ref]*WrittenObject
+}
+
+// WrittenObject is an object of a kind that limpet writes.
+type WrittenObject struct {
+	Subject report.Subject
+	// Ours says that limpet wrote it, and Owner for whom; empty where that was not said.
+	Ours  bool
+	Owner string
+}
+
+// CheckOwner reports an error where an object that is about to be written, for an owner, is in the input as another's.
+func (p *Plan) CheckOwner(ref object.Ref, owner string, rep *report.Report) {
+	const cure = "compile the inputs of both together, or leave the Gateway to one of them; " +
+		"to take the object over, delete it first"
+	was := p.Written[ref]
+	switch {
+	case was == nil, was.Ours && (was.Owner == "" || was.Owner == owner):
+	case !was.Ours:
+		rep.FailAt(was.Subject, "metadata.labels", fmt.Sprintf("limpet would write %s, and this one is not limpet's: rename it", ref))
+	default:
+		rep.FailAt(was.Subject, "metadata.labels", fmt.Sprintf(
+			"limpet would write %s for the owner %q, and it is %q's: %s", ref, owner, was.Owner, cure))
+	}
 }
 
 // Object is an object of the input.
@@ -26,7 +53,9 @@ type Object struct {
 	object.Ref
 	// Subject is the object as problems name it, and knows the lines of its fields.
 	Subject report.Subject
-	Labels  map[string]string
+	// Origin says how old it is.
+	Origin object.Origin
+	Labels map[string]string
 	// JSON is the object as it was read, without its status, for those who write it again with something added.
 	JSON []byte
 }

@@ -16,6 +16,16 @@ type RuleSessions struct {
 // On reports whether requests of the rule have sessions.
 func (s *RuleSessions) On() bool { return !s.Refused && len(s.All) > 0 }
 
+// IsStrict reports whether some session of the rule fails with its host.
+func (s *RuleSessions) IsStrict() bool {
+	for _, one := range s.All {
+		if one.FailStatus() != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // Session is one of a rule, or of one of the rule's backends.
 type Session struct {
 	// Backend is the one that the session is about; nil for all of the rule's.

@@ -55,14 +55,19 @@ type Attachment struct {
 // New reads the policies. Targets that are not there, entries that don't count and policies that lose to others go
 // to the report.
 func New(objects *resource.Objects, rep *report.Report) *Policies {
+	if len(objects.LoadBalancers) == 0 {
+		return NewPart(objects, nil, rep)
+	}
+	targets := listTargets(objects)
+	return NewPart(objects, func(t object.TargetRef) bool { return targets[t] }, rep)
+}
+
+// NewPart is New where something else tells which Services, routes and rules are there.
+func NewPart(objects *resource.Objects, there func(object.TargetRef) bool, rep *report.Report) *Policies {
 	p := &Policies{byTarget: map[object.TargetRef][]*Policy{}, inline: map[inlineKey]*Policy{}, rep: rep}
 	for _, o := range objects.Proxies {
 		p.readProxy(o)
 	}
-	if len(objects.LoadBalancers) == 0 {
-		return p
-	}
-	there := listTargets(objects)
 	for i, o := range objects.LoadBalancers {
 		read := readPolicy(o.String(), o, field.NewPath("spec"), &o.Value.Spec, rep)
 		read.Object, read.rank = o.Origin().Ref, i
@@ -114,14 +119,14 @@ func (p *Policies) attachPolicy(
 	o *resource.Object[v1alpha1.LoadBalancerPolicy],
 	index int,
 	t object.TargetRef,
-	there map[object.TargetRef]bool,
+	there func(object.TargetRef) bool,
 ) {
 	path := field.NewPath("spec", "targetRefs").Index(index)
 	a := Attachment{Policy: attached, Target: t, Path: path.String()}
 	switch {
-	case !there[object.TargetRef{Ref: t.Ref}]:
+	case !there(object.TargetRef{Ref: t.Ref}):
 		a.reportMissing(p.rep, path.Child("name"), t.Name, "there is no "+t.Ref.String()+" in the input")
-	case !there[t]:
+	case !there(t):
 		a.reportMissing(p.rep, path.Child("sectionName"), t.Section, t.Ref.String()+" has no rule of this name")
 	case len(p.byTarget[t]) > 0:
 		a.Reason, a.Message = report.ReasonConflicted, p.byTarget[t][0].Name+", which goes first, has this target: the policy has no effect on it"

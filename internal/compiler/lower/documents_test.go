@@ -21,7 +21,7 @@ const gatewayDocuments = `
 apiVersion: gateway.networking.k8s.io/v1
 kind: GatewayClass
 metadata: {name: c}
-spec: {controllerName: limpet.dev/compiler}
+spec: {controllerName: limpet.dev/gateway-controller}
 ---
 apiVersion: gateway.networking.k8s.io/v1
 kind: Gateway
@@ -102,7 +102,7 @@ func admit(t *testing.T, o resource.Options, documents ...string) *steps {
 func lowerDocuments(t *testing.T, draining *Draining, documents ...string) (*ir.Config, []*BackendTraffic, *steps) {
 	t.Helper()
 	s := admit(t, resource.Options{}, append([]string{gatewayDocuments}, documents...)...)
-	s.ports = gateway.Build(gateway.NewInput(s.objects, gateway.Listening{Bind: netip.MustParseAddr("0.0.0.0")})).Ports
+	s.ports = gateway.Build(gateway.NewInput(s.objects, netip.MustParseAddr("0.0.0.0"))).Ports
 	var ports []*backend.ServicePort
 	for _, in := range backend.GatherPorts(s.objects) {
 		ports = append(ports, backend.BuildPort(in))

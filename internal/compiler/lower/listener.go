@@ -13,7 +13,7 @@ const statusMisdirected = 421
 
 // lowerListener lowers a port.
 func (l *lowerer) lowerListener(p gateway.Port) ir.Listener {
-	listener := ir.Listener{Address: p.Address, Port: p.Number}
+	listener := ir.Listener{Gateway: p.Gateway, Address: p.Address, Port: p.Number}
 	if p.TLS {
 		listener.TLSHosts = l.lowerTLSHosts(p)
 		return listener
@@ -35,13 +35,16 @@ func (l *lowerer) lowerTLSHosts(p gateway.Port) []ir.TLSHost {
 		}
 		hosts[h.Listener] = append(hosts[h.Listener], ir.Host{Domain: h.Domain, Routes: l.lowerRoutes(p, h)})
 	}
+	others := slices.SortedFunc(slices.Values(owners), func(a, b *gateway.Listener) int {
+		return gateway.BySpecificity(a.Hostname(), b.Hostname()) // whichever hosts their routes have
+	})
 	var tlsHosts []ir.TLSHost
 	for _, owner := range owners {
 		if len(owner.Certificates()) == 0 {
 			continue
 		}
 		tlsHost := ir.TLSHost{Domain: owner.Hostname(), Certificates: owner.Certificates(), Hosts: hosts[owner]}
-		for _, other := range owners {
+		for _, other := range others {
 			if other != owner {
 				tlsHost.Hosts = append(tlsHost.Hosts, newMisdirectedHost(other.Hostname()))
 			}

@@ -121,6 +121,7 @@ func (l *lowerer) lowerRule(decided *policy.Rule, route *gateway.Route, index in
 	path := field.NewPath("spec", "rules").Index(index)
 	l.checkHeaders(route, path, route.Value.Spec.Rules[index].Matches)
 	r := &loweredRule{names: decided.Routes}
+	l.checkSessionHeader(route, path, decided)
 	choices := l.resolveChoices(route, path, route.Value.Spec.Rules[index].BackendRefs)
 	hashes := l.assignBalancing(route, index, decided, choices)
 	l.assignBudgets(route, path, decided, choices)
@@ -163,7 +164,21 @@ func (l *lowerer) adviseSecure(route *gateway.Route, path *field.Path, rule *pol
 	}
 }
 
-// checkHeaders notes header matches that the API says have no effect.
+// refusedNames says of a header's name that no request has it.
+const refusedNames = "listeners refuse requests that have a header with an underscore in its name (400), as Envoy advises for edges: "
+
+// checkSessionHeader warns of a session header that no client can send.
+func (l *lowerer) checkSessionHeader(route *gateway.Route, path *field.Path, rule *policy.Rule) {
+	for _, s := range rule.Sessions {
+		if p := &s.Policies[0]; p.Type == policyconfig.TypeHeader && strings.Contains(p.SessionName, "_") {
+			l.rep.WarnAt(route, path.Child("sessionPersistence").String(),
+				refusedNames+"clients cannot send the session header "+p.SessionName+" back; give the session another name")
+			return
+		}
+	}
+}
+
+// checkHeaders notes header matches that the API says have no effect, and those that no request meets.
 func (l *lowerer) checkHeaders(route *gateway.Route, path *field.Path, matches []gatewayv1.HTTPRouteMatch) {
 	for m, spec := range matches {
 		seen := map[string]bool{}
@@ -174,6 +189,10 @@ func (l *lowerer) checkHeaders(route *gateway.Route, path *field.Path, matches [
 					"the match names this header twice: only the first entry counts")
 			}
 			seen[name] = true
+			if strings.Contains(name, "_") {
+				l.rep.WarnAt(route, path.Child("matches").Index(m).Child("headers").Index(h).Child("name").String(),
+					refusedNames+"the match never holds; use a name with hyphens")
+			}
 		}
 	}
 }

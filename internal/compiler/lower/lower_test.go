@@ -101,8 +101,8 @@ func TestPoliciesStayWithTheirRoutes(t *testing.T) {
 		}
 	}
 	want := []string{
-		"httproute/default/r/rule/0 default/r/rule/0/backend/Service/default/a/80 [service/default/a/80]",
-		"httproute/default/r/rule/0 default/r/rule/0/backend/Service/default/b/80 [service/default/b/80/h2c]",
+		"httproute/default/r/rule/0 default/r/rule/first/backend/Service/default/a/80 [service/default/a/80]",
+		"httproute/default/r/rule/0 default/r/rule/first/backend/Service/default/b/80 [service/default/b/80/h2c]",
 		"httproute/default/r/rule/1 default/r/rule/1 []",
 	}
 	if !slices.Equal(got, want) {

@@ -25,7 +25,7 @@ func NewPlan(
 		istioGateways:   make(map[*gatewayObject]*resource.IstioGateway, len(objects.IstioGateways)),
 		routes:          make(map[*gateway.Route]*ir.RouteObject, len(objects.Routes)),
 		gateways:        map[*gatewayObject]*ir.Gateway{}, backends: map[*backend.Backend]*ir.Backend{},
-		sessions: map[*policy.Rule]*ir.RuleSessions{}, plan: &ir.Plan{Objects: newObjects(objects)},
+		sessions: map[*policy.Rule]*ir.RuleSessions{}, plan: &ir.Plan{Objects: newObjects(objects), Written: newWritten(objects.Written)},
 	}
 	for _, v := range objects.VirtualServices {
 		p.virtualServices[v.Value.Route] = v.Value
@@ -73,6 +73,14 @@ func newObjects(objects *resource.Objects) map[string][]*ir.Object {
 	return all
 }
 
+func newWritten(objects []*resource.Written) map[object.Ref]*ir.WrittenObject {
+	all := make(map[object.Ref]*ir.WrittenObject, len(objects))
+	for _, o := range objects {
+		all[o.Ref] = &ir.WrittenObject{Subject: o.Subject, Ours: o.Ours, Owner: o.Owner}
+	}
+	return all
+}
+
 func addObjects[T any](all map[string][]*ir.Object, objects []*resource.Object[T]) {
 	for _, o := range objects {
 		one := newObject(o)
@@ -81,7 +89,7 @@ func addObjects[T any](all map[string][]*ir.Object, objects []*resource.Object[T
 }
 
 func newObject[T any](o *resource.Object[T]) ir.Object {
-	return ir.Object{Ref: o.Origin().Ref, Subject: o, Labels: o.Labels, JSON: o.JSON}
+	return ir.Object{Ref: o.Origin().Ref, Subject: o, Origin: o.Origin(), Labels: o.Labels, JSON: o.JSON}
 }
 
 // indexClasses are the parameters of GatewayClasses, by name, of those that have some.

@@ -51,7 +51,13 @@ func (o Ref) Key() string {
 }
 
 // String names the object as "HTTPRoute shop/cart".
-func (o Ref) String() string { return o.Kind + " " + o.Key() }
+func (o Ref) String() string {
+	kind := o.Kind
+	if kind == KindIstioGateway {
+		kind = "Istio Gateway"
+	}
+	return kind + " " + o.Key()
+}
 
 // TargetRef is what blocks attach to: an object or, with Section, the rule or listener of that name in it.
 type TargetRef struct {

@@ -12,15 +12,15 @@ import (
 // findAncestorLimit finds where policies of any kind have no effect because their status can't list the Gateway (S63). That
 // has to be known before anything is merged.
 func findAncestorLimit(
-	objects *resource.Objects, targets *targetIndex, attached *attachedPolicies, rules []*attachedRule, rep *report.Report,
-) *ancestors.Limit {
+	objects *resource.Objects, targets *Targets, attached *attachedPolicies, rules []*attachedRule, rep *report.Report,
+) (limit *ancestors.Limit, most int) {
 	return ancestors.Find(ancestors.Input{
 		Objects: objects, Attachments: listAttachments(objects, targets, attached), Paths: listPaths(rules),
 	}, rep)
 }
 
 // listAttachments gives what became of the targets of policies of all kinds.
-func listAttachments(objects *resource.Objects, targets *targetIndex, attached *attachedPolicies) iter.Seq[ancestors.Attachment] {
+func listAttachments(objects *resource.Objects, targets *Targets, attached *attachedPolicies) iter.Seq[ancestors.Attachment] {
 	return func(yield func(ancestors.Attachment) bool) {
 		for i := range attached.attachments {
 			a := &attached.attachments[i]

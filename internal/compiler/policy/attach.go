@@ -33,7 +33,7 @@ func (a *attachedPolicies) blocksOn(path precedence.TrafficPath, limit *ancestor
 
 // attachPolicies attaches every policy's blocks to its targets. What can't be attached goes to the report.
 func attachPolicies(
-	objects *resource.Objects, targets *targetIndex, validated []*validatedPolicy, o Options, rep *report.Report,
+	objects *resource.Objects, targets *Targets, validated []*validatedPolicy, o Options, rep *report.Report,
 ) *attachedPolicies {
 	policies := len(objects.SessionPolicies) + len(objects.TrafficPolicies)
 	a := &attacher{
@@ -56,7 +56,7 @@ func attachPolicies(
 
 type attacher struct {
 	*attachedPolicies
-	targets *targetIndex
+	targets *Targets
 	classes string // the namespace whose policies for GatewayClasses count
 	rep     *report.Report
 }

@@ -12,7 +12,7 @@ import (
 // Cache keeps what the steps have made of policies and rules from one compilation to the next. It serves one at a time.
 // The zero value keeps nothing. The steps of [Cache.Decide] that are not in it are taken anew.
 type Cache struct {
-	targets    *memo.Table[memo.Whole, targetInputs, *targetIndex]
+	targets    *memo.Table[memo.Whole, targetInputs, *Targets]
 	validated  *memo.Table[object.Ref, policyInputs, *validatedPolicy]
 	order      *memo.SortOrder[ruleKey]
 	named      *memo.Table[locationKey, *ruleInput, *namedRule]
@@ -22,7 +22,7 @@ type Cache struct {
 // NewCache makes an empty one.
 func NewCache() Cache {
 	return Cache{
-		targets:    memo.NewTable[memo.Whole, targetInputs, *targetIndex]("targets"),
+		targets:    memo.NewTable[memo.Whole, targetInputs, *Targets]("targets"),
 		validated:  memo.NewTable[object.Ref, policyInputs, *validatedPolicy]("policies"),
 		order:      memo.NewSortOrder[ruleKey]("order of rules"),
 		named:      memo.NewTable[locationKey, *ruleInput, *namedRule]("resolved rules"),
@@ -35,7 +35,7 @@ func (c Cache) Steps() []memo.Step {
 	return []memo.Step{c.targets, c.validated, c.order, c.named, c.configured}
 }
 
-// targetInputs are everything that a targetIndex is made from.
+// targetInputs are everything that Targets are made from.
 type targetInputs struct{ objects *resource.Objects }
 
 // Key is that of the one index that there is.
@@ -88,9 +88,9 @@ func (n *namedRule) Equal(other *namedRule) bool {
 	})
 }
 
-// findTargets is newTargetIndex.
-func (c Cache) findTargets(objects *resource.Objects) *targetIndex {
-	return c.targets.Get(targetInputs{objects.Attachable()}, newTargetIndex)
+// findTargets is the step of that name.
+func (c Cache) findTargets(objects *resource.Objects) *Targets {
+	return c.targets.Get(targetInputs{objects.Attachable()}, findTargets)
 }
 
 // validatePolicies is validatePolicy for each SessionPersistencePolicy.

@@ -131,7 +131,9 @@ func (c *collisions) listClaims(include func(*configuredSession) bool) (claims [
 }
 
 // session is the one at a place.
-func (c *collisions) session(m claimMember) *namedSession { return c.rules[m.rule].sessions[m.session].namedSession }
+func (c *collisions) session(m claimMember) *namedSession {
+	return c.rules[m.rule].sessions[m.session].namedSession
+}
 
 func (c *collisions) listSessions(claims []*claimedName) (all []*namedSession) {
 	for _, claim := range claims {
@@ -176,7 +178,9 @@ func (c *collisions) compare(a, b *claimedName) int {
 	return cmp.Or(c.order.Compare(x.route.Origin(), y.route.Origin()), cmp.Compare(x.rule, y.rule))
 }
 
-func (c *collisions) isIncumbent(claim *claimedName) bool { return c.held[claim.scope].Emitted == claim.name }
+func (c *collisions) isIncumbent(claim *claimedName) bool {
+	return c.held[claim.scope].Emitted == claim.name
+}
 
 // rename gives all sessions of a claim another name.
 func (c *collisions) rename(claim *claimedName, name string) {

@@ -31,20 +31,29 @@ type Options struct {
 }
 
 // Decide works out which session persistence requests have on every path that they take through the ports. What can't be
-// honoured goes to the report. Each step makes values of a type of its own and changes none of those before it. Lists about
-// rules have one entry for each of them, in their order.
+// honoured goes to the report.
 func (c Cache) Decide(objects *resource.Objects, ports []gateway.Port, backends *backend.Index, o Options, rep *report.Report) *Decisions {
-	targets := c.findTargets(objects)
-	attached := attachPolicies(objects, targets, c.validatePolicies(objects), o, rep)
+	return c.DecidePart(objects, c.findTargets(objects), ports, backends, o, rep, rep)
+}
+
+// DecidePart is Decide for a part of the input, in which more than its objects are targets of its policies. What there is to
+// say of the attachment of policies goes to a report of its own. Each step makes values of a type of its own and changes none
+// of those before it. Lists about rules have one entry for each of them, in their order.
+func (c Cache) DecidePart(
+	objects *resource.Objects, targets *Targets, ports []gateway.Port, backends *backend.Index, o Options, attaching, rep *report.Report,
+) *Decisions {
+	attached := attachPolicies(objects, targets, c.validatePolicies(objects), o, attaching)
 	rules := attachRules(c.sortRules(listRules(ports)), backends, attached, o, rep)
-	limit := findAncestorLimit(objects, targets, attached, rules, rep)
+	limit, most := findAncestorLimit(objects, targets, attached, rules, rep)
 	inputs := gatherInputs(rules, attached, limit, o)
-	named := suffixSharedNames(c.resolveAndNameRules(inputs))
+	before := c.resolveAndNameRules(inputs)
+	named := suffixSharedNames(before)
 	configured := c.configureRules(named)
 	settled, withheld := settleNames(configured, o)
 	decided, shared := shareRules(rules, settled, withheld, limit)
 
 	d := newDecisions(attached, limit, settled, decided, shared)
+	d.OtherAncestors, d.domainCookies = most, [2][]*namedRule{before, named}
 	r := &reporter{attached: attached, limit: limit, targets: targets, objects: objects, options: o, rep: rep}
 	r.reportAll(decided, d.Renames)
 	return d

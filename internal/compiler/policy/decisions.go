@@ -25,9 +25,35 @@ type Decisions struct {
 	Renames []Rename
 	// AncestorLimit says on which Gateways policies have no effect because their status can't list another one (S63).
 	AncestorLimit *ancestors.Limit
+	// OtherAncestors is the most ancestors in the status of a policy besides Gateways on which it has an effect.
+	OtherAncestors int
 
 	rules    map[ruleKey]*Rule
 	rejected map[*gateway.Route]bool
+	// domainCookies are all rules, before names that rules share were suffixed and after.
+	domainCookies [2][]*namedRule
+}
+
+// DomainCookie is a cookie that reaches hosts besides its rule's own, by its name and Domain.
+type DomainCookie struct{ Name, Domain string }
+
+// DomainCookies lists the cookies with a Domain by the route that they are of, under the names that they were to have and
+// those that they have. Rules of other hosts can collide with these, and with no other.
+func (d *Decisions) DomainCookies() map[object.Ref][]DomainCookie {
+	found := map[object.Ref][]DomainCookie{}
+	for _, rules := range d.domainCookies {
+		for _, r := range rules {
+			for _, s := range r.sessions {
+				route := s.route.Origin().Ref
+				for _, at := range s.cookie.locations {
+					if at.domain != "" {
+						found[route] = append(found[route], DomainCookie{at.name, at.domain})
+					}
+				}
+			}
+		}
+	}
+	return found
 }
 
 // Attachment is what became of one target of a policy.

@@ -36,15 +36,21 @@ func (id Identity) RouteName() string {
 	return fmt.Sprintf("%s/%s/rule/%d", strings.ToLower(id.kind), id.route, id.index)
 }
 
-// PolicyName is the name of the rule's policy, such as default/cart/rule/0, in counters and logs. That of a
-// GRPCRoute has grpcroute/ in front, for an HTTPRoute may have the same name.
+// PolicyName is the name of the rule's policy, such as default/cart/rule/checkout, in counters and logs: with the rule's
+// name where it has one that does not look like an index, else with its index. That of a GRPCRoute has grpcroute/ in
+// front, for an HTTPRoute may have the same name.
 func (id Identity) PolicyName() string { return truncateName(id.policyName(), policyconfig.MaxName) }
 
 func (id Identity) policyName() string {
-	if id.kind != httpRoute {
-		return id.RouteName()
+	rule := id.name
+	if looksLikeIndex(rule) {
+		rule = fmt.Sprint(id.index)
 	}
-	return fmt.Sprintf("%s/rule/%d", id.route, id.index)
+	name := id.route + "/rule/" + rule
+	if id.kind != httpRoute {
+		return strings.ToLower(id.kind) + "/" + name
+	}
+	return name
 }
 
 // Scope is what the rule's tokens are bound to, such as HTTPRoute/default/cart/rule/0. A rule with a name keeps
@@ -54,11 +60,14 @@ func (id Identity) Scope() string {
 	switch {
 	case rule == "":
 		rule = fmt.Sprint(id.index)
-	case strings.Trim(rule, "0123456789") == "":
+	case looksLikeIndex(rule):
 		rule = ":" + rule
 	}
 	return truncateName(id.kind+"/"+id.route+"/rule/"+rule, policyconfig.MaxScope)
 }
+
+// looksLikeIndex reports whether a rule's name is digits only, or none.
+func looksLikeIndex(name string) bool { return strings.Trim(name, "0123456789") == "" }
 
 // backendScope is the scope of a session in one of the rule's backends (S22).
 func (id Identity) backendScope(b *backend.Identity) string {

@@ -37,8 +37,11 @@ func TestScopesAreUnique(t *testing.T) {
 func TestNamesAreStable(t *testing.T) {
 	id := Identity{kind: httpRoute, route: "default/cart", index: 2}
 	for got, want := range map[string]string{
-		id.RouteName():        "httproute/default/cart/rule/2",
-		id.PolicyName():       "default/cart/rule/2",
+		id.RouteName():  "httproute/default/cart/rule/2",
+		id.PolicyName(): "default/cart/rule/2",
+		Identity{kind: httpRoute, route: "default/cart", index: 2, name: "pay"}.PolicyName():   "default/cart/rule/pay",
+		Identity{kind: httpRoute, route: "default/cart", index: 2, name: "7"}.PolicyName():     "default/cart/rule/2",
+		Identity{kind: "GRPCRoute", route: "default/cart", index: 2, name: "pay"}.PolicyName(): "grpcroute/default/cart/rule/pay",
 		id.Scope():            "HTTPRoute/default/cart/rule/2",
 		shortHash(id.Scope()): "daa8241455d8",
 		Identity{kind: httpRoute, route: "default/cart", index: 2, name: "pay"}.Scope(): "HTTPRoute/default/cart/rule/pay",

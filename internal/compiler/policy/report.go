@@ -20,7 +20,7 @@ import (
 type reporter struct {
 	attached *attachedPolicies
 	limit    *ancestors.Limit
-	targets  *targetIndex
+	targets  *Targets
 	objects  *resource.Objects
 	options  Options
 	rep      *report.Report

@@ -27,7 +27,7 @@ type steps struct {
 }
 
 var commonDocuments = []string{
-	`{apiVersion: gateway.networking.k8s.io/v1, kind: GatewayClass, metadata: {name: limpet}, spec: {controllerName: limpet.dev/compiler}}`,
+	`{apiVersion: gateway.networking.k8s.io/v1, kind: GatewayClass, metadata: {name: limpet}, spec: {controllerName: limpet.dev/gateway-controller}}`,
 	`{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metadata: {name: web}, spec: {gatewayClassName: limpet, listeners: [` +
 		`{name: one, protocol: HTTP, port: 80}, {name: two, protocol: HTTP, port: 81}]}}`,
 	`{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {ports: [{port: 80}]}}`,
@@ -48,7 +48,7 @@ func takeSteps(t *testing.T, o Options, documents ...string) *steps {
 	for _, in := range backend.GatherPorts(objects) {
 		ports = append(ports, backend.BuildPort(in))
 	}
-	topology := gateway.Build(gateway.NewInput(objects, gateway.Listening{Bind: netip.IPv4Unspecified()}))
+	topology := gateway.Build(gateway.NewInput(objects, netip.IPv4Unspecified()))
 	backends := backend.NewIndex(objects, ports, admission)
 	none := Cache{}
 	targets := none.findTargets(objects)

@@ -6,29 +6,53 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
-// targetIndex is what policies can be attached to.
-type targetIndex struct {
+// Targets is what policies can be attached to.
+type Targets struct {
 	exists   map[object.TargetRef]bool
 	subjects map[object.Ref]report.Subject
 }
 
-// newTargetIndex finds what policies can be attached to.
-func newTargetIndex(in targetInputs) *targetIndex {
+// NewTargets makes room for a number of objects.
+func NewTargets(number int) *Targets {
+	return &Targets{exists: make(map[object.TargetRef]bool, number), subjects: make(map[object.Ref]report.Subject, number)}
+}
+
+// findTargets finds what policies can be attached to.
+func findTargets(in targetInputs) *Targets {
 	objects := in.objects
-	number := len(objects.Routes) + len(objects.Services) + len(objects.VirtualServices)
-	t := &targetIndex{
-		exists: make(map[object.TargetRef]bool, number), subjects: make(map[object.Ref]report.Subject, number),
-	}
+	t := NewTargets(len(objects.Routes) + len(objects.Services) + len(objects.VirtualServices))
+	VisitTargets(objects, t.Add)
+	return t
+}
+
+// VisitTargets visits the objects that policies can be attached to.
+func VisitTargets(objects *resource.Objects, visit func(resource.Entry)) {
 	attachable := func(traits resource.Traits) bool { return traits.Attachable }
 	objects.Visit(attachable, func(e resource.Entry) {
 		if e.Ref.Kind == object.KindGatewayClass {
 			e.Ref.Namespace = "" // which a document may have, though it means nothing
 		}
-		t.subjects[e.Ref] = e.Subject
-		t.exists[object.TargetRef{Ref: e.Ref}] = true
-		for _, section := range e.Sections {
-			t.exists[object.TargetRef{Ref: e.Ref, Section: section}] = true
-		}
+		visit(e)
 	})
-	return t
+}
+
+// Has reports whether there is a target.
+func (t *Targets) Has(target object.TargetRef) bool { return t.exists[target] }
+
+// Add takes in an object.
+func (t *Targets) Add(e resource.Entry) {
+	t.subjects[e.Ref] = e.Subject
+	t.exists[object.TargetRef{Ref: e.Ref}] = true
+	for _, section := range e.Sections {
+		t.exists[object.TargetRef{Ref: e.Ref, Section: section}] = true
+	}
+}
+
+// Remove takes an object out again.
+func (t *Targets) Remove(e resource.Entry) {
+	delete(t.subjects, e.Ref)
+	delete(t.exists, object.TargetRef{Ref: e.Ref})
+	for _, section := range e.Sections {
+		delete(t.exists, object.TargetRef{Ref: e.Ref, Section: section})
+	}
 }

@@ -91,7 +91,7 @@ func (c *chunk) readDocuments(rep *report.Report) (docs []*Document, blank bool)
 }
 
 func (c *chunk) reportFault(rep *report.Report, f fault) {
-	rep.ErrorAt(filePosition{c.file, c.first - 1 + max(f.line, 1)}, f.path, f.message)
+	rep.FailAt(filePosition{c.file, c.first - 1 + max(f.line, 1)}, f.path, f.message)
 }
 
 // lineOfPath finds the line of a field in the file, or of the nearest thing that encloses it.

@@ -91,8 +91,7 @@ func (c *chunk) expandList(root *yaml.Node, rep *report.Report) []*Document {
 	case len(b.faults) > 0:
 		return nil
 	case !ok:
-		c.reportFault(rep, fault{line: root.Line, message: "must be an object with apiVersion, kind and metadata"})
-		return nil
+		fields = map[string]any{} // text or a list: no object, so nothing is known of it
 	}
 	return expandItems(&Document{Fields: fields, chunk: c}, rep)
 }
@@ -109,7 +108,7 @@ func expandItems(d *Document, rep *report.Report) []*Document {
 		prefix := strings.TrimPrefix(d.prefix+".items["+strconv.Itoa(i)+"]", ".")
 		fields, ok := entry.(map[string]any)
 		if !ok {
-			rep.ErrorAt(d, prefix, "must be an object")
+			rep.FailAt(d, prefix, "must be an object")
 			continue
 		}
 		inheritType(fields, d, kind)
@@ -133,7 +132,7 @@ func reportStrayFields(list *Document, rep *report.Report) {
 		switch name {
 		case "apiVersion", "kind", "metadata", "items":
 		default:
-			rep.ErrorAt(list, name, "unknown field")
+			rep.FailAt(list, name, "unknown field")
 		}
 	}
 }

@@ -86,7 +86,6 @@ func TestFaultLines(t *testing.T) {
 		"a: 1\nb: [\n":                          "a.yaml:2: broken YAML: did not find expected node content",
 		"a: 1\n---\nb: 1\n  c: 2\n":             "a.yaml:4: broken YAML: mapping values are not allowed in this context",
 		"a: 1\n---\nb: 1\nb: 2\n":               `a.yaml:4: b: Duplicate value: "b": the key is there twice`,
-		"a: 1\n---\n- 1\n":                      "a.yaml:3: must be an object with apiVersion, kind and metadata",
 		"a: \"x\n\ty\"\n---\n\ta: 1\n":          "a.yaml:4: broken YAML: found character that cannot start any token",
 		"---\n# one\n---\nx: {a: 1}}\n":         "a.yaml:4: broken YAML: did not find expected key",
 		"# one\n---\nx: {a: 1\ny: 2\n---\nz: 1": "a.yaml:3: broken YAML: did not find expected ',' or '}'",

@@ -3,6 +3,7 @@ package read
 import (
 	"bytes"
 	"hash/maphash"
+	"slices"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
@@ -54,7 +55,7 @@ func Split(sources []Source, rep *report.Report) []*Text {
 // splitFile cuts one file.
 func splitFile(s Source, rep *report.Report) []*Text {
 	if problem := explainUnreadable(s.Data); problem != "" {
-		rep.ErrorAt(filePosition{file: s.Name}, "", problem)
+		rep.FailAt(filePosition{file: s.Name}, "", problem)
 		return nil
 	}
 	chunks := splitDocuments(s.Name, bytes.TrimPrefix(s.Data, byteOrderMark))
@@ -103,16 +104,22 @@ func (d *Document) MoveTo(t *Text) {
 	d.chunk.file, d.chunk.first, d.chunk.data = c.file, c.first, c.data
 }
 
-// ReportEmpty reports the files without an object among texts that have been read.
+// ReportEmpty reports the files without anything among texts that have been read, not even a comment: they may not be
+// written yet.
 func ReportEmpty(texts []*Text, rep *report.Report) {
 	empty := true
 	for _, t := range texts {
-		empty = empty && t.blank
+		empty = empty && t.blank && hasNoText(t.chunks)
 		if t.last && empty {
-			rep.ErrorAt(filePosition{file: t.chunks[0].file}, "", "the file is empty: it has no object")
+			rep.FailAt(filePosition{file: t.chunks[0].file}, "", "the file is empty: it has no object")
 		}
 		empty = empty || t.last
 	}
+}
+
+// hasNoText reports whether there is nothing but white space in chunks.
+func hasNoText(chunks []*chunk) bool {
+	return !slices.ContainsFunc(chunks, func(c *chunk) bool { return len(bytes.TrimSpace(c.data)) > 0 })
 }
 
 // filePosition is a spot in a file that belongs to no object.

@@ -27,6 +27,8 @@ type Problem struct {
 	Reason string
 	// Advice marks a warning without an effect on requests; a strict compilation lets it pass.
 	Advice bool
+	// LeftOut says that the object, or the part of it that Path leads to, is left out of what is compiled.
+	LeftOut bool
 }
 
 // String gives the problem on one line: `cart.yaml:12: HTTPRoute default/cart: spec.rules[0].name: Required value`.

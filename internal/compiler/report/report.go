@@ -16,31 +16,51 @@ type Subject interface {
 	Locate(path string) (file string, line int)
 }
 
-// Report collects problems. The zero value is ready to use; it is not safe for concurrent use.
+// Report collects problems. The zero value is ready to use; it is not safe for concurrent use. Where in its file a problem
+// is, is looked up when the problems are asked for: documents may move, while what is said of them stays.
 type Report struct {
-	errors, warnings []Problem
+	errors, warnings []Entry
+	failed           bool
 }
 
-// Error notes field errors: the document would not be admitted.
+// Entry is a problem whose place is not looked up yet.
+type Entry struct {
+	problem Problem // without its place
+	about   Subject
+	path    string
+}
+
+// Error notes field errors: the document would not be admitted, and is left out.
 func (r *Report) Error(about Subject, errs ...*field.Error) {
 	for _, e := range errs {
-		r.errors = append(r.errors, newProblem(about, e.Field, e.ErrorBody()))
+		r.ErrorAt(about, e.Field, e.ErrorBody())
 	}
 }
 
-// ErrorAt notes an error at a path, which may be empty, in words of its own.
-func (r *Report) ErrorAt(about Subject, path, message string) {
-	r.errors = append(r.errors, newProblem(about, path, message))
+// ErrorAt notes an error at a path, which may be empty, in words of its own: what it is about is left out.
+func (r *Report) ErrorAt(about Subject, path, message string) { r.ErrorForAt(about, "", path, message) }
+
+// ErrorForAt is ErrorAt for what the object's status says too, under the reason of a condition.
+func (r *Report) ErrorForAt(about Subject, reason, path, message string) {
+	e := newEntry(about, path, message)
+	e.problem.LeftOut, e.problem.Reason = true, reason
+	r.errors = append(r.errors, e)
+}
+
+// FailAt is ErrorAt for what leaves it open which objects there are: nothing can be compiled.
+func (r *Report) FailAt(about Subject, path, message string) {
+	r.failed = true
+	r.ErrorAt(about, path, message)
 }
 
 // Warn notes something admitted that can't be honoured; what then happens stands in the error's detail.
 func (r *Report) Warn(about Subject, e *field.Error) {
-	r.warnings = append(r.warnings, newProblem(about, e.Field, e.ErrorBody()))
+	r.warnings = append(r.warnings, newEntry(about, e.Field, e.ErrorBody()))
 }
 
 // WarnAt is Warn in words of its own.
 func (r *Report) WarnAt(about Subject, path, message string) {
-	r.warnings = append(r.warnings, newProblem(about, path, message))
+	r.warnings = append(r.warnings, newEntry(about, path, message))
 }
 
 // NotSupportedBy warns that a target can't do what is asked for, and why. What begins so says all that is lost.
@@ -55,9 +75,9 @@ func (r *Report) WarnFor(about Subject, reason string, e *field.Error) {
 
 // WarnForAt is WarnFor in words of its own.
 func (r *Report) WarnForAt(about Subject, reason, path, message string) {
-	p := newProblem(about, path, message)
-	p.Reason = reason
-	r.warnings = append(r.warnings, p)
+	e := newEntry(about, path, message)
+	e.problem.Reason = reason
+	r.warnings = append(r.warnings, e)
 }
 
 // Advise notes something that is worth knowing and has no effect on requests.
@@ -67,28 +87,29 @@ func (r *Report) Advise(about Subject, path *field.Path, message string) {
 
 // AdviseAt is Advise with the path as text.
 func (r *Report) AdviseAt(about Subject, path, message string) {
-	p := newProblem(about, path, message)
-	p.Advice = true
-	r.warnings = append(r.warnings, p)
+	e := newEntry(about, path, message)
+	e.problem.Advice = true
+	r.warnings = append(r.warnings, e)
 }
 
 // Add takes in what another report has collected.
 func (r *Report) Add(more *Report) {
 	r.errors = append(r.errors, more.errors...)
 	r.warnings = append(r.warnings, more.warnings...)
+	r.failed = r.failed || more.failed
 }
 
 // Mark is a point in the collection of errors; it changes with every new one.
 func (r *Report) Mark() int { return len(r.errors) }
 
 // Since gives the errors noted after a mark.
-func (r *Report) Since(mark int) []Problem { return r.errors[mark:] }
+func (r *Report) Since(mark int) []Problem { return locateAll(r.errors[mark:]) }
 
 // ShownPath is a path as problems show it, for comparison with theirs.
 func ShownPath(path string) string { return makePrintable(path, maxPlace) }
 
-// Failed reports whether there is an error.
-func (r *Report) Failed() bool { return len(r.errors) > 0 }
+// Failed reports whether nothing can be compiled.
+func (r *Report) Failed() bool { return r.failed }
 
 // Silent reports whether there is nothing at all.
 func (r *Report) Silent() bool { return len(r.errors)+len(r.warnings) == 0 }
@@ -98,31 +119,61 @@ func (r *Report) Silent() bool { return len(r.errors)+len(r.warnings) == 0 }
 func (r *Report) Errors(strict bool) Errors {
 	all := slices.Clone(r.errors)
 	for _, w := range r.warnings {
-		if strict && !w.Advice {
+		if strict && !w.problem.Advice {
 			all = append(all, w)
 		}
 	}
-	return Errors(sortProblems(all))
+	return Errors(sortProblems(locateAll(all)))
+}
+
+// ErrorsFrom gives every problem with a verdict as bad as one, or worse, in order; nil when there is none.
+func (r *Report) ErrorsFrom(least Verdict) Errors {
+	return slices.DeleteFunc(r.Problems(), func(p Problem) bool { return !p.Verdict().AtLeast(least) })
+}
+
+// Problems gives all there is to say, errors and warnings, in order.
+func (r *Report) Problems() []Problem {
+	return sortProblems(locateAll(slices.Concat(r.errors, r.warnings)))
 }
 
 // Warnings gives every warning in order.
-func (r *Report) Warnings() []Problem { return sortProblems(slices.Clone(r.warnings)) }
+func (r *Report) Warnings() []Problem { return sortProblems(locateAll(r.warnings)) }
 
 // NewProblem makes a problem that no report collects.
-func NewProblem(about Subject, path, message string) Problem { return newProblem(about, path, message) }
+func NewProblem(about Subject, path, message string) Problem {
+	return newEntry(about, path, message).Locate()
+}
 
-func newProblem(about Subject, path, message string) Problem {
+func newEntry(about Subject, path, message string) Entry {
 	if own, ok := about.(interface{ Path(string) string }); ok {
 		path = own.Path(path)
 	}
-	file, line := about.Locate(path)
-	return Problem{
-		Object:  makePrintable(about.String(), maxPlace),
-		Path:    ShownPath(path),
-		Message: makePrintable(message, maxMessage),
-		File:    makePrintable(file, maxPlace),
-		Line:    line,
+	return Entry{
+		problem: Problem{
+			Object: makePrintable(about.String(), maxPlace), Path: ShownPath(path), Message: makePrintable(message, maxMessage),
+		},
+		about: about, path: path,
 	}
+}
+
+// Locate gives the problem with its place.
+func (e Entry) Locate() Problem {
+	file, line := e.about.Locate(e.path)
+	p := e.problem
+	p.File, p.Line = makePrintable(file, maxPlace), line
+	return p
+}
+
+// locateAll gives problems with their places; nil for none.
+func locateAll(entries []Entry) []Problem {
+	if entries == nil {
+		return nil
+	}
+	problems := make([]Problem, len(entries))
+	for i, e := range entries {
+		problems[i] = e.Locate()
+	}
+	return problems
 }
 
 // sortProblems sorts problems and drops those that say the same twice.
@@ -149,3 +200,18 @@ func makePrintable(s string, most int) string {
 	}
 	return s
 }
+
+// Said is what a problem says, wherever in a file that is.
+type Said struct{ Object, Path, Message string }
+
+// VisitProblems visits all there is to say.
+func (r *Report) VisitProblems(visit func(Said, Entry)) {
+	for _, entries := range [][]Entry{r.errors, r.warnings} {
+		for _, e := range entries {
+			visit(Said{e.problem.Object, e.problem.Path, e.problem.Message}, e)
+		}
+	}
+}
+
+// SortEntries gives problems with their places, in order.
+func SortEntries(entries []Entry) []Problem { return sortProblems(locateAll(entries)) }

@@ -49,13 +49,20 @@ func TestKindsOfProblems(t *testing.T) {
 	warning := func(reason string, advice bool, message string) report.Problem {
 		return report.Problem{Object: cart.name, Path: "spec.a", Message: message, File: "in.yaml", Line: 5, Reason: reason, Advice: advice}
 	}
+	leftOut := func(reason, message string) report.Problem {
+		p := warning(reason, false, message)
+		p.LeftOut = true
+		return p
+	}
 	for name, c := range map[string]struct {
-		say          func(*report.Report)
-		want         report.Problem
-		error, fatal bool // with strict
+		say           func(*report.Report)
+		want          report.Problem
+		failed, fatal bool // with strict
 	}{
-		"Error":          {func(r *report.Report) { r.Error(cart, invalid) }, warning("", false, text), true, true},
-		"ErrorAt":        {func(r *report.Report) { r.ErrorAt(cart, "spec.a", "bad") }, warning("", false, "bad"), true, true},
+		"Error":          {func(r *report.Report) { r.Error(cart, invalid) }, leftOut("", text), false, true},
+		"ErrorAt":        {func(r *report.Report) { r.ErrorAt(cart, "spec.a", "bad") }, leftOut("", "bad"), false, true},
+		"ErrorForAt":     {func(r *report.Report) { r.ErrorForAt(cart, "Pending", "spec.a", "bad") }, leftOut("Pending", "bad"), false, true},
+		"FailAt":         {func(r *report.Report) { r.FailAt(cart, "spec.a", "bad") }, leftOut("", "bad"), true, true},
 		"Warn":           {func(r *report.Report) { r.Warn(cart, invalid) }, warning("", false, text), false, true},
 		"WarnAt":         {func(r *report.Report) { r.WarnAt(cart, "spec.a", "hm") }, warning("", false, "hm"), false, true},
 		"WarnFor":        {func(r *report.Report) { r.WarnFor(cart, "Pending", invalid) }, warning("Pending", false, text), false, true},
@@ -71,10 +78,39 @@ func TestKindsOfProblems(t *testing.T) {
 			if !slices.Equal(all, []report.Problem{c.want}) {
 				t.Errorf("got %+v, want %+v", all, c.want)
 			}
-			if r.Failed() != c.error || (len(r.Errors(true)) > 0) != c.fatal || r.Silent() {
+			if r.Failed() != c.failed || (len(r.Errors(true)) > 0) != c.fatal || r.Silent() {
 				t.Errorf("failed: %t, strict: %v, silent: %t", r.Failed(), r.Errors(true), r.Silent())
 			}
 		})
+	}
+}
+
+// TestVerdicts tells what is left out from what is not honoured and what is only worth knowing, and finds the worst.
+func TestVerdicts(t *testing.T) {
+	advice := report.Problem{Advice: true}
+	warning := report.Problem{Reason: "BackendNotFound"}
+	for name, c := range map[string]struct {
+		problems []report.Problem
+		want     report.Verdict
+	}{
+		"nothing":           {nil, report.Accepted},
+		"advice":            {[]report.Problem{advice}, report.Advice},
+		"a warning":         {[]report.Problem{advice, warning}, report.Warning},
+		"a refusing reason": {[]report.Problem{{Reason: "NoMatchingParent"}, warning}, report.Refused},
+		"left out":          {[]report.Problem{warning, {LeftOut: true}, advice}, report.Refused},
+	} {
+		if got := report.Worst(c.problems); got != c.want {
+			t.Errorf("%s: got %s, want %s", name, got, c.want)
+		}
+	}
+	r := &report.Report{}
+	r.WarnAt(cart, "spec.a", "hm")
+	r.ErrorAt(cart, "spec.b", "bad")
+	r.AdviseAt(cart, "spec.b", "note")
+	for level, want := range map[report.Verdict]int{report.Advice: 3, report.Warning: 2, report.Refused: 1} {
+		if got := r.ErrorsFrom(level); len(got) != want {
+			t.Errorf("from %s: got %v, want %d", level, got, want)
+		}
 	}
 }
 

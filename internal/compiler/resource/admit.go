@@ -1,6 +1,7 @@
 package resource
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler/api"
 	"github.com/limpet-proxy/limpet/internal/compiler/admission"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
@@ -38,14 +40,19 @@ type Options struct {
 	PlatformKinds []schema.GroupVersionKind
 	// Istio says that the control plane is Istio: its kinds of routes are admitted.
 	Istio bool
+	// Namespace is that of documents without one; empty for "default".
+	Namespace string
+	// StrictKinds refuses documents that are passed over else.
+	StrictKinds bool
 }
 
-// admitter admits documents, one after the other. The last three fields are of the document at hand.
+// admitter admits documents, one after the other. The last four fields are of the document at hand.
 type admitter struct {
 	options   Options
 	admitters map[sessionapi.APIRelease]*admission.Admitter
 	objects   Objects
 	sessions  map[string]*sessionapi.InlineSession
+	faults    []Fault
 	rep       *report.Report
 }
 
@@ -63,7 +70,7 @@ var loadAdmitters = sync.OnceValues(func() (map[sessionapi.APIRelease]*admission
 })
 
 // Admit reads the sources, checks their documents and gives the objects among them. Documents with an error are left
-// out; the caller must not go on once the report has one, for references to those objects would seem to lead nowhere.
+// out, and named in Objects.Refused, for references to those objects lead nowhere.
 func Admit(sources []read.Source, o Options, rep *report.Report) (*Objects, error) {
 	return Cache{}.Admit(sources, o, rep)
 }
@@ -79,8 +86,10 @@ type admittedText struct {
 type admitted struct {
 	*read.Document
 	identity
-	objects Objects
-	rep     report.Report
+	// passedOver is the kind of a document that is none of limpet's business; empty for all others.
+	passedOver string
+	objects    Objects
+	rep        report.Report
 }
 
 // identity is what no two documents share. Without a name it is no identity, which is for the schema to judge.
@@ -103,9 +112,21 @@ func mergeTexts(texts []*admittedText, rep *report.Report) *Objects {
 			first[d.identity] = d
 			objects.addAll(&d.objects)
 			rep.Add(&d.rep)
+			switch {
+			case d.passedOver != "":
+				objects.passOver(d.passedOver)
+			case d.objects.isEmpty() && len(d.rep.Errors(false)) > 0:
+				objects.Refused = append(objects.Refused, d.identity.ref())
+			}
 		}
 	}
+	slices.SortFunc(objects.Refused, compareRefs)
 	return objects
+}
+
+// ref is the name of the object.
+func (i identity) ref() object.Ref {
+	return object.Ref{Kind: i.kind.Kind, Namespace: i.namespace, Name: i.name}
 }
 
 // newDuplicateError is the error of a document with the name of another.
@@ -121,14 +142,19 @@ func (a *admitter) admitText(text *read.Text) *admittedText {
 	t := &admittedText{selfContained: text.IsSelfContained()}
 	for _, d := range text.ParseDocuments(&t.rep) {
 		one := &admitted{Document: d}
-		a.rep, a.sessions, a.objects = &one.rep, nil, Objects{}
-		if k := a.findKind(d); k != nil {
+		a.rep, a.sessions, a.faults, a.objects = &one.rep, nil, nil, Objects{}
+		var k *Kind
+		if k, one.passedOver = a.findKind(d); k != nil {
 			var named bool
 			if one.identity, named = a.identify(d, k); named {
 				a.admitDocument(d, k)
 			}
 		}
 		one.objects = a.objects
+		if w := findWritten(d); w != nil {
+			w.Subject = one
+			one.objects.Written = []*Written{w}
+		}
 		t.documents = append(t.documents, one)
 		d.Release()
 	}
@@ -144,9 +170,12 @@ func (a *admitter) admitDocument(d *read.Document, k *Kind) {
 			a.rep.ErrorAt(d, "", err.Error())
 		}
 	}
-	var left []unsupportedField
+	var left []Fault
 	if !a.options.ExternalControlPlane || !isCommon(gvkOf(d).Group) && !slices.Contains(a.options.PlatformKinds, gvkOf(d)) {
 		left = findUnsupported(d.StringAt("kind"), d.Fields) // before defaults, which no document writes
+	}
+	if k.localFaults {
+		a.faults = left
 	}
 	if k.nameRule != nil {
 		a.checkMetadata(d, k)
@@ -156,7 +185,12 @@ func (a *admitter) admitDocument(d *read.Document, k *Kind) {
 	if k.nameRule != nil || a.rep.Mark() == mark {
 		k.store(a, d)
 	}
-	reportUnsupported(d, left, a.rep.Since(mark), a.rep)
+	if !k.localFaults || a.rep.Mark() > mark {
+		reportUnsupported(d, left, a.rep.Since(mark), a.rep)
+	}
+	if a.rep.Mark() > mark {
+		a.objects = Objects{} // what an API server would not have
+	}
 }
 
 // isCommon reports whether every control plane for Gateway API serves the kinds of a group.
@@ -194,26 +228,6 @@ func cutPath(detail string) (path, rest string) {
 	return "", detail
 }
 
-// findKind finds the document's kind among the supported ones.
-func (a *admitter) findKind(d *read.Document) *Kind {
-	for _, name := range []string{"apiVersion", "kind"} {
-		if d.StringAt(name) == "" {
-			a.rep.Error(d, field.Required(field.NewPath(name), "every object names its type"))
-			return nil
-		}
-	}
-	gvk := schema.FromAPIVersionAndKind(d.StringAt("apiVersion"), d.StringAt("kind"))
-	if slices.Contains(a.options.PlatformKinds, gvk) {
-		return platformKind
-	}
-	k := findSupported(gvk)
-	if k == nil || gvk.Group == IstioGroup && !a.options.Istio {
-		a.rep.ErrorAt(d, "kind", "not supported yet: "+gvk.Kind+" of "+gvk.GroupVersion().String())
-		return nil
-	}
-	return k
-}
-
 // identify fills in the namespace, as kubectl would, and gives the object's identity.
 func (a *admitter) identify(d *read.Document, k *Kind) (identity, bool) {
 	meta, ok := d.Fields["metadata"].(map[string]any)
@@ -222,7 +236,7 @@ func (a *admitter) identify(d *read.Document, k *Kind) (identity, bool) {
 		return identity{}, false
 	}
 	if ns, has := meta["namespace"]; !k.ClusterScoped && (!has || ns == nil || ns == "") {
-		meta["namespace"] = metav1.NamespaceDefault
+		meta["namespace"] = cmp.Or(a.options.Namespace, metav1.NamespaceDefault)
 	}
 	return identity{gvkOf(d).GroupKind(), d.StringAt("metadata", "namespace"), d.StringAt("metadata", "name")}, true
 }
@@ -233,7 +247,7 @@ func (a *admitter) checkMetadata(d *read.Document, k *Kind) {
 		metav1.ObjectMeta `json:"metadata"`
 	}
 	if a.decode(d, map[string]any{"metadata": d.Fields["metadata"]}, &o) {
-		a.rep.Error(d, apivalidation.ValidateObjectMeta(&o.ObjectMeta, true, k.nameRule, field.NewPath("metadata"))...)
+		a.rep.Error(d, apivalidation.ValidateObjectMeta(&o.ObjectMeta, !k.ClusterScoped, k.nameRule, field.NewPath("metadata"))...)
 	}
 }
 

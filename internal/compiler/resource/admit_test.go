@@ -55,6 +55,7 @@ func checkRefusals(t *testing.T, o resource.Options, cases map[string]refusal) {
 
 func checkRefusal(t *testing.T, o resource.Options, c refusal) {
 	t.Helper()
+	o.StrictKinds = true
 	objects, rep := compilertest.TryAdmit(t, o, c.document)
 	problems := slices.DeleteFunc(rep.Errors(false), func(p report.Problem) bool {
 		return strings.HasPrefix(p.Message, "some validation rules were not checked") // which comes with other errors
@@ -77,9 +78,9 @@ func TestDocumentsThatAreNoObjects(t *testing.T) {
 		"no kind":                           {"{apiVersion: v1, metadata: {name: x}}", []string{"kind: Required value: every object names its type"}},
 		"no apiVersion":                     {"{kind: Service, metadata: {name: x}}", []string{"apiVersion: Required value: every object names its type"}},
 		"no metadata":                       {"{apiVersion: v1, kind: Service}", []string{"metadata: Required value: every object has a name"}},
-		"a kind that is not known":          {document("apps/v1/Deployment", "spec: {}"), []string{"kind: not supported yet: Deployment of apps/v1"}},
-		"a version that is not known":       {document("gateway.networking.k8s.io/v2/Gateway", "spec: {}"), []string{"kind: not supported yet: Gateway of gateway.networking.k8s.io/v2"}},
-		"Istio's kinds, for another target": {document(virtualServ, "spec: {}"), []string{"kind: not supported yet: VirtualService of networking.istio.io/v1"}},
+		"a kind that is not known":          {document("apps/v1/Deployment", "spec: {}"), []string{"kind: Deployment of apps/v1 is no kind that limpet reads"}},
+		"a version that is not known":       {document("gateway.networking.k8s.io/v2/Gateway", "spec: {}"), []string{`kind: no matches for kind "Gateway" in version "gateway.networking.k8s.io/v2": limpet reads Gateway of gateway.networking.k8s.io/v1 and`}},
+		"Istio's kinds, for another target": {document(virtualServ, "spec: {}"), []string{"kind: VirtualService of networking.istio.io/v1 is no kind that limpet reads"}},
 		"no name, built in":                 {"{apiVersion: v1, kind: Service, metadata: {}, spec: {ports: [{port: 80}]}}", []string{"metadata.name: Required value"}},
 		"a name that is none":               {"{apiVersion: v1, kind: Service, metadata: {name: a.b}, spec: {ports: [{port: 80}]}}", []string{`metadata.name: Invalid value: "a.b"`}},
 		"no name, with a CRD":               {"{apiVersion: gateway.networking.k8s.io/v1, kind: GatewayClass, metadata: {}, spec: {controllerName: a.b/c}}", []string{"metadata.name: Required value"}},
@@ -89,8 +90,10 @@ func TestDocumentsThatAreNoObjects(t *testing.T) {
 		"an unknown field, with a CRD":      {document(gatewayClass, "spec: {controllerName: a.b/c, color: red}"), []string{"GatewayClass x: spec.color: unknown field"}},
 		"what the CRD forbids":              {document(gatewayClass, "spec: {controllerName: none}"), []string{`GatewayClass x: spec.controllerName: Invalid value: "none": should match`}},
 		"what a rule of the CRD forbids":    {document(gateway, "spec: {gatewayClassName: c, listeners: [{name: a, port: 80, protocol: HTTP}, {name: b, port: 80, protocol: HTTP}]}"), []string{"Gateway default/x: spec.listeners: Invalid value: Combination of port, protocol and hostname must be unique"}},
-		"what limpet lacks":                 {document(gateway, "spec: {gatewayClassName: c, listeners: [{name: a, port: 80, protocol: TCP}]}"), []string{`spec.listeners[0].protocol: not supported yet: "TCP"`}},
-		"what limpet lacks as a whole":      {document(httpRoute, "spec: {rules: [{filters: [{type: RequestMirror, requestMirror: {backendRef: {name: a, port: 80}}}]}]}"), []string{"spec.rules[0].filters: not supported yet"}},
+		"a kind that is misspelt":           {document("gateway.networking.k8s.io/v1/HTTPRute", "spec: {}"), []string{`kind: no matches for kind "HTTPRute" in version "gateway.networking.k8s.io/v1"; did you mean HTTPRoute?`}},
+		"a group that is misspelt":          {document("gateway.networking.k8s.oi/v1/HTTPRoute", "spec: {}"), []string{"did you mean gateway.networking.k8s.io?"}},
+		"a core kind that is misspelt":      {document("v1/Sercive", "spec: {}"), []string{"did you mean Service?"}},
+		"no kind of limpet's own":           {document("limpet.dev/v1alpha1/Something", "spec: {}"), []string{`no matches for kind "Something" in version "limpet.dev/v1alpha1"`}},
 		"the status counts for nothing":     {document(gatewayClass, "spec: {controllerName: a.b/c}, status: {conditions: 7}"), nil},
 	})
 }
@@ -102,7 +105,7 @@ func TestServicesThatAreRefused(t *testing.T) {
 		"one port without a name":     {ports("{port: 80}"), nil},
 		"several ports with names":    {ports("{name: a, port: 80}, {name: b, port: 81}"), nil},
 		"one number of two protocols": {ports("{name: a, port: 80}, {name: b, port: 80, protocol: UDP}"), nil},
-		"no port":                     {document(service, "spec: {}"), []string{"spec.ports: Required value: a Service that is not headless has one"}},
+		"no port":                     {document(service, "spec: {}"), []string{"spec.ports: Required value: a Service that is neither headless nor an ExternalName has one"}},
 		"no port, headless":           {document(service, "spec: {clusterIP: None}"), nil},
 		"several ports, no name":      {ports("{name: a, port: 80}, {port: 81}"), []string{"spec.ports[1].name: Required value: of several ports each has a name"}},
 		"one name twice":              {ports("{name: a, port: 80}, {name: a, port: 81}"), []string{`spec.ports[1].name: Duplicate value: "a"`}},
@@ -111,7 +114,7 @@ func TestServicesThatAreRefused(t *testing.T) {
 		"a number that is none":       {ports("{port: 70000}"), []string{"spec.ports[0].port: Invalid value: 70000: must be between 1 and 65535"}},
 		"a protocol that is none":     {ports("{port: 80, protocol: QUIC}"), []string{`spec.ports[0].protocol: Unsupported value: "QUIC": supported values: "TCP", "UDP", "SCTP"`}},
 		"an affinity that is none":    {document(service, "spec: {ports: [{port: 80}], sessionAffinity: Cookie}"), []string{`spec.sessionAffinity: Unsupported value: "Cookie"`}},
-		"a name outside":              {document(service, "spec: {type: ExternalName, externalName: a.org, ports: [{port: 80}]}"), []string{"spec.externalName: not supported yet", `spec.type: not supported yet: "ExternalName"`}},
+		"a name outside":              {document(service, "spec: {type: ExternalName, externalName: a.org}"), nil},
 	})
 }
 
@@ -126,7 +129,7 @@ func TestEndpointSlicesThatAreRefused(t *testing.T) {
 		"a loopback address, for demos": {address("127.0.0.1"), nil},
 		"no type of addresses":          {document(endpointSlice, "endpoints: []"), []string{"addressType: Required value"}},
 		"a type that is none":           {slice("IP", "", ""), []string{`addressType: Unsupported value: "IP"`}},
-		"names, which limpet lacks":     {slice("FQDN", "", "{addresses: [a.org]}"), []string{`addressType: not supported yet: "FQDN"`}},
+		"names":                         {slice("FQDN", "", "{addresses: [a.org]}"), nil},
 		"no address":                    {slice("IPv4", "", "{addresses: []}"), []string{"endpoints[0].addresses: Required value: an endpoint has at least one address"}},
 		"too many addresses":            {slice("IPv4", "", "{addresses: ["+many(101, "10.0.0.1")+"]}"), []string{"endpoints[0].addresses: Too many: 101: must have at most 100 items"}},
 		"too many endpoints":            {slice("IPv4", "", many(1001, "{addresses: [10.0.0.1]}")), []string{"endpoints: Too many: 1001: must have at most 1000 items"}},
@@ -249,11 +252,11 @@ func TestControlPlanes(t *testing.T) {
 		refusal
 	}{
 		"a field that limpet does not carry": {outside, refusal{tcp, nil}},
-		"but not one of limpet's own kinds":  {outside, refusal{document(httpProxy, "spec: {virtualhost: {fqdn: a.org, tls: {}}, routes: [{services: [{name: a, port: 80}]}]}"), []string{"spec.virtualhost.tls: not supported yet"}}},
+		"but not one of limpet's own kinds":  {outside, refusal{document(httpProxy, "spec: {virtualhost: {fqdn: a.org, tls: {}}, routes: [{services: [{name: a, port: 80}]}]}"), []string{"spec.virtualhost.tls: not supported"}}},
 		"an unknown field all the same":      {outside, refusal{document(gatewayClass, "spec: {controllerName: a.b/c, color: red}"), []string{"spec.color: unknown field"}}},
 		"the control plane's own kind":       {resource.Options{ExternalControlPlane: true, PlatformKinds: []schema.GroupVersionKind{own}}, refusal{proxy, nil}},
 		"an own kind whose name is none":     {resource.Options{ExternalControlPlane: true, PlatformKinds: []schema.GroupVersionKind{own}}, refusal{strings.Replace(proxy, "name: x", "name: a b", 1), []string{"metadata.name: Invalid value"}}},
-		"the kind of another control plane":  {outside, refusal{proxy, []string{"kind: not supported yet: EnvoyProxy"}}},
+		"the kind of another control plane":  {outside, refusal{proxy, []string{"kind: EnvoyProxy of gateway.envoyproxy.io/v1alpha1 is no kind that limpet reads"}}},
 		"a kind of Istio's":                  {resource.Options{ExternalControlPlane: true, Istio: true}, refusal{document(serviceEntry, "spec: {hosts: [a.org], location: MESH_EXTERNAL}"), nil}},
 		"a field of Istio's of another type": {resource.Options{ExternalControlPlane: true, Istio: true}, refusal{document(serviceEntry, "spec: {hosts: a.org}"), []string{"spec.hosts: Invalid value: \"string\": must be of type array"}}},
 	} {
@@ -354,4 +357,47 @@ func reportOf(t *testing.T, o resource.Options, documents ...string) *report.Rep
 	t.Helper()
 	_, rep := compilertest.TryAdmit(t, o, documents...)
 	return rep
+}
+
+// TestFaultsAreLocal holds that what limpet lacks in a part of a route or Gateway is noted there, and refuses nothing.
+func TestFaultsAreLocal(t *testing.T) {
+	objects, rep := compilertest.TryAdmit(t, resource.Options{},
+		document(httpRoute, "spec: {useDefaultGateways: All, rules: [{}, {filters: [{type: ExtensionRef, extensionRef: {group: a.b, kind: C, name: d}}]}]}"),
+		document(gateway, "spec: {gatewayClassName: c, addresses: [{type: a.b/c, value: x}], listeners: [{name: a, port: 80, protocol: SCTP}]}"))
+	compilertest.CheckProblems(t, rep.Errors(false))
+	route, gw := objects.Routes[0], objects.Gateways[0]
+	if got := route.FaultsOf("spec.rules", 1); len(got) == 0 || !strings.HasPrefix(got[0].Path, "spec.rules[1].filters") {
+		t.Errorf("faults of the rule: %v", got)
+	}
+	if got := fmt.Sprint(route.FaultsOf("spec.rules", 0), route.FaultsOutside("spec.rules")); got != "[] [{spec.useDefaultGateways not supported: \"All\"}]" {
+		t.Errorf("other faults: %s", got)
+	}
+	if got := fmt.Sprint(gw.FaultsOf("spec.listeners", 0), gw.FaultsOutside("spec.listeners")); got != `[{spec.listeners[0].protocol not supported: "SCTP"}] [{spec.addresses[0].type not supported: "a.b/c"}]` {
+		t.Errorf("faults of the Gateway: %s", got)
+	}
+}
+
+// TestPassedOver counts what is none of limpet's business, and what it wrote itself; a name near to nothing is no mistake.
+func TestPassedOver(t *testing.T) {
+	objects, rep := compilertest.TryAdmit(t, resource.Options{},
+		document("apps/v1/Deployment", "spec: {}"), document("apps/v1/Deployment", "spec: {}"), "[a, b]", "replicas: 2",
+		"{apiVersion: v2, name: chart}", "{kind: Kustomization, resources: [a.yaml]}", "# all of it is switched off", filterOfLimpet,
+		document("gateway.networking.k8s.io/v1/UDPRoute", "spec: {}"))
+	compilertest.CheckProblems(t, rep.Problems())
+	want := "map[Deployment:2 EnvoyFilter (written by limpet):1 Kustomization:1 UDPRoute:1 no Kubernetes object:3]"
+	if got := fmt.Sprint(objects.PassedOver); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+const filterOfLimpet = "{apiVersion: networking.istio.io/v1alpha3, kind: EnvoyFilter, metadata: {name: limpet-web, labels: {app.kubernetes.io/managed-by: limpet}}}"
+
+// TestNamespaceOfDocuments gives those without one the option's.
+func TestNamespaceOfDocuments(t *testing.T) {
+	for namespace, want := range map[string]string{"": "default", "shop": "shop"} {
+		objects, _ := compilertest.TryAdmit(t, resource.Options{Namespace: namespace}, document(service, "spec: {ports: [{port: 80}]}"))
+		if got := objects.Services[0].Namespace; got != want {
+			t.Errorf("%q: got %s", namespace, got)
+		}
+	}
 }

@@ -77,20 +77,14 @@ func (in textInputs) Equal(other textInputs) bool {
 // equal reports whether documents are admitted alike under other options.
 func (o *Options) equal(other *Options) bool {
 	return o.Release == other.Release && o.AssumeAdmitted == other.AssumeAdmitted && o.Istio == other.Istio &&
+		o.Namespace == other.Namespace && o.StrictKinds == other.StrictKinds &&
 		o.ExternalControlPlane == other.ExternalControlPlane && slices.Equal(o.PlatformKinds, other.PlatformKinds)
 }
 
-// Silent reports whether a text of its own has a document, and there is nothing to say about any.
+// Silent reports whether a text of its own has a document, and there is nothing to say but what is about documents, which
+// know where they stand.
 func (t *admittedText) Silent() bool {
-	if !t.selfContained {
-		return false
-	}
-	for _, d := range t.documents {
-		if !d.rep.Silent() {
-			return false
-		}
-	}
-	return t.rep.Silent() && len(t.documents) > 0
+	return t.selfContained && t.rep.Silent() && len(t.documents) > 0
 }
 
 // Admit is [Admit] but for the texts that the last admission had, too: their documents are moved to where they stand now.

@@ -17,6 +17,8 @@ func TestOptionsEqual(t *testing.T) {
 		switch field.Interface().(type) {
 		case bool:
 			field.SetBool(true)
+		case string:
+			field.SetString("a")
 		case sessionapi.APIRelease:
 			field.Set(reflect.ValueOf(sessionapi.Release17))
 		case []schema.GroupVersionKind:

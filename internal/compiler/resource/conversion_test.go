@@ -94,12 +94,12 @@ func TestHTTPProxiesThatAreRefused(t *testing.T) {
 		"a condition of both":      {proxy(host, "conditions: [{prefix: /a, exact: /b}], "+to), []string{"spec.routes[0].conditions[0]: Invalid value"}},
 		"a condition of neither":   {proxy(host, "conditions: [{}], "+to), []string{"must have one of prefix and exact"}},
 		"a path without a slash":   {proxy(host, "conditions: [{prefix: a}], "+to), []string{`spec.routes[0].conditions[0]: Invalid value: "a": must begin with "/"`}},
-		"a condition on a header":  {proxy(host, "conditions: [{header: {name: a, present: true}}], "+to), []string{"spec.routes[0].conditions[0]", "spec.routes[0].conditions[0].header: not supported yet"}},
+		"a condition on a header":  {proxy(host, "conditions: [{header: {name: a, present: true}}], "+to), []string{"spec.routes[0].conditions[0]", "spec.routes[0].conditions[0].header: not supported"}},
 		"no service":               {proxy(host, "services: []"), []string{"spec.routes[0].services: Required value: a route has at least one"}},
 		"a service without name":   {proxy(host, "services: [{port: 80}]"), []string{"spec.routes[0].services[0].name: Required value"}},
 		"a port that is none":      {proxy(host, "services: [{name: a, port: 70000}]"), []string{"spec.routes[0].services[0].port: Invalid value: 70000"}},
 		"a weight that is none":    {proxy(host, "services: [{name: a, port: 80, weight: -1}]"), []string{"spec.routes[0].services[0].weight: Invalid value: -1: must be between 0 and 1000000"}},
-		"what Contour has besides": {proxy(host, "enableWebsockets: true, "+to), []string{"spec.routes[0].enableWebsockets: not supported yet"}},
+		"what Contour has besides": {proxy(host, "enableWebsockets: true, "+to), []string{"spec.routes[0].enableWebsockets: not supported"}},
 	})
 }
 

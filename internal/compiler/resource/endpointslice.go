@@ -111,7 +111,7 @@ func explainUnusable(address string, of discoveryv1.AddressType) string {
 
 func sliceFields() fieldSupport {
 	return fieldSupport{
-		"addressType":                        onlyValues("IPv4", "IPv6"),
+		"addressType":                        supported,
 		"ports[].name":                       supported,
 		"ports[].port":                       supported,
 		"ports[].protocol":                   supported,

@@ -9,10 +9,10 @@ import (
 
 var gatewayClassKind = newKind(definition[gatewayv1.GatewayClass]{
 	Traits: Traits{ClusterScoped: true, HasStatus: true, Describable: true, Attachable: true},
-	group:  gatewayv1.GroupName, kind: object.KindGatewayClass, versions: []string{"v1", "v1beta1"},
+	group:  gatewayv1.GroupName, kind: object.KindGatewayClass, versions: []string{"v1", "v1beta1"}, localFaults: true,
 	fields: func() fieldSupport {
 		return fieldSupport{
-			"spec.controllerName": ignoredFor("says who runs the class in a cluster; the user of a compiler says it by running it"),
+			"spec.controllerName": supported,
 			"spec.description":    ignoredFor("is for people"),
 		}
 	},
@@ -22,7 +22,7 @@ var gatewayClassKind = newKind(definition[gatewayv1.GatewayClass]{
 var gatewayKind = newKind(definition[gatewayv1.Gateway]{
 	Traits: Traits{HasStatus: true, Describable: true, Attachable: true},
 	group:  gatewayv1.GroupName, kind: object.KindGateway, versions: []string{"v1", "v1beta1"},
-	fields: gatewayFields, checkUnverified: checkGateway,
+	fields: gatewayFields, localFaults: true, checkUnverified: checkGateway,
 	list: func(o *Objects) *[]*Object[gatewayv1.Gateway] { return &o.Gateways },
 	sections: func(g *gatewayv1.Gateway) (names []string) {
 		for _, l := range g.Spec.Listeners {
@@ -37,7 +37,8 @@ func gatewayFields() fieldSupport {
 		"spec.gatewayClassName":                            supported,
 		"spec.addresses[].type":                            onlyValues("IPAddress"),
 		"spec.addresses[].value":                           supported,
-		"spec.allowedListeners.namespaces.from":            onlyValues("None", "All"), // of ListenerSets, and of other Gateways' listeners
+		"spec.allowedListeners.namespaces.from":            supported, // of ListenerSets, and of other Gateways' listeners
+		"spec.allowedListeners.namespaces.selector":        ignoredFor("is about ListenerSets, which limpet does not read"),
 		"spec.listeners[].name":                            supported,
 		"spec.listeners[].hostname":                        supported,
 		"spec.listeners[].port":                            supported,
@@ -47,9 +48,16 @@ func gatewayFields() fieldSupport {
 		"spec.listeners[].tls.certificateRefs[].kind":      supported,
 		"spec.listeners[].tls.certificateRefs[].namespace": supported,
 		"spec.listeners[].tls.certificateRefs[].name":      supported,
-		"spec.listeners[].allowedRoutes.namespaces.from":   onlyValues("All", "Same"),
-		"spec.listeners[].allowedRoutes.kinds[].group":     supported,
-		"spec.listeners[].allowedRoutes.kinds[].kind":      supported,
+		"spec.listeners[].allowedRoutes.namespaces.from":   supported,
+
+		"spec.listeners[].allowedRoutes.namespaces.selector.matchLabels":      supported,
+		"spec.listeners[].allowedRoutes.namespaces.selector.matchExpressions": supported,
+
+		"spec.infrastructure.labels":      ignoredFor("limpet makes no objects for a Gateway that could have them"),
+		"spec.infrastructure.annotations": ignoredFor("limpet makes no objects for a Gateway that could have them"),
+
+		"spec.listeners[].allowedRoutes.kinds[].group": supported,
+		"spec.listeners[].allowedRoutes.kinds[].kind":  supported,
 	}
 }
 

@@ -15,7 +15,7 @@ var grpcRouteKind = newKind(definition[gatewayv1.GRPCRoute]{
 	fields: func() fieldSupport {
 		return routeFields(fieldSupport{"method.type": onlyValues("Exact"), "method.service": supported, "method.method": supported})
 	},
-	sessionPath: "spec.rules[]." + sessionKey, checkUnverified: checkGRPCRoute,
+	sessionPath: "spec.rules[]." + sessionKey, localFaults: true, checkUnverified: checkGRPCRoute,
 	convert: func(r *Object[gatewayv1.GRPCRoute], into *Objects) {
 		into.Routes = append(into.Routes, convertGRPCRoute(r))
 	},
@@ -40,7 +40,7 @@ func convertGRPCRoute(o *Object[gatewayv1.GRPCRoute]) *Object[gatewayv1.HTTPRout
 	}
 	return &Object[gatewayv1.HTTPRoute]{
 		Document: o.Document, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name,
-		Created: o.Created, Labels: o.Labels, Value: route, Sessions: o.Sessions,
+		Created: o.Created, Labels: o.Labels, Value: route, Sessions: o.Sessions, Faults: o.Faults,
 	}
 }
 

@@ -16,7 +16,7 @@ var httpRouteKind = newKind(definition[gatewayv1.HTTPRoute]{
 			"timeouts.request", "timeouts.backendRequest", "retry.codes[]", "retry.attempts", "retry.backoff",
 		)))
 	},
-	sessionPath: "spec.rules[]." + sessionKey, checkUnverified: checkHTTPRoute,
+	sessionPath: "spec.rules[]." + sessionKey, localFaults: true, checkUnverified: checkHTTPRoute,
 	list: func(o *Objects) *[]*Object[gatewayv1.HTTPRoute] { return &o.Routes },
 	sections: func(r *gatewayv1.HTTPRoute) (names []string) {
 		for _, rule := range r.Spec.Rules {
@@ -32,8 +32,8 @@ var httpRouteKind = newKind(definition[gatewayv1.HTTPRoute]{
 func routeFields(matches fieldSupport) fieldSupport {
 	return joinRows(
 		fieldSupport{
-			"spec.parentRefs[].group": onlyValues("gateway.networking.k8s.io"),
-			"spec.parentRefs[].kind":  onlyValues("Gateway"),
+			"spec.parentRefs[].group": supported,
+			"spec.parentRefs[].kind":  supported,
 			"spec.useDefaultGateways": onlyValues("None"),
 		},
 		nestUnder("spec.parentRefs[]", supportAll("namespace", "name", "sectionName", "port")),

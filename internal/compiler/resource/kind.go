@@ -24,6 +24,9 @@ type Kind struct {
 	fields func() fieldSupport
 	// sessionPath says where the kind has a sessionPersistence, as a pattern of fields; empty for nowhere.
 	sessionPath string
+	// localFaults says that what is not supported concerns a part of an object, and is in its Faults; else the object is
+	// left out.
+	localFaults bool
 	// nameRule checks the name of a built-in kind; nil for one with a CRD, which package admission knows.
 	nameRule apivalidation.ValidateNameFunc
 	store    func(*admitter, *read.Document)
@@ -48,6 +51,7 @@ type definition[T any] struct {
 	versions    []string
 	fields      func() fieldSupport
 	sessionPath string
+	localFaults bool
 	nameRule    apivalidation.ValidateNameFunc
 	// loose says that T has only the fields that limpet reads, and that unknown ones have been judged elsewhere.
 	loose bool
@@ -66,7 +70,8 @@ type definition[T any] struct {
 func newKind[T any](d definition[T]) *Kind {
 	k := &Kind{
 		GroupKind: schema.GroupKind{Group: d.group, Kind: d.kind}, Traits: d.Traits,
-		versions: d.versions, fields: d.fields, sessionPath: d.sessionPath, nameRule: d.nameRule, store: d.storeDocument,
+		versions: d.versions, fields: d.fields, sessionPath: d.sessionPath, localFaults: d.localFaults,
+		nameRule: d.nameRule, store: d.storeDocument,
 	}
 	if d.list != nil {
 		k.list = listOf[T]{of: d.list, sections: d.sections}
@@ -96,7 +101,7 @@ func (d definition[T]) storeDocument(a *admitter, doc *read.Document) {
 	}
 	o := &Object[T]{
 		Document: doc, Kind: kind, Namespace: meta.Namespace, Name: meta.Name,
-		Created: meta.CreationTimestamp.Time, Labels: meta.Labels, Value: value, Sessions: a.sessions,
+		Created: meta.CreationTimestamp.Time, Labels: meta.Labels, Value: value, Sessions: a.sessions, Faults: a.faults,
 	}
 	if d.list != nil {
 		into := d.list(&a.objects)
@@ -126,8 +131,11 @@ func (d definition[T]) decode(a *admitter, doc *read.Document, value *T) bool {
 // objectList is one kind's list in any Objects.
 type objectList interface {
 	addAll(to, from *Objects)
+	count(o *Objects) int
 	isEqual(a, b *Objects) bool
 	sortIn(o *Objects, orders sortOrders)
+	// compare adds the objects that are in one of two parts of the input alone to gone and to came.
+	compare(before, after, gone, came *Objects)
 	visit(o *Objects, visit func(Entry))
 }
 
@@ -152,9 +160,31 @@ func (l listOf[T]) addAll(to, from *Objects) {
 	}
 }
 
+func (l listOf[T]) count(o *Objects) int { return len(*l.of(o)) }
+
 func (l listOf[T]) isEqual(a, b *Objects) bool { return slices.Equal(*l.of(a), *l.of(b)) }
 
 func (l listOf[T]) sortIn(o *Objects, orders sortOrders) { sortList(orders, l.of(o)) }
+
+func (l listOf[T]) compare(before, after, gone, came *Objects) {
+	stay := map[*Object[T]]bool{}
+	for _, one := range *l.of(after) {
+		stay[one] = true
+	}
+	for _, one := range *l.of(before) {
+		if !stay[one] {
+			into := l.of(gone)
+			*into = append(*into, one)
+		}
+		delete(stay, one)
+	}
+	for _, one := range *l.of(after) {
+		if stay[one] {
+			into := l.of(came)
+			*into = append(*into, one)
+		}
+	}
+}
 
 func (l listOf[T]) visit(o *Objects, visit func(Entry)) {
 	for _, one := range *l.of(o) {

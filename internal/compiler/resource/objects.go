@@ -1,6 +1,9 @@
 package resource
 
 import (
+	"cmp"
+	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -11,6 +14,7 @@ import (
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
 )
 
@@ -28,6 +32,8 @@ type Object[T any] struct {
 	// Sessions are the sessionPersistence blocks that stand in the object, by their paths, such as
 	// spec.rules[0].sessionPersistence. They are not in Value.
 	Sessions map[string]*sessionapi.InlineSession
+	// Faults are what limpet does not support in the object, by path.
+	Faults []Fault
 }
 
 // Origin names the object as a place where session persistence is written.
@@ -49,6 +55,8 @@ type Objects struct {
 	Secrets  []*Object[Secret]
 	Grants   []*Object[gatewayv1.ReferenceGrant]
 
+	Namespaces []*Object[Namespace]
+
 	Proxies         []*Object[HTTPProxy]
 	LoadBalancers   []*Object[v1alpha1.LoadBalancerPolicy]
 	SessionPolicies []*Object[v1alpha1.SessionPersistencePolicy]
@@ -60,6 +68,58 @@ type Objects struct {
 	IstioGateways   []*Object[IstioGateway]
 	VirtualServices []*Object[VirtualService]
 	ServiceEntries  []*Object[ServiceEntry]
+
+	// Refused are the objects of the input that are left out, in order, for they are no good.
+	Refused []object.Ref
+	// Controller is the name under which limpet serves GatewayClasses and writes status; empty for the usual one.
+	Controller gatewayv1.GatewayController
+	// PassedOver counts the documents that are none of limpet's business, by kind; empty for no kind of Kubernetes.
+	PassedOver map[string]int
+	// Written are the objects of kinds that limpet writes for control planes.
+	Written []*Written
+}
+
+// Written is an object of a kind that limpet writes, or one that it has written.
+type Written struct {
+	object.Ref
+	Subject report.Subject
+	// Ours says that limpet wrote it, and Owner for whom; empty where that was not said.
+	Ours  bool
+	Owner string
+}
+
+// ControllerName is the name under which limpet serves GatewayClasses and writes status.
+func (o *Objects) ControllerName() gatewayv1.GatewayController {
+	return cmp.Or(o.Controller, v1alpha1.ControllerName)
+}
+
+// IsRefused reports whether there is an object in the input that is no good.
+func (o *Objects) IsRefused(ref object.Ref) bool {
+	_, found := slices.BinarySearchFunc(o.Refused, ref, compareRefs)
+	return found
+}
+
+// Absence says why an object is not among those that are admitted: it is refused, or not there at all.
+func (o *Objects) Absence(ref object.Ref) string {
+	if o.IsRefused(ref) {
+		return fmt.Sprintf("%s %s is refused itself", ref.Kind, ref.Key())
+	}
+	return fmt.Sprintf("there is no %s %s in the input", ref.Kind, ref.Key())
+}
+
+func compareRefs(a, b object.Ref) int {
+	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+}
+
+// isEmpty reports whether there is no object.
+func (o *Objects) isEmpty() bool { return o.Equal(&Objects{}) }
+
+// passOver counts a document that is passed over.
+func (o *Objects) passOver(kind string) {
+	if o.PassedOver == nil {
+		o.PassedOver = map[string]int{}
+	}
+	o.PassedOver[kind]++
 }
 
 // ByAge is [object.ByAge] for admitted objects.

@@ -9,13 +9,19 @@ import (
 func TestAddTakesEveryKind(t *testing.T) {
 	var one, sum Objects
 	v := reflect.ValueOf(&one).Elem()
+	isList := func(i int) bool {
+		t := v.Type().Field(i).Type
+		return t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Pointer
+	}
 	for i := range v.NumField() {
-		v.Field(i).Set(reflect.MakeSlice(v.Field(i).Type(), 1, 1))
+		if isList(i) {
+			v.Field(i).Set(reflect.MakeSlice(v.Field(i).Type(), 1, 1))
+		}
 	}
 	sum.addAll(&one)
 	for i := range v.NumField() {
-		if got := reflect.ValueOf(sum).Field(i).Len(); got != 1 {
-			t.Errorf("%s has %d objects after one was added", v.Type().Field(i).Name, got)
+		if isList(i) && reflect.ValueOf(sum).Field(i).Len() != 1 {
+			t.Errorf("%s has not the one object that was added", v.Type().Field(i).Name)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 var registry = []*Kind{
 	gatewayClassKind, gatewayKind, httpRouteKind, grpcRouteKind, virtualServiceKind, serviceKind, xbackendKind,
 	sessionPolicyKind, trafficPolicyKind, loadBalancerPolicyKind, httpProxyKind,
-	endpointSliceKind, secretKind, referenceGrantKind,
+	endpointSliceKind, secretKind, referenceGrantKind, namespaceKind,
 	istioGatewayKind, serviceEntryKind, destinationRuleKind,
 }
 
@@ -57,16 +57,49 @@ func (o *Objects) Attachable() *Objects {
 	return some
 }
 
-// addAll takes in the objects of another part of the input.
+// addAll takes in the objects of another part of the input, those that limpet wrote, and the names of those that are refused.
 func (o *Objects) addAll(more *Objects) {
+	o.Refused = append(o.Refused, more.Refused...)
+	o.Written = append(o.Written, more.Written...)
 	for _, l := range lists {
 		l.addAll(o, more)
 	}
 }
 
+// count is how many objects there are.
+func (o *Objects) count() int {
+	count := 0
+	for _, l := range lists {
+		count += l.count(o)
+	}
+	return count
+}
+
 // Equal reports whether the objects are the same ones, in the same order.
 func (o *Objects) Equal(other *Objects) bool {
-	return !slices.ContainsFunc(lists, func(l objectList) bool { return !l.isEqual(o, other) })
+	return slices.Equal(o.Refused, other.Refused) && slices.Equal(o.Written, other.Written) &&
+		!slices.ContainsFunc(lists, func(l objectList) bool { return !l.isEqual(o, other) })
+}
+
+// compare gives the objects of one part of the input that another does not have, and the reverse.
+func compare(before, after *Objects) (gone, came *Objects) {
+	gone, came = &Objects{}, &Objects{}
+	for _, l := range lists {
+		l.compare(before, after, gone, came)
+	}
+	gone.Refused, came.Refused = leaveOut(before.Refused, after.Refused), leaveOut(after.Refused, before.Refused)
+	gone.Written, came.Written = leaveOut(before.Written, after.Written), leaveOut(after.Written, before.Written)
+	return gone, came
+}
+
+func leaveOut[T comparable](some, others []T) []T {
+	return slices.DeleteFunc(slices.Clone(some), func(one T) bool { return slices.Contains(others, one) })
+}
+
+// Sort puts every kind in the order in which Gateway API settles conflicts.
+func (o *Objects) Sort() {
+	o.sortAll(nil)
+	slices.SortFunc(o.Refused, compareRefs)
 }
 
 // sortAll puts every kind in order.

@@ -28,8 +28,12 @@ var protocols = []corev1.Protocol{corev1.ProtocolTCP, corev1.ProtocolUDP, corev1
 func validateService(s *corev1.Service) field.ErrorList {
 	spec := field.NewPath("spec")
 	var errs field.ErrorList
-	if len(s.Spec.Ports) == 0 && s.Spec.ClusterIP != corev1.ClusterIPNone {
-		errs = append(errs, field.Required(spec.Child("ports"), "a Service that is not headless has one"))
+	named := s.Spec.Type == corev1.ServiceTypeExternalName
+	if len(s.Spec.Ports) == 0 && s.Spec.ClusterIP != corev1.ClusterIPNone && !named {
+		errs = append(errs, field.Required(spec.Child("ports"), "a Service that is neither headless nor an ExternalName has one"))
+	}
+	if named && s.Spec.ExternalName == "" {
+		errs = append(errs, field.Required(spec.Child("externalName"), ""))
 	}
 	if a := s.Spec.SessionAffinity; a != "" && !slices.Contains(affinities, a) {
 		errs = append(errs, field.NotSupported(spec.Child("sessionAffinity"), a, affinities))
@@ -83,10 +87,11 @@ const bypassesService = "concerns the ways through the Service's own addresses; 
 
 func serviceFields() fieldSupport {
 	return fieldSupport{
-		"spec.type":                          onlyValues("ClusterIP", "NodePort", "LoadBalancer"),
+		"spec.type":                          supported,
+		"spec.externalName":                  ignoredFor("routes do not lead out of the cluster by such a name: CVE-2021-25740"),
 		"spec.sessionAffinity":               supported,
 		"spec.sessionAffinityConfig":         ignoredFor(bypassesService),
-		"spec.internalTrafficPolicy":         onlyValues("Cluster"),
+		"spec.internalTrafficPolicy":         ignoredFor(bypassesService),
 		"spec.ports[].name":                  supported,
 		"spec.ports[].port":                  supported,
 		"spec.ports[].protocol":              supported,
@@ -107,6 +112,6 @@ func serviceFields() fieldSupport {
 		"spec.ipFamilies":                    supported,
 		"spec.ipFamilyPolicy":                ignoredFor("the EndpointSlices hold the families that it leads to"),
 
-		"spec.trafficDistribution": onlyValues("PreferClose", "PreferSameZone", "PreferSameNode"),
+		"spec.trafficDistribution": supported,
 	}
 }

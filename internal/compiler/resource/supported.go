@@ -1,6 +1,7 @@
 package resource
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -11,7 +12,7 @@ import (
 )
 
 // SupportedFields gives every field that may be set, by kind and path; [] stands for any index. A field that is not here, nor
-// below one that is, is refused as "not supported yet". Tests hold the list to the Go types, and show for each
+// below one that is, is refused as "not supported". Tests hold the list to the Go types, and show for each
 // field that is not ignored that it has an effect.
 var SupportedFields = sync.OnceValue(func() map[string]map[string]Support {
 	all := map[string]map[string]Support{}
@@ -30,23 +31,18 @@ var supportedEverywhere = map[string]Support{
 	"metadata":   ignoredFor("name, namespace, labels and creation time are read; the rest is bookkeeping"),
 }
 
-// unsupportedField is a field that a document sets and limpet does not support.
-type unsupportedField struct {
-	path  string
-	value any // nil where the field as a whole is not supported, else the value that is not
-}
-
 // findUnsupported finds what a document of a kind sets and limpet does not carry.
-func findUnsupported(kind string, fields map[string]any) []unsupportedField {
+func findUnsupported(kind string, fields map[string]any) []Fault {
 	w := fieldWalker{table: SupportedFields()[kind], leading: leadingPaths()[kind]}
 	w.visitMapping("", "", fields)
+	slices.SortFunc(w.found, func(a, b Fault) int { return cmp.Compare(a.Path, b.Path) })
 	return w.found
 }
 
 type fieldWalker struct {
 	table   map[string]Support
 	leading map[string]bool
-	found   []unsupportedField
+	found   []Fault
 }
 
 // leadingPaths has, by kind, how the paths of Carried begin that lead into a field: up to a dot, or to the brackets of a list.
@@ -85,7 +81,7 @@ func (w *fieldWalker) visitValue(path, pattern string, value any) {
 	}
 	if t, known := w.lookUp(pattern); known {
 		if t.Only != nil && !slices.Contains(t.Only, value) {
-			w.found = append(w.found, unsupportedField{path, value})
+			w.found = append(w.found, Fault{Path: path, Message: fmt.Sprintf("not supported: %#v", value)})
 		}
 		return
 	}
@@ -103,7 +99,7 @@ func (w *fieldWalker) visitValue(path, pattern string, value any) {
 			return
 		}
 	}
-	w.found = append(w.found, unsupportedField{path: path})
+	w.found = append(w.found, Fault{Path: path, Message: "not supported"})
 }
 
 func (w *fieldWalker) lookUp(pattern string) (Support, bool) {
@@ -115,15 +111,10 @@ func (w *fieldWalker) lookUp(pattern string) (Support, bool) {
 }
 
 // reportUnsupported reports what is not supported, except where the field has an error already.
-func reportUnsupported(d *read.Document, left []unsupportedField, errors []report.Problem, rep *report.Report) {
+func reportUnsupported(d *read.Document, left []Fault, errors []report.Problem, rep *report.Report) {
 	for _, f := range left {
-		if slices.ContainsFunc(errors, func(p report.Problem) bool { return p.Path == report.ShownPath(f.path) }) {
-			continue
+		if !slices.ContainsFunc(errors, func(p report.Problem) bool { return p.Path == report.ShownPath(f.Path) }) {
+			rep.ErrorAt(d, f.Path, f.Message)
 		}
-		message := "not supported yet"
-		if f.value != nil {
-			message = fmt.Sprintf("not supported yet: %#v", f.value)
-		}
-		rep.ErrorAt(d, f.path, message)
 	}
 }

@@ -80,8 +80,8 @@ func TestEveryFieldIsSupportedOrRefused(t *testing.T) {
 				t.Errorf("%s %s is in the table and yet refused: %v", kind, path, refused)
 			case !named && len(refused) != 1:
 				t.Errorf("%s %s is neither supported nor refused: %v", kind, path, refused)
-			case !named && !strings.HasPrefix(path, withoutIndices(refused[0].path)):
-				t.Errorf("%s %s is refused at %s", kind, path, refused[0].path)
+			case !named && !strings.HasPrefix(path, withoutIndices(refused[0].Path)):
+				t.Errorf("%s %s is refused at %s", kind, path, refused[0].Path)
 			}
 		}
 	}
@@ -113,7 +113,7 @@ func TestOnlySomeValuesAreSupported(t *testing.T) {
 			if left := findUnsupported(kind, newDocument(path, support.Only[0])); len(left) > 0 {
 				t.Errorf("%s %s: %v is refused", kind, path, support.Only[0])
 			}
-			if left := findUnsupported(kind, newDocument(path, "another value")); len(left) != 1 || left[0].value != "another value" {
+			if left := findUnsupported(kind, newDocument(path, "another value")); len(left) != 1 || left[0].Message != `not supported: "another value"` {
 				t.Errorf("%s %s: another value is not refused: %v", kind, path, left)
 			}
 		}

@@ -63,18 +63,22 @@ type Field struct {
 // New reads the policies. What can't be supported exactly, targets that are not there, and policies that lose to
 // others go to the report.
 func New(objects *resource.Objects, rep *report.Report) *Budgets {
-	b := &Budgets{byService: map[string]*EffectiveBudget{}, targets: map[string][]policyTarget{}}
-	if len(objects.TrafficPolicies) == 0 {
-		return b
-	}
 	services := map[string]bool{}
-	for _, s := range objects.Services {
-		services[s.Key()] = true
+	if len(objects.TrafficPolicies) > 0 {
+		for _, s := range objects.Services {
+			services[s.Key()] = true
+		}
 	}
+	return NewPart(objects, func(key string) bool { return services[key] }, rep)
+}
+
+// NewPart is New where something else tells which Services are there, by namespace/name.
+func NewPart(objects *resource.Objects, hasService func(key string) bool, rep *report.Report) *Budgets {
+	b := &Budgets{byService: map[string]*EffectiveBudget{}, targets: map[string][]policyTarget{}}
 	for _, o := range objects.TrafficPolicies {
 		for i, ref := range o.Value.Spec.TargetRefs {
 			key := o.Namespace + "/" + string(ref.Name)
-			fault := checkTarget(field.NewPath("spec", "targetRefs").Index(i), ref, key, services)
+			fault := checkTarget(field.NewPath("spec", "targetRefs").Index(i), ref, key, hasService)
 			if fault == nil {
 				b.targets[key] = append(b.targets[key], policyTarget{o, i})
 			} else if o.Value.Spec.RetryConstraint != nil && len(o.Sessions) == 0 { // else package policy says it
@@ -150,13 +154,13 @@ func listFields(o *trafficPolicy) []Field {
 func (b *Budgets) For(service string) *EffectiveBudget { return b.byService[service] }
 
 // checkTarget says why a target can have no budget.
-func checkTarget(path *field.Path, ref gatewayxv1alpha1.LocalPolicyTargetReference, key string, services map[string]bool) *field.Error {
+func checkTarget(path *field.Path, ref gatewayxv1alpha1.LocalPolicyTargetReference, key string, hasService func(string) bool) *field.Error {
 	switch {
 	case ref.Group != "" || ref.Kind != "Service":
 		e := field.NotSupported(path.Child("kind"), ref.Kind, []gatewayv1.Kind{"Service"})
 		e.Detail += ": the retry budget has no effect there"
 		return e
-	case !services[key]:
+	case !hasService(key):
 		e := field.NotFound(path.Child("name"), string(ref.Name))
 		e.Detail = "there is no Service " + key + " in the input: the retry budget has no effect there"
 		return e

@@ -4,7 +4,10 @@ package seniority
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 )
@@ -21,6 +24,7 @@ type Subject interface {
 // of their file. So no namespace comes first by what it is called. All else is as in [object.ByAge].
 type Order struct {
 	firsts func() map[string]place // of each namespace
+	asked  atomic.Bool             // for a firsts
 }
 
 // place is one in the input.
@@ -30,9 +34,10 @@ func (p place) compare(o place) int {
 	return cmp.Or(cmp.Compare(p.file, o.file), cmp.Compare(p.line, o.line))
 }
 
-// New makes the order of some objects, read from files that were named in this order. It is worked out once it matters.
-func New(files []string, each func(visit func(Subject))) *Order {
-	return &Order{firsts: sync.OnceValue(func() map[string]place { return findFirsts(files, each) })}
+// New makes the order of some objects, read from files that were named in this order. Neither is
+// asked for until it matters.
+func New(files func() []string, each func(visit func(Subject))) *Order {
+	return &Order{firsts: sync.OnceValue(func() map[string]place { return findFirsts(files(), each) })}
 }
 
 // findFirsts finds the first place of each namespace.
@@ -57,6 +62,22 @@ func (o *Order) Compare(a, b object.Origin) int {
 	if o == nil || a.Namespace == b.Namespace || !a.Created.IsZero() || !b.Created.IsZero() {
 		return object.ByAge(a, b)
 	}
+	o.asked.Store(true)
 	firsts := o.firsts()
 	return cmp.Or(firsts[a.Namespace].compare(firsts[b.Namespace]), object.ByAge(a, b))
+}
+
+// RanksAs reports whether another order is the same for all that this one was asked about.
+func (o *Order) RanksAs(other *Order) bool {
+	if o == nil || !o.asked.Load() {
+		return true
+	}
+	other.asked.Store(true) // what was asked of this one holds on its word
+	return slices.Equal(o.rankNamespaces(), other.rankNamespaces())
+}
+
+// rankNamespaces lists the namespaces, the first ones first.
+func (o *Order) rankNamespaces() []string {
+	firsts := o.firsts()
+	return slices.SortedFunc(maps.Keys(firsts), func(a, b string) int { return cmp.Or(firsts[a].compare(firsts[b]), cmp.Compare(a, b)) })
 }

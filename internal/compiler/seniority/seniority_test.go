@@ -28,7 +28,7 @@ func (w written) Origin() object.Origin {
 func (w written) Locate(string) (string, int) { return w.file, w.line }
 
 func orderOf(files []string, all []written) *Order {
-	return New(files, func(visit func(Subject)) {
+	return New(func() []string { return files }, func(visit func(Subject)) {
 		for _, w := range all {
 			visit(w)
 		}

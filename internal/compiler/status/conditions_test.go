@@ -11,6 +11,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
 var (
@@ -80,7 +81,7 @@ func TestAtMostSixteenAncestors(t *testing.T) {
 		for i := range 20 {
 			all = append(all, entry{object.TargetRef{Ref: object.Ref{Kind: object.KindGateway, Namespace: "a", Name: fmt.Sprint(i)}}, []metav1.Condition{newCondition("A", true, "Is", "")}})
 		}
-		s := (&builder{now: newTime}).newPolicyStatus(metav1.ObjectMeta{}, there, all)
+		s := (&builder{now: newTime, Input: Input{Objects: &resource.Objects{}}}).newPolicyStatus(metav1.ObjectMeta{}, there, all)
 		if got := len(s.Ancestors) - others; got != ours {
 			t.Errorf("with %d others there are %d entries, want %d", others, got, ours)
 		}

@@ -81,7 +81,7 @@ func buildStatuses(t *testing.T, decide func(*decided), documents ...string) []s
 
 // attach attaches the routes of objects.
 func attach(objects *resource.Objects) *gateway.AttachmentStatus {
-	return gateway.Build(gateway.NewInput(objects, gateway.Listening{Bind: netip.MustParseAddr("0.0.0.0")})).Attachments
+	return gateway.Build(gateway.NewInput(objects, netip.MustParseAddr("0.0.0.0"))).Attachments
 }
 
 // statusOf is the status of an object.

@@ -13,16 +13,20 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
-// writeClasses accepts every GatewayClass: a compiler is run for the classes that it is given.
+// writeClasses accepts the GatewayClasses that are limpet's.
 func (b *builder) writeClasses() {
 	for _, c := range b.Objects.Classes {
+		if c.Value.Spec.ControllerName != b.Objects.ControllerName() {
+			continue
+		}
 		s := parseStatus[gatewayv1.GatewayClassStatus](c.Status)
-		s.Conditions = b.newWriter(c.Value.ObjectMeta).merge(s.Conditions, nil, newCondition(
-			gatewayv1.GatewayClassConditionStatusAccepted,
-			true,
-			gatewayv1.GatewayClassReasonAccepted,
-			"limpet compiles Gateways of this class",
-		))
+		accepted := newCondition(gatewayv1.GatewayClassConditionStatusAccepted, true, gatewayv1.GatewayClassReasonAccepted,
+			"limpet compiles Gateways of this class")
+		if faults := filterByReason(b.problemsOf(c), gatewayv1.GatewayClassReasonInvalidParameters); len(faults) > 0 {
+			accepted = newCondition(gatewayv1.GatewayClassConditionStatusAccepted, false,
+				gatewayv1.GatewayClassReasonInvalidParameters, joinProblems(faults))
+		}
+		s.Conditions = b.newWriter(c.Value.ObjectMeta).merge(s.Conditions, nil, accepted)
 		b.addObject(c.Value.TypeMeta, c.Value.ObjectMeta, s)
 	}
 }
@@ -39,21 +43,21 @@ func (b *builder) writeGateway(g *gateway.Status) {
 	}
 	var states []listenerState
 	for _, l := range g.Listeners() {
-		state := newListenerState(l, len(g.Addresses), problems)
+		state := newListenerState(l, problems)
 		states = append(states, state)
 		affected := b.affectedTarget(object.TargetRef{Ref: g.Gateway.Origin().Ref, Section: string(l.Name)})
 		s.Listeners = append(s.Listeners, b.newListenerStatus(l, append(state.listConditions(), affected...), w, was.Listeners))
 	}
-	s.Conditions = w.merge(was.Conditions, ownedByAffected, append(gatewayConditions(states, problems),
+	s.Conditions = w.merge(was.Conditions, ownedByAffected, append(gatewayConditions(g, states, problems),
 		b.affectedGateway(g.Gateway.Origin().Ref, string(o.Spec.GatewayClassName))...)...)
 	b.addObject(o.TypeMeta, o.ObjectMeta, s)
 }
 
 // gatewayConditions sums up the listeners. A Gateway is accepted as long as one of them is.
-func gatewayConditions(states []listenerState, problems []report.Problem) []metav1.Condition {
+func gatewayConditions(g *gateway.Status, states []listenerState, problems []report.Problem) []metav1.Condition {
 	var invalid, unresolved []string
 	for _, l := range states {
-		if !l.accepted || !l.resolved {
+		if !l.accepted && g.Refused == "" || !l.resolved {
 			invalid = append(invalid, string(l.name))
 		}
 		if !l.resolved {
@@ -65,6 +69,9 @@ func gatewayConditions(states []listenerState, problems []report.Problem) []meta
 	if len(invalid) > 0 {
 		accepted.Reason = string(gatewayv1.GatewayReasonListenersNotValid)
 		accepted.Message = "listeners that are not valid: " + strings.Join(invalid, ", ")
+	}
+	if g.Refused != "" {
+		accepted = newCondition(gatewayv1.GatewayConditionAccepted, false, g.Refused, joinProblems(filterByReason(problems, g.Refused)))
 	}
 	resolved := newCondition(gatewayv1.GatewayConditionResolvedRefs, true, gatewayv1.GatewayReasonResolvedRefs, "")
 	if len(unresolved) > 0 {
@@ -94,14 +101,16 @@ type listenerState struct {
 	accepted, programmed, resolved bool
 	// empty: it speaks TLS and has no certificate; kindless: it takes no kind of route that limpet knows.
 	empty, kindless bool
+	// refused: it is not accepted for what it is, not for another listener.
+	refused bool
 	// conflicts, unavailable and unresolved are the problems behind it.
 	conflicts, unavailable, unresolved []report.Problem
 	// overlaps names the listeners with TLS that have hosts in common with it.
 	overlaps []string
 }
 
-// newListenerState sees how a listener of a Gateway with so many addresses does.
-func newListenerState(l gateway.ListenerStatus, addresses int, problems []report.Problem) listenerState {
+// newListenerState sees how a listener does.
+func newListenerState(l gateway.ListenerStatus, problems []report.Problem) listenerState {
 	empty, kindless := l.TLS && l.Certificates == 0, len(l.Kinds) == 0
 	own := slices.DeleteFunc(slices.Clone(problems), func(p report.Problem) bool { return !leadsInto(p.Path, "spec.listeners", l.Index) })
 	unresolved := filterByReason(
@@ -110,17 +119,24 @@ func newListenerState(l gateway.ListenerStatus, addresses int, problems []report
 		gatewayv1.ListenerReasonInvalidCertificateRef,
 		gatewayv1.ListenerReasonRefNotPermitted,
 	)
+	conflicts := filterByReason(own, gatewayv1.ListenerReasonProtocolConflict, gatewayv1.ListenerReasonHostnameConflict)
+	unavailable := filterByReason(own, gatewayv1.ListenerReasonPortUnavailable)
+	if l.Refused != "" {
+		conflicts = filterByReason(own, l.Refused)
+	}
 	return listenerState{
 		name:       l.Name,
-		accepted:   l.Bound > 0 || addresses == 0,
+		accepted:   l.Bound > 0 || l.Refused == "" && len(conflicts)+len(unavailable) == 0,
+		refused:    l.Refused != "",
 		programmed: l.Bound > 0 && !kindless && !empty,
 		resolved:   len(unresolved) == 0,
 		empty:      empty,
 		kindless:   kindless,
-		conflicts:  filterByReason(own, gatewayv1.ListenerReasonProtocolConflict, gatewayv1.ListenerReasonHostnameConflict),
-		unavailable: filterByReason(own, gatewayv1.ListenerReasonPortUnavailable),
-		unresolved:  unresolved,
+		conflicts:  conflicts,
+		unresolved: unresolved,
 		overlaps:   l.Overlaps,
+
+		unavailable: unavailable,
 	}
 }
 
@@ -167,7 +183,7 @@ func (l listenerState) listConditions() []metav1.Condition {
 		resolved = newCondition(gatewayv1.ListenerConditionResolvedRefs, false, l.unresolved[0].Reason, joinProblems(l.unresolved))
 	}
 	conflicted := newCondition(gatewayv1.ListenerConditionConflicted, false, gatewayv1.ListenerReasonNoConflicts, "")
-	if len(l.conflicts) > 0 {
+	if len(l.conflicts) > 0 && !l.refused {
 		conflicted = newCondition(gatewayv1.ListenerConditionConflicted, true, l.conflicts[0].Reason, joinProblems(l.conflicts))
 	}
 	all := []metav1.Condition{accepted, programmed, resolved, conflicted}
@@ -191,6 +207,8 @@ func (l listenerState) listConditions() []metav1.Condition {
 // explainUnprogrammed says why nothing listens, or nothing that routes could attach to.
 func (l listenerState) explainUnprogrammed() string {
 	switch {
+	case l.refused:
+		return "it is not accepted"
 	case !l.accepted && len(l.unavailable) > 0:
 		return joinProblems(l.unavailable)
 	case !l.accepted:

@@ -31,7 +31,7 @@ func (b *builder) writeLoadBalancers() {
 func (b *builder) listLoadBalancerEntries(p *loadBalancerPolicy) []entry {
 	problems := b.problemsOf(p)
 	partial := slices.DeleteFunc(slices.Clone(problems), func(p report.Problem) bool {
-		return strings.HasPrefix(p.Path, "spec.targetRefs") || slices.Contains(refusing, p.Reason)
+		return strings.HasPrefix(p.Path, "spec.targetRefs") || p.Verdict() == report.Refused
 	})
 	var all []entry
 	for i, target := range resource.LoadBalancerTargets(p) {
@@ -185,7 +185,7 @@ func (b *builder) indexLoadBalancers() map[object.TargetRef][]object.Ref {
 		problems := b.problemsOf(p)
 		for i, t := range resource.LoadBalancerTargets(p) {
 			refused := slices.ContainsFunc(problems, func(p report.Problem) bool {
-				return leadsInto(p.Path, "spec.targetRefs", i) && slices.Contains(refusing, p.Reason)
+				return leadsInto(p.Path, "spec.targetRefs", i) && p.Verdict() == report.Refused
 			})
 			if !refused {
 				at[t] = append(at[t], p.Origin().Ref)

@@ -15,7 +15,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
-// ControllerName is who limpet is in the entries that it writes into status.
+// ControllerName is who limpet is in the entries that it writes into status, unless it is called otherwise.
 const ControllerName = v1alpha1.ControllerName
 
 // Object is an object's status as a document that an API server takes for the status subresource.
@@ -42,7 +42,7 @@ type Input struct {
 	Decisions *policy.Decisions
 	// Traffic are the ways that requests take.
 	Traffic []*lower.BackendTraffic
-	// Problems are what was admitted and can't be honoured.
+	// Problems are what there is to say of the input.
 	Problems []report.Problem
 	// Now is the transition time of conditions that are new or have changed.
 	Now time.Time

@@ -59,7 +59,7 @@ func (b *builder) writePolicies() {
 func (b *builder) listPolicyEntries(about report.Subject, ref object.Ref) []entry {
 	limits := slices.DeleteFunc(
 		slices.Clone(b.problemsOf(about)),
-		func(p report.Problem) bool { return slices.Contains(refusing, p.Reason) },
+		func(p report.Problem) bool { return p.Verdict() == report.Refused },
 	)
 	var all []entry
 	for _, a := range b.findAncestors(ref) {
@@ -72,7 +72,7 @@ func (b *builder) listPolicyEntries(about report.Subject, ref object.Ref) []entr
 func (b *builder) newPolicyStatus(meta metav1.ObjectMeta, was gatewayv1.PolicyStatus, all []entry) gatewayv1.PolicyStatus {
 	s := gatewayv1.PolicyStatus{Ancestors: []gatewayv1.PolicyAncestorStatus{}}
 	for _, a := range was.Ancestors {
-		if a.ControllerName != ControllerName {
+		if a.ControllerName != b.Objects.ControllerName() {
 			s.Ancestors = append(s.Ancestors, a)
 		}
 	}
@@ -83,13 +83,13 @@ func (b *builder) newPolicyStatus(meta metav1.ObjectMeta, was gatewayv1.PolicySt
 		ref := newParentReference(e.ref)
 		var there []metav1.Condition
 		at := slices.IndexFunc(was.Ancestors, func(o gatewayv1.PolicyAncestorStatus) bool {
-			return o.ControllerName == ControllerName && sameParent(o.AncestorRef, ref, meta.Namespace)
+			return o.ControllerName == b.Objects.ControllerName() && sameParent(o.AncestorRef, ref, meta.Namespace)
 		})
 		if at >= 0 {
 			there = was.Ancestors[at].Conditions
 		}
 		s.Ancestors = append(s.Ancestors, gatewayv1.PolicyAncestorStatus{
-			AncestorRef: ref, ControllerName: ControllerName,
+			AncestorRef: ref, ControllerName: b.Objects.ControllerName(),
 			Conditions: b.newWriter(meta).merge(there, []string{string(v1alpha1.ConditionProgrammed)}, e.conditions...),
 		})
 	}

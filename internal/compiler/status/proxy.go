@@ -60,7 +60,7 @@ func (b *builder) setProxyValid(s *ProxyStatus, meta metav1.ObjectMeta, problems
 			Reason:  proxyReason(p),
 			Message: prefixPath(p.Path, p.Message),
 		}
-		if classify(p) == Refused || slices.Contains(listUnresolvedReasons(), p.Reason) {
+		if p.Verdict() == report.Refused || slices.Contains(listUnresolvedReasons(), p.Reason) {
 			is.Errors = append(is.Errors, fault)
 		} else {
 			is.Warnings = append(is.Warnings, fault)

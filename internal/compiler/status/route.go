@@ -28,7 +28,7 @@ func (b *builder) writeRoutes() {
 func (b *builder) newRouteParents(route *gateway.Route, was []gatewayv1.RouteParentStatus) []gatewayv1.RouteParentStatus {
 	parents := slices.DeleteFunc(
 		slices.Clone(was),
-		func(p gatewayv1.RouteParentStatus) bool { return p.ControllerName == ControllerName },
+		func(p gatewayv1.RouteParentStatus) bool { return p.ControllerName == b.Objects.ControllerName() },
 	)
 	if parents == nil {
 		parents = []gatewayv1.RouteParentStatus{}
@@ -39,13 +39,13 @@ func (b *builder) newRouteParents(route *gateway.Route, was []gatewayv1.RoutePar
 		}
 		var there []metav1.Condition
 		at := slices.IndexFunc(was, func(o gatewayv1.RouteParentStatus) bool {
-			return o.ControllerName == ControllerName && sameParent(o.ParentRef, p.Ref, route.Namespace)
+			return o.ControllerName == b.Objects.ControllerName() && sameParent(o.ParentRef, p.Ref, route.Namespace)
 		})
 		if at >= 0 {
 			there = was[at].Conditions
 		}
 		parents = append(parents, gatewayv1.RouteParentStatus{
-			ParentRef: p.Ref, ControllerName: ControllerName,
+			ParentRef: p.Ref, ControllerName: b.Objects.ControllerName(),
 			Conditions: b.newWriter(route.Value.ObjectMeta).merge(there, ownedByRoute, b.routeConditions(route, p)...),
 		})
 	}

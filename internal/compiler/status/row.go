@@ -13,23 +13,11 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
-// Verdict is what one line says of an object.
-type Verdict string
-
-// The verdicts. Refused objects, or parts of them, have no effect or serve errors; a Warning is about something that
-// is accepted and not honoured in full; Advice has no effect on requests.
-const (
-	Accepted Verdict = "Accepted"
-	Advice   Verdict = "Advice"
-	Warning  Verdict = "Warning"
-	Refused  Verdict = "Refused"
-)
-
 // Row is one line of the table of verdicts: an object of which there is nothing to say but that it is accepted, or
 // one thing that there is to say of an object, or of a file that can't be read.
 type Row struct {
-	Object  string  `json:"object,omitempty"`
-	Verdict Verdict `json:"verdict"`
+	Object  string         `json:"object,omitempty"`
+	Verdict report.Verdict `json:"verdict"`
 	// Reason is that of the condition which says so, if any.
 	Reason string `json:"reason,omitempty"`
 	// File and Line are where it is written; line 0 is unknown.
@@ -38,23 +26,6 @@ type Row struct {
 	// Path and Message are empty for an object that is just accepted.
 	Path    string `json:"path,omitempty"`
 	Message string `json:"message,omitempty"`
-}
-
-// refusing are the reasons of conditions by which an object, or a part of it, is not accepted.
-var refusing = []string{
-	string(gatewayv1.RouteReasonNoMatchingParent),
-	string(gatewayv1.RouteReasonNotAllowedByListeners),
-	string(gatewayv1.RouteReasonNoMatchingListenerHostname),
-	string(gatewayv1.RouteReasonUnsupportedValue),
-	string(
-		gatewayv1.GatewayReasonPending,
-	),
-	string(gatewayv1.ListenerReasonHostnameConflict),
-	string(gatewayv1.ListenerReasonProtocolConflict),
-	string(gatewayv1.ListenerReasonPortUnavailable),
-	report.ReasonConflicted,
-	report.ReasonInvalid,
-	report.ReasonTargetNotFound,
 }
 
 // Rows gives the lines in order of place. Objects are those that have a status; others have lines only if there is
@@ -72,7 +43,7 @@ func Rows(objects []report.Subject, warnings []report.Problem) []Row {
 				rows,
 				Row{
 					Object:  name,
-					Verdict: Accepted,
+					Verdict: report.Accepted,
 					Reason:  string(gatewayv1.RouteReasonAccepted),
 					File:    report.ShownPath(file),
 					Line:    line,
@@ -88,7 +59,7 @@ func Rows(objects []report.Subject, warnings []report.Problem) []Row {
 func ProblemRows(warnings []report.Problem) []Row {
 	rows := make([]Row, len(warnings))
 	for i, p := range warnings {
-		rows[i] = newRow(p, classify(p))
+		rows[i] = newRow(p, p.Verdict())
 	}
 	return rows
 }
@@ -98,25 +69,18 @@ func ProblemRows(warnings []report.Problem) []Row {
 func RefusalRows(errors []report.Problem) []Row {
 	rows := make([]Row, len(errors))
 	for i, p := range errors {
-		rows[i] = newRow(p, Refused)
-		rows[i].Reason = cmp.Or(p.Reason, report.ReasonInvalid) // no API server would admit it, or limpet can't read it
+		p.LeftOut = true
+		rows[i] = newRow(p, report.Refused)
 	}
 	return rows
 }
 
-func newRow(p report.Problem, v Verdict) Row {
-	return Row{Object: p.Object, Verdict: v, Reason: p.Reason, File: p.File, Line: p.Line, Path: p.Path, Message: p.Message}
-}
-
-func classify(p report.Problem) Verdict {
-	switch {
-	case p.Advice:
-		return Advice
-	case slices.Contains(refusing, p.Reason):
-		return Refused
-	default:
-		return Warning
+func newRow(p report.Problem, v report.Verdict) Row {
+	reason := p.Reason
+	if p.LeftOut {
+		reason = cmp.Or(reason, report.ReasonInvalid) // no API server would admit it, or limpet can't read it
 	}
+	return Row{Object: p.Object, Verdict: v, Reason: reason, File: p.File, Line: p.Line, Path: p.Path, Message: p.Message}
 }
 
 func compareRows(a, b Row) int {
@@ -125,7 +89,7 @@ func compareRows(a, b Row) int {
 
 // IdleAdvice gives advice about policies of which nothing holds at one of their ancestors: stronger ones leave nothing, or
 // no request comes there (S61). It is in their status alone, for no request loses what the precedence gives it.
-func IdleAdvice(objects []Object, subjects []report.Subject) []report.Problem {
+func IdleAdvice(objects []Object, subjects []report.Subject, controller gatewayv1.GatewayController) []report.Problem {
 	byName := map[string]report.Subject{}
 	for _, s := range subjects {
 		byName[s.String()] = s
@@ -141,7 +105,7 @@ func IdleAdvice(objects []Object, subjects []report.Subject) []report.Problem {
 			if c := meta.FindStatusCondition(
 				a.Conditions,
 				string(v1alpha1.ConditionProgrammed),
-			); a.ControllerName == ControllerName && c != nil &&
+			); a.ControllerName == controller && c != nil &&
 				c.Status == metav1.ConditionFalse {
 				p := report.NewProblem(
 					about,

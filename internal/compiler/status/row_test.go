@@ -94,7 +94,7 @@ func TestIdlePolicies(t *testing.T) {
 	for i, name := range []string{"idle", "used", "refused", "theirs"} {
 		subjects = append(subjects, subject{"SessionPersistencePolicy shop/" + name, i + 1})
 	}
-	got := status.IdleAdvice(objects, subjects)
+	got := status.IdleAdvice(objects, subjects, status.ControllerName)
 	want := []report.Problem{{
 		Object: "SessionPersistencePolicy shop/idle", Message: "for Gateway web: overridden by another", File: "in.yaml", Line: 1, Reason: "Overridden", Advice: true,
 	}}

@@ -21,7 +21,7 @@ const statusBase = `
 apiVersion: gateway.networking.k8s.io/v1
 kind: GatewayClass
 metadata: {name: limpet}
-spec: {controllerName: limpet.dev/compiler}
+spec: {controllerName: limpet.dev/gateway-controller}
 ---
 apiVersion: gateway.networking.k8s.io/v1
 kind: Gateway

@@ -33,7 +33,7 @@ func (b *builder) writeXBackends() {
 		s := BackendStatus{
 			Ancestors: slices.DeleteFunc(
 				slices.Clone(was.Ancestors),
-				func(a BackendAncestor) bool { return a.ControllerName == ControllerName },
+				func(a BackendAncestor) bool { return a.ControllerName == b.Objects.ControllerName() },
 			),
 		}
 		for _, g := range b.reachability[object.TargetRef{Ref: o.Origin().Ref}] {
@@ -43,13 +43,13 @@ func (b *builder) writeXBackends() {
 			ref := newParentReference(object.TargetRef{Ref: g})
 			var there []metav1.Condition
 			at := slices.IndexFunc(was.Ancestors, func(a BackendAncestor) bool {
-				return a.ControllerName == ControllerName && sameParent(a.AncestorRef, ref, o.Namespace)
+				return a.ControllerName == b.Objects.ControllerName() && sameParent(a.AncestorRef, ref, o.Namespace)
 			})
 			if at >= 0 {
 				there = was.Ancestors[at].Conditions
 			}
 			s.Ancestors = append(s.Ancestors, BackendAncestor{
-				AncestorRef: ref, ControllerName: ControllerName, Conditions: b.newWriter(o.Value.ObjectMeta).merge(there, nil, ours),
+				AncestorRef: ref, ControllerName: b.Objects.ControllerName(), Conditions: b.newWriter(o.Value.ObjectMeta).merge(there, nil, ours),
 			})
 		}
 		b.addObject(o.Value.TypeMeta, o.Value.ObjectMeta, s)

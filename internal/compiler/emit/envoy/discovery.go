@@ -55,18 +55,87 @@ var bootstrapStatuses = []int{500, 503}
 // unless told otherwise, and aborts when there is none left; what else it watches are three files and one for each
 // listener.
 func (r Renderer) Discover(config *ir.Config, settings Settings, folder string, endpointFiles int) (*Discovery, error) {
-	e := &emitter{settings: settings, files: fileLayout{true, folder, len(config.Clusters) > endpointFiles}}
-	d := &Discovery{Plugin: settings.Plugin, PluginJSON: settings.PluginJSON, settings: settings}
+	a := Assembly{Settings: settings, Folder: folder, Inline: len(config.Clusters) > endpointFiles}
+	d, err := a.Frame(config.Listeners)
+	if err != nil {
+		return nil, err
+	}
 	for _, l := range config.Listeners {
-		listener := e.newListener(l)
-		d.Listeners = append(d.Listeners, Resource{listener.Name, e.marshalResource(listener)})
 		for _, s := range listSites(l) {
-			d.Routes = append(d.Routes, Routes{Resource{s.name, r.renderRoutes(e, s)}, RoutesCounters(s.name)})
+			hosts, err := r.renderHosts(s, a.hostForm())
+			if err != nil {
+				return nil, err
+			}
+			routes, err := a.JoinRoutes(s.name, hosts)
+			if err != nil {
+				return nil, err
+			}
+			d.Routes = append(d.Routes, routes)
 		}
 	}
-	var err error
-	d.Clusters, err = r.renderDiscovered(config.Clusters, e.files)
-	e.fail(err)
+	if d.Clusters, err = r.renderDiscovered(config.Clusters, a.layout()); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// Assembly puts a configuration in pieces together from texts.
+type Assembly struct {
+	Settings Settings
+	// Folder is where Envoy finds the files, and Inline says that endpoints are in their clusters.
+	Folder string
+	Inline bool
+}
+
+func (a Assembly) layout() fileLayout {
+	return fileLayout{discovered: true, folder: a.Folder, inline: a.Inline}
+}
+
+func (a Assembly) hostForm() itemForm {
+	return itemForm{pinHeader: a.Settings.Plugin.PinHeader, json: true}
+}
+
+func (a Assembly) newEmitter() *emitter { return &emitter{settings: a.Settings, files: a.layout()} }
+
+// Site is a part of a listener with routes of its own, by the name of these.
+type Site struct {
+	Name  string
+	Hosts []ir.Host
+}
+
+// ListSites gives a listener's sites, in order.
+func ListSites(l ir.Listener) []Site {
+	var all []Site
+	for _, s := range listSites(l) {
+		all = append(all, Site{s.name, s.hosts})
+	}
+	return all
+}
+
+// RenderHosts gives the texts of a site's virtual hosts, for JoinRoutes.
+func (r Renderer) RenderHosts(a Assembly, s Site) ([][]byte, error) {
+	return r.renderHosts(site{name: s.Name, hosts: s.Hosts}, a.hostForm())
+}
+
+// RenderClusters gives clusters with their endpoints.
+func (r Renderer) RenderClusters(a Assembly, clusters []ir.Cluster) ([]Cluster, error) {
+	return r.renderDiscovered(clusters, a.layout())
+}
+
+// JoinRoutes gives the routes of a site, whose virtual hosts are written.
+func (a Assembly) JoinRoutes(siteName string, hosts [][]byte) (Routes, error) {
+	e := a.newEmitter()
+	return Routes{Resource{siteName, e.joinRoutes(siteName, hosts)}, RoutesCounters(siteName)}, e.err
+}
+
+// Frame is a configuration without routes and clusters.
+func (a Assembly) Frame(listeners []ir.Listener) (*Discovery, error) {
+	e, settings := a.newEmitter(), a.Settings
+	d := &Discovery{Plugin: settings.Plugin, PluginJSON: settings.PluginJSON, settings: settings}
+	for _, l := range listeners {
+		listener := e.newListener(l)
+		d.Listeners = append(d.Listeners, Resource{listener.Name, e.marshalResource(listener)})
+	}
 	d.Filter = Resource{limpetFilter, e.renderLimpet(settings.PluginJSON)}
 	b := e.newDynamicBootstrap()
 	if e.err != nil {
@@ -75,6 +144,7 @@ func (r Renderer) Discover(config *ir.Config, settings Settings, folder string, 
 	if err := b.ValidateAll(); err != nil {
 		return nil, fmt.Errorf("the Envoy configuration is not valid: %w", err)
 	}
+	var err error
 	d.Bootstrap, err = toYAML(b, protoyaml.Placeholders{})
 	return d, err
 }

@@ -117,10 +117,13 @@ func TestFilterWithAnotherConfiguration(t *testing.T) {
 	}
 	checkYAML(t, at(t, parse(t, string(other.JSON)), "typed_config.config"), `{configuration: {value: '{"other": "\n\\ \"quoted\""}'}}`)
 	vm := func(r envoy.Resource) any {
-		return at(t, parse(t, string(r.JSON)), "typed_config.config.vm_config.vm_id")
+		return at(t, parse(t, string(r.JSON)), "typed_config.config.vm_config.configuration.value")
 	}
-	if vm(other) == vm(same) || !strings.HasPrefix(vm(other).(string), "limpet-") {
+	if vm(other) == vm(same) || len(vm(other).(string)) != 16 {
 		t.Errorf("both configurations are in the VM %v", vm(same))
+	}
+	for _, r := range []envoy.Resource{same, other} { // by which what VMs share finds the next one
+		checkYAML(t, at(t, parse(t, string(r.JSON)), "typed_config.config.vm_config"), `{vm_id: limpet}`)
 	}
 }
 

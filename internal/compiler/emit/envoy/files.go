@@ -56,10 +56,14 @@ type fileLayout struct {
 	discovered bool   // or else all of it is a bootstrap
 	folder     string // of the files that Envoy discovers
 	inline     bool   // endpoints stay in their clusters
+	served     bool   // there are no files: Envoy discovers all of it from a server (ADS)
 }
 
-// newSource is a file that Envoy watches: it reads it again when another is moved into its place.
+// newSource is a file that Envoy watches: it reads it again when another is moved into its place. Or it is the server.
 func (l fileLayout) newSource(file string) *corev3.ConfigSource {
+	if l.served {
+		return newServerSource()
+	}
 	return &corev3.ConfigSource{
 		ResourceApiVersion: corev3.ApiVersion_V3,
 		ConfigSourceSpecifier: &corev3.ConfigSource_PathConfigSource{

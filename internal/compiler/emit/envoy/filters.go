@@ -14,6 +14,7 @@ import (
 	headerstatev3 "github.com/envoyproxy/go-control-plane/envoy/extensions/http/stateful_session/header/v3"
 	wasmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/wasm/v3"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
@@ -83,8 +84,9 @@ const wasmType = "type.googleapis.com/envoy.extensions.filters.http.wasm.v3.Wasm
 // newWasm is the filter with a configuration, for which a placeholder stands. FAIL_RELOAD brings a VM that trapped back by itself.
 func (e *emitter) newWasm(config []byte) *httpwasmv3.Wasm {
 	vm := &wasmv3.VmConfig{
-		VmId:    e.vmID(config),
-		Runtime: "envoy.wasm.runtime.v8",
+		VmId:          limpetFilter,
+		Configuration: e.newVMConfiguration(config),
+		Runtime:       "envoy.wasm.runtime.v8",
 		Code: &corev3.AsyncDataSource{Specifier: &corev3.AsyncDataSource_Local{Local: &corev3.DataSource{
 			Specifier: &corev3.DataSource_Filename{Filename: e.settings.WasmPath},
 		}}},
@@ -101,15 +103,16 @@ func (e *emitter) newWasm(config []byte) *httpwasmv3.Wasm {
 	}}
 }
 
-// vmID makes one VM of all that have the same. A configuration that changes has a VM of its own, which goes with it:
-// TinyGo's collector takes words of the module's constants for addresses, so that of the large objects that a
-// configuration leaves in a VM it frees hardly any.
-func (e *emitter) vmID(config []byte) string {
+// newVMConfiguration makes one VM of all that have the same. A configuration that changes has a VM of its own, which goes
+// with it: TinyGo's collector takes words of the module's constants for addresses, so that of the large objects that a
+// configuration leaves in a VM it frees hardly any. All have one id, for what VMs share goes by that: the names of
+// counters, which go on so.
+func (e *emitter) newVMConfiguration(config []byte) *anypb.Any {
 	if !e.files.discovered {
-		return limpetFilter
+		return nil
 	}
 	sum := sha256.Sum256(config)
-	return limpetFilter + "-" + hex.EncodeToString(sum[:8])
+	return e.pack(wrapperspb.String(hex.EncodeToString(sum[:8])))
 }
 
 // newStatefulSession is Envoy's own filter that sends a request to the host in the pin header, and puts the host that

@@ -5,10 +5,13 @@ import (
 	"net/netip"
 	"strconv"
 
+	mutationv3 "github.com/envoyproxy/go-control-plane/envoy/config/common/mutation_rules/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
+	earlymutationv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/http/early_header_mutation/header_mutation/v3"
+	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
@@ -57,9 +60,14 @@ func (e *emitter) newManager(s site) *hcmv3.HttpConnectionManager {
 		StatPrefix: statPrefix(strconv.Itoa(int(s.port))),
 		// The client's address is the connection's: a client does not choose its x-forwarded-for.
 		UseRemoteAddress: wrapperspb.Bool(true),
-		// Routes match, and cookies' paths mean, what backends will see: no /cart/../admin, no /cart%2F..%2Fadmin.
+		// Routes match, and cookies' paths mean, what backends will see: no /cart/../admin, no /cart%2F..%2Fadmin, no
+		// //cart. Envoy sends no client there: a redirect to a path that begins with two slashes leads to another host.
 		NormalizePath:                wrapperspb.Bool(true),
-		PathWithEscapedSlashesAction: hcmv3.HttpConnectionManager_UNESCAPE_AND_REDIRECT,
+		MergeSlashes:                 true,
+		PathWithEscapedSlashesAction: hcmv3.HttpConnectionManager_UNESCAPE_AND_FORWARD,
+		// What clients say to Envoy about its own work is not for them to say, and x_limpet_pin is no other spelling of a header.
+		EarlyHeaderMutationExtensions: []*corev3.TypedExtensionConfig{e.newClientHeaderRemoval()},
+		CommonHttpProtocolOptions:     &corev3.HttpProtocolOptions{HeadersWithUnderscoresAction: corev3.HttpProtocolOptions_REJECT_REQUEST},
 		// A client that trickles its headers does not hold the connection for ever.
 		RequestHeadersTimeout: seconds(30),
 		// Envoy's guide for edge proxies.
@@ -76,9 +84,24 @@ func (e *emitter) newManager(s site) *hcmv3.HttpConnectionManager {
 			RouteConfigName: s.name, ConfigSource: e.files.newSource(RoutesFile(s.name)),
 		}}
 	} else {
-		manager.RouteSpecifier = &hcmv3.HttpConnectionManager_RouteConfig{RouteConfig: e.newRouteConfiguration(s)}
+		manager.RouteSpecifier = &hcmv3.HttpConnectionManager_RouteConfig{RouteConfig: e.newRouteConfiguration(s.name, len(s.hosts))}
 	}
 	return manager
+}
+
+// envoysHeaders begin the names of headers with which Envoys speak to one another: of retries, timeouts, names of counters.
+const envoysHeaders = "x-envoy-"
+
+// newClientHeaderRemoval takes those headers out of requests, before Envoy adds its own. By itself Envoy would take them from
+// every client with a private address.
+func (e *emitter) newClientHeaderRemoval() *corev3.TypedExtensionConfig {
+	return e.packExtension("envoy.http.early_header_mutation.header_mutation", &earlymutationv3.HeaderMutation{
+		Mutations: []*mutationv3.HeaderMutation{{
+			Action: &mutationv3.HeaderMutation_RemoveOnMatch_{RemoveOnMatch: &mutationv3.HeaderMutation_RemoveOnMatch{
+				KeyMatcher: &matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_Prefix{Prefix: envoysHeaders}},
+			}},
+		}},
+	})
 }
 
 // statPrefix is a part of the names of a listener's counters.

@@ -34,7 +34,14 @@ filter_chains:
       stat_prefix: port-8080
       use_remote_address: true
       normalize_path: true
-      path_with_escaped_slashes_action: UNESCAPE_AND_REDIRECT
+      merge_slashes: true
+      path_with_escaped_slashes_action: UNESCAPE_AND_FORWARD
+      common_http_protocol_options: {headers_with_underscores_action: REJECT_REQUEST}
+      early_header_mutation_extensions:
+      - name: envoy.http.early_header_mutation.header_mutation
+        typed_config:
+          "@type": type.googleapis.com/envoy.extensions.http.early_header_mutation.header_mutation.v3.HeaderMutation
+          mutations: [{remove_on_match: {key_matcher: {prefix: x-envoy-}}}]
       request_headers_timeout: 30s
       http2_protocol_options: {max_concurrent_streams: 100, initial_stream_window_size: 65536, initial_connection_window_size: 1048576}
       upgrade_configs: [{upgrade_type: websocket}]`,

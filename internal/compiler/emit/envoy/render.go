@@ -201,15 +201,13 @@ func (r Renderer) writeBootstrap(e *emitter, bootstrap proto.Message, config *ir
 	return text, e.err
 }
 
-// renderRoutes gives the JSON of a site's route configuration.
-func (r Renderer) renderRoutes(e *emitter, s site) []byte {
-	routes := e.newRouteConfiguration(s)
+// joinRoutes gives the JSON of the route configuration of a site, whose virtual hosts are written.
+func (e *emitter) joinRoutes(siteName string, hosts [][]byte) []byte {
+	routes := e.newRouteConfiguration(siteName, len(hosts))
 	text := e.marshalResource(routes)
-	if len(s.hosts) == 0 || e.err != nil {
+	if len(hosts) == 0 || e.err != nil {
 		return text
 	}
-	hosts, err := r.renderHosts(s, itemForm{pinHeader: e.settings.Plugin.PinHeader, json: true})
-	e.fail(err)
 	return e.splice(text, e.marshalMessage(routes.VirtualHosts[0]), bytes.Join(hosts, []byte(",")))
 }
 

@@ -15,17 +15,17 @@ import (
 )
 
 // newRouteConfiguration is what a site leads to. Its virtual hosts are those that newVirtualHost makes.
-func (e *emitter) newRouteConfiguration(s site) *routev3.RouteConfiguration {
+func (e *emitter) newRouteConfiguration(siteName string, hosts int) *routev3.RouteConfiguration {
 	config := &routev3.RouteConfiguration{
-		Name: s.name,
+		Name: siteName,
 		// No backend sees the pin header, be it limpet's or a client's, and a backend's copy goes before the filters see the
 		// response.
 		RequestHeadersToRemove:   []string{e.settings.Plugin.PinHeader},
 		ResponseHeadersToRemove:  []string{e.settings.Plugin.PinHeader},
 		IgnorePortInHostMatching: true, // HTTPRoute, spec.hostnames: a port in the Host header does not count
 	}
-	if len(s.hosts) > 0 {
-		config.VirtualHosts = []*routev3.VirtualHost{newPlaceholderHost(s.name)}
+	if hosts > 0 {
+		config.VirtualHosts = []*routev3.VirtualHost{newPlaceholderHost(siteName)}
 	}
 	return config
 }
@@ -108,6 +108,9 @@ func newDirectResponse(status int) *routev3.Route_DirectResponse {
 	return &routev3.Route_DirectResponse{DirectResponse: &routev3.DirectResponseAction{Status: uint32(status)}}
 }
 
+// rootPath is "/" as Envoy leaves it: where it merges slashes, two remain of a path that has nothing else.
+const rootPath = "//?"
+
 func newRouteMatch(m ir.Match) *routev3.RouteMatch {
 	match := &routev3.RouteMatch{}
 	if m.GRPC {
@@ -116,6 +119,8 @@ func newRouteMatch(m ir.Match) *routev3.RouteMatch {
 	switch {
 	case m.Regex != "":
 		match.PathSpecifier = &routev3.RouteMatch_SafeRegex{SafeRegex: &matcherv3.RegexMatcher{Regex: m.Regex}}
+	case m.Exact && m.Path == "/":
+		match.PathSpecifier = &routev3.RouteMatch_SafeRegex{SafeRegex: &matcherv3.RegexMatcher{Regex: rootPath}}
 	case m.Exact:
 		match.PathSpecifier = &routev3.RouteMatch_Path{Path: m.Path}
 	case m.Path == "/":

@@ -30,7 +30,7 @@ func TestMatches(t *testing.T) {
 		"every path":           {ir.Match{Path: "/"}, `{prefix: /, headers: null, query_parameters: null, grpc: null}`},
 		"whole segments":       {ir.Match{Path: "/cart"}, `{path_separated_prefix: /cart, prefix: null, path: null}`},
 		"the whole path":       {ir.Match{Path: "/cart", Exact: true}, `{path: /cart, path_separated_prefix: null}`},
-		"the whole path, root": {ir.Match{Path: "/", Exact: true}, `{path: /, prefix: null}`},
+		"the whole path, root": {ir.Match{Path: "/", Exact: true}, `{safe_regex: {regex: "//?"}, prefix: null, path: null}`},
 		"a regular expression": {ir.Match{Path: "/", Regex: "/[^/]+/Get"}, `{safe_regex: {regex: "/[^/]+/Get"}, prefix: null}`},
 		"a method":             {ir.Match{Path: "/", Method: "GET"}, `{headers: [{name: ":method", string_match: {exact: GET}}]}`},
 		"headers behind it":    {ir.Match{Path: "/", Method: "GET", Headers: []ir.Pair{{Name: "x-a", Value: "1"}, {Name: "x-b", Value: ""}}}, `{headers: [{name: ":method"}, {name: x-a, string_match: {exact: "1"}}, {name: x-b, string_match: {exact: ""}}]}`},

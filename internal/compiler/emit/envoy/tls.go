@@ -23,7 +23,7 @@ func (e *emitter) serveTLS(listener *listenerv3.Listener, l ir.Listener) {
 		}
 		chain.TransportSocket = &corev3.TransportSocket{
 			Name:       "envoy.transport_sockets.tls",
-			ConfigType: &corev3.TransportSocket_TypedConfig{TypedConfig: e.pack(newDownstreamTLS(s.certificates))},
+			ConfigType: &corev3.TransportSocket_TypedConfig{TypedConfig: e.pack(e.newDownstreamTLS(s.certificates))},
 		}
 		listener.FilterChains = append(listener.FilterChains, chain)
 	}
@@ -33,15 +33,28 @@ func (e *emitter) serveTLS(listener *listenerv3.Listener, l ir.Listener) {
 	}}
 }
 
-func newDownstreamTLS(certificates []ir.Certificate) *tlsv3.DownstreamTlsContext {
+// newDownstreamTLS has the certificates, or, where a server gives them, their names: a listener that stays as it is then
+// takes new ones without touching its connections.
+func (e *emitter) newDownstreamTLS(certificates []ir.Certificate) *tlsv3.DownstreamTlsContext {
 	common := &tlsv3.CommonTlsContext{AlpnProtocols: protocolsOverTLS}
 	for _, c := range certificates {
-		common.TlsCertificates = append(common.TlsCertificates, &tlsv3.TlsCertificate{
-			CertificateChain: newInlineString(c.Chain), PrivateKey: newInlineString(string(c.Key)),
-		})
+		if e.files.served {
+			common.TlsCertificateSdsSecretConfigs = append(common.TlsCertificateSdsSecretConfigs, &tlsv3.SdsSecretConfig{
+				Name: secretName(c), SdsConfig: newServerSource(),
+			})
+			continue
+		}
+		common.TlsCertificates = append(common.TlsCertificates, newTLSCertificate(c))
 	}
 	return &tlsv3.DownstreamTlsContext{CommonTlsContext: common}
 }
+
+func newTLSCertificate(c ir.Certificate) *tlsv3.TlsCertificate {
+	return &tlsv3.TlsCertificate{CertificateChain: newInlineString(c.Chain), PrivateKey: newInlineString(string(c.Key))}
+}
+
+// secretName is that of the resource with a certificate.
+func secretName(c ir.Certificate) string { return "certificate/" + c.Secret }
 
 func newInlineString(text string) *corev3.DataSource {
 	return &corev3.DataSource{Specifier: &corev3.DataSource_InlineString{InlineString: text}}

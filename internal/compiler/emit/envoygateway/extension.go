@@ -29,7 +29,7 @@ func (e *emitter) writeExtensions() {
 			policies = append(policies, r.policies...)
 		}
 		slices.SortFunc(policies, comparePolicies)
-		e.addDocument(newDocument(kindExtension, namespace, filterName, jsonObject{
+		e.addDocument(e.newDocument(kindExtension, namespace, filterName, jsonObject{
 			"targetRefs": refs,
 			// Merged with a Gateway's, so that what else the Gateway has stays.
 			"mergeType": "StrategicMerge",

@@ -46,7 +46,7 @@ func (e *emitter) writeFences() {
 		}
 		spec := jsonObject{"targetRefs": []any{newTargetRef("Gateway", g.Name)}}
 		e.addFence(spec)
-		e.addDocument(newDocument(kindClient, g.Namespace, "limpet-"+g.Name, spec))
+		e.addDocument(e.newDocument(kindClient, g.Namespace, "limpet-"+g.Name, spec))
 	}
 }
 

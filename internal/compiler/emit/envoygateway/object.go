@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 )
 
 // jsonObject is a document, or a part of one, as JSON has it.
@@ -18,12 +19,13 @@ type jsonObject = map[string]any
 const header = "# Written by limpet for Envoy Gateway; change the documents that it came from and compile again.\n"
 
 // newDocument makes a document of one of Envoy Gateway's kinds.
-func newDocument(kind, namespace, name string, spec jsonObject) jsonObject {
+func (e *emitter) newDocument(kind, namespace, name string, spec jsonObject) jsonObject {
+	e.plan.CheckOwner(object.Ref{Kind: kind, Namespace: namespace, Name: name}, e.options.Owner, e.rep)
 	return jsonObject{
 		"apiVersion": version, "kind": kind,
 		"metadata": jsonObject{
 			"namespace": namespace, "name": name,
-			"labels": jsonObject{"app.kubernetes.io/managed-by": "limpet"},
+			"labels": object.OwnerLabels(e.options.Owner),
 		},
 		"spec": spec,
 	}

@@ -12,6 +12,8 @@ type Options struct {
 	WasmURL string
 	// WasmSHA256 is, in hexadecimal, that of the module, or of the image's manifest; empty for unchecked.
 	WasmSHA256 string
+	// Owner is whom the resources are for, in a label of theirs; empty for none.
+	Owner string
 }
 
 const imageScheme = "oci://"

@@ -34,7 +34,7 @@ func (e *emitter) writePatches() {
 			}
 		}
 		p.patchReload()
-		e.addDocument(newDocument("EnvoyPatchPolicy", g.Namespace, "limpet-"+g.Name, jsonObject{
+		e.addDocument(e.newDocument("EnvoyPatchPolicy", g.Namespace, "limpet-"+g.Name, jsonObject{
 			"targetRef": newTargetRef("Gateway", g.Name), "type": "JSONPatch", "jsonPatches": p.patches,
 		}))
 	}

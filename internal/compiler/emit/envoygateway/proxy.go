@@ -24,7 +24,7 @@ func (e *emitter) writeProxies() {
 			continue
 		}
 		// Merged, for a class that is not in the input may have an EnvoyProxy of its own.
-		doc := newDocument(kindProxy, g.Namespace, "limpet-"+g.Name, jsonObject{"mergeType": "StrategicMerge"})
+		doc := e.newDocument(kindProxy, g.Namespace, "limpet-"+g.Name, jsonObject{"mergeType": "StrategicMerge"})
 		e.orderFilters(nil, childObject(doc, "spec"))
 		e.setEnvironment(childObject(doc, "spec"))
 		e.addDocument(doc)

@@ -14,8 +14,8 @@ func (e *emitter) refuseOwnOutput() {
 	for _, route := range e.plan.Routes {
 		for _, s := range route.InlineSessions {
 			if s.SessionName == pinHeader {
-				e.rep.Error(route.Subject, field.Invalid(field.NewPath(s.Path), pinHeader,
-					"is the internal header of a route that limpet wrote; compile the route that it came from"))
+				e.rep.FailAt(route.Subject, s.Path, field.Invalid(field.NewPath(s.Path), pinHeader,
+					"is the internal header of a route that limpet wrote; compile the route that it came from").ErrorBody())
 			}
 		}
 	}

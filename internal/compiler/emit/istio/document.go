@@ -9,6 +9,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 	"sigs.k8s.io/yaml"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 )
 
 // header stands at the top of the file.
@@ -18,11 +20,12 @@ const header = "# Written by limpet from session policies and routes; change tho
 type document map[string]any
 
 // newDocument is an object for a set of proxies, with the labels by which all of them are found again.
-func newDocument(apiVersion, kind string, p *proxySet, spec map[string]any) document {
+func (e *emitter) newDocument(apiVersion, kind string, p *proxySet, spec map[string]any) document {
+	e.plan.CheckOwner(object.Ref{Kind: kind, Namespace: p.namespace, Name: p.name}, e.Owner, e.rep)
 	return document{
 		"apiVersion": apiVersion, "kind": kind,
 		"metadata": map[string]any{
-			"name": p.name, "namespace": p.namespace, "labels": map[string]any{"app.kubernetes.io/managed-by": "limpet"},
+			"name": p.name, "namespace": p.namespace, "labels": object.OwnerLabels(e.Owner),
 		},
 		"spec": spec,
 	}

@@ -54,7 +54,7 @@ func (e *emitter) newEnvoyFilter(p *proxySet, pin string) document {
 	} else {
 		p.addSelector(spec)
 	}
-	return newDocument("networking.istio.io/v1alpha3", "EnvoyFilter", p, spec)
+	return e.newDocument("networking.istio.io/v1alpha3", "EnvoyFilter", p, spec)
 }
 
 // newPatch is one of an EnvoyFilter's. All are for the listeners, routes and clusters of gateways.

@@ -34,7 +34,7 @@ func (e *emitter) newExtension(p *proxySet, config policyconfig.Config, text []b
 	if e.Priority != nil {
 		spec["priority"] = *e.Priority
 	}
-	return newDocument("extensions.istio.io/v1alpha1", kind, p, spec)
+	return e.newDocument("extensions.istio.io/v1alpha1", kind, p, spec)
 }
 
 // addSelector says in a spec which proxies it is for.

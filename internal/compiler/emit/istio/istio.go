@@ -38,6 +38,8 @@ type Options struct {
 	NativePin bool
 	// RootNamespace is the mesh's; resources for Istio's own Gateways go there, for their pods may be anywhere.
 	RootNamespace string
+	// Owner is whom the resources are for, in a label of theirs; empty for none.
+	Owner string
 }
 
 // Output is what was written.

@@ -1,12 +1,14 @@
 package istio
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 func planOf(rules ...*ir.AttachedRule) *ir.Plan { return &ir.Plan{Rules: rules} }
@@ -55,14 +57,11 @@ func TestRulesWithoutNamesOfTheirOwn(t *testing.T) {
 	session := func() *ir.Session { return newSession(newPolicy("shop/a/rule/0", "/", 0)) }
 	backends := []*ir.Backend{newService("a")}
 	nameless := newRule(object.KindVirtualService, "a", backends)
-	first, second := newRule(object.KindHTTPRoute, "a", backends, ""), newRule(object.KindHTTPRoute, "b", backends, "")
-	first.Name, second.Name = "same", "same"
 	differs := newRule(object.KindHTTPRoute, "c", backends, "")
 	delegating := newRule(object.KindVirtualService, "d", nil, "one")
 	delegating.Delegates = true
 	for want, plan := range map[string]*ir.Plan{
 		"spec.rules[0]: not supported by istio: Istio gives its routes no name":                               planOf(attach(nameless, web, session())),
-		`spec.rules[0]: not supported by istio: Istio gives its route the name "same"`:                        planOf(attach(first, web, session()), attach(second, web)),
 		"spec.rules[0]: not supported by istio: it has different sessions on the listeners http and admin":    planOf(attach(differs, web, session()), attach(differs, other)),
 		"spec.rules[0].delegate: not supported by istio: Istio makes up the names of the routes of what it d": planOf(attach(delegating, web, session())),
 	} {
@@ -71,6 +70,64 @@ func TestRulesWithoutNamesOfTheirOwn(t *testing.T) {
 		if len(out.documents) != 0 {
 			t.Errorf("%s: got %q, want nothing", want, out.names())
 		}
+	}
+}
+
+// Two teams may give rules one name, and so Istio their routes. Where the backends tell them apart both have their sessions;
+// else the older rule keeps its own, and the younger is told.
+func TestRulesOfOneName(t *testing.T) {
+	web := newListener(object.KindGateway, "web")
+	rule := func(route, service string, sessions ...*ir.Session) *ir.AttachedRule {
+		r := newRule(object.KindHTTPRoute, route, []*ir.Backend{newService(service)}, "")
+		r.Name = "cart"
+		return attach(r, web, sessions...)
+	}
+	session := func(route string, edit func(*policyconfig.Policy)) *ir.Session {
+		p := newPolicy("shop/"+route+"/rule/cart", "/", 0)
+		edit(&p.Policy)
+		return newSession(p)
+	}
+	moves := func(*policyconfig.Policy) {}
+	fails := func(p *policyconfig.Policy) { p.OnHostLost, p.FailStatus = policyconfig.Fail, 503 }
+	const lead = `spec.rules[0]: not supported by istio: Istio gives its route the name "cart", which it gives to rule 0 of HTTPRoute shop/`
+	for name, c := range map[string]struct {
+		rules    []*ir.AttachedRule
+		policies []string
+		warnings []string
+	}{
+		"other Services": {
+			[]*ir.AttachedRule{rule("a", "one", session("a", moves)), rule("b", "two", session("b", moves))},
+			[]string{"shop/a/rule/cart [outbound|8080||one.shop.svc.cluster.local]", "shop/b/rule/cart [outbound|8080||two.shop.svc.cluster.local]"}, nil,
+		},
+		"one Service": {
+			[]*ir.AttachedRule{rule("b", "one", session("b", moves)), rule("a", "one", session("a", moves))},
+			[]string{"shop/a/rule/cart [outbound|8080||one.shop.svc.cluster.local]"},
+			[]string{lead + "a too, on the same proxies, and sessions find routes by their names and backends; that rule is older"},
+		},
+		"one Service, the younger without sessions": {
+			[]*ir.AttachedRule{rule("a", "one", session("a", moves)), rule("b", "one")},
+			[]string{"shop/a/rule/cart [outbound|8080||one.shop.svc.cluster.local]"}, []string{lead + "a too"},
+		},
+		"one Service, the older without sessions": {
+			[]*ir.AttachedRule{rule("a", "one"), rule("b", "one", session("b", moves))}, nil, []string{lead + "a too"},
+		},
+		"strict": {
+			[]*ir.AttachedRule{rule("a", "one", session("a", fails)), rule("b", "two", session("b", moves))},
+			[]string{"shop/b/rule/cart [outbound|8080||two.shop.svc.cluster.local]"},
+			[]string{lead + "b too, on the same proxies, and sessions find routes by their names: with onHostLost: Fail it needs"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out := emit(t, planOf(c.rules...), Options{})
+			out.checkWarnings(t, c.warnings...)
+			var got []string
+			for _, p := range out.Plugin.Policies {
+				got = append(got, fmt.Sprintf("%s %v", p.Name, p.Clusters))
+			}
+			if !slices.Equal(got, c.policies) {
+				t.Errorf("got %q, want %q", got, c.policies)
+			}
+		})
 	}
 }
 
@@ -107,7 +164,7 @@ func TestServicesOfSessionsHaveLabels(t *testing.T) {
 	rule := newRule(object.KindHTTPRoute, "a", []*ir.Backend{newService("there"), away, host}, "")
 	plan := planOf(attach(rule, web, newSession(newPolicy("shop/a/rule/0", "/", 0))))
 	plan.Objects = map[string][]*ir.Object{object.KindService: {&there}, object.KindServiceEntry: {&entry}}
-	emit(t, plan, Options{}).checkWarnings(t, "metadata.labels: without the label istio.io/persistent-session: limpet Istio takes hosts")
+	emit(t, plan, Options{}).checkWarnings(t, "metadata.labels: without the label istio.io/persistent-session, whatever its value, Istio takes hosts")
 
 	native := emit(t, plan, Options{NativePin: true})
 	native.checkWarnings(t, "away.shop.svc.cluster.local is not in the input", "metadata.labels: Istio pins only with the label")

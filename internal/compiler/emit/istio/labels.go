@@ -30,7 +30,7 @@ func (e *emitter) checkLabels(hosts map[string]bool) {
 		switch {
 		case !e.NativePin && s != nil && s.Labels[drainLabel] == "":
 			e.rep.AdviseAt(s.Subject, "metadata.labels", fmt.Sprintf(
-				"without the label %s: limpet Istio takes hosts that terminate away at once, and their sessions move", drainLabel))
+				"without the label %s, whatever its value, Istio takes hosts that terminate away at once, and their sessions move", drainLabel))
 		case !e.NativePin:
 		case s != nil && s.Labels[sessionLabel] == pin, entry != nil && entry.Labels[sessionLabel] == pin:
 		case s != nil:

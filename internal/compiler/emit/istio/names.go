@@ -1,6 +1,7 @@
 package istio
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -30,31 +31,85 @@ func clusterName(b *ir.Backend) string {
 	return fmt.Sprintf("outbound|%d|%s|%s", b.Port, b.Subset, registryHost(b))
 }
 
-// isAddressable reports whether a rule's routes can be told from all others of its proxies, and says what is in the
-// way.
-func (e *emitter) isAddressable(p *proxySet, rule *ir.AttachedRule, names []string) bool {
+// isAddressable reports whether requests of a rule can be told from all others of its proxies, by the names of its routes
+// or, with byCluster, by those and its backends' clusters. Where they can't, the older rule keeps its sessions, and the
+// younger is told.
+func (e *emitter) isAddressable(p *proxySet, rule *ir.AttachedRule, names []string) (addressable, byCluster bool) {
 	path := rulePath(rule)
 	if slices.Contains(names, "") {
 		e.rep.NotSupportedBy(rule.Route.Subject, Target, path,
 			"Istio gives its routes no name, by which sessions find them: the HTTP route, or each of its matches, needs a name")
-		return false
+		return false, false
 	}
-	for _, name := range names {
+	for _, name := range removeDuplicates(names) {
 		for _, other := range p.rulesByRouteName[name] {
-			if other.Rule == rule.Rule && other.Sessions == rule.Sessions {
-				continue
+			switch {
+			case other.Rule == rule.Rule && other.Sessions == rule.Sessions:
+			case other.Rule == rule.Rule:
+				e.rep.NotSupportedBy(rule.Route.Subject, Target, path, fmt.Sprintf(
+					"it has different sessions on the listeners %s and %s, and Istio's routes have the same name there",
+					rule.Listener.Name, other.Listener.Name))
+				return false, false
+			case e.sharesName(rule, other, name):
+				return false, false
+			default:
+				byCluster = true
 			}
-			why := fmt.Sprintf("Istio gives its route the name %q, which it gives to rule %d of %s too, on the same proxies, "+
-				"and sessions find routes by their names: give it another name", name, other.Index, other.Route.Subject)
-			if other.Rule == rule.Rule {
-				why = fmt.Sprintf("it has different sessions on the listeners %s and %s, and Istio's routes have the same name there",
-					rule.Listener.Name, other.Listener.Name)
-			}
-			e.rep.NotSupportedBy(rule.Route.Subject, Target, path, why)
+		}
+	}
+	return true, byCluster
+}
+
+// sharesName tells whether a rule can't have its sessions because another rule's routes have its routes' name too. Patches
+// of routes find them by name alone, so that none of the two may be strict.
+func (e *emitter) sharesName(rule, other *ir.AttachedRule, name string) bool {
+	const lead = "Istio gives its route the name %q, which it gives to rule %d of %s too, on the same proxies, " +
+		"and sessions find routes by their names"
+	apart := haveOtherClusters(rule.Rule, other.Rule)
+	older := orderRules(rule.Rule, other.Rule) < 0
+	switch {
+	case rule.Sessions.IsStrict():
+		e.reportRule(rule, "", fmt.Sprintf(lead+": with onHostLost: Fail it needs a name of its own", name, other.Index, other.Route.Subject))
+		return true
+	case apart:
+		return false
+	case older && !other.Sessions.On():
+		e.reportRule(other, "", fmt.Sprintf(lead+" and backends: requests of this rule, the younger, get that rule's: "+
+			"give it another name", name, rule.Index, rule.Route.Subject))
+		return false
+	case older:
+		return false
+	default:
+		e.reportRule(rule, "", fmt.Sprintf(lead+" and backends; that rule is older and keeps its own: "+
+			"give this one another name", name, other.Index, other.Route.Subject))
+		return true
+	}
+}
+
+// orderRules puts the older first.
+func orderRules(a, b *ir.Rule) int {
+	return cmp.Or(object.ByAge(a.Route.Origin, b.Route.Origin), cmp.Compare(a.Index, b.Index))
+}
+
+// haveOtherClusters reports whether no cluster of one rule is one of the other's, as far as is known.
+func haveOtherClusters(a, b *ir.Rule) bool {
+	own := clusterNames(a)
+	for _, c := range clusterNames(b) {
+		if slices.Contains(own, c) {
 			return false
 		}
 	}
-	return true
+	unknown := func(backend *ir.Backend) bool { return backend.Port == 0 }
+	return !slices.ContainsFunc(append(a.DistinctBackends(), b.DistinctBackends()...), unknown)
+}
+
+// clusterNames are the names of a rule's clusters.
+func clusterNames(rule *ir.Rule) []string {
+	var names []string
+	for _, b := range rule.DistinctBackends() {
+		names = append(names, clusterName(b))
+	}
+	return names
 }
 
 // rulePath leads to the rule in its route.

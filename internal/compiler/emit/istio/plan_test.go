@@ -25,7 +25,7 @@ func (subject) Locate(string) (string, int) { return "in.yaml", 0 }
 func newObject(kind, name, fields string) ir.Object {
 	ref := object.Ref{Kind: kind, Namespace: "shop", Name: name}
 	text := fmt.Sprintf(`{"kind": %q, "metadata": {"namespace": "shop", "name": %q}, %s}`, kind, name, fields)
-	return ir.Object{Ref: ref, Subject: subject{ref}, JSON: []byte(text)}
+	return ir.Object{Ref: ref, Origin: object.Origin{Ref: ref}, Subject: subject{ref}, JSON: []byte(text)}
 }
 
 // newListener makes a Gateway with one listener.

@@ -18,7 +18,8 @@ func (e *emitter) collectPolicies(p *proxySet) []policyconfig.Policy {
 			continue
 		}
 		names := routeNames(rule.Rule)
-		if !e.isAddressable(p, rule, names) || !e.isReachable(rule) {
+		addressable, byCluster := e.isAddressable(p, rule, names)
+		if !addressable || !e.isReachable(rule) {
 			continue
 		}
 		r := &enabledRule{rule: rule, names: removeDuplicates(names), failStatus: e.findFailStatus(rule)}
@@ -27,7 +28,7 @@ func (e *emitter) collectPolicies(p *proxySet) []policyconfig.Policy {
 			e.reportRule(rule, ".retry", "a retry would move the sessions that onHostLost Fail keeps")
 		}
 		for _, s := range rule.Sessions.All {
-			all = append(all, e.renamePolicies(rule, s, names)...)
+			all = append(all, e.renamePolicies(rule, s, names, byCluster)...)
 		}
 		for _, b := range rule.DistinctBackends() {
 			r.hosts = append(r.hosts, registryHost(b))
@@ -99,7 +100,9 @@ func (e *emitter) findFailStatus(rule *ir.AttachedRule) int {
 
 // renamePolicies gives a session's policies with the names of Istio's routes and, where the backend matters, its
 // cluster.
-func (e *emitter) renamePolicies(rule *ir.AttachedRule, s *ir.Session, names []string) []policyconfig.Policy {
+func (e *emitter) renamePolicies(
+	rule *ir.AttachedRule, s *ir.Session, names []string, byCluster bool,
+) []policyconfig.Policy {
 	var policies []policyconfig.Policy
 	for _, p := range s.Policies {
 		one := p.Policy
@@ -107,8 +110,11 @@ func (e *emitter) renamePolicies(rule *ir.AttachedRule, s *ir.Session, names []s
 			one.Routes = append(one.Routes, names[m])
 		}
 		one.Routes = removeDuplicates(one.Routes)
-		if s.Backend != nil && len(rule.DistinctBackends()) > 1 {
+		switch {
+		case s.Backend != nil && (byCluster || len(rule.DistinctBackends()) > 1):
 			one.Clusters = []string{clusterName(s.Backend)}
+		case byCluster:
+			one.Clusters = clusterNames(rule.Rule)
 		}
 		policies = append(policies, one)
 	}
@@ -118,12 +124,39 @@ func (e *emitter) renamePolicies(rule *ir.AttachedRule, s *ir.Session, names []s
 	one := policies[0]
 	cookie := *one.Cookie
 	one.Name, one.Cookie, one.Routes = s.Name, &cookie, removeDuplicates(names)
-	for _, p := range policies[1:] {
-		cookie.Path = commonPath(cookie.Path, p.Cookie.Path)
-	}
+	cookie.Path = findCommonPath(s)
 	e.reportRule(rule, ".matches",
 		fmt.Sprintf("a cookie path for each match; Istio gives their routes one name, so the path is %q for all", cookie.Path))
 	return []policyconfig.Policy{one}
+}
+
+// SharedPath gives the path that a session's cookie has on Istio for all matches of its rule, where each match has one of
+// its own elsewhere; empty if that is no different here.
+func SharedPath(rule *ir.Rule, s *ir.Session) string {
+	names := routeNames(rule)
+	seen := map[string]bool{}
+	for _, p := range s.Policies {
+		own := map[string]bool{}
+		for _, m := range p.Matches {
+			own[names[m]] = true
+		}
+		for name := range own {
+			if seen[name] {
+				return findCommonPath(s)
+			}
+			seen[name] = true
+		}
+	}
+	return ""
+}
+
+// findCommonPath is the path that all matches' cookies are below.
+func findCommonPath(s *ir.Session) string {
+	path := s.Policies[0].Cookie.Path
+	for _, p := range s.Policies[1:] {
+		path = commonPath(path, p.Cookie.Path)
+	}
+	return path
 }
 
 // hasOverlap reports whether two policies hold for one route.

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"net"
+	"net/netip"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/serve"
+)
+
+const bootstrapHelp = `bootstrap prints what an Envoy starts from that 'limpet serve' configures. It names
+the Gateway whose proxy the Envoy is, and where the server is; everything else
+comes from there, and changes while the Envoy runs.
+
+With --tls-cert, --tls-key and --tls-ca the connection is encrypted and both sides
+know each other; the certificate's only URI must be
+spiffe://DOMAIN/ns/NAMESPACE/gateway/NAME. Paths are those of the machine that
+the Envoy runs on.
+
+The signing keys come from the environment of the Envoy (LIMPET_KEYS), or from the
+server ('limpet serve --keys FILE').`
+
+const bootstrapExamples = `  limpet bootstrap --gateway default/public > envoy.yaml
+  LIMPET_KEYS="$(limpet keygen)" envoy -c envoy.yaml
+
+  limpet bootstrap --gateway default/public --server limpet.example:18000 \
+    --tls-cert /etc/limpet/tls.crt --tls-key /etc/limpet/tls.key --tls-ca /etc/limpet/ca.crt`
+
+// bootstrapCommand is "limpet bootstrap".
+type bootstrapCommand struct {
+	gateway, node, server, admin string
+	tls                          serve.ClientTLSFiles
+}
+
+func newBootstrap() *cobra.Command {
+	var bc bootstrapCommand
+	c := &cobra.Command{
+		Use:     "bootstrap --gateway NAMESPACE/NAME [--server ADDRESS]",
+		Short:   "Print the bootstrap of an Envoy for 'limpet serve'",
+		Long:    bootstrapHelp,
+		Example: bootstrapExamples,
+		Args:    bc.check,
+		RunE:    func(c *cobra.Command, _ []string) error { return bc.run(c) },
+	}
+	flags := c.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&bc.gateway, "gateway", "", "`NAMESPACE/NAME` of the Gateway; required")
+	flags.StringVar(&bc.server, "server", defaultListen, "`HOST:PORT` of limpet serve")
+	flags.StringVar(&bc.node, "node", "", "the Envoy's own `NAME` (default: the Gateway's; --service-node\nof Envoy goes before it)")
+	flags.StringVar(&bc.admin, "admin", compiler.DefaultAdmin, "`ADDRESS` of Envoy's admin, or none")
+	flags.StringVar(&bc.tls.Certificate, "tls-cert", "", "`FILE` with the Envoy's certificate chain")
+	flags.StringVar(&bc.tls.Key, "tls-key", "", "`FILE` with its private key")
+	flags.StringVar(&bc.tls.Authority, "tls-ca", "", "`FILE` with the authorities that sign the server's certificate")
+	flags.StringVar(&bc.tls.Name, "server-name", "", "the DNS `NAME` in that (default: the host of --server)")
+	return c
+}
+
+// check refuses a wrong command line.
+func (bc *bootstrapCommand) check(c *cobra.Command, args []string) error {
+	if err := noArgs(c, args); err != nil {
+		return err
+	}
+	namespace, name, found := strings.Cut(bc.gateway, "/")
+	host, port, err := net.SplitHostPort(bc.server)
+	given := bc.tls.Certificate != "" && bc.tls.Key != "" && bc.tls.Authority != ""
+	some := bc.tls.Certificate+bc.tls.Key+bc.tls.Authority != ""
+	switch {
+	case !found || namespace == "" || name == "" || strings.Contains(name, "/"):
+		return usagef("--gateway %q: must name a Gateway, as NAMESPACE/NAME", bc.gateway)
+	case err != nil || host == "" || port == "":
+		return usagef("--server %q: must be a host and a port, such as %s", bc.server, defaultListen)
+	case bc.admin != compiler.NoAdmin && !isAddrPort(bc.admin):
+		return usagef("--admin %q: must be an IP address and a port, such as 127.0.0.1:9901, or none", bc.admin)
+	case some && !given:
+		return usagef("--tls-cert, --tls-key and --tls-ca belong together: name all three")
+	case !given && !isLoopback(bc.server):
+		return usagef("--server %s: without --tls-cert, --tls-key and --tls-ca it must be a loopback address", bc.server)
+	}
+	if given && bc.tls.Name == "" {
+		bc.tls.Name = host
+	}
+	return nil
+}
+
+func (bc *bootstrapCommand) run(c *cobra.Command) error {
+	b := serve.Bootstrap{Gateway: bc.gateway, Node: bc.node, Server: bc.server}
+	if b.Node == "" {
+		b.Node = bc.gateway
+	}
+	if bc.admin != compiler.NoAdmin {
+		b.Admin = netip.MustParseAddrPort(bc.admin)
+	}
+	if bc.tls.Certificate != "" {
+		for _, path := range []*string{&bc.tls.Certificate, &bc.tls.Key, &bc.tls.Authority} {
+			absolute, err := filepath.Abs(*path)
+			if err != nil {
+				return err
+			}
+			*path = absolute
+		}
+		b.TLS = &bc.tls
+	}
+	text, err := b.YAML()
+	if err != nil {
+		return err
+	}
+	return writeOutput(c.OutOrStdout(), text)
+}

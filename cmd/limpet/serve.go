@@ -1,0 +1,237 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"os/signal"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/cobra"
+	"google.golang.org/grpc"
+
+	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/livereload"
+	"github.com/limpet-proxy/limpet/internal/serve"
+	"github.com/limpet-proxy/limpet/internal/xds"
+)
+
+const serveHelp = `serve compiles like 'limpet compile -t envoy' and serves the result over xDS to
+any number of Envoys, each of which somebody else runs: 'limpet bootstrap' prints
+what such an Envoy starts from. Every change of the input reaches them while they
+run. Each Gateway has proxies of its own, which get what belongs to it and nothing
+else.
+
+A change goes to each Envoy make before break: clusters, endpoints, certificates
+and session policies first, then routes, then listeners, then removals, each step
+when the Envoy has acknowledged the one before. Endpoints do not wait for the
+rest. An Envoy that does not answer holds up no other.
+
+Envoys show a certificate of --client-ca whose only URI is
+spiffe://DOMAIN/ns/NAMESPACE/gateway/NAME. Without TLS serve listens on the
+loopback only, and believes what an Envoy's bootstrap says.
+
+--admin has /metrics, /healthz, /readyz, /status, /config?gateway=NAMESPACE/NAME with
+everything secret masked, and /debug/pprof.`
+
+const serveExamples = `  # Envoys on this machine
+  limpet serve -f gateways/ --wasm-path /usr/share/limpet/limpet.wasm
+  limpet bootstrap --gateway default/public > envoy.yaml
+
+  # Envoys on others
+  limpet serve -f gateways/ --wasm-path /usr/share/limpet/limpet.wasm \
+    --listen 0.0.0.0:18000 --tls-cert tls.crt --tls-key tls.key --client-ca ca.crt`
+
+// defaultListen is where "limpet serve" is reached, and defaultServeAdmin where its own state is.
+const (
+	defaultListen     = "127.0.0.1:18000"
+	defaultServeAdmin = "127.0.0.1:18001"
+	defaultDomain     = "limpet"
+)
+
+// serveCommand is "limpet serve".
+type serveCommand struct {
+	config   configFlags
+	listen   string
+	admin    string
+	probes   string
+	tls      serve.TLSFiles
+	domain   string
+	deadline time.Duration
+	age      time.Duration
+	draining string
+	format   string
+}
+
+func newServe() *cobra.Command {
+	var sc serveCommand
+	c := &cobra.Command{
+		Use:     "serve -f PATH... --wasm-path PATH",
+		Short:   "Compile, and serve the result to Envoys over xDS",
+		Long:    serveHelp,
+		Example: serveExamples,
+		Args:    sc.check,
+		RunE:    func(c *cobra.Command, _ []string) error { return sc.run(c) },
+	}
+	sc.config.input.register(c)
+	flags := c.Flags()
+	flags.StringVar(&sc.config.wasmPath, "wasm-path", "", "`PATH` at which every Envoy finds limpet.wasm; required")
+	sc.config.verdict.register(flags, "leave what is served as it is if anything is left out or not honoured")
+	sc.config.keys.register(flags)
+	flags.StringVar(&sc.listen, "listen", defaultListen, "`ADDRESS` for Envoys; without TLS a loopback address")
+	flags.StringVar(&sc.tls.Certificate, "tls-cert", "", "`FILE` with the server's certificate chain; it is followed, as are the next two")
+	flags.StringVar(&sc.tls.Key, "tls-key", "", "`FILE` with its private key")
+	flags.StringVar(&sc.tls.ClientCA, "client-ca", "", "`FILE` with the authorities that sign Envoys' certificates")
+	flags.StringVar(&sc.domain, "trust-domain", defaultDomain, "`DOMAIN` of the URIs in those")
+	flags.StringVar(&sc.admin, "admin", defaultServeAdmin, "loopback `ADDRESS` of limpet's own state, or none")
+	flags.StringVar(&sc.probes, "probes", "", "`ADDRESS` with /metrics, /healthz and /readyz alone, for other machines")
+	flags.DurationVar(&sc.deadline, "ack-deadline", 15*time.Second, "report an Envoy that takes longer than this `TIME` to answer")
+	flags.DurationVar(&sc.age, "connection-age", 30*time.Minute, "let Envoys connect anew after this `TIME`, give or take a fifth; 0 never")
+	flags.StringVar(&sc.draining, "draining-file", "", "remember in `FILE` since when hosts terminate")
+	flags.StringVar(&sc.format, "log-format", "text", "how log lines are written: `text|json`")
+	return c
+}
+
+// check refuses a wrong command line before anything is read.
+func (sc *serveCommand) check(c *cobra.Command, args []string) error {
+	sc.config.admin = compiler.NoAdmin
+	if err := sc.config.check(c, args); err != nil {
+		return err
+	}
+	encrypted := sc.tls.Certificate != "" && sc.tls.Key != "" && sc.tls.ClientCA != ""
+	switch {
+	case sc.config.wasmPath == "":
+		return usagef("--wasm-path is required: the path at which every Envoy finds limpet.wasm")
+	case !isAddrPort(sc.listen):
+		return usagef("--listen %q: must be an IP address and a port, such as %s", sc.listen, defaultListen)
+	case sc.tls != serve.TLSFiles{} && !encrypted:
+		return usagef("--tls-cert, --tls-key and --client-ca belong together: name all three")
+	case !encrypted && !isLoopback(sc.listen):
+		return usagef("--listen %s: without --tls-cert, --tls-key and --client-ca it must be a loopback address", sc.listen)
+	case sc.admin != compiler.NoAdmin && !isLoopback(sc.admin):
+		return usagef("--admin %q: must be a loopback address and a port, or none; --probes is for other machines", sc.admin)
+	case sc.probes != "" && !isAddrPort(sc.probes):
+		return usagef("--probes %q: must be an IP address and a port", sc.probes)
+	case sc.format != "text" && sc.format != "json":
+		return usagef("--log-format %q: must be text or json", sc.format)
+	case sc.deadline <= 0 || sc.age < 0:
+		return usagef("--ack-deadline must be more than 0, and --connection-age not less")
+	}
+	return nil
+}
+
+func isLoopback(address string) bool {
+	at, err := netip.ParseAddrPort(address)
+	return err == nil && at.Port() > 0 && at.Addr().IsLoopback()
+}
+
+func (sc *serveCommand) run(c *cobra.Command) error {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	log := sc.newLogger(c)
+	registry := prometheus.NewRegistry()
+	server := xds.NewServer(xds.Options{
+		Deadline: sc.deadline, ConnectionAge: sc.age, Identify: xds.IdentifyByCertificate(sc.domain),
+		Log: serve.Log{To: log}, Metrics: xds.NewMetrics(registry),
+	})
+	draining, err := livereload.NewDraining(sc.draining)
+	if err != nil {
+		log.Warn("since when hosts terminate is not known, and begins now", "reason", err)
+	}
+	reconciler := sc.config.newReconciler(serve.Lines{To: log})
+	output := &serve.Output{
+		Server: server, Draining: draining, Options: sc.config.cachedOptions(compiler.TargetEnvoy, sc.config.wasmPath),
+		Compiled: serve.NewCompileMetrics(registry),
+	}
+	reconciler.Output = output
+	begun := time.Now()
+	result, err := reconciler.Start()
+	if err != nil {
+		return err
+	}
+	for _, w := range result.Warnings {
+		log.Warn(w.String())
+	}
+	if _, err := output.Apply(ctx, begun, result); err != nil {
+		return err
+	}
+	return sc.serveUntil(ctx, log, server, registry, func() { reconciler.Run(ctx) })
+}
+
+// serveUntil listens, and follows the input until the context ends.
+func (sc *serveCommand) serveUntil(
+	ctx context.Context, log *slog.Logger, server *xds.Server, registry *prometheus.Registry, follow func(),
+) error {
+	rpc, err := sc.newRPC(log)
+	if err != nil {
+		return err
+	}
+	server.Register(rpc)
+	listener, err := net.Listen("tcp", sc.listen)
+	if err != nil {
+		return err
+	}
+	var ready atomic.Bool
+	ends := make(chan error, 3)
+	for address, handler := range map[string]http.Handler{
+		sc.admin:  serve.Admin(server, serve.Probes(registry, ready.Load)),
+		sc.probes: serve.Probes(registry, ready.Load),
+	} {
+		if address == "" || address == compiler.NoAdmin {
+			continue
+		}
+		at, err := net.Listen("tcp", address)
+		if err != nil {
+			return err
+		}
+		web := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second}
+		defer web.Close()
+		go func() { ends <- web.Serve(at) }()
+	}
+	go func() { ends <- rpc.Serve(listener) }()
+	ready.Store(true)
+	log.Info("serving; changes of the input reach Envoys as they come", "listen", sc.listen, "tls", sc.tls.Certificate != "",
+		"gateways", len(server.Gateways()))
+	followed := make(chan struct{})
+	go func() {
+		defer close(followed)
+		follow()
+	}()
+	select {
+	case err = <-ends:
+	case <-ctx.Done():
+		err = nil
+	}
+	ready.Store(false)
+	rpc.Stop() // Envoys go on with what they have, and come back
+	if err == nil || errors.Is(err, grpc.ErrServerStopped) {
+		<-followed
+		return nil
+	}
+	return err
+}
+
+// newRPC makes the gRPC server, with TLS if there are certificates.
+func (sc *serveCommand) newRPC(log *slog.Logger) (*grpc.Server, error) {
+	if sc.tls.Certificate == "" {
+		return serve.NewRPC(nil), nil
+	}
+	config, err := serve.LoadTLS(sc.tls, func(err error) { log.Error("certificates can't be read", "reason", err) })
+	if err != nil {
+		return nil, err
+	}
+	return serve.NewRPC(config), nil
+}
+
+func (sc *serveCommand) newLogger(c *cobra.Command) *slog.Logger {
+	if sc.format == "json" {
+		return slog.New(slog.NewJSONHandler(c.ErrOrStderr(), nil))
+	}
+	return slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil))
+}

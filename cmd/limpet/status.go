@@ -1,0 +1,139 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+
+	"github.com/limpet-proxy/limpet/internal/serve"
+	"github.com/limpet-proxy/limpet/internal/xds"
+)
+
+const statusHelp = `status asks 'limpet serve' on this machine which Envoys are connected, which
+generation of its Gateway's configuration each has acknowledged, and what it has
+rejected.
+
+A generation is a hash of all that is served: an Envoy that shows its Gateway's
+has everything. -o wide adds addresses and versions, -o json and -o yaml print all
+there is.
+
+The exit code is 0 when every Envoy has everything, else 1.`
+
+// statusCommand is "limpet status".
+type statusCommand struct{ admin, output string }
+
+func newStatus() *cobra.Command {
+	var sc statusCommand
+	c := &cobra.Command{
+		Use:   "status [-o wide|json|yaml]",
+		Short: "Say which Envoys 'limpet serve' serves, and what they have acknowledged",
+		Long:  statusHelp,
+		Args:  sc.check,
+		RunE:  func(c *cobra.Command, _ []string) error { return sc.run(c.OutOrStdout()) },
+	}
+	c.Flags().StringVar(&sc.admin, "admin", defaultServeAdmin, "`ADDRESS` of --admin of limpet serve")
+	c.Flags().StringVarP(&sc.output, "output", "o", "", "how to print: `wide|json|yaml`")
+	return c
+}
+
+func (sc *statusCommand) check(c *cobra.Command, args []string) error {
+	if err := noArgs(c, args); err != nil {
+		return err
+	}
+	if !isAddrPort(sc.admin) {
+		return usagef("--admin %q: must be an IP address and a port, such as %s", sc.admin, defaultServeAdmin)
+	}
+	switch sc.output {
+	case "", "wide", "json", "yaml":
+		return nil
+	}
+	return usagef("--output %q: must be wide, json or yaml", sc.output)
+}
+
+func (sc *statusCommand) run(to io.Writer) error {
+	status, err := sc.ask()
+	if err != nil {
+		return err
+	}
+	switch sc.output {
+	case "json":
+		encoder := json.NewEncoder(to)
+		encoder.SetIndent("", "  ")
+		err = encoder.Encode(status)
+	case "yaml":
+		var text []byte
+		if text, err = yaml.Marshal(status); err == nil {
+			_, err = to.Write(text)
+		}
+	default:
+		err = printStatus(to, status, sc.output == "wide")
+	}
+	if err == nil && !status.IsSettled() {
+		return errRefused
+	}
+	return err
+}
+
+func (sc *statusCommand) ask() (status serve.Status, err error) {
+	client := &http.Client{Timeout: 10 * time.Second}
+	answer, err := client.Get("http://" + sc.admin + "/status")
+	if err != nil {
+		return status, fmt.Errorf("limpet serve does not answer: %w; --admin says where it is", err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return status, fmt.Errorf("limpet serve answers %s", answer.Status)
+	}
+	return status, json.NewDecoder(answer.Body).Decode(&status)
+}
+
+// printStatus prints a line for each Envoy, and one for each Gateway without any.
+func printStatus(to io.Writer, status serve.Status, wide bool) error {
+	table := tabwriter.NewWriter(to, 0, 0, 3, ' ', 0)
+	row := func(more []string, columns ...string) {
+		if wide {
+			columns = append(columns, more...)
+		}
+		for i, c := range columns {
+			if i > 0 {
+				fmt.Fprint(table, "\t")
+			}
+			fmt.Fprint(table, c)
+		}
+		fmt.Fprintln(table)
+	}
+	row([]string{"TARGET", "STAGE", "ADDRESS", "VERSION", "IDENTITY"}, "GATEWAY", "ENVOY", "ACKNOWLEDGED", "STATE", "AGE")
+	served := map[string]bool{}
+	for _, e := range status.Envoys {
+		served[e.Gateway] = true
+		row([]string{e.Target, e.Stage, e.Address, e.Version, e.Identity},
+			e.Gateway, e.Node, e.Generation, status.State(e), time.Since(e.Connected).Round(time.Second).String())
+	}
+	for _, g := range status.Gateways {
+		if !served[g.Gateway] {
+			row([]string{g.Generation, "", "", "", ""}, g.Gateway, "<none>", "", "no Envoy is connected", "")
+		}
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	return printRejections(to, status.Envoys)
+}
+
+// printRejections prints what Envoys say of what they reject.
+func printRejections(to io.Writer, envoys []xds.ClientStatus) error {
+	for _, e := range envoys {
+		for _, r := range e.Rejected {
+			if _, err := fmt.Fprintf(to, "\n%s rejects %s %s:\n  %s\n", e.Node, r.Type, r.Name, r.Words); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

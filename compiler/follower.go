@@ -1,0 +1,229 @@
+package compiler
+
+import (
+	"errors"
+	"net/netip"
+	"time"
+
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
+	"github.com/limpet-proxy/limpet/internal/compiler/follow"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+)
+
+// Follower keeps the configuration of an Envoy up to date with documents that change one by one. A change costs what it
+// touches, however many other documents there are. What comes out is what Compile gives for the same documents.
+//
+// With Options.Incumbents what several objects want stays with those who had it in the last result. It serves one change at a
+// time.
+type Follower struct {
+	options  Options
+	settings parsedOptions
+	state    *follow.State
+	order    []string // of the sources' names, where they were given as a whole
+	last     *Update
+	// whole says that the last result did not come from the state.
+	whole bool
+}
+
+// Changes are what happened to the documents since the last time. Several at once cost less than one after the other.
+type Changes struct {
+	// Set are sources that are new or have changed, by their names: files, or an object in each.
+	Set []Source
+	// Removed are the names of sources that are gone.
+	Removed []string
+	// Keys, Time and Draining are as in Options and Dynamic.
+	Keys     policyconfig.Keys
+	Time     time.Time
+	Draining map[netip.AddrPort]time.Time
+	// Unusable is as in EnvoyOptions.
+	Unusable map[netip.AddrPort]string
+}
+
+// Part is a part of a configuration that is not as it was.
+type Part = follow.Change
+
+// Update is what changes came to.
+type Update struct {
+	// Changed are the parts that are not as they were, in order. With Whole they are not known, and all may be different.
+	Changed []Part
+	Whole   bool
+	// NewWarnings are those of Result.Warnings that the last Update did not have, wherever in the files they were then.
+	NewWarnings []Problem
+	// PrivateKeys, Draining and Until are as in Result.
+	PrivateKeys bool
+	Draining    []netip.AddrPort
+	Until       time.Time
+
+	follower *Follower
+	keys     policyconfig.Keys
+	result   *Result // once it is made
+}
+
+// NewFollower makes one without documents. The target is TargetEnvoy, with EnvoyOptions.Dynamic; Cache, Keys, Time and
+// Draining come with changes, or not at all.
+func NewFollower(o Options) (*Follower, error) {
+	settings, err := o.parse()
+	if err != nil {
+		return nil, err
+	}
+	if o.dynamic() == nil {
+		return nil, errors.New("dynamic: Required value: only a configuration in pieces can follow its documents")
+	}
+	o.Cache = NewCache()
+	state := follow.New(follow.Settings{
+		Admission: o.admissionOptions(settings), Policy: o.policyOptions(settings), Bind: settings.bind,
+		AssumeClass: o.AssumeClass, Controller: gatewayv1.GatewayController(o.ControllerName), LocalClients: o.LocalClients,
+		Envoy: envoy.Assembly{
+			Settings: envoy.Settings{Admin: settings.admin, WasmPath: o.Envoy.WasmPath, Plugin: policyconfig.DefaultConfig()},
+			Folder:   o.Envoy.Dynamic.Folder,
+		},
+		EndpointFiles: o.Envoy.Dynamic.EndpointFiles, KeepIncumbents: o.Incumbents != nil,
+	})
+	return &Follower{options: o, settings: settings, state: state}, nil
+}
+
+// Apply takes changes over. The error is as Compile's: the last Update then stays what it was, and the next one tells of
+// all changes since.
+func (f *Follower) Apply(c Changes) (*Update, error) {
+	f.order = nil
+	return f.apply(c)
+}
+
+// Replace is Apply for all sources at once, of which those that read as before cost next to nothing.
+func (f *Follower) Replace(sources []Source, c Changes) (*Update, error) {
+	c.Set, c.Removed = sources, nil
+	names := make([]string, len(sources))
+	there := make(map[string]bool, len(sources))
+	for i, s := range sources {
+		names[i], there[s.Name] = s.Name, true
+	}
+	for _, s := range f.state.Store().Sources() {
+		if !there[s.Name] {
+			c.Removed = append(c.Removed, s.Name)
+		}
+	}
+	f.order = names
+	return f.apply(c)
+}
+
+func (f *Follower) apply(c Changes) (*Update, error) {
+	for _, name := range c.Removed {
+		f.state.Remove(name)
+	}
+	if err := f.state.Set(c.Set); err != nil {
+		return nil, err
+	}
+	f.options.Envoy.Unusable = c.Unusable
+	followed, err := f.state.Update(follow.Moment{
+		Now: c.Time, Since: c.Draining, Files: f.listFiles, Listening: f.options.listening(f.settings, nil),
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case !followed:
+		return f.compileWhole(c)
+	}
+	if problems := f.listErrors(); len(problems) > 0 {
+		return nil, problems
+	}
+	u := &Update{follower: f, keys: c.Keys, Whole: f.whole || f.last == nil, PrivateKeys: f.state.HasTLS()}
+	if u.Changed, u.NewWarnings, err = f.state.Settle(); err != nil {
+		return nil, err
+	}
+	u.Draining, u.Until = f.state.Draining()
+	f.last, f.whole = u, false
+	return u, nil
+}
+
+// listErrors lists what keeps the input from being compiled.
+func (f *Follower) listErrors() Errors {
+	if failed := f.state.Failed(); !failed && !f.options.Strict && !f.state.ServesNothing() {
+		return nil
+	}
+	rep := &report.Report{}
+	f.state.ReportAll(rep)
+	return f.options.judge(rep, !f.state.Failed() && f.state.ServesNothing())
+}
+
+// compileWhole compiles documents that can't be followed.
+func (f *Follower) compileWhole(c Changes) (*Update, error) {
+	o := f.options
+	own, dynamic := *o.Envoy, *o.Envoy.Dynamic
+	o.Envoy, own.Dynamic = &own, &dynamic
+	o.Keys, o.Time, dynamic.Draining = c.Keys, c.Time, c.Draining
+	result, err := Compile(f.sources(), o)
+	if err != nil {
+		return nil, err
+	}
+	f.whole = true
+	if o.Incumbents != nil {
+		f.options.Incumbents = result.Incumbents
+	}
+	f.last = &Update{
+		Whole: true, NewWarnings: result.Warnings, PrivateKeys: result.PrivateKeys, Draining: result.Draining, Until: result.Until,
+		result: result,
+	}
+	return f.last, nil
+}
+
+// listFiles lists the names of the sources, in their order.
+func (f *Follower) listFiles() []string {
+	if f.order != nil {
+		return f.order
+	}
+	all := f.state.Store().Sources()
+	names := make([]string, len(all))
+	for i, s := range all {
+		names[i] = s.Name
+	}
+	return names
+}
+
+// sources are all of them: in the order in which they were given, or by their names.
+func (f *Follower) sources() []Source {
+	all := f.state.Store().Sources()
+	if f.order == nil {
+		return all
+	}
+	byName := map[string]Source{}
+	for _, s := range all {
+		byName[s.Name] = s
+	}
+	ordered := make([]Source, len(f.order))
+	for i, name := range f.order {
+		ordered[i] = byName[name]
+	}
+	return ordered
+}
+
+// Result is the whole of it, as Compile gives it. It can be asked for until the next change. What has not changed is the same
+// value as in the last Result that was asked for.
+func (u *Update) Result() (*Result, error) {
+	if u.result != nil {
+		return u.result, nil
+	}
+	r := &Result{PrivateKeys: u.PrivateKeys, Draining: u.Draining, Until: u.Until}
+	var err error
+	if r.Discovery, err = u.follower.state.Discovery(u.keys); err != nil {
+		return nil, err
+	}
+	r.Plugin, r.PluginJSON = r.Discovery.Plugin, r.Discovery.PluginJSON
+	r.Files = []File{{PluginFile, r.PluginJSON}, {EnvoyFile, r.Discovery.Bootstrap}}
+	rep := &report.Report{}
+	u.follower.state.ReportAll(rep)
+	r.Warnings, r.PassedOver = rep.Problems(), u.follower.state.Store().PassedOver()
+	u.result = r
+	return r, nil
+}
+
+// Sizes tells how much the follower keeps.
+func (f *Follower) Sizes() []StepSize {
+	var sizes []StepSize
+	for _, s := range f.state.Sizes() {
+		sizes = append(sizes, StepSize(s))
+	}
+	return append(sizes, f.options.Cache.Sizes()...)
+}

@@ -1,0 +1,134 @@
+package envoy
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
+	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
+	upstreamsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/upstreams/http/v3"
+	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
+	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/protoyaml"
+)
+
+// ServerBootstrap is what an Envoy starts from that discovers everything else from a server.
+type ServerBootstrap struct {
+	// Gateway is the key of the one whose proxy it is, and Node the Envoy's own name.
+	Gateway, Node string
+	// Server is the server's host and port.
+	Server string
+	// Admin is where the admin interface listens; the zero value is nowhere.
+	Admin netip.AddrPort
+	// TLS is nil for a server on the loopback that speaks none.
+	TLS *ServerTLS
+}
+
+// ServerTLS are the paths of the files with which an Envoy and its server know each other.
+type ServerTLS struct {
+	Certificate, Key string
+	// Authority has the certificates that the server's leads up to, and Name is the server's.
+	Authority, Name string
+}
+
+// serverCluster is the name of the cluster that is the server.
+const serverCluster = "limpet-serve"
+
+// YAML writes the bootstrap.
+func (b ServerBootstrap) YAML() ([]byte, error) {
+	e := &emitter{settings: Settings{Admin: b.Admin}, files: servedLayout}
+	out := e.newDynamicBootstrap()
+	out.Node = &corev3.Node{Id: b.Node, Cluster: b.Gateway}
+	out.DynamicResources.AdsConfig = &corev3.ApiConfigSource{
+		ApiType: corev3.ApiConfigSource_DELTA_GRPC, TransportApiVersion: corev3.ApiVersion_V3,
+		GrpcServices: []*corev3.GrpcService{{TargetSpecifier: &corev3.GrpcService_EnvoyGrpc_{
+			EnvoyGrpc: &corev3.GrpcService_EnvoyGrpc{ClusterName: serverCluster},
+		}}},
+	}
+	out.DynamicResources.CdsConfig, out.DynamicResources.LdsConfig = newServerSource(), newServerSource()
+	server, err := e.newServerCluster(b)
+	if err != nil {
+		return nil, err
+	}
+	out.StaticResources.Clusters = []*clusterv3.Cluster{server}
+	if e.err == nil {
+		e.fail(out.ValidateAll())
+	}
+	if e.err != nil {
+		return nil, fmt.Errorf("the bootstrap is not valid: %w", e.err)
+	}
+	return toYAML(out, protoyaml.Placeholders{})
+}
+
+func (e *emitter) newServerCluster(b ServerBootstrap) (*clusterv3.Cluster, error) {
+	host, text, err := net.SplitHostPort(b.Server)
+	if err != nil {
+		return nil, err
+	}
+	port, err := strconv.ParseUint(text, 10, 16)
+	if err != nil {
+		return nil, err
+	}
+	address := &corev3.Address{Address: &corev3.Address_SocketAddress{SocketAddress: &corev3.SocketAddress{
+		Address: host, PortSpecifier: &corev3.SocketAddress_PortValue{PortValue: uint32(port)},
+	}}}
+	c := &clusterv3.Cluster{
+		Name:                          serverCluster,
+		ConnectTimeout:                seconds(5),
+		ClusterDiscoveryType:          &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STRICT_DNS},
+		TypedExtensionProtocolOptions: map[string]*anypb.Any{protocolOptions: e.newServerProtocol()},
+		LoadAssignment: &endpointv3.ClusterLoadAssignment{ClusterName: serverCluster, Endpoints: []*endpointv3.LocalityLbEndpoints{{
+			LbEndpoints: []*endpointv3.LbEndpoint{newEndpoint(address, false)},
+		}}},
+	}
+	if _, err := netip.ParseAddr(host); err == nil {
+		c.ClusterDiscoveryType = &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STATIC}
+	}
+	if b.TLS != nil {
+		c.TransportSocket = &corev3.TransportSocket{
+			Name:       "envoy.transport_sockets.tls",
+			ConfigType: &corev3.TransportSocket_TypedConfig{TypedConfig: e.pack(newServerTLS(*b.TLS))},
+		}
+	}
+	return c, nil
+}
+
+// newServerProtocol is HTTP/2 with pings, so that a server that vanishes without a word is missed.
+func (e *emitter) newServerProtocol() *anypb.Any {
+	return e.pack(&upstreamsv3.HttpProtocolOptions{
+		UpstreamProtocolOptions: &upstreamsv3.HttpProtocolOptions_ExplicitHttpConfig_{
+			ExplicitHttpConfig: &upstreamsv3.HttpProtocolOptions_ExplicitHttpConfig{
+				ProtocolConfig: &upstreamsv3.HttpProtocolOptions_ExplicitHttpConfig_Http2ProtocolOptions{
+					Http2ProtocolOptions: &corev3.Http2ProtocolOptions{ConnectionKeepalive: &corev3.KeepaliveSettings{
+						Interval: durationpb.New(30e9), Timeout: durationpb.New(10e9),
+					}},
+				},
+			},
+		},
+	})
+}
+
+func newServerTLS(t ServerTLS) *tlsv3.UpstreamTlsContext {
+	file := func(path string) *corev3.DataSource {
+		return &corev3.DataSource{Specifier: &corev3.DataSource_Filename{Filename: path}}
+	}
+	return &tlsv3.UpstreamTlsContext{
+		Sni: t.Name,
+		CommonTlsContext: &tlsv3.CommonTlsContext{
+			TlsCertificates: []*tlsv3.TlsCertificate{{CertificateChain: file(t.Certificate), PrivateKey: file(t.Key)}},
+			ValidationContextType: &tlsv3.CommonTlsContext_ValidationContext{ValidationContext: &tlsv3.CertificateValidationContext{
+				TrustedCa: file(t.Authority),
+				MatchTypedSubjectAltNames: []*tlsv3.SubjectAltNameMatcher{{
+					SanType: tlsv3.SubjectAltNameMatcher_DNS,
+					Matcher: &matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_Exact{Exact: t.Name}},
+				}},
+			}},
+		},
+	}
+}

@@ -1,0 +1,127 @@
+package follow
+
+import (
+	"reflect"
+	"slices"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
+	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	"github.com/limpet-proxy/limpet/internal/compiler/loadbalancing"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+	"github.com/limpet-proxy/limpet/internal/compiler/retrybudget"
+)
+
+// frame is what there is without any route: listeners, and policies that groups look into.
+type frame struct {
+	listeners     []ir.Listener
+	loadBalancing *loadbalancing.Policies
+	budgets       *retrybudget.Budgets
+	report        report.Report
+	others        int // as policy.Decisions has it
+	// refused are the claims to addresses that do not hold, and claims those that do.
+	refused map[gateway.Claim]string
+	claims  gateway.Claims
+}
+
+// updateFrame makes the frame anew if it is marked, and marks all groups if it looks different to them.
+func (s *State) updateFrame() {
+	if !s.marks.frame && s.frame != nil {
+		return
+	}
+	s.marks.frame = false
+	before, now := s.frame, s.newFrame()
+	if before != nil {
+		s.said.remove(&before.report)
+	}
+	s.frame = now
+	s.said.add(&now.report)
+	if before == nil || !haveSameHosts(before.listeners, now.listeners) {
+		s.marks.all = true
+		s.merged.setSites(now.listeners)
+	}
+	if before == nil || !reflect.DeepEqual(before.listeners, now.listeners) {
+		s.merged.touchListeners(now.listeners)
+	}
+}
+
+// newFrame compiles the objects that all routes may depend on, and no route.
+func (s *State) newFrame() *frame {
+	f, context := &frame{}, s.objects.context
+	f.loadBalancing = loadbalancing.NewPart(context, s.hasBalancingTarget, &f.report)
+	f.budgets = retrybudget.NewPart(context, func(key string) bool { return s.objects.services[key] != nil }, &f.report)
+	objects := *context
+	objects.Proxies = nil
+	f.refused = gateway.NewInput(&objects, s.settings.Bind).AssumeClasses(s.settings.AssumeClass).SettleClaims(s.listening)
+	p, config := s.analyze(f, &objects, stepCaches{}, Moment{}, &f.report)
+	f.report.Add(&p.ofGateways)
+	f.report.Add(p.report)
+	f.listeners, f.others, f.claims = config.Listeners, p.others, p.claims
+	return f
+}
+
+// hasBalancingTarget tells whether there is what a LoadBalancerPolicy can have as its target.
+func (s *State) hasBalancingTarget(t object.TargetRef) bool {
+	kinds := []string{object.KindService, object.KindHTTPRoute, object.KindGRPCRoute}
+	return slices.Contains(kinds, t.Kind) && s.objects.targets.Has(t)
+}
+
+// haveSameHosts reports whether listeners differ in nothing but their certificates.
+func haveSameHosts(a, b []ir.Listener) bool {
+	return slices.EqualFunc(a, b, func(a, b ir.Listener) bool { return reflect.DeepEqual(withoutCertificates(a), withoutCertificates(b)) })
+}
+
+func withoutCertificates(l ir.Listener) ir.Listener {
+	l.TLSHosts = slices.Clone(l.TLSHosts)
+	for i := range l.TLSHosts {
+		l.TLSHosts[i].Certificates = nil
+	}
+	return l
+}
+
+// listShellHosts gives the hosts of a site that are there without any route: those that stand among the others by their
+// order, and those that come after all of them.
+func listShellHosts(l ir.Listener, s envoy.Site) (among, after []ir.Host) {
+	if len(l.TLSHosts) == 0 {
+		return s.Hosts, nil
+	}
+	return s.Hosts[:1], s.Hosts[1:] // the site's own, and those of other sites
+}
+
+// newShared gives those of the objects that all groups have.
+func newShared(context *resource.Objects) *resource.Objects {
+	used := map[string]bool{}
+	for _, g := range context.Gateways {
+		for _, l := range g.Value.Spec.Listeners {
+			if l.TLS == nil {
+				continue
+			}
+			for _, ref := range l.TLS.CertificateRefs {
+				namespace := g.Namespace
+				if ref.Namespace != nil {
+					namespace = string(*ref.Namespace)
+				}
+				used[namespace+"/"+string(ref.Name)] = true
+			}
+		}
+	}
+	shared := &resource.Objects{
+		Classes: context.Classes, Gateways: context.Gateways, Grants: context.Grants, TrafficPolicies: context.TrafficPolicies,
+		Backends: context.Backends, Refused: context.Refused, Controller: context.Controller,
+	}
+	for _, secret := range context.Secrets {
+		if used[secret.Key()] {
+			shared.Secrets = append(shared.Secrets, secret)
+		}
+	}
+	return shared
+}
+
+// copyShared gives what all groups have, for one of them to add to.
+func (o *objects) copyShared() *resource.Objects {
+	shared := *o.shared
+	shared.Refused = slices.Clip(shared.Refused)
+	return &shared
+}

@@ -1,0 +1,180 @@
+package follow
+
+import (
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
+	"github.com/limpet-proxy/limpet/internal/compiler/policy"
+)
+
+// manyRoutes is from how many routes on a group keeps the results of steps: fewer are compiled from scratch sooner than what is
+// kept of them is looked up.
+const manyRoutes = 64
+
+// group is routes that are compiled together.
+type group struct {
+	routes []object.Ref
+	caches stepCaches
+	part   *part
+}
+
+// groups are all groups. A route is in one of them.
+type groups struct {
+	all     map[*group]bool
+	byRoute map[object.Ref]*group
+	// draining are those whose result changes with time.
+	draining map[*group]bool
+}
+
+func newGroups() groups {
+	return groups{
+		all: map[*group]bool{}, byRoute: map[object.Ref]*group{}, draining: map[*group]bool{},
+	}
+}
+
+// updateGroups makes marked groups anew.
+func (s *State) updateGroups(m Moment) error {
+	pending := s.listMarked()
+	for len(pending) > 0 {
+		fresh := s.regroup(pending)
+		parts := parallel.Map(fresh, func(some []*group, parts []*part) {
+			for i, g := range some {
+				parts[i] = s.compile(g, m)
+			}
+		})
+		for i, g := range fresh {
+			if parts[i].err != nil {
+				return parts[i].err
+			}
+			s.addGroup(g, parts[i])
+		}
+		pending = s.coupleByCookies(fresh)
+	}
+	return nil
+}
+
+// listMarked gives the routes that are marked, and those whose hosts drain.
+func (s *State) listMarked() map[object.Ref]bool {
+	marked := s.marks.routes
+	for g := range s.groups.draining {
+		marked[g.routes[0]] = true
+	}
+	if s.marks.all {
+		for ref := range s.objects.routes {
+			marked[ref] = true
+		}
+		for ref := range s.objects.proxies {
+			marked[ref] = true
+		}
+	}
+	s.marks.routes, s.marks.all = map[object.Ref]bool{}, false
+	return marked
+}
+
+// regroup dissolves the groups of some routes, and of all routes that are coupled with theirs now, and groups those anew.
+func (s *State) regroup(routes map[object.Ref]bool) (fresh []*group) {
+	queue := make([]object.Ref, 0, len(routes))
+	for ref := range routes {
+		queue = append(queue, ref)
+	}
+	caches := map[object.Ref]stepCaches{} // of groups with many routes
+	grouped := map[object.Ref]bool{}
+	for i := 0; i < len(queue); i++ {
+		ref := queue[i]
+		if old := s.groups.byRoute[ref]; old != nil {
+			queue = append(queue, old.routes...)
+			caches[old.routes[0]] = old.caches
+			s.removeGroup(old)
+		}
+		if grouped[ref] || !s.objects.hasRoute(ref) {
+			continue
+		}
+		g := &group{routes: s.objects.graph.Component(ref)}
+		for _, member := range g.routes {
+			grouped[member] = true
+		}
+		queue = append(queue, g.routes...)
+		fresh = append(fresh, g)
+	}
+	for _, g := range fresh {
+		g.keepCaches(caches)
+	}
+	return fresh
+}
+
+// keepCaches takes over what was kept for the group of one of the routes, if there are many.
+func (g *group) keepCaches(caches map[object.Ref]stepCaches) {
+	if len(g.routes) < manyRoutes {
+		return
+	}
+	for _, ref := range g.routes {
+		if c, kept := caches[ref]; kept && c.backends != nil {
+			g.caches = c
+			delete(caches, ref)
+			return
+		}
+	}
+	g.caches = newStepCaches()
+}
+
+func (o *objects) hasRoute(ref object.Ref) bool { return o.routes[ref] != nil || o.proxies[ref] != nil }
+
+// addGroup puts a group's part into what all come to.
+func (s *State) addGroup(g *group, p *part) {
+	g.part = p
+	s.groups.all[g], s.fresh[g] = true, true
+	for _, ref := range g.routes {
+		s.groups.byRoute[ref] = g
+	}
+	if len(p.draining) > 0 || !p.until.IsZero() {
+		s.groups.draining[g] = true
+	}
+	s.merged.addPart(p)
+	s.said.add(p.report)
+}
+
+// removeGroup takes a group out of what all come to.
+func (s *State) removeGroup(g *group) {
+	delete(s.groups.all, g)
+	delete(s.fresh, g)
+	s.gone = append(s.gone, g.part)
+	delete(s.groups.draining, g)
+	for _, ref := range g.routes {
+		delete(s.groups.byRoute, ref)
+	}
+	s.merged.removePart(g.part)
+	s.said.remove(g.part.report)
+}
+
+// coupleByCookies couples routes whose cookies have a Domain and could collide, wherever they are. It gives those whose groups
+// have to be made anew because of that.
+func (s *State) coupleByCookies(fresh []*group) map[object.Ref]bool {
+	graph, pending := s.objects.graph, map[object.Ref]bool{}
+	for _, g := range fresh {
+		for _, ref := range g.routes {
+			n := graph.Node(ref)
+			keys := listBackendKeys(s.objects.findRoute(ref))
+			for _, c := range g.part.cookies[ref] {
+				keys = append(keys, cookieKey(c))
+			}
+			if len(keys)+len(n.Keys) == 0 {
+				continue
+			}
+			n.Keys = keys
+			graph.Set(ref, n)
+		}
+	}
+	for _, g := range fresh {
+		for ref, cookies := range g.part.cookies {
+			for _, c := range cookies {
+				for other := range graph.With(cookieKey(c)) {
+					if s.groups.byRoute[other] != g {
+						pending[ref], pending[other] = true, true
+					}
+				}
+			}
+		}
+	}
+	return pending
+}
+
+func cookieKey(c policy.DomainCookie) string { return "cookie " + c.Name + ";" + c.Domain }

@@ -1,0 +1,390 @@
+package follow
+
+import (
+	"bytes"
+	"cmp"
+	"net/netip"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
+	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+)
+
+// merged is what the frame and all groups come to.
+type merged struct {
+	assembly      envoy.Assembly
+	endpointFiles int
+	listeners     []ir.Listener
+	sites         map[string]*siteHosts
+	clusters      map[string]*sharedCluster
+	clusterNames  []string // in order
+	policies      map[string]*policyconfig.Policy
+	draining      map[netip.AddrPort]int
+	untils        map[time.Time]int
+	touched       touched
+	// last is the configuration that was put together last, and stale what of it has changed since.
+	last  *envoy.Discovery
+	stale stale
+}
+
+// touched is what may not be as it was when changes were last asked for, with what it was; nil for nothing.
+type touched struct {
+	listeners bool
+	hosts     map[hostKey][]byte
+	clusters  map[string]*envoy.Cluster
+	policies  map[string]*policyconfig.Policy
+}
+
+func newTouched() touched {
+	return touched{hosts: map[hostKey][]byte{}, clusters: map[string]*envoy.Cluster{}, policies: map[string]*policyconfig.Policy{}}
+}
+
+// stale is what has to be put together anew.
+type stale struct {
+	listeners, clusters, policies bool
+	sites                         map[string]bool
+}
+
+// siteHosts are the virtual hosts of a site.
+type siteHosts struct {
+	shell   map[string]*ir.Host // those that are there without any route
+	texts   map[string][]byte
+	written map[string][]byte // of the shell's
+	among   []string          // domains, the more specific first
+	after   []string
+}
+
+// sharedCluster is a cluster that several groups may use.
+type sharedCluster struct {
+	config ir.Cluster
+	users  int
+	text   *envoy.Cluster // nil until it is written
+}
+
+func newMerged(a envoy.Assembly, endpointFiles int) *merged {
+	return &merged{
+		assembly: a, endpointFiles: endpointFiles, sites: map[string]*siteHosts{}, clusters: map[string]*sharedCluster{},
+		policies: map[string]*policyconfig.Policy{}, draining: map[netip.AddrPort]int{}, untils: map[time.Time]int{},
+		touched: newTouched(), stale: stale{sites: map[string]bool{}},
+	}
+}
+
+// isShellHost reports whether a site has the host without any route, as it is.
+func (m *merged) isShellHost(siteName string, h *ir.Host) bool {
+	shell := m.sites[siteName].shell[h.Domain]
+	return shell != nil && (len(h.Routes) == 0 || reflect.DeepEqual(shell, h))
+}
+
+// setSites begins anew with the sites of listeners that look different.
+func (m *merged) setSites(listeners []ir.Listener) {
+	for name, site := range m.sites {
+		for domain := range site.texts {
+			m.touchHost(hostKey{name, domain})
+		}
+		for domain := range site.shell {
+			m.touchHost(hostKey{name, domain})
+		}
+	}
+	m.sites = map[string]*siteHosts{}
+	for _, l := range listeners {
+		for _, s := range envoy.ListSites(l) {
+			m.addSite(l, s)
+		}
+	}
+}
+
+func (m *merged) addSite(l ir.Listener, s envoy.Site) {
+	site := &siteHosts{shell: map[string]*ir.Host{}, texts: map[string][]byte{}, written: map[string][]byte{}}
+	m.sites[s.Name], m.stale.sites[s.Name] = site, true
+	among, after := listShellHosts(l, s)
+	for i := range among {
+		site.among = append(site.among, among[i].Domain)
+		site.shell[among[i].Domain] = &among[i]
+	}
+	for i := range after {
+		site.after = append(site.after, after[i].Domain)
+		site.shell[after[i].Domain] = &after[i]
+	}
+	slices.SortFunc(site.among, gateway.BySpecificity)
+	for domain := range site.shell {
+		m.touchHost(hostKey{s.Name, domain})
+	}
+}
+
+func (m *merged) touchListeners(listeners []ir.Listener) {
+	m.listeners, m.touched.listeners = listeners, true
+}
+
+// touchHost notes what a host was.
+func (m *merged) touchHost(key hostKey) {
+	if _, touched := m.touched.hosts[key]; touched {
+		return
+	}
+	var was []byte
+	if site := m.sites[key.site]; site != nil {
+		was = site.text(key.domain)
+	}
+	m.touched.hosts[key] = was
+}
+
+// text is what was written of a host; nil if there is none.
+func (s *siteHosts) text(domain string) []byte {
+	if text := s.texts[domain]; text != nil {
+		return text
+	}
+	return s.written[domain]
+}
+
+// touchCluster notes what a cluster was.
+func (m *merged) touchCluster(name string) {
+	if _, touched := m.touched.clusters[name]; touched {
+		return
+	}
+	m.touched.clusters[name] = nil
+	if c := m.clusters[name]; c != nil {
+		m.touched.clusters[name] = c.text
+	}
+}
+
+// touchPolicy notes what a session policy was.
+func (m *merged) touchPolicy(name string) {
+	if _, touched := m.touched.policies[name]; !touched {
+		m.touched.policies[name] = m.policies[name]
+	}
+}
+
+// addPart puts in what a group of routes comes to.
+func (m *merged) addPart(p *part) {
+	for _, h := range p.hosts {
+		m.touchHost(h.hostKey)
+		m.sites[h.site].texts[h.domain] = h.text
+	}
+	for _, c := range p.clusters {
+		m.touchCluster(c.Name)
+		known := m.clusters[c.Name]
+		switch {
+		case known == nil:
+			m.clusters[c.Name] = &sharedCluster{config: c, users: 1}
+		case reflect.DeepEqual(known.config, c):
+			known.users++
+		default:
+			known.config, known.text = c, nil
+			known.users++
+		}
+	}
+	for i := range p.policies {
+		m.touchPolicy(p.policies[i].Name)
+		m.policies[p.policies[i].Name] = &p.policies[i]
+	}
+	for _, at := range p.draining {
+		m.draining[at]++
+	}
+	if !p.until.IsZero() {
+		m.untils[p.until]++
+	}
+}
+
+// removePart takes it out again. A cluster that nothing uses stays until the next one is asked for.
+func (m *merged) removePart(p *part) {
+	for _, h := range p.hosts {
+		m.touchHost(h.hostKey)
+		if site := m.sites[h.site]; site != nil {
+			delete(site.texts, h.domain)
+		}
+	}
+	for _, c := range p.clusters {
+		m.touchCluster(c.Name)
+		m.clusters[c.Name].users--
+	}
+	for i := range p.policies {
+		m.touchPolicy(p.policies[i].Name)
+		delete(m.policies, p.policies[i].Name)
+	}
+	for _, at := range p.draining {
+		if m.draining[at]--; m.draining[at] == 0 {
+			delete(m.draining, at)
+		}
+	}
+	if !p.until.IsZero() {
+		if m.untils[p.until]--; m.untils[p.until] == 0 {
+			delete(m.untils, p.until)
+		}
+	}
+}
+
+// manyTouched is from how many touched items on an order is made anew, not mended.
+const manyTouched = 256
+
+// mendOrder brings a list of names in order up to date with those that have been touched.
+func mendOrder(names []string, touched []string, isThere func(string) bool, compare func(a, b string) int) []string {
+	if len(touched) > manyTouched {
+		known := make(map[string]bool, len(names)+len(touched))
+		for _, list := range [][]string{names, touched} {
+			for _, n := range list {
+				known[n] = true
+			}
+		}
+		names = names[:0]
+		for n := range known {
+			if isThere(n) {
+				names = append(names, n)
+			}
+		}
+		slices.SortFunc(names, compare)
+		return names
+	}
+	for _, n := range touched {
+		at, known := slices.BinarySearchFunc(names, n, compare)
+		switch there := isThere(n); {
+		case there && !known:
+			names = slices.Insert(names, at, n)
+		case !there && known:
+			names = slices.Delete(names, at, at+1)
+		}
+	}
+	return names
+}
+
+// settle brings all orders up to date, and writes the clusters that are not written.
+func (m *merged) settle() error {
+	bySite := map[string][]string{}
+	for key := range m.touched.hosts {
+		if site := m.sites[key.site]; site != nil && !slices.Contains(site.after, key.domain) {
+			bySite[key.site] = append(bySite[key.site], key.domain)
+		}
+	}
+	for name, domains := range bySite {
+		site := m.sites[name]
+		site.among = mendOrder(site.among, domains, func(d string) bool { return site.shell[d] != nil || site.texts[d] != nil },
+			gateway.BySpecificity)
+	}
+	var names []string
+	for name := range m.touched.clusters {
+		names = append(names, name)
+		if c := m.clusters[name]; c != nil && c.users == 0 {
+			delete(m.clusters, name)
+		}
+	}
+	m.clusterNames = mendOrder(m.clusterNames, names, func(n string) bool { return m.clusters[n] != nil }, cmp.Compare[string])
+	return cmp.Or(m.writeShell(), m.writeClusters(names))
+}
+
+// writeShell writes the hosts that are there without any route, once.
+func (m *merged) writeShell() error {
+	for name, site := range m.sites {
+		for domain, h := range site.shell {
+			if site.written[domain] != nil {
+				continue
+			}
+			texts, err := envoy.Renderer{}.RenderHosts(m.assembly, envoy.Site{Name: name, Hosts: []ir.Host{*h}})
+			if err != nil {
+				return err
+			}
+			site.written[domain] = texts[0]
+		}
+	}
+	return nil
+}
+
+// writeClusters writes those of some names that are not written, or all of them when endpoints change their place.
+func (m *merged) writeClusters(names []string) error {
+	if inline := len(m.clusters) > m.endpointFiles; inline != m.assembly.Inline {
+		m.assembly.Inline = inline
+		for name, c := range m.clusters {
+			m.touchCluster(name)
+			c.text = nil
+		}
+		names = m.clusterNames
+	}
+	var missing []*sharedCluster
+	var configs []ir.Cluster
+	for _, name := range names {
+		if c := m.clusters[name]; c != nil && c.text == nil {
+			missing, configs = append(missing, c), append(configs, c.config)
+		}
+	}
+	texts, err := envoy.Renderer{}.RenderClusters(m.assembly, configs)
+	for i := range texts {
+		missing[i].text = &texts[i]
+	}
+	return err
+}
+
+// Change is a part of the configuration that is not as it was.
+type Change struct {
+	Kind Kind
+	// Site is that of a virtual host, and Name is the part's.
+	Site, Name string
+	// JSON is what the part is now; nil if it is gone.
+	JSON []byte
+}
+
+// Kind is a sort of part.
+type Kind string
+
+// The sorts of parts.
+const (
+	Listeners   Kind = "listeners"
+	VirtualHost Kind = "virtual host"
+	Cluster     Kind = "cluster"
+	Endpoints   Kind = "endpoints"
+	// Policy is a session policy.
+	Policy Kind = "session policy"
+)
+
+// takeChanges lists what has changed since the last time, in order.
+func (m *merged) takeChanges() []Change {
+	var all []Change
+	if m.touched.listeners {
+		m.stale.listeners = true
+		all = append(all, Change{Kind: Listeners})
+	}
+	for name, was := range m.touched.policies {
+		if now := m.policies[name]; !reflect.DeepEqual(was, now) {
+			m.stale.policies = true
+			all = append(all, Change{Kind: Policy, Name: name})
+		}
+	}
+	for key, was := range m.touched.hosts {
+		var now []byte
+		if site := m.sites[key.site]; site != nil {
+			now = site.text(key.domain)
+		}
+		if !bytes.Equal(was, now) {
+			m.stale.sites[key.site] = true
+			all = append(all, Change{Kind: VirtualHost, Site: key.site, Name: key.domain, JSON: now})
+		}
+	}
+	for name, was := range m.touched.clusters {
+		changes := m.compareCluster(name, was)
+		m.stale.clusters = m.stale.clusters || len(changes) > 0
+		all = append(all, changes...)
+	}
+	m.touched = newTouched()
+	slices.SortFunc(all, func(a, b Change) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Site, b.Site), cmp.Compare(a.Name, b.Name))
+	})
+	return all
+}
+
+// compareCluster lists what has changed of a cluster: its settings, its endpoints or both.
+func (m *merged) compareCluster(name string, was *envoy.Cluster) (changes []Change) {
+	now := &envoy.Cluster{}
+	if c := m.clusters[name]; c != nil {
+		now = c.text
+	}
+	if was == nil {
+		was = &envoy.Cluster{}
+	}
+	if !bytes.Equal(was.Settings, now.Settings) {
+		changes = append(changes, Change{Kind: Cluster, Name: name, JSON: now.Settings})
+	}
+	if !bytes.Equal(was.Endpoints, now.Endpoints) {
+		changes = append(changes, Change{Kind: Endpoints, Name: name, JSON: now.Endpoints})
+	}
+	return changes
+}

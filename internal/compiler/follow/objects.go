@@ -1,0 +1,356 @@
+package follow
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
+	"github.com/limpet-proxy/limpet/internal/compiler/coupling"
+	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/policy"
+	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+)
+
+type (
+	service       = resource.Object[corev1.Service]
+	endpointSlice = resource.Object[discoveryv1.EndpointSlice]
+	sessionPolicy = resource.Object[v1alpha1.SessionPersistencePolicy]
+	httpProxy     = resource.Object[resource.HTTPProxy]
+)
+
+// objects is the input, by what asks for it.
+type objects struct {
+	// context are the objects that all routes may depend on, and those that the frame alone reads: Secrets and HTTPProxies.
+	context *resource.Objects
+	// shared are those of them that every group has, and namespaces are by their names.
+	shared     *resource.Objects
+	namespaces map[string]*resource.Object[resource.Namespace]
+	// refused are objects that are no good.
+	refused map[object.Ref]bool
+	routes  map[object.Ref]*gateway.Route
+	proxies map[object.Ref]*httpProxy
+	// services are by namespace/name, slices by that of their Service, and policies by their targets.
+	services map[string]*service
+	slices   map[string]map[*endpointSlice]bool
+	// inNamespace are the keys of services and slices.
+	inNamespace map[string]map[string]bool
+	policies    map[*sessionPolicy]bool
+	policiesAt  map[object.Ref]map[*sessionPolicy]bool
+	targets     *policy.Targets
+	// readers are the routes that lead to something, by its readerKey.
+	readers map[readerKey]map[object.Ref]bool
+	graph   *coupling.Graph
+	// named counts the objects of each name, and duplicates those names that several have.
+	named      map[object.Ref]int
+	duplicates int
+}
+
+// readerKey is what a route reads: a Service by namespace/name or, with XBackends, all Services and slices of a namespace.
+type readerKey struct{ service, xbackends string }
+
+// marks are what has to be made anew.
+type marks struct {
+	frame    bool
+	all      bool // every group
+	routes   map[object.Ref]bool
+	policies map[*sessionPolicy]bool
+}
+
+func newObjects(controller gatewayv1.GatewayController) *objects {
+	return &objects{
+		context: &resource.Objects{Controller: controller}, shared: &resource.Objects{Controller: controller},
+		namespaces: map[string]*resource.Object[resource.Namespace]{}, refused: map[object.Ref]bool{},
+		routes: map[object.Ref]*gateway.Route{}, proxies: map[object.Ref]*httpProxy{},
+		services: map[string]*service{}, inNamespace: map[string]map[string]bool{}, slices: map[string]map[*endpointSlice]bool{}, policies: map[*sessionPolicy]bool{},
+		policiesAt: map[object.Ref]map[*sessionPolicy]bool{}, targets: policy.NewTargets(0),
+		readers: map[readerKey]map[object.Ref]bool{}, graph: coupling.NewGraph(), named: map[object.Ref]int{},
+	}
+}
+
+func newMarks() marks {
+	return marks{frame: true, routes: map[object.Ref]bool{}, policies: map[*sessionPolicy]bool{}}
+}
+
+// take brings the indexes up to date, and marks what depends on the objects that went and came.
+func (s *State) take(gone, came *resource.Objects) {
+	for i, part := range []*resource.Objects{gone, came} {
+		present := i == 1
+		s.takeTargets(part, present)
+		for _, r := range part.Routes {
+			s.takeRoute(r, nil, present)
+		}
+		for _, p := range part.Proxies {
+			s.takeRoute(p.Value.Route, p, present)
+		}
+		for _, o := range part.Services {
+			s.takeService(o, present)
+		}
+		for _, o := range part.Slices {
+			s.takeSlice(o, present)
+		}
+		for _, p := range part.SessionPolicies {
+			s.takePolicy(p, present)
+		}
+		for _, ref := range part.Refused {
+			s.takeRefused(ref, present)
+		}
+	}
+	s.takeContext(gone, came)
+}
+
+// takeTargets notes what policies can be attached to. Policies say so where their targets are not there.
+func (s *State) takeTargets(part *resource.Objects, present bool) {
+	policy.VisitTargets(part, func(e resource.Entry) {
+		if present {
+			s.objects.targets.Add(e)
+		} else {
+			s.objects.targets.Remove(e)
+		}
+		for p := range s.objects.policiesAt[e.Ref] {
+			s.marks.policies[p] = true
+		}
+		// Policies of other kinds are in the frame.
+		s.marks.frame = s.marks.frame || len(s.objects.context.LoadBalancers)+len(s.objects.context.TrafficPolicies) > 0
+	})
+	all := func(resource.Traits) bool { return true }
+	part.Visit(all, func(e resource.Entry) { s.objects.count(e.Ref, present) })
+}
+
+// count notes how many objects have a name.
+func (o *objects) count(ref object.Ref, present bool) {
+	if ref.Kind == object.KindGatewayClass {
+		ref.Namespace = ""
+	}
+	if present {
+		if o.named[ref]++; o.named[ref] == 2 {
+			o.duplicates++
+		}
+		return
+	}
+	if o.named[ref]--; o.named[ref] == 1 {
+		o.duplicates--
+	} else if o.named[ref] == 0 {
+		delete(o.named, ref)
+	}
+}
+
+// takeRoute marks a route, which becomes part of a group then. An HTTPProxy has its route inside.
+func (s *State) takeRoute(route *gateway.Route, proxy *httpProxy, present bool) {
+	o, ref := s.objects, route.Origin().Ref
+	s.marks.routes[ref] = true
+	for _, key := range listReads(route) {
+		setMember(o.readers, key, ref, present)
+	}
+	if !present {
+		delete(o.routes, ref)
+		delete(o.proxies, ref)
+		o.graph.Remove(ref)
+		return
+	}
+	if proxy == nil {
+		o.routes[ref] = route
+	} else {
+		o.proxies[ref] = proxy
+	}
+	o.graph.Set(ref, coupling.Node{Hostnames: listHostnames(route), Keys: listBackendKeys(route)})
+}
+
+// findRoute gives a route by its name, or that inside an HTTPProxy.
+func (o *objects) findRoute(ref object.Ref) *gateway.Route {
+	if proxy := o.proxies[ref]; proxy != nil {
+		return proxy.Value.Route
+	}
+	return o.routes[ref]
+}
+
+// listHostnames lists what a route is coupled by: "*" if it gives none.
+func listHostnames(route *gateway.Route) []string {
+	if len(route.Value.Spec.Hostnames) == 0 {
+		return []string{"*"}
+	}
+	var all []string
+	for _, h := range route.Value.Spec.Hostnames {
+		if !slices.Contains(all, string(h)) {
+			all = append(all, string(h))
+		}
+	}
+	return all
+}
+
+// listBackendKeys lists the XBackends that a route leads to: they can have a session of their own, which routes share.
+func listBackendKeys(route *gateway.Route) (keys []string) {
+	visitBackends(route, func(ref gatewayv1.BackendRef, namespace string) {
+		if isXBackend(ref) {
+			keys = append(keys, "XBackend "+namespace+"/"+string(ref.Name))
+		}
+	})
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+// listReads lists what a route leads to, be it there or not.
+func listReads(route *gateway.Route) (keys []readerKey) {
+	visitBackends(route, func(ref gatewayv1.BackendRef, namespace string) {
+		key := readerKey{service: namespace + "/" + string(ref.Name)}
+		if isXBackend(ref) {
+			key = readerKey{xbackends: namespace}
+		}
+		if !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	})
+	return keys
+}
+
+func visitBackends(route *gateway.Route, visit func(ref gatewayv1.BackendRef, namespace string)) {
+	for _, rule := range route.Value.Spec.Rules {
+		for _, ref := range rule.BackendRefs {
+			namespace := route.Namespace
+			if ref.Namespace != nil {
+				namespace = string(*ref.Namespace)
+			}
+			visit(ref.BackendRef, namespace)
+		}
+	}
+}
+
+func isXBackend(ref gatewayv1.BackendRef) bool {
+	return ref.Kind != nil && *ref.Kind == object.KindXBackend
+}
+
+// takeService marks the routes that lead to a Service.
+func (s *State) takeService(o *service, present bool) {
+	if present {
+		s.objects.services[o.Key()] = o
+	} else {
+		delete(s.objects.services, o.Key())
+	}
+	s.objects.noteNamespace(o.Namespace, o.Key())
+	s.markReaders(o.Key(), o.Namespace)
+}
+
+// takeSlice marks the routes that lead to the Service of an EndpointSlice.
+func (s *State) takeSlice(o *endpointSlice, present bool) {
+	key := o.Namespace + "/" + o.Labels[discoveryv1.LabelServiceName]
+	setMember(s.objects.slices, key, o, present)
+	s.objects.noteNamespace(o.Namespace, key)
+	s.markReaders(key, o.Namespace)
+}
+
+// noteNamespace keeps the key of a Service or of its slices among those of a namespace, as long as there are any.
+func (o *objects) noteNamespace(namespace, key string) {
+	setMember(o.inNamespace, namespace, key, o.services[key] != nil || len(o.slices[key]) > 0)
+}
+
+func (s *State) markReaders(key, namespace string) {
+	for _, reader := range []readerKey{{service: key}, {xbackends: namespace}} {
+		for route := range s.objects.readers[reader] {
+			s.marks.routes[route] = true
+		}
+	}
+}
+
+// takePolicy marks the routes that a policy can have an effect on: all of them if it is attached to a Gateway.
+func (s *State) takePolicy(p *sessionPolicy, present bool) {
+	s.marks.policies[p] = true
+	if present {
+		s.objects.policies[p] = true
+	} else {
+		delete(s.objects.policies, p)
+	}
+	for _, at := range precedence.ListTargets(p.Namespace, &p.Value.Spec) {
+		setMember(s.objects.policiesAt, at.Target.Ref, p, present)
+		switch at.Target.Kind {
+		case object.KindGateway, object.KindGatewayClass:
+			s.marks.all = true
+		case object.KindService:
+			for route := range s.objects.readers[readerKey{service: at.Target.Key()}] {
+				s.marks.routes[route] = true
+			}
+		default:
+			s.marks.routes[at.Target.Ref] = true
+		}
+	}
+}
+
+// takeRefused marks what refers to an object that is no good, and is told so.
+func (s *State) takeRefused(ref object.Ref, present bool) {
+	s.objects.count(ref, present)
+	if present {
+		s.objects.refused[ref] = true
+	} else {
+		delete(s.objects.refused, ref)
+	}
+	if ref.Kind == object.KindService {
+		s.markReaders(ref.Key(), ref.Namespace)
+	}
+}
+
+// takeContext takes in what is left: objects that all routes may depend on.
+func (s *State) takeContext(gone, came *resource.Objects) {
+	was := s.objects.context
+	now := &resource.Objects{
+		Secrets: replace(was.Secrets, gone.Secrets, came.Secrets),
+		Proxies: replace(was.Proxies, gone.Proxies, came.Proxies),
+		Classes: replace(was.Classes, gone.Classes, came.Classes), Gateways: replace(was.Gateways, gone.Gateways, came.Gateways),
+		Grants:          replace(was.Grants, gone.Grants, came.Grants),
+		LoadBalancers:   replace(was.LoadBalancers, gone.LoadBalancers, came.LoadBalancers),
+		TrafficPolicies: replace(was.TrafficPolicies, gone.TrafficPolicies, came.TrafficPolicies),
+		Backends:        replace(was.Backends, gone.Backends, came.Backends),
+		Namespaces:      replace(was.Namespaces, gone.Namespaces, came.Namespaces),
+		Controller:      was.Controller,
+	}
+	for ref := range s.objects.refused {
+		if ref.Kind == object.KindGateway || ref.Kind == object.KindGatewayClass {
+			now.Refused = append(now.Refused, ref)
+		}
+	}
+	now.Sort()
+	if now.Equal(was) {
+		return
+	}
+	s.objects.context, s.objects.shared, s.marks.frame = now, newShared(now), true
+	clear(s.objects.namespaces)
+	for _, n := range now.Namespaces {
+		s.objects.namespaces[n.Name] = n
+	}
+	s.marks.all = s.marks.all || !onlyFrameReads(was, now)
+}
+
+// onlyFrameReads reports whether the frame alone depends on what differs: on Secrets and HTTPProxies.
+func onlyFrameReads(was, now *resource.Objects) bool {
+	a, b := *was, *now
+	a.Secrets, b.Secrets, a.Proxies, b.Proxies = nil, nil, nil, nil
+	return a.Equal(&b)
+}
+
+// replace gives a list without what is gone, and with what came.
+func replace[T any](list, gone, came []*resource.Object[T]) []*resource.Object[T] {
+	if len(gone)+len(came) == 0 {
+		return list
+	}
+	away := map[*resource.Object[T]]bool{}
+	for _, o := range gone {
+		away[o] = true
+	}
+	return append(slices.DeleteFunc(slices.Clone(list), func(o *resource.Object[T]) bool { return away[o] }), came...)
+}
+
+// setMember puts a member into one of several sets, or takes it out.
+func setMember[K, T comparable](sets map[K]map[T]bool, key K, member T, present bool) {
+	switch {
+	case !present:
+		if delete(sets[key], member); len(sets[key]) == 0 {
+			delete(sets, key)
+		}
+	case sets[key] == nil:
+		sets[key] = map[T]bool{member: true}
+	default:
+		sets[key][member] = true
+	}
+}

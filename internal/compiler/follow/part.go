@@ -1,0 +1,198 @@
+package follow
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/backend"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
+	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	"github.com/limpet-proxy/limpet/internal/compiler/lower"
+	"github.com/limpet-proxy/limpet/internal/compiler/memo"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/policy"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+)
+
+// part is what a group of routes comes to.
+type part struct {
+	hosts      []hostText
+	clusters   []ir.Cluster
+	policies   []policyconfig.Policy
+	report     *report.Report
+	ofGateways report.Report
+	cookies    map[object.Ref][]policy.DomainCookie
+	draining   []netip.AddrPort
+	until      time.Time
+	others     int // as policy.Decisions has it
+	claims     gateway.Claims
+	proxyHosts gateway.ProxyHosts
+	held       policy.HeldNames
+	err        error
+}
+
+// hostKey names a virtual host: the site that it is of, and its domain.
+type hostKey struct{ site, domain string }
+
+type hostText struct {
+	hostKey
+	text []byte
+}
+
+// stepCaches keep the results of steps for a group with many routes. The zero value keeps nothing.
+type stepCaches struct {
+	topology *memo.Table[memo.Whole, gateway.Input, *gateway.Topology]
+	backends *memo.Table[backend.PortKey, backend.PortInputs, *backend.ServicePort]
+	rules    policy.Cache
+	rendered envoy.Renderer
+}
+
+func newStepCaches() stepCaches {
+	return stepCaches{
+		topology: memo.NewSilentTable[memo.Whole, gateway.Input, *gateway.Topology]("topology"),
+		backends: memo.NewTable[backend.PortKey, backend.PortInputs, *backend.ServicePort]("backends"),
+		rules:    policy.NewCache(), rendered: envoy.NewRenderer(),
+	}
+}
+
+// steps are those that results are kept of.
+func (c stepCaches) steps() []memo.Step {
+	steps := append([]memo.Step{c.topology, c.backends}, c.rules.Steps()...)
+	return append(steps, c.rendered.Steps()...)
+}
+
+// analyze takes the steps before the emitter for a part of the input.
+func (s *State) analyze(
+	f *frame, objects *resource.Objects, c stepCaches, m Moment, attaching *report.Report,
+) (*part, *ir.Config) {
+	p := &part{report: &report.Report{}}
+	in := gateway.NewInput(objects, s.settings.Bind).AssumeClasses(s.settings.AssumeClass).Settled(f.refused, s.listening)
+	t := c.topology.Get(in, gateway.Build)
+	p.ofGateways.Add(&t.OfGateways)
+	p.report.Add(&t.OfRoutes)
+	backends := backend.NewIndex(objects, c.backends.GetAll(backend.GatherPorts(objects), backend.BuildPort), p.report)
+	o := s.settings.Policy
+	o.Order, o.HeldNames = s.listening.Order, s.incumbents.names
+	decisions := c.rules.DecidePart(objects, s.objects.targets, t.Ports, backends, o, attaching, p.report)
+	config, _ := lower.Lower(t.Ports, lower.Input{
+		Backends: backends, LoadBalancing: f.loadBalancing, RetryBudgets: f.budgets, Decisions: decisions,
+		Draining: &lower.Draining{Now: m.Now, Since: m.Since}, LocalClients: s.settings.LocalClients,
+	}, p.report)
+	p.clusters, p.policies, p.draining, p.until = config.Clusters, config.Policies, config.Draining, config.Until
+	p.cookies, p.others = decisions.DomainCookies(), decisions.OtherAncestors
+	p.claims, p.proxyHosts = t.Claims(), t.ProxyHosts()
+	if s.settings.KeepIncumbents {
+		p.held = decisions.HeldNames()
+	}
+	return p, config
+}
+
+// compile makes a group's part. What there is to say of Gateways and of the attachment of policies is said elsewhere.
+func (s *State) compile(g *group, m Moment) *part {
+	p, config := s.analyze(s.frame, s.gather(g.routes), g.caches, m, &report.Report{})
+	p.hosts, p.err = s.renderHosts(config.Listeners, g.caches.rendered)
+	memo.Sweep(g.caches.steps(), true)
+	return p
+}
+
+// renderHosts writes the virtual hosts that are not there without the group's routes.
+func (s *State) renderHosts(listeners []ir.Listener, r envoy.Renderer) (texts []hostText, err error) {
+	for _, l := range listeners {
+		for _, site := range envoy.ListSites(l) {
+			own := envoy.Site{Name: site.Name}
+			for _, h := range site.Hosts {
+				if !s.merged.isShellHost(site.Name, &h) {
+					own.Hosts = append(own.Hosts, h)
+				}
+			}
+			hosts, failed := r.RenderHosts(s.settings.Envoy, own)
+			if err = cmp.Or(err, failed); err != nil {
+				return nil, err
+			}
+			for i, text := range hosts {
+				texts = append(texts, hostText{hostKey{site.Name, own.Hosts[i].Domain}, text})
+			}
+		}
+	}
+	return texts, nil
+}
+
+// gather gives some routes together with all objects that they may depend on.
+func (s *State) gather(routes []object.Ref) *resource.Objects {
+	g := &gatherer{from: s.objects, all: s.objects.copyShared(), services: map[string]bool{}, policies: map[*sessionPolicy]bool{}}
+	for _, ref := range routes {
+		g.addRoute(ref)
+	}
+	for _, o := range g.all.Gateways {
+		g.addPolicies(object.Ref{Kind: object.KindGatewayClass, Name: string(o.Value.Spec.GatewayClassName)})
+		g.addPolicies(o.Origin().Ref)
+	}
+	g.all.Sort()
+	return g.all
+}
+
+// gatherer collects objects, each once.
+type gatherer struct {
+	from     *objects
+	all      *resource.Objects
+	services map[string]bool
+	policies map[*sessionPolicy]bool
+}
+
+func (g *gatherer) addRoute(ref object.Ref) {
+	g.addPolicies(ref)
+	route := g.from.routes[ref]
+	if route != nil {
+		g.all.Routes = append(g.all.Routes, route)
+	} else {
+		proxy := g.from.proxies[ref]
+		g.all.Proxies, route = append(g.all.Proxies, proxy), proxy.Value.Route
+	}
+	if n := g.from.namespaces[route.Namespace]; n != nil && !slices.Contains(g.all.Namespaces, n) {
+		g.all.Namespaces = append(g.all.Namespaces, n)
+	}
+	for _, key := range listReads(route) {
+		if key.xbackends == "" {
+			g.addService(key.service)
+			continue
+		}
+		for service := range g.from.inNamespace[key.xbackends] {
+			g.addService(service)
+		}
+	}
+}
+
+// addService adds a Service and what belongs to it, be it there or not.
+func (g *gatherer) addService(key string) {
+	if g.services[key] {
+		return
+	}
+	g.services[key] = true
+	namespace, name, _ := strings.Cut(key, "/")
+	ref := object.Ref{Kind: object.KindService, Namespace: namespace, Name: name}
+	if service := g.from.services[key]; service != nil {
+		g.all.Services = append(g.all.Services, service)
+		g.addPolicies(ref)
+	} else if g.from.refused[ref] {
+		g.all.Refused = append(g.all.Refused, ref)
+	}
+	for slice := range g.from.slices[key] {
+		g.all.Slices = append(g.all.Slices, slice)
+	}
+}
+
+// addPolicies adds the policies that are attached to an object.
+func (g *gatherer) addPolicies(at object.Ref) {
+	for p := range g.from.policiesAt[at] {
+		if !g.policies[p] {
+			g.policies[p] = true
+			g.all.SessionPolicies = append(g.all.SessionPolicies, p)
+		}
+	}
+}

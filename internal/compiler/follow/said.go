@@ -1,0 +1,56 @@
+package follow
+
+import (
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
+)
+
+// said counts how often each problem is given, so that those that are new can be told.
+type said struct {
+	count map[report.Said]int
+	// was is how often one was given when new ones were last asked for, if it has changed; last is where it was given last.
+	was  map[report.Said]int
+	last map[report.Said]report.Entry
+}
+
+func newSaid() said {
+	return said{count: map[report.Said]int{}, was: map[report.Said]int{}, last: map[report.Said]report.Entry{}}
+}
+
+func (s said) add(rep *report.Report) {
+	rep.VisitProblems(func(w report.Said, e report.Entry) {
+		s.touch(w)
+		s.count[w]++
+		s.last[w] = e
+	})
+}
+
+func (s said) remove(rep *report.Report) {
+	if rep == nil {
+		return
+	}
+	rep.VisitProblems(func(w report.Said, _ report.Entry) {
+		s.touch(w)
+		if s.count[w]--; s.count[w] == 0 {
+			delete(s.count, w)
+		}
+	})
+}
+
+func (s said) touch(w report.Said) {
+	if _, touched := s.was[w]; !touched {
+		s.was[w] = s.count[w]
+	}
+}
+
+// takeNew gives the problems that are given now and were not before.
+func (s said) takeNew() []report.Problem {
+	var entries []report.Entry
+	for w, was := range s.was {
+		if was == 0 && s.count[w] > 0 {
+			entries = append(entries, s.last[w])
+		}
+	}
+	clear(s.was)
+	clear(s.last)
+	return report.SortEntries(entries)
+}

@@ -1,0 +1,209 @@
+// Package follow keeps a configuration up to date with objects that change one by one, at a cost that depends on what a change
+// touches and not on how much else there is.
+//
+// It takes the compiler's own steps, and takes them for a part of the input at a time. A [State] holds
+//
+//   - the frame: Gateways, and whatever else all routes depend on, without any route (frame.go);
+//   - groups of routes: those whose requests or cookies can meet (package coupling), each compiled with the objects that its
+//     routes lead to and the policies that are attached to these (part.go);
+//   - what they all come to, put together (merged.go).
+//
+// A change marks what it touches (objects.go): the frame, the groups that read the object, or all of them. What is marked is
+// made anew, and nothing else. From no state to the whole input is a change like any other.
+package follow
+
+import (
+	"net/netip"
+	"time"
+
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/ancestors"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
+	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
+	"github.com/limpet-proxy/limpet/internal/compiler/policy"
+	"github.com/limpet-proxy/limpet/internal/compiler/read"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+)
+
+// Settings are what does not change.
+type Settings struct {
+	Admission resource.Options
+	Policy    policy.Options
+	// Bind is where Gateways listen that say nothing of it.
+	Bind netip.Addr
+	// AssumeClass takes a GatewayClass that is not in the input for limpet's.
+	AssumeClass bool
+	// Controller is the controllerName of limpet's GatewayClasses; empty for the usual one.
+	Controller gatewayv1.GatewayController
+	// KeepIncumbents leaves what several want with those who had it.
+	KeepIncumbents bool
+	// LocalClients leaves out advice about clients on other machines.
+	LocalClients bool
+	// Envoy has everything but the plugin's configuration, and EndpointFiles is as in [envoy.Renderer.Discover].
+	Envoy         envoy.Assembly
+	EndpointFiles int
+}
+
+// Moment is what a result depends on besides documents: the time, since when hosts terminate, the order of the files, and where
+// Gateways may listen.
+type Moment struct {
+	Now       time.Time
+	Since     map[netip.AddrPort]time.Time
+	Files     func() []string
+	Listening gateway.Listening
+}
+
+// State is a configuration that follows its objects.
+type State struct {
+	settings Settings
+	store    *resource.Store
+	objects  *objects
+	marks    marks
+	frame    *frame
+	groups   groups
+	attached map[*sessionPolicy]*report.Report // what there is to say of the attachment of each policy
+	merged   *merged
+	said     said
+	// others are the ancestors in the status of policies besides Gateways on which they have an effect, as policy.Decisions has it.
+	others map[*sessionPolicy]int
+	// listening says where Gateways may listen, and who goes first; incumbents are those of the last result, gone the parts that
+	// it had and fresh the groups that were made since.
+	listening  gateway.Listening
+	incumbents incumbents
+	gone       []*part
+	fresh      map[*group]bool
+	// broken says that the objects have been such that they can't be followed, so that the state must be made anew.
+	broken bool
+}
+
+// New makes a state without objects.
+func New(s Settings) *State {
+	return &State{
+		settings: s, store: resource.NewStore(s.Admission), objects: newObjects(s.Controller), marks: newMarks(), groups: newGroups(),
+		attached: map[*sessionPolicy]*report.Report{}, merged: newMerged(s.Envoy, s.EndpointFiles), said: newSaid(),
+		others: map[*sessionPolicy]int{}, incumbents: newIncumbents(), fresh: map[*group]bool{},
+	}
+}
+
+// Store has the sources.
+func (s *State) Store() *resource.Store { return s.store }
+
+// Set takes in sources that may be new or have changed. The state takes them over with Update.
+func (s *State) Set(sources []read.Source) error {
+	for _, source := range sources {
+		s.said.remove(s.store.ReportOf(source.Name))
+	}
+	err := s.store.Set(sources)
+	for _, source := range sources {
+		s.said.add(s.store.ReportOf(source.Name))
+	}
+	return err
+}
+
+// Remove takes a source out.
+func (s *State) Remove(name string) {
+	s.said.remove(s.store.ReportOf(name))
+	s.store.Remove(name)
+}
+
+// Update brings everything up to date with the objects. It is false when they can't be followed: two of one name, or policies
+// that may reach the limit of their status (S63). The error is a fault of this program.
+func (s *State) Update(m Moment) (followed bool, err error) {
+	s.take(s.store.TakeChanges())
+	if s.objects.duplicates > 0 {
+		s.broken = true
+		return false, nil
+	}
+	if s.broken {
+		s.restart()
+	}
+	if s.store.Failed() {
+		return true, nil
+	}
+	s.settleOrder(m)
+	s.updateFrame()
+	s.updateAttached()
+	most := s.frame.others
+	for _, others := range s.others {
+		most = max(most, others)
+	}
+	if err := s.updateGroups(m); err != nil {
+		return false, err
+	}
+	s.keepIncumbents()
+	return !ancestors.MayReach(most, len(s.objects.context.Gateways)), nil
+}
+
+// restart forgets everything but the objects.
+func (s *State) restart() {
+	store, had, claims := s.store, s.incumbents, s.listening.Incumbents
+	*s = *New(s.settings)
+	s.store, s.incumbents, s.listening.Incumbents = store, had, claims
+	for _, source := range store.Sources() {
+		s.said.add(store.ReportOf(source.Name))
+	}
+	s.take(&resource.Objects{}, store.Objects())
+}
+
+// updateAttached says again of marked policies what becomes of their attachment.
+func (s *State) updateAttached() {
+	var marked []*sessionPolicy
+	for p := range s.marks.policies {
+		s.said.remove(s.attached[p])
+		delete(s.attached, p)
+		delete(s.others, p)
+		if s.objects.policies[p] {
+			marked = append(marked, p)
+		}
+	}
+	type result struct {
+		rep    *report.Report
+		others int
+	}
+	results := parallel.Map(marked, func(some []*sessionPolicy, results []result) {
+		for i, p := range some {
+			rep := &report.Report{}
+			results[i] = result{rep, s.reportAttachment(p, rep)}
+		}
+	})
+	for i, r := range results {
+		if r.others > 0 {
+			s.others[marked[i]] = r.others
+		}
+		if !r.rep.Silent() {
+			s.attached[marked[i]] = r.rep
+			s.said.add(r.rep)
+		}
+	}
+	clear(s.marks.policies)
+}
+
+// reportAttachment says what becomes of a policy's attachment, whatever requests there are.
+func (s *State) reportAttachment(p *sessionPolicy, rep *report.Report) (others int) {
+	alone := &resource.Objects{SessionPolicies: []*sessionPolicy{p}}
+	return policy.Cache{}.DecidePart(alone, s.objects.targets, nil, nil, s.settings.Policy, rep, &report.Report{}).OtherAncestors
+}
+
+// ReportAll passes on all that there is to say of the input.
+func (s *State) ReportAll(rep *report.Report) {
+	s.store.ReportAll(rep)
+	if s.store.Failed() {
+		return // what follows from that would only distract
+	}
+	rep.Add(&s.frame.report)
+	for _, r := range s.attached {
+		rep.Add(r)
+	}
+	for g := range s.groups.all {
+		rep.Add(g.part.report)
+	}
+}
+
+// Failed reports whether nothing can be compiled: a source can't be read.
+func (s *State) Failed() bool { return s.store.Failed() }
+
+// ServesNothing reports whether a proxy would listen nowhere.
+func (s *State) ServesNothing() bool { return len(s.frame.listeners) == 0 }

@@ -1,0 +1,86 @@
+package gateway
+
+import (
+	"cmp"
+	"strings"
+
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+)
+
+// The lists of which an item can be left out alone.
+const (
+	listenersPath = "spec.listeners"
+	rulesPath     = "spec.rules"
+	parentsPath   = "spec.parentRefs"
+)
+
+// refusedClass stands for the controller of a class that is limpet's and not accepted. No controllerName is without a slash.
+const refusedClass gatewayv1.GatewayController = "refused"
+
+// refuseClass reports what of a GatewayClass is not supported, and whether there is anything.
+func (b *builder) refuseClass(c *resource.Object[gatewayv1.GatewayClass]) bool {
+	for _, f := range c.Faults {
+		b.rep.ErrorForAt(c, string(gatewayv1.GatewayClassReasonInvalidParameters), f.Path, f.Message+": the class is not accepted")
+	}
+	return len(c.Faults) > 0
+}
+
+// refuseGateway reports what of a Gateway is not supported, outside its listeners, and gives the reason why it is not
+// accepted; empty if it is.
+func (b *builder) refuseGateway(g *resource.Object[gatewayv1.Gateway]) (why gatewayv1.GatewayConditionReason) {
+	for _, f := range g.FaultsOutside(listenersPath) {
+		reason := gatewayv1.GatewayReasonInvalid
+		switch {
+		case strings.HasPrefix(f.Path, "spec.addresses"):
+			reason = gatewayv1.GatewayReasonUnsupportedAddress
+		case strings.HasPrefix(f.Path, "spec.infrastructure"):
+			reason = gatewayv1.GatewayReasonInvalidParameters
+		}
+		why = cmp.Or(why, reason)
+		b.rep.ErrorForAt(g, string(reason), f.Path, f.Message+": the Gateway is left out")
+	}
+	return why
+}
+
+// refuseListener reports what of a listener is not supported, and gives the reason why it is not accepted; empty if it is.
+func (b *builder) refuseListener(l *listener) (why gatewayv1.ListenerConditionReason) {
+	for i := range l.gateway.Value.Spec.Listeners {
+		if &l.gateway.Value.Spec.Listeners[i] != l.spec {
+			continue
+		}
+		for _, f := range l.gateway.FaultsOf(listenersPath, i) {
+			reason := gatewayv1.ListenerReasonUnsupportedValue
+			if strings.HasSuffix(f.Path, "].protocol") {
+				reason = gatewayv1.ListenerReasonUnsupportedProtocol
+			}
+			why = cmp.Or(why, reason)
+			b.rep.ErrorForAt(l.gateway, string(reason), f.Path, f.Message+": the listener is left out")
+		}
+	}
+	return why
+}
+
+// refuseRoute reports what of a route is not supported. Faults in a rule drop the rule; others refuse the route, and the
+// first of those is given.
+func (b *builder) refuseRoute(route *Route) *resource.Fault {
+	for _, f := range route.Faults {
+		if _, in := f.ItemOf(rulesPath); in {
+			b.rep.ErrorForAt(route, string(gatewayv1.RouteReasonUnsupportedValue), f.Path, f.Message+": the rule is dropped")
+		}
+	}
+	rest := route.FaultsOutside(rulesPath, parentsPath)
+	for _, f := range rest {
+		b.rep.ErrorForAt(route, string(gatewayv1.RouteReasonUnsupportedValue), f.Path, f.Message+": the route is left out")
+	}
+	if len(rest) == 0 {
+		return nil
+	}
+	return &rest[0]
+}
+
+// isDropped reports whether a rule of a route is left out, for something in it is not supported.
+func isDropped(route *Route, rule int) bool {
+	return len(route.Faults) > 0 && len(route.FaultsOf(rulesPath, rule)) > 0
+}

@@ -1,0 +1,132 @@
+package resource
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+	gatewayxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
+
+	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/read"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
+	"github.com/limpet-proxy/limpet/internal/suggest"
+)
+
+// noObject is what documents are counted under that are no objects of Kubernetes.
+const noObject = "no Kubernetes object"
+
+// writtenKinds are the kinds that limpet writes for control planes and never reads.
+var writtenKinds = []string{"EnvoyFilter", "EnvoyPatchPolicy", "TrafficExtension", "WasmPlugin"}
+
+// findWritten gives an object of a kind that limpet writes and does not read, or one that limpet has written; else nil.
+func findWritten(d *read.Document) *Written {
+	w := &Written{Ref: object.Ref{
+		Kind: d.StringAt("kind"), Namespace: d.StringAt("metadata", "namespace"), Name: d.StringAt("metadata", "name"),
+	}}
+	w.Ours = d.StringAt("metadata", "labels", object.ManagedByLabel) == object.ManagedBy
+	w.Owner = d.StringAt("metadata", "labels", object.OwnerLabel)
+	if w.Ours || slices.Contains(writtenKinds, w.Kind) {
+		return w
+	}
+	return nil
+}
+
+// findKind finds the document's kind among those that are read. A document of another kind is passed over, under the
+// name that it gives, unless it is misspelt.
+func (a *admitter) findKind(d *read.Document) (k *Kind, passedOver string) {
+	gvk := gvkOf(d)
+	if d.StringAt("apiVersion") == "" || gvk.Kind == "" {
+		return nil, a.passOverUntyped(d)
+	}
+	if slices.Contains(a.options.PlatformKinds, gvk) {
+		return platformKind, ""
+	}
+	if k = findSupported(gvk); k != nil && (gvk.Group != IstioGroup || a.options.Istio) {
+		return k, ""
+	}
+	if why := a.explainMisspelt(gvk); why != "" {
+		a.rep.ErrorAt(d, "kind", why)
+		return nil, ""
+	}
+	if a.options.StrictKinds {
+		a.rep.ErrorAt(d, "kind", fmt.Sprintf("%s of %s is no kind that limpet reads", gvk.Kind, gvk.GroupVersion()))
+		return nil, ""
+	}
+	gvk.Kind = report.ShownPath(gvk.Kind)
+	if d.StringAt("metadata", "labels", object.ManagedByLabel) == object.ManagedBy {
+		return nil, gvk.Kind + " (written by limpet)"
+	}
+	return nil, gvk.Kind
+}
+
+// passOverUntyped passes over a document that is no object, such as Helm's values. One that says it is of a kind that
+// limpet reads has lost its apiVersion.
+func (a *admitter) passOverUntyped(d *read.Document) string {
+	kind := d.StringAt("kind")
+	known := slices.ContainsFunc(registry, func(k *Kind) bool { return k.Kind == kind })
+	missing := "apiVersion"
+	if kind == "" {
+		missing = "kind"
+	}
+	_, named := d.Fields["metadata"]
+	if known || a.options.StrictKinds || kind == "" && d.StringAt("apiVersion") != "" && named {
+		a.rep.Error(d, field.Required(field.NewPath(missing), "every object names its type"))
+		return ""
+	}
+	if kind != "" {
+		return report.ShownPath(kind)
+	}
+	return noObject
+}
+
+// ownGroups are those whose kinds limpet knows; a kind of theirs that is nearly one of them is misspelt.
+var ownGroups = []string{gatewayv1.GroupName, gatewayxv1alpha1.GroupName, v1alpha1.Group, discoveryv1.GroupName, ""}
+
+// otherKinds are kinds of these groups that limpet does not read, and whose names are near to one that it does.
+var otherKinds = []string{
+	"TLSRoute", "TCPRoute", "UDPRoute", "ListenerSet", "XListenerSet", "BackendTLSPolicy", "BackendLBPolicy", "XMesh",
+}
+
+// explainMisspelt says what is wrong with a kind, version or group that is nearly one that limpet reads; empty for what
+// is really another one.
+func (a *admitter) explainMisspelt(gvk schema.GroupVersionKind) string {
+	var inGroup, groups []string
+	for _, k := range registry {
+		switch {
+		case k.Group == IstioGroup && !a.options.Istio:
+		case k.GroupKind == gvk.GroupKind():
+			return fmt.Sprintf("no matches for kind %q in version %q: limpet reads %s of %s",
+				gvk.Kind, gvk.GroupVersion(), gvk.Kind, strings.Join(k.apiVersions(), " and "))
+		case k.Group == gvk.Group:
+			inGroup = append(inGroup, k.Kind)
+		case k.Kind == gvk.Kind && k.Group != "" && gvk.Group != "":
+			groups = append(groups, k.Group)
+		}
+	}
+	no := fmt.Sprintf("no matches for kind %q in version %q", gvk.Kind, gvk.GroupVersion())
+	if near := suggest.DidYouMean(gvk.Group, groups); near != "" {
+		return no + near
+	}
+	if !slices.Contains(ownGroups, gvk.Group) || slices.Contains(otherKinds, gvk.Kind) {
+		return ""
+	}
+	near := suggest.DidYouMean(gvk.Kind, inGroup)
+	if near == "" && gvk.Group != v1alpha1.Group {
+		return ""
+	}
+	return no + near
+}
+
+// apiVersions are those in which documents may write the kind.
+func (k *Kind) apiVersions() (all []string) {
+	for _, v := range k.versions {
+		all = append(all, schema.GroupVersion{Group: k.Group, Version: v}.String())
+	}
+	return all
+}

@@ -1,0 +1,186 @@
+package resource
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/memo"
+	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
+	"github.com/limpet-proxy/limpet/internal/compiler/read"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
+)
+
+// Store keeps the objects of sources that change one by one. It serves one change at a time.
+type Store struct {
+	options Options
+	sources map[string]*storedSource
+	// talkative are the sources of which there is something to say, failed those that can't be read, and passing those with
+	// documents that are passed over.
+	talkative, failed, passing map[string]bool
+	// gone and came are the objects that are in the sources no more, and now, since changes were taken.
+	gone, came *Objects
+}
+
+// storedSource is a source and what became of it.
+type storedSource struct {
+	source  read.Source
+	cache   Cache // of a source with several documents
+	objects *Objects
+	rep     report.Report
+}
+
+// NewStore makes an empty one.
+func NewStore(o Options) *Store {
+	return &Store{options: o, sources: map[string]*storedSource{}, talkative: map[string]bool{}, failed: map[string]bool{}, passing: map[string]bool{},
+		gone: &Objects{}, came: &Objects{}}
+}
+
+// Set takes in sources that may be new or have changed. Objects whose documents read as before are the same ones, wherever in
+// their source they stand.
+func (s *Store) Set(sources []read.Source) error {
+	sources = slices.DeleteFunc(slices.Clone(sources), func(source read.Source) bool {
+		before := s.sources[source.Name]
+		return before != nil && bytes.Equal(before.source.Data, source.Data)
+	})
+	type result struct {
+		now *storedSource
+		err error
+	}
+	results := parallel.Map(sources, func(some []read.Source, results []result) {
+		for i, source := range some {
+			results[i].now, results[i].err = s.admit(source)
+		}
+	})
+	for _, r := range results {
+		if r.err != nil {
+			return r.err
+		}
+	}
+	for _, r := range results {
+		s.replace(r.now)
+	}
+	return nil
+}
+
+// admit admits a source, with what was kept of it.
+func (s *Store) admit(source read.Source) (now *storedSource, err error) {
+	now = &storedSource{source: source}
+	if before := s.sources[source.Name]; before != nil {
+		now.cache = before.cache
+	}
+	if now.cache.texts == nil && bytes.Contains(source.Data, []byte("\n---")) {
+		now.cache = NewCache()
+	}
+	if now.objects, err = now.cache.Admit([]read.Source{source}, s.options, &now.rep); err != nil {
+		return nil, err
+	}
+	memo.Sweep(now.cache.Steps(), true)
+	return now, nil
+}
+
+// replace puts a source in the place of the one that had its name.
+func (s *Store) replace(now *storedSource) {
+	name, before := now.source.Name, &Objects{}
+	if was := s.sources[name]; was != nil {
+		before = was.objects
+	}
+	s.sources[name] = now
+	note(s.talkative, name, !now.rep.Silent())
+	note(s.failed, name, now.rep.Failed())
+	note(s.passing, name, len(now.objects.PassedOver) > 0)
+	gone, came := compare(before, now.objects)
+	s.gone.addAll(gone)
+	s.came.addAll(came)
+}
+
+// Remove takes a source out.
+func (s *Store) Remove(name string) {
+	before := s.sources[name]
+	if before == nil {
+		return
+	}
+	delete(s.sources, name)
+	delete(s.talkative, name)
+	delete(s.failed, name)
+	delete(s.passing, name)
+	s.gone.addAll(before.objects)
+}
+
+// TakeChanges gives the objects that went and those that came since the last time.
+func (s *Store) TakeChanges() (gone, came *Objects) {
+	gone, came = compare(s.gone, s.came) // for what came and went again has not been there
+	s.gone, s.came = &Objects{}, &Objects{}
+	return gone, came
+}
+
+// Objects gives all objects.
+func (s *Store) Objects() *Objects {
+	all := &Objects{}
+	for _, one := range s.sources {
+		all.addAll(one.objects)
+	}
+	return all
+}
+
+// ReportOf is what there is to say of a source.
+func (s *Store) ReportOf(name string) *report.Report {
+	if one := s.sources[name]; one != nil {
+		return &one.rep
+	}
+	return &report.Report{}
+}
+
+// note puts a name into a set, or takes it out.
+func note(set map[string]bool, name string, is bool) {
+	if is {
+		set[name] = true
+	} else {
+		delete(set, name)
+	}
+}
+
+// Failed reports whether some source can't be read.
+func (s *Store) Failed() bool { return len(s.failed) > 0 }
+
+// ReportAll passes on all that there is to say of the sources.
+func (s *Store) ReportAll(rep *report.Report) {
+	for name := range s.talkative {
+		rep.Add(&s.sources[name].rep)
+	}
+}
+
+// Has reports whether there is a source of the name.
+func (s *Store) Has(name string) bool { return s.sources[name] != nil }
+
+// Sources gives all of them, by their names.
+func (s *Store) Sources() []read.Source {
+	all := make([]read.Source, 0, len(s.sources))
+	for _, one := range s.sources {
+		all = append(all, one.source)
+	}
+	slices.SortFunc(all, func(a, b read.Source) int { return bytes.Compare([]byte(a.Name), []byte(b.Name)) })
+	return all
+}
+
+// PassedOver counts the documents that are none of limpet's business, by kind; nil for none.
+func (s *Store) PassedOver() map[string]int {
+	all := &Objects{}
+	for name := range s.passing {
+		for kind, count := range s.sources[name].objects.PassedOver {
+			if all.PassedOver == nil {
+				all.PassedOver = map[string]int{}
+			}
+			all.PassedOver[kind] += count
+		}
+	}
+	return all.PassedOver
+}
+
+// Count is how many objects there are.
+func (s *Store) Count() int {
+	objects := 0
+	for _, one := range s.sources {
+		objects += one.objects.count()
+	}
+	return objects
+}

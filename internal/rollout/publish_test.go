@@ -1,0 +1,203 @@
+package rollout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
+)
+
+// fakeEnvoy answers for an Envoy that has taken over every file of a folder that it reads, at once; but for those that it
+// shall not take. What it does not read has no counters.
+type fakeEnvoy struct {
+	folder   string
+	reads    map[string]string // prefix of counters, by path
+	deaf     map[string]bool   // paths
+	rejects  map[string]bool
+	versions map[string]string
+	taken    map[string]int
+}
+
+func (e *fakeEnvoy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	filter, _ := url.QueryUnescape(r.URL.Query().Get("filter"))
+	asked := regexp.MustCompile(filter)
+	for path, prefix := range e.reads {
+		rejected := e.read(path)
+		for _, line := range []string{
+			fmt.Sprintf("%s.version_text: %q", prefix, e.versions[path]), fmt.Sprintf("%s.update_success: %d", prefix, e.taken[path]),
+			fmt.Sprintf("%s.update_rejected: %d", prefix, rejected), prefix + ".update_failure: 0",
+		} {
+			if name, _, _ := strings.Cut(line, ": "); asked.MatchString(name) {
+				fmt.Fprintln(w, line)
+			}
+		}
+	}
+}
+
+// read takes a file over, or rejects it once.
+func (e *fakeEnvoy) read(path string) (rejected int) {
+	text, err := os.ReadFile(filepath.Join(e.folder, path))
+	version := gjson.GetBytes(text, "version_info").String()
+	switch {
+	case err != nil || e.deaf[path]:
+	case e.rejects[path]:
+		return 1
+	case e.versions[path] != version:
+		e.versions[path], e.taken[path] = version, e.taken[path]+1
+	}
+	return 0
+}
+
+// newFakeEnvoy runs one on a configuration, and a publisher for it.
+func newFakeEnvoy(t *testing.T, from *envoy.Discovery) (*fakeEnvoy, *Publisher) {
+	t.Helper()
+	e := &fakeEnvoy{
+		folder: t.TempDir(), deaf: map[string]bool{}, rejects: map[string]bool{},
+		versions: map[string]string{}, taken: map[string]int{},
+		reads: map[string]string{
+			envoy.ListenersFile: envoy.ListenersCounters, envoy.ClustersFile: envoy.ClustersCounters,
+			envoy.ExtensionFile: envoy.ExtensionCounters,
+		},
+	}
+	for _, r := range from.Routes {
+		e.reads[envoy.RoutesFile(r.Name)] = r.Counters
+	}
+	for _, c := range from.Clusters {
+		e.reads[envoy.EndpointsFile(c.Name)] = envoy.EndpointsCounters(c.Name)
+	}
+	server := httptest.NewServer(e)
+	t.Cleanup(server.Close)
+	p := &Publisher{
+		Folder: Folder{Path: e.folder, Mode: 0o600}, Admin: Admin(strings.TrimPrefix(server.URL, "http://")),
+		Patience: 20 * time.Millisecond,
+	}
+	if err := p.Start(from); err != nil {
+		t.Fatal(err)
+	}
+	for path := range e.reads {
+		e.read(path)
+	}
+	return e, p
+}
+
+// on is an input with these ports and this key.
+func on(key string, ports ...int) testInput {
+	return testInput{ports: ports, paths: map[string]string{"/a": "sa"}, files: 16, key: key}
+}
+
+// routesOf is the file of a port's routes.
+func routesOf(port string) string { return rds + port + ".json" }
+
+// TestDrainingListenerComesBack: Envoy reads routes the moment they are written where a listener of their name drains, and
+// so not once more when the listener is there again.
+func TestDrainingListenerComesBack(t *testing.T) {
+	both, less := on("first", 80, 81).compile(t), on("first", 80).compile(t)
+	_, p := newFakeEnvoy(t, both)
+	for i, step := range []struct{ from, to *envoy.Discovery }{{both, less}, {less, both}, {both, less}, {less, both}} {
+		if _, confirmed, err := p.Publish(context.Background(), step.from, step.to); err != nil || !confirmed {
+			t.Fatalf("step %d: confirmed %t, %v", i, confirmed, err)
+		}
+	}
+}
+
+// TestRejectedWhileDraining: when such an Envoy rejects the routes, that is seen, though it comes before the stage that
+// awaits them.
+func TestRejectedWhileDraining(t *testing.T) {
+	both, less := on("first", 80, 81).compile(t), on("first", 80).compile(t)
+	e, p := newFakeEnvoy(t, both)
+	live, _, err := p.Publish(context.Background(), both, less)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.rejects[routesOf("81")] = true
+	_, _, err = p.Publish(context.Background(), live, both)
+	if rejected := new(Rejected); !errors.As(err, &rejected) || rejected.File != routesOf("81") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestStuck: what Envoy does not take over stays, and holds up what needs it and nothing else; when Envoy takes it, the
+// rest follows.
+func TestStuck(t *testing.T) {
+	first, more := on("first", 80).compile(t), on("first", 80, 81).compile(t)
+	e, p := newFakeEnvoy(t, first)
+	e.deaf[envoy.ListenersFile] = true
+	live, _, err := p.Publish(context.Background(), first, more)
+	if late := new(Unconfirmed); !errors.As(err, &late) || !strings.Contains(late.Reason, "has not taken over lds.json") {
+		t.Fatalf("got %v", err)
+	}
+	if got := len(live.Listeners); got != 2 {
+		t.Errorf("%d listeners may be there, want 2", got)
+	}
+	rotated := on("second", 80, 81).compile(t)
+	live, _, err = p.Publish(context.Background(), live, rotated)
+	if late := new(Unconfirmed); !errors.As(err, &late) {
+		t.Fatalf("got %v", err)
+	}
+	if want := filterFile(rotated.Filter).Version; e.versions[envoy.ExtensionFile] != want {
+		t.Errorf("the keys are not live: the filter has version %s, want %s", e.versions[envoy.ExtensionFile], want)
+	}
+	delete(e.deaf, envoy.ListenersFile)
+	e.reads[routesOf("81")] = envoy.RoutesCounters("listener/0.0.0.0/81")
+	if live, confirmed, err := p.Publish(context.Background(), live, rotated); err != nil || !confirmed || live != rotated {
+		t.Errorf("confirmed %t, %v", confirmed, err)
+	}
+}
+
+// TestStuckClusters: routes that may need clusters which are not there are held up; endpoints and policies are not.
+func TestStuckClusters(t *testing.T) {
+	first := on("first", 80).compile(t)
+	e, p := newFakeEnvoy(t, first)
+	e.deaf[envoy.ClustersFile] = true
+	next := testInput{
+		ports: []int{80}, paths: map[string]string{"/a": "sa", "/b": "sb"}, hosts: map[string]string{"sa": "10.0.0.2"}, files: 16,
+	}.compile(t)
+	before := e.versions[routesOf("80")]
+	if _, _, err := p.Publish(context.Background(), first, next); !errors.As(err, new(*Unconfirmed)) {
+		t.Fatalf("got %v", err)
+	}
+	if e.versions[routesOf("80")] != before {
+		t.Error("routes are live before their clusters")
+	}
+	if e.taken[eds+"a_80.json"] < 2 || e.taken[envoy.ExtensionFile] < 2 {
+		t.Errorf("endpoints and policies wait for clusters: %v", e.taken)
+	}
+}
+
+// TestWaiting: a stage makes room for another change, though its own time is not over.
+func TestWaiting(t *testing.T) {
+	first, more := on("first", 80).compile(t), on("first", 80, 81).compile(t)
+	e, p := newFakeEnvoy(t, first)
+	e.deaf[envoy.ListenersFile] = true
+	p.Patience, p.Waiting = time.Minute, func() bool { return true }
+	begin := time.Now()
+	if _, _, err := p.Publish(context.Background(), first, more); !errors.As(err, new(*Unconfirmed)) || time.Since(begin) > 20*time.Second {
+		t.Errorf("after %v: %v", time.Since(begin), err)
+	}
+}
+
+// TestFilterIsReadWithListeners: an Envoy without listeners does not read the filter's configuration.
+func TestFilterIsReadWithListeners(t *testing.T) {
+	one := on("first", 80).compile(t)
+	none := *one
+	none.Listeners, none.Routes = nil, nil
+	e, p := newFakeEnvoy(t, &none)
+	delete(e.reads, envoy.ExtensionFile)
+	rotated := on("second", 80).compile(t)
+	rotated.Listeners, rotated.Routes = nil, nil
+	if _, confirmed, err := p.Publish(context.Background(), &none, rotated); err != nil || !confirmed {
+		t.Errorf("confirmed %t, %v", confirmed, err)
+	}
+}

@@ -1,0 +1,86 @@
+package serve
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/pprof"
+	"slices"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/limpet-proxy/limpet/internal/xds"
+)
+
+// Status is what "limpet status" shows.
+type Status struct {
+	Gateways []GatewayStatus    `json:"gateways"`
+	Envoys   []xds.ClientStatus `json:"envoys"`
+}
+
+// GatewayStatus is what is served for a Gateway.
+type GatewayStatus struct {
+	Gateway    string `json:"gateway"`
+	Generation string `json:"generation"`
+}
+
+// NewStatus says what a server serves, and to whom.
+func NewStatus(s *xds.Server) Status {
+	status := Status{Gateways: []GatewayStatus{}, Envoys: []xds.ClientStatus{}}
+	for _, key := range s.Gateways() {
+		status.Gateways = append(status.Gateways, GatewayStatus{key, s.Latest(key).Generation})
+	}
+	status.Envoys = append(status.Envoys, s.Clients()...)
+	return status
+}
+
+// Probes answers what may be seen from outside: whether limpet is alive and ready, and its metrics.
+func Probes(metrics prometheus.Gatherer, ready func() bool) *http.ServeMux {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if !ready() {
+			http.Error(w, "not ready: nothing was compiled yet", http.StatusServiceUnavailable)
+			return
+		}
+		_, _ = w.Write([]byte("ok\n"))
+	})
+	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
+	return mux
+}
+
+// Admin answers people on this machine too: who is connected, what they are served, and profiles.
+func Admin(s *xds.Server, probes *http.ServeMux) http.Handler {
+	probes.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, NewStatus(s)) })
+	probes.HandleFunc("GET /config", func(w http.ResponseWriter, r *http.Request) {
+		key := r.URL.Query().Get("gateway")
+		if !slices.Contains(s.Gateways(), key) {
+			http.Error(w, "no such Gateway; say ?gateway=NAMESPACE/NAME", http.StatusNotFound)
+			return
+		}
+		writeJSON(w, dump(s.Latest(key)))
+	})
+	probes.HandleFunc("GET /debug/pprof/", pprof.Index)
+	probes.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	probes.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+	probes.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	return sameOrigin(probes)
+}
+
+// sameOrigin refuses what a page of another site makes a browser on this machine send.
+func sameOrigin(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host := strings.Trim(strings.TrimSuffix(r.Host, ":"+portOf(r.Host)), "[]")
+		if r.Header.Get("Origin") != "" || host != "localhost" && !isAddress(host) {
+			http.Error(w, "for this machine only: ask by address, and not from a page", http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func writeJSON(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(v)
+}

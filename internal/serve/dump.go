@@ -1,0 +1,92 @@
+package serve
+
+import (
+	"encoding/json"
+	"net"
+	"net/netip"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/limpet-proxy/limpet/internal/xds"
+)
+
+// masked stands for what is not shown.
+const masked = "[masked]"
+
+// dump is a snapshot for people, without anything that must not be seen.
+func dump(s *xds.Snapshot) map[string]any {
+	all := map[string]any{"generation": s.Generation}
+	for _, t := range []xds.Type{xds.Cluster, xds.Endpoint, xds.Secret, xds.Filter, xds.Routes, xds.Listener} {
+		named := map[string]any{}
+		for _, r := range s.Resources(t) {
+			named[r.Name] = map[string]any{"version": r.Version, "content": dumpResource(t, r)}
+		}
+		all[t.String()] = named
+	}
+	return all
+}
+
+// dumpResource shows a resource. Of those that may hold keys no more is shown than what is known to hold none.
+func dumpResource(t xds.Type, r *xds.Resource) any {
+	m, err := r.Body.UnmarshalNew()
+	if err != nil {
+		return masked
+	}
+	switch m := m.(type) {
+	case *tlsv3.Secret:
+		certificate := m.GetTlsCertificate()
+		if certificate == nil {
+			return masked
+		}
+		certificate.PrivateKey = maskedSource()
+		return toJSON(m)
+	case *corev3.TypedExtensionConfig:
+		return dumpFilter(r)
+	default:
+		if t == xds.Secret || t == xds.Filter {
+			return masked
+		}
+		return toJSON(m)
+	}
+}
+
+func maskedSource() *corev3.DataSource {
+	return &corev3.DataSource{Specifier: &corev3.DataSource_InlineString{InlineString: masked}}
+}
+
+// dumpFilter shows the filter's configuration without its keys, be they sealed or not.
+func dumpFilter(r *xds.Resource) any {
+	f, known := r.Origin.(*filter)
+	if !known {
+		return masked
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(f.text, &fields) != nil {
+		return masked
+	}
+	if fields["keys"] != nil {
+		fields["keys"] = json.RawMessage(`"` + masked + `"`)
+	}
+	return fields
+}
+
+func toJSON(m proto.Message) any {
+	text, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(m)
+	if err != nil {
+		return masked
+	}
+	return json.RawMessage(text)
+}
+
+func portOf(hostport string) string {
+	_, port, _ := net.SplitHostPort(hostport)
+	return port
+}
+
+func isAddress(host string) bool {
+	_, err := netip.ParseAddr(host)
+	return err == nil
+}

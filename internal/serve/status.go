@@ -1,0 +1,87 @@
+package serve
+
+import (
+	"crypto/tls"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/keepalive"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
+	"github.com/limpet-proxy/limpet/internal/xds"
+)
+
+// Bootstrap is what an Envoy starts from, and ClientTLSFiles are the files by which it and the server know each other.
+type (
+	Bootstrap      = envoy.ServerBootstrap
+	ClientTLSFiles = envoy.ServerTLS
+)
+
+// State says how an Envoy stands to its Gateway's configuration.
+func (s Status) State(e xds.ClientStatus) string {
+	switch {
+	case len(e.Rejected) > 0:
+		return "rejected"
+	case e.Late != "":
+		return "late: " + e.Late
+	case e.Generation == s.generationOf(e.Gateway):
+		return "current"
+	default:
+		return "in progress"
+	}
+}
+
+func (s Status) generationOf(gateway string) string {
+	for _, g := range s.Gateways {
+		if g.Gateway == gateway {
+			return g.Generation
+		}
+	}
+	return ""
+}
+
+// IsSettled tells whether every Envoy has everything.
+func (s Status) IsSettled() bool {
+	for _, e := range s.Envoys {
+		if s.State(e) != "current" {
+			return false
+		}
+	}
+	return true
+}
+
+// NewRPC makes a gRPC server for Envoys; without TLS if there is no configuration. An Envoy that has vanished without a
+// word is missed within a minute.
+func NewRPC(config *tls.Config) *grpc.Server {
+	options := []grpc.ServerOption{
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 30 * time.Second, Timeout: 20 * time.Second}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
+		grpc.MaxConcurrentStreams(8), // of one connection: an Envoy has one
+		grpc.MaxRecvMsgSize(maxRequest),
+	}
+	if config != nil {
+		options = append(options, grpc.Creds(credentials.NewTLS(config)))
+	}
+	return grpc.NewServer(options...)
+}
+
+// maxRequest is the size of a request that is read: an Envoy that comes back lists all that it has.
+const maxRequest = 64 << 20
+
+// NewCompileMetrics makes the metrics of compilations, and the function that they are told by.
+func NewCompileMetrics(to prometheus.Registerer) func(time.Duration, error) {
+	seconds := prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "limpet_compile_seconds", Help: "How long a compilation took, by what became of it.",
+		Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+	}, []string{"result"})
+	to.MustRegister(seconds)
+	return func(took time.Duration, err error) {
+		result := "ok"
+		if err != nil {
+			result = "refused"
+		}
+		seconds.WithLabelValues(result).Observe(took.Seconds())
+	}
+}

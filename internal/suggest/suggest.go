@@ -1,0 +1,57 @@
+// Package suggest finds the word that a user may have meant by one that is not known.
+package suggest
+
+import "strings"
+
+// maxDistance is how many letters may be missing, wrong or too many in a word of some length.
+const maxDistance = 2
+
+// maxLength bounds the words that are looked at; longer ones are near to nothing.
+const maxLength = 100
+
+// Nearest gives the word among others that is nearest to one, whatever the case; empty if none is near. Of two that
+// are as near the first one is taken.
+func Nearest(word string, among []string) string {
+	if len(word) > maxLength {
+		return ""
+	}
+	best, least := "", min(maxDistance, len(word)/2)+1
+	for _, other := range among {
+		if d := distance(strings.ToLower(word), strings.ToLower(other)); d < least {
+			best, least = other, d
+		}
+	}
+	return best
+}
+
+// DidYouMean is a question to be put behind a message, empty if no word is near.
+func DidYouMean(word string, among []string) string {
+	if near := Nearest(word, among); near != "" {
+		return "; did you mean " + near + "?"
+	}
+	return ""
+}
+
+// distance is Levenshtein's, with two neighbours that changed places counted as one fault.
+func distance(a, b string) int {
+	before, last := make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := range len(a) {
+		now := make([]int, len(b)+1)
+		now[0] = i + 1
+		for j := range len(b) {
+			wrong := last[j]
+			if a[i] != b[j] {
+				wrong++
+			}
+			now[j+1] = min(wrong, last[j+1]+1, now[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				now[j+1] = min(now[j+1], before[j-1]+1)
+			}
+		}
+		before, last = last, now
+	}
+	return last[len(b)]
+}

@@ -1,0 +1,23 @@
+package suggest_test
+
+import (
+	"testing"
+
+	"github.com/limpet-proxy/limpet/internal/suggest"
+)
+
+// TestNearest finds what differs by a few letters, and nothing that is another word.
+func TestNearest(t *testing.T) {
+	kinds := []string{"HTTPRoute", "GRPCRoute", "Gateway", "GatewayClass", "Service", "Secret"}
+	for word, want := range map[string]string{
+		"HTTPRute": "HTTPRoute", "HttpRoute": "HTTPRoute", "Gatewya": "Gateway", "GatwayClass": "GatewayClass",
+		"Servce": "Service", "Deployment": "", "UDPRoute": "", "x": "", "": "", "TLSRoute": "",
+	} {
+		if got := suggest.Nearest(word, kinds); got != want {
+			t.Errorf("%s: got %q, want %q", word, got, want)
+		}
+	}
+	if got := suggest.DidYouMean("lax", []string{"Strict", "Lax", "None"}); got != "; did you mean Lax?" {
+		t.Errorf("got %q", got)
+	}
+}

@@ -1,0 +1,472 @@
+package xds
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+)
+
+// client is what is known of one Envoy on one connection. It is used by one goroutine.
+type client struct {
+	// deadline is how long an answer may take, or a request that is to be expected.
+	deadline time.Duration
+	// recall finds the filter configuration of a version that an Envoy comes back with; nil if it is not known.
+	recall func(version string) *Resource
+
+	types [typeCount]clientType
+	// latest is what the Envoy ought to have, and target what it is being brought to: one is finished before the next.
+	latest, target *Snapshot
+	begun          time.Time // when the target became that
+	// live is the last target that the Envoy acknowledged as a whole, and reached the stage of the target that is done.
+	live    *Snapshot
+	reached stage
+	// renewed are the clusters whose endpoints it has acknowledged since the target became that.
+	renewed map[string]bool
+	// old is the filter configuration whose routes the Envoy may still have.
+	old       *Resource
+	connected time.Time
+	counter   int
+	observe   observer
+}
+
+// observer is told what happens, for metrics and logs.
+type observer interface {
+	// staged says that a stage of a change is done, so long after it was seen.
+	staged(s stage, took time.Duration)
+	// rejected says that an Envoy did not take a resource, or several of which one is at fault.
+	rejected(t Type, names []string, words string)
+	// sent says what was sent.
+	sent(t Type, resources, removed int)
+}
+
+// stage is a part of a change that is acknowledged before the next.
+type stage int
+
+const (
+	stageBegin stage = iota
+	stageClusters
+	stageRoutes
+	stageListeners
+	stageRemovals
+	// stageEndpoints is that of changes that go around the others.
+	stageEndpoints
+)
+
+var stageNames = []string{"begin", "clusters", "routes", "listeners", "removals", "endpoints"}
+
+func (s stage) String() string { return stageNames[s] }
+
+// clientType is what is known of one type of resources.
+type clientType struct {
+	asked    bool // for anything of the type
+	wildcard bool
+	names    map[string]bool   // those subscribed to, besides the wildcard
+	has      map[string]string // versions that the Envoy has acknowledged, or has come with
+	absent   map[string]bool   // names that it knows to be of nothing
+	pending  *push             // which it has not answered
+	rejected map[string]Rejection
+	// limit is how many resources a push may have, while the one is looked for that made an Envoy reject several.
+	limit int
+}
+
+// push is a message to an Envoy.
+type push struct {
+	nonce     string
+	sent      time.Time
+	resources []*Resource
+	removed   []string
+	since     time.Time // when the change was seen
+}
+
+// Rejection is a resource that an Envoy did not take.
+type Rejection struct {
+	Type    string `json:"type"`
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	// Words are Envoy's own.
+	Words string `json:"message"`
+}
+
+func newClient(deadline time.Duration, recall func(string) *Resource, o observer, now time.Time) *client {
+	c := &client{deadline: deadline, recall: recall, observe: o, connected: now}
+	for t := range c.types {
+		c.types[t] = clientType{
+			names: map[string]bool{}, has: map[string]string{}, absent: map[string]bool{}, rejected: map[string]Rejection{},
+		}
+	}
+	return c
+}
+
+// take takes a request: a subscription, an answer to a push, or both.
+func (c *client) take(request *discoveryv3.DeltaDiscoveryRequest, now time.Time) {
+	t, known := findType(request.GetTypeUrl())
+	if !known {
+		return
+	}
+	k := &c.types[t]
+	if !k.asked {
+		k.asked = true
+		k.wildcard = len(request.GetResourceNamesSubscribe()) == 0 && (t == Cluster || t == Listener)
+		maps.Copy(k.has, request.GetInitialResourceVersions())
+		if t == Filter {
+			for _, version := range k.has {
+				c.old = c.recall(version)
+			}
+		}
+	}
+	k.subscribe(request)
+	if k.pending != nil && request.GetResponseNonce() == k.pending.nonce {
+		c.settle(t, request, now)
+	}
+}
+
+// subscribe takes names in and out. One that is subscribed to again has been dropped meanwhile.
+func (k *clientType) subscribe(request *discoveryv3.DeltaDiscoveryRequest) {
+	for _, name := range request.GetResourceNamesSubscribe() {
+		if name == "*" {
+			k.wildcard = true
+			continue
+		}
+		k.names[name] = true
+		if request.GetInitialResourceVersions()[name] == "" {
+			delete(k.has, name)
+			delete(k.absent, name)
+			delete(k.rejected, name)
+		}
+	}
+	for _, name := range request.GetResourceNamesUnsubscribe() {
+		if name == "*" {
+			k.wildcard = false
+			continue
+		}
+		delete(k.names, name)
+		delete(k.has, name)
+		delete(k.absent, name)
+		delete(k.rejected, name)
+	}
+}
+
+// settle takes the answer to a push.
+func (c *client) settle(t Type, request *discoveryv3.DeltaDiscoveryRequest, now time.Time) {
+	k := &c.types[t]
+	p := k.pending
+	k.pending = nil
+	if request.GetErrorDetail() != nil {
+		c.reject(t, p, request.GetErrorDetail().GetMessage())
+		return
+	}
+	k.limit *= 2
+	if t == Endpoint {
+		c.noteEndpoints(p, now)
+	}
+	for _, r := range p.resources {
+		if t == Cluster && k.has[r.Name] != "" {
+			delete(c.types[Endpoint].has, r.Name) // a cluster that is made anew waits for its endpoints again
+		}
+		if k.wildcard || k.names[r.Name] {
+			k.has[r.Name] = r.Version
+		}
+		delete(k.rejected, r.Name)
+		delete(k.absent, r.Name)
+	}
+	for _, name := range p.removed {
+		delete(k.has, name)
+	}
+}
+
+// noteEndpoints notes which clusters have endpoints that are as new as the target, or newer.
+func (c *client) noteEndpoints(p *push, now time.Time) {
+	update := false
+	for _, r := range p.resources {
+		if !p.sent.Before(c.begun) {
+			c.renewed[r.Name] = true
+		}
+		update = update || c.types[Endpoint].has[r.Name] != ""
+	}
+	if update && p.since.After(c.connected) {
+		c.observe.staged(stageEndpoints, now.Sub(p.since))
+	}
+}
+
+// reject notes what an Envoy did not take. Of several resources it may have taken some: they are sent again in halves,
+// until the ones at fault are alone. Those are not sent again.
+func (c *client) reject(t Type, p *push, words string) {
+	k := &c.types[t]
+	var names []string
+	for _, r := range p.resources {
+		names = append(names, r.Name)
+	}
+	c.observe.rejected(t, names, words)
+	if len(p.resources) > 1 {
+		k.limit = len(p.resources) / 2
+		return
+	}
+	for _, r := range p.resources {
+		k.rejected[r.Name] = Rejection{Type: t.String(), Name: r.Name, Version: r.Version, Words: words}
+	}
+	for _, name := range p.removed { // it has it still; asking again changes nothing
+		delete(k.has, name)
+	}
+}
+
+// next says what is to be sent now.
+func (c *client) next(now time.Time) []*discoveryv3.DeltaDiscoveryResponse {
+	if c.latest == nil {
+		return nil
+	}
+	var all []*discoveryv3.DeltaDiscoveryResponse
+	for {
+		if c.target == nil || c.target != c.latest && c.isFree(now) {
+			c.begin(now)
+		}
+		all = append(all, c.pushStages(now)...)
+		if c.target == c.latest || !c.isFree(now) {
+			return all
+		}
+	}
+}
+
+// begin makes the latest snapshot the target.
+func (c *client) begin(now time.Time) {
+	if c.target != nil && c.live != c.target {
+		for name := range c.target.resources[Filter] { // the Envoy may have routes of it
+			c.old = c.want(Filter, name)
+		}
+	}
+	c.target, c.begun, c.reached, c.renewed = c.latest, now, stageBegin, map[string]bool{}
+}
+
+// pushStages sends what the stage allows that the target has come to.
+func (c *client) pushStages(now time.Time) (all []*discoveryv3.DeltaDiscoveryResponse) {
+	send := func(types ...Type) {
+		for _, t := range types {
+			if m := c.push(t, now); m != nil {
+				all = append(all, m)
+			}
+		}
+	}
+	send(Endpoint, Cluster, Secret, Filter)
+	if !c.pass(stageClusters, now, c.hasAll(Cluster), c.hasEndpoints(), c.hasAsked(Filter), c.hasAsked(Secret)) {
+		return all
+	}
+	send(Routes)
+	if !c.pass(stageRoutes, now, c.hasAsked(Routes)) {
+		return all
+	}
+	send(Listener)
+	if !c.pass(stageListeners, now, c.hasAll(Listener), c.hasAll(Routes), c.hasAll(Filter), c.hasAll(Secret)) ||
+		c.hasRejected(Routes) || c.hasRejected(Listener) || c.hasRejected(Filter) {
+		return all
+	}
+	return append(all, c.removeRest(now)...)
+}
+
+// removeRest takes away what the target does not have: listeners, then what only their routes needed.
+func (c *client) removeRest(now time.Time) (all []*discoveryv3.DeltaDiscoveryResponse) {
+	if m := c.pushRemovals(Listener, now); m != nil {
+		return append(all, m)
+	}
+	if c.types[Listener].pending != nil {
+		return nil
+	}
+	c.old = nil
+	for _, r := range c.target.resources[Filter] {
+		c.old = r
+	}
+	for _, m := range []*discoveryv3.DeltaDiscoveryResponse{c.push(Filter, now), c.pushRemovals(Cluster, now)} {
+		if m != nil {
+			all = append(all, m)
+		}
+	}
+	if c.types[Cluster].pending == nil && c.pass(stageRemovals, now, c.hasAll(Filter)) {
+		c.live = c.target
+	}
+	return all
+}
+
+// pass tells whether a stage is done, and notes when that was so first. What the Envoy has not even asked for is not
+// waited for without end.
+func (c *client) pass(s stage, now time.Time, done ...bool) bool {
+	if slices.Contains(done, false) && (now.Sub(c.begun) < c.deadline || c.isWaiting()) {
+		return false
+	}
+	if c.reached < s {
+		c.reached = s
+		if !slices.Contains(done, false) && c.target.Since.After(c.connected) {
+			c.observe.staged(s, now.Sub(c.target.Since))
+		}
+	}
+	return true
+}
+
+// want is the resource of a name that the Envoy ought to have now.
+func (c *client) want(t Type, name string) *Resource {
+	r := c.target.resources[t][name]
+	switch {
+	case t == Endpoint && c.latest.resources[t][name] != nil:
+		return c.latest.resources[t][name]
+	case t == Filter && r != nil:
+		return c.target.unite(r, c.old)
+	default:
+		return r
+	}
+}
+
+// isSettled tells whether the Envoy has what it ought to, or has rejected that.
+func (c *client) isSettled(t Type, r *Resource) bool {
+	k := &c.types[t]
+	return k.has[r.Name] == r.Version || k.rejected[r.Name].Version == r.Version || c.isWithheld(t, r)
+}
+
+// isWithheld tells whether routes lead to a cluster that the Envoy has rejected, and has no older one of: what it has of
+// the routes goes on.
+func (c *client) isWithheld(t Type, r *Resource) bool {
+	if t != Routes || len(c.types[Cluster].rejected) == 0 || c.types[Routes].has[r.Name] == "" {
+		return false
+	}
+	return slices.ContainsFunc(r.Needs, func(name string) bool {
+		return c.types[Cluster].rejected[name].Version != "" && c.types[Cluster].has[name] == ""
+	})
+}
+
+// hasAll tells whether everything of a type is settled; hasAsked leaves out what the Envoy has not asked for.
+func (c *client) hasAll(t Type) bool { return c.has(t, false) }
+
+func (c *client) hasAsked(t Type) bool { return c.has(t, true) }
+
+func (c *client) has(t Type, asked bool) bool {
+	k := &c.types[t]
+	for name := range c.target.resources[t] {
+		if asked && !k.wildcard && !k.names[name] {
+			continue
+		}
+		if !c.isSettled(t, c.want(t, name)) {
+			return false
+		}
+	}
+	return true
+}
+
+// hasEndpoints tells whether every cluster has endpoints that are as new as the target: those that come meanwhile are
+// not waited for.
+func (c *client) hasEndpoints() bool {
+	k := &c.types[Endpoint]
+	for name, r := range c.target.resources[Endpoint] {
+		settled := k.has[name] == r.Version || k.has[name] != "" && c.renewed[name] ||
+			c.isSettled(Endpoint, c.want(Endpoint, name))
+		// Those of a cluster that the Envoy does not have are never asked for.
+		if !settled && c.types[Cluster].rejected[name].Version == "" {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *client) hasRejected(t Type) bool {
+	for name := range c.target.resources[t] {
+		r := c.want(t, name)
+		if c.types[t].rejected[name].Version == r.Version || c.isWithheld(t, r) {
+			return true
+		}
+	}
+	return false
+}
+
+// isFree tells whether the target is done with: as a whole, or as far as the Envoy takes it.
+func (c *client) isFree(now time.Time) bool {
+	if c.live == c.target {
+		return true
+	}
+	for t := range typeCount {
+		if t != Endpoint && c.types[t].pending != nil {
+			return false
+		}
+	}
+	rejected := false
+	for t := range typeCount {
+		rejected = rejected || c.hasRejected(t)
+	}
+	return rejected && c.reached >= stageListeners || now.Sub(c.begun) >= c.deadline
+}
+
+// isWaiting tells whether the Envoy owes an answer.
+func (c *client) isWaiting() bool {
+	return slices.ContainsFunc(c.types[:], func(k clientType) bool { return k.pending != nil })
+}
+
+// push makes the message with what is new of a type, nil if there is nothing, or an answer is due.
+func (c *client) push(t Type, now time.Time) *discoveryv3.DeltaDiscoveryResponse {
+	k := &c.types[t]
+	if !k.asked || k.pending != nil {
+		return nil
+	}
+	var changed []*Resource
+	var absent []string
+	note := func(name string) {
+		if r := c.want(t, name); r != nil && !c.isSettled(t, r) {
+			changed = append(changed, r)
+		} else if r == nil && k.has[name] == "" && !k.absent[name] {
+			k.absent[name] = true
+			absent = append(absent, name)
+		}
+	}
+	if k.wildcard {
+		for name := range c.target.resources[t] {
+			note(name)
+		}
+	}
+	for name := range k.names {
+		if !k.wildcard || c.target.resources[t][name] == nil {
+			note(name)
+		}
+	}
+	if len(changed) == 0 {
+		k.limit = 0
+	}
+	slices.SortFunc(changed, func(a, b *Resource) int { return cmp.Compare(a.Name, b.Name) })
+	if k.limit > 0 && len(changed) > k.limit {
+		changed = changed[:k.limit]
+	}
+	return c.send(t, changed, absent, now)
+}
+
+// pushRemovals makes the message that takes away what the target does not have; nil if there is nothing.
+func (c *client) pushRemovals(t Type, now time.Time) *discoveryv3.DeltaDiscoveryResponse {
+	k := &c.types[t]
+	if !k.wildcard || k.pending != nil {
+		return nil
+	}
+	var gone []string
+	for name := range k.has {
+		if c.target.resources[t][name] == nil {
+			gone = append(gone, name)
+		}
+	}
+	slices.Sort(gone)
+	return c.send(t, nil, gone, now)
+}
+
+func (c *client) send(t Type, changed []*Resource, removed []string, now time.Time) *discoveryv3.DeltaDiscoveryResponse {
+	if len(changed)+len(removed) == 0 {
+		return nil
+	}
+	c.counter++
+	since := c.target.Since
+	if t == Endpoint {
+		since = c.latest.Since
+	}
+	p := &push{nonce: strconv.Itoa(c.counter), sent: now, resources: changed, removed: removed, since: since}
+	c.types[t].pending = p
+	message := &discoveryv3.DeltaDiscoveryResponse{
+		SystemVersionInfo: c.target.Generation, TypeUrl: t.URL(), Nonce: p.nonce, RemovedResources: removed,
+	}
+	for _, r := range changed {
+		message.Resources = append(message.Resources, &discoveryv3.Resource{Name: r.Name, Version: r.Version, Resource: r.Body})
+	}
+	c.observe.sent(t, len(changed), len(removed))
+	return message
+}

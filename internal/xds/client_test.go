@@ -1,0 +1,275 @@
+package xds
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+)
+
+const first = `
+	cluster a
+	cluster b
+	filter limpet policy:p
+	routes web cluster:a cluster:b policy:p
+	listener web routes:web filter:limpet`
+
+// TestClientOrder holds what is sent for a change, and in which order: a message is not sent before those of the stage
+// before it are acknowledged.
+func TestClientOrder(t *testing.T) {
+	for _, c := range []struct{ name, to, want string }{
+		{"nothing", first, ""},
+		{"endpoints", strings.Replace(first, "cluster a", "cluster a x", 1), "endpoints+1-0 clusters+1-0 endpoints+1-0"},
+		{"routes", strings.Replace(first, "cluster:b", "cluster:a", 1), "routes+1-0"},
+		{"a cluster more", first + "\ncluster c", "clusters+1-0 endpoints+1-0"},
+		{
+			"another backend", strings.NewReplacer("cluster b", "cluster c", ":b ", ":c ").Replace(first),
+			"clusters+1-0 endpoints+1-0 routes+1-0 clusters+0-1",
+		},
+		{
+			"another policy", strings.ReplaceAll(first, "policy:p", "policy:q"),
+			"filters+1-0 routes+1-0 filters+1-0",
+		},
+		{"a listener more", first + "\nlistener tls routes:tls secret:s\nsecret s\nroutes tls cluster:a", "listeners+1-0 secrets+1-0 routes+1-0"},
+		{"nothing left", "", "listeners+0-1 clusters+0-2"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e := newFakeEnvoy(t)
+			e.set(listed(t, e.now, first))
+			e.run()
+			e.log = nil
+			to := listed(t, e.now, c.to)
+			e.set(to)
+			e.run()
+			if got := strings.Join(e.log, " "); got != c.want {
+				t.Errorf("sent %s\nwant %s", got, c.want)
+			}
+			if err := e.holds(to); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestClientComesBack holds that an Envoy which connects again gets differences only.
+func TestClientComesBack(t *testing.T) {
+	e := newFakeEnvoy(t)
+	e.set(listed(t, e.now, first))
+	e.run()
+	for _, c := range []struct{ to, want string }{
+		{first, ""},
+		{strings.Replace(first, "limpet policy:p", "limpet also policy:p", 1), "filters+1-0"},
+		{strings.Replace(first, "limpet policy:p", "limpet also policy:p", 1) + "\ncluster c", "clusters+1-0 endpoints+1-0"},
+	} {
+		e.connect()
+		e.log = nil
+		to := listed(t, e.now, c.to)
+		e.set(to)
+		e.run()
+		if got := strings.Join(e.log, " "); got != c.want {
+			t.Errorf("sent %s\nwant %s", got, c.want)
+		}
+		if err := e.holds(to); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestClientRejects holds what becomes of a change of which the Envoy does not take all: the one at fault is found, sent
+// alone once, and never again; the rest comes into effect; and the next change mends it.
+func TestClientRejects(t *testing.T) {
+	e := newFakeEnvoy(t)
+	e.set(listed(t, e.now, first))
+	e.run()
+	var many strings.Builder
+	for i := range 20 {
+		fmt.Fprintf(&many, "cluster n%d\n", i)
+	}
+	more := first + "\n" + many.String()
+	e.set(listed(t, e.now, strings.Replace(strings.ReplaceAll(more, "cluster b", "cluster b2"), "cluster:b", "cluster:b2", 1)+"\ncluster n7b bad"))
+	e.run()
+	got := e.client.listRejected()
+	if len(got) != 1 || got[0].Name != "n7b" || got[0].Words != "not taken: n7b" || got[0].Type != "clusters" {
+		t.Fatalf("rejected are %+v", got)
+	}
+	if e.nacks > 6 || len(e.has[Cluster]) != 22 || e.words(Routes, "cluster:")["b"] {
+		t.Errorf("%d answers were no, and there are %d clusters; %v", e.nacks, len(e.has[Cluster]), e.words(Routes, "cluster:"))
+	}
+	before := e.nacks
+	e.set(listed(t, e.now, more+"\ncluster n7b bad"))
+	e.run()
+	if e.nacks != before {
+		t.Errorf("it was sent again, %d times", e.nacks-before)
+	}
+	mended := listed(t, e.now, more+"\ncluster n7b")
+	e.set(mended)
+	e.run()
+	if err := e.holds(mended); err != nil || len(e.client.listRejected()) > 0 {
+		t.Error(err, e.client.listRejected())
+	}
+}
+
+// TestClientKeepsWhatServes holds that routes to a cluster which the Envoy does not take stay as they were, that what they
+// lead to stays too, and that another change comes into effect meanwhile.
+func TestClientKeepsWhatServes(t *testing.T) {
+	two := first + "\nroutes other cluster:a\nlistener other routes:other filter:limpet"
+	e := newFakeEnvoy(t)
+	e.set(listed(t, e.now, two))
+	e.run()
+	broken := strings.Replace(two, "cluster b", "cluster bad bad", 1)
+	broken = strings.Replace(broken, "cluster:b", "cluster:bad", 1)
+	e.set(listed(t, e.now, broken))
+	e.run()
+	if !e.words(Routes, "cluster:")["b"] || e.has[Cluster]["b"] == nil {
+		t.Errorf("routes lead to %v, and there are %d clusters", e.words(Routes, "cluster:"), len(e.has[Cluster]))
+	}
+	e.set(listed(t, e.now, strings.Replace(broken, "routes other cluster:a", "routes other cluster:c\ncluster c", 1)))
+	e.run()
+	if !e.words(Routes, "cluster:")["c"] {
+		t.Errorf("another listener's routes are held up: %v; rejected %v", e.words(Routes, "cluster:"), e.client.listRejected())
+	}
+}
+
+// TestClientCoalesces holds that one message of a type is under way at a time, and that what changes meanwhile is one
+// change.
+func TestClientCoalesces(t *testing.T) {
+	e := newFakeEnvoy(t)
+	e.set(listed(t, e.now, first))
+	e.run()
+	e.log = nil
+	var last *Snapshot
+	for i := range 50 {
+		last = listed(t, e.now, strings.Replace(first, "cluster:b", "cluster:b n:"+fmt.Sprint(i), 1))
+		e.set(last)
+	}
+	if len(e.inbox) != 1 {
+		t.Fatalf("%d messages are under way", len(e.inbox))
+	}
+	e.run()
+	if err := e.holds(last); err != nil || len(e.log) != 2 {
+		t.Errorf("%v; sent %q", err, e.log)
+	}
+}
+
+// TestClientEndpointsGoAround holds that endpoints reach an Envoy that has not answered to a change of clusters.
+func TestClientEndpointsGoAround(t *testing.T) {
+	e := newFakeEnvoy(t)
+	base := listed(t, e.now, first)
+	e.set(base)
+	e.run()
+	slow := listed(t, e.now, first+"\ncluster c")
+	e.set(slow)
+	e.set(slow.WithEndpoints(e.now, []*Resource{text(Endpoint, "a", "gone")}))
+	if len(e.inbox) != 2 || e.inbox[1].GetTypeUrl() != Endpoint.URL() {
+		t.Fatalf("under way are %v", e.inbox)
+	}
+	e.run()
+	if got := string(e.has[Endpoint]["a"].GetResource().GetValue()); got != "gone" {
+		t.Errorf("the endpoints are %q", got)
+	}
+}
+
+// TestClientLate holds that an Envoy which does not answer is late after the deadline, gets nothing more, and the newest
+// when it answers; and that one which never asks for something is not waited for.
+func TestClientLate(t *testing.T) {
+	e := newFakeEnvoy(t)
+	e.set(listed(t, e.now, first))
+	e.run()
+	e.set(listed(t, e.now, first+"\ncluster c"))
+	if got := e.client.describeLate(e.now.Add(9 * time.Second)); got != "" {
+		t.Errorf("late too early: %q", got)
+	}
+	e.now = e.now.Add(11 * time.Second)
+	last := listed(t, e.now, first+"\ncluster d")
+	e.set(last)
+	if got := e.client.describeLate(e.now); !strings.HasPrefix(got, "no answer to clusters for ") || len(e.inbox) != 1 {
+		t.Errorf("late: %q, with %d messages under way", got, len(e.inbox))
+	}
+	e.run()
+	if err := e.holds(last); err != nil {
+		t.Error(err)
+	}
+
+	deaf := newFakeEnvoy(t)
+	deaf.set(listed(t, deaf.now, "cluster a\nsecret s\nfilter f"))
+	deaf.run()
+	deaf.now = deaf.now.Add(11 * time.Second)
+	next := listed(t, deaf.now, "cluster a\ncluster b\nsecret s\nfilter f")
+	deaf.set(next)
+	deaf.run()
+	if deaf.has[Cluster]["b"] == nil {
+		t.Error("a change waits for what is never asked for")
+	}
+}
+
+// TestClientIgnoresStrangers holds that neither an unknown type nor an answer to nothing makes a difference.
+func TestClientIgnoresStrangers(t *testing.T) {
+	e := newFakeEnvoy(t)
+	s := listed(t, e.now, first)
+	e.set(s)
+	e.client.take(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: "type.googleapis.com/what.is.this"}, e.now)
+	e.client.take(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: Cluster.URL(), ResponseNonce: "none of ours"}, e.now)
+	if e.client.types[Cluster].pending == nil {
+		t.Error("an answer to something else counts")
+	}
+	e.run()
+	if err := e.holds(s); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestClientRandom makes changes at random, while the Envoy answers late, and goes and comes back: at no moment do its
+// routes lead to what is not there, and in the end it has what it should, and nothing else.
+func TestClientRandom(t *testing.T) {
+	for seed := range uint64(400) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		e := newFakeEnvoy(t)
+		var last *Snapshot
+		for range 40 {
+			last = randomSnapshot(t, random, e.now)
+			e.set(last)
+			for range random.IntN(12) {
+				e.step()
+			}
+			if random.IntN(10) == 0 {
+				e.connect()
+				e.set(last)
+			}
+		}
+		e.run()
+		if err := e.holds(last); err != nil || t.Failed() {
+			t.Fatalf("seed %d: %v; %q", seed, err, e.tail())
+		}
+	}
+}
+
+// randomSnapshot has up to four listeners, the routes of which lead to some of eight clusters.
+func randomSnapshot(t *testing.T, random *rand.Rand, now time.Time) *Snapshot {
+	t.Helper()
+	var lines, policies []string
+	used := map[int]bool{}
+	for l := range random.IntN(4) {
+		words := []string{"routes", fmt.Sprintf("r%d", l)}
+		for range random.IntN(4) {
+			c := random.IntN(8)
+			used[c] = true
+			words = append(words, fmt.Sprintf("cluster:c%d", c))
+		}
+		policy := fmt.Sprintf("policy:p%d-%d", l, random.IntN(3))
+		policies = append(policies, policy)
+		lines = append(lines, strings.Join(append(words, policy), " "),
+			fmt.Sprintf("listener l%d routes:r%d filter:limpet v:%d", l, l, random.IntN(2)))
+	}
+	for c := range used {
+		lines = append(lines, fmt.Sprintf("cluster c%d v:%d", c, random.IntN(2)))
+	}
+	if len(policies) > 0 {
+		slices.Sort(policies)
+		lines = append(lines, "filter limpet "+strings.Join(policies, " "))
+	}
+	return listed(t, now, strings.Join(lines, "\n"))
+}

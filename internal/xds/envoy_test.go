@@ -1,0 +1,256 @@
+package xds
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	statusv3 "google.golang.org/genproto/googleapis/rpc/status"
+)
+
+// text makes a resource for tests: what it leads to stands in its content, as words. Clusters that a test's Envoy shall
+// reject have "bad" in it.
+func text(t Type, name, content string) *Resource {
+	r := NewResource(t, name, []byte(content))
+	if t == Routes {
+		for _, word := range strings.Fields(content) {
+			if cluster, found := strings.CutPrefix(word, "cluster:"); found {
+				r.Needs = append(r.Needs, cluster)
+			}
+		}
+	}
+	if t == Filter {
+		r.Unite = func(older *Resource) *Resource {
+			words := append(strings.Fields(content), strings.Fields(string(older.Body.GetValue()))...)
+			slices.Sort(words)
+			return text(Filter, name, strings.Join(slices.Compact(words), " "))
+		}
+	}
+	return r
+}
+
+// listed reads a snapshot from lines "TYPE NAME CONTENT...".
+func listed(t *testing.T, since time.Time, lines string) *Snapshot {
+	t.Helper()
+	resources := map[Type][]*Resource{}
+	for line := range strings.Lines(lines) {
+		words := strings.Fields(line)
+		if len(words) == 0 {
+			continue
+		}
+		at := slices.IndexFunc(typeNames[:], func(name string) bool { return strings.HasPrefix(name, words[0]) })
+		if at < 0 || len(words) < 2 {
+			t.Fatalf("no resource: %q", line)
+		}
+		kind := Type(at)
+		resources[kind] = append(resources[kind], text(kind, words[1], strings.Join(words[2:], " ")))
+		if kind == Cluster {
+			resources[Endpoint] = append(resources[Endpoint], text(Endpoint, words[1], strings.Join(words[2:], " ")))
+		}
+	}
+	return NewSnapshot(since, resources)
+}
+
+// fakeEnvoy does what an Envoy does with what a client sends: it asks for what it has been led to, and takes or rejects
+// what comes. It fails the test where a request would have met something that is not there.
+type fakeEnvoy struct {
+	t      *testing.T
+	client *client
+	now    time.Time
+	has    [typeCount]map[string]*discoveryv3.Resource
+	asked  [typeCount]map[string]bool
+	seen   []*Snapshot
+	inbox  []*discoveryv3.DeltaDiscoveryResponse
+	// log has a word for each message that was taken, and nacks counts those that were not.
+	log   []string
+	nacks int
+}
+
+func newFakeEnvoy(t *testing.T) *fakeEnvoy {
+	e := &fakeEnvoy{t: t, now: time.Unix(1000, 0)}
+	for i := range e.has {
+		e.has[i], e.asked[i] = map[string]*discoveryv3.Resource{}, map[string]bool{}
+	}
+	e.connect()
+	return e
+}
+
+// connect begins a connection; an Envoy that comes back says what it has.
+func (e *fakeEnvoy) connect() {
+	e.client = newClient(10*time.Second, e.recall, silent{}, e.now)
+	e.inbox = nil
+	for i := range e.has {
+		t := Type(i)
+		if t != Cluster && t != Listener && len(e.asked[t]) == 0 {
+			continue
+		}
+		versions := map[string]string{}
+		for name, r := range e.has[t] {
+			versions[name] = r.GetVersion()
+		}
+		e.client.take(&discoveryv3.DeltaDiscoveryRequest{
+			TypeUrl: t.URL(), InitialResourceVersions: versions, ResourceNamesSubscribe: slices.Collect(maps.Keys(e.asked[t])),
+		}, e.now)
+	}
+	e.pull()
+}
+
+// recall is what a server remembers.
+func (e *fakeEnvoy) recall(version string) *Resource {
+	for _, s := range e.seen {
+		if r := s.recall(version); r != nil {
+			return r
+		}
+	}
+	return nil
+}
+
+// silent observes nothing.
+type silent struct{}
+
+func (silent) staged(stage, time.Duration)     {}
+func (silent) rejected(Type, []string, string) {}
+func (silent) sent(Type, int, int)             {}
+
+func (e *fakeEnvoy) set(s *Snapshot) {
+	e.client.latest = s
+	e.seen = append(e.seen, s)
+	e.pull()
+}
+
+func (e *fakeEnvoy) pull() { e.inbox = append(e.inbox, e.client.next(e.now)...) }
+
+// step takes the next message, if there is one.
+func (e *fakeEnvoy) step() bool {
+	if len(e.inbox) == 0 {
+		return false
+	}
+	message := e.inbox[0]
+	e.inbox = e.inbox[1:]
+	t, _ := findType(message.GetTypeUrl())
+	answer := &discoveryv3.DeltaDiscoveryRequest{TypeUrl: t.URL(), ResponseNonce: message.GetNonce()}
+	var bad []string
+	for _, r := range message.GetResources() {
+		if slices.Contains(strings.Fields(string(r.GetResource().GetValue())), "bad") {
+			bad = append(bad, r.GetName())
+			continue
+		}
+		if t == Cluster || t == Listener || e.asked[t][r.GetName()] {
+			e.has[t][r.GetName()] = r
+		}
+	}
+	if len(bad) > 0 {
+		e.nacks++
+		answer.ErrorDetail = &statusv3.Status{Message: "not taken: " + strings.Join(bad, ", ")}
+	}
+	for _, name := range message.GetRemovedResources() {
+		delete(e.has[t], name)
+	}
+	e.log = append(e.log, fmt.Sprintf("%s+%d-%d", t, len(message.GetResources()), len(message.GetRemovedResources())))
+	e.check()
+	e.client.take(answer, e.now)
+	e.ask()
+	e.now = e.now.Add(time.Millisecond)
+	e.pull()
+	return true
+}
+
+// run takes messages until there are none.
+func (e *fakeEnvoy) run() {
+	e.t.Helper()
+	for n := 0; e.step(); n++ {
+		if n > 10_000 {
+			e.t.Fatalf("it does not end: %q", e.log[len(e.log)-20:])
+		}
+	}
+}
+
+// words are those of what it has of a type that begin so.
+func (e *fakeEnvoy) words(t Type, prefix string) map[string]bool {
+	all := map[string]bool{}
+	for _, r := range e.has[t] {
+		for _, word := range strings.Fields(string(r.GetResource().GetValue())) {
+			if rest, found := strings.CutPrefix(word, prefix); found {
+				all[rest] = true
+			}
+		}
+	}
+	return all
+}
+
+// ask subscribes to what is referred to, and drops what is not any more.
+func (e *fakeEnvoy) ask() {
+	endpoints := map[string]bool{}
+	for name := range e.has[Cluster] {
+		endpoints[name] = true
+	}
+	for t, want := range map[Type]map[string]bool{
+		Endpoint: endpoints, Routes: e.words(Listener, "routes:"), Filter: e.words(Listener, "filter:"),
+		Secret: e.words(Listener, "secret:"),
+	} {
+		request := &discoveryv3.DeltaDiscoveryRequest{TypeUrl: t.URL()}
+		for name := range want {
+			if !e.asked[t][name] {
+				request.ResourceNamesSubscribe = append(request.ResourceNamesSubscribe, name)
+			}
+		}
+		for name := range e.asked[t] {
+			if !want[name] {
+				request.ResourceNamesUnsubscribe = append(request.ResourceNamesUnsubscribe, name)
+				delete(e.has[t], name)
+			}
+		}
+		e.asked[t] = want
+		if len(request.GetResourceNamesSubscribe())+len(request.GetResourceNamesUnsubscribe()) > 0 {
+			e.client.take(request, e.now)
+		}
+	}
+}
+
+// check holds that requests meet no hole: the routes of each listener have their clusters, with endpoints, and their
+// policies.
+func (e *fakeEnvoy) check() {
+	e.t.Helper()
+	for name := range e.words(Listener, "routes:") {
+		if e.has[Routes][name] == nil {
+			continue // the listener is warming
+		}
+		content := string(e.has[Routes][name].GetResource().GetValue())
+		for _, word := range strings.Fields(content) {
+			kind, what, _ := strings.Cut(word, ":")
+			switch {
+			case kind == "cluster" && (e.has[Cluster][what] == nil || e.has[Endpoint][what] == nil):
+				e.t.Errorf("after %q: routes %s lead to cluster %s, which is not there", e.tail(), name, what)
+			case kind == "policy" && len(e.has[Filter]) > 0 && !e.words(Filter, "policy:")[what]:
+				e.t.Errorf("after %q: routes %s have policy %s, which is not there", e.tail(), name, what)
+			}
+		}
+	}
+}
+
+func (e *fakeEnvoy) tail() []string { return e.log[max(0, len(e.log)-8):] }
+
+// holds tells whether it has a snapshot, all of it and nothing else.
+func (e *fakeEnvoy) holds(s *Snapshot) error {
+	for i := range e.has {
+		t := Type(i)
+		for name, r := range s.resources[t] {
+			if e.has[t][name] == nil || e.has[t][name].GetVersion() != r.Version {
+				return fmt.Errorf("%s %s is not there as it should be", t, name)
+			}
+		}
+		for name := range e.has[t] {
+			if s.resources[t][name] == nil {
+				return fmt.Errorf("%s %s is still there", t, name)
+			}
+		}
+	}
+	if e.client.live != s {
+		return fmt.Errorf("the snapshot is not taken for live; stage %v", e.client.reached)
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+package xds
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/peer"
+)
+
+// Identity is who an Envoy is.
+type Identity struct {
+	// Gateway is the key of the one Gateway whose resources it gets.
+	Gateway string
+	// Name is what its certificate says; empty without one.
+	Name string
+}
+
+// Identify says who a peer is that calls itself a node. Its error is what the peer is told.
+type Identify func(from *peer.Peer, node *corev3.Node) (Identity, error)
+
+// IdentifyByCertificate takes a peer for what its certificate says: one URI, spiffe://DOMAIN/ns/NAMESPACE/gateway/NAME.
+// The node's cluster may say the same, and nothing else. Without TLS the node is believed, for who is on this machine's
+// loopback; the server listens nowhere else without TLS.
+func IdentifyByCertificate(domain string) Identify {
+	return func(from *peer.Peer, node *corev3.Node) (Identity, error) {
+		claimed := node.GetCluster()
+		info, secure := from.AuthInfo.(credentials.TLSInfo)
+		if !secure {
+			return identifyLocal(from.Addr, claimed)
+		}
+		if len(info.State.VerifiedChains) == 0 || len(info.State.PeerCertificates) == 0 {
+			return Identity{}, errors.New("the client has no certificate")
+		}
+		uris := info.State.PeerCertificates[0].URIs
+		if len(uris) != 1 {
+			return Identity{}, fmt.Errorf("the client's certificate has %d URIs: must be one, %s", len(uris), FormatIdentity(domain, "NAMESPACE/NAME"))
+		}
+		key, err := parseIdentity(domain, uris[0])
+		if err != nil {
+			return Identity{}, err
+		}
+		if strings.Contains(claimed, "/") && claimed != key {
+			return Identity{}, fmt.Errorf("the client's certificate is for Gateway %s, and its node's cluster is %q", key, claimed)
+		}
+		return Identity{Gateway: key, Name: uris[0].String()}, nil
+	}
+}
+
+// FormatIdentity is the URI of the proxies of a Gateway.
+func FormatIdentity(domain, key string) string {
+	namespace, name, _ := strings.Cut(key, "/")
+	return "spiffe://" + domain + "/ns/" + namespace + "/gateway/" + name
+}
+
+func parseIdentity(domain string, uri *url.URL) (key string, err error) {
+	parts := strings.Split(uri.Path, "/")
+	if len(parts) != 5 || parts[2] == "" || parts[4] == "" ||
+		uri.String() != FormatIdentity(domain, parts[2]+"/"+parts[4]) {
+		return "", fmt.Errorf("the client's certificate is for %q: must be %s", uri, FormatIdentity(domain, "NAMESPACE/NAME"))
+	}
+	return parts[2] + "/" + parts[4], nil
+}
+
+func identifyLocal(from net.Addr, claimed string) (Identity, error) {
+	if tcp, ok := from.(*net.TCPAddr); !ok || !tcp.IP.IsLoopback() {
+		return Identity{}, errors.New("without TLS only clients on the loopback are served")
+	}
+	if namespace, name, ok := strings.Cut(claimed, "/"); !ok || namespace == "" || name == "" {
+		return Identity{}, fmt.Errorf("node.cluster: Invalid value: %q: must name a Gateway, as NAMESPACE/NAME", claimed)
+	}
+	return Identity{Gateway: claimed}, nil
+}

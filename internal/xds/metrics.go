@@ -1,0 +1,84 @@
+package xds
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Metrics are a server's. Nil counts nothing.
+type Metrics struct {
+	stages     *prometheus.HistogramVec
+	streams    prometheus.Gauge
+	pushes     *prometheus.CounterVec
+	resources  *prometheus.CounterVec
+	rejections *prometheus.CounterVec
+	late       prometheus.Counter
+	refused    prometheus.Counter
+}
+
+// NewMetrics makes a server's metrics, none of which has a label for a route or a client.
+func NewMetrics(to prometheus.Registerer) *Metrics {
+	m := &Metrics{
+		stages: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "limpet_xds_change_ack_seconds", Help: "From a change being seen to an Envoy's acknowledgement of it, by stage.",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 15, 60},
+		}, []string{"stage"}),
+		streams: prometheus.NewGauge(prometheus.GaugeOpts{Name: "limpet_xds_streams", Help: "Envoys that are connected."}),
+		pushes: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "limpet_xds_pushes_total", Help: "Messages to Envoys, by type.",
+		}, []string{"type"}),
+		resources: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "limpet_xds_resources_total", Help: "Resources that were sent to Envoys, or taken away, by type.",
+		}, []string{"type", "action"}),
+		rejections: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "limpet_xds_nacks_total", Help: "Messages that Envoys did not take, by type.",
+		}, []string{"type"}),
+		late: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "limpet_xds_late_total", Help: "Times that an Envoy did not answer within the deadline.",
+		}),
+		refused: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "limpet_xds_refused_total", Help: "Clients that were turned away: without a certificate, or with a wrong one.",
+		}),
+	}
+	to.MustRegister(m.stages, m.streams, m.pushes, m.resources, m.rejections, m.late, m.refused)
+	return m
+}
+
+func (m *Metrics) observeStage(s stage, took time.Duration) {
+	if m != nil {
+		m.stages.WithLabelValues(s.String()).Observe(took.Seconds())
+	}
+}
+
+func (m *Metrics) setStreams(n int64) {
+	if m != nil {
+		m.streams.Set(float64(n))
+	}
+}
+
+func (m *Metrics) countPush(t Type, resources, removed int) {
+	if m != nil {
+		m.pushes.WithLabelValues(t.String()).Inc()
+		m.resources.WithLabelValues(t.String(), "sent").Add(float64(resources))
+		m.resources.WithLabelValues(t.String(), "removed").Add(float64(removed))
+	}
+}
+
+func (m *Metrics) countRejection(t Type) {
+	if m != nil {
+		m.rejections.WithLabelValues(t.String()).Inc()
+	}
+}
+
+func (m *Metrics) countLate() {
+	if m != nil {
+		m.late.Inc()
+	}
+}
+
+func (m *Metrics) countRefused() {
+	if m != nil {
+		m.refused.Inc()
+	}
+}

@@ -1,0 +1,210 @@
+package xds
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Options are a server's.
+type Options struct {
+	// Deadline is how long an Envoy may take to answer before it is reported as late.
+	Deadline time.Duration
+	// ConnectionAge is after how long a connection is ended, give or take a fifth; its Envoy comes back, perhaps to another
+	// replica. 0 is never.
+	ConnectionAge time.Duration
+	// Identify says whose resources a peer gets.
+	Identify Identify
+	// Log is told of what people should know.
+	Log Log
+	// Metrics may be nil.
+	Metrics *Metrics
+}
+
+// Log is told what a server has to say of a client.
+type Log interface {
+	Connected(c ClientStatus)
+	Disconnected(c ClientStatus, why error)
+	// Refused is for a peer that gets nothing.
+	Refused(address string, why error)
+	// Rejected is for what an Envoy did not take, in its words.
+	Rejected(c ClientStatus, r Rejection)
+	// Late is for an Envoy that owes an answer, and Live for one that has everything of a change.
+	Late(c ClientStatus)
+	Live(c ClientStatus, took time.Duration)
+}
+
+// Server serves the configurations of Gateways.
+type Server struct {
+	options  Options
+	lock     sync.Mutex
+	gateways map[string]*gateway
+	streams  atomic.Int64
+}
+
+// gateway is what is served to the proxies of a Gateway.
+type gateway struct {
+	latest atomic.Pointer[Snapshot]
+
+	lock    sync.Mutex
+	recent  []*Snapshot // those of before with other filters, the newest last
+	streams map[*stream]bool
+}
+
+// remembered is how many configurations of before a server knows, for Envoys that come back with one of them.
+const remembered = 4
+
+// NewServer makes a server that has nothing yet.
+func NewServer(o Options) *Server {
+	return &Server{options: o, gateways: map[string]*gateway{}}
+}
+
+// find gives a Gateway by its key, NAMESPACE/NAME.
+func (s *Server) find(key string) *gateway {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	g := s.gateways[key]
+	if g == nil {
+		g = &gateway{streams: map[*stream]bool{}}
+		s.gateways[key] = g
+	}
+	return g
+}
+
+// Set brings the proxies of a Gateway to a snapshot. It does not wait for them.
+func (s *Server) Set(key string, next *Snapshot) {
+	g := s.find(key)
+	g.lock.Lock()
+	defer g.lock.Unlock()
+	if last := g.latest.Load(); last != nil {
+		if last.Generation == next.Generation {
+			return
+		}
+		if !maps.EqualFunc(last.resources[Filter], next.resources[Filter], sameVersion) {
+			g.recent = append(g.recent, last)
+			g.recent = g.recent[max(0, len(g.recent)-remembered):]
+		}
+	}
+	g.latest.Store(next)
+	g.wake()
+}
+
+// SetEndpoints brings other endpoints to the proxies of a Gateway, past whatever else is on its way to them.
+func (s *Server) SetEndpoints(key string, since time.Time, changed ...*Resource) {
+	if last := s.find(key).latest.Load(); last != nil {
+		s.Set(key, last.WithEndpoints(since, changed))
+	}
+}
+
+// Latest is what the proxies of a Gateway ought to have; nil if that is not known.
+func (s *Server) Latest(key string) *Snapshot { return s.find(key).latest.Load() }
+
+// Gateways are those that there is something for, in order.
+func (s *Server) Gateways() []string {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	var keys []string
+	for key, g := range s.gateways {
+		if g.latest.Load() != nil {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func sameVersion(a, b *Resource) bool { return a.Version == b.Version }
+
+func (g *gateway) wake() {
+	for one := range g.streams {
+		select {
+		case one.wake <- struct{}{}:
+		default: // it has yet to look
+		}
+	}
+}
+
+func (g *gateway) join(one *stream) {
+	g.lock.Lock()
+	defer g.lock.Unlock()
+	g.streams[one] = true
+}
+
+func (g *gateway) leave(one *stream) {
+	g.lock.Lock()
+	defer g.lock.Unlock()
+	delete(g.streams, one)
+}
+
+// recall finds the filter configuration of a version, among those that were served lately.
+func (g *gateway) recall(version string) *Resource {
+	g.lock.Lock()
+	defer g.lock.Unlock()
+	for _, s := range slices.Concat(g.recent, []*Snapshot{g.latest.Load()}) {
+		if s == nil {
+			continue
+		}
+		if r := s.recall(version); r != nil {
+			return r
+		}
+	}
+	return nil
+}
+
+// recall finds a filter configuration by its version.
+func (s *Snapshot) recall(version string) *Resource {
+	for _, r := range s.resources[Filter] {
+		if r.Version == version {
+			return r
+		}
+	}
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	for _, r := range s.united {
+		if r.Version == version {
+			return r
+		}
+	}
+	return nil
+}
+
+// ClientStatus is what is known of a connected Envoy.
+type ClientStatus struct {
+	Gateway string `json:"gateway"`
+	// Node is what the Envoy calls itself, and Identity what its certificate says; empty on a connection without TLS.
+	Node     string `json:"node"`
+	Identity string `json:"identity,omitempty"`
+	Address  string `json:"address"`
+	// Version is Envoy's.
+	Version   string    `json:"version,omitempty"`
+	Connected time.Time `json:"connected"`
+	// Generation is what it has acknowledged as a whole, and Target what it is being brought to.
+	Generation string `json:"generation,omitempty"`
+	Target     string `json:"target,omitempty"`
+	// Stage is how far that has come.
+	Stage string `json:"stage"`
+	// Late says what it owes an answer to for longer than the deadline; empty for nothing.
+	Late     string      `json:"late,omitempty"`
+	Rejected []Rejection `json:"rejected,omitempty"`
+}
+
+// Clients are the connected Envoys, by their Gateway and name.
+func (s *Server) Clients() []ClientStatus {
+	s.lock.Lock()
+	var all []ClientStatus
+	for _, g := range s.gateways {
+		g.lock.Lock()
+		for one := range g.streams {
+			all = append(all, *one.status.Load())
+		}
+		g.lock.Unlock()
+	}
+	s.lock.Unlock()
+	slices.SortFunc(all, func(a, b ClientStatus) int {
+		return cmp.Or(cmp.Compare(a.Gateway, b.Gateway), cmp.Compare(a.Node, b.Node), cmp.Compare(a.Address, b.Address))
+	})
+	return all
+}

@@ -1,0 +1,215 @@
+package xds
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+)
+
+// adsStream is a connection of an Envoy.
+type adsStream = discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesServer
+
+// Register lets a gRPC server answer Envoys.
+func (s *Server) Register(to *grpc.Server) {
+	discoveryv3.RegisterAggregatedDiscoveryServiceServer(to, s)
+}
+
+// StreamAggregatedResources is the protocol's older half, which gives everything of a type with each change.
+func (s *Server) StreamAggregatedResources(discoveryv3.AggregatedDiscoveryService_StreamAggregatedResourcesServer) error {
+	return status.Error(codes.Unimplemented, "limpet serves delta ADS only: set api_type: DELTA_GRPC")
+}
+
+// stream is a connection with its client.
+type stream struct {
+	server  *Server
+	gateway *gateway
+	client  *client
+	to      adsStream
+	wake    chan struct{}
+	status  atomic.Pointer[ClientStatus]
+	lateFor time.Time // when the push was sent that was reported as late
+}
+
+// DeltaAggregatedResources serves one Envoy until it goes.
+func (s *Server) DeltaAggregatedResources(to adsStream) error {
+	first, err := to.Recv()
+	if err != nil {
+		return err
+	}
+	from, _ := peer.FromContext(to.Context())
+	who, err := s.options.Identify(from, first.GetNode())
+	if err != nil {
+		s.options.Log.Refused(from.Addr.String(), err)
+		s.options.Metrics.countRefused()
+		return status.Error(codes.PermissionDenied, err.Error())
+	}
+	now := time.Now()
+	one := &stream{server: s, gateway: s.find(who.Gateway), to: to, wake: make(chan struct{}, 1)}
+	one.client = newClient(s.options.Deadline, one.gateway.recall, one, now)
+	one.status.Store(&ClientStatus{
+		Gateway: who.Gateway, Node: first.GetNode().GetId(), Identity: who.Name, Address: from.Addr.String(),
+		Version: formatVersion(first.GetNode()), Connected: now.Round(0), Stage: stageBegin.String(),
+	})
+	one.gateway.join(one)
+	defer one.gateway.leave(one)
+	s.options.Log.Connected(*one.status.Load())
+	s.options.Metrics.setStreams(s.streams.Add(1))
+	err = one.serve(first)
+	s.options.Metrics.setStreams(s.streams.Add(-1))
+	s.options.Log.Disconnected(*one.status.Load(), err)
+	return err
+}
+
+func formatVersion(node *corev3.Node) string {
+	if v := node.GetUserAgentBuildVersion().GetVersion(); v != nil {
+		return fmt.Sprintf("%d.%d.%d", v.GetMajorNumber(), v.GetMinorNumber(), v.GetPatch())
+	}
+	return ""
+}
+
+// received is what came from an Envoy.
+type received struct {
+	request *discoveryv3.DeltaDiscoveryRequest
+	err     error
+}
+
+// serve takes requests, snapshots and time as they come, and sends what the client says.
+func (one *stream) serve(first *discoveryv3.DeltaDiscoveryRequest) error {
+	requests := make(chan received)
+	go one.receive(requests)
+	look := time.NewTicker(max(one.server.options.Deadline/4, 10*time.Millisecond))
+	defer look.Stop()
+	end := one.server.options.endOf(time.Now())
+	one.client.take(first, time.Now())
+	for {
+		if err := one.sendNext(); err != nil {
+			return err
+		}
+		select {
+		case <-one.to.Context().Done():
+			return one.to.Context().Err()
+		case r := <-requests:
+			if errors.Is(r.err, io.EOF) {
+				return nil
+			}
+			if r.err != nil {
+				return r.err
+			}
+			one.client.take(r.request, time.Now())
+		case <-one.wake:
+		case now := <-look.C:
+			if !end.IsZero() && now.After(end) && !one.client.isWaiting() {
+				return status.Error(codes.Unavailable, "the connection has come of age: come again")
+			}
+		}
+	}
+}
+
+// endOf is when a connection ends that begins now; zero is never. Connections that began together do not end so.
+func (o *Options) endOf(now time.Time) time.Time {
+	if o.ConnectionAge == 0 {
+		return time.Time{}
+	}
+	part := 0.8 + 0.4*rand.Float64() //nolint:gosec // it need not be secret
+	return now.Add(time.Duration(part * float64(o.ConnectionAge)))
+}
+
+// receive hands requests over until the connection ends.
+func (one *stream) receive(to chan<- received) {
+	for {
+		request, err := one.to.Recv()
+		select {
+		case to <- received{request, err}:
+		case <-one.to.Context().Done():
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// sendNext sends all that can be sent now, and says what is new of the client.
+func (one *stream) sendNext() error {
+	one.client.latest = one.gateway.latest.Load()
+	now := time.Now()
+	for _, message := range one.client.next(now) {
+		if err := one.to.Send(message); err != nil {
+			return err
+		}
+	}
+	one.publish(now)
+	return nil
+}
+
+// publish makes the status that others see, and reports what changed in it.
+func (one *stream) publish(now time.Time) {
+	c, before := one.client, one.status.Load()
+	next := *before
+	if c.target != nil {
+		next.Target = c.target.Generation
+	}
+	next.Stage, next.Late, next.Rejected = c.reached.String(), c.describeLate(now), c.listRejected()
+	live := c.live != nil && c.live == c.target && len(next.Rejected) == 0
+	if live {
+		next.Generation = c.live.Generation
+	}
+	if next.Late != "" && before.Late == "" {
+		one.server.options.Log.Late(next)
+		one.server.options.Metrics.countLate()
+	}
+	one.status.Store(&next)
+	if live && next.Generation != before.Generation {
+		one.server.options.Log.Live(next, now.Sub(c.begun))
+	}
+}
+
+// describeLate says which pushes are not answered in time.
+func (c *client) describeLate(now time.Time) string {
+	for t := range typeCount {
+		if p := c.types[t].pending; p != nil && now.Sub(p.sent) > c.deadline {
+			return fmt.Sprintf("no answer to %s for %v", t, now.Sub(p.sent).Round(time.Second))
+		}
+	}
+	if c.target != nil && c.live != c.target && now.Sub(c.begun) > c.deadline && len(c.listRejected()) == 0 {
+		return "does not ask for all of its configuration"
+	}
+	return ""
+}
+
+// listRejected lists what the Envoy has not taken of its target.
+func (c *client) listRejected() (all []Rejection) {
+	for t := range typeCount {
+		for _, name := range slices.Sorted(maps.Keys(c.types[t].rejected)) {
+			all = append(all, c.types[t].rejected[name])
+		}
+	}
+	return all
+}
+
+func (one *stream) staged(s stage, took time.Duration) {
+	one.server.options.Metrics.observeStage(s, took)
+}
+
+func (one *stream) sent(t Type, resources, removed int) {
+	one.server.options.Metrics.countPush(t, resources, removed)
+}
+
+func (one *stream) rejected(t Type, names []string, words string) {
+	one.server.options.Metrics.countRejection(t)
+	if len(names) == 1 {
+		one.server.options.Log.Rejected(*one.status.Load(), Rejection{Type: t.String(), Name: names[0], Words: words})
+	}
+}
