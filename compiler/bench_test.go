@@ -2,7 +2,13 @@ package compiler
 
 import (
 	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
 	"fmt"
+	"math/big"
 	"runtime"
 	"slices"
 	"strings"
@@ -94,8 +100,10 @@ func removeDocument(data []byte, text string) []byte {
 func BenchmarkFollow(b *testing.B) {
 	for _, routes := range []int{1000, 10_000, 30_000} {
 		for _, form := range []string{"objects", "files", "whole"} {
-			f, sources := startFollower(b, routes, form != "files")
-			for _, change := range recompilations {
+			certificate := issueCertificate(b)
+			f, sources := startFollower(b, routes, form != "files", certificate)
+			changes := append(slices.Clone(recompilations), struct{ name, from, to string }{"secret", certificate, issueCertificate(b)})
+			for _, change := range changes {
 				b.Run(fmt.Sprintf("%d/%s/%s", routes, form, change.name), func(b *testing.B) {
 					applyToAndFro(b, f, changeLast(b, sources, routes, change.from, change.to), form == "whole")
 				})
@@ -104,10 +112,43 @@ func BenchmarkFollow(b *testing.B) {
 	}
 }
 
-// startFollower gives a follower that has seen many routes, and their sources.
-func startFollower(b *testing.B, routes int, each bool) (*Follower, []Source) {
+// secureGateway is a listener for TLS with a certificate, besides the one of all routes.
+const secureGateway = `apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: secure}
+spec: {gatewayClassName: limpet, listeners: [{name: https, protocol: HTTPS, port: 443, tls: {certificateRefs: [{name: cert}]}}]}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: cert}
+type: kubernetes.io/tls
+stringData: %s
+`
+
+// issueCertificate makes a certificate and its key, as the data of a Secret.
+func issueCertificate(b *testing.B) string {
 	b.Helper()
-	sources := scaletest.MakeRoutes(routes)
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		b.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
+	chain, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		b.Fatal(err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return fmt.Sprintf("{tls.crt: %q, tls.key: %q}", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: chain}),
+		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}))
+}
+
+// startFollower gives a follower that has seen many routes, and their sources.
+func startFollower(b *testing.B, routes int, each bool, certificate string) (*Follower, []Source) {
+	b.Helper()
+	sources := append(scaletest.MakeRoutes(routes), Source{Name: "secure.yaml", Data: fmt.Appendf(nil, secureGateway, certificate)})
 	if each {
 		var objects []Source
 		for _, s := range sources {
@@ -134,7 +175,7 @@ func startFollower(b *testing.B, routes int, each bool) (*Follower, []Source) {
 // changeLast gives the changes to and fro of the last source that has a text.
 func changeLast(b *testing.B, sources []Source, routes int, from, to string) [2]Changes {
 	b.Helper()
-	if strings.Contains(from, "%") {
+	if strings.Contains(from, "%d") {
 		from, to = fmt.Sprintf(from, routes-1), strings.ReplaceAll(to, "%[1]d", fmt.Sprint(routes-1))
 	}
 	for i := len(sources) - 1; i >= 0; i-- {

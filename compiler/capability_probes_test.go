@@ -66,6 +66,15 @@ func targetProbe(kind, off, on string) probe {
 	return probe{off: documentText(kind, "t", off+body), on: documentText(kind, "t", on+body)}
 }
 
+// strategyProbe has a policy on one rule, and one on its route with that line.
+func strategyProbe(off, on string) probe {
+	below := documentText("SessionPersistencePolicy", "p", onPages+"forward: false")
+	above := func(line string) string {
+		return documentText("SessionPersistencePolicy", "t", target1+"\nidleTimeout: 1h\n"+line)
+	}
+	return probe{off: below + above(off), on: below + above(on)}
+}
+
 func keysProbe(key policyconfig.Key) probe {
 	whole := policyconfig.Key{ID: "test", Secret: []byte(testSecret)}
 	p := documentText("SessionPersistencePolicy", "p", target1)
@@ -134,6 +143,7 @@ var otherProbes = map[string]probe{
 
 	"SessionPersistencePolicy override":                 policyProbe("forward: true", "forward: true\noverride: {forward: false}"),
 	"SessionPersistencePolicy default":                  policyProbe("forward: true", "forward: true\ndefault: {idleTimeout: 1h}"),
+	"SessionPersistencePolicy strategy":                 strategyProbe("strategy: PatchDefaults", "strategy: AtomicOverrides"),
 	"SessionPersistencePolicy targetRef":                {off: "", on: documentText("SessionPersistencePolicy", "p", "targetRef: {group: gateway.networking.k8s.io, kind: HTTPRoute, name: web}")},
 	"SessionPersistencePolicy targetRefs[].group":       targetProbe("SessionPersistencePolicy", target1, target3),
 	"SessionPersistencePolicy targetRefs[].kind":        targetProbe("SessionPersistencePolicy", target1, target2),

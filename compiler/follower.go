@@ -3,6 +3,7 @@ package compiler
 import (
 	"errors"
 	"net/netip"
+	"slices"
 	"time"
 
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -26,6 +27,8 @@ type Follower struct {
 	last     *Update
 	// whole says that the last result did not come from the state.
 	whole bool
+	// saidWhole is what was said of documents that could not be followed.
+	saidWhole map[report.Said]bool
 }
 
 // Changes are what happened to the documents since the last time. Several at once cost less than one after the other.
@@ -60,6 +63,7 @@ type Update struct {
 	follower *Follower
 	keys     policyconfig.Keys
 	result   *Result // once it is made
+	complete bool    // it has what there is to say, too
 }
 
 // NewFollower makes one without documents. The target is TargetEnvoy, with EnvoyOptions.Dynamic; Cache, Keys, Time and
@@ -134,7 +138,7 @@ func (f *Follower) apply(c Changes) (*Update, error) {
 		return nil, err
 	}
 	u.Draining, u.Until = f.state.Draining()
-	f.last, f.whole = u, false
+	f.last, f.whole, f.saidWhole = u, false, nil
 	return u, nil
 }
 
@@ -158,14 +162,14 @@ func (f *Follower) compileWhole(c Changes) (*Update, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.whole = true
 	if o.Incumbents != nil {
 		f.options.Incumbents = result.Incumbents
 	}
 	f.last = &Update{
-		Whole: true, NewWarnings: result.Warnings, PrivateKeys: result.PrivateKeys, Draining: result.Draining, Until: result.Until,
-		result: result,
+		Whole: true, NewWarnings: f.listNewOfWhole(result.Warnings), PrivateKeys: result.PrivateKeys, Draining: result.Draining, Until: result.Until,
+		result: result, complete: true,
 	}
+	f.whole = true
 	return f.last, nil
 }
 
@@ -180,6 +184,28 @@ func (f *Follower) listFiles() []string {
 		names[i] = s.Name
 	}
 	return names
+}
+
+// listNewOfWhole gives the problems of documents that can't be followed that were not there before.
+func (f *Follower) listNewOfWhole(problems []Problem) []Problem {
+	before := map[report.Said]bool{}
+	rep := &report.Report{}
+	f.state.ReportAll(rep)
+	rep.VisitProblems(func(said report.Said, _ report.Entry) { before[said] = true })
+	for _, p := range f.state.TakeNewProblems() {
+		delete(before, sayingOf(p))
+	}
+	now := map[report.Said]bool{}
+	fresh := slices.DeleteFunc(slices.Clone(problems), func(p Problem) bool {
+		now[sayingOf(p)] = true
+		return before[sayingOf(p)] || f.saidWhole[sayingOf(p)]
+	})
+	f.saidWhole = now
+	return fresh
+}
+
+func sayingOf(p Problem) report.Said {
+	return report.Said{Object: p.Object, Path: p.Path, Message: p.Message}
 }
 
 // sources are all of them: in the order in which they were given, or by their names.
@@ -202,6 +228,19 @@ func (f *Follower) sources() []Source {
 // Result is the whole of it, as Compile gives it. It can be asked for until the next change. What has not changed is the same
 // value as in the last Result that was asked for.
 func (u *Update) Result() (*Result, error) {
+	r, err := u.Configuration()
+	if err != nil || u.complete {
+		return r, err
+	}
+	rep := &report.Report{}
+	u.follower.state.ReportAll(rep)
+	r.Warnings, r.PassedOver = rep.Problems(), u.follower.state.Store().PassedOver()
+	u.complete = true
+	return r, nil
+}
+
+// Configuration is Result without what there is to say, Warnings and PassedOver.
+func (u *Update) Configuration() (*Result, error) {
 	if u.result != nil {
 		return u.result, nil
 	}
@@ -212,9 +251,6 @@ func (u *Update) Result() (*Result, error) {
 	}
 	r.Plugin, r.PluginJSON = r.Discovery.Plugin, r.Discovery.PluginJSON
 	r.Files = []File{{PluginFile, r.PluginJSON}, {EnvoyFile, r.Discovery.Bootstrap}}
-	rep := &report.Report{}
-	u.follower.state.ReportAll(rep)
-	r.Warnings, r.PassedOver = rep.Problems(), u.follower.state.Store().PassedOver()
 	u.result = r
 	return r, nil
 }

@@ -22,6 +22,14 @@ type scenery struct {
 
 func newScenery(t *testing.T, flags ...string) *scenery {
 	t.Helper()
+	s, documents := paintScenery(t)
+	s.Watching = harness.RunWatching(t, documents, s.ring.Only(s.signing...), flags...)
+	return s
+}
+
+// paintScenery starts the backends, and gives the documents that lead to them.
+func paintScenery(t *testing.T) (*scenery, harness.Documents) {
+	t.Helper()
 	s := &scenery{
 		pods: harness.Backends(t, "a", "b", "c"), more: harness.Backends(t, "d", "e"), guest: harness.NewBackend(t, "guest"),
 		ring: harness.NewRing("k0", "k1", "k2", "k3", "k4", "k5", "k6", "k7"), signing: []string{"k0"},
@@ -36,8 +44,7 @@ func newScenery(t *testing.T, flags ...string) *scenery {
 			{Name: "app", Rules: []harness.Rule{harness.CookieRule("cart", "pods"), split, harness.PlainRule("plain", "solo")}},
 		},
 	}
-	s.Watching = harness.RunWatching(t, documents, s.ring.Only(s.signing...), flags...)
-	return s
+	return s, documents
 }
 
 // beginSessions begins sessions of both kinds, and clients without any.
@@ -123,7 +130,11 @@ func TestHotChangesInline(t *testing.T) {
 
 func hotChanges(t *testing.T, scenario string, changes int, flags ...string) {
 	t.Helper()
-	s := newScenery(t, flags...)
+	newScenery(t, flags...).makeHotChanges(t, scenario, changes)
+}
+
+func (s *scenery) makeHotChanges(t *testing.T, scenario string, changes int) {
+	t.Helper()
 	clients, progress, refused := s.beginSessions(t, 24), harness.NewProgress(t), 0
 	tally := clients.During(func() {
 		for n := range changes {

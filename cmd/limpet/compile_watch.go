@@ -90,7 +90,7 @@ func (cc *compileCommand) setOutput(
 	if err != nil {
 		return nil, err
 	}
-	r.Output = d
+	r.Output, d.Reports = d, cc.report != ""
 	d.Publisher.Waiting = r.Files.Changed
 	return func(result *compiler.Result) error {
 		files, err := cc.outputFiles(result)

@@ -37,11 +37,15 @@ type Dynamic struct {
 	// ProbePorts says that Envoy runs here: a listener at an address that this machine has not, or not free, is left out. It is
 	// tried again with each change.
 	ProbePorts bool
+	// Reports says that what there is to say of the input is asked for with each result, be it new or not.
+	Reports bool
 
 	draining *Draining
 	live     *envoy.Discovery
 	follower *compiler.Follower
 	unusable map[netip.AddrPort]string // addresses at which no listener can be, with the reason
+	// fresh are the problems that the last compilation was the first to find.
+	fresh []compiler.Problem
 }
 
 // NewDynamic makes the output for an envoy.yaml in a folder that is there, or will be.
@@ -72,22 +76,35 @@ func (d *Dynamic) Compile(in Inputs) (*compiler.Result, error) {
 		return nil, envoyproc.CheckFree(envoyproc.ListenerAddresses(result.Discovery.Listeners))
 	}
 	maps.Copy(d.unusable, more)
-	return d.compileWithout(in)
+	said := d.fresh
+	result, err = d.compileWithout(in)
+	d.fresh = append(said, d.fresh...)
+	return result, err
 }
 
 // compileWithout compiles the inputs without the listeners at addresses that can't be had.
 func (d *Dynamic) compileWithout(in Inputs) (*compiler.Result, error) {
 	now := time.Now()
-	update, err := d.follower.Replace(in.Sources, compiler.Changes{Keys: in.Keys, Time: now, Draining: d.draining.Since, Unusable: maps.Clone(d.unusable)})
+	update, err := d.follower.Replace(in.Sources, compiler.Changes{
+		Keys: in.Keys, Time: now, Draining: d.draining.Since, Unusable: maps.Clone(d.unusable),
+	})
 	if err != nil {
 		return nil, err
 	}
-	result, err := update.Result()
+	d.fresh = update.NewWarnings
+	assemble := update.Configuration
+	if d.Reports || d.live == nil {
+		assemble = update.Result // with all that there is to say
+	}
+	result, err := assemble()
 	if err != nil {
 		return nil, err
 	}
 	return result, d.draining.See(result.Draining, now)
 }
+
+// NewWarnings are the problems that the last compilation was the first to find.
+func (d *Dynamic) NewWarnings() []compiler.Problem { return d.fresh }
 
 // startFollower makes what follows the inputs, with the first of them.
 func (d *Dynamic) startFollower(in Inputs) (err error) {

@@ -1,89 +1,108 @@
 package livereload
 
 import (
-	"context"
-	"fmt"
+	"bytes"
 	"io/fs"
-	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/compiler/scaletest"
 )
 
-// tenant is a Gateway on a port, at addresses if there are any, with a route to a Service that has an endpoint.
-func tenant(namespace string, port int, addresses, endpoint string) string {
-	return strings.NewReplacer("NS", namespace, "PORT", fmt.Sprint(port), "ADDRESSES", addresses, "ENDPOINT", endpoint).Replace(`
-{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metadata: {name: gw, namespace: NS},
- spec: {gatewayClassName: limpet, addresses: [ADDRESSES], listeners: [{name: http, protocol: HTTP, port: PORT}]}}
----
-{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: r, namespace: NS},
- spec: {parentRefs: [{name: gw}], rules: [{backendRefs: [{name: s, port: 80}]}]}}
----
-{apiVersion: v1, kind: Service, metadata: {name: s, namespace: NS}, spec: {ports: [{port: 80}]}}
----
-{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, addressType: IPv4, ports: [{port: 80}],
- metadata: {name: s, namespace: NS, labels: {kubernetes.io/service-name: s}}, endpoints: [{addresses: [ENDPOINT]}]}
----`)
+// newTestDynamic gives an output that has begun with some routes, and its inputs.
+func newTestDynamic(t testing.TB, routes, endpointFiles int) (*Dynamic, Inputs) {
+	t.Helper()
+	draining, err := NewDraining("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := NewDynamic(t.TempDir(), draining)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.EndpointFiles = endpointFiles
+	d.Options = func(Inputs) compiler.Options { return compiler.Options{Envoy: &compiler.EnvoyOptions{WasmPath: "w"}} }
+	d.FileMode = func(*compiler.Result) fs.FileMode { return 0o644 }
+	in := Inputs{Sources: scaletest.MakeRoutes(routes)}
+	result, err := d.Compile(in)
+	if err == nil {
+		err = d.Start(result)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d, in
 }
 
-const class = `{apiVersion: gateway.networking.k8s.io/v1, kind: GatewayClass, metadata: {name: limpet}, ` +
-	`spec: {controllerName: limpet.dev/gateway-controller}}`
+// replaceInLast gives the inputs with a word of the last file replaced.
+func replaceInLast(t testing.TB, in Inputs, from, to string) Inputs {
+	t.Helper()
+	sources := append([]compiler.Source(nil), in.Sources...)
+	last := &sources[len(sources)-1]
+	data := bytes.Replace(last.Data, []byte(from), []byte(to), 1)
+	if bytes.Equal(data, last.Data) {
+		t.Fatal("nothing changes")
+	}
+	last.Data = data
+	return Inputs{Keys: in.Keys, Sources: sources}
+}
 
-// TestUnusableAddresses: one namespace's Gateways at an address that the machine has not, at one that another process has, and
-// at the port of Envoy's admin interface are left out and reported, and the change of another's endpoints goes live all the
-// same. All of it froze before (H2 of the security review).
-//
-// requirements: S74
-func TestUnusableAddresses(t *testing.T) {
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	defer taken.Close()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	port, admin := free.Addr().(*net.TCPAddr).Port, "127.0.0.1:9901"
-	must(t, free.Close())
-	draining, err := NewDraining("")
-	must(t, err)
-	d, err := NewDynamic(t.TempDir(), draining)
-	must(t, err)
-	d.ProbePorts = true
-	d.FileMode = func(*compiler.Result) fs.FileMode { return 0o600 }
-	d.Options = func(in Inputs) compiler.Options {
-		return compiler.Options{
-			Bind: "127.0.0.1", Envoy: &compiler.EnvoyOptions{Admin: admin, WasmPath: "/limpet.wasm"},
+// listWritten lists the files that have come into place since a time, by their paths in the folder.
+func listWritten(t *testing.T, folder string, before map[string]fs.FileInfo) (written string, now map[string]fs.FileInfo) {
+	t.Helper()
+	now = map[string]fs.FileInfo{}
+	var paths []string
+	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
 		}
-	}
-	compile := func(documents ...string) (*compiler.Result, error) {
-		text := strings.Join(append(documents, class), "\n")
-		return d.Compile(Inputs{Sources: []compiler.Source{{Name: "in.yaml", Data: []byte(text)}}})
-	}
-	first, err := compile(tenant("a", port, "", "10.0.0.11"))
-	must(t, err)
-	must(t, d.Start(first))
-	hostile := tenant("b", port, "{value: 192.0.2.1}", "10.0.0.2") + tenant("c", taken.Addr().(*net.TCPAddr).Port, "", "10.0.0.3") +
-		tenant("d", 9901, "", "10.0.0.4")
-	next, err := compile(hostile, tenant("a", port, "", "10.0.0.13"))
-	must(t, err)
-	_, err = d.Apply(context.Background(), time.Now(), next)
-	must(t, err)
-	if got := len(next.Discovery.Listeners); got != 1 {
-		t.Errorf("%d listeners, want that of namespace a", got)
-	}
-	var warnings []string
-	for _, w := range next.Warnings {
-		if w.Reason == "PortUnavailable" {
-			warnings = append(warnings, w.Object)
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
 		}
+		relative, err := filepath.Rel(folder, path)
+		if now[relative] = info; before[relative] == nil || !os.SameFile(before[relative], info) {
+			paths = append(paths, relative)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if got := strings.Join(warnings, ", "); got != "Gateway b/gw, Gateway c/gw, Gateway d/gw" {
-		t.Errorf("told are %s", got)
-	}
-	if got := string(next.Discovery.Clusters[0].Resource().JSON); !strings.Contains(got, "10.0.0.13") {
-		t.Errorf("the change of a's endpoint is not live: %s", got)
-	}
-	if _, err := compile(hostile); err == nil || !strings.Contains(err.Error(), "192.0.2.1") {
-		t.Errorf("with no listener left: %v", err)
+	return strings.Join(paths, " "), now
+}
+
+// TestDynamicWritesWhatChanged holds which files a change writes: no more than those that are about what changed.
+func TestDynamicWritesWhatChanged(t *testing.T) {
+	const table = "rds/listener_0.0.0.0_80.json"
+	for _, c := range []struct {
+		name, from, to string
+		endpointFiles  int
+		want           string
+	}{
+		{"an endpoint", "10.0.0.2]", "10.0.0.3]", 100, "eds/service_default_app-0_80.json"},
+		{"an endpoint of many clusters", "10.0.0.2]", "10.0.0.3]", 0, "cds.json"},
+		{"a label of a Service", "kind: Service\nmetadata:\n", "kind: Service\nmetadata:\n  labels: {a: b}\n", 0, ""},
+		{"a route's match", "/cart", "/shop", 0, "ecds.json " + table},
+		{"a policy", "absoluteTimeout: 8h", "absoluteTimeout: 9h", 0, "ecds.json"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d, in := newTestDynamic(t, 3, c.endpointFiles)
+			_, before := listWritten(t, d.Publisher.Folder.Path, nil)
+			result, err := d.Compile(replaceInLast(t, in, c.from, c.to))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := d.Apply(t.Context(), time.Now(), result); err != nil {
+				t.Fatal(err)
+			}
+			if written, _ := listWritten(t, d.Publisher.Folder.Path, before); written != c.want {
+				t.Errorf("wrote %q, want %q", written, c.want)
+			}
+		})
 	}
 }

@@ -166,7 +166,7 @@ func (r *Reconciler) compileAndApply(ctx context.Context, since time.Time) (stri
 	if err != nil {
 		return "", err
 	}
-	message.PrintProblems(r.Stderr, r.newWarnings(result.Warnings))
+	message.PrintProblems(r.Stderr, r.listNew(result))
 	return r.Output.Apply(ctx, since, result)
 }
 
@@ -181,6 +181,14 @@ func (r *Reconciler) compile() (*compiler.Result, error) {
 		err = errors.Join(err, r.Report(refused, result))
 	}
 	return result, err
+}
+
+// listNew gives what there is to say that was not said of the last configuration. An output may know that itself.
+func (r *Reconciler) listNew(result *compiler.Result) []compiler.Problem {
+	if knows, itself := r.Output.(interface{ NewWarnings() []compiler.Problem }); itself {
+		return knows.NewWarnings()
+	}
+	return r.newWarnings(result.Warnings)
 }
 
 // newWarnings gives the warnings that the last configuration did not have, wherever in the files they were then.

@@ -63,6 +63,7 @@ func (s stage) String() string { return stageNames[s] }
 // clientType is what is known of one type of resources.
 type clientType struct {
 	asked    bool // for anything of the type
+	greeted  bool // by an answer to that, which the Envoy waits for even if there is nothing
 	wildcard bool
 	names    map[string]bool   // those subscribed to, besides the wildcard
 	has      map[string]string // versions that the Envoy has acknowledged, or has come with
@@ -437,7 +438,7 @@ func (c *client) push(t Type, now time.Time) *discoveryv3.DeltaDiscoveryResponse
 // pushRemovals makes the message that takes away what the target does not have; nil if there is nothing.
 func (c *client) pushRemovals(t Type, now time.Time) *discoveryv3.DeltaDiscoveryResponse {
 	k := &c.types[t]
-	if !k.wildcard || k.pending != nil {
+	if !k.wildcard || k.pending != nil || !k.asked {
 		return nil
 	}
 	var gone []string
@@ -451,16 +452,18 @@ func (c *client) pushRemovals(t Type, now time.Time) *discoveryv3.DeltaDiscovery
 }
 
 func (c *client) send(t Type, changed []*Resource, removed []string, now time.Time) *discoveryv3.DeltaDiscoveryResponse {
-	if len(changed)+len(removed) == 0 {
+	k := &c.types[t]
+	if len(changed)+len(removed) == 0 && (k.greeted || !k.wildcard || len(k.has) > 0) {
 		return nil
 	}
+	k.greeted = true
 	c.counter++
 	since := c.target.Since
 	if t == Endpoint {
 		since = c.latest.Since
 	}
 	p := &push{nonce: strconv.Itoa(c.counter), sent: now, resources: changed, removed: removed, since: since}
-	c.types[t].pending = p
+	k.pending = p
 	message := &discoveryv3.DeltaDiscoveryResponse{
 		SystemVersionInfo: c.target.Generation, TypeUrl: t.URL(), Nonce: p.nonce, RemovedResources: removed,
 	}

@@ -147,7 +147,7 @@ func readGoldens(tree, keyFile string) ([]golden, error) {
 		if err != nil {
 			return nil, err
 		}
-		text := strings.ReplaceAll(string(data), "CONTROLLER", "limpet.dev/compiler")
+		text := strings.ReplaceAll(string(data), "CONTROLLER", "limpet.dev/gateway-controller")
 		in := input{name: "golden/" + name, text: text, flags: defaultFlags("envoy"), objects: findObjects(text)}
 		goldens = append(goldens, golden{in, text})
 	}

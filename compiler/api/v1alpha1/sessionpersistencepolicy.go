@@ -39,6 +39,7 @@ type SessionPersistencePolicy struct {
 // persistence on with every field at its default (S9).
 //
 // +kubebuilder:validation:XValidation:rule="has(self.targetRefs) != has(self.targetRef)",message="write exactly one of targetRefs and targetRef"
+// +kubebuilder:validation:XValidation:rule="!has(self.strategy) || !(has(self.default) || has(self.override))",message="may not be set together with default or override, which are strategies of their own",fieldPath=".strategy",reason=FieldValueForbidden
 type SessionPersistencePolicySpec struct {
 	// TargetRefs are the objects that the policy attaches to, in its own namespace: Services, HTTPRoutes and
 	// GRPCRoutes (with sectionName: the rule of that name), Gateways (with sectionName: the listener of that name),
@@ -58,6 +59,14 @@ type SessionPersistencePolicySpec struct {
 	// +optional
 	TargetRef *gatewayv1.LocalPolicyTargetReferenceWithSectionName `json:"targetRef,omitempty"`
 
+	// Strategy says how the plain fields meet those of other policies above and below, in GEP-713's words. AtomicDefaults
+	// hold whole, and only where nothing below the target says anything; PatchDefaults fill in what nothing below writes.
+	// AtomicOverrides take the place of all that stands below; PatchOverrides change the fields that they write. Between two
+	// policies the higher one's strategy counts. Without it plain fields are stronger than any defaults and weaker than
+	// any overrides (S5).
+	// +optional
+	Strategy *MergeStrategy `json:"strategy,omitempty"`
+
 	SessionSettings `json:",inline"`
 
 	// Default holds what is weaker than anything plain, on the targets and below; the lowest target's is the
@@ -70,6 +79,25 @@ type SessionPersistencePolicySpec struct {
 	// +optional
 	Override *SessionSettings `json:"override,omitempty"`
 }
+
+// MergeStrategy is how a policy meets others of its kind above and below it (GEP-713, "merge strategies").
+//
+// +kubebuilder:validation:Enum=AtomicDefaults;PatchDefaults;AtomicOverrides;PatchOverrides
+type MergeStrategy string
+
+// The strategies.
+const (
+	AtomicDefaults  MergeStrategy = "AtomicDefaults"
+	PatchDefaults   MergeStrategy = "PatchDefaults"
+	AtomicOverrides MergeStrategy = "AtomicOverrides"
+	PatchOverrides  MergeStrategy = "PatchOverrides"
+)
+
+// IsOverride reports whether the policy is stronger than those below its target.
+func (s MergeStrategy) IsOverride() bool { return s == AtomicOverrides || s == PatchOverrides }
+
+// IsAtomic reports whether the policy holds whole or not at all.
+func (s MergeStrategy) IsAtomic() bool { return s == AtomicDefaults || s == AtomicOverrides }
 
 // SessionPersistencePolicyList is what an API server answers to a list.
 //

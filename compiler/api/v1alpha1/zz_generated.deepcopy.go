@@ -387,6 +387,11 @@ func (in *SessionPersistencePolicySpec) DeepCopyInto(out *SessionPersistencePoli
 		*out = new(v1.LocalPolicyTargetReferenceWithSectionName)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.Strategy != nil {
+		in, out := &in.Strategy, &out.Strategy
+		*out = new(MergeStrategy)
+		**out = **in
+	}
 	in.SessionSettings.DeepCopyInto(&out.SessionSettings)
 	if in.Default != nil {
 		in, out := &in.Default, &out.Default

@@ -45,6 +45,7 @@ type Compiled struct {
 
 	deployment Deployment
 	shipped    Shipped
+	cluster    string // that Envoy calls itself part of; empty for "e2e"
 }
 
 // Compile runs bin/limpet compile on the documents and applies the deployment's changes.

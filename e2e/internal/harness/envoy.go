@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -135,7 +136,7 @@ func (c *Compiled) launch(t testing.TB, through []string, flags ...string) *Envo
 	e := &Envoy{Compiled: c, done: make(chan struct{}), logs: logs.Name()}
 	arguments := slices.Concat(through, []string{c.shipped.Envoy}, flags, []string{
 		"-c", filepath.Join(c.Dir, "envoy.yaml"), "--concurrency", strconv.Itoa(max(1, c.deployment.Workers)),
-		"--log-level", c.logLevel(), "--service-node", "e2e", "--service-cluster", "e2e",
+		"--log-level", c.logLevel(), "--service-node", "e2e", "--service-cluster", cmp.Or(c.cluster, "e2e"),
 		"--drain-time-s", "1", "--parent-shutdown-time-s", "2",
 	})
 	e.command = exec.Command(arguments[0], arguments[1:]...)

@@ -18,6 +18,8 @@ type Watching struct {
 
 	folder  string
 	changes int
+	// served says that it is a limpet serve, whose lines are a log's.
+	served bool
 }
 
 // changeWithin is how long a change may take on a machine that is busy with other tests.
@@ -90,8 +92,15 @@ func (w *Watching) SetKeys(t testing.TB, ring string) string {
 
 func (w *Watching) live(t testing.TB, said string) string {
 	t.Helper()
-	if !strings.Contains(said, " live in ") {
+	word := " live in "
+	if w.served {
+		word = " served in "
+	}
+	if !strings.Contains(said, word) {
 		t.Fatalf("a change is not live: %s\n%s", said, w.Output())
+	}
+	if w.served {
+		w.AwaitSettled(t)
 	}
 	return said
 }
@@ -128,6 +137,9 @@ func (w *Watching) Changes() int { return w.changes }
 func (w *Watching) said(t testing.TB) string {
 	t.Helper()
 	w.changes++
+	if w.served {
+		return w.await(t, `msg="change `+strconv.Itoa(w.changes)+` .*`)
+	}
 	return w.await(t, `limpet: change `+strconv.Itoa(w.changes)+` .*`)
 }
 

@@ -8,7 +8,6 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
@@ -71,6 +70,12 @@ func (a *Admitter) Admit(obj map[string]any) field.ErrorList {
 	}
 	status, had := obj["status"]
 	delete(obj, "status")
+	if hasLongList(obj) {
+		if errs := v.schema.findTooLong(nil, obj, v.schema.schema); len(errs) > 0 {
+			slices.SortStableFunc(errs, compareErrors)
+			return errs
+		}
+	}
 	pruned, unknown := v.dropUnknown(obj)
 	v.setDefaults(obj)
 	judged := obj
@@ -128,7 +133,7 @@ func (v *crdVersion) setDefaults(obj map[string]any) {
 // checkSchema runs the schema's checks in a server's order. The CEL rules come last and rely on sound types, so errors
 // about types, found here or before, keep them from running.
 func (v *crdVersion) checkSchema(obj map[string]any, before field.ErrorList) field.ErrorList {
-	errs := validation.ValidateCustomResource(nil, obj, v.schema)
+	errs := v.schema.validate(nil, obj)
 	errs = append(errs, objectmeta.Validate(nil, obj, v.structural, false)...)
 	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, v.structural, obj)...)
 	blocked := slices.ContainsFunc(before, blocksRules) || slices.ContainsFunc(errs, blocksRules)

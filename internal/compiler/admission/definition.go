@@ -29,7 +29,7 @@ type crdDefinition struct {
 type crdVersion struct {
 	namespaced bool
 	structural *structuralschema.Structural // for pruning, defaulting and lists with keys
-	schema     validation.SchemaValidator   // for types, patterns and limits
+	schema     *schemaValidator             // for types, patterns and limits
 	prover     func() *ruleProver           // shows that objects keep the CEL rules; gives nil if there are none
 	rules      func() *cel.Validator        // for the CEL rules of the others; gives nil if there are none
 }
@@ -98,11 +98,11 @@ func newVersion(props *apiextensionsv1.JSONSchemaProps, namespaced bool) (*crdVe
 	if err != nil {
 		return nil, err
 	}
-	validator, _, err := validation.NewSchemaValidator(&internal)
+	_, openapi, err := validation.NewSchemaValidator(&internal)
 	if err != nil {
 		return nil, err
 	}
 	rules := sync.OnceValue(func() *cel.Validator { return cel.NewValidator(structural, true, celconfig.PerCallLimit) })
 	prover := sync.OnceValue(func() *ruleProver { return rootProver(structural) })
-	return &crdVersion{namespaced: namespaced, structural: structural, schema: validator, prover: prover, rules: rules}, nil
+	return &crdVersion{namespaced: namespaced, structural: structural, schema: newSchemaValidator(openapi), prover: prover, rules: rules}, nil
 }

@@ -54,6 +54,7 @@ var common = Declaration{
 
 	"SessionPersistencePolicy override":                 yes,
 	"SessionPersistencePolicy default":                  yes,
+	"SessionPersistencePolicy strategy":                 yes,
 	"SessionPersistencePolicy targetRef":                yes,
 	"SessionPersistencePolicy targetRefs[].group":       yes,
 	"SessionPersistencePolicy targetRefs[].kind":        yes,

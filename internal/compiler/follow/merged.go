@@ -319,7 +319,7 @@ type Change struct {
 	Kind Kind
 	// Site is that of a virtual host, and Name is the part's.
 	Site, Name string
-	// JSON is what the part is now; nil if it is gone.
+	// JSON is what the part is now; nil if it is gone, and for listeners and policies.
 	JSON []byte
 }
 

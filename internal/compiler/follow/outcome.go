@@ -21,8 +21,11 @@ func (s *State) Settle() (changes []Change, warnings []report.Problem, err error
 	if err := s.merged.settle(); err != nil {
 		return nil, nil, err
 	}
-	return s.merged.takeChanges(), s.said.takeNew(), nil
+	return s.merged.takeChanges(), s.TakeNewProblems(), nil
 }
+
+// TakeNewProblems gives what there is to say that was not said when this was last asked for.
+func (s *State) TakeNewProblems() []report.Problem { return s.said.takeNew() }
 
 // Discovery is the whole configuration. What has not changed since the last time is the same value.
 func (s *State) Discovery(keys policyconfig.Keys) (*envoy.Discovery, error) {

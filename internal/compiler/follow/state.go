@@ -190,7 +190,7 @@ func (s *State) reportAttachment(p *sessionPolicy, rep *report.Report) (others i
 // ReportAll passes on all that there is to say of the input.
 func (s *State) ReportAll(rep *report.Report) {
 	s.store.ReportAll(rep)
-	if s.store.Failed() {
+	if s.store.Failed() || s.frame == nil {
 		return // what follows from that would only distract
 	}
 	rep.Add(&s.frame.report)

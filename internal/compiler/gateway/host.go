@@ -12,7 +12,10 @@ func (b *builder) layOutPorts() []Port {
 	var ports []Port
 	for _, key := range slices.SortedFunc(maps.Keys(b.ports), comparePorts) {
 		listeners := b.ports[key]
-		port := Port{Gateway: key.gateway, Address: key.at.Addr(), Number: key.at.Port(), TLS: speaksTLS(listeners)}
+		port := Port{
+			Gateway: key.gateway, Address: key.at.Addr(), Number: key.at.Port(),
+			TLS: speaksTLS(listeners), Trusted: findTrusted(listeners),
+		}
 		for _, domain := range listDomains(listeners) {
 			owner, matches := matchesFor(listeners, domain)
 			port.Hosts = append(port.Hosts, Host{Domain: domain, Listener: owner, Matches: matches})

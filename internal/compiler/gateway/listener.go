@@ -33,6 +33,8 @@ type listener struct {
 	overlaps     []string // the listeners of its ports, by name, that have TLS and hosts in common with it
 	// refused is why it is not accepted, whatever its port; empty if it is.
 	refused gatewayv1.ListenerConditionReason
+	// trusted are the proxies before the Gateway that its owner names.
+	trusted []netip.Prefix
 }
 
 // Listener is a listener of a Gateway, for those who ask what holds behind it.
@@ -43,6 +45,9 @@ func (l *listener) Gateway() *resource.Object[gatewayv1.Gateway] { return l.gate
 
 // Name gives the listener's name.
 func (l *listener) Name() string { return string(l.spec.Name) }
+
+// Path leads to the listener in its Gateway.
+func (l *listener) Path() *field.Path { return l.path }
 
 // Port gives the listener's port.
 func (l *listener) Port() gatewayv1.PortNumber { return l.spec.Port }
@@ -152,11 +157,11 @@ func (b *builder) addGateway(g *resource.Object[gatewayv1.Gateway], addresses []
 	if own {
 		b.status.Gateways = append(b.status.Gateways, &Status{Gateway: g, Addresses: addresses, Refused: b.refuseGateway(g)})
 	}
-	mixed := mixedPorts(g.Value.Spec.Listeners)
+	mixed, trusted := mixedPorts(g.Value.Spec.Listeners), b.readTrusted(g)
 	for i := range g.Value.Spec.Listeners {
 		spec := &g.Value.Spec.Listeners[i]
 		l := &listener{
-			gateway: g, path: field.NewPath("spec", "listeners").Index(i), spec: spec,
+			gateway: g, path: field.NewPath("spec", "listeners").Index(i), spec: spec, trusted: trusted,
 			hostname: anyHost, attached: map[string][]*Route{}, first: map[string]*Route{}, common: map[*Route][]string{},
 		}
 		if spec.Hostname != nil && *spec.Hostname != "" {

@@ -2,8 +2,11 @@ package gateway
 
 import (
 	"cmp"
+	"fmt"
+	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
@@ -66,8 +69,13 @@ func (b *builder) refuseListener(l *listener) (why gatewayv1.ListenerConditionRe
 // first of those is given.
 func (b *builder) refuseRoute(route *Route) *resource.Fault {
 	for _, f := range route.Faults {
-		if _, in := f.ItemOf(rulesPath); in {
-			b.rep.ErrorForAt(route, string(gatewayv1.RouteReasonUnsupportedValue), f.Path, f.Message+": the rule is dropped")
+		_, in := f.ItemOf(rulesPath)
+		outcome := "the rule is dropped"
+		if isFilterFault(f) {
+			outcome = fmt.Sprintf("what it is for gets %d", UnresolvedStatusCode(route))
+		}
+		if in {
+			b.rep.ErrorForAt(route, string(gatewayv1.RouteReasonUnsupportedValue), f.Path, f.Message+": "+outcome)
 		}
 	}
 	rest := route.FaultsOutside(rulesPath, parentsPath)
@@ -80,7 +88,26 @@ func (b *builder) refuseRoute(route *Route) *resource.Fault {
 	return &rest[0]
 }
 
-// isDropped reports whether a rule of a route is left out, for something in it is not supported.
+// isDropped reports whether a rule of a route is left out, for something in it is not supported that is no filter.
 func isDropped(route *Route, rule int) bool {
-	return len(route.Faults) > 0 && len(route.FaultsOf(rulesPath, rule)) > 0
+	return len(route.Faults) > 0 &&
+		slices.ContainsFunc(route.FaultsOf(rulesPath, rule), func(f resource.Fault) bool { return !isFilterFault(f) })
+}
+
+// isFilterFault reports whether a fault is in a filter of a rule or of a backendRef. What a filter is to do must not be left
+// undone (HTTPRoute, rules.filters), so the rule or backend answers an error.
+func isFilterFault(f resource.Fault) bool { return strings.Contains(f.Path, "].filters") }
+
+// FilterFault gives the first fault in the filters of a rule, or of a backendRef, to which a path leads; nil if there is none.
+func FilterFault(route *Route, at *field.Path) *resource.Fault {
+	if len(route.Faults) == 0 {
+		return nil
+	}
+	i := slices.IndexFunc(route.Faults, func(f resource.Fault) bool {
+		return strings.HasPrefix(f.Path, at.String()+".filters")
+	})
+	if i < 0 {
+		return nil
+	}
+	return &route.Faults[i]
 }

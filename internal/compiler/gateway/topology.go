@@ -36,6 +36,8 @@ type Port struct {
 	// TLS says that all of its listeners speak TLS; else none does.
 	TLS   bool
 	Hosts []Host
+	// Trusted are the proxies before it that are believed.
+	Trusted []netip.Prefix
 }
 
 // Host is a hostname, with every match that a request to it may meet, strongest first. A request belongs to the

@@ -36,6 +36,9 @@ type Listener struct {
 	// TLSHosts are what TLS leads to, in place of Hosts; a connection belongs to the one with the most specific match of
 	// its server name, and to none of the others.
 	TLSHosts []TLSHost
+	// TrustedProxies are the addresses of those before it whose word on the client's address and protocol is believed. They
+	// matter without TLS only.
+	TrustedProxies []netip.Prefix
 }
 
 // TLSHost is what connections for a server name get.
@@ -64,7 +67,7 @@ type Host struct {
 	Routes []Route
 }
 
-// Route says what becomes of the requests that match. Exactly one of Status, Cluster and Split is set.
+// Route says what becomes of the requests that match. Exactly one of Status, Redirect, Cluster and Split is set.
 type Route struct {
 	// Name identifies the route to session policies; the routes of one rule share it.
 	Name  string
@@ -90,6 +93,7 @@ type Route struct {
 	// Retry is what the rule's owner asks for; nil for nothing. Sessions that may move leave hosts that can't have got the
 	// request either way, and those with a FailStatus are not tried elsewhere, whatever it says.
 	Retry *Retry
+	Filters
 }
 
 // Retriable reports whether requests may be tried on another host than their session's: all of them, or in a split
@@ -107,6 +111,8 @@ type Share struct {
 	Weight  uint32 // above 0
 	// FailStatus is as in Route.
 	FailStatus int
+	// RequestHeaders and ResponseHeaders are changes that this share alone makes, before those of the route.
+	RequestHeaders, ResponseHeaders HeaderEdits
 }
 
 // Match is what a request must have, all of it.
@@ -122,10 +128,16 @@ type Match struct {
 	// Method is empty for any.
 	Method string
 	// Headers and Query are compared as a whole; header names are in lower case.
-	Headers, Query []Pair
+	Headers, Query []ValueMatch
 }
 
-// Pair is a name and the value that it must have.
+// ValueMatch is a name and the value that it must have: exactly, or as an RE2 expression for all of it.
+type ValueMatch struct {
+	Name, Value string
+	Regex       bool
+}
+
+// Pair is a name and a value.
 type Pair struct{ Name, Value string }
 
 // Cluster is a group of hosts among which requests are balanced.

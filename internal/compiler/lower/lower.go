@@ -43,11 +43,11 @@ func Lower(ports []gateway.Port, in Input, rep *report.Report) (*ir.Config, []*B
 	paths := len(in.Decisions.Paths)
 	l := &lowerer{
 		Input: in, rep: rep, rules: make(map[*policy.Rule]*loweredRule, paths), draining: map[netip.AddrPort]bool{},
+		advised:  map[*gateway.Listener]bool{},
 		clusters: make(map[string]ir.Cluster, paths), policies: make([]policyconfig.Policy, 0, paths),
 		traffic: make([]*BackendTraffic, 0, paths),
 	}
 	config := &ir.Config{}
-	l.tls = slices.ContainsFunc(ports, func(p gateway.Port) bool { return p.TLS })
 	for _, p := range ports {
 		listener := l.lowerListener(p)
 		if len(listener.Hosts)+len(listener.TLSHosts) > 0 {
@@ -76,7 +76,8 @@ type lowerer struct {
 	draining map[netip.AddrPort]bool
 	until    time.Time
 	traffic  []*BackendTraffic
-	tls      bool // some listener speaks it
+	// advised are the listeners of which it was said that plain HTTP does not suit their sessions.
+	advised map[*gateway.Listener]bool
 }
 
 // loweredRule is what all routes of a rule have in common.
@@ -86,8 +87,6 @@ type loweredRule struct {
 	// traffic are those of its backends, and listeners are those through which it is met.
 	traffic   []*BackendTraffic
 	listeners []*gateway.Listener
-	// advised: it was said that plain HTTP does not suit its cookie.
-	advised bool
 }
 
 // lowerRoutes lowers the matches of a host, but for those of routes that serve nothing (S48).
@@ -100,14 +99,13 @@ func (l *lowerer) lowerRoutes(port gateway.Port, host gateway.Host) []ir.Route {
 		decided := l.Decisions.Rule(host.Listener, m.Route, m.Rule)
 		r := l.lowerRule(decided, m.Route, m.Rule)
 		r.addListener(host.Listener)
-		local := l.LocalClients && port.Address.IsLoopback()
-		if r.action.Sticky && !r.advised && !host.Listener.TLS() && !local {
-			l.adviseSecure(m.Route, field.NewPath("spec", "rules").Index(m.Rule), decided)
-			r.advised = true
+		if r.action.Sticky && !host.Listener.TLS() && len(port.Trusted) == 0 {
+			l.adviseTLS(host.Listener, decided, l.LocalClients && port.Address.IsLoopback())
 		}
 		route := r.action
 		route.Name = r.names[m.Match]
 		route.Match = newMatch(m)
+		route.Redirect = finishRedirect(route.Redirect, port)
 		routes = append(routes, route)
 	}
 	return routes
@@ -122,11 +120,14 @@ func (l *lowerer) lowerRule(decided *policy.Rule, route *gateway.Route, index in
 	l.checkHeaders(route, path, route.Value.Spec.Rules[index].Matches)
 	r := &loweredRule{names: decided.Routes}
 	l.checkSessionHeader(route, path, decided)
-	choices := l.resolveChoices(route, path, route.Value.Spec.Rules[index].BackendRefs)
+	rule := &route.Value.Spec.Rules[index]
+	choices, filters := l.resolveChoices(route, path, rule), l.lowerFilters(route, path, rule)
 	hashes := l.assignBalancing(route, index, decided, choices)
 	l.assignBudgets(route, path, decided, choices)
 	switch {
-	case decided.Refused:
+	case filters.Redirect != nil:
+		r.action = ir.Route{}
+	case decided.Refused || gateway.FilterFault(route, path) != nil:
 		r.action.Status = gateway.UnresolvedStatusCode(route)
 	case len(decided.Sessions) == 0:
 		r.action = l.newPlainAction(route, choices)
@@ -137,7 +138,8 @@ func (l *lowerer) lowerRule(decided *policy.Rule, route *gateway.Route, index in
 		r.action = l.newStickyAction(route, path, decided, choices)
 	}
 	var retries *RetryOutcome
-	if r.action.Status == 0 {
+	applyFilters(&r.action, filters)
+	if r.action.Status == 0 && r.action.Redirect == nil {
 		r.action.Hashes = hashes
 		retries = l.lowerRetries(route, path, &r.action, &route.Value.Spec.Rules[index])
 	}
@@ -148,18 +150,23 @@ func (l *lowerer) lowerRule(decided *policy.Rule, route *gateway.Route, index in
 	return r
 }
 
-// adviseSecure says that clients will not send a Secure cookie back over plain HTTP, where a listener speaks that.
-func (l *lowerer) adviseSecure(route *gateway.Route, path *field.Path, rule *policy.Rule) {
-	where := "the route's listeners are plain HTTP:"
-	if l.tls {
-		where = "a listener of the route is plain HTTP, where"
-	}
+// adviseTLS says once of a listener with plain HTTP that sessions behind it are for TLS: clients do not send a Secure cookie
+// back, and issueOn: TLS issues nothing, unless a proxy before it ends TLS that the Gateway names.
+func (l *lowerer) adviseTLS(listener *gateway.Listener, rule *policy.Rule, local bool) {
+	const cure = "; where a proxy before it ends TLS, name that in the Gateway's annotation " + gateway.TrustedAnnotation
 	for _, s := range rule.Sessions {
-		if c := s.Policies[0].Cookie; c != nil && c.Secure {
-			l.rep.Advise(route, path.Child("sessionPersistence"),
-				"the cookie is Secure and "+where+" clients send it back only to 127.0.0.1 and localhost, "+
-					"or through a proxy that speaks TLS")
-			return
+		p := &s.Policies[0]
+		message := ""
+		switch {
+		case p.IssueOn == policyconfig.IssueOnTLS:
+			message = "sessions behind it have issueOn: TLS, and it is plain HTTP: no token is issued" + cure
+		case p.Cookie != nil && p.Cookie.Secure && !local:
+			message = "cookies of sessions behind it are Secure, and it is plain HTTP: clients send them back only to 127.0.0.1 " +
+				"and localhost, or through a proxy that speaks TLS" + cure
+		}
+		if message != "" && !l.advised[listener] {
+			l.advised[listener] = true
+			l.rep.Advise(listener.Gateway(), listener.Path(), message)
 		}
 	}
 }
@@ -214,12 +221,16 @@ func newMatch(of gateway.Match) ir.Match {
 	}
 	for _, h := range spec.Headers {
 		name := strings.ToLower(string(h.Name))
-		if !slices.ContainsFunc(m.Headers, func(p ir.Pair) bool { return p.Name == name }) {
-			m.Headers = append(m.Headers, ir.Pair{Name: name, Value: h.Value})
+		if !slices.ContainsFunc(m.Headers, func(p ir.ValueMatch) bool { return p.Name == name }) {
+			regex := h.Type != nil && *h.Type == gatewayv1.HeaderMatchRegularExpression
+			m.Headers = append(m.Headers, ir.ValueMatch{Name: name, Value: h.Value, Regex: regex})
 		}
 	}
 	for _, q := range spec.QueryParams {
-		m.Query = append(m.Query, ir.Pair{Name: string(q.Name), Value: q.Value})
+		if !slices.ContainsFunc(m.Query, func(p ir.ValueMatch) bool { return p.Name == string(q.Name) }) {
+			regex := q.Type != nil && *q.Type == gatewayv1.QueryParamMatchRegularExpression
+			m.Query = append(m.Query, ir.ValueMatch{Name: string(q.Name), Value: q.Value, Regex: regex})
+		}
 	}
 	return m
 }

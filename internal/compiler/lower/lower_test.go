@@ -36,8 +36,8 @@ func TestMatches(t *testing.T) {
 		`{}`: {Path: "/"},
 		`{path: {type: PathPrefix, value: /cart/}}`:                 {Path: "/cart"},
 		`{path: {type: Exact, value: /cart/}}`:                      {Path: "/cart/", Exact: true},
-		`{method: GET, queryParams: [{name: a, value: b}]}`:         {Path: "/", Method: "GET", Query: []ir.Pair{{Name: "a", Value: "b"}}},
-		`{headers: [{name: X-A, value: "1"}, {name: X, value: v}]}`: {Path: "/", Headers: []ir.Pair{{Name: "x-a", Value: "1"}, {Name: "x", Value: "v"}}},
+		`{method: GET, queryParams: [{name: a, value: b}]}`:         {Path: "/", Method: "GET", Query: []ir.ValueMatch{{Name: "a", Value: "b"}}},
+		`{headers: [{name: X-A, value: "1"}, {name: X, value: v}]}`: {Path: "/", Headers: []ir.ValueMatch{{Name: "x-a", Value: "1"}, {Name: "x", Value: "v"}}},
 	} {
 		config, _, _ := lowerDocuments(t, nil, routeDocument("HTTPRoute", `{matches: [`+written+`], backendRefs: [{name: a, port: 80}]}`), serviceDocuments("a", "10.0.0.1"))
 		if got := firstRoutes(t, config)[0].Match; !reflect.DeepEqual(got, want) {

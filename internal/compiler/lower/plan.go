@@ -73,7 +73,7 @@ func newObjects(objects *resource.Objects) map[string][]*ir.Object {
 	return all
 }
 
-func newWritten(objects []*resource.Written) map[object.Ref]*ir.WrittenObject {
+func newWritten(objects []resource.Written) map[object.Ref]*ir.WrittenObject {
 	all := make(map[object.Ref]*ir.WrittenObject, len(objects))
 	for _, o := range objects {
 		all[o.Ref] = &ir.WrittenObject{Subject: o.Subject, Ours: o.Ours, Owner: o.Owner}

@@ -34,13 +34,17 @@ type choice struct {
 	effectiveBudget *retrybudget.EffectiveBudget
 	budget          *ir.RetryBudget
 	noBudgetReason  string
+	// request and response are the changes of headers of this share alone.
+	request, response ir.HeaderEdits
 	// drain is how long sessions stay on a host that terminates; nil for as long as it serves.
 	drain *policyconfig.Duration
 }
 
 // resolveChoices resolves a rule's backendRefs, in order.
-func (l *lowerer) resolveChoices(route *gateway.Route, path *field.Path, refs []gatewayv1.HTTPBackendRef) []choice {
-	if len(refs) == 0 {
+func (l *lowerer) resolveChoices(route *gateway.Route, path *field.Path, rule *gatewayv1.HTTPRouteRule) []choice {
+	refs := rule.BackendRefs
+	redirects := rule.Filters != nil && slices.ContainsFunc(rule.Filters, isRedirect)
+	if len(refs) == 0 && !redirects {
 		l.rep.Warn(route, field.Required(path.Child("backendRefs"),
 			fmt.Sprintf("without one every request of the rule gets %d", gateway.UnresolvedStatusCode(route))))
 	}
@@ -56,7 +60,11 @@ func (l *lowerer) resolveChoices(route *gateway.Route, path *field.Path, refs []
 			invalid.Detail += describeConsequence(weight, c.unresolvedStatus)
 			l.rep.WarnFor(route, string(backend.ReasonFor(invalid)), invalid)
 		}
+		if f := gateway.FilterFault(route, path.Child("backendRefs").Index(i)); f != nil {
+			c = choice{unresolvedStatus: gateway.UnresolvedStatusCode(route)}
+		}
 		c.weight = weight
+		c.request, c.response = lowerBackendFilters(ref.Filters)
 		choices = mergeChoice(choices, c)
 		total += weight
 	}
@@ -89,10 +97,14 @@ func describeConsequence(weight uint32, status int) string {
 	return fmt.Sprintf(": its share of the traffic gets %d", status)
 }
 
+func isRedirect(f gatewayv1.HTTPRouteFilter) bool {
+	return f.Type == gatewayv1.HTTPRouteFilterRequestRedirect
+}
+
 // mergeChoice puts the shares of one backend together.
 func mergeChoice(choices []choice, c choice) []choice {
 	for i := range choices {
-		if choices[i].backend == c.backend {
+		if choices[i].backend == c.backend && equalEdits(choices[i].request, c.request) && equalEdits(choices[i].response, c.response) {
 			choices[i].weight += c.weight
 			return choices
 		}
@@ -107,11 +119,15 @@ func (l *lowerer) newPlainAction(route *gateway.Route, choices []choice) ir.Rout
 		return ir.Route{Status: gateway.UnresolvedStatusCode(route)}
 	}
 	if len(choices) == 1 {
-		return ir.Route{Cluster: l.addSharedCluster(choices[0])}
+		action := ir.Route{Cluster: l.addSharedCluster(choices[0])}
+		action.RequestHeaders, action.ResponseHeaders = choices[0].request, choices[0].response
+		return action
 	}
 	var split []ir.Share
 	for _, c := range choices {
-		split = append(split, ir.Share{Cluster: l.addSharedCluster(c), Weight: c.weight})
+		split = append(split, ir.Share{
+			Cluster: l.addSharedCluster(c), Weight: c.weight, RequestHeaders: c.request, ResponseHeaders: c.response,
+		})
 	}
 	return ir.Route{Split: split}
 }
@@ -162,9 +178,13 @@ func (l *lowerer) newStickyAction(route *gateway.Route, path *field.Path, rule *
 	if !slices.ContainsFunc(choices, usable) {
 		return ir.Route{Status: gateway.UnresolvedStatusCode(route)}
 	}
+	if l.refuseSplitFilters(route, path, choices) {
+		return ir.Route{Status: gateway.UnresolvedStatusCode(route)}
+	}
 	session := rule.Sessions[0]
 	l.limitDrain(choices, func(choice) *policy.Session { return session })
 	action := ir.Route{Sticky: true, Policies: session.Policies, FailStatus: ir.FailStatus(&session.Policies[0])}
+	action.RequestHeaders, action.ResponseHeaders = choices[0].request, choices[0].response
 	if len(choices) == 1 && choices[0].weight > 0 {
 		action.Cluster = l.addSharedCluster(choices[0])
 		return action

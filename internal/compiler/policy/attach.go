@@ -89,6 +89,10 @@ func (a *attacher) attachSessionPolicy(v *validatedPolicy) {
 	if fault != "" {
 		a.rep.WarnForAt(p, report.ReasonInvalid, "spec", fault+": the policy has no effect")
 	}
+	if len(v.blocks) > 0 && len(v.blocks[0]) > 1 {
+		a.rep.AdviseAt(p, "spec", "several strategies in one object, as the first GEP-713 has it: "+
+			"today's has one strategy for each; write a policy for each, with strategy")
+	}
 	for i, at := range v.targets {
 		att := Attachment{Policy: p.Origin(), Subject: p, Target: at.Target, Path: at.Path}
 		switch _, ok := precedence.HierarchyLevelOf(at.Target); {

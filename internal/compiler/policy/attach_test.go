@@ -15,7 +15,7 @@ func TestAttach(t *testing.T) {
 		warnings int
 	}{
 		"what is in the input has the policy":   {policyOn(onGateway, ""), []string{here}, 0},
-		"each listener is a target":             {policyOn(onListener, "override: {forward: true}, default: {}"), []string{"2 blocks"}, 0},
+		"each listener is a target":             {policyOn(onListener, "override: {forward: true}, default: {}"), []string{"2 blocks"}, 1},
 		"a listener that the Gateway has not":   {policyOn(onNoListener, ""), []string{missing}, 1},
 		"one target of three is missing":        {policyOn(onServices+onServiceC, ""), []string{here, here, missing}, 1},
 		"a class's policy in its namespace":     {policyOn(onClass, ""), []string{here}, 0},

@@ -2,6 +2,7 @@ package precedence
 
 import (
 	"fmt"
+	"slices"
 
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -13,10 +14,29 @@ import (
 // CheckPolicy says what is wrong with a SessionPersistencePolicy as a whole: with each of its blocks, with fields that
 // exclude each other, and with its targets. It refuses what the CRD refuses, whatever has admitted the document (S49).
 func CheckPolicy(origin object.Origin, spec *v1alpha1.SessionPersistencePolicySpec) policyconfig.ErrorList {
-	errs := checkTargets(spec)
+	errs := append(checkTargets(spec), checkStrategy(spec)...)
 	for _, b := range PolicyBlocks(origin, object.TargetRef{Ref: object.Ref{Kind: object.KindService}}, spec) {
 		errs = append(errs, checkFieldSets(b.Path, b.Settings)...)
 		errs = append(errs, CheckBlock(b)...)
+	}
+	return errs
+}
+
+// strategies are those that a policy may name.
+var strategies = []v1alpha1.MergeStrategy{
+	v1alpha1.AtomicDefaults, v1alpha1.PatchDefaults, v1alpha1.AtomicOverrides, v1alpha1.PatchOverrides,
+}
+
+func checkStrategy(spec *v1alpha1.SessionPersistencePolicySpec) (errs policyconfig.ErrorList) {
+	switch s := spec.Strategy; {
+	case s == nil:
+	case !slices.Contains(strategies, *s):
+		errs = append(errs, policyconfig.Error{Path: "spec.strategy", Message: fmt.Sprintf("Unsupported value: %q", *s)})
+	case spec.Default != nil || spec.Override != nil:
+		errs = append(errs, policyconfig.Error{
+			Path:    "spec.strategy",
+			Message: "Forbidden: may not be set together with default or override, which are strategies of their own",
+		})
 	}
 	return errs
 }

@@ -23,6 +23,19 @@ type IgnoredField struct {
 // Message says it on one line that begins with the path, for the status of the value's own source.
 func (d IgnoredField) Message() string { return d.Path + ": " + d.Reason }
 
+// newDisplaced is a whole block that does not hold because another one has a say (S7).
+func newDisplaced(e, by *blockEntry) IgnoredField {
+	why := "AtomicDefaults hold whole or not at all, and below them there is"
+	if by.Atomic && by.Level.IsOverride() {
+		why = "does not hold: in its place there is, by AtomicOverrides,"
+	}
+	return IgnoredField{
+		FieldValue: FieldValue{Level: e.Level, Origin: e.Origin, Path: e.Path}, Rule: "S7",
+		By:     FieldValue{Level: by.Level, Origin: by.Origin, Path: by.Path},
+		Reason: fmt.Sprintf("%s %s (%s)", why, by.Origin, by.Path),
+	}
+}
+
 // newOffType is a field of the type that a stronger block has ruled out.
 func newOffType(name string, w, kind FieldValue) IgnoredField {
 	return IgnoredField{

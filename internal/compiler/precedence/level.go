@@ -59,6 +59,24 @@ func LevelOf(p Part, l HierarchyLevel) Level { return precedenceTable[p][l] }
 // IsOverride reports whether it is one of overrides.
 func (r Level) IsOverride() bool { return r >= 1 && r <= 6 }
 
+// hierarchy is what blocks of the level are attached to.
+func (r Level) hierarchy() HierarchyLevel {
+	switch r {
+	case InlineRule:
+		return OnRule
+	case InlineXBackend, BackendTraffic:
+		return OnService
+	}
+	for _, levels := range precedenceTable {
+		for l, level := range levels {
+			if level == r {
+				return HierarchyLevel(l)
+			}
+		}
+	}
+	return OnGatewayClass
+}
+
 // IsOnService reports whether the level belongs to a Service (or XBackend) with a policy, so that it brings no path
 // of its own (S23) and may hold the policies of several Services (S15).
 func (r Level) IsOnService() bool {

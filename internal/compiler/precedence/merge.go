@@ -15,7 +15,8 @@ func Merge(blocks []SettingsBlock) Effective {
 	if len(entries) == 0 {
 		return Effective{Conflicts: conflicts}
 	}
-	m := merger{entries: entries, effectiveValues: make([]*FieldValue, len(fieldTable))}
+	entries, displaced := displaceAtomic(entries)
+	m := merger{entries: entries, effectiveValues: make([]*FieldValue, len(fieldTable)), ignored: displaced}
 	m.readBlocks()
 	m.ignoreOffType()
 	m.applyPrecedence()

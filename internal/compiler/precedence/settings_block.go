@@ -17,27 +17,38 @@ type SettingsBlock struct {
 	Path string
 	// Release is that of an inline block's fields, and decides what they are called. Unstated for a policy.
 	Release sessionapi.APIRelease
+	// Atomic says that the block holds whole or not at all.
+	Atomic bool
 	// Settings are the fields. It is nil for an XBackendTrafficPolicy without sessionPersistence, which still keeps
 	// younger ones off its targets (S14); nowhere else.
 	Settings *v1alpha1.SessionSettings
 }
 
 // PolicyBlocks gives the blocks of a SessionPersistencePolicy at one of its targets: up to three, and none at a
-// target of a kind that it can't have. The plain one is there when it has a field, or when there is no other (S9).
+// target of a kind that it can't have. The plain one is there when it has a field, or when there is no other (S9); with a
+// strategy it is a default or an override, and the only one.
 func PolicyBlocks(origin object.Origin, target object.TargetRef, spec *v1alpha1.SessionPersistencePolicySpec) []SettingsBlock {
 	level, ok := HierarchyLevelOf(target)
 	if !ok {
 		return nil
 	}
 	var blocks []SettingsBlock
+	plain, atomic := Plain, false
+	if s := spec.Strategy; s != nil {
+		if plain, atomic = Default, s.IsAtomic(); s.IsOverride() {
+			plain = Override
+		}
+	}
 	add := func(part Part, path string, settings *v1alpha1.SessionSettings) {
-		blocks = append(blocks, SettingsBlock{Level: LevelOf(part, level), Origin: origin, Target: target, Path: path, Settings: settings})
+		blocks = append(blocks, SettingsBlock{
+			Level: LevelOf(part, level), Origin: origin, Target: target, Path: path, Atomic: atomic, Settings: settings,
+		})
 	}
 	if spec.Override != nil {
 		add(Override, "spec.override", spec.Override)
 	}
 	if spec.SessionSettings != (v1alpha1.SessionSettings{}) || spec.Override == nil && spec.Default == nil {
-		add(Plain, "spec", &spec.SessionSettings)
+		add(plain, "spec", &spec.SessionSettings)
 	}
 	if spec.Default != nil {
 		add(Default, "spec.default", spec.Default)

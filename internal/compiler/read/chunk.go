@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"go.yaml.in/yaml/v3"
@@ -19,12 +20,13 @@ type chunk struct {
 	json  bool
 	// aliases counts the values that the file's aliases have made; its chunks share it, and are read in order.
 	aliases *int
-	// root is parsed again when the line of a field is asked for, for most documents have no problem. Documents of
-	// one list share it, and may be asked at the same time.
+	// root is the one document of several in a chunk, or is parsed again when the line of a field is asked for and the simple
+	// reader doesn't find it: most documents have no problem. Documents of one list share it, and may be asked at the
+	// same time.
 	root    *yaml.Node
 	parsing *sync.Mutex
-	// lines are those that were asked for, from the beginning of data, by the path.
-	lines map[string]int
+	// positions are where fields are, once that is asked for.
+	positions *positions
 }
 
 // splitDocuments cuts a file into its documents. A line that begins with "---" ends a document wherever it stands
@@ -67,13 +69,16 @@ func (c *chunk) parse() ([]*yaml.Node, *fault) {
 	if c.json {
 		return parseJSON(c.data)
 	}
+	if isDense(c.data) {
+		return nil, &fault{message: tooManyValues}
+	}
 	return parseYAML(c.data)
 }
 
 // readDocuments gives the chunk's objects, and whether it holds nothing at all.
 func (c *chunk) readDocuments(rep *report.Report) (docs []*Document, blank bool) {
 	if fields, read := simpleYAML(c.data); read && !c.json {
-		return expandItems(&Document{Fields: fields, chunk: c}, rep), false
+		return c.withoutLarge(expandItems(&Document{Fields: fields, chunk: c}, rep), rep), false
 	}
 	roots, broken := c.parse()
 	if broken != nil {
@@ -87,7 +92,21 @@ func (c *chunk) readDocuments(rep *report.Report) (docs []*Document, blank bool)
 		}
 		docs = append(docs, part.expandList(root, rep)...)
 	}
-	return docs, len(roots) == 0
+	return c.withoutLarge(docs, rep), len(roots) == 0
+}
+
+// withoutLarge refuses the objects that no API server would store.
+func (c *chunk) withoutLarge(docs []*Document, rep *report.Report) []*Document {
+	if len(c.data) < worthAsking && *c.aliases == 0 {
+		return docs
+	}
+	return slices.DeleteFunc(docs, func(d *Document) bool {
+		large := isTooLarge(d.Fields, maxObject)
+		if large {
+			rep.ErrorAt(d, "", tooLarge)
+		}
+		return large
+	})
 }
 
 func (c *chunk) reportFault(rep *report.Report, f fault) {
@@ -98,33 +117,10 @@ func (c *chunk) reportFault(rep *report.Report, f fault) {
 func (c *chunk) lineOfPath(path string) int {
 	c.parsing.Lock()
 	defer c.parsing.Unlock()
-	line, known := c.lines[path]
-	if !known {
-		line = c.findLine(path)
-		if c.lines == nil {
-			c.lines = map[string]int{}
-		}
-		c.lines[path] = line
+	if c.positions == nil {
+		c.positions = &positions{}
 	}
-	return c.first - 1 + line
-}
-
-// findLine is line from the beginning of the chunk.
-func (c *chunk) findLine(path string) int {
-	if path == "" && !c.json {
-		return firstContentLine(c.data)
-	}
-	if line, found := simpleLine(c.data, splitPath(path)); found && !c.json {
-		return line
-	}
-	if c.root == nil {
-		roots, broken := c.parse()
-		if broken != nil || len(roots) != 1 {
-			return 1
-		}
-		c.root = roots[0]
-	}
-	return findLine(c.root, splitPath(path))
+	return c.first - 1 + c.positions.find(c, path)
 }
 
 // firstContentLine gives the line on which a YAML document's content begins, which is asked for of every object of a table, and

@@ -103,6 +103,10 @@ func expandItems(d *Document, rep *report.Report) []*Document {
 	if !isList || !hasItems {
 		return []*Document{d}
 	}
+	if len(entries) > documentLimit(d.chunk.data) {
+		rep.FailAt(d, strings.TrimPrefix(d.prefix+".items", "."), tooManyItems)
+		return nil
+	}
 	var docs []*Document
 	for i, entry := range entries {
 		prefix := strings.TrimPrefix(d.prefix+".items["+strconv.Itoa(i)+"]", ".")

@@ -17,6 +17,7 @@ type jsonReader struct {
 	decoder *json.Decoder
 	line    int // line of the byte at offset
 	offset  int
+	values  int // so far
 }
 
 // parseJSON gives the documents of a JSON file, which may follow each other.
@@ -32,7 +33,9 @@ func parseJSON(data []byte) ([]*yaml.Node, *fault) {
 		case err != nil:
 			return nil, r.newFault(err)
 		}
-		roots = append(roots, root)
+		if roots = append(roots, root); len(roots) > documentLimit(r.data) {
+			return nil, &fault{line: r.line, message: tooManyDocuments}
+		}
 	}
 }
 
@@ -72,6 +75,9 @@ func (r *jsonReader) readValue(depth int) (*yaml.Node, error) {
 	}
 	if depth > maxDepth {
 		return nil, errors.New(tooDeep)
+	}
+	if r.values++; r.values > maxValues {
+		return nil, errors.New(tooManyValues)
 	}
 	switch t := token.(type) {
 	case json.Delim:

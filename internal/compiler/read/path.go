@@ -3,8 +3,6 @@ package read
 import (
 	"strconv"
 	"strings"
-
-	"go.yaml.in/yaml/v3"
 )
 
 // keySegment is a key as a part of a path: [key] where it has characters that paths use, else .key.
@@ -37,36 +35,8 @@ func splitPath(path string) []string {
 	return out
 }
 
-// findLine walks a node tree along a path as far as it leads and gives the line of the last thing found:
-// of a field its key, of a list's item its beginning.
-func findLine(n *yaml.Node, path []string) int {
-	line := n.Line
-	for _, step := range path {
-		if n.Kind == yaml.AliasNode {
-			n = n.Alias
-		}
-		next, at := findChild(n, step)
-		if next == nil {
-			break
-		}
-		n, line = next, at
-	}
-	return line
-}
-
-// findChild finds one step below a node, and the line to show for it.
-func findChild(n *yaml.Node, step string) (*yaml.Node, int) {
-	switch n.Kind {
-	case yaml.SequenceNode:
-		if i, err := strconv.Atoi(step); err == nil && i >= 0 && i < len(n.Content) {
-			return n.Content[i], n.Content[i].Line
-		}
-	case yaml.MappingNode:
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			if n.Content[i].Value == step {
-				return n.Content[i+1], n.Content[i].Line
-			}
-		}
-	}
-	return nil, 0
+// itemIndex reads a step as the index of an item of so many.
+func itemIndex(step string, length int) (int, bool) {
+	i, err := strconv.Atoi(step)
+	return i, err == nil && i >= 0 && i < length
 }

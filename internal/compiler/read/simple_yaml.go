@@ -14,23 +14,23 @@ type simpleReader struct {
 	indent int    // its spaces
 	text   string // and what follows them; empty at the end
 	broken bool   // given up
-
-	path []string // whose line is asked for
-	line int      // of as much of the path as was found
 }
 
 // simpleYAML gives a document's fields, and false where it gives up.
 func simpleYAML(data []byte) (map[string]any, bool) {
 	s := simpleReader{rest: string(data)}
-	fields := s.readDocument()
+	fields := s.readDocument(nil)
 	return fields, !s.broken
 }
 
-// simpleLine finds the line of a field as lineOf does, and gives false where it gives up.
-func simpleLine(data []byte, path []string) (int, bool) {
-	s := simpleReader{rest: string(data), path: path}
-	s.readDocument()
-	return s.line, !s.broken
+// findPlaces finds where a document's fields stand, as mappingKeys.findLine does, and says so where it gives up.
+func findPlaces(data []byte) (root *place, failed bool) {
+	s := simpleReader{rest: string(data)}
+	root = &place{}
+	if s.readDocument(root); s.broken {
+		return nil, true
+	}
+	return root, false
 }
 
 // giveUp ends the reading. What is returned from then on has no meaning.
@@ -39,18 +39,20 @@ func (s *simpleReader) giveUp() any {
 	return nil
 }
 
-// readDocument reads the one document, which is a mapping.
-func (s *simpleReader) readDocument() map[string]any {
+// readDocument reads the one document, which is a mapping. Like the methods below, it notes where things stand unless at is nil.
+func (s *simpleReader) readDocument(at *place) map[string]any {
 	s.nextLine()
 	if s.text == "---" {
 		s.nextLine()
 	}
-	s.line = s.number
+	if at != nil {
+		at.line = s.number
+	}
 	if s.text == "" || s.indent > 0 || s.isItem() {
 		s.giveUp()
 		return nil
 	}
-	fields := s.readMapping(0, true)
+	fields := s.readMapping(0, at)
 	if s.text != "" {
 		s.giveUp()
 	}
@@ -89,17 +91,8 @@ func isASCII(text string) bool {
 // isItem tells whether the line at hand begins an item of a sequence.
 func (s *simpleReader) isItem() bool { return s.text == "-" || strings.HasPrefix(s.text, "- ") }
 
-// markLine notes the line of a step if it is the path's next: depth steps lead to it, and on says that they are the path's.
-func (s *simpleReader) markLine(step string, depth int, on bool, line int) bool {
-	if !on || depth >= len(s.path) || s.path[depth] != step {
-		return false
-	}
-	s.line = line
-	return true
-}
-
 // readMapping reads the mapping that begins on the line at hand.
-func (s *simpleReader) readMapping(depth int, on bool) map[string]any {
+func (s *simpleReader) readMapping(depth int, at *place) map[string]any {
 	fields, indent := map[string]any{}, s.indent
 	for s.text != "" && s.indent == indent && !s.isItem() {
 		key, value, ok := cutKey(s.text)
@@ -107,7 +100,7 @@ func (s *simpleReader) readMapping(depth int, on bool) map[string]any {
 			s.giveUp()
 			break
 		}
-		hit := s.markLine(key, depth, on, s.number)
+		below := at.addField(key, s.number)
 		if value != "" {
 			fields[key] = s.readLineValue(value)
 			continue
@@ -115,9 +108,9 @@ func (s *simpleReader) readMapping(depth int, on bool) map[string]any {
 		s.nextLine()
 		switch {
 		case s.text != "" && s.indent == indent && s.isItem():
-			fields[key] = s.readSequence(depth+1, hit)
+			fields[key] = s.readSequence(depth+1, below)
 		case s.indent > indent:
-			fields[key] = s.readBlock(depth+1, hit)
+			fields[key] = s.readBlock(depth+1, below)
 		default:
 			fields[key] = nil
 		}
@@ -129,22 +122,22 @@ func (s *simpleReader) readMapping(depth int, on bool) map[string]any {
 }
 
 // readBlock reads the collection that begins on the line at hand.
-func (s *simpleReader) readBlock(depth int, on bool) any {
+func (s *simpleReader) readBlock(depth int, at *place) any {
 	if s.isItem() {
-		return s.readSequence(depth, on)
+		return s.readSequence(depth, at)
 	}
-	return s.readMapping(depth, on)
+	return s.readMapping(depth, at)
 }
 
 // readSequence reads the sequence that begins on the line at hand.
-func (s *simpleReader) readSequence(depth int, on bool) []any {
+func (s *simpleReader) readSequence(depth int, at *place) []any {
 	list, indent := []any{}, s.indent
 	for s.text != "" && s.indent == indent && s.isItem() {
 		if depth > maxDepth/2 {
 			s.giveUp()
 			break
 		}
-		hit := s.markLine(strconv.Itoa(len(list)), depth, on, s.number)
+		below := at.addItem(s.number)
 		value := strings.TrimLeft(s.text[1:], " ")
 		_, _, isMapping := cutKey(value)
 		if value != "" && value != "-" && !strings.HasPrefix(value, "- ") && !isMapping {
@@ -157,7 +150,7 @@ func (s *simpleReader) readSequence(depth int, on bool) []any {
 			s.giveUp()
 			break
 		}
-		list = append(list, s.readBlock(depth+1, hit))
+		list = append(list, s.readBlock(depth+1, below))
 	}
 	if s.indent > indent {
 		s.giveUp()
@@ -271,7 +264,7 @@ func (s *simpleReader) readFlowMapping(text string, depth int) (fields map[strin
 // readComma reads what stands between two values or after the last one.
 func (s *simpleReader) readComma(text, end string) (rest string, more bool) {
 	text = strings.TrimLeft(text, " ")
-	if rest, is := strings.CutPrefix(text, ", "); is {
+	if rest, is := strings.CutPrefix(text, ","); is {
 		return strings.TrimLeft(rest, " "), true
 	}
 	rest, is := strings.CutPrefix(text, end)

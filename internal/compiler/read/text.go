@@ -59,6 +59,10 @@ func splitFile(s Source, rep *report.Report) []*Text {
 		return nil
 	}
 	chunks := splitDocuments(s.Name, bytes.TrimPrefix(s.Data, byteOrderMark))
+	if len(chunks) > documentLimit(s.Data) {
+		rep.FailAt(filePosition{file: s.Name}, "", tooManyDocuments)
+		return nil
+	}
 	if !isSeparable(s.Data) {
 		return []*Text{{chunks: chunks, last: true}}
 	}

@@ -21,6 +21,8 @@ type Subject interface {
 type Report struct {
 	errors, warnings []Entry
 	failed           bool
+	noted            int // errors, be they reported one by one or counted
+	run              run
 }
 
 // Entry is a problem whose place is not looked up yet.
@@ -42,6 +44,9 @@ func (r *Report) ErrorAt(about Subject, path, message string) { r.ErrorForAt(abo
 
 // ErrorForAt is ErrorAt for what the object's status says too, under the reason of a condition.
 func (r *Report) ErrorForAt(about Subject, reason, path, message string) {
+	if !r.hasRoom(about) {
+		return
+	}
 	e := newEntry(about, path, message)
 	e.problem.LeftOut, e.problem.Reason = true, reason
 	r.errors = append(r.errors, e)
@@ -94,16 +99,16 @@ func (r *Report) AdviseAt(about Subject, path, message string) {
 
 // Add takes in what another report has collected.
 func (r *Report) Add(more *Report) {
-	r.errors = append(r.errors, more.errors...)
+	r.errors, r.noted, r.run = append(r.errors, more.errors...), r.noted+more.noted, run{}
 	r.warnings = append(r.warnings, more.warnings...)
 	r.failed = r.failed || more.failed
 }
 
 // Mark is a point in the collection of errors; it changes with every new one.
-func (r *Report) Mark() int { return len(r.errors) }
+func (r *Report) Mark() int { return r.noted }
 
-// Since gives the errors noted after a mark.
-func (r *Report) Since(mark int) []Problem { return locateAll(r.errors[mark:]) }
+// Since gives the errors noted after a mark, but for those that are counted alone.
+func (r *Report) Since(mark int) []Problem { return locateAll(r.errors[min(mark, len(r.errors)):]) }
 
 // ShownPath is a path as problems show it, for comparison with theirs.
 func ShownPath(path string) string { return makePrintable(path, maxPlace) }

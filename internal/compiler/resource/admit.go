@@ -153,7 +153,7 @@ func (a *admitter) admitText(text *read.Text) *admittedText {
 		one.objects = a.objects
 		if w := findWritten(d); w != nil {
 			w.Subject = one
-			one.objects.Written = []*Written{w}
+			one.objects.Written = []Written{*w}
 		}
 		t.documents = append(t.documents, one)
 		d.Release()

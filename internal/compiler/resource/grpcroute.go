@@ -13,9 +13,12 @@ import (
 var grpcRouteKind = newKind(definition[gatewayv1.GRPCRoute]{
 	group: gatewayv1.GroupName, kind: object.KindGRPCRoute, versions: []string{"v1"},
 	fields: func() fieldSupport {
-		return routeFields(fieldSupport{"method.type": onlyValues("Exact"), "method.service": supported, "method.method": supported})
+		return routeFields(supportAll("method.type", "method.service", "method.method"))
 	},
 	sessionPath: "spec.rules[]." + sessionKey, localFaults: true, checkUnverified: checkGRPCRoute,
+	findFaults: func(r *Object[gatewayv1.GRPCRoute]) []Fault {
+		return findRouteFaults(convertGRPCRoute(r).Value, "method")
+	},
 	convert: func(r *Object[gatewayv1.GRPCRoute], into *Objects) {
 		into.Routes = append(into.Routes, convertGRPCRoute(r))
 	},
@@ -34,8 +37,11 @@ func convertGRPCRoute(o *Object[gatewayv1.GRPCRoute]) *Object[gatewayv1.HTTPRout
 			rule.Matches = append(rule.Matches, convertGRPCMatch(m))
 		}
 		for _, ref := range r.BackendRefs {
-			rule.BackendRefs = append(rule.BackendRefs, gatewayv1.HTTPBackendRef{BackendRef: ref.BackendRef})
+			rule.BackendRefs = append(rule.BackendRefs, gatewayv1.HTTPBackendRef{
+				BackendRef: ref.BackendRef, Filters: convertGRPCFilters(ref.Filters),
+			})
 		}
+		rule.Filters = convertGRPCFilters(r.Filters)
 		route.Spec.Rules = append(route.Spec.Rules, rule)
 	}
 	return &Object[gatewayv1.HTTPRoute]{
@@ -57,12 +63,26 @@ func convertGRPCMatch(m gatewayv1.GRPCRouteMatch) gatewayv1.HTTPRouteMatch {
 	return match
 }
 
+// convertGRPCFilters gives filters as those of an HTTPRoute, in their places.
+func convertGRPCFilters(filters []gatewayv1.GRPCRouteFilter) (all []gatewayv1.HTTPRouteFilter) {
+	for _, f := range filters {
+		all = append(all, gatewayv1.HTTPRouteFilter{
+			Type: gatewayv1.HTTPRouteFilterType(f.Type), RequestHeaderModifier: f.RequestHeaderModifier,
+			ResponseHeaderModifier: f.ResponseHeaderModifier, RequestMirror: f.RequestMirror, ExtensionRef: f.ExtensionRef,
+		})
+	}
+	return all
+}
+
 // convertGRPCMethod is what a match says of the path: all of it, the service, or the method of any service.
 func convertGRPCMethod(m *gatewayv1.GRPCMethodMatch) *gatewayv1.HTTPPathMatch {
 	if m == nil {
 		return nil
 	}
 	service, method := stringOrEmpty(m.Service), stringOrEmpty(m.Method)
+	if m.Type != nil && *m.Type == gatewayv1.GRPCMethodMatchRegularExpression {
+		return newPathMatch(gatewayv1.PathMatchRegularExpression, "/"+groupRegex(service)+"/"+groupRegex(method))
+	}
 	switch {
 	case service != "" && method != "":
 		return newPathMatch(gatewayv1.PathMatchExact, "/"+service+"/"+method)
@@ -73,6 +93,14 @@ func convertGRPCMethod(m *gatewayv1.GRPCMethodMatch) *gatewayv1.HTTPPathMatch {
 	default:
 		return nil
 	}
+}
+
+// groupRegex makes an expression a part of a greater one; the empty one is for any name.
+func groupRegex(expression string) string {
+	if expression == "" {
+		return "[^/]+"
+	}
+	return "(?:" + expression + ")"
 }
 
 func newPathMatch(kind gatewayv1.PathMatchType, value string) *gatewayv1.HTTPPathMatch {

@@ -14,10 +14,11 @@ var httpRouteKind = newKind(definition[gatewayv1.HTTPRoute]{
 	fields: func() fieldSupport {
 		return joinRows(routeFields(httpMatches()), nestUnder("spec.rules[]", supportAll(
 			"timeouts.request", "timeouts.backendRequest", "retry.codes[]", "retry.attempts", "retry.backoff",
-		)))
+		)), nestUnder("spec.rules[].filters[]", httpFilterFields()))
 	},
 	sessionPath: "spec.rules[]." + sessionKey, localFaults: true, checkUnverified: checkHTTPRoute,
-	list: func(o *Objects) *[]*Object[gatewayv1.HTTPRoute] { return &o.Routes },
+	findFaults: func(r *Object[gatewayv1.HTTPRoute]) []Fault { return findRouteFaults(r.Value, "path") },
+	list:       func(o *Objects) *[]*Object[gatewayv1.HTTPRoute] { return &o.Routes },
 	sections: func(r *gatewayv1.HTTPRoute) (names []string) {
 		for _, rule := range r.Spec.Rules {
 			if rule.Name != nil {
@@ -40,24 +41,47 @@ func routeFields(matches fieldSupport) fieldSupport {
 		supportAll("spec.hostnames[]", "spec.rules[].name"),
 		nestUnder("spec.rules[].backendRefs[]", supportAll("group", "kind", "namespace", "name", "port", "weight")),
 		nestUnder("spec.rules[].matches[]", matches),
-		nestUnder("spec.rules[].matches[].headers[]", matchFields()),
+		nestUnder("spec.rules[].matches[].headers[]", supportAll("type", "name", "value")),
+		nestUnder("spec.rules[].filters[]", joinRows(
+			headerFilterFields(),
+			fieldSupport{"type": onlyValues("RequestHeaderModifier", "ResponseHeaderModifier", "RequestMirror")},
+			nestUnder("requestMirror", supportAll("percent", "fraction.numerator", "fraction.denominator")),
+			nestUnder("requestMirror.backendRef", supportAll("group", "kind", "namespace", "name", "port")),
+		)),
+		nestUnder("spec.rules[].backendRefs[].filters[]", joinRows(
+			headerFilterFields(), fieldSupport{"type": onlyValues("RequestHeaderModifier", "ResponseHeaderModifier")},
+		)),
 		nestUnder("spec.rules[]."+sessionKey, joinRows(sessionFields16(), sessionFields17())),
 	)
 }
 
-// matchFields is how names and values are compared.
-func matchFields() fieldSupport {
-	return fieldSupport{"type": onlyValues("Exact"), "name": supported, "value": supported}
+// headerFilterFields are those of the filters that change headers.
+func headerFilterFields() fieldSupport {
+	modifier := joinRows(nestUnder("set[]", supportAll("name", "value")), nestUnder("add[]", supportAll("name", "value")), supportAll("remove[]"))
+	return joinRows(nestUnder("requestHeaderModifier", modifier), nestUnder("responseHeaderModifier", modifier))
+}
+
+// httpFilterFields are the filters that HTTPRoute alone has.
+func httpFilterFields() fieldSupport {
+	path := nestUnder("path", supportAll("type", "replaceFullPath", "replacePrefixMatch"))
+	return joinRows(
+		fieldSupport{"type": onlyValues(
+			"RequestHeaderModifier", "ResponseHeaderModifier", "RequestMirror", "RequestRedirect", "URLRewrite", "CORS")},
+		nestUnder("requestRedirect", joinRows(path, supportAll("scheme", "hostname", "port", "statusCode"))),
+		nestUnder("urlRewrite", joinRows(path, supportAll("hostname"))),
+		nestUnder("cors", supportAll(
+			"allowOrigins[]", "allowCredentials", "allowMethods[]", "allowHeaders[]", "exposeHeaders[]", "maxAge")),
+	)
 }
 
 func httpMatches() fieldSupport {
 	return joinRows(
 		fieldSupport{
-			"path.type":  onlyValues("Exact", "PathPrefix"),
+			"path.type":  supported,
 			"path.value": supported,
 			"method":     onlyValues("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH"),
 		},
-		nestUnder("queryParams[]", matchFields()),
+		nestUnder("queryParams[]", supportAll("type", "name", "value")),
 	)
 }
 

@@ -58,6 +58,8 @@ type definition[T any] struct {
 	// validate applies an API server's rules where there is no CRD to do so, and checkUnverified those that the
 	// compiler relies on where documents are only said to be admitted.
 	validate, checkUnverified func(*T) field.ErrorList
+	// findFaults finds what limpet does not support though its fields are, for a kind with local faults.
+	findFaults func(*Object[T]) []Fault
 	// convert is for a foreign kind of route: it adds what others work with.
 	convert func(*Object[T], *Objects)
 	// list is where the objects go; nil if convert puts all of them elsewhere, or if nothing is read of them.
@@ -102,6 +104,9 @@ func (d definition[T]) storeDocument(a *admitter, doc *read.Document) {
 	o := &Object[T]{
 		Document: doc, Kind: kind, Namespace: meta.Namespace, Name: meta.Name,
 		Created: meta.CreationTimestamp.Time, Labels: meta.Labels, Value: value, Sessions: a.sessions, Faults: a.faults,
+	}
+	if d.findFaults != nil && !a.options.ExternalControlPlane {
+		o.Faults = append(o.Faults, d.findFaults(o)...)
 	}
 	if d.list != nil {
 		into := d.list(&a.objects)

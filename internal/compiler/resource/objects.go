@@ -76,7 +76,7 @@ type Objects struct {
 	// PassedOver counts the documents that are none of limpet's business, by kind; empty for no kind of Kubernetes.
 	PassedOver map[string]int
 	// Written are the objects of kinds that limpet writes for control planes.
-	Written []*Written
+	Written []Written
 }
 
 // Written is an object of a kind that limpet writes, or one that it has written.

@@ -22,7 +22,7 @@ func sessionPolicyFields() fieldSupport {
 	settings := supportAll(listLeaves(reflect.TypeFor[v1alpha1.SessionSettings](), "")...)
 	return joinRows(
 		nestUnder("spec.targetRefs[]", ref), nestUnder("spec.targetRef", ref),
-		nestUnder("spec", settings), nestUnder("spec.default", settings), nestUnder("spec.override", settings),
+		supportAll("spec.strategy"), nestUnder("spec", settings), nestUnder("spec.default", settings), nestUnder("spec.override", settings),
 	)
 }
 

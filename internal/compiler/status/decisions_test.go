@@ -220,9 +220,9 @@ func TestConditionsOfARoute(t *testing.T) {
 		"nothing":                            {nil, accepted + resolved, 2},
 		"a reference leads nowhere":          {[]report.Problem{problem("BackendNotFound", "spec.rules[0].backendRefs[0]")}, accepted + "ResolvedRefs=False/BackendNotFound: spec.rules[0].backendRefs[0]: no", 2},
 		"two references, the first's reason": {[]report.Problem{problem("RefNotPermitted", "spec.rules[0].backendRefs[0]"), problem("InvalidKind", "spec.rules[1].backendRefs[0]")}, accepted + "ResolvedRefs=False/RefNotPermitted: spec.rules[0].backendRefs[0]: no; spec.rules[1].backendRefs[0]: no", 2},
-		"one of two rules is refused":        {[]report.Problem{problem("UnsupportedValue", "spec.rules[1].retry")}, accepted + resolved + "\nPartiallyInvalid=True/UnsupportedValue: spec.rules[1].retry: no", 2},
+		"one of two rules is refused":        {[]report.Problem{problem("UnsupportedValue", "spec.rules[1].retry")}, accepted + resolved + "\nPartiallyInvalid=True/UnsupportedValue: Dropped Rule 1: spec.rules[1].retry: no", 2},
 		"both rules are refused":             {[]report.Problem{problem("UnsupportedValue", "spec.rules[0]"), problem("UnsupportedValue", "spec.rules[1].retry")}, "Accepted=False/UnsupportedValue: spec.rules[0]: no; spec.rules[1].retry: no\n" + resolved, 1},
-		"one rule is refused twice":          {[]report.Problem{problem("UnsupportedValue", "spec.rules[0].a"), problem("UnsupportedValue", "spec.rules[0].b")}, accepted + resolved + "\nPartiallyInvalid=True/UnsupportedValue: spec.rules[0].a: no; spec.rules[0].b: no", 2},
+		"one rule is refused twice":          {[]report.Problem{problem("UnsupportedValue", "spec.rules[0].a"), problem("UnsupportedValue", "spec.rules[0].b")}, accepted + resolved + "\nPartiallyInvalid=True/UnsupportedValue: Dropped Rule 0: spec.rules[0].a: no; spec.rules[0].b: no", 2},
 		"the route as a whole":               {[]report.Problem{problem("UnsupportedValue", "spec")}, "Accepted=False/UnsupportedValue: spec: no\n" + resolved, 1},
 		"another object's problem":           {[]report.Problem{{Object: "HTTPRoute shop/other", Reason: "UnsupportedValue", Message: "no"}}, accepted + resolved, 2},
 	} {
@@ -283,7 +283,7 @@ func TestConditionsOfAGateway(t *testing.T) {
 		"another Gateway has the port": {
 			taken, "",
 			[]report.Problem{problem("HostnameConflict", "spec.listeners[0]")},
-			"Accepted=False/ListenersNotValid: listeners that are not valid: d\nProgrammed=False/Invalid: no listener is accepted\nResolvedRefs=True/ResolvedRefs: ",
+			"Accepted=False/ListenersNotValid: listeners that are not valid: d\nProgrammed=False/Invalid: it is not accepted, or none of its listeners\nResolvedRefs=True/ResolvedRefs: ",
 			"Accepted=False/HostnameConflict: spec.listeners[0]: no\nProgrammed=False/Invalid: another listener has its port\nResolvedRefs=True/ResolvedRefs: \nConflicted=True/HostnameConflict: spec.listeners[0]: no",
 		},
 		"a conflict on one of two addresses": {

@@ -78,7 +78,7 @@ func gatewayConditions(g *gateway.Status, states []listenerState, problems []rep
 		resolved = newCondition(gatewayv1.GatewayConditionResolvedRefs, false, gatewayv1.GatewayReasonListenersNotResolved,
 			"listeners with references that are not resolved: "+strings.Join(unresolved, ", "))
 	}
-	return []metav1.Condition{accepted, gatewayProgrammed(usable, problems), resolved}
+	return []metav1.Condition{accepted, gatewayProgrammed(usable && g.Refused == "", problems), resolved}
 }
 
 func gatewayProgrammed(usable bool, problems []report.Problem) metav1.Condition {
@@ -88,7 +88,7 @@ func gatewayProgrammed(usable bool, problems []report.Problem) metav1.Condition 
 	case len(unbound) > 0:
 		return newCondition(gatewayv1.GatewayConditionProgrammed, false, gatewayv1.GatewayReasonAddressNotUsable, joinProblems(unbound))
 	case !usable:
-		return newCondition(gatewayv1.GatewayConditionProgrammed, false, gatewayv1.GatewayReasonInvalid, "no listener is accepted")
+		return newCondition(gatewayv1.GatewayConditionProgrammed, false, gatewayv1.GatewayReasonInvalid, "it is not accepted, or none of its listeners")
 	default:
 		return newCondition(gatewayv1.GatewayConditionProgrammed, true, gatewayv1.GatewayReasonProgrammed, "")
 	}

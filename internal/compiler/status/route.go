@@ -1,6 +1,8 @@
 package status
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -78,14 +80,25 @@ func portOr(port *gatewayv1.PortNumber) gatewayv1.PortNumber {
 func (b *builder) routeConditions(route *gateway.Route, p gateway.ParentStatus) []metav1.Condition {
 	problems := b.problemsOf(route)
 	conditions := []metav1.Condition{b.newAccepted(route.String(), p), newResolvedRefs(problems)}
-	invalid := slices.Concat(b.findRefusedRules(route.String()).problems, filterByReason(problems, report.ReasonSessionWithheld))
-	if conditions[0].Status == metav1.ConditionTrue && len(invalid) > 0 {
+	if parts := b.findRefusedRules(route.String()).explain(problems); conditions[0].Status == metav1.ConditionTrue && parts != "" {
 		conditions = append(conditions,
-			newCondition(gatewayv1.RouteConditionPartiallyInvalid, true, gatewayv1.RouteReasonUnsupportedValue, joinProblems(invalid)))
+			newCondition(gatewayv1.RouteConditionPartiallyInvalid, true, gatewayv1.RouteReasonUnsupportedValue, parts))
 	}
 	on := parentObject(route, p.Ref)
 	conditions = append(conditions, b.newLoadBalancerAffected(route, on)...)
 	return append(conditions, b.affectedRoute(route.Origin().Ref, on)...)
+}
+
+// explain says which rules of a route are dropped, and which go without the session that they ask for; empty if none.
+func (v refusedRules) explain(problems []report.Problem) string {
+	var parts []string
+	if len(v.problems) > 0 {
+		parts = append(parts, fmt.Sprintf("Dropped Rule %s: %s", strings.Join(v.rules, ", "), joinProblems(v.problems)))
+	}
+	if without := filterByReason(problems, report.ReasonSessionWithheld); len(without) > 0 {
+		parts = append(parts, joinProblems(without))
+	}
+	return strings.Join(parts, "; ")
 }
 
 // parentObject is the Gateway that a parentRef names.
@@ -124,6 +137,7 @@ func newResolvedRefs(problems []report.Problem) metav1.Condition {
 // refusedRules is what a route's refused rules come to (S50).
 type refusedRules struct {
 	problems []report.Problem
+	rules    []string // their indices, in order
 	// whole says that no rule is left.
 	whole bool
 }
@@ -146,6 +160,7 @@ func (b *builder) countRefusedRules() {
 			v.whole = v.whole || d.Rejected
 		}
 		v.whole = v.whole || len(v.problems) > 0 && len(rules) == len(r.Value.Spec.Rules)
+		v.rules = slices.Sorted(maps.Keys(rules))
 		b.refusedRules[report.ShownPath(r.String())] = v
 	}
 }

@@ -12,6 +12,7 @@ package envoy
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 
 	bootstrapv3 "github.com/envoyproxy/go-control-plane/envoy/config/bootstrap/v3"
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
@@ -20,6 +21,7 @@ import (
 	overloadv3 "github.com/envoyproxy/go-control-plane/envoy/config/overload/v3"
 	internallistenerv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/bootstrap/internal_listener/v3"
 	connectionsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/resource_monitors/downstream_connections/v3"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
@@ -59,11 +61,14 @@ func (r Renderer) Emit(config *ir.Config, settings Settings) ([]byte, error) {
 type emitter struct {
 	settings Settings
 	files    fileLayout
-	err      error
+	// cors says that some route has a say on CORS.
+	cors bool
+	err  error
 }
 
 func (e *emitter) newBootstrap(config *ir.Config) *bootstrapv3.Bootstrap {
 	static := &bootstrapv3.Bootstrap_StaticResources{}
+	e.cors = usesCORS(config)
 	for _, l := range config.Listeners {
 		static.Listeners = append(static.Listeners, e.newListener(l))
 	}
@@ -75,6 +80,7 @@ func (e *emitter) newBootstrap(config *ir.Config) *bootstrapv3.Bootstrap {
 		Admin:           e.newAdmin(),
 		OverloadManager: e.newOverloadManager(),
 		StatsConfig:     newStatsConfig(),
+		LayeredRuntime:  newRuntime(),
 		StaticResources: static,
 	}
 	if statuses := listDirectStatuses(config); len(statuses) > 0 {
@@ -102,6 +108,29 @@ func (e *emitter) newOverloadManager() *overloadv3.OverloadManager {
 			TypedConfig: e.pack(&connectionsv3.DownstreamConnectionsConfig{MaxActiveDownstreamConnections: maxConnections}),
 		},
 	}}}
+}
+
+// newRuntime lifts Envoy's own limit of regular expressions, 100 instructions of a program, by which it would reject a whole table
+// of routes. The compiler has bounded each of them.
+func newRuntime() *bootstrapv3.LayeredRuntime {
+	layer, _ := structpb.NewStruct(map[string]any{"re2.max_program_size.error_level": maxProgram})
+	return &bootstrapv3.LayeredRuntime{Layers: []*bootstrapv3.RuntimeLayer{{
+		Name: "limpet", LayerSpecifier: &bootstrapv3.RuntimeLayer_StaticLayer{StaticLayer: layer},
+	}}}
+}
+
+// maxProgram is no limit.
+const maxProgram = 1_000_000
+
+// usesCORS reports whether any route has a say on CORS.
+func usesCORS(config *ir.Config) bool {
+	says := func(h ir.Host) bool {
+		return slices.ContainsFunc(h.Routes, func(r ir.Route) bool { return r.CORS != nil })
+	}
+	return slices.ContainsFunc(config.Listeners, func(l ir.Listener) bool {
+		return slices.ContainsFunc(l.Hosts, says) ||
+			slices.ContainsFunc(l.TLSHosts, func(t ir.TLSHost) bool { return slices.ContainsFunc(t.Hosts, says) })
+	})
 }
 
 // newStatsConfig makes Prometheus labels of the policy and the outcome that the filter puts into its counters' names.

@@ -6,6 +6,7 @@ import (
 
 	mutationv3 "github.com/envoyproxy/go-control-plane/envoy/config/common/mutation_rules/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	corsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/cors/v3"
 	headermutationv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/header_mutation/v3"
 	routerv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/router/v3"
 	statefulsessionv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/stateful_session/v3"
@@ -23,18 +24,35 @@ const (
 	fenceFilter   = "envoy.filters.http.header_mutation"
 	limpetFilter  = "limpet"
 	sessionFilter = "envoy.filters.http.stateful_session"
+	corsFilter    = "envoy.filters.http.cors"
 )
 
 // newHTTPFilters is the chain. Those that make sessions are off unless a route turns them on, so that a route without a
 // policy pays for next to nothing. Without any policy they are not there, unless one may come while the listener serves.
+// The same holds for the one that answers for CORS. It comes before those: what it answers itself has no session.
 func (e *emitter) newHTTPFilters() []*hcmv3.HttpFilter {
+	var chain []*hcmv3.HttpFilter
+	sessions := e.files.discovered || len(e.settings.Plugin.Policies) > 0
+	if sessions {
+		chain = append(chain, e.newFence())
+	}
+	if e.files.discovered || e.cors {
+		chain = append(chain, e.newCORS())
+	}
 	switch {
 	case e.files.discovered:
-		return []*hcmv3.HttpFilter{e.newFence(), e.newDiscoveredLimpet(), e.newStatefulSession(), e.newRouter()}
-	case len(e.settings.Plugin.Policies) > 0:
-		return []*hcmv3.HttpFilter{e.newFence(), e.newLimpet(), e.newStatefulSession(), e.newRouter()}
+		chain = append(chain, e.newDiscoveredLimpet(), e.newStatefulSession())
+	case sessions:
+		chain = append(chain, e.newLimpet(), e.newStatefulSession())
 	}
-	return []*hcmv3.HttpFilter{e.newRouter()}
+	return append(chain, e.newRouter())
+}
+
+// newCORS answers for CORS as routes say.
+func (e *emitter) newCORS() *hcmv3.HttpFilter {
+	f := e.newFilter(corsFilter, &corsv3.Cors{})
+	f.Disabled = true
+	return f
 }
 
 func (e *emitter) newFilter(name string, m proto.Message) *hcmv3.HttpFilter {

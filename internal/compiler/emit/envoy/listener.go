@@ -49,9 +49,29 @@ func (e *emitter) newListener(l ir.Listener) *listenerv3.Listener {
 	if len(l.TLSHosts) > 0 {
 		e.serveTLS(listener, l)
 	} else {
-		listener.FilterChains = e.newFilterChains(e.newManager(listSites(l)[0]))
+		s := listSites(l)[0]
+		listener.FilterChains = append(e.newTrustedChains(l.TrustedProxies, s), e.newFilterChains(e.newManager(s))...)
 	}
 	return listener
+}
+
+// newTrustedChains serves connections from proxies that are believed: the client's address is what they add to
+// x-forwarded-for, and its protocol what they say in x-forwarded-proto. All others are believed nothing, for Envoy goes by
+// the peer's own address.
+func (e *emitter) newTrustedChains(proxies []netip.Prefix, s site) []*listenerv3.FilterChain {
+	if len(proxies) == 0 {
+		return nil
+	}
+	manager := e.newManager(s)
+	manager.XffNumTrustedHops = 1
+	chains := e.newFilterChains(manager)
+	chains[0].Name = "trusted-proxies"
+	chains[0].FilterChainMatch = &listenerv3.FilterChainMatch{}
+	for _, p := range proxies {
+		chains[0].FilterChainMatch.DirectSourcePrefixRanges = append(chains[0].FilterChainMatch.DirectSourcePrefixRanges,
+			&corev3.CidrRange{AddressPrefix: p.Addr().String(), PrefixLen: wrapperspb.UInt32(uint32(p.Bits()))})
+	}
+	return chains
 }
 
 // newManager serves HTTP. With discovery its routes are in a file.

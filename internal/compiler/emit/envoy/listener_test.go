@@ -177,7 +177,7 @@ func TestConfigurationsThatEnvoyWouldRefuse(t *testing.T) {
 		"a host without a name":    serving(ir.Host{}),
 		"a status that is none":    route(ir.Route{Name: "r", Match: ir.Match{Path: "/"}, Status: 99}),
 		"a route to no cluster":    route(ir.Route{Name: "r", Match: ir.Match{Path: "/"}}),
-		"a header without a name":  route(ir.Route{Name: "r", Match: ir.Match{Headers: []ir.Pair{{}}}, Cluster: "a"}),
+		"a header without a name":  route(ir.Route{Name: "r", Match: ir.Match{Headers: []ir.ValueMatch{{}}}, Cluster: "a"}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			if text, err := emit(config, newSettings()); err == nil || !strings.Contains(err.Error(), "the Envoy configuration is not valid") {

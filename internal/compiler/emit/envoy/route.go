@@ -40,8 +40,13 @@ func (e *emitter) newVirtualHost(h *ir.Host) *routev3.VirtualHost {
 
 func (e *emitter) newRoute(r ir.Route) *routev3.Route {
 	route := &routev3.Route{Name: r.Name, Match: newRouteMatch(r.Match)}
-	if r.Status != 0 {
+	e.applyFilters(route, &r)
+	switch {
+	case r.Status != 0:
 		route.Action = newDirectResponse(r.Status)
+		return route
+	case r.Redirect != nil:
+		route.Action = newRedirect(&r)
 		return route
 	}
 	action := &routev3.RouteAction{
@@ -49,6 +54,8 @@ func (e *emitter) newRoute(r ir.Route) *routev3.Route {
 		HashPolicy:  newHashPolicies(r.Hashes),
 		RetryPolicy: e.newRetryPolicy(r),
 	}
+	applyRewrite(action, &r)
+	action.RequestMirrorPolicies = newMirrors(r.Mirrors)
 	if len(r.Split) > 0 {
 		action.ClusterSpecifier = e.newWeightedClusters(r)
 	} else {
@@ -63,9 +70,12 @@ func (e *emitter) newRoute(r ir.Route) *routev3.Route {
 
 // enableSessions turns the session filters on for a route.
 func (e *emitter) enableSessions(route *routev3.Route, r ir.Route) {
-	route.TypedPerFilterConfig = map[string]*anypb.Any{
-		fenceFilter: e.enableFilter(), limpetFilter: e.enableFilter(), sessionFilter: e.enableSession(r.FailStatus),
+	if route.TypedPerFilterConfig == nil {
+		route.TypedPerFilterConfig = map[string]*anypb.Any{}
 	}
+	route.TypedPerFilterConfig[fenceFilter] = e.enableFilter()
+	route.TypedPerFilterConfig[limpetFilter] = e.enableFilter()
+	route.TypedPerFilterConfig[sessionFilter] = e.enableSession(r.FailStatus)
 }
 
 // enableFilter switches a filter on as it is configured in the chain.
@@ -89,15 +99,19 @@ func (e *emitter) enableSession(failStatus int) *anypb.Any {
 func (e *emitter) newWeightedClusters(r ir.Route) *routev3.RouteAction_WeightedClusters {
 	clusters, partly := &routev3.WeightedCluster{}, triesAgain(r) && slices.ContainsFunc(r.Split, failsWithHost)
 	for _, s := range r.Split {
-		share := &routev3.WeightedCluster_ClusterWeight{Name: s.Cluster, Weight: wrapperspb.UInt32(s.Weight)}
+		share := &routev3.WeightedCluster_ClusterWeight{
+			Name: s.Cluster, Weight: wrapperspb.UInt32(s.Weight),
+			RequestHeadersToRemove: s.RequestHeaders.Remove, RequestHeadersToAdd: newHeaderOptions(&s.RequestHeaders),
+			ResponseHeadersToRemove: s.ResponseHeaders.Remove, ResponseHeadersToAdd: newHeaderOptions(&s.ResponseHeaders),
+		}
 		switch {
 		case failsWithHost(s):
 			share.TypedPerFilterConfig = map[string]*anypb.Any{sessionFilter: e.enableSession(s.FailStatus)}
 		case partly:
-			share.RequestHeadersToAdd = []*corev3.HeaderValueOption{{
+			share.RequestHeadersToAdd = append(share.RequestHeadersToAdd, &corev3.HeaderValueOption{
 				Header:       &corev3.HeaderValue{Key: retryHeader, Value: retryOn(r.Retry)},
 				AppendAction: corev3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD,
-			}}
+			})
 		}
 		clusters.Clusters = append(clusters.Clusters, share)
 	}
@@ -129,27 +143,36 @@ func newRouteMatch(m ir.Match) *routev3.RouteMatch {
 		match.PathSpecifier = &routev3.RouteMatch_PathSeparatedPrefix{PathSeparatedPrefix: m.Path}
 	}
 	if m.Method != "" {
-		match.Headers = append(match.Headers, newHeaderMatch(":method", m.Method))
+		match.Headers = append(match.Headers, newHeaderMatch(ir.ValueMatch{Name: ":method", Value: m.Method}))
 	}
 	for _, h := range m.Headers {
-		match.Headers = append(match.Headers, newHeaderMatch(h.Name, h.Value))
+		match.Headers = append(match.Headers, newHeaderMatch(h))
 	}
 	for _, q := range m.Query {
 		match.QueryParameters = append(match.QueryParameters, &routev3.QueryParameterMatcher{
 			Name:                         q.Name,
-			QueryParameterMatchSpecifier: &routev3.QueryParameterMatcher_StringMatch{StringMatch: matchExactly(q.Value)},
+			QueryParameterMatchSpecifier: &routev3.QueryParameterMatcher_StringMatch{StringMatch: matchValue(q)},
 		})
 	}
 	return match
 }
 
-func newHeaderMatch(name, value string) *routev3.HeaderMatcher {
+func newHeaderMatch(m ir.ValueMatch) *routev3.HeaderMatcher {
 	return &routev3.HeaderMatcher{
-		Name:                 name,
-		HeaderMatchSpecifier: &routev3.HeaderMatcher_StringMatch{StringMatch: matchExactly(value)},
+		Name:                 m.Name,
+		HeaderMatchSpecifier: &routev3.HeaderMatcher_StringMatch{StringMatch: matchValue(m)},
 	}
 }
 
-func matchExactly(value string) *matcherv3.StringMatcher {
-	return &matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_Exact{Exact: value}}
+func matchValue(m ir.ValueMatch) *matcherv3.StringMatcher {
+	if m.Regex {
+		return matchRegex(m.Value)
+	}
+	return &matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_Exact{Exact: m.Value}}
+}
+
+func matchRegex(expression string) *matcherv3.StringMatcher {
+	return &matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_SafeRegex{
+		SafeRegex: &matcherv3.RegexMatcher{Regex: expression},
+	}}
 }

@@ -33,8 +33,8 @@ func TestMatches(t *testing.T) {
 		"the whole path, root": {ir.Match{Path: "/", Exact: true}, `{safe_regex: {regex: "//?"}, prefix: null, path: null}`},
 		"a regular expression": {ir.Match{Path: "/", Regex: "/[^/]+/Get"}, `{safe_regex: {regex: "/[^/]+/Get"}, prefix: null}`},
 		"a method":             {ir.Match{Path: "/", Method: "GET"}, `{headers: [{name: ":method", string_match: {exact: GET}}]}`},
-		"headers behind it":    {ir.Match{Path: "/", Method: "GET", Headers: []ir.Pair{{Name: "x-a", Value: "1"}, {Name: "x-b", Value: ""}}}, `{headers: [{name: ":method"}, {name: x-a, string_match: {exact: "1"}}, {name: x-b, string_match: {exact: ""}}]}`},
-		"the query":            {ir.Match{Path: "/", Query: []ir.Pair{{Name: "a", Value: "1"}}}, `{query_parameters: [{name: a, string_match: {exact: "1"}}]}`},
+		"headers behind it":    {ir.Match{Path: "/", Method: "GET", Headers: []ir.ValueMatch{{Name: "x-a", Value: "1"}, {Name: "x-b", Value: ""}}}, `{headers: [{name: ":method"}, {name: x-a, string_match: {exact: "1"}}, {name: x-b, string_match: {exact: ""}}]}`},
+		"the query":            {ir.Match{Path: "/", Query: []ir.ValueMatch{{Name: "a", Value: "1"}}}, `{query_parameters: [{name: a, string_match: {exact: "1"}}]}`},
 		"gRPC":                 {ir.Match{Path: "/a.B", GRPC: true}, `{grpc: {}, path_separated_prefix: /a.B}`},
 	} {
 		t.Run(name, func(t *testing.T) {

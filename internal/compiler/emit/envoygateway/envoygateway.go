@@ -55,6 +55,7 @@ type Output struct {
 func Emit(plan *ir.Plan, keys policyconfig.Keys, o Options, rep *report.Report) (*Output, error) {
 	e := &emitter{plan: plan, keys: keys, options: o, rep: rep, edited: map[string]jsonObject{}}
 	e.refuseOwnOutput()
+	e.reportUnknownFields()
 	e.collectRules()
 	e.reportUnsupported()
 	for _, step := range []func(){e.writeProxies, e.writeFences, e.writePatches, e.writeExtensions, e.writeRoutes} {

@@ -1,0 +1,103 @@
+package compiler
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/follow"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
+)
+
+// mirror is what someone knows of a configuration who is told of its changed parts and of new problems alone.
+type mirror struct {
+	parts map[partKey]string
+	said  map[report.Said]bool
+}
+
+// partKey names a part.
+type partKey struct {
+	Kind       follow.Kind
+	Site, Name string
+}
+
+// newMirror takes a whole result apart.
+func newMirror(t *testing.T, r *Result) *mirror {
+	t.Helper()
+	m := &mirror{parts: map[partKey]string{}, said: map[report.Said]bool{}}
+	for _, routes := range r.Discovery.Routes {
+		var config struct {
+			Hosts []json.RawMessage `json:"virtual_hosts"`
+		}
+		if err := json.Unmarshal(routes.JSON, &config); err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range config.Hosts {
+			var host struct{ Name string }
+			if err := json.Unmarshal(text, &host); err != nil {
+				t.Fatal(err)
+			}
+			m.parts[partKey{Kind: follow.VirtualHost, Site: routes.Name, Name: host.Name}] = string(text)
+		}
+	}
+	for _, c := range r.Discovery.Clusters {
+		m.parts[partKey{Kind: follow.Cluster, Name: c.Name}] = string(c.Settings)
+		m.parts[partKey{Kind: follow.Endpoints, Name: c.Name}] = string(c.Endpoints)
+	}
+	for _, p := range r.Warnings {
+		m.said[sayingOf(p)] = true
+	}
+	return m
+}
+
+// see applies an update to what is known, and compares that with what there is.
+func (m *mirror) see(t *testing.T, name string, u *Update, r *Result) *mirror {
+	t.Helper()
+	now := newMirror(t, r)
+	if m == nil {
+		return now
+	}
+	for _, p := range u.NewWarnings {
+		if said := sayingOf(p); m.said[said] || !now.said[said] {
+			t.Errorf("%s: said to be new: %s", name, p)
+		}
+	}
+	fresh := len(now.said)
+	for said := range now.said {
+		if m.said[said] {
+			fresh--
+		}
+	}
+	if told := len(slices.CompactFunc(slices.Clone(u.NewWarnings), func(a, b Problem) bool { return sayingOf(a) == sayingOf(b) })); told != fresh {
+		t.Errorf("%s: told of %d new problems, not of %d: %v", name, told, fresh, u.NewWarnings)
+	}
+	if u.Whole {
+		return now
+	}
+	for _, c := range u.Changed {
+		key := partKey{c.Kind, c.Site, c.Name}
+		switch {
+		case c.Kind == follow.Listeners || c.Kind == follow.Policy:
+		case m.parts[key] == string(c.JSON):
+			t.Errorf("%s: said to have changed: %s %s %s", name, c.Kind, c.Site, c.Name)
+		case c.JSON == nil:
+			delete(m.parts, key)
+		default:
+			m.parts[key] = string(c.JSON)
+		}
+	}
+	if !maps.Equal(m.parts, now.parts) {
+		for key, text := range now.parts {
+			if m.parts[key] != text {
+				t.Errorf("%s: not told of %s %s %s", name, key.Kind, key.Site, key.Name)
+			}
+		}
+		for key := range m.parts {
+			if _, is := now.parts[key]; !is {
+				t.Errorf("%s: not told that %s %s %s is gone", name, key.Kind, key.Site, key.Name)
+			}
+		}
+	}
+	return now
+}

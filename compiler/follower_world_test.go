@@ -1,0 +1,195 @@
+package compiler
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// worldWords are what edits make of words, to and fro: a change of one object that others depend on.
+var worldWords = [][2]string{
+	// hosts that meet, by name, by wildcard, or everywhere
+	{"[one.own.example.com]", "[two.own.example.com]"},
+	{"[two.own.example.com, two.example.org]", `["*.own.example.com"]`},
+	{"  hostnames: [three.example.org]\n", ""},
+	{"[four.own.example.com]", "[one.own.example.com]"},
+	{"fqdn: second.example.com", "fqdn: proxy.example.com"},
+	{"[hashed.example.com]", "[a.example.com]"},
+	{"[calls.example.com]", "[a.example.com]"},
+	// cookies that meet
+	{"sessionName: shared", "sessionName: shared\n  cookie: {domain: example.com}"},
+	{"sessionName: shared", "cookie: {domain: example.org}"},
+	{"sessionName: of-cart", "sessionName: of-cart\n  cookie: {domain: example.org}"},
+	{"sessionName: of-cart", "sessionName: shared"},
+	{"cookie: {name: backend-cookie", "cookie: {name: shared"},
+	// policies
+	{"kind: HTTPRoute, name: two}", "kind: HTTPRoute, name: one}"},
+	{"name: one, sectionName: first}", "name: two}"},
+	{"{name: first, ", "{name: renamed, "},
+	{`{group: "", kind: Service, name: cart}`, `{group: "", kind: Service, name: leaving}`},
+	{"idleTimeout: 22m", "idleTimeout: 22m\n  drainTimeout: 90s"},
+	{"idleTimeout: 21m", "override: {idleTimeout: 21m}"},
+	{"strategy: LeastRequest", "strategy: Random"},
+	{"percent: 30", "percent: 31"},
+	// backends
+	{"port: 80, protocol: TCP", "port: 81, protocol: TCP"},
+	{"addresses: [10.0.0.1]", "addresses: [10.0.0.8]"},
+	{"addresses: [10.0.0.3]", "addresses: [10.0.0.1]"},
+	{", conditions: {ready: false, serving: true, terminating: true}", ""},
+	{"service-name: six}", "service-name: cart}"},
+	{"sessionAffinity: None", "sessionAffinity: ClientIP"},
+	{"appProtocol: http", "appProtocol: kubernetes.io/h2c"},
+	{"matchLabels: {app: xb}", "matchLabels: {app: xc}"},
+	{"selector: {app: xb}", "selector: {app: xc}"},
+	{"number: 8088", "number: 8089"},
+	// Gateways and what they read
+	{"controllerName: limpet.dev/gateway-controller", "controllerName: another.example/controller"},
+	{"sectionName: plain", "sectionName: own"},
+	{"parentRefs: [{name: second", "parentRefs: [{name: web"},
+	{"hostname: other.example.org", "hostname: two.example.org"},
+	{`hostname: "*.own.example.com"`, `hostname: "*.example.com"`},
+	{"type: kubernetes.io/tls", "type: Opaque"},
+	{"kind: HTTPRoute, namespace: other", "kind: HTTPRoute, namespace: others"},
+	{"labels: {team: shop}", "labels: {team: none}"},
+	// no good
+	{"namespace: shop}\nspec: {ports: [{port: 80}]}", "namespace: shop}\nspec: {ports: []}"},
+	{"protocol: HTTPS, hostname: other", "protocol: TLS, hostname: other"},
+	{"gatewayClassName: limpet", "gatewayClassName: ''"},
+	{"# calls\n", "\n"},
+}
+
+// worldObject is a document that edits change, leave out and bring back.
+type worldObject struct {
+	name, original, text string
+	gone                 bool
+}
+
+// loadWorld gives the documents of two files, each in a source of its own.
+func loadWorld(t *testing.T) (world []*worldObject) {
+	t.Helper()
+	for _, file := range []string{"effects.yaml", "follower.yaml"} {
+		data, err := os.ReadFile("testdata/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, text := range strings.Split(string(data), "\n---\n") {
+			world = append(world, &worldObject{name: fmt.Sprintf("%s-%03d.yaml", file, i), original: text + "\n", text: text + "\n"})
+		}
+	}
+	return world
+}
+
+// edit changes an object: it goes or comes back, or a word in it becomes another one and back.
+func (o *worldObject) edit(random *rand.Rand) {
+	if o.gone || random.IntN(5) == 0 {
+		o.gone = !o.gone
+		return
+	}
+	if random.IntN(4) == 0 {
+		o.text = "# a comment\n" + o.original
+		return
+	}
+	for _, at := range random.Perm(len(worldWords)) {
+		w := worldWords[at]
+		if strings.Contains(o.text, w[0]) {
+			o.text = strings.Replace(o.text, w[0], w[1], 1)
+			return
+		}
+	}
+	o.text = o.original
+}
+
+// TestFollowerWorld changes objects of all kinds at random, one or some at a time, and applies each change to a follower. After
+// each the result is that of a compilation from scratch, byte for byte.
+func TestFollowerWorld(t *testing.T) {
+	const worlds, rounds = 6, 120
+	for seed := range worlds {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			random, world := rand.New(rand.NewPCG(uint64(seed), 14)), loadWorld(t)
+			o := Options{Envoy: &EnvoyOptions{WasmPath: "w", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 6}}}
+			o.AllowEmpty, o.AssumeClass = seed != 1, seed%3 == 0
+			f := newFollower(t, o)
+			var seen *mirror
+			var changed []*worldObject
+			changed = append(changed, world...)
+			compiled, drains := 0, map[netip.AddrPort]time.Time{}
+			for round := range rounds {
+				o.Time = time.Unix(int64(1000+30*round), 0)
+				o.Envoy.Dynamic.Draining = drains
+				result, update := applyWorld(t, fmt.Sprintf("round %d", round), f, world, changed, o)
+				if result != nil {
+					compiled++
+					seen = seen.see(t, fmt.Sprintf("round %d", round), update, result)
+				}
+				if t.Failed() {
+					for _, c := range changed {
+						t.Logf("changed: %s gone=%t\n%s", c.name, c.gone, c.text)
+					}
+					t.FailNow()
+				}
+				if result != nil {
+					drains = noteDraining(drains, result.Draining, o.Time)
+				}
+				changed = nil
+				for range 1 + random.IntN(3)*random.IntN(2) {
+					object := world[random.IntN(len(world))]
+					object.edit(random)
+					changed = append(changed, object)
+				}
+			}
+			if o.AllowEmpty && compiled < rounds/2 {
+				t.Errorf("%d of %d rounds were refused", rounds-compiled, rounds)
+			}
+		})
+	}
+}
+
+// noteDraining gives since when hosts drain.
+func noteDraining(before map[netip.AddrPort]time.Time, hosts []netip.AddrPort, now time.Time) map[netip.AddrPort]time.Time {
+	since := map[netip.AddrPort]time.Time{}
+	for _, host := range hosts {
+		since[host] = now
+		if known, is := before[host]; is {
+			since[host] = known
+		}
+	}
+	return since
+}
+
+// applyWorld applies changes of some objects, and compares. It gives the result and the update, nil for an error.
+func applyWorld(t *testing.T, name string, f *Follower, world, changed []*worldObject, o Options) (*Result, *Update) {
+	t.Helper()
+	var sources []Source
+	for _, object := range world {
+		if !object.gone {
+			sources = append(sources, Source{Name: object.name, Data: []byte(object.text)})
+		}
+	}
+	c := Changes{Time: o.Time, Draining: o.Envoy.Dynamic.Draining}
+	for _, object := range changed {
+		if object.gone {
+			c.Removed = append(c.Removed, object.name)
+		} else {
+			c.Set = append(c.Set, Source{Name: object.name, Data: []byte(object.text)})
+		}
+	}
+	want, refused := Compile(sources, o)
+	update, err := f.Apply(c)
+	if fmt.Sprint(err) != fmt.Sprint(refused) {
+		t.Errorf("%s: followed %v\nfrom scratch %v", name, err, refused)
+		return nil, nil
+	}
+	if refused != nil {
+		return nil, nil
+	}
+	got, err := update.Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	compareDiscoveries(t, name, got, want)
+	return want, update
+}

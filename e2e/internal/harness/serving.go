@@ -1,0 +1,123 @@
+package harness
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+)
+
+// EdgeGateway is the key of the Gateway in Documents.
+const EdgeGateway = "default/edge"
+
+// Serving is a "limpet serve" whose documents and keys a test changes; it says what Watching says.
+type Serving struct {
+	*Watching
+	// Listen is its address for Envoys.
+	Listen string
+}
+
+// ServedEnvoy is what limpet serve says of an Envoy.
+type ServedEnvoy struct {
+	Gateway, Node, Address, Generation, Target, Stage, Late string
+	Rejected                                                []struct{ Type, Name, Message string }
+}
+
+// Serve starts "limpet serve" on documents with the ring in a key file, and waits until it serves.
+func Serve(t testing.TB, documents Documents, ring Ring, flags ...string) *Serving {
+	t.Helper()
+	s := &Serving{Watching: &Watching{Documents: documents, folder: t.TempDir(), served: true}}
+	if s.Documents.Port == 0 {
+		s.Documents.Port = FreePort(t)
+	}
+	if s.Documents.TLSPort == 0 && len(s.Documents.Sites) > 0 {
+		s.Documents.TLSPort = FreePort(t)
+	}
+	s.replace(t, "input/documents.yaml", s.Documents.YAML(t))
+	s.replace(t, "keys.json", ring.JSON(t))
+	s.Listen = Loopback(FreePort(t))
+	admin := FreePort(t)
+	args := []string{
+		"serve", "-f", filepath.Join(s.folder, "input"), "--keys", filepath.Join(s.folder, "keys.json"), "--bind", "127.0.0.1",
+		"--wasm-path", Find(t).Wasm, "--listen", s.Listen, "--admin", Loopback(admin),
+	}
+	s.Running = launchLimpet(t, append(args, flags...), s.Documents.Port, admin, nil)
+	s.await(t, `.*changes of the input reach Envoys.*`)
+	return s
+}
+
+// ServeAgain starts it once more, where it was; the one before has been ended.
+func (s *Serving) ServeAgain(t testing.TB) {
+	t.Helper()
+	s.changes = 0
+	s.Running = launchLimpet(t, s.command.Args[1:], s.Port, s.AdminPort, nil)
+	s.await(t, `.*changes of the input reach Envoys.*`)
+}
+
+// Kill ends limpet by SIGKILL, and waits until it is gone.
+func (s *Serving) Kill(t testing.TB) {
+	t.Helper()
+	if err := s.command.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-s.done
+}
+
+// Bootstrap makes what an Envoy of the Gateway starts from, ready to start.
+func (s *Serving) Bootstrap(t testing.TB, flags ...string) *Compiled {
+	t.Helper()
+	c := &Compiled{
+		Dir: t.TempDir(), Port: s.Port, AdminPort: FreePort(t), TLSPort: s.Documents.TLSPort, shipped: Find(t), cluster: EdgeGateway,
+	}
+	args := []string{"bootstrap", "--gateway", EdgeGateway, "--server", s.Listen, "--admin", Loopback(c.AdminPort)}
+	code, text, stderr := Limpet(t, nil, append(args, flags...)...)
+	if code != 0 {
+		t.Fatalf("limpet bootstrap: exit code %d\n%s", code, stderr)
+	}
+	if err := os.WriteFile(filepath.Join(c.Dir, "envoy.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.deployment.Env = []string{}
+	return c
+}
+
+// Status is what "limpet status" says of connected Envoys, and whether all of them have everything.
+func (w *Watching) Status(t testing.TB) (envoys []ServedEnvoy, settled bool) {
+	t.Helper()
+	code, stdout, stderr := Limpet(t, nil, "status", "-o", "json", "--admin", Loopback(w.AdminPort))
+	var status struct{ Envoys []ServedEnvoy }
+	if err := json.Unmarshal([]byte(stdout), &status); err != nil {
+		t.Fatalf("limpet status: %v\n%s%s", err, stdout, stderr)
+	}
+	return status.Envoys, code == 0
+}
+
+// AwaitSettled waits until every Envoy has everything.
+func (w *Watching) AwaitSettled(t testing.TB) {
+	t.Helper()
+	for deadline := time.Now().Add(changeWithin); ; time.Sleep(20 * time.Millisecond) {
+		envoys, settled := w.Status(t)
+		if settled {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("not every Envoy has everything within %v: %+v\n%s", changeWithin, envoys, w.Output())
+		}
+	}
+}
+
+// AwaitEnvoy waits until something is said of an Envoy of that name, and gives it.
+func (s *Serving) AwaitEnvoy(t testing.TB, node string, is func(ServedEnvoy) bool) ServedEnvoy {
+	t.Helper()
+	for deadline := time.Now().Add(changeWithin); ; time.Sleep(20 * time.Millisecond) {
+		envoys, _ := s.Status(t)
+		if at := slices.IndexFunc(envoys, func(e ServedEnvoy) bool { return e.Node == node && is(e) }); at >= 0 {
+			return envoys[at]
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the Envoy %s does not come to that within %v: %+v\n%s", node, changeWithin, envoys, s.Output())
+		}
+	}
+}

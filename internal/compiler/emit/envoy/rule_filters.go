@@ -1,0 +1,155 @@
+package envoy
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	mutationv3 "github.com/envoyproxy/go-control-plane/envoy/config/common/mutation_rules/v3"
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	corsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/cors/v3"
+	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
+	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
+	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+)
+
+// applyFilters writes what a rule's filters do whatever becomes of the request.
+func (e *emitter) applyFilters(route *routev3.Route, r *ir.Route) {
+	route.RequestHeadersToRemove, route.RequestHeadersToAdd = r.RequestHeaders.Remove, newHeaderOptions(&r.RequestHeaders)
+	route.ResponseHeadersToRemove, route.ResponseHeadersToAdd = r.ResponseHeaders.Remove, newHeaderOptions(&r.ResponseHeaders)
+	if r.CORS != nil {
+		route.TypedPerFilterConfig = map[string]*anypb.Any{corsFilter: e.pack(newCORSPolicy(r.CORS))}
+	}
+}
+
+// newHeaderOptions are the headers that are set and added. A value means what it says: Envoy would read %REQ(a)% in it as a
+// command.
+func newHeaderOptions(h *ir.HeaderEdits) (all []*corev3.HeaderValueOption) {
+	write := func(p ir.Pair, action corev3.HeaderValueOption_HeaderAppendAction) {
+		all = append(all, &corev3.HeaderValueOption{
+			Header:       &corev3.HeaderValue{Key: p.Name, Value: strings.ReplaceAll(p.Value, "%", "%%")},
+			AppendAction: action, KeepEmptyValue: true,
+		})
+	}
+	for _, p := range h.Set {
+		write(p, corev3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD)
+	}
+	for _, p := range h.Add {
+		write(p, corev3.HeaderValueOption_APPEND_IF_EXISTS_OR_ADD)
+	}
+	return all
+}
+
+// redirectCodes are Envoy's names of the statuses that Gateway API has.
+var redirectCodes = map[int]routev3.RedirectAction_RedirectResponseCode{
+	301: routev3.RedirectAction_MOVED_PERMANENTLY,
+	302: routev3.RedirectAction_FOUND,
+	303: routev3.RedirectAction_SEE_OTHER,
+	307: routev3.RedirectAction_TEMPORARY_REDIRECT,
+	308: routev3.RedirectAction_PERMANENT_REDIRECT,
+}
+
+func newRedirect(r *ir.Route) *routev3.Route_Redirect {
+	to := r.Redirect
+	action := &routev3.RedirectAction{HostRedirect: to.Host, PortRedirect: uint32(to.Port), ResponseCode: redirectCodes[to.Status]}
+	if to.Scheme != "" {
+		action.SchemeRewriteSpecifier = &routev3.RedirectAction_SchemeRedirect{SchemeRedirect: to.Scheme}
+	}
+	switch edit := newPathEdit(to.Path, r.Match); {
+	case edit.whole != "":
+		action.PathRewriteSpecifier = &routev3.RedirectAction_PathRedirect{PathRedirect: edit.whole}
+	case edit.regex != nil:
+		action.PathRewriteSpecifier = &routev3.RedirectAction_RegexRewrite{RegexRewrite: edit.regex}
+	case edit.prefix != "":
+		action.PathRewriteSpecifier = &routev3.RedirectAction_PrefixRewrite{PrefixRewrite: edit.prefix}
+	}
+	return &routev3.Route_Redirect{Redirect: action}
+}
+
+// pathEdit is a change of a path as Envoy knows it; at most one is set.
+type pathEdit struct {
+	whole, prefix string
+	regex         *matcherv3.RegexMatchAndSubstitute
+}
+
+// newPathEdit gives the change for what a match has matched. Without a slash at its end a prefix is replaced by one without,
+// and what is replaced by nothing leaves a slash and no more (HTTPPathModifier, replacePrefixMatch).
+func newPathEdit(p *ir.PathEdit, match ir.Match) pathEdit {
+	if p == nil {
+		return pathEdit{}
+	}
+	to := strings.TrimRight(p.Value, "/")
+	switch {
+	case !p.Prefix:
+		return pathEdit{whole: p.Value}
+	case match.Regex != "": // no prefix
+		return pathEdit{}
+	case match.Exact:
+		return pathEdit{whole: to + "/"}
+	case match.Path == "/":
+		return pathEdit{prefix: to + "/"}
+	case to == "":
+		return pathEdit{regex: substitute("^"+regexp.QuoteMeta(match.Path)+"/*", "/")}
+	default:
+		return pathEdit{prefix: to}
+	}
+}
+
+func substitute(expression, by string) *matcherv3.RegexMatchAndSubstitute {
+	return &matcherv3.RegexMatchAndSubstitute{
+		Pattern: &matcherv3.RegexMatcher{Regex: expression}, Substitution: strings.ReplaceAll(by, `\`, `\\`),
+	}
+}
+
+// applyRewrite changes the host and path that the backend sees.
+func applyRewrite(action *routev3.RouteAction, r *ir.Route) {
+	if r.Rewrite == nil {
+		return
+	}
+	if r.Rewrite.Host != "" {
+		action.HostRewriteSpecifier = &routev3.RouteAction_HostRewriteLiteral{HostRewriteLiteral: r.Rewrite.Host}
+	}
+	edit := newPathEdit(r.Rewrite.Path, r.Match)
+	action.PrefixRewrite, action.RegexRewrite = edit.prefix, edit.regex
+	if edit.whole != "" {
+		action.RegexRewrite = substitute("^/.*$", edit.whole)
+	}
+}
+
+// newMirrors sends copies to other clusters, under the host that the request has.
+func newMirrors(mirrors []ir.Mirror) (all []*routev3.RouteAction_RequestMirrorPolicy) {
+	for _, m := range mirrors {
+		policy := &routev3.RouteAction_RequestMirrorPolicy{
+			Cluster: m.Cluster, DisableShadowHostSuffixAppend: true,
+			RuntimeFraction: &corev3.RuntimeFractionalPercent{DefaultValue: &typev3.FractionalPercent{
+				Numerator: m.Parts, Denominator: typev3.FractionalPercent_MILLION,
+			}},
+		}
+		for _, name := range m.Remove {
+			policy.RequestHeadersMutations = append(policy.RequestHeadersMutations,
+				&mutationv3.HeaderMutation{Action: &mutationv3.HeaderMutation_Remove{Remove: name}})
+		}
+		all = append(all, policy)
+	}
+	return all
+}
+
+func newCORSPolicy(c *ir.CORS) *corsv3.CorsPolicy {
+	policy := &corsv3.CorsPolicy{
+		AllowMethods: strings.Join(c.Methods, ", "), AllowHeaders: strings.Join(c.Headers, ", "),
+		ExposeHeaders: strings.Join(c.Expose, ", "), MaxAge: strconv.Itoa(c.MaxAge),
+		AllowCredentials: wrapperspb.Bool(c.Credentials),
+		// What no page may send goes no further: the backend would answer in its own way.
+		ForwardNotMatchingPreflights: wrapperspb.Bool(false),
+	}
+	for _, o := range c.Origins {
+		policy.AllowOriginStringMatch = append(policy.AllowOriginStringMatch, matchValue(ir.ValueMatch{
+			Value: o.Exact + o.Regex, Regex: o.Regex != "",
+		}))
+	}
+	return policy
+}

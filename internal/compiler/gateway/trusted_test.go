@@ -1,0 +1,42 @@
+package gateway
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestTrustedProxies: of the CIDRs that Gateways name, those count on a port that all of its Gateways name.
+func TestTrustedProxies(t *testing.T) {
+	gateway := func(name, annotation string, ports ...int) string {
+		var b strings.Builder
+		fmt.Fprintf(&b, "apiVersion: gateway.networking.k8s.io/v1\nkind: Gateway\nmetadata: {name: %s, namespace: shop", name)
+		if annotation != "" {
+			fmt.Fprintf(&b, ", annotations: {%s: %q}", TrustedAnnotation, annotation)
+		}
+		b.WriteString("}\nspec:\n  gatewayClassName: limpet\n  listeners:\n")
+		for _, port := range ports {
+			fmt.Fprintf(&b, "  - {name: p%d, port: %[1]d, protocol: HTTP, hostname: %s.example.com}\n", port, name)
+		}
+		return b.String()
+	}
+	const class = "apiVersion: gateway.networking.k8s.io/v1\nkind: GatewayClass\nmetadata: {name: limpet}\n" +
+		"spec: {controllerName: limpet.dev/gateway-controller}\n"
+	b := buildAll(t, class,
+		gateway("a", "10.1.2.3/8, 192.0.2.7/32,2001:db8::/32, 192.0.2.7/32", 80, 81),
+		gateway("b", "192.0.2.7/32, 0.0.0.0/0, ::/0, 10.0.0.1", 80, 82), gateway("c", "", 81))
+	want := map[uint16]string{80: "[192.0.2.7/32]", 81: "[]", 82: "[192.0.2.7/32]"}
+	for _, p := range b.ports {
+		if got := fmt.Sprint(p.Trusted); got != want[p.Number] {
+			t.Errorf("port %d believes %s, want %s", p.Number, got, want[p.Number])
+		}
+	}
+	var said []string
+	for _, w := range b.rep.Warnings() {
+		said = append(said, w.Path+": "+w.Message)
+	}
+	if got := strings.Join(said, "\n"); len(b.ports) != 3 || strings.Count(got, "would believe every client") != 2 ||
+		strings.Count(got, `Invalid value: "10.0.0.1": must be CIDRs`) != 1 || len(said) != 3 {
+		t.Errorf("%d ports; said\n%s", len(b.ports), got)
+	}
+}

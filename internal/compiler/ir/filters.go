@@ -1,0 +1,73 @@
+package ir
+
+// Filters are what a rule does to its requests and responses besides sending them somewhere.
+type Filters struct {
+	// RequestHeaders and ResponseHeaders change what backends and clients see.
+	RequestHeaders, ResponseHeaders HeaderEdits
+	// Redirect answers at once; nil for none.
+	Redirect *Redirect
+	// Rewrite changes where a backend thinks that the request goes; nil for nothing.
+	Rewrite *Rewrite
+	// Mirrors get copies of requests, and nobody waits for their answers.
+	Mirrors []Mirror
+	// CORS answers browsers that ask whether other sites may send requests; nil for what backends say.
+	CORS *CORS
+}
+
+// HeaderEdits are changes of headers. What is removed goes first.
+type HeaderEdits struct {
+	Remove   []string
+	Set, Add []Pair
+}
+
+// IsEmpty reports whether nothing is changed.
+func (h *HeaderEdits) IsEmpty() bool { return len(h.Remove)+len(h.Set)+len(h.Add) == 0 }
+
+// Redirect says where clients shall go instead.
+type Redirect struct {
+	// Scheme and Host replace those of the request, if they are there.
+	Scheme, Host string
+	// Port is written behind the host; 0 writes none.
+	Port uint16
+	// Path replaces the request's; nil leaves it.
+	Path   *PathEdit
+	Status int
+}
+
+// Rewrite changes a request's host and path.
+type Rewrite struct {
+	// Host is empty for no change, and Path nil.
+	Host string
+	Path *PathEdit
+}
+
+// PathEdit replaces a path, or the part of it that a match for a prefix has matched.
+type PathEdit struct {
+	Prefix bool
+	Value  string
+}
+
+// Mirror is a cluster that gets copies of a part of the requests: Parts of a million.
+type Mirror struct {
+	Cluster string
+	Parts   uint32
+	// Remove are the headers that the copies lack: those with a session's token.
+	Remove []string
+}
+
+// Million is the parts of all requests.
+const Million = 1_000_000
+
+// CORS says which sites' pages may send requests (Fetch, "CORS protocol").
+type CORS struct {
+	Origins []Origin
+	// Methods, Headers and Expose are the values of those headers; empty writes none.
+	Methods, Headers, Expose []string
+	Credentials              bool
+	MaxAge                   int // in seconds
+}
+
+// Origin is a site, exactly or as an RE2 expression.
+type Origin struct {
+	Exact, Regex string
+}

@@ -1,0 +1,295 @@
+package lower
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/backend"
+	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+)
+
+// lowerFilters lowers a rule's filters. What limpet does not support of them was found at admission: see gateway.FilterFault.
+func (l *lowerer) lowerFilters(route *gateway.Route, path *field.Path, rule *gatewayv1.HTTPRouteRule) (f ir.Filters) {
+	for i, filter := range rule.Filters {
+		switch filter.Type {
+		case gatewayv1.HTTPRouteFilterRequestHeaderModifier:
+			f.RequestHeaders = lowerHeaders(filter.RequestHeaderModifier)
+		case gatewayv1.HTTPRouteFilterResponseHeaderModifier:
+			f.ResponseHeaders = lowerHeaders(filter.ResponseHeaderModifier)
+		case gatewayv1.HTTPRouteFilterRequestRedirect:
+			f.Redirect = lowerRedirect(filter.RequestRedirect)
+		case gatewayv1.HTTPRouteFilterURLRewrite:
+			f.Rewrite = lowerRewrite(filter.URLRewrite)
+		case gatewayv1.HTTPRouteFilterCORS:
+			f.CORS = lowerCORS(filter.CORS)
+		case gatewayv1.HTTPRouteFilterRequestMirror:
+			at := path.Child("filters").Index(i).Child("requestMirror")
+			if m, found := l.lowerMirror(route, at, filter.RequestMirror); found {
+				f.Mirrors = append(f.Mirrors, m)
+			}
+		}
+	}
+	return f
+}
+
+// applyFilters adds a rule's filters to what becomes of its requests. What a backend changes comes after what the rule does.
+func applyFilters(action *ir.Route, f ir.Filters) {
+	if action.Status != 0 {
+		return // nothing of the rule is served
+	}
+	f.RequestHeaders = joinEdits(f.RequestHeaders, action.RequestHeaders)
+	f.ResponseHeaders = joinEdits(f.ResponseHeaders, action.ResponseHeaders)
+	if slices.ContainsFunc(action.Split, changesHeaders) {
+		for i := range action.Split {
+			s := &action.Split[i]
+			s.RequestHeaders, s.ResponseHeaders = joinEdits(f.RequestHeaders, s.RequestHeaders), joinEdits(f.ResponseHeaders, s.ResponseHeaders)
+		}
+		f.RequestHeaders, f.ResponseHeaders = ir.HeaderEdits{}, ir.HeaderEdits{}
+	}
+	action.Filters = f
+	hideSessions(action)
+}
+
+func changesHeaders(s ir.Share) bool {
+	return !s.RequestHeaders.IsEmpty() || !s.ResponseHeaders.IsEmpty()
+}
+
+// lowerBackendFilters lowers the filters of a backendRef.
+func lowerBackendFilters(filters []gatewayv1.HTTPRouteFilter) (request, response ir.HeaderEdits) {
+	for _, f := range filters {
+		switch f.Type {
+		case gatewayv1.HTTPRouteFilterRequestHeaderModifier:
+			request = lowerHeaders(f.RequestHeaderModifier)
+		case gatewayv1.HTTPRouteFilterResponseHeaderModifier:
+			response = lowerHeaders(f.ResponseHeaderModifier)
+		}
+	}
+	return request, response
+}
+
+// lowerHeaders lowers a modifier. Of entries for one name the first counts (HTTPHeaderFilter).
+func lowerHeaders(m *gatewayv1.HTTPHeaderFilter) (h ir.HeaderEdits) {
+	if m == nil {
+		return h
+	}
+	pairs := func(headers []gatewayv1.HTTPHeader) (all []ir.Pair) {
+		for _, header := range headers {
+			name := strings.ToLower(string(header.Name))
+			if !slices.ContainsFunc(all, func(p ir.Pair) bool { return p.Name == name }) {
+				all = append(all, ir.Pair{Name: name, Value: header.Value})
+			}
+		}
+		return all
+	}
+	h.Set, h.Add = pairs(m.Set), pairs(m.Add)
+	for _, name := range m.Remove {
+		if name = strings.ToLower(name); !slices.Contains(h.Remove, name) {
+			h.Remove = append(h.Remove, name)
+		}
+	}
+	return h
+}
+
+// joinEdits makes one of two changes of headers, of which the second comes later.
+func joinEdits(first, second ir.HeaderEdits) ir.HeaderEdits {
+	gone := func(p ir.Pair) bool {
+		return slices.Contains(second.Remove, p.Name) ||
+			slices.ContainsFunc(second.Set, func(s ir.Pair) bool { return s.Name == p.Name })
+	}
+	joined := ir.HeaderEdits{
+		Set: slices.DeleteFunc(slices.Clone(first.Set), gone), Add: slices.DeleteFunc(slices.Clone(first.Add), gone),
+		Remove: slices.Clone(first.Remove),
+	}
+	for _, name := range second.Remove {
+		if !slices.Contains(joined.Remove, name) {
+			joined.Remove = append(joined.Remove, name)
+		}
+	}
+	joined.Set, joined.Add = append(joined.Set, second.Set...), append(joined.Add, second.Add...)
+	return joined
+}
+
+func equalEdits(a, b ir.HeaderEdits) bool {
+	return slices.Equal(a.Remove, b.Remove) && slices.Equal(a.Set, b.Set) && slices.Equal(a.Add, b.Add)
+}
+
+// defaultRedirect is the status where none is written; its schema has the same default.
+const defaultRedirect = 302
+
+// lowerRedirect lowers a redirect, but for a port that is not written: see finishRedirect.
+func lowerRedirect(f *gatewayv1.HTTPRequestRedirectFilter) *ir.Redirect {
+	if f == nil {
+		return nil
+	}
+	r := &ir.Redirect{Path: lowerPathEdit(f.Path), Status: defaultRedirect}
+	if f.Scheme != nil {
+		r.Scheme = *f.Scheme
+	}
+	if f.Hostname != nil {
+		r.Host = string(*f.Hostname)
+	}
+	if f.Port != nil {
+		r.Port = uint16(*f.Port)
+	}
+	if f.StatusCode != nil {
+		r.Status = *f.StatusCode
+	}
+	return r
+}
+
+// schemePorts are those that no one writes.
+var schemePorts = map[string]uint16{"http": 80, "https": 443}
+
+// finishRedirect gives a rule's redirect on one port: where the rule names none, it is that of the scheme if there is one,
+// else the listener's; and the one that the scheme has anyway is not written (HTTPRequestRedirectFilter, port).
+func finishRedirect(r *ir.Redirect, port gateway.Port) *ir.Redirect {
+	if r == nil {
+		return nil
+	}
+	own := "http"
+	if port.TLS {
+		own = "https"
+	}
+	finished, scheme := *r, cmp.Or(r.Scheme, own)
+	if r.Port == 0 && r.Scheme == "" {
+		finished.Port = port.Number
+	}
+	if finished.Port == schemePorts[scheme] {
+		finished.Port = 0
+	}
+	return &finished
+}
+
+func lowerRewrite(f *gatewayv1.HTTPURLRewriteFilter) *ir.Rewrite {
+	if f == nil {
+		return nil
+	}
+	r := &ir.Rewrite{Path: lowerPathEdit(f.Path)}
+	if f.Hostname != nil {
+		r.Host = string(*f.Hostname)
+	}
+	return r
+}
+
+func lowerPathEdit(p *gatewayv1.HTTPPathModifier) *ir.PathEdit {
+	switch {
+	case p == nil:
+		return nil
+	case p.Type == gatewayv1.PrefixMatchHTTPPathModifier && p.ReplacePrefixMatch != nil:
+		return &ir.PathEdit{Prefix: true, Value: *p.ReplacePrefixMatch}
+	case p.Type == gatewayv1.FullPathHTTPPathModifier && p.ReplaceFullPath != nil:
+		return &ir.PathEdit{Value: *p.ReplaceFullPath}
+	default:
+		return nil
+	}
+}
+
+// lowerMirror lowers a mirror. One that leads nowhere is left out: requests go their way without it.
+func (l *lowerer) lowerMirror(route *gateway.Route, path *field.Path, f *gatewayv1.HTTPRequestMirrorFilter) (m ir.Mirror, found bool) {
+	if f == nil {
+		return m, false
+	}
+	c, invalid := l.resolveChoice(route, path.Child("backendRef"), gatewayv1.BackendRef{BackendObjectReference: f.BackendRef})
+	if invalid != nil {
+		invalid.Detail += ": nothing is mirrored there"
+		l.rep.WarnFor(route, string(backend.ReasonFor(invalid)), invalid)
+		return m, false
+	}
+	m.Parts = ir.Million
+	switch {
+	case f.Percent != nil:
+		m.Parts = uint32(*f.Percent) * (ir.Million / 100)
+	case f.Fraction != nil:
+		of := int64(100)
+		if f.Fraction.Denominator != nil {
+			of = int64(*f.Fraction.Denominator)
+		}
+		m.Parts = uint32(min(int64(f.Fraction.Numerator)*ir.Million/max(of, 1), ir.Million))
+	}
+	if m.Parts == 0 {
+		return m, false
+	}
+	m.Cluster = l.addSharedCluster(c)
+	return m, true
+}
+
+// hideSessions keeps tokens of the rule's own sessions from its mirrors: the header that has them, or all cookies, for of
+// that header Envoy can take nothing but the whole.
+func hideSessions(action *ir.Route) {
+	var names []string
+	for i := range action.Policies {
+		name := "cookie"
+		if p := &action.Policies[i]; p.Type == policyconfig.TypeHeader {
+			name = strings.ToLower(p.SessionName)
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for i := range action.Mirrors {
+		action.Mirrors[i].Remove = names
+	}
+}
+
+// defaultMaxAge is how many seconds a browser remembers what it may send, where nothing is written; its schema has the same.
+const defaultMaxAge = 5
+
+func lowerCORS(f *gatewayv1.HTTPCORSFilter) *ir.CORS {
+	if f == nil {
+		return nil
+	}
+	c := &ir.CORS{MaxAge: int(f.MaxAge), Credentials: f.AllowCredentials != nil && *f.AllowCredentials}
+	if c.MaxAge == 0 {
+		c.MaxAge = defaultMaxAge
+	}
+	for _, o := range f.AllowOrigins {
+		c.Origins = append(c.Origins, lowerOrigin(string(o)))
+	}
+	for _, m := range f.AllowMethods {
+		c.Methods = append(c.Methods, string(m))
+	}
+	for _, h := range f.AllowHeaders {
+		c.Headers = append(c.Headers, string(h))
+	}
+	for _, h := range f.ExposeHeaders {
+		c.Expose = append(c.Expose, string(h))
+	}
+	return c
+}
+
+// lowerOrigin lowers an origin: "*" is every site, and "*." at the beginning of a host any names before the rest.
+func lowerOrigin(o string) ir.Origin {
+	if o == "*" {
+		return ir.Origin{Regex: ".*"}
+	}
+	scheme, host, _ := strings.Cut(o, "://")
+	rest, wild := strings.CutPrefix(host, "*.")
+	if !wild {
+		return ir.Origin{Exact: o}
+	}
+	return ir.Origin{Regex: regexp.QuoteMeta(scheme+"://") + `[^/:]+\.` + regexp.QuoteMeta(rest)}
+}
+
+// refuseSplitFilters refuses a rule whose backends change headers in ways of their own, and whose sessions make one cluster of
+// them: whose turn it is shows too late.
+func (l *lowerer) refuseSplitFilters(route *gateway.Route, path *field.Path, choices []choice) bool {
+	for _, c := range choices {
+		if equalEdits(c.request, choices[0].request) && equalEdits(c.response, choices[0].response) {
+			continue
+		}
+		l.rep.WarnForAt(route, string(gatewayv1.RouteReasonUnsupportedValue), path.Child("backendRefs").String(), fmt.Sprintf(
+			"filters of single backends are not supported where one session is for all of the rule's: every request of the rule gets %s",
+			strconv.Itoa(gateway.UnresolvedStatusCode(route))))
+		return true
+	}
+	return false
+}

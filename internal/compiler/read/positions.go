@@ -1,0 +1,131 @@
+package read
+
+import "go.yaml.in/yaml/v3"
+
+// positions are where the fields of a chunk are. The text is read once for all of them, when the first is asked for.
+type positions struct {
+	first  int    // the line on which the content begins; 0 if it is not known yet
+	simple *place // what the simple reader finds
+	failed bool   // it gives up
+	keys   mappingKeys
+}
+
+// find gives the line of a field from the beginning of the chunk, or of the nearest thing that encloses it.
+func (p *positions) find(c *chunk, path string) int {
+	if path == "" && !c.json {
+		if p.first == 0 {
+			p.first = firstContentLine(c.data)
+		}
+		return p.first
+	}
+	if p.simple == nil && !p.failed && !c.json {
+		p.simple, p.failed = findPlaces(c.data)
+	}
+	if p.simple != nil {
+		return p.simple.find(splitPath(path))
+	}
+	if c.root == nil {
+		roots, broken := c.parse()
+		if broken != nil || len(roots) != 1 {
+			return 1
+		}
+		c.root = roots[0]
+	}
+	if p.keys == nil {
+		p.keys = mappingKeys{}
+	}
+	return p.keys.findLine(c.root, splitPath(path))
+}
+
+// place is where a value stands, and what is in it: the fields of a mapping or the items of a sequence.
+type place struct {
+	line   int
+	fields map[string]*place
+	items  []*place
+}
+
+// addField adds the place of a field, unless places are not asked for.
+func (p *place) addField(name string, line int) *place {
+	if p == nil {
+		return nil
+	}
+	if p.fields == nil {
+		p.fields = map[string]*place{}
+	}
+	at := &place{line: line}
+	p.fields[name] = at
+	return at
+}
+
+// addItem is addField for the next item of a sequence.
+func (p *place) addItem(line int) *place {
+	if p == nil {
+		return nil
+	}
+	at := &place{line: line}
+	p.items = append(p.items, at)
+	return at
+}
+
+// find follows a path as far as it leads.
+func (p *place) find(path []string) int {
+	for _, step := range path {
+		next := p.fields[step]
+		if i, is := itemIndex(step, len(p.items)); is {
+			next = p.items[i]
+		}
+		if next == nil {
+			break
+		}
+		p = next
+	}
+	return p.line
+}
+
+// mappingKeys has for each mapping that was looked into where its keys are among its content.
+type mappingKeys map[*yaml.Node]map[string]int
+
+// findLine walks a node tree along a path as far as it leads and gives the line of the last thing found:
+// of a field its key, of a list's item its beginning.
+func (k mappingKeys) findLine(n *yaml.Node, path []string) int {
+	line := n.Line
+	for _, step := range path {
+		if n.Kind == yaml.AliasNode {
+			n = n.Alias
+		}
+		next, at := k.findChild(n, step)
+		if next == nil {
+			break
+		}
+		n, line = next, at
+	}
+	return line
+}
+
+// findChild finds one step below a node, and the line to show for it.
+func (k mappingKeys) findChild(n *yaml.Node, step string) (*yaml.Node, int) {
+	switch n.Kind {
+	case yaml.SequenceNode:
+		if i, is := itemIndex(step, len(n.Content)); is {
+			return n.Content[i], n.Content[i].Line
+		}
+	case yaml.MappingNode:
+		if i, has := k.index(n)[step]; has {
+			return n.Content[i+1], n.Content[i].Line
+		}
+	}
+	return nil, 0
+}
+
+// index gives where a mapping's keys are; of two that are alike the first.
+func (k mappingKeys) index(n *yaml.Node) map[string]int {
+	keys := k[n]
+	if keys == nil {
+		keys = make(map[string]int, len(n.Content)/2)
+		for i := len(n.Content) - len(n.Content)%2 - 2; i >= 0; i -= 2 {
+			keys[n.Content[i].Value] = i
+		}
+		k[n] = keys
+	}
+	return keys
+}

@@ -1,0 +1,106 @@
+package resource
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/http/httpguts"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/re2"
+)
+
+// findRouteFaults finds what the schema lets a route say and Envoy would not take, or take otherwise than it is meant: one
+// such value makes it reject all routes of a listener. The path of a match is called otherwise in a GRPCRoute.
+func findRouteFaults(r *gatewayv1.HTTPRoute, pathField string) (all []Fault) {
+	for i := range r.Spec.Rules {
+		rule, path := &r.Spec.Rules[i], field.NewPath("spec", "rules").Index(i)
+		for j, m := range rule.Matches {
+			all = append(all, findMatchFaults(path.Child("matches").Index(j), pathField, &m)...)
+		}
+		for j, f := range rule.Filters {
+			all = append(all, findFilterFaults(path.Child("filters").Index(j), &f)...)
+		}
+		for j, ref := range rule.BackendRefs {
+			for n, f := range ref.Filters {
+				all = append(all, findFilterFaults(path.Child("backendRefs").Index(j).Child("filters").Index(n), &f)...)
+			}
+		}
+	}
+	return all
+}
+
+// findMatchFaults finds regular expressions that are none, or too large.
+func findMatchFaults(path *field.Path, pathField string, m *gatewayv1.HTTPRouteMatch) (all []Fault) {
+	check := func(at *field.Path, expression string) {
+		if why := re2.Explain(expression); why != "" {
+			all = append(all, newFault(at, expression, why))
+		}
+	}
+	if p := m.Path; p != nil && p.Type != nil && *p.Type == gatewayv1.PathMatchRegularExpression && p.Value != nil {
+		check(path.Child(pathField), *p.Value)
+	}
+	for i, h := range m.Headers {
+		if h.Type != nil && *h.Type == gatewayv1.HeaderMatchRegularExpression {
+			check(path.Child("headers").Index(i).Child("value"), h.Value)
+		}
+	}
+	for i, q := range m.QueryParams {
+		if q.Type != nil && *q.Type == gatewayv1.QueryParamMatchRegularExpression {
+			check(path.Child("queryParams").Index(i).Child("value"), q.Value)
+		}
+	}
+	return all
+}
+
+func newFault(at *field.Path, value, why string) Fault {
+	return Fault{Path: at.String(), Message: fmt.Sprintf("Invalid value: %q: %s", value, why)}
+}
+
+// findFilterFaults finds changes of headers that Envoy does not make, and redirects that are none.
+func findFilterFaults(path *field.Path, f *gatewayv1.HTTPRouteFilter) (all []Fault) {
+	all = append(all, findModifierFaults(path.Child("requestHeaderModifier"), f.RequestHeaderModifier)...)
+	all = append(all, findModifierFaults(path.Child("responseHeaderModifier"), f.ResponseHeaderModifier)...)
+	if r := f.RequestRedirect; r != nil && r.StatusCode != nil && !slices.Contains(redirectCodes, *r.StatusCode) {
+		at := path.Child("requestRedirect", "statusCode")
+		all = append(all, newFault(at, fmt.Sprint(*r.StatusCode), "must be the status of a redirect"))
+	}
+	return all
+}
+
+// redirectCodes are the statuses that redirects may have. The schema has them too.
+var redirectCodes = []int{301, 302, 303, 307, 308}
+
+func findModifierFaults(at *field.Path, m *gatewayv1.HTTPHeaderFilter) (all []Fault) {
+	if m == nil {
+		return nil
+	}
+	for i, h := range m.Set {
+		all = append(all, findHeaderFault(at.Child("set").Index(i), string(h.Name), h.Value)...)
+	}
+	for i, h := range m.Add {
+		all = append(all, findHeaderFault(at.Child("add").Index(i), string(h.Name), h.Value)...)
+	}
+	for i, name := range m.Remove {
+		all = append(all, findHeaderFault(at.Child("remove").Index(i), name, "")...)
+	}
+	return all
+}
+
+// findHeaderFault finds what is wrong with a header that is to be changed. Those with which Envoys speak to one another would
+// change what Envoy itself does with the request.
+func findHeaderFault(at *field.Path, name, value string) []Fault {
+	lower := strings.ToLower(name)
+	switch {
+	case !httpguts.ValidHeaderFieldName(name):
+		return []Fault{newFault(at, name, "must be a header's name")}
+	case lower == "host" || strings.HasPrefix(lower, "x-envoy-") || strings.HasPrefix(lower, "x-limpet-"):
+		return []Fault{newFault(at, name, "is not for rules to change: the proxy itself works by it")}
+	case !httpguts.ValidHeaderFieldValue(value):
+		return []Fault{{Path: at.Child("value").String(), Message: "Invalid value: must be a header's value"}}
+	default:
+		return nil
+	}
+}
