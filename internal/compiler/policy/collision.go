@@ -51,9 +51,22 @@ type collisions struct {
 // that is qualified by its scope; another's header can't, and if it is of another namespace there is no session.
 func settleNames(rules []*configuredRule, o Options) ([]*configuredRule, map[*namedSession]string) {
 	c := &collisions{rules: slices.Clone(rules), order: o.Order, held: o.HeldNames, withheld: map[*namedSession]string{}}
+	c.withholdLost()
 	c.settleCookies()
 	c.settleHeaders()
 	return c.rules, c.withheld
+}
+
+// withholdLost withholds the sessions for which an override would hold that can't: limits from above do not fail open (S63).
+func (c *collisions) withholdLost() {
+	for _, r := range c.rules {
+		for _, s := range r.sessions {
+			if len(s.lost) > 0 {
+				c.withheld[s.namedSession] = fmt.Sprintf("%s, whose override would hold here, has no room for %s in its status: "+
+					"the rule has no session", s.lost[0], s.gateway)
+			}
+		}
+	}
 }
 
 // settleCookies qualifies the names of cookies that would overwrite those of sessions that go before.
@@ -108,7 +121,8 @@ func (c *collisions) settleCookie(claim *claimedName, accepted *cookieIndex, mos
 	}
 }
 
-// listClaims lists the names of sessions of one type, in the order of the rules. A rule that is refused claims none.
+// listClaims lists the names of sessions of one type, in the order of the rules. A rule that is refused claims none, nor
+// does a session that is withheld.
 func (c *collisions) listClaims(include func(*configuredSession) bool) (claims []*claimedName) {
 	byName := map[[2]string]*claimedName{}
 	for i, r := range c.rules {
@@ -116,7 +130,7 @@ func (c *collisions) listClaims(include func(*configuredSession) bool) (claims [
 			continue
 		}
 		for j, s := range r.sessions {
-			if !include(s) {
+			if !include(s) || c.withheld[s.namedSession] != "" {
 				continue
 			}
 			key := [2]string{s.scope, s.name}
