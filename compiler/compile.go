@@ -63,7 +63,9 @@ type Errors = report.Errors
 
 // Result is what a compilation gives.
 type Result struct {
-	// Plugin is the filter's configuration and PluginJSON its text. Both hold the key ring if Options.Keys does.
+	// Plugin is the filter's configuration with all policies and PluginJSON its text, also where the policies travel with
+	// their routes (TargetEnvoy); with EnvoyOptions.Dynamic the text is without them. Both hold the key ring if Options.Keys
+	// does.
 	Plugin     policyconfig.Config
 	PluginJSON []byte
 	// Files are what the target asks for, in the order to be written in; the document that people ask for is the last.

@@ -9,10 +9,12 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// pluginText stands for the text of the plugin's configuration, which is a golden of its own, and routesText for a
-// listener's routes.
+// pluginText stands for the text of the plugin's configuration, which is a golden of its own, and in a route's metadata for
+// the policies of that configuration that travel with the route; routesText stands for a listener's routes.
 const (
 	pluginText = "see plugin"
 	routesText = "see routes"
@@ -23,16 +25,18 @@ func splitBootstrap(t *testing.T, bootstrap any, plugin string, values map[strin
 	t.Helper()
 	before := parseValue(t, marshalValue(t, bootstrap))
 	resources, _ := bootstrap.(map[string]any)["static_resources"].(map[string]any)
+	config, global := parsePlugin(t, plugin)
 	routes := []any{}
 	for _, manager := range connectionManagers(resources["listeners"]) {
 		routes = append(routes, manager["route_config"])
 		manager["route_config"] = routesText
 		eachPluginConfiguration(manager, func(configuration map[string]any) {
-			if configuration["value"] == plugin {
+			if configuration["value"] == global {
 				configuration["value"] = pluginText
 			}
 		})
 	}
+	unloadPolicies(t, config, routes)
 	values["routes"] = shorten(routes)
 	for _, name := range []string{"listeners", "clusters"} {
 		values[name] = shorten(orEmpty(resources[name]))
@@ -55,11 +59,13 @@ func joinBootstrap(t *testing.T, plugin string, values map[string]any) any {
 	}
 	listeners, clusters := lengthen(values["listeners"]).([]any), lengthen(values["clusters"]).([]any)
 	routes := lengthen(values["routes"]).([]any)
+	config, global := parsePlugin(t, plugin)
+	loadPolicies(t, config, routes)
 	for i, manager := range connectionManagers(listeners) {
 		manager["route_config"] = routes[i]
 		eachPluginConfiguration(manager, func(configuration map[string]any) {
 			if configuration["value"] == pluginText {
-				configuration["value"] = plugin
+				configuration["value"] = global
 			}
 		})
 	}
@@ -70,6 +76,60 @@ func joinBootstrap(t *testing.T, plugin string, values map[string]any) any {
 		resources["clusters"] = clusters
 	}
 	return bootstrap
+}
+
+// parsePlugin reads a plugin's configuration, and gives the text of what is global in it.
+func parsePlugin(t *testing.T, text string) (config policyconfig.Config, global string) {
+	t.Helper()
+	config, errs := policyconfig.Parse(text)
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	rest := config
+	rest.Policies = nil
+	data, err := policyconfig.Marshal(rest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return config, string(data)
+}
+
+// unloadPolicies takes the policies of a configuration out of the routes that they travel with.
+func unloadPolicies(t *testing.T, config policyconfig.Config, routes any) {
+	t.Helper()
+	eachMapping(routes, func(route map[string]any) {
+		text, _ := route["name"].(string)
+		name, _, carries := policyconfig.CutIdentity(text)
+		if !carries {
+			return
+		}
+		before := route["metadata"]
+		route["name"], route["metadata"] = name, pluginText
+		loadPolicies(t, config, route)
+		if route["name"] == text && reflect.DeepEqual(route["metadata"], before) {
+			route["name"], route["metadata"] = name, pluginText
+		} else {
+			t.Errorf("route %s does not have the plugin's policies: %v", text, before)
+		}
+	})
+}
+
+// loadPolicies undoes unloadPolicies.
+func loadPolicies(t *testing.T, config policyconfig.Config, routes any) {
+	t.Helper()
+	eachMapping(routes, func(route map[string]any) {
+		if route["metadata"] != pluginText {
+			return
+		}
+		name, text, err := policyconfig.WriteRoute(route["name"].(string), config.Policies, config.PinHeader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		route["name"] = name
+		route["metadata"] = map[string]any{"filter_metadata": map[string]any{
+			policyconfig.RouteMetadata: map[string]any{policyconfig.RouteField: text},
+		}}
+	})
 }
 
 func marshalValue(t *testing.T, value any) []byte {

@@ -31,6 +31,7 @@ type commonPart struct {
 const (
 	firstRoute    = "routes/0/virtual_hosts/0/*/0"
 	perFilter     = firstRoute + "/typed_per_filter_config/"
+	tableFilters  = "routes/0/typed_per_filter_config"
 	firstFilters  = "listeners/0/filter_chains/0/filters/0/typed_config/http_filters"
 	gatewayStatus = "status/1/status"
 )
@@ -44,11 +45,12 @@ var commonPartList = []commonPart{
 	{"grpc-cluster", "grpc-session-cookie", "clusters/0", "name endpoints"},
 	{"previous-hosts", "session-cookie", firstRoute + "/route/retry_policy/retry_host_predicate", ""},
 	{"retry", "session-cookie", firstRoute + "/route/retry_policy", ""},
-	{"on", "session-cookie", perFilter + "limpet", ""},
-	{"session", "session-cookie", firstRoute + "/typed_per_filter_config", ""},
+	{"on", "session-cookie", tableFilters + "/limpet", ""},
+	{"session", "session-cookie", tableFilters, ""},
 	{"state", "session-cookie", firstFilters + "/2/typed_config/session_state", ""},
 	{"strict", "every-field-of-a-policy", perFilter + "envoy.filters.http.stateful_session", "status_on_strict_destination_not_found"},
-	{"route-config", "session-cookie", "routes/0", "name virtual_hosts"},
+	{"route-config", "session-none", "routes/0", "name virtual_hosts"},
+	{"session-routes", "session-cookie", "routes/0", "name virtual_hosts"},
 	// Envoy: listeners and the rest
 	{"fence-mutations", "session-cookie", firstFilters + "/0/typed_config", ""},
 	{"fence", "session-cookie", firstFilters + "/0", ""},

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/plugin"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
@@ -15,10 +16,11 @@ func emitServed(j *analysis, o *Options, r *Result) error {
 	for _, g := range j.topology.Attachments.Gateways {
 		key := g.Gateway.Key()
 		own := splitConfig(proxy, key)
-		config, text, err := j.cache.emitPlugin(own.Policies, o.Keys)
+		config, text, err := plugin.Emit(nil, o.Keys) // policies travel with their routes
 		if err != nil {
 			return err
 		}
+		config.Policies = own.Policies
 		gateways = append(gateways, envoy.ServeSettings{
 			Gateway: key, Config: own,
 			Settings: envoy.Settings{WasmPath: o.Envoy.WasmPath, Plugin: config, PluginJSON: text},

@@ -12,6 +12,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoygateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/istio"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/plugin"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 )
 
@@ -141,13 +142,19 @@ func emitEnvoy(j *analysis, o *Options, r *Result) error {
 	if o.served() != nil {
 		return emitServed(j, o, r)
 	}
-	if err := emitPlugin(j, o, r); err != nil {
+	// The policies travel with their routes, so that a change of one is a change of a route table.
+	config, global, err := plugin.Emit(nil, o.Keys)
+	if err != nil {
 		return err
 	}
+	config.Policies = j.plan.Proxy.Policies
 	r.PrivateKeys = slices.ContainsFunc(j.plan.Proxy.Listeners, func(l ir.Listener) bool { return len(l.TLSHosts) > 0 })
-	settings := envoy.Settings{Admin: j.parsed.admin, WasmPath: o.Envoy.WasmPath, Plugin: r.Plugin, PluginJSON: r.PluginJSON}
+	settings := envoy.Settings{Admin: j.parsed.admin, WasmPath: o.Envoy.WasmPath, Plugin: config, PluginJSON: global}
 	if o.Envoy.Dynamic != nil {
 		return emitDiscovery(j, o, r, settings)
+	}
+	if err := emitPlugin(j, o, r); err != nil {
+		return err
 	}
 	bootstrap, err := j.cache.rendered.Emit(j.plan.Proxy, settings)
 	r.Files = append(r.Files, File{EnvoyFile, bootstrap})
@@ -162,7 +169,8 @@ func emitDiscovery(j *analysis, o *Options, r *Result, settings envoy.Settings) 
 		return err
 	}
 	r.Draining, r.Until = j.plan.Proxy.Draining, j.plan.Proxy.Until
-	r.Files = append(r.Files, File{EnvoyFile, r.Discovery.Bootstrap})
+	r.Plugin, r.PluginJSON = settings.Plugin, settings.PluginJSON
+	r.Files = []File{{PluginFile, r.PluginJSON}, {EnvoyFile, r.Discovery.Bootstrap}}
 	return nil
 }
 

@@ -80,14 +80,18 @@ func strictly(t *testing.T, tree harness.Tree, path string) {
 	if !ok {
 		t.Fatalf("%s is no forwarding route", path)
 	}
-	delete(action, "retry_policy")
+	action["retry_policy"] = map[string]any{} // not the virtual host's either
 	strict := map[string]any{"strict": true}
 	for key, value := range tree.Filter(t, filter)["typed_config"].(map[string]any) {
 		if key != "@type" {
 			strict[key] = value
 		}
 	}
-	perRoute := tree.Route(t, path)["typed_per_filter_config"].(map[string]any)
+	perRoute, _ := tree.Route(t, path)["typed_per_filter_config"].(map[string]any)
+	if perRoute == nil { // the table turns the filters on
+		perRoute = map[string]any{}
+		tree.Route(t, path)["typed_per_filter_config"] = perRoute
+	}
 	perRoute[filter] = map[string]any{
 		"@type":            "type.googleapis.com/envoy.extensions.filters.http.stateful_session.v3.StatefulSessionPerRoute",
 		"stateful_session": strict,

@@ -13,6 +13,11 @@ const (
 	// wasm.limpet.
 	OutcomeFilterState = "limpet"
 
+	// RefusedCounter counts the requests that got 503 because what came with their route is broken.
+	RefusedCounter = "limpet_requests_refused"
+	// RefusedDetails is response.code_details of those.
+	RefusedDetails = "limpet_broken_policy"
+
 	// MemoryGauge is the gauge of the memory that all workers' filters have.
 	MemoryGauge = "limpet_memory_bytes"
 )

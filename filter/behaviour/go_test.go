@@ -34,23 +34,32 @@ func startGo(t *testing.T, config string, env map[string]string, clock func() ti
 
 func (p *goPlugin) counts() map[string]uint64 { return p.count }
 
-func (p *goPlugin) open(route, cluster string) stream {
-	return &goStream{plugin: p, policy: p.engine.Policy(route, destination(cluster))}
+func (p *goPlugin) open(route, cluster string) stream { return p.openWith(route, cluster, "") }
+
+func (p *goPlugin) openWith(route, cluster, policies string) stream {
+	policy, sound := p.engine.Policy(route, destination{cluster, policies})
+	return &goStream{plugin: p, policy: policy, refused: !sound}
 }
 
-// destination is the name of a cluster.
-type destination string
+// destination is the name of a cluster, and what the route's metadata has.
+type destination struct{ cluster, policies string }
 
-func (d destination) Cluster() string { return string(d) }
+func (d destination) Cluster() string { return d.cluster }
+
+func (d destination) Policies() (string, bool) { return d.policies, d.policies != "" }
 
 type goStream struct {
 	plugin   *goPlugin
 	policy   *session.Policy
+	refused  bool
 	exchange session.Exchange
 	outcome  session.Outcome
 }
 
 func (s *goStream) request(h [][2]string) ([][2]string, error) {
+	if s.refused {
+		return nil, errRefused
+	}
 	if s.policy == nil {
 		return h, nil
 	}

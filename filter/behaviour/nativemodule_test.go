@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/limpet-proxy/limpet/filter/internal/nativetest"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // modulePlugin is the native module. It names hosts where the others set the pin header, which is translated here.
@@ -37,20 +38,30 @@ func (p *modulePlugin) counts() map[string]uint64 {
 }
 
 func (p *modulePlugin) open(route, cluster string) stream {
-	return &moduleStream{plugin: p, route: route, cluster: cluster}
+	return p.openWith(route, cluster, "")
+}
+
+func (p *modulePlugin) openWith(route, cluster, policies string) stream {
+	return &moduleStream{plugin: p, route: route, cluster: cluster, policies: policies}
 }
 
 type moduleStream struct {
-	plugin         *modulePlugin
-	route, cluster string
-	s              *nativetest.Stream
+	plugin                   *modulePlugin
+	route, cluster, policies string
+	s                        *nativetest.Stream
 }
 
 func (s *moduleStream) request(h [][2]string) (out [][2]string, err error) {
 	if err := s.plugin.host.SetClock(s.plugin.clock()); err != nil {
 		return nil, err
 	}
+	if err := s.plugin.host.SetPolicies(s.policies); err != nil {
+		return nil, err
+	}
 	s.s, out, err = s.plugin.host.Request(s.route, s.cluster, h)
+	if err == nil && s.s.Answered == 503 && s.s.Details == policyconfig.RefusedDetails {
+		return nil, errRefused
+	}
 	// No stateful_session filter follows, so a client's pin header means nothing.
 	out = without(out, pinHeader)
 	if err == nil && s.s.Pin != "" {

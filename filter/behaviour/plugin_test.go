@@ -38,8 +38,13 @@ var builds = []struct {
 	start start
 }{
 	{"go", startGo},
+	{"go, policies in routes", travelling(startGo)},
 	{"wasm", startWasm},
+	{"wasm, policies in routes", travelling(startWasm)},
 	{"module", startModule("liblimpet.so")},
+	{"module, policies in routes", travelling(startModule("liblimpet.so"))},
+	{"poisoned, policies in routes", travelling(startModule("native/poisoned/liblimpet.so"))},
+	{"sanitized, policies in routes", travelling(startModule("native/sanitized/liblimpet.so"))},
 	{"poisoned", startModule("native/poisoned/liblimpet.so")},
 	{"sanitized", startModule("native/sanitized/liblimpet.so")},
 	{"arm64", startModule("native/arm64/liblimpet.so")},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/limpet-proxy/limpet/filter/internal/wasmtest"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 type wasmPlugin struct{ vm *wasmtest.VM }
@@ -37,14 +38,23 @@ func sessions(counters map[string]uint64) map[string]uint64 {
 	return out
 }
 
-func (p *wasmPlugin) open(route, cluster string) stream {
-	return &wasmStream{p.vm.NewStream(map[string]string{"xds.route_name": route, "xds.cluster_name": cluster})}
+func (p *wasmPlugin) open(route, cluster string) stream { return p.openWith(route, cluster, "") }
+
+func (p *wasmPlugin) openWith(route, cluster, policies string) stream {
+	properties := map[string]string{"xds.route_name": route, "xds.cluster_name": cluster}
+	if policies != "" {
+		properties["xds.route_metadata.filter_metadata.limpet.policies"] = policies
+	}
+	return &wasmStream{p.vm.NewStream(properties)}
 }
 
 type wasmStream struct{ s *wasmtest.Stream }
 
 func (s *wasmStream) request(h [][2]string) ([][2]string, error) {
-	out, _, err := s.s.RequestHeaders(h, true)
+	out, reply, err := s.s.RequestHeaders(h, true)
+	if reply != nil && reply.Status == 503 && reply.Details == policyconfig.RefusedDetails {
+		return nil, errRefused
+	}
 	return out, err
 }
 

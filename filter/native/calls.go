@@ -18,6 +18,12 @@ func hostAttribute(s *stream, attribute uint32) uint32
 //export limpet_cluster
 func hostCluster(s *stream) uint32
 
+//export limpet_metadata
+func hostMetadata(s *stream, name unsafe.Pointer, nameSize uintptr, key unsafe.Pointer, keySize uintptr) uint32
+
+//export limpet_answer
+func hostAnswer(s *stream, status uint32, details unsafe.Pointer, size uintptr)
+
 //export limpet_set
 func hostSet(s *stream, kind headerType, name unsafe.Pointer, nameSize uintptr, value unsafe.Pointer, size uintptr)
 

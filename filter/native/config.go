@@ -3,6 +3,7 @@
 package main
 
 import (
+	"strconv"
 	"strings"
 	"unsafe"
 
@@ -41,12 +42,21 @@ func read(text *byte, length uintptr, envoy unsafe.Pointer) *configuration {
 
 //export limpet_worker
 func newWorker(c *configuration) *worker {
-	engine, err := session.New(c.config, c.ring, session.Proxy{Random: random, AppendPin: appendPin, Lasting: lasting})
+	engine, err := session.New(c.config, c.ring, session.Proxy{
+		Random: random, AppendPin: appendPin, Lasting: lasting, Own: own, Free: give, Refuse: logRefused,
+	})
 	if err != nil {
 		refused([]error{err})
 		return nil
 	}
 	return &worker{engine: engine, metrics: &c.metrics, logging: c.config.AccessLog}
+}
+
+// logRefused says why requests of a route get 503.
+func logRefused(route string, errs []error) {
+	for _, e := range errs {
+		logCritical("limpet: policies of route " + strconv.Quote(route) + ": " + e.Error())
+	}
 }
 
 func refused(errs []error) bool {

@@ -39,6 +39,17 @@ func hostLasting(on uint32)
 // lasting is session.Proxy's: the engine's own arena takes the place of the hook's.
 func lasting(on bool) { hostLasting(number(on)) }
 
+//export limpet_own
+func hostOwn() uintptr
+
+//export limpet_give
+func hostGive(memory uintptr)
+
+// own and give are session.Proxy's Own and Free.
+func own() uintptr { return hostOwn() }
+
+func give(memory uintptr) { hostGive(memory) }
+
 func number(b bool) uint32 {
 	if b {
 		return 1

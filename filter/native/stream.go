@@ -46,20 +46,43 @@ type exchange struct {
 //export limpet_stream_size
 func streamSize() uintptr { return unsafe.Sizeof(exchange{}) }
 
-// onRequest tells whether the route has a policy.
+// What becomes of a request, as c/module.h has it.
+const (
+	requestPasses    = 0
+	requestHasPolicy = 1
+	requestRefused   = 2
+
+	http503 = 503
+)
+
+// onRequest tells whether the route has a policy, or answers where that is broken.
 //
 //export limpet_request
 func onRequest(x *exchange, w *worker) uint32 {
 	x.begin(requestHeaders)
 	x.worker, x.pinSize = w, 0
-	if x.policy = w.engine.Policy(x.attribute(routeName), x); x.policy == nil {
-		return 0
+	policy, sound := w.engine.Policy(x.attribute(routeName), x)
+	x.policy = policy
+	switch {
+	case !sound:
+		if id := w.metrics.refused; id != noMetric {
+			hostCount(&x.stream, id)
+		}
+		details := policyconfig.RefusedDetails
+		hostAnswer(&x.stream, http503, data(details), size(details))
+		return requestRefused
+	case policy == nil:
+		return requestPasses
 	}
-	if outcome := x.session.Request(x.policy, x, now()); outcome.Void() {
+	policy.Hold()
+	if outcome := x.session.Request(policy, x, now()); outcome.Void() {
 		x.count(outcome)
 	}
-	return 1
+	return requestHasPolicy
 }
+
+//export limpet_release
+func onRelease(x *exchange) { x.policy.Release() }
 
 //export limpet_response
 func onResponse(x *exchange, endOfStream uint32) {
@@ -90,6 +113,14 @@ func (x *exchange) Cluster() string {
 		return ""
 	}
 	return x.text
+}
+
+func (x *exchange) Policies() (string, bool) {
+	name, key := policyconfig.RouteMetadata, policyconfig.RouteField
+	if hostMetadata(&x.stream, data(name), size(name), data(key), size(key)) == 0 {
+		return "", false
+	}
+	return x.text, true
 }
 
 func (x *exchange) Chosen() (string, bool) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
@@ -29,6 +30,7 @@ type Publisher struct {
 	unconfirmed bool                    // something in this change
 	unread      map[string]fileCounters // of files that Envoy need not read yet, from before they were written
 	late        map[string]string       // versions of files that Envoy did not confirm, by path
+	clusters    map[string]bool         // names of those that Envoy has
 }
 
 // Rejected is the error for a file that Envoy does not take.
@@ -46,15 +48,12 @@ func (r *Rejected) Error() string {
 
 // Start writes everything for an Envoy that starts later, and removes what an earlier program left.
 func (p *Publisher) Start(to *envoy.Discovery) error {
-	stages, err := Initial(to)
-	if err != nil {
-		return err
-	}
-	for _, s := range stages {
+	for _, s := range Initial(to) {
 		if err := p.write(s); err != nil {
 			return err
 		}
 	}
+	p.clusters = setOf(clusterNames(to))
 	return p.Folder.Clear()
 }
 
@@ -74,18 +73,16 @@ func (u *Unconfirmed) Error() string { return u.Reason }
 func (p *Publisher) Publish(
 	ctx context.Context, from, to *envoy.Discovery,
 ) (live *envoy.Discovery, confirmed bool, err error) {
-	stages, err := Stages(from, to)
-	if err != nil {
-		return from, false, err
-	}
 	p.unconfirmed, p.unread = false, map[string]fileCounters{}
 	var late *Unconfirmed
-	for _, s := range stages {
-		if late != nil && !s.Free {
+	for _, s := range Stages(from, to) {
+		if late != nil && !s.Free && !p.hasClusters(s.Needs) {
 			continue // what it needs may not be there
 		}
 		err := p.publish(ctx, s)
 		switch {
+		case err == nil && s.Brings != nil:
+			p.clusters = setOf(s.Brings)
 		case err == nil:
 		case s.Tidy:
 			return to, true, fmt.Errorf("%w: %w", ErrLeftover, err)
@@ -94,10 +91,23 @@ func (p *Publisher) Publish(
 		}
 	}
 	if late != nil {
-		live, err := Unite(from, to)
-		return live, false, errors.Join(late, err)
+		return Unite(from, to), false, late
 	}
 	return to, !p.unconfirmed, nil
+}
+
+// hasClusters reports whether Envoy has said that it has these clusters: a route table that needs no others, as when a
+// session policy changes, does not wait for those that are late.
+func (p *Publisher) hasClusters(names []string) bool {
+	return names != nil && !slices.ContainsFunc(names, func(name string) bool { return !p.clusters[name] })
+}
+
+func setOf(names []string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
+	}
+	return set
 }
 
 // undo brings the old configuration back.
@@ -106,8 +116,7 @@ func (p *Publisher) undo(
 ) (live *envoy.Discovery, confirmed bool, err error) {
 	for _, s := range Undo(from, to) {
 		if err := p.publish(ctx, s); err != nil {
-			live, failed := Unite(from, to)
-			return live, false, errors.Join(fmt.Errorf("%w; and what was there before is not back: %w", why, err), failed)
+			return Unite(from, to), false, fmt.Errorf("%w; and what was there before is not back: %w", why, err)
 		}
 	}
 	return from, false, why

@@ -156,13 +156,14 @@ func TestStuck(t *testing.T) {
 	}
 }
 
-// TestStuckClusters: routes that may need clusters which are not there are held up; endpoints and policies are not.
+// TestStuckClusters: routes that may need clusters which are not there are held up; endpoints and keys are not.
 func TestStuckClusters(t *testing.T) {
 	first := on("first", 80).compile(t)
 	e, p := newFakeEnvoy(t, first)
 	e.deaf[envoy.ClustersFile] = true
 	next := testInput{
 		ports: []int{80}, paths: map[string]string{"/a": "sa", "/b": "sb"}, hosts: map[string]string{"sa": "10.0.0.2"}, files: 16,
+		key: "second",
 	}.compile(t)
 	before := e.versions[routesOf("80")]
 	if _, _, err := p.Publish(context.Background(), first, next); !errors.As(err, new(*Unconfirmed)) {
@@ -172,7 +173,29 @@ func TestStuckClusters(t *testing.T) {
 		t.Error("routes are live before their clusters")
 	}
 	if e.taken[eds+"a_80.json"] < 2 || e.taken[envoy.ExtensionFile] < 2 {
-		t.Errorf("endpoints and policies wait for clusters: %v", e.taken)
+		t.Errorf("endpoints and keys wait for clusters: %v", e.taken)
+	}
+}
+
+// TestPoliciesDoNotWaitForClusters: a change of a policy is live though a cluster's change is stuck.
+func TestPoliciesDoNotWaitForClusters(t *testing.T) {
+	input := testInput{ports: []int{80}, paths: map[string]string{"/a": "sa"}}
+	first := input.compile(t)
+	e, p := newFakeEnvoy(t, first)
+	e.deaf[envoy.ClustersFile] = true
+	input.hosts, input.epoch = map[string]string{"sa": "10.0.0.2"}, "7h" // with no files, the endpoints are in the cluster
+	live, _, err := p.Publish(context.Background(), first, input.compile(t))
+	if !errors.As(err, new(*Unconfirmed)) || e.taken[routesOf("80")] != 2 {
+		t.Fatalf("%v, and the routes were read %d times, want 2", err, e.taken[routesOf("80")])
+	}
+	input.paths = map[string]string{"/a": "sa", "/b": "sb"}
+	live, _, err = p.Publish(context.Background(), live, input.compile(t))
+	if !errors.As(err, new(*Unconfirmed)) || e.taken[routesOf("80")] != 2 {
+		t.Fatalf("%v, and routes to a cluster that is not there were read %d times", err, e.taken[routesOf("80")])
+	}
+	_, _, err = p.Publish(context.Background(), live, input.compile(t))
+	if !errors.As(err, new(*Unconfirmed)) || e.taken[routesOf("80")] != 2 {
+		t.Fatalf("%v, and routes to a cluster that is not there were read %d times", err, e.taken[routesOf("80")])
 	}
 }
 

@@ -84,7 +84,8 @@ func (d *Folder) readRoutes(found *envoy.Discovery) error {
 	return err
 }
 
-// readPlugin takes the filter's configuration out of its resource. One that can't be read has no policies to keep.
+// readPlugin takes the filter's configuration out of its resource, and the policies out of the routes that they travel
+// with.
 func readPlugin(found *envoy.Discovery, extension []envoy.Resource) error {
 	if len(extension) != 1 {
 		return fmt.Errorf("%s: want one resource", envoy.ExtensionFile)
@@ -95,5 +96,41 @@ func readPlugin(found *envoy.Discovery, extension []envoy.Resource) error {
 		return fmt.Errorf("%s: the plugin configuration can't be read", envoy.ExtensionFile) // errors may hold parts of it
 	}
 	found.Plugin, found.PluginJSON, found.Filter = plugin, []byte(text), extension[0]
-	return nil
+	if len(plugin.Policies) > 0 {
+		return fmt.Errorf("%s: the plugin configuration has policies, as earlier versions wrote it", envoy.ExtensionFile)
+	}
+	return readPolicies(found)
+}
+
+// readPolicies reads each policy of the routes once.
+func readPolicies(found *envoy.Discovery) error {
+	var err error
+	known := map[string]bool{}
+	for _, table := range found.Routes {
+		gjson.GetBytes(table.JSON, "virtual_hosts.#.routes|@flatten").ForEach(func(_, route gjson.Result) bool {
+			name, identity, carries := policyconfig.CutIdentity(route.Get("name").String())
+			if !carries || known[name+identity] {
+				return true
+			}
+			known[name+identity] = true
+			text := route.Get("metadata.filter_metadata." + policyconfig.RouteMetadata + "." + policyconfig.RouteField).String()
+			policies, errs := policyconfig.ParseRoute(text, name, found.Plugin.PinHeader)
+			if err = errors.Join(err, errs.Err()); err == nil {
+				found.Plugin.Policies = appendUnknown(found.Plugin.Policies, policies, known)
+			}
+			return err == nil
+		})
+	}
+	return err
+}
+
+// appendUnknown appends the policies whose names are not known yet.
+func appendUnknown(all, more []policyconfig.Policy, known map[string]bool) []policyconfig.Policy {
+	for _, p := range more {
+		if key := "policy " + p.Name; !known[key] {
+			known[key] = true
+			all = append(all, p)
+		}
+	}
+	return all
 }

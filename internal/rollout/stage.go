@@ -1,7 +1,6 @@
 package rollout
 
 import (
-	"bytes"
 	"cmp"
 	"slices"
 
@@ -18,8 +17,11 @@ type Stage struct {
 	Await []File
 	// Warm says that what is new in the files serves only after a while: clusters and listeners.
 	Warm bool
-	// Free says that the stage needs none of those before it.
-	Free bool
+	// Free says that the stage needs none of those before it. Needs are the clusters without which it has to wait for them.
+	Free  bool
+	Needs []string
+	// Brings are the clusters that Envoy has after the stage.
+	Brings []string
 	// Tidy says that the stage takes away what nothing uses any more.
 	Tidy bool
 	// Remove are the paths of files that Envoy no longer reads after the stage.
@@ -27,21 +29,18 @@ type Stage struct {
 }
 
 // Initial is everything, for an Envoy that starts with it.
-func Initial(d *envoy.Discovery) ([]Stage, error) { return Stages(&envoy.Discovery{}, d) }
+func Initial(d *envoy.Discovery) []Stage { return Stages(&envoy.Discovery{}, d) }
 
 // Stages are the steps from one configuration to another, make before break: what routes will need comes before
-// the routes, and what they needed goes after them. Clusters and session policies are those of both meanwhile.
-// Every file of the new configuration is in them, be it different or not.
-func Stages(from, to *envoy.Discovery) ([]Stage, error) {
-	both, last, err := filterFiles(from, to)
-	if err != nil {
-		return nil, err
-	}
+// the routes, and what they needed goes after them. Clusters are those of both meanwhile; session policies are a part of
+// their routes. Every file of the new configuration is in them, be it different or not.
+func Stages(from, to *envoy.Discovery) []Stage {
 	endpoints, newEndpoints := endpointFiles(from, to)
 	routes, awaited := routeFiles(from, to)
+	settings := filterFile(to.Filter)
 	if len(from.Listeners) == 0 && len(to.Listeners) > 0 { // it is they that make Envoy read the filter's configuration
-		awaited = append(awaited, both)
-		both.Unread = true
+		awaited = append(awaited, settings)
+		settings.Unread = true
 	}
 	clusters := clustersFile(to)
 	allClusters := clusters
@@ -50,14 +49,23 @@ func Stages(from, to *envoy.Discovery) ([]Stage, error) {
 	}
 	return []Stage{
 		{Name: "endpoints", Files: endpoints, Free: true},
-		{Name: "clusters", Files: []File{allClusters}, Await: newEndpoints, Warm: true, Free: true},
-		{Name: "session policies", Files: []File{both}, Free: true},
-		{Name: "routes", Files: routes},
+		{Name: "clusters", Files: []File{allClusters}, Await: newEndpoints, Warm: true, Free: true, Brings: clusterNames(from, to)},
+		{Name: "filter's settings", Files: []File{settings}, Free: true},
+		{Name: "routes", Files: routes, Needs: clusterNames(to)},
 		{Name: "listeners", Files: []File{listenersFile(from, to)}, Await: awaited, Warm: true},
 		{Name: "listeners", Files: []File{listenersFile(to)}, Tidy: true},
-		{Name: "session policies", Files: []File{last}, Tidy: true},
-		{Name: "clusters", Files: []File{clusters}, Tidy: true, Remove: findUnread(from, to)},
-	}, nil
+		{Name: "clusters", Files: []File{clusters}, Tidy: true, Remove: findUnread(from, to), Brings: clusterNames(to)},
+	}
+}
+
+func clusterNames(configurations ...*envoy.Discovery) []string {
+	names := []string{}
+	for _, d := range configurations {
+		for _, c := range d.Clusters {
+			names = append(names, c.Name)
+		}
+	}
+	return names
 }
 
 // losesCluster reports whether some of the old clusters is not among the new ones.
@@ -77,21 +85,10 @@ func Undo(from, to *envoy.Discovery) []Stage {
 	return []Stage{
 		{Name: "listeners", Files: []File{listenersFile(from)}, Warm: true},
 		{Name: "routes", Files: routes},
-		{Name: "session policies", Files: []File{filterFile(from.Filter)}},
+		{Name: "filter's settings", Files: []File{filterFile(from.Filter)}},
 		{Name: "clusters", Files: []File{clustersFile(from)}, Warm: true},
 		{Name: "endpoints", Files: endpoints, Remove: findUnread(to, from)},
 	}
-}
-
-// filterFiles are the filter's with the policies of both, and with the new ones only.
-func filterFiles(from, to *envoy.Discovery) (both, last File, err error) {
-	last = filterFile(to.Filter)
-	text, err := unionJSON(from, to)
-	if err != nil || bytes.Equal(text, to.PluginJSON) {
-		return last, last, err
-	}
-	united, err := to.WithPlugin(text)
-	return filterFile(united), last, err
 }
 
 func filterFile(r envoy.Resource) File {

@@ -59,12 +59,12 @@ func maskedSource() *corev3.DataSource {
 
 // dumpFilter shows the filter's configuration without its keys, be they sealed or not.
 func dumpFilter(r *xds.Resource) any {
-	f, known := r.Origin.(*filter)
+	text, known := r.Origin.(pluginText)
 	if !known {
 		return masked
 	}
 	var fields map[string]json.RawMessage
-	if json.Unmarshal(f.text, &fields) != nil {
+	if json.Unmarshal(text, &fields) != nil {
 		return masked
 	}
 	if fields["keys"] != nil {

@@ -115,19 +115,85 @@ func (tree Tree) pluginSettings(t testing.TB) []map[string]any {
 	return found
 }
 
-// Plugin reads the plugin's configuration out of the tree.
+// Plugin reads the plugin's configuration out of the tree, with the policies that travel with routes.
 func (tree Tree) Plugin(t testing.TB) policyconfig.Config {
 	t.Helper()
 	config, errs := policyconfig.Parse(tree.pluginSettings(t)[0]["value"].(string))
 	if len(errs) > 0 {
 		t.Fatalf("the compiled plugin configuration: %v", errs)
 	}
+	read := map[string]bool{}
+	for _, route := range tree.carriers() {
+		text := route["name"].(string)
+		if name, _, _ := policyconfig.CutIdentity(text); !read[text] {
+			read[text] = true
+			policies, errs := policyconfig.ParseRoute(carried(route)[policyconfig.RouteField].(string), name, config.PinHeader)
+			if len(errs) > 0 {
+				t.Fatalf("the policies of route %s: %v", text, errs)
+			}
+			for _, p := range policies {
+				addPolicy(&config, p)
+			}
+		}
+	}
 	return config
 }
 
-// SetPlugin puts a plugin configuration into the tree.
+// addPolicy adds a policy, or its routes to the one of its name.
+func addPolicy(config *policyconfig.Config, p policyconfig.Policy) {
+	for i := range config.Policies {
+		if known := &config.Policies[i]; known.Name == p.Name {
+			known.Routes = append(known.Routes, p.Routes...)
+			return
+		}
+	}
+	config.Policies = append(config.Policies, p)
+}
+
+// carriers are the routes with which policies travel.
+func (tree Tree) carriers() []map[string]any {
+	return tree.Find(func(m map[string]any) bool {
+		name, _ := m["name"].(string)
+		_, _, found := policyconfig.CutIdentity(name)
+		return found && carried(m) != nil
+	})
+}
+
+// carried is what the metadata of a route has for limpet; nil for nothing.
+func carried(route map[string]any) map[string]any {
+	metadata, _ := route["metadata"].(map[string]any)
+	all, _ := metadata["filter_metadata"].(map[string]any)
+	own, _ := all[policyconfig.RouteMetadata].(map[string]any)
+	return own
+}
+
+// StopTravelling moves the policies into the plugin configuration, as people write it by hand.
+func (tree Tree) StopTravelling(t testing.TB) {
+	t.Helper()
+	config := tree.Plugin(t)
+	for _, route := range tree.carriers() {
+		name, _, _ := policyconfig.CutIdentity(route["name"].(string))
+		route["name"] = name
+		delete(route, "metadata")
+	}
+	tree.SetPlugin(t, config)
+}
+
+// SetPlugin puts a plugin configuration into the tree. Its policies travel with the routes, where some do already.
 func (tree Tree) SetPlugin(t testing.TB, config policyconfig.Config) {
 	t.Helper()
+	carriers := tree.carriers()
+	for _, route := range carriers {
+		name, _, _ := policyconfig.CutIdentity(route["name"].(string))
+		full, text, err := policyconfig.WriteRoute(name, config.Policies, config.PinHeader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		route["name"], carried(route)[policyconfig.RouteField] = full, text
+	}
+	if len(carriers) > 0 {
+		config.Policies = nil
+	}
 	text, err := policyconfig.Marshal(config)
 	if err != nil {
 		t.Fatal(err)

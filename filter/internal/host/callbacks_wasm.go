@@ -42,8 +42,7 @@ func configure(id, size uint32) uint32 {
 //go:wasmexport proxy_on_request_headers
 func onRequestHeaders(id, _, _ uint32) types.Action {
 	begin()
-	streams.get(id).onRequest()
-	return types.ActionContinue
+	return streams.get(id).onRequest()
 }
 
 //go:wasmexport proxy_on_response_headers

@@ -35,6 +35,10 @@ func proxyGetProperty(path unsafe.Pointer, pathSize uint32, data, size unsafe.Po
 //go:wasmimport env proxy_set_property
 func proxySetProperty(path unsafe.Pointer, pathSize uint32, value unsafe.Pointer, size uint32) uint32
 
+//go:wasmimport env proxy_send_local_response
+func proxySendLocalResponse(status uint32, details unsafe.Pointer, detailsSize uint32, body unsafe.Pointer, bodySize uint32,
+	headers unsafe.Pointer, headersSize uint32, grpcStatus int32) uint32
+
 //go:wasmimport env proxy_define_metric
 func proxyDefineMetric(kind uint32, name unsafe.Pointer, nameSize uint32, id unsafe.Pointer) uint32
 
@@ -98,6 +102,12 @@ func sharedData(key string) (text string, cas uint32, ok bool) {
 // setSharedData writes it, with cas only if it is still what sharedData read; it tells whether it did.
 func setSharedData(key, value string, cas uint32) bool {
 	return proxySetSharedData(address(key), uint32(len(key)), address(value), uint32(len(value)), cas) == statusOK
+}
+
+// answer answers a request in the place of a backend.
+func answer(status uint32, details string) {
+	const noGRPC = -1 // Envoy makes one of the status
+	proxySendLocalResponse(status, address(details), uint32(len(details)), nil, 0, nil, 0, noGRPC)
 }
 
 const (

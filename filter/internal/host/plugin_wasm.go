@@ -4,6 +4,7 @@ package host
 
 import (
 	"crypto/rand"
+	"strconv"
 	"time"
 
 	"github.com/tetratelabs/proxy-wasm-go-sdk/proxywasm/types"
@@ -24,7 +25,9 @@ type plugin struct {
 // start refuses a bad configuration with every error in the log; Envoy then keeps the one before, or answers 500 on
 // the routes with the filter when there is none.
 func (p *plugin) start(configuration string) types.OnPluginStartStatus {
-	cfg, engine, errs := session.Load(configuration, readEnv, session.Proxy{Random: readRandom, AppendPin: appendPin})
+	cfg, engine, errs := session.Load(configuration, readEnv, session.Proxy{
+		Random: readRandom, AppendPin: appendPin, Refuse: logRefused,
+	})
 	for _, e := range errs {
 		logCritical("limpet: plugin configuration: " + e.Error())
 	}
@@ -32,9 +35,15 @@ func (p *plugin) start(configuration string) types.OnPluginStartStatus {
 		return types.OnPluginStartStatusFailed
 	}
 	p.engine, p.pinHeader, p.logging = engine, cfg.PinHeader, cfg.AccessLog
-	p.metrics.policies = make([]*counters, len(cfg.Policies))
 	defineLasting()
 	return types.OnPluginStartStatusOK
+}
+
+// logRefused says why requests of a route get 503.
+func logRefused(route string, errs []error) {
+	for _, e := range errs {
+		logCritical("limpet: policies of route " + strconv.Quote(route) + ": " + e.Error())
+	}
 }
 
 func readRandom(b []byte) {
@@ -70,22 +79,29 @@ type stream struct {
 	exchange session.Exchange
 }
 
-func (s *stream) onRequest() {
+func (s *stream) onRequest() types.Action {
 	s.policy = nil
 	if s.plugin.engine == nil {
-		return
+		return types.ActionContinue
 	}
 	route, ok := property(routeName)
 	if !ok {
-		return
+		return types.ActionContinue
 	}
-	if s.policy = s.plugin.engine.Policy(route, &incoming); s.policy == nil {
-		return
+	policy, sound := s.plugin.engine.Policy(route, &incoming)
+	switch {
+	case !sound:
+		s.plugin.metrics.countRefused()
+		answer(http503, policyconfig.RefusedDetails)
+		return types.ActionPause
+	case policy == nil:
+		return types.ActionContinue
 	}
-	incoming.plugin = s.plugin
-	if outcome := s.exchange.Request(s.policy, &incoming, time.Now().Unix()); outcome.Void() {
-		s.plugin.metrics.count(s.policy, outcome)
+	s.policy, incoming.plugin = policy, s.plugin
+	if outcome := s.exchange.Request(policy, &incoming, time.Now().Unix()); outcome.Void() {
+		s.plugin.metrics.count(policy, outcome)
 	}
+	return types.ActionContinue
 }
 
 func (s *stream) onResponse(end bool) {
@@ -108,9 +124,15 @@ const (
 	routeName   = "xds\x00route_name"
 	clusterName = "xds\x00cluster_name"
 	codeDetails = "response\x00code_details"
+
+	routePolicies = "xds\x00route_metadata\x00filter_metadata\x00" + policyconfig.RouteMetadata + "\x00" + policyconfig.RouteField
 )
+
+const http503 = 503
 
 func (*request) Cluster() string {
 	name, _ := property(clusterName)
 	return name
 }
+
+func (*request) Policies() (string, bool) { return property(routePolicies) }

@@ -250,6 +250,15 @@ type Stream struct {
 	Strict bool
 	// State is the filter state for access logs, "" where there is none.
 	State string
+	// Answered is the status with which the module itself answered, 0 where it did not, and Details are that answer's.
+	Answered uint32
+	Details  string
+}
+
+// SetPolicies sets what the metadata of the next requests' route has as policies, "" for none.
+func (h *Host) SetPolicies(text string) error {
+	_, err := h.call(newMessage('p').text(text))
+	return err
 }
 
 // Request sends a request and returns what the next filter gets.
@@ -262,6 +271,7 @@ func (h *Host) Request(route, cluster string, headers [][2]string) (*Stream, [][
 	}
 	headers = a.headers()
 	s.Pin, s.Strict = a.text(), a.number() != 0
+	s.Answered, s.Details = a.number(), a.text()
 	return s, headers, nil
 }
 

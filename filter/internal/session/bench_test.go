@@ -63,9 +63,15 @@ func engine(b testing.TB, policies int) *Engine {
 	return e
 }
 
+// policyOf is the policy of the engine's first route.
+func policyOf(e *Engine) *Policy {
+	p, _ := e.Policy("r0", nil)
+	return p
+}
+
 // exchange runs one request and its response.
 func exchange(e *Engine, x *Exchange, request, response *lines) Outcome {
-	p := e.Policy("r0", nil)
+	p := policyOf(e)
 	n := len(request.kv)
 	void := x.Request(p, request, now)
 	request.kv = request.kv[:n]
@@ -81,7 +87,7 @@ func exchange(e *Engine, x *Exchange, request, response *lines) Outcome {
 func issued(b testing.TB, e *Engine) string {
 	b.Helper()
 	var x Exchange
-	x.Request(e.Policy("r0", nil), &lines{}, now)
+	x.Request(policyOf(e), &lines{}, now)
 	response := &lines{kv: [][2]string{{":status", "200"}, {chosenHeader, "10.0.0.1:8080"}}}
 	x.Response(response)
 	line, _ := response.Get("set-cookie")

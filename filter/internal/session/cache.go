@@ -21,7 +21,7 @@ type cache struct {
 }
 
 type cacheEntry struct {
-	scope    *token.Scope
+	scope    uint64 // 0 in an empty place
 	session  token.Session
 	token    [token.MaxLen]byte
 	pin      [MaxPin]byte
@@ -37,9 +37,9 @@ func (c *cache) prepare() {
 }
 
 // get returns the entry of an authenticated token of that scope, or nil.
-func (c *cache) get(s *token.Scope, tok string) *cacheEntry {
+func (c *cache) get(scope uint64, tok string) *cacheEntry {
 	e := &c.entries[place(tok)]
-	if e.scope != s || int(e.tokenLen) != len(tok) {
+	if e.scope != scope || int(e.tokenLen) != len(tok) {
 		return nil
 	}
 	// A plain comparison would tell a patient attacker how far a guess agrees with a valid token.
@@ -50,9 +50,9 @@ func (c *cache) get(s *token.Scope, tok string) *cacheEntry {
 }
 
 // put remembers a token that was authenticated or just minted, in place of whatever had its place.
-func (c *cache) put(s *token.Scope, tok string, sess token.Session) *cacheEntry {
+func (c *cache) put(scope uint64, tok string, sess token.Session) *cacheEntry {
 	e := &c.entries[place(tok)]
-	e.scope, e.session = s, sess
+	e.scope, e.session = scope, sess
 	e.tokenLen = uint8(copy(e.token[:], tok))
 	e.pinLen = uint8(len(c.appendPin(e.pin[:0], sess.Host.AppendText(c.text[:0]))))
 	return e

@@ -10,7 +10,7 @@ import (
 // one good token and nothing else, so that token still costs no signature.
 func TestForgeriesNeverEnterTheCache(t *testing.T) {
 	e := engine(t, 1)
-	p := e.Policy("r0", nil)
+	p := policyOf(e)
 	cookie := issued(t, e)
 	good := cookie[len("sid="):]
 	places := map[int]bool{}
@@ -29,19 +29,19 @@ func TestForgeriesNeverEnterTheCache(t *testing.T) {
 	}
 	taken := 0
 	for _, entry := range e.cache.entries {
-		if entry.scope != nil {
+		if entry.scope != 0 {
 			taken++
 		}
 	}
-	if taken != 1 || e.cache.get(p.scope, good) == nil {
-		t.Errorf("%d places of the cache are taken, and the good token is among them: %v", taken, e.cache.get(p.scope, good) != nil)
+	if taken != 1 || e.cache.get(p.scopeID, good) == nil {
+		t.Errorf("%d places of the cache are taken, and the good token is among them: %v", taken, e.cache.get(p.scopeID, good) != nil)
 	}
 }
 
 // TestCacheIsBounded: more good tokens than the cache has places leave it as large as it was.
 func TestCacheIsBounded(t *testing.T) {
 	e := engine(t, 1)
-	p := e.Policy("r0", nil)
+	p := policyOf(e)
 	count := uint32(0)
 	e.proxy.Random = func(nonce []byte) { // another token every time
 		count++
@@ -49,7 +49,7 @@ func TestCacheIsBounded(t *testing.T) {
 	}
 	for range 5 * cacheSize {
 		cookie := issued(t, e)
-		if e.cache.get(p.scope, cookie[len("sid="):]) == nil {
+		if e.cache.get(p.scopeID, cookie[len("sid="):]) == nil {
 			t.Fatal("a token that was just made is not in the cache")
 		}
 	}

@@ -17,9 +17,15 @@ import (
 
 // Engine holds a loaded plugin configuration, ready to serve requests.
 type Engine struct {
-	proxy  Proxy
-	routes map[string]*routePolicies
-	cache  cache
+	proxy     Proxy
+	ring      *token.Ring
+	skew      int64
+	pinHeader string
+	// routes are those of the plugin configuration's policies; carried are those whose policies came with them.
+	routes  map[string]*routePolicies
+	carried carried
+	cache   cache
+	scopes  uint64 // how many there were
 	// buf is where tokens, Set-Cookie and Cookie lines are built before the proxy takes them, and lines are the latter; nonce
 	// and host are the room for a nonce and a host's text. All would be allocated anew otherwise.
 	buf   []byte
@@ -30,20 +36,37 @@ type Engine struct {
 
 // routePolicies are the policies of one Envoy route: one for all of its clusters, or one for each.
 type routePolicies struct {
+	carriage
 	all       *Policy
 	byCluster map[string]*Policy
+	// broken says that policies came with the route that can't be read.
+	broken bool
+}
+
+func (r *routePolicies) each(visit func(*Policy)) {
+	if r.all != nil {
+		visit(r.all)
+	}
+	for _, p := range r.byCluster {
+		visit(p)
+	}
 }
 
 // Policy is one session policy with all that can be computed before requests come.
 type Policy struct {
 	engine *Engine
-	// Index is the policy's place in the configuration; Name is its name there.
+	// Index is the policy's place in the configuration, -1 where it came with a route; Name is its name there.
 	Index int
 	Name  string
+	// Counters is for the host, which counts outcomes.
+	Counters *Counters
+	home     *routePolicies // where it came with a route
 
 	cfg   *policyconfig.Policy
 	scope *token.Scope
-	rules token.Rules
+	// scopeID tells scopes apart in the cache. A number is never used for another.
+	scopeID uint64
+	rules   token.Rules
 	// renewAfter is how old, in seconds, a token's last-seen date may grow before it is written anew; 0: any age.
 	renewAfter int64
 	// cookieHead and cookieTail enclose the token in a Set-Cookie line.
@@ -61,22 +84,27 @@ type Policy struct {
 // New makes an engine from a configuration that policyconfig.Parse accepted. The ring signs and verifies.
 func New(cfg *policyconfig.Config, ring *token.Ring, proxy Proxy) (*Engine, error) {
 	e := &Engine{
-		proxy:  proxy,
-		routes: make(map[string]*routePolicies, len(cfg.Policies)),
+		proxy:     proxy,
+		ring:      ring,
+		skew:      int64(cfg.ClockSkew),
+		pinHeader: cfg.PinHeader,
+		routes:    make(map[string]*routePolicies, len(cfg.Policies)),
 	}
 	e.cache.appendPin = proxy.AppendPin
 	longest := 0
-	scopes := make(map[string]*token.Scope, len(cfg.Policies))
+	scopes := make(map[string]knownScope, len(cfg.Policies))
 	for i := range cfg.Policies {
 		// A copy of its own: TinyGo's collector walks back to the start of an object from every pointer into it,
 		// which with 10,000 policies in one slice makes a collection take seconds.
 		own := cfg.Policies[i]
 		pc := &own
-		if scopes[pc.Scope] == nil {
-			scopes[pc.Scope] = ring.Scope(pc.Scope)
+		scope, known := scopes[pc.Scope]
+		if !known {
+			scope = knownScope{ring.Scope(pc.Scope), e.nextScope()}
+			scopes[pc.Scope] = scope
 		}
-		p := newPolicy(pc, scopes[pc.Scope], int64(cfg.ClockSkew))
-		p.engine, p.Index = e, i
+		p := newPolicy(pc, scope.Scope, e.skew)
+		p.engine, p.Index, p.scopeID = e, i, scope.id
 		longest = max(longest, p.longestLine())
 		if err := e.bind(p); err != nil {
 			return nil, err
@@ -84,6 +112,17 @@ func New(cfg *policyconfig.Config, ring *token.Ring, proxy Proxy) (*Engine, erro
 	}
 	e.buf = make([]byte, 0, longest)
 	return e, nil
+}
+
+// knownScope is a scope that several policies may have.
+type knownScope struct {
+	*token.Scope
+	id uint64
+}
+
+func (e *Engine) nextScope() uint64 {
+	e.scopes++
+	return e.scopes
 }
 
 func newPolicy(pc *policyconfig.Policy, scope *token.Scope, skew int64) *Policy {
@@ -113,8 +152,7 @@ func newPolicy(pc *policyconfig.Policy, scope *token.Scope, skew int64) *Policy 
 	return p
 }
 
-// bind makes the policy findable by its routes and clusters. Validation refuses double claims before;
-// the check here keeps a hole there from choosing a policy by chance.
+// bind makes the policy findable by its routes and clusters.
 func (e *Engine) bind(p *Policy) error {
 	for _, name := range p.cfg.Routes {
 		r := e.routes[name]
@@ -122,22 +160,31 @@ func (e *Engine) bind(p *Policy) error {
 			r = &routePolicies{}
 			e.routes[name] = r
 		}
-		if len(p.cfg.Clusters) == 0 {
-			if r.all != nil {
-				return twoPolicies("route "+strconv.Quote(name), r.all, p)
-			}
-			r.all = p
-			continue
+		if err := r.bind(p, name); err != nil {
+			return err
 		}
-		if r.byCluster == nil {
-			r.byCluster = make(map[string]*Policy, len(p.cfg.Clusters))
+	}
+	return nil
+}
+
+// bind makes the policy findable by its clusters. Validation refuses double claims before; the check here keeps a hole
+// there from choosing a policy by chance.
+func (r *routePolicies) bind(p *Policy, route string) error {
+	if len(p.cfg.Clusters) == 0 {
+		if r.all != nil {
+			return twoPolicies("route "+strconv.Quote(route), r.all, p)
 		}
-		for _, cluster := range p.cfg.Clusters {
-			if other := r.byCluster[cluster]; other != nil {
-				return twoPolicies("route "+strconv.Quote(name)+" and cluster "+strconv.Quote(cluster), other, p)
-			}
-			r.byCluster[cluster] = p
+		r.all = p
+		return nil
+	}
+	if r.byCluster == nil {
+		r.byCluster = make(map[string]*Policy, len(p.cfg.Clusters))
+	}
+	for _, cluster := range p.cfg.Clusters {
+		if other := r.byCluster[cluster]; other != nil {
+			return twoPolicies("route "+strconv.Quote(route)+" and cluster "+strconv.Quote(cluster), other, p)
 		}
+		r.byCluster[cluster] = p
 	}
 	return nil
 }
@@ -151,21 +198,29 @@ func twoPolicies(claim string, one, other *Policy) error {
 type Destination interface {
 	// Cluster is the name of Envoy's cluster.
 	Cluster() string
+	// Policies is the text of the policies that come with the route; false where there is none. It is good until the next
+	// call of a method.
+	Policies() (text string, ok bool)
 }
 
 // Policy finds the policy of a route, or nil. The cluster is asked for only where the route's policies
-// depend on it, for reading it costs the proxy more than all else here.
-func (e *Engine) Policy(route string, to Destination) *Policy {
-	r := e.routes[route]
+// depend on it, and policies that come with the route only where the engine has not seen them, for reading either costs
+// the proxy more than all else here. Where what comes with the route is broken, no request may pass.
+func (e *Engine) Policy(route string, to Destination) (p *Policy, sound bool) {
+	r := e.carried.find(route)
 	if r == nil {
-		return nil
+		if r = e.routes[route]; r == nil {
+			if r = e.carry(route, to); r == nil {
+				return nil, true
+			}
+		}
 	}
 	if r.byCluster != nil {
 		if p := r.byCluster[to.Cluster()]; p != nil {
-			return p
+			return p, !r.broken
 		}
 	}
-	return r.all
+	return r.all, !r.broken
 }
 
 // heat makes what a policy's first request needs and keeps: of 10,000 policies most are idle.

@@ -42,7 +42,7 @@ func (p *Policy) mint(dst []byte, sess token.Session, now int64) ([]byte, bool) 
 	if err != nil {
 		return dst, false
 	}
-	e.cache.put(p.scope, stringOf(dst[start:]), p.scope.Signed(sess, now))
+	e.cache.put(p.scopeID, stringOf(dst[start:]), p.scope.Signed(sess, now))
 	return dst, true
 }
 

@@ -39,6 +39,9 @@ var outcomeNames = [Outcomes]string{
 	"expired-absolute", "expired-idle", "not-yet-valid", "bad-signature", "unknown-key", "wrong-scope", "revoked", "malformed",
 }
 
+// Counters are one more than the host's numbers of a policy's counters, one for each outcome; 0 where it has none yet.
+type Counters [Outcomes]uint32
+
 // String is the outcome's name in counters.
 func (o Outcome) String() string { return outcomeNames[o] }
 

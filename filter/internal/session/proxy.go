@@ -10,6 +10,12 @@ type Proxy struct {
 	// Lasting, where a request's memory is taken back at once when the phase ends, says that what is allocated from
 	// Lasting(true) to Lasting(false) outlives it. Proxies with a garbage collector have none.
 	Lasting func(bool)
+	// Own, where there is Lasting, begins memory that is given back by itself: what is allocated until Lasting(false) is in
+	// there, until Free.
+	Own  func() (memory uintptr)
+	Free func(memory uintptr)
+	// Refuse says that what comes with a route is broken, once for each name that the route has had.
+	Refuse func(route string, errs []error)
 }
 
 // MaxPin is the longest pin that AppendPin may make: base64 of "[IPv6]:port".
@@ -18,5 +24,18 @@ const MaxPin = 64
 func (p *Proxy) lasting(on bool) {
 	if p.Lasting != nil {
 		p.Lasting(on)
+	}
+}
+
+func (p *Proxy) own() uintptr {
+	if p.Own == nil {
+		return 0
+	}
+	return p.Own()
+}
+
+func (p *Proxy) refuse(route string, errs []error) {
+	if p.Refuse != nil {
+		p.Refuse(route, errs)
 	}
 }

@@ -214,12 +214,12 @@ func (s *search) finish(h Request) {
 
 // authenticate opens a token, or finds it among those opened before.
 func (p *Policy) authenticate(tok string, now int64) (*cacheEntry, token.Verdict) {
-	if e := p.engine.cache.get(p.scope, tok); e != nil {
+	if e := p.engine.cache.get(p.scopeID, tok); e != nil {
 		return e, token.Valid
 	}
 	sess, verdict := p.scope.Open(tok, now)
 	if verdict != token.Valid {
 		return nil, verdict
 	}
-	return p.engine.cache.put(p.scope, tok, sess), token.Valid
+	return p.engine.cache.put(p.scopeID, tok, sess), token.Valid
 }

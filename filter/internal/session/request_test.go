@@ -21,7 +21,7 @@ func TestPinnedRequestReadsOneLine(t *testing.T) {
 	var x Exchange
 	for want, cookie := range []string{issued(t, e), "other=1"} {
 		h := &counting{lines: lines{kv: [][2]string{{":method", "GET"}, {"cookie", cookie}}}}
-		x.Request(e.Policy("r0", nil), h, now)
+		x.Request(policyOf(e), h, now)
 		if x.pinned != (want == 0) || h.all != want {
 			t.Errorf("%.10s: pinned %v, all lines read %d times, want %d", cookie, x.pinned, h.all, want)
 		}

@@ -26,13 +26,16 @@ enum header_type { REQUEST_HEADERS = 0, RESPONSE_HEADERS = 2 };
 enum attribute { RESPONSE_CODE_DETAILS = 16, UPSTREAM_ADDRESS = 41, XDS_ROUTE_NAME = 61 };
 enum log_level { LOG_CRITICAL = 5 };
 enum metrics_result { METRICS_SUCCESS = 0 };
-enum header_status { HEADERS_CONTINUE = 0 };
+enum header_status { HEADERS_CONTINUE = 0, HEADERS_STOP_ITERATION = 1 };
+enum metadata_source { METADATA_ROUTE = 1 };
 
 void CALLBACK(log)(int level, struct buffer message);
 uint32_t CALLBACK(get_concurrency)(void);
 uint32_t CALLBACK(http_filter_get_worker_index)(void *filter);
 bool CALLBACK(http_filter_get_attribute_string)(void *filter, int attribute, struct buffer *result);
 bool CALLBACK(http_get_cluster_name)(void *filter, struct buffer *result);
+bool CALLBACK(http_get_metadata_string)(void *filter, int source, struct buffer name, struct buffer key, struct buffer *result);
+void CALLBACK(http_send_response)(void *filter, uint32_t status, struct header *headers, size_t count, struct buffer body, struct buffer details);
 size_t CALLBACK(http_get_headers_size)(void *filter, int type);
 bool CALLBACK(http_get_headers)(void *filter, int type, struct header *result);
 // A value without bytes removes the header.

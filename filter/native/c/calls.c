@@ -31,6 +31,14 @@ uint32_t limpet_attribute(struct stream *s, uint32_t attribute) {
 // The attribute xds.cluster_name has it too, from Envoy 1.40 on.
 uint32_t limpet_cluster(struct stream *s) { return CALLBACK(http_get_cluster_name)(s->filter, &s->text); }
 
+uint32_t limpet_metadata(struct stream *s, const char *name, size_t name_size, const char *key, size_t key_size) {
+	return CALLBACK(http_get_metadata_string)(s->filter, METADATA_ROUTE, (struct buffer){name, name_size}, (struct buffer){key, key_size}, &s->text);
+}
+
+void limpet_answer(struct stream *s, uint32_t status, const char *details, size_t size) {
+	CALLBACK(http_send_response)(s->filter, status, NULL, 0, (struct buffer){"", 0}, (struct buffer){details, size});
+}
+
 // Whether a header is set, added or removed cannot be helped where Envoy has no such map: the stream is going away.
 void limpet_set(struct stream *s, uint32_t type, const char *name, size_t name_size, const char *value, size_t size) {
 	CALLBACK(http_set_header)(s->filter, (int)type, (struct buffer){name, name_size}, (struct buffer){value, size});

@@ -80,6 +80,7 @@ const void *ON(http_filter_new)(const void *config, void *filter) {
 
 void ON(http_filter_destroy)(const void *stream) {
 	struct stream *s = (struct stream *)stream;
+	if (s->engine) limpet_release(s);
 	if (idle.count == MOST_IDLE) {
 		memory_give(s, stream_size);
 		return;
@@ -99,8 +100,9 @@ int ON(http_filter_request_headers)(void *filter, const void *stream, bool end_o
 	if (worker >= s->config->workers) return HEADERS_CONTINUE;
 	struct engine *e = &s->config->engines[worker];
 	memory_begin(&e->lasting);
-	s->engine = limpet_request(s, e->worker) ? e : NULL;
-	return HEADERS_CONTINUE;
+	enum request_verdict verdict = limpet_request(s, e->worker);
+	s->engine = verdict == REQUEST_HAS_POLICY ? e : NULL;
+	return verdict == REQUEST_REFUSED ? HEADERS_STOP_ITERATION : HEADERS_CONTINUE;
 }
 
 int ON(http_filter_response_headers)(void *filter, const void *stream, bool end_of_stream) {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGNMENT = 16, CHUNK = 64 << 10 };
+enum { ALIGNMENT = 16, CHUNK = 64 << 10, OWN_CHUNK = 2 << 10 };
 
 // The address sanitizer's build knows what of a chunk is allocated. TinyGo's code is not instrumented, but copies and fills
 // memory through the C library, where the sanitizer looks.
@@ -55,7 +55,8 @@ size_t memory_total(void) { return atomic_load_explicit(&total, memory_order_rel
 static void grow(struct arena *arena, size_t size) {
 	if (size > SIZE_MAX / 2) abort();
 	size_t whole = size + sizeof(struct chunk) + GAP;
-	if (whole < CHUNK) whole = CHUNK;
+	size_t least = arena->least ? arena->least : CHUNK;
+	if (whole < least) whole = least;
 	struct chunk *chunk = memory_take(whole);
 	chunk->before = arena->last;
 	chunk->size = whole;
@@ -74,9 +75,36 @@ static void free_until(struct arena *arena, struct chunk *kept) {
 	}
 }
 
+// Memory that is given back by itself, in the list of the lasting arena that was used.
+struct owned {
+	struct arena arena;
+	struct owned *next, **link;
+};
+
 void memory_free(struct arena *arena) {
+	while (arena->owned) limpet_give(arena->owned);
 	free_until(arena, NULL);
 	arena->next = arena->end = NULL;
+}
+
+void *limpet_own(void) {
+	if (!lasting) abort();
+	struct owned *own = memory_take(sizeof *own);
+	own->arena.least = OWN_CHUNK;
+	own->next = lasting->owned;
+	if (own->next) own->next->link = &own->next;
+	own->link = &lasting->owned;
+	lasting->owned = own;
+	current = &own->arena;
+	return own;
+}
+
+void limpet_give(void *memory) {
+	struct owned *own = memory;
+	*own->link = own->next;
+	if (own->next) own->next->link = own->link;
+	memory_free(&own->arena);
+	memory_give(own, sizeof *own);
 }
 
 void memory_use(struct arena *arena, struct arena *lasts) {

@@ -6,10 +6,13 @@
 #include <stddef.h>
 
 struct chunk;
+struct owned;
 
 struct arena {
 	char *next, *end;
 	struct chunk *last;
+	size_t least; // of a chunk; 0 is the usual
+	struct owned *owned; // by limpet_own, and freed with it
 };
 
 // memory_use has this thread allocate from the arena, and from the lasting one between limpet_lasting(1) and
@@ -21,6 +24,11 @@ void memory_begin(struct arena *lasting);
 
 // memory_free gives back all that was allocated from an arena, and leaves it ready for use.
 void memory_free(struct arena *arena);
+
+// limpet_own has this thread allocate from memory of its own until limpet_lasting(0), and limpet_give gives that back. What is
+// not given back by itself is with the lasting arena.
+void *limpet_own(void);
+void limpet_give(void *memory);
 
 // memory_take and memory_give are for the C parts: zeroed memory that counts.
 void *memory_take(size_t size);

@@ -38,5 +38,9 @@ int limpet_main(int argc, char **argv);
 size_t limpet_stream_size(void);
 void *limpet_read(const char *text, size_t size, void *config);
 void *limpet_worker(void *configuration);
+// limpet_request tells what becomes of a request: its route has no policy, or one, or it was answered for a broken one.
+enum request_verdict { REQUEST_PASSES = 0, REQUEST_HAS_POLICY = 1, REQUEST_REFUSED = 2 };
 uint32_t limpet_request(struct stream *stream, void *worker);
+// limpet_release ends a request that had a policy.
+void limpet_release(struct stream *stream);
 void limpet_response(struct stream *stream, uint32_t end_of_stream);

@@ -52,10 +52,12 @@ type stale struct {
 // siteHosts are the virtual hosts of a site.
 type siteHosts struct {
 	shell   map[string]*ir.Host // those that are there without any route
-	texts   map[string][]byte
-	written map[string][]byte // of the shell's
-	among   []string          // domains, the more specific first
+	texts   map[string]*envoy.HostText
+	written map[string]*envoy.HostText // of the shell's
+	among   []string                   // domains, the more specific first
 	after   []string
+	// sessions says that most routes have some, on which the texts depend.
+	sessions bool
 }
 
 // sharedCluster is a cluster that several groups may use.
@@ -98,7 +100,7 @@ func (m *merged) setSites(listeners []ir.Listener) {
 }
 
 func (m *merged) addSite(l ir.Listener, s envoy.Site) {
-	site := &siteHosts{shell: map[string]*ir.Host{}, texts: map[string][]byte{}, written: map[string][]byte{}}
+	site := &siteHosts{shell: map[string]*ir.Host{}, texts: map[string]*envoy.HostText{}, written: map[string]*envoy.HostText{}}
 	m.sites[s.Name], m.stale.sites[s.Name] = site, true
 	among, after := listShellHosts(l, s)
 	for i := range among {
@@ -131,12 +133,46 @@ func (m *merged) touchHost(key hostKey) {
 	m.touched.hosts[key] = was
 }
 
-// text is what was written of a host; nil if there is none.
-func (s *siteHosts) text(domain string) []byte {
+// host is what was written of a host; nil if there is none.
+func (s *siteHosts) host(domain string) *envoy.HostText {
 	if text := s.texts[domain]; text != nil {
 		return text
 	}
 	return s.written[domain]
+}
+
+// text is the form of it that the site's table has.
+func (s *siteHosts) text(domain string) []byte {
+	if h := s.host(domain); h != nil {
+		return h.Text(s.sessions)
+	}
+	return nil
+}
+
+// tally counts the routes that have sessions.
+func (s *siteHosts) tally() (t envoy.Tally) {
+	for _, domains := range [][]string{s.among, s.after} {
+		for _, d := range domains {
+			if h := s.host(d); h != nil {
+				t.Sessions += h.Sessions
+				t.Routes += h.Routes
+			}
+		}
+	}
+	return t
+}
+
+// settleForms gives the hosts of a site the form of which most of its routes are, once all are written.
+func (m *merged) settleForms(sites map[string][]string) {
+	for name := range sites {
+		site := m.sites[name]
+		if most := site.tally().Most(); most != site.sessions {
+			for _, d := range slices.Concat(site.among, site.after) {
+				m.touchHost(hostKey{name, d})
+			}
+			site.sessions, m.stale.sites[name] = most, true
+		}
+	}
 }
 
 // touchCluster notes what a cluster was.
@@ -253,8 +289,11 @@ func mendOrder(names []string, touched []string, isThere func(string) bool, comp
 func (m *merged) settle() error {
 	bySite := map[string][]string{}
 	for key := range m.touched.hosts {
-		if site := m.sites[key.site]; site != nil && !slices.Contains(site.after, key.domain) {
-			bySite[key.site] = append(bySite[key.site], key.domain)
+		if site := m.sites[key.site]; site != nil {
+			bySite[key.site] = bySite[key.site]
+			if !slices.Contains(site.after, key.domain) {
+				bySite[key.site] = append(bySite[key.site], key.domain)
+			}
 		}
 	}
 	for name, domains := range bySite {
@@ -270,7 +309,9 @@ func (m *merged) settle() error {
 		}
 	}
 	m.clusterNames = mendOrder(m.clusterNames, names, func(n string) bool { return m.clusters[n] != nil }, cmp.Compare[string])
-	return cmp.Or(m.writeShell(), m.writeClusters(names))
+	err := cmp.Or(m.writeShell(), m.writeClusters(names))
+	m.settleForms(bySite)
+	return err
 }
 
 // writeShell writes the hosts that are there without any route, once.
@@ -284,7 +325,7 @@ func (m *merged) writeShell() error {
 			if err != nil {
 				return err
 			}
-			site.written[domain] = texts[0]
+			site.written[domain] = &texts[0]
 		}
 	}
 	return nil

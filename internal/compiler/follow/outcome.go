@@ -69,7 +69,7 @@ func (m *merged) assemble(keys policyconfig.Keys) (*envoy.Discovery, error) {
 		for _, s := range envoy.ListSites(l) {
 			r, known := routes[s.Name]
 			if !known || m.stale.sites[s.Name] {
-				if r, err = m.assembly.JoinRoutes(s.Name, m.sites[s.Name].list()); err != nil {
+				if r, err = m.assembly.JoinRoutes(s.Name, m.sites[s.Name].list(), m.sites[s.Name].sessions); err != nil {
 					return nil, err
 				}
 			}
@@ -96,14 +96,15 @@ func (m *merged) assembleFrame(last *envoy.Discovery, keys policyconfig.Keys) (*
 		policies = append(policies, *p)
 	}
 	slices.SortFunc(policies, func(a, b policyconfig.Policy) int { return cmp.Compare(a.Name, b.Name) })
-	config, text, err := plugin.Emit(policies, keys)
+	config, text, err := plugin.Emit(nil, keys) // policies travel with their routes
 	if err != nil {
 		return nil, err
 	}
+	config.Policies = policies
 	m.assembly.Settings.Plugin, m.assembly.Settings.PluginJSON = config, text
 	if m.last != nil && bytes.Equal(text, last.PluginJSON) && !m.stale.listeners {
 		d := *last
-		d.Routes, d.Clusters = nil, nil
+		d.Plugin, d.Routes, d.Clusters = config, nil, nil
 		return &d, nil
 	}
 	return m.assembly.Frame(m.listeners)

@@ -42,7 +42,7 @@ type hostKey struct{ site, domain string }
 
 type hostText struct {
 	hostKey
-	text []byte
+	text *envoy.HostText
 }
 
 // stepCaches keep the results of steps for a group with many routes. The zero value keeps nothing.
@@ -115,8 +115,8 @@ func (s *State) renderHosts(listeners []ir.Listener, r envoy.Renderer) (texts []
 			if err = cmp.Or(err, failed); err != nil {
 				return nil, err
 			}
-			for i, text := range hosts {
-				texts = append(texts, hostText{hostKey{site.Name, own.Hosts[i].Domain}, text})
+			for i := range hosts {
+				texts = append(texts, hostText{hostKey{site.Name, own.Hosts[i].Domain}, &hosts[i]})
 			}
 		}
 	}

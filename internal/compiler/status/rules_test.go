@@ -227,9 +227,9 @@ func TestRoomForSixteenAncestors(t *testing.T) {
 		marks  string // what a listener has in envoy.yaml where the policy holds
 		with   string // the route's condition there
 	}{
-		"SessionPersistencePolicy shop/p":          {sessionPolicyText("shop/p", onRoute, "absoluteTimeout: 1h"), "", " SessionPersistencePolicyAffected=True/Accepted"},
-		"LoadBalancerPolicy shop/p":                {loadBalancerText("shop/p", onRoute, "strategy: Random"), "cluster: service/shop/cart/80/random\n", " LoadBalancerPolicyAffected=True/Accepted"},
-		"XBackendTrafficPolicy shop/p":             {budgetOfCart, "cluster: service/shop/cart/80\n", ""},
+		"SessionPersistencePolicy shop/p": {sessionPolicyText("shop/p", onRoute, "absoluteTimeout: 1h"), "", " SessionPersistencePolicyAffected=True/Accepted"},
+		"LoadBalancerPolicy shop/p":       {loadBalancerText("shop/p", onRoute, "strategy: Random"), "cluster: service/shop/cart/80/random\n", " LoadBalancerPolicyAffected=True/Accepted"},
+		"XBackendTrafficPolicy shop/p":    {budgetOfCart, "cluster: service/shop/cart/80\n", ""},
 	} {
 		t.Run(kind, func(t *testing.T) {
 			text := seventeenGateways(c.policy)

@@ -176,8 +176,9 @@ struct stream {
 	uint32_t id;
 	const void *module;
 	struct map maps[4];
-	struct text route, cluster, details, upstream, pin, state;
+	struct text route, cluster, policies, details, upstream, pin, state, answer;
 	bool has_upstream, strict, has_state;
+	uint32_t answered; // by the module, with that status and those details
 	struct stream *next;
 };
 
@@ -259,6 +260,23 @@ bool CALLBACK(http_filter_get_attribute_string)(void *filter, int attribute, str
 	if (!t || !t->size) return false;
 	*result = show(t->data, t->size);
 	return true;
+}
+
+bool CALLBACK(http_get_metadata_string)(void *filter, int source, struct buffer name, struct buffer key, struct buffer *result) {
+	struct stream *s = filter;
+	if (source != METADATA_ROUTE || name.size != 6 || memcmp(name.data, "limpet", 6) || key.size != 8 || memcmp(key.data, "policies", 8))
+		die("metadata that the module should not need");
+	if (!s->policies.size) return false;
+	*result = show(s->policies.data, s->policies.size);
+	return true;
+}
+
+void CALLBACK(http_send_response)(void *filter, uint32_t status, struct header *headers, size_t count, struct buffer body, struct buffer details) {
+	struct stream *s = filter;
+	(void)headers;
+	if (count || body.size) die("an answer with more than a status");
+	s->answered = status;
+	append(&s->answer, details.data, details.size);
 }
 
 bool CALLBACK(http_get_cluster_name)(void *filter, struct buffer *result) {
@@ -463,12 +481,22 @@ static void configure(void) {
 	string(&out, logged.data, logged.size);
 }
 
+// What the metadata of the next requests' route has.
+static struct text policies;
+
+static void set_policies(void) {
+	struct buffer text = take();
+	policies.size = 0;
+	append(&policies, text.data, text.size);
+}
+
 static struct stream *begin(uint32_t id, struct buffer route, struct buffer cluster) {
 	struct stream *s = calloc(1, sizeof *s);
 	if (!s) die("out of memory");
 	s->id = id;
 	s->route = copy(route.data, route.size);
 	s->cluster = copy(cluster.data, cluster.size);
+	append(&s->policies, policies.data, policies.size);
 	s->module = module.filter_new(config, s);
 	s->next = streams;
 	streams = s;
@@ -490,6 +518,8 @@ static void end(struct stream *s) {
 	for (int i = 0; i < 4; i++) clear(&s->maps[i]);
 	free(s->route.data);
 	free(s->cluster.data);
+	free(s->policies.data);
+	free(s->answer.data);
 	free(s->details.data);
 	free(s->upstream.data);
 	free(s->pin.data);
@@ -498,7 +528,8 @@ static void end(struct stream *s) {
 }
 
 static void run_request(struct stream *s) {
-	if (module.request(s, s->module, true)) die("the module stopped a request");
+	if ((module.request(s, s->module, true) == HEADERS_STOP_ITERATION) != (s->answered != 0))
+		die("the module stopped a request without an answer, or answered without that");
 	expire();
 }
 
@@ -507,7 +538,7 @@ static void run_response(struct stream *s, bool headers_only) {
 	expire();
 }
 
-// request takes (stream, route, cluster, headers) and gives (headers, pinned host, strict).
+// request takes (stream, route, cluster, headers) and gives (headers, pinned host, strict, the module's answer and its details).
 static void request(void) {
 	uint32_t id = take_number();
 	struct buffer route = take();
@@ -517,6 +548,8 @@ static void request(void) {
 	give_map(&s->maps[REQUEST_HEADERS]);
 	string(&out, s->pin.data, s->pin.size);
 	number(&out, s->strict);
+	number(&out, s->answered);
+	string(&out, s->answer.data, s->answer.size);
 }
 
 // response takes (stream, details, upstream, whether there is one, headers only, headers) and gives (headers, whether there
@@ -602,6 +635,7 @@ int main(int count, char **arguments) {
 		case 't': clock_now = strtoll(strndupa(in.data + at, in.size - at), NULL, 10); break;
 		case 'q': request(); break;
 		case 'r': response(); break;
+		case 'p': set_policies(); break;
 		case 'e': end(find(take_number())); break;
 		case 'm': give_metrics(); break;
 		case 'n': repeat(); break;

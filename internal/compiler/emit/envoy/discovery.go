@@ -23,13 +23,11 @@ type Discovery struct {
 	// Routes has one for each listener, under its name, or for each site of a listener with TLS.
 	Routes   []Routes
 	Clusters []Cluster
-	// Plugin is the filter's configuration and PluginJSON its text.
+	// Plugin is the filter's configuration with the policies of all routes, and PluginJSON the text of what is global in it.
 	Plugin     policyconfig.Config
 	PluginJSON []byte
 	// Filter is the resource of the filter with that configuration.
 	Filter Resource
-
-	settings Settings
 }
 
 // Resource is something that Envoy discovers by name, as JSON with its type.
@@ -62,11 +60,12 @@ func (r Renderer) Discover(config *ir.Config, settings Settings, folder string, 
 	}
 	for _, l := range config.Listeners {
 		for _, s := range listSites(l) {
-			hosts, err := r.renderHosts(s, a.hostForm())
+			sessions := tallyHosts(s.hosts...).Most()
+			hosts, err := r.renderHosts(s, a.hostForm(sessions))
 			if err != nil {
 				return nil, err
 			}
-			routes, err := a.JoinRoutes(s.name, hosts)
+			routes, err := a.JoinRoutes(s.name, hosts, sessions)
 			if err != nil {
 				return nil, err
 			}
@@ -91,8 +90,8 @@ func (a Assembly) layout() fileLayout {
 	return fileLayout{discovered: true, folder: a.Folder, inline: a.Inline}
 }
 
-func (a Assembly) hostForm() itemForm {
-	return itemForm{pinHeader: a.Settings.Plugin.PinHeader, json: true}
+func (a Assembly) hostForm(sessions bool) itemForm {
+	return itemForm{pinHeader: a.Settings.Plugin.PinHeader, json: true, sessions: sessions}
 }
 
 func (a Assembly) newEmitter() *emitter { return &emitter{settings: a.Settings, files: a.layout()} }
@@ -112,9 +111,35 @@ func ListSites(l ir.Listener) []Site {
 	return all
 }
 
+// HostText is a virtual host in each form that it may have, and what of its routes its table's form depends on.
+type HostText struct {
+	Tally
+	usual, lean []byte
+}
+
+// Text gives the form for a table whose route configuration turns sessions on, or does not.
+func (h *HostText) Text(sessions bool) []byte {
+	if sessions {
+		return h.lean
+	}
+	return h.usual
+}
+
 // RenderHosts gives the texts of a site's virtual hosts, for JoinRoutes.
-func (r Renderer) RenderHosts(a Assembly, s Site) ([][]byte, error) {
-	return r.renderHosts(site{name: s.Name, hosts: s.Hosts}, a.hostForm())
+func (r Renderer) RenderHosts(a Assembly, s Site) ([]HostText, error) {
+	usual, err := r.renderHosts(site{name: s.Name, hosts: s.Hosts}, a.hostForm(false))
+	if err != nil {
+		return nil, err
+	}
+	lean, err := r.renderHosts(site{name: s.Name, hosts: s.Hosts}, a.hostForm(true))
+	if err != nil {
+		return nil, err
+	}
+	texts := make([]HostText, len(usual))
+	for i := range texts {
+		texts[i] = HostText{tallyHosts(s.Hosts[i]), usual[i], lean[i]}
+	}
+	return texts, nil
 }
 
 // RenderClusters gives clusters with their endpoints.
@@ -122,16 +147,17 @@ func (r Renderer) RenderClusters(a Assembly, clusters []ir.Cluster) ([]Cluster, 
 	return r.renderDiscovered(clusters, a.layout())
 }
 
-// JoinRoutes gives the routes of a site, whose virtual hosts are written.
-func (a Assembly) JoinRoutes(siteName string, hosts [][]byte) (Routes, error) {
+// JoinRoutes gives the routes of a site, whose virtual hosts are written. Sessions says that most of their routes have some
+// (Tally.Most), for which the texts must be made.
+func (a Assembly) JoinRoutes(siteName string, hosts [][]byte, sessions bool) (Routes, error) {
 	e := a.newEmitter()
-	return Routes{Resource{siteName, e.joinRoutes(siteName, hosts)}, RoutesCounters(siteName)}, e.err
+	return Routes{Resource{siteName, e.joinRoutes(siteName, hosts, sessions)}, RoutesCounters(siteName)}, e.err
 }
 
 // Frame is a configuration without routes and clusters.
 func (a Assembly) Frame(listeners []ir.Listener) (*Discovery, error) {
 	e, settings := a.newEmitter(), a.Settings
-	d := &Discovery{Plugin: settings.Plugin, PluginJSON: settings.PluginJSON, settings: settings}
+	d := &Discovery{Plugin: settings.Plugin, PluginJSON: settings.PluginJSON}
 	for _, l := range listeners {
 		listener := e.newListener(l)
 		d.Listeners = append(d.Listeners, Resource{listener.Name, e.marshalResource(listener)})
@@ -147,12 +173,6 @@ func (a Assembly) Frame(listeners []ir.Listener) (*Discovery, error) {
 	var err error
 	d.Bootstrap, err = toYAML(b, protoyaml.Placeholders{})
 	return d, err
-}
-
-// WithPlugin is the resource of the filter with another configuration.
-func (d *Discovery) WithPlugin(pluginJSON []byte) (Resource, error) {
-	e := &emitter{settings: d.settings, files: fileLayout{discovered: true}}
-	return Resource{limpetFilter, e.renderLimpet(pluginJSON)}, e.err
 }
 
 // marshalResource validates a message and gives its JSON with its type.

@@ -33,7 +33,8 @@ type Settings struct {
 	Admin netip.AddrPort
 	// WasmPath is the path of limpet.wasm as Envoy shall open it.
 	WasmPath string
-	// Plugin is the filter's configuration, and PluginJSON its text.
+	// Plugin is the filter's configuration with the policies of all routes, and PluginJSON the text of what is global in it:
+	// policies travel with their routes.
 	Plugin     policyconfig.Config
 	PluginJSON []byte
 }
@@ -63,7 +64,9 @@ type emitter struct {
 	files    fileLayout
 	// cors says that some route has a say on CORS.
 	cors bool
-	err  error
+	// sessions is as in itemForm.
+	sessions bool
+	err      error
 }
 
 func (e *emitter) newBootstrap(config *ir.Config) *bootstrapv3.Bootstrap {

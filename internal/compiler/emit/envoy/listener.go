@@ -104,7 +104,9 @@ func (e *emitter) newManager(s site) *hcmv3.HttpConnectionManager {
 			RouteConfigName: s.name, ConfigSource: e.files.newSource(RoutesFile(s.name)),
 		}}
 	} else {
-		manager.RouteSpecifier = &hcmv3.HttpConnectionManager_RouteConfig{RouteConfig: e.newRouteConfiguration(s.name, len(s.hosts))}
+		manager.RouteSpecifier = &hcmv3.HttpConnectionManager_RouteConfig{
+			RouteConfig: e.newRouteConfiguration(s.name, len(s.hosts), tallyHosts(s.hosts...).Most()),
+		}
 	}
 	return manager
 }

@@ -65,8 +65,9 @@ func (r Renderer) Steps() []memo.Step { return []memo.Step{r.hosts, r.clusters, 
 
 // itemKey names an item, of which one form is kept.
 type itemKey struct {
-	routes string // the route configuration of a virtual host; empty for a cluster
-	name   string
+	routes   string // the route configuration of a virtual host; empty for a cluster
+	name     string
+	sessions bool // as in itemForm
 }
 
 // itemInputs are everything that the text of an item is made from.
@@ -79,9 +80,11 @@ type itemInputs[T any] struct {
 // itemForm is what the texts of all items of a list depend on.
 type itemForm struct {
 	pinHeader string
-	files     fileLayout
-	json      bool
-	indent    int // of the dash, in YAML
+	// sessions says that the route configuration turns the session filters on for routes that say nothing else.
+	sessions bool
+	files    fileLayout
+	json     bool
+	indent   int // of the dash, in YAML
 }
 
 // Key names the item.
@@ -94,7 +97,7 @@ func (in *itemInputs[T]) Equal(other *itemInputs[T]) bool {
 
 // newEmitter makes the messages of an item. It knows nothing but what the item's text may depend on.
 func (f *itemForm) newEmitter() *emitter {
-	e := &emitter{files: f.files}
+	e := &emitter{files: f.files, sessions: f.sessions}
 	e.settings.Plugin.PinHeader = f.pinHeader
 	return e
 }
@@ -153,20 +156,20 @@ func (w *itemWriter) writeItem(e *emitter, m proto.Message) []byte {
 
 // renderHosts gives the texts of a site's virtual hosts.
 func (r Renderer) renderHosts(s site, form itemForm) ([][]byte, error) {
-	return renderItems(r.hosts, form, s.hosts, func(h *ir.Host) itemKey { return itemKey{s.name, h.Domain} },
+	return renderItems(r.hosts, form, s.hosts, func(h *ir.Host) itemKey { return itemKey{s.name, h.Domain, form.sessions} },
 		func(e *emitter, w *itemWriter, h *ir.Host) []byte { return w.writeItem(e, e.newVirtualHost(h)) })
 }
 
 // renderClusters gives the texts of clusters.
 func (r Renderer) renderClusters(clusters []ir.Cluster, form itemForm) ([][]byte, error) {
-	return renderItems(r.clusters, form, clusters, func(c *ir.Cluster) itemKey { return itemKey{"", c.Name} },
+	return renderItems(r.clusters, form, clusters, func(c *ir.Cluster) itemKey { return itemKey{name: c.Name} },
 		func(e *emitter, w *itemWriter, c *ir.Cluster) []byte { return w.writeItem(e, e.newCluster(c)) })
 }
 
 // renderDiscovered gives clusters with their endpoints apart.
 func (r Renderer) renderDiscovered(clusters []ir.Cluster, files fileLayout) ([]Cluster, error) {
 	form := itemForm{json: true, files: files}
-	return renderItems(r.discovered, form, clusters, func(c *ir.Cluster) itemKey { return itemKey{"", c.Name} },
+	return renderItems(r.discovered, form, clusters, func(c *ir.Cluster) itemKey { return itemKey{name: c.Name} },
 		func(e *emitter, _ *itemWriter, c *ir.Cluster) Cluster { return e.newDiscoveredCluster(c) })
 }
 
@@ -186,6 +189,7 @@ func (r Renderer) writeBootstrap(e *emitter, bootstrap proto.Message, config *ir
 			if m.Domains[0] != placeholder {
 				return nil, false
 			}
+			form.sessions = tallyHosts(sites[m.Name].hosts...).Most()
 			texts, err = r.renderHosts(sites[m.Name], form)
 		case *clusterv3.Cluster:
 			texts, err = r.renderClusters(config.Clusters, form)
@@ -202,8 +206,8 @@ func (r Renderer) writeBootstrap(e *emitter, bootstrap proto.Message, config *ir
 }
 
 // joinRoutes gives the JSON of the route configuration of a site, whose virtual hosts are written.
-func (e *emitter) joinRoutes(siteName string, hosts [][]byte) []byte {
-	routes := e.newRouteConfiguration(siteName, len(hosts))
+func (e *emitter) joinRoutes(siteName string, hosts [][]byte, sessions bool) []byte {
+	routes := e.newRouteConfiguration(siteName, len(hosts), sessions)
 	text := e.marshalResource(routes)
 	if len(hosts) == 0 || e.err != nil {
 		return text

@@ -31,7 +31,7 @@ const (
 
 // newRetryPolicy limits each try of a route's requests and says which are tried again; nil for no limit and none. Where
 // sessions shall not move nothing is: Envoy drops the pin on a retry.
-func (e *emitter) newRetryPolicy(r ir.Route) *routev3.RetryPolicy {
+func (e *emitter) newRetryPolicy(r *ir.Route) *routev3.RetryPolicy {
 	again := triesAgain(r)
 	if !again && r.PerTryTimeout == 0 {
 		return nil
@@ -60,8 +60,46 @@ func (e *emitter) newRetryPolicy(r ir.Route) *routev3.RetryPolicy {
 	return policy
 }
 
+// newHostRetryPolicy is how the requests of most of a host's routes are tried again: those of sessions that may move, of
+// rules that ask for nothing else. It is nil where that is no more than half of them.
+func (e *emitter) newHostRetryPolicy(h *ir.Host) *routev3.RetryPolicy {
+	var usual *ir.Route
+	with, all := 0, 0
+	for i := range h.Routes {
+		if r := &h.Routes[i]; r.Status == 0 && r.Redirect == nil {
+			all++
+			if retriesAsUsual(r) {
+				usual = r
+				with++
+			}
+		}
+	}
+	if with < 2 || 2*with <= all {
+		return nil
+	}
+	return e.newRetryPolicy(usual)
+}
+
+// retriesAsUsual reports whether all that a route's retries are for is to leave hosts that do not answer.
+func retriesAsUsual(r *ir.Route) bool {
+	return r.Status == 0 && r.Sticky && r.Retry == nil && r.PerTryTimeout == 0 && triesAgain(r) &&
+		!slices.ContainsFunc(r.Split, failsWithHost)
+}
+
+// settleRetryPolicy leaves a route the policy of its host where it would have the same, and has it say so where it would
+// have none.
+func settleRetryPolicy(action *routev3.RouteAction, r *ir.Route) {
+	switch {
+	case action == nil:
+	case retriesAsUsual(r):
+		action.RetryPolicy = nil
+	case action.RetryPolicy == nil:
+		action.RetryPolicy = &routev3.RetryPolicy{}
+	}
+}
+
 // triesAgain reports whether some request of a route is tried again.
-func triesAgain(r ir.Route) bool {
+func triesAgain(r *ir.Route) bool {
 	if r.Retry != nil && r.Retry.Attempts != nil && *r.Retry.Attempts == 0 {
 		return false
 	}

@@ -1,6 +1,7 @@
 package envoy
 
 import (
+	"fmt"
 	"slices"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
@@ -9,13 +10,16 @@ import (
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// newRouteConfiguration is what a site leads to. Its virtual hosts are those that newVirtualHost makes.
-func (e *emitter) newRouteConfiguration(siteName string, hosts int) *routev3.RouteConfiguration {
+// newRouteConfiguration is what a site leads to. Its virtual hosts are those that newVirtualHost makes. It turns the session
+// filters on for all routes that say nothing else if most of them have sessions.
+func (e *emitter) newRouteConfiguration(siteName string, hosts int, sessions bool) *routev3.RouteConfiguration {
 	config := &routev3.RouteConfiguration{
 		Name: siteName,
 		// No backend sees the pin header, be it limpet's or a client's, and a backend's copy goes before the filters see the
@@ -24,29 +28,59 @@ func (e *emitter) newRouteConfiguration(siteName string, hosts int) *routev3.Rou
 		ResponseHeadersToRemove:  []string{e.settings.Plugin.PinHeader},
 		IgnorePortInHostMatching: true, // HTTPRoute, spec.hostnames: a port in the Host header does not count
 	}
+	if sessions {
+		config.TypedPerFilterConfig = map[string]*anypb.Any{
+			fenceFilter: e.enableFilter(), limpetFilter: e.enableFilter(), sessionFilter: e.enableFilter(),
+		}
+	}
 	if hosts > 0 {
 		config.VirtualHosts = []*routev3.VirtualHost{newPlaceholderHost(siteName)}
 	}
 	return config
 }
 
+// Tally says how many of a table's routes have sessions. If they are more than half of all, the route configuration turns
+// the session filters on and the others turn them off, else those with sessions turn them on: what routes say of filters is
+// what a table costs Envoy most, whenever one of its routes changes.
+type Tally struct{ Sessions, Routes int }
+
+// Most reports whether more than half of the routes have sessions.
+func (t Tally) Most() bool { return 2*t.Sessions > t.Routes }
+
+func tallyHosts(hosts ...ir.Host) (t Tally) {
+	for _, h := range hosts {
+		t.Routes += len(h.Routes)
+		for i := range h.Routes {
+			if h.Routes[i].Sticky {
+				t.Sessions++
+			}
+		}
+	}
+	return t
+}
+
 func (e *emitter) newVirtualHost(h *ir.Host) *routev3.VirtualHost {
-	host := &routev3.VirtualHost{Name: h.Domain, Domains: []string{h.Domain}}
-	for _, r := range h.Routes {
-		host.Routes = append(host.Routes, e.newRoute(r))
+	host := &routev3.VirtualHost{Name: h.Domain, Domains: []string{h.Domain}, RetryPolicy: e.newHostRetryPolicy(h)}
+	for i := range h.Routes {
+		route := e.newRoute(&h.Routes[i])
+		if host.RetryPolicy != nil {
+			settleRetryPolicy(route.GetRoute(), &h.Routes[i])
+		}
+		host.Routes = append(host.Routes, route)
 	}
 	return host
 }
 
-func (e *emitter) newRoute(r ir.Route) *routev3.Route {
+func (e *emitter) newRoute(r *ir.Route) *routev3.Route {
 	route := &routev3.Route{Name: r.Name, Match: newRouteMatch(r.Match)}
-	e.applyFilters(route, &r)
+	e.applyFilters(route, r)
+	e.switchSessions(route, r)
 	switch {
 	case r.Status != 0:
 		route.Action = newDirectResponse(r.Status)
 		return route
 	case r.Redirect != nil:
-		route.Action = newRedirect(&r)
+		route.Action = newRedirect(r)
 		return route
 	}
 	action := &routev3.RouteAction{
@@ -54,7 +88,7 @@ func (e *emitter) newRoute(r ir.Route) *routev3.Route {
 		HashPolicy:  newHashPolicies(r.Hashes),
 		RetryPolicy: e.newRetryPolicy(r),
 	}
-	applyRewrite(action, &r)
+	applyRewrite(action, r)
 	action.RequestMirrorPolicies = newMirrors(r.Mirrors)
 	if len(r.Split) > 0 {
 		action.ClusterSpecifier = e.newWeightedClusters(r)
@@ -63,25 +97,55 @@ func (e *emitter) newRoute(r ir.Route) *routev3.Route {
 	}
 	route.Action = &routev3.Route_Route{Route: action}
 	if r.Sticky {
-		e.enableSessions(route, r)
+		e.carryPolicies(route, r)
 	}
 	return route
 }
 
-// enableSessions turns the session filters on for a route.
-func (e *emitter) enableSessions(route *routev3.Route, r ir.Route) {
-	if route.TypedPerFilterConfig == nil {
-		route.TypedPerFilterConfig = map[string]*anypb.Any{}
+// switchSessions turns the session filters on for a route with sessions, and off for others, where the route configuration
+// does not do so.
+func (e *emitter) switchSessions(route *routev3.Route, r *ir.Route) {
+	own := route.TypedPerFilterConfig
+	if own == nil {
+		own = map[string]*anypb.Any{}
 	}
-	route.TypedPerFilterConfig[fenceFilter] = e.enableFilter()
-	route.TypedPerFilterConfig[limpetFilter] = e.enableFilter()
-	route.TypedPerFilterConfig[sessionFilter] = e.enableSession(r.FailStatus)
+	switch {
+	case r.Sticky && !e.sessions:
+		own[fenceFilter], own[limpetFilter], own[sessionFilter] = e.enableFilter(), e.enableFilter(), e.enableSession(r.FailStatus)
+	case r.Sticky && r.FailStatus != 0:
+		own[sessionFilter] = e.enableSession(r.FailStatus)
+	case !r.Sticky && e.sessions:
+		own[fenceFilter], own[limpetFilter], own[sessionFilter] = e.disableFilter(), e.disableFilter(), e.disableFilter()
+	default:
+		return
+	}
+	route.TypedPerFilterConfig = own
+}
+
+// carryPolicies puts the policies of a route into its metadata, which no client has a part in, and their identity into its
+// name, which the filter reads in any case.
+func (e *emitter) carryPolicies(route *routev3.Route, r *ir.Route) {
+	if !slices.ContainsFunc(r.Policies, func(p policyconfig.Policy) bool { return slices.Contains(p.Routes, r.Name) }) {
+		return
+	}
+	name, text, err := policyconfig.WriteRoute(r.Name, r.Policies, e.settings.Plugin.PinHeader)
+	if err != nil {
+		e.fail(fmt.Errorf("the session policies of route %s: %w", r.Name, err))
+		return
+	}
+	route.Name = name
+	route.Metadata = &corev3.Metadata{FilterMetadata: map[string]*structpb.Struct{policyconfig.RouteMetadata: {
+		Fields: map[string]*structpb.Value{policyconfig.RouteField: structpb.NewStringValue(text)},
+	}}}
 }
 
 // enableFilter switches a filter on as it is configured in the chain.
 func (e *emitter) enableFilter() *anypb.Any {
 	return e.pack(&routev3.FilterConfig{Config: &anypb.Any{}})
 }
+
+// disableFilter switches a filter off.
+func (e *emitter) disableFilter() *anypb.Any { return e.pack(&routev3.FilterConfig{Disabled: true}) }
 
 // enableSession switches Envoy's session filter on. With a status it is strict: a session whose host is gone or unhealthy
 // gets that.
@@ -96,7 +160,7 @@ func (e *emitter) enableSession(failStatus int) *anypb.Any {
 	}})
 }
 
-func (e *emitter) newWeightedClusters(r ir.Route) *routev3.RouteAction_WeightedClusters {
+func (e *emitter) newWeightedClusters(r *ir.Route) *routev3.RouteAction_WeightedClusters {
 	clusters, partly := &routev3.WeightedCluster{}, triesAgain(r) && slices.ContainsFunc(r.Split, failsWithHost)
 	for _, s := range r.Split {
 		share := &routev3.WeightedCluster_ClusterWeight{

@@ -2,10 +2,12 @@ package envoy_test
 
 import (
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // serving is a configuration with one listener that has hosts.
@@ -13,10 +15,11 @@ func serving(hosts ...ir.Host) *ir.Config {
 	return &ir.Config{Listeners: []ir.Listener{{Address: netip.MustParseAddr("0.0.0.0"), Port: 80, Hosts: hosts}}}
 }
 
-// routeYAML is what a route becomes.
+// routeYAML is what a route becomes among others that have no sessions.
 func routeYAML(t *testing.T, r ir.Route) any {
 	t.Helper()
-	return at(t, bootstrap(t, serving(ir.Host{Domain: "*", Routes: []ir.Route{r}}), newSettings()), firstRoute)
+	other := ir.Route{Name: "other", Match: ir.Match{Path: "/"}, Status: 404}
+	return at(t, bootstrap(t, serving(ir.Host{Domain: "*", Routes: []ir.Route{r, other}}), newSettings()), firstRoute)
 }
 
 func pointerTo[T any](v T) *T { return &v }
@@ -149,4 +152,76 @@ virtual_hosts:
 - {name: "*.example.com", domains: ["*.example.com"], routes: null}
 - {name: "*", domains: ["*"], routes: [{name: "3"}]}`)
 	checkYAML(t, at(t, bootstrap(t, serving(), newSettings()), firstManager+".route_config"), `{name: listener/0.0.0.0/80, virtual_hosts: null}`)
+}
+
+// TestLeanTables holds that a table in which most routes have sessions turns the filters on once, and off for the others.
+func TestLeanTables(t *testing.T) {
+	const disabled = `{"@type": type.googleapis.com/envoy.config.route.v3.FilterConfig, disabled: true, config: null}`
+	root := ir.Match{Path: "/"}
+	sticky := ir.Route{Name: "s", Match: root, Cluster: "a", Sticky: true}
+	strictly := ir.Route{Name: "f", Match: root, Cluster: "a", Sticky: true, FailStatus: 503}
+	plain, status := ir.Route{Name: "p", Match: root, Cluster: "a"}, ir.Route{Name: "d", Match: root, Status: 500}
+	all := func(config string) string {
+		return `{envoy.filters.http.header_mutation: ` + config + `, limpet: ` + config + `, envoy.filters.http.stateful_session: ` + config + `}`
+	}
+	most := serving(ir.Host{Domain: "a", Routes: []ir.Route{sticky, strictly, plain}}, ir.Host{Domain: "b", Routes: []ir.Route{sticky, status}})
+	checkYAML(t, at(t, bootstrap(t, most, newSettings()), firstManager+".route_config"), `
+typed_per_filter_config: `+all(enabled)+`
+virtual_hosts:
+- routes:
+  - {name: s, typed_per_filter_config: null}
+  - {name: f, typed_per_filter_config: {envoy.filters.http.header_mutation: null, limpet: null, envoy.filters.http.stateful_session: `+strict+"503"+pinState+`}}
+  - {name: p, typed_per_filter_config: `+all(disabled)+`}
+- routes:
+  - {name: s, typed_per_filter_config: null}
+  - {name: d, typed_per_filter_config: `+all(disabled)+`}`)
+	half := serving(ir.Host{Domain: "a", Routes: []ir.Route{sticky, plain}})
+	checkYAML(t, at(t, bootstrap(t, half, newSettings()), firstManager+".route_config"), `
+typed_per_filter_config: null
+virtual_hosts: [{routes: [{name: s, typed_per_filter_config: `+all(enabled)+`}, {name: p, typed_per_filter_config: null}]}]`)
+}
+
+// TestHostsShareRetries holds that what most routes of a host have as their retry policy stands there once, and that
+// sessions which must not move say so then.
+func TestHostsShareRetries(t *testing.T) {
+	root := ir.Match{Path: "/"}
+	sticky := ir.Route{Name: "s", Match: root, Cluster: "a", Sticky: true}
+	strictly := ir.Route{Name: "f", Match: root, Cluster: "a", Sticky: true, FailStatus: 503}
+	own := ir.Route{Name: "o", Match: root, Cluster: "a", Sticky: true, Retry: &ir.Retry{Codes: []int{500}}}
+	status := ir.Route{Name: "d", Match: root, Status: 500}
+	most := serving(ir.Host{Domain: "a", Routes: []ir.Route{sticky, sticky, sticky, strictly, own, status}})
+	checkYAML(t, at(t, bootstrap(t, most, newSettings()), firstManager+".route_config.virtual_hosts.0"), `
+retry_policy: {retry_on: "connect-failure,refused-stream,reset-before-request", num_retries: 3, retry_host_predicate: [{name: envoy.retry_host_predicates.previous_hosts}]}
+routes:
+- {name: s, route: {retry_policy: null}}
+- {name: s, route: {retry_policy: null}}
+- {name: s, route: {retry_policy: null}}
+- {name: f, route: {retry_policy: {retry_on: null, num_retries: null, retry_host_predicate: null}}}
+- {name: o, route: {retry_policy: {retriable_status_codes: [500]}}}
+- {name: d, route: null, direct_response: {status: 500}}`)
+	half := serving(ir.Host{Domain: "a", Routes: []ir.Route{sticky, strictly}})
+	checkYAML(t, at(t, bootstrap(t, half, newSettings()), firstManager+".route_config.virtual_hosts.0"), `
+retry_policy: null
+routes: [{route: {retry_policy: {num_retries: 3}}}, {route: {retry_policy: null}}]`)
+}
+
+// TestPoliciesTravel holds that a route's policies are in its metadata, of those that it shares with others only its own, and
+// their identity in its name.
+func TestPoliciesTravel(t *testing.T) {
+	policy := func(name, route string) policyconfig.Policy {
+		p := policyconfig.DefaultPolicy()
+		p.Name, p.Routes, p.SessionName = name, []string{route}, "cart"
+		return p
+	}
+	r := ir.Route{Name: "httproute/a", Match: ir.Match{Path: "/"}, Cluster: "a", Sticky: true, Policies: []policyconfig.Policy{policy("a", "httproute/a"), policy("b", "other")}}
+	config := serving(ir.Host{Domain: "*", Routes: []ir.Route{r}})
+	route := at(t, bootstrap(t, config, newSettings()), firstRoute)
+	checkYAML(t, route, `{metadata: {filter_metadata: {limpet: {policies: '[{"sessionName":"cart"}]'}}}}`)
+	if name, identity, found := policyconfig.CutIdentity(at(t, route, "name").(string)); !found || name != r.Name {
+		t.Errorf("the route is %s with the identity %q", name, identity)
+	}
+	r.Policies[0].SessionName = "c a r t"
+	if _, err := emit(config, newSettings()); err == nil || !strings.Contains(err.Error(), "httproute/a: [0].sessionName") {
+		t.Errorf("a policy that the filter would refuse is written: %v", err)
+	}
 }

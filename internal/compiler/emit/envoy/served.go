@@ -33,12 +33,11 @@ type Served struct {
 	// Clusters and Endpoints have the same names.
 	Clusters, Endpoints []Packed
 	Secrets             []Packed
-	// Filter is the filter with its configuration, which Plugin and PluginJSON are. There is none without listeners.
+	// Filter is the filter with its configuration, which PluginJSON is: Plugin without the policies, for these travel with their
+	// routes. There is none without listeners.
 	Filter     []Packed
 	Plugin     policyconfig.Config
 	PluginJSON []byte
-
-	settings Settings
 }
 
 // ServeSettings are those of one Gateway.
@@ -69,7 +68,7 @@ var servedLayout = fileLayout{discovered: true, served: true}
 
 func (r Renderer) serveGateway(clusters map[string]Cluster, g ServeSettings) (*Served, error) {
 	e := &emitter{settings: g.Settings, files: servedLayout}
-	d := &Served{Gateway: g.Gateway, Plugin: g.Plugin, PluginJSON: g.PluginJSON, settings: g.Settings}
+	d := &Served{Gateway: g.Gateway, Plugin: g.Plugin, PluginJSON: g.PluginJSON}
 	for _, l := range g.Config.Listeners {
 		d.Listeners = append(d.Listeners, e.packResource(listenerName(l), e.newListener(l)))
 		for _, s := range listSites(l) {
@@ -95,16 +94,10 @@ func (r Renderer) serveGateway(clusters map[string]Cluster, g ServeSettings) (*S
 
 func comparePacked(a, b Packed) int { return cmp.Compare(a.Name, b.Name) }
 
-// WithPlugin is the filter with another configuration.
-func (d *Served) WithPlugin(pluginJSON []byte) (Packed, error) {
-	e := &emitter{settings: d.settings, files: servedLayout}
-	return e.packLimpet(pluginJSON), e.err
-}
-
 // packClusters gives clusters and their endpoints by name.
 func (r Renderer) packClusters(clusters []ir.Cluster) (map[string]Cluster, error) {
 	all, err := renderItems(r.discovered, itemForm{files: servedLayout}, clusters,
-		func(c *ir.Cluster) itemKey { return itemKey{"", c.Name} },
+		func(c *ir.Cluster) itemKey { return itemKey{name: c.Name} },
 		func(e *emitter, _ *itemWriter, c *ir.Cluster) Cluster {
 			return Cluster{Name: c.Name, Settings: e.marshalBinary(e.newCluster(c)), Endpoints: e.marshalBinary(newAssignment(c))}
 		})
@@ -120,10 +113,11 @@ const virtualHosts = 2
 
 // packRoutes gives a site's route configuration. Its virtual hosts are packed one by one, unless that was done before.
 func (r Renderer) packRoutes(e *emitter, gateway string, s site) (Packed, error) {
-	routes := e.newRouteConfiguration(s.name, 0)
+	sessions := tallyHosts(s.hosts...).Most()
+	routes := e.newRouteConfiguration(s.name, 0, sessions)
 	content := e.marshalBinary(routes)
-	hosts, err := renderItems(r.hosts, itemForm{pinHeader: e.settings.Plugin.PinHeader, files: servedLayout}, s.hosts,
-		func(h *ir.Host) itemKey { return itemKey{gateway + "/" + s.name, h.Domain} },
+	hosts, err := renderItems(r.hosts, itemForm{pinHeader: e.settings.Plugin.PinHeader, sessions: sessions, files: servedLayout}, s.hosts,
+		func(h *ir.Host) itemKey { return itemKey{gateway + "/" + s.name, h.Domain, sessions} },
 		func(e *emitter, _ *itemWriter, h *ir.Host) []byte { return e.marshalBinary(e.newVirtualHost(h)) })
 	for _, host := range hosts {
 		content = protowire.AppendTag(content, virtualHosts, protowire.BytesType)

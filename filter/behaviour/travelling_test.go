@@ -1,0 +1,139 @@
+package behaviour
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+)
+
+// errRefused is what comes of a request whose route has a broken policy.
+var errRefused = errors.New("the plugin answered 503 for a broken policy")
+
+// carrier is a plugin that can be shown what a route's metadata has.
+type carrier interface {
+	plugin
+	// openWith is open on a route whose metadata has a text of policies, empty for none.
+	openWith(route, cluster, policies string) stream
+}
+
+// travelling is a build where the policies of the configuration come with their routes.
+func travelling(inner start) start {
+	return func(t *testing.T, config string, env map[string]string, clock func() time.Time) (plugin, error) {
+		t.Helper()
+		whole, errs := policyconfig.Parse(config)
+		if len(errs) > 0 {
+			return inner(t, config, env, clock)
+		}
+		w := &travellingPlugin{t: t, pinHeader: whole.PinHeader, policies: whole.Policies}
+		whole.Policies = nil
+		global, err := policyconfig.Marshal(whole)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := inner(t, string(global), env, clock)
+		if err != nil {
+			return nil, err
+		}
+		w.carrier = p.(carrier)
+		return w, nil
+	}
+}
+
+type travellingPlugin struct {
+	carrier
+	t         *testing.T
+	pinHeader string
+	policies  []policyconfig.Policy
+}
+
+func (p *travellingPlugin) open(route, cluster string) stream {
+	p.t.Helper()
+	for _, policy := range p.policies {
+		for _, held := range policy.Routes {
+			if held == route {
+				return p.openPoliced(route, cluster)
+			}
+		}
+	}
+	return p.carrier.open(route, cluster)
+}
+
+func (p *travellingPlugin) openPoliced(route, cluster string) stream {
+	p.t.Helper()
+	name, text, err := policyconfig.WriteRoute(route, p.policies, p.pinHeader)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return p.openWith(name, cluster, text)
+}
+
+// change gives the world's plugin other policies on its routes, as a new route table does.
+func (w *world) change(config string) {
+	w.t.Helper()
+	whole, errs := policyconfig.Parse(config)
+	if len(errs) > 0 {
+		w.t.Fatal(errs)
+	}
+	w.plugin.(*travellingPlugin).policies = whole.Policies
+}
+
+// eachTravelling runs the test on every build to which policies come with routes.
+func eachTravelling(t *testing.T, config string, test func(t *testing.T, w *world)) {
+	t.Helper()
+	each(t, config, func(t *testing.T, w *world) {
+		if _, is := w.plugin.(*travellingPlugin); is {
+			test(t, w)
+		}
+	})
+}
+
+// TestPolicyChangesWithItsRoute: the next request has the new policy, sessions hold, and counters go on.
+func TestPolicyChangesWithItsRoute(t *testing.T) {
+	eachTravelling(t, config(), func(t *testing.T, w *world) {
+		host := w.get().host
+		w.change(config(`"idleTimeout":"1h"`))
+		want(t, "the host", w.get().host, host)
+		w.pass(2 * time.Hour)
+		w.get()
+		w.counted("p expired-idle", 1)
+		w.change(config())
+		w.get()
+		w.counted("p new", 1)
+		w.counted("p pinned", 2)
+		w.change(config(`"sessionName":"other"`))
+		want(t, "cookies of the changed policy", len(w.get().setCookies()), 1)
+		w.counted("p new", 2)
+	})
+}
+
+// TestBrokenPolicyFailsItsRouteAlone: requests there get 503, never a host, and others go on.
+func TestBrokenPolicyFailsItsRouteAlone(t *testing.T) {
+	const name = "r#0123456789abcdef"
+	eachTravelling(t, config(), func(t *testing.T, w *world) {
+		p := w.plugin.(*travellingPlugin)
+		for i, text := range []string{"", "{", `[{"sessionName":"s","routes":["r"]}]`, `[{"sessionName":"x-limpet-pin","type":"Header"}]`} {
+			broken := name[:len(name)-1] + string(rune('0'+i))
+			for range 2 {
+				s := p.openWith(broken, "c", text)
+				if _, err := s.request([][2]string{{":method", "GET"}, {":path", "/"}}); !errors.Is(err, errRefused) {
+					t.Errorf("%q: %v", text, err)
+				}
+				s.close()
+			}
+		}
+		want(t, "the host of a sound route", w.get().host, w.hosts[0])
+	})
+}
+
+// TestClientsSetNoPolicies: whatever a request says, its route's policies are those of the configuration.
+func TestClientsSetNoPolicies(t *testing.T) {
+	eachTravelling(t, config(), func(t *testing.T, w *world) {
+		evil := `[{"sessionName":"evil"}]`
+		r := w.get("x-limpet-policies: "+evil, "limpet: "+evil, "xds.route_name: r#fedcba9876543210", "route_name: r#fedcba9876543210",
+			"xds.route_metadata.filter_metadata.limpet.policies: "+evil, "cookie: limpet="+evil)
+		want(t, "cookies that are set", len(r.setCookies()), 1)
+		w.counted("p new", 1)
+	})
+}
