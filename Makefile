@@ -123,6 +123,10 @@ bench: build bin/bench $(PEERS) dist/liblimpet.so $(NATIVE_PEERS) $(if $(filter 
 		bin/bench -write -variants $$(echo $(VARIANTS) | tr ' ' ,) && bin/bench -write -memory 5000000; \
 	fi
 
+.PHONY: fleet
+fleet: ## measure the xDS server with 1,000 clients, in two minutes; FLEET="-clients 100" changes what is measured
+	@mkdir -p bin && go build -buildvcs=false -o bin/fleet ./bench/fleet && bin/fleet $(FLEET) && bin/fleet -apart $(FLEET)
+
 .PHONY: bench-instructions
 bench-instructions: build bin/bench $(PEERS) dist/liblimpet.so $(NATIVE_PEERS) ## the same in instructions, which no other job disturbs; needs valgrind, and Rust
 	@export ENVOY=$$(tools/setup.sh envoy) TINYGO=$$(tools/setup.sh tinygo) && bin/bench -write -instructions 400 -warm 2000
@@ -162,8 +166,8 @@ dist/variants/wasm-opt-%.wasm: dist/limpet.wasm
 	@tools/step.sh "building $@" wasm-opt -$* --enable-bulk-memory --enable-sign-ext --enable-nontrapping-float-to-int --enable-mutable-globals -o $@ $<
 
 .PHONY: bench-compiler
-bench-compiler: build ## the compiler as a program, and within one: 1,000, 3,000 and 10,000 routes, time, memory, recompiling
-	go test -run '^$$' -bench 'Command|Recompile' -benchtime $(or $(BENCHTIME),3x) -timeout 30m ./cmd/limpet ./compiler
+bench-compiler: build ## the compiler as a program, and within one: 1,000, 3,000 and 10,000 routes, time, memory, recompiling, following changes
+	go test -run '^$$' -bench 'Command|Recompile|Follow' -benchtime $(or $(BENCHTIME),3x) -timeout 30m ./cmd/limpet ./compiler
 
 # For changes that must change nothing: two builds, six thousand inputs, three minutes (see tools/same/main.go).
 .PHONY: same

@@ -81,8 +81,8 @@ func (c *Cache) buildTopology(in gateway.Input, rep *report.Report) *gateway.Top
 }
 
 // indexBackends is backend.NewIndex with the ports of all Services.
-func (c *Cache) indexBackends(objects *resource.Objects, rep *report.Report) *backend.Index {
-	return backend.NewIndex(objects, c.backends.GetAll(backend.GatherPorts(objects), backend.BuildPort), rep)
+func (c *Cache) indexBackends(objects *resource.Objects, places *backend.Places, rep *report.Report) *backend.Index {
+	return backend.NewIndex(objects, c.backends.GetAll(backend.GatherPorts(objects, places), backend.BuildPort), places, rep)
 }
 
 // sortPolicies sorts policies by their names.

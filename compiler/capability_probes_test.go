@@ -11,7 +11,12 @@ import (
 type probe struct {
 	off, on       string
 	offKeys, keys policyconfig.Keys
+	// tokenVersion is an option of the second compilation.
+	tokenVersion int
 }
+
+// withoutOptions are the options of the first compilation.
+func (p probe) withoutOptions() probe { return probe{keys: p.offKeys} }
 
 // documentText puts the lines of a spec under a head.
 func documentText(kind, name, spec string) string {
@@ -113,6 +118,8 @@ var policyProbes = map[string]probe{
 	"cache.unsafeMethodsOnly": policyProbe("cache: {unsafeMethodsOnly: false}", "cache: {unsafeMethodsOnly: true}"),
 	"revocation.epoch":        policyProbe("revocation: {epoch: 1}", "revocation: {epoch: 2}"),
 	"revocation.notBefore":    policyProbe("revocation: {epoch: 1}", "revocation: {epoch: 1, notBefore: \"2026-01-01T00:00:00Z\"}"),
+	"revocation.sessions[]":   policyProbe("revocation: {epoch: 1}", `revocation: {epoch: 1, sessions: ["0102030405060708"]}`),
+	"revocation.hosts[]":      policyProbe("revocation: {epoch: 1}", `revocation: {epoch: 1, hosts: ["10.0.0.1:80 before 2026-01-01T00:00:00Z"]}`),
 	"cookie.path":             policyProbe("cookie: {path: /}", "cookie: {path: /x}"),
 	"cookie.domain":           policyProbe("cookie: {path: /}", "cookie: {path: /, domain: example.com}"),
 	"cookie.lifetimeType":     policyProbe("absoluteTimeout: 8h", "absoluteTimeout: 8h\ncookie: {lifetimeType: Permanent}"),
@@ -126,6 +133,7 @@ var policyProbes = map[string]probe{
 // otherProbes are the rest.
 var otherProbes = map[string]probe{
 	"plugin keys.fromEnv":               {off: documentText("SessionPersistencePolicy", "p", target1), on: documentText("SessionPersistencePolicy", "p", target1), offKeys: policyconfig.Keys{FromEnv: "LIMPET_KEYS"}, keys: policyconfig.Keys{FromEnv: "OTHER_KEYS"}},
+	"plugin policies[].tokenVersion":    {off: documentText("SessionPersistencePolicy", "p", target1), on: documentText("SessionPersistencePolicy", "p", target1), tokenVersion: 2},
 	"plugin keys.ring.keys[].id":        keysProbe(policyconfig.Key{ID: "other", Secret: []byte(testSecret)}),
 	"plugin keys.ring.keys[].secret":    keysProbe(policyconfig.Key{ID: "test", Secret: []byte(testSecret + "x")}),
 	"plugin keys.ring.keys[].notBefore": keysProbe(policyconfig.Key{ID: "test", Secret: []byte(testSecret), NotBefore: 1893456000}),

@@ -145,12 +145,12 @@ func checkProbe(t *testing.T, e emitter, feature string, answer capability.Answe
 	if answer.Support == capability.No { // then two ways to ask for it may be reported alike
 		p.off = ""
 	}
-	off, on := e.runProbe(t, feature, p.off, p.offKeys, false), e.runProbe(t, feature, p.on, p.keys, false)
+	off, on := e.runProbe(t, feature, p.off, p.withoutOptions(), false), e.runProbe(t, feature, p.on, p, false)
 	said := findNewWarnings(off, on)
 	switch effect := !bytes.Equal(off.files, on.files); {
 	case answer.Support == capability.No && len(said) == 0:
 		t.Errorf("%s: %q is declared as not supported, and nothing says so:\n%s", e.target, feature, on.warnings)
-	case answer.Support == capability.No && e.runProbe(t, feature, p.on, p.keys, true).refused == "":
+	case answer.Support == capability.No && e.runProbe(t, feature, p.on, p, true).refused == "":
 		t.Errorf("%s: a strict compilation takes %q, which is declared as not supported", e.target, feature)
 	case (answer.Support == capability.Yes || answer.Support == capability.Theirs) && len(said) > 0:
 		t.Errorf("%s: %q is declared as supported, and the report says %q", e.target, feature, said)
@@ -169,7 +169,7 @@ type probeResult struct {
 	refused  string
 }
 
-func (e emitter) runProbe(t *testing.T, feature, documents string, keys policyconfig.Keys, strict bool) probeResult {
+func (e emitter) runProbe(t *testing.T, feature, documents string, options probe, strict bool) probeResult {
 	t.Helper()
 	base, err := os.ReadFile(filepath.Join("testdata", "capabilities.yaml"))
 	if err != nil {
@@ -178,7 +178,7 @@ func (e emitter) runProbe(t *testing.T, feature, documents string, keys policyco
 	controller := cmp.Or(string(e.controller), "limpet.dev/gateway-controller")
 	text := strings.Replace(string(base), "CONTROLLER", controller, 1) + documents
 	o := optionsFor(e.target)
-	o.Keys, o.Strict = keys, strict
+	o.Keys, o.TokenVersion, o.Strict = options.keys, options.tokenVersion, strict
 	result, err := Compile([]Source{{Name: "in.yaml", Data: []byte(text)}}, o)
 	var problems Errors
 	if errors.As(err, &problems) && strict {
@@ -212,7 +212,7 @@ func checkFixed(t *testing.T, e emitter, feature string) {
 		t.Fatal(err)
 	}
 	path := strings.TrimPrefix(feature, "plugin ")
-	got := e.runProbe(t, feature, documentText("SessionPersistencePolicy", "p", target1), policyconfig.Keys{}, false)
+	got := e.runProbe(t, feature, documentText("SessionPersistencePolicy", "p", target1), probe{}, false)
 	if want := gjson.GetBytes(defaults, path); gjson.GetBytes(got.plugin, path).String() != want.String() {
 		t.Errorf("%s: %s is %s, not the default %s", e.target, path, gjson.GetBytes(got.plugin, path), want)
 	}

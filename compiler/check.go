@@ -2,9 +2,11 @@ package compiler
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 	"github.com/limpet-proxy/limpet/internal/compiler/status"
@@ -50,6 +52,9 @@ func Check(sources []Source, o Options) (*CheckResult, error) {
 	case err != nil:
 		return nil, err
 	}
+	if err := j.reportEndedSessions(&o); err != nil {
+		return nil, err
+	}
 	warnings := j.rep.Problems()
 	var nothing Errors
 	if j.servesNothing() && !o.AllowEmpty {
@@ -71,6 +76,27 @@ func Check(sources []Source, o Options) (*CheckResult, error) {
 	}
 	rows := status.Rows(j.listSubjects(), append(warnings, status.IdleAdvice(objects, j.listSubjects(), j.objects.ControllerName())...))
 	return &CheckResult{Rows: rows, Objects: objects, Errors: nothing, PassedOver: j.objects.PassedOver}, nil
+}
+
+// reportEndedSessions warns of the rules whose sessions end when the input takes the place of Options.Since.
+func (j *analysis) reportEndedSessions(o *Options) error {
+	if o.Since == nil {
+		return nil
+	}
+	earlier := *o
+	earlier.Cache = nil
+	before, err := analyze(o.Since, &earlier)
+	if err != nil {
+		return fmt.Errorf("the earlier input: %w", err)
+	}
+	for _, e := range policy.FindEndedSessions(before.decisions, j.decisions) {
+		path := "spec.rules"
+		if e.Rule >= 0 {
+			path = fmt.Sprintf("spec.rules[%d]", e.Rule)
+		}
+		j.rep.WarnAt(e.Route, path, "the sessions of a rule end: "+e.Why)
+	}
+	return nil
 }
 
 // prepareDryRun fits the options to what writes nothing.

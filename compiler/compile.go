@@ -191,7 +191,8 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 		}
 		in = in.Settle(o.listening(settings, j.order))
 		j.topology = cache.buildTopology(in, j.rep)
-		j.backends = cache.indexBackends(j.objects, j.rep)
+		places := o.newPlaces(j.objects, settings)
+		j.backends = cache.indexBackends(j.objects, places, j.rep)
 	}
 	policies := o.policyOptions(settings)
 	policies.Order, policies.HeldNames = j.order, o.heldNames()
@@ -208,6 +209,17 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 		j.plan.Proxy.Policies = cache.sortPolicies(j.plan.Proxy.Policies)
 	}
 	return j, nil
+}
+
+// newPlaces says where no endpoint is.
+func (o *Options) newPlaces(objects *resource.Objects, settings parsedOptions) *backend.Places {
+	own, remote := []netip.AddrPort{settings.admin}, false
+	if s := o.served(); s != nil {
+		own, remote = append(own, s.Own...), s.Remote
+	}
+	places := backend.NewPlaces(objects, settings.bind, own...)
+	places.NoLoopback = remote
+	return places
 }
 
 // parsedOptions are the options that are not plain text.

@@ -40,10 +40,12 @@ var settingEffects = map[string][2]string{
 	"cache.unsafeMethodsOnly": {
 		"cache: {unsafeMethodsOnly: true}", "cache: {unsafeMethodsOnly: false}",
 	},
-	"revocation.epoch":     {"revocation: {epoch: 1}", "revocation: {epoch: 2}"},
-	"revocation.notBefore": {`revocation: {notBefore: "2026-01-01T00:00:00Z"}`, `revocation: {notBefore: "2026-01-02T00:00:00Z"}`},
-	"revealHost":           {"revealHost: true", "revealHost: false"},
-	"forward":              {"forward: true", "forward: false"},
+	"revocation.epoch":      {"revocation: {epoch: 1}", "revocation: {epoch: 2}"},
+	"revocation.notBefore":  {`revocation: {notBefore: "2026-01-01T00:00:00Z"}`, `revocation: {notBefore: "2026-01-02T00:00:00Z"}`},
+	"revocation.sessions[]": {`revocation: {sessions: ["0102030405060708 until 2026-11-22T20:00:00Z"]}`, `revocation: {sessions: ["0102030405060709 until 2026-11-22T20:00:00Z"]}`},
+	"revocation.hosts[]":    {`revocation: {hosts: ["10.0.0.1:8080 before 2026-11-22T20:00:00Z"]}`, `revocation: {hosts: ["10.0.0.2:8080 before 2026-11-22T20:00:00Z"]}`},
+	"revealHost":            {"revealHost: true", "revealHost: false"},
+	"forward":               {"forward: true", "forward: false"},
 }
 
 // targetEffects are the same for what a policy attaches to: spec.targetRefs[] and spec.targetRef.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"strings"
 
 	"github.com/limpet-proxy/limpet/compiler"
 )
@@ -116,4 +117,26 @@ func ExampleNewCache() {
 	// Output:
 	// 1 policy
 	// 1 policy
+}
+
+// A follower takes changed documents, and gives the parts of Envoy's configuration that are not as they were.
+func ExampleFollower() {
+	follower, err := compiler.NewFollower(compiler.Options{Envoy: &compiler.EnvoyOptions{
+		WasmPath: "limpet.wasm", Dynamic: &compiler.Dynamic{Folder: "discovery"},
+	}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := follower.Apply(compiler.Changes{Set: []compiler.Source{{Name: "shop.yaml", Data: []byte(shop)}}}); err != nil {
+		log.Fatal(err)
+	}
+	moved := strings.Replace(shop, "10.0.0.1", "10.0.0.2", 1)
+	update, err := follower.Apply(compiler.Changes{Set: []compiler.Source{{Name: "shop.yaml", Data: []byte(moved)}}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, part := range update.Changed {
+		fmt.Println(part.Kind, part.Name)
+	}
+	// Output: endpoints service/shop/cart/80
 }

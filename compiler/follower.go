@@ -25,6 +25,8 @@ type Follower struct {
 	state    *follow.State
 	order    []string // of the sources' names, where they were given as a whole
 	last     *Update
+	// accepted are the faults of documents with which the last result came.
+	accepted map[report.Said]bool
 	// whole says that the last result did not come from the state.
 	whole bool
 	// saidWhole is what was said of documents that could not be followed.
@@ -130,9 +132,14 @@ func (f *Follower) apply(c Changes) (*Update, error) {
 	case !followed:
 		return f.compileWhole(c)
 	}
+	invalid := f.listInvalid()
+	if problems := f.judgeInvalid(invalid); len(problems) > 0 {
+		return nil, problems
+	}
 	if problems := f.listErrors(); len(problems) > 0 {
 		return nil, problems
 	}
+	f.acceptInvalid(invalid)
 	u := &Update{follower: f, keys: c.Keys, Whole: f.whole || f.last == nil, PrivateKeys: f.state.HasTLS()}
 	if u.Changed, u.NewWarnings, err = f.state.Settle(); err != nil {
 		return nil, err
@@ -152,8 +159,34 @@ func (f *Follower) listErrors() Errors {
 	return f.options.judge(rep, !f.state.Failed() && f.state.ServesNothing())
 }
 
+// listInvalid lists what no API server would admit of the documents.
+func (f *Follower) listInvalid() Errors {
+	rep := &report.Report{}
+	f.state.Store().ReportAll(rep)
+	return slices.DeleteFunc(rep.Errors(false), func(p Problem) bool { return !p.LeftOut || p.Reason != "" })
+}
+
+// judgeInvalid gives the faults of documents that the last result did not have, where those hold a change up.
+func (f *Follower) judgeInvalid(invalid Errors) Errors {
+	if !f.options.HoldInvalid || f.last == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(invalid), func(p Problem) bool { return f.accepted[sayingOf(p)] })
+}
+
+func (f *Follower) acceptInvalid(invalid Errors) {
+	f.accepted = map[report.Said]bool{}
+	for _, p := range invalid {
+		f.accepted[sayingOf(p)] = true
+	}
+}
+
 // compileWhole compiles documents that can't be followed.
 func (f *Follower) compileWhole(c Changes) (*Update, error) {
+	invalid := f.listInvalid()
+	if problems := f.judgeInvalid(invalid); len(problems) > 0 {
+		return nil, problems
+	}
 	o := f.options
 	own, dynamic := *o.Envoy, *o.Envoy.Dynamic
 	o.Envoy, own.Dynamic = &own, &dynamic
@@ -166,10 +199,11 @@ func (f *Follower) compileWhole(c Changes) (*Update, error) {
 		f.options.Incumbents = result.Incumbents
 	}
 	f.last = &Update{
-		Whole: true, NewWarnings: f.listNewOfWhole(result.Warnings), PrivateKeys: result.PrivateKeys, Draining: result.Draining, Until: result.Until,
-		result: result, complete: true,
+		Whole: true, NewWarnings: f.listNewOfWhole(result.Warnings), PrivateKeys: result.PrivateKeys,
+		Draining: result.Draining, Until: result.Until, result: result, complete: true,
 	}
 	f.whole = true
+	f.acceptInvalid(invalid)
 	return f.last, nil
 }
 

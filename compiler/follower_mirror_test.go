@@ -69,7 +69,8 @@ func (m *mirror) see(t *testing.T, name string, u *Update, r *Result) *mirror {
 			fresh--
 		}
 	}
-	if told := len(slices.CompactFunc(slices.Clone(u.NewWarnings), func(a, b Problem) bool { return sayingOf(a) == sayingOf(b) })); told != fresh {
+	isSame := func(a, b Problem) bool { return sayingOf(a) == sayingOf(b) }
+	if told := len(slices.CompactFunc(slices.Clone(u.NewWarnings), isSame)); told != fresh {
 		t.Errorf("%s: told of %d new problems, not of %d: %v", name, told, fresh, u.NewWarnings)
 	}
 	if u.Whole {

@@ -130,3 +130,50 @@ func TestFollowerGolden(t *testing.T) {
 		t.Errorf("only %d of the edited cases could be compiled", compiled)
 	}
 }
+
+// TestFollowerHoldsInvalidDocuments leaves out what was no good at the beginning, and takes no change over that brings
+// more of it: what was there keeps serving. What limpet does not support is left out at any time.
+func TestFollowerHoldsInvalidDocuments(t *testing.T) {
+	o := Options{HoldInvalid: true, Envoy: &EnvoyOptions{WasmPath: "w", Dynamic: &Dynamic{Folder: "d"}}}
+	f := newFollower(t, o)
+	first := append(scaletest.MakeRoutes(3), Source{Name: "old.yaml", Data: []byte(invalidService("old"))})
+	if _, err := f.Replace(first, Changes{}); err != nil {
+		t.Fatal(err)
+	}
+	broken := append(slices.Clone(first), Source{Name: "new.yaml", Data: []byte(invalidService("new"))})
+	for range 2 {
+		var problems Errors
+		if _, err := f.Replace(broken, Changes{}); !errors.As(err, &problems) || len(problems) != 1 || problems[0].Object != "Service default/new" {
+			t.Fatalf("got %v", err)
+		}
+	}
+	unsupported := "{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: a}, spec: {useDefaultGateways: All}}"
+	update, err := f.Replace(append(slices.Clone(first), Source{Name: "new.yaml", Data: []byte(unsupported)}), Changes{})
+	if err != nil || Worst(update.NewWarnings) != Refused {
+		t.Errorf("got %v, %v", update, err)
+	}
+}
+
+func invalidService(name string) string {
+	return "{apiVersion: v1, kind: Service, metadata: {name: " + name + "}, spec: {ports: [{port: 70000}]}}"
+}
+
+// TestFollowerFollowsMirrors changes the Service of a mirror, which no rule leads to.
+func TestFollowerFollowsMirrors(t *testing.T) {
+	o := Options{Envoy: &EnvoyOptions{WasmPath: "w", Dynamic: &Dynamic{Folder: "d"}}}
+	f, sources := newFollower(t, o), func(address string) []Source {
+		return []Source{{Name: "web.yaml", Data: []byte(`
+{apiVersion: gateway.networking.k8s.io/v1, kind: GatewayClass, metadata: {name: limpet}, spec: {controllerName: limpet.dev/gateway-controller}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metadata: {name: web}, spec: {gatewayClassName: limpet, listeners: [{name: http, protocol: HTTP, port: 80}]}}
+`)}, {Name: "route.yaml", Data: []byte(`
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: r}, spec: {parentRefs: [{name: web}], rules: [{filters: [{type: RequestMirror, requestMirror: {backendRef: {name: copy, port: 80}}}]}]}}
+`)}, {Name: "service.yaml", Data: []byte(`{apiVersion: v1, kind: Service, metadata: {name: copy}, spec: {ports: [{port: 80}]}}`)},
+			{Name: "slice.yaml", Data: []byte(`{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: copy, labels: {kubernetes.io/service-name: copy}}, addressType: IPv4, ports: [{port: 80}], endpoints: [{addresses: [` + address + `]}]}`)}}
+	}
+	for _, address := range []string{"10.0.0.1", "10.0.0.2"} {
+		if err := compareFollowed(t, address, f, sources(address), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

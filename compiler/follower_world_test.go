@@ -193,3 +193,30 @@ func applyWorld(t *testing.T, name string, f *Follower, world, changed []*worldO
 	compareDiscoveries(t, name, got, want)
 	return want, update
 }
+
+// TestFollowerSteps takes one object through states that random edits seldom reach one after the other.
+func TestFollowerSteps(t *testing.T) {
+	o := Options{AllowEmpty: true, Envoy: &EnvoyOptions{WasmPath: "w", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 6}}}
+	for name, from := range map[string][2]string{
+		"kind: Service\nmetadata: {name: cart": {"port: 80,", "port: 0,"},
+		"kind: Gateway\nmetadata: {name: web":  {"port: 8000", "port: 0"},
+		"kind: GatewayClass":                   {"limpet.dev/gateway-controller", "'-'"},
+	} {
+		world := loadWorld(t)
+		f := newFollower(t, o)
+		applyWorld(t, name+": all", f, world, world, o)
+		for _, object := range world {
+			if !strings.Contains(object.text, name) {
+				continue
+			}
+			fine, broken := object.text, strings.Replace(object.text, from[0], from[1], 1)
+			if fine == broken {
+				t.Fatalf("%s: nothing changes", name)
+			}
+			for step, text := range []string{broken, "", broken, fine, "", fine} {
+				object.gone, object.text = text == "", text
+				applyWorld(t, fmt.Sprintf("%s: step %d", name, step), f, world, []*worldObject{object}, o)
+			}
+		}
+	}
+}

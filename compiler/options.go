@@ -62,11 +62,16 @@ type Options struct {
 	ShareAddresses bool
 	// Incumbents are those of the last result, for a process that compiles again and again, empty the first time; nil for none.
 	Incumbents *Incumbents
+	// TokenVersion is the version of the tokens that proxies write, 1 or 2 (docs/token-format.md); they read both. Default 1.
+	TokenVersion int
 	// AssumeAdmitted leaves out the checks of the CRDs, for documents that come from an API server.
 	AssumeAdmitted bool
 	// Strict makes errors of what has the verdict FailOn or a worse one; FailOn defaults to Warning.
 	Strict bool
 	FailOn Verdict
+	// HoldInvalid keeps a Follower from taking a change over that brings a document no API server would admit: it may not be
+	// written to its end, and what it was before keeps serving. What was there at the beginning is left out.
+	HoldInvalid bool
 	// ControllerName is the controllerName of the GatewayClasses that are limpet's, for targets without a control plane,
 	// and who limpet is in status. Default v1alpha1.ControllerName.
 	ControllerName string
@@ -79,6 +84,9 @@ type Options struct {
 	// StrictKinds refuses documents that are passed over else: those of kinds that limpet does not read, and those that
 	// are no objects of Kubernetes.
 	StrictKinds bool
+	// Since are the documents that are in force: Check warns of the rules whose sessions end with the new ones. Nothing
+	// else looks at it.
+	Since []Source
 	// Cache keeps work from one compilation to the next; nil for none. It does not change what comes out.
 	Cache *Cache
 
@@ -112,6 +120,10 @@ type EnvoyOptions struct {
 type Served struct {
 	// Draining is as in Dynamic.
 	Draining map[netip.AddrPort]time.Time
+	// Own are the addresses at which the server itself listens: no endpoint is there.
+	Own []netip.AddrPort
+	// Remote says that Envoys run on other machines: no loopback address is an endpoint.
+	Remote bool
 }
 
 // EnvoyGatewayOptions is what TargetEnvoyGateway needs: WasmURL, WasmSHA256 and Owner.
@@ -173,7 +185,7 @@ func (o *Options) policyOptions(settings parsedOptions) policy.Options {
 	return policy.Options{
 		Release: settings.generation, ClassPolicies: o.ClassPolicyNamespace, RejectPartial: o.PartialSplit == PartialReject,
 		ExternalControlPlane: o.Target.findController() != "", PerBackendSessions: o.Target.findEmitter().picksBackendFirst,
-		KnowsTermination: o.dynamic() != nil || o.served() != nil,
+		KnowsTermination: o.dynamic() != nil || o.served() != nil, TokenVersion: policyconfig.TokenVersion(o.TokenVersion),
 	}
 }
 
@@ -200,6 +212,9 @@ func (o *Options) parse() (parsedOptions, error) {
 	default:
 		errs = append(errs, fmt.Errorf("gateway API: Unsupported value: %q: supported values: %q, %q",
 			o.GatewayAPI, sessionapi.Release16, sessionapi.Release17))
+	}
+	if o.TokenVersion < 0 || o.TokenVersion > 2 {
+		errs = append(errs, fmt.Errorf("token version: Unsupported value: %d: supported values: 1, 2", o.TokenVersion))
 	}
 	errs = append(errs, o.parseTarget(&s))
 	var err error

@@ -40,8 +40,15 @@ var sampleMembers = map[string]map[string][]string{
 		"httpOnly": {"true", "false"}, "partitioned": {"true", "false"},
 		"attributes": {"[A=1]", "[Priority=High, B]", "[Path=/]", "[A, a]", "['A=1; B']"},
 	},
-	"cache":      {"control": {"Keep", "Private", "NoStore", "Public"}, "skipCacheable": {"true", "false"}, "unsafeMethodsOnly": {"true", "false"}},
-	"revocation": {"epoch": {"0", "7", "-1", "4294967296"}, "notBefore": {`"2026-01-01T00:00:00Z"`, `"2026-02-30T00:00:00Z"`, `"now"`}},
+	"cache": {"control": {"Keep", "Private", "NoStore", "Public"}, "skipCacheable": {"true", "false"}, "unsafeMethodsOnly": {"true", "false"}},
+	"revocation": {"epoch": {"0", "7", "-1", "4294967296"}, "notBefore": {`"2026-01-01T00:00:00Z"`, `"2026-02-30T00:00:00Z"`, `"now"`},
+		"sessions": {
+			`["0102030405060708 until 2026-11-22T20:00:00Z", "ffffffffffffffff"]`, `["0000000000000000"]`, `["0102030405060708 until 2026-02-30T20:00:00Z"]`,
+			`["0102030405060708", "0102030405060708"]`, `["010203040506070A"]`,
+		},
+		"hosts": {`["10.0.0.1:8080 before 2026-11-22T20:00:00Z", "[2001:db8::1]:443 before 2026-11-22T20:00:00+01:00"]`,
+			`["10.0.0.1:8080"]`, `["10.0.0.1:0 before 2026-11-22T20:00:00Z"]`, `["10.0.0.1:80 before 2026-02-30T20:00:00Z"]`},
+	},
 }
 
 // randomBlock makes a block of a few fields. Most are good, or hardly any whole policy would be.

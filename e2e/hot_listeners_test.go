@@ -79,7 +79,7 @@ func newComings(t *testing.T, drain time.Duration, seed uint64) *comings {
 		t.Fatal("the documents have no listeners")
 	}
 	c.rest = before + "  listeners:\nLISTENERS---\n" + after
-	c.Watching = harness.RunDraining(t, drain, documents, c.ring)
+	c.Watching = harness.RunDraining(t, drain, documents, c.ring, "--allow-empty")
 	return c
 }
 

@@ -29,7 +29,7 @@ import (
 func TestServe(t *testing.T) {
 	t.Parallel()
 	s := newServedScenery(t)
-	s.makeHotChanges(t, "hot changes over xDS (limpet serve)", harness.Size(20, 1000))
+	s.makeHotChanges(t, "hot changes over xDS (limpet serve)", harness.Size(20, 200))
 }
 
 // newServedScenery is newScenery with limpet serve, and an Envoy that starts from its bootstrap.
@@ -57,7 +57,7 @@ func TestServeListeners(t *testing.T) {
 		return harness.Getter(envoy.Client(), "/cart", quietly)
 	})
 	clients.Every = 5 * time.Millisecond
-	renewed := harness.NewCertificate(t, "one.example")
+	var renewed harness.Certificate
 	tally := clients.During(func() {
 		for range harness.Size(3, 30) {
 			s.Set(t, func(d *harness.Documents) {
@@ -66,6 +66,7 @@ func TestServeListeners(t *testing.T) {
 			if got := shownCertificate(t, s.Documents.TLSPort, "two.example"); got == "" {
 				t.Error("the new site shows no certificate")
 			}
+			renewed = harness.NewCertificate(t, "one.example")
 			s.Set(t, func(d *harness.Documents) { d.Sites[0].Certificate = renewed })
 			s.Set(t, func(d *harness.Documents) { d.Sites = d.Sites[:1] })
 		}

@@ -23,6 +23,8 @@ const (
 	MaxCookiePath = 1024
 	// MaxAttributes is the number of further attributes of a cookie.
 	MaxAttributes = 16
+	// MaxRevoked is the number of single sessions that a policy revokes, and of hosts.
+	MaxRevoked = 64
 	// MaxKeys is the number of keys in a ring.
 	MaxKeys = 16
 	// MinSecret is the length of a key's secret in bytes, that of an HMAC-SHA256 output (RFC 2104, section 3).
@@ -34,6 +36,7 @@ const (
 const (
 	maxDomain    = 253 // RFC 1035, section 2.3.4, as text without the last dot
 	maxAttribute = 1024
+	maxRevoked   = 128
 	maxKeyID     = 64
 	maxEnv       = 128
 	maxSealed    = 16 << 10
@@ -47,6 +50,8 @@ var (
 	renewRange  = wholeRange{1, 99}
 	statusRange = wholeRange{400, 599}
 	epochRange  = wholeRange{0, 1<<32 - 1}
+
+	tokenVersionRange = wholeRange{defaultTokenVersion, 2}
 )
 
 // durationRange is the range of a duration's field, from zero.
@@ -65,6 +70,7 @@ var (
 	routeCount     = countRange{1, MaxRoutes}
 	attributeCount = countRange{1, MaxAttributes}
 	keyCount       = countRange{1, MaxKeys}
+	revokedCount   = countRange{1, MaxRevoked}
 )
 
 // The values of each enumeration, in the order in which messages list them.

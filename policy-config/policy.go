@@ -36,6 +36,9 @@ type Policy struct {
 	RenewAfterPercent int `json:"renewAfterPercent"`
 	// Cookie holds the cookie's attributes; only with type Cookie.
 	Cookie *Cookie `json:"cookie,omitempty"`
+	// TokenVersion is the version of the tokens that are written: 1, or 2, whose tokens have an id that stays with the
+	// session. Both are read. Default 1: a fleet reads version 2 before any of its proxies writes it.
+	TokenVersion TokenVersion `json:"tokenVersion,omitzero"`
 	// RevealHost leaves the host's address readable in the token, for debugging. Default false.
 	RevealHost bool `json:"revealHost,omitempty"`
 	// Forward passes the token on to the backend (GEP-1619 SHOULD). Default true.
@@ -55,6 +58,12 @@ type Policy struct {
 	// Revocation voids older sessions without a change of keys.
 	Revocation Revocation `json:"revocation,omitzero"`
 }
+
+// TokenVersion is a version of docs/token-format.md.
+type TokenVersion int
+
+// IsZero leaves the default out of JSON: a configuration that does not use version 2 is one that older filters read too.
+func (v TokenVersion) IsZero() bool { return v <= defaultTokenVersion }
 
 // OnHostLost is what becomes of a session whose host is gone, unhealthy or refuses.
 type OnHostLost string
@@ -139,6 +148,12 @@ type Revocation struct {
 	Epoch uint32 `json:"epoch,omitempty"`
 	// NotBefore, RFC 3339, voids sessions that began earlier.
 	NotBefore Time `json:"notBefore,omitzero"`
+	// Sessions are single sessions that are void: "ID until TIME", or "ID" for good, at most 64. The ID is that of a token of
+	// version 2, 16 hexadecimal digits; 'limpet revoke' writes the text for a token. After TIME, RFC 3339, the session has ended anyway.
+	Sessions []string `json:"sessions,omitempty"`
+	// Hosts are hosts some of whose sessions are void: "ADDRESS:PORT before TIME" voids those that came to the host before TIME,
+	// RFC 3339. At most 64.
+	Hosts []string `json:"hosts,omitempty"`
 }
 
 // The tables of the decoder: every field of every type, by its name in JSON.
@@ -158,6 +173,7 @@ var policyFields = []field[Policy]{
 		p.Cookie = &cookie
 		return p.Cookie
 	})},
+	{name: "tokenVersion", set: whole(tokenVersionRange, func(p *Policy) *TokenVersion { return &p.TokenVersion })},
 	{name: "revealHost", set: boolean(func(p *Policy) *bool { return &p.RevealHost })},
 	{name: "forward", set: boolean(func(p *Policy) *bool { return &p.Forward })},
 	{name: "onHostLost", set: enum(lostChoices, func(p *Policy) *OnHostLost { return &p.OnHostLost })},
@@ -188,4 +204,6 @@ var cacheFields = []field[Cache]{
 var revocationFields = []field[Revocation]{
 	{name: "epoch", set: whole(epochRange, func(r *Revocation) *uint32 { return &r.Epoch })},
 	{name: "notBefore", set: moment(func(r *Revocation) *Time { return &r.NotBefore })},
+	{name: "sessions", set: texts(revokedCount, &revokedSessionRule, itself, func(r *Revocation) *[]string { return &r.Sessions })},
+	{name: "hosts", set: texts(revokedCount, &revokedHostRule, itself, func(r *Revocation) *[]string { return &r.Hosts })},
 }

@@ -74,6 +74,7 @@ type routePolicy struct {
 	IssueOn           IssueOn      `json:"issueOn,omitempty"`
 	Cache             *Cache       `json:"cache,omitempty"`
 	Revocation        *Revocation  `json:"revocation,omitempty"`
+	TokenVersion      TokenVersion `json:"tokenVersion,omitempty"`
 }
 
 type routeCookie struct {
@@ -122,8 +123,16 @@ func newRoutePolicy(p *Policy, route string) routePolicy {
 		EndSessionHeader:  p.EndSessionHeader,
 		IssueOn:           unless(p.IssueOn, d.IssueOn),
 		Cache:             pointerUnless(p.Cache, d.Cache),
-		Revocation:        pointerUnless(p.Revocation, d.Revocation),
+		Revocation:        newRouteRevocation(&p.Revocation),
+		TokenVersion:      unless(p.TokenVersion, d.TokenVersion),
 	}
+}
+
+func newRouteRevocation(r *Revocation) *Revocation {
+	if reflect.ValueOf(*r).IsZero() {
+		return nil
+	}
+	return r
 }
 
 func newRouteCookie(c *Cookie) *routeCookie {

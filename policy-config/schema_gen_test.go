@@ -41,6 +41,8 @@ var textSchemas = map[string]schema{
 	"Policy.clusters":         textSchema(&envoyRule, `^[^\x00-\x1f\x7f-\x9f]*$`),
 	"Policy.sessionName":      textSchema(&sessionRule, `^`+tokenClass+`*$`),
 	"Policy.endSessionHeader": {"$ref": "#/$defs/headerName"},
+	"Revocation.sessions":     textSchema(&revokedSessionRule, `^[0-9a-f]{16}( until [0-9]{4}-.*)?$`),
+	"Revocation.hosts":        textSchema(&revokedHostRule, `^[^ ]+:[0-9]+ before [0-9]{4}-.*$`),
 	"Cookie.path":             textSchema(&pathRule, `^(/`+visibleNoSemi+`*)?$`),
 	"Cookie.domain":           textSchema(&domainRule, `^`+label+`(\.`+label+`)*$`),
 	"Cookie.attributes": with(textSchema(&attributeRule, `^`+tokenClass+`+(=(`+visibleNoSemi+`(`+printableNoSemi+`*`+visibleNoSemi+`)?)?)?$`), schema{
@@ -49,9 +51,12 @@ var textSchemas = map[string]schema{
 }
 
 var (
-	wholeRanges = map[string]wholeRange{"Policy.renewAfterPercent": renewRange, "Policy.failStatus": statusRange, "Revocation.epoch": epochRange}
+	wholeRanges = map[string]wholeRange{
+		"Policy.renewAfterPercent": renewRange, "Policy.failStatus": statusRange, "Policy.tokenVersion": tokenVersionRange, "Revocation.epoch": epochRange,
+	}
 	countRanges = map[string]countRange{
 		"Config.policies": policyCount, "KeyRing.keys": keyCount, "Policy.routes": routeCount, "Policy.clusters": routeCount, "Cookie.attributes": attributeCount,
+		"Revocation.sessions": revokedCount, "Revocation.hosts": revokedCount,
 	}
 	enumSchemas = map[reflect.Type]any{
 		reflect.TypeFor[Type](): types, reflect.TypeFor[OnHostLost](): lostChoices, reflect.TypeFor[IssueOn](): issueChoices,

@@ -46,7 +46,7 @@ func boolean[T any](get func(*T) *bool) setter[T] {
 }
 
 // whole is for whole numbers of a range, written as digits: 25, neither 25.0 nor 2.5e1.
-func whole[T any, N int | uint32](r wholeRange, get func(*T) *N) setter[T] {
+func whole[T any, N ~int | uint32](r wholeRange, get func(*T) *N) setter[T] {
 	return func(d *decoder, at *jsonPath, v gjson.Result, into *T) {
 		if v.Type != gjson.Number {
 			d.wrongType(at, v, "a whole number")

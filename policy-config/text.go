@@ -28,18 +28,21 @@ func (r *textRule) fault(s string) error {
 }
 
 var (
-	nameRule      = textRule{max: MaxName, check: checkVisible}
-	scopeRule     = textRule{max: MaxScope, check: checkVisible}
-	envoyRule     = textRule{max: MaxEnvoyName, check: checkEnvoyName}
-	sessionRule   = textRule{max: MaxSessionName, check: checkToken}
-	headerRule    = textRule{max: MaxSessionName, check: checkHeader}
-	pinRule       = textRule{max: MaxSessionName, check: checkPinHeader}
-	pathRule      = textRule{max: MaxCookiePath, empty: true, check: checkCookiePath}
-	domainRule    = textRule{max: maxDomain, check: checkDomain}
-	attributeRule = textRule{max: maxAttribute, check: checkAttribute}
-	envRule       = textRule{max: maxEnv, check: checkEnv}
-	keyIDRule     = textRule{max: maxKeyID, check: checkKeyID}
-	sealedRule    = textRule{max: maxSealed, check: checkSealed}
+	nameRule           = textRule{max: MaxName, check: checkVisible}
+	scopeRule          = textRule{max: MaxScope, check: checkVisible}
+	envoyRule          = textRule{max: MaxEnvoyName, check: checkEnvoyName}
+	sessionRule        = textRule{max: MaxSessionName, check: checkToken}
+	headerRule         = textRule{max: MaxSessionName, check: checkHeader}
+	pinRule            = textRule{max: MaxSessionName, check: checkPinHeader}
+	pathRule           = textRule{max: MaxCookiePath, empty: true, check: checkCookiePath}
+	domainRule         = textRule{max: maxDomain, check: checkDomain}
+	attributeRule      = textRule{max: maxAttribute, check: checkAttribute}
+	envRule            = textRule{max: maxEnv, check: checkEnv}
+	keyIDRule          = textRule{max: maxKeyID, check: checkKeyID}
+	revokedSessionRule = textRule{max: maxRevoked, check: checkRevokedSession}
+	revokedHostRule    = textRule{max: maxRevoked, check: checkRevokedHost}
+
+	sealedRule = textRule{max: maxSealed, check: checkSealed}
 )
 
 var (

@@ -12,12 +12,17 @@ func TestNothingAllocates(t *testing.T) {
 	sess6 := sess
 	sess6.Host = mustHost(t, "[2001:db8::1]:8080")
 	m, rules := Minting{Now: noon}, Rules{AbsoluteTimeout: 3600, IdleTimeout: 1800, Skew: 60}
-	good, good6 := mustMint(t, scope, sess, m), mustMint(t, scope, sess6, m)
+	sess2 := sess6
+	sess2.Parts = allParts
+	good, good6, good2 := mustMint(t, scope, sess, m), mustMint(t, scope, sess6, m), mustMint(t, scope, sess2, m)
 	forged, noBase64 := good[:Len4-1]+"A", good[:Len4-1]+"*"
 	dst := make([]byte, 0, MaxLen)
 	for name, f := range map[string]func(){
 		"verify":             func() { scope.Verify(good, rules, noon+600) },
 		"verify IPv6":        func() { scope.Verify(good6, rules, noon+600) },
+		"verify parts":       func() { scope.Verify(good2, rules, noon+600) },
+		"append parts":       func() { dst, _ = scope.Append(dst[:0], sess2, m) },
+		"plausible parts":    func() { _ = Plausible(good2) },
 		"verify forged":      func() { scope.Verify(forged, rules, noon+600) },
 		"verify no base64":   func() { scope.Verify(noBase64, rules, noon+600) },
 		"verify short":       func() { scope.Verify(good[1:], rules, noon+600) },

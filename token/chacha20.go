@@ -5,12 +5,12 @@ import (
 	"math/bits"
 )
 
-// cryptHost hides a host, or shows it again: XOR with the start of ChaCha20's block 0 (RFC 8439 §2.3), which is all
-// that a host needs. x/crypto's cipher does the same on the heap, in three times as many instructions.
-func (k *scopeKey) cryptHost(host, nonce []byte) {
+// cryptBody hides parts and host, or shows them again: XOR with the start of ChaCha20's block 0 (RFC 8439 §2.3), which
+// is all that they need. x/crypto's cipher does the same on the heap, in three times as many instructions.
+func (k *scopeKey) cryptBody(body, nonce []byte) {
 	stream := chachaBlock(&k.host, nonce)
-	for i := range host {
-		host[i] ^= stream[i]
+	for i := range body {
+		body[i] ^= stream[i]
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// fuzzMint makes a token from any numbers, or fails if they make none.
+// fuzzMint makes a token from any numbers, or fails if they make none. A nonce that is too long says which parts there are.
 func fuzzMint(scope *Scope, addr []byte, port uint16, issued, age, epoch uint32, nonce []byte, reveal bool) (string, bool) {
 	ip, ok := netip.AddrFromSlice(addr)
 	if !ok || port == 0 {
@@ -16,6 +16,9 @@ func fuzzMint(scope *Scope, addr []byte, port uint16, issued, age, epoch uint32,
 	m := Minting{Now: noon, Reveal: reveal}
 	copy(m.Nonce[:], nonce)
 	sess := Session{Host: Host{netip.AddrPortFrom(ip, port)}, IssuedAt: int64(issued), LastSeen: int64(issued) + int64(age), Epoch: epoch}
+	if len(nonce) > nonceLen {
+		sess.Parts = someParts(int(nonce[nonceLen]))
+	}
 	tok, err := scope.Append(nil, sess, m)
 	return string(tok), err == nil
 }
@@ -39,7 +42,7 @@ func FuzzOpen(f *testing.F) {
 			return
 		}
 		raw := decodeB64(t, tok)
-		m := Minting{Now: noon, Nonce: [nonceLen]byte(raw[offNonce:offHost]), Reveal: raw[offFlags]&flagHidden == 0}
+		m := Minting{Now: noon, Nonce: [nonceLen]byte(raw[offNonce:offBody]), Reveal: raw[offFlags]&flagHidden == 0}
 		if again := mustMint(t, scope, sess, m); again != tok {
 			t.Fatalf("%q opens, and is minted again as %q", tok, again)
 		}
@@ -49,7 +52,7 @@ func FuzzOpen(f *testing.F) {
 // signAgain replaces the tags and the MAC, if tok is long enough to have them.
 func signAgain(scope *Scope, tok string) string {
 	raw, err := base64.RawURLEncoding.DecodeString(tok)
-	if err != nil || len(raw) < offHost+macLen {
+	if err != nil || len(raw) < offBody+macLen {
 		return tok
 	}
 	putTag(raw[offKeyTag:], scope.ring.keys[0].tag)

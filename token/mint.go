@@ -20,11 +20,13 @@ var (
 	errNoKey = errors.New("no key of the ring signs at this time")
 	errHosts = errors.New("the session has no host")
 	errTimes = errors.New("the session's times must be from 1970 to 2106, and last seen not before issued")
+	errOwner = errors.New("the session names whose tag its owner's is, and has none")
 )
 
 // Append appends a token for the session to dst, signed with the first key for which notBefore <= m.Now < notAfter.
-// It fails if there is none, and for a session that no token can carry: without a host, with times outside of
-// 0 to 2^32-1, or with LastSeen before IssuedAt. Then it returns dst as it was.
+// The token is of version 2 if the session has parts, and of version 1 otherwise.
+// It fails if there is no such key, and for a session that no token can carry: without a host, with times outside of
+// 0 to 2^32-1, with LastSeen before IssuedAt, or Named without an Owner. Then it returns dst as it was.
 func (s *Scope) Append(dst []byte, sess Session, m Minting) ([]byte, error) {
 	i := s.ring.signer(m.Now)
 	switch {
@@ -34,20 +36,25 @@ func (s *Scope) Append(dst []byte, sess Session, m Minting) ([]byte, error) {
 		return dst, errHosts
 	case sess.IssuedAt < 0 || sess.LastSeen < sess.IssuedAt || sess.LastSeen > math.MaxUint32:
 		return dst, errTimes
+	case sess.Parts.Named && sess.Parts.Owner == 0:
+		return dst, errOwner
 	}
 	key := &s.keys[i]
 	raw := s.appendClear(s.memory().raw[:0], sess, m, s.ring.keys[i].tag)
 	if !m.Reveal {
-		key.cryptHost(raw[offHost:], m.Nonce[:])
+		key.cryptBody(raw[offBody:], m.Nonce[:])
 	}
 	mac := key.mac.mac(raw)
 	raw = append(raw, mac[:]...)
 	return base64URL.AppendEncode(dst, raw), nil
 }
 
-// appendClear appends all that is signed, with the host not hidden yet.
+// appendClear appends all that is signed, with parts and host not hidden yet.
 func (s *Scope) appendClear(raw []byte, sess Session, m Minting, key tag) []byte {
-	var flags byte
+	version, flags := byte(version1), sess.Parts.flags()
+	if flags != 0 {
+		version = version2
+	}
 	if !m.Reveal {
 		flags |= flagHidden
 	}
@@ -61,5 +68,5 @@ func (s *Scope) appendClear(raw []byte, sess Session, m Minting, key tag) []byte
 	raw = binary.BigEndian.AppendUint32(raw, uint32(sess.LastSeen))
 	raw = binary.BigEndian.AppendUint32(raw, sess.Epoch)
 	raw = append(raw, m.Nonce[:]...)
-	return sess.Host.appendRaw(raw)
+	return sess.Host.appendRaw(sess.Parts.appendRaw(raw))
 }

@@ -26,28 +26,26 @@ func (s *Scope) open(tok string, now int64) (Session, Verdict, problem) {
 	if verdict != Valid {
 		return Session{}, verdict, wellFormed
 	}
-	host, ok := key.openHost(raw)
-	if !ok {
-		return Session{}, Malformed, badHost
+	sess, why := key.openBody(raw)
+	if why != wellFormed {
+		return Session{}, Malformed, why
 	}
-	return Session{
-		Host:     host,
-		IssuedAt: int64(binary.BigEndian.Uint32(raw[offIssuedAt:])),
-		LastSeen: int64(binary.BigEndian.Uint32(raw[offLastSeen:])),
-		Epoch:    binary.BigEndian.Uint32(raw[offEpoch:]),
-		key:      tagAt(raw, offKeyTag),
-	}, Valid, wellFormed
+	sess.IssuedAt = int64(binary.BigEndian.Uint32(raw[offIssuedAt:]))
+	sess.LastSeen = int64(binary.BigEndian.Uint32(raw[offLastSeen:]))
+	sess.Epoch = binary.BigEndian.Uint32(raw[offEpoch:])
+	sess.key = tagAt(raw, offKeyTag)
+	return sess, Valid, wellFormed
 }
 
 // decode turns the text into bytes, in the working memory, and judges what needs no key.
 func (s *Scope) decode(tok string) (raw []byte, why problem) {
-	if len(tok) != Len4 && len(tok) != Len6 {
+	if !knownLen(len(tok)) {
 		return nil, badLength
 	}
 	w := s.memory()
 	n, err := base64URL.Decode(w.raw[:], w.text[:copy(w.text[:], tok)])
 	// The decoder skips line breaks, which leaves it short of bytes.
-	if err != nil || n != len(tok)/4*3 {
+	if err != nil || n != len(tok)*6/8 {
 		return nil, badAlphabet
 	}
 	raw = w.raw[:n]
@@ -57,12 +55,12 @@ func (s *Scope) decode(tok string) (raw []byte, why problem) {
 // inspect judges the fields that are in the clear.
 func inspect(raw []byte) problem {
 	flags := raw[offFlags]
-	switch {
-	case raw[offVersion] != version:
+	switch version := raw[offVersion]; {
+	case version != version1 && version != version2:
 		return badVersion
-	case flags&^flagsKnown != 0:
+	case version == version1 && flags&^flagsHost != 0, version == version2 && !flagsOf2(flags):
 		return badFlags
-	case (flags&flagIPv6 != 0) != (len(raw) == rawLen6):
+	case len(raw) != rawLen(flags):
 		return badHostSize
 	case binary.BigEndian.Uint32(raw[offLastSeen:]) < binary.BigEndian.Uint32(raw[offIssuedAt:]):
 		return badTimes
@@ -89,11 +87,21 @@ func (s *Scope) authenticate(raw []byte, now int64) (*scopeKey, Verdict) {
 
 func tagAt(raw []byte, off int) tag { return tag(binary.BigEndian.Uint32(raw[off:])) }
 
-// openHost reads the host, decrypting it in place if it is hidden.
-func (k *scopeKey) openHost(raw []byte) (Host, bool) {
-	host := raw[offHost : len(raw)-macLen]
-	if raw[offFlags]&flagHidden != 0 {
-		k.cryptHost(host, raw[offNonce:offHost])
+// openBody reads the parts and the host, decrypting them in place if they are hidden.
+func (k *scopeKey) openBody(raw []byte) (sess Session, why problem) {
+	flags, body := raw[offFlags], raw[offBody:len(raw)-macLen]
+	if flags&flagHidden != 0 {
+		k.cryptBody(body, raw[offNonce:offBody])
 	}
-	return hostFromRaw(host)
+	var ok bool
+	if raw[offVersion] == version2 {
+		if sess.Parts, ok = partsFromRaw(body, flags); !ok {
+			return Session{}, badParts
+		}
+		body = body[partsLen(flags):]
+	}
+	if sess.Host, ok = hostFromRaw(body); !ok {
+		return Session{}, badHost
+	}
+	return sess, wellFormed
 }

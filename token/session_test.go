@@ -1,6 +1,7 @@
 package token
 
 import (
+	"bytes"
 	"math"
 	"strings"
 	"testing"
@@ -24,6 +25,67 @@ func TestMintAndVerify(t *testing.T) {
 	}
 }
 
+// TestMintAndVerifyParts mints each set of parts, for both families of hosts, hidden and revealed.
+func TestMintAndVerifyParts(t *testing.T) {
+	scope, sess := cart(t)
+	for _, text := range []string{"10.0.0.1:8080", "[2001:db8::1]:8080"} {
+		for set := range 16 {
+			sess.Host, sess.Parts = mustHost(t, text), someParts(set)
+			tok := mustMint(t, scope, sess, Minting{Now: noon, Reveal: set%2 == 1})
+			got := wantOpen(t, scope, tok, noon)
+			if got != scope.Signed(sess, noon) || got.Parts != sess.Parts {
+				t.Errorf("%s, set %d: %+v", text, set, got)
+			}
+			if isVersion1 := strings.HasPrefix(tok, "AQ"); !Plausible(tok) || isVersion1 != (sess.Parts == Parts{}) {
+				t.Errorf("%s, set %d: %q", text, set, tok)
+			}
+		}
+	}
+	sess.Parts = Parts{ID: 1, Named: true}
+	_, err := scope.Append(nil, sess, Minting{Now: noon})
+	wantError(t, err, "owner")
+}
+
+// someParts has the parts whose bits are set: id, backend, owner, named.
+func someParts(set int) (p Parts) {
+	if set&1 != 0 {
+		p.ID = allParts.ID
+	}
+	if set&2 != 0 {
+		p.Backend = allParts.Backend
+	}
+	if set&4 != 0 {
+		p.Owner, p.Named = allParts.Owner, set&8 != 0
+	}
+	return p
+}
+
+// TestHiddenPartsDoNotShow: two tokens of one session have nothing of its parts in common.
+func TestHiddenPartsDoNotShow(t *testing.T) {
+	scope, sess := cart(t)
+	sess.Parts = allParts
+	one := decodeB64(t, mustMint(t, scope, sess, Minting{Now: noon, Nonce: [nonceLen]byte{1}}))
+	two := decodeB64(t, mustMint(t, scope, sess, Minting{Now: noon, Nonce: [nonceLen]byte{2}}))
+	for at := offBody; at+4 <= len(one)-macLen; at += 4 {
+		if bytes.Equal(one[at:at+4], two[at:at+4]) {
+			t.Errorf("both have %x at %d", one[at:at+4], at)
+		}
+	}
+}
+
+// TestTags: names with other labels, or others by one character, have other tags; none is zero.
+func TestTags(t *testing.T) {
+	tags := map[uint64]string{}
+	for _, name := range []string{"", "a", "b", "Service/default/cart/8080"} {
+		for label, tag := range map[string]uint64{"backend": uint64(BackendTag(name)), "pod": PodTag(name), "name": NameTag(name)} {
+			if other, taken := tags[tag]; taken || tag == 0 {
+				t.Errorf("%s %q has the tag %x of %s", label, name, tag, other)
+			}
+			tags[tag] = label + " " + name
+		}
+	}
+}
+
 // TestEqualHostsLookDifferent mints for one host with many nonces and compares the host fields.
 func TestEqualHostsLookDifferent(t *testing.T) {
 	scope, sess := cart(t)
@@ -32,7 +94,7 @@ func TestEqualHostsLookDifferent(t *testing.T) {
 		m := Minting{Now: noon}
 		m.Nonce[0] = byte(i)
 		raw := decodeB64(t, mustMint(t, scope, sess, m))
-		seen[string(raw[offHost:offHost+hostLen4])] = true
+		seen[string(raw[offBody:offBody+hostLen4])] = true
 	}
 	if len(seen) != 256 {
 		t.Errorf("%d different host fields of 256", len(seen))
@@ -168,7 +230,13 @@ func TestScopesOfOneRing(t *testing.T) {
 // TestEveryFlippedBit changes each bit of a token's bytes, and each character of its text.
 func TestEveryFlippedBit(t *testing.T) {
 	scope, sess := cart(t)
-	tok := mustMint(t, scope, sess, Minting{Now: noon})
+	for _, p := range []Parts{{}, {ID: 1}, allParts} {
+		sess.Parts = p
+		testEveryFlippedBit(t, scope, mustMint(t, scope, sess, Minting{Now: noon}))
+	}
+}
+
+func testEveryFlippedBit(t *testing.T, scope *Scope, tok string) {
 	raw := decodeB64(t, tok)
 	for bit := range len(raw) * 8 {
 		raw[bit/8] ^= 1 << (bit % 8)

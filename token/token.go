@@ -10,15 +10,15 @@
 // No error and no String method of this package contains a secret.
 package token
 
-// Len4 and Len6 are the lengths of a token, in characters, for a session on an IPv4 and on an IPv6 host.
-// There are no others. Both stand for a multiple of three bytes, so base64 leaves no spare bits.
+// Len4 and Len6 are the lengths of a version 1 token, in characters, for a session on an IPv4 and on an IPv6 host. Both
+// stand for a multiple of three bytes, so base64 leaves no spare bits. MaxLen is the longest token of any version.
 const (
 	Len4   = 96
 	Len6   = 112
-	MaxLen = Len6
+	MaxLen = (rawMax*8 + 5) / 6
 )
 
-// Where the fields lie in a token's bytes. The host starts at offHost and the MAC follows it.
+// Where the fields lie in a token's bytes. The parts of version 2 and then the host start at offBody; the MAC follows.
 const (
 	offVersion  = 0
 	offFlags    = 1
@@ -28,23 +28,40 @@ const (
 	offLastSeen = 14
 	offEpoch    = 18
 	offNonce    = 22
-	offHost     = offNonce + nonceLen
+	offBody     = offNonce + nonceLen
 
 	nonceLen = 12
 	macLen   = 32
-	rawLen4  = offHost + hostLen4 + macLen
-	rawLen6  = offHost + hostLen6 + macLen
-	rawMax   = rawLen6
+	rawLen4  = offBody + hostLen4 + macLen
+	rawLen6  = offBody + hostLen6 + macLen
+	rawMax   = rawLen6 + idLen + backendLen + ownerLen
 )
 
-// version is the first byte of every token.
-const version = 0x01
-
-// The bits of the flags byte. All others are zero.
+// version1 and version2 are the first bytes of tokens. Version 2 is version 1 with parts; a token without any is version 1.
 const (
-	flagHidden = 1 << 0 // the host is encrypted
-	flagIPv6   = 1 << 1 // the host is an IPv6 address
-	flagsKnown = flagHidden | flagIPv6
+	version1 = 0x01
+	version2 = 0x02
+)
+
+// The bits of the flags byte. All others are zero, and version 1 has the first two only.
+const (
+	flagHidden  = 1 << 0 // the host, and what stands before it, is encrypted
+	flagIPv6    = 1 << 1 // the host is an IPv6 address
+	flagID      = 1 << 2 // there is a session id
+	flagBackend = 1 << 3 // there is a backend tag
+	flagOwner   = 1 << 4 // there is an owner tag
+	flagNamed   = 1 << 5 // the owner tag is that of a name
+
+	flagsHost  = flagHidden | flagIPv6
+	flagsParts = flagID | flagBackend | flagOwner
+	flagsKnown = flagsHost | flagsParts | flagNamed
+)
+
+// The lengths of the parts of version 2, which stand before the host in this order.
+const (
+	idLen      = 8
+	backendLen = 4
+	ownerLen   = 8
 )
 
 // Plausible reports whether tok has the length and the leading characters that every token has.
@@ -52,11 +69,86 @@ const (
 func Plausible(tok string) bool {
 	// Version 1 and flags below 4 are the 12 bits 000000 010000, "AQ"; the third character starts with the
 	// low four bits of the flags, whose IPv6 bit goes with the length.
-	switch len(tok) {
-	case Len4:
-		return tok[0] == 'A' && tok[1] == 'Q' && 'A' <= tok[2] && tok[2] <= 'H'
-	case Len6:
-		return tok[0] == 'A' && tok[1] == 'Q' && 'I' <= tok[2] && tok[2] <= 'P'
+	switch {
+	case len(tok) < Len4 || tok[0] != 'A':
+		return false
+	case tok[1] != 'Q':
+		return plausible2(tok)
+	case len(tok) == Len4:
+		return 'A' <= tok[2] && tok[2] <= 'H'
+	case len(tok) == Len6:
+		return 'I' <= tok[2] && tok[2] <= 'P'
+	}
+	return false
+}
+
+// plausible2 is Plausible for version 2, whose second character ends with the high four bits of the flags: g to j.
+func plausible2(tok string) bool {
+	if tok[1] < 'g' || tok[1] > 'j' {
+		return false
+	}
+	low, ok := sextet(tok[2])
+	flags := (tok[1]-'g')<<4 | low>>2
+	return ok && flagsOf2(flags) && len(tok) == textLen(rawLen(flags))
+}
+
+// sextet is the value of a character of URL-safe base64.
+func sextet(c byte) (value byte, ok bool) {
+	switch {
+	case 'A' <= c && c <= 'Z':
+		return c - 'A', true
+	case 'a' <= c && c <= 'z':
+		return c - 'a' + 26, true
+	case '0' <= c && c <= '9':
+		return c - '0' + 52, true
+	case c == '-':
+		return 62, true
+	case c == '_':
+		return 63, true
+	}
+	return 0, false
+}
+
+// flagsOf2 reports whether a token of version 2 may have these flags: it has a part, or it would be of version 1, and
+// says whose tag the owner tag is only where it has one.
+func flagsOf2(flags byte) bool {
+	return flags&^flagsKnown == 0 && flags&flagsParts != 0 && flags&(flagOwner|flagNamed) != flagNamed
+}
+
+// rawLen is the length of a token with these flags, in bytes.
+func rawLen(flags byte) int { return offBody + partsLen(flags) + hostLen(flags) + macLen }
+
+func hostLen(flags byte) int {
+	if flags&flagIPv6 != 0 {
+		return hostLen6
+	}
+	return hostLen4
+}
+
+func partsLen(flags byte) (n int) {
+	if flags&flagsParts == 0 {
+		return 0
+	}
+	if flags&flagID != 0 {
+		n += idLen
+	}
+	if flags&flagBackend != 0 {
+		n += backendLen
+	}
+	if flags&flagOwner != 0 {
+		n += ownerLen
+	}
+	return n
+}
+
+// textLen is how many characters of base64 that many bytes take.
+func textLen(raw int) int { return (raw*8 + 5) / 6 }
+
+// knownLen reports whether a token of either version can have that many characters.
+func knownLen(n int) bool {
+	switch n {
+	case Len4, 102, 107, Len6, 118, 123, 128, 134, 139:
+		return true
 	}
 	return false
 }

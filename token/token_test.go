@@ -23,3 +23,33 @@ func TestPlausible(t *testing.T) {
 		}
 	}
 }
+
+// TestPlausibleVersion2 tries all flags in tokens of every length: those that may be are plausible in one length each.
+func TestPlausibleVersion2(t *testing.T) {
+	seen := map[int]bool{}
+	for flags := range 256 {
+		head := b64([]byte{version2, byte(flags), 0xff})
+		for n := range MaxLen + 4 {
+			if n < len(head) {
+				continue
+			}
+			want := flagsOf2(byte(flags)) && n == textLen(rawLen(byte(flags)))
+			if got := Plausible(head + strings.Repeat("A", n-len(head))); got != want {
+				t.Errorf("flags %08b in %d characters: %v", flags, n, got)
+			}
+			seen[n] = seen[n] || want
+		}
+	}
+	seen[Len4] = true // of version 1 alone
+	for n := range MaxLen + 4 {
+		if knownLen(n) != seen[n] {
+			t.Errorf("a token of %d characters: known %v, possible %v", n, knownLen(n), seen[n])
+		}
+	}
+	for c := range 256 {
+		third := string([]byte{byte(c)})
+		if Plausible("Ag"+third+strings.Repeat("A", 107-3)) != strings.Contains("QRSTUVWX", third) {
+			t.Errorf("a session id alone with %q", third)
+		}
+	}
+}

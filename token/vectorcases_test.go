@@ -103,7 +103,7 @@ var keyCases = []vectorCase{
 var scopeCases = []vectorCase{
 	{"moved to another scope", func(d *draft) { d.scope = "HTTPRoute/default/cart/rule/1" }, WrongScope, 0},
 	{"scope in another case", func(d *draft) { d.scope = strings.ToLower(cartScope) }, WrongScope, 0},
-	{"wrong scope and bad signature", func(d *draft) { d.scope = "other"; d.tamper = flip(offHost, 0) }, WrongScope, 0},
+	{"wrong scope and bad signature", func(d *draft) { d.scope = "other"; d.tamper = flip(offBody, 0) }, WrongScope, 0},
 	{"scope tag replaced and not signed again", func(d *draft) {
 		d.scope = "other"
 		d.tamper = func(raw []byte) { putTag(raw[offScopeTag:], makeTag(labelScope, "other")) }
@@ -144,7 +144,7 @@ var encodingCases = []vectorCase{
 // layoutCases are signed with the right key: the signature alone is no excuse.
 var layoutCases = []vectorCase{
 	{"signed version 0", forge(func(raw []byte) { raw[offVersion] = 0 }), Malformed, badVersion},
-	{"signed version 2", forge(func(raw []byte) { raw[offVersion] = 2 }), Malformed, badVersion},
+	{"signed version 3", forge(func(raw []byte) { raw[offVersion] = 3 }), Malformed, badVersion},
 	{"signed flag bit 2", forge(func(raw []byte) { raw[offFlags] |= 1 << 2 }), Malformed, badFlags},
 	{"signed flag bit 3", forge(func(raw []byte) { raw[offFlags] |= 1 << 3 }), Malformed, badFlags},
 	{"signed flag bit 4", forge(func(raw []byte) { raw[offFlags] |= 1 << 4 }), Malformed, badFlags},
@@ -181,9 +181,9 @@ var flippedCases = []vectorCase{
 	{"flipped high bit of last seen", tamper(flip(offLastSeen, 6)), Malformed, badTimes},
 	{"flipped epoch bit", tamper(flip(offEpoch+3, 0)), BadSignature, 0},
 	{"flipped nonce bit", tamper(flip(offNonce, 0)), BadSignature, 0},
-	{"flipped address bit", tamper(flip(offHost, 0)), BadSignature, 0},
-	{"flipped address bit, revealed", revealed(tamper(flip(offHost+3, 0))), BadSignature, 0},
-	{"flipped port bit", tamper(flip(offHost+5, 0)), BadSignature, 0},
+	{"flipped address bit", tamper(flip(offBody, 0)), BadSignature, 0},
+	{"flipped address bit, revealed", revealed(tamper(flip(offBody+3, 0))), BadSignature, 0},
+	{"flipped port bit", tamper(flip(offBody+5, 0)), BadSignature, 0},
 	{"flipped first bit of the MAC", tamper(flip(rawLen4-macLen, 7)), BadSignature, 0},
 	{"flipped last bit of the MAC", tamper(flip(rawLen4-1, 0)), BadSignature, 0},
 	{"MAC of zeros", tamper(func(raw []byte) { clear(raw[rawLen4-macLen:]) }), BadSignature, 0},

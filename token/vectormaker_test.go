@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -45,9 +46,11 @@ type draft struct {
 	signedIn, signedFor string // ring and scope
 	host                string
 	rawHost             []byte // in place of host
+	parts               Parts
 	issued, seen        int64
 	epoch               uint32
 	reveal              bool
+	inside              func(body []byte)   // changes parts and host before they are hidden
 	forge               func(raw []byte)    // changes it before it is signed
 	tamper              func(raw []byte)    // changes it afterwards
 	text                func(string) string // changes the text
@@ -90,15 +93,16 @@ func (d *draft) sign(t *testing.T, name string) string {
 	scope, signer := ring.Scope(d.signedFor), ring.signer(d.issued)
 	sum := sha256.Sum256([]byte(name))
 	m := Minting{Now: d.issued, Nonce: [nonceLen]byte(sum[:]), Reveal: d.reveal}
-	sess := Session{Host: mustHost(t, d.host), IssuedAt: d.issued, LastSeen: d.seen, Epoch: d.epoch}
+	sess := Session{Host: mustHost(t, d.host), IssuedAt: d.issued, LastSeen: d.seen, Epoch: d.epoch, Parts: d.parts}
 
 	key := &scope.keys[signer]
 	raw := scope.appendClear(nil, sess, m, ring.keys[signer].tag)
 	if d.rawHost != nil {
-		raw = append(raw[:offHost], d.rawHost...)
+		raw = append(raw[:offBody+partsLen(raw[offFlags])], d.rawHost...)
 	}
+	apply(d.inside, raw[offBody:])
 	if !d.reveal {
-		key.cryptHost(raw[offHost:], m.Nonce[:])
+		key.cryptBody(raw[offBody:], m.Nonce[:])
 	}
 	apply(d.forge, raw)
 	mac := key.mac.mac(raw)
@@ -129,14 +133,31 @@ func (c vectorCase) vector(t *testing.T) vector {
 	if c.verdict == Valid {
 		ring := vectorRings()[d.signedIn]
 		signer := ring.ring(t).signer(d.issued)
-		v.Session = &sessionJSON{d.host, d.issued, d.seen, d.epoch, ring.Keys[signer].ID, !d.reveal}
+		v.Session = &sessionJSON{d.host, d.issued, d.seen, d.epoch, ring.Keys[signer].ID, !d.reveal, partsOf(d.parts)}
 	}
 	return v
 }
 
+// partsOf writes parts as the vectors have them; nil for a token of version 1.
+func partsOf(p Parts) *partsJSON {
+	if p == (Parts{}) {
+		return nil
+	}
+	return &partsJSON{hexOf(p.ID, idLen), hexOf(uint64(p.Backend), backendLen), hexOf(p.Owner, ownerLen), p.Named}
+}
+
+// hexOf writes a part as hexadecimal digits, one that is not there as nothing.
+func hexOf(part uint64, size int) string {
+	if part == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%0*x", size*2, part)
+}
+
 func makeVectors(t *testing.T) vectorFile {
 	file := vectorFile{Rings: vectorRings(), Sealed: makeSealVectors(t)}
-	for _, c := range slices.Concat(validCases, timeCases, revocationCases, keyCases, scopeCases, encodingCases, layoutCases, flippedCases) {
+	for _, c := range slices.Concat(validCases, timeCases, revocationCases, keyCases, scopeCases, encodingCases, layoutCases, flippedCases,
+		partsCases, partsLayoutCases) {
 		file.Tokens = append(file.Tokens, c.vector(t))
 	}
 	return file

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"os"
+	"reflect"
 	"testing"
 	"time"
 )
@@ -52,6 +53,15 @@ type (
 		Epoch    uint32 `json:"epoch"`
 		Key      string `json:"key"`
 		Hidden   bool   `json:"hidden"`
+		// Parts is there for tokens of version 2.
+		Parts *partsJSON `json:"parts,omitempty"`
+	}
+	// partsJSON has each part in hexadecimal digits.
+	partsJSON struct {
+		ID      string `json:"id,omitempty"`
+		Backend string `json:"backend,omitempty"`
+		Owner   string `json:"owner,omitempty"`
+		Named   bool   `json:"named,omitempty"`
 	}
 	sealVector struct {
 		Name   string `json:"name"`
@@ -171,7 +181,11 @@ func wantSession(t *testing.T, v vector, sess Session) {
 		}
 		return
 	}
+	if got := partsOf(sess.Parts); !reflect.DeepEqual(got, v.Session.Parts) {
+		t.Errorf("parts %+v, want %+v", got, v.Session.Parts)
+	}
 	want := Session{
+		Parts:    sess.Parts,
 		Host:     mustHost(t, v.Session.Host),
 		IssuedAt: v.Session.IssuedAt,
 		LastSeen: v.Session.LastSeen,

@@ -43,13 +43,14 @@ type problem uint8
 
 const (
 	wellFormed  problem = iota
-	badLength           // not Len4 or Len6 characters
+	badLength           // a number of characters that no token has
 	badAlphabet         // not URL-safe base64
-	badVersion          // another first byte than version
-	badFlags            // a flag bit that has no meaning
-	badHostSize         // the IPv6 flag disagrees with the length
+	badVersion          // a first byte that is no version
+	badFlags            // a flag bit that has no meaning in the version, or version 2 without need
+	badHostSize         // the flags disagree with the length
 	badTimes            // last seen before issued
 	badHost             // port 0, or an address that has no canonical text
+	badParts            // a part that is there and zero
 )
 
 var problemNames = [...]string{
@@ -60,6 +61,7 @@ var problemNames = [...]string{
 	badHostSize: "host-size",
 	badTimes:    "times",
 	badHost:     "host",
+	badParts:    "parts",
 }
 
 func (p problem) String() string { return problemNames[p] }

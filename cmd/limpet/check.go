@@ -13,6 +13,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/compiler/status"
+	"github.com/limpet-proxy/limpet/internal/inputfiles"
 	"github.com/limpet-proxy/limpet/internal/message"
 )
 
@@ -30,6 +31,10 @@ Documents that no API server would admit are refused, and what limpet does not
 support: a rule, a listener or an object. All else is served without them, as
 'limpet compile' would.
 
+With --since PATH, the objects as they are now, it warns of every rule whose
+sessions the new objects end, and why: a rule that is renamed or gone, matches
+of a rule without a name that change, another cookie, a revocation.
+
 -o yaml and -o json print the objects' statuses instead, as a controller would
 write them: conditions, a Gateway's listeners, a route's parents, a policy's
 ancestors. What other controllers wrote into a status stays. Refusals and
@@ -43,6 +48,10 @@ const checkExamples = `  limpet check -f gateways/ -f routes.yaml
 
   # in CI: nothing may be left unhonoured
   limpet check -f gateways/ --strict
+
+  # does this edit end sessions?
+  git show HEAD:routes.yaml > before.yaml
+  limpet check -f gateways/ -f routes.yaml --since gateways/ --since before.yaml
 
   # what status a controller would write
   limpet check -f gateways/ -o yaml`
@@ -60,6 +69,7 @@ type checkCommand struct {
 	input   inputFlags
 	format  string
 	target  string
+	since   []string
 	verdict verdictFlags
 }
 
@@ -77,6 +87,8 @@ func newCheck() *cobra.Command {
 	cc.verdict.register(c.Flags(), "exit 1 for warnings and for what is left out")
 	targets := strings.Join(compiler.Targets(), "|")
 	c.Flags().StringVarP(&cc.target, "target", "t", string(compiler.TargetEnvoy), "check for `"+targets+"`")
+	c.Flags().StringArrayVar(&cc.since, "since", nil,
+		"warn of rules whose sessions end when the input takes the place of\nthat in `PATH`; may be repeated")
 	c.Flags().StringVarP(&cc.format, "output", "o", formatTable, "print `table|yaml|json`")
 	return c
 }
@@ -99,7 +111,13 @@ func (cc *checkCommand) run(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	checked, err := compiler.Check(sources, cc.input.checkOptions(cc.target))
+	options := cc.input.checkOptions(cc.target)
+	if len(cc.since) > 0 {
+		if options.Since, err = inputfiles.Read(cc.since, c.InOrStdin()); err != nil {
+			return err
+		}
+	}
+	checked, err := compiler.Check(sources, options)
 	if err != nil {
 		return err
 	}

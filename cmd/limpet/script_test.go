@@ -40,6 +40,7 @@ var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"gone":      cmdGone,
 	"leaks":     cmdLeaks,
 	"listen":    cmdListen,
+	"listens":   cmdListens,
 	"mode":      cmdMode,
 	"shows":     cmdShows,
 	"registry":  cmdRegistry,
@@ -204,6 +205,20 @@ func cmdWaitFor(ts *testscript.TestScript, _ bool, args []string) {
 	})
 	if !appeared {
 		ts.Fatalf("%s does not appear", args[0])
+	}
+}
+
+// cmdListens is "listens ADDRESS": something listens there.
+func cmdListens(ts *testscript.TestScript, _ bool, args []string) {
+	listens := within10s(func() bool {
+		connection, err := net.Dial("tcp", args[0])
+		if err == nil {
+			connection.Close()
+		}
+		return err == nil
+	})
+	if !listens {
+		ts.Fatalf("nothing listens at %s", args[0])
 	}
 }
 

@@ -126,6 +126,16 @@ func (sc *serveCommand) check(c *cobra.Command, args []string) error {
 	return nil
 }
 
+// listAddresses are those at which the server listens.
+func (sc *serveCommand) listAddresses() (all []netip.AddrPort) {
+	for _, address := range []string{sc.listen, sc.admin, sc.probes} {
+		if at, err := netip.ParseAddrPort(address); err == nil {
+			all = append(all, at)
+		}
+	}
+	return all
+}
+
 func isLoopback(address string) bool {
 	at, err := netip.ParseAddrPort(address)
 	return err == nil && at.Port() > 0 && at.Addr().IsLoopback()
@@ -147,7 +157,7 @@ func (sc *serveCommand) run(c *cobra.Command) error {
 	reconciler := sc.config.newReconciler(serve.Lines{To: log})
 	output := &serve.Output{
 		Server: server, Draining: draining, Options: sc.config.cachedOptions(compiler.TargetEnvoy, sc.config.wasmPath),
-		Compiled: serve.NewCompileMetrics(registry),
+		Compiled: serve.NewCompileMetrics(registry), Own: sc.listAddresses(), Remote: !isLoopback(sc.listen),
 	}
 	reconciler.Output = output
 	begun := time.Now()

@@ -67,6 +67,12 @@ func Parse(name, data string) (policyconfig.KeyRing, error) {
 
 // Check builds the ring as the filter will.
 func Check(ring policyconfig.KeyRing) error {
+	_, err := Ring(ring)
+	return err
+}
+
+// Ring is the ring as the filter has it.
+func Ring(ring policyconfig.KeyRing) (*token.Ring, error) {
 	keys := make([]token.Key, 0, len(ring.Keys))
 	for _, k := range ring.Keys {
 		keys = append(keys, token.Key{
@@ -76,8 +82,7 @@ func Check(ring policyconfig.KeyRing) error {
 			NotAfter:  int64(k.NotAfter),
 		})
 	}
-	_, err := token.NewRing(keys)
-	return err
+	return token.NewRing(keys)
 }
 
 // Marshal gives a ring as one line of JSON, without the line's end: the form for LIMPET_KEYS.

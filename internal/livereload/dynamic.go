@@ -114,6 +114,7 @@ func (d *Dynamic) startFollower(in Inputs) (err error) {
 	o := d.Options(in)
 	o.Envoy.Dynamic = &compiler.Dynamic{Folder: d.Publisher.Folder.Path, EndpointFiles: d.EndpointFiles}
 	o.Incumbents = &compiler.Incumbents{}
+	o.HoldInvalid = true
 	d.follower, err = compiler.NewFollower(o)
 	return err
 }

@@ -87,8 +87,8 @@ func TestDynamicWritesWhatChanged(t *testing.T) {
 		{"an endpoint", "10.0.0.2]", "10.0.0.3]", 100, "eds/service_default_app-0_80.json"},
 		{"an endpoint of many clusters", "10.0.0.2]", "10.0.0.3]", 0, "cds.json"},
 		{"a label of a Service", "kind: Service\nmetadata:\n", "kind: Service\nmetadata:\n  labels: {a: b}\n", 0, ""},
-		{"a route's match", "/cart", "/shop", 0, "ecds.json " + table},
-		{"a policy", "absoluteTimeout: 8h", "absoluteTimeout: 9h", 0, "ecds.json"},
+		{"a route's match", "/cart", "/shop", 0, table},
+		{"a policy", "absoluteTimeout: 8h", "absoluteTimeout: 9h", 0, table},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d, in := newTestDynamic(t, 3, c.endpointFiles)

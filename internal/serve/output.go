@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -19,13 +20,16 @@ type Output struct {
 	Draining *livereload.Draining
 	// Compiled, if there is one, is told how long each compilation took.
 	Compiled func(took time.Duration, err error)
+	// Own and Remote are as in [compiler.Served].
+	Own    []netip.AddrPort
+	Remote bool
 }
 
 // Compile compiles the inputs, and remembers which hosts terminate.
 func (s *Output) Compile(in livereload.Inputs) (*compiler.Result, error) {
 	o := s.Options(in)
 	o.Time = time.Now()
-	o.Envoy.Served = &compiler.Served{Draining: s.Draining.Since}
+	o.Envoy.Served = &compiler.Served{Draining: s.Draining.Since, Own: s.Own, Remote: s.Remote}
 	result, err := compiler.Compile(in.Sources, o)
 	if s.Compiled != nil {
 		s.Compiled(time.Since(o.Time), err)
@@ -48,7 +52,7 @@ func (s *Output) Apply(_ context.Context, since time.Time, result *compiler.Resu
 	}
 	for _, d := range result.Served {
 		keys = append(keys, d.Gateway)
-		set(d.Gateway, newSnapshot(since, d))
+		set(d.Gateway, NewSnapshot(since, d))
 	}
 	for _, key := range s.Server.Gateways() {
 		if !slices.Contains(keys, key) {

@@ -7,8 +7,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/xds"
 )
 
-// newSnapshot is what the proxies of a Gateway are served.
-func newSnapshot(since time.Time, d *envoy.Served) *xds.Snapshot {
+// NewSnapshot is what the proxies of a Gateway are served.
+func NewSnapshot(since time.Time, d *envoy.Served) *xds.Snapshot {
 	resources := map[xds.Type][]*xds.Resource{}
 	for t, all := range map[xds.Type][]envoy.Packed{
 		xds.Cluster: d.Clusters, xds.Endpoint: d.Endpoints, xds.Secret: d.Secrets, xds.Filter: d.Filter,

@@ -259,7 +259,11 @@ func (c *client) pushStages(now time.Time) (all []*discoveryv3.DeltaDiscoveryRes
 		return all
 	}
 	send(Listener)
-	if !c.pass(stageListeners, now, c.hasAll(Listener), c.hasAll(Routes), c.hasAll(Filter), c.hasAll(Secret)) ||
+	has := c.hasAll
+	if c.hasRejected(Listener) { // and so what that leads to is never asked for
+		has = c.hasAsked
+	}
+	if !c.pass(stageListeners, now, c.hasAll(Listener), has(Routes), has(Filter), has(Secret)) ||
 		c.hasRejected(Routes) || c.hasRejected(Listener) || c.hasRejected(Filter) {
 		return all
 	}

@@ -134,6 +134,21 @@ func TestClientKeepsWhatServes(t *testing.T) {
 	}
 }
 
+// TestClientRejectsListener holds that a listener which the Envoy does not take keeps no other change away from it.
+func TestClientRejectsListener(t *testing.T) {
+	e := newFakeEnvoy(t)
+	e.set(listed(t, e.now, first))
+	e.run()
+	broken := first + "\nlistener new routes:new secret:s filter:limpet bad\nroutes new cluster:a\nsecret s"
+	e.set(listed(t, e.now, broken))
+	e.run()
+	e.set(listed(t, e.now, strings.Replace(broken, "cluster:b", "cluster:a other", 1)))
+	e.run()
+	if e.words(Routes, "cluster:")["b"] || e.nacks != 1 {
+		t.Errorf("routes lead to %v after %d rejections", e.words(Routes, "cluster:"), e.nacks)
+	}
+}
+
 // TestClientCoalesces holds that one message of a type is under way at a time, and that what changes meanwhile is one
 // change.
 func TestClientCoalesces(t *testing.T) {

@@ -38,7 +38,8 @@ func IdentifyByCertificate(domain string) Identify {
 		}
 		uris := info.State.PeerCertificates[0].URIs
 		if len(uris) != 1 {
-			return Identity{}, fmt.Errorf("the client's certificate has %d URIs: must be one, %s", len(uris), FormatIdentity(domain, "NAMESPACE/NAME"))
+			return Identity{}, fmt.Errorf("the client's certificate has %d URIs: must be one, %s",
+				len(uris), FormatIdentity(domain, "NAMESPACE/NAME"))
 		}
 		key, err := parseIdentity(domain, uris[0])
 		if err != nil {

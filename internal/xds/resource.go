@@ -103,6 +103,11 @@ func NewSnapshot(since time.Time, resources map[Type][]*Resource) *Snapshot {
 	return s
 }
 
+// At is the snapshot for a change that was seen at another time.
+func (s *Snapshot) At(since time.Time) *Snapshot {
+	return &Snapshot{Generation: s.Generation, Since: since, resources: s.resources, united: map[string]*Resource{}}
+}
+
 func (s *Snapshot) hash() string {
 	h := sha256.New()
 	for t, named := range s.resources {

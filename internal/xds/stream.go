@@ -172,8 +172,16 @@ func (one *stream) publish(now time.Time) {
 	}
 	one.status.Store(&next)
 	if live && next.Generation != before.Generation {
-		one.server.options.Log.Live(next, now.Sub(c.begun))
+		one.server.options.Log.Live(next, now.Sub(c.seen()))
 	}
+}
+
+// seen is when the client could have begun with its target.
+func (c *client) seen() time.Time {
+	if c.target.Since.Before(c.connected) {
+		return c.connected
+	}
+	return c.target.Since
 }
 
 // describeLate says which pushes are not answered in time.

@@ -17,8 +17,9 @@ import struct
 import sys
 
 MAC_SIZE = 32
-HOST_OFFSET = 34
-HIDDEN, IPV6 = 1, 2
+BODY_OFFSET = 34
+HIDDEN, IPV6, ID, BACKEND, OWNER, NAMED = 1, 2, 4, 8, 16, 32
+PARTS = (("id", ID, 8), ("backend", BACKEND, 4), ("owner", OWNER, 8))
 
 
 # Primitives.
@@ -107,18 +108,33 @@ def seconds(key, field):
     return int(datetime.datetime.fromisoformat(key[field]).timestamp()) if field in key else None
 
 
+def size(flags):
+    """The bytes of a token with these flags."""
+    return BODY_OFFSET + sum(n for _, flag, n in PARTS if flags & flag) + (18 if flags & IPV6 else 6) + MAC_SIZE
+
+
+def flags_allowed(version, flags):
+    if version == 1:
+        return not flags & ~(HIDDEN | IPV6)
+    return flags < 64 and bool(flags & (ID | BACKEND | OWNER)) and (not flags & NAMED or bool(flags & OWNER))
+
+
+LENGTHS = {-(-size(flags) * 4 // 3) for version in (1, 2) for flags in range(64) if flags_allowed(version, flags)}
+
+
 def decode(text):
     """Steps 1 to 6."""
-    if len(text.encode()) not in (96, 112):
+    if len(text.encode()) not in LENGTHS:
         raise Refused("malformed", "length")
     raw = unbase64(text)
     if raw is None:
         raise Refused("malformed", "alphabet")
-    if raw[0] != 1:
+    version, flags = raw[0], raw[1]
+    if version not in (1, 2):
         raise Refused("malformed", "version")
-    if raw[1] & ~(HIDDEN | IPV6):
+    if not flags_allowed(version, flags):
         raise Refused("malformed", "flags")
-    if bool(raw[1] & IPV6) != (len(text) == 112):
+    if len(raw) != size(flags):
         raise Refused("malformed", "host-size")
     if raw[14:18] < raw[10:14]:
         raise Refused("malformed", "times")
@@ -140,11 +156,23 @@ def authenticate(raw, ring, scope, now):
     return key
 
 
-def open_host(raw, key, scope):
-    """Step 10."""
-    host = raw[HOST_OFFSET:-MAC_SIZE]
+def open_body(raw, key, scope):
+    """Step 10: the parts, and the host."""
+    body = raw[BODY_OFFSET:-MAC_SIZE]
     if raw[1] & HIDDEN:
-        host = chacha20(derive(key, b"host", scope), raw[22:HOST_OFFSET], 0, host)
+        body = chacha20(derive(key, b"host", scope), raw[22:BODY_OFFSET], 0, body)
+    parts = {}
+    for name, flag, length in PARTS:
+        if raw[1] & flag:
+            parts[name], body = body[:length].hex(), body[length:]
+    if any(not int(part, 16) for part in parts.values()):
+        raise Refused("malformed", "parts")
+    if raw[1] & NAMED:
+        parts["named"] = True
+    return parts, read_host(body)
+
+
+def read_host(host):
     address, port = ipaddress.ip_address(host[:-2]), int.from_bytes(host[-2:], "big")
     number = int(address)
     embedded = address.version == 6 and (number >> 32 == 0xFFFF or 0xFFFF < number < 2**32)
@@ -171,8 +199,9 @@ def verify(vector, rings):
         raw = decode(vector["token"])
         key = authenticate(raw, ring, scope, now)
         issued, seen, epoch = struct.unpack(">III", raw[10:22])
-        session = {"host": open_host(raw, key, scope), "issuedAt": issued, "lastSeen": seen, "epoch": epoch,
-                   "key": key["id"], "hidden": bool(raw[1] & HIDDEN)}
+        parts, host = open_body(raw, key, scope)
+        session = {"host": host, "issuedAt": issued, "lastSeen": seen, "epoch": epoch,
+                   "key": key["id"], "hidden": bool(raw[1] & HIDDEN), **({"parts": parts} if parts else {})}
         judge(session, vector["rules"], now)
     except Refused as refused:
         verdict, *reason = refused.args

@@ -35,8 +35,8 @@ const Many = 10_000
 
 // The scopes of the two policies and the route of the first, as the compiler names them.
 const (
-	CookieScope = "HTTPRoute/default/app/rule/0"
-	HeaderScope = "HTTPRoute/default/app/rule/1"
+	CookieScope = "HTTPRoute/default/app/rule/cart"
+	HeaderScope = "HTTPRoute/default/app/rule/x-cart"
 	cookieRoute = "httproute/default/app/rule/0"
 )
 

@@ -204,4 +204,20 @@ type Revocation struct {
 	// NotBefore voids sessions that began earlier than this time.
 	// +optional
 	NotBefore *Time `json:"notBefore,omitempty"`
+
+	// Sessions are single sessions that are void, each as "ID until TIME", or as "ID" for good. 'limpet revoke' writes the
+	// text for a token.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
+	// +listType=set
+	// +optional
+	Sessions []RevokedSession `json:"sessions,omitempty"`
+
+	// Hosts are hosts some of whose sessions are void: "ADDRESS:PORT before TIME" voids those that came to the host before
+	// that time.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
+	// +listType=set
+	// +optional
+	Hosts []RevokedHost `json:"hosts,omitempty"`
 }

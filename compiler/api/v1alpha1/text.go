@@ -38,3 +38,20 @@ type Duration string
 // +kubebuilder:validation:Pattern=`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`
 // +kubebuilder:validation:XValidation:rule="!self.matches('^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$') || timestamp(self) > timestamp('1970-01-01T00:00:00Z')",message="must be after 1970-01-01T00:00:00Z"
 type Time string
+
+// RevokedSession is a session id of 16 hexadecimal digits and when the session ends, such as "0102030405060708 until
+// 2026-11-22T20:00:00Z", or the id alone.
+//
+// +kubebuilder:validation:MaxLength=64
+// +kubebuilder:validation:Pattern=`^[0-9a-f]{16}( until [0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9]))?$`
+// +kubebuilder:validation:XValidation:rule="self != '0000000000000000' && !self.startsWith('0000000000000000 ')",message="no session has the id 0"
+// +kubebuilder:validation:XValidation:rule="!self.matches('^[0-9a-f]{16} until [0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$') || timestamp(self.substring(23)) > timestamp('1970-01-01T00:00:00Z')",message="must be after 1970-01-01T00:00:00Z"
+type RevokedSession string
+
+// RevokedHost is an IP address and a port, and before when sessions came to it that are void, such as "10.0.0.1:8080 before
+// 2026-11-22T20:00:00Z".
+//
+// +kubebuilder:validation:MaxLength=96
+// +kubebuilder:validation:Pattern=`^([0-9.]+|\[[0-9a-f:.]+\]):[1-9][0-9]{0,4} before [0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`
+// +kubebuilder:validation:XValidation:rule="!self.matches('^[^ ]+ before [0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$') || timestamp(self.split(' ')[2]) > timestamp('1970-01-01T00:00:00Z')",message="must be after 1970-01-01T00:00:00Z"
+type RevokedHost string

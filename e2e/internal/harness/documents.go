@@ -201,9 +201,11 @@ spec:
 {{- range .Rules}}
   - matches:
     - path: {type: {{if .Exact}}Exact{{else}}PathPrefix{{end}}, value: {{quote .Path}}}
+    {{- with .Refs}}
     backendRefs:
-    {{- range .Refs}}
+    {{- range .}}
     - {name: {{.Service}}, port: 80, weight: {{.Weight}}}
+    {{- end}}
     {{- end}}
     {{- with .Session}}
     sessionPersistence:

@@ -105,6 +105,9 @@ func (r Ring) Secrets() []string {
 	return all
 }
 
+// AppScope is that of a rule without a name in the route default/app that takes all paths.
+const AppScope = "HTTPRoute/default/app/matches/75ff6852f9ba93fd"
+
 // Scope opens the ring for one policy's scope.
 func (r Ring) Scope(t testing.TB, scope string) *token.Scope {
 	t.Helper()

@@ -26,11 +26,12 @@ type Engine struct {
 	carried carried
 	cache   cache
 	scopes  uint64 // how many there were
-	// buf is where tokens, Set-Cookie and Cookie lines are built before the proxy takes them, and lines are the latter; nonce
-	// and host are the room for a nonce and a host's text. All would be allocated anew otherwise.
+	// buf is where tokens, Set-Cookie and Cookie lines are built before the proxy takes them, and lines are the latter;
+	// nonce, id and host are the room for a nonce, a session id and a host's text. All would be allocated anew otherwise.
 	buf   []byte
 	lines []string
 	nonce [12]byte
+	id    [8]byte
 	host  [token.HostTextMax]byte
 }
 
@@ -75,6 +76,10 @@ type Policy struct {
 	// headerName is the session header's name in lower case, as the proxy has it.
 	headerName string
 	strict     bool
+	// revoked is nil unless the policy revokes single sessions or hosts.
+	revoked *revoked
+	// hasParts says that tokens are of version 2.
+	hasParts bool
 	// failStatus is what the proxy answers in the place of a lost host of a strict policy; else empty.
 	failStatus string
 	// warm says that what is made on first use has been made.
@@ -142,6 +147,8 @@ func newPolicy(pc *policyconfig.Policy, scope *token.Scope, skew int64) *Policy 
 		p.renewAfter = max(1, int64(pc.IdleTimeout)*int64(pc.RenewAfterPercent)/100)
 	}
 	p.headerName = strings.ToLower(pc.SessionName)
+	p.hasParts = pc.TokenVersion >= 2
+	p.revoked = newRevoked(&pc.Revocation)
 	if p.strict = pc.OnHostLost == policyconfig.Fail; p.strict {
 		p.failStatus = strconv.Itoa(pc.FailStatus)
 	}

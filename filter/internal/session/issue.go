@@ -1,6 +1,7 @@
 package session
 
 import (
+	"encoding/binary"
 	"strings"
 
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
@@ -37,6 +38,7 @@ func (x *Exchange) issue(h Reply, sess token.Session, now int64) bool {
 func (p *Policy) mint(dst []byte, sess token.Session, now int64) ([]byte, bool) {
 	e := p.engine
 	e.proxy.Random(e.nonce[:])
+	p.complete(&sess.Parts)
 	start := len(dst)
 	dst, err := p.scope.Append(dst, sess, token.Minting{Now: now, Nonce: e.nonce, Reveal: p.cfg.RevealHost})
 	if err != nil {
@@ -44,6 +46,19 @@ func (p *Policy) mint(dst []byte, sess token.Session, now int64) ([]byte, bool) 
 	}
 	e.cache.put(p.scopeID, stringOf(dst[start:]), p.scope.Signed(sess, now))
 	return dst, true
+}
+
+// complete gives the session its id, or takes away what the tokens of the policy do not carry.
+func (p *Policy) complete(parts *token.Parts) {
+	if !p.hasParts {
+		*parts = token.Parts{}
+		return
+	}
+	if parts.ID == 0 {
+		id := p.engine.id[:]
+		p.engine.proxy.Random(id)
+		parts.ID = max(1, binary.BigEndian.Uint64(id)) // never zero, which is none
+	}
 }
 
 // backendSpoke tells whether the backend set the session's cookie or header itself: then its word stands. A

@@ -186,6 +186,9 @@ func (s *search) candidate(value string) {
 	}
 	if verdict == token.Valid {
 		verdict = p.scope.Check(entry.session, p.rules, s.now)
+		if verdict == token.Valid && p.revoked != nil && p.revoked.has(&entry.session, s.now) {
+			verdict = token.Revoked
+		}
 	}
 	if verdict != token.Valid {
 		s.refuse(outcomeOf(verdict))

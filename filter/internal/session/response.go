@@ -103,13 +103,17 @@ func (x *Exchange) end(h Reply) Outcome {
 }
 
 // begin gives the client a token for the host that Envoy chose: it had none, a void one, or one whose host did
-// not serve. A session that moves begins anew, for whatever the lost host knew of it is lost.
+// not serve. A session that moves begins anew, for whatever the lost host knew of it is lost; but its id stays.
 func (x *Exchange) begin(h Reply, host token.Host) Outcome {
 	if host == (token.Host{}) {
 		return x.outcome
 	}
 	now := h.Now()
-	issued := x.issue(h, token.Session{Host: host, IssuedAt: now, LastSeen: now, Epoch: x.policy.rules.Epoch}, now)
+	sess := token.Session{Host: host, IssuedAt: now, LastSeen: now, Epoch: x.policy.rules.Epoch}
+	if x.pinned {
+		sess.Parts.ID = x.session.Parts.ID
+	}
+	issued := x.issue(h, sess, now)
 	switch {
 	case x.pinned:
 		return Moved
@@ -119,11 +123,11 @@ func (x *Exchange) begin(h Reply, host token.Host) Outcome {
 	return x.outcome
 }
 
-// keep renews the token of a session that stays, when that was due as the request came.
+// keep renews the token of a session that stays, when that was due as the request came, or when the session has no id yet.
 func (x *Exchange) keep(h Reply) Outcome {
 	p := x.policy
 	idle := p.renewAfter > 0 && x.now-x.session.LastSeen >= p.renewAfter
-	if !idle && !p.scope.Stale(x.session, x.now) {
+	if !idle && !p.scope.Stale(x.session, x.now) && (!p.hasParts || x.session.Parts.ID != 0) {
 		return Pinned
 	}
 	now, sess := h.Now(), x.session

@@ -29,6 +29,12 @@ type Attachment struct {
 	Refused bool
 }
 
+// isOwnAncestor reports whether the policy's status has an ancestor for the target itself, not for the Gateways from which
+// requests come to it: one on which the policy has no effect, or a GatewayClass, of which there is one for all of them.
+func (a Attachment) isOwnAncestor() bool {
+	return a.Refused || a.Target.Kind == object.KindGatewayClass
+}
+
 // Input is what policies are attached to, and where requests go.
 type Input struct {
 	Objects *resource.Objects
@@ -52,10 +58,10 @@ func Find(in Input, rep *report.Report) (limit *Limit, most int) {
 		reached: map[object.Ref]map[object.Ref]bool{}, classes: map[object.Ref]bool{}, attached: map[object.TargetRef][]Attachment{},
 	}
 	for a := range in.Attachments {
-		if !a.Refused {
+		if !a.isOwnAncestor() {
 			l.attached[a.Target] = append(l.attached[a.Target], a)
-			l.classes[a.Policy] = l.classes[a.Policy] || a.Target.Kind == object.KindGatewayClass
 		}
+		l.classes[a.Policy] = l.classes[a.Policy] || !a.Refused && a.Target.Kind == object.KindGatewayClass
 	}
 	subjects := listPolicies(in.Objects)
 	for policy, gateways := range l.findGateways(in.Paths) {

@@ -9,14 +9,14 @@ import (
 )
 
 // countTaken counts the ancestors in a policy's status besides the Gateways on which it has an effect: other controllers',
-// and targets on which it has none. Policies without any are not in it.
+// targets on which it has none, and GatewayClasses. Policies without any are not in it.
 func countTaken(in Input) map[object.Ref]int {
 	taken, controller := map[object.Ref]int{}, string(in.Objects.ControllerName())
 	countForeign(controller, in.Objects.SessionPolicies, taken)
 	countForeign(controller, in.Objects.TrafficPolicies, taken)
 	countForeign(controller, in.Objects.LoadBalancers, taken)
 	for a := range in.Attachments {
-		if a.Refused {
+		if a.isOwnAncestor() {
 			taken[a.Policy]++
 		}
 	}

@@ -81,6 +81,7 @@ type Index struct {
 	ports          map[PortKey]*ServicePort
 	reported       map[*ServicePort]bool
 	grants         grant.Grants
+	places         *Places
 	rep            *report.Report
 	serviceEntries []*resource.Object[resource.ServiceEntry]
 	// unverified says that a control plane looks after Services and endpoints.
@@ -91,7 +92,7 @@ type Index struct {
 
 // NewIndex makes an index of the objects, with the ports of Services that [GatherPorts] found and [BuildPort] made. What
 // is wrong with one that a route uses goes to the report, once.
-func NewIndex(objects *resource.Objects, ports []*ServicePort, rep *report.Report) *Index {
+func NewIndex(objects *resource.Objects, ports []*ServicePort, places *Places, rep *report.Report) *Index {
 	x := &Index{
 		objects:   objects,
 		services:  make(map[string]*resource.Object[corev1.Service], len(objects.Services)),
@@ -99,6 +100,7 @@ func NewIndex(objects *resource.Objects, ports []*ServicePort, rep *report.Repor
 		ports:     make(map[PortKey]*ServicePort, len(ports)),
 		reported:  make(map[*ServicePort]bool, len(ports)),
 		grants:    grant.New(objects),
+		places:    places,
 		rep:       rep,
 		xbackends: indexXBackends(objects), serviceEntries: objects.ServiceEntries,
 	}

@@ -23,11 +23,16 @@ func newIndex(t *testing.T, documents ...string) (*backend.Index, *report.Report
 }
 
 func indexObjects(objects *resource.Objects, rep *report.Report) *backend.Index {
+	return indexWithin(objects, nil, rep)
+}
+
+// indexWithin is indexObjects where endpoints are not everywhere.
+func indexWithin(objects *resource.Objects, places *backend.Places, rep *report.Report) *backend.Index {
 	var ports []*backend.ServicePort
-	for _, in := range backend.GatherPorts(objects) {
+	for _, in := range backend.GatherPorts(objects, places) {
 		ports = append(ports, backend.BuildPort(in))
 	}
-	return backend.NewIndex(objects, ports, rep)
+	return backend.NewIndex(objects, ports, places, rep)
 }
 
 // resolve follows a backendRef of an HTTPRoute in the namespace default.

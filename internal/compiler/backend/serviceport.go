@@ -21,6 +21,8 @@ type ServicePort struct {
 	inputs PortInputs
 	// crowded are the endpoints with more addresses than one.
 	crowded []crowdedEndpoint
+	// refused are those that are where none can be.
+	refused []refusedEndpoint
 }
 
 // crowdedEndpoint is an endpoint with several addresses, by its index in a slice.
@@ -40,6 +42,7 @@ type PortInputs struct {
 	service *resource.Object[corev1.Service]
 	index   int
 	slices  []*endpointSlice // the Service's, in order
+	places  *Places
 }
 
 // Key names the port.
@@ -51,11 +54,12 @@ func newPortKey(service *resource.Object[corev1.Service], index int) PortKey {
 
 // Equal reports whether the same is made from other inputs.
 func (in PortInputs) Equal(other PortInputs) bool {
-	return in.service == other.service && in.index == other.index && slices.Equal(in.slices, other.slices)
+	return in.service == other.service && in.index == other.index && slices.Equal(in.slices, other.slices) &&
+		in.places.Equal(other.places)
 }
 
-// GatherPorts lists the TCP ports of all Services, each with what it is made from.
-func GatherPorts(objects *resource.Objects) []PortInputs {
+// GatherPorts lists the TCP ports of all Services, each with what it is made from. Nil places refuse no endpoint.
+func GatherPorts(objects *resource.Objects, places *Places) []PortInputs {
 	type owner struct{ namespace, service string }
 	behind := make(map[owner][]*endpointSlice, len(objects.Slices))
 	for _, s := range objects.Slices {
@@ -66,7 +70,7 @@ func GatherPorts(objects *resource.Objects) []PortInputs {
 	for _, s := range objects.Services {
 		for i, p := range s.Value.Spec.Ports {
 			if p.Protocol == corev1.ProtocolTCP {
-				all = append(all, PortInputs{s, i, behind[owner{s.Namespace, s.Name}]})
+				all = append(all, PortInputs{s, i, behind[owner{s.Namespace, s.Name}], places})
 			}
 		}
 	}
@@ -123,7 +127,12 @@ func (p *ServicePort) addSlice(found map[netip.AddrPort]ir.Endpoint, s *endpoint
 			p.crowded = append(p.crowded, crowdedEndpoint{s, i})
 		}
 		if draining, serves := readConditions(e.Conditions); serves {
-			addEndpoint(found, e.Addresses[0], *s.Value.Ports[at].Port, draining)
+			endpoint := newEndpoint(e.Addresses[0], *s.Value.Ports[at].Port, draining)
+			if why := p.inputs.places.refuse(s.Namespace, endpoint.Address); why != "" {
+				p.refused = append(p.refused, refusedEndpoint{s, i, why})
+				continue
+			}
+			addEndpoint(found, endpoint)
 		}
 	}
 }
@@ -143,7 +152,16 @@ func (p *ServicePort) report(rep *report.Report) {
 		path := field.NewPath("endpoints").Index(e.index).Child("addresses").Index(1)
 		rep.WarnAt(e.slice, path.String(), "not used: an endpoint's further addresses have no meaning in Kubernetes")
 	}
+	for _, e := range p.refused {
+		e.report(rep)
+	}
 	service, spec := p.inputs.service, field.NewPath("spec")
+	if isLoopback := func(e ir.Endpoint) bool { return e.Address.Addr().IsLoopback() }; p.inputs.places.areReachable() {
+		if at := slices.IndexFunc(p.Endpoints, isLoopback); at >= 0 {
+			rep.Advise(service, spec, fmt.Sprintf("its endpoint %s is on Envoy's own machine: other machines' clients reach it through "+
+				"the Gateway", p.Endpoints[at].Address))
+		}
+	}
 	path, port := spec.Child("ports").Index(p.inputs.index), service.Value.Spec.Ports[p.inputs.index]
 	if service.Value.Spec.TrafficDistribution != nil {
 		rep.Advise(service, spec.Child("trafficDistribution"), "not supported: every endpoint is as good as any other, wherever it runs")
@@ -158,12 +176,15 @@ func (p *ServicePort) report(rep *report.Report) {
 	}
 }
 
-// addEndpoint adds an endpoint; one that is there twice drains if it does so everywhere. Both parts were checked by
-// package resource.
-func addEndpoint(found map[netip.AddrPort]ir.Endpoint, address string, port int32, draining bool) {
-	at := netip.AddrPortFrom(netip.MustParseAddr(address), uint16(port))
-	if was, twice := found[at]; !twice || was.Draining {
-		found[at] = ir.Endpoint{Address: at, Draining: draining}
+// newEndpoint makes an endpoint of parts that package resource has checked.
+func newEndpoint(address string, port int32, draining bool) ir.Endpoint {
+	return ir.Endpoint{Address: netip.AddrPortFrom(netip.MustParseAddr(address), uint16(port)), Draining: draining}
+}
+
+// addEndpoint adds an endpoint; one that is there twice drains if it does so everywhere.
+func addEndpoint(found map[netip.AddrPort]ir.Endpoint, e ir.Endpoint) {
+	if was, twice := found[e.Address]; !twice || was.Draining {
+		found[e.Address] = e
 	}
 }
 

@@ -91,7 +91,7 @@ func (x *Index) resolveXBackend(namespace string, path *field.Path, ref gatewayv
 	backend := &Backend{Identity: Identity{
 		Name: name, Object: object.Ref{Kind: object.KindXBackend, Namespace: b.Namespace, Name: b.Name}, Port: number,
 		Cluster: fmt.Sprintf("xbackend/%s/%d", key, number),
-	}, Endpoints: x.xbackends.selectedEndpoints(b)}
+	}, Endpoints: x.selectedEndpoints(b)}
 	if p := b.Value.Spec.Protocol; p != nil {
 		backend.Protocol = xbackendProtocols[*p]
 	}
@@ -108,10 +108,10 @@ func (x *Index) resolveXBackend(namespace string, path *field.Path, ref gatewayv
 }
 
 // selectedEndpoints gives the endpoints behind a selector, of the first family that has any.
-func (x *xbackends) selectedEndpoints(b *resource.Object[resource.XBackend]) []ir.Endpoint {
+func (x *Index) selectedEndpoints(b *resource.Object[resource.XBackend]) []ir.Endpoint {
 	labels := b.Value.Spec.EndpointSelector.MatchLabels
-	sources := slices.Clone(x.selected[selectionKey(b.Namespace, labels)])
-	for _, s := range x.ownerless[b.Namespace] {
+	sources := slices.Clone(x.xbackends.selected[selectionKey(b.Namespace, labels)])
+	for _, s := range x.xbackends.ownerless[b.Namespace] {
 		if hasLabels(s.Labels, labels) {
 			sources = append(sources, s)
 		}
@@ -119,10 +119,8 @@ func (x *xbackends) selectedEndpoints(b *resource.Object[resource.XBackend]) []i
 	for _, family := range []discoveryv1.AddressType{discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6} {
 		found := map[netip.AddrPort]ir.Endpoint{}
 		for _, s := range sources {
-			for _, e := range s.Value.Endpoints {
-				if draining, serves := readConditions(e.Conditions); serves && s.Value.AddressType == family {
-					addEndpoint(found, e.Addresses[0], b.Value.Spec.Port.Number, draining)
-				}
+			if s.Value.AddressType == family {
+				x.addSelected(found, s, b.Value.Spec.Port.Number)
 			}
 		}
 		if len(found) > 0 {
@@ -130,6 +128,22 @@ func (x *xbackends) selectedEndpoints(b *resource.Object[resource.XBackend]) []i
 		}
 	}
 	return nil
+}
+
+// addSelected adds a slice's endpoints with an XBackend's port.
+func (x *Index) addSelected(found map[netip.AddrPort]ir.Endpoint, s *endpointSlice, port int32) {
+	for i, e := range s.Value.Endpoints {
+		draining, serves := readConditions(e.Conditions)
+		if !serves {
+			continue
+		}
+		endpoint := newEndpoint(e.Addresses[0], port, draining)
+		if why := x.places.refuse(s.Namespace, endpoint.Address); why != "" {
+			refusedEndpoint{s, i, why}.report(x.rep)
+			continue
+		}
+		addEndpoint(found, endpoint)
+	}
 }
 
 func hasLabels(labels, wanted map[string]string) bool {

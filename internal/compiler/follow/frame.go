@@ -52,10 +52,10 @@ func (s *State) newFrame() *frame {
 	f, context := &frame{}, s.objects.context
 	f.loadBalancing = loadbalancing.NewPart(context, s.hasBalancingTarget, &f.report)
 	f.budgets = retrybudget.NewPart(context, func(key string) bool { return s.objects.services[key] != nil }, &f.report)
-	objects := *context
-	objects.Proxies = nil
-	f.refused = gateway.NewInput(&objects, s.settings.Bind).AssumeClasses(s.settings.AssumeClass).SettleClaims(s.listening)
-	p, config := s.analyze(f, &objects, stepCaches{}, Moment{}, &f.report)
+	input := *context
+	input.Proxies = nil
+	f.refused = gateway.NewInput(&input, s.settings.Bind).AssumeClasses(s.settings.AssumeClass).SettleClaims(s.listening)
+	p, config := s.analyze(f, &input, stepCaches{}, Moment{}, &f.report)
 	f.report.Add(&p.ofGateways)
 	f.report.Add(p.report)
 	f.listeners, f.others, f.claims = config.Listeners, p.others, p.claims
@@ -120,7 +120,7 @@ func newShared(context *resource.Objects) *resource.Objects {
 }
 
 // copyShared gives what all groups have, for one of them to add to.
-func (o *objects) copyShared() *resource.Objects {
+func (o *inventory) copyShared() *resource.Objects {
 	shared := *o.shared
 	shared.Refused = slices.Clip(shared.Refused)
 	return &shared

@@ -14,7 +14,7 @@ const manyRoutes = 64
 type group struct {
 	routes []object.Ref
 	caches stepCaches
-	part   *part
+	part   *groupPart
 }
 
 // groups are all groups. A route is in one of them.
@@ -36,7 +36,7 @@ func (s *State) updateGroups(m Moment) error {
 	pending := s.listMarked()
 	for len(pending) > 0 {
 		fresh := s.regroup(pending)
-		parts := parallel.Map(fresh, func(some []*group, parts []*part) {
+		parts := parallel.Map(fresh, func(some []*group, parts []*groupPart) {
 			for i, g := range some {
 				parts[i] = s.compile(g, m)
 			}
@@ -116,10 +116,12 @@ func (g *group) keepCaches(caches map[object.Ref]stepCaches) {
 	g.caches = newStepCaches()
 }
 
-func (o *objects) hasRoute(ref object.Ref) bool { return o.routes[ref] != nil || o.proxies[ref] != nil }
+func (o *inventory) hasRoute(ref object.Ref) bool {
+	return o.routes[ref] != nil || o.proxies[ref] != nil
+}
 
 // addGroup puts a group's part into what all come to.
-func (s *State) addGroup(g *group, p *part) {
+func (s *State) addGroup(g *group, p *groupPart) {
 	g.part = p
 	s.groups.all[g], s.fresh[g] = true, true
 	for _, ref := range g.routes {

@@ -25,22 +25,22 @@ type merged struct {
 	policies      map[string]*policyconfig.Policy
 	draining      map[netip.AddrPort]int
 	untils        map[time.Time]int
-	touched       touched
+	touched       touchedParts
 	// last is the configuration that was put together last, and stale what of it has changed since.
 	last  *envoy.Discovery
 	stale stale
 }
 
-// touched is what may not be as it was when changes were last asked for, with what it was; nil for nothing.
-type touched struct {
+// touchedParts is what may not be as it was when changes were last asked for, with what it was; nil for nothing.
+type touchedParts struct {
 	listeners bool
 	hosts     map[hostKey][]byte
 	clusters  map[string]*envoy.Cluster
 	policies  map[string]*policyconfig.Policy
 }
 
-func newTouched() touched {
-	return touched{hosts: map[hostKey][]byte{}, clusters: map[string]*envoy.Cluster{}, policies: map[string]*policyconfig.Policy{}}
+func newTouched() touchedParts {
+	return touchedParts{hosts: map[hostKey][]byte{}, clusters: map[string]*envoy.Cluster{}, policies: map[string]*policyconfig.Policy{}}
 }
 
 // stale is what has to be put together anew.
@@ -56,8 +56,10 @@ type siteHosts struct {
 	written map[string]*envoy.HostText // of the shell's
 	among   []string                   // domains, the more specific first
 	after   []string
-	// sessions says that most routes have some, on which the texts depend.
+	// sessions says that most routes have some, on which the texts depend: tally counts them, and counted has the hosts in it.
 	sessions bool
+	tally    envoy.Tally
+	counted  map[string]envoy.Tally
 }
 
 // sharedCluster is a cluster that several groups may use.
@@ -100,7 +102,8 @@ func (m *merged) setSites(listeners []ir.Listener) {
 }
 
 func (m *merged) addSite(l ir.Listener, s envoy.Site) {
-	site := &siteHosts{shell: map[string]*ir.Host{}, texts: map[string]*envoy.HostText{}, written: map[string]*envoy.HostText{}}
+	site := &siteHosts{shell: map[string]*ir.Host{}, texts: map[string]*envoy.HostText{}, written: map[string]*envoy.HostText{},
+		counted: map[string]envoy.Tally{}}
 	m.sites[s.Name], m.stale.sites[s.Name] = site, true
 	among, after := listShellHosts(l, s)
 	for i := range among {
@@ -149,24 +152,30 @@ func (s *siteHosts) text(domain string) []byte {
 	return nil
 }
 
-// tally counts the routes that have sessions.
-func (s *siteHosts) tally() (t envoy.Tally) {
-	for _, domains := range [][]string{s.among, s.after} {
-		for _, d := range domains {
-			if h := s.host(d); h != nil {
-				t.Sessions += h.Sessions
-				t.Routes += h.Routes
-			}
-		}
+// recount counts the routes of a host anew that have sessions.
+func (s *siteHosts) recount(domain string) {
+	var now envoy.Tally
+	if h := s.host(domain); h != nil {
+		now = h.Tally
 	}
-	return t
+	was := s.counted[domain]
+	s.tally.Sessions += now.Sessions - was.Sessions
+	s.tally.Routes += now.Routes - was.Routes
+	if s.counted[domain] = now; now == (envoy.Tally{}) {
+		delete(s.counted, domain)
+	}
 }
 
 // settleForms gives the hosts of a site the form of which most of its routes are, once all are written.
 func (m *merged) settleForms(sites map[string][]string) {
+	for key := range m.touched.hosts {
+		if site := m.sites[key.site]; site != nil {
+			site.recount(key.domain)
+		}
+	}
 	for name := range sites {
 		site := m.sites[name]
-		if most := site.tally().Most(); most != site.sessions {
+		if most := site.tally.Most(); most != site.sessions {
 			for _, d := range slices.Concat(site.among, site.after) {
 				m.touchHost(hostKey{name, d})
 			}
@@ -194,7 +203,7 @@ func (m *merged) touchPolicy(name string) {
 }
 
 // addPart puts in what a group of routes comes to.
-func (m *merged) addPart(p *part) {
+func (m *merged) addPart(p *groupPart) {
 	for _, h := range p.hosts {
 		m.touchHost(h.hostKey)
 		m.sites[h.site].texts[h.domain] = h.text
@@ -225,7 +234,7 @@ func (m *merged) addPart(p *part) {
 }
 
 // removePart takes it out again. A cluster that nothing uses stays until the next one is asked for.
-func (m *merged) removePart(p *part) {
+func (m *merged) removePart(p *groupPart) {
 	for _, h := range p.hosts {
 		m.touchHost(h.hostKey)
 		if site := m.sites[h.site]; site != nil {

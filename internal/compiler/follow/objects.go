@@ -23,8 +23,8 @@ type (
 	httpProxy     = resource.Object[resource.HTTPProxy]
 )
 
-// objects is the input, by what asks for it.
-type objects struct {
+// inventory is the input, by what asks for it.
+type inventory struct {
 	// context are the objects that all routes may depend on, and those that the frame alone reads: Secrets and HTTPProxies.
 	context *resource.Objects
 	// shared are those of them that every group has, and namespaces are by their names.
@@ -61,12 +61,13 @@ type marks struct {
 	policies map[*sessionPolicy]bool
 }
 
-func newObjects(controller gatewayv1.GatewayController) *objects {
-	return &objects{
+func newInventory(controller gatewayv1.GatewayController) *inventory {
+	return &inventory{
 		context: &resource.Objects{Controller: controller}, shared: &resource.Objects{Controller: controller},
 		namespaces: map[string]*resource.Object[resource.Namespace]{}, refused: map[object.Ref]bool{},
 		routes: map[object.Ref]*gateway.Route{}, proxies: map[object.Ref]*httpProxy{},
-		services: map[string]*service{}, inNamespace: map[string]map[string]bool{}, slices: map[string]map[*endpointSlice]bool{}, policies: map[*sessionPolicy]bool{},
+		services: map[string]*service{}, inNamespace: map[string]map[string]bool{}, slices: map[string]map[*endpointSlice]bool{},
+		policies:   map[*sessionPolicy]bool{},
 		policiesAt: map[object.Ref]map[*sessionPolicy]bool{}, targets: policy.NewTargets(0),
 		readers: map[readerKey]map[object.Ref]bool{}, graph: coupling.NewGraph(), named: map[object.Ref]int{},
 	}
@@ -78,25 +79,25 @@ func newMarks() marks {
 
 // take brings the indexes up to date, and marks what depends on the objects that went and came.
 func (s *State) take(gone, came *resource.Objects) {
-	for i, part := range []*resource.Objects{gone, came} {
+	for i, some := range []*resource.Objects{gone, came} {
 		present := i == 1
-		s.takeTargets(part, present)
-		for _, r := range part.Routes {
+		s.takeTargets(some, present)
+		for _, r := range some.Routes {
 			s.takeRoute(r, nil, present)
 		}
-		for _, p := range part.Proxies {
+		for _, p := range some.Proxies {
 			s.takeRoute(p.Value.Route, p, present)
 		}
-		for _, o := range part.Services {
+		for _, o := range some.Services {
 			s.takeService(o, present)
 		}
-		for _, o := range part.Slices {
+		for _, o := range some.Slices {
 			s.takeSlice(o, present)
 		}
-		for _, p := range part.SessionPolicies {
+		for _, p := range some.SessionPolicies {
 			s.takePolicy(p, present)
 		}
-		for _, ref := range part.Refused {
+		for _, ref := range some.Refused {
 			s.takeRefused(ref, present)
 		}
 	}
@@ -104,8 +105,8 @@ func (s *State) take(gone, came *resource.Objects) {
 }
 
 // takeTargets notes what policies can be attached to. Policies say so where their targets are not there.
-func (s *State) takeTargets(part *resource.Objects, present bool) {
-	policy.VisitTargets(part, func(e resource.Entry) {
+func (s *State) takeTargets(some *resource.Objects, present bool) {
+	policy.VisitTargets(some, func(e resource.Entry) {
 		if present {
 			s.objects.targets.Add(e)
 		} else {
@@ -118,11 +119,11 @@ func (s *State) takeTargets(part *resource.Objects, present bool) {
 		s.marks.frame = s.marks.frame || len(s.objects.context.LoadBalancers)+len(s.objects.context.TrafficPolicies) > 0
 	})
 	all := func(resource.Traits) bool { return true }
-	part.Visit(all, func(e resource.Entry) { s.objects.count(e.Ref, present) })
+	some.Visit(all, func(e resource.Entry) { s.objects.count(e.Ref, present) })
 }
 
 // count notes how many objects have a name.
-func (o *objects) count(ref object.Ref, present bool) {
+func (o *inventory) count(ref object.Ref, present bool) {
 	if ref.Kind == object.KindGatewayClass {
 		ref.Namespace = ""
 	}
@@ -161,7 +162,7 @@ func (s *State) takeRoute(route *gateway.Route, proxy *httpProxy, present bool) 
 }
 
 // findRoute gives a route by its name, or that inside an HTTPProxy.
-func (o *objects) findRoute(ref object.Ref) *gateway.Route {
+func (o *inventory) findRoute(ref object.Ref) *gateway.Route {
 	if proxy := o.proxies[ref]; proxy != nil {
 		return proxy.Value.Route
 	}
@@ -208,13 +209,21 @@ func listReads(route *gateway.Route) (keys []readerKey) {
 }
 
 func visitBackends(route *gateway.Route, visit func(ref gatewayv1.BackendRef, namespace string)) {
+	visitIn := func(ref gatewayv1.BackendRef) {
+		namespace := route.Namespace
+		if ref.Namespace != nil {
+			namespace = string(*ref.Namespace)
+		}
+		visit(ref, namespace)
+	}
 	for _, rule := range route.Value.Spec.Rules {
 		for _, ref := range rule.BackendRefs {
-			namespace := route.Namespace
-			if ref.Namespace != nil {
-				namespace = string(*ref.Namespace)
+			visitIn(ref.BackendRef)
+		}
+		for _, f := range rule.Filters {
+			if f.RequestMirror != nil {
+				visitIn(gatewayv1.BackendRef{BackendObjectReference: f.RequestMirror.BackendRef})
 			}
-			visit(ref.BackendRef, namespace)
 		}
 	}
 }
@@ -243,7 +252,7 @@ func (s *State) takeSlice(o *endpointSlice, present bool) {
 }
 
 // noteNamespace keeps the key of a Service or of its slices among those of a namespace, as long as there are any.
-func (o *objects) noteNamespace(namespace, key string) {
+func (o *inventory) noteNamespace(namespace, key string) {
 	setMember(o.inNamespace, namespace, key, o.services[key] != nil || len(o.slices[key]) > 0)
 }
 

@@ -20,8 +20,8 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// part is what a group of routes comes to.
-type part struct {
+// groupPart is what a group of routes comes to.
+type groupPart struct {
 	hosts      []hostText
 	clusters   []ir.Cluster
 	policies   []policyconfig.Policy
@@ -69,17 +69,18 @@ func (c stepCaches) steps() []memo.Step {
 
 // analyze takes the steps before the emitter for a part of the input.
 func (s *State) analyze(
-	f *frame, objects *resource.Objects, c stepCaches, m Moment, attaching *report.Report,
-) (*part, *ir.Config) {
-	p := &part{report: &report.Report{}}
-	in := gateway.NewInput(objects, s.settings.Bind).AssumeClasses(s.settings.AssumeClass).Settled(f.refused, s.listening)
-	t := c.topology.Get(in, gateway.Build)
+	f *frame, input *resource.Objects, c stepCaches, m Moment, attaching *report.Report,
+) (*groupPart, *ir.Config) {
+	p := &groupPart{report: &report.Report{}}
+	topology := gateway.NewInput(input, s.settings.Bind).AssumeClasses(s.settings.AssumeClass).Settled(f.refused, s.listening)
+	t := c.topology.Get(topology, gateway.Build)
 	p.ofGateways.Add(&t.OfGateways)
 	p.report.Add(&t.OfRoutes)
-	backends := backend.NewIndex(objects, c.backends.GetAll(backend.GatherPorts(objects), backend.BuildPort), p.report)
+	places := backend.NewPlaces(input, s.settings.Bind, s.settings.Envoy.Settings.Admin)
+	backends := backend.NewIndex(input, c.backends.GetAll(backend.GatherPorts(input, places), backend.BuildPort), places, p.report)
 	o := s.settings.Policy
 	o.Order, o.HeldNames = s.listening.Order, s.incumbents.names
-	decisions := c.rules.DecidePart(objects, s.objects.targets, t.Ports, backends, o, attaching, p.report)
+	decisions := c.rules.DecidePart(input, s.objects.targets, t.Ports, backends, o, attaching, p.report)
 	config, _ := lower.Lower(t.Ports, lower.Input{
 		Backends: backends, LoadBalancing: f.loadBalancing, RetryBudgets: f.budgets, Decisions: decisions,
 		Draining: &lower.Draining{Now: m.Now, Since: m.Since}, LocalClients: s.settings.LocalClients,
@@ -94,7 +95,7 @@ func (s *State) analyze(
 }
 
 // compile makes a group's part. What there is to say of Gateways and of the attachment of policies is said elsewhere.
-func (s *State) compile(g *group, m Moment) *part {
+func (s *State) compile(g *group, m Moment) *groupPart {
 	p, config := s.analyze(s.frame, s.gather(g.routes), g.caches, m, &report.Report{})
 	p.hosts, p.err = s.renderHosts(config.Listeners, g.caches.rendered)
 	memo.Sweep(g.caches.steps(), true)
@@ -139,7 +140,7 @@ func (s *State) gather(routes []object.Ref) *resource.Objects {
 
 // gatherer collects objects, each once.
 type gatherer struct {
-	from     *objects
+	from     *inventory
 	all      *resource.Objects
 	services map[string]bool
 	policies map[*sessionPolicy]bool
@@ -162,8 +163,8 @@ func (g *gatherer) addRoute(ref object.Ref) {
 			g.addService(key.service)
 			continue
 		}
-		for service := range g.from.inNamespace[key.xbackends] {
-			g.addService(service)
+		for key := range g.from.inNamespace[key.xbackends] {
+			g.addService(key)
 		}
 	}
 }
@@ -176,8 +177,8 @@ func (g *gatherer) addService(key string) {
 	g.services[key] = true
 	namespace, name, _ := strings.Cut(key, "/")
 	ref := object.Ref{Kind: object.KindService, Namespace: namespace, Name: name}
-	if service := g.from.services[key]; service != nil {
-		g.all.Services = append(g.all.Services, service)
+	if found := g.from.services[key]; found != nil {
+		g.all.Services = append(g.all.Services, found)
 		g.addPolicies(ref)
 	} else if g.from.refused[ref] {
 		g.all.Refused = append(g.all.Refused, ref)

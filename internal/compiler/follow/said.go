@@ -37,7 +37,7 @@ func (s said) remove(rep *report.Report) {
 }
 
 func (s said) touch(w report.Said) {
-	if _, touched := s.was[w]; !touched {
+	if _, noted := s.was[w]; !noted {
 		s.was[w] = s.count[w]
 	}
 }

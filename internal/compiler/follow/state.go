@@ -60,7 +60,7 @@ type Moment struct {
 type State struct {
 	settings Settings
 	store    *resource.Store
-	objects  *objects
+	objects  *inventory
 	marks    marks
 	frame    *frame
 	groups   groups
@@ -73,7 +73,7 @@ type State struct {
 	// it had and fresh the groups that were made since.
 	listening  gateway.Listening
 	incumbents incumbents
-	gone       []*part
+	gone       []*groupPart
 	fresh      map[*group]bool
 	// broken says that the objects have been such that they can't be followed, so that the state must be made anew.
 	broken bool
@@ -82,7 +82,7 @@ type State struct {
 // New makes a state without objects.
 func New(s Settings) *State {
 	return &State{
-		settings: s, store: resource.NewStore(s.Admission), objects: newObjects(s.Controller), marks: newMarks(), groups: newGroups(),
+		settings: s, store: resource.NewStore(s.Admission), objects: newInventory(s.Controller), marks: newMarks(), groups: newGroups(),
 		attached: map[*sessionPolicy]*report.Report{}, merged: newMerged(s.Envoy, s.EndpointFiles), said: newSaid(),
 		others: map[*sessionPolicy]int{}, incumbents: newIncumbents(), fresh: map[*group]bool{},
 	}

@@ -76,7 +76,7 @@ func TestBackendsCollide(t *testing.T) {
 //
 // requirements: S28
 func TestSquattedNames(t *testing.T) {
-	scope := "HTTPRoute/default/z/rule/0"
+	scope := takeSteps(t, Options{}, routeOn("one", "z", "", "["+ruleWith("/", "{sessionName: cart}")+"]")).settled[0].sessions[0].scope
 	squat := ruleWith("/", "{sessionName: cart}") + ", " + ruleWith("/", "{sessionName: cart-"+shortHash(scope)+"}")
 	s := takeSteps(t, Options{}, routeOn("one", "r", "", "["+squat+"]"), routeOn("one", "z", "", "["+ruleWith("/", "{sessionName: cart}")+"]"))
 	got := s.settled[2].sessions[0].name
@@ -90,8 +90,9 @@ func TestSquattedNames(t *testing.T) {
 // requirements: S28, S75
 func TestIncumbentNames(t *testing.T) {
 	cart := "[" + ruleWith("/", "{sessionName: cart}") + "]"
-	held := HeldNames{"HTTPRoute/default/z/rule/0": {"cart", "cart"}}
 	both := []string{routeOn("one", "a", "", cart), routeOn("one", "z", "", cart)}
+	scope := takeSteps(t, Options{}, both[1]).settled[0].sessions[0].scope
+	held := HeldNames{scope: {"cart", "cart"}}
 	nameOf := func(s *steps, rule int) string { return s.settled[rule].sessions[0].name }
 	if s := takeSteps(t, Options{HeldNames: held}, both...); nameOf(s, 0) == "cart" || nameOf(s, 1) != "cart" {
 		t.Errorf("the incumbent's name is %s, the other's %s", nameOf(s, 1), nameOf(s, 0))
@@ -99,11 +100,11 @@ func TestIncumbentNames(t *testing.T) {
 	if s := takeSteps(t, Options{}, both...); nameOf(s, 0) != "cart" || nameOf(s, 1) == "cart" {
 		t.Errorf("without incumbents the first has %s, the second %s", nameOf(s, 0), nameOf(s, 1))
 	}
-	held = HeldNames{"HTTPRoute/default/z/rule/0": {"cart", "cart-qualified"}}
+	held = HeldNames{scope: {"cart", "cart-qualified"}}
 	if s := takeSteps(t, Options{HeldNames: held}, both[1:]...); nameOf(s, 0) != "cart-qualified" {
 		t.Errorf("once it is alone it has %s", nameOf(s, 0))
 	}
-	held = HeldNames{"HTTPRoute/default/z/rule/0": {"other", "other-qualified"}}
+	held = HeldNames{scope: {"other", "other-qualified"}}
 	if s := takeSteps(t, Options{HeldNames: held}, both[1:]...); nameOf(s, 0) != "cart" {
 		t.Errorf("under a name that is new it has %s", nameOf(s, 0))
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
 	"github.com/limpet-proxy/limpet/internal/compiler/backend"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
@@ -20,11 +22,12 @@ type Identity struct {
 	route string // namespace/name
 	index int
 	name  string // the rule's own name, if it has one
+	rules []gatewayv1.HTTPRouteRule
 }
 
 // RuleIdentity gives a rule's identity.
 func RuleIdentity(route *gateway.Route, rule int) Identity {
-	id := Identity{kind: route.Kind, route: route.Key(), index: rule}
+	id := Identity{kind: route.Kind, route: route.Key(), index: rule, rules: route.Value.Spec.Rules}
 	if name := route.Value.Spec.Rules[rule].Name; name != nil {
 		id.name = string(*name)
 	}
@@ -53,17 +56,19 @@ func (id Identity) policyName() string {
 	return name
 }
 
-// Scope is what the rule's tokens are bound to, such as HTTPRoute/default/cart/rule/0. A rule with a name keeps
-// its sessions when rules are put before it; one whose name looks like another's index is told apart by a colon.
+// Scope is what the rule's tokens are bound to, such as HTTPRoute/default/cart/rule/pay; for a rule without a name it is made from
+// its matches, such as HTTPRoute/default/cart/matches/0b3c91d2a7e4f568. Neither changes when other rules are put
+// before it, are taken away or change places. A name of digits has a colon in front: scopes of older compilers
+// had a rule's index there, and their tokens may still be about.
 func (id Identity) Scope() string {
-	rule := id.name
+	rule := "/rule/" + id.name
 	switch {
-	case rule == "":
-		rule = fmt.Sprint(id.index)
-	case looksLikeIndex(rule):
-		rule = ":" + rule
+	case id.name == "":
+		rule = "/matches/" + digestMatches(id.rules, id.index)
+	case looksLikeIndex(id.name):
+		rule = "/rule/:" + id.name
 	}
-	return truncateName(id.kind+"/"+id.route+"/rule/"+rule, policyconfig.MaxScope)
+	return truncateName(id.kind+"/"+id.route+rule, policyconfig.MaxScope)
 }
 
 // looksLikeIndex reports whether a rule's name is digits only, or none.

@@ -9,6 +9,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
 	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // ruleInput is all that a rule's sessions on one listener depend on, as long as no other rule has a say.
@@ -34,6 +35,7 @@ type ruleLocation struct {
 	listener             string
 	release              sessionapi.APIRelease
 	xbackend, perBackend bool
+	tokenVersion         policyconfig.TokenVersion
 }
 
 // gatherInputs gathers the input of each rule.
@@ -42,6 +44,7 @@ func gatherInputs(rules []*attachedRule, attached *attachedPolicies, limit *ance
 	for i, r := range rules {
 		in := &ruleInput{ruleLocation: r.locate(), hostnames: r.listener.Hostnames(r.route), backends: r.identities, refusals: r.refusals}
 		in.lost = attached.lostOverrides(in.pathTo(in.backends), limit)
+		in.tokenVersion = o.TokenVersion
 		if !in.perBackend {
 			in.blocksByPath = [][]precedence.SettingsBlock{attached.blocksOn(in.pathTo(in.backends), limit)}
 		}

@@ -19,36 +19,36 @@ func TestNames(t *testing.T) {
 		want    []string
 	}{
 		"a written name stays": {
-			rules: []string{inline}, want: []string{"cart for RULE0"},
+			rules: []string{inline}, want: []string{"cart for RULE"},
 		},
 		"without a name one is made of the scope": {
-			rules: []string{ruleWith("/", "{}")}, want: []string{"limpet-97b2abaae123 for RULE0"},
+			rules: []string{ruleWith("/", "{}")}, want: []string{"limpet-3ca04deab2fb for RULE"},
 		},
 		"a header's is made in another way": {
-			rules: []string{ruleWith("/", "{type: Header}")}, want: []string{"x-limpet-session-97b2abaae123 for RULE0"},
+			rules: []string{ruleWith("/", "{type: Header}")}, want: []string{"x-limpet-session-3ca04deab2fb for RULE"},
 		},
 		"S26: rules whose cookies would collide get suffixes, all of them": {
 			policy: policyName + ", cookie: {path: /}", rules: []string{plainRule("/shop", "a"), plainRule("/cart", "a")},
-			want: []string{"cart-97b2abaae123 for RULE0", "cart-3fa7f87b2429 for RULE1"},
+			want: []string{"cart-3ced09a87097 for RULE-A", "cart-cc81be1e5f2a for RULE-B"},
 		},
 		"S26: not those with paths of their own": {
 			policy: policyName, rules: []string{plainRule("/shop", "a"), plainRule("/cart", "a")},
-			want: []string{"cart for RULE0", "cart for RULE1"},
+			want: []string{"cart for RULE-A", "cart for RULE-B"},
 		},
 		"S26: nor where each rule writes the name itself, which is a collision": {
-			rules: []string{inline, inline}, want: []string{"cart for RULE0", "cart for RULE1"},
+			rules: []string{inline, inline}, want: []string{"cart for RULE", "cart for RULE/2"},
 		},
 		"S27: one cookie can't hold a session in each backend": {
 			options: perBackend, policy: policyName, rules: []string{plainRule("/", "a", "b")},
-			want: []string{"cart-85263ec1664d for RULE0/BACKEND/a/80", "cart-ee66ff35eb35 for RULE0/BACKEND/b/80"},
+			want: []string{"cart-9538b3b8d69b for RULE/BACKEND/a/80", "cart-a96e617d7f04 for RULE/BACKEND/b/80"},
 		},
 		"S27: headers are not suffixed": {
 			options: perBackend, policy: policyName + ", type: Header", rules: []string{plainRule("/", "a", "b")},
-			want: []string{"cart for RULE0/BACKEND/a/80", "cart for RULE0/BACKEND/b/80"},
+			want: []string{"cart for RULE/BACKEND/a/80", "cart for RULE/BACKEND/b/80"},
 		},
 		"a backend alone needs no suffix": {
 			options: Options{Release: sessionapi.Release17}, policy: policyName, rules: []string{plainRule("/", "a")},
-			want: []string{"cart for RULE0/BACKEND/a/80"},
+			want: []string{"cart for RULE/BACKEND/a/80"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -62,7 +62,8 @@ func TestNames(t *testing.T) {
 }
 
 func describeNames(rules []*namedRule) (lines []string) {
-	shorten := strings.NewReplacer("HTTPRoute/default/r/rule/", "RULE", "backend/Service/default", "BACKEND")
+	shorten := strings.NewReplacer("HTTPRoute/default/r/matches/75ff6852f9ba93fd", "RULE", "HTTPRoute/default/r/matches/cb00f80951df4e32", "RULE-A",
+		"HTTPRoute/default/r/matches/948581af88c3785d", "RULE-B", "backend/Service/default", "BACKEND")
 	for _, n := range rules {
 		for _, s := range n.sessions {
 			lines = append(lines, fmt.Sprintf("%s for %s", s.name, shorten.Replace(s.scope)))

@@ -25,10 +25,12 @@ type reporter struct {
 	options  Options
 	rep      *report.Report
 	policies map[object.Ref]report.Subject // once one is asked for
+	holding  map[object.Ref]bool           // whether some field of a policy is effective
 }
 
 // reportAll reports on all rules.
 func (d *reporter) reportAll(decided []*Rule, renames []Rename) {
+	d.holding = findHolding(decided)
 	for _, r := range decided {
 		for _, path := range r.paths {
 			d.reportConflicts(path)
@@ -60,6 +62,21 @@ func (d *reporter) reportQualified(r Rename) {
 			"their names, Domains and paths are the same or one has no path, and a client may reach both", r.Rival)
 	}
 	d.rep.WarnForAt(r.Route, report.ReasonNameQualified, r.At, fmt.Sprintf("the cookie %q is called %q, for %s", r.From, r.To, why))
+}
+
+// findHolding gives the objects of which some field has an effect.
+func findHolding(decided []*Rule) map[object.Ref]bool {
+	holding := map[object.Ref]bool{}
+	for _, r := range decided {
+		for _, path := range r.paths {
+			for i := range path.Effective.Fields {
+				if f := &path.Effective.Fields[i]; f.Level != precedence.BuiltIn && !f.Implied {
+					holding[f.Origin.Ref] = path.Effective.On || holding[f.Origin.Ref]
+				}
+			}
+		}
+	}
+	return holding
 }
 
 // findSubject gives an object that policies are attached to, or a policy; nil if there is none.
@@ -117,9 +134,12 @@ func (d *reporter) reportConflicts(s *Decision) {
 		for _, p := range parts {
 			at := precedence.FieldValue{Origin: p.Loser, Path: p.Path}
 			message := strings.TrimPrefix(p.Message(), p.Path+": ")
-			if p.OtherTarget {
+			switch {
+			case p.OtherTarget:
 				d.adviseWhereWritten(at, message)
-			} else {
+			case d.holding[p.Loser.Ref]:
+				d.warnWhereWritten(at, report.ReasonPartiallyProgrammed, message)
+			default:
 				d.warnWhereWritten(at, report.ReasonConflicted, message)
 			}
 		}

@@ -29,6 +29,8 @@ func TestEvidence(t *testing.T) {
 		"release":    func(e *ruleInput) { e.release = sessionapi.Release17 },
 		"xbackend":   func(e *ruleInput) { e.xbackend = true },
 		"perBackend": func(e *ruleInput) { e.perBackend = true },
+
+		"tokenVersion": func(e *ruleInput) { e.tokenVersion = 2 },
 	}
 	for _, of := range []reflect.Type{reflect.TypeFor[ruleLocation](), reflect.TypeFor[ruleInput]()} {
 		for i := range of.NumField() {

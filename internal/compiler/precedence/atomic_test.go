@@ -24,6 +24,8 @@ func policyText(name, target string, lines ...string) string {
 
 // TestStrategies holds the four strategies of GEP-713: what is effective where policies on a Gateway, a route and a Service
 // meet, each FIELD=VALUE; and how many blocks are displaced as a whole.
+//
+// requirements: 2C.8, 2C.10, 2C.12, S7
 func TestStrategies(t *testing.T) {
 	const ofRoute, ofService = "absoluteTimeout: 1h", "idleTimeout: 5m"
 	onGateway := func(strategy string) string {

@@ -213,7 +213,7 @@ func TestE5(t *testing.T) {
 		t.Fatalf("conflicts: %+v", e.Conflicts)
 	}
 	c := e.Conflicts[0]
-	if !strings.Contains(x.prose, "`"+c.Loser.Key()+"` gets `Accepted=False`, reason `Conflicted`: `"+c.Message()+"`") {
+	if !strings.Contains(x.prose, "`"+c.Loser.Key()+"` gets `Programmed=True`, reason `PartiallyProgrammed`: `"+c.Message()+"`") {
 		t.Errorf("the document does not say that %s gets: %s", c.Loser.Key(), c.Message())
 	}
 	if c.Winner.Key() != "shop/b-first" || c.OtherTarget || c.Whole || len(c.Fields) != 1 || c.Fields[0].Field != "absoluteTimeout" {

@@ -88,7 +88,8 @@ var fieldTable = []fieldRow{
 		keepValue,
 		func(c *pluginCookie) *bool { return &c.Partitioned },
 	),
-	cookieField("attributes", cookieAttributes, convertAttributes, func(c *pluginCookie) *[]string { return &c.Attributes }),
+	cookieField("attributes", func(c *cookieSettings) *[]v1alpha1.CookieAttribute { return listOf(&c.Attributes) },
+		convertStrings[v1alpha1.CookieAttribute], func(c *pluginCookie) *[]string { return &c.Attributes }),
 	plainField(
 		"onHostLost",
 		func(s *sessionSettings) *policyconfig.OnHostLost { return s.OnHostLost },
@@ -137,6 +138,18 @@ var fieldTable = []fieldRow{
 		readMember(revocationOf, func(r *revocationSettings) *v1alpha1.Time { return r.NotBefore }),
 		parseTime,
 		func(p *pluginPolicy) *policyconfig.Time { return &p.Revocation.NotBefore },
+	),
+	convertedField(
+		"revocation.sessions",
+		readMember(revocationOf, func(r *revocationSettings) *[]v1alpha1.RevokedSession { return listOf(&r.Sessions) }),
+		convertStrings[v1alpha1.RevokedSession],
+		func(p *pluginPolicy) *[]string { return &p.Revocation.Sessions },
+	),
+	convertedField(
+		"revocation.hosts",
+		readMember(revocationOf, func(r *revocationSettings) *[]v1alpha1.RevokedHost { return listOf(&r.Hosts) }),
+		convertStrings[v1alpha1.RevokedHost],
+		func(p *pluginPolicy) *[]string { return &p.Revocation.Hosts },
 	),
 	plainField(
 		"revealHost",
@@ -229,11 +242,12 @@ func timeoutField(
 	return f
 }
 
-func cookieAttributes(c *cookieSettings) *[]v1alpha1.CookieAttribute {
-	if len(c.Attributes) == 0 {
+// listOf gives a list that is written, nil for none.
+func listOf[T any](list *[]T) *[]T {
+	if len(*list) == 0 {
 		return nil
 	}
-	return &c.Attributes
+	return list
 }
 
 var (
@@ -275,10 +289,10 @@ func convertEpoch(n int64) (uint32, error) {
 	return uint32(n), nil
 }
 
-func convertAttributes(list []v1alpha1.CookieAttribute) ([]string, error) {
+func convertStrings[S ~string](list []S) ([]string, error) {
 	all := make([]string, 0, len(list))
-	for _, a := range list {
-		all = append(all, string(a))
+	for _, s := range list {
+		all = append(all, string(s))
 	}
 	return slices.Clip(all), nil
 }

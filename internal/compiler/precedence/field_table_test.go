@@ -56,6 +56,10 @@ func fillField(v reflect.Value) {
 		v.SetString("2026-11-21T08:00:00Z")
 	case []v1alpha1.CookieAttribute:
 		v.Set(reflect.ValueOf([]v1alpha1.CookieAttribute{"A"}))
+	case []v1alpha1.RevokedSession:
+		v.Set(reflect.ValueOf([]v1alpha1.RevokedSession{"0102030405060708"}))
+	case []v1alpha1.RevokedHost:
+		v.Set(reflect.ValueOf([]v1alpha1.RevokedHost{"10.0.0.1:80 before 2026-11-21T08:00:00Z"}))
 	default:
 		switch v.Kind() {
 		case reflect.Bool:
@@ -112,8 +116,8 @@ func TestEveryFieldInTable(t *testing.T) {
 	}
 }
 
-// notOffered are the fields of the plugin's policy that no document sets: they come with the rule.
-var notOffered = []string{"name", "scope", "routes", "clusters"}
+// notOffered are the fields of the plugin's policy that no document sets: they come with the rule, and the version with the options.
+var notOffered = []string{"name", "scope", "routes", "clusters", "tokenVersion"}
 
 // TestEveryPolicyFieldReached applies each row to a policy of the plugin and holds that it sets the field of its own
 // name there, and that all of them together set every field.

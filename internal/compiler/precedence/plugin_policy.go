@@ -16,6 +16,8 @@ type PolicyIdentity struct {
 	SessionName string
 	// CookiePath is [Effective.CookiePath] or a computed one (S23), empty for no Path. Without meaning for headers.
 	CookiePath string
+	// TokenVersion is as in [policyconfig.Policy]; zero for the default.
+	TokenVersion policyconfig.TokenVersion
 }
 
 // BuildPolicy gives the plugin's policy. Fields that no block writes have the plugin's own defaults. drainTimeout is not
@@ -33,10 +35,14 @@ func (e *Effective) BuildPolicy(identity PolicyIdentity) policyconfig.Policy {
 	}
 	p.Name, p.Scope, p.Routes, p.Clusters = identity.Name, identity.Scope, identity.Routes, identity.Clusters
 	p.SessionName = identity.SessionName
+	if identity.TokenVersion != 0 {
+		p.TokenVersion = identity.TokenVersion
+	}
 	if p.Cookie != nil {
 		p.Cookie.Path = identity.CookiePath
 		p.Cookie.Attributes = slices.Clone(p.Cookie.Attributes)
 	}
+	p.Revocation.Sessions, p.Revocation.Hosts = slices.Clone(p.Revocation.Sessions), slices.Clone(p.Revocation.Hosts)
 	return *p
 }
 

@@ -31,8 +31,11 @@ type storedSource struct {
 
 // NewStore makes an empty one.
 func NewStore(o Options) *Store {
-	return &Store{options: o, sources: map[string]*storedSource{}, talkative: map[string]bool{}, failed: map[string]bool{}, passing: map[string]bool{},
-		gone: &Objects{}, came: &Objects{}}
+	return &Store{
+		options: o, sources: map[string]*storedSource{},
+		talkative: map[string]bool{}, failed: map[string]bool{}, passing: map[string]bool{},
+		gone: &Objects{}, came: &Objects{},
+	}
 }
 
 // Set takes in sources that may be new or have changed. Objects whose documents read as before are the same ones, wherever in

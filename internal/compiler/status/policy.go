@@ -42,7 +42,7 @@ func (b *builder) writePolicies() {
 		b.addObject(
 			p.Value.TypeMeta,
 			p.Value.ObjectMeta,
-			b.newPolicyStatus(p.Value.ObjectMeta, was, b.listPolicyEntries(p, p.Origin().Ref)),
+			b.newPolicyStatus(p.Value.ObjectMeta, was, b.listPolicyEntries(p, p.Origin().Ref, p.Value.Spec.Strategy)),
 		)
 	}
 	for _, p := range b.Objects.TrafficPolicies {
@@ -50,20 +50,20 @@ func (b *builder) writePolicies() {
 		b.addObject(
 			p.Value.TypeMeta,
 			p.Value.ObjectMeta,
-			b.newPolicyStatus(p.Value.ObjectMeta, was, b.listPolicyEntries(p, p.Origin().Ref)),
+			b.newPolicyStatus(p.Value.ObjectMeta, was, b.listPolicyEntries(p, p.Origin().Ref, nil)),
 		)
 	}
 }
 
-// listPolicyEntries gives the entries of a policy with sessions.
-func (b *builder) listPolicyEntries(about report.Subject, ref object.Ref) []entry {
+// listPolicyEntries gives the entries of a policy with sessions, and with the strategy that it names.
+func (b *builder) listPolicyEntries(about report.Subject, ref object.Ref, strategy *v1alpha1.MergeStrategy) []entry {
 	limits := slices.DeleteFunc(
 		slices.Clone(b.problemsOf(about)),
 		func(p report.Problem) bool { return p.Verdict() == report.Refused },
 	)
 	var all []entry
 	for _, a := range b.findAncestors(ref) {
-		all = append(all, entry{a.ref, b.policyConditions(ref, a, limits)})
+		all = append(all, entry{a.ref, b.policyConditions(ref, a, strategy, limits)})
 	}
 	return all
 }
@@ -164,17 +164,21 @@ func newParentReference(t object.TargetRef) gatewayv1.ParentReference {
 
 // policyConditions is what became of a policy at one ancestor (S60, S61).
 // Limits are what else there is to say of the policy: what is not honoured in full, or can't be supported.
-func (b *builder) policyConditions(ref object.Ref, a *ancestor, limits []report.Problem) []metav1.Condition {
+func (b *builder) policyConditions(
+	ref object.Ref, a *ancestor, strategy *v1alpha1.MergeStrategy, limits []report.Problem,
+) []metav1.Condition {
 	if a.refused != nil {
 		return []metav1.Condition{newCondition(gatewayv1.PolicyConditionAccepted, false,
 			gatewayv1.PolicyConditionReason(a.refused.Reason), prefixPath(a.refused.Path, a.refused.Message))}
 	}
 	share := b.computePolicyEffect(ref, a.paths)
-	if len(share.conflicts) > 0 {
+	share.strategy = strategy
+	if len(share.conflicts) > 0 && !share.effective {
 		return []metav1.Condition{
 			newCondition(gatewayv1.PolicyConditionAccepted, false, gatewayv1.PolicyReasonConflicted, joinLimited(share.conflicts)),
 		}
 	}
+	share.notes = append(share.conflicts, share.notes...)
 	for _, p := range limits {
 		share.notes = appendOnce(share.notes, prefixPath(p.Path, p.Message))
 	}
@@ -193,8 +197,9 @@ type policyEffect struct {
 	effective, wrote bool
 	// merges: an override, or another block, has a part in the result together with others' blocks.
 	overrides, defaults bool
-	others              []string // whose fields are effective with its own
-	stronger            []string // whose fields hold instead of its own
+	strategy            *v1alpha1.MergeStrategy // the one that the policy names; nil for none
+	others              []string                // whose fields are effective with its own
+	stronger            []string                // whose fields hold instead of its own
 }
 
 // computePolicyEffect looks at a policy's part on each of the ways.
@@ -282,13 +287,21 @@ func (s *policyEffect) newProgrammed(ref object.TargetRef) metav1.Condition {
 	}
 }
 
+var strategyNames = map[v1alpha1.MergeStrategy]string{
+	v1alpha1.AtomicDefaults: "atomic defaults", v1alpha1.PatchDefaults: "patch defaults",
+	v1alpha1.AtomicOverrides: "atomic overrides", v1alpha1.PatchOverrides: "patch overrides",
+}
+
 // describeMerge names the merge by GEP-713's strategies (S7, S61); empty if the policy is alone.
 func (s *policyEffect) describeMerge() string {
 	var as []string
-	if s.overrides {
+	switch {
+	case s.strategy != nil:
+		as = append(as, strategyNames[*s.strategy])
+	case s.overrides:
 		as = append(as, "patch overrides")
 	}
-	if s.defaults {
+	if s.strategy == nil && s.defaults {
 		as = append(as, "patch defaults")
 	}
 	if len(s.others) == 0 || len(as) == 0 {

@@ -108,6 +108,10 @@ var statusRules = map[string]struct {
 		sessionPolicyText("shop/p", onIdle, "absoluteTimeout: 1h"),
 		[]string{"SessionPersistencePolicy shop/p @ Service idle: Accepted=True/Accepted Programmed=False/Pending"},
 	},
+	"a policy for a class has one ancestor, the class": {
+		sessionPolicyText("limpet-system/p", onClass, "absoluteTimeout: 1h"),
+		[]string{"SessionPersistencePolicy limpet-system/p @ GatewayClass limpet: Accepted=True/Accepted Programmed=True/Programmed"},
+	},
 	"a policy for a class in another namespace": {
 		sessionPolicyText("shop/p", onClass, "absoluteTimeout: 1h"),
 		[]string{"SessionPersistencePolicy shop/p @ GatewayClass limpet: Accepted=False/Invalid", "Gateway shop/web: Accepted=True/Accepted Programmed=True/Programmed ResolvedRefs=True/ResolvedRefs"},
@@ -117,6 +121,13 @@ var statusRules = map[string]struct {
 		[]string{
 			"SessionPersistencePolicy shop/a @ Gateway web: Accepted=True/Accepted Programmed=True/Programmed",
 			"SessionPersistencePolicy shop/b @ Gateway web: Accepted=False/Conflicted",
+		},
+	},
+	"the loser of a conflict whose other fields hold is accepted": {
+		sessionPolicyText("shop/a", onRoute, "absoluteTimeout: 1h") + sessionPolicyText("shop/b", onRoute, "absoluteTimeout: 2h, idleTimeout: 1m"),
+		[]string{
+			"SessionPersistencePolicy shop/a @ Gateway web: Accepted=True/Accepted Programmed=True/Programmed",
+			"SessionPersistencePolicy shop/b @ Gateway web: Accepted=True/Accepted Programmed=True/PartiallyProgrammed",
 		},
 	},
 	"a field of the other type": {
@@ -251,6 +262,17 @@ func TestRoomForSixteenAncestors(t *testing.T) {
 				checkLastWithout(t, text, c.marks)
 			}
 		})
+	}
+}
+
+// TestClassHasRoom: a policy for a GatewayClass needs one entry for all of its Gateways, and has an effect on each.
+func TestClassHasRoom(t *testing.T) {
+	lines := statusLines(t, seventeenGateways(sessionPolicyText("limpet-system/p", onClass, "absoluteTimeout: 1h")))
+	if n := strings.Count(lines, "SessionPersistencePolicy limpet-system/p @ "); n != 1 {
+		t.Errorf("%d ancestors, want 1", n)
+	}
+	if n := strings.Count(lines, "SessionPersistencePolicyAffected=True/Accepted"); n < 34 {
+		t.Errorf("%d Gateways and parents of the route are affected, want 17 of each\n%s", n, lines)
 	}
 }
 

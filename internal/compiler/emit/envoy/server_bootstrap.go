@@ -121,6 +121,8 @@ func newServerTLS(t ServerTLS) *tlsv3.UpstreamTlsContext {
 	return &tlsv3.UpstreamTlsContext{
 		Sni: t.Name,
 		CommonTlsContext: &tlsv3.CommonTlsContext{
+			// Envoy as a client speaks no more than 1.2 unless it is told to.
+			TlsParams:       &tlsv3.TlsParameters{TlsMaximumProtocolVersion: tlsv3.TlsParameters_TLSv1_3},
 			TlsCertificates: []*tlsv3.TlsCertificate{{CertificateChain: file(t.Certificate), PrivateKey: file(t.Key)}},
 			ValidationContextType: &tlsv3.CommonTlsContext_ValidationContext{ValidationContext: &tlsv3.CertificateValidationContext{
 				TrustedCa: file(t.Authority),

@@ -1,0 +1,118 @@
+package compiler_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/limpet-proxy/limpet/compiler"
+)
+
+const endedCommon = `apiVersion: gateway.networking.k8s.io/v1
+kind: GatewayClass
+metadata: {name: limpet}
+spec: {controllerName: limpet.dev/gateway-controller}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: web}
+spec: {gatewayClassName: limpet, listeners: [{name: http, protocol: HTTP, port: 80}]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: shop}
+spec: {ports: [{port: 80}]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: other}
+spec: {ports: [{port: 80}]}
+`
+
+// endedRule is a rule for a path with a cookie of its own; name is empty for none.
+func endedRule(name, path string, more ...string) string {
+	rule := `{matches: [{path: {type: PathPrefix, value: ` + path + `}}], backendRefs: [{name: shop, port: 80}], sessionPersistence: {sessionName: s`
+	if len(more) > 0 {
+		rule += ", " + strings.Join(more, ", ")
+	}
+	rule += "}"
+	if name != "" {
+		rule += ", name: " + name
+	}
+	return rule + "}"
+}
+
+func endedRoute(rules ...string) string {
+	return "---\n{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: cart}, spec: {parentRefs: [{name: web}], rules: [" +
+		strings.Join(rules, ", ") + "]}}\n"
+}
+
+func endedPolicy(spec string) string {
+	return "---\n{apiVersion: limpet.dev/v1alpha1, kind: SessionPersistencePolicy, metadata: {name: p}, spec: {" +
+		"targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: cart}], " + spec + "}}\n"
+}
+
+// TestSinceNamesEndedSessions edits a route with a rule that has a name and two that have none.
+//
+// requirements: S22
+func TestSinceNamesEndedSessions(t *testing.T) {
+	pay, a, b := endedRule("pay", "/pay"), endedRule("", "/a"), endedRule("", "/b")
+	before := endedRoute(pay, a, b)
+	for name, c := range map[string]struct {
+		after string
+		want  []string
+	}{
+		"nothing":                   {before, nil},
+		"a rule put first":          {endedRoute(endedRule("", "/new"), pay, a, b), nil},
+		"rules in another order":    {endedRoute(b, a, pay), nil},
+		"matches of the named rule": {endedRoute(endedRule("pay", "/paid"), a, b), nil},
+		"a rule deleted":            {endedRoute(pay, b), []string{"spec.rules: the sessions of a rule end: no rule without a name has the matches that spec.rules[1] had"}},
+		"matches of another rule":   {endedRoute(pay, endedRule("", "/aa"), b), []string{"spec.rules: the sessions of a rule end: no rule without a name has the matches that spec.rules[1] had"}},
+		"the name changed":          {endedRoute(endedRule("paid", "/pay"), a, b), []string{`no rule is named "pay" any more`}},
+		"a name given":              {endedRoute(pay, endedRule("a", "/a"), b), []string{"the matches that spec.rules[1] had"}},
+		"the session off":           {endedRoute(pay, strings.Replace(a, ", sessionPersistence: {sessionName: s}", "", 1), b), []string{"spec.rules[1]: the sessions of a rule end: it has no session any more"}},
+		"the session's name":        {endedRoute(pay, strings.Replace(a, "sessionName: s", "sessionName: ss", 1), b), []string{"spec.rules[1]: the sessions of a rule end: its session was named s and is named ss"}},
+		"another type":              {endedRoute(pay, endedRule("", "/a", "type: Header"), b), []string{"its type was Cookie and is Header"}},
+		"a longer timeout":          {endedRoute(pay, endedRule("", "/a", "absoluteTimeout: 1h"), b), nil},
+		"a new epoch":               {before + endedPolicy("revocation: {epoch: 3}"), []string{"its epoch was 0 and is 3", "its epoch was 0 and is 3", "its epoch was 0 and is 3"}},
+		"a date": {before + endedPolicy(`revocation: {notBefore: "2026-11-22T00:00:00Z"}`), []string{
+			"those that began before 2026-11-22T00:00:00Z are revoked", "2026-11-22T00:00:00Z are revoked", "2026-11-22T00:00:00Z are revoked",
+		}},
+		"a domain":       {before + endedPolicy("cookie: {domain: shop.example}"), []string{`had the domain "" and has "shop.example"`, "shop.example", "shop.example"}},
+		"the route gone": {"", []string{"the route is gone"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := findEnded(t, before, c.after)
+			if len(got) != len(c.want) {
+				t.Fatalf("got\n\t%s\nwant %d", strings.Join(got, "\n\t"), len(c.want))
+			}
+			for i, want := range c.want {
+				if !strings.Contains(got[i], want) {
+					t.Errorf("got %s\nwant %s", got[i], want)
+				}
+			}
+		})
+	}
+}
+
+// findEnded gives what a check says of ended sessions.
+func findEnded(t *testing.T, before, after string) (ended []string) {
+	t.Helper()
+	source := func(route string) []compiler.Source {
+		return []compiler.Source{{Name: "in.yaml", Data: []byte(endedCommon + route)}}
+	}
+	checked, err := compiler.Check(source(after), compiler.Options{Since: source(before)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range checked.Rows {
+		if strings.Contains(r.Message, "the sessions of a rule end") {
+			if r.Verdict != "Warning" || !strings.HasPrefix(r.Object, "HTTPRoute default/cart") {
+				t.Errorf("%s is %s about %s", r.Message, r.Verdict, r.Object)
+			}
+			ended = append(ended, r.Path+": "+r.Message)
+		}
+	}
+	slices.Sort(ended)
+	return ended
+}

@@ -1,0 +1,42 @@
+package compiler
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/scaletest"
+)
+
+// TestFollowerSizes shows that a follower keeps no more than its documents need.
+func TestFollowerSizes(t *testing.T) {
+	o := Options{AllowEmpty: true, Envoy: &EnvoyOptions{WasmPath: "w", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 16}}}
+	few, many := scaletest.MakeRoutes(10), scaletest.MakeRoutes(40)
+	fresh, used := newFollower(t, o), newFollower(t, o)
+	if _, err := fresh.Replace(few, Changes{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, sources := range [][]Source{many, few} {
+		if _, err := used.Replace(sources, Changes{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := fresh.Sizes()
+	if got := used.Sizes(); !reflect.DeepEqual(got, want) {
+		t.Errorf("after fewer routes: %v\nfrom scratch: %v", got, want)
+	}
+	seen := map[string]bool{}
+	for _, s := range want {
+		if seen[s.Step] || s.Step == "" {
+			t.Errorf("the name %q is empty or comes twice", s.Step)
+		}
+		seen[s.Step] = true
+	}
+	if _, err := used.Apply(Changes{Removed: []string{few[0].Name, few[1].Name}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range used.Sizes() {
+		if s.Entries > 0 {
+			t.Errorf("without any document %d are kept: %s", s.Entries, s.Step)
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package behaviour
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// revoking is a configuration that revokes what is in a list of the policy's revocation.
+func revoking(list, item string) string {
+	return version2(fmt.Sprintf(`"revocation":{%q:[%q]}`, list, item))
+}
+
+// TestRevokedSession: one session of several is void until its end, whoever has its token; the others stay.
+func TestRevokedSession(t *testing.T) {
+	eachBuild(t, func(t *testing.T, start start) {
+		w := newWorld(t, version2(), start)
+		home := w.get().host
+		stolen, id := w.cookies["sid"], w.openParts().ID
+		delete(w.cookies, "sid")
+		other := w.get().host
+		want(t, "hosts differ", home == other, false)
+		w.restart(revoking("sessions", fmt.Sprintf("%016x until 2026-11-21T12:01:00Z", id)), start, ringA)
+		want(t, "host of the other session", w.get().host, other)
+		w.cookies["sid"] = stolen
+		r := w.get()
+		want(t, "the revoked session is on its host", r.host == home, false)
+		want(t, "tokens issued in its place", len(r.setCookies()), 1)
+		w.counted("p revoked", 1)
+		w.counted("p pinned", 1)
+		w.cookies["sid"] = stolen
+		w.pass(59 * time.Second)
+		w.get()
+		w.counted("p revoked", 2)
+		w.cookies["sid"] = stolen
+		w.pass(time.Second)
+		want(t, "host when the entry has no meaning any more", w.get().host, home)
+	})
+}
+
+// TestRevokedForGood: an entry without an end holds, and a token of version 1 has no id that it could hold for.
+func TestRevokedForGood(t *testing.T) {
+	eachBuild(t, func(t *testing.T, start start) {
+		w := newWorld(t, config(), start)
+		home := w.get().host
+		w.restart(revoking("sessions", "0000000000000001"), start, ringA)
+		want(t, "host of a session without an id", w.get().host, home)
+		w.restart(revoking("sessions", fmt.Sprintf("%016x", w.openParts().ID)), start, ringA)
+		w.pass(1000 * time.Hour)
+		want(t, "the revoked session is on its host", w.get().host == home, false)
+		w.counted("p revoked", 1)
+	})
+}
+
+// TestRevokedHost: sessions that came to a host before a time are void, those on other hosts and later ones are not.
+func TestRevokedHost(t *testing.T) {
+	eachBuild(t, func(t *testing.T, start start) {
+		w := newWorld(t, config(), start)
+		jars := map[string]string{}
+		for range w.hosts {
+			delete(w.cookies, "sid")
+			host := w.get().host
+			jars[host] = w.cookies["sid"]
+		}
+		const host = "[2001:db8::3]:8080"
+		w.restart(revoking("hosts", host+" before 2026-11-21T12:00:30Z"), start, ringA)
+		for on, jar := range jars {
+			w.cookies["sid"] = jar
+			want(t, "the session is where it was, on "+on, w.get().host == on, on != host)
+		}
+		w.counted("p revoked", 1)
+		w.pass(30 * time.Second)
+		for w.cookies["sid"] = ""; w.get().host != host; {
+			w.cookies["sid"] = ""
+		}
+		want(t, "host of a session that came later", w.get().host, host)
+		w.counted("p revoked", 1)
+	})
+}

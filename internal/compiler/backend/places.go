@@ -1,0 +1,120 @@
+package backend
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+)
+
+// Places are the addresses that endpoints may not have, because of what listens there: Envoy's own interfaces and
+// listeners, and what else is on its machine.
+type Places struct {
+	// Own are where Envoy and limpet listen.
+	Own []netip.AddrPort
+	// NoLoopback says that Envoy runs where none of the input's authors does, so that no loopback address is anybody's.
+	NoLoopback bool
+	// Gateways are the namespaces with a Gateway that limpet serves: who may place one there decides what Envoy listens
+	// on, and may lead requests to its own machine.
+	Gateways []string
+	// Reachable says that some Gateway is reached from other machines.
+	Reachable bool
+}
+
+// NewPlaces gives the places of an input whose Gateways listen on an address, unless they name their own.
+func NewPlaces(objects *resource.Objects, bind netip.Addr, own ...netip.AddrPort) *Places {
+	p := &Places{}
+	for _, at := range own {
+		if at.IsValid() {
+			p.Own = append(p.Own, at)
+		}
+	}
+	served := map[string]bool{}
+	for _, c := range objects.Classes {
+		served[c.Name] = c.Value.Spec.ControllerName == objects.ControllerName()
+	}
+	for _, g := range objects.Gateways {
+		if of, known := served[string(g.Value.Spec.GatewayClassName)]; known && !of {
+			continue
+		}
+		p.Gateways = append(p.Gateways, g.Namespace)
+		for _, l := range g.Value.Spec.Listeners {
+			for _, a := range listAddresses(g.Value.Spec.Addresses, bind) {
+				p.Own = append(p.Own, netip.AddrPortFrom(a, uint16(l.Port)))
+				p.Reachable = p.Reachable || !a.IsLoopback()
+			}
+		}
+	}
+	slices.Sort(p.Gateways)
+	p.Gateways = slices.Compact(p.Gateways)
+	slices.SortFunc(p.Own, netip.AddrPort.Compare)
+	p.Own = slices.Compact(p.Own)
+	return p
+}
+
+func listAddresses(named []gatewayv1.GatewaySpecAddress, bind netip.Addr) []netip.Addr {
+	if len(named) == 0 {
+		return []netip.Addr{bind}
+	}
+	var all []netip.Addr
+	for _, a := range named {
+		if ip, err := netip.ParseAddr(a.Value); err == nil {
+			all = append(all, ip.Unmap())
+		}
+	}
+	return all
+}
+
+// Equal reports whether both refuse the same.
+func (p *Places) Equal(other *Places) bool {
+	if p == nil || other == nil {
+		return p == other
+	}
+	return p.NoLoopback == other.NoLoopback && p.Reachable == other.Reachable && slices.Equal(p.Own, other.Own) && slices.Equal(p.Gateways, other.Gateways)
+}
+
+// areReachable reports whether clients on other machines reach a Gateway.
+func (p *Places) areReachable() bool { return p != nil && p.Reachable }
+
+// refuse says why endpoints of a namespace can't be at an address; empty if they can. Nil Places refuse none.
+func (p *Places) refuse(namespace string, at netip.AddrPort) string {
+	switch {
+	case p == nil:
+		return ""
+	case slices.ContainsFunc(p.Own, func(own netip.AddrPort) bool { return leadsTo(at, own) }):
+		return fmt.Sprintf("%s is where Envoy itself listens", at)
+	case !at.Addr().IsLoopback():
+		return ""
+	case p.NoLoopback:
+		return fmt.Sprintf("%s is on Envoy's own machine", at.Addr())
+	case !slices.Contains(p.Gateways, namespace):
+		return fmt.Sprintf("%s is on Envoy's own machine, and namespace %s has no Gateway", at.Addr(), namespace)
+	}
+	return ""
+}
+
+// leadsTo tells whether a connection to an address may reach what listens on another, which without digits is all of a
+// machine's.
+func leadsTo(at, listening netip.AddrPort) bool {
+	if at.Port() != listening.Port() {
+		return false
+	}
+	return at.Addr() == listening.Addr() || listening.Addr().IsUnspecified() && at.Addr().IsLoopback()
+}
+
+// refusedEndpoint is an endpoint where none can be, by its index in a slice.
+type refusedEndpoint struct {
+	slice *endpointSlice
+	index int
+	why   string
+}
+
+func (e refusedEndpoint) report(rep *report.Report) {
+	path := field.NewPath("endpoints").Index(e.index).Child("addresses").Index(0)
+	rep.Warn(e.slice, field.Forbidden(path, e.why+": the endpoint is left out"))
+}

@@ -1,0 +1,81 @@
+package backend_test
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/backend"
+	"github.com/limpet-proxy/limpet/internal/compiler/compilertest"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
+)
+
+const limpetClass = "apiVersion: gateway.networking.k8s.io/v1\nkind: GatewayClass\nmetadata: {name: limpet}\n" +
+	"spec: {controllerName: limpet.dev/gateway-controller}"
+
+const othersClass = "apiVersion: gateway.networking.k8s.io/v1\nkind: GatewayClass\nmetadata: {name: others}\n" +
+	"spec: {controllerName: example.com/others}"
+
+// gatewayIn is a Gateway on port 80.
+func gatewayIn(namespace, class, spec string) string {
+	return "apiVersion: gateway.networking.k8s.io/v1\nkind: Gateway\nmetadata: {name: web, namespace: " + namespace + "}\n" +
+		"spec: {gatewayClassName: " + class + ", listeners: [{name: http, protocol: HTTP, port: 80}]" + spec + "}"
+}
+
+// endpointAt is a Service in the namespace default, or an XBackend, and its one endpoint.
+func endpointAt(address, port string, selector bool) []string {
+	slice := "apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\nmetadata: {name: a, labels: {kubernetes.io/service-name: cart, app: cart}}\n" +
+		"addressType: IPv4\nports: [{name: http, port: " + port + "}]\nendpoints: [{addresses: [\"" + address + "\"]}]"
+	if strings.Contains(address, ":") {
+		slice = strings.Replace(slice, "IPv4", "IPv6", 1)
+	}
+	if selector {
+		return []string{strings.Replace(slice, "kubernetes.io/service-name: cart, ", "", 1), "apiVersion: gateway.networking.x-k8s.io/v1alpha1\n" +
+			"kind: XBackend\nmetadata: {name: cart}\nspec: {type: EndpointSelector, endpointSelector: {matchLabels: {app: cart}}, port: {number: " + port + "}}"}
+	}
+	return []string{slice, service("")}
+}
+
+// TestPlaces holds which endpoints are left out because of what listens there.
+func TestPlaces(t *testing.T) {
+	bind, admin := netip.MustParseAddr("0.0.0.0"), netip.MustParseAddrPort("127.0.0.1:9901")
+	own, other := gatewayIn("default", "limpet", ""), gatewayIn("infra", "limpet", "")
+	for name, c := range map[string]struct {
+		gateway, address, port string
+		controller             bool
+		want                   string // a part of the warning; empty for an endpoint that stays
+	}{
+		"a pod":                                   {other, "10.0.0.1", "8080", false, ""},
+		"loopback, and the Gateway elsewhere":     {other, "127.0.0.1", "8080", false, "127.0.0.1 is on Envoy's own machine, and namespace default has no Gateway"},
+		"any loopback address":                    {other, "127.8.9.1", "8080", false, "127.8.9.1 is on Envoy's own machine"},
+		"IPv6":                                    {other, "::1", "8080", false, "::1 is on Envoy's own machine"},
+		"loopback, and a Gateway there":           {own, "127.0.0.1", "8080", false, ""},
+		"loopback, and another controller's":      {gatewayIn("default", "others", ""), "127.0.0.1", "8080", false, "has no Gateway"},
+		"loopback of a controller's machine":      {own, "127.0.0.1", "8080", true, "127.0.0.1 is on Envoy's own machine"},
+		"the admin interface":                     {own, "127.0.0.1", "9901", false, "127.0.0.1:9901 is where Envoy itself listens"},
+		"a listener of every address":             {own, "127.0.0.1", "80", false, "127.0.0.1:80 is where Envoy itself listens"},
+		"a listener of one address":               {gatewayIn("infra", "limpet", ", addresses: [{value: 10.0.0.9}]"), "10.0.0.9", "80", false, "10.0.0.9:80 is where Envoy itself listens"},
+		"another port of a listener's address":    {gatewayIn("infra", "limpet", ", addresses: [{value: 10.0.0.9}]"), "10.0.0.9", "81", false, ""},
+		"a pod with the port that listeners have": {own, "10.0.0.1", "80", false, ""},
+	} {
+		for _, selector := range []bool{false, true} {
+			objects := compilertest.Admit(t, append(endpointAt(c.address, c.port, selector), c.gateway, limpetClass, othersClass)...)
+			places := backend.NewPlaces(objects, bind, admin)
+			places.NoLoopback = c.controller
+			rep := &report.Report{}
+			x := indexWithin(objects, places, rep)
+			ref := "{name: cart, port: 80}"
+			if selector {
+				ref = "{group: gateway.networking.x-k8s.io, kind: XBackend, name: cart}"
+			}
+			left := len(mustResolve(t, x, ref).Endpoints)
+			said := ""
+			for _, p := range rep.Warnings() {
+				said += p.String() + "\n"
+			}
+			if (left == 0) != (c.want != "") || !strings.Contains(said, c.want) {
+				t.Errorf("%s (%t): %d endpoints; want %q in\n%s", name, selector, left, c.want, said)
+			}
+		}
+	}
+}

@@ -1,0 +1,66 @@
+package resource
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/read"
+)
+
+// serviceText is a Service of a name.
+func serviceText(name string) string {
+	return fmt.Sprintf("apiVersion: v1\nkind: Service\nmetadata: {name: %s}\nspec: {ports: [{port: 80}]}\n", name)
+}
+
+// TestStore sets and removes sources, and holds which objects go and come.
+func TestStore(t *testing.T) {
+	broken := strings.Replace(serviceText("x"), "port: 80", "port: 0", 1)
+	s := NewStore(Options{})
+	for _, step := range []struct {
+		name, text string // empty to remove it
+		want       string
+	}{
+		{"a", serviceText("x"), "+x"},
+		{"a", serviceText("x"), ""},
+		{"a", "# a comment\n" + serviceText("x"), "-x +x"},
+		{"a", serviceText("x") + "---\n" + serviceText("w"), "-x +x +w"},
+		{"a", "\n\n" + serviceText("w") + "---\n" + serviceText("x"), "-x +x"}, // the text of the second begins with its line
+		{"b", serviceText("z"), "+z"},
+		{"b", broken, "-z !+x"},
+		{"b", "", "!-x"},
+		{"a", "", "-x -w"},
+		{"a", "", ""},
+	} {
+		if step.text == "" {
+			s.Remove(step.name)
+		} else if err := s.Set([]read.Source{{Name: step.name + ".yaml", Data: []byte(step.text)}}); err != nil {
+			t.Fatal(err)
+		}
+		if step.text == "" {
+			s.Remove(step.name + ".yaml")
+		}
+		gone, came := s.TakeChanges()
+		gone.Sort()
+		came.Sort()
+		var got []string
+		for _, o := range gone.Services {
+			got = append(got, "-"+o.Name)
+		}
+		for _, o := range came.Services {
+			got = append(got, "+"+o.Name)
+		}
+		for _, r := range gone.Refused {
+			got = append(got, "!-"+r.Name)
+		}
+		for _, r := range came.Refused {
+			got = append(got, "!+"+r.Name)
+		}
+		if text := strings.Join(got, " "); text != step.want {
+			t.Errorf("%s %q: %s, want %s", step.name, step.text, text, step.want)
+		}
+	}
+	if s.Count() != 0 || s.Failed() || len(s.Sources()) != 0 {
+		t.Error("something is left")
+	}
+}

@@ -1,0 +1,274 @@
+package xds
+
+import (
+	"context"
+	"net"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"crypto/tls"
+	"crypto/x509"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+)
+
+// events is a log for tests.
+type events struct {
+	lock sync.Mutex
+	all  []string
+}
+
+func (e *events) add(event string) {
+	e.lock.Lock()
+	defer e.lock.Unlock()
+	e.all = append(e.all, event)
+}
+
+func (e *events) has(event string) bool {
+	e.lock.Lock()
+	defer e.lock.Unlock()
+	for _, known := range e.all {
+		if strings.HasPrefix(known, event) {
+			return true
+		}
+	}
+	return false
+}
+
+func (e *events) Connected(c ClientStatus)             { e.add("connected " + c.Node) }
+func (e *events) Disconnected(c ClientStatus, _ error) { e.add("disconnected " + c.Node) }
+func (e *events) Refused(_ string, why error)          { e.add("refused " + why.Error()) }
+func (e *events) Rejected(c ClientStatus, r Rejection) { e.add("rejected " + r.Name + " " + r.Words) }
+func (e *events) Late(c ClientStatus)                  { e.add("late " + c.Node) }
+func (e *events) Live(c ClientStatus, _ time.Duration) { e.add("live " + c.Node + " " + c.Generation) }
+
+// startServer starts a server, and gives what connects to it.
+func startServer(t *testing.T, o Options) (*Server, *events, func(node, cluster string) *session) {
+	t.Helper()
+	log := &events{}
+	o.Log, o.Identify = log, IdentifyByCertificate("limpet")
+	s := NewServer(o)
+	rpc := grpc.NewServer()
+	s.Register(rpc)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = rpc.Serve(listener) }()
+	t.Cleanup(rpc.Stop)
+	return s, log, func(node, cluster string) *session {
+		connection, err := grpc.NewClient(listener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { connection.Close() })
+		stream, err := discoveryv3.NewAggregatedDiscoveryServiceClient(connection).DeltaAggregatedResources(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		one := &session{t: t, stream: stream}
+		one.send(&discoveryv3.DeltaDiscoveryRequest{Node: &corev3.Node{Id: node, Cluster: cluster}, TypeUrl: Cluster.URL()})
+		return one
+	}
+}
+
+// session is a client's connection.
+type session struct {
+	t      *testing.T
+	stream discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesClient
+}
+
+func (s *session) send(request *discoveryv3.DeltaDiscoveryRequest) {
+	s.t.Helper()
+	if err := s.stream.Send(request); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// receive gives the names of what comes, and acknowledges it.
+func (s *session) receive() (names string, err error) {
+	message, err := s.stream.Recv()
+	if err != nil {
+		return "", err
+	}
+	for _, r := range message.GetResources() {
+		names += r.GetName() + " "
+	}
+	s.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: message.GetTypeUrl(), ResponseNonce: message.GetNonce()})
+	return names, nil
+}
+
+// TestServer holds that clients get the resources of their own Gateway, at once and when they change, and that the server
+// knows how far each has come.
+func TestServer(t *testing.T) {
+	s, log, connect := startServer(t, Options{Deadline: time.Second, Metrics: NewMetrics(prometheus.NewRegistry())})
+	s.Set("default/one", listed(t, time.Now(), "cluster a\ncluster b"))
+	s.Set("default/two", listed(t, time.Now(), "cluster c"))
+	for cluster, want := range map[string]string{"default/one": "a b ", "default/two": "c "} {
+		if got, err := connect(cluster, cluster).receive(); got != want || err != nil {
+			t.Errorf("%s gets %q, %v; want %q", cluster, got, err, want)
+		}
+	}
+	early := connect("early", "default/three") // before there is anything for it
+	await(t, "it is connected", func() bool { return log.has("connected early") })
+	s.Set("default/three", listed(t, time.Now(), "cluster d"))
+	if got, err := early.receive(); got != "d " || err != nil {
+		t.Errorf("early gets %q, %v", got, err)
+	}
+	if got := s.Gateways(); strings.Join(got, " ") != "default/one default/three default/two" {
+		t.Errorf("Gateways are %q", got)
+	}
+	if got := s.Clients(); len(got) != 3 || got[0].Gateway != "default/one" || got[0].Generation != "" {
+		t.Errorf("clients are %+v", got)
+	}
+}
+
+func await(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within 20 s: %s", what)
+		}
+	}
+}
+
+// TestServerEndpoints holds that other endpoints reach a client that owes an answer to something else, and that those of a
+// cluster which nothing leads to are left out.
+func TestServerEndpoints(t *testing.T) {
+	s, _, connect := startServer(t, Options{Deadline: time.Minute})
+	s.Set("default/one", listed(t, time.Now(), "cluster a"))
+	one := connect("one", "default/one")
+	if _, err := one.receive(); err != nil {
+		t.Fatal(err)
+	}
+	one.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: Endpoint.URL(), ResourceNamesSubscribe: []string{"a"}})
+	if got, err := one.receive(); got != "a " || err != nil {
+		t.Fatal(got, err)
+	}
+	s.Set("default/one", listed(t, time.Now(), "cluster a\ncluster b"))
+	if message, err := one.stream.Recv(); err != nil || message.GetTypeUrl() != Cluster.URL() { // and it gets no answer
+		t.Fatal(message, err)
+	}
+	s.SetEndpoints("default/one", time.Now(), text(Endpoint, "a", "other"), text(Endpoint, "unused", "x"))
+	if got, err := one.receive(); got != "a " || err != nil {
+		t.Errorf("it gets %q, %v", got, err)
+	}
+	if s.Latest("default/one").resources[Endpoint]["unused"] != nil {
+		t.Error("endpoints of a cluster that is not there are served")
+	}
+	s.SetEndpoints("default/none", time.Now(), text(Endpoint, "a", "other")) // of which nothing is known
+	if s.Latest("default/none") != nil {
+		t.Error("there is something for a Gateway that is not there")
+	}
+}
+
+// TestServerConnectionAge holds that connections end, but for those on which an answer is due.
+func TestServerConnectionAge(t *testing.T) {
+	s, log, connect := startServer(t, Options{Deadline: 40 * time.Millisecond, ConnectionAge: 100 * time.Millisecond})
+	s.Set("default/one", listed(t, time.Now(), "cluster a"))
+	connect("busy", "default/one")
+	idle := connect("idle", "default/one")
+	if _, err := idle.receive(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := idle.receive(); status.Code(err) != codes.Unavailable {
+		t.Errorf("it ends with %v", err)
+	}
+	await(t, "the other is late", func() bool { return log.has("late busy") })
+	if log.has("disconnected busy") {
+		t.Error("a connection ended on which an answer was due")
+	}
+	for range 100 {
+		if d := time.Until(s.options.endOf(time.Now())); d < 75*time.Millisecond || d > 120*time.Millisecond {
+			t.Errorf("a connection ends after %v", d)
+		}
+	}
+	if forever := (&Options{}).endOf(time.Now()); !forever.IsZero() {
+		t.Errorf("without an age it ends at %v", forever)
+	}
+}
+
+// TestServerSpeaksDeltaOnly holds that the protocol's older half is refused, in words that help.
+func TestServerSpeaksDeltaOnly(t *testing.T) {
+	s, _, _ := startServer(t, Options{Deadline: time.Second})
+	if err := s.StreamAggregatedResources(nil); status.Code(err) != codes.Unimplemented || !strings.Contains(err.Error(), "DELTA_GRPC") {
+		t.Errorf("it says %v", err)
+	}
+}
+
+// TestRecall holds that a server knows the filters that it served lately, united ones too.
+func TestRecall(t *testing.T) {
+	s, _, _ := startServer(t, Options{Deadline: time.Second})
+	var versions []string
+	for _, policy := range []string{"p", "q", "r", "s", "t", "u"} {
+		s.Set("default/one", listed(t, time.Now(), "filter limpet policy:"+policy))
+		versions = append(versions, s.Latest("default/one").resources[Filter]["limpet"].Version)
+		s.SetEndpoints("default/one", time.Now())
+	}
+	g := s.find("default/one")
+	for i, version := range versions {
+		if known := g.recall(version) != nil; known != (i > 0) {
+			t.Errorf("version %d of 6 is known: %v", i, known)
+		}
+	}
+	latest := g.latest.Load()
+	both := latest.unite(latest.resources[Filter]["limpet"], g.recall(versions[4]))
+	if got := g.recall(both.Version); got != both || string(got.Body.GetValue()) != "policy:t policy:u" {
+		t.Errorf("the united one is %v", got)
+	}
+}
+
+// TestIdentify holds whose resources a peer gets.
+func TestIdentify(t *testing.T) {
+	certified := func(uris ...string) credentials.AuthInfo {
+		leaf := &x509.Certificate{}
+		for _, text := range uris {
+			uri, err := url.Parse(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			leaf.URIs = append(leaf.URIs, uri)
+		}
+		chain := []*x509.Certificate{leaf}
+		return credentials.TLSInfo{State: tls.ConnectionState{PeerCertificates: chain, VerifiedChains: [][]*x509.Certificate{chain}}}
+	}
+	const one = "spiffe://limpet/ns/default/gateway/one"
+	here, there := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}, &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1)}
+	for name, c := range map[string]struct {
+		address      net.Addr
+		info         credentials.AuthInfo
+		claimed      string
+		want, reason string
+	}{
+		"by certificate":              {there, certified(one), "default/one", "default/one", ""},
+		"a cluster of another kind":   {there, certified(one), "edge", "default/one", ""},
+		"another's name":              {there, certified(one), "default/two", "", "for Gateway default/one"},
+		"no URI":                      {there, certified(), "default/one", "", "has 0 URIs"},
+		"two URIs":                    {there, certified(one, strings.Replace(one, "one", "two", 1)), "default/one", "", "has 2 URIs"},
+		"another domain":              {there, certified(strings.Replace(one, "limpet", "other", 1)), "default/one", "", "must be spiffe://limpet/"},
+		"a longer path":               {there, certified(one + "/more"), "default/one", "", "must be spiffe://limpet/"},
+		"a query":                     {there, certified(one + "?x"), "default/one", "", "must be spiffe://limpet/"},
+		"escapes":                     {there, certified(strings.Replace(one, "one", "a%2Fb", 1)), "", "", "must be spiffe://limpet/"},
+		"no name":                     {there, certified("spiffe://limpet/ns/default/gateway/"), "", "", "must be spiffe://limpet/"},
+		"a certificate of unknown CA": {there, credentials.TLSInfo{}, "default/one", "", "no certificate"},
+		"plain text":                  {here, nil, "default/one", "default/one", ""},
+		"plain text from elsewhere":   {there, nil, "default/one", "", "only clients on the loopback"},
+		"plain text without a name":   {here, nil, "edge", "", "must name a Gateway"},
+	} {
+		got, err := IdentifyByCertificate("limpet")(&peer.Peer{Addr: c.address, AuthInfo: c.info}, &corev3.Node{Cluster: c.claimed})
+		if got.Gateway != c.want || (err == nil) != (c.reason == "") || err != nil && !strings.Contains(err.Error(), c.reason) {
+			t.Errorf("%s: %+v, %v; want %q, %q", name, got, err, c.want, c.reason)
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package policyconfig
+
+import (
+	"errors"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// RevokedSession is an item of Revocation.Sessions.
+type RevokedSession struct {
+	ID uint64
+	// Until is when the session has ended anyway; zero is never.
+	Until Time
+}
+
+// RevokedHost is an item of Revocation.Hosts.
+type RevokedHost struct {
+	// Host is an IP address and a port, in canonical form.
+	Host string
+	// Before is when the first session came to the host that is not void.
+	Before Time
+}
+
+var (
+	errRevokedSession = errors.New(`must be a session id of 16 hexadecimal digits in lower case and when it ends, such as ` +
+		`"0102030405060708 until 2026-11-22T20:00:00Z", or the id alone`)
+	errRevokedHost = errors.New(`must be an IP address and a port in canonical form and a time, such as ` +
+		`"10.0.0.1:8080 before 2026-11-22T20:00:00Z"`)
+)
+
+// ParseRevokedSession reads an item of Revocation.Sessions.
+func ParseRevokedSession(s string) (r RevokedSession, err error) {
+	id, until, limited := strings.Cut(s, " until ")
+	if len(id) != 16 || strings.Trim(id, "0123456789abcdef") != "" {
+		return RevokedSession{}, errRevokedSession
+	}
+	if r.ID, err = strconv.ParseUint(id, 16, 64); err != nil || r.ID == 0 {
+		return RevokedSession{}, errRevokedSession
+	}
+	if !limited {
+		return r, nil
+	}
+	if r.Until, err = ParseTime(until); err != nil {
+		return RevokedSession{}, errRevokedSession
+	}
+	return r, nil
+}
+
+// ParseRevokedHost reads an item of Revocation.Hosts.
+func ParseRevokedHost(s string) (RevokedHost, error) {
+	host, before, _ := strings.Cut(s, " before ")
+	address, err := netip.ParseAddrPort(host)
+	if err != nil || address.String() != host || address.Port() == 0 || address.Addr().Zone() != "" {
+		return RevokedHost{}, errRevokedHost
+	}
+	at, err := ParseTime(before)
+	if err != nil {
+		return RevokedHost{}, errRevokedHost
+	}
+	return RevokedHost{host, at}, nil
+}
+
+func checkRevokedSession(s string) error {
+	_, err := ParseRevokedSession(s)
+	return err
+}
+
+func checkRevokedHost(s string) error {
+	_, err := ParseRevokedHost(s)
+	return err
+}
