@@ -115,6 +115,14 @@ golden-clean: golden ## fail where a file that the code makes is not as committe
 fuzz: ## fuzz each target for FUZZTIME (default 30s)
 	@tools/fuzz.sh $(or $(FUZZTIME),30s)
 
+.PHONY: fuzz-nightly
+fuzz-nightly: ## fuzz each target for an hour; Go keeps what it finds of each in its build cache, fuzz
+	@tools/fuzz.sh 1h
+
+.PHONY: reproduce
+reproduce: ## build limpet.wasm of the last commit twice, in different places, and compare
+	@tools/reproduce.sh
+
 .PHONY: bench
 bench: build bin/bench $(PEERS) dist/liblimpet.so $(NATIVE_PEERS) $(if $(filter full,$(BENCH)),$(VARIANTS)) ## what limpet costs Envoy next to other filters, 15 minutes; BENCH=full: builds and memory too; needs Rust
 	@export ENVOY=$$(tools/setup.sh envoy) TINYGO=$$(tools/setup.sh tinygo) && \
@@ -130,6 +138,15 @@ fleet: ## measure the xDS server with 1,000 clients, in two minutes; FLEET="-cli
 .PHONY: bench-instructions
 bench-instructions: build bin/bench $(PEERS) dist/liblimpet.so $(NATIVE_PEERS) ## the same in instructions, which no other job disturbs; needs valgrind, and Rust
 	@export ENVOY=$$(tools/setup.sh envoy) TINYGO=$$(tools/setup.sh tinygo) && bin/bench -write -instructions 400 -warm 2000
+
+OLD ?= 66d7fda
+
+.PHONY: bench-live
+bench-live: build dist/old/$(OLD)/bin/limpet ## what a change of a session policy costs until it is live, with the limpet of revision OLD and with this one, 5,000 routes
+	@export ENVOY=$$(tools/setup.sh envoy) && go run ./bench/live $(OLD)=$(CURDIR)/dist/old/$(OLD)/bin/limpet now=$(CURDIR)/bin/limpet
+
+dist/old/%/bin/limpet:
+	@git worktree prune && git worktree add -f --detach dist/old/$* $* && $(MAKE) -C dist/old/$* bin/limpet
 
 .PHONY: bench-go
 bench-go: build ## Go benchmarks of token, filter and compiler, native and under wazero, as benchstat reads them; COUNT=10 repeats them

@@ -1,6 +1,7 @@
 package compiler
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +15,8 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // TestServed holds that a server serves what files say: routes and endpoints are the same messages, clusters and listeners have
@@ -47,6 +50,42 @@ func TestServed(t *testing.T) {
 	}
 	if compared < 100 {
 		t.Errorf("%d inputs were compared", compared)
+	}
+}
+
+// TestSplitConfig holds that a Gateway's part of a configuration has its listeners and what they lead to, and nothing else.
+func TestSplitConfig(t *testing.T) {
+	listener := func(gateway string, tls bool, route ir.Route) ir.Listener {
+		hosts := []ir.Host{{Domain: "*", Routes: []ir.Route{route}}}
+		if tls {
+			return ir.Listener{Gateway: gateway, TLSHosts: []ir.TLSHost{{Domain: "*", Hosts: hosts}}}
+		}
+		return ir.Listener{Gateway: gateway, Hosts: hosts}
+	}
+	whole := &ir.Config{
+		Listeners: []ir.Listener{
+			listener("a", false, ir.Route{Cluster: "one", Filters: ir.Filters{Mirrors: []ir.Mirror{{Cluster: "copy"}}}}),
+			listener("b", false, ir.Route{Cluster: "other", Policies: []policyconfig.Policy{{Name: "q"}}}),
+			listener("a", true, ir.Route{
+				Split:    []ir.Share{{Cluster: "two", Weight: 1}, {Cluster: "three", Weight: 1}},
+				Policies: []policyconfig.Policy{{Name: "p"}},
+			}),
+		},
+		Clusters: []ir.Cluster{{Name: "copy"}, {Name: "one"}, {Name: "other"}, {Name: "three"}, {Name: "two"}},
+		Policies: []policyconfig.Policy{{Name: "p"}, {Name: "q"}},
+	}
+	for gateway, want := range map[string]string{"a": "2 listeners: copy one three two p", "b": "1 listeners: other q", "c": "0 listeners:"} {
+		own := splitConfig(whole, gateway)
+		got := fmt.Sprintf("%d listeners:", len(own.Listeners))
+		for _, c := range own.Clusters {
+			got += " " + c.Name
+		}
+		for _, p := range own.Policies {
+			got += " " + p.Name
+		}
+		if got != want {
+			t.Errorf("%s has %s; want %s", gateway, got, want)
+		}
 	}
 }
 

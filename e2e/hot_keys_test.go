@@ -66,7 +66,7 @@ func (p *proxyPair) used(t *testing.T) {
 // signedWith is how many of the clients from one to another have a token of these keys.
 func (p *proxyPair) signedWith(t *testing.T, ring harness.Ring, from, to int) int {
 	t.Helper()
-	scope, count := ring.Scope(t, harness.AppScope), 0
+	scope, count := ring.Scope(t, harness.CartScope), 0
 	for _, jar := range p.jars[from:to] {
 		if _, verdict := scope.Open(jar.Value("cart"), time.Now().Unix()); verdict == token.Valid {
 			count++

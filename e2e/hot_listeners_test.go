@@ -72,7 +72,10 @@ func newComings(t *testing.T, drain time.Duration, seed uint64) *comings {
 	ports := []int{harness.FreePort(t), harness.FreePort(t), harness.FreePort(t)}
 	documents := harness.OneRoute(harness.Backends(t, "a", "b", "c"), harness.CookieRule("cart", "pods"))
 	documents.Port = ports[0]
-	c := &comings{random: rand.New(rand.NewPCG(seed, 1)), ring: harness.NewRing("k0", "k1"), ports: ports, now: ports[:1], homes: map[int]sessionHome{}}
+	c := &comings{
+		random: rand.New(rand.NewPCG(seed, 1)), ring: harness.NewRing("k0", "k1"),
+		ports: ports, now: ports[:1], homes: map[int]sessionHome{},
+	}
 	before, after, found := strings.Cut(documents.YAML(t), "  listeners:\n")
 	_, after, cut := strings.Cut(after, "\n---\n")
 	if !found || !cut {

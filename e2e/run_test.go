@@ -130,7 +130,7 @@ func (f *fleet) wantAtHome(t *testing.T, proxies ...int) {
 // wantSignedWith fails unless every client's token opens with this ring alone.
 func (f *fleet) wantSignedWith(t *testing.T, ring harness.Ring) {
 	t.Helper()
-	scope := ring.Scope(t, harness.AppScope)
+	scope := ring.Scope(t, harness.CartScope)
 	for _, jar := range f.jars {
 		if _, verdict := scope.Open(jar.Value("cart"), time.Now().Unix()); verdict != token.Valid {
 			t.Errorf("a token is %v under the keys %v", verdict, ring.IDs())

@@ -35,13 +35,14 @@ allow() { # allow PACKAGES PATTERN REASON: of ours, they import what matches and
 forbid ./compiler/... "^$module/(filter|cmd|e2e)" "compiler and filter share policy-config only"
 forbid ./internal/compiler/... "^$module/(filter|cmd|e2e)" "compiler and filter share policy-config only"
 for compiler in ./compiler/... ./internal/compiler/...; do
-	forbid $compiler "^$module/internal/(atomicfile|envoyproc|gctune|inputfiles|keyfile|livereload|message|rollout)" \
+	forbid $compiler "^$module/internal/(atomicfile|envoyproc|gctune|inputfiles|keyfile|livereload|message|rollout|serve|xds)" \
 		"the compiler is a function of documents: files, processes and messages are the command's"
 done
 names="policy-config|internal/compiler/(object|report)"
 allow ./internal/compiler/ir "$names" "what all targets are written from speaks of no step that made it"
 allow ./internal/compiler/emit/... "$names|internal/(digest|compiler/(ir|capability|memo|parallel|emit/(plugin|protoyaml)))" \
 	"a target is written from ir, and needs nothing else of the compiler"
+allow ./internal/xds "none" "the xDS server serves bytes, and knows nothing of what made them"
 forbid ./filter "^$module/(compiler|cmd|e2e|filter/internal/wasmtest|internal)" "the filter knows nothing of how its config was made"
 forbid ./filter "^(net/http|regexp|k8s.io/.*|sigs.k8s.io/.*|google.golang.org/.*)$" "it would swell limpet.wasm"
 forbid ./filter/native "^$module/(compiler|cmd|e2e|filter/internal/(host|wasmtest|nativetest))" "Envoy is its only host"

@@ -154,6 +154,7 @@ func (cc *compileCommand) run(c *cobra.Command) error {
 	if err := atomicfile.WriteAllLocked(cc.out, files); err != nil {
 		return fmt.Errorf("%w; nothing written", err)
 	}
+	cc.config.keys.warnOfOpenFolder(c.ErrOrStderr(), result, cc.out)
 	cc.config.keys.printExposure(c.ErrOrStderr(), result, "the folder "+cc.out+" (files of mode 0600)")
 	return cc.config.verdict.judge(compiler.Worst(result.Warnings))
 }

@@ -66,6 +66,7 @@ func (cc *compileCommand) keepUpToDate(c *cobra.Command) error {
 	if err := start(result); err != nil {
 		return err
 	}
+	cc.config.keys.warnOfOpenFolder(stderr, result, cc.out)
 	cc.config.keys.printExposure(stderr, result, "the folder "+cc.out+" (files of mode 0600)")
 	message.Printf(stderr, "%s is up to date; changes of the input reach it as they come", cc.out)
 	r.Run(ctx)

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"io/fs"
+	"os"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -41,6 +44,9 @@ func (k *keyFlags) load(stderr io.Writer) (policyconfig.Keys, error) {
 	if err != nil {
 		return policyconfig.Keys{}, err
 	}
+	if err := keyfile.CheckNotExpired(ring, time.Now()); err != nil {
+		return policyconfig.Keys{}, fmt.Errorf("%s: %w", k.file, err)
+	}
 	if !k.seal {
 		return policyconfig.Keys{Ring: &ring}, nil
 	}
@@ -66,6 +72,15 @@ func (k *keyFlags) fileMode(r *compiler.Result) fs.FileMode {
 		return 0o600
 	}
 	return 0o644
+}
+
+// warnOfOpenFolder says that others can put files and links where a result with secrets is written.
+func (k *keyFlags) warnOfOpenFolder(stderr io.Writer, r *compiler.Result, dir string) {
+	info, err := os.Stat(dir)
+	if err == nil && k.fileMode(r) == 0o600 && info.Mode()&0o022 != 0 {
+		message.PrintWarning(stderr, fmt.Sprintf("%s: others than its owner can put files and links there (mode %04o), and it holds secrets; "+
+			"run 'chmod go-w' on it", dir, info.Mode().Perm()))
+	}
 }
 
 // printExposure says who can read the keys that limpet has just put into what.

@@ -2,10 +2,13 @@ package main
 
 import (
 	"fmt"
+	"io"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/limpet-proxy/limpet/internal/atomicfile"
 	"github.com/limpet-proxy/limpet/internal/inputfiles"
 	"github.com/limpet-proxy/limpet/internal/keyfile"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
@@ -23,17 +26,19 @@ but signs only after --overlap: give the new ring to every Envoy within that
 time. Sessions move to the new key as they are used. Take the old key out of
 the ring when your longest absoluteTimeout has passed since.
 
+-o writes FILE instead, whole or not at all, so that none but you can read it.
+An existing one is replaced where --add-to names it, and by nothing else.
+
 --root prints a root secret instead: for LIMPET_ROOT, under which
 'limpet compile --seal-keys' seals rings.`
 
 const keygenExamples = `  export LIMPET_KEYS="$(limpet keygen)"
 
   # a key file that only you can read
-  (umask 077; limpet keygen > keys.json)
+  limpet keygen -o keys.json
 
   # change keys: a new one in front, which signs from ten minutes on
-  (umask 077; limpet keygen --add-to keys.json > new.json)
-  mv new.json keys.json
+  limpet keygen --add-to keys.json -o keys.json
 
   export LIMPET_ROOT="$(limpet keygen --root)"`
 
@@ -43,6 +48,7 @@ type keygenCommand struct {
 	addTo   string
 	overlap time.Duration
 	root    bool
+	output  string
 }
 
 func newKeygen() *cobra.Command {
@@ -60,6 +66,7 @@ func newKeygen() *cobra.Command {
 	f.StringVar(&k.id, "id", "", "`ID` of the key (default: today's date, such as 2026-11-21)")
 	f.StringVar(&k.addTo, "add-to", "", "print the ring in `FILE` with the new key in front")
 	f.DurationVar(&k.overlap, "overlap", 10*time.Minute, "`TIME` until the new key of --add-to signs")
+	f.StringVarP(&k.output, "output", "o", "", "write `FILE`, which only its owner can read, instead of printing")
 	f.BoolVar(&k.root, "root", false, "print a root secret for LIMPET_ROOT instead of a ring")
 	return c
 }
@@ -82,8 +89,7 @@ func (k *keygenCommand) check(c *cobra.Command, args []string) error {
 
 func (k *keygenCommand) run(c *cobra.Command, now time.Time) error {
 	if k.root {
-		_, err := fmt.Fprintln(c.OutOrStdout(), keyfile.NewRoot())
-		return err
+		return k.write(c, keyfile.NewRoot()+"\n")
 	}
 	ring, err := k.makeRing(c, now)
 	if err != nil {
@@ -93,8 +99,20 @@ func (k *keygenCommand) run(c *cobra.Command, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.OutOrStdout(), "%s\n", line)
-	return err
+	return k.write(c, string(line)+"\n")
+}
+
+// write prints a secret, or writes it into the file of -o. Another ring's file stays: all sessions would end with it.
+func (k *keygenCommand) write(c *cobra.Command, text string) error {
+	if k.output == "" {
+		_, err := io.WriteString(c.OutOrStdout(), text)
+		return err
+	}
+	if _, err := os.Lstat(k.output); err == nil && k.output != k.addTo {
+		return fmt.Errorf("%s is there already, and what it holds would be lost; "+
+			"--add-to %[1]s -o %[1]s puts a new key in front of a ring", k.output)
+	}
+	return atomicfile.Write(k.output, []byte(text), 0o600)
 }
 
 // makeRing makes a ring of one key, or that of --add-to with a new one in front.

@@ -46,8 +46,8 @@ func newRoot() *cobra.Command {
 		}
 		return usagef("%w%s; see '%s --help'", err, addDidYouMean(c, err), c.CommandPath())
 	})
-	root.AddCommand(newCompile(), newRun(), newCheck(), newDescribe(), newServe(), newBootstrap(), newStatus(), newImage(), newKeygen(), newRevoke(),
-		newVersion())
+	root.AddCommand(newCompile(), newRun(), newCheck(), newDescribe(), newServe(), newBootstrap(), newStatus(), newImage(), newKeygen(),
+		newRevoke(), newVersion())
 	return root
 }
 

@@ -29,8 +29,8 @@ run. Each Gateway has proxies of its own, which get what belongs to it and nothi
 else.
 
 A change goes to each Envoy make before break: clusters, endpoints, certificates
-and session policies first, then routes, then listeners, then removals, each step
-when the Envoy has acknowledged the one before. Endpoints do not wait for the
+and keys first, then routes with their session policies, then listeners, then
+removals, each step when the Envoy has acknowledged the one before. Endpoints do not wait for the
 rest. An Envoy that does not answer holds up no other.
 
 Envoys show a certificate of --client-ca whose only URI is

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 	"github.com/limpet-proxy/limpet/token"
@@ -83,6 +84,18 @@ func Ring(ring policyconfig.KeyRing) (*token.Ring, error) {
 		})
 	}
 	return token.NewRing(keys)
+}
+
+// CheckNotExpired refuses a ring of which no key verifies any more: with it, no request would have a session.
+func CheckNotExpired(ring policyconfig.KeyRing, now time.Time) error {
+	expired := func(k policyconfig.Key) bool { return k.NotAfter != 0 && int64(k.NotAfter) <= now.Unix() }
+	for _, k := range ring.Keys {
+		if !expired(k) {
+			return nil
+		}
+	}
+	return errors.New("keys: every key's notAfter has passed, so no session could begin or go on; " +
+		"'limpet keygen --add-to FILE -o FILE' puts a new key in front")
 }
 
 // Marshal gives a ring as one line of JSON, without the line's end: the form for LIMPET_KEYS.

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"net/netip"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -53,6 +54,9 @@ func NewDynamic(dir string, draining *Draining) (*Dynamic, error) {
 	folder, err := filepath.Abs(filepath.Join(dir, discoveryFolder))
 	if err != nil {
 		return nil, err
+	}
+	if info, err := os.Lstat(folder); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return nil, fmt.Errorf("%s is a link, and keys may be written there: remove it, or name the folder that it leads to", folder)
 	}
 	publisher := rollout.Publisher{Folder: rollout.Folder{Path: folder}, Patience: patience}
 	return &Dynamic{Publisher: publisher, draining: draining}, nil

@@ -45,14 +45,30 @@ func Summary(changes []string) string {
 	}
 }
 
+// dropEqual leaves out what is in the same place of two lists of one length, and equal: nearly all of thousands, most often.
+func dropEqual[T any](from, to []T, isEqual func(a, b T) bool) (restFrom, restTo []T) {
+	if len(from) != len(to) {
+		return from, to
+	}
+	for i := range from {
+		if !isEqual(from[i], to[i]) {
+			restFrom, restTo = append(restFrom, from[i]), append(restTo, to[i])
+		}
+	}
+	return restFrom, restTo
+}
+
 func clusterChanges(from, to *envoy.Discovery) []string {
 	all := compareNamed("backend", from.Clusters, to.Clusters, clusterName,
 		func(a, b envoy.Cluster) bool { return bytes.Equal(a.Settings, b.Settings) })
 	was := map[string][]byte{}
-	for _, c := range from.Clusters {
+	before, now := dropEqual(from.Clusters, to.Clusters, func(a, b envoy.Cluster) bool {
+		return a.Name == b.Name && bytes.Equal(a.Endpoints, b.Endpoints)
+	})
+	for _, c := range before {
 		was[c.Name] = c.Endpoints
 	}
-	for _, c := range to.Clusters {
+	for _, c := range now {
 		if before, known := was[c.Name]; known && !bytes.Equal(before, c.Endpoints) {
 			all = append(all, endpointsOf(c))
 		}
@@ -100,6 +116,7 @@ func sameResource(a, b envoy.Resource) bool { return bytes.Equal(a.JSON, b.JSON)
 
 // compareNamed compares two lists by the names of their members.
 func compareNamed[T any](what string, from, to []T, name func(T) string, same func(a, b T) bool) []string {
+	from, to = dropEqual(from, to, func(a, b T) bool { return same(a, b) && name(a) == name(b) })
 	was := map[string]T{}
 	for _, x := range from {
 		was[name(x)] = x

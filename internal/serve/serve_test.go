@@ -177,7 +177,10 @@ func TestOutput(t *testing.T) {
 			t.Errorf("%v are %q, want %q", c.t, got, c.want)
 		}
 	}
-	if body := two.Resources(xds.Filter)[0].Body.String(); strings.Contains(body, "CART") {
+	if !strings.Contains(one.Resources(xds.Routes)[0].Body.String(), "CART") {
+		t.Error("the session policies of a Gateway are not in its routes")
+	}
+	if body := two.Resources(xds.Routes)[0].Body.String(); strings.Contains(body, "CART") {
 		t.Error("a Gateway's proxies get another's session policies")
 	}
 	said := apply(t, o, keys, strings.Replace(text, "sessionName: CART", "sessionName: BASKET", 1))
@@ -190,6 +193,26 @@ func TestOutput(t *testing.T) {
 	apply(t, o, keys, strings.Replace(text, "name: two, namespace: default", "name: three, namespace: default", 1))
 	if left := names(o.Server.Latest("default/two"), xds.Listener); left != "" {
 		t.Errorf("a Gateway that is gone leaves %q", left)
+	}
+}
+
+// TestPoliciesTravel holds that another route's session policies are another route table, and leave the filter as it is.
+func TestPoliciesTravel(t *testing.T) {
+	o, keys := newOutput(t)
+	text := withCertificate(t, documents)
+	var filters, routes []string
+	for _, name := range []string{"cart", "basket"} {
+		apply(t, o, keys, strings.Replace(text, "kind: HTTPRoute\nmetadata: {name: cart", "kind: HTTPRoute\nmetadata: {name: "+name, 1))
+		served := o.Server.Latest("default/one")
+		filters = append(filters, served.Resources(xds.Filter)[0].Version)
+		versions := ""
+		for _, r := range served.Resources(xds.Routes) {
+			versions += r.Version
+		}
+		routes = append(routes, versions)
+	}
+	if filters[0] != filters[1] || routes[0] == routes[1] {
+		t.Errorf("the filter has the versions %q, and the routes %q", filters, routes)
 	}
 }
 

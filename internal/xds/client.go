@@ -239,6 +239,12 @@ func (c *client) begin(now time.Time) {
 		}
 	}
 	c.target, c.begun, c.reached, c.renewed = c.latest, now, stageBegin, map[string]bool{}
+	for t := range typeCount { // what is not wanted any more matters no more
+		maps.DeleteFunc(c.types[t].rejected, func(name string, was Rejection) bool {
+			r := c.want(t, name)
+			return r == nil || r.Version != was.Version
+		})
+	}
 }
 
 // pushStages sends what the stage allows that the target has come to.

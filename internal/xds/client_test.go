@@ -147,6 +147,12 @@ func TestClientRejectsListener(t *testing.T) {
 	if e.words(Routes, "cluster:")["b"] || e.nacks != 1 {
 		t.Errorf("routes lead to %v after %d rejections", e.words(Routes, "cluster:"), e.nacks)
 	}
+	mended := listed(t, e.now, first)
+	e.set(mended)
+	e.run()
+	if err := e.holds(mended); err != nil || len(e.client.listRejected()) > 0 {
+		t.Errorf("without it: %v, rejected are %+v", err, e.client.listRejected())
+	}
 }
 
 // TestClientCoalesces holds that one message of a type is under way at a time, and that what changes meanwhile is one

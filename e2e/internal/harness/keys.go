@@ -105,8 +105,8 @@ func (r Ring) Secrets() []string {
 	return all
 }
 
-// AppScope is that of a rule without a name in the route default/app that takes all paths.
-const AppScope = "HTTPRoute/default/app/matches/75ff6852f9ba93fd"
+// CartScope is that of CookieRule("cart", ...), a rule without a name, in the route default/app.
+const CartScope = "HTTPRoute/default/app/matches/948581af88c3785d"
 
 // Scope opens the ring for one policy's scope.
 func (r Ring) Scope(t testing.TB, scope string) *token.Scope {

@@ -75,7 +75,8 @@ func (p *Places) Equal(other *Places) bool {
 	if p == nil || other == nil {
 		return p == other
 	}
-	return p.NoLoopback == other.NoLoopback && p.Reachable == other.Reachable && slices.Equal(p.Own, other.Own) && slices.Equal(p.Gateways, other.Gateways)
+	return p.NoLoopback == other.NoLoopback && p.Reachable == other.Reachable &&
+		slices.Equal(p.Own, other.Own) && slices.Equal(p.Gateways, other.Gateways)
 }
 
 // areReachable reports whether clients on other machines reach a Gateway.

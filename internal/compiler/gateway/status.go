@@ -104,8 +104,11 @@ func (l *listener) routeNames() []string {
 	return slices.Compact(names)
 }
 
-// supportedKinds gives the kinds of routes that a listener takes and limpet knows.
+// supportedKinds gives the kinds of routes that a listener takes and limpet knows; none for a protocol that it does not.
 func (l *listener) supportedKinds() []gatewayv1.RouteGroupKind {
+	if l.refused == gatewayv1.ListenerReasonUnsupportedProtocol {
+		return nil
+	}
 	var known []gatewayv1.RouteGroupKind
 	group := gatewayv1.Group(gatewayv1.GroupName)
 	named := l.spec.AllowedRoutes != nil && len(l.spec.AllowedRoutes.Kinds) > 0

@@ -22,59 +22,67 @@ func policyText(name, target string, lines ...string) string {
 		"spec:\n  targetRefs: [{group: %s, kind: %s, name: %s}]\n  %s\n", name, group, kind, targetName, strings.Join(lines, "\n  "))
 }
 
+const ofRoute, ofService = "absoluteTimeout: 1h", "idleTimeout: 5m"
+
+func policyOnGateway(strategy string) string {
+	return policyText("gateway", "Gateway/web", "strategy: "+strategy, "absoluteTimeout: 8h", "sessionName: corp")
+}
+
+// The policies of a route and a Service without a strategy.
+var (
+	routePolicy   = policyText("route", "HTTPRoute/cart", ofRoute)
+	servicePolicy = policyText("service", "Service/cart", ofService)
+)
+
+var strategyCases = []struct {
+	name      string
+	policies  []string
+	want      string
+	displaced int
+}{
+	{"patch defaults fill in", []string{policyOnGateway("PatchDefaults"), routePolicy}, "absoluteTimeout=1h sessionName=corp", 0},
+	{"atomic defaults give way", []string{policyOnGateway("AtomicDefaults"), routePolicy}, "absoluteTimeout=1h", 1},
+	{"atomic defaults alone", []string{policyOnGateway("AtomicDefaults")}, "absoluteTimeout=8h sessionName=corp", 0},
+	{"patch overrides", []string{policyOnGateway("PatchOverrides"), routePolicy, servicePolicy}, "absoluteTimeout=8h idleTimeout=5m sessionName=corp", 0},
+	{"atomic overrides", []string{policyOnGateway("AtomicOverrides"), routePolicy, servicePolicy}, "absoluteTimeout=8h sessionName=corp", 2},
+	{
+		"the higher one's strategy counts, a patch",
+		[]string{policyOnGateway("PatchDefaults"), policyText("route", "HTTPRoute/cart", "strategy: AtomicDefaults", ofRoute)},
+		"absoluteTimeout=1h sessionName=corp", 0,
+	},
+	{
+		"the higher one's strategy counts, an atomic override",
+		[]string{policyOnGateway("AtomicOverrides"), policyText("route", "HTTPRoute/cart", "strategy: AtomicOverrides", "idleTimeout: 1m")},
+		"absoluteTimeout=8h sessionName=corp", 1,
+	},
+	{
+		"a default above an atomic override", []string{
+			policyText("gateway", "Gateway/web", "strategy: PatchDefaults", "sessionName: corp"),
+			policyText("route", "HTTPRoute/cart", "strategy: AtomicOverrides", ofRoute), servicePolicy,
+		},
+		"absoluteTimeout=1h sessionName=corp", 1,
+	},
+	{
+		"what is displaced displaces nothing", []string{
+			policyText("class", "Gateway/web", "strategy: AtomicDefaults", "sessionName: corp"),
+			policyText("route", "HTTPRoute/cart", "strategy: AtomicOverrides", ofRoute), servicePolicy,
+		},
+		"absoluteTimeout=1h", 2,
+	},
+	{
+		"two on one target: the first by name", []string{
+			policyOnGateway("AtomicDefaults"), policyText("other", "Gateway/web", "strategy: AtomicDefaults", ofService),
+		},
+		"absoluteTimeout=8h sessionName=corp", 1,
+	},
+}
+
 // TestStrategies holds the four strategies of GEP-713: what is effective where policies on a Gateway, a route and a Service
 // meet, each FIELD=VALUE; and how many blocks are displaced as a whole.
 //
 // requirements: 2C.8, 2C.10, 2C.12, S7
 func TestStrategies(t *testing.T) {
-	const ofRoute, ofService = "absoluteTimeout: 1h", "idleTimeout: 5m"
-	onGateway := func(strategy string) string {
-		return policyText("gateway", "Gateway/web", "strategy: "+strategy, "absoluteTimeout: 8h", "sessionName: corp")
-	}
-	route := policyText("route", "HTTPRoute/cart", ofRoute)
-	service := policyText("service", "Service/cart", ofService)
-	for _, c := range []struct {
-		name      string
-		policies  []string
-		want      string
-		displaced int
-	}{
-		{"patch defaults fill in", []string{onGateway("PatchDefaults"), route}, "absoluteTimeout=1h sessionName=corp", 0},
-		{"atomic defaults give way", []string{onGateway("AtomicDefaults"), route}, "absoluteTimeout=1h", 1},
-		{"atomic defaults alone", []string{onGateway("AtomicDefaults")}, "absoluteTimeout=8h sessionName=corp", 0},
-		{"patch overrides", []string{onGateway("PatchOverrides"), route, service}, "absoluteTimeout=8h idleTimeout=5m sessionName=corp", 0},
-		{"atomic overrides", []string{onGateway("AtomicOverrides"), route, service}, "absoluteTimeout=8h sessionName=corp", 2},
-		{
-			"the higher one's strategy counts, a patch",
-			[]string{onGateway("PatchDefaults"), policyText("route", "HTTPRoute/cart", "strategy: AtomicDefaults", ofRoute)},
-			"absoluteTimeout=1h sessionName=corp", 0,
-		},
-		{
-			"the higher one's strategy counts, an atomic override",
-			[]string{onGateway("AtomicOverrides"), policyText("route", "HTTPRoute/cart", "strategy: AtomicOverrides", "idleTimeout: 1m")},
-			"absoluteTimeout=8h sessionName=corp", 1,
-		},
-		{
-			"a default above an atomic override", []string{
-				policyText("gateway", "Gateway/web", "strategy: PatchDefaults", "sessionName: corp"),
-				policyText("route", "HTTPRoute/cart", "strategy: AtomicOverrides", ofRoute), service,
-			},
-			"absoluteTimeout=1h sessionName=corp", 1,
-		},
-		{
-			"what is displaced displaces nothing", []string{
-				policyText("class", "Gateway/web", "strategy: AtomicDefaults", "sessionName: corp"),
-				policyText("route", "HTTPRoute/cart", "strategy: AtomicOverrides", ofRoute), service,
-			},
-			"absoluteTimeout=1h", 2,
-		},
-		{
-			"two on one target: the first by name", []string{
-				onGateway("AtomicDefaults"), policyText("other", "Gateway/web", "strategy: AtomicDefaults", ofService),
-			},
-			"absoluteTimeout=8h sessionName=corp", 1,
-		},
-	} {
+	for _, c := range strategyCases {
 		t.Run(c.name, func(t *testing.T) {
 			e := readDocumentSet(t, []byte(strings.Join(c.policies, "---\n"))).
 				mergeOn(parseTrafficPath(t, "gateway=shop/web route=HTTPRoute/shop/cart backends=Service/shop/cart"))

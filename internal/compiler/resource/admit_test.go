@@ -359,6 +359,16 @@ func reportOf(t *testing.T, o resource.Options, documents ...string) *report.Rep
 	return rep
 }
 
+// TestNamespacesAsServersGiveThem reads the labels, and one more: an API server's own.
+func TestNamespacesAsServersGiveThem(t *testing.T) {
+	objects, rep := compilertest.TryAdmit(t, resource.Options{},
+		"{apiVersion: v1, kind: Namespace, metadata: {name: x, labels: {a: b}}, spec: {finalizers: [kubernetes]}, status: {phase: Active}}")
+	compilertest.CheckProblems(t, rep.Problems())
+	if got := fmt.Sprint(objects.Namespaces[0].Labels); got != "map[a:b kubernetes.io/metadata.name:x]" {
+		t.Errorf("got %s", got)
+	}
+}
+
 // TestFaultsAreLocal holds that what limpet lacks in a part of a route or Gateway is noted there, and refuses nothing.
 func TestFaultsAreLocal(t *testing.T) {
 	objects, rep := compilertest.TryAdmit(t, resource.Options{},

@@ -57,7 +57,8 @@ func routeFields(matches fieldSupport) fieldSupport {
 
 // headerFilterFields are those of the filters that change headers.
 func headerFilterFields() fieldSupport {
-	modifier := joinRows(nestUnder("set[]", supportAll("name", "value")), nestUnder("add[]", supportAll("name", "value")), supportAll("remove[]"))
+	header := supportAll("name", "value")
+	modifier := joinRows(nestUnder("set[]", header), nestUnder("add[]", header), supportAll("remove[]"))
 	return joinRows(nestUnder("requestHeaderModifier", modifier), nestUnder("responseHeaderModifier", modifier))
 }
 

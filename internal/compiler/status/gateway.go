@@ -88,7 +88,8 @@ func gatewayProgrammed(usable bool, problems []report.Problem) metav1.Condition 
 	case len(unbound) > 0:
 		return newCondition(gatewayv1.GatewayConditionProgrammed, false, gatewayv1.GatewayReasonAddressNotUsable, joinProblems(unbound))
 	case !usable:
-		return newCondition(gatewayv1.GatewayConditionProgrammed, false, gatewayv1.GatewayReasonInvalid, "it is not accepted, or none of its listeners")
+		return newCondition(gatewayv1.GatewayConditionProgrammed, false, gatewayv1.GatewayReasonInvalid,
+			"it is not accepted, or none of its listeners")
 	default:
 		return newCondition(gatewayv1.GatewayConditionProgrammed, true, gatewayv1.GatewayReasonProgrammed, "")
 	}

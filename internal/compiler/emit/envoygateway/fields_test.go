@@ -85,7 +85,8 @@ func TestUnknownFieldsOfUsersObjects(t *testing.T) {
 	plan, _ := newPlan(t, object.KindHTTPRoute, oneBackend)
 	client := newObject(t, kindClient, "mine",
 		`{targetRefs: [{kind: Gateway, name: web, sectionNmae: http}], clientIPDetection: {xForwardedFor: {numTrustedHps: 1}}}`)
-	proxy := newObject(t, kindProxy, "other", `{provider: {kubernetes: {envoyDeployment: {pod: {annotations: {any: thing}}, replica: 2}}}}`)
+	proxy := newObject(t, kindProxy, "other",
+		`{provider: {kubernetes: {envoyDeployment: {pod: {annotations: {any: thing}}, replica: 2}}}}`)
 	plan.Objects[kindClient], plan.Objects[kindProxy] = []*ir.Object{&client}, []*ir.Object{&proxy}
 	emit(t, plan).checkProblems(t,
 		"spec.clientIPDetection.xForwardedFor.numTrustedHps: unknown field: Envoy Gateway 1.9 has none of this name; did you mean numTrustedHops?",

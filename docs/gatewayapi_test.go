@@ -1,0 +1,64 @@
+package docs
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+)
+
+// The lines between which gateway-api.md is made from what the compiler supports.
+const fieldsBegin, fieldsEnd = "<!-- fields -->\n", "<!-- end of fields -->\n"
+
+// TestFieldsOfGatewayAPI holds that gateway-api.md has every field that the compiler reads, and what it does with it.
+func TestFieldsOfGatewayAPI(t *testing.T) {
+	page, err := os.ReadFile("gateway-api.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(page), fieldsBegin)
+	_, after, ends := strings.Cut(rest, fieldsEnd)
+	if !found || !ends {
+		t.Fatal("docs/gateway-api.md has no place for its tables")
+	}
+	written := before + fieldsBegin + listFields() + fieldsEnd + after
+	if *update {
+		if err := os.WriteFile("gateway-api.md", []byte(written), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if written != string(page) {
+		t.Error("docs/gateway-api.md is stale: 'go test ./docs -update' writes it again")
+	}
+}
+
+// listFields gives a table for each kind.
+func listFields() string {
+	var b strings.Builder
+	all := resource.SupportedFields()
+	for _, kind := range slices.Sorted(maps.Keys(all)) {
+		fmt.Fprintf(&b, "\n### %s\n\n| field | on a plain Envoy |\n|---|---|\n", kind)
+		for _, path := range slices.Sorted(maps.Keys(all[kind])) {
+			fmt.Fprintf(&b, "| `%s` | %s |\n", path, describeSupport(all[kind][path]))
+		}
+	}
+	return b.String() + "\n"
+}
+
+func describeSupport(s resource.Support) string {
+	switch {
+	case s.Ignored != "":
+		return "no effect: it " + strings.TrimPrefix(s.Ignored, "it ")
+	case s.Only != nil:
+		var values []string
+		for _, v := range s.Only {
+			values = append(values, fmt.Sprintf("`%v`", v))
+		}
+		return strings.Join(values, ", ") + " alone"
+	default:
+		return "yes"
+	}
+}
