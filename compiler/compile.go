@@ -33,6 +33,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 	"github.com/limpet-proxy/limpet/internal/compiler/retrybudget"
+	"github.com/limpet-proxy/limpet/internal/compiler/seniority"
 	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
@@ -79,6 +80,8 @@ type Result struct {
 	// give another result, because the drain limit of one of them will have passed; zero is never.
 	Draining []netip.AddrPort
 	Until    time.Time
+	// Incumbents are who has what, for the next Options.Incumbents; nil without these.
+	Incumbents *Incumbents
 	// Warnings are all there is to say of the input: what is left out (their Verdict is Refused), what was admitted and
 	// can't be honoured, and, as advice, what is worth knowing.
 	Warnings []Problem
@@ -101,6 +104,9 @@ func Compile(sources []Source, o Options) (result *Result, err error) {
 	}
 	if problems := o.judge(j.rep, j.servesNothing()); len(problems) > 0 {
 		return nil, problems
+	}
+	if o.Incumbents != nil {
+		result.Incumbents = j.findIncumbents()
 	}
 	result.Warnings, result.PassedOver = j.rep.Problems(), j.objects.PassedOver
 	return result, nil
@@ -136,6 +142,8 @@ func (r *Result) Main() []byte { return r.Files[len(r.Files)-1].Data }
 type analysis struct {
 	parsed  parsedOptions
 	objects *resource.Objects
+	// order says which of two namespaces' objects was there first.
+	order *seniority.Order
 	// topology is where requests arrive, and decisions are about the session persistence of what they reach.
 	topology  *gateway.Topology
 	decisions *policy.Decisions
@@ -172,6 +180,7 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 		return nil, j.rep.Errors(o.Strict)
 	}
 	j.objects.Controller = gatewayv1.GatewayController(o.ControllerName)
+	j.order = newOrder(sources, j.objects)
 	if controlled {
 		j.topology = cache.buildTopology(gateway.NewInputPerGateway(j.objects, o.Target.findController()), j.rep)
 		j.backends = backend.NewUnverified(j.objects, o.Target.findEmitter().platformBackends...)
@@ -180,11 +189,14 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 		if o.served() != nil {
 			in = in.Apart()
 		}
+		in = in.Settle(o.listening(settings, j.order))
 		j.topology = cache.buildTopology(in, j.rep)
 		places := o.newPlaces(j.objects, settings)
 		j.backends = cache.indexBackends(j.objects, places, j.rep)
 	}
-	j.decisions = cache.rules.Decide(j.objects, j.topology.Ports, j.backends, o.policyOptions(settings), j.rep)
+	policies := o.policyOptions(settings)
+	policies.Order, policies.HeldNames = j.order, o.heldNames()
+	j.decisions = cache.rules.Decide(j.objects, j.topology.Ports, j.backends, policies, j.rep)
 	if controlled {
 		j.plan = lower.NewPlan(j.objects, j.topology.Ports, j.decisions, j.backends)
 	} else {

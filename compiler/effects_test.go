@@ -20,6 +20,7 @@ var fieldEffects = map[string]replacement{
 	"Gateway spec.gatewayClassName":                            {"gatewayClassName: limpet", "gatewayClassName: other"},
 	"Gateway spec.addresses[].type":                            {"type: IPAddress", "type: Hostname"},
 	"Gateway spec.addresses[].value":                           {"value: 127.0.0.9", "value: 127.0.0.8"},
+	"Gateway spec.allowedListeners.namespaces.from":            {"from: None", "from: All"},
 	"Gateway spec.listeners[].name":                            {"name: main", "name: another"},
 	"Gateway spec.listeners[].hostname":                        {`hostname: "*.example.com"`, `hostname: "*.example.org"`},
 	"Gateway spec.listeners[].port":                            {"port: 8000", "port: 8001"},

@@ -17,12 +17,14 @@ import (
 // Follower keeps the configuration of an Envoy up to date with documents that change one by one. A change costs what it
 // touches, however many other documents there are. What comes out is what Compile gives for the same documents.
 //
-// It serves one change at a time.
+// With Options.Incumbents what several objects want stays with those who had it in the last result. It serves one change at a
+// time.
 type Follower struct {
-	options Options
-	state   *follow.State
-	order   []string // of the sources' names, where they were given as a whole
-	last    *Update
+	options  Options
+	settings parsedOptions
+	state    *follow.State
+	order    []string // of the sources' names, where they were given as a whole
+	last     *Update
 	// accepted are the faults of documents with which the last result came.
 	accepted map[report.Said]bool
 	// whole says that the last result did not come from the state.
@@ -41,6 +43,8 @@ type Changes struct {
 	Keys     policyconfig.Keys
 	Time     time.Time
 	Draining map[netip.AddrPort]time.Time
+	// Unusable is as in EnvoyOptions.
+	Unusable map[netip.AddrPort]string
 }
 
 // Part is a part of a configuration that is not as it was.
@@ -82,9 +86,9 @@ func NewFollower(o Options) (*Follower, error) {
 			Settings: envoy.Settings{Admin: settings.admin, WasmPath: o.Envoy.WasmPath, Plugin: policyconfig.DefaultConfig()},
 			Folder:   o.Envoy.Dynamic.Folder,
 		},
-		EndpointFiles: o.Envoy.Dynamic.EndpointFiles,
+		EndpointFiles: o.Envoy.Dynamic.EndpointFiles, KeepIncumbents: o.Incumbents != nil,
 	})
-	return &Follower{options: o, state: state}, nil
+	return &Follower{options: o, settings: settings, state: state}, nil
 }
 
 // Apply takes changes over. The error is as Compile's: the last Update then stays what it was, and the next one tells of
@@ -118,7 +122,10 @@ func (f *Follower) apply(c Changes) (*Update, error) {
 	if err := f.state.Set(c.Set); err != nil {
 		return nil, err
 	}
-	followed, err := f.state.Update(follow.Moment{Now: c.Time, Since: c.Draining})
+	f.options.Envoy.Unusable = c.Unusable
+	followed, err := f.state.Update(follow.Moment{
+		Now: c.Time, Since: c.Draining, Files: f.listFiles, Listening: f.options.listening(f.settings, nil),
+	})
 	switch {
 	case err != nil:
 		return nil, err
@@ -188,6 +195,9 @@ func (f *Follower) compileWhole(c Changes) (*Update, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.Incumbents != nil {
+		f.options.Incumbents = result.Incumbents
+	}
 	f.last = &Update{
 		Whole: true, NewWarnings: f.listNewOfWhole(result.Warnings), PrivateKeys: result.PrivateKeys,
 		Draining: result.Draining, Until: result.Until, result: result, complete: true,
@@ -195,6 +205,19 @@ func (f *Follower) compileWhole(c Changes) (*Update, error) {
 	f.whole = true
 	f.acceptInvalid(invalid)
 	return f.last, nil
+}
+
+// listFiles lists the names of the sources, in their order.
+func (f *Follower) listFiles() []string {
+	if f.order != nil {
+		return f.order
+	}
+	all := f.state.Store().Sources()
+	names := make([]string, len(all))
+	for i, s := range all {
+		names[i] = s.Name
+	}
+	return names
 }
 
 // listNewOfWhole gives the problems of documents that can't be followed that were not there before.

@@ -107,6 +107,8 @@ func (g golden) parseOptions(t *testing.T) Options {
 			o.ClassPolicyNamespace = value
 		case "partial-split":
 			o.PartialSplit = value
+		case "share-addresses":
+			o.ShareAddresses = true
 		case "assume-admitted":
 			o.AssumeAdmitted = true
 		case "strict":
@@ -256,7 +258,7 @@ func eachOutput(t *testing.T, ending string, atLeast int, visit func(name string
 
 // TestGoldenFilesBelongToCases finds what a case that was renamed or removed has left.
 func TestGoldenFilesBelongToCases(t *testing.T) {
-	others := []string{"README.md", "common.yaml", "capabilities.yaml", "effects.yaml", "ring.sealed"}
+	others := []string{"README.md", "common.yaml", "capabilities.yaml", "effects.yaml", "follower.yaml", "ring.sealed"}
 	cases := map[string]bool{}
 	for _, g := range loadGoldens(t) {
 		cases[g.name] = true

@@ -57,6 +57,11 @@ type Options struct {
 	// PartialSplit is what becomes of a split with a policy on only one of its Services (S36): PartialAll, the
 	// default, or PartialReject.
 	PartialSplit string
+	// ShareAddresses lets Gateways of different namespaces share an address and port, where the more specific hostname wins. By
+	// default the senior Gateway's namespace has it, unless that Gateway allows others' listeners.
+	ShareAddresses bool
+	// Incumbents are those of the last result, for a process that compiles again and again, empty the first time; nil for none.
+	Incumbents *Incumbents
 	// TokenVersion is the version of the tokens that proxies write, 1 or 2 (docs/token-format.md); they read both. Default 1.
 	TokenVersion int
 	// AssumeAdmitted leaves out the checks of the CRDs, for documents that come from an API server.
@@ -101,6 +106,9 @@ type EnvoyOptions struct {
 	// WasmPath is the path of limpet.wasm as it shall stand in the bootstrap; Envoy resolves it from the folder
 	// that it is started in. Required.
 	WasmPath string
+	// Unusable are the addresses at which the machine that Envoy runs on does not let it listen, with the reasons: listeners
+	// are left out there.
+	Unusable map[netip.AddrPort]string
 	// Dynamic gives a Result.Discovery besides a bootstrap that points at its files; nil puts all of it into the
 	// bootstrap.
 	Dynamic *Dynamic

@@ -19,6 +19,7 @@ import (
 type inputFlags struct {
 	paths    []string
 	bind     string
+	share    bool
 	policies policyFlags
 	kinds    kindFlags
 }
@@ -29,6 +30,8 @@ func (f *inputFlags) register(c *cobra.Command) {
 	flags.StringArrayVarP(&f.paths, "file", "f", nil,
 		"read `PATH`: a file, a folder (all *.yaml, *.yml, *.json below it)\nor - for standard input; may be repeated")
 	flags.StringVar(&f.bind, "bind", compiler.DefaultBind, "IP `ADDRESS` for Gateways without addresses")
+	flags.BoolVar(&f.share, "share-addresses", false,
+		"let Gateways of different namespaces share an address and port;\nelse it is the first one's, and those that it allows")
 	f.kinds.register(flags)
 	f.policies.register(flags)
 }
@@ -50,6 +53,7 @@ func (f *inputFlags) check(c *cobra.Command, args []string) error {
 
 // set puts the flags into a compilation's options.
 func (f *inputFlags) set(o *compiler.Options) {
+	o.ShareAddresses = f.share
 	f.kinds.set(o)
 	f.policies.set(o)
 }

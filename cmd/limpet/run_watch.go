@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -35,8 +36,33 @@ func (rc *runCommand) deploy(c *cobra.Command, dir string) (*deployment, error) 
 	if err != nil {
 		return nil, err
 	}
-	d.result, err = rc.config.compile(c, compiler.TargetEnvoy, wasmPath)
+	d.result, err = rc.compileUsable(c, wasmPath)
 	return d, err
+}
+
+// compileUsable compiles without the listeners for which this machine has no room, as long as some are left: the others are
+// not to suffer from them.
+func (rc *runCommand) compileUsable(c *cobra.Command, wasmPath string) (*compiler.Result, error) {
+	in, err := rc.config.read(c.InOrStdin(), c.ErrOrStderr())
+	if err != nil {
+		return nil, err
+	}
+	o := rc.config.options(in, compiler.TargetEnvoy, wasmPath)
+	result, err := compiler.Compile(in.Sources, o)
+	if err != nil {
+		return nil, err
+	}
+	addresses, err := envoyproc.BootstrapAddresses(result.Main())
+	if err != nil {
+		return nil, err
+	}
+	listeners := slices.DeleteFunc(addresses, func(a envoyproc.Address) bool { return !a.IsListener() })
+	unusable := envoyproc.FindUnusable(listeners)
+	if len(unusable) == 0 || len(unusable) == len(listeners) {
+		return result, nil // prepare says what is wrong with all of them
+	}
+	o.Envoy.Unusable = unusable
+	return compiler.Compile(in.Sources, o)
 }
 
 // deployDynamic is deploy for an Envoy that takes changes over while it runs.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"strconv"
 	"syscall"
 
@@ -73,6 +74,32 @@ func BootstrapAddresses(bootstrap []byte) ([]Address, error) {
 	}
 	return all, nil
 }
+
+// FindUnusable tries every address for a moment, and says why some can't be had, with what to do about it.
+func FindUnusable(addresses []Address) map[netip.AddrPort]string {
+	unusable := map[netip.AddrPort]string{}
+	for _, a := range addresses {
+		at, err := netip.ParseAddrPort(a.hostPort)
+		if err != nil {
+			continue // no socket
+		}
+		if err := CheckFree([]Address{a}); err != nil {
+			unusable[at] = err.Error()
+		}
+	}
+	return unusable
+}
+
+// AddressesOf gives those of listeners that could not be had.
+func AddressesOf(unusable map[netip.AddrPort]string) (all []Address) {
+	for at := range unusable {
+		all = append(all, Address{at.String(), listenerAdvice})
+	}
+	return all
+}
+
+// IsListener reports whether it is a Gateway's, not the admin interface's.
+func (a Address) IsListener() bool { return a.advice == listenerAdvice }
 
 // CheckFree tries every address for a moment. Envoy itself would say less, or nothing: its listeners
 // share a port with another Envoy's, and each then gets some of the connections.

@@ -2,6 +2,7 @@ package envoyproc
 
 import (
 	"net"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -67,6 +68,11 @@ func TestCheckFree(t *testing.T) {
 		"192.0.2.1:80 is not an address of this machine; do that"
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
+	}
+	unusable := FindUnusable(addresses)
+	if unknown := unusable[netip.MustParseAddrPort("192.0.2.1:80")]; len(unusable) != 2 ||
+		unknown != "192.0.2.1:80 is not an address of this machine; do that" {
+		t.Errorf("unusable: %v", unusable)
 	}
 	for range 2 {
 		if err := CheckFree(addresses[:1]); err != nil {

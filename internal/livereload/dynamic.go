@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"time"
@@ -33,7 +35,8 @@ type Dynamic struct {
 	EndpointFiles int
 	// Publisher brings changes to Envoy; what may be set of it is how Envoy confirms them.
 	Publisher rollout.Publisher
-	// ProbePorts says that Envoy runs here, so that it must be able to listen on new addresses.
+	// ProbePorts says that Envoy runs here: a listener at an address that this machine has not, or not free, is left out. It is
+	// tried again with each change.
 	ProbePorts bool
 	// Reports says that what there is to say of the input is asked for with each result, be it new or not.
 	Reports bool
@@ -41,6 +44,7 @@ type Dynamic struct {
 	draining *Draining
 	live     *envoy.Discovery
 	follower *compiler.Follower
+	unusable map[netip.AddrPort]string // addresses at which no listener can be, with the reason
 	// fresh are the problems that the last compilation was the first to find.
 	fresh []compiler.Problem
 }
@@ -58,13 +62,36 @@ func NewDynamic(dir string, draining *Draining) (*Dynamic, error) {
 	return &Dynamic{Publisher: publisher, draining: draining}, nil
 }
 
-// Compile compiles the inputs, and remembers which hosts terminate.
+// Compile compiles the inputs, without the listeners for which this machine has no room, and remembers which hosts terminate.
 func (d *Dynamic) Compile(in Inputs) (*compiler.Result, error) {
 	if err := d.startFollower(in); err != nil {
 		return nil, err
 	}
+	d.unusable = envoyproc.FindUnusable(envoyproc.AddressesOf(d.unusable)) // those that still are
+	result, err := d.compileWithout(in)
+	if err != nil || !d.ProbePorts {
+		return result, err
+	}
+	more := envoyproc.FindUnusable(envoyproc.ListenerAddresses(d.listAdded(result.Discovery)))
+	switch {
+	case len(more) == 0:
+		return result, nil
+	case len(more) == len(result.Discovery.Listeners):
+		return nil, envoyproc.CheckFree(envoyproc.ListenerAddresses(result.Discovery.Listeners))
+	}
+	maps.Copy(d.unusable, more)
+	said := d.fresh
+	result, err = d.compileWithout(in)
+	d.fresh = append(said, d.fresh...)
+	return result, err
+}
+
+// compileWithout compiles the inputs without the listeners at addresses that can't be had.
+func (d *Dynamic) compileWithout(in Inputs) (*compiler.Result, error) {
 	now := time.Now()
-	update, err := d.follower.Replace(in.Sources, compiler.Changes{Keys: in.Keys, Time: now, Draining: d.draining.Since})
+	update, err := d.follower.Replace(in.Sources, compiler.Changes{
+		Keys: in.Keys, Time: now, Draining: d.draining.Since, Unusable: maps.Clone(d.unusable),
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -90,6 +117,7 @@ func (d *Dynamic) startFollower(in Inputs) (err error) {
 	}
 	o := d.Options(in)
 	o.Envoy.Dynamic = &compiler.Dynamic{Folder: d.Publisher.Folder.Path, EndpointFiles: d.EndpointFiles}
+	o.Incumbents = &compiler.Incumbents{}
 	o.HoldInvalid = true
 	d.follower, err = compiler.NewFollower(o)
 	return err
@@ -122,9 +150,6 @@ func (d *Dynamic) Resume(ctx context.Context, stderr io.Writer, result *compiler
 
 // Apply brings Envoy to a new configuration.
 func (d *Dynamic) Apply(ctx context.Context, since time.Time, result *compiler.Result) (string, error) {
-	if err := d.checkFree(result.Discovery); err != nil {
-		return "", err
-	}
 	summary := rollout.Summary(rollout.Changes(d.live, result.Discovery))
 	d.Publisher.Folder.Mode = d.FileMode(result)
 	live, confirmed, err := d.Publisher.Publish(ctx, d.live, result.Discovery)
@@ -151,22 +176,20 @@ func (d *Dynamic) Serving() string {
 	return lastGood
 }
 
-// checkFree tries the addresses that the live configuration does not have.
-func (d *Dynamic) checkFree(next *envoy.Discovery) error {
-	if !d.ProbePorts {
-		return nil
+// listAdded gives the listeners that the live configuration does not have.
+func (d *Dynamic) listAdded(next *envoy.Discovery) (added []envoy.Resource) {
+	live := map[string]bool{}
+	if d.live != nil {
+		for _, l := range d.live.Listeners {
+			live[l.Name] = true
+		}
 	}
-	taken := map[string]bool{}
-	for _, l := range d.live.Listeners {
-		taken[l.Name] = true
-	}
-	var added []envoy.Resource
 	for _, l := range next.Listeners {
-		if !taken[l.Name] {
+		if !live[l.Name] {
 			added = append(added, l)
 		}
 	}
-	return envoyproc.CheckFree(envoyproc.ListenerAddresses(added))
+	return added
 }
 
 // WaitReady waits until Envoy serves; false when ctx ends before.

@@ -66,7 +66,7 @@ func TestUnconfirmed(t *testing.T) {
 	var stderr bytes.Buffer
 	out := &lateOutput{done: cancel}
 	file := filepath.Join(t.TempDir(), "a.yaml")
-	must(t, (&Rewriter{Dir: filepath.Dir(file), Files: oneFile}).Write(nil))
+	must(t, (&Rewriter{Dir: filepath.Dir(file), Files: oneFile}).Write(&compiler.Result{}))
 	r := &Reconciler{
 		Files: inputfiles.NewWatcher(file), Output: out, Stderr: &stderr, Read: scriptedReads([]string{"a", "b"}),
 	}
@@ -177,7 +177,7 @@ func TestRun(t *testing.T) {
 	if _, err := r.Start(); err != nil {
 		t.Fatal(err)
 	}
-	out.write = func() { must(t, (&Rewriter{Dir: filepath.Dir(file), Files: oneFile}).Write(nil)) }
+	out.write = func() { must(t, (&Rewriter{Dir: filepath.Dir(file), Files: oneFile}).Write(&compiler.Result{})) }
 	r.Run(ctx)
 	if out.applied != 2 || ctx.Err() == context.DeadlineExceeded {
 		t.Errorf("%d changes, %v", out.applied, ctx.Err())

@@ -1,6 +1,7 @@
 package livereload
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -16,11 +17,15 @@ type Rewriter struct {
 	Options func(Inputs) compiler.Options
 	// Files are what a result comes to.
 	Files func(*compiler.Result) ([]atomicfile.File, error)
+
+	incumbents *compiler.Incumbents // of what was written last
 }
 
 // Compile compiles the inputs.
 func (w *Rewriter) Compile(in Inputs) (*compiler.Result, error) {
-	return compiler.Compile(in.Sources, w.Options(in))
+	o := w.Options(in)
+	o.Incumbents = cmp.Or(w.incumbents, &compiler.Incumbents{})
+	return compiler.Compile(in.Sources, o)
 }
 
 // Apply writes all files, or none.
@@ -37,7 +42,11 @@ func (w *Rewriter) Write(result *compiler.Result) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.WriteAll(w.Dir, files)
+	if err := atomicfile.WriteAll(w.Dir, files); err != nil {
+		return err
+	}
+	w.incumbents = result.Incumbents
+	return nil
 }
 
 // formatDuration says how long something has taken since it was first seen to be due.

@@ -3,6 +3,7 @@
 package ancestors
 
 import (
+	"fmt"
 	"iter"
 	"slices"
 
@@ -16,6 +17,7 @@ import (
 // Limit says on which Gateways which policies have no effect. A nil Limit is one that no policy has reached.
 type Limit struct {
 	reached  map[object.Ref]map[object.Ref]bool // Gateways, by policy
+	classes  map[object.Ref]bool                // policies whose one ancestor is a GatewayClass
 	attached map[object.TargetRef][]Attachment  // those of policies that have an effect on the target
 }
 
@@ -29,7 +31,9 @@ type Attachment struct {
 
 // isOwnAncestor reports whether the policy's status has an ancestor for the target itself, not for the Gateways from which
 // requests come to it: one on which the policy has no effect, or a GatewayClass, of which there is one for all of them.
-func (a Attachment) isOwnAncestor() bool { return a.Refused || a.Target.Kind == object.KindGatewayClass }
+func (a Attachment) isOwnAncestor() bool {
+	return a.Refused || a.Target.Kind == object.KindGatewayClass
+}
 
 // Input is what policies are attached to, and where requests go.
 type Input struct {
@@ -50,18 +54,22 @@ func Find(in Input, rep *report.Report) (limit *Limit, most int) {
 	if !MayReach(most, len(in.Objects.Gateways)) {
 		return nil, most
 	}
-	l := &Limit{reached: map[object.Ref]map[object.Ref]bool{}, attached: map[object.TargetRef][]Attachment{}}
+	l := &Limit{
+		reached: map[object.Ref]map[object.Ref]bool{}, classes: map[object.Ref]bool{}, attached: map[object.TargetRef][]Attachment{},
+	}
 	for a := range in.Attachments {
 		if !a.isOwnAncestor() {
 			l.attached[a.Target] = append(l.attached[a.Target], a)
 		}
+		l.classes[a.Policy] = l.classes[a.Policy] || !a.Refused && a.Target.Kind == object.KindGatewayClass
 	}
 	subjects := listPolicies(in.Objects)
 	for policy, gateways := range l.findGateways(in.Paths) {
 		for _, g := range findWithoutRoom(in.Objects, gateways, v1alpha1.MaxAncestors-taken[policy]) {
 			l.add(policy, g)
 			rep.WarnForAt(subjects[policy], report.ReasonPartiallyProgrammed, "spec.targetRefs",
-				"its status has no room for another ancestor: the policy has no effect on "+g.String())
+				fmt.Sprintf("its status has no room for another ancestor: the policy has no effect on %s; "+
+					"where its override would hold there, rules go without sessions", g))
 		}
 	}
 	if len(l.reached) == 0 {
@@ -80,12 +88,16 @@ func (l *Limit) add(policy, gateway object.Ref) {
 	l.reached[policy][gateway] = true
 }
 
-// findGateways gives, for each policy, the Gateways from which requests come to its targets.
+// findGateways gives, for each policy, the Gateways from which requests come to its targets. One for a GatewayClass has the
+// class for its ancestor, and so has room for all Gateways.
 func (l *Limit) findGateways(paths iter.Seq[precedence.TrafficPath]) map[object.Ref]map[object.Ref]bool {
 	found := map[object.Ref]map[object.Ref]bool{}
 	for path := range paths {
 		for _, target := range path.Targets() {
 			for _, a := range l.attached[target] {
+				if l.classes[a.Policy] {
+					continue
+				}
 				if found[a.Policy] == nil {
 					found[a.Policy] = map[object.Ref]bool{}
 				}

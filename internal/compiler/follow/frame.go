@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
+	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/loadbalancing"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
@@ -20,6 +21,9 @@ type frame struct {
 	budgets       *retrybudget.Budgets
 	report        report.Report
 	others        int // as policy.Decisions has it
+	// refused are the claims to addresses that do not hold, and claims those that do.
+	refused map[gateway.Claim]string
+	claims  gateway.Claims
 }
 
 // updateFrame makes the frame anew if it is marked, and marks all groups if it looks different to them.
@@ -50,10 +54,11 @@ func (s *State) newFrame() *frame {
 	f.budgets = retrybudget.NewPart(context, func(key string) bool { return s.objects.services[key] != nil }, &f.report)
 	input := *context
 	input.Proxies = nil
+	f.refused = gateway.NewInput(&input, s.settings.Bind).AssumeClasses(s.settings.AssumeClass).SettleClaims(s.listening)
 	p, config := s.analyze(f, &input, stepCaches{}, Moment{}, &f.report)
 	f.report.Add(&p.ofGateways)
 	f.report.Add(p.report)
-	f.listeners, f.others = config.Listeners, p.others
+	f.listeners, f.others, f.claims = config.Listeners, p.others, p.claims
 	return f
 }
 

@@ -123,7 +123,7 @@ func (o *inventory) hasRoute(ref object.Ref) bool {
 // addGroup puts a group's part into what all come to.
 func (s *State) addGroup(g *group, p *groupPart) {
 	g.part = p
-	s.groups.all[g] = true
+	s.groups.all[g], s.fresh[g] = true, true
 	for _, ref := range g.routes {
 		s.groups.byRoute[ref] = g
 	}
@@ -137,6 +137,8 @@ func (s *State) addGroup(g *group, p *groupPart) {
 // removeGroup takes a group out of what all come to.
 func (s *State) removeGroup(g *group) {
 	delete(s.groups.all, g)
+	delete(s.fresh, g)
+	s.gone = append(s.gone, g.part)
 	delete(s.groups.draining, g)
 	for _, ref := range g.routes {
 		delete(s.groups.byRoute, ref)

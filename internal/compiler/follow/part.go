@@ -31,6 +31,9 @@ type groupPart struct {
 	draining   []netip.AddrPort
 	until      time.Time
 	others     int // as policy.Decisions has it
+	claims     gateway.Claims
+	proxyHosts gateway.ProxyHosts
+	held       policy.HeldNames
 	err        error
 }
 
@@ -69,18 +72,25 @@ func (s *State) analyze(
 	f *frame, input *resource.Objects, c stepCaches, m Moment, attaching *report.Report,
 ) (*groupPart, *ir.Config) {
 	p := &groupPart{report: &report.Report{}}
-	t := c.topology.Get(gateway.NewInput(input, s.settings.Bind).AssumeClasses(s.settings.AssumeClass), gateway.Build)
+	topology := gateway.NewInput(input, s.settings.Bind).AssumeClasses(s.settings.AssumeClass).Settled(f.refused, s.listening)
+	t := c.topology.Get(topology, gateway.Build)
 	p.ofGateways.Add(&t.OfGateways)
 	p.report.Add(&t.OfRoutes)
 	places := backend.NewPlaces(input, s.settings.Bind, s.settings.Envoy.Settings.Admin)
 	backends := backend.NewIndex(input, c.backends.GetAll(backend.GatherPorts(input, places), backend.BuildPort), places, p.report)
-	decisions := c.rules.DecidePart(input, s.objects.targets, t.Ports, backends, s.settings.Policy, attaching, p.report)
+	o := s.settings.Policy
+	o.Order, o.HeldNames = s.listening.Order, s.incumbents.names
+	decisions := c.rules.DecidePart(input, s.objects.targets, t.Ports, backends, o, attaching, p.report)
 	config, _ := lower.Lower(t.Ports, lower.Input{
 		Backends: backends, LoadBalancing: f.loadBalancing, RetryBudgets: f.budgets, Decisions: decisions,
 		Draining: &lower.Draining{Now: m.Now, Since: m.Since}, LocalClients: s.settings.LocalClients,
 	}, p.report)
 	p.clusters, p.policies, p.draining, p.until = config.Clusters, config.Policies, config.Draining, config.Until
 	p.cookies, p.others = decisions.DomainCookies(), decisions.OtherAncestors
+	p.claims, p.proxyHosts = t.Claims(), t.ProxyHosts()
+	if s.settings.KeepIncumbents {
+		p.held = decisions.HeldNames()
+	}
 	return p, config
 }
 

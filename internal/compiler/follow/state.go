@@ -20,6 +20,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ancestors"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
+	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
@@ -37,6 +38,8 @@ type Settings struct {
 	AssumeClass bool
 	// Controller is the controllerName of limpet's GatewayClasses; empty for the usual one.
 	Controller gatewayv1.GatewayController
+	// KeepIncumbents leaves what several want with those who had it.
+	KeepIncumbents bool
 	// LocalClients leaves out advice about clients on other machines.
 	LocalClients bool
 	// Envoy has everything but the plugin's configuration, and EndpointFiles is as in [envoy.Renderer.Discover].
@@ -44,10 +47,13 @@ type Settings struct {
 	EndpointFiles int
 }
 
-// Moment is what a result depends on besides documents: the time, and since when hosts terminate.
+// Moment is what a result depends on besides documents: the time, since when hosts terminate, the order of the files, and where
+// Gateways may listen.
 type Moment struct {
-	Now   time.Time
-	Since map[netip.AddrPort]time.Time
+	Now       time.Time
+	Since     map[netip.AddrPort]time.Time
+	Files     func() []string
+	Listening gateway.Listening
 }
 
 // State is a configuration that follows its objects.
@@ -63,6 +69,12 @@ type State struct {
 	said     said
 	// others are the ancestors in the status of policies besides Gateways on which they have an effect, as policy.Decisions has it.
 	others map[*sessionPolicy]int
+	// listening says where Gateways may listen, and who goes first; incumbents are those of the last result, gone the parts that
+	// it had and fresh the groups that were made since.
+	listening  gateway.Listening
+	incumbents incumbents
+	gone       []*groupPart
+	fresh      map[*group]bool
 	// broken says that the objects have been such that they can't be followed, so that the state must be made anew.
 	broken bool
 }
@@ -72,7 +84,7 @@ func New(s Settings) *State {
 	return &State{
 		settings: s, store: resource.NewStore(s.Admission), objects: newInventory(s.Controller), marks: newMarks(), groups: newGroups(),
 		attached: map[*sessionPolicy]*report.Report{}, merged: newMerged(s.Envoy, s.EndpointFiles), said: newSaid(),
-		others: map[*sessionPolicy]int{},
+		others: map[*sessionPolicy]int{}, incumbents: newIncumbents(), fresh: map[*group]bool{},
 	}
 }
 
@@ -111,20 +123,25 @@ func (s *State) Update(m Moment) (followed bool, err error) {
 	if s.store.Failed() {
 		return true, nil
 	}
+	s.settleOrder(m)
 	s.updateFrame()
 	s.updateAttached()
 	most := s.frame.others
 	for _, others := range s.others {
 		most = max(most, others)
 	}
-	return !ancestors.MayReach(most, len(s.objects.context.Gateways)), s.updateGroups(m)
+	if err := s.updateGroups(m); err != nil {
+		return false, err
+	}
+	s.keepIncumbents()
+	return !ancestors.MayReach(most, len(s.objects.context.Gateways)), nil
 }
 
 // restart forgets everything but the objects.
 func (s *State) restart() {
-	store := s.store
+	store, had, claims := s.store, s.incumbents, s.listening.Incumbents
 	*s = *New(s.settings)
-	s.store = store
+	s.store, s.incumbents, s.listening.Incumbents = store, had, claims
 	for _, source := range store.Sources() {
 		s.said.add(store.ReportOf(source.Name))
 	}

@@ -1,7 +1,10 @@
 package gateway
 
 import (
+	"cmp"
+	"maps"
 	"net/netip"
+	"slices"
 
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -19,6 +22,8 @@ type Input struct {
 	// assumeClass says that a class which is not in the input is the controller's.
 	assumeClass bool
 	apart       bool // limpet itself serves the Gateways, and each has proxies of its own
+	// refused says why a Gateway does not listen somewhere.
+	refused map[Claim]string
 }
 
 // NewInput is the input where limpet serves the Gateways. Those without addresses listen on bind; those whose class is
@@ -34,6 +39,38 @@ func NewInput(objects *resource.Objects, bind netip.Addr) Input {
 func (in Input) Apart() Input {
 	in.apart = true
 	return in
+}
+
+// Settle is the input in which it is settled who has what several want.
+func (in Input) Settle(l Listening) Input { return in.Settled(in.SettleClaims(l), l) }
+
+// Settled is Settle for a part of an input, whose claims are settled.
+func (in Input) Settled(refused map[Claim]string, l Listening) Input {
+	objects := *in.objects
+	objects.Routes, objects.Proxies = l.sortRoutes(objects.Routes), l.sortProxies(objects.Proxies)
+	in.refused, in.objects = refused, &objects
+	return in
+}
+
+// sortRoutes puts the senior routes first, where routes of two kinds may want one host, which the first of them has.
+func (l Listening) sortRoutes(routes []*Route) []*Route {
+	if !slices.ContainsFunc(routes, func(r *Route) bool { return r.Kind != routes[0].Kind }) {
+		return routes
+	}
+	return slices.SortedStableFunc(slices.Values(routes), func(a, b *Route) int { return l.Order.Compare(a.Origin(), b.Origin()) })
+}
+
+// sortProxies puts those first that have their host already, then the senior ones.
+func (l Listening) sortProxies(proxies []*resource.Object[resource.HTTPProxy]) []*resource.Object[resource.HTTPProxy] {
+	others := func(p *resource.Object[resource.HTTPProxy]) int {
+		if l.ProxyHosts[p.Value.Spec.VirtualHost.FQDN] == p.Origin().Ref {
+			return 0
+		}
+		return 1
+	}
+	return slices.SortedStableFunc(slices.Values(proxies), func(a, b *resource.Object[resource.HTTPProxy]) int {
+		return cmp.Or(cmp.Compare(others(a), others(b)), l.Order.Compare(a.Origin(), b.Origin()))
+	})
 }
 
 // AssumeClasses is the input in which classes that it lacks are limpet's, with a warning.
@@ -58,5 +95,5 @@ func (in Input) Key() memo.Whole { return memo.Whole{} }
 // Equal reports whether both inputs give the same topology.
 func (in Input) Equal(other Input) bool {
 	return in.bind == other.bind && in.controller == other.controller && in.isolated == other.isolated &&
-		in.assumeClass == other.assumeClass && in.apart == other.apart && in.objects.Equal(other.objects)
+		in.assumeClass == other.assumeClass && in.apart == other.apart && maps.Equal(in.refused, other.refused) && in.objects.Equal(other.objects)
 }

@@ -14,8 +14,8 @@ func TestInput(t *testing.T) {
 	bind, other := netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("127.0.0.2")
 	routes := &resource.Objects{Routes: []*Route{{}}}
 	kinds := map[string]*resource.Objects{
-		"classes":  {Classes: []*resource.Object[gatewayv1.GatewayClass]{{}}},
-		"gateways": {Gateways: []*resource.Object[gatewayv1.Gateway]{{}}},
+		"classes":  {Classes: []*resource.Object[gatewayv1.GatewayClass]{{Value: &gatewayv1.GatewayClass{}}}},
+		"gateways": {Gateways: []*resource.Object[gatewayv1.Gateway]{{Value: &gatewayv1.Gateway{}}}},
 		"routes":   routes,
 		"secrets":  {Secrets: []*resource.Object[resource.Secret]{{}}},
 		"grants":   {Grants: []*resource.Object[gatewayv1.ReferenceGrant]{{}}},
@@ -30,6 +30,11 @@ func TestInput(t *testing.T) {
 	services.ServiceEntries = []*resource.Object[resource.ServiceEntry]{{}}
 	if !NewInput(routes, bind).Equal(NewInput(&services, bind)) {
 		t.Error("a kind that has no effect is compared")
+	}
+	refused := NewInput(routes, bind)
+	refused.refused = map[Claim]string{{}: "taken"}
+	if NewInput(routes, bind).Equal(refused) {
+		t.Error("claims that do not hold are not compared")
 	}
 	if NewInput(routes, bind).Equal(NewInput(routes, other)) || NewInputPerGateway(routes, "a").Equal(NewInputPerGateway(routes, "b")) {
 		t.Error("an option is not compared")

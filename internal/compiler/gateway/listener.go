@@ -63,13 +63,7 @@ func (l *listener) Hostnames(route *Route) []string { return l.common[route] }
 
 // addGateways collects the listeners of every Gateway whose class the controller serves.
 func (b *builder) addGateways(objects *resource.Objects) {
-	classes := map[string]gatewayv1.GatewayController{}
-	for _, c := range objects.Classes {
-		classes[c.Name] = c.Value.Spec.ControllerName
-		if c.Value.Spec.ControllerName == b.controller && !b.isolated && b.refuseClass(c) {
-			classes[c.Name] = refusedClass
-		}
-	}
+	classes := b.listClasses()
 	for i, g := range objects.Gateways {
 		b.listeners[g.Key()] = nil
 		switch {
@@ -80,6 +74,18 @@ func (b *builder) addGateways(objects *resource.Objects) {
 			b.addGateway(g, b.findAddresses(g))
 		}
 	}
+}
+
+// listClasses gives who serves each class.
+func (b *builder) listClasses() map[string]gatewayv1.GatewayController {
+	classes := map[string]gatewayv1.GatewayController{}
+	for _, c := range b.objects.Classes {
+		classes[c.Name] = c.Value.Spec.ControllerName
+		if c.Value.Spec.ControllerName == b.controller && !b.isolated && b.refuseClass(c) {
+			classes[c.Name] = refusedClass
+		}
+	}
+	return classes
 }
 
 // servesClass reports whether a Gateway is the controller's.
@@ -119,23 +125,30 @@ func (b *builder) addIsolated(g *resource.Object[gatewayv1.Gateway], index int) 
 
 // findAddresses gives where a Gateway listens.
 func (b *builder) findAddresses(g *resource.Object[gatewayv1.Gateway]) []netip.Addr {
-	if len(g.Value.Spec.Addresses) == 0 {
-		return []netip.Addr{b.bind}
+	addresses, faults := listAddresses(g, b.bind)
+	for _, e := range faults {
+		b.rep.WarnFor(g, string(gatewayv1.GatewayReasonAddressNotUsable), e)
 	}
-	var addresses []netip.Addr
+	return addresses
+}
+
+// listAddresses gives where a Gateway wants to listen, and what is no address.
+func listAddresses(g *resource.Object[gatewayv1.Gateway], bind netip.Addr) (addresses []netip.Addr, faults field.ErrorList) {
+	if len(g.Value.Spec.Addresses) == 0 {
+		return []netip.Addr{bind}, nil
+	}
 	for i, a := range g.Value.Spec.Addresses {
 		ip, err := netip.ParseAddr(a.Value)
 		if err != nil || ip.Zone() != "" {
 			path := field.NewPath("spec", "addresses").Index(i).Child("value")
-			b.rep.WarnFor(g, string(gatewayv1.GatewayReasonAddressNotUsable),
-				field.Invalid(path, a.Value, "must be an IP address to bind: the Gateway does not listen there"))
+			faults = append(faults, field.Invalid(path, a.Value, "must be an IP address to bind: the Gateway does not listen there"))
 			continue
 		}
 		if ip = ip.Unmap(); !slices.Contains(addresses, ip) {
 			addresses = append(addresses, ip)
 		}
 	}
-	return addresses
+	return addresses, faults
 }
 
 // addGateway puts a Gateway's listeners on its addresses.
@@ -182,6 +195,12 @@ func (b *builder) addGateway(g *resource.Object[gatewayv1.Gateway], addresses []
 // listen adds a listener to a port, unless an older Gateway has the port's hostname: one Gateway can't, its CRD
 // sees to that.
 func (b *builder) listen(l *listener, at netip.AddrPort) {
+	claim := Claim{at, l.gateway.Origin().Ref}
+	if why := b.refused[claim]; why != "" {
+		b.rep.WarnFor(l.gateway, string(gatewayv1.ListenerReasonPortUnavailable), field.Invalid(l.path.Child("port"), l.spec.Port,
+			fmt.Sprintf("%s: %s does not listen on %s", why, l.gateway, at)))
+		return
+	}
 	key := portKey{at: at}
 	if b.apart {
 		key.gateway = l.gateway.Key()
@@ -201,6 +220,7 @@ func (b *builder) listen(l *listener, at netip.AddrPort) {
 	}
 	l.findOverlaps(b.ports[key])
 	b.ports[key][l.hostname] = l
+	b.claims[claim] = true
 	l.bound++
 }
 

@@ -65,6 +65,9 @@ type Topology struct {
 	Attachments *AttachmentStatus
 	// OfGateways is what there was to say of Gateways and their classes, and OfRoutes of routes.
 	OfGateways, OfRoutes report.Report
+
+	claims     Claims
+	proxyHosts ProxyHosts
 }
 
 // Silent reports whether there was nothing to say.
@@ -78,7 +81,7 @@ func (t *Topology) ReportAll(rep *report.Report) {
 
 // Build works out which requests reach which rule.
 func Build(in Input) *Topology {
-	t := &Topology{}
+	t := &Topology{proxyHosts: ProxyHosts{}}
 	b := newBuilder(in, &t.OfGateways)
 	b.addGateways(in.objects)
 	b.rep = &t.OfRoutes
@@ -89,7 +92,10 @@ func Build(in Input) *Topology {
 		b.attachProxy(proxy)
 	}
 	b.attachIstio(in.objects)
-	t.Ports, t.Attachments = b.layOutPorts(), b.status
+	t.Ports, t.Attachments, t.claims = b.layOutPorts(), b.status, b.claims
+	for fqdn, proxy := range b.proxies {
+		t.proxyHosts[fqdn] = proxy.Origin().Ref
+	}
 	return t
 }
 
@@ -98,6 +104,7 @@ func newBuilder(in Input, rep *report.Report) *builder {
 		Input:      in,
 		listeners:  map[string][]*listener{},
 		ports:      map[portKey]map[string]*listener{},
+		claims:     Claims{},
 		proxies:    map[string]*Route{},
 		secrets:    map[string]*resource.Object[resource.Secret]{},
 		namespaces: map[string]labels.Set{},
@@ -128,6 +135,7 @@ type builder struct {
 	Input
 	listeners map[string][]*listener           // by their Gateway's key; a Gateway that is left out has an entry without any
 	ports     map[portKey]map[string]*listener // by their hostname
+	claims    Claims                           // that hold
 	proxies   map[string]*Route                // HTTPProxies by their host
 	secrets   map[string]*resource.Object[resource.Secret]
 	// namespaces are the labels of those that are in the input.

@@ -31,6 +31,19 @@ func (a *attachedPolicies) blocksOn(path precedence.TrafficPath, limit *ancestor
 	return slices.DeleteFunc(blocks, func(b precedence.SettingsBlock) bool { return limit.Reached(b.Origin.Ref, path.Gateway) })
 }
 
+// lostOverrides gives the policies whose overrides would hold on a path if their status could list its Gateway (S63).
+func (a *attachedPolicies) lostOverrides(path precedence.TrafficPath, limit *ancestors.Limit) (policies []object.Ref) {
+	if limit == nil {
+		return nil
+	}
+	for _, b := range a.index.BlocksOn(path) {
+		if b.Level.IsOverride() && limit.Reached(b.Origin.Ref, path.Gateway) {
+			policies = append(policies, b.Origin.Ref)
+		}
+	}
+	return policies
+}
+
 // attachPolicies attaches every policy's blocks to its targets. What can't be attached goes to the report.
 func attachPolicies(
 	objects *resource.Objects, targets *Targets, validated []*validatedPolicy, o Options, rep *report.Report,

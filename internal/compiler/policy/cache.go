@@ -74,6 +74,7 @@ func (in *ruleInput) Equal(other *ruleInput) bool {
 		slices.Equal(in.hostnames, other.hostnames) &&
 		slices.Equal(in.backends, other.backends) &&
 		slices.Equal(in.refusals, other.refusals) &&
+		slices.Equal(in.lost, other.lost) &&
 		slices.EqualFunc(in.blocksByPath, other.blocksByPath, slices.Equal) &&
 		slices.EqualFunc(in.blocksByBackend, other.blocksByBackend, slices.Equal)
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestCollisions shows which sessions are refused for another's cookie. Route r goes before route s.
+// TestCollisions shows which sessions' cookies are qualified for another's. Route r goes before route s.
 func TestCollisions(t *testing.T) {
 	const x, other, wildcard = "x.example.com", "other.example.com", `"*.example.com"`
 	cart := ruleWith("/", "{sessionName: cart}")
@@ -26,7 +26,7 @@ func TestCollisions(t *testing.T) {
 		"headers don't collide":                 {rHost: x, r: header, sHost: x, s: header},
 		"rules of one route":                    {rHost: x, r: cart + ", " + cart, sHost: other, s: cart, want: []string{"r rule 1"}},
 		"a rule that is refused holds no name":  {rHost: x, r: refused, sHost: x, s: refused},
-		"one that collides holds none, either":  {rHost: x, r: cart + ", " + cart, sHost: x, s: cart, want: []string{"r rule 1", "s rule 0"}},
+		"each but the first":                    {rHost: x, r: cart + ", " + cart, sHost: x, s: cart, want: []string{"r rule 1", "s rule 0"}},
 		"rules without sessions have no cookie": {rHost: x, r: plainRule("/", "a"), sHost: x, s: cart},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -36,10 +36,13 @@ func TestCollisions(t *testing.T) {
 			}
 			s := takeSteps(t, Options{}, documents...)
 			var got []string
-			for _, r := range s.configured {
+			for _, r := range s.settled {
 				for _, session := range r.sessions {
-					if _, collides := s.collisions[session]; collides {
+					if session.suffixRule == "S28" {
 						got = append(got, fmt.Sprintf("%s rule %d", session.route.Name, session.rule))
+					}
+					if want := "cart-" + shortHash(session.scope); session.suffixRule == "S28" && session.policies[0].SessionName != want {
+						t.Errorf("the name is %s, want %s", session.policies[0].SessionName, want)
 					}
 				}
 			}
@@ -60,10 +63,49 @@ func TestBackendsCollide(t *testing.T) {
 	}
 	rules := "[{backendRefs: [" + ref("x1") + ", " + ref("x2") + "]}]"
 	s := takeSteps(t, Options{}, xbackend("x1"), xbackend("x2"), routeOn("one", "r", "", rules))
-	if len(s.configured) != 1 || len(s.configured[0].sessions) != 2 || len(s.collisions) != 1 {
-		t.Errorf("%d rules, %d collisions", len(s.configured), len(s.collisions))
+	if len(s.settled) != 1 || len(s.settled[0].sessions) != 2 || s.settled[0].sessions[0].name != "cart" ||
+		s.settled[0].sessions[1].suffixRule != "S28" {
+		t.Errorf("%d rules", len(s.settled))
 	}
-	if !s.decided[0].Refused {
-		t.Error("the rule is not refused")
+	if s.decided[0].Refused || len(s.decided[0].Sessions) != 2 {
+		t.Error("the rule does not have both sessions")
+	}
+}
+
+// TestSquattedNames: a name that is qualified can be another's, too, and then it is qualified once more.
+//
+// requirements: S28
+func TestSquattedNames(t *testing.T) {
+	scope := takeSteps(t, Options{}, routeOn("one", "z", "", "["+ruleWith("/", "{sessionName: cart}")+"]")).settled[0].sessions[0].scope
+	squat := ruleWith("/", "{sessionName: cart}") + ", " + ruleWith("/", "{sessionName: cart-"+shortHash(scope)+"}")
+	s := takeSteps(t, Options{}, routeOn("one", "r", "", "["+squat+"]"), routeOn("one", "z", "", "["+ruleWith("/", "{sessionName: cart}")+"]"))
+	got := s.settled[2].sessions[0].name
+	if want := "cart-" + shortHash(scope+" 1"); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// TestIncumbentNames: a session keeps the name that it had, the plain one or the qualified one, whoever is older.
+//
+// requirements: S28, S75
+func TestIncumbentNames(t *testing.T) {
+	cart := "[" + ruleWith("/", "{sessionName: cart}") + "]"
+	both := []string{routeOn("one", "a", "", cart), routeOn("one", "z", "", cart)}
+	scope := takeSteps(t, Options{}, both[1]).settled[0].sessions[0].scope
+	held := HeldNames{scope: {"cart", "cart"}}
+	nameOf := func(s *steps, rule int) string { return s.settled[rule].sessions[0].name }
+	if s := takeSteps(t, Options{HeldNames: held}, both...); nameOf(s, 0) == "cart" || nameOf(s, 1) != "cart" {
+		t.Errorf("the incumbent's name is %s, the other's %s", nameOf(s, 1), nameOf(s, 0))
+	}
+	if s := takeSteps(t, Options{}, both...); nameOf(s, 0) != "cart" || nameOf(s, 1) == "cart" {
+		t.Errorf("without incumbents the first has %s, the second %s", nameOf(s, 0), nameOf(s, 1))
+	}
+	held = HeldNames{scope: {"cart", "cart-qualified"}}
+	if s := takeSteps(t, Options{HeldNames: held}, both[1:]...); nameOf(s, 0) != "cart-qualified" {
+		t.Errorf("once it is alone it has %s", nameOf(s, 0))
+	}
+	held = HeldNames{scope: {"other", "other-qualified"}}
+	if s := takeSteps(t, Options{HeldNames: held}, both[1:]...); nameOf(s, 0) != "cart" {
+		t.Errorf("under a name that is new it has %s", nameOf(s, 0))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+	"github.com/limpet-proxy/limpet/internal/compiler/seniority"
 	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
@@ -23,6 +24,9 @@ type Options struct {
 	// PerBackendSessions gives each backend of a split a session of its own in every release, for a proxy that chooses the
 	// backend before it looks for the session's host.
 	PerBackendSessions bool
+	// Order says which of two routes was there first, and HeldNames are the sessions' names in the last result.
+	Order     *seniority.Order
+	HeldNames HeldNames
 	// KnowsTermination says that the input tells since when hosts terminate.
 	KnowsTermination bool
 	// TokenVersion is the version of the tokens that the filter writes; zero is the plugin's default.
@@ -48,10 +52,10 @@ func (c Cache) DecidePart(
 	before := c.resolveAndNameRules(inputs)
 	named := suffixSharedNames(before)
 	configured := c.configureRules(named)
-	collisions := detectCollisions(configured)
-	decided, shared := shareRules(rules, configured, collisions, limit)
+	settled, withheld := settleNames(configured, o)
+	decided, shared := shareRules(rules, settled, withheld, limit)
 
-	d := newDecisions(attached, limit, named, decided, shared)
+	d := newDecisions(attached, limit, settled, decided, shared)
 	d.OtherAncestors, d.domainCookies = most, [2][]*namedRule{before, named}
 	r := &reporter{attached: attached, limit: limit, targets: targets, objects: objects, options: o, rep: rep}
 	r.reportAll(decided, d.Renames)
@@ -60,10 +64,10 @@ func (c Cache) DecidePart(
 
 // newDecisions lists what was decided.
 func newDecisions(
-	attached *attachedPolicies, limit *ancestors.Limit, named []*namedRule, decided []*Rule, shared map[ruleKey]*Rule,
+	attached *attachedPolicies, limit *ancestors.Limit, settled []*configuredRule, decided []*Rule, shared map[ruleKey]*Rule,
 ) *Decisions {
 	d := &Decisions{
-		Attachments: attached.attachments, Paths: make([]*Decision, 0, len(decided)), Renames: listRenames(named), AncestorLimit: limit,
+		Attachments: attached.attachments, Paths: make([]*Decision, 0, len(decided)), Renames: listRenames(settled), AncestorLimit: limit,
 		rules: shared, rejected: map[*gateway.Route]bool{},
 	}
 	for _, r := range decided {

@@ -21,7 +21,7 @@ type Decisions struct {
 	Attachments []Attachment
 	// Paths is what is effective on each path that requests can take, by route, rule, listener and backend.
 	Paths []*Decision
-	// Renames are the session names that were suffixed (S26, S27).
+	// Renames are the session names that were suffixed (S26 to S28).
 	Renames []Rename
 	// AncestorLimit says on which Gateways policies have no effect because their status can't list another one (S63).
 	AncestorLimit *ancestors.Limit
@@ -91,6 +91,10 @@ type Decision struct {
 	// with Rejected the route as a whole serves nothing (S48).
 	Refusals []Refusal
 	Rejected bool
+	// Withheld says why a rule goes without the session that it asks for, as what it needs is another's; empty if it does not.
+	Withheld string
+
+	written string // the name before S28 qualified it
 }
 
 // Refusal is one reason why a rule can't have its session.
@@ -103,10 +107,12 @@ type Refusal struct {
 type Rename struct {
 	Route *gateway.Route
 	Rule  int
-	// By is where the name is written.
+	// By is where the name is written; nothing for one that was generated.
 	By precedence.FieldValue
-	// SemanticsRule is the rule of docs/semantics.md that asks for it, S26 or S27.
+	// SemanticsRule is the rule of docs/semantics.md that asks for it: S26, S27 or S28.
 	SemanticsRule string
+	// At is the field of the route that a message is best put at, and Rival whose name it is, with S28.
+	At, Rival string
 	// From is the name as it is written and To the emitted one.
 	From, To string
 }

@@ -18,6 +18,8 @@ type ruleInput struct {
 	hostnames []string // those of the route that the listener has, too
 	backends  []backend.Identity
 	refusals  []Refusal // for backends whose session can't be honoured
+	// lost are the policies whose overrides would hold here if their status had room for the Gateway.
+	lost []object.Ref
 	// blocksByPath has the blocks on each path except for what is inline in the rule: with perBackend one for each backend, else one.
 	blocksByPath [][]precedence.SettingsBlock
 	// blocksByBackend has, where a split may be refused for it (S36), those on the path to each backend alone.
@@ -41,6 +43,7 @@ func gatherInputs(rules []*attachedRule, attached *attachedPolicies, limit *ance
 	inputs := make([]*ruleInput, len(rules))
 	for i, r := range rules {
 		in := &ruleInput{ruleLocation: r.locate(), hostnames: r.listener.Hostnames(r.route), backends: r.identities, refusals: r.refusals}
+		in.lost = attached.lostOverrides(in.pathTo(in.backends), limit)
 		in.tokenVersion = o.TokenVersion
 		if !in.perBackend {
 			in.blocksByPath = [][]precedence.SettingsBlock{attached.blocksOn(in.pathTo(in.backends), limit)}

@@ -20,6 +20,7 @@ type namedRule struct {
 type namedSession struct {
 	*resolvedPath
 	scope, name string
+	written     string            // the name before S28 qualified it, empty if it did not
 	nameField   *precedence.Field // where the name is written; nil if it is generated
 	// suffixRule is the rule of docs/semantics.md by which the name was suffixed, empty if it was not.
 	suffixRule string
@@ -99,9 +100,8 @@ func (s *namedSession) mayBeSuffixed() bool {
 
 // suffixName gives a session of the rule that has the digest of its scope as the end of its name.
 func (n *namedRule) suffixName(s *namedSession, semanticsRule string) *namedSession {
-	end := "-" + shortHash(s.scope)
 	suffixed := *s
-	suffixed.name = s.name[:min(len(s.name), policyconfig.MaxSessionName-len(end))] + end
+	suffixed.name = suffix(s.name, s.scope)
 	suffixed.suffixRule = semanticsRule
 	n.renames = append(n.renames, Rename{
 		Route: s.route, Rule: s.rule, By: s.nameField.FieldValue, SemanticsRule: semanticsRule, From: s.name, To: suffixed.name,
@@ -109,13 +109,20 @@ func (n *namedRule) suffixName(s *namedSession, semanticsRule string) *namedSess
 	return &suffixed
 }
 
+// suffix gives a name that has the digest of a text as its end.
+func suffix(name, text string) string {
+	end := "-" + shortHash(text)
+	return name[:min(len(name), policyconfig.MaxSessionName-len(end))] + end
+}
+
 func (s *namedSession) isCookie() bool { return s.effective.Type() == policyconfig.TypeCookie }
 
-// listRenames lists the names that were suffixed: first for the backends of a rule, then for other rules.
-func listRenames(rules []*namedRule) (renames []Rename) {
-	for _, semanticsRule := range []string{"S27", "S26"} {
-		for _, n := range rules {
-			for _, r := range n.renames {
+// listRenames lists the names that were suffixed: first for the backends of a rule, then for other rules of a namespace, then
+// for those of others.
+func listRenames(rules []*configuredRule) (renames []Rename) {
+	for _, semanticsRule := range []string{"S27", "S26", "S28"} {
+		for _, c := range rules {
+			for _, r := range c.named.renames {
 				if r.SemanticsRule == semanticsRule {
 					renames = append(renames, r)
 				}
@@ -125,7 +132,7 @@ func listRenames(rules []*namedRule) (renames []Rename) {
 	return renames
 }
 
-// suffixSharedNames suffixes a name that a policy above the rules gives to several of them whose cookies would collide (S26).
+// suffixSharedNames suffixes a name that a policy above the rules gives to several of a namespace whose cookies would collide (S26).
 // All of them get one, so that it does not matter which rule is read first; a scope has it on every path.
 func suffixSharedNames(rules []*namedRule) []*namedRule {
 	groups := findSharedNames(rules)
@@ -160,10 +167,12 @@ func (n *namedRule) suffixShared(colliding map[writtenName]map[string]bool) *nam
 	return suffixed
 }
 
-// writtenName is a name and the object in which it is written.
+// writtenName is a name and the object in which it is written, for the rules of one namespace: what another adds changes no
+// name there.
 type writtenName struct {
-	object object.Ref
-	name   string
+	object    object.Ref
+	name      string
+	namespace string
 }
 
 // sharedName gives that of a cookie's name; false if it can't reach other rules.
@@ -171,7 +180,7 @@ func (s *namedSession) sharedName() (writtenName, bool) {
 	if s.nameField == nil || !s.isCookie() || s.suffixRule != "" || !mayReachSeveralRules(s.nameField.Level) {
 		return writtenName{}, false
 	}
-	return writtenName{s.nameField.Origin.Ref, s.name}, true
+	return writtenName{s.nameField.Origin.Ref, s.name, s.route.Namespace}, true
 }
 
 // findSharedNames gives the sessions that share a name, where they have several scopes.

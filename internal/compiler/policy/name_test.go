@@ -79,7 +79,7 @@ func TestRenames(t *testing.T) {
 	s := takeSteps(t, Options{PerBackendSessions: true}, policyOn(onRoute, "sessionName: cart, cookie: {path: /}"),
 		routeOn("one", "r", "", "["+rules+"]"))
 	var got []string
-	for _, r := range listRenames(s.named) {
+	for _, r := range listRenames(s.configured) {
 		got = append(got, fmt.Sprintf("%s rule %d: %s by %s", r.SemanticsRule, r.Rule, r.From, r.By.Origin))
 	}
 	const by = "cart by SessionPersistencePolicy default/p"

@@ -46,8 +46,22 @@ func (d *reporter) reportAll(decided []*Rule, renames []Rename) {
 		d.reportSharedHeaders(r)
 	}
 	for _, r := range renames {
+		if r.SemanticsRule == "S28" {
+			d.reportQualified(r)
+			continue
+		}
 		d.adviseWhereWritten(r.By, fmt.Sprintf("for rule %d of %s the name is %s: %s", r.Rule, r.Route, r.To, renameReason[r.SemanticsRule]))
 	}
+}
+
+// reportQualified tells the owner of a route whose cookie has another name than the one that is written.
+func (d *reporter) reportQualified(r Rename) {
+	why := "has been so since limpet began to watch"
+	if r.Rival != "" {
+		why = fmt.Sprintf("under its own it would overwrite that of %s, which goes first: "+
+			"their names, Domains and paths are the same or one has no path, and a client may reach both", r.Rival)
+	}
+	d.rep.WarnForAt(r.Route, report.ReasonNameQualified, r.At, fmt.Sprintf("the cookie %q is called %q, for %s", r.From, r.To, why))
 }
 
 // findHolding gives the objects of which some field has an effect.
@@ -156,6 +170,9 @@ func (d *reporter) reportRefusals(s *Decision) {
 	}
 	if d.options.ExternalControlPlane {
 		end = ": the rule goes without sessions"
+	}
+	if s.Withheld != "" {
+		d.rep.WarnForAt(s.Route, report.ReasonSessionWithheld, rulePath(s.Rule).String(), s.Withheld)
 	}
 	for _, r := range s.Refusals {
 		d.rep.WarnForAt(s.Route, string(gatewayv1.RouteReasonUnsupportedValue), r.Path, r.Message+end)

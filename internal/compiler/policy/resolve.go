@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/backend"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
 )
@@ -33,10 +34,14 @@ func resolveRule(in *ruleInput) *resolvedRule {
 		if blocks = slices.Concat(blocks, inline); len(blocks) == 0 {
 			continue
 		}
-		p := &resolvedPath{ruleInput: in, backend: -1, effective: precedence.Merge(blocks)}
+		p := &resolvedPath{ruleInput: in, backend: -1}
+		if in.perBackend {
+			p.backend = i
+		}
+		p.effective = precedence.Merge(p.dropForeignPolicies(blocks))
 		to := in.backends
 		if in.perBackend {
-			p.backend, to = i, in.backends[i:i+1]
+			to = in.backends[i : i+1]
 		}
 		p.trafficPath = in.pathTo(to)
 		if p.effective.On {
@@ -67,10 +72,10 @@ func (in *ruleInput) resolveInline() (refusals []Refusal, inline []precedence.Se
 	return refusals, []precedence.SettingsBlock{block}
 }
 
-// refuseClientIP refuses sessions in Services that have sessionAffinity of their own (S48).
+// refuseClientIP refuses sessions in Services of the route's namespace that have sessionAffinity of their own (S48).
 func (p *resolvedPath) refuseClientIP() (refusals []Refusal) {
 	for i := range p.backends {
-		if b := &p.backends[i]; b.ClientIP && (p.backend < 0 || p.backend == i) {
+		if b := &p.backends[i]; b.ClientIP && b.Object.Namespace == p.route.Namespace && (p.backend < 0 || p.backend == i) {
 			by := p.effective.TurnedOnBy
 			refusals = append(refusals, Refusal{p.fieldPath().String(), fmt.Sprintf(
 				"%s has sessionAffinity ClientIP, which can't be together with the session persistence that %s turns on (%s, %s)",
@@ -78,6 +83,16 @@ func (p *resolvedPath) refuseClientIP() (refusals []Refusal) {
 		}
 	}
 	return refusals
+}
+
+// dropForeignPolicies leaves out what is attached to Services of other namespaces that have sessionAffinity of their own: what
+// the two come to is their owner's affair and costs their owner's policy, not the routes that use the Service (S48).
+func (p *resolvedPath) dropForeignPolicies(blocks []precedence.SettingsBlock) []precedence.SettingsBlock {
+	return slices.DeleteFunc(slices.Clone(blocks), func(block precedence.SettingsBlock) bool {
+		return slices.ContainsFunc(p.backends, func(b backend.Identity) bool {
+			return b.ClientIP && b.Object.Namespace != p.route.Namespace && block.Target.Ref == b.Object
+		})
+	})
 }
 
 // refusePartial refuses, where the user wants it, one session for a split of which a Service has no policy (S36).

@@ -6,6 +6,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/backend"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
 	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
 )
@@ -19,6 +20,7 @@ func TestEvidence(t *testing.T) {
 		"blocksByPath":    func(e *ruleInput) { e.blocksByPath = [][]precedence.SettingsBlock{{{Path: "spec"}}} },
 		"blocksByBackend": func(e *ruleInput) { e.blocksByBackend = [][]precedence.SettingsBlock{{}, {}} },
 
+		"lost":       func(e *ruleInput) { e.lost = []object.Ref{{}} },
 		"route":      func(e *ruleInput) { e.route = &gateway.Route{} },
 		"rule":       func(e *ruleInput) { e.rule = 1 },
 		"class":      func(e *ruleInput) { e.class = "other" },

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/backend"
@@ -56,7 +57,7 @@ func (r *Rule) Session(b *backend.Backend) *Session {
 }
 
 // newRule puts together what was decided for a rule on a listener.
-func newRule(at *attachedRule, c *configuredRule, collisions cookieCollisions) *Rule {
+func newRule(at *attachedRule, c *configuredRule, withheld map[*namedSession]string) *Rule {
 	input := c.named.resolved
 	r := &Rule{Routes: c.routes, PerBackend: input.perBackend, at: at, paths: make([]*Decision, 0, len(input.paths))}
 	sessions := c.sessions
@@ -66,19 +67,22 @@ func newRule(at *attachedRule, c *configuredRule, collisions cookieCollisions) *
 		if !p.effective.On {
 			continue
 		}
-		r.Sessions = append(r.Sessions, newSession(d, at, sessions[0], collisions))
+		s := newSession(d, at, sessions[0])
 		sessions = sessions[1:]
+		if d.Withheld = withheld[s.named]; d.Withheld != "" {
+			d.Policies, d.Name = nil, ""
+			continue
+		}
+		r.Sessions = append(r.Sessions, s)
 		r.Refused = r.Refused || len(d.Refusals) > 0
 	}
 	return r
 }
 
 // newSession completes the decision about a path with the session that is on there.
-func newSession(d *Decision, at *attachedRule, c *configuredSession, collisions cookieCollisions) *Session {
+func newSession(d *Decision, at *attachedRule, c *configuredSession) *Session {
 	d.Scope, d.Name, d.Policies, d.Refusals = c.scope, c.name, c.policies, c.refusals
-	if refusal, collides := collisions[c]; collides {
-		d.Refusals = append(slices.Clip(d.Refusals), refusal)
-	}
+	d.written = cmp.Or(c.written, c.name)
 	s := &Session{Decision: d, Matches: c.matches, PolicyName: c.policyName, named: c.namedSession}
 	if c.backend >= 0 {
 		s.Backend = at.backends[c.backend]

@@ -19,7 +19,8 @@ type steps struct {
 	attached   *attachedPolicies
 	named      []*namedRule
 	configured []*configuredRule
-	collisions cookieCollisions
+	settled    []*configuredRule
+	withheld   map[*namedSession]string
 	decided    []*Rule
 	shared     map[ruleKey]*Rule
 	report     *report.Report
@@ -55,8 +56,8 @@ func takeSteps(t *testing.T, o Options, documents ...string) *steps {
 	rules := attachRules(none.sortRules(listRules(topology.Ports)), backends, s.attached, o, s.report)
 	s.named = suffixSharedNames(none.resolveAndNameRules(gatherInputs(rules, s.attached, nil, o)))
 	s.configured = none.configureRules(s.named)
-	s.collisions = detectCollisions(s.configured)
-	s.decided, s.shared = shareRules(rules, s.configured, s.collisions, nil)
+	s.settled, s.withheld = settleNames(slices.Clone(s.configured), o)
+	s.decided, s.shared = shareRules(rules, s.settled, s.withheld, nil)
 	return s
 }
 

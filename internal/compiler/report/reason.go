@@ -13,3 +13,11 @@ const (
 	ReasonTargetNotFound      = string(gatewayv1.PolicyReasonTargetNotFound)
 	ReasonPartiallyProgrammed = string(v1alpha1.ReasonPartiallyProgrammed)
 )
+
+// The reasons of problems with what objects of other namespaces have, too; they are not those of a condition.
+const (
+	// ReasonNameQualified: a cookie has another name than the one that is written.
+	ReasonNameQualified = "NameQualified"
+	// ReasonSessionWithheld: a rule goes without the session that it asks for.
+	ReasonSessionWithheld = "SessionWithheld"
+)

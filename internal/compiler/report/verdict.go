@@ -35,6 +35,7 @@ var refusing = []string{
 	string(gatewayv1.GatewayReasonPending),
 	string(gatewayv1.ListenerReasonHostnameConflict),
 	string(gatewayv1.ListenerReasonProtocolConflict),
+	string(gatewayv1.ListenerReasonPortUnavailable),
 	ReasonConflicted,
 	ReasonInvalid,
 	ReasonTargetNotFound,

@@ -37,7 +37,8 @@ func gatewayFields() fieldSupport {
 		"spec.gatewayClassName":                            supported,
 		"spec.addresses[].type":                            onlyValues("IPAddress"),
 		"spec.addresses[].value":                           supported,
-		"spec.allowedListeners":                            ignoredFor("is about ListenerSets, which limpet does not read"),
+		"spec.allowedListeners.namespaces.from":            supported, // of ListenerSets, and of other Gateways' listeners
+		"spec.allowedListeners.namespaces.selector":        ignoredFor("is about ListenerSets, which limpet does not read"),
 		"spec.listeners[].name":                            supported,
 		"spec.listeners[].hostname":                        supported,
 		"spec.listeners[].port":                            supported,

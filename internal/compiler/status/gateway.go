@@ -82,7 +82,8 @@ func gatewayConditions(g *gateway.Status, states []listenerState, problems []rep
 }
 
 func gatewayProgrammed(usable bool, problems []report.Problem) metav1.Condition {
-	unbound := filterByReason(problems, gatewayv1.GatewayReasonAddressNotUsable)
+	const taken = gatewayv1.GatewayConditionReason(gatewayv1.ListenerReasonPortUnavailable)
+	unbound := filterByReason(problems, gatewayv1.GatewayReasonAddressNotUsable, taken)
 	switch {
 	case len(unbound) > 0:
 		return newCondition(gatewayv1.GatewayConditionProgrammed, false, gatewayv1.GatewayReasonAddressNotUsable, joinProblems(unbound))
@@ -103,8 +104,8 @@ type listenerState struct {
 	empty, kindless bool
 	// refused: it is not accepted for what it is, not for another listener.
 	refused bool
-	// conflicts and unresolved are the problems behind it.
-	conflicts, unresolved []report.Problem
+	// conflicts, unavailable and unresolved are the problems behind it.
+	conflicts, unavailable, unresolved []report.Problem
 	// overlaps names the listeners with TLS that have hosts in common with it.
 	overlaps []string
 }
@@ -120,12 +121,13 @@ func newListenerState(l gateway.ListenerStatus, problems []report.Problem) liste
 		gatewayv1.ListenerReasonRefNotPermitted,
 	)
 	conflicts := filterByReason(own, gatewayv1.ListenerReasonProtocolConflict, gatewayv1.ListenerReasonHostnameConflict)
+	unavailable := filterByReason(own, gatewayv1.ListenerReasonPortUnavailable)
 	if l.Refused != "" {
 		conflicts = filterByReason(own, l.Refused)
 	}
 	return listenerState{
 		name:       l.Name,
-		accepted:   l.Bound > 0 || l.Refused == "" && len(conflicts) == 0,
+		accepted:   l.Bound > 0 || l.Refused == "" && len(conflicts)+len(unavailable) == 0,
 		refused:    l.Refused != "",
 		programmed: l.Bound > 0 && !kindless && !empty,
 		resolved:   len(unresolved) == 0,
@@ -134,6 +136,8 @@ func newListenerState(l gateway.ListenerStatus, problems []report.Problem) liste
 		conflicts:  conflicts,
 		unresolved: unresolved,
 		overlaps:   l.Overlaps,
+
+		unavailable: unavailable,
 	}
 }
 
@@ -168,8 +172,8 @@ func (b *builder) newListenerStatus(
 
 func (l listenerState) listConditions() []metav1.Condition {
 	accepted := newCondition(gatewayv1.ListenerConditionAccepted, true, gatewayv1.ListenerReasonAccepted, "")
-	if !l.accepted {
-		accepted = newCondition(gatewayv1.ListenerConditionAccepted, false, l.conflicts[0].Reason, joinProblems(l.conflicts))
+	if why := slices.Concat(l.unavailable, l.conflicts); !l.accepted {
+		accepted = newCondition(gatewayv1.ListenerConditionAccepted, false, why[0].Reason, joinProblems(why))
 	}
 	programmed := newCondition(gatewayv1.ListenerConditionProgrammed, true, gatewayv1.ListenerReasonProgrammed, "")
 	if !l.programmed {
@@ -206,6 +210,8 @@ func (l listenerState) explainUnprogrammed() string {
 	switch {
 	case l.refused:
 		return "it is not accepted"
+	case !l.accepted && len(l.unavailable) > 0:
+		return joinProblems(l.unavailable)
 	case !l.accepted:
 		return "another listener has its port"
 	case l.empty:

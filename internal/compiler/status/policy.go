@@ -20,8 +20,8 @@ import (
 // reasonPending is the reason of Programmed=False for a policy that no request reaches.
 const reasonPending = gatewayv1.PolicyConditionReason(gatewayv1.GatewayReasonPending)
 
-// ancestor is one entry of a policy: a Gateway that it has an effect on, or a target that is missing or that no
-// Gateway leads to (S59).
+// ancestor is one entry of a policy: a Gateway that it has an effect on, the GatewayClass that it is for, or a target that is
+// missing or that no Gateway leads to (S59).
 type ancestor struct {
 	ref object.TargetRef
 	// refused is why the policy has no effect on the target, nil if it has.
@@ -115,7 +115,7 @@ func (b *builder) findAncestors(ref object.Ref) []*ancestor {
 		case len(paths) == 0:
 			at(a.Target)
 		}
-		if a.Target.Kind == object.KindGatewayClass { // of which there is one for all of its Gateways
+		if a.Target.Kind == object.KindGatewayClass && len(paths) > 0 { // one ancestor, however many Gateways
 			class := at(a.Target)
 			class.paths = append(class.paths, paths...)
 			continue
@@ -129,6 +129,10 @@ func (b *builder) findAncestors(ref object.Ref) []*ancestor {
 				gateway.paths = append(gateway.paths, w)
 			}
 		}
+	}
+	isClass := func(a *ancestor) bool { return a.ref.Kind == object.KindGatewayClass }
+	if i := slices.IndexFunc(all, isClass); i > 0 { // it comes first, and so always finds room
+		all = slices.Concat(all[i:i+1], all[:i], all[i+1:])
 	}
 	return all
 }

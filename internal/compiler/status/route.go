@@ -80,16 +80,25 @@ func portOr(port *gatewayv1.PortNumber) gatewayv1.PortNumber {
 func (b *builder) routeConditions(route *gateway.Route, p gateway.ParentStatus) []metav1.Condition {
 	problems := b.problemsOf(route)
 	conditions := []metav1.Condition{b.newAccepted(route.String(), p), newResolvedRefs(problems)}
-	if v := b.findRefusedRules(route.String()); conditions[0].Status == metav1.ConditionTrue && len(v.problems) > 0 {
-		conditions = append(
-			conditions,
-			newCondition(gatewayv1.RouteConditionPartiallyInvalid, true, gatewayv1.RouteReasonUnsupportedValue,
-				fmt.Sprintf("Dropped Rule %s: %s", strings.Join(v.rules, ", "), joinProblems(v.problems))),
-		)
+	if parts := b.findRefusedRules(route.String()).explain(problems); conditions[0].Status == metav1.ConditionTrue && parts != "" {
+		conditions = append(conditions,
+			newCondition(gatewayv1.RouteConditionPartiallyInvalid, true, gatewayv1.RouteReasonUnsupportedValue, parts))
 	}
 	on := parentObject(route, p.Ref)
 	conditions = append(conditions, b.newLoadBalancerAffected(route, on)...)
 	return append(conditions, b.affectedRoute(route.Origin().Ref, on)...)
+}
+
+// explain says which rules of a route are dropped, and which go without the session that they ask for; empty if none.
+func (v refusedRules) explain(problems []report.Problem) string {
+	var parts []string
+	if len(v.problems) > 0 {
+		parts = append(parts, fmt.Sprintf("Dropped Rule %s: %s", strings.Join(v.rules, ", "), joinProblems(v.problems)))
+	}
+	if without := filterByReason(problems, report.ReasonSessionWithheld); len(without) > 0 {
+		parts = append(parts, joinProblems(without))
+	}
+	return strings.Join(parts, "; ")
 }
 
 // parentObject is the Gateway that a parentRef names.
@@ -105,7 +114,8 @@ func (b *builder) newAccepted(route string, p gateway.ParentStatus) metav1.Condi
 	case v.whole:
 		return newCondition(gatewayv1.RouteConditionAccepted, false, gatewayv1.RouteReasonUnsupportedValue, joinProblems(v.problems))
 	default:
-		return newCondition(gatewayv1.RouteConditionAccepted, true, gatewayv1.RouteReasonAccepted, "")
+		renamed := filterByReason(b.problems[report.ShownPath(route)], report.ReasonNameQualified)
+		return newCondition(gatewayv1.RouteConditionAccepted, true, gatewayv1.RouteReasonAccepted, joinProblems(renamed))
 	}
 }
 

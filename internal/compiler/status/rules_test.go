@@ -307,6 +307,61 @@ func TestDescriptionWithoutRoom(t *testing.T) {
 	}
 }
 
+// TestLimitsFromAboveHold: what an override sets holds on the seventeenth Gateway, too, or there is no session. One for a
+// class has the class for its ancestor. Before, the override failed open there (M2 of the security review).
+//
+// requirements: S59, S63
+func TestLimitsFromAboveHold(t *testing.T) {
+	const override = "override: {absoluteTimeout: 10m}, absoluteTimeout: 100h"
+	for name, c := range map[string]struct {
+		policies string
+		entries  []string
+		want     map[string]string // the timeout of each Gateway's session
+	}{
+		"of a class": {
+			sessionPolicyText("limpet-system/p", onClass, override), []string{"SessionPersistencePolicy limpet-system/p @ GatewayClass limpet: "},
+			map[string]string{"g00": "10m", "g15": "10m", "g16": "10m"},
+		},
+		"of a route": {
+			sessionPolicyText("shop/p", onRoute, override) + sessionPolicyText("limpet-system/q", onClass, "absoluteTimeout: 50h"),
+			[]string{
+				"Gateway shop/g16: Accepted=True/Accepted Programmed=True/Programmed ResolvedRefs=True/ResolvedRefs SessionPersistencePolicyAffected=False/Invalid",
+				"HTTPRoute shop/cart @ g16: Accepted=True/Accepted ResolvedRefs=True/ResolvedRefs PartiallyInvalid=True/UnsupportedValue",
+			},
+			map[string]string{"g00": "10m", "g15": "10m", "g16": ""},
+		},
+		"without an override": {
+			sessionPolicyText("shop/p", onRoute, "absoluteTimeout: 100h") + sessionPolicyText("limpet-system/q", onClass, "absoluteTimeout: 50h"),
+			nil, map[string]string{"g00": "100h", "g15": "100h", "g16": "50h"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := seventeenGateways(c.policies)
+			lines := statusLines(t, text)
+			for _, want := range c.entries {
+				if !strings.Contains(lines, want) {
+					t.Errorf("no line %q in\n%s", want, lines)
+				}
+			}
+			result, err := compiler.Compile([]compiler.Source{{Name: "a.yaml", Data: []byte(text)}}, compiler.Options{Envoy: &compiler.EnvoyOptions{WasmPath: "w"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for gateway, want := range c.want {
+				got := ""
+				for _, p := range result.Plugin.Policies {
+					if strings.Contains(p.Name, "/"+gateway+"/") || !strings.Contains(p.Name, "/listener/") {
+						got = p.AbsoluteTimeout.String()
+					}
+				}
+				if got != want {
+					t.Errorf("%s: the session lasts %q, want %q", gateway, got, want)
+				}
+			}
+		})
+	}
+}
+
 // statusLines checks documents and gives a line for each list of conditions.
 func statusLines(t *testing.T, text string) string {
 	t.Helper()

@@ -1,0 +1,110 @@
+package compiler
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// tenantDocuments are a class and the documents of a tenant's Gateway on port 80 with a Service and a route to it.
+func tenantDocuments(namespace, hostname, more string) string {
+	return strings.NewReplacer("NS", namespace, "HOST", hostname, "MORE", more).Replace(`
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: gw, namespace: NS MORE}
+spec: {gatewayClassName: limpet, listeners: [{name: http, protocol: HTTP, port: 80, hostname: "HOST"}]}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: r, namespace: NS MORE}
+spec: {parentRefs: [{name: gw}], rules: [{backendRefs: [{name: s, port: 80}]}]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: s, namespace: NS}
+spec: {ports: [{port: 80}]}
+`)
+}
+
+const tenantClass = `{apiVersion: gateway.networking.k8s.io/v1, kind: GatewayClass, metadata: {name: limpet}, ` +
+	`spec: {controllerName: limpet.dev/gateway-controller}}`
+
+// TestIncumbentKeepsItsAddress: whoever comes later with an older date, and stands first in the input, gets nothing while
+// limpet watches; without a memory it would.
+//
+// requirements: S75
+func TestIncumbentKeepsItsAddress(t *testing.T) {
+	class := Source{Name: "class.yaml", Data: []byte(tenantClass)}
+	victim := Source{Name: "victim.yaml", Data: []byte(tenantDocuments("shop", "*.example.com", ""))}
+	thief := Source{Name: "thief.yaml", Data: []byte(tenantDocuments("thief", "a.example.com", `, creationTimestamp: "1990-01-01T00:00:00Z"`))}
+	o := optionsFor(TargetEnvoy)
+	o.Incumbents = &Incumbents{}
+	before, err := Compile([]Source{class, victim}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := []Source{class, thief, victim}
+	for name, incumbents := range map[string]*Incumbents{"": nil, "watching": before.Incumbents} {
+		o.Incumbents = incumbents
+		got, err := Compile(all, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		serves := fmt.Sprint(bytes.Contains(got.Main(), []byte("service/shop/s/80")), bytes.Contains(got.Main(), []byte("service/thief/s/80")))
+		want := map[string]string{"": "false true", "watching": "true false"}[name]
+		if serves != want {
+			t.Errorf("%q: the victim and the thief are served: %s, want %s", name, serves, want)
+		}
+	}
+}
+
+// TestFollowerKeepsIncumbents is the same for addresses and names of a Follower, which remembers by itself; a thief that was
+// first stays so, too, and what nobody claims any more is free.
+//
+// requirements: S28, S75
+func TestFollowerKeepsIncumbents(t *testing.T) {
+	const shared, own = "port: 80, hostname", "port: 81, hostname"
+	document := func(namespace, port, created string) Source {
+		text := tenantDocuments(namespace, "*.example.com", created)
+		text = strings.Replace(text, "rules: [{", "rules: [{sessionPersistence: {sessionName: sid}, ", 1)
+		return Source{Name: namespace + ".yaml", Data: []byte(strings.Replace(text, shared, port, 1))}
+	}
+	const old = `, creationTimestamp: "1990-01-01T00:00:00Z"`
+	class := Source{Name: "class.yaml", Data: []byte(tenantClass)}
+	f, err := NewFollower(Options{Incumbents: &Incumbents{}, Envoy: &EnvoyOptions{WasmPath: "w", Dynamic: &Dynamic{Folder: "discovery"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		sources []Source
+		want    string
+	}{
+		{[]Source{document("shop", shared, "")}, "shop:sid"},
+		{[]Source{document("0thief", shared, old), document("shop", shared, "")}, "shop:sid"},
+		{[]Source{document("0thief", own, old), document("shop", shared, "")}, "0thief:sid-DIGEST shop:sid"},
+		{[]Source{document("0thief", own, old)}, "0thief:sid-DIGEST"},
+		{[]Source{document("0thief", own, old), document("shop", own, "")}, "0thief:sid-DIGEST"},
+	} {
+		update, err := f.Replace(append(step.sources, class), Changes{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		result, err := update.Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, p := range result.Plugin.Policies {
+			namespace, _, _ := strings.Cut(p.Name, "/")
+			name, _, qualified := strings.Cut(p.SessionName, "-")
+			if qualified {
+				name += "-DIGEST"
+			}
+			got = append(got, namespace+":"+name)
+		}
+		if text := strings.Join(got, " "); text != step.want {
+			t.Errorf("got %s, want %s", text, step.want)
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package follow
+
+import (
+	"maps"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/policy"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+	"github.com/limpet-proxy/limpet/internal/compiler/seniority"
+)
+
+// incumbents are who has what several want: it stays theirs as long as they want it.
+type incumbents struct {
+	names policy.HeldNames
+	hosts gateway.ProxyHosts
+}
+
+func newIncumbents() incumbents { return incumbents{policy.HeldNames{}, gateway.ProxyHosts{}} }
+
+// settleOrder says who was there first, and marks everything if that is not as it was for those who were asked about.
+func (s *State) settleOrder(m Moment) {
+	before, now := s.listening, m.Listening
+	now.Order, now.Incumbents, now.ProxyHosts = seniority.New(m.Files, s.visitClaimants), before.Incumbents, s.incumbents.hosts
+	if !before.Order.RanksAs(now.Order) {
+		s.marks.frame, s.marks.all = true, true
+	}
+	s.marks.frame = s.marks.frame || !maps.Equal(before.Unusable, now.Unusable)
+	s.listening = now
+}
+
+// visitClaimants visits the objects that can want what others have.
+func (s *State) visitClaimants(visit func(seniority.Subject)) {
+	objects := s.store.Objects()
+	visitAll(objects.Gateways, visit)
+	visitAll(objects.Routes, visit)
+	visitAll(objects.Proxies, visit)
+}
+
+func visitAll[T any](objects []*resource.Object[T], visit func(seniority.Subject)) {
+	for _, o := range objects {
+		visit(o)
+	}
+}
+
+// keepIncumbents notes who has what after a change, for the next one.
+func (s *State) keepIncumbents() {
+	if s.settings.KeepIncumbents {
+		for _, gone := range s.gone {
+			for scope := range gone.held {
+				delete(s.incumbents.names, scope)
+			}
+			for fqdn := range gone.proxyHosts {
+				delete(s.incumbents.hosts, fqdn)
+			}
+		}
+		for g := range s.fresh {
+			maps.Copy(s.incumbents.names, g.part.held)
+			maps.Copy(s.incumbents.hosts, g.part.proxyHosts)
+		}
+		s.listening.Incumbents = s.frame.claims
+	}
+	s.gone, s.fresh = nil, map[*group]bool{}
+}
