@@ -67,7 +67,7 @@ func TestSettingsHaveAnEffect(t *testing.T) {
 			t.Errorf("%s has no effect:\n%s%s", path, a, b)
 		}
 	}
-	if got, want := len(resource.SupportedFields()["SessionPersistencePolicy"]), 3*len(settingEffects)+2*len(targetEffects); got != want {
+	if got, want := len(resource.SupportedFields()["SessionPersistencePolicy"]), 3*len(settingEffects)+2*len(targetEffects)+1; got != want {
 		t.Errorf("%d fields are supported, and there are writings for %d", got, want)
 	}
 }
@@ -81,6 +81,13 @@ func policyEdits(t *testing.T, path string) (a, b string) {
 	}
 	if field, is := strings.CutPrefix(name, "targetRef."); is {
 		return policyHead + "{targetRef: " + targetEffects[field][0] + "}\n", policyHead + "{targetRef: " + targetEffects[field][1] + "}\n"
+	}
+	if name == "strategy" { // of two policies, which of them it is that a route has
+		of := func(strategy string) string {
+			return policyHead + "{targetRefs: [" + onRoute + "], sessionName: a}\n" +
+				strings.Replace(policyHead, "name: p,", "name: above,", 1) + "{targetRefs: [" + onGateway + "], sessionName: b, strategy: " + strategy + "}\n"
+		}
+		return of("PatchDefaults"), of("PatchOverrides")
 	}
 	form := "{targetRefs: [" + onRoute + "], %s}\n"
 	for _, block := range []string{"default", "override"} {

@@ -27,7 +27,8 @@ func TestHostileInput(t *testing.T) {
 		"deep blocks":      {strings.Repeat("- ", 1<<20), "broken YAML"},
 		"deep JSON":        {strings.Repeat(`{"a":`, 200) + "1" + strings.Repeat("}", 200), "nested deeper than 100 levels"},
 		"long scalar":      {"apiVersion: v1\nkind: " + strings.Repeat("K", 9<<20), "no listener is left"},
-		"many documents":   {strings.Repeat("---\nkind: Gateway\n", 20_000), "apiVersion: Required value"},
+		"many documents":   {strings.Repeat("---\nkind: Gateway\n", 20_000), "too many documents for a file of this size"},
+		"many errors":      {strings.Repeat("---\nkind: Gateway\nmetadata: {name: a}\n", 20_000), "apiVersion: Required value"},
 	} {
 		t.Run(name, func(t *testing.T) { refusedSoon(t, []byte(c.text), c.want) })
 	}

@@ -171,7 +171,8 @@ func (a *admitter) admitDocument(d *read.Document, k *Kind) {
 		}
 	}
 	var left []Fault
-	if k.fields != nil && (!a.options.ExternalControlPlane || !isCommon(gvkOf(d).Group) && !slices.Contains(a.options.PlatformKinds, gvkOf(d))) {
+	isOthers := isCommon(gvkOf(d).Group) || slices.Contains(a.options.PlatformKinds, gvkOf(d))
+	if k.fields != nil && (!a.options.ExternalControlPlane || !isOthers) {
 		left = findUnsupported(d.StringAt("kind"), d.Fields) // before defaults, which no document writes
 	}
 	if k.localFaults {

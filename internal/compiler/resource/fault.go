@@ -30,9 +30,9 @@ func (o *Object[T]) FaultsOf(list string, index int) []Fault {
 }
 
 // FaultsOutside gives the faults that are in no item of any of the lists.
-func (o *Object[T]) FaultsOutside(lists ...string) []Fault {
+func (o *Object[T]) FaultsOutside(named ...string) []Fault {
 	return slices.DeleteFunc(slices.Clone(o.Faults), func(f Fault) bool {
-		return slices.ContainsFunc(lists, func(list string) bool {
+		return slices.ContainsFunc(named, func(list string) bool {
 			_, in := f.ItemOf(list)
 			return in
 		})
