@@ -25,13 +25,13 @@ type reporter struct {
 	options  Options
 	rep      *report.Report
 	policies map[object.Ref]report.Subject // once one is asked for
-	holding  map[object.Ref]bool           // whether some field of a policy is effective
+	holding  map[object.Ref]bool           // whether some field of a policy is effective on the rule
 }
 
 // reportAll reports on all rules.
 func (d *reporter) reportAll(decided []*Rule, renames []Rename) {
-	d.holding = findHolding(decided)
 	for _, r := range decided {
+		d.holding = findHolding(r)
 		for _, path := range r.paths {
 			d.reportConflicts(path)
 			d.reportIgnored(path)
@@ -64,15 +64,14 @@ func (d *reporter) reportQualified(r Rename) {
 	d.rep.WarnForAt(r.Route, report.ReasonNameQualified, r.At, fmt.Sprintf("the cookie %q is called %q, for %s", r.From, r.To, why))
 }
 
-// findHolding gives the objects of which some field has an effect.
-func findHolding(decided []*Rule) map[object.Ref]bool {
+// findHolding gives the objects of which some field has an effect on the rule. What they come to elsewhere is for their status
+// to say: what is said of a rule does not depend on other rules.
+func findHolding(r *Rule) map[object.Ref]bool {
 	holding := map[object.Ref]bool{}
-	for _, r := range decided {
-		for _, path := range r.paths {
-			for i := range path.Effective.Fields {
-				if f := &path.Effective.Fields[i]; f.Level != precedence.BuiltIn && !f.Implied {
-					holding[f.Origin.Ref] = path.Effective.On || holding[f.Origin.Ref]
-				}
+	for _, path := range r.paths {
+		for i := range path.Effective.Fields {
+			if f := &path.Effective.Fields[i]; f.Level != precedence.BuiltIn && !f.Implied {
+				holding[f.Origin.Ref] = path.Effective.On || holding[f.Origin.Ref]
 			}
 		}
 	}
