@@ -162,14 +162,18 @@ func invalidService(name string) string {
 func TestFollowerFollowsMirrors(t *testing.T) {
 	o := Options{Envoy: &EnvoyOptions{WasmPath: "w", Dynamic: &Dynamic{Folder: "d"}}}
 	f, sources := newFollower(t, o), func(address string) []Source {
-		return []Source{{Name: "web.yaml", Data: []byte(`
+		return []Source{
+			{Name: "web.yaml", Data: []byte(`
 {apiVersion: gateway.networking.k8s.io/v1, kind: GatewayClass, metadata: {name: limpet}, spec: {controllerName: limpet.dev/gateway-controller}}
 ---
 {apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metadata: {name: web}, spec: {gatewayClassName: limpet, listeners: [{name: http, protocol: HTTP, port: 80}]}}
-`)}, {Name: "route.yaml", Data: []byte(`
+`)},
+			{Name: "route.yaml", Data: []byte(`
 {apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: r}, spec: {parentRefs: [{name: web}], rules: [{filters: [{type: RequestMirror, requestMirror: {backendRef: {name: copy, port: 80}}}]}]}}
-`)}, {Name: "service.yaml", Data: []byte(`{apiVersion: v1, kind: Service, metadata: {name: copy}, spec: {ports: [{port: 80}]}}`)},
-			{Name: "slice.yaml", Data: []byte(`{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: copy, labels: {kubernetes.io/service-name: copy}}, addressType: IPv4, ports: [{port: 80}], endpoints: [{addresses: [` + address + `]}]}`)}}
+`)},
+			{Name: "service.yaml", Data: []byte(`{apiVersion: v1, kind: Service, metadata: {name: copy}, spec: {ports: [{port: 80}]}}`)},
+			{Name: "slice.yaml", Data: []byte(`{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: copy, labels: {kubernetes.io/service-name: copy}}, addressType: IPv4, ports: [{port: 80}], endpoints: [{addresses: [` + address + `]}]}`)},
+		}
 	}
 	for _, address := range []string{"10.0.0.1", "10.0.0.2"} {
 		if err := compareFollowed(t, address, f, sources(address), o); err != nil {

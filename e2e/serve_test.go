@@ -90,7 +90,7 @@ func shownCertificate(t *testing.T, port int, host string) string {
 		t.Error(err)
 		return ""
 	}
-	defer connection.Close()
+	defer func() { _ = connection.Close() }()
 	return harness.ExcerptOf(connection.ConnectionState().PeerCertificates[0])
 }
 
@@ -154,7 +154,9 @@ func readPushes(t *testing.T, s *harness.Serving) map[string]float64 {
 		var count float64
 		if rest, is := strings.CutPrefix(line, `limpet_xds_pushes_total{type="`); is {
 			name, value, _ := strings.Cut(rest, `"} `)
-			fmt.Sscan(value, &count)
+			if _, err := fmt.Sscan(value, &count); err != nil {
+				t.Errorf("%s: %v", line, err)
+			}
 			found[name] = count
 		}
 	}
@@ -294,7 +296,7 @@ func dialServe(t *testing.T, address string, with credentials.TransportCredentia
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { connection.Close() })
+	t.Cleanup(func() { _ = connection.Close() })
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
 	return discoveryv3.NewAggregatedDiscoveryServiceClient(connection).DeltaAggregatedResources(ctx)

@@ -167,7 +167,7 @@ func (r *runner) measure() figures {
 	f.CPU = float64(usage.Utime.Sec+usage.Stime.Sec) + float64(usage.Utime.Usec+usage.Stime.Usec)/1e6
 	if text, err := os.ReadFile("/proc/self/statm"); err == nil {
 		var total, resident float64
-		fmt.Sscan(string(text), &total, &resident)
+		_, _ = fmt.Sscan(string(text), &total, &resident) // 0 says that it is not known
 		f.ResidentMB = resident * float64(os.Getpagesize()) / 1e6
 	}
 	r.lock.Lock()

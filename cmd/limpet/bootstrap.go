@@ -64,17 +64,24 @@ func (bc *bootstrapCommand) check(c *cobra.Command, args []string) error {
 	if err := noArgs(c, args); err != nil {
 		return err
 	}
-	namespace, name, found := strings.Cut(bc.gateway, "/")
+	namespace, name, _ := strings.Cut(bc.gateway, "/")
+	if namespace == "" || name == "" || strings.Contains(name, "/") {
+		return usagef("--gateway %q: must name a Gateway, as NAMESPACE/NAME", bc.gateway)
+	}
+	if bc.admin != compiler.NoAdmin && !isAddrPort(bc.admin) {
+		return usagef("--admin %q: must be an IP address and a port, such as 127.0.0.1:9901, or none", bc.admin)
+	}
+	return bc.checkServer()
+}
+
+// checkServer refuses a server that is none, or that the Envoy and the server could not know each other by.
+func (bc *bootstrapCommand) checkServer() error {
 	host, port, err := net.SplitHostPort(bc.server)
 	given := bc.tls.Certificate != "" && bc.tls.Key != "" && bc.tls.Authority != ""
 	some := bc.tls.Certificate+bc.tls.Key+bc.tls.Authority != ""
 	switch {
-	case !found || namespace == "" || name == "" || strings.Contains(name, "/"):
-		return usagef("--gateway %q: must name a Gateway, as NAMESPACE/NAME", bc.gateway)
 	case err != nil || host == "" || port == "":
 		return usagef("--server %q: must be a host and a port, such as %s", bc.server, defaultListen)
-	case bc.admin != compiler.NoAdmin && !isAddrPort(bc.admin):
-		return usagef("--admin %q: must be an IP address and a port, such as 127.0.0.1:9901, or none", bc.admin)
 	case some && !given:
 		return usagef("--tls-cert, --tls-key and --tls-ca belong together: name all three")
 	case !given && !isLoopback(bc.server):

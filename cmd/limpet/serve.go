@@ -104,16 +104,13 @@ func (sc *serveCommand) check(c *cobra.Command, args []string) error {
 	if err := sc.config.check(c, args); err != nil {
 		return err
 	}
-	encrypted := sc.tls.Certificate != "" && sc.tls.Key != "" && sc.tls.ClientCA != ""
-	switch {
-	case sc.config.wasmPath == "":
+	if sc.config.wasmPath == "" {
 		return usagef("--wasm-path is required: the path at which every Envoy finds limpet.wasm")
-	case !isAddrPort(sc.listen):
-		return usagef("--listen %q: must be an IP address and a port, such as %s", sc.listen, defaultListen)
-	case sc.tls != serve.TLSFiles{} && !encrypted:
-		return usagef("--tls-cert, --tls-key and --client-ca belong together: name all three")
-	case !encrypted && !isLoopback(sc.listen):
-		return usagef("--listen %s: without --tls-cert, --tls-key and --client-ca it must be a loopback address", sc.listen)
+	}
+	if err := sc.checkListen(); err != nil {
+		return err
+	}
+	switch {
 	case sc.admin != compiler.NoAdmin && !isLoopback(sc.admin):
 		return usagef("--admin %q: must be a loopback address and a port, or none; --probes is for other machines", sc.admin)
 	case sc.probes != "" && !isAddrPort(sc.probes):
@@ -122,6 +119,20 @@ func (sc *serveCommand) check(c *cobra.Command, args []string) error {
 		return usagef("--log-format %q: must be text or json", sc.format)
 	case sc.deadline <= 0 || sc.age < 0:
 		return usagef("--ack-deadline must be more than 0, and --connection-age not less")
+	}
+	return nil
+}
+
+// checkListen refuses what is not safe for Envoys: they get keys and certificates.
+func (sc *serveCommand) checkListen() error {
+	encrypted := sc.tls.Certificate != "" && sc.tls.Key != "" && sc.tls.ClientCA != ""
+	switch {
+	case !isAddrPort(sc.listen):
+		return usagef("--listen %q: must be an IP address and a port, such as %s", sc.listen, defaultListen)
+	case sc.tls != serve.TLSFiles{} && !encrypted:
+		return usagef("--tls-cert, --tls-key and --client-ca belong together: name all three")
+	case !encrypted && !isLoopback(sc.listen):
+		return usagef("--listen %s: without --tls-cert, --tls-key and --client-ca it must be a loopback address", sc.listen)
 	}
 	return nil
 }
@@ -201,7 +212,7 @@ func (sc *serveCommand) serveUntil(
 			return err
 		}
 		web := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second}
-		defer web.Close()
+		defer func() { _ = web.Close() }()
 		go func() { ends <- web.Serve(at) }()
 	}
 	go func() { ends <- rpc.Serve(listener) }()

@@ -13,11 +13,11 @@ import (
 	"github.com/limpet-proxy/limpet/internal/xds"
 )
 
-// Bootstrap is what an Envoy starts from, and ClientTLSFiles are the files by which it and the server know each other.
-type (
-	Bootstrap      = envoy.ServerBootstrap
-	ClientTLSFiles = envoy.ServerTLS
-)
+// Bootstrap is what an Envoy starts from.
+type Bootstrap = envoy.ServerBootstrap
+
+// ClientTLSFiles are the files by which an Envoy and the server know each other.
+type ClientTLSFiles = envoy.ServerTLS
 
 // State says how an Envoy stands to its Gateway's configuration.
 func (s Status) State(e xds.ClientStatus) string {

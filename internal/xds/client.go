@@ -415,8 +415,20 @@ func (c *client) push(t Type, now time.Time) *discoveryv3.DeltaDiscoveryResponse
 	if !k.asked || k.pending != nil {
 		return nil
 	}
-	var changed []*Resource
-	var absent []string
+	changed, absent := c.findNew(t)
+	if len(changed) == 0 {
+		k.limit = 0
+	}
+	slices.SortFunc(changed, func(a, b *Resource) int { return cmp.Compare(a.Name, b.Name) })
+	if k.limit > 0 && len(changed) > k.limit {
+		changed = changed[:k.limit]
+	}
+	return c.send(t, changed, absent, now)
+}
+
+// findNew finds what the Envoy asked for and has not as it should be, and the names that lead to nothing, which are told once.
+func (c *client) findNew(t Type) (changed []*Resource, absent []string) {
+	k := &c.types[t]
 	note := func(name string) {
 		if r := c.want(t, name); r != nil && !c.isSettled(t, r) {
 			changed = append(changed, r)
@@ -435,14 +447,7 @@ func (c *client) push(t Type, now time.Time) *discoveryv3.DeltaDiscoveryResponse
 			note(name)
 		}
 	}
-	if len(changed) == 0 {
-		k.limit = 0
-	}
-	slices.SortFunc(changed, func(a, b *Resource) int { return cmp.Compare(a.Name, b.Name) })
-	if k.limit > 0 && len(changed) > k.limit {
-		changed = changed[:k.limit]
-	}
-	return c.send(t, changed, absent, now)
+	return changed, absent
 }
 
 // pushRemovals makes the message that takes away what the target does not have; nil if there is nothing.

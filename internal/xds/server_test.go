@@ -72,7 +72,7 @@ func startServer(t *testing.T, o Options) (*Server, *events, func(node, cluster 
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { connection.Close() })
+		t.Cleanup(func() { _ = connection.Close() })
 		stream, err := discoveryv3.NewAggregatedDiscoveryServiceClient(connection).DeltaAggregatedResources(context.Background())
 		if err != nil {
 			t.Fatal(err)

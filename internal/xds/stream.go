@@ -39,7 +39,6 @@ type stream struct {
 	to      adsStream
 	wake    chan struct{}
 	status  atomic.Pointer[ClientStatus]
-	lateFor time.Time // when the push was sent that was reported as late
 }
 
 // DeltaAggregatedResources serves one Envoy until it goes.

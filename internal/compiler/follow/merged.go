@@ -102,8 +102,10 @@ func (m *merged) setSites(listeners []ir.Listener) {
 }
 
 func (m *merged) addSite(l ir.Listener, s envoy.Site) {
-	site := &siteHosts{shell: map[string]*ir.Host{}, texts: map[string]*envoy.HostText{}, written: map[string]*envoy.HostText{},
-		counted: map[string]envoy.Tally{}}
+	site := &siteHosts{
+		shell: map[string]*ir.Host{}, texts: map[string]*envoy.HostText{}, written: map[string]*envoy.HostText{},
+		counted: map[string]envoy.Tally{},
+	}
 	m.sites[s.Name], m.stale.sites[s.Name] = site, true
 	among, after := listShellHosts(l, s)
 	for i := range among {
@@ -299,10 +301,11 @@ func (m *merged) settle() error {
 	bySite := map[string][]string{}
 	for key := range m.touched.hosts {
 		if site := m.sites[key.site]; site != nil {
-			bySite[key.site] = bySite[key.site]
+			domains := bySite[key.site]
 			if !slices.Contains(site.after, key.domain) {
-				bySite[key.site] = append(bySite[key.site], key.domain)
+				domains = append(domains, key.domain)
 			}
+			bySite[key.site] = domains // also without a new one: the site is touched
 		}
 	}
 	for name, domains := range bySite {

@@ -142,9 +142,15 @@ func (s *State) Sizes() []Size {
 		texts += len(site.texts) + len(site.written)
 	}
 	return []Size{
-		{"followed objects", s.store.Count()}, {"groups of routes", len(s.groups.all)}, {"texts of virtual hosts", texts},
-		{"texts of clusters", len(s.merged.clusters)}, {"session policies", len(s.merged.policies)},
-		{"attached policies", len(s.attached)}, {"names", len(s.objects.named)}, {"readers", len(s.objects.readers)},
-		{"coupled routes", s.objects.graph.Len()}, {"warnings", len(s.said.count)},
+		{"followed objects", s.store.Count()},
+		{"groups of routes", len(s.groups.all)},
+		{"texts of virtual hosts", texts},
+		{"texts of clusters", len(s.merged.clusters)},
+		{"session policies", len(s.merged.policies)},
+		{"attached policies", len(s.attached)},
+		{"names", len(s.objects.named)},
+		{"readers", len(s.objects.readers)},
+		{"coupled routes", s.objects.graph.Len()},
+		{"warnings", len(s.said.count)},
 	}
 }

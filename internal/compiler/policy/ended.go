@@ -57,7 +57,7 @@ func (d *Decisions) indexByScope() (sessions map[string]*Decision, rules ruleInd
 		}
 	}
 	for key := range d.rules {
-		rules.routes[key.route.Origin().Ref.String()] = key.route
+		rules.routes[key.route.Origin().String()] = key.route
 		rules.byScope[RuleIdentity(key.route, key.rule).Scope()] = key
 	}
 	return sessions, rules
@@ -66,7 +66,7 @@ func (d *Decisions) indexByScope() (sessions map[string]*Decision, rules ruleInd
 // describeLoss says why there is no session with a scope any more, and where.
 func describeLoss(was *Decision, rules ruleIndex) (route *gateway.Route, rule int, why string) {
 	id := RuleIdentity(was.Route, was.Rule)
-	route = rules.routes[was.Route.Origin().Ref.String()]
+	route = rules.routes[was.Route.Origin().String()]
 	is, there := rules.byScope[id.Scope()]
 	switch {
 	case route == nil:

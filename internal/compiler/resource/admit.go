@@ -116,7 +116,7 @@ func mergeTexts(texts []*admittedText, rep *report.Report) *Objects {
 			case d.passedOver != "":
 				objects.passOver(d.passedOver)
 			case d.objects.isEmpty() && len(d.rep.Errors(false)) > 0:
-				objects.Refused = append(objects.Refused, d.identity.ref())
+				objects.Refused = append(objects.Refused, d.ref())
 			}
 		}
 	}

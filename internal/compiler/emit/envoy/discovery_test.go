@@ -119,7 +119,7 @@ func TestFilterWithAnotherConfiguration(t *testing.T) {
 		return at(t, filter, "vm_config.configuration.value").(string)
 	}
 	const one, other = `{"a": "<b>"}`, `{"other": "\n\\ \"quoted\""}`
-	if vm(one) != vm(one) || vm(one) == vm(other) || len(vm(other)) != 16 {
+	if again := vm(one); again != vm(one) || again == vm(other) || len(vm(other)) != 16 {
 		t.Errorf("two configurations are in the VMs %v and %v", vm(one), vm(other))
 	}
 }
