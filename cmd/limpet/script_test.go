@@ -213,7 +213,7 @@ func cmdListens(ts *testscript.TestScript, _ bool, args []string) {
 	listens := within10s(func() bool {
 		connection, err := net.Dial("tcp", args[0])
 		if err == nil {
-			connection.Close()
+			_ = connection.Close()
 		}
 		return err == nil
 	})

@@ -56,21 +56,24 @@ var strategyCases = []struct {
 		"absoluteTimeout=8h sessionName=corp", 1,
 	},
 	{
-		"a default above an atomic override", []string{
+		"a default above an atomic override",
+		[]string{
 			policyText("gateway", "Gateway/web", "strategy: PatchDefaults", "sessionName: corp"),
 			policyText("route", "HTTPRoute/cart", "strategy: AtomicOverrides", ofRoute), servicePolicy,
 		},
 		"absoluteTimeout=1h sessionName=corp", 1,
 	},
 	{
-		"what is displaced displaces nothing", []string{
+		"what is displaced displaces nothing",
+		[]string{
 			policyText("class", "Gateway/web", "strategy: AtomicDefaults", "sessionName: corp"),
 			policyText("route", "HTTPRoute/cart", "strategy: AtomicOverrides", ofRoute), servicePolicy,
 		},
 		"absoluteTimeout=1h", 2,
 	},
 	{
-		"two on one target: the first by name", []string{
+		"two on one target: the first by name",
+		[]string{
 			policyOnGateway("AtomicDefaults"), policyText("other", "Gateway/web", "strategy: AtomicDefaults", ofService),
 		},
 		"absoluteTimeout=8h sessionName=corp", 1,

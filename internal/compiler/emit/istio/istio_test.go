@@ -97,7 +97,8 @@ func TestRulesOfOneName(t *testing.T) {
 	}{
 		"other Services": {
 			[]*ir.AttachedRule{rule("a", "one", session("a", moves)), rule("b", "two", session("b", moves))},
-			[]string{"shop/a/rule/cart [outbound|8080||one.shop.svc.cluster.local]", "shop/b/rule/cart [outbound|8080||two.shop.svc.cluster.local]"}, nil,
+			[]string{"shop/a/rule/cart [outbound|8080||one.shop.svc.cluster.local]", "shop/b/rule/cart [outbound|8080||two.shop.svc.cluster.local]"},
+			nil,
 		},
 		"one Service": {
 			[]*ir.AttachedRule{rule("b", "one", session("b", moves)), rule("a", "one", session("a", moves))},
@@ -106,7 +107,8 @@ func TestRulesOfOneName(t *testing.T) {
 		},
 		"one Service, the younger without sessions": {
 			[]*ir.AttachedRule{rule("a", "one", session("a", moves)), rule("b", "one")},
-			[]string{"shop/a/rule/cart [outbound|8080||one.shop.svc.cluster.local]"}, []string{lead + "a too"},
+			[]string{"shop/a/rule/cart [outbound|8080||one.shop.svc.cluster.local]"},
+			[]string{lead + "a too"},
 		},
 		"one Service, the older without sessions": {
 			[]*ir.AttachedRule{rule("a", "one"), rule("b", "one", session("b", moves))}, nil, []string{lead + "a too"},
