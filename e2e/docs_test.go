@@ -142,7 +142,8 @@ func validateEnvoy(t *testing.T, text string) {
 }
 
 // compileObjects wants every object admitted by an API server with the CRDs of one generation of Gateway API, and
-// compiles those of the generation up to 1.6. What limpet says it does not support yet counts as checked.
+// compiles those of the generation up to 1.6. What limpet says it does not support yet counts as checked, and so does a
+// reference to what a page leaves out.
 func compileObjects(t *testing.T, objects []map[string]any) {
 	t.Helper()
 	var input []string
@@ -159,10 +160,10 @@ func compileObjects(t *testing.T, objects []map[string]any) {
 		return
 	}
 	path := writeFile(t, "objects.yaml", strings.Join(input, "---\n"))
-	code, _, stderr := harness.Limpet(t, nil, "compile", "-f", path, "-t", "plugin")
+	code, _, stderr := harness.Limpet(t, nil, "compile", "-f", path, "-t", "plugin", "--allow-empty", "--fail-on", "never")
 	refusals := 0
 	for line := range strings.Lines(stderr) {
-		if !strings.HasPrefix(line, "error: ") {
+		if !strings.HasPrefix(line, "error: ") || strings.Contains(line, " in the input: ") {
 			continue
 		}
 		refusals++

@@ -54,9 +54,8 @@ func TestSites(t *testing.T) {
 	wantPrivate(t, envoy, shop, wild)
 }
 
-// TestSitesShareConfiguration: the configuration of the filter stands in envoy.yaml once, however many sites there are,
-// and is that of all of them.
-func TestSitesShareConfiguration(t *testing.T) {
+// TestSitesShareSessions: each site's routes carry their policies, and the sessions of a rule are the same at all of them.
+func TestSitesShareSessions(t *testing.T) {
 	t.Parallel()
 	shop, wild := harness.NewCertificate(t, "shop.example.com"), harness.NewCertificate(t, "*.example.com")
 	var rules []harness.Rule
@@ -67,8 +66,8 @@ func TestSitesShareConfiguration(t *testing.T) {
 	deployment.Documents.Sites = []harness.Site{{Hostname: "shop.example.com", Certificate: shop}, {Hostname: "*.example.com", Certificate: wild}}
 	envoy := harness.Run(t, deployment)
 	config, err := os.ReadFile(filepath.Join(envoy.Dir, "envoy.yaml"))
-	if got := strings.Count(string(config), `"sessionName": "__Host-cart7"`); err != nil || got != 1 {
-		t.Errorf("a session's name stands in envoy.yaml %d times, not once; %v", got, err)
+	if got := strings.Count(string(config), `"sessionName":"__Host-cart7"`); err != nil || got != len(deployment.Documents.Sites) {
+		t.Errorf("a session's name stands in envoy.yaml %d times, not once for each site; %v", got, err)
 	}
 	for host, certificate := range map[string]harness.Certificate{"shop.example.com": shop, "news.example.com": wild} {
 		for _, name := range []string{"__Host-cart0", "__Host-cart15"} {

@@ -1,7 +1,9 @@
 package harness
 
 import (
+	"cmp"
 	"os"
+	"slices"
 	"testing"
 
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
@@ -136,6 +138,7 @@ func (tree Tree) Plugin(t testing.TB) policyconfig.Config {
 			}
 		}
 	}
+	slices.SortFunc(config.Policies, func(a, b policyconfig.Policy) int { return cmp.Compare(a.Name, b.Name) })
 	return config
 }
 
