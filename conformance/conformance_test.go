@@ -45,9 +45,11 @@ func timeouts() config.TimeoutConfig {
 		wait = d
 	}
 	tc := config.DefaultTimeoutConfig()
-	for _, d := range []*time.Duration{&tc.GatewayMustHaveAddress, &tc.GatewayMustHaveCondition, &tc.GatewayStatusMustHaveListeners, &tc.GatewayListenersMustHaveConditions,
+	for _, d := range []*time.Duration{
+		&tc.GatewayMustHaveAddress, &tc.GatewayMustHaveCondition, &tc.GatewayStatusMustHaveListeners, &tc.GatewayListenersMustHaveConditions,
 		&tc.GWCMustBeAccepted, &tc.HTTPRouteMustNotHaveParents, &tc.HTTPRouteMustHaveCondition, &tc.TLSRouteMustHaveCondition, &tc.RouteMustHaveParents,
-		&tc.MaxTimeToConsistency, &tc.NamespacesMustBeReady, &tc.LatestObservedGenerationSet, &tc.DefaultTestTimeout} {
+		&tc.MaxTimeToConsistency, &tc.NamespacesMustBeReady, &tc.LatestObservedGenerationSet, &tc.DefaultTestTimeout,
+	} {
 		*d = wait
 	}
 	return tc
@@ -125,14 +127,18 @@ func TestConformance(t *testing.T) {
 			}
 			c, ctx := srv.client(), context.Background()
 			tc := timeouts()
-			s := &suite.ConformanceTestSuite{Client: c, Clientset: cs, RoundTripper: &roundtripper.DefaultRoundTripper{TimeoutConfig: tc},
+			s := &suite.ConformanceTestSuite{
+				Client: c, Clientset: cs, RoundTripper: &roundtripper.DefaultRoundTripper{TimeoutConfig: tc},
 				WebSocketDialer: &websocket.DefaultDialer{}, TimeoutConfig: tc,
 				ControllerName: ctl, GatewayClassName: class, BaseManifests: inBase, CleanupTestResources: true, DisableParallelTests: true,
 				SupportedFeatures:      suite.FeaturesSet{}.Insert(ct.Features...),
-				UsableNetworkAddresses: []v1.GatewaySpecAddress{{Value: "127.0.3.200"}}, UnusableNetworkAddresses: []v1.GatewaySpecAddress{{Value: "192.0.2.1"}}}
+				UsableNetworkAddresses: []v1.GatewaySpecAddress{{Value: "127.0.3.200"}}, UnusableNetworkAddresses: []v1.GatewaySpecAddress{{Value: "192.0.2.1"}},
+			}
 			s.ManifestFS = []fs.FS{fstest.MapFS{inBase: {Data: base}}, onlyTests{}}
-			s.Applier = suitekube.Applier{ManifestFS: s.ManifestFS, GatewayClass: class, ControllerName: ctl,
-				UsableNetworkAddresses: s.UsableNetworkAddresses, UnusableNetworkAddresses: s.UnusableNetworkAddresses}
+			s.Applier = suitekube.Applier{
+				ManifestFS: s.ManifestFS, GatewayClass: class, ControllerName: ctl,
+				UsableNetworkAddresses: s.UsableNetworkAddresses, UnusableNetworkAddresses: s.UnusableNetworkAddresses,
+			}
 			if err := c.Create(ctx, &v1.GatewayClass{ObjectMeta: metav1.ObjectMeta{Name: class}, Spec: v1.GatewayClassSpec{ControllerName: ctl}}); err != nil {
 				t.Fatal(err)
 			}

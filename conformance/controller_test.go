@@ -26,12 +26,20 @@ import (
 const gw = "gateway.networking.k8s.io"
 
 var dumped = []schema.GroupVersionKind{
-	{Group: gw, Version: "v1", Kind: "GatewayClass"}, {Group: gw, Version: "v1", Kind: "Gateway"},
-	{Group: gw, Version: "v1", Kind: "HTTPRoute"}, {Group: gw, Version: "v1", Kind: "GRPCRoute"},
-	{Group: gw, Version: "v1", Kind: "TLSRoute"}, {Group: gw, Version: "v1", Kind: "BackendTLSPolicy"},
+	{Group: gw, Version: "v1", Kind: "GatewayClass"},
+	{Group: gw, Version: "v1", Kind: "Gateway"},
+	{Group: gw, Version: "v1", Kind: "HTTPRoute"},
+	{Group: gw, Version: "v1", Kind: "GRPCRoute"},
+	{Group: gw, Version: "v1", Kind: "TLSRoute"},
+	{Group: gw, Version: "v1", Kind: "BackendTLSPolicy"},
 	{Group: gw, Version: "v1", Kind: "ListenerSet"},
-	{Group: gw, Version: "v1", Kind: "ReferenceGrant"}, {Group: gw, Version: "v1beta1", Kind: "ReferenceGrant"},
-	{Version: "v1", Kind: "Namespace"}, {Version: "v1", Kind: "ConfigMap"}, {Version: "v1", Kind: "Service"}, {Group: "discovery.k8s.io", Version: "v1", Kind: "EndpointSlice"}, {Version: "v1", Kind: "Secret"},
+	{Group: gw, Version: "v1", Kind: "ReferenceGrant"},
+	{Group: gw, Version: "v1beta1", Kind: "ReferenceGrant"},
+	{Version: "v1", Kind: "Namespace"},
+	{Version: "v1", Kind: "ConfigMap"},
+	{Version: "v1", Kind: "Service"},
+	{Group: "discovery.k8s.io", Version: "v1", Kind: "EndpointSlice"},
+	{Version: "v1", Kind: "Secret"},
 }
 
 type controller struct {

@@ -200,8 +200,10 @@ func (k *kubelet) tick(ctx context.Context, c client.Client) {
 			}
 			o := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: p.name, Labels: d.Spec.Template.Labels}, Spec: d.Spec.Template.Spec}
 			o.Spec.NodeName = "node"
-			o.Status = corev1.PodStatus{Phase: corev1.PodRunning, PodIP: p.ip, PodIPs: []corev1.PodIP{{IP: p.ip}},
-				Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}}
+			o.Status = corev1.PodStatus{
+				Phase: corev1.PodRunning, PodIP: p.ip, PodIPs: []corev1.PodIP{{IP: p.ip}},
+				Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}},
+			}
 			if err := c.Get(ctx, client.ObjectKeyFromObject(o), &corev1.Pod{}); apierrors.IsNotFound(err) {
 				if err := c.Create(ctx, o); err != nil {
 					fmt.Println("harness: pod", err)
@@ -218,8 +220,10 @@ func (k *kubelet) tick(ctx context.Context, c client.Client) {
 			continue
 		}
 		known[s.Namespace+"/"+s.Name] = true
-		want := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name + "-auto",
-			Labels: map[string]string{discoveryv1.LabelServiceName: s.Name, discoveryv1.LabelManagedBy: "endpointslice-controller.k8s.io"}}, AddressType: discoveryv1.AddressTypeIPv4}
+		want := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{
+			Namespace: s.Namespace, Name: s.Name + "-auto",
+			Labels: map[string]string{discoveryv1.LabelServiceName: s.Name, discoveryv1.LabelManagedBy: "endpointslice-controller.k8s.io"},
+		}, AddressType: discoveryv1.AddressTypeIPv4}
 		for _, sp := range s.Spec.Ports {
 			name, proto, port := sp.Name, sp.Protocol, sp.TargetPort.IntVal
 			if port == 0 {
@@ -235,9 +239,11 @@ func (k *kubelet) tick(ctx context.Context, c client.Client) {
 		yes, no := true, false
 		for j := range pods.Items {
 			p := &pods.Items[j]
-			want.Endpoints = append(want.Endpoints, discoveryv1.Endpoint{Addresses: []string{p.Status.PodIP},
+			want.Endpoints = append(want.Endpoints, discoveryv1.Endpoint{
+				Addresses:  []string{p.Status.PodIP},
 				Conditions: discoveryv1.EndpointConditions{Ready: &yes, Serving: &yes, Terminating: &no},
-				TargetRef:  &corev1.ObjectReference{Kind: "Pod", Namespace: p.Namespace, Name: p.Name, UID: p.UID}})
+				TargetRef:  &corev1.ObjectReference{Kind: "Pod", Namespace: p.Namespace, Name: p.Name, UID: p.UID},
+			})
 		}
 		have := &discoveryv1.EndpointSlice{}
 		if err := c.Get(ctx, client.ObjectKeyFromObject(want), have); apierrors.IsNotFound(err) {

@@ -2,15 +2,14 @@ package xds
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"net"
 	"net/url"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"crypto/tls"
-	"crypto/x509"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"

@@ -400,6 +400,15 @@ func TestPassedOver(t *testing.T) {
 	}
 }
 
+// TestBackendTLSIsNotPassedOver refuses what would be sent in clear text where limpet configures the proxy.
+func TestBackendTLSIsNotPassedOver(t *testing.T) {
+	policy := document("gateway.networking.k8s.io/v1/BackendTLSPolicy", "spec: {}")
+	_, rep := compilertest.TryAdmit(t, resource.Options{}, policy)
+	compilertest.CheckProblems(t, rep.Problems(), "kind: BackendTLSPolicy is not supported: requests reach its targets as plain text")
+	_, rep = compilertest.TryAdmit(t, resource.Options{ExternalControlPlane: true}, policy)
+	compilertest.CheckProblems(t, rep.Problems())
+}
+
 const filterOfLimpet = "{apiVersion: networking.istio.io/v1alpha3, kind: EnvoyFilter, metadata: {name: limpet-web, labels: {app.kubernetes.io/managed-by: limpet}}}"
 
 // TestNamespaceOfDocuments gives those without one the option's.

@@ -319,7 +319,8 @@ func TestLimitsFromAboveHold(t *testing.T) {
 		want     map[string]string // the timeout of each Gateway's session
 	}{
 		"of a class": {
-			sessionPolicyText("limpet-system/p", onClass, override), []string{"SessionPersistencePolicy limpet-system/p @ GatewayClass limpet: "},
+			sessionPolicyText("limpet-system/p", onClass, override),
+			[]string{"SessionPersistencePolicy limpet-system/p @ GatewayClass limpet: "},
 			map[string]string{"g00": "10m", "g15": "10m", "g16": "10m"},
 		},
 		"of a route": {
@@ -332,7 +333,8 @@ func TestLimitsFromAboveHold(t *testing.T) {
 		},
 		"without an override": {
 			sessionPolicyText("shop/p", onRoute, "absoluteTimeout: 100h") + sessionPolicyText("limpet-system/q", onClass, "absoluteTimeout: 50h"),
-			nil, map[string]string{"g00": "100h", "g15": "100h", "g16": "50h"},
+			nil,
+			map[string]string{"g00": "100h", "g15": "100h", "g16": "50h"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
