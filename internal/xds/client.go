@@ -14,8 +14,6 @@ import (
 type client struct {
 	// deadline is how long an answer may take, or a request that is to be expected.
 	deadline time.Duration
-	// recall finds the filter configuration of a version that an Envoy comes back with; nil if it is not known.
-	recall func(version string) *Resource
 
 	types [typeCount]clientType
 	// latest is what the Envoy ought to have, and target what it is being brought to: one is finished before the next.
@@ -25,9 +23,7 @@ type client struct {
 	live    *Snapshot
 	reached stage
 	// renewed are the clusters whose endpoints it has acknowledged since the target became that.
-	renewed map[string]bool
-	// old is the filter configuration whose routes the Envoy may still have.
-	old       *Resource
+	renewed   map[string]bool
 	connected time.Time
 	counter   int
 	observe   observer
@@ -92,8 +88,8 @@ type Rejection struct {
 	Words string `json:"message"`
 }
 
-func newClient(deadline time.Duration, recall func(string) *Resource, o observer, now time.Time) *client {
-	c := &client{deadline: deadline, recall: recall, observe: o, connected: now}
+func newClient(deadline time.Duration, o observer, now time.Time) *client {
+	c := &client{deadline: deadline, observe: o, connected: now}
 	for t := range c.types {
 		c.types[t] = clientType{
 			names: map[string]bool{}, has: map[string]string{}, absent: map[string]bool{}, rejected: map[string]Rejection{},
@@ -113,11 +109,6 @@ func (c *client) take(request *discoveryv3.DeltaDiscoveryRequest, now time.Time)
 		k.asked = true
 		k.wildcard = len(request.GetResourceNamesSubscribe()) == 0 && (t == Cluster || t == Listener)
 		maps.Copy(k.has, request.GetInitialResourceVersions())
-		if t == Filter {
-			for _, version := range k.has {
-				c.old = c.recall(version)
-			}
-		}
 	}
 	k.subscribe(request)
 	if k.pending != nil && request.GetResponseNonce() == k.pending.nonce {
@@ -233,11 +224,6 @@ func (c *client) next(now time.Time) []*discoveryv3.DeltaDiscoveryResponse {
 
 // begin makes the latest snapshot the target.
 func (c *client) begin(now time.Time) {
-	if c.target != nil && c.live != c.target {
-		for name := range c.target.resources[Filter] { // the Envoy may have routes of it
-			c.old = c.want(Filter, name)
-		}
-	}
 	c.target, c.begun, c.reached, c.renewed = c.latest, now, stageBegin, map[string]bool{}
 	for t := range typeCount { // what is not wanted any more matters no more
 		maps.DeleteFunc(c.types[t].rejected, func(name string, was Rejection) bool {
@@ -284,16 +270,10 @@ func (c *client) removeRest(now time.Time) (all []*discoveryv3.DeltaDiscoveryRes
 	if c.types[Listener].pending != nil {
 		return nil
 	}
-	c.old = nil
-	for _, r := range c.target.resources[Filter] {
-		c.old = r
+	if m := c.pushRemovals(Cluster, now); m != nil {
+		return append(all, m)
 	}
-	for _, m := range []*discoveryv3.DeltaDiscoveryResponse{c.push(Filter, now), c.pushRemovals(Cluster, now)} {
-		if m != nil {
-			all = append(all, m)
-		}
-	}
-	if c.types[Cluster].pending == nil && c.pass(stageRemovals, now, c.hasAll(Filter)) {
+	if c.types[Cluster].pending == nil && c.pass(stageRemovals, now) {
 		c.live = c.target
 	}
 	return all
@@ -316,15 +296,10 @@ func (c *client) pass(s stage, now time.Time, done ...bool) bool {
 
 // want is the resource of a name that the Envoy ought to have now.
 func (c *client) want(t Type, name string) *Resource {
-	r := c.target.resources[t][name]
-	switch {
-	case t == Endpoint && c.latest.resources[t][name] != nil:
-		return c.latest.resources[t][name]
-	case t == Filter && r != nil:
-		return c.target.unite(r, c.old)
-	default:
-		return r
+	if latest := c.latest.resources[t][name]; t == Endpoint && latest != nil {
+		return latest
 	}
+	return c.target.resources[t][name]
 }
 
 // isSettled tells whether the Envoy has what it ought to, or has rejected that.

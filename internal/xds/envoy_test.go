@@ -23,13 +23,6 @@ func text(t Type, name, content string) *Resource {
 			}
 		}
 	}
-	if t == Filter {
-		r.Unite = func(older *Resource) *Resource {
-			words := append(strings.Fields(content), strings.Fields(string(older.Body.GetValue()))...)
-			slices.Sort(words)
-			return text(Filter, name, strings.Join(slices.Compact(words), " "))
-		}
-	}
 	return r
 }
 
@@ -81,7 +74,7 @@ func newFakeEnvoy(t *testing.T) *fakeEnvoy {
 
 // connect begins a connection; an Envoy that comes back says what it has.
 func (e *fakeEnvoy) connect() {
-	e.client = newClient(10*time.Second, e.recall, silent{}, e.now)
+	e.client = newClient(10*time.Second, silent{}, e.now)
 	e.inbox = nil
 	for i := range e.has {
 		t := Type(i)
@@ -97,16 +90,6 @@ func (e *fakeEnvoy) connect() {
 		}, e.now)
 	}
 	e.pull()
-}
-
-// recall is what a server remembers.
-func (e *fakeEnvoy) recall(version string) *Resource {
-	for _, s := range e.seen {
-		if r := s.recall(version); r != nil {
-			return r
-		}
-	}
-	return nil
 }
 
 // silent observes nothing.
@@ -225,8 +208,6 @@ func (e *fakeEnvoy) check() {
 			switch {
 			case kind == "cluster" && (e.has[Cluster][what] == nil || e.has[Endpoint][what] == nil):
 				e.t.Errorf("after %q: routes %s lead to cluster %s, which is not there", e.tail(), name, what)
-			case kind == "policy" && len(e.has[Filter]) > 0 && !e.words(Filter, "policy:")[what]:
-				e.t.Errorf("after %q: routes %s have policy %s, which is not there", e.tail(), name, what)
 			}
 		}
 	}

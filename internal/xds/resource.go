@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"google.golang.org/protobuf/types/known/anypb"
@@ -63,9 +62,6 @@ type Resource struct {
 	Needs []string
 	// Origin is what the resource was made from; nil where that does not matter.
 	Origin any
-	// Unite gives a filter's configuration under which the routes that came with an older one are served as well; nil where
-	// nothing is to be united.
-	Unite func(older *Resource) *Resource
 }
 
 // NewResource makes the resource of a message's bytes.
@@ -85,14 +81,11 @@ type Snapshot struct {
 	Since time.Time
 
 	resources [typeCount]map[string]*Resource
-
-	lock   sync.Mutex
-	united map[string]*Resource // filters for more than one generation, by the versions that they are of
 }
 
 // NewSnapshot makes one of resources by their type.
 func NewSnapshot(since time.Time, resources map[Type][]*Resource) *Snapshot {
-	s := &Snapshot{Since: since, united: map[string]*Resource{}}
+	s := &Snapshot{Since: since}
 	for t := range s.resources {
 		s.resources[t] = make(map[string]*Resource, len(resources[Type(t)]))
 		for _, r := range resources[Type(t)] {
@@ -105,7 +98,7 @@ func NewSnapshot(since time.Time, resources map[Type][]*Resource) *Snapshot {
 
 // At is the snapshot for a change that was seen at another time.
 func (s *Snapshot) At(since time.Time) *Snapshot {
-	return &Snapshot{Generation: s.Generation, Since: since, resources: s.resources, united: map[string]*Resource{}}
+	return &Snapshot{Generation: s.Generation, Since: since, resources: s.resources}
 }
 
 func (s *Snapshot) hash() string {
@@ -130,7 +123,7 @@ func (s *Snapshot) Resources(t Type) []*Resource {
 
 // WithEndpoints is the snapshot with other endpoints of some of its clusters; those of others are left out.
 func (s *Snapshot) WithEndpoints(since time.Time, changed []*Resource) *Snapshot {
-	next := &Snapshot{Since: since, resources: s.resources, united: map[string]*Resource{}}
+	next := &Snapshot{Since: since, resources: s.resources}
 	next.resources[Endpoint] = maps.Clone(s.resources[Endpoint])
 	for _, r := range changed {
 		if next.resources[Endpoint][r.Name] != nil {
@@ -139,18 +132,4 @@ func (s *Snapshot) WithEndpoints(since time.Time, changed []*Resource) *Snapshot
 	}
 	next.Generation = next.hash()
 	return next
-}
-
-// unite gives the filter under which routes of an older generation are served too.
-func (s *Snapshot) unite(newer, older *Resource) *Resource {
-	if older == nil || newer.Unite == nil || older.Version == newer.Version {
-		return newer
-	}
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	key := older.Version + newer.Version
-	if s.united[key] == nil {
-		s.united[key] = newer.Unite(older)
-	}
-	return s.united[key]
 }

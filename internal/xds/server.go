@@ -2,7 +2,6 @@ package xds
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -50,12 +49,8 @@ type gateway struct {
 	latest atomic.Pointer[Snapshot]
 
 	lock    sync.Mutex
-	recent  []*Snapshot // those of before with other filters, the newest last
 	streams map[*stream]bool
 }
-
-// remembered is how many configurations of before a server knows, for Envoys that come back with one of them.
-const remembered = 4
 
 // NewServer makes a server that has nothing yet.
 func NewServer(o Options) *Server {
@@ -79,14 +74,8 @@ func (s *Server) Set(key string, next *Snapshot) {
 	g := s.find(key)
 	g.lock.Lock()
 	defer g.lock.Unlock()
-	if last := g.latest.Load(); last != nil {
-		if last.Generation == next.Generation {
-			return
-		}
-		if !maps.EqualFunc(last.resources[Filter], next.resources[Filter], sameVersion) {
-			g.recent = append(g.recent, last)
-			g.recent = g.recent[max(0, len(g.recent)-remembered):]
-		}
+	if last := g.latest.Load(); last != nil && last.Generation == next.Generation {
+		return
 	}
 	g.latest.Store(next)
 	g.wake()
@@ -116,8 +105,6 @@ func (s *Server) Gateways() []string {
 	return keys
 }
 
-func sameVersion(a, b *Resource) bool { return a.Version == b.Version }
-
 func (g *gateway) wake() {
 	for one := range g.streams {
 		select {
@@ -137,38 +124,6 @@ func (g *gateway) leave(one *stream) {
 	g.lock.Lock()
 	defer g.lock.Unlock()
 	delete(g.streams, one)
-}
-
-// recall finds the filter configuration of a version, among those that were served lately.
-func (g *gateway) recall(version string) *Resource {
-	g.lock.Lock()
-	defer g.lock.Unlock()
-	for _, s := range slices.Concat(g.recent, []*Snapshot{g.latest.Load()}) {
-		if s == nil {
-			continue
-		}
-		if r := s.recall(version); r != nil {
-			return r
-		}
-	}
-	return nil
-}
-
-// recall finds a filter configuration by its version.
-func (s *Snapshot) recall(version string) *Resource {
-	for _, r := range s.resources[Filter] {
-		if r.Version == version {
-			return r
-		}
-	}
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	for _, r := range s.united {
-		if r.Version == version {
-			return r
-		}
-	}
-	return nil
 }
 
 // ClientStatus is what is known of a connected Envoy.

@@ -206,28 +206,6 @@ func TestServerSpeaksDeltaOnly(t *testing.T) {
 	}
 }
 
-// TestRecall holds that a server knows the filters that it served lately, united ones too.
-func TestRecall(t *testing.T) {
-	s, _, _ := startServer(t, Options{Deadline: time.Second})
-	var versions []string
-	for _, policy := range []string{"p", "q", "r", "s", "t", "u"} {
-		s.Set("default/one", listed(t, time.Now(), "filter limpet policy:"+policy))
-		versions = append(versions, s.Latest("default/one").resources[Filter]["limpet"].Version)
-		s.SetEndpoints("default/one", time.Now())
-	}
-	g := s.find("default/one")
-	for i, version := range versions {
-		if known := g.recall(version) != nil; known != (i > 0) {
-			t.Errorf("version %d of 6 is known: %v", i, known)
-		}
-	}
-	latest := g.latest.Load()
-	both := latest.unite(latest.resources[Filter]["limpet"], g.recall(versions[4]))
-	if got := g.recall(both.Version); got != both || string(got.Body.GetValue()) != "policy:t policy:u" {
-		t.Errorf("the united one is %v", got)
-	}
-}
-
 // TestIdentify holds whose resources a peer gets.
 func TestIdentify(t *testing.T) {
 	certified := func(uris ...string) credentials.AuthInfo {

@@ -56,7 +56,7 @@ func (s *Server) DeltaAggregatedResources(to adsStream) error {
 	}
 	now := time.Now()
 	one := &stream{server: s, gateway: s.find(who.Gateway), to: to, wake: make(chan struct{}, 1)}
-	one.client = newClient(s.options.Deadline, one.gateway.recall, one, now)
+	one.client = newClient(s.options.Deadline, one, now)
 	one.status.Store(&ClientStatus{
 		Gateway: who.Gateway, Node: first.GetNode().GetId(), Identity: who.Name, Address: from.Addr.String(),
 		Version: formatVersion(first.GetNode()), Connected: now.Round(0), Stage: stageBegin.String(),
