@@ -10,6 +10,8 @@ import (
 	"errors"
 	"reflect"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // WriteRoute writes the policies of a route as ParseRoute reads them, in few bytes: no field has its default. The name is
@@ -20,7 +22,7 @@ func WriteRoute(route string, policies []Policy, pinHeader string) (name, text s
 	if _, _, found := CutIdentity(route); found {
 		return "", "", errors.New("the name of route " + quote(route) + " ends with an identity already")
 	}
-	list := make([]routePolicy, 0, len(policies))
+	data := []byte("[")
 	want := make([]Policy, 0, len(policies))
 	for _, p := range policies {
 		if !slices.Contains(p.Routes, route) {
@@ -28,13 +30,17 @@ func WriteRoute(route string, policies []Policy, pinHeader string) (name, text s
 		}
 		p.Routes = []string{route}
 		p.complete()
+		one, err := encodeForRoute(&p, route)
+		if err != nil {
+			return "", "", err
+		}
+		if len(want) > 0 {
+			data = append(data, ',')
+		}
+		data = append(data, one...)
 		want = append(want, p)
-		list = append(list, newRoutePolicy(&p, route))
 	}
-	data, err := encodeLine(list)
-	if err != nil {
-		return "", "", err
-	}
+	data = append(data, ']')
 	back, errs := ParseRoute(string(data), route, pinHeader)
 	if len(errs) > 0 {
 		return "", "", errs
@@ -55,99 +61,63 @@ func encodeLine(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
-// routePolicy is Policy where what has its default is left out.
-type routePolicy struct {
-	Name              string       `json:"name,omitempty"`
-	Scope             string       `json:"scope,omitempty"`
-	Clusters          []string     `json:"clusters,omitempty"`
-	Type              Type         `json:"type,omitempty"`
-	SessionName       string       `json:"sessionName"`
-	AbsoluteTimeout   Duration     `json:"absoluteTimeout,omitempty"`
-	IdleTimeout       Duration     `json:"idleTimeout,omitempty"`
-	RenewAfterPercent int          `json:"renewAfterPercent,omitempty"`
-	Cookie            *routeCookie `json:"cookie,omitempty"`
-	RevealHost        bool         `json:"revealHost,omitempty"`
-	Forward           *bool        `json:"forward,omitempty"`
-	OnHostLost        OnHostLost   `json:"onHostLost,omitempty"`
-	FailStatus        int          `json:"failStatus,omitempty"`
-	EndSessionHeader  string       `json:"endSessionHeader,omitempty"`
-	IssueOn           IssueOn      `json:"issueOn,omitempty"`
-	Cache             *Cache       `json:"cache,omitempty"`
-	Revocation        *Revocation  `json:"revocation,omitempty"`
-	TokenVersion      TokenVersion `json:"tokenVersion,omitempty"`
-}
-
-type routeCookie struct {
-	Path         *string      `json:"path,omitempty"`
-	Domain       string       `json:"domain,omitempty"`
-	LifetimeType LifetimeType `json:"lifetimeType,omitempty"`
-	Secure       *bool        `json:"secure,omitempty"`
-	HTTPOnly     *bool        `json:"httpOnly,omitempty"`
-	SameSite     SameSite     `json:"sameSite,omitempty"`
-	Partitioned  bool         `json:"partitioned,omitempty"`
-	Attributes   []string     `json:"attributes,omitempty"`
-}
-
-// unless gives a value, or the zero value where it is the default.
-func unless[T comparable](value, byDefault T) (v T) {
-	if value == byDefault {
-		return v
+// encodeForRoute writes a policy of a route without the fields that have their defaults.
+func encodeForRoute(p *Policy, route string) ([]byte, error) {
+	d, c := DefaultPolicy(), DefaultCookie()
+	d.Name, d.Scope, d.Routes = shortName(route), p.Name, p.Routes
+	if p.Cookie != nil {
+		d.Cookie = &c
 	}
-	return value
+	return appendChanges(nil, reflect.ValueOf(p).Elem(), reflect.ValueOf(&d).Elem(), policyNames)
 }
 
-// pointerUnless is unless for values whose zero value means something.
-func pointerUnless[T comparable](value, byDefault T) *T {
-	if value == byDefault {
-		return nil
+// The names of the fields in JSON.
+var policyNames, cookieNames = listNames[Policy](), listNames[Cookie]()
+
+func listNames[T any]() (names []string) {
+	for f := range reflect.TypeFor[T]().Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		names = append(names, strconv.Quote(name)+":")
 	}
-	return &value
+	return names
 }
 
-func newRoutePolicy(p *Policy, route string) routePolicy {
-	d := DefaultPolicy()
-	return routePolicy{
-		Name:              unless(p.Name, shortName(route)),
-		Scope:             unless(p.Scope, p.Name),
-		Clusters:          p.Clusters,
-		Type:              unless(p.Type, d.Type),
-		SessionName:       p.SessionName,
-		AbsoluteTimeout:   p.AbsoluteTimeout,
-		IdleTimeout:       p.IdleTimeout,
-		RenewAfterPercent: unless(p.RenewAfterPercent, d.RenewAfterPercent),
-		Cookie:            newRouteCookie(p.Cookie),
-		RevealHost:        p.RevealHost,
-		Forward:           pointerUnless(p.Forward, d.Forward),
-		OnHostLost:        unless(p.OnHostLost, d.OnHostLost),
-		FailStatus:        unless(p.FailStatus, d.FailStatus),
-		EndSessionHeader:  p.EndSessionHeader,
-		IssueOn:           unless(p.IssueOn, d.IssueOn),
-		Cache:             pointerUnless(p.Cache, d.Cache),
-		Revocation:        newRouteRevocation(&p.Revocation),
-		TokenVersion:      unless(p.TokenVersion, d.TokenVersion),
+// appendChanges writes those fields of a struct, in their order, that differ from a default; of a cookie, what differs in that.
+func appendChanges(text []byte, value, byDefault reflect.Value, names []string) ([]byte, error) {
+	text = append(text, '{')
+	begin := len(text)
+	for i, name := range names {
+		is, was := value.Field(i), byDefault.Field(i)
+		if isSame(is, was) {
+			continue
+		}
+		if len(text) > begin {
+			text = append(text, ',')
+		}
+		text = append(text, name...)
+		if is.Type() == reflect.TypeFor[*Cookie]() {
+			var err error
+			if text, err = appendChanges(text, is.Elem(), was.Elem(), cookieNames); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		data, err := encodeLine(is.Interface())
+		if err != nil {
+			return nil, err
+		}
+		text = append(text, data...)
 	}
+	return append(text, '}'), nil
 }
 
-func newRouteRevocation(r *Revocation) *Revocation {
-	if reflect.ValueOf(*r).IsZero() {
-		return nil
-	}
-	return r
-}
-
-func newRouteCookie(c *Cookie) *routeCookie {
-	d := DefaultCookie()
-	if c == nil || reflect.DeepEqual(*c, d) {
-		return nil
-	}
-	return &routeCookie{
-		Path:         pointerUnless(c.Path, d.Path),
-		Domain:       c.Domain,
-		LifetimeType: unless(c.LifetimeType, d.LifetimeType),
-		Secure:       pointerUnless(c.Secure, d.Secure),
-		HTTPOnly:     pointerUnless(c.HTTPOnly, d.HTTPOnly),
-		SameSite:     unless(c.SameSite, d.SameSite),
-		Partitioned:  c.Partitioned,
-		Attributes:   c.Attributes,
+func isSame(a, b reflect.Value) bool {
+	switch a.Kind() {
+	case reflect.Slice:
+		return a.Len() == 0 && b.Len() == 0 || reflect.DeepEqual(a.Interface(), b.Interface())
+	case reflect.Pointer, reflect.Struct:
+		return reflect.DeepEqual(a.Interface(), b.Interface())
+	default:
+		return a.Equal(b)
 	}
 }
