@@ -106,9 +106,9 @@ func (f *Follower) Replace(sources []Source, c Changes) (*Update, error) {
 	for i, s := range sources {
 		names[i], there[s.Name] = s.Name, true
 	}
-	for _, s := range f.state.Store().Sources() {
-		if !there[s.Name] {
-			c.Removed = append(c.Removed, s.Name)
+	for name := range f.state.Store().Names() {
+		if !there[name] {
+			c.Removed = append(c.Removed, name)
 		}
 	}
 	f.order = names
@@ -159,8 +159,11 @@ func (f *Follower) listErrors() Errors {
 	return f.options.judge(rep, !f.state.Failed() && f.state.ServesNothing())
 }
 
-// listInvalid lists what no API server would admit of the documents.
+// listInvalid lists what no API server would admit of the documents, where that holds changes up.
 func (f *Follower) listInvalid() Errors {
+	if !f.options.HoldInvalid {
+		return nil
+	}
 	rep := &report.Report{}
 	f.state.Store().ReportAll(rep)
 	return slices.DeleteFunc(rep.Errors(false), func(p Problem) bool { return !p.LeftOut || p.Reason != "" })
@@ -168,7 +171,7 @@ func (f *Follower) listInvalid() Errors {
 
 // judgeInvalid gives the faults of documents that the last result did not have, where those hold a change up.
 func (f *Follower) judgeInvalid(invalid Errors) Errors {
-	if !f.options.HoldInvalid || f.last == nil {
+	if f.last == nil {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(invalid), func(p Problem) bool { return f.accepted[sayingOf(p)] })
@@ -212,12 +215,7 @@ func (f *Follower) listFiles() []string {
 	if f.order != nil {
 		return f.order
 	}
-	all := f.state.Store().Sources()
-	names := make([]string, len(all))
-	for i, s := range all {
-		names[i] = s.Name
-	}
-	return names
+	return slices.Sorted(f.state.Store().Names())
 }
 
 // listNewOfWhole gives the problems of documents that can't be followed that were not there before.

@@ -29,17 +29,7 @@ func newOrder(sources []Source, objects *resource.Objects) *seniority.Order {
 		}
 		return files
 	}
-	return seniority.New(listFiles, func(visit func(seniority.Subject)) {
-		visitAll(objects.Gateways, visit)
-		visitAll(objects.Routes, visit)
-		visitAll(objects.Proxies, visit)
-	})
-}
-
-func visitAll[T any](objects []*resource.Object[T], visit func(seniority.Subject)) {
-	for _, o := range objects {
-		visit(o)
-	}
+	return seniority.New(listFiles, objects.VisitClaimants)
 }
 
 // listening says where Gateways may listen.

@@ -85,7 +85,7 @@ func (s *State) regroup(routes map[object.Ref]bool) (fresh []*group) {
 			caches[old.routes[0]] = old.caches
 			s.removeGroup(old)
 		}
-		if grouped[ref] || !s.objects.hasRoute(ref) {
+		if grouped[ref] || s.objects.findRoute(ref) == nil {
 			continue
 		}
 		g := &group{routes: s.objects.graph.Component(ref)}
@@ -114,10 +114,6 @@ func (g *group) keepCaches(caches map[object.Ref]stepCaches) {
 		}
 	}
 	g.caches = newStepCaches()
-}
-
-func (o *inventory) hasRoute(ref object.Ref) bool {
-	return o.routes[ref] != nil || o.proxies[ref] != nil
 }
 
 // addGroup puts a group's part into what all come to.

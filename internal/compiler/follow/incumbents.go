@@ -2,6 +2,7 @@ package follow
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
@@ -30,16 +31,11 @@ func (s *State) settleOrder(m Moment) {
 
 // visitClaimants visits the objects that can want what others have.
 func (s *State) visitClaimants(visit func(seniority.Subject)) {
-	objects := s.store.Objects()
-	visitAll(objects.Gateways, visit)
-	visitAll(objects.Routes, visit)
-	visitAll(objects.Proxies, visit)
-}
-
-func visitAll[T any](objects []*resource.Object[T], visit func(seniority.Subject)) {
-	for _, o := range objects {
-		visit(o)
+	claimants := resource.Objects{
+		Gateways: s.objects.context.Gateways, Proxies: s.objects.context.Proxies,
+		Routes: slices.Collect(maps.Values(s.objects.routes)),
 	}
+	claimants.VisitClaimants(visit)
 }
 
 // keepIncumbents notes who has what after a change, for the next one.

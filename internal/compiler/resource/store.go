@@ -2,6 +2,9 @@ package resource
 
 import (
 	"bytes"
+	"cmp"
+	"iter"
+	"maps"
 	"slices"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/memo"
@@ -152,8 +155,8 @@ func (s *Store) ReportAll(rep *report.Report) {
 	}
 }
 
-// Has reports whether there is a source of the name.
-func (s *Store) Has(name string) bool { return s.sources[name] != nil }
+// Names gives the names of all sources, in no order.
+func (s *Store) Names() iter.Seq[string] { return maps.Keys(s.sources) }
 
 // Sources gives all of them, by their names.
 func (s *Store) Sources() []read.Source {
@@ -161,22 +164,22 @@ func (s *Store) Sources() []read.Source {
 	for _, one := range s.sources {
 		all = append(all, one.source)
 	}
-	slices.SortFunc(all, func(a, b read.Source) int { return bytes.Compare([]byte(a.Name), []byte(b.Name)) })
+	slices.SortFunc(all, func(a, b read.Source) int { return cmp.Compare(a.Name, b.Name) })
 	return all
 }
 
 // PassedOver counts the documents that are none of limpet's business, by kind; nil for none.
 func (s *Store) PassedOver() map[string]int {
-	all := &Objects{}
+	if len(s.passing) == 0 {
+		return nil
+	}
+	all := map[string]int{}
 	for name := range s.passing {
 		for kind, count := range s.sources[name].objects.PassedOver {
-			if all.PassedOver == nil {
-				all.PassedOver = map[string]int{}
-			}
-			all.PassedOver[kind] += count
+			all[kind] += count
 		}
 	}
-	return all.PassedOver
+	return all
 }
 
 // Count is how many objects there are.

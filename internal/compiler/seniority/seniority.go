@@ -1,5 +1,6 @@
 // Package seniority says which of two objects of different owners was there first. A host, an address or a name that both of
-// them claim stays with that one (docs/threat-model.md, "Tenants").
+// them claim stays with that one (docs/threat-model.md, "Trust among those who share a
+// proxy").
 package seniority
 
 import (
@@ -34,8 +35,7 @@ func (p place) compare(o place) int {
 	return cmp.Or(cmp.Compare(p.file, o.file), cmp.Compare(p.line, o.line))
 }
 
-// New makes the order of some objects, read from files that were named in this order. Neither is
-// asked for until it matters.
+// New makes the order of some objects, read from files that were named in this order. Neither is asked for until it matters.
 func New(files func() []string, each func(visit func(Subject))) *Order {
 	return &Order{firsts: sync.OnceValue(func() map[string]place { return findFirsts(files(), each) })}
 }
