@@ -6,23 +6,22 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/plugin"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
-	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // emitServed is emitEnvoy for a server whose clients are proxies of single Gateways.
 func emitServed(j *analysis, o *Options, r *Result) error {
 	proxy := j.plan.Proxy
+	config, text, err := plugin.EmitApart(nil, o.Keys)
+	if err != nil {
+		return err
+	}
 	var gateways []envoy.ServeSettings
+	parts := newSplitter(proxy)
 	for _, g := range j.topology.Attachments.Gateways {
-		key := g.Gateway.Key()
-		own := splitConfig(proxy, key)
-		config, text, err := plugin.Emit(nil, o.Keys) // policies travel with their routes
-		if err != nil {
-			return err
-		}
+		own := parts.split(g.Gateway.Key())
 		config.Policies = own.Policies
 		gateways = append(gateways, envoy.ServeSettings{
-			Gateway: key, Config: own,
+			Gateway: g.Gateway.Key(), Config: own,
 			Settings: envoy.Settings{WasmPath: o.Envoy.WasmPath, Plugin: config, PluginJSON: text},
 		})
 	}
@@ -31,34 +30,62 @@ func emitServed(j *analysis, o *Options, r *Result) error {
 	return err
 }
 
-// splitConfig gives the part of a configuration that belongs to a Gateway: its listeners, and nothing that they don't lead
-// to.
-func splitConfig(whole *ir.Config, gateway string) *ir.Config {
-	own := &ir.Config{}
-	clusters, policies := map[string]bool{}, map[string]bool{}
+// splitter splits a configuration by Gateways, at a cost for each that depends on its own part alone.
+type splitter struct {
+	whole              *ir.Config
+	listeners          map[string][]ir.Listener // by Gateway
+	clusters, policies map[string][]int         // their places, by name
+}
+
+func newSplitter(whole *ir.Config) *splitter {
+	s := &splitter{whole, map[string][]ir.Listener{}, map[string][]int{}, map[string][]int{}}
+	for _, l := range whole.Listeners {
+		s.listeners[l.Gateway] = append(s.listeners[l.Gateway], l)
+	}
+	for i := range whole.Clusters {
+		s.clusters[whole.Clusters[i].Name] = append(s.clusters[whole.Clusters[i].Name], i)
+	}
+	for i := range whole.Policies {
+		s.policies[whole.Policies[i].Name] = append(s.policies[whole.Policies[i].Name], i)
+	}
+	return s
+}
+
+// split gives the part that belongs to a Gateway: its listeners, and nothing that they don't lead to, in the order of the whole.
+func (s *splitter) split(gateway string) *ir.Config {
+	own := &ir.Config{Listeners: s.listeners[gateway]}
+	var clusters, policies []string
 	visit := func(hosts []ir.Host) {
-		for _, name := range envoy.ListClusters(hosts) {
-			clusters[name] = true
-		}
+		clusters = append(clusters, envoy.ListClusters(hosts)...)
 		for _, h := range hosts {
 			for _, route := range h.Routes {
-				for _, p := range route.Policies {
-					policies[p.Name] = true
+				for i := range route.Policies {
+					policies = append(policies, route.Policies[i].Name)
 				}
 			}
 		}
 	}
-	for _, l := range whole.Listeners {
-		if l.Gateway != gateway {
-			continue
-		}
-		own.Listeners = append(own.Listeners, l)
+	for _, l := range own.Listeners {
 		visit(l.Hosts)
 		for _, site := range l.TLSHosts {
 			visit(site.Hosts)
 		}
 	}
-	own.Clusters = slices.DeleteFunc(slices.Clone(whole.Clusters), func(c ir.Cluster) bool { return !clusters[c.Name] })
-	own.Policies = slices.DeleteFunc(slices.Clone(whole.Policies), func(p policyconfig.Policy) bool { return !policies[p.Name] })
+	own.Clusters = pick(s.whole.Clusters, s.clusters, clusters)
+	own.Policies = pick(s.whole.Policies, s.policies, policies)
 	return own
+}
+
+// pick gives the items of a list that have some names, in its order, each once.
+func pick[T any](list []T, places map[string][]int, names []string) []T {
+	var at []int
+	for _, name := range names {
+		at = append(at, places[name]...)
+	}
+	slices.Sort(at)
+	picked := []T{}
+	for _, i := range slices.Compact(at) {
+		picked = append(picked, list[i])
+	}
+	return picked
 }

@@ -74,8 +74,9 @@ func TestSplitConfig(t *testing.T) {
 		Clusters: []ir.Cluster{{Name: "copy"}, {Name: "one"}, {Name: "other"}, {Name: "three"}, {Name: "two"}},
 		Policies: []policyconfig.Policy{{Name: "p"}, {Name: "q"}},
 	}
+	parts := newSplitter(whole)
 	for gateway, want := range map[string]string{"a": "2 listeners: copy one three two p", "b": "1 listeners: other q", "c": "0 listeners:"} {
-		own := splitConfig(whole, gateway)
+		own := parts.split(gateway)
 		got := fmt.Sprintf("%d listeners:", len(own.Listeners))
 		for _, c := range own.Clusters {
 			got += " " + c.Name

@@ -143,11 +143,10 @@ func emitEnvoy(j *analysis, o *Options, r *Result) error {
 		return emitServed(j, o, r)
 	}
 	// The policies travel with their routes, so that a change of one is a change of a route table.
-	config, global, err := plugin.Emit(nil, o.Keys)
+	config, global, err := plugin.EmitApart(j.plan.Proxy.Policies, o.Keys)
 	if err != nil {
 		return err
 	}
-	config.Policies = j.plan.Proxy.Policies
 	r.PrivateKeys = slices.ContainsFunc(j.plan.Proxy.Listeners, func(l ir.Listener) bool { return len(l.TLSHosts) > 0 })
 	settings := envoy.Settings{Admin: j.parsed.admin, WasmPath: o.Envoy.WasmPath, Plugin: config, PluginJSON: global}
 	if o.Envoy.Dynamic != nil {

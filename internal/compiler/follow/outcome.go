@@ -96,11 +96,10 @@ func (m *merged) assembleFrame(last *envoy.Discovery, keys policyconfig.Keys) (*
 		policies = append(policies, *p)
 	}
 	slices.SortFunc(policies, func(a, b policyconfig.Policy) int { return cmp.Compare(a.Name, b.Name) })
-	config, text, err := plugin.Emit(nil, keys) // policies travel with their routes
+	config, text, err := plugin.EmitApart(policies, keys)
 	if err != nil {
 		return nil, err
 	}
-	config.Policies = policies
 	m.assembly.Settings.Plugin, m.assembly.Settings.PluginJSON = config, text
 	if m.last != nil && bytes.Equal(text, last.PluginJSON) && !m.stale.listeners {
 		d := *last

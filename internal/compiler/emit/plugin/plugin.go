@@ -45,6 +45,13 @@ func Emit(policies []policyconfig.Policy, keys policyconfig.Keys) (policyconfig.
 	}))
 }
 
+// EmitApart is Emit where the policies travel with their routes: they are in the configuration, and not in its JSON.
+func EmitApart(policies []policyconfig.Policy, keys policyconfig.Keys) (policyconfig.Config, []byte, error) {
+	c, text, err := Emit(nil, keys)
+	c.Policies = policies
+	return c, text, err
+}
+
 // Join is Emit where the policies' texts are there already.
 func Join(policies []policyconfig.Policy, keys policyconfig.Keys, texts []Text) (policyconfig.Config, []byte, error) {
 	c := policyconfig.DefaultConfig()
