@@ -121,7 +121,7 @@ func (x *Index) Resolve(
 	ref gatewayv1.BackendRef,
 ) (*Backend, *field.Error) {
 	namespace := route.Namespace
-	if isXBackend(ref) {
+	if IsXBackend(ref) {
 		return x.resolveXBackend(namespace, path, ref)
 	}
 	if x.isPlatformKind(ref) {
@@ -156,7 +156,8 @@ func (x *Index) Resolve(
 	return x.resolveService(namespace+"/"+string(ref.Name), path, ref)
 }
 
-func isXBackend(ref gatewayv1.BackendRef) bool {
+// IsXBackend reports whether a reference is to an XBackend, be it there or not.
+func IsXBackend(ref gatewayv1.BackendRef) bool {
 	return ref.Group != nil && *ref.Group == gatewayxv1alpha1.GroupName && ref.Kind != nil && *ref.Kind == object.KindXBackend
 }
 

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
@@ -43,8 +42,9 @@ func NewPlaces(objects *resource.Objects, bind netip.Addr, own ...netip.AddrPort
 			continue
 		}
 		p.Gateways = append(p.Gateways, g.Namespace)
+		addresses, _ := resource.BindAddresses(g.Value, bind) // package gateway says what is none
 		for _, l := range g.Value.Spec.Listeners {
-			for _, a := range listAddresses(g.Value.Spec.Addresses, bind) {
+			for _, a := range addresses {
 				p.Own = append(p.Own, netip.AddrPortFrom(a, uint16(l.Port)))
 				p.Reachable = p.Reachable || !a.IsLoopback()
 			}
@@ -55,19 +55,6 @@ func NewPlaces(objects *resource.Objects, bind netip.Addr, own ...netip.AddrPort
 	slices.SortFunc(p.Own, netip.AddrPort.Compare)
 	p.Own = slices.Compact(p.Own)
 	return p
-}
-
-func listAddresses(named []gatewayv1.GatewaySpecAddress, bind netip.Addr) []netip.Addr {
-	if len(named) == 0 {
-		return []netip.Addr{bind}
-	}
-	var all []netip.Addr
-	for _, a := range named {
-		if ip, err := netip.ParseAddr(a.Value); err == nil {
-			all = append(all, ip.Unmap())
-		}
-	}
-	return all
 }
 
 // Equal reports whether both refuse the same.

@@ -8,6 +8,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
+	"github.com/limpet-proxy/limpet/internal/compiler/backend"
 	"github.com/limpet-proxy/limpet/internal/compiler/coupling"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
@@ -186,7 +187,7 @@ func listHostnames(route *gateway.Route) []string {
 // listBackendKeys lists the XBackends that a route leads to: they can have a session of their own, which routes share.
 func listBackendKeys(route *gateway.Route) (keys []string) {
 	visitBackends(route, func(ref gatewayv1.BackendRef, namespace string) {
-		if isXBackend(ref) {
+		if backend.IsXBackend(ref) {
 			keys = append(keys, "XBackend "+namespace+"/"+string(ref.Name))
 		}
 	})
@@ -198,7 +199,7 @@ func listBackendKeys(route *gateway.Route) (keys []string) {
 func listReads(route *gateway.Route) (keys []readerKey) {
 	visitBackends(route, func(ref gatewayv1.BackendRef, namespace string) {
 		key := readerKey{service: namespace + "/" + string(ref.Name)}
-		if isXBackend(ref) {
+		if backend.IsXBackend(ref) {
 			key = readerKey{xbackends: namespace}
 		}
 		if !slices.Contains(keys, key) {
@@ -226,10 +227,6 @@ func visitBackends(route *gateway.Route, visit func(ref gatewayv1.BackendRef, na
 			}
 		}
 	}
-}
-
-func isXBackend(ref gatewayv1.BackendRef) bool {
-	return ref.Kind != nil && *ref.Kind == object.KindXBackend
 }
 
 // takeService marks the routes that lead to a Service.

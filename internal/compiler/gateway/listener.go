@@ -134,19 +134,11 @@ func (b *builder) findAddresses(g *resource.Object[gatewayv1.Gateway]) []netip.A
 
 // listAddresses gives where a Gateway wants to listen, and what is no address.
 func listAddresses(g *resource.Object[gatewayv1.Gateway], bind netip.Addr) (addresses []netip.Addr, faults field.ErrorList) {
-	if len(g.Value.Spec.Addresses) == 0 {
-		return []netip.Addr{bind}, nil
-	}
-	for i, a := range g.Value.Spec.Addresses {
-		ip, err := netip.ParseAddr(a.Value)
-		if err != nil || ip.Zone() != "" {
-			path := field.NewPath("spec", "addresses").Index(i).Child("value")
-			faults = append(faults, field.Invalid(path, a.Value, "must be an IP address to bind: the Gateway does not listen there"))
-			continue
-		}
-		if ip = ip.Unmap(); !slices.Contains(addresses, ip) {
-			addresses = append(addresses, ip)
-		}
+	addresses, invalid := resource.BindAddresses(g.Value, bind)
+	for _, i := range invalid {
+		path := field.NewPath("spec", "addresses").Index(i).Child("value")
+		faults = append(faults, field.Invalid(path, g.Value.Spec.Addresses[i].Value,
+			"must be an IP address to bind: the Gateway does not listen there"))
 	}
 	return addresses, faults
 }
