@@ -75,12 +75,15 @@ func MarshalKeyRing(ring KeyRing) ([]byte, error) {
 	return data, nil
 }
 
-// encode writes JSON without the escapes that json.Marshal makes for HTML.
-func encode(v any) ([]byte, error) {
+// encode writes JSON for people, a field in a line.
+func encode(v any) ([]byte, error) { return encodeIndented(v, "  ") }
+
+// encodeIndented writes JSON and a line break, without the escapes that json.Marshal makes for HTML.
+func encodeIndented(v any, indent string) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
+	e.SetIndent("", indent)
 	err := e.Encode(v)
 	return b.Bytes(), err
 }

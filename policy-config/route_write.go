@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"reflect"
 	"slices"
@@ -52,13 +51,10 @@ func WriteRoute(route string, policies []Policy, pinHeader string) (name, text s
 	return route + identityMark + hex.EncodeToString(sum[:identityHex/2]), string(data), nil
 }
 
-// encodeLine writes JSON in one line, without the escapes that json.Marshal makes for HTML.
+// encodeLine writes JSON in one line.
 func encodeLine(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(v)
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+	data, err := encodeIndented(v, "")
+	return bytes.TrimSuffix(data, []byte("\n")), err
 }
 
 // encodeForRoute writes a policy of a route without the fields that have their defaults.

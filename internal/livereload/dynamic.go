@@ -173,7 +173,7 @@ func (d *Dynamic) Serving() string {
 	if d.live != nil && len(d.live.Listeners) == 0 {
 		return "Envoy goes on without listeners, as it was before: no request is served"
 	}
-	return lastGood
+	return LastGood
 }
 
 // listAdded gives the listeners that the live configuration does not have.

@@ -34,7 +34,8 @@ type Output interface {
 	Serving() string
 }
 
-const lastGood = "the last good configuration keeps serving"
+// LastGood says of an output that what it had last goes on.
+const LastGood = "the last good configuration keeps serving"
 
 // retryAfter is how long after it a change is tried again that Envoy has not confirmed.
 const retryAfter = 5 * time.Second

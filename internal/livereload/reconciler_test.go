@@ -43,7 +43,7 @@ func (f *fakeOutput) Apply(context.Context, time.Time, *compiler.Result) (string
 	return "live", nil
 }
 
-func (f *fakeOutput) Serving() string { return lastGood }
+func (f *fakeOutput) Serving() string { return LastGood }
 
 // lateOutput is an output for an Envoy that confirms the second attempt.
 type lateOutput struct {
@@ -208,7 +208,7 @@ func (o *countingOutput) Apply(context.Context, time.Time, *compiler.Result) (st
 	return "live", nil
 }
 
-func (o *countingOutput) Serving() string { return lastGood }
+func (o *countingOutput) Serving() string { return LastGood }
 
 func oneFile(*compiler.Result) ([]atomicfile.File, error) {
 	return []atomicfile.File{{Name: "a.yaml", Data: []byte("text"), Mode: 0o600}}, nil

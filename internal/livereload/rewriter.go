@@ -34,7 +34,7 @@ func (w *Rewriter) Apply(_ context.Context, since time.Time, result *compiler.Re
 }
 
 // Serving says what goes on when a change does not come into effect.
-func (w *Rewriter) Serving() string { return lastGood }
+func (w *Rewriter) Serving() string { return LastGood }
 
 // Write is Apply for the first result.
 func (w *Rewriter) Write(result *compiler.Result) error {

@@ -64,4 +64,4 @@ func (s *Output) Apply(_ context.Context, since time.Time, result *compiler.Resu
 }
 
 // Serving says what goes on when a change does not come into effect.
-func (s *Output) Serving() string { return "the last good configuration keeps serving" }
+func (s *Output) Serving() string { return livereload.LastGood }
