@@ -10,50 +10,15 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/compiler/compilertest"
 	"github.com/limpet-proxy/limpet/internal/compiler/status"
 )
 
 // now is the time at which conditions change.
 var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// statusBase is what the cases have in common: two listeners, a Service with a host and one that is not used.
-const statusBase = `
-apiVersion: gateway.networking.k8s.io/v1
-kind: GatewayClass
-metadata: {name: limpet}
-spec: {controllerName: limpet.dev/gateway-controller}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {name: web, namespace: shop}
-spec:
-  gatewayClassName: limpet
-  listeners: [{name: http, protocol: HTTP, port: 80}, {name: more, protocol: HTTP, port: 81}]
----
-apiVersion: v1
-kind: Service
-metadata: {name: cart, namespace: shop}
-spec: {ports: [{name: http, port: 80}]}
----
-apiVersion: v1
-kind: Service
-metadata: {name: idle, namespace: shop}
-spec: {ports: [{name: http, port: 80}]}
----
-apiVersion: discovery.k8s.io/v1
-kind: EndpointSlice
-metadata: {name: cart, namespace: shop, labels: {kubernetes.io/service-name: cart}}
-addressType: IPv4
-ports: [{name: http, port: 8080}]
-endpoints: [{addresses: [10.0.0.1]}]
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: HTTPRoute
-metadata: {name: cart, namespace: shop}
-spec:
-  parentRefs: [{name: web, sectionName: http}]
-  rules: [{name: pay, backendRefs: [{name: cart, port: 80}]}]
-`
+// statusBase is what the cases have in common.
+const statusBase = compilertest.Shop
 
 // policyText is a policy of the cases: namespace/name, targets and the rest of the spec.
 func policyText(kind, name, targets, spec string) string {
