@@ -92,7 +92,7 @@ func (cc *compileCommand) setOutput(
 		return nil, err
 	}
 	r.Output, d.Reports = d, cc.report != ""
-	d.Publisher.Waiting = r.Files.Changed
+	d.Publisher.Waiting = r.Changes.Changed
 	return func(result *compiler.Result) error {
 		files, err := cc.outputFiles(result)
 		if err != nil {

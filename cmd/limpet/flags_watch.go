@@ -54,9 +54,9 @@ func (f *configFlags) newReconciler(stderr io.Writer) *livereload.Reconciler {
 		paths = append(paths, f.keys.file)
 	}
 	return &livereload.Reconciler{
-		Files:  inputfiles.NewWatcher(paths...),
-		Read:   func(stderr io.Writer) (livereload.Inputs, error) { return f.read(nil, stderr) },
-		Stderr: stderr,
+		Changes: inputfiles.NewWatcher(paths...),
+		Read:    func(stderr io.Writer) (livereload.Inputs, error) { return f.read(nil, stderr) },
+		Stderr:  stderr,
 	}
 }
 

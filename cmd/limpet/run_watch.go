@@ -80,7 +80,7 @@ func (rc *runCommand) deployDynamic(c *cobra.Command, dir string, d *deployment)
 	d.dynamic.ProbePorts = true
 	d.reconciler = rc.config.newReconciler(c.ErrOrStderr())
 	d.reconciler.Output = d.dynamic
-	d.dynamic.Publisher.Waiting = d.reconciler.Files.Changed
+	d.dynamic.Publisher.Waiting = d.reconciler.Changes.Changed
 	d.result, err = d.reconciler.Start()
 	return err
 }

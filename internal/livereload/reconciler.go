@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/limpet-proxy/limpet/compiler"
-	"github.com/limpet-proxy/limpet/internal/inputfiles"
 	"github.com/limpet-proxy/limpet/internal/message"
 	"github.com/limpet-proxy/limpet/internal/rollout"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
@@ -22,6 +21,15 @@ import (
 type Inputs struct {
 	Keys    policyconfig.Keys
 	Sources []compiler.Source
+}
+
+// Changes tells when inputs change.
+type Changes interface {
+	// Next waits for a change to what it told of last, and gives the time of the first sign of it; false when ctx ends or
+	// a time that is not zero has come.
+	Next(ctx context.Context, until time.Time) (since time.Time, changed bool)
+	// Changed tells whether there is a change that Next has not told of.
+	Changed() bool
 }
 
 // Output is what a [Reconciler] keeps up to date.
@@ -42,8 +50,8 @@ const retryAfter = 5 * time.Second
 
 // Reconciler applies every change of the inputs to an output.
 type Reconciler struct {
-	// Files tells when the inputs change. It must be made before they are read for the first time.
-	Files *inputfiles.Watcher
+	// Changes tells when the inputs change. It must be made before they are read for the first time.
+	Changes Changes
 	// Read reads the inputs. What there is to say of key files goes to stderr.
 	Read   func(stderr io.Writer) (Inputs, error)
 	Output Output
@@ -81,7 +89,7 @@ func (r *Reconciler) Start() (*compiler.Result, error) {
 // Run applies one change after the other until ctx ends.
 func (r *Reconciler) Run(ctx context.Context) {
 	for {
-		since, changed := r.Files.Next(ctx, r.until)
+		since, changed := r.Changes.Next(ctx, r.until)
 		switch {
 		case ctx.Err() != nil:
 			return

@@ -68,7 +68,7 @@ func TestUnconfirmed(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a.yaml")
 	must(t, (&Rewriter{Dir: filepath.Dir(file), Files: oneFile}).Write(&compiler.Result{}))
 	r := &Reconciler{
-		Files: inputfiles.NewWatcher(file), Output: out, Stderr: &stderr, Read: scriptedReads([]string{"a", "b"}),
+		Changes: inputfiles.NewWatcher(file), Output: out, Stderr: &stderr, Read: scriptedReads([]string{"a", "b"}),
 	}
 	if _, err := r.Start(); err != nil {
 		t.Fatal(err)
@@ -171,7 +171,7 @@ func TestRun(t *testing.T) {
 	defer cancel()
 	out := &countingOutput{due: time.Now().Add(100 * time.Millisecond), done: cancel}
 	r := &Reconciler{
-		Files: inputfiles.NewWatcher(file), Output: out, Stderr: io.Discard,
+		Changes: inputfiles.NewWatcher(file), Output: out, Stderr: io.Discard,
 		Read: scriptedReads([]string{"a", "b", "c"}),
 	}
 	if _, err := r.Start(); err != nil {
