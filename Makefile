@@ -66,6 +66,10 @@ e2e-istio: build ## run the tests on Istio's own discovery server and a real Env
 	../../tools/step.sh "building bin/e2e-istio.test (minutes the first time)" go test -vet=off -c -o ../../bin/e2e-istio.test . && \
 	../../bin/e2e-istio.test -test.timeout 30m
 
+.PHONY: e2e-kubernetes
+e2e-kubernetes: build bin/gotest ## run "limpet serve" on a real API server, with real Envoys (as root; the first build takes minutes)
+	@$(WITH_TOOLS) KUBERNETES="$$(tools/setup.sh kubernetes)" && cd e2e/kubernetes && ../../bin/gotest -count=1 -timeout 20m
+
 # e2e-long and figures take RUN=TestName for one scenario.
 .PHONY: e2e-long
 e2e-long: build ## run every end-to-end test at full size: up to two hours, progress every few seconds

