@@ -55,6 +55,7 @@ func Check(sources []Source, o Options) (*CheckResult, error) {
 	if err := j.reportEndedSessions(&o); err != nil {
 		return nil, err
 	}
+	j.reportRejected(&o)
 	warnings := j.rep.Problems()
 	var nothing Errors
 	if j.servesNothing() && !o.AllowEmpty {
@@ -97,6 +98,18 @@ func (j *analysis) reportEndedSessions(o *Options) error {
 		j.rep.WarnAt(e.Route, path, "the sessions of a rule end: "+e.Why)
 	}
 	return nil
+}
+
+// reportRejected warns of Gateways some of whose configuration an Envoy has not taken.
+func (j *analysis) reportRejected(o *Options) {
+	if o.Envoy == nil || o.Envoy.Served == nil {
+		return
+	}
+	for _, g := range j.topology.Attachments.Gateways {
+		if words := o.Envoy.Served.Rejected[g.Gateway.Key()]; words != "" {
+			j.rep.WarnForAt(g.Gateway, status.ReasonRejected, "", "an Envoy does not take all of its configuration: "+words)
+		}
+	}
 }
 
 // prepareDryRun fits the options to what writes nothing.

@@ -124,6 +124,8 @@ type Served struct {
 	Own []netip.AddrPort
 	// Remote says that Envoys run on other machines: no loopback address is an endpoint.
 	Remote bool
+	// Rejected has, by the key of their Gateway, what Envoys said of what they did not take, for Check.
+	Rejected map[string]string
 }
 
 // EnvoyGatewayOptions is what TargetEnvoyGateway needs: WasmURL, WasmSHA256 and Owner.

@@ -22,6 +22,8 @@ type inputFlags struct {
 	share    bool
 	policies policyFlags
 	kinds    kindFlags
+	// elsewhere says that the objects do not come from files.
+	elsewhere bool
 }
 
 func (f *inputFlags) register(c *cobra.Command) {
@@ -38,7 +40,7 @@ func (f *inputFlags) register(c *cobra.Command) {
 
 // check is a cobra argument check: arguments are further paths, so that "-f *.yaml" does what it says.
 func (f *inputFlags) check(c *cobra.Command, args []string) error {
-	if len(f.paths) == 0 {
+	if len(f.paths) == 0 && !f.elsewhere {
 		return usagef("-f PATH is required; see '%s --help'", c.CommandPath())
 	}
 	f.paths = append(f.paths, args...)

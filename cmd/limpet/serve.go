@@ -58,6 +58,7 @@ const (
 // serveCommand is "limpet serve".
 type serveCommand struct {
 	config   configFlags
+	cluster  clusterFlags
 	listen   string
 	admin    string
 	probes   string
@@ -81,6 +82,7 @@ func newServe() *cobra.Command {
 	}
 	sc.config.input.register(c)
 	flags := c.Flags()
+	sc.cluster.register(flags)
 	flags.StringVar(&sc.config.wasmPath, "wasm-path", "", "`PATH` at which every Envoy finds limpet.wasm; required")
 	sc.config.verdict.register(flags, "leave what is served as it is if anything is left out or not honoured")
 	sc.config.keys.register(flags)
@@ -101,6 +103,10 @@ func newServe() *cobra.Command {
 // check refuses a wrong command line before anything is read.
 func (sc *serveCommand) check(c *cobra.Command, args []string) error {
 	sc.config.admin = compiler.NoAdmin
+	if err := sc.cluster.check(sc.config.input.paths); err != nil {
+		return err
+	}
+	sc.config.input.elsewhere = sc.cluster.isWanted(sc.config.input.paths)
 	if err := sc.config.check(c, args); err != nil {
 		return err
 	}
@@ -157,20 +163,23 @@ func (sc *serveCommand) run(c *cobra.Command) error {
 	defer stop()
 	log := sc.newLogger(c)
 	registry := prometheus.NewRegistry()
-	server := xds.NewServer(xds.Options{
-		Deadline: sc.deadline, ConnectionAge: sc.age, Identify: xds.IdentifyByCertificate(sc.domain),
-		Log: serve.Log{To: log}, Metrics: xds.NewMetrics(registry),
-	})
 	draining, err := livereload.NewDraining(sc.draining)
 	if err != nil {
 		log.Warn("since when hosts terminate is not known, and begins now", "reason", err)
 	}
-	reconciler := sc.config.newReconciler(serve.Lines{To: log})
 	output := &serve.Output{
-		Server: server, Draining: draining, Options: sc.config.cachedOptions(compiler.TargetEnvoy, sc.config.wasmPath),
+		Draining: draining, Options: sc.config.cachedOptions(compiler.TargetEnvoy, sc.config.wasmPath),
 		Compiled: serve.NewCompileMetrics(registry), Own: sc.listAddresses(), Remote: !isLoopback(sc.listen),
 	}
-	reconciler.Output = output
+	server := xds.NewServer(xds.Options{
+		Deadline: sc.deadline, ConnectionAge: sc.age, Identify: xds.IdentifyByCertificate(sc.domain),
+		Log: serve.Log{To: log, Answered: output.Changed}, Metrics: xds.NewMetrics(registry),
+	})
+	output.Server = server
+	reconciler, err := sc.newReconciler(ctx, log, output, registry)
+	if err != nil {
+		return err
+	}
 	begun := time.Now()
 	result, err := reconciler.Start()
 	if err != nil {
@@ -183,6 +192,26 @@ func (sc *serveCommand) run(c *cobra.Command) error {
 		return err
 	}
 	return sc.serveUntil(ctx, log, server, registry, func() { reconciler.Run(ctx) })
+}
+
+// newReconciler makes what keeps the output up to date with files, or with an API server.
+func (sc *serveCommand) newReconciler(
+	ctx context.Context, log *slog.Logger, output *serve.Output, registry *prometheus.Registry,
+) (*livereload.Reconciler, error) {
+	if !sc.config.input.elsewhere {
+		r := sc.config.newReconciler(serve.Lines{To: log})
+		r.Output = output
+		return r, nil
+	}
+	c, err := sc.cluster.follow(ctx, log)
+	if err != nil {
+		return nil, err
+	}
+	// An API server has admitted the objects, and Gateways may come later.
+	output.Admitted = true
+	r := c.newReconciler(ctx, &sc.config.keys)
+	r.Output, output.Notify = output, c.writeStatuses(ctx, output, registry)
+	return r, nil
 }
 
 // serveUntil listens, and follows the input until the context ends.

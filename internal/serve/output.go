@@ -1,10 +1,12 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/limpet-proxy/limpet/compiler"
@@ -23,13 +25,21 @@ type Output struct {
 	// Own and Remote are as in [compiler.Served].
 	Own    []netip.AddrPort
 	Remote bool
+
+	// Admitted says that an API server has admitted the objects, and that nothing at all may be served.
+	Admitted bool
+	// Notify, if there is one, is called after each change of what statuses depend on.
+	Notify func()
+
+	lock       sync.Mutex           // of what a compilation depends on besides the inputs
+	incumbents *compiler.Incumbents // of what is served
 }
 
 // Compile compiles the inputs, and remembers which hosts terminate.
 func (s *Output) Compile(in livereload.Inputs) (*compiler.Result, error) {
-	o := s.Options(in)
-	o.Time = time.Now()
-	o.Envoy.Served = &compiler.Served{Draining: s.Draining.Since, Own: s.Own, Remote: s.Remote}
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	o := s.options(in, time.Now())
 	result, err := compiler.Compile(in.Sources, o)
 	if s.Compiled != nil {
 		s.Compiled(time.Since(o.Time), err)
@@ -38,6 +48,29 @@ func (s *Output) Compile(in livereload.Inputs) (*compiler.Result, error) {
 		return nil, err
 	}
 	return result, s.Draining.See(result.Draining, o.Time)
+}
+
+// Check says what becomes of the inputs' objects, by what Compile made of them last.
+func (s *Output) Check(in livereload.Inputs) (*compiler.CheckResult, error) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	o := s.options(in, time.Now())
+	o.Envoy.Served.Rejected = map[string]string{}
+	for _, c := range s.Server.Clients() {
+		for _, r := range c.Rejected {
+			o.Envoy.Served.Rejected[c.Gateway] = r.Type + " " + r.Name + ": " + r.Words
+		}
+	}
+	return compiler.Check(in.Sources, o)
+}
+
+// options are those of a compilation at a time.
+func (s *Output) options(in livereload.Inputs, now time.Time) compiler.Options {
+	o := s.Options(in)
+	o.Time, o.Incumbents = now, cmp.Or(s.incumbents, &compiler.Incumbents{})
+	o.AssumeAdmitted, o.AllowEmpty = o.AssumeAdmitted || s.Admitted, o.AllowEmpty || s.Admitted
+	o.Envoy.Served = &compiler.Served{Draining: s.Draining.Since, Own: s.Own, Remote: s.Remote}
+	return o
 }
 
 // Apply gives the server what it shall serve. It does not wait for Envoys: their acknowledgements are each one's own.
@@ -50,6 +83,10 @@ func (s *Output) Apply(_ context.Context, since time.Time, result *compiler.Resu
 		}
 		s.Server.Set(key, next)
 	}
+	s.lock.Lock()
+	s.incumbents = result.Incumbents
+	s.lock.Unlock()
+	defer s.Changed()
 	for _, d := range result.Served {
 		keys = append(keys, d.Gateway)
 		set(d.Gateway, NewSnapshot(since, d))
@@ -61,6 +98,13 @@ func (s *Output) Apply(_ context.Context, since time.Time, result *compiler.Resu
 	}
 	return fmt.Sprintf("served in %d ms: %d of %d Gateways have changed",
 		time.Since(since).Milliseconds(), changed, len(keys)), nil
+}
+
+// Changed says that something has changed that statuses depend on.
+func (s *Output) Changed() {
+	if s.Notify != nil {
+		s.Notify()
+	}
 }
 
 // Serving says what goes on when a change does not come into effect.

@@ -70,6 +70,15 @@ func NewRPC(config *tls.Config) *grpc.Server {
 // maxRequest is the size of a request that is read: an Envoy that comes back lists all that it has.
 const maxRequest = 64 << 20
 
+// NewStatusMetrics makes the metric of status writes, and the function that it is told by.
+func NewStatusMetrics(to prometheus.Registerer) func(result string) {
+	writes := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "limpet_status_writes_total", Help: "Statuses that were written, by what became of it.",
+	}, []string{"result"})
+	to.MustRegister(writes)
+	return func(result string) { writes.WithLabelValues(result).Inc() }
+}
+
 // NewCompileMetrics makes the metrics of compilations, and the function that they are told by.
 func NewCompileMetrics(to prometheus.Registerer) func(time.Duration, error) {
 	seconds := prometheus.NewHistogramVec(prometheus.HistogramOpts{

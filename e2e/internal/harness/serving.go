@@ -36,16 +36,30 @@ func Serve(t testing.TB, documents Documents, ring Ring, flags ...string) *Servi
 		s.Documents.TLSPort = FreePort(t)
 	}
 	s.replace(t, "input/documents.yaml", s.Documents.YAML(t))
+	s.start(t, ring, append([]string{"-f", filepath.Join(s.folder, "input")}, flags...))
+	return s
+}
+
+// ServeCluster is Serve for the objects of an API server, whose Gateway has that port.
+func ServeCluster(t testing.TB, kubeconfig string, port int, ring Ring, flags ...string) *Serving {
+	t.Helper()
+	s := &Serving{Watching: &Watching{Documents: Documents{Port: port}, folder: t.TempDir(), served: true}}
+	s.start(t, ring, append([]string{"--kubeconfig", kubeconfig}, flags...))
+	return s
+}
+
+// start starts limpet with the ring in a key file.
+func (s *Serving) start(t testing.TB, ring Ring, flags []string) {
+	t.Helper()
 	s.replace(t, "keys.json", ring.JSON(t))
 	s.Listen = Loopback(FreePort(t))
 	admin := FreePort(t)
 	args := []string{
-		"serve", "-f", filepath.Join(s.folder, "input"), "--keys", filepath.Join(s.folder, "keys.json"), "--bind", "127.0.0.1",
+		"serve", "--keys", filepath.Join(s.folder, "keys.json"), "--bind", "127.0.0.1",
 		"--wasm-path", Find(t).Wasm, "--listen", s.Listen, "--admin", Loopback(admin),
 	}
 	s.Running = launchLimpet(t, append(args, flags...), s.Documents.Port, admin, nil)
 	s.await(t, `.*changes of the input reach Envoys.*`)
-	return s
 }
 
 // ServeAgain starts it once more, where it was; the one before has been ended.

@@ -81,12 +81,18 @@ func gatewayConditions(g *gateway.Status, states []listenerState, problems []rep
 	return []metav1.Condition{accepted, gatewayProgrammed(usable && g.Refused == "", problems), resolved}
 }
 
+// ReasonRejected is the reason of problems of Gateways some of whose configuration an Envoy has not taken.
+const ReasonRejected = "Rejected"
+
 func gatewayProgrammed(usable bool, problems []report.Problem) metav1.Condition {
 	const taken = gatewayv1.GatewayConditionReason(gatewayv1.ListenerReasonPortUnavailable)
+	rejected := filterByReason(problems, gatewayv1.GatewayConditionReason(ReasonRejected))
 	unbound := filterByReason(problems, gatewayv1.GatewayReasonAddressNotUsable, taken)
 	switch {
 	case len(unbound) > 0:
 		return newCondition(gatewayv1.GatewayConditionProgrammed, false, gatewayv1.GatewayReasonAddressNotUsable, joinProblems(unbound))
+	case len(rejected) > 0:
+		return newCondition(gatewayv1.GatewayConditionProgrammed, false, gatewayv1.GatewayReasonInvalid, joinProblems(rejected))
 	case !usable:
 		return newCondition(gatewayv1.GatewayConditionProgrammed, false, gatewayv1.GatewayReasonInvalid,
 			"it is not accepted, or none of its listeners")

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/pflag"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/inputfiles"
+	"github.com/limpet-proxy/limpet/internal/kubernetes"
+	"github.com/limpet-proxy/limpet/internal/livereload"
+	"github.com/limpet-proxy/limpet/internal/serve"
+)
+
+// clusterFlags say which API server's objects are followed.
+type clusterFlags struct {
+	kubeconfig string
+	context    string
+	namespace  string
+	statuses   bool
+}
+
+func (f *clusterFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "",
+		"`FILE` that says how to reach an API server, instead of -f;\nwithout either, in a Pod, that of its cluster")
+	flags.StringVar(&f.context, "context", "", "the `NAME` of the context in that file")
+	flags.StringVar(&f.namespace, "system-namespace", compiler.DefaultClassPolicyNamespace,
+		"limpet's own `NAMESPACE`, where its Lease is")
+	flags.BoolVar(&f.statuses, "write-status", true, "write what becomes of objects into their statuses")
+}
+
+// isWanted tells whether the objects are those of an API server.
+func (f *clusterFlags) isWanted(paths []string) bool {
+	return f.kubeconfig != "" || len(paths) == 0 && os.Getenv("KUBERNETES_SERVICE_HOST") != ""
+}
+
+func (f *clusterFlags) check(paths []string) error {
+	switch {
+	case f.kubeconfig != "" && len(paths) > 0:
+		return usagef("--kubeconfig and -f exclude each other: objects come from an API server, or from files")
+	case f.context != "" && f.kubeconfig == "":
+		return usagef("--context needs --kubeconfig")
+	default:
+		return nil
+	}
+}
+
+// load says how to reach the API server. Its own flow control takes the place of the client's.
+func (f *clusterFlags) load() (*rest.Config, error) {
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
+		&clientcmd.ClientConfigLoadingRules{ExplicitPath: f.kubeconfig},
+		&clientcmd.ConfigOverrides{CurrentContext: f.context},
+	).ClientConfig()
+	if f.kubeconfig == "" {
+		config, err = rest.InClusterConfig()
+	}
+	if err != nil {
+		return nil, err
+	}
+	config.QPS, config.UserAgent = -1, "limpet/"+programVersion()
+	return config, nil
+}
+
+// cluster is an API server whose objects are followed.
+type cluster struct {
+	flags  *clusterFlags
+	config *rest.Config
+	source *kubernetes.Source
+	log    *slog.Logger
+}
+
+// follow begins to follow the API server's objects.
+func (f *clusterFlags) follow(ctx context.Context, log *slog.Logger) (*cluster, error) {
+	config, err := f.load()
+	if err != nil {
+		return nil, err
+	}
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	c := &cluster{f, config, kubernetes.NewSource(client, log), log}
+	log.Info("reading the objects", "server", config.Host)
+	return c, c.source.Start(ctx)
+}
+
+// newReconciler makes what keeps an output up to date with the objects, and with the keys.
+func (c *cluster) newReconciler(ctx context.Context, keys *keyFlags) *livereload.Reconciler {
+	if keys.file != "" {
+		files := inputfiles.NewWatcher(keys.file)
+		go func() {
+			for ctx.Err() == nil {
+				if _, changed := files.Next(ctx, time.Time{}); changed {
+					c.source.Touch()
+				}
+			}
+		}()
+	}
+	return &livereload.Reconciler{
+		Changes: c.source, Stderr: serve.Lines{To: c.log},
+		Read: func(stderr io.Writer) (livereload.Inputs, error) {
+			ring, err := keys.load(stderr)
+			return livereload.Inputs{Keys: ring, Sources: c.source.Sources()}, err
+		},
+	}
+}
+
+// writeStatuses writes statuses while this process leads, until ctx ends. Wake says that something has changed.
+func (c *cluster) writeStatuses(
+	ctx context.Context, output *serve.Output, registry prometheus.Registerer,
+) (wake func()) {
+	if !c.flags.statuses {
+		return func() {}
+	}
+	w := kubernetes.NewStatusWriter(c.source, func(sources []compiler.Source) (*compiler.CheckResult, error) {
+		return output.Check(livereload.Inputs{Sources: sources})
+	}, c.log)
+	w.Written = serve.NewStatusMetrics(registry)
+	host, err := os.Hostname()
+	if err != nil {
+		host = "limpet"
+	}
+	lease := kubernetes.Lease{
+		Config: c.config, Namespace: c.flags.namespace, Name: "limpet-serve",
+		Identity: fmt.Sprintf("%s_%d_%d", host, os.Getpid(), time.Now().UnixNano()), Log: c.log,
+	}
+	go func() {
+		if err := lease.Run(ctx, w.Run); err != nil {
+			c.log.Error("statuses are not written", "reason", err)
+		}
+	}()
+	return w.Wake
+}

@@ -1,0 +1,215 @@
+package kubernetes
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
+)
+
+// shop is a Gateway with a route that keeps sessions, and the Service that it leads to.
+const shop = `
+apiVersion: v1
+kind: Namespace
+metadata: {name: default}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: GatewayClass
+metadata: {name: limpet}
+spec: {controllerName: limpet.dev/gateway-controller}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: edge, namespace: default}
+spec:
+  gatewayClassName: limpet
+  listeners: [{name: http, protocol: HTTP, port: PORT}]
+---
+apiVersion: v1
+kind: Service
+metadata: {name: cart, namespace: default}
+spec: {ports: [{name: http, port: 80, targetPort: 8080}]}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: cart, namespace: default}
+spec:
+  parentRefs: [{name: edge}]
+  rules:
+  - name: cart
+    sessionPersistence: {sessionName: CART}
+    matches: [{path: {value: /cart}}]
+    backendRefs: [{name: cart, port: 80}]
+`
+
+// slice is the Service's EndpointSlice with pods of these addresses.
+func slice(addresses ...string) string {
+	endpoints := ""
+	for _, a := range addresses {
+		endpoints += fmt.Sprintf("- addresses: [%s]\n", a)
+	}
+	return `
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: cart, namespace: default, labels: {kubernetes.io/service-name: cart}}
+addressType: IPv4
+ports: [{name: http, port: 8080}]
+endpoints:
+` + endpoints
+}
+
+// startPods starts a backend at each address, named after it.
+func startPods(t *testing.T, addresses ...string) {
+	t.Helper()
+	for _, a := range addresses {
+		harness.NewBackendAt(t, a, a+":8080")
+	}
+}
+
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within 30 s: %s", what)
+		}
+	}
+}
+
+// condition gives a condition of an object, or of an entry of its status' list: status and reason.
+func condition(o *unstructured.Unstructured, kind string, path ...string) string {
+	if o == nil {
+		return "no object"
+	}
+	entries := []any{o.Object["status"]}
+	if len(path) > 0 {
+		entries, _, _ = unstructured.NestedSlice(o.Object, path...)
+	}
+	for _, e := range entries {
+		fields, _ := e.(map[string]any)
+		list, _ := fields["conditions"].([]any)
+		for _, one := range list {
+			if c, _ := one.(map[string]any); c["type"] == kind {
+				return fmt.Sprintf("%v %v %v", c["status"], c["reason"], c["observedGeneration"])
+			}
+		}
+	}
+	return "no condition"
+}
+
+// TestServe follows an API server's objects: sessions stick, statuses are written once and then left alone, and what changes
+// is live, kinds that come and go included.
+func TestServe(t *testing.T) {
+	c := startCluster(t)
+	startPods(t, "10.244.0.1", "10.244.0.2", "10.244.0.3")
+	port := harness.FreePort(t)
+	c.set(t, strings.ReplaceAll(shop, "PORT", fmt.Sprint(port)))
+	c.set(t, slice("10.244.0.1", "10.244.0.2"))
+	s := harness.ServeCluster(t, c.kubeconfig(), port, harness.NewRing("k"), "--system-namespace", "default")
+	envoy := s.Bootstrap(t).Start(t)
+	s.AwaitSettled(t)
+	client := envoy.Client()
+	home := client.Get(t, "/cart").Backend
+	for range 10 {
+		if at := client.Get(t, "/cart").Backend; at != home {
+			t.Fatalf("the session of %s is at %s", home, at)
+		}
+	}
+
+	gateway := object("gateway.networking.k8s.io/v1", "Gateway", "default", "edge")
+	route := object("gateway.networking.k8s.io/v1", "HTTPRoute", "default", "cart")
+	class := object("gateway.networking.k8s.io/v1", "GatewayClass", "", "limpet")
+	for what, is := range map[string]func() bool{
+		"the class is accepted":     func() bool { return condition(c.get(t, class), "Accepted") == "True Accepted 1" },
+		"the Gateway is programmed": func() bool { return condition(c.get(t, gateway), "Programmed") == "True Programmed 1" },
+		"the listener has a route": func() bool {
+			listeners, _, _ := unstructured.NestedSlice(c.get(t, gateway).Object, "status", "listeners")
+			return len(listeners) == 1 && listeners[0].(map[string]any)["attachedRoutes"] == int64(1)
+		},
+		"the route is accepted": func() bool {
+			return condition(c.get(t, route), "Accepted", "status", "parents") == "True Accepted 1"
+		},
+	} {
+		eventually(t, what, is)
+	}
+
+	t.Run("a status is written once", func(t *testing.T) {
+		before := c.get(t, route).GetResourceVersion()
+		c.set(t, slice("10.244.0.1", "10.244.0.2", "10.244.0.3")) // which changes no status
+		eventually(t, "the new pod serves", func() bool { return envoy.Stranger().Get(t, "/cart").Backend == "10.244.0.3" })
+		time.Sleep(time.Second)
+		if after := c.get(t, route).GetResourceVersion(); after != before {
+			t.Errorf("the route was written again: %s, %s", before, after)
+		}
+		if at := client.Get(t, "/cart").Backend; at != home {
+			t.Errorf("the session of %s is at %s", home, at)
+		}
+	})
+
+	t.Run("a broken route is its owner's", func(t *testing.T) {
+		c.set(t, `
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: broken, namespace: default}
+spec:
+  parentRefs: [{name: edge}]
+  rules: [{backendRefs: [{name: nowhere, port: 80}]}]
+`)
+		broken := object("gateway.networking.k8s.io/v1", "HTTPRoute", "default", "broken")
+		eventually(t, "the fault is told", func() bool {
+			return strings.HasPrefix(condition(c.get(t, broken), "ResolvedRefs", "status", "parents"), "False BackendNotFound")
+		})
+		if at := client.Get(t, "/cart").Backend; at != home {
+			t.Errorf("the session of %s is at %s", home, at)
+		}
+		c.remove(t, broken)
+	})
+
+	t.Run("a kind comes and goes", func(t *testing.T) {
+		policy := `
+apiVersion: limpet.dev/v1alpha1
+kind: SessionPersistencePolicy
+metadata: {name: cart, namespace: default}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: search}]
+  sessionName: SEARCH
+`
+		c.set(t, `
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: search, namespace: default}
+spec:
+  parentRefs: [{name: edge}]
+  rules:
+  - matches: [{path: {value: /search}}]
+    backendRefs: [{name: cart, port: 80}]
+`)
+		crd := object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "sessionpersistencepolicies.limpet.dev")
+		whole := c.get(t, crd)
+		hasSession := func() bool {
+			r := envoy.Stranger().Get(t, "/search")
+			return r.Status == http.StatusOK && strings.Contains(strings.Join(r.Header["Set-Cookie"], ""), "SEARCH=")
+		}
+		c.set(t, policy)
+		eventually(t, "the policy is in force", hasSession)
+		c.remove(t, crd)
+		eventually(t, "the policy is gone with its kind", func() bool { return !hasSession() })
+		fresh := object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", whole.GetName())
+		fresh.Object["spec"] = whole.Object["spec"]
+		eventually(t, "the kind comes again", func() bool { return c.get(t, crd) == nil })
+		resource, err := c.resourceOf(fresh)
+		if err != nil {
+			t.Fatal(err)
+		}
+		create(t, resource, fresh)
+		eventually(t, "the policy is taken again", func() bool { return c.apply(t.Context(), policy) == nil })
+		eventually(t, "the policy is in force again", hasSession)
+		if at := client.Get(t, "/cart").Backend; at != home {
+			t.Errorf("the session of %s is at %s", home, at)
+		}
+	})
+}

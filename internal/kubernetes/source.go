@@ -1,0 +1,304 @@
+package kubernetes
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/limpet-proxy/limpet/compiler"
+)
+
+// Source has the objects of an API server, of every kind that the compiler reads and the API server has. A kind whose
+// CRD comes later is followed from then on.
+type Source struct {
+	client dynamic.Interface
+	log    *slog.Logger
+	// changed has a value while there is a change that Next has not told of, and written likewise for WaitForStatus.
+	changed, written chan struct{}
+
+	lock    sync.Mutex
+	objects map[string]*object // by nameSource
+	// names are those of objects, in order; nil when they have changed.
+	names   []string
+	since   time.Time // when the first change came that Next has not told of
+	watches map[schema.GroupKind]*watch
+}
+
+// watch follows the objects of a kind.
+type watch struct {
+	resource schema.GroupVersionResource
+	stop     context.CancelFunc
+	synced   cache.InformerSynced
+}
+
+// NewSource makes a source that has nothing before Start.
+func NewSource(client dynamic.Interface, log *slog.Logger) *Source {
+	return &Source{
+		client: client, log: log, changed: make(chan struct{}, 1), written: make(chan struct{}, 1),
+		objects: map[string]*object{}, watches: map[schema.GroupKind]*watch{},
+	}
+}
+
+// Start begins to follow, and returns when it has all objects that there are.
+func (s *Source) Start(ctx context.Context) error {
+	definitions := s.newInformer(crds, "")
+	handler := func() { s.follow(ctx, listDefinitions(definitions.GetStore())) }
+	registration, err := definitions.AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
+		AddFunc:    func(any, bool) { handler() },
+		UpdateFunc: func(any, any) { handler() },
+		DeleteFunc: func(any) { handler() },
+	})
+	if err != nil {
+		return err
+	}
+	go definitions.RunWithContext(ctx)
+	if !cache.WaitForCacheSync(ctx.Done(), registration.HasSynced) {
+		return context.Cause(ctx)
+	}
+	handler() // there may be no CRD at all
+	if !cache.WaitForCacheSync(ctx.Done(), s.isSynced) {
+		return context.Cause(ctx)
+	}
+	s.takeChange()
+	return nil
+}
+
+// isSynced tells whether the objects of each kind that is followed have come.
+func (s *Source) isSynced() bool {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	for _, w := range s.watches {
+		if !w.synced() {
+			return false
+		}
+	}
+	return true
+}
+
+// newInformer makes what lists and watches a resource.
+func (s *Source) newInformer(resource schema.GroupVersionResource, selector string) cache.SharedIndexInformer {
+	informer := dynamicinformer.NewFilteredDynamicInformer(s.client, resource, metav1.NamespaceAll, 0, cache.Indexers{},
+		func(o *metav1.ListOptions) { o.FieldSelector = selector }).Informer()
+	// Neither fails before the informer runs.
+	_ = informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, r *cache.Reflector, err error) {
+		if ctx.Err() == nil {
+			s.log.Warn("objects can't be followed at the moment; what is served stays", "resource", resource.GroupResource().String(), "reason", err)
+		}
+	})
+	return informer
+}
+
+func listDefinitions(store cache.Store) (all []*apiextensionsv1.CustomResourceDefinition) {
+	for _, one := range store.List() {
+		u, isObject := one.(*unstructured.Unstructured)
+		d := &apiextensionsv1.CustomResourceDefinition{}
+		if isObject && runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, d) == nil {
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+// follow begins to follow kinds that have come, and ends following those that are gone.
+func (s *Source) follow(ctx context.Context, definitions []*apiextensionsv1.CustomResourceDefinition) {
+	wanted := findCustomKinds(definitions)
+	maps.Copy(wanted, builtIn)
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	for kind, w := range s.watches {
+		if wanted[kind] != w.resource {
+			s.log.Info("a kind is gone, and its objects with it", "kind", kind.String())
+			w.stop()
+			delete(s.watches, kind)
+			s.removeKind(kind)
+		}
+	}
+	for kind, resource := range wanted {
+		if s.watches[kind] == nil {
+			s.watches[kind] = s.newWatch(ctx, kind, resource)
+		}
+	}
+}
+
+// newWatch follows the objects of a kind until it is stopped. Events that come after that count for nothing.
+func (s *Source) newWatch(ctx context.Context, kind schema.GroupKind, resource schema.GroupVersionResource) *watch {
+	own, stop := context.WithCancel(ctx)
+	informer := s.newInformer(resource, selectors[kind])
+	_ = informer.SetTransform(reduce) // fails only once it runs
+	registration, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(o any) { s.set(own, kind, o) },
+		UpdateFunc: func(_, o any) { s.set(own, kind, o) },
+		DeleteFunc: func(o any) { s.remove(own, kind, o) },
+	})
+	if err != nil { // only for an informer that has ended
+		s.log.Error("objects can't be followed", "kind", kind.String(), "reason", err)
+	}
+	go informer.RunWithContext(own)
+	return &watch{resource: resource, stop: stop, synced: registration.HasSynced}
+}
+
+func (s *Source) set(ctx context.Context, kind schema.GroupKind, sent any) {
+	o, known := sent.(*object)
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if !known || ctx.Err() != nil {
+		return
+	}
+	name := nameSource(kind.Kind, o)
+	before := s.objects[name]
+	s.objects[name] = o
+	switch {
+	case before == nil:
+		s.names = nil
+		s.noteChange()
+	case !bytes.Equal(before.text, o.text):
+		s.noteChange()
+	case !bytes.Equal(before.status, o.status):
+		wake(s.written)
+	}
+	if before != nil && bytes.Equal(before.text, o.text) {
+		o.text = before.text // so that whoever compares sees at once that it is the same
+	}
+}
+
+func (s *Source) remove(ctx context.Context, kind schema.GroupKind, sent any) {
+	if tombstone, missed := sent.(cache.DeletedFinalStateUnknown); missed {
+		sent = tombstone.Obj
+	}
+	o, known := sent.(*object)
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if known && ctx.Err() == nil {
+		delete(s.objects, nameSource(kind.Kind, o))
+		s.names = nil
+		s.noteChange()
+	}
+}
+
+func (s *Source) removeKind(kind schema.GroupKind) {
+	for name := range s.objects {
+		if len(name) > len(kind.Kind) && name[:len(kind.Kind)+1] == kind.Kind+"/" {
+			delete(s.objects, name)
+		}
+	}
+	s.names = nil
+	s.noteChange()
+}
+
+// Touch says that something else has changed that is read together with the objects.
+func (s *Source) Touch() {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.noteChange()
+}
+
+func (s *Source) noteChange() {
+	if s.since.IsZero() {
+		s.since = time.Now()
+	}
+	wake(s.changed)
+}
+
+// wake puts a value into a channel that has room for one, unless there is one.
+func wake(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// settle is how long a change waits for others that come with it: one of kubectl's applications, or a new Pod in several
+// slices.
+const settle = 5 * time.Millisecond
+
+// Next waits for a change to what it told of last, or until a time that is not zero, and gives the time of the first sign of
+// it; false when ctx ends or that time has come.
+func (s *Source) Next(ctx context.Context, until time.Time) (since time.Time, changed bool) {
+	var due <-chan time.Time
+	if !until.IsZero() {
+		timer := time.NewTimer(time.Until(until))
+		defer timer.Stop()
+		due = timer.C
+	}
+	select {
+	case <-ctx.Done():
+		return time.Time{}, false
+	case <-due:
+		return time.Now(), false
+	case <-s.changed:
+	}
+	select {
+	case <-ctx.Done():
+		return time.Time{}, false
+	case <-time.After(settle):
+	}
+	return s.takeChange(), true
+}
+
+// takeChange gives the time of the first change that was not told of, which is told of now.
+func (s *Source) takeChange() time.Time {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	select {
+	case <-s.changed:
+	default:
+	}
+	since := s.since
+	s.since = time.Time{}
+	return since
+}
+
+// Changed tells whether there is a change that Next has not told of.
+func (s *Source) Changed() bool { return len(s.changed) > 0 }
+
+// Sources are the objects without their statuses, in the order of their names.
+func (s *Source) Sources() []compiler.Source {
+	return s.list(func(o *object) []byte { return o.text })
+}
+
+// SourcesWithStatus are the objects as they are.
+func (s *Source) SourcesWithStatus() []compiler.Source {
+	return s.list((*object).whole)
+}
+
+func (s *Source) list(text func(*object) []byte) []compiler.Source {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if s.names == nil {
+		s.names = slices.Sorted(maps.Keys(s.objects))
+	}
+	all := make([]compiler.Source, len(s.names))
+	for i, name := range s.names {
+		all[i] = compiler.Source{Name: name, Data: text(s.objects[name])}
+	}
+	return all
+}
+
+// errNotFollowed says that an object is of a kind that is not followed, or is gone.
+var errNotFollowed = errors.New("it is gone")
+
+// find gives an object as it was seen last, and where the API server has it.
+func (s *Source) find(kind schema.GroupKind, namespace, name string) (*object, schema.GroupVersionResource, error) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	o := s.objects[nameSource(kind.Kind, &metav1.ObjectMeta{Namespace: namespace, Name: name})]
+	w := s.watches[kind]
+	if o == nil || w == nil {
+		return nil, schema.GroupVersionResource{}, errNotFollowed
+	}
+	return o, w.resource, nil
+}

@@ -1,0 +1,219 @@
+package kubernetes
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"reflect"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/compiler/status"
+)
+
+// StatusWriter writes what became of objects into their statuses. Of several processes one may run at a time.
+type StatusWriter struct {
+	Source *Source
+	// Check says what became of objects; what it gives is the whole status, other controllers' entries included.
+	Check func([]compiler.Source) (*compiler.CheckResult, error)
+	Log   *slog.Logger
+	// Written, if there is one, is told what became of each write.
+	Written func(result string)
+
+	wake  chan struct{}
+	queue workqueue.TypedRateLimitingInterface[statusKey]
+
+	lock    sync.Mutex
+	desired map[statusKey]map[string]any
+}
+
+// statusKey is an object that has a status.
+type statusKey struct {
+	kind            schema.GroupKind
+	namespace, name string
+}
+
+func (k statusKey) String() string {
+	return nameSource(k.kind.Kind, &metav1.ObjectMeta{Namespace: k.namespace, Name: k.name})
+}
+
+// The results of a write.
+const (
+	WriteDone     = "written"
+	WriteConflict = "conflict" // the object has changed meanwhile, and will come again
+	WriteGone     = "gone"
+	WriteFailed   = "failed"
+)
+
+// writers is how many objects are written at a time.
+const writers = 4
+
+// statusPause is how long objects are left alone between two looks at all of them: what changes meanwhile is one write.
+const statusPause = 250 * time.Millisecond
+
+// NewStatusWriter makes one.
+func NewStatusWriter(s *Source, check func([]compiler.Source) (*compiler.CheckResult, error), log *slog.Logger) *StatusWriter {
+	return &StatusWriter{Source: s, Check: check, Log: log, wake: make(chan struct{}, 1)}
+}
+
+// Wake says that something has changed that statuses depend on.
+func (w *StatusWriter) Wake() { wake(w.wake) }
+
+// Run writes until ctx ends.
+func (w *StatusWriter) Run(ctx context.Context) {
+	w.queue = workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[statusKey]())
+	w.desired = map[statusKey]map[string]any{}
+	var group sync.WaitGroup
+	for range writers {
+		group.Go(func() {
+			for w.writeNext(ctx) {
+			}
+		})
+	}
+	for ctx.Err() == nil {
+		w.compute()
+		select {
+		case <-ctx.Done():
+		case <-w.wake:
+		case <-w.Source.written:
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(statusPause):
+		}
+	}
+	w.queue.ShutDown()
+	group.Wait()
+}
+
+// compute finds out what the statuses shall be, and queues the objects that have another one.
+func (w *StatusWriter) compute() {
+	checked, err := w.Check(w.Source.SourcesWithStatus())
+	if err != nil {
+		w.Log.Error("statuses can't be found out; they stay as they are", "reason", err)
+		return
+	}
+	desired := make(map[statusKey]map[string]any, len(checked.Objects))
+	for _, o := range checked.Objects {
+		if fields, err := toFields(o.Status); err == nil {
+			desired[keyOf(o)] = fields
+		} else {
+			w.Log.Error("a status can't be written", "object", keyOf(o).String(), "reason", err)
+		}
+	}
+	w.lock.Lock()
+	w.desired = desired
+	w.lock.Unlock()
+	for key := range desired {
+		if patch, err := w.compare(key); err == nil && patch != nil {
+			w.queue.Add(key)
+		}
+	}
+}
+
+func keyOf(o status.Object) statusKey {
+	group, _, _ := strings.Cut(o.APIVersion, "/")
+	if !strings.Contains(o.APIVersion, "/") {
+		group = ""
+	}
+	return statusKey{schema.GroupKind{Group: group, Kind: o.Kind}, o.Metadata.Namespace, o.Metadata.Name}
+}
+
+// toFields gives a status in the way in which an API server writes it.
+func toFields(status any) (map[string]any, error) {
+	text, err := json.Marshal(status)
+	if err != nil {
+		return nil, err
+	}
+	var fields map[string]any
+	return fields, json.Unmarshal(text, &fields)
+}
+
+// writeNext writes one object's status; false at the end.
+func (w *StatusWriter) writeNext(ctx context.Context) bool {
+	key, end := w.queue.Get()
+	if end {
+		return false
+	}
+	defer w.queue.Done(key)
+	result, err := w.write(ctx, key)
+	switch {
+	case result == "" || ctx.Err() != nil:
+		w.queue.Forget(key)
+		return true
+	case result == WriteFailed:
+		w.Log.Warn("a status can't be written, and is tried again", "object", key.String(), "reason", err)
+		w.queue.AddRateLimited(key)
+	default:
+		w.queue.Forget(key)
+	}
+	if w.Written != nil {
+		w.Written(result)
+	}
+	return true
+}
+
+// write writes what an object's status shall be now, if it is not that; the result is empty then.
+func (w *StatusWriter) write(ctx context.Context, key statusKey) (result string, err error) {
+	patch, err := w.compare(key)
+	if err != nil || patch == nil {
+		return "", err
+	}
+	_, resource, err := w.Source.find(key.kind, key.namespace, key.name)
+	if err != nil {
+		return "", err
+	}
+	_, err = w.Source.client.Resource(resource).Namespace(key.namespace).
+		Patch(ctx, key.name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "limpet"}, "status")
+	switch {
+	case err == nil:
+		return WriteDone, nil
+	case apierrors.IsConflict(err):
+		return WriteConflict, nil
+	case apierrors.IsNotFound(err):
+		return WriteGone, nil
+	default:
+		return WriteFailed, err
+	}
+}
+
+// compare gives the patch that makes an object's status what it shall be; nil for none. The patch is for the state of the
+// object that was seen last, and is refused if it has changed.
+func (w *StatusWriter) compare(key statusKey) ([]byte, error) {
+	w.lock.Lock()
+	desired, wanted := w.desired[key]
+	w.lock.Unlock()
+	o, _, err := w.Source.find(key.kind, key.namespace, key.name)
+	if err != nil || !wanted {
+		return nil, err
+	}
+	current := map[string]any{}
+	if o.status != nil {
+		if err := json.Unmarshal(o.status, &current); err != nil {
+			return nil, err
+		}
+	}
+	changes := map[string]any{}
+	for field, value := range desired {
+		if !reflect.DeepEqual(current[field], value) {
+			changes[field] = value
+		}
+	}
+	for field := range current {
+		if _, stays := desired[field]; !stays && key.kind.Group != "" { // a Service has a status of others, too
+			changes[field] = nil
+		}
+	}
+	if len(changes) == 0 {
+		return nil, nil
+	}
+	return json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": o.ResourceVersion}, "status": changes})
+}
