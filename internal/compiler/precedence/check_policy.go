@@ -17,6 +17,7 @@ func CheckPolicy(origin object.Origin, spec *v1alpha1.SessionPersistencePolicySp
 	errs := append(checkTargets(spec), checkStrategy(spec)...)
 	for _, b := range PolicyBlocks(origin, object.TargetRef{Ref: object.Ref{Kind: object.KindService}}, spec) {
 		errs = append(errs, checkFieldSets(b.Path, b.Settings)...)
+		errs = append(errs, checkUnset(&b)...)
 		errs = append(errs, CheckBlock(b)...)
 	}
 	return errs
@@ -50,7 +51,7 @@ func checkFieldSets(path string, s *sessionSettings) (errs policyconfig.ErrorLis
 	}
 	rest := *s
 	rest.Disabled = nil
-	forbid(s.Disabled != nil && *s.Disabled && rest != (sessionSettings{}), "disabled", "true excludes every other field")
+	forbid(s.Disabled != nil && *s.Disabled && !rest.IsEmpty(), "disabled", "true excludes every other field")
 	forbid(
 		s.AbsoluteTimeout != nil && s.AbsoluteTimeoutSeconds != nil,
 		"absoluteTimeoutSeconds",

@@ -270,6 +270,32 @@ func TestE8(t *testing.T) {
 	expectField(t, other, "cookie.sameSite", "Lax", 14)
 }
 
+// TestE10 holds the example, and that an override takes a field away from everyone.
+func TestE10(t *testing.T) {
+	x := readExample(t, 10, "The route `cart` has sessions that may idle for ever and whose cookie has no `Domain`",
+		"`sameSite` is Lax by the Gateway's policy still", "Were infra's second block an `override: {unset: [cookie.domain]}`")
+	trafficPath := "route=HTTPRoute/shop/cart"
+	e := x.mergeOn(t, trafficPath)
+	for field, overridden := range map[string]string{"idleTimeout": "30m", "cookie.domain": "example.com"} {
+		expectField(t, e, field, "(unset)", 9)
+		if f := e.Field(field); !f.Unset || f.Value != nil || len(f.Overrides) != 1 || f.Overrides[0].Text != overridden {
+			t.Errorf("%+v", f)
+		}
+	}
+	expectField(t, e, "cookie.sameSite", "Lax", 14)
+	if p := completePolicy(e); p.IdleTimeout != 0 || p.Cookie.Domain != "" || p.Cookie.SameSite != "Lax" {
+		t.Errorf("the plugin gets %+v %+v", p, p.Cookie)
+	}
+	expectField(t, x.mergeOn(t, "route=HTTPRoute/shop/other"), "idleTimeout", "30m", 14)
+
+	forbidden := x.replaceYAML(t, "  unset: [idleTimeout, cookie.domain]", "  cookie: {domain: shop.example}").
+		replaceYAML(t, "  idleTimeout: 30m", "  override: {unset: [cookie.domain]}\n  idleTimeout: 30m").mergeOn(t, trafficPath)
+	expectField(t, forbidden, "cookie.domain", "(unset)", 2)
+	if f := forbidden.Field("cookie.domain"); len(f.Overrides) != 2 || f.Overrides[0].Text != "shop.example" {
+		t.Errorf("%+v", f)
+	}
+}
+
 func TestE9(t *testing.T) {
 	x := readExample(t, 9, "`old` shows 1.6 (`sessionName`)", "`new` shows 1.7 (`cookie`)", "With an XBackend for each version, as 1.7 means it, each has a cookie name of its own (2A.15)")
 	w := readDocumentSet(t, x.yaml)

@@ -28,6 +28,9 @@ func listLeaves(of reflect.Type, path string, index []int) []leaf {
 	var all []leaf
 	for i := range of.NumField() {
 		name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ",")
+		if of.Field(i).Type == reflect.TypeFor[[]v1alpha1.FieldPath]() {
+			continue // says something of fields, and is none
+		}
 		all = append(all, listLeaves(of.Field(i).Type, strings.TrimPrefix(path+"."+name, "."), append(slices.Clone(index), i))...)
 	}
 	return all

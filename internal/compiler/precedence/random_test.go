@@ -90,7 +90,7 @@ func (g *generator) randomBlock() *SettingsBlock {
 func (g *generator) validSettings(b SettingsBlock) *sessionSettings {
 	for range 1000 {
 		b.Settings = g.randomSettings()
-		if len(CheckBlock(b)) == 0 {
+		if len(CheckBlock(b))+len(checkUnset(&b)) == 0 {
 			return b.Settings
 		}
 	}
@@ -114,6 +114,9 @@ func (g *generator) randomSettings() *sessionSettings {
 		IssueOn:            pickAny(g, 20, policyconfig.IssueOnAny, policyconfig.IssueOnTLS),
 		RevealHost:         pickAny(g, 20, true, false),
 		Forward:            pickAny(g, 20, true, false),
+	}
+	if g.IntN(4) == 0 {
+		s.Unset = []v1alpha1.FieldPath{v1alpha1.FieldPath(unsetNames[g.IntN(len(unsetNames))])}
 	}
 	if g.IntN(2) == 0 {
 		s.Cookie = g.randomCookie()
