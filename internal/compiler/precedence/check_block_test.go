@@ -63,7 +63,7 @@ func TestCheckAccepted(t *testing.T) {
 // value: no value in them could do harm, so that they are no business of Check.
 var structural = []string{
 	"absolute-timeout-twice", "idle-timeout-twice", "timeouts-twice-in-blocks", "disabled-with-fields", "disabled-with-fields-in-blocks",
-	"header-without-type", "header-with-cookie", "two-names", "unknown-field", "domain-empty", "attributes-empty",
+	"header-without-type", "header-with-cookie", "two-names", "unknown-field", "domain-empty", "attributes-empty", "unset-nothing", "unset-with-disabled",
 }
 
 // TestCheckRefused: what our CRD refuses for a field's value, Check refuses, at the same path.

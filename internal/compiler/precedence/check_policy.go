@@ -17,7 +17,6 @@ func CheckPolicy(origin object.Origin, spec *v1alpha1.SessionPersistencePolicySp
 	errs := append(checkTargets(spec), checkStrategy(spec)...)
 	for _, b := range PolicyBlocks(origin, object.TargetRef{Ref: object.Ref{Kind: object.KindService}}, spec) {
 		errs = append(errs, checkFieldSets(b.Path, b.Settings)...)
-		errs = append(errs, checkUnset(&b)...)
 		errs = append(errs, CheckBlock(b)...)
 	}
 	return errs

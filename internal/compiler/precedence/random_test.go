@@ -90,7 +90,7 @@ func (g *generator) randomBlock() *SettingsBlock {
 func (g *generator) validSettings(b SettingsBlock) *sessionSettings {
 	for range 1000 {
 		b.Settings = g.randomSettings()
-		if len(CheckBlock(b))+len(checkUnset(&b)) == 0 {
+		if len(CheckBlock(b)) == 0 {
 			return b.Settings
 		}
 	}
