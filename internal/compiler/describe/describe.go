@@ -106,7 +106,7 @@ func newTrafficPath(path precedence.TrafficPath, rule int) TrafficPath {
 		Via: []string{path.Gateway.String() + ", listener " + path.Listener},
 	}
 	for _, b := range path.Backends {
-		w.Backends = append(w.Backends, b.String())
+		w.Backends = append(w.Backends, b.Ref.String())
 	}
 	return w
 }

@@ -80,7 +80,7 @@ func TestCheckUnset(t *testing.T) {
 func TestUnsetConflict(t *testing.T) {
 	idle := v1alpha1.Duration("5m")
 	at := func(name string, s sessionSettings) SettingsBlock {
-		return SettingsBlock{Level: 9, Origin: object.Origin{Ref: object.Ref{Kind: "SessionPersistencePolicy", Namespace: "shop", Name: name}}, Path: "spec", Settings: &s}
+		return SettingsBlock{Level: 10, Origin: object.Origin{Ref: object.Ref{Kind: "SessionPersistencePolicy", Namespace: "shop", Name: name}}, Path: "spec", Settings: &s}
 	}
 	e := Merge([]SettingsBlock{at("a", sessionSettings{Unset: []v1alpha1.FieldPath{"idleTimeout"}}), at("b", sessionSettings{IdleTimeout: &idle})})
 	if f := e.Field("idleTimeout"); !f.Unset || len(e.Conflicts) != 1 {
