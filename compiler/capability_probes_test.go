@@ -80,6 +80,15 @@ func strategyProbe(off, on string) probe {
 	return probe{off: below + above(off), on: below + above(on)}
 }
 
+// unsetProbe has a policy on a route, and one on its rule that takes a field away.
+func unsetProbe(off, on string) probe {
+	above := documentText("SessionPersistencePolicy", "t", target1+"\nidleTimeout: 1h")
+	below := func(field string) string {
+		return documentText("SessionPersistencePolicy", "p", onPages+"unset: ["+field+"]")
+	}
+	return probe{off: above + below(off), on: above + below(on)}
+}
+
 func keysProbe(key policyconfig.Key) probe {
 	whole := policyconfig.Key{ID: "test", Secret: []byte(testSecret)}
 	p := documentText("SessionPersistencePolicy", "p", target1)
@@ -152,6 +161,7 @@ var otherProbes = map[string]probe{
 	"SessionPersistencePolicy override":                 policyProbe("forward: true", "forward: true\noverride: {forward: false}"),
 	"SessionPersistencePolicy default":                  policyProbe("forward: true", "forward: true\ndefault: {idleTimeout: 1h}"),
 	"SessionPersistencePolicy strategy":                 strategyProbe("strategy: PatchDefaults", "strategy: AtomicOverrides"),
+	"SessionPersistencePolicy unset[]":                  unsetProbe("failStatus", "idleTimeout"),
 	"SessionPersistencePolicy targetRef":                {off: "", on: documentText("SessionPersistencePolicy", "p", "targetRef: {group: gateway.networking.k8s.io, kind: HTTPRoute, name: web}")},
 	"SessionPersistencePolicy targetRefs[].group":       targetProbe("SessionPersistencePolicy", target1, target3),
 	"SessionPersistencePolicy targetRefs[].kind":        targetProbe("SessionPersistencePolicy", target1, target2),

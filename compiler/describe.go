@@ -29,7 +29,7 @@ func Describe(sources []Source, o Options, words, section string) (*describe.Des
 		return nil, err
 	}
 	if section != "" && !slices.Contains(k.sections[ref], section) {
-		return nil, fmt.Errorf("%s: there is no listener or rule %q in it", ref, section)
+		return nil, fmt.Errorf("%s: there is no listener, rule or port %q in it", ref, section)
 	}
 	in := describe.Input{Decisions: j.decisions, Traffic: j.traffic, Subjects: k.subjects}
 	if shared := o.Target.findEmitter().sharedPath; shared != nil {

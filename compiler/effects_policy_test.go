@@ -67,7 +67,7 @@ func TestSettingsHaveAnEffect(t *testing.T) {
 			t.Errorf("%s has no effect:\n%s%s", path, a, b)
 		}
 	}
-	if got, want := len(resource.SupportedFields()["SessionPersistencePolicy"]), 3*len(settingEffects)+2*len(targetEffects)+1; got != want {
+	if got, want := len(resource.SupportedFields()["SessionPersistencePolicy"]), 3*len(settingEffects)+2*len(targetEffects)+4; got != want {
 		t.Errorf("%d fields are supported, and there are writings for %d", got, want)
 	}
 }
@@ -89,6 +89,9 @@ func policyEdits(t *testing.T, path string) (a, b string) {
 		}
 		return of("PatchDefaults"), of("PatchOverrides")
 	}
+	if block, is := strings.CutSuffix(name, "unset[]"); is {
+		return unsetEdit(block, "failStatus"), unsetEdit(block, "idleTimeout")
+	}
 	form := "{targetRefs: [" + onRoute + "], %s}\n"
 	for _, block := range []string{"default", "override"} {
 		if field, is := strings.CutPrefix(name, block+"."); is {
@@ -100,6 +103,22 @@ func policyEdits(t *testing.T, path string) (a, b string) {
 		t.Fatalf("no writings for %s", path)
 	}
 	return policyHead + fmt.Sprintf(form, both[0]), policyHead + fmt.Sprintf(form, both[1])
+}
+
+// unsetEdit has a policy whose block takes a field away, and a weaker one that writes it.
+func unsetEdit(block, field string) string {
+	inBlock := func(writes string) string {
+		if block == "" {
+			return writes
+		}
+		return strings.TrimSuffix(block, ".") + ": {" + writes + "}"
+	}
+	weaker := onGateway
+	if block == "override." {
+		weaker = onRule // of overrides the highest is the strongest
+	}
+	return policyHead + "{targetRefs: [" + onRoute + "], " + inBlock("unset: ["+field+"]") + "}\n" +
+		strings.Replace(policyHead, "name: p,", "name: weaker,", 1) + "{targetRefs: [" + weaker + "], " + inBlock("idleTimeout: 1h") + "}\n"
 }
 
 // compilePolicy is what a compilation writes for proxies; only what can't be supported, or is refused, shows in words.

@@ -31,6 +31,8 @@ var worldWords = [][2]string{
 	{"name: one, sectionName: first}", "name: two}"},
 	{"{name: first, ", "{name: renamed, "},
 	{`{group: "", kind: Service, name: cart}`, `{group: "", kind: Service, name: leaving}`},
+	{`{group: "", kind: Service, name: cart}`, `{group: "", kind: Service, name: cart, sectionName: web}`},
+	{"name: web, port: 80,", "name: http, port: 80,"},
 	{"idleTimeout: 22m", "idleTimeout: 22m\n  drainTimeout: 90s"},
 	{"idleTimeout: 21m", "override: {idleTimeout: 21m}"},
 	{"strategy: LeastRequest", "strategy: Random"},

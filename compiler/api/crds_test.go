@@ -99,7 +99,7 @@ func TestRuleCosts(t *testing.T) {
 		})
 		t.Logf("%s: %d rules, estimated cost %d of %d in all, the most expensive (%s) %d of %d", kind, rules,
 			total, validation.StaticEstimatedCRDCostLimit, where, dearest, validation.StaticEstimatedCostLimit)
-		if rules < 3 || dearest > validation.StaticEstimatedCostLimit/10 || total > validation.StaticEstimatedCRDCostLimit/10 {
+		if rules < 2 || dearest > validation.StaticEstimatedCostLimit/10 || total > validation.StaticEstimatedCRDCostLimit/10 {
 			t.Errorf("%s: %d rules cost %d in all, the most expensive %d at %s", kind, rules, total, dearest, where)
 		}
 	}

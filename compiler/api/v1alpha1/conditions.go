@@ -17,8 +17,8 @@ const (
 	ConditionSessionPersistencePolicyAffected = Group + "/SessionPersistencePolicyAffected"
 	// ConditionLoadBalancerPolicyAffected stands on the objects that a LoadBalancerPolicy has an effect on.
 	ConditionLoadBalancerPolicyAffected = Group + "/LoadBalancerPolicyAffected"
-	// ConditionXBackendTrafficPolicyAffected, with status False, stands on a Gateway on which such a policy has no
-	// effect, for want of room in its status.
+	// ConditionXBackendTrafficPolicyAffected stands on the objects that an XBackendTrafficPolicy has an effect on and, with
+	// status False, on a Gateway on which one has none for want of room in its status, as the other two do.
 	ConditionXBackendTrafficPolicyAffected = Group + "/XBackendTrafficPolicyAffected"
 )
 

@@ -43,11 +43,10 @@ type LoadBalancerPolicy struct {
 // LoadBalancerPolicySpec holds the targets, the strategy and what a RequestHash hashes.
 type LoadBalancerPolicySpec struct {
 	// TargetRefs are the objects that the policy attaches to, in its own namespace: Services, HTTPRoutes and
-	// GRPCRoutes (with sectionName: the rule of that name).
+	// GRPCRoutes (with sectionName: the rule of that name). A Service's sectionName is the name of a port.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:XValidation:rule="self.kind == 'Service' ? self.group == '' : self.group == 'gateway.networking.k8s.io' && self.kind in ['HTTPRoute', 'GRPCRoute']",message="must be a Service of group \"\", or an HTTPRoute or GRPCRoute of group gateway.networking.k8s.io"
-	// +kubebuilder:validation:items:XValidation:rule="!has(self.sectionName) || self.kind != 'Service'",message="may only be set for an HTTPRoute or GRPCRoute (a rule's name)",fieldPath=".sectionName",reason=FieldValueForbidden
 	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, a.group == b.group && a.kind == b.kind && a.name == b.name && (has(a.sectionName) ? a.sectionName : '') == (has(b.sectionName) ? b.sectionName : '')))",message="must not name a target twice"
 	// +listType=atomic
 	// +required

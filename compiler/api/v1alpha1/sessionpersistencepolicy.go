@@ -41,13 +41,13 @@ type SessionPersistencePolicy struct {
 // +kubebuilder:validation:XValidation:rule="has(self.targetRefs) != has(self.targetRef)",message="write exactly one of targetRefs and targetRef"
 // +kubebuilder:validation:XValidation:rule="!has(self.strategy) || !(has(self.default) || has(self.override))",message="may not be set together with default or override, which are strategies of their own",fieldPath=".strategy",reason=FieldValueForbidden
 type SessionPersistencePolicySpec struct {
-	// TargetRefs are the objects that the policy attaches to, in its own namespace: Services, HTTPRoutes and
-	// GRPCRoutes (with sectionName: the rule of that name), Gateways (with sectionName: the listener of that name),
+	// TargetRefs are the objects that the policy attaches to, in its own namespace: Services (with sectionName: the port of
+	// that name), HTTPRoutes and GRPCRoutes (with sectionName: the rule of that name), Gateways (with sectionName: the listener of that name),
 	// GatewayClasses (S2, S4) and Istio's VirtualServices (with sectionName: the HTTP route of that name).
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:XValidation:rule="self.kind == 'Service' ? self.group == '' : self.kind == 'VirtualService' ? self.group == 'networking.istio.io' : self.group == 'gateway.networking.k8s.io' && self.kind in ['HTTPRoute', 'GRPCRoute', 'Gateway', 'GatewayClass']",message="must be a Service of group \"\", an HTTPRoute, GRPCRoute, Gateway or GatewayClass of group gateway.networking.k8s.io, or a VirtualService of group networking.istio.io"
-	// +kubebuilder:validation:items:XValidation:rule="!has(self.sectionName) || !(self.kind in ['Service', 'GatewayClass'])",message="may only be set for an HTTPRoute, GRPCRoute or VirtualService (a rule's name) or a Gateway (a listener's name)",fieldPath=".sectionName",reason=FieldValueForbidden
+	// +kubebuilder:validation:items:XValidation:rule="!has(self.sectionName) || self.kind != 'GatewayClass'",message="may not be set for a GatewayClass, which has no sections",fieldPath=".sectionName",reason=FieldValueForbidden
 	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, a.group == b.group && a.kind == b.kind && a.name == b.name && (has(a.sectionName) ? a.sectionName : '') == (has(b.sectionName) ? b.sectionName : '')))",message="must not name a target twice"
 	// +listType=atomic
 	// +optional
@@ -55,7 +55,7 @@ type SessionPersistencePolicySpec struct {
 
 	// TargetRef is a single target, as GEP-1619 v1.0.0 and the older GEP-713 have it. Write targetRefs instead.
 	// +kubebuilder:validation:XValidation:rule="self.kind == 'Service' ? self.group == '' : self.kind == 'VirtualService' ? self.group == 'networking.istio.io' : self.group == 'gateway.networking.k8s.io' && self.kind in ['HTTPRoute', 'GRPCRoute', 'Gateway', 'GatewayClass']",message="must be a Service of group \"\", an HTTPRoute, GRPCRoute, Gateway or GatewayClass of group gateway.networking.k8s.io, or a VirtualService of group networking.istio.io"
-	// +kubebuilder:validation:XValidation:rule="!has(self.sectionName) || !(self.kind in ['Service', 'GatewayClass'])",message="may only be set for an HTTPRoute, GRPCRoute or VirtualService (a rule's name) or a Gateway (a listener's name)",fieldPath=".sectionName",reason=FieldValueForbidden
+	// +kubebuilder:validation:XValidation:rule="!has(self.sectionName) || self.kind != 'GatewayClass'",message="may not be set for a GatewayClass, which has no sections",fieldPath=".sectionName",reason=FieldValueForbidden
 	// +optional
 	TargetRef *gatewayv1.LocalPolicyTargetReferenceWithSectionName `json:"targetRef,omitempty"`
 

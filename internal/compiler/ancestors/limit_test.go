@@ -71,7 +71,7 @@ func TestFind(t *testing.T) {
 			for i := range c.gateways {
 				path := precedence.TrafficPath{Gateway: gatewayRef(i), Route: route}
 				if i < c.reaching {
-					path.Backends = []object.Ref{service}
+					path.Backends = []object.TargetRef{{Ref: service}}
 				}
 				paths = append(paths, path)
 			}

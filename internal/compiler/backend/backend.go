@@ -36,6 +36,8 @@ type Identity struct {
 	// Object is the Service or XBackend, and Port the port of it.
 	Object object.Ref
 	Port   int32
+	// PortName is the port's name, which policies can be attached to; empty for none.
+	PortName string
 	// Subset is Istio's name for a part of the hosts, empty for all.
 	Subset string
 	// ClientIP says that the Service wants sessionAffinity of its own.
@@ -57,6 +59,11 @@ const (
 	HTTP1         Protocol = "HTTP/1.1"
 	HTTP2         Protocol = "HTTP/2"
 )
+
+// Target is what policies for the backend's port are attached to; without a name of the port, what those for all of it are.
+func (i *Identity) Target() object.TargetRef {
+	return object.TargetRef{Ref: i.Object, Section: i.PortName}
+}
 
 // appProtocols are the values of appProtocol that are read: those of KEP-3726, IANA's http, and what clusters have from
 // before there was a list. A websocket begins as HTTP/1.1.

@@ -81,7 +81,7 @@ func GatherPorts(objects *resource.Objects, places *Places) []PortInputs {
 func BuildPort(in PortInputs) *ServicePort {
 	service, port := in.service, in.service.Value.Spec.Ports[in.index]
 	p := &ServicePort{inputs: in, Backend: Backend{Identity: Identity{
-		Name: fmt.Sprintf("%s:%d", service.Key(), port.Port), Service: service.Key(), Port: port.Port,
+		Name: fmt.Sprintf("%s:%d", service.Key(), port.Port), Service: service.Key(), Port: port.Port, PortName: port.Name,
 		Object:   object.Ref{Kind: object.KindService, Namespace: service.Namespace, Name: service.Name},
 		ClientIP: service.Value.Spec.SessionAffinity == corev1.ServiceAffinityClientIP,
 		Cluster:  fmt.Sprintf("service/%s/%d", service.Key(), port.Port),

@@ -57,7 +57,13 @@ func (x *Index) resolveUnverified(namespace string, path *field.Path, ref gatewa
 	if service := x.services[referent.Key()]; service != nil {
 		b.ClientIP = service.Value.Spec.SessionAffinity == corev1.ServiceAffinityClientIP
 		for _, p := range service.Value.Spec.Ports {
-			if p.Port == b.Port && p.AppProtocol != nil {
+			if p.Port != b.Port {
+				continue
+			}
+			if b.PortName == "" {
+				b.PortName = p.Name
+			}
+			if p.AppProtocol != nil {
 				b.Protocol = appProtocols[*p.AppProtocol]
 			}
 		}

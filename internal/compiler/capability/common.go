@@ -58,6 +58,7 @@ var common = Declaration{
 	"SessionPersistencePolicy override":                 yes,
 	"SessionPersistencePolicy default":                  yes,
 	"SessionPersistencePolicy strategy":                 yes,
+	"SessionPersistencePolicy unset[]":                  yes,
 	"SessionPersistencePolicy targetRef":                yes,
 	"SessionPersistencePolicy targetRefs[].group":       yes,
 	"SessionPersistencePolicy targetRefs[].kind":        yes,

@@ -106,7 +106,7 @@ func newTrafficPath(path precedence.TrafficPath, rule int) TrafficPath {
 		Via: []string{path.Gateway.String() + ", listener " + path.Listener},
 	}
 	for _, b := range path.Backends {
-		w.Backends = append(w.Backends, b.String())
+		w.Backends = append(w.Backends, b.Ref.String())
 	}
 	return w
 }
@@ -161,8 +161,8 @@ func (d *describer) findSwitch(e *precedence.Effective) *Origin {
 // describeField shows a field. What depends on the rule's identity or matches is shown as it is emitted.
 func (d *describer) describeField(f *precedence.Field, decision *policy.Decision) Field {
 	out := Field{Name: f.Name, Origin: d.newOrigin(f.FieldValue)}
-	if f.Level == precedence.BuiltIn && out.Value == "" {
-		out.Value = d.findEmitted(f.Name, decision)
+	if emitted := d.findEmitted(f.Name, decision); emitted != "" && (f.Level == precedence.BuiltIn && out.Value == "" || f.Unset) {
+		out.Value = emitted
 	}
 	for _, b := range f.Overrides {
 		out.Overrides = append(out.Overrides, d.newOrigin(b))

@@ -72,18 +72,18 @@ func newInput(t *testing.T) *input {
 	for _, ref := range []object.Ref{web, route, cart, mine, yours, budget, another} {
 		in.Subjects[ref.String()] = subject(ref.String())
 	}
-	in.traffic = &lower.BackendTraffic{Route: in.objects.Routes[0], Backend: cart, Paths: []precedence.TrafficPath{path}}
+	in.traffic = &lower.BackendTraffic{Route: in.objects.Routes[0], Backend: object.TargetRef{Ref: cart}, Paths: []precedence.TrafficPath{path}}
 	return in
 }
 
 func newPath(listener string) precedence.TrafficPath {
-	return precedence.TrafficPath{Class: "limpet", Gateway: web, Listener: listener, Route: route, Rule: "pay", Backends: []object.Ref{cart}}
+	return precedence.TrafficPath{Class: "limpet", Gateway: web, Listener: listener, Route: route, Rule: "pay", Backends: []object.TargetRef{{Ref: cart}}}
 }
 
 // turnOn has sessions on by a policy, with a field that it holds or overrides.
 func (in *input) turnOn(fields ...precedence.Field) {
 	in.decision.Scope, in.decision.Name = "scope", "limpet-r"
-	in.decision.Effective = precedence.Effective{On: true, TurnedOnBy: writes(mine, 10, "spec", "false"), Fields: fields}
+	in.decision.Effective = precedence.Effective{On: true, TurnedOnBy: writes(mine, 12, "spec", "false"), Fields: fields}
 }
 
 // writes is a value that an object writes on a level.
@@ -143,31 +143,31 @@ func TestFieldsOfASession(t *testing.T) {
 		notes  string
 	}{
 		"written": {func(in *input) {
-			in.turnOn(field("absoluteTimeout", writes(mine, 10, "spec.absoluteTimeout", "1h"), ""))
-		}, "absoluteTimeout=1h@10 SessionPersistencePolicy default/mine spec.absoluteTimeout :7", ""},
+			in.turnOn(field("absoluteTimeout", writes(mine, 12, "spec.absoluteTimeout", "1h"), ""))
+		}, "absoluteTimeout=1h@12 SessionPersistencePolicy default/mine spec.absoluteTimeout :7", ""},
 		"against another's": {func(in *input) {
-			in.turnOn(field("absoluteTimeout", writes(yours, 8, "spec.absoluteTimeout", "2h"), "", writes(mine, 10, "spec.absoluteTimeout", "1h")))
-		}, "absoluteTimeout=2h@8 SessionPersistencePolicy default/yours spec.absoluteTimeout :7 | 1h@10 SessionPersistencePolicy default/mine spec.absoluteTimeout :7", ""},
-		"against the built-in":     {func(in *input) { in.turnOn(field("failStatus", writes(mine, 10, "spec.failStatus", "500"), "503")) }, "failStatus=500@10 SessionPersistencePolicy default/mine spec.failStatus :7 | 503@22", ""},
-		"the same as the built-in": {func(in *input) { in.turnOn(field("failStatus", writes(mine, 10, "spec.failStatus", "503"), "503")) }, "failStatus=503@10 SessionPersistencePolicy default/mine spec.failStatus :7", ""},
-		"built in":                 {func(in *input) { in.turnOn(field("failStatus", builtIn("503"), "503")) }, "failStatus=503@22", ""},
+			in.turnOn(field("absoluteTimeout", writes(yours, 9, "spec.absoluteTimeout", "2h"), "", writes(mine, 12, "spec.absoluteTimeout", "1h")))
+		}, "absoluteTimeout=2h@9 SessionPersistencePolicy default/yours spec.absoluteTimeout :7 | 1h@12 SessionPersistencePolicy default/mine spec.absoluteTimeout :7", ""},
+		"against the built-in":     {func(in *input) { in.turnOn(field("failStatus", writes(mine, 12, "spec.failStatus", "500"), "503")) }, "failStatus=500@12 SessionPersistencePolicy default/mine spec.failStatus :7 | 503@25", ""},
+		"the same as the built-in": {func(in *input) { in.turnOn(field("failStatus", writes(mine, 12, "spec.failStatus", "503"), "503")) }, "failStatus=503@12 SessionPersistencePolicy default/mine spec.failStatus :7", ""},
+		"built in":                 {func(in *input) { in.turnOn(field("failStatus", builtIn("503"), "503")) }, "failStatus=503@25", ""},
 		"no value at all":          {func(in *input) { in.turnOn(field("endSessionHeader", builtIn(""), "")) }, "", ""},
-		"disabled is not shown":    {func(in *input) { in.turnOn(field("disabled", writes(mine, 10, "spec", "false"), "")) }, "", ""},
-		"the name that is made":    {func(in *input) { in.turnOn(field("sessionName", builtIn(""), "")) }, "sessionName=limpet-r@22", ""},
+		"disabled is not shown":    {func(in *input) { in.turnOn(field("disabled", writes(mine, 12, "spec", "false"), "")) }, "", ""},
+		"the name that is made":    {func(in *input) { in.turnOn(field("sessionName", builtIn(""), "")) }, "sessionName=limpet-r@25", ""},
 		"the paths that are made": {func(in *input) {
 			in.turnOn(field("cookie.path", builtIn(""), ""))
 			for _, path := range []string{"/a", "/b", "/a", ""} {
 				in.decision.Policies = append(in.decision.Policies, policyconfig.Policy{Cookie: &policyconfig.Cookie{Path: path}})
 			}
 			in.decision.Policies = append(in.decision.Policies, policyconfig.Policy{})
-		}, "cookie.path=/a, /b@22", ""},
+		}, "cookie.path=/a, /b@25", ""},
 		"what does not apply": {func(in *input) {
 			in.turnOn()
-			in.decision.Effective.Ignored = []precedence.IgnoredField{{FieldValue: writes(mine, 10, "spec.cookie", ""), Reason: "does not apply"}}
+			in.decision.Effective.Ignored = []precedence.IgnoredField{{FieldValue: writes(mine, 12, "spec.cookie", ""), Reason: "does not apply"}}
 		}, "", "SessionPersistencePolicy default/mine: spec.cookie: does not apply"},
 		"who loses": {func(in *input) {
 			in.turnOn()
-			in.decision.Effective.Conflicts = []precedence.Conflict{{Loser: object.Origin{Ref: mine}, Winner: object.Origin{Ref: yours}, Fields: []precedence.FieldConflict{{Loser: writes(mine, 10, "spec.a", "1"), Winner: writes(yours, 10, "spec.a", "2")}}}}
+			in.decision.Effective.Conflicts = []precedence.Conflict{{Loser: object.Origin{Ref: mine}, Winner: object.Origin{Ref: yours}, Fields: []precedence.FieldConflict{{Loser: writes(mine, 12, "spec.a", "1"), Winner: writes(yours, 12, "spec.a", "2")}}}}
 		}, "", "SessionPersistencePolicy default/mine: spec.a: default/yours, which comes first by name, writes 2"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -193,7 +193,7 @@ func TestSessionsThatAreOff(t *testing.T) {
 		fields []precedence.Field
 		by     string
 	}{
-		"by a policy":           {[]precedence.Field{{Name: "disabled", FieldValue: writes(yours, 8, "spec.disabled", "true")}, {Name: "failStatus", FieldValue: writes(mine, 10, "spec.failStatus", "500")}}, "@8 SessionPersistencePolicy default/yours spec.disabled :7"},
+		"by a policy":           {[]precedence.Field{{Name: "disabled", FieldValue: writes(yours, 9, "spec.disabled", "true")}, {Name: "failStatus", FieldValue: writes(mine, 12, "spec.failStatus", "500")}}, "@9 SessionPersistencePolicy default/yours spec.disabled :7"},
 		"as there is no policy": {nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -266,18 +266,18 @@ func TestEffectsOfAPolicy(t *testing.T) {
 		{Policy: object.Origin{Ref: mine}, Target: object.TargetRef{Ref: route, Section: "none"}, Path: "spec.targetRefs[1]", Reason: "TargetNotFound", Message: "gone"},
 		{Policy: object.Origin{Ref: yours}, Target: object.TargetRef{Ref: cart}, Path: "spec.targetRefs[0]"},
 	}
-	implied := writes(mine, 10, "spec", "false")
+	implied := writes(mine, 12, "spec", "false")
 	implied.Implied = true
 	in.turnOn(
-		precedence.Field{Name: "disabled", FieldValue: writes(yours, 8, "spec.disabled", "false"), Overrides: []precedence.FieldValue{implied}},
-		precedence.Field{Name: "absoluteTimeout", FieldValue: writes(mine, 10, "spec.absoluteTimeout", "1h")},
-		precedence.Field{Name: "failStatus", FieldValue: writes(yours, 8, "spec.failStatus", "500"), Overrides: []precedence.FieldValue{writes(mine, 10, "spec.failStatus", "501")}},
+		precedence.Field{Name: "disabled", FieldValue: writes(yours, 9, "spec.disabled", "false"), Overrides: []precedence.FieldValue{implied}},
+		precedence.Field{Name: "absoluteTimeout", FieldValue: writes(mine, 12, "spec.absoluteTimeout", "1h")},
+		precedence.Field{Name: "failStatus", FieldValue: writes(yours, 9, "spec.failStatus", "500"), Overrides: []precedence.FieldValue{writes(mine, 12, "spec.failStatus", "501")}},
 		precedence.Field{Name: "forward", FieldValue: builtIn("true")},
 	)
-	in.decision.Effective.Ignored = []precedence.IgnoredField{{FieldValue: writes(mine, 10, "spec.cookie", ""), Reason: "does not apply"}, {FieldValue: writes(yours, 8, "spec.x", ""), Reason: "is another's"}}
+	in.decision.Effective.Ignored = []precedence.IgnoredField{{FieldValue: writes(mine, 12, "spec.cookie", ""), Reason: "does not apply"}, {FieldValue: writes(yours, 9, "spec.x", ""), Reason: "is another's"}}
 	in.Decisions.Renames = []policy.Rename{
-		{Route: in.decision.Route, By: writes(mine, 10, "spec.sessionName", "a"), From: "a", To: "a-1", SemanticsRule: "S26"},
-		{Route: in.decision.Route, Rule: 1, By: writes(mine, 10, "spec.sessionName", "a"), From: "a", To: "a-2"},
+		{Route: in.decision.Route, By: writes(mine, 12, "spec.sessionName", "a"), From: "a", To: "a-1", SemanticsRule: "S26"},
+		{Route: in.decision.Route, Rule: 1, By: writes(mine, 12, "spec.sessionName", "a"), From: "a", To: "a-2"},
 	}
 	d := describe.Describe(mine, "", in.Input)
 	var targets []string
@@ -289,8 +289,8 @@ func TestEffectsOfAPolicy(t *testing.T) {
 		t.Fatalf("%d effects and %d sessions, want one effect", len(d.Effects), len(d.Sessions))
 	}
 	e := d.Effects[0]
-	checkLines(t, "fields that hold", formatFields(e.Effective), "absoluteTimeout=1h@10 SessionPersistencePolicy default/mine spec.absoluteTimeout :7")
-	checkLines(t, "fields that do not", formatOverridden(e), "failStatus=501@10 SessionPersistencePolicy default/mine spec.failStatus :7 by 500@8 SessionPersistencePolicy default/yours spec.failStatus :7")
+	checkLines(t, "fields that hold", formatFields(e.Effective), "absoluteTimeout=1h@12 SessionPersistencePolicy default/mine spec.absoluteTimeout :7")
+	checkLines(t, "fields that do not", formatOverridden(e), "failStatus=501@12 SessionPersistencePolicy default/mine spec.failStatus :7 by 500@9 SessionPersistencePolicy default/yours spec.failStatus :7")
 	checkLines(t, "notes", strings.Join(e.Notes, "\n"), "spec.cookie: does not apply\nthe name a is emitted as a-1 (S26)")
 	if d := describe.Describe(object.Ref{Kind: object.KindSessionPolicy, Namespace: "default", Name: "idle"}, "", in.Input); len(d.Effects)+len(d.Targets) != 0 {
 		t.Errorf("a policy without effect has %+v", d)
@@ -309,7 +309,7 @@ func formatOverridden(e describe.Effect) string {
 func (in *input) balance(cookies ...string) {
 	policies := loadbalancing.New(in.objects, &report.Report{})
 	in.LoadBalancing = policies.Attachments
-	candidates := policies.Candidates(in.objects.Routes[0], 0, cart, func(object.Ref) bool { return false })
+	candidates := policies.Candidates(in.objects.Routes[0], 0, object.TargetRef{Ref: cart}, func(object.Ref) bool { return false })
 	outcomes, _ := loadbalancing.Rule{Candidates: [][]loadbalancing.Candidate{candidates}, SessionCookies: cookies}.Resolve(&report.Report{})
 	in.traffic.LoadBalancing = outcomes[0]
 	in.Traffic = []*lower.BackendTraffic{in.traffic}

@@ -14,10 +14,10 @@ type Candidate struct {
 	Overridden, AncestorLimit bool
 }
 
-// Candidates gives the policies for a rule's use of a Service, by its namespace/name, strongest first: what stands in
-// the rule, is attached to it, to its route, to the Service (S53). Crowded tells those that have no effect there for
+// Candidates gives the policies for a rule's use of a Service's port, strongest first: what stands in the rule, is attached
+// to it, to its route, to the port by its name, to the Service (S53). Crowded tells those that have no effect there for
 // want of room. The first that has not lost holds.
-func (p *Policies) Candidates(route *gateway.Route, rule int, service object.Ref, atLimit func(object.Ref) bool) []Candidate {
+func (p *Policies) Candidates(route *gateway.Route, rule int, service object.TargetRef, atLimit func(object.Ref) bool) []Candidate {
 	var all []Candidate
 	if own := p.inline[inlineKey{route.Kind, route.Key(), rule}]; own != nil {
 		all = append(all, Candidate{Policy: own, Location: "inline in the route"})
@@ -35,7 +35,10 @@ func (p *Policies) Candidates(route *gateway.Route, rule int, service object.Ref
 		add(object.TargetRef{Ref: self, Section: string(*name)}, "on the rule")
 	}
 	add(object.TargetRef{Ref: self}, "on the route")
-	add(object.TargetRef{Ref: service}, "on the Service")
+	if service.Section != "" {
+		add(service, "on the Service's port")
+	}
+	add(object.TargetRef{Ref: service.Ref}, "on the Service")
 	return all
 }
 

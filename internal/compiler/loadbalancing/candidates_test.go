@@ -17,7 +17,7 @@ func policyYAML(metadata, targets, spec string) string {
 
 const (
 	world = `
-{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: shop}, spec: {ports: [{port: 80}]}}
+{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: shop}, spec: {ports: [{name: http, port: 80}]}}
 ---
 {apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: r, namespace: shop}, spec: {rules: [{name: pay}, {}]}}
 ---
@@ -25,6 +25,7 @@ const (
   {services: [{name: cart, port: 80}]}, {services: [{name: cart, port: 80}], loadBalancerPolicy: {strategy: Random}}]}}`
 
 	onService = `{group: "", kind: Service, name: cart}`
+	onPort    = `{group: "", kind: Service, name: cart, sectionName: http}`
 	onRoute   = `{group: gateway.networking.k8s.io, kind: HTTPRoute, name: r}`
 	onRule    = `{group: gateway.networking.k8s.io, kind: HTTPRoute, name: r, sectionName: pay}`
 )
@@ -43,6 +44,8 @@ func TestAttachments(t *testing.T) {
 		"each kind":                  {[]string{policyYAML("a", onService+","+onRoute+","+onRule, random)}, "a Service shop/cart ok; a HTTPRoute shop/r ok; a HTTPRoute shop/r, sectionName pay ok", nil},
 		"a target that is not there": {[]string{policyYAML("a", strings.Replace(onService, "cart", "gone", 1), random)}, "a Service shop/gone TargetNotFound", []string{`LoadBalancerPolicy shop/a: spec.targetRefs[0].name: Not found: "gone": there is no Service shop/gone in the input: the policy has no effect there [TargetNotFound]`}},
 		"a rule that is not there":   {[]string{policyYAML("a", strings.Replace(onRule, "pay", "none", 1), random)}, "a HTTPRoute shop/r, sectionName none TargetNotFound", []string{`spec.targetRefs[0].sectionName: Not found: "none": HTTPRoute shop/r has no rule of this name: the policy has no effect there [TargetNotFound]`}},
+		"a port":                     {[]string{policyYAML("a", onPort, random)}, "a Service shop/cart, sectionName http ok", nil},
+		"a port that is not there":   {[]string{policyYAML("a", strings.Replace(onPort, "http", "none", 1), random)}, "a Service shop/cart, sectionName none TargetNotFound", []string{`spec.targetRefs[0].sectionName: Not found: "none": Service shop/cart has no port of this name: the policy has no effect there [TargetNotFound]`}},
 		"another namespace":          {[]string{strings.Replace(policyYAML("a", onService, random), "namespace: shop", "namespace: other", 1)}, "a Service other/cart TargetNotFound", []string{"there is no Service other/cart in the input"}},
 		"two on one target, by name": {[]string{policyYAML("b", onService, random), policyYAML("a", onService, random)}, "a Service shop/cart ok; b Service shop/cart Conflicted", []string{"LoadBalancerPolicy shop/b: spec.targetRefs[0]: LoadBalancerPolicy shop/a, which goes first, has this target: the policy has no effect on it [Conflicted]"}},
 		"two on one target, by age":  {[]string{policyYAML(`b, creationTimestamp: "2026-01-01T00:00:00Z"`, onService, random), policyYAML("a", onService+","+onRoute, random)}, "b Service shop/cart ok; a Service shop/cart Conflicted; a HTTPRoute shop/r ok", []string{"LoadBalancerPolicy shop/a: spec.targetRefs[0]: LoadBalancerPolicy shop/b, which goes first"}},
@@ -86,6 +89,7 @@ func TestCandidates(t *testing.T) {
 	}{
 		"none":                                {nil, 0, false, "", ""},
 		"from the rule to the Service":        {[]string{of("a", onService), of("b", onRoute), of("c", onRule)}, 0, false, "c on the rule; b on the route; a on the Service", "c"},
+		"a port before its Service":           {[]string{of("a", onService), of("b", onPort)}, 0, false, "b on the Service's port; a on the Service", "b"},
 		"a rule without a name":               {[]string{of("a", onService), of("b", onRoute), of("c", onRule)}, 1, false, "b on the route; a on the Service", "b"},
 		"a policy that has lost":              {[]string{of("a", onRule), of("b", onRule)}, 0, false, "a on the rule; -b on the rule", "a"},
 		"a policy without room":               {[]string{of("full", onRule), of("b", onService)}, 0, false, "-full on the rule; b on the Service", "b"},
@@ -101,7 +105,7 @@ func TestCandidates(t *testing.T) {
 				route = objects.Proxies[0].Value.Route
 			}
 			service := objects.Services[0].Origin().Ref
-			all := New(objects, &report.Report{}).Candidates(route, c.rule, service, func(r object.Ref) bool { return r == full })
+			all := New(objects, &report.Report{}).Candidates(route, c.rule, object.TargetRef{Ref: service, Section: "http"}, func(r object.Ref) bool { return r == full })
 			var got []string
 			for _, one := range all {
 				mark := ""
@@ -147,7 +151,7 @@ func TestOutcomesInWords(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			objects := compilertest.Admit(t, policyYAML("a", onService, c.spec), world)
-			candidates := New(objects, &report.Report{}).Candidates(objects.Routes[0], 1, objects.Services[0].Origin().Ref, func(object.Ref) bool { return false })
+			candidates := New(objects, &report.Report{}).Candidates(objects.Routes[0], 1, object.TargetRef{Ref: objects.Services[0].Origin().Ref}, func(object.Ref) bool { return false })
 			c.rule.Candidates = [][]Candidate{candidates}
 			outcomes, _ := c.rule.Resolve(&report.Report{})
 			o := outcomes[0]

@@ -100,6 +100,11 @@ func listTargets(objects *resource.Objects) map[object.TargetRef]bool {
 	there := map[object.TargetRef]bool{}
 	for _, s := range objects.Services {
 		there[object.TargetRef{Ref: s.Origin().Ref}] = true
+		for _, port := range s.Value.Spec.Ports {
+			if port.Name != "" {
+				there[object.TargetRef{Ref: s.Origin().Ref, Section: port.Name}] = true
+			}
+		}
 	}
 	for _, r := range objects.Routes {
 		there[object.TargetRef{Ref: r.Origin().Ref}] = true
@@ -127,7 +132,7 @@ func (p *Policies) attachPolicy(
 	case !there(object.TargetRef{Ref: t.Ref}):
 		a.reportMissing(p.rep, path.Child("name"), t.Name, "there is no "+t.Ref.String()+" in the input")
 	case !there(t):
-		a.reportMissing(p.rep, path.Child("sectionName"), t.Section, t.Ref.String()+" has no rule of this name")
+		a.reportMissing(p.rep, path.Child("sectionName"), t.Section, t.Ref.String()+" has no "+sectionNoun(t.Kind)+" of this name")
 	case len(p.byTarget[t]) > 0:
 		a.Reason, a.Message = report.ReasonConflicted, p.byTarget[t][0].Name+", which goes first, has this target: the policy has no effect on it"
 		p.rep.WarnForAt(o, a.Reason, a.Path, a.Message)
@@ -136,6 +141,14 @@ func (p *Policies) attachPolicy(
 		p.byTarget[t] = append(p.byTarget[t], attached)
 	}
 	p.Attachments = append(p.Attachments, a)
+}
+
+// sectionNoun is what a kind's sections are.
+func sectionNoun(kind string) string {
+	if kind == object.KindService {
+		return "port"
+	}
+	return "rule"
 }
 
 func (a *Attachment) reportMissing(rep *report.Report, path *field.Path, value, why string) {

@@ -17,7 +17,7 @@ import (
 type BackendTraffic struct {
 	Route   *gateway.Route
 	Rule    int
-	Backend object.Ref
+	Backend object.TargetRef
 	// Paths lead through each listener on which it is so, to the one backend.
 	Paths         []precedence.TrafficPath
 	LoadBalancing loadbalancing.Outcome
@@ -40,7 +40,7 @@ func listBackendTraffic(
 	for _, c := range choices {
 		if c.backend != nil {
 			all = append(all, &BackendTraffic{
-				Route: route, Rule: index, Backend: c.backend.Object, LoadBalancing: c.outcome, Retries: retries,
+				Route: route, Rule: index, Backend: c.backend.Target(), LoadBalancing: c.outcome, Retries: retries,
 				EffectiveBudget: c.effectiveBudget, RetryBudget: c.budget, NoBudgetReason: c.noBudgetReason,
 			})
 		}
@@ -57,7 +57,7 @@ func (r *loweredRule) addListener(l *gateway.Listener) {
 	for _, s := range r.traffic {
 		path := precedence.TrafficPath{
 			Class: string(l.Gateway().Value.Spec.GatewayClassName), Gateway: l.Gateway().Origin().Ref, Listener: l.Name(),
-			Route: s.Route.Origin().Ref, Backends: []object.Ref{s.Backend},
+			Route: s.Route.Origin().Ref, Backends: []object.TargetRef{s.Backend},
 		}
 		if name := s.Route.Value.Spec.Rules[s.Rule].Name; name != nil {
 			path.Rule = string(*name)

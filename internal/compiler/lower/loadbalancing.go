@@ -19,9 +19,9 @@ func (l *lowerer) assignBalancing(route *gateway.Route, index int, decided *poli
 	atLimit := func(p object.Ref) bool { return l.Decisions.AncestorLimit.Reached(p, decided.Gateway()) }
 	rule, silent := loadbalancing.Rule{SharedSession: len(decided.Sessions) > 0 && !decided.PerBackend}, true
 	for _, c := range choices {
-		var service object.Ref
+		var service object.TargetRef
 		if c.backend != nil {
-			service = c.backend.Object
+			service = c.backend.Target()
 		}
 		candidates := l.LoadBalancing.Candidates(route, index, service, atLimit)
 		rule.Candidates = append(rule.Candidates, candidates)

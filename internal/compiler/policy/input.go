@@ -67,7 +67,7 @@ func (l *ruleLocation) pathTo(backends []backend.Identity) precedence.TrafficPat
 		path.Rule = string(*name)
 	}
 	for i := range backends {
-		path.Backends = append(path.Backends, backends[i].Object)
+		path.Backends = append(path.Backends, backends[i].Target())
 	}
 	return path
 }

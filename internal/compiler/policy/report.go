@@ -250,15 +250,15 @@ func (d *reporter) reportPartial(s *Session) {
 	if without := d.findWithoutSession(s); without != nil {
 		d.adviseWhereWritten(s.Effective.TurnedOnBy, fmt.Sprintf(
 			"rule %d of %s splits between this and %s, which has no policy: the session holds for all of the split",
-			s.Rule, s.Route, without))
+			s.Rule, s.Route, without.Ref))
 	}
 }
 
 // findWithoutSession gives a backend of a split that has no session by its own policies, nil if each has.
-func (d *reporter) findWithoutSession(s *Session) *object.Ref {
+func (d *reporter) findWithoutSession(s *Session) *object.TargetRef {
 	for _, b := range s.Path.Backends {
 		alone := s.Path
-		alone.Backends = []object.Ref{b}
+		alone.Backends = []object.TargetRef{b}
 		if e := precedence.Merge(d.attached.blocksOn(alone, d.limit)); !e.On {
 			return &b
 		}

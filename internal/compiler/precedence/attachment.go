@@ -49,7 +49,7 @@ func HierarchyLevelOf(t object.TargetRef) (HierarchyLevel, bool) {
 	case object.KindHTTPRoute, object.KindGRPCRoute, object.KindVirtualService:
 		return pickHierarchyLevel(t, OnRoute, OnRule), true
 	case object.KindService:
-		return OnService, t.Section == ""
+		return pickHierarchyLevel(t, OnService, OnPort), true
 	default:
 		return 0, false
 	}

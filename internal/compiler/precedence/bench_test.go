@@ -13,7 +13,7 @@ func BenchmarkMerge(b *testing.B) {
 	hour, name := v1alpha1.Duration("1h"), v1alpha1.SessionName("cart")
 	inline := v1alpha1.SessionSettings{SessionName: &name, AbsoluteTimeout: &hour}
 	var blocks []SettingsBlock
-	for _, level := range []Level{1, 7, 9, 20} {
+	for _, level := range []Level{1, 8, 10, 23} {
 		blocks = append(blocks, SettingsBlock{Level: level, Path: "spec", Settings: &inline})
 	}
 	b.ReportAllocs()

@@ -18,7 +18,7 @@ func CheckBlock(b SettingsBlock) policyconfig.ErrorList {
 	if b.Settings == nil {
 		return nil
 	}
-	var errs policyconfig.ErrorList
+	errs := checkUnset(&b)
 	p := newDefaultPolicy()
 	p.Name, p.Scope, p.Routes, p.SessionName = placeholder, placeholder, []string{placeholder}, placeholder
 	if b.Settings.Type != nil && *b.Settings.Type == policyconfig.TypeHeader && b.Settings.Cookie == nil {

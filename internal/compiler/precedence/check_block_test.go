@@ -63,7 +63,7 @@ func TestCheckAccepted(t *testing.T) {
 // value: no value in them could do harm, so that they are no business of Check.
 var structural = []string{
 	"absolute-timeout-twice", "idle-timeout-twice", "timeouts-twice-in-blocks", "disabled-with-fields", "disabled-with-fields-in-blocks",
-	"header-without-type", "header-with-cookie", "two-names", "unknown-field", "domain-empty", "attributes-empty",
+	"header-without-type", "header-with-cookie", "two-names", "unknown-field", "domain-empty", "attributes-empty", "unset-nothing", "unset-with-disabled",
 }
 
 // TestCheckRefused: what our CRD refuses for a field's value, Check refuses, at the same path.
@@ -137,11 +137,11 @@ func TestCheckInline(t *testing.T) {
 func TestMergeWithoutCheck(t *testing.T) {
 	bad, good, epoch := v1alpha1.Duration("1d"), v1alpha1.Duration("1h"), int64(-1)
 	e := Merge([]SettingsBlock{
-		{Level: 8, Path: "spec", Settings: &v1alpha1.SessionSettings{AbsoluteTimeout: &bad, Revocation: &v1alpha1.Revocation{Epoch: &epoch}}},
-		{Level: 9, Path: "spec", Settings: &v1alpha1.SessionSettings{AbsoluteTimeout: &good}},
+		{Level: 9, Path: "spec", Settings: &v1alpha1.SessionSettings{AbsoluteTimeout: &bad, Revocation: &v1alpha1.Revocation{Epoch: &epoch}}},
+		{Level: 10, Path: "spec", Settings: &v1alpha1.SessionSettings{AbsoluteTimeout: &good}},
 	})
-	expectField(t, &e, "absoluteTimeout", "1h", 9)
-	expectField(t, &e, "revocation.epoch", "0", 22)
+	expectField(t, &e, "absoluteTimeout", "1h", 10)
+	expectField(t, &e, "revocation.epoch", "0", 25)
 	if len(e.Ignored) != 2 || e.Ignored[0].Message() != `spec.absoluteTimeout: left out: Invalid value: "1d": must be a GEP-2257 duration, such as 1h30m: one to four parts, each of one to five digits and h, m, s or ms` {
 		t.Errorf("%+v", e.Ignored)
 	}

@@ -50,7 +50,7 @@ func checkFieldSets(path string, s *sessionSettings) (errs policyconfig.ErrorLis
 	}
 	rest := *s
 	rest.Disabled = nil
-	forbid(s.Disabled != nil && *s.Disabled && rest != (sessionSettings{}), "disabled", "true excludes every other field")
+	forbid(s.Disabled != nil && *s.Disabled && !rest.IsEmpty(), "disabled", "true excludes every other field")
 	forbid(
 		s.AbsoluteTimeout != nil && s.AbsoluteTimeoutSeconds != nil,
 		"absoluteTimeoutSeconds",

@@ -59,6 +59,8 @@ func (w FieldValue) describeAgainst(loser FieldValue) string {
 	switch {
 	case w.Implied:
 		return "turns sessions on by being there"
+	case w.Unset:
+		return "takes the field away"
 	case loser.Implied:
 		return "writes disabled: " + w.Text
 	default:
@@ -132,10 +134,10 @@ func (m *merger) findConflicts() []Conflict {
 // findRival gives the block that keeps a policy from giving a field its value: the first of those that share a target with
 // it or, where it agrees with that one, the first of the level, on another Service.
 func findRival(stronger []*blockEntry, loser *blockEntry, f int) (winner *blockEntry, elsewhere bool) {
-	if loser.values[f].Value == nil {
+	if !loser.values[f].isSet() {
 		return nil, false
 	}
-	writes := func(e *blockEntry) bool { return e.values[f].Value != nil }
+	writes := func(e *blockEntry) bool { return e.values[f].isSet() }
 	for _, e := range stronger {
 		if writes(e) && shareTarget(e, loser) {
 			if e.values[f].Text != loser.values[f].Text {

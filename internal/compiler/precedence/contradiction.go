@@ -59,9 +59,12 @@ func reasonIf(wrong bool, why string) string {
 
 // findContradiction finds what among the stronger values that hold speaks against one that would; nil for nothing.
 func findContradiction(kind policyconfig.Type, f int, w FieldValue, effective []*FieldValue) *IgnoredField {
+	if w.Unset {
+		return nil // no default contradicts anything
+	}
 	for _, c := range contradictions {
 		other := c.a + c.b - f
-		if f != c.a && f != c.b || effective[other] == nil || c.headerOnly && kind != policyconfig.TypeHeader {
+		if f != c.a && f != c.b || effective[other] == nil || effective[other].Unset || c.headerOnly && kind != policyconfig.TypeHeader {
 			continue
 		}
 		pair := [2]any{w.Value, effective[other].Value}

@@ -163,6 +163,8 @@ func TestS2Targets(t *testing.T) {
 			switch row[1] {
 			case "the rule's name":
 				want[kind[1]+" part"] = "the rule"
+			case "the port's name":
+				want[kind[1]+" part"] = "the Service's port"
 			case "the listener's name":
 				want[kind[1]+" part"] = "the listener"
 			case "–":
@@ -175,7 +177,7 @@ func TestS2Targets(t *testing.T) {
 			}
 		}
 	}
-	if len(want) != 10 || len(want) != len(levels) {
+	if len(want) != 11 || len(want) != len(levels) {
 		t.Errorf("%d targets in the document, %d here", len(want), len(levels))
 	}
 	for target, level := range want {

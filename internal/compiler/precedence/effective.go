@@ -15,6 +15,8 @@ type FieldValue struct {
 	// Origin and Path are the object and the field in it; empty for a built-in default.
 	Origin object.Origin
 	Path   string
+	// Unset says that a block takes the field away: Value and Text are those of the built-in default then, if there is one.
+	Unset bool
 	// Implied says that no field writes it: the block at Path turns sessions on by being there (S9).
 	Implied bool
 }
@@ -56,15 +58,18 @@ func (e *Effective) Field(name string) *Field {
 	return nil
 }
 
-// readValue gives what a field comes to, or the zero value; written is false if that is the default.
+// readValue gives what a field comes to, or the zero value; written is false if that is the default, or unset.
 func readValue[T any](e *Effective, name string) (v T, written bool) {
 	f := e.Field(name)
 	if f == nil {
 		return v, false
 	}
 	v, _ = f.Value.(T)
-	return v, f.Level != BuiltIn
+	return v, f.Level != BuiltIn && !f.Unset
 }
+
+// isSet reports whether a block has a say: it writes the field or takes it away.
+func (w *FieldValue) isSet() bool { return w.Value != nil || w.Unset }
 
 // Type is what carries the token.
 func (e *Effective) Type() policyconfig.Type {

@@ -101,7 +101,7 @@ func (f *fieldRow) pathIn(g sessionapi.APIRelease) string {
 func (f *fieldRow) readBlock(b *SettingsBlock) (FieldValue, error) {
 	value, at, err := f.read(b.Settings, b.Release)
 	if value == nil {
-		return FieldValue{}, nil
+		return f.readUnset(b), nil
 	}
 	if at == "" {
 		at = f.pathIn(b.Release)

@@ -6,13 +6,13 @@ type Level uint8
 // The levels that no SessionPersistencePolicy has. [LevelOf] gives the others.
 const (
 	// InlineRule is the rule's own sessionPersistence.
-	InlineRule Level = 7
+	InlineRule Level = 8
 	// InlineXBackend is an XBackend's own sessionPersistence.
-	InlineXBackend Level = 11
+	InlineXBackend Level = 13
 	// BackendTraffic is the sessionPersistence of an XBackendTrafficPolicy.
-	BackendTraffic Level = 12
+	BackendTraffic Level = 14
 	// BuiltIn is below every document: it is effective where no document writes anything.
-	BuiltIn Level = 22
+	BuiltIn Level = 25
 )
 
 // HierarchyLevel is what a policy is attached to, from the top of the hierarchy to its bottom (S2).
@@ -26,6 +26,7 @@ const (
 	OnRoute
 	OnRule
 	OnService
+	OnPort
 )
 
 // Part is one of the blocks that a SessionPersistencePolicy may hold.
@@ -38,17 +39,17 @@ const (
 	Default
 )
 
-var precedenceTable = [...][6]Level{
-	Override: {OnGatewayClass: 1, OnGateway: 2, OnListener: 3, OnRoute: 4, OnRule: 5, OnService: 6},
-	Plain:    {OnRule: 8, OnRoute: 9, OnService: 10, OnListener: 13, OnGateway: 14, OnGatewayClass: 15},
-	Default:  {OnService: 16, OnRule: 17, OnRoute: 18, OnListener: 19, OnGateway: 20, OnGatewayClass: 21},
+var precedenceTable = [...][7]Level{
+	Override: {OnGatewayClass: 1, OnGateway: 2, OnListener: 3, OnRoute: 4, OnRule: 5, OnService: 6, OnPort: 7},
+	Plain:    {OnRule: 9, OnRoute: 10, OnPort: 11, OnService: 12, OnListener: 15, OnGateway: 16, OnGatewayClass: 17},
+	Default:  {OnPort: 18, OnService: 19, OnRule: 20, OnRoute: 21, OnListener: 22, OnGateway: 23, OnGatewayClass: 24},
 }
 
 var (
 	partNames      = [...]string{Override: "override", Plain: "plain", Default: "default"}
 	hierarchyNames = [...]string{
 		OnGatewayClass: "the GatewayClass", OnGateway: "the Gateway", OnListener: "the listener", OnRoute: "the route",
-		OnRule: "the rule", OnService: "the Service",
+		OnRule: "the rule", OnService: "the Service", OnPort: "the Service's port",
 	}
 	precedenceNames = nameLevels()
 )
@@ -57,7 +58,7 @@ var (
 func LevelOf(p Part, l HierarchyLevel) Level { return precedenceTable[p][l] }
 
 // IsOverride reports whether it is one of overrides.
-func (r Level) IsOverride() bool { return r >= 1 && r <= 6 }
+func (r Level) IsOverride() bool { return r >= 1 && r <= 7 }
 
 // hierarchy is what blocks of the level are attached to.
 func (r Level) hierarchy() HierarchyLevel {
@@ -77,10 +78,11 @@ func (r Level) hierarchy() HierarchyLevel {
 	return OnGatewayClass
 }
 
-// IsOnService reports whether the level belongs to a Service (or XBackend) with a policy, so that it brings no path
+// IsOnService reports whether the level belongs to a Service, a port of one, or an XBackend with a policy, so that it brings no path
 // of its own (S23) and may hold the policies of several Services (S15).
 func (r Level) IsOnService() bool {
-	return r == LevelOf(Override, OnService) || r == LevelOf(Plain, OnService) || r == BackendTraffic || r == LevelOf(Default, OnService)
+	l := r.hierarchy()
+	return (l == OnService || l == OnPort) && r != InlineXBackend && r != BuiltIn
 }
 
 // String says which block it is and on what, such as "override on the Gateway".

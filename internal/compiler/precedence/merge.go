@@ -100,10 +100,10 @@ func (m *merger) ignoreOffType() {
 		for f := range fieldTable {
 			w := &e.values[f]
 			switch {
-			case w.Value == nil:
+			case !w.isSet():
 			case fieldTable[f].cookieOnly && kind == policyconfig.TypeHeader:
 				m.ignore(w, newOffType(fieldTable[f].name, *w, by))
-			case f == fieldIndex[fieldName]:
+			case f == fieldIndex[fieldName] && !w.Unset:
 				m.fitName(w, e.values[fieldIndex[fieldType]].Value, kind, by)
 			}
 		}
@@ -136,7 +136,7 @@ func (m *merger) applyPrecedence() {
 	for _, e := range m.entries {
 		for f := range fieldTable {
 			w := &e.values[f]
-			if w.Value == nil || m.effectiveValues[f] != nil {
+			if !w.isSet() || m.effectiveValues[f] != nil {
 				continue
 			}
 			if d := findContradiction(kind, f, *w, m.effectiveValues); d != nil {
@@ -151,7 +151,10 @@ func (m *merger) applyPrecedence() {
 
 func (m *merger) cutIdle() {
 	idle, absolute := m.effectiveValues[fieldIndex[fieldIdle]], m.effectiveValues[fieldIndex[fieldAbsolute]]
-	if idle == nil || absolute == nil || idle.Value.(policyconfig.Duration) <= absolute.Value.(policyconfig.Duration) {
+	if idle == nil || absolute == nil || idle.Unset || absolute.Unset {
+		return
+	}
+	if idle.Value.(policyconfig.Duration) <= absolute.Value.(policyconfig.Duration) {
 		return
 	}
 	m.ignored = append(m.ignored, newCutTimeout(*idle, *absolute))
@@ -198,11 +201,14 @@ func (m *merger) buildField(f int) Field {
 	out := fieldDefaults[f]
 	if m.effectiveValues[f] != nil {
 		out.FieldValue = *m.effectiveValues[f]
+		if out.Unset && fieldDefaults[f].Value != nil {
+			out.Value, out.Text = fieldDefaults[f].Value, fieldDefaults[f].Text
+		}
 	}
 	first := true
 	for _, e := range m.entries {
 		switch w := e.values[f]; {
-		case w.Value == nil:
+		case !w.isSet():
 		case first:
 			first = false // the effective one
 		default:

@@ -29,7 +29,7 @@ func (e *Effective) BuildPolicy(identity PolicyIdentity) policyconfig.Policy {
 	}
 	for i := range e.Fields {
 		f := &e.Fields[i]
-		if row := &fieldTable[fieldIndex[f.Name]]; row.apply != nil && !row.computedLater && f.Level != BuiltIn {
+		if row := &fieldTable[fieldIndex[f.Name]]; row.apply != nil && !row.computedLater && f.Level != BuiltIn && !f.Unset {
 			row.apply(p, f.Value)
 		}
 	}

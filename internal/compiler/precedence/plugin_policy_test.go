@@ -54,7 +54,7 @@ func TestPolicy(t *testing.T) {
 // TestPolicyHeader holds that a header has nothing of a cookie.
 func TestPolicyHeader(t *testing.T) {
 	kind, name := policyconfig.TypeHeader, v1alpha1.SessionName("x-cart")
-	e := Merge([]SettingsBlock{{Level: 9, Path: "spec", Settings: &v1alpha1.SessionSettings{Type: &kind, SessionName: &name}}})
+	e := Merge([]SettingsBlock{{Level: 10, Path: "spec", Settings: &v1alpha1.SessionSettings{Type: &kind, SessionName: &name}}})
 	p := e.BuildPolicy(PolicyIdentity{SessionName: "x-cart-2", CookiePath: "/ignored"})
 	if p.Type != policyconfig.TypeHeader || p.SessionName != "x-cart-2" || p.Cookie != nil {
 		t.Errorf("%+v", p)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
@@ -66,7 +67,7 @@ func TestNothingIsLost(t *testing.T) {
 		for _, b := range r.blocks {
 			for i := range fieldTable {
 				w, _ := fieldTable[i].readBlock(&b)
-				if w.Value != nil && e.On && b.Level != BackendTraffic && !told[w.Origin.String()+" "+w.Path] {
+				if w.isSet() && e.On && b.Level != BackendTraffic && !told[w.Origin.String()+" "+w.Path] {
 					t.Errorf("nothing is said of %s", formatOrigin(w))
 				}
 			}
@@ -76,11 +77,11 @@ func TestNothingIsLost(t *testing.T) {
 
 // mergeNaively is precedence in its simplest form, for one field that nothing contradicts: of all blocks that write it,
 // the strongest level, then the oldest, then the first by name. XBackendTrafficPolicies are left out by the caller.
-func mergeNaively(blocks []SettingsBlock, write func(*sessionSettings) any) any {
+func mergeNaively(blocks []SettingsBlock, field string, write func(*sessionSettings) any) any {
 	var best *SettingsBlock
 	for i := range blocks {
 		b := &blocks[i]
-		if write(b.Settings) == nil {
+		if write(b.Settings) == nil && !slices.Contains(b.Settings.Unset, v1alpha1.FieldPath(field)) {
 			continue
 		}
 		if best == nil || b.Level < best.Level || b.Level == best.Level && precedes(b.Origin, best.Origin) {
@@ -109,13 +110,16 @@ func TestAgainstNaive(t *testing.T) {
 	everyRound(t, func(t *testing.T, r randomRound) {
 		r.blocks = slices.DeleteFunc(r.blocks, func(b SettingsBlock) bool { return b.Level == BackendTraffic })
 		e := Merge(r.blocks)
-		status, _ := mergeNaively(r.blocks, func(s *sessionSettings) any {
+		status, _ := mergeNaively(r.blocks, "failStatus", func(s *sessionSettings) any {
 			if s.FailStatus == nil {
 				return nil
 			}
 			return int(*s.FailStatus)
 		}).(int)
-		if f := e.Field("failStatus"); f != nil && status != 0 && f.Value != status {
+		if status == 0 {
+			status = 503
+		}
+		if f := e.Field("failStatus"); f != nil && f.Value != status {
 			t.Errorf("failStatus is %v, want %d", f.Value, status)
 		}
 		if on := isOnNaively(r.blocks); e.On != on {
@@ -128,7 +132,7 @@ func isOnNaively(blocks []SettingsBlock) bool {
 	var says []SettingsBlock
 	for _, b := range blocks {
 		if b.Settings.Disabled == nil {
-			if b.Level <= 6 {
+			if b.Level <= 7 {
 				continue
 			}
 			on := false
@@ -136,7 +140,7 @@ func isOnNaively(blocks []SettingsBlock) bool {
 		}
 		says = append(says, b)
 	}
-	off, _ := mergeNaively(says, func(s *sessionSettings) any { return *s.Disabled }).(bool)
+	off, _ := mergeNaively(says, fieldDisabled, func(s *sessionSettings) any { return *s.Disabled }).(bool)
 	return len(blocks) > 0 && !off
 }
 
@@ -199,7 +203,7 @@ func TestNothingIsLeftOutInVain(t *testing.T) {
 func TestWeakerChangesNothing(t *testing.T) {
 	everyRound(t, func(t *testing.T, r randomRound) {
 		more := r.blocks[r.IntN(len(r.blocks))]
-		more.Level, more.Origin = 21, object.Origin{Ref: object.Ref{Kind: "SessionPersistencePolicy", Namespace: "zzz", Name: "zzz"}}
+		more.Level, more.Origin = 24, object.Origin{Ref: object.Ref{Kind: "SessionPersistencePolicy", Namespace: "zzz", Name: "zzz"}}
 		before, after := Merge(r.blocks), Merge(append(slices.Clone(r.blocks), more))
 		if f := before.Field(fieldDisabled); len(before.Fields) == 0 || f.Level == BuiltIn || before.Type() != after.Type() {
 			return

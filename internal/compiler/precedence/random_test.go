@@ -60,7 +60,7 @@ func (g *generator) randomBlocks() []SettingsBlock {
 
 // randomBlock gives one block; nil where there already is the one block that an inline level can have.
 func (g *generator) randomBlock() *SettingsBlock {
-	b := &SettingsBlock{Level: Level(g.IntN(21) + 1), Target: object.TargetRef{Ref: object.Ref{Kind: object.KindHTTPRoute, Namespace: "shop", Name: "cart"}}}
+	b := &SettingsBlock{Level: Level(g.IntN(24) + 1), Target: object.TargetRef{Ref: object.Ref{Kind: object.KindHTTPRoute, Namespace: "shop", Name: "cart"}}}
 	kind, name := "SessionPersistencePolicy", string(rune('a'+g.IntN(4)))
 	switch b.Level {
 	case InlineRule, InlineXBackend:
@@ -114,6 +114,9 @@ func (g *generator) randomSettings() *sessionSettings {
 		IssueOn:            pickAny(g, 20, policyconfig.IssueOnAny, policyconfig.IssueOnTLS),
 		RevealHost:         pickAny(g, 20, true, false),
 		Forward:            pickAny(g, 20, true, false),
+	}
+	if g.IntN(4) == 0 {
+		s.Unset = []v1alpha1.FieldPath{v1alpha1.FieldPath(unsetNames[g.IntN(len(unsetNames))])}
 	}
 	if g.IntN(2) == 0 {
 		s.Cookie = g.randomCookie()

@@ -16,9 +16,9 @@ type TrafficPath struct {
 	Route    object.Ref
 	// Rule is the rule's name, empty if it has none.
 	Rule string
-	// Backends are the Services and XBackends that the session spans: every one of the rule's up to 1.6 and for
-	// the seed (S15, S36), a single one in 1.7.
-	Backends []object.Ref
+	// Backends are the Services and XBackends that the session spans, each with the name of its port if that has one:
+	// every one of the rule's up to 1.6 and for the seed (S15, S36), a single one in 1.7.
+	Backends []object.TargetRef
 }
 
 // Targets are all that a policy can be attached to on the path, and nothing else, so that no policy spills (S16).
@@ -31,7 +31,9 @@ func (w TrafficPath) Targets() []object.TargetRef {
 		{Ref: w.Route, Section: w.Rule},
 	}
 	for _, b := range w.Backends {
-		all = append(all, object.TargetRef{Ref: b})
+		if all = append(all, object.TargetRef{Ref: b.Ref}); b.Section != "" {
+			all = append(all, b)
+		}
 	}
 	return all
 }

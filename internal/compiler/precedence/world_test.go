@@ -146,7 +146,7 @@ func parseTrafficPath(t *testing.T, line string) TrafficPath {
 	t.Helper()
 	trafficPath := TrafficPath{
 		Class: "limpet", Gateway: object.Ref{Kind: object.KindGateway, Namespace: "infra", Name: "web"}, Listener: "http",
-		Route: object.Ref{Kind: object.KindHTTPRoute, Namespace: "shop", Name: "cart"}, Backends: []object.Ref{{Kind: object.KindService, Namespace: "shop", Name: "cart"}},
+		Route: object.Ref{Kind: object.KindHTTPRoute, Namespace: "shop", Name: "cart"}, Backends: []object.TargetRef{{Ref: object.Ref{Kind: object.KindService, Namespace: "shop", Name: "cart"}}},
 	}
 	for _, word := range strings.Fields(line) {
 		name, value, _ := strings.Cut(word, "=")
@@ -161,8 +161,8 @@ func parseTrafficPath(t *testing.T, line string) TrafficPath {
 		case "backends":
 			trafficPath.Backends = nil
 			for _, b := range strings.Split(value, ",") {
-				p := strings.Split(b, "/")
-				trafficPath.Backends = append(trafficPath.Backends, object.Ref{Kind: p[0], Namespace: p[1], Name: p[2]})
+				p := append(strings.Split(b, "/"), "")
+				trafficPath.Backends = append(trafficPath.Backends, object.TargetRef{Ref: object.Ref{Kind: p[0], Namespace: p[1], Name: p[2]}, Section: p[3]})
 			}
 		default:
 			t.Fatalf("%q: not a word of these tests", word)
@@ -203,7 +203,7 @@ func dumpEffective(e *Effective) string {
 
 func formatOrigin(w FieldValue) string {
 	if w.Level == BuiltIn {
-		return "22 " + BuiltIn.String()
+		return "25 " + BuiltIn.String()
 	}
 	return fmt.Sprintf("%d %s: %s %s", w.Level, w.Level, w.Origin, w.Path)
 }

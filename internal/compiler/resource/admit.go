@@ -170,6 +170,9 @@ func (a *admitter) admitDocument(d *read.Document, k *Kind) {
 			a.rep.ErrorAt(d, "", err.Error())
 		}
 	}
+	if k.prepare != nil {
+		k.prepare(a, d)
+	}
 	var left []Fault
 	isOthers := isCommon(gvkOf(d).Group) || slices.Contains(a.options.PlatformKinds, gvkOf(d))
 	if k.fields != nil && (!a.options.ExternalControlPlane || !isOthers) {

@@ -30,6 +30,8 @@ type Kind struct {
 	// nameRule checks the name of a built-in kind; nil for one with a CRD, which package admission knows.
 	nameRule apivalidation.ValidateNameFunc
 	store    func(*admitter, *read.Document)
+	// prepare looks at a document before it is checked; nil for nothing to do.
+	prepare func(*admitter, *read.Document)
 	// list is where the kind's objects are; nil if they are in the list of another kind, or nowhere.
 	list objectList
 }
@@ -66,6 +68,8 @@ type definition[T any] struct {
 	list func(*Objects) *[]*Object[T]
 	// sections are the names of what else a targetRef's sectionName can lead to.
 	sections func(*T) []string
+	// prepare looks at a document before it is checked; nil for nothing to do.
+	prepare func(*admitter, *read.Document)
 }
 
 // newKind makes a kind of its definition.
@@ -73,7 +77,7 @@ func newKind[T any](d definition[T]) *Kind {
 	k := &Kind{
 		GroupKind: schema.GroupKind{Group: d.group, Kind: d.kind}, Traits: d.Traits,
 		versions: d.versions, fields: d.fields, sessionPath: d.sessionPath, localFaults: d.localFaults,
-		nameRule: d.nameRule, store: d.storeDocument,
+		nameRule: d.nameRule, store: d.storeDocument, prepare: d.prepare,
 	}
 	if d.list != nil {
 		k.list = listOf[T]{of: d.list, sections: d.sections}

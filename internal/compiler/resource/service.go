@@ -18,6 +18,14 @@ var serviceKind = newKind(definition[corev1.Service]{
 	kind:   object.KindService, versions: []string{"v1"}, nameRule: apivalidation.NameIsDNSLabel,
 	fields: serviceFields, validate: validateService,
 	list: func(o *Objects) *[]*Object[corev1.Service] { return &o.Services },
+	sections: func(s *corev1.Service) (names []string) {
+		for _, p := range s.Spec.Ports {
+			if p.Name != "" {
+				names = append(names, p.Name)
+			}
+		}
+		return names
+	},
 })
 
 var affinities = []corev1.ServiceAffinity{corev1.ServiceAffinityClientIP, corev1.ServiceAffinityNone}

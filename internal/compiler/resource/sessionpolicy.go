@@ -11,8 +11,8 @@ import (
 var sessionPolicyKind = newKind(definition[v1alpha1.SessionPersistencePolicy]{
 	Traits: Traits{HasStatus: true, Describable: true},
 	group:  v1alpha1.Group, kind: object.KindSessionPolicy, versions: []string{v1alpha1.Version},
-	fields: sessionPolicyFields,
-	list:   func(o *Objects) *[]*Object[v1alpha1.SessionPersistencePolicy] { return &o.SessionPolicies },
+	fields: sessionPolicyFields, prepare: readNulls,
+	list: func(o *Objects) *[]*Object[v1alpha1.SessionPersistencePolicy] { return &o.SessionPolicies },
 })
 
 // sessionPolicyFields are those of a SessionPersistencePolicy: its targets, and its settings in each of its blocks. A setting

@@ -8,6 +8,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
+	"github.com/limpet-proxy/limpet/internal/compiler/lower"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
 )
@@ -26,22 +27,83 @@ var affectedBy = map[string]string{
 	object.KindTrafficPolicy: v1alpha1.ConditionXBackendTrafficPolicyAffected,
 }
 
-// affectedRoute is the condition for a route on a Gateway: the policies with a field that holds there (S62). Nothing
-// if there are none.
-func (b *builder) affectedRoute(route, gateway object.Ref) []metav1.Condition {
-	var by []string
-	for _, d := range b.index.paths[object.TargetRef{Ref: route}] {
-		if d.Path.Gateway != gateway {
+// anyGateway is in the place of a Gateway where paths through all of them count.
+var anyGateway object.Ref
+
+// affecting are the policies by their kind, and each once.
+type affecting map[string][]string
+
+func (a affecting) add(policy object.Ref) {
+	a[policy.Kind] = appendOnce(a[policy.Kind], policy.String())
+}
+
+// listConditions gives a condition for each kind of policy that affects the object.
+func (a affecting) listConditions() (conditions []metav1.Condition) {
+	for _, kind := range slices.Sorted(maps.Keys(a)) {
+		if affectedBy[kind] != "" {
+			conditions = append(conditions, newAffected(affectedBy[kind], a[kind])...)
+		}
+	}
+	return conditions
+}
+
+// findAffecting finds the policies with a field that holds on a path through an object and a Gateway (S62).
+func (b *builder) findAffecting(ref, gateway object.Ref) affecting {
+	found := affecting{}
+	for _, d := range b.index.paths[object.TargetRef{Ref: ref}] {
+		if gateway != anyGateway && d.Path.Gateway != gateway {
 			continue
 		}
 		for i := range d.Effective.Fields {
 			f := &d.Effective.Fields[i]
-			if f.Level != precedence.BuiltIn && f.Origin.Kind == object.KindSessionPolicy && (d.Effective.On || f.Value == true) {
-				by = appendOnce(by, f.Origin.String())
+			if f.Level != precedence.BuiltIn && (d.Effective.On || f.Value == true) {
+				found.add(f.Origin.Ref)
 			}
 		}
 	}
-	return newAffected(v1alpha1.ConditionSessionPersistencePolicyAffected, by)
+	for _, t := range b.trafficAt[trafficKey{ref, gateway}] {
+		if t.LoadBalancing.Policy != nil {
+			found.add(t.LoadBalancing.Policy.Object)
+		}
+		if t.RetryBudget != nil {
+			found.add(t.EffectiveBudget.Policy)
+		}
+	}
+	return found
+}
+
+// affectedRoute is the conditions for a route on a Gateway, but for LoadBalancerPolicies: those that are attached count.
+func (b *builder) affectedRoute(route, gateway object.Ref) []metav1.Condition {
+	found := b.findAffecting(route, gateway)
+	delete(found, object.KindLoadBalancer)
+	return found.listConditions()
+}
+
+// affectedBackend is the conditions for a Service or an XBackend, on one Gateway or on any.
+func (b *builder) affectedBackend(backend, gateway object.Ref) []metav1.Condition {
+	return b.findAffecting(backend, gateway).listConditions()
+}
+
+// trafficKey is an object and a Gateway that requests come through to it.
+type trafficKey struct{ object, gateway object.Ref }
+
+// indexTraffic arranges the ways of requests by what they lead through.
+func indexTraffic(traffic []*lower.BackendTraffic) map[trafficKey][]*lower.BackendTraffic {
+	index := map[trafficKey][]*lower.BackendTraffic{}
+	for _, t := range traffic {
+		seen := map[trafficKey]bool{}
+		for _, path := range t.Paths {
+			for _, ref := range []object.Ref{path.Route, t.Backend.Ref} {
+				for _, key := range []trafficKey{{ref, path.Gateway}, {ref, anyGateway}} {
+					if !seen[key] {
+						seen[key] = true
+						index[key] = append(index[key], t)
+					}
+				}
+			}
+		}
+	}
+	return index
 }
 
 // affectedTarget is the condition for objects, or sections of them, that policies are attached to.

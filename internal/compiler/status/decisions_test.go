@@ -42,8 +42,8 @@ func writes(of object.Origin, level precedence.Level, value any) precedence.Fiel
 }
 
 const (
-	onTheService = precedence.Level(10)
-	onTheRule    = precedence.Level(8)
+	onTheService = precedence.Level(12)
+	onTheRule    = precedence.Level(9)
 	byOverride   = precedence.Level(1)
 )
 
@@ -68,7 +68,7 @@ func buildStatuses(t *testing.T, decide func(*decided), documents ...string) []s
 	attachments := attach(objects)
 	d := &decided{Decisions: &policy.Decisions{}}
 	d.path = &policy.Decision{
-		Path:  precedence.TrafficPath{Class: "limpet", Gateway: web, Listener: "http", Route: cartRoute, Rule: "pay", Backends: []object.Ref{cartSvc.Ref}},
+		Path:  precedence.TrafficPath{Class: "limpet", Gateway: web, Listener: "http", Route: cartRoute, Rule: "pay", Backends: []object.TargetRef{{Ref: cartSvc.Ref}}},
 		Route: objects.Routes[0], Rule: 0,
 	}
 	d.Paths = []*policy.Decision{d.path}

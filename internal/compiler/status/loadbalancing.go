@@ -166,6 +166,9 @@ func (b *builder) newLoadBalancerAffected(route *gateway.Route, on object.Ref) [
 			targets[object.TargetRef{Ref: service}] = true
 		}
 	}
+	for _, t := range b.trafficAt[trafficKey{self, on}] {
+		targets[t.Backend] = true // a port, by its name
+	}
 	var by []string
 	for t := range targets {
 		for _, p := range b.loadBalancersAt[t] {

@@ -48,9 +48,8 @@ type Input struct {
 	Now time.Time
 }
 
-// Build gives the status of every object that has one: GatewayClasses, Gateways, routes, policies, XBackends and
-// HTTPProxies, in this order,
-// each kind in the order in which it was admitted. A Gateway whose class is not in the input has none, for it is
+// Build gives the status of every object that has one: GatewayClasses, Gateways, routes, policies, XBackends, HTTPProxies,
+// and Services that policies affect, in this order, each kind in the order in which it was admitted. A Gateway whose class is not in the input has none, for it is
 // another controller's; so have parentRefs that lead to it.
 func Build(in Input) []Object {
 	b := &builder{
@@ -66,6 +65,7 @@ func Build(in Input) []Object {
 		}
 	}
 	b.reachability, b.loadBalancersAt = findReachability(b.Objects, b.Attachments, b.Traffic), b.indexLoadBalancers()
+	b.trafficAt = indexTraffic(b.Traffic)
 	b.countRefusedRules()
 	b.writeClasses()
 	for _, g := range b.Attachments.Gateways {
@@ -76,6 +76,7 @@ func Build(in Input) []Object {
 	b.writeLoadBalancers()
 	b.writeXBackends()
 	b.writeProxies()
+	b.writeServices()
 	return b.objects
 }
 
@@ -88,6 +89,7 @@ type builder struct {
 	// loadBalancersAt are the LoadBalancerPolicies that hold on each target.
 	loadBalancersAt map[object.TargetRef][]object.Ref
 	refusedRules    map[string]refusedRules // of routes, likewise
+	trafficAt       map[trafficKey][]*lower.BackendTraffic
 	objects         []Object
 }
 

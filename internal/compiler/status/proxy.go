@@ -6,6 +6,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
@@ -46,6 +47,7 @@ func (b *builder) writeProxies() {
 	for _, p := range b.Objects.Proxies {
 		s := parseStatus[ProxyStatus](p.Status)
 		b.setProxyValid(&s, p.Value.ObjectMeta, b.problemsOf(p))
+		b.setProxyAffected(&s, p.Value.ObjectMeta, p.Origin().Ref)
 		b.addObject(p.Value.TypeMeta, p.Value.ObjectMeta, s)
 	}
 }
@@ -83,6 +85,22 @@ func (b *builder) setProxyValid(s *ProxyStatus, meta metav1.ObjectMeta, problems
 	if is.Status == metav1.ConditionFalse {
 		s.CurrentStatus = stateInvalid
 	}
+}
+
+// setProxyAffected puts the conditions about policies into a status, for all Gateways at once: an HTTPProxy names none.
+func (b *builder) setProxyAffected(s *ProxyStatus, meta metav1.ObjectMeta, proxy object.Ref) {
+	var there []metav1.Condition
+	others := slices.DeleteFunc(slices.Clone(s.Conditions), func(c ProxyCondition) bool {
+		if !slices.Contains(ownedByAffected, c.Type) {
+			return false
+		}
+		there = append(there, c.Condition)
+		return true
+	})
+	for _, c := range b.newWriter(meta).merge(there, ownedByAffected, b.findAffecting(proxy, anyGateway).listConditions()...) {
+		others = append(others, ProxyCondition{Condition: c})
+	}
+	s.Conditions = others
 }
 
 // proxyFaultType is Contour's type of error for a place in the object.

@@ -2,6 +2,7 @@ package status_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,6 +36,8 @@ const (
 	onRoute   = `{group: gateway.networking.k8s.io, kind: HTTPRoute, name: cart}`
 	onRule    = `{group: gateway.networking.k8s.io, kind: HTTPRoute, name: cart, sectionName: pay}`
 	onNoRule  = `{group: gateway.networking.k8s.io, kind: HTTPRoute, name: cart, sectionName: none}`
+	onPort    = `{group: "", kind: Service, name: cart, sectionName: http}`
+	onNoPort  = `{group: "", kind: Service, name: cart, sectionName: none}`
 	onService = `{group: "", kind: Service, name: cart}`
 	onIdle    = `{group: "", kind: Service, name: idle}`
 	onGone    = `{group: "", kind: Service, name: gone}`
@@ -152,6 +155,41 @@ var statusRules = map[string]struct {
 			"LoadBalancerPolicy shop/b @ Service gone: Accepted=False/TargetNotFound",
 		},
 	},
+	"policies of each kind affect the route and the Service": {
+		sessionPolicyText("shop/p", onRoute, "absoluteTimeout: 1h") + loadBalancerText("shop/p", onService, "strategy: Random") + budgetOfCart,
+		[]string{
+			"HTTPRoute shop/cart @ web http: Accepted=True/Accepted ResolvedRefs=True/ResolvedRefs LoadBalancerPolicyAffected=True/Accepted SessionPersistencePolicyAffected=True/Accepted XBackendTrafficPolicyAffected=True/Accepted",
+			"Service shop/cart: LoadBalancerPolicyAffected=True/Accepted SessionPersistencePolicyAffected=True/Accepted XBackendTrafficPolicyAffected=True/Accepted",
+		},
+	},
+	"a policy for a class affects the class": {
+		sessionPolicyText("limpet-system/p", onClass, "absoluteTimeout: 1h"),
+		[]string{"GatewayClass /limpet: Accepted=True/Accepted SessionPersistencePolicyAffected=True/Accepted"},
+	},
+	"an XBackend": {
+		xbackendOfCart + sessionPolicyText("shop/p", onGateway, "absoluteTimeout: 1h"),
+		[]string{"XBackend shop/x @ Gateway web: Accepted=True/Accepted SessionPersistencePolicyAffected=True/Accepted"},
+	},
+	"an HTTPProxy": {
+		proxyOfCart + sessionPolicyText("shop/p", onGateway, "absoluteTimeout: 1h") + loadBalancerText("shop/p", onService, "strategy: Random"),
+		[]string{"HTTPProxy shop/proxy: Valid=True/Valid LoadBalancerPolicyAffected=True/Accepted SessionPersistencePolicyAffected=True/Accepted"},
+	},
+	"a Service that no Gateway leads to is not affected": {
+		sessionPolicyText("shop/p", onIdle, "absoluteTimeout: 1h"),
+		[]string{"GatewayClass /limpet: Accepted=True/Accepted"},
+	},
+	"the port of a Service": {
+		sessionPolicyText("shop/p", onPort, "absoluteTimeout: 1h") + loadBalancerText("shop/p", onPort, "strategy: Random"),
+		[]string{
+			"SessionPersistencePolicy shop/p @ Gateway web: Accepted=True/Accepted Programmed=True/Programmed",
+			"LoadBalancerPolicy shop/p @ Gateway web: Accepted=True/Accepted Programmed=True/Programmed",
+			"HTTPRoute shop/cart @ web http: Accepted=True/Accepted ResolvedRefs=True/ResolvedRefs LoadBalancerPolicyAffected=True/Accepted SessionPersistencePolicyAffected=True/Accepted",
+		},
+	},
+	"a port that the Service has not": {
+		sessionPolicyText("shop/p", onNoPort, "absoluteTimeout: 1h"),
+		[]string{"SessionPersistencePolicy shop/p @ Service cart none: Accepted=False/TargetNotFound"},
+	},
 	"a load-balancing policy that no Gateway leads to": {
 		loadBalancerText("shop/p", onIdle, "strategy: Random"),
 		[]string{"LoadBalancerPolicy shop/p @ Service idle: Accepted=True/Accepted Programmed=False/Pending"},
@@ -160,7 +198,7 @@ var statusRules = map[string]struct {
 
 // TestStatusRules checks documents and looks for the conditions that they must get.
 //
-// requirements: 2C.14, 2C.15, 2C.18, 2C.19, S3, S4, S9, S11, S13, S52, S53, S59, S60, S61, S62
+// requirements: 2C.6, 2C.14, 2C.15, 2C.18, 2C.19, S3, S4, S9, S11, S13, S52, S53, S59, S60, S61, S62
 func TestStatusRules(t *testing.T) {
 	for name, c := range statusRules {
 		t.Run(name, func(t *testing.T) {
@@ -187,6 +225,29 @@ func seventeenGateways(policy string) string {
 	return text + "---\n" + strings.ReplaceAll(documents[5], "{name: web, sectionName: http}", strings.Join(refs, ","))
 }
 
+const (
+	xbackendOfCart = `---
+apiVersion: gateway.networking.x-k8s.io/v1alpha1
+kind: XBackend
+metadata: {name: x, namespace: shop}
+spec: {type: EndpointSelector, port: {number: 80}, endpointSelector: {matchLabels: {app: x}}}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: x, namespace: shop}
+spec:
+  parentRefs: [{name: web}]
+  hostnames: [x.example.com]
+  rules: [{backendRefs: [{group: gateway.networking.x-k8s.io, kind: XBackend, name: x}]}]
+`
+	proxyOfCart = `---
+apiVersion: projectcontour.io/v1
+kind: HTTPProxy
+metadata: {name: proxy, namespace: shop}
+spec: {virtualhost: {fqdn: proxy.example.com}, routes: [{services: [{name: cart, port: 80}]}]}
+`
+)
+
 const budgetOfCart = `---
 apiVersion: gateway.networking.x-k8s.io/v1alpha1
 kind: XBackendTrafficPolicy
@@ -205,7 +266,7 @@ func TestRoomForSixteenAncestors(t *testing.T) {
 	}{
 		"SessionPersistencePolicy shop/p": {sessionPolicyText("shop/p", onRoute, "absoluteTimeout: 1h"), "", " SessionPersistencePolicyAffected=True/Accepted"},
 		"LoadBalancerPolicy shop/p":       {loadBalancerText("shop/p", onRoute, "strategy: Random"), "cluster: service/shop/cart/80/random\n", " LoadBalancerPolicyAffected=True/Accepted"},
-		"XBackendTrafficPolicy shop/p":    {budgetOfCart, "cluster: service/shop/cart/80\n", ""},
+		"XBackendTrafficPolicy shop/p":    {budgetOfCart, "cluster: service/shop/cart/80\n", " XBackendTrafficPolicyAffected=True/Accepted"},
 	} {
 		t.Run(kind, func(t *testing.T) {
 			text := seventeenGateways(c.policy)
@@ -345,6 +406,20 @@ func statusLines(t *testing.T, text string) string {
 			for _, l := range s.Listeners {
 				fmt.Fprintln(&b, name, "@", string(l.Name)+conditionLine(l.Conditions))
 			}
+		case gatewayv1.GatewayClassStatus:
+			fmt.Fprintln(&b, name+conditionLine(s.Conditions))
+		case status.ServiceStatus:
+			fmt.Fprintln(&b, name+conditionLine(s.Conditions))
+		case status.BackendStatus:
+			for _, a := range s.Ancestors {
+				fmt.Fprintln(&b, name, "@", referenceText(string(*a.AncestorRef.Kind), a.AncestorRef)+conditionLine(a.Conditions))
+			}
+		case status.ProxyStatus:
+			var conditions []metav1.Condition
+			for _, c := range s.Conditions {
+				conditions = append(conditions, c.Condition)
+			}
+			fmt.Fprintln(&b, name+conditionLine(conditions))
 		case gatewayv1.HTTPRouteStatus:
 			for _, p := range s.Parents {
 				fmt.Fprintln(&b, name, "@", referenceText("", p.ParentRef)+conditionLine(p.Conditions))
@@ -359,6 +434,35 @@ func statusLines(t *testing.T, text string) string {
 		}
 	}
 	return b.String()
+}
+
+// TestServiceStatus holds that the rest of a Service's status stays, and that a condition goes with the policies.
+//
+// requirements: 2C.17, 2C.18, S62, S64
+func TestServiceStatus(t *testing.T) {
+	const was = "status: {loadBalancer: {ingress: [{ip: 192.0.2.1}]}, conditions: [{type: Mine, status: 'True', reason: R, message: '', lastTransitionTime: '2026-01-01T00:00:00Z'}, " +
+		"{type: limpet.dev/SessionPersistencePolicyAffected, status: 'True', reason: Accepted, message: old, lastTransitionTime: '2026-01-02T00:00:00Z'}]}\n"
+	base := strings.Replace(statusBase, "metadata: {name: cart, namespace: shop}\nspec: {ports", "metadata: {name: cart, namespace: shop}\n"+was+"spec: {ports", 1)
+	for name, c := range map[string]struct{ policy, want, message string }{
+		"affected":     {sessionPolicyText("shop/p", onRoute, "absoluteTimeout: 1h"), ": Mine=True/R SessionPersistencePolicyAffected=True/Accepted", "affected by SessionPersistencePolicy shop/p"},
+		"not any more": {"", ": Mine=True/R", ""},
+	} {
+		checked, err := compiler.Check([]compiler.Source{{Name: "a.yaml", Data: []byte(base + c.policy)}}, compiler.Options{Time: now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := slices.IndexFunc(checked.Objects, func(o status.Object) bool { return o.Kind == "Service" && o.Metadata.Name == "cart" })
+		if at < 0 {
+			t.Fatalf("%s: no status of the Service", name)
+		}
+		s := checked.Objects[at].Status.(status.ServiceStatus)
+		if got := conditionLine(s.Conditions); got != c.want || s.LoadBalancer == nil || checked.Objects[at].APIVersion != "v1" {
+			t.Errorf("%s: %q of %+v", name, got, checked.Objects[at])
+		}
+		if last := s.Conditions[len(s.Conditions)-1]; c.message != "" && (last.Message != c.message || last.LastTransitionTime.Day() != 2) {
+			t.Errorf("%s: %+v", name, last)
+		}
+	}
 }
 
 func referenceText(kind string, ref gatewayv1.ParentReference) string {

@@ -49,7 +49,9 @@ func (b *builder) writeXBackends() {
 				there = was.Ancestors[at].Conditions
 			}
 			s.Ancestors = append(s.Ancestors, BackendAncestor{
-				AncestorRef: ref, ControllerName: b.Objects.ControllerName(), Conditions: b.newWriter(o.Value.ObjectMeta).merge(there, nil, ours),
+				AncestorRef: ref, ControllerName: b.Objects.ControllerName(),
+				Conditions: b.newWriter(o.Value.ObjectMeta).merge(there, ownedByAffected,
+					append([]metav1.Condition{ours}, b.affectedBackend(o.Origin().Ref, g)...)...),
 			})
 		}
 		b.addObject(o.Value.TypeMeta, o.Value.ObjectMeta, s)
