@@ -1,10 +1,12 @@
 package compiler
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
 	"testing"
+
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/follow"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
@@ -27,18 +29,16 @@ func newMirror(t *testing.T, r *Result) *mirror {
 	t.Helper()
 	m := &mirror{parts: map[partKey]string{}, said: map[report.Said]bool{}}
 	for _, routes := range r.Discovery.Routes {
-		var config struct {
-			Hosts []json.RawMessage `json:"virtual_hosts"`
-		}
-		if err := json.Unmarshal(routes.JSON, &config); err != nil {
+		config := &routev3.RouteConfiguration{}
+		if err := proto.Unmarshal(routes.Content, config); err != nil {
 			t.Fatal(err)
 		}
-		for _, text := range config.Hosts {
-			var host struct{ Name string }
-			if err := json.Unmarshal(text, &host); err != nil {
+		for _, host := range config.GetVirtualHosts() {
+			content, err := proto.MarshalOptions{Deterministic: true}.Marshal(host)
+			if err != nil {
 				t.Fatal(err)
 			}
-			m.parts[partKey{Kind: follow.VirtualHost, Site: routes.Name, Name: host.Name}] = string(text)
+			m.parts[partKey{Kind: follow.VirtualHost, Site: routes.Name, Name: host.GetName()}] = string(content)
 		}
 	}
 	for _, c := range r.Discovery.Clusters {
@@ -80,12 +80,12 @@ func (m *mirror) see(t *testing.T, name string, u *Update, r *Result) *mirror {
 		key := partKey{c.Kind, c.Site, c.Name}
 		switch {
 		case c.Kind == follow.Listeners || c.Kind == follow.Policy:
-		case m.parts[key] == string(c.JSON):
+		case m.parts[key] == string(c.Content):
 			t.Errorf("%s: said to have changed: %s %s %s", name, c.Kind, c.Site, c.Name)
-		case c.JSON == nil:
+		case c.Content == nil:
 			delete(m.parts, key)
 		default:
-			m.parts[key] = string(c.JSON)
+			m.parts[key] = string(c.Content)
 		}
 	}
 	if !maps.Equal(m.parts, now.parts) {

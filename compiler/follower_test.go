@@ -1,6 +1,7 @@
 package compiler
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -51,8 +52,8 @@ func compareDiscoveries(t *testing.T, name string, got, want *Result) {
 	t.Helper()
 	g, w := got.Discovery, want.Discovery
 	for i := range w.Routes {
-		if i >= len(g.Routes) || string(g.Routes[i].JSON) != string(w.Routes[i].JSON) {
-			t.Errorf("%s: the routes differ\nfollowed %s\nfrom scratch %s", name, g.Routes[min(i, len(g.Routes)-1)].JSON, w.Routes[i].JSON)
+		if i >= len(g.Routes) || !bytes.Equal(g.Routes[i].Content, w.Routes[i].Content) {
+			t.Errorf("%s: the routes differ\nfollowed %q\nfrom scratch %q", name, g.Routes[min(i, len(g.Routes)-1)].Content, w.Routes[i].Content)
 		}
 	}
 	if !reflect.DeepEqual(g.Clusters, w.Clusters) {
@@ -68,7 +69,7 @@ func compareDiscoveries(t *testing.T, name string, got, want *Result) {
 
 func listClusters(d *envoy.Discovery) (all []string) {
 	for _, c := range d.Clusters {
-		all = append(all, fmt.Sprintf("%s %s %s %t\n", c.Name, c.Settings, c.Endpoints, c.Inline))
+		all = append(all, fmt.Sprintf("%s %q %q %t\n", c.Name, c.Settings, c.Endpoints, c.Inline))
 	}
 	return all
 }

@@ -10,7 +10,6 @@ import (
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 
@@ -99,10 +98,10 @@ func compareServed(t *testing.T, path string, files *envoy.Discovery, served *en
 		return
 	}
 	for i, r := range files.Routes {
-		sameMessage(t, path, &routev3.RouteConfiguration{}, r.JSON, served.Routes[i])
+		sameMessage(t, path, &routev3.RouteConfiguration{}, r.Resource, served.Routes[i])
 	}
 	for i, c := range files.Clusters {
-		sameMessage(t, path, &endpointv3.ClusterLoadAssignment{}, c.Assignment().JSON, served.Endpoints[i])
+		sameMessage(t, path, &endpointv3.ClusterLoadAssignment{}, c.Assignment(), served.Endpoints[i])
 		cluster := &clusterv3.Cluster{}
 		if err := proto.Unmarshal(served.Clusters[i].Content, cluster); err != nil || cluster.GetName() != c.Name ||
 			cluster.GetEdsClusterConfig().GetEdsConfig().GetAds() == nil {
@@ -111,14 +110,10 @@ func compareServed(t *testing.T, path string, files *envoy.Discovery, served *en
 	}
 }
 
-// sameMessage compares a message in JSON, with its type, with one as it is sent.
-func sameMessage(t *testing.T, path string, empty proto.Message, text []byte, packed envoy.Packed) {
+// sameMessage compares a message for a file with one as it is sent.
+func sameMessage(t *testing.T, path string, empty proto.Message, r envoy.Resource, packed envoy.Packed) {
 	t.Helper()
-	var typed anypb.Any
-	if err := protojson.Unmarshal(text, &typed); err != nil {
-		t.Fatal(err)
-	}
-	want, err := typed.UnmarshalNew()
+	want, err := (&anypb.Any{TypeUrl: r.TypeURL, Value: r.Content}).UnmarshalNew()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ func TestCompileWatch(t *testing.T) {
 		if said := w.SetText(t, elsewhere); elsewhere == text || !strings.Contains(said, "failed; the last good configuration keeps serving") {
 			t.Errorf("limpet says %q", said)
 		}
-		if !strings.Contains(w.Output(), "Envoy rejects the listeners (lds.json)") {
+		if !strings.Contains(w.Output(), "Envoy rejects the listeners (lds.pb)") {
 			t.Errorf("no word of the rejection: %s", w.Output())
 		}
 		w.Terminate(t)

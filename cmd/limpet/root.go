@@ -33,7 +33,7 @@ func newRoot() *cobra.Command {
 		SilenceUsage:  true,
 		Args:          knownCommand,
 		RunE: func(*cobra.Command, []string) error {
-			return usagef("say what to do: compile, run, serve, bootstrap, status, check, describe, image, keygen, revoke or version; " +
+			return usagef("say what to do: compile, run, serve, bootstrap, status, show, check, describe, image, keygen, revoke or version; " +
 				"'limpet --help' explains them")
 		},
 	}
@@ -46,8 +46,8 @@ func newRoot() *cobra.Command {
 		}
 		return usagef("%w%s; see '%s --help'", err, addDidYouMean(c, err), c.CommandPath())
 	})
-	root.AddCommand(newCompile(), newRun(), newCheck(), newDescribe(), newServe(), newBootstrap(), newStatus(), newImage(), newKeygen(),
-		newRevoke(), newVersion())
+	root.AddCommand(newCompile(), newRun(), newCheck(), newDescribe(), newServe(), newBootstrap(), newStatus(), newShow(), newImage(),
+		newKeygen(), newRevoke(), newVersion())
 	return root
 }
 

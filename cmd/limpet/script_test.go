@@ -23,6 +23,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/tidwall/gjson"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
+	"github.com/limpet-proxy/limpet/internal/rollout"
 	"github.com/limpet-proxy/limpet/token"
 )
 
@@ -222,10 +224,13 @@ func cmdListens(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// cmdShows is "shows FILE TEXT": the text appears in the file.
+// cmdShows is "shows FILE TEXT": the text appears in the file, or in what "limpet show" prints of it.
 func cmdShows(ts *testscript.TestScript, _ bool, args []string) {
 	appeared := within10s(func() bool {
 		text, err := os.ReadFile(ts.MkAbs(args[0]))
+		if err == nil && strings.HasSuffix(args[0], envoy.FileSuffix) {
+			text, err = rollout.Show(text)
+		}
 		return err == nil && bytes.Contains(text, []byte(args[1]))
 	})
 	if !appeared {

@@ -1,7 +1,6 @@
 package envoyproc
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -9,6 +8,8 @@ import (
 	"strconv"
 	"syscall"
 
+	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
+	"google.golang.org/protobuf/proto"
 	"sigs.k8s.io/yaml"
 
 	"github.com/limpet-proxy/limpet/compiler"
@@ -39,11 +40,10 @@ func (s socketAddress) String() string {
 func ListenerAddresses(listeners []envoy.Resource) []Address {
 	var all []Address
 	for _, l := range listeners {
-		var decoded struct {
-			Address socketAddress `json:"address"`
-		}
-		_ = json.Unmarshal(l.JSON, &decoded) // it was made from a message
-		all = append(all, Address{decoded.Address.String(), listenerAdvice})
+		decoded := &listenerv3.Listener{}
+		_ = proto.Unmarshal(l.Content, decoded) // it was made from a message
+		at := decoded.GetAddress().GetSocketAddress()
+		all = append(all, Address{net.JoinHostPort(at.GetAddress(), strconv.Itoa(int(at.GetPortValue()))), listenerAdvice})
 	}
 	return all
 }

@@ -7,6 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
+	"google.golang.org/protobuf/proto"
+
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 )
 
@@ -39,8 +43,13 @@ func TestBootstrapAddresses(t *testing.T) {
 }
 
 func TestListenerAddresses(t *testing.T) {
-	const listener = `{"address":{"socket_address":{"address":"::1","port_value":81}}}`
-	got := ListenerAddresses([]envoy.Resource{{JSON: []byte(listener)}})
+	content, err := proto.Marshal(&listenerv3.Listener{Address: &corev3.Address{Address: &corev3.Address_SocketAddress{
+		SocketAddress: &corev3.SocketAddress{Address: "::1", PortSpecifier: &corev3.SocketAddress_PortValue{PortValue: 81}},
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := ListenerAddresses([]envoy.Resource{{Content: content}})
 	if want := []Address{{"[::1]:81", listenerAdvice}}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}

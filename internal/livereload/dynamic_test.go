@@ -78,14 +78,14 @@ func listWritten(t *testing.T, folder string, before map[string]fs.FileInfo) (wr
 
 // TestDynamicWritesWhatChanged holds which files a change writes: no more than those that are about what changed.
 func TestDynamicWritesWhatChanged(t *testing.T) {
-	const table = "rds/listener_0.0.0.0_80.json"
+	const table = "rds/listener_0.0.0.0_80.pb"
 	for _, c := range []struct {
 		name, from, to string
 		endpointFiles  int
 		want           string
 	}{
-		{"an endpoint", "10.0.0.2]", "10.0.0.3]", 100, "eds/service_default_app-0_80.json"},
-		{"an endpoint of many clusters", "10.0.0.2]", "10.0.0.3]", 0, "cds.json"},
+		{"an endpoint", "10.0.0.2]", "10.0.0.3]", 100, "eds/service_default_app-0_80.pb"},
+		{"an endpoint of many clusters", "10.0.0.2]", "10.0.0.3]", 0, "cds.pb"},
 		{"a label of a Service", "kind: Service\nmetadata:\n", "kind: Service\nmetadata:\n  labels: {a: b}\n", 0, ""},
 		{"a route's match", "/cart", "/shop", 0, table},
 		{"a policy", "absoluteTimeout: 8h", "absoluteTimeout: 9h", 0, table},

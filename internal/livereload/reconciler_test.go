@@ -53,7 +53,7 @@ type lateOutput struct {
 
 func (o *lateOutput) Apply(context.Context, time.Time, *compiler.Result) (string, error) {
 	if o.applied = append(o.applied, "attempt"); len(o.applied) == 1 {
-		return "", fmt.Errorf("change: %w", &rollout.Unconfirmed{Reason: "Envoy has not taken over lds.json"})
+		return "", fmt.Errorf("change: %w", &rollout.Unconfirmed{Reason: "Envoy has not taken over lds.pb"})
 	}
 	o.done()
 	return "live", nil
@@ -74,7 +74,7 @@ func TestUnconfirmed(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Run(ctx)
-	want := "limpet: Envoy has not taken over lds.json; it is asked again every 5s, and other changes go on meanwhile\n" +
+	want := "limpet: Envoy has not taken over lds.pb; it is asked again every 5s, and other changes go on meanwhile\n" +
 		"limpet: change 1 is not live as a whole: what Envoy has taken of it serves\nlimpet: change 1 live\n"
 	if stderr.String() != want || len(out.applied) != 2 {
 		t.Errorf("%d attempts; said\n%swant\n%s", len(out.applied), stderr.String(), want)

@@ -80,7 +80,7 @@ func TestUnusableAddresses(t *testing.T) {
 	if got := strings.Join(warnings, ", "); got != "Gateway b/gw, Gateway c/gw, Gateway d/gw" {
 		t.Errorf("told are %s", got)
 	}
-	if got := string(next.Discovery.Clusters[0].Resource().JSON); !strings.Contains(got, "10.0.0.13") {
+	if got := string(next.Discovery.Clusters[0].Resource().Content); !strings.Contains(got, "10.0.0.13") {
 		t.Errorf("the change of a's endpoint is not live: %s", got)
 	}
 	if _, err := compile(hostile); err == nil || !strings.Contains(err.Error(), "192.0.2.1") {

@@ -112,7 +112,7 @@ func samePolicy(a, b policyconfig.Policy) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-func sameResource(a, b envoy.Resource) bool { return bytes.Equal(a.JSON, b.JSON) }
+func sameResource(a, b envoy.Resource) bool { return bytes.Equal(a.Content, b.Content) }
 
 // compareNamed compares two lists by the names of their members.
 func compareNamed[T any](what string, from, to []T, name func(T) string, same func(a, b T) bool) []string {

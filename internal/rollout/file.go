@@ -1,9 +1,10 @@
 package rollout
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 )
@@ -21,18 +22,28 @@ type File struct {
 	Unread bool
 }
 
-// makeFile puts resources into a file. The version is a hash of them, so that equal files are equal to the byte.
+// The numbers of fields: of DiscoveryResponse, and of Any.
+const (
+	responseVersion, responseResources = 1, 2
+	anyType, anyValue                  = 1, 2
+)
+
+// makeFile puts resources into a file, which is a DiscoveryResponse. The version is a hash of them, so that equal files are equal
+// to the byte.
 func makeFile(path, counters string, resources ...envoy.Resource) File {
-	var list bytes.Buffer
-	for i, r := range resources {
-		if i > 0 {
-			list.WriteByte(',')
-		}
-		list.WriteByte('\n')
-		list.Write(r.JSON)
+	var list []byte
+	for _, r := range resources {
+		head := protowire.AppendTag(nil, anyType, protowire.BytesType)
+		head = protowire.AppendString(head, r.TypeURL)
+		head = protowire.AppendTag(head, anyValue, protowire.BytesType)
+		head = protowire.AppendVarint(head, uint64(len(r.Content)))
+		list = protowire.AppendTag(list, responseResources, protowire.BytesType)
+		list = protowire.AppendVarint(list, uint64(len(head)+len(r.Content)))
+		list = append(append(list, head...), r.Content...)
 	}
-	hash := sha256.Sum256(list.Bytes())
+	hash := sha256.Sum256(list)
 	version := hex.EncodeToString(hash[:12])
-	data := append([]byte(`{"version_info":"`+version+`","resources":[`), list.Bytes()...)
-	return File{Path: path, Version: version, Data: append(data, "\n]}\n"...), Counters: counters}
+	data := protowire.AppendTag(nil, responseVersion, protowire.BytesType)
+	data = append(protowire.AppendString(data, version), list...)
+	return File{Path: path, Version: version, Data: data, Counters: counters}
 }

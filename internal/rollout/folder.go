@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/limpet-proxy/limpet/internal/atomicfile"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 )
 
 // Folder is the discovery folder that Envoy watches.
@@ -58,11 +59,13 @@ func (d *Folder) remove(path string) error {
 	return err
 }
 
-// Clear removes files of routes and endpoints that are not among those written or read: a program before this one left
-// them.
+// listenersJSON is a file of versions that wrote JSON.
+const listenersJSON = "lds.json"
+
+// Clear removes files that are not among those written or read: a program before this one left them.
 func (d *Folder) Clear() error {
 	var errs []error
-	for _, pattern := range []string{"eds/*.json", "rds/*.json"} {
+	for _, pattern := range []string{"eds/*" + envoy.FileSuffix, "rds/*" + envoy.FileSuffix, "[elc]*ds.json", "[er]ds/*.json"} {
 		found, err := filepath.Glob(filepath.Join(d.Path, pattern))
 		errs = append(errs, err)
 		for _, path := range found {

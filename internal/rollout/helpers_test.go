@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"google.golang.org/protobuf/proto"
+
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
@@ -104,25 +107,19 @@ func (w testInput) compile(t *testing.T) *envoy.Discovery {
 	return result.Discovery
 }
 
-// namesIn gives the names of the resources in a file, with "resource names" and policies' names in it.
+// namesIn gives the names of the resources in a file.
 func namesIn(f File) string {
 	var found []string
-	for _, part := range strings.Split(string(f.Data), "\n") {
-		switch {
-		case strings.HasPrefix(part, `{"@type"`):
-			_, rest, _ := strings.Cut(part, `"name":"`)
-			if strings.Contains(part, "ClusterLoadAssignment") {
-				_, rest, _ = strings.Cut(part, `"cluster_name":"`)
-			}
-			name, _, _ := strings.Cut(rest, `"`)
-			found = append(found, name)
-		}
+	content := &discoveryv3.DiscoveryResponse{}
+	if err := proto.Unmarshal(f.Data, content); err != nil {
+		return err.Error()
 	}
-	if f.Path == envoy.ExtensionFile {
-		for _, route := range strings.Split(string(f.Data), `\"scope\": \"HTTPRoute/default/`)[1:] {
-			name, _, _ := strings.Cut(route, "/")
-			found = append(found, name)
+	for _, r := range content.GetResources() {
+		name, err := nameResource(r)
+		if err != nil {
+			return err.Error()
 		}
+		found = append(found, name)
 	}
 	return strings.Join(found, " ")
 }

@@ -14,7 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tidwall/gjson"
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 )
@@ -48,8 +49,10 @@ func (e *fakeEnvoy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // read takes a file over, or rejects it once.
 func (e *fakeEnvoy) read(path string) (rejected int) {
-	text, err := os.ReadFile(filepath.Join(e.folder, path))
-	version := gjson.GetBytes(text, "version_info").String()
+	data, err := os.ReadFile(filepath.Join(e.folder, path))
+	content := &discoveryv3.DiscoveryResponse{}
+	err = errors.Join(err, proto.Unmarshal(data, content))
+	version := content.GetVersionInfo()
 	switch {
 	case err != nil || e.deaf[path]:
 	case e.rejects[path]:
@@ -98,7 +101,7 @@ func on(key string, ports ...int) testInput {
 }
 
 // routesOf is the file of a port's routes.
-func routesOf(port string) string { return rds + port + ".json" }
+func routesOf(port string) string { return rds + port + ".pb" }
 
 // TestDrainingListenerComesBack: Envoy reads routes the moment they are written where a listener of their name drains, and
 // so not once more when the listener is there again.
@@ -135,7 +138,7 @@ func TestStuck(t *testing.T) {
 	e, p := newFakeEnvoy(t, first)
 	e.deaf[envoy.ListenersFile] = true
 	live, _, err := p.Publish(context.Background(), first, more)
-	if late := new(Unconfirmed); !errors.As(err, &late) || !strings.Contains(late.Reason, "has not taken over lds.json") {
+	if late := new(Unconfirmed); !errors.As(err, &late) || !strings.Contains(late.Reason, "has not taken over lds.pb") {
 		t.Fatalf("got %v", err)
 	}
 	if got := len(live.Listeners); got != 2 {
@@ -172,7 +175,7 @@ func TestStuckClusters(t *testing.T) {
 	if e.versions[routesOf("80")] != before {
 		t.Error("routes are live before their clusters")
 	}
-	if e.taken[eds+"a_80.json"] < 2 || e.taken[envoy.ExtensionFile] < 2 {
+	if e.taken[eds+"a_80.pb"] < 2 || e.taken[envoy.ExtensionFile] < 2 {
 		t.Errorf("endpoints and keys wait for clusters: %v", e.taken)
 	}
 }

@@ -1,14 +1,21 @@
 package rollout
 
 import (
-	"encoding/json"
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 
-	"github.com/tidwall/gjson"
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	wasmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/wasm/v3"
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
@@ -19,7 +26,7 @@ import (
 func (d *Folder) Read() (*envoy.Discovery, error) {
 	listeners, err := d.readResources(envoy.ListenersFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil, d.findEarlier()
 	}
 	clusters, err2 := d.readResources(envoy.ClustersFile)
 	extension, err3 := d.readResources(envoy.ExtensionFile)
@@ -28,43 +35,67 @@ func (d *Folder) Read() (*envoy.Discovery, error) {
 	return found, err
 }
 
+// errEarlier is of a folder that a version has left which wrote JSON.
+var errEarlier = errors.New("its files are JSON, as earlier versions wrote them; an Envoy that follows those has to be started anew, " +
+	"with the new envoy.yaml")
+
+// findEarlier gives the error of a folder without listeners.
+func (d *Folder) findEarlier() error {
+	if _, err := os.Stat(filepath.Join(d.Path, listenersJSON)); err == nil {
+		return errEarlier
+	}
+	return nil
+}
+
 // readResources reads a file and remembers its version.
 func (d *Folder) readResources(file string) ([]envoy.Resource, error) {
-	text, err := os.ReadFile(filepath.Join(d.Path, file))
+	data, err := os.ReadFile(filepath.Join(d.Path, file))
 	if err != nil {
 		return nil, err
 	}
-	var content struct {
-		Version   string            `json:"version_info"`
-		Resources []json.RawMessage `json:"resources"`
-	}
-	if err := json.Unmarshal(text, &content); err != nil {
+	content := &discoveryv3.DiscoveryResponse{}
+	if err := proto.Unmarshal(data, content); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	var all []envoy.Resource
-	for _, raw := range content.Resources {
-		name := gjson.GetBytes(raw, "name").String()
-		if name == "" {
-			name = gjson.GetBytes(raw, "cluster_name").String()
+	for _, r := range content.GetResources() {
+		name, err := nameResource(r)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
 		}
-		all = append(all, envoy.Resource{Name: name, JSON: raw})
+		all = append(all, envoy.Resource{Name: name, TypeURL: r.GetTypeUrl(), Content: r.GetValue()})
 	}
 	// What the file says of its version holds if it is one of ours to the byte.
-	if f := makeFile(file, "", all...); f.Version == content.Version && string(f.Data) == string(text) {
+	if f := makeFile(file, "", all...); f.Version == content.GetVersionInfo() && bytes.Equal(f.Data, data) {
 		d.remember(f)
 	}
 	return all, nil
 }
 
+// nameResource gives the name that a resource has in itself.
+func nameResource(r *anypb.Any) (string, error) {
+	m, err := r.UnmarshalNew()
+	if err != nil {
+		return "", err
+	}
+	switch named := m.(type) {
+	case interface{ GetName() string }:
+		return named.GetName(), nil
+	case *endpointv3.ClusterLoadAssignment:
+		return named.GetClusterName(), nil
+	}
+	return "", fmt.Errorf("a resource of type %s", r.GetTypeUrl())
+}
+
 func (d *Folder) readClusters(found *envoy.Discovery, clusters []envoy.Resource) error {
 	for _, c := range clusters {
-		cluster, inline := envoy.SplitCluster(c)
-		if !inline {
+		cluster := envoy.SplitCluster(c)
+		if !cluster.Inline {
 			assignment, err := d.readResources(envoy.EndpointsFile(c.Name))
 			if err != nil || len(assignment) != 1 {
 				return errors.Join(err, fmt.Errorf("%s: want one resource", envoy.EndpointsFile(c.Name)))
 			}
-			cluster.Endpoints = envoy.SplitAssignment(assignment[0])
+			cluster.Endpoints = assignment[0].Content
 		}
 		found.Clusters = append(found.Clusters, cluster)
 	}
@@ -72,7 +103,7 @@ func (d *Folder) readClusters(found *envoy.Discovery, clusters []envoy.Resource)
 }
 
 func (d *Folder) readRoutes(found *envoy.Discovery) error {
-	files, err := filepath.Glob(filepath.Join(d.Path, filepath.Dir(envoy.RoutesFile("x")), "*.json"))
+	files, err := filepath.Glob(filepath.Join(d.Path, filepath.Dir(envoy.RoutesFile("x")), "*"+envoy.FileSuffix))
 	for _, file := range files {
 		relative, _ := filepath.Rel(d.Path, file) // it was found below d.Path
 		routes, failed := d.readResources(relative)
@@ -90,7 +121,10 @@ func readPlugin(found *envoy.Discovery, extension []envoy.Resource) error {
 	if len(extension) != 1 {
 		return fmt.Errorf("%s: want one resource", envoy.ExtensionFile)
 	}
-	text := gjson.GetBytes(extension[0].JSON, "typed_config.config.configuration.value").String()
+	text, err := readPluginText(extension[0].Content)
+	if err != nil {
+		return fmt.Errorf("%s: %w", envoy.ExtensionFile, err)
+	}
 	plugin, errs := policyconfig.Parse(text)
 	if len(errs) > 0 {
 		return fmt.Errorf("%s: the plugin configuration can't be read", envoy.ExtensionFile) // errors may hold parts of it
@@ -102,26 +136,52 @@ func readPlugin(found *envoy.Discovery, extension []envoy.Resource) error {
 	return readPolicies(found)
 }
 
+// readPluginText takes the filter's configuration out of its resource.
+func readPluginText(content []byte) (string, error) {
+	extension, wasm, text := &corev3.TypedExtensionConfig{}, &wasmv3.Wasm{}, &wrapperspb.StringValue{}
+	if err := proto.Unmarshal(content, extension); err != nil {
+		return "", err
+	}
+	if err := extension.GetTypedConfig().UnmarshalTo(wasm); err != nil {
+		return "", err
+	}
+	err := wasm.GetConfig().GetConfiguration().UnmarshalTo(text)
+	return text.GetValue(), err
+}
+
 // readPolicies reads each policy of the routes once.
 func readPolicies(found *envoy.Discovery) error {
-	var err error
 	known := map[string]bool{}
 	for _, table := range found.Routes {
-		gjson.GetBytes(table.JSON, "virtual_hosts.#.routes|@flatten").ForEach(func(_, route gjson.Result) bool {
-			name, identity, carries := policyconfig.CutIdentity(route.Get("name").String())
-			if !carries || known[name+identity] {
-				return true
+		config := &routev3.RouteConfiguration{}
+		if err := proto.Unmarshal(table.Content, config); err != nil {
+			return err
+		}
+		for _, host := range config.GetVirtualHosts() {
+			for _, route := range host.GetRoutes() {
+				if err := readRoutePolicies(found, route, known); err != nil {
+					return err
+				}
 			}
-			known[name+identity] = true
-			text := route.Get("metadata.filter_metadata." + policyconfig.RouteMetadata + "." + policyconfig.RouteField).String()
-			policies, errs := policyconfig.ParseRoute(text, name, found.Plugin.PinHeader)
-			if err = errors.Join(err, errs.Err()); err == nil {
-				found.Plugin.Policies = appendUnknown(found.Plugin.Policies, policies, known)
-			}
-			return err == nil
-		})
+		}
 	}
-	return err
+	return nil
+}
+
+// readRoutePolicies reads the policies of a route whose name is not known yet.
+func readRoutePolicies(found *envoy.Discovery, route *routev3.Route, known map[string]bool) error {
+	name, identity, carries := policyconfig.CutIdentity(route.GetName())
+	if !carries || known[name+identity] {
+		return nil
+	}
+	known[name+identity] = true
+	fields := route.GetMetadata().GetFilterMetadata()[policyconfig.RouteMetadata].GetFields()
+	policies, errs := policyconfig.ParseRoute(fields[policyconfig.RouteField].GetStringValue(), name, found.Plugin.PinHeader)
+	if err := errs.Err(); err != nil {
+		return err
+	}
+	found.Plugin.Policies = appendUnknown(found.Plugin.Policies, policies, known)
+	return nil
 }
 
 // appendUnknown appends the policies whose names are not known yet.

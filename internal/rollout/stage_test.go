@@ -54,50 +54,50 @@ var stageCases = []struct {
 	{"nothing", oneRoute, oneRoute, nil},
 	{
 		"endpoints", oneRoute, inputWith(func(w *testInput) { w.hosts["sa"] = "10.0.0.2" }),
-		[]string{eds + "a_80.json: service/default/sa/80"},
+		[]string{eds + "a_80.pb: service/default/sa/80"},
 	},
 	{
 		"endpoints inside their cluster", inputWith(func(w *testInput) { w.files = 0 }),
 		inputWith(func(w *testInput) { w.files, w.hosts["sa"] = 0, "10.0.0.2" }),
-		[]string{"cds.json: service/default/sa/80"},
+		[]string{"cds.pb: service/default/sa/80"},
 	},
-	{"a policy", oneRoute, inputWith(func(w *testInput) { w.epoch = "7h" }), []string{rds + "80.json: listener/0.0.0.0/80"}},
-	{"a key", oneRoute, inputWith(func(w *testInput) { w.key = "second" }), []string{"ecds.json: limpet"}},
+	{"a policy", oneRoute, inputWith(func(w *testInput) { w.epoch = "7h" }), []string{rds + "80.pb: listener/0.0.0.0/80"}},
+	{"a key", oneRoute, inputWith(func(w *testInput) { w.key = "second" }), []string{"ecds.pb: limpet"}},
 	{"a route more", oneRoute, inputWith(func(w *testInput) { w.paths["/b"] = "sb" }), []string{
-		eds + "b_80.json: service/default/sb/80",
-		"cds.json: service/default/sa/80 service/default/sb/80",
-		rds + "80.json: listener/0.0.0.0/80",
+		eds + "b_80.pb: service/default/sb/80",
+		"cds.pb: service/default/sa/80 service/default/sb/80",
+		rds + "80.pb: listener/0.0.0.0/80",
 	}},
 	{"a route less", inputWith(func(w *testInput) { w.paths["/b"] = "sb" }), oneRoute, []string{
-		rds + "80.json: listener/0.0.0.0/80",
-		"cds.json: service/default/sa/80",
-		eds + "b_80.json gone",
+		rds + "80.pb: listener/0.0.0.0/80",
+		"cds.pb: service/default/sa/80",
+		eds + "b_80.pb gone",
 	}},
 	{"a route for another", inputWith(func(w *testInput) { w.paths = map[string]string{"/b": "sb"} }), oneRoute, []string{
-		eds + "a_80.json: service/default/sa/80",
-		"cds.json: service/default/sa/80 service/default/sb/80",
-		rds + "80.json: listener/0.0.0.0/80",
-		"cds.json: service/default/sa/80",
-		eds + "b_80.json gone",
+		eds + "a_80.pb: service/default/sa/80",
+		"cds.pb: service/default/sa/80 service/default/sb/80",
+		rds + "80.pb: listener/0.0.0.0/80",
+		"cds.pb: service/default/sa/80",
+		eds + "b_80.pb gone",
 	}},
 	{"another port", oneRoute, inputWith(func(w *testInput) { w.ports = []int{81} }), []string{
-		rds + "81.json: listener/0.0.0.0/81",
-		"lds.json: listener/0.0.0.0/80 listener/0.0.0.0/81",
-		"lds.json: listener/0.0.0.0/81",
-		rds + "80.json gone",
+		rds + "81.pb: listener/0.0.0.0/81",
+		"lds.pb: listener/0.0.0.0/80 listener/0.0.0.0/81",
+		"lds.pb: listener/0.0.0.0/81",
+		rds + "80.pb gone",
 	}},
 	{"no session any more", oneRoute, inputWith(func(w *testInput) { w.paths = map[string]string{} }), []string{
-		rds + "80.json: listener/0.0.0.0/80",
-		"cds.json: ",
-		eds + "a_80.json gone",
+		rds + "80.pb: listener/0.0.0.0/80",
+		"cds.pb: ",
+		eds + "a_80.pb gone",
 	}},
 	{
 		"too many clusters for files", inputWith(func(w *testInput) { w.files = 1 }),
 		inputWith(func(w *testInput) { w.files, w.paths["/b"] = 1, "sb" }),
 		[]string{
-			"cds.json: service/default/sa/80 service/default/sb/80",
-			rds + "80.json: listener/0.0.0.0/80",
-			eds + "a_80.json gone",
+			"cds.pb: service/default/sa/80 service/default/sb/80",
+			rds + "80.pb: listener/0.0.0.0/80",
+			eds + "a_80.pb gone",
 		},
 	},
 }
@@ -129,9 +129,9 @@ func TestUndo(t *testing.T) {
 		}
 	}
 	want := []string{
-		"lds.json: listener/0.0.0.0/80", "rds/listener_0.0.0.0_80.json: listener/0.0.0.0/80", "ecds.json: limpet",
-		"cds.json: service/default/sa/80", "eds/service_default_sa_80.json: service/default/sa/80",
-		"eds/service_default_sb_80.json",
+		"lds.pb: listener/0.0.0.0/80", "rds/listener_0.0.0.0_80.pb: listener/0.0.0.0/80", "ecds.pb: limpet",
+		"cds.pb: service/default/sa/80", "eds/service_default_sa_80.pb: service/default/sa/80",
+		"eds/service_default_sb_80.pb",
 	}
 	if !slices.Equal(lines, want) {
 		t.Errorf("got %q\nwant %q", lines, want)
@@ -156,17 +156,17 @@ func TestAwait(t *testing.T) {
 		}
 	}
 	want := []string{
-		"eds/service_default_sa_80.json cluster.service/default/sa/80",
-		"eds/service_default_sb_80.json cluster.service/default/sb/80, read later",
-		"cds.json cluster_manager.cds",
-		"await eds/service_default_sb_80.json cluster.service/default/sb/80",
-		"ecds.json extension_config_discovery.http_filter.limpet",
-		"rds/listener_0.0.0.0_80.json http.port-80.rds.listener/0.0.0.0/80",
-		"rds/listener_0.0.0.0_81.json http.port-81.rds.listener/0.0.0.0/81, read later",
-		"lds.json listener_manager.lds",
-		"await rds/listener_0.0.0.0_81.json http.port-81.rds.listener/0.0.0.0/81",
-		"lds.json listener_manager.lds",
-		"cds.json cluster_manager.cds",
+		"eds/service_default_sa_80.pb cluster.service/default/sa/80",
+		"eds/service_default_sb_80.pb cluster.service/default/sb/80, read later",
+		"cds.pb cluster_manager.cds",
+		"await eds/service_default_sb_80.pb cluster.service/default/sb/80",
+		"ecds.pb extension_config_discovery.http_filter.limpet",
+		"rds/listener_0.0.0.0_80.pb http.port-80.rds.listener/0.0.0.0/80",
+		"rds/listener_0.0.0.0_81.pb http.port-81.rds.listener/0.0.0.0/81, read later",
+		"lds.pb listener_manager.lds",
+		"await rds/listener_0.0.0.0_81.pb http.port-81.rds.listener/0.0.0.0/81",
+		"lds.pb listener_manager.lds",
+		"cds.pb cluster_manager.cds",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q\nwant %q", got, want)

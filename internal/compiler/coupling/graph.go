@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/index"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 )
 
@@ -22,15 +23,15 @@ type Node struct {
 type Graph struct {
 	nodes map[object.Ref]Node
 	// byHostname and byKey have the routes of each; narrower has for a wildcard the hostnames that it covers.
-	byHostname, byKey map[string]map[object.Ref]bool
-	narrower          map[string]map[string]bool
+	byHostname, byKey index.Sets[string, object.Ref]
+	narrower          index.Sets[string, string]
 }
 
 // NewGraph makes an empty one.
 func NewGraph() *Graph {
 	return &Graph{
-		nodes: map[object.Ref]Node{}, byHostname: map[string]map[object.Ref]bool{}, byKey: map[string]map[object.Ref]bool{},
-		narrower: map[string]map[string]bool{},
+		nodes: map[object.Ref]Node{}, byHostname: index.Sets[string, object.Ref]{}, byKey: index.Sets[string, object.Ref]{},
+		narrower: index.Sets[string, string]{},
 	}
 }
 
@@ -41,13 +42,13 @@ func (g *Graph) Set(route object.Ref, n Node) {
 	for _, h := range n.Hostnames {
 		if g.byHostname[h] == nil {
 			for _, wider := range gateway.Coverings(h)[1:] {
-				addTo(g.narrower, wider, h)
+				g.narrower.Add(wider, h)
 			}
 		}
-		addTo(g.byHostname, h, route)
+		g.byHostname.Add(h, route)
 	}
 	for _, k := range n.Keys {
-		addTo(g.byKey, k, route)
+		g.byKey.Add(k, route)
 	}
 }
 
@@ -56,15 +57,15 @@ func (g *Graph) Remove(route object.Ref) {
 	n := g.nodes[route]
 	delete(g.nodes, route)
 	for _, h := range n.Hostnames {
-		removeFrom(g.byHostname, h, route)
+		g.byHostname.Remove(h, route)
 		if g.byHostname[h] == nil {
 			for _, wider := range gateway.Coverings(h)[1:] {
-				removeFrom(g.narrower, wider, h)
+				g.narrower.Remove(wider, h)
 			}
 		}
 	}
 	for _, k := range n.Keys {
-		removeFrom(g.byKey, k, route)
+		g.byKey.Remove(k, route)
 	}
 }
 
@@ -123,21 +124,6 @@ func (w *walk) addHostname(hostname string) {
 		for h := range w.graph.narrower[hostname] {
 			w.add(w.graph.byHostname[h])
 		}
-	}
-}
-
-func addTo[T comparable](sets map[string]map[T]bool, key string, member T) {
-	if sets[key] == nil {
-		sets[key] = map[T]bool{}
-	}
-	sets[key][member] = true
-}
-
-// removeFrom takes a member out of a set, and away with the set once it is empty.
-func removeFrom[T comparable](sets map[string]map[T]bool, key string, member T) {
-	delete(sets[key], member)
-	if len(sets[key]) == 0 {
-		delete(sets, key)
 	}
 }
 

@@ -372,8 +372,8 @@ type Change struct {
 	Kind Kind
 	// Site is that of a virtual host, and Name is the part's.
 	Site, Name string
-	// JSON is what the part is now; nil if it is gone, and for listeners and policies.
-	JSON []byte
+	// Content is what the part is now, the bytes of Envoy's message; nil if it is gone, and for listeners and policies.
+	Content []byte
 }
 
 // Kind is a sort of part.
@@ -409,7 +409,7 @@ func (m *merged) takeChanges() []Change {
 		}
 		if !bytes.Equal(was, now) {
 			m.stale.sites[key.site] = true
-			all = append(all, Change{Kind: VirtualHost, Site: key.site, Name: key.domain, JSON: now})
+			all = append(all, Change{Kind: VirtualHost, Site: key.site, Name: key.domain, Content: now})
 		}
 	}
 	for name, was := range m.touched.clusters {
@@ -434,10 +434,10 @@ func (m *merged) compareCluster(name string, was *envoy.Cluster) (changes []Chan
 		was = &envoy.Cluster{}
 	}
 	if !bytes.Equal(was.Settings, now.Settings) {
-		changes = append(changes, Change{Kind: Cluster, Name: name, JSON: now.Settings})
+		changes = append(changes, Change{Kind: Cluster, Name: name, Content: now.Settings})
 	}
 	if !bytes.Equal(was.Endpoints, now.Endpoints) {
-		changes = append(changes, Change{Kind: Endpoints, Name: name, JSON: now.Endpoints})
+		changes = append(changes, Change{Kind: Endpoints, Name: name, Content: now.Endpoints})
 	}
 	return changes
 }

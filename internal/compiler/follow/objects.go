@@ -11,6 +11,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/backend"
 	"github.com/limpet-proxy/limpet/internal/compiler/coupling"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/index"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
@@ -37,14 +38,14 @@ type inventory struct {
 	proxies map[object.Ref]*httpProxy
 	// services are by namespace/name, slices by that of their Service, and policies by their targets.
 	services map[string]*service
-	slices   map[string]map[*endpointSlice]bool
+	slices   index.Sets[string, *endpointSlice]
 	// inNamespace are the keys of services and slices.
-	inNamespace map[string]map[string]bool
+	inNamespace index.Sets[string, string]
 	policies    map[*sessionPolicy]bool
-	policiesAt  map[object.Ref]map[*sessionPolicy]bool
+	policiesAt  index.Sets[object.Ref, *sessionPolicy]
 	targets     *policy.Targets
 	// readers are the routes that lead to something, by its readerKey.
-	readers map[readerKey]map[object.Ref]bool
+	readers index.Sets[readerKey, object.Ref]
 	graph   *coupling.Graph
 	// named counts the objects of each name, and duplicates those names that several have.
 	named      map[object.Ref]int
@@ -67,10 +68,10 @@ func newInventory(controller gatewayv1.GatewayController) *inventory {
 		context: &resource.Objects{Controller: controller}, shared: &resource.Objects{Controller: controller},
 		namespaces: map[string]*resource.Object[resource.Namespace]{}, refused: map[object.Ref]bool{},
 		routes: map[object.Ref]*gateway.Route{}, proxies: map[object.Ref]*httpProxy{},
-		services: map[string]*service{}, inNamespace: map[string]map[string]bool{}, slices: map[string]map[*endpointSlice]bool{},
+		services: map[string]*service{}, inNamespace: index.Sets[string, string]{}, slices: index.Sets[string, *endpointSlice]{},
 		policies:   map[*sessionPolicy]bool{},
-		policiesAt: map[object.Ref]map[*sessionPolicy]bool{}, targets: policy.NewTargets(0),
-		readers: map[readerKey]map[object.Ref]bool{}, graph: coupling.NewGraph(), named: map[object.Ref]int{},
+		policiesAt: index.Sets[object.Ref, *sessionPolicy]{}, targets: policy.NewTargets(0),
+		readers: index.Sets[readerKey, object.Ref]{}, graph: coupling.NewGraph(), named: map[object.Ref]int{},
 	}
 }
 
@@ -146,7 +147,7 @@ func (s *State) takeRoute(route *gateway.Route, proxy *httpProxy, present bool) 
 	o, ref := s.objects, route.Origin().Ref
 	s.marks.routes[ref] = true
 	for _, key := range listReads(route) {
-		setMember(o.readers, key, ref, present)
+		o.readers.Set(key, ref, present)
 	}
 	if !present {
 		delete(o.routes, ref)
@@ -243,14 +244,14 @@ func (s *State) takeService(o *service, present bool) {
 // takeSlice marks the routes that lead to the Service of an EndpointSlice.
 func (s *State) takeSlice(o *endpointSlice, present bool) {
 	key := o.Namespace + "/" + o.Labels[discoveryv1.LabelServiceName]
-	setMember(s.objects.slices, key, o, present)
+	s.objects.slices.Set(key, o, present)
 	s.objects.noteNamespace(o.Namespace, key)
 	s.markReaders(key, o.Namespace)
 }
 
 // noteNamespace keeps the key of a Service or of its slices among those of a namespace, as long as there are any.
 func (o *inventory) noteNamespace(namespace, key string) {
-	setMember(o.inNamespace, namespace, key, o.services[key] != nil || len(o.slices[key]) > 0)
+	o.inNamespace.Set(namespace, key, o.services[key] != nil || len(o.slices[key]) > 0)
 }
 
 func (s *State) markReaders(key, namespace string) {
@@ -270,7 +271,7 @@ func (s *State) takePolicy(p *sessionPolicy, present bool) {
 		delete(s.objects.policies, p)
 	}
 	for _, at := range precedence.ListTargets(p.Namespace, &p.Value.Spec) {
-		setMember(s.objects.policiesAt, at.Target.Ref, p, present)
+		s.objects.policiesAt.Set(at.Target.Ref, p, present)
 		switch at.Target.Kind {
 		case object.KindGateway, object.KindGatewayClass:
 			s.marks.all = true
@@ -345,18 +346,4 @@ func replace[T any](list, gone, came []*resource.Object[T]) []*resource.Object[T
 		away[o] = true
 	}
 	return append(slices.DeleteFunc(slices.Clone(list), func(o *resource.Object[T]) bool { return away[o] }), came...)
-}
-
-// setMember puts a member into one of several sets, or takes it out.
-func setMember[K, T comparable](sets map[K]map[T]bool, key K, member T, present bool) {
-	switch {
-	case !present:
-		if delete(sets[key], member); len(sets[key]) == 0 {
-			delete(sets, key)
-		}
-	case sets[key] == nil:
-		sets[key] = map[T]bool{member: true}
-	default:
-		sets[key][member] = true
-	}
 }

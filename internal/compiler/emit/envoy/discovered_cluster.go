@@ -1,7 +1,7 @@
 package envoy
 
 import (
-	"bytes"
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 )
@@ -9,7 +9,7 @@ import (
 // Cluster is a cluster and its endpoints, apart from each other.
 type Cluster struct {
 	Name string
-	// Settings is the cluster without endpoints, as JSON with its type, and Endpoints its load assignment without.
+	// Settings is the cluster without endpoints, and Endpoints its load assignment.
 	Settings, Endpoints []byte
 	// Inline says that the endpoints are a part of the cluster, else they have a file of their own.
 	Inline bool
@@ -18,44 +18,41 @@ type Cluster struct {
 // newDiscoveredCluster writes a cluster and its endpoints.
 func (e *emitter) newDiscoveredCluster(c *ir.Cluster) Cluster {
 	return Cluster{
-		Name: c.Name, Settings: e.marshalResource(e.newCluster(c)), Endpoints: e.marshalMessage(e.validate(newAssignment(c))),
+		Name: c.Name, Settings: e.marshalBinary(e.newCluster(c)), Endpoints: e.marshalBinary(newAssignment(c)),
 		Inline: e.files.inline,
 	}
 }
 
+// loadAssignment is the number of Cluster's field.
+const loadAssignment = 33
+
 // Resource is the cluster as Envoy discovers it.
 func (c Cluster) Resource() Resource {
 	if !c.Inline {
-		return Resource{c.Name, c.Settings}
+		return Resource{c.Name, clusterType, c.Settings}
 	}
-	whole := append([]byte(nil), c.Settings[:len(c.Settings)-1]...)
-	whole = append(append(whole, assignmentField...), c.Endpoints...)
-	return Resource{c.Name, append(whole, '}')}
-}
-
-// assignmentHead is the beginning of a resource of endpoints.
-const assignmentHead = `{"@type":"type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment",`
-
-// assignmentField stands between a cluster's settings and its endpoints.
-const assignmentField = `,"load_assignment":`
-
-// SplitCluster is the reverse of Cluster.Resource. A cluster that is not inline has its endpoints in another resource.
-func SplitCluster(r Resource) (c Cluster, inline bool) {
-	settings, endpoints, inline := bytes.Cut(r.JSON, []byte(assignmentField))
-	if !inline {
-		return Cluster{Name: r.Name, Settings: r.JSON}, false
-	}
-	settings = append(append([]byte(nil), settings...), '}')
-	return Cluster{Name: r.Name, Settings: settings, Endpoints: endpoints[:len(endpoints)-1], Inline: true}, true
-}
-
-// SplitAssignment is the reverse of Cluster.Assignment.
-func SplitAssignment(r Resource) []byte {
-	return append([]byte{'{'}, bytes.TrimPrefix(r.JSON, []byte(assignmentHead))...)
+	whole := append(make([]byte, 0, len(c.Settings)+len(c.Endpoints)+8), c.Settings...)
+	whole = protowire.AppendTag(whole, loadAssignment, protowire.BytesType)
+	return Resource{c.Name, clusterType, protowire.AppendBytes(whole, c.Endpoints)}
 }
 
 // Assignment is the resource with the endpoints, for their file.
-func (c Cluster) Assignment() Resource {
-	typed := append([]byte(assignmentHead), c.Endpoints[1:]...)
-	return Resource{c.Name, typed}
+func (c Cluster) Assignment() Resource { return Resource{c.Name, assignmentType, c.Endpoints} }
+
+// SplitCluster is the reverse of Cluster.Resource. A cluster that is not inline has its endpoints in another resource. What is no
+// cluster of ours stays as it is.
+func SplitCluster(r Resource) Cluster {
+	for at := 0; at < len(r.Content); {
+		number, kind, tag := protowire.ConsumeTag(r.Content[at:])
+		value := protowire.ConsumeFieldValue(number, kind, r.Content[at+max(tag, 0):])
+		if tag < 0 || value < 0 {
+			break
+		}
+		if number == loadAssignment {
+			endpoints, _ := protowire.ConsumeBytes(r.Content[at+tag:])
+			return Cluster{Name: r.Name, Settings: r.Content[:at], Endpoints: endpoints, Inline: true}
+		}
+		at += tag + value
+	}
+	return Cluster{Name: r.Name, Settings: r.Content}
 }

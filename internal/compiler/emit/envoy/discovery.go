@@ -6,7 +6,6 @@ import (
 	bootstrapv3 "github.com/envoyproxy/go-control-plane/envoy/config/bootstrap/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	internallistenerv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/bootstrap/internal_listener/v3"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/protoyaml"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
@@ -30,11 +29,21 @@ type Discovery struct {
 	Filter Resource
 }
 
-// Resource is something that Envoy discovers by name, as JSON with its type.
+// Resource is something that Envoy discovers by name: the type of a message, and its bytes.
 type Resource struct {
-	Name string
-	JSON []byte
+	Name    string
+	TypeURL string
+	Content []byte
 }
+
+// The types of resources.
+const (
+	listenerType   = "type.googleapis.com/envoy.config.listener.v3.Listener"
+	routesType     = "type.googleapis.com/envoy.config.route.v3.RouteConfiguration"
+	clusterType    = "type.googleapis.com/envoy.config.cluster.v3.Cluster"
+	assignmentType = "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment"
+	extensionType  = "type.googleapis.com/envoy.config.core.v3.TypedExtensionConfig"
+)
 
 // Routes are those of a listener or site.
 type Routes struct {
@@ -91,7 +100,7 @@ func (a Assembly) layout() fileLayout {
 }
 
 func (a Assembly) hostForm(sessions bool) itemForm {
-	return itemForm{pinHeader: a.Settings.Plugin.PinHeader, json: true, sessions: sessions}
+	return itemForm{pinHeader: a.Settings.Plugin.PinHeader, binary: true, sessions: sessions}
 }
 
 func (a Assembly) newEmitter() *emitter { return &emitter{settings: a.Settings, files: a.layout()} }
@@ -111,7 +120,7 @@ func ListSites(l ir.Listener) []Site {
 	return all
 }
 
-// HostText is a virtual host in each form that it may have, and what of its routes its table's form depends on.
+// HostText is a virtual host's bytes in each form that it may have, and what of its routes its table's form depends on.
 type HostText struct {
 	Tally
 	usual, lean []byte
@@ -151,7 +160,7 @@ func (r Renderer) RenderClusters(a Assembly, clusters []ir.Cluster) ([]Cluster, 
 // (Tally.Most), for which the texts must be made.
 func (a Assembly) JoinRoutes(siteName string, hosts [][]byte, sessions bool) (Routes, error) {
 	e := a.newEmitter()
-	return Routes{Resource{siteName, e.joinRoutes(siteName, hosts, sessions)}, RoutesCounters(siteName)}, e.err
+	return Routes{Resource{siteName, routesType, e.joinRoutes(siteName, hosts, sessions)}, RoutesCounters(siteName)}, e.err
 }
 
 // Frame is a configuration without routes and clusters.
@@ -160,9 +169,9 @@ func (a Assembly) Frame(listeners []ir.Listener) (*Discovery, error) {
 	d := &Discovery{Plugin: settings.Plugin, PluginJSON: settings.PluginJSON}
 	for _, l := range listeners {
 		listener := e.newListener(l)
-		d.Listeners = append(d.Listeners, Resource{listener.Name, e.marshalResource(listener)})
+		d.Listeners = append(d.Listeners, Resource{listener.Name, listenerType, e.marshalBinary(listener)})
 	}
-	d.Filter = Resource{limpetFilter, e.renderLimpet(settings.PluginJSON)}
+	d.Filter = Resource{limpetFilter, extensionType, e.renderLimpet(settings.PluginJSON)}
 	b := e.newDynamicBootstrap()
 	if e.err != nil {
 		return nil, e.err
@@ -173,19 +182,6 @@ func (a Assembly) Frame(listeners []ir.Listener) (*Discovery, error) {
 	var err error
 	d.Bootstrap, err = toYAML(b, protoyaml.Placeholders{})
 	return d, err
-}
-
-// marshalResource validates a message and gives its JSON with its type.
-func (e *emitter) marshalResource(m proto.Message) []byte { return e.marshalMessage(e.pack(m)) }
-
-// marshalMessage gives a message's JSON.
-func (e *emitter) marshalMessage(m proto.Message) []byte {
-	if e.err != nil {
-		return nil
-	}
-	var text []byte
-	text, e.err = toJSON(m)
-	return text
 }
 
 // newDynamicBootstrap is what does not change: everything but listeners, routes, clusters and the filter's

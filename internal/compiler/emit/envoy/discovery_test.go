@@ -34,35 +34,35 @@ func TestDiscoveryInPieces(t *testing.T) {
 	d := mustDiscover(t, twoClusters(), 2)
 	checkYAML(t, parse(t, string(d.Bootstrap)), `
 dynamic_resources:
-  lds_config: {resource_api_version: V3, path_config_source: {path: conf/lds.json}}
-  cds_config: {resource_api_version: V3, path_config_source: {path: conf/cds.json}}
+  lds_config: {resource_api_version: V3, path_config_source: {path: conf/lds.pb}}
+  cds_config: {resource_api_version: V3, path_config_source: {path: conf/cds.pb}}
 bootstrap_extensions: [{name: envoy.bootstrap.internal_listener}]
 static_resources: {clusters: null, listeners: [{name: answer-500}, {name: answer-503}]}`)
 	if len(d.Listeners) != 1 || len(d.Routes) != 1 || len(d.Clusters) != 2 {
 		t.Fatalf("%d listeners, %d routes, %d clusters", len(d.Listeners), len(d.Routes), len(d.Clusters))
 	}
-	checkYAML(t, parse(t, string(d.Listeners[0].JSON)), `
+	checkYAML(t, parseResource(t, d.Listeners[0]), `
 "@type": type.googleapis.com/envoy.config.listener.v3.Listener
 name: listener/0.0.0.0/80
-filter_chains: [{filters: [{typed_config: {route_config: null, rds: {route_config_name: listener/0.0.0.0/80, config_source: {path_config_source: {path: conf/rds/listener_0.0.0.0_80.json}}}, http_filters: [
+filter_chains: [{filters: [{typed_config: {route_config: null, rds: {route_config_name: listener/0.0.0.0/80, config_source: {path_config_source: {path: conf/rds/listener_0.0.0.0_80.pb}}}, http_filters: [
   {name: envoy.filters.http.header_mutation}, {name: envoy.filters.http.cors, disabled: true},
-  {name: limpet, disabled: true, typed_config: null, config_discovery: {config_source: {path_config_source: {path: conf/ecds.json}}, type_urls: [type.googleapis.com/envoy.extensions.filters.http.wasm.v3.Wasm]}},
+  {name: limpet, disabled: true, typed_config: null, config_discovery: {config_source: {path_config_source: {path: conf/ecds.pb}}, type_urls: [type.googleapis.com/envoy.extensions.filters.http.wasm.v3.Wasm]}},
   {name: envoy.filters.http.stateful_session}, {name: envoy.filters.http.router}]}}]}]`)
-	checkYAML(t, parse(t, string(d.Routes[0].JSON)), `
+	checkYAML(t, parseResource(t, d.Routes[0].Resource), `
 "@type": type.googleapis.com/envoy.config.route.v3.RouteConfiguration
 name: listener/0.0.0.0/80
 virtual_hosts: [{domains: ["*"], routes: [{name: r, route: {cluster: service/a/80}}]}]`)
-	checkYAML(t, parse(t, string(d.Clusters[0].Resource().JSON)), `
+	checkYAML(t, parseResource(t, d.Clusters[0].Resource()), `
 "@type": type.googleapis.com/envoy.config.cluster.v3.Cluster
 name: service/a/80
 type: EDS
 load_assignment: null
-eds_cluster_config: {eds_config: {path_config_source: {path: conf/eds/service_a_80.json}}}`)
-	checkYAML(t, parse(t, string(d.Clusters[0].Assignment().JSON)), `
+eds_cluster_config: {eds_config: {path_config_source: {path: conf/eds/service_a_80.pb}}}`)
+	checkYAML(t, parseResource(t, d.Clusters[0].Assignment()), `
 "@type": type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment
 cluster_name: service/a/80
 endpoints: [{lb_endpoints: [{endpoint: {address: {socket_address: {address: 10.0.0.1}}}}]}]`)
-	checkYAML(t, parse(t, string(d.Filter.JSON)), `
+	checkYAML(t, parseResource(t, d.Filter), `
 "@type": type.googleapis.com/envoy.config.core.v3.TypedExtensionConfig
 name: limpet
 typed_config: {"@type": type.googleapis.com/envoy.extensions.filters.http.wasm.v3.Wasm, config: {configuration: {value: '{"a": "<b>"}'}, vm_config: {code: {local: {filename: dist/limpet.wasm}}}}}`)
@@ -72,18 +72,15 @@ typed_config: {"@type": type.googleapis.com/envoy.extensions.filters.http.wasm.v
 func TestManyClustersKeepTheirEndpoints(t *testing.T) {
 	for _, c := range mustDiscover(t, twoClusters(), 1).Clusters {
 		r := c.Resource()
-		checkYAML(t, parse(t, string(r.JSON)), `{name: `+c.Name+`, type: STATIC, eds_cluster_config: null, load_assignment: {"@type": null, cluster_name: `+c.Name+`}}`)
-		back, inline := envoy.SplitCluster(r)
-		if !inline || back.Name != c.Name || string(back.Settings) != string(c.Settings) || string(back.Endpoints) != string(c.Endpoints) {
-			t.Errorf("%s is split into %s and %s, inline: %t", r.JSON, back.Settings, back.Endpoints, inline)
+		checkYAML(t, parseResource(t, r), `{name: `+c.Name+`, type: STATIC, eds_cluster_config: null, load_assignment: {cluster_name: `+c.Name+`}}`)
+		back := envoy.SplitCluster(r)
+		if !back.Inline || back.Name != c.Name || string(back.Settings) != string(c.Settings) || string(back.Endpoints) != string(c.Endpoints) {
+			t.Errorf("%q is split into %q and %q, inline: %t", r.Content, back.Settings, back.Endpoints, back.Inline)
 		}
 	}
 	c := mustDiscover(t, twoClusters(), 2).Clusters[0]
-	if back, inline := envoy.SplitCluster(c.Resource()); inline || string(back.Settings) != string(c.Settings) || back.Endpoints != nil {
-		t.Errorf("%s is split, inline: %t", c.Settings, inline)
-	}
-	if back := envoy.SplitAssignment(c.Assignment()); string(back) != string(c.Endpoints) {
-		t.Errorf("the endpoints are %s, want %s", back, c.Endpoints)
+	if back := envoy.SplitCluster(c.Resource()); back.Inline || string(back.Settings) != string(c.Settings) || back.Endpoints != nil {
+		t.Errorf("%q is split, inline: %t", c.Settings, back.Inline)
 	}
 }
 
@@ -97,8 +94,8 @@ func TestDiscoveryOfTLSHosts(t *testing.T) {
 	for _, r := range mustDiscover(t, config, 2).Routes {
 		names = append(names, r.Name+" "+envoy.RoutesFile(r.Name)+" "+r.Counters)
 	}
-	want := "listener/::/443/*.example.com rds/listener_::_443__.example.com.json http.port-443.rds.listener/__443/*.example.com\n" +
-		"listener/::/443/* rds/listener_::_443__.json http.port-443.rds.listener/__443/*"
+	want := "listener/::/443/*.example.com rds/listener_::_443__.example.com.pb http.port-443.rds.listener/__443/*.example.com\n" +
+		"listener/::/443/* rds/listener_::_443__.pb http.port-443.rds.listener/__443/*"
 	if got := strings.Join(names, "\n"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -113,7 +110,7 @@ func TestFilterWithAnotherConfiguration(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		filter := at(t, parse(t, string(d.Filter.JSON)), "typed_config.config")
+		filter := at(t, parseResource(t, d.Filter), "typed_config.config")
 		checkYAML(t, at(t, filter, "configuration.value"), "'"+config+"'")
 		checkYAML(t, at(t, filter, "vm_config"), `{vm_id: limpet}`) // by which what VMs share finds the next one
 		return at(t, filter, "vm_config.configuration.value").(string)
@@ -129,9 +126,9 @@ func TestFilterWithAnotherConfiguration(t *testing.T) {
 func TestFilesAndCounters(t *testing.T) {
 	long := "service/" + strings.Repeat("n", 250)
 	for name, c := range map[string]struct{ got, want string }{
-		"endpoints":                 {envoy.EndpointsFile("service/shop/cart/80"), "eds/service_shop_cart_80.json"},
-		"endpoints with a strategy": {envoy.EndpointsFile("service/shop/cart/80/random"), "eds/service_shop_cart_80_random.json"},
-		"routes":                    {envoy.RoutesFile("listener/0.0.0.0/80"), "rds/listener_0.0.0.0_80.json"},
+		"endpoints":                 {envoy.EndpointsFile("service/shop/cart/80"), "eds/service_shop_cart_80.pb"},
+		"endpoints with a strategy": {envoy.EndpointsFile("service/shop/cart/80/random"), "eds/service_shop_cart_80_random.pb"},
+		"routes":                    {envoy.RoutesFile("listener/0.0.0.0/80"), "rds/listener_0.0.0.0_80.pb"},
 		"counters of endpoints":     {envoy.EndpointsCounters("service/shop/cart/80"), "cluster.service/shop/cart/80"},
 		"counters with colons":      {envoy.EndpointsCounters("a:b://c:/d"), "cluster.a_b_c_d"},
 		"counters of routes":        {envoy.RoutesCounters("listener/fd00::1/8080"), "http.port-8080.rds.listener/fd00__1/8080"},

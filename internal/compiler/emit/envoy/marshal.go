@@ -2,13 +2,11 @@ package envoy
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"net/netip"
 	"time"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -25,16 +23,11 @@ func toYAML(m proto.Message, fills protoyaml.Placeholders) ([]byte, error) {
 	return bytes.Join(append([][]byte{[]byte(header)}, parts...), nil), err
 }
 
-// toJSON writes a message in one line, without the spaces that protojson puts in by chance, so that equal messages give
-// equal bytes.
-func toJSON(m proto.Message) ([]byte, error) {
-	text, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(m)
-	if err != nil {
-		return nil, err
-	}
-	var out bytes.Buffer
-	err = json.Compact(&out, text)
-	return out.Bytes(), err
+// marshalBinary validates a message and gives its bytes, the same for equal ones.
+func (e *emitter) marshalBinary(m proto.Message) []byte {
+	content, err := proto.MarshalOptions{Deterministic: true}.Marshal(e.validate(m))
+	e.fail(err)
+	return content
 }
 
 // fail keeps the first error.

@@ -1,14 +1,13 @@
 package envoy
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
 	"reflect"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/protoyaml"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
@@ -29,7 +28,7 @@ import (
 //     (renderItems).
 //  2. In YAML, package protoyaml puts texts in while it writes the message, for only then is it known how far to the
 //     right they stand (writeBootstrap). The filter's configuration is written once; aliases refer to it.
-//  3. In JSON, which has no indents, the message's text is cut at the placeholder's (splice).
+//  3. As protobuf's bytes, which are the same wherever they stand, items follow the message that they are a part of (joinRoutes).
 
 // placeholder is the name of what stands for all clusters, the domain of what stands for all virtual hosts, and the
 // text that stands for the filter's configuration.
@@ -83,8 +82,8 @@ type itemForm struct {
 	// sessions says that the route configuration turns the session filters on for routes that say nothing else.
 	sessions bool
 	files    fileLayout
-	json     bool
-	indent   int // of the dash, in YAML
+	binary   bool // or else in YAML
+	indent   int  // of the dash, in YAML
 }
 
 // Key names the item.
@@ -142,10 +141,10 @@ type itemWriter struct {
 }
 
 func (w *itemWriter) writeItem(e *emitter, m proto.Message) []byte {
-	e.validate(m)
-	if w.form.json {
-		return e.marshalMessage(m)
+	if w.form.binary {
+		return e.marshalBinary(m)
 	}
+	e.validate(m)
 	if w.yaml == nil {
 		w.yaml = protoyaml.NewItems()
 	}
@@ -168,7 +167,7 @@ func (r Renderer) renderClusters(clusters []ir.Cluster, form itemForm) ([][]byte
 
 // renderDiscovered gives clusters with their endpoints apart.
 func (r Renderer) renderDiscovered(clusters []ir.Cluster, files fileLayout) ([]Cluster, error) {
-	form := itemForm{json: true, files: files}
+	form := itemForm{binary: true, files: files}
 	return renderItems(r.discovered, form, clusters, func(c *ir.Cluster) itemKey { return itemKey{name: c.Name} },
 		func(e *emitter, _ *itemWriter, c *ir.Cluster) Cluster { return e.newDiscoveredCluster(c) })
 }
@@ -205,36 +204,27 @@ func (r Renderer) writeBootstrap(e *emitter, bootstrap proto.Message, config *ir
 	return text, e.err
 }
 
-// joinRoutes gives the JSON of the route configuration of a site, whose virtual hosts are written.
+// virtualHosts is the number of RouteConfiguration's field.
+const virtualHosts = 2
+
+// joinRoutes gives the route configuration of a site, whose virtual hosts are written.
 func (e *emitter) joinRoutes(siteName string, hosts [][]byte, sessions bool) []byte {
-	routes := e.newRouteConfiguration(siteName, len(hosts), sessions)
-	text := e.marshalResource(routes)
-	if len(hosts) == 0 || e.err != nil {
-		return text
+	head := e.marshalBinary(e.newRouteConfiguration(siteName, 0, sessions))
+	size := len(head)
+	for _, host := range hosts {
+		size += protowire.SizeTag(virtualHosts) + protowire.SizeBytes(len(host))
 	}
-	return e.splice(text, e.marshalMessage(routes.VirtualHosts[0]), bytes.Join(hosts, []byte(",")))
+	content := append(make([]byte, 0, size), head...)
+	for _, host := range hosts {
+		content = protowire.AppendTag(content, virtualHosts, protowire.BytesType)
+		content = protowire.AppendBytes(content, host)
+	}
+	return content
 }
 
-// renderLimpet gives the JSON of the filter with a configuration.
+// renderLimpet gives the filter with a configuration.
 func (e *emitter) renderLimpet(pluginJSON []byte) []byte {
-	text := e.marshalResource(e.packExtension(limpetFilter, e.newWasm(pluginJSON)))
-	return e.splice(text, e.quoteJSON(placeholder), e.quoteJSON(string(pluginJSON)))
-}
-
-// splice puts a text in the place of what was written of a placeholder, in some JSON.
-func (e *emitter) splice(text, written, replacement []byte) []byte {
-	before, after, found := bytes.Cut(text, written)
-	if !found {
-		e.fail(fmt.Errorf("the placeholder %s is not in its place", written))
-	}
-	return bytes.Join([][]byte{before, replacement, after}, nil)
-}
-
-// quoteJSON is text as a string of JSON, with nothing escaped for HTML, as protojson writes it.
-func (e *emitter) quoteJSON(text string) []byte {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	e.fail(encoder.Encode(text))
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	wasm := e.newWasm(pluginJSON)
+	wasm.Config.Configuration = e.pack(wrapperspb.String(string(pluginJSON)))
+	return e.marshalBinary(e.packExtension(limpetFilter, wasm))
 }

@@ -99,9 +99,9 @@ func writeWorld(t *testing.T, r Renderer, w *world) written {
 	if err != nil {
 		t.Fatal(err)
 	}
-	texts := append([][]byte{bootstrap, discovery.Bootstrap}, discovery.Filter.JSON)
+	texts := append([][]byte{bootstrap, discovery.Bootstrap}, discovery.Filter.Content)
 	for _, routes := range discovery.Routes {
-		texts = append(texts, routes.JSON)
+		texts = append(texts, routes.Content)
 	}
 	if bytes.Contains(bytes.Join(texts, nil), []byte(placeholder)) {
 		t.Error("a placeholder is left")
@@ -129,12 +129,12 @@ func TestDiscoveredCluster(t *testing.T) {
 		w := newWorld()
 		w.endpointFiles = files
 		for _, c := range writeWorld(t, Renderer{}, w).discovery.Clusters {
-			got, inline := SplitCluster(c.Resource())
-			if !inline {
-				got.Endpoints = SplitAssignment(c.Assignment())
+			got := SplitCluster(c.Resource())
+			if !got.Inline {
+				got.Endpoints = c.Assignment().Content
 			}
-			if !reflect.DeepEqual(got, c) || inline != (files == 0) {
-				t.Errorf("%s becomes %s", c.Settings, got.Settings)
+			if !reflect.DeepEqual(got, c) || got.Inline != (files == 0) {
+				t.Errorf("%q becomes %q", c.Settings, got.Settings)
 			}
 		}
 	}

@@ -6,9 +6,7 @@ import (
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
-	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
@@ -87,7 +85,7 @@ func (r Renderer) serveGateway(clusters map[string]Cluster, g ServeSettings) (*S
 		d.Endpoints = append(d.Endpoints, Packed{Name: c.Name, Content: clusters[c.Name].Endpoints})
 	}
 	if len(d.Listeners) > 0 {
-		d.Filter = []Packed{e.packLimpet(g.PluginJSON)}
+		d.Filter = []Packed{{Name: limpetFilter, Content: e.renderLimpet(g.PluginJSON)}}
 	}
 	return d, e.err
 }
@@ -96,11 +94,7 @@ func comparePacked(a, b Packed) int { return cmp.Compare(a.Name, b.Name) }
 
 // packClusters gives clusters and their endpoints by name.
 func (r Renderer) packClusters(clusters []ir.Cluster) (map[string]Cluster, error) {
-	all, err := renderItems(r.discovered, itemForm{files: servedLayout}, clusters,
-		func(c *ir.Cluster) itemKey { return itemKey{name: c.Name} },
-		func(e *emitter, _ *itemWriter, c *ir.Cluster) Cluster {
-			return Cluster{Name: c.Name, Settings: e.marshalBinary(e.newCluster(c)), Endpoints: e.marshalBinary(newAssignment(c))}
-		})
+	all, err := r.renderDiscovered(clusters, servedLayout)
 	named := make(map[string]Cluster, len(all))
 	for _, c := range all {
 		named[c.Name] = c
@@ -108,22 +102,12 @@ func (r Renderer) packClusters(clusters []ir.Cluster) (map[string]Cluster, error
 	return named, err
 }
 
-// virtualHosts is the number of RouteConfiguration's field.
-const virtualHosts = 2
-
 // packRoutes gives a site's route configuration. Its virtual hosts are packed one by one, unless that was done before.
 func (r Renderer) packRoutes(e *emitter, gateway string, s site) (Packed, error) {
 	sessions := tallyHosts(s.hosts...).Most()
-	routes := e.newRouteConfiguration(s.name, 0, sessions)
-	content := e.marshalBinary(routes)
-	hosts, err := renderItems(r.hosts, itemForm{pinHeader: e.settings.Plugin.PinHeader, sessions: sessions, files: servedLayout}, s.hosts,
-		func(h *ir.Host) itemKey { return itemKey{gateway + "/" + s.name, h.Domain, sessions} },
-		func(e *emitter, _ *itemWriter, h *ir.Host) []byte { return e.marshalBinary(e.newVirtualHost(h)) })
-	for _, host := range hosts {
-		content = protowire.AppendTag(content, virtualHosts, protowire.BytesType)
-		content = protowire.AppendBytes(content, host)
-	}
-	return Packed{Name: s.name, Content: content, Clusters: ListClusters(s.hosts)}, err
+	form := itemForm{pinHeader: e.settings.Plugin.PinHeader, sessions: sessions, files: servedLayout, binary: true}
+	hosts, err := r.renderHosts(site{name: gateway + "/" + s.name, hosts: s.hosts}, form)
+	return Packed{Name: s.name, Content: e.joinRoutes(s.name, hosts, sessions), Clusters: ListClusters(s.hosts)}, err
 }
 
 // ListClusters are those that hosts' routes lead to, with those that get copies, in order, each once.
@@ -153,22 +137,8 @@ func (e *emitter) packSecrets(certificates []ir.Certificate) (all []Packed) {
 	return all
 }
 
-// packLimpet is the filter with a configuration.
-func (e *emitter) packLimpet(pluginJSON []byte) Packed {
-	wasm := e.newWasm(pluginJSON)
-	wasm.Config.Configuration = e.pack(wrapperspb.String(string(pluginJSON)))
-	return e.packResource(limpetFilter, e.packExtension(limpetFilter, wasm))
-}
-
 func (e *emitter) packResource(name string, m proto.Message) Packed {
 	return Packed{Name: name, Content: e.marshalBinary(m)}
-}
-
-// marshalBinary validates a message and gives its bytes, the same for equal ones.
-func (e *emitter) marshalBinary(m proto.Message) []byte {
-	content, err := proto.MarshalOptions{Deterministic: true}.Marshal(e.validate(m))
-	e.fail(err)
-	return content
 }
 
 // newServerSource is the server that the bootstrap names.

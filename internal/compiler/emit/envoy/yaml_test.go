@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/types/known/anypb"
 	"sigs.k8s.io/yaml"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
@@ -47,6 +49,16 @@ func parse(t *testing.T, text string) (data any) {
 		t.Fatalf("%v in\n%s", err, text)
 	}
 	return data
+}
+
+// parseResource gives a resource as data, with its type.
+func parseResource(t *testing.T, r envoy.Resource) any {
+	t.Helper()
+	text, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(&anypb.Any{TypeUrl: r.TypeURL, Value: r.Content})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parse(t, string(text))
 }
 
 // at is a part of data, by names and indices, such as "static_resources.clusters.0".

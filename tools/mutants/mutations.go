@@ -1,0 +1,241 @@
+package main
+
+// mutation is a change of the code that takes a dependency out.
+type mutation struct{ name, file, from, to string }
+
+// The files that have most of them.
+const (
+	objects = "internal/compiler/follow/objects.go"
+	frame   = "internal/compiler/follow/frame.go"
+	part    = "internal/compiler/follow/part.go"
+	groups  = "internal/compiler/follow/groups.go"
+	merged  = "internal/compiler/follow/merged.go"
+	state   = "internal/compiler/follow/state.go"
+	graph   = "internal/compiler/coupling/graph.go"
+	store   = "internal/compiler/resource/store.go"
+	decide  = "internal/compiler/policy/decide.go"
+)
+
+var mutations = []mutation{
+	{
+		"a changed route is not marked", objects,
+		"\ts.marks.routes[ref] = true\n\tfor _, key := range listReads(route)",
+		"\tfor _, key := range listReads(route)",
+	},
+	{
+		"readers of a Service not marked", objects,
+		"\ts.objects.noteNamespace(o.Namespace, o.Key())\n\ts.markReaders(o.Key(), o.Namespace)",
+		"\ts.objects.noteNamespace(o.Namespace, o.Key())",
+	},
+	{
+		"readers of a slice not marked", objects,
+		"\ts.objects.noteNamespace(o.Namespace, key)\n\ts.markReaders(key, o.Namespace)",
+		"\ts.objects.noteNamespace(o.Namespace, key)",
+	},
+	{
+		"readers of XBackends not marked", objects,
+		"[]readerKey{{service: key}, {xbackends: namespace}}",
+		"[]readerKey{{service: key}}",
+	},
+	{
+		"policy on a Service marks no readers", objects,
+		"\t\t\tfor route := range s.objects.readers[readerKey{service: at.Target.Key()}] {\n" +
+			"\t\t\t\ts.marks.routes[route] = true\n\t\t\t}",
+		"\t\t\tcontinue",
+	},
+	{
+		"policy on a route does not mark it", objects,
+		"\t\tdefault:\n\t\t\ts.marks.routes[at.Target.Ref] = true",
+		"\t\tdefault:",
+	},
+	{
+		"policy on a Gateway does not mark all", objects,
+		"\t\tcase object.KindGateway, object.KindGatewayClass:\n\t\t\ts.marks.all = true",
+		"\t\tcase object.KindGateway, object.KindGatewayClass:",
+	},
+	{
+		"policies do not see that a target comes or goes", objects,
+		"\t\t\ts.marks.policies[p] = true\n\t\t}\n\t\t// Policies",
+		"\t\t\t_ = p\n\t\t}\n\t\t// Policies",
+	},
+	{
+		"frame does not see that a target comes or goes", objects,
+		"\t\ts.marks.frame = s.marks.frame || len",
+		"\t\t_ = s.marks.frame || len",
+	},
+	{
+		"context does not mark all groups", objects,
+		"\ts.marks.all = s.marks.all || !onlyFrameReads(was, now)",
+		"\t_ = onlyFrameReads",
+	},
+	{
+		"context does not mark the frame", objects,
+		"newShared(now), true",
+		"newShared(now), s.marks.frame",
+	},
+	{
+		"a frame of another shape marks no group", frame,
+		"\t\ts.marks.all = true\n\t\ts.merged.setSites",
+		"\t\ts.merged.setSites",
+	},
+	{
+		"readers of what is refused not marked", objects,
+		"\tif ref.Kind == object.KindService {\n\t\ts.markReaders",
+		"\tif false {\n\t\ts.markReaders",
+	},
+	{
+		"refused Gateways not in the context", objects,
+		"\t\t\tnow.Refused = append(now.Refused, ref)",
+		"\t\t\t_ = ref",
+	},
+	{
+		"refused Services not given to groups", part,
+		"\t\tg.all.Refused = append(g.all.Refused, ref)",
+		"\t\t_ = ref",
+	},
+	{
+		"Namespaces not given to groups", part,
+		"\t\tg.all.Namespaces = append(g.all.Namespaces, n)",
+		"\t\t_ = n",
+	},
+	{
+		"policies of Services not given to groups", part,
+		"\t\tg.all.Services = append(g.all.Services, found)\n\t\tg.addPolicies(ref)",
+		"\t\tg.all.Services = append(g.all.Services, found)",
+	},
+	{
+		"policies of Gateways not given to groups", part,
+		"\t\tg.addPolicies(o.Origin().Ref)\n",
+		"\t\t_ = o.Origin().Ref\n",
+	},
+	{
+		"policies of routes not given to groups", part,
+		"func (g *gatherer) addRoute(ref object.Ref) {\n\tg.addPolicies(ref)",
+		"func (g *gatherer) addRoute(ref object.Ref) {",
+	},
+	{
+		"slices not given to groups", part,
+		"\t\tg.all.Slices = append(g.all.Slices, slice)",
+		"\t\t_ = slice",
+	},
+	{
+		"XBackends: namespace not read", part,
+		"\t\tfor key := range g.from.inNamespace[key.xbackends] {\n\t\t\tg.addService(key)\n",
+		"\t\tfor key := range g.from.inNamespace[key.xbackends] {\n\t\t\t_ = key\n",
+	},
+	{
+		"no coupling by covering wildcards", graph,
+		"\tfor _, h := range gateway.Coverings(hostname) {",
+		"\tfor _, h := range gateway.Coverings(hostname)[:1] {",
+	},
+	{
+		"no coupling with narrower hostnames", graph,
+		"if strings.HasPrefix(hostname, \"*\") {",
+		"if false && strings.HasPrefix(hostname, \"*\") {",
+	},
+	{
+		"no coupling by XBackends", objects,
+		"\t\t\tkeys = append(keys, \"XBackend \"",
+		"\t\t\t_ = append(keys, \"XBackend \"",
+	},
+	{
+		"no coupling by cookies with a Domain", groups,
+		"\t\t\t\t\t\tpending[ref], pending[other] = true, true",
+		"\t\t\t\t\t\t_, _ = ref, other",
+	},
+	{
+		"names before suffixes do not couple", decide,
+		"[2][]*namedRule{before, named}",
+		"[2][]*namedRule{named, named}",
+	},
+	{
+		"names after suffixes do not couple", decide,
+		"[2][]*namedRule{before, named}",
+		"[2][]*namedRule{before, before}",
+	},
+	{
+		"groups that drain do not see time pass", groups,
+		"\t\tmarked[g.routes[0]] = true\n",
+		"\t\t_ = g\n",
+	},
+	{
+		"dissolved groups stay in what all come to", groups,
+		"\ts.merged.removePart(g.part)\n",
+		"",
+	},
+	{
+		"problems of dissolved groups stay", groups,
+		"\ts.said.remove(g.part.report)\n",
+		"",
+	},
+	{
+		"a cluster with other content is not written anew", merged,
+		"\t\t\tknown.config, known.text = c, nil",
+		"\t\t\tknown.config = c",
+	},
+	{
+		"endpoints do not change their place", merged,
+		"inline != m.assembly.Inline {",
+		"inline && !m.assembly.Inline {",
+	},
+	{
+		"a host that goes leaves the shell host away", merged,
+		"\treturn s.written[domain]\n",
+		"\treturn nil\n",
+	},
+	{
+		"certificates do not change listeners", frame,
+		"before == nil || !reflect.DeepEqual(before.listeners, now.listeners)",
+		"before == nil",
+	},
+	{
+		"sites are not stale", merged,
+		"\t\t\tm.stale.sites[key.site] = true\n\t\t\tall",
+		"\t\t\tall",
+	},
+	{
+		"clusters are not stale", merged,
+		"\t\tm.stale.clusters = m.stale.clusters || len(changes) > 0\n",
+		"",
+	},
+	{
+		"an ancestor that is taken is not counted", state,
+		"\t\t\ts.others[marked[i]] = r.others",
+		"\t\t\t_ = r.others",
+	},
+	{
+		"duplicates are followed", objects,
+		"o.named[ref]++; o.named[ref] == 2",
+		"o.named[ref]++; o.named[ref] == 9",
+	},
+	{
+		"no restart after duplicates", state,
+		"\tif s.broken {\n\t\ts.restart()\n\t}\n",
+		"",
+	},
+	{
+		"unchanged sources are not recognised by text", store,
+		"bytes.Equal(before.source.Data, source.Data)",
+		"len(before.source.Data) == len(source.Data)",
+	},
+	{
+		"what came and went again is taken for new", store,
+		"\tgone, came = compare(s.gone, s.came) // for",
+		"\tgone, came = s.gone, s.came // for",
+	},
+	{
+		"others than GatewayClass policies reach classes", part,
+		"\t\tg.addPolicies(object.Ref{Kind: object.KindGatewayClass, Name: string(o.Value.Spec.GatewayClassName)})\n",
+		"",
+	},
+	{
+		"Secrets that Gateways name not given to groups", frame,
+		"\t\t\tshared.Secrets = append(shared.Secrets, secret)",
+		"\t\t\t_ = secret",
+	},
+	{
+		"HTTPProxies not read by the frame", objects,
+		"\t\tProxies: replace(was.Proxies, gone.Proxies, came.Proxies),\n",
+		"",
+	},
+}
