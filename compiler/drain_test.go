@@ -1,7 +1,6 @@
 package compiler
 
 import (
-	"fmt"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -9,6 +8,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
+	"google.golang.org/protobuf/proto"
 )
 
 // drainNow is the time of the compilations here.
@@ -52,7 +55,7 @@ func TestDrain(t *testing.T) {
 				hot.Draining[leaving] = drainNow.Add(-c.since)
 			}
 			result := compileHot(t, c.edit, hot)
-			if got := clusterHosts(result); got != c.want {
+			if got := clusterHosts(t, result); got != c.want {
 				t.Errorf("got %s\nwant %s", got, c.want)
 			}
 			if got := result.Until; c.until == 0 != got.IsZero() || c.until > 0 && !got.Equal(drainNow.Add(c.until)) {
@@ -90,20 +93,28 @@ func compileHot(t *testing.T, edit [2]string, hot *Dynamic) *Result {
 }
 
 // clusterHosts are the addresses in each cluster, with a star on those that drain.
-func clusterHosts(result *Result) string {
+func clusterHosts(t *testing.T, result *Result) string {
+	t.Helper()
 	var clusters []string
 	for _, c := range result.Discovery.Clusters {
+		assignment := &endpointv3.ClusterLoadAssignment{}
+		if err := proto.Unmarshal(c.Endpoints, assignment); err != nil {
+			t.Fatal(err)
+		}
 		text := c.Name + ":"
-		for _, endpoint := range strings.Split(string(c.Endpoints), `{"endpoint":`)[1:] {
-			if _, rest, ip := strings.Cut(endpoint, `"address":"`); ip {
-				address, _, _ := strings.Cut(rest, `"`)
-				text += " " + address
-				if strings.Contains(endpoint, `"health_status":"DRAINING"`) {
+		for _, locality := range assignment.GetEndpoints() {
+			for _, e := range locality.GetLbEndpoints() {
+				at := e.GetEndpoint().GetAddress().GetSocketAddress()
+				if at == nil { // Envoy's own answer, where there is nowhere else to go
+					continue
+				}
+				text += " " + at.GetAddress()
+				if e.GetHealthStatus() == corev3.HealthStatus_DRAINING {
 					text += "*"
 				}
 			}
 		}
 		clusters = append(clusters, text)
 	}
-	return fmt.Sprint(strings.Join(clusters, "; "))
+	return strings.Join(clusters, "; ")
 }
