@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
@@ -179,6 +181,37 @@ func TestFollowerFollowsMirrors(t *testing.T) {
 	for _, address := range []string{"10.0.0.1", "10.0.0.2"} {
 		if err := compareFollowed(t, address, f, sources(address), o); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// TestFollowerSharesXBackends has routes of different hosts that lead to one XBackend with a session of its own. That session has
+// one name for all of them: where an older route has it at one of the hosts, all routes get another.
+func TestFollowerSharesXBackends(t *testing.T) {
+	text, err := os.ReadFile("testdata/xbackend-rules-share-its-sessions.in.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	route := func(name, rules string) Source {
+		return Source{Name: name, Data: fmt.Appendf(nil, `{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute,
+metadata: {name: %s}, spec: {parentRefs: [{name: web}], hostnames: [%[1]s.example.com], rules: [%s]}}`, name, rules)}
+	}
+	const shared = `{backendRefs: [{group: gateway.networking.x-k8s.io, kind: XBackend, name: v1}]}`
+	all := []Source{
+		{Name: "all.yaml", Data: bytes.Replace(text, []byte("  rules:\n"), []byte("  hostnames: [cart.example.com]\n  rules:\n"), 1)},
+		route("a", shared), route("b", shared),
+	}
+	older := route("older", `{backendRefs: [{name: v1, port: 80}], sessionPersistence: {sessionName: session-v1}}`)
+	older.Data = bytes.Replace(older.Data, []byte("name: older"), []byte(`name: older, creationTimestamp: "2020-01-01T00:00:00Z"`), 1)
+	older.Data = bytes.Replace(older.Data, []byte("older.example.com"), []byte("a.example.com"), 1)
+	o := Options{Envoy: &EnvoyOptions{WasmPath: "w", Dynamic: &Dynamic{Folder: "d"}}}
+	f := newFollower(t, o)
+	for step, sources := range [][]Source{all, append(slices.Clip(all), older), all} {
+		if err := compareFollowed(t, fmt.Sprintf("step %d", step), f, sources, o); err != nil {
+			t.Fatal(err)
+		}
+		if step == 1 && !strings.Contains(fmt.Sprint(f.last.NewWarnings), "session-v1-") {
+			t.Errorf("no session is renamed: %v", f.last.NewWarnings)
 		}
 	}
 }
