@@ -89,12 +89,14 @@ func unsetProbe(off, on string) probe {
 	return probe{off: above + below(off), on: above + below(on)}
 }
 
-func keysProbe(key policyconfig.Key) probe {
+func keysProbe(key policyconfig.Key) probe { return ringProbe(policyconfig.KeyRing{Keys: []policyconfig.Key{key}}) }
+
+func ringProbe(ring policyconfig.KeyRing) probe {
 	whole := policyconfig.Key{ID: "test", Secret: []byte(testSecret)}
 	p := documentText("SessionPersistencePolicy", "p", target1)
 	return probe{
 		off: p, on: p, offKeys: policyconfig.Keys{Ring: &policyconfig.KeyRing{Keys: []policyconfig.Key{whole}}},
-		keys: policyconfig.Keys{Ring: &policyconfig.KeyRing{Keys: []policyconfig.Key{key}}},
+		keys: policyconfig.Keys{Ring: &ring},
 	}
 }
 
@@ -147,7 +149,8 @@ var otherProbes = map[string]probe{
 	"plugin keys.ring.keys[].secret":    keysProbe(policyconfig.Key{ID: "test", Secret: []byte(testSecret + "x")}),
 	"plugin keys.ring.keys[].notBefore": keysProbe(policyconfig.Key{ID: "test", Secret: []byte(testSecret), NotBefore: 1893456000}),
 	"plugin keys.ring.keys[].notAfter":  keysProbe(policyconfig.Key{ID: "test", Secret: []byte(testSecret), NotAfter: 1893456000}),
-	"plugin keys.sealed":                {off: documentText("SessionPersistencePolicy", "p", target1), on: documentText("SessionPersistencePolicy", "p", target1), keys: policyconfig.Keys{Sealed: strings.Repeat("A", 120)}},
+	"plugin keys.ring.notAfter":         ringProbe(policyconfig.KeyRing{Keys: []policyconfig.Key{{ID: "test", Secret: []byte(testSecret)}}, NotAfter: 1893456000}),
+	"plugin keys.sealed":                {off: documentText("SessionPersistencePolicy", "p", target1), on: documentText("SessionPersistencePolicy", "p", target1), keys: policyconfig.Keys{Sealed: "2." + strings.Repeat("A", 120)}},
 	"plugin policies[].name":            targetProbe("SessionPersistencePolicy", target1, target4),
 	"plugin policies[].scope":           targetProbe("SessionPersistencePolicy", target1, target4),
 	"plugin policies[].routes[]":        targetProbe("SessionPersistencePolicy", target1, target4),

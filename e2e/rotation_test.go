@@ -21,9 +21,9 @@ import (
 func TestKeyRotation(t *testing.T) {
 	t.Parallel()
 	all := harness.NewRing("old", "new")
-	rootText, root := harness.NewRoot()
+	root := harness.NewRoot()
 	sealed := func(ids ...string) policyconfig.Keys {
-		text, err := token.Seal(root, []byte(all.Only(ids...).JSON(t)))
+		text, err := root.Seal([]byte(all.Only(ids...).JSON(t)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -33,7 +33,7 @@ func TestKeyRotation(t *testing.T) {
 	discovery := &harness.Discovery{}
 	deployment.Keys = all
 	deployment.Workers = 2
-	deployment.Env = []string{"LIMPET_ROOT=" + rootText}
+	deployment.Env = harness.Environment(root)
 	deployment.Policies = func(config *policyconfig.Config) { config.Keys = sealed("old") }
 	deployment.Tree = func(tree harness.Tree) {
 		unsealEnvironment(t, tree)

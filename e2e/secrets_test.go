@@ -54,12 +54,12 @@ func TestKeysStaySecret(t *testing.T) {
 		_, deployment := threePods(t, harness.CookieRule("cart", "pods"))
 		deployment.Keys = harness.NewRing("first", "second")
 		deployment.LogLevel = "trace"
-		rootText, root := harness.NewRoot()
-		deployment.Env = []string{"LIMPET_ROOT=" + rootText}
+		root := harness.NewRoot()
+		deployment.Env = harness.Environment(root)
 		deployment.CompileEnv = deployment.Env
-		deployment.Flags = []string{"--keys", writeFile(t, "keys.json", deployment.Keys.JSON(t)), "--seal-keys"}
+		deployment.Flags = []string{"--keys", writeFile(t, "keys.json", deployment.Keys.JSON(t))}
 		compiled := harness.Compile(t, deployment)
-		grepAll(t, compiled, append(deployment.Keys.Secrets(), harness.Spellings(root)...))
+		grepAll(t, compiled, append(deployment.Keys.Secrets(), harness.Spellings(root.Secret)...))
 	})
 }
 
@@ -70,7 +70,7 @@ func TestKeysInTheClear(t *testing.T) {
 	deployment.Keys = harness.NewRing("first")
 	deployment.Env = []string{"NOTHING=1"}
 	deployment.LogLevel = "info" // what Envoy logs unless it is told otherwise
-	deployment.Flags = []string{"--keys", writeFile(t, "keys.json", deployment.Keys.JSON(t))}
+	deployment.Flags = []string{"--keys", writeFile(t, "keys.json", deployment.Keys.JSON(t)), "--keys-in-clear"}
 	compiled := harness.Compile(t, deployment)
 	for _, name := range []string{"envoy.yaml", "plugin.json"} {
 		info, err := os.Stat(filepath.Join(compiled.Dir, name))

@@ -41,7 +41,7 @@ type Keys struct {
 	FromEnv string `json:"fromEnv,omitempty"`
 	// Ring is the ring itself, in the clear.
 	Ring *KeyRing `json:"ring,omitempty"`
-	// Sealed is the ring sealed under the root secret in the environment variable LIMPET_ROOT (limpet --seal-keys).
+	// Sealed is the ring sealed under the root secret in the environment variable LIMPET_ROOT (limpet --keys FILE).
 	Sealed string `json:"sealed,omitempty"`
 }
 
@@ -49,6 +49,17 @@ type Keys struct {
 type KeyRing struct {
 	// Keys are the ring's keys, 1 to 16, in the order in which they sign. Required.
 	Keys []Key `json:"keys"`
+	// NotAfter, RFC 3339, is when every key of the ring stops to sign and to verify, whatever its own notAfter: a copy of the
+	// ring, sealed or not, is good for nothing from then on. Absent: never.
+	NotAfter Time `json:"notAfter,omitzero"`
+}
+
+// EndOf is when a key of the ring stops to sign and to verify; 0 is never.
+func (r *KeyRing) EndOf(k *Key) Time {
+	if k.NotAfter == 0 || r.NotAfter != 0 && r.NotAfter < k.NotAfter {
+		return r.NotAfter
+	}
+	return k.NotAfter
 }
 
 // Key is one signing key.
@@ -97,6 +108,7 @@ var keysFields = []field[Keys]{
 
 var ringFields = []field[KeyRing]{
 	{name: "keys", required: true, set: objects(keyCount, keyFields, func() Key { return Key{} }, func(r *KeyRing) *[]Key { return &r.Keys })},
+	{name: "notAfter", set: moment(func(r *KeyRing) *Time { return &r.NotAfter })},
 }
 
 var keyFields = []field[Key]{

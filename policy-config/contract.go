@@ -5,8 +5,7 @@ package policyconfig
 const (
 	// DefaultKeysEnv is the environment variable that holds the key ring when a configuration names no source.
 	DefaultKeysEnv = "LIMPET_KEYS"
-	// RootSecretEnv is the environment variable with the root secret, URL-safe base64 without padding, that sealed key
-	// rings are under.
+	// RootSecretEnv is the environment variable with the root secret that sealed key rings are under; token.ParseRoots reads it.
 	RootSecretEnv = "LIMPET_ROOT" //nolint:gosec // a variable's name
 
 	// OutcomeFilterState is the filter state with a request's outcome, as the filter sets it. Envoy has it under the name

@@ -106,7 +106,8 @@ type wireKeys struct {
 }
 
 type wireRing struct {
-	Keys []wireKey `json:"keys"`
+	Keys     []wireKey `json:"keys"`
+	NotAfter Time      `json:"notAfter,omitzero"`
 }
 
 type wireKey struct {
@@ -130,5 +131,5 @@ func wireRingOf(ring KeyRing) wireRing {
 	for i, k := range ring.Keys {
 		keys[i] = wireKey{k.ID, base64.RawURLEncoding.EncodeToString(k.Secret), k.NotBefore, k.NotAfter}
 	}
-	return wireRing{keys}
+	return wireRing{keys, ring.NotAfter}
 }

@@ -19,6 +19,7 @@ var beyondSchema = map[string]string{
 	"half-surrogate.json":                    "JSON parsers replace it unseen",
 	"not-utf8.json":                          "JSON parsers replace it unseen",
 	"idle-longer-than-absolute.json":         "a comparison of two fields",
+	"keys-ring-date.json":                    "a comparison of two fields",
 	"keys-sealed-spare-bits.json":            "base64 of whole bytes",
 	"name-duplicate.json":                    "a comparison between policies",
 	"numbers-not-whole.json":                 "for JSON Schema 25.0 is an integer",

@@ -13,7 +13,7 @@ import (
 
 func secretConfig() Config {
 	c := DefaultConfig()
-	c.Keys = Keys{Ring: &KeyRing{Keys: []Key{{ID: "k", Secret: Secret(testSecret), NotBefore: 1, NotAfter: 2}}}}
+	c.Keys = Keys{Ring: &KeyRing{Keys: []Key{{ID: "k", Secret: Secret(testSecret), NotBefore: 1, NotAfter: 2}}, NotAfter: 2}}
 	return c
 }
 

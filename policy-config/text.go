@@ -53,7 +53,8 @@ var (
 	errLowerCase = errors.New("must be in lower case")
 	errEnv       = errors.New("must be the name of an environment variable: A-Z, 0-9 and _, not starting with a digit")
 	errKeyID     = errors.New("must be letters, digits and . _ -")
-	errSealed    = errors.New("must be a sealed ring: URL-safe base64 without padding of at least " + strconv.Itoa(minSealed) + " bytes")
+	errSealed    = errors.New("must be a sealed ring: " + sealedPrefix + " and URL-safe base64 without padding of at least " +
+		strconv.Itoa(minSealed) + " bytes; what an older limpet sealed is compiled again")
 )
 
 func digit(c byte) bool { return c >= '0' && c <= '9' }
@@ -127,7 +128,8 @@ func checkKeyID(s string) error {
 }
 
 func checkSealed(s string) error {
-	if raw, err := decodeBase64(s); err != nil || len(raw) < minSealed {
+	text, versioned := strings.CutPrefix(s, sealedPrefix)
+	if raw, err := decodeBase64(text); !versioned || err != nil || len(raw) < minSealed {
 		return errSealed
 	}
 	return nil

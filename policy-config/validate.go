@@ -37,6 +37,9 @@ func (d *decoder) checkRing(at *jsonPath, ring *KeyRing) {
 		if k.NotBefore != 0 && k.NotAfter != 0 && k.NotBefore >= k.NotAfter {
 			d.add(keys.item(i).child("notAfter"), "Invalid value: "+redacted+": must be after notBefore")
 		}
+		if k.NotBefore != 0 && ring.NotAfter != 0 && k.NotBefore >= ring.NotAfter {
+			d.add(at.child("notAfter"), "Invalid value: "+redacted+": must be after the notBefore of "+keys.item(i).String())
+		}
 		for j := range i {
 			if k.ID != "" && ring.Keys[j].ID == k.ID {
 				d.add(keys.item(i).child("id"), "Duplicate value: "+redacted+": the id of "+keys.item(j).String())

@@ -132,10 +132,12 @@ func exampleTime(seconds int64) string {
 }
 
 func sealExample(t *testing.T) string {
-	root, plain := countUp(0, 32), `{"keys":[]}`
-	key, nonce := sealing(root, []byte(plain))
+	root, plain := forEnvoy(countUp(0, 32)), `{"keys":[]}`
+	key, nonce := root.sealing([]byte(plain))
 	var l listing
-	l.hex("root", root)
+	l.hex("root", root.Secret)
+	l.add("target", root.Target)
+	l.add("LIMPET_ROOT", root.Text())
 	l.add("plain", plain)
 	l.hex("K_seal", key)
 	l.hex("nonce", nonce)

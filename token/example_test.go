@@ -88,20 +88,21 @@ func scope(keys ...token.Key) *token.Scope {
 
 // A sealed ring may stand where many can read it, such as in a Gateway's resources. The root secret is in the proxy's
 // environment only. Equal rings are sealed to equal texts, so that nothing changes that need not.
-func ExampleSeal() {
-	root := []byte("a root secret of 32 bytes or more")
-	sealed, err := token.Seal(root, []byte(`{"keys": []}`))
+func ExampleRoot_Seal() {
+	root := token.Root{Target: "envoy", Secret: []byte("a root secret of 32 bytes or more")}
+	sealed, err := root.Seal([]byte(`{"keys": []}`))
 	if err != nil {
 		log.Fatal(err)
 	}
-	again, err := token.Seal(root, []byte(`{"keys": []}`))
+	again, err := root.Seal([]byte(`{"keys": []}`))
 	if err != nil {
 		log.Fatal(err)
 	}
-	plain, err := token.Unseal(root, sealed)
+	plain, err := token.Unseal([]token.Root{root}, sealed)
 	fmt.Println(string(plain), err, sealed == again)
 
-	_, err = token.Unseal([]byte("another secret, of the same length"), sealed)
+	elsewhere := token.Root{Target: "istio", Secret: root.Secret}
+	_, err = token.Unseal([]token.Root{elsewhere}, sealed)
 	fmt.Println(err != nil)
 	// Output:
 	// {"keys": []} <nil> true

@@ -106,18 +106,19 @@ func FuzzUnseal(f *testing.F) {
 	for _, v := range readVectors(f).Sealed {
 		f.Add(v.Sealed, []byte(v.Plain), uint16(len(v.Name)), byte('_'))
 	}
-	root := countUp(200, 32)
+	root := forEnvoy(countUp(200, 32))
+	roots := []Root{root}
 	f.Fuzz(func(t *testing.T, sealed string, plain []byte, where uint16, c byte) {
-		if opened, err := Unseal(root, sealed); err == nil && mustSeal(t, root, string(opened)) != sealed {
+		if opened, err := Unseal(roots, sealed); err == nil && mustSeal(t, root, string(opened)) != sealed {
 			t.Fatalf("%q unseals, and is sealed to another text", sealed)
 		}
 		good := mustSeal(t, root, string(plain))
-		if opened, err := Unseal(root, good); err != nil || string(opened) != string(plain) {
+		if opened, err := Unseal(roots, good); err != nil || string(opened) != string(plain) {
 			t.Fatalf("%q comes back as %q, %v", plain, opened, err)
 		}
 		i := int(where) % len(good)
 		changed := good[:i] + string([]byte{c}) + good[i+1:]
-		if _, err := Unseal(root, changed); (err == nil) != (changed == good) {
+		if _, err := Unseal(roots, changed); (err == nil) != (changed == good) {
 			t.Fatalf("%q, changed to %q: %v", good, changed, err)
 		}
 	})

@@ -52,9 +52,11 @@ func TestErrorsHideSecrets(t *testing.T) {
 	secret := "do-not-print-me"
 	_, err := NewRing([]Key{{ID: "a", Secret: []byte(secret)}})
 	wantError(t, err, "[secret]")
-	_, sealErr := Seal([]byte(secret), nil)
-	_, unsealErr := Unseal([]byte(secret), secret)
-	for _, e := range []error{err, sealErr, unsealErr} {
+	root := forEnvoy([]byte(secret))
+	_, sealErr := root.Seal(nil)
+	_, unsealErr := Unseal([]Root{root}, secret)
+	_, parseErr := ParseRoots(secret)
+	for _, e := range []error{err, sealErr, unsealErr, parseErr} {
 		if e == nil || strings.Contains(e.Error(), secret) {
 			t.Errorf("the error is %v", e)
 		}
@@ -65,7 +67,8 @@ func TestErrorsHideSecrets(t *testing.T) {
 func TestPrintingHidesSecrets(t *testing.T) {
 	key := Key{ID: "a", Secret: bytes.Repeat([]byte("s"), 32)}
 	ring := mustRing(t, key)
-	want := map[any]string{&key: "key a [secret]", ring: "[key ring]", ring.Scope("x"): "[scope]"}
+	root := forEnvoy(key.Secret)
+	want := map[any]string{&key: "key a [secret]", &root: "root for envoy [secret]", ring: "[key ring]", ring.Scope("x"): "[scope]"}
 	for value, text := range want {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s"} {
 			if got := fmt.Sprintf(verb, value); got != text {

@@ -35,14 +35,25 @@ func (s *Scope) Check(sess Session, r Rules, now int64) Verdict {
 		return UnknownKey
 	case sess.Epoch != r.Epoch || sess.IssuedAt < r.NotBefore:
 		return Revoked
-	case sess.IssuedAt-now > r.Skew || sess.LastSeen-now > r.Skew:
+	case isAhead(sess.IssuedAt, now, r.Skew) || isAhead(sess.LastSeen, now, r.Skew):
 		return NotYetValid
-	case r.AbsoluteTimeout > 0 && now-sess.IssuedAt >= r.AbsoluteTimeout:
+	case hasElapsed(r.AbsoluteTimeout, sess.IssuedAt, now):
 		return ExpiredAbsolute
-	case r.IdleTimeout > 0 && now-sess.LastSeen >= r.IdleTimeout:
+	case hasElapsed(r.IdleTimeout, sess.LastSeen, now):
 		return ExpiredIdle
 	}
 	return Valid
+}
+
+// isAhead tells whether a moment lies more than some seconds after now. The clock may say anything: where the moment is the
+// later one, their difference has room without sign.
+func isAhead(moment, now, seconds int64) bool {
+	return moment > now && uint64(moment)-uint64(now) > uint64(max(seconds, 0))
+}
+
+// hasElapsed tells whether a timeout, which 0 is none, is over since a moment, which is not before 1970.
+func hasElapsed(timeout, since, now int64) bool {
+	return timeout > 0 && now >= since && now-since >= timeout
 }
 
 // Verify opens the token and checks its session. The Session is zero unless the verdict is Valid.

@@ -71,6 +71,10 @@ var timeCases = []vectorCase{
 	{"last second of 32 bits", func(d *draft) { d.issued, d.seen, d.now = math.MaxUint32, math.MaxUint32, math.MaxUint32 }, Valid, 0},
 	{"timeout beyond 32 bits, one second before", func(d *draft) { d.last32(math.MaxUint32 + 9) }, Valid, 0},
 	{"timeout beyond 32 bits, exactly", func(d *draft) { d.last32(math.MaxUint32 + 10) }, ExpiredAbsolute, 0},
+	{"the least now", func(d *draft) { d.now = math.MinInt64 }, NotYetValid, 0},
+	{"the least now without timeouts", func(d *draft) { d.now = math.MinInt64; d.noTimeouts() }, NotYetValid, 0},
+	{"the greatest now", func(d *draft) { d.now = math.MaxInt64 }, ExpiredAbsolute, 0},
+	{"the greatest now without timeouts", func(d *draft) { d.now = math.MaxInt64; d.noTimeouts() }, Valid, 0},
 }
 
 var revocationCases = []vectorCase{

@@ -164,33 +164,43 @@ func makeVectors(t *testing.T) vectorFile {
 }
 
 func makeSealVectors(t *testing.T) []sealVector {
-	root, other := countUp(200, 32), countUp(201, 32)
 	const plain = `{"keys":[]}`
-	sealed := mustSeal(t, root, plain)
-	long := strings.Repeat("sealed text of several blocks ", 10)
+	root, other, long := forEnvoy(countUp(200, 32)), forEnvoy(countUp(201, 32)), forEnvoy(countUp(0, 100))
+	istio, anywhere := Root{Target: "istio", Secret: root.Secret}, Root{Secret: root.Secret}
+	text := root.Text()
+	sealed, blocks := mustSeal(t, root, plain), strings.Repeat("sealed text of several blocks ", 10)
 	yes, no := true, false
 	change := func(i int) string {
-		raw := slices.Clone(decodeB64(t, sealed))
+		raw := slices.Clone(rawSealed(t, sealed))
 		raw[i] ^= 1
-		return b64(raw)
+		return sealVersion + b64(raw)
 	}
 	return []sealVector{
-		{"sealed", b64(root), sealed, &yes, plain},
-		{"sealed empty", b64(root), mustSeal(t, root, ""), &yes, ""},
-		{"sealed long", b64(root), mustSeal(t, root, long), &yes, long},
-		{"sealed, long root", b64(countUp(0, 100)), mustSeal(t, countUp(0, 100), plain), &yes, plain},
-		{"unsealed, another root", b64(other), sealed, &no, ""},
-		{"unsealed, short root", b64(root[:31]), sealed, &no, ""},
-		{"unsealed, flipped nonce bit", b64(root), change(0), &no, ""},
-		{"unsealed, flipped text bit", b64(root), change(24), &no, ""},
-		{"unsealed, flipped tag bit", b64(root), change(len(sealed)*3/4 - 1), &no, ""},
-		{"unsealed, cut inside the tag", b64(root), sealed[:52], &no, ""},
-		{"unsealed, cut inside the nonce", b64(root), sealed[:8], &no, ""},
-		{"unsealed, nothing", b64(root), "", &no, ""},
-		{"unsealed, padded", b64(root), mustSeal(t, root, "ab") + "==", &no, ""},
-		{"unsealed, spare bits", b64(root), spareBits(mustSeal(t, root, "a")), &no, ""},
-		{"unsealed, line break", b64(root), sealed + "\n", &no, ""},
-		{"unsealed, a nonce of its own", b64(root), sealWith(t, root, bytes.Repeat([]byte{7}, 24), plain), &no, ""},
+		{"sealed", text, sealed, &yes, plain},
+		{"sealed empty", text, mustSeal(t, root, ""), &yes, ""},
+		{"sealed long", text, mustSeal(t, root, blocks), &yes, blocks},
+		{"sealed, long root", long.Text(), mustSeal(t, long, plain), &yes, plain},
+		{"sealed for no target", anywhere.Text(), mustSeal(t, anywhere, plain), &yes, plain},
+		{"sealed under the first root of two", text + "," + other.Text(), sealed, &yes, plain},
+		{"sealed under the second root of two", other.Text() + "," + text, sealed, &yes, plain},
+		{"unsealed, three roots", other.Text() + "," + text + "," + text, sealed, &no, ""},
+		{"unsealed, another root", other.Text(), sealed, &no, ""},
+		{"unsealed, another target", istio.Text(), sealed, &no, ""},
+		{"unsealed, no target", anywhere.Text(), sealed, &no, ""},
+		{"unsealed, short root", "envoy:" + b64(root.Secret[:31]), sealed, &no, ""},
+		{"unsealed, flipped nonce bit", text, change(0), &no, ""},
+		{"unsealed, flipped text bit", text, change(24), &no, ""},
+		{"unsealed, flipped tag bit", text, change(len(rawSealed(t, sealed)) - 1), &no, ""},
+		{"unsealed, cut inside the tag", text, sealed[:54], &no, ""},
+		{"unsealed, cut inside the nonce", text, sealed[:10], &no, ""},
+		{"unsealed, nothing", text, "", &no, ""},
+		{"unsealed, nothing but a version", text, sealVersion, &no, ""},
+		{"unsealed, version 1", b64(root.Secret), "8LGB2v0kwIgbMicvD3f0S9nhS391ewCzi8H9IJJJ6t-Lp7MtdxKBmMl2Paw2RzKmddYh", &no, ""},
+		{"unsealed, another version", text, "3." + strings.TrimPrefix(sealed, sealVersion), &no, ""},
+		{"unsealed, padded", text, mustSeal(t, root, "ab") + "==", &no, ""},
+		{"unsealed, spare bits", text, spareBits(mustSeal(t, root, "a")), &no, ""},
+		{"unsealed, line break", text, sealed + "\n", &no, ""},
+		{"unsealed, a nonce of its own", text, sealWith(t, root, bytes.Repeat([]byte{7}, 24), plain), &no, ""},
 	}
 }
 
@@ -202,18 +212,18 @@ func spareBits(sealed string) string {
 }
 
 // sealWith seals correctly but for the nonce.
-func sealWith(t *testing.T, root, nonce []byte, plain string) string {
-	key, _ := sealing(root, nil)
+func sealWith(t *testing.T, root Root, nonce []byte, plain string) string {
+	key, _ := root.sealing(nil)
 	aead, err := chacha20poly1305.NewX(key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return b64(aead.Seal(nonce, nonce, []byte(plain), nil))
+	return sealVersion + b64(aead.Seal(nonce, nonce, []byte(plain), root.sealedFor()))
 }
 
-func mustSeal(t testing.TB, root []byte, plain string) string {
+func mustSeal(t testing.TB, root Root, plain string) string {
 	t.Helper()
-	sealed, err := Seal(root, []byte(plain))
+	sealed, err := root.Seal([]byte(plain))
 	if err != nil {
 		t.Fatal(err)
 	}

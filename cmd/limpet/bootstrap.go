@@ -22,7 +22,7 @@ spiffe://DOMAIN/ns/NAMESPACE/gateway/NAME. Paths are those of the machine that
 the Envoy runs on.
 
 The signing keys come from the environment of the Envoy (LIMPET_KEYS), or from the
-server ('limpet serve --keys FILE').`
+server ('limpet serve --keys FILE'), sealed under the root secret in LIMPET_ROOT.`
 
 const bootstrapExamples = `  limpet bootstrap --gateway default/public > envoy.yaml
   LIMPET_KEYS="$(limpet keygen)" envoy -c envoy.yaml

@@ -42,9 +42,10 @@ as the Gateway API asks. --strict refuses them.
 
 Keys sign the sessions. By default the output holds none: Envoy reads the ring
 from its own environment, LIMPET_KEYS ('limpet keygen' makes one). --keys FILE
-puts the ring into the output instead, where whoever can read the output can
-read the keys; with --seal-keys it is encrypted under LIMPET_ROOT, which Envoy must
-have in its environment too ('limpet keygen --root' makes one).
+puts the ring into the output instead, sealed: encrypted under the root secret of
+--root FILE or LIMPET_ROOT, which Envoy must have in its environment as LIMPET_ROOT
+('limpet keygen --root' makes one). With --keys-in-clear whoever can read the output
+can read the keys.
 
 Listeners for HTTPS take their certificates from Secrets in the input. The private
 keys are in envoy.yaml then, whose mode is 0600.
@@ -75,9 +76,10 @@ const compileExamples = `  # everything Envoy needs, in the folder out
   limpet compile -f routes.yaml -t envoy-gateway --wasm-url "oci://$image" |
     kubectl apply -f -
 
-  # keys in the files, but sealed
-  export LIMPET_ROOT="$(limpet keygen --root)"
-  limpet compile -f gateways/ -o out --keys keys.json --seal-keys
+  # keys in the files, sealed for Envoys that have root.txt in LIMPET_ROOT
+  limpet keygen -o keys.json
+  limpet keygen --root -o root.txt
+  limpet compile -f gateways/ -o out --keys keys.json --root root.txt
 
   # for an Envoy that runs on out/envoy.yaml: every change, while it serves
   limpet compile -f gateways/ -o out --watch --admin 127.0.0.1:9901`
@@ -120,6 +122,7 @@ func (cc *compileCommand) check(c *cobra.Command, args []string) error {
 	if err := checkChoice("target", cc.target, compiler.Targets()...); err != nil {
 		return err
 	}
+	cc.config.keys.target = cc.target
 	if err := cc.config.check(c, args); err != nil {
 		return err
 	}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -13,24 +15,37 @@ import (
 	"github.com/limpet-proxy/limpet/internal/keyfile"
 	"github.com/limpet-proxy/limpet/internal/message"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+	"github.com/limpet-proxy/limpet/token"
 )
 
-// keyFlags say where the key ring comes from.
+// keyFlags say where the key ring comes from, and whether it is sealed.
 type keyFlags struct {
-	file string
-	seal bool
+	file     string
+	rootFile string
+	clear    bool
+	// target is whom the output is for; empty is Envoy.
+	target string
+	// fixed are the root secrets of an Envoy that limpet itself starts, which keeps them; nil reads them each time.
+	fixed []token.Root
 }
 
 func (k *keyFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&k.file, "keys", "",
 		"`FILE` with the key ring, or a Secret with one, to put into the\n"+
-			"configuration (default: Envoy reads the ring in LIMPET_KEYS)")
-	f.BoolVar(&k.seal, "seal-keys", false, "seal the ring of --keys under the secret in LIMPET_ROOT")
+			"configuration, sealed (default: Envoy reads the ring in LIMPET_KEYS)")
+	f.StringVar(&k.rootFile, "root", "",
+		"`FILE` with the root secret under which the ring of --keys is sealed\n(default: that in LIMPET_ROOT)")
+	f.BoolVar(&k.clear, "keys-in-clear", false, "leave the ring of --keys readable for all who see the configuration")
 }
 
 func (k *keyFlags) check() error {
-	if k.seal && k.file == "" {
-		return usagef("--seal-keys needs --keys FILE")
+	switch {
+	case k.file == "" && k.rootFile != "":
+		return usagef("--root needs --keys FILE")
+	case k.file == "" && k.clear:
+		return usagef("--keys-in-clear needs --keys FILE")
+	case k.clear && k.rootFile != "":
+		return usagef("--root and --keys-in-clear: name one of the two")
 	}
 	return nil
 }
@@ -47,11 +62,51 @@ func (k *keyFlags) load(stderr io.Writer) (policyconfig.Keys, error) {
 	if err := keyfile.CheckNotExpired(ring, time.Now()); err != nil {
 		return policyconfig.Keys{}, fmt.Errorf("%s: %w", k.file, err)
 	}
-	if !k.seal {
+	k.warnOfEnd(stderr, ring, time.Now())
+	if k.clear {
 		return policyconfig.Keys{Ring: &ring}, nil
 	}
-	sealed, err := keyfile.Seal(ring)
+	roots := k.fixed
+	if roots == nil {
+		if roots, err = k.readRoots(stderr); err != nil {
+			return policyconfig.Keys{}, err
+		}
+	}
+	root, err := keyfile.RootFor(cmp.Or(k.target, string(compiler.TargetEnvoy)), roots)
+	if err != nil {
+		return policyconfig.Keys{}, err
+	}
+	sealed, err := keyfile.Seal(ring, root)
 	return policyconfig.Keys{Sealed: sealed}, err
+}
+
+// warnOfEnd says that a ring ends soon: sessions do with it.
+func (k *keyFlags) warnOfEnd(stderr io.Writer, ring policyconfig.KeyRing, now time.Time) {
+	if left := time.Unix(int64(ring.NotAfter), 0).Sub(now); ring.NotAfter != 0 && left < 14*24*time.Hour {
+		message.PrintWarning(stderr, fmt.Sprintf("%s: the ring ends at %s, and all sessions with it; "+
+			"'limpet keygen --add-to %[1]s -o %[1]s --expires TIME' moves its end", k.file, ring.NotAfter))
+	}
+}
+
+// readRoots reads the root secrets, and warns when others can read them too.
+func (k *keyFlags) readRoots(stderr io.Writer) ([]token.Root, error) {
+	roots, warning, err := keyfile.ReadRoots(k.rootFile)
+	if warning != "" {
+		message.PrintWarning(stderr, warning)
+	}
+	return roots, err
+}
+
+// fixRoots gives an Envoy that limpet starts its root secrets, once and for all: those that there are, or fresh ones.
+func (k *keyFlags) fixRoots(stderr io.Writer) (err error) {
+	if k.file == "" || k.clear {
+		return nil
+	}
+	k.fixed, err = k.readRoots(stderr)
+	if errors.Is(err, keyfile.ErrNoRoot) {
+		k.fixed, err = []token.Root{keyfile.NewRoot(string(compiler.TargetEnvoy))}, nil
+	}
+	return err
 }
 
 // readKeyFile reads a key file, and warns when others can read it too.
@@ -64,7 +119,7 @@ func readKeyFile(path string, stderr io.Writer) (policyconfig.KeyRing, error) {
 }
 
 // areClear tells whether the output will hold keys that whoever reads it can use.
-func (k *keyFlags) areClear() bool { return k.file != "" && !k.seal }
+func (k *keyFlags) areClear() bool { return k.file != "" && k.clear }
 
 // fileMode is the mode of output files.
 func (k *keyFlags) fileMode(r *compiler.Result) fs.FileMode {
@@ -91,6 +146,6 @@ func (k *keyFlags) printExposure(stderr io.Writer, r *compiler.Result, what stri
 	if k.areClear() {
 		message.Printf(stderr, "%s now holds the signing keys in the clear, for whoever can read it; "+
 			"Envoy shows them too, in /config_dump on its admin address and in its log if it refuses the configuration; "+
-			"--seal-keys avoids that", what)
+			"without --keys-in-clear they are sealed", what)
 	}
 }

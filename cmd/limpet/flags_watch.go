@@ -50,8 +50,10 @@ func (w *watchFlags) check(c *cobra.Command, paths []string) error {
 // are read for the first time.
 func (f *configFlags) newReconciler(stderr io.Writer) *livereload.Reconciler {
 	paths := slices.Clone(f.input.paths)
-	if f.keys.file != "" {
-		paths = append(paths, f.keys.file)
+	for _, secret := range []string{f.keys.file, f.keys.rootFile} {
+		if secret != "" {
+			paths = append(paths, secret)
+		}
 	}
 	return &livereload.Reconciler{
 		Changes: inputfiles.NewWatcher(paths...),

@@ -4,14 +4,17 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/atomicfile"
 	"github.com/limpet-proxy/limpet/internal/inputfiles"
 	"github.com/limpet-proxy/limpet/internal/keyfile"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+	"github.com/limpet-proxy/limpet/token"
 )
 
 const keygenHelp = `keygen prints a new key ring on one line of JSON: one key of 32 random bytes.
@@ -29,8 +32,14 @@ the ring when your longest absoluteTimeout has passed since.
 -o writes FILE instead, whole or not at all, so that none but you can read it.
 An existing one is replaced where --add-to names it, and by nothing else.
 
---root prints a root secret instead: for LIMPET_ROOT, under which
-'limpet compile --seal-keys' seals rings.`
+--expires gives the ring an end: an old copy of it, sealed or not, is good for
+nothing from then on, and neither is the ring. With --add-to the end moves.
+
+--root prints a root secret instead, under which rings are sealed: for --root of
+'limpet compile', and for the environment of Envoy (LIMPET_ROOT). It is for one
+target, that of -t. To change it, --root --add-to FILE prints it with a new one in
+front: give both to all Envoys first, and then to limpet, which seals under the
+first.`
 
 const keygenExamples = `  export LIMPET_KEYS="$(limpet keygen)"
 
@@ -40,14 +49,17 @@ const keygenExamples = `  export LIMPET_KEYS="$(limpet keygen)"
   # change keys: a new one in front, which signs from ten minutes on
   limpet keygen --add-to keys.json -o keys.json
 
-  export LIMPET_ROOT="$(limpet keygen --root)"`
+  # a root secret for Envoy Gateway's proxies
+  limpet keygen --root -t envoy-gateway -o root.txt`
 
 // keygenCommand is "limpet keygen".
 type keygenCommand struct {
 	id      string
 	addTo   string
 	overlap time.Duration
+	expires time.Duration
 	root    bool
+	target  string
 	output  string
 }
 
@@ -66,8 +78,11 @@ func newKeygen() *cobra.Command {
 	f.StringVar(&k.id, "id", "", "`ID` of the key (default: today's date, such as 2026-11-21)")
 	f.StringVar(&k.addTo, "add-to", "", "print the ring in `FILE` with the new key in front")
 	f.DurationVar(&k.overlap, "overlap", 10*time.Minute, "`TIME` until the new key of --add-to signs")
+	f.DurationVar(&k.expires, "expires", 0, "end the whole ring after this `TIME`, such as 2160h (default: never)")
 	f.StringVarP(&k.output, "output", "o", "", "write `FILE`, which only its owner can read, instead of printing")
-	f.BoolVar(&k.root, "root", false, "print a root secret for LIMPET_ROOT instead of a ring")
+	f.BoolVar(&k.root, "root", false, "print a root secret instead of a ring")
+	targets := strings.Join(compiler.Targets(), "|")
+	f.StringVarP(&k.target, "target", "t", string(compiler.TargetEnvoy), "with --root: whom it is for, `"+targets+"`")
 	return c
 }
 
@@ -75,31 +90,56 @@ func newKeygen() *cobra.Command {
 func (k *keygenCommand) check(c *cobra.Command, args []string) error {
 	f := c.Flags()
 	switch {
-	case k.root && (f.Changed("id") || f.Changed("add-to") || f.Changed("overlap")):
-		return usagef("--root goes with no other flag")
+	case k.root && (f.Changed("id") || f.Changed("overlap") || f.Changed("expires")):
+		return usagef("--root makes no key: leave --id, --overlap and --expires out")
+	case k.root && k.addTo != "" && f.Changed("target"):
+		return usagef("--target is that of the root secret in %s: leave it out", k.addTo)
+	case !k.root && f.Changed("target"):
+		return usagef("--target needs --root")
 	case f.Changed("overlap") && k.addTo == "":
 		return usagef("--overlap needs --add-to FILE")
 	case k.overlap < 0 || k.overlap%time.Second != 0:
 		return usagef("--overlap %s: must be whole seconds, 0s or more", k.overlap)
+	case k.expires < 0 || k.expires%time.Second != 0 || f.Changed("expires") && k.expires <= k.overlap:
+		return usagef("--expires %s: must be whole seconds, and more than --overlap", k.expires)
 	case f.Changed("id") && keyfile.Check(keyfile.NewRing(k.id)) != nil:
 		return usagef("--id %q: must be 1 to 64 characters of A-Z a-z 0-9 . _ -", k.id)
+	}
+	if err := checkChoice("target", k.target, compiler.Targets()...); err != nil {
+		return err
 	}
 	return noArgs(c, args)
 }
 
 func (k *keygenCommand) run(c *cobra.Command, now time.Time) error {
 	if k.root {
-		return k.write(c, keyfile.NewRoot()+"\n")
+		return k.writeRoot(c)
 	}
 	ring, err := k.makeRing(c, now)
 	if err != nil {
 		return err
+	}
+	if k.expires > 0 {
+		ring.NotAfter = policyconfig.Time(now.Add(k.expires).Unix())
 	}
 	line, err := keyfile.Marshal(ring)
 	if err != nil {
 		return err
 	}
 	return k.write(c, string(line)+"\n")
+}
+
+// writeRoot writes a root secret, in front of that of --add-to.
+func (k *keygenCommand) writeRoot(c *cobra.Command) error {
+	roots := []token.Root{keyfile.NewRoot(k.target)}
+	if k.addTo != "" {
+		old, err := (&keyFlags{rootFile: k.addTo}).readRoots(c.ErrOrStderr())
+		if err != nil {
+			return err
+		}
+		roots = keyfile.AddRoot(old)
+	}
+	return k.write(c, keyfile.RootsText(roots)+"\n")
 }
 
 // write prints a secret, or writes it into the file of -o. Another ring's file stays: all sessions would end with it.
@@ -124,6 +164,10 @@ func (k *keygenCommand) makeRing(c *cobra.Command, now time.Time) (policyconfig.
 	if err != nil {
 		return policyconfig.KeyRing{}, err
 	}
+	if old.NotAfter != 0 && k.expires == 0 {
+		return policyconfig.KeyRing{}, usagef("--add-to %s: the ring ends at %s: name the new one's end with --expires", k.addTo, old.NotAfter)
+	}
+	old.NotAfter = 0 // --expires says anew
 	ring, err := keyfile.AddKey(old, k.chooseID(old, now), now.Add(k.overlap))
 	if err != nil {
 		return policyconfig.KeyRing{}, fmt.Errorf("--add-to %s: %w", k.addTo, err)

@@ -36,7 +36,9 @@ each step, and only changes of ports and certificates touch listeners. When the
 input is refused, or Envoy rejects it, the last good configuration keeps serving.
 
 Without --keys and without LIMPET_KEYS in the environment, run makes a key ring
-for this run alone. LIMPET_KEYS is read once, when Envoy starts.`
+for this run alone. LIMPET_KEYS is read once, when Envoy starts. The ring of --keys
+is sealed under the root secret of --root or LIMPET_ROOT, or under one that run
+makes for this run.`
 
 const runExamples = `  limpet run -f examples/quickstart --bind 127.0.0.1
 
@@ -107,6 +109,9 @@ func (rc *runCommand) run(c *cobra.Command, envoyFlags []string) error {
 	// The name is fixed before anything is compiled, for the module's path is part of the configuration.
 	// The folder itself comes later: until then there is nothing to clean up.
 	dir := filepath.Join(os.TempDir(), "limpet-run-"+rand.Text())
+	if err := rc.config.keys.fixRoots(c.ErrOrStderr()); err != nil {
+		return err
+	}
 	d, err := rc.prepare(c, dir)
 	if err != nil {
 		return err
@@ -171,9 +176,12 @@ func (rc *runCommand) prepare(c *cobra.Command, dir string) (*deployment, error)
 	return d, nil
 }
 
-// environment is Envoy's: limpet's own, with a key ring in LIMPET_KEYS where Envoy will look for one.
-// A ring that Envoy's filter would refuse is refused here, where the message is easier to find.
+// environment is Envoy's: limpet's own, with a key ring in LIMPET_KEYS where Envoy will look for one, or with the root
+// secret of a sealed ring. A ring that Envoy's filter would refuse is refused here, where the message is easier to find.
 func (rc *runCommand) environment(stderr io.Writer) ([]string, error) {
+	if roots := rc.config.keys.fixed; roots != nil {
+		return append(os.Environ(), policyconfig.RootSecretEnv+"="+keyfile.RootsText(roots)), nil
+	}
 	if rc.config.keys.file != "" {
 		return os.Environ(), nil
 	}

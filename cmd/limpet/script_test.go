@@ -172,10 +172,10 @@ func encodeAll(text string) [][]byte {
 
 // cmdUnseals is "unseals PLUGIN_JSON": the keys in it, unsealed under $ROOT, are the ring in $RING.
 func cmdUnseals(ts *testscript.TestScript, _ bool, args []string) {
-	root, err := base64.RawURLEncoding.DecodeString(testRoot)
+	roots, err := token.ParseRoots(ts.Getenv("ROOT"))
 	ts.Check(err)
 	sealed := gjson.Get(ts.ReadFile(args[0]), "keys.sealed").String()
-	ring, err := token.Unseal(root, sealed)
+	ring, err := token.Unseal(roots, sealed)
 	ts.Check(err)
 	if got, want := string(ring), ts.Getenv("RING"); got != want {
 		ts.Fatalf("unsealed %s, want %s", got, want)

@@ -72,7 +72,7 @@ func TestCalls(t *testing.T) {
 	startBackend(t, "127.0.1.2")
 	input := frame + backends(map[string][]string{"calls": backendHosts["blue"]}, "appProtocols: [gateway.envoyproxy.io/h2c], ") +
 		makeRoute("GRPCRoute", "calls", "calls.test", "  - sessionPersistence: {type: Header, sessionName: x-session}\n    backendRefs: ["+makeRef("calls", 1)+"]\n")
-	whole := with(t, compile(t, input, nil, "--wasm-url", wasmURL, "--keys", ring(t, newKey(t, "one"))), input)
+	whole := with(t, compile(t, input, nil, "--wasm-url", wasmURL, "--keys", ring(t, newKey(t, "one")), "--keys-in-clear"), input)
 	for _, missing := range []string{"", "envoy.config.route.v3.RouteConfiguration", "envoy.config.listener.v3.Listener"} {
 		t.Run("without "+missing, func(t *testing.T) {
 			manifest := whole

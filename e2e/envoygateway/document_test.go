@@ -53,7 +53,7 @@ func shell(t *testing.T, dir, script string) string {
 }
 
 // applyDocument starts Envoy Gateway on the manifest. What stands in for the cluster: Backends for Services, and Envoy on
-// this host, on the tests' port and with the key ring in its environment.
+// this host, on the tests' port and with the root secret in its environment.
 func applyDocument(t *testing.T, dir string) {
 	t.Helper()
 	read := func(name string) string {
@@ -82,7 +82,7 @@ func applyDocument(t *testing.T, dir string) {
 	class, _, _ := strings.Cut(frame, entry)
 	p := &controlPlane{home: t.TempDir()}
 	p.write(t, "res/own.yaml", own)
-	p.start(t, others+class+"---\n"+backends(map[string][]string{"blue": backendHosts["blue"]}, ""), "LIMPET_KEYS="+strings.TrimSpace(read("keys.json")))
+	p.start(t, others+class+"---\n"+backends(map[string][]string{"blue": backendHosts["blue"]}, ""), "LIMPET_ROOT="+read("root.txt"))
 	p.serves(t, "shop.example.com/")
 	p.serves(t, "shop.example.com/cart")
 }

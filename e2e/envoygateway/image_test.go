@@ -49,7 +49,7 @@ func TestOwnEnvoyProxy(t *testing.T) {
 	startBackend(t, "127.0.1.1")
 	startBackend(t, "127.0.1.2")
 	_, rest, _ := strings.Cut(one(), entry)
-	manifest := compile(t, entry+rest, nil, "--wasm-url", wasmURL, "--keys", ring(t, newKey(t, "one")))
+	manifest := compile(t, entry+rest, nil, "--wasm-url", wasmURL, "--keys", ring(t, newKey(t, "one")), "--keys-in-clear")
 	// Envoy Gateway takes an EnvoyProxy of a Gateway that says nothing of a provider for one on Kubernetes.
 	manifest = edited(t, manifest, "EnvoyProxy", "limpet-web", func(d object) {
 		d["spec"].(object)["provider"] = object{"type": "Host", "host": object{"envoyVersion": envoyVersion}}

@@ -147,7 +147,7 @@ func ending(route string) string {
 func TestEveryPieceIsNeeded(t *testing.T) {
 	serveModule(t)
 	startBackends(t)
-	manifest := with(t, compile(t, parts(), nil, "--wasm-url", wasmURL, "--keys", ring(t, newKey(t, "one"))), parts())
+	manifest := with(t, compile(t, parts(), nil, "--wasm-url", wasmURL, "--keys", ring(t, newKey(t, "one")), "--keys-in-clear"), parts())
 	for _, p := range pieces {
 		manifest = edited(t, manifest, p.kind, p.doc, func(d object) { p.cut(t, d) })
 	}
@@ -254,7 +254,7 @@ func checkFence(t *testing.T, holds bool) {
 func TestFence(t *testing.T) {
 	serveModule(t)
 	startBackends(t)
-	manifest := with(t, compile(t, fenced(), nil, "--wasm-url", wasmURL, "--keys", ring(t, newKey(t, "one"))), fenced())
+	manifest := with(t, compile(t, fenced(), nil, "--wasm-url", wasmURL, "--keys", ring(t, newKey(t, "one")), "--keys-in-clear"), fenced())
 	_, manifest = parted(t, manifest, func(d object) bool { return d["kind"] == "ClientTrafficPolicy" })
 	manifest = edited(t, manifest, "EnvoyPatchPolicy", "limpet-web", cutReload(t))
 	start(t, manifest).serves(t, "shop.test/")
@@ -272,7 +272,7 @@ func cutReload(t *testing.T) func(object) {
 func TestOrder(t *testing.T) {
 	serveModule(t)
 	startBackends(t)
-	manifest := with(t, compile(t, one(), nil, "--wasm-url", wasmURL, "--keys", ring(t, newKey(t, "one"))), one())
+	manifest := with(t, compile(t, one(), nil, "--wasm-url", wasmURL, "--keys", ring(t, newKey(t, "one")), "--keys-in-clear"), one())
 	manifest = edited(t, manifest, "EnvoyProxy", "host", func(d object) {
 		if d["spec"].(object)["filterOrder"] == nil {
 			t.Fatal("no filterOrder to take out")

@@ -28,7 +28,7 @@ func startBackends(t *testing.T) map[string]*backend {
 	return started
 }
 
-const root = "dGVzdC1yb290LXRlc3Qtcm9vdC10ZXN0LXJvb3QtdGVzdC1yb290"
+const root = "envoy-gateway:dGVzdC1yb290LXRlc3Qtcm9vdC10ZXN0LXJvb3QtdGVzdC1yb290"
 
 // shop is the input of TestSessions; the Backend "old" has the weight given.
 func shop(old int) string {
@@ -68,7 +68,7 @@ func TestSessions(t *testing.T) {
 	first, second := newKey(t, "first"), newKey(t, "second")
 	environment := []string{"LIMPET_ROOT=" + root}
 	manifest := func(input string, keys ...string) string {
-		return with(t, compile(t, input, environment, "--wasm-url", wasmURL, "--keys", ring(t, keys...), "--seal-keys"), input)
+		return with(t, compile(t, input, environment, "--wasm-url", wasmURL, "--keys", ring(t, keys...)), input)
 	}
 	p := start(t, manifest(shop(1), first), environment...)
 	p.serves(t, "shop.test/")

@@ -17,6 +17,9 @@ var switches = map[string]string{"PILOT_ENABLE_METADATA_EXCHANGE": "false", "PIL
 // shipped are the paths of what is tested and what it runs on.
 var shipped = struct{ limpet, wasm, envoy string }{}
 
+// root is a root secret of tests.
+const root = "istio:dGVzdC1yb290LXRlc3Qtcm9vdC10ZXN0LXJvb3QtdGVzdC1yb290"
+
 func TestMain(m *testing.M) {
 	if os.Getenv("PILOT_ENABLE_ALPN_FILTER") != "false" {
 		for name, value := range switches {
@@ -31,6 +34,7 @@ func TestMain(m *testing.M) {
 	shipped.limpet = mustFind(filepath.Join("..", "..", "bin", "limpet"))
 	shipped.wasm = mustFind(filepath.Join("..", "..", "dist", "limpet.wasm"))
 	shipped.envoy = mustFind(os.Getenv("ENVOY"))
+	os.Setenv("LIMPET_ROOT", root) // limpet seals the tests' keys, and gateways open them
 	os.Exit(m.Run())
 }
 

@@ -86,9 +86,9 @@ func goldenInputs(t *testing.T) []goldenInput {
 		for word := range strings.FieldsSeq(options) {
 			switch word {
 			case "keys=clear":
-				input.options = append(input.options, "--keys", ring)
+				input.options = append(input.options, "--keys", ring, "--keys-in-clear")
 			case "keys=sealed":
-				input.options = append(input.options, "--keys", ring, "--seal-keys")
+				input.options = append(input.options, "--keys", ring)
 				input.env = []string{"LIMPET_ROOT=" + goldenRoot}
 			default:
 				input.options = append(input.options, "--"+word)

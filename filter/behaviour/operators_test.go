@@ -66,6 +66,23 @@ func TestKeyRotation(t *testing.T) {
 	})
 }
 
+// TestRingEnds: at the end of a ring its keys sign and verify no more, whatever is said of each; requests are served on.
+func TestRingEnds(t *testing.T) {
+	const ends = `{"keys":[{"id":"a","secret":"` + secretA + `","notAfter":"2026-11-22T12:00:00Z"}],"notAfter":"2026-11-21T12:00:10Z"}`
+	eachBuild(t, func(t *testing.T, start start) {
+		w := newWorld(t, config(), start)
+		w.get()
+		w.restart(config(), start, ends)
+		w.get()
+		w.counted("p pinned", 1)
+		w.pass(10 * time.Second)
+		r := w.get()
+		want(t, "a backend answers", r.host != "", true)
+		want(t, "tokens issued", len(r.setCookies()), 0)
+		w.counted("p unknown-key", 1)
+	})
+}
+
 func TestWrongScope(t *testing.T) {
 	each(t, configs(policy("p", "r"), policy("q", "r2")), func(t *testing.T, w *world) {
 		w.get()
@@ -155,7 +172,7 @@ func TestRefusedConfigurations(t *testing.T) {
 		{"empty", ``, ringA, []string{"JSON"}},
 		{"no ring", config(), "", []string{"LIMPET_KEYS is empty"}},
 		{"short key", config(), `{"keys":[{"id":"a","secret":"c2hvcnRzZWNyZXRzaG9ydA"}]}`, []string{"key ring in the environment variable LIMPET_KEYS: keys[0].secret", "32"}},
-		{"sealed without a root", strings.Replace(config(), `"policies"`, `"keys":{"sealed":"`+strings.Repeat("A", 80)+`"},"policies"`, 1), ringA, []string{"LIMPET_ROOT"}},
+		{"sealed without a root", strings.Replace(config(), `"policies"`, `"keys":{"sealed":"2.`+strings.Repeat("A", 80)+`"},"policies"`, 1), ringA, []string{"LIMPET_ROOT"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -2,7 +2,6 @@ package keyfile
 
 import (
 	"crypto/rand"
-	"encoding/base64"
 	"fmt"
 	"slices"
 	"time"
@@ -34,8 +33,13 @@ func ChooseID(ring policyconfig.KeyRing, now time.Time) string {
 	return id
 }
 
-// NewRoot makes a root secret, in the form for LIMPET_ROOT.
-func NewRoot() string { return base64.RawURLEncoding.EncodeToString(newSecret()) }
+// NewRoot makes a root secret for a target.
+func NewRoot(target string) token.Root { return token.Root{Target: target, Secret: newSecret()} }
+
+// AddRoot puts a fresh root secret in front of the one that seals now, which proxies then still open with.
+func AddRoot(roots []token.Root) []token.Root {
+	return []token.Root{NewRoot(roots[0].Target), roots[0]}
+}
 
 func newKey(id string) policyconfig.Key { return policyconfig.Key{ID: id, Secret: newSecret()} }
 

@@ -26,12 +26,18 @@ func Read(path string) (ring policyconfig.KeyRing, warning string, err error) {
 		return policyconfig.KeyRing{}, "", err
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && info.Mode()&0o077 != 0 {
-		warning = fmt.Sprintf("%s: others than its owner can use this key file (mode %04o); run 'chmod 600' on it",
-			path, info.Mode().Perm())
-	}
 	ring, err = ReadFrom(path, f)
-	return ring, warning, err
+	return ring, warnOfMode(path, f), err
+}
+
+// warnOfMode says that others than its owner can use a file, if they can.
+func warnOfMode(path string, f *os.File) (warning string) {
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Mode()&0o077 == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s: others than its owner can use this key file (mode %04o); run 'chmod 600' on it",
+		path, info.Mode().Perm())
 }
 
 // ReadFrom reads a key ring, or a Secret that holds one; name is for messages.
@@ -75,26 +81,21 @@ func Check(ring policyconfig.KeyRing) error {
 // Ring is the ring as the filter has it.
 func Ring(ring policyconfig.KeyRing) (*token.Ring, error) {
 	keys := make([]token.Key, 0, len(ring.Keys))
-	for _, k := range ring.Keys {
-		keys = append(keys, token.Key{
-			ID:        k.ID,
-			Secret:    k.Secret,
-			NotBefore: int64(k.NotBefore),
-			NotAfter:  int64(k.NotAfter),
-		})
+	for i := range ring.Keys {
+		k := &ring.Keys[i]
+		keys = append(keys, token.Key{ID: k.ID, Secret: k.Secret, NotBefore: int64(k.NotBefore), NotAfter: int64(ring.EndOf(k))})
 	}
 	return token.NewRing(keys)
 }
 
 // CheckNotExpired refuses a ring of which no key verifies any more: with it, no request would have a session.
 func CheckNotExpired(ring policyconfig.KeyRing, now time.Time) error {
-	expired := func(k policyconfig.Key) bool { return k.NotAfter != 0 && int64(k.NotAfter) <= now.Unix() }
-	for _, k := range ring.Keys {
-		if !expired(k) {
+	for i := range ring.Keys {
+		if end := ring.EndOf(&ring.Keys[i]); end == 0 || int64(end) > now.Unix() {
 			return nil
 		}
 	}
-	return errors.New("keys: every key's notAfter has passed, so no session could begin or go on; " +
+	return errors.New("keys: every key's notAfter, or the ring's, has passed, so no session could begin or go on; " +
 		"'limpet keygen --add-to FILE -o FILE' puts a new key in front")
 }
 

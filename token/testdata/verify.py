@@ -71,12 +71,12 @@ def poly1305(key, message):
     return ((total + int.from_bytes(key[16:], "little")) % 2**128).to_bytes(16, "little")
 
 
-def open_xchacha(key, nonce, box):
-    """The plain text of XChaCha20-Poly1305, or None."""
+def open_xchacha(key, nonce, box, more):
+    """The plain text of XChaCha20-Poly1305 with additional data, or None."""
     key, nonce = hchacha20(key, nonce[:16]), bytes(4) + nonce[16:]
     text, tag = box[:-16], box[-16:]
     one_time = chacha20(key, nonce, 0, bytes(32))
-    padded = text + bytes(-len(text) % 16) + struct.pack("<QQ", 0, len(text))
+    padded = more + bytes(-len(more) % 16) + text + bytes(-len(text) % 16) + struct.pack("<QQ", len(more), len(text))
     if not hmac.compare_digest(poly1305(one_time, padded), tag):
         return None
     return chacha20(key, nonce, 1, text)
@@ -211,14 +211,36 @@ def verify(vector, rings):
 
 # Sealing.
 
+def parse_roots(text):
+    """The targets and secrets in LIMPET_ROOT, or None."""
+    roots = []
+    for part in text.removesuffix("\n").split(","):
+        found = re.fullmatch(r"(?:([A-Za-z0-9._-]{1,64}):)?([A-Za-z0-9_-]+)", part)
+        secret = found and unbase64(found[2])
+        if secret is None or len(secret) < 32:
+            return None
+        roots.append((found[1] or "", secret))
+    return roots if len(roots) <= 2 else None
+
+
+def unseal_with(target, root, raw):
+    sealed_for = b"limpet.dev/v2 sealed for\0" + target.encode()
+    plain = open_xchacha(mac(root, b"limpet.dev/v2 seal key"), raw[:24], raw[24:], sealed_for)
+    nonce_key = mac(root, b"limpet.dev/v2 seal nonce")
+    if plain is None or mac(nonce_key, target.encode() + b"\0" + plain)[:24] != raw[:24]:
+        return None
+    return plain
+
+
 def unseal(vector):
-    root, raw = unbase64(vector["root"]), unbase64(vector["sealed"])
-    if len(root) < 32 or raw is None or len(raw) < 24 + 16:
-        return {"opens": False}
-    plain = open_xchacha(mac(root, b"limpet.dev/v1 seal key"), raw[:24], raw[24:])
-    if plain is None or mac(mac(root, b"limpet.dev/v1 seal nonce"), plain)[:24] != raw[:24]:
-        return {"opens": False}
-    return {"opens": True, "plain": plain.decode()}
+    roots, sealed = parse_roots(vector["root"]), vector["sealed"]
+    raw = unbase64(sealed[2:]) if sealed.startswith("2.") else None
+    if roots is not None and raw is not None and len(raw) >= 24 + 16:
+        for target, root in roots:
+            plain = unseal_with(target, root, raw)
+            if plain is not None:
+                return {"opens": True, "plain": plain.decode()}
+    return {"opens": False}
 
 
 def main():

@@ -95,9 +95,9 @@ func parseOptions(text []byte, keyFile string) (flags, error) {
 		case name == "wasm":
 			f.writing = append(f.writing, "--wasm-path="+value)
 		case name == "keys" && value == "clear":
-			f.writing = append(f.writing, "--keys", keyFile)
+			f.writing = append(f.writing, "--keys", keyFile, "--keys-in-clear")
 		case name == "keys" && value == "sealed":
-			f.writing = append(f.writing, "--keys", keyFile, "--seal-keys")
+			f.writing = append(f.writing, "--keys", keyFile)
 		case name == "keys":
 			return f, fmt.Errorf("no such source of keys: %s", value)
 		case slices.Contains(readingFlags, name):

@@ -32,7 +32,7 @@ func TestParseOptions(t *testing.T) {
 	got, err := parseOptions([]byte(shopText), "keys.json")
 	want := flags{target: "istio", strict: true, reading: []string{"--gateway-api=1.7", "--bind=::1"}}
 	want.writing = append(defaultFlags("").writing,
-		"--istio-native-pin", "--keys", "keys.json", "--seal-keys", "--wasm-path=/x.wasm")
+		"--istio-native-pin", "--keys", "keys.json", "--wasm-path=/x.wasm")
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v; want %+v", got, err, want)
 	}

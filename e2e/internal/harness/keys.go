@@ -146,11 +146,11 @@ type Dates struct {
 	Epoch        uint32
 }
 
-// NewRoot makes a random root secret, as LIMPET_ROOT holds it.
-func NewRoot() (text string, secret []byte) {
-	secret = randomBytes(32)
-	return base64.RawURLEncoding.EncodeToString(secret), secret
-}
+// NewRoot makes a random root secret for Envoy.
+func NewRoot() token.Root { return token.Root{Target: "envoy", Secret: randomBytes(32)} }
+
+// Environment are a root secret's variables, for Envoy and for limpet.
+func Environment(root token.Root) []string { return []string{"LIMPET_ROOT=" + root.Text()} }
 
 // Spellings are the ways in which a secret might be printed: both base64 alphabets, hex, Go's decimal list
 // of bytes, and as it is.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/limpet-proxy/limpet/token"
 )
 
 // EdgeGateway is the key of the Gateway in Documents.
@@ -17,6 +19,8 @@ type Serving struct {
 	*Watching
 	// Listen is its address for Envoys.
 	Listen string
+	// root is what it seals the ring under.
+	root token.Root
 }
 
 // ServedEnvoy is what limpet serve says of an Envoy.
@@ -52,10 +56,12 @@ func ServeCluster(t testing.TB, kubeconfig string, port int, ring Ring, flags ..
 func (s *Serving) start(t testing.TB, ring Ring, flags []string) {
 	t.Helper()
 	s.replace(t, "keys.json", ring.JSON(t))
+	s.root = NewRoot()
+	s.replace(t, "root.txt", s.root.Text())
 	s.Listen = Loopback(FreePort(t))
 	admin := FreePort(t)
 	args := []string{
-		"serve", "--keys", filepath.Join(s.folder, "keys.json"), "--bind", "127.0.0.1",
+		"serve", "--keys", filepath.Join(s.folder, "keys.json"), "--root", filepath.Join(s.folder, "root.txt"), "--bind", "127.0.0.1",
 		"--wasm-path", Find(t).Wasm, "--listen", s.Listen, "--admin", Loopback(admin),
 	}
 	s.Running = launchLimpet(t, append(args, flags...), s.Documents.Port, admin, nil)
@@ -93,7 +99,7 @@ func (s *Serving) Bootstrap(t testing.TB, flags ...string) *Compiled {
 	if err := os.WriteFile(filepath.Join(c.Dir, "envoy.yaml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c.deployment.Env = []string{}
+	c.deployment.Env = Environment(s.root)
 	return c
 }
 

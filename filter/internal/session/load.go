@@ -1,7 +1,6 @@
 package session
 
 import (
-	"encoding/base64"
 	"errors"
 
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
@@ -46,12 +45,11 @@ func loadRing(keys policyconfig.Keys, getenv func(string) string) (*token.Ring, 
 	}
 	source, text := "keys.sealed", ""
 	if keys.Sealed != "" {
-		root, err := base64.RawURLEncoding.Strict().DecodeString(getenv(policyconfig.RootSecretEnv))
-		if err != nil || len(root) == 0 {
-			return nil, []error{errors.New("keys.sealed: the environment variable " +
-				policyconfig.RootSecretEnv + " must hold the root secret as URL-safe base64 without padding")}
+		roots, err := token.ParseRoots(getenv(policyconfig.RootSecretEnv))
+		if err != nil {
+			return nil, []error{errors.New("keys.sealed: the environment variable " + policyconfig.RootSecretEnv + " " + err.Error())}
 		}
-		plain, err := token.Unseal(root, keys.Sealed)
+		plain, err := token.Unseal(roots, keys.Sealed)
 		if err != nil {
 			return nil, []error{errors.New("keys.sealed: " + err.Error())}
 		}
@@ -73,8 +71,9 @@ func loadRing(keys policyconfig.Keys, getenv func(string) string) (*token.Ring, 
 
 func newRing(r policyconfig.KeyRing) (*token.Ring, []error) {
 	keys := make([]token.Key, 0, len(r.Keys))
-	for _, k := range r.Keys {
-		keys = append(keys, token.Key{ID: k.ID, Secret: k.Secret, NotBefore: int64(k.NotBefore), NotAfter: int64(k.NotAfter)})
+	for i := range r.Keys {
+		k := &r.Keys[i]
+		keys = append(keys, token.Key{ID: k.ID, Secret: k.Secret, NotBefore: int64(k.NotBefore), NotAfter: int64(r.EndOf(k))})
 	}
 	ring, err := token.NewRing(keys)
 	if err != nil {

@@ -21,6 +21,7 @@ var common = Declaration{
 	"plugin keys.ring.keys[].secret":    yes,
 	"plugin keys.ring.keys[].notBefore": yes,
 	"plugin keys.ring.keys[].notAfter":  yes,
+	"plugin keys.ring.notAfter":         yes,
 	"plugin keys.sealed":                yes,
 
 	"plugin policies[].name":                    yes,
