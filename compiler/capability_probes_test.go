@@ -89,7 +89,9 @@ func unsetProbe(off, on string) probe {
 	return probe{off: above + below(off), on: above + below(on)}
 }
 
-func keysProbe(key policyconfig.Key) probe { return ringProbe(policyconfig.KeyRing{Keys: []policyconfig.Key{key}}) }
+func keysProbe(key policyconfig.Key) probe {
+	return ringProbe(policyconfig.KeyRing{Keys: []policyconfig.Key{key}})
+}
 
 func ringProbe(ring policyconfig.KeyRing) probe {
 	whole := policyconfig.Key{ID: "test", Secret: []byte(testSecret)}
