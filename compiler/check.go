@@ -52,7 +52,7 @@ func Check(sources []Source, o Options) (*CheckResult, error) {
 	case err != nil:
 		return nil, err
 	}
-	if err := j.reportEndedSessions(&o); err != nil {
+	if err := j.reportDifferences(&o); err != nil {
 		return nil, err
 	}
 	j.reportRejected(&o)
@@ -79,8 +79,9 @@ func Check(sources []Source, o Options) (*CheckResult, error) {
 	return &CheckResult{Rows: rows, Objects: objects, Errors: nothing, PassedOver: j.objects.PassedOver}, nil
 }
 
-// reportEndedSessions warns of the rules whose sessions end when the input takes the place of Options.Since.
-func (j *analysis) reportEndedSessions(o *Options) error {
+// reportDifferences warns of the rules whose sessions end when the input takes the place of Options.Since, and lists the
+// values that change in rules whose own documents do not.
+func (j *analysis) reportDifferences(o *Options) error {
 	if o.Since == nil {
 		return nil
 	}
@@ -96,6 +97,9 @@ func (j *analysis) reportEndedSessions(o *Options) error {
 			path = fmt.Sprintf("spec.rules[%d]", e.Rule)
 		}
 		j.rep.WarnAt(e.Route, path, "the sessions of a rule end: "+e.Why)
+	}
+	for _, c := range policy.FindChangedValues(before.decisions, j.decisions) {
+		j.rep.AdviseAt(c.Route, fmt.Sprintf("spec.rules[%d]", c.Rule), c.Message)
 	}
 	return nil
 }

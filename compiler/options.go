@@ -84,8 +84,8 @@ type Options struct {
 	// StrictKinds refuses documents that are passed over else: those of kinds that limpet does not read, and those that
 	// are no objects of Kubernetes.
 	StrictKinds bool
-	// Since are the documents that are in force: Check warns of the rules whose sessions end with the new ones. Nothing
-	// else looks at it.
+	// Since are the documents that are in force: Check warns of the rules whose sessions end with the new ones, and
+	// lists the values that other objects than the rules' own change. Nothing else looks at it.
 	Since []Source
 	// Cache keeps work from one compilation to the next; nil for none. It does not change what comes out.
 	Cache *Cache

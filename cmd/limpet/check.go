@@ -33,7 +33,9 @@ support: a rule, a listener or an object. All else is served without them, as
 
 With --since PATH, the objects as they are now, it warns of every rule whose
 sessions the new objects end, and why: a rule that is renamed or gone, matches
-of a rule without a name that change, another cookie, a revocation.
+of a rule without a name that change, another cookie, a revocation. It lists, too,
+each value that is effective in a rule and that another object changes: a new
+default on a Gateway, or a policy that is gone.
 
 -o yaml and -o json print the objects' statuses instead, as a controller would
 write them: conditions, a Gateway's listeners, a route's parents, a policy's

@@ -271,6 +271,8 @@ func TestE8(t *testing.T) {
 }
 
 // TestE10 holds the example, and that an override takes a field away from everyone.
+//
+// requirements: S7, E10, 2C.11
 func TestE10(t *testing.T) {
 	x := readExample(t, 10, "The route `cart` has sessions that may idle for ever and whose cookie has no `Domain`",
 		"`sameSite` is Lax by the Gateway's policy still", "Were infra's second block an `override: {unset: [cookie.domain]}`")

@@ -49,8 +49,8 @@ type Input struct {
 }
 
 // Build gives the status of every object that has one: GatewayClasses, Gateways, routes, policies, XBackends, HTTPProxies,
-// and Services that policies affect, in this order, each kind in the order in which it was admitted. A Gateway whose class is
-// not in the input has none, for it is another controller's; so have parentRefs that lead to it.
+// and Services that policies affect, in this order, each kind in the order in which it was admitted. A Gateway whose
+// class is not in the input has none, for it is another controller's; so have parentRefs that lead to it.
 func Build(in Input) []Object {
 	b := &builder{
 		Input:        in,
