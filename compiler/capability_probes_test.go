@@ -80,7 +80,9 @@ func strategyProbe(off, on string) probe {
 	return probe{off: below + above(off), on: below + above(on)}
 }
 
-func keysProbe(key policyconfig.Key) probe { return ringProbe(policyconfig.KeyRing{Keys: []policyconfig.Key{key}}) }
+func keysProbe(key policyconfig.Key) probe {
+	return ringProbe(policyconfig.KeyRing{Keys: []policyconfig.Key{key}})
+}
 
 func ringProbe(ring policyconfig.KeyRing) probe {
 	whole := policyconfig.Key{ID: "test", Secret: []byte(testSecret)}
