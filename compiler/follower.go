@@ -83,7 +83,9 @@ func NewFollower(o Options) (*Follower, error) {
 		Admission: o.admissionOptions(settings), Policy: o.policyOptions(settings), Bind: settings.bind,
 		AssumeClass: o.AssumeClass, Controller: gatewayv1.GatewayController(o.ControllerName), LocalClients: o.LocalClients,
 		Envoy: envoy.Assembly{
-			Settings: envoy.Settings{Admin: settings.admin, WasmPath: o.Envoy.WasmPath, Plugin: policyconfig.DefaultConfig()},
+			Settings: envoy.Settings{
+				Admin: settings.admin, AdminAll: o.Envoy.AdminAll, WasmPath: o.Envoy.WasmPath, Plugin: policyconfig.DefaultConfig(),
+			},
 			Folder:   o.Envoy.Dynamic.Folder,
 		},
 		EndpointFiles: o.Envoy.Dynamic.EndpointFiles, KeepIncumbents: o.Incumbents != nil,

@@ -103,6 +103,9 @@ type Options struct {
 type EnvoyOptions struct {
 	// Admin is the IP address and port of Envoy's admin interface, or NoAdmin. Default DefaultAdmin.
 	Admin string
+	// AdminAll opens all pages of the admin interface, among them /config_dump and those that change Envoy; without it only
+	// those are open that show how Envoy is. It requires a loopback address.
+	AdminAll bool
 	// WasmPath is the path of limpet.wasm as it shall stand in the bootstrap; Envoy resolves it from the folder
 	// that it is started in. Required.
 	WasmPath string
@@ -260,6 +263,8 @@ func (o *Options) parseEnvoy(s *parsedOptions) (err error) {
 	if s.admin, err = netip.ParseAddrPort(own.Admin); err != nil || s.admin.Port() == 0 {
 		errs = append(errs, fmt.Errorf("admin address: Invalid value: %q: must be an IP address and a port, such as %s, or %s",
 			own.Admin, DefaultAdmin, NoAdmin))
+	} else if own.AdminAll && !s.admin.Addr().IsLoopback() {
+		errs = append(errs, fmt.Errorf("admin address: Invalid value: %q: must be a loopback address where all pages are open", own.Admin))
 	}
 	return errors.Join(errs...)
 }

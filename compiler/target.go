@@ -148,7 +148,9 @@ func emitEnvoy(j *analysis, o *Options, r *Result) error {
 		return err
 	}
 	r.PrivateKeys = slices.ContainsFunc(j.plan.Proxy.Listeners, func(l ir.Listener) bool { return len(l.TLSHosts) > 0 })
-	settings := envoy.Settings{Admin: j.parsed.admin, WasmPath: o.Envoy.WasmPath, Plugin: config, PluginJSON: global}
+	settings := envoy.Settings{
+		Admin: j.parsed.admin, AdminAll: o.Envoy.AdminAll, WasmPath: o.Envoy.WasmPath, Plugin: config, PluginJSON: global,
+	}
 	if o.Envoy.Dynamic != nil {
 		return emitDiscovery(j, o, r, settings)
 	}

@@ -7,8 +7,20 @@ import (
 	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
-// TestCompileWatch: an Envoy that limpet does not run follows the folder; what it rejects is taken back, and limpet may be
-// away while the input changes. No session moves and no request fails.
+// elsewhereGateway is a Gateway of another namespace, at an address for documentation.
+const elsewhereGateway = `
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: elsewhere, namespace: tenant}
+spec:
+  gatewayClassName: limpet
+  addresses: [{type: IPAddress, value: 203.0.113.1}]
+  listeners: [{name: http, protocol: HTTP, port: 8099}]
+`
+
+// TestCompileWatch: an Envoy that limpet does not run follows the folder; what it rejects is taken back, or left out where it is one
+// listener of several: that of a namespace holds up no other's change. limpet may be away while the input changes. No session moves and no request fails.
 func TestCompileWatch(t *testing.T) {
 	t.Parallel()
 	pods := harness.Backends(t, "a", "b", "c")
@@ -27,6 +39,14 @@ func TestCompileWatch(t *testing.T) {
 		if !strings.Contains(w.Output(), "Envoy rejects the listeners (lds.pb)") {
 			t.Errorf("no word of the rejection: %s", w.Output())
 		}
+		said := w.Set(t, func(d *harness.Documents) {
+			d.More = elsewhereGateway
+			d.Services[0].Backends = pods[:2]
+		})
+		if !strings.Contains(said, "endpoints of default/pods:80") || !strings.Contains(w.Output(), "Gateway tenant/elsewhere does not listen on 203.0.113.1:8099") {
+			t.Errorf("another namespace's Gateway at an address of no machine: limpet says %q\n%s", said, w.Output())
+		}
+		w.Set(t, func(d *harness.Documents) { d.Services[0].Backends = pods })
 		w.Terminate(t)
 		w.Edit(t, func(d *harness.Documents) {
 			d.Routes = append(d.Routes, harness.Route{Name: "more", Rules: []harness.Rule{harness.PlainRule("more", "pods")}})
@@ -41,6 +61,6 @@ func TestCompileWatch(t *testing.T) {
 		t.Errorf("%v", tally)
 	}
 	harness.RecordResult(t, "changes by limpet compile --watch, one of them rejected by Envoy, and a restart of limpet", harness.Result{
-		Requests: tally.Requests, Sessions: clients.Size(), Changes: 3, Faults: 2, Lost: tally.Moved(), Errors: tally.Failed(),
+		Requests: tally.Requests, Sessions: clients.Size(), Changes: 5, Faults: 3, Lost: tally.Moved(), Errors: tally.Failed(),
 	})
 }

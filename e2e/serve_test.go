@@ -51,7 +51,7 @@ func TestServeListeners(t *testing.T) {
 	documents := harness.OneRoute(pods, harness.CookieRule("cart", "pods"))
 	documents.Sites = []harness.Site{{Hostname: "one.example", Certificate: harness.NewCertificate(t, "one.example")}}
 	s := harness.Serve(t, documents, harness.NewRing("k"))
-	envoy := s.Bootstrap(t).Start(t)
+	envoy := s.Bootstrap(t, "--admin-all").Start(t)
 	s.AwaitSettled(t)
 	clients := harness.NewClients(t, 12, func(i int) func() (harness.Response, error) {
 		return harness.Getter(envoy.Client(), "/cart", quietly)

@@ -33,6 +33,7 @@ const bootstrapExamples = `  limpet bootstrap --gateway default/public > envoy.y
 // bootstrapCommand is "limpet bootstrap".
 type bootstrapCommand struct {
 	gateway, node, server, admin string
+	adminAll                     bool
 	tls                          serve.ClientTLSFiles
 }
 
@@ -52,6 +53,7 @@ func newBootstrap() *cobra.Command {
 	flags.StringVar(&bc.server, "server", defaultListen, "`HOST:PORT` of limpet serve")
 	flags.StringVar(&bc.node, "node", "", "the Envoy's own `NAME` (default: the Gateway's; --service-node\nof Envoy goes before it)")
 	flags.StringVar(&bc.admin, "admin", compiler.DefaultAdmin, "`ADDRESS` of Envoy's admin, or none")
+	flags.BoolVar(&bc.adminAll, "admin-all", false, adminAllUsage)
 	flags.StringVar(&bc.tls.Certificate, "tls-cert", "", "`FILE` with the Envoy's certificate chain")
 	flags.StringVar(&bc.tls.Key, "tls-key", "", "`FILE` with its private key")
 	flags.StringVar(&bc.tls.Authority, "tls-ca", "", "`FILE` with the authorities that sign the server's certificate")
@@ -70,6 +72,9 @@ func (bc *bootstrapCommand) check(c *cobra.Command, args []string) error {
 	}
 	if bc.admin != compiler.NoAdmin && !isAddrPort(bc.admin) {
 		return usagef("--admin %q: must be an IP address and a port, such as 127.0.0.1:9901, or none", bc.admin)
+	}
+	if err := checkAdminAll(bc.adminAll, bc.admin); err != nil {
+		return err
 	}
 	return bc.checkServer()
 }
@@ -99,7 +104,7 @@ func (bc *bootstrapCommand) run(c *cobra.Command) error {
 		b.Node = bc.gateway
 	}
 	if bc.admin != compiler.NoAdmin {
-		b.Admin = netip.MustParseAddrPort(bc.admin)
+		b.Admin, b.AdminAll = netip.MustParseAddrPort(bc.admin), bc.adminAll
 	}
 	if bc.tls.Certificate != "" {
 		for _, path := range []*string{&bc.tls.Certificate, &bc.tls.Key, &bc.tls.Authority} {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os/signal"
 	"path/filepath"
 	"syscall"
@@ -99,7 +100,15 @@ func (cc *compileCommand) setOutput(
 			return err
 		}
 		begin := time.Now()
-		if err := d.Resume(ctx, c.ErrOrStderr(), result); err != nil && !r.Unconfirmed(err, begin) {
+		err = d.Resume(ctx, c.ErrOrStderr(), result)
+		for errors.Is(err, livereload.ErrAgain) {
+			message.Print(c.ErrOrStderr(), err.Error())
+			if result, err = r.Start(); err == nil {
+				message.PrintProblems(c.ErrOrStderr(), d.NewWarnings())
+				err = d.Resume(ctx, c.ErrOrStderr(), result)
+			}
+		}
+		if err != nil && !r.Unconfirmed(err, begin) {
 			return err
 		}
 		return atomicfile.WriteAll(cc.out, files)

@@ -75,6 +75,7 @@ func (f *inputFlags) readSources(stdin io.Reader) ([]compiler.Source, error) {
 type configFlags struct {
 	input    inputFlags
 	admin    string
+	adminAll bool
 	wasmPath string
 	verdict  verdictFlags
 	keys     keyFlags
@@ -88,6 +89,7 @@ func (f *configFlags) register(c *cobra.Command) {
 	f.input.register(c)
 	flags := c.Flags()
 	flags.StringVar(&f.admin, "admin", compiler.DefaultAdmin, "`ADDRESS` of Envoy's admin, or none")
+	flags.BoolVar(&f.adminAll, "admin-all", false, adminAllUsage)
 	flags.StringVar(&f.wasmPath, "wasm-path", "",
 		"`PATH` at which Envoy finds limpet.wasm\n(default: that of the copy that limpet writes)")
 	f.verdict.register(flags, "write nothing if anything is left out or not honoured")
@@ -102,10 +104,25 @@ func (f *configFlags) check(c *cobra.Command, args []string) error {
 	if f.admin != compiler.NoAdmin && !isAddrPort(f.admin) {
 		return usagef("--admin %q: must be an IP address and a port, such as 127.0.0.1:9901, or none", f.admin)
 	}
+	if err := checkAdminAll(f.adminAll, f.admin); err != nil {
+		return err
+	}
 	if err := f.verdict.check(); err != nil {
 		return err
 	}
 	return f.keys.check()
+}
+
+// adminAllUsage explains --admin-all.
+const adminAllUsage = "open all pages of Envoy's admin: /config_dump, and those that " +
+	"change\nEnvoy or end it (default: those that show how it is)"
+
+// checkAdminAll refuses to open all pages to other machines.
+func checkAdminAll(all bool, address string) error {
+	if all && !isLoopback(address) {
+		return usagef("--admin-all needs --admin on a loopback address, such as %s", compiler.DefaultAdmin)
+	}
+	return nil
 }
 
 // isAddrPort tells whether s is an IP address and a port other than 0.
@@ -142,7 +159,7 @@ func (f *configFlags) options(in livereload.Inputs, target compiler.Target, wasm
 	f.verdict.set(&o)
 	switch target {
 	case compiler.TargetEnvoy:
-		o.Envoy = &compiler.EnvoyOptions{Admin: f.admin, WasmPath: wasmPath}
+		o.Envoy = &compiler.EnvoyOptions{Admin: f.admin, AdminAll: f.adminAll, WasmPath: wasmPath}
 	case compiler.TargetEnvoyGateway:
 		o.EnvoyGateway = &compiler.EnvoyGatewayOptions{WasmURL: f.module.url, WasmSHA256: f.module.sha256, Owner: f.module.owner}
 	case compiler.TargetIstio:

@@ -45,6 +45,7 @@ type Dynamic struct {
 	live     *envoy.Discovery
 	follower *compiler.Follower
 	unusable map[netip.AddrPort]string // addresses at which no listener can be, with the reason
+	refused  map[netip.AddrPort]refusal
 	// fresh are the problems that the last compilation was the first to find.
 	fresh []compiler.Problem
 }
@@ -68,6 +69,7 @@ func (d *Dynamic) Compile(in Inputs) (*compiler.Result, error) {
 		return nil, err
 	}
 	d.unusable = envoyproc.FindUnusable(envoyproc.AddressesOf(d.unusable)) // those that still are
+	maps.DeleteFunc(d.refused, func(_ netip.AddrPort, r refusal) bool { return time.Since(r.at) > refusedFor })
 	result, err := d.compileWithout(in)
 	if err != nil || !d.ProbePorts {
 		return result, err
@@ -89,8 +91,12 @@ func (d *Dynamic) Compile(in Inputs) (*compiler.Result, error) {
 // compileWithout compiles the inputs without the listeners at addresses that can't be had.
 func (d *Dynamic) compileWithout(in Inputs) (*compiler.Result, error) {
 	now := time.Now()
+	unusable := maps.Clone(d.unusable)
+	for at, r := range d.refused {
+		unusable[at] = r.why
+	}
 	update, err := d.follower.Replace(in.Sources, compiler.Changes{
-		Keys: in.Keys, Time: now, Draining: d.draining.Since, Unusable: maps.Clone(d.unusable),
+		Keys: in.Keys, Time: now, Draining: d.draining.Since, Unusable: unusable,
 	})
 	if err != nil {
 		return nil, err
@@ -121,6 +127,38 @@ func (d *Dynamic) startFollower(in Inputs) (err error) {
 	o.HoldInvalid = true
 	d.follower, err = compiler.NewFollower(o)
 	return err
+}
+
+// refusal is why and when Envoy did not take a listener.
+type refusal struct {
+	why string
+	at  time.Time
+}
+
+// refusedFor is how long a listener is left out that Envoy did not take. With the next change after that it is tried again.
+const refusedFor = time.Minute
+
+// ErrAgain is part of the error of a change of which Envoy does not take some listeners: compiled again, it is without them.
+var ErrAgain = errors.New("the other listeners go on without it")
+
+// leaveOut leaves the listeners out that Envoy does not take, unless these are all.
+func (d *Dynamic) leaveOut(why error, of *envoy.Discovery) error {
+	var rejected *rollout.Rejected
+	if !errors.As(why, &rejected) || len(rejected.Missing) == 0 || len(rejected.Missing) >= len(of.Listeners) {
+		return why
+	}
+	if d.refused == nil {
+		d.refused = map[netip.AddrPort]refusal{}
+	}
+	for _, name := range rejected.Missing {
+		at, err := envoy.ParseListenerName(name)
+		if err != nil {
+			return errors.Join(why, err)
+		}
+		d.refused[at] = refusal{fmt.Sprintf("the Envoy that runs does not listen on %s, its log says why; "+
+			"change the Gateway's port or address", at), time.Now()}
+	}
+	return fmt.Errorf("%w: %w", why, ErrAgain)
 }
 
 // Start writes everything for an Envoy that starts later.
@@ -155,7 +193,7 @@ func (d *Dynamic) Apply(ctx context.Context, since time.Time, result *compiler.R
 	live, confirmed, err := d.Publisher.Publish(ctx, d.live, result.Discovery)
 	d.live = live
 	if err != nil && !errors.Is(err, rollout.ErrLeftover) {
-		return "", err
+		return "", d.leaveOut(err, result.Discovery)
 	}
 	took := formatDuration(since)
 	switch {

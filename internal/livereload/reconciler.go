@@ -176,7 +176,12 @@ func (r *Reconciler) compileAndApply(ctx context.Context, since time.Time) (stri
 		return "", err
 	}
 	message.PrintProblems(r.Stderr, r.listNew(result))
-	return r.Output.Apply(ctx, since, result)
+	what, err := r.Output.Apply(ctx, since, result)
+	if errors.Is(err, ErrAgain) {
+		message.Print(r.Stderr, err.Error())
+		return r.compileAndApply(ctx, since)
+	}
+	return what, err
 }
 
 // compile compiles the inputs that were read last, and reports.

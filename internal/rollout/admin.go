@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -43,6 +44,25 @@ func (a Admin) get(ctx context.Context, path string) (string, error) {
 func (a Admin) Ready(ctx context.Context) bool {
 	text, err := a.get(ctx, "/ready")
 	return err == nil && strings.TrimSpace(text) == "LIVE"
+}
+
+// listListeners gives the names of the listeners that serve.
+func (a Admin) listListeners(ctx context.Context) (map[string]bool, error) {
+	text, err := a.get(ctx, "/listeners?format=json")
+	if err != nil {
+		return nil, err
+	}
+	var page struct {
+		Listeners []struct{ Name string } `json:"listener_statuses"`
+	}
+	if err := json.Unmarshal([]byte(text), &page); err != nil {
+		return nil, err
+	}
+	names := map[string]bool{}
+	for _, l := range page.Listeners {
+		names[l.Name] = true
+	}
+	return names, nil
 }
 
 // fileCounters are what Envoy says about a file. It says nothing of one that it does not read.

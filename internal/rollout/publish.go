@@ -36,6 +36,9 @@ type Publisher struct {
 // Rejected is the error for a file that Envoy does not take.
 type Rejected struct {
 	Stage, File, Reason string
+	// Missing are the names of the listeners that Envoy does not have, where it is the listeners that it rejects: it takes the
+	// others.
+	Missing []string
 }
 
 // Error names the stage and the file, and gives Envoy's reason where it is known.
@@ -87,6 +90,7 @@ func (p *Publisher) Publish(
 		case s.Tidy:
 			return to, true, fmt.Errorf("%w: %w", ErrLeftover, err)
 		case !errors.As(err, &late):
+			p.findRefused(ctx, to, err)
 			return p.undo(ctx, from, to, err)
 		}
 	}
@@ -94,6 +98,29 @@ func (p *Publisher) Publish(
 		return Unite(from, to), false, late
 	}
 	return to, !p.unconfirmed, nil
+}
+
+// findRefused finds out which listeners Envoy does not take, before all of the change is taken back: it takes the others.
+func (p *Publisher) findRefused(ctx context.Context, to *envoy.Discovery, why error) {
+	var rejected *Rejected
+	if !errors.As(why, &rejected) || rejected.File != envoy.ListenersFile {
+		return
+	}
+	for deadline := time.Now().Add(shortPatience); time.Now().Before(deadline); {
+		_, warming, err := p.Admin.readCounters(ctx, []string{envoy.ListenersCounters})
+		if err != nil || warming == 0 || sleep(ctx, lastLook) != nil {
+			break // else those that it takes are not ready yet
+		}
+	}
+	has, err := p.Admin.listListeners(ctx)
+	if err != nil {
+		return
+	}
+	for _, l := range to.Listeners {
+		if !has[l.Name] {
+			rejected.Missing = append(rejected.Missing, l.Name)
+		}
+	}
 }
 
 // hasClusters reports whether Envoy has said that it has these clusters: a route table that needs no others, as when a

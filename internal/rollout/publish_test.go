@@ -29,9 +29,15 @@ type fakeEnvoy struct {
 	rejects  map[string]bool
 	versions map[string]string
 	taken    map[string]int
+	// refuses are the names of listeners that it does not take, while it takes the others.
+	refuses map[string]bool
 }
 
 func (e *fakeEnvoy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/listeners" {
+		fmt.Fprintf(w, `{"listener_statuses": [%s]}`, strings.Join(e.listeners(), ","))
+		return
+	}
 	filter, _ := url.QueryUnescape(r.URL.Query().Get("filter"))
 	asked := regexp.MustCompile(filter)
 	for path, prefix := range e.reads {
@@ -47,6 +53,17 @@ func (e *fakeEnvoy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// listeners are those that it has.
+func (e *fakeEnvoy) listeners() (all []string) {
+	text, _ := os.ReadFile(filepath.Join(e.folder, envoy.ListenersFile))
+	for _, name := range gjson.GetBytes(text, "resources.#.name").Array() {
+		if !e.refuses[name.String()] {
+			all = append(all, fmt.Sprintf(`{"name": %q}`, name))
+		}
+	}
+	return all
+}
+
 // read takes a file over, or rejects it once.
 func (e *fakeEnvoy) read(path string) (rejected int) {
 	data, err := os.ReadFile(filepath.Join(e.folder, path))
@@ -56,6 +73,8 @@ func (e *fakeEnvoy) read(path string) (rejected int) {
 	switch {
 	case err != nil || e.deaf[path]:
 	case e.rejects[path]:
+		return 1
+	case path == envoy.ListenersFile && strings.Contains(string(text), "listener/") && e.refusesOne(string(text)):
 		return 1
 	case e.versions[path] != version:
 		e.versions[path], e.taken[path] = version, e.taken[path]+1
@@ -102,6 +121,33 @@ func on(key string, ports ...int) testInput {
 
 // routesOf is the file of a port's routes.
 func routesOf(port string) string { return rds + port + ".pb" }
+
+func (e *fakeEnvoy) refusesOne(text string) bool {
+	for name := range e.refuses {
+		if strings.Contains(text, `"`+name+`"`) {
+			return true
+		}
+	}
+	return false
+}
+
+// TestRefusedListener: of listeners that Envoy rejects those are named that it does not have, and all is as it was.
+func TestRefusedListener(t *testing.T) {
+	first, more := on("first", 80).compile(t), on("first", 80, 81, 82).compile(t)
+	e, p := newFakeEnvoy(t, first)
+	e.refuses = map[string]bool{"listener/0.0.0.0/81": true}
+	for _, port := range []string{"81", "82"} {
+		e.reads[routesOf(port)] = envoy.RoutesCounters("listener/0.0.0.0/" + port)
+	}
+	live, _, err := p.Publish(context.Background(), first, more)
+	rejected := new(Rejected)
+	if !errors.As(err, &rejected) || len(rejected.Missing) != 1 || rejected.Missing[0] != "listener/0.0.0.0/81" || live != first {
+		t.Errorf("missing are %q, %v", rejected.Missing, err)
+	}
+	if got := e.listeners(); len(got) != 1 {
+		t.Errorf("the listeners are %s", got)
+	}
+}
 
 // TestDrainingListenerComesBack: Envoy reads routes the moment they are written where a listener of their name drains, and
 // so not once more when the listener is there again.

@@ -21,6 +21,7 @@ import (
 	overloadv3 "github.com/envoyproxy/go-control-plane/envoy/config/overload/v3"
 	internallistenerv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/bootstrap/internal_listener/v3"
 	connectionsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/resource_monitors/downstream_connections/v3"
+	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
@@ -31,6 +32,8 @@ import (
 type Settings struct {
 	// Admin is where the admin interface listens; the zero value is nowhere.
 	Admin netip.AddrPort
+	// AdminAll opens all of its pages.
+	AdminAll bool
 	// WasmPath is the path of limpet.wasm as Envoy shall open it.
 	WasmPath string
 	// Plugin is the filter's configuration with the policies of all routes, and PluginJSON the text of what is global in it:
@@ -101,7 +104,22 @@ func (e *emitter) newAdmin() *bootstrapv3.Admin {
 	if !e.settings.Admin.IsValid() {
 		return nil
 	}
-	return &bootstrapv3.Admin{Address: newAddress(e.settings.Admin)}
+	admin := &bootstrapv3.Admin{Address: newAddress(e.settings.Admin)}
+	if !e.settings.AdminAll {
+		admin.AllowPaths = newAllowedPaths()
+	}
+	return admin
+}
+
+// newAllowedPaths are the pages that show whether Envoy is well and change nothing: no configuration, with what is secret in
+// it, and no command line, which may hold some.
+func newAllowedPaths() (all []*matcherv3.StringMatcher) {
+	for _, page := range []string{"/ready", "/stats", "/stats/prometheus", "/clusters", "/listeners", "/certs", "/memory"} {
+		all = append(all,
+			&matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_Exact{Exact: page}},
+			&matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_Prefix{Prefix: page + "?"}})
+	}
+	return all
 }
 
 func (e *emitter) newOverloadManager() *overloadv3.OverloadManager {

@@ -2,8 +2,10 @@ package envoy
 
 import (
 	"fmt"
+	"net"
 	"net/netip"
 	"strconv"
+	"strings"
 
 	mutationv3 "github.com/envoyproxy/go-control-plane/envoy/config/common/mutation_rules/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
@@ -26,7 +28,18 @@ type site struct {
 	hosts        []ir.Host
 }
 
-func listenerName(l ir.Listener) string { return fmt.Sprintf("listener/%s/%d", l.Address, l.Port) }
+func listenerName(l ir.Listener) string {
+	return fmt.Sprintf("%s%s/%d", listenerPrefix, l.Address, l.Port)
+}
+
+// listenerPrefix begins the names of listeners.
+const listenerPrefix = "listener/"
+
+// ParseListenerName gives the address of the listener of a name.
+func ParseListenerName(name string) (netip.AddrPort, error) {
+	host, port, _ := strings.Cut(strings.TrimPrefix(name, listenerPrefix), "/")
+	return netip.ParseAddrPort(net.JoinHostPort(host, port))
+}
 
 // listSites gives a listener's sites, in order.
 func listSites(l ir.Listener) []site {

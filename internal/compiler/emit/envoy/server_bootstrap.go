@@ -26,6 +26,8 @@ type ServerBootstrap struct {
 	Server string
 	// Admin is where the admin interface listens; the zero value is nowhere.
 	Admin netip.AddrPort
+	// AdminAll opens all of its pages.
+	AdminAll bool
 	// TLS is nil for a server on the loopback that speaks none.
 	TLS *ServerTLS
 }
@@ -42,7 +44,7 @@ const serverCluster = "limpet-serve"
 
 // YAML writes the bootstrap.
 func (b ServerBootstrap) YAML() ([]byte, error) {
-	e := &emitter{settings: Settings{Admin: b.Admin}, files: servedLayout}
+	e := &emitter{settings: Settings{Admin: b.Admin, AdminAll: b.AdminAll}, files: servedLayout}
 	out := e.newDynamicBootstrap()
 	out.Node = &corev3.Node{Id: b.Node, Cluster: b.Gateway}
 	out.DynamicResources.AdsConfig = &corev3.ApiConfigSource{
