@@ -47,8 +47,8 @@ type Input struct {
 	Paths iter.Seq[precedence.TrafficPath]
 }
 
-// Find finds where policies reach the limit, and reports it. Gateways that were there first go first. It also gives the most ancestors that a
-// policy's status has besides those Gateways.
+// Find finds where policies reach the limit, and reports it. Gateways that were there first go first. It also gives the most
+// ancestors that a policy's status has besides those Gateways.
 func Find(in Input, rep *report.Report) (limit *Limit, most int) {
 	taken := countTaken(in)
 	for _, n := range taken {
