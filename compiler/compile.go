@@ -191,7 +191,7 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 		}
 		in = in.Settle(o.listening(settings, j.order))
 		j.topology = cache.buildTopology(in, j.rep)
-		places := o.newPlaces(j.objects, settings)
+		places := o.newPlaces(j.objects, j.topology.Claims(), settings)
 		j.backends = cache.indexBackends(j.objects, places, j.rep)
 	}
 	policies := o.policyOptions(settings)
@@ -212,12 +212,12 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 }
 
 // newPlaces says where no endpoint is.
-func (o *Options) newPlaces(objects *resource.Objects, settings parsedOptions) *backend.Places {
+func (o *Options) newPlaces(objects *resource.Objects, claims gateway.Claims, settings parsedOptions) *backend.Places {
 	own, remote := []netip.AddrPort{settings.admin}, false
 	if s := o.served(); s != nil {
 		own, remote = append(own, s.Own...), s.Remote
 	}
-	places := backend.NewPlaces(objects, settings.bind, own...)
+	places := backend.NewPlaces(objects, claims, own...)
 	places.NoLoopback = remote
 	return places
 }

@@ -69,6 +69,7 @@ type Reconciler struct {
 
 	inputs    Inputs // of the last attempt
 	changes   int    // attempts so far
+	held      held
 	warned    map[string]bool
 	readError string // the last one, empty since the inputs could be read again
 }
@@ -186,11 +187,11 @@ func (r *Reconciler) compileAndApply(ctx context.Context, since time.Time) (stri
 
 // compile compiles the inputs that were read last, and reports.
 func (r *Reconciler) compile() (*compiler.Result, error) {
-	result, err := r.Output.Compile(r.inputs)
+	result, err := r.held.compile(r.inputs, r.Output, r.Stderr)
 	if err == nil {
 		r.until = result.Until
 	}
-	var refused compiler.Errors
+	refused := r.held.faults
 	if r.Report != nil && (err == nil || errors.As(err, &refused)) {
 		err = errors.Join(err, r.Report(refused, result))
 	}

@@ -93,6 +93,70 @@ func scriptedReads(texts []string) func(io.Writer) (Inputs, error) {
 	}
 }
 
+// TestHeldFiles: a file that is no good holds back no other file's changes, and its own come as soon as it is good again.
+func TestHeldFiles(t *testing.T) {
+	const not = " is not taken over: what it said before keeps serving; other files' changes go on\n"
+	for _, c := range []struct{ name, steps, want string }{
+		{"one of two", "a1 b1, a1 refuse, a2 refuse, a2 b2", "error: b: is refused\n" +
+			"limpet: change 1 refused: 1 error; the last good configuration keeps serving\nlimpet: change 2 live a2 b1\nlimpet: change 3 live a2 b2\n"},
+		{"both at once", "a1 b1, a2 refuse", "error: b: is refused\nlimpet: b" + not + "limpet: change 1 live a2 b1\n"},
+		{"a new one", "a1, a2 refuse, a2 b2", "error: b: is refused\nlimpet: b" + not + "limpet: change 1 live a2\nlimpet: change 2 live a2 b2\n"},
+		{"otherwise bad", "a1 b1, a2 refuse, a3 refuse2, a4", "error: b: is refused\nlimpet: b" + not + "limpet: change 1 live a2 b1\n" +
+			"error: b: is refused\nlimpet: b" + not + "limpet: change 2 live a3 b1\nlimpet: change 3 live a4\n"},
+		{"from the start", "refuse b1", ""},
+		{"another's fault", "a1 b1, a1 blame-a", "error: a: is refused\nlimpet: change 1 refused: 1 error; the last good configuration keeps serving\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var stderr bytes.Buffer
+			var inputs []Inputs
+			for step := range strings.SplitSeq(c.steps, ", ") {
+				var in Inputs
+				for i, text := range strings.Fields(step) {
+					in.Sources = append(in.Sources, compiler.Source{Name: string(rune('a' + i)), Data: []byte(text)})
+				}
+				inputs = append(inputs, in)
+			}
+			r := &Reconciler{Output: &strictOutput{}, Stderr: &stderr, Read: func(io.Writer) (Inputs, error) {
+				next := inputs[0]
+				inputs = inputs[1:]
+				return next, nil
+			}}
+			if _, err := r.Start(); err != nil && c.name == "from the start" {
+				return
+			}
+			for len(inputs) > 0 {
+				r.reread(context.Background(), time.Now())
+			}
+			if stderr.String() != c.want {
+				t.Errorf("said\n%swant\n%s", stderr.String(), c.want)
+			}
+		})
+	}
+}
+
+// strictOutput refuses files that begin with "refuse", and for one that begins with "blame-" another.
+type strictOutput struct{ texts string }
+
+func (o *strictOutput) Compile(in Inputs) (*compiler.Result, error) {
+	o.texts = ""
+	for _, s := range in.Sources {
+		if other, blames := strings.CutPrefix(string(s.Data), "blame-"); blames {
+			return nil, compiler.Errors{{File: other, Message: "is refused"}}
+		}
+		if strings.HasPrefix(string(s.Data), "refuse") {
+			return nil, compiler.Errors{{File: s.Name, Message: "is refused"}}
+		}
+		o.texts += " " + string(s.Data)
+	}
+	return &compiler.Result{}, nil
+}
+
+func (o *strictOutput) Apply(context.Context, time.Time, *compiler.Result) (string, error) {
+	return "live" + o.texts, nil
+}
+
+func (o *strictOutput) Serving() string { return LastGood }
+
 // TestReconciler reads texts one after the other, of which the first is what it starts with, and wants this said.
 func TestReconciler(t *testing.T) {
 	const unreadable = "limpet: the input can't be read; the last good configuration keeps serving\n"

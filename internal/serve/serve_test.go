@@ -196,6 +196,28 @@ func TestOutput(t *testing.T) {
 	}
 }
 
+// TestIncumbentsOfServe: a session keeps its name when an older route comes to want it, for as long as limpet serves.
+//
+// requirements: S28, S75
+func TestIncumbentsOfServe(t *testing.T) {
+	const thief = "\n---\napiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\n" +
+		"metadata: {name: thief, namespace: default, creationTimestamp: \"1990-01-01T00:00:00Z\"}\n" +
+		"spec: {parentRefs: [{name: one}], rules: [{matches: [{headers: [{name: x, value: v}]}], backendRefs: [{name: search, port: 80}], " +
+		"sessionPersistence: {sessionName: CART}}]}\n"
+	for name, before := range map[string]bool{"the older route first": false, "the older route later": true} {
+		o, keys := newOutput(t)
+		text := withCertificate(t, documents)
+		if before {
+			apply(t, o, keys, text)
+		}
+		apply(t, o, keys, text+thief)
+		body := o.Server.Latest("default/one").Resources(xds.Routes)[0].Body.String()
+		if kept := strings.Contains(body, `cart/matches/75ff6852f9ba93fd\",\"sessionName\":\"CART\"`); kept != before {
+			t.Errorf("%s: the session keeps its name: %t\n%s", name, kept, body)
+		}
+	}
+}
+
 // TestPoliciesTravel holds that another route's session policies are another route table, and leave the filter as it is.
 func TestPoliciesTravel(t *testing.T) {
 	o, keys := newOutput(t)

@@ -12,6 +12,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+	"github.com/limpet-proxy/limpet/internal/compiler/seniority"
 )
 
 // Limit says on which Gateways which policies have no effect. A nil Limit is one that no policy has reached.
@@ -40,12 +41,14 @@ type Input struct {
 	Objects *resource.Objects
 	// Attachments are all targets of all policies.
 	Attachments iter.Seq[Attachment]
+	// Order says which of two Gateways was there first.
+	Order *seniority.Order
 	// Paths are those that requests take. They are asked for only if a policy may reach the limit.
 	Paths iter.Seq[precedence.TrafficPath]
 }
 
-// Find finds where policies reach the limit, and reports it. Older Gateways go first. It also gives the most ancestors that a
-// policy's status has besides those Gateways.
+// Find finds where policies reach the limit, and reports it. Gateways that were there first go first. It also gives the most
+// ancestors that a policy's status has besides those Gateways.
 func Find(in Input, rep *report.Report) (limit *Limit, most int) {
 	taken := countTaken(in)
 	for _, n := range taken {
@@ -65,7 +68,7 @@ func Find(in Input, rep *report.Report) (limit *Limit, most int) {
 	}
 	subjects := listPolicies(in.Objects)
 	for policy, gateways := range l.findGateways(in.Paths) {
-		for _, g := range findWithoutRoom(in.Objects, gateways, v1alpha1.MaxAncestors-taken[policy]) {
+		for _, g := range in.findWithoutRoom(gateways, v1alpha1.MaxAncestors-taken[policy]) {
 			l.add(policy, g)
 			rep.WarnForAt(subjects[policy], report.ReasonPartiallyProgrammed, "spec.targetRefs",
 				fmt.Sprintf("its status has no room for another ancestor: the policy has no effect on %s; "+
@@ -109,15 +112,19 @@ func (l *Limit) findGateways(paths iter.Seq[precedence.TrafficPath]) map[object.
 }
 
 // findWithoutRoom gives those of a policy's Gateways that come after the ones that its status has room for.
-func findWithoutRoom(objects *resource.Objects, gateways map[object.Ref]bool, room int) (without []object.Ref) {
-	for _, g := range objects.Gateways {
-		ref := g.Origin().Ref
-		if !gateways[ref] {
-			continue
+func (in Input) findWithoutRoom(gateways map[object.Ref]bool, room int) (without []object.Ref) {
+	var origins []object.Origin
+	for _, g := range in.Objects.Gateways {
+		if origin := g.Origin(); gateways[origin.Ref] {
+			origins = append(origins, origin)
 		}
-		if room--; room < 0 {
-			without = append(without, ref)
-		}
+	}
+	if len(origins) <= room {
+		return nil
+	}
+	slices.SortStableFunc(origins, in.Order.Compare)
+	for _, origin := range origins[max(room, 0):] {
+		without = append(without, origin.Ref)
 	}
 	return without
 }

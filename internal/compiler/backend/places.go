@@ -1,12 +1,14 @@
 package backend
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
@@ -14,8 +16,10 @@ import (
 // Places are the addresses that endpoints may not have, because of what listens there: Envoy's own interfaces and
 // listeners, and what else is on its machine.
 type Places struct {
-	// Own are where Envoy and limpet listen.
+	// Own are where Envoy and limpet listen without any Gateway.
 	Own []netip.AddrPort
+	// Listeners are where Envoy listens for Gateways.
+	Listeners []Listener
 	// NoLoopback says that Envoy runs where none of the input's authors does, so that no loopback address is anybody's.
 	NoLoopback bool
 	// Gateways are the namespaces with a Gateway that limpet serves: who may place one there decides what Envoy listens
@@ -25,8 +29,18 @@ type Places struct {
 	Reachable bool
 }
 
-// NewPlaces gives the places of an input whose Gateways listen on an address, unless they name their own.
-func NewPlaces(objects *resource.Objects, bind netip.Addr, own ...netip.AddrPort) *Places {
+// Listener is where Envoy listens for a Gateway of a namespace.
+type Listener struct {
+	At        netip.AddrPort
+	Namespace string
+}
+
+func (l Listener) compare(o Listener) int {
+	return cmp.Or(l.At.Compare(o.At), cmp.Compare(l.Namespace, o.Namespace))
+}
+
+// NewPlaces gives the places of an input whose Gateways have what they claim.
+func NewPlaces(objects *resource.Objects, claims gateway.Claims, own ...netip.AddrPort) *Places {
 	p := &Places{}
 	for _, at := range own {
 		if at.IsValid() {
@@ -38,22 +52,18 @@ func NewPlaces(objects *resource.Objects, bind netip.Addr, own ...netip.AddrPort
 		served[c.Name] = c.Value.Spec.ControllerName == objects.ControllerName()
 	}
 	for _, g := range objects.Gateways {
-		if of, known := served[string(g.Value.Spec.GatewayClassName)]; known && !of {
-			continue
-		}
-		p.Gateways = append(p.Gateways, g.Namespace)
-		addresses, _ := resource.BindAddresses(g.Value, bind) // package gateway says what is none
-		for _, l := range g.Value.Spec.Listeners {
-			for _, a := range addresses {
-				p.Own = append(p.Own, netip.AddrPortFrom(a, uint16(l.Port)))
-				p.Reachable = p.Reachable || !a.IsLoopback()
-			}
+		if of, known := served[string(g.Value.Spec.GatewayClassName)]; !known || of {
+			p.Gateways = append(p.Gateways, g.Namespace)
 		}
 	}
 	slices.Sort(p.Gateways)
 	p.Gateways = slices.Compact(p.Gateways)
-	slices.SortFunc(p.Own, netip.AddrPort.Compare)
-	p.Own = slices.Compact(p.Own)
+	for c := range claims {
+		p.Listeners = append(p.Listeners, Listener{c.At, c.Gateway.Namespace})
+		p.Reachable = p.Reachable || !c.At.Addr().IsLoopback()
+	}
+	slices.SortFunc(p.Listeners, Listener.compare)
+	p.Listeners = slices.Compact(p.Listeners)
 	return p
 }
 
@@ -62,8 +72,8 @@ func (p *Places) Equal(other *Places) bool {
 	if p == nil || other == nil {
 		return p == other
 	}
-	return p.NoLoopback == other.NoLoopback && p.Reachable == other.Reachable &&
-		slices.Equal(p.Own, other.Own) && slices.Equal(p.Gateways, other.Gateways)
+	return p.NoLoopback == other.NoLoopback && p.Reachable == other.Reachable && slices.Equal(p.Own, other.Own) &&
+		slices.Equal(p.Listeners, other.Listeners) && slices.Equal(p.Gateways, other.Gateways)
 }
 
 // areReachable reports whether clients on other machines reach a Gateway.
@@ -74,7 +84,7 @@ func (p *Places) refuse(namespace string, at netip.AddrPort) string {
 	switch {
 	case p == nil:
 		return ""
-	case slices.ContainsFunc(p.Own, func(own netip.AddrPort) bool { return leadsTo(at, own) }):
+	case slices.ContainsFunc(p.Own, func(own netip.AddrPort) bool { return leadsTo(at, own) }), p.isListener(namespace, at):
 		return fmt.Sprintf("%s is where Envoy itself listens", at)
 	case !at.Addr().IsLoopback():
 		return ""
@@ -84,6 +94,14 @@ func (p *Places) refuse(namespace string, at netip.AddrPort) string {
 		return fmt.Sprintf("%s is on Envoy's own machine, and namespace %s has no Gateway", at.Addr(), namespace)
 	}
 	return ""
+}
+
+// isListener tells whether Envoy listens at an address for a Gateway. One of another namespace may name the addresses of pods
+// that are none of its own, and takes nothing from these: its word counts for Envoy's own machine alone.
+func (p *Places) isListener(namespace string, at netip.AddrPort) bool {
+	return slices.ContainsFunc(p.Listeners, func(l Listener) bool {
+		return leadsTo(at, l.At) && (l.Namespace == namespace || at.Addr().IsLoopback())
+	})
 }
 
 // leadsTo tells whether a connection to an address may reach what listens on another, which without digits is all of a

@@ -7,6 +7,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/backend"
 	"github.com/limpet-proxy/limpet/internal/compiler/compilertest"
+	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
@@ -54,13 +55,16 @@ func TestPlaces(t *testing.T) {
 		"loopback of a controller's machine":      {own, "127.0.0.1", "8080", true, "127.0.0.1 is on Envoy's own machine"},
 		"the admin interface":                     {own, "127.0.0.1", "9901", false, "127.0.0.1:9901 is where Envoy itself listens"},
 		"a listener of every address":             {own, "127.0.0.1", "80", false, "127.0.0.1:80 is where Envoy itself listens"},
-		"a listener of one address":               {gatewayIn("infra", "limpet", ", addresses: [{value: 10.0.0.9}]"), "10.0.0.9", "80", false, "10.0.0.9:80 is where Envoy itself listens"},
-		"another port of a listener's address":    {gatewayIn("infra", "limpet", ", addresses: [{value: 10.0.0.9}]"), "10.0.0.9", "81", false, ""},
+		"a listener of one address":               {gatewayIn("default", "limpet", ", addresses: [{value: 10.0.0.9}]"), "10.0.0.9", "80", false, "10.0.0.9:80 is where Envoy itself listens"},
+		"one of another namespace":                {gatewayIn("infra", "limpet", ", addresses: [{value: 10.0.0.9}]"), "10.0.0.9", "80", false, ""},
+		"one of another namespace, on loopback":   {gatewayIn("infra", "limpet", ", addresses: [{value: 127.0.0.9}]"), "127.0.0.9", "80", false, "127.0.0.9:80 is where Envoy itself listens"},
+		"another port of a listener's address":    {gatewayIn("default", "limpet", ", addresses: [{value: 10.0.0.9}]"), "10.0.0.9", "81", false, ""},
 		"a pod with the port that listeners have": {own, "10.0.0.1", "80", false, ""},
 	} {
 		for _, selector := range []bool{false, true} {
 			objects := compilertest.Admit(t, append(endpointAt(c.address, c.port, selector), c.gateway, limpetClass, othersClass)...)
-			places := backend.NewPlaces(objects, bind, admin)
+			topology := gateway.Build(gateway.NewInput(objects, bind).Settle(gateway.Listening{Admin: admin}))
+			places := backend.NewPlaces(objects, topology.Claims(), admin)
 			places.NoLoopback = c.controller
 			rep := &report.Report{}
 			x := indexWithin(objects, places, rep)

@@ -76,7 +76,7 @@ func (s *State) analyze(
 	t := c.topology.Get(topology, gateway.Build)
 	p.ofGateways.Add(&t.OfGateways)
 	p.report.Add(&t.OfRoutes)
-	places := backend.NewPlaces(input, s.settings.Bind, s.settings.Envoy.Settings.Admin)
+	places := backend.NewPlaces(input, t.Claims(), s.settings.Envoy.Settings.Admin)
 	backends := backend.NewIndex(input, c.backends.GetAll(backend.GatherPorts(input, places), backend.BuildPort), places, p.report)
 	o := s.settings.Policy
 	o.Order, o.HeldNames = s.listening.Order, s.incumbents.names

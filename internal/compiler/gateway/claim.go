@@ -30,8 +30,11 @@ type Listening struct {
 	ProxyHosts ProxyHosts
 }
 
-// ProxyHosts has an HTTPProxy for each host.
-type ProxyHosts map[string]object.Ref
+// ProxyHosts are the HTTPProxies that have hosts.
+type ProxyHosts map[ProxyHost]object.Ref
+
+// ProxyHost is a host on a listener, with the key of its Gateway.
+type ProxyHost struct{ Gateway, Listener, FQDN string }
 
 // Claims are addresses and ports with the Gateways that have listeners there.
 type Claims map[Claim]bool

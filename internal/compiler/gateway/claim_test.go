@@ -147,7 +147,7 @@ func TestHostsOfRoutes(t *testing.T) {
 	}
 	toShared := "parentRefs: [{name: shared, namespace: infra}], hostnames: [x.example.com]" + oneRule
 	calls := strings.Replace(routeOf(in("0b", "calls"), toShared), "HTTPRoute", "GRPCRoute", 1)
-	had := ProxyHosts{"x.example.com": object.Ref{Kind: object.KindHTTPProxy, Namespace: "0b", Name: "p-0b"}}
+	had := ProxyHosts{{"infra/shared", "http", "x.example.com"}: object.Ref{Kind: object.KindHTTPProxy, Namespace: "0b", Name: "p-0b"}}
 	for name, c := range map[string]struct {
 		documents []string
 		had       ProxyHosts

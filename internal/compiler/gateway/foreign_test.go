@@ -41,6 +41,22 @@ func TestHTTPProxies(t *testing.T) {
 			"0.0.0.0:80\na.org default/web/http: b/0/0\n* default/web/http:",
 			[]string{`HTTPProxy default/a: spec.virtualhost.fqdn: Invalid value: "a.org": HTTPProxy default/b, which goes first, has this host: this one serves nothing [Conflicted]`},
 		},
+		"of two for one host each where it may attach": {
+			[]string{
+				gatewayOf("web", onPort80, ""), gatewayOf("own, namespace: thief", listenerOf("http", ""), ", addresses: [{value: 10.0.0.9}]"),
+				proxyOf("p, namespace: thief" + older), proxyOf("p" + younger),
+			},
+			"0.0.0.0:80\na.org default/web/http: p/0/0\n* default/web/http:\n10.0.0.9:80\na.org thief/own/http: p/0/0\n* thief/own/http:", nil,
+		},
+		"of two for one host on a listener of both the older, and each on its own": {
+			[]string{
+				gatewayOf("web", listenerOf("http", "allowedRoutes: {namespaces: {from: All}}"), ""),
+				gatewayOf("own, namespace: shop", listenerOf("http", ""), ", addresses: [{value: 10.0.0.9}]"),
+				proxyOf("a" + older), proxyOf("b, namespace: shop" + younger),
+			},
+			"0.0.0.0:80\na.org default/web/http: a/0/0\n* default/web/http:\n10.0.0.9:80\na.org shop/own/http: b/0/0\n* shop/own/http:",
+			[]string{`HTTPProxy shop/b: spec.virtualhost.fqdn: Invalid value: "a.org": HTTPProxy default/a, which goes first, has this host on listener http of Gateway default/web: it does not attach to that listener`},
+		},
 		"a route of Gateway API goes first, whatever its age": {
 			[]string{gatewayOf("web", onPort80, ""), proxyOf("p" + older), routeOf("r"+younger, toWeb+", hostnames: [a.org]"+oneRule)},
 			"0.0.0.0:80\na.org default/web/http: r/0/0\n* default/web/http:",

@@ -12,39 +12,67 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
-// attachProxy joins an HTTPProxy, which names no parents, to every listener that takes its host and namespace. Routes
-// of Gateway API come first, whatever their age; of two HTTPProxies for one host the older holds, for Contour has one
-// owner for each host.
-func (b *builder) attachProxy(proxy *resource.Object[resource.HTTPProxy]) {
-	route, path := proxy.Value.Route, field.NewPath("spec", "hostnames")
-	fqdn := proxy.Value.Spec.VirtualHost.FQDN
-	if owner := b.proxies[fqdn]; owner != nil {
-		b.rep.WarnFor(route, report.ReasonConflicted, field.Invalid(path, fqdn,
-			fmt.Sprintf("%s, which goes first, has this host: this one serves nothing", owner)))
-		return
+// reserveHosts keeps hosts for the HTTPProxies that had them before, on the listeners where they had them.
+func (b *builder) reserveHosts(proxies []*resource.Object[resource.HTTPProxy]) {
+	for _, proxy := range proxies {
+		route := proxy.Value.Route
+		b.visitListeners(route, func(_ string, l *listener) {
+			if host := newProxyHost(l, proxy); b.hosts[host] == proxy.Origin().Ref {
+				b.proxies[host] = route
+			}
+		})
 	}
-	b.proxies[fqdn] = route
-	matched := false
+}
+
+// visitListeners visits the listeners that take routes of a route's kind and namespace, with their Gateway's key.
+func (b *builder) visitListeners(route *Route, visit func(key string, l *listener)) {
 	for _, key := range slices.Sorted(maps.Keys(b.listeners)) {
 		for _, l := range b.listeners[key] {
-			if !b.allows(l, route) {
-				continue
-			}
-			joined, rival := l.join(route)
-			matched = matched || joined
-			if rival != nil {
-				refused := newHostTakenError(route, rival, key, l)
-				refused.BadValue = fqdn
-				refused.Detail += ": it does not attach to that listener"
-				b.rep.Warn(route, refused)
+			if b.allows(l, route) {
+				visit(key, l)
 			}
 		}
 	}
-	if !matched {
-		b.rep.WarnFor(
-			route,
-			string(gatewayv1.RouteReasonNoMatchingListenerHostname),
-			field.Invalid(path, fqdn, "no listener of a Gateway in the input serves this host for its namespace"),
-		)
+}
+
+func newProxyHost(l *listener, proxy *resource.Object[resource.HTTPProxy]) ProxyHost {
+	return ProxyHost{l.gateway.Key(), string(l.spec.Name), proxy.Value.Spec.VirtualHost.FQDN}
+}
+
+// attachProxy joins an HTTPProxy, which names no parents, to every listener that takes its host and namespace. Routes
+// of Gateway API come first, whatever their age; of two HTTPProxies for one host the older holds, for Contour has one
+// owner for each host. That is so on each listener: who may not attach to one takes no host there.
+func (b *builder) attachProxy(proxy *resource.Object[resource.HTTPProxy]) {
+	route, path, fqdn := proxy.Value.Route, field.NewPath("spec", "hostnames"), proxy.Value.Spec.VirtualHost.FQDN
+	matched := false
+	var owner *Route
+	var elsewhere string // a listener on which the host is the owner's
+	b.visitListeners(route, func(key string, l *listener) {
+		host := newProxyHost(l, proxy)
+		if other := b.proxies[host]; other != nil && other != route {
+			owner, elsewhere = other, fmt.Sprintf("listener %s of Gateway %s", l.spec.Name, key)
+			return
+		}
+		joined, rival := l.join(route)
+		if delete(b.proxies, host); joined {
+			b.proxies[host], matched = route, true
+		}
+		if rival != nil {
+			refused := newHostTakenError(route, rival, key, l)
+			refused.BadValue = fqdn
+			refused.Detail += ": it does not attach to that listener"
+			b.rep.Warn(route, refused)
+		}
+	})
+	switch {
+	case owner != nil && matched:
+		b.rep.Warn(route, field.Invalid(path, fqdn,
+			fmt.Sprintf("%s, which goes first, has this host on %s: it does not attach to that listener", owner, elsewhere)))
+	case owner != nil:
+		b.rep.WarnFor(route, report.ReasonConflicted, field.Invalid(path, fqdn,
+			fmt.Sprintf("%s, which goes first, has this host: this one serves nothing", owner)))
+	case !matched:
+		b.rep.WarnFor(route, string(gatewayv1.RouteReasonNoMatchingListenerHostname),
+			field.Invalid(path, fqdn, "no listener of a Gateway in the input serves this host for its namespace"))
 	}
 }

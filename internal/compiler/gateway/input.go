@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"cmp"
 	"maps"
 	"net/netip"
 	"slices"
@@ -9,6 +8,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/memo"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
@@ -24,6 +24,8 @@ type Input struct {
 	apart       bool // limpet itself serves the Gateways, and each has proxies of its own
 	// refused says why a Gateway does not listen somewhere.
 	refused map[Claim]string
+	// hosts are those that its HTTPProxies had before.
+	hosts ProxyHosts
 }
 
 // NewInput is the input where limpet serves the Gateways. Those without addresses listen on bind; those whose class is
@@ -48,7 +50,7 @@ func (in Input) Settle(l Listening) Input { return in.Settled(in.SettleClaims(l)
 func (in Input) Settled(refused map[Claim]string, l Listening) Input {
 	objects := *in.objects
 	objects.Routes, objects.Proxies = l.sortRoutes(objects.Routes), l.sortProxies(objects.Proxies)
-	in.refused, in.objects = refused, &objects
+	in.refused, in.hosts, in.objects = refused, l.listHosts(objects.Proxies), &objects
 	return in
 }
 
@@ -60,17 +62,28 @@ func (l Listening) sortRoutes(routes []*Route) []*Route {
 	return slices.SortedStableFunc(slices.Values(routes), func(a, b *Route) int { return l.Order.Compare(a.Origin(), b.Origin()) })
 }
 
-// sortProxies puts those first that have their host already, then the senior ones.
+// sortProxies puts the senior ones first.
 func (l Listening) sortProxies(proxies []*resource.Object[resource.HTTPProxy]) []*resource.Object[resource.HTTPProxy] {
-	others := func(p *resource.Object[resource.HTTPProxy]) int {
-		if l.ProxyHosts[p.Value.Spec.VirtualHost.FQDN] == p.Origin().Ref {
-			return 0
-		}
-		return 1
-	}
 	return slices.SortedStableFunc(slices.Values(proxies), func(a, b *resource.Object[resource.HTTPProxy]) int {
-		return cmp.Or(cmp.Compare(others(a), others(b)), l.Order.Compare(a.Origin(), b.Origin()))
+		return l.Order.Compare(a.Origin(), b.Origin())
 	})
+}
+
+// listHosts gives the hosts that some HTTPProxies had before.
+func (l Listening) listHosts(proxies []*resource.Object[resource.HTTPProxy]) ProxyHosts {
+	if len(l.ProxyHosts) == 0 || len(proxies) == 0 {
+		return nil
+	}
+	there, hosts := map[object.Ref]bool{}, ProxyHosts{}
+	for _, p := range proxies {
+		there[p.Origin().Ref] = true
+	}
+	for host, ref := range l.ProxyHosts {
+		if there[ref] {
+			hosts[host] = ref
+		}
+	}
+	return hosts
 }
 
 // AssumeClasses is the input in which classes that it lacks are limpet's, with a warning.
@@ -95,5 +108,6 @@ func (in Input) Key() memo.Whole { return memo.Whole{} }
 // Equal reports whether both inputs give the same topology.
 func (in Input) Equal(other Input) bool {
 	return in.bind == other.bind && in.controller == other.controller && in.isolated == other.isolated &&
-		in.assumeClass == other.assumeClass && in.apart == other.apart && maps.Equal(in.refused, other.refused) && in.objects.Equal(other.objects)
+		in.assumeClass == other.assumeClass && in.apart == other.apart && maps.Equal(in.refused, other.refused) &&
+		maps.Equal(in.hosts, other.hosts) && in.objects.Equal(other.objects)
 }

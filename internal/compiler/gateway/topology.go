@@ -88,13 +88,14 @@ func Build(in Input) *Topology {
 	for _, route := range in.objects.Routes {
 		b.attachRoute(route)
 	}
+	b.reserveHosts(in.objects.Proxies)
 	for _, proxy := range in.objects.Proxies {
 		b.attachProxy(proxy)
 	}
 	b.attachIstio(in.objects)
 	t.Ports, t.Attachments, t.claims = b.layOutPorts(), b.status, b.claims
-	for fqdn, proxy := range b.proxies {
-		t.proxyHosts[fqdn] = proxy.Origin().Ref
+	for host, proxy := range b.proxies {
+		t.proxyHosts[host] = proxy.Origin().Ref
 	}
 	return t
 }
@@ -105,7 +106,7 @@ func newBuilder(in Input, rep *report.Report) *builder {
 		listeners:  map[string][]*listener{},
 		ports:      map[portKey]map[string]*listener{},
 		claims:     Claims{},
-		proxies:    map[string]*Route{},
+		proxies:    map[ProxyHost]*Route{},
 		secrets:    map[string]*resource.Object[resource.Secret]{},
 		namespaces: map[string]labels.Set{},
 		grants:     grant.New(in.objects),
@@ -136,7 +137,7 @@ type builder struct {
 	listeners map[string][]*listener           // by their Gateway's key; a Gateway that is left out has an entry without any
 	ports     map[portKey]map[string]*listener // by their hostname
 	claims    Claims                           // that hold
-	proxies   map[string]*Route                // HTTPProxies by their host
+	proxies   map[ProxyHost]*Route             // HTTPProxies by their host
 	secrets   map[string]*resource.Object[resource.Secret]
 	// namespaces are the labels of those that are in the input.
 	namespaces map[string]labels.Set

@@ -7,15 +7,17 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+	"github.com/limpet-proxy/limpet/internal/compiler/seniority"
 )
 
 // findAncestorLimit finds where policies of any kind have no effect because their status can't list the Gateway (S63). That
 // has to be known before anything is merged.
 func findAncestorLimit(
-	objects *resource.Objects, targets *Targets, attached *attachedPolicies, rules []*attachedRule, rep *report.Report,
+	objects *resource.Objects, targets *Targets, attached *attachedPolicies, rules []*attachedRule, order *seniority.Order,
+	rep *report.Report,
 ) (limit *ancestors.Limit, most int) {
 	return ancestors.Find(ancestors.Input{
-		Objects: objects, Attachments: listAttachments(objects, targets, attached), Paths: listPaths(rules),
+		Objects: objects, Attachments: listAttachments(objects, targets, attached), Order: order, Paths: listPaths(rules),
 	}, rep)
 }
 

@@ -47,7 +47,7 @@ func (c Cache) DecidePart(
 ) *Decisions {
 	attached := attachPolicies(objects, targets, c.validatePolicies(objects), o, attaching)
 	rules := attachRules(c.sortRules(listRules(ports)), backends, attached, o, rep)
-	limit, most := findAncestorLimit(objects, targets, attached, rules, rep)
+	limit, most := findAncestorLimit(objects, targets, attached, rules, o.Order, rep)
 	inputs := gatherInputs(rules, attached, limit, o)
 	before := c.resolveAndNameRules(inputs)
 	named := suffixSharedNames(before)

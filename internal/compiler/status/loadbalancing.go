@@ -9,6 +9,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/grant"
 	"github.com/limpet-proxy/limpet/internal/compiler/lower"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
@@ -104,9 +105,11 @@ func newPending(target object.TargetRef) metav1.Condition {
 // reachability knows which Gateways lead to which routes, rules, Services and XBackends.
 type reachability map[object.TargetRef][]object.Ref
 
-// findReachability follows the parentRefs that attach, and backendRefs within a namespace, which need no grant; an HTTPProxy,
-// which names no parents, by the ways that requests take.
-func findReachability(objects *resource.Objects, facts *gateway.AttachmentStatus, traffic []*lower.BackendTraffic) reachability {
+// findReachability follows the parentRefs that attach, and backendRefs that are allowed; an HTTPProxy, which names no parents,
+// by the ways that requests take.
+func findReachability(
+	routes []*gateway.Route, grants grant.Grants, facts *gateway.AttachmentStatus, traffic []*lower.BackendTraffic,
+) reachability {
 	r := reachability{}
 	for _, s := range traffic {
 		for _, w := range s.Paths {
@@ -115,32 +118,41 @@ func findReachability(objects *resource.Objects, facts *gateway.AttachmentStatus
 			}
 		}
 	}
-	for _, route := range objects.Routes {
-		self := object.Ref{Kind: route.Kind, Namespace: route.Namespace, Name: route.Name}
+	for _, route := range routes {
 		for _, p := range facts.Parents[route.String()] {
 			if p.Refused != nil || p.Foreign {
 				continue
 			}
-			parent := parentObject(route, p.Ref)
-			r.addGateway(object.TargetRef{Ref: self}, parent)
-			for _, rule := range route.Value.Spec.Rules {
-				if rule.Name != nil {
-					r.addGateway(object.TargetRef{Ref: self, Section: string(*rule.Name)}, parent)
-				}
-				for _, ref := range rule.BackendRefs {
-					if kind := stringOr(ref.Kind, object.KindService); kind == object.KindService || kind == object.KindXBackend {
-						r.addGateway(
-							object.TargetRef{
-								Ref: object.Ref{Kind: kind, Namespace: stringOr(ref.Namespace, route.Namespace), Name: string(ref.Name)},
-							},
-							parent,
-						)
-					}
-				}
+			for _, target := range listTargets(route, grants) {
+				r.addGateway(target, parentObject(route, p.Ref))
 			}
 		}
 	}
 	return r
+}
+
+// listTargets lists what a policy can be attached to on the ways that requests take from a route: the route, its rules, and the
+// backends that it may refer to. A stranger's Service is none, whatever the route says.
+func listTargets(route *gateway.Route, grants grant.Grants) []object.TargetRef {
+	self := object.Ref{Kind: route.Kind, Namespace: route.Namespace, Name: route.Name}
+	all := []object.TargetRef{{Ref: self}}
+	for _, rule := range route.Value.Spec.Rules {
+		if rule.Name != nil {
+			all = append(all, object.TargetRef{Ref: self, Section: string(*rule.Name)})
+		}
+		for _, ref := range rule.BackendRefs {
+			to := object.Ref{
+				Kind: stringOr(ref.Kind, object.KindService), Namespace: stringOr(ref.Namespace, route.Namespace), Name: string(ref.Name),
+			}
+			if to.Kind != object.KindService && to.Kind != object.KindXBackend {
+				continue
+			}
+			if grants.Allow(grant.From{Kind: route.Kind, Namespace: route.Namespace}, grant.To(to)) {
+				all = append(all, object.TargetRef{Ref: to})
+			}
+		}
+	}
+	return all
 }
 
 func (r reachability) addGateway(to object.TargetRef, parent object.Ref) {
@@ -152,25 +164,12 @@ func (r reachability) addGateway(to object.TargetRef, parent object.Ref) {
 // newLoadBalancerAffected is the condition for a route on a Gateway: the LoadBalancerPolicies attached to it, its rules and its
 // Services that are accepted.
 func (b *builder) newLoadBalancerAffected(route *gateway.Route, on object.Ref) []metav1.Condition {
-	targets := map[object.TargetRef]bool{}
-	self := object.Ref{Kind: route.Kind, Namespace: route.Namespace, Name: route.Name}
-	targets[object.TargetRef{Ref: self}] = true
-	for _, rule := range route.Value.Spec.Rules {
-		if rule.Name != nil {
-			targets[object.TargetRef{Ref: self, Section: string(*rule.Name)}] = true
-		}
-		for _, ref := range rule.BackendRefs {
-			service := object.Ref{
-				Kind: stringOr(ref.Kind, object.KindService), Namespace: stringOr(ref.Namespace, route.Namespace), Name: string(ref.Name),
-			}
-			targets[object.TargetRef{Ref: service}] = true
-		}
-	}
-	for _, t := range b.trafficAt[trafficKey{self, on}] {
-		targets[t.Backend] = true // a port, by its name
+	targets := listTargets(route, b.grants)
+	for _, t := range b.trafficAt[trafficKey{route.Origin().Ref, on}] {
+		targets = append(targets, t.Backend) // a port, by its name
 	}
 	var by []string
-	for t := range targets {
+	for _, t := range targets {
 		for _, p := range b.loadBalancersAt[t] {
 			if !b.Decisions.AncestorLimit.Reached(p, on) {
 				by = append(by, p.String())

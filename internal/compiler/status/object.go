@@ -8,6 +8,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/grant"
 	"github.com/limpet-proxy/limpet/internal/compiler/lower"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
@@ -64,7 +65,9 @@ func Build(in Input) []Object {
 			b.problems[p.Object] = append(b.problems[p.Object], p)
 		}
 	}
-	b.reachability, b.loadBalancersAt = findReachability(b.Objects, b.Attachments, b.Traffic), b.indexLoadBalancers()
+	b.grants = grant.New(b.Objects)
+	b.reachability = findReachability(b.Objects.Routes, b.grants, b.Attachments, b.Traffic)
+	b.loadBalancersAt = b.indexLoadBalancers()
 	b.trafficAt = indexTraffic(b.Traffic)
 	b.countRefusedRules()
 	b.writeClasses()
@@ -86,6 +89,7 @@ type builder struct {
 	problems     map[string][]report.Problem // by their object's name as the report shows it
 	index        decisionIndex
 	reachability reachability
+	grants       grant.Grants
 	// loadBalancersAt are the LoadBalancerPolicies that hold on each target.
 	loadBalancersAt map[object.TargetRef][]object.Ref
 	refusedRules    map[string]refusedRules // of routes, likewise

@@ -291,6 +291,39 @@ func TestRoomForSixteenAncestors(t *testing.T) {
 	}
 }
 
+// strangersText is another namespace's route to the Service cart, from Gateways of its own, which are not the first of the input
+// though their names are; with a ReferenceGrant or without.
+func strangersText(gateways int, grant string) string {
+	text := "---\n{apiVersion: v1, kind: Service, metadata: {name: s, namespace: 0stranger}, spec: {ports: [{port: 80}]}}\n" + grant
+	var refs []string
+	for i := range gateways {
+		refs = append(refs, fmt.Sprintf("{name: g%02d}", i))
+		text += fmt.Sprintf("---\n{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metadata: {name: g%02d, namespace: 0stranger}, "+
+			"spec: {gatewayClassName: limpet, listeners: [{name: http, protocol: HTTP, port: %d}]}}\n", i, 8000+i)
+	}
+	return text + "---\n{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: steal, namespace: 0stranger}, " +
+		"spec: {parentRefs: [" + strings.Join(refs, ",") + "], rules: [{backendRefs: [{name: cart, namespace: shop, port: 80}]}]}}\n"
+}
+
+// TestStrangersTakeNoRoom: a reference that nothing allows makes no ancestor of a policy for what it leads to, and tells its
+// route nothing of that; of references that are allowed those from Gateways that were there first have room.
+//
+// requirements: S59, S62, S63, S75
+func TestStrangersTakeNoRoom(t *testing.T) {
+	policy := loadBalancerText("shop/p", onService, "strategy: Random")
+	alone := statusLines(t, statusBase+policy+strangersText(3, ""))
+	if strings.Contains(alone, "shop/p @ Gateway g") || strings.Contains(alone, "steal @ g00: Accepted=True/Accepted ResolvedRefs=False/RefNotPermitted LoadBalancer") {
+		t.Errorf("a stranger's reference counts:\n%s", alone)
+	}
+	grant := "---\n{apiVersion: gateway.networking.k8s.io/v1, kind: ReferenceGrant, metadata: {name: g, namespace: shop}, spec: " +
+		"{from: [{group: gateway.networking.k8s.io, kind: HTTPRoute, namespace: 0stranger}], to: [{group: '', kind: Service}]}}\n"
+	granted := statusLines(t, statusBase+policy+strangersText(20, grant))
+	if !strings.Contains(granted, "shop/p @ Gateway web: Accepted=True/Accepted") || strings.Contains(granted, "shop/p @ Gateway g15:") ||
+		!strings.Contains(granted, "shop/p @ Gateway g14:") {
+		t.Errorf("the owner's Gateway has no room, or not fifteen of the others:\n%s", granted)
+	}
+}
+
 // TestClassHasRoom: a policy for a GatewayClass needs one entry for all of its Gateways, and has an effect on each.
 func TestClassHasRoom(t *testing.T) {
 	lines := statusLines(t, seventeenGateways(sessionPolicyText("limpet-system/p", onClass, "absoluteTimeout: 1h")))
