@@ -43,7 +43,7 @@ func NewPlaces(objects *resource.Objects, bind netip.Addr, own ...netip.AddrPort
 		}
 		p.Gateways = append(p.Gateways, g.Namespace)
 		addresses, _ := resource.BindAddresses(g.Value, bind) // package gateway says what is none
-		for _, l := range g.Value.Spec.Listeners {
+		for _, l := range objects.ListenersOf(g) {
 			for _, a := range addresses {
 				p.Own = append(p.Own, netip.AddrPortFrom(a, uint16(l.Port)))
 				p.Reachable = p.Reachable || !a.IsLoopback()

@@ -121,7 +121,7 @@ func findReachability(objects *resource.Objects, facts *gateway.AttachmentStatus
 			if p.Refused != nil || p.Foreign {
 				continue
 			}
-			parent := parentObject(route, p.Ref)
+			parent := parentObject(p)
 			r.addGateway(object.TargetRef{Ref: self}, parent)
 			for _, rule := range route.Value.Spec.Rules {
 				if rule.Name != nil {
