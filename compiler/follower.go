@@ -86,7 +86,7 @@ func NewFollower(o Options) (*Follower, error) {
 			Settings: envoy.Settings{
 				Admin: settings.admin, AdminAll: o.Envoy.AdminAll, WasmPath: o.Envoy.WasmPath, Plugin: policyconfig.DefaultConfig(),
 			},
-			Folder:   o.Envoy.Dynamic.Folder,
+			Folder: o.Envoy.Dynamic.Folder,
 		},
 		EndpointFiles: o.Envoy.Dynamic.EndpointFiles, KeepIncumbents: o.Incumbents != nil,
 	})

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/protobuf/proto"
 
@@ -55,10 +56,13 @@ func (e *fakeEnvoy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // listeners are those that it has.
 func (e *fakeEnvoy) listeners() (all []string) {
-	text, _ := os.ReadFile(filepath.Join(e.folder, envoy.ListenersFile))
-	for _, name := range gjson.GetBytes(text, "resources.#.name").Array() {
-		if !e.refuses[name.String()] {
-			all = append(all, fmt.Sprintf(`{"name": %q}`, name))
+	data, _ := os.ReadFile(filepath.Join(e.folder, envoy.ListenersFile))
+	content := &discoveryv3.DiscoveryResponse{}
+	_ = proto.Unmarshal(data, content) // of no file there are none
+	for _, r := range content.GetResources() {
+		listener := &listenerv3.Listener{}
+		if r.UnmarshalTo(listener) == nil && !e.refuses[listener.GetName()] {
+			all = append(all, fmt.Sprintf(`{"name": %q}`, listener.GetName()))
 		}
 	}
 	return all
@@ -74,7 +78,7 @@ func (e *fakeEnvoy) read(path string) (rejected int) {
 	case err != nil || e.deaf[path]:
 	case e.rejects[path]:
 		return 1
-	case path == envoy.ListenersFile && strings.Contains(string(text), "listener/") && e.refusesOne(string(text)):
+	case path == envoy.ListenersFile && strings.Contains(string(data), "listener/") && e.refusesOne(string(data)):
 		return 1
 	case e.versions[path] != version:
 		e.versions[path], e.taken[path] = version, e.taken[path]+1
