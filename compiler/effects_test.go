@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,7 +21,6 @@ var fieldEffects = map[string]replacement{
 	"Gateway spec.gatewayClassName":                            {"gatewayClassName: limpet", "gatewayClassName: other"},
 	"Gateway spec.addresses[].type":                            {"type: IPAddress", "type: Hostname"},
 	"Gateway spec.addresses[].value":                           {"value: 127.0.0.9", "value: 127.0.0.8"},
-	"Gateway spec.allowedListeners.namespaces.from":            {"from: None", "from: All"},
 	"Gateway spec.listeners[].name":                            {"name: main", "name: another"},
 	"Gateway spec.listeners[].hostname":                        {`hostname: "*.example.com"`, `hostname: "*.example.org"`},
 	"Gateway spec.listeners[].port":                            {"port: 8000", "port: 8001"},
@@ -250,11 +250,17 @@ func TestSupportedFieldsHaveAnEffect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	more, err := os.ReadFile(filepath.Join("testdata", "effects-stream.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = slices.Concat(text, []byte("---\n"), more)
 	base := compileOutcome(t, text)
 	if !bytes.HasPrefix(base, []byte("# Written by limpet")) {
 		t.Fatalf("the input for this test does not compile:\n%s", base)
 	}
 	maps.Copy(fieldEffects, sessionEffects)
+	maps.Copy(fieldEffects, streamEffects)
 	fields := 0
 	for kind, table := range resource.SupportedFields() {
 		for path, treatment := range table {

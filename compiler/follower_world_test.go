@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -73,7 +74,23 @@ type worldObject struct {
 // loadWorld gives the documents of two files, each in a source of its own.
 func loadWorld(t *testing.T) (world []*worldObject) {
 	t.Helper()
-	for _, file := range []string{"effects.yaml", "follower.yaml"} {
+	return loadObjects(t, "effects.yaml", "follower.yaml")
+}
+
+// loadUnfollowed gives the documents of a file with kinds that are not followed. All of them are gone at first: a single
+// one makes all of the input be compiled from scratch.
+func loadUnfollowed(t *testing.T) []*worldObject {
+	t.Helper()
+	world := loadObjects(t, "effects-stream.yaml")
+	for _, o := range world {
+		o.gone = true
+	}
+	return world
+}
+
+func loadObjects(t *testing.T, files ...string) (world []*worldObject) {
+	t.Helper()
+	for _, file := range files {
 		data, err := os.ReadFile("testdata/" + file)
 		if err != nil {
 			t.Fatal(err)
@@ -112,6 +129,9 @@ func TestFollowerWorld(t *testing.T) {
 	for seed := range worlds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			random, world := rand.New(rand.NewPCG(uint64(seed), 14)), loadWorld(t)
+			if seed == worlds-1 {
+				world = append(world, loadUnfollowed(t)...)
+			}
 			o := Options{Envoy: &EnvoyOptions{WasmPath: "w", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 6}}}
 			o.AllowEmpty, o.AssumeClass = seed != 1, seed%3 == 0
 			f := newFollower(t, o)
@@ -194,6 +214,28 @@ func applyWorld(t *testing.T, name string, f *Follower, world, changed []*worldO
 	}
 	compareDiscoveries(t, name, got, want)
 	return want, update
+}
+
+// TestFollowerUnfollowed brings objects of kinds that are not followed, changes what they depend on, and takes them away again.
+func TestFollowerUnfollowed(t *testing.T) {
+	o := Options{AllowEmpty: true, Envoy: &EnvoyOptions{WasmPath: "w", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 6}}}
+	world, more := loadWorld(t), loadUnfollowed(t)
+	f := newFollower(t, o)
+	applyWorld(t, "without", f, world, world, o)
+	world = append(world, more...)
+	for step, object := range append(slices.Clone(more), more...) {
+		object.gone = !object.gone
+		_, update := applyWorld(t, fmt.Sprintf("step %d", step), f, world, []*worldObject{object}, o)
+		if whole := update.Whole; step == len(more)-1 && !whole || step == 2*len(more)-1 && whole {
+			t.Errorf("step %d: whole=%t", step, whole)
+		}
+	}
+	for step, at := range []int{0, 1} {
+		world[at].text = "# a comment\n" + world[at].original
+		if _, update := applyWorld(t, fmt.Sprintf("after, step %d", step), f, world, world[at:at+1], o); update.Whole {
+			t.Errorf("after, step %d: it is not followed again", step)
+		}
+	}
 }
 
 // TestFollowerSteps takes one object through states that random edits seldom reach one after the other.

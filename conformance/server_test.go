@@ -175,7 +175,7 @@ func back(from, to client.Object) {
 }
 
 func (s *server) client() client.Client {
-	status := []client.Object{&v1.GatewayClass{}, &v1.Gateway{}, &v1.HTTPRoute{}, &v1.GRPCRoute{}, &v1.TLSRoute{}, &v1.BackendTLSPolicy{}, &v1.ListenerSet{}}
+	status := []client.Object{&v1.GatewayClass{}, &v1.Gateway{}, &v1.HTTPRoute{}, &v1.GRPCRoute{}, &v1.TLSRoute{}, &v1.TCPRoute{}, &v1.UDPRoute{}, &v1.BackendTLSPolicy{}, &v1.ListenerSet{}}
 	return fake.NewClientBuilder().WithScheme(s.scheme).WithStatusSubresource(status...).WithInterceptorFuncs(interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
 			if err := s.setDefaults(obj); err != nil {

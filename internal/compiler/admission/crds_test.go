@@ -32,7 +32,7 @@ var sources = map[APIRelease]struct{ version, sum string }{
 // kindsRead are the kinds whose CRDs the package carries; both releases have them all.
 var kindsRead = []string{
 	"GatewayClass", "Gateway", "HTTPRoute", "GRPCRoute", "ListenerSet", "ReferenceGrant", "BackendTLSPolicy",
-	"XBackend", "XBackendTrafficPolicy",
+	"TLSRoute", "TCPRoute", "UDPRoute", "XBackend", "XBackendTrafficPolicy",
 }
 
 const sumsFile = "testdata/crds.sha256"

@@ -160,7 +160,7 @@ func (x *Index) Resolve(
 	if !x.grants.Allow(from, to) {
 		return nil, field.Forbidden(path.Child("namespace"), fmt.Sprintf("no ReferenceGrant in namespace %s allows it", namespace))
 	}
-	return x.resolveService(namespace+"/"+string(ref.Name), path, ref)
+	return x.resolveService(route.Kind, namespace+"/"+string(ref.Name), path, ref)
 }
 
 // IsXBackend reports whether a reference is to an XBackend, be it there or not.
@@ -168,8 +168,8 @@ func IsXBackend(ref gatewayv1.BackendRef) bool {
 	return ref.Group != nil && *ref.Group == gatewayxv1alpha1.GroupName && ref.Kind != nil && *ref.Kind == object.KindXBackend
 }
 
-// resolveService finds the port of a Service that a reference means.
-func (x *Index) resolveService(key string, path *field.Path, ref gatewayv1.BackendRef) (*Backend, *field.Error) {
+// resolveService finds the port of a Service that a reference of a kind of route means.
+func (x *Index) resolveService(kind, key string, path *field.Path, ref gatewayv1.BackendRef) (*Backend, *field.Error) {
 	service := x.services[key]
 	if service == nil {
 		return nil, newNotFound(path.Child("name"), ref.Name, x.absence(key))
@@ -182,14 +182,18 @@ func (x *Index) resolveService(key string, path *field.Path, ref gatewayv1.Backe
 	if ref.Port != nil { // the schema requires it for a Service
 		number = *ref.Port
 	}
+	protocol := corev1.ProtocolTCP
+	if kind == object.KindUDPRoute {
+		protocol = corev1.ProtocolUDP
+	}
 	at := slices.IndexFunc(service.Value.Spec.Ports, func(p corev1.ServicePort) bool {
-		return p.Port == number && p.Protocol == corev1.ProtocolTCP
+		return p.Port == number && p.Protocol == protocol
 	})
 	if at < 0 {
-		return nil, newNotFound(path.Child("port"), number, "Service "+key+" has no TCP port of this number")
+		return nil, newNotFound(path.Child("port"), number, fmt.Sprintf("Service %s has no %s port of this number", key, protocol))
 	}
 	p := x.ports[newPortKey(service, at)]
-	if said := p.unsupportedProtocol(); said != "" {
+	if said := p.unsupportedProtocol(); said != "" && !resource.IsStreamRoute(kind) {
 		return nil, field.Invalid(path.Child("port"), number,
 			fmt.Sprintf("Service %s says of it appProtocol %q, which limpet does not speak to backends", key, said))
 	}

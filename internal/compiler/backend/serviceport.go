@@ -58,7 +58,7 @@ func (in PortInputs) Equal(other PortInputs) bool {
 		in.places.Equal(other.places)
 }
 
-// GatherPorts lists the TCP ports of all Services, each with what it is made from. Nil places refuse no endpoint.
+// GatherPorts lists the TCP and UDP ports of all Services, each with what it is made from. Nil places refuse no endpoint.
 func GatherPorts(objects *resource.Objects, places *Places) []PortInputs {
 	type owner struct{ namespace, service string }
 	behind := make(map[owner][]*endpointSlice, len(objects.Slices))
@@ -69,7 +69,7 @@ func GatherPorts(objects *resource.Objects, places *Places) []PortInputs {
 	all := make([]PortInputs, 0, len(objects.Services))
 	for _, s := range objects.Services {
 		for i, p := range s.Value.Spec.Ports {
-			if p.Protocol == corev1.ProtocolTCP {
+			if p.Protocol == corev1.ProtocolTCP || p.Protocol == corev1.ProtocolUDP {
 				all = append(all, PortInputs{s, i, behind[owner{s.Namespace, s.Name}], places})
 			}
 		}
@@ -86,6 +86,9 @@ func BuildPort(in PortInputs) *ServicePort {
 		ClientIP: service.Value.Spec.SessionAffinity == corev1.ServiceAffinityClientIP,
 		Cluster:  fmt.Sprintf("service/%s/%d", service.Key(), port.Port),
 	}}}
+	if port.Protocol == corev1.ProtocolUDP {
+		p.Name, p.Cluster = p.Name+"/udp", p.Cluster+"/udp"
+	}
 	if port.AppProtocol != nil {
 		p.Protocol = appProtocols[*port.AppProtocol]
 	}

@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"slices"
 
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
@@ -62,6 +64,11 @@ func (s *State) newFrame() *frame {
 	return f
 }
 
+// takesStreams reports whether a listener leads connections or datagrams to clusters by itself, without any route.
+func takesStreams(l ir.Listener) bool {
+	return l.Stream != nil || slices.ContainsFunc(l.TLSHosts, func(h ir.TLSHost) bool { return h.Stream != nil })
+}
+
 // hasBalancingTarget tells whether there is what a LoadBalancerPolicy can have as its target.
 func (s *State) hasBalancingTarget(t object.TargetRef) bool {
 	kinds := []string{object.KindService, object.KindHTTPRoute, object.KindGRPCRoute}
@@ -93,23 +100,31 @@ func listShellHosts(l ir.Listener, s envoy.Site) (among, after []ir.Host) {
 // newShared gives those of the objects that all groups have.
 func newShared(context *resource.Objects) *resource.Objects {
 	used := map[string]bool{}
+	note := func(namespace string, tls *gatewayv1.ListenerTLSConfig) {
+		if tls == nil {
+			return
+		}
+		for _, ref := range tls.CertificateRefs {
+			of := namespace
+			if ref.Namespace != nil {
+				of = string(*ref.Namespace)
+			}
+			used[of+"/"+string(ref.Name)] = true
+		}
+	}
 	for _, g := range context.Gateways {
 		for _, l := range g.Value.Spec.Listeners {
-			if l.TLS == nil {
-				continue
-			}
-			for _, ref := range l.TLS.CertificateRefs {
-				namespace := g.Namespace
-				if ref.Namespace != nil {
-					namespace = string(*ref.Namespace)
-				}
-				used[namespace+"/"+string(ref.Name)] = true
-			}
+			note(g.Namespace, l.TLS)
+		}
+	}
+	for _, set := range context.ListenerSets {
+		for _, l := range set.Value.Spec.Listeners {
+			note(set.Namespace, l.TLS)
 		}
 	}
 	shared := &resource.Objects{
 		Classes: context.Classes, Gateways: context.Gateways, Grants: context.Grants, TrafficPolicies: context.TrafficPolicies,
-		Backends: context.Backends, Refused: context.Refused, Controller: context.Controller,
+		Backends: context.Backends, ListenerSets: context.ListenerSets, Refused: context.Refused, Controller: context.Controller,
 	}
 	for _, secret := range context.Secrets {
 		if used[secret.Key()] {

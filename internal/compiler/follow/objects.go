@@ -50,6 +50,8 @@ type inventory struct {
 	// named counts the objects of each name, and duplicates those names that several have.
 	named      map[object.Ref]int
 	duplicates int
+	// unfollowed counts the objects of kinds that are not followed.
+	unfollowed int
 }
 
 // readerKey is what a route reads: a Service by namespace/name or, with XBackends, all Services and slices of a namespace.
@@ -133,13 +135,25 @@ func (o *inventory) count(ref object.Ref, present bool) {
 		if o.named[ref]++; o.named[ref] == 2 {
 			o.duplicates++
 		}
+		if isUnfollowed(ref.Kind) {
+			o.unfollowed++
+		}
 		return
+	}
+	if isUnfollowed(ref.Kind) {
+		o.unfollowed--
 	}
 	if o.named[ref]--; o.named[ref] == 1 {
 		o.duplicates--
 	} else if o.named[ref] == 0 {
 		delete(o.named, ref)
 	}
+}
+
+// isUnfollowed reports whether objects of a kind make all of the input be compiled from scratch: they change listeners, or
+// clusters that many routes share.
+func isUnfollowed(kind string) bool {
+	return resource.IsStreamRoute(kind) || kind == object.KindListenerSet
 }
 
 // takeRoute marks a route, which becomes part of a group then. An HTTPProxy has its route inside.
@@ -305,6 +319,7 @@ func (s *State) takeContext(gone, came *resource.Objects) {
 		Secrets: replace(was.Secrets, gone.Secrets, came.Secrets),
 		Proxies: replace(was.Proxies, gone.Proxies, came.Proxies),
 		Classes: replace(was.Classes, gone.Classes, came.Classes), Gateways: replace(was.Gateways, gone.Gateways, came.Gateways),
+		ListenerSets:    replace(was.ListenerSets, gone.ListenerSets, came.ListenerSets),
 		Grants:          replace(was.Grants, gone.Grants, came.Grants),
 		LoadBalancers:   replace(was.LoadBalancers, gone.LoadBalancers, came.LoadBalancers),
 		TrafficPolicies: replace(was.TrafficPolicies, gone.TrafficPolicies, came.TrafficPolicies),
@@ -313,7 +328,7 @@ func (s *State) takeContext(gone, came *resource.Objects) {
 		Controller:      was.Controller,
 	}
 	for ref := range s.objects.refused {
-		if ref.Kind == object.KindGateway || ref.Kind == object.KindGatewayClass {
+		if ref.Kind == object.KindGateway || ref.Kind == object.KindGatewayClass || ref.Kind == object.KindListenerSet {
 			now.Refused = append(now.Refused, ref)
 		}
 	}

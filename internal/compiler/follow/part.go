@@ -130,6 +130,9 @@ func (s *State) gather(routes []object.Ref) *resource.Objects {
 	for _, ref := range routes {
 		g.addRoute(ref)
 	}
+	for _, set := range g.all.ListenerSets {
+		g.addNamespace(set.Namespace)
+	}
 	for _, o := range g.all.Gateways {
 		g.addPolicies(object.Ref{Kind: object.KindGatewayClass, Name: string(o.Value.Spec.GatewayClassName)})
 		g.addPolicies(o.Origin().Ref)
@@ -155,9 +158,7 @@ func (g *gatherer) addRoute(ref object.Ref) {
 		proxy := g.from.proxies[ref]
 		g.all.Proxies, route = append(g.all.Proxies, proxy), proxy.Value.Route
 	}
-	if n := g.from.namespaces[route.Namespace]; n != nil && !slices.Contains(g.all.Namespaces, n) {
-		g.all.Namespaces = append(g.all.Namespaces, n)
-	}
+	g.addNamespace(route.Namespace)
 	for _, key := range listReads(route) {
 		if key.xbackends == "" {
 			g.addService(key.service)
@@ -166,6 +167,12 @@ func (g *gatherer) addRoute(ref object.Ref) {
 		for key := range g.from.inNamespace[key.xbackends] {
 			g.addService(key)
 		}
+	}
+}
+
+func (g *gatherer) addNamespace(name string) {
+	if n := g.from.namespaces[name]; n != nil && !slices.Contains(g.all.Namespaces, n) {
+		g.all.Namespaces = append(g.all.Namespaces, n)
 	}
 }
 

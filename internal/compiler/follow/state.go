@@ -14,6 +14,7 @@ package follow
 
 import (
 	"net/netip"
+	"slices"
 	"time"
 
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -109,8 +110,9 @@ func (s *State) Remove(name string) {
 	s.store.Remove(name)
 }
 
-// Update brings everything up to date with the objects. It is false when they can't be followed: two of one name, or policies
-// that may reach the limit of their status (S63). The error is a fault of this program.
+// Update brings everything up to date with the objects. It is false when they can't be followed: two of one name, some of kinds
+// that are not followed, listeners of connections, or policies that may reach the limit of their status (S63). The error is a
+// fault of this program.
 func (s *State) Update(m Moment) (followed bool, err error) {
 	s.take(s.store.TakeChanges())
 	if s.objects.duplicates > 0 {
@@ -134,6 +136,9 @@ func (s *State) Update(m Moment) (followed bool, err error) {
 		return false, err
 	}
 	s.keepIncumbents()
+	if s.objects.unfollowed > 0 || slices.ContainsFunc(s.frame.listeners, takesStreams) {
+		return false, nil
+	}
 	return !ancestors.MayReach(most, len(s.objects.context.Gateways)), nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -51,25 +52,33 @@ func (b *builder) attachTo(route *Route, path *field.Path, ref gatewayv1.ParentR
 	key := parentKey(route, ref)
 	all, known := b.listeners[key]
 	switch {
-	case !isGateway(ref):
+	case !b.isParent(ref):
 		b.rep.Advise(route, path.Child("kind"), fmt.Sprintf(
 			"limpet serves Gateways: what the route is to a %s is left to those who serve that", *ref.Kind))
 		return nil
 	case !known:
+		kind := object.KindGateway
+		if isListenerSet(ref) {
+			kind = object.KindListenerSet
+		}
 		return newNotFoundError(path.Child("name"), ref.Name,
-			b.objects.Absence(object.Ref{Kind: object.KindGateway, Namespace: parentNamespace(route, ref), Name: string(ref.Name)}))
+			b.objects.Absence(object.Ref{Kind: kind, Namespace: parentNamespace(route, ref), Name: string(ref.Name)}))
+	case b.foreignSets[key]:
+		return nil
+	case len(all) == 0 && isListenerSet(ref):
+		return newNotFoundError(path.Child("name"), ref.Name, "no Gateway takes listeners of the ListenerSet")
 	case len(all) == 0:
 		return nil // the Gateway's own warning says why it is left out
 	}
 	named := slices.DeleteFunc(slices.Clone(all), func(l *listener) bool { return !isNamedBy(l, ref) })
 	if len(named) == 0 {
-		return newNoListenerError(path, key, ref)
+		return newNoListenerError(path, parentName(ref, key), ref)
 	}
 	admitting := slices.DeleteFunc(named, func(l *listener) bool { return !b.allows(l, route) })
 	if len(admitting) == 0 {
 		return field.Forbidden(
 			path,
-			fmt.Sprintf("no listener of Gateway %s that it names allows %ss from namespace %s", key, route.Kind, route.Namespace),
+			fmt.Sprintf("no listener of %s that it names allows %ss from namespace %s", parentName(ref, key), route.Kind, route.Namespace),
 		)
 	}
 	matched, shut := false, (*field.Error)(nil)
@@ -88,7 +97,7 @@ func (b *builder) attachTo(route *Route, path *field.Path, ref gatewayv1.ParentR
 	}
 	if !matched {
 		return field.Invalid(field.NewPath("spec", "hostnames"), route.Value.Spec.Hostnames,
-			"has no host in common with the listeners of Gateway "+key+" that "+path.String()+" names")
+			"has no host in common with the listeners of "+parentName(ref, key)+" that "+path.String()+" names")
 	}
 	return nil
 }
@@ -99,9 +108,21 @@ func newHostTakenError(route, rival *Route, gateway string, l *listener) *field.
 		rival, l.spec.Name, gateway))
 }
 
-// parentKey names the Gateway that a reference leads to.
+// parentKey names the Gateway or ListenerSet that a reference leads to.
 func parentKey(route *Route, ref gatewayv1.ParentReference) string {
-	return parentNamespace(route, ref) + "/" + string(ref.Name)
+	key := parentNamespace(route, ref) + "/" + string(ref.Name)
+	if isListenerSet(ref) {
+		return setKey(key)
+	}
+	return key
+}
+
+// parentName names it for people.
+func parentName(ref gatewayv1.ParentReference, key string) string {
+	if isListenerSet(ref) {
+		return strings.Replace(key, setKey(""), "ListenerSet ", 1)
+	}
+	return "Gateway " + key
 }
 
 func parentNamespace(route *Route, ref gatewayv1.ParentReference) string {
@@ -116,23 +137,33 @@ func isGateway(ref gatewayv1.ParentReference) bool {
 	return (ref.Kind == nil || *ref.Kind == object.KindGateway) && (ref.Group == nil || *ref.Group == gatewayv1.GroupName)
 }
 
+// isListenerSet reports whether a reference is to a ListenerSet.
+func isListenerSet(ref gatewayv1.ParentReference) bool {
+	return ref.Kind != nil && *ref.Kind == object.KindListenerSet && (ref.Group == nil || *ref.Group == gatewayv1.GroupName)
+}
+
+// isParent reports whether a reference is to what limpet's listeners are written in.
+func (b *builder) isParent(ref gatewayv1.ParentReference) bool {
+	return isGateway(ref) || !b.isolated && isListenerSet(ref)
+}
+
 // isNamedBy reports whether a reference to a Gateway means a listener of it.
 func isNamedBy(l *listener, ref gatewayv1.ParentReference) bool {
 	return (ref.SectionName == nil || *ref.SectionName == l.spec.Name) && (ref.Port == nil || *ref.Port == l.spec.Port)
 }
 
-func newNoListenerError(path *field.Path, gateway string, ref gatewayv1.ParentReference) *field.Error {
+func newNoListenerError(path *field.Path, parent string, ref gatewayv1.ParentReference) *field.Error {
 	switch {
 	case ref.SectionName != nil && ref.Port != nil:
 		return newNotFoundError(
 			path.Child("sectionName"),
 			*ref.SectionName,
-			fmt.Sprintf("Gateway %s has no listener of this name on port %d", gateway, *ref.Port),
+			fmt.Sprintf("%s has no listener of this name on port %d", parent, *ref.Port),
 		)
 	case ref.SectionName != nil:
-		return newNotFoundError(path.Child("sectionName"), *ref.SectionName, "Gateway "+gateway+" has no listener of this name")
+		return newNotFoundError(path.Child("sectionName"), *ref.SectionName, parent+" has no listener of this name")
 	default:
-		return newNotFoundError(path.Child("port"), *ref.Port, "Gateway "+gateway+" has no listener on this port")
+		return newNotFoundError(path.Child("port"), *ref.Port, parent+" has no listener on this port")
 	}
 }
 

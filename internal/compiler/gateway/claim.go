@@ -79,13 +79,14 @@ func (in Input) listClaims(l Listening) (claims []*claimant) {
 		}
 		addresses, _ := listAddresses(g, in.bind)
 		mixed := mixedPorts(g.Value.Spec.Listeners)
-		for i, spec := range g.Value.Spec.Listeners {
-			if len(g.FaultsOf(listenersPath, i)) > 0 {
+		for i, spec := range in.objects.ListenersOf(g) {
+			own := i < len(g.Value.Spec.Listeners)
+			if own && len(g.FaultsOf(listenersPath, i)) > 0 {
 				continue
 			}
 			for _, a := range addresses {
 				c := Claim{netip.AddrPortFrom(a, uint16(spec.Port)), g.Origin().Ref}
-				if !mixed[spec.Port] && !seen[c] {
+				if !(own && mixed[spec.Port]) && !seen[c] {
 					seen[c] = true
 					claims = append(claims, &claimant{c, g})
 				}

@@ -14,15 +14,29 @@ func (b *builder) layOutPorts() []Port {
 		listeners := b.ports[key]
 		port := Port{
 			Gateway: key.gateway, Address: key.at.Addr(), Number: key.at.Port(),
-			TLS: speaksTLS(listeners), Trusted: findTrusted(listeners),
+			TLS: speaksTLS(listeners), UDP: key.udp, Trusted: findTrusted(listeners),
 		}
 		for _, domain := range listDomains(listeners) {
 			owner, matches := matchesFor(listeners, domain)
-			port.Hosts = append(port.Hosts, Host{Domain: domain, Listener: owner, Matches: matches})
+			port.Hosts = append(port.Hosts, newHost(domain, owner, matches))
 		}
 		ports = append(ports, port)
 	}
 	return ports
+}
+
+// newHost gives the matches of a host.
+func newHost(domain string, owner *Listener, matches []Match) Host {
+	if owner.StreamsOnly() {
+		return Host{Domain: domain, Listener: owner, Streams: matches}
+	}
+	return Host{Domain: domain, Listener: owner, Matches: matches}
+}
+
+// StreamsOnly reports whether the listener takes connections, or datagrams, as they are, and no HTTP.
+func (l *listener) StreamsOnly() bool {
+	of := l.spec.Protocol
+	return of == gatewayv1.TLSProtocolType || of == gatewayv1.TCPProtocolType || of == gatewayv1.UDPProtocolType
 }
 
 // listDomains gives every hostname that makes a difference on a port. Of those that cover a host, each but the most

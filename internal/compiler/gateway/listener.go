@@ -13,12 +13,16 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
 // listener is one listener of a Gateway.
 type listener struct {
-	gateway  *resource.Object[gatewayv1.Gateway]
+	gateway *resource.Object[gatewayv1.Gateway]
+	// set is the ListenerSet that adds it to the Gateway; nil for the Gateway's own.
+	set      *resource.ListenerSet
+	index    int // among those of the Gateway or ListenerSet
 	path     *field.Path
 	spec     *gatewayv1.Listener
 	hostname string // everything if it has none
@@ -43,10 +47,31 @@ type Listener = listener
 // Gateway gives the listener's Gateway.
 func (l *listener) Gateway() *resource.Object[gatewayv1.Gateway] { return l.gateway }
 
-// Name gives the listener's name.
-func (l *listener) Name() string { return string(l.spec.Name) }
+// Name tells the listener from others of the Gateway. That of one from a ListenerSet has slashes, so that no sectionName is it.
+func (l *listener) Name() string {
+	if l.set != nil {
+		return "listenerset/" + l.set.Key() + "/" + string(l.spec.Name)
+	}
+	return string(l.spec.Name)
+}
 
-// Path leads to the listener in its Gateway.
+// Subject is the object that the listener is written in: its Gateway, or a ListenerSet.
+func (l *listener) Subject() report.Subject {
+	if l.set != nil {
+		return l.set
+	}
+	return l.gateway
+}
+
+// home is that object as one that refers to others.
+func (l *listener) home() object.Ref {
+	if l.set != nil {
+		return l.set.Origin().Ref
+	}
+	return l.gateway.Origin().Ref
+}
+
+// Path leads to the listener in its Subject.
 func (l *listener) Path() *field.Path { return l.path }
 
 // Port gives the listener's port.
@@ -68,6 +93,9 @@ func (b *builder) addGateways(objects *resource.Objects) {
 		b.listeners[g.Key()] = nil
 		switch {
 		case !b.servesClass(g, classes):
+			for _, set := range objects.SetsOf(g) {
+				b.listeners[setKey(set.Key())], b.foreignSets[setKey(set.Key())] = nil, true
+			}
 		case b.isolated:
 			b.addIsolated(g, i)
 		default:
@@ -152,13 +180,8 @@ func (b *builder) addGateway(g *resource.Object[gatewayv1.Gateway], addresses []
 	mixed, trusted := mixedPorts(g.Value.Spec.Listeners), b.readTrusted(g)
 	for i := range g.Value.Spec.Listeners {
 		spec := &g.Value.Spec.Listeners[i]
-		l := &listener{
-			gateway: g, path: field.NewPath("spec", "listeners").Index(i), spec: spec, trusted: trusted,
-			hostname: anyHost, attached: map[string][]*Route{}, first: map[string]*Route{}, common: map[*Route][]string{},
-		}
-		if spec.Hostname != nil && *spec.Hostname != "" {
-			l.hostname = string(*spec.Hostname)
-		}
+		l := newListener(g, spec, i)
+		l.trusted = trusted
 		key := g.Key()
 		if g.Kind == object.KindIstioGateway {
 			key = istioKey(key)
@@ -174,7 +197,7 @@ func (b *builder) addGateway(g *resource.Object[gatewayv1.Gateway], addresses []
 		if !b.isolated {
 			l.certificates = b.resolveCertificates(l)
 		}
-		if mixed[spec.Port] {
+		if mixed[spec.Port] && spec.Protocol != gatewayv1.UDPProtocolType {
 			b.reportConflict(l, "another listener of the Gateway has the port with another protocol: the listener is left out")
 			continue
 		}
@@ -182,6 +205,20 @@ func (b *builder) addGateway(g *resource.Object[gatewayv1.Gateway], addresses []
 			b.listen(l, netip.AddrPortFrom(a, uint16(spec.Port)))
 		}
 	}
+	if own && !b.isolated {
+		b.addSets(g, addresses, trusted)
+	}
+}
+
+func newListener(g *resource.Object[gatewayv1.Gateway], spec *gatewayv1.Listener, index int) *listener {
+	l := &listener{
+		gateway: g, path: field.NewPath("spec", "listeners").Index(index), spec: spec, index: index,
+		hostname: anyHost, attached: map[string][]*Route{}, first: map[string]*Route{}, common: map[*Route][]string{},
+	}
+	if spec.Hostname != nil && *spec.Hostname != "" {
+		l.hostname = string(*spec.Hostname)
+	}
+	return l
 }
 
 // listen adds a listener to a port, unless an older Gateway has the port's hostname: one Gateway can't, its CRD
@@ -189,25 +226,29 @@ func (b *builder) addGateway(g *resource.Object[gatewayv1.Gateway], addresses []
 func (b *builder) listen(l *listener, at netip.AddrPort) {
 	claim := Claim{at, l.gateway.Origin().Ref}
 	if why := b.refused[claim]; why != "" {
-		b.rep.WarnFor(l.gateway, string(gatewayv1.ListenerReasonPortUnavailable), field.Invalid(l.path.Child("port"), l.spec.Port,
-			fmt.Sprintf("%s: %s does not listen on %s", why, l.gateway, at)))
+		b.rep.WarnFor(l.Subject(), string(gatewayv1.ListenerReasonPortUnavailable), field.Invalid(l.path.Child("port"), l.spec.Port,
+			fmt.Sprintf("%s: %s does not listen on %s", why, l.Subject(), at)))
 		return
 	}
-	key := portKey{at: at}
+	key := portKey{at: at, udp: l.spec.Protocol == gatewayv1.UDPProtocolType}
 	if b.apart {
 		key.gateway = l.gateway.Key()
 	}
 	if b.ports[key] == nil {
 		b.ports[key] = map[string]*listener{}
 	}
-	if other := b.ports[key][l.hostname]; other != nil {
-		b.rep.WarnFor(l.gateway, string(gatewayv1.ListenerReasonHostnameConflict), field.Invalid(l.path, string(l.spec.Name), fmt.Sprintf(
-			"conflicts with listener %s of %s, which has the same port and hostname: the listener is left out on %s",
-			other.spec.Name, other.gateway, at)))
+	if other := anyOf(b.ports[key]); other != nil && layerOf(other.spec.Protocol) != layerOf(l.spec.Protocol) {
+		first := "an older Gateway"
+		if other.gateway == l.gateway {
+			first = fmt.Sprintf("listener %s of %s", other.spec.Name, other.Subject())
+		}
+		b.reportConflict(l, fmt.Sprintf("%s has the port with another protocol: the listener is left out on %s", first, at))
 		return
 	}
-	if len(b.ports[key]) > 0 && speaksTLS(b.ports[key]) != l.TLS() {
-		b.reportConflict(l, fmt.Sprintf("an older Gateway has the port with another protocol: the listener is left out on %s", at))
+	if other := b.ports[key][l.hostname]; other != nil {
+		b.rep.WarnFor(l.Subject(), string(gatewayv1.ListenerReasonHostnameConflict), field.Invalid(l.path, string(l.spec.Name), fmt.Sprintf(
+			"conflicts with listener %s of %s, which has the same port and hostname: the listener is left out on %s",
+			other.spec.Name, other.Subject(), at)))
 		return
 	}
 	l.findOverlaps(b.ports[key])
@@ -225,25 +266,47 @@ func (b *builder) checkKinds(l *listener) {
 	}
 	for i, k := range l.spec.AllowedRoutes.Kinds {
 		path := l.path.Child("allowedRoutes", "kinds").Index(i)
+		kinds := l.routeKinds()
+		isOfOne := func(kind gatewayv1.Kind) bool { return isOfKind(k, kind) }
 		switch {
-		case isSupportedKind(k):
-		case slices.Contains(routeKinds, k.Kind):
+		case slices.ContainsFunc(kinds, isOfOne):
+		case slices.Contains(kinds, k.Kind):
 			b.rep.WarnFor(
-				l.gateway,
+				l.Subject(),
 				invalidKinds,
 				field.NotSupported(path.Child("group"), *k.Group, []gatewayv1.Group{gatewayv1.GroupName}),
 			)
 		default:
-			b.rep.WarnFor(l.gateway, invalidKinds, field.NotSupported(path.Child("kind"), k.Kind, routeKinds))
+			b.rep.WarnFor(l.Subject(), invalidKinds, field.NotSupported(path.Child("kind"), k.Kind, kinds))
 		}
 	}
 }
 
-// routeKinds are the kinds of routes that listeners for HTTP take.
-var routeKinds = []gatewayv1.Kind{"HTTPRoute", object.KindGRPCRoute}
+// routeKinds are the kinds of routes that a listener takes by its protocol. Those of a control plane's listeners for
+// connections are its own affair.
+func (l *listener) routeKinds() []gatewayv1.Kind {
+	switch l.spec.Protocol {
+	case gatewayv1.TLSProtocolType:
+		return []gatewayv1.Kind{object.KindTLSRoute}
+	case gatewayv1.TCPProtocolType:
+		return []gatewayv1.Kind{object.KindTCPRoute}
+	case gatewayv1.UDPProtocolType:
+		return []gatewayv1.Kind{object.KindUDPRoute}
+	default:
+		return []gatewayv1.Kind{object.KindHTTPRoute, object.KindGRPCRoute}
+	}
+}
 
-func isSupportedKind(k gatewayv1.RouteGroupKind) bool {
-	return slices.ContainsFunc(routeKinds, func(kind gatewayv1.Kind) bool { return isOfKind(k, kind) })
+// takes reports whether a listener's protocol suits a route: an HTTPProxy's and a VirtualService's are HTTP.
+func (l *listener) takes(route *Route) bool {
+	switch l.spec.Protocol {
+	case gatewayv1.HTTPProtocolType, gatewayv1.HTTPSProtocolType:
+		return !resource.IsStreamRoute(route.Kind)
+	case gatewayv1.TLSProtocolType, gatewayv1.TCPProtocolType, gatewayv1.UDPProtocolType:
+		return slices.Contains(l.routeKinds(), gatewayv1.Kind(route.Kind))
+	default:
+		return false
+	}
 }
 
 func isOfKind(k gatewayv1.RouteGroupKind, kind gatewayv1.Kind) bool {
@@ -252,12 +315,12 @@ func isOfKind(k gatewayv1.RouteGroupKind, kind gatewayv1.Kind) bool {
 
 // allows reports whether a listener admits routes of a route's kind and namespace.
 func (b *builder) allows(l *listener, route *Route) bool {
-	if l.spec.Protocol != gatewayv1.HTTPProtocolType && l.spec.Protocol != gatewayv1.HTTPSProtocolType {
+	if !l.takes(route) {
 		return false
 	}
-	allowed := l.spec.AllowedRoutes
+	allowed, own := l.spec.AllowedRoutes, l.home().Namespace
 	if allowed == nil {
-		return route.Namespace == l.gateway.Namespace
+		return route.Namespace == own
 	}
 	if len(allowed.Kinds) > 0 && !slices.ContainsFunc(allowed.Kinds, func(k gatewayv1.RouteGroupKind) bool {
 		return isOfKind(k, gatewayv1.Kind(route.Kind))
@@ -274,7 +337,7 @@ func (b *builder) allows(l *listener, route *Route) bool {
 	case gatewayv1.NamespacesFromSelector:
 		return b.selects(allowed.Namespaces.Selector, route.Namespace)
 	default:
-		return from == gatewayv1.NamespacesFromSame && route.Namespace == l.gateway.Namespace
+		return from == gatewayv1.NamespacesFromSame && route.Namespace == own
 	}
 }
 

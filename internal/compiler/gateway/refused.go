@@ -49,18 +49,17 @@ func (b *builder) refuseGateway(g *resource.Object[gatewayv1.Gateway]) (why gate
 
 // refuseListener reports what of a listener is not supported, and gives the reason why it is not accepted; empty if it is.
 func (b *builder) refuseListener(l *listener) (why gatewayv1.ListenerConditionReason) {
-	for i := range l.gateway.Value.Spec.Listeners {
-		if &l.gateway.Value.Spec.Listeners[i] != l.spec {
-			continue
+	faults := l.gateway.FaultsOf(listenersPath, l.index)
+	if l.set != nil {
+		faults = l.set.FaultsOf(listenersPath, l.index)
+	}
+	for _, f := range faults {
+		reason := gatewayv1.ListenerReasonUnsupportedValue
+		if strings.HasSuffix(f.Path, "].protocol") {
+			reason = gatewayv1.ListenerReasonUnsupportedProtocol
 		}
-		for _, f := range l.gateway.FaultsOf(listenersPath, i) {
-			reason := gatewayv1.ListenerReasonUnsupportedValue
-			if strings.HasSuffix(f.Path, "].protocol") {
-				reason = gatewayv1.ListenerReasonUnsupportedProtocol
-			}
-			why = cmp.Or(why, reason)
-			b.rep.ErrorForAt(l.gateway, string(reason), f.Path, f.Message+": the listener is left out")
-		}
+		why = cmp.Or(why, reason)
+		b.rep.ErrorForAt(l.Subject(), string(reason), f.Path, f.Message+": the listener is left out")
 	}
 	return why
 }

@@ -27,7 +27,20 @@ type Status struct {
 	Refused gatewayv1.GatewayConditionReason
 	// listeners are in the order of the spec.
 	listeners []*listener
+	// Sets are the ListenerSets for the Gateway, the older ones first.
+	Sets []*SetStatus
 }
+
+// SetStatus is what became of one ListenerSet.
+type SetStatus struct {
+	Set *resource.ListenerSet
+	// Refused says why the Gateway takes no listener from it; empty if it may take some.
+	Refused   gatewayv1.ListenerSetConditionReason
+	listeners []*listener
+}
+
+// Listeners gives what became of the set's listeners, in the order of its spec.
+func (s *SetStatus) Listeners() []ListenerStatus { return listStatuses(s.listeners) }
 
 // ListenerStatus is what became of a listener.
 type ListenerStatus struct {
@@ -40,7 +53,7 @@ type ListenerStatus struct {
 	Refused gatewayv1.ListenerConditionReason
 	// Kinds are the kinds of routes that it takes and limpet knows.
 	Kinds []gatewayv1.RouteGroupKind
-	// TLS says that it speaks TLS, and Certificates how many it has to show. Without any nothing is served there.
+	// TLS says that it ends TLS, and Certificates how many it has to show. Without any nothing is served there.
 	TLS          bool
 	Certificates int
 	// Overlaps names the listeners with TLS of its port, as listener LISTENER of NAMESPACE/GATEWAY, whose hosts are
@@ -53,6 +66,8 @@ type ListenerStatus struct {
 // ParentStatus is what became of a parentRef.
 type ParentStatus struct {
 	Ref gatewayv1.ParentReference
+	// Gateway is the key of the Gateway that it leads to, by a ListenerSet or not.
+	Gateway string
 	// Foreign says that it names a Gateway whose class is not in the input: another controller's.
 	Foreign bool
 	// Refused says why the route does not attach, under Reason; nil if it does.
@@ -64,7 +79,12 @@ func (b *builder) recordParent(route *Route, ref gatewayv1.ParentReference, refu
 	f := b.status
 	all, known := b.listeners[parentKey(route, ref)]
 	p := ParentStatus{
-		Ref: ref, Foreign: known && len(all) == 0 || !isGateway(ref), Refused: refused, Reason: gatewayv1.RouteReasonAccepted,
+		Ref: ref, Foreign: known && len(all) == 0 && isGateway(ref) || !b.isParent(ref) || b.foreignSets[parentKey(route, ref)],
+		Refused: refused,
+		Reason:  gatewayv1.RouteReasonAccepted, Gateway: parentKey(route, ref),
+	}
+	if isListenerSet(ref) && len(all) > 0 {
+		p.Gateway = all[0].gateway.Key()
 	}
 	if refused != nil {
 		p.Reason = attachReason(refused)
@@ -81,12 +101,14 @@ func (f *AttachmentStatus) addListener(l *listener) {
 func (f *AttachmentStatus) lastGateway() *Status { return f.Gateways[len(f.Gateways)-1] }
 
 // Listeners gives what became of the Gateway's listeners, in the order of its spec.
-func (g *Status) Listeners() []ListenerStatus {
-	all := make([]ListenerStatus, len(g.listeners))
-	for i, l := range g.listeners {
+func (g *Status) Listeners() []ListenerStatus { return listStatuses(g.listeners) }
+
+func listStatuses(listeners []*listener) []ListenerStatus {
+	all := make([]ListenerStatus, len(listeners))
+	for i, l := range listeners {
 		all[i] = ListenerStatus{
 			Name: l.spec.Name, Index: i, Bound: l.bound, Kinds: l.supportedKinds(), Routes: l.routeNames(),
-			TLS: l.TLS(), Certificates: len(l.certificates), Overlaps: l.overlaps, Refused: l.refused,
+			TLS: l.TLS() && !l.PassesThrough(), Certificates: len(l.certificates), Overlaps: l.overlaps, Refused: l.refused,
 		}
 	}
 	return all
@@ -112,7 +134,7 @@ func (l *listener) supportedKinds() []gatewayv1.RouteGroupKind {
 	var known []gatewayv1.RouteGroupKind
 	group := gatewayv1.Group(gatewayv1.GroupName)
 	named := l.spec.AllowedRoutes != nil && len(l.spec.AllowedRoutes.Kinds) > 0
-	for _, kind := range routeKinds {
+	for _, kind := range l.routeKinds() {
 		listed := func(k gatewayv1.RouteGroupKind) bool { return isOfKind(k, kind) }
 		if !named || slices.ContainsFunc(l.spec.AllowedRoutes.Kinds, listed) {
 			known = append(known, gatewayv1.RouteGroupKind{Group: &group, Kind: kind})

@@ -20,8 +20,37 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// TLS reports whether the listener's clients speak TLS, which ends at the proxy; the schema has no other mode.
-func (l *listener) TLS() bool { return l.spec.Protocol == gatewayv1.HTTPSProtocolType }
+// TLS reports whether the listener's clients speak TLS. It ends at the proxy, unless the listener passes it through.
+func (l *listener) TLS() bool { return layerOf(l.spec.Protocol) == layerTLS }
+
+// PassesThrough reports whether TLS ends at the backends.
+func (l *listener) PassesThrough() bool {
+	tls := l.spec.TLS
+	return l.spec.Protocol == gatewayv1.TLSProtocolType && tls != nil && tls.Mode != nil && *tls.Mode == gatewayv1.TLSModePassthrough
+}
+
+// layer is what listeners of a port have in common: HTTPS and TLS are told apart by server names.
+type layer string
+
+const (
+	layerHTTP layer = "HTTP"
+	layerTLS  layer = "TLS"
+	layerTCP  layer = "TCP"
+	layerUDP  layer = "UDP"
+)
+
+func layerOf(protocol gatewayv1.ProtocolType) layer {
+	switch protocol {
+	case gatewayv1.HTTPSProtocolType, gatewayv1.TLSProtocolType:
+		return layerTLS
+	case gatewayv1.TCPProtocolType:
+		return layerTCP
+	case gatewayv1.UDPProtocolType:
+		return layerUDP
+	default:
+		return layerHTTP
+	}
+}
 
 // Hostname is the one of its spec; "*" is every host.
 func (l *listener) Hostname() string { return l.hostname }
@@ -31,28 +60,38 @@ func (l *listener) Certificates() []ir.Certificate { return l.certificates }
 
 // speaksTLS reports whether the listeners of a port speak TLS, which they all do or none.
 func speaksTLS(port map[string]*listener) bool {
-	for _, l := range port {
-		return l.TLS()
-	}
-	return false
+	l := anyOf(port)
+	return l != nil && l.TLS()
 }
 
-// mixedPorts gives the ports on which a Gateway wants two protocols. None of its listeners there may win
-// (Gateway, spec.listeners).
+// anyOf gives some listener of a port, nil if it has none: all of them are of one layer.
+func anyOf(port map[string]*listener) *listener {
+	for _, l := range port {
+		return l
+	}
+	return nil
+}
+
+// mixedPorts gives the ports on which a Gateway wants two protocols that can't be told apart. None of its listeners there may
+// win (Gateway, spec.listeners). Those for UDP are elsewhere.
 func mixedPorts(listeners []gatewayv1.Listener) map[gatewayv1.PortNumber]bool {
-	first, mixed := map[gatewayv1.PortNumber]gatewayv1.ProtocolType{}, map[gatewayv1.PortNumber]bool{}
+	first, mixed := map[gatewayv1.PortNumber]layer{}, map[gatewayv1.PortNumber]bool{}
 	for _, l := range listeners {
-		if was, met := first[l.Port]; met && was != l.Protocol {
+		of := layerOf(l.Protocol)
+		if of == layerUDP {
+			continue
+		}
+		if was, met := first[l.Port]; met && was != of {
 			mixed[l.Port] = true
 		}
-		first[l.Port] = l.Protocol
+		first[l.Port] = of
 	}
 	return mixed
 }
 
 func (b *builder) reportConflict(l *listener, why string) {
 	b.rep.WarnFor(
-		l.gateway,
+		l.Subject(),
 		string(gatewayv1.ListenerReasonProtocolConflict),
 		field.Invalid(l.path.Child("protocol"), l.spec.Protocol, why),
 	)
@@ -61,7 +100,8 @@ func (b *builder) reportConflict(l *listener, why string) {
 // findOverlaps notes which listeners of a port have hosts in common with one that comes to it.
 func (l *listener) findOverlaps(port map[string]*listener) {
 	for _, other := range port {
-		if _, common := intersect(l.hostname, other.hostname); common && l.TLS() {
+		https := l.spec.Protocol == gatewayv1.HTTPSProtocolType && other.spec.Protocol == gatewayv1.HTTPSProtocolType
+		if _, common := intersect(l.hostname, other.hostname); common && https {
 			l.addOverlap(other)
 			other.addOverlap(l)
 		}
@@ -69,7 +109,7 @@ func (l *listener) findOverlaps(port map[string]*listener) {
 }
 
 func (l *listener) addOverlap(other *listener) {
-	name := fmt.Sprintf("listener %s of %s", other.spec.Name, other.gateway.Key())
+	name := fmt.Sprintf("listener %s of %s", other.spec.Name, other.home().Key())
 	if at, known := slices.BinarySearch(l.overlaps, name); !known {
 		l.overlaps = slices.Insert(l.overlaps, at, name)
 	}
@@ -77,7 +117,7 @@ func (l *listener) addOverlap(other *listener) {
 
 // resolveCertificates follows a listener's references to Secrets. Those that lead nowhere are left out, and reported.
 func (b *builder) resolveCertificates(l *listener) []ir.Certificate {
-	if !l.TLS() {
+	if !l.TLS() || l.PassesThrough() {
 		return nil
 	}
 	path := l.path.Child("tls", "certificateRefs")
@@ -111,19 +151,20 @@ func (b *builder) reportUnresolved(l *listener, e *field.Error) {
 	if e.Type == field.ErrorTypeForbidden {
 		reason = gatewayv1.ListenerReasonRefNotPermitted
 	}
-	b.rep.WarnFor(l.gateway, string(reason), e)
+	b.rep.WarnFor(l.Subject(), string(reason), e)
 }
 
 // resolveCertificate follows one reference. Its errors never show what is in the Secret.
 func (b *builder) resolveCertificate(l *listener, path *field.Path, ref gatewayv1.SecretObjectReference) (ir.Certificate, *field.Error) {
-	namespace := l.gateway.Namespace
+	home := l.home()
+	namespace := home.Namespace
 	if ref.Namespace != nil {
 		namespace = string(*ref.Namespace)
 	}
 	key := namespace + "/" + string(ref.Name)
 	from, to := grant.From{
-		Kind:      "Gateway",
-		Namespace: l.gateway.Namespace,
+		Kind:      home.Kind,
+		Namespace: home.Namespace,
 	}, grant.To{
 		Kind:      "Secret",
 		Namespace: namespace,

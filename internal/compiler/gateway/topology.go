@@ -33,9 +33,9 @@ type Port struct {
 	Gateway string
 	Address netip.Addr
 	Number  uint16
-	// TLS says that all of its listeners speak TLS; else none does.
-	TLS   bool
-	Hosts []Host
+	// TLS says that all of its listeners speak TLS; else none does. UDP says that it takes datagrams.
+	TLS, UDP bool
+	Hosts    []Host
 	// Trusted are the proxies before it that are believed.
 	Trusted []netip.Prefix
 }
@@ -47,6 +47,8 @@ type Host struct {
 	// Listener is the one that requests to the host belong to.
 	Listener *Listener
 	Matches  []Match
+	// Streams are the rules for connections, or datagrams, where the listener takes no HTTP. All belong to the first.
+	Streams []Match
 }
 
 // Match is one match of a rule of a route.
@@ -84,6 +86,7 @@ func Build(in Input) *Topology {
 	t := &Topology{proxyHosts: ProxyHosts{}}
 	b := newBuilder(in, &t.OfGateways)
 	b.addGateways(in.objects)
+	b.checkStraySets()
 	b.rep = &t.OfRoutes
 	for _, route := range in.objects.Routes {
 		b.attachRoute(route)
@@ -112,6 +115,8 @@ func newBuilder(in Input, rep *report.Report) *builder {
 		grants:     grant.New(in.objects),
 		rep:        rep,
 		status:     &AttachmentStatus{Parents: map[string][]ParentStatus{}},
+
+		foreignSets: map[string]bool{},
 	}
 	for _, s := range in.objects.Secrets {
 		b.secrets[s.Key()] = s
@@ -126,10 +131,11 @@ func newBuilder(in Input, rep *report.Report) *builder {
 type portKey struct {
 	at      netip.AddrPort
 	gateway string // its key, where Gateways share no port
+	udp     bool
 }
 
 func comparePorts(a, b portKey) int {
-	return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.gateway, b.gateway))
+	return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.gateway, b.gateway), cmp.Compare(rankIf(a.udp), rankIf(b.udp)))
 }
 
 type builder struct {
@@ -139,6 +145,8 @@ type builder struct {
 	claims    Claims                           // that hold
 	proxies   map[ProxyHost]*Route             // HTTPProxies by their host
 	secrets   map[string]*resource.Object[resource.Secret]
+	// foreignSets are the ListenerSets of Gateways that another controller serves.
+	foreignSets map[string]bool
 	// namespaces are the labels of those that are in the input.
 	namespaces map[string]labels.Set
 	grants     grant.Grants

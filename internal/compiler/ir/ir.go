@@ -36,6 +36,9 @@ type Listener struct {
 	// TLSHosts are what TLS leads to, in place of Hosts; a connection belongs to the one with the most specific match of
 	// its server name, and to none of the others.
 	TLSHosts []TLSHost
+	// Stream is where connections go as they come, in place of Hosts; with UDP datagrams.
+	Stream *Stream
+	UDP    bool
 	// TrustedProxies are the addresses of those before it whose word on the client's address and protocol is believed. They
 	// matter without TLS only.
 	TrustedProxies []netip.Prefix
@@ -45,10 +48,30 @@ type Listener struct {
 type TLSHost struct {
 	// Domain is as in Host; "*" takes connections without a server name too.
 	Domain string
-	// Certificates are what the proxy shows clients, one at least. It takes the first that suits the client.
+	// Certificates are what the proxy shows clients. It takes the first that suits the client. Without any, TLS ends at the
+	// backends of Stream.
 	Certificates []Certificate
 	// Hosts are as in Listener.
 	Hosts []Host
+	// Stream is where connections go, in place of Hosts.
+	Stream *Stream
+}
+
+// Stream is where connections or datagrams go: to a cluster, or shared out among several. A cluster without hosts ends them.
+type Stream struct {
+	Cluster string
+	Split   []Share
+}
+
+// Clusters are those that it leads to.
+func (s *Stream) Clusters() (all []string) {
+	if s.Cluster != "" {
+		all = append(all, s.Cluster)
+	}
+	for _, share := range s.Split {
+		all = append(all, share.Cluster)
+	}
+	return all
 }
 
 // Certificate is a certificate with its chain, and its private key, both in PEM.

@@ -13,7 +13,11 @@ const statusMisdirected = 421
 
 // lowerListener lowers a port.
 func (l *lowerer) lowerListener(p gateway.Port) ir.Listener {
-	listener := ir.Listener{Gateway: p.Gateway, Address: p.Address, Port: p.Number}
+	listener := ir.Listener{Gateway: p.Gateway, Address: p.Address, Port: p.Number, UDP: p.UDP}
+	if !p.TLS && len(p.Hosts) > 0 && p.Hosts[0].Listener.StreamsOnly() {
+		listener.Stream = l.lowerStream(p.Hosts[0], p.UDP)
+		return listener
+	}
 	if p.TLS {
 		listener.TLSHosts = l.lowerTLSHosts(p)
 		return listener
@@ -30,7 +34,12 @@ func (l *lowerer) lowerListener(p gateway.Port) ir.Listener {
 func (l *lowerer) lowerTLSHosts(p gateway.Port) []ir.TLSHost {
 	var owners []*gateway.Listener
 	hosts := map[*gateway.Listener][]ir.Host{}
+	var streams []ir.TLSHost
 	for _, h := range p.Hosts {
+		if h.Listener.StreamsOnly() {
+			streams = append(streams, l.lowerTLSStream(h, len(p.Hosts) == 1)...)
+			continue
+		}
 		if hosts[h.Listener] == nil {
 			owners = append(owners, h.Listener)
 		}
@@ -39,9 +48,12 @@ func (l *lowerer) lowerTLSHosts(p gateway.Port) []ir.TLSHost {
 	others := slices.SortedFunc(slices.Values(owners), func(a, b *gateway.Listener) int {
 		return gateway.BySpecificity(a.Hostname(), b.Hostname()) // whichever hosts their routes have
 	})
-	var tlsHosts []ir.TLSHost
+	tlsHosts := streams
 	for _, owner := range owners {
 		if len(owner.Certificates()) == 0 {
+			if len(streams) > 0 {
+				tlsHosts = append(tlsHosts, l.closeTLSHost(owner.Hostname()))
+			}
 			continue
 		}
 		tlsHost := ir.TLSHost{Domain: owner.Hostname(), Certificates: owner.Certificates(), Hosts: hosts[owner]}

@@ -44,13 +44,14 @@ func Lower(ports []gateway.Port, in Input, rep *report.Report) (*ir.Config, []*B
 	l := &lowerer{
 		Input: in, rep: rep, rules: make(map[*policy.Rule]*loweredRule, paths), draining: map[netip.AddrPort]bool{},
 		advised:  map[*gateway.Listener]bool{},
+		streams:  map[streamKey][]choice{},
 		clusters: make(map[string]ir.Cluster, paths), policies: make([]policyconfig.Policy, 0, paths),
 		traffic: make([]*BackendTraffic, 0, paths),
 	}
 	config := &ir.Config{}
 	for _, p := range ports {
 		listener := l.lowerListener(p)
-		if len(listener.Hosts)+len(listener.TLSHosts) > 0 {
+		if len(listener.Hosts)+len(listener.TLSHosts) > 0 || listener.Stream != nil {
 			config.Listeners = append(config.Listeners, listener)
 		}
 	}
@@ -70,6 +71,7 @@ type lowerer struct {
 	Input
 	rep      *report.Report
 	rules    map[*policy.Rule]*loweredRule
+	streams  map[streamKey][]choice
 	clusters map[string]ir.Cluster
 	policies []policyconfig.Policy
 	// draining are the hosts that terminate, and until is when the next of them has done so for long enough.
@@ -166,7 +168,7 @@ func (l *lowerer) adviseTLS(listener *gateway.Listener, rule *policy.Rule, local
 		}
 		if message != "" && !l.advised[listener] {
 			l.advised[listener] = true
-			l.rep.Advise(listener.Gateway(), listener.Path(), message)
+			l.rep.Advise(listener.Subject(), listener.Path(), message)
 		}
 	}
 }

@@ -11,6 +11,13 @@ const (
 	KindService      = "Service"
 	KindXBackend     = "XBackend"
 
+	// KindListenerSet adds listeners to a Gateway.
+	KindListenerSet = "ListenerSet"
+	// The kinds of routes of connections and datagrams, which have no sessions: policies do not attach to them.
+	KindTLSRoute = "TLSRoute"
+	KindTCPRoute = "TCPRoute"
+	KindUDPRoute = "UDPRoute"
+
 	// KindVirtualService is Istio's, of which a rule is an HTTP route.
 	KindVirtualService = "VirtualService"
 	// KindHTTPProxy is Contour's. Policies do not attach to it: it has one inside.

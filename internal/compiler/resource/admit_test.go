@@ -392,9 +392,9 @@ func TestPassedOver(t *testing.T) {
 	objects, rep := compilertest.TryAdmit(t, resource.Options{},
 		document("apps/v1/Deployment", "spec: {}"), document("apps/v1/Deployment", "spec: {}"), "[a, b]", "replicas: 2",
 		"{apiVersion: v2, name: chart}", "{kind: Kustomization, resources: [a.yaml]}", "# all of it is switched off", filterOfLimpet,
-		document("gateway.networking.k8s.io/v1/UDPRoute", "spec: {}"))
+		document("gateway.networking.x-k8s.io/v1alpha1/XMesh", "spec: {}"))
 	compilertest.CheckProblems(t, rep.Problems())
-	want := "map[Deployment:2 EnvoyFilter (written by limpet):1 Kustomization:1 UDPRoute:1 no Kubernetes object:3]"
+	want := "map[Deployment:2 EnvoyFilter (written by limpet):1 Kustomization:1 XMesh:1 no Kubernetes object:3]"
 	if got := fmt.Sprint(objects.PassedOver); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

@@ -47,10 +47,14 @@ func (a *admitter) findKind(d *read.Document) (k *Kind, passedOver string) {
 	if slices.Contains(a.options.PlatformKinds, gvk) {
 		return platformKind, ""
 	}
-	if k = findSupported(gvk); k != nil && (gvk.Group != IstioGroup || a.options.Istio) {
+	k = findSupported(gvk)
+	theirs := a.options.ExternalControlPlane && slices.ContainsFunc(registry, func(k *Kind) bool {
+		return k.ownProxy && k.GroupKind == gvk.GroupKind()
+	})
+	if k != nil && !theirs && (gvk.Group != IstioGroup || a.options.Istio) {
 		return k, ""
 	}
-	if why := a.explainMisspelt(gvk); why != "" {
+	if why := a.explainMisspelt(gvk); why != "" && !theirs {
 		a.rep.ErrorAt(d, "kind", why)
 		return nil, ""
 	}
@@ -95,7 +99,7 @@ var ownGroups = []string{gatewayv1.GroupName, gatewayxv1alpha1.GroupName, v1alph
 
 // otherKinds are kinds of these groups that limpet does not read, and whose names are near to one that it does.
 var otherKinds = []string{
-	"TLSRoute", "TCPRoute", "UDPRoute", "ListenerSet", "XListenerSet", "BackendTLSPolicy", "BackendLBPolicy", "XMesh",
+	"XListenerSet", "BackendTLSPolicy", "BackendLBPolicy", "XMesh",
 }
 
 // backendTLSPolicy asks for TLS to backends. To pass over it where limpet configures the proxy would send in clear text what shall

@@ -33,32 +33,29 @@ var gatewayKind = newKind(definition[gatewayv1.Gateway]{
 })
 
 func gatewayFields() fieldSupport {
-	return fieldSupport{
-		"spec.gatewayClassName":                            supported,
-		"spec.addresses[].type":                            onlyValues("IPAddress"),
-		"spec.addresses[].value":                           supported,
-		"spec.allowedListeners.namespaces.from":            supported, // of ListenerSets, and of other Gateways' listeners
-		"spec.allowedListeners.namespaces.selector":        ignoredFor("is about ListenerSets, which limpet does not read"),
-		"spec.listeners[].name":                            supported,
-		"spec.listeners[].hostname":                        supported,
-		"spec.listeners[].port":                            supported,
-		"spec.listeners[].protocol":                        onlyValues("HTTP", "HTTPS"),
-		"spec.listeners[].tls.mode":                        onlyValues("Terminate"),
-		"spec.listeners[].tls.certificateRefs[].group":     supported,
-		"spec.listeners[].tls.certificateRefs[].kind":      supported,
-		"spec.listeners[].tls.certificateRefs[].namespace": supported,
-		"spec.listeners[].tls.certificateRefs[].name":      supported,
-		"spec.listeners[].allowedRoutes.namespaces.from":   supported,
+	return joinRows(fieldSupport{
+		"spec.gatewayClassName":                     supported,
+		"spec.addresses[].type":                     onlyValues("IPAddress"),
+		"spec.addresses[].value":                    supported,
+		"spec.allowedListeners.namespaces.from":     supported, // of ListenerSets, and of other Gateways' listeners
+		"spec.allowedListeners.namespaces.selector": supported,
+		"spec.infrastructure.labels":                ignoredFor("limpet makes no objects for a Gateway that could have them"),
+		"spec.infrastructure.annotations":           ignoredFor("limpet makes no objects for a Gateway that could have them"),
+	}, nestUnder("spec.listeners[]", listenerFields()))
+}
 
-		"spec.listeners[].allowedRoutes.namespaces.selector.matchLabels":      supported,
-		"spec.listeners[].allowedRoutes.namespaces.selector.matchExpressions": supported,
-
-		"spec.infrastructure.labels":      ignoredFor("limpet makes no objects for a Gateway that could have them"),
-		"spec.infrastructure.annotations": ignoredFor("limpet makes no objects for a Gateway that could have them"),
-
-		"spec.listeners[].allowedRoutes.kinds[].group": supported,
-		"spec.listeners[].allowedRoutes.kinds[].kind":  supported,
-	}
+// listenerFields are those of a listener, of a Gateway or a ListenerSet.
+func listenerFields() fieldSupport {
+	return joinRows(
+		supportAll("name", "hostname", "port"),
+		fieldSupport{
+			"protocol": onlyValues("HTTP", "HTTPS", "TLS", "TCP", "UDP"),
+			"tls.mode": onlyValues("Terminate", "Passthrough"),
+		},
+		nestUnder("tls.certificateRefs[]", supportAll("group", "kind", "namespace", "name")),
+		nestUnder("allowedRoutes", supportAll(
+			"namespaces.from", "namespaces.selector.matchLabels", "namespaces.selector.matchExpressions", "kinds[].group", "kinds[].kind")),
+	)
 }
 
 // checkGateway checks what the compiler relies on in a Gateway that is said to be admitted.

@@ -27,6 +27,8 @@ type Kind struct {
 	// localFaults says that what is not supported concerns a part of an object, and is in its Faults; else the object is
 	// left out.
 	localFaults bool
+	// ownProxy says that the kind is read where limpet configures the proxy, and is a control plane's affair elsewhere.
+	ownProxy bool
 	// nameRule checks the name of a built-in kind; nil for one with a CRD, which package admission knows.
 	nameRule apivalidation.ValidateNameFunc
 	store    func(*admitter, *read.Document)
@@ -54,6 +56,7 @@ type definition[T any] struct {
 	fields      func() fieldSupport
 	sessionPath string
 	localFaults bool
+	ownProxy    bool
 	nameRule    apivalidation.ValidateNameFunc
 	// loose says that T has only the fields that limpet reads, and that unknown ones have been judged elsewhere.
 	loose bool
@@ -76,7 +79,7 @@ type definition[T any] struct {
 func newKind[T any](d definition[T]) *Kind {
 	k := &Kind{
 		GroupKind: schema.GroupKind{Group: d.group, Kind: d.kind}, Traits: d.Traits,
-		versions: d.versions, fields: d.fields, sessionPath: d.sessionPath, localFaults: d.localFaults,
+		versions: d.versions, fields: d.fields, sessionPath: d.sessionPath, localFaults: d.localFaults, ownProxy: d.ownProxy,
 		nameRule: d.nameRule, store: d.storeDocument, prepare: d.prepare,
 	}
 	if d.list != nil {

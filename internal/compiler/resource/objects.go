@@ -48,7 +48,9 @@ func (o *Object[T]) Key() string { return o.Namespace + "/" + o.Name }
 type Objects struct {
 	Classes  []*Object[gatewayv1.GatewayClass]
 	Gateways []*Object[gatewayv1.Gateway]
-	// Routes are HTTPRoutes, and GRPCRoutes in the shape of HTTPRoutes.
+	// ListenerSets add listeners to Gateways.
+	ListenerSets []*ListenerSet
+	// Routes are HTTPRoutes, and GRPCRoutes and the routes of connections (IsStreamRoute) in the shape of HTTPRoutes.
 	Routes   []*Object[gatewayv1.HTTPRoute]
 	Services []*Object[corev1.Service]
 	Slices   []*Object[discoveryv1.EndpointSlice]

@@ -9,7 +9,8 @@ import (
 // registry is every kind that documents may have, besides a control plane's own (Options.PlatformKinds). Its order is
 // that in which people are shown objects.
 var registry = []*Kind{
-	gatewayClassKind, gatewayKind, httpRouteKind, grpcRouteKind, virtualServiceKind, serviceKind, xbackendKind,
+	gatewayClassKind, gatewayKind, listenerSetKind, httpRouteKind, grpcRouteKind, tlsRouteKind, tcpRouteKind, udpRouteKind,
+	virtualServiceKind, serviceKind, xbackendKind,
 	sessionPolicyKind, trafficPolicyKind, loadBalancerPolicyKind, httpProxyKind,
 	endpointSliceKind, secretKind, referenceGrantKind, namespaceKind,
 	istioGatewayKind, serviceEntryKind, destinationRuleKind,

@@ -37,7 +37,10 @@ func (b *builder) writeGateway(g *gateway.Status) {
 	o, was := g.Gateway.Value, parseStatus[gatewayv1.GatewayStatus](g.Gateway.Status)
 	w := b.newWriter(o.ObjectMeta)
 	problems := b.problemsOf(g.Gateway)
-	s := gatewayv1.GatewayStatus{AttachedListenerSets: was.AttachedListenerSets}
+	s := gatewayv1.GatewayStatus{}
+	if attached := b.countSets(g); len(g.Sets) > 0 || was.AttachedListenerSets != nil {
+		s.AttachedListenerSets = &attached
+	}
 	for _, a := range g.Addresses {
 		kind := gatewayv1.IPAddressType
 		s.Addresses = append(s.Addresses, gatewayv1.GatewayStatusAddress{Type: &kind, Value: a.String()})
@@ -52,6 +55,9 @@ func (b *builder) writeGateway(g *gateway.Status) {
 	s.Conditions = w.merge(was.Conditions, ownedByAffected, append(gatewayConditions(g, states, problems),
 		b.affectedGateway(g.Gateway.Origin().Ref, string(o.Spec.GatewayClassName))...)...)
 	b.addObject(o.TypeMeta, o.ObjectMeta, s)
+	for _, set := range g.Sets {
+		b.writeListenerSet(set)
+	}
 }
 
 // gatewayConditions sums up the listeners. A Gateway is accepted as long as one of them is.
@@ -111,6 +117,8 @@ type listenerState struct {
 	empty, kindless bool
 	// refused: it is not accepted for what it is, not for another listener.
 	refused bool
+	// ofSet says that it is a ListenerSet's.
+	ofSet bool
 	// conflicts, unavailable and unresolved are the problems behind it.
 	conflicts, unavailable, unresolved []report.Problem
 	// overlaps names the listeners with TLS that have hosts in common with it.
@@ -184,7 +192,11 @@ func (l listenerState) listConditions() []metav1.Condition {
 	}
 	programmed := newCondition(gatewayv1.ListenerConditionProgrammed, true, gatewayv1.ListenerReasonProgrammed, "")
 	if !l.programmed {
-		programmed = newCondition(gatewayv1.ListenerConditionProgrammed, false, gatewayv1.ListenerReasonInvalid, l.explainUnprogrammed())
+		reason := gatewayv1.ListenerReasonInvalid
+		if l.ofSet && !l.accepted {
+			reason = gatewayv1.ListenerConditionReason(accepted.Reason)
+		}
+		programmed = newCondition(gatewayv1.ListenerConditionProgrammed, false, reason, l.explainUnprogrammed())
 	}
 	resolved := newCondition(gatewayv1.ListenerConditionResolvedRefs, true, gatewayv1.ListenerReasonResolvedRefs, "")
 	if !l.resolved {

@@ -124,7 +124,7 @@ func findReachability(
 				continue
 			}
 			for _, target := range listTargets(route, grants) {
-				r.addGateway(target, parentObject(route, p.Ref))
+				r.addGateway(target, parentObject(p))
 			}
 		}
 	}

@@ -84,7 +84,7 @@ func (b *builder) routeConditions(route *gateway.Route, p gateway.ParentStatus) 
 		conditions = append(conditions,
 			newCondition(gatewayv1.RouteConditionPartiallyInvalid, true, gatewayv1.RouteReasonUnsupportedValue, parts))
 	}
-	on := parentObject(route, p.Ref)
+	on := parentObject(p)
 	conditions = append(conditions, b.newLoadBalancerAffected(route, on)...)
 	return append(conditions, b.affectedRoute(route.Origin().Ref, on)...)
 }
@@ -101,9 +101,10 @@ func (v refusedRules) explain(problems []report.Problem) string {
 	return strings.Join(parts, "; ")
 }
 
-// parentObject is the Gateway that a parentRef names.
-func parentObject(route *gateway.Route, ref gatewayv1.ParentReference) object.Ref {
-	return object.Ref{Kind: object.KindGateway, Namespace: stringOr(ref.Namespace, route.Namespace), Name: string(ref.Name)}
+// parentObject is the Gateway that a parentRef leads to.
+func parentObject(p gateway.ParentStatus) object.Ref {
+	namespace, name, _ := strings.Cut(p.Gateway, "/")
+	return object.Ref{Kind: object.KindGateway, Namespace: namespace, Name: name}
 }
 
 func (b *builder) newAccepted(route string, p gateway.ParentStatus) metav1.Condition {

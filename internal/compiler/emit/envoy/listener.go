@@ -21,35 +21,45 @@ import (
 
 // site is a part of a listener with routes of its own: with TLS what one server name leads to, else all of it.
 type site struct {
-	name         string // of its routes
-	port         uint16
-	domain       string           // the server name; empty without TLS
-	certificates []ir.Certificate // none without TLS
-	hosts        []ir.Host
+	name  string // of its routes
+	port  uint16
+	hosts []ir.Host
 }
 
 func listenerName(l ir.Listener) string {
-	return fmt.Sprintf("%s%s/%d", listenerPrefix, l.Address, l.Port)
+	name := fmt.Sprintf("%s%s/%d", listenerPrefix, l.Address, l.Port)
+	if l.UDP {
+		name += udpSuffix
+	}
+	return name
 }
 
-// listenerPrefix begins the names of listeners.
-const listenerPrefix = "listener/"
+// listenerPrefix begins the names of listeners, and udpSuffix ends those of datagrams'.
+const (
+	listenerPrefix = "listener/"
+	udpSuffix      = "/udp"
+)
 
 // ParseListenerName gives the address of the listener of a name.
 func ParseListenerName(name string) (netip.AddrPort, error) {
-	host, port, _ := strings.Cut(strings.TrimPrefix(name, listenerPrefix), "/")
+	host, port, _ := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(name, listenerPrefix), udpSuffix), "/")
 	return netip.ParseAddrPort(net.JoinHostPort(host, port))
 }
 
-// listSites gives a listener's sites, in order.
+// listSites gives a listener's sites, in order. What takes no HTTP has none.
 func listSites(l ir.Listener) []site {
 	name := listenerName(l)
-	if len(l.TLSHosts) == 0 {
+	switch {
+	case l.Stream != nil:
+		return nil
+	case len(l.TLSHosts) == 0:
 		return []site{{name: name, port: l.Port, hosts: l.Hosts}}
 	}
-	sites := make([]site, len(l.TLSHosts))
-	for i, h := range l.TLSHosts {
-		sites[i] = site{name + "/" + h.Domain, l.Port, h.Domain, h.Certificates, h.Hosts}
+	sites := make([]site, 0, len(l.TLSHosts))
+	for _, h := range l.TLSHosts {
+		if h.Stream == nil {
+			sites = append(sites, site{name + "/" + h.Domain, l.Port, h.Hosts})
+		}
 	}
 	return sites
 }
@@ -59,9 +69,12 @@ func (e *emitter) newListener(l ir.Listener) *listenerv3.Listener {
 		Name:    listenerName(l),
 		Address: newAddress(netip.AddrPortFrom(l.Address, l.Port)),
 	}
-	if len(l.TLSHosts) > 0 {
+	switch {
+	case l.Stream != nil:
+		e.serveStream(listener, l)
+	case len(l.TLSHosts) > 0:
 		e.serveTLS(listener, l)
-	} else {
+	default:
 		s := listSites(l)[0]
 		listener.FilterChains = append(e.newTrustedChains(l.TrustedProxies, s), e.newFilterChains(e.newManager(s))...)
 	}

@@ -75,7 +75,9 @@ func (r Renderer) serveGateway(clusters map[string]Cluster, g ServeSettings) (*S
 				return nil, err
 			}
 			d.Routes = append(d.Routes, routes)
-			d.Secrets = append(d.Secrets, e.packSecrets(s.certificates)...)
+		}
+		for _, h := range l.TLSHosts {
+			d.Secrets = append(d.Secrets, e.packSecrets(h.Certificates)...)
 		}
 	}
 	slices.SortFunc(d.Secrets, comparePacked)

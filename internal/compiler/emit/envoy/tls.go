@@ -15,15 +15,24 @@ var protocolsOverTLS = []string{"h2", "http/1.1"}
 // serveTLS gives a listener a chain of filters for each site, by the server name that clients ask for. A client that
 // asks for none, or for one that no site has, gets the site of every host, or its connection is closed.
 func (e *emitter) serveTLS(listener *listenerv3.Listener, l ir.Listener) {
-	for _, s := range listSites(l) {
-		chain := e.newFilterChains(e.newManager(s))[0]
-		chain.Name = s.domain
-		if s.domain != "*" {
-			chain.FilterChainMatch = &listenerv3.FilterChainMatch{ServerNames: []string{s.domain}}
+	sites := listSites(l)
+	for _, h := range l.TLSHosts {
+		var chain *listenerv3.FilterChain
+		protocols := protocolsOverTLS
+		if h.Stream != nil {
+			chain, protocols = e.newStreamChain(l, h.Stream), nil
+		} else {
+			chain, sites = e.newFilterChains(e.newManager(sites[0]))[0], sites[1:]
 		}
-		chain.TransportSocket = &corev3.TransportSocket{
-			Name:       "envoy.transport_sockets.tls",
-			ConfigType: &corev3.TransportSocket_TypedConfig{TypedConfig: e.pack(e.newDownstreamTLS(s.certificates))},
+		chain.Name = h.Domain
+		if h.Domain != "*" {
+			chain.FilterChainMatch = &listenerv3.FilterChainMatch{ServerNames: []string{h.Domain}}
+		}
+		if len(h.Certificates) > 0 {
+			chain.TransportSocket = &corev3.TransportSocket{
+				Name:       "envoy.transport_sockets.tls",
+				ConfigType: &corev3.TransportSocket_TypedConfig{TypedConfig: e.pack(e.newDownstreamTLS(h.Certificates, protocols))},
+			}
 		}
 		listener.FilterChains = append(listener.FilterChains, chain)
 	}
@@ -35,8 +44,8 @@ func (e *emitter) serveTLS(listener *listenerv3.Listener, l ir.Listener) {
 
 // newDownstreamTLS has the certificates, or, where a server gives them, their names: a listener that stays as it is then
 // takes new ones without touching its connections.
-func (e *emitter) newDownstreamTLS(certificates []ir.Certificate) *tlsv3.DownstreamTlsContext {
-	common := &tlsv3.CommonTlsContext{AlpnProtocols: protocolsOverTLS}
+func (e *emitter) newDownstreamTLS(certificates []ir.Certificate, protocols []string) *tlsv3.DownstreamTlsContext {
+	common := &tlsv3.CommonTlsContext{AlpnProtocols: protocols}
 	for _, c := range certificates {
 		if e.files.served {
 			common.TlsCertificateSdsSecretConfigs = append(common.TlsCertificateSdsSecretConfigs, &tlsv3.SdsSecretConfig{

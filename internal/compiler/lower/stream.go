@@ -1,0 +1,127 @@
+package lower
+
+import (
+	"fmt"
+	"net/netip"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/backend"
+	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+)
+
+// nowhere is the cluster without hosts: connections to it end at once, and datagrams are dropped.
+const nowhere = "nowhere"
+
+// discard stands for a backend that is none among others of datagrams, whose share must not go to these (RFC 863).
+var discard = netip.MustParseAddrPort("127.0.0.1:9")
+
+// closeTLSHost ends the connections for a server name, which keeps them from routes for more names.
+func (l *lowerer) closeTLSHost(domain string) ir.TLSHost {
+	return ir.TLSHost{Domain: domain, Stream: l.endStream()}
+}
+
+// lowerTLSStream gives what a server name's connections get. Where TLS should end at the proxy and there is no certificate,
+// they end, or, if the name is the only one, there is nothing.
+func (l *lowerer) lowerTLSStream(h gateway.Host, only bool) []ir.TLSHost {
+	host := ir.TLSHost{Domain: h.Domain, Certificates: h.Listener.Certificates(), Stream: l.lowerStream(h, false)}
+	if len(host.Certificates) == 0 && !h.Listener.PassesThrough() {
+		if only {
+			return nil
+		}
+		return []ir.TLSHost{l.closeTLSHost(h.Domain)}
+	}
+	return []ir.TLSHost{host}
+}
+
+// endStream ends connections, and drops datagrams.
+func (l *lowerer) endStream() *ir.Stream {
+	return &ir.Stream{Cluster: l.addCluster(ir.Cluster{Name: nowhere})}
+}
+
+// lowerStream lowers the rule that a host's connections or datagrams belong to. Without one they end. Of two rules the second is
+// told that it gets nothing.
+func (l *lowerer) lowerStream(h gateway.Host, udp bool) *ir.Stream {
+	if len(h.Streams) == 0 {
+		return l.endStream()
+	}
+	first := h.Streams[0]
+	for _, m := range h.Streams[1:] {
+		path := field.NewPath("spec", "rules").Index(m.Rule)
+		l.resolveStream(m.Route, m.Rule)
+		l.rep.Advise(m.Route, path, fmt.Sprintf("%s, which goes first, has all that listener %s of Gateway %s gets for %s",
+			first.Route, h.Listener.Name(), h.Listener.Gateway().Key(), h.Domain))
+	}
+	return l.newStream(first.Route, first.Rule, udp)
+}
+
+// streamKey names a rule of a route for connections.
+type streamKey struct {
+	route *gateway.Route
+	rule  int
+}
+
+func (l *lowerer) newStream(route *gateway.Route, index int, udp bool) *ir.Stream {
+	choices := l.resolveStream(route, index)
+	if udp && len(choices) > 1 {
+		return &ir.Stream{Cluster: l.addDatagramCluster(route, index, choices)}
+	}
+	s := &ir.Stream{}
+	for _, c := range choices {
+		s.Split = append(s.Split, ir.Share{Cluster: l.addStreamCluster(c), Weight: c.weight})
+	}
+	switch len(s.Split) {
+	case 0:
+		return l.endStream()
+	case 1:
+		s.Cluster, s.Split = s.Split[0].Cluster, nil
+	}
+	return s
+}
+
+// resolveStream gives the backends that get a share. What is wrong with them is said once.
+func (l *lowerer) resolveStream(route *gateway.Route, index int) (choices []choice) {
+	key, path := streamKey{route, index}, field.NewPath("spec", "rules").Index(index)
+	if known, resolved := l.streams[key]; resolved {
+		return known
+	}
+	for i, ref := range route.Value.Spec.Rules[index].BackendRefs {
+		c := choice{weight: 1}
+		if ref.Weight != nil {
+			c.weight = uint32(*ref.Weight)
+		}
+		b, invalid := l.Backends.Resolve(route, path.Child("backendRefs").Index(i), ref.BackendRef)
+		if invalid != nil {
+			invalid.Detail += ": its share of the traffic goes nowhere"
+			l.rep.WarnFor(route, string(backend.ReasonFor(invalid)), invalid)
+		}
+		c.backend = b
+		if c.weight > 0 {
+			choices = mergeChoice(choices, c)
+		}
+	}
+	l.streams[key] = choices
+	return choices
+}
+
+// addStreamCluster gives the cluster of a backend, which routes for HTTP may share.
+func (l *lowerer) addStreamCluster(c choice) string {
+	if c.backend == nil {
+		return l.addCluster(ir.Cluster{Name: nowhere})
+	}
+	return l.addSharedCluster(c)
+}
+
+// addDatagramCluster gives a rule's own cluster of several backends, for Envoy shares datagrams out among the hosts of one.
+func (l *lowerer) addDatagramCluster(route *gateway.Route, index int, choices []choice) string {
+	cluster := ir.Cluster{Name: fmt.Sprintf("udproute/%s/rule/%d", route.Key(), index)}
+	for _, c := range choices {
+		locality := ir.Locality{Name: "discard", Weight: c.weight, Endpoints: []ir.Endpoint{{Address: discard}}}
+		if c.backend != nil && c.backend.Ready() {
+			locality.Name, locality.Endpoints = c.backend.Name, l.selectEndpoints(c, true)
+		}
+		cluster.Localities = append(cluster.Localities, locality)
+	}
+	return l.addCluster(cluster)
+}
