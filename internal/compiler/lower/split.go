@@ -102,7 +102,8 @@ func (l *lowerer) secure(c *choice, route *gateway.Route, path *field.Path, b *b
 		return true
 	}
 	if c.tls = policy.TLS; c.tls == nil {
-		l.rep.Warn(route, field.Invalid(path, b.Name, fmt.Sprintf("%s asks for TLS to it and is not valid: nothing is sent there", policy.Policy)))
+		l.rep.Warn(route, field.Invalid(path, b.Name,
+			fmt.Sprintf("%s asks for TLS to it and is not valid: nothing is sent there", policy.Policy)))
 	}
 	return c.tls != nil
 }
