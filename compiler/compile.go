@@ -23,6 +23,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/backend"
+	"github.com/limpet-proxy/limpet/internal/compiler/backendtls"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
@@ -148,6 +149,8 @@ type analysis struct {
 	topology  *gateway.Topology
 	decisions *policy.Decisions
 	backends  *backend.Index
+	// backendTLS is how backends are spoken to over TLS; nil for a target with a control plane of its own.
+	backendTLS *backendtls.Policies
 	// loadBalancing and traffic are about requests that no session pins; nil for a target with a control plane of its own,
 	// which makes routes and clusters itself.
 	loadBalancing *loadbalancing.Policies
@@ -193,6 +196,8 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 		j.topology = cache.buildTopology(in, j.rep)
 		places := o.newPlaces(j.objects, j.topology.Claims(), settings)
 		j.backends = cache.indexBackends(j.objects, places, j.rep)
+		j.backendTLS = backendtls.New(j.objects, j.rep)
+		j.backends.Secure(j.backendTLS.Has)
 	}
 	policies := o.policyOptions(settings)
 	policies.Order, policies.HeldNames = j.order, o.heldNames()
@@ -203,7 +208,7 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 		j.plan = &ir.Plan{}
 		j.loadBalancing = loadbalancing.New(j.objects, j.rep)
 		j.plan.Proxy, j.traffic = lower.Lower(j.topology.Ports, lower.Input{
-			Backends: j.backends, LoadBalancing: j.loadBalancing, RetryBudgets: retrybudget.New(j.objects, j.rep),
+			Backends: j.backends, BackendTLS: j.backendTLS, LoadBalancing: j.loadBalancing, RetryBudgets: retrybudget.New(j.objects, j.rep),
 			Decisions: j.decisions, Draining: o.newDraining(), LocalClients: o.LocalClients,
 		}, j.rep)
 		j.plan.Proxy.Policies = cache.sortPolicies(j.plan.Proxy.Policies)

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -98,8 +99,9 @@ func (k *kubelet) run(ctx context.Context, c client.Client, d *appsv1.Deployment
 			}
 		}
 	}
-	if !strings.Contains(spec.Containers[0].Image, "echo-basic") {
-		k.pods[key] = p // coredns and such: a Pod without a process
+	resolves := strings.Contains(spec.Containers[0].Image, "coredns")
+	if !resolves && !strings.Contains(spec.Containers[0].Image, "echo-basic") {
+		k.pods[key] = p // a Pod without a process
 		return p, nil
 	}
 	env := []string{"POD_IP=" + p.ip, "POD_NAME=" + name, "NAMESPACE=" + d.Namespace, "PATH=" + os.Getenv("PATH")}
@@ -112,6 +114,9 @@ func (k *kubelet) run(ctx context.Context, c client.Client, d *appsv1.Deployment
 			value = strings.Replace(value, mount, dir, 1)
 		}
 		env = append(env, e.Name+"="+value)
+	}
+	if resolves {
+		env = append(env, "DNS_SERVER=1")
 	}
 	p.cmd = exec.Command(k.echo)
 	p.cmd.Env = append(env, "GOMAXPROCS=1")
@@ -133,7 +138,7 @@ func (k *kubelet) run(ctx context.Context, c client.Client, d *appsv1.Deployment
 			p.mu.Unlock()
 		}
 	}()
-	for i := 0; i < 100; i++ {
+	for i := 0; i < 100 && !takesDatagrams(env); i++ {
 		conn, err := net.DialTimeout("tcp", p.ip+":3000", time.Second)
 		if err == nil {
 			conn.Close()
@@ -143,6 +148,11 @@ func (k *kubelet) run(ctx context.Context, c client.Client, d *appsv1.Deployment
 	}
 	k.pods[key] = p
 	return p, nil
+}
+
+// takesDatagrams says of a pod's environment that nothing listens there for connections.
+func takesDatagrams(env []string) bool {
+	return slices.Contains(env, "DNS_SERVER=1") || slices.Contains(env, "UDP_ECHO_SERVER=1")
 }
 
 func (k *kubelet) stop() {

@@ -14,6 +14,7 @@ var builtIn = map[schema.GroupKind]schema.GroupVersionResource{
 	{Kind: "Service"}:   {Version: "v1", Resource: "services"},
 	{Kind: "Secret"}:    {Version: "v1", Resource: "secrets"},
 	{Kind: "Namespace"}: {Version: "v1", Resource: "namespaces"},
+	{Kind: "ConfigMap"}: {Version: "v1", Resource: "configmaps"},
 	{Group: "discovery.k8s.io", Kind: "EndpointSlice"}: {Group: "discovery.k8s.io", Version: "v1", Resource: "endpointslices"},
 }
 

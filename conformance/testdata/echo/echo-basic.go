@@ -39,7 +39,7 @@ import (
 
 	g "github.com/limpet-proxy/limpet/conformance/testdata/echo/grpc"
 	t "github.com/limpet-proxy/limpet/conformance/testdata/echo/tcpserver"
-	u "sigs.k8s.io/gateway-api/conformance/echo-basic/udpechoserver"
+	u "github.com/limpet-proxy/limpet/conformance/testdata/echo/udpserver"
 )
 
 // RequestAssertions contains information about the request and the Ingress
@@ -95,6 +95,11 @@ func main() {
 
 	if os.Getenv("TCP_ECHO_SERVER") != "" {
 		t.Main()
+		return
+	}
+
+	if os.Getenv("DNS_SERVER") != "" {
+		u.DNS()
 		return
 	}
 

@@ -91,6 +91,8 @@ type Index struct {
 	places         *Places
 	rep            *report.Report
 	serviceEntries []*resource.Object[resource.ServiceEntry]
+	// secured tells whether requests to a port of a Service go over TLS.
+	secured func(port object.TargetRef) bool
 	// unverified says that a control plane looks after Services and endpoints.
 	unverified bool
 	// platformKinds are its own kinds of backends.
@@ -193,11 +195,20 @@ func (x *Index) resolveService(kind, key string, path *field.Path, ref gatewayv1
 		return nil, newNotFound(path.Child("port"), number, fmt.Sprintf("Service %s has no %s port of this number", key, protocol))
 	}
 	p := x.ports[newPortKey(service, at)]
-	if said := p.unsupportedProtocol(); said != "" && !resource.IsStreamRoute(kind) {
+	if said := p.unsupportedProtocol(); said != "" && !resource.IsStreamRoute(kind) && !x.speaksTLS(p, said) {
 		return nil, field.Invalid(path.Child("port"), number,
 			fmt.Sprintf("Service %s says of it appProtocol %q, which limpet does not speak to backends", key, said))
 	}
 	return x.getServicePort(newPortKey(service, at)), nil
+}
+
+// Secure tells the index which ports of Services requests go to over TLS.
+func (x *Index) Secure(secured func(port object.TargetRef) bool) { x.secured = secured }
+
+// speaksTLS reports whether a protocol over TLS is one that is spoken to a port, because a policy says how.
+func (x *Index) speaksTLS(p *ServicePort, protocol string) bool {
+	over := strings.ToLower(protocol)
+	return (over == "https" || over == "wss" || over == "kubernetes.io/wss") && x.secured != nil && x.secured(p.Target())
 }
 
 // absence says why a Service is not there.

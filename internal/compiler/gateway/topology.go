@@ -105,17 +105,18 @@ func Build(in Input) *Topology {
 
 func newBuilder(in Input, rep *report.Report) *builder {
 	b := &builder{
-		Input:       in,
-		listeners:   map[string][]*listener{},
-		ports:       map[portKey]map[string]*listener{},
-		claims:      Claims{},
+		Input:      in,
+		listeners:  map[string][]*listener{},
+		ports:      map[portKey]map[string]*listener{},
+		claims:     Claims{},
+		proxies:    map[ProxyHost]*Route{},
+		secrets:    map[string]*resource.Object[resource.Secret]{},
+		namespaces: map[string]labels.Set{},
+		grants:     grant.New(in.objects),
+		rep:        rep,
+		status:     &AttachmentStatus{Parents: map[string][]ParentStatus{}},
+
 		foreignSets: map[string]bool{},
-		proxies:     map[ProxyHost]*Route{},
-		secrets:     map[string]*resource.Object[resource.Secret]{},
-		namespaces:  map[string]labels.Set{},
-		grants:      grant.New(in.objects),
-		rep:         rep,
-		status:      &AttachmentStatus{Parents: map[string][]ParentStatus{}},
 	}
 	for _, s := range in.objects.Secrets {
 		b.secrets[s.Key()] = s
@@ -142,10 +143,10 @@ type builder struct {
 	listeners map[string][]*listener           // by their Gateway's key; a Gateway that is left out has an entry without any
 	ports     map[portKey]map[string]*listener // by their hostname
 	claims    Claims                           // that hold
+	proxies   map[ProxyHost]*Route             // HTTPProxies by their host
+	secrets   map[string]*resource.Object[resource.Secret]
 	// foreignSets are the ListenerSets of Gateways that another controller serves.
 	foreignSets map[string]bool
-	proxies     map[ProxyHost]*Route // HTTPProxies by their host
-	secrets     map[string]*resource.Object[resource.Secret]
 	// namespaces are the labels of those that are in the input.
 	namespaces map[string]labels.Set
 	grants     grant.Grants

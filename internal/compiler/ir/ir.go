@@ -181,12 +181,30 @@ type Cluster struct {
 type Locality struct {
 	// Name tells the pools of a cluster apart.
 	Name string
+	// TLS is how its hosts are spoken to; nil for clear text.
+	TLS *UpstreamTLS
 	// Weight 0 takes only requests of sessions that are there already.
 	Weight    uint32
 	Endpoints []Endpoint
 	// DirectStatus is a status that the proxy itself answers in the pool's stead, 500 or 503; 0 for none. Endpoints
 	// with it serve the sessions that they have.
 	DirectStatus int
+}
+
+// UpstreamTLS is TLS to hosts, and whom they must be.
+type UpstreamTLS struct {
+	// ServerName is what the proxy asks for (SNI).
+	ServerName string
+	// Authorities are the certificates of those who may vouch, in PEM; empty for the system's.
+	Authorities string
+	// Names are those of which the host's certificate must have one.
+	Names []SubjectName
+}
+
+// SubjectName is a name in a certificate: of a host, whose first label may be "*", or a URI.
+type SubjectName struct {
+	Value string
+	URI   bool
 }
 
 // Endpoint is one host.

@@ -13,6 +13,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/backend"
+	"github.com/limpet-proxy/limpet/internal/compiler/backendtls"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/loadbalancing"
@@ -29,6 +30,8 @@ type Input struct {
 	Backends      *backend.Index
 	LoadBalancing *loadbalancing.Policies
 	RetryBudgets  *retrybudget.Budgets
+	// BackendTLS is nil where there are no such policies.
+	BackendTLS *backendtls.Policies
 	// Decisions are about session persistence.
 	Decisions *policy.Decisions
 	// LocalClients is for clients on this machine only: advice about others is left out where a listener is on the loopback.

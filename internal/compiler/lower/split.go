@@ -26,6 +26,7 @@ type choice struct {
 	weight           uint32
 	unresolvedStatus int  // the status if it is
 	http2            bool // how its hosts are spoken to
+	tls              *ir.UpstreamTLS
 	// balancing is the strategy for its hosts; under one session that of all choices is the same.
 	balancing ir.Balancing
 	outcome   loadbalancing.Outcome
@@ -86,8 +87,25 @@ func (l *lowerer) resolveChoice(route *gateway.Route, path *field.Path, ref gate
 	case grpc && b.Protocol == backend.HTTP1:
 		return c, field.Invalid(path, b.Name, "its port's protocol is HTTP/1.1, and gRPC needs HTTP/2")
 	}
+	if !l.secure(&c, route, path, b) {
+		return c, nil
+	}
 	c.backend, c.http2 = b, grpc || b.Protocol == backend.HTTP2
 	return c, nil
+}
+
+// secure gives a choice the TLS that a policy asks for to its backend. It is false for a policy that can't be honoured: nothing may
+// be sent then.
+func (l *lowerer) secure(c *choice, route *gateway.Route, path *field.Path, b *backend.Backend) bool {
+	policy := l.BackendTLS.For(b.Target())
+	if policy == nil {
+		return true
+	}
+	if c.tls = policy.TLS; c.tls == nil {
+		l.rep.Warn(route, field.Invalid(path, b.Name,
+			fmt.Sprintf("%s asks for TLS to it and is not valid: nothing is sent there", policy.Policy)))
+	}
+	return c.tls != nil
 }
 
 func describeConsequence(weight uint32, status int) string {
@@ -145,7 +163,7 @@ func (l *lowerer) addSharedCluster(c choice) string {
 		HTTP2:       c.http2,
 		Balancing:   c.balancing,
 		RetryBudget: c.budget,
-		Localities:  []ir.Locality{{Name: c.backend.Name, Weight: 1, Endpoints: l.selectEndpoints(c, c.backend.Ready())}},
+		Localities:  []ir.Locality{{Name: c.backend.Name, TLS: c.tls, Weight: 1, Endpoints: l.selectEndpoints(c, c.backend.Ready())}},
 	})
 }
 
@@ -157,6 +175,9 @@ func (c choice) clusterName() string {
 	}
 	if c.balancing != ir.RoundRobin {
 		name += "/" + string(c.balancing)
+	}
+	if c.tls != nil {
+		name += "/tls"
 	}
 	if c.noBudgetReason != "" {
 		name += "/unbudgeted"
@@ -268,7 +289,7 @@ func (l *lowerer) newLocality(c choice, others bool) ir.Locality {
 	if c.backend == nil {
 		return ir.Locality{Name: "answer", Weight: c.weight, DirectStatus: c.unresolvedStatus}
 	}
-	p := ir.Locality{Name: c.backend.Name, Weight: c.weight, Endpoints: l.selectEndpoints(c, others)}
+	p := ir.Locality{Name: c.backend.Name, TLS: c.tls, Weight: c.weight, Endpoints: l.selectEndpoints(c, others)}
 	if !c.backend.Ready() && c.weight > 0 {
 		p.DirectStatus = statusUnready
 	}

@@ -46,26 +46,28 @@ func (l *lowerer) lowerStream(h gateway.Host, udp bool) *ir.Stream {
 	if len(h.Streams) == 0 {
 		return l.endStream()
 	}
-	first := h.Streams[0]
+	first, secured := h.Streams[0], !udp && !h.Listener.PassesThrough()
 	for _, m := range h.Streams[1:] {
 		path := field.NewPath("spec", "rules").Index(m.Rule)
-		l.resolveStream(m.Route, m.Rule)
+		l.resolveStream(streamKey{m.Route, m.Rule, secured})
 		l.rep.Advise(m.Route, path, fmt.Sprintf("%s, which goes first, has all that listener %s of Gateway %s gets for %s",
 			first.Route, h.Listener.Name(), h.Listener.Gateway().Key(), h.Domain))
 	}
-	return l.newStream(first.Route, first.Rule, udp)
+	return l.newStream(streamKey{first.Route, first.Rule, secured}, udp)
 }
 
-// streamKey names a rule of a route for connections.
+// streamKey names a rule of a route for connections. Secured ones go to their backends as BackendTLSPolicies say; where TLS passes
+// through, it is the client's own.
 type streamKey struct {
-	route *gateway.Route
-	rule  int
+	route   *gateway.Route
+	rule    int
+	secured bool
 }
 
-func (l *lowerer) newStream(route *gateway.Route, index int, udp bool) *ir.Stream {
-	choices := l.resolveStream(route, index)
+func (l *lowerer) newStream(key streamKey, udp bool) *ir.Stream {
+	choices := l.resolveStream(key)
 	if udp && len(choices) > 1 {
-		return &ir.Stream{Cluster: l.addDatagramCluster(route, index, choices)}
+		return &ir.Stream{Cluster: l.addDatagramCluster(key.route, key.rule, choices)}
 	}
 	s := &ir.Stream{}
 	for _, c := range choices {
@@ -81,12 +83,12 @@ func (l *lowerer) newStream(route *gateway.Route, index int, udp bool) *ir.Strea
 }
 
 // resolveStream gives the backends that get a share. What is wrong with them is said once.
-func (l *lowerer) resolveStream(route *gateway.Route, index int) (choices []choice) {
-	key, path := streamKey{route, index}, field.NewPath("spec", "rules").Index(index)
+func (l *lowerer) resolveStream(key streamKey) (choices []choice) {
+	route, path := key.route, field.NewPath("spec", "rules").Index(key.rule)
 	if known, resolved := l.streams[key]; resolved {
 		return known
 	}
-	for i, ref := range route.Value.Spec.Rules[index].BackendRefs {
+	for i, ref := range route.Value.Spec.Rules[key.rule].BackendRefs {
 		c := choice{weight: 1}
 		if ref.Weight != nil {
 			c.weight = uint32(*ref.Weight)
@@ -96,7 +98,9 @@ func (l *lowerer) resolveStream(route *gateway.Route, index int) (choices []choi
 			invalid.Detail += ": its share of the traffic goes nowhere"
 			l.rep.WarnFor(route, string(backend.ReasonFor(invalid)), invalid)
 		}
-		c.backend = b
+		if b != nil && (!key.secured || l.secure(&c, route, path.Child("backendRefs").Index(i), b)) {
+			c.backend = b
+		}
 		if c.weight > 0 {
 			choices = mergeChoice(choices, c)
 		}

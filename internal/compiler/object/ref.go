@@ -44,6 +44,10 @@ const (
 	KindSessionPolicy = "SessionPersistencePolicy"
 	KindTrafficPolicy = "XBackendTrafficPolicy"
 	KindLoadBalancer  = "LoadBalancerPolicy"
+
+	// KindBackendTLSPolicy is Gateway API's, and KindConfigMap what it takes certificates from.
+	KindBackendTLSPolicy = "BackendTLSPolicy"
+	KindConfigMap        = "ConfigMap"
 )
 
 // Ref names an object. Namespace is empty for a GatewayClass.

@@ -400,13 +400,19 @@ func TestPassedOver(t *testing.T) {
 	}
 }
 
-// TestBackendTLSIsNotPassedOver refuses what would be sent in clear text where limpet configures the proxy.
-func TestBackendTLSIsNotPassedOver(t *testing.T) {
-	policy := document("gateway.networking.k8s.io/v1/BackendTLSPolicy", "spec: {}")
-	_, rep := compilertest.TryAdmit(t, resource.Options{}, policy)
-	compilertest.CheckProblems(t, rep.Problems(), "kind: BackendTLSPolicy is not supported: requests reach its targets as plain text")
-	_, rep = compilertest.TryAdmit(t, resource.Options{ExternalControlPlane: true}, policy)
-	compilertest.CheckProblems(t, rep.Problems())
+// TestOwnProxyKinds reads some kinds where limpet configures the proxy, and leaves them to a control plane elsewhere.
+func TestOwnProxyKinds(t *testing.T) {
+	for _, kind := range []string{"BackendTLSPolicy", "ListenerSet", "TLSRoute", "TCPRoute", "UDPRoute"} {
+		broken := document("gateway.networking.k8s.io/v1/"+kind, "spec: {unknown: 1}")
+		if _, rep := compilertest.TryAdmit(t, resource.Options{}, broken); len(rep.Problems()) == 0 {
+			t.Errorf("%s is passed over", kind)
+		}
+		objects, rep := compilertest.TryAdmit(t, resource.Options{ExternalControlPlane: true}, broken)
+		compilertest.CheckProblems(t, rep.Problems())
+		if objects.PassedOver[kind] != 1 {
+			t.Errorf("%s is not passed over for a control plane: %v", kind, objects.PassedOver)
+		}
+	}
 }
 
 const filterOfLimpet = "{apiVersion: networking.istio.io/v1alpha3, kind: EnvoyFilter, metadata: {name: limpet-web, labels: {app.kubernetes.io/managed-by: limpet}}}"

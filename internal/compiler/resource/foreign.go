@@ -58,11 +58,6 @@ func (a *admitter) findKind(d *read.Document) (k *Kind, passedOver string) {
 		a.rep.ErrorAt(d, "kind", why)
 		return nil, ""
 	}
-	if gvk.GroupKind() == backendTLSPolicy && !a.options.ExternalControlPlane {
-		a.rep.ErrorAt(d, "kind", "BackendTLSPolicy is not supported: requests reach its targets as plain text; take it away "+
-			"if they may, or compile for a control plane that supports it")
-		return nil, ""
-	}
 	if a.options.StrictKinds {
 		a.rep.ErrorAt(d, "kind", fmt.Sprintf("%s of %s is no kind that limpet reads", gvk.Kind, gvk.GroupVersion()))
 		return nil, ""
@@ -99,12 +94,8 @@ var ownGroups = []string{gatewayv1.GroupName, gatewayxv1alpha1.GroupName, v1alph
 
 // otherKinds are kinds of these groups that limpet does not read, and whose names are near to one that it does.
 var otherKinds = []string{
-	"XListenerSet", "BackendTLSPolicy", "BackendLBPolicy", "XMesh",
+	"XListenerSet", "BackendLBPolicy", "XMesh",
 }
-
-// backendTLSPolicy asks for TLS to backends. To pass over it where limpet configures the proxy would send in clear text what shall
-// be secret, and say nothing.
-var backendTLSPolicy = schema.GroupKind{Group: gatewayv1.GroupName, Kind: "BackendTLSPolicy"}
 
 // explainMisspelt says what is wrong with a kind, version or group that is nearly one that limpet reads; empty for what
 // is really another one.

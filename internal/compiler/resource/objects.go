@@ -58,6 +58,9 @@ type Objects struct {
 	Grants   []*Object[gatewayv1.ReferenceGrant]
 
 	Namespaces []*Object[Namespace]
+	// BackendTLS ask for TLS to backends, and ConfigMaps have certificates of authorities.
+	BackendTLS []*BackendTLSPolicy
+	ConfigMaps []*Object[ConfigMap]
 
 	Proxies         []*Object[HTTPProxy]
 	LoadBalancers   []*Object[v1alpha1.LoadBalancerPolicy]

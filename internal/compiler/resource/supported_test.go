@@ -21,6 +21,7 @@ var goTypes = map[string]reflect.Type{
 	"HTTPRoute":                reflect.TypeFor[gatewayv1.HTTPRoute](),
 	"GRPCRoute":                reflect.TypeFor[gatewayv1.GRPCRoute](),
 	"ListenerSet":              reflect.TypeFor[gatewayv1.ListenerSet](),
+	"BackendTLSPolicy":         reflect.TypeFor[gatewayv1.BackendTLSPolicy](),
 	"TLSRoute":                 reflect.TypeFor[gatewayv1.TLSRoute](),
 	"TCPRoute":                 reflect.TypeFor[gatewayv1.TCPRoute](),
 	"UDPRoute":                 reflect.TypeFor[gatewayv1.UDPRoute](),

@@ -77,6 +77,7 @@ func Build(in Input) []Object {
 	b.writeRoutes()
 	b.writePolicies()
 	b.writeLoadBalancers()
+	b.writeBackendTLS()
 	b.writeXBackends()
 	b.writeProxies()
 	b.writeServices()

@@ -54,6 +54,7 @@ func (e *emitter) newCluster(c *ir.Cluster) *clusterv3.Cluster {
 		out.ClusterDiscoveryType = &clusterv3.Cluster_Type{Type: clusterv3.Cluster_EDS}
 		out.EdsClusterConfig = &clusterv3.Cluster_EdsClusterConfig{EdsConfig: e.files.newSource(EndpointsFile(c.Name))}
 	}
+	e.secure(out, c)
 	if c.HTTP2 {
 		out.TypedExtensionProtocolOptions = map[string]*anypb.Any{protocolOptions: e.newHTTP2Options()}
 	}
@@ -71,8 +72,12 @@ func newAssignment(c *ir.Cluster) *endpointv3.ClusterLoadAssignment {
 			OverprovisioningFactor: wrapperspb.UInt32(overprovisioning),
 		}
 	}
-	for _, p := range c.Localities {
-		assignment.Endpoints = append(assignment.Endpoints, newLocality(p, isMerged(c)))
+	for i, p := range c.Localities {
+		l := newLocality(p, isMerged(c))
+		if isMerged(c) && p.TLS != nil {
+			markSecure(l, len(p.Endpoints), i)
+		}
+		assignment.Endpoints = append(assignment.Endpoints, l)
 	}
 	return assignment
 }

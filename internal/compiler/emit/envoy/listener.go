@@ -34,7 +34,7 @@ func listenerName(l ir.Listener) string {
 	return name
 }
 
-// listenerPrefix begins the names of listeners, and udpSuffix ends those of listeners of UDP.
+// listenerPrefix begins the names of listeners, and udpSuffix ends those of datagrams'.
 const (
 	listenerPrefix = "listener/"
 	udpSuffix      = "/udp"

@@ -1,0 +1,180 @@
+// Package backendtls reads BackendTLSPolicies: to which ports of Services requests go over TLS, and whom the hosts must be.
+package backendtls
+
+import (
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+)
+
+// Policies are those of the input, by what they hold on. Nil has none.
+type Policies struct {
+	at map[object.TargetRef]*Effective
+}
+
+// Effective is the policy that holds on a Service, or a port of one.
+type Effective struct {
+	Policy object.Ref
+	// TLS is nil for a policy that can't be honoured: nothing may be sent then.
+	TLS *ir.UpstreamTLS
+}
+
+// New reads the policies. Of two on one target the older holds; one on a port holds before one on the whole Service. What is
+// wrong goes to the report.
+func New(objects *resource.Objects, rep *report.Report) *Policies {
+	r := &reader{objects: objects, rep: rep, configMaps: map[string]*resource.Object[resource.ConfigMap]{}}
+	for _, c := range objects.ConfigMaps {
+		r.configMaps[c.Key()] = c
+	}
+	all := &Policies{at: map[object.TargetRef]*Effective{}}
+	for _, p := range objects.BackendTLS {
+		tls := r.read(p)
+		for i, ref := range p.Value.Spec.TargetRefs {
+			target, path := TargetOf(p, ref), field.NewPath("spec", "targetRefs").Index(i)
+			if why, reason := r.refuseTarget(p, ref, target); why != nil {
+				why.Field = path.String()
+				rep.WarnFor(p, reason, why)
+				continue
+			}
+			if first := all.at[target]; first != nil {
+				rep.WarnForAt(p, report.ReasonConflicted, path.String(), first.Policy.String()+", which goes first, has this target")
+				continue
+			}
+			all.at[target] = &Effective{Policy: p.Origin().Ref, TLS: tls}
+		}
+	}
+	return all
+}
+
+// TargetOf is what a targetRef leads to.
+func TargetOf(p *resource.BackendTLSPolicy, ref gatewayv1.LocalPolicyTargetReferenceWithSectionName) object.TargetRef {
+	t := object.TargetRef{Ref: object.Ref{Kind: string(ref.Kind), Namespace: p.Namespace, Name: string(ref.Name)}}
+	if ref.SectionName != nil {
+		t.Section = string(*ref.SectionName)
+	}
+	return t
+}
+
+// For gives the policy that holds on a port of a Service; nil for none.
+func (p *Policies) For(port object.TargetRef) *Effective {
+	if p == nil {
+		return nil
+	}
+	if at := p.at[port]; at != nil {
+		return at
+	}
+	return p.at[object.TargetRef{Ref: port.Ref}]
+}
+
+// Has reports whether a policy holds on a port of a Service.
+func (p *Policies) Has(port object.TargetRef) bool { return p.For(port) != nil }
+
+type reader struct {
+	objects    *resource.Objects
+	rep        *report.Report
+	configMaps map[string]*resource.Object[resource.ConfigMap]
+}
+
+// refuseTarget says why a policy can't hold on a target; nil if it can.
+func (r *reader) refuseTarget(
+	p *resource.BackendTLSPolicy, ref gatewayv1.LocalPolicyTargetReferenceWithSectionName, target object.TargetRef,
+) (*field.Error, string) {
+	if ref.Group != "" || ref.Kind != object.KindService {
+		return field.Invalid(nil, ref.Kind, "policies of this kind attach to Services only"), report.ReasonInvalid
+	}
+	i := slices.IndexFunc(r.objects.Services, func(s *service) bool { return s.Origin().Ref == target.Ref })
+	if i < 0 {
+		e := field.NotFound(nil, ref.Name)
+		e.Detail = r.objects.Absence(target.Ref)
+		return e, report.ReasonTargetNotFound
+	}
+	if target.Section != "" && !hasPort(r.objects.Services[i], target.Section) {
+		e := field.NotFound(nil, target.Section)
+		e.Detail = fmt.Sprintf("Service %s has no port of this name", target.Key())
+		return e, report.ReasonTargetNotFound
+	}
+	return nil, ""
+}
+
+// read gives what a policy asks for; nil if that can't be done.
+func (r *reader) read(p *resource.BackendTLSPolicy) *ir.UpstreamTLS {
+	valid := true
+	for _, f := range p.Faults {
+		valid = false
+		r.rep.ErrorForAt(p, report.ReasonInvalid, f.Path, f.Message+": requests to its targets get 500")
+	}
+	v := p.Value.Spec.Validation
+	tls := &ir.UpstreamTLS{ServerName: string(v.Hostname)}
+	for i, ref := range v.CACertificateRefs {
+		tls.Authorities += r.readAuthorities(p, i, ref)
+	}
+	if len(v.CACertificateRefs) > 0 && tls.Authorities == "" {
+		valid = false
+		r.rep.WarnForAt(p, string(gatewayv1.BackendTLSPolicyReasonNoValidCACertificate), "spec.validation.caCertificateRefs",
+			"without a certificate of an authority nothing can be verified: requests to its targets get 500")
+	}
+	for _, name := range v.SubjectAltNames {
+		if name.Type == gatewayv1.URISubjectAltNameType {
+			tls.Names = append(tls.Names, ir.SubjectName{Value: string(name.URI), URI: true})
+		} else {
+			tls.Names = append(tls.Names, ir.SubjectName{Value: string(name.Hostname)})
+		}
+	}
+	if len(tls.Names) == 0 {
+		tls.Names = []ir.SubjectName{{Value: tls.ServerName}}
+	}
+	if !valid {
+		return nil
+	}
+	return tls
+}
+
+// readAuthorities gives the certificates that a reference leads to; empty, with a report, if there are none.
+func (r *reader) readAuthorities(p *resource.BackendTLSPolicy, index int, ref gatewayv1.LocalObjectReference) string {
+	path := field.NewPath("spec", "validation", "caCertificateRefs").Index(index)
+	if ref.Group != "" || ref.Kind != object.KindConfigMap {
+		r.rep.WarnFor(p, string(gatewayv1.BackendTLSPolicyReasonInvalidKind),
+			field.NotSupported(path.Child("kind"), ref.Kind, []string{object.KindConfigMap}))
+		return ""
+	}
+	key := p.Namespace + "/" + string(ref.Name)
+	why := ""
+	if c := r.configMaps[key]; c == nil {
+		why = "there is no ConfigMap " + key + " in the input"
+	} else if text := parseAuthorities(c.Value.Authorities); text != "" {
+		return text
+	} else {
+		why = "ConfigMap " + key + " has no certificates in PEM under the key ca.crt"
+	}
+	e := field.Invalid(path.Child("name"), ref.Name, why)
+	r.rep.WarnFor(p, string(gatewayv1.BackendTLSPolicyReasonInvalidCACertificateRef), e)
+	return ""
+}
+
+// parseAuthorities gives the certificates in a text without what may stand around them; empty if one is none. Envoy refuses a
+// whole configuration for one bad certificate.
+func parseAuthorities(text string) string {
+	all, rest := "", []byte(text)
+	for {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			return all
+		}
+		if block.Type != "CERTIFICATE" {
+			continue
+		}
+		if _, err := x509.ParseCertificate(block.Bytes); err != nil {
+			return ""
+		}
+		all += string(pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: block.Bytes}))
+	}
+}
