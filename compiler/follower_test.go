@@ -219,20 +219,28 @@ metadata: {name: %s}, spec: {parentRefs: [{name: web}], hostnames: [%[1]s.exampl
 	}
 }
 
-// followedRoute is an HTTPRoute with a host of its own, a backend of that name and a SessionPersistencePolicy.
+// followedRoute is an HTTPRoute with a host of its own, a backend of that name and a SessionPersistencePolicy, if it has any.
 func followedRoute(name, host, created, policy string) Source {
-	return Source{Name: name + ".yaml", Data: fmt.Appendf(nil, `
+	text := fmt.Sprintf(`
 {apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: %[1]s, creationTimestamp: "%[3]s"},
 spec: {parentRefs: [{name: web}], hostnames: [%[2]s], rules: [{backendRefs: [{name: %[1]s, port: 80}]}]}}
----
-{apiVersion: limpet.dev/v1alpha1, kind: SessionPersistencePolicy, metadata: {name: %[1]s},
-spec: {targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: %[1]s}], %[4]s}}
 ---
 {apiVersion: v1, kind: Service, metadata: {name: %[1]s}, spec: {ports: [{port: 80}]}}
 ---
 {apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: %[1]s, labels: {kubernetes.io/service-name: %[1]s}}, addressType: IPv4,
 ports: [{port: 80}], endpoints: [{addresses: [10.0.0.1]}, {addresses: [10.0.0.2], conditions: {ready: false, serving: true, terminating: true}}]}
-`, name, host, created, policy)}
+`, name, host, created)
+	if policy != "" {
+		text += followedPolicy("HTTPRoute", name, policy)
+	}
+	return Source{Name: name + ".yaml", Data: []byte(text)}
+}
+
+func followedPolicy(kind, name, fields string) string {
+	return fmt.Sprintf(`---
+{apiVersion: limpet.dev/v1alpha1, kind: SessionPersistencePolicy, metadata: {name: %[2]s},
+spec: {targetRefs: [{group: gateway.networking.k8s.io, kind: %[1]s, name: %[2]s}], %[3]s}}
+`, kind, name, fields)
 }
 
 const followedGateway = `
@@ -267,26 +275,31 @@ func TestFollowerSeesTimePass(t *testing.T) {
 
 // TestFollowerCouplesNewNames has a cookie that gets the name of a cookie of a route which it did not meet under its own name.
 func TestFollowerCouplesNewNames(t *testing.T) {
-	const domain = ", cookie: {domain: example.com}"
+	const domain = "sessionName: s, cookie: {domain: example.com}"
 	o := Options{Envoy: &EnvoyOptions{WasmPath: "w", Dynamic: &Dynamic{Folder: "d"}}}
-	two := []Source{
-		{Name: "web.yaml", Data: []byte(followedGateway)},
-		followedRoute("a", "a.example.com", "2020-01-01T00:00:00Z", "sessionName: s"+domain),
-		followedRoute("b", "b.example.com", "2021-01-01T00:00:00Z", "sessionName: s"+domain),
-	}
-	result, err := Compile(two, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	renamed := regexp.MustCompile(`s-[0-9a-f]{12}`).FindString(fmt.Sprint(result.Warnings))
-	if renamed == "" {
-		t.Fatalf("no cookie has another name: %v", result.Warnings)
-	}
-	third := followedRoute("c", "c.example.com", "2019-01-01T00:00:00Z", "sessionName: "+renamed+domain)
-	f := newFollower(t, o)
-	for step, sources := range [][]Source{two, append(slices.Clip(two), third), two} {
-		if err := compareFollowed(t, fmt.Sprintf("step %d", step), f, sources, o); err != nil {
+	for name, c := range map[string]struct{ ofGateway, ofRoutes string }{
+		"for an older route's sake (S28)":   {"", domain},
+		"of a policy above the rules (S26)": {followedPolicy("Gateway", "web", domain), ""},
+	} {
+		two := []Source{
+			{Name: "web.yaml", Data: []byte(followedGateway + c.ofGateway)},
+			followedRoute("a", "a.example.com", "2020-01-01T00:00:00Z", c.ofRoutes),
+			followedRoute("b", "b.example.com", "2021-01-01T00:00:00Z", c.ofRoutes),
+		}
+		result, err := Compile(two, o)
+		if err != nil {
 			t.Fatal(err)
+		}
+		renamed := regexp.MustCompile(`s-[0-9a-f]{12}`).FindString(fmt.Sprint(result.Plugin.Policies))
+		if renamed == "" {
+			t.Fatalf("%s: no cookie has another name: %v", name, result.Warnings)
+		}
+		third := followedRoute("c", "c.example.com", "2019-01-01T00:00:00Z", strings.Replace(domain, "s,", renamed+",", 1))
+		f := newFollower(t, o)
+		for step, sources := range [][]Source{two, append(slices.Clip(two), third), two} {
+			if err := compareFollowed(t, fmt.Sprintf("%s: step %d", name, step), f, sources, o); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 }
