@@ -303,3 +303,35 @@ func TestFollowerCouplesNewNames(t *testing.T) {
 		}
 	}
 }
+
+// TestFollowerCountsAncestors has a policy whose status has no room for all Gateways of its routes, which have no host in common:
+// no group of routes sees that alone.
+func TestFollowerCountsAncestors(t *testing.T) {
+	const target = "{group: gateway.networking.k8s.io, kind: HTTPRoute, name: %s}"
+	policy := func(absent int) Source {
+		targets := []string{fmt.Sprintf(target, "a"), fmt.Sprintf(target, "b")}
+		for i := range absent {
+			targets = append(targets, fmt.Sprintf(target, fmt.Sprint("absent-", i)))
+		}
+		return Source{Name: "policy.yaml", Data: []byte(`{apiVersion: limpet.dev/v1alpha1, kind: SessionPersistencePolicy, metadata: {name: p},
+spec: {sessionName: p, targetRefs: [` + strings.Join(targets, ", ") + `]}}`)}
+	}
+	b := followedRoute("b", "b.org", "2020-01-01T00:00:00Z", "")
+	b.Data = bytes.Replace(b.Data, []byte("[{name: web}]"), []byte("[{name: web-2}, {name: web-3}]"), 1)
+	sources := []Source{{Name: "web.yaml", Data: []byte(followedGateway)}, followedRoute("a", "a.org", "2020-01-01T00:00:00Z", ""), b}
+	for i := range 2 {
+		_, gateway, _ := strings.Cut(followedGateway, "---\n")
+		gateway = strings.NewReplacer("name: web", fmt.Sprintf("name: web-%d", i+2), "port: 80", fmt.Sprintf("port: %d", 81+i)).Replace(gateway)
+		sources = append(sources, Source{Name: fmt.Sprintf("web-%d.yaml", i+2), Data: []byte(gateway)})
+	}
+	o := Options{Envoy: &EnvoyOptions{WasmPath: "w", Dynamic: &Dynamic{Folder: "d"}}}
+	f := newFollower(t, o)
+	for step, absent := range []int{13, 14, 13} {
+		if err := compareFollowed(t, fmt.Sprintf("step %d", step), f, append(slices.Clip(sources), policy(absent)), o); err != nil {
+			t.Fatal(err)
+		}
+		if reached := strings.Contains(fmt.Sprint(f.last.result.Warnings), "has no room for another ancestor"); reached != (absent == 14) {
+			t.Errorf("step %d: no room: %t", step, reached)
+		}
+	}
+}

@@ -50,7 +50,8 @@ func TestPolicyChangesStallNothing(t *testing.T) {
 	}
 	harness.RecordResult(t, "session policies of a large deployment change", harness.Result{
 		Requests: tally.Requests, Sessions: 4, Changes: changes, Lost: tally.Moved(), Errors: tally.Failed(),
-		Note: fmt.Sprintf("%d policies: the longest wait of a steady client was %v; no counter went back, no filter was reloaded", policies, stall),
+		Note: fmt.Sprintf("%d policies: the longest wait of a steady client was %v; no counter went back, no filter was reloaded",
+			policies, stall),
 	})
 }
 
