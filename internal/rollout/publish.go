@@ -108,8 +108,8 @@ func (p *Publisher) findRefused(ctx context.Context, to *envoy.Discovery, why er
 		return
 	}
 	for deadline := time.Now().Add(shortPatience); time.Now().Before(deadline); {
-		_, warming, err := p.Admin.readCounters(ctx, []string{envoy.ListenersCounters})
-		if err != nil || warming == 0 || sleep(ctx, lastLook) != nil {
+		warm, err := p.Admin.isWarm(ctx)
+		if err != nil || warm || sleep(ctx, lastLook) != nil {
 			break // else those that it takes are not ready yet
 		}
 	}
