@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/netip"
 	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/internal/compiler/scaletest"
@@ -212,6 +215,123 @@ metadata: {name: %s}, spec: {parentRefs: [{name: web}], hostnames: [%[1]s.exampl
 		}
 		if step == 1 && !strings.Contains(fmt.Sprint(f.last.NewWarnings), "session-v1-") {
 			t.Errorf("no session is renamed: %v", f.last.NewWarnings)
+		}
+	}
+}
+
+// followedRoute is an HTTPRoute with a host of its own, a backend of that name and a SessionPersistencePolicy, if it has any.
+func followedRoute(name, host, created, policy string) Source {
+	text := fmt.Sprintf(`
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: %[1]s, creationTimestamp: "%[3]s"},
+spec: {parentRefs: [{name: web}], hostnames: [%[2]s], rules: [{backendRefs: [{name: %[1]s, port: 80}]}]}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: %[1]s}, spec: {ports: [{port: 80}]}}
+---
+{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: %[1]s, labels: {kubernetes.io/service-name: %[1]s}}, addressType: IPv4,
+ports: [{port: 80}], endpoints: [{addresses: [10.0.0.1]}, {addresses: [10.0.0.2], conditions: {ready: false, serving: true, terminating: true}}]}
+`, name, host, created)
+	if policy != "" {
+		text += followedPolicy("HTTPRoute", name, policy)
+	}
+	return Source{Name: name + ".yaml", Data: []byte(text)}
+}
+
+func followedPolicy(kind, name, fields string) string {
+	return fmt.Sprintf(`---
+{apiVersion: limpet.dev/v1alpha1, kind: SessionPersistencePolicy, metadata: {name: %[2]s},
+spec: {targetRefs: [{group: gateway.networking.k8s.io, kind: %[1]s, name: %[2]s}], %[3]s}}
+`, kind, name, fields)
+}
+
+const followedGateway = `
+{apiVersion: gateway.networking.k8s.io/v1, kind: GatewayClass, metadata: {name: limpet}, spec: {controllerName: limpet.dev/gateway-controller}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metadata: {name: web}, spec: {gatewayClassName: limpet, listeners: [{name: http, protocol: HTTP, port: 80}]}}
+`
+
+// TestFollowerSeesTimePass compiles nothing but hosts that terminate again when there is no change but of the time.
+func TestFollowerSeesTimePass(t *testing.T) {
+	host := netip.MustParseAddrPort("10.0.0.2:80")
+	o := Options{Envoy: &EnvoyOptions{WasmPath: "w", Dynamic: &Dynamic{Folder: "d", Draining: map[netip.AddrPort]time.Time{host: time.Unix(1000, 0)}}}}
+	sources := []Source{
+		{Name: "web.yaml", Data: []byte(followedGateway)},
+		followedRoute("a", "a.org", "2020-01-01T00:00:00Z", "sessionName: a, drainTimeout: 90s"), followedRoute("b", "b.org", "2020-01-01T00:00:00Z", "sessionName: b"),
+	}
+	f := newFollower(t, o)
+	for _, second := range []int64{1000, 1089, 1090} {
+		o.Time = time.Unix(second, 0)
+		if err := compareFollowed(t, fmt.Sprint(second), f, sources, o); err != nil {
+			t.Fatal(err)
+		}
+		var changed []string
+		for _, c := range f.last.Changed {
+			changed = append(changed, string(c.Kind)+" "+c.Name)
+		}
+		if got := strings.Join(changed, ", "); second > 1000 && got != map[bool]string{true: "endpoints service/default/a/80/drain-1m30s"}[second == 1090] {
+			t.Errorf("at %d changed: %s", second, got)
+		}
+	}
+}
+
+// TestFollowerCouplesNewNames has a cookie that gets the name of a cookie of a route which it did not meet under its own name.
+func TestFollowerCouplesNewNames(t *testing.T) {
+	const domain = "sessionName: s, cookie: {domain: example.com}"
+	o := Options{Envoy: &EnvoyOptions{WasmPath: "w", Dynamic: &Dynamic{Folder: "d"}}}
+	for name, c := range map[string]struct{ ofGateway, ofRoutes string }{
+		"for an older route's sake (S28)":   {"", domain},
+		"of a policy above the rules (S26)": {followedPolicy("Gateway", "web", domain), ""},
+	} {
+		two := []Source{
+			{Name: "web.yaml", Data: []byte(followedGateway + c.ofGateway)},
+			followedRoute("a", "a.example.com", "2020-01-01T00:00:00Z", c.ofRoutes),
+			followedRoute("b", "b.example.com", "2021-01-01T00:00:00Z", c.ofRoutes),
+		}
+		result, err := Compile(two, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		renamed := regexp.MustCompile(`s-[0-9a-f]{12}`).FindString(fmt.Sprint(result.Plugin.Policies))
+		if renamed == "" {
+			t.Fatalf("%s: no cookie has another name: %v", name, result.Warnings)
+		}
+		third := followedRoute("c", "c.example.com", "2019-01-01T00:00:00Z", strings.Replace(domain, "s,", renamed+",", 1))
+		f := newFollower(t, o)
+		for step, sources := range [][]Source{two, append(slices.Clip(two), third), two} {
+			if err := compareFollowed(t, fmt.Sprintf("%s: step %d", name, step), f, sources, o); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// TestFollowerCountsAncestors has a policy whose status has no room for all Gateways of its routes, which have no host in common:
+// no group of routes sees that alone.
+func TestFollowerCountsAncestors(t *testing.T) {
+	const target = "{group: gateway.networking.k8s.io, kind: HTTPRoute, name: %s}"
+	policy := func(absent int) Source {
+		targets := []string{fmt.Sprintf(target, "a"), fmt.Sprintf(target, "b")}
+		for i := range absent {
+			targets = append(targets, fmt.Sprintf(target, fmt.Sprint("absent-", i)))
+		}
+		return Source{Name: "policy.yaml", Data: []byte(`{apiVersion: limpet.dev/v1alpha1, kind: SessionPersistencePolicy, metadata: {name: p},
+spec: {sessionName: p, targetRefs: [` + strings.Join(targets, ", ") + `]}}`)}
+	}
+	b := followedRoute("b", "b.org", "2020-01-01T00:00:00Z", "")
+	b.Data = bytes.Replace(b.Data, []byte("[{name: web}]"), []byte("[{name: web-2}, {name: web-3}]"), 1)
+	sources := []Source{{Name: "web.yaml", Data: []byte(followedGateway)}, followedRoute("a", "a.org", "2020-01-01T00:00:00Z", ""), b}
+	for i := range 2 {
+		_, gateway, _ := strings.Cut(followedGateway, "---\n")
+		gateway = strings.NewReplacer("name: web", fmt.Sprintf("name: web-%d", i+2), "port: 80", fmt.Sprintf("port: %d", 81+i)).Replace(gateway)
+		sources = append(sources, Source{Name: fmt.Sprintf("web-%d.yaml", i+2), Data: []byte(gateway)})
+	}
+	o := Options{Envoy: &EnvoyOptions{WasmPath: "w", Dynamic: &Dynamic{Folder: "d"}}}
+	f := newFollower(t, o)
+	for step, absent := range []int{13, 14, 13} {
+		if err := compareFollowed(t, fmt.Sprintf("step %d", step), f, append(slices.Clip(sources), policy(absent)), o); err != nil {
+			t.Fatal(err)
+		}
+		if reached := strings.Contains(fmt.Sprint(f.last.result.Warnings), "has no room for another ancestor"); reached != (absent == 14) {
+			t.Errorf("step %d: no room: %t", step, reached)
 		}
 	}
 }

@@ -74,41 +74,76 @@ type fileCounters struct {
 // The two gauges that are 0 when everything that Envoy took over also serves.
 const warmingGauges = `cluster_manager\.warming_clusters|listener_manager\.total_listeners_warming`
 
-// readCounters reads those with these prefixes, and how many clusters and listeners are not ready yet.
-func (a Admin) readCounters(
-	ctx context.Context, prefixes []string,
-) (of map[string]fileCounters, notReady uint64, err error) {
-	quoted := make([]string, len(prefixes))
-	for i, p := range prefixes {
-		quoted[i] = regexp.QuoteMeta(p)
-	}
-	filter := fmt.Sprintf(`^((%s)\.(version_text|update_success|update_rejected|update_failure)|%s)$`,
-		strings.Join(quoted, "|"), warmingGauges)
-	text, err := a.get(ctx, "/stats?filter="+url.QueryEscape(filter))
+// What Envoy is asked for, each a walk of its main thread over all that it has of a kind. At 5,000 clusters it takes 230 ms over
+// everything, 10 ms over texts, and 30 ms over counters that are not 0, or over such gauges.
+const (
+	texts    = "type=TextReadouts"
+	counters = "usedonly&type=Counters"
+	gauges   = "usedonly&type=Gauges"
+)
+
+// readVersions gives the versions of the files with these prefixes that Envoy has; empty for one that it reads and has none of.
+func (a Admin) readVersions(ctx context.Context, prefixes []string) (map[string]string, error) {
+	versions := map[string]string{}
+	err := a.visit(ctx, texts, "("+quotePrefixes(prefixes)+`)\.version_text`, func(prefix, _, value string) {
+		versions[prefix] = strings.Trim(value, `"`)
+	})
+	return versions, err
+}
+
+// readCounters gives what Envoy says about the files with these prefixes.
+func (a Admin) readCounters(ctx context.Context, prefixes []string) (map[string]fileCounters, error) {
+	versions, err := a.readVersions(ctx, prefixes)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	of = map[string]fileCounters{}
-	for line := range strings.Lines(text) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
-		prefix, last := name[:strings.LastIndexByte(name, '.')+1], name[strings.LastIndexByte(name, '.')+1:]
-		prefix = strings.TrimSuffix(prefix, ".")
-		number, _ := strconv.ParseUint(value, 10, 64) // 0 for a text
+	of := map[string]fileCounters{}
+	for prefix, version := range versions {
+		of[prefix] = fileCounters{version: version}
+	}
+	pattern := "(" + quotePrefixes(prefixes) + `)\.(update_success|update_rejected|update_failure)`
+	err = a.visit(ctx, counters, pattern, func(prefix, last, value string) {
+		number, _ := strconv.ParseUint(value, 10, 64) // it is a number
 		c := of[prefix]
 		switch last {
-		case "version_text":
-			c.version = strings.Trim(value, `"`)
 		case "update_success":
 			c.taken = number
 		case "update_rejected":
 			c.rejected = number
 		case "update_failure":
 			c.unreadable = number
-		default:
-			notReady += number
-			continue
 		}
 		of[prefix] = c
+	})
+	return of, err
+}
+
+// isWarm tells whether no cluster and no listener waits for something.
+func (a Admin) isWarm(ctx context.Context) (warm bool, err error) {
+	warm = true
+	err = a.visit(ctx, gauges, warmingGauges, func(_, _, value string) { warm = warm && value == "0" })
+	return warm, err
+}
+
+func quotePrefixes(prefixes []string) string {
+	quoted := make([]string, len(prefixes))
+	for i, p := range prefixes {
+		quoted[i] = regexp.QuoteMeta(p)
 	}
-	return of, notReady, nil
+	return strings.Join(quoted, "|")
+}
+
+// visit gives the values of a kind whose names match a pattern, with what stands before and after the names' last dots.
+func (a Admin) visit(ctx context.Context, kind, pattern string, visit func(prefix, last, value string)) error {
+	text, err := a.get(ctx, "/stats?"+kind+"&filter="+url.QueryEscape("^("+pattern+")$"))
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(text) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		if dot := strings.LastIndexByte(name, '.'); dot >= 0 {
+			visit(name[:dot], name[dot+1:], value)
+		}
+	}
+	return nil
 }

@@ -3,6 +3,7 @@ package rollout
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -14,6 +15,10 @@ const (
 	firstLook = 2 * time.Millisecond
 	lastLook  = 250 * time.Millisecond
 )
+
+// quickLooks is how many times Envoy is asked for nothing but versions where that will do. If they do not come by then, it may have
+// rejected a file.
+const quickLooks = 3
 
 // shortPatience is how long a stage may take that another change waits for, or that has had all its time already.
 const shortPatience = 2 * time.Second
@@ -35,6 +40,7 @@ type confirmation struct {
 	files     []watched
 	prefixes  []string
 	before    map[string]fileCounters
+	recalled  bool // before was not asked for
 	since     time.Time
 	patience  time.Duration
 	away      bool // no Envoy answers
@@ -56,8 +62,12 @@ func (p *Publisher) readBefore(ctx context.Context, s Stage, late []File) (*conf
 	if p.Admin == "" || len(c.prefixes) == 0 {
 		return c, nil
 	}
+	if c.before = p.recall(s, late); c.before != nil {
+		c.recalled = true
+		return c, nil
+	}
 	var err error
-	c.before, _, err = p.Admin.readCounters(ctx, c.prefixes)
+	c.before, err = p.Admin.readCounters(ctx, c.prefixes)
 	if err != nil && p.MayBeAway && ctx.Err() == nil {
 		c.away, err = true, nil
 	}
@@ -65,6 +75,23 @@ func (p *Publisher) readBefore(ctx context.Context, s Stage, late []File) (*conf
 		c.exchangeUnread(s)
 	}
 	return c, err
+}
+
+// recall gives what Envoy said of a stage's files when they came into effect last, so that it need not be asked again; nil where
+// that may not be all that has happened to them since.
+func (p *Publisher) recall(s Stage, late []File) map[string]fileCounters {
+	if len(late)+len(s.Await) > 0 {
+		return nil
+	}
+	before := map[string]fileCounters{}
+	for _, f := range s.Files {
+		was, known := p.said[f.Counters]
+		if !known || f.Unread || was.version == f.Version {
+			return nil
+		}
+		before[f.Counters] = was
+	}
+	return before
 }
 
 func (c *confirmation) watch(f File, again bool) {
@@ -101,24 +128,59 @@ func (c *confirmation) wait(ctx context.Context) error {
 		c.publisher.unconfirmed = true
 		return sleep(ctx, c.publisher.Pause)
 	}
-	for pause := firstLook; ; pause = min(2*pause, lastLook) {
-		now, notReady, err := c.publisher.Admin.readCounters(ctx, c.prefixes)
-		if err != nil {
-			return c.explainSilence(ctx, err)
-		}
-		waiting, err := c.compare(now)
-		switch {
-		case err != nil:
+	for pause, looks := firstLook, 1; ; pause, looks = min(2*pause, lastLook), looks+1 {
+		late := c.outOfPatience()
+		waiting, warm, err := c.ask(ctx, !c.recalled || looks > quickLooks || late)
+		switch rejected := new(Rejected); {
+		case errors.As(err, &rejected):
 			return err
-		case waiting == "" && (!c.warm || notReady == 0):
+		case err != nil:
+			return c.explainSilence(ctx, err)
+		case waiting == "" && warm:
 			return nil
-		case c.outOfPatience():
+		case late:
 			return c.explainDelay(waiting)
 		}
 		if err := sleep(ctx, pause); err != nil {
 			return err
 		}
 	}
+}
+
+// ask gives a file that Envoy has not taken over yet, or none, and whether all that it has taken over serves. It is an error if
+// Envoy rejects one, which only a thorough look sees.
+func (c *confirmation) ask(ctx context.Context, thorough bool) (waiting string, warm bool, err error) {
+	admin := c.publisher.Admin
+	if thorough {
+		now, err := admin.readCounters(ctx, c.prefixes)
+		if err != nil {
+			return "", false, err
+		}
+		if waiting, err = c.compare(now); err != nil {
+			return "", false, err
+		}
+	} else {
+		versions, err := admin.readVersions(ctx, c.prefixes)
+		if err != nil {
+			return "", false, err
+		}
+		waiting = c.findWaiting(versions)
+	}
+	if waiting != "" || !c.warm {
+		return waiting, true, nil
+	}
+	warm, err = admin.isWarm(ctx)
+	return "", warm, err
+}
+
+// findWaiting gives a file of which Envoy has not the version, which it did not have before.
+func (c *confirmation) findWaiting(versions map[string]string) string {
+	for _, f := range c.files {
+		if version, reads := versions[f.Counters]; reads && version != f.Version {
+			return f.Path
+		}
+	}
+	return ""
 }
 
 // explainSilence is about an Envoy that no longer answers. One that may be away reads the files when it is back.

@@ -29,6 +29,7 @@ type Publisher struct {
 
 	unconfirmed bool                    // something in this change
 	unread      map[string]fileCounters // of files that Envoy need not read yet, from before they were written
+	said        map[string]fileCounters // of files that came into effect, with all that Envoy had said of them before
 	late        map[string]string       // versions of files that Envoy did not confirm, by path
 	clusters    map[string]bool         // names of those that Envoy has
 }
@@ -107,8 +108,8 @@ func (p *Publisher) findRefused(ctx context.Context, to *envoy.Discovery, why er
 		return
 	}
 	for deadline := time.Now().Add(shortPatience); time.Now().Before(deadline); {
-		_, warming, err := p.Admin.readCounters(ctx, []string{envoy.ListenersCounters})
-		if err != nil || warming == 0 || sleep(ctx, lastLook) != nil {
+		warm, err := p.Admin.isWarm(ctx)
+		if err != nil || warm || sleep(ctx, lastLook) != nil {
 			break // else those that it takes are not ready yet
 		}
 	}
@@ -187,8 +188,16 @@ func (p *Publisher) findLate(files []File) []File {
 
 // noteLate remembers which files came into effect, and which did not.
 func (p *Publisher) noteLate(watch *confirmation, err error) {
+	if p.said == nil || len(p.said) > len(p.Folder.versions) { // of files that are gone, too
+		p.said = map[string]fileCounters{}
+	}
 	for _, f := range watch.files {
 		delete(p.late, f.Path)
+		delete(p.said, f.Counters)
+		if was, known := watch.before[f.Counters]; known && err == nil && !p.unconfirmed {
+			was.version = f.Version
+			p.said[f.Counters] = was
+		}
 		if errors.As(err, new(*Unconfirmed)) {
 			if p.late == nil {
 				p.late = map[string]string{}

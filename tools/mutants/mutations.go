@@ -145,13 +145,18 @@ var mutations = []mutation{
 	},
 	{
 		"names before suffixes do not couple", decide,
-		"[2][]*namedRule{before, named}",
-		"[2][]*namedRule{named, named}",
+		"[][]*namedRule{before, named, listRenamed(settled, named)}",
+		"[][]*namedRule{named, named, listRenamed(settled, named)}",
+	},
+	{
+		"names that are qualified do not couple", decide,
+		"[][]*namedRule{before, named, listRenamed(settled, named)}",
+		"[][]*namedRule{before, named}",
 	},
 	{
 		"names after suffixes do not couple", decide,
-		"[2][]*namedRule{before, named}",
-		"[2][]*namedRule{before, before}",
+		"[][]*namedRule{before, named, listRenamed(settled, named)}",
+		"[][]*namedRule{before, before, listRenamed(settled, named)}",
 	},
 	{
 		"groups that drain do not see time pass", groups,

@@ -56,10 +56,20 @@ func (c Cache) DecidePart(
 	decided, shared := shareRules(rules, settled, withheld, limit)
 
 	d := newDecisions(attached, limit, settled, decided, shared)
-	d.OtherAncestors, d.domainCookies = most, [2][]*namedRule{before, named}
+	d.OtherAncestors, d.domainCookies = most, [][]*namedRule{before, named, listRenamed(settled, named)}
 	r := &reporter{attached: attached, limit: limit, targets: targets, objects: objects, options: o, rep: rep}
 	r.reportAll(decided, d.Renames)
 	return d
+}
+
+// listRenamed lists the rules of which a session has another name than it had before names were settled.
+func listRenamed(settled []*configuredRule, named []*namedRule) (renamed []*namedRule) {
+	for i, r := range settled {
+		if r.named != named[i] {
+			renamed = append(renamed, r.named)
+		}
+	}
+	return renamed
 }
 
 // newDecisions lists what was decided.

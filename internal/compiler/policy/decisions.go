@@ -30,8 +30,8 @@ type Decisions struct {
 
 	rules    map[ruleKey]*Rule
 	rejected map[*gateway.Route]bool
-	// domainCookies are all rules, before names that rules share were suffixed and after.
-	domainCookies [2][]*namedRule
+	// domainCookies are all rules, before names that rules share were suffixed and after, and those with names that were qualified.
+	domainCookies [][]*namedRule
 }
 
 // DomainCookie is a cookie that reaches hosts besides its rule's own, by its name and Domain.
