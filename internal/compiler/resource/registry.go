@@ -11,7 +11,7 @@ import (
 var registry = []*Kind{
 	gatewayClassKind, gatewayKind, httpRouteKind, grpcRouteKind, virtualServiceKind, serviceKind, xbackendKind,
 	sessionPolicyKind, trafficPolicyKind, loadBalancerPolicyKind, httpProxyKind,
-	endpointSliceKind, secretKind, referenceGrantKind, namespaceKind,
+	endpointSliceKind, secretKind, referenceGrantKind, namespaceKind, podKind,
 	istioGatewayKind, serviceEntryKind, destinationRuleKind,
 }
 
