@@ -176,6 +176,7 @@ var otherProbes = map[string]probe{
 	"SessionPersistencePolicy header.name":              policyProbe("type: Header\nheader: {name: x-a}", "type: Header\nheader: {name: x-b}"),
 	"SessionPersistencePolicy absoluteTimeoutSeconds":   policyProbe("absoluteTimeoutSeconds: 60", "absoluteTimeoutSeconds: 61"),
 	"SessionPersistencePolicy idleTimeoutSeconds":       policyProbe("idleTimeoutSeconds: 60", "idleTimeoutSeconds: 61"),
+	"SessionPersistencePolicy keepUnselected":           policyProbe("forward: true", "forward: true\nkeepUnselected: 5m"),
 	"SessionPersistencePolicy drainTimeout":             policyProbe("forward: true", "forward: true\ndrainTimeout: 5m"),
 
 	"HTTPRoute sessionPersistence.type":                      routeProbe("{sessionName: x-s}", "{sessionName: x-s, type: Header}"),

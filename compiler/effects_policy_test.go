@@ -22,6 +22,7 @@ var settingEffects = map[string][2]string{
 	"idleTimeout":            {"idleTimeout: 1h", "idleTimeout: 2h"},
 	"idleTimeoutSeconds":     {"idleTimeoutSeconds: 60", "idleTimeoutSeconds: 61"},
 	"renewAfterPercent":      {"idleTimeout: 1h, renewAfterPercent: 10", "idleTimeout: 1h, renewAfterPercent: 11"},
+	"keepUnselected":         {"forward: false", "forward: false, keepUnselected: 1m"},
 	"drainTimeout":           {"forward: false", "forward: false, drainTimeout: 1m"},
 	"cookie.lifetimeType":    {"absoluteTimeout: 1h, cookie: {lifetimeType: Session}", "absoluteTimeout: 1h, cookie: {lifetimeType: Permanent}"},
 	"cookie.path":            {"cookie: {path: /a}", "cookie: {path: /b}"},

@@ -38,6 +38,8 @@ var worldWords = [][2]string{
 	{"idleTimeout: 21m", "override: {idleTimeout: 21m}"},
 	{"strategy: LeastRequest", "strategy: Random"},
 	{"percent: 30", "percent: 31"},
+	{"idleTimeout: 22m", "idleTimeout: 22m\n  keepUnselected: 20m"},
+	{"labels: {kubernetes.io/service-name: cart}}", `labels: {kubernetes.io/service-name: cart}, annotations: {limpet.dev/unselected-since: "1970-01-01T00:20:00Z"}}`},
 	// backends
 	{"port: 80, protocol: TCP", "port: 81, protocol: TCP"},
 	{"addresses: [10.0.0.1]", "addresses: [10.0.0.8]"},

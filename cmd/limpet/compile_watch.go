@@ -20,6 +20,9 @@ import (
 // drainingFile is where limpet keeps, next to envoy.yaml, since when hosts terminate.
 const drainingFile = "draining.json"
 
+// unselectedFile is where it keeps which pods Services select, and which of them they have left.
+const unselectedFile = "unselected.json"
+
 // defaultPause is what an Envoy that can't be asked gets for each step of a change.
 const defaultPause = 2 * time.Second
 
@@ -124,6 +127,10 @@ func (cc *compileCommand) newDynamic(c *cobra.Command) (*livereload.Dynamic, err
 	d, err := cc.config.newDynamic(cc.out, &cc.watch, draining)
 	if err != nil {
 		return nil, err
+	}
+	d.Unselected, err = livereload.NewUnselected(filepath.Join(cc.out, unselectedFile))
+	if err != nil {
+		message.Printf(c.ErrOrStderr(), "which pods Services have left is not known: %v", err)
 	}
 	d.Publisher.Pause = cc.pause
 	if c.Flags().Changed("admin") && cc.config.admin != compiler.NoAdmin {

@@ -74,6 +74,9 @@ func (rc *runCommand) deployDynamic(c *cobra.Command, dir string, d *deployment)
 	if d.dynamic, err = rc.config.newDynamic(dir, &rc.watch, draining); err != nil {
 		return err
 	}
+	if d.dynamic.Unselected, err = livereload.NewUnselected(""); err != nil {
+		return err
+	}
 	rejections := envoyproc.NewRejections(c.ErrOrStderr())
 	d.log = rejections
 	d.dynamic.Publisher.Admin, d.dynamic.Publisher.Reason = rollout.Admin(rc.config.admin), rejections.Since

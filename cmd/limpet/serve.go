@@ -95,7 +95,8 @@ func newServe() *cobra.Command {
 	flags.StringVar(&sc.probes, "probes", "", "`ADDRESS` with /metrics, /healthz and /readyz alone, for other machines")
 	flags.DurationVar(&sc.deadline, "ack-deadline", 15*time.Second, "report an Envoy that takes longer than this `TIME` to answer")
 	flags.DurationVar(&sc.age, "connection-age", 30*time.Minute, "let Envoys connect anew after this `TIME`, give or take a fifth; 0 never")
-	flags.StringVar(&sc.draining, "draining-file", "", "remember in `FILE` since when hosts terminate")
+	flags.StringVar(&sc.draining, "draining-file", "",
+		"remember in `FILE` since when hosts terminate and, in FILE.unselected,\nwhich pods Services no longer select")
 	flags.StringVar(&sc.format, "log-format", "text", "how log lines are written: `text|json`")
 	return c
 }
@@ -167,8 +168,12 @@ func (sc *serveCommand) run(c *cobra.Command) error {
 	if err != nil {
 		log.Warn("since when hosts terminate is not known, and begins now", "reason", err)
 	}
+	unselected, err := livereload.NewUnselected(sc.unselectedFile())
+	if err != nil {
+		log.Warn("which pods Services have left is not known", "reason", err)
+	}
 	output := &serve.Output{
-		Draining: draining, Options: sc.config.cachedOptions(compiler.TargetEnvoy, sc.config.wasmPath),
+		Draining: draining, Unselected: unselected, Options: sc.config.cachedOptions(compiler.TargetEnvoy, sc.config.wasmPath),
 		Compiled: serve.NewCompileMetrics(registry), Own: sc.listAddresses(), Remote: !isLoopback(sc.listen),
 	}
 	server := xds.NewServer(xds.Options{
@@ -284,4 +289,12 @@ func (sc *serveCommand) newLogger(c *cobra.Command) *slog.Logger {
 		return slog.New(slog.NewJSONHandler(c.ErrOrStderr(), nil))
 	}
 	return slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil))
+}
+
+// unselectedFile is where limpet remembers which pods Services select; empty for nowhere.
+func (sc *serveCommand) unselectedFile() string {
+	if sc.draining == "" {
+		return ""
+	}
+	return sc.draining + ".unselected"
 }

@@ -38,6 +38,8 @@ type Dynamic struct {
 	// ProbePorts says that Envoy runs here: a listener at an address that this machine has not, or not free, is left out. It is
 	// tried again with each change.
 	ProbePorts bool
+	// Unselected is what is known of pods that Services no longer select; nil for nothing.
+	Unselected *Unselected
 	// Reports says that what there is to say of the input is asked for with each result, be it new or not.
 	Reports bool
 
@@ -95,13 +97,20 @@ func (d *Dynamic) compileWithout(in Inputs) (*compiler.Result, error) {
 	for at, r := range d.refused {
 		unusable[at] = r.why
 	}
-	update, err := d.follower.Replace(in.Sources, compiler.Changes{
+	sources, err := d.Unselected.Extend(in.Sources, d.Options(in).Namespace, now)
+	if err != nil {
+		return nil, err
+	}
+	update, err := d.follower.Replace(sources, compiler.Changes{
 		Keys: in.Keys, Time: now, Draining: d.draining.Since, Unusable: unusable,
 	})
 	if err != nil {
 		return nil, err
 	}
 	d.fresh = update.NewWarnings
+	if missing := d.Unselected.Problem(); missing != nil && d.live == nil {
+		d.fresh = append(d.fresh, *missing)
+	}
 	assemble := update.Configuration
 	if d.Reports || d.live == nil {
 		assemble = update.Result // with all that there is to say

@@ -20,6 +20,8 @@ type Output struct {
 	// Options are those of a compilation of the inputs.
 	Options  func(livereload.Inputs) compiler.Options
 	Draining *livereload.Draining
+	// Unselected is what is known of pods that Services no longer select; nil for nothing.
+	Unselected *livereload.Unselected
 	// Compiled, if there is one, is told how long each compilation took.
 	Compiled func(took time.Duration, err error)
 	// Own and Remote are as in [compiler.Served].
@@ -40,12 +42,19 @@ func (s *Output) Compile(in livereload.Inputs) (*compiler.Result, error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	o := s.options(in, time.Now())
-	result, err := compiler.Compile(in.Sources, o)
+	sources, err := s.Unselected.Extend(in.Sources, o.Namespace, o.Time)
+	if err != nil {
+		return nil, err
+	}
+	result, err := compiler.Compile(sources, o)
 	if s.Compiled != nil {
 		s.Compiled(time.Since(o.Time), err)
 	}
 	if err != nil {
 		return nil, err
+	}
+	if missing := s.Unselected.Problem(); missing != nil {
+		result.Warnings = append(result.Warnings, *missing)
 	}
 	return result, s.Draining.See(result.Draining, o.Time)
 }
@@ -61,7 +70,11 @@ func (s *Output) Check(in livereload.Inputs) (*compiler.CheckResult, error) {
 			o.Envoy.Served.Rejected[c.Gateway] = r.Type + " " + r.Name + ": " + r.Words
 		}
 	}
-	return compiler.Check(in.Sources, o)
+	sources, err := s.Unselected.Extend(in.Sources, o.Namespace, o.Time)
+	if err != nil {
+		return nil, err
+	}
+	return compiler.Check(sources, o)
 }
 
 // options are those of a compilation at a time.

@@ -483,6 +483,11 @@ func (in *SessionSettings) DeepCopyInto(out *SessionSettings) {
 		*out = new(Duration)
 		**out = **in
 	}
+	if in.KeepUnselected != nil {
+		in, out := &in.KeepUnselected, &out.KeepUnselected
+		*out = new(Duration)
+		**out = **in
+	}
 	if in.OnHostLost != nil {
 		in, out := &in.OnHostLost, &out.OnHostLost
 		*out = new(policy_config.OnHostLost)

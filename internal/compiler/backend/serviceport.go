@@ -135,7 +135,7 @@ func (p *ServicePort) addSlice(found map[netip.AddrPort]ir.Endpoint, s *endpoint
 				p.refused = append(p.refused, refusedEndpoint{s, i, why})
 				continue
 			}
-			addEndpoint(found, endpoint)
+			addEndpoint(found, markUnselected(endpoint, s))
 		}
 	}
 }
@@ -184,9 +184,9 @@ func newEndpoint(address string, port int32, draining bool) ir.Endpoint {
 	return ir.Endpoint{Address: netip.AddrPortFrom(netip.MustParseAddr(address), uint16(port)), Draining: draining}
 }
 
-// addEndpoint adds an endpoint; one that is there twice drains if it does so everywhere.
+// addEndpoint adds an endpoint; one that is there twice drains if it does so everywhere, and is unselected likewise.
 func addEndpoint(found map[netip.AddrPort]ir.Endpoint, e ir.Endpoint) {
-	if was, twice := found[e.Address]; !twice || was.Draining {
+	if was, twice := found[e.Address]; !twice || was.Unselected != 0 || was.Draining && e.Unselected == 0 {
 		found[e.Address] = e
 	}
 }

@@ -142,7 +142,7 @@ func (x *Index) addSelected(found map[netip.AddrPort]ir.Endpoint, s *endpointSli
 			refusedEndpoint{s, i, why}.report(x.rep)
 			continue
 		}
-		addEndpoint(found, endpoint)
+		addEndpoint(found, markUnselected(endpoint, s))
 	}
 }
 

@@ -78,6 +78,10 @@ var common = Declaration{
 		No,
 		"EndpointSlices don't say since when a host terminates: sessions stay as long as it serves; `--watch` on a plain Envoy remembers it",
 	},
+	"SessionPersistencePolicy keepUnselected": {
+		No,
+		"nothing tells that a pod runs which its Service no longer selects; `--watch` and `limpet serve -f` do, where the input has Pods",
+	},
 	"SessionPersistencePolicy onHostLost":              yes,
 	"SessionPersistencePolicy failStatus":              yes,
 	"SessionPersistencePolicy endSessionHeader":        yes,

@@ -212,4 +212,6 @@ type Endpoint struct {
 	Address netip.AddrPort
 	// Draining hosts serve the sessions that they have and get no new ones.
 	Draining bool
+	// Unselected is since when the host is no endpoint any more, in nanoseconds since 1970; 0 for one that is. Such a host drains.
+	Unselected int64
 }

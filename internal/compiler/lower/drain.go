@@ -18,7 +18,7 @@ type Draining struct {
 	Since map[netip.AddrPort]time.Time
 }
 
-// limitDrain gives each choice the drain limit of its session.
+// limitDrain gives each choice the limits of its session for hosts that terminate and for those that are unselected.
 func (l *lowerer) limitDrain(choices []choice, session func(choice) *policy.Session) {
 	if l.Draining == nil {
 		return
@@ -31,27 +31,37 @@ func (l *lowerer) limitDrain(choices []choice, session func(choice) *policy.Sess
 			if limit, written := s.Effective.DrainTimeout(); written {
 				choices[i].drain = &limit
 			}
+			if limit, written := s.Effective.KeepUnselected(); written {
+				choices[i].keep = &limit
+			}
 		}
 	}
 }
 
-// drainSuffix is a part of the name of a cluster whose hosts depend on a drain limit.
-func drainSuffix(limit *policyconfig.Duration) string {
-	if limit == nil {
-		return ""
+// limitSuffix is a part of the name of a cluster whose hosts depend on limits.
+func (c choice) limitSuffix() (suffix string) {
+	if c.drain != nil {
+		suffix = "/drain-" + c.drain.String()
 	}
-	return "/drain-" + limit.String()
+	if c.keep != nil {
+		suffix += "/keep-" + c.keep.String()
+	}
+	return suffix
 }
 
-// selectEndpoints are the endpoints of a choice without those that have drained for long enough, whose sessions then
-// move. They stay as long as a session that moves might find no host: others says that every backend which takes new
-// sessions is ready.
+// selectEndpoints are the endpoints of a choice without those that have drained for long enough, or that are unselected for
+// longer than its session wants, whose sessions then move. Those that drain stay as long as a session that moves might find no
+// host: others says that every backend which takes new sessions is ready.
 func (l *lowerer) selectEndpoints(c choice, others bool) []ir.Endpoint {
-	if l.Draining == nil {
+	unselected := func(e ir.Endpoint) bool { return e.Unselected != 0 }
+	if l.Draining == nil && !slices.ContainsFunc(c.backend.Endpoints, unselected) {
 		return c.backend.Endpoints
 	}
 	return slices.DeleteFunc(slices.Clone(c.backend.Endpoints), func(e ir.Endpoint) bool {
-		if !e.Draining {
+		if unselected(e) {
+			return c.keep == nil || l.isOver(time.Unix(0, e.Unselected), *c.keep)
+		}
+		if !e.Draining || l.Draining == nil {
 			return false
 		}
 		l.draining[e.Address] = true
@@ -59,12 +69,17 @@ func (l *lowerer) selectEndpoints(c choice, others bool) []ir.Endpoint {
 	})
 }
 
-// hasDrained tells whether a host's time is over, and notes when it will be.
+// hasDrained tells whether a host's time is over.
 func (l *lowerer) hasDrained(at netip.AddrPort, limit policyconfig.Duration) bool {
 	since, known := l.Draining.Since[at]
 	if !known {
 		since = l.Draining.Now
 	}
+	return l.isOver(since, limit)
+}
+
+// isOver tells whether a time is over that began then, and notes when it will be.
+func (l *lowerer) isOver(since time.Time, limit policyconfig.Duration) bool {
 	end := since.Add(time.Duration(limit) * time.Second)
 	if !l.Draining.Now.Before(end) {
 		return true

@@ -39,6 +39,8 @@ type choice struct {
 	request, response ir.HeaderEdits
 	// drain is how long sessions stay on a host that terminates; nil for as long as it serves.
 	drain *policyconfig.Duration
+	// keep is how long sessions stay on a pod that is unselected; nil for not at all, and where that is not known.
+	keep *policyconfig.Duration
 }
 
 // resolveChoices resolves a rule's backendRefs, in order.
@@ -182,7 +184,7 @@ func (c choice) clusterName() string {
 	if c.noBudgetReason != "" {
 		name += "/unbudgeted"
 	}
-	return name + drainSuffix(c.drain)
+	return name + c.limitSuffix()
 }
 
 func (l *lowerer) addCluster(c ir.Cluster) string {
@@ -213,7 +215,7 @@ func (l *lowerer) newStickyAction(route *gateway.Route, path *field.Path, rule *
 	l.checkNearby(route, path, choices)
 	first := choices[slices.IndexFunc(choices, usable)]
 	cluster := ir.Cluster{
-		Name: mergedClusterName(route, rule) + drainSuffix(first.drain), Balancing: choices[0].balancing, RetryBudget: first.budget,
+		Name: mergedClusterName(route, rule) + first.limitSuffix(), Balancing: choices[0].balancing, RetryBudget: first.budget,
 		HTTP2: !slices.ContainsFunc(choices, func(c choice) bool { return usable(c) && !c.http2 }),
 	}
 	total, others := uint32(0), canTakeOver(choices)

@@ -178,10 +178,14 @@ func (d *reporter) reportRefusals(s *Decision) {
 	}
 }
 
-// reportDrain says where the input does not tell since when a host terminates (S41).
+// reportDrain says where the input does not tell since when a host terminates (S41), or is no endpoint any more (S42).
 func (d *reporter) reportDrain(s *Session) {
 	if d.options.KnowsTermination {
 		return
+	}
+	if _, written := s.Effective.KeepUnselected(); written {
+		d.warnWhereWritten(s.Effective.Field("keepUnselected").FieldValue, "",
+			"not supported: nothing here watches pods, so sessions leave a pod when its Service does not select it any more")
 	}
 	if _, written := s.Effective.DrainTimeout(); written {
 		d.warnWhereWritten(s.Effective.Field("drainTimeout").FieldValue, "",

@@ -88,3 +88,9 @@ func (e *Effective) CookiePath() (string, bool) { return readValue[string](e, fi
 func (e *Effective) DrainTimeout() (policyconfig.Duration, bool) {
 	return readValue[policyconfig.Duration](e, fieldDrain)
 }
+
+// KeepUnselected is how long sessions stay on a pod that its Service no longer selects; false for not at all (S42).
+func (e *Effective) KeepUnselected() (policyconfig.Duration, bool) {
+	limit, written := readValue[policyconfig.Duration](e, fieldKeep)
+	return limit, written && limit > 0
+}

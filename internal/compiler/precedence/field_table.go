@@ -17,6 +17,7 @@ const (
 	fieldAbsolute  = "absoluteTimeout"
 	fieldIdle      = "idleTimeout"
 	fieldDrain     = "drainTimeout"
+	fieldKeep      = "keepUnselected"
 	fieldPath      = "cookie.path"
 	fieldEndHeader = "endSessionHeader"
 )
@@ -51,6 +52,7 @@ var fieldTable = []fieldRow{
 		func(p *pluginPolicy) *int { return &p.RenewAfterPercent },
 	),
 	convertedField(fieldDrain, func(s *sessionSettings) *v1alpha1.Duration { return s.DrainTimeout }, parseDuration, nil),
+	convertedField(fieldKeep, func(s *sessionSettings) *v1alpha1.Duration { return s.KeepUnselected }, parseDuration, nil),
 	cookieField(
 		"lifetimeType",
 		func(c *cookieSettings) *policyconfig.LifetimeType { return c.LifetimeType },

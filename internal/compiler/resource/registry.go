@@ -12,7 +12,7 @@ var registry = []*Kind{
 	gatewayClassKind, gatewayKind, listenerSetKind, httpRouteKind, grpcRouteKind, tlsRouteKind, tcpRouteKind, udpRouteKind,
 	virtualServiceKind, serviceKind, xbackendKind,
 	sessionPolicyKind, trafficPolicyKind, loadBalancerPolicyKind, httpProxyKind,
-	backendTLSPolicyKind, endpointSliceKind, secretKind, configMapKind, referenceGrantKind, namespaceKind,
+	backendTLSPolicyKind, endpointSliceKind, secretKind, configMapKind, referenceGrantKind, namespaceKind, podKind,
 	istioGatewayKind, serviceEntryKind, destinationRuleKind,
 }
 
