@@ -48,6 +48,8 @@ type Dynamic struct {
 	follower *compiler.Follower
 	unusable map[netip.AddrPort]string // addresses at which no listener can be, with the reason
 	refused  map[netip.AddrPort]refusal
+	good     *Inputs            // what was compiled last
+	held     []compiler.Problem // of the files whose last change is not among them
 	// fresh are the problems that the last compilation was the first to find.
 	fresh []compiler.Problem
 }
@@ -72,14 +74,14 @@ func (d *Dynamic) Compile(in Inputs) (*compiler.Result, error) {
 	}
 	d.unusable = envoyproc.FindUnusable(envoyproc.AddressesOf(d.unusable)) // those that still are
 	maps.DeleteFunc(d.refused, func(_ netip.AddrPort, r refusal) bool { return time.Since(r.at) > refusedFor })
-	result, err := d.compileWithout(in)
+	in, result, err := d.compileHolding(in)
 	if err != nil || !d.ProbePorts {
-		return result, err
+		return withHeld(result, d.held), err
 	}
 	more := envoyproc.FindUnusable(envoyproc.ListenerAddresses(d.listAdded(result.Discovery)))
 	switch {
 	case len(more) == 0:
-		return result, nil
+		return withHeld(result, d.held), nil
 	case len(more) == len(result.Discovery.Listeners):
 		return nil, envoyproc.CheckFree(envoyproc.ListenerAddresses(result.Discovery.Listeners))
 	}
@@ -87,7 +89,7 @@ func (d *Dynamic) Compile(in Inputs) (*compiler.Result, error) {
 	said := d.fresh
 	result, err = d.compileWithout(in)
 	d.fresh = append(said, d.fresh...)
-	return result, err
+	return withHeld(result, d.held), err
 }
 
 // compileWithout compiles the inputs without the listeners at addresses that can't be had.
@@ -108,6 +110,7 @@ func (d *Dynamic) compileWithout(in Inputs) (*compiler.Result, error) {
 		return nil, err
 	}
 	d.fresh = update.NewWarnings
+	d.good = &in
 	if missing := d.Unselected.Problem(); missing != nil && d.live == nil {
 		d.fresh = append(d.fresh, *missing)
 	}

@@ -34,7 +34,7 @@ func TestRefusedListeners(t *testing.T) {
 	must(t, d.Start(compile(a)))
 	both := compile(a, b)
 	refuse := func(of *compiler.Result, names ...string) error {
-		return d.leaveOut(fmt.Errorf("change: %w", &rollout.Rejected{File: "lds.json", Missing: names}), of.Discovery)
+		return d.leaveOut(fmt.Errorf("change: %w", &rollout.Rejected{File: "lds.pb", Missing: names}), of.Discovery)
 	}
 	if err := refuse(both); errors.Is(err, ErrAgain) {
 		t.Errorf("without a name: %v", err)

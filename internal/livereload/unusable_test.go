@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -85,5 +86,106 @@ func TestUnusableAddresses(t *testing.T) {
 	}
 	if _, err := compile(hostile); err == nil || !strings.Contains(err.Error(), "192.0.2.1") {
 		t.Errorf("with no listener left: %v", err)
+	}
+}
+
+// othersFaults are valid objects of a namespace that limpet does not support, or that are another controller's.
+const othersFaults = `
+{apiVersion: gateway.networking.k8s.io/v1, kind: GatewayClass, metadata: {name: other}, spec: {controllerName: example.com/other}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metadata: {name: theirs, namespace: b},
+ spec: {gatewayClassName: other, listeners: [{name: tls, protocol: TLS, port: 8081, tls: {mode: Passthrough}}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: theirs, namespace: b},
+ spec: {parentRefs: [{name: theirs}], rules: [{filters: [{type: RequestRedirect, requestRedirect: {hostname: x.example}}]}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: redirect, namespace: b},
+ spec: {parentRefs: [{name: gw}], hostnames: [b.example], rules: [{filters: [{type: RequestRedirect, requestRedirect: {hostname: x.example}}]}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: regex, namespace: b},
+ spec: {parentRefs: [{name: gw}], hostnames: [c.example], rules: [{matches: [{path: {type: RegularExpression, value: "/a.*"}}]}]}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: b}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: ext, namespace: b}, spec: {type: ExternalName, externalName: x.example, ports: [{port: 80}]}}
+---
+{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, addressType: FQDN, ports: [{port: 80}],
+ metadata: {name: ext, namespace: b, labels: {kubernetes.io/service-name: ext}}, endpoints: [{addresses: [x.example]}]}
+---`
+
+// invalidFaults are objects that no API server would admit.
+const invalidFaults = `
+{apiVersion: limpet.dev/v1alpha1, kind: SessionPersistencePolicy, metadata: {name: bad, namespace: b}, spec: {nope: 1}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: broken, namespace: b}, spec: {rules: 7}}
+---`
+
+// TestOthersFaults: what a namespace has that limpet does not support, that is invalid or that is another controller's holds up
+// no other's change; each change of either is compiled. All of it froze before (H2 of the security review).
+func TestOthersFaults(t *testing.T) {
+	draining, err := NewDraining("")
+	must(t, err)
+	d, err := NewDynamic(t.TempDir(), draining)
+	must(t, err)
+	d.Reports = true
+	d.FileMode = func(*compiler.Result) fs.FileMode { return 0o600 }
+	d.Options = func(Inputs) compiler.Options {
+		return compiler.Options{Envoy: &compiler.EnvoyOptions{WasmPath: "/limpet.wasm"}}
+	}
+	apply := func(a, b string) *compiler.Result {
+		t.Helper()
+		result, err := d.Compile(Inputs{Sources: []compiler.Source{
+			{Name: "class.yaml", Data: []byte(class)}, {Name: "b.yaml", Data: []byte(b)}, {Name: "a.yaml", Data: []byte(a)},
+		}})
+		must(t, err)
+		if d.live == nil {
+			must(t, d.Start(result))
+			return result
+		}
+		_, err = d.Apply(context.Background(), time.Now(), result)
+		must(t, err)
+		return result
+	}
+	own := tenant("b", 8082, "", "10.0.0.2")
+	apply(tenant("a", 8081, "", "10.0.0.11"), own)
+	for i, c := range []struct {
+		faults string
+		told   []string
+	}{
+		{othersFaults, []string{"Gateway b/theirs", "HTTPRoute b/regex"}},
+		{othersFaults + invalidFaults, []string{"SessionPersistencePolicy b/bad", "HTTPRoute b/broken"}},
+		{othersFaults + "\n{half: of a file", []string{""}},
+	} {
+		address := fmt.Sprintf("10.0.0.%d", 13+i)
+		result := apply(tenant("a", 8081, "", address), own+c.faults)
+		live := ""
+		for _, cluster := range d.live.Clusters {
+			live += string(cluster.Resource().Content)
+		}
+		if !strings.Contains(live, address) || !strings.Contains(live, "10.0.0.2") || len(d.live.Listeners) != 2 {
+			t.Errorf("%d: %d listeners; clusters: %s", i, len(d.live.Listeners), live)
+		}
+		told := map[string]bool{}
+		for _, w := range result.Warnings {
+			if told[w.Object] = true; strings.Contains(w.Object, " a/") || w.File != "b.yaml" {
+				t.Errorf("%d: namespace a is told: %s", i, w)
+			}
+		}
+		for _, object := range c.told {
+			if !told[object] {
+				t.Errorf("%d: nothing is said of %q: %v", i, object, told)
+			}
+		}
+	}
+	apply(tenant("a", 8081, "", "10.0.0.15"), own)
+	broken := Inputs{Sources: append(slices.Clone(d.good.Sources[:1]), compiler.Source{Name: "b.yaml", Data: []byte("{")}, d.good.Sources[2])}
+	if _, err := d.Compile(broken); err == nil {
+		t.Error("a change of the broken file alone is none")
+	}
+	if _, err := d.Compile(broken); err != nil || len(d.fresh) > 0 {
+		t.Errorf("what is due, as a host has drained, waits for the broken file: %v, %v", err, d.fresh)
+	}
+	if again := apply(tenant("a", 8081, "", "10.0.0.16"), own); len(again.Warnings) > 0 || len(d.fresh) > 0 {
+		t.Errorf("mended, it is told %v", again.Warnings)
 	}
 }

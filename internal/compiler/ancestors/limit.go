@@ -47,7 +47,8 @@ type Input struct {
 	Paths iter.Seq[precedence.TrafficPath]
 }
 
-// Find finds where policies reach the limit, and reports it. Gateways that were there first go first. It also gives the most
+// Find finds where policies reach the limit, and reports it. Gateways that routes of the policy's own namespace lead through go
+// first, for no other namespace can make the policy leave those, and of these the ones that were there first. It also gives the most
 // ancestors that a policy's status has besides those Gateways.
 func Find(in Input, rep *report.Report) (limit *Limit, most int) {
 	taken := countTaken(in)
@@ -91,7 +92,8 @@ func (l *Limit) add(policy, gateway object.Ref) {
 	l.reached[policy][gateway] = true
 }
 
-// findGateways gives, for each policy, the Gateways from which requests come to its targets. One for a GatewayClass has the
+// findGateways gives, for each policy, the Gateways from which requests come to its targets, and whether a route or the Gateway
+// is of the policy's namespace. One for a GatewayClass has the
 // class for its ancestor, and so has room for all Gateways.
 func (l *Limit) findGateways(paths iter.Seq[precedence.TrafficPath]) map[object.Ref]map[object.Ref]bool {
 	found := map[object.Ref]map[object.Ref]bool{}
@@ -104,25 +106,36 @@ func (l *Limit) findGateways(paths iter.Seq[precedence.TrafficPath]) map[object.
 				if found[a.Policy] == nil {
 					found[a.Policy] = map[object.Ref]bool{}
 				}
-				found[a.Policy][path.Gateway] = true
+				own := path.Route.Namespace == a.Policy.Namespace || path.Gateway.Namespace == a.Policy.Namespace
+				found[a.Policy][path.Gateway] = found[a.Policy][path.Gateway] || own
 			}
 		}
 	}
 	return found
 }
 
-// findWithoutRoom gives those of a policy's Gateways that come after the ones that its status has room for.
+// findWithoutRoom gives those of a policy's Gateways that come after the ones that its status has room for. The Gateways say
+// whether they are the policy's own.
 func (in Input) findWithoutRoom(gateways map[object.Ref]bool, room int) (without []object.Ref) {
 	var origins []object.Origin
 	for _, g := range in.Objects.Gateways {
-		if origin := g.Origin(); gateways[origin.Ref] {
+		origin := g.Origin()
+		if _, leads := gateways[origin.Ref]; leads {
 			origins = append(origins, origin)
 		}
 	}
 	if len(origins) <= room {
 		return nil
 	}
-	slices.SortStableFunc(origins, in.Order.Compare)
+	slices.SortStableFunc(origins, func(a, b object.Origin) int {
+		if own := gateways[a.Ref]; own != gateways[b.Ref] {
+			if own {
+				return -1
+			}
+			return 1
+		}
+		return in.Order.Compare(a, b)
+	})
 	for _, origin := range origins[max(room, 0):] {
 		without = append(without, origin.Ref)
 	}

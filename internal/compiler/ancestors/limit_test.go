@@ -98,3 +98,29 @@ func TestFind(t *testing.T) {
 		})
 	}
 }
+
+// TestOwnGatewaysGoFirst: sixteen older Gateways of another namespace, whose routes lead to a Service that it may use, do not
+// take the effect of the Service's policy from a route of the policy's own namespace (point 8 of the security review).
+//
+// requirements: S63
+func TestOwnGatewaysGoFirst(t *testing.T) {
+	objects, policy := newObjects(t, 18, 0, 0)
+	var paths []precedence.TrafficPath
+	for i := range 18 {
+		g := objects.Gateways[i]
+		g.Namespace, g.Value.Namespace = "tenant", "tenant"
+		at := g.Origin().Ref
+		user := object.Ref{Kind: object.KindHTTPRoute, Namespace: "tenant", Name: "user"}
+		if i == 17 {
+			user = route // on a Gateway that is shared with it
+		}
+		paths = append(paths, precedence.TrafficPath{Gateway: at, Route: user, Backends: []object.TargetRef{{Ref: service}}})
+	}
+	attachments := []Attachment{{Policy: policy, Target: object.TargetRef{Ref: service}}}
+	limit, _ := Find(Input{Objects: objects, Attachments: slices.Values(attachments), Paths: slices.Values(paths)}, &report.Report{})
+	for i, path := range paths {
+		if got, want := limit.Reached(policy, path.Gateway), i == 15 || i == 16; got != want {
+			t.Errorf("Gateway %d: without the policy: %t", i, got)
+		}
+	}
+}
