@@ -47,6 +47,9 @@ func (e *emitter) newCluster(c *ir.Cluster) *clusterv3.Cluster {
 		LbPolicy:             lbPolicies[c.Balancing],
 		CircuitBreakers:      newCircuitBreakers(c.RetryBudget),
 	}
+	if c.Within {
+		out.LbSubsetConfig = newSubsets()
+	}
 	switch {
 	case !e.files.discovered:
 		out.LoadAssignment = newAssignment(c)
@@ -72,7 +75,7 @@ func newAssignment(c *ir.Cluster) *endpointv3.ClusterLoadAssignment {
 		}
 	}
 	for _, p := range c.Localities {
-		assignment.Endpoints = append(assignment.Endpoints, newLocality(p, isMerged(c)))
+		assignment.Endpoints = append(assignment.Endpoints, newLocality(p, isMerged(c), c.Within))
 	}
 	return assignment
 }
@@ -94,7 +97,7 @@ func (e *emitter) newHTTP2Options() *anypb.Any {
 }
 
 // newLocality is a locality. In a merged cluster its weight is the backend's; without one it gets no new sessions.
-func newLocality(p ir.Locality, merged bool) *endpointv3.LocalityLbEndpoints {
+func newLocality(p ir.Locality, merged, within bool) *endpointv3.LocalityLbEndpoints {
 	l := &endpointv3.LocalityLbEndpoints{}
 	if merged {
 		l.Locality = &corev3.Locality{SubZone: p.Name}
@@ -103,7 +106,11 @@ func newLocality(p ir.Locality, merged bool) *endpointv3.LocalityLbEndpoints {
 		}
 	}
 	for _, host := range p.Endpoints {
-		l.LbEndpoints = append(l.LbEndpoints, newEndpoint(newAddress(host.Address), host.Draining))
+		endpoint := newEndpoint(newAddress(host.Address), host.Draining)
+		if within {
+			labelEndpoint(endpoint, &p, host.Draining)
+		}
+		l.LbEndpoints = append(l.LbEndpoints, endpoint)
 	}
 	if p.DirectStatus != 0 {
 		l.LbEndpoints = append(l.LbEndpoints, newEndpoint(newInternalAddress(answerName(p.DirectStatus)), false))
