@@ -106,6 +106,11 @@ func splitRoute(session string) string {
 	return documentText("HTTPRoute", "split", "parentRefs: [{name: gate}]\nhostnames: [split.example.com]\nrules:\n- name: split\n  backendRefs: [{name: one, port: 80}, {name: two, port: 80}]\n"+session)
 }
 
+func lostHostPolicy(choice string) string {
+	return documentText("SessionPersistencePolicy", "lost",
+		"targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: split}]\nonHostLost: "+choice)
+}
+
 const (
 	target1 = "targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: web}]"
 	target2 = "targetRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: gate}]"
@@ -160,7 +165,11 @@ var otherProbes = map[string]probe{
 
 	"across a cookie path for each match of a rule": {off: matchesRoute(""), on: matchesRoute("  sessionPersistence: {sessionName: s}")},
 
-	"across split, one session (up to 1.6)":    {off: splitRoute(""), on: splitRoute("  sessionPersistence: {sessionName: s}")},
+	"across split, one session (up to 1.6)": {off: splitRoute(""), on: splitRoute("  sessionPersistence: {sessionName: s}")},
+	"across onHostLost RebalanceWithin in a split": {
+		off: splitRoute("  sessionPersistence: {sessionName: s}") + lostHostPolicy("Rebalance"), tokenVersion: 2,
+		on: splitRoute("  sessionPersistence: {sessionName: s}") + lostHostPolicy("RebalanceWithin"),
+	},
 	"across split, a session for each backend": {off: splitRoute(""), on: splitRoute("  sessionPersistence: {cookie: {name: s}}")},
 
 	"SessionPersistencePolicy override":                 policyProbe("forward: true", "forward: true\noverride: {forward: false}"),

@@ -107,6 +107,12 @@ func (g golden) parseOptions(t *testing.T) Options {
 			o.ClassPolicyNamespace = value
 		case "partial-split":
 			o.PartialSplit = value
+		case "token-version":
+			n, err := strconv.Atoi(value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.TokenVersion = n
 		case "share-addresses":
 			o.ShareAddresses = true
 		case "assume-admitted":

@@ -17,9 +17,19 @@ const (
 	// RefusedDetails is response.code_details of those.
 	RefusedDetails = "limpet_broken_policy"
 
+	// BackendMetadata is the namespace of endpoints' metadata in which BackendMetadataKey has the tag of the endpoint's backend:
+	// eight hexadecimal digits. In SubsetMetadata, which Envoy's load balancer reads of endpoints and requests, the same key is
+	// there for endpoints that take new sessions.
+	BackendMetadata    = "limpet"
+	BackendMetadataKey = "limpet.backend"
+	SubsetMetadata     = "envoy.lb"
+
 	// MemoryGauge is the gauge of the memory that all workers' filters have.
 	MemoryGauge = "limpet_memory_bytes"
 )
+
+// BackendHeader is the internal header that names the backend of a pinned request's session: the pin header's companion.
+func BackendHeader(pinHeader string) string { return pinHeader + "-backend" }
 
 // The parts of the names of a policy's counters, one for each outcome.
 const (

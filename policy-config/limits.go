@@ -78,7 +78,7 @@ var (
 var (
 	versions      = []string{Version}
 	types         = []Type{TypeCookie, TypeHeader}
-	lostChoices   = []OnHostLost{Rebalance, Fail}
+	lostChoices   = []OnHostLost{Rebalance, RebalanceWithin, Fail}
 	issueChoices  = []IssueOn{IssueOnAny, IssueOnTLS}
 	lifetimes     = []LifetimeType{LifetimeSession, LifetimePermanent}
 	sameSites     = []SameSite{SameSiteStrict, SameSiteLax, SameSiteNone}

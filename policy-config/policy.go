@@ -68,10 +68,12 @@ func (v TokenVersion) IsZero() bool { return v <= defaultTokenVersion }
 // OnHostLost is what becomes of a session whose host is gone, unhealthy or refuses.
 type OnHostLost string
 
-// The choices: balance anew with a new token in the same response, or answer FailStatus.
+// The choices: balance anew with a new token in the same response, first among the hosts of the session's backend or not, or
+// answer FailStatus.
 const (
-	Rebalance OnHostLost = "Rebalance"
-	Fail      OnHostLost = "Fail"
+	Rebalance       OnHostLost = "Rebalance"
+	RebalanceWithin OnHostLost = "RebalanceWithin"
+	Fail            OnHostLost = "Fail"
 )
 
 // IssueOn is a condition on the client's connection.

@@ -107,7 +107,7 @@ var (
 
 func makeStringProbes() (values []any) {
 	texts := []string{
-		"limpet.dev/v1", "Cookie", "Header", "Session", "Permanent", "Strict", "Lax", "None", "Rebalance", "Fail", "Any", "TLS", "Keep", "Private",
+		"limpet.dev/v1", "Cookie", "Header", "Session", "Permanent", "Strict", "Lax", "None", "Rebalance", "RebalanceWithin", "Fail", "Any", "TLS", "Keep", "Private",
 		"NoStore", "/", "/cart", "a.example", "-a", "a-", "a..b", ".a", "a=b", "a=", "a= ", "a=b c", "=b", "1h", "0s", "1h30m", "1d", "2026-11-21T08:00:00Z",
 		"2026-11-21T24:00:00Z", "2026-11-21", "A_1", "1A", "x-cart", "X-Cart", "x-", "é", "a b", "\u0080", "\u00a0", "😀", "__Host-a", "__Http-a", "__secure-a",
 		strings.Repeat("QUFB", 10) + "QUE", strings.Repeat("QUFB", 14), strings.Repeat("QUFB", 43),

@@ -71,7 +71,7 @@ var verdicts = []struct {
 	{"epoch", []any{int64(0), int64(-1), int64(4294967295), int64(4294967296), 1.5, "1"}, func(v any) fields { return fields{"revocation": fields{"epoch": v}} }},
 	{"renewal", []any{int64(0), int64(1), int64(99), int64(100)}, func(v any) fields { return fields{"renewAfterPercent": v} }},
 	{"status", []any{int64(399), int64(400), int64(599), int64(600)}, func(v any) fields { return fields{"onHostLost": "Fail", "failStatus": v} }},
-	{"host lost", listTexts("Rebalance", "Fail", "rebalance"), func(v any) fields { return fields{"onHostLost": v} }},
+	{"host lost", listTexts("Rebalance", "RebalanceWithin", "Fail", "rebalance"), func(v any) fields { return fields{"onHostLost": v} }},
 	{"issue on", listTexts("Any", "TLS", "tls"), func(v any) fields { return fields{"issueOn": v} }},
 	{"cache", listTexts("Keep", "Private", "NoStore", "no-store"), func(v any) fields { return fields{"cache": fields{"control": v}} }},
 	{"host prefix and path", listTexts("", "/", "/cart"), func(v any) fields { return fields{"sessionName": "__host-a", "cookie": fields{"path": v}} }},

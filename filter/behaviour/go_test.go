@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/limpet-proxy/limpet/filter/internal/session"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 type goPlugin struct {
@@ -54,7 +55,10 @@ type goStream struct {
 	refused  bool
 	exchange session.Exchange
 	outcome  session.Outcome
+	backend  string
 }
+
+func (s *goStream) setBackend(tag string) { s.backend = tag }
 
 func (s *goStream) request(h [][2]string) ([][2]string, error) {
 	if s.refused {
@@ -74,7 +78,7 @@ func (s *goStream) response(h [][2]string, details string, headersOnly bool) ([]
 	if s.policy == nil {
 		return h, nil
 	}
-	l := &list{lines: h, details: details, headersOnly: headersOnly, clock: s.plugin.clock}
+	l := &list{lines: h, details: details, headersOnly: headersOnly, backend: s.backend, clock: s.plugin.clock}
 	s.outcome = s.exchange.Response(l)
 	if s.outcome != session.None && !s.outcome.Void() {
 		s.plugin.count[s.policy.Name+" "+s.outcome.String()]++
@@ -96,6 +100,7 @@ type list struct {
 	lines       [][2]string
 	details     string
 	headersOnly bool
+	backend     string
 	clock       func() time.Time
 }
 
@@ -111,6 +116,10 @@ func (l *list) Prefetch()           {}
 func (l *list) Balance()            { l.Remove(pinHeader) }
 
 func (l *list) Pin(host string, _ bool) { l.Set(pinHeader, host) }
+
+func (l *list) Within(backend string) { l.Set(policyconfig.BackendHeader(pinHeader), backend) }
+
+func (l *list) Backend() string { return l.backend }
 
 func (l *list) Chosen() (string, bool) {
 	pin, ok := l.Get(pinHeader)

@@ -11,7 +11,7 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// modulePlugin is the native module. It names hosts where the others set the pin header, which is translated here.
+// modulePlugin is the native module. It names hosts and backends where the others set headers, which is translated here.
 type modulePlugin struct {
 	t     *testing.T
 	host  *nativetest.Host
@@ -48,8 +48,11 @@ func (p *modulePlugin) openWith(route, cluster, policies string) stream {
 type moduleStream struct {
 	plugin                   *modulePlugin
 	route, cluster, policies string
+	backend                  string
 	s                        *nativetest.Stream
 }
+
+func (s *moduleStream) setBackend(tag string) { s.backend = tag }
 
 func (s *moduleStream) request(h [][2]string) (out [][2]string, err error) {
 	if err := s.plugin.host.SetClock(s.plugin.clock()); err != nil {
@@ -67,6 +70,9 @@ func (s *moduleStream) request(h [][2]string) (out [][2]string, err error) {
 	if err == nil && s.s.Pin != "" {
 		out = append(out, [2]string{pinHeader, base64.StdEncoding.EncodeToString([]byte(s.s.Pin))})
 	}
+	if err == nil && s.s.Within != "" {
+		out = append(out, [2]string{policyconfig.BackendHeader(pinHeader), s.s.Within})
+	}
 	return out, err
 }
 
@@ -74,7 +80,7 @@ func (s *moduleStream) response(h [][2]string, details string, headersOnly bool)
 	if err := s.plugin.host.SetClock(s.plugin.clock()); err != nil {
 		return nil, err
 	}
-	r := nativetest.Reply{Headers: without(h, pinHeader), Details: details, Upstream: s.s.Pin, HeadersOnly: headersOnly}
+	r := nativetest.Reply{Headers: without(h, pinHeader), Details: details, Upstream: s.s.Pin, Backend: s.backend, HeadersOnly: headersOnly}
 	if pin, ok := first(h, pinHeader); ok {
 		host, _ := base64.StdEncoding.DecodeString(pin) // no host where it fails
 		r.Upstream = string(host)

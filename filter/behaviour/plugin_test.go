@@ -30,6 +30,9 @@ type stream interface {
 	close()
 }
 
+// backendStream is one that can be told the tag of the backend whose host answers, before the response.
+type backendStream interface{ setBackend(tag string) }
+
 // builds are the builds of the engine. Of the native module there are four: the one that ships for this machine, one that
 // fills memory with rubbish as soon as it should not be used any more, one that sanitizers watch, and the one that ships
 // for arm64, in qemu.

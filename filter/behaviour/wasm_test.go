@@ -63,5 +63,11 @@ func (s *wasmStream) response(h [][2]string, details string, headersOnly bool) (
 	return s.s.ResponseHeaders(h, headersOnly)
 }
 
+func (s *wasmStream) setBackend(tag string) {
+	if tag != "" {
+		s.s.SetProperty("xds.upstream_host_metadata.filter_metadata.limpet.limpet.backend", tag)
+	}
+}
+
 func (s *wasmStream) logged() string { return s.s.FilterState()["limpet"] }
 func (s *wasmStream) close()         { s.s.Close() }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // Two rings that share their first key's id but not the key, and the environment that holds the first.
@@ -19,6 +21,8 @@ const (
 
 const pinHeader = "x-limpet-pin"
 
+var backendHeader = policyconfig.BackendHeader(pinHeader)
+
 // world is a client, a proxy with the plugin, and backends. It does what Envoy's stateful_session filter does
 // between the plugin and the hosts.
 type world struct {
@@ -28,6 +32,8 @@ type world struct {
 	// hosts that serve; requests without a pin take them in turn.
 	hosts []string
 	turn  int
+	// backends are the tags in hosts' metadata. A request that names one takes its hosts in turn, if any serves.
+	backends map[string]string
 	// strict is stateful_session's strict mode: a pinned host that does not serve is not replaced.
 	strict bool
 	// strictStatus is what Envoy answers then; empty is 503.
@@ -119,6 +125,9 @@ func (w *world) exchange(s stream, h [][2]string) (result, error) {
 		return result{}, err
 	}
 	r, reply, details := w.upstream(sent)
+	if told, ok := s.(backendStream); ok {
+		told.setBackend(w.backends[r.host])
+	}
 	r.headers, err = s.response(reply, details, false)
 	r.log = s.logged()
 	return r, err
@@ -134,7 +143,7 @@ func (w *world) check(err error) {
 // upstream plays stateful_session, the load balancer and the backend.
 func (w *world) upstream(req [][2]string) (result, [][2]string, string) {
 	pin, pinned := first(req, pinHeader)
-	r := result{received: without(req, pinHeader)}
+	r := result{received: without(without(req, pinHeader), backendHeader)}
 	if pinned {
 		text, err := base64.StdEncoding.DecodeString(pin)
 		w.check(err)
@@ -145,7 +154,8 @@ func (w *world) upstream(req [][2]string) (result, [][2]string, string) {
 			r.host = ""
 			return r, [][2]string{{":status", cmp.Or(w.strictStatus, "503")}}, "no_healthy_upstream"
 		}
-		r.host = w.hosts[w.turn%len(w.hosts)]
+		hosts := w.subset(req)
+		r.host = hosts[w.turn%len(hosts)]
 		w.turn++
 	}
 	reply := [][2]string{{":status", "200"}}
@@ -160,6 +170,20 @@ func (w *world) upstream(req [][2]string) (result, [][2]string, string) {
 		return r, reply, w.details
 	}
 	return r, reply, "via_upstream"
+}
+
+// subset gives the hosts among which the load balancer chooses.
+func (w *world) subset(req [][2]string) (hosts []string) {
+	backend, named := first(req, backendHeader)
+	for _, host := range w.hosts {
+		if named && w.backends[host] == backend {
+			hosts = append(hosts, host)
+		}
+	}
+	if len(hosts) == 0 {
+		return w.hosts
+	}
+	return hosts
 }
 
 func (w *world) cookieLine() string {

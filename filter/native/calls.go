@@ -19,7 +19,10 @@ func hostAttribute(s *stream, attribute uint32) uint32
 func hostCluster(s *stream) uint32
 
 //export limpet_metadata
-func hostMetadata(s *stream, name unsafe.Pointer, nameSize uintptr, key unsafe.Pointer, keySize uintptr) uint32
+func hostMetadata(s *stream, source uint32, name unsafe.Pointer, nameSize uintptr, key unsafe.Pointer, keySize uintptr) uint32
+
+//export limpet_note
+func hostNote(s *stream, name unsafe.Pointer, nameSize uintptr, key unsafe.Pointer, keySize uintptr, value unsafe.Pointer, size uintptr)
 
 //export limpet_answer
 func hostAnswer(s *stream, status uint32, details unsafe.Pointer, size uintptr)

@@ -23,6 +23,12 @@ const (
 	routeName       = 61
 )
 
+// Whose metadata is read: enum metadata_source of c/abi.h.
+const (
+	routeSource = 1
+	hostSource  = 3
+)
+
 // attribute reads one of Envoy's attributes, "" where there is none.
 func (s *stream) attribute(id uint32) string {
 	if hostAttribute(s, id) == 0 {
@@ -108,6 +114,24 @@ func (x *exchange) Pin(host string, strict bool) {
 
 func (x *exchange) Balance() {}
 
+// Within tells the load balancer itself. No header carries it, so Envoy needs no filter for that, and no client has a say.
+func (x *exchange) Within(backend string) {
+	name, key := policyconfig.SubsetMetadata, policyconfig.BackendMetadataKey
+	hostNote(&x.stream, data(name), size(name), data(key), size(key), data(backend), size(backend))
+}
+
+func (x *exchange) Backend() string {
+	return x.metadata(hostSource, policyconfig.BackendMetadata, policyconfig.BackendMetadataKey)
+}
+
+// metadata reads a text of what the route or the host that answers is marked with, "" where there is none.
+func (x *exchange) metadata(source uint32, name, key string) string {
+	if hostMetadata(&x.stream, source, data(name), size(name), data(key), size(key)) == 0 {
+		return ""
+	}
+	return x.text
+}
+
 func (x *exchange) Cluster() string {
 	if hostCluster(&x.stream) == 0 {
 		return ""
@@ -116,11 +140,8 @@ func (x *exchange) Cluster() string {
 }
 
 func (x *exchange) Policies() (string, bool) {
-	name, key := policyconfig.RouteMetadata, policyconfig.RouteField
-	if hostMetadata(&x.stream, data(name), size(name), data(key), size(key)) == 0 {
-		return "", false
-	}
-	return x.text, true
+	text := x.metadata(routeSource, policyconfig.RouteMetadata, policyconfig.RouteField)
+	return text, text != ""
 }
 
 func (x *exchange) Chosen() (string, bool) {

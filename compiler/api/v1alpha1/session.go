@@ -86,8 +86,9 @@ type SessionSettings struct {
 	KeepUnselected *Duration `json:"keepUnselected,omitempty"`
 
 	// OnHostLost says what happens when the session's host can't serve: Rebalance begins a new session on
-	// another host within the same request, Fail answers FailStatus. Where no policy writes it: Rebalance.
-	// +kubebuilder:validation:Enum=Rebalance;Fail
+	// another host within the same request, RebalanceWithin on one of the same backend while there is one that takes
+	// sessions, Fail answers FailStatus. Where no policy writes it: Rebalance.
+	// +kubebuilder:validation:Enum=Rebalance;RebalanceWithin;Fail
 	// +optional
 	OnHostLost *policyconfig.OnHostLost `json:"onHostLost,omitempty"`
 

@@ -78,6 +78,9 @@ type request struct {
 
 func (r *request) Pin(host string, _ bool) { r.Set(r.plugin.pinHeader, host) }
 
+// Within is read by Envoy's header_to_metadata filter, for the subset of the cluster's hosts.
+func (r *request) Within(backend string) { r.Set(r.plugin.backendHeader, backend) }
+
 // Balance removes the header. The fence before limpet does so too, but another control plane may leave it out.
 func (r *request) Balance() { r.Remove(r.plugin.pinHeader) }
 
@@ -139,6 +142,11 @@ func (r *reply) All() [][2]string {
 		return r.headerMap.All()
 	}
 	return r.fetched
+}
+
+func (*reply) Backend() string {
+	tag, _ := property(backendTag)
+	return tag
 }
 
 func (*reply) CodeDetails() string {

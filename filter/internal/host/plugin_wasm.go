@@ -19,7 +19,9 @@ type plugin struct {
 	pinHeader string
 	metrics   metrics
 	logging   bool
-	recycled  []*stream
+	// backendHeader is where the backend of a pinned session is told.
+	backendHeader string
+	recycled      []*stream
 }
 
 // start refuses a bad configuration with every error in the log; Envoy then keeps the one before, or answers 500 on
@@ -35,6 +37,7 @@ func (p *plugin) start(configuration string) types.OnPluginStartStatus {
 		return types.OnPluginStartStatusFailed
 	}
 	p.engine, p.pinHeader, p.logging = engine, cfg.PinHeader, cfg.AccessLog
+	p.backendHeader = policyconfig.BackendHeader(cfg.PinHeader)
 	defineLasting()
 	return types.OnPluginStartStatusOK
 }
@@ -124,6 +127,7 @@ const (
 	routeName   = "xds\x00route_name"
 	clusterName = "xds\x00cluster_name"
 	codeDetails = "response\x00code_details"
+	backendTag  = "xds\x00upstream_host_metadata\x00filter_metadata\x00" + policyconfig.BackendMetadata + "\x00" + policyconfig.BackendMetadataKey
 
 	routePolicies = "xds\x00route_metadata\x00filter_metadata\x00" + policyconfig.RouteMetadata + "\x00" + policyconfig.RouteField
 )

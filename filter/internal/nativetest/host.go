@@ -253,6 +253,8 @@ type Stream struct {
 	// Answered is the status with which the module itself answered, 0 where it did not, and Details are that answer's.
 	Answered uint32
 	Details  string
+	// Within is the backend among whose hosts Envoy looks for another, "" for all.
+	Within string
 }
 
 // SetPolicies sets what the metadata of the next requests' route has as policies, "" for none.
@@ -272,6 +274,7 @@ func (h *Host) Request(route, cluster string, headers [][2]string) (*Stream, [][
 	headers = a.headers()
 	s.Pin, s.Strict = a.text(), a.number() != 0
 	s.Answered, s.Details = a.number(), a.text()
+	s.Within = a.text()
 	return s, headers, nil
 }
 
@@ -281,13 +284,15 @@ type Reply struct {
 	// Details is response.code_details.
 	Details string
 	// Upstream is the host that answered or should have, "" where none was chosen.
-	Upstream    string
+	Upstream string
+	// Backend is the tag in that host's metadata, "" for none.
+	Backend     string
 	HeadersOnly bool
 }
 
 // Response answers the request and returns what the client gets.
 func (s *Stream) Response(r Reply) ([][2]string, error) {
-	m := newMessage('r').number(s.id).text(r.Details).text(r.Upstream).boolean(r.Upstream != "").boolean(r.HeadersOnly)
+	m := newMessage('r').number(s.id).text(r.Details).text(r.Upstream).boolean(r.Upstream != "").text(r.Backend).boolean(r.HeadersOnly)
 	a, err := s.host.call(m.headers(r.Headers))
 	if err != nil {
 		return nil, err

@@ -31,6 +31,8 @@ func (l *lines) Prefetch()              {}
 func (l *lines) Now() int64             { return now }
 func (l *lines) Pin(string, bool)       {}
 func (l *lines) Balance()               {}
+func (l *lines) Within(string)          {}
+func (l *lines) Backend() string        { return "" }
 func (l *lines) Chosen() (string, bool) { return l.Get(chosenHeader) }
 func (l *lines) Add(name, value string) { l.kv = append(l.kv, [2]string{name, value}) }
 

@@ -27,12 +27,15 @@ type Engine struct {
 	cache   cache
 	scopes  uint64 // how many there were
 	// buf is where tokens, Set-Cookie and Cookie lines are built before the proxy takes them, and lines are the latter;
-	// nonce, id and host are the room for a nonce, a session id and a host's text. All would be allocated anew otherwise.
+	// nonce, id, backend and host are the room for a nonce, a session id, a backend's tag and a host's text. All would be
+	// allocated anew otherwise.
 	buf   []byte
 	lines []string
 	nonce [12]byte
 	id    [8]byte
-	host  [token.HostTextMax]byte
+
+	backend [backendDigits]byte
+	host    [token.HostTextMax]byte
 }
 
 // routePolicies are the policies of one Envoy route: one for all of its clusters, or one for each.
@@ -80,6 +83,8 @@ type Policy struct {
 	revoked *revoked
 	// hasParts says that tokens are of version 2.
 	hasParts bool
+	// within says that a session whose host is lost stays in its backend.
+	within bool
 	// failStatus is what the proxy answers in the place of a lost host of a strict policy; else empty.
 	failStatus string
 	// warm says that what is made on first use has been made.
@@ -148,6 +153,7 @@ func newPolicy(pc *policyconfig.Policy, scope *token.Scope, skew int64) *Policy 
 	}
 	p.headerName = strings.ToLower(pc.SessionName)
 	p.hasParts = pc.TokenVersion >= 2
+	p.within = p.hasParts && pc.OnHostLost == policyconfig.RebalanceWithin
 	p.revoked = newRevoked(&pc.Revocation)
 	if p.strict = pc.OnHostLost == policyconfig.Fail; p.strict {
 		p.failStatus = strconv.Itoa(pc.FailStatus)

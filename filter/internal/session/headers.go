@@ -20,6 +20,8 @@ type Request interface {
 	Headers
 	// Pin has the host of a token serve the request, in the form that Proxy.AppendPin made. Strict: it or none.
 	Pin(host string, strict bool)
+	// Within has the proxy look for another host among those of the backend with that tag, where the pinned one can't serve.
+	Within(backend string)
 	// Balance leaves the choice of the host to the proxy, whatever the client would like.
 	Balance()
 }
@@ -30,6 +32,9 @@ type Reply interface {
 	// Chosen is the host that the proxy chose instead of the pinned one or because there was none, as "ip:port". It is asked
 	// for once, and what it returns is good until another method is called.
 	Chosen() (host string, ok bool)
+	// Backend is the tag of the backend that the host which answered belongs to, as the cluster's endpoints have it; empty for
+	// none. It is asked for where a token is written.
+	Backend() string
 	// CodeDetails is Envoy's word for where the response came from (response.code_details).
 	CodeDetails() string
 	// HeadersOnly tells whether the response ends with its headers.

@@ -18,6 +18,10 @@ func (x *Exchange) issue(h Reply, sess token.Session, now int64) bool {
 	if p.backendSpoke(h) {
 		return false
 	}
+	sess.Parts.Backend = 0
+	if p.within {
+		sess.Parts.Backend = backendOf(h)
+	}
 	line, ok := p.mint(append(p.engine.buf[:0], p.cookieHead...), sess, now)
 	if !ok {
 		return false

@@ -213,6 +213,9 @@ func (s *search) finish(h Request) {
 	s.x.pinned = true
 	s.x.session = s.entry.session
 	h.Pin(s.entry.pinText(), s.x.policy.strict)
+	if s.x.policy.within {
+		s.x.stayWithin(h, &s.entry.session)
+	}
 }
 
 // authenticate opens a token, or finds it among those opened before.

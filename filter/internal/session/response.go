@@ -123,11 +123,12 @@ func (x *Exchange) begin(h Reply, host token.Host) Outcome {
 	return x.outcome
 }
 
-// keep renews the token of a session that stays, when that was due as the request came, or when the session has no id yet.
+// keep renews the token of a session that stays, when that was due as the request came, or when the token does not say all
+// that the policy wants to know.
 func (x *Exchange) keep(h Reply) Outcome {
 	p := x.policy
 	idle := p.renewAfter > 0 && x.now-x.session.LastSeen >= p.renewAfter
-	if !idle && !p.scope.Stale(x.session, x.now) && (!p.hasParts || x.session.Parts.ID != 0) {
+	if !idle && !p.scope.Stale(x.session, x.now) && !x.lacksParts(h) {
 		return Pinned
 	}
 	now, sess := h.Now(), x.session

@@ -27,7 +27,7 @@ enum attribute { RESPONSE_CODE_DETAILS = 16, UPSTREAM_ADDRESS = 41, XDS_ROUTE_NA
 enum log_level { LOG_CRITICAL = 5 };
 enum metrics_result { METRICS_SUCCESS = 0 };
 enum header_status { HEADERS_CONTINUE = 0, HEADERS_STOP_ITERATION = 1 };
-enum metadata_source { METADATA_ROUTE = 1 };
+enum metadata_source { METADATA_ROUTE = 1, METADATA_HOST = 3 };
 
 void CALLBACK(log)(int level, struct buffer message);
 uint32_t CALLBACK(get_concurrency)(void);
@@ -35,6 +35,7 @@ uint32_t CALLBACK(http_filter_get_worker_index)(void *filter);
 bool CALLBACK(http_filter_get_attribute_string)(void *filter, int attribute, struct buffer *result);
 bool CALLBACK(http_get_cluster_name)(void *filter, struct buffer *result);
 bool CALLBACK(http_get_metadata_string)(void *filter, int source, struct buffer name, struct buffer key, struct buffer *result);
+void CALLBACK(http_set_dynamic_metadata_string)(void *filter, struct buffer name, struct buffer key, struct buffer value);
 void CALLBACK(http_send_response)(void *filter, uint32_t status, struct header *headers, size_t count, struct buffer body, struct buffer details);
 size_t CALLBACK(http_get_headers_size)(void *filter, int type);
 bool CALLBACK(http_get_headers)(void *filter, int type, struct header *result);

@@ -31,8 +31,14 @@ uint32_t limpet_attribute(struct stream *s, uint32_t attribute) {
 // The attribute xds.cluster_name has it too, from Envoy 1.40 on.
 uint32_t limpet_cluster(struct stream *s) { return CALLBACK(http_get_cluster_name)(s->filter, &s->text); }
 
-uint32_t limpet_metadata(struct stream *s, const char *name, size_t name_size, const char *key, size_t key_size) {
-	return CALLBACK(http_get_metadata_string)(s->filter, METADATA_ROUTE, (struct buffer){name, name_size}, (struct buffer){key, key_size}, &s->text);
+uint32_t limpet_metadata(struct stream *s, uint32_t source, const char *name, size_t name_size, const char *key, size_t key_size) {
+	return CALLBACK(http_get_metadata_string)(s->filter, (int)source, (struct buffer){name, name_size}, (struct buffer){key, key_size}, &s->text);
+}
+
+// limpet_note puts a text into the request's own metadata.
+void limpet_note(struct stream *s, const char *name, size_t name_size, const char *key, size_t key_size, const char *value, size_t size) {
+	CALLBACK(http_set_dynamic_metadata_string)
+	(s->filter, (struct buffer){name, name_size}, (struct buffer){key, key_size}, (struct buffer){value, size});
 }
 
 void limpet_answer(struct stream *s, uint32_t status, const char *details, size_t size) {

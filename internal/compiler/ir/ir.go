@@ -97,6 +97,8 @@ type Route struct {
 	Match Match
 	// Sticky says that session policies hold here, by the route's name and, in a split, the cluster.
 	Sticky bool
+	// Within says that its cluster is one that is Within.
+	Within bool
 	// Policies are the session policies of the route's rule. Those of a backend without a share are among them: moving
 	// weights then changes routes alone, and no request meets the policies of before with the weights of after.
 	Policies []policyconfig.Policy
@@ -175,6 +177,8 @@ type Cluster struct {
 	// Localities has one entry for a single backend. With several, each pool gets its weight's share of the requests
 	// that belong to no session, whatever the health of its hosts.
 	Localities []Locality
+	// Within says that a session whose host is lost stays in its locality, while that takes sessions.
+	Within bool
 }
 
 // Locality is the hosts of one backend.

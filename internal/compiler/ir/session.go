@@ -1,6 +1,10 @@
 package ir
 
-import policyconfig "github.com/limpet-proxy/limpet/policy-config"
+import (
+	"slices"
+
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+)
 
 // RuleSessions is what session persistence comes to for a rule.
 type RuleSessions struct {
@@ -45,6 +49,26 @@ func FailStatus(p *policyconfig.Policy) int {
 		return p.FailStatus
 	}
 	return 0
+}
+
+// StaysWithin reports whether a policy's sessions stay in their backend when their host is lost: that is in their tokens.
+func StaysWithin(p *policyconfig.Policy) bool {
+	return p.OnHostLost == policyconfig.RebalanceWithin && p.TokenVersion >= 2
+}
+
+// Anywhere gives the policies for requests that have one backend only, or whose proxy can't tell backends apart: to stay within
+// it is then no more than to move.
+func Anywhere(policies []policyconfig.Policy) []policyconfig.Policy {
+	if !slices.ContainsFunc(policies, func(p policyconfig.Policy) bool { return p.OnHostLost == policyconfig.RebalanceWithin }) {
+		return policies
+	}
+	policies = slices.Clone(policies)
+	for i := range policies {
+		if policies[i].OnHostLost == policyconfig.RebalanceWithin {
+			policies[i].OnHostLost = policyconfig.Rebalance
+		}
+	}
+	return policies
 }
 
 // SessionPolicy is a policy of the filter, but for the names by which that finds routes and clusters: each target has

@@ -228,7 +228,7 @@ func (p *planner) newSession(s *policy.Session) *ir.Session {
 	if s.Backend != nil {
 		made.Backend = p.newBackend(s.Backend)
 	}
-	for i, one := range s.Policies {
+	for i, one := range ir.Anywhere(s.Policies) { // no control plane's split tells the backends of one session apart
 		one.Routes, one.Clusters = nil, nil
 		made.Policies = append(made.Policies, ir.SessionPolicy{Policy: one, Matches: s.Matches[i]})
 	}

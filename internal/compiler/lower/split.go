@@ -15,6 +15,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/retrybudget"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+	"github.com/limpet-proxy/limpet/token"
 )
 
 // statusUnready is what requests get for a Service without ready endpoints (HTTPRoute, rules.backendRefs).
@@ -209,7 +210,7 @@ func (l *lowerer) newStickyAction(route *gateway.Route, path *field.Path, rule *
 	action := ir.Route{Sticky: true, Policies: session.Policies, FailStatus: ir.FailStatus(&session.Policies[0])}
 	action.RequestHeaders, action.ResponseHeaders = choices[0].request, choices[0].response
 	if len(choices) == 1 && choices[0].weight > 0 {
-		action.Cluster = l.addSharedCluster(choices[0])
+		action.Cluster, action.Policies = l.addSharedCluster(choices[0]), ir.Anywhere(action.Policies)
 		return action
 	}
 	l.checkNearby(route, path, choices)
@@ -217,6 +218,12 @@ func (l *lowerer) newStickyAction(route *gateway.Route, path *field.Path, rule *
 	cluster := ir.Cluster{
 		Name: mergedClusterName(route, rule) + first.limitSuffix(), Balancing: choices[0].balancing, RetryBudget: first.budget,
 		HTTP2: !slices.ContainsFunc(choices, func(c choice) bool { return usable(c) && !c.http2 }),
+	}
+	if ir.StaysWithin(&session.Policies[0]) && l.tellBackends(route, path, choices) {
+		cluster.Within, action.Within = true, true
+		cluster.Name += "/within"
+	} else {
+		action.Policies = ir.Anywhere(action.Policies)
 	}
 	total, others := uint32(0), canTakeOver(choices)
 	for _, c := range choices {
@@ -229,6 +236,24 @@ func (l *lowerer) newStickyAction(route *gateway.Route, path *field.Path, rule *
 	}
 	action.Cluster = l.addCluster(cluster)
 	return action
+}
+
+// tellBackends reports whether the tags of a split's backends, by which tokens name them, tell them apart.
+func (l *lowerer) tellBackends(route *gateway.Route, path *field.Path, choices []choice) bool {
+	tags := map[uint32]string{}
+	for _, c := range choices {
+		if c.backend == nil {
+			continue
+		}
+		tag := token.BackendTag(c.backend.Name)
+		if other := tags[tag]; other != "" && other != c.backend.Name {
+			l.rep.Warn(route, field.Invalid(path.Child("backendRefs"), c.backend.Name, fmt.Sprintf(
+				"its tag in tokens is that of %s: sessions that lose their host go to any, as under Rebalance; rename one", other)))
+			return false
+		}
+		tags[tag] = c.backend.Name
+	}
+	return true
 }
 
 // mergedClusterName is the name of a rule's own cluster. Rules that differ by listener share it, for their backends do
@@ -254,7 +279,7 @@ func (l *lowerer) newPerBackendAction(route *gateway.Route, rule *policy.Rule, c
 		if session == nil {
 			continue
 		}
-		policies := session.Policies
+		policies := ir.Anywhere(session.Policies)
 		if len(choices) > 1 {
 			policies = restrictTo(policies, c.clusterName())
 		}

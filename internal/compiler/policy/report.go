@@ -14,6 +14,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // reporter says what became of what people wrote, at the place where they wrote it.
@@ -39,6 +40,7 @@ func (d *reporter) reportAll(decided []*Rule, renames []Rename) {
 		}
 		for _, s := range r.Sessions {
 			d.reportDrain(s)
+			d.reportWithin(r, s)
 			d.reportDomain(s)
 			d.reportHostPaths(s)
 			d.reportPartial(s)
@@ -191,6 +193,24 @@ func (d *reporter) reportDrain(s *Session) {
 		d.warnWhereWritten(s.Effective.Field("drainTimeout").FieldValue, "",
 			"not supported: EndpointSlices don't say since when a host terminates, so sessions stay as long as it serves")
 	}
+}
+
+// reportWithin says where sessions of a split can't stay in their backend (S40).
+func (d *reporter) reportWithin(r *Rule, s *Session) {
+	if len(r.Backends()) < 2 || s.Policies[0].OnHostLost != policyconfig.RebalanceWithin {
+		return
+	}
+	why := ""
+	switch {
+	case d.options.ExternalControlPlane:
+		why = "not supported: this target's control plane makes the endpoints, and does not mark them with their backends"
+	case s.Backend == nil && s.Policies[0].TokenVersion < 2:
+		why = "it needs tokens that name the backend: --token-version 2"
+	default:
+		return
+	}
+	d.warnWhereWritten(s.Effective.Field("onHostLost").FieldValue, "",
+		why+"; sessions that lose their host go to any, as under Rebalance")
 }
 
 // reportDomain notes a Domain that browsers accept from none of the rule's hosts.

@@ -176,7 +176,7 @@ struct stream {
 	uint32_t id;
 	const void *module;
 	struct map maps[4];
-	struct text route, cluster, policies, details, upstream, pin, state, answer;
+	struct text route, cluster, policies, backend, within, details, upstream, pin, state, answer;
 	bool has_upstream, strict, has_state;
 	uint32_t answered; // by the module, with that status and those details
 	struct stream *next;
@@ -262,13 +262,24 @@ bool CALLBACK(http_filter_get_attribute_string)(void *filter, int attribute, str
 	return true;
 }
 
+static bool is(struct buffer b, const char *text) { return b.size == strlen(text) && !memcmp(b.data, text, b.size); }
+
 bool CALLBACK(http_get_metadata_string)(void *filter, int source, struct buffer name, struct buffer key, struct buffer *result) {
 	struct stream *s = filter;
-	if (source != METADATA_ROUTE || name.size != 6 || memcmp(name.data, "limpet", 6) || key.size != 8 || memcmp(key.data, "policies", 8))
-		die("metadata that the module should not need");
-	if (!s->policies.size) return false;
-	*result = show(s->policies.data, s->policies.size);
+	struct text *t = NULL;
+	if (source == METADATA_ROUTE && is(name, "limpet") && is(key, "policies")) t = &s->policies;
+	if (source == METADATA_HOST && is(name, "limpet") && is(key, "limpet.backend")) t = &s->backend;
+	if (!t) die("metadata that the module should not need");
+	if (!t->size) return false;
+	*result = show(t->data, t->size);
 	return true;
+}
+
+void CALLBACK(http_set_dynamic_metadata_string)(void *filter, struct buffer name, struct buffer key, struct buffer value) {
+	struct stream *s = filter;
+	if (!is(name, "envoy.lb") || !is(key, "limpet.backend")) die("metadata that the module should not set");
+	s->within.size = 0;
+	append(&s->within, value.data, value.size);
 }
 
 void CALLBACK(http_send_response)(void *filter, uint32_t status, struct header *headers, size_t count, struct buffer body, struct buffer details) {
@@ -519,6 +530,8 @@ static void end(struct stream *s) {
 	free(s->route.data);
 	free(s->cluster.data);
 	free(s->policies.data);
+	free(s->backend.data);
+	free(s->within.data);
 	free(s->answer.data);
 	free(s->details.data);
 	free(s->upstream.data);
@@ -538,7 +551,8 @@ static void run_response(struct stream *s, bool headers_only) {
 	expire();
 }
 
-// request takes (stream, route, cluster, headers) and gives (headers, pinned host, strict, the module's answer and its details).
+// request takes (stream, route, cluster, headers) and gives (headers, pinned host, strict, the module's answer and its details,
+// the backend that the load balancer is told).
 static void request(void) {
 	uint32_t id = take_number();
 	struct buffer route = take();
@@ -550,9 +564,10 @@ static void request(void) {
 	number(&out, s->strict);
 	number(&out, s->answered);
 	string(&out, s->answer.data, s->answer.size);
+	string(&out, s->within.data, s->within.size);
 }
 
-// response takes (stream, details, upstream, whether there is one, headers only, headers) and gives (headers, whether there
+// response takes (stream, details, upstream, whether there is one, its backend, headers only, headers) and gives (headers, whether there
 // is a filter state, the state).
 static void response(void) {
 	struct stream *s = find(take_number());
@@ -561,6 +576,9 @@ static void response(void) {
 	append(&s->details, details.data, details.size);
 	append(&s->upstream, upstream.data, upstream.size);
 	s->has_upstream = take_number();
+	struct buffer backend = take();
+	s->backend.size = 0;
+	append(&s->backend, backend.data, backend.size);
 	bool headers_only = take_number();
 	take_map(&s->maps[RESPONSE_HEADERS]);
 	run_response(s, headers_only);

@@ -8,13 +8,14 @@ var answerYes = capability.Answer{Support: capability.Yes}
 
 // Capabilities says what a plain Envoy under the bootstrap carries.
 var Capabilities = capability.Declaration{
-	"across split, one session (up to 1.6)":    answerYes,
-	"across split, a session for each backend": answerYes,
-	"across XBackend":                          answerYes,
-	"HTTPRoute timeouts.request":               answerYes,
-	"HTTPRoute timeouts.backendRequest":        answerYes,
-	"HTTPRoute retry.codes[]":                  answerYes,
-	"HTTPRoute retry.attempts":                 answerYes,
+	"across split, one session (up to 1.6)":        answerYes,
+	"across split, a session for each backend":     answerYes,
+	"across XBackend":                              answerYes,
+	"across onHostLost RebalanceWithin in a split": answerYes,
+	"HTTPRoute timeouts.request":                   answerYes,
+	"HTTPRoute timeouts.backendRequest":            answerYes,
+	"HTTPRoute retry.codes[]":                      answerYes,
+	"HTTPRoute retry.attempts":                     answerYes,
 	"HTTPRoute retry.backoff": {
 		Support: capability.Differs,
 		Note:    "not the least wait: Envoy waits a random time of up to that, doubled for each further retry (reported)",

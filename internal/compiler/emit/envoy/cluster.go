@@ -9,6 +9,7 @@ import (
 	upstreamsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/upstreams/http/v3"
 	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
 	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
@@ -47,6 +48,9 @@ func (e *emitter) newCluster(c *ir.Cluster) *clusterv3.Cluster {
 		LbPolicy:             lbPolicies[c.Balancing],
 		CircuitBreakers:      newCircuitBreakers(c.RetryBudget),
 	}
+	if c.Within {
+		out.LbSubsetConfig = newSubsets()
+	}
 	switch {
 	case !e.files.discovered:
 		out.LoadAssignment = newAssignment(c)
@@ -73,7 +77,7 @@ func newAssignment(c *ir.Cluster) *endpointv3.ClusterLoadAssignment {
 		}
 	}
 	for i, p := range c.Localities {
-		l := newLocality(p, isMerged(c))
+		l := newLocality(p, isMerged(c), c.Within)
 		if isMerged(c) && p.TLS != nil {
 			markSecure(l, len(p.Endpoints), i)
 		}
@@ -99,7 +103,7 @@ func (e *emitter) newHTTP2Options() *anypb.Any {
 }
 
 // newLocality is a locality. In a merged cluster its weight is the backend's; without one it gets no new sessions.
-func newLocality(p ir.Locality, merged bool) *endpointv3.LocalityLbEndpoints {
+func newLocality(p ir.Locality, merged, within bool) *endpointv3.LocalityLbEndpoints {
 	l := &endpointv3.LocalityLbEndpoints{}
 	if merged {
 		l.Locality = &corev3.Locality{SubZone: p.Name}
@@ -108,7 +112,11 @@ func newLocality(p ir.Locality, merged bool) *endpointv3.LocalityLbEndpoints {
 		}
 	}
 	for _, host := range p.Endpoints {
-		l.LbEndpoints = append(l.LbEndpoints, newEndpoint(newAddress(host.Address), host.Draining))
+		endpoint := newEndpoint(newAddress(host.Address), host.Draining)
+		if within {
+			labelEndpoint(endpoint, &p, host.Draining)
+		}
+		l.LbEndpoints = append(l.LbEndpoints, endpoint)
 	}
 	if p.DirectStatus != 0 {
 		l.LbEndpoints = append(l.LbEndpoints, newEndpoint(newInternalAddress(answerName(p.DirectStatus)), false))
@@ -122,6 +130,14 @@ func newEndpoint(at *corev3.Address, draining bool) *endpointv3.LbEndpoint {
 		e.HealthStatus = corev3.HealthStatus_DRAINING
 	}
 	return e
+}
+
+// describeEndpoint gives an endpoint metadata for one of Envoy's parts, besides what it has for others.
+func describeEndpoint(e *endpointv3.LbEndpoint, reader string, fields *structpb.Struct) {
+	if e.Metadata == nil {
+		e.Metadata = &corev3.Metadata{FilterMetadata: map[string]*structpb.Struct{}}
+	}
+	e.Metadata.FilterMetadata[reader] = fields
 }
 
 // newInternalAddress is the address of a listener inside Envoy.

@@ -69,12 +69,14 @@ type emitter struct {
 	cors bool
 	// sessions is as in itemForm.
 	sessions bool
-	err      error
+	// within says that sessions of some route stay in their backend.
+	within bool
+	err    error
 }
 
 func (e *emitter) newBootstrap(config *ir.Config) *bootstrapv3.Bootstrap {
 	static := &bootstrapv3.Bootstrap_StaticResources{}
-	e.cors = usesCORS(config)
+	e.cors, e.within = usesCORS(config), usesWithin(config)
 	for _, l := range config.Listeners {
 		static.Listeners = append(static.Listeners, e.newListener(l))
 	}

@@ -45,6 +45,9 @@ func (e *emitter) newHTTPFilters() []*hcmv3.HttpFilter {
 	case sessions:
 		chain = append(chain, e.newLimpet(), e.newStatefulSession())
 	}
+	if e.files.discovered || e.within {
+		chain = append(chain, e.newWithinFilter())
+	}
 	return append(chain, e.newRouter())
 }
 

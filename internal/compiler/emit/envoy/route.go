@@ -116,10 +116,13 @@ func (e *emitter) switchSessions(route *routev3.Route, r *ir.Route) {
 		own[sessionFilter] = e.enableSession(r.FailStatus)
 	case !r.Sticky && e.sessions:
 		own[fenceFilter], own[limpetFilter], own[sessionFilter] = e.disableFilter(), e.disableFilter(), e.disableFilter()
-	default:
-		return
 	}
-	route.TypedPerFilterConfig = own
+	if r.Within {
+		own[fenceFilter], own[withinFilter] = e.fenceBackend(), e.enableFilter()
+	}
+	if len(own) > 0 {
+		route.TypedPerFilterConfig = own
+	}
 }
 
 // carryPolicies puts the policies of a route into its metadata, which no client has a part in, and their identity into its

@@ -46,7 +46,7 @@ func newSocketMatch(locality int) *structpb.Struct {
 // markSecure marks the first hosts of a locality for their TLS; those after them answer in the backend's place.
 func markSecure(l *endpointv3.LocalityLbEndpoints, hosts, locality int) {
 	for _, host := range l.LbEndpoints[:hosts] {
-		host.Metadata = &corev3.Metadata{FilterMetadata: map[string]*structpb.Struct{socketMatch: newSocketMatch(locality)}}
+		describeEndpoint(host, socketMatch, newSocketMatch(locality))
 	}
 }
 

@@ -13,6 +13,10 @@ var (
 var Capabilities = capability.Declaration{
 	"across split, one session (up to 1.6)":    answerYes,
 	"across split, a session for each backend": answerYes,
+	"across onHostLost RebalanceWithin in a split": {
+		Support: capability.No,
+		Note:    "its endpoints are not marked with their backends: sessions move as under `Rebalance`",
+	},
 	"across XBackend": {
 		Support: capability.No,
 		Note:    "Envoy Gateway 1.9 does not know the kind",

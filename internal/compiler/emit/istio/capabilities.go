@@ -21,6 +21,10 @@ var Capabilities = capability.Declaration{
 		Support: capability.Differs,
 		Note:    "the matches of a Gateway API rule share a name, so the path is what they have in common (reported)",
 	},
+	"across onHostLost RebalanceWithin in a split": {
+		Support: capability.No,
+		Note:    "its endpoints are not marked with their backends: sessions move as under `Rebalance`",
+	},
 	"across XBackend": {
 		Support: capability.No,
 		Note:    "Istio knows no XBackend",

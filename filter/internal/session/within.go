@@ -1,0 +1,44 @@
+package session
+
+import "github.com/limpet-proxy/limpet/token"
+
+// backendDigits is the length of a backend tag as the proxy has it: hexadecimal digits in lower case.
+const backendDigits = 8
+
+// stayWithin has a pinned request go to another host of the session's backend if it has to.
+func (x *Exchange) stayWithin(h Request, sess *token.Session) {
+	if sess.Parts.Backend == 0 {
+		return
+	}
+	const digits = "0123456789abcdef"
+	text := x.policy.engine.backend[:]
+	for i := range text {
+		text[i] = digits[sess.Parts.Backend>>(28-4*i)&0xf]
+	}
+	h.Within(stringOf(text))
+}
+
+// lacksParts tells whether the session has no id yet, or is of a backend that its token does not name.
+func (x *Exchange) lacksParts(h Reply) bool {
+	p, parts := x.policy, &x.session.Parts
+	return p.hasParts && parts.ID == 0 || p.within && parts.Backend == 0 && backendOf(h) != 0
+}
+
+// backendOf reads the tag of the backend that answers; 0 for none.
+func backendOf(h Reply) (tag uint32) {
+	text := h.Backend()
+	if len(text) != backendDigits {
+		return 0
+	}
+	for i := range backendDigits {
+		switch c := text[i]; {
+		case '0' <= c && c <= '9':
+			tag = tag<<4 | uint32(c-'0')
+		case 'a' <= c && c <= 'f':
+			tag = tag<<4 | uint32(c-'a'+10)
+		default:
+			return 0
+		}
+	}
+	return tag
+}
