@@ -29,7 +29,9 @@ type inputFacts struct {
 // podFacts is what is known of a pod: the addresses at which it serves, none if it is not ready or terminates.
 type podFacts struct{ addresses []string }
 
-func (p *podFacts) serves(address string) bool { return p != nil && slices.Contains(p.addresses, address) }
+func (p *podFacts) serves(address string) bool {
+	return p != nil && slices.Contains(p.addresses, address)
+}
 
 // sourceReader reads the sources that have changed.
 type sourceReader struct{ known map[string]sourceFacts }
