@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/protobuf/proto"
 
@@ -32,6 +31,7 @@ type fakeEnvoy struct {
 	taken    map[string]int
 	// refuses are the names of listeners that it does not take, while it takes the others.
 	refuses map[string]bool
+	asked   []string // the types of what it was asked for
 }
 
 func (e *fakeEnvoy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -41,13 +41,19 @@ func (e *fakeEnvoy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	filter, _ := url.QueryUnescape(r.URL.Query().Get("filter"))
 	asked := regexp.MustCompile(filter)
+	kind, used := r.URL.Query().Get("type"), r.URL.Query().Has("usedonly")
+	e.asked = append(e.asked, kind)
 	for path, prefix := range e.reads {
 		rejected := e.read(path)
-		for _, line := range []string{
-			fmt.Sprintf("%s.version_text: %q", prefix, e.versions[path]), fmt.Sprintf("%s.update_success: %d", prefix, e.taken[path]),
-			fmt.Sprintf("%s.update_rejected: %d", prefix, rejected), prefix + ".update_failure: 0",
-		} {
-			if name, _, _ := strings.Cut(line, ": "); asked.MatchString(name) {
+		lines := []string{fmt.Sprintf("%s.version_text: %q", prefix, e.versions[path])}
+		if kind == "Counters" {
+			lines = []string{
+				fmt.Sprintf("%s.update_success: %d", prefix, e.taken[path]), fmt.Sprintf("%s.update_rejected: %d", prefix, rejected),
+				prefix + ".update_failure: 0",
+			}
+		}
+		for _, line := range lines {
+			if name, value, _ := strings.Cut(line, ": "); asked.MatchString(name) && (!used || value != "0") {
 				fmt.Fprintln(w, line)
 			}
 		}
@@ -56,29 +62,26 @@ func (e *fakeEnvoy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // listeners are those that it has.
 func (e *fakeEnvoy) listeners() (all []string) {
-	content, _ := e.readFile(envoy.ListenersFile)
-	for _, r := range content.GetResources() {
-		l := &listenerv3.Listener{}
-		if err := r.UnmarshalTo(l); err == nil && !e.refuses[l.GetName()] {
-			all = append(all, fmt.Sprintf(`{"name": %q}`, l.GetName()))
+	data, _ := os.ReadFile(filepath.Join(e.folder, envoy.ListenersFile))
+	for name := range strings.FieldsSeq(namesIn(File{Data: data})) {
+		if !e.refuses[name] {
+			all = append(all, fmt.Sprintf(`{"name": %q}`, name))
 		}
 	}
 	return all
 }
 
-func (e *fakeEnvoy) readFile(path string) (*discoveryv3.DiscoveryResponse, error) {
+// read takes a file over, or rejects it once.
+func (e *fakeEnvoy) read(path string) (rejected int) {
 	data, err := os.ReadFile(filepath.Join(e.folder, path))
 	content := &discoveryv3.DiscoveryResponse{}
-	return content, errors.Join(err, proto.Unmarshal(data, content))
-}
-
-// read takes a file over, or rejects it once, as a whole or for a listener.
-func (e *fakeEnvoy) read(path string) (rejected int) {
-	content, err := e.readFile(path)
+	err = errors.Join(err, proto.Unmarshal(data, content))
 	version := content.GetVersionInfo()
 	switch {
 	case err != nil || e.deaf[path]:
-	case e.rejects[path], path == envoy.ListenersFile && len(e.listeners()) < len(content.GetResources()):
+	case e.rejects[path]:
+		return 1
+	case path == envoy.ListenersFile && e.refusesOne(string(data)):
 		return 1
 	case e.versions[path] != version:
 		e.versions[path], e.taken[path] = version, e.taken[path]+1
@@ -125,6 +128,15 @@ func on(key string, ports ...int) testInput {
 
 // routesOf is the file of a port's routes.
 func routesOf(port string) string { return rds + port + ".pb" }
+
+func (e *fakeEnvoy) refusesOne(text string) bool {
+	for name := range e.refuses {
+		if strings.Contains(text, name) {
+			return true
+		}
+	}
+	return false
+}
 
 // TestRefusedListener: of listeners that Envoy rejects those are named that it does not have, and all is as it was.
 func TestRefusedListener(t *testing.T) {
@@ -266,5 +278,40 @@ func TestFilterIsReadWithListeners(t *testing.T) {
 	rotated.Listeners, rotated.Routes = nil, nil
 	if _, confirmed, err := p.Publish(context.Background(), &none, rotated); err != nil || !confirmed {
 		t.Errorf("confirmed %t, %v", confirmed, err)
+	}
+}
+
+// TestQuickLooks: of a change like the one before Envoy is asked for nothing but versions, unless it rejects the change.
+func TestQuickLooks(t *testing.T) {
+	inputs := map[string]*envoy.Discovery{}
+	for _, epoch := range []string{"1h", "2h", "3h", "4h"} {
+		inputs[epoch] = inputWith(func(w *testInput) { w.epoch = epoch }).compile(t)
+	}
+	e, p := newFakeEnvoy(t, inputs["1h"])
+	short := p.Patience
+	p.Patience = time.Minute
+	publish := func(from, to string) (string, error) {
+		e.asked = nil
+		_, _, err := p.Publish(context.Background(), inputs[from], inputs[to])
+		return strings.Join(e.asked, " "), err
+	}
+	const quick = "TextReadouts"
+	if asked, err := publish("1h", "2h"); err != nil || !strings.Contains(asked, "Counters") {
+		t.Errorf("the first change: asked %s, %v", asked, err)
+	}
+	if asked, err := publish("2h", "3h"); err != nil || asked != quick {
+		t.Errorf("the next one: asked %s, %v", asked, err)
+	}
+	e.rejects[routesOf("80")], p.Patience = true, short // for the way back, which is rejected, too
+	if asked, err := publish("3h", "4h"); !errors.As(err, new(*Rejected)) {
+		t.Errorf("one that is rejected: asked %s, %v", asked, err)
+	}
+	delete(e.rejects, routesOf("80"))
+	p.Patience = time.Minute
+	if asked, err := publish("3h", "2h"); err != nil || !strings.Contains(asked, "Counters") {
+		t.Errorf("after that: asked %s, %v", asked, err)
+	}
+	if asked, err := publish("2h", "1h"); err != nil || asked != quick {
+		t.Errorf("and then: asked %s, %v", asked, err)
 	}
 }
