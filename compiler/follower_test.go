@@ -335,3 +335,24 @@ spec: {sessionName: p, targetRefs: [` + strings.Join(targets, ", ") + `]}}`)}
 		}
 	}
 }
+
+// TestFollowerSeesDuplicates has a Service in two files for a while.
+func TestFollowerSeesDuplicates(t *testing.T) {
+	service := func(file, labels string) Source {
+		return Source{Name: file, Data: []byte(`{apiVersion: v1, kind: Service, metadata: {name: twice` + labels + `}, spec: {ports: [{port: 80}]}}`)}
+	}
+	sources := []Source{
+		{Name: "web.yaml", Data: []byte(followedGateway)}, followedRoute("a", "a.org", "2020-01-01T00:00:00Z", "sessionName: a"),
+	}
+	o := Options{Envoy: &EnvoyOptions{WasmPath: "w", Dynamic: &Dynamic{Folder: "d"}}}
+	f := newFollower(t, o)
+	one, other := service("x.yaml", ""), service("y.yaml", ", labels: {a: b}")
+	for step, some := range [][]Source{{one}, {one, other}, {other}, {one, other}, {one}, {}} {
+		if err := compareFollowed(t, fmt.Sprintf("step %d", step), f, append(slices.Clip(sources), some...), o); err != nil {
+			t.Fatal(err)
+		}
+		if twice := len(some) == 2; f.whole != twice {
+			t.Errorf("step %d: the Service is there twice: %t, and all is compiled as a whole: %t", step, twice, f.whole)
+		}
+	}
+}

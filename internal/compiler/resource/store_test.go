@@ -64,3 +64,18 @@ func TestStore(t *testing.T) {
 		t.Error("something is left")
 	}
 }
+
+// TestStoreForgetsWhatWasThereMeanwhile has nothing go and come that came and went since changes were taken.
+func TestStoreForgetsWhatWasThereMeanwhile(t *testing.T) {
+	s := NewStore(Options{})
+	set := func(text string) {
+		if err := s.Set([]read.Source{{Name: "a.yaml", Data: []byte(text)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set(serviceText("x"))
+	set(serviceText("w"))
+	if gone, came := s.TakeChanges(); len(gone.Services) != 0 || len(came.Services) != 1 || came.Services[0].Name != "w" {
+		t.Errorf("gone: %v, came: %v", gone.Services, came.Services)
+	}
+}
