@@ -77,15 +77,15 @@ const warmingGauges = `cluster_manager\.warming_clusters|listener_manager\.total
 // What Envoy is asked for, each a walk of its main thread over all that it has of a kind. At 5,000 clusters it takes 230 ms over
 // everything, 10 ms over texts, and 30 ms over counters that are not 0, or over such gauges.
 const (
-	texts    = "type=TextReadouts"
-	counters = "usedonly&type=Counters"
-	gauges   = "usedonly&type=Gauges"
+	ofTexts    = "type=TextReadouts"
+	ofCounters = "usedonly&type=Counters"
+	ofGauges   = "usedonly&type=Gauges"
 )
 
 // readVersions gives the versions of the files with these prefixes that Envoy has; empty for one that it reads and has none of.
 func (a Admin) readVersions(ctx context.Context, prefixes []string) (map[string]string, error) {
 	versions := map[string]string{}
-	err := a.visit(ctx, texts, "("+quotePrefixes(prefixes)+`)\.version_text`, func(prefix, _, value string) {
+	err := a.visit(ctx, ofTexts, "("+quotePrefixes(prefixes)+`)\.version_text`, func(prefix, _, value string) {
 		versions[prefix] = strings.Trim(value, `"`)
 	})
 	return versions, err
@@ -102,7 +102,7 @@ func (a Admin) readCounters(ctx context.Context, prefixes []string) (map[string]
 		of[prefix] = fileCounters{version: version}
 	}
 	pattern := "(" + quotePrefixes(prefixes) + `)\.(update_success|update_rejected|update_failure)`
-	err = a.visit(ctx, counters, pattern, func(prefix, last, value string) {
+	err = a.visit(ctx, ofCounters, pattern, func(prefix, last, value string) {
 		number, _ := strconv.ParseUint(value, 10, 64) // it is a number
 		c := of[prefix]
 		switch last {
@@ -121,7 +121,7 @@ func (a Admin) readCounters(ctx context.Context, prefixes []string) (map[string]
 // isWarm tells whether no cluster and no listener waits for something.
 func (a Admin) isWarm(ctx context.Context) (warm bool, err error) {
 	warm = true
-	err = a.visit(ctx, gauges, warmingGauges, func(_, _, value string) { warm = warm && value == "0" })
+	err = a.visit(ctx, ofGauges, warmingGauges, func(_, _, value string) { warm = warm && value == "0" })
 	return warm, err
 }
 
