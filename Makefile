@@ -154,6 +154,15 @@ $(REVISIONS)/%/bin/limpet:
 .PHONY: bench-instructions
 bench-instructions: build bin/bench $(PEERS) dist/liblimpet.so $(NATIVE_PEERS) ## the same in instructions, which no other job disturbs; needs valgrind, and Rust
 	@export ENVOY=$$(tools/setup.sh envoy) TINYGO=$$(tools/setup.sh tinygo) && bin/bench -write -instructions 400 -warm 2000
+	@$(MAKE) --no-print-directory bench-paired
+
+.PHONY: bench-paired
+bench-paired: build bin/bench $(OLD_LIMPET) $(dir $(OLD_LIMPET))bench ## a pinned request with limpet of OLD=REVISION (66d7fda) and with this one, in turn, in instructions; needs valgrind
+	@export ENVOY=$$(tools/setup.sh envoy) TINYGO=$$(tools/setup.sh tinygo) && \
+	tools/bench-paired.sh $(or $(OLD),66d7fda) $(abspath $(dir $(OLD_LIMPET))..) $(CELLS)
+
+$(REVISIONS)/%/bin/bench: $(REVISIONS)/%/bin/limpet
+	@$(MAKE) --no-print-directory -C $(REVISIONS)/$* bin/bench
 
 .PHONY: bench-go
 bench-go: build ## Go benchmarks of token, filter and compiler, native and under wazero, as benchstat reads them; COUNT=10 repeats them

@@ -14,7 +14,7 @@ func (b *builder) layOutPorts() []Port {
 		listeners := b.ports[key]
 		port := Port{
 			Gateway: key.gateway, Address: key.at.Addr(), Number: key.at.Port(),
-			TLS: speaksTLS(listeners), UDP: key.udp, Trusted: findTrusted(listeners),
+			TLS: speaksTLS(listeners), UDP: key.udp, Trusted: findTrusted(listeners), ProxyTLSPorts: findTLSPorts(listeners),
 		}
 		for _, domain := range listDomains(listeners) {
 			owner, matches := matchesFor(listeners, domain)

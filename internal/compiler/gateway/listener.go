@@ -37,8 +37,8 @@ type listener struct {
 	overlaps     []string // the listeners of its ports, by name, that have TLS and hosts in common with it
 	// refused is why it is not accepted, whatever its port; empty if it is.
 	refused gatewayv1.ListenerConditionReason
-	// trusted are the proxies before the Gateway that its owner names.
-	trusted []netip.Prefix
+	// proxies are those before the Gateway that its owner names.
+	proxies frontProxies
 }
 
 // Listener is a listener of a Gateway, for those who ask what holds behind it.
@@ -177,11 +177,11 @@ func (b *builder) addGateway(g *resource.Object[gatewayv1.Gateway], addresses []
 	if own {
 		b.status.Gateways = append(b.status.Gateways, &Status{Gateway: g, Addresses: addresses, Refused: b.refuseGateway(g)})
 	}
-	mixed, trusted := mixedPorts(g.Value.Spec.Listeners), b.readTrusted(g)
+	mixed, proxies := mixedPorts(g.Value.Spec.Listeners), b.readProxies(g)
 	for i := range g.Value.Spec.Listeners {
 		spec := &g.Value.Spec.Listeners[i]
 		l := newListener(g, spec, i)
-		l.trusted = trusted
+		l.proxies = proxies
 		key := g.Key()
 		if g.Kind == object.KindIstioGateway {
 			key = istioKey(key)
@@ -206,7 +206,7 @@ func (b *builder) addGateway(g *resource.Object[gatewayv1.Gateway], addresses []
 		}
 	}
 	if own && !b.isolated {
-		b.addSets(g, addresses, trusted)
+		b.addSets(g, addresses, proxies)
 	}
 }
 

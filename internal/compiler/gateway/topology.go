@@ -38,6 +38,8 @@ type Port struct {
 	Hosts    []Host
 	// Trusted are the proxies before it that are believed.
 	Trusted []netip.Prefix
+	// ProxyTLSPorts are their ports at which TLS ends, where they speak the PROXY protocol; none if they do not.
+	ProxyTLSPorts []uint32
 }
 
 // Host is a hostname, with every match that a request to it may meet, strongest first. A request belongs to the

@@ -42,6 +42,9 @@ type Listener struct {
 	// TrustedProxies are the addresses of those before it whose word on the client's address and protocol is believed. They
 	// matter without TLS only.
 	TrustedProxies []netip.Prefix
+	// ProxyTLSPorts, if there are any, say that connections come from those proxies alone and begin with the PROXY protocol, and
+	// at which of the ports that it names TLS ends.
+	ProxyTLSPorts []uint32
 }
 
 // TLSHost is what connections for a server name get.

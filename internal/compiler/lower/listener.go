@@ -22,7 +22,7 @@ func (l *lowerer) lowerListener(p gateway.Port) ir.Listener {
 		listener.TLSHosts = l.lowerTLSHosts(p)
 		return listener
 	}
-	listener.TrustedProxies = p.Trusted
+	listener.TrustedProxies, listener.ProxyTLSPorts = p.Trusted, p.ProxyTLSPorts
 	for _, h := range p.Hosts {
 		listener.Hosts = append(listener.Hosts, ir.Host{Domain: h.Domain, Routes: l.lowerRoutes(p, h)})
 	}

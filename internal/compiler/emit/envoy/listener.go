@@ -11,6 +11,7 @@ import (
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	proxyprotocolv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/listener/proxy_protocol/v3"
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
 	earlymutationv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/http/early_header_mutation/header_mutation/v3"
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
@@ -75,21 +76,39 @@ func (e *emitter) newListener(l ir.Listener) *listenerv3.Listener {
 	case len(l.TLSHosts) > 0:
 		e.serveTLS(listener, l)
 	default:
-		s := listSites(l)[0]
-		listener.FilterChains = append(e.newTrustedChains(l.TrustedProxies, s), e.newFilterChains(e.newManager(s))...)
+		e.serveHTTP(listener, l)
 	}
 	return listener
 }
 
+// serveHTTP serves plain HTTP. Where proxies speak the PROXY protocol, connections of others are closed: one that begins
+// without it is no client's, and one that begins with it could say what it likes.
+func (e *emitter) serveHTTP(listener *listenerv3.Listener, l ir.Listener) {
+	s := listSites(l)[0]
+	listener.FilterChains = e.newTrustedChains(l.TrustedProxies, s, l.ProxyTLSPorts)
+	if len(l.ProxyTLSPorts) == 0 || len(l.TrustedProxies) == 0 {
+		listener.FilterChains = append(listener.FilterChains, e.newFilterChains(e.newManager(s))...)
+		return
+	}
+	listener.ListenerFilters = []*listenerv3.ListenerFilter{{
+		Name:       "envoy.filters.listener.proxy_protocol",
+		ConfigType: &listenerv3.ListenerFilter_TypedConfig{TypedConfig: e.pack(&proxyprotocolv3.ProxyProtocol{})},
+	}}
+}
+
 // newTrustedChains serves connections from proxies that are believed: the client's address is what they add to
 // x-forwarded-for, and its protocol what they say in x-forwarded-proto. All others are believed nothing, for Envoy goes by
-// the peer's own address.
-func (e *emitter) newTrustedChains(proxies []netip.Prefix, s site) []*listenerv3.FilterChain {
+// the peer's own address. With the PROXY protocol, its header says both, and the port that the client connected to stands for TLS.
+func (e *emitter) newTrustedChains(proxies []netip.Prefix, s site, tlsPorts []uint32) []*listenerv3.FilterChain {
 	if len(proxies) == 0 {
 		return nil
 	}
 	manager := e.newManager(s)
-	manager.XffNumTrustedHops = 1
+	if len(tlsPorts) > 0 {
+		manager.ForwardProtoConfig = &hcmv3.ForwardProtoConfig{HttpsDestinationPorts: tlsPorts}
+	} else {
+		manager.XffNumTrustedHops = 1
+	}
 	chains := e.newFilterChains(manager)
 	chains[0].Name = "trusted-proxies"
 	chains[0].FilterChainMatch = &listenerv3.FilterChainMatch{}
