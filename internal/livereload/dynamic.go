@@ -48,8 +48,6 @@ type Dynamic struct {
 	follower *compiler.Follower
 	unusable map[netip.AddrPort]string // addresses at which no listener can be, with the reason
 	refused  map[netip.AddrPort]refusal
-	good     *Inputs            // what was compiled last
-	held     []compiler.Problem // of the files whose last change is not among them
 	// fresh are the problems that the last compilation was the first to find.
 	fresh []compiler.Problem
 }
@@ -74,14 +72,14 @@ func (d *Dynamic) Compile(in Inputs) (*compiler.Result, error) {
 	}
 	d.unusable = envoyproc.FindUnusable(envoyproc.AddressesOf(d.unusable)) // those that still are
 	maps.DeleteFunc(d.refused, func(_ netip.AddrPort, r refusal) bool { return time.Since(r.at) > refusedFor })
-	in, result, err := d.compileHolding(in)
+	result, err := d.compileWithout(in)
 	if err != nil || !d.ProbePorts {
-		return withHeld(result, d.held), err
+		return result, err
 	}
 	more := envoyproc.FindUnusable(envoyproc.ListenerAddresses(d.listAdded(result.Discovery)))
 	switch {
 	case len(more) == 0:
-		return withHeld(result, d.held), nil
+		return result, nil
 	case len(more) == len(result.Discovery.Listeners):
 		return nil, envoyproc.CheckFree(envoyproc.ListenerAddresses(result.Discovery.Listeners))
 	}
@@ -89,7 +87,7 @@ func (d *Dynamic) Compile(in Inputs) (*compiler.Result, error) {
 	said := d.fresh
 	result, err = d.compileWithout(in)
 	d.fresh = append(said, d.fresh...)
-	return withHeld(result, d.held), err
+	return result, err
 }
 
 // compileWithout compiles the inputs without the listeners at addresses that can't be had.
@@ -110,7 +108,6 @@ func (d *Dynamic) compileWithout(in Inputs) (*compiler.Result, error) {
 		return nil, err
 	}
 	d.fresh = update.NewWarnings
-	d.good = &in
 	if missing := d.Unselected.Problem(); missing != nil && d.live == nil {
 		d.fresh = append(d.fresh, *missing)
 	}
