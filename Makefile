@@ -125,7 +125,7 @@ fuzz: ## fuzz each target for FUZZTIME (default 30s)
 	@tools/fuzz.sh $(or $(FUZZTIME),30s)
 
 .PHONY: fuzz-nightly
-fuzz-nightly: ## fuzz each target for an hour; Go keeps what it finds of each in its build cache, fuzz
+fuzz-nightly: ## fuzz each target for an hour; what is found is kept (tools/fuzz.sh)
 	@tools/fuzz.sh 1h
 
 .PHONY: bench
