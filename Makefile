@@ -15,7 +15,7 @@ else
 WASM_TARGET := -target tools/limpet-wasm.json
 endif
 
-FILTER_SOURCES := go.mod go.sum tools/limpet-wasm.json $(shell find filter policy-config token -name '*.go' ! -name '*_test.go' ! -path 'filter/internal/wasmtest/*')
+FILTER_SOURCES := go.mod go.sum tools/limpet-wasm.json tools/linked.sha256 $(shell find filter policy-config token -name '*.go' ! -name '*_test.go' ! -path 'filter/internal/wasmtest/*')
 COMMAND_SOURCES := go.mod go.sum $(shell find cmd compiler internal policy-config token wasmimage -name '*.go' ! -name '*_test.go')
 
 PEERS := dist/peers/tinygo.wasm dist/peers/rust.wasm
@@ -125,7 +125,7 @@ fuzz: ## fuzz each target for FUZZTIME (default 30s)
 	@tools/fuzz.sh $(or $(FUZZTIME),30s)
 
 .PHONY: fuzz-nightly
-fuzz-nightly: ## fuzz each target for an hour; Go keeps what it finds of each in its build cache, fuzz
+fuzz-nightly: ## fuzz each target for an hour; what is found is kept (tools/fuzz.sh)
 	@tools/fuzz.sh 1h
 
 .PHONY: bench
@@ -211,9 +211,14 @@ same: ## compile goldens, examples and a random corpus with OLD=REVISION (66d7fd
 lint: ## golangci-lint with .golangci.yml (builds the linter the first time: minutes)
 	@lint=$$(tools/setup.sh lint) && LINES_SHOWN=500 tools/step.sh "linting (a minute or more the first time)" "$$lint" run ./...
 
+.PHONY: reproduce
+reproduce: ## build limpet.wasm twice, in different places with fresh caches, and compare
+	@tools/reproduce.sh
+
+# VULNDB=file:///PATH reads a copy of the data. Modules of tests that bring a control plane of their own are looked at, too.
 .PHONY: vulncheck
-vulncheck: ## known vulnerabilities in what limpet calls (govulncheck; asks vuln.go.dev)
-	go run golang.org/x/vuln/cmd/govulncheck@v1.8.0 ./...
+vulncheck: ## known vulnerabilities in what limpet calls (govulncheck; asks vuln.go.dev, or VULNDB)
+	@tools/vulncheck.sh
 
 .PHONY: newest
 newest: ## raise every dependency to its newest version and run the unit tests: what will break next
@@ -229,7 +234,7 @@ dist/limpet.wasm: $(FILTER_SOURCES)
 	@tinygo=$$(tools/setup.sh tinygo) && tools/step.sh "building $@" \
 	"$$tinygo" build $(WASM_TARGET) -opt=2 -no-debug -panic=trap -o $@.partial.wasm ./filter && mv $@.partial.wasm $@
 
-dist/limpet.spdx.json: dist/limpet.wasm $(wildcard tools/sbom/*.go)
+dist/limpet.spdx.json: dist/limpet.wasm tools/packages.txt $(wildcard tools/sbom/*.go)
 	@tinygo=$$(tools/setup.sh tinygo) && go run ./tools/sbom -wasm $< -tinygo "$$("$$tinygo" version)" >$@.partial && mv $@.partial $@
 
 cmd/limpet/wasm/%: dist/%

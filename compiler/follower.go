@@ -196,12 +196,17 @@ func (f *Follower) compileWhole(c Changes) (*Update, error) {
 	own, dynamic := *o.Envoy, *o.Envoy.Dynamic
 	o.Envoy, own.Dynamic = &own, &dynamic
 	o.Keys, o.Time, dynamic.Draining = c.Keys, c.Time, c.Draining
+	if o.Incumbents != nil {
+		had := &Incumbents{}
+		had.claims, had.names, had.hosts = f.state.Incumbents()
+		o.Incumbents = had
+	}
 	result, err := Compile(f.sources(), o)
 	if err != nil {
 		return nil, err
 	}
-	if o.Incumbents != nil {
-		f.options.Incumbents = result.Incumbents
+	if has := result.Incumbents; has != nil {
+		f.state.SetIncumbents(has.claims, has.names, has.hosts)
 	}
 	f.last = &Update{
 		Whole: true, NewWarnings: f.listNewOfWhole(result.Warnings), PrivateKeys: result.PrivateKeys,

@@ -108,3 +108,58 @@ func TestFollowerKeepsIncumbents(t *testing.T) {
 		}
 	}
 }
+
+// TestIncumbentsOutlastEveryTurn: who has an address keeps it when a change can't be followed, when the next one can again, and
+// while the file that says so is broken, as it is for a moment where it is being written.
+//
+// requirements: S75
+func TestIncumbentsOutlastEveryTurn(t *testing.T) {
+	const old = `, creationTimestamp: "1990-01-01T00:00:00Z"`
+	class, victim := Source{Name: "class.yaml", Data: []byte(tenantClass)}, Source{Name: "victim.yaml", Data: []byte(tenantDocuments("shop", "*.example.com", ""))}
+	thief := Source{Name: "0thief.yaml", Data: []byte(tenantDocuments("0thief", "*.example.com", old))}
+	twice := Source{Name: "twice.yaml", Data: []byte("apiVersion: v1\nkind: Service\nmetadata: {name: s, namespace: shop}\nspec: {ports: [{port: 80}]}\n")}
+	var many strings.Builder
+	for i := range 17 {
+		fmt.Fprintf(&many, "---\napiVersion: gateway.networking.k8s.io/v1\nkind: Gateway\nmetadata: {name: g%d, namespace: many}\n"+
+			"spec: {gatewayClassName: limpet, listeners: [{name: http, protocol: HTTP, port: %d}]}\n", i, 1000+i)
+	}
+	gateways := Source{Name: "many.yaml", Data: []byte(many.String())}
+	broken := Source{Name: "victim.yaml", Data: bytes.Replace(victim.Data, []byte("port: 80, hostname"), []byte("port: 0, hostname"), 1)}
+	for name, steps := range map[string][][]Source{
+		"two of one name":           {{victim}, {victim, twice, thief}, {victim, thief}},
+		"Gateways beyond sixteen":   {{victim}, {victim, gateways, thief}, {victim, thief}},
+		"from the start":            {{victim, gateways}, {victim, gateways, thief}, {victim, thief}},
+		"a file in the midst of it": {{victim}, {broken, thief}, {victim, thief}},
+		"the same beyond sixteen":   {{victim, gateways}, {broken, gateways, thief}, {victim, gateways, thief}},
+		"the thief comes meanwhile": {{victim}, {broken}, {broken, thief}, {victim, thief}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, err := NewFollower(Options{
+				Incumbents: &Incumbents{}, HoldInvalid: true, Envoy: &EnvoyOptions{WasmPath: "w", Dynamic: &Dynamic{Folder: "discovery"}},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, sources := range steps {
+				update, err := f.Replace(append(sources, class), Changes{})
+				if err != nil && !bytes.Contains(sources[0].Data, []byte("port: 0")) {
+					t.Fatal(err)
+				}
+				if err != nil {
+					continue
+				}
+				result, err := update.Result()
+				if err != nil {
+					t.Fatal(err)
+				}
+				var routes strings.Builder
+				for _, r := range result.Discovery.Routes {
+					routes.Write(r.Content)
+				}
+				if !strings.Contains(routes.String(), "httproute/shop/r") || strings.Contains(routes.String(), "httproute/0thief/r") {
+					t.Errorf("step %d: the address is the thief's\n%s", i, routes.String())
+				}
+			}
+		})
+	}
+}

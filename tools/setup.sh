@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the build needs and cannot be had from go.mod: TinyGo (built from source) and Envoy; and for the tests a
 # browser, Debian's Chromium, unless there is one.
-# The pins are next to this file: tinygo/go.mod, requirements.txt, packages.txt. Browsers are not pinned: users' are not.
+# The pins are next to this file: tinygo/go.mod, requirements.txt, packages.txt, linked.sha256. Browsers are not pinned: users' are not.
 # TinyGo, Envoy and golangci-lint land in a per-user cache keyed by version; a second run finds it and does nothing.
 #
 #   tools/setup.sh tinygo|envoy|chromium|rust|lint     makes sure of one tool and prints its path on stdout
@@ -52,6 +52,14 @@ debian_packages() {
 		apt-get install -q -y --no-install-recommends $missing
 }
 
+# check_linked refuses archives that go into the wasm and are not those that are pinned.
+check_linked() {
+	local found
+	found=$(sha256sum --check --quiet "$here/linked.sha256" 2>&1) && return
+	printf '%s\n' "$found" >&2
+	die "what limpet.wasm is linked with is not what tools/linked.sha256 pins, so it would be another module: install the versions that tools/packages.txt names, or review the new ones and pin them"
+}
+
 # Programs are looked for with type -P: command -v would find the functions of this script that have their names.
 
 # publish FROM TO moves a finished folder into place, so that an interrupted run leaves nothing half made.
@@ -97,6 +105,7 @@ tinygo() {
 	fi
 	# shellcheck disable=SC2046 # a list of names
 	debian_packages $(grep -v '^#' "$here/packages.txt")
+	check_linked
 	[ -x "$dest/bin/tinygo" ] || build_tinygo "$dest"
 	echo "$dest/bin/tinygo"
 }

@@ -43,6 +43,12 @@ func TestRefusals(t *testing.T) {
 			map[string]string{"dpkg-query": "exit 1", "id": "echo 0", "apt-get": "echo no route; exit 100"},
 			"failed after ",
 		},
+		{
+			"another C library", "tinygo", nil, map[string]string{
+				"dpkg-query": "echo install ok installed", "sha256sum": "echo libc.a: FAILED; exit 1",
+			},
+			"what limpet.wasm is linked with is not what tools/linked.sha256 pins",
+		},
 		{"own TinyGo is missing", "tinygo", []string{"TINYGO=/nowhere/tinygo"}, nil, "TINYGO=/nowhere/tinygo is not a program"},
 		{"own Envoy is missing", "envoy", []string{"ENVOY=/nowhere/envoy"}, nil, "ENVOY=/nowhere/envoy is not a program"},
 		{"not Debian", "tinygo", []string{"DEBIAN_VERSION_FILE=/nowhere"}, missing, "this is not Debian 12: install TinyGo 0.41.1, Envoy 1.40.0 and, for the tests, Chromium your own way and run 'make TINYGO="},

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"net/url"
 	"os"
 	"os/exec"
 	"regexp"
@@ -42,8 +43,8 @@ func generate(wasm, tinygo string) ([]byte, error) {
 	return json.MarshalIndent(document(fmt.Sprintf("%x", sha256.Sum256(module)), append(modules, linked...)), "", "  ")
 }
 
-// component is something that is linked into the module.
-type component struct{ name, version, purl string }
+// component is something that is linked into the module: with the archive's SHA-256 where it is not built with it.
+type component struct{ name, version, purl, digest string }
 
 // readModules reads the Go modules of the filter, as TinyGo sees it; limpet's own is what the document is about.
 func readModules() ([]component, error) {
@@ -63,7 +64,7 @@ func readModules() ([]component, error) {
 			continue
 		}
 		seen[path] = true
-		all = append(all, component{path, version, "pkg:golang/" + path + "@" + version})
+		all = append(all, component{path, version, "pkg:golang/" + path + "@" + version, ""})
 	}
 	return all, nil
 }
@@ -76,10 +77,38 @@ func toolchain(version string) ([]component, error) {
 	if v == nil {
 		return nil, fmt.Errorf("%q: not what 'tinygo version' says", version)
 	}
-	return []component{
-		{"tinygo", v[1], "pkg:github/tinygo-org/tinygo@v" + v[1]},
-		{"stdlib", v[2], "pkg:golang/stdlib@" + v[2]},
-		{"compiler-rt", v[3], "pkg:github/llvm/llvm-project@llvmorg-" + v[3]},
-		{"wasi-libc", "", "pkg:github/WebAssembly/wasi-libc"},
-	}, nil
+	linked, err := readArchives()
+	return append([]component{
+		{"tinygo", v[1], "pkg:github/tinygo-org/tinygo@v" + v[1], ""},
+		{"stdlib", v[2], "pkg:golang/stdlib@" + v[2], ""},
+	}, linked...), err
+}
+
+// The archives that are linked, by the Debian packages that they are of.
+var archives = []struct{ component, source, file string }{
+	{"wasi-libc", "wasi-libc", "/usr/lib/wasm32-wasi/libc.a"},
+	{"compiler-rt", "libclang-rt-19-dev-wasm32", "/usr/lib/llvm-19/lib/clang/19/lib/wasi/libclang_rt.builtins-wasm32.a"},
+}
+
+// readArchives reads the pins of the archives, which setup.sh holds the build to.
+func readArchives() (all []component, err error) {
+	pins, err := os.ReadFile("tools/linked.sha256")
+	if err != nil {
+		return nil, err
+	}
+	packages, err := os.ReadFile("tools/packages.txt")
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range archives {
+		digest := regexp.MustCompile(`(?m)^([0-9a-f]{64})  ` + regexp.QuoteMeta(a.file) + `$`).FindSubmatch(pins)
+		version := regexp.MustCompile(`(?m)^#   ` + regexp.QuoteMeta(a.source) + ` (\S+)$`).FindSubmatch(packages)
+		if digest == nil || version == nil {
+			return nil, fmt.Errorf("%s is not pinned in tools/linked.sha256, or %s not in tools/packages.txt", a.file, a.source)
+		}
+		all = append(all, component{
+			a.component, string(version[1]), "pkg:deb/debian/" + a.source + "@" + url.PathEscape(string(version[1])), string(digest[1]),
+		})
+	}
+	return all, nil
 }

@@ -38,5 +38,8 @@ func describe(id string, c component) object {
 	if c.version != "" {
 		p["versionInfo"] = c.version
 	}
+	if c.digest != "" {
+		p["checksums"] = []object{{"algorithm": "SHA256", "checksumValue": c.digest}}
+	}
 	return p
 }

@@ -47,6 +47,34 @@ func RunDraining(t testing.TB, drain time.Duration, documents Documents, ring Ri
 	return w
 }
 
+// RunFolder is RunWatching on files of the input, by their names, whose first Gateway listens on a port.
+func RunFolder(t testing.TB, files map[string]string, port, adminPort int, ring Ring, flags ...string) *Watching {
+	t.Helper()
+	w := &Watching{folder: t.TempDir()}
+	for name, text := range files {
+		w.WriteFile(t, name, text)
+	}
+	w.replace(t, "keys.json", ring.JSON(t))
+	flags = append([]string{"--watch", "-f", filepath.Join(w.folder, "input"), "--keys", filepath.Join(w.folder, "keys.json")}, flags...)
+	w.Running = startLimpet(t, flags, port, adminPort, time.Second, nil)
+	w.await(t, `changes of the input reach Envoy.*`)
+	return w
+}
+
+// WriteFile puts a file of the input into place, and does not wait for limpet.
+func (w *Watching) WriteFile(t testing.TB, name, text string) {
+	t.Helper()
+	w.replace(t, "input/"+name, text)
+}
+
+// RemoveFile takes a file of the input away.
+func (w *Watching) RemoveFile(t testing.TB, name string) {
+	t.Helper()
+	if err := os.Remove(filepath.Join(w.folder, "input", name)); err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+}
+
 // CompileWatching starts "limpet compile --watch" on documents, and an Envoy on what it writes.
 func CompileWatching(t testing.TB, documents Documents) (*Watching, *Envoy) {
 	t.Helper()

@@ -38,7 +38,20 @@ func (s *State) visitClaimants(visit func(seniority.Subject)) {
 	claimants.VisitClaimants(visit)
 }
 
-// keepIncumbents notes who has what after a change, for the next one.
+// Incumbents are who had what in the last result.
+func (s *State) Incumbents() (gateway.Claims, policy.HeldNames, gateway.ProxyHosts) {
+	return s.listening.Incumbents, s.incumbents.names, s.incumbents.hosts
+}
+
+// SetIncumbents notes who has what in a result that was not made from the state.
+func (s *State) SetIncumbents(claims gateway.Claims, names policy.HeldNames, hosts gateway.ProxyHosts) {
+	s.listening.Incumbents = claims
+	s.incumbents = incumbents{maps.Clone(names), maps.Clone(hosts)}
+	s.gone, s.fresh = nil, map[*group]bool{}
+}
+
+// keepIncumbents notes who has what in a result, for the next one. What was refused is none: who had something keeps it while
+// the file that says so is broken.
 func (s *State) keepIncumbents() {
 	if s.settings.KeepIncumbents {
 		for _, gone := range s.gone {

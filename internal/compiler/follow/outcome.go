@@ -21,6 +21,7 @@ func (s *State) Settle() (changes []Change, warnings []report.Problem, err error
 	if err := s.merged.settle(); err != nil {
 		return nil, nil, err
 	}
+	s.keepIncumbents()
 	return s.merged.takeChanges(), s.TakeNewProblems(), nil
 }
 

@@ -71,7 +71,7 @@ type State struct {
 	// others are the ancestors in the status of policies besides Gateways on which they have an effect, as policy.Decisions has it.
 	others map[*sessionPolicy]int
 	// listening says where Gateways may listen, and who goes first; incumbents are those of the last result, gone the parts that
-	// it had and fresh the groups that were made since.
+	// have gone and fresh the groups that were made since.
 	listening  gateway.Listening
 	incumbents incumbents
 	gone       []*groupPart
@@ -135,7 +135,6 @@ func (s *State) Update(m Moment) (followed bool, err error) {
 	if err := s.updateGroups(m); err != nil {
 		return false, err
 	}
-	s.keepIncumbents()
 	if s.objects.unfollowed > 0 || slices.ContainsFunc(s.frame.listeners, takesStreams) {
 		return false, nil
 	}

@@ -73,6 +73,9 @@ func (n *Namespace) add(w *World, template string) {
 	n.objects = append(n.objects, &object{template: template, text: w.write(n, template)})
 }
 
+// Random is what decides over the changes.
+func (w *World) Random() *rand.Rand { return w.random }
+
 // Step changes some objects of some namespaces, and gives these.
 func (w *World) Step(namespaces int) (changed []*Namespace) {
 	for _, at := range w.random.Perm(len(w.Namespaces))[:namespaces] {
@@ -104,7 +107,7 @@ func (n *Namespace) change(w *World) {
 
 // attack adds one of the things that hostile namespaces try, or puts one into the place of another.
 func (n *Namespace) attack(w *World) {
-	for _, template := range attacks[w.random.IntN(len(attacks))] {
+	for _, template := range w.pickAttack().objects {
 		n.add(w, template)
 	}
 	if most := 12; len(n.objects) > most {
