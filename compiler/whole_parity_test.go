@@ -40,7 +40,7 @@ var sampleMembers = map[string]map[string][]string{
 		"httpOnly": {"true", "false"}, "partitioned": {"true", "false"},
 		"attributes": {"[A=1]", "[Priority=High, B]", "[Path=/]", "[A, a]", "['A=1; B']"},
 	},
-	"cache": {"control": {"Keep", "Private", "NoStore", "Public"}, "skipCacheable": {"true", "false"}, "unsafeMethodsOnly": {"true", "false"}},
+	"cache": {"control": {"Keep", "Private", "NoStore", "Share", "Public"}, "skipCacheable": {"true", "false"}, "unsafeMethodsOnly": {"true", "false"}},
 	"revocation": {
 		"epoch": {"0", "7", "-1", "4294967296"}, "notBefore": {`"2026-01-01T00:00:00Z"`, `"2026-02-30T00:00:00Z"`, `"now"`},
 		"sessions": {

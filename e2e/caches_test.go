@@ -11,8 +11,9 @@ import (
 // caches is about keeping tokens out of shared caches.
 var caches = option{
 	name:  "caches",
-	rules: cookieRules("keep", "private", "nostore", "skip", "unsafe"),
+	rules: cookieRules("keep", "share", "private", "nostore", "skip", "unsafe"),
 	edits: map[string]func(*policyconfig.Policy){
+		"share":   func(p *policyconfig.Policy) { p.Cache.Control = policyconfig.CacheControlShare },
 		"private": func(p *policyconfig.Policy) { p.Cache.Control = policyconfig.CacheControlPrivate },
 		"nostore": func(p *policyconfig.Policy) { p.Cache.Control = policyconfig.CacheControlNoStore },
 		"skip":    func(p *policyconfig.Policy) { p.Cache.SkipCacheable = true },
@@ -28,7 +29,8 @@ var caches = option{
 // checkCacheControl wants shared caches kept off where a token is set, and the header left alone elsewhere.
 func checkCacheControl(t *testing.T, envoy *harness.Envoy) {
 	public := harness.ReplyHeader + ": Cache-Control: public, max-age=60"
-	for session, want := range map[string]string{"keep": "public, max-age=60", "private": "private, max-age=60", "nostore": "no-store"} {
+	wantNoToken(t, visit(t, envoy.Stranger(), "/keep", public), "keep")
+	for session, want := range map[string]string{"share": "public, max-age=60", "private": "private, max-age=60", "nostore": "no-store"} {
 		client := envoy.Client()
 		for i, want := range []string{want, "public, max-age=60"} {
 			got := visit(t, client, "/"+session, public).Header["Cache-Control"]

@@ -82,5 +82,5 @@ var (
 	issueChoices  = []IssueOn{IssueOnAny, IssueOnTLS}
 	lifetimes     = []LifetimeType{LifetimeSession, LifetimePermanent}
 	sameSites     = []SameSite{SameSiteStrict, SameSiteLax, SameSiteNone}
-	cacheControls = []CacheControl{CacheControlKeep, CacheControlPrivate, CacheControlNoStore}
+	cacheControls = []CacheControl{CacheControlKeep, CacheControlPrivate, CacheControlNoStore, CacheControlShare}
 )

@@ -132,6 +132,8 @@ const (
 	CacheControlKeep    CacheControl = "Keep"
 	CacheControlPrivate CacheControl = "Private"
 	CacheControlNoStore CacheControl = "NoStore"
+	// CacheControlShare leaves it as it is, and issues tokens also where it lets shared caches store the response.
+	CacheControlShare CacheControl = "Share"
 )
 
 // Cache says how tokens and caches get along. The zero value changes nothing.

@@ -73,7 +73,7 @@ var verdicts = []struct {
 	{"status", []any{int64(399), int64(400), int64(599), int64(600)}, func(v any) fields { return fields{"onHostLost": "Fail", "failStatus": v} }},
 	{"host lost", listTexts("Rebalance", "RebalanceWithin", "Fail", "rebalance"), func(v any) fields { return fields{"onHostLost": v} }},
 	{"issue on", listTexts("Any", "TLS", "tls"), func(v any) fields { return fields{"issueOn": v} }},
-	{"cache", listTexts("Keep", "Private", "NoStore", "no-store"), func(v any) fields { return fields{"cache": fields{"control": v}} }},
+	{"cache", listTexts("Keep", "Private", "NoStore", "Share", "no-store"), func(v any) fields { return fields{"cache": fields{"control": v}} }},
 	{"host prefix and path", listTexts("", "/", "/cart"), func(v any) fields { return fields{"sessionName": "__host-a", "cookie": fields{"path": v}} }},
 	{"prefix and secure", listTexts("__Secure-a", "__HOST-a", "__Http-a", "__Host-Http-a", "__Other-a", "a__Host-"), func(v any) fields {
 		return fields{"sessionName": v, "cookie": fields{"secure": false}}

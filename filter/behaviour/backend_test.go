@@ -145,3 +145,42 @@ func TestUnsafeMethodsOnly(t *testing.T) {
 		}
 	})
 }
+
+// TestSharedCaches: no token is on a response that says that shared caches may store it, nor on a 304, unless the policy takes
+// that from the response or says that it is all right (L8 of the security review).
+func TestSharedCaches(t *testing.T) {
+	tests := []struct {
+		name   string
+		lines  []string
+		issued int // with control Keep
+	}{
+		{"nothing said", nil, 1},
+		{"public", []string{"cache-control: public, max-age=3600"}, 0},
+		{"max-age", []string{"cache-control: Max-Age=60"}, 0},
+		{"s-maxage", []string{"cache-control: s-maxage=60"}, 0},
+		{"immutable", []string{"cache-control: max-age=60, immutable"}, 0},
+		{"private", []string{"cache-control: max-age=60, private"}, 1},
+		{"no-store", []string{"cache-control: no-store, max-age=0"}, 1},
+		{"no-cache", []string{"cache-control: no-cache"}, 1},
+		{"no-cache and public", []string{"cache-control: no-cache, public"}, 0},
+		{"Expires", []string{"expires: Sat, 21 Nov 2026 13:00:00 GMT"}, 0},
+		{"Expires and no-cache", []string{"cache-control: no-cache", "expires: Sat, 21 Nov 2026 13:00:00 GMT"}, 1},
+		{"Expires long ago", []string{"expires: Thu, 19 Nov 1981 08:52:00 GMT"}, 1},
+		{"Expires at once", []string{"expires: 0"}, 1},
+		{"304", []string{":status: 304", "cache-control: private"}, 0},
+	}
+	for _, tt := range tests {
+		for _, control := range []string{"Keep", "Share", "Private", "NoStore"} {
+			t.Run(control+" "+tt.name, func(t *testing.T) {
+				each(t, config(`"cache":{"control":"`+control+`"}`), func(t *testing.T, w *world) {
+					w.answer = answers(tt.lines...)
+					issued := 1
+					if control == "Keep" {
+						issued = tt.issued
+					}
+					want(t, "tokens issued", len(w.get(":method: GET").setCookies()), issued)
+				})
+			})
+		}
+	}
+}

@@ -194,8 +194,9 @@ type Cookie struct {
 // Cache says how tokens and caches get along.
 type Cache struct {
 	// Control is what a response that sets a token says to caches: Keep leaves its Cache-Control, Private and
-	// NoStore replace it. Where no policy writes it: Keep.
-	// +kubebuilder:validation:Enum=Keep;Private;NoStore
+	// NoStore replace it. Under Keep and Share it stays as it is; under Keep no token is issued on a response that it lets
+	// shared caches store, nor on a 304. Where no policy writes it: Keep.
+	// +kubebuilder:validation:Enum=Keep;Private;NoStore;Share
 	// +optional
 	Control *policyconfig.CacheControl `json:"control,omitempty"`
 

@@ -12,7 +12,7 @@ import (
 // It tells whether it did.
 func (x *Exchange) issue(h Reply, sess token.Session, now int64) bool {
 	p := x.policy
-	if !x.mayIssue || p.cfg.Cache.SkipCacheable && x.cacheableMethod && storable(h) {
+	if !x.mayIssue || x.meetsCaches(h) {
 		return false
 	}
 	if p.backendSpoke(h) {
@@ -35,6 +35,12 @@ func (x *Exchange) issue(h Reply, sess token.Session, now int64) bool {
 	}
 	limitCaching(h, p.cfg.Cache.Control)
 	return true
+}
+
+// meetsCaches tells whether a shared cache may get hold of the response, and of a token on it, against the policy.
+func (x *Exchange) meetsCaches(h Reply) bool {
+	c := &x.policy.cfg.Cache
+	return c.SkipCacheable && x.cacheableMethod && storable(h) || c.Control == policyconfig.CacheControlKeep && shared(h)
 }
 
 // mint appends a token to dst and remembers it, for its next stop is very likely this worker. It fails only when every
