@@ -159,7 +159,7 @@ func (cc *compileCommand) run(c *cobra.Command) error {
 	}
 	cc.config.keys.warnOfOpenFolder(c.ErrOrStderr(), result, cc.out)
 	cc.config.keys.printExposure(c.ErrOrStderr(), result, "the folder "+cc.out+" (files of mode 0600)")
-	return cc.config.verdict.judge(compiler.Worst(result.Warnings))
+	return cc.judge(c, result)
 }
 
 // compile compiles, prints the warnings and writes the report, also of what is refused.
@@ -198,7 +198,29 @@ func (cc *compileCommand) print(c *cobra.Command) error {
 		return err
 	}
 	cc.config.keys.printExposure(c.ErrOrStderr(), result, "this output")
-	return cc.config.verdict.judge(compiler.Worst(result.Warnings))
+	return cc.judge(c, result)
+}
+
+// judge ends a compilation whose output is written, with a line on what there is to say of it if that is no success.
+func (cc *compileCommand) judge(c *cobra.Command, result *compiler.Result) error {
+	err := cc.config.verdict.judge(compiler.Worst(result.Warnings))
+	if errors.Is(err, errLeftOut) {
+		message.Printf(c.ErrOrStderr(), "%s; the rest is written", countVerdicts(result.Warnings))
+	}
+	return err
+}
+
+// countVerdicts counts what is refused, and what else there is to say, such as "2 refused, 1 warning".
+func countVerdicts(problems []compiler.Problem) string {
+	counts := map[compiler.Verdict]int{}
+	for _, p := range problems {
+		counts[p.Verdict()]++
+	}
+	parts := []string{fmt.Sprintf("%d refused", counts[compiler.Refused])}
+	if n := counts[compiler.Warning]; n > 0 {
+		parts = append(parts, message.Plural(n, "warning"))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // outputFiles are the files of the target.

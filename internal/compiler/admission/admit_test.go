@@ -74,7 +74,7 @@ func TestKnows(t *testing.T) {
 		{"gateway.networking.k8s.io", "v1", "HTTPRoute", true},
 		{"gateway.networking.k8s.io", "v1beta1", "HTTPRoute", true},
 		{"gateway.networking.k8s.io", "v1alpha2", "HTTPRoute", false},
-		{"gateway.networking.k8s.io", "v1", "TCPRoute", false},
+		{"gateway.networking.k8s.io", "v1", "TCPRoute", true},
 		{"gateway.networking.x-k8s.io", "v1alpha1", "XBackend", true},
 		{"gateway.networking.k8s.io", "v1alpha1", "XBackend", false},
 		{"test.limpet.dev", "v1", "Lamp", true},

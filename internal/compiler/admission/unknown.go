@@ -1,7 +1,9 @@
 package admission
 
 import (
+	"maps"
 	"slices"
+	"strings"
 
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
@@ -52,4 +54,28 @@ func (v *crdVersion) dropUnknown(obj map[string]any) (pruned map[string]any, unk
 	unknown = append(unknown, inMetadata...)
 	slices.Sort(unknown)
 	return pruned, unknown
+}
+
+// FieldsBeside gives the fields that the schema has where a path of an object leads, the last name of which is left out: those that
+// may be meant by one that it lacks.
+func (a *Admitter) FieldsBeside(obj map[string]any, path string) []string {
+	v, _ := a.resolve(obj)
+	if v == nil {
+		return nil
+	}
+	parts := strings.Split(path, ".")
+	at := v.structural
+	for _, part := range parts[:len(parts)-1] {
+		name, _, inList := strings.Cut(part, "[")
+		next, known := at.Properties[name]
+		switch {
+		case !known:
+			return nil
+		case inList && next.Items != nil:
+			at = next.Items
+		default:
+			at = &next
+		}
+	}
+	return slices.Sorted(maps.Keys(at.Properties))
 }

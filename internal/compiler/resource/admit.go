@@ -25,6 +25,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
+	"github.com/limpet-proxy/limpet/internal/suggest"
 )
 
 // Options is what admission needs to know besides the documents.
@@ -211,15 +212,27 @@ func (a *admitter) applyCRDs(d *read.Document, apiRelease sessionapi.APIRelease)
 	for _, e := range a.admitters[apiRelease].Admit(d.Fields) {
 		switch {
 		case admission.IsUnknownField(e):
-			a.rep.ErrorAt(d, e.Field, e.Detail)
+			name := e.Field[strings.LastIndexByte(e.Field, '.')+1:]
+			beside := a.admitters[apiRelease].FieldsBeside(d.Fields, e.Field)
+			a.rep.ErrorAt(d, e.Field, e.Detail+suggest.DidYouMean(name, beside))
 		case e.Field == "" || e.Field == "<nil>":
 			path, detail := cutPath(e.Detail)
 			a.rep.ErrorAt(d, path, detail)
 		default:
 			e.Detail = strings.TrimPrefix(e.Detail, e.Field+" in body ") // the schema validator repeats it
+			e.Detail += suggestValue(e)
 			a.rep.Error(d, e)
 		}
 	}
+}
+
+// suggestValue names the supported value that may be meant by one that is not; empty if none is near.
+func suggestValue(e *field.Error) string {
+	value, isText := e.BadValue.(string)
+	if _, list, found := strings.Cut(e.Detail, "supported values: "); isText && found {
+		return suggest.DidYouMean(value, strings.Split(strings.ReplaceAll(list, `"`, ""), ", "))
+	}
+	return ""
 }
 
 // alternativesPattern is what the schema validator says of oneOf and anyOf: the path stands in the message alone.
