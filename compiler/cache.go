@@ -92,10 +92,10 @@ func (c *Cache) sortPolicies(policies []policyconfig.Policy) []policyconfig.Poli
 }
 
 // emitPlugin is plugin.Emit.
-func (c *Cache) emitPlugin(policies []policyconfig.Policy, keys policyconfig.Keys) (policyconfig.Config, []byte, error) {
+func (c *Cache) emitPlugin(policies []policyconfig.Policy, g plugin.Global) (policyconfig.Config, []byte, error) {
 	inputs := make([]plugin.TextInputs, len(policies))
 	for i, p := range policies {
 		inputs[i].Policy = &p // and not a part of the list, which would be kept with it
 	}
-	return plugin.Join(policies, keys, c.texts.GetAll(inputs, plugin.Write))
+	return plugin.Join(policies, g, c.texts.GetAll(inputs, plugin.Write))
 }

@@ -13,6 +13,8 @@ type probe struct {
 	offKeys, keys policyconfig.Keys
 	// tokenVersion is an option of the second compilation.
 	tokenVersion int
+	// story are options of the second compilation: of the access log and of tickets.
+	story Options
 }
 
 // withoutOptions are the options of the first compilation.
@@ -89,6 +91,12 @@ func unsetProbe(off, on string) probe {
 	return probe{off: above + below(off), on: above + below(on)}
 }
 
+// storyProbe has a session, and then options.
+func storyProbe(o Options) probe {
+	p := documentText("SessionPersistencePolicy", "p", target1)
+	return probe{off: p, on: p, tokenVersion: 2, story: o}
+}
+
 func keysProbe(key policyconfig.Key) probe {
 	return ringProbe(policyconfig.KeyRing{Keys: []policyconfig.Key{key}})
 }
@@ -129,6 +137,8 @@ var policyProbes = map[string]probe{
 	"failStatus":              policyProbe("onHostLost: Fail", "onHostLost: Fail\nfailStatus: 410"),
 	"endSessionHeader":        policyProbe("forward: true", "endSessionHeader: x-logout"),
 	"issueOn":                 policyProbe("issueOn: Any", "issueOn: TLS"),
+	"envelope":                policyProbe("sessionName: a", "sessionName: a\nenvelope: true"),
+	"cookie.crossSite":        policyProbe("cookie: {secure: true}", "cookie: {crossSite: true}"),
 	"revealHost":              policyProbe("revealHost: false", "revealHost: true"),
 	"forward":                 policyProbe("forward: true", "forward: false"),
 	"cache.control":           policyProbe("cache: {control: Keep}", "cache: {control: NoStore}"),
@@ -152,6 +162,9 @@ var policyProbes = map[string]probe{
 var otherProbes = map[string]probe{
 	"plugin keys.fromEnv":               {off: documentText("SessionPersistencePolicy", "p", target1), on: documentText("SessionPersistencePolicy", "p", target1), offKeys: policyconfig.Keys{FromEnv: "LIMPET_KEYS"}, keys: policyconfig.Keys{FromEnv: "OTHER_KEYS"}},
 	"plugin policies[].tokenVersion":    {off: documentText("SessionPersistencePolicy", "p", target1), on: documentText("SessionPersistencePolicy", "p", target1), tokenVersion: 2},
+	"plugin accessLogFields":            storyProbe(Options{AccessLog: true}),
+	"plugin sessionDigest":              storyProbe(Options{AccessLog: true, SessionDigest: true}),
+	"plugin debugTickets":               storyProbe(Options{DebugTickets: true}),
 	"plugin keys.ring.keys[].id":        keysProbe(policyconfig.Key{ID: "other", Secret: []byte(testSecret)}),
 	"plugin keys.ring.keys[].secret":    keysProbe(policyconfig.Key{ID: "test", Secret: []byte(testSecret + "x")}),
 	"plugin keys.ring.keys[].notBefore": keysProbe(policyconfig.Key{ID: "test", Secret: []byte(testSecret), NotBefore: 1893456000}),

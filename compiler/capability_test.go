@@ -179,6 +179,7 @@ func (e emitter) runProbe(t *testing.T, feature, documents string, options probe
 	text := strings.Replace(string(base), "CONTROLLER", controller, 1) + documents
 	o := optionsFor(e.target)
 	o.Keys, o.TokenVersion, o.Strict = options.keys, options.tokenVersion, strict
+	o.AccessLog, o.SessionDigest, o.DebugTickets = options.story.AccessLog, options.story.SessionDigest, options.story.DebugTickets
 	result, err := Compile([]Source{{Name: "in.yaml", Data: []byte(text)}}, o)
 	var problems Errors
 	if errors.As(err, &problems) && strict {

@@ -84,7 +84,7 @@ func NewFollower(o Options) (*Follower, error) {
 		AssumeClass: o.AssumeClass, Controller: gatewayv1.GatewayController(o.ControllerName), LocalClients: o.LocalClients,
 		Envoy: envoy.Assembly{
 			Settings: envoy.Settings{
-				Admin: settings.admin, AdminAll: o.Envoy.AdminAll, WasmPath: o.Envoy.WasmPath, Plugin: policyconfig.DefaultConfig(),
+				Admin: settings.admin, AdminAll: o.Envoy.AdminAll, WasmPath: o.Envoy.WasmPath, Plugin: o.global().Config(),
 			},
 			Folder: o.Envoy.Dynamic.Folder,
 		},

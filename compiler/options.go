@@ -9,6 +9,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoygateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/istio"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/plugin"
 	"github.com/limpet-proxy/limpet/internal/compiler/lower"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
@@ -64,6 +65,12 @@ type Options struct {
 	Incumbents *Incumbents
 	// TokenVersion is the version of the tokens that proxies write, 1 or 2 (docs/token-format.md); they read both. Default 1.
 	TokenVersion int
+	// AccessLog has the filter publish each request's outcome, policy, age of the session, its host and why it moved as filter
+	// state, and has TargetEnvoy write an access log with these, as JSON. SessionDigest adds a keyed digest of the session's id.
+	AccessLog, SessionDigest bool
+	// DebugTickets has requests answered with what became of their session that have a ticket. Only for TargetEnvoy and
+	// TargetPlugin: no backend sees a ticket.
+	DebugTickets bool
 	// AssumeAdmitted leaves out the checks of the CRDs, for documents that come from an API server.
 	AssumeAdmitted bool
 	// Strict makes errors of what has the verdict FailOn or a worse one; FailOn defaults to Warning.
@@ -148,6 +155,11 @@ type Dynamic struct {
 	Draining map[netip.AddrPort]time.Time
 }
 
+// global is what holds for all policies of the filter.
+func (o *Options) global() plugin.Global {
+	return plugin.Global{Keys: o.Keys, AccessLogFields: o.AccessLog, SessionDigest: o.SessionDigest, DebugTickets: o.DebugTickets}
+}
+
 // dynamic is how an Envoy's configuration changes while it runs; nil if it does not.
 func (o *Options) dynamic() *Dynamic {
 	if o.Envoy == nil {
@@ -221,12 +233,27 @@ func (o *Options) parse() (parsedOptions, error) {
 	if o.TokenVersion < 0 || o.TokenVersion > 2 {
 		errs = append(errs, fmt.Errorf("token version: Unsupported value: %d: supported values: 1, 2", o.TokenVersion))
 	}
-	errs = append(errs, o.parseTarget(&s))
+	errs = append(errs, o.checkStory(), o.parseTarget(&s))
 	var err error
 	if s.bind, err = netip.ParseAddr(o.Bind); err != nil || s.bind.Zone() != "" {
 		errs = append(errs, fmt.Errorf("bind address: Invalid value: %q: must be an IP address", o.Bind))
 	}
 	return s, errors.Join(errs...)
+}
+
+// checkStory refuses what would have no effect, and tickets where others make the routes: backends of rules without sessions
+// would see them.
+func (o *Options) checkStory() error {
+	switch {
+	case o.SessionDigest && !o.AccessLog:
+		return errors.New("session digest: Forbidden: may only be set with an access log")
+	case o.SessionDigest && o.TokenVersion < 2:
+		return errors.New("session digest: Forbidden: may only be set with token version 2, whose tokens have an id of the session")
+	case o.DebugTickets && o.Target != TargetEnvoy && o.Target != TargetPlugin:
+		return fmt.Errorf("debug tickets: Unsupported value: not for target %s, where backends of rules without sessions would see tickets",
+			o.Target)
+	}
+	return nil
 }
 
 // parseTarget checks the target and the options that it alone has.

@@ -11,7 +11,7 @@ import (
 // emitServed is emitEnvoy for a server whose clients are proxies of single Gateways.
 func emitServed(j *analysis, o *Options, r *Result) error {
 	proxy := j.plan.Proxy
-	config, text, err := plugin.EmitApart(nil, o.Keys)
+	config, text, err := plugin.EmitApart(nil, o.global())
 	if err != nil {
 		return err
 	}

@@ -124,7 +124,7 @@ func (t Target) findController() gatewayv1.GatewayController { return t.findEmit
 const istioController = "istio.io/gateway-controller"
 
 func emitIstio(j *analysis, o *Options, r *Result) error {
-	out, err := istio.Emit(j.plan, o.Keys, *o.Istio, j.rep)
+	out, err := istio.Emit(j.plan, o.global(), *o.Istio, j.rep)
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func emitIstio(j *analysis, o *Options, r *Result) error {
 }
 
 func emitPlugin(j *analysis, o *Options, r *Result) (err error) {
-	r.Plugin, r.PluginJSON, err = j.cache.emitPlugin(j.plan.Proxy.Policies, o.Keys)
+	r.Plugin, r.PluginJSON, err = j.cache.emitPlugin(j.plan.Proxy.Policies, o.global())
 	r.Files = []File{{PluginFile, r.PluginJSON}}
 	return err
 }
@@ -143,7 +143,7 @@ func emitEnvoy(j *analysis, o *Options, r *Result) error {
 		return emitServed(j, o, r)
 	}
 	// The policies travel with their routes, so that a change of one is a change of a route table.
-	config, global, err := plugin.EmitApart(j.plan.Proxy.Policies, o.Keys)
+	config, global, err := plugin.EmitApart(j.plan.Proxy.Policies, o.global())
 	if err != nil {
 		return err
 	}
@@ -176,11 +176,11 @@ func emitDiscovery(j *analysis, o *Options, r *Result, settings envoy.Settings) 
 }
 
 func emitEnvoyGateway(j *analysis, o *Options, r *Result) error {
-	out, err := envoygateway.Emit(j.plan, o.Keys, *o.EnvoyGateway, j.rep)
+	out, err := envoygateway.Emit(j.plan, o.global(), *o.EnvoyGateway, j.rep)
 	if err != nil {
 		return err
 	}
-	r.Plugin, r.PluginJSON, err = j.cache.emitPlugin(out.Policies, o.Keys)
+	r.Plugin, r.PluginJSON, err = j.cache.emitPlugin(out.Policies, o.global())
 	r.Files = []File{{PluginFile, r.PluginJSON}, {EnvoyGatewayFile, out.Manifest}}
 	return err
 }

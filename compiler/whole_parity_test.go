@@ -15,7 +15,7 @@ import (
 // sampleFields are writings of each field, good ones and bad ones, for whole policies to be made of.
 var sampleFields = map[string][]string{
 	"disabled":               {"true", "false", "false"},
-	"type":                   {"Cookie", "Cookie", "Header", "header"},
+	"type":                   {"Cookie", "Cookie", "Header", "header", "Query"},
 	"sessionName":            {"cart", "x-cart", "__Host-cart", "__Secure-cart", "__Http-cart", `"a b;c"`, `""`, "cookie", "host"},
 	"header":                 {"{name: x-cart}", "{name: x-end}", "{name: host}", `{name: ":path"}`, "{name: x-limpet-pin}"},
 	"absoluteTimeout":        {"1h", "8h", "87600h", "87601h", "0s", "1500ms", "1d"},
@@ -28,6 +28,7 @@ var sampleFields = map[string][]string{
 	"failStatus":             {"410", "599", "200", "600"},
 	"endSessionHeader":       {"x-end", "x-cart", "set-cookie", `"a b"`},
 	"issueOn":                {"Any", "TLS", "HTTPS"},
+	"envelope":               {"true", "false", "false"},
 	"revealHost":             {"true", "false"},
 	"forward":                {"true", "false"},
 }
@@ -37,7 +38,7 @@ var sampleMembers = map[string]map[string][]string{
 	"cookie": {
 		"lifetimeType": {"Session", "Permanent", "permanent"}, "path": {"/", "/cart", "cart", "'/;evil=1'"},
 		"domain": {"a.example", ".a", "a_b"}, "sameSite": {"Strict", "Lax", "None", "none"}, "secure": {"true", "true", "false"},
-		"httpOnly": {"true", "false"}, "partitioned": {"true", "false"},
+		"httpOnly": {"true", "false"}, "partitioned": {"true", "false"}, "crossSite": {"true", "false"},
 		"attributes": {"[A=1]", "[Priority=High, B]", "[Path=/]", "[A, a]", "['A=1; B']"},
 	},
 	"cache": {"control": {"Keep", "Private", "NoStore", "Share", "Public"}, "skipCacheable": {"true", "false"}, "unsafeMethodsOnly": {"true", "false"}},

@@ -50,6 +50,7 @@ func TestFilters(t *testing.T) {
 	t.Run("rewrites", func(t *testing.T) { checkRewrites(t, envoy) })
 	t.Run("redirects", func(t *testing.T) { checkRedirects(t, envoy) })
 	t.Run("mirrors", func(t *testing.T) { checkMirrors(t, envoy, mirror[0]) })
+	t.Run("mirrored cookies", func(t *testing.T) { checkMirroredCookies(t, envoy, mirror[0]) })
 	t.Run("CORS", func(t *testing.T) { checkCORS(t, envoy) })
 }
 
@@ -130,6 +131,25 @@ func checkMirrors(t *testing.T, envoy *harness.Envoy, mirror *harness.Backend) {
 	for _, name := range []string{"Cookie", "X-Mirrored", policyconfig.DefaultPinHeader} {
 		if mirror.Got(name) {
 			t.Errorf("the mirror got a header %s", name)
+		}
+	}
+}
+
+// checkMirroredCookies wants the client's other cookies at the mirror, while the backend has all of them.
+func checkMirroredCookies(t *testing.T, envoy *harness.Envoy, mirror *harness.Backend) {
+	text := wantToken(t, visit(t, envoy.Stranger(), "/mirror"), "mirror").Value
+	all := "theme=dark; mirror=" + text + "; lang=en"
+	for sent, want := range map[string]string{all: "theme=dark; lang=en", "theme=dark": "theme=dark", "mirror=" + text: ""} {
+		before := mirror.Requests()
+		seen := visit(t, envoy.Stranger(), "/mirror", "Cookie: "+sent).Seen.Headers["Cookie"]
+		if !slices.Equal(seen, []string{sent}) {
+			t.Errorf("of %q the backend sees %q", sent, seen)
+		}
+		for end := time.Now().Add(10 * time.Second); mirror.Requests() == before && time.Now().Before(end); {
+			time.Sleep(5 * time.Millisecond)
+		}
+		if got := mirror.Last("Cookie"); got != want || mirror.Requests() == before {
+			t.Errorf("of %q the mirror sees %q, want %q", sent, got, want)
 		}
 	}
 }

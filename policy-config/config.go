@@ -31,6 +31,14 @@ type Config struct {
 	// AccessLog makes the filter publish each request's outcome as filter state for access logs
 	// (%FILTER_STATE(wasm.limpet:PLAIN)%). Default false: it costs a host call per request.
 	AccessLog bool `json:"accessLog,omitempty"`
+	// AccessLogFields publishes more of each request's session as filter state for access logs and traces: the outcome by its
+	// name, the policy, the session's age in seconds, the host that the token named, and why the session moved. Default false.
+	AccessLogFields bool `json:"accessLogFields,omitempty"`
+	// SessionDigest publishes a keyed digest of the session's id too; only with accessLogFields. Default false.
+	SessionDigest bool `json:"sessionDigest,omitempty"`
+	// DebugTickets answers requests that have a ticket for the policy's scope in the header limpet-ticket with the outcome in the
+	// header limpet-session. Default false: it costs a host call per request.
+	DebugTickets bool `json:"debugTickets,omitempty"`
 	// Policies are the session policies; each Envoy route has at most one (or one per cluster). Required.
 	Policies []Policy `json:"policies"`
 }
@@ -84,6 +92,9 @@ var configFields = []field[Config]{
 	{name: "pinHeader", set: textSetter(&pinRule, func(c *Config) *string { return &c.PinHeader })},
 	{name: "clockSkew", set: duration(skewRange, func(c *Config) *Duration { return &c.ClockSkew })},
 	{name: "accessLog", set: boolean(func(c *Config) *bool { return &c.AccessLog })},
+	{name: "accessLogFields", set: boolean(func(c *Config) *bool { return &c.AccessLogFields })},
+	{name: "sessionDigest", set: boolean(func(c *Config) *bool { return &c.SessionDigest })},
+	{name: "debugTickets", set: boolean(func(c *Config) *bool { return &c.DebugTickets })},
 	{name: "policies", required: true, set: objects(policyCount, policyFields, DefaultPolicy,
 		func(c *Config) *[]Policy { return &c.Policies })},
 }

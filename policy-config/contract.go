@@ -12,6 +12,23 @@ const (
 	// wasm.limpet.
 	OutcomeFilterState = "limpet"
 
+	// The filter state that accessLogFields has the filter set, besides. The session's is there with sessionDigest only.
+	NameFilterState    = "limpet_outcome"
+	PolicyFilterState  = "limpet_policy"
+	AgeFilterState     = "limpet_age"
+	HostFilterState    = "limpet_host"
+	ReasonFilterState  = "limpet_reason"
+	SessionFilterState = "limpet_session"
+	// MirrorFilterState has the cookies of a mirrored request without its token.
+	MirrorFilterState = "limpet_mirror"
+
+	// TicketHeader is the header of a request in which a ticket is, and AnswerHeader that of the response to it.
+	TicketHeader = "limpet-ticket"
+	AnswerHeader = "limpet-session"
+
+	// CrossSiteSuffix ends the name of the second cookie that crossSite asks for.
+	CrossSiteSuffix = "-cross-site"
+
 	// RefusedCounter counts the requests that got 503 because what came with their route is broken.
 	RefusedCounter = "limpet_requests_refused"
 	// RefusedDetails is response.code_details of those.

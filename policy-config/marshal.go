@@ -96,6 +96,9 @@ type wireConfig struct {
 	PinHeader string   `json:"pinHeader"`
 	ClockSkew Duration `json:"clockSkew"`
 	AccessLog bool     `json:"accessLog,omitempty"`
+	Fields    bool     `json:"accessLogFields,omitempty"`
+	Digest    bool     `json:"sessionDigest,omitempty"`
+	Tickets   bool     `json:"debugTickets,omitempty"`
 	Policies  []Policy `json:"policies"`
 }
 
@@ -123,7 +126,7 @@ func wireConfigOf(c Config) wireConfig {
 		ring := wireRingOf(*c.Keys.Ring)
 		keys.Ring = &ring
 	}
-	return wireConfig{c.Version, keys, c.PinHeader, c.ClockSkew, c.AccessLog, c.Policies}
+	return wireConfig{c.Version, keys, c.PinHeader, c.ClockSkew, c.AccessLog, c.AccessLogFields, c.SessionDigest, c.DebugTickets, c.Policies}
 }
 
 func wireRingOf(ring KeyRing) wireRing {

@@ -41,6 +41,12 @@ type Policy struct {
 	TokenVersion TokenVersion `json:"tokenVersion,omitzero"`
 	// RevealHost leaves the host's address readable in the token, for debugging. Default false.
 	RevealHost bool `json:"revealHost,omitempty"`
+	// Envelope wraps the value that the backend itself sets under SessionName: the client has value and token in one signed
+	// text, the backend sees its own value and, in a cookie, chooses the attributes. Default false: limpet sets a token of its own.
+	Envelope bool `json:"envelope,omitempty"`
+	// Mirrored says that the routes' requests are mirrored: the cookies without the token are published for the mirrors' cookie
+	// header (%FILTER_STATE(wasm.limpet_mirror:PLAIN)%). Only with type Cookie. Default false: it costs a host call per request.
+	Mirrored bool `json:"mirrored,omitempty"`
 	// Forward passes the token on to the backend (GEP-1619 SHOULD). Default true.
 	Forward bool `json:"forward"`
 	// OnHostLost says what happens when the session's host can't serve. Default Rebalance.
@@ -120,6 +126,9 @@ type Cookie struct {
 	SameSite SameSite `json:"sameSite"`
 	// Partitioned attribute (CHIPS); needs secure. Default false.
 	Partitioned bool `json:"partitioned,omitempty"`
+	// CrossSite sets a second cookie besides, whose name ends with CrossSiteSuffix, with the same token and SameSite=None, Secure
+	// and Partitioned, for pages that stand in a frame of another site; needs secure. Default false.
+	CrossSite bool `json:"crossSite,omitempty"`
 	// Attributes are further ones, each written as Name or Name=Value; none that has a field of its own, each name once.
 	Attributes []string `json:"attributes,omitempty"`
 }
@@ -179,6 +188,8 @@ var policyFields = []field[Policy]{
 	})},
 	{name: "tokenVersion", set: whole(tokenVersionRange, func(p *Policy) *TokenVersion { return &p.TokenVersion })},
 	{name: "revealHost", set: boolean(func(p *Policy) *bool { return &p.RevealHost })},
+	{name: "envelope", set: boolean(func(p *Policy) *bool { return &p.Envelope })},
+	{name: "mirrored", set: boolean(func(p *Policy) *bool { return &p.Mirrored })},
 	{name: "forward", set: boolean(func(p *Policy) *bool { return &p.Forward })},
 	{name: "onHostLost", set: enum(lostChoices, func(p *Policy) *OnHostLost { return &p.OnHostLost })},
 	{name: "failStatus", set: whole(statusRange, func(p *Policy) *int { return &p.FailStatus })},
@@ -196,6 +207,7 @@ var cookieFields = []field[Cookie]{
 	{name: "httpOnly", set: boolean(func(c *Cookie) *bool { return &c.HTTPOnly })},
 	{name: "sameSite", set: enum(sameSites, func(c *Cookie) *SameSite { return &c.SameSite })},
 	{name: "partitioned", set: boolean(func(c *Cookie) *bool { return &c.Partitioned })},
+	{name: "crossSite", set: boolean(func(c *Cookie) *bool { return &c.CrossSite })},
 	{name: "attributes", set: texts(attributeCount, &attributeRule, attributeName, func(c *Cookie) *[]string { return &c.Attributes })},
 }
 

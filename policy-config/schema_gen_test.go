@@ -251,12 +251,16 @@ func named(t reflect.Type) (schema, bool) {
 // betweenFields are the rules that hold between fields, as far as JSON Schema can say them.
 var betweenFields = map[reflect.Type]schema{
 	reflect.TypeFor[Keys](): {"maxProperties": 1},
+	reflect.TypeFor[Config](): when(has("sessionDigest", schema{"const": true}), has("accessLogFields", schema{"const": true})),
 	reflect.TypeFor[Cookie](): {"allOf": []any{
 		when(has("sameSite", schema{"const": SameSiteNone}), schema{"properties": schema{"secure": schema{"const": true}}}),
 		when(has("partitioned", schema{"const": true}), schema{"properties": schema{"secure": schema{"const": true}}}),
+		when(has("crossSite", schema{"const": true}), schema{"properties": schema{"secure": schema{"const": true}}}),
 	}},
 	reflect.TypeFor[Policy](): {"allOf": append([]any{
-		when(has("type", schema{"const": TypeHeader}), schema{"properties": schema{"cookie": false, "sessionName": schema{"$ref": "#/$defs/headerName"}}}),
+		when(has("type", schema{"const": TypeHeader}), schema{"properties": schema{"cookie": false, "mirrored": schema{"const": false}, "sessionName": schema{"$ref": "#/$defs/headerName"}}}),
+		when(has("envelope", schema{"const": true}), schema{"properties": schema{"cookie": schema{"properties": schema{"crossSite": schema{"const": false}}}}}),
+		when(has("cookie", has("crossSite", schema{"const": true})), schema{"properties": schema{"sessionName": schema{"maxLength": MaxSessionName - len(CrossSiteSuffix)}}}),
 		when(has("cookie", has("lifetimeType", schema{"const": LifetimePermanent})), has("absoluteTimeout", schema{"pattern": "[1-9]"})),
 	}, prefixSchemas()...)},
 }

@@ -30,9 +30,20 @@ func enum[T any, E ~string](names []E, get func(*T) *E) setter[T] {
 				return
 			}
 		}
-		d.unsupported(at, s, choices(names))
+		d.unsupported(at, s, choices(names)+whyNot(at, s))
 	}
 }
+
+// whyNot is the reason for a choice that others offer and limpet does not.
+func whyNot(at *jsonPath, choice string) string {
+	if choice == "Query" && at.name == "type" {
+		return "; " + NoQuery
+	}
+	return ""
+}
+
+// NoQuery is why no session is in a query parameter.
+const NoQuery = "no token goes into a URL, for logs, histories and Referer headers keep those (docs/threat-model.md)"
 
 // boolean is for true and false.
 func boolean[T any](get func(*T) *bool) setter[T] {

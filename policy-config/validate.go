@@ -8,6 +8,9 @@ import (
 // checkConfig applies the rules that hold between fields. Those of single fields were applied while decoding.
 func (d *decoder) checkConfig(c *Config) {
 	d.checkKeys((*jsonPath)(nil).child("keys"), &c.Keys)
+	if c.SessionDigest && !c.AccessLogFields {
+		d.forbidden((*jsonPath)(nil).child("sessionDigest"), "may only be set with accessLogFields")
+	}
 	policies := (*jsonPath)(nil).child("policies")
 	here := jsonPath{parent: policies}
 	for i := range c.Policies {
@@ -55,6 +58,7 @@ func (d *decoder) checkPolicy(at *jsonPath, p *Policy, pinHeader string) {
 		d.checkCookie(at, p.Cookie)
 		d.checkCookieName(at, p)
 	}
+	d.checkEnvelope(at, p)
 	if p.EndSessionHeader != "" && strings.EqualFold(p.EndSessionHeader, pinHeader) {
 		d.invalid(at.child("endSessionHeader"), quote(p.EndSessionHeader), "must not be the pin header")
 	}
@@ -63,6 +67,20 @@ func (d *decoder) checkPolicy(at *jsonPath, p *Policy, pinHeader string) {
 	}
 	if p.Cookie != nil && p.Cookie.LifetimeType == LifetimePermanent && p.AbsoluteTimeout == 0 {
 		d.required(at.child("absoluteTimeout"), "cookie.lifetimeType is Permanent")
+	}
+}
+
+// checkEnvelope: under envelope the application chooses the cookie's attributes, and so whether there is a second cookie.
+func (d *decoder) checkEnvelope(at *jsonPath, p *Policy) {
+	if p.Envelope && p.Cookie != nil && p.Cookie.CrossSite {
+		d.forbidden(at.child("cookie").child("crossSite"), "may not be set together with envelope")
+	}
+	if p.Mirrored && p.Type == TypeHeader {
+		d.forbidden(at.child("mirrored"), "may only be set with type Cookie")
+	}
+	if p.Cookie != nil && p.Cookie.CrossSite && len(p.SessionName)+len(CrossSiteSuffix) > MaxSessionName {
+		d.invalid(at.child("sessionName"), quote(p.SessionName),
+			"must leave room for "+CrossSiteSuffix+" in "+strconv.Itoa(MaxSessionName)+" characters")
 	}
 }
 
@@ -88,6 +106,9 @@ func (d *decoder) checkSessionHeader(at *jsonPath, p *Policy, pinHeader string) 
 func (d *decoder) checkCookie(at *jsonPath, c *Cookie) {
 	if c.SameSite == SameSiteNone && !c.Secure {
 		d.invalid(at.child("cookie").child("sameSite"), quote(string(c.SameSite)), "must not be used without secure")
+	}
+	if c.CrossSite && !c.Secure {
+		d.invalid(at.child("cookie").child("crossSite"), "true", "must not be used without secure")
 	}
 	if c.Partitioned && !c.Secure {
 		d.invalid(at.child("cookie").child("partitioned"), "true", "must not be used without secure")

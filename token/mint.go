@@ -17,10 +17,11 @@ type Minting struct {
 }
 
 var (
-	errNoKey = errors.New("no key of the ring signs at this time")
-	errHosts = errors.New("the session has no host")
-	errTimes = errors.New("the session's times must be from 1970 to 2106, and last seen not before issued")
-	errOwner = errors.New("the session names whose tag its owner's is, and has none")
+	errNoKey  = errors.New("no key of the ring signs at this time")
+	errHosts  = errors.New("the session has no host")
+	errTimes  = errors.New("the session's times must be from 1970 to 2106, and last seen not before issued")
+	errOwner  = errors.New("the session names whose tag its owner's is, and has none")
+	errTicket = errors.New("a ticket ends later than now, ten minutes later at the most, and before 2106")
 )
 
 // Append appends a token for the session to dst, signed with the first key for which notBefore <= m.Now < notAfter.

@@ -79,6 +79,7 @@ type configFlags struct {
 	wasmPath string
 	verdict  verdictFlags
 	keys     keyFlags
+	story    storyFlags
 	module   moduleFlags
 	istio    istioFlags
 	// local says that the Envoy runs here: only clients of this machine reach a listener on a loopback address.
@@ -94,6 +95,7 @@ func (f *configFlags) register(c *cobra.Command) {
 		"`PATH` at which Envoy finds limpet.wasm\n(default: that of the copy that limpet writes)")
 	f.verdict.register(flags, "write nothing if anything is left out or not honoured")
 	f.keys.register(flags)
+	f.story.register(flags)
 }
 
 // check refuses a wrong command line before anything is read.
@@ -108,6 +110,9 @@ func (f *configFlags) check(c *cobra.Command, args []string) error {
 		return err
 	}
 	if err := f.verdict.check(); err != nil {
+		return err
+	}
+	if err := f.story.check(f.input.policies.tokenVersion); err != nil {
 		return err
 	}
 	return f.keys.check()
@@ -157,6 +162,7 @@ func (f *configFlags) options(in livereload.Inputs, target compiler.Target, wasm
 	}
 	f.input.set(&o)
 	f.verdict.set(&o)
+	f.story.set(&o)
 	switch target {
 	case compiler.TargetEnvoy:
 		o.Envoy = &compiler.EnvoyOptions{Admin: f.admin, AdminAll: f.adminAll, WasmPath: wasmPath}

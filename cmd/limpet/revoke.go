@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/keyfile"
@@ -56,7 +57,7 @@ func newRevoke() *cobra.Command {
 	r.input.register(c)
 	targets := strings.Join(compiler.Targets(), "|")
 	c.Flags().StringVarP(&r.target, "target", "t", string(compiler.TargetEnvoy), "what the input is compiled for, `"+targets+"`")
-	c.Flags().StringVar(&r.keysFile, "keys", "", "`FILE` with the key ring, or a Secret with one (default: the ring in LIMPET_KEYS)")
+	registerRing(c.Flags(), &r.keysFile)
 	return c
 }
 
@@ -68,7 +69,7 @@ func (r *revokeCommand) check(c *cobra.Command, args []string) error {
 }
 
 func (r *revokeCommand) run(c *cobra.Command, now time.Time) error {
-	ring, err := r.readRing(c.ErrOrStderr())
+	ring, err := readRing(r.keysFile, c.ErrOrStderr())
 	if err != nil {
 		return err
 	}
@@ -100,10 +101,15 @@ func (r *revokeCommand) run(c *cobra.Command, now time.Time) error {
 // maxTokenInput is more than a token and the white space around it take.
 const maxTokenInput = 4096
 
+// registerRing has --keys say where the ring is, for a command that uses it here.
+func registerRing(f *pflag.FlagSet, file *string) {
+	f.StringVar(file, "keys", "", "`FILE` with the key ring, or a Secret with one (default: the ring in LIMPET_KEYS)")
+}
+
 // readRing reads the ring of --keys or of the environment.
-func (r *revokeCommand) readRing(stderr io.Writer) (ring policyconfig.KeyRing, err error) {
-	if r.keysFile != "" {
-		return readKeyFile(r.keysFile, stderr)
+func readRing(file string, stderr io.Writer) (ring policyconfig.KeyRing, err error) {
+	if file != "" {
+		return readKeyFile(file, stderr)
 	}
 	text := os.Getenv(policyconfig.DefaultKeysEnv)
 	if text == "" {

@@ -86,6 +86,7 @@ func newServe() *cobra.Command {
 	flags.StringVar(&sc.config.wasmPath, "wasm-path", "", "`PATH` at which every Envoy finds limpet.wasm; required")
 	sc.config.verdict.register(flags, "leave what is served as it is if anything is left out or not honoured")
 	sc.config.keys.register(flags)
+	sc.config.story.register(flags)
 	flags.StringVar(&sc.listen, "listen", defaultListen, "`ADDRESS` for Envoys; without TLS a loopback address")
 	flags.StringVar(&sc.tls.Certificate, "tls-cert", "", "`FILE` with the server's certificate chain; it is followed, as are the next two")
 	flags.StringVar(&sc.tls.Key, "tls-key", "", "`FILE` with its private key")

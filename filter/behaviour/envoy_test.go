@@ -361,6 +361,7 @@ type envoyPlugin struct {
 	envoy      *envoy
 	before     map[string]uint64
 	logging    bool
+	config     string
 	connection net.Conn
 	reader     *bufio.Reader
 	requests   int
@@ -372,7 +373,7 @@ func startEnvoy(t *testing.T, config string, env map[string]string, _ func() tim
 	if err := e.configure(t, e.native(config)); err != nil {
 		return nil, err
 	}
-	p := &envoyPlugin{t: t, envoy: e, before: e.stats("limpet_sessions"), logging: strings.Contains(config, `"accessLog":true`)}
+	p := &envoyPlugin{t: t, envoy: e, config: config, before: e.stats("limpet_sessions"), logging: strings.Contains(config, `"accessLog`)}
 	var err error
 	if p.connection, err = net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", e.port)); err != nil {
 		return nil, err
@@ -423,7 +424,7 @@ func (p *envoyPlugin) exchange(w *world, route, cluster string, h [][2]string) (
 		w.turn++
 	}
 	if p.logging {
-		r.log = p.logged(id)
+		r.log, r.state = p.logged(id)
 	}
 	return r, nil
 }
@@ -451,7 +452,8 @@ func requestText(w *world, h [][2]string) []byte {
 }
 
 // logged waits for the line of a request in the access log.
-func (p *envoyPlugin) logged(id string) (code string) {
+func (p *envoyPlugin) logged(id string) (code string, states map[string]string) {
+	var line string
 	p.envoy.until(p.t, "the access log", func() bool {
 		text, err := os.ReadFile(p.envoy.path("access.log"))
 		if err != nil {
@@ -459,8 +461,18 @@ func (p *envoyPlugin) logged(id string) (code string) {
 		}
 		_, rest, _ := strings.Cut("\n"+string(text), "\n"+id+" ")
 		var whole bool
-		code, _, whole = strings.Cut(rest, "\n")
+		line, _, whole = strings.Cut(rest, "\n")
 		return whole
 	})
-	return code
+	values := strings.Split(line, "\t")
+	states = map[string]string{}
+	for i, name := range loggedStates {
+		if value := values[i+1]; value != "-" {
+			states[name] = value
+		}
+	}
+	if code = values[0]; code == "-" && !strings.Contains(p.config, `"accessLog":true`) {
+		code = ""
+	}
+	return code, states
 }

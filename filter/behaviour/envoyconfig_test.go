@@ -112,7 +112,7 @@ func (e *envoy) listener(filters []any, generation int) object {
 			object{"name": "router", "typed_config": typed("extensions.filters.http.router.v3.Router", object{})}),
 		"access_log": []any{object{"name": "file", "typed_config": typed("extensions.access_loggers.file.v3.FileAccessLog", object{
 			"path":       e.path("access.log"),
-			"log_format": object{"text_format_source": object{"inline_string": "%REQ(x-test-id)% %FILTER_STATE(limpet:PLAIN)%\n"}},
+			"log_format": object{"text_format_source": object{"inline_string": logLine()}},
 		})}},
 	}
 	return typed("config.listener.v3.Listener", object{
@@ -121,6 +121,17 @@ func (e *envoy) listener(filters []any, generation int) object {
 			"name": "http", "typed_config": typed("extensions.filters.network.http_connection_manager.v3.HttpConnectionManager", manager),
 		}}}},
 	})
+}
+
+// loggedStates is the filter state in the access log, in that order.
+var loggedStates = []string{"limpet_outcome", "limpet_policy", "limpet_age", "limpet_host", "limpet_reason", "limpet_session", "limpet_mirror"}
+
+func logLine() string {
+	line := "%REQ(x-test-id)% %FILTER_STATE(limpet:PLAIN)%"
+	for _, name := range loggedStates {
+		line += "\t%FILTER_STATE(" + name + ":PLAIN)%"
+	}
+	return line + "\n"
 }
 
 func dynamicModule(name, path, config string) object {

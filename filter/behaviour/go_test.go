@@ -16,6 +16,8 @@ type goPlugin struct {
 	engine *session.Engine
 	clock  func() time.Time
 	log    bool
+	fields bool
+	digest bool
 	count  map[string]uint64
 }
 
@@ -30,7 +32,9 @@ func startGo(t *testing.T, config string, env map[string]string, clock func() ti
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
-	return &goPlugin{engine: engine, clock: clock, log: cfg.AccessLog, count: map[string]uint64{}}, nil
+	return &goPlugin{
+		engine: engine, clock: clock, log: cfg.AccessLog, fields: cfg.AccessLogFields, digest: cfg.SessionDigest, count: map[string]uint64{},
+	}, nil
 }
 
 func (p *goPlugin) counts() map[string]uint64 { return p.count }
@@ -56,6 +60,8 @@ type goStream struct {
 	exchange session.Exchange
 	outcome  session.Outcome
 	backend  string
+	state    map[string]string
+	attempts int
 }
 
 func (s *goStream) setBackend(tag string) { s.backend = tag }
@@ -67,7 +73,8 @@ func (s *goStream) request(h [][2]string) ([][2]string, error) {
 	if s.policy == nil {
 		return h, nil
 	}
-	l := &list{lines: h}
+	s.state = map[string]string{}
+	l := &list{lines: h, state: s.state}
 	if o := s.exchange.Request(s.policy, l, s.plugin.clock().Unix()); o.Void() {
 		s.plugin.count[s.policy.Name+" "+o.String()]++
 	}
@@ -78,13 +85,19 @@ func (s *goStream) response(h [][2]string, details string, headersOnly bool) ([]
 	if s.policy == nil {
 		return h, nil
 	}
-	l := &list{lines: h, details: details, headersOnly: headersOnly, backend: s.backend, clock: s.plugin.clock}
+	l := &list{lines: h, details: details, headersOnly: headersOnly, backend: s.backend, clock: s.plugin.clock, attempts: s.attempts, state: s.state}
 	s.outcome = s.exchange.Response(l)
 	if s.outcome != session.None && !s.outcome.Void() {
 		s.plugin.count[s.policy.Name+" "+s.outcome.String()]++
 	}
+	if s.plugin.fields {
+		s.exchange.Publish(s.outcome, l, s.plugin.digest, l.Publish)
+	}
 	return l.lines, nil
 }
+
+func (s *goStream) states() map[string]string { return s.state }
+func (s *goStream) attempted(times int)       { s.attempts = times }
 
 func (s *goStream) logged() string {
 	if s.policy == nil || !s.plugin.log {
@@ -93,7 +106,7 @@ func (s *goStream) logged() string {
 	return s.outcome.Code()
 }
 
-func (s *goStream) close() {}
+func (s *goStream) close() { s.exchange.Drop() }
 
 // list is a header map for the engine as Go.
 type list struct {
@@ -102,7 +115,12 @@ type list struct {
 	headersOnly bool
 	backend     string
 	clock       func() time.Time
+	attempts    int
+	state       map[string]string
 }
+
+func (l *list) Attempts() int             { return l.attempts }
+func (l *list) Publish(key, value string) { l.state[key] = strings.Clone(value) }
 
 func (l *list) Get(name string) (string, bool) { return first(l.lines, name) }
 func (l *list) All() [][2]string               { return l.lines }

@@ -50,6 +50,7 @@ type moduleStream struct {
 	route, cluster, policies string
 	backend                  string
 	s                        *nativetest.Stream
+	attempts                 int
 }
 
 func (s *moduleStream) setBackend(tag string) { s.backend = tag }
@@ -80,7 +81,9 @@ func (s *moduleStream) response(h [][2]string, details string, headersOnly bool)
 	if err := s.plugin.host.SetClock(s.plugin.clock()); err != nil {
 		return nil, err
 	}
-	r := nativetest.Reply{Headers: without(h, pinHeader), Details: details, Upstream: s.s.Pin, Backend: s.backend, HeadersOnly: headersOnly}
+	r := nativetest.Reply{
+		Headers: without(h, pinHeader), Details: details, Upstream: s.s.Pin, Backend: s.backend, HeadersOnly: headersOnly, Attempts: s.attempts,
+	}
 	if pin, ok := first(h, pinHeader); ok {
 		host, _ := base64.StdEncoding.DecodeString(pin) // no host where it fails
 		r.Upstream = string(host)
@@ -90,7 +93,9 @@ func (s *moduleStream) response(h [][2]string, details string, headersOnly bool)
 	return s.s.Response(r)
 }
 
-func (s *moduleStream) logged() string { return s.s.State }
+func (s *moduleStream) logged() string            { return s.s.State }
+func (s *moduleStream) states() map[string]string { return s.s.States }
+func (s *moduleStream) attempted(times int)       { s.attempts = times }
 
 func (s *moduleStream) close() {
 	if err := s.s.Close(); err != nil {

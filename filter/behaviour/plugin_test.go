@@ -27,6 +27,10 @@ type stream interface {
 	response(h [][2]string, details string, headersOnly bool) ([][2]string, error)
 	// logged is the outcome's code for access logs, "" when there is none.
 	logged() string
+	// states is the filter state that the plugin has set, by name, but for that code.
+	states() map[string]string
+	// attempted says how often the proxy tried to send the request.
+	attempted(times int)
 	close()
 }
 

@@ -70,4 +70,15 @@ func (s *wasmStream) setBackend(tag string) {
 }
 
 func (s *wasmStream) logged() string { return s.s.FilterState()["limpet"] }
-func (s *wasmStream) close()         { s.s.Close() }
+
+func (s *wasmStream) states() map[string]string {
+	all := s.s.FilterState()
+	delete(all, "limpet")
+	return all
+}
+
+func (s *wasmStream) attempted(times int) {
+	s.s.SetProperty("upstream.request_attempt_count", string([]byte{byte(times), 0, 0, 0, 0, 0, 0, 0}))
+}
+
+func (s *wasmStream) close() { s.s.Close() }

@@ -44,6 +44,8 @@ type world struct {
 	details string
 	// unpoliced says that no policy holds, so that only Envoy's own fence would remove the pin header.
 	unpoliced bool
+	// attempts is how often the proxy tried to send a request, 0 where it does not say.
+	attempts int
 	// cookies is the client's jar: names to values.
 	cookies map[string]string
 }
@@ -77,6 +79,7 @@ type result struct {
 	// headers are the response as the client sees it.
 	headers [][2]string
 	log     string
+	state   map[string]string
 }
 
 func (r result) setCookies() []string { return values(r.headers, "set-cookie") }
@@ -128,8 +131,9 @@ func (w *world) exchange(s stream, h [][2]string) (result, error) {
 	if told, ok := s.(backendStream); ok {
 		told.setBackend(w.backends[r.host])
 	}
+	s.attempted(w.attempts)
 	r.headers, err = s.response(reply, details, false)
-	r.log = s.logged()
+	r.log, r.state = s.logged(), s.states()
 	return r, err
 }
 

@@ -15,6 +15,9 @@ func hostHeaders(s *stream, kind headerType)
 //export limpet_attribute
 func hostAttribute(s *stream, attribute uint32) uint32
 
+//export limpet_number
+func hostNumber(s *stream, attribute uint32) uint64
+
 //export limpet_cluster
 func hostCluster(s *stream) uint32
 

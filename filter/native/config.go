@@ -24,6 +24,8 @@ type worker struct {
 	engine  *session.Engine
 	metrics *metrics
 	logging bool
+	fields  bool // of the access log
+	digest  bool // with the fields
 	// reported is the last value of the gauge that this worker gave it.
 	reported uint64
 }
@@ -49,7 +51,10 @@ func newWorker(c *configuration) *worker {
 		refused([]error{err})
 		return nil
 	}
-	return &worker{engine: engine, metrics: &c.metrics, logging: c.config.AccessLog}
+	return &worker{
+		engine: engine, metrics: &c.metrics,
+		logging: c.config.AccessLog, fields: c.config.AccessLogFields, digest: c.config.SessionDigest,
+	}
 }
 
 // logRefused says why requests of a route get 503.

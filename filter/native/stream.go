@@ -20,6 +20,7 @@ type stream struct {
 const (
 	codeDetails     = 16
 	upstreamAddress = 41
+	attemptCount    = 53
 	routeName       = 61
 )
 
@@ -88,7 +89,10 @@ func onRequest(x *exchange, w *worker) uint32 {
 }
 
 //export limpet_release
-func onRelease(x *exchange) { x.policy.Release() }
+func onRelease(x *exchange) {
+	x.session.Drop()
+	x.policy.Release()
+}
 
 //export limpet_response
 func onResponse(x *exchange, endOfStream uint32) {
@@ -100,8 +104,10 @@ func onResponse(x *exchange, endOfStream uint32) {
 	}
 	if x.worker.logging {
 		code := outcome.Code()
-		key := policyconfig.OutcomeFilterState
-		hostState(&x.stream, data(key), size(key), data(code), size(code))
+		x.Publish(policyconfig.OutcomeFilterState, code)
+	}
+	if x.worker.fields {
+		x.session.Publish(outcome, x, x.worker.digest, x.Publish)
 	}
 	x.watchMemory()
 }
@@ -113,6 +119,10 @@ func (x *exchange) Pin(host string, strict bool) {
 }
 
 func (x *exchange) Balance() {}
+
+func (x *exchange) Publish(key, value string) {
+	hostState(&x.stream, data(key), size(key), data(value), size(value))
+}
 
 // Within tells the load balancer itself. No header carries it, so Envoy needs no filter for that, and no client has a say.
 func (x *exchange) Within(backend string) {
@@ -153,6 +163,7 @@ func (x *exchange) Chosen() (string, bool) {
 }
 
 func (x *exchange) CodeDetails() string { return x.attribute(codeDetails) }
+func (x *exchange) Attempts() int       { return int(hostNumber(&x.stream, attemptCount)) }
 func (x *exchange) HeadersOnly() bool   { return x.end }
 func (x *exchange) Prefetch()           {}
 func (x *exchange) Now() int64          { return now() }

@@ -6,7 +6,7 @@ import policyconfig "github.com/limpet-proxy/limpet/policy-config"
 // spec.default and in spec.override. Each field merges on its own (S7); what no policy writes gets the default of
 // the plugin configuration (package policyconfig), or the one that docs/semantics.md names.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.disabled) || !self.disabled || !(has(self.type) || has(self.sessionName) || has(self.header) || has(self.cookie) || has(self.absoluteTimeout) || has(self.absoluteTimeoutSeconds) || has(self.idleTimeout) || has(self.idleTimeoutSeconds) || has(self.renewAfterPercent) || has(self.drainTimeout) || has(self.keepUnselected) || has(self.onHostLost) || has(self.failStatus) || has(self.endSessionHeader) || has(self.issueOn) || has(self.cache) || has(self.revocation) || has(self.revealHost) || has(self.forward) || has(self.unset))",message="true excludes every other field",fieldPath=".disabled",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule="!has(self.disabled) || !self.disabled || !(has(self.type) || has(self.sessionName) || has(self.header) || has(self.cookie) || has(self.absoluteTimeout) || has(self.absoluteTimeoutSeconds) || has(self.idleTimeout) || has(self.idleTimeoutSeconds) || has(self.renewAfterPercent) || has(self.drainTimeout) || has(self.keepUnselected) || has(self.onHostLost) || has(self.failStatus) || has(self.endSessionHeader) || has(self.issueOn) || has(self.cache) || has(self.revocation) || has(self.revealHost) || has(self.envelope) || has(self.forward) || has(self.unset))",message="true excludes every other field",fieldPath=".disabled",reason=FieldValueForbidden
 // +kubebuilder:validation:XValidation:rule="!has(self.absoluteTimeoutSeconds) || !has(self.absoluteTimeout)",message="may not be set together with absoluteTimeout",fieldPath=".absoluteTimeoutSeconds",reason=FieldValueForbidden
 // +kubebuilder:validation:XValidation:rule="!has(self.idleTimeoutSeconds) || !has(self.idleTimeout)",message="may not be set together with idleTimeout",fieldPath=".idleTimeoutSeconds",reason=FieldValueForbidden
 // +kubebuilder:validation:XValidation:rule="!has(self.cookie) || !has(self.type) || self.type == 'Cookie'",message="may only be set with type Cookie",fieldPath=".cookie",reason=FieldValueForbidden
@@ -20,7 +20,9 @@ import policyconfig "github.com/limpet-proxy/limpet/policy-config"
 // +kubebuilder:validation:XValidation:rule="!has(self.sessionName) || !self.sessionName.matches('(?i)^__Host-') || !has(self.cookie) || !has(self.cookie.path) || self.cookie.path == '/'",message="the session's name begins with __Host-, which needs the path / (RFC 6265bis)",fieldPath=".cookie.path",reason=FieldValueInvalid
 // +kubebuilder:validation:XValidation:rule="!has(self.sessionName) || !self.sessionName.matches('(?i)^__Host-') || !has(self.cookie) || !has(self.cookie.domain)",message="the session's name begins with __Host-, which allows no Domain (RFC 6265bis)",fieldPath=".cookie.domain",reason=FieldValueForbidden
 // +kubebuilder:validation:XValidation:rule="!has(self.sessionName) || !self.sessionName.matches('(?i)^__(Host-)?Http-') || !has(self.cookie) || !has(self.cookie.httpOnly) || self.cookie.httpOnly",message="the session's name begins with __Http- or __Host-Http-, which needs HttpOnly",fieldPath=".cookie.httpOnly",reason=FieldValueInvalid
-// +kubebuilder:validation:XValidation:rule="!has(self.unset) || !('sessionName' in self.unset && (has(self.sessionName) || has(self.header)) || 'absoluteTimeout' in self.unset && (has(self.absoluteTimeout) || has(self.absoluteTimeoutSeconds)) || 'idleTimeout' in self.unset && (has(self.idleTimeout) || has(self.idleTimeoutSeconds)) || 'renewAfterPercent' in self.unset && (has(self.renewAfterPercent)) || 'drainTimeout' in self.unset && (has(self.drainTimeout)) || 'keepUnselected' in self.unset && (has(self.keepUnselected)) || 'onHostLost' in self.unset && (has(self.onHostLost)) || 'failStatus' in self.unset && (has(self.failStatus)) || 'endSessionHeader' in self.unset && (has(self.endSessionHeader)) || 'issueOn' in self.unset && (has(self.issueOn)) || 'revealHost' in self.unset && (has(self.revealHost)) || 'forward' in self.unset && (has(self.forward)) || 'cookie' in self.unset && (has(self.cookie)) || 'cookie.lifetimeType' in self.unset && (has(self.cookie) && has(self.cookie.lifetimeType)) || 'cookie.path' in self.unset && (has(self.cookie) && has(self.cookie.path)) || 'cookie.domain' in self.unset && (has(self.cookie) && has(self.cookie.domain)) || 'cookie.sameSite' in self.unset && (has(self.cookie) && has(self.cookie.sameSite)) || 'cookie.secure' in self.unset && (has(self.cookie) && has(self.cookie.secure)) || 'cookie.httpOnly' in self.unset && (has(self.cookie) && has(self.cookie.httpOnly)) || 'cookie.partitioned' in self.unset && (has(self.cookie) && has(self.cookie.partitioned)) || 'cookie.attributes' in self.unset && (has(self.cookie) && has(self.cookie.attributes)) || 'cache' in self.unset && (has(self.cache)) || 'cache.control' in self.unset && (has(self.cache) && has(self.cache.control)) || 'cache.skipCacheable' in self.unset && (has(self.cache) && has(self.cache.skipCacheable)) || 'cache.unsafeMethodsOnly' in self.unset && (has(self.cache) && has(self.cache.unsafeMethodsOnly)) || 'revocation' in self.unset && (has(self.revocation)) || 'revocation.epoch' in self.unset && (has(self.revocation) && has(self.revocation.epoch)) || 'revocation.notBefore' in self.unset && (has(self.revocation) && has(self.revocation.notBefore)) || 'revocation.sessions' in self.unset && (has(self.revocation) && has(self.revocation.sessions)) || 'revocation.hosts' in self.unset && (has(self.revocation) && has(self.revocation.hosts)))",message="may not name a field that is written next to it",fieldPath=".unset",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule="!has(self.unset) || !('sessionName' in self.unset && (has(self.sessionName) || has(self.header)) || 'absoluteTimeout' in self.unset && (has(self.absoluteTimeout) || has(self.absoluteTimeoutSeconds)) || 'idleTimeout' in self.unset && (has(self.idleTimeout) || has(self.idleTimeoutSeconds)) || 'renewAfterPercent' in self.unset && (has(self.renewAfterPercent)) || 'drainTimeout' in self.unset && (has(self.drainTimeout)) || 'keepUnselected' in self.unset && (has(self.keepUnselected)) || 'onHostLost' in self.unset && (has(self.onHostLost)) || 'failStatus' in self.unset && (has(self.failStatus)) || 'endSessionHeader' in self.unset && (has(self.endSessionHeader)) || 'issueOn' in self.unset && (has(self.issueOn)) || 'revealHost' in self.unset && (has(self.revealHost)) || 'envelope' in self.unset && (has(self.envelope)) || 'forward' in self.unset && (has(self.forward)) || 'cookie' in self.unset && (has(self.cookie)) || 'cookie.lifetimeType' in self.unset && (has(self.cookie) && has(self.cookie.lifetimeType)) || 'cookie.path' in self.unset && (has(self.cookie) && has(self.cookie.path)) || 'cookie.domain' in self.unset && (has(self.cookie) && has(self.cookie.domain)) || 'cookie.sameSite' in self.unset && (has(self.cookie) && has(self.cookie.sameSite)) || 'cookie.secure' in self.unset && (has(self.cookie) && has(self.cookie.secure)) || 'cookie.httpOnly' in self.unset && (has(self.cookie) && has(self.cookie.httpOnly)) || 'cookie.partitioned' in self.unset && (has(self.cookie) && has(self.cookie.partitioned)) || 'cookie.crossSite' in self.unset && (has(self.cookie) && has(self.cookie.crossSite)) || 'cookie.attributes' in self.unset && (has(self.cookie) && has(self.cookie.attributes)) || 'cache' in self.unset && (has(self.cache)) || 'cache.control' in self.unset && (has(self.cache) && has(self.cache.control)) || 'cache.skipCacheable' in self.unset && (has(self.cache) && has(self.cache.skipCacheable)) || 'cache.unsafeMethodsOnly' in self.unset && (has(self.cache) && has(self.cache.unsafeMethodsOnly)) || 'revocation' in self.unset && (has(self.revocation)) || 'revocation.epoch' in self.unset && (has(self.revocation) && has(self.revocation.epoch)) || 'revocation.notBefore' in self.unset && (has(self.revocation) && has(self.revocation.notBefore)) || 'revocation.sessions' in self.unset && (has(self.revocation) && has(self.revocation.sessions)) || 'revocation.hosts' in self.unset && (has(self.revocation) && has(self.revocation.hosts)))",message="may not name a field that is written next to it",fieldPath=".unset",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule="!has(self.envelope) || !self.envelope || !has(self.cookie)",message="may not be set together with envelope: the application chooses its cookie's attributes",fieldPath=".cookie",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule="!has(self.cookie) || !has(self.cookie.crossSite) || !self.cookie.crossSite || !has(self.sessionName) || size(self.sessionName) <= 245",message="must leave room for -cross-site in 256 characters",fieldPath=".sessionName",reason=FieldValueInvalid
 type SessionSettings struct {
 	// Disabled switches session persistence off where true, though a policy on a weaker level
 	// switches it on; such a block has no other field. False, written, switches it on and, in an override, forbids
@@ -29,7 +31,9 @@ type SessionSettings struct {
 	Disabled *bool `json:"disabled,omitempty"`
 
 	// Type is what carries the session's token: a Cookie or a Header. Where no policy writes it: Cookie.
-	// +kubebuilder:validation:Enum=Cookie;Header
+	// There is no Query: no token goes into a URL.
+	// +kubebuilder:validation:XValidation:rule="self in ['Cookie', 'Header', 'Query']",message="supported values: \"Cookie\", \"Header\""
+	// +kubebuilder:validation:XValidation:rule="self != 'Query'",message="supported values: \"Cookie\", \"Header\"; no token goes into a URL, for logs, histories and Referer headers keep those (docs/threat-model.md)"
 	// +optional
 	Type *policyconfig.Type `json:"type,omitempty"`
 
@@ -119,6 +123,11 @@ type SessionSettings struct {
 	// +optional
 	RevealHost *bool `json:"revealHost,omitempty"`
 
+	// Envelope wraps the value that the application itself sets under sessionName: the client has value and token in one signed
+	// text, and the application sees its own value and chooses its cookie's attributes. Where no policy writes it: false.
+	// +optional
+	Envelope *bool `json:"envelope,omitempty"`
+
 	// Forward passes the token on to the backend. Where no policy writes it: true, as GEP-1619 asks for.
 	// +optional
 	Forward *bool `json:"forward,omitempty"`
@@ -143,6 +152,7 @@ type Header struct {
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.sameSite) || self.sameSite != 'None' || !has(self.secure) || self.secure",message="None needs Secure (RFC 6265bis)",fieldPath=".sameSite",reason=FieldValueInvalid
 // +kubebuilder:validation:XValidation:rule="!has(self.partitioned) || !self.partitioned || !has(self.secure) || self.secure",message="needs Secure (CHIPS)",fieldPath=".partitioned",reason=FieldValueInvalid
+// +kubebuilder:validation:XValidation:rule="!has(self.crossSite) || !self.crossSite || !has(self.secure) || self.secure",message="needs Secure (CHIPS)",fieldPath=".crossSite",reason=FieldValueInvalid
 type Cookie struct {
 	// LifetimeType says whether the cookie outlives the browser session: a Session cookie has neither Expires nor
 	// Max-Age, a Permanent one has both, and needs an absolute timeout as well. Where no policy writes it: Session.
@@ -180,6 +190,11 @@ type Cookie struct {
 	// Partitioned attribute (CHIPS); needs Secure. Where no policy writes it: false.
 	// +optional
 	Partitioned *bool `json:"partitioned,omitempty"`
+
+	// CrossSite sets a second cookie, whose name ends in -cross-site, with the same token and SameSite=None; Partitioned, for pages
+	// in a frame of another site; needs Secure. Where no policy writes it: false.
+	// +optional
+	CrossSite *bool `json:"crossSite,omitempty"`
 
 	// Attributes are further ones, each written as Name or Name=Value; none that has a field of its own. The list
 	// merges as a whole.

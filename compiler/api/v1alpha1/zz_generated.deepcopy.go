@@ -78,6 +78,11 @@ func (in *Cookie) DeepCopyInto(out *Cookie) {
 		*out = new(bool)
 		**out = **in
 	}
+	if in.CrossSite != nil {
+		in, out := &in.CrossSite, &out.CrossSite
+		*out = new(bool)
+		**out = **in
+	}
 	if in.Attributes != nil {
 		in, out := &in.Attributes, &out.Attributes
 		*out = make([]CookieAttribute, len(*in))
@@ -520,6 +525,11 @@ func (in *SessionSettings) DeepCopyInto(out *SessionSettings) {
 	}
 	if in.RevealHost != nil {
 		in, out := &in.RevealHost, &out.RevealHost
+		*out = new(bool)
+		**out = **in
+	}
+	if in.Envelope != nil {
+		in, out := &in.Envelope, &out.Envelope
 		*out = new(bool)
 		**out = **in
 	}

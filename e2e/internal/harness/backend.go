@@ -45,6 +45,7 @@ type Backend struct {
 	server io.Closer
 	mu     sync.Mutex
 	names  map[string]bool
+	last   http.Header
 	count  int
 	fault  Fault
 }
@@ -160,6 +161,13 @@ func (b *Backend) Got(name string) bool {
 	return b.names[http.CanonicalHeaderKey(name)]
 }
 
+// Last is a header of the last request.
+func (b *Backend) Last(name string) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.last.Get(name)
+}
+
 // ServeHTTP answers one request as its own headers say.
 func (b *Backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b.remember(r)
@@ -207,6 +215,7 @@ func (b *Backend) remember(r *http.Request) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.count++
+	b.last = r.Header.Clone()
 	for name := range r.Header {
 		b.names[http.CanonicalHeaderKey(name)] = true
 	}

@@ -84,6 +84,8 @@ func (r *request) Within(backend string) { r.Set(r.plugin.backendHeader, backend
 // Balance removes the header. The fence before limpet does so too, but another control plane may leave it out.
 func (r *request) Balance() { r.Remove(r.plugin.pinHeader) }
 
+func (*request) Publish(key, value string) { setProperty(key, value) }
+
 // The request and the response of the callback that runs.
 var (
 	incoming = request{headerMap: requestHeaders}
@@ -152,6 +154,14 @@ func (*reply) Backend() string {
 func (*reply) CodeDetails() string {
 	details, _ := property(codeDetails)
 	return details
+}
+
+// Attempts reads a number, whose first byte is enough.
+func (*reply) Attempts() int {
+	if n, ok := property(attempts); ok && n != "" {
+		return int(n[0])
+	}
+	return 0
 }
 
 func (r *reply) HeadersOnly() bool { return r.end }

@@ -19,6 +19,8 @@ type plugin struct {
 	pinHeader string
 	metrics   metrics
 	logging   bool
+	fields    bool // of the access log
+	digest    bool // with the fields
 	// backendHeader is where the backend of a pinned session is told.
 	backendHeader string
 	recycled      []*stream
@@ -36,7 +38,8 @@ func (p *plugin) start(configuration string) types.OnPluginStartStatus {
 	if len(errs) > 0 {
 		return types.OnPluginStartStatusFailed
 	}
-	p.engine, p.pinHeader, p.logging = engine, cfg.PinHeader, cfg.AccessLog
+	p.engine, p.pinHeader = engine, cfg.PinHeader
+	p.logging, p.fields, p.digest = cfg.AccessLog, cfg.AccessLogFields, cfg.SessionDigest
 	p.backendHeader = policyconfig.BackendHeader(cfg.PinHeader)
 	defineLasting()
 	return types.OnPluginStartStatusOK
@@ -70,6 +73,7 @@ const maxRecycled = 1024
 
 func (p *plugin) recycle(s *stream) {
 	s.policy = nil
+	s.exchange.Drop()
 	if len(p.recycled) < maxRecycled {
 		p.recycled = append(p.recycled, s)
 	}
@@ -119,6 +123,9 @@ func (s *stream) onResponse(end bool) {
 	if s.plugin.logging {
 		setProperty(policyconfig.OutcomeFilterState, outcome.Code())
 	}
+	if s.plugin.fields {
+		s.exchange.Publish(outcome, &response, s.plugin.digest, setProperty)
+	}
 	s.plugin.metrics.watchMemory()
 }
 
@@ -128,6 +135,7 @@ const (
 	clusterName = "xds\x00cluster_name"
 	codeDetails = "response\x00code_details"
 	backendTag  = "xds\x00upstream_host_metadata\x00filter_metadata\x00" + policyconfig.BackendMetadata + "\x00" + policyconfig.BackendMetadataKey
+	attempts    = "upstream\x00request_attempt_count"
 
 	routePolicies = "xds\x00route_metadata\x00filter_metadata\x00" + policyconfig.RouteMetadata + "\x00" + policyconfig.RouteField
 )

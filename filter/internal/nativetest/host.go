@@ -250,6 +250,8 @@ type Stream struct {
 	Strict bool
 	// State is the filter state for access logs, "" where there is none.
 	State string
+	// States is all other filter state, by name.
+	States map[string]string
 	// Answered is the status with which the module itself answered, 0 where it did not, and Details are that answer's.
 	Answered uint32
 	Details  string
@@ -288,18 +290,25 @@ type Reply struct {
 	// Backend is the tag in that host's metadata, "" for none.
 	Backend     string
 	HeadersOnly bool
+	// Attempts is how often the request was sent.
+	Attempts int
 }
 
 // Response answers the request and returns what the client gets.
 func (s *Stream) Response(r Reply) ([][2]string, error) {
 	m := newMessage('r').number(s.id).text(r.Details).text(r.Upstream).boolean(r.Upstream != "").text(r.Backend).boolean(r.HeadersOnly)
+	m = m.number(uint32(r.Attempts))
 	a, err := s.host.call(m.headers(r.Headers))
 	if err != nil {
 		return nil, err
 	}
 	headers := a.headers()
 	a.number()
-	s.State = a.text()
+	s.State, s.States = a.text(), map[string]string{}
+	for line := range strings.Lines(a.text()) {
+		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "=")
+		s.States[name] = value
+	}
 	return headers, nil
 }
 

@@ -26,6 +26,8 @@ func (l *lines) All() [][2]string       { return l.kv }
 func (l *lines) Set(name, value string) { l.Add(name, value) }
 func (l *lines) Remove(string)          {}
 func (l *lines) CodeDetails() string    { return viaUpstream }
+func (l *lines) Attempts() int          { return 0 }
+func (l *lines) Publish(_, _ string)    {}
 func (l *lines) HeadersOnly() bool      { return false }
 func (l *lines) Prefetch()              {}
 func (l *lines) Now() int64             { return now }

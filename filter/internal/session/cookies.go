@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"strings"
 
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 	"github.com/limpet-proxy/limpet/token"
 )
 
@@ -19,9 +20,10 @@ func nextCookie(line string) (name, value, rest string) {
 	return trim(name), unquote(trim(value)), rest
 }
 
-// findCookie cuts a Cookie header's value behind the first cookie of that name. Most cookies of a browser are other
+// findCookie cuts a Cookie header's value behind the first cookie of that name, or of the other, which begins with it and is
+// empty for none. Most cookies of a browser are other
 // applications', and long: of those it reads the start of the name and then looks for the next.
-func findCookie(line, want string) (value, rest string, found bool) {
+func findCookie(line, want, other string) (value, rest string, found bool) {
 	for line != "" {
 		line = trimLeft(line)
 		if !strings.HasPrefix(line, want) {
@@ -33,7 +35,7 @@ func findCookie(line, want string) (value, rest string, found bool) {
 			continue
 		}
 		var name string
-		if name, value, line = nextCookie(line); name == want {
+		if name, value, line = nextCookie(line); name == want || other != "" && name == other {
 			return value, line, true
 		}
 	}
@@ -81,14 +83,14 @@ func unquote(s string) string {
 	return s
 }
 
-// appendWithoutTokens appends the Cookie line to dst without the cookies of that name that look like a token, and tells
+// appendWithoutTokens appends the Cookie line to dst without the policy's cookies that look like a token, and tells
 // whether there were any. The other cookies keep every byte. A backend's own cookie of the same name is not a token
 // and stays.
-func appendWithoutTokens(dst []byte, line, name string) (_ []byte, found bool) {
+func (p *Policy) appendWithoutTokens(dst []byte, line string) (_ []byte, found bool) {
 	start := len(dst)
 	for rest := line; rest != ""; {
 		n, value, after := nextCookie(rest)
-		if n == name && token.Plausible(value) {
+		if p.hasCookie(n) && token.Plausible(value) {
 			found = true
 		} else {
 			dst = append(dst, rest[:len(rest)-len(after)]...)
@@ -102,22 +104,15 @@ func appendWithoutTokens(dst []byte, line, name string) (_ []byte, found bool) {
 	return append(dst[:start], kept...), true
 }
 
+// hasCookie tells whether the policy's token may be in a cookie of that name.
+func (p *Policy) hasCookie(name string) bool {
+	return name == p.cfg.SessionName || p.crossSite != "" && name == p.crossSite
+}
+
 // stripCookies takes the session's tokens out of every Cookie line before the backend sees them. Where nothing
 // else is left the backend gets no Cookie header at all.
-func (e *Engine) stripCookies(h Headers, name string) {
-	all, found := h.All(), false
-	e.room(all)
-	for _, kv := range all {
-		if kv[0] != "cookie" {
-			continue
-		}
-		start, had := len(e.buf), false
-		if e.buf, had = appendWithoutTokens(e.buf, kv[1], name); len(e.buf) > start {
-			e.lines = append(e.lines, stringOf(e.buf[start:]))
-		}
-		found = found || had
-	}
-	if !found {
+func (e *Engine) stripCookies(h Headers, p *Policy) {
+	if !e.collectCookies(h.All(), p) {
 		return
 	}
 	h.Remove("cookie")
@@ -126,12 +121,37 @@ func (e *Engine) stripCookies(h Headers, name string) {
 	}
 }
 
-// room empties buf and lines and makes sure that they hold all Cookie lines, so that they never grow as they are filled.
-func (e *Engine) room(all [][2]string) {
-	bytes, lines := 0, 0
+// leaveCookies leaves the cookies without the session's tokens where mirrors' requests get them from.
+func (e *Engine) leaveCookies(h Request, p *Policy) {
+	e.collectCookies(h.All(), p)
+	h.Publish(policyconfig.MirrorFilterState, strings.Join(e.lines, "; "))
+}
+
+// collectCookies puts the Cookie lines without the session's tokens into lines, and tells whether there were any.
+func (e *Engine) collectCookies(all [][2]string, p *Policy) (found bool) {
+	e.room(all)
 	for _, kv := range all {
-		if kv[0] == "cookie" {
-			bytes, lines = bytes+len(kv[1]), lines+1
+		if kv[0] != "cookie" {
+			continue
+		}
+		start, had := len(e.buf), false
+		if e.buf, had = p.appendWithoutTokens(e.buf, kv[1]); len(e.buf) > start {
+			e.lines = append(e.lines, stringOf(e.buf[start:]))
+		}
+		found = found || had
+	}
+	return found
+}
+
+// room empties buf and lines and makes sure that they hold all Cookie lines, so that they never grow as they are filled.
+func (e *Engine) room(all [][2]string) { e.roomFor(all, "cookie", 0) }
+
+// roomFor is room for the lines of that name, and for some bytes more for each and once.
+func (e *Engine) roomFor(all [][2]string, name string, more int) {
+	bytes, lines := more, 0
+	for _, kv := range all {
+		if kv[0] == name {
+			bytes, lines = bytes+len(kv[1])+more, lines+1
 		}
 	}
 	if bytes > cap(e.buf) || lines > cap(e.lines) {

@@ -15,7 +15,7 @@ func FuzzFindCookie(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, line, want string) {
 		for rest := line; ; {
-			value, after, found := findCookie(rest, want)
+			value, after, found := findCookie(rest, want, "")
 			wantValue, wantAfter, wantFound := walk(rest, want)
 			if value != wantValue || after != wantAfter || found != wantFound {
 				t.Fatalf("%q in %q: %q, %q, %v; want %q, %q, %v", want, rest, value, after, found, wantValue, wantAfter, wantFound)

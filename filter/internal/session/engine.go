@@ -25,7 +25,10 @@ type Engine struct {
 	routes  map[string]*routePolicies
 	carried carried
 	cache   cache
-	scopes  uint64 // how many there were
+	// tickets says that clients may have tickets; envelopes is nil until a policy with envelopes has a request.
+	tickets   bool
+	envelopes *envelopes
+	scopes    uint64 // how many there were
 	// buf is where tokens, Set-Cookie and Cookie lines are built before the proxy takes them, and lines are the latter;
 	// nonce, id, backend and host are the room for a nonce, a session id, a backend's tag and a host's text. All would be
 	// allocated anew otherwise.
@@ -76,6 +79,8 @@ type Policy struct {
 	// cookieHead and cookieTail enclose the token in a Set-Cookie line.
 	cookieHead, cookieTail string
 	permanent              bool
+	// crossSite is the name of the second cookie, empty for none, and crossSiteTail are its attributes.
+	crossSite, crossSiteTail string
 	// headerName is the session header's name in lower case, as the proxy has it.
 	headerName string
 	strict     bool
@@ -98,6 +103,7 @@ func New(cfg *policyconfig.Config, ring *token.Ring, proxy Proxy) (*Engine, erro
 		ring:      ring,
 		skew:      int64(cfg.ClockSkew),
 		pinHeader: cfg.PinHeader,
+		tickets:   cfg.DebugTickets,
 		routes:    make(map[string]*routePolicies, len(cfg.Policies)),
 	}
 	e.cache.appendPin = proxy.AppendPin
@@ -161,6 +167,9 @@ func newPolicy(pc *policyconfig.Policy, scope *token.Scope, skew int64) *Policy 
 	if c := pc.Cookie; c != nil {
 		p.permanent = c.LifetimeType == policyconfig.LifetimePermanent
 		p.cookieHead, p.cookieTail = pc.SessionName+"=", cookieAttributes(c)
+		if c.CrossSite {
+			p.crossSite, p.crossSiteTail = pc.SessionName+policyconfig.CrossSiteSuffix, crossSiteAttributes(c)
+		}
 	}
 	return p
 }

@@ -24,6 +24,8 @@ type Request interface {
 	Within(backend string)
 	// Balance leaves the choice of the host to the proxy, whatever the client would like.
 	Balance()
+	// Publish leaves a value as filter state, where the rest of the proxy can read it.
+	Publish(key, value string)
 }
 
 // Reply is a response on its way to the client.
@@ -37,6 +39,8 @@ type Reply interface {
 	Backend() string
 	// CodeDetails is Envoy's word for where the response came from (response.code_details).
 	CodeDetails() string
+	// Attempts is how often the proxy tried to send the request, 0 where it does not say.
+	Attempts() int
 	// HeadersOnly tells whether the response ends with its headers.
 	HeadersOnly() bool
 	// Prefetch reads all lines at once, which is cheaper than to get two that are there. Get and All then show the lines as

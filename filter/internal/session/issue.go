@@ -15,6 +15,9 @@ func (x *Exchange) issue(h Reply, sess token.Session, now int64) bool {
 	if !x.mayIssue || x.meetsCaches(h) {
 		return false
 	}
+	if p.cfg.Envelope {
+		return x.wrap(h, sess, now)
+	}
 	if p.backendSpoke(h) {
 		return false
 	}
@@ -22,13 +25,13 @@ func (x *Exchange) issue(h Reply, sess token.Session, now int64) bool {
 	if p.within {
 		sess.Parts.Backend = backendOf(h)
 	}
-	line, ok := p.mint(append(p.engine.buf[:0], p.cookieHead...), sess, now)
+	line, ok := p.mint(append(p.engine.buf[:0], p.cookieHead...), &sess, now)
 	if !ok {
 		return false
 	}
+	x.id = sess.Parts.ID
 	if p.cfg.Cookie != nil {
-		line = p.appendAttributes(line, sess, now)
-		h.Add("set-cookie", stringOf(line))
+		p.setCookies(h, line, sess, now)
 	} else {
 		h.Set(p.headerName, stringOf(line))
 		exposeHeader(h, p.cfg.SessionName)
@@ -43,18 +46,35 @@ func (x *Exchange) meetsCaches(h Reply) bool {
 	return c.SkipCacheable && x.cacheableMethod && storable(h) || c.Control == policyconfig.CacheControlKeep && shared(h)
 }
 
-// mint appends a token to dst and remembers it, for its next stop is very likely this worker. It fails only when every
-// key of the ring has been retired; then requests are balanced as if there were no policy.
-func (p *Policy) mint(dst []byte, sess token.Session, now int64) ([]byte, bool) {
+// setCookies sets the cookie whose line is begun with its name and token, and the second one with the same.
+func (p *Policy) setCookies(h Reply, line []byte, sess token.Session, now int64) {
+	size := len(line)
+	h.Add("set-cookie", stringOf(p.appendAttributes(line, p.cookieTail, sess, now)))
+	if p.crossSite == "" {
+		return
+	}
+	head := len(p.cookieHead)
+	shift := len(p.crossSite) + 1 - head
+	line = line[:size+shift]
+	copy(line[head+shift:], line[head:size])
+	copy(line, p.crossSite)
+	line[len(p.crossSite)] = '='
+	h.Add("set-cookie", stringOf(p.appendAttributes(line, p.crossSiteTail, sess, now)))
+}
+
+// mint appends a token to dst, gives the session what that has and it lacked, and remembers it, for its next stop is very
+// likely this worker. It fails only when every key of the ring has been retired; then requests are balanced as if there were
+// no policy.
+func (p *Policy) mint(dst []byte, sess *token.Session, now int64) ([]byte, bool) {
 	e := p.engine
 	e.proxy.Random(e.nonce[:])
 	p.complete(&sess.Parts)
 	start := len(dst)
-	dst, err := p.scope.Append(dst, sess, token.Minting{Now: now, Nonce: e.nonce, Reveal: p.cfg.RevealHost})
+	dst, err := p.scope.Append(dst, *sess, token.Minting{Now: now, Nonce: e.nonce, Reveal: p.cfg.RevealHost})
 	if err != nil {
 		return dst, false
 	}
-	e.cache.put(p.scopeID, stringOf(dst[start:]), p.scope.Signed(sess, now))
+	e.cache.put(p.scopeID, stringOf(dst[start:]), p.scope.Signed(*sess, now))
 	return dst, true
 }
 
@@ -76,7 +96,7 @@ func (p *Policy) complete(parts *token.Parts) {
 func (p *Policy) backendSpoke(h Reply) bool {
 	if p.cfg.Cookie == nil {
 		value, ok := h.Get(p.headerName)
-		return ok && !token.Plausible(value)
+		return ok && (p.cfg.Envelope || !token.Plausible(value))
 	}
 	if !hasHeader(h, "set-cookie") {
 		return false

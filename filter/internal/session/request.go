@@ -26,6 +26,13 @@ type Exchange struct {
 	now int64
 	// cacheableMethod is whether the method is GET or HEAD, whose responses caches store; known where the policy asks.
 	cacheableMethod bool
+	// debug is whether the client has a ticket and so is told what becomes of the session.
+	debug bool
+	// held is what the client's envelope held, nil for none; written is when that was made.
+	held    *held
+	written int64
+	// id is that of the session that the response leaves the client in, if it has one.
+	id uint64
 }
 
 // Request looks for the session's token, pins its host and prepares what the backend sees. now is in seconds
@@ -35,13 +42,19 @@ func (x *Exchange) Request(p *Policy, h Request, now int64) Outcome {
 	if !p.warm {
 		p.heat()
 	}
-	if p.cfg.Cookie != nil {
+	switch {
+	case p.cfg.Envelope:
+		x.unwrap(h, now)
+	case p.cfg.Cookie != nil:
 		x.fromCookies(h, now)
-	} else {
+	default:
 		x.fromHeader(h, now)
 	}
 	if !x.pinned {
 		h.Balance()
+	}
+	if p.engine.tickets {
+		x.readTicket(h)
 	}
 	x.mayIssue = x.issuing(h)
 	return x.outcome
@@ -88,7 +101,20 @@ func (x *Exchange) fromCookies(h Request, now int64) {
 	s := search{x: x, now: now}
 	s.header(h, "cookie")
 	if !x.policy.cfg.Forward && s.seen > 0 {
-		x.policy.engine.stripCookies(h, x.policy.cfg.SessionName)
+		x.policy.engine.stripCookies(h, x.policy)
+	}
+	if x.policy.cfg.Mirrored {
+		x.policy.engine.leaveCookies(h, x.policy)
+	}
+}
+
+// unwrap looks for the token in envelopes.
+func (x *Exchange) unwrap(h Request, now int64) {
+	x.policy.engine.prepareEnvelopes()
+	if x.policy.cfg.Cookie != nil {
+		x.unwrapCookies(h, now)
+	} else {
+		x.unwrapHeader(h, now)
 	}
 }
 
@@ -148,11 +174,11 @@ func (s *search) line(value string) {
 }
 
 func (s *search) cookieLine(line string) {
-	want := s.x.policy.cfg.SessionName
+	p := s.x.policy
 	for line != "" && s.entry == nil {
 		var value string
 		var found bool
-		if value, line, found = findCookie(line, want); found {
+		if value, line, found = findCookie(line, p.cfg.SessionName, p.crossSite); found {
 			s.candidate(value)
 		}
 	}
@@ -185,16 +211,22 @@ func (s *search) candidate(value string) {
 		s.tried++
 	}
 	if verdict == token.Valid {
-		verdict = p.scope.Check(entry.session, p.rules, s.now)
-		if verdict == token.Valid && p.revoked != nil && p.revoked.has(&entry.session, s.now) {
-			verdict = token.Revoked
-		}
+		verdict = p.check(entry, s.now)
 	}
 	if verdict != token.Valid {
 		s.refuse(outcomeOf(verdict))
 		return
 	}
 	s.entry = entry
+}
+
+// check judges an authentic token by the policy's rules.
+func (p *Policy) check(entry *cacheEntry, now int64) token.Verdict {
+	verdict := p.scope.Check(entry.session, p.rules, now)
+	if verdict == token.Valid && p.revoked != nil && p.revoked.has(&entry.session, now) {
+		return token.Revoked
+	}
+	return verdict
 }
 
 // refuse keeps the most telling reason: a token that is too old says more than rubbish in the same request.

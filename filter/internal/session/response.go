@@ -10,6 +10,17 @@ import (
 // Response issues, renews or takes away the client's token and returns the request's outcome. On the steady
 // path (a pinned host answered, nothing is due) it reads two headers, of which one is there, and writes none.
 func (x *Exchange) Response(h Reply) Outcome {
+	outcome := x.respond(h)
+	if x.debug {
+		x.answer(h, outcome)
+	}
+	if x.held != nil {
+		x.Drop()
+	}
+	return outcome
+}
+
+func (x *Exchange) respond(h Reply) Outcome {
 	p := x.policy
 	if !x.pinned {
 		h.Prefetch()
@@ -55,7 +66,11 @@ func (x *Exchange) leave(h Reply) Outcome {
 	if !x.pinned {
 		return x.outcome
 	}
-	x.forget(h)
+	if x.policy.cfg.Envelope {
+		x.unpin(h)
+	} else {
+		x.forget(h)
+	}
 	return Failed
 }
 
@@ -128,7 +143,8 @@ func (x *Exchange) begin(h Reply, host token.Host) Outcome {
 func (x *Exchange) keep(h Reply) Outcome {
 	p := x.policy
 	idle := p.renewAfter > 0 && x.now-x.session.LastSeen >= p.renewAfter
-	if !idle && !p.scope.Stale(x.session, x.now) && !x.lacksParts(h) {
+	due := idle || p.scope.Stale(x.session, x.now) || x.lacksParts(h)
+	if !due && !(p.cfg.Envelope && p.backendSpoke(h)) {
 		return Pinned
 	}
 	now, sess := h.Now(), x.session

@@ -34,10 +34,17 @@ func cookieAttributes(c *policyconfig.Cookie) string {
 	return b.String()
 }
 
+// crossSiteAttributes are those of the second cookie: what browsers ask of one in a frame of another site.
+func crossSiteAttributes(c *policyconfig.Cookie) string {
+	own := *c
+	own.SameSite, own.Partitioned = policyconfig.SameSiteNone, true
+	return cookieAttributes(&own)
+}
+
 // appendAttributes completes a Set-Cookie line that ends with the token. A permanent cookie lives as long as the
 // session may (GEP-1619: Expires and Max-Age equal the absolute timeout), counted from the session's start.
-func (p *Policy) appendAttributes(line []byte, sess token.Session, now int64) []byte {
-	line = append(line, p.cookieTail...)
+func (p *Policy) appendAttributes(line []byte, tail string, sess token.Session, now int64) []byte {
+	line = append(line, tail...)
 	if p.permanent {
 		line = appendLifetime(line, sess.IssuedAt+p.rules.AbsoluteTimeout-now, now)
 	}
@@ -59,8 +66,20 @@ func (x *Exchange) forget(h Reply) {
 		exposeHeader(h, p.cfg.SessionName)
 		return
 	}
-	p.removeCookie(h)
+	if p.cfg.Envelope {
+		if x.held != nil {
+			p.engine.roomFor(nil, "", 2*token.MaxEnvelope)
+			h.Add("set-cookie", stringOf(x.appendRemoval(p.engine.buf)))
+		}
+		return
+	}
+	p.removeCookie(h, p.cookieHead, p.cookieTail)
+	if p.crossSite != "" {
+		p.removeCookie(h, p.crossSite+"=", p.crossSiteTail)
+	}
 }
+
+const removal = "; Max-Age=0; Expires=Thu, 01 Jan 1970 00:00:00 GMT"
 
 // forgetting is what a policy for responses with a token comes to for one that takes the token away.
 func forgetting(control policyconfig.CacheControl) policyconfig.CacheControl {
@@ -72,17 +91,17 @@ func forgetting(control policyconfig.CacheControl) policyconfig.CacheControl {
 
 // removeCookie needs the same name, Domain and Path, and Partitioned and Secure where they were set, or browsers keep
 // the cookie.
-func (p *Policy) removeCookie(h Reply) {
-	b := append(p.engine.buf[:0], p.cookieHead...)
-	b = append(b, p.cookieTail...)
-	b = append(b, "; Max-Age=0; Expires=Thu, 01 Jan 1970 00:00:00 GMT"...)
+func (p *Policy) removeCookie(h Reply, head, tail string) {
+	b := append(p.engine.buf[:0], head...)
+	b = append(b, tail...)
+	b = append(b, removal...)
 	h.Add("set-cookie", stringOf(b))
 }
 
 // longestLine is how long a token's line gets at the most, so that none of them needs memory of its own.
 func (p *Policy) longestLine() int {
 	const lifetime = len("; Max-Age=-9223372036854775808; Expires=Sat, 21 Nov 2026 12:00:00 GMT")
-	return len(p.cookieHead) + token.MaxLen + len(p.cookieTail) + lifetime
+	return max(len(p.cookieHead), len(p.crossSite)+1) + token.MaxLen + max(len(p.cookieTail), len(p.crossSiteTail)) + lifetime
 }
 
 // appendLifetime adds Max-Age and the Expires that agrees with it.

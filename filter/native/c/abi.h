@@ -23,7 +23,7 @@ struct header {
 };
 
 enum header_type { REQUEST_HEADERS = 0, RESPONSE_HEADERS = 2 };
-enum attribute { RESPONSE_CODE_DETAILS = 16, UPSTREAM_ADDRESS = 41, XDS_ROUTE_NAME = 61 };
+enum attribute { RESPONSE_CODE_DETAILS = 16, UPSTREAM_ADDRESS = 41, UPSTREAM_REQUEST_ATTEMPT_COUNT = 53, XDS_ROUTE_NAME = 61 };
 enum log_level { LOG_CRITICAL = 5 };
 enum metrics_result { METRICS_SUCCESS = 0 };
 enum header_status { HEADERS_CONTINUE = 0, HEADERS_STOP_ITERATION = 1 };
@@ -33,6 +33,7 @@ void CALLBACK(log)(int level, struct buffer message);
 uint32_t CALLBACK(get_concurrency)(void);
 uint32_t CALLBACK(http_filter_get_worker_index)(void *filter);
 bool CALLBACK(http_filter_get_attribute_string)(void *filter, int attribute, struct buffer *result);
+bool CALLBACK(http_filter_get_attribute_int)(void *filter, int attribute, uint64_t *result);
 bool CALLBACK(http_get_cluster_name)(void *filter, struct buffer *result);
 bool CALLBACK(http_get_metadata_string)(void *filter, int source, struct buffer name, struct buffer key, struct buffer *result);
 void CALLBACK(http_set_dynamic_metadata_string)(void *filter, struct buffer name, struct buffer key, struct buffer value);

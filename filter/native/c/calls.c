@@ -28,6 +28,12 @@ uint32_t limpet_attribute(struct stream *s, uint32_t attribute) {
 	return CALLBACK(http_filter_get_attribute_string)(s->filter, (int)attribute, &s->text);
 }
 
+// limpet_number is an attribute that is a number, 0 where there is none.
+uint64_t limpet_number(struct stream *s, uint32_t attribute) {
+	uint64_t number;
+	return CALLBACK(http_filter_get_attribute_int)(s->filter, (int)attribute, &number) ? number : 0;
+}
+
 // The attribute xds.cluster_name has it too, from Envoy 1.40 on.
 uint32_t limpet_cluster(struct stream *s) { return CALLBACK(http_get_cluster_name)(s->filter, &s->text); }
 

@@ -97,7 +97,7 @@ func (m *merged) assembleFrame(last *envoy.Discovery, keys policyconfig.Keys) (*
 		policies = append(policies, *p)
 	}
 	slices.SortFunc(policies, func(a, b policyconfig.Policy) int { return cmp.Compare(a.Name, b.Name) })
-	config, text, err := plugin.EmitApart(policies, keys)
+	config, text, err := plugin.EmitApart(policies, plugin.GlobalOf(m.assembly.Settings.Plugin, keys))
 	if err != nil {
 		return nil, err
 	}

@@ -223,12 +223,16 @@ func (l *lowerer) lowerMirror(route *gateway.Route, path *field.Path, f *gateway
 }
 
 // hideSessions keeps tokens of the rule's own sessions from its mirrors: the header that has them, or all cookies, for of
-// that header Envoy can take nothing but the whole.
+// that header Envoy can take nothing but the whole. An envelope is opened before mirrors get their copies.
 func hideSessions(action *ir.Route) {
 	var names []string
 	for i := range action.Policies {
 		name := "cookie"
-		if p := &action.Policies[i]; p.Type == policyconfig.TypeHeader {
+		p := &action.Policies[i]
+		if p.Envelope {
+			continue
+		}
+		if p.Type == policyconfig.TypeHeader {
 			name = strings.ToLower(p.SessionName)
 		}
 		if !slices.Contains(names, name) {

@@ -69,11 +69,13 @@ func (c *collisions) withholdLost() {
 	}
 }
 
-// settleCookies qualifies the names of cookies that would overwrite those of sessions that go before.
+// settleCookies qualifies the names of cookies that would overwrite those of sessions that go before. Applications' own names
+// are theirs: they go before all others, and several rules may have one.
 func (c *collisions) settleCookies() {
-	claims := c.listClaims((*configuredSession).isCookie)
-	all := newCookieIndex(c.listSessions(claims))
-	for _, claim := range claims {
+	claims := c.listClaims((*configuredSession).isOwnCookie)
+	own := c.listClaims(func(s *configuredSession) bool { return s.isCookie() && s.effective.Envelope() })
+	all := newCookieIndex(c.listSessions(slices.Concat(own, claims)))
+	for _, claim := range slices.Concat(own, claims) {
 		c.addTo(all, claim)
 	}
 	contested := map[*claimedName]bool{}
@@ -85,7 +87,10 @@ func (c *collisions) settleCookies() {
 	if len(contested) == 0 {
 		return
 	}
-	accepted, younger := newCookieIndex(c.listSessions(claims)), []*claimedName(nil)
+	accepted, younger := newCookieIndex(c.listSessions(slices.Concat(own, claims))), []*claimedName(nil)
+	for _, claim := range own {
+		c.addTo(accepted, claim)
+	}
 	for _, claim := range claims {
 		if contested[claim] {
 			younger = append(younger, claim)

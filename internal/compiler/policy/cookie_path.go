@@ -64,6 +64,8 @@ func (p *resolvedPath) cookieDomain() (string, bool) {
 func (p *resolvedPath) cookiePath(match int) string {
 	path, written := p.effective.CookiePath()
 	switch {
+	case p.effective.Envelope():
+		return "" // the application chooses it
 	case written:
 		return path
 	case p.release == sessionapi.Release17:

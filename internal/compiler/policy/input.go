@@ -1,7 +1,10 @@
 package policy
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ancestors"
 	"github.com/limpet-proxy/limpet/internal/compiler/backend"
@@ -36,6 +39,8 @@ type ruleLocation struct {
 	release              sessionapi.APIRelease
 	xbackend, perBackend bool
 	tokenVersion         policyconfig.TokenVersion
+	// mirrored says that limpet has the proxy mirror requests of the rule.
+	mirrored bool
 }
 
 // gatherInputs gathers the input of each rule.
@@ -44,7 +49,7 @@ func gatherInputs(rules []*attachedRule, attached *attachedPolicies, limit *ance
 	for i, r := range rules {
 		in := &ruleInput{ruleLocation: r.locate(), hostnames: r.listener.Hostnames(r.route), backends: r.identities, refusals: r.refusals}
 		in.lost = attached.lostOverrides(in.pathTo(in.backends), limit)
-		in.tokenVersion = o.TokenVersion
+		in.tokenVersion, in.mirrored = o.TokenVersion, !o.ExternalControlPlane && in.hasMirrors()
 		if !in.perBackend {
 			in.blocksByPath = [][]precedence.SettingsBlock{attached.blocksOn(in.pathTo(in.backends), limit)}
 		}
@@ -58,6 +63,15 @@ func gatherInputs(rules []*attachedRule, attached *attachedPolicies, limit *ance
 		inputs[i] = in
 	}
 	return inputs
+}
+
+// hasMirrors reports whether the rule, or a backend of it, asks for copies.
+func (l *ruleLocation) hasMirrors() bool {
+	rule := &l.route.Value.Spec.Rules[l.rule]
+	mirrors := func(f gatewayv1.HTTPRouteFilter) bool { return f.RequestMirror != nil }
+	return slices.ContainsFunc(rule.Filters, mirrors) || slices.ContainsFunc(rule.BackendRefs, func(b gatewayv1.HTTPBackendRef) bool {
+		return slices.ContainsFunc(b.Filters, mirrors)
+	})
 }
 
 // pathTo is the path that leads to some of the rule's backends.

@@ -95,7 +95,7 @@ func (n *namedRule) suffixBackendNames() {
 }
 
 func (s *namedSession) mayBeSuffixed() bool {
-	return s.nameField != nil && s.nameField.Level != precedence.InlineXBackend
+	return s.nameField != nil && s.nameField.Level != precedence.InlineXBackend && !s.effective.Envelope()
 }
 
 // suffixName gives a session of the rule that has the digest of its scope as the end of its name.
@@ -116,6 +116,9 @@ func suffix(name, text string) string {
 }
 
 func (s *namedSession) isCookie() bool { return s.effective.Type() == policyconfig.TypeCookie }
+
+// isOwnCookie is isCookie of one that limpet sets, and not the application.
+func (s *namedSession) isOwnCookie() bool { return s.isCookie() && !s.effective.Envelope() }
 
 // listRenames lists the names that were suffixed: first for the backends of a rule, then for other rules of a namespace, then
 // for those of others.
@@ -177,7 +180,7 @@ type writtenName struct {
 
 // sharedName gives that of a cookie's name; false if it can't reach other rules.
 func (s *namedSession) sharedName() (writtenName, bool) {
-	if s.nameField == nil || !s.isCookie() || s.suffixRule != "" || !mayReachSeveralRules(s.nameField.Level) {
+	if s.nameField == nil || !s.isCookie() || s.effective.Envelope() || s.suffixRule != "" || !mayReachSeveralRules(s.nameField.Level) {
 		return writtenName{}, false
 	}
 	return writtenName{s.nameField.Origin.Ref, s.name, s.route.Namespace}, true

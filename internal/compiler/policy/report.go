@@ -44,6 +44,7 @@ func (d *reporter) reportAll(decided []*Rule, renames []Rename) {
 			d.reportDomain(s)
 			d.reportHostPaths(s)
 			d.reportPartial(s)
+			d.reportCaches(s)
 		}
 		d.reportSharedHeaders(r)
 	}

@@ -46,7 +46,7 @@ func resolveRule(in *ruleInput) *resolvedRule {
 		p.trafficPath = in.pathTo(to)
 		if p.effective.On {
 			clientIP := p.refuseClientIP()
-			p.refusals, p.rejected = slices.Concat(refusals, clientIP, p.refusePartial()), len(clientIP) > 0
+			p.refusals, p.rejected = slices.Concat(refusals, clientIP, p.refusePartial(), p.refuseUnnamed()), len(clientIP) > 0
 		}
 		r.paths = append(r.paths, p)
 	}
@@ -83,6 +83,17 @@ func (p *resolvedPath) refuseClientIP() (refusals []Refusal) {
 		}
 	}
 	return refusals
+}
+
+// refuseUnnamed refuses an envelope of a cookie or header without a name (S76).
+func (p *resolvedPath) refuseUnnamed() []Refusal {
+	envelope := p.effective.Field("envelope")
+	if _, written := p.effective.SessionName(); written || !p.effective.Envelope() {
+		return nil
+	}
+	return []Refusal{{p.fieldPath().String(), fmt.Sprintf(
+		"envelope, by %s (%s), needs the name of the application's own cookie or header: sessionName is not written",
+		envelope.Origin, envelope.Path)}}
 }
 
 // dropForeignPolicies leaves out what is attached to Services of other namespaces that have sessionAffinity of their own: what

@@ -31,6 +31,7 @@ func TestEvidence(t *testing.T) {
 		"perBackend": func(e *ruleInput) { e.perBackend = true },
 
 		"tokenVersion": func(e *ruleInput) { e.tokenVersion = 2 },
+		"mirrored":     func(e *ruleInput) { e.mirrored = true },
 	}
 	for _, of := range []reflect.Type{reflect.TypeFor[ruleLocation](), reflect.TypeFor[ruleInput]()} {
 		for i := range of.NumField() {

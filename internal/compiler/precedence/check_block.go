@@ -33,6 +33,11 @@ func CheckBlock(b SettingsBlock) policyconfig.ErrorList {
 			fieldTable[f].apply(p, w.Value)
 		}
 	}
+	if p.Envelope && b.Settings.Cookie != nil {
+		errs = append(errs, policyconfig.Error{
+			Path: b.Path + ".cookie", Message: "Forbidden: may not be set together with envelope: the application chooses its cookie's attributes",
+		})
+	}
 	config := policyconfig.DefaultConfig()
 	config.Policies = []policyconfig.Policy{*p}
 	for _, fault := range b.translateFaults(policyconfig.Validate(config)) {

@@ -24,6 +24,9 @@ var contradictions = []contradiction{
 	newContradiction("cookie.partitioned", "cookie.secure", func(partitioned, secure bool) string {
 		return reasonIf(partitioned && !secure, "Partitioned needs Secure")
 	}),
+	newContradiction("cookie.crossSite", "cookie.secure", func(crossSite, secure bool) string {
+		return reasonIf(crossSite && !secure, "a cookie for frames of other sites needs Secure")
+	}),
 	newContradiction(fieldName, "cookie.secure", func(name string, secure bool) string {
 		return reasonIf(!secure && policyconfig.CookieRulesFor(name).Secure, "a name that begins with __Secure-, __Host- or __Http- needs Secure")
 	}),

@@ -80,6 +80,12 @@ func (e *Effective) Type() policyconfig.Type {
 // SessionName is the name as it is written; false if no block writes one, so that one is to be generated (S25).
 func (e *Effective) SessionName() (string, bool) { return readValue[string](e, fieldName) }
 
+// Envelope reports whether the session is in what the application itself sets.
+func (e *Effective) Envelope() bool {
+	is, _ := readValue[bool](e, fieldEnvelope)
+	return is
+}
+
 // CookiePath is the path as it is written, perhaps empty for none; false if no block writes one or the type is Header, so
 // that S23 decides.
 func (e *Effective) CookiePath() (string, bool) { return readValue[string](e, fieldPath) }

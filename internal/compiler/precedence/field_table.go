@@ -20,6 +20,7 @@ const (
 	fieldKeep      = "keepUnselected"
 	fieldPath      = "cookie.path"
 	fieldEndHeader = "endSessionHeader"
+	fieldEnvelope  = "envelope"
 )
 
 type (
@@ -90,6 +91,12 @@ var fieldTable = []fieldRow{
 		keepValue,
 		func(c *pluginCookie) *bool { return &c.Partitioned },
 	),
+	cookieField(
+		"crossSite",
+		func(c *cookieSettings) *bool { return c.CrossSite },
+		keepValue,
+		func(c *pluginCookie) *bool { return &c.CrossSite },
+	),
 	cookieField("attributes", func(c *cookieSettings) *[]v1alpha1.CookieAttribute { return listOf(&c.Attributes) },
 		convertStrings[v1alpha1.CookieAttribute], func(c *pluginCookie) *[]string { return &c.Attributes }),
 	plainField(
@@ -157,6 +164,11 @@ var fieldTable = []fieldRow{
 		"revealHost",
 		func(s *sessionSettings) *bool { return s.RevealHost },
 		func(p *pluginPolicy) *bool { return &p.RevealHost },
+	),
+	plainField(
+		fieldEnvelope,
+		func(s *sessionSettings) *bool { return s.Envelope },
+		func(p *pluginPolicy) *bool { return &p.Envelope },
 	),
 	plainField("forward", func(s *sessionSettings) *bool { return s.Forward }, func(p *pluginPolicy) *bool { return &p.Forward }),
 }

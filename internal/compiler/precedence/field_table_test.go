@@ -120,7 +120,7 @@ func TestEveryFieldInTable(t *testing.T) {
 }
 
 // notOffered are the fields of the plugin's policy that no document sets: they come with the rule, and the version with the options.
-var notOffered = []string{"name", "scope", "routes", "clusters", "tokenVersion"}
+var notOffered = []string{"name", "scope", "routes", "clusters", "tokenVersion", "mirrored"}
 
 // TestEveryPolicyFieldReached applies each row to a policy of the plugin and holds that it sets the field of its own
 // name there, and that all of them together set every field.
@@ -178,9 +178,9 @@ func TestDefaults(t *testing.T) {
 	}
 	want := map[string]string{
 		"type": "Cookie", "renewAfterPercent": "25", "cookie.lifetimeType": "Session", "cookie.sameSite": "Strict", "cookie.secure": "true",
-		"cookie.httpOnly": "true", "cookie.partitioned": "false", "onHostLost": "Rebalance", "failStatus": "503", "issueOn": "Any",
+		"cookie.httpOnly": "true", "cookie.partitioned": "false", "cookie.crossSite": "false", "onHostLost": "Rebalance", "failStatus": "503", "issueOn": "Any",
 		"cache.control": "Keep", "cache.skipCacheable": "false", "cache.unsafeMethodsOnly": "false", "revocation.epoch": "0",
-		"revealHost": "false", "forward": "true",
+		"revealHost": "false", "envelope": "false", "forward": "true",
 	}
 	if !maps.Equal(got, want) {
 		t.Errorf("got %v", got)

@@ -44,6 +44,14 @@ func newOffType(name string, w, kind FieldValue) IgnoredField {
 	}
 }
 
+// newOffEnvelope is an attribute of a cookie that the application sets itself.
+func newOffEnvelope(name string, w, by FieldValue) IgnoredField {
+	return IgnoredField{
+		Field: name, FieldValue: w, Rule: "S11", By: by, ByField: fieldEnvelope,
+		Reason: fmt.Sprintf("does not apply: the application chooses the attributes, for envelope is true by %s (%s)", by.Origin, by.Path),
+	}
+}
+
 // newOffTypeName is a name without a type that the type can't have.
 func newOffTypeName(w, kind FieldValue, err error) IgnoredField {
 	d := newOffType(fieldName, w, kind)

@@ -92,10 +92,23 @@ func (m *merger) decideType() (policyconfig.Type, FieldValue) {
 	return policyconfig.TypeCookie, FieldValue{}
 }
 
-// ignoreOffType takes out what does not apply to the type: the cookie's attributes under Header, and names that their own
-// block gives to the other type (S11).
+// decideEnvelope is whether the session is in what the application sets, and what writes it. It is decided as the type is: no
+// other field speaks against it.
+func (m *merger) decideEnvelope() (bool, FieldValue) {
+	for _, e := range m.entries {
+		if w := e.values[fieldIndex[fieldEnvelope]]; w.isSet() {
+			envelope, _ := w.Value.(bool)
+			return envelope, w
+		}
+	}
+	return false, FieldValue{}
+}
+
+// ignoreOffType takes out what does not apply to the type: the cookie's attributes under Header and in an envelope, and names
+// that their own block gives to the other type (S11).
 func (m *merger) ignoreOffType() {
 	kind, by := m.decideType()
+	envelope, byEnvelope := m.decideEnvelope()
 	for _, e := range m.entries {
 		for f := range fieldTable {
 			w := &e.values[f]
@@ -103,6 +116,8 @@ func (m *merger) ignoreOffType() {
 			case !w.isSet():
 			case fieldTable[f].cookieOnly && kind == policyconfig.TypeHeader:
 				m.ignore(w, newOffType(fieldTable[f].name, *w, by))
+			case fieldTable[f].cookieOnly && envelope:
+				m.ignore(w, newOffEnvelope(fieldTable[f].name, *w, byEnvelope))
 			case f == fieldIndex[fieldName] && !w.Unset:
 				m.fitName(w, e.values[fieldIndex[fieldType]].Value, kind, by)
 			}
@@ -166,9 +181,10 @@ func (m *merger) cutIdle() {
 // buildEffective writes down the outcome.
 func (m *merger) buildEffective() Effective {
 	kind, _ := m.decideType()
+	envelope, _ := m.decideEnvelope()
 	e := Effective{Fields: make([]Field, 0, len(fieldTable))}
 	for f := range fieldTable {
-		if fieldTable[f].cookieOnly && kind == policyconfig.TypeHeader {
+		if fieldTable[f].cookieOnly && (envelope || kind == policyconfig.TypeHeader) {
 			continue
 		}
 		e.Fields = append(e.Fields, m.buildField(f))

@@ -18,6 +18,8 @@ type PolicyIdentity struct {
 	CookiePath string
 	// TokenVersion is as in [policyconfig.Policy]; zero for the default.
 	TokenVersion policyconfig.TokenVersion
+	// Mirrored says that requests are mirrored, all of whose sessions are of this policy.
+	Mirrored bool
 }
 
 // BuildPolicy gives the plugin's policy. Fields that no block writes have the plugin's own defaults. drainTimeout is not
@@ -38,6 +40,7 @@ func (e *Effective) BuildPolicy(identity PolicyIdentity) policyconfig.Policy {
 	if identity.TokenVersion != 0 {
 		p.TokenVersion = identity.TokenVersion
 	}
+	p.Mirrored = identity.Mirrored && p.Type == policyconfig.TypeCookie && p.Forward && !p.Envelope
 	if p.Cookie != nil {
 		p.Cookie.Path = identity.CookiePath
 		p.Cookie.Attributes = slices.Clone(p.Cookie.Attributes)

@@ -176,8 +176,9 @@ struct stream {
 	uint32_t id;
 	const void *module;
 	struct map maps[4];
-	struct text route, cluster, policies, backend, within, details, upstream, pin, state, answer;
+	struct text route, cluster, policies, backend, within, details, upstream, pin, state, states, answer;
 	bool has_upstream, strict, has_state;
+	uint32_t attempts;
 	uint32_t answered; // by the module, with that status and those details
 	struct stream *next;
 };
@@ -263,6 +264,11 @@ bool CALLBACK(http_filter_get_attribute_string)(void *filter, int attribute, str
 }
 
 static bool is(struct buffer b, const char *text) { return b.size == strlen(text) && !memcmp(b.data, text, b.size); }
+bool CALLBACK(http_filter_get_attribute_int)(void *filter, int attribute, uint64_t *result) {
+	if (attribute != UPSTREAM_REQUEST_ATTEMPT_COUNT) die("a number that the module should not need");
+	*result = ((struct stream *)filter)->attempts;
+	return true;
+}
 
 bool CALLBACK(http_get_metadata_string)(void *filter, int source, struct buffer name, struct buffer key, struct buffer *result) {
 	struct stream *s = filter;
@@ -355,7 +361,14 @@ bool CALLBACK(http_set_upstream_override_host)(void *filter, struct buffer host,
 
 bool CALLBACK(http_set_filter_state_bytes)(void *filter, struct buffer key, struct buffer value) {
 	struct stream *s = filter;
-	if (key.size != 6 || memcmp(key.data, "limpet", 6)) die("an unknown filter state");
+	if (key.size < 6 || memcmp(key.data, "limpet", 6)) die("an unknown filter state");
+	if (key.size > 6) { // lines of NAME=VALUE, the last of a name counts
+		append(&s->states, key.data, key.size);
+		append(&s->states, "=", 1);
+		append(&s->states, value.data, value.size);
+		append(&s->states, "\n", 1);
+		return true;
+	}
 	s->state.size = 0;
 	append(&s->state, value.data, value.size);
 	s->has_state = true;
@@ -537,6 +550,7 @@ static void end(struct stream *s) {
 	free(s->upstream.data);
 	free(s->pin.data);
 	free(s->state.data);
+	free(s->states.data);
 	free(s);
 }
 
@@ -567,8 +581,8 @@ static void request(void) {
 	string(&out, s->within.data, s->within.size);
 }
 
-// response takes (stream, details, upstream, whether there is one, its backend, headers only, headers) and gives (headers, whether there
-// is a filter state, the state).
+// response takes (stream, details, upstream, whether there is one, its backend, headers only, attempts, headers) and gives
+// (headers, whether there is a filter state for logs, that, all other filter state).
 static void response(void) {
 	struct stream *s = find(take_number());
 	struct buffer details = take(), upstream = take();
@@ -580,11 +594,13 @@ static void response(void) {
 	s->backend.size = 0;
 	append(&s->backend, backend.data, backend.size);
 	bool headers_only = take_number();
+	s->attempts = take_number();
 	take_map(&s->maps[RESPONSE_HEADERS]);
 	run_response(s, headers_only);
 	give_map(&s->maps[RESPONSE_HEADERS]);
 	number(&out, s->has_state);
 	string(&out, s->state.data, s->state.size);
+	string(&out, s->states.data, s->states.size);
 }
 
 static void give_metrics(void) {

@@ -143,6 +143,7 @@ func (e *emitter) newManager(s site) *hcmv3.HttpConnectionManager {
 		},
 		UpgradeConfigs: newWebsocketUpgrades(),
 		HttpFilters:    e.newHTTPFilters(),
+		AccessLog:      e.newAccessLogs(),
 	}
 	if e.files.discovered {
 		manager.RouteSpecifier = &hcmv3.HttpConnectionManager_Rds{Rds: &hcmv3.Rds{

@@ -24,7 +24,7 @@ func (e *emitter) newRouteConfiguration(siteName string, hosts int, sessions boo
 		Name: siteName,
 		// No backend sees the pin header, be it limpet's or a client's, and a backend's copy goes before the filters see the
 		// response.
-		RequestHeadersToRemove:   []string{e.settings.Plugin.PinHeader},
+		RequestHeadersToRemove:   e.listHiddenHeaders(),
 		ResponseHeadersToRemove:  []string{e.settings.Plugin.PinHeader},
 		IgnorePortInHostMatching: true, // HTTPRoute, spec.hostnames: a port in the Host header does not count
 	}
@@ -37,6 +37,15 @@ func (e *emitter) newRouteConfiguration(siteName string, hosts int, sessions boo
 		config.VirtualHosts = []*routev3.VirtualHost{newPlaceholderHost(siteName)}
 	}
 	return config
+}
+
+// listHiddenHeaders are those that neither backends nor mirrors see.
+func (e *emitter) listHiddenHeaders() []string {
+	hidden := []string{e.settings.Plugin.PinHeader}
+	if e.settings.Plugin.DebugTickets {
+		hidden = append(hidden, policyconfig.TicketHeader)
+	}
+	return hidden
 }
 
 // Tally says how many of a table's routes have sessions. If they are more than half of all, the route configuration turns
@@ -89,7 +98,7 @@ func (e *emitter) newRoute(r *ir.Route) *routev3.Route {
 		RetryPolicy: e.newRetryPolicy(r),
 	}
 	applyRewrite(action, r)
-	action.RequestMirrorPolicies = newMirrors(r.Mirrors)
+	action.RequestMirrorPolicies = newMirrors(r)
 	if len(r.Split) > 0 {
 		action.ClusterSpecifier = e.newWeightedClusters(r)
 	} else {

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // applyFilters writes what a rule's filters do whatever becomes of the request.
@@ -120,9 +121,20 @@ func applyRewrite(action *routev3.RouteAction, r *ir.Route) {
 	}
 }
 
+// hasMirrorableCookie reports whether the filter says what the cookies are without the route's tokens: it looks for those of
+// one policy.
+func hasMirrorableCookie(r *ir.Route) bool { return len(r.Policies) == 1 && r.Policies[0].Mirrored }
+
+// newMirroredCookies gives copies the cookies without the token. Where the filter is down they have none.
+func newMirroredCookies() *mutationv3.HeaderMutation {
+	return &mutationv3.HeaderMutation{Action: &mutationv3.HeaderMutation_Append{Append: &corev3.HeaderValueOption{
+		Header: &corev3.HeaderValue{Key: "cookie", Value: filterState(policyconfig.MirrorFilterState)},
+	}}}
+}
+
 // newMirrors sends copies to other clusters, under the host that the request has.
-func newMirrors(mirrors []ir.Mirror) (all []*routev3.RouteAction_RequestMirrorPolicy) {
-	for _, m := range mirrors {
+func newMirrors(r *ir.Route) (all []*routev3.RouteAction_RequestMirrorPolicy) {
+	for _, m := range r.Mirrors {
 		policy := &routev3.RouteAction_RequestMirrorPolicy{
 			Cluster: m.Cluster, DisableShadowHostSuffixAppend: true,
 			RuntimeFraction: &corev3.RuntimeFractionalPercent{DefaultValue: &typev3.FractionalPercent{
@@ -132,6 +144,9 @@ func newMirrors(mirrors []ir.Mirror) (all []*routev3.RouteAction_RequestMirrorPo
 		for _, name := range m.Remove {
 			policy.RequestHeadersMutations = append(policy.RequestHeadersMutations,
 				&mutationv3.HeaderMutation{Action: &mutationv3.HeaderMutation_Remove{Remove: name}})
+		}
+		if hasMirrorableCookie(r) {
+			policy.RequestHeadersMutations = append(policy.RequestHeadersMutations, newMirroredCookies())
 		}
 		all = append(all, policy)
 	}

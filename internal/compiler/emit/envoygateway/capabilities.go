@@ -11,6 +11,10 @@ var (
 
 // Capabilities says what Envoy Gateway carries.
 var Capabilities = capability.Declaration{
+	"plugin accessLogFields": {
+		Support: capability.Differs,
+		Note:    "the filter publishes the values as filter state; the log is the EnvoyProxy's, whose format can name them",
+	},
 	"across split, one session (up to 1.6)":    answerYes,
 	"across split, a session for each backend": answerYes,
 	"across onHostLost RebalanceWithin in a split": {

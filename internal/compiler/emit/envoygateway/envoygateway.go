@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/plugin"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
@@ -52,8 +53,8 @@ type Output struct {
 }
 
 // Emit gives the manifest. What can't be supported goes to the report. An error means a fault of this program.
-func Emit(plan *ir.Plan, keys policyconfig.Keys, o Options, rep *report.Report) (*Output, error) {
-	e := &emitter{plan: plan, keys: keys, options: o, rep: rep, edited: map[string]jsonObject{}}
+func Emit(plan *ir.Plan, global plugin.Global, o Options, rep *report.Report) (*Output, error) {
+	e := &emitter{plan: plan, global: global, options: o, rep: rep, edited: map[string]jsonObject{}}
 	e.refuseOwnOutput()
 	e.reportUnknownFields()
 	e.collectRules()
@@ -68,7 +69,7 @@ func Emit(plan *ir.Plan, keys policyconfig.Keys, o Options, rep *report.Report) 
 // emitter collects the documents of a manifest and the first error.
 type emitter struct {
 	plan      *ir.Plan
-	keys      policyconfig.Keys
+	global    plugin.Global
 	options   Options
 	rep       *report.Report
 	rules     []*sessionRule

@@ -50,7 +50,7 @@ func (e *emitter) listNamespaces() []string {
 
 // newWasm is the filter. While it can't run, requests of its routes are refused.
 func (e *emitter) newWasm(policies []policyconfig.Policy) jsonObject {
-	_, text, err := plugin.Emit(policies, e.keys)
+	_, text, err := plugin.Emit(policies, e.global)
 	config := jsonObject{}
 	if err == nil {
 		err = parseJSON(text, &config)
@@ -61,7 +61,7 @@ func (e *emitter) newWasm(policies []policyconfig.Policy) jsonObject {
 	wasm := jsonObject{
 		"name": filterName, "rootID": filterName, "code": e.options.newCodeSource(), "config": config, "failOpen": false,
 	}
-	if variable := e.keys.EnvironmentVariable(); variable != "" {
+	if variable := e.global.Keys.EnvironmentVariable(); variable != "" {
 		wasm["env"] = jsonObject{"hostKeys": []any{variable}}
 	}
 	return wasm

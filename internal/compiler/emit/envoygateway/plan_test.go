@@ -10,6 +10,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/plugin"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
@@ -133,7 +134,7 @@ func emit(t *testing.T, plan *ir.Plan) emitted { return emitWith(t, plan, policy
 func emitWith(t *testing.T, plan *ir.Plan, keys policyconfig.Keys) emitted {
 	t.Helper()
 	rep := &report.Report{}
-	out, err := Emit(plan, keys, Options{WasmURL: "oci://example.com/limpet:1"}, rep)
+	out, err := Emit(plan, plugin.Global{Keys: keys}, Options{WasmURL: "oci://example.com/limpet:1"}, rep)
 	if err != nil {
 		t.Fatal(err)
 	}

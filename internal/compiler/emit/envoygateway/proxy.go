@@ -78,7 +78,7 @@ func (e *emitter) orderFilters(p *ir.Object, spec jsonObject) {
 // setEnvironment lets Envoy have the secret in its environment. Proxies that Envoy Gateway runs on its own host have
 // its environment, and need nothing.
 func (e *emitter) setEnvironment(spec jsonObject) {
-	variable := e.keys.EnvironmentVariable()
+	variable := e.global.Keys.EnvironmentVariable()
 	provider := childObject(spec, "provider")
 	if variable == "" || stringField(provider, "type") == "Host" {
 		if len(provider) == 0 {

@@ -12,6 +12,10 @@ var (
 
 // Capabilities says what Istio's proxies carry.
 var Capabilities = capability.Declaration{
+	"plugin accessLogFields": {
+		Support: capability.Differs,
+		Note:    "the filter publishes the values as filter state; the log is Istio's, whose format can name them",
+	},
 	"across split, one session (up to 1.6)": {
 		Support: capability.Differs,
 		Note:    "Istio chooses a backend by weight for every request, so each has a session of its own (reported)",

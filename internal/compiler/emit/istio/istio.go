@@ -63,7 +63,7 @@ type emitter struct {
 }
 
 // Emit writes the resources. What Istio can't carry goes to the report.
-func Emit(plan *ir.Plan, keys policyconfig.Keys, o Options, rep *report.Report) (*Output, error) {
+func Emit(plan *ir.Plan, global plugin.Global, o Options, rep *report.Report) (*Output, error) {
 	e := &emitter{Options: o, plan: plan, rep: rep, registry: newRegistry(plan)}
 	e.reportUnsupported()
 	out := &Output{}
@@ -71,7 +71,7 @@ func Emit(plan *ir.Plan, keys policyconfig.Keys, o Options, rep *report.Report) 
 	e.proxySets = e.groupByProxies()
 	for i, p := range e.proxySets {
 		policies := e.collectPolicies(p)
-		config, text, err := plugin.Emit(policies, keys)
+		config, text, err := plugin.Emit(policies, global)
 		if err != nil {
 			return nil, err
 		}
@@ -86,7 +86,7 @@ func Emit(plan *ir.Plan, keys policyconfig.Keys, o Options, rep *report.Report) 
 	e.checkLabels(services)
 	if out.JSON == nil {
 		var err error
-		if out.Plugin, out.JSON, err = plugin.Emit(nil, keys); err != nil {
+		if out.Plugin, out.JSON, err = plugin.Emit(nil, global); err != nil {
 			return nil, err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/plugin"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
@@ -85,7 +86,7 @@ func emit(t *testing.T, plan *ir.Plan, o Options) emitted {
 		t.Fatal(err)
 	}
 	rep := &report.Report{}
-	out, err := Emit(plan, policyconfig.Keys{}, o, rep)
+	out, err := Emit(plan, plugin.Global{}, o, rep)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,10 +35,29 @@ func Write(in TextInputs) Text {
 	return Text{written, err}
 }
 
+// Global is what holds for all policies.
+type Global struct {
+	Keys policyconfig.Keys
+	// AccessLogFields, SessionDigest and DebugTickets are as in [policyconfig.Config].
+	AccessLogFields, SessionDigest, DebugTickets bool
+}
+
+// GlobalOf is what a configuration has, with other keys.
+func GlobalOf(c policyconfig.Config, keys policyconfig.Keys) Global {
+	return Global{keys, c.AccessLogFields, c.SessionDigest, c.DebugTickets}
+}
+
+// Config is the configuration without policies.
+func (g Global) Config() policyconfig.Config {
+	c := policyconfig.DefaultConfig()
+	c.Keys, c.AccessLogFields, c.SessionDigest, c.DebugTickets = g.Keys, g.AccessLogFields, g.SessionDigest, g.DebugTickets
+	return c
+}
+
 // Emit gives the plugin configuration of policies and its JSON, which policyconfig has read back, policy by policy, and
 // found whole. The policies must not be changed any more.
-func Emit(policies []policyconfig.Policy, keys policyconfig.Keys) (policyconfig.Config, []byte, error) {
-	return Join(policies, keys, parallel.Map(policies, func(some []policyconfig.Policy, texts []Text) {
+func Emit(policies []policyconfig.Policy, g Global) (policyconfig.Config, []byte, error) {
+	return Join(policies, g, parallel.Map(policies, func(some []policyconfig.Policy, texts []Text) {
 		for i, p := range some {
 			texts[i] = Write(TextInputs{&p})
 		}
@@ -46,16 +65,15 @@ func Emit(policies []policyconfig.Policy, keys policyconfig.Keys) (policyconfig.
 }
 
 // EmitApart is Emit where the policies travel with their routes: they are in the configuration, and not in its JSON.
-func EmitApart(policies []policyconfig.Policy, keys policyconfig.Keys) (policyconfig.Config, []byte, error) {
-	c, text, err := Emit(nil, keys)
+func EmitApart(policies []policyconfig.Policy, g Global) (policyconfig.Config, []byte, error) {
+	c, text, err := Emit(nil, g)
 	c.Policies = policies
 	return c, text, err
 }
 
 // Join is Emit where the policies' texts are there already.
-func Join(policies []policyconfig.Policy, keys policyconfig.Keys, texts []Text) (policyconfig.Config, []byte, error) {
-	c := policyconfig.DefaultConfig()
-	c.Keys = keys
+func Join(policies []policyconfig.Policy, g Global, texts []Text) (policyconfig.Config, []byte, error) {
+	c := g.Config()
 	written := make([]*policyconfig.Written, len(texts))
 	for i, t := range texts {
 		if t.Err != nil { // the whole configuration says what is wrong, at its place

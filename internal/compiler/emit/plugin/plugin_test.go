@@ -13,7 +13,7 @@ import (
 
 // emit gives the configuration of policies and keys.
 func emit(policies []policyconfig.Policy, keys policyconfig.Keys) (policyconfig.Config, []byte, error) {
-	return plugin.Emit(policies, keys)
+	return plugin.Emit(policies, plugin.Global{Keys: keys})
 }
 
 // policy is one with a cookie, for a route of its name.

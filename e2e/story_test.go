@@ -1,0 +1,142 @@
+package e2e
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+	"github.com/limpet-proxy/limpet/token"
+)
+
+// storyFlags turn on all that is told of single requests.
+var storyFlags = []string{"--access-log", "--access-log-sessions", "--token-version", "2", "--debug-tickets"}
+
+// logLine is a line of the access log.
+type logLine map[string]any
+
+// logged waits for the line of the request with that user agent.
+func logged(t *testing.T, envoy *harness.Envoy, agent string) logLine {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		for line := range strings.Lines(envoy.Log(t)) {
+			var l logLine
+			if json.Unmarshal([]byte(line), &l) == nil && l["user_agent"] == agent {
+				return l
+			}
+		}
+	}
+	t.Fatalf("no line in the access log for %s:\n%s", agent, envoy.Log(t))
+	return nil
+}
+
+func (l logLine) want(t *testing.T, fields map[string]any) {
+	t.Helper()
+	for name, want := range fields {
+		if l[name] != want {
+			t.Errorf("%s: %v, want %v, in %v", name, l[name], want, l)
+		}
+	}
+}
+
+// TestStory follows one user through the access log, and through answers to tickets: a session begins, stays, loses its host in
+// each way, and another's is told apart. What says who a session is can be used for nothing.
+//
+// requirements: S78
+func TestStory(t *testing.T) {
+	t.Parallel()
+	pods, deployment := threePods(t, harness.CookieRule("cart", "pods"), harness.PlainRule("plain", "sound"))
+	deployment.Documents.Services = append(deployment.Documents.Services, harness.Service{Name: "sound", Backends: pods[:1]})
+	deployment.Flags = storyFlags
+	envoy, lost := lostHosts(t, deployment, pods)
+	client := envoy.Client()
+	visit(t, client, "/cart", "User-Agent: begins")
+	first := logged(t, envoy, "begins")
+	policy := envoy.Policy(t, "cart").Name
+	first.want(t, map[string]any{
+		"session_outcome": "new", "session_policy": policy, "session_age": nil, "session_host": nil, "session_reason": nil,
+		"method": "GET", "path": "/cart", "response_code": 200.0, "upstream_host": pods[0].Address, "response_code_details": "via_upstream",
+	})
+	digest, _ := first["session"].(string)
+	if len(digest) != 16 {
+		t.Errorf("the session's digest is %v", first["session"])
+	}
+	visit(t, client, "/cart", "User-Agent: stays")
+	logged(t, envoy, "stays").want(t, map[string]any{
+		"session_outcome": "pinned", "session_policy": policy, "session_host": pods[0].Address, "session": digest,
+	})
+	visit(t, envoy.Stranger(), "/cart", cookieLine("cart", digest), "User-Agent: thief")
+	logged(t, envoy, "thief").want(t, map[string]any{"session_outcome": "malformed"})
+	visit(t, client, "/plain", "User-Agent: plain")
+	logged(t, envoy, "plain").want(t, map[string]any{"session_outcome": nil, "session_policy": nil, "response_code": 200.0})
+	for how, reason := range map[string]string{"refuses": "host-refused", "unhealthy": "host-gone", "gone": "host-gone"} {
+		text := mint(t, envoy, "cart", lost[how], harness.Dates{Issued: -time.Minute})
+		visit(t, envoy.Stranger(), "/cart", cookieLine("cart", text), "User-Agent: "+how)
+		l := logged(t, envoy, how)
+		l.want(t, map[string]any{
+			"session_outcome": "moved", "session_reason": reason, "session_host": lost[how], "upstream_host": pods[0].Address,
+		})
+		if age, _ := l["session_age"].(string); age < "60" || age > "70" || len(age) != 2 {
+			t.Errorf("%s: the session's age is %q", how, age)
+		}
+	}
+	checkTickets(t, envoy, lost)
+}
+
+// checkTickets asks with a ticket that the command makes, and with ones that are none.
+func checkTickets(t *testing.T, envoy *harness.Envoy, lost map[string]string) {
+	scope := envoy.Policy(t, "cart").Scope
+	code, good, stderr := harness.Limpet(t, []string{"LIMPET_KEYS=" + envoy.Keys().JSON(t)}, "ticket", scope)
+	if good = strings.TrimSpace(good); code != 0 || len(good) != token.TicketLen {
+		t.Fatalf("limpet ticket: exit code %d, %q\n%s", code, good, stderr)
+	}
+	name := "; policy=" + envoy.Policy(t, "cart").Name
+	text := mint(t, envoy, "cart", lost["refuses"], harness.Dates{})
+	for line, want := range map[string]string{
+		"Cookie: none=1":         "outcome=new" + name,
+		cookieLine("cart", text): "outcome=moved; reason=host-refused" + name + "; age=0",
+	} {
+		r := visit(t, envoy.Stranger(), "/cart", line, policyconfig.TicketHeader+": "+good, harness.ReplyHeader+": Cache-Control: public, max-age=60")
+		if got := r.Header.Get(policyconfig.AnswerHeader); got != want && !strings.HasPrefix(got, strings.TrimSuffix(want, "0")) {
+			t.Errorf("the answer to a ticket is %q, want %q", got, want)
+		}
+		if got := r.Header.Get("Cache-Control"); got != "no-store" {
+			t.Errorf("an answer with Cache-Control %q", got)
+		}
+	}
+	other := harness.NewRing("first").Scope(t, scope)
+	forged, err := other.AppendTicket(nil, time.Now().Unix(), time.Now().Unix()+60)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/cart", "/plain"} {
+		for _, ticket := range []string{good, string(forged), strings.Repeat("A", 60), strings.Repeat("x", 9000)} {
+			r := visit(t, envoy.Stranger(), path, policyconfig.TicketHeader+": "+ticket)
+			if r.Seen.Headers["Limpet-Ticket"] != nil {
+				t.Errorf("%s: the backend sees a ticket", path)
+			}
+			if answered := r.Header.Get(policyconfig.AnswerHeader) != ""; answered != (ticket == good && path == "/cart") {
+				t.Errorf("%s: a ticket %.20s... was answered: %t", path, ticket, answered)
+			}
+		}
+	}
+}
+
+// TestNothingIsTold: without the flags there is no line in Envoy's log, and a ticket is a header like others.
+//
+// requirements: S78
+func TestNothingIsTold(t *testing.T) {
+	t.Parallel()
+	_, deployment := threePods(t, harness.CookieRule("cart", "pods"))
+	envoy := harness.Run(t, deployment)
+	good, err := envoy.Keys().Scope(t, envoy.Policy(t, "cart").Scope).AppendTicket(nil, time.Now().Unix(), time.Now().Unix()+60)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := visit(t, envoy.Client(), "/cart", policyconfig.TicketHeader+": "+string(good))
+	if r.Header.Get(policyconfig.AnswerHeader) != "" || strings.Contains(envoy.Log(t), "session_outcome") {
+		t.Errorf("something is told:\n%v\n%s", r.Header, envoy.Log(t))
+	}
+}

@@ -1,0 +1,59 @@
+package envoy
+
+import (
+	accesslogv3 "github.com/envoyproxy/go-control-plane/envoy/config/accesslog/v3"
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	streamv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/access_loggers/stream/v3"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+)
+
+// requestFields are those of Envoy's own default log, under names of their own.
+var requestFields = map[string]string{
+	"start_time": "%START_TIME%", "method": "%REQ(:METHOD)%", "path": "%REQ(X-ENVOY-ORIGINAL-PATH?:PATH)%", "protocol": "%PROTOCOL%",
+	"response_code": "%RESPONSE_CODE%", "response_flags": "%RESPONSE_FLAGS%", "response_code_details": "%RESPONSE_CODE_DETAILS%",
+	"bytes_received": "%BYTES_RECEIVED%", "bytes_sent": "%BYTES_SENT%", "duration": "%DURATION%",
+	"upstream_service_time": "%RESP(X-ENVOY-UPSTREAM-SERVICE-TIME)%", "x_forwarded_for": "%REQ(X-FORWARDED-FOR)%",
+	"user_agent": "%REQ(USER-AGENT)%", "request_id": "%REQ(X-REQUEST-ID)%", "authority": "%REQ(:AUTHORITY)%",
+	"upstream_host": "%UPSTREAM_HOST%", "upstream_cluster": "%UPSTREAM_CLUSTER%", "upstream_attempts": "%UPSTREAM_REQUEST_ATTEMPT_COUNT%",
+	"route_name": "%ROUTE_NAME%", "downstream_remote_address": "%DOWNSTREAM_REMOTE_ADDRESS%",
+}
+
+// sessionFields are limpet's own, by the filter state that has them.
+var sessionFields = map[string]string{
+	"session_outcome": policyconfig.NameFilterState, "session_policy": policyconfig.PolicyFilterState,
+	"session_age": policyconfig.AgeFilterState, "session_host": policyconfig.HostFilterState, "session_reason": policyconfig.ReasonFilterState,
+}
+
+// filterState reads what the filter has set.
+func filterState(name string) string { return "%FILTER_STATE(wasm." + name + ":PLAIN)%" }
+
+// newAccessLogs writes a line of JSON for each request on standard output, where that is asked for.
+func (e *emitter) newAccessLogs() []*accesslogv3.AccessLog {
+	if !e.settings.Plugin.AccessLogFields {
+		return nil
+	}
+	fields := map[string]any{}
+	for name, value := range requestFields {
+		fields[name] = value
+	}
+	for name, state := range sessionFields {
+		fields[name] = filterState(state)
+	}
+	if e.settings.Plugin.SessionDigest {
+		fields["session"] = filterState(policyconfig.SessionFilterState)
+	}
+	format, err := structpb.NewStruct(fields)
+	if err != nil {
+		e.fail(err)
+	}
+	return []*accesslogv3.AccessLog{{
+		Name: "envoy.access_loggers.stdout",
+		ConfigType: &accesslogv3.AccessLog_TypedConfig{TypedConfig: e.pack(&streamv3.StdoutAccessLog{
+			AccessLogFormat: &streamv3.StdoutAccessLog_LogFormat{LogFormat: &corev3.SubstitutionFormatString{
+				Format: &corev3.SubstitutionFormatString_JsonFormat{JsonFormat: format},
+			}},
+		})},
+	}}
+}

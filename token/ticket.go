@@ -1,0 +1,78 @@
+package token
+
+import (
+	"crypto/subtle"
+	"encoding/binary"
+	"math"
+)
+
+const (
+	// TicketLife is for how many seconds a ticket is good, at the most.
+	TicketLife = 600
+	// TicketLen is the length of a ticket, in characters.
+	TicketLen = ticketRaw * 8 / 6
+
+	offTicketEnds = 9
+	ticketSigned  = 13
+	ticketRaw     = ticketSigned + macLen
+)
+
+// AppendTicket appends a ticket that is good in this scope until the time ends, TicketLife after now at the most: who has
+// it is told what becomes of the sessions of their own requests.
+func (s *Scope) AppendTicket(dst []byte, now, ends int64) ([]byte, error) {
+	i := s.ring.signer(now)
+	switch {
+	case i < 0:
+		return dst, errNoKey
+	case ends <= now || ends > now+TicketLife || ends > math.MaxUint32:
+		return dst, errTicket
+	}
+	raw := append(s.memory().raw[:0], signsTicket)
+	raw = binary.BigEndian.AppendUint32(raw, uint32(s.ring.keys[i].tag))
+	raw = binary.BigEndian.AppendUint32(raw, uint32(s.tag))
+	raw = binary.BigEndian.AppendUint32(raw, uint32(ends))
+	mac := s.keys[i].mac.mac(raw)
+	return base64URL.AppendEncode(dst, append(raw, mac[:]...)), nil
+}
+
+// Ticket tells whether a text is a ticket of this scope that is good at now. Proxies' clocks may differ by skew seconds.
+func (s *Scope) Ticket(text string, now, skew int64) bool {
+	if len(text) != TicketLen {
+		return false
+	}
+	w := s.memory()
+	n, err := base64URL.Decode(w.raw[:], w.text[:copy(w.text[:], text)])
+	if err != nil || n != ticketRaw || w.raw[0] != signsTicket {
+		return false
+	}
+	i := s.ring.find(tagAt(w.raw[:], 1), now)
+	if i < 0 || tagAt(w.raw[:], 5) != s.tag {
+		return false
+	}
+	want := s.keys[i].mac.mac(w.raw[:ticketSigned])
+	if subtle.ConstantTimeCompare(want[:], w.raw[ticketSigned:ticketRaw]) != 1 {
+		return false
+	}
+	ends := int64(binary.BigEndian.Uint32(w.raw[offTicketEnds:]))
+	return now < ends && ends <= now+TicketLife+skew
+}
+
+// digestLen is how many bytes a digest has: enough to tell a log's sessions apart.
+const digestLen = 8
+
+// AppendDigest appends what stands for a session in logs, in hexadecimal digits: a keyed digest of its id. It follows the
+// session, until another key signs, and is no part of any token. It is nothing for a session without an id.
+func (s *Scope) AppendDigest(dst []byte, id uint64, now int64) []byte {
+	i := s.ring.signer(now)
+	if i < 0 || id == 0 {
+		return dst
+	}
+	message := [1 + idLen]byte{signsDigest}
+	binary.BigEndian.PutUint64(message[1:], id)
+	mac := s.keys[i].mac.mac(message[:])
+	const digits = "0123456789abcdef"
+	for _, b := range mac[:digestLen] {
+		dst = append(dst, digits[b>>4], digits[b&15])
+	}
+	return dst
+}
