@@ -127,7 +127,8 @@ const (
 	routeName   = "xds\x00route_name"
 	clusterName = "xds\x00cluster_name"
 	codeDetails = "response\x00code_details"
-	backendTag  = "xds\x00upstream_host_metadata\x00filter_metadata\x00" + policyconfig.BackendMetadata + "\x00" + policyconfig.BackendMetadataKey
+	backendTag  = "xds\x00upstream_host_metadata\x00filter_metadata\x00" + policyconfig.BackendMetadata +
+		"\x00" + policyconfig.BackendMetadataKey
 
 	routePolicies = "xds\x00route_metadata\x00filter_metadata\x00" + policyconfig.RouteMetadata + "\x00" + policyconfig.RouteField
 )

@@ -22,6 +22,9 @@ func (x *Exchange) issue(h Reply, sess token.Session, now int64) bool {
 	if p.within {
 		sess.Parts.Backend = backendOf(h)
 	}
+	if p.owners != nil {
+		p.owners.mark(&sess)
+	}
 	line, ok := p.mint(append(p.engine.buf[:0], p.cookieHead...), sess, now)
 	if !ok {
 		return false
