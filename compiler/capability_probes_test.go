@@ -114,6 +114,12 @@ func splitRoute(session string) string {
 	return documentText("HTTPRoute", "split", "parentRefs: [{name: gate}]\nhostnames: [split.example.com]\nrules:\n- name: split\n  backendRefs: [{name: one, port: 80}, {name: two, port: 80}]\n"+session)
 }
 
+// identityProbe is of pods with names.
+var identityProbe = probe{
+	off: documentText("SessionPersistencePolicy", "p", target1+"\nidentity: Address"), tokenVersion: 2,
+	on: documentText("SessionPersistencePolicy", "p", target1+"\nidentity: Name"),
+}
+
 func lostHostPolicy(choice string) string {
 	return documentText("SessionPersistencePolicy", "lost",
 		"targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: split}]\nonHostLost: "+choice)
@@ -179,6 +185,8 @@ var otherProbes = map[string]probe{
 	"across a cookie path for each match of a rule": {off: matchesRoute(""), on: matchesRoute("  sessionPersistence: {sessionName: s}")},
 
 	"across split, one session (up to 1.6)": {off: splitRoute(""), on: splitRoute("  sessionPersistence: {sessionName: s}")},
+	"plugin policies[].owners[]":            identityProbe,
+	"SessionPersistencePolicy identity":     identityProbe,
 	"across onHostLost RebalanceWithin in a split": {
 		off: splitRoute("  sessionPersistence: {sessionName: s}") + lostHostPolicy("Rebalance"), tokenVersion: 2,
 		on: splitRoute("  sessionPersistence: {sessionName: s}") + lostHostPolicy("RebalanceWithin"),

@@ -81,6 +81,10 @@ type Result struct {
 	// give another result, because the drain limit of one of them will have passed; zero is never.
 	Draining []netip.AddrPort
 	Until    time.Time
+	// Pods are the pods at addresses, for who remembers them for the next Dynamic.Owners. Unsettled says that some are no
+	// endpoints yet: their address was another's, and proxies must take this configuration over first.
+	Pods      []PodAt
+	Unsettled bool
 	// Incumbents are who has what, for the next Options.Incumbents; nil without these.
 	Incumbents *Incumbents
 	// Warnings are all there is to say of the input: what is left out (their Verdict is Refused), what was admitted and
@@ -209,7 +213,7 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 		j.loadBalancing = loadbalancing.New(j.objects, j.rep)
 		j.plan.Proxy, j.traffic = lower.Lower(j.topology.Ports, lower.Input{
 			Backends: j.backends, BackendTLS: j.backendTLS, LoadBalancing: j.loadBalancing, RetryBudgets: retrybudget.New(j.objects, j.rep),
-			Decisions: j.decisions, Draining: o.newDraining(), LocalClients: o.LocalClients,
+			Decisions: j.decisions, Draining: o.newDraining(), Owners: o.newOwners(), LocalClients: o.LocalClients,
 		}, j.rep)
 		j.plan.Proxy.Policies = cache.sortPolicies(j.plan.Proxy.Policies)
 	}

@@ -32,6 +32,7 @@ var settingEffects = map[string][2]string{
 	"cookie.httpOnly":        {"cookie: {httpOnly: true}", "cookie: {httpOnly: false}"},
 	"cookie.partitioned":     {"cookie: {partitioned: true}", "cookie: {partitioned: false}"},
 	"cookie.attributes[]":    {"cookie: {attributes: [A=1]}", "cookie: {attributes: [A=2]}"},
+	"identity":               {"identity: Address", "identity: Name"},
 	"onHostLost":             {"onHostLost: Rebalance", "onHostLost: Fail"},
 	"failStatus":             {"onHostLost: Fail, failStatus: 410", "onHostLost: Fail, failStatus: 411"},
 	"endSessionHeader":       {"endSessionHeader: x-a", "endSessionHeader: x-b"},
@@ -63,9 +64,10 @@ const policyHead = "---\napiVersion: limpet.dev/v1alpha1\nkind: SessionPersisten
 
 // TestSettingsHaveAnEffect compiles both writings of every field, in every block: the outputs must differ.
 func TestSettingsHaveAnEffect(t *testing.T) {
+	base := strings.ReplaceAll(statusBase, "{addresses: [", "{hostname: pod-0, addresses: [")
 	for path := range resource.SupportedFields()["SessionPersistencePolicy"] {
 		a, b := policyEdits(t, path)
-		before, after := compilePolicy(t, statusBase+a), compilePolicy(t, statusBase+b)
+		before, after := compilePolicy(t, base+a), compilePolicy(t, base+b)
 		if bytes.Equal(before, after) {
 			t.Errorf("%s has no effect:\n%s%s", path, a, b)
 		}
@@ -127,7 +129,7 @@ func unsetEdit(block, field string) string {
 // compilePolicy is what a compilation writes for proxies; only what can't be supported, or is refused, shows in words.
 func compilePolicy(t *testing.T, text string) []byte {
 	t.Helper()
-	result, err := Compile([]Source{{Name: "in.yaml", Data: []byte(text)}}, Options{Envoy: &EnvoyOptions{WasmPath: "limpet.wasm"}})
+	result, err := Compile([]Source{{Name: "in.yaml", Data: []byte(text)}}, Options{TokenVersion: 2, Envoy: &EnvoyOptions{WasmPath: "limpet.wasm"}})
 	if err != nil {
 		if !strings.Contains(err.Error(), "spec.targetRef") {
 			t.Errorf("%v\n%s", err, text)

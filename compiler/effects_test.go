@@ -238,6 +238,8 @@ var fieldEffects = map[string]replacement{
 	"EndpointSlice ports[].port":                       {"port: 8080", "port: 8081"},
 	"EndpointSlice ports[].protocol":                   {"protocol: TCP}]", "protocol: UDP}]"},
 	"EndpointSlice endpoints[].addresses[]":            {"addresses: [10.0.0.1]", "addresses: [10.0.0.7]"},
+	"EndpointSlice endpoints[].targetRef.uid":          {"addresses: [10.0.0.1]", "targetRef: {uid: u}, addresses: [10.0.0.1]"},
+	"EndpointSlice endpoints[].hostname":               {"hostname: leaving-0", "hostname: leaving-1"},
 	"EndpointSlice endpoints[].conditions.ready":       {"ready: true", "ready: false"},
 	"EndpointSlice endpoints[].conditions.serving":     {"serving: true", "serving: false"},
 	"EndpointSlice endpoints[].conditions.terminating": {"terminating: true", "terminating: false"},
@@ -286,7 +288,7 @@ func TestSupportedFieldsHaveAnEffect(t *testing.T) {
 // compileOutcome is all that a compilation gives, in one text.
 func compileOutcome(t *testing.T, text []byte) []byte {
 	t.Helper()
-	result, err := Compile([]Source{{Name: "in.yaml", Data: text}}, Options{AllowEmpty: true, Envoy: &EnvoyOptions{WasmPath: "limpet.wasm"}})
+	result, err := Compile([]Source{{Name: "in.yaml", Data: text}}, Options{AllowEmpty: true, TokenVersion: 2, Envoy: &EnvoyOptions{WasmPath: "limpet.wasm"}})
 	var problems Errors
 	switch {
 	case errors.As(err, &problems):

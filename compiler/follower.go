@@ -43,6 +43,9 @@ type Changes struct {
 	Keys     policyconfig.Keys
 	Time     time.Time
 	Draining map[netip.AddrPort]time.Time
+	// Owners is as in Dynamic, and Moved are the addresses of which it says something else than the last time.
+	Owners map[netip.AddrPort]HostOwner
+	Moved  []netip.AddrPort
 	// Unusable is as in EnvoyOptions.
 	Unusable map[netip.AddrPort]string
 }
@@ -57,10 +60,12 @@ type Update struct {
 	Whole   bool
 	// NewWarnings are those of Result.Warnings that the last Update did not have, wherever in the files they were then.
 	NewWarnings []Problem
-	// PrivateKeys, Draining and Until are as in Result.
+	// PrivateKeys, Draining, Until, Pods and Unsettled are as in Result.
 	PrivateKeys bool
 	Draining    []netip.AddrPort
 	Until       time.Time
+	Pods        []PodAt
+	Unsettled   bool
 
 	follower *Follower
 	keys     policyconfig.Keys
@@ -126,7 +131,7 @@ func (f *Follower) apply(c Changes) (*Update, error) {
 	}
 	f.options.Envoy.Unusable = c.Unusable
 	followed, err := f.state.Update(follow.Moment{
-		Now: c.Time, Since: c.Draining, Files: f.listFiles, Listening: f.options.listening(f.settings, nil),
+		Now: c.Time, Since: c.Draining, Owners: c.Owners, Moved: c.Moved, Files: f.listFiles, Listening: f.options.listening(f.settings, nil),
 	})
 	switch {
 	case err != nil:
@@ -147,6 +152,7 @@ func (f *Follower) apply(c Changes) (*Update, error) {
 		return nil, err
 	}
 	u.Draining, u.Until = f.state.Draining()
+	u.Pods, u.Unsettled = f.state.Pods()
 	f.last, f.whole, f.saidWhole = u, false, nil
 	return u, nil
 }
@@ -195,7 +201,7 @@ func (f *Follower) compileWhole(c Changes) (*Update, error) {
 	o := f.options
 	own, dynamic := *o.Envoy, *o.Envoy.Dynamic
 	o.Envoy, own.Dynamic = &own, &dynamic
-	o.Keys, o.Time, dynamic.Draining = c.Keys, c.Time, c.Draining
+	o.Keys, o.Time, dynamic.Draining, dynamic.Owners = c.Keys, c.Time, c.Draining, c.Owners
 	if o.Incumbents != nil {
 		had := &Incumbents{}
 		had.claims, had.names, had.hosts = f.state.Incumbents()
@@ -210,7 +216,7 @@ func (f *Follower) compileWhole(c Changes) (*Update, error) {
 	}
 	f.last = &Update{
 		Whole: true, NewWarnings: f.listNewOfWhole(result.Warnings), PrivateKeys: result.PrivateKeys,
-		Draining: result.Draining, Until: result.Until, result: result, complete: true,
+		Draining: result.Draining, Until: result.Until, Pods: result.Pods, Unsettled: result.Unsettled, result: result, complete: true,
 	}
 	f.whole = true
 	f.acceptInvalid(invalid)
@@ -283,7 +289,7 @@ func (u *Update) Configuration() (*Result, error) {
 	if u.result != nil {
 		return u.result, nil
 	}
-	r := &Result{PrivateKeys: u.PrivateKeys, Draining: u.Draining, Until: u.Until}
+	r := &Result{PrivateKeys: u.PrivateKeys, Draining: u.Draining, Until: u.Until, Pods: u.Pods, Unsettled: u.Unsettled}
 	var err error
 	if r.Discovery, err = u.follower.state.Discovery(u.keys); err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoygateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/istio"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/plugin"
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/lower"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
@@ -128,8 +129,9 @@ type EnvoyOptions struct {
 
 // Served says what a configuration for a server depends on besides the documents.
 type Served struct {
-	// Draining is as in Dynamic.
+	// Draining and Owners are as in Dynamic.
 	Draining map[netip.AddrPort]time.Time
+	Owners   map[netip.AddrPort]HostOwner
 	// Own are the addresses at which the server itself listens: no endpoint is there.
 	Own []netip.AddrPort
 	// Remote says that Envoys run on other machines: no loopback address is an endpoint.
@@ -153,12 +155,20 @@ type Dynamic struct {
 	EndpointFiles int
 	// Draining says since when hosts terminate that still serve; those that are not in it begin at Options.Time.
 	Draining map[netip.AddrPort]time.Time
+	// Owners says what is remembered of addresses: whose they were, and are.
+	Owners map[netip.AddrPort]HostOwner
 }
 
 // global is what holds for all policies of the filter.
 func (o *Options) global() plugin.Global {
 	return plugin.Global{Keys: o.Keys, AccessLogFields: o.AccessLog, SessionDigest: o.SessionDigest, DebugTickets: o.DebugTickets}
 }
+
+// HostOwner is what is remembered of an address, and PodAt is a pod at one.
+type (
+	HostOwner = ir.HostOwner
+	PodAt     = ir.PodAt
+)
 
 // dynamic is how an Envoy's configuration changes while it runs; nil if it does not.
 func (o *Options) dynamic() *Dynamic {
@@ -186,6 +196,23 @@ func (o *Options) newDraining() *lower.Draining {
 	default:
 		return nil
 	}
+}
+
+// newOwners is what is remembered of addresses; nil where nobody does.
+func (o *Options) newOwners() lower.Owners {
+	var known map[netip.AddrPort]HostOwner
+	switch {
+	case o.served() != nil:
+		known = o.served().Owners
+	case o.dynamic() != nil:
+		known = o.dynamic().Owners
+	default:
+		return nil
+	}
+	if known == nil {
+		known = map[netip.AddrPort]HostOwner{}
+	}
+	return known
 }
 
 // admissionOptions are those of package resource.

@@ -27,6 +27,7 @@ func emitServed(j *analysis, o *Options, r *Result) error {
 	}
 	served, err := j.cache.rendered.Serve(proxy.Clusters, gateways)
 	r.Served, r.Draining, r.Until = served, proxy.Draining, proxy.Until
+	r.Pods, r.Unsettled = proxy.Pods, proxy.Unsettled
 	return err
 }
 

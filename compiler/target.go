@@ -170,6 +170,7 @@ func emitDiscovery(j *analysis, o *Options, r *Result, settings envoy.Settings) 
 		return err
 	}
 	r.Draining, r.Until = j.plan.Proxy.Draining, j.plan.Proxy.Until
+	r.Pods, r.Unsettled = j.plan.Proxy.Pods, j.plan.Proxy.Unsettled
 	r.Plugin, r.PluginJSON = settings.Plugin, settings.PluginJSON
 	r.Files = []File{{PluginFile, r.PluginJSON}, {EnvoyFile, r.Discovery.Bootstrap}}
 	return nil

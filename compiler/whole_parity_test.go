@@ -24,6 +24,7 @@ var sampleFields = map[string][]string{
 	"idleTimeoutSeconds":     {"600", "7200", "0", "-1"},
 	"renewAfterPercent":      {"0", "50", "99", "100", "-1"},
 	"drainTimeout":           {"1m", "0s", "1.5h"},
+	"identity":               {"Pod", "Name", "Address", "UID"},
 	"onHostLost":             {"Rebalance", "Fail", "RebalanceWithin", "Wait"},
 	"failStatus":             {"410", "599", "200", "600"},
 	"endSessionHeader":       {"x-end", "x-cart", "set-cookie", `"a b"`},

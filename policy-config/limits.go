@@ -25,6 +25,8 @@ const (
 	MaxAttributes = 16
 	// MaxRevoked is the number of single sessions that a policy revokes, and of hosts.
 	MaxRevoked = 64
+	// MaxOwners is the number of hosts of which a policy says whose they are.
+	MaxOwners = 4096
 	// MaxKeys is the number of keys in a ring.
 	MaxKeys = 16
 	// MinSecret is the length of a key's secret in bytes, that of an HMAC-SHA256 output (RFC 2104, section 3).
@@ -72,6 +74,7 @@ var (
 	attributeCount = countRange{1, MaxAttributes}
 	keyCount       = countRange{1, MaxKeys}
 	revokedCount   = countRange{1, MaxRevoked}
+	ownerCount     = countRange{1, MaxOwners}
 )
 
 // The values of each enumeration, in the order in which messages list them.

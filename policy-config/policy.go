@@ -51,6 +51,10 @@ type Policy struct {
 	Forward bool `json:"forward"`
 	// OnHostLost says what happens when the session's host can't serve. Default Rebalance.
 	OnHostLost OnHostLost `json:"onHostLost"`
+	// Owners say whose hosts are: "ADDRESS:PORT pod TAG" of an address that has passed from one pod to another, to void the sessions
+	// of those before, "ADDRESS:PORT name TAG" of a pod with a stable name, whose sessions follow it. At most 4096;
+	// without effect under TokenVersion 1. The compiler writes them.
+	Owners []string `json:"owners,omitempty"`
 	// FailStatus is the HTTP status answered under OnHostLost Fail: 400 to 599. Default 503.
 	FailStatus int `json:"failStatus"`
 	// EndSessionHeader names a response header whose presence ends the session (logout); not a reserved one.
@@ -192,6 +196,7 @@ var policyFields = []field[Policy]{
 	{name: "mirrored", set: boolean(func(p *Policy) *bool { return &p.Mirrored })},
 	{name: "forward", set: boolean(func(p *Policy) *bool { return &p.Forward })},
 	{name: "onHostLost", set: enum(lostChoices, func(p *Policy) *OnHostLost { return &p.OnHostLost })},
+	{name: "owners", set: texts(ownerCount, &ownerRule, itself, func(p *Policy) *[]string { return &p.Owners })},
 	{name: "failStatus", set: whole(statusRange, func(p *Policy) *int { return &p.FailStatus })},
 	{name: "endSessionHeader", set: textSetter(&headerRule, func(p *Policy) *string { return &p.EndSessionHeader })},
 	{name: "issueOn", set: enum(issueChoices, func(p *Policy) *IssueOn { return &p.IssueOn })},

@@ -41,6 +41,7 @@ var (
 	keyIDRule          = textRule{max: maxKeyID, check: checkKeyID}
 	revokedSessionRule = textRule{max: maxRevoked, check: checkRevokedSession}
 	revokedHostRule    = textRule{max: maxRevoked, check: checkRevokedHost}
+	ownerRule          = textRule{max: maxRevoked, check: checkOwner}
 
 	sealedRule = textRule{max: maxSealed, check: checkSealed}
 )

@@ -23,6 +23,9 @@ const drainingFile = "draining.json"
 // unselectedFile is where it keeps which pods Services select, and which of them they have left.
 const unselectedFile = "unselected.json"
 
+// ownersFile is where it keeps, in the same place, whose addresses were.
+const ownersFile = "owners.json"
+
 // defaultPause is what an Envoy that can't be asked gets for each step of a change.
 const defaultPause = 2 * time.Second
 
@@ -124,7 +127,11 @@ func (cc *compileCommand) newDynamic(c *cobra.Command) (*livereload.Dynamic, err
 	if err != nil {
 		message.Printf(c.ErrOrStderr(), "since when hosts terminate is not known, and begins now: %v", err)
 	}
-	d, err := cc.config.newDynamic(cc.out, &cc.watch, draining)
+	owners, err := livereload.NewOwners(filepath.Join(cc.out, ownersFile))
+	if err != nil {
+		message.Printf(c.ErrOrStderr(), "whose addresses were is not known, and those that they have now count as their first: %v", err)
+	}
+	d, err := cc.config.newDynamic(cc.out, &cc.watch, draining, owners)
 	if err != nil {
 		return nil, err
 	}

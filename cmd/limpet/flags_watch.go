@@ -74,13 +74,13 @@ func (f *configFlags) cachedOptions(target compiler.Target, wasmPath string) fun
 
 // newDynamic makes the output for an Envoy that runs on the envoy.yaml in a folder.
 func (f *configFlags) newDynamic(
-	dir string, w *watchFlags, draining *livereload.Draining,
+	dir string, w *watchFlags, draining *livereload.Draining, owners *livereload.Owners,
 ) (*livereload.Dynamic, error) {
 	wasmPath, err := f.wasmPathUnder(dir)
 	if err != nil {
 		return nil, err
 	}
-	d, err := livereload.NewDynamic(dir, draining)
+	d, err := livereload.NewDynamic(dir, draining, owners)
 	if err != nil {
 		return nil, err
 	}

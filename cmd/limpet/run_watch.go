@@ -71,7 +71,11 @@ func (rc *runCommand) deployDynamic(c *cobra.Command, dir string, d *deployment)
 	if err != nil {
 		return err
 	}
-	if d.dynamic, err = rc.config.newDynamic(dir, &rc.watch, draining); err != nil {
+	owners, err := livereload.NewOwners("")
+	if err != nil {
+		return err
+	}
+	if d.dynamic, err = rc.config.newDynamic(dir, &rc.watch, draining, owners); err != nil {
 		return err
 	}
 	if d.dynamic.Unselected, err = livereload.NewUnselected(""); err != nil {

@@ -67,6 +67,7 @@ type serveCommand struct {
 	deadline time.Duration
 	age      time.Duration
 	draining string
+	owners   string
 	format   string
 }
 
@@ -98,6 +99,7 @@ func newServe() *cobra.Command {
 	flags.DurationVar(&sc.age, "connection-age", 30*time.Minute, "let Envoys connect anew after this `TIME`, give or take a fifth; 0 never")
 	flags.StringVar(&sc.draining, "draining-file", "",
 		"remember in `FILE` since when hosts terminate and, in FILE.unselected,\nwhich pods Services no longer select")
+	flags.StringVar(&sc.owners, "owners-file", "", "remember in `FILE` which pods addresses belonged to")
 	flags.StringVar(&sc.format, "log-format", "text", "how log lines are written: `text|json`")
 	return c
 }
@@ -173,8 +175,12 @@ func (sc *serveCommand) run(c *cobra.Command) error {
 	if err != nil {
 		log.Warn("which pods Services have left is not known", "reason", err)
 	}
+	owners, err := livereload.NewOwners(sc.owners)
+	if err != nil {
+		log.Warn("whose addresses were is not known, and those that they have now count as their first", "reason", err)
+	}
 	output := &serve.Output{
-		Draining: draining, Unselected: unselected, Options: sc.config.cachedOptions(compiler.TargetEnvoy, sc.config.wasmPath),
+		Draining: draining, Owners: owners, Unselected: unselected, Options: sc.config.cachedOptions(compiler.TargetEnvoy, sc.config.wasmPath),
 		Compiled: serve.NewCompileMetrics(registry), Own: sc.listAddresses(), Remote: !isLoopback(sc.listen),
 	}
 	server := xds.NewServer(xds.Options{

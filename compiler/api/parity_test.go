@@ -167,7 +167,7 @@ func pluginSays(t *testing.T, block fields) error {
 			policy[timeout] = formatInParts(seconds)
 		}
 	}
-	for _, ours := range []string{"header", "absoluteTimeoutSeconds", "idleTimeoutSeconds", "drainTimeout", "disabled", "targetRefs", "targetRef", "unset"} {
+	for _, ours := range []string{"header", "absoluteTimeoutSeconds", "idleTimeoutSeconds", "drainTimeout", "identity", "disabled", "targetRefs", "targetRef", "unset"} {
 		delete(policy, ours)
 	}
 	text, err := json.Marshal(fields{"version": policyconfig.Version, "policies": []any{policy}})

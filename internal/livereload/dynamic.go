@@ -44,6 +44,8 @@ type Dynamic struct {
 	Reports bool
 
 	draining *Draining
+	owners   *Owners
+	inputs   Inputs // of the last compilation
 	live     *envoy.Discovery
 	follower *compiler.Follower
 	unusable map[netip.AddrPort]string // addresses at which no listener can be, with the reason
@@ -53,7 +55,7 @@ type Dynamic struct {
 }
 
 // NewDynamic makes the output for an envoy.yaml in a folder that is there, or will be.
-func NewDynamic(dir string, draining *Draining) (*Dynamic, error) {
+func NewDynamic(dir string, draining *Draining, owners *Owners) (*Dynamic, error) {
 	folder, err := filepath.Abs(filepath.Join(dir, discoveryFolder))
 	if err != nil {
 		return nil, err
@@ -62,7 +64,7 @@ func NewDynamic(dir string, draining *Draining) (*Dynamic, error) {
 		return nil, fmt.Errorf("%s is a link, and keys may be written there: remove it, or name the folder that it leads to", folder)
 	}
 	publisher := rollout.Publisher{Folder: rollout.Folder{Path: folder}, Patience: patience}
-	return &Dynamic{Publisher: publisher, draining: draining}, nil
+	return &Dynamic{Publisher: publisher, draining: draining, owners: owners}, nil
 }
 
 // Compile compiles the inputs, without the listeners for which this machine has no room, and remembers which hosts terminate.
@@ -93,21 +95,21 @@ func (d *Dynamic) Compile(in Inputs) (*compiler.Result, error) {
 // compileWithout compiles the inputs without the listeners at addresses that can't be had.
 func (d *Dynamic) compileWithout(in Inputs) (*compiler.Result, error) {
 	now := time.Now()
-	unusable := maps.Clone(d.unusable)
-	for at, r := range d.refused {
-		unusable[at] = r.why
-	}
-	sources, err := d.Unselected.Extend(in.Sources, d.Options(in).Namespace, now)
+	update, err := d.follow(in, now, nil)
 	if err != nil {
 		return nil, err
 	}
-	update, err := d.follower.Replace(sources, compiler.Changes{
-		Keys: in.Keys, Time: now, Draining: d.draining.Since, Unusable: unusable,
-	})
+	d.inputs, d.fresh = in, update.NewWarnings
+	moved, err := d.owners.See(update.Pods, now)
 	if err != nil {
 		return nil, err
 	}
-	d.fresh = update.NewWarnings
+	if len(moved) > 0 {
+		if update, err = d.follow(in, now, moved); err != nil {
+			return nil, err
+		}
+		d.fresh = append(d.fresh, update.NewWarnings...)
+	}
 	if missing := d.Unselected.Problem(); missing != nil && d.live == nil {
 		d.fresh = append(d.fresh, *missing)
 	}
@@ -120,6 +122,21 @@ func (d *Dynamic) compileWithout(in Inputs) (*compiler.Result, error) {
 		return nil, err
 	}
 	return result, d.draining.See(result.Draining, now)
+}
+
+// follow has the follower take the inputs, with what is remembered. Moved are the addresses of which that is news.
+func (d *Dynamic) follow(in Inputs, now time.Time, moved []netip.AddrPort) (*compiler.Update, error) {
+	unusable := maps.Clone(d.unusable)
+	for at, r := range d.refused {
+		unusable[at] = r.why
+	}
+	sources, err := d.Unselected.Extend(in.Sources, d.Options(in).Namespace, now)
+	if err != nil {
+		return nil, err
+	}
+	return d.follower.Replace(sources, compiler.Changes{
+		Keys: in.Keys, Time: now, Draining: d.draining.Since, Owners: d.owners.Of, Moved: moved, Unusable: unusable,
+	})
 }
 
 // NewWarnings are the problems that the last compilation was the first to find.
@@ -172,9 +189,14 @@ func (d *Dynamic) leaveOut(why error, of *envoy.Discovery) error {
 
 // Start writes everything for an Envoy that starts later.
 func (d *Dynamic) Start(result *compiler.Result) error {
+	if next, err := d.confirm(result); err != nil {
+		return err
+	} else if next != nil {
+		result = next // that Envoy will know from the start
+	}
 	d.live = result.Discovery
 	d.Publisher.Folder.Mode = d.FileMode(result)
-	return d.Publisher.Start(result.Discovery)
+	return errors.Join(d.Publisher.Start(result.Discovery), d.owners.Keep())
 }
 
 // Resume begins where an earlier limpet left the folder: an Envoy may be running on what is in there.
@@ -195,8 +217,34 @@ func (d *Dynamic) Resume(ctx context.Context, stderr io.Writer, result *compiler
 	return d.Publisher.Folder.Clear()
 }
 
-// Apply brings Envoy to a new configuration.
+// Apply brings Envoy to a new configuration. Addresses that have passed to other pods are endpoints again once it knows that.
 func (d *Dynamic) Apply(ctx context.Context, since time.Time, result *compiler.Result) (string, error) {
+	what, err := d.publish(ctx, since, result)
+	if err != nil {
+		return "", err
+	}
+	next, err := d.confirm(result)
+	if err == nil && next != nil {
+		what, err = d.publish(ctx, since, next)
+	}
+	return what, errors.Join(err, d.owners.Keep())
+}
+
+// confirm gives the configuration of the same inputs when Envoy knows to which pods addresses have passed; nil if there are none.
+func (d *Dynamic) confirm(result *compiler.Result) (*compiler.Result, error) {
+	if !result.Unsettled {
+		return nil, nil
+	}
+	if news, err := d.owners.Confirm(); err != nil || !news {
+		return nil, err
+	}
+	said := d.fresh
+	next, err := d.compileWithout(d.inputs)
+	d.fresh = append(said, d.fresh...)
+	return next, err
+}
+
+func (d *Dynamic) publish(ctx context.Context, since time.Time, result *compiler.Result) (string, error) {
 	summary := rollout.Summary(rollout.Changes(d.live, result.Discovery))
 	d.Publisher.Folder.Mode = d.FileMode(result)
 	live, confirmed, err := d.Publisher.Publish(ctx, d.live, result.Discovery)

@@ -20,7 +20,7 @@ func newTestDynamic(t testing.TB, routes, endpointFiles int) (*Dynamic, Inputs) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := NewDynamic(t.TempDir(), draining)
+	d, err := NewDynamic(t.TempDir(), draining, newOwners(t))
 	if err != nil {
 		t.Fatal(err)
 	}

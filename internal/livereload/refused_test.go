@@ -17,7 +17,7 @@ import (
 func TestRefusedListeners(t *testing.T) {
 	draining, err := NewDraining("")
 	must(t, err)
-	d, err := NewDynamic(t.TempDir(), draining)
+	d, err := NewDynamic(t.TempDir(), draining, newOwners(t))
 	must(t, err)
 	d.Reports = true
 	d.FileMode = func(*compiler.Result) fs.FileMode { return 0o600 }

@@ -46,7 +46,7 @@ func TestUnusableAddresses(t *testing.T) {
 	must(t, free.Close())
 	draining, err := NewDraining("")
 	must(t, err)
-	d, err := NewDynamic(t.TempDir(), draining)
+	d, err := NewDynamic(t.TempDir(), draining, newOwners(t))
 	must(t, err)
 	d.ProbePorts, d.Reports = true, true
 	d.FileMode = func(*compiler.Result) fs.FileMode { return 0o600 }
@@ -117,7 +117,7 @@ const othersFaults = `
 func TestOthersFaults(t *testing.T) {
 	draining, err := NewDraining("")
 	must(t, err)
-	d, err := NewDynamic(t.TempDir(), draining)
+	d, err := NewDynamic(t.TempDir(), draining, newOwners(t))
 	must(t, err)
 	d.Reports = true
 	d.FileMode = func(*compiler.Result) fs.FileMode { return 0o600 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/livereload"
+	"github.com/limpet-proxy/limpet/internal/rollout"
 	"github.com/limpet-proxy/limpet/internal/xds"
 )
 
@@ -22,6 +23,7 @@ type Output struct {
 	Draining *livereload.Draining
 	// Unselected is what is known of pods that Services no longer select; nil for nothing.
 	Unselected *livereload.Unselected
+	Owners     *livereload.Owners
 	// Compiled, if there is one, is told how long each compilation took.
 	Compiled func(took time.Duration, err error)
 	// Own and Remote are as in [compiler.Served].
@@ -35,12 +37,26 @@ type Output struct {
 
 	lock       sync.Mutex           // of what a compilation depends on besides the inputs
 	incumbents *compiler.Incumbents // of what is served
+	inputs     livereload.Inputs    // of the last compilation
 }
 
-// Compile compiles the inputs, and remembers which hosts terminate.
+// Compile compiles the inputs, and remembers which hosts terminate and whose addresses are.
 func (s *Output) Compile(in livereload.Inputs) (*compiler.Result, error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
+	s.inputs = in
+	result, err := s.compile(in)
+	if err != nil {
+		return nil, err
+	}
+	moved, err := s.Owners.See(result.Pods, time.Now())
+	if err == nil && len(moved) > 0 {
+		result, err = s.compile(in)
+	}
+	return result, err
+}
+
+func (s *Output) compile(in livereload.Inputs) (*compiler.Result, error) {
 	o := s.options(in, time.Now())
 	sources, err := s.Unselected.Extend(in.Sources, o.Namespace, o.Time)
 	if err != nil {
@@ -82,12 +98,62 @@ func (s *Output) options(in livereload.Inputs, now time.Time) compiler.Options {
 	o := s.Options(in)
 	o.Time, o.Incumbents = now, cmp.Or(s.incumbents, &compiler.Incumbents{})
 	o.AssumeAdmitted, o.AllowEmpty = o.AssumeAdmitted || s.Admitted, o.AllowEmpty || s.Admitted
-	o.Envoy.Served = &compiler.Served{Draining: s.Draining.Since, Own: s.Own, Remote: s.Remote}
+	o.Envoy.Served = &compiler.Served{Draining: s.Draining.Since, Owners: s.Owners.Of, Own: s.Own, Remote: s.Remote}
 	return o
 }
 
-// Apply gives the server what it shall serve. It does not wait for Envoys: their acknowledgements are each one's own.
-func (s *Output) Apply(_ context.Context, since time.Time, result *compiler.Result) (string, error) {
+// Apply gives the server what it shall serve. It does not wait for Envoys: their acknowledgements are each one's own. But
+// addresses that have passed to other pods are endpoints again only once every Envoy knows that.
+func (s *Output) Apply(ctx context.Context, since time.Time, result *compiler.Result) (string, error) {
+	what := s.serve(since, result)
+	s.lock.Lock()
+	pending, err := result.Unsettled && s.Owners.IsPending(), s.Owners.Keep()
+	s.lock.Unlock()
+	if err != nil || !pending {
+		return what, err
+	}
+	if !s.awaitEnvoys(ctx) {
+		return "", &rollout.Unconfirmed{Reason: "some Envoys have not taken the last configuration, and addresses that have passed to " +
+			"other pods are no endpoints before they have"}
+	}
+	s.lock.Lock()
+	_, err = s.Owners.Confirm()
+	s.lock.Unlock()
+	if err != nil {
+		return "", err
+	}
+	next, err := s.Compile(s.inputs)
+	if err != nil {
+		return "", err
+	}
+	return s.serve(since, next), nil
+}
+
+// Each Envoy has ackPatience to take a configuration for which others wait, and is looked at every ackInterval.
+const (
+	ackPatience = 5 * time.Second
+	ackInterval = 10 * time.Millisecond
+)
+
+// awaitEnvoys waits until all Envoys that are connected have what they are served last.
+func (s *Output) awaitEnvoys(ctx context.Context) bool {
+	for end := time.Now().Add(ackPatience); ; {
+		behind := slices.ContainsFunc(s.Server.Clients(), func(c xds.ClientStatus) bool {
+			latest := s.Server.Latest(c.Gateway)
+			return latest != nil && latest.Generation != c.Generation
+		})
+		if !behind {
+			return true
+		}
+		if ctx.Err() != nil || time.Now().After(end) {
+			return false
+		}
+		time.Sleep(ackInterval)
+	}
+}
+
+// serve gives the server a configuration, and says in a line what that came to.
+func (s *Output) serve(since time.Time, result *compiler.Result) string {
 	var keys []string
 	changed := 0
 	set := func(key string, next *xds.Snapshot) {
@@ -110,7 +176,7 @@ func (s *Output) Apply(_ context.Context, since time.Time, result *compiler.Resu
 		}
 	}
 	return fmt.Sprintf("served in %d ms: %d of %d Gateways have changed",
-		time.Since(since).Milliseconds(), changed, len(keys)), nil
+		time.Since(since).Milliseconds(), changed, len(keys))
 }
 
 // Changed says that something has changed that statuses depend on.

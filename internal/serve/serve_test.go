@@ -118,9 +118,13 @@ func newOutput(t *testing.T) (*Output, policyconfig.Keys) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	owners, err := livereload.NewOwners("")
+	if err != nil {
+		t.Fatal(err)
+	}
 	ring := keyfile.NewRing("k")
 	return &Output{
-		Server: xds.NewServer(xds.Options{Deadline: time.Second}), Draining: draining,
+		Server: xds.NewServer(xds.Options{Deadline: time.Second}), Draining: draining, Owners: owners,
 		Options: func(in livereload.Inputs) compiler.Options {
 			return compiler.Options{Keys: in.Keys, Envoy: &compiler.EnvoyOptions{WasmPath: "/limpet.wasm", Admin: compiler.NoAdmin}}
 		},

@@ -493,6 +493,11 @@ func (in *SessionSettings) DeepCopyInto(out *SessionSettings) {
 		*out = new(Duration)
 		**out = **in
 	}
+	if in.Identity != nil {
+		in, out := &in.Identity, &out.Identity
+		*out = new(Identity)
+		**out = **in
+	}
 	if in.OnHostLost != nil {
 		in, out := &in.OnHostLost, &out.OnHostLost
 		*out = new(policy_config.OnHostLost)

@@ -41,6 +41,8 @@ const BackendHeader = "X-Backend"
 type Backend struct {
 	// Name is what the backend answers with; Address is its ip:port.
 	Name, Address string
+	// UID and Hostname are those of the pod that an EndpointSlice says it is; empty leaves them out.
+	UID, Hostname string
 
 	server io.Closer
 	mu     sync.Mutex

@@ -167,6 +167,12 @@ ports:
 endpoints:
 - addresses: [127.0.0.1]
   conditions: {ready: true}
+  {{- with $backend.UID}}
+  targetRef: {kind: Pod, namespace: default, name: pod, uid: {{quote .}}}
+  {{- end}}
+  {{- with $backend.Hostname}}
+  hostname: {{.}}
+  {{- end}}
 {{- end}}
 {{- range $i, $backend := .Draining}}
 ---

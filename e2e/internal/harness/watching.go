@@ -16,6 +16,9 @@ type Watching struct {
 	// Documents are those that it serves.
 	Documents Documents
 
+	// Flags are further flags of "limpet compile --watch".
+	Flags []string
+
 	folder  string
 	changes int
 	// served says that it is a limpet serve, whose lines are a log's.
@@ -76,9 +79,9 @@ func (w *Watching) RemoveFile(t testing.TB, name string) {
 }
 
 // CompileWatching starts "limpet compile --watch" on documents, and an Envoy on what it writes.
-func CompileWatching(t testing.TB, documents Documents) (*Watching, *Envoy) {
+func CompileWatching(t testing.TB, documents Documents, flags ...string) (*Watching, *Envoy) {
 	t.Helper()
-	w := &Watching{Documents: documents, folder: t.TempDir()}
+	w := &Watching{Documents: documents, Flags: flags, folder: t.TempDir()}
 	w.Documents.Port = FreePort(t)
 	w.replace(t, "input/documents.yaml", w.Documents.YAML(t))
 	c := &Compiled{Dir: t.TempDir(), Port: w.Documents.Port, AdminPort: FreePort(t), shipped: Find(t)}
@@ -91,9 +94,9 @@ func CompileWatching(t testing.TB, documents Documents) (*Watching, *Envoy) {
 func (w *Watching) Again(t testing.TB, c *Compiled) {
 	t.Helper()
 	w.changes = 0
-	w.Running = launchLimpet(t, []string{
+	w.Running = launchLimpet(t, append([]string{
 		"compile", "--watch", "-f", filepath.Join(w.folder, "input"), "-o", c.Dir, "--bind", "127.0.0.1", "--admin", Loopback(c.AdminPort),
-	}, c.Port, c.AdminPort, nil)
+	}, w.Flags...), c.Port, c.AdminPort, nil)
 	w.await(t, `.* is up to date; changes of the input reach it as they come`)
 }
 

@@ -134,8 +134,9 @@ const (
 	routeName   = "xds\x00route_name"
 	clusterName = "xds\x00cluster_name"
 	codeDetails = "response\x00code_details"
-	backendTag  = "xds\x00upstream_host_metadata\x00filter_metadata\x00" + policyconfig.BackendMetadata + "\x00" + policyconfig.BackendMetadataKey
-	attempts    = "upstream\x00request_attempt_count"
+	backendTag  = "xds\x00upstream_host_metadata\x00filter_metadata\x00" + policyconfig.BackendMetadata +
+		"\x00" + policyconfig.BackendMetadataKey
+	attempts = "upstream\x00request_attempt_count"
 
 	routePolicies = "xds\x00route_metadata\x00filter_metadata\x00" + policyconfig.RouteMetadata + "\x00" + policyconfig.RouteField
 )

@@ -160,7 +160,7 @@ func (e *Engine) readCarried(r *routePolicies, name, text string) []error {
 	}
 	for i := range list {
 		own := list[i] // as in New
-		p := newPolicy(&own, e.ring.Scope(own.Scope), e.skew)
+		p := e.newPolicy(&own, e.ring.Scope(own.Scope))
 		p.engine, p.Index, p.home, p.scopeID = e, -1, r, e.nextScope()
 		p.scope.Prepare()
 		p.warm = true

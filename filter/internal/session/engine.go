@@ -86,6 +86,8 @@ type Policy struct {
 	strict     bool
 	// revoked is nil unless the policy revokes single sessions or hosts.
 	revoked *revoked
+	// owners is nil unless the policy says whose some hosts are.
+	owners *owners
 	// hasParts says that tokens are of version 2.
 	hasParts bool
 	// within says that a session whose host is lost stays in its backend.
@@ -119,7 +121,7 @@ func New(cfg *policyconfig.Config, ring *token.Ring, proxy Proxy) (*Engine, erro
 			scope = knownScope{ring.Scope(pc.Scope), e.nextScope()}
 			scopes[pc.Scope] = scope
 		}
-		p := newPolicy(pc, scope.Scope, e.skew)
+		p := e.newPolicy(pc, scope.Scope)
 		p.engine, p.Index, p.scopeID = e, i, scope.id
 		longest = max(longest, p.longestLine())
 		if err := e.bind(p); err != nil {
@@ -141,7 +143,7 @@ func (e *Engine) nextScope() uint64 {
 	return e.scopes
 }
 
-func newPolicy(pc *policyconfig.Policy, scope *token.Scope, skew int64) *Policy {
+func (e *Engine) newPolicy(pc *policyconfig.Policy, scope *token.Scope) *Policy {
 	p := &Policy{
 		Name:  pc.Name,
 		cfg:   pc,
@@ -149,7 +151,7 @@ func newPolicy(pc *policyconfig.Policy, scope *token.Scope, skew int64) *Policy 
 		rules: token.Rules{
 			AbsoluteTimeout: int64(pc.AbsoluteTimeout),
 			IdleTimeout:     int64(pc.IdleTimeout),
-			Skew:            skew,
+			Skew:            e.skew,
 			Epoch:           pc.Revocation.Epoch,
 			NotBefore:       int64(pc.Revocation.NotBefore),
 		},
@@ -161,6 +163,9 @@ func newPolicy(pc *policyconfig.Policy, scope *token.Scope, skew int64) *Policy 
 	p.hasParts = pc.TokenVersion >= 2
 	p.within = p.hasParts && pc.OnHostLost == policyconfig.RebalanceWithin
 	p.revoked = newRevoked(&pc.Revocation)
+	if p.hasParts { // or else no token could say whose its host was
+		p.owners = newOwners(pc.Owners, e.proxy.AppendPin)
+	}
 	if p.strict = pc.OnHostLost == policyconfig.Fail; p.strict {
 		p.failStatus = strconv.Itoa(pc.FailStatus)
 	}

@@ -184,10 +184,7 @@ func (x *Exchange) wrap(h Reply, sess token.Session, now int64) bool {
 		return false
 	}
 	e := p.engine.envelopes
-	sess.Parts.Backend = 0
-	if p.within {
-		sess.Parts.Backend = backendOf(h)
-	}
+	p.describeHost(h, &sess)
 	tok, ok := p.mint(e.tok[:0], &sess, now)
 	if !ok {
 		return false

@@ -21,10 +21,7 @@ func (x *Exchange) issue(h Reply, sess token.Session, now int64) bool {
 	if p.backendSpoke(h) {
 		return false
 	}
-	sess.Parts.Backend = 0
-	if p.within {
-		sess.Parts.Backend = backendOf(h)
-	}
+	p.describeHost(h, &sess)
 	line, ok := p.mint(append(p.engine.buf[:0], p.cookieHead...), &sess, now)
 	if !ok {
 		return false
@@ -38,6 +35,17 @@ func (x *Exchange) issue(h Reply, sess token.Session, now int64) bool {
 	}
 	limitCaching(h, p.cfg.Cache.Control)
 	return true
+}
+
+// describeHost notes in a session what else its policy goes by: the backend of its host, and whose address that is.
+func (p *Policy) describeHost(h Reply, sess *token.Session) {
+	sess.Parts.Backend = 0
+	if p.within {
+		sess.Parts.Backend = backendOf(h)
+	}
+	if p.owners != nil {
+		p.owners.mark(sess)
+	}
 }
 
 // meetsCaches tells whether a shared cache may get hold of the response, and of a token on it, against the policy.

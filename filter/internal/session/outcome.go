@@ -29,6 +29,8 @@ const (
 	UnknownKey
 	WrongScope
 	Revoked
+	// HostReused: the host was another pod's when the session came to it.
+	HostReused
 	Malformed
 	// Outcomes is how many there are.
 	Outcomes
@@ -36,7 +38,7 @@ const (
 
 var outcomeNames = [Outcomes]string{
 	"none", "new", "pinned", "renewed", "moved", "ended", "failed",
-	"expired-absolute", "expired-idle", "not-yet-valid", "bad-signature", "unknown-key", "wrong-scope", "revoked", "malformed",
+	"expired-absolute", "expired-idle", "not-yet-valid", "bad-signature", "unknown-key", "wrong-scope", "revoked", "host-reused", "malformed",
 }
 
 // Counters are one more than the host's numbers of a policy's counters, one for each outcome; 0 where it has none yet.
@@ -47,7 +49,7 @@ func (o Outcome) String() string { return outcomeNames[o] }
 
 var outcomeCodes = [Outcomes]string{
 	"-", "new", "pin", "ren", "mov", "end", "fai",
-	"abs", "idl", "fut", "sig", "key", "scp", "rev", "mal",
+	"abs", "idl", "fut", "sig", "key", "scp", "rev", "own", "mal",
 }
 
 // Code is the outcome's three letters in access logs; "-" for None.

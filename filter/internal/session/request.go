@@ -18,6 +18,8 @@ type Exchange struct {
 	// session is what the token said, where pinned.
 	session token.Session
 	pinned  bool
+	// followed says that the session's pod is at another address than the token says: session has it.
+	followed bool
 	// outcome of the request phase: None, or why the client's token is void.
 	outcome Outcome
 	// mayIssue is whether the request is one that tokens are issued for.
@@ -134,6 +136,7 @@ type search struct {
 	seen  int // values of the session's name
 	tried int // of those, the ones whose signature was looked at
 	entry *cacheEntry
+	to    *owner // where the session's pod is now, if that is known
 	void  Outcome
 }
 
@@ -217,6 +220,14 @@ func (s *search) candidate(value string) {
 		s.refuse(outcomeOf(verdict))
 		return
 	}
+	if p.owners != nil {
+		to, ok := p.owners.judge(&entry.session)
+		if !ok {
+			s.refuse(HostReused)
+			return
+		}
+		s.to = to
+	}
 	s.entry = entry
 }
 
@@ -244,7 +255,11 @@ func (s *search) finish(h Request) {
 	}
 	s.x.pinned = true
 	s.x.session = s.entry.session
-	h.Pin(s.entry.pinText(), s.x.policy.strict)
+	pin := s.entry.pinText()
+	if s.to != nil && s.to.host != s.x.session.Host {
+		s.x.session.Host, s.x.followed, pin = s.to.host, true, stringOf(s.to.pin)
+	}
+	h.Pin(pin, s.x.policy.strict)
 	if s.x.policy.within {
 		s.x.stayWithin(h, &s.entry.session)
 	}

@@ -18,10 +18,14 @@ func (x *Exchange) stayWithin(h Request, sess *token.Session) {
 	h.Within(stringOf(text))
 }
 
-// lacksParts tells whether the session has no id yet, or is of a backend that its token does not name.
+// lacksParts tells whether the session has no id yet, or is of a backend or a pod that its token does not name.
 func (x *Exchange) lacksParts(h Reply) bool {
 	p, parts := x.policy, &x.session.Parts
-	return p.hasParts && parts.ID == 0 || p.within && parts.Backend == 0 && backendOf(h) != 0
+	if !p.hasParts {
+		return false
+	}
+	return parts.ID == 0 || x.followed || p.within && parts.Backend == 0 && backendOf(h) != 0 ||
+		p.owners != nil && !p.owners.isMarked(&x.session)
 }
 
 // backendOf reads the tag of the backend that answers; 0 for none.

@@ -130,7 +130,7 @@ func (p *ServicePort) addSlice(found map[netip.AddrPort]ir.Endpoint, s *endpoint
 			p.crowded = append(p.crowded, crowdedEndpoint{s, i})
 		}
 		if draining, serves := readConditions(e.Conditions); serves {
-			endpoint := newEndpoint(e.Addresses[0], *s.Value.Ports[at].Port, draining)
+			endpoint := newEndpoint(&e, *s.Value.Ports[at].Port, draining)
 			if why := p.inputs.places.refuse(s.Namespace, endpoint.Address); why != "" {
 				p.refused = append(p.refused, refusedEndpoint{s, i, why})
 				continue
@@ -180,8 +180,15 @@ func (p *ServicePort) report(rep *report.Report) {
 }
 
 // newEndpoint makes an endpoint of parts that package resource has checked.
-func newEndpoint(address string, port int32, draining bool) ir.Endpoint {
-	return ir.Endpoint{Address: netip.AddrPortFrom(netip.MustParseAddr(address), uint16(port)), Draining: draining}
+func newEndpoint(from *discoveryv1.Endpoint, port int32, draining bool) ir.Endpoint {
+	e := ir.Endpoint{Address: netip.AddrPortFrom(netip.MustParseAddr(from.Addresses[0]), uint16(port)), Draining: draining}
+	if from.TargetRef != nil {
+		e.Pod.UID = string(from.TargetRef.UID)
+	}
+	if from.Hostname != nil {
+		e.Pod.Name = *from.Hostname
+	}
+	return e
 }
 
 // addEndpoint adds an endpoint; one that is there twice drains if it does so everywhere, and is unselected likewise.

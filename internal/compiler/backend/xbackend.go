@@ -137,7 +137,7 @@ func (x *Index) addSelected(found map[netip.AddrPort]ir.Endpoint, s *endpointSli
 		if !serves {
 			continue
 		}
-		endpoint := newEndpoint(e.Addresses[0], port, draining)
+		endpoint := newEndpoint(&e, port, draining)
 		if why := x.places.refuse(s.Namespace, endpoint.Address); why != "" {
 			refusedEndpoint{s, i, why}.report(x.rep)
 			continue

@@ -51,6 +51,7 @@ var common = Declaration{
 	"plugin policies[].mirrored":                {Fixed, "set for rules with mirrors on a plain Envoy; else mirrors see what backends see"},
 	"plugin policies[].revealHost":              yes,
 	"plugin policies[].forward":                 yes,
+	"plugin policies[].owners[]":                {No, "the control plane makes the endpoints, and the compiler does not know whose they are"},
 	"plugin policies[].onHostLost":              yes,
 	"plugin policies[].failStatus":              yes,
 	"plugin policies[].endSessionHeader":        yes,
@@ -88,6 +89,9 @@ var common = Declaration{
 	"SessionPersistencePolicy keepUnselected": {
 		No,
 		"nothing tells that a pod runs which its Service no longer selects; `--watch` and `limpet serve -f` do, where the input has Pods",
+	},
+	"SessionPersistencePolicy identity": {
+		No, "its control plane makes the endpoints, and nobody tells the filter whose their addresses are: sessions are with the address",
 	},
 	"SessionPersistencePolicy onHostLost":              yes,
 	"SessionPersistencePolicy failStatus":              yes,

@@ -1,6 +1,10 @@
 package follow
 
 import (
+	"net/netip"
+	"slices"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
@@ -21,7 +25,7 @@ type group struct {
 type groups struct {
 	all     map[*group]bool
 	byRoute map[object.Ref]*group
-	// draining are those whose result changes with time.
+	// draining are those whose result changes with time, or when proxies have taken the last one over.
 	draining map[*group]bool
 }
 
@@ -33,7 +37,7 @@ func newGroups() groups {
 
 // updateGroups makes marked groups anew.
 func (s *State) updateGroups(m Moment) error {
-	pending := s.listMarked()
+	pending := s.listMarked(m.Moved)
 	for len(pending) > 0 {
 		fresh := s.regroup(pending)
 		parts := parallel.Map(fresh, func(some []*group, parts []*groupPart) {
@@ -52,9 +56,17 @@ func (s *State) updateGroups(m Moment) error {
 	return nil
 }
 
-// listMarked gives the routes that are marked, and those whose hosts drain.
-func (s *State) listMarked() map[object.Ref]bool {
+// listMarked gives the routes that are marked, those whose hosts drain or wait, and those with a host of which something else is
+// remembered.
+func (s *State) listMarked(moved []netip.AddrPort) map[object.Ref]bool {
 	marked := s.marks.routes
+	if len(moved) > 0 {
+		for g := range s.groups.all {
+			if slices.ContainsFunc(g.part.pods, func(p ir.PodAt) bool { return slices.Contains(moved, p.Address) }) {
+				marked[g.routes[0]] = true
+			}
+		}
+	}
 	for g := range s.groups.draining {
 		marked[g.routes[0]] = true
 	}
@@ -123,7 +135,7 @@ func (s *State) addGroup(g *group, p *groupPart) {
 	for _, ref := range g.routes {
 		s.groups.byRoute[ref] = g
 	}
-	if len(p.draining) > 0 || !p.until.IsZero() {
+	if len(p.draining) > 0 || !p.until.IsZero() || p.unsettled {
 		s.groups.draining[g] = true
 	}
 	s.merged.addPart(p)

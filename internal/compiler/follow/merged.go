@@ -25,6 +25,9 @@ type merged struct {
 	policies      map[string]*policyconfig.Policy
 	draining      map[netip.AddrPort]int
 	untils        map[time.Time]int
+	pods          map[ir.PodAt]int
+	podList       []ir.PodAt // in order; nil when it has to be made anew
+	unsettled     int        // parts
 	touched       touchedParts
 	// last is the configuration that was put together last, and stale what of it has changed since.
 	last  *envoy.Discovery
@@ -73,6 +76,7 @@ func newMerged(a envoy.Assembly, endpointFiles int) *merged {
 	return &merged{
 		assembly: a, endpointFiles: endpointFiles, sites: map[string]*siteHosts{}, clusters: map[string]*sharedCluster{},
 		policies: map[string]*policyconfig.Policy{}, draining: map[netip.AddrPort]int{}, untils: map[time.Time]int{},
+		pods:    map[ir.PodAt]int{},
 		touched: newTouched(), stale: stale{sites: map[string]bool{}},
 	}
 }
@@ -230,6 +234,7 @@ func (m *merged) addPart(p *groupPart) {
 	for _, at := range p.draining {
 		m.draining[at]++
 	}
+	m.countPods(p, 1)
 	if !p.until.IsZero() {
 		m.untils[p.until]++
 	}
@@ -256,10 +261,28 @@ func (m *merged) removePart(p *groupPart) {
 			delete(m.draining, at)
 		}
 	}
+	m.countPods(p, -1)
 	if !p.until.IsZero() {
 		if m.untils[p.until]--; m.untils[p.until] == 0 {
 			delete(m.untils, p.until)
 		}
+	}
+}
+
+// countPods counts a part's pods in or out.
+func (m *merged) countPods(p *groupPart, by int) {
+	for _, at := range p.pods {
+		was := m.pods[at]
+		m.pods[at] = was + by
+		if was+by == 0 {
+			delete(m.pods, at)
+		}
+		if was == 0 || was+by == 0 {
+			m.podList = nil
+		}
+	}
+	if p.unsettled {
+		m.unsettled += by
 	}
 }
 

@@ -47,6 +47,19 @@ func (s *State) Draining() (hosts []netip.AddrPort, until time.Time) {
 	return hosts, until
 }
 
+// Pods are the pods at addresses, in order, and whether some are no endpoints yet.
+func (s *State) Pods() (pods []ir.PodAt, unsettled bool) {
+	m := s.merged
+	if m.podList == nil {
+		m.podList = make([]ir.PodAt, 0, len(m.pods))
+		for at := range m.pods {
+			m.podList = append(m.podList, at)
+		}
+		slices.SortFunc(m.podList, ir.PodAt.Compare)
+	}
+	return m.podList, m.unsettled > 0
+}
+
 // HasTLS reports whether the configuration holds private keys of certificates.
 func (s *State) HasTLS() bool {
 	return slices.ContainsFunc(s.merged.listeners, func(l ir.Listener) bool { return len(l.TLSHosts) > 0 })

@@ -29,6 +29,8 @@ type groupPart struct {
 	ofGateways report.Report
 	cookies    map[object.Ref][]policy.DomainCookie
 	draining   []netip.AddrPort
+	pods       []ir.PodAt
+	unsettled  bool
 	until      time.Time
 	others     int // as policy.Decisions has it
 	claims     gateway.Claims
@@ -83,15 +85,24 @@ func (s *State) analyze(
 	decisions := c.rules.DecidePart(input, s.objects.targets, t.Ports, backends, o, attaching, p.report)
 	config, _ := lower.Lower(t.Ports, lower.Input{
 		Backends: backends, LoadBalancing: f.loadBalancing, RetryBudgets: f.budgets, Decisions: decisions,
-		Draining: &lower.Draining{Now: m.Now, Since: m.Since}, LocalClients: s.settings.LocalClients,
+		Draining: &lower.Draining{Now: m.Now, Since: m.Since}, Owners: m.knownOwners(), LocalClients: s.settings.LocalClients,
 	}, p.report)
 	p.clusters, p.policies, p.draining, p.until = config.Clusters, config.Policies, config.Draining, config.Until
+	p.pods, p.unsettled = config.Pods, config.Unsettled
 	p.cookies, p.others = decisions.DomainCookies(), decisions.OtherAncestors
 	p.claims, p.proxyHosts = t.Claims(), t.ProxyHosts()
 	if s.settings.KeepIncumbents {
 		p.held = decisions.HeldNames()
 	}
 	return p, config
+}
+
+// knownOwners is what is remembered of addresses, be it nothing.
+func (m Moment) knownOwners() lower.Owners {
+	if m.Owners == nil {
+		return lower.Owners{}
+	}
+	return m.Owners
 }
 
 // compile makes a group's part. What there is to say of Gateways and of the attachment of policies is said elsewhere.

@@ -22,6 +22,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/ancestors"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/lower"
 	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
@@ -53,6 +54,8 @@ type Settings struct {
 type Moment struct {
 	Now       time.Time
 	Since     map[netip.AddrPort]time.Time
+	Owners    lower.Owners
+	Moved     []netip.AddrPort // addresses of which Owners says something else than before
 	Files     func() []string
 	Listening gateway.Listening
 }

@@ -21,7 +21,10 @@ type Config struct {
 	// Draining are the hosts that terminate and still serve, whether they are in a cluster or have drained for long
 	// enough. Until is when the same input will give another configuration, for the next of them will have; zero is never.
 	Draining []netip.AddrPort
-	Until    time.Time
+	// Pods are those that are known by their uids, in order, and Unsettled says that some of them are no endpoints yet.
+	Pods      []PodAt
+	Unsettled bool
+	Until     time.Time
 }
 
 // Listener is an address to bind.
@@ -221,4 +224,6 @@ type Endpoint struct {
 	Draining bool
 	// Unselected is since when the host is no endpoint any more, in nanoseconds since 1970; 0 for one that is. Such a host drains.
 	Unselected int64
+	// Pod is what has the address, as far as the input says. No proxy is told.
+	Pod Pod
 }

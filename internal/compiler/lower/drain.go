@@ -49,24 +49,32 @@ func (c choice) limitSuffix() (suffix string) {
 	return suffix
 }
 
-// selectEndpoints are the endpoints of a choice without those that have drained for long enough, or that are unselected for
-// longer than its session wants, whose sessions then move. Those that drain stay as long as a session that moves might find no
-// host: others says that every backend which takes new sessions is ready.
+// selectEndpoints are the endpoints of a choice without those whose address has passed to another pod of which proxies don't
+// know yet, and without those that have drained for long enough, or that are unselected for longer than its session wants, whose
+// sessions then move. Those that drain stay as long as a session that moves might find no host: others says that every backend
+// which takes new sessions is ready.
 func (l *lowerer) selectEndpoints(c choice, others bool) []ir.Endpoint {
-	unselected := func(e ir.Endpoint) bool { return e.Unselected != 0 }
-	if l.Draining == nil && !slices.ContainsFunc(c.backend.Endpoints, unselected) {
-		return c.backend.Endpoints
+	selected := make([]ir.Endpoint, 0, len(c.backend.Endpoints))
+	for _, e := range c.backend.Endpoints {
+		if l.awaitsOwner(&e) || l.mustLeave(c, &e, others) {
+			continue
+		}
+		e.Pod = ir.Pod{} // a pod in the place of another changes no cluster
+		selected = append(selected, e)
 	}
-	return slices.DeleteFunc(slices.Clone(c.backend.Endpoints), func(e ir.Endpoint) bool {
-		if unselected(e) {
-			return c.keep == nil || l.isOver(time.Unix(0, e.Unselected), *c.keep)
-		}
-		if !e.Draining || l.Draining == nil {
-			return false
-		}
-		l.draining[e.Address] = true
-		return c.drain != nil && others && l.hasDrained(e.Address, *c.drain)
-	})
+	return selected
+}
+
+// mustLeave tells whether sessions leave a host that is unselected, or that terminates, which it notes.
+func (l *lowerer) mustLeave(c choice, e *ir.Endpoint, others bool) bool {
+	switch {
+	case e.Unselected != 0:
+		return c.keep == nil || l.isOver(time.Unix(0, e.Unselected), *c.keep)
+	case !e.Draining || l.Draining == nil:
+		return false
+	}
+	l.draining[e.Address] = true
+	return c.drain != nil && others && l.hasDrained(e.Address, *c.drain)
 }
 
 // hasDrained tells whether a host's time is over.

@@ -38,6 +38,8 @@ type Input struct {
 	LocalClients bool
 	// Draining is nil where it is not known since when hosts terminate.
 	Draining *Draining
+	// Owners is nil where nobody remembers whose addresses were.
+	Owners Owners
 }
 
 // Lower gives the configuration of a proxy for the ports, and what it comes to for the requests that no session pins,
@@ -46,6 +48,7 @@ func Lower(ports []gateway.Port, in Input, rep *report.Report) (*ir.Config, []*B
 	paths := len(in.Decisions.Paths)
 	l := &lowerer{
 		Input: in, rep: rep, rules: make(map[*policy.Rule]*loweredRule, paths), draining: map[netip.AddrPort]bool{},
+		pods:     map[ir.PodAt]bool{},
 		advised:  map[*gateway.Listener]bool{},
 		streams:  map[streamKey][]choice{},
 		clusters: make(map[string]ir.Cluster, paths), policies: make([]policyconfig.Policy, 0, paths),
@@ -64,6 +67,7 @@ func Lower(ports []gateway.Port, in Input, rep *report.Report) (*ir.Config, []*B
 	slices.SortFunc(config.Clusters, func(a, b ir.Cluster) int { return cmp.Compare(a.Name, b.Name) })
 	config.Policies = l.policies
 	config.Draining, config.Until = l.listDrainingHosts(), l.until
+	config.Pods, config.Unsettled = l.listPods(), l.unsettled
 	slices.SortStableFunc(l.traffic, func(a, b *BackendTraffic) int {
 		return cmp.Or(resource.ByAge(a.Route, b.Route), cmp.Compare(a.Rule, b.Rule))
 	})
@@ -80,7 +84,10 @@ type lowerer struct {
 	// draining are the hosts that terminate, and until is when the next of them has done so for long enough.
 	draining map[netip.AddrPort]bool
 	until    time.Time
-	traffic  []*BackendTraffic
+	// pods are those that were met, and unsettled says that some of them are no endpoints yet.
+	pods      map[ir.PodAt]bool
+	unsettled bool
+	traffic   []*BackendTraffic
 	// advised are the listeners of which it was said that plain HTTP does not suit their sessions.
 	advised map[*gateway.Listener]bool
 }
@@ -138,7 +145,7 @@ func (l *lowerer) lowerRule(decided *policy.Rule, route *gateway.Route, index in
 		r.action = l.newPlainAction(route, choices)
 	case decided.PerBackend:
 		l.checkMerge(route, path, decided)
-		r.action = l.newPerBackendAction(route, decided, choices)
+		r.action = l.newPerBackendAction(route, path, decided, choices)
 	default:
 		r.action = l.newStickyAction(route, path, decided, choices)
 	}

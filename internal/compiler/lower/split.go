@@ -211,6 +211,7 @@ func (l *lowerer) newStickyAction(route *gateway.Route, path *field.Path, rule *
 	action.RequestHeaders, action.ResponseHeaders = choices[0].request, choices[0].response
 	if len(choices) == 1 && choices[0].weight > 0 {
 		action.Cluster, action.Policies = l.addSharedCluster(choices[0]), ir.Anywhere(action.Policies)
+		action.Policies = l.tellOwners(route, path, action.Policies, session, choices...)
 		return action
 	}
 	l.checkNearby(route, path, choices)
@@ -235,6 +236,7 @@ func (l *lowerer) newStickyAction(route *gateway.Route, path *field.Path, rule *
 		cluster.Localities = append(cluster.Localities, l.newLocality(answer, false))
 	}
 	action.Cluster = l.addCluster(cluster)
+	action.Policies = l.tellOwners(route, path, action.Policies, session, choices...)
 	return action
 }
 
@@ -268,7 +270,9 @@ func mergedClusterName(route *gateway.Route, rule *policy.Rule) string {
 
 // newPerBackendAction is the action of a rule whose backends have sessions of their own: the weights choose a backend
 // for every request, and its session pins to a host in there (S32). A backend without a session just takes its share.
-func (l *lowerer) newPerBackendAction(route *gateway.Route, rule *policy.Rule, choices []choice) ir.Route {
+func (l *lowerer) newPerBackendAction(
+	route *gateway.Route, path *field.Path, rule *policy.Rule, choices []choice,
+) ir.Route {
 	l.limitDrain(choices, func(c choice) *policy.Session { return rule.Session(c.backend) })
 	action := l.newPlainAction(route, choices)
 	for _, c := range choices {
@@ -279,7 +283,7 @@ func (l *lowerer) newPerBackendAction(route *gateway.Route, rule *policy.Rule, c
 		if session == nil {
 			continue
 		}
-		policies := ir.Anywhere(session.Policies)
+		policies := l.tellOwners(route, path, ir.Anywhere(session.Policies), session, c)
 		if len(choices) > 1 {
 			policies = restrictTo(policies, c.clusterName())
 		}

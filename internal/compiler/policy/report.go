@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/internal/compiler/ancestors"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
@@ -41,6 +42,7 @@ func (d *reporter) reportAll(decided []*Rule, renames []Rename) {
 		for _, s := range r.Sessions {
 			d.reportDrain(s)
 			d.reportWithin(r, s)
+			d.reportIdentity(s)
 			d.reportDomain(s)
 			d.reportHostPaths(s)
 			d.reportPartial(s)
@@ -212,6 +214,26 @@ func (d *reporter) reportWithin(r *Rule, s *Session) {
 	}
 	d.warnWhereWritten(s.Effective.Field("onHostLost").FieldValue, "",
 		why+"; sessions that lose their host go to any, as under Rebalance")
+}
+
+// reportIdentity says where what is written of pods can't hold (S42).
+func (d *reporter) reportIdentity(s *Session) {
+	identity, written := s.Effective.Identity()
+	if !written || identity == v1alpha1.IdentityAddress {
+		return
+	}
+	why := ""
+	switch {
+	case d.options.ExternalControlPlane:
+		why = "not supported: this target's control plane makes the endpoints, and nobody tells the filter whose their addresses are"
+	case s.Policies[0].TokenVersion < 2:
+		why = "it needs tokens that name the pod: --token-version 2; sessions are with the address"
+	case identity == v1alpha1.IdentityPod && !d.options.KnowsTermination:
+		why = "whose an address was is known to who follows endpoints, --watch or limpet serve; sessions are with the address"
+	default:
+		return
+	}
+	d.warnWhereWritten(s.Effective.Field("identity").FieldValue, "", why)
 }
 
 // reportDomain notes a Domain that browsers accept from none of the rule's hosts.

@@ -1,6 +1,7 @@
 package precedence
 
 import (
+	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
@@ -89,6 +90,14 @@ func (e *Effective) Envelope() bool {
 // CookiePath is the path as it is written, perhaps empty for none; false if no block writes one or the type is Header, so
 // that S23 decides.
 func (e *Effective) CookiePath() (string, bool) { return readValue[string](e, fieldPath) }
+
+// Identity is what the session is with; false for its pod, where no block says so (S42).
+func (e *Effective) Identity() (v1alpha1.Identity, bool) {
+	if i, written := readValue[v1alpha1.Identity](e, fieldIdentity); written {
+		return i, true
+	}
+	return v1alpha1.IdentityPod, false
+}
 
 // DrainTimeout is how long sessions stay on a host that terminates; false for as long as it serves (S41).
 func (e *Effective) DrainTimeout() (policyconfig.Duration, bool) {

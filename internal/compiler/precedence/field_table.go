@@ -18,6 +18,7 @@ const (
 	fieldIdle      = "idleTimeout"
 	fieldDrain     = "drainTimeout"
 	fieldKeep      = "keepUnselected"
+	fieldIdentity  = "identity"
 	fieldPath      = "cookie.path"
 	fieldEndHeader = "endSessionHeader"
 	fieldEnvelope  = "envelope"
@@ -99,6 +100,7 @@ var fieldTable = []fieldRow{
 	),
 	cookieField("attributes", func(c *cookieSettings) *[]v1alpha1.CookieAttribute { return listOf(&c.Attributes) },
 		convertStrings[v1alpha1.CookieAttribute], func(c *pluginCookie) *[]string { return &c.Attributes }),
+	convertedField(fieldIdentity, func(s *sessionSettings) *v1alpha1.Identity { return s.Identity }, keepValue[v1alpha1.Identity], nil),
 	plainField(
 		"onHostLost",
 		func(s *sessionSettings) *policyconfig.OnHostLost { return s.OnHostLost },

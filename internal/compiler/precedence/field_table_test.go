@@ -120,7 +120,7 @@ func TestEveryFieldInTable(t *testing.T) {
 }
 
 // notOffered are the fields of the plugin's policy that no document sets: they come with the rule, and the version with the options.
-var notOffered = []string{"name", "scope", "routes", "clusters", "tokenVersion", "mirrored"}
+var notOffered = []string{"name", "scope", "routes", "clusters", "tokenVersion", "mirrored", "owners"}
 
 // TestEveryPolicyFieldReached applies each row to a policy of the plugin and holds that it sets the field of its own
 // name there, and that all of them together set every field.
@@ -135,7 +135,7 @@ func TestEveryPolicyFieldReached(t *testing.T) {
 	for i := range fieldTable {
 		row := &fieldTable[i]
 		if row.apply == nil {
-			if row.name != fieldDisabled && row.name != fieldDrain && row.name != fieldKeep {
+			if row.name != fieldDisabled && row.name != fieldDrain && row.name != fieldKeep && row.name != fieldIdentity {
 				t.Errorf("%s has no effect", row.name)
 			}
 			continue

@@ -122,9 +122,10 @@ func sliceFields() fieldSupport {
 		"endpoints[].conditions.terminating": supported,
 		"endpoints[].deprecatedTopology":     ignoredFor("is a copy of what other fields say"),
 		"endpoints[].hints":                  ignoredFor("is advice to kube-proxy; zones are not preferred"),
-		"endpoints[].hostname":               ignoredFor("is for DNS"),
+		"endpoints[].hostname":               supported,
 		"endpoints[].nodeName":               ignoredFor("says where the endpoint runs, which changes nothing"),
-		"endpoints[].targetRef":              ignoredFor("says what the endpoint is, which changes nothing"),
+		"endpoints[].targetRef.uid":          supported,
+		"endpoints[].targetRef":              ignoredFor("says what the endpoint is; the uid tells pods apart"),
 		"endpoints[].zone":                   ignoredFor("says where the endpoint runs; zones are not preferred"),
 	}
 }

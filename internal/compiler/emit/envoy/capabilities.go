@@ -9,6 +9,8 @@ var answerYes = capability.Answer{Support: capability.Yes}
 // Capabilities says what a plain Envoy under the bootstrap carries.
 var Capabilities = capability.Declaration{
 	"plugin debugTickets":                          answerYes,
+	"SessionPersistencePolicy identity":            answerYes,
+	"plugin policies[].owners[]":                   answerYes,
 	"across split, one session (up to 1.6)":        answerYes,
 	"across split, a session for each backend":     answerYes,
 	"across XBackend":                              answerYes,

@@ -1,0 +1,152 @@
+package compiler
+
+import (
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/limpet-proxy/limpet/token"
+)
+
+// ownersDocument has pods at 10.0.1.1 and 10.0.1.2 in a Service under a session.
+const ownersDocument = "owners-of-addresses.in.yaml"
+
+// TestOwners compiles what is remembered of addresses into endpoints and into what the filter is told.
+func TestOwners(t *testing.T) {
+	one, two := netip.MustParseAddrPort("10.0.1.1:8080"), netip.MustParseAddrPort("10.0.1.2:8080")
+	is := func(uid string, reused, live bool) HostOwner { return HostOwner{UID: uid, Reused: reused, Live: live} }
+	pod := func(at netip.AddrPort, uid string) string { return fmt.Sprintf("%v pod %016x", at, token.PodTag(uid)) }
+	name := func(at netip.AddrPort, name string) string {
+		return fmt.Sprintf("%v name %016x", at, token.NameTag(name))
+	}
+	const both = "service/default/cart/80: 10.0.1.1 10.0.1.2"
+	for _, c := range []struct {
+		name      string
+		edit      [2]string
+		known     map[netip.AddrPort]HostOwner
+		hosts     string
+		owners    []string
+		unsettled bool
+	}{
+		{"nothing is known", [2]string{}, nil, both, nil, false},
+		{"as before", [2]string{}, map[netip.AddrPort]HostOwner{one: is("uid-1", false, false)}, both, nil, false},
+		{
+			"another's before, and proxies don't know", [2]string{}, map[netip.AddrPort]HostOwner{one: is("uid-1", true, false)},
+			"service/default/cart/80: 10.0.1.2", []string{pod(one, "uid-1")}, true,
+		},
+		{
+			"another's before, and proxies know", [2]string{}, map[netip.AddrPort]HostOwner{one: is("uid-1", true, true)},
+			both, []string{pod(one, "uid-1")}, false,
+		},
+		{
+			"another's now", [2]string{}, map[netip.AddrPort]HostOwner{one: is("uid-0", false, false)},
+			"service/default/cart/80: 10.0.1.2", nil, true,
+		},
+		{
+			"a slice that lags", [2]string{}, map[netip.AddrPort]HostOwner{one: is("uid-9", true, true)},
+			"service/default/cart/80: 10.0.1.2", []string{pod(one, "uid-9")}, true,
+		},
+		{
+			"names", [2]string{"identity: Pod", "identity: Name"}, map[netip.AddrPort]HostOwner{two: is("uid-2", true, true)},
+			both, []string{name(one, "default/cart:80/cart-0"), name(two, "default/cart:80/cart-1"), pod(two, "uid-2")}, false,
+		},
+		{
+			"addresses", [2]string{"identity: Pod", "identity: Address"}, map[netip.AddrPort]HostOwner{one: is("uid-1", true, true)},
+			both, nil, false,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			input := readCase(t, ownersDocument)
+			if c.edit[0] != "" {
+				edited := strings.Replace(input, c.edit[0], c.edit[1], 1)
+				if edited == input {
+					t.Fatalf("%q is not in the document", c.edit[0])
+				}
+				input = edited
+			}
+			hot := &Dynamic{Folder: "discovery", EndpointFiles: 16, Owners: c.known}
+			result, err := Compile([]Source{{Name: "in.yaml", Data: []byte(input)}}, Options{
+				TokenVersion: 2, Envoy: &EnvoyOptions{WasmPath: "limpet.wasm", Dynamic: hot},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := clusterHosts(t, result); got != c.hosts {
+				t.Errorf("got %s\nwant %s", got, c.hosts)
+			}
+			if got := result.Plugin.Policies[0].Owners; !slices.Equal(got, c.owners) {
+				t.Errorf("owners: %q\nwant %q", got, c.owners)
+			}
+			if result.Unsettled != c.unsettled {
+				t.Errorf("unsettled: %v", result.Unsettled)
+			}
+			if want := []PodAt{{Address: one, UID: "uid-1"}, {Address: two, UID: "uid-2"}}; !slices.Equal(result.Pods, want) {
+				t.Errorf("pods: %v", result.Pods)
+			}
+		})
+	}
+}
+
+// TestFollowerOwners: what is remembered of addresses changes while the documents stay, and the other way round; each result is
+// that of a compilation from scratch.
+func TestFollowerOwners(t *testing.T) {
+	input := readCase(t, ownersDocument)
+	at := netip.MustParseAddrPort("10.0.1.1:8080")
+	o := Options{TokenVersion: 2, Envoy: &EnvoyOptions{WasmPath: "limpet.wasm", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 16}}}
+	f := newFollower(t, o)
+	for i, step := range []struct {
+		uid   string
+		known HostOwner
+		moved bool
+	}{
+		{"uid-1", HostOwner{}, false},
+		{"uid-1", HostOwner{UID: "uid-1"}, false},
+		{"uid-3", HostOwner{UID: "uid-1"}, false},
+		{"uid-3", HostOwner{UID: "uid-3", Reused: true}, true},
+		{"uid-3", HostOwner{UID: "uid-3", Reused: true, Live: true}, false},
+		{"uid-1", HostOwner{UID: "uid-3", Reused: true, Live: true}, false},
+		{"uid-1", HostOwner{UID: "uid-1", Reused: true, Live: true}, true},
+		{"uid-1", HostOwner{UID: "uid-4", Reused: true, Live: true}, true},
+	} {
+		known := map[netip.AddrPort]HostOwner{}
+		if step.known.UID != "" {
+			known[at] = step.known
+		}
+		sources := []Source{{Name: "in.yaml", Data: []byte(strings.Replace(input, "uid-1", step.uid, 1))}}
+		changes := Changes{Owners: known}
+		if step.moved {
+			changes.Moved = []netip.AddrPort{at}
+		}
+		update, err := f.Replace(sources, changes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := update.Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole, hot, own := o, *o.Envoy.Dynamic, *o.Envoy
+		hot.Owners, own.Dynamic, whole.Envoy = known, &hot, &own
+		want, err := Compile(sources, whole)
+		if err != nil {
+			t.Fatal(err)
+		}
+		compareDiscoveries(t, fmt.Sprint(i), got, want)
+		if !slices.Equal(got.Pods, want.Pods) || got.Unsettled != want.Unsettled {
+			t.Errorf("step %d: pods %v, unsettled %v; want %v, %v", i, got.Pods, got.Unsettled, want.Pods, want.Unsettled)
+		}
+	}
+}
+
+func readCase(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

@@ -1,0 +1,294 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+)
+
+// podWorld is two Services under one session, whose pods come and go while clients are at work.
+type podWorld struct {
+	*harness.Watching
+	blue, green []*harness.Backend
+	made        int
+	// known counts the changes that are live in Envoy, and has an odd number while one is under way.
+	known atomic.Int64
+	// wrong are requests that a session's token led to another pod than it began with, and early those of them that were sent
+	// before Envoy knew of the change; window is how late the latest of these was sent.
+	wrong, early atomic.Int64
+	swapped      atomic.Int64
+	window       atomic.Int64
+	// servedBy is the Envoy where limpet does not run it.
+	servedBy *harness.Envoy
+}
+
+func (w *podWorld) envoy(t *testing.T) *harness.Envoy {
+	if w.servedBy != nil {
+		return w.servedBy
+	}
+	return w.Envoy(t)
+}
+
+// newPod starts a pod with a uid of its own, at an address that was another's or at a new one.
+func (w *podWorld) newPod(t *testing.T, hostname, address string) *harness.Backend {
+	t.Helper()
+	w.made++
+	name := fmt.Sprintf("pod-%d", w.made)
+	if hostname != "" {
+		name = hostname + "." + name
+	}
+	if address == "" {
+		address = harness.Loopback(harness.FreePort(t)) // which no outgoing connection takes in between
+	}
+	pod := harness.NewBackendAt(t, name, address)
+	pod.UID, pod.Hostname = fmt.Sprintf("uid-%d", w.made), hostname
+	return pod
+}
+
+func (w *podWorld) newPods(t *testing.T, hostnames ...string) (pods []*harness.Backend) {
+	t.Helper()
+	for _, hostname := range hostnames {
+		pods = append(pods, w.newPod(t, hostname, ""))
+	}
+	return pods
+}
+
+func (w *podWorld) documents(more string) harness.Documents {
+	return harness.Documents{
+		Services: []harness.Service{{Name: "blue", Backends: w.blue}, {Name: "green", Backends: w.green}},
+		Routes: []harness.Route{{Name: "app", Rules: []harness.Rule{{
+			Path: "/cart", Refs: []harness.Ref{{Service: "blue", Weight: 1}, {Service: "green", Weight: 1}},
+			Session: &harness.Session{Name: "cart", Type: policyconfig.TypeCookie},
+		}}}},
+		More: more,
+	}
+}
+
+// member is a client that knows with which pod its token began, and counts the answers of any other that bring no new token.
+func (w *podWorld) member(client *harness.Client) func() (harness.Response, error) {
+	home := ""
+	return func() (harness.Response, error) {
+		before := w.known.Load()
+		begun := time.Now()
+		r, err := client.Try(http.MethodGet, "/cart", quietly)
+		if err != nil || r.Backend == "" {
+			if client.Jar.Value("cart") == "" {
+				home = ""
+			}
+			return r, err
+		}
+		issued := len(r.Header["Set-Cookie"]) > 0
+		if !issued && home != "" && r.Backend != home {
+			w.wrong.Add(1)
+			if before%2 == 1 || w.known.Load() != before {
+				w.early.Add(1)
+				late := begun.UnixNano() - w.swapped.Load()
+				w.window.Store(max(w.window.Load(), late))
+			}
+		}
+		if issued {
+			home = r.Backend
+		}
+		return r, err
+	}
+}
+
+// recreate ends a pod of each Service and has others take their addresses at once: in their own Service or, crosswise, in the
+// other one.
+func (w *podWorld) recreate(t *testing.T, i int, crosswise bool) {
+	t.Helper()
+	one, two := w.blue[i%len(w.blue)], w.green[i%len(w.green)]
+	if crosswise {
+		one, two = two, one
+	}
+	w.known.Add(1)
+	w.blue[i%len(w.blue)].Close()
+	w.green[i%len(w.green)].Close()
+	w.blue = slices.Clone(w.blue)
+	w.green = slices.Clone(w.green)
+	w.blue[i%len(w.blue)] = w.newPod(t, "", one.Address)
+	w.green[i%len(w.green)] = w.newPod(t, "", two.Address)
+	w.swapped.Store(time.Now().UnixNano())
+	w.Set(t, func(d *harness.Documents) { d.Services[0].Backends, d.Services[1].Backends = w.blue, w.green })
+	w.known.Add(1)
+}
+
+// TestPodsRecreated: pods are recreated at the same addresses under load, in their own Service and in the other one of a split.
+// Once Envoy knows, no session is with another pod than it began with.
+//
+// requirements: 2A.4, S42
+func TestPodsRecreated(t *testing.T) {
+	t.Parallel()
+	w := &podWorld{}
+	w.blue, w.green = w.newPods(t, "", "", ""), w.newPods(t, "", "", "")
+	w.Watching = harness.RunWatching(t, w.documents(""), harness.NewRing("a"), "--token-version", "2")
+	w.checkRecreated(t, "pods recreated with the same addresses (limpet run --watch)", harness.Size(8, 180))
+}
+
+func (w *podWorld) checkRecreated(t *testing.T, scenario string, rounds int) {
+	t.Helper()
+	clients := harness.NewClients(t, harness.Size(12, 24), func(int) func() (harness.Response, error) { return w.member(w.Client()) })
+	clients.Every = 4 * time.Millisecond
+	tally := clients.During(func() {
+		for round := range rounds {
+			w.recreate(t, round, round%2 == 1)
+			time.Sleep(50 * time.Millisecond)
+		}
+	})
+	late := w.wrong.Load() - w.early.Load()
+	window := time.Duration(w.window.Load()).Round(time.Millisecond)
+	if late > 0 {
+		t.Errorf("%d of %d requests went to another pod after Envoy knew: %v", late, tally.Requests, tally)
+	}
+	reused := countReused(t, w.envoy(t))
+	harness.RecordResult(t, scenario, harness.Result{
+		Requests: tally.Requests, Sessions: clients.Size(), Changes: w.Changes(), Faults: 2 * rounds, Errors: tally.Failed(), Lost: int(late),
+		Note: fmt.Sprintf("no request on another pod once Envoy knew; %d before, the last of them %v after the pods had changed; %d tokens void",
+			w.early.Load(), window, reused),
+	})
+}
+
+// countReused is how many tokens were void because their host had become another pod's; none is a failure.
+func countReused(t *testing.T, envoy *harness.Envoy) (total uint64) {
+	t.Helper()
+	counters := envoy.Stats(t, `^wasmcustom\.limpet_sessions`)
+	for name, count := range counters {
+		if strings.HasSuffix(name, "host-reused") {
+			total += count
+		}
+	}
+	if total == 0 {
+		t.Errorf("no token was void for a host that was reused: %v", counters)
+	}
+	return total
+}
+
+// TestPodsRecreatedServed is TestPodsRecreated over xDS.
+//
+// requirements: 2A.4, S42
+func TestPodsRecreatedServed(t *testing.T) {
+	t.Parallel()
+	w := &podWorld{}
+	w.blue, w.green = w.newPods(t, "", "", ""), w.newPods(t, "", "", "")
+	s := harness.Serve(t, w.documents(""), harness.NewRing("a"), "--token-version", "2")
+	w.Watching = s.Watching
+	envoy := s.Bootstrap(t).Start(t)
+	s.AwaitSettled(t)
+	w.servedBy = envoy
+	w.checkRecreated(t, "pods recreated with the same addresses (limpet serve)", harness.Size(8, 180))
+}
+
+// TestFormerOwnersAreRemembered: limpet is away while a pod takes another's address, and knows when it is back.
+//
+// requirements: 2A.4, S42
+func TestFormerOwnersAreRemembered(t *testing.T) {
+	t.Parallel()
+	w := &podWorld{}
+	w.blue, w.green = w.newPods(t, "", ""), w.newPods(t, "", "")
+	watching, envoy := harness.CompileWatching(t, w.documents(""), "--token-version", "2")
+	w.Watching = watching
+	var members []func() (harness.Response, error)
+	for range 20 {
+		members = append(members, w.member(envoy.Client()))
+	}
+	all := func() {
+		for _, get := range members {
+			if r, err := get(); err != nil || r.Status != http.StatusOK {
+				t.Fatalf("%v, status %d", err, r.Status)
+			}
+		}
+	}
+	all()
+	w.Terminate(t)
+	old := w.blue[0]
+	old.Close()
+	w.Edit(t, func(d *harness.Documents) {
+		w.blue = []*harness.Backend{w.newPod(t, "", old.Address), w.blue[1]}
+		d.Services[0].Backends = w.blue
+	})
+	w.Again(t, envoy.Compiled)
+	all()
+	if wrong := w.wrong.Load(); wrong > 0 {
+		t.Errorf("%d of 20 sessions are with a pod that they did not begin with", wrong)
+	}
+	countReused(t, envoy)
+}
+
+const namePolicy = `
+apiVersion: limpet.dev/v1alpha1
+kind: SessionPersistencePolicy
+metadata: {name: names, namespace: default}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: app}]
+  identity: Name
+`
+
+// TestStatefulSetRolled: each pod of a StatefulSet goes and comes back with its name, at another address or at one that a pod
+// of another name had; its sessions follow it.
+//
+// requirements: S42
+func TestStatefulSetRolled(t *testing.T) {
+	t.Parallel()
+	w := &podWorld{}
+	w.blue, w.green = w.newPods(t, "web-0", "web-1", "web-2"), w.newPods(t, "web-0")
+	w.Watching = harness.RunWatching(t, w.documents(namePolicy), harness.NewRing("a"), "--token-version", "2")
+	clients, homes := []*harness.Client{}, []string{}
+	for range harness.Size(120, 800) {
+		c := w.Client()
+		clients, homes = append(clients, c), append(homes, identityOf(w, visit(t, c, "/cart").Backend))
+	}
+	followed, lost := 0, 0
+	check := func(what string, rolled string) {
+		t.Helper()
+		for i, c := range clients {
+			now := identityOf(w, visit(t, c, "/cart").Backend)
+			switch {
+			case now != homes[i]:
+				t.Errorf("%s: a session of %s is with %s", what, homes[i], now)
+				lost++
+				homes[i] = now
+			case now == rolled:
+				followed++
+			}
+		}
+	}
+	set := func(d *harness.Documents) { d.Services[0].Backends, d.Services[1].Backends = w.blue, w.green }
+	for i := range w.blue {
+		old := w.blue[i]
+		w.blue = slices.Clone(w.blue)
+		w.blue = slices.Delete(w.blue, i, i+1)
+		old.Close()
+		w.Set(t, set) // it is gone
+		w.blue = slices.Insert(w.blue, i, w.newPod(t, old.Hostname, ""))
+		w.Set(t, set)
+		check("elsewhere", "blue/"+old.Hostname)
+	}
+	one, two := w.blue[0], w.blue[1]
+	one.Close()
+	two.Close()
+	w.blue = []*harness.Backend{w.newPod(t, "web-0", two.Address), w.newPod(t, "web-1", one.Address), w.blue[2]}
+	w.Set(t, set)
+	check("addresses swapped", "blue/web-0")
+	harness.RecordResult(t, "a StatefulSet is rolled, to new addresses and to one another's (identity: Name)", harness.Result{
+		Requests: 5 * len(clients), Sessions: len(clients), Changes: w.Changes(), Faults: 5, Lost: lost,
+		Note: fmt.Sprintf("%d times a session followed its pod", followed),
+	})
+}
+
+// identityOf is the Service of a pod and its name.
+func identityOf(w *podWorld, name string) string {
+	hostname, _, _ := strings.Cut(name, ".")
+	for _, pod := range w.green {
+		if pod.Name == name {
+			return "green/" + hostname
+		}
+	}
+	return "blue/" + hostname
+}

@@ -1,0 +1,113 @@
+package lower
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
+	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	"github.com/limpet-proxy/limpet/internal/compiler/policy"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+	"github.com/limpet-proxy/limpet/token"
+)
+
+// Owners is what is remembered of addresses (S42): whose they are, and whether they were another's.
+type Owners map[netip.AddrPort]ir.HostOwner
+
+// awaitsOwner tells whether an endpoint is none yet, for its address was another pod's and proxies might send that pod's sessions
+// there. It notes the pod.
+func (l *lowerer) awaitsOwner(e *ir.Endpoint) bool {
+	if l.Owners == nil || e.Pod.UID == "" {
+		return false
+	}
+	l.pods[ir.PodAt{Address: e.Address, UID: e.Pod.UID}] = true
+	known, is := l.Owners[e.Address]
+	if !is || known.UID == e.Pod.UID && (!known.Reused || known.Live) {
+		return false
+	}
+	l.unsettled = true
+	return true
+}
+
+// listPods are the pods that were met, in order.
+func (l *lowerer) listPods() []ir.PodAt {
+	all := make([]ir.PodAt, 0, len(l.pods))
+	for at := range l.pods {
+		all = append(all, at)
+	}
+	slices.SortFunc(all, ir.PodAt.Compare)
+	return all
+}
+
+// tellOwners gives policies that know whose the hosts of the choices are, as far as that matters for their sessions.
+func (l *lowerer) tellOwners(
+	route *gateway.Route, path *field.Path, policies []policyconfig.Policy, session *policy.Session, choices ...choice,
+) []policyconfig.Policy {
+	identity, _ := session.Effective.Identity()
+	if identity == v1alpha1.IdentityAddress {
+		return policies
+	}
+	if policies[0].TokenVersion < 2 {
+		l.adviseOwners(route, path, choices, "their tokens can't say which pod they are with: --token-version 2")
+		return policies
+	}
+	if l.Owners == nil {
+		l.adviseOwners(route, path, choices, "who had an address before is known to who follows endpoints: --watch or limpet serve")
+	}
+	owners := l.listOwners(identity, choices)
+	if len(owners) > policyconfig.MaxOwners {
+		l.rep.Warn(route, field.TooMany(path.Child("backendRefs"), len(owners), policyconfig.MaxOwners))
+		owners = owners[:policyconfig.MaxOwners]
+	}
+	if len(owners) == 0 {
+		return policies
+	}
+	policies = slices.Clone(policies)
+	for i := range policies {
+		policies[i].Owners = owners
+	}
+	return policies
+}
+
+// listOwners lists what there is to say of hosts: names where sessions follow them, and the pods at addresses that were others'.
+func (l *lowerer) listOwners(identity v1alpha1.Identity, choices []choice) (owners []string) {
+	for _, c := range choices {
+		if c.backend == nil {
+			continue
+		}
+		for _, e := range c.backend.Endpoints {
+			host := e.Address.String()
+			if known := l.Owners[e.Address]; known.Reused {
+				owners = append(owners, policyconfig.Owner{Host: host, Tag: token.PodTag(known.UID)}.String())
+			}
+			if identity == v1alpha1.IdentityName && e.Pod.Name != "" && !isSucceeded(&e, c.backend.Endpoints) {
+				name := c.backend.Name + "/" + e.Pod.Name
+				owners = append(owners, policyconfig.Owner{Host: host, Tag: token.NameTag(name), Named: true}.String())
+			}
+		}
+	}
+	slices.Sort(owners)
+	return slices.Compact(owners)
+}
+
+// isSucceeded tells whether an endpoint terminates whose pod's name another has by now.
+func isSucceeded(e *ir.Endpoint, all []ir.Endpoint) bool {
+	return e.Draining && slices.ContainsFunc(all, func(other ir.Endpoint) bool { return other.Pod.Name == e.Pod.Name && !other.Draining })
+}
+
+// adviseOwners says that sessions are with addresses, where the input knows pods.
+func (l *lowerer) adviseOwners(route *gateway.Route, path *field.Path, choices []choice, why string) {
+	for _, c := range choices {
+		if c.backend == nil {
+			continue
+		}
+		if at := slices.IndexFunc(c.backend.Endpoints, func(e ir.Endpoint) bool { return e.Pod.UID != "" }); at >= 0 {
+			l.rep.Advise(route, path, fmt.Sprintf("an address of %s that passes to another pod takes sessions with it: %s", c.backend.Name, why))
+			return
+		}
+	}
+}

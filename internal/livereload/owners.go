@@ -1,0 +1,215 @@
+package livereload
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/netip"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/atomicfile"
+)
+
+// Owners remembers whose addresses were, which no EndpointSlice says: an address that passes to another pod must not take the
+// sessions of the one before with it.
+type Owners struct {
+	// Of has each address that is known.
+	Of map[netip.AddrPort]compiler.HostOwner
+
+	file    string                        // empty to forget all of it at the end
+	unsaved bool                          // the file does not have all of it
+	history map[netip.AddrPort]pastOwners // of those that have any
+}
+
+// pastOwners are who had an address before, and since when it has been without a pod; zero while it has one.
+type pastOwners struct {
+	former []string
+	gone   time.Time
+}
+
+// maxFormer is how many former pods of an address are known, so that slices which still name them are not taken for news.
+// maxOwners is how many addresses are; those that have been without a pod for the longest time are forgotten first.
+const (
+	maxFormer = 4
+	maxOwners = 100_000
+)
+
+// rememberedOwner is an address in the file.
+type rememberedOwner struct {
+	UID    string    `json:"uid"`
+	Reused bool      `json:"reused,omitempty"`
+	Live   bool      `json:"live,omitempty"`
+	Former []string  `json:"former,omitempty"`
+	Gone   time.Time `json:"gone,omitzero"`
+}
+
+// NewOwners begins with what a file says, and keeps it up to date; without a file with nothing. A file that can't be read is
+// an error, and what comes of it begins with nothing.
+func NewOwners(file string) (*Owners, error) {
+	o := &Owners{Of: map[netip.AddrPort]compiler.HostOwner{}, file: file, history: map[netip.AddrPort]pastOwners{}}
+	if file == "" {
+		return o, nil
+	}
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return o, nil
+	}
+	read := map[netip.AddrPort]rememberedOwner{}
+	if err == nil {
+		err = json.Unmarshal(text, &read)
+	}
+	if err != nil {
+		return o, fmt.Errorf("%s: %w", file, err)
+	}
+	for at, r := range read {
+		o.Of[at] = compiler.HostOwner{UID: r.UID, Reused: r.Reused, Live: r.Live}
+		o.history[at] = pastOwners{r.Former, r.Gone}
+	}
+	return o, nil
+}
+
+// See notes which pods are at which addresses. It gives the addresses that have passed to another pod, which proxies do not know
+// before [Owners.Confirm].
+func (o *Owners) See(pods []compiler.PodAt, now time.Time) (moved []netip.AddrPort, err error) {
+	changed := false
+	there := make(map[netip.AddrPort]bool, len(pods))
+	for len(pods) > 0 {
+		at, n := pods[0].Address, 1
+		for n < len(pods) && pods[n].Address == at {
+			n++
+		}
+		there[at] = true
+		learnt, passed := o.seeAt(at, pods[:n])
+		changed = changed || learnt
+		if passed {
+			moved = append(moved, at)
+		}
+		pods = pods[n:]
+	}
+	if o.noteGone(there, now) || changed {
+		o.forgetOldest()
+		o.unsaved = true
+	}
+	if len(moved) > 0 {
+		err = o.Keep()
+	}
+	return moved, err
+}
+
+// Keep writes the file, if there is news. Addresses that have passed to another pod are in it before anything comes of that; for
+// all others a change need not wait.
+func (o *Owners) Keep() error {
+	if !o.unsaved {
+		return nil
+	}
+	o.unsaved = false
+	return o.save()
+}
+
+// seeAt notes the pods that slices name at one address. Several are one that is new, and others that are gone there.
+func (o *Owners) seeAt(at netip.AddrPort, pods []compiler.PodAt) (learnt, passed bool) {
+	known, is := o.Of[at]
+	past := o.history[at]
+	next := known.UID
+	if !is || !slices.ContainsFunc(pods, func(p compiler.PodAt) bool { return p.UID == known.UID }) {
+		next = pods[0].UID
+	}
+	for _, p := range pods {
+		if p.UID != known.UID && !slices.Contains(past.former, p.UID) {
+			next = p.UID
+		}
+	}
+	switch {
+	case !is:
+		o.Of[at] = compiler.HostOwner{UID: next}
+		return true, false
+	case next == known.UID:
+		return false, false
+	}
+	o.Of[at] = compiler.HostOwner{UID: next, Reused: true}
+	former := append(slices.DeleteFunc(past.former, func(uid string) bool { return uid == next }), known.UID)
+	o.history[at] = pastOwners{former: former[max(0, len(former)-maxFormer):]}
+	return true, true
+}
+
+// noteGone notes which addresses are without a pod, and which are so no more. It tells whether there is news.
+func (o *Owners) noteGone(there map[netip.AddrPort]bool, now time.Time) (news bool) {
+	for at := range o.Of {
+		past := o.history[at]
+		if there[at] == past.gone.IsZero() {
+			continue
+		}
+		past.gone, news = time.Time{}, true
+		if !there[at] {
+			past.gone = now.Round(0)
+		}
+		o.history[at] = past
+	}
+	return news
+}
+
+// forgetOldest keeps the memory bounded.
+func (o *Owners) forgetOldest() {
+	if len(o.Of) <= maxOwners {
+		return
+	}
+	var gone []netip.AddrPort
+	for at, past := range o.history {
+		if !past.gone.IsZero() {
+			gone = append(gone, at)
+		}
+	}
+	slices.SortFunc(gone, func(a, b netip.AddrPort) int {
+		return cmp.Or(o.history[a].gone.Compare(o.history[b].gone), a.Compare(b))
+	})
+	for _, at := range gone[:min(len(gone), len(o.Of)-maxOwners)] {
+		delete(o.Of, at)
+		delete(o.history, at)
+	}
+}
+
+// IsPending tells whether addresses have passed to pods of which proxies do not know.
+func (o *Owners) IsPending() bool {
+	for _, known := range o.Of {
+		if known.Reused && !known.Live {
+			return true
+		}
+	}
+	return false
+}
+
+// Confirm says that proxies know all that was seen. It tells whether there was something that they did not know.
+func (o *Owners) Confirm() (news bool, err error) {
+	for at, known := range o.Of {
+		if known.Reused && !known.Live {
+			known.Live, news = true, true
+			o.Of[at] = known
+		}
+	}
+	if news {
+		err = o.save()
+	}
+	return news, err
+}
+
+// save writes the file, if there is one.
+func (o *Owners) save() error {
+	if o.file == "" {
+		return nil
+	}
+	all := make(map[netip.AddrPort]rememberedOwner, len(o.Of))
+	for at, known := range o.Of {
+		past := o.history[at]
+		all[at] = rememberedOwner{known.UID, known.Reused, known.Live, past.former, past.gone}
+	}
+	text, err := json.Marshal(all)
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(o.file, append(text, '\n'), 0o644)
+}

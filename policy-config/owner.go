@@ -1,0 +1,62 @@
+package policyconfig
+
+import (
+	"errors"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// Owner is an item of Policy.Owners: whose a host is.
+type Owner struct {
+	// Host is an IP address and a port, in canonical form.
+	Host string
+	// Tag is that of a pod's uid or, if Named, of its stable name.
+	Tag   uint64
+	Named bool
+}
+
+// The words between a host and a tag.
+const (
+	ownerPod  = " pod "
+	ownerName = " name "
+)
+
+var errOwner = errors.New(`must be an IP address and a port in canonical form, "pod" or "name", and a tag of 16 hexadecimal ` +
+	`digits in lower case, such as "10.0.0.1:8080 pod 0102030405060709"`)
+
+// String is the item's text.
+func (o Owner) String() string {
+	word := ownerPod
+	if o.Named {
+		word = ownerName
+	}
+	const digits = 16
+	tag := strconv.FormatUint(o.Tag, digits)
+	return o.Host + word + strings.Repeat("0", digits-len(tag)) + tag
+}
+
+// ParseOwner reads an item of Policy.Owners.
+func ParseOwner(s string) (o Owner, err error) {
+	host, tag, found := strings.Cut(s, ownerPod)
+	if !found {
+		host, tag, o.Named = strings.Cut(s, ownerName)
+	}
+	address, err := netip.ParseAddrPort(host)
+	if err != nil || address.String() != host || address.Port() == 0 || address.Addr().Zone() != "" {
+		return Owner{}, errOwner
+	}
+	if len(tag) != 16 || strings.Trim(tag, "0123456789abcdef") != "" {
+		return Owner{}, errOwner
+	}
+	if o.Tag, err = strconv.ParseUint(tag, 16, 64); err != nil || o.Tag == 0 {
+		return Owner{}, errOwner
+	}
+	o.Host = host
+	return o, nil
+}
+
+func checkOwner(s string) error {
+	_, err := ParseOwner(s)
+	return err
+}
