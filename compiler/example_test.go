@@ -86,7 +86,7 @@ spec:
 		fmt.Println(problem)
 	}
 	// Output:
-	// policy.yaml:7: SessionPersistencePolicy shop/cart: spec.onHostLoss: unknown field
+	// policy.yaml:7: SessionPersistencePolicy shop/cart: spec.onHostLoss: unknown field; did you mean onHostLost?
 	// policy.yaml:8: SessionPersistencePolicy shop/cart: spec.cookie.colour: unknown field
 	// no listener is left: nothing would be served; a Gateway counts when its GatewayClass is in the input and has limpet's controllerName
 }

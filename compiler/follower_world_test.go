@@ -22,8 +22,8 @@ var worldWords = [][2]string{
 	{"[hashed.example.com]", "[a.example.com]"},
 	{"[calls.example.com]", "[a.example.com]"},
 	// cookies that meet
-	{"sessionName: shared", "sessionName: shared\n  cookie: {domain: example.com}"},
-	{"sessionName: shared", "cookie: {domain: example.org}"},
+	{"sessionName: shared\n  idleTimeout", "sessionName: shared\n  cookie: {domain: example.com}\n  idleTimeout"},
+	{"sessionName: shared\n  idleTimeout", "cookie: {domain: example.org}\n  idleTimeout"},
 	{"sessionName: of-cart", "sessionName: of-cart\n  cookie: {domain: example.org}"},
 	{"sessionName: of-cart", "sessionName: shared"},
 	{"cookie: {name: backend-cookie", "cookie: {name: shared"},

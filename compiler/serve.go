@@ -56,7 +56,10 @@ func newSplitter(whole *ir.Config) *splitter {
 func (s *splitter) split(gateway string) *ir.Config {
 	own := &ir.Config{Listeners: s.listeners[gateway]}
 	var clusters, policies []string
-	visit := func(hosts []ir.Host) {
+	visit := func(hosts []ir.Host, stream *ir.Stream) {
+		if stream != nil {
+			clusters = append(clusters, stream.Clusters()...)
+		}
 		clusters = append(clusters, envoy.ListClusters(hosts)...)
 		for _, h := range hosts {
 			for _, route := range h.Routes {
@@ -67,9 +70,9 @@ func (s *splitter) split(gateway string) *ir.Config {
 		}
 	}
 	for _, l := range own.Listeners {
-		visit(l.Hosts)
+		visit(l.Hosts, l.Stream)
 		for _, site := range l.TLSHosts {
-			visit(site.Hosts)
+			visit(site.Hosts, site.Stream)
 		}
 	}
 	own.Clusters = pick(s.whole.Clusters, s.clusters, clusters)

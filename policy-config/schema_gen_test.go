@@ -251,7 +251,7 @@ func named(t reflect.Type) (schema, bool) {
 
 // betweenFields are the rules that hold between fields, as far as JSON Schema can say them.
 var betweenFields = map[reflect.Type]schema{
-	reflect.TypeFor[Keys](): {"maxProperties": 1},
+	reflect.TypeFor[Keys]():   {"maxProperties": 1},
 	reflect.TypeFor[Config](): when(has("sessionDigest", schema{"const": true}), has("accessLogFields", schema{"const": true})),
 	reflect.TypeFor[Cookie](): {"allOf": []any{
 		when(has("sameSite", schema{"const": SameSiteNone}), schema{"properties": schema{"secure": schema{"const": true}}}),

@@ -160,8 +160,13 @@ var mutations = []mutation{
 	},
 	{
 		"groups that drain do not see time pass", groups,
-		"\t\tmarked[g.routes[0]] = true\n",
-		"\t\t_ = g\n",
+		"\tfor g := range s.groups.draining {\n\t\tmarked[g.routes[0]] = true\n",
+		"\tfor range s.groups.draining {\n",
+	},
+	{
+		"groups do not see a pod's address pass to another", groups,
+		"\t\t\t\tmarked[g.routes[0]] = true\n",
+		"\t\t\t\t_ = g\n",
 	},
 	{
 		"dissolved groups stay in what all come to", groups,

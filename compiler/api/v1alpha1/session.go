@@ -159,6 +159,9 @@ const (
 	IdentityAddress Identity = "Address"
 )
 
+// Identities are all of them.
+var Identities = []Identity{IdentityPod, IdentityName, IdentityAddress}
+
 // Header is what is particular to type Header.
 type Header struct {
 	// Name is the name of the header that carries the token both ways.

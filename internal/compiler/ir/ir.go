@@ -189,8 +189,9 @@ type Cluster struct {
 
 // Locality is the hosts of one backend.
 type Locality struct {
-	// Name tells the pools of a cluster apart.
+	// Name tells the pools of a cluster apart, and Tag is what tokens call it.
 	Name string
+	Tag  uint32
 	// TLS is how its hosts are spoken to; nil for clear text.
 	TLS *UpstreamTLS
 	// Weight 0 takes only requests of sessions that are there already.

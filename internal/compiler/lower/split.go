@@ -320,7 +320,9 @@ func (l *lowerer) newLocality(c choice, others bool) ir.Locality {
 	if c.backend == nil {
 		return ir.Locality{Name: "answer", Weight: c.weight, DirectStatus: c.unresolvedStatus}
 	}
-	p := ir.Locality{Name: c.backend.Name, TLS: c.tls, Weight: c.weight, Endpoints: l.selectEndpoints(c, others)}
+	p := ir.Locality{
+		Name: c.backend.Name, Tag: token.BackendTag(c.backend.Name), TLS: c.tls, Weight: c.weight, Endpoints: l.selectEndpoints(c, others),
+	}
 	if !c.backend.Ready() && c.weight > 0 {
 		p.DirectStatus = statusUnready
 	}

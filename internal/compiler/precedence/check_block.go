@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -32,6 +33,11 @@ func CheckBlock(b SettingsBlock) policyconfig.ErrorList {
 		case w.Value != nil && fieldTable[f].apply != nil:
 			fieldTable[f].apply(p, w.Value)
 		}
+	}
+	if i := b.Settings.Identity; i != nil && !slices.Contains(v1alpha1.Identities, *i) {
+		errs = append(errs, policyconfig.Error{
+			Path: b.Path + ".identity", Message: fmt.Sprintf("Unsupported value: %q: supported values: \"Pod\", \"Name\", \"Address\"", *i),
+		})
 	}
 	if p.Envelope && b.Settings.Cookie != nil {
 		errs = append(errs, policyconfig.Error{

@@ -116,7 +116,9 @@ func stringOrEmpty(s *string) string {
 
 // checkGRPCRoute checks what the compiler relies on in a GRPCRoute that is said to be admitted.
 func checkGRPCRoute(r *gatewayv1.GRPCRoute) (errs field.ErrorList) {
+	names := map[gatewayv1.SectionName]bool{}
 	for i, rule := range r.Spec.Rules {
+		errs = append(errs, checkRuleName(names, field.NewPath("spec", "rules").Index(i), rule.Name)...)
 		for j, ref := range rule.BackendRefs {
 			errs = append(errs, checkWeight(field.NewPath("spec", "rules").Index(i).Child("backendRefs").Index(j), ref.Weight)...)
 		}

@@ -88,8 +88,10 @@ func httpMatches() fieldSupport {
 
 // checkHTTPRoute checks what the compiler relies on in an HTTPRoute that is said to be admitted.
 func checkHTTPRoute(r *gatewayv1.HTTPRoute) (errs field.ErrorList) {
+	names := map[gatewayv1.SectionName]bool{}
 	for i := range r.Spec.Rules {
 		path := field.NewPath("spec", "rules").Index(i)
+		errs = append(errs, checkRuleName(names, path, r.Spec.Rules[i].Name)...)
 		for j, ref := range r.Spec.Rules[i].BackendRefs {
 			errs = append(errs, checkWeight(path.Child("backendRefs").Index(j), ref.Weight)...)
 		}

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
 // Documents that are only said to be admitted (Options.AssumeAdmitted) are checked for what the compiler relies on,
@@ -28,6 +29,18 @@ func checkNames(meta *metav1.ObjectMeta) field.ErrorList {
 		errs = append(errs, field.Invalid(path.Child("namespace"), meta.Namespace, strings.Join(faults, "; ")))
 	}
 	return errs
+}
+
+// checkRuleName refuses the name of a rule that another of the route has; names are those before it.
+func checkRuleName(names map[gatewayv1.SectionName]bool, rule *field.Path, name *gatewayv1.SectionName) field.ErrorList {
+	if name == nil {
+		return nil
+	}
+	if names[*name] {
+		return field.ErrorList{field.Duplicate(rule.Child("name"), *name)}
+	}
+	names[*name] = true
+	return nil
 }
 
 func checkRange[N ~int | ~int32](path *field.Path, n, least, most N) field.ErrorList {

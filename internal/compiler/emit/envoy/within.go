@@ -15,7 +15,6 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
-	"github.com/limpet-proxy/limpet/token"
 )
 
 // withinFilter tells the load balancer the backend of a pinned request's session, for the case that its host is lost.
@@ -63,7 +62,7 @@ func newSubsets() *clusterv3.Cluster_LbSubsetConfig {
 // takes new sessions.
 func labelEndpoint(to *endpointv3.LbEndpoint, p *ir.Locality, draining bool) {
 	tag := &structpb.Struct{Fields: map[string]*structpb.Value{
-		policyconfig.BackendMetadataKey: structpb.NewStringValue(fmt.Sprintf("%08x", token.BackendTag(p.Name))),
+		policyconfig.BackendMetadataKey: structpb.NewStringValue(fmt.Sprintf("%08x", p.Tag)),
 	}}
 	describeEndpoint(to, policyconfig.BackendMetadata, tag)
 	if p.Weight > 0 && !draining {
