@@ -164,11 +164,11 @@ func (o *Options) global() plugin.Global {
 	return plugin.Global{Keys: o.Keys, AccessLogFields: o.AccessLog, SessionDigest: o.SessionDigest, DebugTickets: o.DebugTickets}
 }
 
-// HostOwner is what is remembered of an address, and PodAt is a pod at one.
-type (
-	HostOwner = ir.HostOwner
-	PodAt     = ir.PodAt
-)
+// HostOwner is what is remembered of an address.
+type HostOwner = ir.HostOwner
+
+// PodAt is a pod at an address.
+type PodAt = ir.PodAt
 
 // dynamic is how an Envoy's configuration changes while it runs; nil if it does not.
 func (o *Options) dynamic() *Dynamic {

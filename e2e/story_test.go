@@ -101,7 +101,7 @@ func checkTickets(t *testing.T, envoy *harness.Envoy, lost map[string]string) {
 		"Cookie: none=1":         "outcome=new" + name,
 		cookieLine("cart", text): "outcome=moved; reason=host-refused" + name + "; age=0",
 	} {
-		r := visit(t, envoy.Stranger(), "/cart", line, policyconfig.TicketHeader+": "+good, harness.ReplyHeader+": Cache-Control: public, max-age=60")
+		r := visit(t, envoy.Stranger(), "/cart", line, policyconfig.TicketHeader+": "+good, harness.ReplyHeader+": Cache-Control: private, max-age=60")
 		if got := r.Header.Get(policyconfig.AnswerHeader); got != want && !strings.HasPrefix(got, strings.TrimSuffix(want, "0")) {
 			t.Errorf("the answer to a ticket is %q, want %q", got, want)
 		}

@@ -89,7 +89,7 @@ func sendProxied(t *testing.T, peer, proxyPort string, port int, proto string) (
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer connection.Close()
+	defer func() { _ = connection.Close() }()
 	text := "GET /cart HTTP/1.1\r\nhost: a\r\nconnection: close\r\n"
 	if proto != "" {
 		text += "x-forwarded-proto: " + proto + "\r\n"

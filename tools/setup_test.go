@@ -44,7 +44,8 @@ func TestRefusals(t *testing.T) {
 			"failed after ",
 		},
 		{
-			"another C library", "tinygo", nil, map[string]string{
+			"another C library", "tinygo", nil,
+			map[string]string{
 				"dpkg-query": "echo install ok installed", "sha256sum": "echo libc.a: FAILED; exit 1",
 			},
 			"what limpet.wasm is linked with is not what tools/linked.sha256 pins",

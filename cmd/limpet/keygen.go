@@ -88,14 +88,11 @@ func newKeygen() *cobra.Command {
 
 // check refuses combinations of flags that mean nothing.
 func (k *keygenCommand) check(c *cobra.Command, args []string) error {
+	if err := k.checkRoot(c); err != nil {
+		return err
+	}
 	f := c.Flags()
 	switch {
-	case k.root && (f.Changed("id") || f.Changed("overlap") || f.Changed("expires")):
-		return usagef("--root makes no key: leave --id, --overlap and --expires out")
-	case k.root && k.addTo != "" && f.Changed("target"):
-		return usagef("--target is that of the root secret in %s: leave it out", k.addTo)
-	case !k.root && f.Changed("target"):
-		return usagef("--target needs --root")
 	case f.Changed("overlap") && k.addTo == "":
 		return usagef("--overlap needs --add-to FILE")
 	case k.overlap < 0 || k.overlap%time.Second != 0:
@@ -105,10 +102,21 @@ func (k *keygenCommand) check(c *cobra.Command, args []string) error {
 	case f.Changed("id") && keyfile.Check(keyfile.NewRing(k.id)) != nil:
 		return usagef("--id %q: must be 1 to 64 characters of A-Z a-z 0-9 . _ -", k.id)
 	}
-	if err := checkChoice("target", k.target, compiler.Targets()...); err != nil {
-		return err
-	}
 	return noArgs(c, args)
+}
+
+// checkRoot refuses flags of rings next to --root, and its own without.
+func (k *keygenCommand) checkRoot(c *cobra.Command) error {
+	f := c.Flags()
+	switch {
+	case k.root && (f.Changed("id") || f.Changed("overlap") || f.Changed("expires")):
+		return usagef("--root makes no key: leave --id, --overlap and --expires out")
+	case k.root && k.addTo != "" && f.Changed("target"):
+		return usagef("--target is that of the root secret in %s: leave it out", k.addTo)
+	case !k.root && f.Changed("target"):
+		return usagef("--target needs --root")
+	}
+	return checkChoice("target", k.target, compiler.Targets()...)
 }
 
 func (k *keygenCommand) run(c *cobra.Command, now time.Time) error {

@@ -65,7 +65,9 @@ func TestReadRoots(t *testing.T) {
 // TestRootFiles: without a root secret there is advice, and a file that others can read is warned of.
 func TestRootFiles(t *testing.T) {
 	t.Setenv(policyconfig.RootSecretEnv, "")
-	os.Unsetenv(policyconfig.RootSecretEnv)
+	if err := os.Unsetenv(policyconfig.RootSecretEnv); err != nil {
+		t.Fatal(err)
+	}
 	if _, _, err := ReadRoots(""); err != ErrNoRoot { //nolint:errorlint // it is that one itself
 		t.Errorf("got %v without any", err)
 	}

@@ -13,7 +13,7 @@ import (
 // clients send more).
 func nextCookie(line string) (name, value, rest string) {
 	pair, rest := line, ""
-	if end := indexByte(line, ';'); end >= 0 {
+	if end := indexSemicolon(line); end >= 0 {
 		pair, rest = line[:end], line[end+1:]
 	}
 	name, value, _ = strings.Cut(pair, "=")
@@ -27,7 +27,7 @@ func findCookie(line, want, other string) (value, rest string, found bool) {
 	for line != "" {
 		line = trimLeft(line)
 		if !strings.HasPrefix(line, want) {
-			end := indexByte(line, ';')
+			end := indexSemicolon(line)
 			if end < 0 {
 				return "", "", false
 			}
@@ -42,9 +42,9 @@ func findCookie(line, want, other string) (value, rest string, found bool) {
 	return "", "", false
 }
 
-// indexByte is strings.IndexByte, eight bytes at a time.
-func indexByte(s string, c byte) int {
-	const ones, tops = 0x0101010101010101, 0x8080808080808080
+// indexSemicolon is strings.IndexByte for a semicolon, eight bytes at a time.
+func indexSemicolon(s string) int {
+	const c, ones, tops = ';', 0x0101010101010101, 0x8080808080808080
 	i, b := 0, bytesOf(s)
 	for ; i+8 <= len(b); i += 8 {
 		// A byte that is c becomes 0, and subtracting 1 from 0 sets its top bit.

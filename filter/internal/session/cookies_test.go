@@ -45,7 +45,7 @@ func TestIndexByte(t *testing.T) {
 			if at < length {
 				s = s[:at] + ";" + s[at+1:]
 			}
-			if got, want := indexByte(s, ';'), strings.IndexByte(s, ';'); got != want {
+			if got, want := indexSemicolon(s), strings.IndexByte(s, ';'); got != want {
 				t.Errorf("%q: %d, want %d", s, got, want)
 			}
 		}

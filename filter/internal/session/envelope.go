@@ -233,7 +233,7 @@ func (p *Policy) wrapCookies(h Reply, tok string, now int64) (wrapped bool) {
 // wrapLine appends a Set-Cookie line with its value in an envelope, and its attributes as they are.
 func (p *Policy) wrapLine(dst []byte, line, tok string, now int64) ([]byte, bool) {
 	pair, attributes := line, ""
-	if end := indexByte(line, ';'); end >= 0 {
+	if end := indexSemicolon(line); end >= 0 {
 		pair, attributes = line[:end], line[end:]
 	}
 	name, value, _ := strings.Cut(pair, "=")
@@ -289,7 +289,7 @@ func appendAged(dst []byte, attributes string, seconds int64) (_ []byte, alive b
 
 // nextAttribute cuts the first attribute off, with the semicolon before it.
 func nextAttribute(attributes string) (one, rest string) {
-	end := indexByte(attributes[1:], ';')
+	end := indexSemicolon(attributes[1:])
 	if end < 0 {
 		return attributes, ""
 	}

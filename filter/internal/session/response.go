@@ -144,7 +144,7 @@ func (x *Exchange) keep(h Reply) Outcome {
 	p := x.policy
 	idle := p.renewAfter > 0 && x.now-x.session.LastSeen >= p.renewAfter
 	due := idle || p.scope.Stale(x.session, x.now) || x.lacksParts(h)
-	if !due && !(p.cfg.Envelope && p.backendSpoke(h)) {
+	if !due && (!p.cfg.Envelope || !p.backendSpoke(h)) {
 		return Pinned
 	}
 	now, sess := h.Now(), x.session

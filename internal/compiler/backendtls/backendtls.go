@@ -40,7 +40,7 @@ func New(objects *resource.Objects, rep *report.Report) *Policies {
 		tls := r.read(p)
 		for i, ref := range p.Value.Spec.TargetRefs {
 			target, path := TargetOf(p, ref), field.NewPath("spec", "targetRefs").Index(i)
-			if why, reason := r.refuseTarget(p, ref, target); why != nil {
+			if why, reason := r.refuseTarget(ref, target); why != nil {
 				why.Field = path.String()
 				rep.WarnFor(p, reason, why)
 				continue
@@ -86,7 +86,7 @@ type reader struct {
 
 // refuseTarget says why a policy can't hold on a target; nil if it can.
 func (r *reader) refuseTarget(
-	p *resource.BackendTLSPolicy, ref gatewayv1.LocalPolicyTargetReferenceWithSectionName, target object.TargetRef,
+	ref gatewayv1.LocalPolicyTargetReferenceWithSectionName, target object.TargetRef,
 ) (*field.Error, string) {
 	if ref.Group != "" || ref.Kind != object.KindService {
 		return field.Invalid(nil, ref.Kind, "policies of this kind attach to Services only"), report.ReasonInvalid

@@ -46,6 +46,18 @@ func attachReason(refused *field.Error) gatewayv1.RouteConditionReason {
 	}
 }
 
+// joinAll joins a route to listeners. It tells whether there was one with a host in common, and of a host that is taken.
+func joinAll(listeners []*listener, route *Route, key string) (matched bool, shut *field.Error) {
+	for _, l := range listeners {
+		joined, rival := l.join(route)
+		matched = joined || matched
+		if rival != nil {
+			shut = newHostTakenError(route, rival, key, l)
+		}
+	}
+	return matched, shut
+}
+
 // attachTo joins a route to one parent. The reasons why it can't are those of Gateway API's Accepted condition:
 // NoMatchingParent, NotAllowedByListeners, NoMatchingListenerHostname.
 func (b *builder) attachTo(route *Route, path *field.Path, ref gatewayv1.ParentReference) *field.Error {
@@ -81,14 +93,7 @@ func (b *builder) attachTo(route *Route, path *field.Path, ref gatewayv1.ParentR
 			fmt.Sprintf("no listener of %s that it names allows %ss from namespace %s", parentName(ref, key), route.Kind, route.Namespace),
 		)
 	}
-	matched, shut := false, (*field.Error)(nil)
-	for _, l := range admitting {
-		joined, rival := l.join(route)
-		matched = joined || matched
-		if rival != nil {
-			shut = newHostTakenError(route, rival, key, l)
-		}
-	}
+	matched, shut := joinAll(admitting, route, key)
 	if shut != nil && matched {
 		shut.Detail += ": the route does not attach to that listener"
 		b.rep.Warn(route, shut)

@@ -86,7 +86,7 @@ func (in Input) listClaims(l Listening) (claims []*claimant) {
 			}
 			for _, a := range addresses {
 				c := Claim{netip.AddrPortFrom(a, uint16(spec.Port)), g.Origin().Ref}
-				if !(own && mixed[spec.Port]) && !seen[c] {
+				if (!own || !mixed[spec.Port]) && !seen[c] {
 					seen[c] = true
 					claims = append(claims, &claimant{c, g})
 				}

@@ -47,7 +47,7 @@ func PolicyBlocks(origin object.Origin, target object.TargetRef, spec *v1alpha1.
 	if spec.Override != nil {
 		add(Override, "spec.override", spec.Override)
 	}
-	if !spec.SessionSettings.IsEmpty() || spec.Override == nil && spec.Default == nil {
+	if !spec.IsEmpty() || spec.Override == nil && spec.Default == nil {
 		add(plain, "spec", &spec.SessionSettings)
 	}
 	if spec.Default != nil {

@@ -90,9 +90,7 @@ func (o *Objects) selects(selector *metav1.LabelSelector, namespace string) bool
 
 // EntryListener is an entry of a ListenerSet in the shape of a Gateway's listener.
 func EntryListener(e gatewayv1.ListenerEntry) gatewayv1.Listener {
-	return gatewayv1.Listener{
-		Name: e.Name, Hostname: e.Hostname, Port: e.Port, Protocol: e.Protocol, TLS: e.TLS, AllowedRoutes: e.AllowedRoutes,
-	}
+	return gatewayv1.Listener(e)
 }
 
 // ListenersOf gives all that a Gateway's owner lets listen on its addresses: its own, and those of ListenerSets.
