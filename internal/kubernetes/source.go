@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -191,7 +192,7 @@ func (s *Source) remove(ctx context.Context, kind schema.GroupKind, sent any) {
 
 func (s *Source) removeKind(kind schema.GroupKind) {
 	for name := range s.objects {
-		if len(name) > len(kind.Kind) && name[:len(kind.Kind)+1] == kind.Kind+"/" {
+		if strings.HasPrefix(name, kind.Kind+"/") {
 			delete(s.objects, name)
 		}
 	}

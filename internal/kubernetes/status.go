@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"log/slog"
 	"reflect"
-	"strings"
 	"sync"
 	"time"
 
@@ -113,18 +112,14 @@ func (w *StatusWriter) compute() {
 	w.desired = desired
 	w.lock.Unlock()
 	for key := range desired {
-		if patch, err := w.compare(key); err == nil && patch != nil {
+		if patch, _, err := w.compare(key); err == nil && patch != nil {
 			w.queue.Add(key)
 		}
 	}
 }
 
 func keyOf(o status.Object) statusKey {
-	group, _, _ := strings.Cut(o.APIVersion, "/")
-	if !strings.Contains(o.APIVersion, "/") {
-		group = ""
-	}
-	return statusKey{schema.GroupKind{Group: group, Kind: o.Kind}, o.Metadata.Namespace, o.Metadata.Name}
+	return statusKey{schema.FromAPIVersionAndKind(o.APIVersion, o.Kind).GroupKind(), o.Metadata.Namespace, o.Metadata.Name}
 }
 
 // toFields gives a status in the way in which an API server writes it.
@@ -163,12 +158,8 @@ func (w *StatusWriter) writeNext(ctx context.Context) bool {
 
 // write writes what an object's status shall be now, if it is not that; the result is empty then.
 func (w *StatusWriter) write(ctx context.Context, key statusKey) (result string, err error) {
-	patch, err := w.compare(key)
+	patch, resource, err := w.compare(key)
 	if err != nil || patch == nil {
-		return "", err
-	}
-	_, resource, err := w.Source.find(key.kind, key.namespace, key.name)
-	if err != nil {
 		return "", err
 	}
 	_, err = w.Source.client.Resource(resource).Namespace(key.namespace).
@@ -185,20 +176,20 @@ func (w *StatusWriter) write(ctx context.Context, key statusKey) (result string,
 	}
 }
 
-// compare gives the patch that makes an object's status what it shall be; nil for none. The patch is for the state of the
-// object that was seen last, and is refused if it has changed.
-func (w *StatusWriter) compare(key statusKey) ([]byte, error) {
+// compare gives the patch that makes an object's status what it shall be, nil for none, and where the object is. The patch is for
+// the state of the object that was seen last, and is refused if it has changed.
+func (w *StatusWriter) compare(key statusKey) (patch []byte, resource schema.GroupVersionResource, err error) {
 	w.lock.Lock()
 	desired, wanted := w.desired[key]
 	w.lock.Unlock()
-	o, _, err := w.Source.find(key.kind, key.namespace, key.name)
+	o, resource, err := w.Source.find(key.kind, key.namespace, key.name)
 	if err != nil || !wanted {
-		return nil, err
+		return nil, resource, err
 	}
 	current := map[string]any{}
 	if o.status != nil {
 		if err := json.Unmarshal(o.status, &current); err != nil {
-			return nil, err
+			return nil, resource, err
 		}
 	}
 	changes := map[string]any{}
@@ -213,7 +204,8 @@ func (w *StatusWriter) compare(key statusKey) ([]byte, error) {
 		}
 	}
 	if len(changes) == 0 {
-		return nil, nil
+		return nil, resource, nil
 	}
-	return json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": o.ResourceVersion}, "status": changes})
+	patch, err = json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": o.ResourceVersion}, "status": changes})
+	return patch, resource, err
 }
