@@ -2,12 +2,8 @@ package livereload
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
-	"io/fs"
 	"maps"
 	"net/netip"
-	"os"
 	"time"
 
 	"github.com/limpet-proxy/limpet/internal/atomicfile"
@@ -24,22 +20,8 @@ type Draining struct {
 // NewDraining begins with what a file says, and keeps it up to date; without a file with nothing. A file that can't be
 // read is an error, and what comes of it begins with nothing.
 func NewDraining(file string) (*Draining, error) {
-	d := &Draining{Since: map[netip.AddrPort]time.Time{}, file: file}
-	if file == "" {
-		return d, nil
-	}
-	text, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return d, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(text, &d.Since)
-	}
-	if err != nil {
-		d.Since = map[netip.AddrPort]time.Time{}
-		return d, fmt.Errorf("%s: %w", file, err)
-	}
-	return d, nil
+	since, err := readMemory[netip.AddrPort, time.Time](file)
+	return &Draining{Since: since, file: file}, err
 }
 
 // See notes which hosts terminate at a time. Those that do so no more are forgotten, so that an address that comes back

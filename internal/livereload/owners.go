@@ -3,11 +3,7 @@ package livereload
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"io/fs"
 	"net/netip"
-	"os"
 	"slices"
 	"time"
 
@@ -52,25 +48,12 @@ type rememberedOwner struct {
 // an error, and what comes of it begins with nothing.
 func NewOwners(file string) (*Owners, error) {
 	o := &Owners{Of: map[netip.AddrPort]compiler.HostOwner{}, file: file, history: map[netip.AddrPort]pastOwners{}}
-	if file == "" {
-		return o, nil
-	}
-	text, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return o, nil
-	}
-	read := map[netip.AddrPort]rememberedOwner{}
-	if err == nil {
-		err = json.Unmarshal(text, &read)
-	}
-	if err != nil {
-		return o, fmt.Errorf("%s: %w", file, err)
-	}
+	read, err := readMemory[netip.AddrPort, rememberedOwner](file)
 	for at, r := range read {
 		o.Of[at] = compiler.HostOwner{UID: r.UID, Reused: r.Reused, Live: r.Live}
 		o.history[at] = pastOwners{r.Former, r.Gone}
 	}
-	return o, nil
+	return o, err
 }
 
 // See notes which pods are at which addresses. It gives the addresses that have passed to another pod, which proxies do not know

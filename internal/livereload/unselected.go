@@ -6,11 +6,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"os"
 	"reflect"
 	"slices"
 	"time"
@@ -55,22 +52,8 @@ const unselectedSource = "(pods that their Service no longer selects)"
 // NewUnselected begins with what a file says, and keeps it up to date; without a file with nothing. A file that can't be
 // read is an error, and what comes of it begins with nothing.
 func NewUnselected(file string) (*Unselected, error) {
-	u := &Unselected{hosts: map[string]keptHost{}, file: file}
-	if file == "" {
-		return u, nil
-	}
-	text, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return u, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(text, &u.hosts)
-	}
-	if err != nil {
-		u.hosts = map[string]keptHost{}
-		return u, fmt.Errorf("%s: %w", file, err)
-	}
-	return u, nil
+	hosts, err := readMemory[string, keptHost](file)
+	return &Unselected{hosts: hosts, file: file}, err
 }
 
 // Extend gives the sources and, if there are any, the hosts that Services have left. The namespace is that of documents without one.
