@@ -110,6 +110,7 @@ check: lint ## vet, formatting, import directions, lint
 	@tools/step.sh "vetting" go vet ./...
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "gofmt these: $$unformatted"; exit 1; }
 	@tools/imports.sh
+	@big=$$(git ls-files -z | xargs -0 sh -c 'find "$$@" -size +1M' files); [ -z "$$big" ] || { echo "over 1 MiB, so not source: $$big"; exit 1; }
 	@tools/step.sh "measuring names, lengths and lines" go run ./tools/housekeeping -check -tests=false
 
 .PHONY: measure
