@@ -50,6 +50,7 @@ type Dynamic struct {
 	follower *compiler.Follower
 	unusable map[netip.AddrPort]string // addresses at which no listener can be, with the reason
 	refused  map[netip.AddrPort]refusal
+	kept     keptListeners
 	// fresh are the problems that the last compilation was the first to find.
 	fresh []compiler.Problem
 }
@@ -64,7 +65,7 @@ func NewDynamic(dir string, draining *Draining, owners *Owners) (*Dynamic, error
 		return nil, fmt.Errorf("%s is a link, and keys may be written there: remove it, or name the folder that it leads to", folder)
 	}
 	publisher := rollout.Publisher{Folder: rollout.Folder{Path: folder}, Patience: patience}
-	return &Dynamic{Publisher: publisher, draining: draining, owners: owners}, nil
+	return &Dynamic{Publisher: publisher, draining: draining, owners: owners, kept: keptListeners{}}, nil
 }
 
 // Compile compiles the inputs, without the listeners for which this machine has no room, and remembers which hosts terminate.
@@ -164,15 +165,17 @@ type refusal struct {
 // refusedFor is how long a listener is left out that Envoy did not take. With the next change after that it is tried again.
 const refusedFor = time.Minute
 
-// ErrAgain is part of the error of a change of which Envoy does not take some listeners: compiled again, it is without them.
-var ErrAgain = errors.New("the other listeners go on without it")
+// ErrAgain is part of the error of a change of which Envoy does not take some listeners: compiled again, it goes without them.
+var ErrAgain = errors.New("that listener is left out, or stays as it was, and everything else goes on")
 
-// leaveOut leaves the listeners out that Envoy does not take, unless these are all.
+// leaveOut leaves the listeners out that Envoy does not take, unless these are all, and keeps those as they are of which it does
+// not take the change.
 func (d *Dynamic) leaveOut(why error, of *envoy.Discovery) error {
 	var rejected *rollout.Rejected
-	if !errors.As(why, &rejected) || len(rejected.Missing) == 0 || len(rejected.Missing) >= len(of.Listeners) {
+	if !errors.As(why, &rejected) || len(rejected.Missing)+len(rejected.Changed) == 0 || len(rejected.Missing) >= len(of.Listeners) {
 		return why
 	}
+	d.kept.keep(rejected.Changed, of)
 	if d.refused == nil {
 		d.refused = map[netip.AddrPort]refusal{}
 	}
@@ -245,12 +248,13 @@ func (d *Dynamic) confirm(result *compiler.Result) (*compiler.Result, error) {
 }
 
 func (d *Dynamic) publish(ctx context.Context, since time.Time, result *compiler.Result) (string, error) {
-	summary := rollout.Summary(rollout.Changes(d.live, result.Discovery))
 	d.Publisher.Folder.Mode = d.FileMode(result)
-	live, confirmed, err := d.Publisher.Publish(ctx, d.live, result.Discovery)
+	next := d.kept.putBack(d.live, result.Discovery)
+	summary := rollout.Summary(rollout.Changes(d.live, next))
+	live, confirmed, err := d.Publisher.Publish(ctx, d.live, next)
 	d.live = live
 	if err != nil && !errors.Is(err, rollout.ErrLeftover) {
-		return "", d.leaveOut(err, result.Discovery)
+		return "", d.leaveOut(err, next)
 	}
 	took := formatDuration(since)
 	switch {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/internal/rollout"
 )
 
@@ -64,4 +65,34 @@ func TestRefusedListeners(t *testing.T) {
 	if later := compile(a, b); len(later.Discovery.Listeners) != 2 {
 		t.Error("it is not tried again")
 	}
+}
+
+// TestKeptListeners: a listener of which Envoy does not take the change stays as it is until it changes again or a while is over,
+// and the others go on.
+func TestKeptListeners(t *testing.T) {
+	of := func(contents ...string) *envoy.Discovery {
+		d := &envoy.Discovery{}
+		for i, c := range contents {
+			d.Listeners = append(d.Listeners, envoy.Resource{Name: fmt.Sprint(i), Content: []byte(c)})
+		}
+		return d
+	}
+	d := &Dynamic{kept: keptListeners{}}
+	why := &rollout.Rejected{File: envoy.ListenersFile, Changed: []string{"0"}}
+	if err := d.leaveOut(why, of("bad", "good")); !errors.Is(err, ErrAgain) {
+		t.Errorf("a change is rejected: %v", err)
+	}
+	live := of("was", "good")
+	expect := func(next *envoy.Discovery, want ...string) {
+		t.Helper()
+		for i, l := range d.kept.putBack(live, next).Listeners {
+			if string(l.Content) != want[i] {
+				t.Errorf("listener %d is %s, want %s", i, l.Content, want[i])
+			}
+		}
+	}
+	expect(of("bad", "better"), "was", "better")
+	expect(of("mended", "good"), "mended", "good")
+	d.kept["0"] = rejectedListener{d.kept["0"].content, time.Now().Add(-2 * refusedFor)}
+	expect(of("bad", "good"), "bad", "good")
 }

@@ -1,10 +1,12 @@
 package rollout
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
@@ -40,6 +42,8 @@ type Rejected struct {
 	// Missing are the names of the listeners that Envoy does not have, where it is the listeners that it rejects: it takes the
 	// others.
 	Missing []string
+	// Changed are the names of those that it has and that may be as they were: Envoy does not take what has become of them.
+	Changed []string
 }
 
 // Error names the stage and the file, and gives Envoy's reason where it is known.
@@ -91,7 +95,7 @@ func (p *Publisher) Publish(
 		case s.Tidy:
 			return to, true, fmt.Errorf("%w: %w", ErrLeftover, err)
 		case !errors.As(err, &late):
-			p.findRefused(ctx, to, err)
+			p.findRefused(ctx, from, to, err)
 			return p.undo(ctx, from, to, err)
 		}
 	}
@@ -102,7 +106,7 @@ func (p *Publisher) Publish(
 }
 
 // findRefused finds out which listeners Envoy does not take, before all of the change is taken back: it takes the others.
-func (p *Publisher) findRefused(ctx context.Context, to *envoy.Discovery, why error) {
+func (p *Publisher) findRefused(ctx context.Context, from, to *envoy.Discovery, why error) {
 	var rejected *Rejected
 	if !errors.As(why, &rejected) || rejected.File != envoy.ListenersFile {
 		return
@@ -122,6 +126,23 @@ func (p *Publisher) findRefused(ctx context.Context, to *envoy.Discovery, why er
 			rejected.Missing = append(rejected.Missing, l.Name)
 		}
 	}
+	rejected.Changed = findChanged(from, to, rejected)
+}
+
+// findChanged gives the listeners whose change Envoy may have rejected: those that its words name. Without words these are all
+// that have changed, unless a missing listener explains it.
+func findChanged(from, to *envoy.Discovery, rejected *Rejected) (names []string) {
+	before := map[string][]byte{}
+	for _, l := range from.Listeners {
+		before[l.Name] = l.Content
+	}
+	for _, l := range to.Listeners {
+		named := strings.Contains(rejected.Reason, l.Name+":")
+		if was, is := before[l.Name]; is && !bytes.Equal(was, l.Content) && (named || rejected.Reason == "" && len(rejected.Missing) == 0) {
+			names = append(names, l.Name)
+		}
+	}
+	return names
 }
 
 // hasClusters reports whether Envoy has said that it has these clusters: a route table that needs no others, as when a

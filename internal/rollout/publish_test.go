@@ -156,6 +156,32 @@ func TestRefusedListener(t *testing.T) {
 	}
 }
 
+// TestRejectedChange: of listeners that Envoy has, those may be at fault that have changed and that its words name; without words
+// all that have changed, unless it lacks a new one.
+func TestRejectedChange(t *testing.T) {
+	listeners := func(contents ...string) *envoy.Discovery {
+		d := &envoy.Discovery{}
+		for i, c := range contents {
+			d.Listeners = append(d.Listeners, envoy.Resource{Name: fmt.Sprintf("listener/0.0.0.0/%d", 80+i), Content: []byte(c)})
+		}
+		return d
+	}
+	from, to := listeners("a", "b", "c"), listeners("A", "b", "C", "new")
+	for _, c := range []struct {
+		said Rejected
+		want string
+	}{
+		{Rejected{}, "listener/0.0.0.0/80 listener/0.0.0.0/82"},
+		{Rejected{Missing: []string{"listener/0.0.0.0/83"}}, ""},
+		{Rejected{Reason: "Error adding/updating listener(s) listener/0.0.0.0/82: no"}, "listener/0.0.0.0/82"},
+		{Rejected{Reason: "Error adding/updating listener(s) listener/0.0.0.0/81: no"}, ""},
+	} {
+		if got := strings.Join(findChanged(from, to, &c.said), " "); got != c.want {
+			t.Errorf("%+v: got %q, want %q", c.said, got, c.want)
+		}
+	}
+}
+
 // TestDrainingListenerComesBack: Envoy reads routes the moment they are written where a listener of their name drains, and
 // so not once more when the listener is there again.
 func TestDrainingListenerComesBack(t *testing.T) {
