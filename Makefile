@@ -90,6 +90,11 @@ conformance: build ## run Gateway API's own conformance tests on limpet and a re
 	@envoy=$$(tools/setup.sh envoy) && ENVOY=$$envoy LIMPET=bin/limpet WASM=dist/limpet.wasm conformance/run.sh $(TESTS)
 
 # As root: the tests' Gateways listen on port 80. Elsewhere it says so, and CI runs all of them.
+.PHONY: conformance-envoy-gateway
+conformance-envoy-gateway: build bin/envoy-gateway ## the tests of session persistence on Envoy Gateway's own: three minutes (as root)
+	@envoy=$$(tools/setup.sh envoy) && ENVOY=$$envoy LIMPET=bin/limpet WASM=dist/limpet.wasm ENVOY_GATEWAY=bin/envoy-gateway \
+	WAIT=60s unshare -n sh -c 'ip link set lo up && conformance/run.sh $(TESTS)'
+
 .PHONY: conformance-subset
 conformance-subset: build ## run a part of the conformance tests, conformance/subset.txt: two minutes (as root)
 	@if [ "$$(id -u)" != 0 ]; then echo "conformance-subset: needs root, for port 80: left out"; else \

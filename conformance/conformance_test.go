@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -27,6 +28,8 @@ import (
 	"sigs.k8s.io/gateway-api/conformance/utils/suite"
 	"sigs.k8s.io/gateway-api/conformance/utils/websocket"
 	"sigs.k8s.io/gateway-api/pkg/features"
+
+	"github.com/limpet-proxy/limpet/conformance/sessionpersistence"
 )
 
 const (
@@ -111,12 +114,16 @@ func TestConformance(t *testing.T) {
 		}
 	}
 	claimed := suite.FeaturesSet{}
-	for _, ct := range tests.ConformanceTests {
+	all := slices.Concat(tests.ConformanceTests, sessionpersistence.Tests(sessionpersistence.InRule), sessionpersistence.Tests(sessionpersistence.InBackend))
+	if os.Getenv("ENVOY_GATEWAY") != "" {
+		all = sessionpersistence.Tests(sessionpersistence.InRule)
+	}
+	for _, ct := range all {
 		if of := (suite.FeaturesSet{}); !of.Insert(ct.Features...).HasAny(leftOut...) {
 			claimed.Insert(ct.Features...)
 		}
 	}
-	for _, ct := range tests.ConformanceTests {
+	for _, ct := range all {
 		if len(want) > 0 && !want[ct.ShortName] || !claimed.HasAll(ct.Features...) {
 			continue
 		}
@@ -140,12 +147,17 @@ func TestConformance(t *testing.T) {
 				SupportedFeatures:      claimed,
 				UsableNetworkAddresses: []v1.GatewaySpecAddress{{Value: "127.0.3.200"}}, UnusableNetworkAddresses: []v1.GatewaySpecAddress{{Value: "192.0.2.1"}},
 			}
-			s.ManifestFS = []fs.FS{fstest.MapFS{inBase: {Data: base}}, onlyTests{}}
+			other := os.Getenv("ENVOY_GATEWAY")
+			if other != "" {
+				s.ControllerName = egController
+				redirected(s)
+			}
+			s.ManifestFS = []fs.FS{fstest.MapFS{inBase: {Data: base}}, onlyTests{}, sessionpersistence.Manifests}
 			s.Applier = suitekube.Applier{
-				ManifestFS: s.ManifestFS, GatewayClass: class, ControllerName: ctl,
+				ManifestFS: s.ManifestFS, GatewayClass: class, ControllerName: s.ControllerName,
 				UsableNetworkAddresses: s.UsableNetworkAddresses, UnusableNetworkAddresses: s.UnusableNetworkAddresses,
 			}
-			if err := c.Create(ctx, &v1.GatewayClass{ObjectMeta: metav1.ObjectMeta{Name: class}, Spec: v1.GatewayClassSpec{ControllerName: ctl}}); err != nil {
+			if err := c.Create(ctx, &v1.GatewayClass{ObjectMeta: metav1.ObjectMeta{Name: class}, Spec: v1.GatewayClassSpec{ControllerName: v1.GatewayController(s.ControllerName)}}); err != nil {
 				t.Fatal(err)
 			}
 			s.Applier.MustApplyWithCleanup(t, c, tc, inBase, false)
@@ -154,7 +166,7 @@ func TestConformance(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			r := &controller{limpet: limpet, wasm: wasm, envoy: envoy, dir: dir, c: c, k: kube, addresses: map[string]string{}}
+			r := &controller{limpet: limpet, other: newEnvoyGateway(other, envoy, dir), wasm: wasm, envoy: envoy, dir: dir, c: c, k: kube, addresses: map[string]string{}}
 			loop, cancel := context.WithCancel(ctx)
 			ended := make(chan struct{})
 			start := func() {

@@ -36,6 +36,7 @@ var dumped = []schema.GroupVersionKind{
 	{Group: gw, Version: "v1", Kind: "UDPRoute"},
 	{Group: gw, Version: "v1", Kind: "BackendTLSPolicy"},
 	{Group: gw, Version: "v1", Kind: "ListenerSet"},
+	{Group: "gateway.networking.x-k8s.io", Version: "v1alpha1", Kind: "XBackend"},
 	{Group: gw, Version: "v1", Kind: "ReferenceGrant"},
 	{Group: gw, Version: "v1beta1", Kind: "ReferenceGrant"},
 	{Version: "v1", Kind: "Namespace"},
@@ -47,6 +48,7 @@ var dumped = []schema.GroupVersionKind{
 
 type controller struct {
 	limpet, wasm, envoy, dir string
+	other                    *envoyGateway // serves in limpet's place, if there is one
 	c                        client.Client
 	k                        *kubelet
 	addresses                map[string]string
@@ -132,7 +134,11 @@ func (r *controller) tick(ctx context.Context) {
 	check, run := r.dump(ctx)
 	if run != r.lastRun {
 		r.lastRun = run
-		r.feed(ctx, run)
+		if r.other != nil {
+			r.other.feed(ctx, r.c)
+		} else {
+			r.feed(ctx, run)
+		}
 	}
 	if check != r.last {
 		r.last = check
@@ -169,7 +175,11 @@ func write(file, text string) {
 func (r *controller) check(ctx context.Context, dump string) {
 	write(filepath.Join(r.dir, "check", "all.yaml"), dump)
 	var out, errs bytes.Buffer
-	cmd := exec.CommandContext(ctx, r.limpet, "check", "-f", filepath.Join(r.dir, "check"), "-o", "yaml")
+	args := []string{"check", "-f", filepath.Join(r.dir, "check"), "-o", "yaml"}
+	if r.other != nil {
+		args = append(args, "--controller-name", egController)
+	}
+	cmd := exec.CommandContext(ctx, r.limpet, args...)
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	began := time.Now()
 	err := cmd.Run()
@@ -257,6 +267,9 @@ func (r *controller) feed(ctx context.Context, dump string) {
 }
 
 func (r *controller) stop() {
+	if r.other != nil {
+		r.other.stop()
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.proc == nil {
