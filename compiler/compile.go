@@ -77,6 +77,9 @@ type Result struct {
 	Discovery *envoy.Discovery
 	// Served is what the proxies of each Gateway discover from a server, with EnvoyOptions.Served.
 	Served []*envoy.Served
+	// LongestUnused is the longest time for which a session goes on without a request, with EnvoyOptions.Served: for so long a
+	// key verifies that no longer signs.
+	LongestUnused time.Duration
 	// Draining are the hosts that terminate and still serve, for the next Dynamic.Draining. Until is when the same input will
 	// give another result, because the drain limit of one of them will have passed; zero is never.
 	Draining []netip.AddrPort

@@ -1,11 +1,14 @@
 package compiler
 
 import (
+	"cmp"
 	"slices"
+	"time"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/plugin"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // emitServed is emitEnvoy for a server whose clients are proxies of single Gateways.
@@ -28,7 +31,17 @@ func emitServed(j *analysis, o *Options, r *Result) error {
 	served, err := j.cache.rendered.Serve(proxy.Clusters, gateways)
 	r.Served, r.Draining, r.Until = served, proxy.Draining, proxy.Until
 	r.Pods, r.Unsettled = proxy.Pods, proxy.Unsettled
+	r.LongestUnused = findLongestUnused(proxy.Policies)
 	return err
+}
+
+// findLongestUnused gives the longest time for which a session of the policies goes on without a request; those that end with
+// nothing but their keys don't count.
+func findLongestUnused(policies []policyconfig.Policy) (longest time.Duration) {
+	for i := range policies {
+		longest = max(longest, time.Duration(cmp.Or(policies[i].IdleTimeout, policies[i].AbsoluteTimeout))*time.Second)
+	}
+	return longest
 }
 
 // splitter splits a configuration by Gateways, at a cost for each that depends on its own part alone.

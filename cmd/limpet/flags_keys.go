@@ -21,10 +21,13 @@ import (
 // keyFlags say where the key ring comes from, and whether it is sealed.
 type keyFlags struct {
 	file     string
+	secret   string // of limpet's namespace, in place of a file
 	rootFile string
 	clear    bool
 	// target is whom the output is for; empty is Envoy.
 	target string
+	// ring, if there is one, gives the key ring in place of a file.
+	ring func() policyconfig.KeyRing
 	// fixed are the root secrets of an Envoy that limpet itself starts, which keeps them; nil reads them each time.
 	fixed []token.Root
 }
@@ -40,9 +43,11 @@ func (k *keyFlags) register(f *pflag.FlagSet) {
 
 func (k *keyFlags) check() error {
 	switch {
-	case k.file == "" && k.rootFile != "":
+	case k.file != "" && k.secret != "":
+		return usagef("--keys and --keys-secret: name one of the two")
+	case k.file == "" && k.secret == "" && k.rootFile != "":
 		return usagef("--root needs --keys FILE")
-	case k.file == "" && k.clear:
+	case k.file == "" && k.secret == "" && k.clear:
 		return usagef("--keys-in-clear needs --keys FILE")
 	case k.clear && k.rootFile != "":
 		return usagef("--root and --keys-in-clear: name one of the two")
@@ -52,17 +57,19 @@ func (k *keyFlags) check() error {
 
 // load makes the plugin configuration's keys.
 func (k *keyFlags) load(stderr io.Writer) (policyconfig.Keys, error) {
-	if k.file == "" {
+	var ring policyconfig.KeyRing
+	var err error
+	switch {
+	case k.ring != nil:
+		ring = k.ring()
+	case k.file == "":
 		return policyconfig.Keys{FromEnv: policyconfig.DefaultKeysEnv}, nil
+	default:
+		ring, err = k.readRing(stderr)
 	}
-	ring, err := readKeyFile(k.file, stderr)
 	if err != nil {
 		return policyconfig.Keys{}, err
 	}
-	if err := keyfile.CheckNotExpired(ring, time.Now()); err != nil {
-		return policyconfig.Keys{}, fmt.Errorf("%s: %w", k.file, err)
-	}
-	k.warnOfEnd(stderr, ring, time.Now())
 	if k.clear {
 		return policyconfig.Keys{Ring: &ring}, nil
 	}
@@ -78,6 +85,19 @@ func (k *keyFlags) load(stderr io.Writer) (policyconfig.Keys, error) {
 	}
 	sealed, err := keyfile.Seal(ring, root)
 	return policyconfig.Keys{Sealed: sealed}, err
+}
+
+// readRing reads the file's ring, of which a key must verify.
+func (k *keyFlags) readRing(stderr io.Writer) (policyconfig.KeyRing, error) {
+	ring, err := readKeyFile(k.file, stderr)
+	if err != nil {
+		return ring, err
+	}
+	if err := keyfile.CheckNotExpired(ring, time.Now()); err != nil {
+		return ring, fmt.Errorf("%s: %w", k.file, err)
+	}
+	k.warnOfEnd(stderr, ring, time.Now())
+	return ring, nil
 }
 
 // warnOfEnd says that a ring ends soon: sessions do with it.
@@ -119,7 +139,7 @@ func readKeyFile(path string, stderr io.Writer) (policyconfig.KeyRing, error) {
 }
 
 // areClear tells whether the output will hold keys that whoever reads it can use.
-func (k *keyFlags) areClear() bool { return k.file != "" && k.clear }
+func (k *keyFlags) areClear() bool { return k.clear }
 
 // fileMode is the mode of output files.
 func (k *keyFlags) fileMode(r *compiler.Result) fs.FileMode {

@@ -110,6 +110,7 @@ func (sc *serveCommand) check(c *cobra.Command, args []string) error {
 	if err := sc.cluster.check(sc.config.input.paths); err != nil {
 		return err
 	}
+	sc.config.keys.secret = sc.cluster.keys
 	sc.config.input.elsewhere = sc.cluster.isWanted(sc.config.input.paths)
 	if err := sc.config.check(c, args); err != nil {
 		return err
@@ -221,6 +222,9 @@ func (sc *serveCommand) newReconciler(
 	}
 	// An API server has admitted the objects, and Gateways may come later.
 	output.Admitted = true
+	if err := c.followKeys(ctx, &sc.config.keys, output.LongestUnused); err != nil {
+		return nil, err
+	}
 	r := c.newReconciler(ctx, &sc.config.keys)
 	r.Output, output.Notify = output, c.writeStatuses(ctx, output, registry)
 	return r, nil

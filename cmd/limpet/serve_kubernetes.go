@@ -6,6 +6,8 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -27,6 +29,9 @@ type clusterFlags struct {
 	context    string
 	namespace  string
 	statuses   bool
+	keys       string
+	rotate     string
+	rotateKeys time.Duration // what rotate says
 }
 
 func (f *clusterFlags) register(flags *pflag.FlagSet) {
@@ -34,7 +39,11 @@ func (f *clusterFlags) register(flags *pflag.FlagSet) {
 		"`FILE` that says how to reach an API server, instead of -f;\nwithout either, in a Pod, that of its cluster")
 	flags.StringVar(&f.context, "context", "", "the `NAME` of the context in that file")
 	flags.StringVar(&f.namespace, "system-namespace", compiler.DefaultClassPolicyNamespace,
-		"limpet's own `NAMESPACE`, where its Lease is")
+		"limpet's own `NAMESPACE`, where its Lease is, and the Secret of --keys-secret")
+	flags.StringVar(&f.keys, "keys-secret", "",
+		"`NAME` of the Secret with the key ring, which is made if there is none, instead of --keys")
+	flags.StringVar(&f.rotate, "rotate-keys", "",
+		"put a fresh key into that ring after each such `TIME`, as 30d or 12h; the one before verifies until no session needs it")
 	flags.BoolVar(&f.statuses, "write-status", true, "write what becomes of objects into their statuses")
 }
 
@@ -49,9 +58,32 @@ func (f *clusterFlags) check(paths []string) error {
 		return usagef("--kubeconfig and -f exclude each other: objects come from an API server, or from files")
 	case f.context != "" && f.kubeconfig == "":
 		return usagef("--context needs --kubeconfig")
+	case f.keys != "" && !f.isWanted(paths):
+		return usagef("--keys-secret needs an API server: name one with --kubeconfig")
+	case f.rotate != "" && f.keys == "":
+		return usagef("--rotate-keys needs --keys-secret: a file of keys is rotated by 'limpet keygen --add-to'")
+	case f.rotate != "":
+		return f.parseRotation()
 	default:
 		return nil
 	}
+}
+
+// minRotation is the least time between two keys, so that all proxies have one before the next comes.
+const minRotation = 4 * time.Hour
+
+func (f *clusterFlags) parseRotation() (err error) {
+	if days, is := strings.CutSuffix(f.rotate, "d"); is {
+		var n int
+		n, err = strconv.Atoi(days)
+		f.rotateKeys = time.Duration(n) * 24 * time.Hour
+	} else {
+		f.rotateKeys, err = time.ParseDuration(f.rotate)
+	}
+	if err != nil || f.rotateKeys < minRotation || f.rotateKeys > 3650*24*time.Hour {
+		return usagef("--rotate-keys %q: must be a time from 4h to 3650d, such as 30d", f.rotate)
+	}
+	return nil
 }
 
 // load says how to reach the API server. Its own flow control takes the place of the client's.
@@ -91,6 +123,19 @@ func (f *clusterFlags) follow(ctx context.Context, log *slog.Logger) (*cluster, 
 	c := &cluster{f, config, kubernetes.NewSource(client, log), log}
 	log.Info("reading the objects", "server", config.Host)
 	return c, c.source.Start(ctx)
+}
+
+// followKeys has the keys come from the Secret, if one is named. Overlap is how long a key verifies that no longer signs.
+func (c *cluster) followKeys(ctx context.Context, keys *keyFlags, overlap func() time.Duration) error {
+	if c.flags.keys == "" {
+		return nil
+	}
+	ring := &kubernetes.Keyring{
+		Config: c.config, Namespace: c.flags.namespace, Name: c.flags.keys, Log: c.log,
+		Changed: c.source.Touch, Every: c.flags.rotateKeys, Overlap: overlap,
+	}
+	keys.ring = ring.Ring
+	return ring.Start(ctx)
 }
 
 // newReconciler makes what keeps an output up to date with the objects, and with the keys.

@@ -37,6 +37,7 @@ type Output struct {
 
 	lock       sync.Mutex           // of what a compilation depends on besides the inputs
 	incumbents *compiler.Incumbents // of what is served
+	unused     time.Duration        // the longest that a session of it goes on without a request
 	inputs     livereload.Inputs    // of the last compilation
 }
 
@@ -163,7 +164,7 @@ func (s *Output) serve(since time.Time, result *compiler.Result) string {
 		s.Server.Set(key, next)
 	}
 	s.lock.Lock()
-	s.incumbents = result.Incumbents
+	s.incumbents, s.unused = result.Incumbents, result.LongestUnused
 	s.lock.Unlock()
 	defer s.Changed()
 	for _, d := range result.Served {
@@ -177,6 +178,13 @@ func (s *Output) serve(since time.Time, result *compiler.Result) string {
 	}
 	return fmt.Sprintf("served in %d ms: %d of %d Gateways have changed",
 		time.Since(since).Milliseconds(), changed, len(keys))
+}
+
+// LongestUnused is the longest time for which a session of what is served goes on without a request.
+func (s *Output) LongestUnused() time.Duration {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	return s.unused
 }
 
 // Changed says that something has changed that statuses depend on.

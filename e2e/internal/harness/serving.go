@@ -44,7 +44,8 @@ func Serve(t testing.TB, documents Documents, ring Ring, flags ...string) *Servi
 	return s
 }
 
-// ServeCluster is Serve for the objects of an API server, whose Gateway has that port.
+// ServeCluster is Serve for the objects of an API server, whose Gateway has that port. An empty ring is none: flags say where keys
+// come from.
 func ServeCluster(t testing.TB, kubeconfig string, port int, ring Ring, flags ...string) *Serving {
 	t.Helper()
 	s := &Serving{Watching: &Watching{Documents: Documents{Port: port}, folder: t.TempDir(), served: true}}
@@ -55,14 +56,17 @@ func ServeCluster(t testing.TB, kubeconfig string, port int, ring Ring, flags ..
 // start starts limpet with the ring in a key file.
 func (s *Serving) start(t testing.TB, ring Ring, flags []string) {
 	t.Helper()
-	s.replace(t, "keys.json", ring.JSON(t))
 	s.root = NewRoot()
 	s.replace(t, "root.txt", s.root.Text())
 	s.Listen = Loopback(FreePort(t))
 	admin := FreePort(t)
 	args := []string{
-		"serve", "--keys", filepath.Join(s.folder, "keys.json"), "--root", filepath.Join(s.folder, "root.txt"), "--bind", "127.0.0.1",
+		"serve", "--root", filepath.Join(s.folder, "root.txt"), "--bind", "127.0.0.1",
 		"--wasm-path", Find(t).Wasm, "--listen", s.Listen, "--admin", Loopback(admin),
+	}
+	if len(ring.keys) > 0 {
+		s.replace(t, "keys.json", ring.JSON(t))
+		args = append(args, "--keys", filepath.Join(s.folder, "keys.json"))
 	}
 	s.Running = launchLimpet(t, append(args, flags...), s.Documents.Port, admin, nil)
 	s.await(t, `.*changes of the input reach Envoys.*`)

@@ -1,0 +1,198 @@
+package kubernetes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/limpet-proxy/limpet/internal/keyfile"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+)
+
+// ringName is the name of the key ring in the Secret.
+const ringName = "keys.json"
+
+// Keyring is a key ring in a Secret. What is no ring changes nothing: the last good one stays.
+type Keyring struct {
+	Config          *rest.Config
+	Namespace, Name string
+	Log             *slog.Logger
+	// Changed is called when another ring has come.
+	Changed func()
+	// Every is how long a key signs; 0 leaves the ring as it is. Overlap is how long it verifies after that.
+	Every   time.Duration
+	Overlap func() time.Duration
+
+	lock   sync.Mutex
+	ring   policyconfig.KeyRing
+	secret *corev1.Secret // that has it
+}
+
+// lead is how long a fresh key is known before it signs: proxies that are away for longer learn it when they are back, and till then
+// take the sessions that it began for none.
+const lead = time.Hour
+
+// rotateRetry is how long to wait after a rotation that has failed.
+const rotateRetry = time.Minute
+
+// Start reads the ring, which it makes if there is no such Secret, and follows it until ctx ends.
+func (k *Keyring) Start(ctx context.Context) error {
+	client, err := typedcorev1.NewForConfig(k.Config)
+	if err != nil {
+		return err
+	}
+	secrets := client.Secrets(k.Namespace)
+	have, err := secrets.Get(ctx, k.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		have, err = k.create(ctx, secrets)
+	}
+	if err != nil {
+		return fmt.Errorf("the key ring in Secret %s/%s: %w", k.Namespace, k.Name, err)
+	}
+	if err := k.take(have); err != nil {
+		return err
+	}
+	if err := k.follow(ctx, client); err != nil {
+		return err
+	}
+	if k.Every > 0 {
+		go k.rotate(ctx, secrets)
+	}
+	return nil
+}
+
+// Ring is the ring as it was read last.
+func (k *Keyring) Ring() policyconfig.KeyRing {
+	k.lock.Lock()
+	defer k.lock.Unlock()
+	return k.ring
+}
+
+// create makes the Secret, unless another process does at the same time.
+func (k *Keyring) create(ctx context.Context, secrets typedcorev1.SecretInterface) (*corev1.Secret, error) {
+	text, err := keyfile.Marshal(keyfile.NewRing(keyfile.ChooseID(policyconfig.KeyRing{}, time.Now())))
+	if err != nil {
+		return nil, err
+	}
+	made, err := secrets.Create(ctx, &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: k.Name, Labels: map[string]string{"app.kubernetes.io/managed-by": "limpet"}},
+		Type:       "limpet.dev/keys", Data: map[string][]byte{ringName: text},
+	}, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		return secrets.Get(ctx, k.Name, metav1.GetOptions{})
+	}
+	if err == nil {
+		k.Log.Info("a key ring is made", "secret", k.Namespace+"/"+k.Name)
+	}
+	return made, err
+}
+
+// take reads a Secret's ring.
+func (k *Keyring) take(secret *corev1.Secret) error {
+	name := "Secret " + k.Namespace + "/" + k.Name
+	text, has := secret.Data[ringName]
+	if !has {
+		return fmt.Errorf("%s: data: Required value: it has no %s; 'limpet keygen' makes one", name, ringName)
+	}
+	ring, err := keyfile.Parse(name, string(text))
+	if err == nil {
+		err = keyfile.CheckNotExpired(ring, time.Now())
+	}
+	if err != nil {
+		return err
+	}
+	k.lock.Lock()
+	defer k.lock.Unlock()
+	k.ring, k.secret = ring, secret
+	return nil
+}
+
+// follow takes each ring that the Secret gets.
+func (k *Keyring) follow(ctx context.Context, client *typedcorev1.CoreV1Client) error {
+	informer := cache.NewSharedIndexInformer(
+		cache.NewListWatchFromClient(client.RESTClient(), "secrets", k.Namespace, fields.OneTermEqualSelector("metadata.name", k.Name)),
+		&corev1.Secret{}, 0, cache.Indexers{})
+	changed := func(sent any) {
+		secret, is := sent.(*corev1.Secret)
+		k.lock.Lock()
+		known := is && secret.ResourceVersion == k.secret.ResourceVersion
+		k.lock.Unlock()
+		if !is || known {
+			return
+		}
+		if err := k.take(secret); err != nil {
+			k.Log.Error("the key ring is no good, and the last one stays", "reason", err)
+			return
+		}
+		k.Changed()
+	}
+	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: changed, UpdateFunc: func(_, sent any) { changed(sent) },
+		DeleteFunc: func(any) {
+			k.Log.Error("the key ring's Secret is gone; its ring stays until this process ends", "secret", k.Namespace+"/"+k.Name)
+		},
+	})
+	if err != nil {
+		return err
+	}
+	go informer.RunWithContext(ctx)
+	return nil
+}
+
+// rotate puts a fresh key into the ring whenever it is time. Every process does: the API server takes the first one's, and the
+// others see that nothing is due.
+func (k *Keyring) rotate(ctx context.Context, secrets typedcorev1.SecretInterface) {
+	for ctx.Err() == nil {
+		again, err := k.rotateOnce(ctx, secrets, time.Now())
+		if err != nil {
+			k.Log.Error("the keys do not rotate", "reason", err)
+			again = time.Now().Add(rotateRetry)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(min(time.Until(again), time.Hour)): // for the ring may change meanwhile, and clocks do
+		}
+	}
+}
+
+// rotateOnce writes the ring as it ought to be, and says when to look again.
+func (k *Keyring) rotateOnce(ctx context.Context, secrets typedcorev1.SecretInterface, now time.Time) (time.Time, error) {
+	k.lock.Lock()
+	ring, secret := k.ring, k.secret
+	k.lock.Unlock()
+	rotation := keyfile.Rotation{Every: k.Every, Lead: min(lead, k.Every/4), Overlap: max(k.Every, k.Overlap()) + lead}
+	next, again, err := rotation.Rotate(ring, secret.CreationTimestamp.Time, now)
+	if err != nil || len(next.Keys) > 0 && next.Keys[0].ID == ring.Keys[0].ID {
+		return again, err
+	}
+	text, err := keyfile.Marshal(next)
+	if err != nil {
+		return again, err
+	}
+	update := secret.DeepCopy()
+	update.Data[ringName] = text
+	written, err := secrets.Update(ctx, update, metav1.UpdateOptions{})
+	if apierrors.IsConflict(err) { // another process has, or a person: the ring comes again
+		return now.Add(rotateRetry), nil
+	}
+	if err != nil {
+		return again, errors.Join(err, ctx.Err())
+	}
+	k.Log.Info("a fresh key is in the ring", "id", next.Keys[0].ID, "signs from", next.Keys[0].NotBefore.String())
+	if err := k.take(written); err != nil {
+		return again, err
+	}
+	k.Changed()
+	return again, nil
+}
