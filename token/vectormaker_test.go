@@ -160,6 +160,13 @@ func makeVectors(t *testing.T) vectorFile {
 		partsCases, partsLayoutCases) {
 		file.Tokens = append(file.Tokens, c.vector(t))
 	}
+	for _, c := range envelopeCases {
+		file.Envelopes = append(file.Envelopes, c.vector(t))
+	}
+	for _, c := range ticketCases {
+		file.Tickets = append(file.Tickets, c.vector(t))
+	}
+	file.Digests = makeDigestVectors(t)
 	return file
 }
 

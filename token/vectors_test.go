@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"reflect"
+	"strconv"
 	"testing"
 	"time"
 )
@@ -15,9 +16,12 @@ const vectorsPath = "testdata/vectors.json"
 // The types of testdata/vectors.json. Its rings have the form of LIMPET_KEYS.
 type (
 	vectorFile struct {
-		Rings  map[string]ringJSON `json:"rings"`
-		Tokens []vector            `json:"tokens"`
-		Sealed []sealVector        `json:"sealed"`
+		Rings     map[string]ringJSON `json:"rings"`
+		Tokens    []vector            `json:"tokens"`
+		Envelopes []envelopeVector    `json:"envelopes"`
+		Tickets   []ticketVector      `json:"tickets"`
+		Digests   []digestVector      `json:"digests"`
+		Sealed    []sealVector        `json:"sealed"`
 	}
 	ringJSON struct {
 		Keys []keyJSON `json:"keys"`
@@ -62,6 +66,40 @@ type (
 		Backend string `json:"backend,omitempty"`
 		Owner   string `json:"owner,omitempty"`
 		Named   bool   `json:"named,omitempty"`
+	}
+	envelopeVector struct {
+		Name     string    `json:"name"`
+		Ring     string    `json:"ring"`
+		Scope    string    `json:"scope"`
+		Rules    rulesJSON `json:"rules"`
+		Now      int64     `json:"now"`
+		Envelope string    `json:"envelope"`
+		envelopeAnswer
+	}
+	// envelopeAnswer has value and attributes in base64, for they may be any bytes.
+	envelopeAnswer struct {
+		Form       bool   `json:"form"`
+		Value      string `json:"value,omitempty"`
+		Signed     bool   `json:"signed"`
+		Attributes string `json:"attributes,omitempty"`
+		Verdict    string `json:"verdict,omitempty"`
+	}
+	ticketVector struct {
+		Name   string `json:"name"`
+		Ring   string `json:"ring"`
+		Scope  string `json:"scope"`
+		Now    int64  `json:"now"`
+		Skew   int64  `json:"skew"`
+		Ticket string `json:"ticket"`
+		Good   *bool  `json:"good,omitempty"`
+	}
+	digestVector struct {
+		Name   string `json:"name"`
+		Ring   string `json:"ring"`
+		Scope  string `json:"scope"`
+		Now    int64  `json:"now"`
+		ID     string `json:"id"`
+		Digest string `json:"digest,omitempty"`
 	}
 	sealVector struct {
 		Name   string `json:"name"`
@@ -124,6 +162,12 @@ func encodeVectors(t *testing.T, file vectorFile) []byte {
 	}
 	out.WriteString("\n},\n\"tokens\": [")
 	writeLines(t, &out, file.Tokens)
+	out.WriteString("\n],\n\"envelopes\": [")
+	writeLines(t, &out, file.Envelopes)
+	out.WriteString("\n],\n\"tickets\": [")
+	writeLines(t, &out, file.Tickets)
+	out.WriteString("\n],\n\"digests\": [")
+	writeLines(t, &out, file.Digests)
 	out.WriteString("\n],\n\"sealed\": [")
 	writeLines(t, &out, file.Sealed)
 	out.WriteString("\n]\n}\n")
@@ -200,6 +244,43 @@ func wantSession(t *testing.T, v vector, sess Session) {
 	}
 }
 
+// TestEnvelopeVectors opens every envelope of the file.
+func TestEnvelopeVectors(t *testing.T) {
+	file := readVectors(t)
+	for _, v := range file.Envelopes {
+		var e Envelope
+		var got envelopeAnswer
+		scope := file.Rings[v.Ring].ring(t).Scope(v.Scope)
+		tok, body, ok := CutEnvelope(v.Envelope)
+		if got.Form = ok && e.Decode(tok, body); got.Form {
+			got.Value = b64(e.Value())
+			sess, verdict := scope.Open(tok, v.Now)
+			if got.Signed = verdict == Valid && e.Signed(scope, sess, v.Now); got.Signed {
+				got.Attributes, got.Verdict = b64(e.Attributes()), scope.Check(sess, Rules(v.Rules), v.Now).String()
+			}
+		}
+		if got != v.envelopeAnswer {
+			t.Errorf("%s: %+v, want %+v", v.Name, got, v.envelopeAnswer)
+		}
+	}
+}
+
+// TestTicketVectors judges every ticket of the file, and makes every digest.
+func TestTicketVectors(t *testing.T) {
+	file := readVectors(t)
+	for _, v := range file.Tickets {
+		if got := file.Rings[v.Ring].ring(t).Scope(v.Scope).Ticket(v.Ticket, v.Now, v.Skew); got != *v.Good {
+			t.Errorf("%s: good is %t", v.Name, got)
+		}
+	}
+	for _, v := range file.Digests {
+		id, err := strconv.ParseUint(v.ID, 16, 64)
+		if got := file.Rings[v.Ring].ring(t).Scope(v.Scope).AppendDigest(nil, id, v.Now); err != nil || string(got) != v.Digest {
+			t.Errorf("%s: %s, %v, want %s", v.Name, got, err, v.Digest)
+		}
+	}
+}
+
 // TestSealVectors unseals every sealed text of the file.
 func TestSealVectors(t *testing.T) {
 	for _, v := range readVectors(t).Sealed {
@@ -222,6 +303,9 @@ func TestVectorsCoverEverything(t *testing.T) {
 	}
 	if n := len(file.Sealed); n < 12 {
 		t.Errorf("%d sealed texts, want at least 12", n)
+	}
+	if len(file.Envelopes) < 30 || len(file.Tickets) < 15 || len(file.Digests) < 4 {
+		t.Errorf("%d envelopes, %d tickets and %d digests, want at least 30, 15 and 4", len(file.Envelopes), len(file.Tickets), len(file.Digests))
 	}
 	seen := map[string]int{}
 	for _, v := range file.Tokens {

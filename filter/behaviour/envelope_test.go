@@ -286,3 +286,26 @@ func TestEnvelopeOfAnotherScope(t *testing.T) {
 		w.counted("p unknown-key", 1)
 	})
 }
+
+// TestEnvelopeOfAPod: what the policy knows of pods holds for sessions in envelopes as for others: an address that another pod
+// has ends them, a pod that comes back elsewhere keeps them, and the application has its value either way.
+func TestEnvelopeOfAPod(t *testing.T) {
+	eachBuild(t, func(t *testing.T, start start) {
+		const one, two = "10.0.0.1:8080", "10.0.0.2:8080"
+		known := func(owners ...string) string {
+			return version2(`"envelope":true`, `"owners":["`+strings.Join(owners, `","`)+`"]`)
+		}
+		w := newWorld(t, known(ownedByName(one, "web-0").String()), start)
+		w.hosts, w.answer = []string{one}, setting("set-cookie: sid=abc; Path=/")
+		w.get()
+		w.hosts, w.answer = []string{one, two}, nil
+		w.restart(known(ownedByName(two, "web-0").String(), ownedByName(one, "web-1").String()), start, ringA)
+		r := w.get("cookie: sid=" + w.cookies["sid"])
+		want(t, "host of the pod that came back", r.host, two)
+		want(t, "what it sees", values(r.received, "cookie")[0], "sid=abc")
+		w.restart(known(ownedByName(one, "web-1").String(), ownedByName(two, "web-2").String()), start, ringA)
+		r = w.get("cookie: sid=" + w.cookies["sid"])
+		want(t, "what another pod sees", values(r.received, "cookie")[0], "sid=abc")
+		w.counted("p host-reused", 1)
+	})
+}

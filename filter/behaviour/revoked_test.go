@@ -2,6 +2,8 @@ package behaviour
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -75,6 +77,59 @@ func TestRevokedHost(t *testing.T) {
 			w.cookies["sid"] = ""
 		}
 		want(t, "host of a session that came later", w.get().host, host)
+		w.counted("p revoked", 1)
+	})
+}
+
+// TestRevokedBackend: the sessions of one backend of a split are void that came to it before a time, and those of the other
+// stay; of a host that is listed twice, as one and as its backend's, the later time holds.
+func TestRevokedBackend(t *testing.T) {
+	blue, green := []string{"10.0.1.1:8080", "10.0.1.2:8080"}, []string{"10.0.2.1:8080", "[2001:db8::2]:8080"}
+	const before = " before 2026-11-21T12:00:30Z"
+	eachBuild(t, func(t *testing.T, start start) {
+		w := newWorld(t, config(), start)
+		w.hosts = slices.Concat(blue, green)
+		jars := map[string]string{}
+		for range w.hosts {
+			delete(w.cookies, "sid")
+			jars[w.get().host] = w.cookies["sid"]
+		}
+		list := []string{green[0] + before, green[1] + before, green[0] + " before 2026-11-20T00:00:00Z"}
+		w.restart(config(`"revocation":{"hosts":["`+strings.Join(list, `","`)+`"]}`), start, ringA)
+		w.hosts = blue // where those go that are void
+		for _, home := range green {
+			w.cookies["sid"] = jars[home]
+			r := w.get()
+			want(t, "tokens in place of a void one", len(r.setCookies()), 1)
+			want(t, "is it on a host of the other backend", slices.Contains(blue, r.host), true)
+		}
+		w.counted("p revoked", 2)
+		w.hosts = slices.Concat(blue, green)
+		for _, home := range blue {
+			w.cookies["sid"] = jars[home]
+			want(t, "host of a session of the other backend", w.get().host, home)
+		}
+		w.pass(30 * time.Second)
+		w.hosts = green
+		w.cookies["sid"] = ""
+		fresh := w.get().host
+		w.hosts = slices.Concat(blue, green)
+		want(t, "host of a session that came later", w.get().host, fresh)
+		w.counted("p revoked", 2)
+	})
+}
+
+// TestRevokedAfterAMove: a session that follows its pod to an address which is revoked is void as if it had begun there.
+func TestRevokedAfterAMove(t *testing.T) {
+	eachBuild(t, func(t *testing.T, start start) {
+		const one, two, three = "10.0.0.1:8080", "10.0.0.2:8080", "[2001:db8::3]:8080"
+		w := newWorld(t, owned(ownedByName(one, "web-0")), start)
+		w.hosts = []string{one}
+		w.get()
+		w.hosts = []string{two, three}
+		text := `"revocation":{"hosts":["` + three + ` before 2026-11-21T12:00:30Z"]},"owners":["` + ownedByName(three, "web-0").String() + `"]`
+		w.restart(version2(text), start, ringA)
+		want(t, "tokens in place of the void one", len(w.get().setCookies()), 1)
 		w.counted("p revoked", 1)
 	})
 }

@@ -141,8 +141,9 @@ def decode(text):
     return raw
 
 
-def authenticate(raw, ring, scope, now):
-    """Steps 7 to 9."""
+def authenticate(raw, ring, scope, now, signed=None):
+    """Steps 7 to 9: raw has the tags at a token's places, and signed, the same bytes unless told otherwise, ends with the MAC."""
+    signed = raw if signed is None else signed
     for key in ring["keys"]:
         end = seconds(key, "notAfter")
         if tag(b"key id", key["id"]) == raw[2:6] and (end is None or now < end):
@@ -151,7 +152,7 @@ def authenticate(raw, ring, scope, now):
         raise Refused("unknown-key")
     if raw[6:10] != tag(b"scope", scope):
         raise Refused("wrong-scope")
-    if not hmac.compare_digest(mac(derive(key, b"mac", scope), raw[:-MAC_SIZE]), raw[-MAC_SIZE:]):
+    if not hmac.compare_digest(mac(derive(key, b"mac", scope), signed[:-MAC_SIZE]), signed[-MAC_SIZE:]):
         raise Refused("bad-signature")
     return key
 
@@ -209,6 +210,71 @@ def verify(vector, rings):
     return {"verdict": "valid", "session": session}
 
 
+# Envelopes.
+
+def b64(raw):
+    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
+
+
+def begins_as_token(text):
+    """Whether the length and the first three characters are those of a token."""
+    head = unbase64(text[:3] + "A")
+    return head is not None and head[0] in (1, 2) and flags_allowed(head[0], head[1]) and len(text) == -(-size(head[1]) * 4 // 3)
+
+
+def cut_envelope(text):
+    """The token, and the bytes of the body, or None for a text that is no envelope by its form."""
+    token, dot, body = text.partition(".")
+    raw = unbase64(body)
+    if len(text) > 4096 or not dot or not begins_as_token(token) or raw is None or len(raw) < 2 + MAC_SIZE:
+        return None
+    return (token, raw) if 2 + int.from_bytes(raw[:2], "big") + MAC_SIZE <= len(raw) else None
+
+
+def open_envelope(vector, rings):
+    parts = cut_envelope(vector["envelope"])
+    if parts is None:
+        return {"form": False, "signed": False}
+    token, raw = parts
+    signed, value_at = raw[:-MAC_SIZE], 2 + int.from_bytes(raw[:2], "big")
+    answer = {"form": True, "signed": False, "value": b64(signed[value_at:])}
+    try:
+        bytes_of_token = decode(token)
+        key = authenticate(bytes_of_token, rings[vector["ring"]], vector["scope"], vector["now"])
+        open_body(bytes_of_token, key, vector["scope"])
+    except Refused:
+        return drop_empty(answer)
+    if hmac.compare_digest(mac(derive(key, b"mac", vector["scope"]), b"E" + token.encode() + signed), raw[-MAC_SIZE:]):
+        verdict = verify({**vector, "token": token}, rings)["verdict"]
+        answer.update(signed=True, attributes=b64(signed[2:value_at]), verdict=verdict)
+    return drop_empty(answer)
+
+
+def drop_empty(answer):
+    return {name: value for name, value in answer.items() if value != ""}
+
+
+# Tickets and digests.
+
+def judge_ticket(vector, rings):
+    raw, now, scope = unbase64(vector["ticket"]), vector["now"], vector["scope"]
+    if raw is None or len(raw) != 45 or raw[:1] != b"T":
+        return {"good": False}
+    try:  # as of a token, whose tags stand at other places
+        key = authenticate(bytes(2) + raw[1:9], rings[vector["ring"]], scope, now, raw)
+    except Refused:
+        return {"good": False}
+    ends = int.from_bytes(raw[9:13], "big")
+    return {"good": now < ends <= now + 600 + vector["skew"]}
+
+
+def make_digest(vector, rings):
+    for key in rings[vector["ring"]]["keys"]:
+        begins, ends = seconds(key, "notBefore"), seconds(key, "notAfter")
+        if (begins is None or begins <= vector["now"]) and (ends is None or vector["now"] < ends):
+            return {"digest": mac(derive(key, b"mac", vector["scope"]), b"S" + bytes.fromhex(vector["id"]))[:8].hex()}
+
+
 # Sealing.
 
 def parse_roots(text):
@@ -247,8 +313,11 @@ def main():
     vectors = json.load(sys.stdin)
     for vector in vectors["tokens"]:
         print(json.dumps({"name": vector["name"], **verify(vector, vectors["rings"])}))
+    for kind, answer in (("envelopes", open_envelope), ("tickets", judge_ticket), ("digests", make_digest)):
+        for vector in vectors[kind]:
+            print(json.dumps({"name": vector["name"], **answer(vector, vectors["rings"])}))
     for vector in vectors["sealed"]:
-        print(json.dumps({"name": vector["name"], **unseal(vector)}))
+        print(json.dumps({"name": vector["name"], **drop_empty(unseal(vector))}))
 
 
 main()

@@ -152,16 +152,13 @@ func (s *search) unwrap(text string) bool {
 	if verdict == token.Valid && !e.Signed(p.scope, entry.session, s.now) {
 		verdict = token.BadSignature
 	}
-	if verdict == token.Valid {
-		s.x.hold()
-		s.x.written = entry.session.LastSeen
-		verdict = p.check(entry, s.now)
-	}
 	if verdict != token.Valid {
 		s.refuse(outcomeOf(verdict))
 		return true
 	}
-	s.entry = entry
+	s.x.hold()
+	s.x.written = entry.session.LastSeen
+	s.judge(entry)
 	return true
 }
 

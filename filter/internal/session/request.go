@@ -213,10 +213,17 @@ func (s *search) candidate(value string) {
 	default:
 		s.tried++
 	}
-	if verdict == token.Valid {
-		verdict = p.check(entry, s.now)
-	}
 	if verdict != token.Valid {
+		s.refuse(outcomeOf(verdict))
+		return
+	}
+	s.judge(entry)
+}
+
+// judge takes an authentic token, unless the policy's rules, or whose its host is by now, make it void.
+func (s *search) judge(entry *cacheEntry) {
+	p := s.x.policy
+	if verdict := p.check(entry, s.now); verdict != token.Valid {
 		s.refuse(outcomeOf(verdict))
 		return
 	}
@@ -224,6 +231,10 @@ func (s *search) candidate(value string) {
 		to, ok := p.owners.judge(&entry.session)
 		if !ok {
 			s.refuse(HostReused)
+			return
+		}
+		if to != nil && p.revoked != nil && p.revoked.hasHost(to.host, entry.session.IssuedAt) {
+			s.refuse(Revoked)
 			return
 		}
 		s.to = to

@@ -8,13 +8,9 @@ import (
 // revoked are the single sessions and the hosts that a policy revokes; nil for none of both.
 type revoked struct {
 	sessions []policyconfig.RevokedSession
-	hosts    []revokedHost
-}
-
-// revokedHost voids sessions that came to a host before a time.
-type revokedHost struct {
-	host   token.Host
-	before int64
+	// hosts are when the first session came to a host that is not void, and latest is the last of these times.
+	hosts  map[token.Host]int64
+	latest int64
 }
 
 // newRevoked reads what validation has read before.
@@ -22,7 +18,7 @@ func newRevoked(r *policyconfig.Revocation) *revoked {
 	if len(r.Sessions)+len(r.Hosts) == 0 {
 		return nil
 	}
-	list := &revoked{}
+	list := &revoked{hosts: make(map[token.Host]int64, len(r.Hosts))}
 	for _, text := range r.Sessions {
 		if s, err := policyconfig.ParseRevokedSession(text); err == nil {
 			list.sessions = append(list.sessions, s)
@@ -35,7 +31,8 @@ func newRevoked(r *policyconfig.Revocation) *revoked {
 		}
 		// No token names a host that is none to the package; so none is let through.
 		if host, err := token.ParseHost(h.Host); err == nil {
-			list.hosts = append(list.hosts, revokedHost{host, int64(h.Before)})
+			list.hosts[host] = max(list.hosts[host], int64(h.Before))
+			list.latest = max(list.latest, int64(h.Before))
 		}
 	}
 	return list
@@ -48,10 +45,10 @@ func (r *revoked) has(sess *token.Session, now int64) bool {
 			return true
 		}
 	}
-	for i := range r.hosts {
-		if h := &r.hosts[i]; sess.IssuedAt < h.before && h.host == sess.Host {
-			return true
-		}
-	}
-	return false
+	return r.hasHost(sess.Host, sess.IssuedAt)
+}
+
+// hasHost reports whether a session is revoked that began at a time, if it is on a host.
+func (r *revoked) hasHost(host token.Host, issuedAt int64) bool {
+	return issuedAt < r.latest && issuedAt < r.hosts[host]
 }
