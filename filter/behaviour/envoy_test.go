@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -164,6 +165,18 @@ func (e *envoy) setClock(t *testing.T, now time.Time) {
 	var text [8]byte
 	binary.NativeEndian.PutUint64(text[:], uint64(now.Unix()))
 	_, err := e.clock.WriteAt(text[:], 0)
+	check(t, err)
+}
+
+// setRefusing has a host take no connections; empty for none.
+func (e *envoy) setRefusing(t *testing.T, host string) {
+	t.Helper()
+	var text [8]byte
+	if address, err := netip.ParseAddrPort(host); err == nil {
+		four := address.Addr().As4()
+		binary.NativeEndian.PutUint64(text[:], 1<<32|uint64(binary.BigEndian.Uint32(four[:])))
+	}
+	_, err := e.clock.WriteAt(text[:], int64(len(text)))
 	check(t, err)
 }
 
@@ -400,6 +413,7 @@ func (p *envoyPlugin) exchange(w *world, route, cluster string, h [][2]string) (
 	e, next := p.envoy, w.hosts[w.turn%len(w.hosts)]
 	e.setHosts(p.t, w.hosts)
 	e.setClock(p.t, w.now)
+	e.setRefusing(p.t, w.refuses)
 	e.backend.answer, e.backend.host, e.backend.received = w.answer, "", nil
 	p.requests++
 	id := fmt.Sprintf("%d-%d", e.generation, p.requests)

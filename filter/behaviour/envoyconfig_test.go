@@ -62,7 +62,9 @@ func routes() []any {
 			all = append(all, object{
 				"name":  route,
 				"match": object{"prefix": "/", "headers": []any{exactly("x-test-route", route), exactly("x-test-cluster", cluster)}},
-				"route": object{"cluster": cluster, "timeout": "30s"},
+				"route": object{
+					"cluster": cluster, "timeout": "30s", "retry_policy": object{"retry_on": "connect-failure", "num_retries": 1},
+				},
 			})
 		}
 	}

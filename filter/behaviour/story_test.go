@@ -42,15 +42,25 @@ func TestStory(t *testing.T) {
 		w.wantStory("forged", w.get("cookie: sid="+forged), story("outcome", "unknown-key", "policy", "p"))
 		w.hosts = without1(w.hosts, home)
 		w.wantStory("moved", w.get("cookie: sid="+old), story("outcome", "moved", "policy", "p", "age", "90", "host", home, "reason", "host-gone"))
-		if _, is := w.plugin.(proxy); !is { // Envoy counts its own attempts: see e2e
-			w.attempts = 2
-			w.wantStory("refused", w.get("cookie: sid="+old), story("outcome", "moved", "policy", "p", "age", "90", "host", home, "reason", "host-refused"))
-		}
 		w.pass(time.Hour)
 		w.wantStory("expired", w.get("cookie: sid="+old), story("outcome", "expired-absolute", "policy", "p"))
 	})
 	each(t, config(), func(t *testing.T, w *world) {
 		want(t, "filter state when it is switched off", len(w.get().state), 0)
+	})
+}
+
+// TestStoryOfRefusal: a host that takes no connection was tried, which is told apart from one that is gone.
+func TestStoryOfRefusal(t *testing.T) {
+	each(t, with(config(), `"accessLogFields":true`), func(t *testing.T, w *world) {
+		w.answer = answers("connection: close") // or Envoy would have no need of another
+		home := w.get().host
+		w.answer, w.refuses = nil, home
+		r := w.get()
+		if r.host == home || r.host == "" {
+			t.Errorf("%q answered", r.host)
+		}
+		w.wantStory("refused", r, story("outcome", "moved", "policy", "p", "age", "0", "host", home, "reason", "host-refused"))
 	})
 }
 

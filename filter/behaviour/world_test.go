@@ -44,8 +44,8 @@ type world struct {
 	details string
 	// unpoliced says that no policy holds, so that only Envoy's own fence would remove the pin header.
 	unpoliced bool
-	// attempts is how often the proxy tried to send a request, 0 where it does not say.
-	attempts int
+	// refuses is a host with an IPv4 address that takes no connections: the proxy tries another.
+	refuses string
 	// cookies is the client's jar: names to values.
 	cookies map[string]string
 }
@@ -131,7 +131,7 @@ func (w *world) exchange(s stream, h [][2]string) (result, error) {
 	if told, ok := s.(backendStream); ok {
 		told.setBackend(w.backends[r.host])
 	}
-	s.attempted(w.attempts)
+	s.attempted(w.attempts(sent))
 	r.headers, err = s.response(reply, details, false)
 	r.log, r.state = s.logged(), s.states()
 	return r, err
@@ -147,13 +147,8 @@ func (w *world) check(err error) {
 // upstream plays stateful_session, the load balancer and the backend.
 func (w *world) upstream(req [][2]string) (result, [][2]string, string) {
 	pin, pinned := first(req, pinHeader)
-	r := result{received: without(without(req, pinHeader), backendHeader)}
-	if pinned {
-		text, err := base64.StdEncoding.DecodeString(pin)
-		w.check(err)
-		r.host = string(text)
-	}
-	if !slices.Contains(w.hosts, r.host) {
+	r := result{received: without(without(req, pinHeader), backendHeader), host: w.pinned(req)}
+	if !slices.Contains(w.hosts, r.host) || r.host == w.refuses {
 		if pinned && w.strict {
 			r.host = ""
 			return r, [][2]string{{":status", cmp.Or(w.strictStatus, "503")}}, "no_healthy_upstream"
@@ -174,6 +169,22 @@ func (w *world) upstream(req [][2]string) (result, [][2]string, string) {
 		return r, reply, w.details
 	}
 	return r, reply, "via_upstream"
+}
+
+// pinned is the host that the plugin wants, "" for none.
+func (w *world) pinned(req [][2]string) string {
+	pin, _ := first(req, pinHeader)
+	text, err := base64.StdEncoding.DecodeString(pin)
+	w.check(err)
+	return string(text)
+}
+
+// attempts is how often the request is sent.
+func (w *world) attempts(req [][2]string) int {
+	if w.refuses != "" && w.pinned(req) == w.refuses {
+		return 2
+	}
+	return 1
 }
 
 // subset gives the hosts among which the load balancer chooses.

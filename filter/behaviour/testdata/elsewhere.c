@@ -1,9 +1,11 @@
 // Preloaded into Envoy (LD_PRELOAD), this gives it the hosts and the clock of a test: whatever address it connects to, it
 // reaches the test's one backend on 127.0.0.1, whose first line then says which address was meant; and its wall clock
-// shows the seconds in a file. Its monotonic clock, by which it counts timeouts, stays as it is.
+// shows the seconds in a file, behind which is 1 and the IPv4 address of a host that takes no connections. Its monotonic clock, by
+// which it counts timeouts, stays as it is.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <stdint.h>
@@ -75,6 +77,10 @@ int connect(int s, const struct sockaddr *to, socklen_t size) {
 	if (!backend) return real_connect(s, to, size);
 	if (to->sa_family == AF_INET) {
 		const struct sockaddr_in *a = (const struct sockaddr_in *)to;
+		if (clock_file && clock_file[1] == (INT64_C(1) << 32 | ntohl(a->sin_addr.s_addr))) {
+			errno = ECONNREFUSED;
+			return -1;
+		}
 		inet_ntop(AF_INET, &a->sin_addr, address, sizeof address);
 		snprintf(meant, sizeof meant, "%s:%d\n", address, ntohs(a->sin_port));
 		return go(s, AF_INET, meant);
