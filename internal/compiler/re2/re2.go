@@ -23,6 +23,9 @@ func Explain(expression string) string {
 	if strings.Contains(expression, "(?<") {
 		return "must be an expression of RE2: a named group is (?P<name>...)"
 	}
+	if why := explainDialect(expression); why != "" {
+		return why
+	}
 	size, err := Size(expression)
 	switch {
 	case err != nil:
