@@ -180,7 +180,7 @@ func newNotFoundError(path *field.Path, value any, why string) *field.Error {
 
 // join attaches a route, once, for the hostnames that it and the listener have in common; false if there are none.
 // A listener's hostnames belong to routes of one kind (GRPCRoute, spec.hostnames): where one of another kind was
-// there first, the route stays out as a whole, and join gives the one that was.
+// there first, the route stays out as a whole, and join gives the one that was. Istio and Envoy Gateway serve both.
 func (l *listener) join(route *Route) (bool, *Route) {
 	if l.last == route {
 		return true, nil
@@ -195,7 +195,7 @@ func (l *listener) join(route *Route) (bool, *Route) {
 			common[both] = true
 		}
 	}
-	if rival := l.findRival(route, common); rival != nil {
+	if rival := l.findRival(route, common); rival != nil && !l.mixed {
 		return false, rival
 	}
 	l.common[route] = slices.Sorted(maps.Keys(common))

@@ -30,8 +30,10 @@ type listener struct {
 	attached map[string][]*Route
 	first    map[string]*Route // of those that are attached, by hostname
 	last     *Route            // the route attached last
-	bound    int               // on how many addresses it listens
-	common   map[*Route][]string
+	// mixed says that a control plane serves it, and lets routes of several kinds have a host.
+	mixed  bool
+	bound  int // on how many addresses it listens
+	common map[*Route][]string
 	// certificates are those that it can show, for TLS; without any it serves nothing.
 	certificates []ir.Certificate
 	overlaps     []string // the listeners of its ports, by name, that have TLS and hosts in common with it
@@ -181,6 +183,7 @@ func (b *builder) addGateway(g *resource.Object[gatewayv1.Gateway], addresses []
 	for i := range g.Value.Spec.Listeners {
 		spec := &g.Value.Spec.Listeners[i]
 		l := newListener(g, spec, i)
+		l.mixed = b.isolated
 		l.proxies = proxies
 		key := g.Key()
 		if g.Kind == object.KindIstioGateway {

@@ -213,6 +213,15 @@ func TestRequestsBelongToOneListener(t *testing.T) {
 	}
 }
 
+// TestRoutesOfTwoKindsOnControlPlanes holds that no route is kept out whose control plane serves it: Istio and Envoy Gateway
+// put routes of all kinds together on a host.
+func TestRoutesOfTwoKindsOnControlPlanes(t *testing.T) {
+	grpc := strings.Replace(routeOf("g"+older, toWeb+oneRule), "kind: HTTPRoute", "kind: GRPCRoute", 1)
+	b := buildControlled(t, "istio.io/gateway-controller", grpc, routeOf("h"+younger, toWeb+oneRule), gatewayOf("web", onPort80, ""))
+	checkText(t, b, "[fd00::]:80\n* default/web/http: g/0/0 h/0/0")
+	compilertest.CheckProblems(t, b.rep.Warnings())
+}
+
 // TestRoutesOfTwoKinds holds that of two kinds of routes on one host the one that goes first keeps the other out.
 func TestRoutesOfTwoKinds(t *testing.T) {
 	grpc := func(metadata, spec string) string {

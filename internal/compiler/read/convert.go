@@ -112,7 +112,11 @@ func (b *nodeConverter) readKey(n *yaml.Node) (string, bool) {
 		n = n.Alias
 	}
 	if n.Kind != yaml.ScalarNode {
-		b.addFault(n, "a key must be a string")
+		message := "a key must be a string"
+		if n.Kind == yaml.MappingNode && n.Style&yaml.FlowStyle != 0 {
+			message += templateHint // {{ .Name }} is a mapping with a mapping for a key
+		}
+		b.addFault(n, message)
 		return "", false
 	}
 	return n.Value, true

@@ -55,5 +55,11 @@ func syntaxFault(err error, data []byte) *fault {
 	if strings.HasPrefix(message, "did not find expected") {
 		line = min(line+1, bytes.Count(bytes.TrimRight(data, "\r\n"), []byte("\n"))+1)
 	}
+	if bytes.Contains(data, []byte("{{")) {
+		message += templateHint
+	}
 	return &fault{line: line, message: "broken YAML: " + message}
 }
+
+// templateHint is for texts with what a template has where values go.
+const templateHint = "; if it is a template, let what it belongs to fill it in first, such as 'helm template'"

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+	gatewayxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 	kjson "sigs.k8s.io/json"
 
 	"github.com/limpet-proxy/limpet/compiler/api"
@@ -175,7 +176,7 @@ func (a *admitter) admitDocument(d *read.Document, k *Kind) {
 		k.prepare(a, d)
 	}
 	var left []Fault
-	isOthers := isCommon(gvkOf(d).Group) || slices.Contains(a.options.PlatformKinds, gvkOf(d))
+	isOthers := k.anotherPlane || isCommon(gvkOf(d).Group) || slices.Contains(a.options.PlatformKinds, gvkOf(d))
 	if k.fields != nil && (!a.options.ExternalControlPlane || !isOthers) {
 		left = findUnsupported(d.StringAt("kind"), d.Fields) // before defaults, which no document writes
 	}
@@ -200,7 +201,7 @@ func (a *admitter) admitDocument(d *read.Document, k *Kind) {
 
 // isCommon reports whether every control plane for Gateway API serves the kinds of a group.
 func isCommon(group string) bool {
-	return slices.Contains([]string{gatewayv1.GroupName, discoveryv1.GroupName, IstioGroup, ""}, group)
+	return slices.Contains([]string{gatewayv1.GroupName, gatewayxv1alpha1.GroupName, discoveryv1.GroupName, IstioGroup, ""}, group)
 }
 
 // applyCRDs asks package admission, which also fills in the defaults.

@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/compilertest"
@@ -94,8 +97,54 @@ func TestDocumentsThatAreNoObjects(t *testing.T) {
 		"a group that is misspelt":          {document("gateway.networking.k8s.oi/v1/HTTPRoute", "spec: {}"), []string{"did you mean gateway.networking.k8s.io?"}},
 		"a core kind that is misspelt":      {document("v1/Sercive", "spec: {}"), []string{"did you mean Service?"}},
 		"no kind of limpet's own":           {document("limpet.dev/v1alpha1/Something", "spec: {}"), []string{`no matches for kind "Something" in version "limpet.dev/v1alpha1"`}},
+		"a core kind that is another one":   {document("v1/Node", "spec: {}"), []string{"kind: Node of v1 is no kind that limpet reads"}},
 		"the status counts for nothing":     {document(gatewayClass, "spec: {controllerName: a.b/c}, status: {conditions: 7}"), nil},
 	})
+}
+
+// TestKindsOfTheCore holds that no kind that an API server itself has counts as one of limpet's, misspelt.
+func TestKindsOfTheCore(t *testing.T) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, discoveryv1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kinds := 0
+	for gvk := range scheme.AllKnownTypes() {
+		if gvk.Group == "__internal" || gvk.Version != "v1" || strings.HasSuffix(gvk.Kind, "List") {
+			continue
+		}
+		kinds++
+		text := document(gvk.GroupVersion().String()+"/"+gvk.Kind, "spec: {}")
+		if _, rep := compilertest.TryAdmit(t, resource.Options{}, text); strings.Contains(rep.Errors(false).Error(), "no matches for kind") {
+			t.Errorf("%s: %v", gvk, rep.Errors(false))
+		}
+	}
+	if kinds < 20 {
+		t.Errorf("there are %d kinds only", kinds)
+	}
+}
+
+// TestKindsOfOtherControlPlanes holds that a control plane's users hear no more of Contour's kind, and of what of an XBackend
+// limpet itself does not serve, than that it is not theirs: nothing of it is refused.
+func TestKindsOfOtherControlPlanes(t *testing.T) {
+	for name, text := range map[string]string{
+		"an HTTPProxy with TLS":                     document(httpProxy, "spec: {virtualhost: {fqdn: a.org, tls: {secretName: a}}}"),
+		"an HTTPProxy that others include":          document(httpProxy, "spec: {routes: [{conditions: [{header: {name: a}}], services: [{name: a, port: 80}]}]}"),
+		"a host name for an XBackend":               document(xbackend, "spec: {type: ExternalHostname, externalHostname: {hostname: a.org}, port: {number: 80}, protocol: HTTP}"),
+		"an XBackend whose hosts are spoken to TLS": document(xbackend, "spec: {type: ExternalHostname, externalHostname: {hostname: a.org}, port: {number: 443}, protocol: HTTP, tls: {mode: ServerOnly, validation: {hostname: a.org, wellKnownCACertificates: System}}}"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			objects, rep := compilertest.TryAdmit(t, resource.Options{ExternalControlPlane: true}, text)
+			if problems := rep.Errors(false); len(problems) > 0 || countObjects(objects) != 1 {
+				t.Errorf("%v", problems)
+			}
+			if _, rep := compilertest.TryAdmit(t, resource.Options{}, text); len(rep.Errors(false)) == 0 {
+				t.Error("limpet itself would serve it")
+			}
+		})
+	}
 }
 
 // TestServicesThatAreRefused holds the rules of an API server for Services, whose CRD there is none of.
@@ -252,7 +301,6 @@ func TestControlPlanes(t *testing.T) {
 		refusal
 	}{
 		"a field that limpet does not carry": {outside, refusal{tcp, nil}},
-		"but not one of limpet's own kinds":  {outside, refusal{document(httpProxy, "spec: {virtualhost: {fqdn: a.org, tls: {}}, routes: [{services: [{name: a, port: 80}]}]}"), []string{"spec.virtualhost.tls: not supported"}}},
 		"an unknown field all the same":      {outside, refusal{document(gatewayClass, "spec: {controllerName: a.b/c, color: red}"), []string{"spec.color: unknown field"}}},
 		"the control plane's own kind":       {resource.Options{ExternalControlPlane: true, PlatformKinds: []schema.GroupVersionKind{own}}, refusal{proxy, nil}},
 		"an own kind whose name is none":     {resource.Options{ExternalControlPlane: true, PlatformKinds: []schema.GroupVersionKind{own}}, refusal{strings.Replace(proxy, "name: x", "name: a b", 1), []string{"metadata.name: Invalid value"}}},

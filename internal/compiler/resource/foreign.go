@@ -94,7 +94,7 @@ var ownGroups = []string{gatewayv1.GroupName, gatewayxv1alpha1.GroupName, v1alph
 
 // otherKinds are kinds of these groups that limpet does not read, and whose names are near to one that it does.
 var otherKinds = []string{
-	"XListenerSet", "BackendLBPolicy", "XMesh",
+	"XListenerSet", "BackendLBPolicy", "XMesh", "Node",
 }
 
 // explainMisspelt says what is wrong with a kind, version or group that is nearly one that limpet reads; empty for what

@@ -20,7 +20,7 @@ import (
 var httpProxyKind = newKind(definition[HTTPProxy]{
 	Traits: Traits{HasStatus: true, Describable: true},
 	group:  "projectcontour.io", kind: object.KindHTTPProxy, versions: []string{"v1"}, nameRule: apivalidation.NameIsDNSSubdomain,
-	fields: httpProxyFields, loose: true, validate: (*HTTPProxy).validate,
+	fields: httpProxyFields, loose: true, validate: (*HTTPProxy).validate, anotherPlane: true,
 	convert: func(p *Object[HTTPProxy], _ *Objects) { p.Value.Route = convertHTTPProxy(p) },
 	list:    func(o *Objects) *[]*Object[HTTPProxy] { return &o.Proxies },
 })

@@ -32,6 +32,9 @@ type Kind struct {
 	// nameRule checks the name of a built-in kind; nil for one with a CRD, which package admission knows.
 	nameRule apivalidation.ValidateNameFunc
 	store    func(*admitter, *read.Document)
+	// anotherPlane says that the kind is that of another control plane than those that limpet writes for: where one of these
+	// serves the objects, nothing is looked at in it.
+	anotherPlane bool
 	// prepare looks at a document before it is checked; nil for nothing to do.
 	prepare func(*admitter, *read.Document)
 	// list is where the kind's objects are; nil if they are in the list of another kind, or nowhere.
@@ -57,7 +60,9 @@ type definition[T any] struct {
 	sessionPath string
 	localFaults bool
 	ownProxy    bool
-	nameRule    apivalidation.ValidateNameFunc
+	// anotherPlane is as in Kind.
+	anotherPlane bool
+	nameRule     apivalidation.ValidateNameFunc
 	// loose says that T has only the fields that limpet reads, and that unknown ones have been judged elsewhere.
 	loose bool
 	// validate applies an API server's rules where there is no CRD to do so, and checkUnverified those that the
@@ -80,7 +85,7 @@ func newKind[T any](d definition[T]) *Kind {
 	k := &Kind{
 		GroupKind: schema.GroupKind{Group: d.group, Kind: d.kind}, Traits: d.Traits,
 		versions: d.versions, fields: d.fields, sessionPath: d.sessionPath, localFaults: d.localFaults, ownProxy: d.ownProxy,
-		nameRule: d.nameRule, store: d.storeDocument, prepare: d.prepare,
+		nameRule: d.nameRule, store: d.storeDocument, prepare: d.prepare, anotherPlane: d.anotherPlane,
 	}
 	if d.list != nil {
 		k.list = listOf[T]{of: d.list, sections: d.sections}
@@ -94,7 +99,7 @@ func (d definition[T]) storeDocument(a *admitter, doc *read.Document) {
 	if !d.decode(a, doc, value) {
 		return
 	}
-	if d.validate != nil {
+	if d.validate != nil && !(d.anotherPlane && a.options.ExternalControlPlane) {
 		a.rep.Error(doc, d.validate(value)...)
 	}
 	meta := any(value).(metav1.ObjectMetaAccessor).GetObjectMeta().(*metav1.ObjectMeta)

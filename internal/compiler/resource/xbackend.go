@@ -32,6 +32,8 @@ type XBackendSpec struct {
 	EndpointSelector *EndpointSelector `json:"endpointSelector,omitempty"`
 	Protocol         *string           `json:"protocol,omitempty"`
 	TLS              *XBackendTLS      `json:"tls,omitempty"`
+	// ExternalHostname is for a control plane that serves the type of this name.
+	ExternalHostname any `json:"externalHostname,omitempty"`
 }
 
 // XBackendPort is the port of the pods; 0 if none is written, which the CRD allows.
@@ -47,6 +49,9 @@ type EndpointSelector struct {
 // XBackendTLS says whether TLS is spoken; None is what is supported.
 type XBackendTLS struct {
 	Mode string `json:"mode"`
+	// Validation and ClientCertificateRef are for a control plane.
+	Validation           any `json:"validation,omitempty"`
+	ClientCertificateRef any `json:"clientCertificateRef,omitempty"`
 }
 
 func xbackendFields() fieldSupport {
