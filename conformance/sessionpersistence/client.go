@@ -70,13 +70,13 @@ func sendHTTP(_ *testing.T, s *suite.ConformanceTestSuite, address string) send 
 
 func sendGRPC(_ *testing.T, s *suite.ConformanceTestSuite, address string) send {
 	return func(t *testing.T, host, _ string, fields map[string]string) (*answer, error) {
-		client := s.GRPCClient
-		if client == nil {
+		caller := s.GRPCClient
+		if caller == nil {
 			own := &suitegrpc.DefaultClient{}
 			defer own.Close()
-			client = own
+			caller = own
 		}
-		got, err := client.SendRPC(t, address, suitegrpc.ExpectedResponse{
+		got, err := caller.SendRPC(t, address, suitegrpc.ExpectedResponse{
 			EchoRequest:     &pb.EchoRequest{},
 			RequestMetadata: &suitegrpc.RequestMetadata{Authority: host, Metadata: fields},
 		}, s.TimeoutConfig.MaxTimeToConsistency)
