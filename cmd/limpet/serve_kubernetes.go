@@ -170,6 +170,11 @@ func (c *cluster) writeStatuses(
 		return output.Check(livereload.Inputs{Sources: sources})
 	}, c.log)
 	w.Written = serve.NewStatusMetrics(registry)
+	told, err := kubernetes.NewEvents(ctx, c.config)
+	if err != nil {
+		c.log.Error("no events are sent", "reason", err)
+	}
+	w.Events = told
 	host, err := os.Hostname()
 	if err != nil {
 		host = "limpet"

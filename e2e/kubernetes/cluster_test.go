@@ -293,6 +293,20 @@ func (c *cluster) get(t *testing.T, o *unstructured.Unstructured) *unstructured.
 	return now
 }
 
+// list gives all objects of the kind and namespace of one.
+func (c *cluster) list(t *testing.T, of *unstructured.Unstructured) []unstructured.Unstructured {
+	t.Helper()
+	resource, err := c.resourceOf(of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := resource.List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all.Items
+}
+
 // remove deletes an object, which must be there.
 func (c *cluster) remove(t *testing.T, o *unstructured.Unstructured) {
 	t.Helper()

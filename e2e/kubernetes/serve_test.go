@@ -3,6 +3,7 @@ package kubernetes
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -162,6 +163,12 @@ spec:
 		broken := object("gateway.networking.k8s.io/v1", "HTTPRoute", "default", "broken")
 		eventually(t, "the fault is told", func() bool {
 			return strings.HasPrefix(condition(c.get(t, broken), "ResolvedRefs", "status", "parents"), "False BackendNotFound")
+		})
+		eventually(t, "people hear of it", func() bool {
+			return slices.ContainsFunc(c.list(t, object("events.k8s.io/v1", "Event", "default", "")), func(e unstructured.Unstructured) bool {
+				of, _, _ := unstructured.NestedString(e.Object, "regarding", "name")
+				return of == "broken" && e.Object["reason"] == "BackendNotFound" && e.Object["type"] == "Warning"
+			})
 		})
 		if at := client.Get(t, "/cart").Backend; at != home {
 			t.Errorf("the session of %s is at %s", home, at)

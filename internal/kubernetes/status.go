@@ -8,8 +8,10 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
@@ -26,6 +28,8 @@ type StatusWriter struct {
 	Log   *slog.Logger
 	// Written, if there is one, is told what became of each write.
 	Written func(result string)
+	// Events, if there is one, is told of each status that was written.
+	Events *Events
 
 	wake  chan struct{}
 	queue workqueue.TypedRateLimitingInterface[statusKey]
@@ -162,10 +166,12 @@ func (w *StatusWriter) write(ctx context.Context, key statusKey) (result string,
 	if err != nil || patch == nil {
 		return "", err
 	}
-	_, err = w.Source.client.Resource(resource).Namespace(key.namespace).
+	before := w.current(key)
+	written, err := w.Source.client.Resource(resource).Namespace(key.namespace).
 		Patch(ctx, key.name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "limpet"}, "status")
 	switch {
 	case err == nil:
+		w.tell(written, before)
 		return WriteDone, nil
 	case apierrors.IsConflict(err):
 		return WriteConflict, nil
@@ -174,6 +180,26 @@ func (w *StatusWriter) write(ctx context.Context, key statusKey) (result string,
 	default:
 		return WriteFailed, err
 	}
+}
+
+// current is an object's status as it was seen last.
+func (w *StatusWriter) current(key statusKey) (fields map[string]any) {
+	if o, _, err := w.Source.find(key.kind, key.namespace, key.name); err == nil && o.status != nil {
+		_ = json.Unmarshal(o.status, &fields)
+	}
+	return fields
+}
+
+// tell sends events for what has become of an object.
+func (w *StatusWriter) tell(written *unstructured.Unstructured, before map[string]any) {
+	if w.Events == nil {
+		return
+	}
+	after, _, _ := unstructured.NestedMap(written.Object, "status")
+	w.Events.tell(&corev1.ObjectReference{
+		APIVersion: written.GetAPIVersion(), Kind: written.GetKind(), Namespace: written.GetNamespace(), Name: written.GetName(),
+		UID: written.GetUID(), ResourceVersion: written.GetResourceVersion(),
+	}, before, after)
 }
 
 // compare gives the patch that makes an object's status what it shall be, nil for none, and where the object is. The patch is for

@@ -1,0 +1,127 @@
+package kubernetes
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	typedeventsv1 "k8s.io/client-go/kubernetes/typed/events/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
+)
+
+// Events tells people of objects that have become bad, or good again, where "kubectl describe" and "kubectl events" show it. Equal
+// ones are counted, and no more are sent than an API server likes (client-go).
+type Events struct {
+	recorder events.EventRecorder
+}
+
+// NewEvents makes what sends events until ctx ends.
+func NewEvents(ctx context.Context, config *rest.Config) (*Events, error) {
+	client, err := typedeventsv1.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: client})
+	if err := broadcaster.StartRecordingToSinkWithContext(ctx); err != nil {
+		return nil, err
+	}
+	return &Events{broadcaster.NewRecorder(runtime.NewScheme(), "limpet.dev/limpet")}, nil
+}
+
+// The conditions of which people ought to hear: those that are good when they are true, and those that are bad then.
+var (
+	goodConditions = []string{"Accepted", "Programmed", "ResolvedRefs"}
+	badConditions  = []string{"Conflicted", "PartiallyInvalid", "OverlappingTLSConfig", "InsecureFrontendValidationMode"}
+)
+
+// maxNote is how long the text of an event may be, in bytes.
+const maxNote = 1024
+
+// tell sends an event for each condition that has changed from good to bad or back, and for each that is bad from the start.
+func (e *Events) tell(of *corev1.ObjectReference, before, after map[string]any) {
+	was := map[string]condition{}
+	for _, c := range listConditions(before, "") {
+		was[c.at] = c
+	}
+	for _, c := range listConditions(after, "") {
+		last, known := was[c.at]
+		switch {
+		case c.bad && (!known || !last.bad || last.Reason != c.Reason || last.Message != c.Message):
+			e.recorder.Eventf(of, nil, corev1.EventTypeWarning, c.Reason, "Reconcile", "%s", c.note())
+		case !c.bad && known && last.bad:
+			e.recorder.Eventf(of, nil, corev1.EventTypeNormal, c.Type, "Reconcile", "%s", c.note())
+		}
+	}
+}
+
+// condition is one of a status.
+type condition struct {
+	metav1.Condition
+	at  string // which of the status
+	bad bool
+}
+
+// note is what an event says of it.
+func (c *condition) note() string {
+	text := c.at + ": " + string(c.Status)
+	if c.Message != "" {
+		text += ": " + c.Message
+	}
+	return strings.ToValidUTF8(text[:min(len(text), maxNote)], "")
+}
+
+// listConditions lists the conditions of a status that people ought to hear of: its own, and those of its listeners, parents and
+// ancestors, by their names.
+func listConditions(of map[string]any, at string) (all []condition) {
+	for field, value := range of {
+		list, isList := value.([]any)
+		if !isList {
+			continue
+		}
+		for _, one := range list {
+			fields, is := one.(map[string]any)
+			switch {
+			case !is:
+			case field == "conditions":
+				if c, counts := readCondition(fields, at); counts {
+					all = append(all, c)
+				}
+			default:
+				all = append(all, listConditions(fields, strings.TrimSpace(at+" "+nameOf(fields)))...)
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b condition) int { return strings.Compare(a.at, b.at) })
+	return all
+}
+
+func readCondition(fields map[string]any, at string) (c condition, counts bool) {
+	if runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &c.Condition) != nil {
+		return c, false
+	}
+	isTrue := c.Status == metav1.ConditionTrue
+	good, bad := slices.Contains(goodConditions, c.Type), slices.Contains(badConditions, c.Type)
+	c.at, c.bad = strings.TrimSpace(at+" "+c.Type), good && !isTrue || bad && isTrue
+	return c, good || bad
+}
+
+// nameOf is what an entry of a status is about: a listener, or the parent or ancestor that it names.
+func nameOf(entry map[string]any) string {
+	name, _ := entry["name"].(string)
+	for _, field := range []string{"parentRef", "ancestorRef"} {
+		ref, is := entry[field].(map[string]any)
+		if !is {
+			continue
+		}
+		for _, part := range []string{"kind", "namespace", "name", "sectionName"} {
+			if text, has := ref[part].(string); has {
+				name = strings.TrimSpace(name + " " + text)
+			}
+		}
+	}
+	return name
+}
