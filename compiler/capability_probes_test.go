@@ -206,6 +206,7 @@ var otherProbes = map[string]probe{
 	"SessionPersistencePolicy header.name":              policyProbe("type: Header\nheader: {name: x-a}", "type: Header\nheader: {name: x-b}"),
 	"SessionPersistencePolicy absoluteTimeoutSeconds":   policyProbe("absoluteTimeoutSeconds: 60", "absoluteTimeoutSeconds: 61"),
 	"SessionPersistencePolicy idleTimeoutSeconds":       policyProbe("idleTimeoutSeconds: 60", "idleTimeoutSeconds: 61"),
+	"SessionPersistencePolicy revocation.backends[]":    policyProbe("revocation: {epoch: 1}", `revocation: {epoch: 1, backends: ["default/one:80 before 2026-01-01T00:00:00Z"]}`),
 	"SessionPersistencePolicy keepUnselected":           policyProbe("forward: true", "forward: true\nkeepUnselected: 5m"),
 	"SessionPersistencePolicy drainTimeout":             policyProbe("forward: true", "forward: true\ndrainTimeout: 5m"),
 

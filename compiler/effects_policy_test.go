@@ -46,6 +46,7 @@ var settingEffects = map[string][2]string{
 	"revocation.notBefore":  {`revocation: {notBefore: "2026-01-01T00:00:00Z"}`, `revocation: {notBefore: "2026-01-02T00:00:00Z"}`},
 	"revocation.sessions[]": {`revocation: {sessions: ["0102030405060708 until 2026-11-22T20:00:00Z"]}`, `revocation: {sessions: ["0102030405060709 until 2026-11-22T20:00:00Z"]}`},
 	"revocation.hosts[]":    {`revocation: {hosts: ["10.0.0.1:8080 before 2026-11-22T20:00:00Z"]}`, `revocation: {hosts: ["10.0.0.2:8080 before 2026-11-22T20:00:00Z"]}`},
+	"revocation.backends[]": {`revocation: {backends: ["shop/cart:80 before 2026-11-22T20:00:00Z"]}`, `revocation: {backends: ["shop/cart:80 before 2026-11-22T20:00:01Z"]}`},
 	"envelope":              {"sessionName: a, envelope: true", "sessionName: a, envelope: false"},
 	"cookie.crossSite":      {"cookie: {crossSite: true}", "cookie: {crossSite: false}"},
 	"revealHost":            {"revealHost: true", "revealHost: false"},

@@ -39,6 +39,9 @@ var worldWords = [][2]string{
 	{"strategy: LeastRequest", "strategy: Random"},
 	{"percent: 30", "percent: 31"},
 	{"idleTimeout: 22m", "idleTimeout: 22m\n  keepUnselected: 20m"},
+	{"absoluteTimeout: 10h", "absoluteTimeout: 10h\n  revocation: {backends: [\"shop/cart:80 before 2026-11-22T08:00:00Z\"]}"},
+	{"idleTimeout: 22m", "idleTimeout: 22m\n  revocation: {backends: [\"shop/cart:80 before 2026-11-22T08:00:00Z\", \"shop/gone:80 before 2026-11-22T08:00:00Z\"]}"},
+	{"conditions: {ready: false, serving: true, terminating: true}", "conditions: {ready: false}"},
 	{"labels: {kubernetes.io/service-name: cart}}", `labels: {kubernetes.io/service-name: cart}, annotations: {limpet.dev/unselected-since: "1970-01-01T00:20:00Z"}}`},
 	// backends
 	{"port: 80, protocol: TCP", "port: 81, protocol: TCP"},

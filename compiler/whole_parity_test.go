@@ -53,6 +53,11 @@ var sampleMembers = map[string]map[string][]string{
 			`["10.0.0.1:8080 before 2026-11-22T20:00:00Z", "[2001:db8::1]:443 before 2026-11-22T20:00:00+01:00"]`,
 			`["10.0.0.1:8080"]`, `["10.0.0.1:0 before 2026-11-22T20:00:00Z"]`, `["10.0.0.1:80 before 2026-02-30T20:00:00Z"]`,
 		},
+		"backends": {
+			`["shop/cart:80 before 2026-11-22T20:00:00Z", "xbackend/shop/cart.v2:8080 before 2026-11-22T20:00:00+01:00"]`,
+			`["shop/cart:80 before 2026-02-30T20:00:00Z"]`, `["shop/cart before 2026-11-22T20:00:00Z"]`, `["cart:80 before 2026-11-22T20:00:00Z"]`,
+			`["shop/cart:0 before 2026-11-22T20:00:00Z"]`, `["shop/cart:80"]`, `["shop/cart:80 before 2026-11-22T20:00:00Z", "shop/cart:80 before 2026-11-22T20:00:00Z"]`,
+		},
 	},
 }
 

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -49,4 +50,69 @@ func checkRevocation(t *testing.T, envoy *harness.Envoy, pods []*harness.Backend
 	if got := open(t, envoy, "epoch", fresh.Value).Epoch; got != 7 {
 		t.Errorf("a new token has the epoch %d, want 7", got)
 	}
+}
+
+const revokedBackendPolicy = `
+apiVersion: limpet.dev/v1alpha1
+kind: SessionPersistencePolicy
+metadata: {name: stolen, namespace: default}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: app}]
+  revocation: {backends: ["default/green:80 before %s"]}
+`
+
+// TestRevokedBackend: in a split with one session, whose backends are one cluster, the sessions of one backend end that came to it
+// before a time, with tokens that do not name the backend; those of the other stay where they are, and later ones too.
+//
+// requirements: S43
+func TestRevokedBackend(t *testing.T) {
+	t.Parallel()
+	blue, green := harness.Backends(t, "b0", "b1"), harness.Backends(t, "g0", "g1")
+	w := harness.RunWatching(t, harness.Documents{
+		Services: []harness.Service{{Name: "blue", Backends: blue}, {Name: "green", Backends: green}},
+		Routes: []harness.Route{{Name: "app", Rules: []harness.Rule{{
+			Path: "/cart", Refs: []harness.Ref{{Service: "blue", Weight: 1}, {Service: "green", Weight: 1}},
+			Session: &harness.Session{Name: "cart", Type: policyconfig.TypeCookie},
+		}}}},
+	}, harness.NewRing("a"))
+	var clients []*harness.Client
+	var homes []string
+	for range 40 {
+		clients = append(clients, w.Client())
+		homes = append(homes, visit(t, clients[len(clients)-1], "/cart").Backend)
+	}
+	before := time.Now().Truncate(time.Second).Add(time.Second)
+	time.Sleep(time.Until(before))
+	w.Set(t, func(d *harness.Documents) {
+		d.More = fmt.Sprintf(revokedBackendPolicy, before.UTC().Format(time.RFC3339))
+	})
+	revoked := 0
+	for i, home := range homes {
+		r := visit(t, clients[i], "/cart")
+		if home[0] == 'b' {
+			wantNoToken(t, r, "cart")
+			if r.Backend != home {
+				t.Errorf("a session of the other backend went from %s to %s", home, r.Backend)
+			}
+			continue
+		}
+		revoked++
+		wantToken(t, r, "cart")
+		homes[i] = r.Backend
+	}
+	if revoked < 5 || revoked > 35 {
+		t.Fatalf("%d of 40 sessions were on the backend that is revoked: that shows nothing", revoked)
+	}
+	crossed := 0
+	for i, home := range homes {
+		r := visit(t, clients[i], "/cart")
+		wantNoToken(t, r, "cart")
+		if r.Backend != home {
+			t.Errorf("a session that is not revoked went from %s to %s", home, r.Backend)
+		}
+		if home[0] == 'g' {
+			crossed++
+		}
+	}
+	t.Logf("%d sessions of green ended; %d began there anew", revoked, crossed)
 }

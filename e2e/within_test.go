@@ -123,7 +123,7 @@ func TestVersionStaysAVersion(t *testing.T) {
 func (v *twoVersions) checkFence(t *testing.T) {
 	t.Helper()
 	header := policyconfig.BackendHeader(policyconfig.DefaultConfig().PinHeader)
-	blue := header + ": " + fmt.Sprintf("%08x", token.BackendTag("Service/default/blue/80"))
+	blue := header + ": " + fmt.Sprintf("%08x", token.BackendTag("default/blue:80"))
 	shares := map[byte]int{}
 	for range 60 {
 		r := visit(t, v.Client(), "/cart", blue)

@@ -23,8 +23,10 @@ const (
 	MaxCookiePath = 1024
 	// MaxAttributes is the number of further attributes of a cookie.
 	MaxAttributes = 16
-	// MaxRevoked is the number of single sessions that a policy revokes, and of hosts.
+	// MaxRevoked is the number of single sessions that a policy revokes.
 	MaxRevoked = 64
+	// MaxRevokedHosts is the number of hosts that a policy revokes: the compiler lists those of whole backends there.
+	MaxRevokedHosts = 4096
 	// MaxOwners is the number of hosts of which a policy says whose they are.
 	MaxOwners = 4096
 	// MaxKeys is the number of keys in a ring.
@@ -74,6 +76,7 @@ var (
 	attributeCount = countRange{1, MaxAttributes}
 	keyCount       = countRange{1, MaxKeys}
 	revokedCount   = countRange{1, MaxRevoked}
+	revokedHosts   = countRange{1, MaxRevokedHosts}
 	ownerCount     = countRange{1, MaxOwners}
 )
 

@@ -169,7 +169,7 @@ type Revocation struct {
 	// version 2, 16 hexadecimal digits; 'limpet revoke' writes the text for a token. After TIME, RFC 3339, the session has ended anyway.
 	Sessions []string `json:"sessions,omitempty"`
 	// Hosts are hosts some of whose sessions are void: "ADDRESS:PORT before TIME" voids those that came to the host before TIME,
-	// RFC 3339. At most 64.
+	// RFC 3339. At most 4096.
 	Hosts []string `json:"hosts,omitempty"`
 }
 
@@ -226,5 +226,5 @@ var revocationFields = []field[Revocation]{
 	{name: "epoch", set: whole(epochRange, func(r *Revocation) *uint32 { return &r.Epoch })},
 	{name: "notBefore", set: moment(func(r *Revocation) *Time { return &r.NotBefore })},
 	{name: "sessions", set: texts(revokedCount, &revokedSessionRule, itself, func(r *Revocation) *[]string { return &r.Sessions })},
-	{name: "hosts", set: texts(revokedCount, &revokedHostRule, itself, func(r *Revocation) *[]string { return &r.Hosts })},
+	{name: "hosts", set: texts(revokedHosts, &revokedHostRule, itself, func(r *Revocation) *[]string { return &r.Hosts })},
 }

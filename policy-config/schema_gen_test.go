@@ -57,7 +57,7 @@ var (
 	}
 	countRanges = map[string]countRange{
 		"Config.policies": policyCount, "KeyRing.keys": keyCount, "Policy.routes": routeCount, "Policy.clusters": routeCount, "Cookie.attributes": attributeCount,
-		"Revocation.sessions": revokedCount, "Revocation.hosts": revokedCount, "Policy.owners": ownerCount,
+		"Revocation.sessions": revokedCount, "Revocation.hosts": revokedHosts, "Policy.owners": ownerCount,
 	}
 	enumSchemas = map[reflect.Type]any{
 		reflect.TypeFor[Type](): types, reflect.TypeFor[OnHostLost](): lostChoices, reflect.TypeFor[IssueOn](): issueChoices,

@@ -193,6 +193,7 @@ func (sc *serveCommand) run(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	output.Waiting = reconciler.Changes.Changed
 	begun := time.Now()
 	result, err := reconciler.Start()
 	if err != nil {

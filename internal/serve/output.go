@@ -26,6 +26,8 @@ type Output struct {
 	Owners     *livereload.Owners
 	// Compiled, if there is one, is told how long each compilation took.
 	Compiled func(took time.Duration, err error)
+	// Waiting, if there is one, tells whether a change waits for the one that is applied.
+	Waiting func() bool
 	// Own and Remote are as in [compiler.Served].
 	Own    []netip.AddrPort
 	Remote bool
@@ -130,26 +132,35 @@ func (s *Output) Apply(ctx context.Context, since time.Time, result *compiler.Re
 	return s.serve(since, next), nil
 }
 
-// Each Envoy has ackPatience to take a configuration for which others wait, and is looked at every ackInterval.
+// Each Envoy has ackPatience to take the session policies for which addresses wait, and is looked at every ackInterval; whether
+// another change waits meanwhile, every waitInterval.
 const (
-	ackPatience = 5 * time.Second
-	ackInterval = 10 * time.Millisecond
+	ackPatience  = 5 * time.Second
+	ackInterval  = 10 * time.Millisecond
+	waitInterval = 100 * time.Millisecond
 )
 
-// awaitEnvoys waits until all Envoys that are connected have what they are served last.
+// awaitEnvoys waits until all Envoys that are connected have the session policies that they are served last. It ends early for
+// another change: what waits is an address, and nothing else.
 func (s *Output) awaitEnvoys(ctx context.Context) bool {
-	for end := time.Now().Add(ackPatience); ; {
+	begun := time.Now()
+	for looked := begun; ; time.Sleep(ackInterval) {
 		behind := slices.ContainsFunc(s.Server.Clients(), func(c xds.ClientStatus) bool {
 			latest := s.Server.Latest(c.Gateway)
-			return latest != nil && latest.Generation != c.Generation
+			return latest != nil && latest.Generation != c.Routed
 		})
 		if !behind {
 			return true
 		}
-		if ctx.Err() != nil || time.Now().After(end) {
+		now := time.Now()
+		if ctx.Err() != nil || now.Sub(begun) > ackPatience {
 			return false
 		}
-		time.Sleep(ackInterval)
+		if s.Waiting != nil && now.Sub(looked) >= waitInterval {
+			if looked = now; s.Waiting() {
+				return false
+			}
+		}
 	}
 }
 

@@ -23,7 +23,9 @@ type client struct {
 	live    *Snapshot
 	reached stage
 	// renewed are the clusters whose endpoints it has acknowledged since the target became that.
-	renewed   map[string]bool
+	renewed map[string]bool
+	// returned says that it came with endpoints, of before, and has not taken the target's routes since.
+	returned  bool
 	connected time.Time
 	counter   int
 	observe   observer
@@ -109,6 +111,7 @@ func (c *client) take(request *discoveryv3.DeltaDiscoveryRequest, now time.Time)
 		k.asked = true
 		k.wildcard = len(request.GetResourceNamesSubscribe()) == 0 && (t == Cluster || t == Listener)
 		maps.Copy(k.has, request.GetInitialResourceVersions())
+		c.returned = c.returned || t == Endpoint && len(k.has) > 0
 	}
 	k.subscribe(request)
 	if k.pending != nil && request.GetResponseNonce() == k.pending.nonce {
@@ -242,6 +245,7 @@ func (c *client) pushStages(now time.Time) (all []*discoveryv3.DeltaDiscoveryRes
 			}
 		}
 	}
+	c.returned = c.returned && !c.isRouted() && now.Sub(c.connected) < c.deadline
 	send(Endpoint, Cluster, Secret, Filter)
 	if !c.pass(stageClusters, now, c.hasAll(Cluster), c.hasEndpoints(), c.hasAsked(Filter), c.hasAsked(Secret)) {
 		return all
@@ -342,7 +346,7 @@ func (c *client) has(t Type, asked bool) bool {
 func (c *client) hasEndpoints() bool {
 	k := &c.types[Endpoint]
 	for name, r := range c.target.resources[Endpoint] {
-		settled := k.has[name] == r.Version || k.has[name] != "" && c.renewed[name] ||
+		settled := k.has[name] == r.Version || k.has[name] != "" && c.renewed[name] || c.isHeldBack(Endpoint, name) ||
 			c.isSettled(Endpoint, c.want(Endpoint, name))
 		// Those of a cluster that the Envoy does not have are never asked for.
 		if !settled && c.types[Cluster].rejected[name].Version == "" {
@@ -350,6 +354,22 @@ func (c *client) hasEndpoints() bool {
 		}
 	}
 	return true
+}
+
+// isRouted tells whether the Envoy has the target's routes, and the session policies that travel with them. Those of listeners
+// that it has rejected are never asked for.
+func (c *client) isRouted() bool {
+	has := c.hasAll
+	if c.hasRejected(Listener) {
+		has = c.hasAsked
+	}
+	return has(Routes) && !c.hasRejected(Routes)
+}
+
+// isHeldBack tells whether endpoints stay what the Envoy came with, until it knows by its session policies whose their addresses
+// are: while it was away one may have passed to another pod, and be an endpoint again for those who know.
+func (c *client) isHeldBack(t Type, name string) bool {
+	return t == Endpoint && c.returned && c.types[Endpoint].has[name] != ""
 }
 
 func (c *client) hasRejected(t Type) bool {
@@ -405,7 +425,7 @@ func (c *client) push(t Type, now time.Time) *discoveryv3.DeltaDiscoveryResponse
 func (c *client) findNew(t Type) (changed []*Resource, absent []string) {
 	k := &c.types[t]
 	note := func(name string) {
-		if r := c.want(t, name); r != nil && !c.isSettled(t, r) {
+		if r := c.want(t, name); r != nil && !c.isSettled(t, r) && !c.isHeldBack(t, name) {
 			changed = append(changed, r)
 		} else if r == nil && k.has[name] == "" && !k.absent[name] {
 			k.absent[name] = true

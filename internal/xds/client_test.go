@@ -77,6 +77,42 @@ func TestClientComesBack(t *testing.T) {
 	}
 }
 
+// TestClientComesBackToReusedAddresses holds that endpoints which an Envoy came back with change after its routes: session policies
+// say whose addresses are, and an address may have passed to another pod while it was away. Clusters that it does not have get
+// theirs at once, and one that never takes the routes gets all of them after the deadline.
+func TestClientComesBackToReusedAddresses(t *testing.T) {
+	e := newFakeEnvoy(t)
+	e.set(listed(t, e.now, first))
+	e.run()
+	e.connect()
+	e.log = nil
+	later := listed(t, e.now, strings.ReplaceAll(first, "policy:p", "policy:q cluster:c")+"\ncluster c").
+		WithEndpoints(e.now, []*Resource{text(Endpoint, "a", "reused")})
+	e.set(later)
+	for e.step() {
+		if has := e.has[Endpoint]["a"]; string(has.GetResource().GetValue()) == "reused" && !e.words(Routes, "policy:")["q"] {
+			t.Fatalf("after %q it has the address, and not whose it is", e.log)
+		}
+	}
+	if err := e.holds(later); err != nil {
+		t.Error(err)
+	}
+	e.connect()
+	refused := listed(t, e.now, strings.ReplaceAll(first, "policy:p", "policy:r bad")).
+		WithEndpoints(e.now, []*Resource{text(Endpoint, "a", "once more")})
+	e.set(refused)
+	e.run()
+	if got := string(e.has[Endpoint]["a"].GetResource().GetValue()); got != "reused" {
+		t.Errorf("before the deadline the endpoints are %q", got)
+	}
+	e.now = e.now.Add(11 * time.Second)
+	e.pull()
+	e.run()
+	if got := string(e.has[Endpoint]["a"].GetResource().GetValue()); got != "once more" {
+		t.Errorf("after the deadline the endpoints are %q", got)
+	}
+}
+
 // TestClientRejects holds what becomes of a change of which the Envoy does not take all: the one at fault is found, sent
 // alone once, and never again; the rest comes into effect; and the next change mends it.
 func TestClientRejects(t *testing.T) {

@@ -139,6 +139,8 @@ type ClientStatus struct {
 	// Generation is what it has acknowledged as a whole, and Target what it is being brought to.
 	Generation string `json:"generation,omitempty"`
 	Target     string `json:"target,omitempty"`
+	// Routed is the last target whose routes and session policies it has, whatever it has not taken besides.
+	Routed string `json:"-"`
 	// Stage is how far that has come.
 	Stage string `json:"stage"`
 	// Late says what it owes an answer to for longer than the deadline; empty for nothing.

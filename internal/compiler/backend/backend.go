@@ -3,6 +3,7 @@ package backend
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -25,6 +26,8 @@ type Backend struct {
 	Identity
 	// Endpoints are sorted; empty or all draining, new requests get 503.
 	Endpoints []ir.Endpoint
+	// Unready are the addresses of hosts that do not serve now and may come back.
+	Unready []netip.AddrPort
 }
 
 // Identity is what a backend is, whatever endpoints it has. It is comparable.

@@ -129,14 +129,17 @@ func (p *ServicePort) addSlice(found map[netip.AddrPort]ir.Endpoint, s *endpoint
 		if len(e.Addresses) > 1 {
 			p.crowded = append(p.crowded, crowdedEndpoint{s, i})
 		}
-		if draining, serves := readConditions(e.Conditions); serves {
-			endpoint := newEndpoint(&e, *s.Value.Ports[at].Port, draining)
-			if why := p.inputs.places.refuse(s.Namespace, endpoint.Address); why != "" {
-				p.refused = append(p.refused, refusedEndpoint{s, i, why})
-				continue
-			}
-			addEndpoint(found, markUnselected(endpoint, s))
+		draining, serves := readConditions(e.Conditions)
+		endpoint := newEndpoint(&e, *s.Value.Ports[at].Port, draining)
+		if !serves {
+			p.Unready = append(p.Unready, endpoint.Address)
+			continue
 		}
+		if why := p.inputs.places.refuse(s.Namespace, endpoint.Address); why != "" {
+			p.refused = append(p.refused, refusedEndpoint{s, i, why})
+			continue
+		}
+		addEndpoint(found, markUnselected(endpoint, s))
 	}
 }
 

@@ -91,7 +91,8 @@ func (x *Index) resolveXBackend(namespace string, path *field.Path, ref gatewayv
 	backend := &Backend{Identity: Identity{
 		Name: name, Object: object.Ref{Kind: object.KindXBackend, Namespace: b.Namespace, Name: b.Name}, Port: number,
 		Cluster: fmt.Sprintf("xbackend/%s/%d", key, number),
-	}, Endpoints: x.selectedEndpoints(b)}
+	}}
+	backend.Endpoints, backend.Unready = x.selectedEndpoints(b)
 	if p := b.Value.Spec.Protocol; p != nil {
 		backend.Protocol = xbackendProtocols[*p]
 	}
@@ -108,7 +109,7 @@ func (x *Index) resolveXBackend(namespace string, path *field.Path, ref gatewayv
 }
 
 // selectedEndpoints gives the endpoints behind a selector, of the first family that has any.
-func (x *Index) selectedEndpoints(b *resource.Object[resource.XBackend]) []ir.Endpoint {
+func (x *Index) selectedEndpoints(b *resource.Object[resource.XBackend]) (all []ir.Endpoint, unready []netip.AddrPort) {
 	labels := b.Value.Spec.EndpointSelector.MatchLabels
 	sources := slices.Clone(x.xbackends.selected[selectionKey(b.Namespace, labels)])
 	for _, s := range x.xbackends.ownerless[b.Namespace] {
@@ -120,30 +121,32 @@ func (x *Index) selectedEndpoints(b *resource.Object[resource.XBackend]) []ir.En
 		found := map[netip.AddrPort]ir.Endpoint{}
 		for _, s := range sources {
 			if s.Value.AddressType == family {
-				x.addSelected(found, s, b.Value.Spec.Port.Number)
+				unready = append(unready, x.addSelected(found, s, b.Value.Spec.Port.Number)...)
 			}
 		}
 		if len(found) > 0 {
-			return sortEndpoints(found)
+			return sortEndpoints(found), unready
 		}
 	}
-	return nil
+	return nil, unready
 }
 
-// addSelected adds a slice's endpoints with an XBackend's port.
-func (x *Index) addSelected(found map[netip.AddrPort]ir.Endpoint, s *endpointSlice, port int32) {
+// addSelected adds a slice's endpoints with an XBackend's port, and gives the addresses of those that do not serve.
+func (x *Index) addSelected(found map[netip.AddrPort]ir.Endpoint, s *endpointSlice, port int32) (unready []netip.AddrPort) {
 	for i, e := range s.Value.Endpoints {
 		draining, serves := readConditions(e.Conditions)
+		endpoint := newEndpoint(&e, port, draining)
 		if !serves {
+			unready = append(unready, endpoint.Address)
 			continue
 		}
-		endpoint := newEndpoint(&e, port, draining)
 		if why := x.places.refuse(s.Namespace, endpoint.Address); why != "" {
 			refusedEndpoint{s, i, why}.report(x.rep)
 			continue
 		}
 		addEndpoint(found, markUnselected(endpoint, s))
 	}
+	return unready
 }
 
 func hasLabels(labels, wanted map[string]string) bool {

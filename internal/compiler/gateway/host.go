@@ -12,9 +12,10 @@ func (b *builder) layOutPorts() []Port {
 	var ports []Port
 	for _, key := range slices.SortedFunc(maps.Keys(b.ports), comparePorts) {
 		listeners := b.ports[key]
+		front := b.findFront(key, listeners)
 		port := Port{
 			Gateway: key.gateway, Address: key.at.Addr(), Number: key.at.Port(),
-			TLS: speaksTLS(listeners), UDP: key.udp, Trusted: findTrusted(listeners), ProxyTLSPorts: findTLSPorts(listeners),
+			TLS: speaksTLS(listeners), UDP: key.udp, Trusted: front.trusted, ProxyTLSPorts: front.tlsPorts,
 		}
 		for _, domain := range listDomains(listeners) {
 			owner, matches := matchesFor(listeners, domain)

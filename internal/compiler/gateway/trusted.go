@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -32,7 +33,7 @@ type frontProxies struct {
 func (b *builder) readProxies(g *resource.Object[gatewayv1.Gateway]) frontProxies {
 	p := frontProxies{trusted: b.readTrusted(g)}
 	text, is := g.Value.Annotations[ProxyProtocolAnnotation]
-	path := "metadata.annotations[" + ProxyProtocolAnnotation + "]"
+	path := annotationPath(ProxyProtocolAnnotation)
 	if !is {
 		return p
 	}
@@ -60,7 +61,7 @@ func (b *builder) readTrusted(g *resource.Object[gatewayv1.Gateway]) []netip.Pre
 	if !is {
 		return nil
 	}
-	path := "metadata.annotations[" + TrustedAnnotation + "]"
+	path := annotationPath(TrustedAnnotation)
 	var all []netip.Prefix
 	for part := range strings.SplitSeq(text, ",") {
 		prefix, err := netip.ParsePrefix(strings.TrimSpace(part))
@@ -78,27 +79,72 @@ func (b *builder) readTrusted(g *resource.Object[gatewayv1.Gateway]) []netip.Pre
 	return slices.Compact(all)
 }
 
-// findTLSPorts gives what all Gateways of a port say of the PROXY protocol, nothing if they differ.
-func findTLSPorts(listeners map[string]*listener) (common []uint32) {
-	first := true
-	for _, l := range listeners {
-		if !first && !slices.Equal(common, l.proxies.tlsPorts) {
-			return nil
+// findFront gives what holds of the proxies before a port. Its Gateways must agree, for a connection is for all of them before it
+// says for which: it believes the CIDRs that all of them name, and speaks the PROXY protocol if all of them say the same of that.
+// Each Gateway is told what of its own does not hold, and for which other one.
+func (b *builder) findFront(key portKey, listeners map[string]*listener) (common frontProxies) {
+	gateways := listGateways(listeners)
+	for i, l := range gateways {
+		if i == 0 {
+			common = frontProxies{slices.Clone(l.proxies.trusted), l.proxies.tlsPorts}
+			continue
 		}
-		common, first = l.proxies.tlsPorts, false
+		common.trusted = slices.DeleteFunc(common.trusted, func(p netip.Prefix) bool { return !slices.Contains(l.proxies.trusted, p) })
+		if !slices.Equal(common.tlsPorts, l.proxies.tlsPorts) {
+			common.tlsPorts = nil
+		}
+	}
+	if len(common.trusted) == 0 {
+		common.tlsPorts = nil
+	}
+	if speaksTLS(listeners) || key.udp || gateways[0].StreamsOnly() {
+		return common // it has no meaning there
+	}
+	for _, l := range gateways {
+		b.warnOfFront(key, l, gateways, common)
 	}
 	return common
 }
 
-// findTrusted gives the CIDRs that all Gateways of a port name: a connection is for all of them before it says for which.
-func findTrusted(listeners map[string]*listener) (common []netip.Prefix) {
-	first := true
+// listGateways gives a listener of each Gateway of a port, the oldest first.
+func listGateways(listeners map[string]*listener) []*listener {
+	of := map[*resource.Object[gatewayv1.Gateway]]*listener{}
 	for _, l := range listeners {
-		if first {
-			common, first = slices.Clone(l.proxies.trusted), false
+		of[l.gateway] = l
+	}
+	return slices.SortedFunc(maps.Values(of), func(a, b *listener) int { return resource.ByAge(a.gateway, b.gateway) })
+}
+
+// warnOfFront tells a Gateway what it says of the proxies before a port and does not hold there, since another one says otherwise.
+func (b *builder) warnOfFront(key portKey, of *listener, gateways []*listener, common frontProxies) {
+	lacking := map[*listener][]string{} // by the oldest Gateway that lacks them
+	for _, p := range of.proxies.trusted {
+		at := slices.IndexFunc(gateways, func(l *listener) bool { return !slices.Contains(l.proxies.trusted, p) })
+		if at >= 0 {
+			lacking[gateways[at]] = append(lacking[gateways[at]], p.String())
+		}
+	}
+	for _, other := range gateways {
+		proxies := lacking[other]
+		if len(proxies) == 0 {
 			continue
 		}
-		common = slices.DeleteFunc(common, func(p netip.Prefix) bool { return !slices.Contains(l.proxies.trusted, p) })
+		b.rep.WarnAt(of.gateway, annotationPath(TrustedAnnotation), fmt.Sprintf(
+			"%s: left out on port %d: %s has the port too and does not say the same, and a connection is for both before it says for which",
+			strings.Join(proxies, ", "), key.at.Port(), other.gateway.Origin().Ref))
 	}
-	return common
+	if len(of.proxies.tlsPorts) == 0 || len(common.tlsPorts) > 0 {
+		return
+	}
+	why := "no trusted proxy is common to all Gateways of the port"
+	at := slices.IndexFunc(gateways, func(l *listener) bool { return !slices.Equal(l.proxies.tlsPorts, of.proxies.tlsPorts) })
+	if at >= 0 {
+		why = fmt.Sprintf("%s has the port too and does not say the same, and a connection is for both before it says for which",
+			gateways[at].gateway.Origin().Ref)
+	}
+	b.rep.WarnAt(of.gateway, annotationPath(ProxyProtocolAnnotation), fmt.Sprintf(
+		"left out on port %d, where connections that begin with the PROXY protocol get 400: %s", key.at.Port(), why))
 }
+
+// annotationPath leads to an annotation.
+func annotationPath(name string) string { return "metadata.annotations[" + name + "]" }

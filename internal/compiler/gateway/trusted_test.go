@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestTrustedProxies: of the CIDRs that Gateways name, those count on a port that all of its Gateways name.
+// TestTrustedProxies: of the CIDRs that Gateways name, those count on a port that all of its Gateways name; what
+// does not is told to those who name it.
 func TestTrustedProxies(t *testing.T) {
 	gateway := func(name, annotation string, ports ...int) string {
 		var b strings.Builder
@@ -36,7 +37,9 @@ func TestTrustedProxies(t *testing.T) {
 		said = append(said, w.Path+": "+w.Message)
 	}
 	if got := strings.Join(said, "\n"); len(b.ports) != 3 || strings.Count(got, "would believe every client") != 2 ||
-		strings.Count(got, `Invalid value: "10.0.0.1": must be CIDRs`) != 1 || len(said) != 3 {
+		strings.Count(got, `Invalid value: "10.0.0.1": must be CIDRs`) != 1 ||
+		strings.Count(got, ": 10.0.0.0/8, 2001:db8::/32: left out on port 80: Gateway shop/b has the port too") != 1 ||
+		strings.Count(got, ": 10.0.0.0/8, 192.0.2.7/32, 2001:db8::/32: left out on port 81: Gateway shop/c has the port too") != 1 || len(said) != 5 {
 		t.Errorf("%d ports; said\n%s", len(b.ports), got)
 	}
 }

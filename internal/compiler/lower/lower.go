@@ -49,6 +49,7 @@ func Lower(ports []gateway.Port, in Input, rep *report.Report) (*ir.Config, []*B
 	l := &lowerer{
 		Input: in, rep: rep, rules: make(map[*policy.Rule]*loweredRule, paths), draining: map[netip.AddrPort]bool{},
 		pods:     map[ir.PodAt]bool{},
+		revoked:  map[*gateway.Route]revokedBackends{},
 		advised:  map[*gateway.Listener]bool{},
 		streams:  map[streamKey][]choice{},
 		clusters: make(map[string]ir.Cluster, paths), policies: make([]policyconfig.Policy, 0, paths),
@@ -61,6 +62,7 @@ func Lower(ports []gateway.Port, in Input, rep *report.Report) (*ir.Config, []*B
 			config.Listeners = append(config.Listeners, listener)
 		}
 	}
+	l.adviseRevoked()
 	for _, c := range l.clusters {
 		config.Clusters = append(config.Clusters, c)
 	}
@@ -88,6 +90,7 @@ type lowerer struct {
 	pods      map[ir.PodAt]bool
 	unsettled bool
 	traffic   []*BackendTraffic
+	revoked   map[*gateway.Route]revokedBackends
 	// advised are the listeners of which it was said that plain HTTP does not suit their sessions.
 	advised map[*gateway.Listener]bool
 }

@@ -211,7 +211,7 @@ func (l *lowerer) newStickyAction(route *gateway.Route, path *field.Path, rule *
 	action.RequestHeaders, action.ResponseHeaders = choices[0].request, choices[0].response
 	if len(choices) == 1 && choices[0].weight > 0 {
 		action.Cluster, action.Policies = l.addSharedCluster(choices[0]), ir.Anywhere(action.Policies)
-		action.Policies = l.tellOwners(route, path, action.Policies, session, choices...)
+		action.Policies = l.tellHosts(route, path, action.Policies, session, choices...)
 		return action
 	}
 	l.checkNearby(route, path, choices)
@@ -236,8 +236,16 @@ func (l *lowerer) newStickyAction(route *gateway.Route, path *field.Path, rule *
 		cluster.Localities = append(cluster.Localities, l.newLocality(answer, false))
 	}
 	action.Cluster = l.addCluster(cluster)
-	action.Policies = l.tellOwners(route, path, action.Policies, session, choices...)
+	action.Policies = l.tellHosts(route, path, action.Policies, session, choices...)
 	return action
+}
+
+// tellHosts gives policies what they have to know of the hosts of the choices.
+func (l *lowerer) tellHosts(
+	route *gateway.Route, path *field.Path, policies []policyconfig.Policy, session *policy.Session, choices ...choice,
+) []policyconfig.Policy {
+	policies = l.tellOwners(route, path, policies, session, choices...)
+	return l.revokeBackends(route, path, policies, session, choices...)
 }
 
 // tellBackends reports whether the tags of a split's backends, by which tokens name them, tell them apart.
@@ -283,7 +291,7 @@ func (l *lowerer) newPerBackendAction(
 		if session == nil {
 			continue
 		}
-		policies := l.tellOwners(route, path, ir.Anywhere(session.Policies), session, c)
+		policies := l.tellHosts(route, path, ir.Anywhere(session.Policies), session, c)
 		if len(choices) > 1 {
 			policies = restrictTo(policies, c.clusterName())
 		}

@@ -43,6 +43,7 @@ func (d *reporter) reportAll(decided []*Rule, renames []Rename) {
 			d.reportDrain(s)
 			d.reportWithin(r, s)
 			d.reportIdentity(s)
+			d.reportRevoked(s)
 			d.reportDomain(s)
 			d.reportHostPaths(s)
 			d.reportPartial(s)
@@ -234,6 +235,15 @@ func (d *reporter) reportIdentity(s *Session) {
 		return
 	}
 	d.warnWhereWritten(s.Effective.Field("identity").FieldValue, "", why)
+}
+
+// reportRevoked says where the hosts of backends that are revoked are not known (S43).
+func (d *reporter) reportRevoked(s *Session) {
+	if d.options.ExternalControlPlane && len(s.Effective.RevokedBackends()) > 0 {
+		d.warnWhereWritten(s.Effective.Field("revocation.backends").FieldValue, "",
+			"not supported: this target's control plane makes the endpoints, and the compiler does not know which are a backend's: "+
+				"sessions stay; name the hosts in revocation.hosts")
+	}
 }
 
 // reportDomain notes a Domain that browsers accept from none of the rule's hosts.

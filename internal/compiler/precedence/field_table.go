@@ -22,6 +22,7 @@ const (
 	fieldPath      = "cookie.path"
 	fieldEndHeader = "endSessionHeader"
 	fieldEnvelope  = "envelope"
+	fieldRevoked   = "revocation.backends"
 )
 
 type (
@@ -161,6 +162,12 @@ var fieldTable = []fieldRow{
 		readMember(revocationOf, func(r *revocationSettings) *[]v1alpha1.RevokedHost { return listOf(&r.Hosts) }),
 		convertStrings[v1alpha1.RevokedHost],
 		func(p *pluginPolicy) *[]string { return &p.Revocation.Hosts },
+	),
+	convertedField(
+		fieldRevoked,
+		readMember(revocationOf, func(r *revocationSettings) *[]v1alpha1.RevokedBackend { return listOf(&r.Backends) }),
+		convertRevokedBackends,
+		nil,
 	),
 	plainField(
 		"revealHost",

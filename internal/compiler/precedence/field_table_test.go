@@ -63,6 +63,8 @@ func fillField(v reflect.Value) {
 		v.Set(reflect.ValueOf([]v1alpha1.RevokedSession{"0102030405060708"}))
 	case []v1alpha1.RevokedHost:
 		v.Set(reflect.ValueOf([]v1alpha1.RevokedHost{"10.0.0.1:80 before 2026-11-21T08:00:00Z"}))
+	case []v1alpha1.RevokedBackend:
+		v.Set(reflect.ValueOf([]v1alpha1.RevokedBackend{"default/cart:80 before 2026-11-21T08:00:00Z"}))
 	default:
 		switch v.Kind() {
 		case reflect.Bool:
@@ -135,7 +137,7 @@ func TestEveryPolicyFieldReached(t *testing.T) {
 	for i := range fieldTable {
 		row := &fieldTable[i]
 		if row.apply == nil {
-			if row.name != fieldDisabled && row.name != fieldDrain && row.name != fieldKeep && row.name != fieldIdentity {
+			if !slices.Contains([]string{fieldDisabled, fieldDrain, fieldKeep, fieldIdentity, fieldRevoked}, row.name) {
 				t.Errorf("%s has no effect", row.name)
 			}
 			continue

@@ -1,0 +1,102 @@
+package lower
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/policy"
+	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+)
+
+// revokedBackends are the backends that documents revoke for a route alone, and whether the route has them.
+type revokedBackends map[string]bool
+
+// revokeBackends has policies revoke the hosts of backends that their documents revoke (S43). In a merged cluster the proxy tells
+// no backends apart, and a token need not name one; which hosts a backend has is known here.
+func (l *lowerer) revokeBackends(
+	route *gateway.Route, path *field.Path, policies []policyconfig.Policy, session *policy.Session, choices ...choice,
+) []policyconfig.Policy {
+	revoked := session.Effective.RevokedBackends()
+	if len(revoked) == 0 {
+		return policies
+	}
+	l.noteRevoked(route, session, revoked, choices)
+	hosts, latest := listRevokedHosts(revoked, choices)
+	if len(hosts) == 0 {
+		return policies
+	}
+	policies = slices.Clone(policies)
+	for i := range policies {
+		of := &policies[i].Revocation
+		hosts := slices.DeleteFunc(slices.Clone(hosts), func(h string) bool { return slices.Contains(of.Hosts, h) })
+		if n := len(of.Hosts) + len(hosts); n > policyconfig.MaxRevokedHosts { // rather too much than too little
+			of.NotBefore = max(of.NotBefore, latest)
+			l.rep.WarnAt(route, path.Child("backendRefs").String(), fmt.Sprintf(
+				"Too many: %d: a policy revokes at most %d hosts, and its backends have more: all sessions of the rule that began before are void",
+				n, policyconfig.MaxRevokedHosts))
+			continue
+		}
+		of.Hosts = slices.Concat(of.Hosts, hosts)
+	}
+	return policies
+}
+
+// listRevokedHosts lists the hosts of the choices that are revoked, as the filter has them, and the latest time of them.
+func listRevokedHosts(revoked []precedence.RevokedBackend, choices []choice) (hosts []string, latest policyconfig.Time) {
+	for _, c := range choices {
+		for _, r := range revoked {
+			if c.backend == nil || r.Backend != c.backend.Name {
+				continue
+			}
+			latest = max(latest, r.Before)
+			before := " before " + time.Unix(int64(r.Before), 0).UTC().Format(time.RFC3339)
+			for _, address := range listAddresses(c) {
+				hosts = append(hosts, address.String()+before)
+			}
+		}
+	}
+	slices.Sort(hosts)
+	return slices.Compact(hosts), latest
+}
+
+// listAddresses are those of a choice's hosts: of pods that are not ready, too, for their sessions come back with them.
+func listAddresses(c choice) (all []netip.AddrPort) {
+	for i := range c.backend.Endpoints {
+		all = append(all, c.backend.Endpoints[i].Address)
+	}
+	return append(all, c.backend.Unready...)
+}
+
+// noteRevoked notes which of the backends that are revoked for the route alone it has.
+func (l *lowerer) noteRevoked(route *gateway.Route, session *policy.Session, revoked []precedence.RevokedBackend, choices []choice) {
+	if !session.Effective.RevokesForRoute() {
+		return
+	}
+	if l.revoked[route] == nil {
+		l.revoked[route] = revokedBackends{}
+	}
+	for _, r := range revoked {
+		is := slices.ContainsFunc(choices, func(c choice) bool { return c.backend != nil && c.backend.Name == r.Backend })
+		l.revoked[route][r.Backend] = l.revoked[route][r.Backend] || is
+	}
+}
+
+// adviseRevoked says which backends are revoked for routes that do not have them: a name that is wrong would revoke nothing.
+func (l *lowerer) adviseRevoked() {
+	for _, route := range slices.SortedFunc(maps.Keys(l.revoked), resource.ByAge) {
+		for _, name := range slices.Sorted(maps.Keys(l.revoked[route])) {
+			if !l.revoked[route][name] {
+				l.rep.AdviseAt(route, "spec.rules", fmt.Sprintf(
+					"revocation.backends of a policy for it names %q, which is no backend of its rules with this policy: it revokes nothing there", name))
+			}
+		}
+	}
+}
