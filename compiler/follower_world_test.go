@@ -243,6 +243,44 @@ func TestFollowerUnfollowed(t *testing.T) {
 	}
 }
 
+// TestFollowerClientCertificates changes what Gateways say of certificates, and what that refers to, one after the other and back.
+// All of it is followed.
+func TestFollowerClientCertificates(t *testing.T) {
+	o := Options{AllowEmpty: true, Envoy: &EnvoyOptions{WasmPath: "w", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 6}}}
+	authorities := slices.DeleteFunc(loadUnfollowed(t), func(o *worldObject) bool { return !strings.Contains(o.text, "name: clients") })
+	world := append(loadWorld(t), authorities...)
+	f := newFollower(t, o)
+	applyWorld(t, "without authorities", f, world, world, o)
+	follow := func(step string, object *worldObject) {
+		if _, update := applyWorld(t, step, f, world, []*worldObject{object}, o); update == nil || update.Whole {
+			t.Fatalf("%s: not followed", step)
+		}
+	}
+	for _, gone := range []bool{false, true, false} {
+		authorities[0].gone = gone
+		follow(fmt.Sprintf("authorities: %t", !gone), authorities[0])
+	}
+	for _, words := range [][2]string{
+		{"  ca.crt: |\n", "  ca.crt: none\n  other: |\n"},
+		{"ca.crt: |\n    -----BEGIN", "ca.crt: |\n    two\n    -----BEGIN"},
+		{"mode: AllowValidOnly", "mode: AllowInsecureFallback"},
+		{"{port: 8444, tls: {validation", "{port: 8443, tls: {validation"},
+		{`limpet.dev/min-tls-version: "1.3"`, `limpet.dev/min-tls-version: "1.0"`},
+		{`{group: "", kind: ConfigMap, name: clients}]`, `{group: "", kind: ConfigMap, name: other}]`},
+		{`backend: {clientCertificateRef: {group: "", kind: Secret, namespace: keys, name: shop`, `backend: {clientCertificateRef: {group: "", kind: Secret, namespace: keys, name: gone`},
+	} {
+		at := slices.IndexFunc(world, func(o *worldObject) bool { return strings.Contains(o.text, words[0]) })
+		if at < 0 {
+			t.Fatalf("no document has %q", words[0])
+		}
+		before := world[at].text
+		for _, text := range []string{strings.Replace(before, words[0], words[1], 1), before} {
+			world[at].text = text
+			follow(words[1], world[at])
+		}
+	}
+}
+
 // TestFollowerSteps takes one object through states that random edits seldom reach one after the other.
 func TestFollowerSteps(t *testing.T) {
 	o := Options{AllowEmpty: true, Envoy: &EnvoyOptions{WasmPath: "w", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 6}}}

@@ -147,7 +147,7 @@ func emitEnvoy(j *analysis, o *Options, r *Result) error {
 	if err != nil {
 		return err
 	}
-	r.PrivateKeys = slices.ContainsFunc(j.plan.Proxy.Listeners, func(l ir.Listener) bool { return len(l.TLSHosts) > 0 })
+	r.PrivateKeys = j.plan.Proxy.HasPrivateKeys()
 	settings := envoy.Settings{
 		Admin: j.parsed.admin, AdminAll: o.Envoy.AdminAll, WasmPath: o.Envoy.WasmPath, Plugin: config, PluginJSON: global,
 	}

@@ -58,6 +58,28 @@ func hash(s string) string {
 	return fmt.Sprintf("%08x", h.Sum32())
 }
 
+// readVolume gives the items of a volume, and the values of its Secret or ConfigMap.
+func readVolume(ctx context.Context, c client.Client, namespace string, v corev1.Volume) ([]corev1.KeyToPath, map[string]string, error) {
+	if v.ConfigMap != nil {
+		var m corev1.ConfigMap
+		err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: v.ConfigMap.Name}, &m)
+		return v.ConfigMap.Items, m.Data, err
+	}
+	if v.Secret == nil {
+		return nil, nil, nil
+	}
+	var s corev1.Secret
+	err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: v.Secret.SecretName}, &s)
+	values := map[string]string{}
+	for key, data := range s.Data {
+		values[key] = string(data)
+	}
+	for key, text := range s.StringData {
+		values[key] = text
+	}
+	return v.Secret.Items, values, err
+}
+
 // run starts a pod's process unless it runs, and gives the pod. Processes outlive tests: nothing in them depends on one.
 func (k *kubelet) run(ctx context.Context, c client.Client, d *appsv1.Deployment, index int) (*pod, error) {
 	k.mu.Lock()
@@ -73,23 +95,16 @@ func (k *kubelet) run(ctx context.Context, c client.Client, d *appsv1.Deployment
 	spec := d.Spec.Template.Spec
 	files := map[string]string{}
 	for _, v := range spec.Volumes {
-		if v.Secret == nil {
-			continue
-		}
-		var s corev1.Secret
-		if err := c.Get(ctx, client.ObjectKey{Namespace: d.Namespace, Name: v.Secret.SecretName}, &s); err != nil {
+		items, values, err := readVolume(ctx, c, d.Namespace, v)
+		if err != nil {
 			return nil, err
 		}
 		dir := filepath.Join(k.dir, "volumes", d.Namespace, name, v.Name)
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, err
 		}
-		for _, i := range v.Secret.Items {
-			data := s.Data[i.Key]
-			if data == nil {
-				data = []byte(s.StringData[i.Key])
-			}
-			if err := os.WriteFile(filepath.Join(dir, i.Path), data, 0o600); err != nil {
+		for _, i := range items {
+			if err := os.WriteFile(filepath.Join(dir, i.Path), []byte(values[i.Key]), 0o600); err != nil {
 				return nil, err
 			}
 		}

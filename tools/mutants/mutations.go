@@ -239,6 +239,16 @@ var mutations = []mutation{
 		"",
 	},
 	{
+		"ConfigMaps that Gateways name not given to groups", frame,
+		"\t\t\tshared.ConfigMaps = append(shared.ConfigMaps, c)",
+		"\t\t\t_ = c",
+	},
+	{
+		"ConfigMaps do not change the frame", objects,
+		"replace(was.ConfigMaps, gone.ConfigMaps, came.ConfigMaps)",
+		"append(was.ConfigMaps, came.ConfigMaps...)",
+	},
+	{
 		"Secrets that Gateways name not given to groups", frame,
 		"\t\t\tshared.Secrets = append(shared.Secrets, secret)",
 		"\t\t\t_ = secret",

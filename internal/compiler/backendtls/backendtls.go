@@ -2,8 +2,6 @@
 package backendtls
 
 import (
-	"crypto/x509"
-	"encoding/pem"
 	"fmt"
 	"slices"
 
@@ -12,6 +10,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/pki"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
@@ -150,7 +149,7 @@ func (r *reader) readAuthorities(p *resource.BackendTLSPolicy, index int, ref ga
 	why := ""
 	if c := r.configMaps[key]; c == nil {
 		why = "there is no ConfigMap " + key + " in the input"
-	} else if text := parseAuthorities(c.Value.Authorities); text != "" {
+	} else if text := pki.ParseAuthorities(c.Value.Authorities); text != "" {
 		return text
 	} else {
 		why = "ConfigMap " + key + " has no certificates in PEM under the key ca.crt"
@@ -158,23 +157,4 @@ func (r *reader) readAuthorities(p *resource.BackendTLSPolicy, index int, ref ga
 	e := field.Invalid(path.Child("name"), ref.Name, why)
 	r.rep.WarnFor(p, string(gatewayv1.BackendTLSPolicyReasonInvalidCACertificateRef), e)
 	return ""
-}
-
-// parseAuthorities gives the certificates in a text without what may stand around them; empty if one is none. Envoy refuses a
-// whole configuration for one bad certificate.
-func parseAuthorities(text string) string {
-	all, rest := "", []byte(text)
-	for {
-		var block *pem.Block
-		if block, rest = pem.Decode(rest); block == nil {
-			return all
-		}
-		if block.Type != "CERTIFICATE" {
-			continue
-		}
-		if _, err := x509.ParseCertificate(block.Bytes); err != nil {
-			return ""
-		}
-		all += string(pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: block.Bytes}))
-	}
 }

@@ -75,7 +75,7 @@ func (s *State) hasBalancingTarget(t object.TargetRef) bool {
 	return slices.Contains(kinds, t.Kind) && s.objects.targets.Has(t)
 }
 
-// haveSameHosts reports whether listeners differ in nothing but their certificates.
+// haveSameHosts reports whether listeners differ in nothing but their certificates, and what they ask of clients.
 func haveSameHosts(a, b []ir.Listener) bool {
 	return slices.EqualFunc(a, b, func(a, b ir.Listener) bool { return reflect.DeepEqual(withoutCertificates(a), withoutCertificates(b)) })
 }
@@ -83,7 +83,7 @@ func haveSameHosts(a, b []ir.Listener) bool {
 func withoutCertificates(l ir.Listener) ir.Listener {
 	l.TLSHosts = slices.Clone(l.TLSHosts)
 	for i := range l.TLSHosts {
-		l.TLSHosts[i].Certificates = nil
+		l.TLSHosts[i].Certificates, l.TLSHosts[i].Clients, l.TLSHosts[i].Options = nil, nil, ir.TLSOptions{}
 	}
 	return l
 }
@@ -99,39 +99,57 @@ func listShellHosts(l ir.Listener, s envoy.Site) (among, after []ir.Host) {
 
 // newShared gives those of the objects that all groups have.
 func newShared(context *resource.Objects) *resource.Objects {
-	used := map[string]bool{}
-	note := func(namespace string, tls *gatewayv1.ListenerTLSConfig) {
-		if tls == nil {
-			return
-		}
-		for _, ref := range tls.CertificateRefs {
-			of := namespace
-			if ref.Namespace != nil {
-				of = string(*ref.Namespace)
-			}
-			used[of+"/"+string(ref.Name)] = true
-		}
-	}
-	for _, g := range context.Gateways {
-		for _, l := range g.Value.Spec.Listeners {
-			note(g.Namespace, l.TLS)
-		}
-	}
-	for _, set := range context.ListenerSets {
-		for _, l := range set.Value.Spec.Listeners {
-			note(set.Namespace, l.TLS)
-		}
-	}
+	used := listTLSObjects(context)
 	shared := &resource.Objects{
 		Classes: context.Classes, Gateways: context.Gateways, Grants: context.Grants, TrafficPolicies: context.TrafficPolicies,
 		Backends: context.Backends, ListenerSets: context.ListenerSets, Refused: context.Refused, Controller: context.Controller,
 	}
 	for _, secret := range context.Secrets {
-		if used[secret.Key()] {
+		if used[secret.Origin().Ref] {
 			shared.Secrets = append(shared.Secrets, secret)
 		}
 	}
+	for _, c := range context.ConfigMaps {
+		if used[c.Origin().Ref] {
+			shared.ConfigMaps = append(shared.ConfigMaps, c)
+		}
+	}
 	return shared
+}
+
+// listTLSObjects names the objects that the TLS of listeners is made of, be they there or not.
+func listTLSObjects(context *resource.Objects) map[object.Ref]bool {
+	used := map[object.Ref]bool{}
+	note := func(kind gatewayv1.Kind, home string, namespace *gatewayv1.Namespace, name gatewayv1.ObjectName) {
+		if namespace != nil {
+			home = string(*namespace)
+		}
+		used[object.Ref{Kind: string(kind), Namespace: home, Name: string(name)}] = true
+	}
+	noteListener := func(home string, tls *gatewayv1.ListenerTLSConfig) {
+		if tls == nil {
+			return
+		}
+		for _, ref := range tls.CertificateRefs {
+			note(object.KindSecret, home, ref.Namespace, ref.Name)
+		}
+	}
+	for _, g := range context.Gateways {
+		for _, l := range g.Value.Spec.Listeners {
+			noteListener(g.Namespace, l.TLS)
+		}
+		for _, v := range resource.ClientValidations(g.Value) {
+			for _, ref := range v.CACertificateRefs {
+				note(ref.Kind, g.Namespace, ref.Namespace, ref.Name)
+			}
+		}
+	}
+	for _, set := range context.ListenerSets {
+		for _, l := range set.Value.Spec.Listeners {
+			noteListener(set.Namespace, l.TLS)
+		}
+	}
+	return used
 }
 
 // copyShared gives what all groups have, for one of them to add to.

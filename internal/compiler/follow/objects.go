@@ -27,7 +27,7 @@ type (
 
 // inventory is the input, by what asks for it.
 type inventory struct {
-	// context are the objects that all routes may depend on, and those that the frame alone reads: Secrets and HTTPProxies.
+	// context are the objects that all routes may depend on, and those that the frame alone reads: Secrets, ConfigMaps and HTTPProxies.
 	context *resource.Objects
 	// shared are those of them that every group has, and namespaces are by their names.
 	shared     *resource.Objects
@@ -316,9 +316,10 @@ func (s *State) takeRefused(ref object.Ref, present bool) {
 func (s *State) takeContext(gone, came *resource.Objects) {
 	was := s.objects.context
 	now := &resource.Objects{
-		Secrets: replace(was.Secrets, gone.Secrets, came.Secrets),
-		Proxies: replace(was.Proxies, gone.Proxies, came.Proxies),
-		Classes: replace(was.Classes, gone.Classes, came.Classes), Gateways: replace(was.Gateways, gone.Gateways, came.Gateways),
+		Secrets:    replace(was.Secrets, gone.Secrets, came.Secrets),
+		ConfigMaps: replace(was.ConfigMaps, gone.ConfigMaps, came.ConfigMaps),
+		Proxies:    replace(was.Proxies, gone.Proxies, came.Proxies),
+		Classes:    replace(was.Classes, gone.Classes, came.Classes), Gateways: replace(was.Gateways, gone.Gateways, came.Gateways),
 		ListenerSets:    replace(was.ListenerSets, gone.ListenerSets, came.ListenerSets),
 		Grants:          replace(was.Grants, gone.Grants, came.Grants),
 		LoadBalancers:   replace(was.LoadBalancers, gone.LoadBalancers, came.LoadBalancers),
@@ -344,10 +345,11 @@ func (s *State) takeContext(gone, came *resource.Objects) {
 	s.marks.all = s.marks.all || !onlyFrameReads(was, now)
 }
 
-// onlyFrameReads reports whether the frame alone depends on what differs: on Secrets and HTTPProxies.
+// onlyFrameReads reports whether the frame alone depends on what differs: on Secrets, ConfigMaps and HTTPProxies.
 func onlyFrameReads(was, now *resource.Objects) bool {
 	a, b := *was, *now
 	a.Secrets, b.Secrets, a.Proxies, b.Proxies = nil, nil, nil, nil
+	a.ConfigMaps, b.ConfigMaps = nil, nil
 	return a.Equal(&b)
 }
 

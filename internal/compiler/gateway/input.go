@@ -34,7 +34,7 @@ func NewInput(objects *resource.Objects, bind netip.Addr) Input {
 	return Input{bind: bind, controller: objects.ControllerName(), objects: &resource.Objects{
 		Classes: objects.Classes, Gateways: objects.Gateways, Routes: objects.Routes, Secrets: objects.Secrets,
 		Grants: objects.Grants, Proxies: objects.Proxies, Namespaces: objects.Namespaces, Refused: objects.Refused,
-		ListenerSets: objects.ListenerSets,
+		ListenerSets: objects.ListenerSets, ConfigMaps: objects.ConfigMaps,
 	}}
 }
 

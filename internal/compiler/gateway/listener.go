@@ -39,8 +39,20 @@ type listener struct {
 	overlaps     []string // the listeners of its ports, by name, that have TLS and hosts in common with it
 	// refused is why it is not accepted, whatever its port; empty if it is.
 	refused gatewayv1.ListenerConditionReason
+	ownerSettings
+	// validatedBy leads to what its Gateway says of clients' certificates; empty for nothing.
+	validatedBy string
+	// validation is how they are verified.
+	validation *ir.ClientValidation
+}
+
+// ownerSettings are what a Gateway's owner says of all of its listeners.
+type ownerSettings struct {
 	// proxies are those before the Gateway that its owner names.
 	proxies frontProxies
+	// validations say how clients' certificates are verified, and clientCertificate is what backends are shown; nil for nothing.
+	validations       clientValidations
+	clientCertificate *ir.Certificate
 }
 
 // Listener is a listener of a Gateway, for those who ask what holds behind it.
@@ -179,12 +191,15 @@ func (b *builder) addGateway(g *resource.Object[gatewayv1.Gateway], addresses []
 	if own {
 		b.status.Gateways = append(b.status.Gateways, &Status{Gateway: g, Addresses: addresses, Refused: b.refuseGateway(g)})
 	}
-	mixed, proxies := mixedPorts(g.Value.Spec.Listeners), b.readProxies(g)
+	mixed, settings := mixedPorts(g.Value.Spec.Listeners), b.readOwnerSettings(g)
+	if own {
+		b.status.lastGateway().AllowsInvalidClients = settings.validations.allowInvalid()
+	}
 	for i := range g.Value.Spec.Listeners {
 		spec := &g.Value.Spec.Listeners[i]
 		l := newListener(g, spec, i)
 		l.mixed = b.isolated
-		l.proxies = proxies
+		l.ownerSettings = settings
 		key := g.Key()
 		if g.Kind == object.KindIstioGateway {
 			key = istioKey(key)
@@ -209,7 +224,13 @@ func (b *builder) addGateway(g *resource.Object[gatewayv1.Gateway], addresses []
 		}
 	}
 	if own && !b.isolated {
-		b.addSets(g, addresses, proxies)
+		b.addSets(g, addresses, settings)
+	}
+}
+
+func (b *builder) readOwnerSettings(g *resource.Object[gatewayv1.Gateway]) ownerSettings {
+	return ownerSettings{
+		proxies: b.readProxies(g), validations: b.readClientValidations(g), clientCertificate: b.resolveClientCertificate(g),
 	}
 }
 

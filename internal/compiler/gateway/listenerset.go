@@ -16,7 +16,7 @@ func setKey(key string) string { return "listenerset " + key }
 
 // addSets adds the listeners of a Gateway's ListenerSets after its own, those of older sets first. Of two that conflict the
 // first holds, whoever wrote the other.
-func (b *builder) addSets(g *resource.Object[gatewayv1.Gateway], addresses []netip.Addr, proxies frontProxies) {
+func (b *builder) addSets(g *resource.Object[gatewayv1.Gateway], addresses []netip.Addr, settings ownerSettings) {
 	status := b.status.lastGateway()
 	for _, set := range b.objects.SetsOf(g) {
 		s := &SetStatus{Set: set, Refused: b.refuseSet(g, set)}
@@ -29,7 +29,7 @@ func (b *builder) addSets(g *resource.Object[gatewayv1.Gateway], addresses []net
 		for i, entry := range set.Value.Spec.Listeners {
 			spec := resource.EntryListener(entry)
 			l := newListener(g, &spec, i)
-			l.set, l.proxies = set, proxies
+			l.set, l.ownerSettings = set, settings
 			b.listeners[key] = append(b.listeners[key], l)
 			s.listeners = append(s.listeners, l)
 			b.checkKinds(l)

@@ -48,6 +48,7 @@ func (b *builder) refuseGateway(g *resource.Object[gatewayv1.Gateway]) (why gate
 }
 
 // refuseListener reports what of a listener is not supported, and gives the reason why it is not accepted; empty if it is.
+// Where clients' certificates should be verified and can't be, no client gets in.
 func (b *builder) refuseListener(l *listener) (why gatewayv1.ListenerConditionReason) {
 	faults := l.gateway.FaultsOf(listenersPath, l.index)
 	if l.set != nil {
@@ -60,6 +61,12 @@ func (b *builder) refuseListener(l *listener) (why gatewayv1.ListenerConditionRe
 		}
 		why = cmp.Or(why, reason)
 		b.rep.ErrorForAt(l.Subject(), string(reason), f.Path, f.Message+": the listener is left out")
+	}
+	if v := l.validations.find(l); v != nil {
+		l.validatedBy, l.validation = v.path.String(), v.by
+		if v.by == nil {
+			why = cmp.Or(why, gatewayv1.ListenerReasonNoValidCACertificate)
+		}
 	}
 	return why
 }

@@ -25,6 +25,8 @@ type Status struct {
 	Addresses []netip.Addr
 	// Refused is why it is not accepted, whatever its listeners; empty if it is.
 	Refused gatewayv1.GatewayConditionReason
+	// AllowsInvalidClients says that a listener of its may take clients whose certificate is not valid.
+	AllowsInvalidClients bool
 	// listeners are in the order of the spec.
 	listeners []*listener
 	// Sets are the ListenerSets for the Gateway, the older ones first.
@@ -56,6 +58,8 @@ type ListenerStatus struct {
 	// TLS says that it ends TLS, and Certificates how many it has to show. Without any nothing is served there.
 	TLS          bool
 	Certificates int
+	// ValidatedBy leads to what its Gateway says of clients' certificates; empty for nothing.
+	ValidatedBy string
 	// Overlaps names the listeners with TLS of its port, as listener LISTENER of NAMESPACE/GATEWAY, whose hosts are
 	// in part its own.
 	Overlaps []string
@@ -109,6 +113,7 @@ func listStatuses(listeners []*listener) []ListenerStatus {
 		all[i] = ListenerStatus{
 			Name: l.spec.Name, Index: i, Bound: l.bound, Kinds: l.supportedKinds(), Routes: l.routeNames(),
 			TLS: l.TLS() && !l.PassesThrough(), Certificates: len(l.certificates), Overlaps: l.overlaps, Refused: l.refused,
+			ValidatedBy: l.validatedBy,
 		}
 	}
 	return all

@@ -76,7 +76,7 @@ func TestStatusOfParents(t *testing.T) {
 // secretOf is a Secret of the type for TLS with a new certificate.
 func secretOf(t *testing.T, metadata string) string {
 	t.Helper()
-	chain, private := issueCertificate(t, newKeyOnCurve(t, elliptic.P256()))
+	chain, private := compilertest.IssueCertificate(t, compilertest.NewKeyOnCurve(t, elliptic.P256()))
 	return fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: %s}\ntype: kubernetes.io/tls\nstringData: {tls.crt: %q, tls.key: %q}", metadata, chain, private)
 }
 

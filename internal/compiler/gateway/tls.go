@@ -1,15 +1,8 @@
 package gateway
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rsa"
-	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
 	"fmt"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -17,7 +10,8 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/grant"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
-	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/pki"
 )
 
 // TLS reports whether the listener's clients speak TLS. It ends at the proxy, unless the listener passes it through.
@@ -128,7 +122,7 @@ func (b *builder) resolveCertificates(l *listener) []ir.Certificate {
 	var found []ir.Certificate
 	var left []*field.Error
 	for i, ref := range l.spec.TLS.CertificateRefs {
-		certificate, refused := b.resolveCertificate(l, path.Index(i), ref)
+		certificate, refused := b.resolveCertificate(l.home(), path.Index(i), ref)
 		if refused != nil {
 			left = append(left, refused)
 			continue
@@ -154,9 +148,10 @@ func (b *builder) reportUnresolved(l *listener, e *field.Error) {
 	b.rep.WarnFor(l.Subject(), string(reason), e)
 }
 
-// resolveCertificate follows one reference. Its errors never show what is in the Secret.
-func (b *builder) resolveCertificate(l *listener, path *field.Path, ref gatewayv1.SecretObjectReference) (ir.Certificate, *field.Error) {
-	home := l.home()
+// resolveCertificate follows an object's reference. Its errors never show what is in the Secret.
+func (b *builder) resolveCertificate(
+	home object.Ref, path *field.Path, ref gatewayv1.SecretObjectReference,
+) (ir.Certificate, *field.Error) {
 	namespace := home.Namespace
 	if ref.Namespace != nil {
 		namespace = string(*ref.Namespace)
@@ -187,66 +182,10 @@ func (b *builder) resolveCertificate(l *listener, path *field.Path, ref gatewayv
 		return ir.Certificate{}, field.Invalid(path.Child("name"), ref.Name, "Secret "+key+" is not of the type kubernetes.io/tls")
 	}
 	chain, private := secret.Value.Certificate()
-	certificate, why := parseKeyPair(chain, private)
+	certificate, why := pki.ParseKeyPair(chain, private)
 	if why != "" {
 		return ir.Certificate{}, field.Invalid(path.Child("name"), ref.Name, "Secret "+key+": "+why)
 	}
 	certificate.Secret = key
 	return certificate, nil
-}
-
-// parseKeyPair gives a chain and its private key without what may stand around them, or says why they can't be served.
-// Envoy refuses a whole configuration for one bad certificate, so what it would not take is found here.
-func parseKeyPair(chain, private []byte) (c ir.Certificate, why string) {
-	for _, block := range decodePEM(chain) {
-		if block.Type != "CERTIFICATE" {
-			continue
-		}
-		if _, err := x509.ParseCertificate(block.Bytes); err != nil {
-			return c, "tls.crt holds a certificate that can't be read"
-		}
-		c.Chain += encodePEM(block)
-	}
-	for _, block := range decodePEM(private) {
-		if block.Type == "PRIVATE KEY" || strings.HasSuffix(block.Type, " PRIVATE KEY") {
-			c.Key = policyconfig.Secret(encodePEM(block))
-			break
-		}
-	}
-	pair, err := tls.X509KeyPair([]byte(c.Chain), c.Key)
-	if err != nil {
-		return c, "tls.crt and tls.key are no certificate and private key in PEM that belong together"
-	}
-	return c, explainWeakKey(pair.Leaf)
-}
-
-func decodePEM(text []byte) []*pem.Block {
-	var all []*pem.Block
-	for {
-		var block *pem.Block
-		if block, text = pem.Decode(text); block == nil {
-			return all
-		}
-		all = append(all, block)
-	}
-}
-
-// encodePEM is a block without headers: with one it would be encrypted, and unusable.
-func encodePEM(block *pem.Block) string {
-	return string(pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: block.Bytes}))
-}
-
-// explainWeakKey says why a key is none that Envoy serves; empty if it is.
-func explainWeakKey(leaf *x509.Certificate) string {
-	switch public := leaf.PublicKey.(type) {
-	case *rsa.PublicKey:
-		if public.N.BitLen() < 2048 {
-			return "an RSA key must have 2048 bits or more"
-		}
-	case *ecdsa.PublicKey:
-		if public.Curve == elliptic.P224() {
-			return "an ECDSA key must be on one of the curves P-256, P-384 and P-521"
-		}
-	}
-	return ""
 }

@@ -113,6 +113,7 @@ func newBuilder(in Input, rep *report.Report) *builder {
 		claims:     Claims{},
 		proxies:    map[ProxyHost]*Route{},
 		secrets:    map[string]*resource.Object[resource.Secret]{},
+		configMaps: map[string]*resource.Object[resource.ConfigMap]{},
 		namespaces: map[string]labels.Set{},
 		grants:     grant.New(in.objects),
 		rep:        rep,
@@ -122,6 +123,9 @@ func newBuilder(in Input, rep *report.Report) *builder {
 	}
 	for _, s := range in.objects.Secrets {
 		b.secrets[s.Key()] = s
+	}
+	for _, c := range in.objects.ConfigMaps {
+		b.configMaps[c.Key()] = c
 	}
 	for _, n := range in.objects.Namespaces {
 		b.namespaces[n.Name] = n.Labels
@@ -147,6 +151,8 @@ type builder struct {
 	claims    Claims                           // that hold
 	proxies   map[ProxyHost]*Route             // HTTPProxies by their host
 	secrets   map[string]*resource.Object[resource.Secret]
+	// configMaps have certificates of authorities.
+	configMaps map[string]*resource.Object[resource.ConfigMap]
 	// foreignSets are the ListenerSets of Gateways that another controller serves.
 	foreignSets map[string]bool
 	// namespaces are the labels of those that are in the input.

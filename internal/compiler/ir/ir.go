@@ -27,6 +27,13 @@ type Config struct {
 	Until     time.Time
 }
 
+// HasPrivateKeys reports whether there may be private keys of certificates in it.
+func (c *Config) HasPrivateKeys() bool {
+	showsClient := func(l Locality) bool { return l.TLS != nil && l.TLS.Client != nil }
+	return slices.ContainsFunc(c.Listeners, func(l Listener) bool { return len(l.TLSHosts) > 0 }) ||
+		slices.ContainsFunc(c.Clusters, func(c Cluster) bool { return slices.ContainsFunc(c.Localities, showsClient) })
+}
+
 // Listener is an address to bind.
 type Listener struct {
 	// Gateway is the key of the one that it belongs to, where Gateways share no proxy.
@@ -57,6 +64,10 @@ type TLSHost struct {
 	// Certificates are what the proxy shows clients. It takes the first that suits the client. Without any, TLS ends at the
 	// backends of Stream.
 	Certificates []Certificate
+	// Clients is how their certificates are verified; nil for not at all.
+	Clients *ClientValidation
+	// Options are what TLS is restricted to.
+	Options TLSOptions
 	// Hosts are as in Listener.
 	Hosts []Host
 	// Stream is where connections go, in place of Hosts.
@@ -86,6 +97,22 @@ type Certificate struct {
 	Secret string
 	Chain  string
 	Key    policyconfig.Secret
+}
+
+// ClientValidation is how clients' certificates are verified.
+type ClientValidation struct {
+	// Authorities are the certificates of those who may vouch, in PEM.
+	Authorities string
+	// AllowInvalid lets clients in whatever comes of it, and those without a certificate.
+	AllowInvalid bool
+}
+
+// TLSOptions are what a listener's owner restricts TLS to. What is zero is left to the proxy.
+type TLSOptions struct {
+	// MinVersion and MaxVersion are 1.2 or 1.3.
+	MinVersion, MaxVersion string
+	// CipherSuites are for TLS 1.2, by the names that OpenSSL has for them, and Protocols what clients may choose from (ALPN).
+	CipherSuites, Protocols []string
 }
 
 // Host is a set of routes for a hostname.
@@ -210,6 +237,8 @@ type UpstreamTLS struct {
 	Authorities string
 	// Names are those of which the host's certificate must have one.
 	Names []SubjectName
+	// Client is what the proxy shows hosts that ask for a certificate; nil for nothing.
+	Client *Certificate
 }
 
 // SubjectName is a name in a certificate: of a host, whose first label may be "*", or a URI.

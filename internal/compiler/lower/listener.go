@@ -56,7 +56,10 @@ func (l *lowerer) lowerTLSHosts(p gateway.Port) []ir.TLSHost {
 			}
 			continue
 		}
-		tlsHost := ir.TLSHost{Domain: owner.Hostname(), Certificates: owner.Certificates(), Hosts: hosts[owner]}
+		tlsHost := ir.TLSHost{
+			Domain: owner.Hostname(), Certificates: owner.Certificates(), Hosts: hosts[owner],
+			Clients: owner.ClientValidation(), Options: owner.TLSOptions(),
+		}
 		for _, other := range others {
 			if other != owner {
 				tlsHost.Hosts = append(tlsHost.Hosts, newMisdirectedHost(other.Hostname()))

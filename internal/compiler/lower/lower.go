@@ -47,7 +47,7 @@ type Input struct {
 func Lower(ports []gateway.Port, in Input, rep *report.Report) (*ir.Config, []*BackendTraffic) {
 	paths := len(in.Decisions.Paths)
 	l := &lowerer{
-		Input: in, rep: rep, rules: make(map[*policy.Rule]*loweredRule, paths), draining: map[netip.AddrPort]bool{},
+		Input: in, rep: rep, rules: make(map[ruleKey]*loweredRule, paths), draining: map[netip.AddrPort]bool{},
 		pods:     map[ir.PodAt]bool{},
 		revoked:  map[*gateway.Route]revokedBackends{},
 		advised:  map[*gateway.Listener]bool{},
@@ -56,6 +56,7 @@ func Lower(ports []gateway.Port, in Input, rep *report.Report) (*ir.Config, []*B
 		traffic: make([]*BackendTraffic, 0, paths),
 	}
 	config := &ir.Config{}
+	l.clients = listClients(ports)
 	for _, p := range ports {
 		listener := l.lowerListener(p)
 		if len(listener.Hosts)+len(listener.TLSHosts) > 0 || listener.Stream != nil {
@@ -78,8 +79,11 @@ func Lower(ports []gateway.Port, in Input, rep *report.Report) (*ir.Config, []*B
 
 type lowerer struct {
 	Input
-	rep      *report.Report
-	rules    map[*policy.Rule]*loweredRule
+	rep   *report.Report
+	rules map[ruleKey]*loweredRule
+	// client is the certificate of the Gateway whose routes are lowered, nil for none, and clients are those of all Gateways.
+	client   *ir.Certificate
+	clients  []*ir.Certificate
 	streams  map[streamKey][]choice
 	clusters map[string]ir.Cluster
 	policies []policyconfig.Policy
@@ -95,6 +99,34 @@ type lowerer struct {
 	advised map[*gateway.Listener]bool
 }
 
+// ruleKey names a rule behind Gateways with one client certificate, or none: hosts see another client for each.
+type ruleKey struct {
+	rule   *policy.Rule
+	client string // the certificate's Secret
+}
+
+// listClients gives the client certificates of Gateways, each once, with nil for none.
+func listClients(ports []gateway.Port) (all []*ir.Certificate) {
+	for _, p := range ports {
+		for _, h := range p.Hosts {
+			client := h.Listener.ClientCertificate()
+			if !slices.ContainsFunc(all, func(c *ir.Certificate) bool { return secretOf(c) == secretOf(client) }) {
+				all = append(all, client)
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b *ir.Certificate) int { return cmp.Compare(secretOf(a), secretOf(b)) })
+	return all
+}
+
+// secretOf gives the Secret of a certificate; empty for none.
+func secretOf(c *ir.Certificate) string {
+	if c == nil {
+		return ""
+	}
+	return c.Secret
+}
+
 // loweredRule is what all routes of a rule have in common.
 type loweredRule struct {
 	names  []string // of the route for each match
@@ -107,6 +139,7 @@ type loweredRule struct {
 // lowerRoutes lowers the matches of a host, but for those of routes that serve nothing (S48).
 func (l *lowerer) lowerRoutes(port gateway.Port, host gateway.Host) []ir.Route {
 	routes := make([]ir.Route, 0, len(host.Matches))
+	l.client = host.Listener.ClientCertificate()
 	for _, m := range host.Matches {
 		if l.Decisions.Rejected(m.Route) {
 			continue
@@ -128,7 +161,8 @@ func (l *lowerer) lowerRoutes(port gateway.Port, host gateway.Host) []ir.Route {
 
 // lowerRule lowers a rule when it is met first.
 func (l *lowerer) lowerRule(decided *policy.Rule, route *gateway.Route, index int) *loweredRule {
-	if r := l.rules[decided]; r != nil {
+	key := ruleKey{decided, secretOf(l.client)}
+	if r := l.rules[key]; r != nil {
 		return r
 	}
 	path := field.NewPath("spec", "rules").Index(index)
@@ -158,11 +192,18 @@ func (l *lowerer) lowerRule(decided *policy.Rule, route *gateway.Route, index in
 		r.action.Hashes = hashes
 		retries = l.lowerRetries(route, path, &r.action, &route.Value.Spec.Rules[index])
 	}
-	l.policies = append(l.policies, r.action.Policies...)
+	if !l.isLowered(decided) {
+		l.policies = append(l.policies, r.action.Policies...)
+	}
 	r.traffic = listBackendTraffic(route, index, decided, choices, retries)
 	l.traffic = append(l.traffic, r.traffic...)
-	l.rules[decided] = r
+	l.rules[key] = r
 	return r
+}
+
+// isLowered reports whether a rule was lowered, for whichever client certificate: its policies are the same for all.
+func (l *lowerer) isLowered(rule *policy.Rule) bool {
+	return slices.ContainsFunc(l.clients, func(c *ir.Certificate) bool { return l.rules[ruleKey{rule, secretOf(c)}] != nil })
 }
 
 // adviseTLS says once of a listener with plain HTTP that sessions behind it are for TLS: clients do not send a Secure cookie

@@ -107,8 +107,18 @@ func (l *lowerer) secure(c *choice, route *gateway.Route, path *field.Path, b *b
 	if c.tls = policy.TLS; c.tls == nil {
 		l.rep.Warn(route, field.Invalid(path, b.Name,
 			fmt.Sprintf("%s asks for TLS to it and is not valid: nothing is sent there", policy.Policy)))
+		return false
 	}
-	return c.tls != nil
+	c.showClient(l.client)
+	return true
+}
+
+// showClient makes a choice's hosts see a certificate, if TLS is spoken to them.
+func (c *choice) showClient(client *ir.Certificate) {
+	if c.tls != nil && c.tls.Client != client {
+		tls := *c.tls
+		tls.Client, c.tls = client, &tls
+	}
 }
 
 func describeConsequence(weight uint32, status int) string {
@@ -180,12 +190,32 @@ func (c choice) clusterName() string {
 		name += "/" + string(c.balancing)
 	}
 	if c.tls != nil {
-		name += "/tls"
+		name += "/tls" + c.clientSuffix()
 	}
 	if c.noBudgetReason != "" {
 		name += "/unbudgeted"
 	}
 	return name + c.limitSuffix()
+}
+
+// clientSuffix is the part of a cluster's name for the certificate that its hosts see.
+func (c choice) clientSuffix() string {
+	if c.tls == nil || c.tls.Client == nil {
+		return ""
+	}
+	return "/client/" + c.tls.Client.Secret
+}
+
+// clusterNames are those of the clusters for all certificates that Gateways show its hosts.
+func (c choice) clusterNames(clients []*ir.Certificate) (names []string) {
+	if c.tls == nil {
+		return []string{c.clusterName()}
+	}
+	for _, client := range clients {
+		c.showClient(client)
+		names = append(names, c.clusterName())
+	}
+	return names
 }
 
 func (l *lowerer) addCluster(c ir.Cluster) string {
@@ -225,6 +255,9 @@ func (l *lowerer) newStickyAction(route *gateway.Route, path *field.Path, rule *
 		cluster.Name += "/within"
 	} else {
 		action.Policies = ir.Anywhere(action.Policies)
+	}
+	if i := slices.IndexFunc(choices, func(c choice) bool { return c.clientSuffix() != "" }); i >= 0 {
+		cluster.Name += choices[i].clientSuffix()
 	}
 	total, others := uint32(0), canTakeOver(choices)
 	for _, c := range choices {
@@ -293,7 +326,7 @@ func (l *lowerer) newPerBackendAction(
 		}
 		policies := l.tellHosts(route, path, ir.Anywhere(session.Policies), session, c)
 		if len(choices) > 1 {
-			policies = restrictTo(policies, c.clusterName())
+			policies = restrictTo(policies, c.clusterNames(l.clients)...)
 		}
 		action.Policies = append(action.Policies, policies...)
 		if c.weight > 0 {
@@ -303,11 +336,11 @@ func (l *lowerer) newPerBackendAction(
 	return action
 }
 
-// restrictTo makes policies hold only for requests that the proxy sends to a cluster.
-func restrictTo(policies []policyconfig.Policy, cluster string) []policyconfig.Policy {
+// restrictTo makes policies hold only for requests that the proxy sends to some clusters.
+func restrictTo(policies []policyconfig.Policy, clusters ...string) []policyconfig.Policy {
 	restricted := slices.Clone(policies)
 	for i := range restricted {
-		restricted[i].Clusters = []string{cluster}
+		restricted[i].Clusters = clusters
 	}
 	return restricted
 }

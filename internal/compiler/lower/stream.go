@@ -25,7 +25,9 @@ func (l *lowerer) closeTLSHost(domain string) ir.TLSHost {
 // lowerTLSStream gives what a server name's connections get. Where TLS should end at the proxy and there is no certificate,
 // they end, or, if the name is the only one, there is nothing.
 func (l *lowerer) lowerTLSStream(h gateway.Host, only bool) []ir.TLSHost {
-	host := ir.TLSHost{Domain: h.Domain, Certificates: h.Listener.Certificates(), Stream: l.lowerStream(h, false)}
+	host := ir.TLSHost{
+		Domain: h.Domain, Certificates: h.Listener.Certificates(), Options: h.Listener.TLSOptions(), Stream: l.lowerStream(h, false),
+	}
 	if len(host.Certificates) == 0 && !h.Listener.PassesThrough() {
 		if only {
 			return nil
@@ -47,13 +49,15 @@ func (l *lowerer) lowerStream(h gateway.Host, udp bool) *ir.Stream {
 		return l.endStream()
 	}
 	first, secured := h.Streams[0], !udp && !h.Listener.PassesThrough()
+	l.client = h.Listener.ClientCertificate()
+	client := secretOf(l.client)
 	for _, m := range h.Streams[1:] {
 		path := field.NewPath("spec", "rules").Index(m.Rule)
-		l.resolveStream(streamKey{m.Route, m.Rule, secured})
+		l.resolveStream(streamKey{m.Route, m.Rule, secured, client})
 		l.rep.Advise(m.Route, path, fmt.Sprintf("%s, which goes first, has all that listener %s of Gateway %s gets for %s",
 			first.Route, h.Listener.Name(), h.Listener.Gateway().Key(), h.Domain))
 	}
-	return l.newStream(streamKey{first.Route, first.Rule, secured}, udp)
+	return l.newStream(streamKey{first.Route, first.Rule, secured, client}, udp)
 }
 
 // streamKey names a rule of a route for connections. Secured ones go to their backends as BackendTLSPolicies say; where TLS passes
@@ -62,6 +66,7 @@ type streamKey struct {
 	route   *gateway.Route
 	rule    int
 	secured bool
+	client  string // the Secret of the certificate that its backends see
 }
 
 func (l *lowerer) newStream(key streamKey, udp bool) *ir.Stream {

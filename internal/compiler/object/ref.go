@@ -48,6 +48,7 @@ const (
 	// KindBackendTLSPolicy is Gateway API's, and KindConfigMap what it takes certificates from.
 	KindBackendTLSPolicy = "BackendTLSPolicy"
 	KindConfigMap        = "ConfigMap"
+	KindSecret           = "Secret"
 )
 
 // Ref names an object. Namespace is empty for a GatewayClass.

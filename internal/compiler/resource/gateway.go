@@ -5,6 +5,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/tlsoptions"
 )
 
 var gatewayClassKind = newKind(definition[gatewayv1.GatewayClass]{
@@ -23,6 +24,12 @@ var gatewayKind = newKind(definition[gatewayv1.Gateway]{
 	Traits: Traits{HasStatus: true, Describable: true, Attachable: true},
 	group:  gatewayv1.GroupName, kind: object.KindGateway, versions: []string{"v1", "v1beta1"},
 	fields: gatewayFields, localFaults: true, checkUnverified: checkGateway,
+	findFaults: func(g *Object[gatewayv1.Gateway]) (faults []Fault) {
+		for i := range g.Value.Spec.Listeners {
+			faults = append(faults, findOptionFaults(i, &g.Value.Spec.Listeners[i])...)
+		}
+		return faults
+	},
 	list: func(o *Objects) *[]*Object[gatewayv1.Gateway] { return &o.Gateways },
 	sections: func(g *gatewayv1.Gateway) (names []string) {
 		for _, l := range g.Spec.Listeners {
@@ -39,9 +46,23 @@ func gatewayFields() fieldSupport {
 		"spec.addresses[].value":                    supported,
 		"spec.allowedListeners.namespaces.from":     supported, // of ListenerSets, and of other Gateways' listeners
 		"spec.allowedListeners.namespaces.selector": supported,
-		"spec.infrastructure.labels":                ignoredFor("limpet makes no objects for a Gateway that could have them"),
-		"spec.infrastructure.annotations":           ignoredFor("limpet makes no objects for a Gateway that could have them"),
-	}, nestUnder("spec.listeners[]", listenerFields()))
+		"spec.infrastructure.labels":                ignoredFor("is for objects that are made for a Gateway, and limpet makes none"),
+		"spec.infrastructure.annotations":           ignoredFor("is for objects that are made for a Gateway, and limpet makes none"),
+		"spec.tls.frontend.perPort[].port":          supported,
+	},
+		nestUnder("spec.listeners[]", listenerFields()),
+		nestUnder("spec.tls.frontend.default.validation", validationFields()),
+		nestUnder("spec.tls.frontend.perPort[].tls.validation", validationFields()),
+		nestUnder("spec.tls.backend.clientCertificateRef", supportAll("group", "kind", "namespace", "name")),
+	)
+}
+
+// validationFields are those that say how clients' certificates are verified.
+func validationFields() fieldSupport {
+	return joinRows(
+		fieldSupport{"mode": onlyValues("AllowValidOnly", "AllowInsecureFallback")},
+		nestUnder("caCertificateRefs[]", supportAll("group", "kind", "namespace", "name")),
+	)
 }
 
 // listenerFields are those of a listener, of a Gateway or a ListenerSet.
@@ -50,12 +71,38 @@ func listenerFields() fieldSupport {
 		supportAll("name", "hostname", "port"),
 		fieldSupport{
 			"protocol": onlyValues("HTTP", "HTTPS", "TLS", "TCP", "UDP"),
-			"tls.mode": onlyValues("Terminate", "Passthrough"),
+			"tls.mode": onlyValues("Terminate", "Passthrough"), "tls.options": supported,
 		},
 		nestUnder("tls.certificateRefs[]", supportAll("group", "kind", "namespace", "name")),
 		nestUnder("allowedRoutes", supportAll(
 			"namespaces.from", "namespaces.selector.matchLabels", "namespaces.selector.matchExpressions", "kinds[].group", "kinds[].kind")),
 	)
+}
+
+// findOptionFaults finds the options of a listener's TLS that are not supported.
+func findOptionFaults(index int, l *gatewayv1.Listener) (faults []Fault) {
+	_, problems := tlsoptions.Parse(l.Protocol, l.TLS)
+	for _, p := range problems {
+		path := field.NewPath("spec", "listeners").Index(index).Child("tls", "options").Key(p.Key)
+		faults = append(faults, Fault{Path: path.String(), Message: p.Message})
+	}
+	return faults
+}
+
+// ClientValidations gives what a Gateway says of clients' certificates: by default, and for single ports.
+func ClientValidations(g *gatewayv1.Gateway) (all []*gatewayv1.FrontendTLSValidation) {
+	if g.Spec.TLS == nil || g.Spec.TLS.Frontend == nil {
+		return nil
+	}
+	if v := g.Spec.TLS.Frontend.Default.Validation; v != nil {
+		all = append(all, v)
+	}
+	for _, p := range g.Spec.TLS.Frontend.PerPort {
+		if p.TLS.Validation != nil {
+			all = append(all, p.TLS.Validation)
+		}
+	}
+	return all
 }
 
 // checkGateway checks what the compiler relies on in a Gateway that is said to be admitted.

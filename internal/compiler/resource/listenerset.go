@@ -24,6 +24,13 @@ var listenerSetKind = newKind(definition[gatewayv1.ListenerSet]{
 			nestUnder("spec.listeners[]", listenerFields()),
 		)
 	},
+	findFaults: func(s *ListenerSet) (faults []Fault) {
+		for i, entry := range s.Value.Spec.Listeners {
+			l := EntryListener(entry)
+			faults = append(faults, findOptionFaults(i, &l)...)
+		}
+		return faults
+	},
 	checkUnverified: func(s *gatewayv1.ListenerSet) (errs field.ErrorList) {
 		for i, l := range s.Spec.Listeners {
 			errs = append(errs, checkRange(field.NewPath("spec", "listeners").Index(i).Child("port"), l.Port, 1, 65535)...)

@@ -39,6 +39,9 @@ func (s *Secret) Certificate() (chain, key []byte) {
 	return s.content[corev1.TLSCertKey], s.content[corev1.TLSPrivateKeyKey]
 }
 
+// Authorities gives the certificates of authorities of such a Secret, in PEM; empty for none.
+func (s *Secret) Authorities() string { return string(s.content[authoritiesKey]) }
+
 // validateSecret applies the API server's rules for Secrets of the type kubernetes.io/tls. Those of others are not
 // used, so their content is not looked at.
 func validateSecret(s *Secret) field.ErrorList {

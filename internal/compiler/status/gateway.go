@@ -47,16 +47,16 @@ func (b *builder) writeGateway(g *gateway.Status) {
 	}
 	var states []listenerState
 	for _, l := range g.Listeners() {
-		state := newListenerState(l, problems)
+		state := newListenerState(l, problems, problems)
 		states = append(states, state)
 		affected := b.affectedTarget(object.TargetRef{Ref: g.Gateway.Origin().Ref, Section: string(l.Name)})
 		s.Listeners = append(s.Listeners, b.newListenerStatus(l, append(state.listConditions(), affected...), w, was.Listeners))
 	}
-	s.Conditions = w.merge(was.Conditions, ownedByAffected, append(gatewayConditions(g, states, problems),
+	s.Conditions = w.merge(was.Conditions, ownedByGateway, append(gatewayConditions(g, states, problems),
 		b.affectedGateway(g.Gateway.Origin().Ref, string(o.Spec.GatewayClassName))...)...)
 	b.addObject(o.TypeMeta, o.ObjectMeta, s)
 	for _, set := range g.Sets {
-		b.writeListenerSet(set)
+		b.writeListenerSet(g, set)
 	}
 }
 
@@ -81,12 +81,23 @@ func gatewayConditions(g *gateway.Status, states []listenerState, problems []rep
 		accepted = newCondition(gatewayv1.GatewayConditionAccepted, false, g.Refused, joinProblems(filterByReason(problems, g.Refused)))
 	}
 	resolved := newCondition(gatewayv1.GatewayConditionResolvedRefs, true, gatewayv1.GatewayReasonResolvedRefs, "")
-	if len(unresolved) > 0 {
+	own := slices.DeleteFunc(slices.Clone(problems), func(p report.Problem) bool { return !strings.HasPrefix(p.Path, "spec.tls.backend.") })
+	if len(own) > 0 {
+		resolved = newCondition(gatewayv1.GatewayConditionResolvedRefs, false, own[0].Reason, joinProblems(own))
+	} else if len(unresolved) > 0 {
 		resolved = newCondition(gatewayv1.GatewayConditionResolvedRefs, false, gatewayv1.GatewayReasonListenersNotResolved,
 			"listeners with references that are not resolved: "+strings.Join(unresolved, ", "))
 	}
-	return []metav1.Condition{accepted, gatewayProgrammed(usable && g.Refused == "", problems), resolved}
+	all := []metav1.Condition{accepted, gatewayProgrammed(usable && g.Refused == "", problems), resolved}
+	if g.AllowsInvalidClients {
+		all = append(all, newCondition(gatewayv1.GatewayConditionInsecureFrontendValidationMode, true,
+			gatewayv1.GatewayReasonConfigurationChanged, "clients get in without a certificate that is valid (AllowInsecureFallback)"))
+	}
+	return all
 }
+
+// ownedByGateway are the conditions that go from a Gateway when they do not hold any more.
+var ownedByGateway = append([]string{string(gatewayv1.GatewayConditionInsecureFrontendValidationMode)}, ownedByAffected...)
 
 // ReasonRejected is the reason of problems of Gateways some of whose configuration an Envoy has not taken.
 const ReasonRejected = "Rejected"
@@ -125,15 +136,22 @@ type listenerState struct {
 	overlaps []string
 }
 
-// newListenerState sees how a listener does.
-func newListenerState(l gateway.ListenerStatus, problems []report.Problem) listenerState {
+// newListenerState sees how a listener does, by the problems of the object that it is written in and those of its Gateway.
+func newListenerState(l gateway.ListenerStatus, problems, ofGateway []report.Problem) listenerState {
 	empty, kindless := l.TLS && l.Certificates == 0, len(l.Kinds) == 0
 	own := slices.DeleteFunc(slices.Clone(problems), func(p report.Problem) bool { return !leadsInto(p.Path, "spec.listeners", l.Index) })
+	if l.ValidatedBy != "" {
+		own = append(own, slices.DeleteFunc(slices.Clone(ofGateway), func(p report.Problem) bool {
+			return !strings.HasPrefix(p.Path, l.ValidatedBy+".")
+		})...)
+	}
 	unresolved := filterByReason(
 		own,
 		gatewayv1.ListenerReasonInvalidRouteKinds,
 		gatewayv1.ListenerReasonInvalidCertificateRef,
 		gatewayv1.ListenerReasonRefNotPermitted,
+		gatewayv1.ListenerReasonInvalidCACertificateRef,
+		gatewayv1.ListenerReasonInvalidCACertificateKind,
 	)
 	conflicts := filterByReason(own, gatewayv1.ListenerReasonProtocolConflict, gatewayv1.ListenerReasonHostnameConflict)
 	unavailable := filterByReason(own, gatewayv1.ListenerReasonPortUnavailable)

@@ -12,7 +12,7 @@ import (
 // countSets counts the ListenerSets that are attached to a Gateway: those that are accepted.
 func (b *builder) countSets(g *gateway.Status) (attached int32) {
 	for _, set := range g.Sets {
-		if set.Refused == "" && slices.ContainsFunc(b.setStates(set), listenerState.isValid) {
+		if set.Refused == "" && slices.ContainsFunc(b.setStates(g, set), listenerState.isValid) {
 			attached++
 		}
 	}
@@ -23,10 +23,10 @@ func (b *builder) countSets(g *gateway.Status) (attached int32) {
 func (l listenerState) isValid() bool { return l.accepted && (l.resolved || l.programmed) }
 
 // setStates sees how a ListenerSet's listeners do.
-func (b *builder) setStates(s *gateway.SetStatus) (states []listenerState) {
-	problems := b.problemsOf(s.Set)
+func (b *builder) setStates(g *gateway.Status, s *gateway.SetStatus) (states []listenerState) {
+	problems, ofGateway := b.problemsOf(s.Set), b.problemsOf(g.Gateway)
 	for _, l := range s.Listeners() {
-		state := newListenerState(l, problems)
+		state := newListenerState(l, problems, ofGateway)
 		state.ofSet = true
 		states = append(states, state)
 	}
@@ -34,9 +34,9 @@ func (b *builder) setStates(s *gateway.SetStatus) (states []listenerState) {
 }
 
 // writeListenerSet writes a ListenerSet's status. It is accepted as long as one of its listeners is.
-func (b *builder) writeListenerSet(s *gateway.SetStatus) {
+func (b *builder) writeListenerSet(g *gateway.Status, s *gateway.SetStatus) {
 	o, was := s.Set.Value, parseStatus[gatewayv1.ListenerSetStatus](s.Set.Status)
-	w, states := b.newWriter(o.ObjectMeta), b.setStates(s)
+	w, states := b.newWriter(o.ObjectMeta), b.setStates(g, s)
 	var there []gatewayv1.ListenerStatus
 	for _, l := range was.Listeners {
 		there = append(there, gatewayv1.ListenerStatus(l))

@@ -80,6 +80,13 @@ func (r Renderer) serveGateway(clusters map[string]Cluster, g ServeSettings) (*S
 			d.Secrets = append(d.Secrets, e.packSecrets(h.Certificates)...)
 		}
 	}
+	for _, c := range g.Config.Clusters {
+		for _, p := range c.Localities {
+			if p.TLS != nil && p.TLS.Client != nil {
+				d.Secrets = append(d.Secrets, e.packSecrets([]ir.Certificate{*p.TLS.Client})...)
+			}
+		}
+	}
 	slices.SortFunc(d.Secrets, comparePacked)
 	d.Secrets = slices.CompactFunc(d.Secrets, func(a, b Packed) bool { return a.Name == b.Name })
 	for _, c := range g.Config.Clusters {

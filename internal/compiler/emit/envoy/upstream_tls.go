@@ -62,14 +62,17 @@ func (e *emitter) newUpstreamSocket(t *ir.UpstreamTLS, http2 bool) *corev3.Trans
 	for _, name := range t.Names {
 		validation.MatchTypedSubjectAltNames = append(validation.MatchTypedSubjectAltNames, newNameMatcher(name))
 	}
+	common := &tlsv3.CommonTlsContext{
+		AlpnProtocols:         protocols,
+		ValidationContextType: &tlsv3.CommonTlsContext_ValidationContext{ValidationContext: validation},
+	}
+	if t.Client != nil {
+		e.addCertificate(common, *t.Client)
+	}
 	return &corev3.TransportSocket{
 		Name: "envoy.transport_sockets.tls",
 		ConfigType: &corev3.TransportSocket_TypedConfig{TypedConfig: e.pack(&tlsv3.UpstreamTlsContext{
-			Sni: t.ServerName,
-			CommonTlsContext: &tlsv3.CommonTlsContext{
-				AlpnProtocols:         protocols,
-				ValidationContextType: &tlsv3.CommonTlsContext_ValidationContext{ValidationContext: validation},
-			},
+			Sni: t.ServerName, CommonTlsContext: common,
 		})},
 	}
 }

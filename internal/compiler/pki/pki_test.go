@@ -1,44 +1,19 @@
-package gateway
+package pki_test
 
 import (
 	"bytes"
 	"crypto"
-	"crypto/ecdsa"
 	"crypto/ed25519"
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/rsa"
-	"crypto/x509"
 	"encoding/pem"
-	"math/big"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/compilertest"
+	"github.com/limpet-proxy/limpet/internal/compiler/pki"
 )
-
-// issueCertificate is a certificate for a key and the key, in PEM.
-func issueCertificate(t *testing.T, key crypto.Signer) (chain, private []byte) {
-	t.Helper()
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"example.com"}}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	secret, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})
-}
-
-func newKeyOnCurve(t *testing.T, curve elliptic.Curve) *ecdsa.PrivateKey {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(curve, rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return key
-}
 
 // TestKeysOfCertificates: the kinds of keys that Envoy serves are taken (TestKindsOfKeys in e2e has it serve them), with
 // nothing around the blocks.
@@ -53,10 +28,10 @@ func TestKeysOfCertificates(t *testing.T) {
 	}
 	for name, key := range map[string]crypto.Signer{
 		"RSA": rsaKey, "Ed25519": edKey,
-		"P-256": newKeyOnCurve(t, elliptic.P256()), "P-384": newKeyOnCurve(t, elliptic.P384()), "P-521": newKeyOnCurve(t, elliptic.P521()),
+		"P-256": compilertest.NewKeyOnCurve(t, elliptic.P256()), "P-384": compilertest.NewKeyOnCurve(t, elliptic.P384()), "P-521": compilertest.NewKeyOnCurve(t, elliptic.P521()),
 	} {
-		chain, private := issueCertificate(t, key)
-		got, why := parseKeyPair(append([]byte("subject=example.com\n"), chain...), append([]byte("Bag Attributes\n"), private...))
+		chain, private := compilertest.IssueCertificate(t, key)
+		got, why := pki.ParseKeyPair(append([]byte("subject=example.com\n"), chain...), append([]byte("Bag Attributes\n"), private...))
 		if why != "" || got.Chain != string(chain) || !bytes.Equal(got.Key, private) {
 			t.Errorf("%s: %q, %s", name, why, got.Chain)
 		}
@@ -65,9 +40,9 @@ func TestKeysOfCertificates(t *testing.T) {
 
 // TestCertificatesThatCannotServe are refused in words that show nothing of them.
 func TestCertificatesThatCannotServe(t *testing.T) {
-	chain, private := issueCertificate(t, newKeyOnCurve(t, elliptic.P256()))
-	otherChain, otherKey := issueCertificate(t, newKeyOnCurve(t, elliptic.P256()))
-	weakChain, weakKey := issueCertificate(t, newKeyOnCurve(t, elliptic.P224()))
+	chain, private := compilertest.IssueCertificate(t, compilertest.NewKeyOnCurve(t, elliptic.P256()))
+	otherChain, otherKey := compilertest.IssueCertificate(t, compilertest.NewKeyOnCurve(t, elliptic.P256()))
+	weakChain, weakKey := compilertest.IssueCertificate(t, compilertest.NewKeyOnCurve(t, elliptic.P224()))
 	broken := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte("HIDDEN")})
 	encrypted := pem.EncodeToMemory(&pem.Block{Type: "ENCRYPTED PRIVATE KEY", Bytes: []byte("HIDDEN")})
 	for name, c := range map[string]struct {
@@ -84,8 +59,26 @@ func TestCertificatesThatCannotServe(t *testing.T) {
 		"a broken link":            {append(bytes.Clone(chain), broken...), private, "can't be read"},
 		"a weak curve":             {weakChain, weakKey, "P-256"},
 	} {
-		if _, why := parseKeyPair(c.chain, c.key); !strings.Contains(why, c.want) || strings.Contains(why, "HIDDEN") {
+		if _, why := pki.ParseKeyPair(c.chain, c.key); !strings.Contains(why, c.want) || strings.Contains(why, "HIDDEN") {
 			t.Errorf("%s: %q, want %q in it", name, why, c.want)
+		}
+	}
+}
+
+// TestAuthorities holds that a text gives all of its certificates, or none if one of them is none.
+func TestAuthorities(t *testing.T) {
+	one, _ := compilertest.IssueCertificate(t, compilertest.NewKeyOnCurve(t, elliptic.P256()))
+	two, private := compilertest.IssueCertificate(t, compilertest.NewKeyOnCurve(t, elliptic.P256()))
+	broken := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte("none")}))
+	for name, c := range map[string]struct{ text, want string }{
+		"two":       {"# of the shop\n" + string(one) + "\n" + string(two), string(one) + string(two)},
+		"a key":     {string(private) + string(one), string(one)},
+		"nothing":   {"", ""},
+		"no PEM":    {"none", ""},
+		"a bad one": {string(one) + broken, ""},
+	} {
+		if got := pki.ParseAuthorities(c.text); got != c.want {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
 	}
 }
