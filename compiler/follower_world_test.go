@@ -38,6 +38,11 @@ var worldWords = [][2]string{
 	{"idleTimeout: 21m", "override: {idleTimeout: 21m}"},
 	{"strategy: LeastRequest", "strategy: Random"},
 	{"percent: 30", "percent: 31"},
+	{"interval: 31s", "interval: 51s"},
+	{"name: hashed, sectionName: checked}", "name: hashed}"},
+	{`kind: HTTPRoute, name: hashed, sectionName: checked}`, `kind: HTTPRoute, name: one}`},
+	{"consecutive5xxErrors: 35", "consecutive5xxErrors: 36"},
+	{"slowStart: {window: 40s, ", "strategy: Random\n  slowStart: {window: 40s, "},
 	{"idleTimeout: 22m", "idleTimeout: 22m\n  keepUnselected: 20m"},
 	{"labels: {kubernetes.io/service-name: cart}}", `labels: {kubernetes.io/service-name: cart}, annotations: {limpet.dev/unselected-since: "1970-01-01T00:20:00Z"}}`},
 	// backends
