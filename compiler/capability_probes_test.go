@@ -230,6 +230,22 @@ var otherProbes = map[string]probe{
 	"across XBackend":                                        {off: "", on: documentText("XBackend", "xb", "type: EndpointSelector\nport: {number: 8080}\nprotocol: HTTP\nendpointSelector: {matchLabels: {app: one}}\nsessionPersistence: {cookie: {name: xb}}") + documentText("HTTPRoute", "xb", "parentRefs: [{name: gate}]\nhostnames: [xb.example.com]\nrules:\n- backendRefs: [{group: gateway.networking.x-k8s.io, kind: XBackend, name: xb}]")},
 	"across HTTPProxy":                                       {off: "", on: documentText("HTTPProxy", "proxy", "virtualhost: {fqdn: proxy.example.com}\nroutes: [{services: [{name: one, port: 80}]}]")},
 
+	"LoadBalancerPolicy healthCheck.type":                                              balanceProbe("healthCheck: {type: TCP}", "healthCheck: {type: HTTP}"),
+	"LoadBalancerPolicy healthCheck.interval":                                          balanceProbe("healthCheck: {}", "healthCheck: {interval: 7s}"),
+	"LoadBalancerPolicy healthCheck.timeout":                                           balanceProbe("healthCheck: {}", "healthCheck: {timeout: 7s}"),
+	"LoadBalancerPolicy healthCheck.unhealthyThreshold":                                balanceProbe("healthCheck: {}", "healthCheck: {unhealthyThreshold: 7}"),
+	"LoadBalancerPolicy healthCheck.healthyThreshold":                                  balanceProbe("healthCheck: {}", "healthCheck: {healthyThreshold: 7}"),
+	"LoadBalancerPolicy healthCheck.http.path":                                         balanceProbe("healthCheck: {}", "healthCheck: {http: {path: /ready}}"),
+	"LoadBalancerPolicy healthCheck.http.hostname":                                     balanceProbe("healthCheck: {}", "healthCheck: {http: {hostname: a.example.com}}"),
+	"LoadBalancerPolicy healthCheck.http.expectedStatuses[]":                           balanceProbe("healthCheck: {}", "healthCheck: {http: {expectedStatuses: [204]}}"),
+	"LoadBalancerPolicy healthCheck.grpc.service":                                      grpcCheckProbe("{type: GRPC}", "{type: GRPC, grpc: {service: s}}"),
+	"LoadBalancerPolicy outlierDetection.consecutive5xxErrors":                         balanceProbe("outlierDetection: {}", "outlierDetection: {consecutive5xxErrors: 7}"),
+	"LoadBalancerPolicy outlierDetection.consecutiveGatewayErrors":                     balanceProbe("outlierDetection: {}", "outlierDetection: {consecutiveGatewayErrors: 7}"),
+	"LoadBalancerPolicy outlierDetection.interval":                                     balanceProbe("outlierDetection: {}", "outlierDetection: {interval: 7s}"),
+	"LoadBalancerPolicy outlierDetection.baseEjectionTime":                             balanceProbe("outlierDetection: {}", "outlierDetection: {baseEjectionTime: 7s}"),
+	"LoadBalancerPolicy outlierDetection.maxEjectionPercent":                           balanceProbe("outlierDetection: {}", "outlierDetection: {maxEjectionPercent: 7}"),
+	"LoadBalancerPolicy slowStart.window":                                              balanceProbe("slowStart: {window: 6s}", "slowStart: {window: 7s}"),
+	"LoadBalancerPolicy slowStart.minWeightPercent":                                    balanceProbe("slowStart: {window: 6s}", "slowStart: {window: 6s, minWeightPercent: 7}"),
 	"LoadBalancerPolicy strategy":                                                      balanceProbe("strategy: RoundRobin", "strategy: Random"),
 	"LoadBalancerPolicy targetRefs[].group":                                            targetProbe("LoadBalancerPolicy", target4, target3),
 	"LoadBalancerPolicy targetRefs[].kind":                                             targetProbe("LoadBalancerPolicy", target4, target3),
@@ -242,6 +258,13 @@ var otherProbes = map[string]probe{
 	"LoadBalancerPolicy requestHashPolicies[].cookieHashOptions.path":                  hashProbe("{cookieHashOptions: {cookieName: a, ttl: 1h}}", "{cookieHashOptions: {cookieName: a, ttl: 1h, path: /x}}"),
 	"LoadBalancerPolicy requestHashPolicies[].queryParameterHashOptions.parameterName": hashProbe("{queryParameterHashOptions: {parameterName: a}}", "{queryParameterHashOptions: {parameterName: b}}"),
 	"LoadBalancerPolicy requestHashPolicies[].hashSourceIP":                            hashProbe("{headerHashOptions: {headerName: X-A}}", "{hashSourceIP: true}"),
+}
+
+// grpcCheckProbe is of a GRPCRoute, whose backends speak HTTP/2.
+func grpcCheckProbe(off, on string) probe {
+	p := balanceProbe("healthCheck: "+off, "healthCheck: "+on)
+	p.off, p.on = grpcRoute("")+p.off, grpcRoute("")+p.on
+	return p
 }
 
 func matchesRoute(session string) string {

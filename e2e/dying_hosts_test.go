@@ -25,7 +25,7 @@ type dying struct {
 // Routes and tries that have a time limit have this one: long for a busy machine, short for a test.
 const slowTimeout = "2s"
 
-// variants are what guards a session: what limpet compiles; Envoy's health checks or its outlier detection on top, as
+// variants are what guards a session: what limpet compiles; a policy's health checks or its outlier detection on top, as
 // docs/operations.md says; a route that retries all errors; and onHostLost: Fail.
 var variants = []string{"plain", "checked", "ejecting", "retrying", "strict"}
 
@@ -111,13 +111,10 @@ func deployDying(t *testing.T, ways []*dying) *harness.Envoy {
 		}
 		documents.Routes = append(documents.Routes, route)
 	}
-	guards := documentedGuards(t)
-	return harness.Run(t, harness.Deployment{Documents: documents, Workers: 2, Tree: func(tree harness.Tree) {
-		for _, d := range ways {
-			guard(t, tree, d, "checked", "health_checks", guards)
-			guard(t, tree, d, "ejecting", "outlier_detection", guards)
-		}
-	}})
+	checks, outliers := documentedGuards(t)
+	documents.More += guard(t, ways, "checked", map[string]any{"healthCheck": checks})
+	documents.More += guard(t, ways, "ejecting", map[string]any{"outlierDetection": outliers})
+	return harness.Run(t, harness.Deployment{Documents: documents, Workers: 2})
 }
 
 // strictServices is a policy that keeps the sessions of the Services for the variant "strict" on their hosts.
@@ -137,33 +134,40 @@ spec:
 `, strings.Join(refs, ", "))
 }
 
-// documentedGuards is the cluster in docs/operations.md that has health checks and outlier detection.
-func documentedGuards(t *testing.T) map[string]any {
+// documentedGuards are the health checks and the outlier detection in docs/operations.md.
+func documentedGuards(t *testing.T) (checks, outliers any) {
 	t.Helper()
 	for _, block := range harness.Blocks(t, "docs/operations.md") {
-		var config struct {
-			Resources struct {
-				Clusters []map[string]any `json:"clusters"`
-			} `json:"static_resources"`
+		var policy struct {
+			Spec map[string]any `json:"spec"`
 		}
-		if err := yaml.Unmarshal([]byte(block.Text), &config); err != nil {
+		if err := yaml.Unmarshal([]byte(block.Text), &policy); err != nil {
 			continue // not YAML
 		}
-		for _, cluster := range config.Resources.Clusters {
-			if cluster["health_checks"] != nil && cluster["outlier_detection"] != nil {
-				return cluster
-			}
+		if policy.Spec["healthCheck"] != nil && policy.Spec["outlierDetection"] != nil {
+			return policy.Spec["healthCheck"], policy.Spec["outlierDetection"]
 		}
 	}
-	t.Fatal("docs/operations.md has no cluster with health checks and outlier detection")
-	return nil
+	t.Fatal("docs/operations.md has no policy with health checks and outlier detection")
+	return nil, nil
 }
 
-// guard adds a setting to the cluster of a variant, as an operator would.
-func guard(t *testing.T, tree harness.Tree, d *dying, variant, setting string, guards map[string]any) {
+// guard is a policy for a variant's Services.
+func guard(t *testing.T, ways []*dying, variant string, spec map[string]any) string {
 	t.Helper()
-	name := d.cluster(variant)
-	tree.One(t, "cluster "+name, harness.Named(name, "load_assignment"))[setting] = guards[setting]
+	var targets []map[string]any
+	for _, d := range ways {
+		targets = append(targets, map[string]any{"group": "", "kind": "Service", "name": d.service(variant)})
+	}
+	spec["targetRefs"] = targets
+	text, err := yaml.Marshal(map[string]any{
+		"apiVersion": "limpet.dev/v1alpha1", "kind": "LoadBalancerPolicy",
+		"metadata": map[string]any{"name": variant, "namespace": "default"}, "spec": spec,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "---\n" + string(text)
 }
 
 // tries are the fields of a variant's rule: one retries whatever may be retried, on all ten hosts.

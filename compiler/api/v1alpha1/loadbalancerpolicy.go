@@ -63,6 +63,21 @@ type LoadBalancerPolicySpec struct {
 	// +listType=atomic
 	// +optional
 	RequestHashPolicies []RequestHashPolicy `json:"requestHashPolicies,omitempty"`
+
+	// HealthCheck asks hosts whether they can serve. One that can't gets no requests: its sessions move or fail, as their
+	// onHostLost says. Left out: nothing is asked.
+	// +optional
+	HealthCheck *HealthCheck `json:"healthCheck,omitempty"`
+
+	// OutlierDetection takes hosts out for a while that answer with errors again and again. Their sessions move or fail, as
+	// their onHostLost says. Left out: none is taken out.
+	// +optional
+	OutlierDetection *OutlierDetection `json:"outlierDetection,omitempty"`
+
+	// SlowStart gives a host that is new, or well again, few requests without a session at first. It takes the strategy
+	// RoundRobin or WeightedLeastRequest. Left out: its whole share at once.
+	// +optional
+	SlowStart *SlowStart `json:"slowStart,omitempty"`
 }
 
 // Strategy is how requests that no session pins are spread over a backend's endpoints.

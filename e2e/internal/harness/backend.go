@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"google.golang.org/grpc/health"
 )
 
 // Request headers by which a test tells a backend how to answer. They act per request, so that tests may share
@@ -50,34 +52,50 @@ type Backend struct {
 	last   http.Header
 	count  int
 	fault  Fault
+	health *health.Server // of a gRPC server
 }
 
 // Fault is how a backend fails on its own, whatever it is asked.
 type Fault int
 
-// The faults: none, a connection reset before the answer (RST), and 503 to every request.
+// The faults: none, a connection reset before the answer (RST), 503 to every request, and a failure of health checks alone: 503
+// to requests for ReadyPath, or NOT_SERVING.
 const (
 	NoFault Fault = iota
 	FaultReset
 	FaultDeclines
+	FaultUnready
 )
+
+// ReadyPath is the path that tests have health checks ask for.
+const ReadyPath = "/ready"
 
 // Break makes the backend fail from the next request on.
 func (b *Backend) Break(how Fault) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.fault = how
+	switch {
+	case b.health == nil:
+	case how == FaultUnready:
+		b.health.Shutdown()
+	default:
+		b.health.Resume()
+	}
 }
 
 // broken carries out the backend's fault, if it has one.
-func (b *Backend) broken(w http.ResponseWriter) bool {
+func (b *Backend) broken(w http.ResponseWriter, r *http.Request) bool {
 	b.mu.Lock()
 	how := b.fault
 	b.mu.Unlock()
+	if how == FaultUnready && r.URL.Path != ReadyPath {
+		return false
+	}
 	switch how {
 	case FaultReset:
 		reset(w)
-	case FaultDeclines:
+	case FaultDeclines, FaultUnready:
 		w.Header().Set(BackendHeader, b.Name)
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}
@@ -173,7 +191,7 @@ func (b *Backend) Last(name string) string {
 // ServeHTTP answers one request as its own headers say.
 func (b *Backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b.remember(r)
-	if b.broken(w) {
+	if b.broken(w, r) {
 		return
 	}
 	if delay, err := time.ParseDuration(r.Header.Get(ReplyDelay)); err == nil {

@@ -15,6 +15,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/wrapperspb"
@@ -28,6 +30,8 @@ import (
 //	Fill   takes a stream, and answers with the number of messages
 //	List   answers with ten messages
 //	Chat   answers each message as it comes
+//
+// It also serves grpc.health.v1.Health, of the server as a whole and of shop.Cart.
 func NewGRPCBackend(t testing.TB, name string) *Backend {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -35,8 +39,13 @@ func NewGRPCBackend(t testing.TB, name string) *Backend {
 		t.Fatalf("backend %s: %v", name, err)
 	}
 	server := grpc.NewServer(grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error { return serveCall(name, stream) }))
+	healthy := health.NewServer()
+	healthy.SetServingStatus("shop.Cart", healthpb.HealthCheckResponse_SERVING)
+	healthpb.RegisterHealthServer(server, healthy)
 	go func() { _ = server.Serve(listener) }() // returns when the server is stopped
-	b := &Backend{Name: name, Address: listener.Addr().String(), names: map[string]bool{}, server: closer(server.Stop)}
+	b := &Backend{
+		Name: name, Address: listener.Addr().String(), names: map[string]bool{}, server: closer(server.Stop), health: healthy,
+	}
 	t.Cleanup(b.Close)
 	return b
 }

@@ -30,7 +30,7 @@ const documents = `
 ---
 {apiVersion: limpet.dev/v1alpha1, kind: LoadBalancerPolicy, metadata: {name: a}, spec: {targetRefs: [{group: "", kind: Service, name: cart}], strategy: Random}}
 ---
-{apiVersion: limpet.dev/v1alpha1, kind: LoadBalancerPolicy, metadata: {name: b}, spec: {targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: r}], strategy: RequestHash, requestHashPolicies: [{hashSourceIP: true}]}}`
+{apiVersion: limpet.dev/v1alpha1, kind: LoadBalancerPolicy, metadata: {name: b}, spec: {targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: r}], strategy: RequestHash, requestHashPolicies: [{hashSourceIP: true}], healthCheck: {type: TCP, interval: 7s}, outlierDetection: {consecutiveGatewayErrors: 2}}}`
 
 // The objects that decisions are about.
 var (
@@ -331,13 +331,15 @@ func TestRequestsWithoutASession(t *testing.T) {
 	checkLines(t, "requests", formatFields(d.Requests[0].Fields), `
 		strategy=RequestHash@0 LoadBalancerPolicy default/b spec.strategy | Random@0 LoadBalancerPolicy default/a spec.strategy
 		requestHashPolicies[0]=source IP@0 LoadBalancerPolicy default/b spec.requestHashPolicies[0]
+		healthCheck=TCP every 7s, answered within 1s; out after 3 failures, in after 1 successes@0 LoadBalancerPolicy default/b spec.healthCheck
+		outlierDetection=5 errors or 2 gateway errors in a row; out for 30s, at most 50 % of the hosts, looked at every 10s@0 LoadBalancerPolicy default/b spec.outlierDetection
 		retryConstraint.budget.percent=33@0 XBackendTrafficPolicy default/budget spec.retryConstraint.budget.percent :7 | 44@0 XBackendTrafficPolicy default/another spec.retryConstraint.budget.percent :7
 		retryConstraint.budget.interval=10s@0`)
 	for name, c := range map[string]struct {
 		ref               object.Ref
 		holds, overridden string
 	}{
-		"the policy that holds": {object.Ref{Kind: object.KindLoadBalancer, Namespace: "default", Name: "b"}, "strategy=RequestHash@0 LoadBalancerPolicy default/b spec.strategy | Random@0 LoadBalancerPolicy default/a spec.strategy\nrequestHashPolicies[0]=source IP@0 LoadBalancerPolicy default/b spec.requestHashPolicies[0]", ""},
+		"the policy that holds": {object.Ref{Kind: object.KindLoadBalancer, Namespace: "default", Name: "b"}, "strategy=RequestHash@0 LoadBalancerPolicy default/b spec.strategy | Random@0 LoadBalancerPolicy default/a spec.strategy\nrequestHashPolicies[0]=source IP@0 LoadBalancerPolicy default/b spec.requestHashPolicies[0]\nhealthCheck=TCP every 7s, answered within 1s; out after 3 failures, in after 1 successes@0 LoadBalancerPolicy default/b spec.healthCheck\noutlierDetection=5 errors or 2 gateway errors in a row; out for 30s, at most 50 % of the hosts, looked at every 10s@0 LoadBalancerPolicy default/b spec.outlierDetection", ""},
 		"the one that does not": {object.Ref{Kind: object.KindLoadBalancer, Namespace: "default", Name: "a"}, "", "strategy=Random@0 LoadBalancerPolicy default/a spec.strategy by RequestHash@0 LoadBalancerPolicy default/b spec.strategy"},
 		"the budget that holds": {budget, "retryConstraint.budget.percent=33@0 XBackendTrafficPolicy default/budget spec.retryConstraint.budget.percent :7 | 44@0 XBackendTrafficPolicy default/another spec.retryConstraint.budget.percent :7", ""},
 		"the budget that loses": {another, "", "retryConstraint.budget.percent=44@0 XBackendTrafficPolicy default/another spec.retryConstraint.budget.percent :7 by 33@0 XBackendTrafficPolicy default/budget spec.retryConstraint.budget.percent :7"},

@@ -80,6 +80,9 @@ func (d *describer) describeBalancing(o *loadbalancing.Outcome) []Field {
 			Origin: d.newOriginAt(h.String(), o.Policy.Object, findLocation(o, o.Policy), h.Path),
 		})
 	}
+	for _, h := range o.HostFields() {
+		all = append(all, Field{Name: h.Name, Origin: d.newOriginAt(h.Value, o.Policy.Object, findLocation(o, o.Policy), h.Path)})
+	}
 	return all
 }
 

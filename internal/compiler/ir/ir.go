@@ -207,6 +207,8 @@ type Cluster struct {
 	Balancing Balancing
 	// RetryBudget caps retries; nil for none.
 	RetryBudget *RetryBudget
+	// Hosts is what is expected of its hosts.
+	Hosts HostPolicy
 	// Localities has one entry for a single backend. With several, each pool gets its weight's share of the requests
 	// that belong to no session, whatever the health of its hosts.
 	Localities []Locality

@@ -12,6 +12,8 @@ type Candidate struct {
 	Location string
 	// Overridden says that another policy has its place, Crowded that its status has no room for the Gateway (S63).
 	Overridden, AncestorLimit bool
+	// ofService says that the place is the Service, or a port of it.
+	ofService bool
 }
 
 // Candidates gives the policies for a rule's use of a Service's port, strongest first: what stands in the rule, is attached
@@ -25,20 +27,43 @@ func (p *Policies) Candidates(route *gateway.Route, rule int, service object.Tar
 	if len(p.byTarget) == 0 {
 		return all
 	}
-	add := func(t object.TargetRef, location string) {
-		for i, policy := range p.byTarget[t] {
-			all = append(all, Candidate{Policy: policy, Location: location, Overridden: i > 0, AncestorLimit: atLimit(policy.Object)})
-		}
-	}
+	add := func(t object.TargetRef, location string) { all = p.addCandidates(all, t, location, atLimit) }
 	self := route.Origin().Ref
 	if name := route.Value.Spec.Rules[rule].Name; name != nil {
 		add(object.TargetRef{Ref: self, Section: string(*name)}, "on the rule")
 	}
 	add(object.TargetRef{Ref: self}, "on the route")
-	if service.Section != "" {
-		add(service, "on the Service's port")
+	return p.addServiceCandidates(all, service, atLimit)
+}
+
+// OfService is the outcome for what leads to a port of a Service without a rule of its own: copies of requests, and connections.
+// It is about hosts alone.
+func (p *Policies) OfService(service object.TargetRef) Outcome {
+	if len(p.byTarget) == 0 {
+		return Outcome{}
 	}
-	add(object.TargetRef{Ref: service.Ref}, "on the Service")
+	all := p.addServiceCandidates(nil, service, func(object.Ref) bool { return false })
+	return Outcome{Policy: findEffective(all), Candidates: all}
+}
+
+func (p *Policies) addServiceCandidates(all []Candidate, service object.TargetRef, atLimit func(object.Ref) bool) []Candidate {
+	from := len(all)
+	if service.Section != "" {
+		all = p.addCandidates(all, service, "on the Service's port", atLimit)
+	}
+	all = p.addCandidates(all, object.TargetRef{Ref: service.Ref}, "on the Service", atLimit)
+	for i := range all[from:] {
+		all[from+i].ofService = true
+	}
+	return all
+}
+
+func (p *Policies) addCandidates(
+	all []Candidate, t object.TargetRef, location string, atLimit func(object.Ref) bool,
+) []Candidate {
+	for i, policy := range p.byTarget[t] {
+		all = append(all, Candidate{Policy: policy, Location: location, Overridden: i > 0, AncestorLimit: atLimit(policy.Object)})
+	}
 	return all
 }
 

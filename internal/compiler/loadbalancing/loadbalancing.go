@@ -23,6 +23,7 @@ type Policy struct {
 	strategyName v1alpha1.Strategy
 	strategy     ir.Balancing
 	hashes       []hashEntry
+	hosts        ir.HostPolicy
 	rank         int // the older has the lower one
 }
 
@@ -71,6 +72,7 @@ func NewPart(objects *resource.Objects, there func(object.TargetRef) bool, rep *
 	for i, o := range objects.LoadBalancers {
 		read := readPolicy(o.String(), o, field.NewPath("spec"), &o.Value.Spec, rep)
 		read.Object, read.rank = o.Origin().Ref, i
+		read.readHosts(&o.Value.Spec, rep)
 		for r, target := range resource.LoadBalancerTargets(o) {
 			p.attachPolicy(read, o, r, target, there)
 		}

@@ -68,7 +68,7 @@ func (r Rule) Resolve(rep *report.Report) ([]Outcome, []ir.Hash) {
 func (r Rule) align(o *Outcome, own setting, primary *Policy, primarySetting setting, rep *report.Report) {
 	switch {
 	case r.SharedSession:
-		if o.Policy != nil && !own.equal(primarySetting) {
+		if o.Policy != nil && (!own.equal(primarySetting) || !o.Policy.hosts.Equal(primary.hosts)) {
 			r.reportOverridden(o.Policy, primary, "is effective for all backends, which are under one session", rep)
 		}
 		o.Strategy = primarySetting.strategy

@@ -218,7 +218,7 @@ func (l *lowerer) lowerMirror(route *gateway.Route, path *field.Path, f *gateway
 	if m.Parts == 0 {
 		return m, false
 	}
-	m.Cluster = l.addSharedCluster(c)
+	m.Cluster = l.addSharedCluster(l.likeService(c))
 	return m, true
 }
 

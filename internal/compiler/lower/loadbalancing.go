@@ -40,6 +40,7 @@ func (l *lowerer) assignBalancing(route *gateway.Route, index int, decided *poli
 	for i := range choices {
 		choices[i].balancing, choices[i].outcome = outcomes[i].Strategy, outcomes[i]
 	}
+	l.checkHosts(rule.Name, choices)
 	return hashes
 }
 

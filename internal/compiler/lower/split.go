@@ -176,6 +176,7 @@ func (l *lowerer) addSharedCluster(c choice) string {
 		HTTP2:       c.http2,
 		Balancing:   c.balancing,
 		RetryBudget: c.budget,
+		Hosts:       c.hosts(),
 		Localities:  []ir.Locality{{Name: c.backend.Name, TLS: c.tls, Weight: 1, Endpoints: l.selectEndpoints(c, c.backend.Ready())}},
 	})
 }
@@ -194,6 +195,9 @@ func (c choice) clusterName() string {
 	}
 	if c.noBudgetReason != "" {
 		name += "/unbudgeted"
+	}
+	if variant := c.outcome.HostVariant(); variant != "" {
+		name += "/hosts/" + variant
 	}
 	return name + c.limitSuffix()
 }
@@ -248,6 +252,7 @@ func (l *lowerer) newStickyAction(route *gateway.Route, path *field.Path, rule *
 	first := choices[slices.IndexFunc(choices, usable)]
 	cluster := ir.Cluster{
 		Name: mergedClusterName(route, rule) + first.limitSuffix(), Balancing: choices[0].balancing, RetryBudget: first.budget,
+		Hosts: l.hostsOfSplit(route, path, first, choices),
 		HTTP2: !slices.ContainsFunc(choices, func(c choice) bool { return usable(c) && !c.http2 }),
 	}
 	if ir.StaysWithin(&session.Policies[0]) && l.tellBackends(route, path, choices) {

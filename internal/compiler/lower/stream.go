@@ -76,6 +76,9 @@ func (l *lowerer) newStream(key streamKey, udp bool) *ir.Stream {
 	}
 	s := &ir.Stream{}
 	for _, c := range choices {
+		if !udp {
+			c = l.likeService(c)
+		}
 		s.Split = append(s.Split, ir.Share{Cluster: l.addStreamCluster(c), Weight: c.weight})
 	}
 	switch len(s.Split) {

@@ -9,7 +9,8 @@ var loadBalancerPolicyKind = newKind(definition[v1alpha1.LoadBalancerPolicy]{
 	Traits: Traits{HasStatus: true, Describable: true},
 	group:  v1alpha1.Group, kind: object.KindLoadBalancer, versions: []string{v1alpha1.Version},
 	fields: func() fieldSupport {
-		return joinRows(nestUnder("spec.targetRefs[]", supportAll("group", "kind", "name", "sectionName")), nestUnder("spec", balancingFields()))
+		return joinRows(nestUnder("spec.targetRefs[]", supportAll("group", "kind", "name", "sectionName")), nestUnder("spec", balancingFields()),
+			nestUnder("spec", hostFields()))
 	},
 	list: func(o *Objects) *[]*Object[v1alpha1.LoadBalancerPolicy] { return &o.LoadBalancers },
 })
@@ -32,4 +33,15 @@ func balancingFields() fieldSupport {
 		"terminal", "headerHashOptions.headerName", "cookieHashOptions.cookieName", "cookieHashOptions.ttl", "cookieHashOptions.path",
 		"queryParameterHashOptions.parameterName", "hashSourceIP",
 	)))
+}
+
+// hostFields are what a policy expects of hosts.
+func hostFields() fieldSupport {
+	return joinRows(
+		nestUnder("healthCheck", supportAll("type", "interval", "timeout", "unhealthyThreshold", "healthyThreshold",
+			"http.path", "http.hostname", "http.expectedStatuses[]", "grpc.service")),
+		nestUnder("outlierDetection", supportAll("consecutive5xxErrors", "consecutiveGatewayErrors", "interval", "baseEjectionTime",
+			"maxEjectionPercent")),
+		nestUnder("slowStart", supportAll("window", "minWeightPercent")),
+	)
 }

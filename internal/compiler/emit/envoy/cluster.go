@@ -48,6 +48,7 @@ func (e *emitter) newCluster(c *ir.Cluster) *clusterv3.Cluster {
 		LbPolicy:             lbPolicies[c.Balancing],
 		CircuitBreakers:      newCircuitBreakers(c.RetryBudget),
 	}
+	applyHostPolicy(out, c)
 	if c.Within {
 		out.LbSubsetConfig = newSubsets()
 	}
@@ -77,7 +78,7 @@ func newAssignment(c *ir.Cluster) *endpointv3.ClusterLoadAssignment {
 		}
 	}
 	for i, p := range c.Localities {
-		l := newLocality(p, isMerged(c), c.Within)
+		l := newLocality(p, c)
 		if isMerged(c) && p.TLS != nil {
 			markSecure(l, len(p.Endpoints), i)
 		}
@@ -103,9 +104,9 @@ func (e *emitter) newHTTP2Options() *anypb.Any {
 }
 
 // newLocality is a locality. In a merged cluster its weight is the backend's; without one it gets no new sessions.
-func newLocality(p ir.Locality, merged, within bool) *endpointv3.LocalityLbEndpoints {
+func newLocality(p ir.Locality, of *ir.Cluster) *endpointv3.LocalityLbEndpoints {
 	l := &endpointv3.LocalityLbEndpoints{}
-	if merged {
+	if isMerged(of) {
 		l.Locality = &corev3.Locality{SubZone: p.Name}
 		if p.Weight > 0 {
 			l.LoadBalancingWeight = wrapperspb.UInt32(p.Weight)
@@ -113,13 +114,17 @@ func newLocality(p ir.Locality, merged, within bool) *endpointv3.LocalityLbEndpo
 	}
 	for _, host := range p.Endpoints {
 		endpoint := newEndpoint(newAddress(host.Address), host.Draining)
-		if within {
+		if of.Within {
 			labelEndpoint(endpoint, &p, host.Draining)
 		}
 		l.LbEndpoints = append(l.LbEndpoints, endpoint)
 	}
 	if p.DirectStatus != 0 {
-		l.LbEndpoints = append(l.LbEndpoints, newEndpoint(newInternalAddress(answerName(p.DirectStatus)), false))
+		answer := newEndpoint(newInternalAddress(answerName(p.DirectStatus)), false)
+		if of.Hosts.HealthCheck != nil {
+			answer = exemptFromChecks(answer)
+		}
+		l.LbEndpoints = append(l.LbEndpoints, answer)
 	}
 	return l
 }

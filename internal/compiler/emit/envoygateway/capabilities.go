@@ -6,6 +6,7 @@ import (
 
 var (
 	answerYes   = capability.Answer{Support: capability.Yes}
+	noHosts     = capability.Answer{Support: capability.No, Note: "Envoy Gateway has BackendTrafficPolicy for it: limpet writes none"}
 	noBalancing = capability.Answer{Support: capability.No, Note: "Envoy Gateway has BackendTrafficPolicy for it"}
 )
 
@@ -50,4 +51,20 @@ var Capabilities = capability.Declaration{
 	"LoadBalancerPolicy requestHashPolicies[].cookieHashOptions.path":                  noBalancing,
 	"LoadBalancerPolicy requestHashPolicies[].queryParameterHashOptions.parameterName": noBalancing,
 	"LoadBalancerPolicy requestHashPolicies[].hashSourceIP":                            noBalancing,
+	"LoadBalancerPolicy healthCheck.type":                                              noHosts,
+	"LoadBalancerPolicy healthCheck.interval":                                          noHosts,
+	"LoadBalancerPolicy healthCheck.timeout":                                           noHosts,
+	"LoadBalancerPolicy healthCheck.unhealthyThreshold":                                noHosts,
+	"LoadBalancerPolicy healthCheck.healthyThreshold":                                  noHosts,
+	"LoadBalancerPolicy healthCheck.http.path":                                         noHosts,
+	"LoadBalancerPolicy healthCheck.http.hostname":                                     noHosts,
+	"LoadBalancerPolicy healthCheck.http.expectedStatuses[]":                           noHosts,
+	"LoadBalancerPolicy healthCheck.grpc.service":                                      noHosts,
+	"LoadBalancerPolicy outlierDetection.consecutive5xxErrors":                         noHosts,
+	"LoadBalancerPolicy outlierDetection.consecutiveGatewayErrors":                     noHosts,
+	"LoadBalancerPolicy outlierDetection.interval":                                     noHosts,
+	"LoadBalancerPolicy outlierDetection.baseEjectionTime":                             noHosts,
+	"LoadBalancerPolicy outlierDetection.maxEjectionPercent":                           noHosts,
+	"LoadBalancerPolicy slowStart.window":                                              noHosts,
+	"LoadBalancerPolicy slowStart.minWeightPercent":                                    noHosts,
 }

@@ -6,6 +6,7 @@ import (
 
 var (
 	noBalancing = capability.Answer{Support: capability.No, Note: "a DestinationRule says how requests without sessions are spread"}
+	noHosts     = capability.Answer{Support: capability.No, Note: "a DestinationRule has outlierDetection and warmup; Istio checks no hosts"}
 	theirs      = capability.Answer{Support: capability.Theirs, Note: "Istio reads the rule itself"}
 	answerYes   = capability.Answer{Support: capability.Yes}
 )
@@ -58,4 +59,20 @@ var Capabilities = capability.Declaration{
 	"LoadBalancerPolicy requestHashPolicies[].cookieHashOptions.path":                  noBalancing,
 	"LoadBalancerPolicy requestHashPolicies[].queryParameterHashOptions.parameterName": noBalancing,
 	"LoadBalancerPolicy requestHashPolicies[].hashSourceIP":                            noBalancing,
+	"LoadBalancerPolicy healthCheck.type":                                              noHosts,
+	"LoadBalancerPolicy healthCheck.interval":                                          noHosts,
+	"LoadBalancerPolicy healthCheck.timeout":                                           noHosts,
+	"LoadBalancerPolicy healthCheck.unhealthyThreshold":                                noHosts,
+	"LoadBalancerPolicy healthCheck.healthyThreshold":                                  noHosts,
+	"LoadBalancerPolicy healthCheck.http.path":                                         noHosts,
+	"LoadBalancerPolicy healthCheck.http.hostname":                                     noHosts,
+	"LoadBalancerPolicy healthCheck.http.expectedStatuses[]":                           noHosts,
+	"LoadBalancerPolicy healthCheck.grpc.service":                                      noHosts,
+	"LoadBalancerPolicy outlierDetection.consecutive5xxErrors":                         noHosts,
+	"LoadBalancerPolicy outlierDetection.consecutiveGatewayErrors":                     noHosts,
+	"LoadBalancerPolicy outlierDetection.interval":                                     noHosts,
+	"LoadBalancerPolicy outlierDetection.baseEjectionTime":                             noHosts,
+	"LoadBalancerPolicy outlierDetection.maxEjectionPercent":                           noHosts,
+	"LoadBalancerPolicy slowStart.window":                                              noHosts,
+	"LoadBalancerPolicy slowStart.minWeightPercent":                                    noHosts,
 }
