@@ -8,11 +8,13 @@ package protoyaml
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/structpb"
 )
 
 // Marshal writes a message. Errors are those of protojson, such as a string that is not UTF-8 and an Any of an unknown
@@ -157,6 +159,12 @@ func (w *writer) writeMap(f protoreflect.FieldDescriptor, m protoreflect.Map, in
 
 // writeSingle writes a value after its key.
 func (w *writer) writeSingle(f protoreflect.FieldDescriptor, v protoreflect.Value, indent int) {
+	if f.Message() != nil {
+		if s, is := v.Message().Interface().(*structpb.Struct); is && hasPlainKeys(s) {
+			w.writeStruct(s, indent)
+			return
+		}
+	}
 	if f.Message() == nil || isSpecial(f.Message()) {
 		w.out = append(w.out, ' ')
 		w.writeValue(f, v, indent, false)
@@ -172,6 +180,41 @@ func (w *writer) writeBelow(m protoreflect.Message, indent int) {
 	w.writePad(indent + indentStep)
 	if !w.writeBlock(m, indent+indentStep) {
 		w.out = append(w.out[:mark], " {}\n"...)
+	}
+}
+
+// hasPlainKeys tells whether the keys of a Struct, and of those in it, need no quotation marks.
+func hasPlainKeys(s *structpb.Struct) bool {
+	for k, v := range s.GetFields() {
+		if !isPlain(k) || len(k) > longestKey || !hasPlainKeys(v.GetStructValue()) {
+			return false
+		}
+	}
+	return true
+}
+
+// writeStruct writes a Struct after its key. Each route with sessions has one, so that what it mostly holds, texts, takes no way
+// through JSON.
+func (w *writer) writeStruct(s *structpb.Struct, indent int) {
+	if len(s.GetFields()) == 0 {
+		w.writeText(" {}\n")
+		return
+	}
+	w.writeText("\n")
+	for _, k := range sortKeys(slices.Collect(maps.Keys(s.GetFields()))) {
+		w.writePad(indent + indentStep)
+		w.writeKey(k)
+		w.out = append(w.out, ':')
+		switch v := s.GetFields()[k]; v.GetKind().(type) {
+		case *structpb.Value_StructValue:
+			w.writeStruct(v.GetStructValue(), indent+indentStep)
+		case *structpb.Value_StringValue:
+			w.out = append(w.out, ' ')
+			w.writeString(v.GetStringValue(), indent+indentStep, false)
+		default:
+			w.out = append(w.out, ' ')
+			w.writeForeign(v, indent+indentStep, false)
+		}
 	}
 }
 

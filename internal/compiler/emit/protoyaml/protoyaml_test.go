@@ -124,6 +124,26 @@ func compareMessage(t *testing.T, text []byte, want proto.Message) {
 	}
 }
 
+// TestStructs writes metadata, which routes have their session policies in.
+func TestStructs(t *testing.T) {
+	for _, s := range append(strangeStrings, `[{"scope":"a/b","it's":"#:-,?!&*%@`+"`"+`\\u00e9"}]`, `{"a":[]}`, "{", "[", "[é]", "[a b]") {
+		for _, fields := range []map[string]any{
+			{"policies": s},
+			{"b": s, "a10": map[string]any{"c": s, "empty": map[string]any{}}, "a9": 1.5, "list": []any{s}, "yes": true, "none": nil},
+		} {
+			of, err := structpb.NewStruct(fields)
+			if err != nil {
+				continue // not UTF-8
+			}
+			metadata := &corev3.Metadata{FilterMetadata: map[string]*structpb.Struct{"limpet": of, "z": {}}}
+			compareWithLibrary(t, &routev3.Route{Metadata: metadata})
+			if isKey(s) {
+				compareWithLibrary(t, &routev3.Route{Metadata: &corev3.Metadata{FilterMetadata: map[string]*structpb.Struct{"x": {Fields: map[string]*structpb.Value{s: structpb.NewStringValue(s)}}}}})
+			}
+		}
+	}
+}
+
 // TestSpecial writes the messages whose JSON is their own.
 func TestSpecial(t *testing.T) {
 	for _, m := range []proto.Message{

@@ -39,6 +39,9 @@ const blanks = " \n\r\u0085\u2028\u2029"
 
 // quoteWord is the text of a string without blanks, which is the same wherever it stands.
 func (w *writer) quoteWord(s string) string {
+	if isJSON(s) {
+		return "'" + strings.ReplaceAll(s, "'", "''") + "'\n"
+	}
 	if text, known := w.odd[s]; known {
 		return text
 	}
@@ -48,6 +51,12 @@ func (w *writer) quoteWord(s string) string {
 	}
 	w.odd[s] = string(text)
 	return string(text)
+}
+
+// isJSON tells whether a string begins as a list or object of JSON and has nothing in it but visible characters of ASCII: quotation
+// marks around it are all that YAML needs.
+func isJSON(s string) bool {
+	return s != "" && (s[0] == '[' || s[0] == '{') && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
 // writeKey writes a map's key.
