@@ -2,6 +2,9 @@ package e2e
 
 import (
 	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -115,4 +118,69 @@ func TestRevokedBackend(t *testing.T) {
 		}
 	}
 	t.Logf("%d sessions of green ended; %d began there anew", revoked, crossed)
+}
+
+const revokedOnesPolicy = `
+apiVersion: limpet.dev/v1alpha1
+kind: SessionPersistencePolicy
+metadata: {name: stolen, namespace: default}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: app}]
+  %s  hosts: ["%s before %s"]
+`
+
+// revokeSession gives what "limpet revoke" prints for a token.
+func revokeSession(t *testing.T, documents harness.Documents, ring harness.Ring, tok string) string {
+	t.Helper()
+	command := exec.Command(harness.Find(t).Limpet, "revoke",
+		"-f", writeFile(t, "in.yaml", documents.YAML(t)), "--keys", writeFile(t, "keys.json", ring.JSON(t)))
+	command.Stdin = strings.NewReader(tok)
+	out, err := command.Output()
+	if err != nil {
+		t.Fatalf("limpet revoke: %v", err)
+	}
+	return strings.ReplaceAll(string(out), "\n", "\n  ")
+}
+
+// TestRevokedOnes ends one session by what "limpet revoke" prints for its token, and those of one host; all others stay.
+//
+// requirements: S43
+func TestRevokedOnes(t *testing.T) {
+	t.Parallel()
+	pods, ring := harness.Backends(t, "a", "b", "c"), harness.NewRing("a")
+	w := harness.RunWatching(t, harness.Documents{
+		Services: []harness.Service{{Name: "pods", Backends: pods}},
+		Routes: []harness.Route{{Name: "app", Rules: []harness.Rule{{
+			Path: "/cart", Refs: []harness.Ref{{Service: "pods", Weight: 1}}, Session: &harness.Session{Name: "cart", Type: policyconfig.TypeCookie},
+		}}}},
+	}, ring, "--token-version", "2")
+	var clients []*harness.Client
+	var homes, tokens []string
+	for range 18 {
+		clients = append(clients, w.Client())
+		r := visit(t, clients[len(clients)-1], "/cart")
+		homes, tokens = append(homes, r.Backend), append(tokens, wantToken(t, r, "cart").Value)
+	}
+	one := slices.IndexFunc(homes, func(home string) bool { return home != "c" })
+	entry := revokeSession(t, w.Documents, ring, tokens[one])
+	before := time.Now().Truncate(time.Second).Add(time.Second)
+	time.Sleep(time.Until(before))
+	w.Set(t, func(d *harness.Documents) {
+		d.More = fmt.Sprintf(revokedOnesPolicy, entry, pods[2].Address, before.UTC().Format(time.RFC3339))
+	})
+	wantToken(t, visit(t, w.Client(), "/cart", cookieLine("cart", tokens[one])), "cart") // of who copied it
+	for i, home := range homes {
+		r := visit(t, clients[i], "/cart")
+		if i == one || home == "c" {
+			wantToken(t, r, "cart")
+			continue
+		}
+		wantNoToken(t, r, "cart")
+		if r.Backend != home {
+			t.Errorf("a session that is not revoked went from %s to %s", home, r.Backend)
+		}
+	}
+	if !slices.Contains(homes, "c") {
+		t.Errorf("no session was on the host that is revoked: %v", homes)
+	}
 }

@@ -302,6 +302,7 @@ func TestEnvelopeOfAPod(t *testing.T) {
 		w.restart(known(ownedByName(two, "web-0").String(), ownedByName(one, "web-1").String()), start, ringA)
 		r := w.get("cookie: sid=" + w.cookies["sid"])
 		want(t, "host of the pod that came back", r.host, two)
+		want(t, "envelopes in that answer", len(r.setCookies()), 1)
 		want(t, "what it sees", values(r.received, "cookie")[0], "sid=abc")
 		w.restart(known(ownedByName(one, "web-1").String(), ownedByName(two, "web-2").String()), start, ringA)
 		r = w.get("cookie: sid=" + w.cookies["sid"])
