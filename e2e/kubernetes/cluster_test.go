@@ -78,7 +78,11 @@ func (c *cluster) end(command *exec.Cmd) {
 	}
 }
 
-const adminToken = "admin-token"
+// The users: one who may do everything, and limpet.
+const (
+	adminToken  = "admin-token"
+	limpetToken = "limpet-token"
+)
 
 func newCluster() (*cluster, error) {
 	folder, err := os.MkdirTemp("", "limpet-kubernetes")
@@ -122,10 +126,12 @@ func (c *cluster) writeFiles() error {
 	files := map[string]string{
 		"sa.key":     string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})),
 		"sa.pub":     string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public})),
-		"tokens.csv": adminToken + `,admin,admin,"system:masters"` + "\n",
-		"kubeconfig": `{apiVersion: v1, kind: Config, current-context: x,
+		"tokens.csv": adminToken + `,admin,admin,"system:masters"` + "\n" + limpetToken + ",limpet,limpet\n",
+	}
+	for name, token := range map[string]string{"kubeconfig": adminToken, "kubeconfig-limpet": limpetToken} {
+		files[name] = `{apiVersion: v1, kind: Config, current-context: x,
 clusters: [{name: c, cluster: {server: "https://127.0.0.1:26443", insecure-skip-tls-verify: true}}],
-users: [{name: u, user: {token: ` + adminToken + `}}], contexts: [{name: x, context: {cluster: c, user: u}}]}` + "\n",
+users: [{name: u, user: {token: ` + token + `}}], contexts: [{name: x, context: {cluster: c, user: u}}]}` + "\n"
 	}
 	for name, text := range files {
 		err = errors.Join(err, os.WriteFile(filepath.Join(c.folder, name), []byte(text), 0o600))

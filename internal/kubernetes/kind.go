@@ -6,6 +6,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
@@ -17,6 +18,14 @@ var builtIn = map[schema.GroupKind]schema.GroupVersionResource{
 	{Kind: "ConfigMap"}: {Version: "v1", Resource: "configmaps"},
 	{Group: "discovery.k8s.io", Kind: "EndpointSlice"}: {Group: "discovery.k8s.io", Version: "v1", Resource: "endpointslices"},
 }
+
+// Pods are followed only where a policy keeps those that Services no longer select.
+var (
+	policyKind = schema.GroupKind{Group: v1alpha1.Group, Kind: "SessionPersistencePolicy"}
+
+	podKind = schema.GroupKind{Kind: "Pod"}
+	pods    = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+)
 
 // selectors leave out what the compiler has no use for: of Secrets it reads certificates alone.
 var selectors = map[schema.GroupKind]string{{Kind: "Secret"}: "type=kubernetes.io/tls"}

@@ -101,3 +101,53 @@ status: {conditions: []}
 		t.Error("what was reduced is reduced again")
 	}
 }
+
+// TestReducePod holds that of a Pod no more is kept than whether it serves and where, and that what it says of itself besides is
+// no change.
+func TestReducePod(t *testing.T) {
+	const start = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","namespace":"shop","uid":"u"}`
+	const serves = start + `,"status":{"conditions":[{"status":"True","type":"Ready"}],"phase":"Running","podIP":"10.0.0.1",` +
+		`"podIPs":[{"ip":"10.0.0.1"},{"ip":"fd00::1"}]}}`
+	for what, pod := range map[string]struct{ metadata, phase, ready, kept string }{
+		"it serves":       {"", "Running", "True", serves},
+		"more is said":    {", labels: {app: a}, annotations: {b: c}, resourceVersion: '9'", "Running", "True", serves},
+		"it is starting":  {"", "Pending", "False", start + "}"},
+		"it is not ready": {"", "Running", "False", start + "}"},
+		"it terminates":   {", deletionTimestamp: '2026-11-22T10:00:00Z'", "Running", "True", start + "}"},
+		"it is over":      {"", "Succeeded", "True", start + "}"},
+	} {
+		u := &unstructured.Unstructured{}
+		err := yaml.Unmarshal([]byte(`{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: shop, uid: u`+pod.metadata+`},
+spec: {nodeName: n, containers: [{name: c, image: i, env: [{name: A, value: b}]}]},
+status: {phase: `+pod.phase+`, podIP: 10.0.0.1, podIPs: [{ip: 10.0.0.1}, {ip: "fd00::1"}], hostIP: 192.0.2.1,
+  conditions: [{type: Initialized, status: "True"}, {type: Ready, status: "`+pod.ready+`", lastProbeTime: null}]}}`), &u.Object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		reduced, err := reduce(u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o := reduced.(*object); string(o.text) != pod.kept || o.status != nil || o.keeping() != 0 {
+			t.Errorf("%s:\n got %s\nwant %s", what, o.text, pod.kept)
+		}
+	}
+}
+
+// TestKeeping holds which objects have Pods followed.
+func TestKeeping(t *testing.T) {
+	for text, want := range map[string]int{
+		`{apiVersion: limpet.dev/v1alpha1, kind: SessionPersistencePolicy, metadata: {name: a}, spec: {keepUnselected: 10m}}`:            1,
+		`{apiVersion: limpet.dev/v1alpha1, kind: SessionPersistencePolicy, metadata: {name: a}, spec: {override: {keepUnselected: 1m}}}`: 1,
+		`{apiVersion: limpet.dev/v1alpha1, kind: SessionPersistencePolicy, metadata: {name: a}, spec: {drainTimeout: 10m}}`:              0,
+		`{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {keepUnselected: 10m}}`:                                            0,
+	} {
+		u := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(text), &u.Object); err != nil {
+			t.Fatal(err)
+		}
+		if o, err := reduce(u); err != nil || o.(*object).keeping() != want {
+			t.Errorf("%s: %v, want %d", text, err, want)
+		}
+	}
+}

@@ -1,9 +1,12 @@
 package kubernetes
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -16,6 +19,16 @@ type object struct {
 	text []byte
 	// status is as the API server has it, nil for none.
 	status json.RawMessage
+	// keeps says that it is a policy which keeps Pods that Services no longer select.
+	keeps bool
+}
+
+// keeping counts the object, nil for none, if it keeps such Pods.
+func (o *object) keeping() int {
+	if o != nil && o.keeps {
+		return 1
+	}
+	return 0
 }
 
 // lastApplied is kubectl's own copy of the object.
@@ -30,7 +43,9 @@ func reduce(sent any) (any, error) {
 	o := &object{ObjectMeta: metav1.ObjectMeta{
 		Namespace: u.GetNamespace(), Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(),
 	}}
-	if status, has := u.Object["status"]; has {
+	if u.GroupVersionKind().GroupKind() == podKind {
+		u.Object = reducePod(u)
+	} else if status, has := u.Object["status"]; has {
 		text, err := json.Marshal(status)
 		if err != nil {
 			return nil, fmt.Errorf("%s %s/%s: status: %w", u.GetKind(), o.Namespace, o.Name, err)
@@ -48,8 +63,30 @@ func reduce(sent any) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s %s/%s: %w", u.GetKind(), o.Namespace, o.Name, err)
 	}
-	o.text = text
+	o.text, o.keeps = text, u.GroupVersionKind().GroupKind() == policyKind && bytes.Contains(text, keepField)
 	return o, nil
+}
+
+// keepField is what such a policy has.
+var keepField = []byte(`"keepUnselected"`)
+
+// reducePod leaves of a Pod whether it serves, and where: a cluster has many, which say much of themselves.
+func reducePod(u *unstructured.Unstructured) map[string]any {
+	metadata := map[string]any{"namespace": u.GetNamespace(), "name": u.GetName(), "uid": string(u.GetUID())}
+	pod := map[string]any{"apiVersion": "v1", "kind": podKind.Kind, "metadata": metadata}
+	status, _, _ := unstructured.NestedMap(u.Object, "status")
+	conditions, _ := status["conditions"].([]any)
+	ready := slices.ContainsFunc(conditions, func(one any) bool {
+		c, _ := one.(map[string]any)
+		return c["type"] == string(corev1.PodReady) && c["status"] == string(corev1.ConditionTrue)
+	})
+	if ready && status["phase"] == string(corev1.PodRunning) && u.GetDeletionTimestamp() == nil {
+		pod["status"] = map[string]any{
+			"phase": status["phase"], "podIP": status["podIP"], "podIPs": status["podIPs"],
+			"conditions": []any{map[string]any{"type": string(corev1.PodReady), "status": string(corev1.ConditionTrue)}},
+		}
+	}
+	return pod
 }
 
 // whole is the object as JSON with its status.

@@ -9,9 +9,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -37,6 +39,8 @@ type Source struct {
 	names   []string
 	since   time.Time // when the first change came that Next has not told of
 	watches map[schema.GroupKind]*watch
+	// keeping is how many policies keep Pods that Services no longer select.
+	keeping int
 }
 
 // watch follows the objects of a kind.
@@ -44,6 +48,8 @@ type watch struct {
 	resource schema.GroupVersionResource
 	stop     context.CancelFunc
 	synced   cache.InformerSynced
+	// denied says that the API server does not let us follow the objects.
+	denied atomic.Bool
 }
 
 // NewSource makes a source that has nothing before Start.
@@ -56,7 +62,7 @@ func NewSource(client dynamic.Interface, log *slog.Logger) *Source {
 
 // Start begins to follow, and returns when it has all objects that there are.
 func (s *Source) Start(ctx context.Context) error {
-	definitions := s.newInformer(crds, "")
+	definitions := s.newInformer(crds, "", func(error) {})
 	handler := func() { s.follow(ctx, listDefinitions(definitions.GetStore())) }
 	registration, err := definitions.AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc:    func(any, bool) { handler() },
@@ -78,25 +84,27 @@ func (s *Source) Start(ctx context.Context) error {
 	return nil
 }
 
-// isSynced tells whether the objects of each kind that is followed have come.
+// isSynced tells whether the objects of each kind that is followed have come. Pods do not have to: whoever may not see them
+// keeps none.
 func (s *Source) isSynced() bool {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	for _, w := range s.watches {
-		if !w.synced() {
+	for kind, w := range s.watches {
+		if !w.synced() && (kind != podKind || !w.denied.Load()) {
 			return false
 		}
 	}
 	return true
 }
 
-// newInformer makes what lists and watches a resource.
-func (s *Source) newInformer(resource schema.GroupVersionResource, selector string) cache.SharedIndexInformer {
+// newInformer makes what lists and watches a resource, and tells of each failure.
+func (s *Source) newInformer(resource schema.GroupVersionResource, selector string, failed func(error)) cache.SharedIndexInformer {
 	informer := dynamicinformer.NewFilteredDynamicInformer(s.client, resource, metav1.NamespaceAll, 0, cache.Indexers{},
 		func(o *metav1.ListOptions) { o.FieldSelector = selector }).Informer()
 	// Neither fails before the informer runs.
 	_ = informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, r *cache.Reflector, err error) {
 		if ctx.Err() == nil {
+			failed(err)
 			s.log.Warn("objects can't be followed at the moment; what is served stays", "resource", resource.GroupResource().String(), "reason", err)
 		}
 	})
@@ -120,12 +128,15 @@ func (s *Source) follow(ctx context.Context, definitions []*apiextensionsv1.Cust
 	maps.Copy(wanted, builtIn)
 	s.lock.Lock()
 	defer s.lock.Unlock()
+	if s.watches[podKind] != nil {
+		wanted[podKind] = pods
+	}
 	for kind, w := range s.watches {
 		if wanted[kind] != w.resource {
 			s.log.Info("a kind is gone, and its objects with it", "kind", kind.String())
 			w.stop()
 			delete(s.watches, kind)
-			s.removeKind(kind)
+			s.removeKind(ctx, kind)
 		}
 	}
 	for kind, resource := range wanted {
@@ -138,7 +149,8 @@ func (s *Source) follow(ctx context.Context, definitions []*apiextensionsv1.Cust
 // newWatch follows the objects of a kind until it is stopped. Events that come after that count for nothing.
 func (s *Source) newWatch(ctx context.Context, kind schema.GroupKind, resource schema.GroupVersionResource) *watch {
 	own, stop := context.WithCancel(ctx)
-	informer := s.newInformer(resource, selectors[kind])
+	w := &watch{resource: resource, stop: stop}
+	informer := s.newInformer(resource, selectors[kind], func(err error) { w.denied.Store(apierrors.IsForbidden(err)) })
 	_ = informer.SetTransform(reduce) // fails only once it runs
 	registration, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(o any) { s.set(own, kind, o) },
@@ -148,8 +160,22 @@ func (s *Source) newWatch(ctx context.Context, kind schema.GroupKind, resource s
 	if err != nil { // only for an informer that has ended
 		s.log.Error("objects can't be followed", "kind", kind.String(), "reason", err)
 	}
+	w.synced = registration.HasSynced
 	go informer.RunWithContext(own)
-	return &watch{resource: resource, stop: stop, synced: registration.HasSynced}
+	return w
+}
+
+// followPods follows Pods while a policy keeps those that Services no longer select, and at no other time: they are many.
+func (s *Source) followPods(ctx context.Context) {
+	w := s.watches[podKind]
+	switch {
+	case s.keeping > 0 && w == nil:
+		s.watches[podKind] = s.newWatch(ctx, podKind, pods)
+	case s.keeping == 0 && w != nil:
+		w.stop()
+		delete(s.watches, podKind)
+		s.removeKind(ctx, podKind)
+	}
 }
 
 func (s *Source) set(ctx context.Context, kind schema.GroupKind, sent any) {
@@ -162,6 +188,8 @@ func (s *Source) set(ctx context.Context, kind schema.GroupKind, sent any) {
 	name := nameSource(kind.Kind, o)
 	before := s.objects[name]
 	s.objects[name] = o
+	s.keeping += o.keeping() - before.keeping()
+	s.followPods(ctx)
 	switch {
 	case before == nil:
 		s.names = nil
@@ -184,20 +212,27 @@ func (s *Source) remove(ctx context.Context, kind schema.GroupKind, sent any) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	if known && ctx.Err() == nil {
-		delete(s.objects, nameSource(kind.Kind, o))
+		s.forget(nameSource(kind.Kind, o))
+		s.followPods(ctx)
 		s.names = nil
 		s.noteChange()
 	}
 }
 
-func (s *Source) removeKind(kind schema.GroupKind) {
+func (s *Source) removeKind(ctx context.Context, kind schema.GroupKind) {
 	for name := range s.objects {
 		if strings.HasPrefix(name, kind.Kind+"/") {
-			delete(s.objects, name)
+			s.forget(name)
 		}
 	}
+	s.followPods(ctx)
 	s.names = nil
 	s.noteChange()
+}
+
+func (s *Source) forget(name string) {
+	s.keeping -= s.objects[name].keeping()
+	delete(s.objects, name)
 }
 
 // Touch says that something else has changed that is read together with the objects.

@@ -88,8 +88,8 @@ func (u *Unselected) Problem() *compiler.Problem {
 	if u == nil || !u.missing {
 		return nil
 	}
-	return &compiler.Problem{Path: "keepUnselected", Message: "not supported: there are no Pods in the input, so nothing tells " +
-		"a pod that its Service no longer selects from one that is gone: sessions leave both"}
+	return &compiler.Problem{Path: "keepUnselected", Message: "not supported: there are no Pods in the input, or limpet may not list " +
+		"and watch those of the cluster, so nothing tells a pod that its Service no longer selects from one that is gone: sessions leave both"}
 }
 
 // advance brings the memory to what the input says now.

@@ -88,7 +88,7 @@ var common = Declaration{
 	},
 	"SessionPersistencePolicy keepUnselected": {
 		No,
-		"nothing tells that a pod runs which its Service no longer selects; `--watch` and `limpet serve -f` do, where the input has Pods",
+		"nothing tells that a pod runs which its Service no longer selects; `--watch` and `limpet serve` do, where the input has Pods",
 	},
 	"SessionPersistencePolicy identity": {
 		No, "its control plane makes the endpoints, and nobody tells the filter whose their addresses are: sessions are with the address",
