@@ -82,7 +82,7 @@ type Result struct {
 	LongestUnused time.Duration
 	// Draining are the hosts that terminate and still serve, for the next Dynamic.Draining. Until is when the same input will
 	// give another result, because the drain limit of one of them will have passed; zero is never.
-	Draining []netip.AddrPort
+	Draining []HostKey
 	Until    time.Time
 	// Pods are the pods at addresses, for who remembers them for the next Dynamic.Owners. Unsettled says that some are no
 	// endpoints yet: their address was another's, and proxies must take this configuration over first.

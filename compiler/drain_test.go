@@ -1,7 +1,6 @@
 package compiler
 
 import (
-	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,7 +21,7 @@ const drainDocument = "draining-host-keeps-its-sessions.in.yaml"
 
 // TestDrain compiles what a drain limit makes of a host at different times.
 func TestDrain(t *testing.T) {
-	leaving := netip.MustParseAddrPort("10.0.6.1:8080")
+	leaving := hostOf("default", "10.0.6.1:8080")
 	for _, c := range []struct {
 		name  string
 		edit  [2]string     // of the document
@@ -50,7 +49,7 @@ func TestDrain(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			hot := &Dynamic{Folder: "discovery", EndpointFiles: 16, Draining: map[netip.AddrPort]time.Time{}}
+			hot := &Dynamic{Folder: "discovery", EndpointFiles: 16, Draining: map[HostKey]time.Time{}}
 			if c.since > 0 {
 				hot.Draining[leaving] = drainNow.Add(-c.since)
 			}
@@ -61,7 +60,7 @@ func TestDrain(t *testing.T) {
 			if got := result.Until; c.until == 0 != got.IsZero() || c.until > 0 && !got.Equal(drainNow.Add(c.until)) {
 				t.Errorf("until %v, want %v from %v", got, c.until, drainNow)
 			}
-			if !slices.Equal(result.Draining, []netip.AddrPort{leaving}) {
+			if !slices.Equal(result.Draining, []HostKey{leaving}) {
 				t.Errorf("draining: %v", result.Draining)
 			}
 			for _, w := range result.Warnings {

@@ -42,10 +42,10 @@ type Changes struct {
 	// Keys, Time and Draining are as in Options and Dynamic.
 	Keys     policyconfig.Keys
 	Time     time.Time
-	Draining map[netip.AddrPort]time.Time
+	Draining map[HostKey]time.Time
 	// Owners is as in Dynamic, and Moved are the addresses of which it says something else than the last time.
-	Owners map[netip.AddrPort]HostOwner
-	Moved  []netip.AddrPort
+	Owners map[HostKey]HostOwner
+	Moved  []HostKey
 	// Unusable is as in EnvoyOptions.
 	Unusable map[netip.AddrPort]string
 }
@@ -62,7 +62,7 @@ type Update struct {
 	NewWarnings []Problem
 	// PrivateKeys, Draining, Until, Pods and Unsettled are as in Result.
 	PrivateKeys bool
-	Draining    []netip.AddrPort
+	Draining    []HostKey
 	Until       time.Time
 	Pods        []PodAt
 	Unsettled   bool

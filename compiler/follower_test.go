@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net/netip"
 	"os"
 	"reflect"
 	"regexp"
@@ -251,8 +250,8 @@ const followedGateway = `
 
 // TestFollowerSeesTimePass compiles nothing but hosts that terminate again when there is no change but of the time.
 func TestFollowerSeesTimePass(t *testing.T) {
-	host := netip.MustParseAddrPort("10.0.0.2:80")
-	o := Options{Envoy: &EnvoyOptions{WasmPath: "w", Dynamic: &Dynamic{Folder: "d", Draining: map[netip.AddrPort]time.Time{host: time.Unix(1000, 0)}}}}
+	host := hostOf("default", "10.0.0.2:80")
+	o := Options{Envoy: &EnvoyOptions{WasmPath: "w", Dynamic: &Dynamic{Folder: "d", Draining: map[HostKey]time.Time{host: time.Unix(1000, 0)}}}}
 	sources := []Source{
 		{Name: "web.yaml", Data: []byte(followedGateway)},
 		followedRoute("a", "a.org", "2020-01-01T00:00:00Z", "sessionName: a, drainTimeout: 90s"), followedRoute("b", "b.org", "2020-01-01T00:00:00Z", "sessionName: b"),

@@ -3,7 +3,6 @@ package compiler
 import (
 	"fmt"
 	"math/rand/v2"
-	"net/netip"
 	"os"
 	"slices"
 	"strings"
@@ -148,7 +147,7 @@ func TestFollowerWorld(t *testing.T) {
 			var seen *mirror
 			var changed []*worldObject
 			changed = append(changed, world...)
-			compiled, drains := 0, map[netip.AddrPort]time.Time{}
+			compiled, drains := 0, map[HostKey]time.Time{}
 			for round := range rounds {
 				o.Time = time.Unix(int64(1000+30*round), 0)
 				o.Envoy.Dynamic.Draining = drains
@@ -181,8 +180,8 @@ func TestFollowerWorld(t *testing.T) {
 }
 
 // noteDraining gives since when hosts drain.
-func noteDraining(before map[netip.AddrPort]time.Time, hosts []netip.AddrPort, now time.Time) map[netip.AddrPort]time.Time {
-	since := map[netip.AddrPort]time.Time{}
+func noteDraining(before map[HostKey]time.Time, hosts []HostKey, now time.Time) map[HostKey]time.Time {
+	since := map[HostKey]time.Time{}
 	for _, host := range hosts {
 		since[host] = now
 		if known, is := before[host]; is {

@@ -130,8 +130,8 @@ type EnvoyOptions struct {
 // Served says what a configuration for a server depends on besides the documents.
 type Served struct {
 	// Draining and Owners are as in Dynamic.
-	Draining map[netip.AddrPort]time.Time
-	Owners   map[netip.AddrPort]HostOwner
+	Draining map[HostKey]time.Time
+	Owners   map[HostKey]HostOwner
 	// Own are the addresses at which the server itself listens: no endpoint is there.
 	Own []netip.AddrPort
 	// Remote says that Envoys run on other machines: no loopback address is an endpoint.
@@ -154,9 +154,9 @@ type Dynamic struct {
 	// EndpointFiles is the number of clusters up to which each has a file for its endpoints; see envoy.Discover.
 	EndpointFiles int
 	// Draining says since when hosts terminate that still serve; those that are not in it begin at Options.Time.
-	Draining map[netip.AddrPort]time.Time
+	Draining map[HostKey]time.Time
 	// Owners says what is remembered of addresses: whose they were, and are.
-	Owners map[netip.AddrPort]HostOwner
+	Owners map[HostKey]HostOwner
 }
 
 // global is what holds for all policies of the filter.
@@ -166,6 +166,9 @@ func (o *Options) global() plugin.Global {
 
 // HostOwner is what is remembered of an address.
 type HostOwner = ir.HostOwner
+
+// HostKey names an address in a namespace.
+type HostKey = ir.HostKey
 
 // PodAt is a pod at an address.
 type PodAt = ir.PodAt
@@ -200,7 +203,7 @@ func (o *Options) newDraining() *lower.Draining {
 
 // newOwners is what is remembered of addresses; nil where nobody does.
 func (o *Options) newOwners() lower.Owners {
-	var known map[netip.AddrPort]HostOwner
+	var known map[HostKey]HostOwner
 	switch {
 	case o.served() != nil:
 		known = o.served().Owners
@@ -210,7 +213,7 @@ func (o *Options) newOwners() lower.Owners {
 		return nil
 	}
 	if known == nil {
-		known = map[netip.AddrPort]HostOwner{}
+		known = map[HostKey]HostOwner{}
 	}
 	return known
 }

@@ -15,29 +15,34 @@ import (
 // ownersDocument has pods at 10.0.1.1 and 10.0.1.2 in a Service under a session.
 const ownersDocument = "owners-of-addresses.in.yaml"
 
+// hostOf is an address in a namespace.
+func hostOf(namespace, address string) HostKey {
+	return HostKey{Namespace: namespace, Address: netip.MustParseAddrPort(address)}
+}
+
 // TestOwners compiles what is remembered of addresses into endpoints and into what the filter is told.
 func TestOwners(t *testing.T) {
-	one, two := netip.MustParseAddrPort("10.0.1.1:8080"), netip.MustParseAddrPort("10.0.1.2:8080")
+	one, two := hostOf("default", "10.0.1.1:8080"), hostOf("default", "10.0.1.2:8080")
 	is := func(uid string, reused, live bool) HostOwner { return HostOwner{UID: uid, Reused: reused, Live: live} }
-	pod := func(at netip.AddrPort, uid string) string { return fmt.Sprintf("%v pod %016x", at, token.PodTag(uid)) }
-	name := func(at netip.AddrPort, name string) string {
-		return fmt.Sprintf("%v name %016x", at, token.NameTag(name))
+	pod := func(at HostKey, uid string) string { return fmt.Sprintf("%v pod %016x", at.Address, token.PodTag(uid)) }
+	name := func(at HostKey, name string) string {
+		return fmt.Sprintf("%v name %016x", at.Address, token.NameTag(name))
 	}
 	const both = "service/default/cart/80: 10.0.1.1 10.0.1.2"
 	for _, c := range []struct {
 		name      string
 		edit      [2]string
-		known     map[netip.AddrPort]HostOwner
+		known     map[HostKey]HostOwner
 		hosts     string
 		owners    []string
 		unsettled bool
 	}{
 		{"nothing is known", [2]string{}, nil, both, nil, false},
-		{"as before", [2]string{}, map[netip.AddrPort]HostOwner{one: is("uid-1", false, false)}, both, nil, false},
+		{"as before", [2]string{}, map[HostKey]HostOwner{one: is("uid-1", false, false)}, both, nil, false},
 		{
 			"another's before, and proxies don't know",
 			[2]string{},
-			map[netip.AddrPort]HostOwner{one: is("uid-1", true, false)},
+			map[HostKey]HostOwner{one: is("uid-1", true, false)},
 			"service/default/cart/80: 10.0.1.2",
 			[]string{pod(one, "uid-1")},
 			true,
@@ -45,7 +50,7 @@ func TestOwners(t *testing.T) {
 		{
 			"another's before, and proxies know",
 			[2]string{},
-			map[netip.AddrPort]HostOwner{one: is("uid-1", true, true)},
+			map[HostKey]HostOwner{one: is("uid-1", true, true)},
 			both,
 			[]string{pod(one, "uid-1")},
 			false,
@@ -53,21 +58,27 @@ func TestOwners(t *testing.T) {
 		{
 			"another's now",
 			[2]string{},
-			map[netip.AddrPort]HostOwner{one: is("uid-0", false, false)},
+			map[HostKey]HostOwner{one: is("uid-0", false, false)},
 			"service/default/cart/80: 10.0.1.2", nil, true,
 		},
 		{
 			"a slice that lags",
 			[2]string{},
-			map[netip.AddrPort]HostOwner{one: is("uid-9", true, true)},
+			map[HostKey]HostOwner{one: is("uid-9", true, true)},
 			"service/default/cart/80: 10.0.1.2",
 			[]string{pod(one, "uid-9")},
 			true,
 		},
 		{
+			"another namespace's word for it",
+			[2]string{},
+			map[HostKey]HostOwner{hostOf("b", "10.0.1.1:8080"): is("uid-9", true, false)},
+			both, nil, false,
+		},
+		{
 			"names",
 			[2]string{"identity: Pod", "identity: Name"},
-			map[netip.AddrPort]HostOwner{two: is("uid-2", true, true)},
+			map[HostKey]HostOwner{two: is("uid-2", true, true)},
 			both,
 			[]string{name(one, "default/cart:80/cart-0"), name(two, "default/cart:80/cart-1"), pod(two, "uid-2")},
 			false,
@@ -75,7 +86,7 @@ func TestOwners(t *testing.T) {
 		{
 			"addresses",
 			[2]string{"identity: Pod", "identity: Address"},
-			map[netip.AddrPort]HostOwner{one: is("uid-1", true, true)},
+			map[HostKey]HostOwner{one: is("uid-1", true, true)},
 			both, nil, false,
 		},
 	} {
@@ -104,7 +115,7 @@ func TestOwners(t *testing.T) {
 			if result.Unsettled != c.unsettled {
 				t.Errorf("unsettled: %v", result.Unsettled)
 			}
-			if want := []PodAt{{Address: one, UID: "uid-1"}, {Address: two, UID: "uid-2"}}; !slices.Equal(result.Pods, want) {
+			if want := []PodAt{{HostKey: one, UID: "uid-1"}, {HostKey: two, UID: "uid-2"}}; !slices.Equal(result.Pods, want) {
 				t.Errorf("pods: %v", result.Pods)
 			}
 		})
@@ -115,7 +126,7 @@ func TestOwners(t *testing.T) {
 // that of a compilation from scratch.
 func TestFollowerOwners(t *testing.T) {
 	input := readCase(t, ownersDocument)
-	at := netip.MustParseAddrPort("10.0.1.1:8080")
+	at := hostOf("default", "10.0.1.1:8080")
 	o := Options{TokenVersion: 2, Envoy: &EnvoyOptions{WasmPath: "limpet.wasm", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 16}}}
 	f := newFollower(t, o)
 	for i, step := range []struct {
@@ -132,14 +143,14 @@ func TestFollowerOwners(t *testing.T) {
 		{"uid-1", HostOwner{UID: "uid-1", Reused: true, Live: true}, true},
 		{"uid-1", HostOwner{UID: "uid-4", Reused: true, Live: true}, true},
 	} {
-		known := map[netip.AddrPort]HostOwner{}
+		known := map[HostKey]HostOwner{}
 		if step.known.UID != "" {
 			known[at] = step.known
 		}
 		sources := []Source{{Name: "in.yaml", Data: []byte(strings.Replace(input, "uid-1", step.uid, 1))}}
 		changes := Changes{Owners: known}
 		if step.moved {
-			changes.Moved = []netip.AddrPort{at}
+			changes.Moved = []HostKey{at}
 		}
 		update, err := f.Replace(sources, changes)
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
+	"github.com/limpet-proxy/limpet/internal/message"
 	"github.com/limpet-proxy/limpet/internal/serve"
 	"github.com/limpet-proxy/limpet/internal/xds"
 )
@@ -104,7 +105,7 @@ func printStatus(to io.Writer, status serve.Status, wide bool) error {
 			if i > 0 {
 				fmt.Fprint(table, "\t")
 			}
-			fmt.Fprint(table, c)
+			fmt.Fprint(table, message.MakePrintable(c)) // an Envoy calls itself what it likes
 		}
 		fmt.Fprintln(table)
 	}
@@ -130,7 +131,8 @@ func printStatus(to io.Writer, status serve.Status, wide bool) error {
 func printRejections(to io.Writer, envoys []xds.ClientStatus) error {
 	for _, e := range envoys {
 		for _, r := range e.Rejected {
-			if _, err := fmt.Fprintf(to, "\n%s rejects %s %s:\n  %s\n", e.Node, r.Type, r.Name, r.Words); err != nil {
+			if _, err := fmt.Fprintf(to, "\n%s rejects %s %s:\n  %s\n",
+				message.MakePrintable(e.Node), r.Type, r.Name, message.MakePrintable(r.Words)); err != nil {
 				return err
 			}
 		}

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"testing"
 	"time"
+
+	"github.com/limpet-proxy/limpet/compiler"
 )
 
 func must(t *testing.T, err error) {
@@ -19,18 +21,18 @@ func must(t *testing.T, err error) {
 // TestDraining: a host keeps the time at which it was first seen, across restarts, until it terminates no more.
 func TestDraining(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "made", "draining.json")
-	a, b := netip.MustParseAddrPort("10.0.0.1:80"), netip.MustParseAddrPort("[2001:db8::1]:80")
+	a, b := hostA, compiler.HostKey{Namespace: "shop", Address: netip.MustParseAddrPort("[2001:db8::1]:80")}
 	at := func(seconds int64) time.Time { return time.Unix(seconds, 0).UTC() }
 	for _, step := range []struct {
-		hosts []netip.AddrPort
+		hosts []compiler.HostKey
 		now   int64
-		want  map[netip.AddrPort]time.Time
+		want  map[compiler.HostKey]time.Time
 	}{
-		{nil, 100, map[netip.AddrPort]time.Time{}},
-		{[]netip.AddrPort{a}, 200, map[netip.AddrPort]time.Time{a: at(200)}},
-		{[]netip.AddrPort{a, b}, 300, map[netip.AddrPort]time.Time{a: at(200), b: at(300)}},
-		{[]netip.AddrPort{b}, 400, map[netip.AddrPort]time.Time{b: at(300)}},
-		{[]netip.AddrPort{a, b}, 500, map[netip.AddrPort]time.Time{a: at(500), b: at(300)}},
+		{nil, 100, map[compiler.HostKey]time.Time{}},
+		{[]compiler.HostKey{a}, 200, map[compiler.HostKey]time.Time{a: at(200)}},
+		{[]compiler.HostKey{a, b}, 300, map[compiler.HostKey]time.Time{a: at(200), b: at(300)}},
+		{[]compiler.HostKey{b}, 400, map[compiler.HostKey]time.Time{b: at(300)}},
+		{[]compiler.HostKey{a, b}, 500, map[compiler.HostKey]time.Time{a: at(500), b: at(300)}},
 	} {
 		d, err := NewDraining(file) // a restart before each step
 		must(t, err)
@@ -45,7 +47,7 @@ func TestDraining(t *testing.T) {
 func TestDrainingWithoutFile(t *testing.T) {
 	d, err := NewDraining("")
 	must(t, err)
-	must(t, d.See([]netip.AddrPort{netip.MustParseAddrPort("10.0.0.1:80")}, time.Now()))
+	must(t, d.See([]compiler.HostKey{hostA}, time.Now()))
 	if len(d.Since) != 1 {
 		t.Errorf("remembers %v", d.Since)
 	}

@@ -126,7 +126,7 @@ func (d *Dynamic) compileWithout(in Inputs) (*compiler.Result, error) {
 }
 
 // follow has the follower take the inputs, with what is remembered. Moved are the addresses of which that is news.
-func (d *Dynamic) follow(in Inputs, now time.Time, moved []netip.AddrPort) (*compiler.Update, error) {
+func (d *Dynamic) follow(in Inputs, now time.Time, moved []compiler.HostKey) (*compiler.Update, error) {
 	unusable := maps.Clone(d.unusable)
 	for at, r := range d.refused {
 		unusable[at] = r.why

@@ -3,7 +3,6 @@ package livereload
 import (
 	"cmp"
 	"encoding/json"
-	"net/netip"
 	"slices"
 	"time"
 
@@ -15,11 +14,11 @@ import (
 // sessions of the one before with it.
 type Owners struct {
 	// Of has each address that is known.
-	Of map[netip.AddrPort]compiler.HostOwner
+	Of map[compiler.HostKey]compiler.HostOwner
 
-	file    string                        // empty to forget all of it at the end
-	unsaved bool                          // the file does not have all of it
-	history map[netip.AddrPort]pastOwners // of those that have any
+	file    string                          // empty to forget all of it at the end
+	unsaved bool                            // the file does not have all of it
+	history map[compiler.HostKey]pastOwners // of those that have any
 }
 
 // pastOwners are who had an address before, and since when it has been without a pod; zero while it has one.
@@ -47,8 +46,8 @@ type rememberedOwner struct {
 // NewOwners begins with what a file says, and keeps it up to date; without a file with nothing. A file that can't be read is
 // an error, and what comes of it begins with nothing.
 func NewOwners(file string) (*Owners, error) {
-	o := &Owners{Of: map[netip.AddrPort]compiler.HostOwner{}, file: file, history: map[netip.AddrPort]pastOwners{}}
-	read, err := readMemory[netip.AddrPort, rememberedOwner](file)
+	o := &Owners{Of: map[compiler.HostKey]compiler.HostOwner{}, file: file, history: map[compiler.HostKey]pastOwners{}}
+	read, err := readMemory[compiler.HostKey, rememberedOwner](file)
 	for at, r := range read {
 		o.Of[at] = compiler.HostOwner{UID: r.UID, Reused: r.Reused, Live: r.Live}
 		o.history[at] = pastOwners{r.Former, r.Gone}
@@ -58,12 +57,12 @@ func NewOwners(file string) (*Owners, error) {
 
 // See notes which pods are at which addresses. It gives the addresses that have passed to another pod, which proxies do not know
 // before [Owners.Confirm].
-func (o *Owners) See(pods []compiler.PodAt, now time.Time) (moved []netip.AddrPort, err error) {
+func (o *Owners) See(pods []compiler.PodAt, now time.Time) (moved []compiler.HostKey, err error) {
 	changed := false
-	there := make(map[netip.AddrPort]bool, len(pods))
+	there := make(map[compiler.HostKey]bool, len(pods))
 	for len(pods) > 0 {
-		at, n := pods[0].Address, 1
-		for n < len(pods) && pods[n].Address == at {
+		at, n := pods[0].HostKey, 1
+		for n < len(pods) && pods[n].HostKey == at {
 			n++
 		}
 		there[at] = true
@@ -95,7 +94,7 @@ func (o *Owners) Keep() error {
 }
 
 // seeAt notes the pods that slices name at one address. Several are one that is new, and others that are gone there.
-func (o *Owners) seeAt(at netip.AddrPort, pods []compiler.PodAt) (learnt, passed bool) {
+func (o *Owners) seeAt(at compiler.HostKey, pods []compiler.PodAt) (learnt, passed bool) {
 	known, is := o.Of[at]
 	past := o.history[at]
 	next := known.UID
@@ -121,7 +120,7 @@ func (o *Owners) seeAt(at netip.AddrPort, pods []compiler.PodAt) (learnt, passed
 }
 
 // noteGone notes which addresses are without a pod, and which are so no more. It tells whether there is news.
-func (o *Owners) noteGone(there map[netip.AddrPort]bool, now time.Time) (news bool) {
+func (o *Owners) noteGone(there map[compiler.HostKey]bool, now time.Time) (news bool) {
 	for at := range o.Of {
 		past := o.history[at]
 		if there[at] == past.gone.IsZero() {
@@ -141,13 +140,13 @@ func (o *Owners) forgetOldest() {
 	if len(o.Of) <= maxOwners {
 		return
 	}
-	var gone []netip.AddrPort
+	var gone []compiler.HostKey
 	for at, past := range o.history {
 		if !past.gone.IsZero() {
 			gone = append(gone, at)
 		}
 	}
-	slices.SortFunc(gone, func(a, b netip.AddrPort) int {
+	slices.SortFunc(gone, func(a, b compiler.HostKey) int {
 		return cmp.Or(o.history[a].gone.Compare(o.history[b].gone), a.Compare(b))
 	})
 	for _, at := range gone[:min(len(gone), len(o.Of)-maxOwners)] {
@@ -185,7 +184,7 @@ func (o *Owners) save() error {
 	if o.file == "" {
 		return nil
 	}
-	all := make(map[netip.AddrPort]rememberedOwner, len(o.Of))
+	all := make(map[compiler.HostKey]rememberedOwner, len(o.Of))
 	for at, known := range o.Of {
 		past := o.history[at]
 		all[at] = rememberedOwner{known.UID, known.Reused, known.Live, past.former, past.gone}

@@ -2,6 +2,7 @@ package livereload
 
 import (
 	"net/netip"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -11,8 +12,8 @@ import (
 )
 
 var (
-	hostA = netip.MustParseAddrPort("10.0.0.1:80")
-	hostB = netip.MustParseAddrPort("10.0.0.2:80")
+	hostA = compiler.HostKey{Namespace: "shop", Address: netip.MustParseAddrPort("10.0.0.1:80")}
+	hostB = compiler.HostKey{Namespace: "shop", Address: netip.MustParseAddrPort("10.0.0.2:80")}
 )
 
 // TestOwners: an address that passes to another pod is told once, and stays told until proxies know; slices that still name the
@@ -28,20 +29,20 @@ func TestOwners(t *testing.T) {
 	}
 	check(err)
 	now := time.Now()
-	at := func(host netip.AddrPort, uid string) compiler.PodAt { return compiler.PodAt{Address: host, UID: uid} }
+	at := func(host compiler.HostKey, uid string) compiler.PodAt { return compiler.PodAt{HostKey: host, UID: uid} }
 	steps := []struct {
 		what  string
 		pods  []compiler.PodAt
-		moved []netip.AddrPort
-		want  map[netip.AddrPort]string
+		moved []compiler.HostKey
+		want  map[compiler.HostKey]string
 	}{
-		{"first seen", []compiler.PodAt{at(hostA, "p1"), at(hostB, "q1")}, nil, map[netip.AddrPort]string{hostA: "p1", hostB: "q1"}},
-		{"gone", []compiler.PodAt{at(hostB, "q1")}, nil, map[netip.AddrPort]string{hostA: "p1"}},
-		{"back as it was", []compiler.PodAt{at(hostA, "p1"), at(hostB, "q1")}, nil, map[netip.AddrPort]string{hostA: "p1"}},
-		{"another's", []compiler.PodAt{at(hostA, "p2"), at(hostB, "q1")}, []netip.AddrPort{hostA}, map[netip.AddrPort]string{hostA: "p2"}},
-		{"and a slice that lags", []compiler.PodAt{at(hostA, "p1"), at(hostA, "p2")}, nil, map[netip.AddrPort]string{hostA: "p2"}},
-		{"a slice that is ahead", []compiler.PodAt{at(hostB, "q1"), at(hostB, "q0")}, []netip.AddrPort{hostB}, map[netip.AddrPort]string{hostB: "q0"}},
-		{"a file put back", []compiler.PodAt{at(hostA, "p1")}, []netip.AddrPort{hostA}, map[netip.AddrPort]string{hostA: "p1"}},
+		{"first seen", []compiler.PodAt{at(hostA, "p1"), at(hostB, "q1")}, nil, map[compiler.HostKey]string{hostA: "p1", hostB: "q1"}},
+		{"gone", []compiler.PodAt{at(hostB, "q1")}, nil, map[compiler.HostKey]string{hostA: "p1"}},
+		{"back as it was", []compiler.PodAt{at(hostA, "p1"), at(hostB, "q1")}, nil, map[compiler.HostKey]string{hostA: "p1"}},
+		{"another's", []compiler.PodAt{at(hostA, "p2"), at(hostB, "q1")}, []compiler.HostKey{hostA}, map[compiler.HostKey]string{hostA: "p2"}},
+		{"and a slice that lags", []compiler.PodAt{at(hostA, "p1"), at(hostA, "p2")}, nil, map[compiler.HostKey]string{hostA: "p2"}},
+		{"a slice that is ahead", []compiler.PodAt{at(hostB, "q1"), at(hostB, "q0")}, []compiler.HostKey{hostB}, map[compiler.HostKey]string{hostB: "q0"}},
+		{"a file put back", []compiler.PodAt{at(hostA, "p1")}, []compiler.HostKey{hostA}, map[compiler.HostKey]string{hostA: "p1"}},
 	}
 	for _, s := range steps {
 		moved, err := o.See(s.pods, now)
@@ -73,6 +74,28 @@ func TestOwners(t *testing.T) {
 	}
 	if news, err := o.Confirm(); news || err != nil {
 		t.Errorf("confirmed twice: %v", err)
+	}
+}
+
+// TestOwnersOfStrangers: what the slices of a namespace say of an address takes it from no pod of another namespace, and a memory
+// of before there were namespaces in it is nobody's.
+func TestOwnersOfStrangers(t *testing.T) {
+	o := newOwners(t)
+	stranger := compiler.HostKey{Namespace: "b", Address: hostA.Address}
+	for _, pods := range [][]compiler.PodAt{{{HostKey: hostA, UID: "p1"}}, {{HostKey: stranger, UID: "thief"}, {HostKey: hostA, UID: "p1"}}} {
+		if moved, err := o.See(pods, time.Now()); len(moved) > 0 || err != nil {
+			t.Errorf("%v have moved, %v", moved, err)
+		}
+	}
+	if got := o.Of[hostA]; got.UID != "p1" || got.Reused || o.IsPending() {
+		t.Errorf("the pod's address is %+v", got)
+	}
+	file := filepath.Join(t.TempDir(), "owners.json")
+	must(t, os.WriteFile(file, []byte(`{"10.0.0.1:80": {"uid": "p0"}}`), 0o600))
+	old, err := NewOwners(file)
+	must(t, err)
+	if _, known := old.Of[hostA]; known || len(old.Of) != 1 {
+		t.Errorf("an old memory is read as %v", old.Of)
 	}
 }
 

@@ -49,7 +49,7 @@ func PrintPassedOver(to io.Writer, kinds map[string]int) {
 	total, parts := 0, make([]string, 0, len(kinds))
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
 		total += kinds[kind]
-		parts = append(parts, fmt.Sprintf("%d %s", kinds[kind], makePrintable(kind)))
+		parts = append(parts, fmt.Sprintf("%d %s", kinds[kind], MakePrintable(kind)))
 	}
 	if more := len(parts) - maxKinds; more > 0 {
 		parts = append(parts[:maxKinds], fmt.Sprintf("and %s", Plural(more, "more kind")))
@@ -60,8 +60,8 @@ func PrintPassedOver(to io.Writer, kinds map[string]int) {
 // maxKinds is how many kinds are named.
 const maxKinds = 20
 
-// makePrintable makes a text of the input safe for a terminal.
-func makePrintable(s string) string { return strings.Trim(strconv.QuoteToGraphic(s), `"`) }
+// MakePrintable makes a text of the input safe for a terminal.
+func MakePrintable(s string) string { return strings.Trim(strconv.QuoteToGraphic(s), `"`) }
 
 // PrintWarning prints one warning.
 func PrintWarning(to io.Writer, text string) { fmt.Fprintf(to, "warning: %s\n", text) }

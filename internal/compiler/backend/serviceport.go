@@ -130,7 +130,7 @@ func (p *ServicePort) addSlice(found map[netip.AddrPort]ir.Endpoint, s *endpoint
 			p.crowded = append(p.crowded, crowdedEndpoint{s, i})
 		}
 		draining, serves := readConditions(e.Conditions)
-		endpoint := newEndpoint(&e, *s.Value.Ports[at].Port, draining)
+		endpoint := newEndpoint(s.Namespace, &e, *s.Value.Ports[at].Port, draining)
 		if !serves {
 			p.Unready = append(p.Unready, endpoint.Address)
 			continue
@@ -183,8 +183,9 @@ func (p *ServicePort) report(rep *report.Report) {
 }
 
 // newEndpoint makes an endpoint of parts that package resource has checked.
-func newEndpoint(from *discoveryv1.Endpoint, port int32, draining bool) ir.Endpoint {
+func newEndpoint(namespace string, from *discoveryv1.Endpoint, port int32, draining bool) ir.Endpoint {
 	e := ir.Endpoint{Address: netip.AddrPortFrom(netip.MustParseAddr(from.Addresses[0]), uint16(port)), Draining: draining}
+	e.Pod.Namespace = namespace
 	if from.TargetRef != nil {
 		e.Pod.UID = string(from.TargetRef.UID)
 	}

@@ -135,7 +135,7 @@ func (x *Index) selectedEndpoints(b *resource.Object[resource.XBackend]) (all []
 func (x *Index) addSelected(found map[netip.AddrPort]ir.Endpoint, s *endpointSlice, port int32) (unready []netip.AddrPort) {
 	for i, e := range s.Value.Endpoints {
 		draining, serves := readConditions(e.Conditions)
-		endpoint := newEndpoint(&e, port, draining)
+		endpoint := newEndpoint(s.Namespace, &e, port, draining)
 		if !serves {
 			unready = append(unready, endpoint.Address)
 			continue

@@ -3,7 +3,6 @@ package backendtls
 
 import (
 	"fmt"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -30,7 +29,10 @@ type Effective struct {
 // New reads the policies. Of two on one target the older holds; one on a port holds before one on the whole Service. What is
 // wrong goes to the report.
 func New(objects *resource.Objects, rep *report.Report) *Policies {
-	r := &reader{objects: objects, rep: rep, configMaps: map[string]*resource.Object[resource.ConfigMap]{}}
+	r := &reader{objects: objects, rep: rep, configMaps: map[string]*resource.Object[resource.ConfigMap]{}, services: map[object.Ref]*service{}}
+	for _, s := range objects.Services {
+		r.services[s.Origin().Ref] = s
+	}
 	for _, c := range objects.ConfigMaps {
 		r.configMaps[c.Key()] = c
 	}
@@ -81,6 +83,7 @@ type reader struct {
 	objects    *resource.Objects
 	rep        *report.Report
 	configMaps map[string]*resource.Object[resource.ConfigMap]
+	services   map[object.Ref]*service
 }
 
 // refuseTarget says why a policy can't hold on a target; nil if it can.
@@ -90,13 +93,13 @@ func (r *reader) refuseTarget(
 	if ref.Group != "" || ref.Kind != object.KindService {
 		return field.Invalid(nil, ref.Kind, "policies of this kind attach to Services only"), report.ReasonInvalid
 	}
-	i := slices.IndexFunc(r.objects.Services, func(s *service) bool { return s.Origin().Ref == target.Ref })
-	if i < 0 {
+	s := r.services[target.Ref]
+	if s == nil {
 		e := field.NotFound(nil, ref.Name)
 		e.Detail = r.objects.Absence(target.Ref)
 		return e, report.ReasonTargetNotFound
 	}
-	if target.Section != "" && !hasPort(r.objects.Services[i], target.Section) {
+	if target.Section != "" && !hasPort(s, target.Section) {
 		e := field.NotFound(nil, target.Section)
 		e.Detail = fmt.Sprintf("Service %s has no port of this name", target.Key())
 		return e, report.ReasonTargetNotFound

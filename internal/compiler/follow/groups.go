@@ -1,7 +1,6 @@
 package follow
 
 import (
-	"net/netip"
 	"slices"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
@@ -58,11 +57,11 @@ func (s *State) updateGroups(m Moment) error {
 
 // listMarked gives the routes that are marked, those whose hosts drain or wait, and those with a host of which something else is
 // remembered.
-func (s *State) listMarked(moved []netip.AddrPort) map[object.Ref]bool {
+func (s *State) listMarked(moved []ir.HostKey) map[object.Ref]bool {
 	marked := s.marks.routes
 	if len(moved) > 0 {
 		for g := range s.groups.all {
-			if slices.ContainsFunc(g.part.pods, func(p ir.PodAt) bool { return slices.Contains(moved, p.Address) }) {
+			if slices.ContainsFunc(g.part.pods, func(p ir.PodAt) bool { return slices.Contains(moved, p.HostKey) }) {
 				marked[g.routes[0]] = true
 			}
 		}

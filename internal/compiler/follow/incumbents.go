@@ -32,7 +32,7 @@ func (s *State) settleOrder(m Moment) {
 // visitClaimants visits the objects that can want what others have.
 func (s *State) visitClaimants(visit func(seniority.Subject)) {
 	claimants := resource.Objects{
-		Gateways: s.objects.context.Gateways, Proxies: s.objects.context.Proxies,
+		Gateways: s.objects.context.Gateways, Proxies: s.objects.context.Proxies, ListenerSets: s.objects.context.ListenerSets,
 		Routes: slices.Collect(maps.Values(s.objects.routes)),
 	}
 	claimants.VisitClaimants(visit)

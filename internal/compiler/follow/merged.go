@@ -3,7 +3,6 @@ package follow
 import (
 	"bytes"
 	"cmp"
-	"net/netip"
 	"reflect"
 	"slices"
 	"time"
@@ -23,7 +22,7 @@ type merged struct {
 	clusters      map[string]*sharedCluster
 	clusterNames  []string // in order
 	policies      map[string]*policyconfig.Policy
-	draining      map[netip.AddrPort]int
+	draining      map[ir.HostKey]int
 	untils        map[time.Time]int
 	pods          map[ir.PodAt]int
 	podList       []ir.PodAt // in order; nil when it has to be made anew
@@ -75,7 +74,7 @@ type sharedCluster struct {
 func newMerged(a envoy.Assembly, endpointFiles int) *merged {
 	return &merged{
 		assembly: a, endpointFiles: endpointFiles, sites: map[string]*siteHosts{}, clusters: map[string]*sharedCluster{},
-		policies: map[string]*policyconfig.Policy{}, draining: map[netip.AddrPort]int{}, untils: map[time.Time]int{},
+		policies: map[string]*policyconfig.Policy{}, draining: map[ir.HostKey]int{}, untils: map[time.Time]int{},
 		pods:    map[ir.PodAt]int{},
 		touched: newTouched(), stale: stale{sites: map[string]bool{}},
 	}

@@ -3,7 +3,6 @@ package follow
 import (
 	"bytes"
 	"cmp"
-	"net/netip"
 	"reflect"
 	"slices"
 	"time"
@@ -34,11 +33,11 @@ func (s *State) Discovery(keys policyconfig.Keys) (*envoy.Discovery, error) {
 }
 
 // Draining are the hosts that terminate, and the time at which the same objects come to something else, if there is one.
-func (s *State) Draining() (hosts []netip.AddrPort, until time.Time) {
+func (s *State) Draining() (hosts []ir.HostKey, until time.Time) {
 	for at := range s.merged.draining {
 		hosts = append(hosts, at)
 	}
-	slices.SortFunc(hosts, netip.AddrPort.Compare)
+	slices.SortFunc(hosts, ir.HostKey.Compare)
 	for u := range s.merged.untils {
 		if until.IsZero() || u.Before(until) {
 			until = u

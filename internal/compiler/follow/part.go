@@ -2,7 +2,6 @@ package follow
 
 import (
 	"cmp"
-	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -28,7 +27,7 @@ type groupPart struct {
 	report     *report.Report
 	ofGateways report.Report
 	cookies    map[object.Ref][]policy.DomainCookie
-	draining   []netip.AddrPort
+	draining   []ir.HostKey
 	pods       []ir.PodAt
 	unsettled  bool
 	until      time.Time

@@ -22,6 +22,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/ancestors"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/lower"
 	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
@@ -53,9 +54,9 @@ type Settings struct {
 // Gateways may listen.
 type Moment struct {
 	Now       time.Time
-	Since     map[netip.AddrPort]time.Time
+	Since     map[ir.HostKey]time.Time
 	Owners    lower.Owners
-	Moved     []netip.AddrPort // addresses of which Owners says something else than before
+	Moved     []ir.HostKey // addresses of which Owners says something else than before
 	Files     func() []string
 	Listening gateway.Listening
 }

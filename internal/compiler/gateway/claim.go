@@ -45,10 +45,12 @@ type Claim struct {
 	Gateway object.Ref
 }
 
-// claimant is a Gateway that wants an address and port.
+// claimant is a Gateway that wants an address and port. What it wants for a ListenerSet alone it wants no longer than that is
+// there: whoever adds listeners to an old Gateway does not come before others by that.
 type claimant struct {
 	Claim
 	gateway *resource.Object[gatewayv1.Gateway]
+	since   object.Origin
 }
 
 // SettleClaims says of each claim that can't hold why. The senior Gateway of an address and port has it, with others of its
@@ -71,24 +73,34 @@ func (in Input) SettleClaims(l Listening) map[Claim]string {
 
 // listClaims lists the claims of all Gateways that are served, the senior ones first.
 func (in Input) listClaims(l Listening) (claims []*claimant) {
-	b, seen := newBuilder(in, &report.Report{}), map[Claim]bool{} // whatever there is to say will be said
+	b, seen, sets := newBuilder(in, &report.Report{}), map[Claim]*claimant{}, in.objects.SetsByGateway() // whatever there is to say will be said
 	classes := b.listClasses()
 	for _, g := range in.objects.Gateways {
 		if !b.servesClass(g, classes) || b.refuseGateway(g) != "" {
 			continue
 		}
 		addresses, _ := listAddresses(g, in.bind)
-		mixed := mixedPorts(g.Value.Spec.Listeners)
-		for i, spec := range in.objects.ListenersOf(g) {
-			own := i < len(g.Value.Spec.Listeners)
-			if own && len(g.FaultsOf(listenersPath, i)) > 0 {
-				continue
-			}
+		claim := func(port gatewayv1.PortNumber, since object.Origin) {
 			for _, a := range addresses {
-				c := Claim{netip.AddrPortFrom(a, uint16(spec.Port)), g.Origin().Ref}
-				if (!own || !mixed[spec.Port]) && !seen[c] {
-					seen[c] = true
-					claims = append(claims, &claimant{c, g})
+				c := Claim{netip.AddrPortFrom(a, uint16(port)), g.Origin().Ref}
+				if seen[c] == nil {
+					seen[c] = &claimant{c, g, since}
+					claims = append(claims, seen[c])
+				} else if l.Order.Compare(since, seen[c].since) < 0 {
+					seen[c].since = since
+				}
+			}
+		}
+		mixed := mixedPorts(g.Value.Spec.Listeners)
+		for i, spec := range g.Value.Spec.Listeners {
+			if !mixed[spec.Port] && len(g.FaultsOf(listenersPath, i)) == 0 {
+				claim(spec.Port, g.Origin())
+			}
+		}
+		for _, set := range sets[g.Key()] {
+			for _, entry := range set.Value.Spec.Listeners {
+				if in.objects.AllowsSet(g, set) {
+					claim(entry.Port, l.Order.Later(g.Origin(), set.Origin()))
 				}
 			}
 		}
@@ -105,7 +117,7 @@ func (l Listening) compare(a, b *claimant) int {
 		}
 		return 1
 	}
-	return cmp.Or(l.Order.Compare(a.gateway.Origin(), b.gateway.Origin()), a.At.Compare(b.At))
+	return cmp.Or(l.Order.Compare(a.since, b.since), a.At.Compare(b.At))
 }
 
 // explainRefusal says why a claim can't hold beside those that do; empty if it can.

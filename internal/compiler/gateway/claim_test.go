@@ -14,6 +14,15 @@ import (
 // in puts a Gateway's metadata into a namespace.
 func in(namespace, metadata string) string { return metadata + ", namespace: " + namespace }
 
+// middle is between older and younger.
+const middle = ", creationTimestamp: \"2026-01-01T12:00:00Z\""
+
+// setOf is a ListenerSet for infra/shared.
+func setOf(metadata, listeners string) string {
+	return "{apiVersion: gateway.networking.k8s.io/v1, kind: ListenerSet, metadata: {name: " + metadata +
+		"}, spec: {parentRef: {name: shared, namespace: infra}, listeners: [" + listeners + "]}}"
+}
+
 // orderOfInput is that of the compiler, for one file.
 func orderOfInput(gateways func(func(seniority.Subject))) *seniority.Order {
 	return seniority.New(func() []string { return []string{"in.yaml"} }, gateways)
@@ -89,6 +98,38 @@ func TestClaims(t *testing.T) {
 			documents: []string{gatewayOf(shared, listenerOf("http", wide), ""), gatewayOf(thief, listenerOf("http", shop), all)},
 			want:      infra, warnings: []string{wildcard},
 		},
+		"a young ListenerSet of an old Gateway takes no port": {
+			documents: []string{
+				gatewayOf(shared+older, "{name: other, protocol: HTTP, port: 81}", all), gatewayOf(in("c", "own")+middle, listenerOf("http", shop), ""),
+				setOf(in("b", "set")+younger, listenerOf("http", shop)),
+			},
+			want:     "0.0.0.0:80\nshop.example.com c/own/http:\n0.0.0.0:81\n* infra/shared/other:",
+			warnings: []string{"ListenerSet b/set: spec.listeners[0].port: Invalid value: 80: Gateway c/own, which goes first, listens on 0.0.0.0:80"},
+		},
+		"a young ListenerSet of an old Gateway takes no host from one that shares its port": {
+			documents: []string{
+				gatewayOf(shared+older, listenerOf("http", wide), all), gatewayOf(in("c", "own")+middle, listenerOf("http", shop), ""),
+				setOf(in("b", "set")+younger, listenerOf("http", shop)),
+			},
+			want:     "0.0.0.0:80\nshop.example.com c/own/http:\n*.example.com infra/shared/http:",
+			warnings: []string{"ListenerSet b/set: spec.listeners[0]: Invalid value: \"http\": conflicts with listener http of Gateway c/own"},
+		},
+		"an older ListenerSet has its host": {
+			documents: []string{
+				gatewayOf(shared+older, listenerOf("http", wide), all), gatewayOf(in("c", "own")+younger, listenerOf("http", shop), ""),
+				setOf(in("b", "set")+middle, listenerOf("http", shop)),
+			},
+			want:     "0.0.0.0:80\nshop.example.com infra/shared/listenerset/b/set/http:\n*.example.com infra/shared/http:",
+			warnings: []string{"Gateway c/own: spec.listeners[0]: Invalid value: \"http\": conflicts with listener http of ListenerSet b/set"},
+		},
+		"a shared host goes by the order of the input, not by names": {
+			documents: []string{
+				gatewayOf(shared, listenerOf("http", wide), all), gatewayOf(in("c", "own"), listenerOf("http", shop), ""),
+				gatewayOf(in("0b", "thief"), listenerOf("http", shop), ""),
+			},
+			want:     "0.0.0.0:80\nshop.example.com c/own/http:\n*.example.com infra/shared/http:",
+			warnings: []string{"Gateway 0b/thief: spec.listeners[0]: Invalid value: \"http\": conflicts with listener http of Gateway c/own"},
+		},
 		"everybody shares": {
 			documents: []string{gatewayOf(shared, listenerOf("http", wide), ""), gatewayOf(thief, listenerOf("http", shop), "")},
 			listening: Listening{Shared: true},
@@ -124,9 +165,7 @@ func TestClaims(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			objects := compilertest.Admit(t, append(c.documents, limpetClass)...)
 			c.listening.Order = orderOfInput(func(visit func(seniority.Subject)) {
-				for _, g := range objects.Gateways {
-					visit(g)
-				}
+				objects.VisitClaimants(visit)
 			})
 			b := newBuilt(Build(NewInput(objects, netip.MustParseAddr("0.0.0.0")).Settle(c.listening)))
 			checkText(t, b, c.want)

@@ -75,7 +75,7 @@ func (b *builder) speaksHTTPS(g *resource.Object[gatewayv1.Gateway], port gatewa
 			return true
 		}
 	}
-	for _, set := range b.objects.SetsOf(g) {
+	for _, set := range b.sets[g.Key()] {
 		for _, l := range set.Value.Spec.Listeners {
 			if l.Port == port && l.Protocol == gatewayv1.HTTPSProtocolType {
 				return true

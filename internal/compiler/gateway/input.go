@@ -10,6 +10,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/memo"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+	"github.com/limpet-proxy/limpet/internal/compiler/seniority"
 )
 
 // Input is everything that a [Topology] is made from.
@@ -24,7 +25,8 @@ type Input struct {
 	apart       bool // limpet itself serves the Gateways, and each has proxies of its own
 	// refused says why a Gateway does not listen somewhere.
 	refused map[Claim]string
-	// hosts are those that its HTTPProxies had before.
+	// order says who goes first, and hosts are those that its HTTPProxies had before.
+	order *seniority.Order
 	hosts ProxyHosts
 }
 
@@ -51,7 +53,7 @@ func (in Input) Settle(l Listening) Input { return in.Settled(in.SettleClaims(l)
 func (in Input) Settled(refused map[Claim]string, l Listening) Input {
 	objects := *in.objects
 	objects.Routes, objects.Proxies = l.sortRoutes(objects.Routes), l.sortProxies(objects.Proxies)
-	in.refused, in.hosts, in.objects = refused, l.listHosts(objects.Proxies), &objects
+	in.order, in.refused, in.hosts, in.objects = l.Order, refused, l.listHosts(objects.Proxies), &objects
 	return in
 }
 

@@ -103,19 +103,24 @@ func (l *listener) Hostnames(route *Route) []string { return l.common[route] }
 // addGateways collects the listeners of every Gateway whose class the controller serves.
 func (b *builder) addGateways(objects *resource.Objects) {
 	classes := b.listClasses()
-	for i, g := range objects.Gateways {
+	gateways := slices.SortedStableFunc(slices.Values(objects.Gateways), func(x, y *resource.Object[gatewayv1.Gateway]) int {
+		return b.order.Compare(x.Origin(), y.Origin())
+	})
+	for i, g := range gateways {
 		b.listeners[g.Key()] = nil
 		switch {
 		case !b.servesClass(g, classes):
-			for _, set := range objects.SetsOf(g) {
+			for _, set := range b.sets[g.Key()] {
 				b.listeners[setKey(set.Key())], b.foreignSets[setKey(set.Key())] = nil, true
 			}
 		case b.isolated:
 			b.addIsolated(g, i)
 		default:
+			b.addWaitingSets(g)
 			b.addGateway(g, b.findAddresses(g))
 		}
 	}
+	b.addWaitingSets(nil)
 }
 
 // listClasses gives who serves each class.
@@ -224,7 +229,7 @@ func (b *builder) addGateway(g *resource.Object[gatewayv1.Gateway], addresses []
 		}
 	}
 	if own && !b.isolated {
-		b.addSets(g, addresses, settings)
+		b.awaitSets(addresses, settings)
 	}
 }
 

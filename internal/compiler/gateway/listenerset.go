@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"container/heap"
 	"fmt"
 	"net/netip"
 
@@ -9,43 +10,84 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+	"github.com/limpet-proxy/limpet/internal/compiler/seniority"
 )
 
 // setKey keeps ListenerSets apart from Gateways of the same names.
 func setKey(key string) string { return "listenerset " + key }
 
-// addSets adds the listeners of a Gateway's ListenerSets after its own, those of older sets first. Of two that conflict the
-// first holds, whoever wrote the other.
-func (b *builder) addSets(g *resource.Object[gatewayv1.Gateway], addresses []netip.Addr, settings ownerSettings) {
-	status := b.status.lastGateway()
-	for _, set := range b.objects.SetsOf(g) {
-		s := &SetStatus{Set: set, Refused: b.refuseSet(g, set)}
-		status.Sets = append(status.Sets, s)
-		key := setKey(set.Key())
-		b.listeners[key] = nil
-		if s.Refused != "" {
+// waitingSet is a ListenerSet whose Gateway has its own listeners.
+type waitingSet struct {
+	*resource.ListenerSet
+	of        *Status
+	addresses []netip.Addr
+	settings  ownerSettings
+}
+
+// waitingSets is a heap of them, the first one at the top.
+type waitingSets struct {
+	order *seniority.Order
+	sets  []waitingSet
+}
+
+func (w *waitingSets) Len() int { return len(w.sets) }
+func (w *waitingSets) Less(i, j int) bool {
+	return w.order.Compare(w.sets[i].Origin(), w.sets[j].Origin()) < 0
+}
+func (w *waitingSets) Swap(i, j int) { w.sets[i], w.sets[j] = w.sets[j], w.sets[i] }
+func (w *waitingSets) Push(set any)  { w.sets = append(w.sets, set.(waitingSet)) }
+
+func (w *waitingSets) Pop() any {
+	last := len(w.sets) - 1
+	set := w.sets[last]
+	w.sets = w.sets[:last]
+	return set
+}
+
+// awaitSets has the ListenerSets of the Gateway that was added last wait for their turn.
+func (b *builder) awaitSets(addresses []netip.Addr, settings ownerSettings) {
+	of := b.status.lastGateway()
+	for _, set := range b.sets[of.Gateway.Key()] {
+		heap.Push(&b.waiting, waitingSet{set, of, addresses, settings})
+	}
+}
+
+// addWaitingSets adds the listeners of the sets that go before a Gateway; of all for nil. So a young set takes nothing from a
+// Gateway that shares the port of the set's own, old one. Of two listeners that conflict the first holds, whoever wrote the other.
+func (b *builder) addWaitingSets(before *resource.Object[gatewayv1.Gateway]) {
+	for len(b.waiting.sets) > 0 && (before == nil || b.order.Compare(b.waiting.sets[0].Origin(), before.Origin()) < 0) {
+		b.addSet(heap.Pop(&b.waiting).(waitingSet))
+	}
+}
+
+// addSet adds the listeners of a ListenerSet.
+func (b *builder) addSet(set waitingSet) {
+	s := &SetStatus{Set: set.ListenerSet, Refused: b.refuseSet(set.of, set.ListenerSet)}
+	set.of.Sets = append(set.of.Sets, s)
+	key := setKey(set.Key())
+	b.listeners[key] = nil
+	if s.Refused != "" {
+		return
+	}
+	for i, entry := range set.Value.Spec.Listeners {
+		spec := resource.EntryListener(entry)
+		l := newListener(set.of.Gateway, &spec, i)
+		l.set, l.ownerSettings = set.ListenerSet, set.settings
+		b.listeners[key] = append(b.listeners[key], l)
+		s.listeners = append(s.listeners, l)
+		b.checkKinds(l)
+		if l.refused = b.refuseListener(l); l.refused != "" {
 			continue
 		}
-		for i, entry := range set.Value.Spec.Listeners {
-			spec := resource.EntryListener(entry)
-			l := newListener(g, &spec, i)
-			l.set, l.ownerSettings = set, settings
-			b.listeners[key] = append(b.listeners[key], l)
-			s.listeners = append(s.listeners, l)
-			b.checkKinds(l)
-			if l.refused = b.refuseListener(l); l.refused != "" {
-				continue
-			}
-			l.certificates = b.resolveCertificates(l)
-			for _, a := range addresses {
-				b.listen(l, netip.AddrPortFrom(a, uint16(spec.Port)))
-			}
+		l.certificates = b.resolveCertificates(l)
+		for _, a := range set.addresses {
+			b.listen(l, netip.AddrPortFrom(a, uint16(spec.Port)))
 		}
 	}
 }
 
 // refuseSet reports why a Gateway takes no listener from a ListenerSet, and gives the reason; empty if it may take some.
-func (b *builder) refuseSet(g *resource.Object[gatewayv1.Gateway], set *resource.ListenerSet) gatewayv1.ListenerSetConditionReason {
+func (b *builder) refuseSet(of *Status, set *resource.ListenerSet) gatewayv1.ListenerSetConditionReason {
 	why := gatewayv1.ListenerSetConditionReason("")
 	for _, f := range set.FaultsOutside(listenersPath) {
 		why = gatewayv1.ListenerSetReasonInvalid
@@ -54,11 +96,11 @@ func (b *builder) refuseSet(g *resource.Object[gatewayv1.Gateway], set *resource
 	path := field.NewPath("spec", "parentRef")
 	switch {
 	case why != "":
-	case !b.objects.AllowsSet(g, set):
+	case !b.objects.AllowsSet(of.Gateway, set):
 		why = gatewayv1.ListenerSetReasonNotAllowed
 		b.rep.WarnFor(set, string(why), field.Forbidden(path, fmt.Sprintf(
-			"%s allows no ListenerSets of namespace %s (its spec.allowedListeners): the ListenerSet is left out", g, set.Namespace)))
-	case b.status.lastGateway().Refused != "":
+			"%s allows no ListenerSets of namespace %s (its spec.allowedListeners): the ListenerSet is left out", of.Gateway, set.Namespace)))
+	case of.Refused != "":
 		why = gatewayv1.ListenerSetReasonParentNotAccepted
 		b.rep.WarnFor(set, string(why), field.Invalid(path, set.Value.Spec.ParentRef.Name,
 			"its Gateway is not accepted: the ListenerSet is left out"))

@@ -119,7 +119,7 @@ func newBuilder(in Input, rep *report.Report) *builder {
 		rep:        rep,
 		status:     &AttachmentStatus{Parents: map[string][]ParentStatus{}},
 
-		foreignSets: map[string]bool{},
+		sets: in.objects.SetsByGateway(), waiting: waitingSets{order: in.order}, foreignSets: map[string]bool{},
 	}
 	for _, s := range in.objects.Secrets {
 		b.secrets[s.Key()] = s
@@ -153,6 +153,9 @@ type builder struct {
 	secrets   map[string]*resource.Object[resource.Secret]
 	// configMaps have certificates of authorities.
 	configMaps map[string]*resource.Object[resource.ConfigMap]
+	// sets are the ListenerSets by their Gateway's key, and waiting those whose Gateway is there and that others may go before.
+	sets    map[string][]*resource.ListenerSet
+	waiting waitingSets
 	// foreignSets are the ListenerSets of Gateways that another controller serves.
 	foreignSets map[string]bool
 	// namespaces are the labels of those that are in the input.

@@ -20,7 +20,7 @@ type Config struct {
 	Policies []policyconfig.Policy
 	// Draining are the hosts that terminate and still serve, whether they are in a cluster or have drained for long
 	// enough. Until is when the same input will give another configuration, for the next of them will have; zero is never.
-	Draining []netip.AddrPort
+	Draining []HostKey
 	// Pods are those that are known by their uids, in order, and Unsettled says that some of them are no endpoints yet.
 	Pods      []PodAt
 	Unsettled bool
@@ -259,3 +259,6 @@ type Endpoint struct {
 	// Pod is what has the address, as far as the input says. No proxy is told.
 	Pod Pod
 }
+
+// Key names the endpoint for what is remembered of it.
+func (e *Endpoint) Key() HostKey { return HostKey{e.Pod.Namespace, e.Address} }

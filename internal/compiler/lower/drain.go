@@ -1,7 +1,6 @@
 package lower
 
 import (
-	"net/netip"
 	"slices"
 	"time"
 
@@ -15,7 +14,7 @@ type Draining struct {
 	// Now is the time of the compilation.
 	Now time.Time
 	// Since is when such hosts began to terminate; those that are not in it begin now.
-	Since map[netip.AddrPort]time.Time
+	Since map[ir.HostKey]time.Time
 }
 
 // limitDrain gives each choice the limits of its session for hosts that terminate and for those that are unselected.
@@ -73,12 +72,12 @@ func (l *lowerer) mustLeave(c choice, e *ir.Endpoint, others bool) bool {
 	case !e.Draining || l.Draining == nil:
 		return false
 	}
-	l.draining[e.Address] = true
-	return c.drain != nil && others && l.hasDrained(e.Address, *c.drain)
+	l.draining[e.Key()] = true
+	return c.drain != nil && others && l.hasDrained(e.Key(), *c.drain)
 }
 
 // hasDrained tells whether a host's time is over.
-func (l *lowerer) hasDrained(at netip.AddrPort, limit policyconfig.Duration) bool {
+func (l *lowerer) hasDrained(at ir.HostKey, limit policyconfig.Duration) bool {
 	since, known := l.Draining.Since[at]
 	if !known {
 		since = l.Draining.Now
@@ -105,11 +104,11 @@ func canTakeOver(choices []choice) bool {
 }
 
 // listDrainingHosts are the hosts that terminate, in order.
-func (l *lowerer) listDrainingHosts() []netip.AddrPort {
-	var all []netip.AddrPort
+func (l *lowerer) listDrainingHosts() []ir.HostKey {
+	var all []ir.HostKey
 	for at := range l.draining {
 		all = append(all, at)
 	}
-	slices.SortFunc(all, netip.AddrPort.Compare)
+	slices.SortFunc(all, ir.HostKey.Compare)
 	return all
 }

@@ -4,7 +4,6 @@ package lower
 
 import (
 	"cmp"
-	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -47,7 +46,7 @@ type Input struct {
 func Lower(ports []gateway.Port, in Input, rep *report.Report) (*ir.Config, []*BackendTraffic) {
 	paths := len(in.Decisions.Paths)
 	l := &lowerer{
-		Input: in, rep: rep, rules: make(map[ruleKey]*loweredRule, paths), draining: map[netip.AddrPort]bool{},
+		Input: in, rep: rep, rules: make(map[ruleKey]*loweredRule, paths), draining: map[ir.HostKey]bool{},
 		pods:     map[ir.PodAt]bool{},
 		revoked:  map[*gateway.Route]revokedBackends{},
 		advised:  map[*gateway.Listener]bool{},
@@ -88,7 +87,7 @@ type lowerer struct {
 	clusters map[string]ir.Cluster
 	policies []policyconfig.Policy
 	// draining are the hosts that terminate, and until is when the next of them has done so for long enough.
-	draining map[netip.AddrPort]bool
+	draining map[ir.HostKey]bool
 	until    time.Time
 	// pods are those that were met, and unsettled says that some of them are no endpoints yet.
 	pods      map[ir.PodAt]bool

@@ -122,7 +122,7 @@ func TestPoliciesStayWithTheirRoutes(t *testing.T) {
 // Hosts that terminate serve their sessions as long as the limit says, and as long as there is no other host.
 func TestDrainLimit(t *testing.T) {
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	draining := netip.MustParseAddrPort("10.0.0.2:8080")
+	draining := ir.HostKey{Namespace: "default", Address: netip.MustParseAddrPort("10.0.0.2:8080")}
 	for name, c := range map[string]struct {
 		hosts []string
 		since time.Duration
@@ -133,14 +133,14 @@ func TestDrainLimit(t *testing.T) {
 		"beyond it":        {[]string{"10.0.0.1", "-10.0.0.2"}, time.Hour, 1, time.Time{}},
 		"no other host":    {[]string{"-10.0.0.2"}, time.Hour, 1, time.Time{}},
 	} {
-		known := &Draining{Now: now, Since: map[netip.AddrPort]time.Time{draining: now.Add(-c.since)}}
+		known := &Draining{Now: now, Since: map[ir.HostKey]time.Time{draining: now.Add(-c.since)}}
 		config, _, _ := lowerDocuments(t, known, routeDocument("HTTPRoute", `{backendRefs: [{name: a, port: 80}]}`),
 			serviceDocuments("a", c.hosts...), sessionDocument("HTTPRoute", "r", ", drainTimeout: 5m"))
 		cluster := findCluster(t, config, "service/default/a/80/drain-5m")
 		if got := len(cluster.Localities[0].Endpoints); got != c.want || !config.Until.Equal(c.until) {
 			t.Errorf("%s: got %d hosts until %v, want %d until %v", name, got, config.Until, c.want, c.until)
 		}
-		if !slices.Equal(config.Draining, []netip.AddrPort{draining}) {
+		if !slices.Equal(config.Draining, []ir.HostKey{draining}) {
 			t.Errorf("%s: got %v, want the host that terminates", name, config.Draining)
 		}
 	}

@@ -2,7 +2,6 @@ package lower
 
 import (
 	"fmt"
-	"net/netip"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -16,7 +15,7 @@ import (
 )
 
 // Owners is what is remembered of addresses (S42): whose they are, and whether they were another's.
-type Owners map[netip.AddrPort]ir.HostOwner
+type Owners map[ir.HostKey]ir.HostOwner
 
 // awaitsOwner tells whether an endpoint is none yet, for its address was another pod's and proxies might send that pod's sessions
 // there. It notes the pod.
@@ -24,8 +23,8 @@ func (l *lowerer) awaitsOwner(e *ir.Endpoint) bool {
 	if l.Owners == nil || e.Pod.UID == "" {
 		return false
 	}
-	l.pods[ir.PodAt{Address: e.Address, UID: e.Pod.UID}] = true
-	known, is := l.Owners[e.Address]
+	l.pods[ir.PodAt{HostKey: e.Key(), UID: e.Pod.UID}] = true
+	known, is := l.Owners[e.Key()]
 	if !is || known.UID == e.Pod.UID && (!known.Reused || known.Live) {
 		return false
 	}
@@ -81,7 +80,7 @@ func (l *lowerer) listOwners(identity v1alpha1.Identity, choices []choice) (owne
 		}
 		for _, e := range c.backend.Endpoints {
 			host := e.Address.String()
-			if known := l.Owners[e.Address]; known.Reused {
+			if known := l.Owners[e.Key()]; known.Reused {
 				owners = append(owners, policyconfig.Owner{Host: host, Tag: token.PodTag(known.UID)}.String())
 			}
 			if identity == v1alpha1.IdentityName && e.Pod.Name != "" && !isSucceeded(&e, c.backend.Endpoints) {

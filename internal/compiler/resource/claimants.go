@@ -7,6 +7,7 @@ func (o *Objects) VisitClaimants(visit func(seniority.Subject)) {
 	visitSubjects(o.Gateways, visit)
 	visitSubjects(o.Routes, visit)
 	visitSubjects(o.Proxies, visit)
+	visitSubjects(o.ListenerSets, visit)
 }
 
 func visitSubjects[T any](objects []*Object[T], visit func(seniority.Subject)) {

@@ -52,19 +52,14 @@ func GatewayOf(s *ListenerSet) string {
 	return s.Namespace + "/" + string(ref.Name)
 }
 
-// SetsOf gives the ListenerSets for a Gateway, the older ones first.
-func (o *Objects) SetsOf(g *Object[gatewayv1.Gateway]) (sets []*ListenerSet) {
+// SetsByGateway gives the ListenerSets for each Gateway, by its key.
+func (o *Objects) SetsByGateway() map[string][]*ListenerSet {
+	sets := map[string][]*ListenerSet{}
 	for _, s := range o.ListenerSets {
-		if GatewayOf(s) == g.Key() {
-			sets = append(sets, s)
-		}
+		key := GatewayOf(s)
+		sets[key] = append(sets[key], s)
 	}
 	return sets
-}
-
-// AllowedSetsOf gives those that the Gateway's owner allows.
-func (o *Objects) AllowedSetsOf(g *Object[gatewayv1.Gateway]) []*ListenerSet {
-	return slices.DeleteFunc(o.SetsOf(g), func(s *ListenerSet) bool { return !o.AllowsSet(g, s) })
 }
 
 // AllowsSet reports whether a Gateway takes listeners from a ListenerSet of its own. By default it takes none.
@@ -98,15 +93,4 @@ func (o *Objects) selects(selector *metav1.LabelSelector, namespace string) bool
 // EntryListener is an entry of a ListenerSet in the shape of a Gateway's listener.
 func EntryListener(e gatewayv1.ListenerEntry) gatewayv1.Listener {
 	return gatewayv1.Listener(e)
-}
-
-// ListenersOf gives all that a Gateway's owner lets listen on its addresses: its own, and those of ListenerSets.
-func (o *Objects) ListenersOf(g *Object[gatewayv1.Gateway]) []gatewayv1.Listener {
-	all := slices.Clone(g.Value.Spec.Listeners)
-	for _, s := range o.AllowedSetsOf(g) {
-		for _, e := range s.Value.Spec.Listeners {
-			all = append(all, EntryListener(e))
-		}
-	}
-	return all
 }

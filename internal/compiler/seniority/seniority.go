@@ -67,6 +67,14 @@ func (o *Order) Compare(a, b object.Origin) int {
 	return cmp.Or(firsts[a.Namespace].compare(firsts[b.Namespace]), object.ByAge(a, b))
 }
 
+// Later gives the one of two origins that the other goes before.
+func (o *Order) Later(a, b object.Origin) object.Origin {
+	if o.Compare(a, b) < 0 {
+		return b
+	}
+	return a
+}
+
 // RanksAs reports whether another order is the same for all that this one was asked about.
 func (o *Order) RanksAs(other *Order) bool {
 	if o == nil || !o.asked.Load() {
