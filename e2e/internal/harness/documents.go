@@ -23,6 +23,8 @@ type Documents struct {
 	// Sites are HTTPS listeners besides it, all on TLSPort, which is as Port. They take the same routes.
 	Sites   []Site
 	TLSPort int
+	// GatewayTLS is the Gateway's spec.tls as YAML; empty leaves it out.
+	GatewayTLS string
 }
 
 // Site is an HTTPS listener, for every hostname where it names none, with its certificate.
@@ -124,6 +126,9 @@ kind: Gateway
 metadata: {name: edge, namespace: default}
 spec:
   gatewayClassName: limpet
+{{- with .GatewayTLS}}
+  tls: {{.}}
+{{- end}}
   listeners:
   - {name: http, protocol: HTTP, port: {{.Port}}}
 {{- $port := .TLSPort}}{{range $i, $site := .Sites}}

@@ -8,6 +8,8 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"io"
+	"log"
 	"math/big"
 	"net"
 	"net/http"
@@ -69,6 +71,42 @@ func (c *Client) TLS(certificate Certificate, port int) *Client {
 func (c *Client) Trust(certificate Certificate) *Client {
 	c.http.Transport.(*http.Transport).TLSClientConfig.RootCAs.AppendCertsFromPEM([]byte(certificate.Chain))
 	return c
+}
+
+// Show makes the client show a certificate when it is asked for one; call it after TLS.
+func (c *Client) Show(t testing.TB, certificate Certificate) *Client {
+	t.Helper()
+	c.http.Transport.(*http.Transport).TLSClientConfig.Certificates = []tls.Certificate{certificate.pair(t)}
+	return c
+}
+
+func (c Certificate) pair(t testing.TB) tls.Certificate {
+	t.Helper()
+	pair, err := tls.X509KeyPair([]byte(c.Chain), []byte(c.Key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pair
+}
+
+// NewTLSBackend starts a backend that ends TLS, for clients with a certificate of their own alone.
+func NewTLSBackend(t testing.TB, name string, certificate, client Certificate) *Backend {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatalf("backend %s: %v", name, err)
+	}
+	b := &Backend{Name: name, Address: listener.Addr().String(), names: map[string]bool{}}
+	server := newServer(b)
+	server.ErrorLog = log.New(io.Discard, "", 0)
+	b.server = server
+	secured := tls.NewListener(listener, &tls.Config{
+		Certificates: []tls.Certificate{certificate.pair(t)}, MinVersion: tls.VersionTLS12,
+		ClientCAs: client.pool(), ClientAuth: tls.RequireAndVerifyClientCert,
+	})
+	go func() { _ = server.Serve(secured) }() // returns when the listener is closed
+	t.Cleanup(b.Close)
+	return b
 }
 
 // For makes the client ask for a host, by the server name and the Host header; call it after TLS.

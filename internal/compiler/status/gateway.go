@@ -26,6 +26,7 @@ func (b *builder) writeClasses() {
 			accepted = newCondition(gatewayv1.GatewayClassConditionStatusAccepted, false,
 				gatewayv1.GatewayClassReasonInvalidParameters, joinProblems(faults))
 		}
+		s.SupportedFeatures = listFeatures()
 		s.Conditions = b.newWriter(c.Value.ObjectMeta).merge(s.Conditions, ownedByAffected,
 			append([]metav1.Condition{accepted}, b.affectedTarget(object.TargetRef{Ref: c.Origin().Ref})...)...)
 		b.addObject(c.Value.TypeMeta, c.Value.ObjectMeta, s)
