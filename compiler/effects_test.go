@@ -189,6 +189,7 @@ var fieldEffects = map[string]replacement{
 
 	"Service spec.type":                {"type: ClusterIP", "type: ExternalName"},
 	"Service spec.sessionAffinity":     {"sessionAffinity: None", "sessionAffinity: ClientIP"},
+	"Service spec.externalName":        {"externalName: outside.example.com", "externalName: other.example.com"},
 	"Service spec.trafficDistribution": {"trafficDistribution: PreferClose", "trafficDistribution: PreferNothing"},
 	"Service spec.ipFamilies":          {"ipFamilies: [IPv6]", "ipFamilies: [IPv4]"},
 	"Service spec.ports[].name":        {"name: web, port: 80", "name: www, port: 80"},
@@ -305,7 +306,7 @@ func TestSupportedFieldsHaveAnEffect(t *testing.T) {
 // compileOutcome is all that a compilation gives, in one text.
 func compileOutcome(t *testing.T, text []byte) []byte {
 	t.Helper()
-	result, err := Compile([]Source{{Name: "in.yaml", Data: text}}, Options{AllowEmpty: true, TokenVersion: 2, Envoy: &EnvoyOptions{WasmPath: "limpet.wasm"}})
+	result, err := Compile([]Source{{Name: "in.yaml", Data: text}}, Options{AllowEmpty: true, TokenVersion: 2, ExternalNames: []string{"*"}, Envoy: &EnvoyOptions{WasmPath: "limpet.wasm"}})
 	var problems Errors
 	switch {
 	case errors.As(err, &problems):

@@ -200,7 +200,7 @@ func shorten(value any) any {
 }
 
 func shortenMapping(v map[string]any) any {
-	if socket, is := v["socket_address"].(map[string]any); is && len(v) == 1 && len(socket) == 2 {
+	if socket, is := v["socket_address"].(map[string]any); is && len(v) == 1 && len(socket) == 2 && net.ParseIP(fmt.Sprint(socket["address"])) != nil {
 		return net.JoinHostPort(fmt.Sprint(socket["address"]), fmt.Sprint(socket["port_value"]))
 	}
 	endpoint, _ := v["endpoint"].(map[string]any)

@@ -119,6 +119,8 @@ func (g golden) parseOptions(t *testing.T) Options {
 			o.AssumeAdmitted = true
 		case "strict":
 			o.Strict, o.FailOn = true, ""
+		case "external-names":
+			o.ExternalNames = strings.Split(value, ",")
 		case "controller-name":
 			o.ControllerName = value
 		case "assume-class":

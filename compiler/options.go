@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/backend"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoygateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/istio"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/plugin"
@@ -89,6 +90,10 @@ type Options struct {
 	AllowEmpty bool
 	// Namespace is that of documents without one. Default: "default".
 	Namespace string
+	// ExternalNames are the DNS names that routes may lead to by ExternalName Services and EndpointSlices with names, for targets
+	// without a control plane: a name, "*." and a name for all below it, or "*" for all that lead out of the machine and the
+	// cluster. Default: none.
+	ExternalNames []string
 	// StrictKinds refuses documents that are passed over else: those of kinds that limpet does not read, and those that
 	// are no objects of Kubernetes.
 	StrictKinds bool
@@ -106,6 +111,9 @@ type Options struct {
 	// dryRun says that nothing is written, so that it does not matter where the module is.
 	dryRun bool
 }
+
+// IsNamePattern reports whether a text can be one of Options.ExternalNames.
+func IsNamePattern(pattern string) bool { return backend.IsNamePattern(pattern) }
 
 // EnvoyOptions is what TargetEnvoy needs.
 type EnvoyOptions struct {
@@ -267,6 +275,11 @@ func (o *Options) parse() (parsedOptions, error) {
 	var err error
 	if s.bind, err = netip.ParseAddr(o.Bind); err != nil || s.bind.Zone() != "" {
 		errs = append(errs, fmt.Errorf("bind address: Invalid value: %q: must be an IP address", o.Bind))
+	}
+	for _, pattern := range o.ExternalNames {
+		if !backend.IsNamePattern(pattern) {
+			errs = append(errs, fmt.Errorf("external names: Invalid value: %q: must be a DNS name, \"*.\" and a DNS name, or \"*\"", pattern))
+		}
 	}
 	return s, errors.Join(errs...)
 }

@@ -20,6 +20,7 @@ type inputFlags struct {
 	paths    []string
 	bind     string
 	share    bool
+	external []string
 	policies policyFlags
 	kinds    kindFlags
 	// elsewhere says that the objects do not come from files.
@@ -34,6 +35,8 @@ func (f *inputFlags) register(c *cobra.Command) {
 	flags.StringVar(&f.bind, "bind", compiler.DefaultBind, "IP `ADDRESS` for Gateways without addresses")
 	flags.BoolVar(&f.share, "share-addresses", false,
 		"let Gateways of different namespaces share an address and port;\nelse it is the first one's, and those that it allows")
+	flags.StringSliceVar(&f.external, "external-names", nil,
+		"let routes lead to hosts behind DNS `NAMES`: NAME, *.NAME or *, by\nExternalName Services and EndpointSlices with names (default none)")
 	f.kinds.register(flags)
 	f.policies.register(flags)
 }
@@ -47,6 +50,11 @@ func (f *inputFlags) check(c *cobra.Command, args []string) error {
 	if _, err := netip.ParseAddr(f.bind); err != nil {
 		return usagef("--bind %q: must be an IP address, such as 127.0.0.1", f.bind)
 	}
+	for _, name := range f.external {
+		if !compiler.IsNamePattern(name) {
+			return usagef("--external-names %q: must be a DNS name, \"*.\" and a DNS name, or \"*\"", name)
+		}
+	}
 	if err := f.kinds.check(); err != nil {
 		return err
 	}
@@ -55,7 +63,7 @@ func (f *inputFlags) check(c *cobra.Command, args []string) error {
 
 // set puts the flags into a compilation's options.
 func (f *inputFlags) set(o *compiler.Options) {
-	o.ShareAddresses = f.share
+	o.ShareAddresses, o.ExternalNames = f.share, f.external
 	f.kinds.set(o)
 	f.policies.set(o)
 }

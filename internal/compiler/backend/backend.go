@@ -179,10 +179,6 @@ func (x *Index) resolveService(kind, key string, path *field.Path, ref gatewayv1
 	if service == nil {
 		return nil, newNotFound(path.Child("name"), ref.Name, x.absence(key))
 	}
-	if service.Value.Spec.Type == corev1.ServiceTypeExternalName {
-		return nil, newNotFound(path.Child("name"), ref.Name,
-			"Service "+key+" is an ExternalName: Gateway API asks that none is followed, for the name may lead anywhere (CVE-2021-25740)")
-	}
 	number := int32(0)
 	if ref.Port != nil { // the schema requires it for a Service
 		number = *ref.Port
@@ -190,6 +186,15 @@ func (x *Index) resolveService(kind, key string, path *field.Path, ref gatewayv1
 	protocol := corev1.ProtocolTCP
 	if kind == object.KindUDPRoute {
 		protocol = corev1.ProtocolUDP
+	}
+	if service.Value.Spec.Type == corev1.ServiceTypeExternalName {
+		if why := x.places.refuseName(normalizeName(service.Value.Spec.ExternalName), uint16(number)); why != "" {
+			return nil, newNotFound(path.Child("name"), ref.Name, "Service "+key+" is an ExternalName: Gateway API asks that none is "+
+				"followed, for the name may lead anywhere (CVE-2021-25740), and "+why)
+		}
+		if len(service.Value.Spec.Ports) == 0 {
+			return x.getOpenPort(service, corev1.ServicePort{Port: number, Protocol: protocol}), nil
+		}
 	}
 	at := slices.IndexFunc(service.Value.Spec.Ports, func(p corev1.ServicePort) bool {
 		return p.Port == number && p.Protocol == protocol
@@ -239,6 +244,20 @@ func newNotFound(path *field.Path, value any, why string) *field.Error {
 	e := field.NotFound(path, value)
 	e.Detail = why
 	return e
+}
+
+// getOpenPort gives the backend for a port of a Service that lists none, as an ExternalName may: each is open.
+func (x *Index) getOpenPort(service *resource.Object[corev1.Service], port corev1.ServicePort) *Backend {
+	key := fmt.Sprintf("%s:%d/%s", service.Key(), port.Port, port.Protocol)
+	if x.resolved[key] == nil {
+		listed, spec := *service, *service.Value
+		spec.Spec.Ports = []corev1.ServicePort{port}
+		listed.Value = &spec
+		p := BuildPort(PortInputs{service: &listed, places: x.places})
+		p.report(x.rep)
+		x.resolved[key] = &p.Backend
+	}
+	return x.resolved[key]
 }
 
 // getServicePort gives the backend for a Service's port. What there is to say about it is said when a route first uses it.

@@ -27,6 +27,8 @@ type Places struct {
 	Gateways []string
 	// Reachable says that some Gateway is reached from other machines.
 	Reachable bool
+	// Names are the patterns of the DNS names that endpoints may have; see [IsNamePattern].
+	Names []string
 }
 
 // Listener is where Envoy listens for a Gateway of a namespace.
@@ -73,7 +75,7 @@ func (p *Places) Equal(other *Places) bool {
 		return p == other
 	}
 	return p.NoLoopback == other.NoLoopback && p.Reachable == other.Reachable && slices.Equal(p.Own, other.Own) &&
-		slices.Equal(p.Listeners, other.Listeners) && slices.Equal(p.Gateways, other.Gateways)
+		slices.Equal(p.Listeners, other.Listeners) && slices.Equal(p.Gateways, other.Gateways) && slices.Equal(p.Names, other.Names)
 }
 
 // areReachable reports whether clients on other machines reach a Gateway.

@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -100,11 +101,16 @@ func BuildPort(in PortInputs) *ServicePort {
 }
 
 // collectEndpoints takes what the Service's EndpointSlices hold for a port, of the Service's first family that has any:
-// the second address of a dual-stack host is the same host.
+// the second address of a dual-stack host is the same host. What has no address may have names. Behind an ExternalName is that.
 func (p *ServicePort) collectEndpoints(port corev1.ServicePort) {
-	families := append(slices.Clone(p.inputs.service.Value.Spec.IPFamilies), corev1.IPv4Protocol, corev1.IPv6Protocol)
+	spec := &p.inputs.service.Value.Spec
+	if spec.Type == corev1.ServiceTypeExternalName {
+		p.Endpoints = []ir.Endpoint{newNamedEndpoint(normalizeName(spec.ExternalName), uint16(port.Port), false)}
+		return
+	}
+	families := append(slices.Clone(spec.IPFamilies), corev1.IPv4Protocol, corev1.IPv6Protocol, corev1.IPFamily(discoveryv1.AddressTypeFQDN))
 	for _, family := range families {
-		found := map[netip.AddrPort]ir.Endpoint{}
+		found := map[endpointKey]ir.Endpoint{}
 		for _, s := range p.inputs.slices {
 			if string(s.Value.AddressType) == string(family) {
 				p.addSlice(found, s, port)
@@ -118,7 +124,7 @@ func (p *ServicePort) collectEndpoints(port corev1.ServicePort) {
 }
 
 // addSlice adds a slice's endpoints. The slice's port is the one with the name of the Service's port.
-func (p *ServicePort) addSlice(found map[netip.AddrPort]ir.Endpoint, s *endpointSlice, port corev1.ServicePort) {
+func (p *ServicePort) addSlice(found map[endpointKey]ir.Endpoint, s *endpointSlice, port corev1.ServicePort) {
 	at := slices.IndexFunc(s.Value.Ports, func(p discoveryv1.EndpointPort) bool {
 		return *p.Name == port.Name && *p.Protocol == port.Protocol && p.Port != nil
 	})
@@ -130,17 +136,35 @@ func (p *ServicePort) addSlice(found map[netip.AddrPort]ir.Endpoint, s *endpoint
 			p.crowded = append(p.crowded, crowdedEndpoint{s, i})
 		}
 		draining, serves := readConditions(e.Conditions)
-		endpoint := newEndpoint(s.Namespace, &e, *s.Value.Ports[at].Port, draining)
+		endpoint, why := p.readEndpoint(s, &e, *s.Value.Ports[at].Port, draining)
 		if !serves {
-			p.Unready = append(p.Unready, endpoint.Address)
+			p.Unready = appendAddress(p.Unready, endpoint)
 			continue
 		}
-		if why := p.inputs.places.refuse(s.Namespace, endpoint.Address); why != "" {
+		if why != "" {
 			p.refused = append(p.refused, refusedEndpoint{s, i, why})
 			continue
 		}
 		addEndpoint(found, markUnselected(endpoint, s))
 	}
+}
+
+// appendAddress adds an endpoint's address, which one behind a name has not.
+func appendAddress(all []netip.AddrPort, e ir.Endpoint) []netip.AddrPort {
+	if e.Host != "" {
+		return all
+	}
+	return append(all, e.Address)
+}
+
+// readEndpoint reads an endpoint of a slice, and says why there can be none; empty if there can.
+func (p *ServicePort) readEndpoint(s *endpointSlice, e *discoveryv1.Endpoint, port int32, draining bool) (ir.Endpoint, string) {
+	if s.Value.AddressType == discoveryv1.AddressTypeFQDN {
+		name := normalizeName(e.Addresses[0])
+		return newNamedEndpoint(name, uint16(port), draining), p.inputs.places.refuseName(name, uint16(port))
+	}
+	endpoint := newEndpoint(s.Namespace, e, port, draining)
+	return endpoint, p.inputs.places.refuse(s.Namespace, endpoint.Address)
 }
 
 // unsupportedProtocol is what the Service says that the port speaks, where limpet does not; empty for what it speaks.
@@ -195,10 +219,17 @@ func newEndpoint(namespace string, from *discoveryv1.Endpoint, port int32, drain
 	return e
 }
 
+// endpointKey tells endpoints apart.
+type endpointKey struct {
+	host    string
+	address netip.AddrPort
+}
+
 // addEndpoint adds an endpoint; one that is there twice drains if it does so everywhere, and is unselected likewise.
-func addEndpoint(found map[netip.AddrPort]ir.Endpoint, e ir.Endpoint) {
-	if was, twice := found[e.Address]; !twice || was.Unselected != 0 || was.Draining && e.Unselected == 0 {
-		found[e.Address] = e
+func addEndpoint(found map[endpointKey]ir.Endpoint, e ir.Endpoint) {
+	key := endpointKey{e.Host, e.Address}
+	if was, twice := found[key]; !twice || was.Unselected != 0 || was.Draining && e.Unselected == 0 {
+		found[key] = e
 	}
 }
 
@@ -212,11 +243,11 @@ func readConditions(c discoveryv1.EndpointConditions) (draining, serves bool) {
 	return true, serving && terminating
 }
 
-func sortEndpoints(found map[netip.AddrPort]ir.Endpoint) []ir.Endpoint {
+func sortEndpoints(found map[endpointKey]ir.Endpoint) []ir.Endpoint {
 	list := make([]ir.Endpoint, 0, len(found))
 	for _, e := range found {
 		list = append(list, e)
 	}
-	slices.SortFunc(list, func(a, b ir.Endpoint) int { return a.Address.Compare(b.Address) })
+	slices.SortFunc(list, func(a, b ir.Endpoint) int { return cmp.Or(cmp.Compare(a.Host, b.Host), a.Address.Compare(b.Address)) })
 	return list
 }

@@ -118,7 +118,7 @@ func (x *Index) selectedEndpoints(b *resource.Object[resource.XBackend]) (all []
 		}
 	}
 	for _, family := range []discoveryv1.AddressType{discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6} {
-		found := map[netip.AddrPort]ir.Endpoint{}
+		found := map[endpointKey]ir.Endpoint{}
 		for _, s := range sources {
 			if s.Value.AddressType == family {
 				unready = append(unready, x.addSelected(found, s, b.Value.Spec.Port.Number)...)
@@ -132,7 +132,7 @@ func (x *Index) selectedEndpoints(b *resource.Object[resource.XBackend]) (all []
 }
 
 // addSelected adds a slice's endpoints with an XBackend's port, and gives the addresses of those that do not serve.
-func (x *Index) addSelected(found map[netip.AddrPort]ir.Endpoint, s *endpointSlice, port int32) (unready []netip.AddrPort) {
+func (x *Index) addSelected(found map[endpointKey]ir.Endpoint, s *endpointSlice, port int32) (unready []netip.AddrPort) {
 	for i, e := range s.Value.Endpoints {
 		draining, serves := readConditions(e.Conditions)
 		endpoint := newEndpoint(s.Namespace, &e, port, draining)

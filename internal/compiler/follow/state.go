@@ -41,6 +41,8 @@ type Settings struct {
 	AssumeClass bool
 	// Controller is the controllerName of limpet's GatewayClasses; empty for the usual one.
 	Controller gatewayv1.GatewayController
+	// ExternalNames are the DNS names that endpoints may have.
+	ExternalNames []string
 	// KeepIncumbents leaves what several want with those who had it.
 	KeepIncumbents bool
 	// LocalClients leaves out advice about clients on other machines.

@@ -216,6 +216,13 @@ type Cluster struct {
 	Within bool
 }
 
+// IsNamed reports whether some of its hosts are behind names.
+func (c *Cluster) IsNamed() bool {
+	return slices.ContainsFunc(c.Localities, func(l Locality) bool {
+		return slices.ContainsFunc(l.Endpoints, func(e Endpoint) bool { return e.Host != "" })
+	})
+}
+
 // Locality is the hosts of one backend.
 type Locality struct {
 	// Name tells the pools of a cluster apart, and Tag is what tokens call it.
@@ -249,8 +256,10 @@ type SubjectName struct {
 	URI   bool
 }
 
-// Endpoint is one host.
+// Endpoint is one host, or all those whose addresses a name has.
 type Endpoint struct {
+	// Host is a DNS name that the proxy itself resolves; empty for a host whose Address is known. With it Address has a port alone.
+	Host    string
 	Address netip.AddrPort
 	// Draining hosts serve the sessions that they have and get no new ones.
 	Draining bool

@@ -69,7 +69,7 @@ func (l *lowerer) mustLeave(c choice, e *ir.Endpoint, others bool) bool {
 	switch {
 	case e.Unselected != 0:
 		return c.keep == nil || l.isOver(time.Unix(0, e.Unselected), *c.keep)
-	case !e.Draining || l.Draining == nil:
+	case !e.Draining || l.Draining == nil || e.Host != "":
 		return false
 	}
 	l.draining[e.Key()] = true

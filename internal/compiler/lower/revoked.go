@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
@@ -29,6 +30,7 @@ func (l *lowerer) revokeBackends(
 		return policies
 	}
 	l.noteRevoked(route, session, revoked, choices)
+	policies = l.revokeNames(route, path, policies, revoked, choices)
 	hosts, latest := listRevokedHosts(revoked, choices)
 	if len(hosts) == 0 {
 		return policies
@@ -48,6 +50,30 @@ func (l *lowerer) revokeBackends(
 	}
 	return policies
 }
+
+// revokeNames voids all sessions of a rule where a backend is revoked whose hosts are behind names: the proxy alone knows their
+// addresses.
+func (l *lowerer) revokeNames(
+	route *gateway.Route, path *field.Path, policies []policyconfig.Policy, revoked []precedence.RevokedBackend, choices []choice,
+) []policyconfig.Policy {
+	for _, r := range revoked {
+		named := slices.ContainsFunc(choices, func(c choice) bool {
+			return c.backend != nil && c.backend.Name == r.Backend && slices.ContainsFunc(c.backend.Endpoints, isNamed)
+		})
+		if !named {
+			continue
+		}
+		policies = slices.Clone(policies)
+		for i := range policies {
+			policies[i].Revocation.NotBefore = max(policies[i].Revocation.NotBefore, r.Before)
+		}
+		l.rep.WarnAt(route, path.Child("backendRefs").String(), fmt.Sprintf(
+			"the hosts of %s are behind names, so no token tells whether it is of one: all sessions of the rule that began before are void", r.Backend))
+	}
+	return policies
+}
+
+func isNamed(e ir.Endpoint) bool { return e.Host != "" }
 
 // listRevokedHosts lists the hosts of the choices that are revoked, as the filter has them, and the latest time of them.
 func listRevokedHosts(revoked []precedence.RevokedBackend, choices []choice) (hosts []string, latest policyconfig.Time) {
@@ -70,7 +96,9 @@ func listRevokedHosts(revoked []precedence.RevokedBackend, choices []choice) (ho
 // listAddresses are those of a choice's hosts: of pods that are not ready, too, for their sessions come back with them.
 func listAddresses(c choice) (all []netip.AddrPort) {
 	for i := range c.backend.Endpoints {
-		all = append(all, c.backend.Endpoints[i].Address)
+		if e := &c.backend.Endpoints[i]; e.Host == "" {
+			all = append(all, e.Address)
+		}
 	}
 	return append(all, c.backend.Unready...)
 }

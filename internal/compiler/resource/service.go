@@ -96,7 +96,7 @@ const bypassesService = "concerns the ways through the Service's own addresses; 
 func serviceFields() fieldSupport {
 	return fieldSupport{
 		"spec.type":                          supported,
-		"spec.externalName":                  ignoredFor("routes do not lead out of the cluster by such a name: CVE-2021-25740"),
+		"spec.externalName":                  supported,
 		"spec.sessionAffinity":               supported,
 		"spec.sessionAffinityConfig":         ignoredFor(bypassesService),
 		"spec.internalTrafficPolicy":         ignoredFor(bypassesService),

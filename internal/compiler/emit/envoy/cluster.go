@@ -52,10 +52,13 @@ func (e *emitter) newCluster(c *ir.Cluster) *clusterv3.Cluster {
 	if c.Within {
 		out.LbSubsetConfig = newSubsets()
 	}
+	if c.IsNamed() {
+		e.resolveNames(out)
+	}
 	switch {
 	case !e.files.discovered:
 		out.LoadAssignment = newAssignment(c)
-	case !e.files.inline:
+	case !e.files.inline && !c.IsNamed():
 		out.ClusterDiscoveryType = &clusterv3.Cluster_Type{Type: clusterv3.Cluster_EDS}
 		out.EdsClusterConfig = &clusterv3.Cluster_EdsClusterConfig{EdsConfig: e.files.newSource(EndpointsFile(c.Name))}
 	}
@@ -113,14 +116,14 @@ func newLocality(p ir.Locality, of *ir.Cluster) *endpointv3.LocalityLbEndpoints 
 		}
 	}
 	for _, host := range p.Endpoints {
-		endpoint := newEndpoint(newAddress(host.Address), host.Draining)
+		endpoint := newEndpoint(newHostAddress(host), host.Draining)
 		if of.Within {
 			labelEndpoint(endpoint, &p, host.Draining)
 		}
 		l.LbEndpoints = append(l.LbEndpoints, endpoint)
 	}
 	if p.DirectStatus != 0 {
-		answer := newEndpoint(newInternalAddress(answerName(p.DirectStatus)), false)
+		answer := newEndpoint(newAnswerAddress(of, p.DirectStatus), false)
 		if of.Hosts.HealthCheck != nil {
 			answer = exemptFromChecks(answer)
 		}
@@ -157,7 +160,7 @@ func listDirectStatuses(config *ir.Config) []int {
 	var found []int
 	for _, c := range config.Clusters {
 		for _, p := range c.Localities {
-			if p.DirectStatus != 0 && !slices.Contains(found, p.DirectStatus) {
+			if p.DirectStatus != 0 && !c.IsNamed() && !slices.Contains(found, p.DirectStatus) {
 				found = append(found, p.DirectStatus)
 			}
 		}

@@ -19,7 +19,7 @@ type Cluster struct {
 func (e *emitter) newDiscoveredCluster(c *ir.Cluster) Cluster {
 	return Cluster{
 		Name: c.Name, Settings: e.marshalBinary(e.newCluster(c)), Endpoints: e.marshalBinary(newAssignment(c)),
-		Inline: e.files.inline,
+		Inline: e.files.inline || c.IsNamed(), // discovered endpoints have addresses
 	}
 }
 

@@ -28,7 +28,7 @@ type Served struct {
 	Listeners []Packed
 	// Routes has one for each listener, under its name, or for each site of a listener with TLS.
 	Routes []Packed
-	// Clusters and Endpoints have the same names.
+	// Endpoints are those of all Clusters but the ones with names for hosts, which have theirs themselves.
 	Clusters, Endpoints []Packed
 	Secrets             []Packed
 	// Filter is the filter with its configuration, which PluginJSON is: Plugin without the policies, for these travel with their
@@ -90,6 +90,10 @@ func (r Renderer) serveGateway(clusters map[string]Cluster, g ServeSettings) (*S
 	slices.SortFunc(d.Secrets, comparePacked)
 	d.Secrets = slices.CompactFunc(d.Secrets, func(a, b Packed) bool { return a.Name == b.Name })
 	for _, c := range g.Config.Clusters {
+		if named := clusters[c.Name]; named.Inline {
+			d.Clusters = append(d.Clusters, Packed{Name: c.Name, Content: named.Resource().Content})
+			continue
+		}
 		d.Clusters = append(d.Clusters, Packed{Name: c.Name, Content: clusters[c.Name].Settings})
 		d.Endpoints = append(d.Endpoints, Packed{Name: c.Name, Content: clusters[c.Name].Endpoints})
 	}
