@@ -166,7 +166,8 @@ $(REVISIONS)/%/bin/limpet:
 
 .PHONY: bench-instructions
 bench-instructions: build bin/bench $(PEERS) dist/liblimpet.so $(NATIVE_PEERS) ## the same in instructions, which no other job disturbs; needs valgrind, and Rust
-	@export ENVOY=$$(tools/setup.sh envoy) TINYGO=$$(tools/setup.sh tinygo) && bin/bench -write -instructions 400 -warm 2000
+	@export ENVOY=$$(tools/setup.sh envoy) TINYGO=$$(tools/setup.sh tinygo) && bin/bench -write -instructions 400 -warm 2000 && \
+	bin/bench -write -instructions 400 -warm 2000 -options
 	@$(MAKE) --no-print-directory bench-paired
 
 .PHONY: bench-paired

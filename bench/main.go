@@ -34,6 +34,7 @@ type runFlags struct {
 	memory   int
 	// counted is how many requests of each sort have their instructions counted.
 	counted int
+	options bool
 	write   bool
 }
 
@@ -51,6 +52,7 @@ func run(ctx context.Context) error {
 	flag.IntVar(&p.memory, "memory", 0, "send so many requests of all sorts, watch the linear memory, and do nothing else")
 	flag.IntVar(&p.counted, "instructions", 0,
 		"count the instructions of so many requests of each sort, with valgrind, instead of measuring time")
+	flag.BoolVar(&p.options, "options", false, "with -instructions: count what the options of a policy add to a pinned request")
 	flag.BoolVar(&p.write, "write", false, "write the results into docs/performance.md and docs/performance.svg")
 	flag.Parse()
 	dir, err := os.MkdirTemp("", "limpet-bench")
@@ -107,7 +109,7 @@ func (p runFlags) say(place, text string) error {
 }
 
 func (b *bench) runCosts(ctx context.Context, p runFlags) error {
-	chosen := matching(p.only)
+	chosen := matching(tableRows, p.only)
 	results, err := b.measure(ctx, makeCells(chosen))
 	if err != nil {
 		return err
@@ -126,14 +128,30 @@ func (b *bench) runCosts(ctx context.Context, p runFlags) error {
 }
 
 func (b *bench) runInstructions(ctx context.Context, p runFlags) error {
-	chosen := matching(p.only)
+	if p.options {
+		return b.runOptions(ctx, p)
+	}
+	chosen := matching(tableRows, p.only)
 	results, err := b.instructions(ctx, makeCells(chosen), p.counted)
 	if err != nil {
 		return err
 	}
-	counted := fmt.Sprintf("Counted %s with valgrind: %s. %d requests a row, the median of %d passes.\n",
+	return p.say("instructions", p.describeCount()+"\n"+results.instructionTable(chosen))
+}
+
+func (p runFlags) describeCount() string {
+	return fmt.Sprintf("Counted %s with valgrind: %s. %d requests a row, the median of %d passes.\n",
 		time.Now().UTC().Format(time.DateOnly), versions(), p.counted, passes)
-	return p.say("instructions", counted+"\n"+results.instructionTable(chosen))
+}
+
+// runOptions counts what options add to a pinned request.
+func (b *bench) runOptions(ctx context.Context, p runFlags) error {
+	chosen, plain := matching(optionRows, p.only), cell{rig.Limpet, "pinned"}
+	results, err := b.instructions(ctx, append(makeCells(chosen), plain), p.counted)
+	if err != nil {
+		return err
+	}
+	return p.say("options", p.describeCount()+"\n"+results.optionTable(plain, chosen))
 }
 
 func (b *bench) runVariants(ctx context.Context, p runFlags) error {
@@ -169,9 +187,9 @@ func makeCells(rows []row) []cell {
 }
 
 // matching are the rows whose cells match one of the patterns.
-func matching(patterns string) []row {
+func matching(rows []row, patterns string) []row {
 	var chosen []row
-	for _, r := range tableRows {
+	for _, r := range rows {
 		for _, pattern := range strings.Split(patterns, ",") {
 			if ok, _ := path.Match(pattern, r.String()); ok {
 				chosen = append(chosen, r)

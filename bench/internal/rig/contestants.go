@@ -37,6 +37,7 @@ const Many = 10_000
 const (
 	CookieScope = "HTTPRoute/default/app/rule/cart"
 	HeaderScope = "HTTPRoute/default/app/rule/x-cart"
+	WithinScope = "HTTPRoute/default/app/rule/within"
 	cookieRoute = "httproute/default/app/rule/0"
 )
 
@@ -106,7 +107,7 @@ func rust(r *Rig, l listenerTree) error {
 		return err
 	}
 	l.module(r.peer("rust.wasm"), Rust, string(configuration))
-	return nil
+	return l.carry(&policyconfig.Config{}) // it knows the route by its bare name
 }
 
 // Variant is the name of the contestant that runs another build of the filter, given by its path.
@@ -116,6 +117,11 @@ func Variant(path string) string { return "variant:" + path }
 func build(name string) listenerChange {
 	if path, ok := strings.CutPrefix(name, "variant:"); ok {
 		return func(r *Rig, l listenerTree) error { return r.limpet(l, name, path, one("cart")) }
+	}
+	if change := options[name]; change != nil {
+		return func(r *Rig, l listenerTree) error {
+			return r.limpet(l, name, r.wasm, func(c *policyconfig.Config) { change(c, r.Backends) })
+		}
 	}
 	return changes[name]
 }
@@ -127,6 +133,9 @@ func (r *Rig) limpet(l listenerTree, name, path string, change func(*policyconfi
 		return err
 	}
 	change(&config)
+	if err := l.carry(&config); err != nil {
+		return err
+	}
 	text, err := policyconfig.Marshal(config)
 	if err != nil {
 		return err
@@ -140,6 +149,7 @@ func one(sessionName string) func(*policyconfig.Config) {
 	return func(c *policyconfig.Config) {
 		for _, policy := range c.Policies {
 			if policy.SessionName == sessionName {
+				policy.TokenVersion = 1
 				c.Policies = []policyconfig.Policy{policy}
 				return
 			}

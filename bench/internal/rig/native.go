@@ -27,6 +27,9 @@ func (r *Rig) native(l listenerTree, change func(*policyconfig.Config)) error {
 		return err
 	}
 	change(&config)
+	if err := l.carry(&config); err != nil {
+		return err
+	}
 	text, err := policyconfig.Marshal(config)
 	if err != nil {
 		return err
@@ -41,7 +44,7 @@ func rustNative(r *Rig, l listenerTree) error {
 		return err
 	}
 	l.native(r.peer("librust.so"), string(configuration))
-	return nil
+	return l.carry(&policyconfig.Config{})
 }
 
 // native has a dynamic module take the places of limpet's wasm, of the fence and of stateful_session.

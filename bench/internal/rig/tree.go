@@ -3,6 +3,7 @@ package rig
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
@@ -43,6 +44,8 @@ const (
 	limpet = "limpet"
 	pinner = "envoy.filters.http.stateful_session"
 	router = "envoy.filters.http.router"
+	// withinFilter is for sessions that stay in their backend.
+	withinFilter = "envoy.filters.http.header_to_metadata"
 )
 
 // listenerTree is one Envoy listener, made by limpet compile and changed from there.
@@ -64,6 +67,17 @@ func (l listenerTree) filter(name string) object {
 		}
 	}
 	panic("limpet compile emits no filter " + name)
+}
+
+// drop leaves out the filter of that name, and what routes say about it.
+func (l listenerTree) drop(name string) {
+	var others []string
+	for _, filter := range l.manager()["http_filters"].([]any) {
+		if other := filter.(object)["name"].(string); other != name {
+			others = append(others, other)
+		}
+	}
+	l.keep(others...)
 }
 
 // keep leaves only the filters of these names, and what routes say about them.
@@ -115,11 +129,51 @@ func (l listenerTree) module(path, vmID, configuration string) {
 	vm["code"] = object{"local": object{"filename": path}}
 }
 
-// policies reads limpet's plugin configuration.
+// policies reads limpet's plugin configuration, with the policies that travel with routes.
 func (l listenerTree) policies() (policyconfig.Config, error) {
 	config, errs := policyconfig.Parse(at(l.plugin(), "configuration", "value").(string))
+	for _, r := range l.routes() {
+		metadata, _ := r.(object)["metadata"].(object)
+		if metadata == nil || len(errs) > 0 {
+			continue
+		}
+		name, _, _ := policyconfig.CutIdentity(r.(object)["name"].(string))
+		text := at(metadata, "filter_metadata", policyconfig.RouteMetadata, policyconfig.RouteField).(string)
+		var own []policyconfig.Policy
+		own, errs = policyconfig.ParseRoute(text, name, config.PinHeader)
+		config.Policies = append(config.Policies, own...)
+	}
 	if len(errs) > 0 {
 		return config, errs
 	}
 	return config, nil
+}
+
+// carry has routes carry their policies, and no others, and leaves those of other routes in the configuration.
+func (l listenerTree) carry(config *policyconfig.Config) error {
+	carried := map[string]bool{}
+	for _, r := range l.routes() {
+		route := r.(object)
+		name, _, _ := policyconfig.CutIdentity(route["name"].(string))
+		var own []policyconfig.Policy
+		for _, p := range config.Policies {
+			if slices.Contains(p.Routes, name) {
+				own = append(own, p)
+				carried[p.Name] = true
+			}
+		}
+		route["name"] = name
+		delete(route, "metadata")
+		if len(own) == 0 {
+			continue
+		}
+		named, text, err := policyconfig.WriteRoute(name, own, config.PinHeader)
+		if err != nil {
+			return err
+		}
+		route["name"] = named
+		route["metadata"] = object{"filter_metadata": object{policyconfig.RouteMetadata: object{policyconfig.RouteField: text}}}
+	}
+	config.Policies = slices.DeleteFunc(config.Policies, func(p policyconfig.Policy) bool { return carried[p.Name] })
+	return nil
 }
