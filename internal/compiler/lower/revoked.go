@@ -68,7 +68,8 @@ func (l *lowerer) revokeNames(
 			policies[i].Revocation.NotBefore = max(policies[i].Revocation.NotBefore, r.Before)
 		}
 		l.rep.WarnAt(route, path.Child("backendRefs").String(), fmt.Sprintf(
-			"the hosts of %s are behind names, so no token tells whether it is of one: all sessions of the rule that began before are void", r.Backend))
+			"the hosts of %s are behind names, so no token tells whether it is of one: all sessions of the rule that began before are void",
+			r.Backend))
 	}
 	return policies
 }
@@ -104,7 +105,9 @@ func listAddresses(c choice) (all []netip.AddrPort) {
 }
 
 // noteRevoked notes which of the backends that are revoked for the route alone it has.
-func (l *lowerer) noteRevoked(route *gateway.Route, session *policy.Session, revoked []precedence.RevokedBackend, choices []choice) {
+func (l *lowerer) noteRevoked(
+	route *gateway.Route, session *policy.Session, revoked []precedence.RevokedBackend, choices []choice,
+) {
 	if !session.Effective.RevokesForRoute() {
 		return
 	}
