@@ -87,17 +87,3 @@ var tableRows = []row{
 	{cell{rig.Native, "flood-others"}, "native limpet, 55 kB of other cookies, new"},
 	{cell{rig.Native, "flood-forged"}, "native limpet, 55 kB of forged cookies, new"},
 }
-
-// optionRows are what a pinned request costs where its policy asks for more. Their instructions are counted, and nothing else.
-var optionRows = []row{
-	{cell{rig.LimpetVersion2, rig.LimpetVersion2}, "tokens of version 2"},
-	{cell{rig.LimpetOwners, rig.LimpetOwners}, "the same, on an address that was another pod's"},
-	{cell{rig.LimpetNames, rig.LimpetNames}, "the same, under `identity: Name`"},
-	{cell{rig.LimpetWithin, rig.LimpetWithin}, "`onHostLost: RebalanceWithin`, in a split"},
-	{cell{rig.LimpetRevoked, "pinned"}, "`revocation` of 64 other hosts"},
-	{cell{rig.LimpetEnvelope, rig.LimpetEnvelope}, "`envelope: true`"},
-	{cell{rig.LimpetCrossSite, "pinned"}, "`cookie.crossSite: true`"},
-	{cell{rig.LimpetMirrored, "pinned"}, "a rule with a mirror, but for the copy"},
-	{cell{rig.LimpetLogged, "pinned"}, "`--access-log`, but for Envoy's writing of it"},
-	{cell{rig.LimpetTickets, "pinned"}, "`--debug-tickets`, without a ticket"},
-}

@@ -72,14 +72,3 @@ func (r measurements) instructionTable(rows []row) string {
 	}
 	return b.String()
 }
-
-// optionTable has a line for each option, with what it adds to a plain pinned request.
-func (r measurements) optionTable(plain cell, rows []row) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "A plain pinned request takes %.1f thousand.\n\n", stats.Median(r[plain])/1e3)
-	b.WriteString("| with | instructions more, thousands |\n|---|---:|\n")
-	for _, line := range rows {
-		fmt.Fprintf(&b, "| %s | %.1f |\n", line.title, (stats.Median(r[line.cell])-stats.Median(r[plain]))/1e3)
-	}
-	return b.String()
-}

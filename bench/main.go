@@ -33,9 +33,9 @@ type runFlags struct {
 	variants string
 	memory   int
 	// counted is how many requests of each sort have their instructions counted.
-	counted int
-	options bool
-	write   bool
+	counted  int
+	features bool
+	write    bool
 }
 
 func run(ctx context.Context) error {
@@ -52,7 +52,7 @@ func run(ctx context.Context) error {
 	flag.IntVar(&p.memory, "memory", 0, "send so many requests of all sorts, watch the linear memory, and do nothing else")
 	flag.IntVar(&p.counted, "instructions", 0,
 		"count the instructions of so many requests of each sort, with valgrind, instead of measuring time")
-	flag.BoolVar(&p.options, "options", false, "with -instructions: count what the options of a policy add to a pinned request")
+	flag.BoolVar(&p.features, "features", false, "with -instructions: count what features cost that are used; -only names one of them")
 	flag.BoolVar(&p.write, "write", false, "write the results into docs/performance.md and docs/performance.svg")
 	flag.Parse()
 	dir, err := os.MkdirTemp("", "limpet-bench")
@@ -66,6 +66,8 @@ func run(ctx context.Context) error {
 	switch {
 	case p.memory > 0:
 		return b.runMemory(ctx, p)
+	case p.features && p.counted > 0:
+		return b.runFeatures(ctx, p)
 	case p.counted > 0:
 		return b.runInstructions(ctx, p)
 	case p.variants != "":
@@ -109,7 +111,7 @@ func (p runFlags) say(place, text string) error {
 }
 
 func (b *bench) runCosts(ctx context.Context, p runFlags) error {
-	chosen := matching(tableRows, p.only)
+	chosen := matching(p.only)
 	results, err := b.measure(ctx, makeCells(chosen))
 	if err != nil {
 		return err
@@ -128,30 +130,14 @@ func (b *bench) runCosts(ctx context.Context, p runFlags) error {
 }
 
 func (b *bench) runInstructions(ctx context.Context, p runFlags) error {
-	if p.options {
-		return b.runOptions(ctx, p)
-	}
-	chosen := matching(tableRows, p.only)
+	chosen := matching(p.only)
 	results, err := b.instructions(ctx, makeCells(chosen), p.counted)
 	if err != nil {
 		return err
 	}
-	return p.say("instructions", p.describeCount()+"\n"+results.instructionTable(chosen))
-}
-
-func (p runFlags) describeCount() string {
-	return fmt.Sprintf("Counted %s with valgrind: %s. %d requests a row, the median of %d passes.\n",
+	counted := fmt.Sprintf("Counted %s with valgrind: %s. %d requests a row, the median of %d passes.\n",
 		time.Now().UTC().Format(time.DateOnly), versions(), p.counted, passes)
-}
-
-// runOptions counts what options add to a pinned request.
-func (b *bench) runOptions(ctx context.Context, p runFlags) error {
-	chosen, plain := matching(optionRows, p.only), cell{rig.Limpet, "pinned"}
-	results, err := b.instructions(ctx, append(makeCells(chosen), plain), p.counted)
-	if err != nil {
-		return err
-	}
-	return p.say("options", p.describeCount()+"\n"+results.optionTable(plain, chosen))
+	return p.say("instructions", counted+"\n"+results.instructionTable(chosen))
 }
 
 func (b *bench) runVariants(ctx context.Context, p runFlags) error {
@@ -187,9 +173,9 @@ func makeCells(rows []row) []cell {
 }
 
 // matching are the rows whose cells match one of the patterns.
-func matching(rows []row, patterns string) []row {
+func matching(patterns string) []row {
 	var chosen []row
-	for _, r := range rows {
+	for _, r := range tableRows {
 		for _, pattern := range strings.Split(patterns, ",") {
 			if ok, _ := path.Match(pattern, r.String()); ok {
 				chosen = append(chosen, r)

@@ -136,7 +136,7 @@ func traffics(keys rig.Keys, backends []string) (map[string]requestMix, error) {
 	}
 	many := "cart=" + strings.Join(bad, "; cart=")
 	many = strings.Repeat(many+"; ", flood/len(many)+1)[:flood]
-	all := map[string]requestMix{
+	return map[string]requestMix{
 		"pinned":       {pool: with("/cart", few, backends, cart)},
 		"pinned-many":  {pool: with("/cart", lots, backends, cart)},
 		"pinned-plain": {pool: with("/cart", pins, backends, cart)},
@@ -154,35 +154,7 @@ func traffics(keys rig.Keys, backends []string) (map[string]requestMix, error) {
 		})},
 		"pinned-http2":  {pool: with("/cart", few, backends, cart), http2: true, weight: 2},
 		"without-route": {pool: with("/plain", few, nil, cart)},
-	}
-	return all, addOptions(all, keys, backends, few)
-}
-
-// addOptions adds the pinned requests of contestants whose tokens say more, or are in envelopes.
-func addOptions(all map[string]requestMix, keys rig.Keys, backends, few []string) error {
-	for name, more := range rig.OptionParts {
-		scope, path, line := keys.Scope(rig.CookieScope), "/cart", cart
-		if name == rig.LimpetWithin {
-			scope, path, line = keys.Scope(rig.WithinScope), "/x-within", func(v string) [][2]string { return cookies("within=" + v) }
-		}
-		tokens := make([]string, fewSessions)
-		for i := range tokens {
-			var err error
-			if tokens[i], err = rig.MintParts(scope, backends, i%len(backends), more); err != nil {
-				return err
-			}
-		}
-		all[name] = requestMix{pool: with(path, tokens, backends, line)}
-	}
-	wrapped := make([]string, len(few))
-	for i, tok := range few {
-		var err error
-		if wrapped[i], err = rig.Wrap(keys.Scope(rig.CookieScope), tok); err != nil {
-			return err
-		}
-	}
-	all[rig.LimpetEnvelope] = requestMix{pool: with("/cart", wrapped, backends, cart)}
-	return nil
+	}, nil
 }
 
 // send sends count requests of the traffic.

@@ -37,7 +37,6 @@ const Many = 10_000
 const (
 	CookieScope = "HTTPRoute/default/app/rule/cart"
 	HeaderScope = "HTTPRoute/default/app/rule/x-cart"
-	WithinScope = "HTTPRoute/default/app/rule/within"
 	cookieRoute = "httproute/default/app/rule/0"
 )
 
@@ -118,11 +117,6 @@ func build(name string) listenerChange {
 	if path, ok := strings.CutPrefix(name, "variant:"); ok {
 		return func(r *Rig, l listenerTree) error { return r.limpet(l, name, path, one("cart")) }
 	}
-	if change := options[name]; change != nil {
-		return func(r *Rig, l listenerTree) error {
-			return r.limpet(l, name, r.wasm, func(c *policyconfig.Config) { change(c, r.Backends) })
-		}
-	}
 	return changes[name]
 }
 
@@ -149,7 +143,6 @@ func one(sessionName string) func(*policyconfig.Config) {
 	return func(c *policyconfig.Config) {
 		for _, policy := range c.Policies {
 			if policy.SessionName == sessionName {
-				policy.TokenVersion = 1
 				c.Policies = []policyconfig.Policy{policy}
 				return
 			}

@@ -71,7 +71,7 @@ func (r *Rig) compile() error {
 		return err
 	}
 	command := exec.Command(filepath.Join(r.root, "bin", "limpet"), "compile", "-f", input, "-t", "envoy",
-		"--bind", "127.0.0.1", "--admin", "127.0.0.1:1", "--token-version", "2")
+		"--bind", "127.0.0.1", "--admin", "127.0.0.1:1")
 	var errors bytes.Buffer
 	command.Stderr = &errors
 	out, err := command.Output()
@@ -95,9 +95,6 @@ func (r *Rig) Start(keys string, contestants []string) (*Envoy, error) {
 	byName := map[string]int{}
 	for i, name := range contestants {
 		l := listenerTree(clone(at(r.base, "static_resources", "listeners", 0).(object)))
-		if name != LimpetWithin {
-			l.drop(withinFilter)
-		}
 		if err := build(name)(r, l); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}

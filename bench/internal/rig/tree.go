@@ -44,8 +44,6 @@ const (
 	limpet = "limpet"
 	pinner = "envoy.filters.http.stateful_session"
 	router = "envoy.filters.http.router"
-	// withinFilter is for sessions that stay in their backend.
-	withinFilter = "envoy.filters.http.header_to_metadata"
 )
 
 // listenerTree is one Envoy listener, made by limpet compile and changed from there.
@@ -67,17 +65,6 @@ func (l listenerTree) filter(name string) object {
 		}
 	}
 	panic("limpet compile emits no filter " + name)
-}
-
-// drop leaves out the filter of that name, and what routes say about it.
-func (l listenerTree) drop(name string) {
-	var others []string
-	for _, filter := range l.manager()["http_filters"].([]any) {
-		if other := filter.(object)["name"].(string); other != name {
-			others = append(others, other)
-		}
-	}
-	l.keep(others...)
 }
 
 // keep leaves only the filters of these names, and what routes say about them.
