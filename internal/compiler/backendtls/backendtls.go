@@ -29,7 +29,9 @@ type Effective struct {
 // New reads the policies. Of two on one target the older holds; one on a port holds before one on the whole Service. What is
 // wrong goes to the report.
 func New(objects *resource.Objects, rep *report.Report) *Policies {
-	r := &reader{objects: objects, rep: rep, configMaps: map[string]*resource.Object[resource.ConfigMap]{}, services: map[object.Ref]*service{}}
+	r := &reader{
+		objects: objects, rep: rep, configMaps: map[string]*resource.Object[resource.ConfigMap]{}, services: map[object.Ref]*service{},
+	}
 	for _, s := range objects.Services {
 		r.services[s.Origin().Ref] = s
 	}

@@ -73,7 +73,7 @@ func (in Input) SettleClaims(l Listening) map[Claim]string {
 
 // listClaims lists the claims of all Gateways that are served, the senior ones first.
 func (in Input) listClaims(l Listening) (claims []*claimant) {
-	b, seen, sets := newBuilder(in, &report.Report{}), map[Claim]*claimant{}, in.objects.SetsByGateway() // whatever there is to say will be said
+	b, seen := newBuilder(in, &report.Report{}), map[Claim]*claimant{} // whatever there is to say will be said
 	classes := b.listClasses()
 	for _, g := range in.objects.Gateways {
 		if !b.servesClass(g, classes) || b.refuseGateway(g) != "" {
@@ -97,9 +97,9 @@ func (in Input) listClaims(l Listening) (claims []*claimant) {
 				claim(spec.Port, g.Origin())
 			}
 		}
-		for _, set := range sets[g.Key()] {
-			for _, entry := range set.Value.Spec.Listeners {
-				if in.objects.AllowsSet(g, set) {
+		for _, set := range b.sets[g.Key()] {
+			if in.objects.AllowsSet(g, set) {
+				for _, entry := range set.Value.Spec.Listeners {
 					claim(entry.Port, l.Order.Later(g.Origin(), set.Origin()))
 				}
 			}
