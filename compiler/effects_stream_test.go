@@ -22,6 +22,18 @@ var streamEffects = map[string]replacement{
 	"Gateway spec.tls.backend.clientCertificateRef.name":                               {`clientCertificateRef: {group: "", kind: Secret, namespace: keys, name: shop}}`, `clientCertificateRef: {group: "", kind: Secret, namespace: keys, name: wild}}`},
 	"Gateway spec.listeners[].tls.options":                                             {`limpet.dev/min-tls-version: "1.3"`, `limpet.dev/min-tls-version: "1.2"`},
 
+	"HTTPRoute spec.rules[].filters[].externalAuth.protocol":                      {"protocol: HTTP\n        backendRef", "protocol: GRPC\n        backendRef"},
+	"HTTPRoute spec.rules[].filters[].externalAuth.grpc":                          {`grpc: {}}}]`, `grpc: {allowedHeaders: [x-asked]}}}]`},
+	"HTTPRoute spec.rules[].filters[].externalAuth.backendRef.group":              {`backendRef: {group: "", kind: Service, namespace: shop, name: six, port: 80} # asked`, `backendRef: {group: example.com, kind: Service, namespace: shop, name: six, port: 80} # asked`},
+	"HTTPRoute spec.rules[].filters[].externalAuth.backendRef.kind":               {`backendRef: {group: "", kind: Service, namespace: shop, name: six, port: 80} # asked`, `backendRef: {group: "", kind: Bucket, namespace: shop, name: six, port: 80} # asked`},
+	"HTTPRoute spec.rules[].filters[].externalAuth.backendRef.namespace":          {`backendRef: {group: "", kind: Service, namespace: shop, name: six, port: 80} # asked`, `backendRef: {group: "", kind: Service, namespace: other, name: six, port: 80} # asked`},
+	"HTTPRoute spec.rules[].filters[].externalAuth.backendRef.name":               {`backendRef: {group: "", kind: Service, namespace: shop, name: six, port: 80} # asked`, `backendRef: {group: "", kind: Service, namespace: shop, name: gone, port: 80} # asked`},
+	"HTTPRoute spec.rules[].filters[].externalAuth.backendRef.port":               {`backendRef: {group: "", kind: Service, namespace: shop, name: six, port: 80} # asked`, `backendRef: {group: "", kind: Service, namespace: shop, name: six, port: 81} # asked`},
+	"HTTPRoute spec.rules[].filters[].externalAuth.http.path":                     {`path: /ask,`, `path: /other,`},
+	"HTTPRoute spec.rules[].filters[].externalAuth.http.allowedHeaders[]":         {`[x-asked]`, `[x-other]`},
+	"HTTPRoute spec.rules[].filters[].externalAuth.http.allowedResponseHeaders[]": {`[x-told]`, `[x-other]`},
+	"HTTPRoute spec.rules[].filters[].externalAuth.forwardBody.maxSize":           {`maxSize: 4097`, `maxSize: 4096`},
+
 	"TLSRoute spec.parentRefs[].group":              {`{group: gateway.networking.k8s.io, kind: Gateway, namespace: infra, name: streams, sectionName: tls, port: 9443}] # tls route`, `{group: example.com, kind: Gateway, namespace: infra, name: streams, sectionName: tls, port: 9443}] # tls route`},
 	"TLSRoute spec.parentRefs[].kind":               {`{group: gateway.networking.k8s.io, kind: Gateway, namespace: infra, name: streams, sectionName: tls, port: 9443}] # tls route`, `{group: gateway.networking.k8s.io, kind: Other, namespace: infra, name: streams, sectionName: tls, port: 9443}] # tls route`},
 	"TLSRoute spec.parentRefs[].namespace":          {`{group: gateway.networking.k8s.io, kind: Gateway, namespace: infra, name: streams, sectionName: tls, port: 9443}] # tls route`, `{group: gateway.networking.k8s.io, kind: Gateway, namespace: other, name: streams, sectionName: tls, port: 9443}] # tls route`},

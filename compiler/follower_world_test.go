@@ -253,6 +253,9 @@ func TestFollowerClientCertificates(t *testing.T) {
 	o := Options{AllowEmpty: true, Envoy: &EnvoyOptions{WasmPath: "w", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 6}}}
 	authorities := slices.DeleteFunc(loadUnfollowed(t), func(o *worldObject) bool { return !strings.Contains(o.text, "name: clients") })
 	world := append(loadWorld(t), authorities...)
+	second := world[slices.IndexFunc(world, func(o *worldObject) bool { return strings.Contains(o.text, "{name: second, namespace: infra}") })]
+	second.text = strings.Replace(second.text, "  listeners:\n", "  tls: {frontend: {default: {validation: {caCertificateRefs: ["+
+		`{group: "", kind: ConfigMap, namespace: keys, name: clients}]}}}}`+"\n  listeners:\n", 1)
 	f := newFollower(t, o)
 	applyWorld(t, "without authorities", f, world, world, o)
 	follow := func(step string, object *worldObject) {
@@ -281,6 +284,30 @@ func TestFollowerClientCertificates(t *testing.T) {
 		for _, text := range []string{strings.Replace(before, words[0], words[1], 1), before} {
 			world[at].text = text
 			follow(words[1], world[at])
+		}
+	}
+}
+
+// TestFollowerAuthorizers takes a Service away that nothing but a rule's authorization filter leads to, and brings it back otherwise.
+func TestFollowerAuthorizers(t *testing.T) {
+	o := Options{AllowEmpty: true, Envoy: &EnvoyOptions{WasmPath: "w", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 6}}}
+	service := "apiVersion: v1\nkind: Service\nmetadata: {name: asked, namespace: shop}\nspec: {ports: [{port: 80}]}\n"
+	world := append(loadWorld(t), &worldObject{name: "asking.yaml", text: `apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: asking, namespace: shop}
+spec:
+  parentRefs: [{name: web, namespace: infra, sectionName: main}]
+  hostnames: [asking.example.com]
+  rules:
+  - filters: [{type: ExternalAuth, externalAuth: {protocol: HTTP, backendRef: {name: asked, port: 80}, http: {}}}]
+    backendRefs: [{name: cart, port: 80}]
+`}, &worldObject{name: "asked.yaml", text: service})
+	f, asked := newFollower(t, o), world[len(world)-1]
+	applyWorld(t, "all", f, world, world, o)
+	for step, text := range []string{"", service, strings.Replace(service, "port: 80", "port: 81", 1), service} {
+		asked.gone, asked.text = text == "", text
+		if _, update := applyWorld(t, fmt.Sprint("step ", step), f, world, []*worldObject{asked}, o); update == nil || len(update.Changed) == 0 {
+			t.Errorf("step %d: nothing has changed", step)
 		}
 	}
 }

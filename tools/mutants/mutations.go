@@ -239,6 +239,11 @@ var mutations = []mutation{
 		"",
 	},
 	{
+		"readers of an authorization service not marked", objects,
+		"if f.ExternalAuth != nil {",
+		"if false {",
+	},
+	{
 		"ConfigMaps that Gateways name not given to groups", frame,
 		"\t\t\tshared.ConfigMaps = append(shared.ConfigMaps, c)",
 		"\t\t\t_ = c",

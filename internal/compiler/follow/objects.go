@@ -240,6 +240,9 @@ func visitBackends(route *gateway.Route, visit func(ref gatewayv1.BackendRef, na
 			if f.RequestMirror != nil {
 				visitIn(gatewayv1.BackendRef{BackendObjectReference: f.RequestMirror.BackendRef})
 			}
+			if f.ExternalAuth != nil {
+				visitIn(gatewayv1.BackendRef{BackendObjectReference: f.ExternalAuth.BackendRef})
+			}
 		}
 	}
 }

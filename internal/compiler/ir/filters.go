@@ -12,6 +12,23 @@ type Filters struct {
 	Mirrors []Mirror
 	// CORS answers browsers that ask whether other sites may send requests; nil for what backends say.
 	CORS *CORS
+	// Auth asks a service whether requests may go on; nil for no question.
+	Auth *ExternalAuth
+}
+
+// ExternalAuth is an authorization service. What it denies, with the answer that it gives, goes no further; nor does anything while it
+// can't be asked.
+type ExternalAuth struct {
+	Cluster string
+	// GRPC says that it speaks Envoy's protocol and sees all headers; else it gets an HTTP request with the client's method, host and
+	// path, behind a prefix if there is one, and of the headers Authorization and RequestHeaders.
+	GRPC           bool
+	PathPrefix     string
+	RequestHeaders []string
+	// ResponseHeaders are those of its answer that backends see; empty for all.
+	ResponseHeaders []string
+	// MaxBody is how many bytes of a body it sees at most; requests with more are refused. With 0 it sees none.
+	MaxBody uint32
 }
 
 // HeaderEdits are changes of headers. What is removed goes first.

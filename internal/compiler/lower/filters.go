@@ -18,7 +18,9 @@ import (
 )
 
 // lowerFilters lowers a rule's filters. What limpet does not support of them was found at admission: see gateway.FilterFault.
-func (l *lowerer) lowerFilters(route *gateway.Route, path *field.Path, rule *gatewayv1.HTTPRouteRule) (f ir.Filters) {
+// It is false where nothing of the rule may be served, for its authorization service can't be asked.
+func (l *lowerer) lowerFilters(route *gateway.Route, path *field.Path, rule *gatewayv1.HTTPRouteRule) (f ir.Filters, served bool) {
+	served = true
 	for i, filter := range rule.Filters {
 		switch filter.Type {
 		case gatewayv1.HTTPRouteFilterRequestHeaderModifier:
@@ -36,10 +38,45 @@ func (l *lowerer) lowerFilters(route *gateway.Route, path *field.Path, rule *gat
 			if m, found := l.lowerMirror(route, at, filter.RequestMirror); found {
 				f.Mirrors = append(f.Mirrors, m)
 			}
+		case gatewayv1.HTTPRouteFilterExternalAuth:
+			at := path.Child("filters").Index(i).Child("externalAuth")
+			f.Auth, served = l.lowerAuth(route, at, filter.ExternalAuth)
 		}
 	}
-	return f
+	return f, served
 }
+
+// lowerAuth lowers a filter that asks an authorization service. It is false for one that leads nowhere.
+func (l *lowerer) lowerAuth(route *gateway.Route, path *field.Path, f *gatewayv1.HTTPExternalAuthFilter) (*ir.ExternalAuth, bool) {
+	if f == nil {
+		return nil, false
+	}
+	a := &ir.ExternalAuth{GRPC: f.ExternalAuthProtocol == gatewayv1.HTTPRouteExternalAuthGRPCProtocol}
+	c, invalid := l.resolveTarget(route, path.Child("backendRef"), gatewayv1.BackendRef{BackendObjectReference: f.BackendRef}, a.GRPC)
+	if invalid != nil {
+		invalid.Detail += fmt.Sprintf(": every request of the rule gets %d", gateway.UnresolvedStatusCode(route))
+		l.rep.WarnFor(route, string(backend.ReasonFor(invalid)), invalid)
+	}
+	if c.backend == nil {
+		return nil, false
+	}
+	a.Cluster = l.addSharedCluster(c)
+	if h := f.HTTPAuthConfig; h != nil {
+		a.PathPrefix, a.ResponseHeaders = h.Path, h.AllowedResponseHeaders
+		for _, name := range h.AllowedRequestHeaders {
+			if name = strings.ToLower(name); !slices.Contains(alwaysAsked, name) {
+				a.RequestHeaders = append(a.RequestHeaders, name)
+			}
+		}
+	}
+	if f.ForwardBody != nil {
+		a.MaxBody = uint32(f.ForwardBody.MaxSize)
+	}
+	return a, true
+}
+
+// alwaysAsked are the headers that an authorization service gets in any case (HTTPExternalAuthFilter, http.allowedHeaders).
+var alwaysAsked = []string{"host", "content-length", "authorization"}
 
 // applyFilters adds a rule's filters to what becomes of its requests. What a backend changes comes after what the rule does.
 func applyFilters(action *ir.Route, f ir.Filters) {

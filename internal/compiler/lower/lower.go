@@ -169,10 +169,13 @@ func (l *lowerer) lowerRule(decided *policy.Rule, route *gateway.Route, index in
 	r := &loweredRule{names: decided.Routes}
 	l.checkSessionHeader(route, path, decided)
 	rule := &route.Value.Spec.Rules[index]
-	choices, filters := l.resolveChoices(route, path, rule), l.lowerFilters(route, path, rule)
+	choices := l.resolveChoices(route, path, rule)
+	filters, served := l.lowerFilters(route, path, rule)
 	hashes := l.assignBalancing(route, index, decided, choices)
 	l.assignBudgets(route, path, decided, choices)
 	switch {
+	case !served:
+		r.action.Status = gateway.UnresolvedStatusCode(route)
 	case filters.Redirect != nil:
 		r.action = ir.Route{}
 	case decided.Refused || gateway.FilterFault(route, path) != nil:

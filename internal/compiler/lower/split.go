@@ -79,9 +79,13 @@ func (l *lowerer) resolveChoices(route *gateway.Route, path *field.Path, rule *g
 	return choices
 }
 
-// resolveChoice follows a reference.
+// resolveChoice follows a reference to what serves a route.
 func (l *lowerer) resolveChoice(route *gateway.Route, path *field.Path, ref gatewayv1.BackendRef) (choice, *field.Error) {
-	grpc := route.Kind == object.KindGRPCRoute
+	return l.resolveTarget(route, path, ref, route.Kind == object.KindGRPCRoute)
+}
+
+// resolveTarget follows a reference to what shall speak gRPC, or HTTP.
+func (l *lowerer) resolveTarget(route *gateway.Route, path *field.Path, ref gatewayv1.BackendRef, grpc bool) (choice, *field.Error) {
 	c := choice{unresolvedStatus: gateway.UnresolvedStatusCode(route)}
 	b, invalid := l.Backends.Resolve(route, path, ref)
 	switch {

@@ -67,11 +67,14 @@ func httpFilterFields() fieldSupport {
 	path := nestUnder("path", supportAll("type", "replaceFullPath", "replacePrefixMatch"))
 	return joinRows(
 		fieldSupport{"type": onlyValues(
-			"RequestHeaderModifier", "ResponseHeaderModifier", "RequestMirror", "RequestRedirect", "URLRewrite", "CORS")},
+			"RequestHeaderModifier", "ResponseHeaderModifier", "RequestMirror", "RequestRedirect", "URLRewrite", "CORS", "ExternalAuth")},
 		nestUnder("requestRedirect", joinRows(path, supportAll("scheme", "hostname", "port", "statusCode"))),
 		nestUnder("urlRewrite", joinRows(path, supportAll("hostname"))),
 		nestUnder("cors", supportAll(
 			"allowOrigins[]", "allowCredentials", "allowMethods[]", "allowHeaders[]", "exposeHeaders[]", "maxAge")),
+		nestUnder("externalAuth.backendRef", supportAll("group", "kind", "namespace", "name", "port")),
+		nestUnder("externalAuth", supportAll(
+			"protocol", "grpc", "http.path", "http.allowedHeaders[]", "http.allowedResponseHeaders[]", "forwardBody.maxSize")),
 	)
 }
 

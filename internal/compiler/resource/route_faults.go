@@ -2,6 +2,7 @@ package resource
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -22,6 +23,7 @@ func findRouteFaults(r *gatewayv1.HTTPRoute, pathField string) (all []Fault) {
 		}
 		for j, f := range rule.Filters {
 			all = append(all, findFilterFaults(path.Child("filters").Index(j), &f)...)
+			all = append(all, findAuthFaults(path.Child("filters").Index(j), &f, rule.Filters[:j])...)
 		}
 		for j, ref := range rule.BackendRefs {
 			for n, f := range ref.Filters {
@@ -69,6 +71,38 @@ func findFilterFaults(path *field.Path, f *gatewayv1.HTTPRouteFilter) (all []Fau
 	}
 	return all
 }
+
+// findAuthFaults finds what authorization services are asked for that Envoy does not do by rule.
+func findAuthFaults(path *field.Path, f *gatewayv1.HTTPRouteFilter, before []gatewayv1.HTTPRouteFilter) (all []Fault) {
+	a, path := f.ExternalAuth, path.Child("externalAuth")
+	if a == nil {
+		return nil
+	}
+	if slices.ContainsFunc(before, func(b gatewayv1.HTTPRouteFilter) bool { return b.ExternalAuth != nil }) {
+		all = append(all, Fault{Path: path.String(), Message: "not supported: a rule asks one authorization service"})
+	}
+	if g := a.GRPCAuthConfig; g != nil && len(g.AllowedRequestHeaders) > 0 {
+		at := path.Child("grpc", "allowedHeaders")
+		all = append(all, Fault{Path: at.String(), Message: "not supported: a service that speaks gRPC sees all headers"})
+	}
+	h := a.HTTPAuthConfig
+	if h == nil {
+		return all
+	}
+	if h.Path != "" && h.Path[0] != '/' {
+		all = append(all, newFault(path.Child("http", "path"), h.Path, "must begin with a slash"))
+	}
+	for i, name := range h.AllowedRequestHeaders {
+		if !isPlainName.MatchString(name) {
+			at := path.Child("http", "allowedHeaders").Index(i)
+			all = append(all, newFault(at, name, "must be a header's name of letters, digits and hyphens"))
+		}
+	}
+	return all
+}
+
+// isPlainName matches the names that Envoy's formats take as they are.
+var isPlainName = regexp.MustCompile(`^[A-Za-z0-9-]+$`)
 
 // redirectCodes are the statuses that redirects may have. The schema has them too.
 var redirectCodes = []int{301, 302, 303, 307, 308}

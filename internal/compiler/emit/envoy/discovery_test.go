@@ -46,6 +46,7 @@ static_resources: {clusters: null, listeners: [{name: answer-500}, {name: answer
 name: listener/0.0.0.0/80
 filter_chains: [{filters: [{typed_config: {route_config: null, rds: {route_config_name: listener/0.0.0.0/80, config_source: {path_config_source: {path: conf/rds/listener_0.0.0.0_80.pb}}}, http_filters: [
   {name: envoy.filters.http.header_mutation}, {name: envoy.filters.http.cors, disabled: true},
+  {name: envoy.filters.http.ext_authz/grpc, disabled: true}, {name: envoy.filters.http.ext_authz/http, disabled: true},
   {name: limpet, disabled: true, typed_config: null, config_discovery: {config_source: {path_config_source: {path: conf/ecds.pb}}, type_urls: [type.googleapis.com/envoy.extensions.filters.http.wasm.v3.Wasm]}},
   {name: envoy.filters.http.stateful_session}, {name: envoy.filters.http.header_to_metadata, disabled: true}, {name: envoy.filters.http.router}]}}]}]`)
 	checkYAML(t, parseResource(t, d.Routes[0].Resource), `

@@ -12,7 +12,6 @@ package envoy
 import (
 	"fmt"
 	"net/netip"
-	"slices"
 
 	bootstrapv3 "github.com/envoyproxy/go-control-plane/envoy/config/bootstrap/v3"
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
@@ -67,6 +66,8 @@ type emitter struct {
 	files    fileLayout
 	// cors says that some route has a say on CORS.
 	cors bool
+	// auth says that some route asks an authorization service.
+	auth bool
 	// sessions is as in itemForm.
 	sessions bool
 	// within says that sessions of some route stay in their backend.
@@ -76,7 +77,7 @@ type emitter struct {
 
 func (e *emitter) newBootstrap(config *ir.Config) *bootstrapv3.Bootstrap {
 	static := &bootstrapv3.Bootstrap_StaticResources{}
-	e.cors, e.within = usesCORS(config), usesWithin(config)
+	e.cors, e.auth, e.within = usesCORS(config), usesAuth(config), usesWithin(config)
 	for _, l := range config.Listeners {
 		static.Listeners = append(static.Listeners, e.newListener(l))
 	}
@@ -147,13 +148,7 @@ const maxProgram = 1_000_000
 
 // usesCORS reports whether any route has a say on CORS.
 func usesCORS(config *ir.Config) bool {
-	says := func(h ir.Host) bool {
-		return slices.ContainsFunc(h.Routes, func(r ir.Route) bool { return r.CORS != nil })
-	}
-	return slices.ContainsFunc(config.Listeners, func(l ir.Listener) bool {
-		return slices.ContainsFunc(l.Hosts, says) ||
-			slices.ContainsFunc(l.TLSHosts, func(t ir.TLSHost) bool { return slices.ContainsFunc(t.Hosts, says) })
-	})
+	return anyRoute(config, func(r *ir.Route) bool { return r.CORS != nil })
 }
 
 // newStatsConfig makes Prometheus labels of the policy and the outcome that the filter puts into its counters' names.

@@ -29,7 +29,8 @@ const (
 
 // newHTTPFilters is the chain. Those that make sessions are off unless a route turns them on, so that a route without a
 // policy pays for next to nothing. Without any policy they are not there, unless one may come while the listener serves.
-// The same holds for the one that answers for CORS. It comes before those: what it answers itself has no session.
+// The same holds for the one that answers for CORS, and those that ask authorization services. They come before those: what they
+// answer themselves has no session. CORS goes first, for browsers send no credentials with what it answers.
 func (e *emitter) newHTTPFilters() []*hcmv3.HttpFilter {
 	var chain []*hcmv3.HttpFilter
 	sessions := e.files.discovered || len(e.settings.Plugin.Policies) > 0
@@ -38,6 +39,9 @@ func (e *emitter) newHTTPFilters() []*hcmv3.HttpFilter {
 	}
 	if e.files.discovered || e.cors {
 		chain = append(chain, e.newCORS())
+	}
+	if e.files.discovered || e.auth {
+		chain = append(chain, e.newAuthFilters()...)
 	}
 	switch {
 	case e.files.discovered:

@@ -22,8 +22,15 @@ import (
 func (e *emitter) applyFilters(route *routev3.Route, r *ir.Route) {
 	route.RequestHeadersToRemove, route.RequestHeadersToAdd = r.RequestHeaders.Remove, newHeaderOptions(&r.RequestHeaders)
 	route.ResponseHeadersToRemove, route.ResponseHeadersToAdd = r.ResponseHeaders.Remove, newHeaderOptions(&r.ResponseHeaders)
+	own := map[string]*anypb.Any{}
 	if r.CORS != nil {
-		route.TypedPerFilterConfig = map[string]*anypb.Any{corsFilter: e.pack(newCORSPolicy(r.CORS))}
+		own[corsFilter] = e.pack(newCORSPolicy(r.CORS))
+	}
+	if r.Auth != nil {
+		e.askService(own, r.Auth)
+	}
+	if len(own) > 0 {
+		route.TypedPerFilterConfig = own
 	}
 }
 

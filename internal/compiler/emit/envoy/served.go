@@ -123,7 +123,7 @@ func (r Renderer) packRoutes(e *emitter, gateway string, s site) (Packed, error)
 	return Packed{Name: s.name, Content: e.joinRoutes(s.name, hosts, sessions), Clusters: ListClusters(s.hosts)}, err
 }
 
-// ListClusters are those that hosts' routes lead to, with those that get copies, in order, each once.
+// ListClusters are those that hosts' routes lead to, with those that get copies or are asked, in order, each once.
 func ListClusters(hosts []ir.Host) (all []string) {
 	for _, h := range hosts {
 		for _, route := range h.Routes {
@@ -135,6 +135,9 @@ func ListClusters(hosts []ir.Host) (all []string) {
 			}
 			for _, mirror := range route.Mirrors {
 				all = append(all, mirror.Cluster)
+			}
+			if route.Auth != nil {
+				all = append(all, route.Auth.Cluster)
 			}
 		}
 	}
