@@ -240,6 +240,7 @@ func (o *Options) policyOptions(settings parsedOptions) policy.Options {
 	return policy.Options{
 		Release: settings.generation, ClassPolicies: o.ClassPolicyNamespace, RejectPartial: o.PartialSplit == PartialReject,
 		ExternalControlPlane: o.Target.findController() != "", PerBackendSessions: o.Target.findEmitter().picksBackendFirst,
+		HidesTokens:      o.Target != TargetIstio,
 		KnowsTermination: o.dynamic() != nil || o.served() != nil, TokenVersion: policyconfig.TokenVersion(o.TokenVersion),
 	}
 }

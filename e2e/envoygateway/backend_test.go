@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"net"
 	"net/http"
+	"strings"
+	"sync"
 	"testing"
 )
 
@@ -20,6 +22,8 @@ type backend struct {
 	address string
 
 	server *http.Server
+	// seen are the Cookie headers of the requests, by their User-Agent.
+	seen sync.Map
 }
 
 // echo is what a backend answers.
@@ -48,6 +52,7 @@ func startBackend(t *testing.T, address string) *backend {
 func (b *backend) stop() { _ = b.server.Close() }
 
 func (b *backend) answer(w http.ResponseWriter, r *http.Request) {
+	b.seen.Store(r.UserAgent(), strings.Join(r.Header["Cookie"], "; "))
 	w.Header().Set("X-Backend", b.address)
 	w.Header().Set(pinHeader, pinTo("127.0.9.9"))
 	if r.Header.Get("Content-Type") == "application/grpc" {

@@ -60,6 +60,7 @@ var pieces = []piece{
 	{"weighty", "EnvoyPatchPolicy", "limpet-web", cutPatch("weighty", "load_balancing_weight"), "takes the weight away"},
 	{"overflowing", "EnvoyPatchPolicy", "limpet-web", cutPatch("overflowing", "/policy"), "keeps the shares"},
 	{"undrained", "EnvoyPatchPolicy", "limpet-web", cutPatch("undrained", "override_host_status"), "stays on a draining host"},
+	{"copied-mirrored", "EnvoyPatchPolicy", "limpet-web", cutPatch("copied-mirrored", "request_headers_mutations"), "keeps tokens from mirrors"},
 	{"lenient-strict", "EnvoyPatchPolicy", "limpet-web", cutPatch("lenient-strict", "typed_per_filter_config"), "fails with its host"},
 }
 
@@ -120,17 +121,21 @@ const deadHost = "127.0.1.9"
 func parts() string {
 	input := frame + backends(map[string][]string{
 		"blue": append([]string{deadHost}, backendHosts["blue"]...), "old": backendHosts["old"], "strict": backendHosts["strict"],
+		"mirror": backendHosts["mirror"],
 	}, "")
-	for _, p := range append([]piece{{route: "whole"}, {route: "whole-strict"}}, pieces...) {
-		refs := makeRef("blue", 1)
+	for _, p := range append([]piece{{route: "whole"}, {route: "whole-strict"}, {route: "whole-mirrored"}}, pieces...) {
+		refs, filters := makeRef("blue", 1), ""
 		switch ending(p.route) {
 		case "":
 			refs += ", " + makeRef("old", 0)
+		case "-mirrored":
+			refs = makeRef("old", 1)
+			filters = "    filters: [{type: RequestMirror, requestMirror: {backendRef: {group: gateway.envoyproxy.io, kind: Backend, name: mirror}}}]\n"
 		case "-strict":
 			refs = makeRef("strict", 1)
 			input += policy("HTTPRoute", p.route, "sessionName: cart\n  onHostLost: Fail\n  failStatus: 410")
 		}
-		input += makeRoute("HTTPRoute", p.route, p.route+".test", "  - sessionPersistence: {sessionName: cart}\n    backendRefs: ["+refs+"]\n")
+		input += makeRoute("HTTPRoute", p.route, p.route+".test", "  - sessionPersistence: {sessionName: cart}\n"+filters+"    backendRefs: ["+refs+"]\n")
 	}
 	return input + makeRoute("HTTPRoute", "plain", "plain.test", "  - backendRefs: ["+makeRef("old", 1)+"]\n")
 }
@@ -146,7 +151,7 @@ func ending(route string) string {
 // TestEveryPieceIsNeeded takes something from each of many routes, and has the check fail that it is there for.
 func TestEveryPieceIsNeeded(t *testing.T) {
 	serveModule(t)
-	startBackends(t)
+	mirror := startBackends(t)["127.0.6.1"]
 	manifest := with(t, compile(t, parts(), nil, "--wasm-url", wasmURL, "--keys", ring(t, newKey(t, "one")), "--keys-in-clear"), parts())
 	for _, p := range pieces {
 		manifest = edited(t, manifest, p.kind, p.doc, func(d object) { p.cut(t, d) })
@@ -155,6 +160,7 @@ func TestEveryPieceIsNeeded(t *testing.T) {
 	plane.serves(t, "whole.test/")
 	plane.serves(t, "whole-strict.test/")
 	checks := checksOn(t, plane, manifest)
+	checks["keeps tokens from mirrors"] = func(t *testing.T, r string) bool { return hidesTokens(t, mirror, r) }
 	for _, p := range pieces {
 		t.Run(p.check+", but for "+p.route, func(t *testing.T) {
 			eventually(t, p.check, func() bool { return checks[p.check](t, "whole"+ending(p.route)) })
@@ -220,6 +226,22 @@ func sticks(t *testing.T, url string) bool {
 func hidesPin(t *testing.T, route string) bool {
 	cookie, _ := session(t, route+".test/")
 	return get(t, route+".test/", "Cookie", cookie).echo.Header.Get(pinHeader) == ""
+}
+
+// hidesTokens reports whether a mirror gets the client's cookies without the token, which the backend gets.
+func hidesTokens(t *testing.T, mirror *backend, route string) bool {
+	t.Helper()
+	cookie, _ := session(t, route+".test/")
+	a := get(t, route+".test/", "Cookie", "a=1; "+cookie+"; b=2", "User-Agent", route)
+	if got := a.echo.Header.Get("Cookie"); got != "a=1; "+cookie+"; b=2" {
+		t.Errorf("the backend of %s sees %q", route, got)
+	}
+	var copied any
+	eventually(t, "the mirror's copy", func() (is bool) {
+		copied, is = mirror.seen.Load(route)
+		return is
+	})
+	return copied == "a=1; b=2"
 }
 
 // signsNone reports whether a session stays under its token, whatever its backend says of pins.

@@ -14,6 +14,7 @@ import (
 var backendHosts = map[string][]string{
 	"blue": {"127.0.1.1", "127.0.1.2"}, "green": {"127.0.2.1"}, "old": {"127.0.3.1"},
 	"lost": {"127.0.4.1", "127.0.4.2"}, "strict": {"127.0.5.1", "127.0.5.2"},
+	"mirror": {"127.0.6.1"},
 }
 
 // startBackends starts all of them, by their addresses.

@@ -48,7 +48,7 @@ var common = Declaration{
 	"plugin policies[].tokenVersion":            yes,
 	"plugin policies[].cookie.crossSite":        yes,
 	"plugin policies[].envelope":                yes,
-	"plugin policies[].mirrored":                {Fixed, "set for rules with mirrors on a plain Envoy; else mirrors see what backends see"},
+	"plugin policies[].mirrored":                {Fixed, "set for rules with mirrors; Istio's see what backends see (reported)"},
 	"plugin policies[].revealHost":              yes,
 	"plugin policies[].forward":                 yes,
 	"plugin policies[].owners[]":                {No, "the control plane makes the endpoints, and the compiler does not know whose they are"},

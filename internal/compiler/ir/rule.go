@@ -34,6 +34,8 @@ type Rule struct {
 	Delegates bool
 	// Retries says that it asks for requests that fail to be tried again.
 	Retries bool
+	// Mirrors says that others get copies of its requests.
+	Mirrors bool
 }
 
 // CountMatches is how many matches the rule has, be they written or not.

@@ -165,7 +165,9 @@ func (p *planner) newRule(of *ir.RouteObject, route *gateway.Route, index int) *
 	if retry := spec.Retry; retry != nil {
 		rule.Retries = retry.Attempts == nil || *retry.Attempts > 0
 	}
+	rule.Mirrors = slices.ContainsFunc(spec.Filters, func(f gatewayv1.HTTPRouteFilter) bool { return f.RequestMirror != nil })
 	if v := p.virtualServices[route]; v != nil {
+		rule.Mirrors = v.Spec.HTTP[index].Mirror != nil || len(v.Spec.HTTP[index].Mirrors) > 0
 		rule.Delegates = v.Spec.HTTP[index].Delegate != nil
 		for m, match := range v.Spec.HTTP[index].Match {
 			rule.MatchNames[m] = match.Name

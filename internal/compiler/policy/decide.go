@@ -21,6 +21,8 @@ type Options struct {
 	RejectPartial bool
 	// ExternalControlPlane says that a control plane answers requests: a rule that can't have its session goes without.
 	ExternalControlPlane bool
+	// HidesTokens says that mirrors can get cookies without the token, as the filter says them.
+	HidesTokens bool
 	// PerBackendSessions gives each backend of a split a session of its own in every release, for a proxy that chooses the
 	// backend before it looks for the session's host.
 	PerBackendSessions bool

@@ -49,7 +49,7 @@ func gatherInputs(rules []*attachedRule, attached *attachedPolicies, limit *ance
 	for i, r := range rules {
 		in := &ruleInput{ruleLocation: r.locate(), hostnames: r.listener.Hostnames(r.route), backends: r.identities, refusals: r.refusals}
 		in.lost = attached.lostOverrides(in.pathTo(in.backends), limit)
-		in.tokenVersion, in.mirrored = o.TokenVersion, !o.ExternalControlPlane && in.hasMirrors()
+		in.tokenVersion, in.mirrored = o.TokenVersion, o.HidesTokens && in.hasMirrors()
 		if !in.perBackend {
 			in.blocksByPath = [][]precedence.SettingsBlock{attached.blocksOn(in.pathTo(in.backends), limit)}
 		}

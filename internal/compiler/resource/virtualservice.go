@@ -53,6 +53,8 @@ type IstioRoute struct {
 	Redirect       any                `json:"redirect"`
 	DirectResponse any                `json:"directResponse"`
 	Delegate       any                `json:"delegate"`
+	Mirror         any                `json:"mirror"`
+	Mirrors        []any              `json:"mirrors"`
 	Retries        *struct {
 		Attempts int32 `json:"attempts"`
 	} `json:"retries"`

@@ -81,6 +81,9 @@ func (p *patcher) patchRule(r *sessionRule) {
 			p.patchGRPC(r, at)
 		}
 		p.patchFailures(r, at)
+		if r.Mirrors {
+			p.hideSessions(r, at)
+		}
 	}
 }
 
@@ -151,6 +154,46 @@ func (p *patcher) patchFailures(r *sessionRule, at routeTable) {
 			p.patchSession(at, routes+".route.weighted_clusters.clusters[?(@.name=='"+cluster+"')]", one.FailStatus)
 		}
 	}
+}
+
+// hideSessions keeps the tokens of a rule's sessions from its mirrors (S79).
+func (p *patcher) hideSessions(r *sessionRule, at routeTable) {
+	for _, route := range at.routes {
+		var own []policyconfig.Policy
+		for _, one := range r.policies {
+			if slices.Contains(one.Routes, route) {
+				own = append(own, one)
+			}
+		}
+		if changes := newMirrorChanges(own); len(changes) > 0 {
+			p.addPatch(routesType, at.name, jsonObject{
+				"op": "add", "jsonPath": at.selectRoutes([]string{route}) + ".route.request_mirror_policies[*]",
+				"path": "/request_headers_mutations", "value": changes,
+			})
+		}
+	}
+}
+
+// newMirrorChanges are what copies lack: the header of a session, or the cookies, of which the filter says what is left without the
+// token where they are one policy's. An envelope is opened before mirrors get their copies.
+func newMirrorChanges(policies []policyconfig.Policy) (changes []any) {
+	var names []string
+	for _, one := range policies {
+		name := "cookie"
+		if one.Type == policyconfig.TypeHeader {
+			name = strings.ToLower(one.SessionName)
+		}
+		if !one.Envelope && !slices.Contains(names, name) {
+			names = append(names, name)
+			changes = append(changes, jsonObject{"remove": name})
+		}
+	}
+	if len(policies) == 1 && policies[0].Mirrored {
+		changes = append(changes, jsonObject{"append": jsonObject{"header": jsonObject{
+			"key": "cookie", "value": "%FILTER_STATE(wasm." + policyconfig.MirrorFilterState + ":PLAIN)%",
+		}}})
+	}
+	return changes
 }
 
 // patchSession gives routes, or their clusters, the session filter; with a status, one that fails.

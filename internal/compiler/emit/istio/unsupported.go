@@ -2,13 +2,16 @@ package istio
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 )
 
-// reportUnsupported reports the objects that have no effect on Istio.
+// reportUnsupported reports the objects that have no effect on Istio, and mirrors.
 func (e *emitter) reportUnsupported() {
+	e.reportMirrors()
 	for _, p := range e.plan.Objects[object.KindHTTPProxy] {
 		e.rep.NotSupportedBy(p.Subject, Target, "", "HTTPProxy is Contour's kind")
 	}
@@ -25,6 +28,31 @@ func (e *emitter) reportUnsupported() {
 				"what caps retries is spec.trafficPolicy.connectionPool of a DestinationRule")
 		}
 	}
+}
+
+// reportMirrors reports the rules whose mirrors get tokens (S79).
+func (e *emitter) reportMirrors() {
+	told := map[*ir.Rule]bool{}
+	for _, a := range e.plan.Rules {
+		if told[a.Rule] || !a.Rule.Mirrors || !showsTokens(a.Sessions) {
+			continue
+		}
+		told[a.Rule] = true
+		path := fmt.Sprintf("spec.rules[%d].filters", a.Rule.Index)
+		if a.Rule.Route.Kind == object.KindVirtualService {
+			path = fmt.Sprintf("spec.http[%d]", a.Rule.Index)
+		}
+		e.rep.NotSupportedBy(a.Rule.Route.Subject, Target, path,
+			"its mirrors get the session's token: Istio has no field for what copies lack, and an EnvoyFilter adds mirrors to Envoy's list "+
+				"of them but changes none")
+	}
+}
+
+// showsTokens reports whether requests go on with the token of a session: an envelope is opened before.
+func showsTokens(sessions *ir.RuleSessions) bool {
+	return sessions.On() && slices.ContainsFunc(sessions.All, func(s *ir.Session) bool {
+		return s.Policies[0].Forward && !s.Policies[0].Envelope
+	})
 }
 
 // capsRetries reports whether an XBackendTrafficPolicy has a retry budget.
