@@ -169,6 +169,10 @@ bench-instructions: build bin/bench $(PEERS) dist/liblimpet.so $(NATIVE_PEERS) #
 	@export ENVOY=$$(tools/setup.sh envoy) TINYGO=$$(tools/setup.sh tinygo) && bin/bench -write -instructions 400 -warm 2000
 	@$(MAKE) --no-print-directory bench-paired
 
+.PHONY: bench-features
+bench-features: build bin/bench ## what features cost that are used, in instructions, ten minutes; needs valgrind; ARGS="-only within" counts one
+	@export ENVOY=$$(tools/setup.sh envoy) TINYGO=$$(tools/setup.sh tinygo) && bin/bench $(or $(ARGS),-write) -features -instructions 400 -warm 2000
+
 .PHONY: bench-paired
 bench-paired: build bin/bench $(OLD_LIMPET) $(dir $(OLD_LIMPET))bench ## a pinned request with limpet of OLD=REVISION (66d7fda) and with this one, in turn, in instructions; needs valgrind
 	@export ENVOY=$$(tools/setup.sh envoy) TINYGO=$$(tools/setup.sh tinygo) && \
@@ -181,7 +185,7 @@ $(REVISIONS)/%/bin/bench: $(REVISIONS)/%/bin/limpet
 bench-go: build ## Go benchmarks of token, filter and compiler, native and under wazero, as benchstat reads them; COUNT=10 repeats them
 	go test -run '^$$' -bench . -benchmem -count $(or $(COUNT),1) ./token ./policy-config ./filter/... ./compiler/... ./internal/...
 
-bin/bench: go.mod go.sum $(shell find bench internal/load policy-config token -name '*.go' ! -name '*_test.go') bench/internal/rig/documents.yaml
+bin/bench: go.mod go.sum $(shell find bench internal/load policy-config token -name '*.go' ! -name '*_test.go') bench/internal/rig/documents.yaml bench/internal/rig/features.yaml
 	@mkdir -p bin
 	@tools/step.sh "building $@" go build -buildvcs=false -trimpath -o $@ ./bench
 

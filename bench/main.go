@@ -33,8 +33,9 @@ type runFlags struct {
 	variants string
 	memory   int
 	// counted is how many requests of each sort have their instructions counted.
-	counted int
-	write   bool
+	counted  int
+	features bool
+	write    bool
 }
 
 func run(ctx context.Context) error {
@@ -51,6 +52,7 @@ func run(ctx context.Context) error {
 	flag.IntVar(&p.memory, "memory", 0, "send so many requests of all sorts, watch the linear memory, and do nothing else")
 	flag.IntVar(&p.counted, "instructions", 0,
 		"count the instructions of so many requests of each sort, with valgrind, instead of measuring time")
+	flag.BoolVar(&p.features, "features", false, "with -instructions: count what features cost that are used; -only names one of them")
 	flag.BoolVar(&p.write, "write", false, "write the results into docs/performance.md and docs/performance.svg")
 	flag.Parse()
 	dir, err := os.MkdirTemp("", "limpet-bench")
@@ -64,6 +66,8 @@ func run(ctx context.Context) error {
 	switch {
 	case p.memory > 0:
 		return b.runMemory(ctx, p)
+	case p.features && p.counted > 0:
+		return b.runFeatures(ctx, p)
 	case p.counted > 0:
 		return b.runInstructions(ctx, p)
 	case p.variants != "":
