@@ -195,6 +195,7 @@ func (e *emitter) newDynamicBootstrap() *bootstrapv3.Bootstrap {
 		Node:            &corev3.Node{Id: identity, Cluster: identity},
 		Admin:           e.newAdmin(),
 		OverloadManager: e.newOverloadManager(),
+		LayeredRuntime:  newRuntime(),
 		StatsConfig:     newStatsConfig(),
 		StaticResources: static,
 		DynamicResources: &bootstrapv3.Bootstrap_DynamicResources{

@@ -31,9 +31,18 @@ const (
 )
 
 // protectedHeaders are those that a service can't change: they are about the message and the connection, not the request, or
-// the proxy itself works by them. Envoy keeps its own, and those by which routes are found.
-const protectedHeaders = "content-length|transfer-encoding|connection|keep-alive|proxy-.*|te|trailer|upgrade|date|server|" +
-	"x-forwarded-.*|x-limpet-.*"
+// the proxy itself works by them. Envoy keeps its own, and those by which routes are found. The expression is a small one, for
+// an Envoy with its own limit of them would reject the listener.
+const protectedHeaders = "content-length|transfer-encoding|connection|upgrade|te|x-(forwarded|limpet)-.*"
+
+// listProtected is an expression for protectedHeaders and the pin header with its kind, whatever that is called.
+func listProtected(pin string) string {
+	pin = strings.ToLower(pin)
+	if strings.HasPrefix(pin, "x-limpet-") {
+		return protectedHeaders
+	}
+	return protectedHeaders + "|" + regexp.QuoteMeta(pin) + "(" + regexp.QuoteMeta(strings.TrimPrefix(policyconfig.BackendHeader(pin), pin)) + ")?"
+}
 
 // usesAuth reports whether any route asks an authorization service.
 func usesAuth(config *ir.Config) bool {
@@ -54,10 +63,7 @@ func anyRoute(config *ir.Config, holds func(*ir.Route) bool) bool {
 // newAuthFilters ask the services that routes name. They come before limpet: what is denied has no session, and a service can
 // pin no request.
 func (e *emitter) newAuthFilters() []*hcmv3.HttpFilter {
-	pin := e.settings.Plugin.PinHeader
-	protected := strings.Join([]string{
-		protectedHeaders, regexp.QuoteMeta(strings.ToLower(pin)), regexp.QuoteMeta(strings.ToLower(policyconfig.BackendHeader(pin))),
-	}, "|")
+	protected := listProtected(e.settings.Plugin.PinHeader)
 	var filters []*hcmv3.HttpFilter
 	for _, name := range []string{grpcAuthFilter, httpAuthFilter} {
 		config := &extauthzv3.ExtAuthz{
