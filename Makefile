@@ -15,6 +15,9 @@ else
 WASM_TARGET := -target tools/limpet-wasm.json
 endif
 
+# Without kustomize's support for plugins in Go the linker leaves out what no code calls: 70 MB in place of 93.
+COMMAND_TAGS := -tags kustomize_disable_go_plugin_support
+
 FILTER_SOURCES := go.mod go.sum tools/limpet-wasm.json tools/linked.sha256 $(shell find filter policy-config token -name '*.go' ! -name '*_test.go' ! -path 'filter/internal/wasmtest/*')
 COMMAND_SOURCES := go.mod go.sum $(shell find cmd compiler internal policy-config token wasmimage -name '*.go' ! -name '*_test.go')
 
@@ -260,7 +263,7 @@ cmd/limpet/wasm/%: dist/%
 bin/limpet: $(COMMAND_SOURCES) cmd/limpet/wasm/limpet.wasm cmd/limpet/wasm/limpet.spdx.json
 	@mkdir -p bin
 	@tools/step.sh "building $@ (minutes the first time)" \
-	go build -buildvcs=false -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $@ ./cmd/limpet
+	go build -buildvcs=false -trimpath $(COMMAND_TAGS) -ldflags "-s -w -X main.version=$(VERSION)" -o $@ ./cmd/limpet
 
 bin/gotest: $(wildcard tools/gotest/*.go)
 	@mkdir -p bin

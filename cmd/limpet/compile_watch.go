@@ -39,7 +39,7 @@ func (cc *compileCommand) checkWatch(c *cobra.Command) error {
 	case cc.pause < 0:
 		return usagef("--pause %v: must not be negative", cc.pause)
 	default:
-		return cc.watch.check(c, cc.config.input.paths)
+		return cc.watch.check(c, &cc.config.input)
 	}
 }
 

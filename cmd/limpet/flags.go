@@ -1,10 +1,12 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"net"
 	"net/netip"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -21,6 +23,8 @@ type inputFlags struct {
 	bind     string
 	share    bool
 	external []string
+	// kustomizations are folders that are built.
+	kustomizations []string
 	policies policyFlags
 	kinds    kindFlags
 	// elsewhere says that the objects do not come from files.
@@ -31,7 +35,9 @@ func (f *inputFlags) register(c *cobra.Command) {
 	flags := c.Flags()
 	flags.SortFlags = false
 	flags.StringArrayVarP(&f.paths, "file", "f", nil,
-		"read `PATH`: a file, a folder (all *.yaml, *.yml, *.json below it)\nor - for standard input; may be repeated")
+		"read `PATH`: a file, a folder (all *.yaml, *.yml, *.json below it),\na URL or - for standard input; may be repeated")
+	flags.StringArrayVarP(&f.kustomizations, "kustomize", "k", nil,
+		"build the kustomization in `DIR`, as kubectl does; may be repeated")
 	flags.StringVar(&f.bind, "bind", compiler.DefaultBind, "IP `ADDRESS` for Gateways without addresses")
 	flags.BoolVar(&f.share, "share-addresses", false,
 		"let Gateways of different namespaces share an address and port;\nelse it is the first one's, and those that it allows")
@@ -43,8 +49,8 @@ func (f *inputFlags) register(c *cobra.Command) {
 
 // check is a cobra argument check: arguments are further paths, so that "-f *.yaml" does what it says.
 func (f *inputFlags) check(c *cobra.Command, args []string) error {
-	if len(f.paths) == 0 && !f.elsewhere {
-		return usagef("-f PATH is required; see '%s --help'", c.CommandPath())
+	if len(f.paths)+len(f.kustomizations) == 0 && !f.elsewhere {
+		return usagef("-f PATH or -k DIR is required; see '%s --help'", c.CommandPath())
 	}
 	f.paths = append(f.paths, args...)
 	if _, err := netip.ParseAddr(f.bind); err != nil {
@@ -71,12 +77,29 @@ func (f *inputFlags) set(o *compiler.Options) {
 // readSources reads files and folders, and gives the heap what their size needs.
 func (f *inputFlags) readSources(stdin io.Reader) ([]compiler.Source, error) {
 	sources, err := inputfiles.Read(f.paths, stdin)
+	for _, dir := range f.kustomizations {
+		built, failed := inputfiles.ReadKustomization(dir)
+		sources, err = append(sources, built), errors.Join(err, failed)
+	}
 	size := 0
 	for _, s := range sources {
 		size += len(s.Data)
 	}
 	gctune.ForInput(size)
 	return sources, err
+}
+
+// checkWatchable refuses what does not show when it changes.
+func (f *inputFlags) checkWatchable(what string) error {
+	switch at := slices.IndexFunc(f.paths, inputfiles.IsURL); {
+	case slices.Contains(f.paths, inputfiles.Stdin):
+		return usagef("%s can't watch the standard input: name files or folders", what)
+	case at >= 0:
+		return usagef("%s can't watch URLs: name files or folders", what)
+	case len(f.kustomizations) > 0:
+		return usagef("%s can't watch a kustomization, which may be made of files anywhere: build it into a folder, and name that with -f", what)
+	}
+	return nil
 }
 
 // configFlags are those of commands that write configuration.

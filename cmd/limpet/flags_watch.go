@@ -31,7 +31,7 @@ func (w *watchFlags) register(f *pflag.FlagSet, usage string) {
 }
 
 // check refuses flags that make no sense together.
-func (w *watchFlags) check(c *cobra.Command, paths []string) error {
+func (w *watchFlags) check(c *cobra.Command, input *inputFlags) error {
 	switch {
 	case !w.on && c.Flags().Changed("endpoint-files"):
 		return usagef("--endpoint-files needs --watch")
@@ -39,10 +39,8 @@ func (w *watchFlags) check(c *cobra.Command, paths []string) error {
 		return nil
 	case w.endpointFiles < 0 || w.endpointFiles > maxEndpointFiles:
 		return usagef("--endpoint-files %d: must be 0 to %d", w.endpointFiles, maxEndpointFiles)
-	case slices.Contains(paths, inputfiles.Stdin):
-		return usagef("--watch can't watch the standard input: name files or folders")
 	default:
-		return nil
+		return input.checkWatchable("--watch")
 	}
 }
 

@@ -98,7 +98,7 @@ func (rc *runCommand) check(c *cobra.Command, paths []string) error {
 	if rc.watch.on && rc.config.admin == compiler.NoAdmin {
 		return usagef("--watch needs Envoy's admin interface, which says when a change is live: leave --admin none out")
 	}
-	return rc.watch.check(c, rc.config.input.paths)
+	return rc.watch.check(c, &rc.config.input)
 }
 
 func (rc *runCommand) run(c *cobra.Command, envoyFlags []string) error {

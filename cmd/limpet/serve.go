@@ -115,6 +115,9 @@ func (sc *serveCommand) check(c *cobra.Command, args []string) error {
 	if err := sc.config.check(c, args); err != nil {
 		return err
 	}
+	if err := sc.config.input.checkWatchable("limpet serve"); err != nil {
+		return err
+	}
 	if sc.config.wasmPath == "" {
 		return usagef("--wasm-path is required: the path at which every Envoy finds limpet.wasm")
 	}

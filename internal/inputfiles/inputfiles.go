@@ -25,7 +25,7 @@ const (
 )
 
 // Read reads the files that the user named: files, folders (every *.yaml, *.yml and *.json below them, in
-// alphabetical order), or "-" for the standard input. A file named twice is read once. Of each file no more is
+// alphabetical order), URLs, or "-" for the standard input. A file named twice is read once. Of each file no more is
 // read than compiler.Compile needs to refuse it as too large. All errors are joined.
 func Read(paths []string, stdin io.Reader) ([]compiler.Source, error) {
 	r := reader{stdin: stdin, seen: map[string]bool{}}
@@ -49,6 +49,9 @@ type reader struct {
 func (r *reader) addPath(path string) error {
 	if path == Stdin {
 		return r.add("<stdin>", r.stdin)
+	}
+	if IsURL(path) {
+		return r.addURL(path)
 	}
 	info, err := os.Stat(path)
 	if err != nil {
