@@ -18,12 +18,24 @@ func (b *builder) layOutPorts() []Port {
 			TLS: speaksTLS(listeners), UDP: key.udp, Trusted: front.trusted, ProxyTLSPorts: front.tlsPorts,
 		}
 		for _, domain := range listDomains(listeners) {
-			owner, matches := matchesFor(listeners, domain)
-			port.Hosts = append(port.Hosts, newHost(domain, owner, matches))
+			owner, ranked := matchesFor(listeners, domain)
+			if !b.isolated && !owner.StreamsOnly() {
+				b.tellEqual(domain, ranked)
+			}
+			port.Hosts = append(port.Hosts, newHost(domain, owner, withoutRanks(ranked)))
 		}
 		ports = append(ports, port)
 	}
 	return ports
+}
+
+// withoutRanks gives the matches alone.
+func withoutRanks(ranked []rankedMatch) []Match {
+	matches := make([]Match, len(ranked))
+	for i, r := range ranked {
+		matches[i] = r.Match
+	}
+	return matches
 }
 
 // newHost gives the matches of a host.
@@ -56,7 +68,7 @@ func listDomains(listeners map[string]*listener) []string {
 // matchesFor gives the matches for requests to a domain, and their listener. They belong to the most specific listener that covers
 // it, and to no other listener of the port (Gateway API's listener isolation); so a listener without routes
 // has a host without matches, which answers 404.
-func matchesFor(listeners map[string]*listener, domain string) (*Listener, []Match) {
+func matchesFor(listeners map[string]*listener, domain string) (*Listener, []rankedMatch) {
 	covering := coverings(domain)
 	owner := slices.IndexFunc(covering, func(h string) bool { return listeners[h] != nil })
 	if owner < 0 {
@@ -77,11 +89,7 @@ func matchesFor(listeners map[string]*listener, domain string) (*Listener, []Mat
 		}
 	}
 	slices.SortFunc(ranked, compareMatches)
-	matches := make([]Match, len(ranked))
-	for i, r := range ranked {
-		matches[i] = r.Match
-	}
-	return listeners[covering[owner]], matches
+	return listeners[covering[owner]], ranked
 }
 
 // hasHostname reports whether a hostname is one that a route gives; without any it gives all.

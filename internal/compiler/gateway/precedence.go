@@ -81,6 +81,16 @@ type rankedMatch struct {
 // method in any service come after those of a service and before those of any call.
 func compareMatches(a, b rankedMatch) int {
 	return cmp.Or(
+		compareSpecs(a, b),
+		resource.ByAge(a.Route, b.Route),
+		cmp.Compare(a.Rule, b.Rule),
+		cmp.Compare(a.Match.Match, b.Match.Match),
+	)
+}
+
+// compareSpecs is compareMatches for what the matches themselves say.
+func compareSpecs(a, b rankedMatch) int {
+	return cmp.Or(
 		cmp.Compare(a.wildness, b.wildness),
 		cmp.Compare(rankIf(*a.Spec.Path.Type != gatewayv1.PathMatchExact), rankIf(*b.Spec.Path.Type != gatewayv1.PathMatchExact)),
 		cmp.Compare(len(literalPrefix(b.Spec.Path)), len(literalPrefix(a.Spec.Path))),
@@ -91,9 +101,6 @@ func compareMatches(a, b rankedMatch) int {
 		cmp.Compare(rankIf(a.Spec.Method == nil), rankIf(b.Spec.Method == nil)),
 		cmp.Compare(len(b.Spec.Headers), len(a.Spec.Headers)),
 		cmp.Compare(len(b.Spec.QueryParams), len(a.Spec.QueryParams)),
-		resource.ByAge(a.Route, b.Route),
-		cmp.Compare(a.Rule, b.Rule),
-		cmp.Compare(a.Match.Match, b.Match.Match),
 	)
 }
 

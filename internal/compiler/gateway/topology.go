@@ -120,6 +120,7 @@ func newBuilder(in Input, rep *report.Report) *builder {
 		status:     &AttachmentStatus{Parents: map[string][]ParentStatus{}},
 
 		sets: in.objects.SetsByGateway(), waiting: waitingSets{order: in.order}, foreignSets: map[string]bool{},
+		equal: map[equalMatch]bool{},
 	}
 	for _, s := range in.objects.Secrets {
 		b.secrets[s.Key()] = s
@@ -160,7 +161,9 @@ type builder struct {
 	foreignSets map[string]bool
 	// namespaces are the labels of those that are in the input.
 	namespaces map[string]labels.Set
-	grants     grant.Grants
-	rep        *report.Report
-	status     *AttachmentStatus
+	// equal are the matches of which it was told that others are equal to them.
+	equal  map[equalMatch]bool
+	grants grant.Grants
+	rep    *report.Report
+	status *AttachmentStatus
 }

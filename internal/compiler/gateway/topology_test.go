@@ -213,6 +213,42 @@ func TestRequestsBelongToOneListener(t *testing.T) {
 	}
 }
 
+// TestEqualMatches holds that of two equal matches the younger route's, or the later one of a route, is told that it gets nothing, and
+// from whom. Matches that differ in anything are no equals, nor is one for a host the equal of one for hosts below a wildcard.
+func TestEqualMatches(t *testing.T) {
+	const to, host = toWeb + ", ", "hostnames: [a.org], "
+	rules := func(matches ...string) string {
+		return "rules: [{matches: [" + strings.Join(matches, "]}, {matches: [") + "]}]"
+	}
+	const cart = "{path: {value: /cart}}"
+	told := func(rest string) string { return "HTTPRoute default/young: " + rest }
+	for name, c := range map[string]struct {
+		old, young string
+		want       []string
+	}{
+		"one of each":          {to + rules(cart), to + rules(cart), []string{told("spec.rules[0].matches[0]: HTTPRoute default/old, which goes first, has an equal match: requests for * go there")}},
+		"without matches":      {to + "rules: [{}]", to + "rules: [{matches: []}]", []string{told("spec.rules[0]: HTTPRoute default/old, which goes first")}},
+		"a slash more":         {to + rules(cart), to + rules("{path: {value: /cart/}}"), []string{told("spec.rules[0].matches[0]: HTTPRoute default/old")}},
+		"one of several":       {to + rules(cart), to + rules("{path: {value: /shop}}", "{path: {value: /else}}, "+cart), []string{told("spec.rules[1].matches[1]: HTTPRoute default/old")}},
+		"in another order":     {to + rules("{headers: [{name: a, value: b}, {name: C, value: d}]}"), to + rules("{headers: [{name: c, value: d}, {name: A, value: b}]}"), []string{told("spec.rules[0].matches[0]: HTTPRoute default/old")}},
+		"on one host":          {to + host + rules(cart), to + "hostnames: [a.org, b.org], " + rules(cart), []string{told("spec.rules[0].matches[0]: HTTPRoute default/old, which goes first, has an equal match: requests for a.org go there")}},
+		"twice in a route":     {to + rules("{path: {value: /old}}"), to + rules(cart, cart), []string{told("spec.rules[1].matches[0]: rule 0 of the route, which goes first, has an equal match")}},
+		"another path":         {to + rules(cart), to + rules("{path: {value: /carT}}"), nil},
+		"another sort":         {to + rules(cart), to + rules("{path: {type: Exact, value: /cart}}"), nil},
+		"another value":        {to + rules("{headers: [{name: a, value: b}]}"), to + rules("{headers: [{name: a, value: B}]}"), nil},
+		"a sort of value":      {to + rules("{headers: [{name: a, value: b}]}"), to + rules("{headers: [{name: a, value: b, type: RegularExpression}]}"), nil},
+		"a query, no header":   {to + rules("{queryParams: [{name: a, value: b}]}"), to + rules("{headers: [{name: a, value: b}]}"), nil},
+		"another method":       {to + rules("{method: GET}"), to + rules("{method: PUT}"), nil},
+		"another host":         {to + host + rules(cart), to + "hostnames: [b.org], " + rules(cart), nil},
+		"a host of a wildcard": {to + `hostnames: ["*.org"], ` + rules(cart), to + host + rules(cart), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := buildAll(t, routeOf("young"+younger, c.young), routeOf("old"+older, c.old), limpetClass, gatewayOf("web", onPort80, ""))
+			compilertest.CheckProblems(t, b.rep.Warnings(), c.want...)
+		})
+	}
+}
+
 // TestRoutesOfTwoKindsOnControlPlanes holds that no route is kept out whose control plane serves it: Istio and Envoy Gateway
 // put routes of all kinds together on a host.
 func TestRoutesOfTwoKindsOnControlPlanes(t *testing.T) {

@@ -18,6 +18,8 @@ const (
 const (
 	// ReasonNameQualified: a cookie has another name than the one that is written.
 	ReasonNameQualified = "NameQualified"
+	// ReasonEqualMatch: a match gets no request of some host, for an equal one goes first.
+	ReasonEqualMatch = "EqualMatch"
 	// ReasonSessionWithheld: a rule goes without the session that it asks for.
 	ReasonSessionWithheld = "SessionWithheld"
 )

@@ -97,6 +97,12 @@ func (r *Report) AdviseAt(about Subject, path, message string) {
 	r.warnings = append(r.warnings, e)
 }
 
+// AdviseFor is AdviseAt for what the object's status says too, under a reason.
+func (r *Report) AdviseFor(about Subject, reason, path, message string) {
+	r.AdviseAt(about, path, message)
+	r.warnings[len(r.warnings)-1].problem.Reason = reason
+}
+
 // Add takes in what another report has collected.
 func (r *Report) Add(more *Report) {
 	r.errors, r.noted, r.run = append(r.errors, more.errors...), r.noted+more.noted, run{}

@@ -61,7 +61,7 @@ func Build(in Input) []Object {
 		index:        indexDecisions(in.Decisions),
 	}
 	for _, p := range in.Problems {
-		if !p.Advice {
+		if !p.Advice || p.Reason == report.ReasonEqualMatch {
 			b.problems[p.Object] = append(b.problems[p.Object], p)
 		}
 	}

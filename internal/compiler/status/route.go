@@ -115,8 +115,8 @@ func (b *builder) newAccepted(route string, p gateway.ParentStatus) metav1.Condi
 	case v.whole:
 		return newCondition(gatewayv1.RouteConditionAccepted, false, gatewayv1.RouteReasonUnsupportedValue, joinProblems(v.problems))
 	default:
-		renamed := filterByReason(b.problems[report.ShownPath(route)], report.ReasonNameQualified)
-		return newCondition(gatewayv1.RouteConditionAccepted, true, gatewayv1.RouteReasonAccepted, joinProblems(renamed))
+		told := filterByReason(b.problems[report.ShownPath(route)], report.ReasonNameQualified, report.ReasonEqualMatch)
+		return newCondition(gatewayv1.RouteConditionAccepted, true, gatewayv1.RouteReasonAccepted, joinProblems(told))
 	}
 }
 
