@@ -21,6 +21,7 @@ type inputFlags struct {
 	bind     string
 	share    bool
 	external []string
+	zone     string
 	policies policyFlags
 	kinds    kindFlags
 	// elsewhere says that the objects do not come from files.
@@ -37,6 +38,8 @@ func (f *inputFlags) register(c *cobra.Command) {
 		"let Gateways of different namespaces share an address and port;\nelse it is the first one's, and those that it allows")
 	flags.StringSliceVar(&f.external, "external-names", nil,
 		"let routes lead to hosts behind DNS `NAMES`: NAME, *.NAME or *, by\nExternalName Services and EndpointSlices with names (default none)")
+	flags.StringVar(&f.zone, "zone", "",
+		"`ZONE` that Envoy runs in, for Services that prefer near endpoints;\nwithout it all endpoints are alike")
 	f.kinds.register(flags)
 	f.policies.register(flags)
 }
@@ -63,7 +66,7 @@ func (f *inputFlags) check(c *cobra.Command, args []string) error {
 
 // set puts the flags into a compilation's options.
 func (f *inputFlags) set(o *compiler.Options) {
-	o.ShareAddresses, o.ExternalNames = f.share, f.external
+	o.ShareAddresses, o.ExternalNames, o.Zone = f.share, f.external, f.zone
 	f.kinds.set(o)
 	f.policies.set(o)
 }
