@@ -230,7 +230,7 @@ func (o *Options) newPlaces(objects *resource.Objects, claims gateway.Claims, se
 		own, remote = append(own, s.Own...), s.Remote
 	}
 	places := backend.NewPlaces(objects, claims, own...)
-	places.NoLoopback, places.Names = remote, o.ExternalNames
+	places.NoLoopback, places.Names, places.Zone = remote, o.ExternalNames, o.Zone
 	return places
 }
 

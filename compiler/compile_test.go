@@ -94,6 +94,7 @@ func TestOptions(t *testing.T) {
 		"istio options: Forbidden: the target is envoy":                                       {Envoy: &EnvoyOptions{WasmPath: "w"}, Istio: &IstioOptions{}},
 		"envoy options: Forbidden: the target is plugin":                                      {Target: TargetPlugin, Envoy: &EnvoyOptions{}},
 		"envoy-gateway options: Forbidden: the target is ist":                                 {Target: TargetIstio, EnvoyGateway: &EnvoyGatewayOptions{}},
+		"zone: Forbidden: with target istio the control plane":                                {Target: TargetIstio, Zone: "a"},
 		`wasm path: Required value`:                                                           {},
 		`bind address: Invalid value: "localhost": must be an IP address`:                     {Envoy: &EnvoyOptions{WasmPath: "w"}, Bind: "localhost"},
 		`admin address: Invalid value: "9901": must be an IP address and a port, such as `:    {Envoy: &EnvoyOptions{WasmPath: "w", Admin: "9901"}},

@@ -197,18 +197,22 @@ var fieldEffects = map[string]replacement{
 	"Service spec.ports[].protocol":    {"protocol: TCP, appProtocol", "protocol: UDP, appProtocol"},
 	"Service spec.ports[].appProtocol": {"appProtocol: http}", "appProtocol: https}"},
 
-	"LoadBalancerPolicy spec.targetRefs[].group":                                            {"group: gateway.networking.k8s.io, kind: HTTPRoute, name: hashed", "group: example.com, kind: HTTPRoute, name: hashed"},
-	"LoadBalancerPolicy spec.targetRefs[].kind":                                             {"kind: HTTPRoute, name: hashed", "kind: GRPCRoute, name: hashed"},
-	"LoadBalancerPolicy spec.targetRefs[].name":                                             {"name: hashed, sectionName", "name: cart, sectionName"},
-	"LoadBalancerPolicy spec.targetRefs[].sectionName":                                      {"sectionName: hashed-rule", "sectionName: other-rule"},
-	"LoadBalancerPolicy spec.strategy":                                                      {"strategy: RequestHash", "strategy: Random"},
-	"LoadBalancerPolicy spec.requestHashPolicies[].terminal":                                {"terminal: true", "terminal: false"},
-	"LoadBalancerPolicy spec.requestHashPolicies[].headerHashOptions.headerName":            {"headerName: X-Hashed", "headerName: X-Other"},
-	"LoadBalancerPolicy spec.requestHashPolicies[].cookieHashOptions.cookieName":            {"cookieName: hashed-cookie", "cookieName: other-cookie"},
-	"LoadBalancerPolicy spec.requestHashPolicies[].cookieHashOptions.ttl":                   {"ttl: 3h", "ttl: 4h"},
-	"LoadBalancerPolicy spec.requestHashPolicies[].cookieHashOptions.path":                  {"path: /hashed-path", "path: /other-path"},
-	"LoadBalancerPolicy spec.requestHashPolicies[].queryParameterHashOptions.parameterName": {"parameterName: hashed-parameter", "parameterName: other-parameter"},
-	"LoadBalancerPolicy spec.requestHashPolicies[].hashSourceIP":                            {"hashSourceIP: true", "hashSourceIP: false"},
+	"LoadBalancerPolicy spec.targetRefs[].group":                                                                 {"group: gateway.networking.k8s.io, kind: HTTPRoute, name: hashed", "group: example.com, kind: HTTPRoute, name: hashed"},
+	"LoadBalancerPolicy spec.targetRefs[].kind":                                                                  {"kind: HTTPRoute, name: hashed", "kind: GRPCRoute, name: hashed"},
+	"LoadBalancerPolicy spec.targetRefs[].name":                                                                  {"name: hashed, sectionName", "name: cart, sectionName"},
+	"LoadBalancerPolicy spec.targetRefs[].sectionName":                                                           {"sectionName: hashed-rule", "sectionName: other-rule"},
+	"LoadBalancerPolicy spec.strategy":                                                                           {"strategy: RequestHash", "strategy: Random"},
+	"LoadBalancerPolicy spec.requestHashPolicies[].terminal":                                                     {"terminal: true", "terminal: false"},
+	"LoadBalancerPolicy spec.requestHashPolicies[].headerHashOptions.headerName":                                 {"headerName: X-Hashed", "headerName: X-Other"},
+	"LoadBalancerPolicy spec.requestHashPolicies[].headerHashOptions.valueRewriteRegex":                          {"valueRewriteRegex: hashed-regex", "valueRewriteRegex: other-regex"},
+	"LoadBalancerPolicy spec.requestHashPolicies[].headerHashOptions.valueRewriteReplacement":                    {"valueRewriteReplacement: hashed-text", "valueRewriteReplacement: other-text"},
+	"HTTPProxy spec.routes[].loadBalancerPolicy.requestHashPolicies[].headerHashOptions.valueRewriteRegex":       {"valueRewriteRegex: proxy-regex", "valueRewriteRegex: other-regex"},
+	"HTTPProxy spec.routes[].loadBalancerPolicy.requestHashPolicies[].headerHashOptions.valueRewriteReplacement": {"valueRewriteReplacement: proxy-text", "valueRewriteReplacement: other-text"},
+	"LoadBalancerPolicy spec.requestHashPolicies[].cookieHashOptions.cookieName":                                 {"cookieName: hashed-cookie", "cookieName: other-cookie"},
+	"LoadBalancerPolicy spec.requestHashPolicies[].cookieHashOptions.ttl":                                        {"ttl: 3h", "ttl: 4h"},
+	"LoadBalancerPolicy spec.requestHashPolicies[].cookieHashOptions.path":                                       {"path: /hashed-path", "path: /other-path"},
+	"LoadBalancerPolicy spec.requestHashPolicies[].queryParameterHashOptions.parameterName":                      {"parameterName: hashed-parameter", "parameterName: other-parameter"},
+	"LoadBalancerPolicy spec.requestHashPolicies[].hashSourceIP":                                                 {"hashSourceIP: true", "hashSourceIP: false"},
 
 	"LoadBalancerPolicy spec.healthCheck.type":                          {"type: HTTP # checked", "type: TCP # checked"},
 	"LoadBalancerPolicy spec.healthCheck.interval":                      {"interval: 31s", "interval: 51s"},
@@ -224,6 +228,7 @@ var fieldEffects = map[string]replacement{
 	"LoadBalancerPolicy spec.outlierDetection.interval":                 {"interval: 37s", "interval: 57s"},
 	"LoadBalancerPolicy spec.outlierDetection.baseEjectionTime":         {"baseEjectionTime: 38s", "baseEjectionTime: 58s"},
 	"LoadBalancerPolicy spec.outlierDetection.maxEjectionPercent":       {"maxEjectionPercent: 39", "maxEjectionPercent: 59"},
+	"LoadBalancerPolicy spec.limits.maxConnections":                     {"maxConnections: 42", "maxConnections: 62"},
 	"LoadBalancerPolicy spec.slowStart.window":                          {"window: 40s", "window: 60s"},
 	"LoadBalancerPolicy spec.slowStart.minWeightPercent":                {"minWeightPercent: 41", "minWeightPercent: 61"},
 
@@ -257,6 +262,8 @@ var fieldEffects = map[string]replacement{
 	"EndpointSlice ports[].protocol":                   {"protocol: TCP}]", "protocol: UDP}]"},
 	"EndpointSlice endpoints[].addresses[]":            {"addresses: [10.0.0.1]", "addresses: [10.0.0.7]"},
 	"EndpointSlice endpoints[].targetRef.uid":          {"addresses: [10.0.0.1]", "targetRef: {uid: u}, addresses: [10.0.0.1]"},
+	"EndpointSlice endpoints[].zone":                   {"zone: here", "zone: there"},
+	"EndpointSlice endpoints[].hints.forZones[].name":  {"forZones: [{name: here}]", "forZones: [{name: there}]"},
 	"EndpointSlice endpoints[].hostname":               {"hostname: leaving-0", "hostname: leaving-1"},
 	"EndpointSlice endpoints[].conditions.ready":       {"ready: true", "ready: false"},
 	"EndpointSlice endpoints[].conditions.serving":     {"serving: true", "serving: false"},
@@ -306,7 +313,7 @@ func TestSupportedFieldsHaveAnEffect(t *testing.T) {
 // compileOutcome is all that a compilation gives, in one text.
 func compileOutcome(t *testing.T, text []byte) []byte {
 	t.Helper()
-	result, err := Compile([]Source{{Name: "in.yaml", Data: text}}, Options{AllowEmpty: true, TokenVersion: 2, ExternalNames: []string{"*"}, Envoy: &EnvoyOptions{WasmPath: "limpet.wasm"}})
+	result, err := Compile([]Source{{Name: "in.yaml", Data: text}}, Options{AllowEmpty: true, TokenVersion: 2, Zone: "here", ExternalNames: []string{"*"}, Envoy: &EnvoyOptions{WasmPath: "limpet.wasm"}})
 	var problems Errors
 	switch {
 	case errors.As(err, &problems):

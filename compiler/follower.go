@@ -87,7 +87,7 @@ func NewFollower(o Options) (*Follower, error) {
 	state := follow.New(follow.Settings{
 		Admission: o.admissionOptions(settings), Policy: o.policyOptions(settings), Bind: settings.bind,
 		AssumeClass: o.AssumeClass, Controller: gatewayv1.GatewayController(o.ControllerName), LocalClients: o.LocalClients,
-		ExternalNames: o.ExternalNames,
+		ExternalNames: o.ExternalNames, Zone: o.Zone,
 		Envoy: envoy.Assembly{
 			Settings: envoy.Settings{
 				Admin: settings.admin, AdminAll: o.Envoy.AdminAll, WasmPath: o.Envoy.WasmPath, Plugin: o.global().Config(),

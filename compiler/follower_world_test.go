@@ -37,6 +37,10 @@ var worldWords = [][2]string{
 	{"idleTimeout: 21m", "override: {idleTimeout: 21m}"},
 	{"strategy: LeastRequest", "strategy: Random"},
 	{"percent: 30", "percent: 31"},
+	{"zone: here", "zone: there"},
+	{"limits: {maxConnections: 42}", "limits: {maxConnections: 43}"},
+	{"trafficDistribution: PreferClose", "trafficDistribution: PreferSameNode"},
+	{"forZones: [{name: elsewhere}]", "forZones: [{name: here}]"},
 	{"interval: 31s", "interval: 51s"},
 	{"name: hashed, sectionName: checked}", "name: hashed}"},
 	{`kind: HTTPRoute, name: hashed, sectionName: checked}`, `kind: HTTPRoute, name: one}`},
@@ -143,6 +147,9 @@ func TestFollowerWorld(t *testing.T) {
 			}
 			o := Options{Envoy: &EnvoyOptions{WasmPath: "w", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 6}}}
 			o.AllowEmpty, o.AssumeClass = seed != 1, seed%3 == 0
+			if seed%2 == 0 {
+				o.Zone = "here"
+			}
 			f := newFollower(t, o)
 			var seen *mirror
 			var changed []*worldObject

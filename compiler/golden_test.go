@@ -113,6 +113,8 @@ func (g golden) parseOptions(t *testing.T) Options {
 				t.Fatal(err)
 			}
 			o.TokenVersion = n
+		case "zone":
+			o.Zone = value
 		case "share-addresses":
 			o.ShareAddresses = true
 		case "assume-admitted":

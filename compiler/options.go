@@ -46,6 +46,9 @@ type Options struct {
 	// LocalClients leaves out advice about clients on other machines where a listener is on a loopback address: they send
 	// Secure cookies back over plain HTTP there. It does not change what comes out.
 	LocalClients bool
+	// Zone is the zone that Envoy runs in (topology.kubernetes.io/zone), for Services that prefer near endpoints; empty for one that
+	// is not known. Only for TargetEnvoy and TargetPlugin.
+	Zone string
 	// Keys is the source of the key ring. Default: the environment variable LIMPET_KEYS.
 	Keys policyconfig.Keys
 	// Time is the transition time of conditions in status that are new or have changed, and the time by which
@@ -310,6 +313,9 @@ func (o *Options) parseTarget(s *parsedOptions) error {
 		if other.target != o.Target && other.hasOptions != nil && other.hasOptions(o) {
 			errs = append(errs, fmt.Errorf("%s options: Forbidden: the target is %s", other.target, o.Target))
 		}
+	}
+	if o.Zone != "" && o.Target.findController() != "" {
+		errs = append(errs, fmt.Errorf("zone: Forbidden: with target %s the control plane prefers near endpoints itself", o.Target))
 	}
 	if parse := o.Target.findEmitter().parse; parse != nil {
 		errs = append(errs, parse(o, s))

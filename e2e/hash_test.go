@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/limpet-proxy/limpet/e2e/internal/harness"
@@ -161,5 +162,33 @@ spec:
 		if shares[pod.Name] < 5 {
 			t.Fatalf("not balanced over a, b and c: %v", shares)
 		}
+	}
+}
+
+// TestHashOfAPart: of a header that begins with the user and ends with what differs from request to request, the user alone is
+// hashed; the backend gets all of it, and a token keeps its host all the same (S52, S54).
+func TestHashOfAPart(t *testing.T) {
+	t.Parallel()
+	pods := harness.Backends(t, "a", "b", "c", "d")
+	documents := harness.OneRoute(pods, harness.PlainRule("plain", "pods"), harness.CookieRule("cart", "pods"))
+	documents.More = strings.Replace(byUser, "headerName: X-User", `headerName: X-User, valueRewriteRegex: "^(user-[0-9]+)/.*$", valueRewriteReplacement: '\1'`, 1)
+	envoy := harness.Run(t, harness.Deployment{Documents: documents})
+	used := map[string]bool{}
+	for i := range 30 {
+		line := func(request int) string { return fmt.Sprintf("%s/%d", userLine(i), request) }
+		first := visit(t, envoy.Stranger(), "/plain", line(0))
+		used[first.Backend] = true
+		for request := range 5 {
+			if got := visit(t, envoy.Stranger(), "/plain", line(request)); got.Backend != first.Backend || !strings.Contains(got.Body, fmt.Sprintf("user-%d/%d", i, request)) {
+				t.Fatalf("user %d went to %s and to %s: %s", i, first.Backend, got.Backend, got.Body)
+			}
+		}
+		session := cookieLine("cart", mint(t, envoy, "cart", pods[i%4].Address, harness.Dates{}))
+		if got := stay(t, envoy.Stranger(), "/cart", 2, session, line(1)); got != pods[i%4].Name {
+			t.Fatalf("a session on %s went to %s", pods[i%4].Name, got)
+		}
+	}
+	if len(used) < 3 {
+		t.Errorf("30 users went to %v only", used)
 	}
 }

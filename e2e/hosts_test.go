@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -46,7 +47,10 @@ spec:
 	return &hostsScene{envoy, pods, "service/default/pods/80"}
 }
 
-// await waits until Envoy takes hosts for ones that serve, or that don't.
+// mergeWindow is how much later Envoy's workers may hear of a change: it puts those within a second together.
+const mergeWindow = 1200 * time.Millisecond
+
+// await waits until all of Envoy takes hosts for ones that serve, or that don't.
 func (s *hostsScene) await(t *testing.T, healthy bool, hosts ...*harness.Backend) {
 	t.Helper()
 	for _, host := range hosts {
@@ -55,6 +59,7 @@ func (s *hostsScene) await(t *testing.T, healthy bool, hosts ...*harness.Backend
 			return strings.HasPrefix(line, "healthy\n") == healthy && line != ""
 		})
 	}
+	time.Sleep(mergeWindow)
 }
 
 // tokens are a session of each route on a host.
@@ -206,6 +211,38 @@ func (s *hostsScene) failThrice(t *testing.T, host *harness.Backend) {
 		if got := s.Stranger().Get(t, "/cart", moves, harness.ReplyStatus+": 500"); got.Backend != host.Name || got.Status != 500 {
 			t.Fatalf("the session got %d from %q", got.Status, got.Backend)
 		}
+	}
+}
+
+// TestConnectionLimit: each host has so many connections and no more, whatever is for it; requests of a session wait for their host,
+// those of a strict one too, and none is lost.
+//
+// requirements: S85
+func TestConnectionLimit(t *testing.T) {
+	t.Parallel()
+	s := newHostsScene(t, "limits: {maxConnections: 2}", harness.Backends(t, "a", "b")...)
+	moves, fails := s.tokens(t, s.pods[0])
+	const count, delay = 6, "500ms"
+	began := time.Now()
+	var all sync.WaitGroup
+	for i := range 2 * count {
+		path, token := "/cart", moves
+		if i%2 == 0 {
+			path, token = "/x-strict", fails
+		}
+		all.Go(func() {
+			response, err := s.Stranger().Try("GET", path, token, harness.ReplyDelay+": "+delay)
+			if err != nil || response.Status != http.StatusOK || response.Backend != "a" {
+				t.Errorf("%s: status %d from %q, %v", path, response.Status, response.Backend, err)
+			}
+		})
+	}
+	all.Wait()
+	if took := time.Since(began); took < count*500*time.Millisecond {
+		t.Errorf("%d requests of half a second, two at a time, took %v", 2*count, took)
+	}
+	if open := s.Stat(t, "cluster."+s.cluster+".upstream_cx_total"); open > 2 {
+		t.Errorf("%d connections", open)
 	}
 }
 

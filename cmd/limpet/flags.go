@@ -25,8 +25,9 @@ type inputFlags struct {
 	external []string
 	// kustomizations are folders that are built.
 	kustomizations []string
-	policies policyFlags
-	kinds    kindFlags
+	zone           string
+	policies       policyFlags
+	kinds          kindFlags
 	// elsewhere says that the objects do not come from files.
 	elsewhere bool
 }
@@ -43,6 +44,8 @@ func (f *inputFlags) register(c *cobra.Command) {
 		"let Gateways of different namespaces share an address and port;\nelse it is the first one's, and those that it allows")
 	flags.StringSliceVar(&f.external, "external-names", nil,
 		"let routes lead to hosts behind DNS `NAMES`: NAME, *.NAME or *, by\nExternalName Services and EndpointSlices with names (default none)")
+	flags.StringVar(&f.zone, "zone", "",
+		"`ZONE` that Envoy runs in, for Services that prefer near endpoints;\nwithout it all endpoints are alike")
 	f.kinds.register(flags)
 	f.policies.register(flags)
 }
@@ -69,7 +72,7 @@ func (f *inputFlags) check(c *cobra.Command, args []string) error {
 
 // set puts the flags into a compilation's options.
 func (f *inputFlags) set(o *compiler.Options) {
-	o.ShareAddresses, o.ExternalNames = f.share, f.external
+	o.ShareAddresses, o.ExternalNames, o.Zone = f.share, f.external, f.zone
 	f.kinds.set(o)
 	f.policies.set(o)
 }

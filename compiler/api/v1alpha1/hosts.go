@@ -138,3 +138,14 @@ type SlowStart struct {
 	// +optional
 	MinWeightPercent *int32 `json:"minWeightPercent,omitempty"`
 }
+
+// HostLimits are what one Envoy gives each host at once. There is no limit of requests: Envoy has none for a host, and would answer
+// 503 to requests of sessions as to others (docs/semantics.md, S85).
+type HostLimits struct {
+	// MaxConnections is how many connections a host gets, and one for each of Envoy's threads at least. A host that speaks
+	// HTTP/1.1 has one request at a time on each; further requests that are for it wait.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000000
+	// +required
+	MaxConnections int32 `json:"maxConnections"`
+}

@@ -78,6 +78,10 @@ type LoadBalancerPolicySpec struct {
 	// RoundRobin or WeightedLeastRequest. Left out: its whole share at once.
 	// +optional
 	SlowStart *SlowStart `json:"slowStart,omitempty"`
+
+	// Limits are what each host is given at once. Left out: there are none.
+	// +optional
+	Limits *HostLimits `json:"limits,omitempty"`
 }
 
 // Strategy is how requests that no session pins are spread over a backend's endpoints.
@@ -115,12 +119,24 @@ type RequestHashPolicy struct {
 	HashSourceIP bool `json:"hashSourceIP,omitempty"`
 }
 
-// HeaderHashOptions name a request header.
+// HeaderHashOptions name a request header, and what of its value is hashed.
 type HeaderHashOptions struct {
 	// HeaderName is compared without regard to case.
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	HeaderName string `json:"headerName,omitempty"`
+
+	// ValueRewriteRegex is an RE2 expression. What it matches in the value, wherever that is, is replaced before the value is
+	// hashed; the request keeps its header. Left out: the value is hashed as it is.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	ValueRewriteRegex string `json:"valueRewriteRegex,omitempty"`
+
+	// ValueRewriteReplacement replaces it: \1 to \9 are the expression's groups, \0 all that it matches, \\ is a
+	// backslash. Left out: nothing.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	ValueRewriteReplacement string `json:"valueRewriteReplacement,omitempty"`
 }
 
 // CookieHashOptions name a cookie, and say whether Envoy makes one up for clients that have none.

@@ -45,6 +45,8 @@ type Backend struct {
 	Name, Address string
 	// UID and Hostname are those of the pod that an EndpointSlice says it is; empty leaves them out.
 	UID, Hostname string
+	// Zone is the one that an EndpointSlice says it is in; empty leaves it out.
+	Zone string
 
 	server io.Closer
 	mu     sync.Mutex

@@ -41,6 +41,8 @@ type Service struct {
 	Draining []*Backend
 	// AppProtocol is the port's, such as kubernetes.io/ws; empty leaves it out.
 	AppProtocol string
+	// TrafficDistribution is the Service's, such as PreferClose; empty leaves it out.
+	TrafficDistribution string
 }
 
 // Route is an HTTPRoute.
@@ -156,6 +158,9 @@ apiVersion: v1
 kind: Service
 metadata: {name: {{.Name}}, namespace: default}
 spec:
+  {{- with .TrafficDistribution}}
+  trafficDistribution: {{.}}
+  {{- end}}
   ports:
   - {name: http, port: 80, protocol: TCP{{with .AppProtocol}}, appProtocol: {{quote .}}{{end}}}
 {{- range $i, $backend := .Backends}}
@@ -177,6 +182,9 @@ endpoints:
   {{- end}}
   {{- with $backend.Hostname}}
   hostname: {{.}}
+  {{- end}}
+  {{- with $backend.Zone}}
+  zone: {{.}}
   {{- end}}
 {{- end}}
 {{- range $i, $backend := .Draining}}

@@ -49,7 +49,7 @@ type Identity struct {
 	Cluster string
 	// Protocol is what the Service's port says of it.
 	Protocol Protocol
-	// TrafficDistribution is the Service's trafficDistribution, a wish that is not supported; empty for none.
+	// TrafficDistribution is the Service's trafficDistribution, its wish for near endpoints; empty for none.
 	TrafficDistribution string
 }
 

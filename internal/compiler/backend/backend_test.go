@@ -198,7 +198,7 @@ func TestWhatIsSaidOfAService(t *testing.T) {
 		"no endpoint":             {[]string{service("")}, []string{`Service default/cart: spec.ports[0]: Invalid value: 80: no EndpointSlice has a ready endpoint for the port named "http": new requests for it get 503`}},
 		"draining endpoints only": {[]string{service(""), slice("a", "IPv4", endpoint("10.0.0.1", "ready: false, serving: true, terminating: true"))}, []string{"no EndpointSlice has a ready endpoint"}},
 		"an affinity of its own":  {[]string{service(", sessionAffinity: ClientIP"), ready}, []string{"spec.sessionAffinity: ClientIP is not followed"}},
-		"a traffic distribution":  {[]string{service(", trafficDistribution: PreferClose"), ready}, []string{"spec.trafficDistribution: not supported"}},
+		"a traffic distribution":  {[]string{service(", trafficDistribution: PreferClose"), ready}, []string{"spec.trafficDistribution: every endpoint is as good as any other"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			x, rep := newIndex(t, c.documents...)

@@ -25,6 +25,8 @@ type Places struct {
 	// Gateways are the namespaces with a Gateway that limpet serves: who may place one there decides what Envoy listens
 	// on, and may lead requests to its own machine.
 	Gateways []string
+	// Zone is the zone that Envoy runs in; empty for one that is not known.
+	Zone string
 	// Reachable says that some Gateway is reached from other machines.
 	Reachable bool
 	// Names are the patterns of the DNS names that endpoints may have; see [IsNamePattern].
@@ -74,7 +76,7 @@ func (p *Places) Equal(other *Places) bool {
 	if p == nil || other == nil {
 		return p == other
 	}
-	return p.NoLoopback == other.NoLoopback && p.Reachable == other.Reachable && slices.Equal(p.Own, other.Own) &&
+	return p.NoLoopback == other.NoLoopback && p.Zone == other.Zone && p.Reachable == other.Reachable && slices.Equal(p.Own, other.Own) &&
 		slices.Equal(p.Listeners, other.Listeners) && slices.Equal(p.Gateways, other.Gateways) && slices.Equal(p.Names, other.Names)
 }
 
@@ -125,4 +127,12 @@ type refusedEndpoint struct {
 func (e refusedEndpoint) report(rep *report.Report) {
 	path := field.NewPath("endpoints").Index(e.index).Child("addresses").Index(0)
 	rep.Warn(e.slice, field.Forbidden(path, e.why+": the endpoint is left out"))
+}
+
+// zone is the zone that Envoy runs in.
+func (p *Places) zone() string {
+	if p == nil {
+		return ""
+	}
+	return p.Zone
 }

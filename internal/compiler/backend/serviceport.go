@@ -111,20 +111,27 @@ func (p *ServicePort) collectEndpoints(port corev1.ServicePort) {
 	families := append(slices.Clone(spec.IPFamilies), corev1.IPv4Protocol, corev1.IPv6Protocol, corev1.IPFamily(discoveryv1.AddressTypeFQDN))
 	for _, family := range families {
 		found := map[endpointKey]ir.Endpoint{}
+		var where whereabouts
+		if p.inputs.places.zone() != "" {
+			where = whereabouts{}
+		}
 		for _, s := range p.inputs.slices {
 			if string(s.Value.AddressType) == string(family) {
-				p.addSlice(found, s, port)
+				p.addSlice(found, where, s, port)
 			}
 		}
 		if len(found) > 0 {
 			p.Endpoints = sortEndpoints(found)
+			where.markFar(p.Endpoints, p.TrafficDistribution != "", p.inputs.places.zone())
 			return
 		}
 	}
 }
 
 // addSlice adds a slice's endpoints. The slice's port is the one with the name of the Service's port.
-func (p *ServicePort) addSlice(found map[endpointKey]ir.Endpoint, s *endpointSlice, port corev1.ServicePort) {
+func (p *ServicePort) addSlice(
+	found map[endpointKey]ir.Endpoint, where whereabouts, s *endpointSlice, port corev1.ServicePort,
+) {
 	at := slices.IndexFunc(s.Value.Ports, func(p discoveryv1.EndpointPort) bool {
 		return *p.Name == port.Name && *p.Protocol == port.Protocol && p.Port != nil
 	})
@@ -146,6 +153,7 @@ func (p *ServicePort) addSlice(found map[endpointKey]ir.Endpoint, s *endpointSli
 			continue
 		}
 		addEndpoint(found, markUnselected(endpoint, s))
+		where.note(endpoint, &s.Value.Endpoints[i])
 	}
 }
 
@@ -193,9 +201,7 @@ func (p *ServicePort) report(rep *report.Report) {
 		}
 	}
 	path, port := spec.Child("ports").Index(p.inputs.index), service.Value.Spec.Ports[p.inputs.index]
-	if service.Value.Spec.TrafficDistribution != nil {
-		rep.Advise(service, spec.Child("trafficDistribution"), "not supported: every endpoint is as good as any other, wherever it runs")
-	}
+	p.reportDistribution(rep, spec.Child("trafficDistribution"))
 	if p.ClientIP {
 		rep.Advise(service, spec.Child("sessionAffinity"),
 			"ClientIP is not followed: it concerns the way through the Service's own address, and Envoy chooses endpoints itself")
@@ -250,4 +256,15 @@ func sortEndpoints(found map[endpointKey]ir.Endpoint) []ir.Endpoint {
 	}
 	slices.SortFunc(list, func(a, b ir.Endpoint) int { return cmp.Or(cmp.Compare(a.Host, b.Host), a.Address.Compare(b.Address)) })
 	return list
+}
+
+// reportDistribution says what of the Service's wish for near endpoints is not honoured.
+func (p *ServicePort) reportDistribution(rep *report.Report, path *field.Path) {
+	switch {
+	case p.TrafficDistribution == "":
+	case p.inputs.places.zone() == "":
+		rep.Advise(p.inputs.service, path, "every endpoint is as good as any other, wherever it runs: --zone says in which zone Envoy is")
+	case p.TrafficDistribution == corev1.ServiceTrafficDistributionPreferSameNode:
+		rep.Advise(p.inputs.service, path, "it is that of the zone, PreferSameZone: on which node Envoy runs is not known")
+	}
 }

@@ -78,7 +78,7 @@ func (s *State) analyze(
 	p.ofGateways.Add(&t.OfGateways)
 	p.report.Add(&t.OfRoutes)
 	places := backend.NewPlaces(input, t.Claims(), s.settings.Envoy.Settings.Admin)
-	places.Names = s.settings.ExternalNames
+	places.Names, places.Zone = s.settings.ExternalNames, s.settings.Zone
 	backends := backend.NewIndex(input, c.backends.GetAll(backend.GatherPorts(input, places), backend.BuildPort), places, p.report)
 	o := s.settings.Policy
 	o.Order, o.HeldNames = s.listening.Order, s.incumbents.names

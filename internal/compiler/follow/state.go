@@ -43,6 +43,8 @@ type Settings struct {
 	Controller gatewayv1.GatewayController
 	// ExternalNames are the DNS names that endpoints may have.
 	ExternalNames []string
+	// Zone is the zone that Envoy runs in; empty for one that is not known.
+	Zone string
 	// KeepIncumbents leaves what several want with those who had it.
 	KeepIncumbents bool
 	// LocalClients leaves out advice about clients on other machines.

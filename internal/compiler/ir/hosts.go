@@ -12,6 +12,8 @@ type HostPolicy struct {
 	OutlierDetection *OutlierDetection
 	// SlowStart is nil for none, and with strategies that have none.
 	SlowStart *SlowStart
+	// MaxConnections is how many each host gets; 0 for no limit.
+	MaxConnections uint32
 }
 
 // Equal compares the values.

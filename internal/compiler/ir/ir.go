@@ -263,6 +263,8 @@ type Endpoint struct {
 	Address netip.AddrPort
 	// Draining hosts serve the sessions that they have and get no new ones.
 	Draining bool
+	// Far hosts get requests without a session only while none of the others serves, in a cluster of one backend.
+	Far bool
 	// Unselected is since when the host is no endpoint any more, in nanoseconds since 1970; 0 for one that is. Such a host drains.
 	Unselected int64
 	// Pod is what has the address, as far as the input says. No proxy is told.

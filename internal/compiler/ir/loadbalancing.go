@@ -20,6 +20,8 @@ type Hash struct {
 	Terminal bool
 	// Header is a header's name in lower case.
 	Header string
+	// Rewrite is an RE2 expression for what Replacement takes the place of in the header's value; empty for nothing.
+	Rewrite, Replacement string
 	// Cookie is a cookie's name. With a TTL, in whole seconds, the proxy makes one up for clients that have none,
 	// with that Path; 0 is the browser session.
 	Cookie string

@@ -11,6 +11,7 @@ import (
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/internal/compiler/duration"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	"github.com/limpet-proxy/limpet/internal/compiler/re2"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
@@ -101,7 +102,11 @@ func readHashes(about report.Subject, at *field.Path, entries []v1alpha1.Request
 func attributeName(h ir.Hash) string {
 	switch {
 	case h.Header != "":
-		return "header " + h.Header
+		name := "header " + h.Header
+		if h.Rewrite != "" {
+			name += fmt.Sprintf(" with %q for %q", h.Replacement, h.Rewrite)
+		}
+		return name
 	case h.Cookie != "":
 		return "cookie " + h.Cookie
 	case h.Query != "":
@@ -132,8 +137,7 @@ func readEntry(path *field.Path, e v1alpha1.RequestHashPolicy) (ir.Hash, *field.
 			"an entry has only one of headerHashOptions, cookieHashOptions, queryParameterHashOptions and hashSourceIP",
 		)
 	case e.HeaderHashOptions != nil:
-		h.Header = strings.ToLower(e.HeaderHashOptions.HeaderName)
-		return h, checkName(path.Child("headerHashOptions", "headerName"), e.HeaderHashOptions.HeaderName)
+		return readHeader(path.Child("headerHashOptions"), h, e.HeaderHashOptions)
 	case e.CookieHashOptions != nil:
 		return readCookie(path.Child("cookieHashOptions"), h, e.CookieHashOptions)
 	case e.QueryParameterHashOptions != nil:
@@ -141,6 +145,27 @@ func readEntry(path *field.Path, e v1alpha1.RequestHashPolicy) (ir.Hash, *field.
 		if h.Query == "" {
 			return h, field.Required(path.Child("queryParameterHashOptions", "parameterName"), "")
 		}
+	}
+	return h, nil
+}
+
+// readHeader reads a header's name, and what of its value is replaced.
+func readHeader(path *field.Path, h ir.Hash, o *v1alpha1.HeaderHashOptions) (ir.Hash, *field.Error) {
+	h.Header, h.Rewrite, h.Replacement = strings.ToLower(o.HeaderName), o.ValueRewriteRegex, o.ValueRewriteReplacement
+	if fault := checkName(path.Child("headerName"), o.HeaderName); fault != nil {
+		return h, fault
+	}
+	switch {
+	case h.Rewrite == "" && h.Replacement == "":
+		return h, nil
+	case h.Rewrite == "":
+		return h, field.Required(path.Child("valueRewriteRegex"), "without it nothing is replaced")
+	}
+	if why := re2.Explain(h.Rewrite); why != "" {
+		return h, field.Invalid(path.Child("valueRewriteRegex"), h.Rewrite, why)
+	}
+	if why := re2.ExplainReplacement(h.Rewrite, h.Replacement); why != "" {
+		return h, field.Invalid(path.Child("valueRewriteReplacement"), h.Replacement, why)
 	}
 	return h, nil
 }

@@ -36,6 +36,9 @@ type HostField struct {
 func (p *Policy) readHosts(spec *v1alpha1.LoadBalancerPolicySpec, rep *report.Report) {
 	p.hosts.HealthCheck = readHealthCheck(spec.HealthCheck)
 	p.hosts.OutlierDetection = readOutlierDetection(spec.OutlierDetection)
+	if spec.Limits != nil {
+		p.hosts.MaxConnections = readNumber(&spec.Limits.MaxConnections, 0)
+	}
 	if spec.SlowStart == nil {
 		return
 	}
@@ -166,6 +169,9 @@ func (o *Outcome) HostFields() (all []HostField) {
 	}
 	if s := hosts.SlowStart; s != nil {
 		add("slowStart", fmt.Sprintf("from %d %% to all of its share within %s", s.MinWeightPercent, s.Window))
+	}
+	if n := hosts.MaxConnections; n > 0 {
+		add("limits", fmt.Sprintf("%d connections to each host", n))
 	}
 	return all
 }

@@ -23,6 +23,10 @@ func headerHash(name string) v1alpha1.RequestHashPolicy {
 	return v1alpha1.RequestHashPolicy{HeaderHashOptions: &v1alpha1.HeaderHashOptions{HeaderName: name}}
 }
 
+func rewrittenHash(name, regex, replacement string) v1alpha1.RequestHashPolicy {
+	return v1alpha1.RequestHashPolicy{HeaderHashOptions: &v1alpha1.HeaderHashOptions{HeaderName: name, ValueRewriteRegex: regex, ValueRewriteReplacement: replacement}}
+}
+
 func cookieHash(name string, ttl, path *string) v1alpha1.RequestHashPolicy {
 	return v1alpha1.RequestHashPolicy{CookieHashOptions: &v1alpha1.CookieHashOptions{CookieName: name, TTL: ttl, Path: path}}
 }
@@ -75,6 +79,8 @@ func TestReadPolicy(t *testing.T) {
 		"ttl and path that are none":      {"RequestHash", []v1alpha1.RequestHashPolicy{cookieHash("c", pointerTo("-1h"), nil), cookieHash("c", pointerTo("1.5h"), nil), cookieHash("c", nil, pointerTo("p")), sourceIP}, ir.RequestHash, []ir.Hash{{SourceIP: true}}, 3},
 		"headers without regard to case":  {"RequestHash", []v1alpha1.RequestHashPolicy{headerHash("X-A"), makeTerminal(headerHash("x-a"))}, ir.RequestHash, []ir.Hash{{Header: "x-a"}}, 1},
 		"cookies with regard to case":     {"RequestHash", []v1alpha1.RequestHashPolicy{cookieHash("c", nil, nil), cookieHash("C", nil, nil), cookieHash("c", pointerTo("1h"), nil)}, ir.RequestHash, []ir.Hash{{Cookie: "c", Path: "/"}, {Cookie: "C", Path: "/"}}, 1},
+		"a value that is rewritten":       {"RequestHash", []v1alpha1.RequestHashPolicy{rewrittenHash("X-A", "^(.)-.*", `\1\\`), headerHash("x-a")}, ir.RequestHash, []ir.Hash{{Header: "x-a", Rewrite: "^(.)-.*", Replacement: `\1\\`}, {Header: "x-a"}}, 0},
+		"rewritings that are none":        {"RequestHash", []v1alpha1.RequestHashPolicy{rewrittenHash("x", "(", ""), rewrittenHash("x", "", "a"), rewrittenHash("x", "a", `\1`), rewrittenHash("x", "a", `\`), rewrittenHash("x", "a", `\a`), rewrittenHash("x", "a", "\n"), sourceIP}, ir.RequestHash, []ir.Hash{{SourceIP: true}}, 6},
 		"an invalid one repeats nothing":  {"RequestHash", []v1alpha1.RequestHashPolicy{conflictingHash, headerHash("x")}, ir.RequestHash, []ir.Hash{{Header: "x"}}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -37,6 +37,31 @@ func Explain(expression string) string {
 	}
 }
 
+// ExplainReplacement says why a text is no replacement for what a good expression matches; empty if it is. A backslash is followed
+// by a group's digit or by another backslash.
+func ExplainReplacement(expression, replacement string) string {
+	tree, err := syntax.Parse(expression, syntax.Perl)
+	if err != nil {
+		return "" // which is for Explain to say
+	}
+	for i := 0; i < len(replacement); i++ {
+		if c := replacement[i]; c < ' ' || c == 0x7f {
+			return "must not have control characters"
+		} else if c != '\\' {
+			continue
+		}
+		i++
+		switch {
+		case i < len(replacement) && replacement[i] == '\\':
+		case i == len(replacement) || replacement[i] < '0' || replacement[i] > '9':
+			return `a backslash is written \\, or stands before a group's digit`
+		case int(replacement[i]-'0') > tree.MaxCap():
+			return fmt.Sprintf("the expression has no group %c", replacement[i])
+		}
+	}
+	return ""
+}
+
 // Size is about how many instructions RE2's program for an expression has, and not less. RE2 works on bytes: a range of
 // characters beyond ASCII takes an instruction for each byte of each of its parts.
 func Size(expression string) (int, error) {

@@ -121,11 +121,12 @@ func sliceFields() fieldSupport {
 		"endpoints[].conditions.serving":     supported,
 		"endpoints[].conditions.terminating": supported,
 		"endpoints[].deprecatedTopology":     ignoredFor("is a copy of what other fields say"),
-		"endpoints[].hints":                  ignoredFor("is advice to kube-proxy; zones are not preferred"),
+		"endpoints[].hints.forZones[].name":  supported,
+		"endpoints[].hints.forNodes":         ignoredFor("on which node Envoy runs is not known"),
 		"endpoints[].hostname":               supported,
 		"endpoints[].nodeName":               ignoredFor("says where the endpoint runs, which changes nothing"),
 		"endpoints[].targetRef.uid":          supported,
 		"endpoints[].targetRef":              ignoredFor("says what the endpoint is; the uid tells pods apart"),
-		"endpoints[].zone":                   ignoredFor("says where the endpoint runs; zones are not preferred"),
+		"endpoints[].zone":                   supported,
 	}
 }

@@ -30,7 +30,8 @@ func LoadBalancerTargets(p *Object[v1alpha1.LoadBalancerPolicy]) []object.Target
 // balancingFields are those of a load-balancing policy, ours or Contour's.
 func balancingFields() fieldSupport {
 	return joinRows(supportAll("strategy"), nestUnder("requestHashPolicies[]", supportAll(
-		"terminal", "headerHashOptions.headerName", "cookieHashOptions.cookieName", "cookieHashOptions.ttl", "cookieHashOptions.path",
+		"terminal", "headerHashOptions.headerName", "headerHashOptions.valueRewriteRegex", "headerHashOptions.valueRewriteReplacement",
+		"cookieHashOptions.cookieName", "cookieHashOptions.ttl", "cookieHashOptions.path",
 		"queryParameterHashOptions.parameterName", "hashSourceIP",
 	)))
 }
@@ -42,6 +43,7 @@ func hostFields() fieldSupport {
 			"http.path", "http.hostname", "http.expectedStatuses[]", "grpc.service")),
 		nestUnder("outlierDetection", supportAll("consecutive5xxErrors", "consecutiveGatewayErrors", "interval", "baseEjectionTime",
 			"maxEjectionPercent")),
+		supportAll("limits.maxConnections"),
 		nestUnder("slowStart", supportAll("window", "minWeightPercent")),
 	)
 }

@@ -80,6 +80,9 @@ func newAssignment(c *ir.Cluster) *endpointv3.ClusterLoadAssignment {
 			OverprovisioningFactor: wrapperspb.UInt32(overprovisioning),
 		}
 	}
+	if len(c.Localities) == 1 && slices.ContainsFunc(c.Localities[0].Endpoints, isFar) {
+		return assignByZone(assignment, c)
+	}
 	for i, p := range c.Localities {
 		l := newLocality(p, c)
 		if isMerged(c) && p.TLS != nil {

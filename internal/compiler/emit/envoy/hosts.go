@@ -25,6 +25,9 @@ func applyHostPolicy(out *clusterv3.Cluster, c *ir.Cluster) {
 			out.OutlierDetection.SuccessfulActiveHealthCheckUnejectHost = wrapperspb.Bool(false)
 		}
 	}
+	if limit := c.Hosts.MaxConnections; limit > 0 {
+		out.CircuitBreakers.PerHostThresholds = []*clusterv3.CircuitBreakers_Thresholds{{MaxConnections: wrapperspb.UInt32(limit)}}
+	}
 	if c.Hosts.SlowStart == nil {
 		return
 	}

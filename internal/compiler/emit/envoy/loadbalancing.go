@@ -3,6 +3,7 @@ package envoy
 import (
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
@@ -28,9 +29,7 @@ func newHashPolicies(hashes []ir.Hash) []*routev3.RouteAction_HashPolicy {
 		p := &routev3.RouteAction_HashPolicy{Terminal: h.Terminal}
 		switch {
 		case h.Header != "":
-			p.PolicySpecifier = &routev3.RouteAction_HashPolicy_Header_{
-				Header: &routev3.RouteAction_HashPolicy_Header{HeaderName: h.Header},
-			}
+			p.PolicySpecifier = &routev3.RouteAction_HashPolicy_Header_{Header: newHashHeader(h)}
 		case h.Cookie != "":
 			p.PolicySpecifier = &routev3.RouteAction_HashPolicy_Cookie_{Cookie: newHashCookie(h)}
 		case h.Query != "":
@@ -45,6 +44,17 @@ func newHashPolicies(hashes []ir.Hash) []*routev3.RouteAction_HashPolicy {
 		policies = append(policies, p)
 	}
 	return policies
+}
+
+// newHashHeader names a header, and what is replaced in its value for the hash alone.
+func newHashHeader(h ir.Hash) *routev3.RouteAction_HashPolicy_Header {
+	out := &routev3.RouteAction_HashPolicy_Header{HeaderName: h.Header}
+	if h.Rewrite != "" {
+		out.RegexRewrite = &matcherv3.RegexMatchAndSubstitute{
+			Pattern: &matcherv3.RegexMatcher{Regex: h.Rewrite}, Substitution: h.Replacement,
+		}
+	}
+	return out
 }
 
 // newHashCookie names a cookie; with a TTL Envoy makes one up where there is none.
