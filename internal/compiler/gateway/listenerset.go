@@ -20,6 +20,7 @@ func setKey(key string) string { return "listenerset " + key }
 type waitingSet struct {
 	*resource.ListenerSet
 	of        *Status
+	status    *SetStatus
 	addresses []netip.Addr
 	settings  ownerSettings
 }
@@ -48,7 +49,9 @@ func (w *waitingSets) Pop() any {
 func (b *builder) awaitSets(addresses []netip.Addr, settings ownerSettings) {
 	of := b.status.lastGateway()
 	for _, set := range b.sets[of.Gateway.Key()] {
-		heap.Push(&b.waiting, waitingSet{set, of, addresses, settings})
+		s := &SetStatus{Set: set}
+		of.Sets = append(of.Sets, s)
+		heap.Push(&b.waiting, waitingSet{set, of, s, addresses, settings})
 	}
 }
 
@@ -62,9 +65,8 @@ func (b *builder) addWaitingSets(before *resource.Object[gatewayv1.Gateway]) {
 
 // addSet adds the listeners of a ListenerSet.
 func (b *builder) addSet(set waitingSet) {
-	s := &SetStatus{Set: set.ListenerSet, Refused: b.refuseSet(set.of, set.ListenerSet)}
-	set.of.Sets = append(set.of.Sets, s)
-	key := setKey(set.Key())
+	s, key := set.status, setKey(set.Key())
+	s.Refused = b.refuseSet(set.of, set.ListenerSet)
 	b.listeners[key] = nil
 	if s.Refused != "" {
 		return
