@@ -41,7 +41,7 @@ func listProtected(pin string) string {
 	if strings.HasPrefix(pin, "x-limpet-") {
 		return protectedHeaders
 	}
-	return protectedHeaders + "|" + regexp.QuoteMeta(pin) + "(" + regexp.QuoteMeta(strings.TrimPrefix(policyconfig.BackendHeader(pin), pin)) + ")?"
+	return strings.Join([]string{protectedHeaders, regexp.QuoteMeta(pin), regexp.QuoteMeta(policyconfig.BackendHeader(pin))}, "|")
 }
 
 // usesAuth reports whether any route asks an authorization service.

@@ -2,6 +2,8 @@ package envoy
 
 import (
 	"regexp"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/re2"
@@ -24,6 +26,24 @@ func TestProtectedHeaders(t *testing.T) {
 			if got := whole.MatchString(name); got != want {
 				t.Errorf("pin header %s: %s is protected: %t", pin, name, got)
 			}
+		}
+	}
+}
+
+// TestDiscoveringEnvoysTakeLargeExpressions: an Envoy that discovers its routes and listeners would reject all that come with a
+// regular expression above its own limit, which the compiler's is far above.
+func TestDiscoveringEnvoysTakeLargeExpressions(t *testing.T) {
+	d, err := Assembly{Folder: "conf", Settings: Settings{WasmPath: "w"}}.Frame(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	served, err := ServerBootstrap{Node: "n", Gateway: "g", Server: "127.0.0.1:1"}.YAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string][]byte{"files": d.Bootstrap, "a server": served} {
+		if !strings.Contains(string(text), "re2.max_program_size.error_level: "+strconv.Itoa(maxProgram)) {
+			t.Errorf("the bootstrap for %s leaves Envoy its limit:\n%s", name, text)
 		}
 	}
 }
