@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/capability"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoygateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/istio"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
@@ -40,12 +43,44 @@ func listFields() string {
 	var b strings.Builder
 	all := resource.SupportedFields()
 	for _, kind := range slices.Sorted(maps.Keys(all)) {
-		fmt.Fprintf(&b, "\n### %s\n\n| field | on a plain Envoy |\n|---|---|\n", kind)
+		fmt.Fprintf(&b, "\n### %s\n\n| field | on a plain Envoy | on Envoy Gateway | on Istio |\n|---|---|---|---|\n", kind)
 		for _, path := range slices.Sorted(maps.Keys(all[kind])) {
-			fmt.Fprintf(&b, "| `%s` | %s |\n", path, describeSupport(all[kind][path]))
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", path, describeSupport(all[kind][path]),
+				describeAnswer(envoygateway.Capabilities, kind, path), describeAnswer(istio.Capabilities, kind, path))
 		}
 	}
 	return b.String() + "\n"
+}
+
+// passedOver are the kinds that a control plane's users write for it alone.
+var passedOver = []string{"BackendTLSPolicy", "ConfigMap", "ListenerSet", "TCPRoute", "TLSRoute", "UDPRoute"}
+
+// ownKinds are those that no control plane reads: targets.md has what is not answered for a field.
+var ownKinds = []string{"LoadBalancerPolicy", "SessionPersistencePolicy", "XBackend", "XBackendTrafficPolicy"}
+
+// describeAnswer is what a control plane's target does with a field: what its emitter declares. Everything else in the objects that
+// control planes read is theirs.
+func describeAnswer(d capability.Declaration, kind, path string) string {
+	feature := strings.TrimPrefix(strings.TrimPrefix(path, "spec."), "rules[].")
+	answer, declared := d.Answer(kind + " " + feature)
+	for at := 0; !declared && at >= 0; { // what is declared for a field holds for those below it
+		at = strings.LastIndexByte(feature, '.')
+		feature = feature[:max(at, 0)]
+		answer, declared = d.Answer(kind + " " + feature)
+	}
+	whole, ofKind := d.Answer("across " + kind)
+	switch {
+	case declared:
+		return string(answer.Support)
+	case ofKind && whole.Support == capability.No:
+		return string(whole.Support)
+	case slices.Contains(passedOver, kind):
+		return "passed over"
+	case slices.Contains(ownKinds, kind):
+		return "[targets.md](targets.md)"
+	default:
+		return string(capability.Theirs)
+	}
 }
 
 func describeSupport(s resource.Support) string {
