@@ -6,7 +6,7 @@ import (
 
 var (
 	noBalancing = capability.Answer{Support: capability.No, Note: "a DestinationRule says how requests without sessions are spread"}
-	noHosts     = capability.Answer{Support: capability.No, Note: "a DestinationRule has outlierDetection, warmup and connectionPool; Istio checks no hosts"}
+	noHosts     = capability.Answer{Support: capability.No, Note: "a DestinationRule has it, but for health checks"}
 	theirs      = capability.Answer{Support: capability.Theirs, Note: "Istio reads the rule itself"}
 	answerYes   = capability.Answer{Support: capability.Yes}
 )
