@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
@@ -137,25 +138,36 @@ func (v *crdVersion) checkSchema(obj map[string]any, before field.ErrorList) fie
 	errs = append(errs, objectmeta.Validate(nil, obj, v.structural, false)...)
 	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, v.structural, obj)...)
 	blocked := slices.ContainsFunc(before, blocksRules) || slices.ContainsFunc(errs, blocksRules)
-	if !blocked && v.keepsRules(obj) {
-		return errs
+	rules := v.rules.all
+	if !blocked {
+		if rules = v.findBroken(obj); rules == nil {
+			return errs
+		}
 	}
-	rules := v.rules()
-	if rules == nil {
+	validator := rules()
+	if validator == nil {
 		return errs
 	}
 	if blocked {
 		return append(errs, field.Invalid(nil, nil, "some validation rules were not checked because the object was invalid; "+
 			"correct the existing errors to complete validation"))
 	}
-	broken, _ := rules.Validate(context.Background(), nil, v.structural, obj, nil, celconfig.RuntimeCELCostBudget)
+	broken, _ := validator.Validate(context.Background(), nil, v.structural, obj, nil, celconfig.RuntimeCELCostBudget)
 	return append(errs, broken...)
 }
 
-// keepsRules reports whether the object keeps all CEL rules for certain. False means that a server must be asked.
-func (v *crdVersion) keepsRules(obj map[string]any) bool {
-	budget := uint64(celconfig.RuntimeCELCostBudget)
-	return v.prover().proves(obj, &budget)
+// findBroken gives a server's validator for the CEL rules that the object is not shown to keep, nil where it keeps all for certain.
+func (v *crdVersion) findBroken(obj map[string]any) func() *cel.Validator {
+	found := unproven{budget: celconfig.RuntimeCELCostBudget, places: map[string]bool{}}
+	found.find(v.prover(), obj)
+	switch {
+	case found.beyond:
+		return v.rules.all
+	case len(found.places) == 0:
+		return nil
+	default:
+		return func() *cel.Validator { return v.rules.at(found.places) }
+	}
 }
 
 // blocksRules tells whether a server leaves CEL rules out after this error. The list is that of hasBlockingErr in

@@ -238,7 +238,7 @@ func TestEveryCRDCompiles(t *testing.T) {
 				t.Fatalf("%s: %s serves no version", apiRelease, file.Name())
 			}
 			for name, v := range d.versions {
-				if v.structural == nil || v.schema == nil || (v.rules() == nil) != (d.kind.Kind == "ReferenceGrant") {
+				if v.structural == nil || v.schema == nil || (v.rules.all() == nil) != (d.kind.Kind == "ReferenceGrant") {
 					t.Errorf("%s: %s %s is incomplete", apiRelease, d.kind, name)
 				}
 			}

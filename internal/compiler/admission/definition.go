@@ -11,11 +11,9 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/yaml"
-	celconfig "k8s.io/apiserver/pkg/apis/cel"
 )
 
 // crdDefinition is what a CRD says: one kind, in the versions that a server serves.
@@ -31,7 +29,7 @@ type crdVersion struct {
 	structural *structuralschema.Structural // for pruning, defaulting and lists with keys
 	schema     *schemaValidator             // for types, patterns and limits
 	prover     func() *ruleProver           // shows that objects keep the CEL rules; gives nil if there are none
-	rules      func() *cel.Validator        // for the CEL rules of the others; gives nil if there are none
+	rules      *ruleValidators              // for the CEL rules of the others
 }
 
 func parseJSON(text []byte) (*crdDefinition, error) {
@@ -102,7 +100,7 @@ func newVersion(props *apiextensionsv1.JSONSchemaProps, namespaced bool) (*crdVe
 	if err != nil {
 		return nil, err
 	}
-	rules := sync.OnceValue(func() *cel.Validator { return cel.NewValidator(structural, true, celconfig.PerCallLimit) })
+	rules := newRuleValidators(structural)
 	prover := sync.OnceValue(func() *ruleProver { return rootProver(structural) })
 	return &crdVersion{namespaced: namespaced, structural: structural, schema: newSchemaValidator(openapi), prover: prover, rules: rules}, nil
 }

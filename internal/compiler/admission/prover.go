@@ -24,6 +24,7 @@ import (
 // cost: the sum of what each rule costs at worst, which compiling it tells, stays within the limits of a server.
 // Rules are compiled when the first object comes that they are about.
 type ruleProver struct {
+	at         string // where in the schema, as in rulePath
 	rules      func() ruleSet
 	items      *ruleProver
 	values     *ruleProver // of additionalProperties
@@ -32,29 +33,35 @@ type ruleProver struct {
 
 // rootProver gives the prover of a kind's schema, nil where it has no rule.
 func rootProver(s *structuralschema.Structural) *ruleProver {
-	return newProver(s, model.WithTypeAndObjectMeta(s), model.SchemaDeclType(s, true))
+	return newProver("", s, model.WithTypeAndObjectMeta(s), model.SchemaDeclType(s, true))
 }
+
+// The steps of a path in a schema, besides the names of properties.
+const (
+	stepItems  = "/[]"
+	stepValues = "/{}"
+)
 
 // newProver gives the prover of a schema and what lies below it, nil where there is no rule. Seen is the schema of what
 // rules see of objects, and declared its type in rules.
-func newProver(s, seen *structuralschema.Structural, declared *apicel.DeclType) *ruleProver {
+func newProver(at string, s, seen *structuralschema.Structural, declared *apicel.DeclType) *ruleProver {
 	if declared == nil {
 		return nil // as in a server, a field without a type in CEL has no rules
 	}
-	p := &ruleProver{properties: map[string]*ruleProver{}}
+	p := &ruleProver{at: at, properties: map[string]*ruleProver{}}
 	if len(s.XValidations) > 0 || isBeyondProver(s) {
 		p.rules = sync.OnceValue(func() ruleSet { return compileRules(s, seen, declared) })
 	}
 	if s.Items != nil {
-		p.items = newProver(s.Items, s.Items, declared.ElemType)
+		p.items = newProver(at+stepItems, s.Items, s.Items, declared.ElemType)
 	}
 	if s.AdditionalProperties != nil && s.AdditionalProperties.Structural != nil {
-		p.values = newProver(s.AdditionalProperties.Structural, s.AdditionalProperties.Structural, declared.ElemType)
+		p.values = newProver(at+stepValues, s.AdditionalProperties.Structural, s.AdditionalProperties.Structural, declared.ElemType)
 	}
 	for name, property := range s.Properties {
 		escaped, _ := apicel.Escape(name)
 		if f, has := declared.Fields[escaped]; has {
-			if sub := newProver(&property, &property, f.Type); sub != nil {
+			if sub := newProver(at+"/"+name, &property, &property, f.Type); sub != nil {
 				p.properties[name] = sub
 			}
 		}
@@ -79,30 +86,41 @@ func isBeyondProver(s *structuralschema.Structural) bool {
 	return false
 }
 
-// proves reports whether the object keeps all rules for certain. Budget is what may yet be spent on rules, in CEL's
-// units of cost.
-func (p *ruleProver) proves(obj any, budget *uint64) bool {
+// unproven are the places of a schema whose rules an object was not shown to keep.
+type unproven struct {
+	budget uint64 // what may yet be spent on rules, in CEL's units of cost
+	places map[string]bool
+	// beyond says that nothing is known of the rules of some place.
+	beyond bool
+}
+
+// find looks at an object and what lies below it.
+func (u *unproven) find(p *ruleProver, obj any) {
 	if p == nil || obj == nil {
-		return true // null has no rules
+		return // null has no rules
 	}
-	if p.rules != nil && !p.rules().proves(obj, budget) {
-		return false
+	if p.rules != nil {
+		switch set := p.rules(); {
+		case set.unsound || set.cost > u.budget:
+			u.beyond = true
+		default:
+			u.budget -= set.cost
+			if !set.proves(obj) {
+				u.places[p.at] = true
+			}
+		}
 	}
 	switch obj := obj.(type) {
 	case []any:
 		for _, item := range obj {
-			if !p.items.proves(item, budget) {
-				return false
-			}
+			u.find(p.items, item)
 		}
 	case map[string]any:
 		for name, value := range obj {
-			if !p.values.proves(value, budget) || !p.properties[name].proves(value, budget) {
-				return false
-			}
+			u.find(p.values, value)
+			u.find(p.properties[name], value)
 		}
 	}
-	return true
 }
 
 // ruleSet is the rules that stand at one place of a schema.
@@ -173,11 +191,7 @@ func planRule(env *celgo.Env, rule string) (interpreter.Interpretable, error) {
 }
 
 // proves reports whether an object keeps the rules for certain.
-func (r ruleSet) proves(obj any, budget *uint64) bool {
-	if r.unsound || r.cost > *budget {
-		return false
-	}
-	*budget -= r.cost
+func (r ruleSet) proves(obj any) bool {
 	object := ruleSubject{common.UnstructuredToVal(obj, r.view)}
 	for _, rule := range r.rules {
 		if rule.Eval(object) != types.True {

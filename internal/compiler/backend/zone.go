@@ -18,7 +18,9 @@ func (w whereabouts) note(e ir.Endpoint, written *discoveryv1.Endpoint) {
 	}
 }
 
-func (w whereabouts) find(e ir.Endpoint) *discoveryv1.Endpoint { return w[endpointKey{e.Host, e.Address}] }
+func (w whereabouts) find(e ir.Endpoint) *discoveryv1.Endpoint {
+	return w[endpointKey{e.Host, e.Address}]
+}
 
 // markFar marks the endpoints that get requests without a session only while none that is near serves. As kube-proxy has it,
 // hints say what is near where every endpoint that takes new requests has some; where none has any, the zone that an endpoint
