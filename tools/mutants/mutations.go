@@ -260,7 +260,7 @@ var mutations = []mutation{
 	},
 	{
 		"HTTPProxies not read by the frame", objects,
-		"\t\tProxies: replace(was.Proxies, gone.Proxies, came.Proxies),\n",
+		"\t\tProxies:    replace(was.Proxies, gone.Proxies, came.Proxies),\n",
 		"",
 	},
 }
