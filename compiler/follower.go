@@ -2,6 +2,7 @@ package compiler
 
 import (
 	"errors"
+	"maps"
 	"net/netip"
 	"slices"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/internal/compiler/follow"
+	"github.com/limpet-proxy/limpet/internal/compiler/read"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
@@ -23,7 +25,7 @@ type Follower struct {
 	options  Options
 	settings parsedOptions
 	state    *follow.State
-	order    []string // of the sources' names, where they were given as a whole
+	given    []Source // the sources, where they were given as a whole
 	last     *Update
 	// accepted are the faults of documents with which the last result came.
 	accepted map[report.Said]bool
@@ -73,18 +75,24 @@ type Update struct {
 	complete bool    // it has what there is to say, too
 }
 
-// NewFollower makes one without documents. The target is TargetEnvoy, with EnvoyOptions.Dynamic; Cache, Keys, Time and
-// Draining come with changes, or not at all.
+// NewFollower makes one without documents. The target is TargetEnvoy, with EnvoyOptions.Dynamic or EnvoyOptions.Served; Cache,
+// Keys, Time and Draining come with changes, or not at all.
 func NewFollower(o Options) (*Follower, error) {
 	settings, err := o.parse()
 	if err != nil {
 		return nil, err
 	}
-	if o.dynamic() == nil {
+	if o.dynamic() == nil && o.served() == nil {
 		return nil, errors.New("dynamic: Required value: only a configuration in pieces can follow its documents")
 	}
 	o.Cache = NewCache()
-	state := follow.New(follow.Settings{
+	state := follow.New(o.followSettings(settings))
+	return &Follower{options: o, settings: settings, state: state}, nil
+}
+
+// followSettings are what does not change while documents do.
+func (o *Options) followSettings(settings parsedOptions) follow.Settings {
+	f := follow.Settings{
 		Admission: o.admissionOptions(settings), Policy: o.policyOptions(settings), Bind: settings.bind,
 		AssumeClass: o.AssumeClass, Controller: gatewayv1.GatewayController(o.ControllerName), LocalClients: o.LocalClients,
 		ExternalNames: o.ExternalNames, Zone: o.Zone,
@@ -92,35 +100,47 @@ func NewFollower(o Options) (*Follower, error) {
 			Settings: envoy.Settings{
 				Admin: settings.admin, AdminAll: o.Envoy.AdminAll, WasmPath: o.Envoy.WasmPath, Plugin: o.global().Config(),
 			},
-			Folder: o.Envoy.Dynamic.Folder,
 		},
-		EndpointFiles: o.Envoy.Dynamic.EndpointFiles, KeepIncumbents: o.Incumbents != nil,
-	})
-	return &Follower{options: o, settings: settings, state: state}, nil
+		Own: []netip.AddrPort{settings.admin}, KeepIncumbents: o.Incumbents != nil,
+	}
+	if served := o.served(); served != nil {
+		f.Envoy.Server, f.Own, f.Remote = true, append(f.Own, served.Own...), served.Remote
+		return f
+	}
+	f.Envoy.Folder, f.EndpointFiles = o.Envoy.Dynamic.Folder, o.Envoy.Dynamic.EndpointFiles
+	return f
 }
 
 // Apply takes changes over. The error is as Compile's: the last Update then stays what it was, and the next one tells of
 // all changes since.
 func (f *Follower) Apply(c Changes) (*Update, error) {
-	f.order = nil
+	f.given = nil
 	return f.apply(c)
 }
 
 // Replace is Apply for all sources at once, of which those that read as before cost next to nothing.
 func (f *Follower) Replace(sources []Source, c Changes) (*Update, error) {
-	c.Set, c.Removed = sources, nil
-	names := make([]string, len(sources))
+	if f.given != nil {
+		c.Set, c.Removed = read.Diff(f.given, sources)
+	} else {
+		c.Set, c.Removed = sources, f.listMissing(sources)
+	}
+	f.given = sources
+	return f.apply(c)
+}
+
+// listMissing names the sources that are kept and not among others.
+func (f *Follower) listMissing(sources []Source) (names []string) {
 	there := make(map[string]bool, len(sources))
-	for i, s := range sources {
-		names[i], there[s.Name] = s.Name, true
+	for _, s := range sources {
+		there[s.Name] = true
 	}
 	for name := range f.state.Store().Names() {
 		if !there[name] {
-			c.Removed = append(c.Removed, name)
+			names = append(names, name)
 		}
 	}
-	f.order = names
-	return f.apply(c)
+	return names
 }
 
 func (f *Follower) apply(c Changes) (*Update, error) {
@@ -128,6 +148,7 @@ func (f *Follower) apply(c Changes) (*Update, error) {
 		f.state.Remove(name)
 	}
 	if err := f.state.Set(c.Set); err != nil {
+		f.given = nil // what is kept is something else
 		return nil, err
 	}
 	f.options.Envoy.Unusable = c.Unusable
@@ -200,9 +221,15 @@ func (f *Follower) compileWhole(c Changes) (*Update, error) {
 		return nil, problems
 	}
 	o := f.options
-	own, dynamic := *o.Envoy, *o.Envoy.Dynamic
-	o.Envoy, own.Dynamic = &own, &dynamic
-	o.Keys, o.Time, dynamic.Draining, dynamic.Owners = c.Keys, c.Time, c.Draining, c.Owners
+	own := *o.Envoy
+	o.Envoy, o.Keys, o.Time = &own, c.Keys, c.Time
+	if own.Served != nil {
+		served := *own.Served
+		own.Served, served.Draining, served.Owners = &served, c.Draining, c.Owners
+	} else {
+		dynamic := *own.Dynamic
+		own.Dynamic, dynamic.Draining, dynamic.Owners = &dynamic, c.Draining, c.Owners
+	}
 	if o.Incumbents != nil {
 		had := &Incumbents{}
 		had.claims, had.names, had.hosts = f.state.Incumbents()
@@ -226,10 +253,14 @@ func (f *Follower) compileWhole(c Changes) (*Update, error) {
 
 // listFiles lists the names of the sources, in their order.
 func (f *Follower) listFiles() []string {
-	if f.order != nil {
-		return f.order
+	if f.given == nil {
+		return slices.Sorted(f.state.Store().Names())
 	}
-	return slices.Sorted(f.state.Store().Names())
+	names := make([]string, len(f.given))
+	for i, s := range f.given {
+		names[i] = s.Name
+	}
+	return names
 }
 
 // listNewOfWhole gives the problems of documents that can't be followed that were not there before.
@@ -256,19 +287,10 @@ func sayingOf(p Problem) report.Said {
 
 // sources are all of them: in the order in which they were given, or by their names.
 func (f *Follower) sources() []Source {
-	all := f.state.Store().Sources()
-	if f.order == nil {
-		return all
+	if f.given != nil {
+		return f.given
 	}
-	byName := map[string]Source{}
-	for _, s := range all {
-		byName[s.Name] = s
-	}
-	ordered := make([]Source, len(f.order))
-	for i, name := range f.order {
-		ordered[i] = byName[name]
-	}
-	return ordered
+	return f.state.Store().Sources()
 }
 
 // Result is the whole of it, as Compile gives it. It can be asked for until the next change. What has not changed is the same
@@ -292,6 +314,11 @@ func (u *Update) Configuration() (*Result, error) {
 	}
 	r := &Result{PrivateKeys: u.PrivateKeys, Draining: u.Draining, Until: u.Until, Pods: u.Pods, Unsettled: u.Unsettled}
 	var err error
+	if u.follower.options.served() != nil {
+		r.Served, err = u.follower.state.Served(u.keys)
+		r.LongestUnused, u.result = u.follower.state.LongestUnused(), r
+		return r, err
+	}
 	if r.Discovery, err = u.follower.state.Discovery(u.keys); err != nil {
 		return nil, err
 	}
@@ -299,6 +326,12 @@ func (u *Update) Configuration() (*Result, error) {
 	r.Files = []File{{PluginFile, r.PluginJSON}, {EnvoyFile, r.Discovery.Bootstrap}}
 	u.result = r
 	return r, nil
+}
+
+// Incumbents are who had what in the last result, for a compilation of the same documents. They do not change with the next one.
+func (f *Follower) Incumbents() *Incumbents {
+	claims, names, hosts := f.state.Incumbents()
+	return &Incumbents{claims: claims, names: maps.Clone(names), hosts: maps.Clone(hosts)}
 }
 
 // Sizes tells how much the follower keeps.

@@ -33,9 +33,7 @@ func compareFollowed(t *testing.T, name string, f *Follower, sources []Source, o
 	t.Helper()
 	want, refused := Compile(sources, o)
 	c := Changes{Keys: o.Keys, Time: o.Time}
-	if o.Envoy.Dynamic != nil {
-		c.Draining = o.Envoy.Dynamic.Draining
-	}
+	c.Draining = *drainingOf(o)
 	update, err := f.Replace(sources, c)
 	if fmt.Sprint(err) != fmt.Sprint(refused) {
 		t.Errorf("%s: followed %v\nfrom scratch %v", name, err, refused)
@@ -48,13 +46,58 @@ func compareFollowed(t *testing.T, name string, f *Follower, sources []Source, o
 	if err != nil {
 		t.Fatal(err)
 	}
-	compareDiscoveries(t, name, got, want)
+	compareFollowedResults(t, name, got, want)
 	return nil
 }
 
-func compareDiscoveries(t *testing.T, name string, got, want *Result) {
+// drainingOf is where options say since when hosts terminate.
+func drainingOf(o Options) *map[HostKey]time.Time {
+	if o.Envoy.Served != nil {
+		return &o.Envoy.Served.Draining
+	}
+	return &o.Envoy.Dynamic.Draining
+}
+
+func compareFollowedResults(t *testing.T, name string, got, want *Result) {
 	t.Helper()
-	g, w := got.Discovery, want.Discovery
+	if want.Discovery != nil {
+		compareDiscoveries(t, name, got.Discovery, want.Discovery)
+	}
+	compareServedLists(t, name, got.Served, want.Served)
+	if !slices.Equal(got.Warnings, want.Warnings) {
+		t.Errorf("%s: the warnings differ:\nfollowed %v\nfrom scratch %v", name, got.Warnings, want.Warnings)
+	}
+	if !t.Failed() && !reflect.DeepEqual(got, want) {
+		t.Errorf("%s: the results differ:\nfollowed %+v\nfrom scratch %+v", name, got, want)
+	}
+}
+
+// compareServedLists compares what a server gives to the proxies of each Gateway, piece by piece.
+func compareServedLists(t *testing.T, name string, got, want []*envoy.Served) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Errorf("%s: there are %d Gateways; want %d", name, len(got), len(want))
+		return
+	}
+	for i, w := range want {
+		g := got[i]
+		if g.Gateway != w.Gateway {
+			t.Errorf("%s: %s is in the place of %s", name, g.Gateway, w.Gateway)
+			return
+		}
+		for kind, lists := range map[string][2][]envoy.Packed{
+			"listeners": {g.Listeners, w.Listeners}, "routes": {g.Routes, w.Routes}, "clusters": {g.Clusters, w.Clusters},
+			"endpoints": {g.Endpoints, w.Endpoints}, "secrets": {g.Secrets, w.Secrets}, "filter": {g.Filter, w.Filter},
+		} {
+			if !reflect.DeepEqual(lists[0], lists[1]) {
+				t.Errorf("%s: the %s of %s differ:\nfollowed %q\nfrom scratch %q", name, kind, w.Gateway, lists[0], lists[1])
+			}
+		}
+	}
+}
+
+func compareDiscoveries(t *testing.T, name string, g, w *envoy.Discovery) {
+	t.Helper()
 	for i := range w.Routes {
 		if i >= len(g.Routes) || !bytes.Equal(g.Routes[i].Content, w.Routes[i].Content) {
 			t.Errorf("%s: the routes differ\nfollowed %q\nfrom scratch %q", name, g.Routes[min(i, len(g.Routes)-1)].Content, w.Routes[i].Content)
@@ -62,12 +105,6 @@ func compareDiscoveries(t *testing.T, name string, got, want *Result) {
 	}
 	if !reflect.DeepEqual(g.Clusters, w.Clusters) {
 		t.Errorf("%s: the clusters differ:\nfollowed %v\nfrom scratch %v", name, listClusters(g), listClusters(w))
-	}
-	if !slices.Equal(got.Warnings, want.Warnings) {
-		t.Errorf("%s: the warnings differ:\nfollowed %v\nfrom scratch %v", name, got.Warnings, want.Warnings)
-	}
-	if !t.Failed() && !reflect.DeepEqual(got, want) {
-		t.Errorf("%s: the results differ:\nfollowed %+v\nfrom scratch %+v", name, got, want)
 	}
 }
 
@@ -116,12 +153,16 @@ func TestFollowerGolden(t *testing.T) {
 		}
 		t.Run(g.name, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(uint64(len(g.source.Data)), 8))
-			o.Envoy.Dynamic = &Dynamic{Folder: "discovery", EndpointFiles: 1}
-			f := newFollower(t, o)
+			files, served := o, o
+			files.Envoy, served.Envoy = new(*o.Envoy), new(*o.Envoy)
+			files.Envoy.Dynamic, served.Envoy.Served = &Dynamic{Folder: "discovery", EndpointFiles: 1}, &Served{}
+			f, s := newFollower(t, files), newFollower(t, served)
 			for round := range rounds {
-				if compareFollowed(t, fmt.Sprintf("%s, round %d", g.name, round), f, []Source{source}, o) == nil {
+				name := fmt.Sprintf("%s, round %d", g.name, round)
+				if compareFollowed(t, name, f, []Source{source}, files) == nil {
 					compiled++
 				}
+				_ = compareFollowed(t, name+", served", s, []Source{source}, served)
 				if t.Failed() {
 					t.Fatalf("%s", source.Data)
 				}

@@ -3,6 +3,7 @@ package compiler
 import (
 	"fmt"
 	"math/rand/v2"
+	"net/netip"
 	"os"
 	"slices"
 	"strings"
@@ -149,54 +150,73 @@ func mend(world []*worldObject) (changed []*worldObject) {
 // TestFollowerWorld changes objects of all kinds at random, one or some at a time, and applies each change to a follower. After
 // each the result is that of a compilation from scratch, byte for byte.
 func TestFollowerWorld(t *testing.T) {
-	const worlds, rounds = 6, 120
+	const worlds = 6
 	for seed := range worlds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			random, world := rand.New(rand.NewPCG(uint64(seed), 14)), loadWorld(t)
-			if seed == worlds-1 {
-				world = append(world, loadUnfollowed(t)...)
-			}
 			o := Options{Envoy: &EnvoyOptions{WasmPath: "w", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 6}}}
-			o.AllowEmpty, o.AssumeClass = seed != 1, seed%3 == 0
-			if seed%2 == 0 {
-				o.Zone = "here"
-			}
-			f := newFollower(t, o)
-			var seen *mirror
-			var changed []*worldObject
-			changed = append(changed, world...)
-			compiled, drains := 0, map[HostKey]time.Time{}
-			for round := range rounds {
-				o.Time = time.Unix(int64(1000+30*round), 0)
-				o.Envoy.Dynamic.Draining = drains
-				result, update := applyWorld(t, fmt.Sprintf("round %d", round), f, world, changed, o)
-				if result != nil {
-					compiled++
-					seen = seen.see(t, fmt.Sprintf("round %d", round), update, result)
-				}
-				if t.Failed() {
-					for _, c := range changed {
-						t.Logf("changed: %s gone=%t\n%s", c.name, c.gone, c.text)
-					}
-					t.FailNow()
-				}
-				if result != nil {
-					drains = noteDraining(drains, result.Draining, o.Time)
-				}
-				changed = nil
-				for range 1 + random.IntN(3)*random.IntN(2) {
-					object := world[random.IntN(len(world))]
-					object.edit(random)
-					changed = append(changed, object)
-				}
-				if result == nil && random.IntN(4) == 0 {
-					changed = append(changed, mend(world)...)
-				}
-			}
-			if o.AllowEmpty && compiled < rounds/2 {
-				t.Errorf("%d of %d rounds were refused", rounds-compiled, rounds)
-			}
+			followWorld(t, seed, o, seed == worlds-1)
 		})
+	}
+}
+
+// TestFollowerWorldServed is TestFollowerWorld for a server, which gives each Gateway's part to its own proxies.
+func TestFollowerWorldServed(t *testing.T) {
+	const worlds = 6
+	for seed := range worlds {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			served := &Served{Remote: seed%2 == 1, Own: []netip.AddrPort{netip.MustParseAddrPort("10.0.0.3:8080")}}
+			o := Options{Envoy: &EnvoyOptions{WasmPath: "w", Admin: NoAdmin, Served: served}}
+			followWorld(t, seed, o, seed == worlds-1)
+		})
+	}
+}
+
+// followWorld changes a world at random, with objects that can't be followed or without.
+func followWorld(t *testing.T, seed int, o Options, unfollowed bool) {
+	t.Helper()
+	const rounds = 120
+	random, world := rand.New(rand.NewPCG(uint64(seed), 14)), loadWorld(t)
+	if unfollowed {
+		world = append(world, loadUnfollowed(t)...)
+	}
+	o.AllowEmpty, o.AssumeClass = seed != 1, seed%3 == 0
+	if seed%2 == 0 {
+		o.Zone = "here"
+	}
+	f := newFollower(t, o)
+	var seen *mirror
+	var changed []*worldObject
+	changed = append(changed, world...)
+	compiled, drains := 0, map[HostKey]time.Time{}
+	for round := range rounds {
+		o.Time = time.Unix(int64(1000+30*round), 0)
+		*drainingOf(o) = drains
+		result, update := applyWorld(t, fmt.Sprintf("round %d", round), f, world, changed, o)
+		if result != nil {
+			compiled++
+			seen = seen.see(t, fmt.Sprintf("round %d", round), update, result)
+		}
+		if t.Failed() {
+			for _, c := range changed {
+				t.Logf("changed: %s gone=%t\n%s", c.name, c.gone, c.text)
+			}
+			t.FailNow()
+		}
+		if result != nil {
+			drains = noteDraining(drains, result.Draining, o.Time)
+		}
+		changed = nil
+		for range 1 + random.IntN(3)*random.IntN(2) {
+			object := world[random.IntN(len(world))]
+			object.edit(random)
+			changed = append(changed, object)
+		}
+		if result == nil && random.IntN(4) == 0 {
+			changed = append(changed, mend(world)...)
+		}
+	}
+	if o.AllowEmpty && compiled < rounds/2 {
+		t.Errorf("%d of %d rounds were refused", rounds-compiled, rounds)
 	}
 }
 
@@ -221,7 +241,8 @@ func applyWorld(t *testing.T, name string, f *Follower, world, changed []*worldO
 			sources = append(sources, Source{Name: object.name, Data: []byte(object.text)})
 		}
 	}
-	c := Changes{Time: o.Time, Draining: o.Envoy.Dynamic.Draining}
+	slices.SortFunc(sources, func(a, b Source) int { return strings.Compare(a.Name, b.Name) }) // as a follower has them
+	c := Changes{Time: o.Time, Draining: *drainingOf(o)}
 	for _, object := range changed {
 		if object.gone {
 			c.Removed = append(c.Removed, object.name)
@@ -242,7 +263,7 @@ func applyWorld(t *testing.T, name string, f *Follower, world, changed []*worldO
 	if err != nil {
 		t.Fatal(err)
 	}
-	compareDiscoveries(t, name, got, want)
+	compareFollowedResults(t, name, got, want)
 	return want, update
 }
 

@@ -166,7 +166,7 @@ func TestFollowerOwners(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		compareDiscoveries(t, fmt.Sprint(i), got, want)
+		compareFollowedResults(t, fmt.Sprint(i), got, want)
 		if !slices.Equal(got.Pods, want.Pods) || got.Unsettled != want.Unsettled {
 			t.Errorf("step %d: pods %v, unsettled %v; want %v, %v", i, got.Pods, got.Unsettled, want.Pods, want.Unsettled)
 		}

@@ -15,7 +15,6 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
-	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // TestServed holds that a server serves what files say: routes and endpoints are the same messages, clusters and listeners have
@@ -64,24 +63,19 @@ func TestSplitConfig(t *testing.T) {
 	whole := &ir.Config{
 		Listeners: []ir.Listener{
 			listener("a", false, ir.Route{Cluster: "one", Filters: ir.Filters{Mirrors: []ir.Mirror{{Cluster: "copy"}}}}),
-			listener("b", false, ir.Route{Cluster: "other", Policies: []policyconfig.Policy{{Name: "q"}}}),
+			listener("b", false, ir.Route{Cluster: "other"}),
 			listener("a", true, ir.Route{
-				Split:    []ir.Share{{Cluster: "two", Weight: 1}, {Cluster: "three", Weight: 1}},
-				Policies: []policyconfig.Policy{{Name: "p"}},
+				Split: []ir.Share{{Cluster: "two", Weight: 1}, {Cluster: "three", Weight: 1}},
 			}),
 		},
 		Clusters: []ir.Cluster{{Name: "copy"}, {Name: "one"}, {Name: "other"}, {Name: "three"}, {Name: "two"}},
-		Policies: []policyconfig.Policy{{Name: "p"}, {Name: "q"}},
 	}
 	parts := newSplitter(whole)
-	for gateway, want := range map[string]string{"a": "2 listeners: copy one three two p", "b": "1 listeners: other q", "c": "0 listeners:"} {
+	for gateway, want := range map[string]string{"a": "2 listeners: copy one three two", "b": "1 listeners: other", "c": "0 listeners:"} {
 		own := parts.split(gateway)
 		got := fmt.Sprintf("%d listeners:", len(own.Listeners))
 		for _, c := range own.Clusters {
 			got += " " + c.Name
-		}
-		for _, p := range own.Policies {
-			got += " " + p.Name
 		}
 		if got != want {
 			t.Errorf("%s has %s; want %s", gateway, got, want)

@@ -139,6 +139,7 @@ func emitPlugin(j *analysis, o *Options, r *Result) (err error) {
 }
 
 func emitEnvoy(j *analysis, o *Options, r *Result) error {
+	r.PrivateKeys = j.plan.Proxy.HasPrivateKeys()
 	if o.served() != nil {
 		return emitServed(j, o, r)
 	}
@@ -147,7 +148,6 @@ func emitEnvoy(j *analysis, o *Options, r *Result) error {
 	if err != nil {
 		return err
 	}
-	r.PrivateKeys = j.plan.Proxy.HasPrivateKeys()
 	settings := envoy.Settings{
 		Admin: j.parsed.admin, AdminAll: o.Envoy.AdminAll, WasmPath: o.Envoy.WasmPath, Plugin: config, PluginJSON: global,
 	}

@@ -35,8 +35,10 @@ type Source struct {
 
 	lock    sync.Mutex
 	objects map[string]*object // by nameSource
-	// names are those of objects, in order; nil when they have changed.
-	names   []string
+	// listed are the objects' texts in the order of their names, as Sources gave them last, and touched are the names of those that
+	// may be others now.
+	listed  []compiler.Source
+	touched map[string]bool
 	since   time.Time // when the first change came that Next has not told of
 	watches map[schema.GroupKind]*watch
 	// keeping is how many policies keep Pods that Services no longer select.
@@ -56,7 +58,7 @@ type watch struct {
 func NewSource(client dynamic.Interface, log *slog.Logger) *Source {
 	return &Source{
 		client: client, log: log, changed: make(chan struct{}, 1), written: make(chan struct{}, 1),
-		objects: map[string]*object{}, watches: map[schema.GroupKind]*watch{},
+		objects: map[string]*object{}, touched: map[string]bool{}, watches: map[schema.GroupKind]*watch{},
 	}
 }
 
@@ -187,14 +189,11 @@ func (s *Source) set(ctx context.Context, kind schema.GroupKind, sent any) {
 	}
 	name := nameSource(kind.Kind, o)
 	before := s.objects[name]
-	s.objects[name] = o
+	s.objects[name], s.touched[name] = o, true
 	s.keeping += o.keeping() - before.keeping()
 	s.followPods(ctx)
 	switch {
-	case before == nil:
-		s.names = nil
-		s.noteChange()
-	case !bytes.Equal(before.text, o.text):
+	case before == nil, !bytes.Equal(before.text, o.text):
 		s.noteChange()
 	case !bytes.Equal(before.status, o.status):
 		wake(s.written)
@@ -214,7 +213,6 @@ func (s *Source) remove(ctx context.Context, kind schema.GroupKind, sent any) {
 	if known && ctx.Err() == nil {
 		s.forget(nameSource(kind.Kind, o))
 		s.followPods(ctx)
-		s.names = nil
 		s.noteChange()
 	}
 }
@@ -226,12 +224,12 @@ func (s *Source) removeKind(ctx context.Context, kind schema.GroupKind) {
 		}
 	}
 	s.followPods(ctx)
-	s.names = nil
 	s.noteChange()
 }
 
 func (s *Source) forget(name string) {
 	s.keeping -= s.objects[name].keeping()
+	s.touched[name] = true
 	delete(s.objects, name)
 }
 
@@ -301,25 +299,54 @@ func (s *Source) takeChange() time.Time {
 // Changed tells whether there is a change that Next has not told of.
 func (s *Source) Changed() bool { return len(s.changed) > 0 }
 
-// Sources are the objects without their statuses, in the order of their names.
+// Sources are the objects without their statuses, in the order of their names. The list does not change once it is given.
 func (s *Source) Sources() []compiler.Source {
-	return s.list(func(o *object) []byte { return o.text })
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	switch {
+	case len(s.touched) == 0:
+		return s.listed
+	case len(s.touched) > manyTouched:
+		s.listed = make([]compiler.Source, 0, len(s.objects))
+		for _, name := range slices.Sorted(maps.Keys(s.objects)) {
+			s.listed = append(s.listed, compiler.Source{Name: name, Data: s.objects[name].text})
+		}
+	default:
+		s.listed = slices.Clone(s.listed)
+		for name := range s.touched {
+			s.mendListed(name)
+		}
+	}
+	clear(s.touched)
+	return s.listed
+}
+
+// manyTouched is from how many touched objects on their list is made anew, not mended.
+const manyTouched = 256
+
+// mendListed brings the list up to date with one object.
+func (s *Source) mendListed(name string) {
+	at, known := slices.BinarySearchFunc(s.listed, name, func(one compiler.Source, name string) int { return strings.Compare(one.Name, name) })
+	o := s.objects[name]
+	switch {
+	case o == nil && known:
+		s.listed = slices.Delete(s.listed, at, at+1)
+	case o != nil && !known:
+		s.listed = slices.Insert(s.listed, at, compiler.Source{Name: name, Data: o.text})
+	case o != nil:
+		s.listed[at].Data = o.text
+	}
 }
 
 // SourcesWithStatus are the objects as they are.
 func (s *Source) SourcesWithStatus() []compiler.Source {
-	return s.list((*object).whole)
-}
-
-func (s *Source) list(text func(*object) []byte) []compiler.Source {
+	all := slices.Clone(s.Sources())
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	if s.names == nil {
-		s.names = slices.Sorted(maps.Keys(s.objects))
-	}
-	all := make([]compiler.Source, len(s.names))
-	for i, name := range s.names {
-		all[i] = compiler.Source{Name: name, Data: text(s.objects[name])}
+	for i := range all {
+		if o := s.objects[all[i].Name]; o != nil {
+			all[i].Data = o.whole()
+		}
 	}
 	return all
 }

@@ -51,6 +51,10 @@ func (h *held) compile(in Inputs, out Output, stderr io.Writer) (*compiler.Resul
 
 // release forgets files that are gone, or read otherwise now.
 func (h *held) release(sources []compiler.Source) {
+	if len(h.files) == 0 {
+		h.faults = nil
+		return
+	}
 	now := map[string][]byte{}
 	for _, s := range sources {
 		now[s.Name] = s.Data

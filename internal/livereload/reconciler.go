@@ -23,6 +23,13 @@ type Inputs struct {
 	Sources []compiler.Source
 }
 
+// equal tells whether two are the same.
+func (in *Inputs) equal(other *Inputs) bool {
+	return slices.EqualFunc(in.Sources, other.Sources, func(a, b compiler.Source) bool {
+		return a.Name == b.Name && sameBytes(a.Data, b.Data)
+	}) && reflect.DeepEqual(in.Keys, other.Keys)
+}
+
 // Changes tells when inputs change.
 type Changes interface {
 	// Next waits for a change to what it told of last, and gives the time of the first sign of it; false when ctx ends or
@@ -71,6 +78,7 @@ type Reconciler struct {
 	changes   int    // attempts so far
 	held      held
 	warned    map[string]bool
+	collected time.Time
 	readError string // the last one, empty since the inputs could be read again
 }
 
@@ -115,7 +123,7 @@ func (r *Reconciler) reread(ctx context.Context, since time.Time) {
 		return
 	}
 	r.readError = ""
-	if !reflect.DeepEqual(now, r.inputs) {
+	if !now.equal(&r.inputs) {
 		r.inputs = now
 		r.reconcile(ctx, since)
 	}
@@ -149,7 +157,18 @@ func (r *Reconciler) attempt(ctx context.Context, since time.Time) {
 		r.open = time.Time{}
 		r.printFailure(err)
 	}
-	go runtime.GC() // now that nothing waits for it, not during the next change
+	r.collect()
+}
+
+// collectEvery is how often memory is collected after changes: they may come many times a second.
+const collectEvery = 10 * time.Second
+
+// collect collects memory now that nothing waits for it, not during the next change.
+func (r *Reconciler) collect() {
+	if now := time.Now(); now.Sub(r.collected) >= collectEvery {
+		r.collected = now
+		go runtime.GC()
+	}
 }
 
 // Unconfirmed tells whether a change that came at a time failed only for what Envoy has not confirmed yet. It says so,

@@ -73,14 +73,18 @@ func (u *Unselected) Extend(sources []compiler.Source, namespace string, now tim
 			return nil, err
 		}
 	}
-	text := u.writeSlices()
-	if text == nil {
-		return sources, nil
-	}
-	if !bytes.Equal(text, u.last) {
+	if text := u.writeSlices(); !bytes.Equal(text, u.last) {
 		u.last = text
 	}
-	return append(slices.Clip(sources), compiler.Source{Name: unselectedSource, Data: u.last}), nil
+	return u.Append(sources), nil
+}
+
+// Append gives the sources with the hosts that Services had left when Extend was asked last.
+func (u *Unselected) Append(sources []compiler.Source) []compiler.Source {
+	if u == nil || u.last == nil {
+		return sources
+	}
+	return append(slices.Clip(sources), compiler.Source{Name: unselectedSource, Data: u.last})
 }
 
 // Problem says that pods are to be kept and that nothing tells which of them run; nil otherwise.

@@ -34,16 +34,22 @@ func (p *podFacts) serves(address string) bool {
 }
 
 // sourceReader reads the sources that have changed.
-type sourceReader struct{ known map[string]sourceFacts }
+type sourceReader struct {
+	known map[string]sourceFacts
+	// last are the sources that were read, and namespace is that of documents without one.
+	last      []compiler.Source
+	namespace string
+	// mentions is how many of them mention keepUnselected.
+	mentions int
+}
 
 // sourceFacts is what one source says.
 type sourceFacts struct {
-	data      []byte
-	namespace string
-	mentions  bool // of keepUnselected
-	parsed    bool
-	slices    []discoveryv1.EndpointSlice
-	pods      []corev1.Pod
+	data     []byte
+	mentions bool // keepUnselected
+	parsed   bool
+	slices   []discoveryv1.EndpointSlice
+	pods     []corev1.Pod
 }
 
 // The words without which there is nothing to read.
@@ -54,31 +60,49 @@ var (
 )
 
 func (r *sourceReader) read(sources []compiler.Source, namespace string) inputFacts {
-	next, wanted := make(map[string]sourceFacts, len(sources)), false
-	for _, s := range sources {
-		known, is := r.known[s.Name]
-		if !is || !sameBytes(known.data, s.Data) || known.namespace != namespace {
-			known = sourceFacts{data: s.Data, namespace: namespace, mentions: bytes.Contains(s.Data, keepWord)}
-		}
-		wanted = wanted || known.mentions
-		next[s.Name] = known
-	}
-	r.known = next
+	r.update(sources, namespace)
+	wanted := r.mentions > 0
 	f := inputFacts{
 		wanted: wanted, selected: map[string]keptHost{}, listed: map[string]bool{}, pods: map[string]*podFacts{}, owners: map[string]string{},
 	}
 	if !wanted {
 		return f
 	}
-	for _, name := range slices.Sorted(maps.Keys(next)) {
-		s := next[name]
+	for _, name := range slices.Sorted(maps.Keys(r.known)) {
+		s := r.known[name]
 		if !s.parsed {
 			s.parse(name)
-			next[name] = s
+			r.known[name] = s
 		}
-		f.add(s)
+		f.add(s, namespace)
 	}
 	return f
+}
+
+// update looks at the sources that have changed.
+func (r *sourceReader) update(sources []compiler.Source, namespace string) {
+	if r.known == nil || r.namespace != namespace {
+		*r = sourceReader{known: map[string]sourceFacts{}, namespace: namespace}
+	}
+	changed, gone := read.Diff(r.last, sources)
+	r.last = sources
+	for _, name := range gone {
+		r.forget(name)
+	}
+	for _, s := range changed {
+		r.forget(s.Name)
+		facts := sourceFacts{data: s.Data, mentions: bytes.Contains(s.Data, keepWord)}
+		if r.known[s.Name] = facts; facts.mentions {
+			r.mentions++
+		}
+	}
+}
+
+func (r *sourceReader) forget(name string) {
+	if r.known[name].mentions {
+		r.mentions--
+	}
+	delete(r.known, name)
 }
 
 // sameBytes compares contents, which mostly are the same slice.
@@ -112,12 +136,12 @@ func appendDecoded[T any](list []T, d *read.Document) []T {
 	return append(list, one)
 }
 
-func (f *inputFacts) add(s sourceFacts) {
+func (f *inputFacts) add(s sourceFacts, namespace string) {
 	for i := range s.slices {
-		f.addSlice(&s.slices[i], s.namespace)
+		f.addSlice(&s.slices[i], namespace)
 	}
 	for i := range s.pods {
-		f.addPod(&s.pods[i], s.namespace)
+		f.addPod(&s.pods[i], namespace)
 	}
 }
 

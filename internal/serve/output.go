@@ -1,9 +1,9 @@
 package serve
 
 import (
-	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"sync"
@@ -37,71 +37,123 @@ type Output struct {
 	// Notify, if there is one, is called after each change of what statuses depend on.
 	Notify func()
 
-	lock       sync.Mutex           // of what a compilation depends on besides the inputs
-	incumbents *compiler.Incumbents // of what is served
-	unused     time.Duration        // the longest that a session of it goes on without a request
-	inputs     livereload.Inputs    // of the last compilation
+	lock      sync.Mutex // of what follows, and of what is remembered
+	follower  *compiler.Follower
+	published map[string]published // what is served, by Gateways
+	fresh     []compiler.Problem   // that the last compilation was the first to find
+	missing   bool                 // as Unselected.Problem has it
+	unused    time.Duration        // the longest that a session of what is served goes on without a request
+	inputs    livereload.Inputs    // of the last compilation
+
+	checking sync.Mutex // of the cache that checks share
 }
 
-// Compile compiles the inputs, and remembers which hosts terminate and whose addresses are.
+// Compile compiles the inputs, and remembers which hosts terminate and whose addresses are. It costs what has changed since the
+// last time.
 func (s *Output) Compile(in livereload.Inputs) (*compiler.Result, error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	s.inputs = in
-	result, err := s.compile(in)
+	now := time.Now()
+	result, err := s.compile(in, now)
+	if s.Compiled != nil {
+		s.Compiled(time.Since(now), err)
+	}
 	if err != nil {
 		return nil, err
 	}
-	moved, err := s.Owners.See(result.Pods, time.Now())
-	if err == nil && len(moved) > 0 {
-		result, err = s.compile(in)
+	return result, s.Draining.See(result.Draining, now)
+}
+
+func (s *Output) compile(in livereload.Inputs, now time.Time) (*compiler.Result, error) {
+	first := s.follower == nil
+	if first {
+		follower, err := compiler.NewFollower(s.options(in))
+		if err != nil {
+			return nil, err
+		}
+		s.follower = follower
+	}
+	update, err := s.follow(in, now, nil)
+	if err != nil {
+		return nil, err
+	}
+	s.fresh = update.NewWarnings
+	moved, err := s.Owners.See(update.Pods, now)
+	if err != nil {
+		return nil, err
+	}
+	if len(moved) > 0 {
+		if update, err = s.follow(in, now, moved); err != nil {
+			return nil, err
+		}
+		s.fresh = append(s.fresh, update.NewWarnings...)
+	}
+	missing := s.Unselected.Problem()
+	if missing != nil && !s.missing {
+		s.fresh = append(s.fresh, *missing)
+	}
+	s.missing = missing != nil
+	if !first {
+		return update.Configuration()
+	}
+	result, err := update.Result() // with all that there is to say
+	if err == nil && s.missing {
+		result.Warnings = append(result.Warnings, *missing)
 	}
 	return result, err
 }
 
-func (s *Output) compile(in livereload.Inputs) (*compiler.Result, error) {
-	o := s.options(in, time.Now())
-	sources, err := s.Unselected.Extend(in.Sources, o.Namespace, o.Time)
+// follow has the follower take the inputs, with what is remembered. Moved are the addresses of which that is news.
+func (s *Output) follow(in livereload.Inputs, now time.Time, moved []compiler.HostKey) (*compiler.Update, error) {
+	sources, err := s.Unselected.Extend(in.Sources, s.Options(in).Namespace, now)
 	if err != nil {
 		return nil, err
 	}
-	result, err := compiler.Compile(sources, o)
-	if s.Compiled != nil {
-		s.Compiled(time.Since(o.Time), err)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if missing := s.Unselected.Problem(); missing != nil {
-		result.Warnings = append(result.Warnings, *missing)
-	}
-	return result, s.Draining.See(result.Draining, o.Time)
+	return s.follower.Replace(sources, compiler.Changes{
+		Keys: in.Keys, Time: now, Draining: s.Draining.Since, Owners: s.Owners.Of, Moved: moved,
+	})
 }
 
-// Check says what becomes of the inputs' objects, by what Compile made of them last.
-func (s *Output) Check(in livereload.Inputs) (*compiler.CheckResult, error) {
+// NewWarnings are the problems that the last compilation was the first to find.
+func (s *Output) NewWarnings() []compiler.Problem {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	o := s.options(in, time.Now())
+	return s.fresh
+}
+
+// Check says what becomes of the inputs' objects, by what Compile made of them last. No change waits for it.
+func (s *Output) Check(in livereload.Inputs) (*compiler.CheckResult, error) {
+	s.checking.Lock()
+	defer s.checking.Unlock()
+	o := s.options(in)
+	o.Time = time.Now()
 	o.Envoy.Served.Rejected = map[string]string{}
 	for _, c := range s.Server.Clients() {
 		for _, r := range c.Rejected {
 			o.Envoy.Served.Rejected[c.Gateway] = r.Type + " " + r.Name + ": " + r.Words
 		}
 	}
-	sources, err := s.Unselected.Extend(in.Sources, o.Namespace, o.Time)
-	if err != nil {
-		return nil, err
-	}
-	return compiler.Check(sources, o)
+	return compiler.Check(s.recall(in.Sources, &o), o)
 }
 
-// options are those of a compilation at a time.
-func (s *Output) options(in livereload.Inputs, now time.Time) compiler.Options {
+// recall puts what is remembered into options and sources, as it is now.
+func (s *Output) recall(sources []compiler.Source, o *compiler.Options) []compiler.Source {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	o.Envoy.Served.Draining, o.Envoy.Served.Owners = s.Draining.Since, maps.Clone(s.Owners.Of)
+	if s.follower != nil {
+		o.Incumbents = s.follower.Incumbents()
+	}
+	return s.Unselected.Append(sources)
+}
+
+// options are those of a compilation, without what is remembered.
+func (s *Output) options(in livereload.Inputs) compiler.Options {
 	o := s.Options(in)
-	o.Time, o.Incumbents = now, cmp.Or(s.incumbents, &compiler.Incumbents{})
+	o.Incumbents = &compiler.Incumbents{}
 	o.AssumeAdmitted, o.AllowEmpty = o.AssumeAdmitted || s.Admitted, o.AllowEmpty || s.Admitted
-	o.Envoy.Served = &compiler.Served{Draining: s.Draining.Since, Owners: s.Owners.Of, Own: s.Own, Remote: s.Remote}
+	o.Envoy.Served = &compiler.Served{Own: s.Own, Remote: s.Remote}
 	return o
 }
 
@@ -166,29 +218,36 @@ func (s *Output) awaitEnvoys(ctx context.Context) bool {
 
 // serve gives the server a configuration, and says in a line what that came to.
 func (s *Output) serve(since time.Time, result *compiler.Result) string {
-	var keys []string
-	changed := 0
-	set := func(key string, next *xds.Snapshot) {
-		if last := s.Server.Latest(key); last == nil || last.Generation != next.Generation {
+	s.lock.Lock()
+	defer s.Changed()
+	defer s.lock.Unlock()
+	s.unused = result.LongestUnused
+	now, changed := make(map[string]published, len(result.Served)), 0
+	for _, d := range result.Served {
+		last, known := s.published[d.Gateway]
+		switch {
+		case !known:
+			now[d.Gateway] = published{d, NewSnapshot(since, d)}
+		case last.of == d:
+			now[d.Gateway] = last
+			continue
+		default:
+			now[d.Gateway] = last.follow(since, d)
+		}
+		if !known || last.snapshot.Generation != now[d.Gateway].snapshot.Generation {
 			changed++
 		}
-		s.Server.Set(key, next)
+		s.Server.Set(d.Gateway, now[d.Gateway].snapshot)
 	}
-	s.lock.Lock()
-	s.incumbents, s.unused = result.Incumbents, result.LongestUnused
-	s.lock.Unlock()
-	defer s.Changed()
-	for _, d := range result.Served {
-		keys = append(keys, d.Gateway)
-		set(d.Gateway, NewSnapshot(since, d))
-	}
-	for _, key := range s.Server.Gateways() {
-		if !slices.Contains(keys, key) {
-			set(key, xds.NewSnapshot(since, nil)) // there is no such Gateway any more
+	for key := range s.published {
+		if _, stays := now[key]; !stays { // there is no such Gateway any more
+			s.Server.Set(key, xds.NewSnapshot(since, nil))
+			changed++
 		}
 	}
+	s.published = now
 	return fmt.Sprintf("served in %d ms: %d of %d Gateways have changed",
-		time.Since(since).Milliseconds(), changed, len(keys))
+		time.Since(since).Milliseconds(), changed, len(now))
 }
 
 // LongestUnused is the longest time for which a session of what is served goes on without a request.

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"bytes"
 	"time"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
@@ -9,21 +10,71 @@ import (
 
 // NewSnapshot is what the proxies of a Gateway are served.
 func NewSnapshot(since time.Time, d *envoy.Served) *xds.Snapshot {
-	resources := map[xds.Type][]*xds.Resource{}
-	for t, all := range map[xds.Type][]envoy.Packed{
-		xds.Cluster: d.Clusters, xds.Endpoint: d.Endpoints, xds.Secret: d.Secrets, xds.Filter: d.Filter,
-		xds.Routes: d.Routes, xds.Listener: d.Listeners,
+	return published{&envoy.Served{}, xds.NewSnapshot(since, nil)}.follow(since, d).snapshot
+}
+
+// published is what a Gateway's proxies are served, and what it was made of.
+type published struct {
+	of       *envoy.Served
+	snapshot *xds.Snapshot
+}
+
+// follow is what they are served next. A resource that has not changed is the same one.
+func (p published) follow(since time.Time, d *envoy.Served) published {
+	edits := map[xds.Type]xds.Edit{}
+	for t, lists := range map[xds.Type][2][]envoy.Packed{
+		xds.Cluster: {p.of.Clusters, d.Clusters}, xds.Endpoint: {p.of.Endpoints, d.Endpoints}, xds.Secret: {p.of.Secrets, d.Secrets},
+		xds.Filter: {p.of.Filter, d.Filter}, xds.Routes: {p.of.Routes, d.Routes}, xds.Listener: {p.of.Listeners, d.Listeners},
 	} {
-		for _, p := range all {
-			r := xds.NewResource(t, p.Name, p.Content)
-			r.Needs = p.Clusters
-			resources[t] = append(resources[t], r)
+		changed, removed := compare(lists[0], lists[1])
+		edit := xds.Edit{Removed: removed}
+		for _, packed := range changed {
+			r := xds.NewResource(t, packed.Name, packed.Content)
+			r.Needs = packed.Clusters
+			if t == xds.Filter {
+				r.Origin = pluginText(d.PluginJSON)
+			}
+			edit.Set = append(edit.Set, r)
+		}
+		edits[t] = edit
+	}
+	return published{d, p.snapshot.Edit(since, edits)}
+}
+
+// compare gives what is new or has changed of a list, and the names of what is gone. Lists mostly have the same names, and
+// contents mostly are the same slices, so that one is compared with the other at once.
+func compare(before, now []envoy.Packed) (changed []envoy.Packed, removed []string) {
+	if len(before) == len(now) && (len(now) == 0 || &before[0] == &now[0]) {
+		return nil, nil
+	}
+	var rest map[string][]byte // of before, once names differ
+	for i, packed := range now {
+		if rest == nil && (i >= len(before) || before[i].Name != packed.Name) {
+			rest = make(map[string][]byte, len(before)-i)
+			for _, was := range before[min(i, len(before)):] {
+				rest[was.Name] = was.Content
+			}
+		}
+		var was []byte
+		if rest == nil {
+			was = before[i].Content
+		} else {
+			was = rest[packed.Name]
+			delete(rest, packed.Name)
+		}
+		if was == nil || !bytes.Equal(was, packed.Content) {
+			changed = append(changed, packed)
 		}
 	}
-	for _, r := range resources[xds.Filter] {
-		r.Origin = pluginText(d.PluginJSON)
+	if rest == nil && len(before) > len(now) {
+		for _, was := range before[len(now):] {
+			removed = append(removed, was.Name)
+		}
 	}
-	return xds.NewSnapshot(since, resources)
+	for name := range rest {
+		removed = append(removed, name)
+	}
+	return changed, removed
 }
 
 // pluginText is the text of a filter's configuration, which may hold keys.

@@ -68,6 +68,9 @@ type clientType struct {
 	absent   map[string]bool   // names that it knows to be of nothing
 	pending  *push             // which it has not answered
 	rejected map[string]Rejection
+	// clean says that the Envoy had all resources of a type when their sum was cleanAt, and that nothing has come from it since.
+	clean   bool
+	cleanAt hashSum
 	// limit is how many resources a push may have, while the one is looked for that made an Envoy reject several.
 	limit int
 }
@@ -107,6 +110,7 @@ func (c *client) take(request *discoveryv3.DeltaDiscoveryRequest, now time.Time)
 		return
 	}
 	k := &c.types[t]
+	k.clean = false
 	if !k.asked {
 		k.asked = true
 		k.wildcard = len(request.GetResourceNamesSubscribe()) == 0 && (t == Cluster || t == Listener)
@@ -160,6 +164,7 @@ func (c *client) settle(t Type, request *discoveryv3.DeltaDiscoveryRequest, now 
 	}
 	for _, r := range p.resources {
 		if t == Cluster && k.has[r.Name] != "" {
+			c.types[Endpoint].clean = false
 			delete(c.types[Endpoint].has, r.Name) // a cluster that is made anew waits for its endpoints again
 		}
 		if k.wildcard || k.names[r.Name] {
@@ -329,6 +334,9 @@ func (c *client) hasAll(t Type) bool { return c.has(t, false) }
 func (c *client) hasAsked(t Type) bool { return c.has(t, true) }
 
 func (c *client) has(t Type, asked bool) bool {
+	if c.isClean(t) {
+		return true
+	}
 	k := &c.types[t]
 	for name := range c.target.resources[t] {
 		if asked && !k.wildcard && !k.names[name] {
@@ -344,6 +352,9 @@ func (c *client) has(t Type, asked bool) bool {
 // hasEndpoints tells whether every cluster has endpoints that are as new as the target: those that come meanwhile are
 // not waited for.
 func (c *client) hasEndpoints() bool {
+	if c.isClean(Endpoint) {
+		return true
+	}
 	k := &c.types[Endpoint]
 	for name, r := range c.target.resources[Endpoint] {
 		settled := k.has[name] == r.Version || k.has[name] != "" && c.renewed[name] || c.isHeldBack(Endpoint, name) ||
@@ -372,7 +383,26 @@ func (c *client) isHeldBack(t Type, name string) bool {
 	return t == Endpoint && c.returned && c.types[Endpoint].has[name] != ""
 }
 
+// isClean tells whether the Envoy is known to have all that it ought to of a type, so that thousands of names need not be
+// looked at.
+func (c *client) isClean(t Type) bool {
+	k := &c.types[t]
+	return k.clean && k.cleanAt == c.target.sums[t] && (t != Endpoint || k.cleanAt == c.latest.sums[t])
+}
+
+// noteClean notes that nothing of a type is new, if the Envoy has all of it.
+func (c *client) noteClean(t Type) {
+	k := &c.types[t]
+	if len(k.rejected) == 0 && (t != Endpoint || !c.returned && c.latest.sums[t] == c.target.sums[t]) &&
+		(t != Routes || len(c.types[Cluster].rejected) == 0) && c.hasAll(t) {
+		k.clean, k.cleanAt = true, c.target.sums[t]
+	}
+}
+
 func (c *client) hasRejected(t Type) bool {
+	if len(c.types[t].rejected) == 0 && (t != Routes || len(c.types[Cluster].rejected) == 0) {
+		return false
+	}
 	for name := range c.target.resources[t] {
 		r := c.want(t, name)
 		if c.types[t].rejected[name].Version == r.Version || c.isWithheld(t, r) {
@@ -410,9 +440,16 @@ func (c *client) push(t Type, now time.Time) *discoveryv3.DeltaDiscoveryResponse
 	if !k.asked || k.pending != nil {
 		return nil
 	}
-	changed, absent := c.findNew(t)
+	var changed []*Resource
+	var absent []string
+	if !c.isClean(t) {
+		changed, absent = c.findNew(t)
+	}
 	if len(changed) == 0 {
 		k.limit = 0
+	}
+	if len(changed)+len(absent) == 0 && !c.isClean(t) {
+		c.noteClean(t)
 	}
 	slices.SortFunc(changed, func(a, b *Resource) int { return cmp.Compare(a.Name, b.Name) })
 	if k.limit > 0 && len(changed) > k.limit {
@@ -448,8 +485,8 @@ func (c *client) findNew(t Type) (changed []*Resource, absent []string) {
 // pushRemovals makes the message that takes away what the target does not have; nil if there is nothing.
 func (c *client) pushRemovals(t Type, now time.Time) *discoveryv3.DeltaDiscoveryResponse {
 	k := &c.types[t]
-	if !k.wildcard || k.pending != nil || !k.asked {
-		return nil
+	if !k.wildcard || k.pending != nil || !k.asked || c.isClean(t) && len(k.has) == len(c.target.resources[t]) {
+		return nil // the last: it has all that there is, and so nothing else
 	}
 	var gone []string
 	for name := range k.has {

@@ -2,6 +2,7 @@ package xds
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"maps"
 	"slices"
@@ -81,35 +82,93 @@ type Snapshot struct {
 	Since time.Time
 
 	resources [typeCount]map[string]*Resource
+	sums      [typeCount]hashSum
+}
+
+// hashSum is the sum of the hashes of a type's resources, so that a change of one costs no look at the others.
+type hashSum [sha256.Size / 8]uint64
+
+// add adds a resource so many times. What overflows is lost.
+func (s *hashSum) add(r *Resource, times uint64) {
+	hash := sha256.Sum256([]byte(r.Name + "\x00" + r.Version))
+	for i := range s {
+		s[i] += times * binary.BigEndian.Uint64(hash[8*i:])
+	}
+}
+
+// once is adding a resource, and back is taking it out again.
+const (
+	once uint64 = 1
+	back        = ^uint64(0)
+)
+
+// hash is a hash of all types' resources.
+func (s *Snapshot) hash() string {
+	var text []byte
+	for _, one := range s.sums {
+		for _, word := range one {
+			text = binary.BigEndian.AppendUint64(text, word)
+		}
+	}
+	hash := sha256.Sum256(text)
+	return hex.EncodeToString(hash[:6])
+}
+
+// Edit is what changes of a type's resources.
+type Edit struct {
+	Set     []*Resource
+	Removed []string // names
 }
 
 // NewSnapshot makes one of resources by their type.
 func NewSnapshot(since time.Time, resources map[Type][]*Resource) *Snapshot {
-	s := &Snapshot{Since: since}
-	for t := range s.resources {
-		s.resources[t] = make(map[string]*Resource, len(resources[Type(t)]))
-		for _, r := range resources[Type(t)] {
-			s.resources[t][r.Name] = r
-		}
+	edits := map[Type]Edit{}
+	for t, all := range resources {
+		edits[t] = Edit{Set: all}
 	}
-	s.Generation = s.hash()
-	return s
+	return (&Snapshot{}).Edit(since, edits)
+}
+
+// Edit is the snapshot after edits, for a change that was seen then. It costs what they touch, and a copy of the lists of names
+// that these are in.
+func (s *Snapshot) Edit(since time.Time, edits map[Type]Edit) *Snapshot {
+	next := &Snapshot{Since: since, resources: s.resources, sums: s.sums}
+	for t := range typeCount {
+		e := edits[t]
+		if len(e.Set)+len(e.Removed) == 0 && s.resources[t] != nil {
+			continue
+		}
+		named := maps.Clone(s.resources[t])
+		if named == nil {
+			named = make(map[string]*Resource, len(e.Set))
+		}
+		for _, name := range e.Removed {
+			next.replace(t, named[name], nil)
+			delete(named, name)
+		}
+		for _, r := range e.Set {
+			next.replace(t, named[r.Name], r)
+			named[r.Name] = r
+		}
+		next.resources[t] = named
+	}
+	next.Generation = next.hash()
+	return next
+}
+
+// replace has one resource count in the place of another; nil is none.
+func (s *Snapshot) replace(t Type, was, now *Resource) {
+	if was != nil {
+		s.sums[t].add(was, back)
+	}
+	if now != nil {
+		s.sums[t].add(now, once)
+	}
 }
 
 // At is the snapshot for a change that was seen at another time.
 func (s *Snapshot) At(since time.Time) *Snapshot {
-	return &Snapshot{Generation: s.Generation, Since: since, resources: s.resources}
-}
-
-func (s *Snapshot) hash() string {
-	h := sha256.New()
-	for t, named := range s.resources {
-		for _, name := range slices.Sorted(maps.Keys(named)) {
-			h.Write([]byte{byte(t)})
-			h.Write([]byte(name + "\x00" + named[name].Version))
-		}
-	}
-	return hex.EncodeToString(h.Sum(nil)[:6])
+	return &Snapshot{Generation: s.Generation, Since: since, resources: s.resources, sums: s.sums}
 }
 
 // Resources are those of a type, by name.
@@ -123,13 +182,7 @@ func (s *Snapshot) Resources(t Type) []*Resource {
 
 // WithEndpoints is the snapshot with other endpoints of some of its clusters; those of others are left out.
 func (s *Snapshot) WithEndpoints(since time.Time, changed []*Resource) *Snapshot {
-	next := &Snapshot{Since: since, resources: s.resources}
-	next.resources[Endpoint] = maps.Clone(s.resources[Endpoint])
-	for _, r := range changed {
-		if next.resources[Endpoint][r.Name] != nil {
-			next.resources[Endpoint][r.Name] = r
-		}
-	}
-	next.Generation = next.hash()
-	return next
+	isIn := func(r *Resource) bool { return s.resources[Endpoint][r.Name] != nil }
+	own := slices.DeleteFunc(slices.Clone(changed), func(r *Resource) bool { return !isIn(r) })
+	return s.Edit(since, map[Type]Edit{Endpoint: {Set: own}})
 }

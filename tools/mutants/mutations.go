@@ -205,8 +205,18 @@ var mutations = []mutation{
 	},
 	{
 		"clusters are not stale", merged,
-		"\t\tm.stale.clusters = m.stale.clusters || len(changes) > 0\n",
+		"\ts.clusters = s.clusters || len(changes) > 0\n",
 		"",
+	},
+	{
+		"clusters of a served Gateway not counted", merged,
+		"\t\ts.gateway.clusters.count(h.Clusters, by)\n",
+		"",
+	},
+	{
+		"endpoints of a served Gateway stay", "internal/compiler/follow/served.go",
+		"\treturn settings || endpoints\n",
+		"\td.Endpoints = g.last.Endpoints\n\t_ = endpoints\n\treturn settings\n",
 	},
 	{
 		"an ancestor that is taken is not counted", state,

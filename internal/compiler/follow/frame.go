@@ -26,6 +26,8 @@ type frame struct {
 	// refused are the claims to addresses that do not hold, and claims those that do.
 	refused map[gateway.Claim]string
 	claims  gateway.Claims
+	// gateways are the keys of limpet's, in order.
+	gateways []string
 }
 
 // updateFrame makes the frame anew if it is marked, and marks all groups if it looks different to them.
@@ -44,8 +46,8 @@ func (s *State) updateFrame() {
 		s.marks.all = true
 		s.merged.setSites(now.listeners)
 	}
-	if before == nil || !reflect.DeepEqual(before.listeners, now.listeners) {
-		s.merged.touchListeners(now.listeners)
+	if before == nil || !reflect.DeepEqual(before.listeners, now.listeners) || !slices.Equal(before.gateways, now.gateways) {
+		s.merged.touchListeners(now)
 	}
 }
 
@@ -56,11 +58,14 @@ func (s *State) newFrame() *frame {
 	f.budgets = retrybudget.NewPart(context, func(key string) bool { return s.objects.services[key] != nil }, &f.report)
 	input := *context
 	input.Proxies = nil
-	f.refused = gateway.NewInput(&input, s.settings.Bind).AssumeClasses(s.settings.AssumeClass).SettleClaims(s.listening)
+	f.refused = s.newInput(&input).SettleClaims(s.listening)
 	p, config := s.analyze(f, &input, stepCaches{}, Moment{}, &f.report)
 	f.report.Add(&p.ofGateways)
 	f.report.Add(p.report)
 	f.listeners, f.others, f.claims = config.Listeners, p.others, p.claims
+	for _, g := range p.gateways {
+		f.gateways = append(f.gateways, g.Gateway.Key())
+	}
 	return f
 }
 

@@ -21,16 +21,21 @@ type merged struct {
 	sites         map[string]*siteHosts
 	clusters      map[string]*sharedCluster
 	clusterNames  []string // in order
-	policies      map[string]*policyconfig.Policy
-	draining      map[ir.HostKey]int
-	untils        map[time.Time]int
-	pods          map[ir.PodAt]int
-	podList       []ir.PodAt // in order; nil when it has to be made anew
-	unsettled     int        // parts
-	touched       touchedParts
+	// gateways are what a server gives to their proxies, by their keys, which gatewayKeys has in order.
+	gateways    map[string]*servedGateway
+	gatewayKeys []string
+	policies    map[string]*policyconfig.Policy
+	draining    map[ir.HostKey]int
+	untils      map[time.Time]int
+	pods        map[ir.PodAt]int
+	podList     []ir.PodAt // in order; nil when it has to be made anew
+	unsettled   int        // parts
+	touched     touchedParts
 	// last is the configuration that was put together last, and stale what of it has changed since.
 	last  *envoy.Discovery
 	stale stale
+	// longestUnused is the longest time for which a session of the policies goes on without a request.
+	longestUnused time.Duration
 }
 
 // touchedParts is what may not be as it was when changes were last asked for, with what it was; nil for nothing.
@@ -49,10 +54,38 @@ func newTouched() touchedParts {
 type stale struct {
 	listeners, clusters, policies bool
 	sites                         map[string]bool
+	// settings and endpoints are the clusters of which these have changed, and inline says that one of them has or had its
+	// endpoints inside.
+	settings, endpoints []string
+	inline              bool
+}
+
+// keyedSite is a part of a listener with routes of its own, by a name that it has for itself among those of all Gateways.
+type keyedSite struct {
+	envoy.Site
+	key string
+}
+
+// listSites gives a listener's sites, in order.
+func (m *merged) listSites(l ir.Listener) (all []keyedSite) {
+	for _, s := range envoy.ListSites(l) {
+		key := s.Name
+		if m.assembly.Server {
+			key = l.Gateway + "/" + key
+		}
+		all = append(all, keyedSite{s, key})
+	}
+	return all
 }
 
 // siteHosts are the virtual hosts of a site.
 type siteHosts struct {
+	// gateway is the one that it is of, clusters are those that its routes lead to, and routes is how these were packed last; all
+	// for a server alone.
+	gateway  *servedGateway
+	clusters usage
+	routes   envoy.Packed
+
 	shell   map[string]*ir.Host // those that are there without any route
 	texts   map[string]*envoy.HostText
 	written map[string]*envoy.HostText // of the shell's
@@ -61,7 +94,7 @@ type siteHosts struct {
 	// sessions says that most routes have some, on which the texts depend: tally counts them, and counted has the hosts in it.
 	sessions bool
 	tally    envoy.Tally
-	counted  map[string]envoy.Tally
+	counted  map[string]*envoy.HostText
 }
 
 // sharedCluster is a cluster that several groups may use.
@@ -75,7 +108,7 @@ func newMerged(a envoy.Assembly, endpointFiles int) *merged {
 	return &merged{
 		assembly: a, endpointFiles: endpointFiles, sites: map[string]*siteHosts{}, clusters: map[string]*sharedCluster{},
 		policies: map[string]*policyconfig.Policy{}, draining: map[ir.HostKey]int{}, untils: map[time.Time]int{},
-		pods:    map[ir.PodAt]int{},
+		pods: map[ir.PodAt]int{}, gateways: map[string]*servedGateway{},
 		touched: newTouched(), stale: stale{sites: map[string]bool{}},
 	}
 }
@@ -96,21 +129,24 @@ func (m *merged) setSites(listeners []ir.Listener) {
 			m.touchHost(hostKey{name, domain})
 		}
 	}
-	m.sites = map[string]*siteHosts{}
+	m.sites, m.gateways = map[string]*siteHosts{}, map[string]*servedGateway{}
 	for _, l := range listeners {
-		for _, s := range envoy.ListSites(l) {
+		for _, s := range m.listSites(l) {
 			m.addSite(l, s)
 		}
 	}
 }
 
-func (m *merged) addSite(l ir.Listener, s envoy.Site) {
+func (m *merged) addSite(l ir.Listener, s keyedSite) {
 	site := &siteHosts{
 		shell: map[string]*ir.Host{}, texts: map[string]*envoy.HostText{}, written: map[string]*envoy.HostText{},
-		counted: map[string]envoy.Tally{},
+		counted: map[string]*envoy.HostText{},
 	}
-	m.sites[s.Name], m.stale.sites[s.Name] = site, true
-	among, after := listShellHosts(l, s)
+	if m.assembly.Server {
+		site.gateway, site.clusters = m.findGateway(l.Gateway), newUsage()
+	}
+	m.sites[s.key], m.stale.sites[s.key] = site, true
+	among, after := listShellHosts(l, s.Site)
 	for i := range among {
 		site.among = append(site.among, among[i].Domain)
 		site.shell[among[i].Domain] = &among[i]
@@ -121,12 +157,12 @@ func (m *merged) addSite(l ir.Listener, s envoy.Site) {
 	}
 	slices.SortFunc(site.among, gateway.BySpecificity)
 	for domain := range site.shell {
-		m.touchHost(hostKey{s.Name, domain})
+		m.touchHost(hostKey{s.key, domain})
 	}
 }
 
-func (m *merged) touchListeners(listeners []ir.Listener) {
-	m.listeners, m.touched.listeners = listeners, true
+func (m *merged) touchListeners(f *frame) {
+	m.listeners, m.gatewayKeys, m.touched.listeners = f.listeners, f.gateways, true
 }
 
 // touchHost notes what a host was.
@@ -157,17 +193,26 @@ func (s *siteHosts) text(domain string) []byte {
 	return nil
 }
 
-// recount counts the routes of a host anew that have sessions.
+// recount counts the routes of a host anew that have sessions, and the clusters that it leads to.
 func (s *siteHosts) recount(domain string) {
-	var now envoy.Tally
-	if h := s.host(domain); h != nil {
-		now = h.Tally
+	was, now := s.counted[domain], s.host(domain)
+	if was != nil {
+		s.count(was, -1)
 	}
-	was := s.counted[domain]
-	s.tally.Sessions += now.Sessions - was.Sessions
-	s.tally.Routes += now.Routes - was.Routes
-	if s.counted[domain] = now; now == (envoy.Tally{}) {
+	if now == nil {
 		delete(s.counted, domain)
+		return
+	}
+	s.counted[domain] = now
+	s.count(now, 1)
+}
+
+func (s *siteHosts) count(h *envoy.HostText, by int) {
+	s.tally.Sessions += by * h.Sessions
+	s.tally.Routes += by * h.Routes
+	if s.gateway != nil {
+		s.clusters.count(h.Clusters, by)
+		s.gateway.clusters.count(h.Clusters, by)
 	}
 }
 
@@ -367,7 +412,7 @@ func (m *merged) writeShell() error {
 
 // writeClusters writes those of some names that are not written, or all of them when endpoints change their place.
 func (m *merged) writeClusters(names []string) error {
-	if inline := len(m.clusters) > m.endpointFiles; inline != m.assembly.Inline {
+	if inline := len(m.clusters) > m.endpointFiles && !m.assembly.Server; inline != m.assembly.Inline {
 		m.assembly.Inline = inline
 		for name, c := range m.clusters {
 			m.touchCluster(name)
@@ -436,7 +481,8 @@ func (m *merged) takeChanges() []Change {
 	}
 	for name, was := range m.touched.clusters {
 		changes := m.compareCluster(name, was)
-		m.stale.clusters = m.stale.clusters || len(changes) > 0
+		m.stale.noteClusters(changes)
+		m.stale.inline = m.stale.inline || was != nil && was.Inline || m.clusters[name] != nil && m.clusters[name].text.Inline
 		all = append(all, changes...)
 	}
 	m.touched = newTouched()
@@ -444,6 +490,17 @@ func (m *merged) takeChanges() []Change {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Site, b.Site), cmp.Compare(a.Name, b.Name))
 	})
 	return all
+}
+
+func (s *stale) noteClusters(changes []Change) {
+	s.clusters = s.clusters || len(changes) > 0
+	for _, c := range changes {
+		if c.Kind == Endpoints {
+			s.endpoints = append(s.endpoints, c.Name)
+		} else {
+			s.settings = append(s.settings, c.Name)
+		}
+	}
 }
 
 // compareCluster lists what has changed of a cluster: its settings, its endpoints or both.

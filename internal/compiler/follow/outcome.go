@@ -79,10 +79,10 @@ func (m *merged) assemble(keys policyconfig.Keys) (*envoy.Discovery, error) {
 		routes[r.Name] = r
 	}
 	for _, l := range m.listeners {
-		for _, s := range envoy.ListSites(l) {
+		for _, s := range m.listSites(l) {
 			r, known := routes[s.Name]
-			if !known || m.stale.sites[s.Name] {
-				if r, err = m.assembly.JoinRoutes(s.Name, m.sites[s.Name].list(), m.sites[s.Name].sessions); err != nil {
+			if !known || m.stale.sites[s.key] {
+				if r, err = m.assembly.JoinRoutes(s.Name, m.sites[s.key].list(), m.sites[s.key].sessions); err != nil {
 					return nil, err
 				}
 			}

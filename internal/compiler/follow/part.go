@@ -32,6 +32,7 @@ type groupPart struct {
 	unsettled  bool
 	until      time.Time
 	others     int // as policy.Decisions has it
+	gateways   []*gateway.Status
 	claims     gateway.Claims
 	proxyHosts gateway.ProxyHosts
 	held       policy.HeldNames
@@ -73,12 +74,12 @@ func (s *State) analyze(
 	f *frame, input *resource.Objects, c stepCaches, m Moment, attaching *report.Report,
 ) (*groupPart, *ir.Config) {
 	p := &groupPart{report: &report.Report{}}
-	topology := gateway.NewInput(input, s.settings.Bind).AssumeClasses(s.settings.AssumeClass).Settled(f.refused, s.listening)
+	topology := s.newInput(input).Settled(f.refused, s.listening)
 	t := c.topology.Get(topology, gateway.Build)
 	p.ofGateways.Add(&t.OfGateways)
 	p.report.Add(&t.OfRoutes)
-	places := backend.NewPlaces(input, t.Claims(), s.settings.Envoy.Settings.Admin)
-	places.Names, places.Zone = s.settings.ExternalNames, s.settings.Zone
+	places := backend.NewPlaces(input, t.Claims(), s.settings.Own...)
+	places.NoLoopback, places.Names, places.Zone = s.settings.Remote, s.settings.ExternalNames, s.settings.Zone
 	backends := backend.NewIndex(input, c.backends.GetAll(backend.GatherPorts(input, places), backend.BuildPort), places, p.report)
 	o := s.settings.Policy
 	o.Order, o.HeldNames = s.listening.Order, s.incumbents.names
@@ -90,11 +91,20 @@ func (s *State) analyze(
 	p.clusters, p.policies, p.draining, p.until = config.Clusters, config.Policies, config.Draining, config.Until
 	p.pods, p.unsettled = config.Pods, config.Unsettled
 	p.cookies, p.others = decisions.DomainCookies(), decisions.OtherAncestors
-	p.claims, p.proxyHosts = t.Claims(), t.ProxyHosts()
+	p.gateways, p.claims, p.proxyHosts = t.Attachments.Gateways, t.Claims(), t.ProxyHosts()
 	if s.settings.KeepIncumbents {
 		p.held = decisions.HeldNames()
 	}
 	return p, config
+}
+
+// newInput is the input of a topology.
+func (s *State) newInput(objects *resource.Objects) gateway.Input {
+	in := gateway.NewInput(objects, s.settings.Bind).AssumeClasses(s.settings.AssumeClass)
+	if s.settings.Envoy.Server {
+		in = in.Apart()
+	}
+	return in
 }
 
 // knownOwners is what is remembered of addresses, be it nothing.
@@ -116,10 +126,10 @@ func (s *State) compile(g *group, m Moment) *groupPart {
 // renderHosts writes the virtual hosts that are not there without the group's routes.
 func (s *State) renderHosts(listeners []ir.Listener, r envoy.Renderer) (texts []hostText, err error) {
 	for _, l := range listeners {
-		for _, site := range envoy.ListSites(l) {
-			own := envoy.Site{Name: site.Name}
+		for _, site := range s.merged.listSites(l) {
+			own := envoy.Site{Name: site.key}
 			for _, h := range site.Hosts {
-				if !s.merged.isShellHost(site.Name, &h) {
+				if !s.merged.isShellHost(site.key, &h) {
 					own.Hosts = append(own.Hosts, h)
 				}
 			}
@@ -128,7 +138,7 @@ func (s *State) renderHosts(listeners []ir.Listener, r envoy.Renderer) (texts []
 				return nil, err
 			}
 			for i := range hosts {
-				texts = append(texts, hostText{hostKey{site.Name, own.Hosts[i].Domain}, &hosts[i]})
+				texts = append(texts, hostText{hostKey{site.key, own.Hosts[i].Domain}, &hosts[i]})
 			}
 		}
 	}

@@ -49,6 +49,9 @@ type Settings struct {
 	KeepIncumbents bool
 	// LocalClients leaves out advice about clients on other machines.
 	LocalClients bool
+	// Own are the addresses at which limpet's own listen, and Remote says that no loopback address is an endpoint.
+	Own    []netip.AddrPort
+	Remote bool
 	// Envoy has everything but the plugin's configuration, and EndpointFiles is as in [envoy.Renderer.Discover].
 	Envoy         envoy.Assembly
 	EndpointFiles int

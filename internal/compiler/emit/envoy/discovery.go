@@ -93,9 +93,14 @@ type Assembly struct {
 	// Folder is where Envoy finds the files, and Inline says that endpoints are in their clusters.
 	Folder string
 	Inline bool
+	// Server says that there are no files: Envoy asks a server.
+	Server bool
 }
 
 func (a Assembly) layout() fileLayout {
+	if a.Server {
+		return servedLayout
+	}
 	return fileLayout{discovered: true, folder: a.Folder, inline: a.Inline}
 }
 
@@ -123,6 +128,8 @@ func ListSites(l ir.Listener) []Site {
 // HostText is a virtual host's bytes in each form that it may have, and what of its routes its table's form depends on.
 type HostText struct {
 	Tally
+	// Clusters are those that its routes lead to, in order.
+	Clusters    []string
 	usual, lean []byte
 }
 
@@ -146,7 +153,7 @@ func (r Renderer) RenderHosts(a Assembly, s Site) ([]HostText, error) {
 	}
 	texts := make([]HostText, len(usual))
 	for i := range texts {
-		texts[i] = HostText{tallyHosts(s.Hosts[i]), usual[i], lean[i]}
+		texts[i] = HostText{tallyHosts(s.Hosts[i]), ListClusters(s.Hosts[i : i+1]), usual[i], lean[i]}
 	}
 	return texts, nil
 }

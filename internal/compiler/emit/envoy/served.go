@@ -9,7 +9,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
-	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // Packed is a resource in the bytes in which a server sends it.
@@ -31,30 +30,28 @@ type Served struct {
 	// Endpoints are those of all Clusters but the ones with names for hosts, which have theirs themselves.
 	Clusters, Endpoints []Packed
 	Secrets             []Packed
-	// Filter is the filter with its configuration, which PluginJSON is: Plugin without the policies, for these travel with their
-	// routes. There is none without listeners.
+	// Filter is the filter with its configuration, which PluginJSON is, without the policies: these travel with their routes.
+	// There is none without listeners.
 	Filter     []Packed
-	Plugin     policyconfig.Config
 	PluginJSON []byte
 }
 
-// ServeSettings are those of one Gateway.
-type ServeSettings struct {
+// GatewayConfig is a Gateway's part of a configuration: its listeners and what they lead to.
+type GatewayConfig struct {
 	Gateway string
-	Settings
-	// Config has the Gateway's listeners and what they lead to.
-	Config *ir.Config
+	*ir.Config
 }
 
 // Serve gives the configurations of Gateways for a server. Clusters are those of all of them.
-func (r Renderer) Serve(clusters []ir.Cluster, gateways []ServeSettings) ([]*Served, error) {
+func (r Renderer) Serve(clusters []ir.Cluster, settings Settings, gateways []GatewayConfig) ([]*Served, error) {
+	a := Assembly{Settings: settings, Server: true}
 	packed, err := r.packClusters(clusters)
 	if err != nil {
 		return nil, err
 	}
 	all := make([]*Served, len(gateways))
 	for i, g := range gateways {
-		if all[i], err = r.serveGateway(packed, g); err != nil {
+		if all[i], err = r.serveGateway(a, packed, g); err != nil {
 			return nil, err
 		}
 	}
@@ -64,23 +61,38 @@ func (r Renderer) Serve(clusters []ir.Cluster, gateways []ServeSettings) ([]*Ser
 // servedLayout is that of what a server serves.
 var servedLayout = fileLayout{discovered: true, served: true}
 
-func (r Renderer) serveGateway(clusters map[string]Cluster, g ServeSettings) (*Served, error) {
-	e := &emitter{settings: g.Settings, files: servedLayout}
-	d := &Served{Gateway: g.Gateway, Plugin: g.Plugin, PluginJSON: g.PluginJSON}
-	for _, l := range g.Config.Listeners {
-		d.Listeners = append(d.Listeners, e.packResource(listenerName(l), e.newListener(l)))
+func (r Renderer) serveGateway(a Assembly, clusters map[string]Cluster, g GatewayConfig) (*Served, error) {
+	d, err := a.ServeFrame(g.Gateway, g.Listeners, g.Clusters)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range g.Listeners {
 		for _, s := range listSites(l) {
-			routes, err := r.packRoutes(e, g.Gateway, s)
+			routes, err := r.packRoutes(a, g.Gateway, s)
 			if err != nil {
 				return nil, err
 			}
 			d.Routes = append(d.Routes, routes)
 		}
+	}
+	for _, c := range g.Clusters {
+		d.AddCluster(clusters[c.Name])
+	}
+	return d, nil
+}
+
+// ServeFrame is a Gateway's configuration without routes and clusters. Of its clusters those matter that are spoken to with a
+// certificate.
+func (a Assembly) ServeFrame(gateway string, listeners []ir.Listener, clusters []ir.Cluster) (*Served, error) {
+	e := a.newEmitter()
+	d := &Served{Gateway: gateway, PluginJSON: a.Settings.PluginJSON}
+	for _, l := range listeners {
+		d.Listeners = append(d.Listeners, e.packResource(listenerName(l), e.newListener(l)))
 		for _, h := range l.TLSHosts {
 			d.Secrets = append(d.Secrets, e.packSecrets(h.Certificates)...)
 		}
 	}
-	for _, c := range g.Config.Clusters {
+	for _, c := range clusters {
 		for _, p := range c.Localities {
 			if p.TLS != nil && p.TLS.Client != nil {
 				d.Secrets = append(d.Secrets, e.packSecrets([]ir.Certificate{*p.TLS.Client})...)
@@ -89,18 +101,18 @@ func (r Renderer) serveGateway(clusters map[string]Cluster, g ServeSettings) (*S
 	}
 	slices.SortFunc(d.Secrets, comparePacked)
 	d.Secrets = slices.CompactFunc(d.Secrets, func(a, b Packed) bool { return a.Name == b.Name })
-	for _, c := range g.Config.Clusters {
-		if named := clusters[c.Name]; named.Inline {
-			d.Clusters = append(d.Clusters, Packed{Name: c.Name, Content: named.Resource().Content})
-			continue
-		}
-		d.Clusters = append(d.Clusters, Packed{Name: c.Name, Content: clusters[c.Name].Settings})
-		d.Endpoints = append(d.Endpoints, Packed{Name: c.Name, Content: clusters[c.Name].Endpoints})
-	}
-	if len(d.Listeners) > 0 {
-		d.Filter = []Packed{{Name: limpetFilter, Content: e.renderLimpet(g.PluginJSON)}}
+	if len(listeners) > 0 {
+		d.Filter = []Packed{{Name: limpetFilter, Content: e.renderLimpet(a.Settings.PluginJSON)}}
 	}
 	return d, e.err
+}
+
+// AddCluster adds a cluster, and its endpoints if they are apart from it.
+func (d *Served) AddCluster(c Cluster) {
+	d.Clusters = append(d.Clusters, Packed{Name: c.Name, Content: c.Resource().Content})
+	if !c.Inline {
+		d.Endpoints = append(d.Endpoints, Packed{Name: c.Name, Content: c.Endpoints})
+	}
 }
 
 func comparePacked(a, b Packed) int { return cmp.Compare(a.Name, b.Name) }
@@ -116,11 +128,19 @@ func (r Renderer) packClusters(clusters []ir.Cluster) (map[string]Cluster, error
 }
 
 // packRoutes gives a site's route configuration. Its virtual hosts are packed one by one, unless that was done before.
-func (r Renderer) packRoutes(e *emitter, gateway string, s site) (Packed, error) {
+func (r Renderer) packRoutes(a Assembly, gateway string, s site) (Packed, error) {
 	sessions := tallyHosts(s.hosts...).Most()
-	form := itemForm{pinHeader: e.settings.Plugin.PinHeader, sessions: sessions, files: servedLayout, binary: true}
-	hosts, err := r.renderHosts(site{name: gateway + "/" + s.name, hosts: s.hosts}, form)
-	return Packed{Name: s.name, Content: e.joinRoutes(s.name, hosts, sessions), Clusters: ListClusters(s.hosts)}, err
+	hosts, err := r.renderHosts(site{name: gateway + "/" + s.name, hosts: s.hosts}, a.hostForm(sessions))
+	if err != nil {
+		return Packed{}, err
+	}
+	return a.PackRoutes(s.name, hosts, sessions, ListClusters(s.hosts))
+}
+
+// PackRoutes gives the route configuration of a site, whose virtual hosts are written, as JoinRoutes does.
+func (a Assembly) PackRoutes(siteName string, hosts [][]byte, sessions bool, clusters []string) (Packed, error) {
+	e := a.newEmitter()
+	return Packed{Name: siteName, Content: e.joinRoutes(siteName, hosts, sessions), Clusters: clusters}, e.err
 }
 
 // ListClusters are those that hosts' routes lead to, with those that get copies or are asked, in order, each once.

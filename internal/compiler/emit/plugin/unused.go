@@ -1,0 +1,18 @@
+package plugin
+
+import (
+	"cmp"
+	"iter"
+	"time"
+
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+)
+
+// LongestUnused gives the longest time for which a session of the policies goes on without a request; those that end with
+// nothing but their keys don't count.
+func LongestUnused(policies iter.Seq[*policyconfig.Policy]) (longest time.Duration) {
+	for p := range policies {
+		longest = max(longest, time.Duration(cmp.Or(p.IdleTimeout, p.AbsoluteTimeout))*time.Second)
+	}
+	return longest
+}

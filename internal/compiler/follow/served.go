@@ -1,0 +1,202 @@
+package follow
+
+import (
+	"cmp"
+	"maps"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/plugin"
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+)
+
+// servedGateway is what a server gives to the proxies of a Gateway.
+type servedGateway struct {
+	listeners []ir.Listener // of last
+	clusters  usage
+	last      *envoy.Served
+}
+
+// findGateway gives a Gateway by its key.
+func (m *merged) findGateway(key string) *servedGateway {
+	g := m.gateways[key]
+	if g == nil {
+		g = &servedGateway{clusters: newUsage()}
+		m.gateways[key] = g
+	}
+	return g
+}
+
+// usage counts what leads to clusters.
+type usage struct {
+	users map[string]int
+	// names are those of clusters with users, in order, as of the last settle. The list does not change once it is made.
+	names   []string
+	touched []string
+}
+
+func newUsage() usage { return usage{users: map[string]int{}} }
+
+func (u *usage) count(names []string, by int) {
+	for _, name := range names {
+		if u.users[name] += by; u.users[name] == 0 {
+			delete(u.users, name)
+		}
+	}
+	u.touched = append(u.touched, names...)
+}
+
+// settle brings the names up to date, and tells whether they are others now.
+func (u *usage) settle() (changed bool) {
+	isThere := func(name string) bool { return u.users[name] > 0 }
+	changed = slices.ContainsFunc(u.touched, func(name string) bool {
+		_, known := slices.BinarySearch(u.names, name)
+		return known != isThere(name)
+	})
+	if changed {
+		u.names = mendOrder(slices.Clone(u.names), u.touched, isThere, cmp.Compare[string])
+	}
+	if len(u.names) == 0 {
+		u.names = nil
+	}
+	u.touched = nil
+	return changed
+}
+
+// Served is what a server gives to the proxies of each Gateway. What has not changed since the last time is the same value.
+func (s *State) Served(keys policyconfig.Keys) ([]*envoy.Served, error) { return s.merged.serve(keys) }
+
+// LongestUnused is the longest time for which a session of what is served goes on without a request.
+func (s *State) LongestUnused() time.Duration { return s.merged.longestUnused }
+
+func (m *merged) serve(keys policyconfig.Keys) ([]*envoy.Served, error) {
+	if err := m.setKeys(keys); err != nil {
+		return nil, err
+	}
+	listeners := map[string][]ir.Listener{}
+	for _, l := range m.listeners {
+		listeners[l.Gateway] = append(listeners[l.Gateway], l)
+	}
+	all := make([]*envoy.Served, len(m.gatewayKeys))
+	for i, key := range m.gatewayKeys {
+		g := m.findGateway(key)
+		if err := m.serveGateway(key, g, listeners[key]); err != nil {
+			return nil, err
+		}
+		all[i] = g.last
+	}
+	if m.stale.policies {
+		m.longestUnused = plugin.LongestUnused(maps.Values(m.policies))
+	}
+	m.stale = stale{sites: map[string]bool{}}
+	return all, nil
+}
+
+// setKeys writes the filter's configuration anew if there are other keys.
+func (m *merged) setKeys(keys policyconfig.Keys) error {
+	settings := &m.assembly.Settings
+	if settings.PluginJSON != nil && reflect.DeepEqual(settings.Plugin.Keys, keys) {
+		return nil
+	}
+	config, text, err := plugin.EmitApart(nil, plugin.GlobalOf(settings.Plugin, keys))
+	if err == nil {
+		settings.Plugin, settings.PluginJSON = config, text
+	}
+	return err
+}
+
+// serveGateway puts what has changed of a Gateway together.
+func (m *merged) serveGateway(key string, g *servedGateway, listeners []ir.Listener) error {
+	was := g.last
+	if was == nil {
+		was = &envoy.Served{}
+	}
+	next := *was
+	isOther := g.last == nil || m.stale.listeners && !reflect.DeepEqual(g.listeners, listeners) ||
+		string(was.PluginJSON) != string(m.assembly.Settings.PluginJSON)
+	if isOther {
+		framed, err := m.assembly.ServeFrame(key, listeners, nil)
+		if err != nil {
+			return err
+		}
+		framed.Routes, framed.Clusters, framed.Endpoints = was.Routes, was.Clusters, was.Endpoints
+		next = *framed
+	}
+	routes, err := m.packRoutes(listeners)
+	if err != nil {
+		return err
+	}
+	sameRoutes := slices.EqualFunc(routes, was.Routes, isSamePacked)
+	if !sameRoutes {
+		next.Routes = routes
+	}
+	if !m.patchClusters(g, &next) && sameRoutes && !isOther {
+		return nil
+	}
+	g.last, g.listeners = &next, listeners
+	return nil
+}
+
+// isSamePacked tells whether two are one and the same, made once.
+func isSamePacked(a, b envoy.Packed) bool {
+	return a.Name == b.Name && len(a.Content) == len(b.Content) && &a.Content[0] == &b.Content[0]
+}
+
+// packRoutes gives the routes of a Gateway's listeners, of which those are made anew that have changed.
+func (m *merged) packRoutes(listeners []ir.Listener) (all []envoy.Packed, err error) {
+	for _, l := range listeners {
+		for _, s := range m.listSites(l) {
+			hosts := m.sites[s.key]
+			if m.stale.sites[s.key] || hosts.routes.Name == "" {
+				hosts.clusters.settle()
+				hosts.routes, err = m.assembly.PackRoutes(s.Name, hosts.list(), hosts.sessions, hosts.clusters.names)
+				if err != nil {
+					return nil, err
+				}
+			}
+			all = append(all, hosts.routes)
+		}
+	}
+	return all, nil
+}
+
+// patchClusters brings a Gateway's clusters and endpoints up to date, and tells whether they are not as they were.
+func (m *merged) patchClusters(g *servedGateway, d *envoy.Served) (changed bool) {
+	if g.clusters.settle() || g.last == nil || m.stale.inline {
+		d.Clusters, d.Endpoints = nil, nil
+		for _, name := range g.clusters.names {
+			if c := m.clusters[name]; c != nil {
+				d.AddCluster(*c.text)
+			}
+		}
+		return true
+	}
+	var settings, endpoints bool
+	d.Clusters, settings = patch(d.Clusters, m.stale.settings, func(name string) []byte { return m.clusters[name].text.Settings })
+	d.Endpoints, endpoints = patch(d.Endpoints, m.stale.endpoints, func(name string) []byte { return m.clusters[name].text.Endpoints })
+	return settings || endpoints
+}
+
+// patch gives a list with the contents that those of some names have now; the list itself if it has none of these.
+func patch(list []envoy.Packed, names []string, content func(name string) []byte) (_ []envoy.Packed, changed bool) {
+	if len(names) > len(list) { // it is looked through sooner than searched
+		names = make([]string, len(list))
+		for i := range list {
+			names[i] = list[i].Name
+		}
+	}
+	for _, name := range names {
+		at, is := slices.BinarySearchFunc(list, name, func(p envoy.Packed, name string) int { return cmp.Compare(p.Name, name) })
+		if !is {
+			continue
+		}
+		if !changed {
+			list, changed = slices.Clone(list), true
+		}
+		list[at].Content = content(name)
+	}
+	return list, changed
+}

@@ -1,0 +1,225 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/compiler/scaletest"
+	"github.com/limpet-proxy/limpet/internal/livereload"
+	"github.com/limpet-proxy/limpet/internal/xds"
+)
+
+// BenchmarkChange measures from the sign of a change to the acknowledgement of all of it by an Envoy that answers at once. Each
+// object is a source of its own, as those of an API server are.
+func BenchmarkChange(b *testing.B) {
+	for _, routes := range []int{1000, 5000, 10000} {
+		s := startChanging(b, routes)
+		for _, c := range []struct{ kind, object, word, other string }{
+			{"endpoint", "EndpointSlice", "10.0.0.2", "10.0.1."},
+			{"policy", "SessionPersistencePolicy", "idleTimeout: 20m", "idleTimeout: 2"},
+			{"route", "HTTPRoute", "value: /cart", "value: /cart"},
+		} {
+			b.Run(fmt.Sprintf("%s/%d", c.kind, routes), func(b *testing.B) {
+				var took []time.Duration
+				before := processorTime()
+				for b.Loop() {
+					took = append(took, s.change(b, c.object, c.word, c.other))
+				}
+				b.ReportMetric(float64((processorTime()-before).Microseconds())/1000/float64(len(took)), "cpu-ms/op")
+				slices.Sort(took)
+				b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
+				b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
+			})
+		}
+		s.stop()
+	}
+}
+
+// processorTime is what the process has taken of it, collections of memory and the Envoy's part with it.
+func processorTime() time.Duration {
+	var used syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &used)
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
+// changing is a server whose input changes.
+type changing struct {
+	sources []compiler.Source
+	inputs  chan livereload.Inputs
+	live    chan struct{}
+	count   int
+	stop    func()
+}
+
+func startChanging(b *testing.B, routes int) *changing {
+	b.Helper()
+	s := &changing{sources: splitSources(scaletest.MakeRoutes(routes)), inputs: make(chan livereload.Inputs, 1), live: make(chan struct{}, 100)}
+	draining, _ := livereload.NewDraining("")
+	owners, _ := livereload.NewOwners("")
+	unselected, err := livereload.NewUnselected("")
+	if err != nil {
+		b.Fatal(err)
+	}
+	cache := compiler.NewCache()
+	o := &Output{
+		Draining: draining, Owners: owners, Unselected: unselected, Admitted: true,
+		Options: func(in livereload.Inputs) compiler.Options {
+			return compiler.Options{Keys: in.Keys, Cache: cache, Envoy: &compiler.EnvoyOptions{WasmPath: "/limpet.wasm", Admin: compiler.NoAdmin}}
+		},
+		Server: xds.NewServer(xds.Options{
+			Deadline: time.Minute, Identify: xds.IdentifyByCertificate("limpet"), Log: liveLog{Log{To: slog.New(slog.DiscardHandler)}, s.live},
+		}),
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	r := &livereload.Reconciler{Changes: s, Output: o, Stderr: io.Discard, Read: func(io.Writer) (livereload.Inputs, error) {
+		return livereload.Inputs{Sources: s.sources}, nil
+	}}
+	result, err := r.Start()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if _, err := o.Apply(ctx, time.Now(), result); err != nil {
+		b.Fatal(err)
+	}
+	go r.Run(ctx)
+	disconnect := connectWilling(b, o, "default/web")
+	s.stop = func() {
+		disconnect()
+		cancel()
+	}
+	<-s.live
+	return s
+}
+
+// splitSources gives each document a source of its own, in the order of their names.
+func splitSources(files []compiler.Source) (all []compiler.Source) {
+	for _, f := range files {
+		for i, text := range strings.Split(strings.TrimPrefix(string(f.Data), "---\n"), "---\n") {
+			all = append(all, compiler.Source{Name: fmt.Sprintf("%s/%06d", f.Name, i), Data: []byte(text)})
+		}
+	}
+	slices.SortFunc(all, func(a, b compiler.Source) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+// change changes an object and waits for the acknowledgement.
+func (s *changing) change(b *testing.B, kind, word, other string) time.Duration {
+	b.Helper()
+	s.count++
+	next := slices.Clone(s.sources)
+	for i := s.count * 401 % len(next); ; i = (i + 1) % len(next) {
+		if bytes.Contains(next[i].Data, []byte("kind: "+kind+"\n")) && bytes.Contains(next[i].Data, []byte(word)) {
+			text := strings.Replace(string(next[i].Data), word, fmt.Sprintf("%s%d", other, 1+s.count%200), 1)
+			if kind == "SessionPersistencePolicy" {
+				text = strings.Replace(string(next[i].Data), word, fmt.Sprintf("%s%dm", other, 1+s.count%200), 1)
+			}
+			next[i].Data = []byte(text)
+			break
+		}
+	}
+	s.sources = next
+	begun := time.Now()
+	s.inputs <- livereload.Inputs{}
+	select {
+	case <-s.live:
+	case <-time.After(time.Minute):
+		b.Fatal("the change is not live after a minute")
+	}
+	return time.Since(begun)
+}
+
+// Next waits for a change.
+func (s *changing) Next(ctx context.Context, _ time.Time) (time.Time, bool) {
+	select {
+	case <-ctx.Done():
+		return time.Time{}, false
+	case <-s.inputs:
+		return time.Now(), true
+	}
+}
+
+// Changed tells whether there is another one.
+func (s *changing) Changed() bool { return len(s.inputs) > 0 }
+
+// liveLog tells when an Envoy has all of a change.
+type liveLog struct {
+	Log
+	live chan<- struct{}
+}
+
+// Live is for an Envoy that has everything of a change.
+func (l liveLog) Live(xds.ClientStatus, time.Duration) { l.live <- struct{}{} }
+
+// connectWilling connects an Envoy that asks for everything and takes it at once.
+func connectWilling(b *testing.B, o *Output, gateway string) (disconnect func()) {
+	b.Helper()
+	rpc := grpc.NewServer()
+	o.Server.Register(rpc)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	go func() { _ = rpc.Serve(listener) }()
+	connection, err := grpc.NewClient(listener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(1<<30)))
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	stream, err := discoveryv3.NewAggregatedDiscoveryServiceClient(connection).DeltaAggregatedResources(ctx)
+	if err != nil {
+		b.Fatal(err)
+	}
+	node := &corev3.Node{Id: "willing", Cluster: gateway}
+	for _, t := range []xds.Type{xds.Cluster, xds.Listener} {
+		_ = stream.Send(&discoveryv3.DeltaDiscoveryRequest{Node: node, TypeUrl: t.URL()})
+	}
+	go func() {
+		known := map[string]bool{}
+		for {
+			response, err := stream.Recv()
+			if err != nil {
+				return
+			}
+			_ = stream.Send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: response.GetTypeUrl(), ResponseNonce: response.GetNonce()})
+			var fresh []string
+			for _, r := range response.GetResources() {
+				if !known[response.GetTypeUrl()+r.GetName()] {
+					known[response.GetTypeUrl()+r.GetName()], fresh = true, append(fresh, r.GetName())
+				}
+			}
+			ask := func(t xds.Type, names []string) {
+				if len(names) > 0 {
+					_ = stream.Send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: t.URL(), ResourceNamesSubscribe: names})
+				}
+			}
+			switch response.GetTypeUrl() {
+			case xds.Cluster.URL():
+				ask(xds.Endpoint, fresh)
+			case xds.Listener.URL():
+				ask(xds.Routes, fresh) // which have the names of their listeners
+				ask(xds.Filter, []string{"limpet"})
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		_ = connection.Close()
+		rpc.Stop()
+	}
+}
