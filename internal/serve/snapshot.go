@@ -50,10 +50,7 @@ func compare(before, now []envoy.Packed) (changed []envoy.Packed, removed []stri
 	var rest map[string][]byte // of before, once names differ
 	for i, packed := range now {
 		if rest == nil && (i >= len(before) || before[i].Name != packed.Name) {
-			rest = make(map[string][]byte, len(before)-i)
-			for _, was := range before[min(i, len(before)):] {
-				rest[was.Name] = was.Content
-			}
+			rest = byName(before[min(i, len(before)):])
 		}
 		var was []byte
 		if rest == nil {
@@ -66,15 +63,21 @@ func compare(before, now []envoy.Packed) (changed []envoy.Packed, removed []stri
 			changed = append(changed, packed)
 		}
 	}
-	if rest == nil && len(before) > len(now) {
-		for _, was := range before[len(now):] {
-			removed = append(removed, was.Name)
-		}
+	if rest == nil {
+		rest = byName(before[min(len(now), len(before)):])
 	}
 	for name := range rest {
 		removed = append(removed, name)
 	}
 	return changed, removed
+}
+
+func byName(all []envoy.Packed) map[string][]byte {
+	contents := make(map[string][]byte, len(all))
+	for _, packed := range all {
+		contents[packed.Name] = packed.Content
+	}
+	return contents
 }
 
 // pluginText is the text of a filter's configuration, which may hold keys.

@@ -27,6 +27,7 @@ func IssueCertificate(t *testing.T, key crypto.Signer) (chain, private []byte) {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})
 }
 
+// NewKeyOnCurve makes a private key.
 func NewKeyOnCurve(t *testing.T, curve elliptic.Curve) *ecdsa.PrivateKey {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(curve, rand.Reader)

@@ -143,10 +143,10 @@ func (o *Outcome) HostVariant() string {
 			break
 		}
 	}
-	switch hosts := o.Hosts(); {
-	case hosts == ofService:
+	switch o.Hosts() {
+	case ofService:
 		return ""
-	case hosts == ir.HostPolicy{}:
+	case ir.HostPolicy{}:
 		return "none"
 	default:
 		return o.Policy.Object.Key()

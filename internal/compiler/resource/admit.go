@@ -176,8 +176,7 @@ func (a *admitter) admitDocument(d *read.Document, k *Kind) {
 		k.prepare(a, d)
 	}
 	var left []Fault
-	isOthers := k.anotherPlane || isCommon(gvkOf(d).Group) || slices.Contains(a.options.PlatformKinds, gvkOf(d))
-	if k.fields != nil && (!a.options.ExternalControlPlane || !isOthers) {
+	if k.fields != nil && (!a.options.ExternalControlPlane || !a.isOthers(d, k)) {
 		left = findUnsupported(d.StringAt("kind"), d.Fields) // before defaults, which no document writes
 	}
 	if k.localFaults {
@@ -197,6 +196,11 @@ func (a *admitter) admitDocument(d *read.Document, k *Kind) {
 	if a.rep.Mark() > mark {
 		a.objects = Objects{} // what an API server would not have
 	}
+}
+
+// isOthers reports whether a control plane other than limpet serves a document where there is one.
+func (a *admitter) isOthers(d *read.Document, k *Kind) bool {
+	return k.anotherPlane || isCommon(gvkOf(d).Group) || slices.Contains(a.options.PlatformKinds, gvkOf(d))
 }
 
 // isCommon reports whether every control plane for Gateway API serves the kinds of a group.

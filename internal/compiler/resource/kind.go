@@ -99,7 +99,7 @@ func (d definition[T]) storeDocument(a *admitter, doc *read.Document) {
 	if !d.decode(a, doc, value) {
 		return
 	}
-	if d.validate != nil && !(d.anotherPlane && a.options.ExternalControlPlane) {
+	if d.validate != nil && (!d.anotherPlane || !a.options.ExternalControlPlane) {
 		a.rep.Error(doc, d.validate(value)...)
 	}
 	meta := any(value).(metav1.ObjectMetaAccessor).GetObjectMeta().(*metav1.ObjectMeta)

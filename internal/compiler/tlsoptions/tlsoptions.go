@@ -44,22 +44,9 @@ func Parse(protocol gatewayv1.ProtocolType, tls *gatewayv1.ListenerTLSConfig) (o
 	fail := func(key, message string) { problems = append(problems, Problem{key, message}) }
 	passes := tls.Mode != nil && *tls.Mode == gatewayv1.TLSModePassthrough
 	for _, key := range slices.Sorted(maps.Keys(tls.Options)) {
-		value, why := string(tls.Options[key]), ""
-		switch {
-		case passes:
-			why = "not supported: TLS passes through, and its options are the backends'"
-		case key == MinVersion:
-			o.MinVersion, why = value, checkAll([]string{value}, versions)
-		case key == MaxVersion:
-			o.MaxVersion, why = value, checkAll([]string{value}, versions)
-		case key == CipherSuites:
-			o.CipherSuites = split(value)
-			why = checkAll(o.CipherSuites, cipherSuites)
-		case key == Protocols:
-			o.Protocols = split(value)
-			why = checkProtocols(protocol, o.Protocols)
-		default:
-			why = "not supported: the options that limpet knows are " + strings.Join(keys, ", ") + suggest.DidYouMean(string(key), keys)
+		why := "not supported: TLS passes through, and its options are the backends'"
+		if !passes {
+			why = read(&o, protocol, key, string(tls.Options[key]))
 		}
 		if why != "" {
 			fail(string(key), why)
@@ -75,6 +62,26 @@ func Parse(protocol gatewayv1.ProtocolType, tls *gatewayv1.ListenerTLSConfig) (o
 		fail(CipherSuites, "not supported: those of TLS 1.3 can't be chosen, and "+MinVersion+" leaves no other version")
 	}
 	return o, problems
+}
+
+// read reads one option, and says what is wrong with it; empty for nothing.
+func read(o *ir.TLSOptions, protocol gatewayv1.ProtocolType, key gatewayv1.AnnotationKey, value string) string {
+	switch key {
+	case MinVersion:
+		o.MinVersion = value
+		return checkAll([]string{value}, versions)
+	case MaxVersion:
+		o.MaxVersion = value
+		return checkAll([]string{value}, versions)
+	case CipherSuites:
+		o.CipherSuites = split(value)
+		return checkAll(o.CipherSuites, cipherSuites)
+	case Protocols:
+		o.Protocols = split(value)
+		return checkProtocols(protocol, o.Protocols)
+	default:
+		return "not supported: the options that limpet knows are " + strings.Join(keys, ", ") + suggest.DidYouMean(string(key), keys)
+	}
 }
 
 func split(list string) (all []string) {

@@ -16,7 +16,7 @@ import (
 func (e *emitter) resolveNames(c *clusterv3.Cluster) {
 	c.ClusterDiscoveryType = &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STRICT_DNS}
 	c.DnsLookupFamily = clusterv3.Cluster_V4_PREFERRED
-	c.RespectDnsTtl = true
+	c.RespectDnsTtl = true //nolint:staticcheck // what comes after it is another type of cluster, envoy.clusters.dns
 	c.TypedDnsResolverConfig = e.packExtension("envoy.network.dns_resolver.cares", &caresv3.CaresDnsResolverConfig{
 		DnsResolverOptions: &corev3.DnsResolverOptions{NoDefaultSearchDomain: true},
 	})

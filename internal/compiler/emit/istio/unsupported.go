@@ -34,15 +34,15 @@ func (e *emitter) reportUnsupported() {
 func (e *emitter) reportMirrors() {
 	told := map[*ir.Rule]bool{}
 	for _, a := range e.plan.Rules {
-		if told[a.Rule] || !a.Rule.Mirrors || !showsTokens(a.Sessions) {
+		if told[a.Rule] || !a.Mirrors || !showsTokens(a.Sessions) {
 			continue
 		}
 		told[a.Rule] = true
-		path := fmt.Sprintf("spec.rules[%d].filters", a.Rule.Index)
-		if a.Rule.Route.Kind == object.KindVirtualService {
-			path = fmt.Sprintf("spec.http[%d]", a.Rule.Index)
+		path := fmt.Sprintf("spec.rules[%d].filters", a.Index)
+		if a.Route.Kind == object.KindVirtualService {
+			path = fmt.Sprintf("spec.http[%d]", a.Index)
 		}
-		e.rep.NotSupportedBy(a.Rule.Route.Subject, Target, path,
+		e.rep.NotSupportedBy(a.Route.Subject, Target, path,
 			"its mirrors get the session's token: Istio has no field for what copies lack, and an EnvoyFilter adds mirrors to Envoy's list "+
 				"of them but changes none")
 	}
