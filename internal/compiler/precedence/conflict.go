@@ -116,10 +116,10 @@ func readField(e *blockEntry, f int) FieldValue {
 // by S11 or S12 conflicts with nothing.
 func (m *merger) findConflicts() []Conflict {
 	var found []Conflict
+	first := 0 // of the level
 	for i, loser := range m.entries {
-		first := i
-		for first > 0 && m.entries[first-1].Level == loser.Level {
-			first--
+		if m.entries[first].Level != loser.Level {
+			first = i
 		}
 		stronger := m.entries[first:i]
 		for f := range fieldTable {
@@ -160,7 +160,7 @@ func shareTarget(a, b *blockEntry) bool {
 // addFieldConflict adds a field to the conflict of two policies.
 func addFieldConflict(found []Conflict, winner, loser *blockEntry, elsewhere bool, f int) []Conflict {
 	fieldConflict := FieldConflict{fieldTable[f].name, loser.values[f], winner.values[f]}
-	for i := range found {
+	for i := len(found) - 1; i >= 0 && found[i].Loser.Ref == loser.Origin.Ref; i-- { // its own are the last
 		c := &found[i]
 		if c.Winner.Ref == winner.Origin.Ref && c.Loser.Ref == loser.Origin.Ref && c.Level == loser.Level {
 			c.Fields = append(c.Fields, fieldConflict)

@@ -54,6 +54,7 @@ type Input struct {
 // class is not in the input has none, for it is another controller's; so have parentRefs that lead to it.
 func Build(in Input) []Object {
 	b := &builder{
+		crowded:      crowdedPaths{},
 		Input:        in,
 		now:          metav1.NewTime(in.Now.UTC().Truncate(time.Second)),
 		problems:     map[string][]report.Problem{},
@@ -95,6 +96,7 @@ type builder struct {
 	loadBalancersAt map[object.TargetRef][]object.Ref
 	refusedRules    map[string]refusedRules // of routes, likewise
 	trafficAt       map[trafficKey][]*lower.BackendTraffic
+	crowded         crowdedPaths
 	objects         []Object
 }
 

@@ -206,7 +206,7 @@ type policyEffect struct {
 func (b *builder) computePolicyEffect(ref object.Ref, paths []*policy.Decision) *policyEffect {
 	s := &policyEffect{paths: len(paths)}
 	for _, d := range paths {
-		e := &d.Effective
+		e := b.crowded.narrow(ref, &d.Effective)
 		for i := range e.Fields {
 			s.addField(ref, e, &e.Fields[i])
 		}
