@@ -74,7 +74,9 @@ func TestEnvelopes(t *testing.T) {
 	if !slices.Equal(raw.Seen.Headers["Cookie"], []string{"JSESSIONID=node9.xyz"}) {
 		t.Errorf("of a bare value the backend sees %q", raw.Seen.Headers["Cookie"])
 	}
-	for _, forged := range []string{text[:len(text)-8], text + "AAAA"} {
+	// One has a length that no base64 has, and so is no envelope; of the other the signature is not right, and nothing else.
+	body := len(text) - strings.Index(text, ".") - 1
+	for _, forged := range []string{text[:len(text)-body%4-3], flipAt(text, len(text)-10)} {
 		wantNoToken(t, visit(t, envoy.Stranger(), "/app", cookieLine("JSESSIONID", forged)), "JSESSIONID")
 	}
 	ended := visit(t, envoy.Stranger(), "/app", cookieLine("JSESSIONID", text), harness.ReplyHeader+": X-End: 1")
@@ -82,6 +84,15 @@ func TestEnvelopes(t *testing.T) {
 		t.Errorf("logout sets %q", got)
 	}
 	checkLostEnvelope(t, envoy, pods, first.Backend, text)
+}
+
+// flipAt gives a text of base64 with another character at a place.
+func flipAt(text string, at int) string {
+	other := "A"
+	if text[at] == 'A' {
+		other = "B"
+	}
+	return text[:at] + other + text[at+1:]
 }
 
 // checkLostEnvelope takes the session's host away.
