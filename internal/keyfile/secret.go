@@ -9,8 +9,11 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// The names under which a Secret may hold a key ring: that of a file, and that of the variable.
-var ringNames = []string{"keys.json", policyconfig.DefaultKeysEnv}
+// RingName is the name under which limpet puts a key ring into a Secret.
+const RingName = "keys.json"
+
+// ringNames are those under which a Secret may hold a key ring: that of a file, and that of the variable.
+var ringNames = []string{RingName, policyconfig.DefaultKeysEnv}
 
 // secretManifest is what may hold a key ring in place of its own format.
 type secretManifest struct {

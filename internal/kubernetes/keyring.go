@@ -2,7 +2,6 @@ package kubernetes
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -19,9 +18,6 @@ import (
 	"github.com/limpet-proxy/limpet/internal/keyfile"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
-
-// ringName is the name of the key ring in the Secret.
-const ringName = "keys.json"
 
 // Keyring is a key ring in a Secret. What is no ring changes nothing: the last good one stays.
 type Keyring struct {
@@ -87,7 +83,7 @@ func (k *Keyring) create(ctx context.Context, secrets typedcorev1.SecretInterfac
 	}
 	made, err := secrets.Create(ctx, &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: k.Name, Labels: map[string]string{"app.kubernetes.io/managed-by": "limpet"}},
-		Type:       "limpet.dev/keys", Data: map[string][]byte{ringName: text},
+		Type:       "limpet.dev/keys", Data: map[string][]byte{keyfile.RingName: text},
 	}, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
 		return secrets.Get(ctx, k.Name, metav1.GetOptions{})
@@ -101,9 +97,9 @@ func (k *Keyring) create(ctx context.Context, secrets typedcorev1.SecretInterfac
 // take reads a Secret's ring.
 func (k *Keyring) take(secret *corev1.Secret) error {
 	name := "Secret " + k.Namespace + "/" + k.Name
-	text, has := secret.Data[ringName]
+	text, has := secret.Data[keyfile.RingName]
 	if !has {
-		return fmt.Errorf("%s: data: Required value: it has no %s; 'limpet keygen' makes one", name, ringName)
+		return fmt.Errorf("%s: data: Required value: it has no %s; 'limpet keygen' makes one", name, keyfile.RingName)
 	}
 	ring, err := keyfile.Parse(name, string(text))
 	if err == nil {
@@ -173,7 +169,7 @@ func (k *Keyring) rotateOnce(ctx context.Context, secrets typedcorev1.SecretInte
 	k.lock.Unlock()
 	rotation := keyfile.Rotation{Every: k.Every, Lead: min(lead, k.Every/4), Overlap: max(k.Every, k.Overlap()) + lead}
 	next, again, err := rotation.Rotate(ring, secret.CreationTimestamp.Time, now)
-	if err != nil || len(next.Keys) > 0 && next.Keys[0].ID == ring.Keys[0].ID {
+	if err != nil || next.Keys[0].ID == ring.Keys[0].ID {
 		return again, err
 	}
 	text, err := keyfile.Marshal(next)
@@ -181,13 +177,13 @@ func (k *Keyring) rotateOnce(ctx context.Context, secrets typedcorev1.SecretInte
 		return again, err
 	}
 	update := secret.DeepCopy()
-	update.Data[ringName] = text
+	update.Data[keyfile.RingName] = text
 	written, err := secrets.Update(ctx, update, metav1.UpdateOptions{})
 	if apierrors.IsConflict(err) { // another process has, or a person: the ring comes again
 		return now.Add(rotateRetry), nil
 	}
 	if err != nil {
-		return again, errors.Join(err, ctx.Err())
+		return again, err
 	}
 	k.Log.Info("a fresh key is in the ring", "id", next.Keys[0].ID, "signs from", next.Keys[0].NotBefore.String())
 	if err := k.take(written); err != nil {
