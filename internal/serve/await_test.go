@@ -30,8 +30,8 @@ ports: [{port: 8080}]
 endpoints: [{addresses: [10.0.1.1], targetRef: {kind: Pod, name: s, uid: first}}]
 `
 
-// connectSilent connects an Envoy that asks for its configuration and answers nothing.
-func connectSilent(t *testing.T, o *Output, gateway string) {
+// dial has the server listen, and connects to it.
+func dial(t testing.TB, o *Output) (connection *grpc.ClientConn, disconnect func()) {
 	t.Helper()
 	rpc := grpc.NewServer()
 	o.Server.Register(rpc)
@@ -40,12 +40,22 @@ func connectSilent(t *testing.T, o *Output, gateway string) {
 		t.Fatal(err)
 	}
 	go func() { _ = rpc.Serve(listener) }()
-	t.Cleanup(rpc.Stop)
-	connection, err := grpc.NewClient(listener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	connection, err = grpc.NewClient(listener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(1<<30)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = connection.Close() })
+	return connection, func() {
+		_ = connection.Close()
+		rpc.Stop()
+	}
+}
+
+// connectSilent connects an Envoy that asks for its configuration and answers nothing.
+func connectSilent(t *testing.T, o *Output, gateway string) {
+	t.Helper()
+	connection, disconnect := dial(t, o)
+	t.Cleanup(disconnect)
 	stream, err := discoveryv3.NewAggregatedDiscoveryServiceClient(connection).DeltaAggregatedResources(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"slices"
 	"strings"
 	"syscall"
@@ -15,8 +14,6 @@ import (
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/compiler/scaletest"
@@ -168,18 +165,7 @@ func (l liveLog) Live(xds.ClientStatus, time.Duration) { l.live <- struct{}{} }
 // connectWilling connects an Envoy that asks for everything and takes it at once.
 func connectWilling(b *testing.B, o *Output, gateway string) (disconnect func()) {
 	b.Helper()
-	rpc := grpc.NewServer()
-	o.Server.Register(rpc)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
-	go func() { _ = rpc.Serve(listener) }()
-	connection, err := grpc.NewClient(listener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(1<<30)))
-	if err != nil {
-		b.Fatal(err)
-	}
+	connection, hangUp := dial(b, o)
 	ctx, cancel := context.WithCancel(context.Background())
 	stream, err := discoveryv3.NewAggregatedDiscoveryServiceClient(connection).DeltaAggregatedResources(ctx)
 	if err != nil {
@@ -219,7 +205,6 @@ func connectWilling(b *testing.B, o *Output, gateway string) (disconnect func())
 	}()
 	return func() {
 		cancel()
-		_ = connection.Close()
-		rpc.Stop()
+		hangUp()
 	}
 }
