@@ -11,7 +11,7 @@ var (
 )
 
 // Capabilities says what Envoy Gateway carries.
-var Capabilities = capability.Declaration{
+var Capabilities = capability.WithoutLoadBalancing(noBalancing, noHosts, capability.Declaration{
 	"plugin accessLogFields": {
 		Support: capability.Differs,
 		Note:    "the filter publishes the values as filter state; the log is the EnvoyProxy's, whose format can name them",
@@ -38,36 +38,5 @@ var Capabilities = capability.Declaration{
 		Support: capability.No,
 		Note:    "Envoy Gateway does not know the kind",
 	},
-	"XBackendTrafficPolicy retryConstraint":                                              noBalancing,
-	"LoadBalancerPolicy strategy":                                                        noBalancing,
-	"LoadBalancerPolicy targetRefs[].group":                                              noBalancing,
-	"LoadBalancerPolicy targetRefs[].kind":                                               noBalancing,
-	"LoadBalancerPolicy targetRefs[].name":                                               noBalancing,
-	"LoadBalancerPolicy targetRefs[].sectionName":                                        noBalancing,
-	"LoadBalancerPolicy requestHashPolicies[].terminal":                                  noBalancing,
-	"LoadBalancerPolicy requestHashPolicies[].headerHashOptions.headerName":              noBalancing,
-	"LoadBalancerPolicy requestHashPolicies[].cookieHashOptions.cookieName":              noBalancing,
-	"LoadBalancerPolicy requestHashPolicies[].cookieHashOptions.ttl":                     noBalancing,
-	"LoadBalancerPolicy requestHashPolicies[].cookieHashOptions.path":                    noBalancing,
-	"LoadBalancerPolicy requestHashPolicies[].queryParameterHashOptions.parameterName":   noBalancing,
-	"LoadBalancerPolicy requestHashPolicies[].hashSourceIP":                              noBalancing,
-	"LoadBalancerPolicy healthCheck.type":                                                noHosts,
-	"LoadBalancerPolicy healthCheck.interval":                                            noHosts,
-	"LoadBalancerPolicy healthCheck.timeout":                                             noHosts,
-	"LoadBalancerPolicy healthCheck.unhealthyThreshold":                                  noHosts,
-	"LoadBalancerPolicy healthCheck.healthyThreshold":                                    noHosts,
-	"LoadBalancerPolicy healthCheck.http.path":                                           noHosts,
-	"LoadBalancerPolicy healthCheck.http.hostname":                                       noHosts,
-	"LoadBalancerPolicy healthCheck.http.expectedStatuses[]":                             noHosts,
-	"LoadBalancerPolicy healthCheck.grpc.service":                                        noHosts,
-	"LoadBalancerPolicy outlierDetection.consecutive5xxErrors":                           noHosts,
-	"LoadBalancerPolicy outlierDetection.consecutiveGatewayErrors":                       noHosts,
-	"LoadBalancerPolicy outlierDetection.interval":                                       noHosts,
-	"LoadBalancerPolicy outlierDetection.baseEjectionTime":                               noHosts,
-	"LoadBalancerPolicy outlierDetection.maxEjectionPercent":                             noHosts,
-	"LoadBalancerPolicy slowStart.window":                                                noHosts,
-	"LoadBalancerPolicy slowStart.minWeightPercent":                                      noHosts,
-	"LoadBalancerPolicy requestHashPolicies[].headerHashOptions.valueRewriteRegex":       noBalancing,
-	"LoadBalancerPolicy requestHashPolicies[].headerHashOptions.valueRewriteReplacement": noBalancing,
-	"LoadBalancerPolicy limits.maxConnections":                                           noHosts,
-}
+	"XBackendTrafficPolicy retryConstraint": noBalancing,
+})
