@@ -128,8 +128,8 @@ func (d *describer) describeSession(decision *policy.Decision) Session {
 	if !e.On {
 		return s
 	}
-	for i := range e.Fields {
-		if f := d.describeField(&e.Fields[i], decision); f.Name != "disabled" && (f.Value != "" || len(f.Overrides) > 0) {
+	for _, field := range e.Fields {
+		if f := d.describeField(field, decision); f.Name != "disabled" && (f.Value != "" || len(f.Overrides) > 0) {
 			s.Fields = append(s.Fields, f)
 		}
 	}
@@ -211,8 +211,7 @@ func (d *describer) findPath(p *policyconfig.Policy) string {
 func (d *describer) describeEffect(ref object.Ref, decision *policy.Decision) (Effect, bool) {
 	out := Effect{TrafficPath: newTrafficPath(decision.Path, decision.Rule)}
 	e := &decision.Effective
-	for i := range e.Fields {
-		f := &e.Fields[i]
+	for _, f := range e.Fields {
 		if f.Level != precedence.BuiltIn && f.Origin.Ref == ref {
 			out.Effective = append(out.Effective, d.describeField(f, decision))
 		}

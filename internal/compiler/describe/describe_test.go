@@ -81,7 +81,7 @@ func newPath(listener string) precedence.TrafficPath {
 }
 
 // turnOn has sessions on by a policy, with a field that it holds or overrides.
-func (in *input) turnOn(fields ...precedence.Field) {
+func (in *input) turnOn(fields ...*precedence.Field) {
 	in.decision.Scope, in.decision.Name = "scope", "limpet-r"
 	in.decision.Effective = precedence.Effective{On: true, TurnedOnBy: writes(mine, 12, "spec", "false"), Fields: fields}
 }
@@ -134,8 +134,8 @@ func checkLines(t *testing.T, what, got, want string) {
 //
 // requirements: 2C.20
 func TestFieldsOfASession(t *testing.T) {
-	field := func(name string, held precedence.FieldValue, fallback string, overrides ...precedence.FieldValue) precedence.Field {
-		return precedence.Field{Name: name, FieldValue: held, Default: fallback, Overrides: overrides}
+	field := func(name string, held precedence.FieldValue, fallback string, overrides ...precedence.FieldValue) *precedence.Field {
+		return &precedence.Field{Name: name, FieldValue: held, Default: fallback, Overrides: overrides}
 	}
 	for name, c := range map[string]struct {
 		decide func(*input)
@@ -190,10 +190,10 @@ func TestFieldsOfASession(t *testing.T) {
 // TestSessionsThatAreOff tells who turned them off, and nothing of fields that then have no meaning.
 func TestSessionsThatAreOff(t *testing.T) {
 	for name, c := range map[string]struct {
-		fields []precedence.Field
+		fields []*precedence.Field
 		by     string
 	}{
-		"by a policy":           {[]precedence.Field{{Name: "disabled", FieldValue: writes(yours, 9, "spec.disabled", "true")}, {Name: "failStatus", FieldValue: writes(mine, 12, "spec.failStatus", "500")}}, "@9 SessionPersistencePolicy default/yours spec.disabled :7"},
+		"by a policy":           {[]*precedence.Field{{Name: "disabled", FieldValue: writes(yours, 9, "spec.disabled", "true")}, {Name: "failStatus", FieldValue: writes(mine, 12, "spec.failStatus", "500")}}, "@9 SessionPersistencePolicy default/yours spec.disabled :7"},
 		"as there is no policy": {nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -269,10 +269,10 @@ func TestEffectsOfAPolicy(t *testing.T) {
 	implied := writes(mine, 12, "spec", "false")
 	implied.Implied = true
 	in.turnOn(
-		precedence.Field{Name: "disabled", FieldValue: writes(yours, 9, "spec.disabled", "false"), Overrides: []precedence.FieldValue{implied}},
-		precedence.Field{Name: "absoluteTimeout", FieldValue: writes(mine, 12, "spec.absoluteTimeout", "1h")},
-		precedence.Field{Name: "failStatus", FieldValue: writes(yours, 9, "spec.failStatus", "500"), Overrides: []precedence.FieldValue{writes(mine, 12, "spec.failStatus", "501")}},
-		precedence.Field{Name: "forward", FieldValue: builtIn("true")},
+		&precedence.Field{Name: "disabled", FieldValue: writes(yours, 9, "spec.disabled", "false"), Overrides: []precedence.FieldValue{implied}},
+		&precedence.Field{Name: "absoluteTimeout", FieldValue: writes(mine, 12, "spec.absoluteTimeout", "1h")},
+		&precedence.Field{Name: "failStatus", FieldValue: writes(yours, 9, "spec.failStatus", "500"), Overrides: []precedence.FieldValue{writes(mine, 12, "spec.failStatus", "501")}},
+		&precedence.Field{Name: "forward", FieldValue: builtIn("true")},
 	)
 	in.decision.Effective.Ignored = []precedence.IgnoredField{{FieldValue: writes(mine, 12, "spec.cookie", ""), Reason: "does not apply"}, {FieldValue: writes(yours, 9, "spec.x", ""), Reason: "is another's"}}
 	in.Decisions.Renames = []policy.Rename{

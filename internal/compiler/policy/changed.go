@@ -87,8 +87,7 @@ func describeChanges(was, is *precedence.Effective) (messages []string) {
 	if !is.On {
 		return nil
 	}
-	for i := range is.Fields {
-		f := &is.Fields[i]
+	for _, f := range is.Fields {
 		old := was.Field(f.Name)
 		inline := f.Level == precedence.InlineRule || f.Level == precedence.BuiltIn && old != nil && old.Level == precedence.InlineRule
 		if old == nil || inline || old.Text == f.Text && old.Unset == f.Unset {

@@ -75,8 +75,8 @@ func (d *reporter) reportQualified(r Rename) {
 func findHolding(r *Rule) map[object.Ref]bool {
 	holding := map[object.Ref]bool{}
 	for _, path := range r.paths {
-		for i := range path.Effective.Fields {
-			if f := &path.Effective.Fields[i]; f.Level != precedence.BuiltIn && !f.Implied {
+		for _, f := range path.Effective.Fields {
+			if f.Level != precedence.BuiltIn && !f.Implied {
 				holding[f.Origin.Ref] = path.Effective.On || holding[f.Origin.Ref]
 			}
 		}

@@ -30,7 +30,7 @@ func CheckBlock(b SettingsBlock) policyconfig.ErrorList {
 		switch {
 		case err != nil:
 			errs = append(errs, policyconfig.Error{Path: w.Path, Message: fmt.Sprintf("Invalid value: %q: %v", w.Text, err)})
-		case w.Value != nil && fieldTable[f].apply != nil:
+		case w != nil && w.Value != nil && fieldTable[f].apply != nil:
 			fieldTable[f].apply(p, w.Value)
 		}
 	}
@@ -76,7 +76,7 @@ func (b *SettingsBlock) fieldPath(name string) string {
 	if !known {
 		return strings.TrimSuffix(b.Path+"."+name, ".")
 	}
-	if w, _ := fieldTable[f].readBlock(b); w.Value != nil {
+	if w, _ := fieldTable[f].readBlock(b); w != nil && w.Value != nil {
 		return w.Path + item
 	}
 	return b.Path + "." + fieldTable[f].pathIn(b.Release)

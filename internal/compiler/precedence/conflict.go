@@ -108,8 +108,10 @@ func readField(e *blockEntry, f int) FieldValue {
 	if e.Settings == nil {
 		return FieldValue{}
 	}
-	w, _ := fieldTable[f].readBlock(&e.SettingsBlock)
-	return w
+	if w, _ := fieldTable[f].readBlock(&e.SettingsBlock); w != nil {
+		return *w
+	}
+	return FieldValue{}
 }
 
 // findConflicts finds, for each policy, those of its level that write another value and win (S13, S15). What is left out
@@ -134,10 +136,10 @@ func (m *merger) findConflicts() []Conflict {
 // findRival gives the block that keeps a policy from giving a field its value: the first of those that share a target with
 // it or, where it agrees with that one, the first of the level, on another Service.
 func findRival(stronger []*blockEntry, loser *blockEntry, f int) (winner *blockEntry, elsewhere bool) {
-	if !loser.values[f].isSet() {
+	if loser.values[f] == nil {
 		return nil, false
 	}
-	writes := func(e *blockEntry) bool { return e.values[f].isSet() }
+	writes := func(e *blockEntry) bool { return e.values[f] != nil }
 	for _, e := range stronger {
 		if writes(e) && shareTarget(e, loser) {
 			if e.values[f].Text != loser.values[f].Text {
@@ -159,7 +161,7 @@ func shareTarget(a, b *blockEntry) bool {
 
 // addFieldConflict adds a field to the conflict of two policies.
 func addFieldConflict(found []Conflict, winner, loser *blockEntry, elsewhere bool, f int) []Conflict {
-	fieldConflict := FieldConflict{fieldTable[f].name, loser.values[f], winner.values[f]}
+	fieldConflict := FieldConflict{fieldTable[f].name, *loser.values[f], *winner.values[f]}
 	for i := len(found) - 1; i >= 0 && found[i].Loser.Ref == loser.Origin.Ref; i-- { // its own are the last
 		c := &found[i]
 		if c.Winner.Ref == winner.Origin.Ref && c.Loser.Ref == loser.Origin.Ref && c.Level == loser.Level {

@@ -41,8 +41,9 @@ type Effective struct {
 	On bool
 	// TurnedOnBy is the block that turns it on (S9): Path leads to the block, or to disabled in it. Empty if it is off.
 	TurnedOnBy FieldValue
-	// Fields is every field that applies to the type, in a fixed order; disabled is the first.
-	Fields []Field
+	// Fields is every field that applies to the type, in a fixed order; disabled is the first. Those that no block writes are
+	// shared by all, so none may be changed.
+	Fields []*Field
 	// Ignored are the values without effect though no stronger block writes the field; none if the session is off.
 	Ignored []IgnoredField
 	// Conflicts are the objects that lose to others of their level.
@@ -51,9 +52,9 @@ type Effective struct {
 
 // Field gives a field by its name, nil if there is none of the name or if it does not apply.
 func (e *Effective) Field(name string) *Field {
-	for i := range e.Fields {
-		if e.Fields[i].Name == name {
-			return &e.Fields[i]
+	for _, f := range e.Fields {
+		if f.Name == name {
+			return f
 		}
 	}
 	return nil
@@ -68,9 +69,6 @@ func readValue[T any](e *Effective, name string) (v T, written bool) {
 	v, _ = f.Value.(T)
 	return v, f.Level != BuiltIn && !f.Unset
 }
-
-// isSet reports whether a block has a say: it writes the field or takes it away.
-func (w *FieldValue) isSet() bool { return w.Value != nil || w.Unset }
 
 // Type is what carries the token.
 func (e *Effective) Type() policyconfig.Type {

@@ -97,8 +97,8 @@ func (f *fieldRow) pathIn(g sessionapi.APIRelease) string {
 	return f.name
 }
 
-// readBlock reads the field of a block; its value is nil if the block does not write it.
-func (f *fieldRow) readBlock(b *SettingsBlock) (FieldValue, error) {
+// readBlock reads the field of a block; nil if the block has no say.
+func (f *fieldRow) readBlock(b *SettingsBlock) (*FieldValue, error) {
 	value, at, err := f.read(b.Settings, b.Release)
 	if value == nil {
 		return f.readUnset(b), nil
@@ -106,7 +106,7 @@ func (f *fieldRow) readBlock(b *SettingsBlock) (FieldValue, error) {
 	if at == "" {
 		at = f.pathIn(b.Release)
 	}
-	return FieldValue{Value: value, Text: formatValue(value), Level: b.Level, Origin: b.Origin, Path: b.Path + "." + at}, err
+	return &FieldValue{Value: value, Text: formatValue(value), Level: b.Level, Origin: b.Origin, Path: b.Path + "." + at}, err
 }
 
 // formatValue writes a value so that equal values have equal texts, whichever way they are written.

@@ -100,7 +100,7 @@ func TestEveryFieldInTable(t *testing.T) {
 			if err != nil {
 				t.Errorf("%s: %v", l.path, err)
 			}
-			if w.Value != nil {
+			if w != nil {
 				rows = append(rows, fieldTable[i].name)
 				if w.Path != "spec."+l.path {
 					t.Errorf("%s is said to be written at %s", l.path, w.Path)

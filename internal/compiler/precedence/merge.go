@@ -29,7 +29,7 @@ func Merge(blocks []SettingsBlock) Effective {
 type blockEntry struct {
 	SettingsBlock
 	targets []object.TargetRef
-	values  []FieldValue
+	values  []*FieldValue // by field, nil where the block has no say
 }
 
 // sortBlocks puts the blocks in order, strongest first, and makes one of those that differ in nothing but the target.
@@ -67,26 +67,31 @@ type merger struct {
 // readBlocks reads every block. Being there says on, except for overrides (S9).
 func (m *merger) readBlocks() {
 	for _, e := range m.entries {
-		e.values = make([]FieldValue, len(fieldTable))
+		e.values = make([]*FieldValue, len(fieldTable))
 		for f := range fieldTable {
 			w, err := fieldTable[f].readBlock(&e.SettingsBlock)
 			if err != nil {
-				m.ignored = append(m.ignored, newUnreadable(fieldTable[f].name, w, err))
+				m.ignored = append(m.ignored, newUnreadable(fieldTable[f].name, *w, err))
 				continue
 			}
 			e.values[f] = w
 		}
-		if d := &e.values[fieldIndex[fieldDisabled]]; d.Value == nil && !e.Level.IsOverride() {
-			*d = FieldValue{Value: false, Text: formatValue(false), Level: e.Level, Origin: e.Origin, Path: e.Path, Implied: true}
+		if d := &e.values[fieldIndex[fieldDisabled]]; *d == nil && !e.Level.IsOverride() {
+			*d = newImplied(e)
 		}
 	}
+}
+
+// newImplied says that a block turns sessions on by being there.
+func newImplied(e *blockEntry) *FieldValue {
+	return &FieldValue{Value: false, Text: formatValue(false), Level: e.Level, Origin: e.Origin, Path: e.Path, Implied: true}
 }
 
 // decideType is the type, which is decided before anything else, and what writes it (S11).
 func (m *merger) decideType() (policyconfig.Type, FieldValue) {
 	for _, e := range m.entries {
-		if w := e.values[fieldIndex[fieldType]]; w.Value != nil {
-			return w.Value.(policyconfig.Type), w
+		if w := e.values[fieldIndex[fieldType]]; w != nil {
+			return w.Value.(policyconfig.Type), *w
 		}
 	}
 	return policyconfig.TypeCookie, FieldValue{}
@@ -96,9 +101,9 @@ func (m *merger) decideType() (policyconfig.Type, FieldValue) {
 // other field speaks against it.
 func (m *merger) decideEnvelope() (bool, FieldValue) {
 	for _, e := range m.entries {
-		if w := e.values[fieldIndex[fieldEnvelope]]; w.isSet() {
+		if w := e.values[fieldIndex[fieldEnvelope]]; w != nil {
 			envelope, _ := w.Value.(bool)
-			return envelope, w
+			return envelope, *w
 		}
 	}
 	return false, FieldValue{}
@@ -111,37 +116,39 @@ func (m *merger) ignoreOffType() {
 	envelope, byEnvelope := m.decideEnvelope()
 	for _, e := range m.entries {
 		for f := range fieldTable {
-			w := &e.values[f]
+			w := e.values[f]
 			switch {
-			case !w.isSet():
+			case w == nil:
 			case fieldTable[f].cookieOnly && kind == policyconfig.TypeHeader:
-				m.ignore(w, newOffType(fieldTable[f].name, *w, by))
+				m.ignore(e, f, newOffType(fieldTable[f].name, *w, by))
 			case fieldTable[f].cookieOnly && envelope:
-				m.ignore(w, newOffEnvelope(fieldTable[f].name, *w, byEnvelope))
+				m.ignore(e, f, newOffEnvelope(fieldTable[f].name, *w, byEnvelope))
 			case f == fieldIndex[fieldName] && !w.Unset:
-				m.fitName(w, e.values[fieldIndex[fieldType]].Value, kind, by)
+				m.fitName(e, kind, by)
 			}
 		}
 	}
 }
 
-// fitName looks at a name and the type that its block writes, if any. A name without one fits both types, unless it
+// fitName looks at a block's name and the type that it writes, if any. A name without one fits both types, unless it
 // is one that headers can't have.
-func (m *merger) fitName(w *FieldValue, own any, kind policyconfig.Type, by FieldValue) {
+func (m *merger) fitName(e *blockEntry, kind policyconfig.Type, by FieldValue) {
+	f := fieldIndex[fieldName]
+	name, own := *e.values[f], e.values[fieldIndex[fieldType]]
 	switch {
-	case own != nil && own != kind:
-		m.ignore(w, newOffType(fieldName, *w, by))
+	case own != nil && own.Value != kind:
+		m.ignore(e, f, newOffType(fieldName, name, by))
 	case own == nil && kind == policyconfig.TypeHeader:
-		if err := checkHeaderName(*w); err != nil {
-			m.ignore(w, newOffTypeName(*w, by, err))
+		if err := checkHeaderName(name); err != nil {
+			m.ignore(e, f, newOffTypeName(name, by, err))
 		}
 	}
 }
 
-// ignore makes a value one that is not written.
-func (m *merger) ignore(w *FieldValue, d IgnoredField) {
+// ignore makes a block's value one that is not written.
+func (m *merger) ignore(e *blockEntry, f int, d IgnoredField) {
 	m.ignored = append(m.ignored, d)
-	*w = FieldValue{}
+	e.values[f] = nil
 }
 
 // applyPrecedence goes from the strongest level to the weakest. A value that a stronger one contradicts is left out as if it
@@ -150,12 +157,12 @@ func (m *merger) applyPrecedence() {
 	kind, _ := m.decideType()
 	for _, e := range m.entries {
 		for f := range fieldTable {
-			w := &e.values[f]
-			if !w.isSet() || m.effectiveValues[f] != nil {
+			w := e.values[f]
+			if w == nil || m.effectiveValues[f] != nil {
 				continue
 			}
 			if d := findContradiction(kind, f, *w, m.effectiveValues); d != nil {
-				m.ignore(w, *d)
+				m.ignore(e, f, *d)
 				continue
 			}
 			m.effectiveValues[f] = w
@@ -182,7 +189,7 @@ func (m *merger) cutIdle() {
 func (m *merger) buildEffective() Effective {
 	kind, _ := m.decideType()
 	envelope, _ := m.decideEnvelope()
-	e := Effective{Fields: make([]Field, 0, len(fieldTable))}
+	e := Effective{Fields: make([]*Field, 0, len(fieldTable))}
 	for f := range fieldTable {
 		if fieldTable[f].cookieOnly && (envelope || kind == policyconfig.TypeHeader) {
 			continue
@@ -199,39 +206,41 @@ func (m *merger) buildEffective() Effective {
 // fieldDefaults is each field where no block writes it.
 var fieldDefaults = buildFieldDefaults()
 
-func buildFieldDefaults() []Field {
+func buildFieldDefaults() []*Field {
 	p := newDefaultPolicy()
-	all := make([]Field, len(fieldTable))
+	all := make([]*Field, len(fieldTable))
 	for f := range fieldTable {
-		all[f] = Field{Name: fieldTable[f].name, FieldValue: FieldValue{Level: BuiltIn}}
+		all[f] = &Field{Name: fieldTable[f].name, FieldValue: FieldValue{Level: BuiltIn}}
 		if v := fieldTable[f].defaultValue(p); v != nil {
 			all[f].Value, all[f].Text, all[f].Default = v, formatValue(v), formatValue(v)
 		}
 	}
-	d := &all[fieldIndex[fieldDisabled]]
+	d := all[fieldIndex[fieldDisabled]]
 	d.Value, d.Text = false, formatValue(false) // overrides alone, none of which says so: on (S9)
 	return all
 }
 
-func (m *merger) buildField(f int) Field {
-	out := fieldDefaults[f]
-	if m.effectiveValues[f] != nil {
-		out.FieldValue = *m.effectiveValues[f]
-		if out.Unset && fieldDefaults[f].Value != nil {
-			out.Value, out.Text = fieldDefaults[f].Value, fieldDefaults[f].Text
-		}
+// buildField gives what came of a field; the default itself where no block has a say, which is most fields of most rules.
+func (m *merger) buildField(f int) *Field {
+	if m.effectiveValues[f] == nil {
+		return fieldDefaults[f]
+	}
+	out := *fieldDefaults[f]
+	out.FieldValue = *m.effectiveValues[f]
+	if out.Unset && fieldDefaults[f].Value != nil {
+		out.Value, out.Text = fieldDefaults[f].Value, fieldDefaults[f].Text
 	}
 	first := true
 	for _, e := range m.entries {
 		switch w := e.values[f]; {
-		case !w.isSet():
+		case w == nil:
 		case first:
 			first = false // the effective one
 		default:
-			out.Overrides = append(out.Overrides, w)
+			out.Overrides = append(out.Overrides, *w)
 		}
 	}
-	return out
+	return &out
 }
 
 // findTurnedOnBy is the strongest level below the overrides that says on. Where none does, an override has said it, or there
@@ -240,8 +249,8 @@ func (m *merger) findTurnedOnBy() FieldValue {
 	var override *FieldValue
 	last := Level(0)
 	for _, e := range m.entries {
-		w := &e.values[fieldIndex[fieldDisabled]]
-		if w.Value == nil || e.Level == last {
+		w := e.values[fieldIndex[fieldDisabled]]
+		if w == nil || e.Level == last {
 			continue // of several on one level, the first counts
 		}
 		last = e.Level
@@ -256,6 +265,5 @@ func (m *merger) findTurnedOnBy() FieldValue {
 	if override != nil {
 		return *override
 	}
-	e := m.entries[0]
-	return FieldValue{Value: false, Text: formatValue(false), Level: e.Level, Origin: e.Origin, Path: e.Path, Implied: true}
+	return *newImplied(m.entries[0])
 }

@@ -29,8 +29,7 @@ func (e *Effective) BuildPolicy(identity PolicyIdentity) policyconfig.Policy {
 	if e.Type() == policyconfig.TypeHeader {
 		p.Cookie = nil
 	}
-	for i := range e.Fields {
-		f := &e.Fields[i]
+	for _, f := range e.Fields {
 		if row := &fieldTable[fieldIndex[f.Name]]; row.apply != nil && !row.computedLater && f.Level != BuiltIn && !f.Unset {
 			row.apply(p, f.Value)
 		}

@@ -67,8 +67,8 @@ func TestNothingIsLost(t *testing.T) {
 		for _, b := range r.blocks {
 			for i := range fieldTable {
 				w, _ := fieldTable[i].readBlock(&b)
-				if w.isSet() && e.On && b.Level != BackendTraffic && !told[w.Origin.String()+" "+w.Path] {
-					t.Errorf("nothing is said of %s", formatOrigin(w))
+				if w != nil && e.On && b.Level != BackendTraffic && !told[w.Origin.String()+" "+w.Path] {
+					t.Errorf("nothing is said of %s", formatOrigin(*w))
 				}
 			}
 		}

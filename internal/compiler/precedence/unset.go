@@ -23,23 +23,28 @@ func listUnsetNames() (names []string) {
 		if outer, _, nested := strings.Cut(name, "."); nested && !slices.Contains(names, outer) {
 			names = append(names, outer)
 		}
-		if name != fieldDisabled && name != fieldType {
+		if fieldTable[i].canBeUnset() {
 			names = append(names, name)
 		}
 	}
 	return names
 }
 
-// readUnset gives the field of a block that does not write it: nothing, or that the block takes it away.
-func (f *fieldRow) readUnset(b *SettingsBlock) FieldValue {
+func (f *fieldRow) canBeUnset() bool { return f.name != fieldDisabled && f.name != fieldType }
+
+// readUnset gives the field of a block that does not write it: nil, or that the block takes it away.
+func (f *fieldRow) readUnset(b *SettingsBlock) *FieldValue {
+	if !f.canBeUnset() {
+		return nil
+	}
 	for i, path := range b.Settings.Unset {
 		if f.isBelow(string(path)) {
-			return FieldValue{
+			return &FieldValue{
 				Unset: true, Text: unsetText, Level: b.Level, Origin: b.Origin, Path: b.Path + ".unset[" + strconv.Itoa(i) + "]",
 			}
 		}
 	}
-	return FieldValue{}
+	return nil
 }
 
 // isBelow reports whether a path leads to the field, or to the mapping that it is a member of.

@@ -54,8 +54,7 @@ func (b *builder) findAffecting(ref, gateway object.Ref) affecting {
 		if gateway != anyGateway && d.Path.Gateway != gateway {
 			continue
 		}
-		for i := range d.Effective.Fields {
-			f := &d.Effective.Fields[i]
+		for _, f := range d.Effective.Fields {
 			if f.Level != precedence.BuiltIn && (d.Effective.On || f.Value == true) {
 				found.add(f.Origin.Ref)
 			}

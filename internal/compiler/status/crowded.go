@@ -1,6 +1,8 @@
 package status
 
 import (
+	"slices"
+
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
 )
@@ -22,8 +24,8 @@ const crowd = 64
 // narrow gives what holds on a path with the words of a policy, and not of all others where those are many.
 func (c crowdedPaths) narrow(ref object.Ref, e *precedence.Effective) *precedence.Effective {
 	words := len(e.Conflicts) + len(e.Ignored)
-	for i := range e.Fields {
-		words += len(e.Fields[i].Overrides)
+	for _, f := range e.Fields {
+		words += len(f.Overrides)
 	}
 	if words < crowd {
 		return e
@@ -37,10 +39,13 @@ func (c crowdedPaths) narrow(ref object.Ref, e *precedence.Effective) *precedenc
 	}
 	narrowed := *e
 	narrowed.Ignored, narrowed.Conflicts = own.ignored, own.conflicts
-	narrowed.Fields = make([]precedence.Field, len(e.Fields))
+	narrowed.Fields = slices.Clone(e.Fields)
 	for i, f := range e.Fields {
-		f.Overrides = own.overridden[i]
-		narrowed.Fields[i] = f
+		if len(f.Overrides) > 0 {
+			field := *f
+			field.Overrides = own.overridden[i]
+			narrowed.Fields[i] = &field
+		}
 	}
 	return &narrowed
 }
@@ -53,8 +58,8 @@ func indexWords(e *precedence.Effective) map[object.Ref]*policyWords {
 		}
 		return all[ref]
 	}
-	for i := range e.Fields {
-		for _, w := range e.Fields[i].Overrides {
+	for i, f := range e.Fields {
+		for _, w := range f.Overrides {
 			own := of(w.Origin.Ref)
 			own.overridden[i] = append(own.overridden[i], w)
 		}

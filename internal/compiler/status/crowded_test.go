@@ -17,7 +17,7 @@ func TestCrowdedPathsSayTheSame(t *testing.T) {
 	origin := func(i int) precedence.FieldValue {
 		return precedence.FieldValue{Level: precedence.InlineRule, Origin: object.Origin{Ref: ref(i)}}
 	}
-	e := &precedence.Effective{On: true, Fields: []precedence.Field{{Name: "disabled"}, {Name: "sessionName"}}}
+	e := &precedence.Effective{On: true, Fields: []*precedence.Field{{Name: "disabled"}, {Name: "sessionName"}}}
 	for i := range 2 * crowd {
 		e.Fields[i%2].Overrides = append(e.Fields[i%2].Overrides, origin(i), origin(i+1))
 		e.Ignored = append(e.Ignored, precedence.IgnoredField{FieldValue: origin(i)})

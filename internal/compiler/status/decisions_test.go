@@ -51,7 +51,7 @@ const (
 func (d *decided) turnOn(held precedence.FieldValue, overrides ...precedence.FieldValue) {
 	e := &d.path.Effective
 	e.On = true
-	e.Fields = append(e.Fields, precedence.Field{Name: "absoluteTimeout", FieldValue: held, Overrides: overrides})
+	e.Fields = append(e.Fields, &precedence.Field{Name: "absoluteTimeout", FieldValue: held, Overrides: overrides})
 }
 
 func (d *decided) conflict(otherTarget bool) {

@@ -207,8 +207,8 @@ func (b *builder) computePolicyEffect(ref object.Ref, paths []*policy.Decision) 
 	s := &policyEffect{paths: len(paths)}
 	for _, d := range paths {
 		e := b.crowded.narrow(ref, &d.Effective)
-		for i := range e.Fields {
-			s.addField(ref, e, &e.Fields[i])
+		for _, f := range e.Fields {
+			s.addField(ref, e, f)
 		}
 		if off := len(e.Fields) > 0 && !e.On; off && e.Fields[0].Origin.Ref != ref {
 			s.stronger = appendOnce(s.stronger, e.Fields[0].Origin.String())
