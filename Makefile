@@ -89,7 +89,7 @@ e2e-envoy-gateway: build bin/envoy-gateway bin/gotest ## run Envoy Gateway itsel
 
 # TESTS names some of them. The first build takes minutes.
 .PHONY: conformance
-conformance: build ## run Gateway API's own conformance tests on limpet and a real Envoy: 15 minutes
+conformance: build ## run Gateway API's own conformance tests on limpet and a real Envoy: five minutes
 	@envoy=$$(tools/setup.sh envoy) && ENVOY=$$envoy LIMPET=bin/limpet WASM=dist/limpet.wasm conformance/run.sh $(TESTS)
 
 # As root: the tests' Gateways listen on port 80. Elsewhere it says so, and CI runs all of them.
