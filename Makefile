@@ -247,7 +247,7 @@ newest: ## raise every dependency to its newest version and run the unit tests: 
 
 .PHONY: clean
 clean: ## remove what was built; the tool cache stays
-	rm -rf bin dist cmd/limpet/wasm/limpet.*
+	rm -rf bin dist cmd/limpet/filters/*limpet*
 
 dist/limpet.wasm: $(FILTER_SOURCES)
 	@mkdir -p dist
@@ -257,10 +257,14 @@ dist/limpet.wasm: $(FILTER_SOURCES)
 dist/limpet.spdx.json: dist/limpet.wasm tools/packages.txt $(wildcard tools/sbom/*.go)
 	@tinygo=$$(tools/setup.sh tinygo) && go run ./tools/sbom -wasm $< -tinygo "$$("$$tinygo" version)" >$@.partial && mv $@.partial $@
 
-cmd/limpet/wasm/%: dist/%
+cmd/limpet/filters/%: dist/%
 	@cp $< $@
 
-bin/limpet: $(COMMAND_SOURCES) cmd/limpet/wasm/limpet.wasm cmd/limpet/wasm/limpet.spdx.json
+cmd/limpet/filters/liblimpet-%.so: dist/native/%/liblimpet.so
+	@cp $< $@.partial && mv $@.partial $@
+
+# Native filters are in it once 'make native' has put them there, and stay up to date from then on.
+bin/limpet: $(COMMAND_SOURCES) cmd/limpet/filters/limpet.wasm cmd/limpet/filters/limpet.spdx.json $(wildcard cmd/limpet/filters/liblimpet-*.so)
 	@mkdir -p bin
 	@tools/step.sh "building $@ (minutes the first time)" \
 	go build -buildvcs=false -trimpath $(COMMAND_TAGS) -ldflags "-s -w -X main.version=$(VERSION)" -o $@ ./cmd/limpet
@@ -294,7 +298,9 @@ NATIVE_LDFLAGS := -shared -nostartfiles -nodefaultlibs -fuse-ld=lld-19 -Wl,--ver
 	-Wl,-z,nodelete,-z,relro,-z,now,-z,noexecstack -Wl,--no-undefined-version -Wl,--build-id=none -Wl,-s -Wl,-soname,liblimpet.so
 
 .PHONY: native
-native: dist/native/amd64/liblimpet.so dist/native/arm64/liblimpet.so dist/liblimpet.so dist/native/poisoned/liblimpet.so dist/native/sanitized/liblimpet.so ## build the native filter, limpet as a dynamic module of Envoy, for amd64 and arm64
+native: dist/native/amd64/liblimpet.so dist/native/arm64/liblimpet.so dist/liblimpet.so dist/native/poisoned/liblimpet.so dist/native/sanitized/liblimpet.so \
+	cmd/limpet/filters/liblimpet-amd64.so cmd/limpet/filters/liblimpet-arm64.so ## build the native filter, limpet as a dynamic module of Envoy, for amd64 and arm64, and bin/limpet with it
+	@$(MAKE) --no-print-directory build
 
 .PHONY: test-native
 test-native: native dist/limpet.wasm ## run the filter's tests on the native filter too: the shipped file, poisoned, sanitized, for arm64, in Envoy

@@ -25,7 +25,7 @@ func BenchmarkCompile(b *testing.B) {
 			sources := scaletest.MakeRoutes(routes)
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := Compile(sources, Options{Envoy: &EnvoyOptions{WasmPath: "w"}}); err != nil {
+				if _, err := Compile(sources, Options{Envoy: &EnvoyOptions{ModulePath: "w"}}); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -50,7 +50,7 @@ func BenchmarkRecompile(b *testing.B) {
 		for _, hot := range []*Dynamic{nil, {Folder: "discovery", EndpointFiles: 16}} {
 			for _, change := range recompilations {
 				b.Run(fmt.Sprintf("%d/hot=%t/%s", routes, hot != nil, change.name), func(b *testing.B) {
-					recompile(b, routes, change.from, change.to, Options{Envoy: &EnvoyOptions{WasmPath: "w", Dynamic: hot}, Cache: NewCache()})
+					recompile(b, routes, change.from, change.to, Options{Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: hot}, Cache: NewCache()})
 				})
 			}
 		}
@@ -162,7 +162,7 @@ func startFollower(b *testing.B, routes int, each bool, certificate string) (*Fo
 		}
 		sources = objects
 	}
-	f, err := NewFollower(Options{Envoy: &EnvoyOptions{WasmPath: "w", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 16}}})
+	f, err := NewFollower(Options{Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 16}}})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -80,7 +80,7 @@ func TestCacheOptions(t *testing.T) {
 		func(o *Options) { o.retarget(TargetIstio) },
 		func(o *Options) { o.retarget(TargetEnvoyGateway) },
 		func(o *Options) { o.AssumeAdmitted = true },
-		func(o *Options) { o.Envoy.WasmPath = "other.wasm" },
+		func(o *Options) { o.Envoy.ModulePath = "other.wasm" },
 		func(o *Options) { o.Envoy.Dynamic = &Dynamic{Folder: "discovery", EndpointFiles: 99} },
 		func(o *Options) { o.Envoy.Dynamic = &Dynamic{Folder: "discovery"} },
 		func(o *Options) { o.Envoy.Dynamic = &Dynamic{Folder: "elsewhere", EndpointFiles: 99} },

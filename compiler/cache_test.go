@@ -24,7 +24,7 @@ func TestCache(t *testing.T) {
 	sources = append(sources, Source{Name: "empty.yaml", Data: []byte("# nothing\n")})
 	failed := 0
 	for round := range rounds {
-		o := Options{Envoy: &EnvoyOptions{WasmPath: "w"}, AssumeAdmitted: round/20 == 1}
+		o := Options{Envoy: &EnvoyOptions{ModulePath: "w"}, AssumeAdmitted: round/20 == 1}
 		if round%4 == 3 {
 			o.Envoy.Dynamic = &Dynamic{Folder: "discovery", EndpointFiles: round % 80}
 		}
@@ -175,7 +175,7 @@ func scribble(s Source, random *rand.Rand) Source {
 // TestCacheRemembers shows that the cache is of use: an object that did not change is not admitted again.
 func TestCacheRemembers(t *testing.T) {
 	cache := NewCache()
-	o := Options{Envoy: &EnvoyOptions{WasmPath: "w"}, Cache: cache}
+	o := Options{Envoy: &EnvoyOptions{ModulePath: "w"}, Cache: cache}
 	sources := scaletest.MakeRoutes(20)
 	compile := func() float64 {
 		return testing.AllocsPerRun(3, func() {

@@ -71,15 +71,15 @@ func stripPlaces(warnings []Problem) []string {
 func TestNothingMuch(t *testing.T) {
 	comment := []Source{{Name: "a.yaml", Data: []byte("# nothing\n")}}
 	for name, sources := range map[string][]Source{"no sources at all": nil, "a comment": comment} {
-		r, err := Compile(sources, Options{Envoy: &EnvoyOptions{WasmPath: "w"}})
+		r, err := Compile(sources, Options{Envoy: &EnvoyOptions{ModulePath: "w"}})
 		if r != nil || err == nil || !strings.Contains(err.Error(), "no listener is left") {
 			t.Errorf("%s: %v, %v", name, r, err)
 		}
-		if _, err := Compile(sources, Options{AllowEmpty: true, Envoy: &EnvoyOptions{WasmPath: "w"}}); err != nil {
+		if _, err := Compile(sources, Options{AllowEmpty: true, Envoy: &EnvoyOptions{ModulePath: "w"}}); err != nil {
 			t.Errorf("%s, with leave: %v", name, err)
 		}
 	}
-	r, err := Compile([]Source{{Name: "a.yaml", Data: []byte("\n")}}, Options{AllowEmpty: true, Envoy: &EnvoyOptions{WasmPath: "w"}})
+	r, err := Compile([]Source{{Name: "a.yaml", Data: []byte("\n")}}, Options{AllowEmpty: true, Envoy: &EnvoyOptions{ModulePath: "w"}})
 	if r != nil || err == nil || !strings.Contains(err.Error(), "a.yaml: the file is empty") {
 		t.Errorf("a file that may not be written yet gives %v, %v", r, err)
 	}
@@ -89,17 +89,17 @@ func TestOptions(t *testing.T) {
 	for name, o := range map[string]Options{
 		`target: Unsupported value: "nginx": supported values: "envoy", `:                     {Target: "nginx"},
 		`wasm URL: Invalid value: "file:///x": must begin with https://`:                      {Target: TargetEnvoyGateway, EnvoyGateway: &EnvoyGatewayOptions{WasmURL: "file:///x"}},
-		`gateway API: Unsupported value: "1.8": supported values: "1.6", "1.7"`:               {Envoy: &EnvoyOptions{WasmPath: "w"}, GatewayAPI: "1.8"},
-		`partial split: Unsupported value: "some": supported values: "all", "reject"`:         {Envoy: &EnvoyOptions{WasmPath: "w"}, PartialSplit: "some"},
-		"istio options: Forbidden: the target is envoy":                                       {Envoy: &EnvoyOptions{WasmPath: "w"}, Istio: &IstioOptions{}},
+		`gateway API: Unsupported value: "1.8": supported values: "1.6", "1.7"`:               {Envoy: &EnvoyOptions{ModulePath: "w"}, GatewayAPI: "1.8"},
+		`partial split: Unsupported value: "some": supported values: "all", "reject"`:         {Envoy: &EnvoyOptions{ModulePath: "w"}, PartialSplit: "some"},
+		"istio options: Forbidden: the target is envoy":                                       {Envoy: &EnvoyOptions{ModulePath: "w"}, Istio: &IstioOptions{}},
 		"envoy options: Forbidden: the target is plugin":                                      {Target: TargetPlugin, Envoy: &EnvoyOptions{}},
 		"envoy-gateway options: Forbidden: the target is ist":                                 {Target: TargetIstio, EnvoyGateway: &EnvoyGatewayOptions{}},
 		"zone: Forbidden: with target istio the control plane":                                {Target: TargetIstio, Zone: "a"},
 		`wasm path: Required value`:                                                           {},
-		`bind address: Invalid value: "localhost": must be an IP address`:                     {Envoy: &EnvoyOptions{WasmPath: "w"}, Bind: "localhost"},
-		`admin address: Invalid value: "9901": must be an IP address and a port, such as `:    {Envoy: &EnvoyOptions{WasmPath: "w", Admin: "9901"}},
-		`admin address: Invalid value: "[::1]:0": must be an IP address and a port, such as `: {Envoy: &EnvoyOptions{WasmPath: "w", Admin: "[::1]:0"}},
-		`keys.ring.keys[0].secret: `: {Envoy: &EnvoyOptions{WasmPath: "w"}, Keys: policyconfig.Keys{Ring: &policyconfig.KeyRing{
+		`bind address: Invalid value: "localhost": must be an IP address`:                     {Envoy: &EnvoyOptions{ModulePath: "w"}, Bind: "localhost"},
+		`admin address: Invalid value: "9901": must be an IP address and a port, such as `:    {Envoy: &EnvoyOptions{ModulePath: "w", Admin: "9901"}},
+		`admin address: Invalid value: "[::1]:0": must be an IP address and a port, such as `: {Envoy: &EnvoyOptions{ModulePath: "w", Admin: "[::1]:0"}},
+		`keys.ring.keys[0].secret: `: {Envoy: &EnvoyOptions{ModulePath: "w"}, Keys: policyconfig.Keys{Ring: &policyconfig.KeyRing{
 			Keys: []policyconfig.Key{{ID: "a", Secret: []byte("short")}},
 		}}},
 	} {

@@ -92,7 +92,7 @@ func TestUnselected(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			documents := readDrainDocument(t, [2]string{"drainTimeout: 10m", c.keep}, [2]string{slice, left})
-			result, err := Compile(documents, Options{Time: drainNow, Envoy: &EnvoyOptions{WasmPath: "limpet.wasm", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 16}}})
+			result, err := Compile(documents, Options{Time: drainNow, Envoy: &EnvoyOptions{ModulePath: "limpet.wasm", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 16}}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -102,7 +102,7 @@ func TestUnselected(t *testing.T) {
 			if got := result.Until; c.until == 0 != got.IsZero() || c.until > 0 && !got.Equal(drainNow.Add(c.until)) {
 				t.Errorf("until %v, want %v from %v", got, c.until, drainNow)
 			}
-			plain, err := Compile(documents, Options{Time: drainNow, Envoy: &EnvoyOptions{WasmPath: "limpet.wasm"}})
+			plain, err := Compile(documents, Options{Time: drainNow, Envoy: &EnvoyOptions{ModulePath: "limpet.wasm"}})
 			if err != nil || strings.Contains(string(plain.Main()), "10.0.6.1") {
 				t.Errorf("%v; where nothing watches it is there", err)
 			}
@@ -145,7 +145,7 @@ func compileHot(t *testing.T, edit [2]string, hot *Dynamic) *Result {
 			t.Fatalf("%s does not have %q", drainDocument, edit[0])
 		}
 	}
-	result, err := Compile([]Source{{Name: drainDocument, Data: []byte(edited)}}, Options{Time: drainNow, Envoy: &EnvoyOptions{WasmPath: "limpet.wasm", Dynamic: hot}})
+	result, err := Compile([]Source{{Name: drainDocument, Data: []byte(edited)}}, Options{Time: drainNow, Envoy: &EnvoyOptions{ModulePath: "limpet.wasm", Dynamic: hot}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -122,7 +122,7 @@ func ExampleNewCache() {
 // A follower takes changed documents, and gives the parts of Envoy's configuration that are not as they were.
 func ExampleFollower() {
 	follower, err := compiler.NewFollower(compiler.Options{Envoy: &compiler.EnvoyOptions{
-		WasmPath: "limpet.wasm", Dynamic: &compiler.Dynamic{Folder: "discovery"},
+		ModulePath: "limpet.wasm", Dynamic: &compiler.Dynamic{Folder: "discovery"},
 	}})
 	if err != nil {
 		log.Fatal(err)

@@ -98,7 +98,7 @@ func (o *Options) followSettings(settings parsedOptions) follow.Settings {
 		ExternalNames: o.ExternalNames, Zone: o.Zone,
 		Envoy: envoy.Assembly{
 			Settings: envoy.Settings{
-				Admin: settings.admin, AdminAll: o.Envoy.AdminAll, WasmPath: o.Envoy.WasmPath, Plugin: o.global().Config(),
+				Admin: settings.admin, AdminAll: o.Envoy.AdminAll, ModulePath: o.Envoy.ModulePath, Native: o.Envoy.Native, Plugin: o.global().Config(),
 			},
 		},
 		Own: []netip.AddrPort{settings.admin}, KeepIncumbents: o.Incumbents != nil,

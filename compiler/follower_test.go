@@ -119,7 +119,7 @@ func listClusters(d *envoy.Discovery) (all []string) {
 func TestFollower(t *testing.T) {
 	const rounds = 25
 	random := rand.New(rand.NewPCG(8, 5))
-	o := Options{Envoy: &EnvoyOptions{WasmPath: "w", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 38}}}
+	o := Options{Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 38}}}
 	f := newFollower(t, o)
 	sources, failed := scaletest.MakeRoutes(40), 0
 	for round := range rounds {
@@ -180,7 +180,7 @@ func TestFollowerGolden(t *testing.T) {
 // TestFollowerHoldsInvalidDocuments leaves out what was no good at the beginning, and takes no change over that brings
 // more of it: what was there keeps serving. What limpet does not support is left out at any time.
 func TestFollowerHoldsInvalidDocuments(t *testing.T) {
-	o := Options{HoldInvalid: true, Envoy: &EnvoyOptions{WasmPath: "w", Dynamic: &Dynamic{Folder: "d"}}}
+	o := Options{HoldInvalid: true, Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "d"}}}
 	f := newFollower(t, o)
 	first := append(scaletest.MakeRoutes(3), Source{Name: "old.yaml", Data: []byte(invalidService("old"))})
 	if _, err := f.Replace(first, Changes{}); err != nil {
@@ -206,7 +206,7 @@ func invalidService(name string) string {
 
 // TestFollowerFollowsMirrors changes the Service of a mirror, which no rule leads to.
 func TestFollowerFollowsMirrors(t *testing.T) {
-	o := Options{Envoy: &EnvoyOptions{WasmPath: "w", Dynamic: &Dynamic{Folder: "d"}}}
+	o := Options{Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "d"}}}
 	f, sources := newFollower(t, o), func(address string) []Source {
 		return []Source{
 			{Name: "web.yaml", Data: []byte(`
@@ -247,7 +247,7 @@ metadata: {name: %s}, spec: {parentRefs: [{name: web}], hostnames: [%[1]s.exampl
 	older := route("older", `{backendRefs: [{name: v1, port: 80}], sessionPersistence: {sessionName: session-v1}}`)
 	older.Data = bytes.Replace(older.Data, []byte("name: older"), []byte(`name: older, creationTimestamp: "2020-01-01T00:00:00Z"`), 1)
 	older.Data = bytes.Replace(older.Data, []byte("older.example.com"), []byte("a.example.com"), 1)
-	o := Options{Envoy: &EnvoyOptions{WasmPath: "w", Dynamic: &Dynamic{Folder: "d"}}}
+	o := Options{Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "d"}}}
 	f := newFollower(t, o)
 	for step, sources := range [][]Source{all, append(slices.Clip(all), older), all} {
 		if err := compareFollowed(t, fmt.Sprintf("step %d", step), f, sources, o); err != nil {
@@ -292,7 +292,7 @@ const followedGateway = `
 // TestFollowerSeesTimePass compiles nothing but hosts that terminate again when there is no change but of the time.
 func TestFollowerSeesTimePass(t *testing.T) {
 	host := hostOf("default", "10.0.0.2:80")
-	o := Options{Envoy: &EnvoyOptions{WasmPath: "w", Dynamic: &Dynamic{Folder: "d", Draining: map[HostKey]time.Time{host: time.Unix(1000, 0)}}}}
+	o := Options{Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "d", Draining: map[HostKey]time.Time{host: time.Unix(1000, 0)}}}}
 	sources := []Source{
 		{Name: "web.yaml", Data: []byte(followedGateway)},
 		followedRoute("a", "a.org", "2020-01-01T00:00:00Z", "sessionName: a, drainTimeout: 90s"), followedRoute("b", "b.org", "2020-01-01T00:00:00Z", "sessionName: b"),
@@ -316,7 +316,7 @@ func TestFollowerSeesTimePass(t *testing.T) {
 // TestFollowerCouplesNewNames has a cookie that gets the name of a cookie of a route which it did not meet under its own name.
 func TestFollowerCouplesNewNames(t *testing.T) {
 	const domain = "sessionName: s, cookie: {domain: example.com}"
-	o := Options{Envoy: &EnvoyOptions{WasmPath: "w", Dynamic: &Dynamic{Folder: "d"}}}
+	o := Options{Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "d"}}}
 	for name, c := range map[string]struct{ ofGateway, ofRoutes string }{
 		"for an older route's sake (S28)":   {"", domain},
 		"of a policy above the rules (S26)": {followedPolicy("Gateway", "web", domain), ""},
@@ -364,7 +364,7 @@ spec: {sessionName: p, targetRefs: [` + strings.Join(targets, ", ") + `]}}`)}
 		gateway = strings.NewReplacer("name: web", fmt.Sprintf("name: web-%d", i+2), "port: 80", fmt.Sprintf("port: %d", 81+i)).Replace(gateway)
 		sources = append(sources, Source{Name: fmt.Sprintf("web-%d.yaml", i+2), Data: []byte(gateway)})
 	}
-	o := Options{Envoy: &EnvoyOptions{WasmPath: "w", Dynamic: &Dynamic{Folder: "d"}}}
+	o := Options{Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "d"}}}
 	f := newFollower(t, o)
 	for step, absent := range []int{13, 14, 13} {
 		if err := compareFollowed(t, fmt.Sprintf("step %d", step), f, append(slices.Clip(sources), policy(absent)), o); err != nil {
@@ -384,7 +384,7 @@ func TestFollowerSeesDuplicates(t *testing.T) {
 	sources := []Source{
 		{Name: "web.yaml", Data: []byte(followedGateway)}, followedRoute("a", "a.org", "2020-01-01T00:00:00Z", "sessionName: a"),
 	}
-	o := Options{Envoy: &EnvoyOptions{WasmPath: "w", Dynamic: &Dynamic{Folder: "d"}}}
+	o := Options{Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "d"}}}
 	f := newFollower(t, o)
 	one, other := service("x.yaml", ""), service("y.yaml", ", labels: {a: b}")
 	for step, some := range [][]Source{{one}, {one, other}, {other}, {one, other}, {one}, {}} {

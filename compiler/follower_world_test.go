@@ -153,7 +153,7 @@ func TestFollowerWorld(t *testing.T) {
 	const worlds = 6
 	for seed := range worlds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			o := Options{Envoy: &EnvoyOptions{WasmPath: "w", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 6}}}
+			o := Options{Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 6}}}
 			followWorld(t, seed, o, seed == worlds-1)
 		})
 	}
@@ -165,7 +165,7 @@ func TestFollowerWorldServed(t *testing.T) {
 	for seed := range worlds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			served := &Served{Remote: seed%2 == 1, Own: []netip.AddrPort{netip.MustParseAddrPort("10.0.0.3:8080")}}
-			o := Options{Envoy: &EnvoyOptions{WasmPath: "w", Admin: NoAdmin, Served: served}}
+			o := Options{Envoy: &EnvoyOptions{ModulePath: "w", Admin: NoAdmin, Served: served}}
 			followWorld(t, seed, o, seed == worlds-1)
 		})
 	}
@@ -269,7 +269,7 @@ func applyWorld(t *testing.T, name string, f *Follower, world, changed []*worldO
 
 // TestFollowerUnfollowed brings objects of kinds that are not followed, changes what they depend on, and takes them away again.
 func TestFollowerUnfollowed(t *testing.T) {
-	o := Options{AllowEmpty: true, Envoy: &EnvoyOptions{WasmPath: "w", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 6}}}
+	o := Options{AllowEmpty: true, Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 6}}}
 	world, more := loadWorld(t), loadUnfollowed(t)
 	f := newFollower(t, o)
 	applyWorld(t, "without", f, world, world, o)
@@ -292,7 +292,7 @@ func TestFollowerUnfollowed(t *testing.T) {
 // TestFollowerClientCertificates changes what Gateways say of certificates, and what that refers to, one after the other and back.
 // All of it is followed.
 func TestFollowerClientCertificates(t *testing.T) {
-	o := Options{AllowEmpty: true, Envoy: &EnvoyOptions{WasmPath: "w", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 6}}}
+	o := Options{AllowEmpty: true, Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 6}}}
 	authorities := slices.DeleteFunc(loadUnfollowed(t), func(o *worldObject) bool { return !strings.Contains(o.text, "name: clients") })
 	world := append(loadWorld(t), authorities...)
 	second := world[slices.IndexFunc(world, func(o *worldObject) bool { return strings.Contains(o.text, "{name: second, namespace: infra}") })]
@@ -332,7 +332,7 @@ func TestFollowerClientCertificates(t *testing.T) {
 
 // TestFollowerAuthorizers takes a Service away that nothing but a rule's authorization filter leads to, and brings it back otherwise.
 func TestFollowerAuthorizers(t *testing.T) {
-	o := Options{AllowEmpty: true, Envoy: &EnvoyOptions{WasmPath: "w", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 6}}}
+	o := Options{AllowEmpty: true, Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 6}}}
 	service := "apiVersion: v1\nkind: Service\nmetadata: {name: asked, namespace: shop}\nspec: {ports: [{port: 80}]}\n"
 	world := append(loadWorld(t), &worldObject{name: "asking.yaml", text: `apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
@@ -356,7 +356,7 @@ spec:
 
 // TestFollowerSteps takes one object through states that random edits seldom reach one after the other.
 func TestFollowerSteps(t *testing.T) {
-	o := Options{AllowEmpty: true, Envoy: &EnvoyOptions{WasmPath: "w", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 6}}}
+	o := Options{AllowEmpty: true, Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 6}}}
 	for name, from := range map[string][2]string{
 		"kind: Service\nmetadata: {name: cart": {"port: 80,", "port: 0,"},
 		"kind: Gateway\nmetadata: {name: web":  {"port: 8000", "port: 0"},

@@ -16,8 +16,8 @@ func FuzzCompile(f *testing.F) {
 			return
 		}
 		sources := []Source{{Name: "fuzz.yaml", Data: data}}
-		result, err := Compile(sources, Options{Envoy: &EnvoyOptions{WasmPath: "w"}})
-		again, errAgain := Compile(sources, Options{Envoy: &EnvoyOptions{WasmPath: "w"}})
+		result, err := Compile(sources, Options{Envoy: &EnvoyOptions{ModulePath: "w"}})
+		again, errAgain := Compile(sources, Options{Envoy: &EnvoyOptions{ModulePath: "w"}})
 		var problems Errors
 		switch {
 		case err != nil && !errors.As(err, &problems):

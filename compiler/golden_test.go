@@ -93,8 +93,10 @@ func (g golden) parseOptions(t *testing.T) Options {
 			o.Bind = value
 		case "admin":
 			o.Envoy.Admin = value
+		case "native":
+			o.Envoy.Native = true
 		case "wasm":
-			o.Envoy.WasmPath = value
+			o.Envoy.ModulePath = value
 		case "wasm-url":
 			if o.Istio != nil {
 				o.Istio.WasmURL = value
@@ -164,7 +166,7 @@ func optionsFor(target Target) Options {
 	o, url, sha256 := Options{Target: target}, "https://example.com/limpet.wasm", strings.Repeat("0123456789abcdef", 4)
 	switch target {
 	case TargetEnvoy:
-		o.Envoy = &EnvoyOptions{WasmPath: "dist/limpet.wasm"}
+		o.Envoy = &EnvoyOptions{ModulePath: "dist/limpet.wasm"}
 	case TargetEnvoyGateway:
 		o.EnvoyGateway = &EnvoyGatewayOptions{WasmURL: url, WasmSHA256: sha256}
 	case TargetIstio:

@@ -130,7 +130,7 @@ func checkHarmless(t *testing.T, text []byte) (compiled bool) {
 		}
 	}()
 	sources := []Source{{Name: "in.yaml", Data: text}}
-	o := Options{Envoy: &EnvoyOptions{WasmPath: "w"}, AssumeAdmitted: true}
+	o := Options{Envoy: &EnvoyOptions{ModulePath: "w"}, AssumeAdmitted: true}
 	result, err := Compile(sources, o)
 	var problems Errors
 	switch {

@@ -72,7 +72,7 @@ func TestFollowerKeepsIncumbents(t *testing.T) {
 	}
 	const old = `, creationTimestamp: "1990-01-01T00:00:00Z"`
 	class := Source{Name: "class.yaml", Data: []byte(tenantClass)}
-	f, err := NewFollower(Options{Incumbents: &Incumbents{}, Envoy: &EnvoyOptions{WasmPath: "w", Dynamic: &Dynamic{Folder: "discovery"}}})
+	f, err := NewFollower(Options{Incumbents: &Incumbents{}, Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "discovery"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestIncumbentsOutlastEveryTurn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, err := NewFollower(Options{
-				Incumbents: &Incumbents{}, HoldInvalid: true, Envoy: &EnvoyOptions{WasmPath: "w", Dynamic: &Dynamic{Folder: "discovery"}},
+				Incumbents: &Incumbents{}, HoldInvalid: true, Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "discovery"}},
 			})
 			if err != nil {
 				t.Fatal(err)

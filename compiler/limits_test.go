@@ -49,7 +49,7 @@ func refusedSoon(t *testing.T, text []byte, want string) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	start := time.Now()
-	result, err := Compile([]Source{{Name: "big.yaml", Data: text}}, Options{Envoy: &EnvoyOptions{WasmPath: "w"}})
+	result, err := Compile([]Source{{Name: "big.yaml", Data: text}}, Options{Envoy: &EnvoyOptions{ModulePath: "w"}})
 	took := time.Since(start)
 	runtime.ReadMemStats(&after)
 	var problems Errors

@@ -125,9 +125,11 @@ type EnvoyOptions struct {
 	// AdminAll opens all pages of the admin interface, among them /config_dump and those that change Envoy; without it only
 	// those are open that show how Envoy is. It requires a loopback address.
 	AdminAll bool
-	// WasmPath is the path of limpet.wasm as it shall stand in the bootstrap; Envoy resolves it from the folder
-	// that it is started in. Required.
-	WasmPath string
+	// Native has Envoy load the filter as a dynamic module, liblimpet.so, in place of limpet.wasm (docs/native.md).
+	Native bool
+	// ModulePath is the path of the filter as it shall stand in the bootstrap; Envoy resolves it from the folder that it is
+	// started in. Required.
+	ModulePath string
 	// Unusable are the addresses at which the machine that Envoy runs on does not let it listen, with the reasons: listeners
 	// are left out there.
 	Unusable map[netip.AddrPort]string
@@ -331,8 +333,8 @@ func (o *Options) parseEnvoy(s *parsedOptions) (err error) {
 	}
 	o.Envoy, own.Admin = &own, cmp.Or(own.Admin, DefaultAdmin)
 	var errs []error
-	if own.WasmPath == "" && !o.dryRun {
-		errs = append(errs, errors.New("wasm path: Required value"))
+	if own.ModulePath == "" && !o.dryRun {
+		errs = append(errs, errors.New("module path: Required value"))
 	}
 	if own.Admin == NoAdmin {
 		return errors.Join(errs...)

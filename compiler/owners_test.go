@@ -101,7 +101,7 @@ func TestOwners(t *testing.T) {
 			}
 			hot := &Dynamic{Folder: "discovery", EndpointFiles: 16, Owners: c.known}
 			result, err := Compile([]Source{{Name: "in.yaml", Data: []byte(input)}}, Options{
-				TokenVersion: 2, Envoy: &EnvoyOptions{WasmPath: "limpet.wasm", Dynamic: hot},
+				TokenVersion: 2, Envoy: &EnvoyOptions{ModulePath: "limpet.wasm", Dynamic: hot},
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -127,7 +127,7 @@ func TestOwners(t *testing.T) {
 func TestFollowerOwners(t *testing.T) {
 	input := readCase(t, ownersDocument)
 	at := hostOf("default", "10.0.1.1:8080")
-	o := Options{TokenVersion: 2, Envoy: &EnvoyOptions{WasmPath: "limpet.wasm", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 16}}}
+	o := Options{TokenVersion: 2, Envoy: &EnvoyOptions{ModulePath: "limpet.wasm", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 16}}}
 	f := newFollower(t, o)
 	for i, step := range []struct {
 		uid   string

@@ -109,7 +109,7 @@ func exampleRows(t *testing.T, text string, want int) (rows [][][]string) {
 
 func compileExample(t *testing.T, documents string) *Result {
 	t.Helper()
-	result, err := Compile([]Source{{Name: "example.yaml", Data: []byte(documents)}}, Options{Envoy: &EnvoyOptions{WasmPath: "limpet.wasm"}})
+	result, err := Compile([]Source{{Name: "example.yaml", Data: []byte(documents)}}, Options{Envoy: &EnvoyOptions{ModulePath: "limpet.wasm"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ func emitServed(j *analysis, o *Options, r *Result) error {
 	for _, g := range j.topology.Attachments.Gateways {
 		gateways = append(gateways, envoy.GatewayConfig{Gateway: g.Gateway.Key(), Config: parts.split(g.Gateway.Key())})
 	}
-	settings := envoy.Settings{WasmPath: o.Envoy.WasmPath, Plugin: config, PluginJSON: text}
+	settings := envoy.Settings{ModulePath: o.Envoy.ModulePath, Native: o.Envoy.Native, Plugin: config, PluginJSON: text}
 	served, err := j.cache.rendered.Serve(proxy.Clusters, settings, gateways)
 	r.Served, r.Draining, r.Until = served, proxy.Draining, proxy.Until
 	r.Pods, r.Unsettled = proxy.Pods, proxy.Unsettled

@@ -34,11 +34,11 @@ func TestServed(t *testing.T) {
 			continue // whose ports are not shared
 		}
 		sources := []Source{{Name: path, Data: text}}
-		files, err := Compile(sources, Options{Envoy: &EnvoyOptions{WasmPath: "w", Dynamic: &Dynamic{EndpointFiles: 1 << 20}}})
+		files, err := Compile(sources, Options{Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{EndpointFiles: 1 << 20}}})
 		if err != nil {
 			continue
 		}
-		served, err := Compile(sources, Options{Envoy: &EnvoyOptions{WasmPath: "w", Served: &Served{}}})
+		served, err := Compile(sources, Options{Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{}}})
 		if err != nil || len(served.Served) != 1 {
 			t.Errorf("%s: %d Gateways, %v", path, len(served.Served), err)
 			continue

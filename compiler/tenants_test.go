@@ -51,7 +51,7 @@ func newTenants(seed uint64, honest, hostile int) *tenants {
 		Endpoint: func(namespace, n int) (string, int) { return fmt.Sprintf("10.1.%d.%d", namespace, n+1), 8080 + n },
 	})
 	return &tenants{
-		World: w, options: Options{AllowEmpty: true, Time: statusTime, Envoy: &EnvoyOptions{WasmPath: "w"}},
+		World: w, options: Options{AllowEmpty: true, Time: statusTime, Envoy: &EnvoyOptions{ModulePath: "w"}},
 		operator: w.OperatorSource(), memory: newMemory(), alone: map[string]*memory{},
 	}
 }

@@ -79,7 +79,7 @@ func (r *runner) compile() error {
 	for _, source := range scaletest.MakeRoutes(r.routes) {
 		text += "---\n" + string(source.Data)
 	}
-	target := &compiler.EnvoyOptions{WasmPath: "/limpet.wasm", Admin: compiler.NoAdmin, Served: &compiler.Served{}}
+	target := &compiler.EnvoyOptions{ModulePath: "/limpet.wasm", Admin: compiler.NoAdmin, Served: &compiler.Served{}}
 	o := compiler.Options{Envoy: target, Cache: compiler.NewCache()}
 	for i := range 20 {
 		edited := strings.Replace(text, "10.0.0.", fmt.Sprintf("10.0.%d.", i), 1)

@@ -126,6 +126,9 @@ func (cc *compileCommand) check(c *cobra.Command, args []string) error {
 	if err := cc.config.check(c, args); err != nil {
 		return err
 	}
+	if cc.config.filter.isNative() && compiler.Target(cc.target) != compiler.TargetEnvoy {
+		return usagef("--filter native is for -t %s", compiler.TargetEnvoy)
+	}
 	if err := cc.config.module.check(compiler.Target(cc.target)); err != nil {
 		return err
 	}
@@ -142,11 +145,11 @@ func (cc *compileCommand) run(c *cobra.Command) error {
 	case cc.out == "":
 		return cc.print(c)
 	}
-	wasmPath, err := cc.config.wasmPathUnder(cc.out)
+	modulePath, err := cc.config.filter.pathUnder(cc.out)
 	if err != nil {
 		return err
 	}
-	result, err := cc.compile(c, wasmPath)
+	result, err := cc.compile(c, modulePath)
 	if err != nil {
 		return err
 	}
@@ -163,8 +166,8 @@ func (cc *compileCommand) run(c *cobra.Command) error {
 }
 
 // compile compiles, prints the warnings and writes the report, also of what is refused.
-func (cc *compileCommand) compile(c *cobra.Command, wasmPath string) (*compiler.Result, error) {
-	result, err := cc.config.compile(c, compiler.Target(cc.target), wasmPath)
+func (cc *compileCommand) compile(c *cobra.Command, modulePath string) (*compiler.Result, error) {
+	result, err := cc.config.compile(c, compiler.Target(cc.target), modulePath)
 	var refused compiler.Errors
 	if err != nil && !errors.As(err, &refused) {
 		return nil, err
@@ -184,13 +187,11 @@ func (cc *compileCommand) compile(c *cobra.Command, wasmPath string) (*compiler.
 
 // print writes the main document to standard output, for people and pipes.
 func (cc *compileCommand) print(c *cobra.Command) error {
-	wasmPath := cc.config.wasmPath
-	if compiler.Target(cc.target) == compiler.TargetEnvoy && wasmPath == "" {
-		wasmPath = wasmName
-		message.Printf(c.ErrOrStderr(), "this envoy.yaml loads %s from Envoy's working folder; "+
-			"--wasm-path names another place, -o writes a copy", wasmName)
+	modulePath, err := cc.printedPath(c)
+	if err != nil {
+		return err
 	}
-	result, err := cc.compile(c, wasmPath)
+	result, err := cc.compile(c, modulePath)
 	if err != nil {
 		return err
 	}
@@ -199,6 +200,20 @@ func (cc *compileCommand) print(c *cobra.Command) error {
 	}
 	cc.config.keys.printExposure(c.ErrOrStderr(), result, "this output")
 	return cc.judge(c, result)
+}
+
+// printedPath is where an Envoy that runs on what is printed finds the filter.
+func (cc *compileCommand) printedPath(c *cobra.Command) (string, error) {
+	filter := &cc.config.filter
+	if compiler.Target(cc.target) != compiler.TargetEnvoy || filter.path() != "" {
+		return filter.path(), nil
+	}
+	name, err := filter.name()
+	if err == nil {
+		message.Printf(c.ErrOrStderr(), "this envoy.yaml loads %s from Envoy's working folder; "+
+			"--%s-path names another place, -o writes a copy", name, filter.build)
+	}
+	return name, err
 }
 
 // judge ends a compilation whose output is written, with a line on what there is to say of it if that is no success.
@@ -225,18 +240,23 @@ func countVerdicts(problems []compiler.Problem) string {
 
 // outputFiles are the files of the target.
 func (cc *compileCommand) outputFiles(r *compiler.Result) ([]atomicfile.File, error) {
-	return outputFiles(r, compiler.Target(cc.target), cc.config.keys.fileMode(r))
+	var filter *filterFlags
+	if target := compiler.Target(cc.target); target == compiler.TargetEnvoy || target == compiler.TargetIstio {
+		filter = &cc.config.filter
+	}
+	return outputFiles(r, filter, cc.config.keys.fileMode(r))
 }
 
-// outputFiles are the files of a target, the main document last: it appears when all that it needs is there.
-func outputFiles(r *compiler.Result, target compiler.Target, mode fs.FileMode) ([]atomicfile.File, error) {
+// outputFiles are the files of a result and the filter, if it is wanted there. The main document is the last: it appears when all
+// that it needs is there.
+func outputFiles(r *compiler.Result, filter *filterFlags, mode fs.FileMode) ([]atomicfile.File, error) {
 	var files []atomicfile.File
-	if target == compiler.TargetEnvoy || target == compiler.TargetIstio {
-		wasm, err := readModule()
+	if filter != nil {
+		file, err := filter.file()
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, atomicfile.File{Name: wasmName, Data: wasm, Mode: 0o644})
+		files = append(files, file)
 	}
 	for _, f := range r.Files {
 		files = append(files, atomicfile.File{Name: f.Name, Data: f.Data, Mode: mode})

@@ -86,11 +86,11 @@ func (cc *compileCommand) setOutput(
 ) (start func(*compiler.Result) error, err error) {
 	target := compiler.Target(cc.target)
 	if target != compiler.TargetEnvoy {
-		wasmPath, err := cc.config.wasmPathUnder(cc.out)
+		modulePath, err := cc.config.filter.pathUnder(cc.out)
 		if err != nil {
 			return nil, err
 		}
-		w := &livereload.Rewriter{Dir: cc.out, Options: cc.config.cachedOptions(target, wasmPath), Files: cc.outputFiles}
+		w := &livereload.Rewriter{Dir: cc.out, Options: cc.config.cachedOptions(target, modulePath), Files: cc.outputFiles}
 		r.Output = w
 		return w.Write, nil
 	}

@@ -5,7 +5,6 @@ import (
 	"io"
 	"net"
 	"net/netip"
-	"path/filepath"
 	"slices"
 	"strconv"
 
@@ -110,7 +109,7 @@ type configFlags struct {
 	input    inputFlags
 	admin    string
 	adminAll bool
-	wasmPath string
+	filter   filterFlags
 	verdict  verdictFlags
 	keys     keyFlags
 	story    storyFlags
@@ -125,8 +124,7 @@ func (f *configFlags) register(c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringVar(&f.admin, "admin", compiler.DefaultAdmin, "`ADDRESS` of Envoy's admin, or none")
 	flags.BoolVar(&f.adminAll, "admin-all", false, adminAllUsage)
-	flags.StringVar(&f.wasmPath, "wasm-path", "",
-		"`PATH` at which Envoy finds limpet.wasm\n(default: that of the copy that limpet writes)")
+	f.filter.register(flags, "default: that of the copy that limpet writes")
 	f.verdict.register(flags, "write nothing if anything is left out or not honoured")
 	f.keys.register(flags)
 	f.story.register(flags)
@@ -141,6 +139,9 @@ func (f *configFlags) check(c *cobra.Command, args []string) error {
 		return usagef("--admin %q: must be an IP address and a port, such as 127.0.0.1:9901, or none", f.admin)
 	}
 	if err := checkAdminAll(f.adminAll, f.admin); err != nil {
+		return err
+	}
+	if err := f.filter.check(); err != nil {
 		return err
 	}
 	if err := f.verdict.check(); err != nil {
@@ -186,7 +187,7 @@ func (f *configFlags) read(stdin io.Reader, stderr io.Writer) (livereload.Inputs
 }
 
 // options are those of a compilation of the inputs.
-func (f *configFlags) options(in livereload.Inputs, target compiler.Target, wasmPath string) compiler.Options {
+func (f *configFlags) options(in livereload.Inputs, target compiler.Target, modulePath string) compiler.Options {
 	o := compiler.Options{
 		Target: target,
 		Bind:   f.input.bind,
@@ -199,7 +200,7 @@ func (f *configFlags) options(in livereload.Inputs, target compiler.Target, wasm
 	f.story.set(&o)
 	switch target {
 	case compiler.TargetEnvoy:
-		o.Envoy = &compiler.EnvoyOptions{Admin: f.admin, AdminAll: f.adminAll, WasmPath: wasmPath}
+		o.Envoy = &compiler.EnvoyOptions{Admin: f.admin, AdminAll: f.adminAll, Native: f.filter.isNative(), ModulePath: modulePath}
 	case compiler.TargetEnvoyGateway:
 		o.EnvoyGateway = &compiler.EnvoyGatewayOptions{WasmURL: f.module.url, WasmSHA256: f.module.sha256, Owner: f.module.owner}
 	case compiler.TargetIstio:
@@ -209,18 +210,10 @@ func (f *configFlags) options(in livereload.Inputs, target compiler.Target, wasm
 }
 
 // compile reads and compiles the input; all errors come back together. The caller shows the result's warnings.
-func (f *configFlags) compile(c *cobra.Command, target compiler.Target, wasmPath string) (*compiler.Result, error) {
+func (f *configFlags) compile(c *cobra.Command, target compiler.Target, modulePath string) (*compiler.Result, error) {
 	in, err := f.read(c.InOrStdin(), c.ErrOrStderr())
 	if err != nil {
 		return nil, err
 	}
-	return compiler.Compile(in.Sources, f.options(in, target, wasmPath))
-}
-
-// wasmPathUnder is where Envoy shall find the module: an absolute path, for Envoy may start in any folder.
-func (f *configFlags) wasmPathUnder(dir string) (string, error) {
-	if f.wasmPath != "" {
-		return f.wasmPath, nil
-	}
-	return filepath.Abs(filepath.Join(dir, wasmName))
+	return compiler.Compile(in.Sources, f.options(in, target, modulePath))
 }

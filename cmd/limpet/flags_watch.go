@@ -61,10 +61,10 @@ func (f *configFlags) newReconciler(stderr io.Writer) *livereload.Reconciler {
 }
 
 // cachedOptions gives [configFlags.options] for inputs that are compiled again and again.
-func (f *configFlags) cachedOptions(target compiler.Target, wasmPath string) func(livereload.Inputs) compiler.Options {
+func (f *configFlags) cachedOptions(target compiler.Target, modulePath string) func(livereload.Inputs) compiler.Options {
 	cache := compiler.NewCache()
 	return func(in livereload.Inputs) compiler.Options {
-		o := f.options(in, target, wasmPath)
+		o := f.options(in, target, modulePath)
 		o.Cache = cache
 		return o
 	}
@@ -74,7 +74,7 @@ func (f *configFlags) cachedOptions(target compiler.Target, wasmPath string) fun
 func (f *configFlags) newDynamic(
 	dir string, w *watchFlags, draining *livereload.Draining, owners *livereload.Owners,
 ) (*livereload.Dynamic, error) {
-	wasmPath, err := f.wasmPathUnder(dir)
+	modulePath, err := f.filter.pathUnder(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (f *configFlags) newDynamic(
 	if err != nil {
 		return nil, err
 	}
-	d.Options, d.FileMode = f.cachedOptions(compiler.TargetEnvoy, wasmPath), f.keys.fileMode
+	d.Options, d.FileMode = f.cachedOptions(compiler.TargetEnvoy, modulePath), f.keys.fileMode
 	d.EndpointFiles = w.endpointFiles
 	return d, nil
 }

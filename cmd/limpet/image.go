@@ -154,7 +154,7 @@ func makeImage() (v1.Image, error) {
 
 // readSBOM reads the bill of materials of the embedded filter.
 func readSBOM() ([]byte, error) {
-	data, err := fs.ReadFile(wasmFiles, "wasm/limpet.spdx.json")
+	data, err := fs.ReadFile(filterFiles, "filters/limpet.spdx.json")
 	if err != nil {
 		return nil, errors.New("this limpet was built without the bill of materials of limpet.wasm: run 'make build'")
 	}

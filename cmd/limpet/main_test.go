@@ -15,6 +15,9 @@ var update = flag.Bool("update", false, "rewrite the golden parts of testdata/*.
 // testModule stands in for the filter in these tests, which must not depend on what was built before.
 const testModule = "the filter's module"
 
+// testNative stands in for the native one.
+const testNative = "the native filter"
+
 // testSBOM stands in for its bill of materials.
 const testSBOM = "{\"spdxVersion\": \"SPDX-2.3\"}\n"
 
@@ -27,12 +30,14 @@ func TestMain(m *testing.M) {
 
 // testedMain is limpet as "make build" makes it, or with NO_WASM as a fresh clone does.
 func testedMain() {
-	wasmFiles = fstest.MapFS{
-		"wasm/limpet.wasm":      {Data: []byte(testModule)},
-		"wasm/limpet.spdx.json": {Data: []byte(testSBOM)},
+	filterFiles = fstest.MapFS{
+		"filters/limpet.wasm":        {Data: []byte(testModule)},
+		"filters/liblimpet-amd64.so": {Data: []byte(testNative)},
+		"filters/liblimpet-arm64.so": {Data: []byte(testNative + " for arm64")},
+		"filters/limpet.spdx.json":   {Data: []byte(testSBOM)},
 	}
 	if os.Getenv("NO_WASM") != "" {
-		wasmFiles = fstest.MapFS{"wasm/README.md": {}}
+		filterFiles = fstest.MapFS{"filters/README.md": {}}
 	}
 	main()
 }

@@ -156,8 +156,8 @@ func (rc *runCommand) prepare(c *cobra.Command, dir string) (*deployment, error)
 		return nil, err
 	}
 	d.files = []atomicfile.File{{Name: compiler.EnvoyFile, Data: d.result.Main(), Mode: 0o600}}
-	if rc.config.wasmPath == "" {
-		if d.files, err = outputFiles(d.result, compiler.TargetEnvoy, 0o600); err != nil {
+	if rc.config.filter.path() == "" {
+		if d.files, err = outputFiles(d.result, &rc.config.filter, 0o600); err != nil {
 			return nil, err
 		}
 	}

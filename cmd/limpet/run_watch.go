@@ -32,22 +32,22 @@ func (rc *runCommand) deploy(c *cobra.Command, dir string) (*deployment, error) 
 	if rc.watch.on {
 		return d, rc.deployDynamic(c, dir, d)
 	}
-	wasmPath, err := rc.config.wasmPathUnder(dir)
+	modulePath, err := rc.config.filter.pathUnder(dir)
 	if err != nil {
 		return nil, err
 	}
-	d.result, err = rc.compileUsable(c, wasmPath)
+	d.result, err = rc.compileUsable(c, modulePath)
 	return d, err
 }
 
 // compileUsable compiles without the listeners for which this machine has no room, as long as some are left: the others are
 // not to suffer from them.
-func (rc *runCommand) compileUsable(c *cobra.Command, wasmPath string) (*compiler.Result, error) {
+func (rc *runCommand) compileUsable(c *cobra.Command, modulePath string) (*compiler.Result, error) {
 	in, err := rc.config.read(c.InOrStdin(), c.ErrOrStderr())
 	if err != nil {
 		return nil, err
 	}
-	o := rc.config.options(in, compiler.TargetEnvoy, wasmPath)
+	o := rc.config.options(in, compiler.TargetEnvoy, modulePath)
 	result, err := compiler.Compile(in.Sources, o)
 	if err != nil {
 		return nil, err

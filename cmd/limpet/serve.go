@@ -84,7 +84,7 @@ func newServe() *cobra.Command {
 	sc.config.input.register(c)
 	flags := c.Flags()
 	sc.cluster.register(flags)
-	flags.StringVar(&sc.config.wasmPath, "wasm-path", "", "`PATH` at which every Envoy finds limpet.wasm; required")
+	sc.config.filter.register(flags, "required; the same for every Envoy")
 	sc.config.verdict.register(flags, "leave what is served as it is if anything is left out or not honoured")
 	sc.config.keys.register(flags)
 	sc.config.story.register(flags)
@@ -118,8 +118,8 @@ func (sc *serveCommand) check(c *cobra.Command, args []string) error {
 	if err := sc.config.input.checkWatchable("limpet serve"); err != nil {
 		return err
 	}
-	if sc.config.wasmPath == "" {
-		return usagef("--wasm-path is required: the path at which every Envoy finds limpet.wasm")
+	if sc.config.filter.path() == "" {
+		return usagef("--%s-path is required: the path at which every Envoy finds %s", sc.config.filter.build, sc.config.filter.what())
 	}
 	if err := sc.checkListen(); err != nil {
 		return err
@@ -184,7 +184,7 @@ func (sc *serveCommand) run(c *cobra.Command) error {
 		log.Warn("whose addresses were is not known, and those that they have now count as their first", "reason", err)
 	}
 	output := &serve.Output{
-		Draining: draining, Owners: owners, Unselected: unselected, Options: sc.config.cachedOptions(compiler.TargetEnvoy, sc.config.wasmPath),
+		Draining: draining, Owners: owners, Unselected: unselected, Options: sc.config.cachedOptions(compiler.TargetEnvoy, sc.config.filter.path()),
 		Compiled: serve.NewCompileMetrics(registry), Own: sc.listAddresses(), Remote: !isLoopback(sc.listen),
 	}
 	server := xds.NewServer(xds.Options{

@@ -17,16 +17,25 @@ func newVersion() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the versions of limpet, its filter and Go",
-		Long: `version prints limpet's version, the SHA-256 and size of the limpet.wasm inside
-this program (compare it with the file that Envoy loads), and the version of Go
-that built it.`,
+		Long: `version prints limpet's version, the SHA-256 and size of each filter inside this
+program (compare it with the file that Envoy loads), and the version of Go that
+built it.`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(c.OutOrStdout(), "limpet %s\nlimpet.wasm %s\n%s %s/%s\n",
-				programVersion(), wasmVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-			return err
+			return printVersion(c.OutOrStdout())
 		},
 	}
+}
+
+func printVersion(out io.Writer) error {
+	lines := fmt.Sprintf("limpet %s\n%s %s\n", programVersion(), wasmName, filterVersion(wasmName))
+	for _, arch := range nativeArchs {
+		if name := nativeName(arch); isEmbedded(name) {
+			lines += fmt.Sprintf("%s %s\n", name, filterVersion(name))
+		}
+	}
+	_, err := fmt.Fprintf(out, "%s%s %s/%s\n", lines, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return err
 }
 
 // programVersion is the version that the build gave, or the one that Go noted.
@@ -40,9 +49,9 @@ func programVersion() string {
 	return "(unknown version)"
 }
 
-// wasmVersion identifies the embedded filter by its content, of which it needs no copy as a whole.
-func wasmVersion() string {
-	module, err := wasmFiles.Open("wasm/" + wasmName)
+// filterVersion identifies an embedded filter by its content, of which it needs no copy as a whole.
+func filterVersion(name string) string {
+	module, err := filterFiles.Open("filters/" + name)
 	if err != nil {
 		return "(not built in; run 'make build')"
 	}

@@ -78,7 +78,7 @@ func TestReadReadsNoMoreThanItNeeds(t *testing.T) {
 	if err != nil || len(sources) != 1 || len(sources[0].Data) != read.MaxFile+1 {
 		t.Fatalf("%d sources, %v", len(sources), err)
 	}
-	_, err = compiler.Compile(sources, compiler.Options{Envoy: &compiler.EnvoyOptions{WasmPath: "w"}})
+	_, err = compiler.Compile(sources, compiler.Options{Envoy: &compiler.EnvoyOptions{ModulePath: "w"}})
 	if err == nil || !strings.Contains(err.Error(), "<stdin>: the file is too large") {
 		t.Errorf("got %v", err)
 	}

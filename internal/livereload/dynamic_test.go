@@ -25,7 +25,7 @@ func newTestDynamic(t testing.TB, routes, endpointFiles int) (*Dynamic, Inputs) 
 		t.Fatal(err)
 	}
 	d.EndpointFiles = endpointFiles
-	d.Options = func(Inputs) compiler.Options { return compiler.Options{Envoy: &compiler.EnvoyOptions{WasmPath: "w"}} }
+	d.Options = func(Inputs) compiler.Options { return compiler.Options{Envoy: &compiler.EnvoyOptions{ModulePath: "w"}} }
 	d.FileMode = func(*compiler.Result) fs.FileMode { return 0o644 }
 	in := Inputs{Sources: scaletest.MakeRoutes(routes)}
 	result, err := d.Compile(in)

@@ -23,7 +23,7 @@ func TestRefusedListeners(t *testing.T) {
 	d.Reports = true
 	d.FileMode = func(*compiler.Result) fs.FileMode { return 0o600 }
 	d.Options = func(Inputs) compiler.Options {
-		return compiler.Options{Envoy: &compiler.EnvoyOptions{WasmPath: "/limpet.wasm"}}
+		return compiler.Options{Envoy: &compiler.EnvoyOptions{ModulePath: "/limpet.wasm"}}
 	}
 	compile := func(documents ...string) *compiler.Result {
 		text := strings.Join(append(documents, class), "\n")

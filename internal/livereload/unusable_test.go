@@ -52,7 +52,7 @@ func TestUnusableAddresses(t *testing.T) {
 	d.FileMode = func(*compiler.Result) fs.FileMode { return 0o600 }
 	d.Options = func(in Inputs) compiler.Options {
 		return compiler.Options{
-			Bind: "127.0.0.1", Envoy: &compiler.EnvoyOptions{Admin: admin, WasmPath: "/limpet.wasm"},
+			Bind: "127.0.0.1", Envoy: &compiler.EnvoyOptions{Admin: admin, ModulePath: "/limpet.wasm"},
 		}
 	}
 	compile := func(documents ...string) (*compiler.Result, error) {
@@ -122,7 +122,7 @@ func TestOthersFaults(t *testing.T) {
 	d.Reports = true
 	d.FileMode = func(*compiler.Result) fs.FileMode { return 0o600 }
 	d.Options = func(Inputs) compiler.Options {
-		return compiler.Options{Envoy: &compiler.EnvoyOptions{WasmPath: "/limpet.wasm"}}
+		return compiler.Options{Envoy: &compiler.EnvoyOptions{ModulePath: "/limpet.wasm"}}
 	}
 	apply := func(a, b string) *compiler.Result {
 		t.Helper()

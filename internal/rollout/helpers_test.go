@@ -98,7 +98,7 @@ func (w testInput) compile(t *testing.T) *envoy.Discovery {
 	result, err := compiler.Compile([]compiler.Source{{Name: "world.yaml", Data: []byte(w.yaml())}}, compiler.Options{
 		Keys: policyconfig.Keys{Ring: &policyconfig.KeyRing{Keys: []policyconfig.Key{{ID: w.key, Secret: secret}}}},
 		Envoy: &compiler.EnvoyOptions{
-			WasmPath: "limpet.wasm", Dynamic: &compiler.Dynamic{Folder: "/discovery", EndpointFiles: w.files},
+			ModulePath: "limpet.wasm", Dynamic: &compiler.Dynamic{Folder: "/discovery", EndpointFiles: w.files},
 		},
 	})
 	if err != nil {

@@ -97,7 +97,7 @@ func newFakeEnvoy(t *testing.T, from *envoy.Discovery) (*fakeEnvoy, *Publisher) 
 		versions: map[string]string{}, taken: map[string]int{},
 		reads: map[string]string{
 			envoy.ListenersFile: envoy.ListenersCounters, envoy.ClustersFile: envoy.ClustersCounters,
-			envoy.ExtensionFile: envoy.ExtensionCounters,
+			envoy.ExtensionFile("limpet"): envoy.ExtensionCounters("limpet"),
 		},
 	}
 	for _, r := range from.Routes {
@@ -228,8 +228,8 @@ func TestStuck(t *testing.T) {
 	if late := new(Unconfirmed); !errors.As(err, &late) {
 		t.Fatalf("got %v", err)
 	}
-	if want := filterFile(rotated.Filter).Version; e.versions[envoy.ExtensionFile] != want {
-		t.Errorf("the keys are not live: the filter has version %s, want %s", e.versions[envoy.ExtensionFile], want)
+	if want := filterFile(rotated.Filter).Version; e.versions[envoy.ExtensionFile("limpet")] != want {
+		t.Errorf("the keys are not live: the filter has version %s, want %s", e.versions[envoy.ExtensionFile("limpet")], want)
 	}
 	delete(e.deaf, envoy.ListenersFile)
 	e.reads[routesOf("81")] = envoy.RoutesCounters("listener/0.0.0.0/81")
@@ -254,7 +254,7 @@ func TestStuckClusters(t *testing.T) {
 	if e.versions[routesOf("80")] != before {
 		t.Error("routes are live before their clusters")
 	}
-	if e.taken[eds+"a_80.pb"] < 2 || e.taken[envoy.ExtensionFile] < 2 {
+	if e.taken[eds+"a_80.pb"] < 2 || e.taken[envoy.ExtensionFile("limpet")] < 2 {
 		t.Errorf("endpoints and keys wait for clusters: %v", e.taken)
 	}
 }
@@ -299,7 +299,7 @@ func TestFilterIsReadWithListeners(t *testing.T) {
 	none := *one
 	none.Listeners, none.Routes = nil, nil
 	e, p := newFakeEnvoy(t, &none)
-	delete(e.reads, envoy.ExtensionFile)
+	delete(e.reads, envoy.ExtensionFile("limpet"))
 	rotated := on("second", 80).compile(t)
 	rotated.Listeners, rotated.Routes = nil, nil
 	if _, confirmed, err := p.Publish(context.Background(), &none, rotated); err != nil || !confirmed {

@@ -7,10 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	dynamicmodulesv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/dynamic_modules/v3"
 	wasmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/wasm/v3"
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/protobuf/proto"
@@ -29,7 +31,7 @@ func (d *Folder) Read() (*envoy.Discovery, error) {
 		return nil, d.findEarlier()
 	}
 	clusters, err2 := d.readResources(envoy.ClustersFile)
-	extension, err3 := d.readResources(envoy.ExtensionFile)
+	extension, err3 := d.readExtension(listeners)
 	found := &envoy.Discovery{Listeners: listeners}
 	err = errors.Join(err, err2, err3, d.readClusters(found, clusters), d.readRoutes(found), readPlugin(found, extension))
 	return found, err
@@ -70,6 +72,19 @@ func (d *Folder) readResources(file string) ([]envoy.Resource, error) {
 		d.remember(f)
 	}
 	return all, nil
+}
+
+// readExtension reads the filter's resource, of the one that listeners refer to or else the one that there is.
+func (d *Folder) readExtension(listeners []envoy.Resource) ([]envoy.Resource, error) {
+	wasm, native := envoy.ExtensionFile(envoy.FilterName(false)), envoy.ExtensionFile(envoy.FilterName(true))
+	if slices.ContainsFunc(listeners, func(l envoy.Resource) bool { return bytes.Contains(l.Content, []byte("/"+native)) }) {
+		return d.readResources(native)
+	}
+	found, err := d.readResources(wasm)
+	if errors.Is(err, fs.ErrNotExist) && len(listeners) == 0 {
+		return d.readResources(native)
+	}
+	return found, err
 }
 
 // nameResource gives the name that a resource has in itself.
@@ -119,33 +134,41 @@ func (d *Folder) readRoutes(found *envoy.Discovery) error {
 // with.
 func readPlugin(found *envoy.Discovery, extension []envoy.Resource) error {
 	if len(extension) != 1 {
-		return fmt.Errorf("%s: want one resource", envoy.ExtensionFile)
+		return errors.New("the filter's settings: want one resource")
 	}
 	text, err := readPluginText(extension[0].Content)
 	if err != nil {
-		return fmt.Errorf("%s: %w", envoy.ExtensionFile, err)
+		return fmt.Errorf("%s: %w", envoy.ExtensionFile(extension[0].Name), err)
 	}
 	plugin, errs := policyconfig.Parse(text)
 	if len(errs) > 0 {
-		return fmt.Errorf("%s: the plugin configuration can't be read", envoy.ExtensionFile) // errors may hold parts of it
+		return fmt.Errorf("%s: the plugin configuration can't be read", envoy.ExtensionFile(extension[0].Name)) // errors may hold parts of it
 	}
 	found.Plugin, found.PluginJSON, found.Filter = plugin, []byte(text), extension[0]
 	if len(plugin.Policies) > 0 {
-		return fmt.Errorf("%s: the plugin configuration has policies, as earlier versions wrote it", envoy.ExtensionFile)
+		return fmt.Errorf("%s: the plugin configuration has policies, as earlier versions wrote it", envoy.ExtensionFile(extension[0].Name))
 	}
 	return readPolicies(found)
 }
 
 // readPluginText takes the filter's configuration out of its resource.
 func readPluginText(content []byte) (string, error) {
-	extension, wasm, text := &corev3.TypedExtensionConfig{}, &wasmv3.Wasm{}, &wrapperspb.StringValue{}
+	extension, text := &corev3.TypedExtensionConfig{}, &wrapperspb.StringValue{}
 	if err := proto.Unmarshal(content, extension); err != nil {
 		return "", err
 	}
-	if err := extension.GetTypedConfig().UnmarshalTo(wasm); err != nil {
+	filter, err := extension.GetTypedConfig().UnmarshalNew()
+	if err != nil {
 		return "", err
 	}
-	err := wasm.GetConfig().GetConfiguration().UnmarshalTo(text)
+	switch filter := filter.(type) {
+	case *wasmv3.Wasm:
+		err = filter.GetConfig().GetConfiguration().UnmarshalTo(text)
+	case *dynamicmodulesv3.DynamicModuleFilter:
+		err = filter.GetFilterConfig().UnmarshalTo(text)
+	default:
+		err = fmt.Errorf("a filter of type %s", extension.GetTypedConfig().GetTypeUrl())
+	}
 	return text.GetValue(), err
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	dynamicmodulesv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/dynamic_modules/v3"
 	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
 	wasmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/wasm/v3"
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
@@ -40,7 +41,9 @@ func hideKeys(m proto.Message) (err error) {
 	case *tlsv3.TlsCertificate:
 		m.PrivateKey = &corev3.DataSource{Specifier: &corev3.DataSource_InlineString{InlineString: hidden}}
 	case *wasmv3.PluginConfig:
-		return hideRing(m)
+		return hideRing(m.GetConfiguration())
+	case *dynamicmodulesv3.DynamicModuleFilter:
+		return hideRing(m.GetFilterConfig())
 	}
 	m.ProtoReflect().Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
 		switch {
@@ -77,13 +80,13 @@ func hidePacked(packed *anypb.Any) error {
 }
 
 // hideRing takes the secrets of keys out of the filter's configuration. A text that is none is not shown at all.
-func hideRing(c *wasmv3.PluginConfig) error {
+func hideRing(c *anypb.Any) error {
 	text, shown := &wrapperspb.StringValue{}, []byte(hidden)
-	if err := c.GetConfiguration().UnmarshalTo(text); err != nil {
+	if err := c.UnmarshalTo(text); err != nil {
 		return err
 	}
 	if plugin, errs := policyconfig.Parse(text.GetValue()); len(errs) == 0 {
 		shown, _ = json.Marshal(plugin) // which can be written, for it was read; a Secret writes itself as hidden
 	}
-	return c.GetConfiguration().MarshalFrom(wrapperspb.String(string(shown)))
+	return c.MarshalFrom(wrapperspb.String(string(shown)))
 }

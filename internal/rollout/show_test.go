@@ -31,14 +31,14 @@ func TestShow(t *testing.T) {
 		eds + "a_80.pb":     "address: 10.0.0.1",
 		envoy.ClustersFile:  "name: service/default/sa/80",
 		envoy.ListenersFile: "route_config_name: listener/0.0.0.0/80",
-		envoy.ExtensionFile: `"secret":"[secret]"`,
+		envoy.ExtensionFile("limpet"): `"secret":"[secret]"`,
 	} {
 		if !strings.Contains(shown[path], want) {
 			t.Errorf("%s: no %s in\n%s", path, want, shown[path])
 		}
 	}
-	if key := base64.RawURLEncoding.EncodeToString([]byte("first")); strings.Contains(shown[envoy.ExtensionFile], key[:6]) {
-		t.Errorf("the key is shown: %s", shown[envoy.ExtensionFile])
+	if key := base64.RawURLEncoding.EncodeToString([]byte("first")); strings.Contains(shown[envoy.ExtensionFile("limpet")], key[:6]) {
+		t.Errorf("the key is shown: %s", shown[envoy.ExtensionFile("limpet")])
 	}
 	for _, data := range []string{"", "a", `{"version_info": "1"}`} {
 		if text, err := Show([]byte(data)); err == nil {

@@ -38,7 +38,8 @@ func Stages(from, to *envoy.Discovery) []Stage {
 	endpoints, newEndpoints := endpointFiles(from, to)
 	routes, awaited := routeFiles(from, to)
 	settings := filterFile(to.Filter)
-	if len(from.Listeners) == 0 && len(to.Listeners) > 0 { // it is they that make Envoy read the filter's configuration
+	if fresh := len(from.Listeners) == 0 || from.Filter.Name != to.Filter.Name; fresh && len(to.Listeners) > 0 {
+		// It is they that make Envoy read the filter's configuration.
 		awaited = append(awaited, settings)
 		settings.Unread = true
 	}
@@ -92,7 +93,7 @@ func Undo(from, to *envoy.Discovery) []Stage {
 }
 
 func filterFile(r envoy.Resource) File {
-	return makeFile(envoy.ExtensionFile, envoy.ExtensionCounters, r)
+	return makeFile(envoy.ExtensionFile(r.Name), envoy.ExtensionCounters(r.Name), r)
 }
 
 // listenersFile has the listeners of all configurations; of those with one name it is the last one's.
@@ -175,6 +176,9 @@ func listPaths(d *envoy.Discovery) []string {
 	var all []string
 	for _, r := range d.Routes {
 		all = append(all, envoy.RoutesFile(r.Name))
+	}
+	if d.Filter.Name != "" {
+		all = append(all, envoy.ExtensionFile(d.Filter.Name))
 	}
 	for _, c := range d.Clusters {
 		if !c.Inline {

@@ -76,7 +76,7 @@ func startChanging(b *testing.B, routes int) *changing {
 	o := &Output{
 		Draining: draining, Owners: owners, Unselected: unselected, Admitted: true,
 		Options: func(in livereload.Inputs) compiler.Options {
-			return compiler.Options{Keys: in.Keys, Cache: cache, Envoy: &compiler.EnvoyOptions{WasmPath: "/limpet.wasm", Admin: compiler.NoAdmin}}
+			return compiler.Options{Keys: in.Keys, Cache: cache, Envoy: &compiler.EnvoyOptions{ModulePath: "/limpet.wasm", Admin: compiler.NoAdmin}}
 		},
 		Server: xds.NewServer(xds.Options{
 			Deadline: time.Minute, Identify: xds.IdentifyByCertificate("limpet"), Log: liveLog{Log{To: slog.New(slog.DiscardHandler)}, s.live},

@@ -126,7 +126,7 @@ func newOutput(t *testing.T) (*Output, policyconfig.Keys) {
 	return &Output{
 		Server: xds.NewServer(xds.Options{Deadline: time.Second}), Draining: draining, Owners: owners,
 		Options: func(in livereload.Inputs) compiler.Options {
-			return compiler.Options{Keys: in.Keys, Envoy: &compiler.EnvoyOptions{WasmPath: "/limpet.wasm", Admin: compiler.NoAdmin}}
+			return compiler.Options{Keys: in.Keys, Envoy: &compiler.EnvoyOptions{ModulePath: "/limpet.wasm", Admin: compiler.NoAdmin}}
 		},
 	}, policyconfig.Keys{Ring: &ring}
 }

@@ -338,7 +338,7 @@ func TestClassHasRoom(t *testing.T) {
 // checkLastWithout compiles and wants a mark in the routes of sixteen listeners and not in that of the last.
 func checkLastWithout(t *testing.T, text, mark string) {
 	t.Helper()
-	result, err := compiler.Compile([]compiler.Source{{Name: "a.yaml", Data: []byte(text)}}, compiler.Options{Envoy: &compiler.EnvoyOptions{WasmPath: "w"}})
+	result, err := compiler.Compile([]compiler.Source{{Name: "a.yaml", Data: []byte(text)}}, compiler.Options{Envoy: &compiler.EnvoyOptions{ModulePath: "w"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -404,7 +404,7 @@ func TestLimitsFromAboveHold(t *testing.T) {
 					t.Errorf("no line %q in\n%s", want, lines)
 				}
 			}
-			result, err := compiler.Compile([]compiler.Source{{Name: "a.yaml", Data: []byte(text)}}, compiler.Options{Envoy: &compiler.EnvoyOptions{WasmPath: "w"}})
+			result, err := compiler.Compile([]compiler.Source{{Name: "a.yaml", Data: []byte(text)}}, compiler.Options{Envoy: &compiler.EnvoyOptions{ModulePath: "w"}})
 			if err != nil {
 				t.Fatal(err)
 			}

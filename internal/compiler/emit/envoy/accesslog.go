@@ -26,8 +26,13 @@ var sessionFields = map[string]string{
 	"session_age": policyconfig.AgeFilterState, "session_host": policyconfig.HostFilterState, "session_reason": policyconfig.ReasonFilterState,
 }
 
-// filterState reads what the filter has set.
-func filterState(name string) string { return "%FILTER_STATE(wasm." + name + ":PLAIN)%" }
+// filterState reads what the filter has set. Envoy puts a word of its own before what a wasm filter sets.
+func (e *emitter) filterState(name string) string {
+	if !e.settings.Native {
+		name = "wasm." + name
+	}
+	return "%FILTER_STATE(" + name + ":PLAIN)%"
+}
 
 // newAccessLogs writes a line of JSON for each request on standard output, where that is asked for.
 func (e *emitter) newAccessLogs() []*accesslogv3.AccessLog {
@@ -39,10 +44,10 @@ func (e *emitter) newAccessLogs() []*accesslogv3.AccessLog {
 		fields[name] = value
 	}
 	for name, state := range sessionFields {
-		fields[name] = filterState(state)
+		fields[name] = e.filterState(state)
 	}
 	if e.settings.Plugin.SessionDigest {
-		fields["session"] = filterState(policyconfig.SessionFilterState)
+		fields["session"] = e.filterState(policyconfig.SessionFilterState)
 	}
 	format, err := structpb.NewStruct(fields)
 	if err != nil {

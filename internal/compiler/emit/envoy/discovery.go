@@ -105,7 +105,7 @@ func (a Assembly) layout() fileLayout {
 }
 
 func (a Assembly) hostForm(sessions bool) itemForm {
-	return itemForm{pinHeader: a.Settings.Plugin.PinHeader, binary: true, sessions: sessions}
+	return itemForm{pinHeader: a.Settings.Plugin.PinHeader, native: a.Settings.Native, binary: true, sessions: sessions}
 }
 
 func (a Assembly) newEmitter() *emitter { return &emitter{settings: a.Settings, files: a.layout()} }
@@ -166,8 +166,8 @@ func (r Renderer) RenderClusters(a Assembly, clusters []ir.Cluster) ([]Cluster, 
 // JoinRoutes gives the routes of a site, whose virtual hosts are written. Sessions says that most of their routes have some
 // (Tally.Most), for which the texts must be made.
 func (a Assembly) JoinRoutes(siteName string, hosts [][]byte, sessions bool) (Routes, error) {
-	e := a.newEmitter()
-	return Routes{Resource{siteName, routesType, e.joinRoutes(siteName, hosts, sessions)}, RoutesCounters(siteName)}, e.err
+	e, name := a.newEmitter(), a.Settings.tableName(siteName)
+	return Routes{Resource{name, routesType, e.joinRoutes(name, hosts, sessions)}, RoutesCounters(name)}, e.err
 }
 
 // Frame is a configuration without routes and clusters.
@@ -178,7 +178,7 @@ func (a Assembly) Frame(listeners []ir.Listener) (*Discovery, error) {
 		listener := e.newListener(l)
 		d.Listeners = append(d.Listeners, Resource{listener.Name, listenerType, e.marshalBinary(listener)})
 	}
-	d.Filter = Resource{limpetFilter, extensionType, e.renderLimpet(settings.PluginJSON)}
+	d.Filter = Resource{FilterName(settings.Native), extensionType, e.renderLimpet(settings.PluginJSON)}
 	b := e.newDynamicBootstrap()
 	if e.err != nil {
 		return nil, e.err

@@ -33,8 +33,9 @@ type Settings struct {
 	Admin netip.AddrPort
 	// AdminAll opens all of its pages.
 	AdminAll bool
-	// WasmPath is the path of limpet.wasm as Envoy shall open it.
-	WasmPath string
+	// ModulePath is the path of limpet.wasm as Envoy shall open it, or with Native that of liblimpet.so.
+	ModulePath string
+	Native     bool
 	// Plugin is the filter's configuration with the policies of all routes, and PluginJSON the text of what is global in it:
 	// policies travel with their routes.
 	Plugin     policyconfig.Config

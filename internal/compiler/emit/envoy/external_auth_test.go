@@ -33,7 +33,7 @@ func TestProtectedHeaders(t *testing.T) {
 // TestDiscoveringEnvoysTakeLargeExpressions: an Envoy that discovers its routes and listeners would reject all that come with a
 // regular expression above its own limit, which the compiler's is far above.
 func TestDiscoveringEnvoysTakeLargeExpressions(t *testing.T) {
-	d, err := Assembly{Folder: "conf", Settings: Settings{WasmPath: "w"}}.Frame(nil)
+	d, err := Assembly{Folder: "conf", Settings: Settings{ModulePath: "w"}}.Frame(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

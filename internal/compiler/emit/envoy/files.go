@@ -17,15 +17,18 @@ const FileSuffix = ".pb"
 const (
 	ListenersFile = "lds" + FileSuffix
 	ClustersFile  = "cds" + FileSuffix
-	ExtensionFile = "ecds" + FileSuffix
 )
 
 // What Envoy's counters about those files begin with.
 const (
 	ListenersCounters = "listener_manager.lds"
 	ClustersCounters  = "cluster_manager.cds"
-	ExtensionCounters = "extension_config_discovery.http_filter." + limpetFilter
 )
+
+// ExtensionCounters is what those about a filter's resource begin with.
+func ExtensionCounters(filter string) string {
+	return "extension_config_discovery.http_filter." + filter
+}
 
 // EndpointsCounters is what those about a cluster's endpoints begin with.
 func EndpointsCounters(cluster string) string { return "cluster." + statName(cluster) }

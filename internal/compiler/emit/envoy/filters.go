@@ -22,7 +22,7 @@ import (
 // The names of the filters, by which routes enable them.
 const (
 	fenceFilter   = "envoy.filters.http.header_mutation"
-	limpetFilter  = "limpet"
+	wasmFilter    = "limpet"
 	sessionFilter = "envoy.filters.http.stateful_session"
 	corsFilter    = "envoy.filters.http.cors"
 )
@@ -33,8 +33,8 @@ const (
 // answer themselves has no session. CORS goes first, for browsers send no credentials with what it answers.
 func (e *emitter) newHTTPFilters() []*hcmv3.HttpFilter {
 	var chain []*hcmv3.HttpFilter
-	sessions := e.files.discovered || len(e.settings.Plugin.Policies) > 0
-	if sessions {
+	sessions, pinned := e.files.discovered || len(e.settings.Plugin.Policies) > 0, !e.settings.Native
+	if sessions && pinned {
 		chain = append(chain, e.newFence())
 	}
 	if e.files.discovered || e.cors {
@@ -45,11 +45,14 @@ func (e *emitter) newHTTPFilters() []*hcmv3.HttpFilter {
 	}
 	switch {
 	case e.files.discovered:
-		chain = append(chain, e.newDiscoveredLimpet(), e.newStatefulSession())
+		chain = append(chain, e.newDiscoveredLimpet())
 	case sessions:
-		chain = append(chain, e.newLimpet(), e.newStatefulSession())
+		chain = append(chain, e.newLimpet())
 	}
-	if e.files.discovered || e.within {
+	if sessions && pinned {
+		chain = append(chain, e.newStatefulSession())
+	}
+	if pinned && (e.files.discovered || e.within) {
 		chain = append(chain, e.newWithinFilter())
 	}
 	return append(chain, e.newRouter())
@@ -86,44 +89,55 @@ func (e *emitter) newFence() *hcmv3.HttpFilter {
 
 // newLimpet verifies tokens and makes them.
 func (e *emitter) newLimpet() *hcmv3.HttpFilter {
-	f := e.newFilter(limpetFilter, e.newWasm(e.settings.PluginJSON))
+	f := e.newFilter(FilterName(e.settings.Native), e.newConfigured(e.settings.PluginJSON, placeholder))
 	f.Disabled = true
 	return f
 }
 
+// newConfigured is the filter with a configuration, as text that may be a placeholder's.
+func (e *emitter) newConfigured(config []byte, text string) proto.Message {
+	if e.settings.Native {
+		return e.newModule(text)
+	}
+	return e.newWasm(config, text)
+}
+
 // newDiscoveredLimpet is the filter with its configuration in a file. It keeps a listener from serving until that is there.
 func (e *emitter) newDiscoveredLimpet() *hcmv3.HttpFilter {
+	name, typeURL := FilterName(e.settings.Native), wasmType
+	if e.settings.Native {
+		typeURL = nativeType
+	}
 	return &hcmv3.HttpFilter{
-		Name:     limpetFilter,
+		Name:     name,
 		Disabled: true,
 		ConfigType: &hcmv3.HttpFilter_ConfigDiscovery{ConfigDiscovery: &corev3.ExtensionConfigSource{
-			ConfigSource: e.files.newSource(ExtensionFile),
-			TypeUrls:     []string{wasmType},
+			ConfigSource: e.files.newSource(ExtensionFile(name)),
+			TypeUrls:     []string{typeURL},
 		}},
 	}
 }
 
-// wasmType is the type of what is in ExtensionFile.
 const wasmType = "type.googleapis.com/envoy.extensions.filters.http.wasm.v3.Wasm"
 
-// newWasm is the filter with a configuration, for which a placeholder stands. FAIL_RELOAD brings a VM that trapped back by itself.
-func (e *emitter) newWasm(config []byte) *httpwasmv3.Wasm {
+// newWasm is newConfigured for limpet.wasm. FAIL_RELOAD brings a VM that trapped back by itself.
+func (e *emitter) newWasm(config []byte, text string) *httpwasmv3.Wasm {
 	vm := &wasmv3.VmConfig{
-		VmId:          limpetFilter,
+		VmId:          wasmFilter,
 		Configuration: e.newVMConfiguration(config),
 		Runtime:       "envoy.wasm.runtime.v8",
 		Code: &corev3.AsyncDataSource{Specifier: &corev3.AsyncDataSource_Local{Local: &corev3.DataSource{
-			Specifier: &corev3.DataSource_Filename{Filename: e.settings.WasmPath},
+			Specifier: &corev3.DataSource_Filename{Filename: e.settings.ModulePath},
 		}}},
 	}
 	if env := e.settings.Plugin.Keys.EnvironmentVariable(); env != "" {
 		vm.EnvironmentVariables = &wasmv3.EnvironmentVariables{HostEnvKeys: []string{env}}
 	}
 	return &httpwasmv3.Wasm{Config: &wasmv3.PluginConfig{
-		Name:          limpetFilter,
-		RootId:        limpetFilter,
+		Name:          wasmFilter,
+		RootId:        wasmFilter,
 		Vm:            &wasmv3.PluginConfig_VmConfig{VmConfig: vm},
-		Configuration: e.pack(wrapperspb.String(placeholder)),
+		Configuration: e.pack(wrapperspb.String(text)),
 		FailurePolicy: wasmv3.FailurePolicy_FAIL_RELOAD,
 	}}
 }

@@ -147,7 +147,7 @@ func (e *emitter) newManager(s site) *hcmv3.HttpConnectionManager {
 	}
 	if e.files.discovered {
 		manager.RouteSpecifier = &hcmv3.HttpConnectionManager_Rds{Rds: &hcmv3.Rds{
-			RouteConfigName: s.name, ConfigSource: e.files.newSource(RoutesFile(s.name)),
+			RouteConfigName: e.settings.tableName(s.name), ConfigSource: e.files.newSource(RoutesFile(e.settings.tableName(s.name))),
 		}}
 	} else {
 		manager.RouteSpecifier = &hcmv3.HttpConnectionManager_RouteConfig{

@@ -7,7 +7,6 @@ import (
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/protoyaml"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
@@ -79,6 +78,7 @@ type itemInputs[T any] struct {
 // itemForm is what the texts of all items of a list depend on.
 type itemForm struct {
 	pinHeader string
+	native    bool
 	// sessions says that the route configuration turns the session filters on for routes that say nothing else.
 	sessions bool
 	files    fileLayout
@@ -97,7 +97,7 @@ func (in *itemInputs[T]) Equal(other *itemInputs[T]) bool {
 // newEmitter makes the messages of an item. It knows nothing but what the item's text may depend on.
 func (f *itemForm) newEmitter() *emitter {
 	e := &emitter{files: f.files, sessions: f.sessions}
-	e.settings.Plugin.PinHeader = f.pinHeader
+	e.settings.Plugin.PinHeader, e.settings.Native = f.pinHeader, f.native
 	return e
 }
 
@@ -181,7 +181,7 @@ func (r Renderer) writeBootstrap(e *emitter, bootstrap proto.Message, config *ir
 		}
 	}
 	items := func(m proto.Message, indent int) (texts [][]byte, placed bool) {
-		form := itemForm{pinHeader: e.settings.Plugin.PinHeader, indent: indent}
+		form := itemForm{pinHeader: e.settings.Plugin.PinHeader, native: e.settings.Native, indent: indent}
 		var err error
 		switch m := m.(type) {
 		case *routev3.VirtualHost:
@@ -224,7 +224,6 @@ func (e *emitter) joinRoutes(siteName string, hosts [][]byte, sessions bool) []b
 
 // renderLimpet gives the filter with a configuration.
 func (e *emitter) renderLimpet(pluginJSON []byte) []byte {
-	wasm := e.newWasm(pluginJSON)
-	wasm.Config.Configuration = e.pack(wrapperspb.String(string(pluginJSON)))
-	return e.marshalBinary(e.packExtension(limpetFilter, wasm))
+	filter := e.newConfigured(pluginJSON, string(pluginJSON))
+	return e.marshalBinary(e.packExtension(FilterName(e.settings.Native), filter))
 }

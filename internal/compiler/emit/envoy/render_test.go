@@ -31,7 +31,7 @@ func newWorld() *world {
 	}
 	any4 := netip.MustParseAddr("0.0.0.0")
 	w := &world{folder: "discovery", endpointFiles: 9}
-	w.settings = Settings{WasmPath: "w", Plugin: policyconfig.DefaultConfig(), PluginJSON: []byte(`{"a": "<b>"}`)}
+	w.settings = Settings{ModulePath: "w", Plugin: policyconfig.DefaultConfig(), PluginJSON: []byte(`{"a": "<b>"}`)}
 	w.settings.Plugin.Policies = []policyconfig.Policy{{Name: "p"}}
 	w.config.Listeners = []ir.Listener{
 		{Address: any4, Port: 80, Hosts: []ir.Host{host("a.example.com", "a"), host("b.example.com", "b")}},

@@ -25,13 +25,12 @@ func (e *emitter) newRouteConfiguration(siteName string, hosts int, sessions boo
 		// No backend sees the pin header, be it limpet's or a client's, and a backend's copy goes before the filters see the
 		// response.
 		RequestHeadersToRemove:   e.listHiddenHeaders(),
-		ResponseHeadersToRemove:  []string{e.settings.Plugin.PinHeader},
+		ResponseHeadersToRemove:  e.listPinHeaders(),
 		IgnorePortInHostMatching: true, // HTTPRoute, spec.hostnames: a port in the Host header does not count
 	}
 	if sessions {
-		config.TypedPerFilterConfig = map[string]*anypb.Any{
-			fenceFilter: e.enableFilter(), limpetFilter: e.enableFilter(), sessionFilter: e.enableFilter(),
-		}
+		config.TypedPerFilterConfig = map[string]*anypb.Any{}
+		e.setEach(config.TypedPerFilterConfig, e.enableFilter())
 	}
 	if hosts > 0 {
 		config.VirtualHosts = []*routev3.VirtualHost{newPlaceholderHost(siteName)}
@@ -39,9 +38,26 @@ func (e *emitter) newRouteConfiguration(siteName string, hosts int, sessions boo
 	return config
 }
 
+// setEach gives each of the filters that make sessions what a route says of it.
+func (e *emitter) setEach(of map[string]*anypb.Any, to *anypb.Any) {
+	if e.settings.Native {
+		of[nativeFilter] = to
+		return
+	}
+	of[fenceFilter], of[wasmFilter], of[sessionFilter] = to, to, to
+}
+
+// listPinHeaders is the header that names a session's host between limpet.wasm and Envoy's own filter, where there are these.
+func (e *emitter) listPinHeaders() []string {
+	if e.settings.Native {
+		return nil
+	}
+	return []string{e.settings.Plugin.PinHeader}
+}
+
 // listHiddenHeaders are those that neither backends nor mirrors see.
 func (e *emitter) listHiddenHeaders() []string {
-	hidden := []string{e.settings.Plugin.PinHeader}
+	hidden := e.listPinHeaders()
 	if e.settings.Plugin.DebugTickets {
 		hidden = append(hidden, policyconfig.TicketHeader)
 	}
@@ -98,7 +114,7 @@ func (e *emitter) newRoute(r *ir.Route) *routev3.Route {
 		RetryPolicy: e.newRetryPolicy(r),
 	}
 	applyRewrite(action, r)
-	action.RequestMirrorPolicies = newMirrors(r)
+	action.RequestMirrorPolicies = e.newMirrors(r)
 	if len(r.Split) > 0 {
 		action.ClusterSpecifier = e.newWeightedClusters(r)
 	} else {
@@ -120,13 +136,14 @@ func (e *emitter) switchSessions(route *routev3.Route, r *ir.Route) {
 	}
 	switch {
 	case r.Sticky && !e.sessions:
-		own[fenceFilter], own[limpetFilter], own[sessionFilter] = e.enableFilter(), e.enableFilter(), e.enableSession(r.FailStatus)
-	case r.Sticky && r.FailStatus != 0:
-		own[sessionFilter] = e.enableSession(r.FailStatus)
+		e.setEach(own, e.enableFilter())
 	case !r.Sticky && e.sessions:
-		own[fenceFilter], own[limpetFilter], own[sessionFilter] = e.disableFilter(), e.disableFilter(), e.disableFilter()
+		e.setEach(own, e.disableFilter())
 	}
-	if r.Within {
+	if r.Sticky && r.FailStatus != 0 && !e.settings.Native {
+		own[sessionFilter] = e.enableSession(r.FailStatus)
+	}
+	if r.Within && !e.settings.Native {
 		own[fenceFilter], own[withinFilter] = e.fenceBackend(), e.enableFilter()
 	}
 	if len(own) > 0 {
@@ -172,6 +189,14 @@ func (e *emitter) enableSession(failStatus int) *anypb.Any {
 	}})
 }
 
+// failSessions has sessions of a share fail with their host. The native filter does so by their policy.
+func (e *emitter) failSessions(status int) map[string]*anypb.Any {
+	if e.settings.Native {
+		return nil
+	}
+	return map[string]*anypb.Any{sessionFilter: e.enableSession(status)}
+}
+
 func (e *emitter) newWeightedClusters(r *ir.Route) *routev3.RouteAction_WeightedClusters {
 	clusters, partly := &routev3.WeightedCluster{}, triesAgain(r) && slices.ContainsFunc(r.Split, failsWithHost)
 	for _, s := range r.Split {
@@ -182,7 +207,7 @@ func (e *emitter) newWeightedClusters(r *ir.Route) *routev3.RouteAction_Weighted
 		}
 		switch {
 		case failsWithHost(s):
-			share.TypedPerFilterConfig = map[string]*anypb.Any{sessionFilter: e.enableSession(s.FailStatus)}
+			share.TypedPerFilterConfig = e.failSessions(s.FailStatus)
 		case partly:
 			share.RequestHeadersToAdd = append(share.RequestHeadersToAdd, &corev3.HeaderValueOption{
 				Header:       &corev3.HeaderValue{Key: retryHeader, Value: retryOn(r.Retry)},

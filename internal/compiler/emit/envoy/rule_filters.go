@@ -133,14 +133,14 @@ func applyRewrite(action *routev3.RouteAction, r *ir.Route) {
 func hasMirrorableCookie(r *ir.Route) bool { return len(r.Policies) == 1 && r.Policies[0].Mirrored }
 
 // newMirroredCookies gives copies the cookies without the token. Where the filter is down they have none.
-func newMirroredCookies() *mutationv3.HeaderMutation {
+func (e *emitter) newMirroredCookies() *mutationv3.HeaderMutation {
 	return &mutationv3.HeaderMutation{Action: &mutationv3.HeaderMutation_Append{Append: &corev3.HeaderValueOption{
-		Header: &corev3.HeaderValue{Key: "cookie", Value: filterState(policyconfig.MirrorFilterState)},
+		Header: &corev3.HeaderValue{Key: "cookie", Value: e.filterState(policyconfig.MirrorFilterState)},
 	}}}
 }
 
 // newMirrors sends copies to other clusters, under the host that the request has.
-func newMirrors(r *ir.Route) (all []*routev3.RouteAction_RequestMirrorPolicy) {
+func (e *emitter) newMirrors(r *ir.Route) (all []*routev3.RouteAction_RequestMirrorPolicy) {
 	for _, m := range r.Mirrors {
 		policy := &routev3.RouteAction_RequestMirrorPolicy{
 			Cluster: m.Cluster, DisableShadowHostSuffixAppend: true,
@@ -153,7 +153,7 @@ func newMirrors(r *ir.Route) (all []*routev3.RouteAction_RequestMirrorPolicy) {
 				&mutationv3.HeaderMutation{Action: &mutationv3.HeaderMutation_Remove{Remove: name}})
 		}
 		if hasMirrorableCookie(r) {
-			policy.RequestHeadersMutations = append(policy.RequestHeadersMutations, newMirroredCookies())
+			policy.RequestHeadersMutations = append(policy.RequestHeadersMutations, e.newMirroredCookies())
 		}
 		all = append(all, policy)
 	}

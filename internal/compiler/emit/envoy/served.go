@@ -102,7 +102,7 @@ func (a Assembly) ServeFrame(gateway string, listeners []ir.Listener, clusters [
 	slices.SortFunc(d.Secrets, comparePacked)
 	d.Secrets = slices.CompactFunc(d.Secrets, func(a, b Packed) bool { return a.Name == b.Name })
 	if len(listeners) > 0 {
-		d.Filter = []Packed{{Name: limpetFilter, Content: e.renderLimpet(a.Settings.PluginJSON)}}
+		d.Filter = []Packed{{Name: FilterName(a.Settings.Native), Content: e.renderLimpet(a.Settings.PluginJSON)}}
 	}
 	return d, e.err
 }
@@ -139,8 +139,8 @@ func (r Renderer) packRoutes(a Assembly, gateway string, s site) (Packed, error)
 
 // PackRoutes gives the route configuration of a site, whose virtual hosts are written, as JoinRoutes does.
 func (a Assembly) PackRoutes(siteName string, hosts [][]byte, sessions bool, clusters []string) (Packed, error) {
-	e := a.newEmitter()
-	return Packed{Name: siteName, Content: e.joinRoutes(siteName, hosts, sessions), Clusters: clusters}, e.err
+	e, name := a.newEmitter(), a.Settings.tableName(siteName)
+	return Packed{Name: name, Content: e.joinRoutes(name, hosts, sessions), Clusters: clusters}, e.err
 }
 
 // ListClusters are those that hosts' routes lead to, with those that get copies or are asked, in order, each once.

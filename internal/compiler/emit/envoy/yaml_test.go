@@ -19,7 +19,7 @@ func newSettings() envoy.Settings {
 	plugin := policyconfig.DefaultConfig()
 	plugin.Keys.FromEnv = policyconfig.DefaultKeysEnv
 	plugin.Policies = []policyconfig.Policy{{Name: "p"}}
-	return envoy.Settings{WasmPath: "dist/limpet.wasm", Plugin: plugin, PluginJSON: []byte(`{"a": "<b>"}`)}
+	return envoy.Settings{ModulePath: "dist/limpet.wasm", Plugin: plugin, PluginJSON: []byte(`{"a": "<b>"}`)}
 }
 
 // emit writes a bootstrap.

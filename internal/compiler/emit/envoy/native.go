@@ -1,0 +1,58 @@
+package envoy
+
+import (
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	dynamicmodulesv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/dynamic_modules/v3"
+	httpdynamicmodulesv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/dynamic_modules/v3"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+)
+
+// The native filter is the same engine as a dynamic module of Envoy's. It names the host of a session itself, so there is no
+// pin header, nothing that fences it off, and no filter behind limpet that reads it.
+//
+// An Envoy that runs goes from one filter to the other when its listeners do. What they refer to has other names with the native
+// one, the filter and the tables of routes, so that the listener before has all that it needs to its end.
+const (
+	nativeFilter = "limpet-native"
+	nativeSuffix = "/+native" // no domain has a plus in it
+	nativeType   = "type.googleapis.com/envoy.extensions.filters.http.dynamic_modules.v3.DynamicModuleFilter"
+)
+
+// FilterName is the name of limpet's filter in chains and on routes, and of its resource.
+func FilterName(native bool) string {
+	if native {
+		return nativeFilter
+	}
+	return wasmFilter
+}
+
+// ExtensionFile is the file of a filter's resource.
+func ExtensionFile(filter string) string {
+	if filter == nativeFilter {
+		return "ecds-native" + FileSuffix
+	}
+	return "ecds" + FileSuffix
+}
+
+// tableName is the name of a site's route configuration.
+func (s *Settings) tableName(siteName string) string {
+	if s.Native {
+		return siteName + nativeSuffix
+	}
+	return siteName
+}
+
+// newModule is the filter with a configuration. The file's name is that of its content, for the dynamic loader knows a file that it
+// has loaded by its name. Envoy refuses a listener whose file is missing; one that it fetches itself it would go without.
+func (e *emitter) newModule(config string) *httpdynamicmodulesv3.DynamicModuleFilter {
+	return &httpdynamicmodulesv3.DynamicModuleFilter{
+		DynamicModuleConfig: &dynamicmodulesv3.DynamicModuleConfig{
+			Name: wasmFilter,
+			Module: &corev3.AsyncDataSource{Specifier: &corev3.AsyncDataSource_Local{Local: &corev3.DataSource{
+				Specifier: &corev3.DataSource_Filename{Filename: e.settings.ModulePath},
+			}}},
+		},
+		FilterName:   "session",
+		FilterConfig: e.pack(wrapperspb.String(config)),
+	}
+}
