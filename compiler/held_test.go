@@ -145,3 +145,32 @@ spec:
   revocation: {backends: ["shop/a:80 before 2026-01-01T00:00:00Z"]}
 `
 }
+
+// TestAddressesAreTold holds that a target that knows nothing of pods says so once for each Gateway, however many routes have
+// sessions, and not where the address is what they are meant to be with.
+// requirements: 2A.4, S42
+func TestAddressesAreTold(t *testing.T) {
+	for _, target := range []Target{TargetIstio, TargetEnvoyGateway, TargetPlugin} {
+		for written, want := range map[string]int{"": 1, "  identity: Address\n": 0, "  identity: Name\n": 0} {
+			input := strings.Replace(heldInput(target), "  identity: Name\n", written, 1)
+			for _, name := range []string{"b", "c"} {
+				route := strings.Split(heldInput(target), "---\n")[2]
+				input += "---\n" + strings.Replace(route, "metadata: {name: app,", "metadata: {name: "+name+",", 1)
+			}
+			input = strings.Replace(input, "kind: HTTPRoute, name: app}", "kind: Gateway, name: web}", 1)
+			result, err := Compile([]Source{{Name: "in.yaml", Data: []byte(input)}}, optionsFor(target))
+			if err != nil {
+				t.Fatal(err)
+			}
+			told := 0
+			for _, p := range result.Warnings {
+				if strings.HasPrefix(p.Message, "sessions behind it are with addresses: ") && p.Advice && p.Object == "Gateway shop/web" {
+					told++
+				}
+			}
+			if told != want {
+				t.Errorf("%s, %q: told %d times, want %d", target, written, told, want)
+			}
+		}
+	}
+}

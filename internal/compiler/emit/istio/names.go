@@ -65,11 +65,11 @@ func (e *emitter) isAddressable(p *proxySet, rule *ir.AttachedRule, names []stri
 func (e *emitter) sharesName(rule, other *ir.AttachedRule, name string) bool {
 	const lead = "Istio gives its route the name %q, which it gives to rule %d of %s too, on the same proxies, " +
 		"and sessions find routes by their names"
-	apart := haveOtherClusters(rule.Rule, other.Rule)
+	path, apart := rulePath(rule), haveOtherClusters(rule.Rule, other.Rule)
 	older := orderRules(rule.Rule, other.Rule) < 0
 	switch {
 	case rule.Sessions.IsStrict():
-		e.withhold(rule, rulePath(rule), fmt.Sprintf(lead+": with onHostLost: Fail it needs a name of its own", name, other.Index, other.Route.Subject))
+		e.withhold(rule, path, fmt.Sprintf(lead+": with onHostLost: Fail it needs a name of its own", name, other.Index, other.Route.Subject))
 		return true
 	case apart:
 		return false
@@ -80,7 +80,7 @@ func (e *emitter) sharesName(rule, other *ir.AttachedRule, name string) bool {
 	case older:
 		return false
 	default:
-		e.withhold(rule, rulePath(rule), fmt.Sprintf(lead+" and backends; that rule is older and keeps its own: "+
+		e.withhold(rule, path, fmt.Sprintf(lead+" and backends; that rule is older and keeps its own: "+
 			"give this one another name", name, other.Index, other.Route.Subject))
 		return true
 	}
