@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
@@ -69,6 +70,7 @@ func Check(sources []Source, o Options) (*CheckResult, error) {
 			Decisions:   j.decisions,
 			Traffic:     j.traffic,
 			Problems:    warnings,
+			Withheld:    j.findWithheld,
 			Now:         o.Time,
 		},
 	)
@@ -77,6 +79,12 @@ func Check(sources []Source, o Options) (*CheckResult, error) {
 	}
 	rows := status.Rows(j.listSubjects(), append(warnings, status.IdleAdvice(objects, j.listSubjects(), j.objects.ControllerName())...))
 	return &CheckResult{Rows: rows, Objects: objects, Errors: nothing, PassedOver: j.objects.PassedOver}, nil
+}
+
+// findWithheld says why the target's rule goes without the session that was decided on a path; empty where it does not.
+func (j *analysis) findWithheld(d *policy.Decision) string {
+	p := d.Path
+	return j.plan.Withheld[ir.RulePlace{Route: p.Route, Rule: d.Rule, Gateway: p.Gateway, Listener: p.Listener}]
 }
 
 // reportDifferences warns of the rules whose sessions end when the input takes the place of Options.Since, and lists the

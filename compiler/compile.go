@@ -217,11 +217,18 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 		j.plan.Proxy, j.traffic = lower.Lower(j.topology.Ports, lower.Input{
 			Backends: j.backends, BackendTLS: j.backendTLS, LoadBalancing: j.loadBalancing, RetryBudgets: retrybudget.New(j.objects, j.rep),
 			Decisions: j.decisions, Draining: o.newDraining(), Owners: o.newOwners(), LocalClients: o.LocalClients,
+			WithoutPods: o.Target != TargetEnvoy,
 		}, j.rep)
+		if o.Target != TargetEnvoy {
+			j.adviseAddresses()
+		}
 		j.plan.Proxy.Policies = cache.sortPolicies(j.plan.Proxy.Policies)
 	}
 	return j, nil
 }
+
+// adviseAddresses is for targets that know nothing of pods.
+func (j *analysis) adviseAddresses() { lower.AdviseAddresses(j.topology.Ports, j.decisions, j.plan, j.rep) }
 
 // newPlaces says where no endpoint is.
 func (o *Options) newPlaces(objects *resource.Objects, claims gateway.Claims, settings parsedOptions) *backend.Places {

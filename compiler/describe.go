@@ -20,6 +20,9 @@ func Describe(sources []Source, o Options, words, section string) (*describe.Des
 	defer o.Cache.endCompilation(false)
 	o.prepareDryRun()
 	j, err := analyze(sources, &o)
+	if err == nil && o.Target.findController() != "" {
+		err = o.Target.emit(j, &o, &Result{}) // for what the target leaves out
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +34,7 @@ func Describe(sources []Source, o Options, words, section string) (*describe.Des
 	if section != "" && !slices.Contains(k.sections[ref], section) {
 		return nil, fmt.Errorf("%s: there is no listener, rule or port %q in it", ref, section)
 	}
-	in := describe.Input{Decisions: j.decisions, Traffic: j.traffic, Subjects: k.subjects}
+	in := describe.Input{Decisions: j.decisions, Traffic: j.traffic, Subjects: k.subjects, Withheld: j.findWithheld}
 	if shared := o.Target.findEmitter().sharedPath; shared != nil {
 		in.SharedPath = func(p *policyconfig.Policy) string { return j.findSharedPath(p.Scope, shared) }
 	}

@@ -128,6 +128,7 @@ func emitIstio(j *analysis, o *Options, r *Result) error {
 	if err != nil {
 		return err
 	}
+	j.adviseAddresses()
 	r.Plugin, r.PluginJSON, r.Files = out.Plugin, out.JSON, []File{{IstioFile, out.YAML}}
 	return nil
 }
@@ -181,6 +182,7 @@ func emitEnvoyGateway(j *analysis, o *Options, r *Result) error {
 	if err != nil {
 		return err
 	}
+	j.adviseAddresses()
 	r.Plugin, r.PluginJSON, err = j.cache.emitPlugin(out.Policies, o.global())
 	r.Files = []File{{PluginFile, r.PluginJSON}, {EnvoyGatewayFile, out.Manifest}}
 	return err

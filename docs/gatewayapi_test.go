@@ -52,6 +52,27 @@ func listFields() string {
 	return b.String() + "\n"
 }
 
+// TestFieldsOfBlocks holds that a policy's field has one answer on a target, in whichever block it is written.
+func TestFieldsOfBlocks(t *testing.T) {
+	const kind = "SessionPersistencePolicy"
+	blocks := 0
+	for path := range resource.SupportedFields()[kind] {
+		plain := strings.Replace(strings.Replace(path, "spec.default.", "spec.", 1), "spec.override.", "spec.", 1)
+		if plain == path {
+			continue
+		}
+		blocks++
+		for name, d := range map[string]capability.Declaration{"envoy-gateway": envoygateway.Capabilities, "istio": istio.Capabilities} {
+			if got, want := describeAnswer(d, kind, path), describeAnswer(d, kind, plain); got != want {
+				t.Errorf("%s, %s: %s, and %s of %s", name, path, got, want, plain)
+			}
+		}
+	}
+	if blocks < 50 {
+		t.Errorf("%d fields in blocks", blocks)
+	}
+}
+
 // passedOver are the kinds that a control plane's users write for it alone.
 var passedOver = []string{"BackendTLSPolicy", "ConfigMap", "ListenerSet", "TCPRoute", "TLSRoute", "UDPRoute"}
 
@@ -62,6 +83,9 @@ var ownKinds = []string{"LoadBalancerPolicy", "SessionPersistencePolicy", "XBack
 // control planes read is theirs.
 func describeAnswer(d capability.Declaration, kind, path string) string {
 	feature := strings.TrimPrefix(strings.TrimPrefix(path, "spec."), "rules[].")
+	for _, block := range []string{"default.", "override."} { // a field is the same in each block
+		feature = strings.TrimPrefix(feature, block)
+	}
 	answer, declared := d.Answer(kind + " " + feature)
 	for at := 0; !declared && at >= 0; { // what is declared for a field holds for those below it
 		at = strings.LastIndexByte(feature, '.')

@@ -24,6 +24,8 @@ type Input struct {
 	// SharedPath is the path that a policy's cookie has on the target where that knows one for all matches of a rule; empty
 	// if the policy's own holds. Nil is never.
 	SharedPath func(*policyconfig.Policy) string
+	// Withheld says why the target goes without the session that was decided on a path, empty where it does not; nil is never.
+	Withheld func(*policy.Decision) string
 }
 
 type describer struct{ Input }
@@ -128,6 +130,13 @@ func (d *describer) describeSession(decision *policy.Decision) Session {
 	if !e.On {
 		return s
 	}
+	if why := d.findWithheld(decision); why != "" {
+		s.On, s.By, s.Notes = false, nil, []string{why}
+		return s
+	}
+	for _, l := range decision.Limits {
+		s.Notes = append(s.Notes, l.Field+": "+l.Why)
+	}
 	for _, field := range e.Fields {
 		if f := d.describeField(field, decision); f.Name != "disabled" && (f.Value != "" || len(f.Overrides) > 0) {
 			s.Fields = append(s.Fields, f)
@@ -173,7 +182,31 @@ func (d *describer) describeField(f *precedence.Field, decision *policy.Decision
 			Origin{Value: f.Default, Precedence: int(precedence.BuiltIn), Block: precedence.BuiltIn.String()},
 		)
 	}
+	if holds := findHolding(f.Name, decision); holds != "" {
+		out.Origin, out.Overrides = newTargetOrigin(holds), append([]Origin{out.Origin}, out.Overrides...)
+	}
 	return out
+}
+
+// findHolding is what holds in the place of a field that does not hold as it is written; empty where it does.
+func findHolding(field string, decision *policy.Decision) string {
+	for _, l := range decision.Limits {
+		if l.Field == field {
+			return l.Holds
+		}
+	}
+	return ""
+}
+
+// newTargetOrigin is where a value comes from that is the target's, whatever is written.
+func newTargetOrigin(value string) Origin { return Origin{Value: value, Block: "all that holds here"} }
+
+// findWithheld says why there is no session where one is asked for; empty if there is.
+func (d *describer) findWithheld(decision *policy.Decision) string {
+	if decision.Withheld == "" && d.Withheld != nil {
+		return d.Withheld(decision)
+	}
+	return decision.Withheld
 }
 
 // findEmitted is the name or the paths that the compiler has worked out.
@@ -210,9 +243,14 @@ func (d *describer) findPath(p *policyconfig.Policy) string {
 // describeEffect shows what a policy does on a way; false if it has no say there.
 func (d *describer) describeEffect(ref object.Ref, decision *policy.Decision) (Effect, bool) {
 	out := Effect{TrafficPath: newTrafficPath(decision.Path, decision.Rule)}
-	e := &decision.Effective
+	e, withheld := &decision.Effective, d.findWithheld(decision) != ""
 	for _, f := range e.Fields {
-		if f.Level != precedence.BuiltIn && f.Origin.Ref == ref {
+		holds := findHolding(f.Name, decision)
+		switch own := f.Level != precedence.BuiltIn && f.Origin.Ref == ref; {
+		case own && withheld:
+		case own && holds != "":
+			out.Overridden = append(out.Overridden, OverriddenField{f.Name, d.newOrigin(f.FieldValue), newTargetOrigin(holds)})
+		case own:
 			out.Effective = append(out.Effective, d.describeField(f, decision))
 		}
 		for _, b := range f.Overrides {
@@ -224,12 +262,24 @@ func (d *describer) describeEffect(ref object.Ref, decision *policy.Decision) (E
 			}
 		}
 	}
-	out.Notes = d.listNotes(ref, decision)
+	if out.Notes = d.listNotes(ref, decision); withheld && writesSome(ref, e) {
+		out.Notes = append(out.Notes, d.findWithheld(decision))
+	}
 	return out, len(out.Effective)+len(out.Overridden)+len(out.Notes) > 0
+}
+
+// writesSome tells whether a policy writes some field that would be effective.
+func writesSome(ref object.Ref, e *precedence.Effective) bool {
+	return slices.ContainsFunc(e.Fields, func(f *precedence.Field) bool { return f.Level != precedence.BuiltIn && f.Origin.Ref == ref })
 }
 
 // listNotes says what of a policy does not hold on a way, or not as it is written, though nothing stronger writes it.
 func (d *describer) listNotes(ref object.Ref, decision *policy.Decision) (notes []string) {
+	for _, l := range decision.Limits {
+		if decision.Effective.Field(l.Field).Origin.Ref == ref {
+			notes = append(notes, l.Field+": "+l.Why)
+		}
+	}
 	for _, drop := range decision.Effective.Ignored {
 		if drop.Origin.Ref == ref {
 			notes = append(notes, drop.Message())

@@ -31,6 +31,10 @@ type frontProxies struct {
 
 // readProxies gives what a Gateway says of the proxies before it.
 func (b *builder) readProxies(g *resource.Object[gatewayv1.Gateway]) frontProxies {
+	if b.isolated || !hasPlainHTTP(g) {
+		b.reportIdleProxies(g)
+		return frontProxies{}
+	}
 	p := frontProxies{trusted: b.readTrusted(g)}
 	text, is := g.Value.Annotations[ProxyProtocolAnnotation]
 	path := annotationPath(ProxyProtocolAnnotation)
@@ -52,7 +56,40 @@ func (b *builder) readProxies(g *resource.Object[gatewayv1.Gateway]) frontProxie
 	}
 	slices.Sort(p.tlsPorts)
 	p.tlsPorts = slices.Compact(p.tlsPorts)
+	b.adviseOwnPorts(g, p.tlsPorts)
 	return p
+}
+
+// hasPlainHTTP tells whether a Gateway has a listener for plain HTTP, for which alone proxies before it end TLS.
+func hasPlainHTTP(g *resource.Object[gatewayv1.Gateway]) bool {
+	return slices.ContainsFunc(g.Value.Spec.Listeners, isPlainHTTP)
+}
+
+func isPlainHTTP(l gatewayv1.Listener) bool { return l.Protocol == gatewayv1.HTTPProtocolType }
+
+// reportIdleProxies tells a Gateway what it says of the proxies before it and has no effect.
+func (b *builder) reportIdleProxies(g *resource.Object[gatewayv1.Gateway]) {
+	why := "left out: it is for listeners of plain HTTP, and the Gateway has none"
+	if b.isolated {
+		why = "left out: this target's control plane makes the listeners, and has settings of its own for the proxies before them"
+	}
+	for _, name := range []string{TrustedAnnotation, ProxyProtocolAnnotation} {
+		if _, is := g.Value.Annotations[name]; is {
+			b.rep.WarnAt(g, annotationPath(name), why)
+		}
+	}
+}
+
+// adviseOwnPorts points out ports of the Gateway's own: a proxy's port of that number would have to end TLS, or its clients' requests
+// count as HTTPS and are not.
+func (b *builder) adviseOwnPorts(g *resource.Object[gatewayv1.Gateway], ports []uint32) {
+	for _, l := range g.Value.Spec.Listeners {
+		if isPlainHTTP(l) && slices.Contains(ports, uint32(l.Port)) {
+			b.rep.AdviseAt(g, annotationPath(ProxyProtocolAnnotation), fmt.Sprintf(
+				"%d is a port of the Gateway's own for plain HTTP, and those named here are the proxies', at which TLS ends: "+
+					"whoever connects to a proxy's port %[1]d counts as a client over HTTPS", l.Port))
+		}
+	}
 }
 
 // readTrusted gives the CIDRs that a Gateway names. A wrong one is left out.

@@ -43,3 +43,30 @@ func TestTrustedProxies(t *testing.T) {
 		t.Errorf("%d ports; said\n%s", len(b.ports), got)
 	}
 }
+
+// TestProxiesWithoutEffect: what a Gateway says of the proxies before it and can't hold gets a word.
+func TestProxiesWithoutEffect(t *testing.T) {
+	const class = "apiVersion: gateway.networking.k8s.io/v1\nkind: GatewayClass\nmetadata: {name: limpet}\n" +
+		"spec: {controllerName: limpet.dev/gateway-controller}\n"
+	for name, c := range map[string]struct {
+		listener, ports string
+		want            []string
+	}{
+		"the proxy's port":          {"{name: a, port: 80, protocol: HTTP}", "443", nil},
+		"the Gateway's own port":    {"{name: a, port: 10001, protocol: HTTP}", "443, 10001", []string{"10001 is a port of the Gateway's own for plain HTTP"}},
+		"no listener of plain HTTP": {"{name: a, port: 53, protocol: UDP}", "443", []string{"the Gateway has none", "the Gateway has none"}},
+	} {
+		b := buildAll(t, class, fmt.Sprintf("apiVersion: gateway.networking.k8s.io/v1\nkind: Gateway\nmetadata: {name: web, namespace: shop, "+
+			"annotations: {%s: 10.0.0.0/8, %s: %q}}\nspec: {gatewayClassName: limpet, listeners: [%s]}\n",
+			TrustedAnnotation, ProxyProtocolAnnotation, c.ports, c.listener))
+		said := b.rep.Warnings()
+		for i, w := range said {
+			if i >= len(c.want) || !strings.Contains(w.Message, c.want[i]) {
+				t.Errorf("%s: said %s", name, w)
+			}
+		}
+		if len(said) != len(c.want) {
+			t.Errorf("%s: said %d things, want %d", name, len(said), len(c.want))
+		}
+	}
+}

@@ -23,6 +23,37 @@ type Plan struct {
 	Objects map[string][]*Object
 	// Written are the input's objects of kinds that limpet writes, by name.
 	Written map[object.Ref]*WrittenObject
+	// Withheld are the rules that go without the session that they ask for, as the target has no room for it, and why; emitters
+	// note it (Withhold).
+	Withheld map[RulePlace]string
+}
+
+// RulePlace is a rule on a Gateway's listener.
+type RulePlace struct {
+	Route    object.Ref
+	Rule     int
+	Gateway  object.Ref
+	Listener string
+}
+
+// place is where an attached rule is.
+func (a *AttachedRule) place() RulePlace {
+	return RulePlace{Route: a.Route.Ref, Rule: a.Index, Gateway: a.Listener.Gateway.Ref, Listener: a.Listener.Name}
+}
+
+// Withhold takes its session from a rule that a target can't give it, on some listeners, and reports why: the rule's sessions are
+// left out.
+func (p *Plan) Withhold(attached []*AttachedRule, rep *report.Report, target, path, why string) {
+	if p.Withheld == nil {
+		p.Withheld = map[RulePlace]string{}
+	}
+	message := "not supported by " + target + ": " + why + ": the rule goes without sessions"
+	for _, a := range attached {
+		if p.Withheld[a.place()] == "" && a.Sessions.On() {
+			p.Withheld[a.place()] = message
+		}
+	}
+	rep.ErrorForAt(attached[0].Route.Subject, report.ReasonSessionWithheld, path, message)
 }
 
 // WrittenObject is an object of a kind that limpet writes.
@@ -38,6 +69,9 @@ func (p *Plan) CheckOwner(ref object.Ref, owner string, rep *report.Report) {
 	const cure = "compile the inputs of both together, or leave the Gateway to one of them; " +
 		"to take the object over, delete it first"
 	was := p.Written[ref]
+	if theirs := p.findObject(ref); was == nil && theirs != nil {
+		was = &WrittenObject{Subject: theirs.Subject}
+	}
 	switch {
 	case was == nil, was.Ours && (was.Owner == "" || was.Owner == owner):
 	case !was.Ours:
@@ -46,6 +80,22 @@ func (p *Plan) CheckOwner(ref object.Ref, owner string, rep *report.Report) {
 		rep.FailAt(was.Subject, "metadata.labels", fmt.Sprintf(
 			"limpet would write %s for the owner %q, and it is %q's: %s", ref, owner, was.Owner, cure))
 	}
+}
+
+// WroteBefore tells whether an object of the input is one that limpet wrote, for whomever.
+func (p *Plan) WroteBefore(ref object.Ref) bool {
+	was := p.Written[ref]
+	return was != nil && was.Ours
+}
+
+// findObject finds an object of the input; nil if it is not there.
+func (p *Plan) findObject(ref object.Ref) *Object {
+	for _, o := range p.Objects[ref.Kind] {
+		if o.Ref == ref {
+			return o
+		}
+	}
+	return nil
 }
 
 // Object is an object of the input.

@@ -10,6 +10,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 	"github.com/limpet-proxy/limpet/token"
 )
@@ -100,6 +101,9 @@ func isSucceeded(e *ir.Endpoint, all []ir.Endpoint) bool {
 
 // adviseOwners says that sessions are with addresses, where the input knows pods.
 func (l *lowerer) adviseOwners(route *gateway.Route, path *field.Path, choices []choice, why string) {
+	if l.WithoutPods {
+		return // AdviseAddresses has said it
+	}
 	for _, c := range choices {
 		if c.backend == nil {
 			continue
@@ -109,4 +113,26 @@ func (l *lowerer) adviseOwners(route *gateway.Route, path *field.Path, choices [
 			return
 		}
 	}
+}
+
+// AdviseAddresses says once for each Gateway, on a target that knows nothing of pods, that its sessions are with addresses, whatever
+// they are meant to be with (S42). Where a policy says otherwise that is reported there.
+func AdviseAddresses(ports []gateway.Port, decisions *policy.Decisions, plan *ir.Plan, rep *report.Report) {
+	told := map[*gatewayObject]bool{}
+	for _, r := range listAttachedRules(ports, decisions) {
+		g := r.listener.Gateway()
+		place := ir.RulePlace{Route: r.route.Origin().Ref, Rule: r.index, Gateway: g.Origin().Ref, Listener: r.listener.Name()}
+		if told[g] || r.decided.Refused || plan.Withheld[place] != "" || !slices.ContainsFunc(r.decided.Sessions, isWithAddress) {
+			continue
+		}
+		told[g] = true
+		rep.AdviseAt(g, "", "sessions behind it are with addresses: one that passes to another pod takes them along, until absoluteTimeout ends "+
+			"them, for nothing here tells the filter whose addresses are; identity: Address says that this is meant")
+	}
+}
+
+// isWithAddress tells whether a session is with an address where nothing is known of pods, and no policy says with what.
+func isWithAddress(s *policy.Session) bool {
+	_, written := s.Effective.Identity()
+	return !written
 }

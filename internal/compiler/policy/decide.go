@@ -56,12 +56,22 @@ func (c Cache) DecidePart(
 	configured := c.configureRules(named)
 	settled, withheld := settleNames(configured, o)
 	decided, shared := shareRules(rules, settled, withheld, limit)
+	noteLimits(decided, o)
 
 	d := newDecisions(attached, limit, settled, decided, shared)
 	d.OtherAncestors, d.domainCookies = most, [][]*namedRule{before, named, listRenamed(settled, named)}
 	r := &reporter{attached: attached, limit: limit, targets: targets, objects: objects, options: o, rep: rep}
 	r.reportAll(decided, d.Renames)
 	return d
+}
+
+// noteLimits notes in what was decided what does not hold as it is written.
+func noteLimits(decided []*Rule, o Options) {
+	for _, r := range decided {
+		for _, s := range r.Sessions {
+			s.Limits = o.findLimits(r, s)
+		}
+	}
 }
 
 // listRenamed lists the rules of which a session has another name than it had before names were settled.

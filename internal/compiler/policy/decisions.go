@@ -93,6 +93,8 @@ type Decision struct {
 	Rejected bool
 	// Withheld says why a rule goes without the session that it asks for, as what it needs is another's; empty if it does not.
 	Withheld string
+	// Limits are the fields that do not hold as they are written.
+	Limits []Limit
 
 	written string // the name before S28 qualified it
 }

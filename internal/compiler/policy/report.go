@@ -7,7 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/internal/compiler/ancestors"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
@@ -15,7 +14,6 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
-	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // reporter says what became of what people wrote, at the place where they wrote it.
@@ -40,10 +38,7 @@ func (d *reporter) reportAll(decided []*Rule, renames []Rename) {
 			d.reportRefusals(path)
 		}
 		for _, s := range r.Sessions {
-			d.reportDrain(s)
-			d.reportWithin(r, s)
-			d.reportIdentity(s)
-			d.reportRevoked(s)
+			d.reportLimits(s)
 			d.reportDomain(s)
 			d.reportHostPaths(s)
 			d.reportPartial(s)
@@ -184,65 +179,10 @@ func (d *reporter) reportRefusals(s *Decision) {
 	}
 }
 
-// reportDrain says where the input does not tell since when a host terminates (S41), or is no endpoint any more (S42).
-func (d *reporter) reportDrain(s *Session) {
-	if d.options.KnowsTermination {
-		return
-	}
-	if _, written := s.Effective.KeepUnselected(); written {
-		d.warnWhereWritten(s.Effective.Field("keepUnselected").FieldValue, "",
-			"not supported: nothing here watches pods, so sessions leave a pod when its Service does not select it any more")
-	}
-	if _, written := s.Effective.DrainTimeout(); written {
-		d.warnWhereWritten(s.Effective.Field("drainTimeout").FieldValue, "",
-			"not supported: EndpointSlices don't say since when a host terminates, so sessions stay as long as it serves")
-	}
-}
-
-// reportWithin says where sessions of a split can't stay in their backend (S40).
-func (d *reporter) reportWithin(r *Rule, s *Session) {
-	if len(r.Backends()) < 2 || s.Policies[0].OnHostLost != policyconfig.RebalanceWithin {
-		return
-	}
-	why := ""
-	switch {
-	case d.options.ExternalControlPlane:
-		why = "not supported: this target's control plane makes the endpoints, and does not mark them with their backends"
-	case s.Backend == nil && s.Policies[0].TokenVersion < 2:
-		why = "it needs tokens that name the backend: --token-version 2"
-	default:
-		return
-	}
-	d.warnWhereWritten(s.Effective.Field("onHostLost").FieldValue, "",
-		why+"; sessions that lose their host go to any, as under Rebalance")
-}
-
-// reportIdentity says where what is written of pods can't hold (S42).
-func (d *reporter) reportIdentity(s *Session) {
-	identity, written := s.Effective.Identity()
-	if !written || identity == v1alpha1.IdentityAddress {
-		return
-	}
-	why := ""
-	switch {
-	case d.options.ExternalControlPlane:
-		why = "not supported: this target's control plane makes the endpoints, and nobody tells the filter whose their addresses are"
-	case s.Policies[0].TokenVersion < 2:
-		why = "it needs tokens that name the pod: --token-version 2; sessions are with the address"
-	case identity == v1alpha1.IdentityPod && !d.options.KnowsTermination:
-		why = "whose an address was is known to who follows endpoints, --watch or limpet serve; sessions are with the address"
-	default:
-		return
-	}
-	d.warnWhereWritten(s.Effective.Field("identity").FieldValue, "", why)
-}
-
-// reportRevoked says where the hosts of backends that are revoked are not known (S43).
-func (d *reporter) reportRevoked(s *Session) {
-	if d.options.ExternalControlPlane && len(s.Effective.RevokedBackends()) > 0 {
-		d.warnWhereWritten(s.Effective.Field("revocation.backends").FieldValue, "",
-			"not supported: this target's control plane makes the endpoints, and the compiler does not know which are a backend's: "+
-				"sessions stay; name the hosts in revocation.hosts")
+// reportLimits says what does not hold as it is written, where it is written.
+func (d *reporter) reportLimits(s *Session) {
+	for _, l := range s.Limits {
+		d.warnWhereWritten(s.Effective.Field(l.Field).FieldValue, "", l.Why)
 	}
 }
 

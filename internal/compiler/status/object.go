@@ -45,6 +45,8 @@ type Input struct {
 	Traffic []*lower.BackendTraffic
 	// Problems are what there is to say of the input.
 	Problems []report.Problem
+	// Withheld says why the target goes without the session that was decided on a path, empty where it does not; nil is never.
+	Withheld func(*policy.Decision) string
 	// Now is the transition time of conditions that are new or have changed.
 	Now time.Time
 }

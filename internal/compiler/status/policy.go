@@ -220,6 +220,11 @@ func (b *builder) computePolicyEffect(ref object.Ref, paths []*policy.Decision) 
 			}
 		}
 		s.addConflicts(ref, e)
+		if b.Withheld != nil {
+			if why := b.Withheld(d); why != "" {
+				s.notes = appendOnce(s.notes, fmt.Sprintf("%s rule %d: %s", d.Route, d.Rule, why))
+			}
+		}
 		for _, r := range d.Refusals {
 			s.notes = appendOnce(s.notes, fmt.Sprintf("%s is refused: %s", d.Route, prefixPath(r.Path, r.Message)))
 		}

@@ -67,10 +67,11 @@ func (e *emitter) newWasm(policies []policyconfig.Policy) jsonObject {
 	return wasm
 }
 
-// findOtherExtension names a policy of the user's for the same route.
+// findOtherExtension names a policy of another's for the same route. One that limpet wrote is not: it is written again, or, as
+// another owner's, refused then.
 func (e *emitter) findOtherExtension(r *sessionRule) string {
 	for _, p := range e.plan.Objects[kindExtension] {
-		if p.Namespace != r.Route.Namespace {
+		if p.Namespace != r.Route.Namespace || e.isReplaced(p, filterName) {
 			continue
 		}
 		spec := childObject(e.editDocument(p), "spec")
@@ -83,8 +84,25 @@ func (e *emitter) findOtherExtension(r *sessionRule) string {
 				return p.Key()
 			}
 		}
+		if slices.ContainsFunc(listObjects(spec, "targetSelectors"), func(s jsonObject) bool { return selectsRoute(s, r.Route) }) {
+			return p.Key()
+		}
 	}
 	return ""
+}
+
+// selectsRoute tells whether one of a policy's targetSelectors selects a route; of those with expressions it is taken for granted.
+func selectsRoute(selector jsonObject, route *ir.RouteObject) bool {
+	if stringField(selector, "kind") != route.Kind {
+		return false
+	}
+	labels, _ := selector["matchLabels"].(jsonObject)
+	for name, value := range labels {
+		if have, is := route.Labels[name]; !is || have != value {
+			return false
+		}
+	}
+	return true
 }
 
 // reportReplacedWasm reports Wasm filters of a Gateway's own policy, which routes with sessions lose: of two merged

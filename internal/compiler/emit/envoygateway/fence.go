@@ -30,11 +30,15 @@ func (e *emitter) writeFences() {
 	for _, g := range e.listGateways() {
 		whole := false
 		for _, p := range e.plan.Objects[kindClient] {
+			if e.isReplaced(p, "limpet-"+g.Name) {
+				continue
+			}
 			doc := e.editDocument(p)
 			aims, all := targetsGateway(p, doc, g)
 			if !aims {
 				continue
 			}
+			doc = e.extendDocument(p)
 			whole = whole || all
 			e.addFence(childObject(doc, "spec"))
 			if !e.hasDocument(doc) {

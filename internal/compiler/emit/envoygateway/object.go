@@ -31,6 +31,19 @@ func (e *emitter) newDocument(kind, namespace, name string, spec jsonObject) jso
 	}
 }
 
+// isReplaced tells whether an object of the input is limpet's own of a name that is written, which takes its place.
+func (e *emitter) isReplaced(o *ir.Object, name string) bool {
+	return o.Name == name && e.plan.WroteBefore(o.Ref)
+}
+
+// extendDocument is editDocument for an object that is written again with more in it: it may not be another owner's.
+func (e *emitter) extendDocument(o *ir.Object) jsonObject {
+	if e.plan.WroteBefore(o.Ref) {
+		e.plan.CheckOwner(o.Ref, e.options.Owner, e.rep)
+	}
+	return e.editDocument(o)
+}
+
 // editDocument gives a document of the input to add to. It is as it was written, but for what an API server keeps
 // there.
 func (e *emitter) editDocument(o *ir.Object) jsonObject {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 )
 
 // The filters whose order matters, as Envoy Gateway names them.
@@ -19,7 +20,7 @@ const secretName = "limpet-keys"
 // Wasm filters, where it finds no pin; then nothing sticks, and the pin goes out to clients.
 func (e *emitter) writeProxies() {
 	for _, g := range e.listGateways() {
-		if g.Parameters != nil {
+		if g.Parameters != nil && !e.hasOwnProxy(g) {
 			e.extendProxy(g)
 			continue
 		}
@@ -35,13 +36,19 @@ func (e *emitter) writeProxies() {
 	}
 }
 
+// hasOwnProxy tells whether a Gateway refers to the EnvoyProxy that limpet wrote for it before, which takes a new one's place.
+func (e *emitter) hasOwnProxy(g *ir.Gateway) bool {
+	own := object.Ref{Kind: kindProxy, Namespace: g.Namespace, Name: "limpet-" + g.Name}
+	return g.Parameters.Ref == own && e.plan.WroteBefore(own)
+}
+
 // extendProxy extends the EnvoyProxy of the user's that a Gateway refers to, once.
 func (e *emitter) extendProxy(g *ir.Gateway) {
 	for _, p := range e.plan.Objects[kindProxy] {
 		if p.Ref != g.Parameters.Ref {
 			continue
 		}
-		if doc := e.editDocument(p); !e.hasDocument(doc) {
+		if doc := e.extendDocument(p); !e.hasDocument(doc) {
 			spec := childObject(doc, "spec")
 			e.orderFilters(p, spec)
 			e.setEnvironment(spec)

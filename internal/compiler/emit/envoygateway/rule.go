@@ -75,7 +75,7 @@ func (e *emitter) supports(r *sessionRule) bool {
 	}
 	r.perBackendClusters = e.hasBackendFilters(r) || r.hasPerBackendSessions() && r.countLive() > 1
 	if path, why := e.findObstacle(r); why != "" {
-		e.rep.NotSupportedBy(r.Route.Subject, targetName, path, why+": the rule goes without sessions")
+		e.plan.Withhold(r.attached, e.rep, targetName, path, why)
 		return false
 	}
 	if len(r.Backends) > 0 && r.countLive() == 0 {
@@ -114,7 +114,7 @@ func (e *emitter) hasBackendFilters(r *sessionRule) bool {
 // findObstacle says why a rule can't have its sessions, and where.
 func (e *emitter) findObstacle(r *sessionRule) (path, why string) {
 	if name := e.findOtherExtension(r); name != "" {
-		return "", "its EnvoyExtensionPolicy " + name + " leaves no room for limpet's: Envoy Gateway takes one for each route"
+		return r.path().String(), "its EnvoyExtensionPolicy " + name + " leaves no room for limpet's: Envoy Gateway takes one for each route"
 	}
 	if r.perBackendClusters && !r.hasPerBackendSessions() && len(r.Backends) > 1 {
 		return r.path().Child("backendRefs").String(),

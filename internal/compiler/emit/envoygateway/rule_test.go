@@ -62,10 +62,10 @@ func TestRulesThatGoWithoutSessions(t *testing.T) {
 		other bool // the second listener has different sessions for the same hostname
 		own   bool
 	}{
-		"spec.rules[0].backendRefs: not supported by envoy-gateway: with filters": {rule: "{" + split + "}"},
-		"spec.rules[0].filters: not supported by envoy-gateway: its RequestHeade": {rule: "{" + full + ", backendRefs: [{name: a, port: 8080}]}"},
-		"spec.rules[0]: not supported by envoy-gateway: listeners shop/web/http ": {rule: "{backendRefs: [{name: a, port: 8080}]}", other: true},
-		"not supported by envoy-gateway: its EnvoyExtensionPolicy shop/own leave": {rule: "{backendRefs: [{name: a, port: 8080}]}", own: true},
+		"spec.rules[0].backendRefs: not supported by envoy-gateway: with filters":                {rule: "{" + split + "}"},
+		"spec.rules[0].filters: not supported by envoy-gateway: its RequestHeade":                {rule: "{" + full + ", backendRefs: [{name: a, port: 8080}]}"},
+		"spec.rules[0]: not supported by envoy-gateway: listeners shop/web/http ":                {rule: "{backendRefs: [{name: a, port: 8080}]}", other: true},
+		"spec.rules[0]: not supported by envoy-gateway: its EnvoyExtensionPolicy shop/own leave": {rule: "{backendRefs: [{name: a, port: 8080}]}", own: true},
 	} {
 		rule := newRule(t, object.KindHTTPRoute, "r", c.rule)
 		plan := planOf(attach(rule, g.Listeners[0], "*", newSession(newPolicy("p", 0))))

@@ -37,7 +37,7 @@ func clusterName(b *ir.Backend) string {
 func (e *emitter) isAddressable(p *proxySet, rule *ir.AttachedRule, names []string) (addressable, byCluster bool) {
 	path := rulePath(rule)
 	if slices.Contains(names, "") {
-		e.rep.NotSupportedBy(rule.Route.Subject, Target, path,
+		e.withhold(rule, path,
 			"Istio gives its routes no name, by which sessions find them: the HTTP route, or each of its matches, needs a name")
 		return false, false
 	}
@@ -46,7 +46,7 @@ func (e *emitter) isAddressable(p *proxySet, rule *ir.AttachedRule, names []stri
 			switch {
 			case other.Rule == rule.Rule && other.Sessions == rule.Sessions:
 			case other.Rule == rule.Rule:
-				e.rep.NotSupportedBy(rule.Route.Subject, Target, path, fmt.Sprintf(
+				e.withhold(rule, path, fmt.Sprintf(
 					"it has different sessions on the listeners %s and %s, and Istio's routes have the same name there",
 					rule.Listener.Name, other.Listener.Name))
 				return false, false
@@ -65,11 +65,11 @@ func (e *emitter) isAddressable(p *proxySet, rule *ir.AttachedRule, names []stri
 func (e *emitter) sharesName(rule, other *ir.AttachedRule, name string) bool {
 	const lead = "Istio gives its route the name %q, which it gives to rule %d of %s too, on the same proxies, " +
 		"and sessions find routes by their names"
-	apart := haveOtherClusters(rule.Rule, other.Rule)
+	path, apart := rulePath(rule), haveOtherClusters(rule.Rule, other.Rule)
 	older := orderRules(rule.Rule, other.Rule) < 0
 	switch {
 	case rule.Sessions.IsStrict():
-		e.reportRule(rule, "", fmt.Sprintf(lead+": with onHostLost: Fail it needs a name of its own", name, other.Index, other.Route.Subject))
+		e.withhold(rule, path, fmt.Sprintf(lead+": with onHostLost: Fail it needs a name of its own", name, other.Index, other.Route.Subject))
 		return true
 	case apart:
 		return false
@@ -80,7 +80,7 @@ func (e *emitter) sharesName(rule, other *ir.AttachedRule, name string) bool {
 	case older:
 		return false
 	default:
-		e.reportRule(rule, "", fmt.Sprintf(lead+" and backends; that rule is older and keeps its own: "+
+		e.withhold(rule, path, fmt.Sprintf(lead+" and backends; that rule is older and keeps its own: "+
 			"give this one another name", name, other.Index, other.Route.Subject))
 		return true
 	}

@@ -100,7 +100,7 @@ func emit(t *testing.T, plan *ir.Plan, o Options) emitted {
 			all.documents = append(all.documents, d)
 		}
 	}
-	for _, w := range rep.Warnings() {
+	for _, w := range rep.Problems() {
 		all.warnings = append(all.warnings, strings.TrimPrefix(w.Path+": "+w.Message, ": "))
 	}
 	return all

@@ -2,6 +2,7 @@ package istio
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -45,6 +46,22 @@ func (e *emitter) reportRule(rule *ir.AttachedRule, below, why string) {
 	e.rep.NotSupportedBy(rule.Route.Subject, Target, rulePath(rule)+below, why)
 }
 
+// withhold takes its sessions from a rule, on all listeners of the same proxies, and reports why.
+func (e *emitter) withhold(rule *ir.AttachedRule, path, why string) {
+	attached := []*ir.AttachedRule{rule}
+	for _, other := range e.plan.Rules {
+		if other.Rule == rule.Rule && other.Sessions == rule.Sessions && haveSameProxies(other.Listener.Gateway, rule.Listener.Gateway) {
+			attached = append(attached, other)
+		}
+	}
+	e.plan.Withhold(attached, e.rep, Target, path, why)
+}
+
+// haveSameProxies tells whether two Gateways are served by one set of proxies.
+func haveSameProxies(a, b *ir.Gateway) bool {
+	return a == b || a.Kind == object.KindIstioGateway && b.Kind == a.Kind && maps.Equal(a.Selector, b.Selector)
+}
+
 // hasNoBackends reports whether no request of a rule goes to a backend of its own: it redirects or answers, which needs
 // no sessions, or it delegates.
 func (e *emitter) hasNoBackends(rule *ir.AttachedRule) bool {
@@ -60,10 +77,10 @@ func (e *emitter) isReachable(rule *ir.AttachedRule) bool {
 	for _, b := range rule.DistinctBackends() {
 		switch {
 		case b.Kind == object.KindXBackend:
-			e.reportRule(rule, "", "Istio knows no XBackend")
+			e.withhold(rule, rulePath(rule), "Istio knows no XBackend")
 			return false
 		case b.Port == 0 && rule.Sessions.PerBackend:
-			e.reportRule(rule, "", fmt.Sprintf("the port of %s is not known, which has sessions of its own: "+
+			e.withhold(rule, rulePath(rule), fmt.Sprintf("the port of %s is not known, which has sessions of its own: "+
 				"write it, or put what has the port into the input", registryHost(b)))
 			return false
 		}

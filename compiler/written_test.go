@@ -1,0 +1,135 @@
+package compiler
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+)
+
+// writtenCases are inputs for control planes, whose generated kinds are together all that limpet writes for them.
+var writtenCases = []struct {
+	input string
+	kinds []string
+	set   func(*Options)
+}{
+	{"eg-cart", []string{"ClientTrafficPolicy", "EnvoyExtensionPolicy", "EnvoyPatchPolicy", "EnvoyProxy"}, nil},
+	{"istio-gateway-api", []string{"EnvoyFilter", "WasmPlugin"}, nil},
+	{"istio-gateway-api", []string{"EnvoyFilter", "TrafficExtension"}, func(o *Options) { o.Istio.TrafficExtension = true }},
+}
+
+// TestWrittenObjectsComeBack gives what limpet wrote back to it with the input, as who compiles what is in a cluster does: limpet's
+// own objects are written again as they were, and each kind alone, as another owner's, is an error that names it.
+func TestWrittenObjectsComeBack(t *testing.T) {
+	for _, c := range writtenCases {
+		input, o := readGolden(t, c.input)
+		if c.set != nil {
+			c.set(&o)
+		}
+		first, err := Compile([]Source{input}, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		written := listWritten(t, first.Main())
+		if kinds := kindsOf(written); !slices.Equal(kinds, c.kinds) {
+			t.Fatalf("%s: %q are written, want %q", c.input, kinds, c.kinds)
+		}
+		again, err := Compile([]Source{input, renderDocuments(t, written)}, o)
+		if err != nil || !bytes.Equal(again.Main(), first.Main()) || worstOf(again) != worstOf(first) {
+			t.Errorf("%s: with its own objects it comes to something else: %v", c.input, err)
+		}
+		for i, one := range written {
+			t.Run(fmt.Sprintf("%s/%s", c.input, c.kinds[i]), func(t *testing.T) { checkForeign(t, input, o, one) })
+		}
+	}
+}
+
+// checkForeign compiles with an object of another owner's in the input.
+func checkForeign(t *testing.T, input Source, o Options, one map[string]any) {
+	t.Helper()
+	metadata := one["metadata"].(map[string]any)
+	metadata["labels"] = object.OwnerLabels("team-b")
+	_, err := Compile([]Source{input, renderDocuments(t, []map[string]any{one})}, o)
+	name := fmt.Sprintf("%s %s/%s", one["kind"], metadata["namespace"], metadata["name"])
+	var problems Errors
+	if !errors.As(err, &problems) || len(problems) != 1 || problems[0].Object != name || !strings.Contains(problems[0].Message, `"team-b"'s`) {
+		t.Errorf("%s of team-b: %v", name, err)
+	}
+}
+
+// TestNamesOfOthers has objects of the user's under the names that limpet writes: they are never written over.
+func TestNamesOfOthers(t *testing.T) {
+	input, o := readGolden(t, "eg-cart")
+	for kind, spec := range map[string]string{
+		"EnvoyProxy":           "{}",
+		"EnvoyExtensionPolicy": "{targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: other}]}",
+		"ClientTrafficPolicy":  "{targetRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: other}]}",
+	} {
+		name := "limpet-web"
+		if kind == "EnvoyExtensionPolicy" {
+			name = "limpet"
+		}
+		theirs := fmt.Sprintf("apiVersion: gateway.envoyproxy.io/v1alpha1\nkind: %s\nmetadata: {namespace: shop, name: %s}\nspec: %s\n",
+			kind, name, spec)
+		_, err := Compile([]Source{input, {Name: "theirs.yaml", Data: []byte(theirs)}}, o)
+		if err == nil || !strings.Contains(err.Error(), "this one is not limpet's: rename it") {
+			t.Errorf("%s shop/%s: %v", kind, name, err)
+		}
+	}
+}
+
+func readGolden(t *testing.T, name string) (Source, Options) {
+	t.Helper()
+	for _, g := range loadGoldens(t) {
+		if g.name == name {
+			return g.source, g.parseOptions(t)
+		}
+	}
+	t.Fatalf("testdata has no %s", name)
+	return Source{}, Options{}
+}
+
+// listWritten are the documents of an output that limpet's label is on, by kind.
+func listWritten(t *testing.T, text []byte) (all []map[string]any) {
+	t.Helper()
+	for _, part := range bytes.Split(text, []byte("\n---\n")) {
+		var doc map[string]any
+		if err := yaml.Unmarshal(part, &doc); err != nil {
+			t.Fatal(err)
+		}
+		labels, _ := doc["metadata"].(map[string]any)["labels"].(map[string]any)
+		if labels[object.ManagedByLabel] == object.ManagedBy {
+			all = append(all, doc)
+		}
+	}
+	slices.SortFunc(all, func(a, b map[string]any) int { return strings.Compare(a["kind"].(string), b["kind"].(string)) })
+	return all
+}
+
+func kindsOf(documents []map[string]any) (kinds []string) {
+	for _, doc := range documents {
+		kinds = append(kinds, doc["kind"].(string))
+	}
+	return kinds
+}
+
+func renderDocuments(t *testing.T, documents []map[string]any) Source {
+	t.Helper()
+	var all [][]byte
+	for _, doc := range documents {
+		text, err := yaml.Marshal(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, text)
+	}
+	return Source{Name: "cluster.yaml", Data: bytes.Join(all, []byte("---\n"))}
+}
+
+func worstOf(r *Result) Verdict { return Worst(r.Warnings) }
