@@ -22,7 +22,7 @@ type Report struct {
 	errors, warnings []Entry
 	failed           bool
 	unreadable       []string // files
-	noted            int // errors, be they reported one by one or counted
+	noted            int      // errors, be they reported one by one or counted
 	run              run
 }
 
