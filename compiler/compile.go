@@ -216,6 +216,7 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 	j.decisions = cache.rules.Decide(j.objects, j.topology.Ports, j.backends, policies, j.rep)
 	if controlled {
 		j.plan = lower.NewPlan(j.objects, j.topology.Ports, j.decisions, j.backends)
+		j.plan.Compare = j.order.Compare
 	} else {
 		j.plan = &ir.Plan{}
 		j.loadBalancing = loadbalancing.New(j.objects, j.rep)
@@ -236,6 +237,9 @@ func (o *Options) newPlaces(objects *resource.Objects, claims gateway.Claims, se
 	}
 	places := backend.NewPlaces(objects, claims, own...)
 	places.NoLoopback, places.Names, places.Zone = remote, o.ExternalNames, o.Zone
+	if o.Envoy != nil {
+		places.Machine = o.Envoy.Machine
+	}
 	return places
 }
 

@@ -101,7 +101,7 @@ func (o *Options) followSettings(settings parsedOptions) follow.Settings {
 				Admin: settings.admin, AdminAll: o.Envoy.AdminAll, WasmPath: o.Envoy.WasmPath, Plugin: o.global().Config(),
 			},
 		},
-		Own: []netip.AddrPort{settings.admin}, KeepIncumbents: o.Incumbents != nil,
+		Own: []netip.AddrPort{settings.admin}, Machine: o.Envoy.Machine, KeepIncumbents: o.Incumbents != nil,
 	}
 	if served := o.served(); served != nil {
 		f.Envoy.Server, f.Own, f.Remote = true, append(f.Own, served.Own...), served.Remote

@@ -132,6 +132,8 @@ type EnvoyOptions struct {
 	// Unusable are the addresses at which the machine that Envoy runs on does not let it listen, with the reasons: listeners
 	// are left out there.
 	Unusable map[netip.AddrPort]string
+	// Machine are the addresses of the machine that Envoy runs on, where they are known: what listens on every address is reached at these.
+	Machine []netip.Addr
 	// Dynamic gives a Result.Discovery besides a bootstrap that points at its files; nil puts all of it into the
 	// bootstrap.
 	Dynamic *Dynamic

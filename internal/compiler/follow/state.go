@@ -52,6 +52,8 @@ type Settings struct {
 	// Own are the addresses at which limpet's own listen, and Remote says that no loopback address is an endpoint.
 	Own    []netip.AddrPort
 	Remote bool
+	// Machine are the addresses of the machine that Envoy runs on, where they are known.
+	Machine []netip.Addr
 	// Envoy has everything but the plugin's configuration, and EndpointFiles is as in [envoy.Renderer.Discover].
 	Envoy         envoy.Assembly
 	EndpointFiles int
