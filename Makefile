@@ -137,12 +137,12 @@ golden-clean: golden ## fail where a file that the code makes is not as committe
 	printf "stale; run 'make golden', review and commit:\n%s\n" "$$changed"; exit 1; }
 
 .PHONY: fuzz
-fuzz: ## fuzz each target for FUZZTIME (default 30s)
-	@tools/fuzz.sh $(or $(FUZZTIME),30s)
+fuzz: dist/limpet.wasm ## fuzz each target for FUZZTIME (default 30s)
+	@LIMPET_REQUIRE_WASM=1 tools/fuzz.sh $(or $(FUZZTIME),30s) $(FUZZ)
 
 .PHONY: fuzz-nightly
-fuzz-nightly: ## fuzz each target for an hour; what is found is kept (tools/fuzz.sh)
-	@tools/fuzz.sh 1h
+fuzz-nightly: dist/limpet.wasm ## fuzz each target for an hour, or FUZZ=FOLDER/TARGET alone; what is found is kept (tools/fuzz.sh)
+	@LIMPET_REQUIRE_WASM=1 tools/fuzz.sh $(or $(FUZZTIME),1h) $(FUZZ)
 
 .PHONY: bench
 bench: build bin/bench $(PEERS) dist/liblimpet.so $(NATIVE_PEERS) $(if $(filter full,$(BENCH)),$(VARIANTS)) ## what limpet costs Envoy next to other filters, 15 minutes; BENCH=full: builds and memory too; needs Rust

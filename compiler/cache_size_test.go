@@ -12,7 +12,7 @@ import (
 func TestCacheSizes(t *testing.T) {
 	for _, hot := range []*Dynamic{nil, {Folder: "discovery"}} {
 		compile := func(cache *Cache, sources []Source) error {
-			_, err := Compile(sources, Options{Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: hot}, Cache: cache})
+			_, err := Compile(sources, Options{HoldInvalid: true, Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: hot}, Cache: cache})
 			return err
 		}
 		few, many := scaletest.MakeRoutes(10), scaletest.MakeRoutes(40)

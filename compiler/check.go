@@ -17,9 +17,9 @@ import (
 type CheckResult struct {
 	// Rows say of each object with a status, and of whatever else there is something to say of, what became of it.
 	Rows []status.Row
-	// Objects are the objects' statuses. There are none if a file can't be read.
+	// Objects are the objects' statuses.
 	Objects []status.Object
-	// Errors are what is wrong if nothing can be compiled: a file can't be read, or no listener is left. Else nil.
+	// Errors are what is wrong if nothing can be compiled: no listener is left. Else nil.
 	Errors Errors
 	// PassedOver is as in Result.
 	PassedOver map[string]int

@@ -98,8 +98,8 @@ type Result struct {
 }
 
 // Compile compiles documents. What no API server would admit, and what limpet does not support, is left out: a rule, a
-// listener or an object, and Result.Warnings says so. The error is of type Errors when nothing comes out: a file can't be
-// read, or no listener is left, or, with Options.Strict, anything is at fault. Any other error is about the options.
+// listener or an object, and all objects of a file that can't be read; Result.Warnings says so. The error is of type Errors
+// when nothing comes out: no listener is left, or, with Options.Strict, anything is at fault. Any other error is about the options.
 func Compile(sources []Source, o Options) (result *Result, err error) {
 	defer func() { o.Cache.endCompilation(err == nil) }()
 	j, err := analyze(sources, &o)
@@ -132,6 +132,11 @@ func (o *Options) judge(rep *report.Report, servesNothing bool) Errors {
 		return append(rep.ErrorsFrom(report.Refused), emptyProblem)
 	}
 	return nil
+}
+
+// refusesUnreadable tells whether nothing is to come out because there are files that can't be read.
+func (o *Options) refusesUnreadable(rep *report.Report) bool {
+	return len(rep.Unreadable()) > 0 && (o.Strict || o.HoldInvalid)
 }
 
 // emptyProblem is that of an input of which nothing is served.
@@ -186,8 +191,8 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 	if err != nil {
 		return nil, err
 	}
-	if j.rep.Failed() {
-		return nil, j.rep.Errors(o.Strict)
+	if o.refusesUnreadable(j.rep) {
+		return nil, j.rep.Errors(o.Strict) // what follows from that would only distract
 	}
 	j.objects.Controller = gatewayv1.GatewayController(o.ControllerName)
 	j.order = newOrder(sources, j.objects)
@@ -211,6 +216,7 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 	j.decisions = cache.rules.Decide(j.objects, j.topology.Ports, j.backends, policies, j.rep)
 	if controlled {
 		j.plan = lower.NewPlan(j.objects, j.topology.Ports, j.decisions, j.backends)
+		j.plan.Compare = j.order.Compare
 	} else {
 		j.plan = &ir.Plan{}
 		j.loadBalancing = loadbalancing.New(j.objects, j.rep)
@@ -238,6 +244,9 @@ func (o *Options) newPlaces(objects *resource.Objects, claims gateway.Claims, se
 	}
 	places := backend.NewPlaces(objects, claims, own...)
 	places.NoLoopback, places.Names, places.Zone = remote, o.ExternalNames, o.Zone
+	if o.Envoy != nil {
+		places.Machine = o.Envoy.Machine
+	}
 	return places
 }
 

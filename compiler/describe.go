@@ -13,12 +13,13 @@ import (
 )
 
 // Describe says what affects an object of the input, which words such as httproute/shop/cart name, or a listener or
-// rule of it by the section's name; of a policy, what it affects. The error is of type Errors when documents are no
-// good; any other is about the words or the options. For a target with a control plane of its own, which does the
+// rule of it by the section's name; of a policy, what it affects. The error is of type Errors when a file can't be
+// read; any other is about the words or the options. For a target with a control plane of its own, which does the
 // balancing, sessions are all there is to say.
 func Describe(sources []Source, o Options, words, section string) (*describe.Description, error) {
 	defer o.Cache.endCompilation(false)
 	o.prepareDryRun()
+	o.HoldInvalid = true
 	j, err := analyze(sources, &o)
 	if err == nil && o.Target.findController() != "" {
 		err = o.Target.emit(j, &o, &Result{}) // for what the target leaves out

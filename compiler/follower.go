@@ -27,8 +27,8 @@ type Follower struct {
 	state    *follow.State
 	given    []Source // the sources, where they were given as a whole
 	last     *Update
-	// accepted are the faults of documents with which the last result came.
-	accepted map[report.Said]bool
+	// accepted are the faults of files and documents with which the last result came.
+	accepted map[faultOf]bool
 	// whole says that the last result did not come from the state.
 	whole bool
 	// saidWhole is what was said of documents that could not be followed.
@@ -101,7 +101,7 @@ func (o *Options) followSettings(settings parsedOptions) follow.Settings {
 				Admin: settings.admin, AdminAll: o.Envoy.AdminAll, ModulePath: o.Envoy.ModulePath, Native: o.Envoy.Native, Plugin: o.global().Config(),
 			},
 		},
-		Own: []netip.AddrPort{settings.admin}, KeepIncumbents: o.Incumbents != nil,
+		Own: []netip.AddrPort{settings.admin}, Machine: o.Envoy.Machine, KeepIncumbents: o.Incumbents != nil,
 	}
 	if served := o.served(); served != nil {
 		f.Envoy.Server, f.Own, f.Remote = true, append(f.Own, served.Own...), served.Remote
@@ -151,6 +151,10 @@ func (f *Follower) apply(c Changes) (*Update, error) {
 		f.given = nil // what is kept is something else
 		return nil, err
 	}
+	invalid := f.listInvalid()
+	if problems := f.judgeInvalid(invalid); len(problems) > 0 {
+		return nil, problems
+	}
 	f.options.Envoy.Unusable = c.Unusable
 	followed, err := f.state.Update(follow.Moment{
 		Now: c.Time, Since: c.Draining, Owners: c.Owners, Moved: c.Moved, Files: f.listFiles, Listening: f.options.listening(f.settings, nil),
@@ -159,11 +163,7 @@ func (f *Follower) apply(c Changes) (*Update, error) {
 	case err != nil:
 		return nil, err
 	case !followed:
-		return f.compileWhole(c)
-	}
-	invalid := f.listInvalid()
-	if problems := f.judgeInvalid(invalid); len(problems) > 0 {
-		return nil, problems
+		return f.compileWhole(c, invalid)
 	}
 	if problems := f.listErrors(); len(problems) > 0 {
 		return nil, problems
@@ -181,12 +181,15 @@ func (f *Follower) apply(c Changes) (*Update, error) {
 
 // listErrors lists what keeps the input from being compiled.
 func (f *Follower) listErrors() Errors {
-	if failed := f.state.Failed(); !failed && !f.options.Strict && !f.state.ServesNothing() {
+	if !f.options.Strict && !f.state.ServesNothing() {
 		return nil
 	}
 	rep := &report.Report{}
-	f.state.ReportAll(rep)
-	return f.options.judge(rep, !f.state.Failed() && f.state.ServesNothing())
+	if f.state.Store().ReportAll(rep); f.options.Strict && len(rep.Unreadable()) > 0 {
+		return rep.Errors(true)
+	}
+	f.state.ReportSteps(rep)
+	return f.options.judge(rep, f.state.ServesNothing())
 }
 
 // listInvalid lists what no API server would admit of the documents, where that holds changes up.
@@ -204,23 +207,28 @@ func (f *Follower) judgeInvalid(invalid Errors) Errors {
 	if f.last == nil {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(invalid), func(p Problem) bool { return f.accepted[sayingOf(p)] })
+	return slices.DeleteFunc(slices.Clone(invalid), func(p Problem) bool { return f.accepted[newFaultOf(p)] })
 }
 
+// faultOf is what is said of a file or a document, wherever in the file that is. Two tenants' files may have the same fault.
+type faultOf struct {
+	file string
+	report.Said
+}
+
+func newFaultOf(p Problem) faultOf { return faultOf{p.File, sayingOf(p)} }
+
 func (f *Follower) acceptInvalid(invalid Errors) {
-	f.accepted = map[report.Said]bool{}
+	f.accepted = map[faultOf]bool{}
 	for _, p := range invalid {
-		f.accepted[sayingOf(p)] = true
+		f.accepted[newFaultOf(p)] = true
 	}
 }
 
 // compileWhole compiles documents that can't be followed.
-func (f *Follower) compileWhole(c Changes) (*Update, error) {
-	invalid := f.listInvalid()
-	if problems := f.judgeInvalid(invalid); len(problems) > 0 {
-		return nil, problems
-	}
+func (f *Follower) compileWhole(c Changes, invalid Errors) (*Update, error) {
 	o := f.options
+	o.HoldInvalid = false // that is judged
 	own := *o.Envoy
 	o.Envoy, o.Keys, o.Time = &own, c.Keys, c.Time
 	if own.Served != nil {

@@ -177,6 +177,45 @@ func TestFollowerGolden(t *testing.T) {
 	}
 }
 
+// TestFollowerHoldsUnreadableFiles leaves out what could not be read at the beginning, as Compile does, and takes no change over
+// that brings more of it.
+func TestFollowerHoldsUnreadableFiles(t *testing.T) {
+	broken := func(name string) Source { return Source{Name: name, Data: []byte("a: b\n\tc: d\n")} }
+	o := Options{HoldInvalid: true, Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "d"}}}
+	scratch := o
+	scratch.HoldInvalid = false
+	f := newFollower(t, o)
+	first := append(scaletest.MakeRoutes(3), broken("old.yaml"))
+	compare := func(name string, sources []Source) {
+		t.Helper()
+		update, err := f.Replace(sources, Changes{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := update.Result()
+		want, err2 := Compile(sources, scratch)
+		if err != nil || err2 != nil || Worst(want.Warnings) != Refused {
+			t.Fatal(err, err2, want)
+		}
+		compareFollowedResults(t, name, got, want)
+	}
+	compare("at the beginning", first)
+	var problems Errors
+	both := append(slices.Clone(first), broken("new.yaml"))
+	if _, err := f.Replace(both, Changes{}); !errors.As(err, &problems) || problems[0].File != "new.yaml" {
+		t.Errorf("got %v", err)
+	}
+	more := []byte("apiVersion: v1\nkind: Service\nmetadata: {name: more}\nspec: {ports: [{port: 80}]}\n")
+	compare("held", append(slices.Clone(first), Source{Name: "new.yaml", Data: more}))
+	if _, err := Compile(first, o); !errors.As(err, &problems) || len(problems) != 1 {
+		t.Errorf("who holds what was before is not told: %v", err)
+	}
+	o.Strict = true
+	if _, err := newFollower(t, o).Replace(first, Changes{}); !errors.As(err, &problems) || len(problems) != 1 {
+		t.Errorf("strictly: %v", err)
+	}
+}
+
 // TestFollowerHoldsInvalidDocuments leaves out what was no good at the beginning, and takes no change over that brings
 // more of it: what was there keeps serving. What limpet does not support is left out at any time.
 func TestFollowerHoldsInvalidDocuments(t *testing.T) {

@@ -3,6 +3,7 @@ package compiler
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -105,6 +106,117 @@ func TestFollowerKeepsIncumbents(t *testing.T) {
 		}
 		if text := strings.Join(got, " "); text != step.want {
 			t.Errorf("got %s, want %s", text, step.want)
+		}
+	}
+}
+
+// sharedDocuments are a Gateway that all namespaces may attach routes to, and sharedRoute a route of one to it, with its Service.
+const sharedDocuments = tenantClass + `
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: gw, namespace: infra}
+spec: {gatewayClassName: limpet, listeners: [{name: http, protocol: HTTP, port: 80, allowedRoutes: {namespaces: {from: All}}}]}
+`
+
+func sharedRoute(namespace, match, more string) Source {
+	return Source{Name: namespace + ".yaml", Data: []byte(strings.NewReplacer("NS", namespace, "MATCH", match, "MORE", more).Replace(`
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: r, namespace: NS MORE}
+spec:
+  parentRefs: [{name: gw, namespace: infra}]
+  hostnames: [a.org]
+  rules: [{name: cart, matches: [MATCH], backendRefs: [{name: s, port: 80}], sessionPersistence: {sessionName: x-NS, type: Header}}]
+---
+apiVersion: v1
+kind: Service
+metadata: {name: s, namespace: NS}
+spec: {ports: [{port: 80}]}
+`))}
+}
+
+// TestEqualMatchesOfNamespaces: of equal matches of two namespaces the older route's is taken, as Gateway API says, whenever it
+// comes; where neither has a date, that of the namespace that stands first in the input, and none by what it is called. A newcomer
+// that may attach could take the same requests by a match that is more specific, so limpet's memory of incumbents is not asked.
+//
+// requirements: S75
+func TestEqualMatchesOfNamespaces(t *testing.T) {
+	const old, cart, regex = `, creationTimestamp: "1990-01-01T00:00:00Z"`, "{path: {value: /cart}}", "{path: {value: /cart}, headers: [{name: a, value: b}]}"
+	infra := Source{Name: "infra.yaml", Data: []byte(sharedDocuments)}
+	for name, c := range map[string]struct {
+		shop, other Source
+		otherFirst  bool // in the input
+		want        string
+	}{
+		"a name that sorts first":      {sharedRoute("shop", cart, ""), sharedRoute("0thief", cart, ""), false, "shop"},
+		"one that stands first":        {sharedRoute("shop", cart, ""), sharedRoute("thief", cart, ""), true, "thief"},
+		"an older one":                 {sharedRoute("shop", cart, ""), sharedRoute("thief", cart, old), false, "thief"},
+		"one that is no equal, by age": {sharedRoute("shop", regex, ""), sharedRoute("0thief", strings.Replace(regex, "name: a", "name: c", 1), ""), false, "shop"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sources := []Source{infra, c.shop, c.other}
+			if c.otherFirst {
+				sources = []Source{infra, c.other, c.shop}
+			}
+			o := Options{Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "d"}}}
+			keeping, cached := o, o
+			keeping.Incumbents, cached.Cache = &Incumbents{}, NewCache()
+			f, keeper := newFollower(t, o), newFollower(t, keeping)
+			for _, step := range [][]Source{{infra, c.shop}, sources} {
+				if err := compareFollowed(t, name, f, step, o); err != nil {
+					t.Fatal(err)
+				}
+				update, err := keeper.Replace(step, Changes{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				followed, err := update.Result()
+				compiled, err2 := Compile(step, cached)
+				if err != nil || err2 != nil {
+					t.Fatal(err, err2)
+				}
+				for _, result := range []*Result{followed, compiled} {
+					text := string(result.Discovery.Routes[0].Content)
+					shop, other := strings.Index(text, "httproute/shop/"), strings.Index(text, "httproute/"+strings.TrimSuffix(c.other.Name, ".yaml"))
+					if len(step) == len(sources) && (shop < 0 || other < 0 || (shop < other) != (c.want == "shop")) {
+						t.Errorf("%s is not first:\n%q", c.want, text)
+					}
+				}
+			}
+			slices.Reverse(sources) // a change of the order alone
+			if err := compareFollowed(t, name+", reversed", f, sources, o); err != nil {
+				t.Fatal(err)
+			}
+			turned, err := Compile(sources, cached)
+			if fresh, _ := Compile(sources, o); err != nil || !bytes.Equal(turned.Discovery.Routes[0].Content, fresh.Discovery.Routes[0].Content) {
+				t.Errorf("what is kept of the other order is taken again: %v", err)
+			}
+		})
+	}
+}
+
+// TestRulesOfOneNameOfNamespaces: of two rules that Istio gives one name, the one whose namespace stands first has its sessions where
+// neither has a date.
+//
+// requirements: S75
+func TestRulesOfOneNameOfNamespaces(t *testing.T) {
+	grant := "\n---\n{apiVersion: gateway.networking.k8s.io/v1beta1, kind: ReferenceGrant, metadata: {name: g, namespace: shop}, spec: " +
+		"{from: [{group: gateway.networking.k8s.io, kind: HTTPRoute, namespace: 0thief}], to: [{group: '', kind: Service}]}}"
+	infra := Source{Name: "infra.yaml", Data: []byte(strings.ReplaceAll(sharedDocuments, "limpet.dev/gateway-controller", "istio.io/gateway-controller") + grant)}
+	shop, thief := sharedRoute("shop", "{path: {value: /cart}}", ""), sharedRoute("0thief", "{path: {value: /other}}", "")
+	thief.Data = bytes.Replace(thief.Data, []byte("{name: s, port"), []byte("{name: s, namespace: shop, port"), 1)
+	for want, sources := range map[string][]Source{"shop/r/rule/cart": {infra, shop, thief}, "0thief/r/rule/cart": {infra, thief, shop}} {
+		result, err := Compile(sources, Options{Target: TargetIstio, Istio: &IstioOptions{WasmURL: "file:///w"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, p := range result.Plugin.Policies {
+			got = append(got, p.Name)
+		}
+		if len(got) != 1 || got[0] != want {
+			t.Errorf("%q have sessions; want %s\n%v", got, want, result.Warnings)
 		}
 	}
 }

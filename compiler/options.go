@@ -81,8 +81,9 @@ type Options struct {
 	// Strict makes errors of what has the verdict FailOn or a worse one; FailOn defaults to Warning.
 	Strict bool
 	FailOn Verdict
-	// HoldInvalid keeps a Follower from taking a change over that brings a document no API server would admit: it may not be
-	// written to its end, and what it was before keeps serving. What was there at the beginning is left out.
+	// HoldInvalid keeps a Follower from taking a change over that brings a file that can't be read, or a document no API server
+	// would admit: it may not be written to its end, and what it was before keeps serving. What was there at the beginning is
+	// left out. Compile, which knows no beginning, refuses files that can't be read.
 	HoldInvalid bool
 	// ControllerName is the controllerName of the GatewayClasses that are limpet's, for targets without a control plane,
 	// and who limpet is in status. Default v1alpha1.ControllerName.
@@ -133,6 +134,8 @@ type EnvoyOptions struct {
 	// Unusable are the addresses at which the machine that Envoy runs on does not let it listen, with the reasons: listeners
 	// are left out there.
 	Unusable map[netip.AddrPort]string
+	// Machine are the addresses of the machine that Envoy runs on, where they are known: what listens on every address is reached at these.
+	Machine []netip.Addr
 	// Dynamic gives a Result.Discovery besides a bootstrap that points at its files; nil puts all of it into the
 	// bootstrap.
 	Dynamic *Dynamic

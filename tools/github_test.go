@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -132,11 +133,41 @@ func TestWorkflows(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		"check", "unit", "race", "wasm", "fuzz", "golden-clean", "e2e", "e2e-istio", "e2e-envoy-gateway", "vulncheck", "newest",
+		"check", "unit", "race", "wasm", "fuzz", "fuzz-nightly", "reproduce", "golden-clean", "e2e", "e2e-istio",
+		"e2e-envoy-gateway", "vulncheck", "newest",
 	} {
 		if !called[want] {
 			t.Errorf("no workflow calls make %s", want)
 		}
+	}
+}
+
+// fuzzTarget is the line on which one begins.
+var fuzzTarget = regexp.MustCompile(`(?m)^func (Fuzz\w+)\(`)
+
+// TestNightlyFuzzing: each night fuzzes every target in the tree, but for the one that needs the native module.
+func TestNightlyFuzzing(t *testing.T) {
+	var w workflow
+	readYAML(t, ".github/workflows/nightly.yml", &w)
+	var want []string
+	err := filepath.WalkDir("..", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		path = strings.TrimPrefix(filepath.ToSlash(path), "../")
+		for _, m := range fuzzTarget.FindAllStringSubmatch(readText(t, path), -1) {
+			if m[1] != "FuzzNativeModule" {
+				want = append(want, filepath.ToSlash(filepath.Dir(path))+"/"+m[1])
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(want)
+	if got := w.Jobs["fuzz"].Strategy.Matrix["target"]; !slices.Equal(got, want) || len(want) < 10 {
+		t.Errorf("the matrix of nightly.yml has\n%q, and the tree\n%q", got, want)
 	}
 }
 

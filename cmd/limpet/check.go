@@ -28,7 +28,7 @@ that says so, where it is written, and what there is to say. The verdicts:
   Refused    not accepted, or a part of it is not
 
 Documents that no API server would admit are refused, and what limpet does not
-support: a rule, a listener or an object. All else is served without them, as
+support: a rule, a listener or an object; so are files that can't be read. All else is served without them, as
 'limpet compile' would.
 
 With --since PATH, the objects as they are now, it warns of every rule whose
@@ -43,8 +43,8 @@ ancestors. What other controllers wrote into a status stays. Refusals and
 warnings go to standard error.
 
 Exit codes, the same as those of compile: 0 everything is accepted, 3 something
-is refused, 1 with --strict something is refused or warned of, or a file can't be
-read, 2 wrong usage.`
+is refused, 1 with --strict something is refused or warned of, or no listener is
+left, 2 wrong usage.`
 
 const checkExamples = `  limpet check -f gateways/ -f routes.yaml
 

@@ -32,9 +32,9 @@ plugin.json) goes to standard output. Files are written whole or not at all.
 
 Documents of kinds that limpet has no use for are passed over, and counted. What
 no API server would admit, and what limpet does not support, is left out: a rule,
-a listener or an object; the rest is written, and the exit code is 3. With
---strict nothing is written then. An input of which no listener is left writes
-nothing in any case.
+a listener or an object, and a file that can't be read; the rest is written, and
+the exit code is 3. With --strict nothing is written then. An input of which no
+listener is left writes nothing in any case.
 
 Objects that are valid but cannot be honoured (such as a backendRef to a Service
 that is missing) get warnings, and their share of the traffic is answered 500,

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/envoyproc"
 	"github.com/limpet-proxy/limpet/internal/gctune"
 	"github.com/limpet-proxy/limpet/internal/inputfiles"
 	"github.com/limpet-proxy/limpet/internal/livereload"
@@ -201,6 +202,9 @@ func (f *configFlags) options(in livereload.Inputs, target compiler.Target, modu
 	switch target {
 	case compiler.TargetEnvoy:
 		o.Envoy = &compiler.EnvoyOptions{Admin: f.admin, AdminAll: f.adminAll, Native: f.filter.isNative(), ModulePath: modulePath}
+		if f.local {
+			o.Envoy.Machine = envoyproc.MachineAddresses()
+		}
 	case compiler.TargetEnvoyGateway:
 		o.EnvoyGateway = &compiler.EnvoyGatewayOptions{WasmURL: f.module.url, WasmSHA256: f.module.sha256, Owner: f.module.owner}
 	case compiler.TargetIstio:

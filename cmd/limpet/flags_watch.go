@@ -57,6 +57,7 @@ func (f *configFlags) newReconciler(stderr io.Writer) *livereload.Reconciler {
 		Changes: inputfiles.NewWatcher(paths...),
 		Read:    func(stderr io.Writer) (livereload.Inputs, error) { return f.read(nil, stderr) },
 		Stderr:  stderr,
+		Strict:  f.verdict.strict,
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 	"syscall"
 
@@ -73,6 +74,21 @@ func BootstrapAddresses(bootstrap []byte) ([]Address, error) {
 		all = append(all, Address{b.Admin.Address.String(), adminAdvice})
 	}
 	return all, nil
+}
+
+// MachineAddresses are those of this machine's interfaces, in order; none if they can't be had.
+func MachineAddresses() (all []netip.Addr) {
+	interfaces, err := net.InterfaceAddrs()
+	if err != nil {
+		return nil
+	}
+	for _, a := range interfaces {
+		if prefix, err := netip.ParsePrefix(a.String()); err == nil {
+			all = append(all, prefix.Addr())
+		}
+	}
+	slices.SortFunc(all, netip.Addr.Compare)
+	return slices.Compact(all)
 }
 
 // FindUnusable tries every address for a moment, and says why some can't be had, with what to do about it.

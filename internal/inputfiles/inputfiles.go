@@ -26,7 +26,8 @@ const (
 
 // Read reads the files that the user named: files, folders (every *.yaml, *.yml and *.json below them, in
 // alphabetical order), URLs, or "-" for the standard input. A file named twice is read once. Of each file no more is
-// read than compiler.Compile needs to refuse it as too large. All errors are joined.
+// read than compiler.Compile needs to refuse it as too large. A file of a folder that can't be read is a source with a problem;
+// what the user named must be there. All errors are joined.
 func Read(paths []string, stdin io.Reader) ([]compiler.Source, error) {
 	r := reader{stdin: stdin, seen: map[string]bool{}}
 	var errs []error
@@ -65,11 +66,17 @@ func (r *reader) addPath(path string) error {
 
 func (r *reader) addFolder(path string) error {
 	before := len(r.seen)
-	err := walk(path, func(name string, info fs.FileInfo) error {
-		if !info.Mode().IsRegular() {
-			return fmt.Errorf("%s: not a regular file", name)
+	err := walk(path, func(name string, info fs.FileInfo, err error) error {
+		switch {
+		case err == nil && !info.Mode().IsRegular():
+			err = fmt.Errorf("%s: not a regular file", name)
+		case err == nil:
+			err = r.addFile(name)
 		}
-		return r.addFile(name)
+		if err == nil || errors.Is(err, errTooMuch) {
+			return err
+		}
+		return r.addProblem(name, err)
 	})
 	if err == nil && len(r.seen) == before {
 		return fmt.Errorf("%s: no *.yaml, *.yml or *.json file below this folder", path)
@@ -77,13 +84,16 @@ func (r *reader) addFolder(path string) error {
 	return err
 }
 
-// walk visits what Read reads of a folder, in alphabetical order, and ends at the first error. It follows links
-// to files and not to folders. Folders and files whose names begin with a dot are left out: what tools keep there is
+// walk visits what Read reads of a folder, in alphabetical order, and ends at the first error of visit, which is told of files
+// that can't be had, and of folders that this process may not read: whoever owns them is not to hold up all others. It follows
+// links to files and not to folders. Folders and files whose names begin with a dot are left out: what tools keep there is
 // none of the user's objects, and Kubernetes keeps what it mounts from a ConfigMap in one, and links every file of it into
 // the folder above.
-func walk(folder string, visit func(name string, info fs.FileInfo) error) error {
+func walk(folder string, visit func(name string, info fs.FileInfo, err error) error) error {
 	return filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
 		switch {
+		case errors.Is(err, fs.ErrPermission) && name != folder:
+			return visit(name, nil, err)
 		case err != nil:
 			return err
 		case entry.IsDir() && name != folder && strings.HasPrefix(entry.Name(), "."):
@@ -94,10 +104,10 @@ func walk(folder string, visit func(name string, info fs.FileInfo) error) error 
 			return nil
 		}
 		info, err := os.Stat(name)
-		if err != nil || info.IsDir() {
-			return err
+		if err == nil && info.IsDir() || errors.Is(err, fs.ErrNotExist) && entry.Type().IsRegular() {
+			return nil // for it has gone meanwhile
 		}
-		return visit(name, info)
+		return visit(name, info, err)
 	})
 }
 
@@ -113,6 +123,20 @@ func (r *reader) addFile(name string) error {
 	return r.add(name, f)
 }
 
+// addProblem adds a file of a folder that can't be had: it is for the compiler to go on without it, or with what it was.
+func (r *reader) addProblem(name string, err error) error {
+	why := err.Error()
+	if failed := new(fs.PathError); errors.As(err, &failed) {
+		why = failed.Err.Error() // without the name
+	}
+	r.seen[filepath.Clean(name)] = true
+	r.sources = append(r.sources, compiler.Source{Name: name, Data: []byte{}, Problem: "can't be read: " + why})
+	return nil
+}
+
+// errTooMuch is that of input that is too large as a whole.
+var errTooMuch = errors.New("too much input")
+
 // add reads a source up to one byte more than is allowed, by which the compiler sees that it is too large.
 func (r *reader) add(name string, from io.Reader) error {
 	if r.seen[filepath.Clean(name)] {
@@ -125,7 +149,7 @@ func (r *reader) add(name string, from io.Reader) error {
 	}
 	r.total += len(data)
 	if len(r.seen) > maxFiles || r.total > maxTotal {
-		return fmt.Errorf("%s: too much input: at most %d files and %d MiB are read", name, maxFiles, maxTotal>>20)
+		return fmt.Errorf("%s: %w: at most %d files and %d MiB are read", name, errTooMuch, maxFiles, maxTotal>>20)
 	}
 	r.sources = append(r.sources, compiler.Source{Name: name, Data: data})
 	return nil

@@ -92,3 +92,33 @@ func (endless) Read(p []byte) (int, error) {
 }
 
 var _ io.Reader = endless{}
+
+// TestReadGoesOn: what can't be had of a folder, for whoever has a part of it made it so, holds up no other file. All of it was an
+// error before, which stopped everybody's changes.
+func TestReadGoesOn(t *testing.T) {
+	writeTree(t, "d/0/a.yaml", "d/m.yaml", "d/z.yaml")
+	for name, target := range map[string]string{"d/0/gone.yaml": "nowhere", "d/0/loop.yaml": "loop.yaml", "d/0/null.yaml": os.DevNull} {
+		if err := os.Symlink(target, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sources, err := Read([]string{"d"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range sources {
+		got = append(got, strings.TrimSuffix(s.Name+" "+s.Problem, " "))
+	}
+	want := []string{
+		"d/0/a.yaml", "d/0/gone.yaml can't be read: no such file or directory",
+		"d/0/loop.yaml can't be read: too many levels of symbolic links", "d/0/null.yaml can't be read: d/0/null.yaml: not a regular file",
+		"d/m.yaml", "d/z.yaml",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+	if seen := NewWatcher("d").takeSnapshot().files; seen["d/z.yaml"].size == 0 {
+		t.Errorf("only these are watched: %v", seen)
+	}
+}

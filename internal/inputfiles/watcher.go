@@ -103,8 +103,10 @@ func (w *Watcher) takeSnapshot() snapshot {
 		case err != nil:
 		case info.IsDir():
 			// What can't be read is left out: the next look will see it come.
-			_ = walk(path, func(name string, info fs.FileInfo) error {
-				s.note(name, info)
+			_ = walk(path, func(name string, info fs.FileInfo, err error) error {
+				if err == nil {
+					s.note(name, info)
+				}
 				return nil
 			})
 		default:

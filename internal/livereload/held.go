@@ -15,6 +15,8 @@ import (
 // held are the files that are no good as they are. They hold back nobody else's changes: what such a file said when it was good
 // goes on, and one that never was is left out.
 type held struct {
+	// strict says that no file is left out at the beginning.
+	strict bool
 	// accepted are the inputs of the last result, as they were compiled.
 	accepted *Inputs
 	// files are the contents of those that are held.
@@ -43,7 +45,7 @@ func (h *held) compile(in Inputs, out Output, stderr io.Writer) (*compiler.Resul
 		if !h.hold(in.Sources, problems) {
 			return nil, found
 		}
-		if with.Sources = h.putBack(in.Sources); reflect.DeepEqual(with, *h.accepted) {
+		if with.Sources = h.putBack(in.Sources); h.accepted != nil && reflect.DeepEqual(with, *h.accepted) {
 			return nil, found // nothing else has changed
 		}
 	}
@@ -63,16 +65,19 @@ func (h *held) release(sources []compiler.Source) {
 	h.faults = slices.DeleteFunc(h.faults, func(p compiler.Problem) bool { return h.files[p.File] == nil })
 }
 
-// hold holds the files that the problems are in. It is false if one of them is in no file, or in one that has not changed.
+// hold holds the files that the problems are in. It is false if one of them is in no file, or in one that has not changed, and with
+// strict before anything was accepted.
 func (h *held) hold(sources []compiler.Source, problems compiler.Errors) bool {
-	if h.accepted == nil {
+	if h.strict && h.accepted == nil {
 		return false
 	}
 	files := map[string][]byte{}
 	for _, p := range problems {
-		name := func(s compiler.Source) bool { return s.Name == p.File }
-		at, before := slices.IndexFunc(sources, name), slices.IndexFunc(h.accepted.Sources, name)
-		if at < 0 || h.files[p.File] != nil || before >= 0 && bytes.Equal(sources[at].Data, h.accepted.Sources[before].Data) {
+		at := slices.IndexFunc(sources, func(s compiler.Source) bool { return s.Name == p.File })
+		if at < 0 || h.files[p.File] != nil {
+			return false
+		}
+		if before, was := h.before(p.File); was && bytes.Equal(sources[at].Data, before.Data) {
 			return false
 		}
 		files[p.File] = sources[at].Data
@@ -94,11 +99,23 @@ func (h *held) putBack(sources []compiler.Source) []compiler.Source {
 	for _, s := range sources {
 		if h.files[s.Name] == nil {
 			all = append(all, s)
-		} else if before := slices.IndexFunc(h.accepted.Sources, func(a compiler.Source) bool { return a.Name == s.Name }); before >= 0 {
-			all = append(all, h.accepted.Sources[before])
+		} else if before, was := h.before(s.Name); was {
+			all = append(all, before)
 		}
 	}
 	return all
+}
+
+// before gives what a file said when it was accepted last; false if it never was.
+func (h *held) before(name string) (compiler.Source, bool) {
+	if h.accepted == nil {
+		return compiler.Source{}, false
+	}
+	at := slices.IndexFunc(h.accepted.Sources, func(s compiler.Source) bool { return s.Name == name })
+	if at < 0 {
+		return compiler.Source{}, false
+	}
+	return h.accepted.Sources[at], true
 }
 
 // say says what is newly held while other changes go on.
@@ -112,6 +129,10 @@ func (h *held) say(found compiler.Errors, stderr io.Writer) {
 		files[p.File] = true
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		message.Printf(stderr, "%s is not taken over: what it said before keeps serving; other files' changes go on", name)
+		goesOn := "it is left out, for it has not been good yet"
+		if _, was := h.before(name); was {
+			goesOn = "what it said before keeps serving"
+		}
+		message.Printf(stderr, "%s is not taken over: %s; other files' changes go on", name, goesOn)
 	}
 }

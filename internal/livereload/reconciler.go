@@ -65,6 +65,8 @@ type Reconciler struct {
 	// Report, if there is one, writes down what every compilation has to say.
 	Report func(compiler.Errors, *compiler.Result) error
 	Stderr io.Writer
+	// Strict has Start fail when a file is no good, in place of going on without it.
+	Strict bool
 
 	// until is when the same inputs come to something else, as a host will have drained; zero is never.
 	until time.Time
@@ -88,6 +90,7 @@ func (r *Reconciler) Start() (*compiler.Result, error) {
 	if r.inputs, err = r.Read(r.Stderr); err != nil {
 		return nil, err
 	}
+	r.held.strict = r.Strict
 	result, err := r.compile()
 	if err == nil {
 		r.newWarnings(result.Warnings)

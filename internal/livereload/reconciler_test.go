@@ -96,14 +96,18 @@ func scriptedReads(texts []string) func(io.Writer) (Inputs, error) {
 // TestHeldFiles: a file that is no good holds back no other file's changes, and its own come as soon as it is good again.
 func TestHeldFiles(t *testing.T) {
 	const not = " is not taken over: what it said before keeps serving; other files' changes go on\n"
+	const never = " is not taken over: it is left out, for it has not been good yet; other files' changes go on\n"
 	for _, c := range []struct{ name, steps, want string }{
 		{"one of two", "a1 b1, a1 refuse, a2 refuse, a2 b2", "error: b: is refused\n" +
 			"limpet: change 1 refused: 1 error; the last good configuration keeps serving\nlimpet: change 2 live a2 b1\nlimpet: change 3 live a2 b2\n"},
 		{"both at once", "a1 b1, a2 refuse", "error: b: is refused\nlimpet: b" + not + "limpet: change 1 live a2 b1\n"},
-		{"a new one", "a1, a2 refuse, a2 b2", "error: b: is refused\nlimpet: b" + not + "limpet: change 1 live a2\nlimpet: change 2 live a2 b2\n"},
+		{"a new one", "a1, a2 refuse, a2 b2", "error: b: is refused\nlimpet: b" + never + "limpet: change 1 live a2\nlimpet: change 2 live a2 b2\n"},
 		{"otherwise bad", "a1 b1, a2 refuse, a3 refuse2, a4", "error: b: is refused\nlimpet: b" + not + "limpet: change 1 live a2 b1\n" +
 			"error: b: is refused\nlimpet: b" + not + "limpet: change 2 live a3 b1\nlimpet: change 3 live a4\n"},
-		{"from the start", "refuse b1", ""},
+		{"from the start", "refuse b1, refuse b2, a1 b2", "error: a: is refused\nlimpet: a" + never +
+			"limpet: change 1 live b2\nlimpet: change 2 live a1 b2\n"},
+		{"from the start, strictly", "refuse b1", ""},
+		{"all from the start", "refuse", ""},
 		{"another's fault", "a1 b1, a1 blame-a", "error: a: is refused\nlimpet: change 1 refused: 1 error; the last good configuration keeps serving\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -116,12 +120,14 @@ func TestHeldFiles(t *testing.T) {
 				}
 				inputs = append(inputs, in)
 			}
-			r := &Reconciler{Output: &strictOutput{}, Stderr: &stderr, Read: func(io.Writer) (Inputs, error) {
+			r := &Reconciler{Output: &strictOutput{}, Stderr: &stderr, Strict: strings.HasSuffix(c.name, "strictly"), Read: func(io.Writer) (Inputs, error) {
 				next := inputs[0]
 				inputs = inputs[1:]
 				return next, nil
 			}}
-			if _, err := r.Start(); err != nil && c.name == "from the start" {
+			if _, err := r.Start(); (err != nil) != (c.want == "") {
+				t.Fatal(err)
+			} else if err != nil {
 				return
 			}
 			for len(inputs) > 0 {
@@ -134,7 +140,7 @@ func TestHeldFiles(t *testing.T) {
 	}
 }
 
-// strictOutput refuses files that begin with "refuse", and for one that begins with "blame-" another.
+// strictOutput refuses files that begin with "refuse", and for one that begins with "blame-" another; and an input without files.
 type strictOutput struct{ texts string }
 
 func (o *strictOutput) Compile(in Inputs) (*compiler.Result, error) {
@@ -147,6 +153,9 @@ func (o *strictOutput) Compile(in Inputs) (*compiler.Result, error) {
 			return nil, compiler.Errors{{File: s.Name, Message: "is refused"}}
 		}
 		o.texts += " " + string(s.Data)
+	}
+	if o.texts == "" {
+		return nil, compiler.Errors{{Message: "nothing is left"}}
 	}
 	return &compiler.Result{}, nil
 }

@@ -24,7 +24,7 @@ type Rewriter struct {
 // Compile compiles the inputs.
 func (w *Rewriter) Compile(in Inputs) (*compiler.Result, error) {
 	o := w.Options(in)
-	o.Incumbents = cmp.Or(w.incumbents, &compiler.Incumbents{})
+	o.Incumbents, o.HoldInvalid = cmp.Or(w.incumbents, &compiler.Incumbents{}), true
 	return compiler.Compile(in.Sources, o)
 }
 

@@ -151,7 +151,7 @@ func (s *Output) recall(sources []compiler.Source, o *compiler.Options) []compil
 // options are those of a compilation, without what is remembered.
 func (s *Output) options(in livereload.Inputs) compiler.Options {
 	o := s.Options(in)
-	o.Incumbents = &compiler.Incumbents{}
+	o.Incumbents, o.HoldInvalid = &compiler.Incumbents{}, !s.Admitted
 	o.AssumeAdmitted, o.AllowEmpty = o.AssumeAdmitted || s.Admitted, o.AllowEmpty || s.Admitted
 	o.Envoy.Served = &compiler.Served{Own: s.Own, Remote: s.Remote}
 	return o

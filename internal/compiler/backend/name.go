@@ -29,10 +29,13 @@ func isHostname(name string) bool {
 // normalizeName is a DNS name in the form in which names are compared.
 func normalizeName(name string) string { return strings.ToLower(strings.TrimSuffix(name, ".")) }
 
+// inwardDomains are those whose names lead inward; the last three stand in the /etc/hosts of distributions, for the loopback.
+var inwardDomains = []string{"localhost", "local", "svc", "internal", "localdomain", "localdomain4", "localdomain6"}
+
 // isInward reports whether a name leads to Envoy's own machine or back into the cluster, past the ReferenceGrants there.
 func isInward(name string) bool {
-	return !strings.Contains(name, ".") || slices.ContainsFunc([]string{"localhost", "local", "svc", "internal"}, func(domain string) bool {
-		return name == domain || strings.HasSuffix(name, "."+domain)
+	return !strings.Contains(name, ".") || slices.ContainsFunc(inwardDomains, func(domain string) bool {
+		return strings.HasSuffix(name, "."+domain)
 	})
 }
 

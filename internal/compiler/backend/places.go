@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
@@ -29,6 +30,8 @@ type Places struct {
 	Zone string
 	// Reachable says that some Gateway is reached from other machines.
 	Reachable bool
+	// Machine are the addresses of Envoy's machine, besides those of its loopback, where they are known.
+	Machine []netip.Addr
 	// Names are the patterns of the DNS names that endpoints may have; see [IsNamePattern].
 	Names []string
 }
@@ -77,18 +80,16 @@ func (p *Places) Equal(other *Places) bool {
 		return p == other
 	}
 	return p.NoLoopback == other.NoLoopback && p.Zone == other.Zone && p.Reachable == other.Reachable && slices.Equal(p.Own, other.Own) &&
-		slices.Equal(p.Listeners, other.Listeners) && slices.Equal(p.Gateways, other.Gateways) && slices.Equal(p.Names, other.Names)
+		slices.Equal(p.Listeners, other.Listeners) && slices.Equal(p.Gateways, other.Gateways) && slices.Equal(p.Names, other.Names) &&
+		slices.Equal(p.Machine, other.Machine)
 }
-
-// areReachable reports whether clients on other machines reach a Gateway.
-func (p *Places) areReachable() bool { return p != nil && p.Reachable }
 
 // refuse says why endpoints of a namespace can't be at an address; empty if they can. Nil Places refuse none.
 func (p *Places) refuse(namespace string, at netip.AddrPort) string {
 	switch {
 	case p == nil:
 		return ""
-	case slices.ContainsFunc(p.Own, func(own netip.AddrPort) bool { return leadsTo(at, own) }), p.isListener(namespace, at):
+	case slices.ContainsFunc(p.Own, func(own netip.AddrPort) bool { return p.leadsTo(at, own) }), p.isListener(namespace, at):
 		return fmt.Sprintf("%s is where Envoy itself listens", at)
 	case !at.Addr().IsLoopback():
 		return ""
@@ -104,17 +105,44 @@ func (p *Places) refuse(namespace string, at netip.AddrPort) string {
 // that are none of its own, and takes nothing from these: its word counts for Envoy's own machine alone.
 func (p *Places) isListener(namespace string, at netip.AddrPort) bool {
 	return slices.ContainsFunc(p.Listeners, func(l Listener) bool {
-		return leadsTo(at, l.At) && (l.Namespace == namespace || at.Addr().IsLoopback())
+		return p.leadsTo(at, l.At) && (l.Namespace == namespace || p.isOnMachine(at.Addr()))
 	})
 }
 
-// leadsTo tells whether a connection to an address may reach what listens on another, which without digits is all of a
-// machine's.
-func leadsTo(at, listening netip.AddrPort) bool {
+// leadsTo tells whether a connection to an address reaches what listens on another, which without digits is all of a machine's, as
+// far as these are known.
+func (p *Places) leadsTo(at, listening netip.AddrPort) bool {
 	if at.Port() != listening.Port() {
 		return false
 	}
-	return at.Addr() == listening.Addr() || listening.Addr().IsUnspecified() && at.Addr().IsLoopback()
+	return at.Addr() == listening.Addr() || listening.Addr().IsUnspecified() && p.isOnMachine(at.Addr())
+}
+
+func (p *Places) isOnMachine(at netip.Addr) bool {
+	return at.IsLoopback() || slices.Contains(p.Machine, at)
+}
+
+// advise says what an endpoint may lead to though it is not refused, because the addresses of a machine, or of a name, are not known;
+// empty for nothing.
+func (p *Places) advise(e ir.Endpoint) string {
+	port := e.Address.Port()
+	onEvery := func(own netip.AddrPort) bool { return own.Port() == port && own.Addr().IsUnspecified() }
+	listens := func(l Listener) bool { return l.At.Port() == port }
+	switch {
+	case p == nil:
+		return ""
+	case e.Host != "" && slices.ContainsFunc(p.Listeners, listens) && !slices.ContainsFunc(p.Names, func(pattern string) bool {
+		return pattern != anyName && matchesName(pattern, e.Host)
+	}):
+		return fmt.Sprintf("its endpoint %s:%d has the port of one of Envoy's own listeners: if the name leads to Envoy's machine, requests go "+
+			"round in a circle", e.Host, port)
+	case e.Host == "" && slices.ContainsFunc(p.Own, onEvery):
+		return fmt.Sprintf("its endpoint %s has the port at which Envoy's admin interface, or limpet, listens on every address of its machine: "+
+			"if this is one of them, the Gateway's clients reach that", e.Address)
+	case e.Host == "" && e.Address.Addr().IsLoopback() && p.Reachable:
+		return fmt.Sprintf("its endpoint %s is on Envoy's own machine: other machines' clients reach it through the Gateway", e.Address)
+	}
+	return ""
 }
 
 // refusedEndpoint is an endpoint where none can be, by its index in a slice.

@@ -83,3 +83,45 @@ func TestPlaces(t *testing.T) {
 		}
 	}
 }
+
+// TestPlacesOnEveryAddress: what listens on every address of a machine is refused at those that are known, and said of those that are not:
+// other addresses, and names that nobody but their author has chosen.
+func TestPlacesOnEveryAddress(t *testing.T) {
+	everywhere, machine := netip.MustParseAddrPort("0.0.0.0:9901"), netip.MustParseAddr("10.0.0.5")
+	const admin = "has the port at which Envoy's admin interface, or limpet, listens on every address of its machine"
+	const circle = "requests go round in a circle"
+	for name, c := range map[string]struct {
+		address, port string
+		names         string // that the operator allows
+		left          int
+		want          string
+	}{
+		"the loopback":                      {"127.0.0.1", "9901", "", 0, "127.0.0.1:9901 is where Envoy itself listens"},
+		"an address of the machine":         {"10.0.0.5", "9901", "", 0, "10.0.0.5:9901 is where Envoy itself listens"},
+		"one that is not known":             {"10.0.0.6", "9901", "", 1, "its endpoint 10.0.0.6:9901 " + admin},
+		"another port":                      {"10.0.0.5", "9902", "", 1, ""},
+		"a listener of every address":       {"10.0.0.5", "80", "", 0, "10.0.0.5:80 is where Envoy itself listens"},
+		"a name, with a listener's port":    {"a.example.com", "80", "*", 1, "its endpoint a.example.com:80 has the port of one of Envoy's own listeners"},
+		"one that the operator has allowed": {"a.example.com", "80", "* *.example.com", 1, ""},
+		"a name with another port":          {"a.example.com", "81", "*", 1, ""},
+		"a name with the admin's":           {"a.example.com", "9901", "*", 0, "a.example.com:9901 may be where Envoy itself listens"},
+	} {
+		documents := endpointAt(c.address, c.port, false)
+		if c.names != "" {
+			documents[0] = strings.Replace(documents[0], "addressType: IPv4", "addressType: FQDN", 1)
+		}
+		objects := compilertest.Admit(t, append(documents, gatewayIn("infra", "limpet", ""), limpetClass)...)
+		topology := gateway.Build(gateway.NewInput(objects, netip.MustParseAddr("0.0.0.0")).Settle(gateway.Listening{Admin: everywhere}))
+		places := backend.NewPlaces(objects, topology.Claims(), everywhere)
+		places.Machine, places.Names = []netip.Addr{machine}, strings.Fields(c.names)
+		rep := &report.Report{}
+		left := len(mustResolve(t, indexWithin(objects, places, rep), "{name: cart, port: 80}").Endpoints)
+		said := ""
+		for _, p := range rep.Problems() {
+			said += p.String() + "\n"
+		}
+		if left != c.left || !strings.Contains(said, c.want) || c.want == "" && (strings.Contains(said, admin) || strings.Contains(said, circle)) {
+			t.Errorf("%s: %d endpoints; want %d and %q in\n%s", name, left, c.left, c.want, said)
+		}
+	}
+}

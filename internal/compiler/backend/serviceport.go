@@ -194,11 +194,8 @@ func (p *ServicePort) report(rep *report.Report) {
 		e.report(rep)
 	}
 	service, spec := p.inputs.service, field.NewPath("spec")
-	if isLoopback := func(e ir.Endpoint) bool { return e.Address.Addr().IsLoopback() }; p.inputs.places.areReachable() {
-		if at := slices.IndexFunc(p.Endpoints, isLoopback); at >= 0 {
-			rep.Advise(service, spec, fmt.Sprintf("its endpoint %s is on Envoy's own machine: other machines' clients reach it through "+
-				"the Gateway", p.Endpoints[at].Address))
-		}
+	if at := slices.IndexFunc(p.Endpoints, func(e ir.Endpoint) bool { return p.inputs.places.advise(e) != "" }); at >= 0 {
+		rep.Advise(service, spec, p.inputs.places.advise(p.Endpoints[at]))
 	}
 	path, port := spec.Child("ports").Index(p.inputs.index), service.Value.Spec.Ports[p.inputs.index]
 	p.reportDistribution(rep, spec.Child("trafficDistribution"))

@@ -80,6 +80,7 @@ func (s *State) analyze(
 	p.report.Add(&t.OfRoutes)
 	places := backend.NewPlaces(input, t.Claims(), s.settings.Own...)
 	places.NoLoopback, places.Names, places.Zone = s.settings.Remote, s.settings.ExternalNames, s.settings.Zone
+	places.Machine = s.settings.Machine
 	backends := backend.NewIndex(input, c.backends.GetAll(backend.GatherPorts(input, places), backend.BuildPort), places, p.report)
 	o := s.settings.Policy
 	o.Order, o.HeldNames = s.listening.Order, s.incumbents.names

@@ -52,6 +52,8 @@ type Settings struct {
 	// Own are the addresses at which limpet's own listen, and Remote says that no loopback address is an endpoint.
 	Own    []netip.AddrPort
 	Remote bool
+	// Machine are the addresses of the machine that Envoy runs on, where they are known.
+	Machine []netip.Addr
 	// Envoy has everything but the plugin's configuration, and EndpointFiles is as in [envoy.Renderer.Discover].
 	Envoy         envoy.Assembly
 	EndpointFiles int
@@ -133,9 +135,6 @@ func (s *State) Update(m Moment) (followed bool, err error) {
 	if s.broken {
 		s.restart()
 	}
-	if s.store.Failed() {
-		return true, nil
-	}
 	s.settleOrder(m)
 	s.updateFrame()
 	s.updateAttached()
@@ -205,8 +204,13 @@ func (s *State) reportAttachment(p *sessionPolicy, rep *report.Report) (others i
 // ReportAll passes on all that there is to say of the input.
 func (s *State) ReportAll(rep *report.Report) {
 	s.store.ReportAll(rep)
-	if s.store.Failed() || s.frame == nil {
-		return // what follows from that would only distract
+	s.ReportSteps(rep)
+}
+
+// ReportSteps is ReportAll without what there is to say of documents by themselves.
+func (s *State) ReportSteps(rep *report.Report) {
+	if s.frame == nil {
+		return
 	}
 	rep.Add(&s.frame.report)
 	for _, r := range s.attached {
@@ -216,9 +220,6 @@ func (s *State) ReportAll(rep *report.Report) {
 		rep.Add(g.part.report)
 	}
 }
-
-// Failed reports whether nothing can be compiled: a source can't be read.
-func (s *State) Failed() bool { return s.store.Failed() }
 
 // ServesNothing reports whether a proxy would listen nowhere.
 func (s *State) ServesNothing() bool { return len(s.frame.listeners) == 0 }

@@ -18,7 +18,7 @@ func (b *builder) layOutPorts() []Port {
 			TLS: speaksTLS(listeners), UDP: key.udp, Trusted: front.trusted, ProxyTLSPorts: front.tlsPorts,
 		}
 		for _, domain := range listDomains(listeners) {
-			owner, ranked := matchesFor(listeners, domain)
+			owner, ranked := b.matchesFor(listeners, domain)
 			if !b.isolated && !owner.StreamsOnly() {
 				b.tellEqual(domain, ranked)
 			}
@@ -68,7 +68,7 @@ func listDomains(listeners map[string]*listener) []string {
 // matchesFor gives the matches for requests to a domain, and their listener. They belong to the most specific listener that covers
 // it, and to no other listener of the port (Gateway API's listener isolation); so a listener without routes
 // has a host without matches, which answers 404.
-func matchesFor(listeners map[string]*listener, domain string) (*Listener, []rankedMatch) {
+func (b *builder) matchesFor(listeners map[string]*listener, domain string) (*Listener, []rankedMatch) {
 	covering := coverings(domain)
 	owner := slices.IndexFunc(covering, func(h string) bool { return listeners[h] != nil })
 	if owner < 0 {
@@ -88,7 +88,7 @@ func matchesFor(listeners map[string]*listener, domain string) (*Listener, []ran
 			}
 		}
 	}
-	slices.SortFunc(ranked, compareMatches)
+	slices.SortFunc(ranked, func(x, y rankedMatch) int { return compareMatches(x, y, b.order) })
 	return listeners[covering[owner]], ranked
 }
 

@@ -7,7 +7,7 @@ import (
 
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+	"github.com/limpet-proxy/limpet/internal/compiler/seniority"
 )
 
 // matchesOf lists the matches of every rule of a route. A rule without any matches every request.
@@ -76,13 +76,16 @@ type rankedMatch struct {
 }
 
 // compareMatches puts the match of higher precedence first, in the order of criteria that HTTPRoute gives: hostname
-// (spec.hostnames), then path, method, headers and query (rules.matches), then age, name, and place in the route.
+// (spec.hostnames), then path, method, headers and query (rules.matches), then age, name, and place in the route. Where routes have no
+// creation time their namespaces' places in the input are asked before their names, as for all that several may want (S75).
 // GRPCRoute's order, in which the service comes before the method, is the same one over its paths: those of a
 // method in any service come after those of a service and before those of any call.
-func compareMatches(a, b rankedMatch) int {
+func compareMatches(a, b rankedMatch, order *seniority.Order) int {
+	if by := compareSpecs(a, b); by != 0 {
+		return by // the order costs something where it is asked
+	}
 	return cmp.Or(
-		compareSpecs(a, b),
-		resource.ByAge(a.Route, b.Route),
+		order.Compare(a.Route.Origin(), b.Route.Origin()),
 		cmp.Compare(a.Rule, b.Rule),
 		cmp.Compare(a.Match.Match, b.Match.Match),
 	)

@@ -15,6 +15,8 @@ type Plan struct {
 	// Rules are those that requests reach, each once on each listener: by the listener's key, then the older route
 	// first, then by index. Most have no session; yet they have names that those with one must not share.
 	Rules []*AttachedRule
+	// Compare puts the one of two objects first that was there first.
+	Compare func(a, b object.Origin) int
 	// Gateways are those of Rules, the older first.
 	Gateways []*Gateway
 	// Routes are all route objects of the input: those of Gateway API, the older first, then the VirtualServices of Rules.

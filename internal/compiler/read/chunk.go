@@ -110,7 +110,7 @@ func (c *chunk) withoutLarge(docs []*Document, rep *report.Report) []*Document {
 }
 
 func (c *chunk) reportFault(rep *report.Report, f fault) {
-	rep.FailAt(filePosition{c.file, c.first - 1 + max(f.line, 1)}, f.path, f.message)
+	rep.UnreadableAt(filePosition{c.file, c.first - 1 + max(f.line, 1)}, f.path, f.message)
 }
 
 // lineOfPath finds the line of a field in the file, or of the nearest thing that encloses it.

@@ -104,7 +104,7 @@ func expandItems(d *Document, rep *report.Report) []*Document {
 		return []*Document{d}
 	}
 	if len(entries) > documentLimit(d.chunk.data) {
-		rep.FailAt(d, strings.TrimPrefix(d.prefix+".items", "."), tooManyItems)
+		rep.UnreadableAt(d, strings.TrimPrefix(d.prefix+".items", "."), tooManyItems)
 		return nil
 	}
 	var docs []*Document
@@ -112,7 +112,7 @@ func expandItems(d *Document, rep *report.Report) []*Document {
 		prefix := strings.TrimPrefix(d.prefix+".items["+strconv.Itoa(i)+"]", ".")
 		fields, ok := entry.(map[string]any)
 		if !ok {
-			rep.FailAt(d, prefix, "must be an object")
+			rep.UnreadableAt(d, prefix, "must be an object")
 			continue
 		}
 		inheritType(fields, d, kind)
@@ -136,7 +136,7 @@ func reportStrayFields(list *Document, rep *report.Report) {
 		switch name {
 		case "apiVersion", "kind", "metadata", "items":
 		default:
-			rep.FailAt(list, name, "unknown field")
+			rep.UnreadableAt(list, name, "unknown field")
 		}
 	}
 }

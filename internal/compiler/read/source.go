@@ -17,6 +17,8 @@ type Source struct {
 	Name string
 	// Data is the file's content; longer than MaxFile it is refused, so no reader needs more than MaxFile+1 bytes.
 	Data []byte
+	// Problem says why the file can't be had; empty for one that is there.
+	Problem string
 }
 
 var byteOrderMark = []byte("\xef\xbb\xbf")

@@ -2,6 +2,7 @@ package read
 
 import (
 	"bytes"
+	"cmp"
 	"hash/maphash"
 	"slices"
 
@@ -54,13 +55,13 @@ func Split(sources []Source, rep *report.Report) []*Text {
 
 // splitFile cuts one file.
 func splitFile(s Source, rep *report.Report) []*Text {
-	if problem := explainUnreadable(s.Data); problem != "" {
-		rep.FailAt(filePosition{file: s.Name}, "", problem)
+	if problem := cmp.Or(s.Problem, explainUnreadable(s.Data)); problem != "" {
+		rep.UnreadableAt(filePosition{file: s.Name}, "", problem)
 		return nil
 	}
 	chunks := splitDocuments(s.Name, bytes.TrimPrefix(s.Data, byteOrderMark))
 	if len(chunks) > documentLimit(s.Data) {
-		rep.FailAt(filePosition{file: s.Name}, "", tooManyDocuments)
+		rep.UnreadableAt(filePosition{file: s.Name}, "", tooManyDocuments)
 		return nil
 	}
 	if !isSeparable(s.Data) {
@@ -93,6 +94,9 @@ func (t *Text) ParseDocuments(rep *report.Report) []*Document {
 // IsSelfContained tells whether the text's objects depend on the text and on nothing else: then equal texts have equal objects.
 func (t *Text) IsSelfContained() bool { return len(t.chunks) == 1 && isSeparable(t.chunks[0].data) }
 
+// File is the name of the file that the text is of.
+func (t *Text) File() string { return t.chunks[0].file }
+
 // Hash is the same for equal texts.
 func (t *Text) Hash(seed maphash.Seed) uint64 { return maphash.Bytes(seed, t.chunks[0].data) }
 
@@ -115,7 +119,7 @@ func ReportEmpty(texts []*Text, rep *report.Report) {
 	for _, t := range texts {
 		empty = empty && t.blank && hasNoText(t.chunks)
 		if t.last && empty {
-			rep.FailAt(filePosition{file: t.chunks[0].file}, "", "the file is empty: it has no object")
+			rep.UnreadableAt(filePosition{file: t.chunks[0].file}, "", "the file is empty: it has no object")
 		}
 		empty = empty || t.last
 	}

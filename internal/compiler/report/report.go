@@ -21,7 +21,8 @@ type Subject interface {
 type Report struct {
 	errors, warnings []Entry
 	failed           bool
-	noted            int // errors, be they reported one by one or counted
+	unreadable       []string // files
+	noted            int      // errors, be they reported one by one or counted
 	run              run
 }
 
@@ -57,6 +58,16 @@ func (r *Report) FailAt(about Subject, path, message string) {
 	r.failed = true
 	r.ErrorAt(about, path, message)
 }
+
+// UnreadableAt is ErrorAt for what leaves it open which objects a file has: none of them counts.
+func (r *Report) UnreadableAt(about Subject, path, message string) {
+	file, _ := about.Locate(path)
+	r.unreadable = append(r.unreadable, file)
+	r.ErrorAt(about, path, message)
+}
+
+// Unreadable are the names of the files none of whose objects counts, some of them more than once.
+func (r *Report) Unreadable() []string { return r.unreadable }
 
 // Warn notes something admitted that can't be honoured; what then happens stands in the error's detail.
 func (r *Report) Warn(about Subject, e *field.Error) {
@@ -107,7 +118,12 @@ func (r *Report) AdviseFor(about Subject, reason, path, message string) {
 func (r *Report) Add(more *Report) {
 	r.errors, r.noted, r.run = append(r.errors, more.errors...), r.noted+more.noted, run{}
 	r.warnings = append(r.warnings, more.warnings...)
-	r.failed = r.failed || more.failed
+	r.failed, r.unreadable = r.failed || more.failed, append(r.unreadable, more.unreadable...)
+}
+
+// AddErrors takes in the errors that another report has collected.
+func (r *Report) AddErrors(more *Report) {
+	r.Add(&Report{errors: more.errors, noted: more.noted, failed: more.failed, unreadable: more.unreadable})
 }
 
 // Mark is a point in the collection of errors; it changes with every new one.

@@ -63,6 +63,7 @@ func TestKindsOfProblems(t *testing.T) {
 		"ErrorAt":        {func(r *report.Report) { r.ErrorAt(cart, "spec.a", "bad") }, leftOut("", "bad"), false, true},
 		"ErrorForAt":     {func(r *report.Report) { r.ErrorForAt(cart, "Pending", "spec.a", "bad") }, leftOut("Pending", "bad"), false, true},
 		"FailAt":         {func(r *report.Report) { r.FailAt(cart, "spec.a", "bad") }, leftOut("", "bad"), true, true},
+		"UnreadableAt":   {func(r *report.Report) { r.UnreadableAt(cart, "spec.a", "bad") }, leftOut("", "bad"), false, true},
 		"Warn":           {func(r *report.Report) { r.Warn(cart, invalid) }, warning("", false, text), false, true},
 		"WarnAt":         {func(r *report.Report) { r.WarnAt(cart, "spec.a", "hm") }, warning("", false, "hm"), false, true},
 		"WarnFor":        {func(r *report.Report) { r.WarnFor(cart, "Pending", invalid) }, warning("Pending", false, text), false, true},

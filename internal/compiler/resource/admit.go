@@ -100,12 +100,18 @@ type identity struct {
 	namespace, name string
 }
 
-// mergeTexts brings together what became of documents. Of two with one name the second is refused.
-func mergeTexts(texts []*admittedText, rep *report.Report) *Objects {
+// mergeTexts brings together what became of documents. Of two with one name the second is refused, and all of a file that can't be
+// read: which objects it would have is open.
+func mergeTexts(all []*admittedText, texts []*read.Text, rep *report.Report) *Objects {
 	objects := &Objects{}
-	first := make(map[identity]*admitted, len(texts))
-	for _, t := range texts {
+	first := make(map[identity]*admitted, len(all))
+	unreadable := findUnreadable(all, rep)
+	for i, t := range all {
 		rep.Add(&t.rep)
+		if unreadable[texts[i].File()] {
+			objects.refuseAll(t.documents, rep)
+			continue
+		}
 		for _, d := range t.documents {
 			if of := first[d.identity]; of != nil && d.name != "" {
 				rep.Error(d, newDuplicateError(d, of))
@@ -124,6 +130,30 @@ func mergeTexts(texts []*admittedText, rep *report.Report) *Objects {
 	}
 	slices.SortFunc(objects.Refused, compareRefs)
 	return objects
+}
+
+// findUnreadable finds the files that can't be read.
+func findUnreadable(all []*admittedText, rep *report.Report) map[string]bool {
+	files := map[string]bool{}
+	for _, name := range rep.Unreadable() {
+		files[name] = true
+	}
+	for _, t := range all {
+		for _, name := range t.rep.Unreadable() {
+			files[name] = true
+		}
+	}
+	return files
+}
+
+// refuseAll takes in that documents are left out, and what is wrong with themselves.
+func (o *Objects) refuseAll(documents []*admitted, rep *report.Report) {
+	for _, d := range documents {
+		rep.AddErrors(&d.rep)
+		if d.name != "" && d.passedOver == "" {
+			o.Refused = append(o.Refused, d.ref())
+		}
+	}
 }
 
 // ref is the name of the object.

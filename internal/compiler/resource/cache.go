@@ -101,7 +101,7 @@ func (c Cache) Admit(sources []read.Source, o Options, rep *report.Report) (*Obj
 	})
 	moveDocuments(all, texts)
 	read.ReportEmpty(texts, rep)
-	objects := mergeTexts(all, rep)
+	objects := mergeTexts(all, texts, rep)
 	objects.sortAll(c.orders)
 	return objects, nil
 }

@@ -17,9 +17,8 @@ import (
 type Store struct {
 	options Options
 	sources map[string]*storedSource
-	// talkative are the sources of which there is something to say, failed those that can't be read, and passing those with
-	// documents that are passed over.
-	talkative, failed, passing map[string]bool
+	// talkative are the sources of which there is something to say, and passing those with documents that are passed over.
+	talkative, passing map[string]bool
 	// gone and came are the objects that are in the sources no more, and now, since changes were taken.
 	gone, came *Objects
 }
@@ -36,7 +35,7 @@ type storedSource struct {
 func NewStore(o Options) *Store {
 	return &Store{
 		options: o, sources: map[string]*storedSource{},
-		talkative: map[string]bool{}, failed: map[string]bool{}, passing: map[string]bool{},
+		talkative: map[string]bool{}, passing: map[string]bool{},
 		gone: &Objects{}, came: &Objects{},
 	}
 }
@@ -92,7 +91,6 @@ func (s *Store) replace(now *storedSource) {
 	}
 	s.sources[name] = now
 	note(s.talkative, name, !now.rep.Silent())
-	note(s.failed, name, now.rep.Failed())
 	note(s.passing, name, len(now.objects.PassedOver) > 0)
 	gone, came := compare(before, now.objects)
 	s.gone.addAll(gone)
@@ -107,7 +105,6 @@ func (s *Store) Remove(name string) {
 	}
 	delete(s.sources, name)
 	delete(s.talkative, name)
-	delete(s.failed, name)
 	delete(s.passing, name)
 	s.gone.addAll(before.objects)
 }
@@ -144,9 +141,6 @@ func note(set map[string]bool, name string, is bool) {
 		delete(set, name)
 	}
 }
-
-// Failed reports whether some source can't be read.
-func (s *Store) Failed() bool { return len(s.failed) > 0 }
 
 // ReportAll passes on all that there is to say of the sources.
 func (s *Store) ReportAll(rep *report.Report) {

@@ -80,6 +80,9 @@ func (o *Order) RanksAs(other *Order) bool {
 	if o == nil || !o.asked.Load() {
 		return true
 	}
+	if other == nil {
+		return false
+	}
 	other.asked.Store(true) // what was asked of this one holds on its word
 	return slices.Equal(o.rankNamespaces(), other.rankNamespaces())
 }

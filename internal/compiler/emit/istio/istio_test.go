@@ -11,7 +11,7 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-func planOf(rules ...*ir.AttachedRule) *ir.Plan { return &ir.Plan{Rules: rules} }
+func planOf(rules ...*ir.AttachedRule) *ir.Plan { return &ir.Plan{Rules: rules, Compare: object.ByAge} }
 
 // Each set of proxies has its resources: those of a Gateway of Gateway API in its namespace, those of Istio's own by their
 // pods' labels in the root namespace, once for Gateways that select the same pods.

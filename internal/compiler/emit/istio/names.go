@@ -66,7 +66,7 @@ func (e *emitter) sharesName(rule, other *ir.AttachedRule, name string) bool {
 	const lead = "Istio gives its route the name %q, which it gives to rule %d of %s too, on the same proxies, " +
 		"and sessions find routes by their names"
 	path, apart := rulePath(rule), haveOtherClusters(rule.Rule, other.Rule)
-	older := orderRules(rule.Rule, other.Rule) < 0
+	older := cmp.Or(e.plan.Compare(rule.Route.Origin, other.Route.Origin), cmp.Compare(rule.Index, other.Index)) < 0
 	switch {
 	case rule.Sessions.IsStrict():
 		e.withhold(rule, path, fmt.Sprintf(lead+": with onHostLost: Fail it needs a name of its own", name, other.Index, other.Route.Subject))
@@ -84,11 +84,6 @@ func (e *emitter) sharesName(rule, other *ir.AttachedRule, name string) bool {
 			"give this one another name", name, other.Index, other.Route.Subject))
 		return true
 	}
-}
-
-// orderRules puts the older first.
-func orderRules(a, b *ir.Rule) int {
-	return cmp.Or(object.ByAge(a.Route.Origin, b.Route.Origin), cmp.Compare(a.Index, b.Index))
 }
 
 // haveOtherClusters reports whether no cluster of one rule is one of the other's, as far as is known.
