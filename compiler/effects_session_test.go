@@ -26,6 +26,7 @@ var sessionEffects = map[string]replacement{
 	"XBackendTrafficPolicy spec.sessionPersistence.header.name":               {"name: x-traffic", "name: x-other"},
 
 	"XBackend spec.type":                                   {"type: EndpointSelector # xb", "type: ExternalHostname"},
+	"XBackend spec.externalHostname.hostname":              {"hostname: outside.example.com", "hostname: other.example.com"},
 	"XBackend spec.port.number":                            {"number: 8088", "number: 8089"},
 	"XBackend spec.endpointSelector.matchLabels":           {"matchLabels: {app: xb}", "matchLabels: {app: none}"},
 	"XBackend spec.protocol":                               {"protocol: HTTP # xb", "protocol: TCP"},

@@ -173,6 +173,11 @@ func (f *Follower) apply(c Changes) (*Update, error) {
 	if u.Changed, u.NewWarnings, err = f.state.Settle(); err != nil {
 		return nil, err
 	}
+	if f.whole {
+		rep := &report.Report{}
+		f.state.ReportAll(rep)
+		u.NewWarnings = leaveOutSaid(rep.Problems(), f.saidWhole)
+	}
 	u.Draining, u.Until = f.state.Draining()
 	u.Pods, u.Unsettled = f.state.Pods()
 	f.last, f.whole, f.saidWhole = u, false, nil
@@ -273,20 +278,20 @@ func (f *Follower) listFiles() []string {
 
 // listNewOfWhole gives the problems of documents that can't be followed that were not there before.
 func (f *Follower) listNewOfWhole(problems []Problem) []Problem {
-	before := map[report.Said]bool{}
-	rep := &report.Report{}
-	f.state.ReportAll(rep)
-	rep.VisitProblems(func(said report.Said, _ report.Entry) { before[said] = true })
-	for _, p := range f.state.TakeNewProblems() {
-		delete(before, sayingOf(p))
+	before := f.state.TakeOldProblems()
+	if f.whole {
+		before = f.saidWhole
 	}
-	now := map[report.Said]bool{}
-	fresh := slices.DeleteFunc(slices.Clone(problems), func(p Problem) bool {
-		now[sayingOf(p)] = true
-		return before[sayingOf(p)] || f.saidWhole[sayingOf(p)]
-	})
-	f.saidWhole = now
-	return fresh
+	f.saidWhole = map[report.Said]bool{}
+	for _, p := range problems {
+		f.saidWhole[sayingOf(p)] = true
+	}
+	return leaveOutSaid(problems, before)
+}
+
+// leaveOutSaid gives the problems that were not said.
+func leaveOutSaid(problems []Problem, said map[report.Said]bool) []Problem {
+	return slices.DeleteFunc(slices.Clone(problems), func(p Problem) bool { return said[sayingOf(p)] })
 }
 
 func sayingOf(p Problem) report.Said {

@@ -74,7 +74,7 @@ func TestFieldsOfBlocks(t *testing.T) {
 }
 
 // passedOver are the kinds that a control plane's users write for it alone.
-var passedOver = []string{"BackendTLSPolicy", "ConfigMap", "ListenerSet", "TCPRoute", "TLSRoute", "UDPRoute"}
+var passedOver = []string{"BackendTLSPolicy", "ConfigMap", "ExtensionService", "ListenerSet", "TCPRoute", "TLSRoute", "UDPRoute"}
 
 // ownKinds are those that no control plane reads: targets.md has what is not answered for a field.
 var ownKinds = []string{"LoadBalancerPolicy", "SessionPersistencePolicy", "XBackend", "XBackendTrafficPolicy"}
@@ -110,7 +110,10 @@ func describeAnswer(d capability.Declaration, kind, path string) string {
 func describeSupport(s resource.Support) string {
 	switch {
 	case s.Ignored != "":
-		return "no effect: it " + strings.TrimPrefix(s.Ignored, "it ")
+		if why := s.Ignored; strings.HasPrefix(why, "the ") || strings.HasPrefix(why, "on ") || strings.HasPrefix(why, "it ") {
+			return "no effect: " + why
+		}
+		return "no effect: it " + s.Ignored
 	case s.Only != nil:
 		var values []string
 		for _, v := range s.Only {

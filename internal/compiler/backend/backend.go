@@ -142,6 +142,9 @@ func (x *Index) Resolve(
 	if x.unverified && ref.Group != nil && *ref.Group == resource.IstioGroup && ref.Kind != nil {
 		return x.resolveHost(namespace, ref), nil
 	}
+	if isExtension(route, ref) {
+		return x.resolveExtension(namespace, path, ref)
+	}
 	if ref.Group != nil && *ref.Group != "" {
 		return nil, field.NotSupported(path.Child("group"), *ref.Group, []gatewayv1.Group{""})
 	}
@@ -165,7 +168,11 @@ func (x *Index) Resolve(
 	if !x.grants.Allow(from, to) {
 		return nil, field.Forbidden(path.Child("namespace"), fmt.Sprintf("no ReferenceGrant in namespace %s allows it", namespace))
 	}
-	return x.resolveService(route.Kind, namespace+"/"+string(ref.Name), path, ref)
+	kind := route.Kind
+	if resource.IsTCPProxy(route) {
+		kind = object.KindTLSRoute
+	}
+	return x.resolveService(kind, namespace+"/"+string(ref.Name), path, ref)
 }
 
 // IsXBackend reports whether a reference is to an XBackend, be it there or not.

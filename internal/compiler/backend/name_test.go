@@ -9,6 +9,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/backend"
 	"github.com/limpet-proxy/limpet/internal/compiler/compilertest"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
 // admin is where Envoy itself listens.
@@ -69,6 +70,18 @@ func TestNames(t *testing.T) {
 		}
 		if refused == nil && (len(b.Endpoints) != 1 || b.Endpoints[0].Host != strings.ToLower(strings.TrimSuffix(c.name, "."))) {
 			t.Errorf("%s: %+v", name, b.Endpoints)
+		}
+		named := "apiVersion: gateway.networking.x-k8s.io/v1alpha1\nkind: XBackend\nmetadata: {name: cart}\n" +
+			"spec: {type: ExternalHostname, externalHostname: {hostname: \"" + c.name + "\"}, port: {number: " + c.port + "}}"
+		if objects, _ := compilertest.TryAdmit(t, resource.Options{}, named); len(objects.Backends) > 0 { // else no server has it
+			x := indexWithin(objects, &backend.Places{Own: []netip.AddrPort{admin}, Names: strings.Fields(c.allowed)}, &report.Report{})
+			b, refused := resolve(t, x, toXBackend)
+			if (refused == nil) != (c.want == "") || refused != nil && !strings.Contains(refused.Error(), c.want) {
+				t.Errorf("%s, of an XBackend: %v; want %q", name, refused, c.want)
+			}
+			if refused == nil && b.Endpoints[0].Host != c.name {
+				t.Errorf("%s, of an XBackend: %+v", name, b.Endpoints)
+			}
 		}
 		left := len(mustResolve(t, x, "{name: sliced, port: 80}").Endpoints)
 		said := fmt.Sprint(rep.Warnings())

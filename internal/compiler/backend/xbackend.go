@@ -19,7 +19,8 @@ import (
 // An XBackend of the type EndpointSelector selects pods by their labels, and there are no pods in the input. What
 // selects the same pods is known: a Service of the namespace with an equal selector, which is what GEP-4894 lets an
 // implementation make for the purpose. Its EndpointSlices hold the pods' addresses, the XBackend the port. Slices
-// that belong to no Service and bear all of the labels count too, for those who write them by hand.
+// that belong to no Service and bear all of the labels count too, for those who write them by hand. One of the type ExternalHostname
+// leads to a name, as an ExternalName Service does, and by the same leave of the operator.
 
 // xbackendProtocols are the values of an XBackend's protocol that are supported. HTTP leaves the version to the proxy.
 var xbackendProtocols = map[string]Protocol{"HTTP": ProtocolUnset, "HTTP11": HTTP1, "HTTP2": HTTP2, "H2C": HTTP2, "GRPC": HTTP2}
@@ -80,10 +81,13 @@ func (x *Index) resolveXBackend(namespace string, path *field.Path, ref gatewayv
 		return nil, newNotFound(path.Child("name"), ref.Name, "there is no XBackend "+key+" in the input")
 	case ref.Port != nil:
 		return nil, field.Invalid(path.Child("port"), *ref.Port, "must not be set for an XBackend, which has a port of its own")
-	case b.Value.Spec.EndpointSelector == nil || b.Value.Spec.Port.Number == 0:
-		return nil, field.Invalid(path.Child("name"), ref.Name, "the XBackend has no endpointSelector or no port.number")
+	case b.Value.Spec.EndpointSelector == nil && b.Value.Spec.ExternalHostname == nil || b.Value.Spec.Port.Number == 0:
+		return nil, field.Invalid(path.Child("name"), ref.Name, "the XBackend leads to no host, or has no port.number")
 	}
 	number := b.Value.Spec.Port.Number
+	if why := x.refuseHostname(b); why != "" {
+		return nil, newNotFound(path.Child("name"), ref.Name, "XBackend "+key+" leads to a name, and "+why)
+	}
 	name := fmt.Sprintf("xbackend/%s:%d", key, number)
 	if known := x.resolved[name]; known != nil {
 		return known, nil
@@ -92,7 +96,11 @@ func (x *Index) resolveXBackend(namespace string, path *field.Path, ref gatewayv
 		Name: name, Object: object.Ref{Kind: object.KindXBackend, Namespace: b.Namespace, Name: b.Name}, Port: number,
 		Cluster: fmt.Sprintf("xbackend/%s/%d", key, number),
 	}}
-	backend.Endpoints, backend.Unready = x.selectedEndpoints(b)
+	if h := b.Value.Spec.ExternalHostname; h != nil {
+		backend.Endpoints = []ir.Endpoint{newNamedEndpoint(normalizeName(h.Hostname), uint16(number), false)}
+	} else {
+		backend.Endpoints, backend.Unready = x.selectedEndpoints(b)
+	}
 	if p := b.Value.Spec.Protocol; p != nil {
 		backend.Protocol = xbackendProtocols[*p]
 	}
@@ -106,6 +114,16 @@ func (x *Index) resolveXBackend(namespace string, path *field.Path, ref gatewayv
 		))
 	}
 	return backend, nil
+}
+
+// refuseHostname says why an XBackend's name is not followed; empty for one that is, or for no name. A control plane follows what it
+// likes.
+func (x *Index) refuseHostname(b *resource.Object[resource.XBackend]) string {
+	h := b.Value.Spec.ExternalHostname
+	if h == nil || x.unverified {
+		return ""
+	}
+	return x.places.refuseName(normalizeName(h.Hostname), uint16(b.Value.Spec.Port.Number))
 }
 
 // selectedEndpoints gives the endpoints behind a selector, of the first family that has any.

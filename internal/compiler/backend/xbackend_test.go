@@ -85,8 +85,8 @@ func TestXBackendIsItself(t *testing.T) {
 func TestXBackendThatCannotBeUsed(t *testing.T) {
 	for name, c := range map[string]struct{ document, ref, want string }{
 		"a port, which an XBackend has itself": {xbackend(""), strings.Replace(toXBackend, "}", ", port: 80}", 1), "ref.port: Invalid value: 80: must not be set for an XBackend"},
-		"an XBackend without a port":           {strings.Replace(xbackend(""), "port: {number: 9090}, ", "", 1), toXBackend, "ref.name: Invalid value: \"cart\": the XBackend has no endpointSelector or no port.number"},
-		"an XBackend without a selector":       {strings.Replace(xbackend(""), ", endpointSelector: {matchLabels: {app: cart}}", "", 1), toXBackend, "the XBackend has no endpointSelector or no port.number"},
+		"an XBackend without a port":           {strings.Replace(xbackend(""), "port: {number: 9090}, ", "", 1), toXBackend, "ref.name: Invalid value: \"cart\": the XBackend leads to no host, or has no port.number"},
+		"an XBackend without a selector":       {strings.Replace(xbackend(""), ", endpointSelector: {matchLabels: {app: cart}}", "", 1), toXBackend, "the XBackend leads to no host, or has no port.number"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			objects, rep := compilertest.TryAdmit(t, resource.Options{AssumeAdmitted: true}, c.document)

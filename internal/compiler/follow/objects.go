@@ -153,7 +153,8 @@ func (o *inventory) count(ref object.Ref, present bool) {
 // isUnfollowed reports whether objects of a kind make all of the input be compiled from scratch: they change listeners, or
 // clusters that many routes share.
 func isUnfollowed(kind string) bool {
-	return resource.IsStreamRoute(kind) || kind == object.KindListenerSet || kind == object.KindBackendTLSPolicy
+	return resource.IsStreamRoute(kind) || kind == object.KindListenerSet || kind == object.KindBackendTLSPolicy ||
+		kind == object.KindExtensionService
 }
 
 // takeRoute marks a route, which becomes part of a group then. An HTTPProxy has its route inside.

@@ -21,11 +21,11 @@ func (s *State) Settle() (changes []Change, warnings []report.Problem, err error
 		return nil, nil, err
 	}
 	s.keepIncumbents()
-	return s.merged.takeChanges(), s.TakeNewProblems(), nil
+	return s.merged.takeChanges(), s.said.takeNew(), nil
 }
 
-// TakeNewProblems gives what there is to say that was not said when this was last asked for.
-func (s *State) TakeNewProblems() []report.Problem { return s.said.takeNew() }
+// TakeOldProblems gives what was said when this, or what is new, was last asked for.
+func (s *State) TakeOldProblems() map[report.Said]bool { return s.said.takeOld() }
 
 // Discovery is the whole configuration. What has not changed since the last time is the same value.
 func (s *State) Discovery(keys policyconfig.Keys) (*envoy.Discovery, error) {

@@ -42,6 +42,34 @@ func (s said) touch(w report.Said) {
 	}
 }
 
+// takeOld gives what was given when new ones were last asked for.
+func (s said) takeOld() map[report.Said]bool {
+	old := map[report.Said]bool{}
+	for w := range s.count {
+		old[w] = true
+	}
+	for w, was := range s.was {
+		if old[w] = was > 0; was == 0 {
+			delete(old, w)
+		}
+	}
+	clear(s.was)
+	clear(s.last)
+	return old
+}
+
+// forget forgets what is given now, and keeps in mind what was given when new ones were last asked for.
+func (s said) forget() said {
+	now := newSaid()
+	for w, count := range s.count {
+		now.was[w] = count
+	}
+	for w, was := range s.was {
+		now.was[w] = was
+	}
+	return now
+}
+
 // takeNew gives the problems that are given now and were not before.
 func (s said) takeNew() []report.Problem {
 	var entries []report.Entry

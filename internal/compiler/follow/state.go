@@ -107,12 +107,16 @@ func (s *State) Store() *resource.Store { return s.store }
 
 // Set takes in sources that may be new or have changed. The state takes them over with Update.
 func (s *State) Set(sources []read.Source) error {
+	names := map[string]bool{} // one may be there twice
 	for _, source := range sources {
-		s.said.remove(s.store.ReportOf(source.Name))
+		names[source.Name] = true
+	}
+	for name := range names {
+		s.said.remove(s.store.ReportOf(name))
 	}
 	err := s.store.Set(sources)
-	for _, source := range sources {
-		s.said.add(s.store.ReportOf(source.Name))
+	for name := range names {
+		s.said.add(s.store.ReportOf(name))
 	}
 	return err
 }
@@ -153,9 +157,9 @@ func (s *State) Update(m Moment) (followed bool, err error) {
 
 // restart forgets everything but the objects.
 func (s *State) restart() {
-	store, had, claims := s.store, s.incumbents, s.listening.Incumbents
+	store, had, claims, said := s.store, s.incumbents, s.listening.Incumbents, s.said.forget()
 	*s = *New(s.settings)
-	s.store, s.incumbents, s.listening.Incumbents = store, had, claims
+	s.store, s.incumbents, s.listening.Incumbents, s.said = store, had, claims, said
 	for _, source := range store.Sources() {
 		s.said.add(store.ReportOf(source.Name))
 	}

@@ -16,7 +16,7 @@ import (
 func (b *builder) reserveHosts(proxies []*resource.Object[resource.HTTPProxy]) {
 	for _, proxy := range proxies {
 		route := proxy.Value.Route
-		b.visitListeners(route, func(_ string, l *listener) {
+		b.visitListeners(proxy, func(_ string, l *listener) {
 			if host := newProxyHost(l, proxy); b.hosts[host] == proxy.Origin().Ref {
 				b.proxies[host] = route
 			}
@@ -24,15 +24,42 @@ func (b *builder) reserveHosts(proxies []*resource.Object[resource.HTTPProxy]) {
 	}
 }
 
-// visitListeners visits the listeners that take routes of a route's kind and namespace, with their Gateway's key.
-func (b *builder) visitListeners(route *Route, visit func(key string, l *listener)) {
+// visitListeners visits the listeners that suit an HTTPProxy and allow its namespace, with their Gateway's key.
+func (b *builder) visitListeners(proxy *resource.Object[resource.HTTPProxy], visit func(key string, l *listener)) {
 	for _, key := range slices.Sorted(maps.Keys(b.listeners)) {
 		for _, l := range b.listeners[key] {
-			if b.allows(l, route) {
+			if l.suits(proxy) && b.admits(l, proxy.Value.Route) {
 				visit(key, l)
 			}
 		}
 	}
+}
+
+// suits reports whether a listener does with clients' TLS what an HTTPProxy wants: it passes through for a tcpproxy, or ends at the
+// proxy with the very certificate. Without a word of TLS any listener for HTTP will do.
+func (l *listener) suits(proxy *resource.Object[resource.HTTPProxy]) bool {
+	tls := proxy.Value.Spec.VirtualHost.TLS
+	switch {
+	case tls == nil:
+		return l.spec.Protocol == gatewayv1.HTTPProtocolType || l.spec.Protocol == gatewayv1.HTTPSProtocolType
+	case proxy.Value.Spec.TCPProxy == nil:
+		return l.spec.Protocol == gatewayv1.HTTPSProtocolType && l.hasSecret(tls.Secret(proxy.Namespace))
+	case tls.Passthrough:
+		return l.PassesThrough()
+	default:
+		return l.spec.Protocol == gatewayv1.TLSProtocolType && !l.PassesThrough() && l.hasSecret(tls.Secret(proxy.Namespace))
+	}
+}
+
+// hasSecret reports whether a listener's certificate is that of a Secret.
+func (l *listener) hasSecret(namespace, name string) bool {
+	return l.spec.TLS != nil && slices.ContainsFunc(l.spec.TLS.CertificateRefs, func(ref gatewayv1.SecretObjectReference) bool {
+		home := l.home().Namespace
+		if ref.Namespace != nil {
+			home = string(*ref.Namespace)
+		}
+		return home == namespace && string(ref.Name) == name
+	})
 }
 
 func newProxyHost(l *listener, proxy *resource.Object[resource.HTTPProxy]) ProxyHost {
@@ -47,7 +74,7 @@ func (b *builder) attachProxy(proxy *resource.Object[resource.HTTPProxy]) {
 	matched := false
 	var owner *Route
 	var elsewhere string // a listener on which the host is the owner's
-	b.visitListeners(route, func(key string, l *listener) {
+	b.visitListeners(proxy, func(key string, l *listener) {
 		host := newProxyHost(l, proxy)
 		if other := b.proxies[host]; other != nil && other != route {
 			owner, elsewhere = other, fmt.Sprintf("listener %s of Gateway %s", l.spec.Name, key)

@@ -326,7 +326,7 @@ func (l *listener) routeKinds() []gatewayv1.Kind {
 	}
 }
 
-// takes reports whether a listener's protocol suits a route: an HTTPProxy's and a VirtualService's are HTTP.
+// takes reports whether a listener's protocol suits a route that names its parents; a VirtualService's is HTTP.
 func (l *listener) takes(route *Route) bool {
 	switch l.spec.Protocol {
 	case gatewayv1.HTTPProtocolType, gatewayv1.HTTPSProtocolType:
@@ -344,9 +344,11 @@ func isOfKind(k gatewayv1.RouteGroupKind, kind gatewayv1.Kind) bool {
 
 // allows reports whether a listener admits routes of a route's kind and namespace.
 func (b *builder) allows(l *listener, route *Route) bool {
-	if !l.takes(route) {
-		return false
-	}
+	return l.takes(route) && b.admits(l, route)
+}
+
+// admits is allows but for the listener's protocol.
+func (b *builder) admits(l *listener, route *Route) bool {
 	allowed, own := l.spec.AllowedRoutes, l.home().Namespace
 	if allowed == nil {
 		return route.Namespace == own

@@ -40,6 +40,7 @@ type Policies struct {
 
 	byTarget map[object.TargetRef][]*Policy // the first holds, the others are in conflict with it
 	inline   map[inlineKey]*Policy
+	unhashed map[object.Ref]ir.Balancing // of Contour's objects that hash no request
 	rep      *report.Report
 }
 
@@ -65,9 +66,14 @@ func New(objects *resource.Objects, rep *report.Report) *Policies {
 
 // NewPart is New where something else tells which Services, routes and rules are there.
 func NewPart(objects *resource.Objects, there func(object.TargetRef) bool, rep *report.Report) *Policies {
-	p := &Policies{byTarget: map[object.TargetRef][]*Policy{}, inline: map[inlineKey]*Policy{}, rep: rep}
+	p := &Policies{
+		byTarget: map[object.TargetRef][]*Policy{}, inline: map[inlineKey]*Policy{}, unhashed: map[object.Ref]ir.Balancing{}, rep: rep,
+	}
 	for _, o := range objects.Proxies {
 		p.readProxy(o)
+	}
+	for _, o := range objects.Extensions {
+		p.readUnhashed(o, o.Value.Spec.LoadBalancerPolicy, field.NewPath("spec"))
 	}
 	for i, o := range objects.LoadBalancers {
 		read := readPolicy(o.String(), o, field.NewPath("spec"), &o.Value.Spec, rep)
@@ -83,6 +89,9 @@ func NewPart(objects *resource.Objects, there func(object.TargetRef) bool, rep *
 // readProxy reads the policies of an HTTPProxy's routes. What is in a route holds for all of it, so it meets no other
 // policy there, and its rank does not matter.
 func (p *Policies) readProxy(o *resource.Object[resource.HTTPProxy]) {
+	if tcp := o.Value.Spec.TCPProxy; tcp != nil {
+		p.readUnhashed(o, tcp.LoadBalancerPolicy, field.NewPath("spec", "tcpproxy"))
+	}
 	for i, r := range o.Value.Spec.Routes {
 		if r.LoadBalancerPolicy == nil {
 			continue

@@ -22,6 +22,8 @@ const (
 	KindVirtualService = "VirtualService"
 	// KindHTTPProxy is Contour's. Policies do not attach to it: it has one inside.
 	KindHTTPProxy = "HTTPProxy"
+	// KindExtensionService is Contour's too: a service that the proxy asks about requests.
+	KindExtensionService = "ExtensionService"
 	// KindIstioGateway is what Istio's Gateway is called here, for Gateway API has a kind of that name.
 	KindIstioGateway = "IstioGateway"
 	// KindServiceEntry is Istio's, by which hosts are added to its registry.

@@ -130,9 +130,8 @@ func TestKindsOfTheCore(t *testing.T) {
 // limpet itself does not serve, than that it is not theirs: nothing of it is refused.
 func TestKindsOfOtherControlPlanes(t *testing.T) {
 	for name, text := range map[string]string{
-		"an HTTPProxy with TLS":                     document(httpProxy, "spec: {virtualhost: {fqdn: a.org, tls: {secretName: a}}}"),
+		"an HTTPProxy with options of TLS":          document(httpProxy, `spec: {virtualhost: {fqdn: a.org, tls: {secretName: a, minimumProtocolVersion: "1.3"}}}`),
 		"an HTTPProxy that others include":          document(httpProxy, "spec: {routes: [{conditions: [{header: {name: a}}], services: [{name: a, port: 80}]}]}"),
-		"a host name for an XBackend":               document(xbackend, "spec: {type: ExternalHostname, externalHostname: {hostname: a.org}, port: {number: 80}, protocol: HTTP}"),
 		"an XBackend whose hosts are spoken to TLS": document(xbackend, "spec: {type: ExternalHostname, externalHostname: {hostname: a.org}, port: {number: 443}, protocol: HTTP, tls: {mode: ServerOnly, validation: {hostname: a.org, wellKnownCACertificates: System}}}"),
 	} {
 		t.Run(name, func(t *testing.T) {

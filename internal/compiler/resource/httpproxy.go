@@ -19,17 +19,21 @@ import (
 // Contour's; unknown ones are refused as not supported.
 var httpProxyKind = newKind(definition[HTTPProxy]{
 	Traits: Traits{HasStatus: true, Describable: true},
-	group:  "projectcontour.io", kind: object.KindHTTPProxy, versions: []string{"v1"}, nameRule: apivalidation.NameIsDNSSubdomain,
+	group:  contourGroup, kind: object.KindHTTPProxy, versions: []string{"v1"}, nameRule: apivalidation.NameIsDNSSubdomain,
 	fields: httpProxyFields, loose: true, validate: (*HTTPProxy).validate, anotherPlane: true,
 	convert: func(p *Object[HTTPProxy], _ *Objects) { p.Value.Route = convertHTTPProxy(p) },
 	list:    func(o *Objects) *[]*Object[HTTPProxy] { return &o.Proxies },
 })
 
 func httpProxyFields() fieldSupport {
-	return joinRows(supportAll("spec.virtualhost.fqdn"), nestUnder("spec.routes[]", joinRows(
-		supportAll("conditions[].prefix", "conditions[].exact", "services[].name", "services[].port", "services[].weight"),
-		nestUnder("loadBalancerPolicy", balancingFields()),
-	)))
+	services := supportAll("services[].name", "services[].port", "services[].weight")
+	return joinRows(
+		nestUnder("spec.virtualhost", supportAll("fqdn", "tls.passthrough", "tls.secretName",
+			"authorization.extensionRef.name", "authorization.authPolicy.disabled")),
+		nestUnder("spec.routes[]", joinRows(services, supportAll("conditions[].prefix", "conditions[].exact", "authPolicy.disabled"),
+			nestUnder("loadBalancerPolicy", balancingFields()))),
+		nestUnder("spec.tcpproxy", joinRows(services, unhashedFields())),
+	)
 }
 
 // HTTPProxy is what limpet reads of projectcontour.io/v1 HTTPProxy: enough for its load-balancing policies (S55).
@@ -48,12 +52,18 @@ type HTTPProxy struct {
 type HTTPProxySpec struct {
 	VirtualHost VirtualHost      `json:"virtualhost"`
 	Routes      []HTTPProxyRoute `json:"routes"`
+	// TCPProxy is for the host's connections, which are not looked into.
+	TCPProxy *TCPProxy `json:"tcpproxy"`
 }
 
 // VirtualHost names the host.
 type VirtualHost struct {
 	// FQDN is a host name, or one with a first label "*".
 	FQDN string `json:"fqdn"`
+	// TLS is nil where clients may come without it.
+	TLS *VirtualHostTLS `json:"tls"`
+	// Authorization asks a service about all requests of the host; nil for none.
+	Authorization *Authorization `json:"authorization"`
 }
 
 // HTTPProxyRoute sends requests that meet its conditions to services.
@@ -62,6 +72,8 @@ type HTTPProxyRoute struct {
 	Conditions         []HTTPProxyCondition         `json:"conditions"`
 	Services           []HTTPProxyService           `json:"services"`
 	LoadBalancerPolicy *HTTPProxyLoadBalancerPolicy `json:"loadBalancerPolicy"`
+	// AuthPolicy says otherwise than the host's for the route.
+	AuthPolicy *AuthorizationPolicy `json:"authPolicy"`
 }
 
 // HTTPProxyCondition is on the path: the whole of it, or how its text begins, in the middle of a segment too.
@@ -91,6 +103,7 @@ func (p *HTTPProxy) validate() field.ErrorList {
 	} else if faults := validation.IsDNS1123Subdomain(strings.TrimPrefix(p.Spec.VirtualHost.FQDN, "*.")); len(faults) > 0 {
 		errs = append(errs, field.Invalid(fqdn, p.Spec.VirtualHost.FQDN, strings.Join(faults, "; ")))
 	}
+	errs = append(errs, p.Spec.validateTLS()...)
 	for i, r := range p.Spec.Routes {
 		errs = append(errs, r.validate(field.NewPath("spec", "routes").Index(i))...)
 	}
@@ -111,11 +124,16 @@ func (r *HTTPProxyRoute) validate(path *field.Path) field.ErrorList {
 			errs = append(errs, field.Invalid(at, c.Prefix+c.Exact, `must begin with "/"`))
 		}
 	}
-	if len(r.Services) == 0 {
-		errs = append(errs, field.Required(path.Child("services"), "a route has at least one"))
+	return append(errs, validateServices(path.Child("services"), r.Services)...)
+}
+
+func validateServices(path *field.Path, services []HTTPProxyService) field.ErrorList {
+	var errs field.ErrorList
+	if len(services) == 0 {
+		errs = append(errs, field.Required(path, "a route has at least one"))
 	}
-	for i, s := range r.Services {
-		at := path.Child("services").Index(i)
+	for i, s := range services {
+		at := path.Index(i)
 		if s.Name == "" {
 			errs = append(errs, field.Required(at.Child("name"), ""))
 		}
@@ -136,25 +154,32 @@ const maxWeight = 1_000_000
 var httpProxyNames = strings.NewReplacer(
 	"spec.rules", "spec.routes", ".backendRefs", ".services", ".matches", ".conditions", "spec.hostnames", "spec.virtualhost.fqdn")
 
-// convertHTTPProxy gives an HTTPProxy as the HTTPRoute that does the same.
+// renameHTTPProxy gives a field of an HTTPRoute as that of an HTTPProxy which it was made of.
+func renameHTTPProxy(path string) string {
+	if _, rest, found := strings.Cut(path, ".externalAuth.backendRef"); found {
+		return "spec.virtualhost.authorization.extensionRef" + rest
+	}
+	return httpProxyNames.Replace(path)
+}
+
+// convertHTTPProxy gives an HTTPProxy as the HTTPRoute that does the same, or as the TLSRoute in an HTTPRoute's shape.
 func convertHTTPProxy(o *Object[HTTPProxy]) *Object[gatewayv1.HTTPRoute] {
+	spec := &o.Value.Spec
 	route := &gatewayv1.HTTPRoute{TypeMeta: o.Value.TypeMeta, ObjectMeta: o.Value.ObjectMeta}
-	route.Spec.Hostnames = []gatewayv1.Hostname{gatewayv1.Hostname(o.Value.Spec.VirtualHost.FQDN)}
-	for _, r := range o.Value.Spec.Routes {
-		rule := gatewayv1.HTTPRouteRule{}
+	route.Spec.Hostnames = []gatewayv1.Hostname{gatewayv1.Hostname(spec.VirtualHost.FQDN)}
+	for _, r := range spec.Routes {
+		rule := gatewayv1.HTTPRouteRule{BackendRefs: toBackendRefs(r.Services), Filters: spec.VirtualHost.toFilters(r)}
 		for _, c := range r.Conditions {
 			rule.Matches = append(rule.Matches, gatewayv1.HTTPRouteMatch{Path: c.toPathMatch()})
 		}
-		total := int64(0)
-		for _, s := range r.Services {
-			total += s.Weight
-		}
-		for _, s := range r.Services {
-			rule.BackendRefs = append(rule.BackendRefs, s.toBackendRef(total == 0))
-		}
 		route.Spec.Rules = append(route.Spec.Rules, rule)
 	}
-	o.Rename(httpProxyNames.Replace)
+	rename := renameHTTPProxy
+	if spec.TCPProxy != nil {
+		route.Kind, rename = object.KindTLSRoute, tcpProxyNames.Replace
+		route.Spec.Rules = []gatewayv1.HTTPRouteRule{{BackendRefs: toBackendRefs(spec.TCPProxy.Services)}}
+	}
+	o.Rename(rename)
 	return &Object[gatewayv1.HTTPRoute]{
 		Document: o.Document, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name,
 		Created: o.Created, Labels: o.Labels, Value: route,
@@ -171,6 +196,18 @@ func (c HTTPProxyCondition) toPathMatch() *gatewayv1.HTTPPathMatch {
 	default:
 		return newPathMatch(gatewayv1.PathMatchRegularExpression, regexp.QuoteMeta(c.Prefix)+".*")
 	}
+}
+
+// toBackendRefs gives services as references: all alike where none has a weight.
+func toBackendRefs(services []HTTPProxyService) (refs []gatewayv1.HTTPBackendRef) {
+	total := int64(0)
+	for _, s := range services {
+		total += s.Weight
+	}
+	for _, s := range services {
+		refs = append(refs, s.toBackendRef(total == 0))
+	}
+	return refs
 }
 
 func (s HTTPProxyService) toBackendRef(unweighted bool) gatewayv1.HTTPBackendRef {

@@ -63,6 +63,7 @@ type Objects struct {
 	ConfigMaps []*Object[ConfigMap]
 
 	Proxies         []*Object[HTTPProxy]
+	Extensions      []*Object[ExtensionService]
 	LoadBalancers   []*Object[v1alpha1.LoadBalancerPolicy]
 	SessionPolicies []*Object[v1alpha1.SessionPersistencePolicy]
 	TrafficPolicies []*Object[gatewayxv1alpha1.XBackendTrafficPolicy]

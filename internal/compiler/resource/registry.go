@@ -11,7 +11,7 @@ import (
 var registry = []*Kind{
 	gatewayClassKind, gatewayKind, listenerSetKind, httpRouteKind, grpcRouteKind, tlsRouteKind, tcpRouteKind, udpRouteKind,
 	virtualServiceKind, serviceKind, xbackendKind,
-	sessionPolicyKind, trafficPolicyKind, loadBalancerPolicyKind, httpProxyKind,
+	sessionPolicyKind, trafficPolicyKind, loadBalancerPolicyKind, httpProxyKind, extensionServiceKind,
 	backendTLSPolicyKind, endpointSliceKind, secretKind, configMapKind, referenceGrantKind, namespaceKind, podKind,
 	istioGatewayKind, serviceEntryKind, destinationRuleKind,
 }

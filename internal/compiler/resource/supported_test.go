@@ -29,6 +29,7 @@ var goTypes = map[string]reflect.Type{
 	"Secret":                   reflect.TypeFor[corev1.Secret](),
 	"Service":                  reflect.TypeFor[corev1.Service](),
 	"HTTPProxy":                reflect.TypeFor[HTTPProxy](),
+	"ExtensionService":         reflect.TypeFor[ExtensionService](),
 	"LoadBalancerPolicy":       reflect.TypeFor[v1alpha1.LoadBalancerPolicy](),
 	"XBackendTrafficPolicy":    reflect.TypeFor[gatewayxv1alpha1.XBackendTrafficPolicy](),
 	"SessionPersistencePolicy": reflect.TypeFor[v1alpha1.SessionPersistencePolicy](),

@@ -6,12 +6,13 @@ import (
 	gatewayxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/read"
 )
 
 var xbackendKind = newKind(definition[XBackend]{
 	Traits: Traits{HasStatus: true, Describable: true, Attachable: true},
 	group:  gatewayxv1alpha1.GroupName, kind: object.KindXBackend, versions: []string{"v1alpha1"},
-	fields: xbackendFields, sessionPath: "spec." + sessionKey, checkUnverified: checkXBackend,
+	fields: xbackendFields, prepare: readPort16, sessionPath: "spec." + sessionKey, checkUnverified: checkXBackend,
 	list: func(o *Objects) *[]*Object[XBackend] { return &o.Backends },
 })
 
@@ -25,20 +26,35 @@ type XBackend struct {
 
 // XBackendSpec is what an XBackend leads to.
 type XBackendSpec struct {
-	// Type is EndpointSelector; the other one, ExternalHostname, is not supported.
+	// Type is EndpointSelector or ExternalHostname.
 	Type string       `json:"type"`
 	Port XBackendPort `json:"port"`
 	// EndpointSelector selects pods. There are no pods in the input, only what Services select.
 	EndpointSelector *EndpointSelector `json:"endpointSelector,omitempty"`
 	Protocol         *string           `json:"protocol,omitempty"`
 	TLS              *XBackendTLS      `json:"tls,omitempty"`
-	// ExternalHostname is for a control plane that serves the type of this name.
-	ExternalHostname any `json:"externalHostname,omitempty"`
+	// ExternalHostname is a host outside of the cluster, by its name.
+	ExternalHostname *ExternalHostname `json:"externalHostname,omitempty"`
 }
 
-// XBackendPort is the port of the pods; 0 if none is written, which the CRD allows.
+// XBackendPort is the port of the pods or the host; 0 if none is written, which the CRD allows.
 type XBackendPort struct {
 	Number int32 `json:"number,omitempty"`
+}
+
+// readPort16 reads the port of an XBackend as Gateway API 1.6 has it, where it has another name, and a name for people. All else of
+// that release is in 1.7, too.
+func readPort16(_ *admitter, d *read.Document) {
+	spec, _ := d.Fields["spec"].(map[string]any)
+	port, _ := spec["port"].(map[string]any)
+	if number := port["port"]; number != nil && port["number"] == nil {
+		spec["port"] = map[string]any{"number": number}
+	}
+}
+
+// ExternalHostname is a DNS name.
+type ExternalHostname struct {
+	Hostname string `json:"hostname"`
 }
 
 // EndpointSelector selects the pods that have all of the labels.
@@ -57,7 +73,8 @@ type XBackendTLS struct {
 func xbackendFields() fieldSupport {
 	return joinRows(
 		fieldSupport{
-			"spec.type":                         onlyValues("EndpointSelector"),
+			"spec.type":                         onlyValues("EndpointSelector", "ExternalHostname"),
+			"spec.externalHostname.hostname":    supported,
 			"spec.port.number":                  supported,
 			"spec.endpointSelector.matchLabels": supported,
 			"spec.protocol":                     onlyValues("HTTP", "HTTP11", "HTTP2", "H2C", "GRPC"),

@@ -83,6 +83,7 @@ func Build(in Input) []Object {
 	b.writeBackendTLS()
 	b.writeXBackends()
 	b.writeProxies()
+	b.writeExtensions()
 	b.writeServices()
 	return b.objects
 }

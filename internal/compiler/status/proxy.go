@@ -19,6 +19,11 @@ type ProxyStatus struct {
 	Conditions    []ProxyCondition `json:"conditions,omitempty"`
 }
 
+// ExtensionStatus is the status of Contour's ExtensionService (projectcontour.io/v1alpha1).
+type ExtensionStatus struct {
+	Conditions []ProxyCondition `json:"conditions,omitempty"`
+}
+
 // ProxyCondition is a condition with what is behind it. Valid is False if there is an error.
 type ProxyCondition struct {
 	metav1.Condition `json:",inline"`
@@ -52,9 +57,32 @@ func (b *builder) writeProxies() {
 	}
 }
 
+// writeExtensions writes the status of Contour's ExtensionServices, which is that condition alone.
+func (b *builder) writeExtensions() {
+	for _, e := range b.Objects.Extensions {
+		s := parseStatus[ExtensionStatus](e.Status)
+		b.setContourValid(&s.Conditions, object.KindExtensionService, e.Value.ObjectMeta, b.problemsOf(e))
+		b.addObject(e.Value.TypeMeta, e.Value.ObjectMeta, s)
+	}
+}
+
 // setProxyValid puts the condition Valid into a status, and what Contour derives from it.
 func (b *builder) setProxyValid(s *ProxyStatus, meta metav1.ObjectMeta, problems []report.Problem) {
-	is := ProxyCondition{Condition: newCondition(proxyValid, true, proxyValid, "Valid HTTPProxy")}
+	is := b.setContourValid(&s.Conditions, object.KindHTTPProxy, meta, problems)
+	if is == nil {
+		return
+	}
+	s.CurrentStatus, s.Description = stateValid, is.Reason+": "+is.Message
+	if is.Status == metav1.ConditionFalse {
+		s.CurrentStatus = stateInvalid
+	}
+}
+
+// setContourValid puts the condition Valid among others, and gives it; nil if another controller knows better (S64).
+func (b *builder) setContourValid(
+	all *[]ProxyCondition, kind string, meta metav1.ObjectMeta, problems []report.Problem,
+) *ProxyCondition {
+	is := ProxyCondition{Condition: newCondition(proxyValid, true, proxyValid, "Valid "+kind)}
 	for _, p := range problems {
 		fault := ProxyFault{
 			Type:    proxyFaultType(p.Path),
@@ -71,20 +99,17 @@ func (b *builder) setProxyValid(s *ProxyStatus, meta metav1.ObjectMeta, problems
 	if len(is.Errors) > 0 {
 		is.Condition = newCondition(proxyValid, false, proxyFaulty, "At least one error present, see Errors for details")
 	}
-	at := slices.IndexFunc(s.Conditions, func(c ProxyCondition) bool { return c.Type == proxyValid })
+	at := slices.IndexFunc(*all, func(c ProxyCondition) bool { return c.Type == proxyValid })
 	if at < 0 {
-		at, s.Conditions = len(s.Conditions), append(s.Conditions, ProxyCondition{})
+		at, *all = len(*all), append(*all, ProxyCondition{})
 	}
-	was := s.Conditions[at]
+	was := (*all)[at]
 	if was.ObservedGeneration > meta.Generation {
-		return // another controller knows better (S64)
+		return nil
 	}
 	is.Condition = b.newWriter(meta).replace(was.Condition, is.Condition)
-	s.Conditions[at] = is
-	s.CurrentStatus, s.Description = stateValid, is.Reason+": "+is.Message
-	if is.Status == metav1.ConditionFalse {
-		s.CurrentStatus = stateInvalid
-	}
+	(*all)[at] = is
+	return &is
 }
 
 // setProxyAffected puts the conditions about policies into a status, for all Gateways at once: an HTTPProxy names none.
@@ -106,6 +131,8 @@ func (b *builder) setProxyAffected(s *ProxyStatus, meta metav1.ObjectMeta, proxy
 // proxyFaultType is Contour's type of error for a place in the object.
 func proxyFaultType(path string) string {
 	switch {
+	case strings.HasPrefix(path, "spec.tcpproxy"):
+		return "TCPProxyError"
 	case strings.HasPrefix(path, "spec.virtualhost"):
 		return "VirtualHostError"
 	case strings.Contains(path, ".services"):

@@ -1,0 +1,99 @@
+package resource
+
+import (
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+)
+
+// contourGroup is that of Contour's kinds.
+const contourGroup = "projectcontour.io"
+
+// extensionServiceKind is Contour's kind of a service that the proxy itself asks. No CRD of it is at hand, as with HTTPProxy.
+var extensionServiceKind = newKind(definition[ExtensionService]{
+	Traits: Traits{HasStatus: true},
+	group:  contourGroup, kind: object.KindExtensionService, versions: []string{"v1alpha1"}, nameRule: apivalidation.NameIsDNSSubdomain,
+	fields: func() fieldSupport {
+		return joinRows(nestUnder("spec", supportAll("services[].name", "services[].port")),
+			fieldSupport{
+				"spec.protocol":          onlyValues("h2c"),
+				"spec.protocolVersion":   onlyValues("v3"),
+				"spec.services[].weight": ignoredFor("is about several services, and limpet takes one"),
+			},
+			nestUnder("spec", unhashedFields()))
+	},
+	loose: true, validate: (*ExtensionService).validate, ownProxy: true,
+	list: func(o *Objects) *[]*Object[ExtensionService] { return &o.Extensions },
+})
+
+// ExtensionService is what limpet reads of projectcontour.io/v1alpha1 ExtensionService.
+type ExtensionService struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+
+	Spec ExtensionServiceSpec `json:"spec"`
+}
+
+// ExtensionServiceSpec is a service that speaks gRPC, without TLS.
+type ExtensionServiceSpec struct {
+	// Services has one entry.
+	Services           []HTTPProxyService           `json:"services"`
+	Protocol           string                       `json:"protocol"`
+	ProtocolVersion    string                       `json:"protocolVersion"`
+	LoadBalancerPolicy *HTTPProxyLoadBalancerPolicy `json:"loadBalancerPolicy"`
+}
+
+// Authorization asks an ExtensionService of the HTTPProxy's namespace, by Envoy's protocol.
+type Authorization struct {
+	ExtensionRef ExtensionRef         `json:"extensionRef"`
+	AuthPolicy   *AuthorizationPolicy `json:"authPolicy"`
+}
+
+// ExtensionRef names an ExtensionService.
+type ExtensionRef struct {
+	Name string `json:"name"`
+}
+
+// AuthorizationPolicy says of requests whether they are asked about.
+type AuthorizationPolicy struct {
+	Disabled bool `json:"disabled"`
+}
+
+func (s *ExtensionService) validate() field.ErrorList {
+	errs := validateServices(field.NewPath("spec", "services"), s.Spec.Services)
+	if len(s.Spec.Services) > 1 {
+		errs = append(errs, field.TooMany(field.NewPath("spec", "services"), len(s.Spec.Services), 1))
+	}
+	if s.Spec.Protocol == "" {
+		const why = "without it TLS is spoken that verifies nothing, which is not supported"
+		errs = append(errs, field.Required(field.NewPath("spec", "protocol"), why))
+	}
+	return errs
+}
+
+// toFilters gives the filter for a route that asks the host's service about its requests, if it does.
+func (h *VirtualHost) toFilters(r HTTPProxyRoute) []gatewayv1.HTTPRouteFilter {
+	if h.Authorization == nil {
+		return nil
+	}
+	policy := h.Authorization.AuthPolicy
+	if r.AuthPolicy != nil {
+		policy = r.AuthPolicy
+	}
+	if policy != nil && policy.Disabled {
+		return nil
+	}
+	group, kind := gatewayv1.Group(contourGroup), gatewayv1.Kind(object.KindExtensionService)
+	return []gatewayv1.HTTPRouteFilter{{
+		Type: gatewayv1.HTTPRouteFilterExternalAuth,
+		ExternalAuth: &gatewayv1.HTTPExternalAuthFilter{
+			ExternalAuthProtocol: gatewayv1.HTTPRouteExternalAuthGRPCProtocol,
+			BackendRef: gatewayv1.BackendObjectReference{
+				Group: &group, Kind: &kind, Name: gatewayv1.ObjectName(h.Authorization.ExtensionRef.Name),
+			},
+		},
+	}}
+}
