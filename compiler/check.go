@@ -69,6 +69,7 @@ func Check(sources []Source, o Options) (*CheckResult, error) {
 			Decisions:   j.decisions,
 			Traffic:     j.traffic,
 			Problems:    warnings,
+			DryRuns:     j.describeDryRuns(&o),
 			Now:         o.Time,
 		},
 	)
