@@ -71,6 +71,7 @@ func Check(sources []Source, o Options) (*CheckResult, error) {
 			Traffic:     j.traffic,
 			Problems:    warnings,
 			Withheld:    j.findWithheld,
+			DryRuns:     j.describeDryRuns(&o),
 			Now:         o.Time,
 		},
 	)

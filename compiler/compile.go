@@ -80,6 +80,8 @@ type Result struct {
 	// LongestUnused is the longest time for which a session goes on without a request, with EnvoyOptions.Served: for so long a
 	// key verifies that no longer signs.
 	LongestUnused time.Duration
+	// DryRuns are the keys of the Gateways in Served whose proxies are to go on with what they are served, and are not to get this.
+	DryRuns []string
 	// Draining are the hosts that terminate and still serve, for the next Dynamic.Draining. Until is when the same input will
 	// give another result, because the drain limit of one of them will have passed; zero is never.
 	Draining []HostKey
@@ -234,7 +236,9 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 }
 
 // adviseAddresses is for targets that know nothing of pods.
-func (j *analysis) adviseAddresses() { lower.AdviseAddresses(j.topology.Ports, j.decisions, j.plan, j.rep) }
+func (j *analysis) adviseAddresses() {
+	lower.AdviseAddresses(j.topology.Ports, j.decisions, j.plan, j.rep)
+}
 
 // newPlaces says where no endpoint is.
 func (o *Options) newPlaces(objects *resource.Objects, claims gateway.Claims, settings parsedOptions) *backend.Places {

@@ -62,8 +62,9 @@ type Update struct {
 	Whole   bool
 	// NewWarnings are those of Result.Warnings that the last Update did not have, wherever in the files they were then.
 	NewWarnings []Problem
-	// PrivateKeys, Draining, Until, Pods and Unsettled are as in Result.
+	// PrivateKeys, DryRuns, Draining, Until, Pods and Unsettled are as in Result.
 	PrivateKeys bool
+	DryRuns     []string
 	Draining    []HostKey
 	Until       time.Time
 	Pods        []PodAt
@@ -87,6 +88,9 @@ func NewFollower(o Options) (*Follower, error) {
 	}
 	o.Cache = NewCache()
 	state := follow.New(o.followSettings(settings))
+	if had := o.Incumbents; had != nil && had.names != nil {
+		state.SetIncumbents(had.claims, had.names, had.hosts)
+	}
 	return &Follower{options: o, settings: settings, state: state}, nil
 }
 
@@ -180,6 +184,7 @@ func (f *Follower) apply(c Changes) (*Update, error) {
 	}
 	u.Draining, u.Until = f.state.Draining()
 	u.Pods, u.Unsettled = f.state.Pods()
+	u.DryRuns = f.state.DryRuns()
 	f.last, f.whole, f.saidWhole = u, false, nil
 	return u, nil
 }
@@ -256,7 +261,7 @@ func (f *Follower) compileWhole(c Changes, invalid Errors) (*Update, error) {
 		f.state.SetIncumbents(has.claims, has.names, has.hosts)
 	}
 	f.last = &Update{
-		Whole: true, NewWarnings: f.listNewOfWhole(result.Warnings), PrivateKeys: result.PrivateKeys,
+		Whole: true, NewWarnings: f.listNewOfWhole(result.Warnings), PrivateKeys: result.PrivateKeys, DryRuns: result.DryRuns,
 		Draining: result.Draining, Until: result.Until, Pods: result.Pods, Unsettled: result.Unsettled, result: result, complete: true,
 	}
 	f.whole = true
@@ -325,7 +330,7 @@ func (u *Update) Configuration() (*Result, error) {
 	if u.result != nil {
 		return u.result, nil
 	}
-	r := &Result{PrivateKeys: u.PrivateKeys, Draining: u.Draining, Until: u.Until, Pods: u.Pods, Unsettled: u.Unsettled}
+	r := &Result{PrivateKeys: u.PrivateKeys, DryRuns: u.DryRuns, Draining: u.Draining, Until: u.Until, Pods: u.Pods, Unsettled: u.Unsettled}
 	var err error
 	if u.follower.options.served() != nil {
 		r.Served, err = u.follower.state.Served(u.keys)

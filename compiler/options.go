@@ -154,6 +154,8 @@ type Served struct {
 	Remote bool
 	// Rejected has, by the key of their Gateway, what Envoys said of what they did not take, for Check.
 	Rejected map[string]string
+	// DryRuns has, by their keys, the Gateways whose objects are tried, for Check.
+	DryRuns map[string]DryRun
 }
 
 // EnvoyGatewayOptions is what TargetEnvoyGateway needs: WasmURL, WasmSHA256 and Owner.

@@ -20,6 +20,9 @@ func emitServed(j *analysis, o *Options, r *Result) error {
 	parts := newSplitter(proxy)
 	for _, g := range j.topology.Attachments.Gateways {
 		gateways = append(gateways, envoy.GatewayConfig{Gateway: g.Gateway.Key(), Config: parts.split(g.Gateway.Key())})
+		if g.IsDryRun() {
+			r.DryRuns = append(r.DryRuns, g.Gateway.Key())
+		}
 	}
 	settings := envoy.Settings{ModulePath: o.Envoy.ModulePath, Native: o.Envoy.Native, Plugin: config, PluginJSON: text}
 	served, err := j.cache.rendered.Serve(proxy.Clusters, settings, gateways)

@@ -171,20 +171,13 @@ func (sc *serveCommand) run(c *cobra.Command) error {
 	defer stop()
 	log := sc.newLogger(c)
 	registry := prometheus.NewRegistry()
-	draining, err := livereload.NewDraining(sc.draining)
+	known, err := sc.recall(ctx, log, registry)
 	if err != nil {
-		log.Warn("since when hosts terminate is not known, and begins now", "reason", err)
-	}
-	unselected, err := livereload.NewUnselected(sc.unselectedFile())
-	if err != nil {
-		log.Warn("which pods Services have left is not known", "reason", err)
-	}
-	owners, err := livereload.NewOwners(sc.owners)
-	if err != nil {
-		log.Warn("whose addresses were is not known, and those that they have now count as their first", "reason", err)
+		return err
 	}
 	output := &serve.Output{
-		Draining: draining, Owners: owners, Unselected: unselected, Options: sc.config.cachedOptions(compiler.TargetEnvoy, sc.config.filter.path()),
+		Draining: known.draining, Owners: known.owners, Unselected: known.unselected,
+		Options:  sc.config.cachedOptions(compiler.TargetEnvoy, sc.config.filter.path()),
 		Compiled: serve.NewCompileMetrics(registry), Own: sc.listAddresses(), Remote: !isLoopback(sc.listen),
 	}
 	server := xds.NewServer(xds.Options{
@@ -208,6 +201,10 @@ func (sc *serveCommand) run(c *cobra.Command) error {
 	if _, err := output.Apply(ctx, begun, result); err != nil {
 		return err
 	}
+	defer func() {
+		stop()
+		sc.cluster.awaitEnd()
+	}()
 	return sc.serveUntil(ctx, log, server, registry, func() { reconciler.Run(ctx) })
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -32,6 +33,8 @@ type clusterFlags struct {
 	keys       string
 	rotate     string
 	rotateKeys time.Duration // what rotate says
+	// ending is what has something to do yet when the process shall end.
+	ending sync.WaitGroup
 }
 
 func (f *clusterFlags) register(flags *pflag.FlagSet) {
@@ -183,10 +186,26 @@ func (c *cluster) writeStatuses(
 		Config: c.config, Namespace: c.flags.namespace, Name: "limpet-serve",
 		Identity: fmt.Sprintf("%s_%d_%d", host, os.Getpid(), time.Now().UnixNano()), Log: c.log,
 	}
-	go func() {
+	c.flags.ending.Go(func() {
 		if err := lease.Run(ctx, w.Run); err != nil {
 			c.log.Error("statuses are not written", "reason", err)
 		}
-	}()
+	})
 	return w.Wake
+}
+
+// endWithin is how long the process may take to end: an API server may be away.
+const endWithin = 3 * time.Second
+
+// awaitEnd waits until the Lease is given up, so that another process leads at once, and what is remembered is written.
+func (f *clusterFlags) awaitEnd() {
+	ended := make(chan struct{})
+	go func() {
+		f.ending.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(endWithin):
+	}
 }

@@ -81,7 +81,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// condition gives a condition of an object, or of an entry of its status' list: status and reason.
+// condition gives a condition of an object, or of an entry of its status' list: status and reason, and whether it is out of date.
 func condition(o *unstructured.Unstructured, kind string, path ...string) string {
 	if o == nil {
 		return "no object"
@@ -95,7 +95,11 @@ func condition(o *unstructured.Unstructured, kind string, path ...string) string
 		list, _ := fields["conditions"].([]any)
 		for _, one := range list {
 			if c, _ := one.(map[string]any); c["type"] == kind {
-				return fmt.Sprintf("%v %v %v", c["status"], c["reason"], c["observedGeneration"])
+				text := fmt.Sprintf("%v %v", c["status"], c["reason"])
+				if c["observedGeneration"] != o.GetGeneration() {
+					text += " of before"
+				}
+				return text
 			}
 		}
 	}
@@ -125,14 +129,14 @@ func TestServe(t *testing.T) {
 	route := object("gateway.networking.k8s.io/v1", "HTTPRoute", "default", "cart")
 	class := object("gateway.networking.k8s.io/v1", "GatewayClass", "", "limpet")
 	for what, is := range map[string]func() bool{
-		"the class is accepted":     func() bool { return condition(c.get(t, class), "Accepted") == "True Accepted 1" },
-		"the Gateway is programmed": func() bool { return condition(c.get(t, gateway), "Programmed") == "True Programmed 1" },
+		"the class is accepted":     func() bool { return condition(c.get(t, class), "Accepted") == "True Accepted" },
+		"the Gateway is programmed": func() bool { return condition(c.get(t, gateway), "Programmed") == "True Programmed" },
 		"the listener has a route": func() bool {
 			listeners, _, _ := unstructured.NestedSlice(c.get(t, gateway).Object, "status", "listeners")
 			return len(listeners) == 1 && listeners[0].(map[string]any)["attachedRoutes"] == int64(1)
 		},
 		"the route is accepted": func() bool {
-			return condition(c.get(t, route), "Accepted", "status", "parents") == "True Accepted 1"
+			return condition(c.get(t, route), "Accepted", "status", "parents") == "True Accepted"
 		},
 	} {
 		eventually(t, what, is)

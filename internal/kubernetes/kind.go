@@ -30,6 +30,9 @@ var (
 // selectors leave out what the compiler has no use for: of Secrets it reads certificates alone.
 var selectors = map[schema.GroupKind]string{{Kind: "Secret"}: "type=kubernetes.io/tls"}
 
+// labelSelectors leave out what is limpet's own.
+var labelSelectors = map[schema.GroupKind]string{{Kind: "ConfigMap"}: "!" + memoryLabel}
+
 // crds are where an API server keeps what it knows of all other kinds.
 var crds = apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")
 

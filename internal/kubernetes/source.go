@@ -64,7 +64,7 @@ func NewSource(client dynamic.Interface, log *slog.Logger) *Source {
 
 // Start begins to follow, and returns when it has all objects that there are.
 func (s *Source) Start(ctx context.Context) error {
-	definitions := s.newInformer(crds, "", func(error) {})
+	definitions := s.newInformer(crds, "", "", func(error) {})
 	handler := func() { s.follow(ctx, listDefinitions(definitions.GetStore())) }
 	registration, err := definitions.AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc:    func(any, bool) { handler() },
@@ -100,9 +100,11 @@ func (s *Source) isSynced() bool {
 }
 
 // newInformer makes what lists and watches a resource, and tells of each failure.
-func (s *Source) newInformer(resource schema.GroupVersionResource, selector string, failed func(error)) cache.SharedIndexInformer {
+func (s *Source) newInformer(
+	resource schema.GroupVersionResource, fields, labels string, failed func(error),
+) cache.SharedIndexInformer {
 	informer := dynamicinformer.NewFilteredDynamicInformer(s.client, resource, metav1.NamespaceAll, 0, cache.Indexers{},
-		func(o *metav1.ListOptions) { o.FieldSelector = selector }).Informer()
+		func(o *metav1.ListOptions) { o.FieldSelector, o.LabelSelector = fields, labels }).Informer()
 	// Neither fails before the informer runs.
 	_ = informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, r *cache.Reflector, err error) {
 		if ctx.Err() == nil {
@@ -152,7 +154,7 @@ func (s *Source) follow(ctx context.Context, definitions []*apiextensionsv1.Cust
 func (s *Source) newWatch(ctx context.Context, kind schema.GroupKind, resource schema.GroupVersionResource) *watch {
 	own, stop := context.WithCancel(ctx)
 	w := &watch{resource: resource, stop: stop}
-	informer := s.newInformer(resource, selectors[kind], func(err error) { w.denied.Store(apierrors.IsForbidden(err)) })
+	informer := s.newInformer(resource, selectors[kind], labelSelectors[kind], func(err error) { w.denied.Store(apierrors.IsForbidden(err)) })
 	_ = informer.SetTransform(reduce) // fails only once it runs
 	registration, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(o any) { s.set(own, kind, o) },

@@ -1,12 +1,10 @@
 package livereload
 
 import (
-	"encoding/json"
 	"maps"
 	"time"
 
 	"github.com/limpet-proxy/limpet/compiler"
-	"github.com/limpet-proxy/limpet/internal/atomicfile"
 )
 
 // Draining remembers since when hosts terminate, which EndpointSlices don't say.
@@ -14,14 +12,17 @@ type Draining struct {
 	// Since has each such host with the time at which it was first seen to terminate.
 	Since map[compiler.HostKey]time.Time
 
-	file string // empty to forget all of it at the end
+	memory Memory
 }
 
 // NewDraining begins with what a file says, and keeps it up to date; without a file with nothing. A file that can't be
 // read is an error, and what comes of it begins with nothing.
-func NewDraining(file string) (*Draining, error) {
-	since, err := readMemory[compiler.HostKey, time.Time](file)
-	return &Draining{Since: since, file: file}, err
+func NewDraining(file string) (*Draining, error) { return NewDrainingIn(FileMemory(file)) }
+
+// NewDrainingIn is NewDraining for any memory.
+func NewDrainingIn(m Memory) (*Draining, error) {
+	since, err := recall[compiler.HostKey, time.Time](m)
+	return &Draining{Since: since, memory: m}, err
 }
 
 // See notes which hosts terminate at a time. Those that do so no more are forgotten, so that an address that comes back
@@ -38,17 +39,5 @@ func (d *Draining) See(hosts []compiler.HostKey, now time.Time) error {
 		return nil
 	}
 	d.Since = seen
-	return d.save()
-}
-
-// save writes the file, if there is one.
-func (d *Draining) save() error {
-	if d.file == "" {
-		return nil
-	}
-	text, err := json.MarshalIndent(d.Since, "", "  ")
-	if err != nil {
-		return err
-	}
-	return atomicfile.Write(d.file, append(text, '\n'), 0o644)
+	return remember(d.memory, d.Since, func(time.Time) bool { return true }, false)
 }

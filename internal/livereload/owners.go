@@ -2,12 +2,10 @@ package livereload
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
 	"time"
 
 	"github.com/limpet-proxy/limpet/compiler"
-	"github.com/limpet-proxy/limpet/internal/atomicfile"
 )
 
 // Owners remembers whose addresses were, which no EndpointSlice says: an address that passes to another pod must not take the
@@ -16,8 +14,8 @@ type Owners struct {
 	// Of has each address that is known.
 	Of map[compiler.HostKey]compiler.HostOwner
 
-	file    string                          // empty to forget all of it at the end
-	unsaved bool                            // the file does not have all of it
+	memory  Memory
+	unsaved bool                            // the memory does not have all of it
 	history map[compiler.HostKey]pastOwners // of those that have any
 }
 
@@ -45,9 +43,12 @@ type rememberedOwner struct {
 
 // NewOwners begins with what a file says, and keeps it up to date; without a file with nothing. A file that can't be read is
 // an error, and what comes of it begins with nothing.
-func NewOwners(file string) (*Owners, error) {
-	o := &Owners{Of: map[compiler.HostKey]compiler.HostOwner{}, file: file, history: map[compiler.HostKey]pastOwners{}}
-	read, err := readMemory[compiler.HostKey, rememberedOwner](file)
+func NewOwners(file string) (*Owners, error) { return NewOwnersIn(FileMemory(file)) }
+
+// NewOwnersIn is NewOwners for any memory.
+func NewOwnersIn(m Memory) (*Owners, error) {
+	o := &Owners{Of: map[compiler.HostKey]compiler.HostOwner{}, memory: m, history: map[compiler.HostKey]pastOwners{}}
+	read, err := recall[compiler.HostKey, rememberedOwner](m)
 	for at, r := range read {
 		o.Of[at] = compiler.HostOwner{UID: r.UID, Reused: r.Reused, Live: r.Live}
 		o.history[at] = pastOwners{r.Former, r.Gone}
@@ -78,19 +79,20 @@ func (o *Owners) See(pods []compiler.PodAt, now time.Time) (moved []compiler.Hos
 		o.unsaved = true
 	}
 	if len(moved) > 0 {
-		err = o.Keep()
+		o.unsaved = false
+		err = o.save(true)
 	}
 	return moved, err
 }
 
-// Keep writes the file, if there is news. Addresses that have passed to another pod are in it before anything comes of that; for
+// Keep has it remembered, if there is news. Addresses that have passed to another pod are so before anything comes of that; for
 // all others a change need not wait.
 func (o *Owners) Keep() error {
 	if !o.unsaved {
 		return nil
 	}
 	o.unsaved = false
-	return o.save()
+	return o.save(false)
 }
 
 // seeAt notes the pods that slices name at one address. Several are one that is new, and others that are gone there.
@@ -174,14 +176,15 @@ func (o *Owners) Confirm() (news bool, err error) {
 		}
 	}
 	if news {
-		err = o.save()
+		err = o.save(false)
 	}
 	return news, err
 }
 
-// save writes the file, if there is one.
-func (o *Owners) save() error {
-	if o.file == "" {
+// save has it remembered. What slices say of an address that had one pod is worth nothing: they will say it again. But one that has
+// no pod now may get another.
+func (o *Owners) save(urgent bool) error {
+	if o.memory == FileMemory("") {
 		return nil
 	}
 	all := make(map[compiler.HostKey]rememberedOwner, len(o.Of))
@@ -189,9 +192,5 @@ func (o *Owners) save() error {
 		past := o.history[at]
 		all[at] = rememberedOwner{known.UID, known.Reused, known.Live, past.former, past.gone}
 	}
-	text, err := json.Marshal(all)
-	if err != nil {
-		return err
-	}
-	return atomicfile.Write(o.file, append(text, '\n'), 0o644)
+	return remember(o.memory, all, func(r rememberedOwner) bool { return r.Reused || !r.Gone.IsZero() }, urgent)
 }

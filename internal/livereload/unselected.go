@@ -18,16 +18,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/limpet-proxy/limpet/compiler"
-	"github.com/limpet-proxy/limpet/internal/atomicfile"
 	"github.com/limpet-proxy/limpet/internal/compiler/backend"
 )
 
 // Unselected remembers which pods Services selected, and gives those that run on after a Service has stopped selecting them
 // back to the compiler, as hosts that drain (S42). It costs nothing where no policy says keepUnselected.
 type Unselected struct {
-	hosts map[string]keptHost // by their keys
-	file  string              // empty to forget all of it at the end
-	read  sourceReader
+	hosts  map[string]keptHost // by their keys
+	memory Memory
+	read   sourceReader
 	// missing says that a policy wants pods to be kept, and that there are none in the input.
 	missing bool
 	last    []byte
@@ -51,9 +50,12 @@ const unselectedSource = "(pods that their Service no longer selects)"
 
 // NewUnselected begins with what a file says, and keeps it up to date; without a file with nothing. A file that can't be
 // read is an error, and what comes of it begins with nothing.
-func NewUnselected(file string) (*Unselected, error) {
-	hosts, err := readMemory[string, keptHost](file)
-	return &Unselected{hosts: hosts, file: file}, err
+func NewUnselected(file string) (*Unselected, error) { return NewUnselectedIn(FileMemory(file)) }
+
+// NewUnselectedIn is NewUnselected for any memory.
+func NewUnselectedIn(m Memory) (*Unselected, error) {
+	hosts, err := recall[string, keptHost](m)
+	return &Unselected{hosts: hosts, memory: m}, err
 }
 
 // Extend gives the sources and, if there are any, the hosts that Services have left. The namespace is that of documents without one.
@@ -116,16 +118,9 @@ func (u *Unselected) advance(facts inputFacts, now time.Time) map[string]keptHos
 	return next
 }
 
-// save writes the file, if there is one.
+// save has them remembered. Which pods Services select is worth nothing: slices will say it again.
 func (u *Unselected) save() error {
-	if u.file == "" {
-		return nil
-	}
-	text, err := json.MarshalIndent(u.hosts, "", "  ")
-	if err != nil {
-		return err
-	}
-	return atomicfile.Write(u.file, append(text, '\n'), 0o644)
+	return remember(u.memory, u.hosts, func(h keptHost) bool { return !h.Left.IsZero() }, false)
 }
 
 // writeSlices writes an EndpointSlice for each host that its Service has left; nil for none.

@@ -27,10 +27,10 @@ func TestShow(t *testing.T) {
 		}
 	}
 	for path, want := range map[string]string{
-		rds + "80.pb":       `'[{"scope":"HTTPRoute/default/a/matches/`,
-		eds + "a_80.pb":     "address: 10.0.0.1",
-		envoy.ClustersFile:  "name: service/default/sa/80",
-		envoy.ListenersFile: "route_config_name: listener/0.0.0.0/80",
+		rds + "80.pb":                 `'[{"scope":"HTTPRoute/default/a/matches/`,
+		eds + "a_80.pb":               "address: 10.0.0.1",
+		envoy.ClustersFile:            "name: service/default/sa/80",
+		envoy.ListenersFile:           "route_config_name: listener/0.0.0.0/80",
 		envoy.ExtensionFile("limpet"): `"secret":"[secret]"`,
 	} {
 		if !strings.Contains(shown[path], want) {

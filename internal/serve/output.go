@@ -44,6 +44,9 @@ type Output struct {
 	missing   bool                 // as Unselected.Problem has it
 	unused    time.Duration        // the longest that a session of what is served goes on without a request
 	inputs    livereload.Inputs    // of the last compilation
+	accepted  livereload.Inputs    // of the last one that came to something
+	compiled  bool                 // something did
+	dryRuns   map[string]*dryRun   // by their Gateways
 
 	checking sync.Mutex // of the cache that checks share
 }
@@ -56,12 +59,16 @@ func (s *Output) Compile(in livereload.Inputs) (*compiler.Result, error) {
 	s.inputs = in
 	now := time.Now()
 	result, err := s.compile(in, now)
+	if err == nil {
+		result, err = s.holdDryRuns(result)
+	}
 	if s.Compiled != nil {
 		s.Compiled(time.Since(now), err)
 	}
 	if err != nil {
 		return nil, err
 	}
+	s.accepted, s.compiled = in, true
 	return result, s.Draining.See(result.Draining, now)
 }
 
@@ -79,7 +86,7 @@ func (s *Output) compile(in livereload.Inputs, now time.Time) (*compiler.Result,
 		return nil, err
 	}
 	s.fresh = update.NewWarnings
-	moved, err := s.Owners.See(update.Pods, now)
+	moved, err := s.Owners.See(s.listPods(update), now)
 	if err != nil {
 		return nil, err
 	}
@@ -104,15 +111,22 @@ func (s *Output) compile(in livereload.Inputs, now time.Time) (*compiler.Result,
 	return result, err
 }
 
-// follow has the follower take the inputs, with what is remembered. Moved are the addresses of which that is news.
+// follow has the followers take the inputs, with what is remembered. Moved are the addresses of which that is news.
 func (s *Output) follow(in livereload.Inputs, now time.Time, moved []compiler.HostKey) (*compiler.Update, error) {
 	sources, err := s.Unselected.Extend(in.Sources, s.Options(in).Namespace, now)
 	if err != nil {
 		return nil, err
 	}
-	return s.follower.Replace(sources, compiler.Changes{
-		Keys: in.Keys, Time: now, Draining: s.Draining.Since, Owners: s.Owners.Of, Moved: moved,
-	})
+	update, err := s.follower.Replace(sources, s.changesFor(in, now, moved))
+	if err == nil {
+		err = s.settleDryRuns(update.DryRuns)
+	}
+	for _, d := range s.dryRuns {
+		if err == nil {
+			err = d.follow(s, in, s.changesFor(in, now, moved))
+		}
+	}
+	return update, err
 }
 
 // NewWarnings are the problems that the last compilation was the first to find.
@@ -142,6 +156,7 @@ func (s *Output) recall(sources []compiler.Source, o *compiler.Options) []compil
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	o.Envoy.Served.Draining, o.Envoy.Served.Owners = s.Draining.Since, maps.Clone(s.Owners.Of)
+	o.Envoy.Served.DryRuns = s.listDryRuns()
 	if s.follower != nil {
 		o.Incumbents = s.follower.Incumbents()
 	}

@@ -79,6 +79,15 @@ func NewStatusMetrics(to prometheus.Registerer) func(result string) {
 	return func(result string) { writes.WithLabelValues(result).Inc() }
 }
 
+// NewMemoryMetrics makes the metric of writes of what is remembered, and the function that it is told by.
+func NewMemoryMetrics(to prometheus.Registerer) func(result string) {
+	writes := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "limpet_memory_writes_total", Help: "Objects with what is remembered that were written, by what became of it.",
+	}, []string{"result"})
+	to.MustRegister(writes)
+	return func(result string) { writes.WithLabelValues(result).Inc() }
+}
+
 // NewCompileMetrics makes the metrics of compilations, and the function that they are told by.
 func NewCompileMetrics(to prometheus.Registerer) func(time.Duration, error) {
 	seconds := prometheus.NewHistogramVec(prometheus.HistogramOpts{

@@ -1,10 +1,14 @@
 package harness
 
 import (
+	"bufio"
 	"encoding/json"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -144,4 +148,28 @@ func (s *Serving) AwaitEnvoy(t testing.TB, node string, is func(ServedEnvoy) boo
 			t.Fatalf("the Envoy %s does not come to that within %v: %+v\n%s", node, changeWithin, envoys, s.Output())
 		}
 	}
+}
+
+// Metric is the sum of a metric's values, of one name or with labels too: those that are there, and 0 without any.
+func (s *Serving) Metric(t testing.TB, name string) (sum float64) {
+	t.Helper()
+	response, err := http.Get("http://" + Loopback(s.AdminPort) + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	lines := bufio.NewScanner(response.Body)
+	for lines.Scan() {
+		rest, is := strings.CutPrefix(lines.Text(), name)
+		at := strings.LastIndexByte(rest, ' ')
+		if !is || at < 0 || at > 0 && rest[0] != '{' {
+			continue
+		}
+		value, err := strconv.ParseFloat(rest[at+1:], 64)
+		if err != nil {
+			t.Errorf("%s: %v", lines.Text(), err)
+		}
+		sum += value
+	}
+	return sum
 }

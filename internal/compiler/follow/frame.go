@@ -28,6 +28,8 @@ type frame struct {
 	claims  gateway.Claims
 	// gateways are the keys of limpet's, in order.
 	gateways []string
+	// dryRuns are the keys of those that are tried.
+	dryRuns []string
 }
 
 // updateFrame makes the frame anew if it is marked, and marks all groups if it looks different to them.
@@ -65,6 +67,9 @@ func (s *State) newFrame() *frame {
 	f.listeners, f.others, f.claims = config.Listeners, p.others, p.claims
 	for _, g := range p.gateways {
 		f.gateways = append(f.gateways, g.Gateway.Key())
+		if g.IsDryRun() {
+			f.dryRuns = append(f.dryRuns, g.Gateway.Key())
+		}
 	}
 	return f
 }

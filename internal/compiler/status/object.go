@@ -49,6 +49,8 @@ type Input struct {
 	Withheld func(*policy.Decision) string
 	// Now is the transition time of conditions that are new or have changed.
 	Now time.Time
+	// DryRuns has, by their keys, the Gateways whose proxies go on with what they are served.
+	DryRuns map[string]DryRun
 }
 
 // Build gives the status of every object that has one: GatewayClasses, Gateways, routes, policies, XBackends, HTTPProxies,

@@ -1,0 +1,168 @@
+package serve
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
+	"github.com/limpet-proxy/limpet/internal/livereload"
+)
+
+// dryRun is a Gateway whose proxies go on by the objects as they were, while it is tried what they are now. What is no one's wish goes
+// on for them as for others: endpoints, certificates, keys and what is remembered of hosts.
+type dryRun struct {
+	// before are the objects as they were, and decided what was decided on them. Follower is nil if that is not known, for this process
+	// began after the dry run did.
+	before   []compiler.Source
+	decided  *compiler.Earlier
+	follower *compiler.Follower
+	update   *compiler.Update
+	// served is what the proxies are served, and tried what they would be.
+	served, tried *envoy.Served
+}
+
+// facts are the kinds of objects that say how things are, by the beginning of their sources' names. All others say how they shall be.
+var facts = []string{"EndpointSlice/", "Secret/", "ConfigMap/", "Pod/"}
+
+func isFact(s compiler.Source) bool {
+	return slices.ContainsFunc(facts, func(kind string) bool { return strings.HasPrefix(s.Name, kind) })
+}
+
+// settleDryRuns begins and ends dry runs. Those of the first compilation began before this process did. With files there are none:
+// what these would change "limpet check --since" says.
+func (s *Output) settleDryRuns(keys []string) error {
+	if !s.Admitted {
+		return nil
+	}
+	maps.DeleteFunc(s.dryRuns, func(key string, _ *dryRun) bool { return !slices.Contains(keys, key) })
+	for _, key := range keys {
+		if s.dryRuns[key] != nil {
+			continue
+		}
+		d := &dryRun{served: &envoy.Served{Gateway: key}}
+		if s.compiled {
+			if err := d.begin(s); err != nil {
+				return err
+			}
+		}
+		if s.dryRuns == nil {
+			s.dryRuns = map[string]*dryRun{}
+		}
+		s.dryRuns[key] = d
+	}
+	return nil
+}
+
+// begin keeps the objects as they were in the last compilation that came to something.
+func (d *dryRun) begin(s *Output) (err error) {
+	o := s.options(s.accepted)
+	o.Incumbents = s.follower.Incumbents()
+	if d.decided, err = compiler.Decide(s.accepted.Sources, o); err != nil {
+		return err
+	}
+	if d.follower, err = compiler.NewFollower(o); err != nil {
+		return err
+	}
+	d.before = slices.DeleteFunc(slices.Clone(s.accepted.Sources), isFact)
+	return nil
+}
+
+// follow takes over what is no one's wish.
+func (d *dryRun) follow(s *Output, in livereload.Inputs, c compiler.Changes) (err error) {
+	if d.follower == nil {
+		return nil
+	}
+	sources := slices.Clone(d.before)
+	for _, one := range in.Sources {
+		if isFact(one) {
+			sources = append(sources, one)
+		}
+	}
+	slices.SortFunc(sources, func(a, b compiler.Source) int { return cmp.Compare(a.Name, b.Name) })
+	d.update, err = d.follower.Replace(s.Unselected.Append(sources), c)
+	return err
+}
+
+// listPods lists the pods at addresses of all that is compiled.
+func (s *Output) listPods(update *compiler.Update) []compiler.PodAt {
+	pods := update.Pods
+	for _, d := range s.dryRuns {
+		if d.update != nil {
+			pods = append(slices.Clip(pods), d.update.Pods...)
+		}
+	}
+	if len(s.dryRuns) > 0 {
+		slices.SortFunc(pods, func(a, b compiler.PodAt) int {
+			return cmp.Or(a.HostKey.Compare(b.HostKey), cmp.Compare(a.UID, b.UID))
+		})
+		pods = slices.Compact(pods)
+	}
+	return pods
+}
+
+// holdDryRuns puts what goes on in the place of what is tried.
+func (s *Output) holdDryRuns(result *compiler.Result) (*compiler.Result, error) {
+	if len(s.dryRuns) == 0 {
+		return result, nil
+	}
+	held := *result
+	held.Served = nil
+	for _, served := range result.Served {
+		d := s.dryRuns[served.Gateway]
+		if d != nil {
+			d.tried = served
+		}
+		switch {
+		case d == nil:
+		case d.follower == nil:
+			continue // its proxies keep what they have
+		default:
+			if err := d.hold(&held); err != nil {
+				return nil, err
+			}
+			served = d.served
+		}
+		held.Served = append(held.Served, served)
+	}
+	return &held, nil
+}
+
+// hold finds out what a Gateway's proxies go on with, and adds what that says of hosts to a result.
+func (d *dryRun) hold(to *compiler.Result) error {
+	own, err := d.update.Configuration()
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(own.Served, func(one *envoy.Served) bool { return one.Gateway == d.served.Gateway })
+	if at >= 0 {
+		d.served = own.Served[at]
+	}
+	to.Draining = slices.Concat(to.Draining, own.Draining)
+	to.Unsettled, to.LongestUnused = to.Unsettled || own.Unsettled, max(to.LongestUnused, own.LongestUnused)
+	if to.Until.IsZero() || !own.Until.IsZero() && own.Until.Before(to.Until) {
+		to.Until = own.Until
+	}
+	return nil
+}
+
+// listDryRuns says of the Gateways that are tried what would change.
+func (s *Output) listDryRuns() map[string]compiler.DryRun {
+	all := map[string]compiler.DryRun{}
+	for key, d := range s.dryRuns {
+		tried := compiler.DryRun{Before: d.decided}
+		if d.follower != nil && d.tried != nil {
+			tried.Changes = listChanges(d.served, d.tried)
+		}
+		all[key] = tried
+	}
+	return all
+}
+
+// changesFor are those of a compilation.
+func (s *Output) changesFor(in livereload.Inputs, now time.Time, moved []compiler.HostKey) compiler.Changes {
+	return compiler.Changes{Keys: in.Keys, Time: now, Draining: s.Draining.Since, Owners: s.Owners.Of, Moved: moved}
+}
