@@ -307,6 +307,10 @@ test-native: native dist/limpet.wasm ## run the filter's tests on the native fil
 	@envoy=$$(tools/setup.sh envoy) && export ENVOY=$$envoy && \
 	LIMPET_REQUIRE_WASM=1 LIMPET_REQUIRE_NATIVE=1 LIMPET_REQUIRE_ENVOY=1 go test -timeout 30m ./filter/...
 
+.PHONY: e2e-native
+e2e-native: native bin/gotest ## run the end-to-end tests with the native filter; TESTS='Stick|Pin' those that match
+	@$(WITH_TOOLS) && export LIMPET_FILTER=native && cd e2e && ../bin/gotest -count=1 -timeout 30m $(if $(TESTS),-run '$(TESTS)')
+
 # What the native filter is compared with.
 dist/peers/libempty.so: bench/peers/empty/module.c filter/native/c/abi.h
 	@mkdir -p dist/peers

@@ -187,7 +187,11 @@ func (f *fullSpeed) checkMemory(t *testing.T, linear uint64, resident int) {
 	linearAfter, residentAfter := f.envoy.Stat(t, "wasmcustom.limpet_memory_bytes"), f.envoy.ResidentKB(t)
 	t.Logf("%d requests: linear memory %d -> %d bytes, Envoy's resident memory %d -> %d kB",
 		f.sent, linear, linearAfter, resident, residentAfter)
-	if linear == 0 || linearAfter != linear {
+	slack := uint64(0)
+	if harness.Native() {
+		slack = 64 << 10 // its gauge has what the requests of the moment hold
+	}
+	if linear == 0 || linearAfter > linear+slack {
 		t.Errorf("linear memory went from %d to %d bytes", linear, linearAfter)
 	}
 	if grown := residentAfter - resident; grown > 20_000 {

@@ -70,9 +70,12 @@ func TestHostileHeaders(t *testing.T) {
 	wantNoTrap(t, envoy.Envoy)
 }
 
-// wantNoTrap fails if the module had to be loaded again.
+// wantNoTrap fails if the module had to be loaded again. A trap of the native filter would have ended Envoy.
 func wantNoTrap(t *testing.T, envoy *harness.Envoy) {
 	t.Helper()
+	if harness.Native() {
+		return
+	}
 	counters := envoy.Stats(t, `^wasm\.limpet\.vm_reload(_success|_failure|_backoff)?$`)
 	for name, value := range counters {
 		if value != 0 {

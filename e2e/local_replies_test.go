@@ -61,7 +61,7 @@ func TestLocalReplies(t *testing.T) {
 		text := mint(t, envoy, "x-dead", goneAddress, harness.Dates{})
 		response := envoy.Stranger().Get(t, "/x-dead", "x-dead: "+text)
 		wantStatus(t, response, http.StatusServiceUnavailable)
-		if got := response.Header.Values("x-dead"); len(got) != 1 || got[0] != "" {
+		if got := response.Header.Values("x-dead"); len(got) != 1 || got[0] != harness.EmptyHeader() {
 			t.Errorf("a 503 of Envoy's carries the header %q", got)
 		}
 	})

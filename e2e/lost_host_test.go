@@ -81,6 +81,9 @@ func strictly(t *testing.T, tree harness.Tree, path string) {
 		t.Fatalf("%s is no forwarding route", path)
 	}
 	action["retry_policy"] = map[string]any{} // not the virtual host's either
+	if harness.Native() {
+		return // which goes by the policy
+	}
 	strict := map[string]any{"strict": true}
 	for key, value := range tree.Filter(t, filter)["typed_config"].(map[string]any) {
 		if key != "@type" {

@@ -22,7 +22,7 @@ func logOutcomes(tree harness.Tree, path string) {
 				"@type": "type.googleapis.com/envoy.extensions.access_loggers.file.v3.FileAccessLog",
 				"path":  path,
 				"log_format": map[string]any{"text_format_source": map[string]any{
-					"inline_string": "%REQ(:PATH)% %FILTER_STATE(wasm.limpet:PLAIN)%\n",
+					"inline_string": "%REQ(:PATH)% " + harness.FilterState("limpet") + "\n",
 				}},
 			},
 		}}

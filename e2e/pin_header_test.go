@@ -37,6 +37,7 @@ func TestPinHeaderFence(t *testing.T) {
 // TestPinHeaderWithoutVM: where Envoy can't make a worker's VM, it leaves limpet out of that worker's requests without a
 // word, whatever the failure policy, and stateful_session would obey any client. Envoy's own fence holds.
 func TestPinHeaderWithoutVM(t *testing.T) {
+	harness.WasmOnly(t, "the native filter needs no VM")
 	t.Parallel()
 	pods, deployment := threePods(t, harness.CookieRule("cart", "pods"), harness.HeaderRule("x-cart", "pods"),
 		harness.PlainRule("plain", "pods"))

@@ -111,7 +111,7 @@ func TestTraceAttributes(t *testing.T) {
 	deployment.Tree = func(tree harness.Tree) {
 		attributes := map[string]string{}
 		for _, name := range []string{"outcome", "policy", "age", "host", "reason", "session"} {
-			attributes["limpet."+name] = "%FILTER_STATE(wasm.limpet_" + name + ":PLAIN)%"
+			attributes["limpet."+name] = harness.FilterState("limpet_" + name)
 		}
 		trace(tree, c, attributes)
 	}

@@ -82,7 +82,7 @@ func sendTrailers(t *testing.T, client *harness.Client) *http.Response {
 func wantTrailers(t *testing.T, way string, got http.Header, passed bool) {
 	t.Helper()
 	for name := range got {
-		if strings.Contains(strings.ToLower(name), pinHeader) {
+		if !harness.Native() && strings.Contains(strings.ToLower(name), pinHeader) { // to the native filter it is a header as any other
 			t.Errorf("%s: the trailers have the pin header: %v", way, got)
 		}
 	}

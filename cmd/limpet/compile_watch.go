@@ -105,6 +105,10 @@ func (cc *compileCommand) setOutput(
 		if err != nil {
 			return err
 		}
+		// The filter, the first of them, is there before anything that an Envoy in the folder follows names it.
+		if err := atomicfile.WriteAll(cc.out, files[:1]); err != nil {
+			return err
+		}
 		begin := time.Now()
 		err = d.Resume(ctx, c.ErrOrStderr(), result)
 		for errors.Is(err, livereload.ErrAgain) {

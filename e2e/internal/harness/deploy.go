@@ -116,7 +116,7 @@ func Limpet(t testing.TB, env []string, args ...string) (code int, stdout, stder
 	t.Helper()
 	shipped := Find(t)
 	var out, err bytes.Buffer
-	command := exec.Command(shipped.Limpet, args...)
+	command := exec.Command(shipped.Limpet, withFilter(args)...)
 	command.Dir, command.Stdout, command.Stderr = shipped.Root, &out, &err
 	command.Env = append(environment("ENVOY="+shipped.Envoy), env...)
 	if failure := command.Run(); command.ProcessState == nil {

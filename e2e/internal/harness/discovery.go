@@ -37,7 +37,7 @@ func (d *Discovery) Install(t testing.TB, tree Tree) {
 			"path_config_source":   map[string]any{"path": d.path},
 			"resource_api_version": "V3",
 		},
-		"type_urls": []any{"type.googleapis.com/envoy.extensions.filters.http.wasm.v3.Wasm"},
+		"type_urls": []any{FilterType()},
 	}
 }
 
@@ -72,7 +72,7 @@ func (d *Discovery) publish(t testing.TB) {
 	t.Helper()
 	update := Tree{"resources": []any{map[string]any{
 		"@type":        "type.googleapis.com/envoy.config.core.v3.TypedExtensionConfig",
-		"name":         "limpet",
+		"name":         filterName(),
 		"typed_config": d.plugin["typed_config"],
 	}}}
 	update.write(t, d.path+".new")

@@ -25,6 +25,8 @@ type Serving struct {
 	Listen string
 	// root is what it seals the ring under.
 	root token.Root
+	// args are those without the filter's.
+	args []string
 }
 
 // ServedEnvoy is what limpet serve says of an Envoy.
@@ -66,21 +68,29 @@ func (s *Serving) start(t testing.TB, ring Ring, flags []string) {
 	admin := FreePort(t)
 	args := []string{
 		"serve", "--root", filepath.Join(s.folder, "root.txt"), "--bind", "127.0.0.1",
-		"--wasm-path", Find(t).Wasm, "--listen", s.Listen, "--admin", Loopback(admin),
+		"--listen", s.Listen, "--admin", Loopback(admin),
 	}
 	if len(ring.keys) > 0 {
 		s.replace(t, "keys.json", ring.JSON(t))
 		args = append(args, "--keys", filepath.Join(s.folder, "keys.json"))
 	}
-	s.Running = launchLimpet(t, append(args, flags...), s.Documents.Port, admin, nil)
-	s.await(t, `.*changes of the input reach Envoys.*`)
+	s.args = append(args, flags...)
+	s.launch(t, s.Documents.Port, admin, Native())
 }
 
 // ServeAgain starts it once more, where it was; the one before has been ended.
-func (s *Serving) ServeAgain(t testing.TB) {
+func (s *Serving) ServeAgain(t testing.TB) { s.ServeFilter(t, Native()) }
+
+// ServeFilter is ServeAgain with one of the filters.
+func (s *Serving) ServeFilter(t testing.TB, native bool) {
 	t.Helper()
 	s.changes = 0
-	s.Running = launchLimpet(t, s.command.Args[1:], s.Port, s.AdminPort, nil)
+	s.launch(t, s.Port, s.AdminPort, native)
+}
+
+func (s *Serving) launch(t testing.TB, port, admin int, native bool) {
+	t.Helper()
+	s.Running = launchLimpet(t, append(slices.Clone(s.args), servedFilter(t, native)...), port, admin, nil)
 	s.await(t, `.*changes of the input reach Envoys.*`)
 }
 

@@ -12,7 +12,7 @@ import (
 // worker is there once for all of them.
 func (e *Envoy) Stats(t testing.TB, pattern string) map[string]uint64 {
 	t.Helper()
-	text := e.Admin(t, "/stats?format=json&type=All&filter="+url.QueryEscape(pattern))
+	text := e.Admin(t, "/stats?format=json&type=All&filter="+url.QueryEscape(ownCounters(pattern)))
 	var page struct {
 		Stats []struct {
 			Name  string  `json:"name"`
@@ -25,7 +25,7 @@ func (e *Envoy) Stats(t testing.TB, pattern string) map[string]uint64 {
 	values := map[string]uint64{}
 	for _, stat := range page.Stats {
 		if stat.Value != nil {
-			values[stat.Name] = *stat.Value
+			values[usualCounter(stat.Name)] = *stat.Value
 		}
 	}
 	return values

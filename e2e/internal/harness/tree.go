@@ -79,9 +79,12 @@ func Named(name string, keys ...string) func(map[string]any) bool {
 	}
 }
 
-// Filter is the HTTP filter of that name.
+// Filter is the HTTP filter of that name, limpet's own by "limpet".
 func (tree Tree) Filter(t testing.TB, name string) map[string]any {
 	t.Helper()
+	if name == "limpet" {
+		name = filterName()
+	}
 	return tree.One(t, "HTTP filter "+name, Named(name, "typed_config"))
 }
 
@@ -105,7 +108,7 @@ func (tree Tree) Route(t testing.TB, path string) map[string]any {
 func (tree Tree) pluginSettings(t testing.TB) []map[string]any {
 	t.Helper()
 	var found []map[string]any
-	for _, filter := range tree.Find(Named("limpet", "typed_config")) {
+	for _, filter := range tree.Find(Named(filterName(), "typed_config")) {
 		found = append(found, Tree(filter).Find(func(m map[string]any) bool {
 			_, text := m["value"].(string)
 			return text && m["@type"] == "type.googleapis.com/google.protobuf.StringValue"

@@ -25,7 +25,7 @@ func (e *emitter) newRouteConfiguration(siteName string, hosts int, sessions boo
 		// No backend sees the pin header, be it limpet's or a client's, and a backend's copy goes before the filters see the
 		// response.
 		RequestHeadersToRemove:   e.listHiddenHeaders(),
-		ResponseHeadersToRemove:  e.listPinHeaders(),
+		ResponseHeadersToRemove:  []string{e.settings.Plugin.PinHeader},
 		IgnorePortInHostMatching: true, // HTTPRoute, spec.hostnames: a port in the Host header does not count
 	}
 	if sessions {
@@ -47,17 +47,13 @@ func (e *emitter) setEach(of map[string]*anypb.Any, to *anypb.Any) {
 	of[fenceFilter], of[wasmFilter], of[sessionFilter] = to, to, to
 }
 
-// listPinHeaders is the header that names a session's host between limpet.wasm and Envoy's own filter, where there are these.
-func (e *emitter) listPinHeaders() []string {
-	if e.settings.Native {
-		return nil
-	}
-	return []string{e.settings.Plugin.PinHeader}
-}
-
-// listHiddenHeaders are those that neither backends nor mirrors see.
+// listHiddenHeaders are those that neither backends nor mirrors see. With the native filter the pin header means nothing here, and
+// perhaps something to another proxy with limpet.wasm behind this one.
 func (e *emitter) listHiddenHeaders() []string {
-	hidden := e.listPinHeaders()
+	hidden := []string{e.settings.Plugin.PinHeader}
+	if e.settings.Native {
+		hidden = append(hidden, policyconfig.BackendHeader(e.settings.Plugin.PinHeader)) // with limpet.wasm the fence does it
+	}
 	if e.settings.Plugin.DebugTickets {
 		hidden = append(hidden, policyconfig.TicketHeader)
 	}
