@@ -289,7 +289,7 @@ func TestFollowerKeepsNamesOfARoute(t *testing.T) {
 		return Source{Name: "shop.yaml", Data: []byte(text)}
 	}
 	const added = "{name: new, matches: [{headers: [{name: x, value: one}]}], backendRefs: [{name: s, port: 80}]}, "
-	f, err := NewFollower(Options{Incumbents: &Incumbents{}, Envoy: &EnvoyOptions{WasmPath: "w", Dynamic: &Dynamic{Folder: "discovery"}}})
+	f, err := NewFollower(Options{Incumbents: &Incumbents{}, Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "discovery"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
