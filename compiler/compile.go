@@ -218,6 +218,7 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 	j.decisions = cache.rules.Decide(j.objects, j.topology.Ports, j.backends, policies, j.rep)
 	if controlled {
 		j.plan = lower.NewPlan(j.objects, j.topology.Ports, j.decisions, j.backends)
+		lower.AdviseUnissued(j.topology.Ports, j.decisions, j.rep)
 		j.plan.Compare = j.order.Compare
 	} else {
 		j.plan = &ir.Plan{}

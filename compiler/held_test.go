@@ -174,3 +174,30 @@ func TestAddressesAreTold(t *testing.T) {
 		}
 	}
 }
+
+// TestUnissuedSessionsAreTold holds that every target says of a listener with plain HTTP that sessions for TLS do not begin there.
+func TestUnissuedSessionsAreTold(t *testing.T) {
+	for _, name := range Targets() {
+		target := Target(name)
+		plain := strings.Replace(heldInput(target), "  sessionName: cart\n", "  sessionName: cart\n  issueOn: TLS\n", 1)
+		listener := "{name: http, port: 80, protocol: HTTP}"
+		secure := strings.Replace(plain, listener, "{name: https, port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: c}]}}", 1)
+		for input, want := range map[string]int{plain: 1, secure: 0} {
+			o := optionsFor(target)
+			o.AllowEmpty = true
+			result, err := Compile([]Source{{Name: "in.yaml", Data: []byte(input)}}, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			told := 0
+			for _, p := range result.Warnings {
+				if p.Object == "Gateway shop/web" && p.Advice && strings.Contains(p.Message, "have issueOn: TLS, and it is plain HTTP: no token is issued") {
+					told++
+				}
+			}
+			if told != want {
+				t.Errorf("%s: told %d times, want %d: %v", target, told, want, result.Warnings)
+			}
+		}
+	}
+}

@@ -275,3 +275,39 @@ func TestIncumbentsOutlastEveryTurn(t *testing.T) {
 		})
 	}
 }
+
+// TestFollowerKeepsNamesOfARoute: a rule that is put before another one of its route, under a policy's name for both, gets another
+// name while limpet watches. The cookie of the rule that was there stays what it is, so that no session ends.
+//
+// requirements: S26, S28
+func TestFollowerKeepsNamesOfARoute(t *testing.T) {
+	route := func(rules ...string) Source {
+		documents := tenantDocuments("shop", "*.example.com", "")
+		text := tenantClass + "\n---\n" + strings.Replace(documents, "rules: [{", "rules: ["+strings.Join(rules, "")+"{name: old, ", 1) +
+			"---\n{apiVersion: limpet.dev/v1alpha1, kind: SessionPersistencePolicy, metadata: {name: p, namespace: shop}, " +
+			"spec: {targetRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: gw}], sessionName: app}}\n"
+		return Source{Name: "shop.yaml", Data: []byte(text)}
+	}
+	const added = "{name: new, matches: [{headers: [{name: x, value: one}]}], backendRefs: [{name: s, port: 80}]}, "
+	f, err := NewFollower(Options{Incumbents: &Incumbents{}, Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "discovery"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, step := range []Source{route(), route(added), route(), route(added)} {
+		update, err := f.Replace([]Source{step}, Changes{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		result, err := update.Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		names := map[string]string{}
+		for _, p := range result.Plugin.Policies {
+			names[p.Scope[strings.LastIndex(p.Scope, "/")+1:]] = p.SessionName
+		}
+		if names["old"] != "app" || names["new"] == "app" || (i%2 == 1) != (names["new"] != "") {
+			t.Errorf("step %d: %s", i, names)
+		}
+	}
+}

@@ -127,6 +127,67 @@ func checkTickets(t *testing.T, envoy *harness.Envoy, lost map[string]string) {
 	}
 }
 
+// TestTickets: only a ticket of the scope's that is good now is answered. Whatever stands in the header, neither a backend nor a
+// mirror sees it, and a request without one is told nothing and may be kept by caches as its backend says.
+//
+// requirements: S78, S79
+func TestTickets(t *testing.T) {
+	t.Parallel()
+	pods, mirror := harness.Backends(t, "a", "b"), harness.Backends(t, "mirror")
+	documents := harness.OneRoute(pods, filtered("cart", mirrorFilter), harness.CookieRule("other", "pods"))
+	documents.Services = append(documents.Services, harness.Service{Name: "mirror", Backends: mirror})
+	envoy := harness.Run(t, harness.Deployment{Documents: documents, Flags: storyFlags})
+	now := time.Now().Unix()
+	ticketOf := func(session string, issued, ends int64) string {
+		text, err := envoy.Keys().Scope(t, envoy.Policy(t, session).Scope).AppendTicket(nil, issued, ends)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	good := ticketOf("cart", now, now+token.TicketLife)
+	client := envoy.Client()
+	for name, c := range map[string]struct {
+		ticket   string
+		answered bool
+	}{
+		"none":              {"", false},
+		"good":              {good, true},
+		"of another scope":  {ticketOf("other", now, now+token.TicketLife), false},
+		"expired":           {ticketOf("cart", now-token.TicketLife, now-1), false},
+		"from the future":   {ticketOf("cart", now+3600, now+3600+token.TicketLife), false},
+		"a letter is wrong": {good[:token.TicketLen-1] + otherLetter(good[token.TicketLen-1]), false},
+	} {
+		lines := []string{harness.ReplyHeader + ": Cache-Control: private, max-age=60"}
+		if c.ticket != "" {
+			lines = append(lines, policyconfig.TicketHeader+": "+c.ticket)
+		}
+		before := mirror[0].Requests()
+		r := visit(t, client, "/cart", lines...)
+		answer, cached := r.Header.Get(policyconfig.AnswerHeader), r.Header.Get("Cache-Control")
+		if strings.HasPrefix(answer, "outcome=") != c.answered || (answer != "") != c.answered || (cached == "no-store") != c.answered {
+			t.Errorf("%s: the answer is %q, with Cache-Control %q", name, answer, cached)
+		}
+		if r.Seen.Headers["Limpet-Ticket"] != nil {
+			t.Errorf("%s: the backend sees the ticket", name)
+		}
+		for end := time.Now().Add(10 * time.Second); mirror[0].Requests() == before && time.Now().Before(end); {
+			time.Sleep(5 * time.Millisecond)
+		}
+	}
+	if mirror[0].Requests() < 6 || mirror[0].Got(policyconfig.TicketHeader) {
+		t.Errorf("the mirror got %d requests, with a ticket: %t", mirror[0].Requests(), mirror[0].Got(policyconfig.TicketHeader))
+	}
+}
+
+// otherLetter is one that a letter of a token is not.
+func otherLetter(of byte) string {
+	if of == 'A' {
+		return "B"
+	}
+	return "A"
+}
+
 // TestNothingIsTold: without the flags there is no line in Envoy's log, and a ticket is a header like others.
 //
 // requirements: S78

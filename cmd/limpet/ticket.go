@@ -1,13 +1,18 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/keyfile"
 	"github.com/limpet-proxy/limpet/internal/message"
+	"github.com/limpet-proxy/limpet/internal/suggest"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 	"github.com/limpet-proxy/limpet/token"
 )
@@ -19,42 +24,114 @@ where the proxies were compiled with --debug-tickets.
 A ticket is good for the sessions of one scope, for ten minutes, and for nothing
 else; it is signed with the key of the ring that signs now, which is that of
 --keys or in LIMPET_KEYS. The scope is that of a rule, as 'limpet describe'
-shows it.
+shows it; with -f it has to be that of a rule in the input.
 
-Exit codes: 0 done, 1 no key signs now, 2 wrong usage.`
+Exit codes: 0 done, 1 no key signs now, or no such scope, 2 wrong usage.`
 
 const ticketExamples = `  # what becomes of the session of one's own browser
   curl -b "cart=$COOKIE" -sD- -o/dev/null https://shop.example.com/cart \
     -H "` + policyconfig.TicketHeader + `: $(limpet ticket --keys keys.json HTTPRoute/shop/cart/rule/checkout)"`
 
 // ticketCommand is "limpet ticket".
-type ticketCommand struct{ keysFile string }
+type ticketCommand struct {
+	input    inputFlags
+	keysFile string
+}
 
 func newTicket() *cobra.Command {
 	var tc ticketCommand
 	c := &cobra.Command{
-		Use:     "ticket [--keys FILE] SCOPE",
+		Use:     "ticket [--keys FILE] [-f PATH...] SCOPE",
 		Short:   "Print a ticket with which requests are told of their session",
 		Long:    ticketHelp,
 		Example: ticketExamples,
-		Args:    checkScope,
+		Args:    tc.check,
 		RunE:    func(c *cobra.Command, args []string) error { return tc.run(c, args[0], time.Now()) },
 	}
+	tc.input.register(c)
 	registerRing(c.Flags(), &tc.keysFile)
 	return c
 }
 
-func checkScope(c *cobra.Command, args []string) error {
+func (tc *ticketCommand) check(c *cobra.Command, args []string) error {
 	switch {
 	case len(args) != 1:
 		return usagef("one SCOPE is required; see '%s --help'", c.CommandPath())
 	case args[0] == "" || len(args[0]) > policyconfig.MaxScope:
 		return usagef("SCOPE: must be 1 to %d characters", policyconfig.MaxScope)
 	}
-	return nil
+	if why := explainScope(args[0]); why != "" {
+		return usagef("SCOPE %q: %s", args[0], why)
+	}
+	if !tc.hasInput() {
+		return nil
+	}
+	return tc.input.check(c, nil)
 }
 
+func (tc *ticketCommand) hasInput() bool { return len(tc.input.paths)+len(tc.input.kustomizations) > 0 }
+
+// scopeKinds are those of routes, with which the scopes of their rules begin.
+var scopeKinds = []string{"HTTPRoute", "GRPCRoute", "HTTPProxy", "VirtualService"}
+
+// explainScope says why a text can't be the scope of a session; empty if it can. One without a slash may be that of a plugin
+// configuration that is written by hand, and one of the greatest length was cut.
+func explainScope(scope string) string {
+	parts := strings.Split(scope, "/")
+	isKind := slices.Contains(scopeKinds, parts[0])
+	like := slices.IndexFunc(scopeKinds, func(k string) bool { return strings.EqualFold(k, parts[0]) })
+	const form = "a rule's scope is KIND/NAMESPACE/ROUTE/rule/NAME, or KIND/NAMESPACE/ROUTE/matches/DIGEST for a rule without a name; " +
+		"'limpet describe' shows it"
+	switch {
+	case strings.ContainsFunc(scope, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return "must be visible characters of ASCII"
+	case len(parts) == 1 || len(scope) == policyconfig.MaxScope || parts[0] == "XBackend" && len(parts) == 3:
+		return ""
+	case !isKind && like >= 0:
+		return fmt.Sprintf("did you mean %s/%s? %s", scopeKinds[like], strings.Join(parts[1:], "/"), form)
+	case !isKind && len(parts) == 4 && parts[2] == "rule":
+		return fmt.Sprintf("is a policy's name; did you mean HTTPRoute/%s? %s", scope, form)
+	case !isKind || len(parts) < 5 || parts[3] != "rule" && parts[3] != "matches" || slices.Contains(parts, ""):
+		return form
+	default:
+		return ""
+	}
+}
+
+// findScope wants one of the input's sessions to have a scope.
+func (tc *ticketCommand) findScope(c *cobra.Command, scope string) error {
+	sources, err := tc.input.readSources(c.InOrStdin())
+	if err != nil {
+		return err
+	}
+	policies, err := compiler.SessionPolicies(sources, tc.input.checkOptions(string(compiler.TargetEnvoy)))
+	if err != nil {
+		return err
+	}
+	var scopes []string
+	for _, p := range policies {
+		scopes = append(scopes, p.Scope)
+	}
+	slices.Sort(scopes)
+	if scopes = slices.Compact(scopes); slices.Contains(scopes, scope) {
+		return nil
+	}
+	if near := suggest.DidYouMean(scope, scopes); near != "" {
+		return fmt.Errorf("no session of the input has the scope %s%s", scope, near)
+	}
+	return fmt.Errorf("no session of the input has the scope %s; they have: %s", scope,
+		cmp.Or(strings.Join(scopes[:min(len(scopes), maxScopes)], ", "), "none"))
+}
+
+// maxScopes is how many scopes a message lists.
+const maxScopes = 20
+
 func (tc *ticketCommand) run(c *cobra.Command, scope string, now time.Time) error {
+	if tc.hasInput() {
+		if err := tc.findScope(c, scope); err != nil {
+			return err
+		}
+	}
 	keys, err := readRing(tc.keysFile, c.ErrOrStderr())
 	if err != nil {
 		return err

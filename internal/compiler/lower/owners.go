@@ -136,3 +136,18 @@ func isWithAddress(s *policy.Session) bool {
 	_, written := s.Effective.Identity()
 	return !written
 }
+
+// AdviseUnissued says once of each listener with plain HTTP that sessions behind it with issueOn: TLS never begin, on a target whose
+// control plane says which proxies before it are believed that they end TLS.
+func AdviseUnissued(ports []gateway.Port, decisions *policy.Decisions, rep *report.Report) {
+	told := map[*gateway.Listener]bool{}
+	for _, r := range listAttachedRules(ports, decisions) {
+		waits := func(s *policy.Session) bool { return len(s.Policies) > 0 && s.Policies[0].IssueOn == policyconfig.IssueOnTLS }
+		if told[r.listener] || r.listener.TLS() || r.decided.Refused || !slices.ContainsFunc(r.decided.Sessions, waits) {
+			continue
+		}
+		told[r.listener] = true
+		rep.Advise(r.listener.Subject(), r.listener.Path(), "sessions behind it have issueOn: TLS, and it is plain HTTP: no token is issued, "+
+			"unless a proxy before it ends TLS whose x-forwarded-proto the control plane is told to believe")
+	}
+}

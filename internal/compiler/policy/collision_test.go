@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -107,5 +108,43 @@ func TestIncumbentNames(t *testing.T) {
 	held = HeldNames{scope: {"other", "other-qualified"}}
 	if s := takeSteps(t, Options{HeldNames: held}, both[1:]...); nameOf(s, 0) != "cart" {
 		t.Errorf("under a name that is new it has %s", nameOf(s, 0))
+	}
+}
+
+// TestIncumbentsOfSharedNames: a rule that comes to another of its route, under a policy's name for both, gets another name; the
+// cookie of the rule that was there stays what it is, also when it is alone again.
+//
+// requirements: S26, S28
+func TestIncumbentsOfSharedNames(t *testing.T) {
+	rule := func(name string) string {
+		return "{name: " + name + ", " + strings.TrimPrefix(plainRule("/", "a"), "{")
+	}
+	namesOf := func(held HeldNames, rules ...string) map[string]string {
+		s := takeSteps(t, Options{HeldNames: held}, policyOn(strings.Replace(onRoute, "name: r", "name: a", 1), "sessionName: app"), routeOn("one", "a", "", "["+strings.Join(rules, ", ")+"]"))
+		names := map[string]string{}
+		for _, r := range s.settled {
+			for _, one := range r.sessions {
+				names[one.scope[strings.LastIndex(one.scope, "/")+1:]] = one.name
+			}
+		}
+		return names
+	}
+	const scope = "HTTPRoute/default/a/rule/old"
+	plain, suffixed := HeldNames{scope: {"app", "app"}}, HeldNames{scope: {"app", suffix("app", scope)}}
+	if names := namesOf(nil, rule("old")); names["old"] != "app" {
+		t.Errorf("alone, without a memory: %s", names)
+	}
+	if names := namesOf(nil, rule("new"), rule("old")); names["old"] == "app" || names["new"] == "app" {
+		t.Errorf("without a memory: %s", names)
+	}
+	if names := namesOf(plain, rule("new"), rule("old")); names["old"] != "app" || names["new"] == "app" {
+		t.Errorf("a rule comes before the incumbent: %s", names)
+	}
+	if names := namesOf(suffixed, rule("old")); names["old"] != suffix("app", scope) {
+		t.Errorf("alone again: %s", names)
+	}
+	renamed := HeldNames{scope: {"other", "other"}}
+	if names := namesOf(renamed, rule("new"), rule("old")); names["old"] == "app" {
+		t.Errorf("under a name that is new: %s", names)
 	}
 }

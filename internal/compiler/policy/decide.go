@@ -52,7 +52,7 @@ func (c Cache) DecidePart(
 	limit, most := findAncestorLimit(objects, targets, attached, rules, o.Order, rep)
 	inputs := gatherInputs(rules, attached, limit, o)
 	before := c.resolveAndNameRules(inputs)
-	named := suffixSharedNames(before)
+	named := suffixSharedNames(before, o.HeldNames)
 	configured := c.configureRules(named)
 	settled, withheld := settleNames(configured, o)
 	decided, shared := shareRules(rules, settled, withheld, limit)

@@ -96,7 +96,7 @@ type Decision struct {
 	// Limits are the fields that do not hold as they are written.
 	Limits []Limit
 
-	written string // the name before S28 qualified it
+	written string // the name before S26 or S28 qualified it
 }
 
 // Refusal is one reason why a rule can't have its session.

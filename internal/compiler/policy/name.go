@@ -136,35 +136,67 @@ func listRenames(rules []*configuredRule) (renames []Rename) {
 }
 
 // suffixSharedNames suffixes a name that a policy above the rules gives to several of a namespace whose cookies would collide (S26).
-// All of them get one, so that it does not matter which rule is read first; a scope has it on every path.
-func suffixSharedNames(rules []*namedRule) []*namedRule {
+// All of them get one, so that it does not matter which rule is read first; a scope has it on every path. What a session had in the
+// last result it keeps: the plain name, so that who comes later has to have another, or the suffix.
+func suffixSharedNames(rules []*namedRule, held HeldNames) []*namedRule {
 	groups := findSharedNames(rules)
-	if len(groups) == 0 {
+	if len(groups) == 0 && len(held) == 0 {
 		return rules
 	}
-	colliding := map[writtenName]map[string]bool{} // scopes
+	suffixes := sharedSuffixes{held: held, colliding: map[writtenName]map[string]bool{}}
 	for name, sessions := range groups {
-		colliding[name] = findColliding(sessions)
+		suffixes.colliding[name] = held.findColliding(name.name, sessions)
 	}
 	suffixed := make([]*namedRule, len(rules))
 	for i, n := range rules {
-		suffixed[i] = n.suffixShared(colliding)
+		suffixed[i] = n.suffixShared(suffixes)
 	}
 	return suffixed
 }
 
-// suffixShared gives the rule with a suffix at those names, by the scopes that have to have one.
-func (n *namedRule) suffixShared(colliding map[writtenName]map[string]bool) *namedRule {
+// sharedSuffixes says which names are to have a suffix, by the scopes.
+type sharedSuffixes struct {
+	held      HeldNames
+	colliding map[writtenName]map[string]bool
+}
+
+// has tells whether a session that shares its name is to have a suffix.
+func (x sharedSuffixes) has(name writtenName, s *namedSession) bool {
+	h := x.held[s.scope]
+	return x.colliding[name][s.scope] || h.Written == name.name && h.Emitted == suffix(s.name, s.scope)
+}
+
+// findColliding gives the scopes whose cookies of one name would collide, but for those that had the plain name and do not collide
+// among themselves.
+func (held HeldNames) findColliding(name string, sessions []*namedSession) map[string]bool {
+	colliding := findColliding(sessions)
+	var plain []*namedSession
+	for _, s := range sessions {
+		if held[s.scope] == (HeldName{name, name}) {
+			plain = append(plain, s)
+		}
+	}
+	still := findColliding(plain)
+	for _, s := range plain {
+		if !still[s.scope] {
+			delete(colliding, s.scope)
+		}
+	}
+	return colliding
+}
+
+// suffixShared gives the rule with a suffix at the names that are to have one.
+func (n *namedRule) suffixShared(suffixes sharedSuffixes) *namedRule {
 	suffixed := n
 	for i, s := range n.sessions {
-		if name, shared := s.sharedName(); !shared || !colliding[name][s.scope] {
+		if name, shared := s.sharedName(); !shared || !suffixes.has(name, s) {
 			continue
 		}
 		if suffixed == n {
 			suffixed = &namedRule{resolved: n.resolved, sessions: slices.Clone(n.sessions), renames: slices.Clip(n.renames)}
 		}
 		renamed := suffixed.suffixName(s, "S26")
-		renamed.cookie = renamed.findCookieExtent()
+		renamed.cookie, renamed.written = renamed.findCookieExtent(), s.name
 		suffixed.sessions[i] = renamed
 	}
 	return suffixed

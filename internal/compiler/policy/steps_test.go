@@ -54,7 +54,7 @@ func takeSteps(t *testing.T, o Options, documents ...string) *steps {
 	targets := none.findTargets(objects)
 	s.attached = attachPolicies(objects, targets, none.validatePolicies(objects), o, s.report)
 	rules := attachRules(none.sortRules(listRules(topology.Ports)), backends, s.attached, o, s.report)
-	s.named = suffixSharedNames(none.resolveAndNameRules(gatherInputs(rules, s.attached, nil, o)))
+	s.named = suffixSharedNames(none.resolveAndNameRules(gatherInputs(rules, s.attached, nil, o)), o.HeldNames)
 	s.configured = none.configureRules(s.named)
 	s.settled, s.withheld = settleNames(slices.Clone(s.configured), o)
 	s.decided, s.shared = shareRules(rules, s.settled, s.withheld, nil)

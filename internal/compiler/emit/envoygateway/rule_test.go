@@ -7,6 +7,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -103,6 +104,29 @@ func TestListenerNames(t *testing.T) {
 	} {
 		if got := [2]string{listenerName(g.Listeners[i]), routeConfigurationName(g.Listeners[i])}; got != want {
 			t.Errorf("%s: got %q, want %q", g.Listeners[i].Name, got, want)
+		}
+	}
+}
+
+// TestExtensionsByLabels holds which routes a policy of another's selects by their labels.
+func TestExtensionsByLabels(t *testing.T) {
+	route := &ir.RouteObject{Object: newObject(t, object.KindHTTPRoute, "r", "{}")}
+	route.Labels = map[string]string{"team": "a", "tier": "web"}
+	for selector, want := range map[string]bool{
+		`{kind: HTTPRoute, matchLabels: {team: a}}`:                            true,
+		`{kind: HTTPRoute, matchLabels: {team: a, tier: web}}`:                 true,
+		`{kind: HTTPRoute, matchLabels: {team: a, tier: other}}`:               false,
+		`{kind: HTTPRoute, matchLabels: {owner: a}}`:                           false,
+		`{kind: HTTPRoute, matchExpressions: [{key: team, operator: Exists}]}`: true,
+		`{kind: GRPCRoute, matchLabels: {team: a}}`:                            false,
+		`{kind: Gateway}`: false,
+	} {
+		theirs := newObject(t, kindExtension, "own", "{targetSelectors: ["+selector+"]}")
+		e := &emitter{plan: planOf(), rep: &report.Report{}, edited: map[string]jsonObject{}}
+		e.plan.Objects[kindExtension] = []*ir.Object{&theirs}
+		found := e.findOtherExtension(&sessionRule{Rule: &ir.Rule{Route: route}})
+		if (found != "") != want {
+			t.Errorf("%s selects the route: %t, want %t", selector, found != "", want)
 		}
 	}
 }
