@@ -295,8 +295,8 @@ func (f *Follower) listNewOfWhole(problems []Problem) []Problem {
 }
 
 // leaveOutSaid gives the problems that were not said.
-func leaveOutSaid(problems []Problem, said map[report.Said]bool) []Problem {
-	return slices.DeleteFunc(slices.Clone(problems), func(p Problem) bool { return said[sayingOf(p)] })
+func leaveOutSaid(problems []Problem, before map[report.Said]bool) []Problem {
+	return slices.DeleteFunc(slices.Clone(problems), func(p Problem) bool { return before[sayingOf(p)] })
 }
 
 func sayingOf(p Problem) report.Said {

@@ -273,4 +273,59 @@ var mutations = []mutation{
 		"\t\tProxies:    replace(was.Proxies, gone.Proxies, came.Proxies),\n",
 		"",
 	},
+	{
+		"routes of connections are followed", objects,
+		"return resource.IsStreamRoute(kind) || kind == object.KindListenerSet",
+		"return kind == object.KindListenerSet",
+	},
+	{
+		"listeners of connections are followed", state,
+		"if s.objects.unfollowed > 0 || slices.ContainsFunc(s.frame.listeners, takesStreams) {",
+		"if s.objects.unfollowed > 0 || false && slices.ContainsFunc(s.frame.listeners, takesStreams) {",
+	},
+	{
+		"ListenerSets are followed", objects,
+		"kind == object.KindListenerSet || kind == object.KindBackendTLSPolicy",
+		"kind == object.KindBackendTLSPolicy",
+	},
+	{
+		"BackendTLSPolicies are followed", objects,
+		"kind == object.KindBackendTLSPolicy ||\n",
+		"false ||\n",
+	},
+	{
+		"ExtensionServices are followed", objects,
+		"kind == object.KindExtensionService",
+		"false",
+	},
+	{
+		"Namespaces not in the context", objects,
+		"replace(was.Namespaces, gone.Namespaces, came.Namespaces)",
+		"replace(was.Namespaces, nil, nil)",
+	},
+	{
+		"ListenerSets not in the context", objects,
+		"replace(was.ListenerSets, gone.ListenerSets, came.ListenerSets)",
+		"replace(was.ListenerSets, nil, nil)",
+	},
+	{
+		"XBackends not in the context", objects,
+		"replace(was.Backends, gone.Backends, came.Backends)",
+		"replace(was.Backends, nil, nil)",
+	},
+	{
+		"a restart forgets what was told", state,
+		"s.said = store, had, claims, told",
+		"s.said = store, had, claims, newSaid(); _ = told",
+	},
+	{
+		"what follows on documents that could not be followed is not compared with theirs", "compiler/follower.go",
+		"u.NewWarnings = leaveOutSaid(rep.Problems(), f.saidWhole)",
+		"",
+	},
+	{
+		"what could not be followed is compared with what was found besides", "compiler/follower.go",
+		"		before = f.saidWhole\n",
+		"		_ = before\n",
+	},
 }

@@ -157,9 +157,9 @@ func (s *State) Update(m Moment) (followed bool, err error) {
 
 // restart forgets everything but the objects.
 func (s *State) restart() {
-	store, had, claims, said := s.store, s.incumbents, s.listening.Incumbents, s.said.forget()
+	store, had, claims, told := s.store, s.incumbents, s.listening.Incumbents, s.said.forget()
 	*s = *New(s.settings)
-	s.store, s.incumbents, s.listening.Incumbents, s.said = store, had, claims, said
+	s.store, s.incumbents, s.listening.Incumbents, s.said = store, had, claims, told
 	for _, source := range store.Sources() {
 		s.said.add(store.ReportOf(source.Name))
 	}
