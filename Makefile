@@ -82,7 +82,7 @@ conformance-serve: build ## run Gateway API's own conformance tests on "limpet s
 
 .PHONY: bench-serve
 bench-serve: build ## measure "limpet serve" on a real API server with thousands of routes: ten minutes (as root)
-	@$(WITH_TOOLS) KUBERNETES="$$(tools/setup.sh kubernetes)" LIMPET_LONG=1 && cd e2e/kubernetes && go test -count=1 -timeout 1h -run '^TestSpeed$$'
+	@$(WITH_TOOLS) KUBERNETES="$$(tools/setup.sh kubernetes)" LIMPET_LONG=1 && cd e2e/kubernetes && go test -count=1 -timeout 1h -v -run '^TestSpeed$$'
 
 # e2e-long and figures take RUN=TestName for one scenario.
 .PHONY: e2e-long
