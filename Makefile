@@ -40,6 +40,7 @@ browser: build ## run the example for browsers: https://shop.localhost:10443, se
 # What tests need besides Go; with these variables set they fail, not skip, where something is missing.
 WITH_TOOLS = envoy=$$(tools/setup.sh envoy) && chromium=$$(tools/setup.sh chromium) && \
 	export ENVOY=$$envoy CHROMIUM=$$chromium LIMPET_REQUIRE_WASM=1 LIMPET_REQUIRE_ENVOY=1
+ON_KUBERNETES = envoy=$$(tools/setup.sh envoy) && KUBERNETES="$$(tools/setup.sh kubernetes)" ENVOY=$$envoy LIMPET=bin/limpet WASM=dist/limpet.wasm
 UNIT_PACKAGES = $$(go list ./... | grep -v '/limpet/e2e')
 
 .PHONY: test
@@ -72,6 +73,16 @@ e2e-istio: build ## run the tests on Istio's own discovery server and a real Env
 .PHONY: e2e-kubernetes
 e2e-kubernetes: build bin/gotest ## run "limpet serve" on a real API server, with real Envoys (as root; the first build takes minutes)
 	@$(WITH_TOOLS) KUBERNETES="$$(tools/setup.sh kubernetes)" && cd e2e/kubernetes && ../../bin/gotest -count=1 -timeout 20m
+	@$(ON_KUBERNETES) conformance/serve.sh "$$(grep -v '^#' conformance/subset-serve.txt | paste -sd,)"
+
+# TESTS names some of them.
+.PHONY: conformance-serve
+conformance-serve: build ## run Gateway API's own conformance tests on "limpet serve" and a real control plane: three minutes (as root)
+	@$(ON_KUBERNETES) conformance/serve.sh $(TESTS)
+
+.PHONY: bench-serve
+bench-serve: build ## measure "limpet serve" on a real API server with thousands of routes: ten minutes (as root)
+	@$(WITH_TOOLS) KUBERNETES="$$(tools/setup.sh kubernetes)" LIMPET_LONG=1 && cd e2e/kubernetes && go test -count=1 -timeout 1h -v -run '^TestSpeed$$'
 
 # e2e-long and figures take RUN=TestName for one scenario.
 .PHONY: e2e-long

@@ -43,13 +43,14 @@ type pod struct {
 
 type kubelet struct {
 	echo, dir string
+	network   string // what pods' addresses begin with
 	mu        sync.Mutex
 	pods      map[string]*pod // by namespace/pod
 	ips       int
 }
 
 func newKubelet(echo, dir string) *kubelet {
-	return &kubelet{echo: echo, dir: dir, pods: map[string]*pod{}}
+	return &kubelet{echo: echo, dir: dir, network: "127.0.", ips: 2 << 8, pods: map[string]*pod{}}
 }
 
 func hash(s string) string {
@@ -80,26 +81,27 @@ func readVolume(ctx context.Context, c client.Client, namespace string, v corev1
 	return v.Secret.Items, values, err
 }
 
-// run starts a pod's process unless it runs, and gives the pod. Processes outlive tests: nothing in them depends on one.
+// run starts a process of a Deployment unless it runs, and gives its pod. Processes outlive tests: nothing in them depends on one.
 func (k *kubelet) run(ctx context.Context, c client.Client, d *appsv1.Deployment, index int) (*pod, error) {
+	h := hash(d.Namespace + d.Name)
+	return k.start(ctx, c, d.Namespace, fmt.Sprintf("%s-%s-%s", d.Name, h, hash(fmt.Sprint(h, index))[:5]), d.Spec.Template.Spec)
+}
+
+// start starts a pod's process unless it runs, and gives the pod.
+func (k *kubelet) start(ctx context.Context, c client.Client, namespace, name string, spec corev1.PodSpec) (*pod, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	h := hash(d.Namespace + d.Name)
-	name := fmt.Sprintf("%s-%s-%s", d.Name, h, hash(fmt.Sprint(h, index))[:5])
-	key := d.Namespace + "/" + name
+	key := namespace + "/" + name
 	if p := k.pods[key]; p != nil {
 		return p, nil
 	}
-	k.ips++
-	p := &pod{name: name, ip: fmt.Sprintf("127.0.2.%d", k.ips)}
-	spec := d.Spec.Template.Spec
 	files := map[string]string{}
 	for _, v := range spec.Volumes {
-		items, values, err := readVolume(ctx, c, d.Namespace, v)
+		items, values, err := readVolume(ctx, c, namespace, v)
 		if err != nil {
 			return nil, err
 		}
-		dir := filepath.Join(k.dir, "volumes", d.Namespace, name, v.Name)
+		dir := filepath.Join(k.dir, "volumes", namespace, name, v.Name)
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, err
 		}
@@ -114,12 +116,14 @@ func (k *kubelet) run(ctx context.Context, c client.Client, d *appsv1.Deployment
 			}
 		}
 	}
+	k.ips++
+	p := &pod{name: name, ip: fmt.Sprintf("%s%d.%d", k.network, k.ips>>8, k.ips&255)}
 	resolves := strings.Contains(spec.Containers[0].Image, "coredns")
 	if !resolves && !strings.Contains(spec.Containers[0].Image, "echo-basic") {
 		k.pods[key] = p // a Pod without a process
 		return p, nil
 	}
-	env := []string{"POD_IP=" + p.ip, "POD_NAME=" + name, "NAMESPACE=" + d.Namespace, "PATH=" + os.Getenv("PATH")}
+	env := []string{"POD_IP=" + p.ip, "POD_NAME=" + name, "NAMESPACE=" + namespace, "PATH=" + os.Getenv("PATH")}
 	for _, e := range spec.Containers[0].Env {
 		if e.ValueFrom != nil {
 			continue // POD_NAME and NAMESPACE
@@ -181,6 +185,17 @@ func (k *kubelet) stop() {
 	}
 }
 
+// end ends a pod's process, if there is one.
+func (k *kubelet) end(key string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if p := k.pods[key]; p != nil && p.cmd != nil {
+		_ = p.cmd.Process.Kill()
+		_ = p.cmd.Wait()
+	}
+	delete(k.pods, key)
+}
+
 // logs serves GET /api/v1/namespaces/NS/pods/NAME/log?sinceTime=, all that the suite asks its Clientset for.
 func (k *kubelet) logs() *httptest.Server {
 	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -189,22 +204,27 @@ func (k *kubelet) logs() *httptest.Server {
 			http.Error(w, "the harness has logs only", http.StatusNotFound)
 			return
 		}
-		k.mu.Lock()
-		p := k.pods[parts[3]+"/"+parts[5]]
-		k.mu.Unlock()
-		if p == nil {
-			http.Error(w, "no such pod", http.StatusNotFound)
-			return
-		}
-		since, _ := time.Parse(time.RFC3339, r.URL.Query().Get("sinceTime"))
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		for _, l := range p.log {
-			if !l.at.Before(since) {
-				fmt.Fprintln(w, l.text)
-			}
-		}
+		k.writeLog(w, r, parts[3]+"/"+parts[5])
 	}))
+}
+
+// writeLog answers with a pod's log since a time.
+func (k *kubelet) writeLog(w http.ResponseWriter, r *http.Request, key string) {
+	k.mu.Lock()
+	p := k.pods[key]
+	k.mu.Unlock()
+	if p == nil {
+		http.Error(w, "no such pod", http.StatusNotFound)
+		return
+	}
+	since, _ := time.Parse(time.RFC3339, r.URL.Query().Get("sinceTime"))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, l := range p.log {
+		if !l.at.Before(since) {
+			fmt.Fprintln(w, l.text)
+		}
+	}
 }
 
 // tick makes Pods for Deployments, and EndpointSlices for Services.

@@ -6,7 +6,7 @@ import (
 	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
-// TestReliabilityNamesRealTests: each row of docs/reliability.md is another scenario and names a test of this folder.
+// TestReliabilityNamesRealTests: each row of docs/reliability.md is another scenario and names a test of this folder, or of kubernetes.
 // The other way round, harness.RecordResult fails a scenario that has no row.
 func TestReliabilityNamesRealTests(t *testing.T) {
 	t.Parallel()
@@ -16,7 +16,11 @@ func TestReliabilityNamesRealTests(t *testing.T) {
 			t.Errorf("scenario %q has several rows", row[0])
 		}
 		seen[row[0]] = true
-		if err := (proof{"e2e", row[1]}).check(harness.Root(t)); err != nil {
+		err := (proof{"e2e", row[1]}).check(harness.Root(t))
+		if err != nil {
+			err = (proof{"e2e/kubernetes", row[1]}).check(harness.Root(t))
+		}
+		if err != nil {
 			t.Errorf("scenario %q: %v", row[0], err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc"
 
@@ -171,6 +172,7 @@ func (sc *serveCommand) run(c *cobra.Command) error {
 	defer stop()
 	log := sc.newLogger(c)
 	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	known, err := sc.recall(ctx, log, registry)
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/netip"
 	"os"
 	"strconv"
 	"strings"
@@ -30,6 +31,7 @@ type clusterFlags struct {
 	context    string
 	namespace  string
 	statuses   bool
+	pool       string
 	keys       string
 	rotate     string
 	rotateKeys time.Duration // what rotate says
@@ -43,6 +45,8 @@ func (f *clusterFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.context, "context", "", "the `NAME` of the context in that file")
 	flags.StringVar(&f.namespace, "system-namespace", compiler.DefaultClassPolicyNamespace,
 		"limpet's own `NAMESPACE`, where its Lease is, and the Secret of --keys-secret")
+	flags.StringVar(&f.pool, "address-pool", "",
+		"give each Gateway of the cluster that names no address one of `PREFIX`, such as 10.0.9.0/24, instead of --bind")
 	flags.StringVar(&f.keys, "keys-secret", "",
 		"`NAME` of the Secret with the key ring, which is made if there is none, instead of --keys")
 	flags.StringVar(&f.rotate, "rotate-keys", "",
@@ -63,6 +67,10 @@ func (f *clusterFlags) check(paths []string) error {
 		return usagef("--context needs --kubeconfig")
 	case f.keys != "" && !f.isWanted(paths):
 		return usagef("--keys-secret needs an API server: name one with --kubeconfig")
+	case f.pool != "" && !f.isWanted(paths):
+		return usagef("--address-pool needs an API server, whose Gateways' statuses say who has which address")
+	case f.pool != "" && !isPrefix(f.pool):
+		return usagef("--address-pool %q: must be a prefix, such as 10.0.9.0/24", f.pool)
 	case f.rotate != "" && f.keys == "":
 		return usagef("--rotate-keys needs --keys-secret: a file of keys is rotated by 'limpet keygen --add-to'")
 	case f.rotate != "":
@@ -70,6 +78,11 @@ func (f *clusterFlags) check(paths []string) error {
 	default:
 		return nil
 	}
+}
+
+func isPrefix(text string) bool {
+	_, err := netip.ParsePrefix(text)
+	return err == nil
 }
 
 // minRotation is the least time between two keys, so that all proxies have one before the next comes.
@@ -124,6 +137,9 @@ func (f *clusterFlags) follow(ctx context.Context, log *slog.Logger) (*cluster, 
 		return nil, err
 	}
 	c := &cluster{f, config, kubernetes.NewSource(client, log), log}
+	if prefix, err := netip.ParsePrefix(f.pool); err == nil {
+		c.source.Pool = kubernetes.NewPool(prefix)
+	}
 	log.Info("reading the objects", "server", config.Host)
 	return c, c.source.Start(ctx)
 }

@@ -54,12 +54,30 @@ func readEvents(name string) (results, features map[string]string, err error) {
 		for _, m := range featureLine.FindAllStringSubmatch(e.Output, -1) {
 			features[m[1]] = m[2]
 		}
-		parts := strings.Split(e.Test, "/")
-		if len(parts) == 2 && slices.Contains([]string{"pass", "fail", "skip"}, e.Action) {
-			results[parts[1]] = e.Action
+		if name := nameOf(e); name != "" && slices.Contains([]string{"pass", "fail", "skip"}, e.Action) {
+			results[name] = e.Action
 		}
 	}
+	if len(results) == 0 {
+		return nil, nil, fmt.Errorf("%s: no test has run", name)
+	}
 	return results, features, lines.Err()
+}
+
+// nameOf is the name of the suite's test that an event is of; empty for none. On "limpet serve" the suite itself chooses tests by
+// features, and the ones that it skips are none.
+func nameOf(e event) string {
+	parts := strings.Split(e.Test, "/")
+	switch {
+	case len(parts) == 2 && parts[0] == "TestConformance":
+		return parts[1]
+	case len(parts) == 1 && parts[0] == "TestServe" && e.Action == "fail": // be it for a test, or for what all of them need
+		return parts[0]
+	case e.Action != "skip" && (len(parts) == 3 && parts[1] == "official" || len(parts) == 4 && parts[1] == "sessions" && parts[2] == "tests"):
+		return parts[len(parts)-1]
+	default:
+		return ""
+	}
 }
 
 // readKnown gives the tests that may fail, and why.

@@ -332,3 +332,12 @@ func create(t *testing.T, resource dynamic.ResourceInterface, o *unstructured.Un
 		t.Fatal(err)
 	}
 }
+
+func readFile(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

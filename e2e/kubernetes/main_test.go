@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"syscall"
 	"testing"
+
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // inside says that the process is in the network namespace.
@@ -31,6 +33,10 @@ func TestMain(m *testing.M) {
 	}
 	code := m.Run()
 	controlPlane.stop()
+	if err := harness.WriteResults(os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = max(code, 1)
+	}
 	os.Exit(code)
 }
 

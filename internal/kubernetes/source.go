@@ -28,6 +28,9 @@ import (
 // Source has the objects of an API server, of every kind that the compiler reads and the API server has. A kind whose
 // CRD comes later is followed from then on.
 type Source struct {
+	// Pool, if there is one, has addresses for Gateways without any.
+	Pool *Pool
+
 	client dynamic.Interface
 	log    *slog.Logger
 	// changed has a value while there is a change that Next has not told of, and written likewise for WaitForStatus.
@@ -41,6 +44,8 @@ type Source struct {
 	touched map[string]bool
 	since   time.Time // when the first change came that Next has not told of
 	watches map[schema.GroupKind]*watch
+	// begun says that Gateways whose statuses show addresses have theirs, so that others may have the rest.
+	begun bool
 	// keeping is how many policies keep Pods that Services no longer select.
 	keeping int
 }
@@ -83,7 +88,24 @@ func (s *Source) Start(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 	s.takeChange()
-	return nil
+	return s.giveAddresses()
+}
+
+// giveAddresses gives all Gateways their addresses, those first that have one in their status.
+func (s *Source) giveAddresses() (err error) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.begun = true
+	for _, isShown := range []bool{true, false} {
+		for _, name := range slices.Sorted(maps.Keys(s.objects)) {
+			o := s.objects[name]
+			if s.Pool != nil && strings.HasPrefix(name, gatewayKind.Kind+"/") && (len(shownAddresses(o.status)) > 0) == isShown {
+				err = errors.Join(err, s.Pool.give(name, o))
+				s.touched[name] = true
+			}
+		}
+	}
+	return err
 }
 
 // isSynced tells whether the objects of each kind that is followed have come. Pods do not have to: whoever may not see them
@@ -190,6 +212,11 @@ func (s *Source) set(ctx context.Context, kind schema.GroupKind, sent any) {
 		return
 	}
 	name := nameSource(kind.Kind, o)
+	if kind == gatewayKind && s.Pool != nil && s.begun {
+		if err := s.Pool.give(name, o); err != nil {
+			s.log.Error("a Gateway gets no address", "object", name, "reason", err)
+		}
+	}
 	before := s.objects[name]
 	s.objects[name], s.touched[name] = o, true
 	s.keeping += o.keeping() - before.keeping()
@@ -232,6 +259,9 @@ func (s *Source) removeKind(ctx context.Context, kind schema.GroupKind) {
 func (s *Source) forget(name string) {
 	s.keeping -= s.objects[name].keeping()
 	s.touched[name] = true
+	if s.Pool != nil {
+		s.Pool.release(name)
+	}
 	delete(s.objects, name)
 }
 

@@ -31,8 +31,9 @@ type StatusWriter struct {
 	// Events, if there is one, is told of each status that was written.
 	Events *Events
 
-	wake  chan struct{}
-	queue workqueue.TypedRateLimitingInterface[statusKey]
+	wake chan struct{}
+	// first is of Gateways and their classes, which say of all the others how they stand, and rest of those.
+	first, rest workqueue.TypedRateLimitingInterface[statusKey]
 
 	lock    sync.Mutex
 	desired map[statusKey]map[string]any
@@ -72,12 +73,17 @@ func (w *StatusWriter) Wake() { wake(w.wake) }
 
 // Run writes until ctx ends.
 func (w *StatusWriter) Run(ctx context.Context) {
-	w.queue = workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[statusKey]())
+	w.first = workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[statusKey]())
+	w.rest = workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[statusKey]())
 	w.desired = map[statusKey]map[string]any{}
 	var group sync.WaitGroup
+	group.Go(func() {
+		for w.writeNext(ctx, w.first) {
+		}
+	})
 	for range writers {
 		group.Go(func() {
-			for w.writeNext(ctx) {
+			for w.writeNext(ctx, w.rest) {
 			}
 		})
 	}
@@ -93,7 +99,8 @@ func (w *StatusWriter) Run(ctx context.Context) {
 		case <-time.After(statusPause):
 		}
 	}
-	w.queue.ShutDown()
+	w.first.ShutDown()
+	w.rest.ShutDown()
 	group.Wait()
 }
 
@@ -117,9 +124,17 @@ func (w *StatusWriter) compute() {
 	w.lock.Unlock()
 	for key := range desired {
 		if patch, _, err := w.compare(key); err == nil && patch != nil {
-			w.queue.Add(key)
+			w.queueOf(key).Add(key)
 		}
 	}
+}
+
+// queueOf is the queue that an object is in.
+func (w *StatusWriter) queueOf(key statusKey) workqueue.TypedRateLimitingInterface[statusKey] {
+	if key.kind == gatewayKind || key.kind.Kind == "GatewayClass" {
+		return w.first
+	}
+	return w.rest
 }
 
 func keyOf(o status.Object) statusKey {
@@ -137,22 +152,22 @@ func toFields(status any) (map[string]any, error) {
 }
 
 // writeNext writes one object's status; false at the end.
-func (w *StatusWriter) writeNext(ctx context.Context) bool {
-	key, end := w.queue.Get()
+func (w *StatusWriter) writeNext(ctx context.Context, queue workqueue.TypedRateLimitingInterface[statusKey]) bool {
+	key, end := queue.Get()
 	if end {
 		return false
 	}
-	defer w.queue.Done(key)
+	defer queue.Done(key)
 	result, err := w.write(ctx, key)
 	switch {
 	case result == "" || ctx.Err() != nil:
-		w.queue.Forget(key)
+		queue.Forget(key)
 		return true
 	case result == WriteFailed:
 		w.Log.Warn("a status can't be written, and is tried again", "object", key.String(), "reason", err)
-		w.queue.AddRateLimited(key)
+		queue.AddRateLimited(key)
 	default:
-		w.queue.Forget(key)
+		queue.Forget(key)
 	}
 	if w.Written != nil {
 		w.Written(result)

@@ -138,7 +138,11 @@ func WriteResults(w io.Writer) error {
 	if !updating() {
 		return nil
 	}
-	return updateTable(filepath.Join("..", reliability)) // tests of a package run in its folder
+	path := filepath.Join("..", reliability) // tests of a package run in its folder
+	if _, err := os.Stat(path); err != nil {
+		path = filepath.Join("..", path)
+	}
+	return updateTable(path)
 }
 
 // updateTable replaces the rows of the scenarios that have run, and adds those that are new.

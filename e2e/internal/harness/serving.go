@@ -183,3 +183,19 @@ func (s *Serving) Metric(t testing.TB, name string) (sum float64) {
 	}
 	return sum
 }
+
+// Signal sends limpet a signal: SIGSTOP has it hang until SIGCONT.
+func (s *Serving) Signal(t testing.TB, signal os.Signal) {
+	t.Helper()
+	if err := s.command.Process.Signal(signal); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Signal sends Envoy a signal: SIGSTOP has it hang until SIGCONT.
+func (e *Envoy) Signal(t testing.TB, signal os.Signal) {
+	t.Helper()
+	if err := e.command.Process.Signal(signal); err != nil {
+		t.Fatal(err)
+	}
+}
