@@ -318,6 +318,11 @@ test-native: native dist/limpet.wasm ## run the filter's tests on the native fil
 	@envoy=$$(tools/setup.sh envoy) && export ENVOY=$$envoy && \
 	LIMPET_REQUIRE_WASM=1 LIMPET_REQUIRE_NATIVE=1 LIMPET_REQUIRE_ENVOY=1 go test -timeout 30m ./filter/...
 
+.PHONY: native-long
+native-long: native ## that the native filter's memory stays flat over fifty million requests, and Envoy's over a million more: ten minutes
+	@envoy=$$(tools/setup.sh envoy) && export ENVOY=$$envoy LIMPET_LONG=1 && \
+	LIMPET_REQUIRE_NATIVE=1 LIMPET_REQUIRE_ENVOY=1 go test -count=1 -timeout 1h -v -run 'MemoryStaysFlat' ./filter/behaviour
+
 .PHONY: e2e-native
 e2e-native: native bin/gotest ## run the end-to-end tests with the native filter; TESTS='Stick|Pin' those that match
 	@$(WITH_TOOLS) && export LIMPET_FILTER=native && cd e2e && ../bin/gotest -count=1 -timeout 30m $(if $(TESTS),-run '$(TESTS)')
