@@ -79,9 +79,14 @@ func TestNothingMuch(t *testing.T) {
 			t.Errorf("%s, with leave: %v", name, err)
 		}
 	}
-	r, err := Compile([]Source{{Name: "a.yaml", Data: []byte("\n")}}, Options{AllowEmpty: true, Envoy: &EnvoyOptions{ModulePath: "w"}})
-	if r != nil || err == nil || !strings.Contains(err.Error(), "a.yaml: the file is empty") {
-		t.Errorf("a file that may not be written yet gives %v, %v", r, err)
+	o := Options{AllowEmpty: true, Envoy: &EnvoyOptions{ModulePath: "w"}}
+	empty := []Source{{Name: "a.yaml", Data: []byte("\n")}} // which may not be written yet
+	if r, err := Compile(empty, o); err != nil || len(r.Warnings) != 1 || r.Warnings[0].Verdict() != Refused {
+		t.Errorf("an empty file is not left out: %v, %v", r, err)
+	}
+	o.HoldInvalid = true
+	if r, err := Compile(empty, o); r != nil || err == nil || !strings.Contains(err.Error(), "a.yaml: the file is empty") {
+		t.Errorf("an empty file is not held: %v, %v", r, err)
 	}
 }
 
