@@ -90,16 +90,16 @@ func TestHTTPProxiesThatAreRefused(t *testing.T) {
 		"a wildcard":               {proxy(`fqdn: "*.a.org"`, to), nil},
 		"no host":                  {proxy("", to), []string{"spec.virtualhost.fqdn: Required value: an HTTPProxy that others include is not supported yet"}},
 		"a host that is none":      {proxy("fqdn: A_B", to), []string{`spec.virtualhost.fqdn: Invalid value: "A_B"`}},
-		"two conditions":           {proxy(host, "conditions: [{prefix: /a}, {prefix: /b}], "+to), []string{"spec.routes[0].conditions: Too many: 2: must have at most 1 item"}},
+		"two conditions":           {proxy(host, "conditions: [{prefix: /a}, {prefix: /b}], "+to), []string{"spec.routes[0].conditions: Invalid value: 2: must have at most one condition on the path"}},
 		"a condition of both":      {proxy(host, "conditions: [{prefix: /a, exact: /b}], "+to), []string{"spec.routes[0].conditions[0]: Invalid value"}},
-		"a condition of neither":   {proxy(host, "conditions: [{}], "+to), []string{"must have one of prefix and exact"}},
+		"a condition of neither":   {proxy(host, "conditions: [{}], "+to), []string{"must have one of prefix, exact and header"}},
 		"a path without a slash":   {proxy(host, "conditions: [{prefix: a}], "+to), []string{`spec.routes[0].conditions[0]: Invalid value: "a": must begin with "/"`}},
-		"a condition on a header":  {proxy(host, "conditions: [{header: {name: a, present: true}}], "+to), []string{"spec.routes[0].conditions[0]", "spec.routes[0].conditions[0].header: not supported"}},
+		"a condition on a header":  {proxy(host, "conditions: [{header: {name: a}}], "+to), []string{"spec.routes[0].conditions[0].header: Invalid value: \"a\": must have one of present"}},
 		"no service":               {proxy(host, "services: []"), []string{"spec.routes[0].services: Required value: a route has at least one"}},
 		"a service without name":   {proxy(host, "services: [{port: 80}]"), []string{"spec.routes[0].services[0].name: Required value"}},
 		"a port that is none":      {proxy(host, "services: [{name: a, port: 70000}]"), []string{"spec.routes[0].services[0].port: Invalid value: 70000"}},
 		"a weight that is none":    {proxy(host, "services: [{name: a, port: 80, weight: -1}]"), []string{"spec.routes[0].services[0].weight: Invalid value: -1: must be between 0 and 1000000"}},
-		"what Contour has besides": {proxy(host, "enableWebsockets: true, "+to), []string{"spec.routes[0].enableWebsockets: not supported"}},
+		"what Contour has besides": {proxy(host, "permitInsecure: true, "+to), []string{"spec.routes[0].permitInsecure: not supported"}},
 	})
 }
 

@@ -2,7 +2,6 @@ package resource
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
@@ -30,7 +29,10 @@ func httpProxyFields() fieldSupport {
 	return joinRows(
 		nestUnder("spec.virtualhost", supportAll("fqdn", "tls.passthrough", "tls.secretName",
 			"authorization.extensionRef.name", "authorization.authPolicy.disabled")),
-		nestUnder("spec.routes[]", joinRows(services, supportAll("conditions[].prefix", "conditions[].exact", "authPolicy.disabled"),
+		nestUnder("spec.routes[]", joinRows(services, supportAll("conditions[].prefix", "conditions[].exact", "authPolicy.disabled",
+			"timeoutPolicy.response"),
+			nestUnder("conditions[].header", supportAll("name", "present", "exact", "contains", "regex")),
+			fieldSupport{"enableWebsockets": ignoredFor("is so for all routes")},
 			nestUnder("loadBalancerPolicy", balancingFields()))),
 		nestUnder("spec.tcpproxy", joinRows(services, unhashedFields())),
 	)
@@ -68,18 +70,27 @@ type VirtualHost struct {
 
 // HTTPProxyRoute sends requests that meet its conditions to services.
 type HTTPProxyRoute struct {
-	// Conditions has at most one entry.
+	// Conditions have at most one on the path.
 	Conditions         []HTTPProxyCondition         `json:"conditions"`
 	Services           []HTTPProxyService           `json:"services"`
 	LoadBalancerPolicy *HTTPProxyLoadBalancerPolicy `json:"loadBalancerPolicy"`
 	// AuthPolicy says otherwise than the host's for the route.
-	AuthPolicy *AuthorizationPolicy `json:"authPolicy"`
+	AuthPolicy    *AuthorizationPolicy    `json:"authPolicy"`
+	TimeoutPolicy *HTTPProxyTimeoutPolicy `json:"timeoutPolicy"`
+	// EnableWebsockets is so for every route.
+	EnableWebsockets bool `json:"enableWebsockets"`
 }
 
-// HTTPProxyCondition is on the path: the whole of it, or how its text begins, in the middle of a segment too.
+// HTTPProxyTimeoutPolicy limits requests: Response is a duration, or "infinity".
+type HTTPProxyTimeoutPolicy struct {
+	Response string `json:"response"`
+}
+
+// HTTPProxyCondition is on the path, the whole of it or how its text begins, in the middle of a segment too, or on a header.
 type HTTPProxyCondition struct {
-	Prefix string `json:"prefix"`
-	Exact  string `json:"exact"`
+	Prefix string                    `json:"prefix"`
+	Exact  string                    `json:"exact"`
+	Header *HTTPProxyHeaderCondition `json:"header"`
 }
 
 // HTTPProxyService is a port of a Service. Where no service of a route has a weight, all have the same.
@@ -112,18 +123,17 @@ func (p *HTTPProxy) validate() field.ErrorList {
 
 func (r *HTTPProxyRoute) validate(path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	if len(r.Conditions) > 1 {
-		errs = append(errs, field.TooMany(path.Child("conditions"), len(r.Conditions), 1))
-	}
+	paths := 0
 	for i, c := range r.Conditions {
-		at := path.Child("conditions").Index(i)
-		switch {
-		case (c.Prefix == "") == (c.Exact == ""):
-			errs = append(errs, field.Invalid(at, c, "must have one of prefix and exact"))
-		case !strings.HasPrefix(c.Prefix+c.Exact, "/"):
-			errs = append(errs, field.Invalid(at, c.Prefix+c.Exact, `must begin with "/"`))
+		errs = append(errs, c.validate(path.Child("conditions").Index(i))...)
+		if c.Header == nil {
+			paths++
 		}
 	}
+	if paths > 1 {
+		errs = append(errs, field.Invalid(path.Child("conditions"), paths, "must have at most one condition on the path"))
+	}
+	errs = append(errs, r.validateTimeout(path.Child("timeoutPolicy", "response"))...)
 	return append(errs, validateServices(path.Child("services"), r.Services)...)
 }
 
@@ -168,9 +178,15 @@ func convertHTTPProxy(o *Object[HTTPProxy]) *Object[gatewayv1.HTTPRoute] {
 	route := &gatewayv1.HTTPRoute{TypeMeta: o.Value.TypeMeta, ObjectMeta: o.Value.ObjectMeta}
 	route.Spec.Hostnames = []gatewayv1.Hostname{gatewayv1.Hostname(spec.VirtualHost.FQDN)}
 	for _, r := range spec.Routes {
-		rule := gatewayv1.HTTPRouteRule{BackendRefs: toBackendRefs(r.Services), Filters: spec.VirtualHost.toFilters(r)}
+		rule := gatewayv1.HTTPRouteRule{
+			BackendRefs: toBackendRefs(r.Services), Filters: spec.VirtualHost.toFilters(r), Timeouts: r.toTimeouts(),
+		}
+		match := gatewayv1.HTTPRouteMatch{}
 		for _, c := range r.Conditions {
-			rule.Matches = append(rule.Matches, gatewayv1.HTTPRouteMatch{Path: c.toPathMatch()})
+			c.addTo(&match)
+		}
+		if len(r.Conditions) > 0 {
+			rule.Matches = []gatewayv1.HTTPRouteMatch{match}
 		}
 		route.Spec.Rules = append(route.Spec.Rules, rule)
 	}
@@ -183,18 +199,6 @@ func convertHTTPProxy(o *Object[HTTPProxy]) *Object[gatewayv1.HTTPRoute] {
 	return &Object[gatewayv1.HTTPRoute]{
 		Document: o.Document, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name,
 		Created: o.Created, Labels: o.Labels, Value: route,
-	}
-}
-
-// toPathMatch is the condition as a match. Contour's prefixes don't stop at segments, so all but "/" are expressions.
-func (c HTTPProxyCondition) toPathMatch() *gatewayv1.HTTPPathMatch {
-	switch {
-	case c.Exact != "":
-		return newPathMatch(gatewayv1.PathMatchExact, c.Exact)
-	case c.Prefix == "/":
-		return newPathMatch(gatewayv1.PathMatchPathPrefix, "/")
-	default:
-		return newPathMatch(gatewayv1.PathMatchRegularExpression, regexp.QuoteMeta(c.Prefix)+".*")
 	}
 }
 
