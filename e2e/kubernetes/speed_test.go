@@ -346,6 +346,9 @@ func (w *speedWorld) fill(t *testing.T, from, to, endpoints int) {
 		status, _ = w.get(t, hostOf(to-1))
 	}
 	w.serving.AwaitSettled(t)
+	for before := -1.0; before != w.serving.Metric(t, "limpet_status_writes_total"); time.Sleep(3 * time.Second) { // for all statuses
+		before = w.serving.Metric(t, "limpet_status_writes_total")
+	}
 }
 
 // empty takes everything away, for the tests that come after.

@@ -8,6 +8,7 @@
 package gctune
 
 import (
+	"math"
 	"os"
 	"runtime/debug"
 )
@@ -26,6 +27,14 @@ func init() {
 	if !isSetByEnvironment() {
 		debug.SetGCPercent(gcPercent)
 		debug.SetMemoryLimit(leastLimit)
+	}
+}
+
+// ForServer has the heap grow as Go's own does: what runs for months does little at a time, and its memory is what is paid for.
+func ForServer() {
+	if !isSetByEnvironment() {
+		debug.SetGCPercent(100)
+		debug.SetMemoryLimit(math.MaxInt64)
 	}
 }
 

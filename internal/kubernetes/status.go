@@ -60,8 +60,12 @@ const (
 // writers is how many objects are written at a time.
 const writers = 4
 
-// statusPause is how long objects are left alone between two looks at all of them: what changes meanwhile is one write.
-const statusPause = 250 * time.Millisecond
+// statusPause is how long objects are left alone at least between two looks at all of them: what changes meanwhile is one write. A look
+// that takes long is followed by a pause that is statusRest times as long, for changes on their way to Envoys need the processor, too.
+const (
+	statusPause = 250 * time.Millisecond
+	statusRest  = 3
+)
 
 // NewStatusWriter makes one.
 func NewStatusWriter(s *Source, check func([]compiler.Source) (*compiler.CheckResult, error), log *slog.Logger) *StatusWriter {
@@ -88,7 +92,9 @@ func (w *StatusWriter) Run(ctx context.Context) {
 		})
 	}
 	for ctx.Err() == nil {
+		begun := time.Now()
 		w.compute()
+		rest := max(statusPause, statusRest*time.Since(begun))
 		select {
 		case <-ctx.Done():
 		case <-w.wake:
@@ -96,7 +102,7 @@ func (w *StatusWriter) Run(ctx context.Context) {
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(statusPause):
+		case <-time.After(rest):
 		}
 	}
 	w.first.ShutDown()
