@@ -40,7 +40,8 @@ func isEmbedded(name string) bool {
 func readNative(arch string) ([]byte, error) {
 	data, err := fs.ReadFile(filterFiles, "filters/"+nativeName(arch))
 	if err != nil {
-		return nil, fmt.Errorf("this limpet was built without the native filter for %s: run 'make native', or name a file with --native-path", arch)
+		return nil, fmt.Errorf("this limpet was built without the native filter for %s: run 'make native', "+
+			"or name a file with --native-path", arch)
 	}
 	return data, nil
 }

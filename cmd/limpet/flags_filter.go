@@ -31,7 +31,8 @@ type filterFlags struct {
 // register adds the flags. Where is what holds without a path.
 func (f *filterFlags) register(flags *pflag.FlagSet, where string) {
 	flags.StringVar(&f.build, "filter", filterWasm, "which build of the filter Envoy loads: `wasm|native` (docs/native.md)")
-	flags.StringVar(&f.arch, "filter-arch", "", "the native filter's architecture, that of Envoy's machine: `amd64|arm64`\n(default: limpet's own)")
+	flags.StringVar(&f.arch, "filter-arch", "",
+		"the native filter's architecture, that of Envoy's machine: `amd64|arm64`\n(default: limpet's own)")
 	flags.StringVar(&f.wasmPath, "wasm-path", "", "`PATH` at which Envoy finds limpet.wasm\n("+where+")")
 	flags.StringVar(&f.nativePath, "native-path", "", "with --filter native: `PATH` at which Envoy finds liblimpet.so\n("+where+")")
 }
