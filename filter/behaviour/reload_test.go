@@ -194,7 +194,8 @@ func TestEnvoyMemoryStaysFlat(t *testing.T) {
 		envoy = append(envoy, e.stats("server.memory_allocated")["server.memory_allocated"])
 	}
 	t.Logf("the module holds %d bytes, Envoy %d", held, envoy)
-	if held[0] == 0 || held[rounds-1] != held[0] {
+	// Each thread has room for the lines of the most headers that it has seen, so the first rounds may add some.
+	if held[0] == 0 || held[rounds-1] != held[rounds/2] || held[rounds-1] > held[0]+4<<10 {
 		t.Errorf("the module holds %d bytes after each round", held)
 	}
 	if limit := envoy[rounds/2] + 512<<10; envoy[rounds-1] > limit {
