@@ -53,6 +53,7 @@ var streamEffects = map[string]replacement{
 
 	"ExtensionService spec.protocol":                               {`protocol: h2c # extension`, `protocol: h2`},
 	"ExtensionService spec.protocolVersion":                        {`protocolVersion: v3 # extension`, `protocolVersion: v2`},
+	"ExtensionService spec.timeoutPolicy.response":                 {"response: 777ms", "response: 778ms"},
 	"ExtensionService spec.services[].name":                        {`{name: stream, port: 81}] # extension`, `{name: stream-b, port: 81}] # extension`},
 	"ExtensionService spec.services[].port":                        {`{name: stream, port: 81}] # extension`, `{name: stream, port: 82}] # extension`},
 	"ExtensionService spec.loadBalancerPolicy.strategy":            {`{strategy: Random} # extension`, `{strategy: RequestHash} # extension`},

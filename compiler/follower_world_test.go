@@ -289,6 +289,21 @@ func TestFollowerUnfollowed(t *testing.T) {
 	}
 }
 
+// TestFollowerUnfollowedAlone brings each of these objects alone, where nothing else keeps the rest from being followed.
+func TestFollowerUnfollowedAlone(t *testing.T) {
+	o := Options{AllowEmpty: true, Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 6}}}
+	world, more := loadWorld(t), loadUnfollowed(t)
+	f := newFollower(t, o)
+	applyWorld(t, "without", f, world, world, o)
+	world = append(world, more...)
+	for _, object := range more {
+		for range 2 {
+			object.gone = !object.gone
+			applyWorld(t, fmt.Sprintf("%s gone=%t", object.name, object.gone), f, world, []*worldObject{object}, o)
+		}
+	}
+}
+
 // TestFollowerClientCertificates changes what Gateways say of certificates, and what that refers to, one after the other and back.
 // All of it is followed.
 func TestFollowerClientCertificates(t *testing.T) {

@@ -15,14 +15,26 @@ func isExtension(route *resource.Object[gatewayv1.HTTPRoute], ref gatewayv1.Back
 
 // resolveExtension finds the port of the Service that an ExtensionService leads to.
 func (x *Index) resolveExtension(namespace string, path *field.Path, ref gatewayv1.BackendRef) (*Backend, *field.Error) {
+	e := x.FindExtension(namespace, ref)
+	if e == nil {
+		absent := object.Ref{Kind: object.KindExtensionService, Namespace: namespace, Name: string(ref.Name)}
+		return nil, newNotFound(path.Child("name"), ref.Name, x.objects.Absence(absent))
+	}
+	to := e.Value.Spec.Services[0]
+	number := gatewayv1.PortNumber(to.Port) // checked
+	ref.Name, ref.Port = gatewayv1.ObjectName(to.Name), &number
+	return x.resolveService(object.KindExtensionService, namespace+"/"+to.Name, path, ref)
+}
+
+// FindExtension gives the ExtensionService that a reference leads to, nil if it leads to none.
+func (x *Index) FindExtension(namespace string, ref gatewayv1.BackendRef) *resource.Object[resource.ExtensionService] {
+	if ref.Kind == nil || *ref.Kind != object.KindExtensionService {
+		return nil
+	}
 	for _, e := range x.objects.Extensions {
 		if e.Namespace == namespace && e.Name == string(ref.Name) {
-			to := e.Value.Spec.Services[0]
-			number := gatewayv1.PortNumber(to.Port) // checked
-			ref.Name, ref.Port = gatewayv1.ObjectName(to.Name), &number
-			return x.resolveService(object.KindExtensionService, namespace+"/"+to.Name, path, ref)
+			return e
 		}
 	}
-	absent := object.Ref{Kind: object.KindExtensionService, Namespace: namespace, Name: string(ref.Name)}
-	return nil, newNotFound(path.Child("name"), ref.Name, x.objects.Absence(absent))
+	return nil
 }

@@ -1,5 +1,7 @@
 package ir
 
+import "time"
+
 // Filters are what a rule does to its requests and responses besides sending them somewhere.
 type Filters struct {
 	// RequestHeaders and ResponseHeaders change what backends and clients see.
@@ -27,6 +29,8 @@ type ExternalAuth struct {
 	RequestHeaders []string
 	// ResponseHeaders are those of its answer that backends see; empty for all.
 	ResponseHeaders []string
+	// Timeout is how long it may take; 0 leaves that to the target.
+	Timeout time.Duration
 	// MaxBody is how many bytes of a body it sees at most; requests with more are refused. With 0 it sees none.
 	MaxBody uint32
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/backend"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
-	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -61,10 +60,8 @@ func (l *lowerer) lowerAuth(route *gateway.Route, path *field.Path, f *gatewayv1
 	if c.backend == nil {
 		return nil, false
 	}
-	if f.BackendRef.Kind != nil && *f.BackendRef.Kind == object.KindExtensionService {
-		c.balancing = l.LoadBalancing.OfContour(object.Ref{
-			Kind: object.KindExtensionService, Namespace: route.Namespace, Name: string(f.BackendRef.Name),
-		})
+	if e := l.Backends.FindExtension(route.Namespace, gatewayv1.BackendRef{BackendObjectReference: f.BackendRef}); e != nil {
+		c.balancing, a.Timeout = l.LoadBalancing.OfContour(e.Origin().Ref), e.Value.Timeout()
 	}
 	a.Cluster = l.addSharedCluster(c)
 	if h := f.HTTPAuthConfig; h != nil {

@@ -1,11 +1,14 @@
 package resource
 
 import (
+	"time"
+
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/duration"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 )
 
@@ -17,7 +20,7 @@ var extensionServiceKind = newKind(definition[ExtensionService]{
 	Traits: Traits{HasStatus: true},
 	group:  contourGroup, kind: object.KindExtensionService, versions: []string{"v1alpha1"}, nameRule: apivalidation.NameIsDNSSubdomain,
 	fields: func() fieldSupport {
-		return joinRows(nestUnder("spec", supportAll("services[].name", "services[].port")),
+		return joinRows(nestUnder("spec", supportAll("services[].name", "services[].port", "timeoutPolicy.response")),
 			fieldSupport{
 				"spec.protocol":          onlyValues("h2c"),
 				"spec.protocolVersion":   onlyValues("v3"),
@@ -44,6 +47,16 @@ type ExtensionServiceSpec struct {
 	Protocol           string                       `json:"protocol"`
 	ProtocolVersion    string                       `json:"protocolVersion"`
 	LoadBalancerPolicy *HTTPProxyLoadBalancerPolicy `json:"loadBalancerPolicy"`
+	TimeoutPolicy      *HTTPProxyTimeoutPolicy      `json:"timeoutPolicy"`
+}
+
+// Timeout is how long an answer may take; 0 where nothing is said.
+func (s *ExtensionService) Timeout() time.Duration {
+	if s.Spec.TimeoutPolicy == nil {
+		return 0
+	}
+	limit, _ := duration.Parse(s.Spec.TimeoutPolicy.Response) // checked
+	return limit
 }
 
 // Authorization asks an ExtensionService of the HTTPProxy's namespace, by Envoy's protocol.
@@ -66,6 +79,9 @@ func (s *ExtensionService) validate() field.ErrorList {
 	errs := validateServices(field.NewPath("spec", "services"), s.Spec.Services)
 	if len(s.Spec.Services) > 1 {
 		errs = append(errs, field.TooMany(field.NewPath("spec", "services"), len(s.Spec.Services), 1))
+	}
+	if t := s.Spec.TimeoutPolicy; t != nil && s.Timeout() == 0 {
+		errs = append(errs, field.Invalid(field.NewPath("spec", "timeoutPolicy", "response"), t.Response, "must be a duration such as 100ms"))
 	}
 	if s.Spec.Protocol == "" {
 		const why = "without it TLS is spoken that verifies nothing, which is not supported"

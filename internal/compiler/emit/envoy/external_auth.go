@@ -1,9 +1,11 @@
 package envoy
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	mutationv3 "github.com/envoyproxy/go-control-plane/envoy/config/common/mutation_rules/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
@@ -11,6 +13,7 @@ import (
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
@@ -71,7 +74,7 @@ func (e *emitter) newAuthFilters() []*hcmv3.HttpFilter {
 			DecoderHeaderMutationRules: &mutationv3.HeaderMutationRules{DisallowExpression: &matcherv3.RegexMatcher{Regex: protected}},
 		}
 		if name == grpcAuthFilter {
-			config.Services = &extauthzv3.ExtAuthz_GrpcService{GrpcService: newAuthGRPC(noService)}
+			config.Services = &extauthzv3.ExtAuthz_GrpcService{GrpcService: newAuthGRPC(&ir.ExternalAuth{Cluster: noService})}
 		} else {
 			config.Services = &extauthzv3.ExtAuthz_HttpService{HttpService: newAuthHTTP(&ir.ExternalAuth{Cluster: noService})}
 		}
@@ -86,7 +89,7 @@ func (e *emitter) newAuthFilters() []*hcmv3.HttpFilter {
 func (e *emitter) askService(own map[string]*anypb.Any, a *ir.ExternalAuth) {
 	check, name := &extauthzv3.CheckSettings{}, httpAuthFilter
 	if a.GRPC {
-		name, check.ServiceOverride = grpcAuthFilter, &extauthzv3.CheckSettings_GrpcService{GrpcService: newAuthGRPC(a.Cluster)}
+		name, check.ServiceOverride = grpcAuthFilter, &extauthzv3.CheckSettings_GrpcService{GrpcService: newAuthGRPC(a)}
 	} else {
 		check.ServiceOverride = &extauthzv3.CheckSettings_HttpService{HttpService: newAuthHTTP(a)}
 	}
@@ -96,10 +99,10 @@ func (e *emitter) askService(own map[string]*anypb.Any, a *ir.ExternalAuth) {
 	own[name] = e.pack(&extauthzv3.ExtAuthzPerRoute{Override: &extauthzv3.ExtAuthzPerRoute_CheckSettings{CheckSettings: check}})
 }
 
-func newAuthGRPC(cluster string) *corev3.GrpcService {
+func newAuthGRPC(a *ir.ExternalAuth) *corev3.GrpcService {
 	return &corev3.GrpcService{
-		Timeout:         seconds(authTimeout),
-		TargetSpecifier: &corev3.GrpcService_EnvoyGrpc_{EnvoyGrpc: &corev3.GrpcService_EnvoyGrpc{ClusterName: cluster}},
+		Timeout:         durationpb.New(cmp.Or(a.Timeout, authTimeout*time.Second)),
+		TargetSpecifier: &corev3.GrpcService_EnvoyGrpc_{EnvoyGrpc: &corev3.GrpcService_EnvoyGrpc{ClusterName: a.Cluster}},
 	}
 }
 
