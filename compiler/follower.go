@@ -102,7 +102,8 @@ func (o *Options) followSettings(settings parsedOptions) follow.Settings {
 		ExternalNames: o.ExternalNames, Zone: o.Zone,
 		Envoy: envoy.Assembly{
 			Settings: envoy.Settings{
-				Admin: settings.admin, AdminAll: o.Envoy.AdminAll, ModulePath: o.Envoy.ModulePath, Native: o.Envoy.Native, Plugin: o.global().Config(),
+				Admin: settings.admin, AdminAll: o.Envoy.AdminAll, ModulePath: o.Envoy.ModulePath, ModuleSHA256: o.Envoy.ModuleSHA256,
+				Native: o.Envoy.Native, Plugin: o.global().Config(),
 			},
 		},
 		Own: []netip.AddrPort{settings.admin}, Machine: o.Envoy.Machine, KeepIncumbents: o.Incumbents != nil,

@@ -131,6 +131,9 @@ type EnvoyOptions struct {
 	// ModulePath is the path of the filter as it shall stand in the bootstrap; Envoy resolves it from the folder that it is
 	// started in. Required.
 	ModulePath string
+	// ModuleSHA256 has Envoy fetch limpet.wasm, whose hash that is: ModulePath is then its path at the server that the bootstrap of
+	// ServerBootstrap names for it.
+	ModuleSHA256 string
 	// Unusable are the addresses at which the machine that Envoy runs on does not let it listen, with the reasons: listeners
 	// are left out there.
 	Unusable map[netip.AddrPort]string

@@ -24,7 +24,9 @@ func emitServed(j *analysis, o *Options, r *Result) error {
 			r.DryRuns = append(r.DryRuns, g.Gateway.Key())
 		}
 	}
-	settings := envoy.Settings{ModulePath: o.Envoy.ModulePath, Native: o.Envoy.Native, Plugin: config, PluginJSON: text}
+	settings := envoy.Settings{
+		ModulePath: o.Envoy.ModulePath, ModuleSHA256: o.Envoy.ModuleSHA256, Native: o.Envoy.Native, Plugin: config, PluginJSON: text,
+	}
 	served, err := j.cache.rendered.Serve(proxy.Clusters, settings, gateways)
 	r.Served, r.Draining, r.Until = served, proxy.Draining, proxy.Until
 	r.Pods, r.Unsettled = proxy.Pods, proxy.Unsettled

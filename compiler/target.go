@@ -150,8 +150,8 @@ func emitEnvoy(j *analysis, o *Options, r *Result) error {
 		return err
 	}
 	settings := envoy.Settings{
-		Admin: j.parsed.admin, AdminAll: o.Envoy.AdminAll, ModulePath: o.Envoy.ModulePath, Native: o.Envoy.Native,
-		Plugin: config, PluginJSON: global,
+		Admin: j.parsed.admin, AdminAll: o.Envoy.AdminAll, ModulePath: o.Envoy.ModulePath, ModuleSHA256: o.Envoy.ModuleSHA256,
+		Native: o.Envoy.Native, Plugin: config, PluginJSON: global,
 	}
 	if o.Envoy.Dynamic != nil {
 		return emitDiscovery(j, o, r, settings)

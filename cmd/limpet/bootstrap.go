@@ -33,6 +33,7 @@ const bootstrapExamples = `  limpet bootstrap --gateway default/public > envoy.y
 // bootstrapCommand is "limpet bootstrap".
 type bootstrapCommand struct {
 	gateway, node, server, admin string
+	modules                      string
 	adminAll                     bool
 	tls                          serve.ClientTLSFiles
 }
@@ -51,6 +52,7 @@ func newBootstrap() *cobra.Command {
 	flags.SortFlags = false
 	flags.StringVar(&bc.gateway, "gateway", "", "`NAMESPACE/NAME` of the Gateway; required")
 	flags.StringVar(&bc.server, "server", defaultListen, "`HOST:PORT` of limpet serve")
+	flags.StringVar(&bc.modules, "wasm-server", "", "`HOST:PORT` that the Envoy fetches limpet.wasm from (--wasm-listen of limpet serve)")
 	flags.StringVar(&bc.node, "node", "", "the Envoy's own `NAME` (default: the Gateway's; --service-node\nof Envoy goes before it)")
 	flags.StringVar(&bc.admin, "admin", compiler.DefaultAdmin, "`ADDRESS` of Envoy's admin, or none")
 	flags.BoolVar(&bc.adminAll, "admin-all", false, adminAllUsage)
@@ -92,6 +94,12 @@ func (bc *bootstrapCommand) checkServer() error {
 	case !given && !isLoopback(bc.server):
 		return usagef("--server %s: without --tls-cert, --tls-key and --tls-ca it must be a loopback address", bc.server)
 	}
+	if host, port, err := net.SplitHostPort(bc.modules); bc.modules != "" && (err != nil || host == "" || port == "") {
+		return usagef("--wasm-server %q: must be a host and a port", bc.modules)
+	}
+	if bc.modules != "" && !given && !isLoopback(bc.modules) {
+		return usagef("--wasm-server %s: without --tls-cert, --tls-key and --tls-ca it must be a loopback address", bc.modules)
+	}
 	if given && bc.tls.Name == "" {
 		bc.tls.Name = host
 	}
@@ -99,7 +107,7 @@ func (bc *bootstrapCommand) checkServer() error {
 }
 
 func (bc *bootstrapCommand) run(c *cobra.Command) error {
-	b := serve.Bootstrap{Gateway: bc.gateway, Node: bc.node, Server: bc.server}
+	b := serve.Bootstrap{Gateway: bc.gateway, Node: bc.node, Server: bc.server, Modules: bc.modules}
 	if b.Node == "" {
 		b.Node = bc.gateway
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -62,6 +63,7 @@ type serveCommand struct {
 	config   configFlags
 	cluster  clusterFlags
 	listen   string
+	modules  moduleServer
 	admin    string
 	probes   string
 	tls      serve.TLSFiles
@@ -95,6 +97,8 @@ func newServe() *cobra.Command {
 	flags.StringVar(&sc.tls.Key, "tls-key", "", "`FILE` with its private key")
 	flags.StringVar(&sc.tls.ClientCA, "client-ca", "", "`FILE` with the authorities that sign Envoys' certificates")
 	flags.StringVar(&sc.domain, "trust-domain", defaultDomain, "`DOMAIN` of the URIs in those")
+	flags.StringVar(&sc.modules.listen, "wasm-listen", "",
+		"`ADDRESS` at which Envoys fetch limpet.wasm, instead of --wasm-path; without TLS a loopback address")
 	flags.StringVar(&sc.admin, "admin", defaultServeAdmin, "loopback `ADDRESS` of limpet's own state, or none")
 	flags.StringVar(&sc.probes, "probes", "", "`ADDRESS` with /metrics, /healthz and /readyz alone, for other machines")
 	flags.DurationVar(&sc.deadline, "ack-deadline", 15*time.Second, "report an Envoy that takes longer than this `TIME` to answer")
@@ -120,8 +124,12 @@ func (sc *serveCommand) check(c *cobra.Command, args []string) error {
 	if err := sc.config.input.checkWatchable("limpet serve"); err != nil {
 		return err
 	}
-	if sc.config.filter.path() == "" {
-		return usagef("--%s-path is required: the path at which every Envoy finds %s", sc.config.filter.build, sc.config.filter.what())
+	switch own := sc.config.filter.path() != ""; {
+	case sc.modules.listen != "" && (own || sc.config.filter.isNative()):
+		return usagef("--wasm-listen and a path of the filter exclude each other: Envoys fetch limpet.wasm, or have a file")
+	case sc.modules.listen == "" && !own:
+		return usagef("--%s-path is required: the path at which every Envoy finds %s; or --wasm-listen, for limpet.wasm",
+			sc.config.filter.build, sc.config.filter.what())
 	}
 	if err := sc.checkListen(); err != nil {
 		return err
@@ -147,6 +155,10 @@ func (sc *serveCommand) checkListen() error {
 		return usagef("--listen %q: must be an IP address and a port, such as %s", sc.listen, defaultListen)
 	case sc.tls != serve.TLSFiles{} && !encrypted:
 		return usagef("--tls-cert, --tls-key and --client-ca belong together: name all three")
+	case sc.modules.listen != "" && !isAddrPort(sc.modules.listen):
+		return usagef("--wasm-listen %q: must be an IP address and a port", sc.modules.listen)
+	case !encrypted && sc.modules.listen != "" && !isLoopback(sc.modules.listen):
+		return usagef("--wasm-listen %s: without --tls-cert, --tls-key and --client-ca it must be a loopback address", sc.modules.listen)
 	case !encrypted && !isLoopback(sc.listen):
 		return usagef("--listen %s: without --tls-cert, --tls-key and --client-ca it must be a loopback address", sc.listen)
 	}
@@ -155,7 +167,7 @@ func (sc *serveCommand) checkListen() error {
 
 // listAddresses are those at which the server listens.
 func (sc *serveCommand) listAddresses() (all []netip.AddrPort) {
-	for _, address := range []string{sc.listen, sc.admin, sc.probes} {
+	for _, address := range []string{sc.listen, sc.admin, sc.probes, sc.modules.listen} {
 		if at, err := netip.ParseAddrPort(address); err == nil {
 			all = append(all, at)
 		}
@@ -175,13 +187,16 @@ func (sc *serveCommand) run(c *cobra.Command) error {
 	log := sc.newLogger(c)
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	if err := sc.modules.load(); err != nil {
+		return err
+	}
 	known, err := sc.recall(ctx, log, registry)
 	if err != nil {
 		return err
 	}
 	output := &serve.Output{
 		Draining: known.draining, Owners: known.owners, Unselected: known.unselected,
-		Options:  sc.config.cachedOptions(compiler.TargetEnvoy, sc.config.filter.path()),
+		Options:  sc.modules.options(sc.config.cachedOptions(compiler.TargetEnvoy, cmp.Or(sc.modules.path, sc.config.filter.path()))),
 		Compiled: serve.NewCompileMetrics(registry), Own: sc.listAddresses(), Remote: !isLoopback(sc.listen),
 	}
 	server := xds.NewServer(xds.Options{
@@ -249,7 +264,10 @@ func (sc *serveCommand) serveUntil(
 		return err
 	}
 	var ready atomic.Bool
-	ends := make(chan error, 3)
+	ends := make(chan error, 4)
+	if err := sc.serveModules(log, ends); err != nil {
+		return err
+	}
 	for address, handler := range map[string]http.Handler{
 		sc.admin:  serve.Admin(server, serve.Probes(registry, ready.Load)),
 		sc.probes: serve.Probes(registry, ready.Load),

@@ -354,7 +354,11 @@ func (w *speedWorld) fill(t *testing.T, from, to, endpoints int) {
 // empty takes everything away, for the tests that come after.
 func (w *speedWorld) empty(t *testing.T, routes int) {
 	w.each(t, routes, w.removeRoute)
-	w.each(t, routes, func(ctx context.Context, i int) error {
+	w.removeServices(t, routes)
+}
+
+func (w *speedWorld) removeServices(t *testing.T, n int) {
+	w.each(t, n, func(ctx context.Context, i int) error {
 		if err := w.services.Delete(ctx, fmt.Sprintf("speed-%d", i), metav1.DeleteOptions{}); err != nil {
 			return err
 		}

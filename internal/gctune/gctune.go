@@ -30,10 +30,13 @@ func init() {
 	}
 }
 
-// ForServer has the heap grow as Go's own does: what runs for months does little at a time, and its memory is what is paid for.
+// serverPercent is how much the heap of a server grows: what runs for months does little at a time, and its memory is paid for.
+const serverPercent = 50
+
+// ForServer keeps the heap small.
 func ForServer() {
 	if !isSetByEnvironment() {
-		debug.SetGCPercent(100)
+		debug.SetGCPercent(serverPercent)
 		debug.SetMemoryLimit(math.MaxInt64)
 	}
 }

@@ -90,7 +90,11 @@ func (s *Serving) ServeFilter(t testing.TB, native bool) {
 
 func (s *Serving) launch(t testing.TB, port, admin int, native bool) {
 	t.Helper()
-	s.Running = launchLimpet(t, append(slices.Clone(s.args), servedFilter(t, native)...), port, admin, nil)
+	args := slices.Clone(s.args)
+	if !slices.Contains(args, "--wasm-listen") {
+		args = append(args, servedFilter(t, native)...)
+	}
+	s.Running = launchLimpet(t, args, port, admin, nil)
 	s.await(t, `.*changes of the input reach Envoys.*`)
 }
 

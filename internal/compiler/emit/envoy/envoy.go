@@ -35,7 +35,9 @@ type Settings struct {
 	AdminAll bool
 	// ModulePath is the path of limpet.wasm as Envoy shall open it, or with Native that of liblimpet.so.
 	ModulePath string
-	Native     bool
+	// ModuleSHA256 has Envoy fetch limpet.wasm, whose hash that is, at that path of moduleCluster.
+	ModuleSHA256 string
+	Native       bool
 	// Plugin is the filter's configuration with the policies of all routes, and PluginJSON the text of what is global in it:
 	// policies travel with their routes.
 	Plugin     policyconfig.Config

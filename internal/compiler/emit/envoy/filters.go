@@ -126,9 +126,7 @@ func (e *emitter) newWasm(config []byte, text string) *httpwasmv3.Wasm {
 		VmId:          wasmFilter,
 		Configuration: e.newVMConfiguration(config),
 		Runtime:       "envoy.wasm.runtime.v8",
-		Code: &corev3.AsyncDataSource{Specifier: &corev3.AsyncDataSource_Local{Local: &corev3.DataSource{
-			Specifier: &corev3.DataSource_Filename{Filename: e.settings.ModulePath},
-		}}},
+		Code:          e.settings.newCode(),
 	}
 	if env := e.settings.Plugin.Keys.EnvironmentVariable(); env != "" {
 		vm.EnvironmentVariables = &wasmv3.EnvironmentVariables{HostEnvKeys: []string{env}}

@@ -1,9 +1,11 @@
 package envoy
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
@@ -24,6 +26,8 @@ type ServerBootstrap struct {
 	Gateway, Node string
 	// Server is the server's host and port.
 	Server string
+	// Modules is the host and port that the Envoy fetches limpet.wasm from; empty where it has that itself.
+	Modules string
 	// Admin is where the admin interface listens; the zero value is nowhere.
 	Admin netip.AddrPort
 	// AdminAll opens all of its pages.
@@ -54,11 +58,17 @@ func (b ServerBootstrap) YAML() ([]byte, error) {
 		}}},
 	}
 	out.DynamicResources.CdsConfig, out.DynamicResources.LdsConfig = newServerSource(), newServerSource()
-	server, err := e.newServerCluster(b)
-	if err != nil {
-		return nil, err
+	for name, at := range map[string]string{serverCluster: b.Server, moduleCluster: b.Modules} {
+		if at == "" {
+			continue
+		}
+		server, err := e.newServerCluster(name, at, b.TLS)
+		if err != nil {
+			return nil, err
+		}
+		out.StaticResources.Clusters = append(out.StaticResources.Clusters, server)
 	}
-	out.StaticResources.Clusters = []*clusterv3.Cluster{server}
+	slices.SortFunc(out.StaticResources.Clusters, func(a, b *clusterv3.Cluster) int { return cmp.Compare(b.Name, a.Name) })
 	if e.err == nil {
 		e.fail(out.ValidateAll())
 	}
@@ -68,8 +78,9 @@ func (b ServerBootstrap) YAML() ([]byte, error) {
 	return toYAML(out, protoyaml.Placeholders{})
 }
 
-func (e *emitter) newServerCluster(b ServerBootstrap) (*clusterv3.Cluster, error) {
-	host, text, err := net.SplitHostPort(b.Server)
+// newServerCluster is a cluster of limpet's server at a host and port.
+func (e *emitter) newServerCluster(name, at string, encryption *ServerTLS) (*clusterv3.Cluster, error) {
+	host, text, err := net.SplitHostPort(at)
 	if err != nil {
 		return nil, err
 	}
@@ -81,21 +92,21 @@ func (e *emitter) newServerCluster(b ServerBootstrap) (*clusterv3.Cluster, error
 		Address: host, PortSpecifier: &corev3.SocketAddress_PortValue{PortValue: uint32(port)},
 	}}}
 	c := &clusterv3.Cluster{
-		Name:                          serverCluster,
+		Name:                          name,
 		ConnectTimeout:                seconds(5),
 		ClusterDiscoveryType:          &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STRICT_DNS},
 		TypedExtensionProtocolOptions: map[string]*anypb.Any{protocolOptions: e.newServerProtocol()},
-		LoadAssignment: &endpointv3.ClusterLoadAssignment{ClusterName: serverCluster, Endpoints: []*endpointv3.LocalityLbEndpoints{{
+		LoadAssignment: &endpointv3.ClusterLoadAssignment{ClusterName: name, Endpoints: []*endpointv3.LocalityLbEndpoints{{
 			LbEndpoints: []*endpointv3.LbEndpoint{newEndpoint(address, false)},
 		}}},
 	}
 	if _, err := netip.ParseAddr(host); err == nil {
 		c.ClusterDiscoveryType = &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STATIC}
 	}
-	if b.TLS != nil {
+	if encryption != nil {
 		c.TransportSocket = &corev3.TransportSocket{
 			Name:       "envoy.transport_sockets.tls",
-			ConfigType: &corev3.TransportSocket_TypedConfig{TypedConfig: e.pack(newServerTLS(*b.TLS))},
+			ConfigType: &corev3.TransportSocket_TypedConfig{TypedConfig: e.pack(newServerTLS(*encryption))},
 		}
 	}
 	return c, nil

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"crypto/tls"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/digest"
+	"github.com/limpet-proxy/limpet/internal/livereload"
+	"github.com/limpet-proxy/limpet/internal/serve"
+)
+
+// moduleServer gives Envoys limpet.wasm.
+type moduleServer struct {
+	listen string // empty for not at all
+	// path has the hash in it, so that another limpet's module is another resource. All are empty where there is no server.
+	path, sum string
+	module    []byte
+}
+
+// load reads the embedded module.
+func (m *moduleServer) load() (err error) {
+	if m.listen == "" {
+		return nil
+	}
+	if m.module, err = readModule(); err != nil {
+		return err
+	}
+	m.sum = digest.OfBytes(m.module)
+	m.path = "/limpet-" + m.sum[:16] + ".wasm"
+	return nil
+}
+
+// options adds to the options of a compilation that Envoys fetch the module.
+func (m *moduleServer) options(of func(livereload.Inputs) compiler.Options) func(livereload.Inputs) compiler.Options {
+	return func(in livereload.Inputs) compiler.Options {
+		o := of(in)
+		o.Envoy.ModuleSHA256 = m.sum
+		return o
+	}
+}
+
+// serveModules begins to give the module to Envoys, which show a certificate as they do to the xDS server.
+func (sc *serveCommand) serveModules(log *slog.Logger, ends chan<- error) error {
+	m := &sc.modules
+	if m.listen == "" {
+		return nil
+	}
+	at, err := net.Listen("tcp", m.listen)
+	if err != nil {
+		return err
+	}
+	if sc.tls.Certificate != "" {
+		config, err := serve.LoadTLS(sc.tls, func(err error) { log.Error("certificates can't be read", "reason", err) })
+		if err != nil {
+			return err
+		}
+		at = tls.NewListener(at, config)
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+m.path, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/wasm")
+		_, _ = w.Write(m.module)
+	})
+	web := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, Protocols: &http.Protocols{}}
+	web.Protocols.SetHTTP1(true)
+	web.Protocols.SetHTTP2(true)
+	web.Protocols.SetUnencryptedHTTP2(true)
+	go func() { ends <- web.Serve(at) }()
+	return nil
+}
