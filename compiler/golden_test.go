@@ -103,6 +103,8 @@ func (g golden) parseOptions(t *testing.T) Options {
 			} else {
 				o.EnvoyGateway.WasmURL = value
 			}
+		case "native-path":
+			o.goNative(value)
 		case "gateway-api":
 			o.GatewayAPI = value
 		case "class-policy-namespace":
@@ -173,6 +175,15 @@ func optionsFor(target Target) Options {
 		o.Istio = &IstioOptions{WasmURL: url, WasmSHA256: sha256}
 	}
 	return o
+}
+
+// goNative has another control plane's proxies load liblimpet.so.
+func (o *Options) goNative(path string) {
+	if o.Istio != nil {
+		o.Istio = &IstioOptions{NativePath: path}
+		return
+	}
+	o.EnvoyGateway = &EnvoyGatewayOptions{NativePath: path}
 }
 
 // retarget puts another target's own options into the place of those that are there.

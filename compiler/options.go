@@ -161,11 +161,11 @@ type Served struct {
 	DryRuns map[string]DryRun
 }
 
-// EnvoyGatewayOptions is what TargetEnvoyGateway needs: WasmURL, WasmSHA256 and Owner.
+// EnvoyGatewayOptions is what TargetEnvoyGateway needs: WasmURL and WasmSHA256, or NativePath, and Owner.
 type EnvoyGatewayOptions = envoygateway.Options
 
-// IstioOptions is what TargetIstio needs: WasmURL, WasmSHA256, Phase, Priority, FailStrategy, TrafficExtension, NativePin,
-// RootNamespace and Owner.
+// IstioOptions is what TargetIstio needs: WasmURL, WasmSHA256, Phase, Priority, FailStrategy, TrafficExtension and NativePin, or
+// NativePath; RootNamespace and Owner.
 type IstioOptions = istio.Options
 
 // Dynamic says how a configuration is laid out that changes while Envoy runs.
@@ -365,7 +365,7 @@ func (o *Options) parseEnvoyGateway(*parsedOptions) error {
 	if o.EnvoyGateway != nil {
 		own = *o.EnvoyGateway
 	}
-	if o.EnvoyGateway = &own; o.dryRun {
+	if o.EnvoyGateway = &own; o.dryRun && own.NativePath == "" {
 		own.WasmURL = cmp.Or(own.WasmURL, dryRunURL)
 	}
 	return own.Check()
@@ -377,7 +377,7 @@ func (o *Options) parseIstio(*parsedOptions) error {
 	if o.Istio != nil {
 		own = *o.Istio
 	}
-	if o.Istio = &own; o.dryRun {
+	if o.Istio = &own; o.dryRun && own.NativePath == "" {
 		own.WasmURL = cmp.Or(own.WasmURL, dryRunURL)
 	}
 	return own.Check()

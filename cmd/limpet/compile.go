@@ -27,6 +27,9 @@ const compileHelp = `compile reads Gateway API YAML and writes configuration.
   -t plugin         plugin.json alone: the filter's configuration, for an
                     Envoy of your own
 
+With --filter native the proxies of Envoy Gateway and Istio load liblimpet.so from
+--native-path, an absolute path in their image, and --wasm-url is not needed.
+
 Without -o the main document (envoy.yaml, envoy-gateway.yaml, istio.yaml or
 plugin.json) goes to standard output. Files are written whole or not at all.
 
@@ -126,10 +129,10 @@ func (cc *compileCommand) check(c *cobra.Command, args []string) error {
 	if err := cc.config.check(c, args); err != nil {
 		return err
 	}
-	if cc.config.filter.isNative() && compiler.Target(cc.target) != compiler.TargetEnvoy {
-		return usagef("--filter native is for -t %s", compiler.TargetEnvoy)
+	if err := cc.config.checkNative(c, compiler.Target(cc.target)); err != nil {
+		return err
 	}
-	if err := cc.config.module.check(compiler.Target(cc.target)); err != nil {
+	if err := cc.config.module.check(compiler.Target(cc.target), cc.config.filter.isNative()); err != nil {
 		return err
 	}
 	if _, err := cc.config.istio.parsePriority(); err != nil {
@@ -251,7 +254,7 @@ func (cc *compileCommand) outputFiles(r *compiler.Result) ([]atomicfile.File, er
 // that it needs is there.
 func outputFiles(r *compiler.Result, filter *filterFlags, mode fs.FileMode) ([]atomicfile.File, error) {
 	var files []atomicfile.File
-	if filter != nil {
+	if filter != nil && filter.nativePath == "" { // else the operator has it
 		file, err := filter.file()
 		if err != nil {
 			return nil, err

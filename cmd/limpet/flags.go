@@ -206,9 +206,11 @@ func (f *configFlags) options(in livereload.Inputs, target compiler.Target, modu
 			o.Envoy.Machine = envoyproc.MachineAddresses()
 		}
 	case compiler.TargetEnvoyGateway:
-		o.EnvoyGateway = &compiler.EnvoyGatewayOptions{WasmURL: f.module.url, WasmSHA256: f.module.sha256, Owner: f.module.owner}
+		o.EnvoyGateway = &compiler.EnvoyGatewayOptions{
+			WasmURL: f.module.url, WasmSHA256: f.module.sha256, NativePath: f.filter.nativePath, Owner: f.module.owner,
+		}
 	case compiler.TargetIstio:
-		o.Istio = f.istio.options(f.module)
+		o.Istio = f.istio.options(f.module, f.filter.nativePath)
 	}
 	return o
 }

@@ -5,8 +5,10 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/atomicfile"
 	"github.com/limpet-proxy/limpet/internal/digest"
 )
@@ -54,6 +56,30 @@ func (f *filterFlags) check() error {
 	case f.isNative() && f.nativePath == "":
 		f.arch = cmp.Or(f.arch, runtime.GOARCH)
 		return checkChoice("filter-arch", f.arch, nativeArchs...)
+	}
+	return nil
+}
+
+// pluginFlags are those about limpet.wasm and its place, which have no effect on the native filter.
+var pluginFlags = []string{
+	"wasm-url", "wasm-sha256", "istio-phase", "istio-priority", "istio-fail-strategy", "istio-traffic-extension", "istio-native-pin",
+}
+
+// checkNative refuses what --filter native does not go with.
+func (f *configFlags) checkNative(c *cobra.Command, target compiler.Target) error {
+	if !f.filter.isNative() || target == compiler.TargetEnvoy {
+		return nil
+	}
+	if target == compiler.TargetPlugin {
+		return usagef("--filter has no effect with -t %s, which writes the filter's configuration alone", target)
+	}
+	for _, name := range pluginFlags {
+		if c.Flags().Changed(name) {
+			return usagef("--%s has no effect with --filter native", name)
+		}
+	}
+	if path := f.filter.nativePath; !filepath.IsAbs(path) {
+		return usagef("-t %s --filter native needs --native-path: the absolute path of liblimpet.so in the proxies' image", target)
 	}
 	return nil
 }

@@ -48,7 +48,10 @@ func (i *istioFlags) parsePriority() (*int32, error) {
 }
 
 // options are the target's, of flags whose priority is checked.
-func (i *istioFlags) options(module moduleFlags) *compiler.IstioOptions {
+func (i *istioFlags) options(module moduleFlags, nativePath string) *compiler.IstioOptions {
+	if nativePath != "" {
+		return &compiler.IstioOptions{NativePath: nativePath, RootNamespace: i.rootNamespace, Owner: module.owner}
+	}
 	priority, _ := i.parsePriority()
 	return &compiler.IstioOptions{
 		WasmURL: module.url, WasmSHA256: module.sha256, Phase: i.phase, Priority: priority, FailStrategy: i.failStrategy,

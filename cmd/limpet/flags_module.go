@@ -29,11 +29,13 @@ func (m *moduleFlags) register(f *pflag.FlagSet) {
 }
 
 // check refuses wrong flags, and finds the sum of what the URL leads to.
-func (m *moduleFlags) check(target compiler.Target) (err error) {
+func (m *moduleFlags) check(target compiler.Target, native bool) (err error) {
 	faults := validation.IsValidLabelValue(m.owner)
 	switch {
 	case len(faults) > 0:
 		return usagef("--owner %q: %s", m.owner, strings.Join(faults, "; "))
+	case native:
+		return nil // its path is checked
 	case target == compiler.TargetEnvoyGateway && m.url == "":
 		return usagef("-t %s needs --wasm-url: where Envoy Gateway finds limpet.wasm", target)
 	case target == compiler.TargetIstio && m.url == "":

@@ -59,9 +59,13 @@ func Emit(plan *ir.Plan, global plugin.Global, o Options, rep *report.Report) (*
 	e.reportUnknownFields()
 	e.collectRules()
 	e.reportUnsupported()
-	for _, step := range []func(){e.writeProxies, e.writeFences, e.writePatches, e.writeExtensions, e.writeRoutes} {
-		step()
+	e.writeProxies()
+	if !e.options.isNative() {
+		e.writeFences()
 	}
+	e.writePatches()
+	e.writeExtensions()
+	e.writeRoutes()
 	manifest, err := e.renderManifest()
 	return &Output{Policies: e.collectPolicies(), Manifest: manifest}, err
 }

@@ -29,14 +29,13 @@ func (e *emitter) writeExtensions() {
 			policies = append(policies, r.policies...)
 		}
 		slices.SortFunc(policies, comparePolicies)
-		e.addDocument(e.newDocument(kindExtension, namespace, filterName, jsonObject{
-			"targetRefs": refs,
-			// Merged with a Gateway's, so that what else the Gateway has stays.
-			"mergeType": "StrategicMerge",
-			"wasm":      []any{e.newWasm(policies)},
-		}))
+		// Merged with a Gateway's, so that what else the Gateway has stays.
+		spec := jsonObject{"targetRefs": refs, "mergeType": "StrategicMerge"}
+		field, filter := e.newFilter(policies)
+		spec[field] = []any{filter}
+		e.addDocument(e.newDocument(kindExtension, namespace, filterName, spec))
 	}
-	e.reportReplacedWasm()
+	e.reportReplacedFilters()
 }
 
 func (e *emitter) listNamespaces() []string {
@@ -48,8 +47,16 @@ func (e *emitter) listNamespaces() []string {
 	return slices.Compact(all)
 }
 
-// newWasm is the filter. While it can't run, requests of its routes are refused.
-func (e *emitter) newWasm(policies []policyconfig.Policy) jsonObject {
+// newFilter is the filter, and the field of a policy that it stands in.
+func (e *emitter) newFilter(policies []policyconfig.Policy) (field string, filter jsonObject) {
+	if e.options.isNative() {
+		return dynamicModule, jsonObject{"name": filterName, "filterName": nativeFilter, "config": e.newConfig(policies)}
+	}
+	return "wasm", e.newWasm(policies)
+}
+
+// newConfig is the filter's own configuration.
+func (e *emitter) newConfig(policies []policyconfig.Policy) jsonObject {
 	_, text, err := plugin.Emit(policies, e.global)
 	config := jsonObject{}
 	if err == nil {
@@ -58,8 +65,13 @@ func (e *emitter) newWasm(policies []policyconfig.Policy) jsonObject {
 	if err != nil && e.err == nil {
 		e.err = err
 	}
+	return config
+}
+
+// newWasm is limpet.wasm. While it can't run, requests of its routes are refused.
+func (e *emitter) newWasm(policies []policyconfig.Policy) jsonObject {
 	wasm := jsonObject{
-		"name": filterName, "rootID": filterName, "code": e.options.newCodeSource(), "config": config, "failOpen": false,
+		"name": filterName, "rootID": filterName, "code": e.options.newCodeSource(), "config": e.newConfig(policies), "failOpen": false,
 	}
 	if variable := e.global.Keys.EnvironmentVariable(); variable != "" {
 		wasm["env"] = jsonObject{"hostKeys": []any{variable}}
@@ -105,18 +117,21 @@ func selectsRoute(selector jsonObject, route *ir.RouteObject) bool {
 	return true
 }
 
-// reportReplacedWasm reports Wasm filters of a Gateway's own policy, which routes with sessions lose: of two merged
-// policies the route's list counts.
-func (e *emitter) reportReplacedWasm() {
+// reportReplacedFilters reports filters of limpet's kind in a Gateway's own policy, which routes with sessions lose: of two
+// merged policies the route's list counts.
+func (e *emitter) reportReplacedFilters() {
+	field, what := "wasm", "Wasm filter"
+	if e.options.isNative() {
+		field, what = dynamicModule, "dynamic module"
+	}
 	for _, p := range e.plan.Objects[kindExtension] {
 		doc := e.editDocument(p)
-		if len(listObjects(childObject(doc, "spec"), "wasm")) == 0 {
+		if len(listObjects(childObject(doc, "spec"), field)) == 0 {
 			continue
 		}
 		for _, g := range e.listGateways() {
 			if aims, _ := targetsGateway(p, doc, g); aims {
-				e.rep.NotSupportedBy(p.Subject, targetName, "spec.wasm",
-					"routes with sessions have limpet's Wasm filter in their place")
+				e.rep.NotSupportedBy(p.Subject, targetName, "spec."+field, "routes with sessions have limpet's "+what+" in their place")
 				break
 			}
 		}

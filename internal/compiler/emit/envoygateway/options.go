@@ -3,23 +3,30 @@ package envoygateway
 import (
 	"fmt"
 	"strings"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/modulepath"
 )
 
 // Options is what the manifest needs besides the routes.
 type Options struct {
 	// WasmURL is where Envoy Gateway downloads limpet.wasm from, to hand it to its proxies: http://... or https://... of
-	// the module, or oci://REGISTRY/REPOSITORY of an image. Required.
+	// the module, or oci://REGISTRY/REPOSITORY of an image. It or NativePath is required.
 	WasmURL string
 	// WasmSHA256 is, in hexadecimal, that of the module, or of the image's manifest; empty for unchecked.
 	WasmSHA256 string
+	// NativePath is where the proxies find liblimpet.so, in their image: the native filter in place of limpet.wasm.
+	NativePath string
 	// Owner is whom the resources are for, in a label of theirs; empty for none.
 	Owner string
 }
 
 const imageScheme = "oci://"
 
-// Check gives an error for a URL that Envoy Gateway has no way to follow.
+// Check gives an error for a URL that Envoy Gateway has no way to follow, or for a filter that proxies have no way to find.
 func (o *Options) Check() error {
+	if o.isNative() {
+		return modulepath.Check(o.NativePath, o.WasmURL)
+	}
 	for _, scheme := range []string{"http://", "https://", imageScheme} {
 		if rest, is := strings.CutPrefix(o.WasmURL, scheme); is && rest != "" {
 			return nil

@@ -33,7 +33,9 @@ func (e *emitter) writePatches() {
 				p.patchRule(r)
 			}
 		}
-		p.patchReload()
+		if !e.options.isNative() {
+			p.patchReload()
+		}
 		e.addDocument(e.newDocument("EnvoyPatchPolicy", g.Namespace, "limpet-"+g.Name, jsonObject{
 			"targetRef": newTargetRef("Gateway", g.Name), "type": "JSONPatch", "jsonPatches": p.patches,
 		}))
@@ -77,10 +79,12 @@ func (p *patcher) patchRule(r *sessionRule) {
 		p.patchShares(r)
 	}
 	for _, at := range p.listTables(r) {
-		if isGRPC(r.Rule) {
-			p.patchGRPC(r, at)
+		if !p.options.isNative() { // it names the host itself, and knows by the policy whether the session may move
+			p.pinTable(r, at)
 		}
-		p.patchFailures(r, at)
+		if isGRPC(r.Rule) {
+			p.retryCalls(r, at)
+		}
 		if r.Mirrors {
 			p.hideSessions(r, at)
 		}
@@ -140,6 +144,15 @@ func (t routeTable) selectRoutes(routes []string) string {
 	return "$.virtual_hosts[*].routes[?(" + strings.Join(conditions, " || ") + ")]"
 }
 
+// pinTable has the session filter do what Envoy Gateway has no field for: pin calls, and fail with the session's host.
+func (p *patcher) pinTable(r *sessionRule, at routeTable) {
+	if isGRPC(r.Rule) {
+		p.addSessionFilter(at.listener)
+		p.patchSession(at, at.selectRoutes(at.routes), 0)
+	}
+	p.patchFailures(r, at)
+}
+
 // patchFailures makes sessions fail whose host can't serve, each on its own routes and clusters.
 func (p *patcher) patchFailures(r *sessionRule, at routeTable) {
 	for _, one := range r.policies {
@@ -165,7 +178,7 @@ func (p *patcher) hideSessions(r *sessionRule, at routeTable) {
 				own = append(own, one)
 			}
 		}
-		if changes := newMirrorChanges(own); len(changes) > 0 {
+		if changes := p.newMirrorChanges(own); len(changes) > 0 {
 			p.addPatch(routesType, at.name, jsonObject{
 				"op": "add", "jsonPath": at.selectRoutes([]string{route}) + ".route.request_mirror_policies[*]",
 				"path": "/request_headers_mutations", "value": changes,
@@ -176,7 +189,7 @@ func (p *patcher) hideSessions(r *sessionRule, at routeTable) {
 
 // newMirrorChanges are what copies lack: the header of a session, or the cookies, of which the filter says what is left without the
 // token where they are one policy's. An envelope is opened before mirrors get their copies.
-func newMirrorChanges(policies []policyconfig.Policy) (changes []any) {
+func (p *patcher) newMirrorChanges(policies []policyconfig.Policy) (changes []any) {
 	var names []string
 	for _, one := range policies {
 		name := "cookie"
@@ -190,7 +203,7 @@ func newMirrorChanges(policies []policyconfig.Policy) (changes []any) {
 	}
 	if len(policies) == 1 && policies[0].Mirrored {
 		changes = append(changes, jsonObject{"append": jsonObject{"header": jsonObject{
-			"key": "cookie", "value": "%FILTER_STATE(wasm." + policyconfig.MirrorFilterState + ":PLAIN)%",
+			"key": "cookie", "value": "%FILTER_STATE(" + p.filterState(policyconfig.MirrorFilterState) + ":PLAIN)%",
 		}}})
 	}
 	return changes
@@ -212,11 +225,8 @@ func (p *patcher) patchSession(at routeTable, path string, status int) {
 	})
 }
 
-// patchGRPC gives the routes of a GRPCRoute the session persistence and the retries that Envoy Gateway has for
-// HTTPRoutes.
-func (p *patcher) patchGRPC(r *sessionRule, at routeTable) {
-	p.addSessionFilter(at.listener)
-	p.patchSession(at, at.selectRoutes(at.routes), 0)
+// retryCalls gives the routes of a GRPCRoute the retries that Envoy Gateway has for HTTPRoutes.
+func (p *patcher) retryCalls(r *sessionRule, at routeTable) {
 	if r.failsWithHost() {
 		return
 	}

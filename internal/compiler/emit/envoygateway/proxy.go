@@ -16,8 +16,7 @@ const (
 // secretName is the Secret with the keys, in the namespace in which Envoy Gateway runs its proxies.
 const secretName = "limpet-keys"
 
-// writeProxies gives every Gateway's EnvoyProxy what sessions need. Envoy Gateway runs its session filter before the
-// Wasm filters, where it finds no pin; then nothing sticks, and the pin goes out to clients.
+// writeProxies gives every Gateway's EnvoyProxy what sessions need.
 func (e *emitter) writeProxies() {
 	for _, g := range e.listGateways() {
 		if g.Parameters != nil && !e.hasOwnProxy(g) {
@@ -26,8 +25,7 @@ func (e *emitter) writeProxies() {
 		}
 		// Merged, for a class that is not in the input may have an EnvoyProxy of its own.
 		doc := e.newDocument(kindProxy, g.Namespace, "limpet-"+g.Name, jsonObject{"mergeType": "StrategicMerge"})
-		e.orderFilters(nil, childObject(doc, "spec"))
-		e.setEnvironment(childObject(doc, "spec"))
+		e.completeProxy(nil, childObject(doc, "spec"))
 		e.addDocument(doc)
 		gateway := e.editDocument(&g.Object)
 		infrastructure := childObject(gateway, "spec", "infrastructure")
@@ -50,8 +48,7 @@ func (e *emitter) extendProxy(g *ir.Gateway) {
 		}
 		if doc := e.extendDocument(p); !e.hasDocument(doc) {
 			spec := childObject(doc, "spec")
-			e.orderFilters(p, spec)
-			e.setEnvironment(spec)
+			e.completeProxy(p, spec)
 			e.checkProxy(p, spec)
 			e.addDocument(doc)
 		}
@@ -61,9 +58,23 @@ func (e *emitter) extendProxy(g *ir.Gateway) {
 	if g.Parameters.OfClass {
 		from, path = "its GatewayClass", "spec.gatewayClassName"
 	}
+	lacking := fmt.Sprintf("no session sticks unless its spec.filterOrder has {name: %s, after: %s}", sessionFilter, wasmFilter)
+	if e.options.isNative() {
+		lacking = fmt.Sprintf("routes with sessions get 500 unless its spec.dynamicModules has the module %s at %s", filterName, e.options.NativePath)
+	}
 	e.rep.NotSupportedBy(g.Subject, targetName, path, fmt.Sprintf(
-		"%s has %s, which is not in the input: no session sticks unless its spec.filterOrder has {name: %s, after: %s}",
-		from, g.Parameters.Ref, sessionFilter, wasmFilter))
+		"%s has %s, which is not in the input: %s", from, g.Parameters.Ref, lacking))
+}
+
+// completeProxy adds what sessions need; p is nil for an EnvoyProxy of our own. Envoy Gateway runs its session filter before
+// the Wasm filters, where it finds no pin; then nothing sticks, and the pin goes out to clients.
+func (e *emitter) completeProxy(p *ir.Object, spec jsonObject) {
+	if e.options.isNative() {
+		e.allowModule(spec)
+	} else {
+		e.orderFilters(p, spec)
+	}
+	e.setEnvironment(spec)
 }
 
 // orderFilters puts the session filter after the Wasm filters; p is nil for an EnvoyProxy of our own. It is the session

@@ -32,7 +32,7 @@ func (e *emitter) writeRoutes() {
 			done[r.Route] = true
 			e.writeRoute(r.Route)
 		}
-		e.pinRule(r, e.findRuleDocument(r))
+		e.settleRule(r, e.findRuleDocument(r))
 	}
 	for _, route := range e.plan.Routes {
 		if !done[route] && len(route.InlineSessions) > 0 {
@@ -44,6 +44,7 @@ func (e *emitter) writeRoutes() {
 // writeRoute writes a route without session persistence.
 func (e *emitter) writeRoute(route *ir.RouteObject) {
 	doc := e.editDocument(&route.Object)
+	e.markRoute(route, doc)
 	for _, rule := range listObjects(childObject(doc, "spec"), "rules") {
 		delete(rule, "sessionPersistence")
 	}
@@ -55,25 +56,36 @@ func (e *emitter) findRuleDocument(r *sessionRule) jsonObject {
 	return listObjects(childObject(e.editDocument(&r.Route.Object), "spec"), "rules")[r.Index]
 }
 
-// pinRule makes a rule pin requests to the host in the internal header, and keeps that from backends and theirs from
-// it.
+// settleRule gives a rule what its sessions need of the route.
+func (e *emitter) settleRule(r *sessionRule, rule jsonObject) {
+	if !isGRPC(r.Rule) {
+		e.setRetry(r, rule)
+		if len(listObjects(rule, "matches")) == 0 { // without one Envoy Gateway gives the route another name, and no session persistence
+			rule["matches"] = []any{jsonObject{"path": jsonObject{"type": "PathPrefix", "value": "/"}}}
+		}
+	}
+	if !e.options.isNative() {
+		e.pinRule(r, rule)
+	}
+	if r.perBackendClusters && r.hasPerBackendSessions() {
+		for _, ref := range listObjects(rule, "backendRefs") {
+			// With the native filter it is a filter of any kind that is needed, which gives the backend a cluster of its own.
+			if !e.options.isNative() || len(listObjects(ref, "filters")) == 0 {
+				e.removeHeader(ref, requestHeaders, modifiers[0].field)
+			}
+		}
+	}
+	scaleWeights(r, rule)
+}
+
+// pinRule makes a rule pin requests to the host in the internal header, and keeps that from backends and theirs from it.
 func (e *emitter) pinRule(r *sessionRule, rule jsonObject) {
 	if !isGRPC(r.Rule) {
 		rule["sessionPersistence"] = jsonObject{"type": "Header", "sessionName": pinHeader}
-		e.setRetry(r, rule)
-		if len(listObjects(rule, "matches")) == 0 { // without a match Envoy Gateway leaves the session persistence out
-			rule["matches"] = []any{jsonObject{"path": jsonObject{"type": "PathPrefix", "value": "/"}}}
-		}
 	}
 	for _, m := range modifiers {
 		e.removeHeader(rule, m.kind, m.field)
 	}
-	if r.perBackendClusters && r.hasPerBackendSessions() {
-		for _, ref := range listObjects(rule, "backendRefs") {
-			e.removeHeader(ref, requestHeaders, modifiers[0].field)
-		}
-	}
-	scaleWeights(r, rule)
 }
 
 // setRetry moves sessions off hosts that refuse them, as the rule says itself or else by our own means. Where sessions
@@ -104,6 +116,9 @@ func (e *emitter) removeHeader(of jsonObject, kind, field string) {
 // findFullFilter gives the kind of a filter of the rule or its backendRefs that can't remove one header more; empty if
 // there is none.
 func (e *emitter) findFullFilter(r *sessionRule) string {
+	if e.options.isNative() {
+		return "" // none has to
+	}
 	filters := listObjects(e.findRuleDocument(r), "filters")
 	for _, ref := range listObjects(e.findRuleDocument(r), "backendRefs") {
 		filters = append(filters, listObjects(ref, "filters")...)

@@ -12,6 +12,7 @@ import (
 // refuseOwnOutput refuses routes that limpet wrote: what they were made from is not in them.
 func (e *emitter) refuseOwnOutput() {
 	for _, route := range e.plan.Routes {
+		e.refuseMarked(route)
 		for _, s := range route.InlineSessions {
 			if s.SessionName == pinHeader {
 				e.rep.FailAt(route.Subject, s.Path, field.Invalid(field.NewPath(s.Path), pinHeader,

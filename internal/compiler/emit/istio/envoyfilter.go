@@ -33,21 +33,38 @@ func (e *emitter) newEnvoyFilter(p *proxySet, pin string) document {
 	if !e.NativePin {
 		patches = append(patches, e.newStatefulSession(pin))
 	}
+	patches = append(patches, p.patchRoutes(func(r *enabledRule) any { return e.newRoute(r, pin) })...)
+	if !e.NativePin {
+		patches = append(patches, e.patchClusters(p)...)
+	}
+	return e.newPatches(p, patches)
+}
+
+// patchRoutes are the patches of the routes with sessions.
+func (p *proxySet) patchRoutes(make func(*enabledRule) any) (patches []any) {
 	for _, r := range p.routes {
 		for _, name := range r.names {
 			host := map[string]any{"route": map[string]any{"name": name}}
 			match := map[string]any{"routeConfiguration": map[string]any{"vhost": host}}
-			patches = append(patches, newPatch("HTTP_ROUTE", match, "MERGE", e.newRoute(r, pin)))
+			patches = append(patches, newPatch("HTTP_ROUTE", match, "MERGE", make(r)))
 		}
 	}
-	if !e.NativePin {
-		hosts := map[string]bool{}
-		p.noteServices(hosts)
-		for _, host := range slices.Sorted(maps.Keys(hosts)) {
-			match := map[string]any{"cluster": map[string]any{"service": host}}
-			patches = append(patches, newPatch("CLUSTER", match, "MERGE", e.newCluster()))
-		}
+	return patches
+}
+
+// patchClusters are the patches of the clusters with sessions.
+func (e *emitter) patchClusters(p *proxySet) (patches []any) {
+	hosts := map[string]bool{}
+	p.noteServices(hosts)
+	for _, host := range slices.Sorted(maps.Keys(hosts)) {
+		match := map[string]any{"cluster": map[string]any{"service": host}}
+		patches = append(patches, newPatch("CLUSTER", match, "MERGE", e.newCluster()))
 	}
+	return patches
+}
+
+// newPatches is the EnvoyFilter with the patches for a set of proxies.
+func (e *emitter) newPatches(p *proxySet, patches []any) document {
 	spec := map[string]any{"configPatches": patches}
 	if p.gateway == "" {
 		spec["workloadSelector"] = map[string]any{"labels": p.labels}
@@ -116,12 +133,17 @@ func (e *emitter) newRoute(r *enabledRule, pin string) any {
 	on := &statefulsessionv3.StatefulSession{SessionState: e.newPinState(pin)}
 	if r.failStatus != 0 {
 		on.Strict, on.StatusOnStrictDestinationNotFound = true, uint32(r.failStatus)
-		route.Action = &routev3.Route_Route{Route: &routev3.RouteAction{RetryPolicy: &routev3.RetryPolicy{RetryOn: noRetries}}}
+		endRetries(route)
 	}
 	route.TypedPerFilterConfig = map[string]*anypb.Any{sessionFilter: e.pack(&statefulsessionv3.StatefulSessionPerRoute{
 		Override: &statefulsessionv3.StatefulSessionPerRoute_StatefulSession{StatefulSession: on},
 	})}
 	return e.convertMessage(route)
+}
+
+// endRetries has requests of a route tried once.
+func endRetries(route *routev3.Route) {
+	route.Action = &routev3.Route_Route{Route: &routev3.RouteAction{RetryPolicy: &routev3.RetryPolicy{RetryOn: noRetries}}}
 }
 
 // newCluster lets sessions stay on hosts that drain, and keeps requests off dead hosts however few are left.

@@ -1,6 +1,6 @@
 // Package istio writes the resources that put limpet into Istio's proxies: for each set of proxies that serves a rule
 // with sessions a WasmPlugin (or TrafficExtension) with the filter's configuration, and an EnvoyFilter for what those
-// can't say. Istio makes listeners, routes and clusters itself, from Gateway API's objects or its own; the policies go
+// can't say; with the native filter an EnvoyFilter alone. Istio makes listeners, routes and clusters itself, from Gateway API's objects or its own; the policies go
 // by the names that it gives to routes and clusters. What each patch is for was tried on Istio's discovery server with
 // a real Envoy (e2e/istio), where each is also taken away.
 package istio
@@ -22,10 +22,13 @@ const Target = "istio"
 
 // Options is what the user says besides the documents.
 type Options struct {
-	// WasmURL is where Istio's agents find limpet.wasm: oci://, https:// or file://. Required.
+	// WasmURL is where Istio's agents find limpet.wasm: oci://, https:// or file://. It or NativePath is required.
 	WasmURL string
 	// WasmSHA256 is the module's sum, or an image's; empty for none.
 	WasmSHA256 string
+	// NativePath is where the proxies find liblimpet.so, in their image: the native filter in place of limpet.wasm. With it
+	// Phase, Priority, FailStrategy, TrafficExtension and NativePin, which are about plugins, may not be set.
+	NativePath string
 	// Phase is AUTHN, AUTHZ or STATS; empty puts the plugin after all of them, hence after authorization.
 	Phase string
 	// Priority orders plugins of one phase; the higher comes first. Nil for Istio's default.
@@ -79,7 +82,7 @@ func Emit(plan *ir.Plan, global plugin.Global, o Options, rep *report.Report) (*
 			out.Plugin, out.JSON = config, text
 		}
 		if len(policies) > 0 {
-			e.addDocuments(e.newExtension(p, config, text), e.newEnvoyFilter(p, config.PinHeader))
+			e.addFilter(p, config, text)
 			p.noteServices(services)
 		}
 	}
@@ -96,6 +99,15 @@ func Emit(plan *ir.Plan, global plugin.Global, o Options, rep *report.Report) (*
 	var err error
 	out.YAML, err = toYAML(e.documents)
 	return out, err
+}
+
+// addFilter adds the documents that put the filter into a set of proxies.
+func (e *emitter) addFilter(p *proxySet, config policyconfig.Config, text []byte) {
+	if e.isNative() {
+		e.addDocuments(e.newNativeFilter(p, text))
+		return
+	}
+	e.addDocuments(e.newExtension(p, config, text), e.newEnvoyFilter(p, config.PinHeader))
 }
 
 func (e *emitter) addDocuments(d ...document) { e.documents = append(e.documents, d...) }

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/modulepath"
 	"github.com/limpet-proxy/limpet/internal/digest"
 )
 
@@ -24,11 +25,25 @@ var (
 
 // Check fills in the defaults and gives every fault of the options.
 func (o *Options) Check() error {
-	if o.FailStrategy == "" {
-		o.FailStrategy = DefaultFailStrategy
-	}
 	if o.RootNamespace == "" {
 		o.RootNamespace = DefaultRootNamespace
+	}
+	var errs []error
+	if o.isNative() {
+		errs = append(errs, modulepath.Check(o.NativePath, o.WasmURL), o.refusePlugins())
+	} else {
+		errs = append(errs, o.checkPlugin())
+	}
+	if faults := validation.IsDNS1123Label(o.RootNamespace); len(faults) > 0 {
+		errs = append(errs, fmt.Errorf("istio root namespace: Invalid value: %q: %s", o.RootNamespace, strings.Join(faults, "; ")))
+	}
+	return errors.Join(errs...)
+}
+
+// checkPlugin fills in the defaults of what is said of the plugin, and checks it.
+func (o *Options) checkPlugin() error {
+	if o.FailStrategy == "" {
+		o.FailStrategy = DefaultFailStrategy
 	}
 	errs := []error{o.checkURL()}
 	if o.WasmSHA256 != "" && !digest.IsHex(o.WasmSHA256) {
@@ -38,10 +53,16 @@ func (o *Options) Check() error {
 		errs = append(errs, checkOneOf("istio phase", o.Phase, phases))
 	}
 	errs = append(errs, checkOneOf("istio fail strategy", o.FailStrategy, failStrategies))
-	if faults := validation.IsDNS1123Label(o.RootNamespace); len(faults) > 0 {
-		errs = append(errs, fmt.Errorf("istio root namespace: Invalid value: %q: %s", o.RootNamespace, strings.Join(faults, "; ")))
-	}
 	return errors.Join(errs...)
+}
+
+// refusePlugins refuses what is about plugins where there is none.
+func (o *Options) refusePlugins() error {
+	if o.WasmSHA256 == "" && o.Phase == "" && o.Priority == nil && o.FailStrategy == "" && !o.TrafficExtension && !o.NativePin {
+		return nil
+	}
+	return errors.New("native path: Forbidden: with sum, phase, priority, fail strategy, TrafficExtension or Istio's own pin: " +
+		"no plugin is written, and the native filter pins itself")
 }
 
 func (o *Options) checkURL() error {

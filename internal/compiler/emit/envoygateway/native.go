@@ -1,0 +1,65 @@
+package envoygateway
+
+import (
+	"bytes"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+)
+
+// With the native filter Envoy Gateway loads liblimpet.so by two objects: an EnvoyProxy names the file, and an
+// EnvoyExtensionPolicy names the module of the EnvoyProxy. The module names the host of a session itself: routes have no session
+// persistence, and no header is fenced.
+const (
+	// dynamicModule is the field of an EnvoyExtensionPolicy.
+	dynamicModule = "dynamicModule"
+	// nativeFilter is the name of the filter in the module.
+	nativeFilter = "session"
+)
+
+// sessionsMark is on routes whose own session persistence the native filter has taken over. With limpet.wasm the internal header
+// in its place tells them.
+const sessionsMark = "limpet.dev/session-persistence"
+
+// isNative tells whether proxies load liblimpet.so.
+func (o *Options) isNative() bool { return o.NativePath != "" }
+
+// allowModule adds the module to those that an EnvoyProxy allows; without it Envoy Gateway answers 500 to routes with sessions.
+func (e *emitter) allowModule(spec jsonObject) {
+	source := jsonObject{"type": "Local", "local": jsonObject{"path": e.options.NativePath}}
+	for _, one := range listObjects(spec, "dynamicModules") {
+		if stringField(one, "name") == filterName {
+			one["source"] = source
+			return
+		}
+	}
+	appendEntry(spec, "dynamicModules", jsonObject{"name": filterName, "source": source})
+}
+
+// filterState is the name by which Envoy knows what the filter has set. It puts a word of its own before what a wasm filter sets.
+func (p *patcher) filterState(name string) string {
+	if p.options.isNative() {
+		return name
+	}
+	return "wasm." + name
+}
+
+// markRoute marks a route that loses its own session persistence.
+func (e *emitter) markRoute(route *ir.RouteObject, doc jsonObject) {
+	if e.options.isNative() && len(route.InlineSessions) > 0 {
+		childObject(doc, "metadata", "annotations")[sessionsMark] = "compiled"
+	}
+}
+
+// refuseMarked refuses a route that limpet marked: the session persistence that it had is not in it.
+func (e *emitter) refuseMarked(route *ir.RouteObject) {
+	if !bytes.Contains(route.JSON, []byte(sessionsMark)) {
+		return
+	}
+	if notes := childObject(e.editDocument(&route.Object), "metadata", "annotations"); notes[sessionsMark] != nil {
+		at := field.NewPath("metadata", "annotations").Key(sessionsMark)
+		e.rep.FailAt(route.Subject, at.String(), field.Invalid(at, notes[sessionsMark],
+			"is on a route that limpet wrote without its session persistence; compile the route that it came from").ErrorBody())
+	}
+}

@@ -1,0 +1,20 @@
+package modulepath
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestCheck(t *testing.T) {
+	if err := Check("/usr/lib/liblimpet.so", ""); err != nil {
+		t.Error(err)
+	}
+	for file, url := range map[string]string{
+		"": "", "lib.so": "", "/": "", "/usr/../lib.so": "", "/lib/": "", "/" + strings.Repeat("a", maxLength): "",
+		"/lib.so": "https://example.com/limpet.wasm",
+	} {
+		if Check(file, url) == nil {
+			t.Errorf("%.20q with %q is taken", file, url)
+		}
+	}
+}
