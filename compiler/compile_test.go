@@ -100,7 +100,7 @@ func TestOptions(t *testing.T) {
 		"envoy options: Forbidden: the target is plugin":                                      {Target: TargetPlugin, Envoy: &EnvoyOptions{}},
 		"envoy-gateway options: Forbidden: the target is ist":                                 {Target: TargetIstio, EnvoyGateway: &EnvoyGatewayOptions{}},
 		"zone: Forbidden: with target istio the control plane":                                {Target: TargetIstio, Zone: "a"},
-		`wasm path: Required value`:                                                           {},
+		`module path: Required value`:                                                         {},
 		`bind address: Invalid value: "localhost": must be an IP address`:                     {Envoy: &EnvoyOptions{ModulePath: "w"}, Bind: "localhost"},
 		`admin address: Invalid value: "9901": must be an IP address and a port, such as `:    {Envoy: &EnvoyOptions{ModulePath: "w", Admin: "9901"}},
 		`admin address: Invalid value: "[::1]:0": must be an IP address and a port, such as `: {Envoy: &EnvoyOptions{ModulePath: "w", Admin: "[::1]:0"}},

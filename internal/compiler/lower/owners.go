@@ -142,7 +142,9 @@ func isWithAddress(s *policy.Session) bool {
 func AdviseUnissued(ports []gateway.Port, decisions *policy.Decisions, rep *report.Report) {
 	told := map[*gateway.Listener]bool{}
 	for _, r := range listAttachedRules(ports, decisions) {
-		waits := func(s *policy.Session) bool { return len(s.Policies) > 0 && s.Policies[0].IssueOn == policyconfig.IssueOnTLS }
+		waits := func(s *policy.Session) bool {
+			return len(s.Policies) > 0 && s.Policies[0].IssueOn == policyconfig.IssueOnTLS
+		}
 		if told[r.listener] || r.listener.TLS() || r.decided.Refused || !slices.ContainsFunc(r.decided.Sessions, waits) {
 			continue
 		}
