@@ -4,6 +4,7 @@ import (
 	"context"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 )
 
@@ -14,6 +15,8 @@ import (
 type Watcher struct {
 	paths []string
 	last  snapshot
+	// took is how long the latest looks took, the last one first.
+	took [looks]time.Duration
 }
 
 // NewWatcher watches paths. What they hold now counts as seen, if it was not written just now.
@@ -30,6 +33,10 @@ const (
 	interval = 50 * time.Millisecond
 	part     = 50
 )
+
+// looks is how many looks there are of which the shortest says what one costs. A look that takes long is not expensive for that:
+// on a busy machine it waits for its turn, and a pause after the measure of that would leave limpet blind for seconds.
+const looks = 4
 
 // settle is how long files must have been left alone before they count as written: a program that saves several files
 // is not caught in between, nor are two writes of one size in the same tick of a file system's clock taken for one.
@@ -53,7 +60,7 @@ func (w *Watcher) Next(ctx context.Context, until time.Time) (since time.Time, c
 		case since.IsZero() && !until.IsZero() && !begin.Before(until):
 			return begin, false
 		}
-		pause := max(interval, part*time.Since(begin))
+		pause := w.pauseAfter(time.Since(begin))
 		if !since.IsZero() {
 			pause = settle
 		}
@@ -66,6 +73,13 @@ func (w *Watcher) Next(ctx context.Context, until time.Time) (since time.Time, c
 			return since, false
 		}
 	}
+}
+
+// pauseAfter gives how long to wait after a look that took so long.
+func (w *Watcher) pauseAfter(took time.Duration) time.Duration {
+	copy(w.took[1:], w.took[:])
+	w.took[0] = took
+	return max(interval, part*slices.Min(w.took[:]))
 }
 
 // Changed tells whether there is a change that Next has not told of.

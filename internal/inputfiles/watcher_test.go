@@ -158,3 +158,28 @@ func TestUntil(t *testing.T) {
 		t.Errorf("changed: %v, at %v, want no change at %v", changed, since, until)
 	}
 }
+
+// TestPause: looks that are expensive each time are rarer; one that only had to wait for its turn leaves nothing unseen.
+func TestPause(t *testing.T) {
+	const cheap, slow = time.Millisecond / 2, 200 * time.Millisecond
+	for _, c := range []struct {
+		name  string
+		looks []time.Duration
+		pause time.Duration
+	}{
+		{"cheap", []time.Duration{cheap, cheap, cheap, cheap}, interval},
+		{"one that waited", []time.Duration{cheap, cheap, cheap, slow}, interval},
+		{"three that waited", []time.Duration{cheap, slow, slow, slow}, interval},
+		{"each expensive", []time.Duration{slow, slow, slow, slow}, part * slow},
+		{"the first", []time.Duration{slow}, interval},
+	} {
+		var w Watcher
+		var pause time.Duration
+		for _, took := range c.looks {
+			pause = w.pauseAfter(took)
+		}
+		if pause != c.pause {
+			t.Errorf("%s: a pause of %v, want %v", c.name, pause, c.pause)
+		}
+	}
+}

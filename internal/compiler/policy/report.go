@@ -158,9 +158,20 @@ func (d *reporter) reportIgnored(s *Decision) {
 			d.adviseWhereWritten(ignored.FieldValue, ignored.Reason)
 		case "S12":
 			d.warnWhereWritten(ignored.FieldValue, "", ignored.Reason)
+		case "S13":
+			d.reportDisplaced(ignored)
 		default: // what can't be read: the block's own check has said so
 		}
 	}
+}
+
+// reportDisplaced names a policy whose block has lost as a whole to another one on its target.
+func (d *reporter) reportDisplaced(lost precedence.IgnoredField) {
+	reason := report.ReasonConflicted
+	if d.holding[lost.Origin.Ref] {
+		reason = report.ReasonPartiallyProgrammed
+	}
+	d.warnWhereWritten(lost.FieldValue, reason, lost.Reason)
 }
 
 func (d *reporter) reportRefusals(s *Decision) {

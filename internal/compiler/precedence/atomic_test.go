@@ -97,7 +97,7 @@ func TestStrategies(t *testing.T) {
 			}
 			displaced := 0
 			for _, i := range e.Ignored {
-				if i.Rule == "S7" {
+				if i.Rule == "S7" || i.Rule == "S13" {
 					displaced++
 				}
 			}

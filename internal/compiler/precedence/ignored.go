@@ -11,7 +11,8 @@ type IgnoredField struct {
 	// Field is the field's name.
 	Field string
 	FieldValue
-	// Rule is why: S11 or S12 for what another value has done, empty for a value that can't be read.
+	// Rule is why: S11 or S12 for what another value has done, S7 for a block that another level's has displaced as a
+	// whole, S13 for one that another policy on its target has, empty for a value that can't be read.
 	Rule string
 	// By is the value that did it, ByField its field. It may be weaker in the case of a timeout that is cut.
 	By      FieldValue
@@ -29,8 +30,12 @@ func newDisplaced(e, by *blockEntry) IgnoredField {
 	if by.Atomic && by.Level.IsOverride() {
 		why = "does not hold: in its place there is, by AtomicOverrides,"
 	}
+	rule := "S7"
+	if e.Level.hierarchy() == by.Level.hierarchy() && e.Origin.Kind == by.Origin.Kind {
+		rule, why = "S13", "does not hold: it stands or falls as a whole, and on its target there is, before it,"
+	}
 	return IgnoredField{
-		FieldValue: FieldValue{Level: e.Level, Origin: e.Origin, Path: e.Path}, Rule: "S7",
+		FieldValue: FieldValue{Level: e.Level, Origin: e.Origin, Path: e.Path}, Rule: rule,
 		By:     FieldValue{Level: by.Level, Origin: by.Origin, Path: by.Path},
 		Reason: fmt.Sprintf("%s %s (%s)", why, by.Origin, by.Path),
 	}

@@ -213,12 +213,7 @@ func (b *builder) computePolicyEffect(ref object.Ref, paths []*policy.Decision) 
 		if off := len(e.Fields) > 0 && !e.On; off && e.Fields[0].Origin.Ref != ref {
 			s.stronger = appendOnce(s.stronger, e.Fields[0].Origin.String())
 		}
-		for _, drop := range e.Ignored {
-			if drop.Origin.Ref == ref {
-				s.wrote = true
-				s.notes = appendOnce(s.notes, drop.Message())
-			}
-		}
+		s.addIgnored(ref, e)
 		s.addConflicts(ref, e)
 		if b.Withheld != nil {
 			if why := b.Withheld(d); why != "" {
@@ -238,6 +233,24 @@ func (b *builder) computePolicyEffect(ref object.Ref, paths []*policy.Decision) 
 		}
 	}
 	return s
+}
+
+// addIgnored notes what has no effect though no stronger object writes the field, and whole blocks that others displace.
+func (s *policyEffect) addIgnored(ref object.Ref, e *precedence.Effective) {
+	for _, drop := range e.Ignored {
+		if drop.Origin.Ref != ref {
+			continue
+		}
+		s.wrote = true
+		switch drop.Rule {
+		case "S13":
+			s.conflicts = appendOnce(s.conflicts, drop.Message())
+			continue
+		case "S7":
+			s.stronger = appendOnce(s.stronger, drop.By.Origin.String())
+		}
+		s.notes = appendOnce(s.notes, drop.Message())
+	}
 }
 
 // addConflicts notes where the policy loses to another on its level.

@@ -107,6 +107,26 @@ var statusRules = map[string]struct {
 			sessionPolicyText("shop/sticky", onRule, "idleTimeout: 1m"),
 		[]string{"SessionPersistencePolicy shop/p @ Gateway web: Accepted=True/Accepted Programmed=False/Overridden"},
 	},
+	"atomic overrides above leave nothing of it": {
+		sessionPolicyText("limpet-system/o", onClass, "strategy: AtomicOverrides, absoluteTimeout: 1h") + sessionPolicyText("shop/p", onRoute, "idleTimeout: 2m") +
+			sessionPolicyText("shop/q", onService, "default: {idleTimeout: 2m}"),
+		[]string{
+			"SessionPersistencePolicy shop/p @ Gateway web: Accepted=True/Accepted Programmed=False/Overridden",
+			"SessionPersistencePolicy shop/q @ Gateway web: Accepted=True/Accepted Programmed=False/Overridden",
+		},
+	},
+	"atomic defaults of which nothing is left": {
+		sessionPolicyText("shop/p", onGateway, "strategy: AtomicDefaults, idleTimeout: 2m") + sessionPolicyText("shop/q", onRoute, "absoluteTimeout: 1h"),
+		[]string{"SessionPersistencePolicy shop/p @ Gateway web: Accepted=True/Accepted Programmed=False/Overridden"},
+	},
+	"atomic defaults and another policy on one target": {
+		sessionPolicyText("shop/p", onRoute, "strategy: AtomicDefaults, idleTimeout: 2m") +
+			sessionPolicyText("shop/q", onRoute, "strategy: AtomicDefaults, absoluteTimeout: 1h"),
+		[]string{
+			"SessionPersistencePolicy shop/p @ Gateway web: Accepted=True/Accepted Programmed=True/Programmed",
+			"SessionPersistencePolicy shop/q @ Gateway web: Accepted=False/Conflicted",
+		},
+	},
 	"a session that is off leaves nothing either": {
 		sessionPolicyText("shop/p", onService, "absoluteTimeout: 2h") + sessionPolicyText("shop/without", onRoute, "disabled: true"),
 		[]string{
