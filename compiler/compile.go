@@ -124,9 +124,6 @@ func Compile(sources []Source, o Options) (result *Result, err error) {
 
 // judge gives the problems for which nothing comes out; nil for none.
 func (o *Options) judge(rep *report.Report, servesNothing bool) Errors {
-	if rep.Failed() {
-		return rep.Errors(o.Strict)
-	}
 	if problems := rep.ErrorsFrom(cmp.Or(o.FailOn, report.Warning)); o.Strict && len(problems) > 0 {
 		return problems
 	}

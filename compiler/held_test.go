@@ -14,15 +14,17 @@ import (
 // (exit code 3), the policy's status says so, and describe has no session there.
 // requirements: 2C.15
 func TestSessionsWithheldByTarget(t *testing.T) {
-	for golden, policyTarget := range map[string]string{
-		"eg-extension-policy": "gateway.networking.k8s.io, kind: HTTPRoute, name: taken",
-		"istio-no-ports":      "networking.istio.io, kind: VirtualService, name: shop",
+	const httpRoute = "gateway.networking.k8s.io, kind: HTTPRoute, name: "
+	for golden, c := range map[string]struct{ policyTarget, namespace, route string }{
+		"eg-extension-policy":  {httpRoute + "taken", "shop", "httproute/shop/taken"},
+		"istio-no-ports":       {"networking.istio.io, kind: VirtualService, name: shop", "app", "virtualservice/app/shop"},
+		"eg-others-objects":    {httpRoute + "other", "other", "httproute/other/other"},
+		"eg-own-output":        {httpRoute + "shop", "shop", "httproute/shop/shop"},
+		"eg-native-own-output": {httpRoute + "shop", "shop", "httproute/shop/shop"},
+		"istio-others-objects": {httpRoute + "other", "other", "httproute/other/other"},
 	} {
 		input, o := readGolden(t, golden)
-		namespace, route := "shop", "httproute/shop/taken"
-		if golden == "istio-no-ports" {
-			namespace, route = "app", "virtualservice/app/shop"
-		}
+		namespace, route, policyTarget := c.namespace, c.route, c.policyTarget
 		policy := Source{Name: "policy.yaml", Data: []byte("apiVersion: limpet.dev/v1alpha1\nkind: SessionPersistencePolicy\n" +
 			"metadata: {name: zz, namespace: " + namespace + "}\nspec:\n  targetRefs: [{group: " + policyTarget + "}]\n  idleTimeout: 1h\n")}
 		checked, err := Check([]Source{input, policy}, o)

@@ -2,7 +2,6 @@ package compiler
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,7 +24,7 @@ var writtenCases = []struct {
 }
 
 // TestWrittenObjectsComeBack gives what limpet wrote back to it with the input, as who compiles what is in a cluster does: limpet's
-// own objects are written again as they were, and each kind alone, as another owner's, is an error that names it.
+// own objects are written again as they were, and each kind alone, as another owner's, takes the sessions and is named.
 func TestWrittenObjectsComeBack(t *testing.T) {
 	for _, c := range writtenCases {
 		input, o := readGolden(t, c.input)
@@ -50,17 +49,44 @@ func TestWrittenObjectsComeBack(t *testing.T) {
 	}
 }
 
-// checkForeign compiles with an object of another owner's in the input.
+// checkForeign compiles with an object of another owner's in the input: nothing with sessions is written, and the owner is named.
 func checkForeign(t *testing.T, input Source, o Options, one map[string]any) {
 	t.Helper()
 	metadata := one["metadata"].(map[string]any)
 	metadata["labels"] = object.OwnerLabels("team-b")
-	_, err := Compile([]Source{input, renderDocuments(t, []map[string]any{one})}, o)
-	name := fmt.Sprintf("%s %s/%s", one["kind"], metadata["namespace"], metadata["name"])
-	var problems Errors
-	if !errors.As(err, &problems) || len(problems) != 1 || problems[0].Object != name || !strings.Contains(problems[0].Message, `"team-b"'s`) {
-		t.Errorf("%s of team-b: %v", name, err)
+	got, err := Compile([]Source{input, renderDocuments(t, []map[string]any{one})}, o)
+	if err != nil {
+		t.Fatal(err)
 	}
+	name := fmt.Sprintf("%s %s/%s", one["kind"], metadata["namespace"], metadata["name"])
+	if !saysOf(got, name, `"team-b"'s`) || !saysOf(got, "", "limpet would write "+name+", which is another's") {
+		t.Errorf("%s of team-b: %v", name, got.Warnings)
+	}
+	if first := got.Warnings[0].String(); !strings.HasPrefix(first, `no rule has sessions: limpet's objects in the input are "team-b"'s`) {
+		t.Errorf("first of all it says %q", first)
+	}
+	checkBare(t, got, name)
+	o.Strict = true
+	if _, err := Compile([]Source{input, renderDocuments(t, []map[string]any{one})}, o); err == nil {
+		t.Errorf("%s of team-b passes as strict", name)
+	}
+}
+
+// checkBare holds that nothing of limpet's is written, and no route to another owner's.
+func checkBare(t *testing.T, got *Result, name string) {
+	t.Helper()
+	for _, kind := range []string{"HTTPRoute", "EnvoyExtensionPolicy", "EnvoyProxy", "EnvoyFilter", "WasmPlugin", "TrafficExtension"} {
+		if bytes.Contains(got.Main(), []byte("kind: "+kind+"\n")) {
+			t.Errorf("with %s as another's, a %s is written", name, kind)
+		}
+	}
+}
+
+// saysOf tells whether something of an object, or of any, is left out, in these words.
+func saysOf(r *Result, name, words string) bool {
+	return slices.ContainsFunc(r.Warnings, func(p Problem) bool {
+		return p.Verdict() == Refused && (name == "" || p.Object == name) && strings.Contains(p.Message, words)
+	})
 }
 
 // TestNamesOfOthers has objects of the user's under the names that limpet writes: they are never written over.
@@ -77,10 +103,28 @@ func TestNamesOfOthers(t *testing.T) {
 		}
 		theirs := fmt.Sprintf("apiVersion: gateway.envoyproxy.io/v1alpha1\nkind: %s\nmetadata: {namespace: shop, name: %s}\nspec: %s\n",
 			kind, name, spec)
-		_, err := Compile([]Source{input, {Name: "theirs.yaml", Data: []byte(theirs)}}, o)
-		if err == nil || !strings.Contains(err.Error(), "this one is not limpet's: rename it") {
-			t.Errorf("%s shop/%s: %v", kind, name, err)
+		got, err := Compile([]Source{input, {Name: "theirs.yaml", Data: []byte(theirs)}}, o)
+		if err != nil {
+			t.Fatal(err)
 		}
+		if !saysOf(got, kind+" shop/"+name, "this one is not limpet's: rename it") || bytes.Contains(got.Main(), []byte("kind: "+kind+"\n")) {
+			t.Errorf("%s shop/%s: %v", kind, name, got.Warnings)
+		}
+	}
+}
+
+// TestProxyOfClassOfAnotherOwner has the EnvoyProxy of a class, in a namespace of neither Gateways nor routes, as another owner's: what
+// needs it are the Gateways of the class.
+func TestProxyOfClassOfAnotherOwner(t *testing.T) {
+	input, o := readGolden(t, "eg-proxy-of-class")
+	labelled := bytes.Replace(input.Data, []byte("metadata: {name: fleet, namespace: platform}"), []byte("metadata: {name: fleet, namespace: platform, "+
+		"labels: {app.kubernetes.io/managed-by: limpet, limpet.dev/owner: team-b}}"), 1)
+	if bytes.Equal(labelled, input.Data) {
+		t.Fatal("the input has no such EnvoyProxy")
+	}
+	got, err := Compile([]Source{{Name: input.Name, Data: labelled}}, o)
+	if err != nil || !saysOf(got, "EnvoyProxy platform/fleet", `"team-b"'s`) {
+		t.Errorf("%v, %v", err, got)
 	}
 }
 

@@ -26,7 +26,7 @@ spec: {hosts: [several.example.com], ports: [{number: 80, name: a, protocol: HTT
 func newUnverified(t *testing.T, documents ...string) *backend.Index {
 	t.Helper()
 	objects, rep := compilertest.TryAdmit(t, resource.Options{Istio: true, ExternalControlPlane: true}, documents...)
-	if rep.Failed() {
+	if len(rep.Unreadable()) > 0 {
 		t.Fatal(rep.Errors(false))
 	}
 	return backend.NewUnverified(objects, runtimeschema.GroupKind{Group: "gateway.envoyproxy.io", Kind: "Backend"})

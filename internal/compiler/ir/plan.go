@@ -2,6 +2,8 @@ package ir
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
@@ -26,7 +28,7 @@ type Plan struct {
 	// Written are the input's objects of kinds that limpet writes, by name.
 	Written map[object.Ref]*WrittenObject
 	// Withheld are the rules that go without the session that they ask for, as the target has no room for it, and why; emitters
-	// note it (Withhold).
+	// note it (Withhold, LeaveOut).
 	Withheld map[RulePlace]string
 }
 
@@ -58,6 +60,19 @@ func (p *Plan) Withhold(attached []*AttachedRule, rep *report.Report, target, pa
 	rep.ErrorForAt(attached[0].Route.Subject, report.ReasonSessionWithheld, path, message)
 }
 
+// LeaveOut gives the plan without routes, whose rules go without sessions for a reason.
+func (p *Plan) LeaveOut(routes map[object.Ref]bool, why string) *Plan {
+	without := *p
+	without.Routes = slices.DeleteFunc(slices.Clone(p.Routes), func(r *RouteObject) bool { return routes[r.Ref] })
+	without.Rules = slices.DeleteFunc(slices.Clone(p.Rules), func(a *AttachedRule) bool {
+		if routes[a.Route.Ref] {
+			p.Withheld[a.place()] = why
+		}
+		return routes[a.Route.Ref]
+	})
+	return &without
+}
+
 // WrittenObject is an object of a kind that limpet writes.
 type WrittenObject struct {
 	Subject report.Subject
@@ -66,8 +81,8 @@ type WrittenObject struct {
 	Owner string
 }
 
-// CheckOwner reports an error where an object that is about to be written, for an owner, is in the input as another's.
-func (p *Plan) CheckOwner(ref object.Ref, owner string, rep *report.Report) {
+// MayWrite tells whether an object may be written for an owner. If it is in the input as another's, that is reported.
+func (p *Plan) MayWrite(ref object.Ref, owner string, rep *report.Report) bool {
 	const cure = "compile the inputs of both together, or leave the Gateway to one of them; " +
 		"to take the object over, delete it first"
 	was := p.Written[ref]
@@ -76,12 +91,61 @@ func (p *Plan) CheckOwner(ref object.Ref, owner string, rep *report.Report) {
 	}
 	switch {
 	case was == nil, was.Ours && (was.Owner == "" || was.Owner == owner):
+		return true
 	case !was.Ours:
-		rep.FailAt(was.Subject, "metadata.labels", fmt.Sprintf("limpet would write %s, and this one is not limpet's: rename it", ref))
+		rep.ErrorAt(was.Subject, "metadata.labels", fmt.Sprintf("limpet would write %s, and this one is not limpet's: rename it", ref))
 	default:
-		rep.FailAt(was.Subject, "metadata.labels", fmt.Sprintf(
+		rep.ErrorAt(was.Subject, "metadata.labels", fmt.Sprintf(
 			"limpet would write %s for the owner %q, and it is %q's: %s", ref, owner, was.Owner, cure))
 	}
+	return false
+}
+
+// WhyTaken is the reason for which a rule has no sessions that needs an object that is another's.
+func WhyTaken(ref object.Ref) string {
+	return "limpet would write " + ref.String() + ", which is another's"
+}
+
+// ReportOwner says first of all, where no rule has sessions, that limpet's objects in the input are another owner's: whoever compiles
+// has the wrong --owner, or none, more likely than each of the namespaces has a fault of its own.
+func (p *Plan) ReportOwner(owner string, rep *report.Report) {
+	var others []string
+	for _, was := range p.Written {
+		if was.Ours && was.Owner != "" && was.Owner != owner {
+			others = append(others, fmt.Sprintf("%q", was.Owner))
+		}
+	}
+	if len(p.Withheld) == 0 || len(others) == 0 {
+		return
+	}
+	slices.Sort(others)
+	compiled := "without --owner"
+	if owner != "" {
+		compiled = "with --owner " + owner
+	}
+	rep.ErrorAt(whole{}, "", fmt.Sprintf("no rule has sessions: limpet's objects in the input are %s's, and this is compiled %s",
+		strings.Join(slices.Compact(others), "'s and "), compiled))
+}
+
+// whole is the input as what a problem is about.
+type whole struct{}
+
+func (whole) String() string { return "" }
+
+func (whole) Locate(string) (file string, line int) { return "", 0 }
+
+// WithoutSessions gives the plan with the rules without sessions that a function tells.
+func (p *Plan) WithoutSessions(of func(*AttachedRule) bool) *Plan {
+	without := *p
+	without.Rules = make([]*AttachedRule, len(p.Rules))
+	for i, rule := range p.Rules {
+		if without.Rules[i] = rule; of(rule) {
+			bare := *rule
+			bare.Sessions = &RuleSessions{Refused: true}
+			without.Rules[i] = &bare
+		}
+	}
+	return &without
 }
 
 // WroteBefore tells whether an object of the input is one that limpet wrote, for whomever.

@@ -20,7 +20,6 @@ type Subject interface {
 // is, is looked up when the problems are asked for: documents may move, while what is said of them stays.
 type Report struct {
 	errors, warnings []Entry
-	failed           bool
 	unreadable       []string // files
 	noted            int      // errors, be they reported one by one or counted
 	run              run
@@ -51,12 +50,6 @@ func (r *Report) ErrorForAt(about Subject, reason, path, message string) {
 	e := newEntry(about, path, message)
 	e.problem.LeftOut, e.problem.Reason = true, reason
 	r.errors = append(r.errors, e)
-}
-
-// FailAt is ErrorAt for what leaves it open which objects there are: nothing can be compiled.
-func (r *Report) FailAt(about Subject, path, message string) {
-	r.failed = true
-	r.ErrorAt(about, path, message)
 }
 
 // UnreadableAt is ErrorAt for what leaves it open which objects a file has: none of them counts.
@@ -118,12 +111,12 @@ func (r *Report) AdviseFor(about Subject, reason, path, message string) {
 func (r *Report) Add(more *Report) {
 	r.errors, r.noted, r.run = append(r.errors, more.errors...), r.noted+more.noted, run{}
 	r.warnings = append(r.warnings, more.warnings...)
-	r.failed, r.unreadable = r.failed || more.failed, append(r.unreadable, more.unreadable...)
+	r.unreadable = append(r.unreadable, more.unreadable...)
 }
 
 // AddErrors takes in the errors that another report has collected.
 func (r *Report) AddErrors(more *Report) {
-	r.Add(&Report{errors: more.errors, noted: more.noted, failed: more.failed, unreadable: more.unreadable})
+	r.Add(&Report{errors: more.errors, noted: more.noted, unreadable: more.unreadable})
 }
 
 // Mark is a point in the collection of errors; it changes with every new one.
@@ -134,9 +127,6 @@ func (r *Report) Since(mark int) []Problem { return locateAll(r.errors[min(mark,
 
 // ShownPath is a path as problems show it, for comparison with theirs.
 func ShownPath(path string) string { return makePrintable(path, maxPlace) }
-
-// Failed reports whether nothing can be compiled.
-func (r *Report) Failed() bool { return r.failed }
 
 // Silent reports whether there is nothing at all.
 func (r *Report) Silent() bool { return len(r.errors)+len(r.warnings) == 0 }

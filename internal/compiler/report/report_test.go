@@ -55,15 +55,14 @@ func TestKindsOfProblems(t *testing.T) {
 		return p
 	}
 	for name, c := range map[string]struct {
-		say           func(*report.Report)
-		want          report.Problem
-		failed, fatal bool // with strict
+		say               func(*report.Report)
+		want              report.Problem
+		unreadable, fatal bool // with strict
 	}{
 		"Error":          {func(r *report.Report) { r.Error(cart, invalid) }, leftOut("", text), false, true},
 		"ErrorAt":        {func(r *report.Report) { r.ErrorAt(cart, "spec.a", "bad") }, leftOut("", "bad"), false, true},
 		"ErrorForAt":     {func(r *report.Report) { r.ErrorForAt(cart, "Pending", "spec.a", "bad") }, leftOut("Pending", "bad"), false, true},
-		"FailAt":         {func(r *report.Report) { r.FailAt(cart, "spec.a", "bad") }, leftOut("", "bad"), true, true},
-		"UnreadableAt":   {func(r *report.Report) { r.UnreadableAt(cart, "spec.a", "bad") }, leftOut("", "bad"), false, true},
+		"UnreadableAt":   {func(r *report.Report) { r.UnreadableAt(cart, "spec.a", "bad") }, leftOut("", "bad"), true, true},
 		"Warn":           {func(r *report.Report) { r.Warn(cart, invalid) }, warning("", false, text), false, true},
 		"WarnAt":         {func(r *report.Report) { r.WarnAt(cart, "spec.a", "hm") }, warning("", false, "hm"), false, true},
 		"WarnFor":        {func(r *report.Report) { r.WarnFor(cart, "Pending", invalid) }, warning("Pending", false, text), false, true},
@@ -79,8 +78,8 @@ func TestKindsOfProblems(t *testing.T) {
 			if !slices.Equal(all, []report.Problem{c.want}) {
 				t.Errorf("got %+v, want %+v", all, c.want)
 			}
-			if r.Failed() != c.failed || (len(r.Errors(true)) > 0) != c.fatal || r.Silent() {
-				t.Errorf("failed: %t, strict: %v, silent: %t", r.Failed(), r.Errors(true), r.Silent())
+			if (len(r.Unreadable()) > 0) != c.unreadable || (len(r.Errors(true)) > 0) != c.fatal || r.Silent() {
+				t.Errorf("unreadable: %q, strict: %v, silent: %t", r.Unreadable(), r.Errors(true), r.Silent())
 			}
 		})
 	}
@@ -145,7 +144,7 @@ func TestProblemsComeInOrder(t *testing.T) {
 // TestReportsAreJoined takes in another report and tells what came after a mark.
 func TestReportsAreJoined(t *testing.T) {
 	r, more := &report.Report{}, &report.Report{}
-	if !r.Silent() || r.Failed() || r.Errors(true) != nil || r.Warnings() != nil {
+	if !r.Silent() || len(r.Unreadable()) > 0 || r.Errors(true) != nil || r.Warnings() != nil {
 		t.Error("an empty report says something")
 	}
 	r.ErrorAt(cart, "spec.a", "before")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/plugin"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
@@ -52,10 +53,30 @@ type Output struct {
 	Manifest []byte
 }
 
-// Emit gives the manifest. What can't be supported goes to the report. An error means a fault of this program.
+// Emit gives the manifest. What can't be supported goes to the report. An error means a fault of this program. Where an object that
+// limpet would write is another's, the rules that need it go without sessions, and all others keep theirs.
 func Emit(plan *ir.Plan, global plugin.Global, o Options, rep *report.Report) (*Output, error) {
-	e := &emitter{plan: plan, global: global, options: o, rep: rep, edited: map[string]jsonObject{}}
-	e.refuseOwnOutput()
+	plan.Withheld = map[ir.RulePlace]string{} // which all plans made from this one have in common
+	plan = leaveOutOwnOutput(plan, rep)
+	for {
+		e := &emitter{
+			plan: plan, global: global, options: o, rep: &report.Report{}, edited: map[string]jsonObject{},
+			taken: map[object.Ref]object.Ref{}, owners: &report.Report{},
+		}
+		out, err := e.emit()
+		if err != nil || len(e.taken) == 0 {
+			rep.Add(e.rep)
+			if len(e.rules) == 0 {
+				plan.ReportOwner(o.Owner, rep)
+			}
+			return out, err
+		}
+		plan = e.withoutTaken(rep)
+	}
+}
+
+// emit gives the manifest of a plan.
+func (e *emitter) emit() (*Output, error) {
 	e.reportUnknownFields()
 	e.collectRules()
 	e.reportUnsupported()
@@ -79,7 +100,11 @@ type emitter struct {
 	rules     []*sessionRule
 	edited    map[string]jsonObject // documents of the input that get something added, by kind and name
 	documents []jsonObject
-	err       error
+	// taken has an object of another's in the place of one of limpet's, by what needs it: a Gateway, or a namespace as such. owners
+	// says of each whose it is.
+	taken  map[object.Ref]object.Ref
+	owners *report.Report
+	err    error
 }
 
 // collectPolicies are those of all rules, in order.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/plugin"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -33,10 +34,13 @@ func (e *emitter) writeExtensions() {
 		spec := jsonObject{"targetRefs": refs, "mergeType": "StrategicMerge"}
 		field, filter := e.newFilter(policies)
 		spec[field] = []any{filter}
-		e.addDocument(e.newDocument(kindExtension, namespace, filterName, spec))
+		e.addDocument(e.newDocument(kindExtension, asOwner(namespace), filterName, spec))
 	}
 	e.reportReplacedFilters()
 }
+
+// asOwner is a namespace as what needs an object.
+func asOwner(namespace string) object.Ref { return object.Ref{Namespace: namespace} }
 
 func (e *emitter) listNamespaces() []string {
 	var all []string

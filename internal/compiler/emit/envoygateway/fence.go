@@ -38,7 +38,7 @@ func (e *emitter) writeFences() {
 			if !aims {
 				continue
 			}
-			doc = e.extendDocument(p)
+			doc = e.extendDocument(p, g)
 			whole = whole || all
 			e.addFence(childObject(doc, "spec"))
 			if !e.hasDocument(doc) {
@@ -50,7 +50,7 @@ func (e *emitter) writeFences() {
 		}
 		spec := jsonObject{"targetRefs": []any{newTargetRef("Gateway", g.Name)}}
 		e.addFence(spec)
-		e.addDocument(e.newDocument(kindClient, g.Namespace, "limpet-"+g.Name, spec))
+		e.addDocument(e.newDocument(kindClient, g.Ref, "limpet-"+g.Name, spec))
 	}
 }
 

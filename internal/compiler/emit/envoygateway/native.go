@@ -52,14 +52,21 @@ func (e *emitter) markRoute(route *ir.RouteObject, doc jsonObject) {
 	}
 }
 
-// refuseMarked refuses a route that limpet marked: the session persistence that it had is not in it.
-func (e *emitter) refuseMarked(route *ir.RouteObject) {
+// findSessionsMark finds the mark on a route that limpet wrote: the session persistence that it had is not in it.
+func findSessionsMark(route *ir.RouteObject) (path string, why *field.Error) {
 	if !bytes.Contains(route.JSON, []byte(sessionsMark)) {
-		return
+		return "", nil
 	}
-	if notes := childObject(e.editDocument(&route.Object), "metadata", "annotations"); notes[sessionsMark] != nil {
-		at := field.NewPath("metadata", "annotations").Key(sessionsMark)
-		e.rep.FailAt(route.Subject, at.String(), field.Invalid(at, notes[sessionsMark],
-			"is on a route that limpet wrote without its session persistence; compile the route that it came from").ErrorBody())
+	var written struct {
+		Metadata struct{ Annotations map[string]string }
 	}
+	if parseJSON(route.JSON, &written) != nil {
+		return "", nil
+	}
+	value, is := written.Metadata.Annotations[sessionsMark]
+	if !is {
+		return "", nil
+	}
+	at := field.NewPath("metadata", "annotations").Key(sessionsMark)
+	return at.String(), field.Invalid(at, value, "is on a route that limpet wrote without its session persistence; compile the route that it came from")
 }

@@ -18,16 +18,26 @@ type jsonObject = map[string]any
 // header stands at the top of the manifest.
 const header = "# Written by limpet for Envoy Gateway; change the documents that it came from and compile again.\n"
 
-// newDocument makes a document of one of Envoy Gateway's kinds.
-func (e *emitter) newDocument(kind, namespace, name string, spec jsonObject) jsonObject {
-	e.plan.CheckOwner(object.Ref{Kind: kind, Namespace: namespace, Name: name}, e.options.Owner, e.rep)
+// newDocument makes a document of one of Envoy Gateway's kinds, in the namespace of what needs it: a Gateway, or a namespace as such.
+func (e *emitter) newDocument(kind string, needs object.Ref, name string, spec jsonObject) jsonObject {
+	e.noteOwner(object.Ref{Kind: kind, Namespace: needs.Namespace, Name: name}, needs)
 	return jsonObject{
 		"apiVersion": version, "kind": kind,
 		"metadata": jsonObject{
-			"namespace": namespace, "name": name,
+			"namespace": needs.Namespace, "name": name,
 			"labels": object.OwnerLabels(e.options.Owner),
 		},
 		"spec": spec,
+	}
+}
+
+// noteOwner notes an object that is about to be written if it is another's: what needs it goes without sessions.
+func (e *emitter) noteOwner(ref, needs object.Ref) {
+	if e.plan.MayWrite(ref, e.options.Owner, e.owners) {
+		return
+	}
+	if have, is := e.taken[needs]; !is || !e.plan.WroteBefore(have) {
+		e.taken[needs] = ref
 	}
 }
 
@@ -36,10 +46,10 @@ func (e *emitter) isReplaced(o *ir.Object, name string) bool {
 	return o.Name == name && e.plan.WroteBefore(o.Ref)
 }
 
-// extendDocument is editDocument for an object that is written again with more in it: it may not be another owner's.
-func (e *emitter) extendDocument(o *ir.Object) jsonObject {
+// extendDocument is editDocument for an object that is written again with more in it, for a Gateway: it may not be another owner's.
+func (e *emitter) extendDocument(o *ir.Object, g *ir.Gateway) jsonObject {
 	if e.plan.WroteBefore(o.Ref) {
-		e.plan.CheckOwner(o.Ref, e.options.Owner, e.rep)
+		e.noteOwner(o.Ref, g.Ref)
 	}
 	return e.editDocument(o)
 }

@@ -36,7 +36,7 @@ func (e *emitter) writePatches() {
 		if !e.options.isNative() {
 			p.patchReload()
 		}
-		e.addDocument(e.newDocument("EnvoyPatchPolicy", g.Namespace, "limpet-"+g.Name, jsonObject{
+		e.addDocument(e.newDocument("EnvoyPatchPolicy", g.Ref, "limpet-"+g.Name, jsonObject{
 			"targetRef": newTargetRef("Gateway", g.Name), "type": "JSONPatch", "jsonPatches": p.patches,
 		}))
 	}

@@ -24,7 +24,7 @@ func (e *emitter) writeProxies() {
 			continue
 		}
 		// Merged, for a class that is not in the input may have an EnvoyProxy of its own.
-		doc := e.newDocument(kindProxy, g.Namespace, "limpet-"+g.Name, jsonObject{"mergeType": "StrategicMerge"})
+		doc := e.newDocument(kindProxy, g.Ref, "limpet-"+g.Name, jsonObject{"mergeType": "StrategicMerge"})
 		e.completeProxy(nil, childObject(doc, "spec"))
 		e.addDocument(doc)
 		gateway := e.editDocument(&g.Object)
@@ -46,7 +46,7 @@ func (e *emitter) extendProxy(g *ir.Gateway) {
 		if p.Ref != g.Parameters.Ref {
 			continue
 		}
-		if doc := e.extendDocument(p); !e.hasDocument(doc) {
+		if doc := e.extendDocument(p, g); !e.hasDocument(doc) {
 			spec := childObject(doc, "spec")
 			e.completeProxy(p, spec)
 			e.checkProxy(p, spec)

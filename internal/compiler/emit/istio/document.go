@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 	"sigs.k8s.io/yaml"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 )
 
@@ -21,7 +22,6 @@ type document map[string]any
 
 // newDocument is an object for a set of proxies, with the labels by which all of them are found again.
 func (e *emitter) newDocument(apiVersion, kind string, p *proxySet, spec map[string]any) document {
-	e.plan.CheckOwner(object.Ref{Kind: kind, Namespace: p.namespace, Name: p.name}, e.Owner, e.rep)
 	return document{
 		"apiVersion": apiVersion, "kind": kind,
 		"metadata": map[string]any{
@@ -29,6 +29,26 @@ func (e *emitter) newDocument(apiVersion, kind string, p *proxySet, spec map[str
 		},
 		"spec": spec,
 	}
+}
+
+// mayWrite tells whether the resources of a set of proxies may be written. If not, its rules go without sessions, and are told.
+func (e *emitter) mayWrite(p *proxySet) bool {
+	may := true
+	kinds := []string{"EnvoyFilter"}
+	if !e.isNative() {
+		kinds = append(kinds, e.extensionKind())
+	}
+	for _, kind := range kinds {
+		ref := object.Ref{Kind: kind, Namespace: p.namespace, Name: p.name}
+		if e.plan.MayWrite(ref, e.Owner, e.rep) {
+			continue
+		}
+		may = false
+		for _, r := range p.routes {
+			e.withhold(r.rule, rulePath(r.rule), ir.WhyTaken(ref))
+		}
+	}
+	return may
 }
 
 // toYAML writes documents one after the other, each with its keys in alphabetical order.

@@ -23,9 +23,8 @@ func (e *emitter) newExtension(p *proxySet, config policyconfig.Config, text []b
 		wasm["vmConfig"] = map[string]any{"env": []any{map[string]any{"name": env, "valueFrom": "HOST"}}}
 	}
 	spec := wasm
-	kind := "WasmPlugin"
 	if e.TrafficExtension {
-		kind, spec = "TrafficExtension", map[string]any{"wasm": wasm}
+		spec = map[string]any{"wasm": wasm}
 	}
 	p.addSelector(spec)
 	if e.Phase != "" {
@@ -34,7 +33,15 @@ func (e *emitter) newExtension(p *proxySet, config policyconfig.Config, text []b
 	if e.Priority != nil {
 		spec["priority"] = *e.Priority
 	}
-	return e.newDocument("extensions.istio.io/v1alpha1", kind, p, spec)
+	return e.newDocument("extensions.istio.io/v1alpha1", e.extensionKind(), p, spec)
+}
+
+// extensionKind is the kind of the object that loads the filter.
+func (e *emitter) extensionKind() string {
+	if e.TrafficExtension {
+		return "TrafficExtension"
+	}
+	return "WasmPlugin"
 }
 
 // addSelector says in a spec which proxies it is for.

@@ -81,12 +81,15 @@ func Emit(plan *ir.Plan, global plugin.Global, o Options, rep *report.Report) (*
 		if i == 0 {
 			out.Plugin, out.JSON = config, text
 		}
-		if len(policies) > 0 {
+		if len(policies) > 0 && e.mayWrite(p) {
 			e.addFilter(p, config, text)
 			p.noteServices(services)
 		}
 	}
 	e.checkLabels(services)
+	if len(e.documents) == 0 {
+		plan.ReportOwner(o.Owner, rep)
+	}
 	if out.JSON == nil {
 		var err error
 		if out.Plugin, out.JSON, err = plugin.Emit(nil, global); err != nil {
