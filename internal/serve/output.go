@@ -26,6 +26,8 @@ type Output struct {
 	Owners     *livereload.Owners
 	// Compiled, if there is one, is told how long each compilation took.
 	Compiled func(took time.Duration, err error)
+	// Traces, if there are any, are of each change.
+	Traces *Traces
 	// Waiting, if there is one, tells whether a change waits for the one that is applied.
 	Waiting func() bool
 	// Own and Remote are as in [compiler.Served].
@@ -251,6 +253,7 @@ func (s *Output) serve(since time.Time, result *compiler.Result) string {
 		}
 		if !known || last.snapshot.Generation != now[d.Gateway].snapshot.Generation {
 			changed++
+			s.Traces.Compiled(d.Gateway, since, now[d.Gateway].snapshot.Generation)
 		}
 		s.Server.Set(d.Gateway, now[d.Gateway].snapshot)
 	}
