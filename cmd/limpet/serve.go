@@ -107,7 +107,8 @@ func newServe() *cobra.Command {
 	flags.StringVar(&sc.draining, "draining-file", "",
 		"remember in `FILE` since when hosts terminate and, in FILE.unselected,\nwhich pods Services no longer select")
 	flags.StringVar(&sc.owners, "owners-file", "", "remember in `FILE` which pods addresses belonged to")
-	flags.StringVar(&sc.traces, "traces-to", "", "send OpenTelemetry traces of changes to `HOST:PORT` (OTLP over gRPC), with TLS unless that is the loopback")
+	flags.StringVar(&sc.traces, "traces-to", "",
+		"send OpenTelemetry traces of changes to `HOST:PORT` (OTLP over gRPC), with TLS unless that is the loopback")
 	flags.StringVar(&sc.format, "log-format", "text", "how log lines are written: `text|json`")
 	return c
 }
