@@ -220,6 +220,7 @@ func (sc *serveCommand) run(c *cobra.Command) error {
 		Staged: traces.Staged,
 	})
 	output.Server = server
+	go gctune.ReleaseWhenIdle(ctx, output.Done)
 	reconciler, err := sc.newReconciler(ctx, log, output, registry)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/limpet-proxy/limpet/compiler"
@@ -39,6 +40,8 @@ type Output struct {
 	// Notify, if there is one, is called after each change of what statuses depend on.
 	Notify func()
 
+	done atomic.Int64 // compilations and checks
+
 	lock      sync.Mutex // of what follows, and of what is remembered
 	follower  *compiler.Follower
 	published map[string]published // what is served, by Gateways
@@ -58,6 +61,7 @@ type Output struct {
 func (s *Output) Compile(in livereload.Inputs) (*compiler.Result, error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
+	defer s.done.Add(1)
 	s.inputs = in
 	now := time.Now()
 	result, err := s.compile(in, now)
@@ -131,6 +135,9 @@ func (s *Output) follow(in livereload.Inputs, now time.Time, moved []compiler.Ho
 	return update, err
 }
 
+// Done counts the compilations and checks so far.
+func (s *Output) Done() int64 { return s.done.Load() }
+
 // NewWarnings are the problems that the last compilation was the first to find.
 func (s *Output) NewWarnings() []compiler.Problem {
 	s.lock.Lock()
@@ -142,6 +149,7 @@ func (s *Output) NewWarnings() []compiler.Problem {
 func (s *Output) Check(in livereload.Inputs) (*compiler.CheckResult, error) {
 	s.checking.Lock()
 	defer s.checking.Unlock()
+	defer s.done.Add(1)
 	o := s.options(in)
 	o.Time = time.Now()
 	o.Envoy.Served.Rejected = map[string]string{}
