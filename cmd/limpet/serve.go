@@ -73,6 +73,7 @@ type serveCommand struct {
 	draining string
 	owners   string
 	format   string
+	traces   string
 }
 
 func newServe() *cobra.Command {
@@ -106,6 +107,8 @@ func newServe() *cobra.Command {
 	flags.StringVar(&sc.draining, "draining-file", "",
 		"remember in `FILE` since when hosts terminate and, in FILE.unselected,\nwhich pods Services no longer select")
 	flags.StringVar(&sc.owners, "owners-file", "", "remember in `FILE` which pods addresses belonged to")
+	flags.StringVar(&sc.traces, "traces-to", "",
+		"send OpenTelemetry traces of changes to `HOST:PORT` (OTLP over gRPC), with TLS unless that is the loopback")
 	flags.StringVar(&sc.format, "log-format", "text", "how log lines are written: `text|json`")
 	return c
 }
@@ -139,6 +142,8 @@ func (sc *serveCommand) check(c *cobra.Command, args []string) error {
 		return usagef("--admin %q: must be a loopback address and a port, or none; --probes is for other machines", sc.admin)
 	case sc.probes != "" && !isAddrPort(sc.probes):
 		return usagef("--probes %q: must be an IP address and a port", sc.probes)
+	case sc.traces != "" && !isHostPort(sc.traces):
+		return usagef("--traces-to %q: must be a host and a port, such as 127.0.0.1:4317", sc.traces)
 	case sc.format != "text" && sc.format != "json":
 		return usagef("--log-format %q: must be text or json", sc.format)
 	case sc.deadline <= 0 || sc.age < 0:
@@ -175,6 +180,11 @@ func (sc *serveCommand) listAddresses() (all []netip.AddrPort) {
 	return all
 }
 
+func isHostPort(address string) bool {
+	host, port, err := net.SplitHostPort(address)
+	return err == nil && host != "" && port != ""
+}
+
 func isLoopback(address string) bool {
 	at, err := netip.ParseAddrPort(address)
 	return err == nil && at.Port() > 0 && at.Addr().IsLoopback()
@@ -194,7 +204,12 @@ func (sc *serveCommand) run(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	traces, err := sc.newTraces(ctx, log)
+	if err != nil {
+		return err
+	}
 	output := &serve.Output{
+		Traces:   traces,
 		Draining: known.draining, Owners: known.owners, Unselected: known.unselected,
 		Options:  sc.modules.options(sc.config.cachedOptions(compiler.TargetEnvoy, cmp.Or(sc.modules.path, sc.config.filter.path()))),
 		Compiled: serve.NewCompileMetrics(registry), Own: sc.listAddresses(), Remote: !isLoopback(sc.listen),
@@ -202,8 +217,10 @@ func (sc *serveCommand) run(c *cobra.Command) error {
 	server := xds.NewServer(xds.Options{
 		Deadline: sc.deadline, ConnectionAge: sc.age, Identify: xds.IdentifyByCertificate(sc.domain),
 		Log: serve.Log{To: log, Answered: output.Changed}, Metrics: xds.NewMetrics(registry),
+		Staged: traces.Staged,
 	})
 	output.Server = server
+	go gctune.ReleaseWhenIdle(ctx, output.Done)
 	reconciler, err := sc.newReconciler(ctx, log, output, registry)
 	if err != nil {
 		return err
@@ -225,6 +242,18 @@ func (sc *serveCommand) run(c *cobra.Command) error {
 		sc.cluster.awaitEnd()
 	}()
 	return sc.serveUntil(ctx, log, server, registry, func() { reconciler.Run(ctx) })
+}
+
+// newTraces begins to send traces; nil where none are asked for.
+func (sc *serveCommand) newTraces(ctx context.Context, log *slog.Logger) (*serve.Traces, error) {
+	if sc.traces == "" {
+		return nil, nil
+	}
+	traces, err := serve.NewTraces(sc.traces, isLoopback(sc.traces), log)
+	if err == nil {
+		go traces.Run(ctx)
+	}
+	return traces, err
 }
 
 // newReconciler makes what keeps the output up to date with files, or with an API server.

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/limpet-proxy/limpet/compiler"
@@ -26,6 +27,8 @@ type Output struct {
 	Owners     *livereload.Owners
 	// Compiled, if there is one, is told how long each compilation took.
 	Compiled func(took time.Duration, err error)
+	// Traces, if there are any, are of each change.
+	Traces *Traces
 	// Waiting, if there is one, tells whether a change waits for the one that is applied.
 	Waiting func() bool
 	// Own and Remote are as in [compiler.Served].
@@ -36,6 +39,8 @@ type Output struct {
 	Admitted bool
 	// Notify, if there is one, is called after each change of what statuses depend on.
 	Notify func()
+
+	done atomic.Int64 // compilations and checks
 
 	lock      sync.Mutex // of what follows, and of what is remembered
 	follower  *compiler.Follower
@@ -56,6 +61,7 @@ type Output struct {
 func (s *Output) Compile(in livereload.Inputs) (*compiler.Result, error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
+	defer s.done.Add(1)
 	s.inputs = in
 	now := time.Now()
 	result, err := s.compile(in, now)
@@ -129,6 +135,9 @@ func (s *Output) follow(in livereload.Inputs, now time.Time, moved []compiler.Ho
 	return update, err
 }
 
+// Done counts the compilations and checks so far.
+func (s *Output) Done() int64 { return s.done.Load() }
+
 // NewWarnings are the problems that the last compilation was the first to find.
 func (s *Output) NewWarnings() []compiler.Problem {
 	s.lock.Lock()
@@ -140,6 +149,7 @@ func (s *Output) NewWarnings() []compiler.Problem {
 func (s *Output) Check(in livereload.Inputs) (*compiler.CheckResult, error) {
 	s.checking.Lock()
 	defer s.checking.Unlock()
+	defer s.done.Add(1)
 	o := s.options(in)
 	o.Time = time.Now()
 	o.Envoy.Served.Rejected = map[string]string{}
@@ -251,6 +261,7 @@ func (s *Output) serve(since time.Time, result *compiler.Result) string {
 		}
 		if !known || last.snapshot.Generation != now[d.Gateway].snapshot.Generation {
 			changed++
+			s.Traces.Compiled(d.Gateway, since, now[d.Gateway].snapshot.Generation)
 		}
 		s.Server.Set(d.Gateway, now[d.Gateway].snapshot)
 	}

@@ -33,8 +33,8 @@ type client struct {
 
 // observer is told what happens, for metrics and logs.
 type observer interface {
-	// staged says that a stage of a change is done, so long after it was seen.
-	staged(s stage, took time.Duration)
+	// staged says that a stage of a change is done, so long after it was seen then.
+	staged(s stage, since time.Time, took time.Duration)
 	// rejected says that an Envoy did not take a resource, or several of which one is at fault.
 	rejected(t Type, names []string, words string)
 	// sent says what was sent.
@@ -188,7 +188,7 @@ func (c *client) noteEndpoints(p *push, now time.Time) {
 		update = update || c.types[Endpoint].has[r.Name] != ""
 	}
 	if update && p.since.After(c.connected) {
-		c.observe.staged(stageEndpoints, now.Sub(p.since))
+		c.observe.staged(stageEndpoints, p.since, now.Sub(p.since))
 	}
 }
 
@@ -297,7 +297,7 @@ func (c *client) pass(s stage, now time.Time, done ...bool) bool {
 	if c.reached < s {
 		c.reached = s
 		if !slices.Contains(done, false) && c.target.Since.After(c.connected) {
-			c.observe.staged(s, now.Sub(c.target.Since))
+			c.observe.staged(s, c.target.Since, now.Sub(c.target.Since))
 		}
 	}
 	return true

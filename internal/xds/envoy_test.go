@@ -95,9 +95,9 @@ func (e *fakeEnvoy) connect() {
 // silent observes nothing.
 type silent struct{}
 
-func (silent) staged(stage, time.Duration)     {}
-func (silent) rejected(Type, []string, string) {}
-func (silent) sent(Type, int, int)             {}
+func (silent) staged(stage, time.Time, time.Duration) {}
+func (silent) rejected(Type, []string, string)        {}
+func (silent) sent(Type, int, int)                    {}
 
 func (e *fakeEnvoy) set(s *Snapshot) {
 	e.client.latest = s

@@ -19,6 +19,8 @@ type Options struct {
 	Identify Identify
 	// Log is told of what people should know.
 	Log Log
+	// Staged, if there is one, is told when an Envoy has acknowledged a stage of a change that was seen then.
+	Staged func(c ClientStatus, stage string, since time.Time, took time.Duration)
 	// Metrics may be nil.
 	Metrics *Metrics
 }

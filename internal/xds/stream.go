@@ -209,8 +209,11 @@ func (c *client) listRejected() (all []Rejection) {
 	return all
 }
 
-func (one *stream) staged(s stage, took time.Duration) {
+func (one *stream) staged(s stage, since time.Time, took time.Duration) {
 	one.server.options.Metrics.observeStage(s, took)
+	if tell := one.server.options.Staged; tell != nil {
+		tell(*one.status.Load(), s.String(), since, took)
+	}
 }
 
 func (one *stream) sent(t Type, resources, removed int) {
