@@ -65,7 +65,7 @@ e2e: build bin/gotest ## the end-to-end tests on a real Envoy, with a real brows
 
 # Its packages are many: a cold build takes 5 to 8 minutes and 2.3 GB of build cache, a warm run one or two minutes.
 .PHONY: e2e-istio
-e2e-istio: build ## run the tests on Istio's own discovery server and a real Envoy (the first build takes minutes)
+e2e-istio: build dist/liblimpet.so ## run the tests on Istio's own discovery server and a real Envoy (the first build takes minutes)
 	@envoy=$$(tools/setup.sh envoy) && export ENVOY=$$envoy && cd e2e/istio && \
 	../../tools/step.sh "building bin/e2e-istio.test (minutes the first time)" go test -vet=off -c -o ../../bin/e2e-istio.test . && \
 	../../bin/e2e-istio.test -test.timeout 30m
@@ -94,7 +94,7 @@ figures: ## the same, and write the figures into docs/reliability.md
 	@LIMPET_UPDATE_FIGURES=1 $(MAKE) --no-print-directory e2e-long
 
 .PHONY: e2e-envoy-gateway
-e2e-envoy-gateway: build bin/envoy-gateway bin/gotest ## run Envoy Gateway itself on what limpet writes for it (builds it the first time: minutes)
+e2e-envoy-gateway: build dist/liblimpet.so bin/envoy-gateway bin/gotest ## run Envoy Gateway itself on what limpet writes for it (builds it the first time: minutes)
 	@envoy=$$(tools/setup.sh envoy) && export ENVOY=$$envoy && \
 	cd e2e/envoygateway && go vet ./... && ../../bin/gotest -count=1 -timeout 20m ./...
 

@@ -236,7 +236,8 @@ target's files, a *no* is in the report and is refused with ` + "`--strict`" + `
 - **no**: it has no effect, and a warning names the object and the field.
 - **fixed**: the compiler writes the default, and no input asks for anything else.
 
-The target ` + "`plugin`" + ` writes the filter's configuration alone; what else it needs of Envoy is yours.
+The target ` + "`plugin`" + ` writes the filter's configuration alone; what else it needs of Envoy is yours. The native filter
+([native.md](native.md)) is the same engine: what is said here holds for it too, on a plain Envoy, Envoy Gateway and Istio.
 `
 
 func targetsDocument(t *testing.T) []byte {

@@ -20,6 +20,7 @@ var (
 	limpetProgram  = abs("../../bin/limpet")
 	gatewayProgram = abs("../../bin/envoy-gateway")
 	wasmFile       = abs("../../dist/limpet.wasm")
+	nativeFile     = abs("../../dist/liblimpet.so")
 )
 
 func abs(path string) string {

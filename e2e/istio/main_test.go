@@ -15,7 +15,7 @@ import (
 var switches = map[string]string{"PILOT_ENABLE_METADATA_EXCHANGE": "false", "PILOT_ENABLE_ALPN_FILTER": "false"}
 
 // shipped are the paths of what is tested and what it runs on.
-var shipped = struct{ limpet, wasm, envoy string }{}
+var shipped = struct{ limpet, wasm, native, envoy string }{}
 
 // root is a root secret of tests.
 const root = "istio:dGVzdC1yb290LXRlc3Qtcm9vdC10ZXN0LXJvb3QtdGVzdC1yb290"
@@ -33,6 +33,7 @@ func TestMain(m *testing.M) {
 	fail(log.Configure(options))
 	shipped.limpet = mustFind(filepath.Join("..", "..", "bin", "limpet"))
 	shipped.wasm = mustFind(filepath.Join("..", "..", "dist", "limpet.wasm"))
+	shipped.native = mustFind(filepath.Join("..", "..", "dist", "liblimpet.so"))
 	shipped.envoy = mustFind(os.Getenv("ENVOY"))
 	os.Setenv("LIMPET_ROOT", root) // limpet seals the tests' keys, and gateways open them
 	os.Exit(m.Run())

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,6 +30,8 @@ type deployment struct {
 	port     int    // of Envoy's listener
 	backends []*backend
 	flags    []string
+	// native is the path of the native filter; empty for limpet.wasm.
+	native string
 	// change edits the documents that limpet wrote; nil for none.
 	change func([]object) []object
 }
@@ -89,7 +92,11 @@ func (d deployment) compile(t testing.TB) []object {
 	if err := os.WriteFile(in, []byte(d.limpets(t)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	args := append([]string{"compile", "-t", "istio", "-f", in, "--wasm-url", "file://" + shipped.wasm}, d.flags...)
+	filter := []string{"--wasm-url", "file://" + shipped.wasm}
+	if d.native != "" {
+		filter = []string{"--filter", "native", "--native-path", d.native}
+	}
+	args := slices.Concat([]string{"compile", "-t", "istio", "-f", in}, filter, d.flags)
 	command := exec.Command(shipped.limpet, args...)
 	var said bytes.Buffer
 	command.Stderr = &said

@@ -83,6 +83,9 @@ func goldenInputs(t *testing.T) []goldenInput {
 			continue
 		}
 		input := goldenInput{file: file, options: []string{"--wasm-url", "https://example.com/limpet.wasm"}}
+		if strings.Contains(options, "native-path=") {
+			input.options = []string{"--filter", "native"}
+		}
 		for word := range strings.FieldsSeq(options) {
 			switch word {
 			case "keys=clear":

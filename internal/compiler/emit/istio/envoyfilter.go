@@ -33,21 +33,21 @@ func (e *emitter) newEnvoyFilter(p *proxySet, pin string) document {
 	if !e.NativePin {
 		patches = append(patches, e.newStatefulSession(pin))
 	}
-	patches = append(patches, p.patchRoutes(func(r *enabledRule) any { return e.newRoute(r, pin) })...)
+	for _, r := range p.routes {
+		patches = append(patches, r.patchRoutes(e.newRoute(r, pin))...)
+	}
 	if !e.NativePin {
 		patches = append(patches, e.patchClusters(p)...)
 	}
 	return e.newPatches(p, patches)
 }
 
-// patchRoutes are the patches of the routes with sessions.
-func (p *proxySet) patchRoutes(make func(*enabledRule) any) (patches []any) {
-	for _, r := range p.routes {
-		for _, name := range r.names {
-			host := map[string]any{"route": map[string]any{"name": name}}
-			match := map[string]any{"routeConfiguration": map[string]any{"vhost": host}}
-			patches = append(patches, newPatch("HTTP_ROUTE", match, "MERGE", make(r)))
-		}
+// patchRoutes merges a value into each of a rule's routes.
+func (r *enabledRule) patchRoutes(value any) (patches []any) {
+	for _, name := range r.names {
+		host := map[string]any{"route": map[string]any{"name": name}}
+		match := map[string]any{"routeConfiguration": map[string]any{"vhost": host}}
+		patches = append(patches, newPatch("HTTP_ROUTE", match, "MERGE", value))
 	}
 	return patches
 }

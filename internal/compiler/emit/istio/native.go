@@ -6,16 +6,11 @@ import (
 	dynamicmodulesv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/dynamic_modules/v3"
 	httpdynamicmodulesv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/dynamic_modules/v3"
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
-	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
-const (
-	// nativeFilter is the name of the native filter, by which routes enable it.
-	nativeFilter = "limpet.native"
-	// metricsNamespace begins the names of the filter's counters. Istio's proxies publish those of plugins.
-	metricsNamespace = "wasmcustom"
-)
+// metricsNamespace begins the names of the filter's counters. Istio's proxies publish those of plugins.
+const metricsNamespace = "wasmcustom"
 
 // isNative tells whether proxies load liblimpet.so.
 func (o *Options) isNative() bool { return o.NativePath != "" }
@@ -24,11 +19,16 @@ func (o *Options) isNative() bool { return o.NativePath != "" }
 // header to fence and no filter behind it, and Istio's chain has it where it has limpet's session filter else.
 func (e *emitter) newNativeFilter(p *proxySet, text []byte) document {
 	patches := []any{newPatch("HTTP_FILTER", matchManager("envoy.filters.http.router"), "INSERT_BEFORE", e.convertMessage(e.newModule(text)))}
-	patches = append(patches, p.patchRoutes(e.newNativeRoute)...)
+	for _, r := range p.routes {
+		if r.failStatus != 0 {
+			patches = append(patches, r.patchRoutes(e.newStrictRoute())...)
+		}
+	}
 	return e.newPatches(p, append(patches, e.patchClusters(p)...))
 }
 
-// newModule is the filter, off but on the routes that turn it on. Proxies refuse a listener whose file is missing.
+// newModule is the filter. It is on for all routes, as a plugin is, and lets those without sessions pass: what a route says to turn
+// a filter on is no JSON that Istio reads. Proxies refuse a listener whose file is missing.
 func (e *emitter) newModule(text []byte) *hcmv3.HttpFilter {
 	module := &httpdynamicmodulesv3.DynamicModuleFilter{
 		DynamicModuleConfig: &dynamicmodulesv3.DynamicModuleConfig{
@@ -40,18 +40,13 @@ func (e *emitter) newModule(text []byte) *hcmv3.HttpFilter {
 		FilterName:   "session",
 		FilterConfig: e.pack(wrapperspb.String(string(text))),
 	}
-	return &hcmv3.HttpFilter{
-		Name: nativeFilter, Disabled: true, ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: e.pack(module)},
-	}
+	return &hcmv3.HttpFilter{Name: "limpet.native", ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: e.pack(module)}}
 }
 
-// newNativeRoute turns the filter on. A session that shall not move must not be tried elsewhere, for Envoy drops the host that the
-// filter has named on a retry.
-func (e *emitter) newNativeRoute(r *enabledRule) any {
-	on := e.pack(&routev3.FilterConfig{Config: &anypb.Any{}})
-	route := &routev3.Route{TypedPerFilterConfig: map[string]*anypb.Any{nativeFilter: on}}
-	if r.failStatus != 0 {
-		endRetries(route)
-	}
+// newStrictRoute keeps sessions that shall not move from being tried elsewhere, for Envoy drops the host that the filter has named
+// on a retry.
+func (e *emitter) newStrictRoute() any {
+	route := &routev3.Route{}
+	endRetries(route)
 	return e.convertMessage(route)
 }
