@@ -60,7 +60,8 @@ func (e *emitter) extendProxy(g *ir.Gateway) {
 	}
 	lacking := fmt.Sprintf("no session sticks unless its spec.filterOrder has {name: %s, after: %s}", sessionFilter, wasmFilter)
 	if e.options.isNative() {
-		lacking = fmt.Sprintf("routes with sessions get 500 unless its spec.dynamicModules has the module %s at %s", filterName, e.options.NativePath)
+		lacking = fmt.Sprintf("routes with sessions get 500 unless its spec.dynamicModules has the module %s at %s",
+			filterName, e.options.NativePath)
 	}
 	e.rep.NotSupportedBy(g.Subject, targetName, path, fmt.Sprintf(
 		"%s has %s, which is not in the input: %s", from, g.Parameters.Ref, lacking))

@@ -1,8 +1,8 @@
 // Package istio writes the resources that put limpet into Istio's proxies: for each set of proxies that serves a rule
 // with sessions a WasmPlugin (or TrafficExtension) with the filter's configuration, and an EnvoyFilter for what those
-// can't say; with the native filter an EnvoyFilter alone. Istio makes listeners, routes and clusters itself, from Gateway API's objects or its own; the policies go
-// by the names that it gives to routes and clusters. What each patch is for was tried on Istio's discovery server with
-// a real Envoy (e2e/istio), where each is also taken away.
+// can't say; with the native filter an EnvoyFilter alone. Istio makes listeners, routes and clusters itself, from Gateway
+// API's objects or its own; the policies go by the names that it gives to routes and clusters. What each patch is for was
+// tried on Istio's discovery server with a real Envoy (e2e/istio), where each is also taken away.
 package istio
 
 import (
