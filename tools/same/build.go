@@ -103,7 +103,9 @@ func writeOverlay(tree string, e entry, dir string) (string, error) {
 	filled := strings.NewReplacer("NEW_ROOT", e.newRoot, "EXIT_CODE", e.exitCode).Replace(batchFile)
 	contents := map[string]string{filepath.Join(command, "zz_batch.go"): filled}
 	for name, text := range embedded {
-		contents[filepath.Join(command, "wasm", name)] = text
+		for _, folder := range []string{"filters", "wasm"} { // wasm in earlier revisions
+			contents[filepath.Join(command, folder, name)] = text
+		}
 	}
 	replace := map[string]string{}
 	for path, text := range contents {
