@@ -300,3 +300,52 @@ func identityOf(w *podWorld, name string) string {
 	}
 	return "blue/" + hostname
 }
+
+// TestRecreatedPodsKeepTheirVersion: the sessions of a pod whose address has passed to another one, of its Service or of the
+// other, are over, and their clients go to hosts of the same Service.
+//
+// requirements: S40, S42
+func TestRecreatedPodsKeepTheirVersion(t *testing.T) {
+	t.Parallel()
+	w := &podWorld{}
+	w.blue, w.green = w.newPods(t, "", "", ""), w.newPods(t, "", "", "")
+	w.Watching = harness.RunWatching(t, w.documents(withinPolicy), harness.NewRing("a"), "--token-version", "2")
+	clients, homes := []*harness.Client{}, []string{}
+	for range harness.Size(60, 300) {
+		c := w.Client()
+		clients, homes = append(clients, c), append(homes, visit(t, c, "/cart").Backend)
+	}
+	crossed, moved := 0, 0
+	for round, crosswise := range []bool{false, true, false, true} {
+		blue := w.names(w.blue)
+		w.recreate(t, round, crosswise)
+		now := w.names(w.blue)
+		for i, c := range clients {
+			home := visit(t, c, "/cart").Backend
+			if home != homes[i] {
+				moved++
+			}
+			if blue[homes[i]] != now[home] {
+				crossed++
+			}
+			homes[i] = home
+		}
+	}
+	if crossed > 0 || moved < len(clients)/4 {
+		t.Errorf("%d of %d sessions went to the other Service", crossed, moved)
+	}
+	countReused(t, w.envoy(t))
+	harness.RecordResult(t, "pods of a version are recreated with addresses of both (onHostLost: RebalanceWithin)", harness.Result{
+		Requests: 5 * len(clients), Sessions: len(clients), Changes: w.Changes(), Faults: 8, Lost: crossed,
+		Note: fmt.Sprintf("%d of %d sessions of pods that had gone stayed in their version", moved-crossed, moved),
+	})
+}
+
+// names are those of pods.
+func (w *podWorld) names(pods []*harness.Backend) map[string]bool {
+	names := map[string]bool{}
+	for _, pod := range pods {
+		names[pod.Name] = true
+	}
+	return names
+}

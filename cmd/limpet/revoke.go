@@ -85,7 +85,7 @@ func (r *revokeCommand) run(c *cobra.Command, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	policy, sess, err := findSession(ring, policies, strings.TrimSpace(string(text)), now.Unix())
+	policy, sess, err := findSession(ring, policies, cutToken(string(text)), now.Unix())
 	if err != nil {
 		return err
 	}
@@ -98,8 +98,21 @@ func (r *revokeCommand) run(c *cobra.Command, now time.Time) error {
 	return err
 }
 
-// maxTokenInput is more than a token and the white space around it take.
-const maxTokenInput = 4096
+// maxTokenInput is more than a token or an envelope, and what stands around it, take.
+const maxTokenInput = 2 * token.MaxEnvelope
+
+// cutToken gives the token of a cookie, as it was copied: alone or in its envelope, with white space around it or the
+// cookie's name in front, for no token has an equals sign.
+func cutToken(text string) string {
+	text = strings.TrimSpace(text)
+	if _, value, named := strings.Cut(text, "="); named {
+		text = value
+	}
+	if tok, _, wrapped := token.CutEnvelope(text); wrapped {
+		return tok
+	}
+	return text
+}
 
 // registerRing has --keys say where the ring is, for a command that uses it here.
 func registerRing(f *pflag.FlagSet, file *string) {

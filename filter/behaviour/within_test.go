@@ -106,3 +106,44 @@ func TestOnlyPinnedSessionsNameABackend(t *testing.T) {
 		})
 	}
 }
+
+// TestReusedHostStaysWithin: a session whose host's address has passed to another pod is over, and its client is balanced anew,
+// but within the backend while that has hosts. An answer that begins no session takes the void token away, so that the next
+// request may go to any.
+func TestReusedHostStaysWithin(t *testing.T) {
+	eachBuild(t, func(t *testing.T, start start) {
+		w := newWorld(t, within(), start)
+		if _, real := w.plugin.(proxy); real {
+			t.Skip("package e2e has a split on a real Envoy")
+		}
+		const home, neighbour, other = "10.0.0.1:8080", "10.0.0.2:8080", "10.0.1.1:8080"
+		w.hosts = []string{home, other, neighbour}
+		w.backends = map[string]string{home: tagOf("blue"), neighbour: tagOf("blue"), other: tagOf("green")}
+		want(t, "host", w.get().host, home)
+		old := w.cookies["sid"]
+		list := `"owners":["` + ownedByPod(home, "new").String() + `"]`
+		w.restart(within(list), start, ringA)
+		for range 4 { // wherever the balancer's turn is
+			w.cookies["sid"] = old
+			r := w.get()
+			want(t, "backend after the pod has gone", w.backends[r.host], tagOf("blue"))
+			want(t, "tokens", len(r.setCookies()), 1)
+			want(t, "backend in the new one", w.openParts().Backend, token.BackendTag("blue"))
+		}
+		w.counted("p host-reused", 4)
+
+		w.cookies["sid"] = old
+		w.details, w.answer = "upstream_reset_before_response_started{connection_failure}", func([][2]string) [][2]string {
+			return [][2]string{{":status", "503"}}
+		}
+		w.get()
+		_, kept := w.cookies["sid"]
+		want(t, "the void token is kept when no host answers", kept, false)
+		w.details, w.answer = "", nil
+
+		w.cookies["sid"] = old
+		w.hosts = []string{other}
+		want(t, "host when the backend is gone", w.get().host, other)
+		want(t, "backend in that token", w.openParts().Backend, token.BackendTag("green"))
+	})
+}

@@ -20,6 +20,8 @@ type Exchange struct {
 	pinned  bool
 	// followed says that the session's pod is at another address than the token says: session has it.
 	followed bool
+	// kept says that the request goes to the session's backend, on its host or on another one.
+	kept bool
 	// outcome of the request phase: None, or why the client's token is void.
 	outcome Outcome
 	// mayIssue is whether the request is one that tokens are issued for.
@@ -138,6 +140,8 @@ type search struct {
 	entry *cacheEntry
 	to    *owner // where the session's pod is now, if that is known
 	void  Outcome
+	// backend is that of a session whose host is another pod's by now, 0 for none.
+	backend uint32
 }
 
 // header tries the first line of that name, where nearly every client has its token, and the others only when that
@@ -231,6 +235,7 @@ func (s *search) judge(entry *cacheEntry) {
 		to, ok := p.owners.judge(&entry.session)
 		if !ok {
 			s.refuse(HostReused)
+			s.backend = entry.session.Parts.Backend
 			return
 		}
 		if to != nil && p.revoked != nil && p.revoked.hasHost(to.host, entry.session.IssuedAt) {
@@ -262,6 +267,9 @@ func (s *search) refuse(o Outcome) {
 func (s *search) finish(h Request) {
 	if s.entry == nil {
 		s.x.outcome = s.void
+		if s.void == HostReused && s.x.policy.within {
+			s.x.stayWithin(h, s.backend)
+		}
 		return
 	}
 	s.x.pinned = true
@@ -272,7 +280,7 @@ func (s *search) finish(h Request) {
 	}
 	h.Pin(pin, s.x.policy.strict)
 	if s.x.policy.within {
-		s.x.stayWithin(h, &s.entry.session)
+		s.x.stayWithin(h, s.entry.session.Parts.Backend)
 	}
 }
 

@@ -27,7 +27,7 @@ func (x *Exchange) respond(h Reply) Outcome {
 	}
 	host, chosen := x.chosen(h)
 	status, _ := h.Get(":status")
-	if (chosen || x.pinned) && (status == p.failStatus || mayBeOwn(chosen, status, h)) && h.CodeDetails() != viaUpstream {
+	if (chosen || x.pinned || x.kept) && (status == p.failStatus || mayBeOwn(chosen, status, h)) && h.CodeDetails() != viaUpstream {
 		return x.notFromUpstream(h)
 	}
 	if p.cfg.OnHostLost != policyconfig.Fail && declined(status, h) {
@@ -61,15 +61,19 @@ func declined(status string, h Reply) bool {
 	return status == "503" && !hasHeader(h, "retry-after")
 }
 
-// leave ends the session on a host that can't serve; the next request is balanced anew. No session begins there.
+// leave ends the session on a host that can't serve; the next request is balanced anew. No session begins there. A void token
+// that kept the request in a backend goes too, or the next one would be sent there again.
 func (x *Exchange) leave(h Reply) Outcome {
-	if !x.pinned {
+	if !x.pinned && !x.kept {
 		return x.outcome
 	}
 	if x.policy.cfg.Envelope {
 		x.unpin(h)
 	} else {
 		x.forget(h)
+	}
+	if !x.pinned {
+		return x.outcome
 	}
 	return Failed
 }
@@ -83,7 +87,7 @@ func hasHeader(h Headers, name string) bool {
 // answered. Where the pinned host is the reason, the session can't go on: a strict policy answers its status,
 // the others take the token away so that the next request is balanced anew.
 func (x *Exchange) notFromUpstream(h Reply) Outcome {
-	if !x.pinned || !hostFailed(h.CodeDetails()) {
+	if !x.pinned && !x.kept || !hostFailed(h.CodeDetails()) {
 		return x.outcome
 	}
 	if x.policy.cfg.OnHostLost == policyconfig.Fail {

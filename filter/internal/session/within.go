@@ -1,19 +1,19 @@
 package session
 
-import "github.com/limpet-proxy/limpet/token"
-
 // backendDigits is the length of a backend tag as the proxy has it: hexadecimal digits in lower case.
 const backendDigits = 8
 
-// stayWithin has a pinned request go to another host of the session's backend if it has to.
-func (x *Exchange) stayWithin(h Request, sess *token.Session) {
-	if sess.Parts.Backend == 0 {
+// stayWithin has a request go to a host of the session's backend: a pinned one if its own host does not serve, and one whose
+// host is another pod's by now in any case.
+func (x *Exchange) stayWithin(h Request, backend uint32) {
+	if backend == 0 {
 		return
 	}
+	x.kept = true
 	const digits = "0123456789abcdef"
 	text := x.policy.engine.backend[:]
 	for i := range text {
-		text[i] = digits[sess.Parts.Backend>>(28-4*i)&0xf]
+		text[i] = digits[backend>>(28-4*i)&0xf]
 	}
 	h.Within(stringOf(text))
 }

@@ -54,14 +54,14 @@ func (o *Options) holdsHere(value string) string {
 
 // limitWithin is about splits whose sessions can't stay in their backend (S40).
 func (o *Options) limitWithin(r *Rule, s *Session) Limit {
-	if len(r.Backends()) < 2 || s.Policies[0].OnHostLost != policyconfig.RebalanceWithin {
-		return Limit{}
+	if len(r.Backends()) < 2 || s.Policies[0].OnHostLost != policyconfig.RebalanceWithin || s.Backend != nil {
+		return Limit{} // a session of one backend has nothing else to go to
 	}
 	why := ""
 	switch {
 	case o.ExternalControlPlane:
 		why = "not supported: this target's control plane makes the endpoints, and does not mark them with their backends"
-	case s.Backend == nil && s.Policies[0].TokenVersion < 2:
+	case s.Policies[0].TokenVersion < 2:
 		why = "it needs tokens that name the backend: --token-version 2"
 	default:
 		return Limit{}

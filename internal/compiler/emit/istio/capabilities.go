@@ -30,7 +30,7 @@ var Capabilities = capability.WithoutLoadBalancing(noBalancing, noHosts, capabil
 	},
 	"across onHostLost RebalanceWithin in a split": {
 		Support: capability.No,
-		Note:    "its endpoints are not marked with their backends: sessions move as under `Rebalance`",
+		Note:    "nor needed: each backend of a split has sessions of its own there, which stay in it as they move",
 	},
 	"across XBackend": {
 		Support: capability.No,
