@@ -13,6 +13,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/atomicfile"
 	"github.com/limpet-proxy/limpet/internal/inputfiles"
 	"github.com/limpet-proxy/limpet/internal/keyfile"
+	"github.com/limpet-proxy/limpet/internal/message"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 	"github.com/limpet-proxy/limpet/token"
 )
@@ -160,7 +161,13 @@ func (k *keygenCommand) write(c *cobra.Command, text string) error {
 		return fmt.Errorf("%s is there already, and what it holds would be lost; "+
 			"--add-to %[1]s -o %[1]s puts a new key in front of a ring", k.output)
 	}
-	return atomicfile.Write(k.output, []byte(text), 0o600)
+	if err := atomicfile.Write(k.output, []byte(text), 0o600); err != nil {
+		return err
+	}
+	if warning := keyfile.WarnOfFolder(k.output); warning != "" {
+		message.PrintWarning(c.ErrOrStderr(), warning)
+	}
+	return nil
 }
 
 // makeRing makes a ring of one key, or that of --add-to with a new one in front.

@@ -19,10 +19,10 @@ import (
 // routes with their policies, Services and EndpointSlices; within the limit, which they reach, it is a tenth.
 const (
 	gcPercent = 400
-	// leastLimit, in bytes, is where it begins to collect as often as it must, for up to 9 MB of input.
+	// leastLimit, in bytes, is where it begins to collect as often as it must, for up to 8 MB of input.
 	leastLimit = 700 << 20
 	// limitPerByte is the limit for more, by the byte of input.
-	limitPerByte = 75
+	limitPerByte = 85
 )
 
 func init() {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
@@ -30,14 +31,29 @@ func Read(path string) (ring policyconfig.KeyRing, warning string, err error) {
 	return ring, warnOfMode(path, f), err
 }
 
-// warnOfMode says that others than its owner can use a file, if they can.
+// warnOfMode says that others than its owner can use a file, or put their own in its place, if they can.
 func warnOfMode(path string, f *os.File) (warning string) {
 	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() || info.Mode()&0o077 == 0 {
+	if err != nil || !info.Mode().IsRegular() {
 		return ""
+	}
+	if info.Mode()&0o077 == 0 {
+		return WarnOfFolder(path)
 	}
 	return fmt.Sprintf("%s: others than its owner can use this key file (mode %04o); run 'chmod 600' on it",
 		path, info.Mode().Perm())
+}
+
+// WarnOfFolder says that others can put a file of theirs in the place of one, if they can: whose keys limpet uses, they would say. In a
+// folder with the sticky bit they can't.
+func WarnOfFolder(path string) (warning string) {
+	dir := filepath.Dir(path)
+	info, err := os.Stat(dir)
+	if err != nil || info.Mode()&0o022 == 0 || info.Mode()&os.ModeSticky != 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s: others than its owner can replace %s (mode %04o); run 'chmod go-w' on the folder",
+		dir, filepath.Base(path), info.Mode().Perm())
 }
 
 // ReadFrom reads a key ring, or a Secret that holds one; name is for messages.

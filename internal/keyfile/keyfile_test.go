@@ -2,6 +2,7 @@ package keyfile
 
 import (
 	"encoding/base64"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -85,6 +86,20 @@ func TestRead(t *testing.T) {
 		_, warning, err := Read(path)
 		if (err == nil) != c.succeeds || !strings.Contains(warning, c.warns) || (warning == "") != (c.warns == "") {
 			t.Errorf("%04o %s: warning %q, error %v", c.mode, c.text, warning, err)
+		}
+	}
+	for mode, want := range map[os.FileMode]string{
+		0o755: "", 0o777: "others than its owner can replace keys.json (mode 0777); run 'chmod go-w' on the folder",
+		0o770: "others than its owner can replace keys.json (mode 0770)", 0o777 | os.ModeSticky: "",
+	} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "keys.json")
+		if err := errors.Join(os.WriteFile(path, []byte(testRing), 0o600), os.Chmod(dir, mode)); err != nil {
+			t.Fatal(err)
+		}
+		_, warning, err := Read(path)
+		if err != nil || !strings.Contains(warning, want) || (warning == "") != (want == "") {
+			t.Errorf("in a folder %v: warning %q, error %v", mode, warning, err)
 		}
 	}
 	if _, _, err := Read(filepath.Join(t.TempDir(), "missing.json")); !os.IsNotExist(err) {

@@ -68,5 +68,6 @@ func findSessionsMark(route *ir.RouteObject) (path string, why *field.Error) {
 		return "", nil
 	}
 	at := field.NewPath("metadata", "annotations").Key(sessionsMark)
-	return at.String(), field.Invalid(at, value, "is on a route that limpet wrote without its session persistence; compile the route that it came from")
+	return at.String(), field.Invalid(at, value,
+		"is on a route that limpet wrote without its session persistence; compile the route that it came from")
 }
