@@ -206,7 +206,8 @@ func TestSessionsWithEveryMatchAndFilter(t *testing.T) {
 		Services: []harness.Service{
 			{Name: "pods", Backends: harness.Backends(t, "a", "b", "c")},
 			{Name: "callees", Backends: []*harness.Backend{harness.NewH2CBackend(t, "a"), harness.NewH2CBackend(t, "b"), harness.NewH2CBackend(t, "c")}},
-			{Name: "mirror", Backends: mirrors[:1]}, {Name: "called", Backends: mirrors[1:]},
+			{Name: "mirror", Backends: mirrors[:1]},
+			{Name: "called", Backends: mirrors[1:]},
 		},
 		More: strings.Join(documents, "\n---"),
 	}})

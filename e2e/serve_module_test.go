@@ -59,7 +59,7 @@ func TestServeModule(t *testing.T) {
 		})}
 		other.Protocols.SetUnencryptedHTTP2(true)
 		go func() { _ = other.Serve(at) }()
-		defer other.Close()
+		defer func() { _ = other.Close() }()
 		answers(t, at.Addr().String())
 	})
 }

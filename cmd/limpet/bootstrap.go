@@ -94,14 +94,21 @@ func (bc *bootstrapCommand) checkServer() error {
 	case !given && !isLoopback(bc.server):
 		return usagef("--server %s: without --tls-cert, --tls-key and --tls-ca it must be a loopback address", bc.server)
 	}
-	if host, port, err := net.SplitHostPort(bc.modules); bc.modules != "" && (err != nil || host == "" || port == "") {
-		return usagef("--wasm-server %q: must be a host and a port", bc.modules)
-	}
-	if bc.modules != "" && !given && !isLoopback(bc.modules) {
-		return usagef("--wasm-server %s: without --tls-cert, --tls-key and --tls-ca it must be a loopback address", bc.modules)
-	}
 	if given && bc.tls.Name == "" {
 		bc.tls.Name = host
+	}
+	return bc.checkModules(given)
+}
+
+// checkModules is checkServer for the server that has limpet.wasm, if there is one.
+func (bc *bootstrapCommand) checkModules(encrypted bool) error {
+	switch {
+	case bc.modules == "":
+		return nil
+	case !isHostPort(bc.modules):
+		return usagef("--wasm-server %q: must be a host and a port", bc.modules)
+	case !encrypted && !isLoopback(bc.modules):
+		return usagef("--wasm-server %s: without --tls-cert, --tls-key and --tls-ca it must be a loopback address", bc.modules)
 	}
 	return nil
 }

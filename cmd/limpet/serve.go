@@ -127,6 +127,17 @@ func (sc *serveCommand) check(c *cobra.Command, args []string) error {
 	if err := sc.config.input.checkWatchable("limpet serve"); err != nil {
 		return err
 	}
+	if err := sc.checkFilter(); err != nil {
+		return err
+	}
+	if err := sc.checkListen(); err != nil {
+		return err
+	}
+	return sc.checkRest()
+}
+
+// checkFilter wants one place at which Envoys find the filter.
+func (sc *serveCommand) checkFilter() error {
 	switch own := sc.config.filter.path() != ""; {
 	case sc.modules.listen != "" && (own || sc.config.filter.isNative()):
 		return usagef("--wasm-listen and a path of the filter exclude each other: Envoys fetch limpet.wasm, or have a file")
@@ -134,9 +145,11 @@ func (sc *serveCommand) check(c *cobra.Command, args []string) error {
 		return usagef("--%s-path is required: the path at which every Envoy finds %s; or --wasm-listen, for limpet.wasm",
 			sc.config.filter.build, sc.config.filter.what())
 	}
-	if err := sc.checkListen(); err != nil {
-		return err
-	}
+	return nil
+}
+
+// checkRest is about what has nothing to do with Envoys.
+func (sc *serveCommand) checkRest() error {
 	switch {
 	case sc.admin != compiler.NoAdmin && !isLoopback(sc.admin):
 		return usagef("--admin %q: must be a loopback address and a port, or none; --probes is for other machines", sc.admin)

@@ -91,11 +91,16 @@ func explainScope(scope string) string {
 		return fmt.Sprintf("did you mean %s/%s? %s", scopeKinds[like], strings.Join(parts[1:], "/"), form)
 	case !isKind && len(parts) == 4 && parts[2] == "rule":
 		return fmt.Sprintf("is a policy's name; did you mean HTTPRoute/%s? %s", scope, form)
-	case !isKind || len(parts) < 5 || parts[3] != "rule" && parts[3] != "matches" || slices.Contains(parts, ""):
+	case !isKind || !endsInRule(parts):
 		return form
 	default:
 		return ""
 	}
+}
+
+// endsInRule tells whether the rest of a scope names a rule of a route.
+func endsInRule(parts []string) bool {
+	return len(parts) >= 5 && (parts[3] == "rule" || parts[3] == "matches") && !slices.Contains(parts, "")
 }
 
 // findScope wants one of the input's sessions to have a scope.

@@ -134,7 +134,7 @@ func (m *Memory) Run(ctx context.Context) {
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(writeAfter + rand.N(writeAfter)):
+		case <-time.After(writeAfter + rand.N(writeAfter)): //nolint:gosec // replicas shall not write at once, which is no secret
 		}
 		if ctx.Err() == nil && !m.flush(ctx) {
 			wake(m.wake)

@@ -168,11 +168,15 @@ func (x *Index) Resolve(
 	if !x.grants.Allow(from, to) {
 		return nil, field.Forbidden(path.Child("namespace"), fmt.Sprintf("no ReferenceGrant in namespace %s allows it", namespace))
 	}
-	kind := route.Kind
+	return x.resolveService(connectionKind(route), namespace+"/"+string(ref.Name), path, ref)
+}
+
+// connectionKind is the kind of the route, or for connections of an HTTPProxy what stands for those.
+func connectionKind(route *resource.Object[gatewayv1.HTTPRoute]) string {
 	if resource.IsTCPProxy(route) {
-		kind = object.KindTLSRoute
+		return object.KindTLSRoute
 	}
-	return x.resolveService(kind, namespace+"/"+string(ref.Name), path, ref)
+	return route.Kind
 }
 
 // IsXBackend reports whether a reference is to an XBackend, be it there or not.

@@ -31,8 +31,10 @@ func (o *Options) limitUnselected(_ *Rule, s *Session) Limit {
 	if _, written := s.Effective.KeepUnselected(); !written || o.KnowsTermination {
 		return Limit{}
 	}
-	return Limit{"keepUnselected", o.holdsHere("0s"),
-		"not supported: nothing here watches pods, so sessions leave a pod when its Service does not select it any more"}
+	return Limit{
+		"keepUnselected", o.holdsHere("0s"),
+		"not supported: nothing here watches pods, so sessions leave a pod when its Service does not select it any more",
+	}
 }
 
 // limitDrain is about input that does not tell since when a host terminates (S41).
@@ -40,8 +42,10 @@ func (o *Options) limitDrain(_ *Rule, s *Session) Limit {
 	if _, written := s.Effective.DrainTimeout(); !written || o.KnowsTermination {
 		return Limit{}
 	}
-	return Limit{"drainTimeout", o.holdsHere("none"),
-		"not supported: EndpointSlices don't say since when a host terminates, so sessions stay as long as it serves"}
+	return Limit{
+		"drainTimeout", o.holdsHere("none"),
+		"not supported: EndpointSlices don't say since when a host terminates, so sessions stay as long as it serves",
+	}
 }
 
 // holdsHere is what holds where the control plane makes the endpoints; elsewhere the same input may be watched.
@@ -91,7 +95,9 @@ func (o *Options) limitRevoked(_ *Rule, s *Session) Limit {
 	if !o.ExternalControlPlane || len(s.Effective.RevokedBackends()) == 0 {
 		return Limit{}
 	}
-	return Limit{"revocation.backends", "none",
+	return Limit{
+		"revocation.backends", "none",
 		"not supported: this target's control plane makes the endpoints, and the compiler does not know which are a backend's: " +
-			"sessions stay; name the hosts in revocation.hosts"}
+			"sessions stay; name the hosts in revocation.hosts",
+	}
 }
