@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -33,6 +34,10 @@ func (e *emitter) newDocument(apiVersion, kind string, p *proxySet, spec map[str
 
 // mayWrite tells whether the resources of a set of proxies may be written. If not, its rules go without sessions, and are told.
 func (e *emitter) mayWrite(p *proxySet) bool {
+	if other := e.named[p.ref()]; other != p {
+		e.withholdAll(p, fmt.Sprintf("limpet's objects for %s, which goes first, are called %s/%s too", other.first.Subject, p.namespace, p.name))
+		return false
+	}
 	may := true
 	kinds := []string{"EnvoyFilter"}
 	if !e.isNative() {
@@ -44,11 +49,34 @@ func (e *emitter) mayWrite(p *proxySet) bool {
 			continue
 		}
 		may = false
-		for _, r := range p.routes {
-			e.withhold(r.rule, rulePath(r.rule), ir.WhyTaken(ref))
-		}
+		e.withholdAll(p, ir.WhyTaken(ref))
 	}
 	return may
+}
+
+// withholdAll takes their sessions from all rules of a set of proxies.
+func (e *emitter) withholdAll(p *proxySet, why string) {
+	for _, r := range p.routes {
+		e.withhold(r.rule, rulePath(r.rule), why)
+	}
+}
+
+// ref is the name of the resources for a set of proxies, of whatever kind.
+func (p *proxySet) ref() object.Ref { return object.Ref{Namespace: p.namespace, Name: p.name} }
+
+// nameProxySets settles whose resources have a name, of sets with sessions: those of Istio's Gateways a/b-c and a-b/c have one, and so have
+// those of a Gateway of Gateway API in the root namespace that is called a-b-c. The oldest Gateway's keep it.
+func (e *emitter) nameProxySets() {
+	sets := slices.DeleteFunc(slices.Clone(e.proxySets), func(p *proxySet) bool {
+		return !slices.ContainsFunc(p.rules, func(r *ir.AttachedRule) bool { return r.Sessions.On() })
+	})
+	slices.SortStableFunc(sets, func(a, b *proxySet) int { return e.plan.Compare(a.first.Origin, b.first.Origin) })
+	e.named = map[object.Ref]*proxySet{}
+	for _, p := range sets {
+		if e.named[p.ref()] == nil {
+			e.named[p.ref()] = p
+		}
+	}
 }
 
 // toYAML writes documents one after the other, each with its keys in alphabetical order.

@@ -61,6 +61,7 @@ type emitter struct {
 	rep       *report.Report
 	registry  registry
 	proxySets []*proxySet
+	named     map[object.Ref]*proxySet // whose resources have a name
 	documents []document
 	err       error
 }
@@ -72,6 +73,7 @@ func Emit(plan *ir.Plan, global plugin.Global, o Options, rep *report.Report) (*
 	out := &Output{}
 	services := map[string]bool{}
 	e.proxySets = e.groupByProxies()
+	e.nameProxySets()
 	for i, p := range e.proxySets {
 		policies := e.collectPolicies(p)
 		config, text, err := plugin.Emit(policies, global)
@@ -119,6 +121,8 @@ func (e *emitter) addDocuments(d ...document) { e.documents = append(e.documents
 type proxySet struct {
 	// name and namespace are those of the resources for them.
 	name, namespace string
+	// first is the Gateway that the resources are named after.
+	first *ir.Gateway
 	// gateway is a Gateway of Gateway API in that namespace; without it the pods are chosen by labels.
 	gateway          string
 	labels           map[string]string
@@ -181,7 +185,7 @@ func (e *emitter) findProxySet(rule *ir.AttachedRule) (string, *proxySet) {
 		return "", nil
 	}
 	if g.Kind != object.KindIstioGateway {
-		return "gateway " + g.Key(), &proxySet{name: "limpet-" + g.Name, namespace: g.Namespace, gateway: g.Name}
+		return "gateway " + g.Key(), &proxySet{first: g, name: "limpet-" + g.Name, namespace: g.Namespace, gateway: g.Name}
 	}
 	if len(g.Selector) == 0 {
 		e.rep.NotSupportedBy(g.Subject, Target, "spec.selector",
@@ -194,7 +198,7 @@ func (e *emitter) findProxySet(rule *ir.AttachedRule) (string, *proxySet) {
 	}
 	slices.Sort(labels)
 	return "labels " + strings.Join(labels, ","), &proxySet{
-		name: fmt.Sprintf("limpet-%s-%s", g.Namespace, g.Name), namespace: e.RootNamespace, labels: g.Selector,
+		first: g, name: fmt.Sprintf("limpet-%s-%s", g.Namespace, g.Name), namespace: e.RootNamespace, labels: g.Selector,
 	}
 }
 

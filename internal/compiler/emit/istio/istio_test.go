@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
@@ -192,4 +193,32 @@ func TestUnsupportedObjectsAreReported(t *testing.T) {
 	emit(t, &ir.Plan{Objects: objects}, Options{}).checkWarnings(t,
 		"not supported by istio: HTTPProxy", "spec: not supported by istio: what spreads", "not supported by istio: Istio knows no XBackend",
 		"spec.retryConstraint: not supported by istio: what caps retries")
+}
+
+// Names of resources are made of two names, and may be the same for two Gateways: the older one's are written, and not written over.
+func TestResourcesOfOneName(t *testing.T) {
+	older, younger := newListener(object.KindIstioGateway, "edge-one"), newListener(object.KindIstioGateway, "one")
+	platform := newListener(object.KindGateway, "shop-edge-one")
+	older.Gateway.Selector, younger.Gateway.Selector = map[string]string{"app": "edge"}, map[string]string{"app": "other"}
+	for i, l := range []*ir.GatewayListener{older, younger, platform} {
+		g := l.Gateway
+		g.Ref.Namespace = []string{"shop", "shop-edge", "istio-system"}[i]
+		g.Origin = object.Origin{Ref: g.Ref, Created: time.Unix(int64(i+1), 0)}
+		g.Subject = subject{g.Ref}
+	}
+	var rules []*ir.AttachedRule
+	for i, l := range []*ir.GatewayListener{platform, younger, older} {
+		name := fmt.Sprintf("r%d", i)
+		session := newSession(newPolicy("shop/"+name+"/rule/0", "/", 0))
+		rules = append(rules, attach(newRule(object.KindVirtualService, name, []*ir.Backend{newService(name)}, name), l, session))
+	}
+	plan := planOf(rules...)
+	out := emit(t, plan, Options{})
+	const why = "spec.rules[0]: not supported by istio: limpet's objects for Istio Gateway shop/edge-one, which goes first, are called istio-system/" +
+		"limpet-shop-edge-one too"
+	out.checkWarnings(t, why, why)
+	want := []string{"WasmPlugin istio-system/limpet-shop-edge-one", "EnvoyFilter istio-system/limpet-shop-edge-one"}
+	if got := out.names(); !slices.Equal(got, want) || !strings.Contains(out.spec(t, "WasmPlugin"), `"app":"edge"`) || len(plan.Withheld) != 2 {
+		t.Errorf("got %q for %s, and %v withheld", got, out.spec(t, "WasmPlugin"), plan.Withheld)
+	}
 }
