@@ -100,22 +100,24 @@ var otherKinds = []string{
 // explainMisspelt says what is wrong with a kind, version or group that is nearly one that limpet reads; empty for what
 // is really another one.
 func (a *admitter) explainMisspelt(gvk schema.GroupVersionKind) string {
-	var inGroup, groups []string
+	no := fmt.Sprintf("no matches for kind %q in version %q", gvk.Kind, gvk.GroupVersion())
+	var inGroup, groups, versions []string
 	for _, k := range registry {
 		switch {
 		case k.Group == IstioGroup && !a.options.Istio:
 		case k.GroupKind == gvk.GroupKind():
-			return fmt.Sprintf("no matches for kind %q in version %q: limpet reads %s of %s",
-				gvk.Kind, gvk.GroupVersion(), gvk.Kind, strings.Join(k.apiVersions(), " and "))
+			return no + ": " + k.explainVersions()
 		case k.Group == gvk.Group:
 			inGroup = append(inGroup, k.Kind)
-		case k.Kind == gvk.Kind && k.Group != "" && gvk.Group != "":
-			groups = append(groups, k.Group)
+		case k.Kind == gvk.Kind:
+			groups, versions = append(groups, k.Group), append(versions, k.explainVersions())
 		}
 	}
-	no := fmt.Sprintf("no matches for kind %q in version %q", gvk.Kind, gvk.GroupVersion())
-	if near := suggest.DidYouMean(gvk.Group, groups); near != "" {
+	if near := suggest.DidYouMean(gvk.Group, groups); near != "" && gvk.Group != "" {
 		return no + near
+	}
+	if len(versions) > 0 && isOfKubernetes(gvk.Group) {
+		return no + ": " + strings.Join(versions, ", ")
 	}
 	if !slices.Contains(ownGroups, gvk.Group) || slices.Contains(otherKinds, gvk.Kind) {
 		return ""
@@ -125,6 +127,17 @@ func (a *admitter) explainMisspelt(gvk schema.GroupVersionKind) string {
 		return ""
 	}
 	return no + near
+}
+
+// isOfKubernetes reports whether a group is one of Kubernetes' own: without a dot (the core, apps), or below k8s.io. No
+// kind of these has its name from one of limpet's: a document of the name has another's apiVersion by mistake.
+func isOfKubernetes(group string) bool {
+	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io") || strings.HasSuffix(group, ".x-k8s.io")
+}
+
+// explainVersions says in which versions documents may write the kind.
+func (k *Kind) explainVersions() string {
+	return fmt.Sprintf("limpet reads %s of %s", k.Kind, strings.Join(k.apiVersions(), " and "))
 }
 
 // apiVersions are those in which documents may write the kind.

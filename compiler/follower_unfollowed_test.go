@@ -1,0 +1,95 @@
+package compiler
+
+import "testing"
+
+// TestFollowerUnfollowedKinds holds for each kind that is not followed, and for listeners of connections, that one such object
+// alone, which comes, changes and goes, makes the result that of a compilation from scratch: no other of them is there that
+// would do it.
+func TestFollowerUnfollowedKinds(t *testing.T) {
+	for name, edits := range map[string][2]string{
+		"a TCPRoute":             {streamRouteTo("TCPRoute", "none"), streamRouteTo("TCPRoute", "web")},
+		"a UDPRoute":             {streamRouteTo("UDPRoute", "web"), streamRouteTo("UDPRoute", "none")},
+		"a TLSRoute":             {streamRouteTo("TLSRoute", "none"), streamRouteTo("TLSRoute", "web")},
+		"a ListenerSet":          {listenerSetOn("8081"), listenerSetOn("8080")},
+		"a BackendTLSPolicy":     {backendTLSFor("cart"), backendTLSFor("other")},
+		"an ExtensionService":    {extensionServiceBy("RequestHash"), extensionServiceBy("Random")},
+		"a listener of TCP":      {gatewayWith("TCP", "9000"), gatewayWith("TCP", "9001")},
+		"a listener of UDP":      {gatewayWith("UDP", "9000"), gatewayWith("UDP", "9001")},
+		"a listener of HTTP too": {gatewayWith("HTTP", "9000"), gatewayWith("HTTP", "9001")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := Options{Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "discovery"}}}
+			base, f := Source{Name: "base.yaml", Data: []byte(unfollowedBase)}, newFollower(t, o)
+			compare := func(step string, of ...Source) {
+				t.Helper()
+				if err := compareFollowed(t, step, f, append([]Source{base}, of...), o); err != nil {
+					t.Error(err)
+				}
+			}
+			compare("before")
+			compare("came", Source{Name: "edit.yaml", Data: []byte(edits[0])})
+			compare("changed", Source{Name: "edit.yaml", Data: []byte(edits[1])})
+			compare("gone")
+		})
+	}
+}
+
+const unfollowedBase = `
+{apiVersion: gateway.networking.k8s.io/v1, kind: GatewayClass, metadata: {name: limpet}, spec: {controllerName: limpet.dev/gateway-controller}}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: web}
+spec:
+  gatewayClassName: limpet
+  allowedListeners: {namespaces: {from: All}}
+  listeners: [{name: http, protocol: HTTP, port: 8080}]
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: cart}
+spec:
+  parentRefs: [{name: web}, {kind: ListenerSet, name: more}]
+  rules: [{backendRefs: [{name: cart, port: 80}], sessionPersistence: {sessionName: cart}}]
+---
+{apiVersion: v1, kind: Service, metadata: {name: cart}, spec: {ports: [{port: 80}]}}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: cart-1, labels: {kubernetes.io/service-name: cart}}
+addressType: IPv4
+ports: [{port: 8080}]
+endpoints: [{addresses: [10.0.0.1]}]
+`
+
+// streamRouteTo is a route of connections to a Gateway.
+func streamRouteTo(kind, gateway string) string {
+	version := "v1alpha2"
+	hostnames := ""
+	if kind == "TLSRoute" {
+		version, hostnames = "v1", "hostnames: [cart.example.com], "
+	}
+	return "{apiVersion: gateway.networking.k8s.io/" + version + ", kind: " + kind + ", metadata: {name: stream}, spec: {" + hostnames +
+		"parentRefs: [{name: " + gateway + "}], rules: [{backendRefs: [{name: cart, port: 80}]}]}}"
+}
+
+func listenerSetOn(port string) string {
+	return "{apiVersion: gateway.networking.k8s.io/v1, kind: ListenerSet, metadata: {name: more}, " +
+		"spec: {parentRef: {name: web}, listeners: [{name: more, protocol: HTTP, port: " + port + "}]}}"
+}
+
+func backendTLSFor(service string) string {
+	return "{apiVersion: gateway.networking.k8s.io/v1, kind: BackendTLSPolicy, metadata: {name: tls}, " +
+		"spec: {targetRefs: [{group: '', kind: Service, name: " + service + "}], " +
+		"validation: {hostname: cart.example.com, wellKnownCACertificates: System}}}"
+}
+
+func extensionServiceBy(strategy string) string {
+	return "{apiVersion: projectcontour.io/v1alpha1, kind: ExtensionService, metadata: {name: auth}, " +
+		"spec: {protocol: h2c, services: [{name: cart, port: 80}], loadBalancerPolicy: {strategy: " + strategy + "}}}"
+}
+
+func gatewayWith(protocol, port string) string {
+	return "{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metadata: {name: other}, spec: {gatewayClassName: limpet, " +
+		"listeners: [{name: other, protocol: " + protocol + ", port: " + port + "}]}}"
+}
