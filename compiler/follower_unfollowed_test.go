@@ -1,21 +1,41 @@
 package compiler
 
-import "testing"
+import (
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
 
-// TestFollowerUnfollowedKinds holds for each kind that is not followed, and for listeners of connections, that one such object
-// alone, which comes, changes and goes, makes the result that of a compilation from scratch: no other of them is there that
-// would do it.
+// TestFollowerUnfollowedKinds holds for each kind that changes listeners, or clusters that many routes share, that one such object
+// alone, which comes, changes and goes, makes the result that of a compilation from scratch.
 func TestFollowerUnfollowedKinds(t *testing.T) {
 	for name, edits := range map[string][2]string{
-		"a TCPRoute":             {streamRouteTo("TCPRoute", "none"), streamRouteTo("TCPRoute", "web")},
-		"a UDPRoute":             {streamRouteTo("UDPRoute", "web"), streamRouteTo("UDPRoute", "none")},
-		"a TLSRoute":             {streamRouteTo("TLSRoute", "none"), streamRouteTo("TLSRoute", "web")},
-		"a ListenerSet":          {listenerSetOn("8081"), listenerSetOn("8080")},
-		"a BackendTLSPolicy":     {backendTLSFor("cart"), backendTLSFor("other")},
-		"an ExtensionService":    {extensionServiceBy("RequestHash"), extensionServiceBy("Random")},
-		"a listener of TCP":      {gatewayWith("TCP", "9000"), gatewayWith("TCP", "9001")},
-		"a listener of UDP":      {gatewayWith("UDP", "9000"), gatewayWith("UDP", "9001")},
-		"a listener of HTTP too": {gatewayWith("HTTP", "9000"), gatewayWith("HTTP", "9001")},
+		"a TCPRoute":          {streamRouteTo("TCPRoute", "none"), streamRouteTo("TCPRoute", "web")},
+		"a UDPRoute":          {streamRouteTo("UDPRoute", "web"), streamRouteTo("UDPRoute", "none")},
+		"a TLSRoute":          {streamRouteTo("TLSRoute", "none"), streamRouteTo("TLSRoute", "web")},
+		"a ListenerSet":       {listenerSetOn("8081"), listenerSetOn("8080")},
+		"a BackendTLSPolicy":  {backendTLSFor("cart"), backendTLSFor("other")},
+		"an ExtensionService": {extensionServiceBy("RequestHash"), extensionServiceBy("Random")},
+		"a listener of TCP":   {gatewayWith("TCP", "9000"), gatewayWith("TCP", "9001")},
+		"a listener of UDP":   {gatewayWith("UDP", "9000"), gatewayWith("UDP", "9001")},
+		"a TCPRoute on its listener": {both(gatewayWith("TCP", "9000"), streamRouteTo("TCPRoute", "other")),
+			both(gatewayWith("TCP", "9000"), strings.Replace(streamRouteTo("TCPRoute", "other"), "cart", "none", 1))},
+		"a UDPRoute on its listener": {both(gatewayWith("UDP", "9000"), streamRouteTo("UDPRoute", "other")),
+			both(gatewayWith("UDP", "9001"), streamRouteTo("UDPRoute", "other"))},
+		"a TCPRoute on the listener of HTTP": {
+			streamRouteTo("TCPRoute", "web"), both(gatewayWith("TCP", "9000"), streamRouteTo("TCPRoute", "web")),
+		},
+		"a ListenerSet for connections": {both(strings.Replace(listenerSetOn("8081"), "HTTP", "TCP", 1), streamRouteTo("TCPRoute", "web")),
+			both(strings.Replace(listenerSetOn("8081"), "HTTP", "TCP", 1),
+				strings.Replace(streamRouteTo("TCPRoute", "more"), "name: more", "name: more, kind: ListenerSet", 1))},
+		"a ListenerSet with a policy": {listenerSetOn("8081"), both(listenerSetOn("8081"),
+			"{apiVersion: limpet.dev/v1alpha1, kind: SessionPersistencePolicy, metadata: {name: p}, "+
+				"spec: {targetRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: web}], idleTimeout: 1h}}")},
+		"a ListenerSet of no Gateway": {strings.Replace(listenerSetOn("8081"), "{name: web}", "{name: none}", 1), listenerSetOn("8082")},
+		"a listener of HTTP too":      {gatewayWith("HTTP", "9000"), gatewayWith("HTTP", "9001")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := Options{Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "discovery"}}}
@@ -35,7 +55,10 @@ func TestFollowerUnfollowedKinds(t *testing.T) {
 }
 
 const unfollowedBase = `
-{apiVersion: gateway.networking.k8s.io/v1, kind: GatewayClass, metadata: {name: limpet}, spec: {controllerName: limpet.dev/gateway-controller}}
+apiVersion: gateway.networking.k8s.io/v1
+kind: GatewayClass
+metadata: {name: limpet}
+spec: {controllerName: limpet.dev/gateway-controller}
 ---
 apiVersion: gateway.networking.k8s.io/v1
 kind: Gateway
@@ -92,4 +115,44 @@ func extensionServiceBy(strategy string) string {
 func gatewayWith(protocol, port string) string {
 	return "{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metadata: {name: other}, spec: {gatewayClassName: limpet, " +
 		"listeners: [{name: other, protocol: " + protocol + ", port: " + port + "}]}}"
+}
+
+func both(a, b string) string { return a + "\n---\n" + b }
+
+// TestFollowerWorldSets is TestFollowerWorld with ListenerSets and routes of connections, and nothing that keeps the rest from
+// being followed but the listeners of connections that come and go.
+func TestFollowerWorldSets(t *testing.T) {
+	unfollowedKinds := regexp.MustCompile(`kind: (BackendTLSPolicy|ExtensionService)\b`)
+	for seed := range 4 {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			random := rand.New(rand.NewPCG(uint64(seed), 17))
+			more := slices.DeleteFunc(loadUnfollowed(t), func(o *worldObject) bool { return unfollowedKinds.MatchString(o.text) })
+			world := append(loadWorld(t), more...)
+			o := Options{AllowEmpty: true, Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 6}}}
+			if seed%2 == 1 {
+				o.Envoy = &EnvoyOptions{ModulePath: "w", Admin: NoAdmin, Served: &Served{}}
+			}
+			f := newFollower(t, o)
+			applyWorld(t, "without", f, world, world, o)
+			followed := 0
+			for round := range 80 {
+				object := more[random.IntN(len(more))]
+				if random.IntN(3) == 0 {
+					object = world[random.IntN(len(world))]
+				}
+				object.edit(random)
+				name := fmt.Sprintf("round %d: %s gone=%t", round, object.name, object.gone)
+				result, update := applyWorld(t, name, f, world, []*worldObject{object}, o)
+				if t.Failed() {
+					t.Fatal(object.text)
+				}
+				if result != nil && !update.Whole {
+					followed++
+				}
+			}
+			if followed == 0 {
+				t.Error("no change was followed")
+			}
+		})
+	}
 }

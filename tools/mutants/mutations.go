@@ -273,4 +273,24 @@ var mutations = []mutation{
 		"\t\tProxies:    replace(was.Proxies, gone.Proxies, came.Proxies),\n",
 		"",
 	},
+	{
+		"listeners of connections are followed", state,
+		"if s.objects.unfollowed > 0 || slices.ContainsFunc(s.frame.listeners, takesStreams) {",
+		"if s.objects.unfollowed > 0 || false && slices.ContainsFunc(s.frame.listeners, takesStreams) {",
+	},
+	{
+		"BackendTLSPolicies are followed", objects,
+		"return kind == object.KindBackendTLSPolicy || ",
+		"return ",
+	},
+	{
+		"ExtensionServices are followed", objects,
+		"kind == object.KindBackendTLSPolicy || kind == object.KindExtensionService",
+		"kind == object.KindBackendTLSPolicy",
+	},
+	{
+		"ListenerSets not in the context", objects,
+		"replace(was.ListenerSets, gone.ListenerSets, came.ListenerSets)",
+		"replace(was.ListenerSets, nil, nil)",
+	},
 }

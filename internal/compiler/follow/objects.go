@@ -150,11 +150,10 @@ func (o *inventory) count(ref object.Ref, present bool) {
 	}
 }
 
-// isUnfollowed reports whether objects of a kind make all of the input be compiled from scratch: they change listeners, or
-// clusters that many routes share.
+// isUnfollowed reports whether objects of a kind make all of the input be compiled from scratch: they change clusters that many
+// routes share. Routes of connections need no mention: they matter by the listeners that they are on (takesStreams).
 func isUnfollowed(kind string) bool {
-	return resource.IsStreamRoute(kind) || kind == object.KindListenerSet || kind == object.KindBackendTLSPolicy ||
-		kind == object.KindExtensionService
+	return kind == object.KindBackendTLSPolicy || kind == object.KindExtensionService
 }
 
 // takeRoute marks a route, which becomes part of a group then. An HTTPProxy has its route inside.
