@@ -226,7 +226,9 @@ func (w *town) leave(t *testing.T) {
 		}
 	}
 	w.c.remove(t, object("limpet.dev/v1alpha1", "SessionPersistencePolicy", "default", "idle"))
-	w.c.remove(t, object("gateway.networking.k8s.io/v1", "HTTPRoute", "default", "idle"))
+	for _, name := range []string{"idle", "mark"} {
+		w.c.remove(t, object("gateway.networking.k8s.io/v1", "HTTPRoute", "default", name))
+	}
 }
 
 // beginSessions begins sessions of both kinds, and clients without any, whose pods may change.
