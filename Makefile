@@ -184,7 +184,7 @@ bench-instructions: build bin/bench $(PEERS) dist/liblimpet.so $(NATIVE_PEERS) #
 	@$(MAKE) --no-print-directory bench-paired
 
 .PHONY: bench-features
-bench-features: build bin/bench ## what features cost that are used, in instructions, ten minutes; needs valgrind; ARGS="-only within" counts one
+bench-features: build bin/bench dist/liblimpet.so ## what features cost that are used, in instructions, ten minutes; needs valgrind; ARGS="-only within" counts one
 	@export ENVOY=$$(tools/setup.sh envoy) TINYGO=$$(tools/setup.sh tinygo) && bin/bench $(or $(ARGS),-write) -features -instructions 400 -warm 2000
 
 .PHONY: bench-paired

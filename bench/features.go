@@ -41,6 +41,10 @@ var features = []feature{
 	{name: "none", title: "no session"},
 	{name: "plain", title: "a session", over: "none", Deployment: rig.Deployment{Policy: aSession}},
 	{
+		name: "native", title: "a session, with the native filter", over: "none",
+		Deployment: rig.Deployment{Policy: aSession, Native: true},
+	},
+	{
 		name: "version-2", title: "tokens of version 2", over: "plain",
 		Deployment: rig.Deployment{Policy: aSession, Flags: []string{tokenVersion}},
 	},

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/template"
 	"time"
@@ -24,6 +25,8 @@ type Deployment struct {
 	// Flags are those of limpet compile; with Watch it is compile --watch, which knows whose addresses are.
 	Flags []string
 	Watch bool
+	// Native has Envoy load the native filter.
+	Native bool
 	// Reused has other pods have had the addresses before.
 	Reused bool
 }
@@ -115,9 +118,13 @@ func (r *Rig) compileIn(dir string, in documentFields, admin string) error {
 	if err := os.WriteFile(file, text.Bytes(), 0o600); err != nil {
 		return err
 	}
-	arguments := append([]string{
-		"compile", "-f", file, "-t", "envoy", "-o", filepath.Join(dir, "out"), "--bind", "127.0.0.1", "--admin", admin, "--wasm-path", r.wasm,
-	}, in.Flags...)
+	filter := []string{"--wasm-path", r.wasm}
+	if in.Native {
+		filter = []string{"--filter", "native", "--native-path", filepath.Join(r.root, "dist", "liblimpet.so")}
+	}
+	arguments := slices.Concat([]string{
+		"compile", "-f", file, "-t", "envoy", "-o", filepath.Join(dir, "out"), "--bind", "127.0.0.1", "--admin", admin,
+	}, filter, in.Flags)
 	command := exec.Command(filepath.Join(r.root, "bin", "limpet"), arguments...)
 	if in.Watch {
 		command.Args = append(command.Args, "--watch")
