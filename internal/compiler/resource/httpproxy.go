@@ -29,7 +29,8 @@ func httpProxyFields() fieldSupport {
 	return joinRows(
 		nestUnder("spec.virtualhost", supportAll("fqdn", "tls.passthrough", "tls.secretName",
 			"authorization.extensionRef.name", "authorization.authPolicy.disabled")),
-		nestUnder("spec.routes[]", joinRows(services, supportAll("conditions[].prefix", "conditions[].exact", "authPolicy.disabled",
+		nestUnder("spec.routes[].services[]", headersPolicyFields()),
+		nestUnder("spec.routes[]", joinRows(services, headersPolicyFields(), supportAll("conditions[].prefix", "conditions[].exact", "authPolicy.disabled",
 			"timeoutPolicy.response"),
 			nestUnder("conditions[].header", supportAll("name", "present", "exact", "contains", "regex")),
 			fieldSupport{"enableWebsockets": ignoredFor("is so for all routes")},
@@ -79,6 +80,8 @@ type HTTPProxyRoute struct {
 	TimeoutPolicy *HTTPProxyTimeoutPolicy `json:"timeoutPolicy"`
 	// EnableWebsockets is so for every route.
 	EnableWebsockets bool `json:"enableWebsockets"`
+
+	HeadersPolicies `json:",inline"`
 }
 
 // HTTPProxyTimeoutPolicy limits requests: Response is a duration, or "infinity".
@@ -98,6 +101,8 @@ type HTTPProxyService struct {
 	Name   string `json:"name"`
 	Port   int64  `json:"port"`
 	Weight int64  `json:"weight"`
+
+	HeadersPolicies `json:",inline"`
 }
 
 // HTTPProxyLoadBalancerPolicy has the fields of LoadBalancerPolicy but its targets.
@@ -134,6 +139,7 @@ func (r *HTTPProxyRoute) validate(path *field.Path) field.ErrorList {
 		errs = append(errs, field.Invalid(path.Child("conditions"), paths, "must have at most one condition on the path"))
 	}
 	errs = append(errs, r.validateTimeout(path.Child("timeoutPolicy", "response"))...)
+	errs = append(errs, r.HeadersPolicies.validate(path, true)...)
 	return append(errs, validateServices(path.Child("services"), r.Services)...)
 }
 
@@ -153,6 +159,7 @@ func validateServices(path *field.Path, services []HTTPProxyService) field.Error
 		if s.Weight < 0 || s.Weight > maxWeight {
 			errs = append(errs, field.Invalid(at.Child("weight"), s.Weight, fmt.Sprintf("must be between 0 and %d", maxWeight)))
 		}
+		errs = append(errs, s.HeadersPolicies.validate(at, false)...)
 	}
 	return errs
 }
@@ -169,7 +176,7 @@ func renameHTTPProxy(path string) string {
 	if _, rest, found := strings.Cut(path, ".externalAuth.backendRef"); found {
 		return "spec.virtualhost.authorization.extensionRef" + rest
 	}
-	return httpProxyNames.Replace(path)
+	return httpProxyNames.Replace(renameHeaderFilter(path))
 }
 
 // convertHTTPProxy gives an HTTPProxy as the HTTPRoute that does the same, or as the TLSRoute in an HTTPRoute's shape.
@@ -179,7 +186,8 @@ func convertHTTPProxy(o *Object[HTTPProxy]) *Object[gatewayv1.HTTPRoute] {
 	route.Spec.Hostnames = []gatewayv1.Hostname{gatewayv1.Hostname(spec.VirtualHost.FQDN)}
 	for _, r := range spec.Routes {
 		rule := gatewayv1.HTTPRouteRule{
-			BackendRefs: toBackendRefs(r.Services), Filters: spec.VirtualHost.toFilters(r), Timeouts: r.toTimeouts(),
+			BackendRefs: toBackendRefs(r.Services), Timeouts: r.toTimeouts(),
+			Filters: append(spec.VirtualHost.toFilters(r), r.toFilters(true)...),
 		}
 		match := gatewayv1.HTTPRouteMatch{}
 		for _, c := range r.Conditions {
@@ -220,6 +228,6 @@ func (s HTTPProxyService) toBackendRef(unweighted bool) gatewayv1.HTTPBackendRef
 		weight = 1
 	}
 	var ref gatewayv1.HTTPBackendRef
-	ref.Name, ref.Port, ref.Weight = gatewayv1.ObjectName(s.Name), &port, &weight
+	ref.Name, ref.Port, ref.Weight, ref.Filters = gatewayv1.ObjectName(s.Name), &port, &weight, s.toFilters(false)
 	return ref
 }

@@ -1,0 +1,124 @@
+package resource
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+)
+
+// HeadersPolicy changes headers: it sets some, in place of what they were, and removes others.
+type HeadersPolicy struct {
+	Set    []HeaderValue `json:"set"`
+	Remove []string      `json:"remove"`
+}
+
+// HeaderValue is a header's name and value.
+type HeaderValue struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// HeadersPolicies are those of a route, or of one of its services.
+type HeadersPolicies struct {
+	Request  *HeadersPolicy `json:"requestHeadersPolicy"`
+	Response *HeadersPolicy `json:"responseHeadersPolicy"`
+}
+
+func headersPolicyFields() fieldSupport {
+	policy := supportAll("set[].name", "set[].value", "remove[]")
+	return joinRows(nestUnder("requestHeadersPolicy", policy), nestUnder("responseHeadersPolicy", policy))
+}
+
+// headerVariable matches what Contour has the proxy fill in.
+var headerVariable = regexp.MustCompile(`%[A-Z_]+(\([^)]*\))?(:[0-9]+)?%`)
+
+// validate checks the policies. A route's may give requests another Host.
+func (p HeadersPolicies) validate(path *field.Path, mayRewriteHost bool) field.ErrorList {
+	return append(p.Request.validate(path.Child("requestHeadersPolicy"), mayRewriteHost),
+		p.Response.validate(path.Child("responseHeadersPolicy"), false)...)
+}
+
+func (p *HeadersPolicy) validate(path *field.Path, mayRewriteHost bool) field.ErrorList {
+	if p == nil {
+		return nil
+	}
+	var errs field.ErrorList
+	seen := map[string]bool{}
+	for i, h := range p.Set {
+		at := path.Child("set").Index(i)
+		if name := strings.ToLower(h.Name); seen[name] {
+			errs = append(errs, field.Duplicate(at.Child("name"), h.Name))
+		} else {
+			seen[name] = true
+		}
+		if headerVariable.MatchString(h.Value) {
+			errs = append(errs, field.Invalid(at.Child("value"), h.Value, "not supported: variables of the proxy"))
+		}
+		if isHost(h) && mayRewriteHost {
+			if faults := validation.IsDNS1123Subdomain(h.Value); len(faults) > 0 {
+				errs = append(errs, field.Invalid(at.Child("value"), h.Value, strings.Join(faults, "; ")))
+			}
+		}
+	}
+	for _, f := range findModifierFaults(path, p.toModifier(mayRewriteHost)) {
+		errs = append(errs, &field.Error{Type: field.ErrorTypeInvalid, Field: f.Path, BadValue: field.OmitValueType{}, Detail: f.Message})
+	}
+	return errs
+}
+
+func isHost(h HeaderValue) bool { return strings.EqualFold(h.Name, "Host") }
+
+// toModifier gives a policy as a filter, without the Host where that is rewritten.
+func (p *HeadersPolicy) toModifier(rewritesHost bool) *gatewayv1.HTTPHeaderFilter {
+	if p == nil {
+		return nil
+	}
+	m := &gatewayv1.HTTPHeaderFilter{Remove: p.Remove}
+	for _, h := range p.Set {
+		if !rewritesHost || !isHost(h) {
+			m.Set = append(m.Set, gatewayv1.HTTPHeader{Name: gatewayv1.HTTPHeaderName(h.Name), Value: h.Value})
+		}
+	}
+	return m
+}
+
+// toFilters gives the policies as filters.
+func (p HeadersPolicies) toFilters(mayRewriteHost bool) (all []gatewayv1.HTTPRouteFilter) {
+	if m := p.Request.toModifier(mayRewriteHost); m != nil {
+		all = append(all, gatewayv1.HTTPRouteFilter{Type: gatewayv1.HTTPRouteFilterRequestHeaderModifier, RequestHeaderModifier: m})
+	}
+	if m := p.Response.toModifier(false); m != nil {
+		all = append(all, gatewayv1.HTTPRouteFilter{Type: gatewayv1.HTTPRouteFilterResponseHeaderModifier, ResponseHeaderModifier: m})
+	}
+	if p.Request == nil || !mayRewriteHost {
+		return all
+	}
+	if i := slices.IndexFunc(p.Request.Set, isHost); i >= 0 {
+		host := gatewayv1.PreciseHostname(p.Request.Set[i].Value)
+		all = append(all, gatewayv1.HTTPRouteFilter{
+			Type: gatewayv1.HTTPRouteFilterURLRewrite, URLRewrite: &gatewayv1.HTTPURLRewriteFilter{Hostname: &host},
+		})
+	}
+	return all
+}
+
+// headerFilterNames are the paths of what HeadersPolicies are as filters.
+var headerFilterNames = regexp.MustCompile(`\.filters\[\d+\](?:\.(request|response)HeaderModifier)?`)
+
+// renameHeaderFilter gives the path of a filter as that of the policy that it was made of, or of what has the policy.
+func renameHeaderFilter(path string) string {
+	return headerFilterNames.ReplaceAllStringFunc(path, func(filter string) string {
+		switch {
+		case strings.HasSuffix(filter, "requestHeaderModifier"):
+			return ".requestHeadersPolicy"
+		case strings.HasSuffix(filter, "responseHeaderModifier"):
+			return ".responseHeadersPolicy"
+		default:
+			return ""
+		}
+	})
+}
