@@ -21,16 +21,22 @@ func TestFollowerUnfollowedKinds(t *testing.T) {
 		"an ExtensionService": {extensionServiceBy("RequestHash"), extensionServiceBy("Random")},
 		"a listener of TCP":   {gatewayWith("TCP", "9000"), gatewayWith("TCP", "9001")},
 		"a listener of UDP":   {gatewayWith("UDP", "9000"), gatewayWith("UDP", "9001")},
-		"a TCPRoute on its listener": {both(gatewayWith("TCP", "9000"), streamRouteTo("TCPRoute", "other")),
-			both(gatewayWith("TCP", "9000"), strings.Replace(streamRouteTo("TCPRoute", "other"), "cart", "none", 1))},
-		"a UDPRoute on its listener": {both(gatewayWith("UDP", "9000"), streamRouteTo("UDPRoute", "other")),
-			both(gatewayWith("UDP", "9001"), streamRouteTo("UDPRoute", "other"))},
+		"a TCPRoute on its listener": {
+			both(gatewayWith("TCP", "9000"), streamRouteTo("TCPRoute", "other")),
+			both(gatewayWith("TCP", "9000"), strings.Replace(streamRouteTo("TCPRoute", "other"), "cart", "none", 1)),
+		},
+		"a UDPRoute on its listener": {
+			both(gatewayWith("UDP", "9000"), streamRouteTo("UDPRoute", "other")),
+			both(gatewayWith("UDP", "9001"), streamRouteTo("UDPRoute", "other")),
+		},
 		"a TCPRoute on the listener of HTTP": {
 			streamRouteTo("TCPRoute", "web"), both(gatewayWith("TCP", "9000"), streamRouteTo("TCPRoute", "web")),
 		},
-		"a ListenerSet for connections": {both(strings.Replace(listenerSetOn("8081"), "HTTP", "TCP", 1), streamRouteTo("TCPRoute", "web")),
+		"a ListenerSet for connections": {
+			both(strings.Replace(listenerSetOn("8081"), "HTTP", "TCP", 1), streamRouteTo("TCPRoute", "web")),
 			both(strings.Replace(listenerSetOn("8081"), "HTTP", "TCP", 1),
-				strings.Replace(streamRouteTo("TCPRoute", "more"), "name: more", "name: more, kind: ListenerSet", 1))},
+				strings.Replace(streamRouteTo("TCPRoute", "more"), "name: more", "name: more, kind: ListenerSet", 1)),
+		},
 		"a ListenerSet with a policy": {listenerSetOn("8081"), both(listenerSetOn("8081"),
 			"{apiVersion: limpet.dev/v1alpha1, kind: SessionPersistencePolicy, metadata: {name: p}, "+
 				"spec: {targetRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: web}], idleTimeout: 1h}}")},

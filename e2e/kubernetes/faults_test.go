@@ -73,12 +73,6 @@ func refuse(w http.ResponseWriter, code int, reason string) {
 	fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"code":%d}`, reason, code)
 }
 
-// faultsWorld is a town whose limpet reaches the API server by way of one in trouble.
-type faultsWorld struct {
-	*town
-	faulty *faultyServer
-}
-
 // restart kills the API server, which would wait for its watches, and starts it again on the same etcd.
 func (c *cluster) restart(t *testing.T) {
 	t.Helper()
@@ -118,7 +112,7 @@ func (c *cluster) compact(t *testing.T) {
 // TestFaults: the API server is away, slow or in trouble, etcd forgets, limpet hangs or is killed, Envoy hangs. Envoy serves on, no session
 // is lost, and afterwards what is served is what the objects say.
 func TestFaults(t *testing.T) {
-	w := &faultsWorld{town: newTown(t)}
+	w := newTown(t)
 	defer w.leave(t)
 	away := harness.Size(5*time.Second, time.Minute)
 	for _, fault := range []struct {

@@ -28,8 +28,8 @@ const ControllerName gatewayv1.GatewayController = "limpet.dev/gateway-controlle
 // MaxAncestors is how many ancestors the API lets a policy's status have (GEP-713).
 const MaxAncestors = 16
 
-// AnnotationDryRun, "true" on a Gateway, has limpet serve change nothing of what the Gateway's proxies are served, and say in its
-// status what would.
+// AnnotationDryRun has limpet serve change nothing of what a Gateway's proxies are served where it is "true" on the Gateway, and say
+// in its status what would.
 const AnnotationDryRun = Group + "/dry-run"
 
 // ConditionDryRun stands on a Gateway with that annotation: True while its proxies are served something else than what the objects

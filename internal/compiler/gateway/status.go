@@ -111,7 +111,7 @@ func (f *AttachmentStatus) addListener(l *listener) {
 func (f *AttachmentStatus) lastGateway() *Status { return f.Gateways[len(f.Gateways)-1] }
 
 // Listeners gives what became of the Gateway's listeners, in the order of its spec.
-func (g *Status) Listeners() []ListenerStatus { return listStatuses(g.listeners) }
+func (s *Status) Listeners() []ListenerStatus { return listStatuses(s.listeners) }
 
 func listStatuses(listeners []*listener) []ListenerStatus {
 	all := make([]ListenerStatus, len(listeners))

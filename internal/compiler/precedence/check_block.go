@@ -25,15 +25,7 @@ func CheckBlock(b SettingsBlock) policyconfig.ErrorList {
 	if b.Settings.Type != nil && *b.Settings.Type == policyconfig.TypeHeader && b.Settings.Cookie == nil {
 		p.Cookie = nil // a cookie that is there stays, for the configuration to refuse
 	}
-	for f := range fieldTable {
-		w, err := fieldTable[f].readBlock(&b)
-		switch {
-		case err != nil:
-			errs = append(errs, policyconfig.Error{Path: w.Path, Message: fmt.Sprintf("Invalid value: %q: %v", w.Text, err)})
-		case w != nil && w.Value != nil && fieldTable[f].apply != nil:
-			fieldTable[f].apply(p, w.Value)
-		}
-	}
+	errs = append(errs, b.applyTo(p)...)
 	if i := b.Settings.Identity; i != nil && !slices.Contains(v1alpha1.Identities, *i) {
 		errs = append(errs, policyconfig.Error{
 			Path: b.Path + ".identity", Message: fmt.Sprintf("Unsupported value: %q: supported values: \"Pod\", \"Name\", \"Address\"", *i),
@@ -49,6 +41,20 @@ func CheckBlock(b SettingsBlock) policyconfig.ErrorList {
 	for _, fault := range b.translateFaults(policyconfig.Validate(config)) {
 		if !slices.ContainsFunc(errs, func(e policyconfig.Error) bool { return e.Path == fault.Path }) {
 			errs = append(errs, fault) // no value missing where one could not be read
+		}
+	}
+	return errs
+}
+
+// applyTo puts the block's values into a policy, those that can be read.
+func (b *SettingsBlock) applyTo(p *pluginPolicy) (errs policyconfig.ErrorList) {
+	for f := range fieldTable {
+		w, err := fieldTable[f].readBlock(b)
+		switch {
+		case err != nil:
+			errs = append(errs, policyconfig.Error{Path: w.Path, Message: fmt.Sprintf("Invalid value: %q: %v", w.Text, err)})
+		case w != nil && w.Value != nil && fieldTable[f].apply != nil:
+			fieldTable[f].apply(p, w.Value)
 		}
 	}
 	return errs

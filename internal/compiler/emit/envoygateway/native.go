@@ -60,9 +60,7 @@ func findSessionsMark(route *ir.RouteObject) (path string, why *field.Error) {
 	var written struct {
 		Metadata struct{ Annotations map[string]string }
 	}
-	if parseJSON(route.JSON, &written) != nil {
-		return "", nil
-	}
+	_ = parseJSON(route.JSON, &written) // of what can't be read nothing is found
 	value, is := written.Metadata.Annotations[sessionsMark]
 	if !is {
 		return "", nil

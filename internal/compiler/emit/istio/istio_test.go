@@ -202,7 +202,7 @@ func TestResourcesOfOneName(t *testing.T) {
 	older.Gateway.Selector, younger.Gateway.Selector = map[string]string{"app": "edge"}, map[string]string{"app": "other"}
 	for i, l := range []*ir.GatewayListener{older, younger, platform} {
 		g := l.Gateway
-		g.Ref.Namespace = []string{"shop", "shop-edge", "istio-system"}[i]
+		g.Namespace = []string{"shop", "shop-edge", "istio-system"}[i]
 		g.Origin = object.Origin{Ref: g.Ref, Created: time.Unix(int64(i+1), 0)}
 		g.Subject = subject{g.Ref}
 	}
