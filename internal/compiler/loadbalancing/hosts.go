@@ -1,6 +1,7 @@
 package loadbalancing
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -149,7 +150,7 @@ func (o *Outcome) HostVariant() string {
 	case ir.HostPolicy{}:
 		return "none"
 	default:
-		return o.Policy.Object.Key()
+		return cmp.Or(o.Policy.variant, o.Policy.Object.Key())
 	}
 }
 
@@ -162,6 +163,9 @@ func (o *Outcome) HostFields() (all []HostField) {
 	if c := hosts.HealthCheck; c != nil {
 		add("healthCheck", fmt.Sprintf("%s every %s, answered within %s; out after %d failures, in after %d successes",
 			formatQuestion(c), c.Interval, c.Timeout, c.UnhealthyThreshold, c.HealthyThreshold))
+		if at := o.Policy.checkPath; at != nil {
+			all[0].Path = at.String()
+		}
 	}
 	if d := hosts.OutlierDetection; d != nil {
 		add("outlierDetection", fmt.Sprintf("%s in a row; out for %s, at most %d %% of the hosts, looked at every %s",

@@ -3,6 +3,8 @@
 package loadbalancing
 
 import (
+	"fmt"
+
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
@@ -25,6 +27,10 @@ type Policy struct {
 	hashes       []hashEntry
 	hosts        ir.HostPolicy
 	rank         int // the older has the lower one
+
+	// checkPath leads to the health check, and variant tells the hosts' clusters apart, where that is not as in a LoadBalancerPolicy.
+	checkPath *field.Path
+	variant   string
 }
 
 // inlineKey is the place of a policy that stands in a rule, by the rule's index.
@@ -92,18 +98,35 @@ func (p *Policies) readProxy(o *resource.Object[resource.HTTPProxy]) {
 	if tcp := o.Value.Spec.TCPProxy; tcp != nil {
 		p.readUnhashed(o, tcp.LoadBalancerPolicy, field.NewPath("spec", "tcpproxy"))
 	}
+	var before []*Policy
 	for i, r := range o.Value.Spec.Routes {
-		if r.LoadBalancerPolicy == nil {
+		if r.LoadBalancerPolicy == nil && r.HealthCheckPolicy == nil {
 			continue
 		}
-		spec := v1alpha1.LoadBalancerPolicySpec{
-			Strategy: r.LoadBalancerPolicy.Strategy, RequestHashPolicies: r.LoadBalancerPolicy.RequestHashPolicies,
-		}
-		at := field.NewPath("spec", "routes").Index(i).Child("loadBalancerPolicy")
-		read := readPolicy(o.String(), o, at, &spec, p.rep)
-		read.Object = o.Origin().Ref
+		read := p.readProxyRoute(o, i, before)
 		p.inline[inlineKey{o.Kind, o.Key(), i}] = read
+		before = append(before, read)
 	}
+}
+
+// readProxyRoute reads the policy of a route. Hosts of which routes expect the same are one cluster's.
+func (p *Policies) readProxyRoute(o *resource.Object[resource.HTTPProxy], i int, before []*Policy) *Policy {
+	r, at := o.Value.Spec.Routes[i], field.NewPath("spec", "routes").Index(i)
+	spec := v1alpha1.LoadBalancerPolicySpec{HealthCheck: r.HealthCheckPolicy.HealthCheck()}
+	if b := r.LoadBalancerPolicy; b != nil {
+		spec.Strategy, spec.RequestHashPolicies = b.Strategy, b.RequestHashPolicies
+	}
+	read := readPolicy(o.String(), o, at.Child("loadBalancerPolicy"), &spec, p.rep)
+	read.Object, read.checkPath = o.Origin().Ref, at.Child("healthCheckPolicy")
+	read.readHosts(&spec, p.rep)
+	read.variant = fmt.Sprintf("HTTPProxy/%s/%d", o.Key(), i)
+	for _, other := range before {
+		if other.hosts.Equal(read.hosts) {
+			read.variant = other.variant
+			break
+		}
+	}
+	return read
 }
 
 // listTargets lists everything that a policy may attach to.

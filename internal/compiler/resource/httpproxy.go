@@ -30,7 +30,7 @@ func httpProxyFields() fieldSupport {
 		nestUnder("spec.virtualhost", supportAll("fqdn", "tls.passthrough", "tls.secretName",
 			"authorization.extensionRef.name", "authorization.authPolicy.disabled")),
 		nestUnder("spec.routes[].services[]", headersPolicyFields()),
-		nestUnder("spec.routes[]", joinRows(services, headersPolicyFields(), supportAll("conditions[].prefix", "conditions[].exact", "authPolicy.disabled",
+		nestUnder("spec.routes[]", joinRows(services, headersPolicyFields(), healthCheckFields(), supportAll("conditions[].prefix", "conditions[].exact", "authPolicy.disabled",
 			"timeoutPolicy.response"),
 			nestUnder("conditions[].header", supportAll("name", "present", "exact", "contains", "regex")),
 			fieldSupport{"enableWebsockets": ignoredFor("is so for all routes")},
@@ -80,6 +80,8 @@ type HTTPProxyRoute struct {
 	TimeoutPolicy *HTTPProxyTimeoutPolicy `json:"timeoutPolicy"`
 	// EnableWebsockets is so for every route.
 	EnableWebsockets bool `json:"enableWebsockets"`
+	// HealthCheckPolicy is for the hosts of all of its services.
+	HealthCheckPolicy *HTTPHealthCheckPolicy `json:"healthCheckPolicy"`
 
 	HeadersPolicies `json:",inline"`
 }
@@ -140,6 +142,7 @@ func (r *HTTPProxyRoute) validate(path *field.Path) field.ErrorList {
 	}
 	errs = append(errs, r.validateTimeout(path.Child("timeoutPolicy", "response"))...)
 	errs = append(errs, r.HeadersPolicies.validate(path, true)...)
+	errs = append(errs, r.HealthCheckPolicy.validate(path.Child("healthCheckPolicy"))...)
 	return append(errs, validateServices(path.Child("services"), r.Services)...)
 }
 
