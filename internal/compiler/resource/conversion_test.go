@@ -97,7 +97,7 @@ func TestHTTPProxiesThatAreRefused(t *testing.T) {
 		"a condition on a header":  {proxy(host, "conditions: [{header: {name: a}}], "+to), []string{"spec.routes[0].conditions[0].header: Invalid value: \"a\": must have one of present"}},
 		"headers":                  {proxy(host, "requestHeadersPolicy: {set: [{name: Host, value: b.org}, {name: a, value: '1%'}], remove: [b]}, responseHeadersPolicy: {remove: [c]}, "+to), nil},
 		"headers of a service":     {proxy(host, "services: [{name: a, port: 80, requestHeadersPolicy: {set: [{name: a, value: b}]}}]"), nil},
-		"the Host of a service":    {proxy(host, "services: [{name: a, port: 80, requestHeadersPolicy: {set: [{name: Host, value: b}]}}]"), []string{"spec.routes[0].services[0].requestHeadersPolicy.set[0]: Invalid value: "}},
+		"the Host of a service":    {proxy(host, "services: [{name: a, port: 80, requestHeadersPolicy: {set: [{name: Host, value: b}]}}]"), []string{`spec.routes[0].services[0].requestHeadersPolicy.set[0]: Invalid value: "Host": is not for rules to change`}},
 		"the Host of answers":      {proxy(host, "responseHeadersPolicy: {set: [{name: host, value: b}]}, "+to), []string{"spec.routes[0].responseHeadersPolicy.set[0]: Invalid value: "}},
 		"a Host that is none":      {proxy(host, "requestHeadersPolicy: {set: [{name: host, value: B_}]}, "+to), []string{"spec.routes[0].requestHeadersPolicy.set[0].value: Invalid value: \"B_\""}},
 		"a Host that is removed":   {proxy(host, "requestHeadersPolicy: {remove: [Host]}, "+to), []string{"spec.routes[0].requestHeadersPolicy.remove[0]: Invalid value: "}},

@@ -65,7 +65,8 @@ func (p *HeadersPolicy) validate(path *field.Path, mayRewriteHost bool) field.Er
 		}
 	}
 	for _, f := range findModifierFaults(path, p.toModifier(mayRewriteHost)) {
-		errs = append(errs, &field.Error{Type: field.ErrorTypeInvalid, Field: f.Path, BadValue: field.OmitValueType{}, Detail: f.Message})
+		why := strings.TrimPrefix(f.Message, field.ErrorTypeInvalid.String()+": ")
+		errs = append(errs, &field.Error{Type: field.ErrorTypeInvalid, Field: f.Path, BadValue: field.OmitValueType{}, Detail: why})
 	}
 	return errs
 }
