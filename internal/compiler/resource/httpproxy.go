@@ -163,7 +163,7 @@ func validateServices(path *field.Path, services []HTTPProxyService) field.Error
 		if s.Weight < 0 || s.Weight > maxWeight {
 			errs = append(errs, field.Invalid(at.Child("weight"), s.Weight, fmt.Sprintf("must be between 0 and %d", maxWeight)))
 		}
-		errs = append(errs, s.HeadersPolicies.validate(at, false)...)
+		errs = append(errs, s.validate(at, false)...)
 	}
 	return errs
 }
