@@ -316,7 +316,8 @@ native: dist/native/amd64/liblimpet.so dist/native/arm64/liblimpet.so dist/libli
 .PHONY: test-native
 test-native: native dist/limpet.wasm ## run the filter's tests on the native filter too: the shipped file, poisoned, sanitized, for arm64, in Envoy
 	@envoy=$$(tools/setup.sh envoy) && export ENVOY=$$envoy && \
-	LIMPET_REQUIRE_WASM=1 LIMPET_REQUIRE_NATIVE=1 LIMPET_REQUIRE_ENVOY=1 go test -timeout 30m ./filter/...
+	export LIMPET_REQUIRE_WASM=1 LIMPET_REQUIRE_NATIVE=1 LIMPET_REQUIRE_ENVOY=1 && \
+	go test -timeout 30m ./filter/... && go test -count=1 -run 'TestEnvoyAcceptsGoldens/native' ./compiler
 
 .PHONY: native-long
 native-long: native ## that the native filter's memory stays flat over fifty million requests, and Envoy's over a million more: ten minutes
