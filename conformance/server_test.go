@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"sync"
 	"time"
 
 	apiextinternal "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
@@ -79,8 +80,10 @@ func loadCRDs(dir string) map[schema.GroupVersionKind]*structural.Structural {
 }
 
 type server struct {
-	scheme *runtime.Scheme
-	crds   map[schema.GroupVersionKind]*structural.Structural
+	// writing makes one write of the several that stand for it: a status that comes between is no conflict of the suite's.
+	writing sync.Mutex
+	scheme  *runtime.Scheme
+	crds    map[schema.GroupVersionKind]*structural.Structural
 }
 
 // fields gives an object's JSON; of typed objects too.
@@ -203,6 +206,8 @@ func (s *server) client() client.Client {
 			return c.Create(ctx, o, opts...)
 		},
 		Update: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.UpdateOption) error {
+			s.writing.Lock()
+			defer s.writing.Unlock()
 			old, err := s.stored(ctx, c, obj)
 			if err != nil {
 				return err
@@ -224,6 +229,8 @@ func (s *server) client() client.Client {
 			return c.Update(ctx, o, opts...)
 		},
 		SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, obj client.Object, opts ...client.SubResourceUpdateOption) error {
+			s.writing.Lock()
+			defer s.writing.Unlock()
 			o, err := s.typed(obj)
 			if err != nil {
 				return err
@@ -232,6 +239,8 @@ func (s *server) client() client.Client {
 			return c.SubResource(sub).Update(ctx, o, opts...)
 		},
 		Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
+			s.writing.Lock()
+			defer s.writing.Unlock()
 			old, err := s.stored(ctx, c, obj)
 			if err != nil {
 				return err
