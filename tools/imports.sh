@@ -41,7 +41,7 @@ for compiler in ./compiler/... ./internal/compiler/...; do
 done
 names="policy-config|internal/compiler/(object|report)"
 allow ./internal/compiler/ir "$names" "what all targets are written from speaks of no step that made it"
-allow ./internal/compiler/emit/... "$names|internal/(digest|suggest|compiler/(ir|capability|memo|parallel|emit/(modulepath|plugin|protoyaml)))" \
+allow ./internal/compiler/emit/... "$names|internal/(digest|suggest|compiler/(ir|capability|memo|parallel|emit/(filtermodule|plugin|protoyaml)))" \
 	"a target is written from ir, and needs nothing else of the compiler"
 allow ./internal/xds "none" "the xDS server serves bytes, and knows nothing of what made them"
 forbid ./filter "^$module/(compiler|cmd|e2e|filter/internal/wasmtest|internal)" "the filter knows nothing of how its config was made"

@@ -6,6 +6,7 @@ import (
 	streamv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/access_loggers/stream/v3"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/filtermodule"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -26,12 +27,9 @@ var sessionFields = map[string]string{
 	"session_age": policyconfig.AgeFilterState, "session_host": policyconfig.HostFilterState, "session_reason": policyconfig.ReasonFilterState,
 }
 
-// filterState reads what the filter has set. Envoy puts a word of its own before what a wasm filter sets.
+// filterState reads what the filter has set.
 func (e *emitter) filterState(name string) string {
-	if !e.settings.Native {
-		name = "wasm." + name
-	}
-	return "%FILTER_STATE(" + name + ":PLAIN)%"
+	return filtermodule.FilterState(name, e.settings.Native)
 }
 
 // newAccessLogs writes a line of JSON for each request on standard output, where that is asked for.

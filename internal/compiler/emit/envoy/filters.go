@@ -17,6 +17,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/filtermodule"
 )
 
 // The names of the filters, by which routes enable them.
@@ -97,7 +99,7 @@ func (e *emitter) newLimpet() *hcmv3.HttpFilter {
 // newConfigured is the filter with a configuration, as text that may be a placeholder's.
 func (e *emitter) newConfigured(config []byte, text string) proto.Message {
 	if e.settings.Native {
-		return e.newModule(text)
+		return filtermodule.NewNative(e.settings.ModulePath, e.pack(wrapperspb.String(text)))
 	}
 	return e.newWasm(config, text)
 }

@@ -3,6 +3,8 @@ package envoy
 import (
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/filtermodule"
 )
 
 // moduleCluster is the name of the cluster that Envoy fetches limpet.wasm from.
@@ -21,9 +23,7 @@ const (
 // needs it answers 503 (FailurePolicy), for without it anybody's pin would be followed.
 func (s *Settings) newCode() *corev3.AsyncDataSource {
 	if s.ModuleSHA256 == "" {
-		return &corev3.AsyncDataSource{Specifier: &corev3.AsyncDataSource_Local{Local: &corev3.DataSource{
-			Specifier: &corev3.DataSource_Filename{Filename: s.ModulePath},
-		}}}
+		return filtermodule.LocalFile(s.ModulePath)
 	}
 	return &corev3.AsyncDataSource{Specifier: &corev3.AsyncDataSource_Remote{Remote: &corev3.RemoteDataSource{
 		HttpUri: &corev3.HttpUri{

@@ -1,12 +1,5 @@
 package envoy
 
-import (
-	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
-	dynamicmodulesv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/dynamic_modules/v3"
-	httpdynamicmodulesv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/dynamic_modules/v3"
-	"google.golang.org/protobuf/types/known/wrapperspb"
-)
-
 // The native filter is the same engine as a dynamic module of Envoy's. It names the host of a session itself, so there is no
 // pin header, nothing that fences it off, and no filter behind limpet that reads it.
 //
@@ -40,19 +33,4 @@ func (s *Settings) tableName(siteName string) string {
 		return siteName + nativeSuffix
 	}
 	return siteName
-}
-
-// newModule is the filter with a configuration. The file's name is that of its content, for the dynamic loader knows a file that it
-// has loaded by its name. Envoy refuses a listener whose file is missing; one that it fetches itself it would go without.
-func (e *emitter) newModule(config string) *httpdynamicmodulesv3.DynamicModuleFilter {
-	return &httpdynamicmodulesv3.DynamicModuleFilter{
-		DynamicModuleConfig: &dynamicmodulesv3.DynamicModuleConfig{
-			Name: wasmFilter,
-			Module: &corev3.AsyncDataSource{Specifier: &corev3.AsyncDataSource_Local{Local: &corev3.DataSource{
-				Specifier: &corev3.DataSource_Filename{Filename: e.settings.ModulePath},
-			}}},
-		},
-		FilterName:   "session",
-		FilterConfig: e.pack(wrapperspb.String(config)),
-	}
 }

@@ -3,6 +3,7 @@ package envoygateway
 import (
 	"slices"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/filtermodule"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/plugin"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
@@ -54,7 +55,7 @@ func (e *emitter) listNamespaces() []string {
 // newFilter is the filter, and the field of a policy that it stands in.
 func (e *emitter) newFilter(policies []policyconfig.Policy) (field string, filter jsonObject) {
 	if e.options.isNative() {
-		return dynamicModule, jsonObject{"name": filterName, "filterName": nativeFilter, "config": e.newConfig(policies)}
+		return dynamicModule, jsonObject{"name": filterName, "filterName": filtermodule.NativeFilter, "config": e.newConfig(policies)}
 	}
 	return "wasm", e.newWasm(policies)
 }

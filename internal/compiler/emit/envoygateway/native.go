@@ -11,12 +11,7 @@ import (
 // With the native filter Envoy Gateway loads liblimpet.so by two objects: an EnvoyProxy names the file, and an
 // EnvoyExtensionPolicy names the module of the EnvoyProxy. The module names the host of a session itself: routes have no session
 // persistence, and no header is fenced.
-const (
-	// dynamicModule is the field of an EnvoyExtensionPolicy.
-	dynamicModule = "dynamicModule"
-	// nativeFilter is the name of the filter in the module.
-	nativeFilter = "session"
-)
+const dynamicModule = "dynamicModule" // the field of an EnvoyExtensionPolicy
 
 // sessionsMark is on routes whose own session persistence the native filter has taken over. With limpet.wasm the internal header
 // in its place tells them.
@@ -35,14 +30,6 @@ func (e *emitter) allowModule(spec jsonObject) {
 		}
 	}
 	appendEntry(spec, "dynamicModules", jsonObject{"name": filterName, "source": source})
-}
-
-// filterState is the name by which Envoy knows what the filter has set. It puts a word of its own before what a wasm filter sets.
-func (p *patcher) filterState(name string) string {
-	if p.options.isNative() {
-		return name
-	}
-	return "wasm." + name
 }
 
 // markRoute marks a route that loses its own session persistence.

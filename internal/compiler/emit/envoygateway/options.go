@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/limpet-proxy/limpet/internal/compiler/emit/modulepath"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/filtermodule"
 )
 
 // Options is what the manifest needs besides the routes.
@@ -25,7 +25,7 @@ const imageScheme = "oci://"
 // Check gives an error for a URL that Envoy Gateway has no way to follow, or for a filter that proxies have no way to find.
 func (o *Options) Check() error {
 	if o.isNative() {
-		return modulepath.Check(o.NativePath, o.WasmURL)
+		return filtermodule.CheckNativePath(o.NativePath, o.WasmURL)
 	}
 	for _, scheme := range []string{"http://", "https://", imageScheme} {
 		if rest, is := strings.CutPrefix(o.WasmURL, scheme); is && rest != "" {

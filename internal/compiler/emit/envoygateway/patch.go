@@ -7,6 +7,7 @@ import (
 
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/filtermodule"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
@@ -203,7 +204,7 @@ func (p *patcher) newMirrorChanges(policies []policyconfig.Policy) (changes []an
 	}
 	if len(policies) == 1 && policies[0].Mirrored {
 		changes = append(changes, jsonObject{"append": jsonObject{"header": jsonObject{
-			"key": "cookie", "value": "%FILTER_STATE(" + p.filterState(policyconfig.MirrorFilterState) + ":PLAIN)%",
+			"key": "cookie", "value": filtermodule.FilterState(policyconfig.MirrorFilterState, p.options.isNative()),
 		}}})
 	}
 	return changes

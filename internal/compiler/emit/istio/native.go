@@ -1,12 +1,11 @@
 package istio
 
 import (
-	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
-	dynamicmodulesv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/dynamic_modules/v3"
-	httpdynamicmodulesv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/dynamic_modules/v3"
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
 	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/filtermodule"
 )
 
 // metricsNamespace begins the names of the filter's counters. Istio's proxies publish those of plugins.
@@ -30,16 +29,8 @@ func (e *emitter) newNativeFilter(p *proxySet, text []byte) document {
 // newModule is the filter. It is on for all routes, as a plugin is, and lets those without sessions pass: what a route says to turn
 // a filter on is no JSON that Istio reads. Proxies refuse a listener whose file is missing.
 func (e *emitter) newModule(text []byte) *hcmv3.HttpFilter {
-	module := &httpdynamicmodulesv3.DynamicModuleFilter{
-		DynamicModuleConfig: &dynamicmodulesv3.DynamicModuleConfig{
-			Name: "limpet", MetricsNamespace: metricsNamespace,
-			Module: &corev3.AsyncDataSource{Specifier: &corev3.AsyncDataSource_Local{Local: &corev3.DataSource{
-				Specifier: &corev3.DataSource_Filename{Filename: e.NativePath},
-			}}},
-		},
-		FilterName:   "session",
-		FilterConfig: e.pack(wrapperspb.String(string(text))),
-	}
+	module := filtermodule.NewNative(e.NativePath, e.pack(wrapperspb.String(string(text))))
+	module.DynamicModuleConfig.MetricsNamespace = metricsNamespace
 	return &hcmv3.HttpFilter{Name: "limpet.native", ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: e.pack(module)}}
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/limpet-proxy/limpet/internal/compiler/emit/modulepath"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/filtermodule"
 	"github.com/limpet-proxy/limpet/internal/digest"
 )
 
@@ -30,7 +30,7 @@ func (o *Options) Check() error {
 	}
 	var errs []error
 	if o.isNative() {
-		errs = append(errs, modulepath.Check(o.NativePath, o.WasmURL), o.refusePlugins())
+		errs = append(errs, filtermodule.CheckNativePath(o.NativePath, o.WasmURL), o.refusePlugins())
 	} else {
 		errs = append(errs, o.checkPlugin())
 	}

@@ -1,5 +1,6 @@
-// Package modulepath checks where other control planes' proxies find the native filter.
-package modulepath
+// Package filtermodule has what all targets say in the same way of the file that has the filter: where it is, how Envoy loads it, and what
+// it publishes is called.
+package filtermodule
 
 import (
 	"errors"
@@ -10,8 +11,8 @@ import (
 // maxLength is how long Envoy Gateway lets a path be.
 const maxLength = 4096
 
-// Check gives an error for a path of liblimpet.so at which a proxy finds nothing, and for one in addition to the URL of limpet.wasm.
-func Check(file, wasmURL string) error {
+// CheckNativePath gives an error for a path of liblimpet.so at which a proxy finds nothing, and for one in addition to the URL of limpet.wasm.
+func CheckNativePath(file, wasmURL string) error {
 	switch {
 	case wasmURL != "":
 		return errors.New("wasm URL: Forbidden: the filter is the one at the native path")
