@@ -83,11 +83,10 @@ func (bc *bootstrapCommand) check(c *cobra.Command, args []string) error {
 
 // checkServer refuses a server that is none, or that the Envoy and the server could not know each other by.
 func (bc *bootstrapCommand) checkServer() error {
-	host, port, err := net.SplitHostPort(bc.server)
 	given := bc.tls.Certificate != "" && bc.tls.Key != "" && bc.tls.Authority != ""
 	some := bc.tls.Certificate+bc.tls.Key+bc.tls.Authority != ""
 	switch {
-	case err != nil || host == "" || port == "":
+	case !isHostPort(bc.server):
 		return usagef("--server %q: must be a host and a port, such as %s", bc.server, defaultListen)
 	case some && !given:
 		return usagef("--tls-cert, --tls-key and --tls-ca belong together: name all three")
@@ -95,7 +94,7 @@ func (bc *bootstrapCommand) checkServer() error {
 		return usagef("--server %s: without --tls-cert, --tls-key and --tls-ca it must be a loopback address", bc.server)
 	}
 	if given && bc.tls.Name == "" {
-		bc.tls.Name = host
+		bc.tls.Name, _, _ = net.SplitHostPort(bc.server)
 	}
 	return bc.checkModules(given)
 }

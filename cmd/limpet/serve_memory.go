@@ -7,6 +7,7 @@ import (
 	"log/slog"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/rest"
 
 	"github.com/limpet-proxy/limpet/internal/kubernetes"
 	"github.com/limpet-proxy/limpet/internal/livereload"
@@ -25,7 +26,11 @@ func (sc *serveCommand) recall(ctx context.Context, log *slog.Logger, registry p
 	draining, unselected, owners := livereload.Memory(livereload.FileMemory(sc.draining)),
 		livereload.Memory(livereload.FileMemory(sc.unselectedFile())), livereload.Memory(livereload.FileMemory(sc.owners))
 	if sc.config.input.elsewhere {
-		shared := sharedMemories{sc, ctx, log, serve.NewMemoryMetrics(registry), nil}
+		config, err := sc.cluster.load()
+		if err != nil {
+			return r, err
+		}
+		shared := sharedMemories{sc, ctx, log, config, serve.NewMemoryMetrics(registry), nil}
 		if sc.draining == "" {
 			draining = shared.add("draining", livereload.SameDraining)
 			unselected = shared.add("unselected", livereload.SameUnselected)
@@ -54,18 +59,16 @@ type sharedMemories struct {
 	sc      *serveCommand
 	ctx     context.Context
 	log     *slog.Logger
+	config  *rest.Config
 	written func(result string)
 	err     error // the first
 }
 
 // add makes one, which is written until the context ends.
 func (s *sharedMemories) add(name string, isSame func(stored, own json.RawMessage) bool) livereload.Memory {
-	config, err := s.sc.cluster.load()
-	if s.err = cmp.Or(s.err, err); s.err != nil {
-		return livereload.FileMemory("")
-	}
-	m, err := kubernetes.NewMemory(config, s.sc.cluster.namespace, name, s.log)
-	if s.err = err; err != nil {
+	m, err := kubernetes.NewMemory(s.config, s.sc.cluster.namespace, name, s.log)
+	if err != nil {
+		s.err = cmp.Or(s.err, err)
 		return livereload.FileMemory("")
 	}
 	m.IsSame, m.Written = isSame, s.written
