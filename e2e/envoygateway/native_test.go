@@ -59,24 +59,7 @@ func TestNative(t *testing.T) {
 	} {
 		t.Run(name, check)
 	}
-	t.Run("a strict session fails with its host", func(t *testing.T) {
-		cookie := sessionOn(t, "strict.test/", "127.0.5.1")
-		p.apply(t, manifest(strings.Replace(shop(1), "{ip: {address: 127.0.5.1, port: 8080}}, ", "", 1), first))
-		checkFails(t, "strict.test/", cookie)
-	})
-	kept := sessionOn(t, "shop.test/", "127.0.3.1")
-	t.Run("a backend of weight 0 keeps its sessions", func(t *testing.T) {
-		p.apply(t, manifest(shop(0), first))
-		checkWeightZero(t, kept)
-	})
-	t.Run("draining hosts keep their sessions", func(t *testing.T) {
-		cookie := sessionOn(t, "shop.test/", "127.0.1.1")
-		p.apply(t, manifest(shop(0), first)+yamlOf(t, drain("httproute/shop/shop/rule/0", "127.0.1.1")))
-		checkDraining(t, "shop.test/", cookie, "127.0.1.1")
-	})
-	t.Run("key rotation loses no session", func(t *testing.T) {
-		checkRotation(t, func(keys ...string) { p.apply(t, manifest(shop(0), keys...)) }, first, second)
-	})
+	checkChanges(t, p, manifest, first, second)
 	t.Run("a new file under a new name takes over", func(t *testing.T) {
 		module = installModule(t, "liblimpet-new.so")
 		cookie, host := session(t, "shop.test/")

@@ -85,6 +85,11 @@ func TestSessions(t *testing.T) {
 	} {
 		t.Run(name, check)
 	}
+	checkChanges(t, p, manifest, first, second)
+}
+
+// checkChanges applies manifests one after the other, in which hosts go, drain and lose their weight, and keys change.
+func checkChanges(t *testing.T, p *controlPlane, manifest func(input string, keys ...string) string, first, second string) {
 	t.Run("a strict session fails with its host", func(t *testing.T) {
 		cookie := sessionOn(t, "strict.test/", "127.0.5.1")
 		input := strings.Replace(shop(1), "{ip: {address: 127.0.5.1, port: 8080}}, ", "", 1)

@@ -69,13 +69,7 @@ func TestKeyRotation(t *testing.T) {
 func TestDraining(t *testing.T) {
 	d := onGatewayAPI(t, 3, 0)
 	m := run(t, d)
-	sessions := map[string]*client{}
-	for len(sessions) < 3 {
-		c := m.fresh()
-		sessions[c.request(t, "/cart/add").backend] = c
-	}
-	m.endpoints(t, d.withDraining(t, 2))
-	eventually(t, "new sessions avoid the hosts that drain", func() bool { return len(m.spread(t, "/cart/add")) == 1 })
+	sessions := m.drainTwo(t, d)
 	for range rounds {
 		for host, c := range sessions {
 			if a := c.request(t, "/cart/add"); a.backend != host || a.cookie != "" {
@@ -86,6 +80,19 @@ func TestDraining(t *testing.T) {
 	if err := avoidsDraining(t, m); err != nil {
 		t.Error(err)
 	}
+}
+
+// drainTwo begins a session on each of three hosts, by their addresses, and has two of them drain.
+func (m *world) drainTwo(t *testing.T, d deployment) map[string]*client {
+	t.Helper()
+	sessions := map[string]*client{}
+	for len(sessions) < 3 {
+		c := m.fresh()
+		sessions[c.request(t, "/cart/add").backend] = c
+	}
+	m.endpoints(t, d.withDraining(t, 2))
+	eventually(t, "new sessions avoid the hosts that drain", func() bool { return len(m.spread(t, "/cart/add")) == 1 })
+	return sessions
 }
 
 // avoidsDraining: however many hosts drain, no new session goes to them.

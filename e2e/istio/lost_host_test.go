@@ -79,7 +79,12 @@ func (m *world) served(t *testing.T, b *backend) int {
 
 // TestStrictSessionsNeedNoRetries: with Istio's own retries a session would move.
 func TestStrictSessionsNeedNoRetries(t *testing.T) {
-	d := onVirtualService(t, strict)
+	checkNeedsNoRetries(t, onVirtualService(t, strict))
+}
+
+// checkNeedsNoRetries takes the patches of routes away, by which strict sessions are not tried again.
+func checkNeedsNoRetries(t *testing.T, d deployment) {
+	t.Helper()
 	d.change = withoutKey("route")
 	m := run(t, d)
 	c := m.fresh()

@@ -82,13 +82,7 @@ func TestNativeGatewayAPI(t *testing.T) {
 	d.goNative(t, "liblimpet.so")
 	m := run(t, d)
 	m.passesNative(t)
-	sessions := map[string]*client{}
-	for len(sessions) < 3 {
-		c := m.fresh()
-		sessions[c.request(t, "/cart/add").backend] = c
-	}
-	m.endpoints(t, d.withDraining(t, 2))
-	eventually(t, "new sessions avoid the hosts that drain", func() bool { return len(m.spread(t, "/cart/add")) == 1 })
+	sessions := m.drainTwo(t, d)
 	for host, c := range sessions {
 		if a := c.request(t, "/cart/add"); a.backend != host || a.cookie != "" {
 			t.Errorf("a session of %s went to %s", host, a.backend)
@@ -116,14 +110,7 @@ func TestNativeLostHosts(t *testing.T) {
 func TestNativeStrictNeedsNoRetries(t *testing.T) {
 	d := onVirtualService(t, strict)
 	d.goNative(t, "liblimpet.so")
-	d.change = withoutKey("route")
-	m := run(t, d)
-	c := m.fresh()
-	first := c.request(t, "/cart/add")
-	m.holder(t, first.backend).server.Close()
-	if a := c.request(t, "/cart/add"); a.status != http.StatusOK || a.backend == first.backend {
-		t.Errorf("status %d from %q: the session stays without the patch too", a.status, a.backend)
-	}
+	checkNeedsNoRetries(t, d)
 }
 
 // TestNativeChanges rotates the key of a running mesh, moves it to a new file, and then to one that is missing, which Envoy refuses:
