@@ -47,7 +47,7 @@ func (w *podWorld) newPod(t *testing.T, hostname, address string) *harness.Backe
 		name = hostname + "." + name
 	}
 	if address == "" {
-		address = harness.Loopback(harness.FreePort(t)) // which no outgoing connection takes in between
+		address = harness.Loopback(harness.FreePort(t))
 	}
 	pod := harness.NewBackendAt(t, name, address)
 	pod.UID, pod.Hostname = fmt.Sprintf("uid-%d", w.made), hostname

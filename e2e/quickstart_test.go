@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -168,11 +167,7 @@ func readUntil(from io.Reader, text string, within time.Duration) (string, bool)
 func wantPortsFree(t *testing.T) {
 	t.Helper()
 	for _, address := range demoAddresses {
-		listener, err := net.Listen("tcp", address)
-		if err != nil {
-			t.Fatalf("the quick start needs this address: %v", err)
-		}
-		listener.Close()
+		harness.Listen(t, address).Close()
 	}
 }
 

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"strings"
 	"testing"
@@ -34,12 +33,7 @@ func TestLimpetRun(t *testing.T) {
 	wantNoProcess(t, "TMPDIR="+temp)
 	wantEmptyFolder(t, temp)
 	for _, port := range []int{port, adminPort} {
-		listener, err := net.Listen("tcp", harness.Loopback(port))
-		if err != nil {
-			t.Errorf("after the end: %v", err)
-			continue
-		}
-		listener.Close()
+		harness.Listen(t, harness.Loopback(port)).Close()
 	}
 }
 

@@ -131,16 +131,13 @@ type Seen struct {
 // NewBackend starts a backend that ends with the test.
 func NewBackend(t testing.TB, name string) *Backend {
 	t.Helper()
-	return NewBackendAt(t, name, "127.0.0.1:0")
+	return NewBackendAt(t, name, Loopback(FreePort(t))) // which no outgoing connection takes when the backend is closed
 }
 
 // NewBackendAt starts a backend on an address, such as that of one which was closed before.
 func NewBackendAt(t testing.TB, name, address string) *Backend {
 	t.Helper()
-	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		t.Fatalf("backend %s: %v", name, err)
-	}
+	listener := Listen(t, address)
 	b := &Backend{Name: name, Address: listener.Addr().String(), names: map[string]bool{}}
 	server := newServer(b)
 	b.server = server

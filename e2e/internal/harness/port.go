@@ -1,11 +1,14 @@
 package harness
 
 import (
+	"errors"
 	"net"
 	"os"
 	"strconv"
 	"sync/atomic"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // Ports are handed out below the range from which the kernel picks ports for outgoing connections, so that
@@ -23,14 +26,32 @@ func FreePort(t testing.TB) int {
 	start := uint32(os.Getpid()) * 61
 	for range 200 {
 		port := firstPort + int((start+nextPort.Add(1))%portCount)
-		listener, err := net.Listen("tcp", Loopback(port))
-		if err == nil {
-			listener.Close()
-			return port
+		used, err := net.Dial("tcp", Loopback(port))
+		if err != nil {
+			return port // not tried by listening on it: see Listen
 		}
+		used.Close()
 	}
 	t.Fatal("no free port on 127.0.0.1 in 200 tries")
 	return 0
+}
+
+// patience is how long Listen waits for an address to become free.
+const patience = 10 * time.Second
+
+// Listen listens on an address of which the test knows that it is its own. It may be taken for a moment all the same: a program
+// that another test starts holds every socket of this process from its fork to its exec, those just closed too.
+func Listen(t testing.TB, address string) net.Listener {
+	t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		listener, err := net.Listen("tcp", address)
+		if err == nil {
+			return listener
+		}
+		if !errors.Is(err, syscall.EADDRINUSE) || time.Now().After(end) {
+			t.Fatal(err)
+		}
+	}
 }
 
 // Loopback is the address of a port on 127.0.0.1, as "127.0.0.1:8080".
