@@ -3,6 +3,7 @@ package kubernetes
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"maps"
@@ -44,6 +45,7 @@ type Source struct {
 	touched map[string]bool
 	since   time.Time // when the first change came that Next has not told of
 	watches map[schema.GroupKind]*watch
+	writing map[string]bool // objects whose statuses are being written
 	// begun says that Gateways whose statuses show addresses have theirs, so that others may have the rest.
 	begun bool
 	// keeping is how many policies keep Pods that Services no longer select.
@@ -63,7 +65,7 @@ type watch struct {
 func NewSource(client dynamic.Interface, log *slog.Logger) *Source {
 	return &Source{
 		client: client, log: log, changed: make(chan struct{}, 1), written: make(chan struct{}, 1),
-		objects: map[string]*object{}, touched: map[string]bool{}, watches: map[schema.GroupKind]*watch{},
+		objects: map[string]*object{}, touched: map[string]bool{}, watches: map[schema.GroupKind]*watch{}, writing: map[string]bool{},
 	}
 }
 
@@ -224,7 +226,7 @@ func (s *Source) set(ctx context.Context, kind schema.GroupKind, sent any) {
 	switch {
 	case before == nil, !bytes.Equal(before.text, o.text):
 		s.noteChange()
-	case !bytes.Equal(before.status, o.status):
+	case !bytes.Equal(before.status, o.status) && !s.writing[name]:
 		wake(s.written)
 	}
 	if before != nil && bytes.Equal(before.text, o.text) {
@@ -381,6 +383,31 @@ func (s *Source) SourcesWithStatus() []compiler.Source {
 		}
 	}
 	return all
+}
+
+// expectStatus says that an object's status is about to be written: the event that tells of that is no news.
+func (s *Source) expectStatus(name string) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.writing[name] = true
+}
+
+// noteStatus has what was written into an object's status known at once, nil for nothing. The event that tells of it may come later:
+// until then the same would be written once more. What else has become of the object meanwhile is told of.
+func (s *Source) noteStatus(name string, of *object, written *unstructured.Unstructured) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	delete(s.writing, name)
+	now := s.objects[name]
+	switch {
+	case now == of && written != nil:
+		next := *of
+		next.ResourceVersion = written.GetResourceVersion()
+		next.status, _ = json.Marshal(written.Object["status"]) // which came as JSON
+		s.objects[name] = &next
+	case now != of && (written == nil || now == nil || now.ResourceVersion != written.GetResourceVersion()):
+		wake(s.written)
+	}
 }
 
 // errNotFollowed says that an object is of a kind that is not followed, or is gone.

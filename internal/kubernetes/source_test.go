@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/limpet-proxy/limpet/compiler"
@@ -42,6 +43,48 @@ func TestSources(t *testing.T) {
 		}
 		if !slices.EqualFunc(now, want, isSame) {
 			t.Fatalf("round %d: the sources are %v; want %v", round, now, want)
+		}
+	}
+}
+
+// TestWrittenStatus: what limpet writes into a status is known at once, and the event that tells of it is no news, whichever of the
+// answer and the event comes first. What others write meanwhile is.
+func TestWrittenStatus(t *testing.T) {
+	service := schema.GroupKind{Kind: "Service"}
+	seen := func(version, status string) *object {
+		return &object{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "o", ResourceVersion: version}, text: []byte("{}"), status: []byte(status),
+		}
+	}
+	written := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"resourceVersion": "2"}, "status": map[string]any{"is": "2"}}}
+	for name, c := range map[string]struct {
+		answer *unstructured.Unstructured
+		before []*object // events before the answer
+		after  []*object
+		status string
+		news   bool
+	}{
+		"the answer first":          {written, nil, []*object{seen("2", `{"is":"2"}`)}, `{"is":"2"}`, false},
+		"no event yet":              {written, nil, nil, `{"is":"2"}`, false},
+		"the event first":           {written, []*object{seen("2", `{"is":"2"}`)}, nil, `{"is":"2"}`, false},
+		"another's after it":        {written, []*object{seen("2", `{"is":"2"}`), seen("3", `{"is":"3"}`)}, nil, `{"is":"3"}`, true},
+		"another's after the event": {written, nil, []*object{seen("2", `{"is":"2"}`), seen("3", `{"is":"3"}`)}, `{"is":"3"}`, true},
+		"it is refused for another": {nil, []*object{seen("3", `{"is":"3"}`)}, nil, `{"is":"3"}`, true},
+		"it is refused":             {nil, nil, nil, `{"is":"1"}`, false},
+	} {
+		s := NewSource(nil, nil)
+		first := seen("1", `{"is":"1"}`)
+		s.set(t.Context(), service, first)
+		s.expectStatus("Service/shop/o")
+		for _, o := range c.before {
+			s.set(t.Context(), service, o)
+		}
+		s.noteStatus("Service/shop/o", first, c.answer)
+		for _, o := range c.after {
+			s.set(t.Context(), service, o)
+		}
+		if got := string(s.objects["Service/shop/o"].status); got != c.status || len(s.written) > 0 != c.news {
+			t.Errorf("%s: the status is %s, news %v; want %s, %v", name, got, len(s.written) > 0, c.status, c.news)
 		}
 	}
 }

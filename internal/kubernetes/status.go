@@ -129,7 +129,7 @@ func (w *StatusWriter) compute() {
 	w.desired = desired
 	w.lock.Unlock()
 	for key := range desired {
-		if patch, _, err := w.compare(key); err == nil && patch != nil {
+		if c, err := w.compare(key); err == nil && c.patch != nil {
 			w.queueOf(key).Add(key)
 		}
 	}
@@ -183,16 +183,17 @@ func (w *StatusWriter) writeNext(ctx context.Context, queue workqueue.TypedRateL
 
 // write writes what an object's status shall be now, if it is not that; the result is empty then.
 func (w *StatusWriter) write(ctx context.Context, key statusKey) (result string, err error) {
-	patch, resource, err := w.compare(key)
-	if err != nil || patch == nil {
+	c, err := w.compare(key)
+	if err != nil || c.patch == nil {
 		return "", err
 	}
-	before := w.current(key)
-	written, err := w.Source.client.Resource(resource).Namespace(key.namespace).
-		Patch(ctx, key.name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "limpet"}, "status")
+	w.Source.expectStatus(key.String())
+	written, err := w.Source.client.Resource(c.resource).Namespace(key.namespace).
+		Patch(ctx, key.name, types.MergePatchType, c.patch, metav1.PatchOptions{FieldManager: "limpet"}, "status")
+	w.Source.noteStatus(key.String(), c.of, written)
 	switch {
 	case err == nil:
-		w.tell(written, before)
+		w.tell(written, c.of)
 		return WriteDone, nil
 	case apierrors.IsConflict(err):
 		return WriteConflict, nil
@@ -203,18 +204,14 @@ func (w *StatusWriter) write(ctx context.Context, key statusKey) (result string,
 	}
 }
 
-// current is an object's status as it was seen last.
-func (w *StatusWriter) current(key statusKey) (fields map[string]any) {
-	if o, _, err := w.Source.find(key.kind, key.namespace, key.name); err == nil && o.status != nil {
-		_ = json.Unmarshal(o.status, &fields)
-	}
-	return fields
-}
-
 // tell sends events for what has become of an object.
-func (w *StatusWriter) tell(written *unstructured.Unstructured, before map[string]any) {
+func (w *StatusWriter) tell(written *unstructured.Unstructured, of *object) {
 	if w.Events == nil {
 		return
+	}
+	var before map[string]any
+	if of.status != nil {
+		_ = json.Unmarshal(of.status, &before)
 	}
 	after, _, _ := unstructured.NestedMap(written.Object, "status")
 	w.Events.tell(&corev1.ObjectReference{
@@ -223,20 +220,26 @@ func (w *StatusWriter) tell(written *unstructured.Unstructured, before map[strin
 	}, before, after)
 }
 
-// compare gives the patch that makes an object's status what it shall be, nil for none, and where the object is. The patch is for
-// the state of the object that was seen last, and is refused if it has changed.
-func (w *StatusWriter) compare(key statusKey) (patch []byte, resource schema.GroupVersionResource, err error) {
+// comparison is what an object's status lacks of what it shall be.
+type comparison struct {
+	of       *object
+	resource schema.GroupVersionResource
+	// patch makes it that, nil for nothing. It is for the state of the object that was seen last, and is refused if it has changed.
+	patch []byte
+}
+
+func (w *StatusWriter) compare(key statusKey) (c comparison, err error) {
 	w.lock.Lock()
 	desired, wanted := w.desired[key]
 	w.lock.Unlock()
-	o, resource, err := w.Source.find(key.kind, key.namespace, key.name)
+	c.of, c.resource, err = w.Source.find(key.kind, key.namespace, key.name)
 	if err != nil || !wanted {
-		return nil, resource, err
+		return c, err
 	}
 	current := map[string]any{}
-	if o.status != nil {
-		if err := json.Unmarshal(o.status, &current); err != nil {
-			return nil, resource, err
+	if c.of.status != nil {
+		if err := json.Unmarshal(c.of.status, &current); err != nil {
+			return c, err
 		}
 	}
 	changes := map[string]any{}
@@ -251,8 +254,8 @@ func (w *StatusWriter) compare(key statusKey) (patch []byte, resource schema.Gro
 		}
 	}
 	if len(changes) == 0 {
-		return nil, resource, nil
+		return c, nil
 	}
-	patch, err = json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": o.ResourceVersion}, "status": changes})
-	return patch, resource, err
+	c.patch, err = json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": c.of.ResourceVersion}, "status": changes})
+	return c, err
 }
