@@ -21,6 +21,10 @@ know each other; the certificate's only URI must be
 spiffe://DOMAIN/ns/NAMESPACE/gateway/NAME. Paths are those of the machine that
 the Envoy runs on.
 
+With --token-file and --tls-ca the Envoy shows a token of the Gateway's service
+account instead of a certificate (--token-audience of limpet serve). It reads
+the file whenever it connects, so that a token that was renewed is shown.
+
 The signing keys come from the environment of the Envoy (LIMPET_KEYS), or from the
 server ('limpet serve --keys FILE'), sealed under the root secret in LIMPET_ROOT.`
 
@@ -28,7 +32,10 @@ const bootstrapExamples = `  limpet bootstrap --gateway default/public > envoy.y
   LIMPET_KEYS="$(limpet keygen)" envoy -c envoy.yaml
 
   limpet bootstrap --gateway default/public --server limpet.example:18000 \
-    --tls-cert /etc/limpet/tls.crt --tls-key /etc/limpet/tls.key --tls-ca /etc/limpet/ca.crt`
+    --tls-cert /etc/limpet/tls.crt --tls-key /etc/limpet/tls.key --tls-ca /etc/limpet/ca.crt
+
+  limpet bootstrap --gateway default/public --server limpet.limpet-system:18000 \
+    --token-file /var/run/secrets/limpet/token --tls-ca /etc/limpet/ca.crt`
 
 // bootstrapCommand is "limpet bootstrap".
 type bootstrapCommand struct {
@@ -58,6 +65,7 @@ func newBootstrap() *cobra.Command {
 	flags.BoolVar(&bc.adminAll, "admin-all", false, adminAllUsage)
 	flags.StringVar(&bc.tls.Certificate, "tls-cert", "", "`FILE` with the Envoy's certificate chain")
 	flags.StringVar(&bc.tls.Key, "tls-key", "", "`FILE` with its private key")
+	flags.StringVar(&bc.tls.Token, "token-file", "", "`FILE` with a token of the Gateway's service account, in place of those two")
 	flags.StringVar(&bc.tls.Authority, "tls-ca", "", "`FILE` with the authorities that sign the server's certificate")
 	flags.StringVar(&bc.tls.Name, "server-name", "", "the DNS `NAME` in that (default: the host of --server)")
 	return c
@@ -83,9 +91,13 @@ func (bc *bootstrapCommand) check(c *cobra.Command, args []string) error {
 
 // checkServer refuses a server that is none, or that the Envoy and the server could not know each other by.
 func (bc *bootstrapCommand) checkServer() error {
-	given := bc.tls.Certificate != "" && bc.tls.Key != "" && bc.tls.Authority != ""
-	some := bc.tls.Certificate+bc.tls.Key+bc.tls.Authority != ""
+	given := bc.tls.Authority != "" && (bc.tls.Certificate != "" && bc.tls.Key != "" || bc.tls.Token != "")
+	some := bc.tls.Certificate+bc.tls.Key+bc.tls.Authority+bc.tls.Token != ""
 	switch {
+	case bc.tls.Token != "" && bc.tls.Certificate+bc.tls.Key != "":
+		return usagef("--token-file and --tls-cert, --tls-key exclude each other")
+	case bc.tls.Token != "" && bc.tls.Authority == "":
+		return usagef("--token-file needs --tls-ca: a token is not shown to a stranger")
 	case !isHostPort(bc.server):
 		return usagef("--server %q: must be a host and a port, such as %s", bc.server, defaultListen)
 	case some && !given:
@@ -120,8 +132,11 @@ func (bc *bootstrapCommand) run(c *cobra.Command) error {
 	if bc.admin != compiler.NoAdmin {
 		b.Admin, b.AdminAll = netip.MustParseAddrPort(bc.admin), bc.adminAll
 	}
-	if bc.tls.Certificate != "" {
-		for _, path := range []*string{&bc.tls.Certificate, &bc.tls.Key, &bc.tls.Authority} {
+	if bc.tls.Authority != "" {
+		for _, path := range []*string{&bc.tls.Certificate, &bc.tls.Key, &bc.tls.Authority, &bc.tls.Token} {
+			if *path == "" {
+				continue
+			}
 			absolute, err := filepath.Abs(*path)
 			if err != nil {
 				return err

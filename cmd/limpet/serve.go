@@ -37,7 +37,8 @@ removals, each step when the Envoy has acknowledged the one before. Endpoints do
 rest. An Envoy that does not answer holds up no other.
 
 Envoys show a certificate of --client-ca whose only URI is
-spiffe://DOMAIN/ns/NAMESPACE/gateway/NAME. Without TLS serve listens on the
+spiffe://DOMAIN/ns/NAMESPACE/gateway/NAME, or, with --token-audience, a token of
+their Gateway's service account. Without TLS serve listens on the
 loopback only, and believes what an Envoy's bootstrap says.
 
 --admin has /metrics, /healthz, /readyz, /status, /config?gateway=NAMESPACE/NAME with
@@ -55,7 +56,6 @@ const serveExamples = `  # Envoys on this machine
 const (
 	defaultListen     = "127.0.0.1:18000"
 	defaultServeAdmin = "127.0.0.1:18001"
-	defaultDomain     = "limpet"
 )
 
 // serveCommand is "limpet serve".
@@ -66,8 +66,7 @@ type serveCommand struct {
 	modules  moduleServer
 	admin    string
 	probes   string
-	tls      serve.TLSFiles
-	domain   string
+	tls      serveTLS
 	deadline time.Duration
 	age      time.Duration
 	draining string
@@ -94,10 +93,7 @@ func newServe() *cobra.Command {
 	sc.config.keys.register(flags)
 	sc.config.story.register(flags)
 	flags.StringVar(&sc.listen, "listen", defaultListen, "`ADDRESS` for Envoys; without TLS a loopback address")
-	flags.StringVar(&sc.tls.Certificate, "tls-cert", "", "`FILE` with the server's certificate chain; it is followed, as are the next two")
-	flags.StringVar(&sc.tls.Key, "tls-key", "", "`FILE` with its private key")
-	flags.StringVar(&sc.tls.ClientCA, "client-ca", "", "`FILE` with the authorities that sign Envoys' certificates")
-	flags.StringVar(&sc.domain, "trust-domain", defaultDomain, "`DOMAIN` of the URIs in those")
+	sc.tls.register(flags)
 	flags.StringVar(&sc.modules.listen, "wasm-listen", "",
 		"`ADDRESS` at which Envoys fetch limpet.wasm, instead of --wasm-path; without TLS a loopback address")
 	flags.StringVar(&sc.admin, "admin", defaultServeAdmin, "loopback `ADDRESS` of limpet's own state, or none")
@@ -167,12 +163,13 @@ func (sc *serveCommand) checkRest() error {
 
 // checkListen refuses what is not safe for Envoys: they get keys and certificates.
 func (sc *serveCommand) checkListen() error {
-	encrypted := sc.tls.Certificate != "" && sc.tls.Key != "" && sc.tls.ClientCA != ""
+	encrypted := sc.tls.isOn()
+	if err := sc.tls.check(sc.config.input.elsewhere); err != nil {
+		return err
+	}
 	switch {
 	case !isAddrPort(sc.listen):
 		return usagef("--listen %q: must be an IP address and a port, such as %s", sc.listen, defaultListen)
-	case sc.tls != serve.TLSFiles{} && !encrypted:
-		return usagef("--tls-cert, --tls-key and --client-ca belong together: name all three")
 	case sc.modules.listen != "" && !isAddrPort(sc.modules.listen):
 		return usagef("--wasm-listen %q: must be an IP address and a port", sc.modules.listen)
 	case !encrypted && sc.modules.listen != "" && !isLoopback(sc.modules.listen):
@@ -228,7 +225,7 @@ func (sc *serveCommand) run(c *cobra.Command) error {
 		Compiled: serve.NewCompileMetrics(registry), Own: sc.listAddresses(), Remote: !isLoopback(sc.listen),
 	}
 	server := xds.NewServer(xds.Options{
-		Deadline: sc.deadline, ConnectionAge: sc.age, Identify: xds.IdentifyByCertificate(sc.domain),
+		Deadline: sc.deadline, ConnectionAge: sc.age, Authenticate: sc.tls.authenticate(), Identify: sc.tls.identify(),
 		Log: serve.Log{To: log, Answered: output.Changed}, Metrics: xds.NewMetrics(registry),
 		Staged: traces.Staged,
 	})
@@ -274,12 +271,18 @@ func (sc *serveCommand) newReconciler(
 	ctx context.Context, log *slog.Logger, output *serve.Output, registry *prometheus.Registry,
 ) (*livereload.Reconciler, error) {
 	if !sc.config.input.elsewhere {
+		if err := sc.tls.load(log); err != nil {
+			return nil, err
+		}
 		r := sc.config.newReconciler(serve.Lines{To: log})
 		r.Output = output
 		return r, nil
 	}
 	c, err := sc.cluster.follow(ctx, log)
 	if err != nil {
+		return nil, err
+	}
+	if err := sc.tls.follow(ctx, c); err != nil {
 		return nil, err
 	}
 	// An API server has admitted the objects, and Gateways may come later.
@@ -296,10 +299,7 @@ func (sc *serveCommand) newReconciler(
 func (sc *serveCommand) serveUntil(
 	ctx context.Context, log *slog.Logger, server *xds.Server, registry *prometheus.Registry, follow func(),
 ) error {
-	rpc, err := sc.newRPC(log)
-	if err != nil {
-		return err
-	}
+	rpc := serve.NewRPC(sc.tls.config)
 	server.Register(rpc)
 	listener, err := net.Listen("tcp", sc.listen)
 	if err != nil {
@@ -307,7 +307,7 @@ func (sc *serveCommand) serveUntil(
 	}
 	var ready atomic.Bool
 	ends := make(chan error, 4)
-	if err := sc.serveModules(log, ends); err != nil {
+	if err := sc.serveModules(ends); err != nil {
 		return err
 	}
 	for address, handler := range map[string]http.Handler{
@@ -327,7 +327,7 @@ func (sc *serveCommand) serveUntil(
 	}
 	go func() { ends <- rpc.Serve(listener) }()
 	ready.Store(true)
-	log.Info("serving; changes of the input reach Envoys as they come", "listen", sc.listen, "tls", sc.tls.Certificate != "",
+	log.Info("serving; changes of the input reach Envoys as they come", "listen", sc.listen, "tls", sc.tls.isOn(),
 		"gateways", len(server.Gateways()))
 	followed := make(chan struct{})
 	go func() {
@@ -346,18 +346,6 @@ func (sc *serveCommand) serveUntil(
 		return nil
 	}
 	return err
-}
-
-// newRPC makes the gRPC server, with TLS if there are certificates.
-func (sc *serveCommand) newRPC(log *slog.Logger) (*grpc.Server, error) {
-	if sc.tls.Certificate == "" {
-		return serve.NewRPC(nil), nil
-	}
-	config, err := serve.LoadTLS(sc.tls, func(err error) { log.Error("certificates can't be read", "reason", err) })
-	if err != nil {
-		return nil, err
-	}
-	return serve.NewRPC(config), nil
 }
 
 func (sc *serveCommand) newLogger(c *cobra.Command) *slog.Logger {

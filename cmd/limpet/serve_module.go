@@ -2,7 +2,6 @@ package main
 
 import (
 	"crypto/tls"
-	"log/slog"
 	"net"
 	"net/http"
 	"time"
@@ -10,7 +9,6 @@ import (
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/digest"
 	"github.com/limpet-proxy/limpet/internal/livereload"
-	"github.com/limpet-proxy/limpet/internal/serve"
 )
 
 // moduleServer gives Envoys limpet.wasm.
@@ -43,8 +41,9 @@ func (m *moduleServer) options(of func(livereload.Inputs) compiler.Options) func
 	}
 }
 
-// serveModules begins to give the module to Envoys, which show a certificate as they do to the xDS server.
-func (sc *serveCommand) serveModules(log *slog.Logger, ends chan<- error) error {
+// serveModules begins to give the module to Envoys, which show a certificate as they do to the xDS server. Those that have a token
+// instead need not show it: the module is no secret.
+func (sc *serveCommand) serveModules(ends chan<- error) error {
 	m := &sc.modules
 	if m.listen == "" {
 		return nil
@@ -53,12 +52,8 @@ func (sc *serveCommand) serveModules(log *slog.Logger, ends chan<- error) error 
 	if err != nil {
 		return err
 	}
-	if sc.tls.Certificate != "" {
-		config, err := serve.LoadTLS(sc.tls, func(err error) { log.Error("certificates can't be read", "reason", err) })
-		if err != nil {
-			return err
-		}
-		at = tls.NewListener(at, config)
+	if sc.tls.config != nil {
+		at = tls.NewListener(at, sc.tls.config)
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+m.path, func(w http.ResponseWriter, _ *http.Request) {

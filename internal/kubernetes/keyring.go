@@ -10,10 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/cache"
 
 	"github.com/limpet-proxy/limpet/internal/keyfile"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
@@ -116,15 +114,11 @@ func (k *Keyring) take(secret *corev1.Secret) error {
 
 // follow takes each ring that the Secret gets.
 func (k *Keyring) follow(ctx context.Context, client *typedcorev1.CoreV1Client) error {
-	informer := cache.NewSharedIndexInformer(
-		cache.NewListWatchFromClient(client.RESTClient(), "secrets", k.Namespace, fields.OneTermEqualSelector("metadata.name", k.Name)),
-		&corev1.Secret{}, 0, cache.Indexers{})
-	changed := func(sent any) {
-		secret, is := sent.(*corev1.Secret)
+	return followSecret(ctx, client, k.Namespace, k.Name, func(secret *corev1.Secret) {
 		k.lock.Lock()
-		known := is && secret.ResourceVersion == k.secret.ResourceVersion
+		known := secret.ResourceVersion == k.secret.ResourceVersion
 		k.lock.Unlock()
-		if !is || known {
+		if known {
 			return
 		}
 		if err := k.take(secret); err != nil {
@@ -132,18 +126,9 @@ func (k *Keyring) follow(ctx context.Context, client *typedcorev1.CoreV1Client) 
 			return
 		}
 		k.Changed()
-	}
-	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: changed, UpdateFunc: func(_, sent any) { changed(sent) },
-		DeleteFunc: func(any) {
-			k.Log.Error("the key ring's Secret is gone; its ring stays until this process ends", "secret", k.Namespace+"/"+k.Name)
-		},
+	}, func() {
+		k.Log.Error("the key ring's Secret is gone; its ring stays until this process ends", "secret", k.Namespace+"/"+k.Name)
 	})
-	if err != nil {
-		return err
-	}
-	go informer.RunWithContext(ctx)
-	return nil
 }
 
 // rotate puts a fresh key into the ring whenever it is time. Every process does: the API server takes the first one's, and the

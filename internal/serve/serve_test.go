@@ -308,12 +308,12 @@ func TestLoadTLS(t *testing.T) {
 		}
 	}
 	warnings := 0
-	if _, err := LoadTLS(files, nil); err == nil {
+	if _, err := LoadTLS(files, false, nil); err == nil {
 		t.Error("files that are not there are taken")
 	}
 	chain, key := newCertificate(t)
 	write(chain, key, chain)
-	config, err := LoadTLS(files, func(error) { warnings++ })
+	config, err := LoadTLS(files, false, func(error) { warnings++ })
 	if err != nil {
 		t.Fatal(err)
 	}

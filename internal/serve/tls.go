@@ -7,23 +7,76 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
-// TLSFiles are the paths of what the server shows its clients, and of the authority that has signed theirs.
+// TLSMaterial is what the server shows its clients, and the authorities that have signed theirs, as PEM. Without authorities no
+// client's certificate is taken.
+type TLSMaterial struct{ Certificate, Key, ClientCA []byte }
+
+// config makes a configuration of it.
+func (m TLSMaterial) config(tokens bool) (*tls.Config, error) {
+	pair, err := tls.X509KeyPair(m.Certificate, m.Key)
+	if err != nil {
+		return nil, err
+	}
+	config := &tls.Config{
+		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2"},
+		// A session that is taken up again would go by the authorities of before.
+		SessionTicketsDisabled: true,
+	}
+	if len(m.ClientCA) == 0 && tokens {
+		return config, nil
+	}
+	config.ClientCAs, config.ClientAuth = x509.NewCertPool(), tls.RequireAndVerifyClientCert
+	if tokens {
+		config.ClientAuth = tls.VerifyClientCertIfGiven
+	}
+	if !config.ClientCAs.AppendCertsFromPEM(m.ClientCA) {
+		return nil, errors.New("ca.crt: no certificate in it, and so no authority of clients")
+	}
+	return config, nil
+}
+
+// HotTLS is a configuration that changes while the server runs: a connection that begins gets what holds then, and those that are
+// there go on.
+type HotTLS struct {
+	// Tokens says that a client may come without a certificate, and shows a token instead.
+	Tokens bool
+
+	current atomic.Pointer[tls.Config]
+}
+
+// Set has the material hold from now on; what can't be used changes nothing.
+func (h *HotTLS) Set(m TLSMaterial) error {
+	next, err := m.config(h.Tokens)
+	if err == nil {
+		h.current.Store(next)
+	}
+	return err
+}
+
+// Config asks every client for a certificate, unless it may have a token.
+func (h *HotTLS) Config() *tls.Config {
+	return &tls.Config{
+		MinVersion:         tls.VersionTLS13,
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return h.current.Load(), nil },
+	}
+}
+
+// TLSFiles are the paths of what the server shows its clients, and of the authority that has signed theirs; that may be empty.
 type TLSFiles struct{ Certificate, Key, ClientCA string }
 
 // recheck is how often files are looked at, at most.
 const recheck = time.Second
 
-// LoadTLS makes a configuration that asks every client for a certificate. It follows the files: a connection that begins
-// gets what they hold then, and where they can't be used, what they held before.
-func LoadTLS(files TLSFiles, warn func(error)) (*tls.Config, error) {
-	current, err := files.load()
-	if err != nil {
+// LoadTLS makes a configuration that follows files: where they can't be used, what they held before holds.
+func LoadTLS(files TLSFiles, tokens bool, warn func(error)) (*tls.Config, error) {
+	f := &tlsFollower{HotTLS: HotTLS{Tokens: tokens}, files: files, stamp: files.stamp(), looked: time.Now(), warn: warn}
+	if err := f.load(); err != nil {
 		return nil, err
 	}
-	f := &tlsFollower{files: files, current: current, stamp: files.stamp(), looked: time.Now(), warn: warn}
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS13,
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return f.get(time.Now()), nil },
@@ -32,52 +85,58 @@ func LoadTLS(files TLSFiles, warn func(error)) (*tls.Config, error) {
 
 // tlsFollower has what the files held last.
 type tlsFollower struct {
+	HotTLS
+
 	files TLSFiles
 	warn  func(error)
 
-	lock    sync.Mutex
-	current *tls.Config
-	stamp   string
-	looked  time.Time
+	lock   sync.Mutex
+	stamp  string
+	looked time.Time
 }
 
 func (f *tlsFollower) get(now time.Time) *tls.Config {
 	f.lock.Lock()
 	defer f.lock.Unlock()
-	if now.Sub(f.looked) < recheck {
-		return f.current
+	if now.Sub(f.looked) >= recheck {
+		f.looked = now
+		f.look()
 	}
-	f.looked = now
-	if stamp := f.files.stamp(); stamp != f.stamp {
-		next, err := f.files.load()
-		if err != nil {
-			f.warn(fmt.Errorf("%w; the certificates of before go on", err))
-			return f.current
-		}
-		f.current, f.stamp = next, stamp
-	}
-	return f.current
+	return f.current.Load()
 }
 
-func (t TLSFiles) load() (*tls.Config, error) {
-	pair, err := tls.LoadX509KeyPair(t.Certificate, t.Key)
+// look takes what the files hold, if they are others.
+func (f *tlsFollower) look() {
+	stamp := f.files.stamp()
+	if stamp == f.stamp {
+		return
+	}
+	if err := f.load(); err != nil {
+		f.warn(fmt.Errorf("%w; the certificates of before go on", err))
+		return
+	}
+	f.stamp = stamp
+}
+
+func (f *tlsFollower) load() error {
+	m, err := f.files.read()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	text, err := os.ReadFile(t.ClientCA)
-	if err != nil {
-		return nil, err
+	if err := f.Set(m); err != nil {
+		return fmt.Errorf("%s, %s, %s: %w", f.files.Certificate, f.files.Key, f.files.ClientCA, err)
 	}
-	authorities := x509.NewCertPool()
-	if !authorities.AppendCertsFromPEM(text) {
-		return nil, errors.New(t.ClientCA + ": no certificate in it")
+	return nil
+}
+
+func (t TLSFiles) read() (m TLSMaterial, err error) {
+	var failed [3]error
+	m.Certificate, failed[0] = os.ReadFile(t.Certificate)
+	m.Key, failed[1] = os.ReadFile(t.Key)
+	if t.ClientCA != "" {
+		m.ClientCA, failed[2] = os.ReadFile(t.ClientCA)
 	}
-	return &tls.Config{
-		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2"},
-		ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: authorities,
-		// A session that is taken up again would go by the authorities of before.
-		SessionTicketsDisabled: true,
-	}, nil
+	return m, errors.Join(failed[:]...)
 }
 
 // stamp changes with the files.

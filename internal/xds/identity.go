@@ -1,6 +1,7 @@
 package xds
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -16,18 +17,18 @@ import (
 type Identity struct {
 	// Gateway is the key of the one Gateway whose resources it gets.
 	Gateway string
-	// Name is what its certificate says; empty without one.
+	// Name is what its certificate or token says; empty without one.
 	Name string
 }
 
 // Identify says who a peer is that calls itself a node. Its error is what the peer is told.
-type Identify func(from *peer.Peer, node *corev3.Node) (Identity, error)
+type Identify func(ctx context.Context, from *peer.Peer, node *corev3.Node) (Identity, error)
 
 // IdentifyByCertificate takes a peer for what its certificate says: one URI, spiffe://DOMAIN/ns/NAMESPACE/gateway/NAME.
 // The node's cluster may say the same, and nothing else. Without TLS the node is believed, for who is on this machine's
 // loopback; the server listens nowhere else without TLS.
 func IdentifyByCertificate(domain string) Identify {
-	return func(from *peer.Peer, node *corev3.Node) (Identity, error) {
+	return func(_ context.Context, from *peer.Peer, node *corev3.Node) (Identity, error) {
 		claimed := node.GetCluster()
 		info, secure := from.AuthInfo.(credentials.TLSInfo)
 		if !secure {

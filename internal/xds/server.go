@@ -2,10 +2,13 @@ package xds
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"google.golang.org/grpc/peer"
 )
 
 // Options are a server's.
@@ -15,6 +18,9 @@ type Options struct {
 	// ConnectionAge is after how long a connection is ended, give or take a fifth; its Envoy comes back, perhaps to another
 	// replica. 0 is never.
 	ConnectionAge time.Duration
+	// Authenticate, if there is one, judges a peer by its connection and headers, before anything that it sends is read. What it
+	// gives is what Identify gets.
+	Authenticate func(ctx context.Context, from *peer.Peer) (context.Context, error)
 	// Identify says whose resources a peer gets.
 	Identify Identify
 	// Log is told of what people should know.

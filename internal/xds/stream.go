@@ -1,6 +1,7 @@
 package xds
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -43,16 +44,18 @@ type stream struct {
 
 // DeltaAggregatedResources serves one Envoy until it goes.
 func (s *Server) DeltaAggregatedResources(to adsStream) error {
+	from, _ := peer.FromContext(to.Context())
+	ctx, err := s.authenticate(to.Context(), from)
+	if err != nil {
+		return s.refuse(from, err)
+	}
 	first, err := to.Recv()
 	if err != nil {
 		return err
 	}
-	from, _ := peer.FromContext(to.Context())
-	who, err := s.options.Identify(from, first.GetNode())
+	who, err := s.options.Identify(ctx, from, first.GetNode())
 	if err != nil {
-		s.options.Log.Refused(from.Addr.String(), err)
-		s.options.Metrics.countRefused()
-		return status.Error(codes.PermissionDenied, err.Error())
+		return s.refuse(from, err)
 	}
 	now := time.Now()
 	one := &stream{server: s, gateway: s.find(who.Gateway), to: to, wake: make(chan struct{}, 1)}
@@ -69,6 +72,23 @@ func (s *Server) DeltaAggregatedResources(to adsStream) error {
 	s.options.Metrics.setStreams(s.streams.Add(-1))
 	s.options.Log.Disconnected(*one.status.Load(), err)
 	return err
+}
+
+func (s *Server) authenticate(ctx context.Context, from *peer.Peer) (context.Context, error) {
+	if s.options.Authenticate == nil {
+		return ctx, nil
+	}
+	return s.options.Authenticate(ctx, from)
+}
+
+// refuse is the answer to a peer that gets nothing.
+func (s *Server) refuse(from *peer.Peer, why error) error {
+	s.options.Log.Refused(from.Addr.String(), why)
+	s.options.Metrics.countRefused()
+	if _, has := status.FromError(why); has {
+		return why
+	}
+	return status.Error(codes.PermissionDenied, why.Error())
 }
 
 func formatVersion(node *corev3.Node) string {

@@ -38,7 +38,9 @@ type ServerBootstrap struct {
 
 // ServerTLS are the paths of the files with which an Envoy and its server know each other.
 type ServerTLS struct {
+	// Certificate and Key are the Envoy's. In their place it may have a Token, which it reads whenever it connects.
 	Certificate, Key string
+	Token            string
 	// Authority has the certificates that the server's leads up to, and Name is the server's.
 	Authority, Name string
 }
@@ -57,8 +59,13 @@ func (b ServerBootstrap) YAML() ([]byte, error) {
 			EnvoyGrpc: &corev3.GrpcService_EnvoyGrpc{ClusterName: serverCluster},
 		}}},
 	}
+	clusters := map[string]string{serverCluster: b.Server, moduleCluster: b.Modules}
+	if b.TLS != nil && b.TLS.Token != "" {
+		out.DynamicResources.AdsConfig.GrpcServices = []*corev3.GrpcService{e.newTokenService(b.Server, *b.TLS)}
+		delete(clusters, serverCluster)
+	}
 	out.DynamicResources.CdsConfig, out.DynamicResources.LdsConfig = newServerSource(), newServerSource()
-	for name, at := range map[string]string{serverCluster: b.Server, moduleCluster: b.Modules} {
+	for name, at := range clusters {
 		if at == "" {
 			continue
 		}
@@ -131,12 +138,11 @@ func newServerTLS(t ServerTLS) *tlsv3.UpstreamTlsContext {
 	file := func(path string) *corev3.DataSource {
 		return &corev3.DataSource{Specifier: &corev3.DataSource_Filename{Filename: path}}
 	}
-	return &tlsv3.UpstreamTlsContext{
+	context := &tlsv3.UpstreamTlsContext{
 		Sni: t.Name,
 		CommonTlsContext: &tlsv3.CommonTlsContext{
 			// Envoy as a client speaks no more than 1.2 unless it is told to.
-			TlsParams:       &tlsv3.TlsParameters{TlsMaximumProtocolVersion: tlsv3.TlsParameters_TLSv1_3},
-			TlsCertificates: []*tlsv3.TlsCertificate{{CertificateChain: file(t.Certificate), PrivateKey: file(t.Key)}},
+			TlsParams: &tlsv3.TlsParameters{TlsMaximumProtocolVersion: tlsv3.TlsParameters_TLSv1_3},
 			ValidationContextType: &tlsv3.CommonTlsContext_ValidationContext{ValidationContext: &tlsv3.CertificateValidationContext{
 				TrustedCa: file(t.Authority),
 				MatchTypedSubjectAltNames: []*tlsv3.SubjectAltNameMatcher{{
@@ -146,4 +152,8 @@ func newServerTLS(t ServerTLS) *tlsv3.UpstreamTlsContext {
 			}},
 		},
 	}
+	if t.Certificate != "" {
+		context.CommonTlsContext.TlsCertificates = []*tlsv3.TlsCertificate{{CertificateChain: file(t.Certificate), PrivateKey: file(t.Key)}}
+	}
+	return context
 }

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+
+	"github.com/spf13/pflag"
+	"google.golang.org/grpc/peer"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/limpet-proxy/limpet/internal/kubernetes"
+	"github.com/limpet-proxy/limpet/internal/serve"
+	"github.com/limpet-proxy/limpet/internal/xds"
+)
+
+// serveTLS says how the server and Envoys know each other.
+type serveTLS struct {
+	files    serve.TLSFiles
+	secret   string
+	domain   string
+	audience string
+
+	config *tls.Config // nil for none, once it is loaded
+	tokens kubernetes.Tokens
+}
+
+const defaultDomain = "limpet"
+
+func (s *serveTLS) register(flags *pflag.FlagSet) {
+	flags.StringVar(&s.files.Certificate, "tls-cert", "", "`FILE` with the server's certificate chain; it is followed, as are the next two")
+	flags.StringVar(&s.files.Key, "tls-key", "", "`FILE` with its private key")
+	flags.StringVar(&s.files.ClientCA, "client-ca", "", "`FILE` with the authorities that sign Envoys' certificates")
+	flags.StringVar(&s.secret, "tls-secret", "",
+		"`NAME` of a Secret of --system-namespace with tls.crt, tls.key and, as --client-ca,\nca.crt, instead of those files; it is followed")
+	flags.StringVar(&s.domain, "trust-domain", defaultDomain, "`DOMAIN` of the URIs in Envoys' certificates")
+	flags.StringVar(&s.audience, "token-audience", "",
+		"let Envoys show, instead of a certificate, a token of their Gateway's service\naccount that is bound to the `AUDIENCE`, such as limpet.dev; "+
+			"ca.crt of\n--tls-secret is no authority of clients then")
+}
+
+// isOn tells whether connections are encrypted.
+func (s *serveTLS) isOn() bool { return s.files.Certificate != "" || s.secret != "" }
+
+// check refuses what does not go together.
+func (s *serveTLS) check(fromCluster bool) error {
+	pair := s.files.Certificate != "" && s.files.Key != ""
+	some := s.files.Certificate+s.files.Key+s.files.ClientCA != ""
+	switch {
+	case s.secret != "" && !fromCluster:
+		return usagef("--tls-secret needs an API server: name one with --kubeconfig")
+	case s.audience != "" && !fromCluster:
+		return usagef("--token-audience needs an API server, which reviews the tokens: name one with --kubeconfig")
+	case s.secret != "" && some:
+		return usagef("--tls-secret and --tls-cert, --tls-key, --client-ca exclude each other")
+	case s.audience != "" && s.secret == "" && !pair:
+		return usagef("--token-audience needs --tls-cert and --tls-key, or --tls-secret: a token is not shown in the clear")
+	case some && (!pair || s.files.ClientCA == "" && s.audience == ""):
+		return usagef("--tls-cert, --tls-key and --client-ca belong together: name all three")
+	default:
+		return nil
+	}
+}
+
+// authenticate judges the tokens of Envoys that show no certificate; nil where none are taken.
+func (s *serveTLS) authenticate() func(context.Context, *peer.Peer) (context.Context, error) {
+	if s.audience == "" {
+		return nil
+	}
+	return serve.AuthenticateByToken(&s.tokens)
+}
+
+func (s *serveTLS) identify() xds.Identify {
+	byCertificate := xds.IdentifyByCertificate(s.domain)
+	if s.audience == "" {
+		return byCertificate
+	}
+	return serve.IdentifyByToken(&s.tokens, byCertificate)
+}
+
+// load reads the files, if there are any.
+func (s *serveTLS) load(log *slog.Logger) (err error) {
+	if s.files.Certificate != "" {
+		s.config, err = serve.LoadTLS(s.files, s.audience != "", func(err error) { log.Error("certificates can't be read", "reason", err) })
+	}
+	return err
+}
+
+// follow reads the files, or the Secret, and begins to have tokens reviewed.
+func (s *serveTLS) follow(ctx context.Context, c *cluster) error {
+	if s.audience != "" {
+		s.tokens.Audience = s.audience
+		if err := s.tokens.Begin(c.config, c.source); err != nil {
+			return err
+		}
+	}
+	if s.secret == "" {
+		return s.load(c.log)
+	}
+	hot := &serve.HotTLS{Tokens: s.audience != ""}
+	s.config = hot.Config()
+	return kubernetes.FollowSecret(ctx, c.config, c.flags.namespace, s.secret, c.log, func(data map[string][]byte) error {
+		m := serve.TLSMaterial{Certificate: data[corev1.TLSCertKey], Key: data[corev1.TLSPrivateKeyKey]}
+		if s.audience == "" {
+			m.ClientCA = data[corev1.ServiceAccountRootCAKey]
+		}
+		return hot.Set(m)
+	})
+}

@@ -1,0 +1,76 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+
+	"github.com/limpet-proxy/limpet/internal/xds"
+)
+
+// Tokens knows service accounts by their tokens.
+type Tokens interface {
+	// Review gives the service account, NAMESPACE/NAME, whose token a peer at an address has shown. With ErrUnavailable it may be asked
+	// again later.
+	Review(ctx context.Context, address, token string) (account string, err error)
+	// IsProxy tells whether the proxies of a Gateway have that service account.
+	IsProxy(gateway, account string) bool
+}
+
+// ErrUnavailable says that a token can't be judged now.
+var ErrUnavailable = errors.New("the token can't be reviewed now")
+
+// accountKey is where the context of a connection has the service account whose token it has shown.
+type accountKey struct{}
+
+// AuthenticateByToken judges the token that a peer shows instead of a certificate.
+func AuthenticateByToken(tokens Tokens) func(context.Context, *peer.Peer) (context.Context, error) {
+	return func(ctx context.Context, from *peer.Peer) (context.Context, error) {
+		if info, secure := from.AuthInfo.(credentials.TLSInfo); !secure || len(info.State.VerifiedChains) > 0 {
+			return ctx, nil // known by its certificate, or by being on this machine
+		}
+		token, shown := findToken(ctx)
+		if !shown {
+			return ctx, errors.New("the client shows neither a certificate nor a token")
+		}
+		account, err := tokens.Review(ctx, from.Addr.String(), token)
+		if errors.Is(err, ErrUnavailable) {
+			return ctx, status.Error(codes.Unavailable, err.Error())
+		}
+		return context.WithValue(ctx, accountKey{}, account), err
+	}
+}
+
+// findToken gives the bearer token of a connection's headers.
+func findToken(ctx context.Context) (token string, shown bool) {
+	headers := metadata.ValueFromIncomingContext(ctx, "authorization")
+	if len(headers) != 1 {
+		return "", false
+	}
+	token, shown = strings.CutPrefix(headers[0], "Bearer ")
+	return strings.TrimSpace(token), shown && token != ""
+}
+
+// IdentifyByToken takes a peer with a token for a proxy of the Gateway that its node's cluster names, if that has its service
+// account. All others are identified otherwise.
+func IdentifyByToken(tokens Tokens, otherwise xds.Identify) xds.Identify {
+	return func(ctx context.Context, from *peer.Peer, node *corev3.Node) (xds.Identity, error) {
+		account, shown := ctx.Value(accountKey{}).(string)
+		if !shown {
+			return otherwise(ctx, from, node)
+		}
+		gateway := node.GetCluster()
+		if !tokens.IsProxy(gateway, account) {
+			return xds.Identity{}, fmt.Errorf("service account %s is not that of the proxies of Gateway %q", account, gateway)
+		}
+		return xds.Identity{Gateway: gateway, Name: "serviceaccount " + account}, nil
+	}
+}
