@@ -259,9 +259,9 @@ func (sc *serveCommand) newTraces(ctx context.Context, log *slog.Logger) (*serve
 	if sc.traces == "" {
 		return nil, nil
 	}
-	traces, err := serve.NewTraces(sc.traces, isLoopback(sc.traces), log)
+	traces, err := serve.NewTraces(ctx, sc.traces, isLoopback(sc.traces), log)
 	if err == nil {
-		go traces.Run(ctx)
+		go traces.End(ctx)
 	}
 	return traces, err
 }

@@ -2,19 +2,21 @@ package serve
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"crypto/tls"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
-	collectorv1 "go.opentelemetry.io/proto/otlp/collector/trace/v1"
-	commonv1 "go.opentelemetry.io/proto/otlp/common/v1"
-	resourcev1 "go.opentelemetry.io/proto/otlp/resource/v1"
-	tracev1 "go.opentelemetry.io/proto/otlp/trace/v1"
-	"google.golang.org/grpc"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/limpet-proxy/limpet/internal/xds"
 )
@@ -22,12 +24,11 @@ import (
 // Traces sends a trace of each change to a collector, over OTLP: from the sign of it until it is compiled, and until each Envoy has
 // acknowledged each of its stages. What a collector does not take in time is dropped, and holds up nothing.
 type Traces struct {
-	client collectorv1.TraceServiceClient
-	log    *slog.Logger
-	spans  chan *tracev1.Span
+	provider *sdktrace.TracerProvider
+	tracer   trace.Tracer
 }
 
-// maxSpans is how many wait to be sent, sendEvery how often they are.
+// maxSpans is how many wait to be sent, sendEvery how often they are, and sendFor how long that may take.
 const (
 	maxSpans  = 4096
 	sendEvery = time.Second
@@ -35,49 +36,47 @@ const (
 )
 
 // NewTraces makes what sends to a collector at a host and port, in the clear if it is on this machine.
-func NewTraces(collector string, isLocal bool, log *slog.Logger) (*Traces, error) {
-	secured := credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS12})
+func NewTraces(ctx context.Context, collector string, isLocal bool, log *slog.Logger) (*Traces, error) {
+	secured := otlptracegrpc.WithTLSCredentials(credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS12}))
 	if isLocal {
-		secured = insecure.NewCredentials()
+		secured = otlptracegrpc.WithInsecure()
 	}
-	connection, err := grpc.NewClient(collector, grpc.WithTransportCredentials(secured))
+	exporter, err := otlptracegrpc.New(ctx, otlptracegrpc.WithEndpoint(collector), secured)
 	if err != nil {
 		return nil, err
 	}
-	return &Traces{collectorv1.NewTraceServiceClient(connection), log, make(chan *tracev1.Span, maxSpans)}, nil
+	otel.SetErrorHandler(&tellOnce{log: log})
+	provider := sdktrace.NewTracerProvider(
+		sdktrace.WithBatcher(exporter, sdktrace.WithMaxQueueSize(maxSpans), sdktrace.WithBatchTimeout(sendEvery), sdktrace.WithExportTimeout(sendFor)),
+		sdktrace.WithSampler(sdktrace.AlwaysSample()), sdktrace.WithIDGenerator(changeIDs{}),
+		sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", "limpet"))),
+	)
+	return &Traces{provider, provider.Tracer("limpet-proxy/limpet")}, nil
 }
 
-// Run sends until ctx ends.
-func (t *Traces) Run(ctx context.Context) {
-	said := ""
-	for ctx.Err() == nil {
-		select {
-		case <-ctx.Done():
-		case <-time.After(sendEvery):
-		}
-		if err := t.send(ctx); err != nil && ctx.Err() == nil && err.Error() != said {
-			said = err.Error()
-			t.log.Warn("traces can't be sent, and are dropped", "reason", err)
-		}
+// tellOnce tells of what goes wrong, of the same once.
+type tellOnce struct {
+	log  *slog.Logger
+	lock sync.Mutex
+	said string
+}
+
+// Handle is otel.ErrorHandler's.
+func (o *tellOnce) Handle(err error) {
+	o.lock.Lock()
+	defer o.lock.Unlock()
+	if err.Error() != o.said {
+		o.said = err.Error()
+		o.log.Warn("traces can't be sent, and are dropped", "reason", err)
 	}
 }
 
-// send sends the spans that wait.
-func (t *Traces) send(ctx context.Context) error {
-	var spans []*tracev1.Span
-	for len(t.spans) > 0 {
-		spans = append(spans, <-t.spans)
-	}
-	if len(spans) == 0 {
-		return nil
-	}
-	within, stop := context.WithTimeout(ctx, sendFor)
+// End sends what waits, when the context of all else has ended.
+func (t *Traces) End(ctx context.Context) {
+	<-ctx.Done()
+	within, stop := context.WithTimeout(context.Background(), sendFor)
 	defer stop()
-	_, err := t.client.Export(within, &collectorv1.ExportTraceServiceRequest{ResourceSpans: []*tracev1.ResourceSpans{{
-		Resource:   &resourcev1.Resource{Attributes: []*commonv1.KeyValue{attribute("service.name", "limpet")}},
-		ScopeSpans: []*tracev1.ScopeSpans{{Scope: &commonv1.InstrumentationScope{Name: "limpet-proxy/limpet"}, Spans: spans}},
-	}}})
-	return err
+	_ = t.provider.Shutdown(within)
 }
 
 // Compiled says that a Gateway's configuration was compiled for a change that was seen then.
@@ -85,12 +84,11 @@ func (t *Traces) Compiled(gateway string, since time.Time, generation string) {
 	if t == nil {
 		return
 	}
-	trace, root := identify(gateway, since)
-	t.add(&tracev1.Span{
-		TraceId: trace, SpanId: root, Name: "change", Attributes: []*commonv1.KeyValue{
-			attribute("limpet.gateway", gateway), attribute("limpet.generation", generation),
-		},
-	}, since, time.Since(since))
+	ctx := context.WithValue(context.Background(), changeKey{}, identify(gateway, since))
+	_, span := t.tracer.Start(ctx, "change", trace.WithTimestamp(since), trace.WithAttributes(
+		attribute.String("limpet.gateway", gateway), attribute.String("limpet.generation", generation),
+	))
+	span.End()
 }
 
 // Staged says that an Envoy has acknowledged a stage of a change.
@@ -98,31 +96,36 @@ func (t *Traces) Staged(c xds.ClientStatus, stage string, since time.Time, took 
 	if t == nil {
 		return
 	}
-	trace, root := identify(c.Gateway, since)
-	own := sha256.Sum256(fmt.Appendf(nil, "%x %s %s %s", root, c.Node, c.Address, stage))
-	t.add(&tracev1.Span{
-		TraceId: trace, SpanId: own[:8], ParentSpanId: root, Name: "acknowledged " + stage, Attributes: []*commonv1.KeyValue{
-			attribute("limpet.gateway", c.Gateway), attribute("limpet.envoy", c.Node), attribute("network.peer.address", c.Address),
-		},
-	}, since, took)
-}
-
-// add has a span sent, unless too many wait.
-func (t *Traces) add(s *tracev1.Span, since time.Time, took time.Duration) {
-	s.Kind = tracev1.Span_SPAN_KIND_INTERNAL
-	s.StartTimeUnixNano, s.EndTimeUnixNano = uint64(since.UnixNano()), uint64(since.Add(took).UnixNano())
-	select {
-	case t.spans <- s:
-	default:
-	}
+	ctx := trace.ContextWithRemoteSpanContext(context.Background(), identify(c.Gateway, since))
+	_, span := t.tracer.Start(ctx, "acknowledged "+stage, trace.WithTimestamp(since), trace.WithAttributes(
+		attribute.String("limpet.gateway", c.Gateway), attribute.String("limpet.envoy", c.Node),
+		attribute.String("network.peer.address", c.Address),
+	))
+	span.End(trace.WithTimestamp(since.Add(took)))
 }
 
 // identify gives a change's trace and first span, which all that is told of it has in common.
-func identify(gateway string, since time.Time) (trace, root []byte) {
+func identify(gateway string, since time.Time) trace.SpanContext {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", gateway, since.UnixNano()))
-	return sum[:16], sum[16:24]
+	return trace.NewSpanContext(trace.SpanContextConfig{
+		TraceID: trace.TraceID(sum[:16]), SpanID: trace.SpanID(sum[16:24]), TraceFlags: trace.FlagsSampled,
+	})
 }
 
-func attribute(key, value string) *commonv1.KeyValue {
-	return &commonv1.KeyValue{Key: key, Value: &commonv1.AnyValue{Value: &commonv1.AnyValue_StringValue{StringValue: value}}}
+// changeKey is where a context has which change a trace begins with.
+type changeKey struct{}
+
+// changeIDs names a change as identify does, and all other spans at random.
+type changeIDs struct{}
+
+// NewIDs is sdktrace.IDGenerator's.
+func (changeIDs) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
+	change, _ := ctx.Value(changeKey{}).(trace.SpanContext)
+	return change.TraceID(), change.SpanID()
+}
+
+// NewSpanID is sdktrace.IDGenerator's.
+func (changeIDs) NewSpanID(context.Context, trace.TraceID) (id trace.SpanID) {
+	_, _ = rand.Read(id[:]) // never fails
+	return id
 }

@@ -44,7 +44,7 @@ func TestTraces(t *testing.T) {
 	collectorv1.RegisterTraceServiceServer(server, c)
 	go func() { _ = server.Serve(at) }()
 	defer server.Stop()
-	traces, err := NewTraces(at.Addr().String(), true, slog.New(slog.DiscardHandler))
+	traces, err := NewTraces(t.Context(), at.Addr().String(), true, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,6 @@ func TestTraces(t *testing.T) {
 	since := time.Now()
 	traces.Compiled("default/one", since, "g")
 	traces.Staged(xds.ClientStatus{Gateway: "default/one", Node: "edge"}, "routes", since, time.Second)
-	go traces.Run(t.Context())
 	names := map[string]*tracev1.Span{}
 	var all []string
 	for range 4 {
