@@ -23,6 +23,7 @@ COMMAND_SOURCES := go.mod go.sum $(shell find cmd compiler internal policy-confi
 
 PEERS := dist/peers/tinygo.wasm dist/peers/rust.wasm
 NATIVE_PEERS := dist/peers/libempty.so dist/peers/librust.so
+FUZZED_MODULES := dist/native/poisoned/liblimpet.so dist/native/sanitized/liblimpet.so
 VARIANTS := $(patsubst %,dist/variants/%.wasm,opt-1 opt-s opt-z gc-conservative wasm-opt-O3 wasm-opt-O4)
 
 .PHONY: help
@@ -148,12 +149,12 @@ golden-clean: golden ## fail where a file that the code makes is not as committe
 	printf "stale; run 'make golden', review and commit:\n%s\n" "$$changed"; exit 1; }
 
 .PHONY: fuzz
-fuzz: dist/limpet.wasm ## fuzz each target for FUZZTIME (default 30s)
-	@LIMPET_REQUIRE_WASM=1 tools/fuzz.sh $(or $(FUZZTIME),30s) $(FUZZ)
+fuzz: dist/limpet.wasm $(FUZZED_MODULES) ## fuzz each target for FUZZTIME (default 30s)
+	@LIMPET_REQUIRE_WASM=1 LIMPET_REQUIRE_NATIVE=1 tools/fuzz.sh $(or $(FUZZTIME),30s) $(FUZZ)
 
 .PHONY: fuzz-nightly
-fuzz-nightly: dist/limpet.wasm ## fuzz each target for an hour, or FUZZ=FOLDER/TARGET alone; what is found is kept (tools/fuzz.sh)
-	@LIMPET_REQUIRE_WASM=1 tools/fuzz.sh $(or $(FUZZTIME),1h) $(FUZZ)
+fuzz-nightly: dist/limpet.wasm $(FUZZED_MODULES) ## fuzz each target for an hour, or FUZZ=FOLDER/TARGET alone; what is found is kept (tools/fuzz.sh)
+	@LIMPET_REQUIRE_WASM=1 LIMPET_REQUIRE_NATIVE=1 tools/fuzz.sh $(or $(FUZZTIME),1h) $(FUZZ)
 
 .PHONY: bench
 bench: build bin/bench $(PEERS) dist/liblimpet.so $(NATIVE_PEERS) $(if $(filter full,$(BENCH)),$(VARIANTS)) ## what limpet costs Envoy next to other filters, 15 minutes; BENCH=full: builds and memory too; needs Rust
@@ -243,7 +244,7 @@ lint: ## golangci-lint with .golangci.yml (builds the linter the first time: min
 	@lint=$$(tools/setup.sh lint) && LINES_SHOWN=500 tools/step.sh "linting (a minute or more the first time)" "$$lint" run ./...
 
 .PHONY: reproduce
-reproduce: ## build limpet.wasm twice, in different places with fresh caches, and compare
+reproduce: ## build limpet.wasm and liblimpet.so twice, in different places with fresh caches, and compare
 	@tools/reproduce.sh
 
 # VULNDB=file:///PATH reads a copy of the data. Modules of tests that bring a control plane of their own are looked at, too.
