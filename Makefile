@@ -310,7 +310,7 @@ NATIVE_LDFLAGS := -shared -nostartfiles -nodefaultlibs -fuse-ld=lld-19 -Wl,--ver
 	-Wl,-z,nodelete,-z,relro,-z,now,-z,noexecstack -Wl,--no-undefined-version -Wl,--build-id=none -Wl,-s -Wl,-soname,liblimpet.so
 
 .PHONY: native
-native: dist/native/amd64/liblimpet.so dist/native/arm64/liblimpet.so dist/liblimpet.so dist/native/poisoned/liblimpet.so dist/native/sanitized/liblimpet.so \
+native: dist/native/amd64/liblimpet.so dist/native/arm64/liblimpet.so dist/liblimpet.so $(FUZZED_MODULES) dist/native/trapping/liblimpet.so \
 	cmd/limpet/filters/liblimpet-amd64.so cmd/limpet/filters/liblimpet-arm64.so ## build the native filter, limpet as a dynamic module of Envoy, for amd64 and arm64, and bin/limpet with it
 	@$(MAKE) --no-print-directory build
 
@@ -359,6 +359,11 @@ dist/native/sanitized/liblimpet.so: dist/native/$(NATIVE_ARCH)/limpet.o $(NATIVE
 dist/native/poisoned/liblimpet.so: dist/native/$(NATIVE_ARCH)/limpet.o $(NATIVE_C)
 	@mkdir -p $(@D)
 	@$(NATIVE_CLANG_$(NATIVE_ARCH)) $(NATIVE_CFLAGS) -DPOISON $(NATIVE_LDFLAGS) -o $@.partial filter/native/c/*.c $< -lc && mv $@.partial $@
+
+# One that traps with its first request, as it would where a check of TinyGo's fails.
+dist/native/trapping/liblimpet.so: dist/native/$(NATIVE_ARCH)/limpet.o $(NATIVE_C)
+	@mkdir -p $(@D)
+	@$(NATIVE_CLANG_$(NATIVE_ARCH)) $(NATIVE_CFLAGS) -DTRAP $(NATIVE_LDFLAGS) -o $@.partial filter/native/c/*.c $< -lc && mv $@.partial $@
 
 dist/native/%/liblimpet.so: dist/native/%/limpet.o $(NATIVE_C)
 	@[ $* = $(NATIVE_ARCH) ] || tools/setup.sh cross-$* >/dev/null
