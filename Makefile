@@ -23,6 +23,7 @@ COMMAND_SOURCES := go.mod go.sum $(shell find cmd compiler internal policy-confi
 
 PEERS := dist/peers/tinygo.wasm dist/peers/rust.wasm
 NATIVE_PEERS := dist/peers/libempty.so dist/peers/librust.so
+FUZZED_MODULES := dist/native/poisoned/liblimpet.so dist/native/sanitized/liblimpet.so
 VARIANTS := $(patsubst %,dist/variants/%.wasm,opt-1 opt-s opt-z gc-conservative wasm-opt-O3 wasm-opt-O4)
 
 .PHONY: help
@@ -148,12 +149,12 @@ golden-clean: golden ## fail where a file that the code makes is not as committe
 	printf "stale; run 'make golden', review and commit:\n%s\n" "$$changed"; exit 1; }
 
 .PHONY: fuzz
-fuzz: dist/limpet.wasm ## fuzz each target for FUZZTIME (default 30s)
-	@LIMPET_REQUIRE_WASM=1 tools/fuzz.sh $(or $(FUZZTIME),30s) $(FUZZ)
+fuzz: dist/limpet.wasm $(FUZZED_MODULES) ## fuzz each target for FUZZTIME (default 30s)
+	@LIMPET_REQUIRE_WASM=1 LIMPET_REQUIRE_NATIVE=1 tools/fuzz.sh $(or $(FUZZTIME),30s) $(FUZZ)
 
 .PHONY: fuzz-nightly
-fuzz-nightly: dist/limpet.wasm ## fuzz each target for an hour, or FUZZ=FOLDER/TARGET alone; what is found is kept (tools/fuzz.sh)
-	@LIMPET_REQUIRE_WASM=1 tools/fuzz.sh $(or $(FUZZTIME),1h) $(FUZZ)
+fuzz-nightly: dist/limpet.wasm $(FUZZED_MODULES) ## fuzz each target for an hour, or FUZZ=FOLDER/TARGET alone; what is found is kept (tools/fuzz.sh)
+	@LIMPET_REQUIRE_WASM=1 LIMPET_REQUIRE_NATIVE=1 tools/fuzz.sh $(or $(FUZZTIME),1h) $(FUZZ)
 
 .PHONY: bench
 bench: build bin/bench $(PEERS) dist/liblimpet.so $(NATIVE_PEERS) $(if $(filter full,$(BENCH)),$(VARIANTS)) ## what limpet costs Envoy next to other filters, 15 minutes; BENCH=full: builds and memory too; needs Rust
@@ -243,7 +244,7 @@ lint: ## golangci-lint with .golangci.yml (builds the linter the first time: min
 	@lint=$$(tools/setup.sh lint) && LINES_SHOWN=500 tools/step.sh "linting (a minute or more the first time)" "$$lint" run ./...
 
 .PHONY: reproduce
-reproduce: ## build limpet.wasm twice, in different places with fresh caches, and compare
+reproduce: ## build limpet.wasm and liblimpet.so twice, in different places with fresh caches, and compare
 	@tools/reproduce.sh
 
 # VULNDB=file:///PATH reads a copy of the data. Modules of tests that bring a control plane of their own are looked at, too.
@@ -309,7 +310,7 @@ NATIVE_LDFLAGS := -shared -nostartfiles -nodefaultlibs -fuse-ld=lld-19 -Wl,--ver
 	-Wl,-z,nodelete,-z,relro,-z,now,-z,noexecstack -Wl,--no-undefined-version -Wl,--build-id=none -Wl,-s -Wl,-soname,liblimpet.so
 
 .PHONY: native
-native: dist/native/amd64/liblimpet.so dist/native/arm64/liblimpet.so dist/liblimpet.so dist/native/poisoned/liblimpet.so dist/native/sanitized/liblimpet.so \
+native: dist/native/amd64/liblimpet.so dist/native/arm64/liblimpet.so dist/liblimpet.so $(FUZZED_MODULES) dist/native/trapping/liblimpet.so \
 	cmd/limpet/filters/liblimpet-amd64.so cmd/limpet/filters/liblimpet-arm64.so ## build the native filter, limpet as a dynamic module of Envoy, for amd64 and arm64, and bin/limpet with it
 	@$(MAKE) --no-print-directory build
 
@@ -358,6 +359,11 @@ dist/native/sanitized/liblimpet.so: dist/native/$(NATIVE_ARCH)/limpet.o $(NATIVE
 dist/native/poisoned/liblimpet.so: dist/native/$(NATIVE_ARCH)/limpet.o $(NATIVE_C)
 	@mkdir -p $(@D)
 	@$(NATIVE_CLANG_$(NATIVE_ARCH)) $(NATIVE_CFLAGS) -DPOISON $(NATIVE_LDFLAGS) -o $@.partial filter/native/c/*.c $< -lc && mv $@.partial $@
+
+# One that traps with its first request, as it would where a check of TinyGo's fails.
+dist/native/trapping/liblimpet.so: dist/native/$(NATIVE_ARCH)/limpet.o $(NATIVE_C)
+	@mkdir -p $(@D)
+	@$(NATIVE_CLANG_$(NATIVE_ARCH)) $(NATIVE_CFLAGS) -DTRAP $(NATIVE_LDFLAGS) -o $@.partial filter/native/c/*.c $< -lc && mv $@.partial $@
 
 dist/native/%/liblimpet.so: dist/native/%/limpet.o $(NATIVE_C)
 	@[ $* = $(NATIVE_ARCH) ] || tools/setup.sh cross-$* >/dev/null

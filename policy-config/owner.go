@@ -2,7 +2,6 @@ package policyconfig
 
 import (
 	"errors"
-	"net/netip"
 	"strconv"
 	"strings"
 )
@@ -42,8 +41,7 @@ func ParseOwner(s string) (o Owner, err error) {
 	if !found {
 		host, tag, o.Named = strings.Cut(s, ownerName)
 	}
-	address, err := netip.ParseAddrPort(host)
-	if err != nil || address.String() != host || address.Port() == 0 || address.Addr().Zone() != "" {
+	if !isAddress(host) {
 		return Owner{}, errOwner
 	}
 	if len(tag) != 16 || strings.Trim(tag, "0123456789abcdef") != "" {

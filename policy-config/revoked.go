@@ -47,11 +47,20 @@ func ParseRevokedSession(s string) (r RevokedSession, err error) {
 	return r, nil
 }
 
+// isAddress tells whether a text is an IP address and a port in canonical form, without a zone: package netip would keep its name for
+// good, in memory that the native filter gives back with the configuration.
+func isAddress(host string) bool {
+	if strings.IndexByte(host, '%') >= 0 {
+		return false
+	}
+	address, err := netip.ParseAddrPort(host)
+	return err == nil && address.String() == host && address.Port() != 0
+}
+
 // ParseRevokedHost reads an item of Revocation.Hosts.
 func ParseRevokedHost(s string) (RevokedHost, error) {
 	host, before, _ := strings.Cut(s, " before ")
-	address, err := netip.ParseAddrPort(host)
-	if err != nil || address.String() != host || address.Port() == 0 || address.Addr().Zone() != "" {
+	if !isAddress(host) {
 		return RevokedHost{}, errRevokedHost
 	}
 	at, err := ParseTime(before)

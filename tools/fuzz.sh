@@ -9,6 +9,10 @@ time=${1:?usage: tools/fuzz.sh TIME [FOLDER/TARGET]}
 corpus=${FUZZ_CORPUS:-${LIMPET_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/limpet}/fuzz}
 cache=$(go env GOCACHE)/fuzz
 mkdir -p "$corpus"
+# What one target finds, another that takes the same begins with too.
+declare -A shared=(
+	[FuzzNativeModule]=filter/behaviour/FuzzShippedModule [FuzzNativeOpen]=token/FuzzOpen [FuzzNativeParse]=policy-config/FuzzParse
+)
 
 # copy FROM TO adds the files of a folder to another; those that are there, which have the same names, stay.
 copy() { [ ! -d "$1" ] || { mkdir -p "$2" && cp -Rn "$1/." "$2/"; }; }
@@ -23,6 +27,7 @@ while IFS=: read -r file target; do
 	package=$(go list "$(dirname "$file")")
 	echo "== $(dirname "$file") $target"
 	copy "$corpus/$package/$target" "$cache/$package/$target"
+	if [ "${shared[$target]:-}" ]; then copy "$corpus/$(go list -m)/${shared[$target]}" "$cache/$package/$target"; fi
 	go test "$(dirname "$file")" -run '^$' -fuzz "^$target\$" -fuzztime "$time" 2>&1 | tee "$said" || status=1
 	copy "$cache/$package/$target" "$corpus/$package/$target"
 	printf '%s %s %s %s\n' "$(date -u +%F)" "$(dirname "$file")" "$target" \

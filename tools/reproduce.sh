@@ -1,31 +1,40 @@
 #!/usr/bin/env bash
-# Builds limpet.wasm twice, from copies of the working tree in folders of different names and depths, each with fresh caches of
-# Go and TinyGo, and compares the two, and dist/limpet.wasm with them if it is there.
+# Builds the filter twice, limpet.wasm and liblimpet.so for amd64 and arm64, from copies of the working tree in folders of different
+# names and depths, each with fresh caches of Go and TinyGo, and compares the two, and what is in dist with them if it is there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tinygo=$(tools/setup.sh tinygo)
 modules=$(go env GOMODCACHE) # its content is held by go.sum
+files=(dist/limpet.wasm) own=$(go env GOHOSTARCH)
+# Without its linker the other architecture's is left out, and said to be.
+for arch in amd64 arm64; do
+	if [ "$arch" = "$own" ] || tools/setup.sh "cross-$arch" >/dev/null; then files+=("dist/native/$arch/liblimpet.so"); else
+		echo "reproduce: liblimpet.so for $arch is left out: no tools for it" >&2
+	fi
+done
 work=$(mktemp -d)
 trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
 
-# build FOLDER NAME builds in a folder below $work, and prints the module's SHA-256.
+# build FOLDER NAME ZONE builds in a folder below $work, and prints the files' SHA-256.
 build() {
 	local tree=$work/$1 home=$work/home-$2
 	mkdir -p "$tree" "$home/tmp"
 	git ls-files -z --cached --others --exclude-standard -- go.mod go.sum Makefile filter policy-config token internal tools |
 		xargs -0 tar -cf - --ignore-failed-read | tar -xf - -C "$tree"
 	env -i PATH="$PATH" HOME="$home" TMPDIR="$home/tmp" GOCACHE="$home/go" XDG_CACHE_HOME="$home/cache" GOMODCACHE="$modules" \
-		GOFLAGS=-mod=readonly GOPROXY=off TZ="$3" LANG=C \
-		"$tree/tools/step.sh" "building limpet.wasm in a ${#tree} characters long path" \
-		sh -c 'cd "$1" && "$2" build -target tools/limpet-wasm.json -opt=2 -no-debug -panic=trap -o limpet.wasm ./filter' sh "$tree" "$tinygo"
-	sha256sum <"$tree/limpet.wasm" | cut -d' ' -f1
+		GOFLAGS=-mod=readonly GOPROXY=off TZ="$3" LANG=C TINYGO="$tinygo" \
+		"$tree/tools/step.sh" "building the filter in a ${#tree} characters long path" \
+		make --no-print-directory -C "$tree" WASM_TARGET='-target tools/limpet-wasm.json' "${files[@]}"
+	(cd "$tree" && sha256sum "${files[@]}")
 }
 
 first=$(build a one UTC)
 second=$(build some/folder/that/is/deeper/and/has/a/longer/name two Asia/Kathmandu)
-[ "$first" = "$second" ] || { echo "reproduce: two builds of limpet.wasm differ: $first and $second" >&2; exit 1; }
-if [ -e dist/limpet.wasm ] && [ "$(sha256sum <dist/limpet.wasm | cut -d' ' -f1)" != "$first" ]; then
-	echo "reproduce: dist/limpet.wasm is not what the working tree gives, which is $first: run 'make build' and try again" >&2
-	exit 1
-fi
-echo "limpet.wasm is $first, in both places"
+[ "$first" = "$second" ] || { printf 'reproduce: two builds differ:\n%s\n%s\n' "$first" "$second" >&2; exit 1; }
+while read -r sum file; do
+	if [ -e "$file" ] && [ "$(sha256sum <"$file" | cut -d' ' -f1)" != "$sum" ]; then
+		echo "reproduce: $file is not what the working tree gives, which is $sum: run 'make build native' and try again" >&2
+		exit 1
+	fi
+	echo "$file is $sum, in both places"
+done <<<"$first"

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"crypto/rand"
 	"io"
 	"os"
@@ -133,9 +134,10 @@ func (rc *runCommand) run(c *cobra.Command, envoyFlags []string) error {
 	cmd := exec.Command(program, rc.listArgs(dir, envoyFlags)...)
 	cmd.Env = environment
 	cmd.Stdout, cmd.Stderr = c.OutOrStdout(), d.log
-	end := d.followInput()
-	defer end()
-	return envoyproc.Supervise(cmd, signals, envoyproc.Grace)
+	end := d.followInput(signals)
+	err = envoyproc.Supervise(cmd, signals, envoyproc.Grace)
+	end()
+	return cmp.Or(d.failed, err)
 }
 
 // listArgs are Envoy's. What Envoy discovers was made for it, so it need not look for fields that it does not know, which takes it

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"io"
+	"os"
 	"slices"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -24,6 +26,8 @@ type deployment struct {
 	// dynamic and reconciler are there with --watch only.
 	dynamic    *livereload.Dynamic
 	reconciler *livereload.Reconciler
+	// failed is why Envoy was ended that had started.
+	failed error
 }
 
 // deploy compiles for a folder that is not there yet.
@@ -102,8 +106,9 @@ func (d *deployment) write(dir string) error {
 	return atomicfile.WriteAll(dir, d.files)
 }
 
-// followInput lets changes of the input reach the Envoy that starts now. The function that it gives ends that.
-func (d *deployment) followInput() (end func()) {
+// followInput lets changes of the input reach the Envoy that starts now, and ends that if it does not take the filter. The
+// function that it gives ends it.
+func (d *deployment) followInput(signals chan<- os.Signal) (end func()) {
 	if d.dynamic == nil {
 		return func() {}
 	}
@@ -111,10 +116,16 @@ func (d *deployment) followInput() (end func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if d.dynamic.WaitReady(ctx) {
-			message.Print(d.reconciler.Stderr, "serving; changes of the input reach Envoy as they come")
-			d.reconciler.Run(ctx)
+		if !d.dynamic.WaitReady(ctx) {
+			return
 		}
+		if err := d.dynamic.CheckFilter(ctx); err != nil && ctx.Err() == nil {
+			d.failed = err
+			signals <- syscall.SIGTERM
+			return
+		}
+		message.Print(d.reconciler.Stderr, "serving; changes of the input reach Envoy as they come")
+		d.reconciler.Run(ctx)
 	}()
 	return func() {
 		cancel()

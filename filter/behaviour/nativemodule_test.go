@@ -103,26 +103,17 @@ func (s *moduleStream) close() {
 	}
 }
 
-// fuzzHost runs a build of the module with the policies that fuzzing drives.
-func fuzzHost(f *testing.F, name string) *nativetest.Host {
-	f.Helper()
-	h := nativetest.Start(f, nativetest.Module(f, name))
-	if err := h.Configure(fuzzConfig, map[string]string{"LIMPET_KEYS": ringA}); err != nil {
-		f.Fatal(err)
-	}
-	return h
-}
-
 // FuzzNativeModule throws header input at the native module: nothing may end its process, and whatever it pins must come
-// from a token it made. It is the build that fills memory with rubbish, under a host whose buffers go away.
+// from a token it made. The host's buffers go away. It takes the corpus of FuzzShippedModule.
 func FuzzNativeModule(f *testing.F) {
 	for _, cookie := range hostileCookies {
 		f.Add(cookie, cookie, "GET", "200", "max-age=1", "10.0.0.1:8080", "via_upstream")
 		f.Add("a=b", cookie, "OPTIONS", "503", "", cookie, "no_healthy_upstream")
 	}
-	h := fuzzHost(f, "native/poisoned/liblimpet.so")
+	hosts := fuzzedHosts(f, fuzzConfig)
 	f.Fuzz(func(t *testing.T, one, two, method, status, control, upstream, details string) {
-		for _, route := range []string{"cookie", "strip", "header", two} {
+		for i, route := range []string{"cookie", "strip", "header", two, "cookie", "strip", "header", two} {
+			h := hosts[i/4]
 			request := [][2]string{{":method", method}, {"cookie", one}, {"x-sid", two}, {"cookie", two}, {"x-sid", one}, {"origin", one}}
 			s, _, err := h.Request(route, one, request)
 			if err != nil {

@@ -291,6 +291,9 @@ func (d *Dynamic) listAdded(next *envoy.Discovery) (added []envoy.Resource) {
 	return added
 }
 
+// CheckFilter gives an error for an Envoy that has started and serves without the filter.
+func (d *Dynamic) CheckFilter(ctx context.Context) error { return d.Publisher.CheckFilter(ctx, d.live) }
+
 // WaitReady waits until Envoy serves; false when ctx ends before.
 func (d *Dynamic) WaitReady(ctx context.Context) bool {
 	for !d.Publisher.Admin.Ready(ctx) {

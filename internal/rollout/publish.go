@@ -65,6 +65,19 @@ func (p *Publisher) Start(to *envoy.Discovery) error {
 	return p.Folder.Clear()
 }
 
+// CheckFilter gives an error for an Envoy that has started with a configuration and not taken the filter: its listeners serve all the
+// same, and answer 500 where there are sessions.
+func (p *Publisher) CheckFilter(ctx context.Context, to *envoy.Discovery) error {
+	c := &confirmation{publisher: p, stage: "filter"}
+	c.watch(filterFile(to.Filter), false)
+	now, err := p.Admin.readCounters(ctx, c.prefixes)
+	if err != nil {
+		return err
+	}
+	_, err = c.compare(now)
+	return err
+}
+
 // ErrLeftover is part of the error of a change that is live, while Envoy still has some of what it replaced.
 var ErrLeftover = errors.New("what it replaces is still there")
 
@@ -95,7 +108,9 @@ func (p *Publisher) Publish(
 		case s.Tidy:
 			return to, true, fmt.Errorf("%w: %w", ErrLeftover, err)
 		case !errors.As(err, &late):
-			p.findRefused(ctx, from, to, err)
+			if !s.Trial {
+				p.findRefused(ctx, from, to, err)
+			}
 			return p.undo(ctx, from, to, err)
 		}
 	}

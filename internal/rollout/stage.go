@@ -22,6 +22,8 @@ type Stage struct {
 	Needs []string
 	// Brings are the clusters that Envoy has after the stage.
 	Brings []string
+	// Trial says that the stage finds out whether Envoy takes the filter that the listeners will have.
+	Trial bool
 	// Tidy says that the stage takes away what nothing uses any more.
 	Tidy bool
 	// Remove are the paths of files that Envoy no longer reads after the stage.
@@ -38,9 +40,14 @@ func Stages(from, to *envoy.Discovery) []Stage {
 	endpoints, newEndpoints := endpointFiles(from, to)
 	routes, awaited := routeFiles(from, to)
 	settings := filterFile(to.Filter)
+	trial := Stage{Name: "filter", Trial: true, Warm: true}
 	if fresh := len(from.Listeners) == 0 || from.Filter.Name != to.Filter.Name; fresh && len(to.Listeners) > 0 {
-		// It is they that make Envoy read the filter's configuration.
-		awaited = append(awaited, settings)
+		// It is they that make Envoy read the filter's configuration, or the trial's where some serve already.
+		if len(from.Listeners) > 0 {
+			trial.Files, trial.Await = []File{listenersFile(from, &envoy.Discovery{Listeners: []envoy.Resource{to.Trial}})}, []File{settings}
+		} else {
+			awaited = append(awaited, settings)
+		}
 		settings.Unread = true
 	}
 	clusters := clustersFile(to)
@@ -52,6 +59,7 @@ func Stages(from, to *envoy.Discovery) []Stage {
 		{Name: "endpoints", Files: endpoints, Free: true},
 		{Name: "clusters", Files: []File{allClusters}, Await: newEndpoints, Warm: true, Free: true, Brings: clusterNames(from, to)},
 		{Name: "filter's settings", Files: []File{settings}, Free: true},
+		trial,
 		{Name: "routes", Files: routes, Needs: clusterNames(to)},
 		{Name: "listeners", Files: []File{listenersFile(from, to)}, Await: awaited, Warm: true},
 		{Name: "listeners", Files: []File{listenersFile(to)}, Tidy: true},

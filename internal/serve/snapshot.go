@@ -33,6 +33,8 @@ func (p published) follow(since time.Time, d *envoy.Served) published {
 			r.Needs = packed.Clusters
 			if t == xds.Filter {
 				r.Origin = pluginText(d.PluginJSON)
+				r.Vary = varyFilter
+				r.Trial = xds.NewResource(xds.Listener, d.Trial.Name, d.Trial.Content)
 			}
 			edit.Set = append(edit.Set, r)
 		}
@@ -82,3 +84,14 @@ func byName(all []envoy.Packed) map[string][]byte {
 
 // pluginText is the text of a filter's configuration, which may hold keys.
 type pluginText []byte
+
+// varyFilter is an xds.Resource's Vary for filters, with one of several texts.
+func varyFilter(content []byte, times int) []byte {
+	varied, err := envoy.VaryFilter(content, times%maxSpaces)
+	if err != nil {
+		return content // it is one of ours, and can be read
+	}
+	return varied
+}
+
+const maxSpaces = 64

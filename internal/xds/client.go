@@ -3,6 +3,7 @@ package xds
 import (
 	"cmp"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"time"
@@ -68,6 +69,8 @@ type clientType struct {
 	absent   map[string]bool   // names that it knows to be of nothing
 	pending  *push             // which it has not answered
 	rejected map[string]Rejection
+	// refused counts what was rejected; it begins anywhere for an Envoy that may have rejected something before.
+	refused int
 	// clean says that the Envoy had all resources of a type when their sum was cleanAt, and that nothing has come from it since.
 	clean   bool
 	cleanAt hashSum
@@ -91,6 +94,8 @@ type Rejection struct {
 	Version string `json:"version"`
 	// Words are Envoy's own.
 	Words string `json:"message"`
+
+	at time.Time
 }
 
 func newClient(deadline time.Duration, o observer, now time.Time) *client {
@@ -102,6 +107,9 @@ func newClient(deadline time.Duration, o observer, now time.Time) *client {
 	}
 	return c
 }
+
+// mostRefused is how many numbers there are to begin with.
+const mostRefused = 1 << 10
 
 // take takes a request: a subscription, an answer to a push, or both.
 func (c *client) take(request *discoveryv3.DeltaDiscoveryRequest, now time.Time) {
@@ -115,6 +123,9 @@ func (c *client) take(request *discoveryv3.DeltaDiscoveryRequest, now time.Time)
 		k.asked = true
 		k.wildcard = len(request.GetResourceNamesSubscribe()) == 0 && (t == Cluster || t == Listener)
 		maps.Copy(k.has, request.GetInitialResourceVersions())
+		if t == Filter && len(c.types[Listener].has) > 0 {
+			k.refused = 1 + rand.IntN(mostRefused) //nolint:gosec // it need not be secret
+		}
 		c.returned = c.returned || t == Endpoint && len(k.has) > 0
 	}
 	k.subscribe(request)
@@ -155,7 +166,7 @@ func (c *client) settle(t Type, request *discoveryv3.DeltaDiscoveryRequest, now 
 	p := k.pending
 	k.pending = nil
 	if request.GetErrorDetail() != nil {
-		c.reject(t, p, request.GetErrorDetail().GetMessage())
+		c.reject(t, p, request.GetErrorDetail().GetMessage(), now)
 		return
 	}
 	k.limit *= 2
@@ -193,8 +204,8 @@ func (c *client) noteEndpoints(p *push, now time.Time) {
 }
 
 // reject notes what an Envoy did not take. Of several resources it may have taken some: they are sent again in halves,
-// until the ones at fault are alone. Those are not sent again.
-func (c *client) reject(t Type, p *push, words string) {
+// until the ones at fault are alone. Those are not sent again, but for filters (trial.go).
+func (c *client) reject(t Type, p *push, words string, now time.Time) {
 	k := &c.types[t]
 	var names []string
 	for _, r := range p.resources {
@@ -206,7 +217,8 @@ func (c *client) reject(t Type, p *push, words string) {
 		return
 	}
 	for _, r := range p.resources {
-		k.rejected[r.Name] = Rejection{Type: t.String(), Name: r.Name, Version: r.Version, Words: words}
+		k.rejected[r.Name] = Rejection{Type: t.String(), Name: r.Name, Version: r.Version, Words: words, at: now}
+		k.refused++
 	}
 	for _, name := range p.removed { // it has it still; asking again changes nothing
 		delete(k.has, name)
@@ -218,6 +230,7 @@ func (c *client) next(now time.Time) []*discoveryv3.DeltaDiscoveryResponse {
 	if c.latest == nil {
 		return nil
 	}
+	c.retryFilters(now)
 	var all []*discoveryv3.DeltaDiscoveryResponse
 	for {
 		if c.target == nil || c.target != c.latest && c.isFree(now) {
@@ -254,6 +267,9 @@ func (c *client) pushStages(now time.Time) (all []*discoveryv3.DeltaDiscoveryRes
 	send(Endpoint, Cluster, Secret, Filter)
 	if !c.pass(stageClusters, now, c.hasAll(Cluster), c.hasEndpoints(), c.hasAsked(Filter), c.hasAsked(Secret)) {
 		return all
+	}
+	if m, tried := c.tryFilters(now); !tried {
+		return append(all, m...)
 	}
 	send(Routes)
 	if !c.pass(stageRoutes, now, c.hasAsked(Routes)) {
@@ -426,7 +442,7 @@ func (c *client) isFree(now time.Time) bool {
 	for t := range typeCount {
 		rejected = rejected || c.hasRejected(t)
 	}
-	return rejected && c.reached >= stageListeners || now.Sub(c.begun) >= c.deadline
+	return rejected && c.reached >= stageListeners || c.isFilterRefused() || now.Sub(c.begun) >= c.deadline
 }
 
 // isWaiting tells whether the Envoy owes an answer.
@@ -515,7 +531,7 @@ func (c *client) send(t Type, changed []*Resource, removed []string, now time.Ti
 		SystemVersionInfo: c.target.Generation, TypeUrl: t.URL(), Nonce: p.nonce, RemovedResources: removed,
 	}
 	for _, r := range changed {
-		message.Resources = append(message.Resources, &discoveryv3.Resource{Name: r.Name, Version: r.Version, Resource: r.Body})
+		message.Resources = append(message.Resources, &discoveryv3.Resource{Name: r.Name, Version: r.Version, Resource: r.body(k.refused)})
 	}
 	c.observe.sent(t, len(changed), len(removed))
 	return message

@@ -16,6 +16,12 @@ import (
 // reject have "bad" in it.
 func text(t Type, name, content string) *Resource {
 	r := NewResource(t, name, []byte(content))
+	if t == Filter {
+		r.Trial = NewResource(Listener, "trial/"+name, []byte("filter:"+name))
+		r.Vary = func(content []byte, times int) []byte {
+			return append(slices.Clone(content), strings.Repeat(" ", times%maxSpaces)...)
+		}
+	}
 	if t == Routes {
 		for _, word := range strings.Fields(content) {
 			if cluster, found := strings.CutPrefix(word, "cluster:"); found {
@@ -48,6 +54,8 @@ func listed(t *testing.T, since time.Time, lines string) *Snapshot {
 	return NewSnapshot(since, resources)
 }
 
+const maxSpaces = 64
+
 // fakeEnvoy does what an Envoy does with what a client sends: it asks for what it has been led to, and takes or rejects
 // what comes. It fails the test where a request would have met something that is not there.
 type fakeEnvoy struct {
@@ -58,6 +66,10 @@ type fakeEnvoy struct {
 	asked  [typeCount]map[string]bool
 	seen   []*Snapshot
 	inbox  []*discoveryv3.DeltaDiscoveryResponse
+	// refused is the last filter that it did not take.
+	refused string
+	// mended are filters that are bad no more, as if their file had come.
+	mended map[string]bool
 	// log has a word for each message that was taken, and nacks counts those that were not.
 	log   []string
 	nacks int
@@ -118,8 +130,15 @@ func (e *fakeEnvoy) step() bool {
 	answer := &discoveryv3.DeltaDiscoveryRequest{TypeUrl: t.URL(), ResponseNonce: message.GetNonce()}
 	var bad []string
 	for _, r := range message.GetResources() {
-		if slices.Contains(strings.Fields(string(r.GetResource().GetValue())), "bad") {
+		seen := r.GetName() + string(r.GetResource().GetValue())
+		if t == Filter && e.refused == seen {
+			continue // it does not look at it again, and says yes
+		}
+		if slices.Contains(strings.Fields(string(r.GetResource().GetValue())), "bad") && !e.mended[r.GetName()] {
 			bad = append(bad, r.GetName())
+			if t == Filter {
+				e.refused = seen
+			}
 			continue
 		}
 		if t == Cluster || t == Listener || e.asked[t][r.GetName()] {

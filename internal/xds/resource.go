@@ -61,6 +61,10 @@ type Resource struct {
 	Body *anypb.Any
 	// Needs are the clusters that routes lead to.
 	Needs []string
+	// Trial is a listener with nothing but a filter, by which an Envoy shows that it takes that. Vary gives a filter's message in other
+	// bytes with each number, for Envoy takes what it refused last for taken when that comes again.
+	Trial *Resource
+	Vary  func(content []byte, times int) []byte
 	// Origin is what the resource was made from; nil where that does not matter.
 	Origin any
 }
@@ -71,6 +75,14 @@ func NewResource(t Type, name string, content []byte) *Resource {
 	return &Resource{
 		Name: name, Version: hex.EncodeToString(sum[:12]), Body: &anypb.Any{TypeUrl: t.URL(), Value: content},
 	}
+}
+
+// body is the message for an Envoy that may have refused it so many times.
+func (r *Resource) body(times int) *anypb.Any {
+	if times == 0 || r.Vary == nil {
+		return r.Body
+	}
+	return &anypb.Any{TypeUrl: r.Body.GetTypeUrl(), Value: r.Vary(r.Body.GetValue(), times)}
 }
 
 // Snapshot is everything that the proxies of a Gateway ought to have, each resource of which is referred to. It does not

@@ -242,7 +242,9 @@ func (one *stream) sent(t Type, resources, removed int) {
 
 func (one *stream) rejected(t Type, names []string, words string) {
 	one.server.options.Metrics.countRejection(t)
-	if len(names) == 1 {
-		one.server.options.Log.Rejected(*one.status.Load(), Rejection{Type: t.String(), Name: names[0], Words: words})
+	status := one.status.Load()
+	isSaid := func(r Rejection) bool { return r.Type == t.String() && r.Name == names[0] && r.Words == words }
+	if len(names) == 1 && !slices.ContainsFunc(status.Rejected, isSaid) {
+		one.server.options.Log.Rejected(*status, Rejection{Type: t.String(), Name: names[0], Words: words})
 	}
 }

@@ -75,7 +75,7 @@ func (s *Serving) start(t testing.TB, ring Ring, flags []string) {
 		args = append(args, "--keys", filepath.Join(s.folder, "keys.json"))
 	}
 	s.args = append(args, flags...)
-	s.launch(t, s.Documents.Port, admin, Native())
+	s.launch(t, s.Documents.Port, admin, servedFilter(t, Native()))
 }
 
 // ServeAgain starts it once more, where it was; the one before has been ended.
@@ -84,15 +84,21 @@ func (s *Serving) ServeAgain(t testing.TB) { s.ServeFilter(t, Native()) }
 // ServeFilter is ServeAgain with one of the filters.
 func (s *Serving) ServeFilter(t testing.TB, native bool) {
 	t.Helper()
-	s.changes = 0
-	s.launch(t, s.Port, s.AdminPort, native)
+	s.ServeFrom(t, servedFilter(t, native)...)
 }
 
-func (s *Serving) launch(t testing.TB, port, admin int, native bool) {
+// ServeFrom is ServeAgain with flags that say where the filter is.
+func (s *Serving) ServeFrom(t testing.TB, filter ...string) {
+	t.Helper()
+	s.changes = 0
+	s.launch(t, s.Port, s.AdminPort, filter)
+}
+
+func (s *Serving) launch(t testing.TB, port, admin int, filter []string) {
 	t.Helper()
 	args := slices.Clone(s.args)
 	if !slices.Contains(args, "--wasm-listen") {
-		args = append(args, servedFilter(t, native)...)
+		args = append(args, filter...)
 	}
 	s.Running = launchLimpet(t, args, port, admin, nil)
 	s.await(t, `.*changes of the input reach Envoys.*`)

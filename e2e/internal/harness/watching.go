@@ -94,10 +94,15 @@ func CompileWatching(t testing.TB, documents Documents, flags ...string) (*Watch
 func (w *Watching) Again(t testing.TB, c *Compiled) {
 	t.Helper()
 	w.changes = 0
-	w.Running = launchLimpet(t, append([]string{
-		"compile", "--watch", "-f", filepath.Join(w.folder, "input"), "-o", c.Dir, "--bind", "127.0.0.1", "--admin", Loopback(c.AdminPort),
-	}, w.Flags...), c.Port, c.AdminPort, nil)
+	w.Running = launchLimpet(t, w.CompileArgs(c, w.Flags...), c.Port, c.AdminPort, nil)
 	w.await(t, `.* is up to date; changes of the input reach it as they come`)
+}
+
+// CompileArgs are those of "limpet compile --watch", with more flags.
+func (w *Watching) CompileArgs(c *Compiled, flags ...string) []string {
+	return append([]string{
+		"compile", "--watch", "-f", filepath.Join(w.folder, "input"), "-o", c.Dir, "--bind", "127.0.0.1", "--admin", Loopback(c.AdminPort),
+	}, flags...)
 }
 
 // Edit puts other documents into place while limpet is away.

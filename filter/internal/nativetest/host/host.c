@@ -658,6 +658,13 @@ static void repeat(void) {
 	give_size(held());
 }
 
+// set_clock takes a time in seconds, as digits.
+static void set_clock(void) {
+	char text[32];
+	snprintf(text, sizeof text, "%.*s", (int)(in.size - at), in.data + at);
+	clock_now = strtoll(text, NULL, 10);
+}
+
 int main(int count, char **arguments) {
 	if (count != 2) die("usage: host MODULE");
 	append(&out, NULL, 0);
@@ -666,7 +673,7 @@ int main(int count, char **arguments) {
 		if (!in.size) die("an empty message");
 		switch (in.data[at++]) {
 		case 'c': configure(); break;
-		case 't': clock_now = strtoll(strndupa(in.data + at, in.size - at), NULL, 10); break;
+		case 't': set_clock(); break;
 		case 'q': request(); break;
 		case 'r': response(); break;
 		case 'p': set_policies(); break;

@@ -25,8 +25,8 @@ type Discovery struct {
 	// Plugin is the filter's configuration with the policies of all routes, and PluginJSON the text of what is global in it.
 	Plugin     policyconfig.Config
 	PluginJSON []byte
-	// Filter is the resource of the filter with that configuration.
-	Filter Resource
+	// Filter is the resource of the filter with that configuration, and Trial the listener by which an Envoy shows that it takes it.
+	Filter, Trial Resource
 }
 
 // Resource is something that Envoy discovers by name: the type of a message, and its bytes.
@@ -179,6 +179,8 @@ func (a Assembly) Frame(listeners []ir.Listener) (*Discovery, error) {
 		d.Listeners = append(d.Listeners, Resource{listener.Name, listenerType, e.marshalBinary(listener)})
 	}
 	d.Filter = Resource{FilterName(settings.Native), extensionType, e.renderLimpet(settings.PluginJSON)}
+	trial := e.newTrial()
+	d.Trial = Resource{trial.Name, listenerType, e.marshalBinary(trial)}
 	b := e.newDynamicBootstrap()
 	if e.err != nil {
 		return nil, e.err

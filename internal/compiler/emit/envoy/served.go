@@ -31,8 +31,9 @@ type Served struct {
 	Clusters, Endpoints []Packed
 	Secrets             []Packed
 	// Filter is the filter with its configuration, which PluginJSON is, without the policies: these travel with their routes.
-	// There is none without listeners.
+	// There is none without listeners. Trial is the listener by which an Envoy shows that it takes it.
 	Filter     []Packed
+	Trial      Packed
 	PluginJSON []byte
 }
 
@@ -103,6 +104,8 @@ func (a Assembly) ServeFrame(gateway string, listeners []ir.Listener, clusters [
 	d.Secrets = slices.CompactFunc(d.Secrets, func(a, b Packed) bool { return a.Name == b.Name })
 	if len(listeners) > 0 {
 		d.Filter = []Packed{{Name: FilterName(a.Settings.Native), Content: e.renderLimpet(a.Settings.PluginJSON)}}
+		trial := e.newTrial()
+		d.Trial = e.packResource(trial.Name, trial)
 	}
 	return d, e.err
 }
