@@ -23,7 +23,9 @@ import (
 // leads to a name, as an ExternalName Service does, and by the same leave of the operator.
 
 // xbackendProtocols are the values of an XBackend's protocol that are supported. HTTP leaves the version to the proxy.
-var xbackendProtocols = map[string]Protocol{"HTTP": ProtocolUnset, "HTTP11": HTTP1, "HTTP2": HTTP2, "H2C": HTTP2, "GRPC": HTTP2, "WSS": HTTP1}
+var xbackendProtocols = map[string]Protocol{
+	"HTTP": ProtocolUnset, "HTTP11": HTTP1, "HTTP2": HTTP2, "H2C": HTTP2, "GRPC": HTTP2, "WSS": HTTP1,
+}
 
 // xbackends are the XBackends of the input, and the EndpointSlices that their selectors may lead to.
 type xbackends struct {

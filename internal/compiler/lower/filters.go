@@ -285,7 +285,9 @@ func lowerPathEdit(p *gatewayv1.HTTPPathModifier) *ir.PathEdit {
 }
 
 // lowerMirror lowers a mirror. One that leads nowhere is left out: requests go their way without it.
-func (l *lowerer) lowerMirror(route *gateway.Route, rule int, path *field.Path, f *gatewayv1.HTTPRequestMirrorFilter) (m ir.Mirror, found bool) {
+func (l *lowerer) lowerMirror(
+	route *gateway.Route, rule int, path *field.Path, f *gatewayv1.HTTPRequestMirrorFilter,
+) (m ir.Mirror, found bool) {
 	if f == nil {
 		return m, false
 	}
