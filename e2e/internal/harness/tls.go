@@ -89,7 +89,7 @@ func (c Certificate) pair(t testing.TB) tls.Certificate {
 	return pair
 }
 
-// NewTLSBackend starts a backend that ends TLS, for clients with a certificate of their own alone.
+// NewTLSBackend starts a backend that ends TLS, for clients with a certificate of their own alone, or for any if that is empty.
 func NewTLSBackend(t testing.TB, name string, certificate, client Certificate) *Backend {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -100,10 +100,11 @@ func NewTLSBackend(t testing.TB, name string, certificate, client Certificate) *
 	server := newServer(b)
 	server.ErrorLog = log.New(io.Discard, "", 0)
 	b.server = server
-	secured := tls.NewListener(listener, &tls.Config{
-		Certificates: []tls.Certificate{certificate.pair(t)}, MinVersion: tls.VersionTLS12,
-		ClientCAs: client.pool(), ClientAuth: tls.RequireAndVerifyClientCert,
-	})
+	config := &tls.Config{Certificates: []tls.Certificate{certificate.pair(t)}, MinVersion: tls.VersionTLS12}
+	if client.Chain != "" {
+		config.ClientCAs, config.ClientAuth = client.pool(), tls.RequireAndVerifyClientCert
+	}
+	secured := tls.NewListener(listener, config)
 	go func() { _ = server.Serve(secured) }() // returns when the listener is closed
 	t.Cleanup(b.Close)
 	return b

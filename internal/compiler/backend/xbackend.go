@@ -23,7 +23,9 @@ import (
 // leads to a name, as an ExternalName Service does, and by the same leave of the operator.
 
 // xbackendProtocols are the values of an XBackend's protocol that are supported. HTTP leaves the version to the proxy.
-var xbackendProtocols = map[string]Protocol{"HTTP": ProtocolUnset, "HTTP11": HTTP1, "HTTP2": HTTP2, "H2C": HTTP2, "GRPC": HTTP2}
+var xbackendProtocols = map[string]Protocol{
+	"HTTP": ProtocolUnset, "HTTP11": HTTP1, "HTTP2": HTTP2, "H2C": HTTP2, "GRPC": HTTP2, "WSS": HTTP1,
+}
 
 // xbackends are the XBackends of the input, and the EndpointSlices that their selectors may lead to.
 type xbackends struct {
@@ -78,7 +80,8 @@ func (x *Index) resolveXBackend(namespace string, path *field.Path, ref gatewayv
 	case ref.Namespace != nil && string(*ref.Namespace) != namespace:
 		return nil, field.Forbidden(path.Child("namespace"), "an XBackend must be in the route's namespace")
 	case b == nil:
-		return nil, newNotFound(path.Child("name"), ref.Name, "there is no XBackend "+key+" in the input")
+		return nil, newNotFound(path.Child("name"), ref.Name,
+			x.objects.Absence(object.Ref{Kind: object.KindXBackend, Namespace: namespace, Name: string(ref.Name)}))
 	case ref.Port != nil:
 		return nil, field.Invalid(path.Child("port"), *ref.Port, "must not be set for an XBackend, which has a port of its own")
 	case b.Value.Spec.EndpointSelector == nil && b.Value.Spec.ExternalHostname == nil || b.Value.Spec.Port.Number == 0:

@@ -1,4 +1,5 @@
-// Package backendtls reads BackendTLSPolicies: to which ports of Services requests go over TLS, and whom the hosts must be.
+// Package backendtls reads BackendTLSPolicies, and what XBackends say of TLS themselves: to which ports requests go over TLS, and whom the
+// hosts must be.
 package backendtls
 
 import (
@@ -17,9 +18,11 @@ import (
 // Policies are those of the input, by what they hold on. Nil has none.
 type Policies struct {
 	at map[object.TargetRef]*Effective
+	// secrets are by namespace/name.
+	secrets map[string]*resource.Object[resource.Secret]
 }
 
-// Effective is the policy that holds on a Service, or a port of one.
+// Effective is the policy that holds on a Service, or a port of one, or an XBackend's own word.
 type Effective struct {
 	Policy object.Ref
 	// TLS is nil for a policy that can't be honoured: nothing may be sent then.
@@ -38,7 +41,16 @@ func New(objects *resource.Objects, rep *report.Report) *Policies {
 	for _, c := range objects.ConfigMaps {
 		r.configMaps[c.Key()] = c
 	}
-	all := &Policies{at: map[object.TargetRef]*Effective{}}
+	all := &Policies{at: map[object.TargetRef]*Effective{}, secrets: map[string]*resource.Object[resource.Secret]{}}
+	for _, s := range objects.Secrets {
+		all.secrets[s.Key()] = s
+	}
+	for _, b := range objects.Backends {
+		if v := b.Value.Validation(); v != nil {
+			ref := b.Origin().Ref
+			all.at[object.TargetRef{Ref: ref}] = &Effective{Policy: ref, TLS: r.readValidation(b, field.NewPath("spec", "tls", "validation"), v)}
+		}
+	}
 	for _, p := range objects.BackendTLS {
 		tls := r.read(p)
 		for i, ref := range p.Value.Spec.TargetRefs {
@@ -116,15 +128,29 @@ func (r *reader) read(p *resource.BackendTLSPolicy) *ir.UpstreamTLS {
 		valid = false
 		r.rep.ErrorForAt(p, report.ReasonInvalid, f.Path, f.Message+": requests to its targets get 500")
 	}
-	v := p.Value.Spec.Validation
-	tls := &ir.UpstreamTLS{ServerName: string(v.Hostname)}
-	for i, ref := range v.CACertificateRefs {
-		tls.Authorities += r.readAuthorities(p, i, ref)
+	tls := r.readValidation(p, field.NewPath("spec", "validation"), &p.Value.Spec.Validation)
+	if !valid {
+		return nil
 	}
-	if len(v.CACertificateRefs) > 0 && tls.Authorities == "" {
-		valid = false
-		r.rep.WarnForAt(p, string(gatewayv1.BackendTLSPolicyReasonNoValidCACertificate), "spec.validation.caCertificateRefs",
+	return tls
+}
+
+// asker asks for TLS: a BackendTLSPolicy, or an XBackend.
+type asker interface {
+	report.Subject
+	Origin() object.Origin
+}
+
+// readValidation gives whom hosts must be; nil if nothing can be verified.
+func (r *reader) readValidation(by asker, path *field.Path, v *gatewayv1.BackendTLSPolicyValidation) *ir.UpstreamTLS {
+	tls, refs := &ir.UpstreamTLS{ServerName: string(v.Hostname)}, path.Child("caCertificateRefs")
+	for i, ref := range v.CACertificateRefs {
+		tls.Authorities += r.readAuthorities(by, refs.Index(i), ref)
+	}
+	if v.WellKnownCACertificates == nil && tls.Authorities == "" {
+		r.rep.WarnForAt(by, string(gatewayv1.BackendTLSPolicyReasonNoValidCACertificate), refs.String(),
 			"without a certificate of an authority nothing can be verified: requests to its targets get 500")
+		return nil
 	}
 	for _, name := range v.SubjectAltNames {
 		if name.Type == gatewayv1.URISubjectAltNameType {
@@ -136,21 +162,17 @@ func (r *reader) read(p *resource.BackendTLSPolicy) *ir.UpstreamTLS {
 	if len(tls.Names) == 0 {
 		tls.Names = []ir.SubjectName{{Value: tls.ServerName}}
 	}
-	if !valid {
-		return nil
-	}
 	return tls
 }
 
 // readAuthorities gives the certificates that a reference leads to; empty, with a report, if there are none.
-func (r *reader) readAuthorities(p *resource.BackendTLSPolicy, index int, ref gatewayv1.LocalObjectReference) string {
-	path := field.NewPath("spec", "validation", "caCertificateRefs").Index(index)
+func (r *reader) readAuthorities(p asker, path *field.Path, ref gatewayv1.LocalObjectReference) string {
 	if ref.Group != "" || ref.Kind != object.KindConfigMap {
 		r.rep.WarnFor(p, string(gatewayv1.BackendTLSPolicyReasonInvalidKind),
 			field.NotSupported(path.Child("kind"), ref.Kind, []string{object.KindConfigMap}))
 		return ""
 	}
-	key := p.Namespace + "/" + string(ref.Name)
+	key := p.Origin().Namespace + "/" + string(ref.Name)
 	why := ""
 	if c := r.configMaps[key]; c == nil {
 		why = "there is no ConfigMap " + key + " in the input"

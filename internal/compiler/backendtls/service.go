@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/pki"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
@@ -12,4 +13,17 @@ type service = resource.Object[corev1.Service]
 
 func hasPort(s *service, name string) bool {
 	return slices.ContainsFunc(s.Value.Spec.Ports, func(p corev1.ServicePort) bool { return p.Name == name })
+}
+
+// FindAuthorities gives the certificates of authorities in a Secret, by which an HTTPProxy's services are verified, or says why there
+// are none.
+func (p *Policies) FindAuthorities(namespace, name string) (text, why string) {
+	key := namespace + "/" + name
+	if p == nil || p.secrets[key] == nil {
+		return "", "there is no Secret " + key + " in the input (limpet serve reads those of the type kubernetes.io/tls)"
+	}
+	if text = pki.ParseAuthorities(p.secrets[key].Value.Authorities()); text == "" {
+		return "", "Secret " + key + " has no certificates in PEM under the key ca.crt"
+	}
+	return text, ""
 }

@@ -90,7 +90,11 @@ func (s *State) take(gone, came *resource.Objects) {
 			s.takeRoute(r, nil, present)
 		}
 		for _, p := range some.Proxies {
+			s.objects.countVerified(p.Value.Verifies(), present)
 			s.takeRoute(p.Value.Route, p, present)
+		}
+		for _, b := range some.Backends {
+			s.objects.countVerified(b.Value.Validation() != nil, present)
 		}
 		for _, o := range some.Services {
 			s.takeService(o, present)
@@ -147,6 +151,17 @@ func (o *inventory) count(ref object.Ref, present bool) {
 		o.duplicates--
 	} else if o.named[ref] == 0 {
 		delete(o.named, ref)
+	}
+}
+
+// countVerified counts an object among what is not followed if it wants hosts to show who they are, for that takes Secrets or ConfigMaps.
+func (o *inventory) countVerified(verifies, present bool) {
+	switch {
+	case !verifies:
+	case present:
+		o.unfollowed++
+	default:
+		o.unfollowed--
 	}
 }
 

@@ -36,12 +36,15 @@ func (b *builder) visitListeners(proxy *resource.Object[resource.HTTPProxy], vis
 }
 
 // suits reports whether a listener does with clients' TLS what an HTTPProxy wants: it passes through for a tcpproxy, or ends at the
-// proxy with the very certificate. Without a word of TLS any listener for HTTP will do.
+// proxy with the very certificate. Without a word of TLS any listener for HTTP will do, and clients that come to one without TLS are
+// sent to https, as far as routes do not permit them.
 func (l *listener) suits(proxy *resource.Object[resource.HTTPProxy]) bool {
 	tls := proxy.Value.Spec.VirtualHost.TLS
 	switch {
 	case tls == nil:
 		return l.spec.Protocol == gatewayv1.HTTPProtocolType || l.spec.Protocol == gatewayv1.HTTPSProtocolType
+	case proxy.Value.Spec.TCPProxy == nil && l.spec.Protocol == gatewayv1.HTTPProtocolType:
+		return true // to send clients to https
 	case proxy.Value.Spec.TCPProxy == nil:
 		return l.spec.Protocol == gatewayv1.HTTPSProtocolType && l.hasSecret(tls.Secret(proxy.Namespace))
 	case tls.Passthrough:
@@ -49,6 +52,19 @@ func (l *listener) suits(proxy *resource.Object[resource.HTTPProxy]) bool {
 	default:
 		return l.spec.Protocol == gatewayv1.TLSProtocolType && !l.PassesThrough() && l.hasSecret(tls.Secret(proxy.Namespace))
 	}
+}
+
+// serves reports whether a listener that suits an HTTPProxy does more with its requests than to send them to https.
+func (l *listener) serves(proxy *resource.Object[resource.HTTPProxy]) bool {
+	if l.spec.Protocol != gatewayv1.HTTPProtocolType {
+		return true
+	}
+	for rule := range proxy.Value.Spec.Routes {
+		if !proxy.Value.SendsToHTTPS(rule) {
+			return true
+		}
+	}
+	return false
 }
 
 // hasSecret reports whether a listener's certificate is that of a Secret.
@@ -82,7 +98,7 @@ func (b *builder) attachProxy(proxy *resource.Object[resource.HTTPProxy]) {
 		}
 		joined, rival := l.join(route)
 		if delete(b.proxies, host); joined {
-			b.proxies[host], matched = route, true
+			b.proxies[host], matched = route, matched || l.serves(proxy)
 		}
 		if rival != nil {
 			refused := newHostTakenError(route, rival, key, l)

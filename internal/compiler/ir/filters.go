@@ -62,7 +62,8 @@ type Rewrite struct {
 	Path *PathEdit
 }
 
-// PathEdit replaces a path, or the part of it that a match for a prefix has matched.
+// PathEdit replaces a path, or the part of it that a match for a prefix has matched. With an expression that ends in ".*" that part is
+// what it has before this, as a text.
 type PathEdit struct {
 	Prefix bool
 	Value  string

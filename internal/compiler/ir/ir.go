@@ -171,6 +171,8 @@ type Share struct {
 	FailStatus int
 	// RequestHeaders and ResponseHeaders are changes that this share alone makes, before those of the route.
 	RequestHeaders, ResponseHeaders HeaderEdits
+	// RewriteHost is the host that this share's requests get; empty for no other.
+	RewriteHost string
 }
 
 // Match is what a request must have, all of it.

@@ -19,9 +19,9 @@ import (
 
 // lowerFilters lowers a rule's filters. What limpet does not support of them was found at admission: see gateway.FilterFault.
 // It is false where nothing of the rule may be served, for its authorization service can't be asked.
-func (l *lowerer) lowerFilters(route *gateway.Route, path *field.Path, rule *gatewayv1.HTTPRouteRule) (f ir.Filters, served bool) {
+func (l *lowerer) lowerFilters(route *gateway.Route, path *field.Path, index int) (f ir.Filters, served bool) {
 	served = true
-	for i, filter := range rule.Filters {
+	for i, filter := range route.Value.Spec.Rules[index].Filters {
 		switch filter.Type {
 		case gatewayv1.HTTPRouteFilterRequestHeaderModifier:
 			f.RequestHeaders = lowerHeaders(filter.RequestHeaderModifier)
@@ -30,12 +30,12 @@ func (l *lowerer) lowerFilters(route *gateway.Route, path *field.Path, rule *gat
 		case gatewayv1.HTTPRouteFilterRequestRedirect:
 			f.Redirect = lowerRedirect(filter.RequestRedirect)
 		case gatewayv1.HTTPRouteFilterURLRewrite:
-			f.Rewrite = lowerRewrite(filter.URLRewrite)
+			f.Rewrite = lowerRewrite(f.Rewrite, filter.URLRewrite)
 		case gatewayv1.HTTPRouteFilterCORS:
 			f.CORS = lowerCORS(filter.CORS)
 		case gatewayv1.HTTPRouteFilterRequestMirror:
 			at := path.Child("filters").Index(i).Child("requestMirror")
-			if m, found := l.lowerMirror(route, at, filter.RequestMirror); found {
+			if m, found := l.lowerMirror(route, index, at, filter.RequestMirror); found {
 				f.Mirrors = append(f.Mirrors, m)
 			}
 		case gatewayv1.HTTPRouteFilterExternalAuth:
@@ -88,6 +88,7 @@ func applyFilters(action *ir.Route, f ir.Filters) {
 	}
 	f.RequestHeaders = joinEdits(f.RequestHeaders, action.RequestHeaders)
 	f.ResponseHeaders = joinEdits(f.ResponseHeaders, action.ResponseHeaders)
+	f.Rewrite = rewriteHosts(action, f.Rewrite)
 	if slices.ContainsFunc(action.Split, changesHeaders) {
 		for i := range action.Split {
 			s := &action.Split[i]
@@ -99,21 +100,64 @@ func applyFilters(action *ir.Route, f ir.Filters) {
 	hideSessions(action)
 }
 
+// rewriteHosts gives the rule's rewrite where backends have hosts of their own: that of the only backend goes before the rule's, and
+// where one of several has one, each gets its own or the rule's, for Envoy would give all of them the rule's.
+func rewriteHosts(action *ir.Route, rule *ir.Rewrite) *ir.Rewrite {
+	joined := ir.Rewrite{}
+	if rule != nil {
+		joined = *rule
+	}
+	switch {
+	case action.Rewrite != nil:
+		joined.Host = action.Rewrite.Host
+	case slices.ContainsFunc(action.Split, func(s ir.Share) bool { return s.RewriteHost != "" }):
+		for i := range action.Split {
+			action.Split[i].RewriteHost = cmp.Or(action.Split[i].RewriteHost, joined.Host)
+		}
+		joined.Host = ""
+	default:
+		return rule
+	}
+	return &joined
+}
+
 func changesHeaders(s ir.Share) bool {
 	return !s.RequestHeaders.IsEmpty() || !s.ResponseHeaders.IsEmpty()
 }
 
+// edits are what the filters of a backendRef do: changes of headers, and another host.
+type edits struct {
+	request, response ir.HeaderEdits
+	host              string
+}
+
+func (e *edits) equals(o *edits) bool {
+	return equalEdits(e.request, o.request) && equalEdits(e.response, o.response) && e.host == o.host
+}
+
+// rewrite is what a route does for the only backend.
+func (e *edits) rewrite() *ir.Rewrite {
+	if e.host == "" {
+		return nil
+	}
+	return &ir.Rewrite{Host: e.host}
+}
+
 // lowerBackendFilters lowers the filters of a backendRef.
-func lowerBackendFilters(filters []gatewayv1.HTTPRouteFilter) (request, response ir.HeaderEdits) {
+func lowerBackendFilters(filters []gatewayv1.HTTPRouteFilter) (e edits) {
 	for _, f := range filters {
 		switch f.Type {
 		case gatewayv1.HTTPRouteFilterRequestHeaderModifier:
-			request = lowerHeaders(f.RequestHeaderModifier)
+			e.request = lowerHeaders(f.RequestHeaderModifier)
 		case gatewayv1.HTTPRouteFilterResponseHeaderModifier:
-			response = lowerHeaders(f.ResponseHeaderModifier)
+			e.response = lowerHeaders(f.ResponseHeaderModifier)
+		case gatewayv1.HTTPRouteFilterURLRewrite:
+			if r := f.URLRewrite; r != nil && r.Hostname != nil {
+				e.host = string(*r.Hostname)
+			}
 		}
 	}
-	return request, response
+	return e
 }
 
 // lowerHeaders lowers a modifier. Of entries for one name the first counts (HTTPHeaderFilter).
@@ -209,11 +253,18 @@ func finishRedirect(r *ir.Redirect, port gateway.Port) *ir.Redirect {
 	return &finished
 }
 
-func lowerRewrite(f *gatewayv1.HTTPURLRewriteFilter) *ir.Rewrite {
+// lowerRewrite adds a filter to what others do: an HTTPProxy has one for the host, and one for the path.
+func lowerRewrite(before *ir.Rewrite, f *gatewayv1.HTTPURLRewriteFilter) *ir.Rewrite {
 	if f == nil {
-		return nil
+		return before
 	}
-	r := &ir.Rewrite{Path: lowerPathEdit(f.Path)}
+	r := &ir.Rewrite{}
+	if before != nil {
+		*r = *before
+	}
+	if f.Path != nil {
+		r.Path = lowerPathEdit(f.Path)
+	}
 	if f.Hostname != nil {
 		r.Host = string(*f.Hostname)
 	}
@@ -234,11 +285,19 @@ func lowerPathEdit(p *gatewayv1.HTTPPathModifier) *ir.PathEdit {
 }
 
 // lowerMirror lowers a mirror. One that leads nowhere is left out: requests go their way without it.
-func (l *lowerer) lowerMirror(route *gateway.Route, path *field.Path, f *gatewayv1.HTTPRequestMirrorFilter) (m ir.Mirror, found bool) {
+func (l *lowerer) lowerMirror(
+	route *gateway.Route, rule int, path *field.Path, f *gatewayv1.HTTPRequestMirrorFilter,
+) (m ir.Mirror, found bool) {
 	if f == nil {
 		return m, false
 	}
 	c, invalid := l.resolveChoice(route, path.Child("backendRef"), gatewayv1.BackendRef{BackendObjectReference: f.BackendRef})
+	if c.backend != nil {
+		l.secureService(&c, route, rule, mirrorPlace)
+	}
+	if invalid == nil && c.backend == nil {
+		return m, false // it was told why
+	}
 	if invalid != nil {
 		invalid.Detail += ": nothing is mirrored there"
 		l.rep.WarnFor(route, string(backend.ReasonFor(invalid)), invalid)
@@ -327,7 +386,7 @@ func lowerOrigin(o string) ir.Origin {
 // them: whose turn it is shows too late.
 func (l *lowerer) refuseSplitFilters(route *gateway.Route, path *field.Path, choices []choice) bool {
 	for _, c := range choices {
-		if equalEdits(c.request, choices[0].request) && equalEdits(c.response, choices[0].response) {
+		if c.equals(&choices[0].edits) {
 			continue
 		}
 		l.rep.WarnForAt(route, string(gatewayv1.RouteReasonUnsupportedValue), path.Child("backendRefs").String(), fmt.Sprintf(

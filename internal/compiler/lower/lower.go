@@ -146,6 +146,10 @@ func (l *lowerer) lowerRoutes(port gateway.Port, host gateway.Host) []ir.Route {
 			continue
 		}
 		decided := l.Decisions.Rule(host.Listener, m.Route, m.Rule)
+		if p := m.Route.Proxy; p != nil && !port.TLS && p.SendsToHTTPS(m.Rule) {
+			routes = append(routes, newUpgrade(decided.Routes[m.Match], m))
+			continue
+		}
 		r := l.lowerRule(decided, m.Route, m.Rule)
 		r.addListener(host.Listener)
 		if r.action.Sticky && !host.Listener.TLS() && len(port.Trusted) == 0 {
@@ -160,6 +164,12 @@ func (l *lowerer) lowerRoutes(port gateway.Port, host gateway.Host) []ir.Route {
 	return routes
 }
 
+// newUpgrade sends clients that come without TLS to https, for good.
+func newUpgrade(name string, m gateway.Match) ir.Route {
+	to := &ir.Redirect{Scheme: "https", Status: 301}
+	return ir.Route{Name: name, Match: newMatch(m), Filters: ir.Filters{Redirect: to}}
+}
+
 // lowerRule lowers a rule when it is met first.
 func (l *lowerer) lowerRule(decided *policy.Rule, route *gateway.Route, index int) *loweredRule {
 	key := ruleKey{decided, secretOf(l.client)}
@@ -170,9 +180,8 @@ func (l *lowerer) lowerRule(decided *policy.Rule, route *gateway.Route, index in
 	l.checkHeaders(route, path, route.Value.Spec.Rules[index].Matches)
 	r := &loweredRule{names: decided.Routes}
 	l.checkSessionHeader(route, path, decided)
-	rule := &route.Value.Spec.Rules[index]
-	choices := l.resolveChoices(route, path, rule)
-	filters, served := l.lowerFilters(route, path, rule)
+	choices := l.resolveChoices(route, path, index)
+	filters, served := l.lowerFilters(route, path, index)
 	hashes := l.assignBalancing(route, index, decided, choices)
 	l.assignBudgets(route, path, decided, choices)
 	switch {
@@ -194,7 +203,7 @@ func (l *lowerer) lowerRule(decided *policy.Rule, route *gateway.Route, index in
 	applyFilters(&r.action, filters)
 	if r.action.Status == 0 && r.action.Redirect == nil {
 		r.action.Hashes = hashes
-		retries = l.lowerRetries(route, path, &r.action, &route.Value.Spec.Rules[index])
+		retries = l.lowerRetries(route, path, &r.action, index)
 	}
 	if !l.isLowered(decided) {
 		l.policies = append(l.policies, r.action.Policies...)

@@ -30,8 +30,9 @@ func (l *lowerer) reportPartial(t *RetryOutcome, route *gateway.Route, rule *fie
 // lowerRetries gives an action the times and retries that its rule asks for (GEP-1742, GEP-1731; S73); nil if it asks
 // for none. Sessions that shall not move are not tried elsewhere (S40), which is reported where the rule wants it.
 func (l *lowerer) lowerRetries(
-	route *gateway.Route, path *field.Path, action *ir.Route, rule *gatewayv1.HTTPRouteRule,
+	route *gateway.Route, path *field.Path, action *ir.Route, index int,
 ) *RetryOutcome {
+	rule := &route.Value.Spec.Rules[index]
 	if rule.Timeouts == nil && rule.Retry == nil {
 		return nil
 	}
@@ -57,6 +58,9 @@ func (l *lowerer) lowerRetries(
 			"not supported for "+strings.Join(strictClusters, ", ")+": "+explainNoRetry("its sessions stay with their host"))
 	}
 	t.Effective, action.Retry = true, newRetry(rule.Retry)
+	if p := route.Proxy; p != nil {
+		action.Retry.On = p.Spec.Routes[index].RetryPolicy.Conditions()
+	}
 	if b := action.Retry.Backoff; b != nil && *b > 0 {
 		l.reportPartial(t, route, path, "retry.backoff", "not supported as the least wait: "+
 			"Envoy waits a random time of up to that, doubled for each further retry, up to ten times as long")

@@ -28,6 +28,10 @@ type choice struct {
 	unresolvedStatus int  // the status if it is
 	http2            bool // how its hosts are spoken to
 	tls              *ir.UpstreamTLS
+	// validation tells the TLS that an HTTPProxy's service asks for from that of others; empty for a policy's.
+	validation string
+	// unseen says that its hosts see no certificate of a Gateway.
+	unseen bool
 	// balancing is the strategy for its hosts; under one session that of all choices is the same.
 	balancing ir.Balancing
 	outcome   loadbalancing.Outcome
@@ -36,8 +40,8 @@ type choice struct {
 	effectiveBudget *retrybudget.EffectiveBudget
 	budget          *ir.RetryBudget
 	noBudgetReason  string
-	// request and response are the changes of headers of this share alone.
-	request, response ir.HeaderEdits
+	// edits are of this share alone.
+	edits
 	// drain is how long sessions stay on a host that terminates; nil for as long as it serves.
 	drain *policyconfig.Duration
 	// keep is how long sessions stay on a pod that is unselected; nil for not at all, and where that is not known.
@@ -45,7 +49,8 @@ type choice struct {
 }
 
 // resolveChoices resolves a rule's backendRefs, in order.
-func (l *lowerer) resolveChoices(route *gateway.Route, path *field.Path, rule *gatewayv1.HTTPRouteRule) []choice {
+func (l *lowerer) resolveChoices(route *gateway.Route, path *field.Path, index int) []choice {
+	rule := &route.Value.Spec.Rules[index]
 	refs := rule.BackendRefs
 	redirects := rule.Filters != nil && slices.ContainsFunc(rule.Filters, isRedirect)
 	if len(refs) == 0 && !redirects {
@@ -64,11 +69,14 @@ func (l *lowerer) resolveChoices(route *gateway.Route, path *field.Path, rule *g
 			invalid.Detail += describeConsequence(weight, c.unresolvedStatus)
 			l.rep.WarnFor(route, string(backend.ReasonFor(invalid)), invalid)
 		}
+		if c.backend != nil {
+			l.secureService(&c, route, index, i)
+		}
 		if f := gateway.FilterFault(route, path.Child("backendRefs").Index(i)); f != nil {
 			c = choice{unresolvedStatus: gateway.UnresolvedStatusCode(route)}
 		}
 		c.weight = weight
-		c.request, c.response = lowerBackendFilters(ref.Filters)
+		c.edits = lowerBackendFilters(ref.Filters)
 		choices = mergeChoice(choices, c)
 		total += weight
 	}
@@ -113,7 +121,9 @@ func (l *lowerer) secure(c *choice, route *gateway.Route, path *field.Path, b *b
 			fmt.Sprintf("%s asks for TLS to it and is not valid: nothing is sent there", policy.Policy)))
 		return false
 	}
-	c.showClient(l.client)
+	if c.unseen = b.Object.Kind == object.KindXBackend; !c.unseen {
+		c.showClient(l.client)
+	}
 	return true
 }
 
@@ -139,7 +149,7 @@ func isRedirect(f gatewayv1.HTTPRouteFilter) bool {
 // mergeChoice puts the shares of one backend together.
 func mergeChoice(choices []choice, c choice) []choice {
 	for i := range choices {
-		if choices[i].backend == c.backend && equalEdits(choices[i].request, c.request) && equalEdits(choices[i].response, c.response) {
+		if o := &choices[i]; o.backend == c.backend && o.equals(&c.edits) && o.validation == c.validation && o.http2 == c.http2 {
 			choices[i].weight += c.weight
 			return choices
 		}
@@ -156,12 +166,13 @@ func (l *lowerer) newPlainAction(route *gateway.Route, choices []choice) ir.Rout
 	if len(choices) == 1 {
 		action := ir.Route{Cluster: l.addSharedCluster(choices[0])}
 		action.RequestHeaders, action.ResponseHeaders = choices[0].request, choices[0].response
+		action.Rewrite = choices[0].rewrite()
 		return action
 	}
 	var split []ir.Share
 	for _, c := range choices {
 		split = append(split, ir.Share{
-			Cluster: l.addSharedCluster(c), Weight: c.weight, RequestHeaders: c.request, ResponseHeaders: c.response,
+			Cluster: l.addSharedCluster(c), Weight: c.weight, RequestHeaders: c.request, ResponseHeaders: c.response, RewriteHost: c.host,
 		})
 	}
 	return ir.Route{Split: split}
@@ -195,7 +206,7 @@ func (c choice) clusterName() string {
 		name += "/" + string(c.balancing)
 	}
 	if c.tls != nil {
-		name += "/tls" + c.clientSuffix()
+		name += "/tls" + c.validation + c.clientSuffix()
 	}
 	if c.noBudgetReason != "" {
 		name += "/unbudgeted"
@@ -216,7 +227,7 @@ func (c choice) clientSuffix() string {
 
 // clusterNames are those of the clusters for all certificates that Gateways show its hosts.
 func (c choice) clusterNames(clients []*ir.Certificate) (names []string) {
-	if c.tls == nil {
+	if c.tls == nil || c.unseen {
 		return []string{c.clusterName()}
 	}
 	for _, client := range clients {
@@ -247,6 +258,7 @@ func (l *lowerer) newStickyAction(route *gateway.Route, path *field.Path, rule *
 	l.limitDrain(choices, func(choice) *policy.Session { return session })
 	action := ir.Route{Sticky: true, Policies: session.Policies, FailStatus: ir.FailStatus(&session.Policies[0])}
 	action.RequestHeaders, action.ResponseHeaders = choices[0].request, choices[0].response
+	action.Rewrite = choices[0].rewrite()
 	if len(choices) == 1 && choices[0].weight > 0 {
 		action.Cluster, action.Policies = l.addSharedCluster(choices[0]), ir.Anywhere(action.Policies)
 		action.Policies = l.tellHosts(route, path, action.Policies, session, choices...)

@@ -138,7 +138,7 @@ func TestKindsOfOtherControlPlanes(t *testing.T) {
 	for name, text := range map[string]string{
 		"an HTTPProxy with options of TLS":          document(httpProxy, `spec: {virtualhost: {fqdn: a.org, tls: {secretName: a, minimumProtocolVersion: "1.3"}}}`),
 		"an HTTPProxy that others include":          document(httpProxy, "spec: {routes: [{conditions: [{header: {name: a}}], services: [{name: a, port: 80}]}]}"),
-		"an XBackend whose hosts are spoken to TLS": document(xbackend, "spec: {type: ExternalHostname, externalHostname: {hostname: a.org}, port: {number: 443}, protocol: HTTP, tls: {mode: ServerOnly, validation: {hostname: a.org, wellKnownCACertificates: System}}}"),
+		"an XBackend whose hosts see a certificate": document(xbackend, "spec: {type: ExternalHostname, externalHostname: {hostname: a.org}, port: {number: 443}, protocol: HTTP, tls: {mode: ClientAndServer, clientCertificateRef: {name: a}, validation: {hostname: a.org, wellKnownCACertificates: System}}}"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			objects, rep := compilertest.TryAdmit(t, resource.Options{ExternalControlPlane: true}, text)

@@ -19,13 +19,20 @@ var backendTLSPolicyKind = newKind(definition[gatewayv1.BackendTLSPolicy]{
 	fields: func() fieldSupport {
 		return joinRows(
 			nestUnder("spec.targetRefs[]", supportAll("group", "kind", "name", "sectionName")),
-			fieldSupport{"spec.validation.wellKnownCACertificates": onlyValues("System")},
-			nestUnder("spec.validation", supportAll("hostname", "subjectAltNames[].type", "subjectAltNames[].hostname", "subjectAltNames[].uri")),
-			nestUnder("spec.validation.caCertificateRefs[]", supportAll("group", "kind", "name")),
+			nestUnder("spec.validation", upstreamValidationFields()),
 		)
 	},
 	list: func(o *Objects) *[]*BackendTLSPolicy { return &o.BackendTLS },
 })
+
+// upstreamValidationFields say whom hosts must be.
+func upstreamValidationFields() fieldSupport {
+	return joinRows(
+		fieldSupport{"wellKnownCACertificates": onlyValues("System")},
+		supportAll("hostname", "subjectAltNames[].type", "subjectAltNames[].hostname", "subjectAltNames[].uri"),
+		nestUnder("caCertificateRefs[]", supportAll("group", "kind", "name")),
+	)
+}
 
 // configMapKind is read for the certificates of authorities.
 var configMapKind = newKind(definition[ConfigMap]{

@@ -97,7 +97,7 @@ func TestHTTPProxiesThatAreRefused(t *testing.T) {
 		"a condition on a header":  {proxy(host, "conditions: [{header: {name: a}}], "+to), []string{"spec.routes[0].conditions[0].header: Invalid value: \"a\": must have one of present"}},
 		"headers":                  {proxy(host, "requestHeadersPolicy: {set: [{name: Host, value: b.org}, {name: a, value: '1%'}], remove: [b]}, responseHeadersPolicy: {remove: [c]}, "+to), nil},
 		"headers of a service":     {proxy(host, "services: [{name: a, port: 80, requestHeadersPolicy: {set: [{name: a, value: b}]}}]"), nil},
-		"the Host of a service":    {proxy(host, "services: [{name: a, port: 80, requestHeadersPolicy: {set: [{name: Host, value: b}]}}]"), []string{`spec.routes[0].services[0].requestHeadersPolicy.set[0]: Invalid value: "Host": is not for rules to change`}},
+		"the Host of a service":    {proxy(host, "services: [{name: a, port: 80, requestHeadersPolicy: {set: [{name: Host, value: b}]}}]"), nil},
 		"the Host of answers":      {proxy(host, "responseHeadersPolicy: {set: [{name: host, value: b}]}, "+to), []string{"spec.routes[0].responseHeadersPolicy.set[0]: Invalid value: "}},
 		"a Host that is none":      {proxy(host, "requestHeadersPolicy: {set: [{name: host, value: B_}]}, "+to), []string{"spec.routes[0].requestHeadersPolicy.set[0].value: Invalid value: \"B_\""}},
 		"a Host that is removed":   {proxy(host, "requestHeadersPolicy: {remove: [Host]}, "+to), []string{"spec.routes[0].requestHeadersPolicy.remove[0]: Invalid value: "}},
@@ -112,8 +112,50 @@ func TestHTTPProxiesThatAreRefused(t *testing.T) {
 		"a service without name":   {proxy(host, "services: [{port: 80}]"), []string{"spec.routes[0].services[0].name: Required value"}},
 		"a port that is none":      {proxy(host, "services: [{name: a, port: 70000}]"), []string{"spec.routes[0].services[0].port: Invalid value: 70000"}},
 		"a weight that is none":    {proxy(host, "services: [{name: a, port: 80, weight: -1}]"), []string{"spec.routes[0].services[0].weight: Invalid value: -1: must be between 0 and 1000000"}},
-		"what Contour has besides": {proxy(host, "permitInsecure: true, "+to), []string{"spec.routes[0].permitInsecure: not supported"}},
+		"what Contour has besides": {proxy(host, "internalRedirectPolicy: {maxInternalRedirects: 1}, "+to), []string{"spec.routes[0].internalRedirectPolicy: not supported"}},
 	})
+}
+
+// TestHTTPProxyPoliciesThatAreRefused holds what Contour, and what limpet, wants of retries, redirects, paths and services.
+func TestHTTPProxyPoliciesThatAreRefused(t *testing.T) {
+	const to, route = "services: [{name: a, port: 80}]", "spec.routes[0]."
+	verified := func(more string) string {
+		return "services: [{name: a, port: 80, validation: {" + more + "}}]"
+	}
+	cases := map[string]refusal{}
+	for text, why := range map[string]string{
+		"retryPolicy: {count: -2}, " + to:                                                                          route + "retryPolicy.count: Invalid value: -2: must be between -1 and 2147483647",
+		"retryPolicy: {perTryTimeout: soon}, " + to:                                                                route + `retryPolicy.perTryTimeout: Invalid value: "soon"`,
+		"retryPolicy: {retryOn: [5xx, 4xx]}, " + to:                                                                route + `retryPolicy.retryOn[1]: Unsupported value: "4xx"`,
+		"retryPolicy: {retriableStatusCodes: [99]}, " + to:                                                         route + "retryPolicy.retriableStatusCodes[0]: Invalid value: 99",
+		"requestRedirectPolicy: {}, " + to:                                                                         route + "services: Forbidden: a route redirects, or has services, not both",
+		"requestRedirectPolicy: {path: /a, prefix: /b}":                                                            route + "requestRedirectPolicy.prefix: Forbidden",
+		"requestRedirectPolicy: {path: a}":                                                                         route + `requestRedirectPolicy.path: Invalid value: "a": must begin with "/"`,
+		"requestRedirectPolicy: {scheme: ftp}":                                                                     route + `requestRedirectPolicy.scheme: Unsupported value: "ftp"`,
+		"requestRedirectPolicy: {hostname: A_}":                                                                    route + `requestRedirectPolicy.hostname: Invalid value: "A_"`,
+		"requestRedirectPolicy: {port: 0}":                                                                         route + "requestRedirectPolicy.port: Invalid value: 0",
+		"requestRedirectPolicy: {statusCode: 200}":                                                                 route + "requestRedirectPolicy.statusCode: Invalid value: 200",
+		"pathRewritePolicy: {replacePrefix: [{replacement: a}]}, " + to:                                            route + `pathRewritePolicy.replacePrefix[0].replacement: Invalid value: "a"`,
+		"pathRewritePolicy: {replacePrefix: [{replacement: /a}, {replacement: /b}]}, " + to:                        route + `pathRewritePolicy.replacePrefix[1].prefix: Duplicate value: ""`,
+		"conditions: [{exact: /a}], pathRewritePolicy: {replacePrefix: [{replacement: /a}]}, " + to:                route + "pathRewritePolicy.replacePrefix: Forbidden: the route has no condition on a prefix",
+		"services: [{name: a, port: 80, mirror: true}]":                                                            route + "services: Required value",
+		"services: [{name: a, port: 80, mirror: true, weight: 101}, {name: b, port: 80}]":                          route + "services[0].weight: Invalid value: 101: must be between 1 and 100 for a mirror",
+		"services: [{name: a, port: 80, mirror: true}, {name: b, port: 80}, {name: c, port: 80, mirror: true}]":    route + "services: Invalid value: 2: must have at most one mirror",
+		"services: [{name: a, port: 80, mirror: true, responseHeadersPolicy: {remove: [b]}}, {name: b, port: 80}]": route + "services[0].mirror: Forbidden",
+		"services: [{name: a, port: 80, protocol: h3}]":                                                            route + `services[0].protocol: not supported: "h3"`,
+		"services: [{name: a, port: 80, protocol: tls}]":                                                           route + "services[0].validation: Required value: without it TLS is spoken that verifies nothing",
+		"services: [{name: a, port: 80, protocol: h2c, validation: {caSecret: a, subjectName: b}}]":                route + "services[0].validation: Forbidden: h2c is spoken without TLS",
+		verified("subjectName: b"):                                                                                 route + "services[0].validation.caSecret: Required value",
+		verified("caSecret: a"):                                                                                    route + "services[0].validation.subjectName: Required value",
+		verified("caSecret: a/b, subjectName: b"):                                                                  route + `services[0].validation.caSecret: Invalid value: "a/b": not supported`,
+		verified("caSecret: A, subjectName: b"):                                                                    route + `services[0].validation.caSecret: Invalid value: "A"`,
+		verified("caSecret: a, subjectName: '*.b'"):                                                                route + `services[0].validation.subjectName: Invalid value: "*.b"`,
+		verified("caSecret: a, subjectName: b, subjectNames: [c]"):                                                 route + `services[0].validation.subjectNames[0]: Invalid value: "c": must be subjectName`,
+		verified("caSecret: a, subjectName: b, subjectNames: [b, b, b, b, b, b, b, b, b]"):                         route + "services[0].validation.subjectNames: Too many: 9",
+	} {
+		cases[text] = refusal{document(httpProxy, "spec: {virtualhost: {fqdn: a.org}, routes: [{"+text+"}]}"), []string{why}}
+	}
+	checkRefusals(t, resource.Options{}, cases)
 }
 
 // TestVirtualServicesAsHTTPRoutes holds what a VirtualService's matches and destinations are in an HTTPRoute.

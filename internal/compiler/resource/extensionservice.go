@@ -91,7 +91,7 @@ func (s *ExtensionService) validate() field.ErrorList {
 }
 
 // toFilters gives the filter for a route that asks the host's service about its requests, if it does.
-func (h *VirtualHost) toFilters(r HTTPProxyRoute) []gatewayv1.HTTPRouteFilter {
+func (h *VirtualHost) toFilters(r *HTTPProxyRoute) []gatewayv1.HTTPRouteFilter {
 	if h.Authorization == nil {
 		return nil
 	}

@@ -1,7 +1,6 @@
 package resource
 
 import (
-	"fmt"
 	"strings"
 
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
@@ -25,22 +24,21 @@ var httpProxyKind = newKind(definition[HTTPProxy]{
 })
 
 func httpProxyFields() fieldSupport {
-	services := supportAll("services[].name", "services[].port", "services[].weight")
+	connections := supportAll("services[].name", "services[].port", "services[].weight")
 	return joinRows(
 		nestUnder("spec.virtualhost", supportAll("fqdn", "tls.passthrough", "tls.secretName",
 			"authorization.extensionRef.name", "authorization.authPolicy.disabled")),
-		nestUnder("spec.routes[].services[]", headersPolicyFields()),
-		nestUnder("spec.routes[]", joinRows(services, headersPolicyFields(), healthCheckFields(),
-			supportAll("conditions[].prefix", "conditions[].exact", "authPolicy.disabled",
+		nestUnder("spec.routes[]", joinRows(proxyServiceFields(), headersPolicyFields(), healthCheckFields(), retryFields(), pathFields(),
+			supportAll("conditions[].prefix", "conditions[].exact", "authPolicy.disabled", "permitInsecure",
 				"timeoutPolicy.response"),
 			nestUnder("conditions[].header", supportAll("name", "present", "exact", "contains", "regex")),
 			fieldSupport{"enableWebsockets": ignoredFor("is so for all routes")},
 			nestUnder("loadBalancerPolicy", balancingFields()))),
-		nestUnder("spec.tcpproxy", joinRows(services, unhashedFields())),
+		nestUnder("spec.tcpproxy", joinRows(connections, unhashedFields())),
 	)
 }
 
-// HTTPProxy is what limpet reads of projectcontour.io/v1 HTTPProxy: enough for its load-balancing policies (S55).
+// HTTPProxy is what limpet reads of projectcontour.io/v1 HTTPProxy (S55).
 // Every other field of it is refused as not supported.
 type HTTPProxy struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -81,6 +79,12 @@ type HTTPProxyRoute struct {
 	TimeoutPolicy *HTTPProxyTimeoutPolicy `json:"timeoutPolicy"`
 	// EnableWebsockets is so for every route.
 	EnableWebsockets bool `json:"enableWebsockets"`
+	// PermitInsecure answers requests without TLS too, where the host has a certificate; others are sent to https.
+	PermitInsecure bool                  `json:"permitInsecure"`
+	RetryPolicy    *HTTPProxyRetryPolicy `json:"retryPolicy"`
+	// RequestRedirectPolicy is for a route without services.
+	RequestRedirectPolicy *HTTPProxyRedirect `json:"requestRedirectPolicy"`
+	PathRewritePolicy     *PathRewritePolicy `json:"pathRewritePolicy"`
 	// HealthCheckPolicy is for the hosts of all of its services.
 	HealthCheckPolicy *HTTPHealthCheckPolicy `json:"healthCheckPolicy"`
 
@@ -97,15 +101,6 @@ type HTTPProxyCondition struct {
 	Prefix string                    `json:"prefix"`
 	Exact  string                    `json:"exact"`
 	Header *HTTPProxyHeaderCondition `json:"header"`
-}
-
-// HTTPProxyService is a port of a Service. Where no service of a route has a weight, all have the same.
-type HTTPProxyService struct {
-	Name   string `json:"name"`
-	Port   int64  `json:"port"`
-	Weight int64  `json:"weight"`
-
-	HeadersPolicies `json:",inline"`
 }
 
 // HTTPProxyLoadBalancerPolicy has the fields of LoadBalancerPolicy but its targets.
@@ -141,46 +136,26 @@ func (r *HTTPProxyRoute) validate(path *field.Path) field.ErrorList {
 	if paths > 1 {
 		errs = append(errs, field.Invalid(path.Child("conditions"), paths, "must have at most one condition on the path"))
 	}
-	errs = append(errs, r.validateTimeout(path.Child("timeoutPolicy", "response"))...)
-	errs = append(errs, r.HeadersPolicies.validate(path, true)...)
+	errs = append(errs, r.validateTimes(path)...)
+	errs = append(errs, r.validatePaths(path)...)
+	errs = append(errs, r.HeadersPolicies.validate(path)...)
 	errs = append(errs, r.HealthCheckPolicy.validate(path.Child("healthCheckPolicy"))...)
+	if r.RequestRedirectPolicy != nil {
+		return errs
+	}
 	return append(errs, validateServices(path.Child("services"), r.Services)...)
 }
-
-func validateServices(path *field.Path, services []HTTPProxyService) field.ErrorList {
-	var errs field.ErrorList
-	if len(services) == 0 {
-		errs = append(errs, field.Required(path, "a route has at least one"))
-	}
-	for i, s := range services {
-		at := path.Index(i)
-		if s.Name == "" {
-			errs = append(errs, field.Required(at.Child("name"), ""))
-		}
-		if faults := validation.IsValidPortNum(int(s.Port)); len(faults) > 0 {
-			errs = append(errs, field.Invalid(at.Child("port"), s.Port, strings.Join(faults, "; ")))
-		}
-		if s.Weight < 0 || s.Weight > maxWeight {
-			errs = append(errs, field.Invalid(at.Child("weight"), s.Weight, fmt.Sprintf("must be between 0 and %d", maxWeight)))
-		}
-		errs = append(errs, s.validate(at, false)...)
-	}
-	return errs
-}
-
-// maxWeight is that of a backendRef, which keeps sums of weights in bounds.
-const maxWeight = 1_000_000
 
 // httpProxyNames are the names of an HTTPRoute's fields in an HTTPProxy, for what is reported about it.
 var httpProxyNames = strings.NewReplacer(
 	"spec.rules", "spec.routes", ".backendRefs", ".services", ".matches", ".conditions", "spec.hostnames", "spec.virtualhost.fqdn")
 
-// renameHTTPProxy gives a field of an HTTPRoute as that of an HTTPProxy which it was made of.
-func renameHTTPProxy(path string) string {
+// rename gives a field of an HTTPRoute as that of an HTTPProxy which it was made of.
+func (s *HTTPProxySpec) rename(path string) string {
 	if _, rest, found := strings.Cut(path, ".externalAuth.backendRef"); found {
 		return "spec.virtualhost.authorization.extensionRef" + rest
 	}
-	return httpProxyNames.Replace(renameHeaderFilter(path))
+	return httpProxyNames.Replace(renameFilter(s.renameServices(path)))
 }
 
 // convertHTTPProxy gives an HTTPProxy as the HTTPRoute that does the same, or as the TLSRoute in an HTTPRoute's shape.
@@ -188,21 +163,10 @@ func convertHTTPProxy(o *Object[HTTPProxy]) *Object[gatewayv1.HTTPRoute] {
 	spec := &o.Value.Spec
 	route := &gatewayv1.HTTPRoute{TypeMeta: o.Value.TypeMeta, ObjectMeta: o.Value.ObjectMeta}
 	route.Spec.Hostnames = []gatewayv1.Hostname{gatewayv1.Hostname(spec.VirtualHost.FQDN)}
-	for _, r := range spec.Routes {
-		rule := gatewayv1.HTTPRouteRule{
-			BackendRefs: toBackendRefs(r.Services), Timeouts: r.toTimeouts(),
-			Filters: append(spec.VirtualHost.toFilters(r), r.toFilters(true)...),
-		}
-		match := gatewayv1.HTTPRouteMatch{}
-		for _, c := range r.Conditions {
-			c.addTo(&match)
-		}
-		if len(r.Conditions) > 0 {
-			rule.Matches = []gatewayv1.HTTPRouteMatch{match}
-		}
-		route.Spec.Rules = append(route.Spec.Rules, rule)
+	for i := range spec.Routes {
+		route.Spec.Rules = append(route.Spec.Rules, spec.toRule(&spec.Routes[i]))
 	}
-	rename := renameHTTPProxy
+	rename := spec.rename
 	if spec.TCPProxy != nil {
 		route.Kind, rename = object.KindTLSRoute, tcpProxyNames.Replace
 		route.Spec.Rules = []gatewayv1.HTTPRouteRule{{BackendRefs: toBackendRefs(spec.TCPProxy.Services)}}
@@ -210,28 +174,24 @@ func convertHTTPProxy(o *Object[HTTPProxy]) *Object[gatewayv1.HTTPRoute] {
 	o.Rename(rename)
 	return &Object[gatewayv1.HTTPRoute]{
 		Document: o.Document, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name,
-		Created: o.Created, Labels: o.Labels, Value: route,
+		Created: o.Created, Labels: o.Labels, Value: route, Proxy: o.Value,
 	}
 }
 
-// toBackendRefs gives services as references: all alike where none has a weight.
-func toBackendRefs(services []HTTPProxyService) (refs []gatewayv1.HTTPBackendRef) {
-	total := int64(0)
-	for _, s := range services {
-		total += s.Weight
+func (s *HTTPProxySpec) toRule(r *HTTPProxyRoute) gatewayv1.HTTPRouteRule {
+	rule := gatewayv1.HTTPRouteRule{
+		Matches: s.toMatches(r), BackendRefs: toBackendRefs(r.Services), Timeouts: r.toTimeouts(), Retry: r.RetryPolicy.toRetry(),
 	}
-	for _, s := range services {
-		refs = append(refs, s.toBackendRef(total == 0))
+	for _, some := range [][]gatewayv1.HTTPRouteFilter{
+		s.VirtualHost.toFilters(r), r.HeadersPolicies.ToFilters(), s.toPathFilters(r), toMirrors(r.Services),
+	} {
+		rule.Filters = append(rule.Filters, some...)
 	}
-	return refs
+	return rule
 }
 
-func (s HTTPProxyService) toBackendRef(unweighted bool) gatewayv1.HTTPBackendRef {
-	weight, port := int32(s.Weight), gatewayv1.PortNumber(s.Port) // both checked
-	if unweighted {
-		weight = 1
-	}
-	var ref gatewayv1.HTTPBackendRef
-	ref.Name, ref.Port, ref.Weight, ref.Filters = gatewayv1.ObjectName(s.Name), &port, &weight, s.toFilters(false)
-	return ref
+// SendsToHTTPS reports whether requests of a rule that come without TLS are sent to https.
+func (p *HTTPProxy) SendsToHTTPS(rule int) bool {
+	tls := p.Spec.VirtualHost.TLS
+	return tls != nil && tls.SecretName != "" && p.Spec.TCPProxy == nil && !p.Spec.Routes[rule].PermitInsecure
 }

@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/limpet-proxy/limpet/internal/compiler/duration"
 	"github.com/limpet-proxy/limpet/internal/compiler/re2"
 )
 
@@ -85,24 +84,4 @@ func (h *HTTPProxyHeaderCondition) toMatch() gatewayv1.HTTPHeaderMatch {
 		value = ".*"
 	}
 	return gatewayv1.HTTPHeaderMatch{Type: &kind, Name: gatewayv1.HTTPHeaderName(h.Name), Value: value}
-}
-
-// infinity is Contour's word for no limit.
-const infinity = "infinity"
-
-func (r *HTTPProxyRoute) validateTimeout(path *field.Path) field.ErrorList {
-	if t := r.TimeoutPolicy; t != nil && t.Response != infinity && t.Response != "" {
-		if _, err := duration.Parse(t.Response); err != nil {
-			return field.ErrorList{field.Invalid(path, t.Response, err.Error())}
-		}
-	}
-	return nil
-}
-
-func (r *HTTPProxyRoute) toTimeouts() *gatewayv1.HTTPRouteTimeouts {
-	if r.TimeoutPolicy == nil || r.TimeoutPolicy.Response == "" {
-		return nil
-	}
-	limit := gatewayv1.Duration(strings.Replace(r.TimeoutPolicy.Response, infinity, "0s", 1))
-	return &gatewayv1.HTTPRouteTimeouts{Request: &limit}
 }

@@ -36,9 +36,9 @@ func headersPolicyFields() fieldSupport {
 // headerVariable matches what Contour has the proxy fill in.
 var headerVariable = regexp.MustCompile(`%[A-Z_]+(\([^)]*\))?(:[0-9]+)?%`)
 
-// validate checks the policies. A route's may give requests another Host.
-func (p HeadersPolicies) validate(path *field.Path, mayRewriteHost bool) field.ErrorList {
-	return append(p.Request.validate(path.Child("requestHeadersPolicy"), mayRewriteHost),
+// validate checks the policies. Requests may get another Host.
+func (p HeadersPolicies) validate(path *field.Path) field.ErrorList {
+	return append(p.Request.validate(path.Child("requestHeadersPolicy"), true),
 		p.Response.validate(path.Child("responseHeadersPolicy"), false)...)
 }
 
@@ -87,15 +87,15 @@ func (p *HeadersPolicy) toModifier(rewritesHost bool) *gatewayv1.HTTPHeaderFilte
 	return m
 }
 
-// toFilters gives the policies as filters.
-func (p HeadersPolicies) toFilters(mayRewriteHost bool) (all []gatewayv1.HTTPRouteFilter) {
-	if m := p.Request.toModifier(mayRewriteHost); m != nil {
+// ToFilters gives the policies as filters.
+func (p HeadersPolicies) ToFilters() (all []gatewayv1.HTTPRouteFilter) {
+	if m := p.Request.toModifier(true); m != nil {
 		all = append(all, gatewayv1.HTTPRouteFilter{Type: gatewayv1.HTTPRouteFilterRequestHeaderModifier, RequestHeaderModifier: m})
 	}
 	if m := p.Response.toModifier(false); m != nil {
 		all = append(all, gatewayv1.HTTPRouteFilter{Type: gatewayv1.HTTPRouteFilterResponseHeaderModifier, ResponseHeaderModifier: m})
 	}
-	if p.Request == nil || !mayRewriteHost {
+	if p.Request == nil {
 		return all
 	}
 	if i := slices.IndexFunc(p.Request.Set, isHost); i >= 0 {
@@ -107,17 +107,19 @@ func (p HeadersPolicies) toFilters(mayRewriteHost bool) (all []gatewayv1.HTTPRou
 	return all
 }
 
-// headerFilterNames are the paths of what HeadersPolicies are as filters.
-var headerFilterNames = regexp.MustCompile(`\.filters\[\d+\](?:\.(request|response)HeaderModifier)?`)
+// filterNames are the paths of what HeadersPolicies are as filters.
+var filterNames = regexp.MustCompile(`\.filters\[\d+\](?:\.(requestHeaderModifier|responseHeaderModifier|requestRedirect))?`)
 
-// renameHeaderFilter gives the path of a filter as that of the policy that it was made of, or of what has the policy.
-func renameHeaderFilter(path string) string {
-	return headerFilterNames.ReplaceAllStringFunc(path, func(filter string) string {
+// renameFilter gives the path of a filter as that of the policy that it was made of, or of what has the policy.
+func renameFilter(path string) string {
+	return filterNames.ReplaceAllStringFunc(path, func(filter string) string {
 		switch {
 		case strings.HasSuffix(filter, "requestHeaderModifier"):
 			return ".requestHeadersPolicy"
 		case strings.HasSuffix(filter, "responseHeaderModifier"):
 			return ".responseHeadersPolicy"
+		case strings.HasSuffix(filter, "requestRedirect"):
+			return ".requestRedirectPolicy"
 		default:
 			return ""
 		}

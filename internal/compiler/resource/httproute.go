@@ -14,7 +14,10 @@ var httpRouteKind = newKind(definition[gatewayv1.HTTPRoute]{
 	fields: func() fieldSupport {
 		return joinRows(routeFields(httpMatches()), nestUnder("spec.rules[]", supportAll(
 			"timeouts.request", "timeouts.backendRequest", "retry.codes[]", "retry.attempts", "retry.backoff",
-		)), nestUnder("spec.rules[].filters[]", httpFilterFields()))
+		)), nestUnder("spec.rules[].filters[]", httpFilterFields()), nestUnder("spec.rules[].backendRefs[].filters[]", fieldSupport{
+			"type":                onlyValues("RequestHeaderModifier", "ResponseHeaderModifier", "URLRewrite"),
+			"urlRewrite.hostname": supported,
+		}))
 	},
 	sessionPath: "spec.rules[]." + sessionKey, localFaults: true, checkUnverified: checkHTTPRoute,
 	findFaults: func(r *Object[gatewayv1.HTTPRoute]) []Fault { return findRouteFaults(r.Value, "path") },

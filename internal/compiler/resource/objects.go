@@ -34,6 +34,8 @@ type Object[T any] struct {
 	Sessions map[string]*sessionapi.InlineSession
 	// Faults are what limpet does not support in the object, by path.
 	Faults []Fault
+	// Proxy is the HTTPProxy that a route was made of; nil for all else.
+	Proxy *HTTPProxy
 }
 
 // Origin names the object as a place where session persistence is written.

@@ -30,7 +30,7 @@ type Secret struct {
 	// Data is base64; StringData is plain, and stronger.
 	Data       map[string]string `json:"data,omitempty"`
 	StringData map[string]string `json:"stringData,omitempty"`
-	// content is what both come to, for the type kubernetes.io/tls alone: nothing else is read.
+	// content is what both come to, for the type kubernetes.io/tls; of an Opaque one the certificates of authorities alone are read.
 	content map[string][]byte
 }
 
@@ -39,14 +39,14 @@ func (s *Secret) Certificate() (chain, key []byte) {
 	return s.content[corev1.TLSCertKey], s.content[corev1.TLSPrivateKeyKey]
 }
 
-// Authorities gives the certificates of authorities of such a Secret, in PEM; empty for none.
+// Authorities gives the certificates of authorities of a Secret, in PEM; empty for none.
 func (s *Secret) Authorities() string { return string(s.content[authoritiesKey]) }
 
 // validateSecret applies the API server's rules for Secrets of the type kubernetes.io/tls. Those of others are not
 // used, so their content is not looked at.
 func validateSecret(s *Secret) field.ErrorList {
 	if s.Type != corev1.SecretTypeTLS {
-		s.Data, s.StringData = nil, nil
+		s.keepAuthorities()
 		return nil
 	}
 	var errs field.ErrorList
@@ -77,6 +77,19 @@ func validateSecret(s *Secret) field.ErrorList {
 	}
 	slices.SortFunc(errs, func(a, b *field.Error) int { return slices.Compare([]byte(a.Field), []byte(b.Field)) })
 	return errs
+}
+
+// keepAuthorities reads the certificates of authorities of an Opaque Secret, where Contour's users have them, and forgets the rest.
+func (s *Secret) keepAuthorities() {
+	if s.Type == corev1.SecretTypeOpaque || s.Type == "" {
+		text, plain := s.StringData[authoritiesKey]
+		if !plain {
+			content, _ := base64.StdEncoding.DecodeString(s.Data[authoritiesKey]) // what is none has no certificates
+			text = string(content)
+		}
+		s.content = map[string][]byte{authoritiesKey: []byte(text)}
+	}
+	s.Data, s.StringData = nil, nil
 }
 
 func validateSecretKey(path *field.Path, name string) field.ErrorList {

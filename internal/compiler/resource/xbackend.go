@@ -3,6 +3,7 @@ package resource
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 	gatewayxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
@@ -62,13 +63,24 @@ type EndpointSelector struct {
 	MatchLabels map[string]string `json:"matchLabels"`
 }
 
-// XBackendTLS says whether TLS is spoken; None is what is supported.
+// XBackendTLS says whether TLS is spoken, and whom its hosts must be then.
 type XBackendTLS struct {
-	Mode string `json:"mode"`
-	// Validation and ClientCertificateRef are for a control plane.
-	Validation           any `json:"validation,omitempty"`
+	Mode       string                                `json:"mode"`
+	Validation *gatewayv1.BackendTLSPolicyValidation `json:"validation,omitempty"`
+	// ClientCertificateRef is for a control plane.
 	ClientCertificateRef any `json:"clientCertificateRef,omitempty"`
 }
+
+// Validation says whom the hosts must be that TLS is spoken to; nil for no TLS.
+func (b *XBackend) Validation() *gatewayv1.BackendTLSPolicyValidation {
+	if b.Spec.TLS == nil || b.Spec.TLS.Mode != serverOnly {
+		return nil
+	}
+	return b.Spec.TLS.Validation
+}
+
+// serverOnly is the mode of TLS in which hosts see no certificate.
+const serverOnly = "ServerOnly"
 
 func xbackendFields() fieldSupport {
 	return joinRows(
@@ -77,9 +89,10 @@ func xbackendFields() fieldSupport {
 			"spec.externalHostname.hostname":    supported,
 			"spec.port.number":                  supported,
 			"spec.endpointSelector.matchLabels": supported,
-			"spec.protocol":                     onlyValues("HTTP", "HTTP11", "HTTP2", "H2C", "GRPC"),
-			"spec.tls.mode":                     onlyValues("None"),
+			"spec.protocol":                     onlyValues("HTTP", "HTTP11", "HTTP2", "H2C", "GRPC", "WSS"),
+			"spec.tls.mode":                     onlyValues("None", serverOnly),
 		},
+		nestUnder("spec.tls.validation", upstreamValidationFields()),
 		nestUnder("spec."+sessionKey, sessionFields17()),
 	)
 }

@@ -3,6 +3,7 @@ package envoy
 import (
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
@@ -55,7 +56,7 @@ func (e *emitter) newRetryPolicy(r *ir.Route) *routev3.RetryPolicy {
 		applyRetry(policy, r.Retry)
 	}
 	if !slices.ContainsFunc(r.Split, failsWithHost) {
-		policy.RetryOn = retryOn(r.Retry)
+		policy.RetryOn = retryOn(r)
 	} // else it says how a request is tried again, and a header of the other shares whether (see weighted)
 	return policy
 }
@@ -124,15 +125,31 @@ func applyRetry(policy *routev3.RetryPolicy, retry *ir.Retry) {
 }
 
 // retryOn is what Envoy retries: what a rule asks for, or what is safe for every request.
-func retryOn(retry *ir.Retry) string {
+func retryOn(r *ir.Route) string {
 	switch {
-	case retry == nil:
+	case r.Retry == nil:
 		return unsentOnly
-	case len(retry.Codes) == 0:
+	case len(r.Retry.On) > 0:
+		return joinConditions(r)
+	case len(r.Retry.Codes) == 0:
 		return brokenOff
 	default:
 		return brokenOff + byStatus
 	}
+}
+
+// joinConditions gives a rule's own conditions, and for sessions those on which they leave hosts that do not answer.
+func joinConditions(r *ir.Route) string {
+	var all []string
+	if r.Sticky {
+		all = strings.Split(unsentOnly, ",")
+	}
+	for _, condition := range r.Retry.On {
+		if !slices.Contains(all, condition) {
+			all = append(all, condition)
+		}
+	}
+	return strings.Join(all, ",")
 }
 
 // failsWithHost reports whether the sessions of a share shall not move.

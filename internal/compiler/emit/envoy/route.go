@@ -201,12 +201,15 @@ func (e *emitter) newWeightedClusters(r *ir.Route) *routev3.RouteAction_Weighted
 			RequestHeadersToRemove: s.RequestHeaders.Remove, RequestHeadersToAdd: newHeaderOptions(&s.RequestHeaders),
 			ResponseHeadersToRemove: s.ResponseHeaders.Remove, ResponseHeadersToAdd: newHeaderOptions(&s.ResponseHeaders),
 		}
+		if s.RewriteHost != "" {
+			share.HostRewriteSpecifier = &routev3.WeightedCluster_ClusterWeight_HostRewriteLiteral{HostRewriteLiteral: s.RewriteHost}
+		}
 		switch {
 		case failsWithHost(s):
 			share.TypedPerFilterConfig = e.failSessions(s.FailStatus)
 		case partly:
 			share.RequestHeadersToAdd = append(share.RequestHeadersToAdd, &corev3.HeaderValueOption{
-				Header:       &corev3.HeaderValue{Key: retryHeader, Value: retryOn(r.Retry)},
+				Header:       &corev3.HeaderValue{Key: retryHeader, Value: retryOn(r)},
 				AppendAction: corev3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD,
 			})
 		}

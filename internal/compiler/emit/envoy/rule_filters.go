@@ -94,8 +94,8 @@ func newPathEdit(p *ir.PathEdit, match ir.Match) pathEdit {
 	switch {
 	case !p.Prefix:
 		return pathEdit{whole: p.Value}
-	case match.Regex != "": // no prefix
-		return pathEdit{}
+	case match.Regex != "":
+		return newTextEdit(p.Value, match.Regex)
 	case match.Exact:
 		return pathEdit{whole: to + "/"}
 	case match.Path == "/":
@@ -104,6 +104,20 @@ func newPathEdit(p *ir.PathEdit, match ir.Match) pathEdit {
 		return pathEdit{regex: substitute("^"+regexp.QuoteMeta(match.Path)+"/*", "/")}
 	default:
 		return pathEdit{prefix: to}
+	}
+}
+
+// newTextEdit gives the change of what an expression begins with, as Contour's prefixes do. What is replaced by a slash takes those with
+// it that follow.
+func newTextEdit(by, expression string) pathEdit {
+	text, is := strings.CutSuffix(expression, ".*")
+	switch {
+	case !is: // no prefix
+		return pathEdit{}
+	case by == "/":
+		return pathEdit{regex: substitute("^"+text+"/*", by)}
+	default:
+		return pathEdit{regex: substitute("^"+text, by)}
 	}
 }
 
