@@ -23,7 +23,7 @@ const testSBOM = "{\"spdxVersion\": \"SPDX-2.3\"}\n"
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"limpet": testedMain,
+		"limpet": testedMain, "kubectl-limpet": testedMain,
 		"envoy":  fakeEnvoy,
 	})
 }
