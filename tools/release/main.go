@@ -30,6 +30,8 @@ type release struct {
 	builder string
 	// key is a file with a private key, or empty.
 	key string
+	// only is the one step that is taken; empty for all.
+	only string
 	// digests are those of images, by reference.
 	digests []imageDigest
 }
@@ -47,6 +49,7 @@ func main() {
 	flag.StringVar(&r.envoy, "envoy", os.Getenv("ENVOY"), "`PROGRAM` for the image of Envoy where it has no base")
 	flag.StringVar(&r.builder, "builder", "https://github.com/limpet-proxy/limpet/blob/main/docs/install.md#build-a-release", "`URI` of who builds")
 	flag.StringVar(&r.key, "key", "", "sign with the private key in `FILE` (PEM, PKCS #8: Ed25519 or ECDSA)")
+	flag.StringVar(&r.only, "only", "", "take one `STEP` alone, such as module")
 	flag.BoolVar(&push, "push", false, "push what is in -out to the registry, and make nothing")
 	flag.BoolVar(&insecure, "insecure", false, "with -push: speak plain HTTP, to a registry on this machine only")
 	flag.Parse()
@@ -101,13 +104,16 @@ func (r *release) make() (err error) {
 		{"archives", r.writeArchives},
 		{"images", r.writeImages},
 		{"chart", r.writeChart},
-		{"install.yaml", r.writeManifests},
-		{"krew manifest", r.writeKrew},
-		{"Go module", r.writeModule},
+		{"manifests", r.writeManifests},
+		{"krew", r.writeKrew},
+		{"module", r.writeModule},
 		{"checksums", r.writeChecksums},
 		{"provenance", r.writeProvenance},
 		{"signatures", r.sign},
 	} {
+		if r.only != "" && r.only != step.what {
+			continue
+		}
 		fmt.Fprintln(os.Stderr, "release:", step.what)
 		if err := step.do(); err != nil {
 			return fmt.Errorf("%s: %w", step.what, err)

@@ -82,6 +82,10 @@ func (r *release) makeCommit() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if before, err := r.git("rev-parse", "HEAD^{tree}"); err != nil || before == tree {
+		head, _ := r.git("rev-parse", "HEAD") // HEAD has the filters already: it is the tagged commit
+		return head, err
+	}
 	who, err := r.git("show", "-s", "--format=%an%n%ae%n%aI", "HEAD")
 	if err != nil {
 		return "", err
