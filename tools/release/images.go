@@ -34,8 +34,7 @@ type imageDigest struct{ Reference, Digest, File string }
 
 // pinned is the reference by digest.
 func (i imageDigest) pinned() string {
-	repository, _, _ := strings.Cut(i.Reference, ":v")
-	return repository + "@" + i.Digest
+	return i.Reference[:strings.LastIndexByte(i.Reference, ':')] + "@" + i.Digest
 }
 
 // writeImages writes the three images, each as a tar of an OCI layout.

@@ -1,4 +1,4 @@
-package install
+package chart_test
 
 import (
 	"encoding/json"
@@ -23,7 +23,7 @@ import (
 	"github.com/limpet-proxy/limpet/e2e/install/chart"
 )
 
-const root = "../.."
+const root = "../../.."
 
 // matrix are values that switch everything on and off, alone and together.
 var matrix = map[string]string{
