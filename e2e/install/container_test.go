@@ -147,7 +147,7 @@ func (n *node) rootOf(image string) ([]bind, []string, error) {
 		return []bind{{From: n.limpet, To: "/limpet"}}, []string{"/limpet"}, nil
 	case "envoy", "limpet-envoy":
 		return append(systemBinds(), bind{From: n.envoy, To: "/usr/local/bin/envoy"}), []string{"/usr/local/bin/envoy"}, nil
-	case "echo":
+	case "echo-basic":
 		self, err := os.Executable()
 		return append(systemBinds(), bind{From: self, To: "/echo"}), []string{"/echo"}, err
 	default:
@@ -167,7 +167,7 @@ func systemBinds() (all []bind) {
 
 // serveBackend answers each request with the Pod's name.
 func serveBackend() error {
-	at, err := net.Listen("tcp", ":8080")
+	at, err := net.Listen("tcp", ":3000")
 	if err != nil {
 		return err
 	}

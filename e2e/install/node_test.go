@@ -242,7 +242,7 @@ func (n *node) environment(ctx context.Context, p *corev1.Pod, c *corev1.Contain
 		"KUBERNETES_SERVICE_HOST": nodeAddress, "KUBERNETES_SERVICE_PORT": serverPort, "HOSTNAME": p.Name, "PATH": "/usr/local/bin:/usr/bin:/bin",
 		"POD_NAME": p.Name,
 	}
-	if strings.Contains(c.Image, "/echo:") {
+	if strings.Contains(c.Image, "/echo-basic:") {
 		all[role] = backendRole
 	}
 	for _, e := range c.Env {
