@@ -67,7 +67,8 @@ func (h *HTTPProxyValueCondition) validate(path *field.Path, judge func(name str
 		}
 	}
 	if said != 1 {
-		return field.ErrorList{field.Invalid(path, h.Name, "must have one of present, exact, contains, regex, and of a parameter prefix and suffix")}
+		return field.ErrorList{field.Invalid(path, h.Name,
+			"must have one of present, exact, contains, regex, and of a parameter prefix and suffix")}
 	}
 	if faults := judge(h.Name); len(faults) > 0 {
 		return field.ErrorList{field.Invalid(path.Child("name"), h.Name, strings.Join(faults, "; "))}

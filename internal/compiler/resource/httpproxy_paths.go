@@ -177,7 +177,8 @@ func (s *HTTPProxySpec) toMatches(r *HTTPProxyRoute) []gatewayv1.HTTPRouteMatch 
 // toPathFilters gives the route's redirect, and what it does to paths.
 func (s *HTTPProxySpec) toPathFilters(r *HTTPProxyRoute) (all []gatewayv1.HTTPRouteFilter) {
 	if to := r.RequestRedirectPolicy; to != nil {
-		all = append(all, gatewayv1.HTTPRouteFilter{Type: gatewayv1.HTTPRouteFilterRequestRedirect, RequestRedirect: to.toRedirect(r.takesOtherPath())})
+		redirect := to.toRedirect(r.takesOtherPath())
+		all = append(all, gatewayv1.HTTPRouteFilter{Type: gatewayv1.HTTPRouteFilterRequestRedirect, RequestRedirect: redirect})
 	}
 	by := r.replacement()
 	if by == "" {
