@@ -64,7 +64,7 @@ const writers = 4
 // that takes long is followed by a pause that is statusRest times as long, for changes on their way to Envoys need the processor, too.
 const (
 	statusPause = 250 * time.Millisecond
-	statusRest  = 3
+	statusRest  = 5
 )
 
 // NewStatusWriter makes one.
