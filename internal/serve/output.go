@@ -149,7 +149,7 @@ func (s *Output) NewWarnings() []compiler.Problem {
 	return s.fresh
 }
 
-// Check says what becomes of the inputs' objects, by what Compile made of them last. No change waits for it.
+// Check says what statuses the inputs' objects shall have, by what Compile made of them last. No change waits for it.
 func (s *Output) Check(in livereload.Inputs) (result *compiler.CheckResult, err error) {
 	s.checking.Lock()
 	defer s.checking.Unlock()
@@ -167,7 +167,7 @@ func (s *Output) Check(in livereload.Inputs) (result *compiler.CheckResult, err 
 	}
 	s.rejected.Store(len(o.Envoy.Served.Rejected) > 0)
 	sources := s.recall(in.Sources, &o)
-	parallel.Sparingly(func() { result, err = compiler.Check(sources, o) })
+	parallel.Sparingly(func() { result, err = compiler.Statuses(sources, o) })
 	return result, err
 }
 
