@@ -38,7 +38,7 @@ var matrix = map[string]string{
 	"cert-manager":              `{tls: {certManager: {enabled: true, issuerRef: {name: ca, kind: ClusterIssuer}}}}`,
 	"certificates of others":    `{tls: {create: false, secretName: theirs}, tokenAudience: ""}`,
 	"an image by digest":        `{image: {digest: "sha256:` + strings.Repeat("0a", 32) + `"}}`,
-	"IPv6, text, no statuses":   `{serve: {bindAddress: "[::]", logFormat: text, addressPool: "fd00::/112", tracesTo: "otel:4317", extraArgs: [--token-version=2]}, writeStatus: false}`,
+	"IPv6, text, no statuses":   `{serve: {bindAddress: "[::]", logFormat: text, addressPool: "fd00::/112", tracesTo: "otel:4317", extraArgs: [--ack-deadline=30s], tokenVersion: 1}, writeStatus: false}`,
 	"keys that stay":            `{keys: {rotateEvery: "", secretName: ring}}`,
 }
 
@@ -176,7 +176,7 @@ func TestValuesAreChecked(t *testing.T) {
 	for _, wrong := range []string{
 		`{replicas: 3}`, `{replicaCount: 0}`, `{image: {digest: "sha256:1"}}`, `{serve: {logFormat: xml}}`, `{serve: {bindAddress: "::"}}`,
 		`{keys: {rotateEvery: soon}}`, `{tls: {certManager: {enabled: true}}}`, `{serviceAccount: {create: false}}`, `{crds: {enable: false}}`,
-		`{serve: {extraArgs: [token-version]}}`,
+		`{serve: {extraArgs: [ack-deadline]}}`,
 	} {
 		if _, err := chart.Render(c, parseValues(t, wrong)); err == nil {
 			t.Errorf("%s is taken", wrong)
