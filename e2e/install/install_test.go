@@ -60,14 +60,7 @@ type shell struct {
 func newShell(t *testing.T, c *cluster) shell {
 	t.Helper()
 	s := shell{folder: t.TempDir()}
-	programs, err := filepath.Abs("../../bin")
-	if err != nil {
-		t.Fatal(err)
-	}
-	chart, err := filepath.Abs("../../deploy/chart/limpet")
-	if err != nil {
-		t.Fatal(err)
-	}
+	programs, chart := absolute(t, "../../bin"), absolute(t, "../../deploy/chart/limpet")
 	shims := filepath.Join(s.folder, ".bin")
 	for name, text := range map[string]string{
 		"helm": `args=() version=
@@ -105,6 +98,15 @@ exec "` + programs + `/kubectl" "${args[@]}"
 	}
 	s.env = []string{"PATH=" + shims + ":" + os.Getenv("PATH"), "HOME=" + s.folder, "KUBECONFIG=" + filepath.Join(c.folder, "kubeconfig")}
 	return s
+}
+
+func absolute(t *testing.T, path string) string {
+	t.Helper()
+	path, err := filepath.Abs(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 func writeScript(t *testing.T, path, text string) {
