@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
@@ -57,6 +59,7 @@ func Check(sources []Source, o Options) (*CheckResult, error) {
 		return nil, err
 	}
 	j.reportRejected(&o)
+	j.reportParameters(&o)
 	warnings := j.rep.Problems()
 	var nothing Errors
 	if j.servesNothing() && !o.AllowEmpty {
@@ -72,6 +75,7 @@ func Check(sources []Source, o Options) (*CheckResult, error) {
 			Problems:    warnings,
 			Withheld:    j.findWithheld,
 			DryRuns:     j.describeDryRuns(&o),
+			Proxies:     o.proxies(),
 			Now:         o.Time,
 		},
 	)
@@ -123,6 +127,31 @@ func (j *analysis) reportRejected(o *Options) {
 			j.rep.WarnForAt(g.Gateway, status.ReasonRejected, "", "an Envoy does not take all of its configuration: "+words)
 		}
 	}
+}
+
+// reportParameters warns of parametersRefs of Gateways and classes that lead to nothing.
+func (j *analysis) reportParameters(o *Options) {
+	for _, g := range j.topology.Attachments.Gateways {
+		if words := o.proxies()[g.Gateway.Key()].Invalid; words != "" {
+			j.rep.WarnForAt(g.Gateway, string(gatewayv1.GatewayReasonInvalidParameters), "spec.infrastructure.parametersRef", words)
+		}
+	}
+	for _, c := range j.objects.Classes {
+		if o.Envoy == nil || o.Envoy.Served == nil || c.Value.Spec.ControllerName != j.objects.ControllerName() {
+			continue
+		}
+		if words := o.Envoy.Served.ClassParameters[c.Name]; words != "" {
+			j.rep.WarnForAt(c, string(gatewayv1.GatewayClassReasonInvalidParameters), "spec.parametersRef", words)
+		}
+	}
+}
+
+// proxies are those that are run for Gateways.
+func (o *Options) proxies() map[string]Proxies {
+	if o.Envoy == nil || o.Envoy.Served == nil {
+		return nil
+	}
+	return o.Envoy.Served.Proxies
 }
 
 // prepareDryRun fits the options to what writes nothing.

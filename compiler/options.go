@@ -16,6 +16,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
+	"github.com/limpet-proxy/limpet/internal/compiler/status"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -159,7 +160,14 @@ type Served struct {
 	Rejected map[string]string
 	// DryRuns has, by their keys, the Gateways whose objects are tried, for Check.
 	DryRuns map[string]DryRun
+	// Proxies has, by their keys, how the proxies do that are run for Gateways, for Check, and ClassParameters, by names, what is
+	// wrong with classes' parametersRef.
+	Proxies         map[string]Proxies
+	ClassParameters map[string]string
 }
+
+// Proxies is how the proxies do that are run for a Gateway.
+type Proxies = status.Proxies
 
 // EnvoyGatewayOptions is what TargetEnvoyGateway needs: WasmURL and WasmSHA256, or NativePath, and Owner.
 type EnvoyGatewayOptions = envoygateway.Options

@@ -88,6 +88,12 @@ func checkTypes(t *testing.T, text []byte) {
 		}
 		return
 	}
+	if want["kind"] == proxyConfig {
+		if err := yaml.UnmarshalStrict(text, &v1alpha1.ProxyConfig{}); err != nil {
+			t.Error(err)
+		}
+		return
+	}
 	var policy v1alpha1.SessionPersistencePolicy
 	if err := yaml.UnmarshalStrict(text, &policy); err != nil {
 		t.Fatal(err)

@@ -20,6 +20,9 @@ import (
 	"github.com/limpet-proxy/limpet/compiler/api"
 )
 
+// proxyConfig is a kind that is no policy.
+const proxyConfig = "ProxyConfig"
+
 // crdsAsStored gives the CRDs by kind, as an API server has them after creation: defaults and stored version set.
 func crdsAsStored(t *testing.T) map[string]*apiextensions.CustomResourceDefinition {
 	t.Helper()
@@ -46,7 +49,7 @@ func crdsAsStored(t *testing.T) map[string]*apiextensions.CustomResourceDefiniti
 // CEL rules that compile and stay within the cost budget.
 func TestServerTakesCRDs(t *testing.T) {
 	crds := crdsAsStored(t)
-	if kinds := slices.Sorted(maps.Keys(crds)); !slices.Equal(kinds, []string{"LoadBalancerPolicy", "SessionPersistencePolicy"}) {
+	if kinds := slices.Sorted(maps.Keys(crds)); !slices.Equal(kinds, []string{"LoadBalancerPolicy", proxyConfig, "SessionPersistencePolicy"}) {
 		t.Fatalf("kinds: %v", kinds)
 	}
 	for kind, crd := range crds {
@@ -61,24 +64,27 @@ func TestServerTakesCRDs(t *testing.T) {
 // requirements: 2C.1, 2C.21, S65
 func TestPolicyConventions(t *testing.T) {
 	for kind, crd := range crdsAsStored(t) {
-		if got := crd.Labels[gatewayv1.PolicyLabelKey]; got != "Inherited" {
-			t.Errorf("%s: label %s is %q", kind, gatewayv1.PolicyLabelKey, got)
-		}
 		if got := crd.Spec.Names.Categories; !slices.Equal(got, []string{"gateway-api"}) {
 			t.Errorf("%s: categories %v", kind, got)
 		}
-		if len(crd.Spec.Names.ShortNames) != 1 || len(crd.Spec.AdditionalPrinterColumns)+len(crd.Spec.Versions[0].AdditionalPrinterColumns) < 6 {
-			t.Errorf("%s: short names %v, %d columns", kind, crd.Spec.Names.ShortNames, len(crd.Spec.AdditionalPrinterColumns))
-		}
 		root := schemaOf(crd)
-		if max := root.Properties["status"].Properties["ancestors"].MaxItems; max == nil || *max != 16 {
-			t.Errorf("%s: at most 16 ancestors, got %v", kind, max)
-		}
 		walkSchema(nodeOf(root).childNode("spec"), func(n node) {
 			if n.schema.Default != nil {
 				t.Errorf("%s: %s has a default, so that merging can't see what was written", kind, n.path)
 			}
 		})
+		if kind == proxyConfig { // which is none
+			continue
+		}
+		if got := crd.Labels[gatewayv1.PolicyLabelKey]; got != "Inherited" {
+			t.Errorf("%s: label %s is %q", kind, gatewayv1.PolicyLabelKey, got)
+		}
+		if len(crd.Spec.Names.ShortNames) != 1 || len(crd.Spec.AdditionalPrinterColumns)+len(crd.Spec.Versions[0].AdditionalPrinterColumns) < 6 {
+			t.Errorf("%s: short names %v, %d columns", kind, crd.Spec.Names.ShortNames, len(crd.Spec.AdditionalPrinterColumns))
+		}
+		if max := root.Properties["status"].Properties["ancestors"].MaxItems; max == nil || *max != 16 {
+			t.Errorf("%s: at most 16 ancestors, got %v", kind, max)
+		}
 	}
 }
 

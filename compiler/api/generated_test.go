@@ -25,8 +25,8 @@ func TestGenerated(t *testing.T) {
 		t.Fatalf("%s: %v\n%s", controllerGen, err, out)
 	}
 	files, err := filepath.Glob(filepath.Join(generated, "*"))
-	if err != nil || len(files) != 3 {
-		t.Fatalf("controller-gen wrote %v, %v: want two CRDs and the deep copies", files, err)
+	if err != nil || len(files) != 4 {
+		t.Fatalf("controller-gen wrote %v, %v: want three CRDs and the deep copies", files, err)
 	}
 	for _, f := range files {
 		compareGenerated(t, f)

@@ -28,8 +28,10 @@ type client struct {
 	// returned says that it came with endpoints, of before, and has not taken the target's routes since.
 	returned  bool
 	connected time.Time
-	counter   int
-	observe   observer
+	// ready is a listener besides those of snapshots, which is sent when the first target is acknowledged as a whole; nil for none.
+	ready   *Resource
+	counter int
+	observe observer
 }
 
 // observer is told what happens, for metrics and logs.
@@ -238,9 +240,22 @@ func (c *client) next(now time.Time) []*discoveryv3.DeltaDiscoveryResponse {
 		}
 		all = append(all, c.pushStages(now)...)
 		if c.target == c.latest || !c.isFree(now) {
+			if m := c.pushReady(now); m != nil {
+				all = append(all, m)
+			}
 			return all
 		}
 	}
+}
+
+// pushReady sends the listener that says that the Envoy is ready. One that comes back has it, or is as it was at first.
+func (c *client) pushReady(now time.Time) *discoveryv3.DeltaDiscoveryResponse {
+	k := &c.types[Listener]
+	if c.ready == nil || c.live == nil || !k.wildcard || k.pending != nil || k.has[c.ready.Name] == c.ready.Version ||
+		k.rejected[c.ready.Name].Version == c.ready.Version {
+		return nil
+	}
+	return c.send(Listener, []*Resource{c.ready}, nil, now)
 }
 
 // begin makes the latest snapshot the target.
@@ -249,6 +264,9 @@ func (c *client) begin(now time.Time) {
 	for t := range typeCount { // what is not wanted any more matters no more
 		maps.DeleteFunc(c.types[t].rejected, func(name string, was Rejection) bool {
 			r := c.want(t, name)
+			if t == Listener && c.ready != nil && name == c.ready.Name {
+				r = c.ready
+			}
 			return r == nil || r.Version != was.Version
 		})
 	}
@@ -506,7 +524,7 @@ func (c *client) pushRemovals(t Type, now time.Time) *discoveryv3.DeltaDiscovery
 	}
 	var gone []string
 	for name := range k.has {
-		if c.target.resources[t][name] == nil {
+		if c.target.resources[t][name] == nil && (t != Listener || c.ready == nil || name != c.ready.Name) {
 			gone = append(gone, name)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	"google.golang.org/grpc/peer"
 )
 
@@ -29,6 +30,8 @@ type Options struct {
 	Staged func(c ClientStatus, stage string, since time.Time, took time.Duration)
 	// Metrics may be nil.
 	Metrics *Metrics
+	// Ready, if there is one, gives the listener that a node asks for by which it says that it is ready; nil for none.
+	Ready func(*corev3.Node) (*Resource, error)
 }
 
 // Log is told what a server has to say of a client.

@@ -60,6 +60,12 @@ func (s *Server) DeltaAggregatedResources(to adsStream) error {
 	now := time.Now()
 	one := &stream{server: s, gateway: s.find(who.Gateway), to: to, wake: make(chan struct{}, 1)}
 	one.client = newClient(s.options.Deadline, one, now)
+	if ready := s.options.Ready; ready != nil {
+		one.client.ready, err = ready(first.GetNode())
+	}
+	if err != nil {
+		return status.Error(codes.InvalidArgument, err.Error())
+	}
 	one.status.Store(&ClientStatus{
 		Gateway: who.Gateway, Node: first.GetNode().GetId(), Identity: who.Name, Address: from.Addr.String(),
 		Version: formatVersion(first.GetNode()), Connected: now.Round(0), Stage: stageBegin.String(),

@@ -4,6 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/tlsoptions"
 )
@@ -15,10 +16,16 @@ var gatewayClassKind = newKind(definition[gatewayv1.GatewayClass]{
 		return fieldSupport{
 			"spec.controllerName": supported,
 			"spec.description":    ignoredFor("is for people"),
+
+			"spec.parametersRef.group": {Only: []any{v1alpha1.Group}, Ignored: forProxies}, "spec.parametersRef.kind": {Only: []any{proxyConfigKind.Kind}, Ignored: forProxies},
+			"spec.parametersRef.namespace": ignoredFor(forProxies), "spec.parametersRef.name": ignoredFor(forProxies),
 		}
 	},
 	list: func(o *Objects) *[]*Object[gatewayv1.GatewayClass] { return &o.Classes },
 })
+
+// forProxies is why fields have no effect on a configuration.
+const forProxies = "is for the proxies that `limpet serve --manage-proxies` runs"
 
 var gatewayKind = newKind(definition[gatewayv1.Gateway]{
 	Traits: Traits{HasStatus: true, Describable: true, Attachable: true},
@@ -46,8 +53,11 @@ func gatewayFields() fieldSupport {
 		"spec.addresses[].value":                    supported,
 		"spec.allowedListeners.namespaces.from":     supported, // of ListenerSets, and of other Gateways' listeners
 		"spec.allowedListeners.namespaces.selector": supported,
-		"spec.infrastructure.labels":                ignoredFor("is for objects that are made for a Gateway, and limpet makes none"),
-		"spec.infrastructure.annotations":           ignoredFor("is for objects that are made for a Gateway, and limpet makes none"),
+		"spec.infrastructure.labels":                ignoredFor(forProxies),
+		"spec.infrastructure.annotations":           ignoredFor(forProxies),
+		"spec.infrastructure.parametersRef.group":   {Only: []any{v1alpha1.Group}, Ignored: forProxies},
+		"spec.infrastructure.parametersRef.kind":    {Only: []any{proxyConfigKind.Kind}, Ignored: forProxies},
+		"spec.infrastructure.parametersRef.name":    ignoredFor(forProxies),
 		"spec.tls.frontend.perPort[].port":          supported,
 	},
 		nestUnder("spec.listeners[]", listenerFields()),

@@ -12,7 +12,7 @@ var registry = []*Kind{
 	gatewayClassKind, gatewayKind, listenerSetKind, httpRouteKind, grpcRouteKind, tlsRouteKind, tcpRouteKind, udpRouteKind,
 	virtualServiceKind, serviceKind, xbackendKind,
 	sessionPolicyKind, trafficPolicyKind, loadBalancerPolicyKind, httpProxyKind, extensionServiceKind,
-	backendTLSPolicyKind, endpointSliceKind, secretKind, configMapKind, referenceGrantKind, namespaceKind, podKind,
+	proxyConfigKind, backendTLSPolicyKind, endpointSliceKind, secretKind, configMapKind, referenceGrantKind, namespaceKind, podKind,
 	istioGatewayKind, serviceEntryKind, destinationRuleKind,
 }
 

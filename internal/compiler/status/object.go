@@ -51,6 +51,8 @@ type Input struct {
 	Now time.Time
 	// DryRuns has, by their keys, the Gateways whose proxies go on with what they are served.
 	DryRuns map[string]DryRun
+	// Proxies has, by their keys, the Gateways for which proxies are run.
+	Proxies map[string]Proxies
 }
 
 // Build gives the status of every object that has one: GatewayClasses, Gateways, routes, policies, XBackends, HTTPProxies,

@@ -34,6 +34,9 @@ type ServerBootstrap struct {
 	AdminAll bool
 	// TLS is nil for a server on the loopback that speaks none.
 	TLS *ServerTLS
+	// Ready is the address at which the server has the Envoy say that it is ready, when it has all of its first configuration; the
+	// zero value is nowhere. Such an Envoy waits for the server as long as that takes, and its admin interface lets it drain.
+	Ready netip.AddrPort
 }
 
 // ServerTLS are the paths of the files with which an Envoy and its server know each other.
@@ -65,6 +68,7 @@ func (b ServerBootstrap) YAML() ([]byte, error) {
 		delete(clusters, serverCluster)
 	}
 	out.DynamicResources.CdsConfig, out.DynamicResources.LdsConfig = newServerSource(), newServerSource()
+	b.addReadiness(out)
 	for name, at := range clusters {
 		if at == "" {
 			continue

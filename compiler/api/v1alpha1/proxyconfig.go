@@ -1,0 +1,306 @@
+package v1alpha1
+
+import (
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// AnnotationManaged has limpet serve give a Gateway its configuration and run no proxies for it where it is "false" on the Gateway.
+const AnnotationManaged = Group + "/managed"
+
+// ProxyConfig says how the proxies of Gateways are run that limpet serve runs (--manage-proxies). A GatewayClass refers to one by
+// spec.parametersRef and a Gateway by spec.infrastructure.parametersRef: what the Gateway's says goes before what its class's says,
+// field by field.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:storageversion
+// +kubebuilder:resource:categories=gateway-api,shortName=pxc
+// +kubebuilder:printcolumn:name="Kind",type=string,JSONPath=`.spec.kind`
+// +kubebuilder:printcolumn:name="Replicas",type=integer,JSONPath=`.spec.replicas`
+// +kubebuilder:printcolumn:name="Service",type=string,JSONPath=`.spec.service.type`
+// +kubebuilder:printcolumn:name="Image",type=string,priority=1,JSONPath=`.spec.image`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type ProxyConfig struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// Spec is how proxies are run.
+	// +optional
+	Spec ProxyConfigSpec `json:"spec,omitempty"`
+}
+
+// ProxyConfigSpec is how proxies are run. What is left out is as the class's ProxyConfig says, or else as limpet does it.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.kind) || self.kind != 'DaemonSet' || !has(self.replicas) && !has(self.autoscaling)",message="a DaemonSet has neither replicas nor autoscaling"
+// +kubebuilder:validation:XValidation:rule="!has(self.replicas) || !has(self.autoscaling)",message="replicas and autoscaling exclude each other"
+type ProxyConfigSpec struct {
+	// Kind is what runs the proxies. Left out: Deployment.
+	// +kubebuilder:validation:Enum=Deployment;DaemonSet
+	// +optional
+	Kind *ProxyKind `json:"kind,omitempty"`
+
+	// Replicas of a Deployment. Left out: as many as others say, such as kubectl scale, and one to begin with.
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	Replicas *int32 `json:"replicas,omitempty"`
+
+	// Image is Envoy's. It has the filter where --wasm-path of limpet serve says, unless proxies fetch that. Left out: that of
+	// --proxy-image.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=512
+	// +optional
+	Image *string `json:"image,omitempty"`
+
+	// ImagePullPolicy is that of all containers.
+	// +kubebuilder:validation:Enum=Always;IfNotPresent;Never
+	// +optional
+	ImagePullPolicy *corev1.PullPolicy `json:"imagePullPolicy,omitempty"`
+
+	// ImagePullSecrets are in the Gateway's namespace.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=atomic
+	// +optional
+	ImagePullSecrets []ProxySecretRef `json:"imagePullSecrets,omitempty"`
+
+	// Resources of Envoy's container.
+	// +optional
+	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
+
+	// Concurrency is how many worker threads Envoy has. Left out: one for each processor that it may use.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1024
+	// +optional
+	Concurrency *int32 `json:"concurrency,omitempty"`
+
+	// LogLevel is that of Envoy's own log. Left out: warning.
+	// +kubebuilder:validation:Enum=trace;debug;info;warning;error;critical;off
+	// +optional
+	LogLevel *string `json:"logLevel,omitempty"`
+
+	// Service leads clients to the proxies.
+	// +optional
+	Service *ProxyService `json:"service,omitempty"`
+
+	// Pod is what the proxies' Pods have besides.
+	// +optional
+	Pod *ProxyPod `json:"pod,omitempty"`
+
+	// Shutdown is how a proxy leaves.
+	// +optional
+	Shutdown *ProxyShutdown `json:"shutdown,omitempty"`
+
+	// Admin is Envoy's admin interface, which listens on the Pod's loopback.
+	// +optional
+	Admin *ProxyAdmin `json:"admin,omitempty"`
+
+	// Identity is how proxies show whose they are.
+	// +optional
+	Identity *ProxyIdentity `json:"identity,omitempty"`
+
+	// DisruptionBudget is how many proxies may be evicted at a time. Left out: one.
+	// +optional
+	DisruptionBudget *ProxyDisruptionBudget `json:"disruptionBudget,omitempty"`
+
+	// Autoscaling gives the Deployment a HorizontalPodAutoscaler.
+	// +optional
+	Autoscaling *ProxyAutoscaling `json:"autoscaling,omitempty"`
+
+	// Bootstrap is merged into what Envoy starts from: objects field by field, lists of objects with names by these, and all other
+	// lists are replaced. A field that is null is taken out.
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +optional
+	Bootstrap *runtime.RawExtension `json:"bootstrap,omitempty"`
+}
+
+// ProxySecretRef names a Secret in the Gateway's namespace.
+type ProxySecretRef struct {
+	// Name of the Secret.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +required
+	Name string `json:"name"`
+}
+
+// ProxyKind is what runs proxies.
+type ProxyKind string
+
+// The kinds.
+const (
+	ProxyDeployment ProxyKind = "Deployment"
+	ProxyDaemonSet  ProxyKind = "DaemonSet"
+)
+
+// ProxyService is the Service of a Gateway's proxies.
+type ProxyService struct {
+	// Type of the Service. Left out: LoadBalancer.
+	// +kubebuilder:validation:Enum=LoadBalancer;NodePort;ClusterIP
+	// +optional
+	Type *corev1.ServiceType `json:"type,omitempty"`
+
+	// Annotations are the Service's alone.
+	// +kubebuilder:validation:MaxProperties=64
+	// +optional
+	Annotations map[string]string `json:"annotations,omitempty"`
+
+	// Labels are the Service's alone.
+	// +kubebuilder:validation:MaxProperties=64
+	// +optional
+	Labels map[string]string `json:"labels,omitempty"`
+
+	// ExternalTrafficPolicy of the Service. Left out: Kubernetes' own default, Cluster; Local shows proxies clients' addresses.
+	// +kubebuilder:validation:Enum=Cluster;Local
+	// +optional
+	ExternalTrafficPolicy *corev1.ServiceExternalTrafficPolicy `json:"externalTrafficPolicy,omitempty"`
+
+	// LoadBalancerClass of the Service, which does not change once it is there.
+	// +kubebuilder:validation:MaxLength=316
+	// +optional
+	LoadBalancerClass *string `json:"loadBalancerClass,omitempty"`
+
+	// LoadBalancerSourceRanges are from where a load balancer takes clients.
+	// +kubebuilder:validation:MaxItems=64
+	// +listType=atomic
+	// +optional
+	LoadBalancerSourceRanges []string `json:"loadBalancerSourceRanges,omitempty"`
+
+	// IPFamilyPolicy of the Service.
+	// +kubebuilder:validation:Enum=SingleStack;PreferDualStack;RequireDualStack
+	// +optional
+	IPFamilyPolicy *corev1.IPFamilyPolicy `json:"ipFamilyPolicy,omitempty"`
+}
+
+// ProxyPod is what Pods of proxies have besides.
+type ProxyPod struct {
+	// Annotations are the Pods' alone.
+	// +kubebuilder:validation:MaxProperties=64
+	// +optional
+	Annotations map[string]string `json:"annotations,omitempty"`
+
+	// Labels are the Pods' alone.
+	// +kubebuilder:validation:MaxProperties=64
+	// +optional
+	Labels map[string]string `json:"labels,omitempty"`
+
+	// NodeSelector of the Pods.
+	// +kubebuilder:validation:MaxProperties=64
+	// +optional
+	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
+
+	// Tolerations of the Pods.
+	// +kubebuilder:validation:MaxItems=64
+	// +listType=atomic
+	// +optional
+	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
+
+	// Affinity of the Pods.
+	// +optional
+	Affinity *corev1.Affinity `json:"affinity,omitempty"`
+
+	// TopologySpreadConstraints of the Pods; one without a labelSelector is about the Gateway's proxies. Left out: proxies are on
+	// different nodes where that can be.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=atomic
+	// +optional
+	TopologySpreadConstraints []corev1.TopologySpreadConstraint `json:"topologySpreadConstraints,omitempty"`
+
+	// PriorityClassName of the Pods.
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	PriorityClassName *string `json:"priorityClassName,omitempty"`
+}
+
+// ProxyShutdown is how a proxy leaves: from then on it answers each request with the word to come on another connection, takes new
+// connections until none come any more, and ends when it has none or the time is over.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.drainTimeout) || !has(self.minDrain) || duration(self.minDrain) <= duration(self.drainTimeout)",message="minDrain must not be longer than drainTimeout"
+type ProxyShutdown struct {
+	// DrainTimeout is how long it takes at most. Left out: 60s.
+	// +optional
+	DrainTimeout *Duration `json:"drainTimeout,omitempty"`
+
+	// MinDrain is how long it takes at least: load balancers need as long to hear of it. Left out: 10s.
+	// +optional
+	MinDrain *Duration `json:"minDrain,omitempty"`
+}
+
+// ProxyAdmin is Envoy's admin interface.
+type ProxyAdmin struct {
+	// Port on the loopback. Left out: 9901.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
+	// +optional
+	Port *int32 `json:"port,omitempty"`
+
+	// AllPages opens all of its pages, among them /config_dump and those that change Envoy. Left out: those that show how Envoy is,
+	// and the one that has it drain.
+	// +optional
+	AllPages *bool `json:"allPages,omitempty"`
+}
+
+// ProxyIdentity is how proxies show limpet serve whose they are.
+type ProxyIdentity struct {
+	// SecretName is that of a Secret in the Gateway's namespace, of type kubernetes.io/tls, with the certificate that limpet
+	// serve takes for the Gateway's.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	SecretName *string `json:"secretName,omitempty"`
+}
+
+// ProxyDisruptionBudget is how many proxies may be evicted at a time.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.minAvailable) || !has(self.maxUnavailable)",message="minAvailable and maxUnavailable exclude each other"
+type ProxyDisruptionBudget struct {
+	// MinAvailable is how many stay, or which part.
+	// +optional
+	MinAvailable *intstr.IntOrString `json:"minAvailable,omitempty"`
+
+	// MaxUnavailable is how many may go, or which part.
+	// +optional
+	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
+}
+
+// ProxyAutoscaling is what the HorizontalPodAutoscaler does.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.minReplicas) || self.minReplicas <= self.maxReplicas",message="minReplicas must not be more than maxReplicas"
+type ProxyAutoscaling struct {
+	// MinReplicas is how many there are at least. Left out: 1.
+	// +kubebuilder:validation:Minimum=1
+	// +optional
+	MinReplicas *int32 `json:"minReplicas,omitempty"`
+
+	// MaxReplicas is how many there are at most.
+	// +kubebuilder:validation:Minimum=1
+	// +required
+	MaxReplicas int32 `json:"maxReplicas"`
+
+	// TargetCPUUtilization is the use of processors that it aims at, in percent of what is requested. Left out, without metrics: 80.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
+	// +optional
+	TargetCPUUtilization *int32 `json:"targetCPUUtilization,omitempty"`
+
+	// TargetMemory is the memory that it aims at for each proxy.
+	// +optional
+	TargetMemory *resource.Quantity `json:"targetMemory,omitempty"`
+
+	// Behavior is how fast it scales.
+	// +optional
+	Behavior *autoscalingv2.HorizontalPodAutoscalerBehavior `json:"behavior,omitempty"`
+}
+
+// ProxyConfigList is what an API server answers to a list.
+//
+// +kubebuilder:object:root=true
+type ProxyConfigList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []ProxyConfig `json:"items"`
+}
