@@ -47,7 +47,7 @@ func newRoot() *cobra.Command {
 		return usagef("%w%s; see '%s --help'", err, addDidYouMean(c, err), c.CommandPath())
 	})
 	root.AddCommand(newCompile(), newRun(), newCheck(), newDescribe(), newServe(), newBootstrap(), newStatus(), newShow(), newImage(),
-		newKeygen(), newRevoke(), newTicket(), newVersion())
+		newKeygen(), newRevoke(), newTicket(), newDrain(), newVersion())
 	return root
 }
 

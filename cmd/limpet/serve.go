@@ -73,6 +73,7 @@ type serveCommand struct {
 	owners   string
 	format   string
 	traces   string
+	proxies  proxyFlags
 }
 
 func newServe() *cobra.Command {
@@ -88,6 +89,7 @@ func newServe() *cobra.Command {
 	sc.config.input.register(c)
 	flags := c.Flags()
 	sc.cluster.register(flags)
+	sc.proxies.register(flags)
 	sc.config.filter.register(flags, "required; the same for every Envoy")
 	sc.config.verdict.register(flags, "leave what is served as it is if anything is left out or not honoured")
 	sc.config.keys.register(flags)
@@ -124,6 +126,9 @@ func (sc *serveCommand) check(c *cobra.Command, args []string) error {
 		return err
 	}
 	if err := sc.checkFilter(); err != nil {
+		return err
+	}
+	if err := sc.proxies.check(sc); err != nil {
 		return err
 	}
 	if err := sc.checkListen(); err != nil {
@@ -227,7 +232,7 @@ func (sc *serveCommand) run(c *cobra.Command) error {
 	server := xds.NewServer(xds.Options{
 		Deadline: sc.deadline, ConnectionAge: sc.age, Authenticate: sc.tls.authenticate(), Identify: sc.tls.identify(),
 		Log: serve.Log{To: log, Answered: output.Changed}, Metrics: xds.NewMetrics(registry),
-		Staged: traces.Staged,
+		Staged: traces.Staged, Ready: serve.NewReadyListener,
 	})
 	output.Server = server
 	go gctune.ReleaseWhenIdle(ctx, output.Done)
@@ -278,6 +283,7 @@ func (sc *serveCommand) newReconciler(
 		r.Output = output
 		return r, nil
 	}
+	sc.cluster.manage = sc.proxies.manage
 	c, err := sc.cluster.follow(ctx, log)
 	if err != nil {
 		return nil, err
@@ -291,7 +297,7 @@ func (sc *serveCommand) newReconciler(
 		return nil, err
 	}
 	r := c.newReconciler(ctx, &sc.config.keys)
-	r.Output, output.Notify = output, c.writeStatuses(ctx, output, registry)
+	r.Output, output.Notify = output, c.lead(ctx, output, registry, sc.newProxies(c, output))
 	return r, nil
 }
 

@@ -31,6 +31,7 @@ type clusterFlags struct {
 	context    string
 	namespace  string
 	statuses   bool
+	manage     bool // proxies, too
 	pool       string
 	keys       string
 	rotate     string
@@ -137,6 +138,7 @@ func (f *clusterFlags) follow(ctx context.Context, log *slog.Logger) (*cluster, 
 		return nil, err
 	}
 	c := &cluster{f, config, kubernetes.NewSource(client, log), log}
+	c.source.Manage = f.manage
 	if prefix, err := netip.ParsePrefix(f.pool); err == nil {
 		c.source.Pool = kubernetes.NewPool(prefix)
 	}
@@ -178,13 +180,47 @@ func (c *cluster) newReconciler(ctx context.Context, keys *keyFlags) *livereload
 	}
 }
 
-// writeStatuses writes statuses while this process leads, until ctx ends. Wake says that something has changed.
-func (c *cluster) writeStatuses(
-	ctx context.Context, output *serve.Output, registry prometheus.Registerer,
+// lead writes statuses and keeps proxies, which may be nil, while this process leads, until ctx ends. Wake says that something has
+// changed.
+func (c *cluster) lead(
+	ctx context.Context, output *serve.Output, registry prometheus.Registerer, proxies *kubernetes.Proxies,
 ) (wake func()) {
-	if !c.flags.statuses {
+	if !c.flags.statuses && proxies == nil {
 		return func() {}
 	}
+	w := c.newStatusWriter(ctx, output, registry)
+	host, err := os.Hostname()
+	if err != nil {
+		host = "limpet"
+	}
+	lease := kubernetes.Lease{
+		Config: c.config, Namespace: c.flags.namespace, Name: "limpet-serve",
+		Identity: fmt.Sprintf("%s_%d_%d", host, os.Getpid(), time.Now().UnixNano()), Log: c.log,
+	}
+	task := func(ctx context.Context) {
+		if err := keepProxies(ctx, proxies, w.Wake); err != nil {
+			return // ctx has ended
+		}
+		if c.flags.statuses {
+			w.Run(ctx)
+		}
+		<-ctx.Done()
+	}
+	c.flags.ending.Go(func() {
+		if err := lease.Run(ctx, task); err != nil {
+			c.log.Error("statuses are not written", "reason", err)
+		}
+	})
+	return func() {
+		w.Wake()
+		if proxies != nil {
+			proxies.Wake()
+		}
+	}
+}
+
+// newStatusWriter makes what writes statuses.
+func (c *cluster) newStatusWriter(ctx context.Context, output *serve.Output, registry prometheus.Registerer) *kubernetes.StatusWriter {
 	w := kubernetes.NewStatusWriter(c.source, func(sources []compiler.Source) (*compiler.CheckResult, error) {
 		return output.Check(livereload.Inputs{Sources: sources})
 	}, c.log)
@@ -194,20 +230,7 @@ func (c *cluster) writeStatuses(
 		c.log.Error("no events are sent", "reason", err)
 	}
 	w.Events = told
-	host, err := os.Hostname()
-	if err != nil {
-		host = "limpet"
-	}
-	lease := kubernetes.Lease{
-		Config: c.config, Namespace: c.flags.namespace, Name: "limpet-serve",
-		Identity: fmt.Sprintf("%s_%d_%d", host, os.Getpid(), time.Now().UnixNano()), Log: c.log,
-	}
-	c.flags.ending.Go(func() {
-		if err := lease.Run(ctx, w.Run); err != nil {
-			c.log.Error("statuses are not written", "reason", err)
-		}
-	})
-	return w.Wake
+	return w
 }
 
 // endWithin is how long the process may take to end: an API server may be away.

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
 // object is what is kept of an API server's object.
@@ -19,8 +20,36 @@ type object struct {
 	text []byte
 	// status is as the API server has it, nil for none.
 	status json.RawMessage
+	// addresses are those that a Gateway asks for whose proxies limpet runs: its listeners are at none of them.
+	addresses []gatewayv1.GatewaySpecAddress
+	// run says that it is such a Gateway.
+	run bool
 	// keeps says that it is a policy which keeps Pods that Services no longer select.
 	keeps bool
+}
+
+// takeAddresses takes the addresses out of a Gateway whose proxies limpet runs; false if it is none. Their Service is to have them: what
+// the proxies listen on is known to their Pods alone.
+func (o *object) takeAddresses() bool {
+	var fields map[string]any
+	if json.Unmarshal(o.text, &fields) != nil {
+		return false
+	}
+	g := &gatewayv1.Gateway{}
+	if json.Unmarshal(o.text, g) != nil || !isManaged(g.Annotations) {
+		return false
+	}
+	o.run = true
+	spec, _ := fields["spec"].(map[string]any)
+	if len(g.Spec.Addresses) == 0 || spec == nil {
+		return true
+	}
+	o.addresses = g.Spec.Addresses
+	delete(spec, "addresses")
+	if text, err := json.Marshal(fields); err == nil {
+		o.text = text
+	}
+	return true
 }
 
 // keeping counts the object, nil for none, if it keeps such Pods.

@@ -32,6 +32,9 @@ type Source struct {
 	// Pool, if there is one, has addresses for Gateways without any.
 	Pool *Pool
 
+	// Manage says that limpet runs the proxies of Gateways that do not say otherwise.
+	Manage bool
+
 	client dynamic.Interface
 	log    *slog.Logger
 	// changed has a value while there is a change that Next has not told of, and written likewise for WaitForStatus.
@@ -101,7 +104,7 @@ func (s *Source) giveAddresses() (err error) {
 	for _, isShown := range []bool{true, false} {
 		for _, name := range slices.Sorted(maps.Keys(s.objects)) {
 			o := s.objects[name]
-			if s.Pool != nil && strings.HasPrefix(name, gatewayKind.Kind+"/") && (len(shownAddresses(o.status)) > 0) == isShown {
+			if s.Pool != nil && !o.run && strings.HasPrefix(name, gatewayKind.Kind+"/") && (len(shownAddresses(o.status)) > 0) == isShown {
 				err = errors.Join(err, s.Pool.give(name, o))
 				s.touched[name] = true
 			}
@@ -214,7 +217,9 @@ func (s *Source) set(ctx context.Context, kind schema.GroupKind, sent any) {
 		return
 	}
 	name := nameSource(kind.Kind, o)
-	if kind == gatewayKind && s.Pool != nil && s.begun {
+	if kind == gatewayKind && s.Manage && o.takeAddresses() {
+		// its listeners are wherever its Service leads
+	} else if kind == gatewayKind && s.Pool != nil && s.begun {
 		if err := s.Pool.give(name, o); err != nil {
 			s.log.Error("a Gateway gets no address", "object", name, "reason", err)
 		}

@@ -35,6 +35,8 @@ type Output struct {
 	Own    []netip.AddrPort
 	Remote bool
 
+	// Proxies, if there is one, says how the proxies do that are run for Gateways, and what is wrong with parameters of classes.
+	Proxies func() (states map[string]compiler.Proxies, classes map[string]string)
 	// Admitted says that an API server has admitted the objects, and that nothing at all may be served.
 	Admitted bool
 	// Notify, if there is one, is called after each change of what statuses depend on.
@@ -157,6 +159,9 @@ func (s *Output) Check(in livereload.Inputs) (*compiler.CheckResult, error) {
 		for _, r := range c.Rejected {
 			o.Envoy.Served.Rejected[c.Gateway] = r.Type + " " + r.Name + ": " + r.Words
 		}
+	}
+	if s.Proxies != nil {
+		o.Envoy.Served.Proxies, o.Envoy.Served.ClassParameters = s.Proxies()
 	}
 	return compiler.Check(s.recall(in.Sources, &o), o)
 }

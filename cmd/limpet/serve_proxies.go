@@ -1,0 +1,107 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"net/netip"
+	"os"
+
+	"github.com/spf13/pflag"
+
+	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
+	"github.com/limpet-proxy/limpet/internal/keyfile"
+	"github.com/limpet-proxy/limpet/internal/kubernetes"
+	"github.com/limpet-proxy/limpet/internal/proxies"
+	"github.com/limpet-proxy/limpet/internal/serve"
+)
+
+// proxyFlags say whether limpet runs the proxies of Gateways, and of what they are made.
+type proxyFlags struct {
+	manage        bool
+	image, helper string
+	server        string
+	modules       string
+	authority     string
+}
+
+func (f *proxyFlags) register(flags *pflag.FlagSet) {
+	flags.BoolVar(&f.manage, "manage-proxies", false,
+		"run the proxies of each Gateway of the cluster that has no annotation\n"+v1alpha1.AnnotationManaged+": \"false\"; a ProxyConfig says how")
+	flags.StringVar(&f.image, "proxy-image", "", "`IMAGE` of Envoy for those, unless their ProxyConfig names one")
+	flags.StringVar(&f.helper, "helper-image", "", "`IMAGE` of limpet for those, which drains them")
+	flags.StringVar(&f.server, "proxy-server", "", "`HOST:PORT` of limpet serve as those reach it, a name in the server's certificate")
+	flags.StringVar(&f.modules, "proxy-wasm-server", "", "`HOST:PORT` of --wasm-listen as those reach it")
+	flags.StringVar(&f.authority, "proxy-ca", "", "`FILE` with the authorities that sign the server's certificate, for those")
+}
+
+// check refuses proxies that could not run.
+func (f *proxyFlags) check(sc *serveCommand) error {
+	some := f.image+f.helper+f.server+f.modules+f.authority != ""
+	switch {
+	case !f.manage && some:
+		return usagef("--proxy-image, --helper-image, --proxy-server, --proxy-wasm-server and --proxy-ca need --manage-proxies")
+	case !f.manage:
+		return nil
+	case !sc.config.input.elsewhere:
+		return usagef("--manage-proxies needs an API server: name one with --kubeconfig")
+	case f.image == "" || f.helper == "":
+		return usagef("--manage-proxies needs --proxy-image and --helper-image: what proxies are made of")
+	case !isHostPort(f.server):
+		return usagef("--proxy-server %q: must be a host and a port, such as limpet.limpet-system.svc:18000", f.server)
+	case (sc.modules.listen != "") != (f.modules != ""):
+		return usagef("--wasm-listen and --proxy-wasm-server belong together: where Envoys fetch limpet.wasm")
+	case f.modules != "" && !isHostPort(f.modules):
+		return usagef("--proxy-wasm-server %q: must be a host and a port", f.modules)
+	case sc.config.keys.file == "" && sc.config.keys.secret == "":
+		return usagef("--manage-proxies needs --keys-secret or --keys: proxies that limpet runs get their keys from it")
+	}
+	return nil
+}
+
+// newProxies makes what keeps proxies; nil where others run them.
+func (sc *serveCommand) newProxies(c *cluster, output *serve.Output) *kubernetes.Proxies {
+	f := &sc.proxies
+	if !f.manage {
+		return nil
+	}
+	p := kubernetes.NewProxies(c.source, c.log)
+	p.Settings, p.Ports = sc.proxySettings, output.Ports
+	p.Controller = cmp.Or(sc.config.input.kinds.controller, string(v1alpha1.ControllerName))
+	output.Proxies = p.States
+	return p
+}
+
+// proxySettings are what all proxies have in common, as it is now.
+func (sc *serveCommand) proxySettings() (s proxies.Settings, err error) {
+	f := &sc.proxies
+	s = proxies.Settings{Image: f.image, HelperImage: f.helper, Server: f.server, Modules: f.modules}
+	if s.Bind, err = netip.ParseAddr(sc.config.input.bind); err != nil {
+		return s, err
+	}
+	if f.authority != "" {
+		text, err := os.ReadFile(f.authority)
+		if err != nil {
+			return s, err
+		}
+		s.Authority = string(text)
+	}
+	if sc.config.keys.clear {
+		return s, nil
+	}
+	roots, _, err := keyfile.ReadRoots(sc.config.keys.rootFile)
+	s.Root = keyfile.RootsText(roots)
+	return s, err
+}
+
+// keepProxies keeps proxies, if there are any to keep, until ctx ends. It returns when it knows how they do.
+func keepProxies(ctx context.Context, p *kubernetes.Proxies, changed func()) error {
+	if p == nil {
+		return nil
+	}
+	p.Changed = changed
+	if err := p.Start(ctx); err != nil {
+		return err
+	}
+	go p.Run(ctx)
+	return nil
+}

@@ -1,0 +1,378 @@
+package kubernetes
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
+	"github.com/limpet-proxy/limpet/internal/proxies"
+)
+
+// Proxies keeps the objects that run the proxies of Gateways, by server-side apply. Of several processes one may run at a time.
+type Proxies struct {
+	Source *Source
+	// Settings are those of all proxies, as they are now.
+	Settings func() (proxies.Settings, error)
+	// Ports gives where what is served of a Gateway listens.
+	Ports func(gateway string) []proxies.Port
+	// Controller is whose classes' Gateways get proxies.
+	Controller string
+	Log        *slog.Logger
+	// Changed is called when statuses depend on something that has changed.
+	Changed func()
+
+	wake   chan struct{}
+	stores map[schema.GroupVersionKind]cache.Store
+	synced []cache.InformerSynced
+
+	lock     sync.Mutex
+	applied  map[types.UID]map[string]appliedObject // by owners, and kinds with names
+	failures map[string]string                      // of Gateways, by their keys
+	nodes    nodeAddresses
+}
+
+// appliedObject is what was applied last, and what became of it.
+type appliedObject struct{ wanted, seen [sha256.Size]byte }
+
+// proxyKinds are those of the objects that run proxies, with their resources.
+var proxyKinds = map[schema.GroupVersionKind]string{
+	{Version: "v1", Kind: "ServiceAccount"}: "serviceaccounts", {Version: "v1", Kind: "Secret"}: "secrets", {Version: "v1", Kind: "Service"}: "services",
+	{Group: "apps", Version: "v1", Kind: deploymentKind}: "deployments", {Group: "apps", Version: "v1", Kind: daemonSetKind}: "daemonsets",
+	{Group: "policy", Version: "v1", Kind: "PodDisruptionBudget"}:          "poddisruptionbudgets",
+	{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler"}: "horizontalpodautoscalers",
+}
+
+const (
+	deploymentKind = "Deployment"
+	daemonSetKind  = "DaemonSet"
+	// proxyManager is who has written them.
+	proxyManager = "limpet-serve"
+	// proxyRetry is how long to wait after an object could not be applied, and proxyPause between two looks at all of them.
+	proxyRetry = 5 * time.Second
+	proxyPause = 100 * time.Millisecond
+)
+
+// NewProxies makes one that follows nothing yet.
+func NewProxies(s *Source, log *slog.Logger) *Proxies {
+	return &Proxies{
+		Source: s, Log: log, wake: make(chan struct{}, 1), stores: map[schema.GroupVersionKind]cache.Store{},
+		applied: map[types.UID]map[string]appliedObject{}, failures: map[string]string{},
+	}
+}
+
+// Wake says that Gateways may have changed.
+func (p *Proxies) Wake() { wake(p.wake) }
+
+// Start begins to follow the objects, and returns when it has those that there are.
+func (p *Proxies) Start(ctx context.Context) error {
+	p.synced = nil
+	for kind, resource := range proxyKinds {
+		informer := p.Source.newInformer(kind.GroupVersion().WithResource(resource), "", proxies.LabelManagedBy+"="+proxies.ManagedBy, func(error) {})
+		_ = informer.SetTransform(dropFields) // fails only once it runs
+		changed := func() {
+			p.Wake()
+			p.Changed()
+		}
+		registration, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+			AddFunc: func(any) { changed() }, UpdateFunc: func(any, any) { changed() }, DeleteFunc: func(any) { changed() },
+		})
+		if err != nil {
+			return err
+		}
+		p.stores[kind] = informer.GetStore()
+		p.synced = append(p.synced, registration.HasSynced)
+		go informer.RunWithContext(ctx)
+	}
+	if !cache.WaitForCacheSync(ctx.Done(), p.synced...) {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// dropFields leaves out what is of no use here.
+func dropFields(sent any) (any, error) {
+	if u, is := sent.(*unstructured.Unstructured); is {
+		u.SetManagedFields(nil)
+		if u.GetKind() == "Secret" { // what is in it is known by its hash
+			unstructured.RemoveNestedField(u.Object, "metadata", "annotations", lastApplied)
+		}
+	}
+	return sent, nil
+}
+
+// Run applies what is missing until ctx ends.
+func (p *Proxies) Run(ctx context.Context) {
+	for ctx.Err() == nil {
+		var again <-chan time.Time
+		if !p.reconcile(ctx) {
+			again = time.After(proxyRetry)
+		}
+		select {
+		case <-ctx.Done():
+		case <-p.wake:
+		case <-again:
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(proxyPause):
+		}
+	}
+}
+
+// reconcile looks at all Gateways once; false if something is to be tried again.
+func (p *Proxies) reconcile(ctx context.Context) (done bool) {
+	settings, err := p.Settings()
+	if err != nil {
+		p.Log.Error("proxies are left as they are", "reason", err)
+		return false
+	}
+	done = true
+	failures := map[string]string{}
+	gateways := p.listGateways()
+	known := map[types.UID]bool{}
+	for _, g := range gateways {
+		known[g.UID] = true
+		if err := p.keep(ctx, g, settings); err != nil && ctx.Err() == nil {
+			failures[g.key()] = err.Error()
+			done = done && errors.As(err, new(invalidParameters))
+		}
+	}
+	p.lock.Lock()
+	for key, words := range failures {
+		if p.failures[key] != words {
+			p.Log.Warn("a Gateway's proxies are not as they should be", "gateway", key, "reason", words)
+		}
+	}
+	changed := !maps.Equal(p.failures, failures)
+	p.failures = failures
+	maps.DeleteFunc(p.applied, func(owner types.UID, _ map[string]appliedObject) bool { return !known[owner] })
+	p.lock.Unlock()
+	if changed {
+		p.Changed()
+	}
+	return done
+}
+
+// keep brings a Gateway's objects to what they shall be.
+func (p *Proxies) keep(ctx context.Context, g *managedGateway, settings proxies.Settings) error {
+	owned := p.listOwned(g.UID)
+	if !g.managed {
+		return p.removeAll(ctx, owned)
+	}
+	config, err := p.findConfig(g)
+	if err != nil {
+		return err
+	}
+	desired, err := proxies.Render(proxies.Input{
+		Gateway: g.Gateway, Config: config, Ports: proxies.ListPorts(g.Gateway, p.Ports(g.key())), Settings: settings,
+		Replicas: countReplicas(owned),
+	})
+	if err != nil {
+		return invalidParameters{err}
+	}
+	var failed error
+	for _, o := range desired {
+		delete(owned, objectName(o))
+		failed = errors.Join(failed, p.apply(ctx, g, o))
+	}
+	if failed != nil {
+		return failed
+	}
+	return p.removeAll(ctx, p.withoutBusy(owned, desired))
+}
+
+// invalidParameters says that what a Gateway's parameters say can't be done, and is not tried again before they change.
+type invalidParameters struct{ error }
+
+// objectName tells an object from others of the same owner.
+func objectName(o *unstructured.Unstructured) string { return o.GetKind() + "/" + o.GetName() }
+
+// listOwned gives the objects that run a Gateway's proxies, by kind and name.
+func (p *Proxies) listOwned(owner types.UID) map[string]*unstructured.Unstructured {
+	all := map[string]*unstructured.Unstructured{}
+	for _, store := range p.stores {
+		for _, one := range store.List() {
+			if u, is := one.(*unstructured.Unstructured); is && controllerOf(u) == owner {
+				all[objectName(u)] = u
+			}
+		}
+	}
+	return all
+}
+
+func controllerOf(o metav1.Object) types.UID {
+	if of := metav1.GetControllerOfNoCopy(o); of != nil {
+		return of.UID
+	}
+	return ""
+}
+
+// countReplicas is how many replicas a Deployment among objects has; nil for none.
+func countReplicas(owned map[string]*unstructured.Unstructured) *int32 {
+	for _, o := range owned {
+		if n, found, _ := unstructured.NestedInt64(o.Object, "spec", "replicas"); found && o.GetKind() == deploymentKind {
+			replicas := int32(n) //nolint:gosec // it came as one
+			return &replicas
+		}
+	}
+	return nil
+}
+
+// withoutBusy leaves out what runs proxies as long as what takes its place runs none.
+func (p *Proxies) withoutBusy(stale map[string]*unstructured.Unstructured, desired []*unstructured.Unstructured) map[string]*unstructured.Unstructured {
+	serving := slices.ContainsFunc(desired, func(o *unstructured.Unstructured) bool {
+		if o.GetKind() != deploymentKind && o.GetKind() != daemonSetKind {
+			return false
+		}
+		live := p.find(o)
+		return live != nil && countReady(live) > 0
+	})
+	maps.DeleteFunc(stale, func(_ string, o *unstructured.Unstructured) bool {
+		return !serving && countReady(o) > 0
+	})
+	return stale
+}
+
+// countReady is how many proxies of a Deployment or DaemonSet are ready.
+func countReady(o *unstructured.Unstructured) int64 {
+	field := map[string]string{deploymentKind: "readyReplicas", daemonSetKind: "numberReady"}[o.GetKind()]
+	n, _, _ := unstructured.NestedInt64(o.Object, "status", field)
+	return n
+}
+
+// find gives an object as it was seen last; nil if there is none that is ours.
+func (p *Proxies) find(o *unstructured.Unstructured) *unstructured.Unstructured {
+	one, _, _ := p.stores[o.GroupVersionKind()].GetByKey(o.GetNamespace() + "/" + o.GetName())
+	live, _ := one.(*unstructured.Unstructured)
+	return live
+}
+
+// apply applies an object unless it is as it was applied. One that is not the Gateway's stays as it is.
+func (p *Proxies) apply(ctx context.Context, g *managedGateway, o *unstructured.Unstructured) error {
+	wanted, live := hashOf(o.Object), p.find(o)
+	p.lock.Lock()
+	last := p.applied[g.UID][objectName(o)]
+	p.lock.Unlock()
+	if live != nil && last.wanted == wanted && last.seen == hashLive(live) {
+		return nil
+	}
+	client := p.Source.client.Resource(o.GroupVersionKind().GroupVersion().WithResource(proxyKinds[o.GroupVersionKind()])).Namespace(o.GetNamespace())
+	if live == nil || controllerOf(live) != g.UID {
+		there, err := client.Get(ctx, o.GetName(), metav1.GetOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return err
+		}
+		if err == nil && controllerOf(there) != g.UID {
+			return fmt.Errorf("%s %s/%s: there is one that is not this Gateway's: it stays as it is", o.GetKind(), o.GetNamespace(), o.GetName())
+		}
+	}
+	is, err := client.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: proxyManager, Force: true})
+	if err != nil {
+		return fmt.Errorf("%s %s/%s: %w", o.GetKind(), o.GetNamespace(), o.GetName(), err)
+	}
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	if p.applied[g.UID] == nil {
+		p.applied[g.UID] = map[string]appliedObject{}
+	}
+	p.applied[g.UID][objectName(o)] = appliedObject{wanted, hashLive(is)}
+	return nil
+}
+
+func hashOf(fields map[string]any) [sha256.Size]byte {
+	text, _ := json.Marshal(fields) // which came as JSON, or is applied as such
+	return sha256.Sum256(text)
+}
+
+// hashLive is of what others may have changed of an object that is ours to say.
+func hashLive(o *unstructured.Unstructured) [sha256.Size]byte {
+	fields := maps.Clone(o.Object)
+	delete(fields, "status")
+	metadata := maps.Clone(o.Object["metadata"].(map[string]any))
+	for _, name := range []string{"resourceVersion", "managedFields", "generation"} {
+		delete(metadata, name)
+	}
+	fields["metadata"] = metadata
+	return hashOf(fields)
+}
+
+// removeAll deletes objects, with all that they own.
+func (p *Proxies) removeAll(ctx context.Context, objects map[string]*unstructured.Unstructured) (failed error) {
+	background := metav1.DeletePropagationBackground
+	for _, o := range objects {
+		uid := o.GetUID()
+		err := p.Source.client.Resource(o.GroupVersionKind().GroupVersion().WithResource(proxyKinds[o.GroupVersionKind()])).
+			Namespace(o.GetNamespace()).Delete(ctx, o.GetName(), metav1.DeleteOptions{
+			Preconditions: &metav1.Preconditions{UID: &uid}, PropagationPolicy: &background,
+		})
+		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+			failed = errors.Join(failed, fmt.Errorf("%s %s/%s: %w", o.GetKind(), o.GetNamespace(), o.GetName(), err))
+		}
+	}
+	return failed
+}
+
+// findConfig gives what the ProxyConfigs of a Gateway and its class come to.
+func (p *Proxies) findConfig(g *managedGateway) (*v1alpha1.ProxyConfigSpec, error) {
+	var own, class *v1alpha1.ProxyConfigSpec
+	if of := g.Spec.Infrastructure; of != nil && of.ParametersRef != nil {
+		found, err := p.findProxyConfig(g.Namespace, of.ParametersRef.Name)
+		if err != nil {
+			return nil, err
+		}
+		own = found
+	}
+	if ref := g.class.Spec.ParametersRef; ref != nil && ref.Namespace != nil {
+		found, err := p.findProxyConfig(string(*ref.Namespace), ref.Name)
+		if err != nil {
+			return nil, fmt.Errorf("GatewayClass %s: spec.parametersRef: %w", g.class.Name, err)
+		}
+		class = found
+	}
+	return proxies.Merge(class, own)
+}
+
+func (p *Proxies) findProxyConfig(namespace, name string) (*v1alpha1.ProxyConfigSpec, error) {
+	o, _, err := p.Source.find(proxyConfigKind, namespace, name)
+	if err != nil {
+		return nil, invalidParameters{fmt.Errorf("there is no ProxyConfig %s/%s", namespace, name)}
+	}
+	config := &v1alpha1.ProxyConfig{}
+	if err := json.Unmarshal(o.text, config); err != nil {
+		return nil, invalidParameters{fmt.Errorf("ProxyConfig %s/%s: %w", namespace, name, err)}
+	}
+	return &config.Spec, nil
+}
+
+var (
+	proxyConfigKind = schema.GroupKind{Group: v1alpha1.Group, Kind: "ProxyConfig"}
+	classKind       = schema.GroupKind{Group: gatewayKind.Group, Kind: "GatewayClass"}
+)
+
+// listNames lists the objects of a kind that are followed.
+func (s *Source) listKind(kind schema.GroupKind) (all []*object) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(s.objects)) {
+		if strings.HasPrefix(name, kind.Kind+"/") {
+			all = append(all, s.objects[name])
+		}
+	}
+	return all
+}

@@ -1,0 +1,235 @@
+package proxies
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
+)
+
+// Settings are those of all proxies.
+type Settings struct {
+	// Image is Envoy's, and HelperImage limpet's own.
+	Image, HelperImage string
+	// Server is the host and port of limpet serve as Pods reach it, and Modules that of its filter, empty where the image has it.
+	Server, Modules string
+	// Bind is the address at which listeners listen.
+	Bind netip.Addr
+	// Root is what proxies know the key ring by (LIMPET_ROOT), and Authority are the certificates, as PEM, that the server's leads up
+	// to; either may be empty.
+	Root, Authority string
+}
+
+// Port is one at which a Gateway listens.
+type Port struct {
+	Number   int32
+	Protocol corev1.Protocol
+}
+
+// Input is a Gateway with all that its proxies depend on.
+type Input struct {
+	Gateway *gatewayv1.Gateway
+	// Config is what ProxyConfigs come to.
+	Config *v1alpha1.ProxyConfigSpec
+	// Ports are those of all listeners, from wherever they come.
+	Ports    []Port
+	Settings Settings
+	// Replicas is how many there are now; nil where that is not known.
+	Replicas *int32
+}
+
+// The labels of all objects.
+const (
+	LabelManagedBy = "app.kubernetes.io/managed-by"
+	ManagedBy      = "limpet-serve"
+	LabelName      = "app.kubernetes.io/name"
+	// LabelProxies is the selector of proxies, with the objects' name.
+	LabelProxies = v1alpha1.Group + "/proxies"
+)
+
+// proxyName is what proxies are called among the programs of a cluster.
+const proxyName = "limpet-envoy"
+
+// Render gives the objects that run a Gateway's proxies, in the order in which they are applied.
+func Render(in Input) ([]*unstructured.Unstructured, error) {
+	r := renderer{Input: in, name: Name(in.Gateway.Name, string(in.Gateway.Spec.GatewayClassName))}
+	template, err := r.newTemplate()
+	if err != nil {
+		return nil, err
+	}
+	objects := []runtime.Object{r.newServiceAccount(), r.newSecret(), r.newService(), r.newDisruptionBudget()}
+	if r.isDaemonSet() {
+		objects = append(objects, r.newDaemonSet(template))
+	} else {
+		objects = append(objects, r.newDeployment(template))
+	}
+	if a := r.newAutoscaler(); a != nil {
+		objects = append(objects, a)
+	}
+	all := make([]*unstructured.Unstructured, len(objects))
+	for i, o := range objects {
+		if all[i], err = toObject(o); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// toObject gives an object as it is applied: without what others write.
+func toObject(o runtime.Object) (*unstructured.Unstructured, error) {
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+	if err != nil {
+		return nil, err
+	}
+	delete(fields, "status")
+	for _, path := range [][]string{{"metadata", "creationTimestamp"}, {"spec", "template", "metadata", "creationTimestamp"}} {
+		unstructured.RemoveNestedField(fields, path...)
+	}
+	return &unstructured.Unstructured{Object: fields}, nil
+}
+
+// renderer makes the objects of a Gateway.
+type renderer struct {
+	Input
+	name string
+}
+
+func (r *renderer) isDaemonSet() bool { return r.Config.Kind != nil && *r.Config.Kind == v1alpha1.ProxyDaemonSet }
+
+func typeMeta(apiVersion, kind string) metav1.TypeMeta {
+	return metav1.TypeMeta{APIVersion: apiVersion, Kind: kind}
+}
+
+// newMeta is what all objects have: the Gateway as their owner, and what its infrastructure says. Further labels and annotations are
+// those of a ProxyConfig.
+func (r *renderer) newMeta(labels, annotations map[string]string) metav1.ObjectMeta {
+	yes := true
+	return metav1.ObjectMeta{
+		Name: r.name, Namespace: r.Gateway.Namespace,
+		Labels: r.newLabels(labels), Annotations: r.newAnnotations(annotations),
+		OwnerReferences: []metav1.OwnerReference{{
+			APIVersion: gatewayv1.GroupVersion.String(), Kind: "Gateway", Name: r.Gateway.Name, UID: r.Gateway.UID,
+			Controller: &yes, BlockOwnerDeletion: &yes,
+		}},
+	}
+}
+
+func (r *renderer) newLabels(further map[string]string) map[string]string {
+	labels := map[string]string{}
+	if of := r.Gateway.Spec.Infrastructure; of != nil {
+		for name, value := range of.Labels {
+			labels[string(name)] = string(value)
+		}
+	}
+	maps.Copy(labels, further)
+	maps.Copy(labels, r.newSelector())
+	labels[LabelManagedBy], labels[LabelName] = ManagedBy, proxyName
+	for label, value := range map[string]string{
+		gatewayv1.GatewayNameLabelKey: r.Gateway.Name, gatewayClassLabel: string(r.Gateway.Spec.GatewayClassName),
+	} {
+		if len(value) <= validation.LabelValueMaxLength {
+			labels[label] = value
+		}
+	}
+	return labels
+}
+
+// gatewayClassLabel is GEP-1762's.
+const gatewayClassLabel = gatewayv1.GroupName + "/gateway-class-name"
+
+// newSelector has what tells the Gateway's Pods from all others, and never changes.
+func (r *renderer) newSelector() map[string]string { return map[string]string{LabelProxies: r.name} }
+
+func (r *renderer) newAnnotations(further map[string]string) map[string]string {
+	annotations := map[string]string{}
+	if of := r.Gateway.Spec.Infrastructure; of != nil {
+		for name, value := range of.Annotations {
+			annotations[string(name)] = string(value)
+		}
+	}
+	maps.Copy(annotations, further)
+	if len(annotations) == 0 {
+		return nil
+	}
+	return annotations
+}
+
+func (r *renderer) newServiceAccount() *corev1.ServiceAccount {
+	no := false
+	return &corev1.ServiceAccount{
+		TypeMeta: typeMeta("v1", "ServiceAccount"), ObjectMeta: r.newMeta(nil, nil), AutomountServiceAccountToken: &no,
+	}
+}
+
+// The keys of the Secret.
+const (
+	secretRoot      = "root"
+	secretAuthority = "ca.crt"
+)
+
+func (r *renderer) newSecret() *corev1.Secret {
+	return &corev1.Secret{
+		TypeMeta: typeMeta("v1", "Secret"), ObjectMeta: r.newMeta(nil, nil), Type: corev1.SecretTypeOpaque,
+		Data: map[string][]byte{secretRoot: []byte(r.Settings.Root), secretAuthority: []byte(r.Settings.Authority)},
+	}
+}
+
+func (r *renderer) newService() *corev1.Service {
+	own := r.Config.Service
+	if own == nil {
+		own = &v1alpha1.ProxyService{}
+	}
+	s := &corev1.Service{
+		TypeMeta: typeMeta("v1", "Service"), ObjectMeta: r.newMeta(own.Labels, own.Annotations),
+		Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, Selector: r.newSelector(), IPFamilyPolicy: own.IPFamilyPolicy},
+	}
+	if own.Type != nil {
+		s.Spec.Type = *own.Type
+	}
+	for _, p := range r.Ports {
+		name := fmt.Sprintf("tcp-%d", p.Number)
+		if p.Protocol == corev1.ProtocolUDP {
+			name = fmt.Sprintf("udp-%d", p.Number)
+		}
+		s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{Name: name, Port: p.Number, Protocol: p.Protocol, TargetPort: intstr.FromInt32(p.Number)})
+	}
+	if own.ExternalTrafficPolicy != nil && s.Spec.Type != corev1.ServiceTypeClusterIP {
+		s.Spec.ExternalTrafficPolicy = *own.ExternalTrafficPolicy
+	}
+	if s.Spec.Type == corev1.ServiceTypeLoadBalancer {
+		s.Spec.LoadBalancerClass, s.Spec.LoadBalancerSourceRanges = own.LoadBalancerClass, own.LoadBalancerSourceRanges
+		if addresses := r.Gateway.Spec.Addresses; len(addresses) > 0 {
+			s.Spec.LoadBalancerIP = addresses[0].Value
+		}
+	}
+	return s
+}
+
+// ListPorts gives the ports of a Gateway's own listeners together with others, each once and in order.
+func ListPorts(g *gatewayv1.Gateway, others []Port) []Port {
+	all := slices.Clone(others)
+	for _, l := range g.Spec.Listeners {
+		p := Port{l.Port, corev1.ProtocolTCP}
+		if l.Protocol == gatewayv1.UDPProtocolType {
+			p.Protocol = corev1.ProtocolUDP
+		}
+		all = append(all, p)
+	}
+	slices.SortFunc(all, func(a, b Port) int {
+		if a.Number != b.Number {
+			return int(a.Number - b.Number)
+		}
+		return len(a.Protocol) - len(b.Protocol) + slices.Compare([]byte(a.Protocol), []byte(b.Protocol))
+	})
+	return slices.Compact(all)
+}
