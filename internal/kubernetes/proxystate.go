@@ -31,7 +31,9 @@ type managedGateway struct {
 func (g *managedGateway) key() string { return g.Namespace + "/" + g.Name }
 
 // isManaged tells whether limpet runs the proxies of a Gateway.
-func isManaged(annotations map[string]string) bool { return annotations[v1alpha1.AnnotationManaged] != "false" }
+func isManaged(annotations map[string]string) bool {
+	return annotations[v1alpha1.AnnotationManaged] != "false"
+}
 
 // listGateways gives those of limpet's classes.
 func (p *Proxies) listGateways() (all []*managedGateway) {

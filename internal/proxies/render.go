@@ -104,7 +104,9 @@ type renderer struct {
 	name string
 }
 
-func (r *renderer) isDaemonSet() bool { return r.Config.Kind != nil && *r.Config.Kind == v1alpha1.ProxyDaemonSet }
+func (r *renderer) isDaemonSet() bool {
+	return r.Config.Kind != nil && *r.Config.Kind == v1alpha1.ProxyDaemonSet
+}
 
 func typeMeta(apiVersion, kind string) metav1.TypeMeta {
 	return metav1.TypeMeta{APIVersion: apiVersion, Kind: kind}

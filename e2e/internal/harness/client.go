@@ -35,11 +35,14 @@ type Response struct {
 }
 
 // NewClient returns a client with a cookie jar for an Envoy's listener on 127.0.0.1.
-func NewClient(port int) *Client {
+func NewClient(port int) *Client { return NewClientAt(Loopback(port)) }
+
+// NewClientAt is NewClient for an address.
+func NewClientAt(address string) *Client {
 	transport := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 4}
 	return &Client{
 		Jar:  &Jar{},
-		base: "http://" + Loopback(port),
+		base: "http://" + address,
 		http: &http.Client{
 			Transport:     transport,
 			Timeout:       60 * time.Second,
