@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"log/slog"
+	"sync/atomic"
 
 	"github.com/spf13/pflag"
 	"google.golang.org/grpc/peer"
@@ -22,6 +23,8 @@ type serveTLS struct {
 	audience string
 
 	config *tls.Config // nil for none, once it is loaded
+	// trusted are the authorities that the Secret has.
+	trusted atomic.Pointer[string]
 	tokens kubernetes.Tokens
 }
 
@@ -104,6 +107,16 @@ func (s *serveTLS) follow(ctx context.Context, c *cluster) error {
 		if s.audience == "" {
 			m.ClientCA = data[corev1.ServiceAccountRootCAKey]
 		}
+		authority := string(data[corev1.ServiceAccountRootCAKey])
+		s.trusted.Store(&authority)
 		return hot.Set(m)
 	})
+}
+
+// authority has the authorities of the Secret; empty without one.
+func (s *serveTLS) authority() string {
+	if text := s.trusted.Load(); text != nil {
+		return *text
+	}
+	return ""
 }

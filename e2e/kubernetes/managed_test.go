@@ -121,12 +121,10 @@ func newFleet(t *testing.T) *fleet {
 	c.set(t, managedClass)
 	folder, authority := t.TempDir(), harness.NewAuthority(t)
 	authority.Issue(t, folder, "server", serverName, "")
-	authority.Issue(t, folder, "edge", "", "spiffe://limpet/ns/managed/gateway/edge")
-	f.setIdentity(t, folder, "edge")
 	f.setConfig(t, "replicas: 1")
 	f.args = []string{
 		"--system-namespace", "managed", "--controller-name", "limpet.dev/managed", "--bind", "0.0.0.0", "--listen", serverAddress,
-		"--tls-cert", filepath.Join(folder, "server.crt"), "--tls-key", filepath.Join(folder, "server.key"), "--client-ca", filepath.Join(folder, "server-ca.crt"),
+		"--tls-cert", filepath.Join(folder, "server.crt"), "--tls-key", filepath.Join(folder, "server.key"), "--client-ca", filepath.Join(folder, "server-ca.crt"), "--token-audience", "limpet.dev",
 		"--manage-proxies", "--proxy-image", "envoy:1", "--helper-image", "limpet:1", "--proxy-server", serverName + ":18000",
 		"--proxy-ca", filepath.Join(folder, "server-ca.crt"),
 	}
@@ -139,21 +137,11 @@ func newFleet(t *testing.T) *fleet {
 	return f
 }
 
-// setIdentity writes the certificate of a Gateway's proxies into a Secret.
-func (f *fleet) setIdentity(t *testing.T, folder, name string) {
-	t.Helper()
-	indent := func(file string) string {
-		return strings.ReplaceAll(strings.TrimSpace(readFile(t, filepath.Join(folder, file))), "\n", "\n    ")
-	}
-	f.c.set(t, fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: %s-identity, namespace: managed}\ntype: kubernetes.io/tls\nstringData:\n  tls.crt: |\n    %s\n  tls.key: |\n    %s\n",
-		name, indent(name+".crt"), indent(name+".key")))
-}
-
 // setConfig writes the ProxyConfig of the class, with further fields.
 func (f *fleet) setConfig(t *testing.T, further ...string) {
 	t.Helper()
 	f.c.set(t, "apiVersion: limpet.dev/v1alpha1\nkind: ProxyConfig\nmetadata: {name: fleet, namespace: managed}\nspec:\n"+
-		"  concurrency: 1\n  logLevel: info\n  identity: {secretName: edge-identity}\n  shutdown: {drainTimeout: 20s, minDrain: 1s}\n  "+strings.Join(further, "\n  ")+"\n")
+		"  concurrency: 1\n  shutdown: {drainTimeout: 20s, minDrain: 1s}\n  "+strings.Join(further, "\n  ")+"\n")
 }
 
 // proxies gives the Deployment of the Gateway; nil for none.
