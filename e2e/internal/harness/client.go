@@ -51,6 +51,9 @@ func NewClientAt(address string) *Client {
 	}
 }
 
+// Leave closes the client's connections.
+func (c *Client) Leave() { c.http.CloseIdleConnections() }
+
 // Get sends a GET. Headers are written "Name: value"; names are sent in the case given, and one that
 // comes twice is sent on two lines.
 func (c *Client) Get(t testing.TB, path string, headers ...string) Response {

@@ -32,6 +32,7 @@ type pod struct {
 	pause   *exec.Cmd         // has the network namespace
 	files   map[string]string // folders of volumes, by their names
 	process *exec.Cmd         // of the container
+	env     map[string]string // of that, once it runs
 	log     string
 	ready   bool
 }
@@ -182,9 +183,13 @@ func (p *pod) command(c *corev1.Container, instead []string) (*exec.Cmd, error) 
 	if !known {
 		return nil, fmt.Errorf("there is no image %q", c.Image)
 	}
-	env, err := p.environment(c)
-	if err != nil {
-		return nil, err
+	env := p.env
+	if instead == nil {
+		var err error
+		if env, err = p.environment(c); err != nil {
+			return nil, err
+		}
+		p.env = env
 	}
 	words := instead
 	if words == nil {
