@@ -257,6 +257,36 @@ newest: ## raise every dependency to its newest version and run the unit tests: 
 	go get -u -t ./... && go mod tidy && git --no-pager diff --stat go.mod
 	@$(MAKE) --no-print-directory unit
 
+# The version must be said: VERSION=v1.2.3. BASE and ENVOY_BASE are images by digest to build on, KEY a private key to sign with.
+.PHONY: release
+release: cmd/limpet/filters/limpet.wasm cmd/limpet/filters/limpet.spdx.json ## make all that a release has, in dist/release: VERSION=v1.2.3 (docs/install.md)
+	@envoy=$$(tools/setup.sh envoy) && ENVOY=$$envoy go run ./tools/release -version "$(VERSION)" $(if $(REGISTRY),-registry $(REGISTRY)) \
+	$(if $(BASE),-base $(BASE)) $(if $(ENVOY_BASE),-envoy-base $(ENVOY_BASE)) $(if $(KEY),-key $(KEY)) $(if $(BUILDER),-builder $(BUILDER))
+
+.PHONY: publish
+publish: ## push the images and the chart of dist/release: VERSION=v1.2.3 REGISTRY=ghcr.io/limpet-proxy
+	@go run ./tools/release -version "$(VERSION)" $(if $(REGISTRY),-registry $(REGISTRY)) -push
+
+.PHONY: reproduce-release
+reproduce-release: cmd/limpet/filters/limpet.wasm cmd/limpet/filters/limpet.spdx.json ## make a release twice, in different places, and compare: ten minutes
+	@envoy=$$(tools/setup.sh envoy) && ENVOY=$$envoy tools/reproduce-release.sh
+
+.PHONY: deploy
+deploy: ## write deploy/install.yaml, the kustomize base and the chart's README from the chart
+	@cd e2e/install && go run ./render
+
+.PHONY: e2e-install
+e2e-install: build bin/gotest bin/helm bin/kubectl ## do what docs/install.md says on a real API server, and test the chart (as root; the first build takes minutes)
+	@$(WITH_TOOLS) KUBERNETES="$$(tools/setup.sh kubernetes)" && cd e2e/install && ../../bin/gotest -count=1 -timeout 20m ./...
+
+bin/helm: e2e/install/go.mod e2e/install/go.sum
+	@mkdir -p bin
+	@tools/step.sh "building $@ (minutes the first time)" env CGO_ENABLED=0 go -C e2e/install build -trimpath -o $(CURDIR)/$@ helm.sh/helm/v3/cmd/helm
+
+bin/kubectl: e2e/install/go.mod e2e/install/go.sum e2e/install/kubectl/main.go
+	@mkdir -p bin
+	@tools/step.sh "building $@ (minutes the first time)" env CGO_ENABLED=0 go -C e2e/install build -trimpath -o $(CURDIR)/$@ ./kubectl
+
 .PHONY: clean
 clean: ## remove what was built; the tool cache stays
 	rm -rf bin dist cmd/limpet/filters/*limpet*

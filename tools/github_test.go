@@ -21,10 +21,11 @@ type workflow struct {
 }
 
 type job struct {
-	RunsOn   string `json:"runs-on"`
-	Timeout  int    `json:"timeout-minutes"`
-	Steps    []step
-	Strategy struct {
+	RunsOn      string `json:"runs-on"`
+	Permissions map[string]string
+	Timeout     int `json:"timeout-minutes"`
+	Steps       []step
+	Strategy    struct {
 		Matrix map[string][]string
 	}
 }
@@ -120,6 +121,9 @@ func TestWorkflows(t *testing.T) {
 			t.Errorf("%s: no name, no trigger, no jobs, or other permissions than to read contents: %+v", file, w)
 		}
 		for name, j := range w.Jobs {
+			if len(j.Permissions) > 0 && file != ".github/workflows/release.yml" {
+				t.Errorf("%s: %s: only a release may do more than read: %v", file, name, j.Permissions)
+			}
 			if j.RunsOn == "" || j.Timeout == 0 || len(j.Steps) == 0 {
 				t.Errorf("%s: %s: no runs-on, no timeout-minutes or no steps", file, name)
 			}
@@ -134,7 +138,7 @@ func TestWorkflows(t *testing.T) {
 	}
 	for _, want := range []string{
 		"check", "unit", "race", "wasm", "fuzz", "fuzz-nightly", "reproduce", "golden-clean", "e2e", "e2e-istio",
-		"e2e-envoy-gateway", "e2e-kubernetes", "test-native", "e2e-native", "conformance", "conformance-serve", "vulncheck", "newest",
+		"e2e-envoy-gateway", "e2e-kubernetes", "e2e-install", "release", "publish", "reproduce-release", "test-native", "e2e-native", "conformance", "conformance-serve", "vulncheck", "newest",
 	} {
 		if !called[want] {
 			t.Errorf("no workflow calls make %s", want)

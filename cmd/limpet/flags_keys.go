@@ -28,7 +28,7 @@ type keyFlags struct {
 	target string
 	// ring, if there is one, gives the key ring in place of a file.
 	ring func() policyconfig.KeyRing
-	// fixed are the root secrets of an Envoy that limpet itself starts, which keeps them; nil reads them each time.
+	// fixed are root secrets that stay while this process runs: those of an Envoy that it starts, or a Secret's; nil reads them each time.
 	fixed []token.Root
 }
 

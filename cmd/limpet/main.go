@@ -13,6 +13,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
 
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/envoyproc"
@@ -21,8 +25,17 @@ import (
 
 func main() {
 	root := newRoot()
+	nameAsCalled(root, os.Args[0])
 	root.SetArgs(os.Args[1:])
 	os.Exit(exitCode(os.Stderr, root.Execute()))
+}
+
+// nameAsCalled has help say "kubectl limpet" where kubectl runs the program as its plugin.
+func nameAsCalled(root *cobra.Command, program string) {
+	name := strings.TrimSuffix(filepath.Base(program), ".exe")
+	if strings.HasPrefix(name, "kubectl-") {
+		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: strings.ReplaceAll(name, "-", " ")}
+	}
 }
 
 // usageError is a fault of the command line, as opposed to one of the input.

@@ -23,8 +23,8 @@ const testSBOM = "{\"spdxVersion\": \"SPDX-2.3\"}\n"
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"limpet": testedMain,
-		"envoy":  fakeEnvoy,
+		"limpet": testedMain, "kubectl-limpet": testedMain,
+		"envoy": fakeEnvoy,
 	})
 }
 

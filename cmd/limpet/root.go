@@ -24,6 +24,7 @@ const rootExamples = `  # see it work: compile and run Envoy on it
 
 // newRoot builds the command tree. Faults of usage come back as usageError from every command in it.
 func newRoot() *cobra.Command {
+	var showVersion bool
 	root := &cobra.Command{
 		Use:           "limpet",
 		Short:         "HTTP sessions that stick to their backend, on Envoy, Istio and Envoy Gateway",
@@ -32,11 +33,15 @@ func newRoot() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          knownCommand,
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(c *cobra.Command, _ []string) error {
+			if showVersion {
+				return printVersion(c.OutOrStdout())
+			}
 			return usagef("say what to do: compile, run, serve, bootstrap, status, show, check, describe, image, keygen, revoke or version; " +
 				"'limpet --help' explains them")
 		},
 	}
+	root.Flags().BoolVar(&showVersion, "version", false, "print what 'limpet version' prints")
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(),
 		"{{if .Runnable}}", "{{if and .Runnable (not .HasAvailableSubCommands)}}", 1)) // limpet alone does nothing
@@ -47,7 +52,7 @@ func newRoot() *cobra.Command {
 		return usagef("%w%s; see '%s --help'", err, addDidYouMean(c, err), c.CommandPath())
 	})
 	root.AddCommand(newCompile(), newRun(), newCheck(), newDescribe(), newServe(), newBootstrap(), newStatus(), newShow(), newImage(),
-		newKeygen(), newRevoke(), newTicket(), newDrain(), newVersion())
+		newKeygen(), newRevoke(), newTicket(), newDrain(), newVersion(), newMan())
 	return root
 }
 

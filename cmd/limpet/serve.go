@@ -117,6 +117,9 @@ func (sc *serveCommand) check(c *cobra.Command, args []string) error {
 	if err := sc.cluster.check(sc.config.input.paths); err != nil {
 		return err
 	}
+	if sc.cluster.root != "" && sc.config.keys.rootFile != "" {
+		return usagef("--root and --root-secret: name one of the two")
+	}
 	sc.config.keys.secret = sc.cluster.keys
 	sc.config.input.elsewhere = sc.cluster.isWanted(sc.config.input.paths)
 	if err := sc.config.check(c, args); err != nil {

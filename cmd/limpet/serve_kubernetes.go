@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/dynamic"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -34,6 +35,7 @@ type clusterFlags struct {
 	manage     bool // proxies, too
 	pool       string
 	keys       string
+	root       string
 	rotate     string
 	rotateKeys time.Duration // what rotate says
 	// ending is what has something to do yet when the process shall end.
@@ -50,6 +52,8 @@ func (f *clusterFlags) register(flags *pflag.FlagSet) {
 		"give each Gateway of the cluster that names no address one of `PREFIX`, such as 10.0.9.0/24, instead of --bind")
 	flags.StringVar(&f.keys, "keys-secret", "",
 		"`NAME` of the Secret with the key ring, which is made if there is none, instead of --keys")
+	flags.StringVar(&f.root, "root-secret", "",
+		"`NAME` of the Secret with the root secret (root.txt), which is made if there is none, instead of --root")
 	flags.StringVar(&f.rotate, "rotate-keys", "",
 		"put a fresh key into that ring after each such `TIME`, as 30d or 12h; the one before verifies until no session needs it")
 	flags.BoolVar(&f.statuses, "write-status", true, "write what becomes of objects into their statuses")
@@ -68,6 +72,8 @@ func (f *clusterFlags) check(paths []string) error {
 		return usagef("--context needs --kubeconfig")
 	case f.keys != "" && !f.isWanted(paths):
 		return usagef("--keys-secret needs an API server: name one with --kubeconfig")
+	case f.root != "" && f.keys == "":
+		return usagef("--root-secret needs --keys-secret, whose ring is sealed under it")
 	case f.pool != "" && !f.isWanted(paths):
 		return usagef("--address-pool needs an API server, whose Gateways' statuses say who has which address")
 	case f.pool != "" && !isPrefix(f.pool):
@@ -156,7 +162,23 @@ func (c *cluster) followKeys(ctx context.Context, keys *keyFlags, overlap func()
 		Changed: c.source.Touch, Every: c.flags.rotateKeys, Overlap: overlap,
 	}
 	keys.ring = ring.Ring
+	if err := c.readRoots(ctx, keys); err != nil {
+		return err
+	}
 	return ring.Start(ctx)
+}
+
+// readRoots reads the root secrets from their Secret, if one is named.
+func (c *cluster) readRoots(ctx context.Context, keys *keyFlags) error {
+	if c.flags.root == "" {
+		return nil
+	}
+	client, err := typedcorev1.NewForConfig(c.config)
+	if err != nil {
+		return err
+	}
+	keys.fixed, err = kubernetes.Roots(ctx, client.Secrets(c.flags.namespace), c.flags.root, string(compiler.TargetEnvoy), c.log)
+	return err
 }
 
 // newReconciler makes what keeps an output up to date with the objects, and with the keys.

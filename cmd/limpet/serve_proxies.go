@@ -91,7 +91,10 @@ func (sc *serveCommand) proxySettings() (s proxies.Settings, err error) {
 	if sc.config.keys.clear {
 		return s, nil
 	}
-	roots, _, err := keyfile.ReadRoots(sc.config.keys.rootFile)
+	roots := sc.config.keys.fixed
+	if roots == nil {
+		roots, _, err = keyfile.ReadRoots(sc.config.keys.rootFile)
+	}
 	s.Root = keyfile.RootsText(roots)
 	return s, err
 }

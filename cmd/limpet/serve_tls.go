@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 	"google.golang.org/grpc/peer"
 	corev1 "k8s.io/api/core/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/limpet-proxy/limpet/internal/kubernetes"
 	"github.com/limpet-proxy/limpet/internal/serve"
@@ -19,13 +20,14 @@ import (
 type serveTLS struct {
 	files    serve.TLSFiles
 	secret   string
+	names    []string // of the server, in certificates that limpet makes
 	domain   string
 	audience string
 
 	config *tls.Config // nil for none, once it is loaded
 	// trusted are the authorities that the Secret has.
 	trusted atomic.Pointer[string]
-	tokens kubernetes.Tokens
+	tokens  kubernetes.Tokens
 }
 
 const defaultDomain = "limpet"
@@ -36,6 +38,8 @@ func (s *serveTLS) register(flags *pflag.FlagSet) {
 	flags.StringVar(&s.files.ClientCA, "client-ca", "", "`FILE` with the authorities that sign Envoys' certificates")
 	flags.StringVar(&s.secret, "tls-secret", "",
 		"`NAME` of a Secret of --system-namespace with tls.crt, tls.key and, as --client-ca,\nca.crt, instead of those files; it is followed")
+	flags.StringSliceVar(&s.names, "tls-names", nil,
+		"make that Secret if there is none, with an authority of limpet's own, for a server\nof these DNS `NAMES`, and renew its certificate")
 	flags.StringVar(&s.domain, "trust-domain", defaultDomain, "`DOMAIN` of the URIs in Envoys' certificates")
 	flags.StringVar(&s.audience, "token-audience", "",
 		"let Envoys show, instead of a certificate, a token of their Gateway's service\naccount that is bound to the `AUDIENCE`, such as limpet.dev; "+
@@ -52,6 +56,8 @@ func (s *serveTLS) check(fromCluster bool) error {
 	switch {
 	case s.secret != "" && !fromCluster:
 		return usagef("--tls-secret needs an API server: name one with --kubeconfig")
+	case len(s.names) > 0 && s.secret == "":
+		return usagef("--tls-names needs --tls-secret, the Secret that is made")
 	case s.audience != "" && !fromCluster:
 		return usagef("--token-audience needs an API server, which reviews the tokens: name one with --kubeconfig")
 	case s.secret != "" && some:
@@ -100,6 +106,9 @@ func (s *serveTLS) follow(ctx context.Context, c *cluster) error {
 	if s.secret == "" {
 		return s.load(c.log)
 	}
+	if err := s.make(ctx, c); err != nil {
+		return err
+	}
 	hot := &serve.HotTLS{Tokens: s.audience != ""}
 	s.config = hot.Config()
 	return kubernetes.FollowSecret(ctx, c.config, c.flags.namespace, s.secret, c.log, func(data map[string][]byte) error {
@@ -119,4 +128,17 @@ func (s *serveTLS) authority() string {
 		return *text
 	}
 	return ""
+}
+
+// make makes the Secret's certificates if need be, and renews them.
+func (s *serveTLS) make(ctx context.Context, c *cluster) error {
+	if len(s.names) == 0 {
+		return nil
+	}
+	client, err := typedcorev1.NewForConfig(c.config)
+	if err != nil {
+		return err
+	}
+	own := &kubernetes.Certificates{Secrets: client.Secrets(c.flags.namespace), Name: s.secret, Hosts: s.names, Log: c.log}
+	return own.Start(ctx)
 }

@@ -33,7 +33,7 @@ func ReadRoots(path string) (roots []token.Root, warning string, err error) {
 	if !set {
 		return nil, "", ErrNoRoot
 	}
-	roots, err = parseRoots(policyconfig.RootSecretEnv, text)
+	roots, err = ParseRoots(policyconfig.RootSecretEnv, text)
 	return roots, "", err
 }
 
@@ -47,15 +47,15 @@ func readRootFile(path string) (roots []token.Root, warning string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	roots, err = parseRoots(path, string(text))
+	roots, err = ParseRoots(path, string(text))
 	return roots, warnOfMode(path, f), err
 }
 
 // maxRootFile is more bytes than root secrets take.
 const maxRootFile = 4096
 
-// parseRoots parses root secrets; name is for messages.
-func parseRoots(name, text string) ([]token.Root, error) {
+// ParseRoots parses root secrets; name is for messages.
+func ParseRoots(name, text string) ([]token.Root, error) {
 	roots, err := token.ParseRoots(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w; 'limpet keygen --root' makes one", name, err)

@@ -4,7 +4,6 @@ package main
 
 import (
 	"crypto/sha256"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"net/url"
@@ -12,6 +11,8 @@ import (
 	"os/exec"
 	"regexp"
 	"strings"
+
+	"github.com/limpet-proxy/limpet/tools/internal/spdx"
 )
 
 func main() {
@@ -40,14 +41,12 @@ func generate(wasm, tinygo string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return json.MarshalIndent(document(fmt.Sprintf("%x", sha256.Sum256(module)), append(modules, linked...)), "", "  ")
+	subject := spdx.Subject{Name: "limpet.wasm", Digest: fmt.Sprintf("%x", sha256.Sum256(module)), Purpose: "LIBRARY"}
+	return spdx.Marshal(subject, append(modules, linked...))
 }
 
-// component is something that is linked into the module: with the archive's SHA-256 where it is not built with it.
-type component struct{ name, version, purl, digest string }
-
 // readModules reads the Go modules of the filter, as TinyGo sees it; limpet's own is what the document is about.
-func readModules() ([]component, error) {
+func readModules() ([]spdx.Component, error) {
 	list := exec.Command("go", "list", "-tags", "tinygo,tinygo.wasm,custommalloc", "-deps",
 		"-f", "{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{end}}{{end}}", "./filter")
 	list.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=")
@@ -56,7 +55,7 @@ func readModules() ([]component, error) {
 	if err != nil {
 		return nil, fmt.Errorf("go list: %w", err)
 	}
-	var all []component
+	var all []spdx.Component
 	seen := map[string]bool{}
 	for line := range strings.Lines(string(text)) {
 		path, version, ok := strings.Cut(strings.TrimSpace(line), " ")
@@ -64,7 +63,7 @@ func readModules() ([]component, error) {
 			continue
 		}
 		seen[path] = true
-		all = append(all, component{path, version, "pkg:golang/" + path + "@" + version, ""})
+		all = append(all, spdx.Component{Name: path, Version: version, PURL: "pkg:golang/" + path + "@" + version})
 	}
 	return all, nil
 }
@@ -72,15 +71,15 @@ func readModules() ([]component, error) {
 var tinygoVersion = regexp.MustCompile(`^tinygo version (\S+) .*using go version go(\S+) and LLVM version (\S+)\)`)
 
 // toolchain is what TinyGo links in: its runtime, Go's standard library and WASI's C library.
-func toolchain(version string) ([]component, error) {
+func toolchain(version string) ([]spdx.Component, error) {
 	v := tinygoVersion.FindStringSubmatch(version)
 	if v == nil {
 		return nil, fmt.Errorf("%q: not what 'tinygo version' says", version)
 	}
 	linked, err := readArchives()
-	return append([]component{
-		{"tinygo", v[1], "pkg:github/tinygo-org/tinygo@v" + v[1], ""},
-		{"stdlib", v[2], "pkg:golang/stdlib@" + v[2], ""},
+	return append([]spdx.Component{
+		{Name: "tinygo", Version: v[1], PURL: "pkg:github/tinygo-org/tinygo@v" + v[1]},
+		{Name: "stdlib", Version: v[2], PURL: "pkg:golang/stdlib@" + v[2]},
 	}, linked...), err
 }
 
@@ -91,7 +90,7 @@ var archives = []struct{ component, source, file string }{
 }
 
 // readArchives reads the pins of the archives, which setup.sh holds the build to.
-func readArchives() (all []component, err error) {
+func readArchives() (all []spdx.Component, err error) {
 	pins, err := os.ReadFile("tools/linked.sha256")
 	if err != nil {
 		return nil, err
@@ -106,8 +105,9 @@ func readArchives() (all []component, err error) {
 		if digest == nil || version == nil {
 			return nil, fmt.Errorf("%s is not pinned in tools/linked.sha256, or %s not in tools/packages.txt", a.file, a.source)
 		}
-		all = append(all, component{
-			a.component, string(version[1]), "pkg:deb/debian/" + a.source + "@" + url.PathEscape(string(version[1])), string(digest[1]),
+		all = append(all, spdx.Component{
+			Name: a.component, Version: string(version[1]), Digest: string(digest[1]),
+			PURL: "pkg:deb/debian/" + a.source + "@" + url.PathEscape(string(version[1])),
 		})
 	}
 	return all, nil

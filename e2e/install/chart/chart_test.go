@@ -1,0 +1,301 @@
+package chart_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"helm.sh/helm/v3/pkg/action"
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/yaml"
+
+	"github.com/limpet-proxy/limpet/e2e/install/chart"
+)
+
+const root = "../../.."
+
+// matrix are values that switch everything on and off, alone and together.
+var matrix = map[string]string{
+	"as it comes":         ``,
+	"one, without extras": `{replicaCount: 1, podDisruptionBudget: {enabled: false}, topologySpread: {enabled: false}, crds: {enabled: false}, gatewayClass: {create: false}}`,
+	"everything": `{autoscaling: {enabled: true}, networkPolicy: {enabled: true, envoys: [{namespaceSelector: {}}], monitoring: [{podSelector: {}}]},
+		serviceMonitor: {enabled: true, labels: {release: prometheus}}, dashboards: {enabled: true}, managedEnvoys: {enabled: true}, podLabels: {team: edge},
+		podAnnotations: {a: b}, nodeSelector: {kubernetes.io/os: linux}, tolerations: [{key: edge, operator: Exists}], priorityClassName: system-cluster-critical,
+		affinity: {nodeAffinity: {}}, imagePullSecrets: [registry], serviceAccount: {annotations: {a: b}}, fullnameOverride: edge}`,
+	"a network policy for all":  `{networkPolicy: {enabled: true}}`,
+	"its own account and roles": `{serviceAccount: {create: false, name: other}, rbac: {create: false}}`,
+	"cert-manager":              `{tls: {certManager: {enabled: true, issuerRef: {name: ca, kind: ClusterIssuer}}}}`,
+	"certificates of others":    `{tls: {create: false, secretName: theirs}, tokenAudience: ""}`,
+	"an image by digest":        `{image: {digest: "sha256:` + strings.Repeat("0a", 32) + `"}}`,
+	"IPv6, text, no statuses":   `{serve: {bindAddress: "[::]", logFormat: text, addressPool: "fd00::/112", tracesTo: "otel:4317", extraArgs: [--token-version=2]}, writeStatus: false}`,
+	"keys that stay":            `{keys: {rotateEvery: "", secretName: ring}}`,
+}
+
+func parseValues(t *testing.T, text string) map[string]any {
+	t.Helper()
+	var values map[string]any
+	if err := yaml.UnmarshalStrict([]byte(text), &values); err != nil {
+		t.Fatal(err)
+	}
+	return values
+}
+
+func render(t *testing.T, values string) []*unstructured.Unstructured {
+	t.Helper()
+	c, err := chart.Load(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects, err := chart.Render(c, parseValues(t, values))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objects
+}
+
+// find gives the object of a kind; nil if there is none.
+func find(objects []*unstructured.Unstructured, kind string) *unstructured.Unstructured {
+	for _, o := range objects {
+		if o.GetKind() == kind {
+			return o
+		}
+	}
+	return nil
+}
+
+// foreign are kinds whose Go types are not at hand: an API server with their CRDs would judge them.
+var foreign = map[string]bool{"ServiceMonitor": true, "Certificate": true, "GatewayClass": true, "CustomResourceDefinition": true}
+
+// TestMatrix: whatever values say, each object is one that Kubernetes' own types have, to the last field, and Pods are restricted.
+func TestMatrix(t *testing.T) {
+	strict := serializer.NewCodecFactory(scheme.Scheme, serializer.EnableStrict).UniversalDeserializer()
+	for name, values := range matrix {
+		t.Run(name, func(t *testing.T) {
+			objects, seen := render(t, values), map[string]bool{}
+			for _, o := range objects {
+				if title := chart.Title(o); seen[title] {
+					t.Errorf("%s is there twice", title)
+				} else {
+					seen[title] = true
+				}
+				if foreign[o.GetKind()] {
+					continue
+				}
+				text, err := json.Marshal(o.Object)
+				if err != nil {
+					t.Fatal(err)
+				}
+				typed, _, err := strict.Decode(text, nil, nil)
+				if err != nil {
+					t.Errorf("%s: %v", chart.Title(o), err)
+				}
+				checkDeployment(t, typed)
+			}
+		})
+	}
+}
+
+// checkDeployment wants what every one of limpet has, whatever values say.
+func checkDeployment(t *testing.T, typed runtime.Object) {
+	t.Helper()
+	d, is := typed.(*appsv1.Deployment)
+	if !is {
+		return
+	}
+	pod, container := d.Spec.Template.Spec, d.Spec.Template.Spec.Containers[0]
+	if !*pod.SecurityContext.RunAsNonRoot || !*container.SecurityContext.ReadOnlyRootFilesystem || *container.SecurityContext.AllowPrivilegeEscalation ||
+		container.SecurityContext.Capabilities.Drop[0] != "ALL" || container.ReadinessProbe == nil || container.LivenessProbe == nil {
+		t.Errorf("%+v", pod)
+	}
+	for key, value := range d.Spec.Selector.MatchLabels {
+		if d.Spec.Template.Labels[key] != value {
+			t.Errorf("its selector selects none of its Pods: %s=%s", key, value)
+		}
+	}
+}
+
+// TestSwitches: what a switch is for is there with it, and not there without.
+func TestSwitches(t *testing.T) {
+	plain, everything, bare := render(t, ""), render(t, matrix["everything"]), render(t, matrix["one, without extras"])
+	for kind, in := range map[string][3]bool{ // plain, everything, bare
+		"PodDisruptionBudget": {true, true, false}, "GatewayClass": {true, true, false}, "CustomResourceDefinition": {true, true, false},
+		"HorizontalPodAutoscaler": {false, true, false}, "NetworkPolicy": {false, true, false}, "ServiceMonitor": {false, true, false},
+		"ConfigMap": {false, true, false}, "ClusterRole": {true, true, true}, "Deployment": {true, true, true}, "Certificate": {false, false, false},
+	} {
+		for i, objects := range [][]*unstructured.Unstructured{plain, everything, bare} {
+			if got := find(objects, kind) != nil; got != in[i] {
+				t.Errorf("values %d: a %s: %v, want %v", i, kind, got, in[i])
+			}
+		}
+	}
+	for what, want := range map[string]string{
+		"an image by digest":      "image: ghcr.io/limpet-proxy/limpet@sha256:0a0a",
+		"IPv6, text, no statuses": "--listen=[::]:18000",
+		"cert-manager":            "kind: Certificate",
+		"everything":              "--manage-proxies",
+	} {
+		var all strings.Builder
+		for _, o := range render(t, matrix[what]) {
+			text, err := yaml.Marshal(o.Object)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all.Write(text)
+		}
+		if !strings.Contains(all.String(), want) {
+			t.Errorf("%s: no %q", what, want)
+		}
+	}
+	for _, o := range plain {
+		if o.GetKind() == "CustomResourceDefinition" && o.GetAnnotations()["helm.sh/resource-policy"] != "keep" {
+			t.Errorf("%s goes when the chart does", o.GetName())
+		}
+		if o.GetKind() == "CustomResourceDefinition" && !strings.HasSuffix(o.GetName(), ".limpet.dev") {
+			t.Errorf("%s is not limpet's", o.GetName())
+		}
+	}
+}
+
+// TestValuesAreChecked: the schema has every value and no other, and refuses what is none.
+func TestValuesAreChecked(t *testing.T) {
+	c, err := chart.Load(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, wrong := range []string{
+		`{replicas: 3}`, `{replicaCount: 0}`, `{image: {digest: "sha256:1"}}`, `{serve: {logFormat: xml}}`, `{serve: {bindAddress: "::"}}`,
+		`{keys: {rotateEvery: soon}}`, `{tls: {certManager: {enabled: true}}}`, `{serviceAccount: {create: false}}`, `{crds: {enable: false}}`,
+		`{serve: {extraArgs: [token-version]}}`,
+	} {
+		if _, err := chart.Render(c, parseValues(t, wrong)); err == nil {
+			t.Errorf("%s is taken", wrong)
+		}
+	}
+	var schema map[string]any
+	if err := json.Unmarshal(c.Schema, &schema); err != nil {
+		t.Fatal(err)
+	}
+	compareKeys(t, "", c.Values, schema)
+}
+
+// compareKeys wants the same keys in values and in their schema.
+func compareKeys(t *testing.T, path string, values, schema map[string]any) {
+	t.Helper()
+	properties, _ := schema["properties"].(map[string]any)
+	for key := range properties {
+		if _, has := values[key]; !has && key != "global" {
+			t.Errorf("values.yaml has no %s%s", path, key)
+		}
+	}
+	for key, value := range values {
+		of, has := properties[key].(map[string]any)
+		if !has {
+			t.Errorf("values.schema.json has no %s%s", path, key)
+			continue
+		}
+		if inner, is := value.(map[string]any); is && of["properties"] != nil {
+			compareKeys(t, path+key+".", inner, of)
+		}
+	}
+}
+
+// TestLint: Helm's own linter finds nothing.
+func TestLint(t *testing.T) {
+	lint := action.NewLint()
+	lint.Strict, lint.Namespace = true, chart.Namespace
+	result := lint.Run([]string{chart.Folder(root)}, nil)
+	for _, m := range result.Messages {
+		if m.Severity > 1 { // information
+			t.Error(m)
+		}
+	}
+	for _, err := range result.Errors {
+		t.Error(err)
+	}
+}
+
+// TestManifestsAreMadeFromTheChart: the kustomize base, install.yaml and the chart's README are what 'make deploy' makes now, and
+// kustomize makes of its base what install.yaml has.
+func TestManifestsAreMadeFromTheChart(t *testing.T) {
+	files, err := chart.Manifests(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme, err := chart.Readme(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files["chart/limpet/README.md"] = string(readme)
+	for name, want := range files {
+		if got, err := os.ReadFile(filepath.Join(root, "deploy", name)); err != nil || string(got) != want {
+			t.Errorf("deploy/%s is stale (%v): run 'make deploy'", name, err)
+		}
+	}
+	committed, err := filepath.Glob(filepath.Join(root, "deploy/kustomize/*"))
+	if err != nil || len(committed) != len(files)-2 {
+		t.Errorf("deploy/kustomize has %d files, want %d: %v", len(committed), len(files)-2, err)
+	}
+	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), filepath.Join(root, "deploy/kustomize"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := built.AsYaml()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := titles(t, string(text)), titles(t, files["install.yaml"]); !slices.Equal(got, want) {
+		t.Errorf("kustomize makes\n%q, and install.yaml has\n%q", got, want)
+	}
+}
+
+// titles are the objects of a text, each with all that it has, sorted.
+func titles(t *testing.T, text string) (all []string) {
+	t.Helper()
+	objects, err := chart.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range objects {
+		all = append(all, fmt.Sprintf("%s: %v", chart.Title(o), o.Object))
+	}
+	slices.Sort(all)
+	return all
+}
+
+var metricName = regexp.MustCompile(`limpet_\w+`)
+
+// TestDashboardKnowsItsMetrics: each metric on the dashboard is one that docs/serve.md has.
+func TestDashboardKnowsItsMetrics(t *testing.T) {
+	dashboard, err := os.ReadFile(filepath.Join(chart.Folder(root), "dashboards/limpet.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join(root, "docs/serve.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var parsed map[string]any
+	if err := json.Unmarshal(dashboard, &parsed); err != nil {
+		t.Fatal(err)
+	}
+	found := metricName.FindAllString(string(dashboard), -1)
+	if len(found) < 8 {
+		t.Fatalf("only %q", found)
+	}
+	for _, name := range found {
+		if !strings.Contains(string(page), strings.TrimSuffix(name, "_bucket")) {
+			t.Errorf("docs/serve.md knows no %s", name)
+		}
+	}
+}

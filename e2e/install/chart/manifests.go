@@ -1,0 +1,98 @@
+package chart
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+// manifestHead says where files come from.
+const manifestHead = "# Made from deploy/chart/limpet by 'make deploy': change that, not this.\n"
+
+// Manifests are the files below deploy/ that are made from the chart: a kustomize base, and install.yaml with the same objects.
+func Manifests(root string) (map[string]string, error) {
+	c, err := Load(root)
+	if err != nil {
+		return nil, err
+	}
+	objects, err := Render(c, nil)
+	if err != nil {
+		return nil, err
+	}
+	objects = append([]*unstructured.Unstructured{namespace()}, objects...)
+	slices.SortStableFunc(objects, func(a, b *unstructured.Unstructured) int { return rank(a) - rank(b) })
+	files := map[string]string{"install.yaml": manifestHead}
+	bases := map[string]string{}
+	var names []string
+	for i, o := range objects {
+		forgetHelm(o)
+		text, err := yaml.Marshal(o.Object)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			files["install.yaml"] += "---\n"
+		}
+		files["install.yaml"] += string(text)
+		name := strings.ToLower(o.GetKind()) + ".yaml"
+		if bases[name] == "" {
+			names = append(names, name)
+			bases[name] = manifestHead
+		} else {
+			bases[name] += "---\n"
+		}
+		bases[name] += string(text)
+	}
+	for name, text := range bases {
+		files["kustomize/"+name] = text
+	}
+	files["kustomize/kustomization.yaml"] = manifestHead +
+		"apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n- " + strings.Join(names, "\n- ") + "\n"
+	return files, nil
+}
+
+// namespace is limpet's own, which Helm makes with --create-namespace. Nothing in it may be privileged.
+func namespace() *unstructured.Unstructured {
+	o := &unstructured.Unstructured{}
+	o.SetAPIVersion("v1")
+	o.SetKind("Namespace")
+	o.SetName(Namespace)
+	o.SetLabels(map[string]string{
+		"pod-security.kubernetes.io/enforce": "restricted", "pod-security.kubernetes.io/warn": "restricted",
+		"app.kubernetes.io/name": "limpet",
+	})
+	return o
+}
+
+// rank is when an object comes: before those that need it.
+func rank(o *unstructured.Unstructured) int {
+	switch o.GetKind() {
+	case "Namespace":
+		return 0
+	case "CustomResourceDefinition":
+		return 1
+	default:
+		return 2
+	}
+}
+
+// forgetHelm takes out of an object what only Helm reads.
+func forgetHelm(o *unstructured.Unstructured) {
+	annotations := o.GetAnnotations()
+	delete(annotations, "helm.sh/resource-policy")
+	o.SetAnnotations(annotations)
+	for _, path := range [][]string{{"metadata", "labels"}, {"spec", "template", "metadata", "labels"}} {
+		labels, has, err := unstructured.NestedStringMap(o.Object, path...)
+		if !has || err != nil {
+			continue
+		}
+		delete(labels, "helm.sh/chart")
+		delete(labels, "app.kubernetes.io/managed-by")
+		if err := unstructured.SetNestedStringMap(o.Object, labels, path...); err != nil {
+			panic(fmt.Sprintf("%s: labels: %v", Title(o), err)) // they were read from there
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package kubernetes
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"github.com/limpet-proxy/limpet/internal/keyfile"
+	"github.com/limpet-proxy/limpet/token"
+)
+
+// madeBy is the label of Secrets that limpet has made; those of others it only reads.
+const madeBy, madeByLimpet = "app.kubernetes.io/managed-by", "limpet"
+
+// getOrMake gives a Secret, which it makes if there is none. Several processes may at the same time: all get the same.
+func getOrMake(
+	ctx context.Context, secrets typedcorev1.SecretInterface, name string, log *slog.Logger, contents func() (map[string][]byte, error),
+) (*corev1.Secret, error) {
+	have, err := secrets.Get(ctx, name, metav1.GetOptions{})
+	if !apierrors.IsNotFound(err) {
+		return have, err
+	}
+	data, err := contents()
+	if err != nil {
+		return nil, err
+	}
+	made, err := secrets.Create(ctx, &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{madeBy: madeByLimpet}}, Type: "limpet.dev/keys", Data: data,
+	}, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		return secrets.Get(ctx, name, metav1.GetOptions{})
+	}
+	if err == nil {
+		log.Info("a Secret is made", "secret", made.Namespace+"/"+name)
+	}
+	return made, err
+}
+
+// RootName is the name under which a Secret has root secrets.
+const RootName = "root.txt"
+
+// Roots reads the root secrets for Envoys from a Secret, which it makes if there is none.
+func Roots(ctx context.Context, secrets typedcorev1.SecretInterface, name, target string, log *slog.Logger) ([]token.Root, error) {
+	secret, err := getOrMake(ctx, secrets, name, log, func() (map[string][]byte, error) {
+		return map[string][]byte{RootName: []byte(keyfile.RootsText([]token.Root{keyfile.NewRoot(target)}))}, nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("the root secret in Secret %s: %w", name, err)
+	}
+	text, has := secret.Data[RootName]
+	if !has {
+		return nil, fmt.Errorf("Secret %s: data: Required value: it has no %s; 'limpet keygen --root' makes one", name, RootName)
+	}
+	return keyfile.ParseRoots("Secret "+name, string(text))
+}

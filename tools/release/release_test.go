@@ -1,0 +1,456 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"io"
+	"log"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/registry"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/random"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/validate"
+	"sigs.k8s.io/yaml"
+)
+
+// newRelease is one of this tree with stand-ins for what takes minutes to build: the programs, and Envoy.
+func newRelease(t *testing.T) *release {
+	t.Helper()
+	r := &release{
+		version: "v1.2.3", number: "1.2.3", tree: "../..", out: filepath.Join(t.TempDir(), "out"), work: t.TempDir(), registry: "ghcr.io/limpet-proxy",
+		builder: "https://example.com/builder", envoy: "/proc/self/exe",
+	}
+	for _, p := range platforms {
+		writeFile(t, r.binary(p), "program for "+p.String())
+	}
+	writeFile(t, filepath.Join(r.out, "limpet.wasm"), "\x00asm\x01\x00\x00\x00")
+	return r
+}
+
+func writeFile(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func readFile(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// layerFiles are the files of an image's layers, with their modes.
+func layerFiles(t *testing.T, image v1.Image) map[string]*tar.Header {
+	t.Helper()
+	all := map[string]*tar.Header{}
+	layers, err := image.Layers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range layers {
+		stream, err := l.Uncompressed()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for archive := tar.NewReader(stream); ; {
+			header, err := archive.Next()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			all[header.Name] = header
+		}
+	}
+	return all
+}
+
+// images are those of an index, by architecture.
+func images(t *testing.T, index v1.ImageIndex) map[string]v1.Image {
+	t.Helper()
+	list, err := index.IndexManifest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]v1.Image{}
+	for _, m := range list.Manifests {
+		image, err := index.Image(m.Digest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[m.Platform.Architecture] = image
+	}
+	return all
+}
+
+// TestControllerImage: it is for both architectures, has the program and nothing else, and runs it as a user who is not root.
+func TestControllerImage(t *testing.T) {
+	r := newRelease(t)
+	index, err := r.makeController()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := images(t, index)
+	if err := validate.Index(index); err != nil || len(all) != 2 {
+		t.Fatalf("%d architectures, %v", len(all), err)
+	}
+	for arch, image := range all {
+		config, err := image.ConfigFile()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if config.Config.User != "65532:65532" || len(config.Config.Entrypoint) != 1 || config.Config.Entrypoint[0] != "/limpet" || config.Architecture != arch {
+			t.Errorf("%s: %+v", arch, config.Config)
+		}
+		files := layerFiles(t, image)
+		if f := files["limpet"]; len(files) != 1 || f == nil || f.Mode != 0o755 || f.Uid != 0 {
+			t.Errorf("%s: %v", arch, files)
+		}
+	}
+	again, err := newRelease(t).makeController()
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, _ := index.Digest()
+	if other, _ := again.Digest(); one != other {
+		t.Errorf("equal programs make unequal images: %s, %s", one, other)
+	}
+}
+
+// startRegistry gives the address of an empty registry on this machine.
+func startRegistry(t *testing.T) string {
+	t.Helper()
+	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
+	t.Cleanup(server.Close)
+	return strings.TrimPrefix(server.URL, "http://")
+}
+
+// TestImageOnABase: a base is named by its digest, and each architecture gets the base's own layers.
+func TestImageOnABase(t *testing.T) {
+	at := startRegistry(t)
+	base := v1.ImageIndex(empty.Index)
+	for _, arch := range []string{"amd64", "arm64"} {
+		image, err := random.Image(100, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		base = mutate.AppendManifests(base, mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "linux", Architecture: arch}}})
+	}
+	tag, err := name.NewTag(at + "/base:latest")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := remote.WriteIndex(tag, base); err != nil {
+		t.Fatal(err)
+	}
+	digest, err := base.Digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRelease(t)
+	r.base = at + "/base@" + digest.String()
+	index, err := r.makeController()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bases := images(t, base)
+	for arch, image := range images(t, index) {
+		layers, err := image.Layers()
+		if err != nil || len(layers) != 2 {
+			t.Fatalf("%s: %d layers, %v", arch, len(layers), err)
+		}
+		below, err := bases[arch].Layers()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, _ := layers[0].Digest()
+		if want, _ := below[0].Digest(); got != want {
+			t.Errorf("%s: the base's layer is %s, want %s", arch, got, want)
+		}
+	}
+	r.base = at + "/base:latest"
+	if _, err := r.makeController(); err == nil || !strings.Contains(err.Error(), "what a tag names changes") {
+		t.Errorf("a base by tag: %v", err)
+	}
+}
+
+// TestEnvoyImage: without a base it has the program, its loader and libraries, and the filter.
+func TestEnvoyImage(t *testing.T) {
+	r := newRelease(t)
+	r.envoy = "/bin/sh" // linked as Envoy is
+	if err := r.writeEnvoy([]byte("filter")); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.digests) != 1 || r.digests[0].Reference != "ghcr.io/limpet-proxy/limpet-envoy:v1.2.3" {
+		t.Fatalf("%+v", r.digests)
+	}
+	program, err := dynamicProgram("/bin/sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := ""
+	for _, f := range program {
+		names += f.name + " "
+	}
+	if !strings.Contains(names, "usr/local/bin/envoy") || !strings.Contains(names, "libc.so.6") || !strings.Contains(names, "ld-linux") {
+		t.Errorf("it has %s", names)
+	}
+}
+
+// TestPushTakesWhatWasMade: images and chart are in the registry under the digests that images.txt says; another one's is an error.
+func TestPushTakesWhatWasMade(t *testing.T) {
+	r := newRelease(t)
+	r.registry = startRegistry(t) + "/limpet-proxy"
+	if err := errors.Join(r.writeImages(), r.writeChart(), r.writeChecksums()); err != nil {
+		t.Fatal(err)
+	}
+	var printed bytes.Buffer
+	if err := r.push(context.Background(), &printed, true); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Fields(printed.String())
+	if len(lines) != 4 {
+		t.Fatalf("pushed %q", lines)
+	}
+	for _, pinned := range lines {
+		at, err := name.NewDigest(pinned)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := remote.Get(at); err != nil {
+			t.Errorf("%s: %v", pinned, err)
+		}
+	}
+	chart, err := name.NewTag(r.registry + "/charts/limpet:1.2.3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	image, err := remote.Image(chart)
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest, err := image.Manifest()
+	if err != nil || manifest.Config.MediaType != chartConfig || manifest.Layers[0].MediaType != chartContent {
+		t.Errorf("%+v, %v", manifest, err)
+	}
+	writeFile(t, filepath.Join(r.out, "limpet-1.2.3.tgz"), "another")
+	if err := r.push(context.Background(), io.Discard, true); err == nil || !strings.Contains(err.Error(), "another digest") {
+		t.Errorf("a chart that is not the one of images.txt: %v", err)
+	}
+}
+
+// TestChartIsStamped: chart and manifests of a release name its version, and its image by digest.
+func TestChartIsStamped(t *testing.T) {
+	r := newRelease(t)
+	if err := errors.Join(r.writeImages(), r.writeChart(), r.writeManifests()); err != nil {
+		t.Fatal(err)
+	}
+	unzipped, err := gzip.NewReader(strings.NewReader(readFile(t, filepath.Join(r.out, "limpet-1.2.3.tgz"))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for archive := tar.NewReader(unzipped); ; {
+		header, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(archive)
+		if err != nil || strings.Contains(string(text), unreleased) {
+			t.Errorf("%s: %v, or it says %s", header.Name, err, unreleased)
+		}
+	}
+	manifests := readFile(t, filepath.Join(r.out, "install.yaml"))
+	if !strings.Contains(manifests, "image: "+r.digests[0].pinned()) || strings.Contains(manifests, unreleased) {
+		t.Error("install.yaml does not name the image by digest")
+	}
+}
+
+// TestSums: each file of the release has a line, and what is signed can be verified by the key's other half.
+func TestSums(t *testing.T) {
+	for _, kind := range []string{"ECDSA", "Ed25519"} {
+		t.Run(kind, func(t *testing.T) {
+			r := newRelease(t)
+			if err := errors.Join(r.writeImages(), r.writeChecksums(), r.writeProvenance()); err != nil {
+				t.Fatal(err)
+			}
+			sums := readFile(t, filepath.Join(r.out, sumsName))
+			for line := range strings.Lines(sums) {
+				sum, file, _ := strings.Cut(strings.TrimSpace(line), "  ")
+				if got := strings.TrimPrefix(digestOf([]byte(readFile(t, filepath.Join(r.out, file)))), "sha256:"); got != sum {
+					t.Errorf("%s: %s, want %s", file, got, sum)
+				}
+			}
+			if strings.Count(sums, "\n") != 5 { // limpet.wasm, three images, and their digests
+				t.Errorf("checksums of\n%s", sums)
+			}
+			checkSignatures(t, r, kind, sums)
+		})
+	}
+}
+
+// checkSignatures signs with a fresh key, and verifies both signatures.
+func checkSignatures(t *testing.T, r *release, kind, sums string) {
+	t.Helper()
+	verify := writeKey(t, r, kind)
+	if err := r.sign(); err != nil {
+		t.Fatal(err)
+	}
+	signature, err := base64.StdEncoding.DecodeString(strings.TrimSpace(readFile(t, filepath.Join(r.out, sumsName+".sig"))))
+	if err != nil || !verify([]byte(sums), signature) {
+		t.Errorf("the checksums' signature: %v", err)
+	}
+	var envelope struct {
+		PayloadType string
+		Payload     []byte
+		Signatures  []struct{ Sig []byte }
+	}
+	if err := json.Unmarshal([]byte(readFile(t, filepath.Join(r.out, "provenance.dsse.json"))), &envelope); err != nil {
+		t.Fatal(err)
+	}
+	if !verify(preAuthentication(envelope.Payload), envelope.Signatures[0].Sig) || envelope.PayloadType != payloadType {
+		t.Error("the provenance's signature is no good")
+	}
+	if string(envelope.Payload) != readFile(t, filepath.Join(r.out, provenanceName)) {
+		t.Error("another statement is in the envelope")
+	}
+}
+
+// writeKey writes a fresh private key, and gives what verifies with its other half.
+func writeKey(t *testing.T, r *release, kind string) func(text, signature []byte) bool {
+	t.Helper()
+	var private any
+	var verify func(text, signature []byte) bool
+	if kind == "ECDSA" {
+		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		private, verify = key, func(text, signature []byte) bool {
+			sum := sha256.Sum256(text)
+			return ecdsa.VerifyASN1(&key.PublicKey, sum[:], signature)
+		}
+	} else {
+		public, key, err := ed25519.GenerateKey(rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		private, verify = key, func(text, signature []byte) bool { return ed25519.Verify(public, text, signature) }
+	}
+	encoded, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.key = filepath.Join(t.TempDir(), "key.pem")
+	writeFile(t, r.key, string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded})))
+	return verify
+}
+
+// TestProvenance: the statement names each file and image, the commit and the version.
+func TestProvenance(t *testing.T) {
+	r := newRelease(t)
+	if err := errors.Join(r.writeImages(), r.writeChecksums(), r.writeProvenance()); err != nil {
+		t.Fatal(err)
+	}
+	var statement struct {
+		Type          string `json:"_type"`
+		PredicateType string
+		Subject       []resource
+		Predicate     struct {
+			BuildDefinition struct {
+				ExternalParameters   map[string]string
+				ResolvedDependencies []resource
+			}
+			RunDetails struct{ Builder struct{ ID string } }
+		}
+	}
+	if err := json.Unmarshal([]byte(readFile(t, filepath.Join(r.out, provenanceName))), &statement); err != nil {
+		t.Fatal(err)
+	}
+	names := ""
+	for _, s := range statement.Subject {
+		if len(s.Digest["sha256"]) != 64 {
+			t.Errorf("%s has no SHA-256", s.Name)
+		}
+		names += s.Name + "\n"
+	}
+	for _, want := range []string{"limpet.wasm\n", sumsName + "\n", "ghcr.io/limpet-proxy/limpet:v1.2.3\n", "ghcr.io/limpet-proxy/limpet-filter:v1.2.3\n"} {
+		if !strings.Contains(names, want) {
+			t.Errorf("no subject %s among\n%s", want, names)
+		}
+	}
+	d := statement.Predicate.BuildDefinition
+	if statement.PredicateType != "https://slsa.dev/provenance/v1" || d.ExternalParameters["version"] != "v1.2.3" ||
+		len(d.ResolvedDependencies[0].Digest["gitCommit"]) != 40 || statement.Predicate.RunDetails.Builder.ID != r.builder {
+		t.Errorf("%+v", statement)
+	}
+}
+
+// TestKrewManifest: it has an archive for each platform, with its checksum.
+func TestKrewManifest(t *testing.T) {
+	r := newRelease(t)
+	for _, p := range platforms {
+		writeFile(t, filepath.Join(r.out, r.archiveName(p)), "archive for "+p.String())
+	}
+	if err := r.writeKrew(); err != nil {
+		t.Fatal(err)
+	}
+	var plugin struct {
+		Spec struct {
+			Version   string
+			Platforms []struct{ URI, SHA256, Bin string }
+		}
+	}
+	if err := yaml.Unmarshal([]byte(readFile(t, filepath.Join(r.out, "krew/limpet.yaml"))), &plugin); err != nil {
+		t.Fatal(err)
+	}
+	if plugin.Spec.Version != "v1.2.3" || len(plugin.Spec.Platforms) != 4 {
+		t.Fatalf("%+v", plugin)
+	}
+	for _, p := range plugin.Spec.Platforms {
+		archive := readFile(t, filepath.Join(r.out, filepath.Base(p.URI)))
+		if "sha256:"+p.SHA256 != digestOf([]byte(archive)) || p.Bin != "limpet" {
+			t.Errorf("%+v", p)
+		}
+	}
+}
+
+// TestVersions: what is no version of a Go module is none of a release.
+func TestVersions(t *testing.T) {
+	for version, good := range map[string]bool{"v1.2.3": true, "v0.1.0-rc.1": true, "1.2.3": false, "v1.2": false, "": false, "v1.2.3 ": false} {
+		if err := (&release{version: version, out: "x"}).prepare(); (err == nil) != good {
+			t.Errorf("%q: %v", version, err)
+		}
+	}
+}
