@@ -73,8 +73,11 @@ func (dc *drainCommand) run(c *cobra.Command) error {
 	if err := dc.ask(ctx, http.MethodPost, envoy.DrainPage, io.Discard); err != nil {
 		return err
 	}
-	for {
-		open, err := dc.countConnections(ctx)
+	for open := 0; ; {
+		now, err := dc.countConnections(ctx)
+		if err == nil {
+			open = now
+		}
 		switch past := time.Since(begun); {
 		case ctx.Err() != nil:
 			message.Printf(c.ErrOrStderr(), "%d connections are still open after %v", open, dc.timeout)

@@ -52,6 +52,8 @@ func (f *proxyFlags) check(sc *serveCommand) error {
 		return usagef("--wasm-listen and --proxy-wasm-server belong together: where Envoys fetch limpet.wasm")
 	case f.modules != "" && !isHostPort(f.modules):
 		return usagef("--proxy-wasm-server %q: must be a host and a port", f.modules)
+	case f.authority == "" && sc.tls.secret == "":
+		return usagef("--manage-proxies needs --tls-secret, or --proxy-ca: by which proxies know the server")
 	case sc.config.keys.file == "" && sc.config.keys.secret == "":
 		return usagef("--manage-proxies needs --keys-secret or --keys: proxies that limpet runs get their keys from it")
 	}
@@ -78,6 +80,7 @@ func (sc *serveCommand) proxySettings() (s proxies.Settings, err error) {
 	if s.Bind, err = netip.ParseAddr(sc.config.input.bind); err != nil {
 		return s, err
 	}
+	s.Audience, s.Authority = sc.tls.audience, sc.tls.authority()
 	if f.authority != "" {
 		text, err := os.ReadFile(f.authority)
 		if err != nil {
@@ -88,7 +91,10 @@ func (sc *serveCommand) proxySettings() (s proxies.Settings, err error) {
 	if sc.config.keys.clear {
 		return s, nil
 	}
-	roots, _, err := keyfile.ReadRoots(sc.config.keys.rootFile)
+	roots := sc.config.keys.fixed
+	if roots == nil {
+		roots, _, err = keyfile.ReadRoots(sc.config.keys.rootFile)
+	}
 	s.Root = keyfile.RootsText(roots)
 	return s, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"log/slog"
+	"sync/atomic"
 
 	"github.com/spf13/pflag"
 	"google.golang.org/grpc/peer"
@@ -24,7 +25,9 @@ type serveTLS struct {
 	audience string
 
 	config *tls.Config // nil for none, once it is loaded
-	tokens kubernetes.Tokens
+	// trusted are the authorities that the Secret has.
+	trusted atomic.Pointer[string]
+	tokens  kubernetes.Tokens
 }
 
 const defaultDomain = "limpet"
@@ -114,8 +117,18 @@ func (s *serveTLS) follow(ctx context.Context, c *cluster) error {
 		if s.audience == "" {
 			m.ClientCA = data[corev1.ServiceAccountRootCAKey]
 		}
+		authority := string(data[corev1.ServiceAccountRootCAKey])
+		s.trusted.Store(&authority)
 		return hot.Set(m)
 	})
+}
+
+// authority has the authorities of the Secret; empty without one.
+func (s *serveTLS) authority() string {
+	if text := s.trusted.Load(); text != nil {
+		return *text
+	}
+	return ""
 }
 
 // make makes the Secret's certificates if need be, and renews them.

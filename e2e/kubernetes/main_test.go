@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/limpet-proxy/limpet/e2e/internal/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/node"
 )
 
 // inside says that the process is in the network namespace.
@@ -18,6 +19,7 @@ const inside = "LIMPET_E2E_NAMESPACE"
 const podRange = "10.244.0.0/16"
 
 func TestMain(m *testing.M) {
+	node.BecomeContainer()
 	if os.Getenv("KUBERNETES") == "" && os.Getenv("CI") != "true" && os.Getenv("LIMPET_REQUIRE_ENVOY") != "1" {
 		fmt.Println("e2e/kubernetes: skipped, for KUBERNETES names no control plane: run 'make e2e-kubernetes', which builds one")
 		return

@@ -186,13 +186,11 @@ func (p *Proxies) keep(ctx context.Context, g *managedGateway, settings proxies.
 	if err != nil {
 		return invalidParameters{err}
 	}
-	var failed error
 	for _, o := range desired {
 		delete(owned, objectName(o))
-		failed = errors.Join(failed, p.apply(ctx, g, o))
-	}
-	if failed != nil {
-		return failed
+		if err := p.apply(ctx, g, o); err != nil {
+			return err
+		}
 	}
 	return p.removeAll(ctx, p.withoutBusy(owned, desired))
 }

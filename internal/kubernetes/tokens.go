@@ -19,14 +19,15 @@ import (
 	typedauthenticationv1 "k8s.io/client-go/kubernetes/typed/authentication/v1"
 	"k8s.io/client-go/rest"
 
+	"github.com/limpet-proxy/limpet/internal/proxies"
 	"github.com/limpet-proxy/limpet/internal/serve"
 )
 
 // ProxyAccountAnnotation names, on a Gateway, the service account of its proxies, which is one of its own namespace.
-const ProxyAccountAnnotation = "limpet.dev/proxy-service-account"
+const ProxyAccountAnnotation = proxies.AccountAnnotation
 
 // ProxyAccountPrefix is what that of a Gateway without the annotation begins with; the Gateway's name follows.
-const ProxyAccountPrefix = "limpet-"
+const ProxyAccountPrefix = proxies.AccountPrefix
 
 // Tokens has an API server review tokens that were bound to an audience. Whoever shows others costs it little: what is no such token
 // at first sight is not sent to the API server, what has been judged is remembered for a while, and an address whose tokens are

@@ -61,7 +61,7 @@ func (r *renderer) newTemplate() (t corev1.PodTemplateSpec, err error) {
 	t.Labels, t.Annotations = r.newLabels(own.Labels), r.newAnnotations(annotations)
 	no := false
 	t.Spec = corev1.PodSpec{
-		ServiceAccountName: r.name, AutomountServiceAccountToken: &no, EnableServiceLinks: &no,
+		ServiceAccountName: r.accountName(), AutomountServiceAccountToken: &no, EnableServiceLinks: &no,
 		TerminationGracePeriodSeconds: &grace, SecurityContext: newPodSecurity(),
 		InitContainers: []corev1.Container{r.newHelper()}, Containers: []corev1.Container{r.newEnvoy(string(bootstrap), drain, least)},
 		Volumes: r.newVolumes(), NodeSelector: own.NodeSelector, Tolerations: own.Tolerations, Affinity: own.Affinity,
@@ -158,11 +158,17 @@ func (r *renderer) newVolumes() []corev1.Volume {
 			SecretName: r.name, Items: []corev1.KeyToPath{{Key: secretAuthority, Path: secretAuthority}},
 		}}},
 	}
+	identity := corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{{
+		ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Audience: r.Settings.Audience, Path: tokenFile},
+	}}}}
 	if name := r.identitySecret(); name != "" {
-		all = append(all, corev1.Volume{Name: "identity", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name}}})
+		identity = corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name}}
 	}
-	return all
+	return append(all, corev1.Volume{Name: "identity", VolumeSource: identity})
 }
+
+// tokenFile is where the token of a proxy's service account is, in identityFolder.
+const tokenFile = "token"
 
 func (r *renderer) identitySecret() string {
 	if i := r.Config.Identity; i != nil && i.SecretName != nil {
@@ -185,8 +191,11 @@ func (r *renderer) newEnvoy(bootstrap string, drain, least time.Duration) corev1
 				LocalObjectReference: corev1.LocalObjectReference{Name: r.name}, Key: secretRoot,
 			}}},
 		},
-		Ports:        []corev1.ContainerPort{{Name: "ready", ContainerPort: ReadyPort}},
-		VolumeMounts: []corev1.VolumeMount{{Name: "helper", MountPath: helperFolder, ReadOnly: true}, {Name: "server", MountPath: serverFolder, ReadOnly: true}},
+		Ports: []corev1.ContainerPort{{Name: "ready", ContainerPort: ReadyPort}},
+		VolumeMounts: []corev1.VolumeMount{
+			{Name: "helper", MountPath: helperFolder, ReadOnly: true}, {Name: "server", MountPath: serverFolder, ReadOnly: true},
+			{Name: "identity", MountPath: identityFolder, ReadOnly: true},
+		},
 		ReadinessProbe: &corev1.Probe{
 			ProbeHandler:  corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: envoy.ReadyPage, Port: intstr.FromInt32(ReadyPort)}},
 			PeriodSeconds: 1, FailureThreshold: 2,
@@ -207,9 +216,6 @@ func (r *renderer) newEnvoy(bootstrap string, drain, least time.Duration) corev1
 	}
 	if r.Config.Resources != nil {
 		c.Resources = *r.Config.Resources
-	}
-	if r.identitySecret() != "" {
-		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: "identity", MountPath: identityFolder, ReadOnly: true})
 	}
 	return c
 }
@@ -248,14 +254,14 @@ func (r *renderer) newBootstrap() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.identitySecret() != "" {
-		b.TLS = &envoy.ServerTLS{
-			Certificate: identityFolder + "/" + corev1.TLSCertKey, Key: identityFolder + "/" + corev1.TLSPrivateKeyKey,
-			Authority: serverFolder + "/" + secretAuthority, Name: host,
-		}
-	}
-	if b.TLS == nil || r.Settings.Authority == "" {
-		return nil, ErrNoIdentity
+	b.TLS = &envoy.ServerTLS{Authority: serverFolder + "/" + secretAuthority, Name: host}
+	switch {
+	case r.identitySecret() != "":
+		b.TLS.Certificate, b.TLS.Key = identityFolder+"/"+corev1.TLSCertKey, identityFolder+"/"+corev1.TLSPrivateKeyKey
+	case r.Settings.Audience != "":
+		b.TLS.Token = identityFolder + "/" + tokenFile
+	default:
+		return nil, errNoIdentity
 	}
 	text, err := b.YAML()
 	if err != nil {
@@ -268,6 +274,6 @@ func (r *renderer) newBootstrap() ([]byte, error) {
 	return text, nil
 }
 
-// ErrNoIdentity says that proxies could not show whose they are.
-var ErrNoIdentity = errors.New("spec.identity.secretName: Required value: of a Secret of type kubernetes.io/tls in the Gateway's namespace, " +
-	"with the certificate by which limpet serve knows its proxies")
+// errNoIdentity says that proxies could not show whose they are.
+var errNoIdentity = errors.New("spec.identity.secretName: Required value: of a Secret of type kubernetes.io/tls in the Gateway's namespace, " +
+	"with the certificate by which limpet serve knows its proxies; or have limpet serve take tokens, by --token-audience")

@@ -1,6 +1,7 @@
 package proxies
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -28,6 +29,8 @@ type Settings struct {
 	// Root is what proxies know the key ring by (LIMPET_ROOT), and Authority are the certificates, as PEM, that the server's leads up
 	// to; either may be empty.
 	Root, Authority string
+	// Audience is for whom tokens are that proxies show to limpet serve, unless they have certificates; empty where it takes none.
+	Audience string
 }
 
 // Port is one at which a Gateway listens.
@@ -67,7 +70,10 @@ func Render(in Input) ([]*unstructured.Unstructured, error) {
 	if err != nil {
 		return nil, err
 	}
-	objects := []runtime.Object{r.newServiceAccount(), r.newSecret(), r.newService(), r.newDisruptionBudget()}
+	objects := []runtime.Object{r.newSecret(), r.newService(), r.newDisruptionBudget()}
+	if r.Gateway.Annotations[AccountAnnotation] == "" {
+		objects = append(objects, r.newServiceAccount())
+	}
 	if r.isDaemonSet() {
 		objects = append(objects, r.newDaemonSet(template))
 	} else {
@@ -166,11 +172,24 @@ func (r *renderer) newAnnotations(further map[string]string) map[string]string {
 	return annotations
 }
 
+// AccountAnnotation names, on a Gateway, the service account of its proxies, which is there already; AccountPrefix and the Gateway's name
+// are that of a Gateway without it.
+const (
+	AccountAnnotation = v1alpha1.Group + "/proxy-service-account"
+	AccountPrefix     = "limpet-"
+)
+
+func (r *renderer) accountName() string {
+	return cmp.Or(r.Gateway.Annotations[AccountAnnotation], AccountPrefix+r.Gateway.Name)
+}
+
 func (r *renderer) newServiceAccount() *corev1.ServiceAccount {
 	no := false
-	return &corev1.ServiceAccount{
+	a := &corev1.ServiceAccount{
 		TypeMeta: typeMeta("v1", "ServiceAccount"), ObjectMeta: r.newMeta(nil, nil), AutomountServiceAccountToken: &no,
 	}
+	a.Name = r.accountName()
+	return a
 }
 
 // The keys of the Secret.

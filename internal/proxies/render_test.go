@@ -67,6 +67,9 @@ func readInput(t *testing.T, file string) Input {
 		t.Fatal(err)
 	}
 	in := Input{Gateway: &gatewayv1.Gateway{}, Settings: settings}
+	if strings.Contains(file, "token") {
+		in.Settings.Audience = "limpet.dev"
+	}
 	var class, own *v1alpha1.ProxyConfigSpec
 	for i, document := range strings.Split(string(text), "\n---\n") {
 		config := v1alpha1.ProxyConfig{}

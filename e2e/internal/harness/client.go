@@ -35,11 +35,14 @@ type Response struct {
 }
 
 // NewClient returns a client with a cookie jar for an Envoy's listener on 127.0.0.1.
-func NewClient(port int) *Client {
+func NewClient(port int) *Client { return NewClientAt(Loopback(port)) }
+
+// NewClientAt is NewClient for an address.
+func NewClientAt(address string) *Client {
 	transport := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 4}
 	return &Client{
 		Jar:  &Jar{},
-		base: "http://" + Loopback(port),
+		base: "http://" + address,
 		http: &http.Client{
 			Transport:     transport,
 			Timeout:       60 * time.Second,
@@ -47,6 +50,9 @@ func NewClient(port int) *Client {
 		},
 	}
 }
+
+// Leave closes the client's connections.
+func (c *Client) Leave() { c.http.CloseIdleConnections() }
 
 // Get sends a GET. Headers are written "Name: value"; names are sent in the case given, and one that
 // comes twice is sent on two lines.

@@ -21,7 +21,13 @@ type DNS struct {
 // StartDNS starts a server that ends with the test.
 func StartDNS(t testing.TB, names map[string][]string) *DNS {
 	t.Helper()
-	socket, err := net.ListenPacket("udp", "127.0.0.1:0")
+	return StartDNSAt(t, "127.0.0.1:0", names)
+}
+
+// StartDNSAt is StartDNS at an address.
+func StartDNSAt(t testing.TB, address string, names map[string][]string) *DNS {
+	t.Helper()
+	socket, err := net.ListenPacket("udp", address)
 	if err != nil {
 		t.Fatal(err)
 	}

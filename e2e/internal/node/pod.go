@@ -1,0 +1,378 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// pod is a Pod on this machine. One that is only to be forgotten has no leave.
+type pod struct {
+	node   *Node
+	object *corev1.Pod
+	ip     string
+	index  int
+	// leave gets the grace period when the Pod is to end.
+	leave   chan time.Duration
+	leaving bool
+
+	pause   *exec.Cmd         // has the network namespace
+	files   map[string]string // folders of volumes, by their names
+	process *exec.Cmd         // of the container
+	env     map[string]string // of that, once it runs
+	log     string
+	ready   bool
+}
+
+// live is the life of a Pod.
+func (p *pod) live() {
+	defer p.forget()
+	if err := p.begin(); err != nil {
+		p.say("%v", err)
+		<-p.leave
+		return
+	}
+	defer func() {
+		_ = p.pause.Process.Kill()
+		_ = p.pause.Wait()
+	}()
+	for {
+		grace, again := p.runOnce()
+		if !again {
+			p.say("ended; grace was %v", grace)
+			return
+		}
+	}
+}
+
+// say writes into the Pod's log.
+func (p *pod) say(format string, args ...any) {
+	if p.log == "" {
+		p.log = filepath.Join(p.node.folder, p.object.Name+".log")
+	}
+	file, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err == nil {
+		fmt.Fprintf(file, time.Now().Format("15:04:05.000")+" node: "+format+"\n", args...)
+		_ = file.Close()
+	}
+}
+
+// begin gives the Pod its network and volumes, and runs its init containers.
+func (p *pod) begin() error {
+	p.say("begins at %s", p.ip)
+	if err := p.makeNetwork(); err != nil {
+		return err
+	}
+	for _, v := range p.object.Spec.Volumes {
+		if err := p.makeVolume(v); err != nil {
+			return fmt.Errorf("volume %s: %w", v.Name, err)
+		}
+	}
+	for i := range p.object.Spec.InitContainers {
+		c := &p.object.Spec.InitContainers[i]
+		command, err := p.command(c, nil)
+		if err == nil {
+			err = command.Run()
+		}
+		if err != nil {
+			return fmt.Errorf("init container %s: %w", c.Name, err)
+		}
+	}
+	return nil
+}
+
+// runOnce runs the container until it ends, or the Pod does. Only one container is known here.
+func (p *pod) runOnce() (grace time.Duration, again bool) {
+	c := &p.object.Spec.Containers[0]
+	command, err := p.command(c, nil)
+	if err == nil {
+		err = command.Start()
+	}
+	if err != nil {
+		p.say("container %s: %v", c.Name, err)
+		return <-p.leave, false
+	}
+	p.node.lock.Lock()
+	p.process = command
+	p.node.lock.Unlock()
+	ended := make(chan error, 1)
+	go func() { ended <- command.Wait() }()
+	p.say("container %s runs", c.Name)
+	p.report(c.ReadinessProbe == nil)
+	probing, stop := context.WithCancel(context.Background())
+	defer stop()
+	go p.probe(probing, c.ReadinessProbe)
+	select {
+	case err := <-ended:
+		p.say("container %s ended: %v", c.Name, err)
+		stop()
+		p.report(false)
+		select {
+		case grace = <-p.leave:
+			return grace, false
+		case <-time.After(500 * time.Millisecond):
+			return 0, true
+		}
+	case grace = <-p.leave:
+		p.end(c, command, ended, grace)
+		return grace, false
+	}
+}
+
+// end has a container end as a kubelet does: its hook, SIGTERM, and SIGKILL when the grace period is over.
+func (p *pod) end(c *corev1.Container, command *exec.Cmd, ended <-chan error, grace time.Duration) {
+	deadline := time.Now().Add(grace)
+	if hook := c.Lifecycle; grace > 0 && hook != nil && hook.PreStop != nil && hook.PreStop.Exec != nil {
+		ctx, stop := context.WithDeadline(context.Background(), deadline)
+		defer stop()
+		begun := time.Now()
+		run, err := p.command(c, hook.PreStop.Exec.Command)
+		if err == nil {
+			err = run.Start()
+		}
+		if err == nil {
+			done := make(chan error, 1)
+			go func() { done <- run.Wait() }()
+			select {
+			case err = <-done:
+			case <-ctx.Done():
+				err = errors.Join(ctx.Err(), run.Process.Kill())
+			}
+		}
+		p.say("preStop took %v: %v", time.Since(begun).Round(time.Millisecond), err)
+	}
+	_ = command.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-ended:
+	case <-time.After(max(0, time.Until(deadline))):
+		_ = command.Process.Kill()
+		<-ended
+	}
+}
+
+// forget takes the Pod out of the API server.
+func (p *pod) forget() {
+	none := int64(0)
+	uid := p.object.UID
+	for range 20 {
+		err := p.node.client.CoreV1().Pods(p.object.Namespace).Delete(context.Background(), p.object.Name,
+			metav1.DeleteOptions{GracePeriodSeconds: &none, Preconditions: &metav1.Preconditions{UID: &uid}})
+		if err == nil || !strings.Contains(err.Error(), "refused") {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// command makes a process of a container; instead is another command than its own.
+func (p *pod) command(c *corev1.Container, instead []string) (*exec.Cmd, error) {
+	image, known := p.node.Images[c.Image]
+	if !known {
+		return nil, fmt.Errorf("there is no image %q", c.Image)
+	}
+	env := p.env
+	if instead == nil {
+		var err error
+		if env, err = p.environment(c); err != nil {
+			return nil, err
+		}
+		p.env = env
+	}
+	words := instead
+	if words == nil {
+		words = append(append([]string{}, c.Command...), c.Args...)
+		if len(c.Command) == 0 {
+			words = append(append([]string{}, image.Entrypoint...), c.Args...)
+		}
+	}
+	root, err := os.MkdirTemp(p.node.folder, "root")
+	if err != nil {
+		return nil, err
+	}
+	spec := container{Network: fmt.Sprintf("/proc/%d/ns/net", p.pause.Process.Pid), Root: root, Mounts: maps.Clone(image.Files), User: p.user(c)}
+	if spec.Mounts == nil {
+		spec.Mounts = map[string]string{}
+	}
+	for _, m := range c.VolumeMounts {
+		spec.Mounts[m.MountPath] = p.files[m.Name]
+	}
+	if s := c.SecurityContext; s != nil && s.ReadOnlyRootFilesystem != nil {
+		spec.ReadOnly = *s.ReadOnlyRootFilesystem
+	}
+	for _, w := range words {
+		spec.Command = append(spec.Command, expand(w, env))
+	}
+	for name, value := range env {
+		spec.Env = append(spec.Env, name+"="+value)
+	}
+	text, err := json.Marshal(spec)
+	if err != nil {
+		return nil, err
+	}
+	command := exec.Command("/proc/self/exe")
+	command.Env = []string{childVariable + "=" + string(text)}
+	command.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
+	file, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	command.Stdout, command.Stderr = file, file
+	return command, err
+}
+
+func (p *pod) user(c *corev1.Container) int {
+	if s := c.SecurityContext; s != nil && s.RunAsUser != nil {
+		return int(*s.RunAsUser)
+	}
+	if s := p.object.Spec.SecurityContext; s != nil && s.RunAsUser != nil {
+		return int(*s.RunAsUser)
+	}
+	return 0
+}
+
+// environment is that of a container, whose values may name others that come before.
+func (p *pod) environment(c *corev1.Container) (map[string]string, error) {
+	env := map[string]string{
+		"KUBERNETES_SERVICE_HOST": gateway, "KUBERNETES_SERVICE_PORT": "26443",
+	}
+	for _, e := range c.Env {
+		switch from := e.ValueFrom; {
+		case from == nil:
+			env[e.Name] = expand(e.Value, env)
+		case from.FieldRef != nil:
+			env[e.Name] = map[string]string{
+				"metadata.name": p.object.Name, "metadata.namespace": p.object.Namespace, "status.podIP": p.ip,
+			}[from.FieldRef.FieldPath]
+		case from.SecretKeyRef != nil:
+			s, err := p.node.client.CoreV1().Secrets(p.object.Namespace).Get(context.Background(), from.SecretKeyRef.Name, metav1.GetOptions{})
+			if err != nil {
+				return nil, err
+			}
+			env[e.Name] = string(s.Data[from.SecretKeyRef.Key])
+		default:
+			return nil, fmt.Errorf("env %s: not known here", e.Name)
+		}
+	}
+	return env, nil
+}
+
+// expand replaces $(NAME), as Kubernetes does: $$ is a dollar, and what is not known stays.
+func expand(text string, env map[string]string) string {
+	var out strings.Builder
+	for i := 0; i < len(text); i++ {
+		if text[i] != '$' || i+1 == len(text) {
+			out.WriteByte(text[i])
+			continue
+		}
+		if text[i+1] == '$' {
+			out.WriteByte('$')
+			i++
+			continue
+		}
+		end := strings.IndexByte(text[i:], ')')
+		if text[i+1] != '(' || end < 0 {
+			out.WriteByte('$')
+			continue
+		}
+		value, known := env[text[i+2:i+end]]
+		if !known {
+			value = text[i : i+end+1]
+		}
+		out.WriteString(value)
+		i += end
+	}
+	return out.String()
+}
+
+// makeNetwork gives the Pod a network namespace with an address.
+func (p *pod) makeNetwork() error {
+	p.pause = exec.Command("sleep", "infinity")
+	p.pause.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
+	if err := p.pause.Start(); err != nil {
+		return err
+	}
+	pid, link := strconv.Itoa(p.pause.Process.Pid), fmt.Sprintf("pod%d", p.index)
+	in := "nsenter -t " + pid + " -n "
+	commands := []string{
+		"ip link add " + link + " type veth peer name eth0 netns " + pid, "ip link set " + link + " master " + bridge + " up",
+		in + "ip link set lo up", in + "ip addr add " + p.ip + "/16 dev eth0", in + "ip link set eth0 up", in + "ip route add default via " + gateway,
+	}
+	if s := p.object.Spec.SecurityContext; s != nil {
+		for _, one := range s.Sysctls {
+			commands = append(commands, in+"sysctl -q -w "+one.Name+"="+one.Value)
+		}
+	}
+	for _, one := range commands {
+		words := strings.Fields(one)
+		if text, err := exec.Command(words[0], words[1:]...).CombinedOutput(); err != nil {
+			return fmt.Errorf("%s: %w: %s", one, err, text)
+		}
+	}
+	return nil
+}
+
+// probe asks whether the container is ready.
+func (p *pod) probe(ctx context.Context, probe *corev1.Probe) {
+	if probe == nil || probe.HTTPGet == nil {
+		return
+	}
+	client := &http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	failed := int32(0)
+	for ctx.Err() == nil {
+		time.Sleep(time.Duration(max(1, probe.PeriodSeconds)) * time.Second / 4) // tests are in a hurry
+		answer, err := client.Get("http://" + p.ip + ":" + probe.HTTPGet.Port.String() + probe.HTTPGet.Path)
+		if err == nil {
+			_ = answer.Body.Close()
+		}
+		if good := err == nil && answer.StatusCode >= 200 && answer.StatusCode < 400; good {
+			failed = 0
+		} else {
+			failed++
+		}
+		if ready := failed == 0; ctx.Err() == nil && ready != p.ready && (ready || failed >= max(1, probe.FailureThreshold)) {
+			p.say("ready: %v", ready)
+			p.report(ready)
+		}
+	}
+}
+
+// report writes the Pod's status.
+func (p *pod) report(ready bool) {
+	p.ready = ready
+	state := corev1.ConditionFalse
+	if ready {
+		state = corev1.ConditionTrue
+	}
+	condition := func(kind corev1.PodConditionType, s corev1.ConditionStatus) corev1.PodCondition {
+		return corev1.PodCondition{Type: kind, Status: s, LastTransitionTime: metav1.Now()}
+	}
+	for range 20 {
+		o, err := p.node.client.CoreV1().Pods(p.object.Namespace).Get(context.Background(), p.object.Name, metav1.GetOptions{})
+		if err != nil || o.UID != p.object.UID {
+			return
+		}
+		o.Status.Phase, o.Status.PodIP, o.Status.PodIPs, o.Status.HostIP = corev1.PodRunning, p.ip, []corev1.PodIP{{IP: p.ip}}, gateway
+		o.Status.Conditions = []corev1.PodCondition{
+			condition(corev1.PodScheduled, corev1.ConditionTrue), condition(corev1.PodInitialized, corev1.ConditionTrue),
+			condition(corev1.ContainersReady, state), condition(corev1.PodReady, state),
+		}
+		o.Status.ContainerStatuses = []corev1.ContainerStatus{{
+			Name: p.object.Spec.Containers[0].Name, Image: p.object.Spec.Containers[0].Image, Ready: ready,
+			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}},
+		}}
+		if _, err = p.node.client.CoreV1().Pods(p.object.Namespace).UpdateStatus(context.Background(), o, metav1.UpdateOptions{}); err == nil {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}

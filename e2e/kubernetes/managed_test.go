@@ -1,0 +1,439 @@
+package kubernetes
+
+import (
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/node"
+)
+
+// The objects of Gateways whose proxies limpet runs. They have a class of their own, for the API server is that of all tests.
+const (
+	managedClass = `
+apiVersion: v1
+kind: Namespace
+metadata: {name: managed}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: GatewayClass
+metadata: {name: managed}
+spec:
+  controllerName: limpet.dev/managed
+  parametersRef: {group: limpet.dev, kind: ProxyConfig, namespace: managed, name: fleet}
+`
+	managedGateway = `
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: edge, namespace: managed}
+spec:
+  gatewayClassName: managed
+  infrastructure: {labels: {team: edge}, annotations: {example.com/cost: "7"}}
+  listeners: [{name: http, protocol: HTTP, port: 80}]
+`
+	managedRoute = `
+apiVersion: v1
+kind: Service
+metadata: {name: cart, namespace: managed}
+spec: {ports: [{name: http, port: 80, targetPort: 8080}]}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: cart, namespace: managed, labels: {kubernetes.io/service-name: cart}}
+addressType: IPv4
+ports: [{name: http, port: 8080}]
+endpoints: [{addresses: [10.244.30.1]}, {addresses: [10.244.30.2]}, {addresses: [10.244.30.3]}]
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: cart, namespace: managed}
+spec:
+  parentRefs: [{name: edge}]
+  rules:
+  - name: cart
+    sessionPersistence: {sessionName: CART}
+    backendRefs: [{name: cart, port: 80}]
+`
+)
+
+// fleet is a cluster that runs Gateways' proxies, on a node that is this machine.
+type fleet struct {
+	c       *cluster
+	client  *kubernetes.Clientset
+	node    *node.Node
+	serving *harness.Serving
+	keys    harness.Ring
+	clients []*harness.Client // that may have connections
+}
+
+// ask sends a request of a client that goes again.
+func (f *fleet) ask(at string) (harness.Response, error) {
+	client := harness.NewClientAt(at)
+	defer client.Leave()
+	return client.Try(http.MethodGet, "/")
+}
+
+const (
+	serverName    = "limpet.limpet-system.svc"
+	serverAddress = node.Address + ":18000"
+)
+
+// startControllers runs Kubernetes' own controllers and scheduler until the test ends.
+func (c *cluster) startControllers(t *testing.T) {
+	t.Helper()
+	for _, program := range [][]string{
+		{
+			"kube-controller-manager", "--kubeconfig=kubeconfig", "--service-account-private-key-file=sa.key", "--leader-elect=false",
+			"--controllers=*,-nodeipam,-nodelifecycle,-route,-cloud-node-lifecycle", "--bind-address=127.0.0.1",
+		},
+		{"kube-scheduler", "--kubeconfig=kubeconfig", "--leader-elect=false", "--bind-address=127.0.0.1"},
+	} {
+		command, err := c.launch(program[0], program[1:]...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_ = command.Process.Kill()
+			_ = command.Wait()
+		})
+	}
+}
+
+// newFleet starts all of it, and a Gateway with a route.
+func newFleet(t *testing.T) *fleet {
+	t.Helper()
+	c := startCluster(t)
+	client, err := kubernetes.NewForConfig(c.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shipped := harness.Find(t)
+	f := &fleet{c: c, client: client, keys: harness.NewRing("old", "new")}
+	f.node = node.Start(t, c.config, "node-1", map[string]node.Image{
+		"envoy:1":  {Files: map[string]string{"/usr/local/bin/envoy": shipped.Envoy, shipped.Wasm: shipped.Wasm}},
+		"limpet:1": {Files: map[string]string{"/usr/local/bin/limpet": shipped.Limpet}, Entrypoint: []string{"limpet"}},
+	}, map[string][]string{serverName: {node.Address}})
+	c.startControllers(t)
+	node.StartBalancer(t, c.config, "10.244.200.")
+	startPods(t, "10.244.30.1", "10.244.30.2", "10.244.30.3")
+	c.set(t, managedClass)
+	folder, authority := t.TempDir(), harness.NewAuthority(t)
+	authority.Issue(t, folder, "server", serverName, "")
+	f.setConfig(t, "replicas: 1")
+	args := []string{
+		"--system-namespace", "managed", "--controller-name", "limpet.dev/managed", "--bind", "0.0.0.0", "--listen", serverAddress,
+		"--tls-cert", filepath.Join(folder, "server.crt"), "--tls-key", filepath.Join(folder, "server.key"), "--client-ca", filepath.Join(folder, "server-ca.crt"), "--token-audience", "limpet.dev",
+		"--manage-proxies", "--proxy-image", "envoy:1", "--helper-image", "limpet:1", "--proxy-server", serverName + ":18000",
+		"--proxy-ca", filepath.Join(folder, "server-ca.crt"),
+	}
+	f.serving = harness.ServeCluster(t, c.kubeconfig(), 80, f.keys.Only("old"), args...)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("%s\n%s", f.serving.Output(), f.node.Logs())
+		}
+	})
+	return f
+}
+
+// setConfig writes the ProxyConfig of the class, with further fields.
+func (f *fleet) setConfig(t *testing.T, further ...string) {
+	t.Helper()
+	f.c.set(t, "apiVersion: limpet.dev/v1alpha1\nkind: ProxyConfig\nmetadata: {name: fleet, namespace: managed}\nspec:\n"+
+		"  concurrency: 1\n  shutdown: {drainTimeout: 20s, minDrain: 1s}\n  "+strings.Join(further, "\n  ")+"\n")
+}
+
+// setKeys has limpet send another ring, and waits until all proxies have it.
+func (f *fleet) setKeys(t *testing.T, ids ...string) {
+	t.Helper()
+	before, _ := f.serving.Status(t)
+	f.serving.WriteKeys(t, f.keys.Only(ids...).JSON(t))
+	eventually(t, "all proxies have the ring", func() bool {
+		now, settled := f.serving.Status(t)
+		return settled && len(now) == len(before) && now[0].Generation != before[0].Generation
+	})
+}
+
+// proxies gives the Deployment of the Gateway; nil for none.
+func (f *fleet) proxies(t *testing.T) *unstructured.Unstructured {
+	t.Helper()
+	return f.c.get(t, object("apps/v1", "Deployment", "managed", "edge-managed"))
+}
+
+// awaitProxies waits until so many proxies are ready, all as the ProxyConfig says now, and no other one is left.
+func (f *fleet) awaitProxies(t *testing.T, count int64) {
+	t.Helper()
+	deadline := time.Now().Add(2 * time.Minute)
+	for ; ; time.Sleep(50 * time.Millisecond) {
+		d := f.proxies(t)
+		pods := f.c.list(t, object("v1", "Pod", "managed", ""))
+		is := d != nil && int64(len(pods)) == count
+		if is {
+			observed, _, _ := unstructured.NestedInt64(d.Object, "status", "observedGeneration")
+			wanted, _, _ := unstructured.NestedInt64(d.Object, "spec", "replicas")
+			is = observed == d.GetGeneration() && wanted == count
+			for _, field := range []string{"replicas", "readyReplicas", "updatedReplicas"} {
+				n, _, _ := unstructured.NestedInt64(d.Object, "status", field)
+				is = is && n == count
+			}
+		}
+		if is {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("there are not %d proxies: %d Pods, %v", count, len(pods), d)
+		}
+	}
+}
+
+// address is the Gateway's, once it is programmed.
+func (f *fleet) address(t *testing.T) string {
+	t.Helper()
+	gateway := object("gateway.networking.k8s.io/v1", "Gateway", "managed", "edge")
+	eventually(t, "the Gateway is programmed", func() bool { return condition(f.c.get(t, gateway), "Programmed") == "True Programmed" })
+	addresses, _, _ := unstructured.NestedSlice(f.c.get(t, gateway).Object, "status", "addresses")
+	if len(addresses) != 1 {
+		t.Fatalf("the Gateway has addresses %v", addresses)
+	}
+	return addresses[0].(map[string]any)["value"].(string) + ":80"
+}
+
+// TestManagedProxies: a Gateway is created, and limpet runs its proxies; they are scaled, rolled, evicted and crash while clients send
+// requests, none of which fails but those of a crash, and no session is lost. limpet and the keys roll, too.
+func TestManagedProxies(t *testing.T) {
+	f := newFleet(t)
+	defer f.c.remove(t, object("gateway.networking.k8s.io/v1", "Gateway", "managed", "edge"))
+	begun := time.Now()
+	f.c.set(t, managedGateway+"---"+managedRoute)
+	at := f.address(t)
+	eventually(t, "the route answers", func() bool {
+		answer, err := f.ask(at)
+		return err == nil && answer.Status == http.StatusOK
+	})
+	t.Logf("from the Gateway to an answer: %v", time.Since(begun).Round(time.Millisecond))
+	f.checkObjects(t)
+	f.suffer(t, at, "one proxy becomes five", 4, func() {
+		f.setConfig(t, "replicas: 5")
+		f.awaitProxies(t, 5)
+	})
+	f.suffer(t, at, "five proxies become two", 3, func() {
+		f.setConfig(t, "replicas: 2")
+		f.awaitProxies(t, 2)
+	})
+	f.suffer(t, at, "a rolling update of two proxies", 2, func() {
+		f.setConfig(t, "replicas: 2", "pod: {annotations: {rolled: once}}")
+		eventually(t, "the Deployment is another one", func() bool {
+			rolled, _, _ := unstructured.NestedString(f.proxies(t).Object, "spec", "template", "metadata", "annotations", "rolled")
+			return rolled == "once"
+		})
+		f.awaitProxies(t, 2)
+	})
+	f.suffer(t, at, "an eviction of a proxy", 1, func() {
+		f.evict(t)
+		f.awaitProxies(t, 2)
+	})
+	f.suffer(t, at, "limpet serve ends and begins anew, with a change", 1, func() { f.rollServe(t, at) })
+	f.suffer(t, at, "keys rotate at two managed proxies", 2, func() {
+		f.setKeys(t, "old", "new")
+		f.setKeys(t, "new", "old")
+	})
+	if logs := f.node.Logs(); strings.Contains(logs, "connections are still open") {
+		t.Error("a proxy was not left by its clients while it drained")
+	}
+}
+
+// checkObjects holds that all objects are the Gateway's, with what its infrastructure says.
+func (f *fleet) checkObjects(t *testing.T) {
+	t.Helper()
+	owner := f.c.get(t, object("gateway.networking.k8s.io/v1", "Gateway", "managed", "edge"))
+	for apiVersion, kinds := range map[string][]string{
+		"v1": {"Service", "Secret"}, "apps/v1": {"Deployment"}, "policy/v1": {"PodDisruptionBudget"},
+	} {
+		for _, kind := range kinds {
+			o := f.c.get(t, object(apiVersion, kind, "managed", "edge-managed"))
+			if o == nil {
+				t.Errorf("there is no %s", kind)
+				continue
+			}
+			if of := metav1.GetControllerOf(o); of == nil || of.UID != owner.GetUID() || o.GetLabels()["team"] != "edge" || o.GetAnnotations()["example.com/cost"] != "7" {
+				t.Errorf("%s: owner %v, labels %v, annotations %v", kind, of, o.GetLabels(), o.GetAnnotations())
+			}
+		}
+	}
+}
+
+// suffer has something happen under load, of which no client may see anything.
+func (f *fleet) suffer(t *testing.T, at, name string, changes int, do func()) {
+	t.Helper()
+	clients := harness.NewClients(t, 8, func(int) func() (harness.Response, error) {
+		client := harness.NewClientAt(at)
+		f.clients = append(f.clients, client)
+		return harness.Getter(client, "/")
+	})
+	clients.Every = 10 * time.Millisecond
+	begun := time.Now()
+	tally := clients.During(do)
+	for _, client := range f.clients {
+		client.Leave()
+	}
+	t.Logf("%s: %v, %v", name, time.Since(begun).Round(time.Millisecond), tally)
+	if tally.Failed() > 0 || tally.Moved() > 0 {
+		t.Errorf("%s: %v", name, tally)
+	}
+	harness.RecordResult(t, name+" (limpet serve --manage-proxies)", harness.Result{
+		Requests: tally.Requests, Sessions: clients.Size(), Changes: changes, Lost: tally.Moved(), Errors: tally.Failed(),
+		Note: fmt.Sprintf("took %v", time.Since(begun).Round(100*time.Millisecond)),
+	})
+}
+
+// evict evicts a proxy as kubectl drain does, and waits until it is gone.
+func (f *fleet) evict(t *testing.T) {
+	t.Helper()
+	pod := f.c.list(t, object("v1", "Pod", "managed", ""))[0]
+	err := f.client.PolicyV1().Evictions("managed").Evict(t.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod.GetName(), Namespace: "managed"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the Pod is gone", func() bool { return f.c.get(t, object("v1", "Pod", "managed", pod.GetName())) == nil })
+}
+
+// rollServe starts limpet anew where it was, and has a change go through it.
+func (f *fleet) rollServe(t *testing.T, at string) {
+	t.Helper()
+	f.serving.Signal(t, syscall.SIGTERM)
+	f.serving.Kill(t)
+	f.serving.ServeAgain(t)
+	f.c.set(t, strings.ReplaceAll(managedRoute, "CART}", "CART}\n    filters: [{type: ResponseHeaderModifier, responseHeaderModifier: {set: [{name: Rolled, value: \"yes\"}]}}]"))
+	eventually(t, "the change goes live", func() bool {
+		answer, err := f.ask(at)
+		return err == nil && answer.Header.Get("Rolled") == "yes"
+	})
+}
+
+// TestManagedGateways: what becomes of Gateways and ProxyConfigs is what becomes of the objects that run proxies.
+func TestManagedGateways(t *testing.T) {
+	f := newFleet(t)
+	gateway := object("gateway.networking.k8s.io/v1", "Gateway", "managed", "edge")
+	is := func(kind, want string) func() bool {
+		return func() bool { return condition(f.c.get(t, gateway), kind) == want }
+	}
+
+	t.Run("parameters that are not there", func(t *testing.T) {
+		f.c.set(t, strings.Replace(managedGateway, "infrastructure: {", "infrastructure: {parametersRef: {group: limpet.dev, kind: ProxyConfig, name: own}, ", 1))
+		eventually(t, "the Gateway is not accepted", is("Accepted", "False InvalidParameters"))
+		eventually(t, "nor programmed", is("Programmed", "False NoResources"))
+		if d := f.proxies(t); d != nil {
+			t.Errorf("there are proxies: %v", d)
+		}
+		f.c.set(t, "apiVersion: limpet.dev/v1alpha1\nkind: ProxyConfig\nmetadata: {name: own, namespace: managed}\nspec: {service: {type: ClusterIP}}\n")
+		eventually(t, "the Gateway is accepted when they come", is("Accepted", "True Accepted"))
+		eventually(t, "and programmed", is("Programmed", "True Programmed"))
+		service := f.c.get(t, object("v1", "Service", "managed", "edge-managed"))
+		at, _, _ := unstructured.NestedString(service.Object, "spec", "clusterIP")
+		addresses, _, _ := unstructured.NestedSlice(f.c.get(t, gateway).Object, "status", "addresses")
+		if len(addresses) != 1 || addresses[0].(map[string]any)["value"] != at {
+			t.Errorf("the Gateway has %v, and its Service %s", addresses, at)
+		}
+	})
+
+	t.Run("addresses of nodes, and one that is asked for", func(t *testing.T) {
+		f.c.set(t, "apiVersion: limpet.dev/v1alpha1\nkind: ProxyConfig\nmetadata: {name: own, namespace: managed}\nspec: {service: {type: NodePort}}\n")
+		first := func() any {
+			addresses, _, _ := unstructured.NestedSlice(f.c.get(t, gateway).Object, "status", "addresses")
+			if len(addresses) == 0 {
+				return nil
+			}
+			return addresses[0].(map[string]any)["value"]
+		}
+		eventually(t, "the node's is the Gateway's", func() bool { return first() == node.Address })
+		// while the Gateway has parameters of its own, which have no address to ask for
+		f.c.set(t, strings.NewReplacer("infrastructure: {", "infrastructure: {parametersRef: {group: limpet.dev, kind: ProxyConfig, name: own}, ",
+			"  listeners", "  addresses: [{type: IPAddress, value: 10.244.201.9}]\n  listeners").Replace(managedGateway))
+		eventually(t, "one that it has not got is told of", is("Programmed", "False AddressNotUsable"))
+		f.c.set(t, strings.Replace(managedGateway, "  listeners", "  addresses: [{type: IPAddress, value: 10.244.201.9}]\n  listeners", 1))
+		eventually(t, "the Gateway has the one that it asks for", func() bool {
+			return first() == "10.244.201.9" && is("Programmed", "True Programmed")()
+		})
+	})
+
+	t.Run("a hand in what is limpet's", func(t *testing.T) {
+		f.c.set(t, "apiVersion: v1\nkind: Service\nmetadata: {name: edge-managed, namespace: managed}\nspec: {selector: {limpet.dev/proxies: nothing}}\n")
+		eventually(t, "it is taken back", func() bool {
+			selector, _, _ := unstructured.NestedString(f.c.get(t, object("v1", "Service", "managed", "edge-managed")).Object, "spec", "selector", "limpet.dev/proxies")
+			return selector == "edge-managed"
+		})
+		service := f.c.get(t, object("v1", "Service", "managed", "edge-managed")).GetResourceVersion()
+		deployment := f.proxies(t).GetResourceVersion()
+		time.Sleep(2 * time.Second)
+		if f.c.get(t, object("v1", "Service", "managed", "edge-managed")).GetResourceVersion() != service || f.proxies(t).GetResourceVersion() != deployment {
+			t.Error("objects are written though nothing changes")
+		}
+	})
+
+	t.Run("what is another's stays another's", func(t *testing.T) {
+		f.c.set(t, "apiVersion: v1\nkind: Service\nmetadata: {name: second-managed, namespace: managed}\nspec: {ports: [{port: 1234}]}\n")
+		f.c.set(t, strings.Replace(managedGateway, "name: edge,", "name: second,", 1))
+		second := object("gateway.networking.k8s.io/v1", "Gateway", "managed", "second")
+		eventually(t, "the Gateway says so", func() bool { return condition(f.c.get(t, second), "Programmed") == "False NoResources" })
+		o := f.c.get(t, object("v1", "Service", "managed", "second-managed"))
+		if ports, _, _ := unstructured.NestedSlice(o.Object, "spec", "ports"); len(ports) != 1 || len(o.GetOwnerReferences()) > 0 {
+			t.Errorf("the Service is %v", o)
+		}
+		f.c.remove(t, second)
+	})
+
+	t.Run("a DaemonSet takes the Deployment's place", func(t *testing.T) {
+		f.setConfig(t, "kind: DaemonSet")
+		eventually(t, "its proxies are ready, and the others gone", func() bool {
+			d := f.c.get(t, object("apps/v1", "DaemonSet", "managed", "edge-managed"))
+			return d != nil && f.proxies(t) == nil && is("Programmed", "True Programmed")()
+		})
+		f.setConfig(t, "autoscaling: {minReplicas: 2, maxReplicas: 4}")
+		eventually(t, "a Deployment takes its place", func() bool {
+			return f.c.get(t, object("apps/v1", "DaemonSet", "managed", "edge-managed")) == nil
+		})
+		f.awaitProxies(t, 2)
+		if f.c.get(t, object("autoscaling/v2", "HorizontalPodAutoscaler", "managed", "edge-managed")) == nil {
+			t.Error("there is no HorizontalPodAutoscaler")
+		}
+	})
+
+	t.Run("unmanaged, and managed again", func(t *testing.T) {
+		f.c.set(t, strings.Replace(managedGateway, "namespace: managed}", `namespace: managed, annotations: {limpet.dev/managed: "false"}}`, 1))
+		eventually(t, "its proxies are gone", func() bool { return len(f.listObjects(t)) == 0 })
+		f.c.set(t, strings.Replace(managedGateway, "namespace: managed}", `namespace: managed, annotations: {limpet.dev/managed: "true"}}`, 1))
+		eventually(t, "they come back", is("Programmed", "True Programmed"))
+	})
+
+	t.Run("a Gateway goes", func(t *testing.T) {
+		f.c.remove(t, gateway)
+		eventually(t, "all that was made for it is gone", func() bool { return len(f.listObjects(t)) == 0 })
+	})
+}
+
+// listObjects lists what runs the Gateway's proxies.
+func (f *fleet) listObjects(t *testing.T) (all []string) {
+	t.Helper()
+	for apiVersion, kinds := range map[string][]string{
+		"v1": {"Service", "Secret", "ServiceAccount", "Pod"}, "apps/v1": {"Deployment", "DaemonSet"}, "policy/v1": {"PodDisruptionBudget"},
+		"autoscaling/v2": {"HorizontalPodAutoscaler"},
+	} {
+		for _, kind := range kinds {
+			for _, o := range f.c.list(t, object(apiVersion, kind, "managed", "")) {
+				if o.GetLabels()["limpet.dev/proxies"] == "edge-managed" {
+					all = append(all, kind+" "+o.GetName())
+				}
+			}
+		}
+	}
+	return all
+}
