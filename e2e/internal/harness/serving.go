@@ -113,7 +113,7 @@ func (s *Serving) Another(t testing.TB) *Serving {
 	for flag, value := range map[string]string{"--listen": other.Listen, "--admin": Loopback(admin)} {
 		other.args[slices.Index(other.args, flag)+1] = value
 	}
-	other.launch(t, s.Port, admin, Native())
+	other.launch(t, s.Port, admin, servedFilter(t, Native()))
 	return other
 }
 
