@@ -32,6 +32,8 @@ type StatusWriter struct {
 	Log   *slog.Logger
 	// Written, if there is one, is told what became of each write.
 	Written func(result string)
+	// Metrics, if there are any, are of the queues of objects.
+	Metrics *QueueMetrics
 	// Events, if there is one, is told of each status that was written.
 	Events *Events
 
@@ -92,8 +94,7 @@ func (w *StatusWriter) Wake() { wake(w.wake) }
 
 // Run writes until ctx ends.
 func (w *StatusWriter) Run(ctx context.Context) {
-	w.first = workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[statusKey]())
-	w.rest = workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[statusKey]())
+	w.first, w.rest = w.newQueue("gateway-statuses"), w.newQueue("statuses")
 	w.desired, w.settled, w.wrote = map[statusKey][]byte{}, map[statusKey]settledStatus{}, map[statusKey]int{}
 	var group sync.WaitGroup
 	group.Go(func() {
@@ -123,6 +124,14 @@ func (w *StatusWriter) Run(ctx context.Context) {
 	w.first.ShutDown()
 	w.rest.ShutDown()
 	group.Wait()
+}
+
+func (w *StatusWriter) newQueue(name string) workqueue.TypedRateLimitingInterface[statusKey] {
+	config := workqueue.TypedRateLimitingQueueConfig[statusKey]{Name: name}
+	if w.Metrics != nil {
+		config.MetricsProvider = w.Metrics
+	}
+	return workqueue.NewTypedRateLimitingQueueWithConfig(workqueue.DefaultTypedControllerRateLimiter[statusKey](), config)
 }
 
 // compute finds out what the statuses shall be, and queues the objects that have another one.
