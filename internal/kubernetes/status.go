@@ -45,7 +45,8 @@ type StatusWriter struct {
 	desired map[statusKey][]byte // as JSON
 	// settled are the statuses that were compared with what they shall be, and were that.
 	settled map[statusKey]settledStatus
-	// looks counts the looks at all objects, and wrote has the number of the one during which an object was written last, underWay while it is.
+	// looks counts the looks at all objects, and wrote has the number of the one during which an object was written last, underWay
+	// while it is.
 	looks int
 	wrote map[statusKey]int
 }
@@ -151,8 +152,8 @@ func (w *StatusWriter) compute() {
 	}
 }
 
-// setDesired notes what the statuses shall be from now on. An object that was written during the look was looked at without that: it would get
-// other times for what it says already, so the next look decides.
+// setDesired notes what the statuses shall be from now on. An object that was written during the look was looked at without that: it
+// would get other times for what it says already, so the next look decides.
 func (w *StatusWriter) setDesired(objects []status.Object) map[statusKey][]byte {
 	w.lock.Lock()
 	defer w.lock.Unlock()

@@ -410,7 +410,8 @@ func (c *client) listOpen(t Type) map[string]*Resource {
 	return open
 }
 
-// findOpen gives the names that are of something else, or nothing, since the Envoy had all resources of a type; false where that is not known.
+// findOpen gives the names that are of something else, or nothing, since the Envoy had all resources of a type; false where that is
+// not known.
 func (c *client) findOpen(t Type) (names []string, known bool) {
 	k := &c.types[t]
 	wanted := []*Snapshot{c.target}
