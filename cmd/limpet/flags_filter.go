@@ -88,11 +88,11 @@ func (f *configFlags) checkNative(c *cobra.Command, target compiler.Target) erro
 func (f *filterFlags) isNative() bool { return f.build == filterNative }
 
 // judge says what keeps an Envoy from the filter, by its version and its extensions, or what there is to doubt.
-func (f *filterFlags) judge(version string, extensions []string) string {
+func (f *filterFlags) judge(envoyVersion string, extensions []string) string {
 	if !f.isNative() {
 		return ""
 	}
-	fault, doubt := filtermodule.JudgeEnvoy(version)
+	fault, doubt := filtermodule.JudgeEnvoy(envoyVersion)
 	return cmp.Or(filtermodule.JudgeExtensions(extensions), fault, doubt)
 }
 
