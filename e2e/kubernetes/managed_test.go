@@ -136,13 +136,30 @@ func newFleet(t *testing.T) *fleet {
 		"--manage-proxies", "--proxy-image", "envoy:1", "--helper-image", "limpet:1", "--proxy-server", serverName + ":18000",
 		"--proxy-ca", filepath.Join(folder, "server-ca.crt"),
 	}
-	f.serving = harness.ServeCluster(t, c.kubeconfig(), 80, f.keys.Only("old"), args...)
+	f.serving = harness.ServeCluster(t, f.asLimpet(t), 80, f.keys.Only("old"), args...)
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("%s\n%s", f.serving.Output(), f.node.Logs())
 		}
 	})
 	return f
+}
+
+// asLimpet gives the kubeconfig of a user who may do what docs/serve.md and docs/managed.md say.
+func (f *fleet) asLimpet(t *testing.T) string {
+	t.Helper()
+	const heading = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\n"
+	_, role, _ := strings.Cut(harness.ReadDocument(t, "docs/managed.md"), heading)
+	role, _, _ = strings.Cut(role, "\n```")
+	f.c.set(t, heading+role+`
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: limpet-proxies}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: limpet-proxies}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: limpet}]
+`)
+	return f.c.asLimpet(t, "", "")
 }
 
 // setConfig writes the ProxyConfig of the class, with further fields.

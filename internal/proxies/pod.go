@@ -138,7 +138,7 @@ func newSecurity() *corev1.SecurityContext {
 func (r *renderer) newHelper() corev1.Container {
 	return corev1.Container{
 		Name: "helper", Image: r.Settings.HelperImage, ImagePullPolicy: r.pullPolicy(),
-		Command: []string{"limpet"}, Args: []string{"drain", "--install", helperPath},
+		Args:            []string{"drain", "--install", helperPath}, // of limpet, which is what its image runs
 		VolumeMounts:    []corev1.VolumeMount{{Name: "helper", MountPath: helperFolder}},
 		SecurityContext: newSecurity(),
 	}
