@@ -26,7 +26,8 @@ type proxyFlags struct {
 
 func (f *proxyFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.manage, "manage-proxies", false,
-		"run the proxies of each Gateway of the cluster that has no annotation\n"+v1alpha1.AnnotationManaged+": \"false\"; a ProxyConfig says how")
+		"run the proxies of each Gateway of the cluster that has no annotation\n"+v1alpha1.AnnotationManaged+": \"false\"; "+
+			"a ProxyConfig says how")
 	flags.StringVar(&f.image, "proxy-image", "", "`IMAGE` of Envoy for those, unless their ProxyConfig names one")
 	flags.StringVar(&f.helper, "helper-image", "", "`IMAGE` of limpet for those, which drains them")
 	flags.StringVar(&f.server, "proxy-server", "", "`HOST:PORT` of limpet serve as those reach it, a name in the server's certificate")

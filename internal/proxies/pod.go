@@ -275,5 +275,6 @@ func (r *renderer) newBootstrap() ([]byte, error) {
 }
 
 // errNoIdentity says that proxies could not show whose they are.
-var errNoIdentity = errors.New("spec.identity.secretName: Required value: of a Secret of type kubernetes.io/tls in the Gateway's namespace, " +
-	"with the certificate by which limpet serve knows its proxies; or have limpet serve take tokens, by --token-audience")
+var errNoIdentity = errors.New("spec.identity.secretName: Required value: " +
+	"of a Secret of type kubernetes.io/tls in the Gateway's namespace, with the certificate by which limpet serve knows its proxies; " +
+	"or have limpet serve take tokens, by --token-audience")

@@ -222,7 +222,9 @@ func (r *renderer) newService() *corev1.Service {
 		if p.Protocol == corev1.ProtocolUDP {
 			name = fmt.Sprintf("udp-%d", p.Number)
 		}
-		s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{Name: name, Port: p.Number, Protocol: p.Protocol, TargetPort: intstr.FromInt32(p.Number)})
+		s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{
+			Name: name, Port: p.Number, Protocol: p.Protocol, TargetPort: intstr.FromInt32(p.Number),
+		})
 	}
 	if own.ExternalTrafficPolicy != nil && s.Spec.Type != corev1.ServiceTypeClusterIP {
 		s.Spec.ExternalTrafficPolicy = *own.ExternalTrafficPolicy
