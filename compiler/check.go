@@ -40,7 +40,13 @@ func (c *CheckResult) Worst() Verdict {
 
 // Check says what becomes of every object, as Compile with the same options would have it. Options.Strict makes no
 // difference. The error is about the options; what is wrong with the input is in the result.
-func Check(sources []Source, o Options) (*CheckResult, error) {
+func Check(sources []Source, o Options) (*CheckResult, error) { return check(sources, o, true) }
+
+// Statuses is Check for those who want the objects' statuses and no rows: what rows say of places in documents takes reading
+// them once more.
+func Statuses(sources []Source, o Options) (*CheckResult, error) { return check(sources, o, false) }
+
+func check(sources []Source, o Options, withRows bool) (*CheckResult, error) {
 	defer o.Cache.endCompilation(false)
 	o.prepareDryRun()
 	j, err := analyze(sources, &o)
@@ -82,8 +88,11 @@ func Check(sources []Source, o Options) (*CheckResult, error) {
 	if controlled {
 		objects = slices.DeleteFunc(objects, func(s status.Object) bool { return !slices.Contains(policyKinds, s.Kind) })
 	}
-	rows := status.Rows(j.listSubjects(), append(warnings, status.IdleAdvice(objects, j.listSubjects(), j.objects.ControllerName())...))
-	return &CheckResult{Rows: rows, Objects: objects, Errors: nothing, PassedOver: j.objects.PassedOver}, nil
+	result := &CheckResult{Objects: objects, Errors: nothing, PassedOver: j.objects.PassedOver}
+	if withRows {
+		result.Rows = status.Rows(j.listSubjects(), append(warnings, status.IdleAdvice(objects, j.listSubjects(), j.objects.ControllerName())...))
+	}
+	return result, nil
 }
 
 // findWithheld says why the target's rule goes without the session that was decided on a path; empty where it does not.

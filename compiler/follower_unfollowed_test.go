@@ -3,6 +3,8 @@ package compiler
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,14 +15,16 @@ import (
 // alone, which comes, changes and goes, makes the result that of a compilation from scratch.
 func TestFollowerUnfollowedKinds(t *testing.T) {
 	for name, edits := range map[string][2]string{
-		"a TCPRoute":          {streamRouteTo("TCPRoute", "none"), streamRouteTo("TCPRoute", "web")},
-		"a UDPRoute":          {streamRouteTo("UDPRoute", "web"), streamRouteTo("UDPRoute", "none")},
-		"a TLSRoute":          {streamRouteTo("TLSRoute", "none"), streamRouteTo("TLSRoute", "web")},
-		"a ListenerSet":       {listenerSetOn("8081"), listenerSetOn("8080")},
-		"a BackendTLSPolicy":  {backendTLSFor("cart"), backendTLSFor("other")},
-		"an ExtensionService": {extensionServiceBy("RequestHash"), extensionServiceBy("Random")},
-		"a listener of TCP":   {gatewayWith("TCP", "9000"), gatewayWith("TCP", "9001")},
-		"a listener of UDP":   {gatewayWith("UDP", "9000"), gatewayWith("UDP", "9001")},
+		"a TCPRoute":                 {streamRouteTo("TCPRoute", "none"), streamRouteTo("TCPRoute", "web")},
+		"a UDPRoute":                 {streamRouteTo("UDPRoute", "web"), streamRouteTo("UDPRoute", "none")},
+		"a TLSRoute":                 {streamRouteTo("TLSRoute", "none"), streamRouteTo("TLSRoute", "web")},
+		"a ListenerSet":              {listenerSetOn("8081"), listenerSetOn("8080")},
+		"a BackendTLSPolicy":         {backendTLSFor("cart"), backendTLSFor("other")},
+		"an ExtensionService":        {extensionServiceBy("RequestHash"), extensionServiceBy("Random")},
+		"an HTTPProxy that verifies": {both(verifyingProxy, authoritiesIn(t, 0)), both(verifyingProxy, authoritiesIn(t, 1))},
+		"an XBackend that verifies":  {both(verifyingBackend, authoritiesOf(t, 0)), both(verifyingBackend, authoritiesOf(t, 1))},
+		"a listener of TCP":          {gatewayWith("TCP", "9000"), gatewayWith("TCP", "9001")},
+		"a listener of UDP":          {gatewayWith("UDP", "9000"), gatewayWith("UDP", "9001")},
 		"a TCPRoute on its listener": {
 			both(gatewayWith("TCP", "9000"), streamRouteTo("TCPRoute", "other")),
 			both(gatewayWith("TCP", "9000"), strings.Replace(streamRouteTo("TCPRoute", "other"), "cart", "none", 1)),
@@ -44,7 +48,7 @@ func TestFollowerUnfollowedKinds(t *testing.T) {
 		"a listener of HTTP too":      {gatewayWith("HTTP", "9000"), gatewayWith("HTTP", "9001")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := Options{Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "discovery"}}}
+			o := Options{ExternalNames: []string{"*"}, Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "discovery"}}}
 			base, f := Source{Name: "base.yaml", Data: []byte(unfollowedBase)}, newFollower(t, o)
 			compare := func(step string, of ...Source) {
 				t.Helper()
@@ -116,6 +120,39 @@ func backendTLSFor(service string) string {
 func extensionServiceBy(strategy string) string {
 	return "{apiVersion: projectcontour.io/v1alpha1, kind: ExtensionService, metadata: {name: auth}, " +
 		"spec: {protocol: h2c, services: [{name: cart, port: 80}], loadBalancerPolicy: {strategy: " + strategy + "}}}"
+}
+
+// An HTTPProxy and an XBackend whose hosts have to show who they are.
+const (
+	verifyingProxy = "{apiVersion: projectcontour.io/v1, kind: HTTPProxy, metadata: {name: p}, spec: {virtualhost: {fqdn: p.org}, " +
+		"routes: [{services: [{name: cart, port: 80, validation: {caSecret: ca, subjectName: cart.org}}]}]}}"
+	verifyingBackend = "{apiVersion: gateway.networking.x-k8s.io/v1alpha1, kind: XBackend, metadata: {name: x}, spec: {type: ExternalHostname, " +
+		"externalHostname: {hostname: x.org}, port: {number: 443}, tls: {mode: ServerOnly, validation: {hostname: x.org, " +
+		"caCertificateRefs: [{group: '', kind: ConfigMap, name: ca}]}}}}\n---\n" +
+		"{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: x}, spec: {parentRefs: [{name: web}], hostnames: [x.org], " +
+		"rules: [{backendRefs: [{group: gateway.networking.x-k8s.io, kind: XBackend, name: x}]}]}}"
+)
+
+// readAuthorities gives as many of the certificates that other tests have.
+func readAuthorities(t *testing.T, count int) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", "backend-tls.in.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	certificate := certificates.Find(text)
+	return strings.Repeat(strings.ReplaceAll(string(certificate), "\n    ", "\n")+"\n", count)
+}
+
+var certificates = regexp.MustCompile(`(?s)-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----`)
+
+// authoritiesIn is a Secret with certificates of authorities, and authoritiesOf a ConfigMap.
+func authoritiesIn(t *testing.T, count int) string {
+	return fmt.Sprintf("{apiVersion: v1, kind: Secret, metadata: {name: ca}, stringData: {ca.crt: %q}}", readAuthorities(t, count))
+}
+
+func authoritiesOf(t *testing.T, count int) string {
+	return fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: ca}, data: {ca.crt: %q}}", readAuthorities(t, count))
 }
 
 func gatewayWith(protocol, port string) string {

@@ -18,13 +18,18 @@ type smuggler struct {
 
 func newSmuggler(t *testing.T) smuggler {
 	t.Helper()
+	pods, documents := newSmuggling(t)
+	envoy := harness.Run(t, harness.Deployment{Documents: documents})
+	return smuggler{envoy, pods, envoy.Wires(documents.Sites[0].Certificate, envoy.TLSPort)}
+}
+
+func newSmuggling(t *testing.T) ([]*harness.Backend, harness.Documents) {
+	t.Helper()
 	pods := harness.Backends(t, "a", "b", "c")
 	documents := harness.OneRoute(pods[:2], harness.CookieRule("cart", "pods"), harness.HeaderRule("x-cart", "pods"), harness.PlainRule("plain", "pods"))
 	documents.Services[0].Draining = pods[2:]
-	certificate := harness.NewCertificate(t)
-	documents.Sites = []harness.Site{{Certificate: certificate}}
-	envoy := harness.Run(t, harness.Deployment{Documents: documents})
-	return smuggler{envoy, pods, envoy.Wires(certificate, envoy.TLSPort)}
+	documents.Sites = []harness.Site{{Certificate: harness.NewCertificate(t)}}
+	return pods, documents
 }
 
 // smuggledPins are spellings of the pin header that a proxy, Envoy or limpet might read differently from one another.
@@ -101,6 +106,40 @@ func TestSmuggledPins(t *testing.T) {
 	wantNoTrap(t, s.Envoy)
 	s.wantPinsWork(t)
 	harness.RecordResult(t, "the pin header smuggled", row)
+}
+
+// TestSmuggledPinsWithoutFilter: on an Envoy that has not got the filter no pin leads anywhere either, and no session is served.
+func TestSmuggledPinsWithoutFilter(t *testing.T) {
+	t.Parallel()
+	pods, documents := newSmuggling(t)
+	s := harness.Serve(t, documents, harness.NewRing("k"))
+	s.Terminate(t)
+	flags := []string{"--wasm-path", "/no/such/filter"}
+	if harness.Native() {
+		flags = []string{"--filter", "native", "--native-path", "/no/such/filter"}
+	}
+	s.ServeFrom(t, flags...)
+	envoy := s.Bootstrap(t).Start(t)
+	s.AwaitEnvoy(t, "e2e", func(e harness.ServedEnvoy) bool { return len(e.Rejected) > 0 })
+	var group sync.WaitGroup
+	for name, fields := range smuggledPins(pinTo(pods[2])) {
+		for _, wire := range envoy.Wires(documents.Sites[0].Certificate, envoy.TLSPort) {
+			group.Go(func() {
+				for _, path := range []string{"/cart", "/x-cart", "/plain"} {
+					raw := wire.Send(t, http.MethodGet, path, fields)
+					if raw.Status == http.StatusOK && path != "/plain" {
+						t.Errorf("%s: %s %s: status 200 without the filter", wire.Name, path, name)
+					}
+					wantNoPin(t, name, raw)
+				}
+			})
+		}
+	}
+	group.Wait()
+	if got := pods[2].Requests(); got > 0 {
+		t.Errorf("%d requests went where their pin header pointed", got)
+	}
+	visit(t, envoy.Stranger(), "/plain")
 }
 
 // try sends one request. Envoy may refuse it, but where it lets it through, a session stays where it is.

@@ -163,6 +163,9 @@ func (cc *compileCommand) run(c *cobra.Command) error {
 	if err := atomicfile.WriteAllLocked(cc.out, files); err != nil {
 		return fmt.Errorf("%w; nothing written", err)
 	}
+	if err := cc.config.filter.removeOld(cc.out); err != nil {
+		return err
+	}
 	cc.config.keys.warnOfOpenFolder(c.ErrOrStderr(), result, cc.out)
 	cc.config.keys.printExposure(c.ErrOrStderr(), result, "the folder "+cc.out+" (files of mode 0600)")
 	return cc.judge(c, result)

@@ -121,7 +121,7 @@ func (cc *compileCommand) setOutput(
 		if err != nil && !r.Unconfirmed(err, begin) {
 			return err
 		}
-		return atomicfile.WriteAll(cc.out, files)
+		return errors.Join(atomicfile.WriteAll(cc.out, files), cc.config.filter.removeOld(cc.out))
 	}, nil
 }
 

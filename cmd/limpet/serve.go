@@ -234,7 +234,7 @@ func (sc *serveCommand) run(c *cobra.Command) error {
 	}
 	server := xds.NewServer(xds.Options{
 		Deadline: sc.deadline, ConnectionAge: sc.age, Authenticate: sc.tls.authenticate(), Identify: sc.tls.identify(),
-		Log: serve.Log{To: log, Answered: output.Changed}, Metrics: xds.NewMetrics(registry),
+		Log: serve.Log{To: log, Answered: output.Answered}, Metrics: xds.NewMetrics(registry),
 		Staged: traces.Staged, Ready: serve.NewReadyListener,
 	})
 	output.Server = server

@@ -33,7 +33,8 @@ type serveTLS struct {
 const defaultDomain = "limpet"
 
 func (s *serveTLS) register(flags *pflag.FlagSet) {
-	flags.StringVar(&s.files.Certificate, "tls-cert", "", "`FILE` with the server's certificate chain; it is followed, as are the next two")
+	flags.StringVar(&s.files.Certificate, "tls-cert", "",
+		"`FILE` with the server's certificate chain; it is followed, as are the next two")
 	flags.StringVar(&s.files.Key, "tls-key", "", "`FILE` with its private key")
 	flags.StringVar(&s.files.ClientCA, "client-ca", "", "`FILE` with the authorities that sign Envoys' certificates")
 	flags.StringVar(&s.secret, "tls-secret", "",
@@ -42,8 +43,8 @@ func (s *serveTLS) register(flags *pflag.FlagSet) {
 		"make that Secret if there is none, with an authority of limpet's own, for a server\nof these DNS `NAMES`, and renew its certificate")
 	flags.StringVar(&s.domain, "trust-domain", defaultDomain, "`DOMAIN` of the URIs in Envoys' certificates")
 	flags.StringVar(&s.audience, "token-audience", "",
-		"let Envoys show, instead of a certificate, a token of their Gateway's service\naccount that is bound to the `AUDIENCE`, such as limpet.dev; "+
-			"ca.crt of\n--tls-secret is no authority of clients then")
+		"let Envoys show, instead of a certificate, a token of their Gateway's service\naccount that is bound to the `AUDIENCE`, "+
+			"such as limpet.dev; ca.crt of\n--tls-secret is no authority of clients then")
 }
 
 // isOn tells whether connections are encrypted.

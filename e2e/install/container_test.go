@@ -74,6 +74,11 @@ func becomeContainer() error {
 			return fmt.Errorf("%s: %w", b.To, err)
 		}
 	}
+	if shared := filepath.Join(s.Root, "dev/shm"); isFolder(shared) { // each container's own
+		if err := syscall.Mount("tmpfs", shared, "tmpfs", 0, "mode=1777"); err != nil {
+			return err
+		}
+	}
 	if s.ReadOnly {
 		if err := syscall.Mount("", s.Root, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
 			return err
@@ -86,6 +91,11 @@ func becomeContainer() error {
 		return err
 	}
 	return fmt.Errorf("%s: %w", s.Args[0], syscall.Exec(s.Args[0], s.Args, s.Env))
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 func (b bind) mount(root string) error {
@@ -157,9 +167,9 @@ func (n *node) rootOf(image string) ([]bind, []string, error) {
 
 // systemBinds are the libraries of this machine.
 func systemBinds() (all []bind) {
-	for _, path := range []string{"/lib", "/lib64", "/usr/lib", "/dev"} {
+	for _, path := range []string{"/lib", "/lib64", "/usr/lib", "/dev", "/proc"} {
 		if _, err := os.Stat(path); err == nil {
-			all = append(all, bind{From: path, To: path, Write: path == "/dev"})
+			all = append(all, bind{From: path, To: path, Write: path == "/dev" || path == "/proc"})
 		}
 	}
 	return all

@@ -42,6 +42,14 @@ var (
 )
 
 func newTown(t *testing.T, flags ...string) *town {
+	w := foundTown(t, flags...)
+	w.envoy = w.serving.Bootstrap(t).Start(t)
+	w.serving.AwaitSettled(t)
+	return w
+}
+
+// foundTown is newTown without its Envoy.
+func foundTown(t *testing.T, flags ...string) *town {
 	c := startCluster(t)
 	startPods(t, slices.Concat(cartPods, morePods, []string{guestPod["cart"], guestPod["more"]})...)
 	w := &town{
@@ -54,8 +62,6 @@ func newTown(t *testing.T, flags ...string) *town {
 	w.serving = harness.ServeCluster(t, c.kubeconfig(), w.port, harness.Ring{}, append([]string{
 		"--system-namespace", "default", "--keys-secret", w.secret, "--token-version", "2",
 	}, flags...)...)
-	w.envoy = w.serving.Bootstrap(t).Start(t)
-	w.serving.AwaitSettled(t)
 	return w
 }
 

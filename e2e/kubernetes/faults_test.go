@@ -25,6 +25,13 @@ type faultyServer struct {
 	// mode is what happens to requests now; nil for nothing.
 	mode     atomic.Pointer[func(http.ResponseWriter, *http.Request) (answered bool)]
 	answered atomic.Int64 // by mode
+	proxy    *httputil.ReverseProxy
+}
+
+// pass hands a request on to the API server.
+func (f *faultyServer) pass(w http.ResponseWriter, r *http.Request) {
+	r.Header.Set("Authorization", "Bearer "+adminToken) // which a client sends over TLS alone
+	f.proxy.ServeHTTP(w, r)
 }
 
 // newFaultyServer makes one, and the kubeconfig that leads to it.
@@ -38,14 +45,13 @@ func newFaultyServer(t *testing.T, c *cluster) (f *faultyServer, kubeconfig stri
 	proxy.FlushInterval = -1 // watches are streams
 	proxy.Transport = &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, MaxIdleConnsPerHost: 100}
 	proxy.ErrorHandler = func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) }
-	f = &faultyServer{}
+	f = &faultyServer{proxy: proxy}
 	f.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if mode := f.mode.Load(); mode != nil && (*mode)(w, r) {
 			f.answered.Add(1)
 			return
 		}
-		r.Header.Set("Authorization", "Bearer "+adminToken) // which a client sends over TLS alone
-		proxy.ServeHTTP(w, r)
+		f.pass(w, r)
 	}))
 	t.Cleanup(f.CloseClientConnections)
 	kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
@@ -134,10 +140,11 @@ func TestFaults(t *testing.T) {
 			w.c.restart(t)
 			w.serving.Signal(t, syscall.SIGCONT)
 		}},
-		{"limpet serve is killed (SIGKILL) in the middle of changes", func(t *testing.T) {
-			for range harness.Size(3, 20) {
+		{"limpet serve is killed (SIGKILL) at each stage of a change", func(t *testing.T) {
+			// From before it is read until the last of its stages, which take 10 to 100 ms here.
+			for _, after := range harness.Size([]int{0, 5, 20, 80}, []int{0, 2, 5, 10, 15, 20, 30, 50, 80, 150}) {
 				w.change(t)
-				time.Sleep(time.Duration(w.random.IntN(30)) * time.Millisecond)
+				time.Sleep(time.Duration(after) * time.Millisecond)
 				w.serving.Kill(t)
 				w.change(t)
 				w.serving.ServeAgain(t)

@@ -73,6 +73,9 @@ func TestRejected(t *testing.T) {
 	c.set(t, strings.Replace(bad, "/cart}", "/basket}", 1))
 	eventually(t, "another change is live", func() bool { return envoy.Stranger().Get(t, "/basket").Status == 200 })
 	c.set(t, good)
+	harness.RecordResult(t, "Envoy rejects a listener, and other changes go on (limpet serve)", harness.Result{
+		Requests: 3, Sessions: 1, Changes: 3, Faults: 1, Note: "told in Envoy's words once, sent once, taken back when it is mended",
+	})
 	eventually(t, "it is programmed again", func() bool { return strings.HasPrefix(said(), "True ") })
 	if at := client.Get(t, "/cart").Backend; at != home {
 		t.Errorf("the session of %s is at %s", home, at)

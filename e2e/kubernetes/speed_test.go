@@ -205,6 +205,21 @@ func (w *speedWorld) countAttached(t *testing.T) int64 {
 	return listeners[0].(map[string]any)["attachedRoutes"].(int64)
 }
 
+// countRoutesWithStatus counts the routes of which limpet has said what became.
+func (w *speedWorld) countRoutesWithStatus(t *testing.T) (count int) {
+	t.Helper()
+	all, err := w.routes.List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range all.Items {
+		if parents, _, _ := unstructured.NestedSlice(o.Object, "status", "parents"); len(parents) > 0 {
+			count++
+		}
+	}
+	return count
+}
+
 // quantiles says what the middle and the worst of a hundred are.
 func quantiles(all []time.Duration) string {
 	slices.Sort(all)
@@ -298,6 +313,7 @@ func TestSpeed(t *testing.T) {
 	begun := time.Now()
 	w.attached(t, before+int64(n))
 	up := time.Since(begun)
+	eventually(t, "each route has its status", func() bool { return w.countRoutesWithStatus(t) >= n })
 	w.each(t, n, w.removeRoute)
 	begun = time.Now()
 	w.attached(t, before)
@@ -305,8 +321,9 @@ func TestSpeed(t *testing.T) {
 	writes = w.writes.Load() - writes
 	each := (w.serving.Metric(t, "limpet_status_writes_total") - statuses - float64(writes)) / float64(n)
 	tell("attached routes: %d in %d ms, away in %d ms; the Gateway written %d times, each route %.2f", n, up.Milliseconds(), down.Milliseconds(), writes, each)
-	if writes > 100 || each > 1.01 || up > 10*time.Second {
-		t.Errorf("%d writes of the Gateway, %.2f of each route, %v", writes, each, up)
+	refused := w.serving.Metric(t, `limpet_status_writes_total{result="conflict"}`)
+	if writes > 100 || each < .95 || each > 1.05 || refused > 0 || up > 10*time.Second {
+		t.Errorf("%d writes of the Gateway, %.2f of each route, %.0f refused, %v", writes, each, refused, up)
 	}
 
 	routes := harness.Size(200, 5000)

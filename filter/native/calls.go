@@ -60,6 +60,9 @@ func hostCount(s *stream, id metric)
 //export limpet_count_labelled
 func hostCountLabelled(s *stream, id metric, policy unsafe.Pointer, size uintptr, outcome unsafe.Pointer, outcomeSize uintptr)
 
+//export limpet_remember
+func hostRemember(policy unsafe.Pointer, size uintptr, outcome unsafe.Pointer, outcomeSize uintptr)
+
 //export limpet_set_gauge
 func hostSetGauge(s *stream, id metric, value uint64)
 

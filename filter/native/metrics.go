@@ -55,6 +55,10 @@ func (x *exchange) count(o session.Outcome) {
 		return
 	}
 	policy, outcome := x.policy.Name, o.String()
+	if noted := &x.policy.Noted; *noted&(1<<o) == 0 {
+		*noted |= 1 << o
+		hostRemember(data(policy), size(policy), data(outcome), size(outcome))
+	}
 	hostCountLabelled(&x.stream, m.labelled, data(policy), size(policy), data(outcome), size(outcome))
 }
 

@@ -236,6 +236,9 @@ func (s *Source) set(ctx context.Context, kind schema.GroupKind, sent any) {
 	}
 	if before != nil && bytes.Equal(before.text, o.text) {
 		o.text = before.text // so that whoever compares sees at once that it is the same
+		if bytes.Equal(before.status, o.status) {
+			o.joined = before.joined
+		}
 	}
 }
 
@@ -407,7 +410,7 @@ func (s *Source) noteStatus(name string, of *object, written *unstructured.Unstr
 	switch {
 	case now == of && written != nil:
 		next := *of
-		next.ResourceVersion = written.GetResourceVersion()
+		next.ResourceVersion, next.joined = written.GetResourceVersion(), nil
 		next.status, _ = json.Marshal(written.Object["status"]) // which came as JSON
 		s.objects[name] = &next
 	case now != of && (written == nil || now == nil || now.ResourceVersion != written.GetResourceVersion()):

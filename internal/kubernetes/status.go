@@ -1,9 +1,12 @@
 package kubernetes
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
+	"maps"
 	"reflect"
 	"sync"
 	"time"
@@ -36,8 +39,13 @@ type StatusWriter struct {
 	first, rest workqueue.TypedRateLimitingInterface[statusKey]
 
 	lock    sync.Mutex
-	desired map[statusKey]map[string]any
+	desired map[statusKey][]byte // as JSON
+	// settled are the statuses that were compared with what they shall be, and were that.
+	settled map[statusKey]settledStatus
 }
+
+// settledStatus is a status as it shall be, and as it is.
+type settledStatus struct{ desired, current []byte }
 
 // statusKey is an object that has a status.
 type statusKey struct {
@@ -64,7 +72,7 @@ const writers = 4
 // that takes long is followed by a pause that is statusRest times as long, for changes on their way to Envoys need the processor, too.
 const (
 	statusPause = 250 * time.Millisecond
-	statusRest  = 3
+	statusRest  = 5
 )
 
 // NewStatusWriter makes one.
@@ -79,7 +87,7 @@ func (w *StatusWriter) Wake() { wake(w.wake) }
 func (w *StatusWriter) Run(ctx context.Context) {
 	w.first = workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[statusKey]())
 	w.rest = workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[statusKey]())
-	w.desired = map[statusKey]map[string]any{}
+	w.desired, w.settled = map[statusKey][]byte{}, map[statusKey]settledStatus{}
 	var group sync.WaitGroup
 	group.Go(func() {
 		for w.writeNext(ctx, w.first) {
@@ -117,22 +125,33 @@ func (w *StatusWriter) compute() {
 		w.Log.Error("statuses can't be found out; they stay as they are", "reason", err)
 		return
 	}
-	desired := make(map[statusKey]map[string]any, len(checked.Objects))
-	for _, o := range checked.Objects {
-		if fields, err := toFields(o.Status); err == nil {
-			desired[keyOf(o)] = fields
-		} else {
-			w.Log.Error("a status can't be written", "object", keyOf(o).String(), "reason", err)
-		}
-	}
-	w.lock.Lock()
-	w.desired = desired
-	w.lock.Unlock()
-	for key := range desired {
+	for key := range w.setDesired(checked.Objects) {
 		if c, err := w.compare(key); err == nil && c.patch != nil {
 			w.queueOf(key).Add(key)
 		}
 	}
+}
+
+// setDesired notes what the statuses shall be from now on.
+func (w *StatusWriter) setDesired(objects []status.Object) map[statusKey][]byte {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	desired := make(map[statusKey][]byte, len(objects))
+	for _, o := range objects {
+		key := keyOf(o)
+		text, err := json.Marshal(o.Status)
+		if err != nil {
+			w.Log.Error("a status can't be written", "object", key.String(), "reason", err)
+			continue
+		}
+		if before := w.desired[key]; bytes.Equal(before, text) {
+			text = before // so that it is held once
+		}
+		desired[key] = text
+	}
+	maps.DeleteFunc(w.settled, func(key statusKey, _ settledStatus) bool { return desired[key] == nil })
+	w.desired = desired
+	return desired
 }
 
 // queueOf is the queue that an object is in.
@@ -145,16 +164,6 @@ func (w *StatusWriter) queueOf(key statusKey) workqueue.TypedRateLimitingInterfa
 
 func keyOf(o status.Object) statusKey {
 	return statusKey{schema.FromAPIVersionAndKind(o.APIVersion, o.Kind).GroupKind(), o.Metadata.Namespace, o.Metadata.Name}
-}
-
-// toFields gives a status in the way in which an API server writes it.
-func toFields(status any) (map[string]any, error) {
-	text, err := json.Marshal(status)
-	if err != nil {
-		return nil, err
-	}
-	var fields map[string]any
-	return fields, json.Unmarshal(text, &fields)
 }
 
 // writeNext writes one object's status; false at the end.
@@ -230,32 +239,43 @@ type comparison struct {
 
 func (w *StatusWriter) compare(key statusKey) (c comparison, err error) {
 	w.lock.Lock()
-	desired, wanted := w.desired[key]
+	desired, settled := w.desired[key], w.settled[key]
 	w.lock.Unlock()
 	c.of, c.resource, err = w.Source.find(key.kind, key.namespace, key.name)
-	if err != nil || !wanted {
+	if err != nil || desired == nil || bytes.Equal(settled.desired, desired) && bytes.Equal(settled.current, c.of.status) {
 		return c, err
 	}
-	current := map[string]any{}
-	if c.of.status != nil {
-		if err := json.Unmarshal(c.of.status, &current); err != nil {
-			return c, err
-		}
-	}
-	changes := map[string]any{}
-	for field, value := range desired {
-		if !reflect.DeepEqual(current[field], value) {
-			changes[field] = value
-		}
-	}
-	for field := range current {
-		if _, stays := desired[field]; !stays && key.kind.Group != "" { // a Service has a status of others, too
-			changes[field] = nil
-		}
+	changes, err := findChanges(desired, c.of.status, key.kind.Group != "") // a Service has a status of others, too
+	if err != nil {
+		return c, err
 	}
 	if len(changes) == 0 {
+		w.lock.Lock()
+		defer w.lock.Unlock()
+		w.settled[key] = settledStatus{desired, c.of.status}
 		return c, nil
 	}
 	c.patch, err = json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": c.of.ResourceVersion}, "status": changes})
 	return c, err
+}
+
+// findChanges gives the fields of a status that shall be others, nil for those that shall go where it is limpet's as a whole.
+func findChanges(desired, current []byte, whole bool) (map[string]any, error) {
+	wanted, have := map[string]any{}, map[string]any{}
+	err := json.Unmarshal(desired, &wanted)
+	if current != nil {
+		err = errors.Join(err, json.Unmarshal(current, &have))
+	}
+	changes := map[string]any{}
+	for field, value := range wanted {
+		if !reflect.DeepEqual(have[field], value) {
+			changes[field] = value
+		}
+	}
+	for field := range have {
+		if _, stays := wanted[field]; !stays && whole {
+			changes[field] = nil
+		}
+	}
+	return changes, err
 }

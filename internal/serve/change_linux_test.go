@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -47,6 +48,29 @@ func BenchmarkChange(b *testing.B) {
 	}
 }
 
+// BenchmarkCheck measures what finding out all statuses costs when one object has changed, and what the process holds after that.
+func BenchmarkCheck(b *testing.B) {
+	for _, routes := range []int{1000, 5000} {
+		s := startChanging(b, routes)
+		b.Run(fmt.Sprint(routes), func(b *testing.B) {
+			before, count := processorTime(), 0
+			for b.Loop() {
+				count++
+				s.change(b, "HTTPRoute", "value: /cart", "value: /cart")
+				if _, err := s.output.Check(livereload.Inputs{Sources: s.sources}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64((processorTime()-before).Milliseconds())/float64(count), "cpu-ms/op")
+			runtime.GC()
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			b.ReportMetric(float64(m.HeapAlloc>>20), "MiB-held")
+		})
+		s.stop()
+	}
+}
+
 // processorTime is what the process has taken of it, collections of memory and the Envoy's part with it.
 func processorTime() time.Duration {
 	var used syscall.Rusage
@@ -56,6 +80,7 @@ func processorTime() time.Duration {
 
 // changing is a server whose input changes.
 type changing struct {
+	output  *Output
 	sources []compiler.Source
 	inputs  chan livereload.Inputs
 	live    chan struct{}
@@ -82,6 +107,7 @@ func startChanging(b *testing.B, routes int) *changing {
 			Deadline: time.Minute, Identify: xds.IdentifyByCertificate("limpet"), Log: liveLog{Log{To: slog.New(slog.DiscardHandler)}, s.live},
 		}),
 	}
+	s.output = o
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &livereload.Reconciler{Changes: s, Output: o, Stderr: io.Discard, Read: func(io.Writer) (livereload.Inputs, error) {
 		return livereload.Inputs{Sources: s.sources}, nil

@@ -11,13 +11,13 @@ import (
 // Log writes what an xDS server has to say.
 type Log struct {
 	To *slog.Logger
-	// Answered, if there is one, is called when an Envoy has taken or rejected something.
-	Answered func()
+	// Answered, if there is one, is called when an Envoy has taken a change as a whole, or rejected something.
+	Answered func(rejects bool)
 }
 
-func (l Log) answered() {
+func (l Log) answered(rejects bool) {
 	if l.Answered != nil {
-		l.Answered()
+		l.Answered(rejects)
 	}
 }
 
@@ -48,7 +48,7 @@ func (l Log) Refused(address string, why error) {
 func (l Log) Rejected(c xds.ClientStatus, r xds.Rejection) {
 	l.To.Error("Envoy rejects a resource; what it had of it keeps serving",
 		append(about(c), "type", r.Type, "name", r.Name, "message", r.Words)...)
-	l.answered()
+	l.answered(true)
 }
 
 // Late is for an Envoy that owes an answer.
@@ -59,7 +59,7 @@ func (l Log) Late(c xds.ClientStatus) {
 // Live is for an Envoy that has all of a change.
 func (l Log) Live(c xds.ClientStatus, took time.Duration) {
 	l.To.Info("change is live", append(about(c), "generation", c.Generation, "ms", took.Milliseconds())...)
-	l.answered()
+	l.answered(false)
 }
 
 // Lines writes lines of package message as records.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
 	"github.com/limpet-proxy/limpet/internal/livereload"
 	"github.com/limpet-proxy/limpet/internal/rollout"
 	"github.com/limpet-proxy/limpet/internal/xds"
@@ -42,7 +43,8 @@ type Output struct {
 	// Notify, if there is one, is called after each change of what statuses depend on.
 	Notify func()
 
-	done atomic.Int64 // compilations and checks
+	done     atomic.Int64 // compilations and checks
+	rejected atomic.Bool  // the last check knew of something that an Envoy did not take
 
 	lock      sync.Mutex // of what follows, and of what is remembered
 	follower  *compiler.Follower
@@ -147,8 +149,8 @@ func (s *Output) NewWarnings() []compiler.Problem {
 	return s.fresh
 }
 
-// Check says what becomes of the inputs' objects, by what Compile made of them last. No change waits for it.
-func (s *Output) Check(in livereload.Inputs) (*compiler.CheckResult, error) {
+// Check says what statuses the inputs' objects shall have, by what Compile made of them last. No change waits for it.
+func (s *Output) Check(in livereload.Inputs) (result *compiler.CheckResult, err error) {
 	s.checking.Lock()
 	defer s.checking.Unlock()
 	defer s.done.Add(1)
@@ -163,7 +165,10 @@ func (s *Output) Check(in livereload.Inputs) (*compiler.CheckResult, error) {
 	if s.Proxies != nil {
 		o.Envoy.Served.Proxies, o.Envoy.Served.ClassParameters = s.Proxies()
 	}
-	return compiler.Check(s.recall(in.Sources, &o), o)
+	s.rejected.Store(len(o.Envoy.Served.Rejected) > 0)
+	sources := s.recall(in.Sources, &o)
+	parallel.Sparingly(func() { result, err = compiler.Statuses(sources, o) })
+	return result, err
 }
 
 // recall puts what is remembered into options and sources, as it is now.
@@ -286,6 +291,13 @@ func (s *Output) LongestUnused() time.Duration {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	return s.unused
+}
+
+// Answered says that an Envoy has taken a change as a whole, or rejected something. Statuses depend on what is rejected alone.
+func (s *Output) Answered(rejects bool) {
+	if rejects || s.rejected.Load() {
+		s.Changed()
+	}
 }
 
 // Changed says that something has changed that statuses depend on.

@@ -47,7 +47,8 @@ func NewTraces(ctx context.Context, collector string, isLocal bool, log *slog.Lo
 	}
 	otel.SetErrorHandler(&tellOnce{log: log})
 	provider := sdktrace.NewTracerProvider(
-		sdktrace.WithBatcher(exporter, sdktrace.WithMaxQueueSize(maxSpans), sdktrace.WithBatchTimeout(sendEvery), sdktrace.WithExportTimeout(sendFor)),
+		sdktrace.WithBatcher(exporter,
+			sdktrace.WithMaxQueueSize(maxSpans), sdktrace.WithBatchTimeout(sendEvery), sdktrace.WithExportTimeout(sendFor)),
 		sdktrace.WithSampler(sdktrace.AlwaysSample()), sdktrace.WithIDGenerator(changeIDs{}),
 		sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", "limpet"))),
 	)

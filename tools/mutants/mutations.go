@@ -5,15 +5,16 @@ type mutation struct{ name, file, from, to string }
 
 // The files that have most of them.
 const (
-	objects = "internal/compiler/follow/objects.go"
-	frame   = "internal/compiler/follow/frame.go"
-	part    = "internal/compiler/follow/part.go"
-	groups  = "internal/compiler/follow/groups.go"
-	merged  = "internal/compiler/follow/merged.go"
-	state   = "internal/compiler/follow/state.go"
-	graph   = "internal/compiler/coupling/graph.go"
-	store   = "internal/compiler/resource/store.go"
-	decide  = "internal/compiler/policy/decide.go"
+	objects  = "internal/compiler/follow/objects.go"
+	frame    = "internal/compiler/follow/frame.go"
+	part     = "internal/compiler/follow/part.go"
+	groups   = "internal/compiler/follow/groups.go"
+	merged   = "internal/compiler/follow/merged.go"
+	state    = "internal/compiler/follow/state.go"
+	follower = "compiler/follower.go"
+	graph    = "internal/compiler/coupling/graph.go"
+	store    = "internal/compiler/resource/store.go"
+	decide   = "internal/compiler/policy/decide.go"
 )
 
 var mutations = []mutation{
@@ -287,6 +288,41 @@ var mutations = []mutation{
 		"ExtensionServices are followed", objects,
 		"kind == object.KindBackendTLSPolicy || kind == object.KindExtensionService",
 		"kind == object.KindBackendTLSPolicy",
+	},
+	{
+		"HTTPProxies that verify services are followed", objects,
+		"\t\t\ts.objects.countVerified(p.Value.Verifies(), present)\n",
+		"",
+	},
+	{
+		"XBackends that verify hosts are followed", objects,
+		"\t\t\ts.objects.countVerified(b.Value.Validation() != nil, present)\n",
+		"\t\t\t_ = b\n",
+	},
+	{
+		"Namespaces not in the context", objects,
+		"replace(was.Namespaces, gone.Namespaces, came.Namespaces)",
+		"replace(was.Namespaces, nil, nil)",
+	},
+	{
+		"XBackends not in the context", objects,
+		"replace(was.Backends, gone.Backends, came.Backends)",
+		"replace(was.Backends, nil, nil)",
+	},
+	{
+		"a restart forgets what was told", state,
+		"s.listening.Incumbents, s.said = store, had, claims, told",
+		"s.listening.Incumbents, _ = store, had, claims, told",
+	},
+	{
+		"what was told of documents as a whole is told again", follower,
+		"\tif f.whole {\n\t\tbefore = f.saidWhole\n\t}\n",
+		"",
+	},
+	{
+		"what was told of documents as a whole is told again when they are followed", follower,
+		"leaveOutSaid(rep.Problems(), f.saidWhole)",
+		"rep.Problems()",
 	},
 	{
 		"ListenerSets not in the context", objects,

@@ -25,39 +25,13 @@ import (
 
 const root = "../../.."
 
-// matrix are values that switch everything on and off, alone and together.
-var matrix = map[string]string{
-	"as it comes":         ``,
-	"one, without extras": `{replicaCount: 1, podDisruptionBudget: {enabled: false}, topologySpread: {enabled: false}, crds: {enabled: false}, gatewayClass: {create: false}}`,
-	"everything": `{autoscaling: {enabled: true}, networkPolicy: {enabled: true, envoys: [{namespaceSelector: {}}], monitoring: [{podSelector: {}}]},
-		serviceMonitor: {enabled: true, labels: {release: prometheus}}, dashboards: {enabled: true}, managedEnvoys: {enabled: true}, podLabels: {team: edge},
-		podAnnotations: {a: b}, nodeSelector: {kubernetes.io/os: linux}, tolerations: [{key: edge, operator: Exists}], priorityClassName: system-cluster-critical,
-		affinity: {nodeAffinity: {}}, imagePullSecrets: [registry], serviceAccount: {annotations: {a: b}}, fullnameOverride: edge}`,
-	"a network policy for all":  `{networkPolicy: {enabled: true}}`,
-	"its own account and roles": `{serviceAccount: {create: false, name: other}, rbac: {create: false}}`,
-	"cert-manager":              `{tls: {certManager: {enabled: true, issuerRef: {name: ca, kind: ClusterIssuer}}}}`,
-	"certificates of others":    `{tls: {create: false, secretName: theirs}, tokenAudience: ""}`,
-	"an image by digest":        `{image: {digest: "sha256:` + strings.Repeat("0a", 32) + `"}}`,
-	"IPv6, text, no statuses":   `{serve: {bindAddress: "[::]", logFormat: text, addressPool: "fd00::/112", tracesTo: "otel:4317", extraArgs: [--token-version=2]}, writeStatus: false}`,
-	"keys that stay":            `{keys: {rotateEvery: "", secretName: ring}}`,
-}
-
-func parseValues(t *testing.T, text string) map[string]any {
-	t.Helper()
-	var values map[string]any
-	if err := yaml.UnmarshalStrict([]byte(text), &values); err != nil {
-		t.Fatal(err)
-	}
-	return values
-}
-
 func render(t *testing.T, values string) []*unstructured.Unstructured {
 	t.Helper()
 	c, err := chart.Load(root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	objects, err := chart.Render(c, parseValues(t, values))
+	objects, err := chart.Render(c, chart.Values(values))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +54,7 @@ var foreign = map[string]bool{"ServiceMonitor": true, "Certificate": true, "Gate
 // TestMatrix: whatever values say, each object is one that Kubernetes' own types have, to the last field, and Pods are restricted.
 func TestMatrix(t *testing.T) {
 	strict := serializer.NewCodecFactory(scheme.Scheme, serializer.EnableStrict).UniversalDeserializer()
-	for name, values := range matrix {
+	for name, values := range chart.Matrix {
 		t.Run(name, func(t *testing.T) {
 			objects, seen := render(t, values), map[string]bool{}
 			for _, o := range objects {
@@ -127,7 +101,7 @@ func checkDeployment(t *testing.T, typed runtime.Object) {
 
 // TestSwitches: what a switch is for is there with it, and not there without.
 func TestSwitches(t *testing.T) {
-	plain, everything, bare := render(t, ""), render(t, matrix["everything"]), render(t, matrix["one, without extras"])
+	plain, everything, bare := render(t, ""), render(t, chart.Matrix["everything"]), render(t, chart.Matrix["one, without extras"])
 	for kind, in := range map[string][3]bool{ // plain, everything, bare
 		"PodDisruptionBudget": {true, true, false}, "GatewayClass": {true, true, false}, "CustomResourceDefinition": {true, true, false},
 		"HorizontalPodAutoscaler": {false, true, false}, "NetworkPolicy": {false, true, false}, "ServiceMonitor": {false, true, false},
@@ -146,7 +120,7 @@ func TestSwitches(t *testing.T) {
 		"everything":              "--manage-proxies",
 	} {
 		var all strings.Builder
-		for _, o := range render(t, matrix[what]) {
+		for _, o := range render(t, chart.Matrix[what]) {
 			text, err := yaml.Marshal(o.Object)
 			if err != nil {
 				t.Fatal(err)
@@ -176,9 +150,9 @@ func TestValuesAreChecked(t *testing.T) {
 	for _, wrong := range []string{
 		`{replicas: 3}`, `{replicaCount: 0}`, `{image: {digest: "sha256:1"}}`, `{serve: {logFormat: xml}}`, `{serve: {bindAddress: "::"}}`,
 		`{keys: {rotateEvery: soon}}`, `{tls: {certManager: {enabled: true}}}`, `{serviceAccount: {create: false}}`, `{crds: {enable: false}}`,
-		`{serve: {extraArgs: [token-version]}}`,
+		`{serve: {extraArgs: [ack-deadline]}}`,
 	} {
-		if _, err := chart.Render(c, parseValues(t, wrong)); err == nil {
+		if _, err := chart.Render(c, chart.Values(wrong)); err == nil {
 			t.Errorf("%s is taken", wrong)
 		}
 	}

@@ -104,6 +104,19 @@ func (s *Serving) launch(t testing.TB, port, admin int, filter []string) {
 	s.await(t, `.*changes of the input reach Envoys.*`)
 }
 
+// Another starts one more limpet serve like it, at addresses of its own.
+func (s *Serving) Another(t testing.TB) *Serving {
+	t.Helper()
+	admin := FreePort(t)
+	other := &Serving{Watching: &Watching{Documents: s.Documents, folder: s.folder, served: true}, root: s.root, Listen: Loopback(FreePort(t))}
+	other.args = slices.Clone(s.args)
+	for flag, value := range map[string]string{"--listen": other.Listen, "--admin": Loopback(admin)} {
+		other.args[slices.Index(other.args, flag)+1] = value
+	}
+	other.launch(t, s.Port, admin, servedFilter(t, Native()))
+	return other
+}
+
 // Kill ends limpet by SIGKILL, and waits until it is gone.
 func (s *Serving) Kill(t testing.TB) {
 	t.Helper()
@@ -128,6 +141,13 @@ func (s *Serving) Bootstrap(t testing.TB, flags ...string) *Compiled {
 		t.Fatal(err)
 	}
 	c.deployment.Env = Environment(s.root)
+	return c
+}
+
+// Skewed has the Envoy's wall clock be ahead by so much, or behind.
+func (c *Compiled) Skewed(t testing.TB, by time.Duration) *Compiled {
+	t.Helper()
+	c.deployment.Env = append(c.deployment.Env, SkewedClock(t, by)...)
 	return c
 }
 

@@ -67,7 +67,9 @@ type Policy struct {
 	Name  string
 	// Counters is for the host, which counts outcomes.
 	Counters *Counters
-	home     *routePolicies // where it came with a route
+	// Noted is for the host too: a bit for each outcome that it has seen of the policy.
+	Noted uint32
+	home  *routePolicies // where it came with a route
 
 	cfg   *policyconfig.Policy
 	scope *token.Scope

@@ -83,7 +83,9 @@ size_t limpet_labelled(void *config, const char *name, size_t size) {
 	struct buffer labels[] = {{"policy", strlen("policy")}, {"outcome", strlen("outcome")}};
 	size_t id;
 	int result = CALLBACK(http_filter_config_define_counter)(config, (struct buffer){name, size}, labels, 2, &id);
-	return result == METRICS_SUCCESS ? id : NO_METRIC;
+	if (result != METRICS_SUCCESS) return NO_METRIC;
+	counters_keep(config, id);
+	return id;
 }
 
 size_t limpet_gauge(void *config, const char *name, size_t size) {

@@ -33,6 +33,9 @@ struct config {
 	struct engine engines[];
 };
 
+// counters_keep has a new configuration go on with the labelled counters of those before.
+void counters_keep(void *config, size_t id);
+
 // What TinyGo's code offers. limpet_main runs the packages' initialisers.
 int limpet_main(int argc, char **argv);
 size_t limpet_stream_size(void);

@@ -260,7 +260,7 @@ func (l *lowerer) checkHeaders(route *gateway.Route, path *field.Path, matches [
 		seen := map[string]bool{}
 		for h, header := range spec.Headers {
 			name := strings.ToLower(string(header.Name))
-			if seen[name] {
+			if seen[name] && route.Proxy == nil {
 				l.rep.Advise(route, path.Child("matches").Index(m).Child("headers").Index(h).Child("name"),
 					"the match names this header twice: only the first entry counts")
 			}
@@ -273,9 +273,9 @@ func (l *lowerer) checkHeaders(route *gateway.Route, path *field.Path, matches [
 	}
 }
 
-// newMatch lowers a match.
+// newMatch lowers a match. Of several entries for one header or parameter the first counts in Gateway API, and all in Contour's.
 func newMatch(of gateway.Match) ir.Match {
-	spec := of.Spec
+	spec, all := of.Spec, of.Route.Proxy != nil
 	m := ir.Match{GRPC: of.Route.Kind == object.KindGRPCRoute}
 	switch *spec.Path.Type {
 	case gatewayv1.PathMatchExact:
@@ -290,13 +290,13 @@ func newMatch(of gateway.Match) ir.Match {
 	}
 	for _, h := range spec.Headers {
 		name := strings.ToLower(string(h.Name))
-		if !slices.ContainsFunc(m.Headers, func(p ir.ValueMatch) bool { return p.Name == name }) {
+		if all || !slices.ContainsFunc(m.Headers, func(p ir.ValueMatch) bool { return p.Name == name }) {
 			regex := h.Type != nil && *h.Type == gatewayv1.HeaderMatchRegularExpression
 			m.Headers = append(m.Headers, ir.ValueMatch{Name: name, Value: h.Value, Regex: regex})
 		}
 	}
 	for _, q := range spec.QueryParams {
-		if !slices.ContainsFunc(m.Query, func(p ir.ValueMatch) bool { return p.Name == string(q.Name) }) {
+		if all || !slices.ContainsFunc(m.Query, func(p ir.ValueMatch) bool { return p.Name == string(q.Name) }) {
 			regex := q.Type != nil && *q.Type == gatewayv1.QueryParamMatchRegularExpression
 			m.Query = append(m.Query, ir.ValueMatch{Name: string(q.Name), Value: q.Value, Regex: regex})
 		}

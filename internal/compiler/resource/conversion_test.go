@@ -92,7 +92,7 @@ func TestHTTPProxiesThatAreRefused(t *testing.T) {
 		"a host that is none":      {proxy("fqdn: A_B", to), []string{`spec.virtualhost.fqdn: Invalid value: "A_B"`}},
 		"two conditions":           {proxy(host, "conditions: [{prefix: /a}, {prefix: /b}], "+to), []string{"spec.routes[0].conditions: Invalid value: 2: must have at most one condition on the path"}},
 		"a condition of both":      {proxy(host, "conditions: [{prefix: /a, exact: /b}], "+to), []string{"spec.routes[0].conditions[0]: Invalid value"}},
-		"a condition of neither":   {proxy(host, "conditions: [{}], "+to), []string{"must have one of prefix, exact and header"}},
+		"a condition of neither":   {proxy(host, "conditions: [{}], "+to), []string{"must have one of prefix, exact, regex, header and queryParameter"}},
 		"a path without a slash":   {proxy(host, "conditions: [{prefix: a}], "+to), []string{`spec.routes[0].conditions[0]: Invalid value: "a": must begin with "/"`}},
 		"a condition on a header":  {proxy(host, "conditions: [{header: {name: a}}], "+to), []string{"spec.routes[0].conditions[0].header: Invalid value: \"a\": must have one of present"}},
 		"headers":                  {proxy(host, "requestHeadersPolicy: {set: [{name: Host, value: b.org}, {name: a, value: '1%'}], remove: [b]}, responseHeadersPolicy: {remove: [c]}, "+to), nil},

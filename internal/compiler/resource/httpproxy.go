@@ -29,9 +29,10 @@ func httpProxyFields() fieldSupport {
 		nestUnder("spec.virtualhost", supportAll("fqdn", "tls.passthrough", "tls.secretName",
 			"authorization.extensionRef.name", "authorization.authPolicy.disabled")),
 		nestUnder("spec.routes[]", joinRows(proxyServiceFields(), headersPolicyFields(), healthCheckFields(), retryFields(), pathFields(),
-			supportAll("conditions[].prefix", "conditions[].exact", "authPolicy.disabled", "permitInsecure",
+			supportAll("conditions[].prefix", "conditions[].exact", "conditions[].regex", "authPolicy.disabled", "permitInsecure",
 				"timeoutPolicy.response"),
-			nestUnder("conditions[].header", supportAll("name", "present", "exact", "contains", "regex")),
+			nestUnder("conditions[].header", valueConditionFields()),
+			nestUnder("conditions[].queryParameter", joinRows(valueConditionFields(), supportAll("prefix", "suffix"))),
 			fieldSupport{"enableWebsockets": ignoredFor("is so for all routes")},
 			nestUnder("loadBalancerPolicy", balancingFields()))),
 		nestUnder("spec.tcpproxy", joinRows(connections, unhashedFields())),
@@ -96,12 +97,17 @@ type HTTPProxyTimeoutPolicy struct {
 	Response string `json:"response"`
 }
 
-// HTTPProxyCondition is on the path, the whole of it or how its text begins, in the middle of a segment too, or on a header.
+// HTTPProxyCondition is on the path, the whole of it or how its text begins, in the middle of a segment too, or on a header or a
+// parameter of the query.
 type HTTPProxyCondition struct {
-	Prefix string                    `json:"prefix"`
-	Exact  string                    `json:"exact"`
-	Header *HTTPProxyHeaderCondition `json:"header"`
+	Prefix         string                   `json:"prefix"`
+	Exact          string                   `json:"exact"`
+	Regex          string                   `json:"regex"`
+	Header         *HTTPProxyValueCondition `json:"header"`
+	QueryParameter *HTTPProxyValueCondition `json:"queryParameter"`
 }
+
+func (c *HTTPProxyCondition) isOnPath() bool { return c.Header == nil && c.QueryParameter == nil }
 
 // HTTPProxyLoadBalancerPolicy has the fields of LoadBalancerPolicy but its targets.
 type HTTPProxyLoadBalancerPolicy struct {
@@ -127,9 +133,10 @@ func (p *HTTPProxy) validate() field.ErrorList {
 func (r *HTTPProxyRoute) validate(path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	paths := 0
-	for i, c := range r.Conditions {
+	for i := range r.Conditions {
+		c := &r.Conditions[i]
 		errs = append(errs, c.validate(path.Child("conditions").Index(i))...)
-		if c.Header == nil {
+		if c.isOnPath() {
 			paths++
 		}
 	}

@@ -87,7 +87,7 @@ func (r *HTTPProxyRoute) validatePaths(path *field.Path) field.ErrorList {
 		return errs
 	}
 	at, seen := path.Child("pathRewritePolicy", "replacePrefix"), map[string]bool{}
-	if r.takesExactPath() {
+	if r.takesOtherPath() {
 		errs = append(errs, field.Forbidden(at, "the route has no condition on a prefix"))
 	}
 	for i, p := range r.PathRewritePolicy.ReplacePrefix {
@@ -100,8 +100,9 @@ func (r *HTTPProxyRoute) validatePaths(path *field.Path) field.ErrorList {
 	return errs
 }
 
-func (r *HTTPProxyRoute) takesExactPath() bool {
-	return slices.ContainsFunc(r.Conditions, func(c HTTPProxyCondition) bool { return c.Exact != "" })
+// takesOtherPath reports whether the route's condition is on a path otherwise than by a prefix.
+func (r *HTTPProxyRoute) takesOtherPath() bool {
+	return slices.ContainsFunc(r.Conditions, func(c HTTPProxyCondition) bool { return c.Exact+c.Regex != "" })
 }
 
 // prefix is that of the route's condition.
@@ -136,7 +137,7 @@ func (s *HTTPProxySpec) isAlone(r *HTTPProxyRoute) bool {
 	same := 0
 	for i := range s.Routes {
 		other := &s.Routes[i]
-		if !other.takesExactPath() && trimSlashes(other.prefix()) == trimSlashes(r.prefix()) {
+		if !other.takesOtherPath() && trimSlashes(other.prefix()) == trimSlashes(r.prefix()) {
 			same++
 		}
 	}
@@ -149,7 +150,7 @@ func trimSlashes(prefix string) string { return strings.TrimRight(prefix, "/") }
 func (s *HTTPProxySpec) rewritesRoot() bool {
 	return slices.ContainsFunc(s.Routes, func(r HTTPProxyRoute) bool {
 		redirects := r.RequestRedirectPolicy != nil && r.RequestRedirectPolicy.Prefix != nil
-		return !r.takesExactPath() && r.prefix() == "/" && (redirects || r.replacement() != "")
+		return !r.takesOtherPath() && r.prefix() == "/" && (redirects || r.replacement() != "")
 	})
 }
 
@@ -167,7 +168,7 @@ func (s *HTTPProxySpec) toMatches(r *HTTPProxyRoute) []gatewayv1.HTTPRouteMatch 
 	if isRoot && s.rewritesRoot() {
 		match.Path = newPathMatch(gatewayv1.PathMatchRegularExpression, "/.*") // all of them, so that their order stays
 	}
-	if match.Path == nil && len(match.Headers) == 0 {
+	if match.Path == nil && len(match.Headers)+len(match.QueryParams) == 0 {
 		return nil
 	}
 	return []gatewayv1.HTTPRouteMatch{match}
@@ -176,7 +177,8 @@ func (s *HTTPProxySpec) toMatches(r *HTTPProxyRoute) []gatewayv1.HTTPRouteMatch 
 // toPathFilters gives the route's redirect, and what it does to paths.
 func (s *HTTPProxySpec) toPathFilters(r *HTTPProxyRoute) (all []gatewayv1.HTTPRouteFilter) {
 	if to := r.RequestRedirectPolicy; to != nil {
-		all = append(all, gatewayv1.HTTPRouteFilter{Type: gatewayv1.HTTPRouteFilterRequestRedirect, RequestRedirect: to.toRedirect()})
+		redirect := to.toRedirect(r.takesOtherPath())
+		all = append(all, gatewayv1.HTTPRouteFilter{Type: gatewayv1.HTTPRouteFilterRequestRedirect, RequestRedirect: redirect})
 	}
 	by := r.replacement()
 	if by == "" {
@@ -193,7 +195,8 @@ func newPrefixEdit(by string) *gatewayv1.HTTPPathModifier {
 	return &gatewayv1.HTTPPathModifier{Type: gatewayv1.PrefixMatchHTTPPathModifier, ReplacePrefixMatch: &by}
 }
 
-func (r *HTTPProxyRedirect) toRedirect() *gatewayv1.HTTPRequestRedirectFilter {
+// toRedirect gives the filter. Where no prefix is matched, the whole path is what goes.
+func (r *HTTPProxyRedirect) toRedirect(whole bool) *gatewayv1.HTTPRequestRedirectFilter {
 	f := &gatewayv1.HTTPRequestRedirectFilter{Scheme: r.Scheme, StatusCode: r.StatusCode}
 	if r.Hostname != nil {
 		host := gatewayv1.PreciseHostname(*r.Hostname)
@@ -206,6 +209,8 @@ func (r *HTTPProxyRedirect) toRedirect() *gatewayv1.HTTPRequestRedirectFilter {
 	switch {
 	case r.Path != nil:
 		f.Path = &gatewayv1.HTTPPathModifier{Type: gatewayv1.FullPathHTTPPathModifier, ReplaceFullPath: r.Path}
+	case r.Prefix != nil && whole:
+		f.Path = &gatewayv1.HTTPPathModifier{Type: gatewayv1.FullPathHTTPPathModifier, ReplaceFullPath: r.Prefix}
 	case r.Prefix != nil:
 		f.Path = newPrefixEdit(*r.Prefix)
 	}

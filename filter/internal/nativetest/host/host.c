@@ -403,6 +403,11 @@ int CALLBACK(http_filter_config_define_gauge)(void *config, struct buffer name, 
 	return METRICS_SUCCESS;
 }
 
+int CALLBACK(http_filter_config_increment_counter)(void *config, size_t id, struct buffer *values, size_t count, uint64_t by) {
+	(void)config;
+	return CALLBACK(http_filter_increment_counter)(NULL, id, values, count, by);
+}
+
 int CALLBACK(http_filter_increment_counter)(void *filter, size_t id, struct buffer *values, size_t count, uint64_t by) {
 	if (count == 2) { // as Envoy names what has labels
 		struct text name = copy(metrics[id].name.data, metrics[id].name.size);

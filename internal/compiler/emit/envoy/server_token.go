@@ -42,6 +42,9 @@ func (e *emitter) newTokenService(at string, t ServerTLS) *corev3.GrpcService {
 // newChannelArgs says what newServerProtocol does, and that an answer may be large: one has all clusters.
 func newChannelArgs(at, name string) *corev3.GrpcService_GoogleGrpc_ChannelArgs {
 	type value = corev3.GrpcService_GoogleGrpc_ChannelArgs_Value
+	text := func(s string) *value {
+		return &value{ValueSpecifier: &corev3.GrpcService_GoogleGrpc_ChannelArgs_Value_StringValue{StringValue: s}}
+	}
 	number := func(n int64) *value {
 		return &value{ValueSpecifier: &corev3.GrpcService_GoogleGrpc_ChannelArgs_Value_IntValue{IntValue: n}}
 	}
@@ -50,7 +53,7 @@ func newChannelArgs(at, name string) *corev3.GrpcService_GoogleGrpc_ChannelArgs 
 		"grpc.max_receive_message_length": number(-1), "grpc.max_reconnect_backoff_ms": number(10_000),
 	}
 	if host, _, err := net.SplitHostPort(at); err == nil && host != name {
-		args["grpc.ssl_target_name_override"] = &value{ValueSpecifier: &corev3.GrpcService_GoogleGrpc_ChannelArgs_Value_StringValue{StringValue: name}}
+		args["grpc.ssl_target_name_override"] = text(name)
 	}
 	return &corev3.GrpcService_GoogleGrpc_ChannelArgs{Args: args}
 }

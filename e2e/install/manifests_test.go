@@ -1,0 +1,83 @@
+package install
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/restmapper"
+
+	"github.com/limpet-proxy/limpet/e2e/install/chart"
+)
+
+// notHere are kinds of others, whose CRDs this API server does not have.
+var notHere = map[string]bool{"ServiceMonitor": true, "Certificate": true}
+
+// TestManifests: a real API server takes all that the chart makes, by server-side apply and as a dry run, with its schemas to the last
+// field, in a namespace that takes restricted Pods alone; and what it has after install.yaml is what the kustomize base says.
+func TestManifests(t *testing.T) {
+	c := startCluster(t)
+	s, p := newShell(t, c), readPage(t)
+	s.run(t, p.blocks["In a cluster"][0])
+	s.file(t, "install.yaml", readFile(t, "../../deploy/install.yaml"))
+	s.run(t, `kubectl apply --server-side -f install.yaml --validate=strict`)
+	groups, err := discovery.NewDiscoveryClientForConfig(c.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := dynamic.NewForConfig(c.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(groups))
+	for name, values := range chart.Matrix {
+		t.Run(name, func(t *testing.T) {
+			for _, o := range render(t, values) {
+				if notHere[o.GetKind()] {
+					continue
+				}
+				mapping, err := mapper.RESTMapping(o.GroupVersionKind().GroupKind(), o.GroupVersionKind().Version)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var resource dynamic.ResourceInterface = client.Resource(mapping.Resource)
+				if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
+					resource = client.Resource(mapping.Resource).Namespace(o.GetNamespace())
+				}
+				_, err = resource.Apply(t.Context(), o.GetName(), o, metav1.ApplyOptions{
+					FieldManager: "helm", Force: true, DryRun: []string{metav1.DryRunAll},
+				})
+				if err != nil {
+					t.Errorf("%s: %v", chart.Title(o), err)
+				}
+			}
+		})
+	}
+	t.Run("restricted Pods alone", func(t *testing.T) { c.checkPodSecurity(t) })
+	t.Run("kustomize", func(t *testing.T) {
+		s.run(t, `cp -r "`+absolute(t, "../../deploy/kustomize")+`" base; kubectl diff --server-side -k base`)
+	})
+}
+
+// checkPodSecurity wants limpet's Pods to have been admitted, and one that is not restricted to be refused.
+func (c *cluster) checkPodSecurity(t *testing.T) {
+	t.Helper()
+	bad := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "bad", Namespace: chart.Namespace},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "bad", Image: "bad"}}},
+	}
+	_, err := c.client.CoreV1().Pods(chart.Namespace).Create(context.Background(), bad, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	if err == nil || !strings.Contains(err.Error(), "PodSecurity") {
+		t.Errorf("a Pod that may be root is admitted: %v", err)
+	}
+	pods, err := c.client.CoreV1().Pods(chart.Namespace).List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(pods.Items) != 2 {
+		t.Errorf("%d Pods of limpet, %v", len(pods.Items), err)
+	}
+}
