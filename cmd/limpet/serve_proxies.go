@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/netip"
 	"os"
+	"sync"
 
 	"github.com/spf13/pflag"
 
@@ -101,7 +102,7 @@ func (sc *serveCommand) proxySettings() (s proxies.Settings, err error) {
 }
 
 // keepProxies keeps proxies, if there are any to keep, until ctx ends. It returns when it knows how they do.
-func keepProxies(ctx context.Context, p *kubernetes.Proxies, changed func()) error {
+func keepProxies(ctx context.Context, p *kubernetes.Proxies, changed func(), keeping *sync.WaitGroup) error {
 	if p == nil {
 		return nil
 	}
@@ -109,6 +110,6 @@ func keepProxies(ctx context.Context, p *kubernetes.Proxies, changed func()) err
 	if err := p.Start(ctx); err != nil {
 		return err
 	}
-	go p.Run(ctx)
+	keeping.Go(func() { p.Run(ctx) })
 	return nil
 }

@@ -119,8 +119,12 @@ func newFleet(t *testing.T) *fleet {
 	}
 	shipped := harness.Find(t)
 	f := &fleet{c: c, client: client, keys: harness.NewRing("old", "new")}
+	filter := shipped.Wasm
+	if harness.Native() {
+		filter = filepath.Join(shipped.Root, "dist", "liblimpet.so")
+	}
 	f.node = node.Start(t, c.config, "node-1", map[string]node.Image{
-		"envoy:1":  {Files: map[string]string{"/usr/local/bin/envoy": shipped.Envoy, shipped.Wasm: shipped.Wasm}},
+		"envoy:1":  {Files: map[string]string{"/usr/local/bin/envoy": shipped.Envoy, filter: filter}},
 		"limpet:1": {Files: map[string]string{"/usr/local/bin/limpet": shipped.Limpet}, Entrypoint: []string{"limpet"}},
 	}, map[string][]string{serverName: {node.Address}})
 	c.startControllers(t)
