@@ -220,7 +220,9 @@ func (c *cluster) lead(
 		Identity: fmt.Sprintf("%s_%d_%d", host, os.Getpid(), time.Now().UnixNano()), Log: c.log,
 	}
 	task := func(ctx context.Context) {
-		if err := keepProxies(ctx, proxies, w.Wake); err != nil {
+		var keeping sync.WaitGroup
+		defer keeping.Wait()
+		if err := keepProxies(ctx, proxies, w.Wake, &keeping); err != nil {
 			return // ctx has ended
 		}
 		if c.flags.statuses {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/netip"
 	"os"
+	"sync"
 
 	"github.com/spf13/pflag"
 
@@ -26,7 +27,8 @@ type proxyFlags struct {
 
 func (f *proxyFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.manage, "manage-proxies", false,
-		"run the proxies of each Gateway of the cluster that has no annotation\n"+v1alpha1.AnnotationManaged+": \"false\"; a ProxyConfig says how")
+		"run the proxies of each Gateway of the cluster that has no annotation\n"+v1alpha1.AnnotationManaged+": \"false\"; "+
+			"a ProxyConfig says how")
 	flags.StringVar(&f.image, "proxy-image", "", "`IMAGE` of Envoy for those, unless their ProxyConfig names one")
 	flags.StringVar(&f.helper, "helper-image", "", "`IMAGE` of limpet for those, which drains them")
 	flags.StringVar(&f.server, "proxy-server", "", "`HOST:PORT` of limpet serve as those reach it, a name in the server's certificate")
@@ -100,7 +102,7 @@ func (sc *serveCommand) proxySettings() (s proxies.Settings, err error) {
 }
 
 // keepProxies keeps proxies, if there are any to keep, until ctx ends. It returns when it knows how they do.
-func keepProxies(ctx context.Context, p *kubernetes.Proxies, changed func()) error {
+func keepProxies(ctx context.Context, p *kubernetes.Proxies, changed func(), keeping *sync.WaitGroup) error {
 	if p == nil {
 		return nil
 	}
@@ -108,6 +110,6 @@ func keepProxies(ctx context.Context, p *kubernetes.Proxies, changed func()) err
 	if err := p.Start(ctx); err != nil {
 		return err
 	}
-	go p.Run(ctx)
+	keeping.Go(func() { p.Run(ctx) })
 	return nil
 }

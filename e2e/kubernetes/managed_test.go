@@ -119,8 +119,12 @@ func newFleet(t *testing.T) *fleet {
 	}
 	shipped := harness.Find(t)
 	f := &fleet{c: c, client: client, keys: harness.NewRing("old", "new")}
+	filter := shipped.Wasm
+	if harness.Native() {
+		filter = filepath.Join(shipped.Root, "dist", "liblimpet.so")
+	}
 	f.node = node.Start(t, c.config, "node-1", map[string]node.Image{
-		"envoy:1":  {Files: map[string]string{"/usr/local/bin/envoy": shipped.Envoy, shipped.Wasm: shipped.Wasm}},
+		"envoy:1":  {Files: map[string]string{"/usr/local/bin/envoy": shipped.Envoy, filter: filter}},
 		"limpet:1": {Files: map[string]string{"/usr/local/bin/limpet": shipped.Limpet}, Entrypoint: []string{"limpet"}},
 	}, map[string][]string{serverName: {node.Address}})
 	c.startControllers(t)
@@ -136,13 +140,30 @@ func newFleet(t *testing.T) *fleet {
 		"--manage-proxies", "--proxy-image", "envoy:1", "--helper-image", "limpet:1", "--proxy-server", serverName + ":18000",
 		"--proxy-ca", filepath.Join(folder, "server-ca.crt"),
 	}
-	f.serving = harness.ServeCluster(t, c.kubeconfig(), 80, f.keys.Only("old"), args...)
+	f.serving = harness.ServeCluster(t, f.asLimpet(t), 80, f.keys.Only("old"), args...)
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("%s\n%s", f.serving.Output(), f.node.Logs())
 		}
 	})
 	return f
+}
+
+// asLimpet gives the kubeconfig of a user who may do what docs/serve.md and docs/managed.md say.
+func (f *fleet) asLimpet(t *testing.T) string {
+	t.Helper()
+	const heading = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\n"
+	_, role, _ := strings.Cut(harness.ReadDocument(t, "docs/managed.md"), heading)
+	role, _, _ = strings.Cut(role, "\n```")
+	f.c.set(t, heading+role+`
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: limpet-proxies}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: limpet-proxies}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: limpet}]
+`)
+	return f.c.asLimpet(t, "", "")
 }
 
 // setConfig writes the ProxyConfig of the class, with further fields.

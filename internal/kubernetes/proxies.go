@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
@@ -52,7 +53,8 @@ type appliedObject struct{ wanted, seen [sha256.Size]byte }
 
 // proxyKinds are those of the objects that run proxies, with their resources.
 var proxyKinds = map[schema.GroupVersionKind]string{
-	{Version: "v1", Kind: "ServiceAccount"}: "serviceaccounts", {Version: "v1", Kind: "Secret"}: "secrets", {Version: "v1", Kind: "Service"}: "services",
+	{Version: "v1", Kind: "ServiceAccount"}: "serviceaccounts", {Version: "v1", Kind: "Secret"}: "secrets",
+	{Version: "v1", Kind: "Service"}:                     "services",
 	{Group: "apps", Version: "v1", Kind: deploymentKind}: "deployments", {Group: "apps", Version: "v1", Kind: daemonSetKind}: "daemonsets",
 	{Group: "policy", Version: "v1", Kind: "PodDisruptionBudget"}:          "poddisruptionbudgets",
 	{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler"}: "horizontalpodautoscalers",
@@ -83,7 +85,8 @@ func (p *Proxies) Wake() { wake(p.wake) }
 func (p *Proxies) Start(ctx context.Context) error {
 	p.synced = nil
 	for kind, resource := range proxyKinds {
-		informer := p.Source.newInformer(kind.GroupVersion().WithResource(resource), "", proxies.LabelManagedBy+"="+proxies.ManagedBy, func(error) {})
+		ours := proxies.LabelManagedBy + "=" + proxies.ManagedBy
+		informer := p.Source.newInformer(kind.GroupVersion().WithResource(resource), "", ours, func(error) {})
 		_ = informer.SetTransform(dropFields) // fails only once it runs
 		changed := func() {
 			p.Wake()
@@ -201,9 +204,12 @@ type invalidParameters struct{ error }
 // objectName tells an object from others of the same owner.
 func objectName(o *unstructured.Unstructured) string { return o.GetKind() + "/" + o.GetName() }
 
+// ownedObjects are those of a Gateway, by kind and name.
+type ownedObjects map[string]*unstructured.Unstructured
+
 // listOwned gives the objects that run a Gateway's proxies, by kind and name.
-func (p *Proxies) listOwned(owner types.UID) map[string]*unstructured.Unstructured {
-	all := map[string]*unstructured.Unstructured{}
+func (p *Proxies) listOwned(owner types.UID) ownedObjects {
+	all := ownedObjects{}
 	for _, store := range p.stores {
 		for _, one := range store.List() {
 			if u, is := one.(*unstructured.Unstructured); is && controllerOf(u) == owner {
@@ -222,7 +228,7 @@ func controllerOf(o metav1.Object) types.UID {
 }
 
 // countReplicas is how many replicas a Deployment among objects has; nil for none.
-func countReplicas(owned map[string]*unstructured.Unstructured) *int32 {
+func countReplicas(owned ownedObjects) *int32 {
 	for _, o := range owned {
 		if n, found, _ := unstructured.NestedInt64(o.Object, "spec", "replicas"); found && o.GetKind() == deploymentKind {
 			replicas := int32(n) //nolint:gosec // it came as one
@@ -233,7 +239,7 @@ func countReplicas(owned map[string]*unstructured.Unstructured) *int32 {
 }
 
 // withoutBusy leaves out what runs proxies as long as what takes its place runs none.
-func (p *Proxies) withoutBusy(stale map[string]*unstructured.Unstructured, desired []*unstructured.Unstructured) map[string]*unstructured.Unstructured {
+func (p *Proxies) withoutBusy(stale ownedObjects, desired []*unstructured.Unstructured) ownedObjects {
 	serving := slices.ContainsFunc(desired, func(o *unstructured.Unstructured) bool {
 		if o.GetKind() != deploymentKind && o.GetKind() != daemonSetKind {
 			return false
@@ -254,6 +260,12 @@ func countReady(o *unstructured.Unstructured) int64 {
 	return n
 }
 
+// client gives access to objects of the same kind and namespace.
+func (p *Proxies) client(o *unstructured.Unstructured) dynamic.ResourceInterface {
+	kind := o.GroupVersionKind()
+	return p.Source.client.Resource(kind.GroupVersion().WithResource(proxyKinds[kind])).Namespace(o.GetNamespace())
+}
+
 // find gives an object as it was seen last; nil if there is none that is ours.
 func (p *Proxies) find(o *unstructured.Unstructured) *unstructured.Unstructured {
 	one, _, _ := p.stores[o.GroupVersionKind()].GetByKey(o.GetNamespace() + "/" + o.GetName())
@@ -270,7 +282,7 @@ func (p *Proxies) apply(ctx context.Context, g *managedGateway, o *unstructured.
 	if live != nil && last.wanted == wanted && last.seen == hashLive(live) {
 		return nil
 	}
-	client := p.Source.client.Resource(o.GroupVersionKind().GroupVersion().WithResource(proxyKinds[o.GroupVersionKind()])).Namespace(o.GetNamespace())
+	client := p.client(o)
 	if live == nil || controllerOf(live) != g.UID {
 		there, err := client.Get(ctx, o.GetName(), metav1.GetOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
@@ -311,12 +323,11 @@ func hashLive(o *unstructured.Unstructured) [sha256.Size]byte {
 }
 
 // removeAll deletes objects, with all that they own.
-func (p *Proxies) removeAll(ctx context.Context, objects map[string]*unstructured.Unstructured) (failed error) {
+func (p *Proxies) removeAll(ctx context.Context, objects ownedObjects) (failed error) {
 	background := metav1.DeletePropagationBackground
 	for _, o := range objects {
 		uid := o.GetUID()
-		err := p.Source.client.Resource(o.GroupVersionKind().GroupVersion().WithResource(proxyKinds[o.GroupVersionKind()])).
-			Namespace(o.GetNamespace()).Delete(ctx, o.GetName(), metav1.DeleteOptions{
+		err := p.client(o).Delete(ctx, o.GetName(), metav1.DeleteOptions{
 			Preconditions: &metav1.Preconditions{UID: &uid}, PropagationPolicy: &background,
 		})
 		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {

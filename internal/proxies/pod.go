@@ -138,7 +138,7 @@ func newSecurity() *corev1.SecurityContext {
 func (r *renderer) newHelper() corev1.Container {
 	return corev1.Container{
 		Name: "helper", Image: r.Settings.HelperImage, ImagePullPolicy: r.pullPolicy(),
-		Command: []string{"limpet"}, Args: []string{"drain", "--install", helperPath},
+		Args:            []string{"drain", "--install", helperPath}, // of limpet, which is what its image runs
 		VolumeMounts:    []corev1.VolumeMount{{Name: "helper", MountPath: helperFolder}},
 		SecurityContext: newSecurity(),
 	}
@@ -275,5 +275,6 @@ func (r *renderer) newBootstrap() ([]byte, error) {
 }
 
 // errNoIdentity says that proxies could not show whose they are.
-var errNoIdentity = errors.New("spec.identity.secretName: Required value: of a Secret of type kubernetes.io/tls in the Gateway's namespace, " +
-	"with the certificate by which limpet serve knows its proxies; or have limpet serve take tokens, by --token-audience")
+var errNoIdentity = errors.New("spec.identity.secretName: Required value: " +
+	"of a Secret of type kubernetes.io/tls in the Gateway's namespace, with the certificate by which limpet serve knows its proxies; " +
+	"or have limpet serve take tokens, by --token-audience")

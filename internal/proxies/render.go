@@ -66,6 +66,9 @@ const proxyName = "limpet-envoy"
 // Render gives the objects that run a Gateway's proxies, in the order in which they are applied.
 func Render(in Input) ([]*unstructured.Unstructured, error) {
 	r := renderer{Input: in, name: Name(in.Gateway.Name, string(in.Gateway.Spec.GatewayClassName))}
+	if err := r.checkPorts(); err != nil {
+		return nil, err
+	}
 	template, err := r.newTemplate()
 	if err != nil {
 		return nil, err
@@ -89,6 +92,18 @@ func Render(in Input) ([]*unstructured.Unstructured, error) {
 		}
 	}
 	return all, nil
+}
+
+// checkPorts refuses listeners at the ports that proxies have for themselves.
+func (r *renderer) checkPorts() error {
+	for own, what := range map[int32]string{
+		ReadyPort: "where proxies say that they are ready", int32(r.adminAddress().Port()): "that of Envoy's admin interface (spec.admin.port)",
+	} {
+		if slices.Contains(r.Ports, Port{own, corev1.ProtocolTCP}) {
+			return fmt.Errorf("a listener has the port %d: it is %s", own, what)
+		}
+	}
+	return nil
 }
 
 // toObject gives an object as it is applied: without what others write.
@@ -222,7 +237,9 @@ func (r *renderer) newService() *corev1.Service {
 		if p.Protocol == corev1.ProtocolUDP {
 			name = fmt.Sprintf("udp-%d", p.Number)
 		}
-		s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{Name: name, Port: p.Number, Protocol: p.Protocol, TargetPort: intstr.FromInt32(p.Number)})
+		s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{
+			Name: name, Port: p.Number, Protocol: p.Protocol, TargetPort: intstr.FromInt32(p.Number),
+		})
 	}
 	if own.ExternalTrafficPolicy != nil && s.Spec.Type != corev1.ServiceTypeClusterIP {
 		s.Spec.ExternalTrafficPolicy = *own.ExternalTrafficPolicy

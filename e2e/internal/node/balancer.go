@@ -37,7 +37,9 @@ func StartBalancer(t testing.TB, config *rest.Config, prefix string) *Balancer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &Balancer{client: client, prefix: prefix, given: map[string]string{}, ports: map[string]net.Listener{}, ready: map[string]map[string][]string{}}
+	b := &Balancer{
+		client: client, prefix: prefix, given: map[string]string{}, ports: map[string]net.Listener{}, ready: map[string]map[string][]string{},
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	var group sync.WaitGroup
 	group.Go(func() {

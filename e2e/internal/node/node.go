@@ -57,7 +57,8 @@ const (
 // Address is where Pods reach this machine.
 const Address = gateway
 
-// Start makes a node, whose Pods know machines by names, and which runs Pods that are bound to it until the test ends. The test must be root, in a network namespace of its own.
+// Start makes a node, whose Pods know machines by names, and which runs Pods that are bound to it until the test ends. The test must be
+// root, in a network namespace of its own.
 func Start(t testing.TB, config *rest.Config, name string, images map[string]Image, names map[string][]string) *Node {
 	t.Helper()
 	client, err := kubernetes.NewForConfig(config)
@@ -96,7 +97,9 @@ func run(t testing.TB, format string, args ...any) {
 func (n *Node) register(t testing.TB) {
 	t.Helper()
 	ctx := t.Context()
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.Name, Labels: map[string]string{corev1.LabelHostname: n.Name, corev1.LabelOSStable: "linux"}}}
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{
+		Name: n.Name, Labels: map[string]string{corev1.LabelHostname: n.Name, corev1.LabelOSStable: "linux"},
+	}}
 	made, err := n.client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
 		made, err = n.client.CoreV1().Nodes().Get(ctx, n.Name, metav1.GetOptions{})
@@ -105,11 +108,14 @@ func (n *Node) register(t testing.TB) {
 		t.Fatal(err)
 	}
 	room := corev1.ResourceList{
-		corev1.ResourceCPU: resource.MustParse("16"), corev1.ResourceMemory: resource.MustParse("64Gi"), corev1.ResourcePods: resource.MustParse("110"),
+		corev1.ResourceCPU: resource.MustParse("16"), corev1.ResourceMemory: resource.MustParse("64Gi"),
+		corev1.ResourcePods: resource.MustParse("110"),
 	}
 	made.Status = corev1.NodeStatus{
 		Capacity: room, Allocatable: room, Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: gateway}},
-		Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "Ready", LastHeartbeatTime: metav1.Now()}},
+		Conditions: []corev1.NodeCondition{{
+			Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "Ready", LastHeartbeatTime: metav1.Now(),
+		}},
 	}
 	if made, err = n.client.CoreV1().Nodes().UpdateStatus(ctx, made, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)

@@ -139,17 +139,17 @@ func (p *pod) end(c *corev1.Container, command *exec.Cmd, ended <-chan error, gr
 		ctx, stop := context.WithDeadline(context.Background(), deadline)
 		defer stop()
 		begun := time.Now()
-		run, err := p.command(c, hook.PreStop.Exec.Command)
+		prestop, err := p.command(c, hook.PreStop.Exec.Command)
 		if err == nil {
-			err = run.Start()
+			err = prestop.Start()
 		}
 		if err == nil {
 			done := make(chan error, 1)
-			go func() { done <- run.Wait() }()
+			go func() { done <- prestop.Wait() }()
 			select {
 			case err = <-done:
 			case <-ctx.Done():
-				err = errors.Join(ctx.Err(), run.Process.Kill())
+				err = errors.Join(ctx.Err(), prestop.Process.Kill())
 			}
 		}
 		p.say("preStop took %v: %v", time.Since(begun).Round(time.Millisecond), err)
@@ -202,7 +202,9 @@ func (p *pod) command(c *corev1.Container, instead []string) (*exec.Cmd, error) 
 	if err != nil {
 		return nil, err
 	}
-	spec := container{Network: fmt.Sprintf("/proc/%d/ns/net", p.pause.Process.Pid), Root: root, Mounts: maps.Clone(image.Files), User: p.user(c)}
+	spec := container{
+		Network: fmt.Sprintf("/proc/%d/ns/net", p.pause.Process.Pid), Root: root, Mounts: maps.Clone(image.Files), User: p.user(c),
+	}
 	if spec.Mounts == nil {
 		spec.Mounts = map[string]string{}
 	}
@@ -305,7 +307,8 @@ func (p *pod) makeNetwork() error {
 	in := "nsenter -t " + pid + " -n "
 	commands := []string{
 		"ip link add " + link + " type veth peer name eth0 netns " + pid, "ip link set " + link + " master " + bridge + " up",
-		in + "ip link set lo up", in + "ip addr add " + p.ip + "/16 dev eth0", in + "ip link set eth0 up", in + "ip route add default via " + gateway,
+		in + "ip link set lo up", in + "ip addr add " + p.ip + "/16 dev eth0", in + "ip link set eth0 up",
+		in + "ip route add default via " + gateway,
 	}
 	if s := p.object.Spec.SecurityContext; s != nil {
 		for _, one := range s.Sysctls {

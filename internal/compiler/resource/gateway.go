@@ -17,8 +17,10 @@ var gatewayClassKind = newKind(definition[gatewayv1.GatewayClass]{
 			"spec.controllerName": supported,
 			"spec.description":    ignoredFor("is for people"),
 
-			"spec.parametersRef.group": {Only: []any{v1alpha1.Group}, Ignored: forProxies}, "spec.parametersRef.kind": {Only: []any{proxyConfigKind.Kind}, Ignored: forProxies},
-			"spec.parametersRef.namespace": ignoredFor(forProxies), "spec.parametersRef.name": ignoredFor(forProxies),
+			"spec.parametersRef.group":     {Only: []any{v1alpha1.Group}, Ignored: forProxies},
+			"spec.parametersRef.kind":      {Only: []any{proxyConfigKind.Kind}, Ignored: forProxies},
+			"spec.parametersRef.namespace": ignoredFor(forProxies),
+			"spec.parametersRef.name":      ignoredFor(forProxies),
 		}
 	},
 	list: func(o *Objects) *[]*Object[gatewayv1.GatewayClass] { return &o.Classes },

@@ -54,7 +54,8 @@ func (b *builder) writeGateway(g *gateway.Status) {
 		affected := b.affectedTarget(object.TargetRef{Ref: g.Gateway.Origin().Ref, Section: string(l.Name)})
 		s.Listeners = append(s.Listeners, b.newListenerStatus(l, append(state.listConditions(), affected...), w, was.Listeners))
 	}
-	s.Conditions = w.merge(was.Conditions, ownedByGateway, append(b.noteDryRun(g, b.noteProxies(g, &s, gatewayConditions(g, states, problems))),
+	conditions := b.noteProxies(g, &s, gatewayConditions(g, states, problems))
+	s.Conditions = w.merge(was.Conditions, ownedByGateway, append(b.noteDryRun(g, conditions),
 		b.affectedGateway(g.Gateway.Origin().Ref, string(o.Spec.GatewayClassName))...)...)
 	b.addObject(o.TypeMeta, o.ObjectMeta, s)
 	for _, set := range g.Sets {
