@@ -247,6 +247,9 @@ func (r *renderer) newBootstrap() ([]byte, error) {
 		Gateway: key, Node: key, Server: r.Settings.Server, Modules: r.Settings.Modules, Admin: r.adminAddress(),
 		Ready: netip.AddrPortFrom(r.Settings.Bind, ReadyPort),
 	}
+	if t := r.Config.Tracing; t != nil {
+		b.Traces = t.Endpoint
+	}
 	if a := r.Config.Admin; a != nil && a.AllPages != nil {
 		b.AdminAll = *a.AllPages
 	}
