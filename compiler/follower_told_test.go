@@ -22,11 +22,11 @@ func TestFollowerTellsOnce(t *testing.T) {
 		name    string
 		sources []Source
 		whole   bool
-		fresh   string // the only routes that are told of
+		fresh   string // the only objects that are told of
 	}{
 		{"first", []Source{web, route("a")}, true, "a"},
 		{"followed", []Source{web, route("a"), route("b")}, false, "b"},
-		{"a policy that is not followed", []Source{web, route("a"), route("b"), policy}, true, ""},
+		{"a policy that is not followed", []Source{web, route("a"), route("b"), policy}, true, "tls"},
 		{"a route with it", []Source{web, route("a"), route("b"), route("c"), policy}, true, "c"},
 		{"nothing new with it", []Source{web, route("a"), route("c"), policy}, true, ""},
 		{"followed again", []Source{web, route("a"), route("c"), route("d")}, true, "d"},
@@ -35,21 +35,25 @@ func TestFollowerTellsOnce(t *testing.T) {
 		{"with a route", []Source{web, route("a"), route("c"), route("d"), route("e"), route("f"), twice("x"), twice("y")}, true, "f"},
 		{"once", []Source{web, route("a"), route("c"), route("d"), route("e"), route("f"), route("g"), twice("x")}, true, "g"},
 		{"after all", []Source{web, route("a"), route("g"), route("h"), twice("x")}, false, "h"},
+		{"refused: a Service twice, and no Gateway", []Source{route("a"), route("g"), route("h"), twice("x"), twice("y")}, false, ""},
+		{"once, after that", []Source{web, route("a"), route("g"), route("h"), route("i"), twice("x")}, false, "i"},
 	}
 	f := newFollower(t, Options{Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "d"}}})
 	for _, s := range steps {
 		update, err := f.Replace(s.sources, Changes{})
-		if err != nil {
+		if refused := strings.HasPrefix(s.name, "refused"); refused != (err != nil) {
 			t.Fatalf("%s: %v", s.name, err)
+		} else if refused {
+			continue
 		}
 		told := ""
 		for _, p := range update.NewWarnings {
-			if _, name, is := strings.Cut(p.Object, "HTTPRoute default/"); is && !strings.HasSuffix(told, name) {
+			if _, name, _ := strings.Cut(p.Object, " default/"); !strings.HasPrefix(p.Object, "Service ") && !strings.HasSuffix(told, name) {
 				told += name
 			}
 		}
 		if told != s.fresh || update.Whole != s.whole {
-			t.Errorf("%s: told of the routes %q, not of %q, whole=%t: %s", s.name, told, s.fresh, update.Whole, fmt.Sprint(update.NewWarnings))
+			t.Errorf("%s: told of %q, not of %q, whole=%t: %s", s.name, told, s.fresh, update.Whole, fmt.Sprint(update.NewWarnings))
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/atomicfile"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/filtermodule"
 	"github.com/limpet-proxy/limpet/internal/digest"
 )
 
@@ -85,6 +86,15 @@ func (f *configFlags) checkNative(c *cobra.Command, target compiler.Target) erro
 }
 
 func (f *filterFlags) isNative() bool { return f.build == filterNative }
+
+// judge says what keeps an Envoy from the filter, by its version and its extensions, or what there is to doubt.
+func (f *filterFlags) judge(envoyVersion string, extensions []string) string {
+	if !f.isNative() {
+		return ""
+	}
+	fault, doubt := filtermodule.JudgeEnvoy(envoyVersion)
+	return cmp.Or(filtermodule.JudgeExtensions(extensions), fault, doubt)
+}
 
 // what is the filter's file, for people.
 func (f *filterFlags) what() string {

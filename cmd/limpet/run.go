@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"crypto/rand"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/atomicfile"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/filtermodule"
 	"github.com/limpet-proxy/limpet/internal/envoyproc"
 	"github.com/limpet-proxy/limpet/internal/keyfile"
 	"github.com/limpet-proxy/limpet/internal/message"
@@ -107,6 +109,9 @@ func (rc *runCommand) run(c *cobra.Command, envoyFlags []string) error {
 	if err != nil {
 		return err
 	}
+	if err := rc.checkVersion(c.ErrOrStderr(), program); err != nil {
+		return err
+	}
 	// The name is fixed before anything is compiled, for the module's path is part of the configuration.
 	// The folder itself comes later: until then there is nothing to clean up.
 	dir := filepath.Join(os.TempDir(), "limpet-run-"+rand.Text())
@@ -138,6 +143,21 @@ func (rc *runCommand) run(c *cobra.Command, envoyFlags []string) error {
 	err = envoyproc.Supervise(cmd, signals, envoyproc.Grace)
 	end()
 	return cmp.Or(d.failed, err)
+}
+
+// checkVersion refuses an Envoy that can't load the native filter, and warns of one with which that was not tried.
+func (rc *runCommand) checkVersion(stderr io.Writer, program string) error {
+	if !rc.config.filter.isNative() {
+		return nil
+	}
+	fault, doubt := filtermodule.JudgeEnvoy(envoyproc.Version(program))
+	if fault != "" {
+		return errors.New(fault)
+	}
+	if doubt != "" {
+		message.PrintWarning(stderr, doubt)
+	}
+	return nil
 }
 
 // listArgs are Envoy's. What Envoy discovers was made for it, so it need not look for fields that it does not know, which takes it

@@ -235,7 +235,7 @@ func (sc *serveCommand) run(c *cobra.Command) error {
 	server := xds.NewServer(xds.Options{
 		Deadline: sc.deadline, ConnectionAge: sc.age, Authenticate: sc.tls.authenticate(), Identify: sc.tls.identify(),
 		Log: serve.Log{To: log, Answered: output.Answered}, Metrics: xds.NewMetrics(registry),
-		Staged: traces.Staged, Ready: serve.NewReadyListener,
+		Staged: traces.Staged, Ready: serve.NewReadyListener, Judge: sc.config.filter.judge,
 	})
 	output.Server = server
 	go gctune.ReleaseWhenIdle(ctx, output.Done)

@@ -248,7 +248,8 @@ func (c *cluster) newStatusWriter(ctx context.Context, output *serve.Output, reg
 	w := kubernetes.NewStatusWriter(c.source, func(sources []compiler.Source) (*compiler.CheckResult, error) {
 		return output.Check(livereload.Inputs{Sources: sources})
 	}, c.log)
-	w.Written = serve.NewStatusMetrics(registry)
+	w.Written, w.Metrics = serve.NewStatusMetrics(registry), kubernetes.NewQueueMetrics(registry)
+	c.source.RegisterSize(registry)
 	told, err := kubernetes.NewEvents(ctx, c.config)
 	if err != nil {
 		c.log.Error("no events are sent", "reason", err)

@@ -127,9 +127,14 @@ func printStatus(to io.Writer, status serve.Status, wide bool) error {
 	return printRejections(to, status.Envoys)
 }
 
-// printRejections prints what Envoys say of what they reject.
+// printRejections prints what is wrong with Envoys, and what they say of what they reject.
 func printRejections(to io.Writer, envoys []xds.ClientStatus) error {
 	for _, e := range envoys {
+		if e.Warning != "" {
+			if _, err := fmt.Fprintf(to, "\n%s: %s\n", message.MakePrintable(e.Node), message.MakePrintable(e.Warning)); err != nil {
+				return err
+			}
+		}
 		for _, r := range e.Rejected {
 			if _, err := fmt.Fprintf(to, "\n%s rejects %s %s:\n  %s\n",
 				message.MakePrintable(e.Node), r.Type, r.Name, message.MakePrintable(r.Words)); err != nil {

@@ -36,8 +36,8 @@ type cluster struct {
 	*node
 }
 
-// startCluster starts a control plane for a test, and a node. Nothing of limpet or of Gateway API is in it.
-func startCluster(t *testing.T) *cluster {
+// startCluster starts a control plane for a test, and a node. Nothing of limpet or of Gateway API is in it. Flags are the API server's.
+func startCluster(t *testing.T, flags ...string) *cluster {
 	t.Helper()
 	folder, err := os.MkdirTemp("", "limpet-install")
 	if err != nil {
@@ -56,7 +56,7 @@ func startCluster(t *testing.T) *cluster {
 		}
 		_ = os.RemoveAll(folder)
 	})
-	if err := c.start(); err != nil {
+	if err := c.start(flags); err != nil {
 		t.Fatal(err)
 	}
 	c.node = &node{
@@ -86,7 +86,7 @@ func buildLimpet(t *testing.T, folder string) string {
 	return path
 }
 
-func (c *cluster) start() error {
+func (c *cluster) start(flags []string) error {
 	if err := c.writeFiles(); err != nil {
 		return err
 	}
@@ -103,6 +103,7 @@ func (c *cluster) start() error {
 			"--advertise-address=" + nodeAddress, "--endpoint-reconciler-type=none", "--audit-policy-file=audit.yaml", "--audit-log-path=audit.log",
 		},
 	}
+	steps[1] = append(steps[1], flags...)
 	for _, step := range steps {
 		if err := c.launch(step[0], step[1:]...); err != nil {
 			return err

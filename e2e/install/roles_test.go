@@ -71,7 +71,8 @@ func unused(all []grant, requests map[request]bool) (left []grant) {
 // TestRoles: limpet uses each thing that the chart's roles let it do, and asks for nothing else. The API server notes its requests, while
 // objects of all kinds come, change and get statuses, keys rotate, certificates are renewed, and Envoys connect.
 func TestRoles(t *testing.T) {
-	c := startCluster(t)
+	// An API server of before 1.34 has no lists that are watches' beginnings, so that limpet lists.
+	c := startCluster(t, "--feature-gates=WatchList=false")
 	s, p := newShell(t, c), readPage(t)
 	objects := render(t, "")
 	all := grants(t, objects)
@@ -95,11 +96,10 @@ kubectl -n limpet-system create secret generic limpet-keys --type limpet.dev/key
 	s.file(t, "install.yaml", strings.Replace(manifests, "--tls-names=", "--tls-names=edge.example,", 1))
 	s.run(t, `kubectl apply --server-side -f install.yaml; kubectl -n limpet-system rollout status deployment/limpet --timeout=120s`)
 	broken := `kubectl -n kinds patch httproute http --type json -p '[{"op": "replace", "path": "/spec/rules/0/backendRefs/0/name", "value": "%s"}]'`
-	terminating := `kubectl -n kinds patch endpointslice app --type json -p '[{"op": "add", "path": "/endpoints/-", "value": ` +
-		`{"addresses": ["10.244.9.%d"], "conditions": {"ready": false, "serving": true, "terminating": true}}}]'`
 	for i := range 20 {
 		s.run(t, fmt.Sprintf(broken, []string{"nowhere", "app"}[i%2]))
-		s.run(t, fmt.Sprintf(terminating, 10+i))
+		s.file(t, "slice.yaml", terminating(i))
+		s.run(t, "kubectl apply -f slice.yaml")
 		time.Sleep(3 * time.Second)
 		if requests, _ := c.requests(t); len(unused(all, requests)) == 0 {
 			break
@@ -118,6 +118,21 @@ kubectl -n limpet-system create secret generic limpet-keys --type limpet.dev/key
 		}
 	}
 	fmt.Printf("roles: %d grants, %d different requests\n", len(all), len(requests))
+}
+
+// terminating is an EndpointSlice with many hosts that terminate, others each time: limpet remembers since when.
+func terminating(round int) string {
+	text := fmt.Sprintf(`apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: app-%d, namespace: kinds, labels: {kubernetes.io/service-name: app}}
+addressType: IPv4
+ports: [{name: http, port: 8080}]
+endpoints:
+`, round)
+	for i := range 80 {
+		text += fmt.Sprintf("- {addresses: [10.244.%d.%d], conditions: {ready: false, serving: true, terminating: true}}\n", 20+round, i+1)
+	}
+	return text
 }
 
 // file writes a file where the shell is.

@@ -54,7 +54,7 @@ func Roots(ctx context.Context, secrets typedcorev1.SecretInterface, name, targe
 	}
 	text, has := secret.Data[RootName]
 	if !has {
-		return nil, fmt.Errorf("Secret %s: data: Required value: it has no %s; 'limpet keygen --root' makes one", name, RootName)
+		return nil, fmt.Errorf("the Secret %s: data: Required value: it has no %s; 'limpet keygen --root' makes one", name, RootName)
 	}
 	return keyfile.ParseRoots("Secret "+name, string(text))
 }

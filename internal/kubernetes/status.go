@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
+	"math"
 	"reflect"
 	"sync"
 	"time"
@@ -31,6 +32,8 @@ type StatusWriter struct {
 	Log   *slog.Logger
 	// Written, if there is one, is told what became of each write.
 	Written func(result string)
+	// Metrics, if there are any, are of the queues of objects.
+	Metrics *QueueMetrics
 	// Events, if there is one, is told of each status that was written.
 	Events *Events
 
@@ -42,7 +45,14 @@ type StatusWriter struct {
 	desired map[statusKey][]byte // as JSON
 	// settled are the statuses that were compared with what they shall be, and were that.
 	settled map[statusKey]settledStatus
+	// looks counts the looks at all objects, and wrote has the number of the one during which an object was written last, underWay
+	// while it is.
+	looks int
+	wrote map[statusKey]int
 }
+
+// underWay is of a write that has not come to its end.
+const underWay = math.MaxInt
 
 // settledStatus is a status as it shall be, and as it is.
 type settledStatus struct{ desired, current []byte }
@@ -85,9 +95,8 @@ func (w *StatusWriter) Wake() { wake(w.wake) }
 
 // Run writes until ctx ends.
 func (w *StatusWriter) Run(ctx context.Context) {
-	w.first = workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[statusKey]())
-	w.rest = workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[statusKey]())
-	w.desired, w.settled = map[statusKey][]byte{}, map[statusKey]settledStatus{}
+	w.first, w.rest = w.newQueue("gateway-statuses"), w.newQueue("statuses")
+	w.desired, w.settled, w.wrote = map[statusKey][]byte{}, map[statusKey]settledStatus{}, map[statusKey]int{}
 	var group sync.WaitGroup
 	group.Go(func() {
 		for w.writeNext(ctx, w.first) {
@@ -118,8 +127,19 @@ func (w *StatusWriter) Run(ctx context.Context) {
 	group.Wait()
 }
 
+func (w *StatusWriter) newQueue(name string) workqueue.TypedRateLimitingInterface[statusKey] {
+	config := workqueue.TypedRateLimitingQueueConfig[statusKey]{Name: name}
+	if w.Metrics != nil {
+		config.MetricsProvider = w.Metrics
+	}
+	return workqueue.NewTypedRateLimitingQueueWithConfig(workqueue.DefaultTypedControllerRateLimiter[statusKey](), config)
+}
+
 // compute finds out what the statuses shall be, and queues the objects that have another one.
 func (w *StatusWriter) compute() {
+	w.lock.Lock()
+	w.looks++
+	w.lock.Unlock()
 	checked, err := w.Check(w.Source.SourcesWithStatus())
 	if err != nil {
 		w.Log.Error("statuses can't be found out; they stay as they are", "reason", err)
@@ -132,7 +152,8 @@ func (w *StatusWriter) compute() {
 	}
 }
 
-// setDesired notes what the statuses shall be from now on.
+// setDesired notes what the statuses shall be from now on. An object that was written during the look was looked at without that: it
+// would get other times for what it says already, so the next look decides.
 func (w *StatusWriter) setDesired(objects []status.Object) map[statusKey][]byte {
 	w.lock.Lock()
 	defer w.lock.Unlock()
@@ -144,11 +165,16 @@ func (w *StatusWriter) setDesired(objects []status.Object) map[statusKey][]byte 
 			w.Log.Error("a status can't be written", "object", key.String(), "reason", err)
 			continue
 		}
-		if before := w.desired[key]; bytes.Equal(before, text) {
+		before, written := w.desired[key], w.wrote[key] >= w.looks
+		if written {
+			wake(w.wake)
+		}
+		if written && before != nil || bytes.Equal(before, text) {
 			text = before // so that it is held once
 		}
 		desired[key] = text
 	}
+	maps.DeleteFunc(w.wrote, func(_ statusKey, look int) bool { return look < w.looks })
 	maps.DeleteFunc(w.settled, func(key statusKey, _ settledStatus) bool { return desired[key] == nil })
 	w.desired = desired
 	return desired
@@ -196,6 +222,8 @@ func (w *StatusWriter) write(ctx context.Context, key statusKey) (result string,
 	if err != nil || c.patch == nil {
 		return "", err
 	}
+	w.noteWrite(key, true)
+	defer w.noteWrite(key, false)
 	w.Source.expectStatus(key.String())
 	written, err := w.Source.client.Resource(c.resource).Namespace(key.namespace).
 		Patch(ctx, key.name, types.MergePatchType, c.patch, metav1.PatchOptions{FieldManager: "limpet"}, "status")
@@ -210,6 +238,16 @@ func (w *StatusWriter) write(ctx context.Context, key statusKey) (result string,
 		return WriteGone, nil
 	default:
 		return WriteFailed, err
+	}
+}
+
+// noteWrite notes that an object is being written, or was.
+func (w *StatusWriter) noteWrite(key statusKey, begins bool) {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	w.wrote[key] = w.looks
+	if begins {
+		w.wrote[key] = underWay
 	}
 }
 

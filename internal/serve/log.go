@@ -28,6 +28,9 @@ func about(c xds.ClientStatus) []any {
 // Connected is for an Envoy that has come.
 func (l Log) Connected(c xds.ClientStatus) {
 	l.To.Info("Envoy connected", append(about(c), "version", c.Version, "identity", c.Identity)...)
+	if c.Warning != "" {
+		l.To.Warn("Envoy may not do", append(about(c), "reason", c.Warning)...)
+	}
 }
 
 // Disconnected is for one that has gone.

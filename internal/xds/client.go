@@ -73,9 +73,13 @@ type clientType struct {
 	rejected map[string]Rejection
 	// refused counts what was rejected; it begins anywhere for an Envoy that may have rejected something before.
 	refused int
-	// clean says that the Envoy had all resources of a type when their sum was cleanAt, and that nothing has come from it since.
+	// clean says that the Envoy had all resources of a type when their sum was cleanAt, and that nothing has come from it since but
+	// that it has taken what it was sent.
 	clean   bool
 	cleanAt hashSum
+	// moving says that it was sent something since, on its way to what has the sum movingTo.
+	moving   bool
+	movingTo hashSum
 	// limit is how many resources a push may have, while the one is looked for that made an Envoy reject several.
 	limit int
 }
@@ -120,7 +124,7 @@ func (c *client) take(request *discoveryv3.DeltaDiscoveryRequest, now time.Time)
 		return
 	}
 	k := &c.types[t]
-	k.clean = false
+	k.clean = k.clean && k.isTaken(request)
 	if !k.asked {
 		k.asked = true
 		k.wildcard = len(request.GetResourceNamesSubscribe()) == 0 && (t == Cluster || t == Listener)
@@ -134,6 +138,12 @@ func (c *client) take(request *discoveryv3.DeltaDiscoveryRequest, now time.Time)
 	if k.pending != nil && request.GetResponseNonce() == k.pending.nonce {
 		c.settle(t, request, now)
 	}
+}
+
+// isTaken tells whether a request says that an Envoy has taken the last push, and nothing else.
+func (k *clientType) isTaken(request *discoveryv3.DeltaDiscoveryRequest) bool {
+	return k.pending != nil && request.GetResponseNonce() == k.pending.nonce && request.GetErrorDetail() == nil &&
+		len(request.GetResourceNamesSubscribe())+len(request.GetResourceNamesUnsubscribe()) == 0
 }
 
 // subscribe takes names in and out. One that is subscribed to again has been dropped meanwhile.
@@ -372,7 +382,7 @@ func (c *client) has(t Type, asked bool) bool {
 		return true
 	}
 	k := &c.types[t]
-	for name := range c.target.resources[t] {
+	for name := range c.listOpen(t) {
 		if asked && !k.wildcard && !k.names[name] {
 			continue
 		}
@@ -383,6 +393,44 @@ func (c *client) has(t Type, asked bool) bool {
 	return true
 }
 
+// listOpen gives the resources of a type that the Envoy may not have as it should: those that are others than when it had all, if that is
+// known, so that thousands need not be looked at.
+func (c *client) listOpen(t Type) map[string]*Resource {
+	all := c.target.resources[t]
+	names, known := c.findOpen(t)
+	if !known {
+		return all
+	}
+	open := make(map[string]*Resource, len(names))
+	for _, name := range names {
+		if r := all[name]; r != nil {
+			open[name] = r
+		}
+	}
+	return open
+}
+
+// findOpen gives the names that are of something else, or nothing, since the Envoy had all resources of a type; false where that is
+// not known.
+func (c *client) findOpen(t Type) (names []string, known bool) {
+	k := &c.types[t]
+	wanted := []*Snapshot{c.target}
+	if t == Endpoint && c.latest != c.target {
+		wanted = append(wanted, c.latest)
+	}
+	for _, s := range wanted {
+		switch {
+		case !k.clean, k.moving && s.sums[t] != k.movingTo:
+			return nil, false
+		case s.edited[t].from == k.cleanAt && s.sums[t] != k.cleanAt:
+			names = append(names, s.edited[t].names...)
+		case s.sums[t] != k.cleanAt || k.moving:
+			return nil, false
+		}
+	}
+	return names, true
+}
+
 // hasEndpoints tells whether every cluster has endpoints that are as new as the target: those that come meanwhile are
 // not waited for.
 func (c *client) hasEndpoints() bool {
@@ -390,7 +438,7 @@ func (c *client) hasEndpoints() bool {
 		return true
 	}
 	k := &c.types[Endpoint]
-	for name, r := range c.target.resources[Endpoint] {
+	for name, r := range c.listOpen(Endpoint) {
 		settled := k.has[name] == r.Version || k.has[name] != "" && c.renewed[name] || c.isHeldBack(Endpoint, name) ||
 			c.isSettled(Endpoint, c.want(Endpoint, name))
 		// Those of a cluster that the Envoy does not have are never asked for.
@@ -421,7 +469,7 @@ func (c *client) isHeldBack(t Type, name string) bool {
 // looked at.
 func (c *client) isClean(t Type) bool {
 	k := &c.types[t]
-	return k.clean && k.cleanAt == c.target.sums[t] && (t != Endpoint || k.cleanAt == c.latest.sums[t])
+	return k.clean && !k.moving && k.cleanAt == c.target.sums[t] && (t != Endpoint || k.cleanAt == c.latest.sums[t])
 }
 
 // noteClean notes that nothing of a type is new, if the Envoy has all of it.
@@ -429,7 +477,7 @@ func (c *client) noteClean(t Type) {
 	k := &c.types[t]
 	if len(k.rejected) == 0 && (t != Endpoint || !c.returned && c.latest.sums[t] == c.target.sums[t]) &&
 		(t != Routes || len(c.types[Cluster].rejected) == 0) && c.hasAll(t) {
-		k.clean, k.cleanAt = true, c.target.sums[t]
+		k.clean, k.cleanAt, k.moving = true, c.target.sums[t], false
 	}
 }
 
@@ -503,6 +551,15 @@ func (c *client) findNew(t Type) (changed []*Resource, absent []string) {
 			absent = append(absent, name)
 		}
 	}
+	if names, known := c.findOpen(t); known {
+		slices.Sort(names)
+		for _, name := range slices.Compact(names) {
+			if k.wildcard && c.target.resources[t][name] != nil || k.names[name] {
+				note(name)
+			}
+		}
+		return changed, absent
+	}
 	if k.wildcard {
 		for name := range c.target.resources[t] {
 			note(name)
@@ -537,7 +594,7 @@ func (c *client) send(t Type, changed []*Resource, removed []string, now time.Ti
 	if len(changed)+len(removed) == 0 && (k.greeted || !k.wildcard || len(k.has) > 0) {
 		return nil
 	}
-	k.greeted = true
+	k.greeted, k.moving, k.movingTo = true, true, c.target.sums[t]
 	c.counter++
 	since := c.target.Since
 	if t == Endpoint {

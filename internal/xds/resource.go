@@ -95,6 +95,13 @@ type Snapshot struct {
 
 	resources [typeCount]map[string]*Resource
 	sums      [typeCount]hashSum
+	edited    [typeCount]edited
+}
+
+// edited says which names of a type are not what they were in the snapshot of before, and what that one's sum was.
+type edited struct {
+	from  hashSum
+	names []string
 }
 
 // hashSum is the sum of the hashes of a type's resources, so that a change of one costs no look at the others.
@@ -132,6 +139,14 @@ type Edit struct {
 	Removed []string // names
 }
 
+func (e Edit) of(from hashSum) edited {
+	names := slices.Clone(e.Removed)
+	for _, r := range e.Set {
+		names = append(names, r.Name)
+	}
+	return edited{from, names}
+}
+
 // NewSnapshot makes one of resources by their type.
 func NewSnapshot(since time.Time, resources map[Type][]*Resource) *Snapshot {
 	edits := map[Type]Edit{}
@@ -144,12 +159,13 @@ func NewSnapshot(since time.Time, resources map[Type][]*Resource) *Snapshot {
 // Edit is the snapshot after edits, for a change that was seen then. It costs what they touch, and a copy of the lists of names
 // that these are in.
 func (s *Snapshot) Edit(since time.Time, edits map[Type]Edit) *Snapshot {
-	next := &Snapshot{Since: since, resources: s.resources, sums: s.sums}
+	next := &Snapshot{Since: since, resources: s.resources, sums: s.sums, edited: s.edited}
 	for t := range typeCount {
 		e := edits[t]
 		if len(e.Set)+len(e.Removed) == 0 && s.resources[t] != nil {
 			continue
 		}
+		next.edited[t] = e.of(s.sums[t])
 		named := maps.Clone(s.resources[t])
 		if named == nil {
 			named = make(map[string]*Resource, len(e.Set))
@@ -180,7 +196,7 @@ func (s *Snapshot) replace(t Type, was, now *Resource) {
 
 // At is the snapshot for a change that was seen at another time.
 func (s *Snapshot) At(since time.Time) *Snapshot {
-	return &Snapshot{Generation: s.Generation, Since: since, resources: s.resources, sums: s.sums}
+	return &Snapshot{Generation: s.Generation, Since: since, resources: s.resources, sums: s.sums, edited: s.edited}
 }
 
 // Resources are those of a type, by name.

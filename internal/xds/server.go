@@ -24,6 +24,8 @@ type Options struct {
 	Authenticate func(ctx context.Context, from *peer.Peer) (context.Context, error)
 	// Identify says whose resources a peer gets.
 	Identify Identify
+	// Judge, if there is one, says what is wrong with an Envoy that has connected, by what it says that it is; empty for nothing.
+	Judge func(version string, extensions []string) string
 	// Log is told of what people should know.
 	Log Log
 	// Staged, if there is one, is told when an Envoy has acknowledged a stage of a change that was seen then.
@@ -144,8 +146,9 @@ type ClientStatus struct {
 	Node     string `json:"node"`
 	Identity string `json:"identity,omitempty"`
 	Address  string `json:"address"`
-	// Version is Envoy's.
+	// Version is Envoy's, and Warning what is wrong with that.
 	Version   string    `json:"version,omitempty"`
+	Warning   string    `json:"warning,omitempty"`
 	Connected time.Time `json:"connected"`
 	// Generation is what it has acknowledged as a whole, and Target what it is being brought to.
 	Generation string `json:"generation,omitempty"`

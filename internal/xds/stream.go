@@ -67,6 +67,7 @@ func (s *Server) DeltaAggregatedResources(to adsStream) error {
 		return status.Error(codes.InvalidArgument, err.Error())
 	}
 	one.status.Store(&ClientStatus{
+		Warning: s.options.judge(first.GetNode()),
 		Gateway: who.Gateway, Node: first.GetNode().GetId(), Identity: who.Name, Address: from.Addr.String(),
 		Version: formatVersion(first.GetNode()), Connected: now.Round(0), Stage: stageBegin.String(),
 	})
@@ -95,6 +96,18 @@ func (s *Server) refuse(from *peer.Peer, why error) error {
 		return why
 	}
 	return status.Error(codes.PermissionDenied, why.Error())
+}
+
+// judge says what is wrong with an Envoy.
+func (o *Options) judge(node *corev3.Node) string {
+	if o.Judge == nil {
+		return ""
+	}
+	var extensions []string
+	for _, e := range node.GetExtensions() {
+		extensions = append(extensions, e.GetName())
+	}
+	return o.Judge(formatVersion(node), extensions)
 }
 
 func formatVersion(node *corev3.Node) string {

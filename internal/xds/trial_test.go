@@ -4,6 +4,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
 )
 
 // other is first with another filter, and what else has another name then.
@@ -118,4 +121,23 @@ func (e *fakeEnvoy) passTime(d time.Duration) {
 	e.now = e.now.Add(d)
 	e.pull()
 	e.run()
+}
+
+// TestJudge: what is wrong with an Envoy is found in what it says of itself.
+func TestJudge(t *testing.T) {
+	o := Options{Judge: func(version string, extensions []string) string {
+		return version + " has " + strings.Join(extensions, ",")
+	}}
+	node := &corev3.Node{
+		UserAgentVersionType: &corev3.Node_UserAgentBuildVersion{UserAgentBuildVersion: &corev3.BuildVersion{
+			Version: &typev3.SemanticVersion{MajorNumber: 1, MinorNumber: 37},
+		}},
+		Extensions: []*corev3.Extension{{Name: "a"}, {Name: "b"}},
+	}
+	if got := o.judge(node); got != "1.37.0 has a,b" {
+		t.Error(got)
+	}
+	if got := (&Options{}).judge(node); got != "" {
+		t.Error(got)
+	}
 }

@@ -36,13 +36,13 @@ func (b *builder) tellEqualOf(domain string, ranked []rankedMatch) {
 	first := make(map[string]*Match, len(ranked))
 	for i := range ranked {
 		m := &ranked[i].Match
-		key := m.key()
+		at := equalMatch{m.Route, m.Rule, m.Match}
+		key := b.keyOf(at, m)
 		before := first[key]
 		if before == nil {
 			first[key] = m
 			continue
 		}
-		at := equalMatch{m.Route, m.Rule, m.Match}
 		if b.equal[at] {
 			continue
 		}
@@ -58,6 +58,16 @@ func (b *builder) tellEqualOf(domain string, ranked []rankedMatch) {
 		b.rep.AdviseFor(m.Route, report.ReasonEqualMatch, path.String(),
 			fmt.Sprintf("%s, which goes first, has an equal match: requests for %s go there", rival, domain))
 	}
+}
+
+// keyOf is a match's key, which is made once: a route for all hosts is among those of each.
+func (b *builder) keyOf(at equalMatch, m *Match) string {
+	key, known := b.keys[at]
+	if !known {
+		key = m.key()
+		b.keys[at] = key
+	}
+	return key
 }
 
 // key is the same for matches that are equal, in whatever order and letters they are written.

@@ -120,7 +120,7 @@ func newBuilder(in Input, rep *report.Report) *builder {
 		status:     &AttachmentStatus{Parents: map[string][]ParentStatus{}},
 
 		sets: in.objects.SetsByGateway(), waiting: waitingSets{order: in.order}, foreignSets: map[string]bool{},
-		equal: map[equalMatch]bool{},
+		equal: map[equalMatch]bool{}, keys: map[equalMatch]string{},
 	}
 	for _, s := range in.objects.Secrets {
 		b.secrets[s.Key()] = s
@@ -163,6 +163,7 @@ type builder struct {
 	namespaces map[string]labels.Set
 	// equal are the matches of which it was told that others are equal to them.
 	equal  map[equalMatch]bool
+	keys   map[equalMatch]string
 	grants grant.Grants
 	rep    *report.Report
 	status *AttachmentStatus

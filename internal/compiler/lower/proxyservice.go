@@ -50,7 +50,7 @@ func (l *lowerer) secureService(c *choice, route *gateway.Route, rule, place int
 
 // serverName is what is asked for: the host that requests get, the service's own before the route's; empty for nothing, as in Contour.
 func serverName(route *gateway.Route, rule int, s *resource.HTTPProxyService) string {
-	for _, filters := range [][]gatewayv1.HTTPRouteFilter{s.HeadersPolicies.ToFilters(), route.Value.Spec.Rules[rule].Filters} {
+	for _, filters := range [][]gatewayv1.HTTPRouteFilter{s.ToFilters(), route.Value.Spec.Rules[rule].Filters} {
 		if e := lowerBackendFilters(filters); e.host != "" {
 			return e.host
 		}

@@ -100,7 +100,7 @@ func (s *HTTPProxyService) validateService(at *field.Path) field.ErrorList {
 		errs = append(errs, field.Forbidden(at.Child("mirror"), "a mirror gets requests as they are: it has no policies for headers"))
 	}
 	errs = append(errs, s.validateTLS(at)...)
-	return append(errs, s.HeadersPolicies.validate(at)...)
+	return append(errs, s.validate(at)...)
 }
 
 // validateTLS wants to know whom hosts must be where TLS is spoken to them.
