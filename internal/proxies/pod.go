@@ -114,11 +114,11 @@ func (r *renderer) newSpread(own []corev1.TopologySpreadConstraint) []corev1.Top
 	return all
 }
 
-// nobody is the user that containers run as: no image needs to name one.
-const nobody = 65532
+// plainUser is whom containers run as: no image needs to name a user.
+const plainUser = 65532
 
 func newPodSecurity() *corev1.PodSecurityContext {
-	yes, user := true, int64(nobody)
+	yes, user := true, int64(plainUser)
 	return &corev1.PodSecurityContext{
 		RunAsNonRoot: &yes, RunAsUser: &user, RunAsGroup: &user, FSGroup: &user,
 		SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
