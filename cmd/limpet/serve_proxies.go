@@ -71,7 +71,7 @@ func (sc *serveCommand) newProxies(c *cluster, output *serve.Output) *kubernetes
 	p := kubernetes.NewProxies(c.source, c.log)
 	p.Settings, p.Ports = sc.proxySettings, output.Ports
 	p.Controller = cmp.Or(sc.config.input.kinds.controller, string(v1alpha1.ControllerName))
-	output.Proxies = p.States
+	output.Proxies, output.Story = p.States, p.Story
 	return p
 }
 

@@ -170,7 +170,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: limpet}]
 func (f *fleet) setConfig(t *testing.T, further ...string) {
 	t.Helper()
 	f.c.set(t, "apiVersion: limpet.dev/v1alpha1\nkind: ProxyConfig\nmetadata: {name: fleet, namespace: managed}\nspec:\n"+
-		"  concurrency: 1\n  shutdown: {drainTimeout: 20s, minDrain: 1s}\n  "+strings.Join(further, "\n  ")+"\n")
+		"  concurrency: 1\n  shutdown: {drainTimeout: 20s, minDrain: 1s}\n  accessLog: {enabled: true}\n  tracing: {endpoint: \"127.0.0.1:4317\"}\n  "+strings.Join(further, "\n  ")+"\n")
 }
 
 // setKeys has limpet send another ring, and waits until all proxies have it.
@@ -242,6 +242,7 @@ func TestManagedProxies(t *testing.T) {
 	})
 	t.Logf("from the Gateway to an answer: %v", time.Since(begun).Round(time.Millisecond))
 	f.checkObjects(t)
+	eventually(t, "the request is in the log", func() bool { return strings.Contains(f.node.Logs(), `"response_code":200`) })
 	f.suffer(t, at, "one proxy becomes five", 4, func() {
 		f.setConfig(t, "replicas: 5")
 		f.awaitProxies(t, 5)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/internal/proxies"
+	"github.com/limpet-proxy/limpet/internal/serve"
 )
 
 // managedGateway is a Gateway of a class of limpet's.
@@ -99,6 +101,38 @@ func (p *Proxies) stateOf(g *managedGateway) (s compiler.Proxies) {
 		s.Message = fmt.Sprintf("Service %s has not got the addresses that spec.addresses names", name)
 	case ready == 0:
 		s.Reason, s.Message = gatewayv1.GatewayReasonNoResources, "no proxy is ready"
+	}
+	return s
+}
+
+// Story is what the ProxyConfigs of a Gateway say of its log and traces; nil for nothing.
+func (p *Proxies) Story(gateway string) *serve.Story {
+	namespace, name, _ := strings.Cut(gateway, "/")
+	o, _, err := p.Source.find(gatewayKind, namespace, name)
+	if err != nil || !o.run {
+		return nil
+	}
+	g := &gatewayv1.Gateway{}
+	if json.Unmarshal(o.text, g) != nil {
+		return nil
+	}
+	c := &gatewayv1.GatewayClass{}
+	if of, _, err := p.Source.find(classKind, "", string(g.Spec.GatewayClassName)); err != nil || json.Unmarshal(of.text, c) != nil {
+		return nil
+	}
+	config, err := p.findConfig(&managedGateway{Gateway: g, class: c, managed: true})
+	if err != nil || config.AccessLog == nil && config.Tracing == nil {
+		return nil
+	}
+	s := &serve.Story{}
+	if config.AccessLog != nil {
+		s.AccessLog = &config.AccessLog.Enabled
+	}
+	if t := config.Tracing; t != nil {
+		s.Tracing, s.SamplingPercent = true, 1
+		if t.SamplingPercent != nil {
+			s.SamplingPercent = *t.SamplingPercent
+		}
 	}
 	return s
 }

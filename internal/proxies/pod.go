@@ -114,11 +114,11 @@ func (r *renderer) newSpread(own []corev1.TopologySpreadConstraint) []corev1.Top
 	return all
 }
 
-// nobody is the user that containers run as: no image needs to name one.
-const nobody = 65532
+// plainUser is whom containers run as: no image needs to name a user.
+const plainUser = 65532
 
 func newPodSecurity() *corev1.PodSecurityContext {
-	yes, user := true, int64(nobody)
+	yes, user := true, int64(plainUser)
 	return &corev1.PodSecurityContext{
 		RunAsNonRoot: &yes, RunAsUser: &user, RunAsGroup: &user, FSGroup: &user,
 		SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
@@ -246,6 +246,9 @@ func (r *renderer) newBootstrap() ([]byte, error) {
 	b := envoy.ServerBootstrap{
 		Gateway: key, Node: key, Server: r.Settings.Server, Modules: r.Settings.Modules, Admin: r.adminAddress(),
 		Ready: netip.AddrPortFrom(r.Settings.Bind, ReadyPort),
+	}
+	if t := r.Config.Tracing; t != nil {
+		b.Traces = t.Endpoint
 	}
 	if a := r.Config.Admin; a != nil && a.AllPages != nil {
 		b.AdminAll = *a.AllPages

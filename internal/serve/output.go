@@ -38,6 +38,8 @@ type Output struct {
 
 	// Proxies, if there is one, says how the proxies do that are run for Gateways, and what is wrong with parameters of classes.
 	Proxies func() (states map[string]compiler.Proxies, classes map[string]string)
+	// Story, if there is one, says what the proxies of a Gateway tell of its requests; nil for what all do.
+	Story func(gateway string) *Story
 	// Admitted says that an API server has admitted the objects, and that nothing at all may be served.
 	Admitted bool
 	// Notify, if there is one, is called after each change of what statuses depend on.
@@ -49,6 +51,7 @@ type Output struct {
 	lock      sync.Mutex // of what follows, and of what is remembered
 	follower  *compiler.Follower
 	published map[string]published // what is served, by Gateways
+	told      map[string]told      // those of them that have a story of their own
 	fresh     []compiler.Problem   // that the last compilation was the first to find
 	missing   bool                 // as Unselected.Problem has it
 	unused    time.Duration        // the longest that a session of what is served goes on without a request
@@ -259,6 +262,7 @@ func (s *Output) serve(since time.Time, result *compiler.Result) string {
 	s.unused = result.LongestUnused
 	now, changed := make(map[string]published, len(result.Served)), 0
 	for _, d := range result.Served {
+		d = s.tell(d)
 		last, known := s.published[d.Gateway]
 		switch {
 		case !known:

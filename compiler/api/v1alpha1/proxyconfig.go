@@ -98,6 +98,14 @@ type ProxyConfigSpec struct {
 	// +optional
 	Admin *ProxyAdmin `json:"admin,omitempty"`
 
+	// AccessLog is a line for each request on Envoy's standard output. Left out: as --access-log of limpet serve says.
+	// +optional
+	AccessLog *ProxyAccessLog `json:"accessLog,omitempty"`
+
+	// Tracing sends a span for each request. Left out: there are none.
+	// +optional
+	Tracing *ProxyTracing `json:"tracing,omitempty"`
+
 	// Identity is how proxies show whose they are.
 	// +optional
 	Identity *ProxyIdentity `json:"identity,omitempty"`
@@ -242,6 +250,28 @@ type ProxyAdmin struct {
 	// and the one that has it drain.
 	// +optional
 	AllPages *bool `json:"allPages,omitempty"`
+}
+
+// ProxyAccessLog is a log of requests.
+type ProxyAccessLog struct {
+	// Enabled turns it on or off. What became of sessions stands in it only with --access-log of limpet serve.
+	// +required
+	Enabled bool `json:"enabled"`
+}
+
+// ProxyTracing is where spans go, and how many.
+type ProxyTracing struct {
+	// Endpoint is the host and port of an OpenTelemetry collector (OTLP over gRPC, in the clear).
+	// +kubebuilder:validation:MaxLength=260
+	// +kubebuilder:validation:Pattern=`^([A-Za-z0-9.-]{1,253}|\[[0-9a-fA-F:.]{2,45}\]):[1-9][0-9]{0,4}$`
+	// +required
+	Endpoint string `json:"endpoint"`
+
+	// SamplingPercent is how many of a hundred requests have a span that did not come with a decision. Left out: 1.
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=100
+	// +optional
+	SamplingPercent *int32 `json:"samplingPercent,omitempty"`
 }
 
 // ProxyIdentity is how proxies show limpet serve whose they are.

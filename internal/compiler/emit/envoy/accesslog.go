@@ -38,14 +38,22 @@ func (e *emitter) newAccessLogs() []*accesslogv3.AccessLog {
 		return nil
 	}
 	fields := map[string]any{}
-	for name, value := range requestFields {
-		fields[name] = value
-	}
 	for name, state := range sessionFields {
 		fields[name] = e.filterState(state)
 	}
 	if e.settings.Plugin.SessionDigest {
 		fields["session"] = e.filterState(policyconfig.SessionFilterState)
+	}
+	return e.newLog(fields)
+}
+
+// newRequestLog is such a log without what limpet has to say of sessions.
+func (e *emitter) newRequestLog() []*accesslogv3.AccessLog { return e.newLog(map[string]any{}) }
+
+// newLog has further fields in addition to a request's.
+func (e *emitter) newLog(fields map[string]any) []*accesslogv3.AccessLog {
+	for name, value := range requestFields {
+		fields[name] = value
 	}
 	format, err := structpb.NewStruct(fields)
 	if err != nil {

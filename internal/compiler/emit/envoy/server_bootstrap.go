@@ -32,6 +32,8 @@ type ServerBootstrap struct {
 	Admin netip.AddrPort
 	// AdminAll opens all of its pages.
 	AdminAll bool
+	// Traces is the host and port of a collector of traces (OTLP over gRPC, in the clear); empty for none.
+	Traces string
 	// TLS is nil for a server on the loopback that speaks none.
 	TLS *ServerTLS
 	// Ready is the address at which the server has the Envoy say that it is ready, when it has all of its first configuration; the
@@ -78,6 +80,13 @@ func (b ServerBootstrap) YAML() ([]byte, error) {
 			return nil, err
 		}
 		out.StaticResources.Clusters = append(out.StaticResources.Clusters, server)
+	}
+	if b.Traces != "" {
+		collector, err := e.newServerCluster(tracesCluster, b.Traces, nil)
+		if err != nil {
+			return nil, err
+		}
+		out.StaticResources.Clusters = append(out.StaticResources.Clusters, collector)
 	}
 	slices.SortFunc(out.StaticResources.Clusters, func(a, b *clusterv3.Cluster) int { return cmp.Compare(b.Name, a.Name) })
 	if e.err == nil {
