@@ -155,7 +155,7 @@ const installWithin = 20 * time.Second
 func TestInstall(t *testing.T) {
 	c := startCluster(t)
 	s, p := newShell(t, c), readPage(t)
-	want := []string{"In a cluster", "The first Gateway", "Its Envoys", "A request that sticks", "Upgrade", "Other keys", "Uninstall"}
+	want := []string{"In a cluster", "The first Gateway", "Its Envoys", "A request that sticks", "Envoys that limpet runs", "Upgrade", "Other keys", "Uninstall"}
 	if !slices.Equal(p.titles, want) || len(p.blocks["In a cluster"]) != 2 || len(p.blocks["Uninstall"]) != 2 {
 		t.Fatalf("the page has %q", p.titles)
 	}
@@ -189,6 +189,8 @@ func TestInstall(t *testing.T) {
 		t.Errorf("it took %v", took)
 	}
 
+	s.run(t, p.blocks["Envoys that limpet runs"][0])
+	sticks("limpet's own Envoys")
 	s.run(t, p.blocks["Upgrade"][0])
 	sticks("the upgrade")
 	s.run(t, p.blocks["Other keys"][0])

@@ -209,10 +209,13 @@ func (n *node) launch(ctx context.Context, p *corev1.Pod, c *corev1.Container, r
 		s.Binds = append(s.Binds, bind{From: filepath.Join(volumes[m.Name], m.SubPath), To: m.MountPath, Write: !m.ReadOnly})
 	}
 	expand := func(text string) string {
-		for name, value := range environment {
-			text = strings.ReplaceAll(text, "$("+name+")", value)
+		parts := strings.Split(text, "$$") // which is one
+		for i := range parts {
+			for name, value := range environment {
+				parts[i] = strings.ReplaceAll(parts[i], "$("+name+")", value)
+			}
 		}
-		return text
+		return strings.Join(parts, "$")
 	}
 	for _, arg := range append(slices.Clone(args), c.Args...) {
 		s.Args = append(s.Args, expand(arg))

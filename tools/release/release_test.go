@@ -128,11 +128,12 @@ func TestControllerImage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if config.Config.User != "65532:65532" || len(config.Config.Entrypoint) != 1 || config.Config.Entrypoint[0] != "/limpet" || config.Architecture != arch {
+		if config.Config.User != "65532:65532" || len(config.Config.Entrypoint) != 1 || config.Config.Entrypoint[0] != "/usr/local/bin/limpet" || config.Architecture != arch {
 			t.Errorf("%s: %+v", arch, config.Config)
 		}
 		files := layerFiles(t, image)
-		if f := files["limpet"]; len(files) != 1 || f == nil || f.Mode != 0o755 || f.Uid != 0 {
+		if f := files[programPath]; len(files) != 4 || // three folders
+			f == nil || f.Mode != 0o755 || f.Uid != 0 {
 			t.Errorf("%s: %v", arch, files)
 		}
 	}
