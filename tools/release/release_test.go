@@ -455,3 +455,48 @@ func TestVersions(t *testing.T) {
 		}
 	}
 }
+
+// TestArchives: each platform's archive has its program, completions for all shells, man pages and the licence.
+func TestArchives(t *testing.T) {
+	r := newRelease(t)
+	script := "#!/bin/sh\ncase $1 in completion) echo $2 ;; man) echo page >$2/limpet.1 ;; esac\n"
+	writeFile(t, r.binary(own()), script)
+	if err := os.Chmod(r.binary(own()), 0o700); err != nil { //nolint:gosec // it is run
+		t.Fatal(err)
+	}
+	if err := r.writeArchives(); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range platforms {
+		unzipped, err := gzip.NewReader(strings.NewReader(readFile(t, filepath.Join(r.out, r.archiveName(p)))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files := map[string]string{}
+		for archive := tar.NewReader(unzipped); ; {
+			header, err := archive.Next()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := io.ReadAll(archive)
+			if err != nil || !header.ModTime.Equal(epoch) {
+				t.Errorf("%s: %v, of %v", header.Name, err, header.ModTime)
+			}
+			files[header.Name] = string(text)
+		}
+		if files["limpet"] != readFile(t, r.binary(p)) {
+			t.Errorf("%s: another platform's program", p)
+		}
+		for _, name := range []string{
+			"LICENSE", "man/man1/limpet.1", "completions/limpet.bash", "completions/_limpet", "completions/limpet.fish", "completions/limpet.ps1",
+			"kubectl_complete-limpet",
+		} {
+			if files[name] == "" {
+				t.Errorf("%s: no %s", p, name)
+			}
+		}
+	}
+}
