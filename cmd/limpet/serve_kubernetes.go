@@ -72,12 +72,20 @@ func (f *clusterFlags) check(paths []string) error {
 		return usagef("--context needs --kubeconfig")
 	case f.keys != "" && !f.isWanted(paths):
 		return usagef("--keys-secret needs an API server: name one with --kubeconfig")
-	case f.root != "" && f.keys == "":
-		return usagef("--root-secret needs --keys-secret, whose ring is sealed under it")
 	case f.pool != "" && !f.isWanted(paths):
 		return usagef("--address-pool needs an API server, whose Gateways' statuses say who has which address")
 	case f.pool != "" && !isPrefix(f.pool):
 		return usagef("--address-pool %q: must be a prefix, such as 10.0.9.0/24", f.pool)
+	default:
+		return f.checkKeys()
+	}
+}
+
+// checkKeys is about what goes with the Secret of keys.
+func (f *clusterFlags) checkKeys() error {
+	switch {
+	case f.root != "" && f.keys == "":
+		return usagef("--root-secret needs --keys-secret, whose ring is sealed under it")
 	case f.rotate != "" && f.keys == "":
 		return usagef("--rotate-keys needs --keys-secret: a file of keys is rotated by 'limpet keygen --add-to'")
 	case f.rotate != "":

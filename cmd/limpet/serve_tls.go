@@ -54,6 +54,23 @@ func (s *serveTLS) isOn() bool { return s.files.Certificate != "" || s.secret !=
 func (s *serveTLS) check(fromCluster bool) error {
 	pair := s.files.Certificate != "" && s.files.Key != ""
 	some := s.files.Certificate+s.files.Key+s.files.ClientCA != ""
+	if err := s.checkPlace(fromCluster); err != nil {
+		return err
+	}
+	switch {
+	case s.secret != "" && some:
+		return usagef("--tls-secret and --tls-cert, --tls-key, --client-ca exclude each other")
+	case s.audience != "" && s.secret == "" && !pair:
+		return usagef("--token-audience needs --tls-cert and --tls-key, or --tls-secret: a token is not shown in the clear")
+	case some && (!pair || s.files.ClientCA == "" && s.audience == ""):
+		return usagef("--tls-cert, --tls-key and --client-ca belong together: name all three")
+	default:
+		return nil
+	}
+}
+
+// checkPlace refuses what only an API server has.
+func (s *serveTLS) checkPlace(fromCluster bool) error {
 	switch {
 	case s.secret != "" && !fromCluster:
 		return usagef("--tls-secret needs an API server: name one with --kubeconfig")
@@ -61,12 +78,6 @@ func (s *serveTLS) check(fromCluster bool) error {
 		return usagef("--tls-names needs --tls-secret, the Secret that is made")
 	case s.audience != "" && !fromCluster:
 		return usagef("--token-audience needs an API server, which reviews the tokens: name one with --kubeconfig")
-	case s.secret != "" && some:
-		return usagef("--tls-secret and --tls-cert, --tls-key, --client-ca exclude each other")
-	case s.audience != "" && s.secret == "" && !pair:
-		return usagef("--token-audience needs --tls-cert and --tls-key, or --tls-secret: a token is not shown in the clear")
-	case some && (!pair || s.files.ClientCA == "" && s.audience == ""):
-		return usagef("--tls-cert, --tls-key and --client-ca belong together: name all three")
 	default:
 		return nil
 	}

@@ -90,7 +90,11 @@ func becomeContainer() error {
 	if err := errors.Join(syscall.Setgroups(nil), syscall.Setgid(s.User), syscall.Setuid(s.User)); err != nil {
 		return err
 	}
-	return fmt.Errorf("%s: %w", s.Args[0], syscall.Exec(s.Args[0], s.Args, s.Env))
+	program := s.Args[0]
+	if !strings.Contains(program, "/") { // as the images' PATH has it
+		program = "/usr/local/bin/" + program
+	}
+	return fmt.Errorf("%s: %w", program, syscall.Exec(program, s.Args, s.Env))
 }
 
 func isFolder(path string) bool {
@@ -141,6 +145,10 @@ func newPodNetwork(address string, index int) (*exec.Cmd, error) {
 		func() error { return within("address", "add", address+"/16", "dev", there) },
 		func() error { return within("link", "set", there, "up") },
 		func() error { return within("route", "add", "default", "via", nodeAddress) },
+		func() error { // as the Pods' sysctls ask for
+			return exec.Command("nsenter", fmt.Sprintf("--net=/proc/%d/ns/net", pause.Process.Pid),
+				"sh", "-c", "echo 0 > /proc/sys/net/ipv4/ip_unprivileged_port_start").Run()
+		},
 	} {
 		if err := do(); err != nil {
 			_ = pause.Process.Kill()
@@ -154,9 +162,9 @@ func newPodNetwork(address string, index int) (*exec.Cmd, error) {
 func (n *node) rootOf(image string) ([]bind, []string, error) {
 	switch repository, _, _ := strings.Cut(image, ":"); filepath.Base(strings.Split(repository, "@")[0]) {
 	case "limpet": // from scratch: the program, and nothing else (TestControllerImage)
-		return []bind{{From: n.limpet, To: "/limpet"}}, []string{"/limpet"}, nil
+		return []bind{{From: n.limpet, To: "/usr/local/bin/limpet"}, {From: "/proc", To: "/proc", Write: true}}, []string{"limpet"}, nil
 	case "envoy", "limpet-envoy":
-		return append(systemBinds(), bind{From: n.envoy, To: "/usr/local/bin/envoy"}), []string{"/usr/local/bin/envoy"}, nil
+		return append(systemBinds(), bind{From: n.envoy, To: "/usr/local/bin/envoy"}), []string{"envoy"}, nil
 	case "echo-basic":
 		self, err := os.Executable()
 		return append(systemBinds(), bind{From: self, To: "/echo"}), []string{"/echo"}, err

@@ -3,6 +3,8 @@ package install
 import (
 	"context"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -155,7 +157,7 @@ const installWithin = 20 * time.Second
 func TestInstall(t *testing.T) {
 	c := startCluster(t)
 	s, p := newShell(t, c), readPage(t)
-	want := []string{"In a cluster", "The first Gateway", "Its Envoys", "A request that sticks", "Upgrade", "Other keys", "Uninstall"}
+	want := []string{"In a cluster", "The first Gateway", "Its Envoys", "A request that sticks", "Envoys that limpet runs", "Upgrade", "Other keys", "Uninstall"}
 	if !slices.Equal(p.titles, want) || len(p.blocks["In a cluster"]) != 2 || len(p.blocks["Uninstall"]) != 2 {
 		t.Fatalf("the page has %q", p.titles)
 	}
@@ -189,18 +191,70 @@ func TestInstall(t *testing.T) {
 		t.Errorf("it took %v", took)
 	}
 
-	s.run(t, p.blocks["Upgrade"][0])
+	s.run(t, p.blocks["Envoys that limpet runs"][0])
+	sticks("limpet's own Envoys")
+	url := "http://" + s.run(t, `kubectl -n shop get service edge -o jsonpath='{.spec.clusterIP}'`) + "/cart"
+	cookie := strings.Trim(strings.TrimPrefix(strings.TrimSpace(first), "cookie="), "'")
+	underLoad(t, "an upgrade", url, cookie, func() { s.run(t, p.blocks["Upgrade"][0]) })
 	sticks("the upgrade")
-	s.run(t, p.blocks["Other keys"][0])
+	underLoad(t, "another key", url, cookie, func() { s.run(t, p.blocks["Other keys"][0]) })
 	if n := strings.Count(s.run(t, `kubectl -n limpet-system get secret limpet-keys -o jsonpath='{.data.keys\.json}' | base64 -d`), `"id"`); n != 2 {
 		t.Errorf("the ring has %d keys after a fresh one came", n)
 	}
 	sticks("another key")
 
 	s.run(t, p.blocks["Uninstall"][0])
-	checkLeft(t, before, c.objects(t))
+	checkLeft(t, before, c.settled(t, before))
 	s.run(t, p.blocks["Uninstall"][1])
 	c.awaitGone(t, before)
+}
+
+// underLoad sends requests of one session, one after the other, while something is done: none may fail, and all reach the same Pod.
+func underLoad(t *testing.T, what, url, cookie string, do func()) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan [3]int)
+	go func() {
+		home, sent, failed, lost := "", 0, 0, 0
+		for ; ctx.Err() == nil; sent++ {
+			switch at, err := ask(url, cookie); {
+			case err != nil:
+				failed++
+			case home != "" && at != home:
+				lost++
+			default:
+				home = at
+			}
+		}
+		ended <- [3]int{sent, failed, lost}
+	}()
+	do()
+	time.Sleep(2 * time.Second) // for what comes of it
+	stop()
+	n := <-ended
+	fmt.Printf("install: %s under load: %d requests, %d failed, %d of another Pod\n", what, n[0], n[1], n[2])
+	if n[0] < 100 || n[1]+n[2] > 0 {
+		t.Errorf("%s under load: %d requests, %d failed, %d were answered by another Pod", what, n[0], n[1], n[2])
+	}
+}
+
+// ask sends a request, and gives who answers.
+func ask(url, cookie string) (string, error) {
+	request, err := http.NewRequest(http.MethodGet, url, nil)
+	if err != nil {
+		return "", err
+	}
+	request.Header.Set("Cookie", cookie)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("status %d", response.StatusCode)
+	}
+	return string(text), err
 }
 
 // named are those that the page says stay, as patterns of what objects does.
@@ -222,6 +276,18 @@ func checkLeft(t *testing.T, before, after []string) {
 			t.Errorf("%s is gone, and with it what can't be made again", want)
 		}
 	}
+}
+
+// settled gives the objects when the Pods have ended that end, after half a minute at the latest.
+func (c *cluster) settled(t *testing.T, before []string) (now []string) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(500 * time.Millisecond) {
+		now = c.objects(t)
+		if !slices.ContainsFunc(now, func(o string) bool { return !slices.Contains(before, o) && !named.MatchString(o) }) {
+			break
+		}
+	}
+	return now
 }
 
 // awaitGone waits until nothing is left but what there was before.

@@ -209,10 +209,13 @@ func (n *node) launch(ctx context.Context, p *corev1.Pod, c *corev1.Container, r
 		s.Binds = append(s.Binds, bind{From: filepath.Join(volumes[m.Name], m.SubPath), To: m.MountPath, Write: !m.ReadOnly})
 	}
 	expand := func(text string) string {
-		for name, value := range environment {
-			text = strings.ReplaceAll(text, "$("+name+")", value)
+		parts := strings.Split(text, "$$") // which is one
+		for i := range parts {
+			for name, value := range environment {
+				parts[i] = strings.ReplaceAll(parts[i], "$("+name+")", value)
+			}
 		}
-		return text
+		return strings.Join(parts, "$")
 	}
 	for _, arg := range append(slices.Clone(args), c.Args...) {
 		s.Args = append(s.Args, expand(arg))
@@ -461,6 +464,7 @@ func (n *node) end(ctx context.Context, p *corev1.Pod, running *pod) {
 	if p.DeletionGracePeriodSeconds != nil {
 		grace = time.Duration(*p.DeletionGracePeriodSeconds) * time.Second
 	}
+	n.runPreStop(p, running, grace)
 	signal(syscall.SIGTERM)
 	select {
 	case <-running.ended:
@@ -472,6 +476,27 @@ func (n *node) end(ctx context.Context, p *corev1.Pod, running *pod) {
 	}
 	now := int64(0)
 	_ = n.client.CoreV1().Pods(p.Namespace).Delete(ctx, p.Name, metav1.DeleteOptions{GracePeriodSeconds: &now})
+}
+
+// runPreStop runs what containers do before they are asked to end.
+func (n *node) runPreStop(p *corev1.Pod, running *pod, grace time.Duration) {
+	ctx, cancel := context.WithTimeout(context.Background(), grace)
+	defer cancel()
+	for _, c := range p.Spec.Containers {
+		if c.Lifecycle == nil || c.Lifecycle.PreStop == nil || c.Lifecycle.PreStop.Exec == nil {
+			continue
+		}
+		n.lock.Lock()
+		command := running.commands[c.Name]
+		n.lock.Unlock()
+		if command == nil {
+			continue
+		}
+		words := append([]string{fmt.Sprintf("--target=%d", command.Process.Pid), "--mount", "--net", "--root", "--wd", "--"}, c.Lifecycle.PreStop.Exec.Command...)
+		if text, err := exec.CommandContext(ctx, "nsenter", words...).CombinedOutput(); err != nil {
+			fmt.Printf("node: %s %s: preStop: %v %s\n", p.Name, c.Name, err, text)
+		}
+	}
 }
 
 // hostsFile is /etc/hosts of all containers: Services' names. Nothing else resolves.

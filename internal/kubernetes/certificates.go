@@ -146,7 +146,8 @@ func newTemplate(name string, now time.Time, life time.Duration) *x509.Certifica
 
 // issue signs a certificate, and puts it and its key under these names.
 func issue(
-	data map[string][]byte, name, keyName string, template *x509.Certificate, key *ecdsa.PrivateKey, by *x509.Certificate, signer *ecdsa.PrivateKey,
+	data map[string][]byte, name, keyName string, template *x509.Certificate, key *ecdsa.PrivateKey,
+	by *x509.Certificate, signer *ecdsa.PrivateKey,
 ) error {
 	signed, err := x509.CreateCertificate(rand.Reader, template, by, key.Public(), signer)
 	if err != nil {

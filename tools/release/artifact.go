@@ -10,18 +10,20 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// zipped is a layer: a gzipped tar.
-type zipped []byte
+// zippedLayer is a layer: a gzipped tar.
+type zippedLayer []byte
 
 // Digest implements partial.CompressedLayer, as do the others.
-func (z zipped) Digest() (v1.Hash, error) {
+func (z zippedLayer) Digest() (v1.Hash, error) {
 	hash, _, err := v1.SHA256(bytes.NewReader(z))
 	return hash, err
 }
 
-func (z zipped) Compressed() (io.ReadCloser, error)  { return io.NopCloser(bytes.NewReader(z)), nil }
-func (z zipped) Size() (int64, error)                { return int64(len(z)), nil }
-func (z zipped) MediaType() (types.MediaType, error) { return types.OCILayer, nil }
+func (z zippedLayer) Compressed() (io.ReadCloser, error) {
+	return io.NopCloser(bytes.NewReader(z)), nil
+}
+func (z zippedLayer) Size() (int64, error)                { return int64(len(z)), nil }
+func (z zippedLayer) MediaType() (types.MediaType, error) { return types.OCILayer, nil }
 
 // artifact is an image whose config is not that of a container.
 type artifact struct {

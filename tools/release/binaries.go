@@ -71,7 +71,8 @@ func (r *release) build(p platform) error {
 	command := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-tags", "kustomize_disable_go_plugin_support",
 		"-ldflags", "-s -w -buildid= -X main.version="+r.version, "-o", r.binary(p), "./cmd/limpet")
 	command.Dir, command.Stderr = r.tree, os.Stderr
-	command.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.os, "GOARCH="+p.arch, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS="+smallerBuild())
+	command.Env = append(os.Environ(),
+		"CGO_ENABLED=0", "GOOS="+p.os, "GOARCH="+p.arch, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS="+smallerBuild())
 	if err := command.Run(); err != nil {
 		return fmt.Errorf("limpet for %s: %w", p, err)
 	}
@@ -101,7 +102,8 @@ func (r *release) writeSBOM(p platform) error {
 	if err != nil {
 		return err
 	}
-	linked := []spdx.Component{{Name: "stdlib", Version: strings.TrimPrefix(info.GoVersion, "go"), PURL: "pkg:golang/stdlib@" + strings.TrimPrefix(info.GoVersion, "go")}}
+	of := strings.TrimPrefix(info.GoVersion, "go")
+	linked := []spdx.Component{{Name: "stdlib", Version: of, PURL: "pkg:golang/stdlib@" + of}}
 	for _, m := range info.Deps {
 		linked = append(linked, spdx.Component{Name: m.Path, Version: m.Version, PURL: "pkg:golang/" + m.Path + "@" + m.Version})
 	}

@@ -26,6 +26,9 @@ import (
 // nonRoot is the user of images, as that of Google's distroless ones.
 const nonRoot = "65532:65532"
 
+// programPath is where the image of limpet has the program.
+const programPath = "usr/local/bin/limpet"
+
 // filterPath is where the image of Envoy has the filter.
 const filterPath = "usr/share/limpet/limpet.wasm"
 
@@ -67,12 +70,13 @@ func (r *release) makeController() (v1.ImageIndex, error) {
 		if err != nil {
 			return nil, err
 		}
-		image, err = addFiles(image, []file{{"limpet", 0o755, program}}, "limpet "+r.version)
+		image, err = addFiles(image, []file{{programPath, 0o755, program}}, "limpet "+r.version)
 		if err != nil {
 			return nil, err
 		}
 		return configure(image, arch, r.labels("limpet", "compiles Gateway API into Envoy's configuration, and serves it"), func(c *v1.Config) {
-			c.Entrypoint, c.Cmd = []string{"/limpet"}, nil
+			c.Entrypoint, c.Cmd = []string{"/" + programPath}, nil
+			c.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin"} // "limpet" is what Pods of proxies call it
 		})
 	})
 }
@@ -148,7 +152,7 @@ func addFiles(image v1.Image, files []file, by string) (v1.Image, error) {
 	if data, err = zip(data); err != nil {
 		return nil, err
 	}
-	layer, err := partial.CompressedToLayer(zipped(data))
+	layer, err := partial.CompressedToLayer(zippedLayer(data))
 	if err != nil {
 		return nil, err
 	}

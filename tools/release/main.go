@@ -45,9 +45,10 @@ func main() {
 	flag.StringVar(&r.out, "out", "dist/release", "the `FOLDER` for what is made; what is in it is removed")
 	flag.StringVar(&r.registry, "registry", "ghcr.io/limpet-proxy", "`REGISTRY/PREFIX` of images")
 	flag.StringVar(&r.base, "base", "", "build the image of limpet on `IMAGE@DIGEST` (default: on nothing)")
-	flag.StringVar(&r.envoyBase, "envoy-base", "", "build the image of Envoy on `IMAGE@DIGEST` (default: on nothing, with the program of -envoy)")
+	flag.StringVar(&r.envoyBase, "envoy-base", "",
+		"build the image of Envoy on `IMAGE@DIGEST` (default: on nothing, with the program of -envoy)")
 	flag.StringVar(&r.envoy, "envoy", os.Getenv("ENVOY"), "`PROGRAM` for the image of Envoy where it has no base")
-	flag.StringVar(&r.builder, "builder", "https://github.com/limpet-proxy/limpet/blob/main/docs/install.md#build-a-release", "`URI` of who builds")
+	flag.StringVar(&r.builder, "builder", buildType, "`URI` of who builds")
 	flag.StringVar(&r.key, "key", "", "sign with the private key in `FILE` (PEM, PKCS #8: Ed25519 or ECDSA)")
 	flag.StringVar(&r.only, "only", "", "take one `STEP` alone, such as module")
 	flag.BoolVar(&push, "push", false, "push what is in -out to the registry, and make nothing")

@@ -54,11 +54,15 @@ func (r *release) subjects() (all []resource, err error) {
 			return err
 		}
 		name, err := filepath.Rel(r.out, path)
-		all = append(all, resource{Name: filepath.ToSlash(name), Digest: map[string]string{"sha256": strings.TrimPrefix(digestOf(data), "sha256:")}})
+		digest := map[string]string{"sha256": strings.TrimPrefix(digestOf(data), "sha256:")}
+		all = append(all, resource{Name: filepath.ToSlash(name), Digest: digest})
 		return err
 	})
 	return all, err
 }
+
+// buildType says how to build a release.
+const buildType = "https://github.com/limpet-proxy/limpet/blob/main/docs/install.md#build-a-release"
 
 // writeProvenance writes which sources and tools the files come from: a statement of in-toto with SLSA's predicate, version 1.
 func (r *release) writeProvenance() error {
@@ -78,7 +82,7 @@ func (r *release) writeProvenance() error {
 		"_type": "https://in-toto.io/Statement/v1", "subject": subjects, "predicateType": "https://slsa.dev/provenance/v1",
 		"predicate": map[string]any{
 			"buildDefinition": map[string]any{
-				"buildType":          "https://github.com/limpet-proxy/limpet/blob/main/docs/install.md#build-a-release",
+				"buildType":          buildType,
 				"externalParameters": map[string]string{"version": r.version, "source": source, "base": r.base, "envoyBase": r.envoyBase},
 				"internalParameters": map[string]string{"go": runtime.Version()},
 				"resolvedDependencies": []resource{

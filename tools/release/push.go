@@ -22,7 +22,9 @@ func (r *release) push(ctx context.Context, stdout io.Writer, insecure bool) err
 	if err != nil {
 		return fmt.Errorf("%w: run 'make release' first", err)
 	}
-	options := []remote.Option{remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain), remote.WithUserAgent("limpet-release")}
+	options := []remote.Option{
+		remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain), remote.WithUserAgent("limpet-release"),
+	}
 	for line := range strings.Lines(string(text)) {
 		pinned, from, _ := strings.Cut(strings.TrimSpace(line), " ")
 		digest, err := r.pushOne(pinned, from, insecure, options)

@@ -128,11 +128,12 @@ func TestControllerImage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if config.Config.User != "65532:65532" || len(config.Config.Entrypoint) != 1 || config.Config.Entrypoint[0] != "/limpet" || config.Architecture != arch {
+		if config.Config.User != "65532:65532" || len(config.Config.Entrypoint) != 1 || config.Config.Entrypoint[0] != "/usr/local/bin/limpet" || config.Architecture != arch {
 			t.Errorf("%s: %+v", arch, config.Config)
 		}
 		files := layerFiles(t, image)
-		if f := files["limpet"]; len(files) != 1 || f == nil || f.Mode != 0o755 || f.Uid != 0 {
+		if f := files[programPath]; len(files) != 4 || // three folders
+			f == nil || f.Mode != 0o755 || f.Uid != 0 {
 			t.Errorf("%s: %v", arch, files)
 		}
 	}
@@ -451,6 +452,51 @@ func TestVersions(t *testing.T) {
 	for version, good := range map[string]bool{"v1.2.3": true, "v0.1.0-rc.1": true, "1.2.3": false, "v1.2": false, "": false, "v1.2.3 ": false} {
 		if err := (&release{version: version, out: "x"}).prepare(); (err == nil) != good {
 			t.Errorf("%q: %v", version, err)
+		}
+	}
+}
+
+// TestArchives: each platform's archive has its program, completions for all shells, man pages and the licence.
+func TestArchives(t *testing.T) {
+	r := newRelease(t)
+	script := "#!/bin/sh\ncase $1 in completion) echo $2 ;; man) echo page >$2/limpet.1 ;; esac\n"
+	writeFile(t, r.binary(own()), script)
+	if err := os.Chmod(r.binary(own()), 0o700); err != nil { //nolint:gosec // it is run
+		t.Fatal(err)
+	}
+	if err := r.writeArchives(); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range platforms {
+		unzipped, err := gzip.NewReader(strings.NewReader(readFile(t, filepath.Join(r.out, r.archiveName(p)))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files := map[string]string{}
+		for archive := tar.NewReader(unzipped); ; {
+			header, err := archive.Next()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := io.ReadAll(archive)
+			if err != nil || !header.ModTime.Equal(epoch) {
+				t.Errorf("%s: %v, of %v", header.Name, err, header.ModTime)
+			}
+			files[header.Name] = string(text)
+		}
+		if files["limpet"] != readFile(t, r.binary(p)) {
+			t.Errorf("%s: another platform's program", p)
+		}
+		for _, name := range []string{
+			"LICENSE", "man/man1/limpet.1", "completions/limpet.bash", "completions/_limpet", "completions/limpet.fish", "completions/limpet.ps1",
+			"kubectl_complete-limpet",
+		} {
+			if files[name] == "" {
+				t.Errorf("%s: no %s", p, name)
+			}
 		}
 	}
 }

@@ -9,19 +9,25 @@ import (
 
 // Matrix are values that switch everything on and off, alone and together.
 var Matrix = map[string]string{
-	"as it comes":         ``,
-	"one, without extras": `{replicaCount: 1, podDisruptionBudget: {enabled: false}, topologySpread: {enabled: false}, crds: {enabled: false}, gatewayClass: {create: false}}`,
-	"everything": `{autoscaling: {enabled: true}, networkPolicy: {enabled: true, envoys: [{namespaceSelector: {}}], monitoring: [{podSelector: {}}]},
-		serviceMonitor: {enabled: true, labels: {release: prometheus}}, dashboards: {enabled: true}, managedEnvoys: {enabled: true}, podLabels: {team: edge},
-		podAnnotations: {a: b}, nodeSelector: {kubernetes.io/os: linux}, tolerations: [{key: edge, operator: Exists}], priorityClassName: system-cluster-critical,
-		affinity: {nodeAffinity: {}}, imagePullSecrets: [registry], serviceAccount: {annotations: {a: b}}, fullnameOverride: edge}`,
+	"as it comes": ``,
+	"one, without extras": `{replicaCount: 1, podDisruptionBudget: {enabled: false}, topologySpread: {enabled: false},
+		crds: {enabled: false}, gatewayClass: {create: false}}`,
+	"everything": `{autoscaling: {enabled: true}, networkPolicy: {enabled: true, envoys: [{namespaceSelector: {}}],
+		monitoring: [{podSelector: {}}]},
+		serviceMonitor: {enabled: true, labels: {release: prometheus}}, dashboards: {enabled: true},
+		managedEnvoys: {enabled: true}, podLabels: {team: edge},
+		podAnnotations: {a: b}, nodeSelector: {kubernetes.io/os: linux},
+		tolerations: [{key: edge, operator: Exists}], priorityClassName: system-cluster-critical,
+		affinity: {nodeAffinity: {}}, imagePullSecrets: [registry],
+		serviceAccount: {annotations: {a: b}}, fullnameOverride: edge}`,
 	"a network policy for all":  `{networkPolicy: {enabled: true}}`,
 	"its own account and roles": `{serviceAccount: {create: false, name: other}, rbac: {create: false}}`,
 	"cert-manager":              `{tls: {certManager: {enabled: true, issuerRef: {name: ca, kind: ClusterIssuer}}}}`,
 	"certificates of others":    `{tls: {create: false, secretName: theirs}, tokenAudience: ""}`,
 	"an image by digest":        `{image: {digest: "sha256:` + strings.Repeat("0a", 32) + `"}}`,
-	"IPv6, text, no statuses":   `{serve: {bindAddress: "[::]", logFormat: text, addressPool: "fd00::/112", tracesTo: "otel:4317", extraArgs: [--ack-deadline=30s], tokenVersion: 1}, writeStatus: false}`,
-	"keys that stay":            `{keys: {rotateEvery: "", secretName: ring}}`,
+	"IPv6, text, no statuses": `{serve: {bindAddress: "[::]", logFormat: text, addressPool: "fd00::/112",
+		tracesTo: "otel:4317", extraArgs: [--ack-deadline=30s], tokenVersion: 1}, writeStatus: false}`,
+	"keys that stay": `{keys: {rotateEvery: "", secretName: ring}}`,
 }
 
 // Values reads values, which are part of the tests.
