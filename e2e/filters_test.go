@@ -27,6 +27,7 @@ const (
 	rootFilter     = `{type: URLRewrite, urlRewrite: {path: {type: ReplacePrefixMatch, replacePrefixMatch: /}}}`
 	redirectFilter = `{type: RequestRedirect, requestRedirect: {scheme: https, hostname: other.example.com, statusCode: 301, ` +
 		`path: {type: ReplacePrefixMatch, replacePrefixMatch: /new}}}`
+	cookieFilter = `{type: RequestHeaderModifier, requestHeaderModifier: {set: [{name: Cookie, value: "said=100%"}]}}`
 	mirrorFilter = `{type: RequestMirror, requestMirror: {backendRef: {name: mirror, port: 80}}}`
 	corsFilter   = `{type: CORS, cors: {allowOrigins: ["https://*.example.com"], allowMethods: [GET, PUT], allowHeaders: [X-A], ` +
 		`exposeHeaders: [X-B], allowCredentials: true, maxAge: 60}}`
@@ -41,7 +42,7 @@ func TestFilters(t *testing.T) {
 	header.Tries = []string{"filters: [" + mirrorFilter + "]"}
 	documents := harness.OneRoute(pods,
 		filtered("headers", headersFilter), filtered("rewrite", rewriteFilter), filtered("root", rootFilter),
-		filtered("redirect", redirectFilter), filtered("mirror", mirrorFilter), filtered("cors", corsFilter), header)
+		filtered("redirect", redirectFilter), filtered("mirror", mirrorFilter), filtered("cors", corsFilter), header, filtered("said", mirrorFilter, cookieFilter))
 	documents.Routes[0].Rules[3].Refs = nil
 	documents.Services = append(documents.Services, harness.Service{Name: "mirror", Backends: mirror})
 	envoy := harness.Run(t, harness.Deployment{Documents: documents})
@@ -51,6 +52,7 @@ func TestFilters(t *testing.T) {
 	t.Run("redirects", func(t *testing.T) { checkRedirects(t, envoy) })
 	t.Run("mirrors", func(t *testing.T) { checkMirrors(t, envoy, mirror[0]) })
 	t.Run("mirrored cookies", func(t *testing.T) { checkMirroredCookies(t, envoy, mirror[0]) })
+	t.Run("cookies that the rule writes", func(t *testing.T) { checkWrittenCookies(t, envoy, mirror[0]) })
 	t.Run("CORS", func(t *testing.T) { checkCORS(t, envoy) })
 }
 
@@ -139,7 +141,10 @@ func checkMirrors(t *testing.T, envoy *harness.Envoy, mirror *harness.Backend) {
 func checkMirroredCookies(t *testing.T, envoy *harness.Envoy, mirror *harness.Backend) {
 	text := wantToken(t, visit(t, envoy.Stranger(), "/mirror"), "mirror").Value
 	all := "theme=dark; mirror=" + text + "; lang=en"
-	for sent, want := range map[string]string{all: "theme=dark; lang=en", "theme=dark": "theme=dark", "mirror=" + text: ""} {
+	for sent, want := range map[string]string{
+		all: "theme=dark; lang=en", "theme=dark": "theme=dark", "mirror=" + text: "",
+		"theme=dark; of-another-rule=" + text: "theme=dark",
+	} {
 		before := mirror.Requests()
 		seen := visit(t, envoy.Stranger(), "/mirror", "Cookie: "+sent).Seen.Headers["Cookie"]
 		if !slices.Equal(seen, []string{sent}) {
@@ -151,6 +156,16 @@ func checkMirroredCookies(t *testing.T, envoy *harness.Envoy, mirror *harness.Ba
 		if got := mirror.Last("Cookie"); got != want || mirror.Requests() == before {
 			t.Errorf("of %q the mirror sees %q, want %q", sent, got, want)
 		}
+	}
+}
+
+// checkWrittenCookies wants at the mirror, as at the backend, the cookies that a filter of the rule puts in the place of the client's.
+func checkWrittenCookies(t *testing.T, envoy *harness.Envoy, mirror *harness.Backend) {
+	before := mirror.Requests()
+	seen := visit(t, envoy.Stranger(), "/said", "Cookie: theme=dark").Seen.Headers["Cookie"]
+	eventually(t, "there is a copy", func() bool { return mirror.Requests() > before })
+	if got := mirror.Last("Cookie"); got != "said=100%" || !slices.Equal(seen, []string{got}) {
+		t.Errorf("the mirror sees %q, the backend %q", got, seen)
 	}
 }
 

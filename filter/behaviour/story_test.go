@@ -185,18 +185,21 @@ func TestHostileTickets(t *testing.T) {
 	})
 }
 
-// TestMirroredCookies: what mirrors get as cookies has no token, whatever else it has, and the backend keeps its own.
+// TestMirroredCookies: what mirrors get as cookies has no token, of other rules' sessions neither, whatever else it has, and the backend
+// keeps its own.
 func TestMirroredCookies(t *testing.T) {
 	on := with(config(`"mirrored":true`, `"cookie":{"crossSite":true}`), `"accessLogFields":true`)
 	each(t, on, func(t *testing.T, w *world) {
 		want(t, "cookies of mirrors without any", w.get().state["limpet_mirror"], "")
 		tok := w.cookies["sid"]
 		for cookies, left := range map[string]string{
-			"sid=" + tok:                                "",
-			"a=1; sid=" + tok + "; b=2":                 "a=1; b=2",
-			"sid-cross-site=" + tok + "; sid=mine":      "sid=mine",
-			"a=1; b=2":                                  "a=1; b=2",
-			"sid=" + forged + "; a=\"x y\"; sid=" + tok: "a=\"x y\"",
+			"sid=" + tok:                                           "",
+			"a=1; sid=" + tok + "; b=2":                            "a=1; b=2",
+			"sid-cross-site=" + tok + "; sid=mine":                 "sid=mine",
+			"a=1; b=2":                                             "a=1; b=2",
+			"a=1; of-another-rule=" + tok + "; b=2":                "a=1; b=2",
+			"app=" + tok + "." + strings.Repeat("A", 80) + "; b=2": "b=2", // an envelope
+			"sid=" + forged + "; a=\"x y\"; sid=" + tok:            "a=\"x y\"",
 		} {
 			r := w.get("cookie: " + cookies)
 			want(t, "cookies of mirrors of "+cookies, r.state["limpet_mirror"], left)

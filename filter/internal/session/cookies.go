@@ -83,14 +83,14 @@ func unquote(s string) string {
 	return s
 }
 
-// appendWithoutTokens appends the Cookie line to dst without the policy's cookies that look like a token, and tells
-// whether there were any. The other cookies keep every byte. A backend's own cookie of the same name is not a token
-// and stays.
-func (p *Policy) appendWithoutTokens(dst []byte, line string) (_ []byte, found bool) {
+// appendWithoutTokens appends the Cookie line to dst without the policy's cookies that look like a token, or without any
+// session's, and tells whether there were any. The other cookies keep every byte. A backend's own cookie of the same name is
+// not a token and stays.
+func (p *Policy) appendWithoutTokens(dst []byte, line string, others bool) (_ []byte, found bool) {
 	start := len(dst)
 	for rest := line; rest != ""; {
 		n, value, after := nextCookie(rest)
-		if p.hasCookie(n) && token.Plausible(value) {
+		if p.hasCookie(n) && token.Plausible(value) || others && looksLikeSession(value) {
 			found = true
 		} else {
 			dst = append(dst, rest[:len(rest)-len(after)]...)
@@ -104,6 +104,12 @@ func (p *Policy) appendWithoutTokens(dst []byte, line string) (_ []byte, found b
 	return append(dst[:start], kept...), true
 }
 
+// looksLikeSession tells whether a cookie's value is that of a session of limpet's, whichever: a token, or an envelope.
+func looksLikeSession(value string) bool {
+	_, _, envelope := token.CutEnvelope(value)
+	return envelope || token.Plausible(value)
+}
+
 // hasCookie tells whether the policy's token may be in a cookie of that name.
 func (p *Policy) hasCookie(name string) bool {
 	return name == p.cfg.SessionName || p.crossSite != "" && name == p.crossSite
@@ -112,7 +118,7 @@ func (p *Policy) hasCookie(name string) bool {
 // stripCookies takes the session's tokens out of every Cookie line before the backend sees them. Where nothing
 // else is left the backend gets no Cookie header at all.
 func (e *Engine) stripCookies(h Headers, p *Policy) {
-	if !e.collectCookies(h.All(), p) {
+	if !e.collectCookies(h.All(), p, false) {
 		return
 	}
 	h.Remove("cookie")
@@ -121,21 +127,22 @@ func (e *Engine) stripCookies(h Headers, p *Policy) {
 	}
 }
 
-// leaveCookies leaves the cookies without the session's tokens where mirrors' requests get them from.
+// leaveCookies leaves the cookies without tokens where mirrors' requests get them from: without those of other rules' sessions
+// too, whose cookies come with a request wherever its path is below theirs.
 func (e *Engine) leaveCookies(h Request, p *Policy) {
-	e.collectCookies(h.All(), p)
+	e.collectCookies(h.All(), p, true)
 	h.Publish(policyconfig.MirrorFilterState, strings.Join(e.lines, "; "))
 }
 
-// collectCookies puts the Cookie lines without the session's tokens into lines, and tells whether there were any.
-func (e *Engine) collectCookies(all [][2]string, p *Policy) (found bool) {
+// collectCookies puts the Cookie lines without the session's tokens, or any session's, into lines, and tells whether there were any.
+func (e *Engine) collectCookies(all [][2]string, p *Policy, others bool) (found bool) {
 	e.room(all)
 	for _, kv := range all {
 		if kv[0] != "cookie" {
 			continue
 		}
 		start, had := len(e.buf), false
-		if e.buf, had = p.appendWithoutTokens(e.buf, kv[1]); len(e.buf) > start {
+		if e.buf, had = p.appendWithoutTokens(e.buf, kv[1], others); len(e.buf) > start {
 			e.lines = append(e.lines, stringOf(e.buf[start:]))
 		}
 		found = found || had

@@ -73,8 +73,12 @@ type PathEdit struct {
 type Mirror struct {
 	Cluster string
 	Parts   uint32
-	// Remove are the headers that the copies lack: those with a session's token.
+	// Remove are the headers that the copies lack: those with a session's token, and those that single backends get.
 	Remove []string
+	// KeepsCookies says that copies without the Cookie header get the client's cookies without tokens again.
+	KeepsCookies bool
+	// Add are those of the rule's own among the headers that were removed.
+	Add []Pair
 }
 
 // Million is the parts of all requests.

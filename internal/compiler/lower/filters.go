@@ -86,6 +86,8 @@ func applyFilters(action *ir.Route, f ir.Filters) {
 	if action.Status != 0 {
 		return // nothing of the rule is served
 	}
+	hidden := listBackendHeaders(action)
+	rule := f.RequestHeaders
 	f.RequestHeaders = joinEdits(f.RequestHeaders, action.RequestHeaders)
 	f.ResponseHeaders = joinEdits(f.ResponseHeaders, action.ResponseHeaders)
 	f.Rewrite = rewriteHosts(action, f.Rewrite)
@@ -97,7 +99,7 @@ func applyFilters(action *ir.Route, f ir.Filters) {
 		f.RequestHeaders, f.ResponseHeaders = ir.HeaderEdits{}, ir.HeaderEdits{}
 	}
 	action.Filters = f
-	hideSessions(action)
+	editMirrors(action, rule, append(listTokenHeaders(action), hidden...))
 }
 
 // rewriteHosts gives the rule's rewrite where backends have hosts of their own: that of the only backend goes before the rule's, and
@@ -321,12 +323,11 @@ func (l *lowerer) lowerMirror(
 	return m, true
 }
 
-// hideSessions keeps tokens of the rule's own sessions from its mirrors: the header that has them, or all cookies, for of
-// that header Envoy can take nothing but the whole. An envelope is opened before mirrors get their copies.
-func hideSessions(action *ir.Route) {
-	var names []string
+// listTokenHeaders lists the headers that tokens of the rule's own sessions are in: the session's header, or the one of all
+// cookies, of which Envoy can take nothing but the whole. An envelope is opened before mirrors get their copies.
+func listTokenHeaders(action *ir.Route) (names []string) {
 	for i := range action.Policies {
-		name := "cookie"
+		name := cookieHeader
 		p := &action.Policies[i]
 		if p.Envelope {
 			continue
@@ -338,8 +339,45 @@ func hideSessions(action *ir.Route) {
 			names = append(names, name)
 		}
 	}
+	return names
+}
+
+// listBackendHeaders lists the headers that single backends get, which are for them alone: they may be credentials.
+func listBackendHeaders(action *ir.Route) (names []string) {
+	all := []ir.HeaderEdits{action.RequestHeaders}
+	for i := range action.Split {
+		all = append(all, action.Split[i].RequestHeaders)
+	}
+	for _, edits := range all {
+		for _, p := range slices.Concat(edits.Set, edits.Add) {
+			if !slices.Contains(names, p.Name) {
+				names = append(names, p.Name)
+			}
+		}
+	}
+	return names
+}
+
+const cookieHeader = "cookie"
+
+// editMirrors takes headers out of copies, but for what the rule writes into them itself. Where it has a say on the client's
+// cookies copies get none of those.
+func editMirrors(action *ir.Route, rule ir.HeaderEdits, hidden []string) {
+	if len(action.Mirrors) == 0 {
+		return
+	}
+	slices.Sort(hidden)
+	edit := ir.Mirror{Remove: slices.Compact(hidden)}
+	edit.KeepsCookies = slices.Contains(edit.Remove, cookieHeader) && !slices.Contains(rule.Remove, cookieHeader) &&
+		!slices.ContainsFunc(rule.Set, func(p ir.Pair) bool { return p.Name == cookieHeader })
+	for _, p := range slices.Concat(rule.Set, rule.Add) {
+		if slices.Contains(edit.Remove, p.Name) {
+			edit.Add = append(edit.Add, p)
+		}
+	}
 	for i := range action.Mirrors {
-		action.Mirrors[i].Remove = names
+		m := &action.Mirrors[i]
+		m.Remove, m.KeepsCookies, m.Add = edit.Remove, edit.KeepsCookies, edit.Add
 	}
 }
 

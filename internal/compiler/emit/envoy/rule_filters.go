@@ -34,12 +34,14 @@ func (e *emitter) applyFilters(route *routev3.Route, r *ir.Route) {
 	}
 }
 
-// newHeaderOptions are the headers that are set and added. A value means what it says: Envoy would read %REQ(a)% in it as a
-// command.
+// escapeCommands has a value mean what it says: Envoy would read %REQ(a)% in it as a command.
+func escapeCommands(value string) string { return strings.ReplaceAll(value, "%", "%%") }
+
+// newHeaderOptions are the headers that are set and added.
 func newHeaderOptions(h *ir.HeaderEdits) (all []*corev3.HeaderValueOption) {
 	write := func(p ir.Pair, action corev3.HeaderValueOption_HeaderAppendAction) {
 		all = append(all, &corev3.HeaderValueOption{
-			Header:       &corev3.HeaderValue{Key: p.Name, Value: strings.ReplaceAll(p.Value, "%", "%%")},
+			Header:       &corev3.HeaderValue{Key: p.Name, Value: escapeCommands(p.Value)},
 			AppendAction: action, KeepEmptyValue: true,
 		})
 	}
@@ -146,30 +148,37 @@ func applyRewrite(action *routev3.RouteAction, r *ir.Route) {
 // one policy.
 func hasMirrorableCookie(r *ir.Route) bool { return len(r.Policies) == 1 && r.Policies[0].Mirrored }
 
-// newMirroredCookies gives copies the cookies without the token. Where the filter is down they have none.
-func (e *emitter) newMirroredCookies() *mutationv3.HeaderMutation {
-	return &mutationv3.HeaderMutation{Action: &mutationv3.HeaderMutation_Append{Append: &corev3.HeaderValueOption{
-		Header: &corev3.HeaderValue{Key: "cookie", Value: e.filterState(policyconfig.MirrorFilterState)},
-	}}}
-}
-
 // newMirrors sends copies to other clusters, under the host that the request has.
 func (e *emitter) newMirrors(r *ir.Route) (all []*routev3.RouteAction_RequestMirrorPolicy) {
-	for _, m := range r.Mirrors {
-		policy := &routev3.RouteAction_RequestMirrorPolicy{
+	for i := range r.Mirrors {
+		m := &r.Mirrors[i]
+		all = append(all, &routev3.RouteAction_RequestMirrorPolicy{
 			Cluster: m.Cluster, DisableShadowHostSuffixAppend: true,
 			RuntimeFraction: &corev3.RuntimeFractionalPercent{DefaultValue: &typev3.FractionalPercent{
 				Numerator: m.Parts, Denominator: typev3.FractionalPercent_MILLION,
 			}},
-		}
-		for _, name := range m.Remove {
-			policy.RequestHeadersMutations = append(policy.RequestHeadersMutations,
-				&mutationv3.HeaderMutation{Action: &mutationv3.HeaderMutation_Remove{Remove: name}})
-		}
-		if hasMirrorableCookie(r) {
-			policy.RequestHeadersMutations = append(policy.RequestHeadersMutations, e.newMirroredCookies())
-		}
-		all = append(all, policy)
+			RequestHeadersMutations: e.newMirrorEdits(m, hasMirrorableCookie(r)),
+		})
+	}
+	return all
+}
+
+// newMirrorEdits takes headers out of copies, and gives them back what they may have of those. Where the filter is down they have
+// no cookies.
+func (e *emitter) newMirrorEdits(m *ir.Mirror, hasCookies bool) (all []*mutationv3.HeaderMutation) {
+	add := func(name, value string) {
+		all = append(all, &mutationv3.HeaderMutation{Action: &mutationv3.HeaderMutation_Append{Append: &corev3.HeaderValueOption{
+			Header: &corev3.HeaderValue{Key: name, Value: value},
+		}}})
+	}
+	for _, name := range m.Remove {
+		all = append(all, &mutationv3.HeaderMutation{Action: &mutationv3.HeaderMutation_Remove{Remove: name}})
+	}
+	if hasCookies && m.KeepsCookies {
+		add("cookie", e.filterState(policyconfig.MirrorFilterState))
+	}
+	for _, p := range m.Add {
+		add(p.Name, escapeCommands(p.Value))
 	}
 	return all
 }
