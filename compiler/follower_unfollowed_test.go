@@ -165,7 +165,7 @@ func both(a, b string) string { return a + "\n---\n" + b }
 // TestFollowerWorldSets is TestFollowerWorld with ListenerSets and routes of connections, and nothing that keeps the rest from
 // being followed but the listeners of connections that come and go.
 func TestFollowerWorldSets(t *testing.T) {
-	unfollowedKinds := regexp.MustCompile(`kind: (BackendTLSPolicy|ExtensionService)\b`)
+	unfollowedKinds := regexp.MustCompile(`(?s)kind: (BackendTLSPolicy|ExtensionService)\b|kind: XBackend\b.*tls:`)
 	for seed := range 4 {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			random := rand.New(rand.NewPCG(uint64(seed), 17))
