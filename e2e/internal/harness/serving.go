@@ -157,7 +157,7 @@ func (w *Watching) Status(t testing.TB) (envoys []ServedEnvoy, settled bool) {
 	code, stdout, stderr := Limpet(t, nil, "status", "-o", "json", "--admin", Loopback(w.AdminPort))
 	var status struct{ Envoys []ServedEnvoy }
 	if err := json.Unmarshal([]byte(stdout), &status); err != nil {
-		t.Fatalf("limpet status: %v\n%s%s", err, stdout, stderr)
+		t.Fatalf("limpet status: %v\n%s%slimpet serve says:\n%s", err, stdout, stderr, w.Output())
 	}
 	return status.Envoys, code == 0
 }
