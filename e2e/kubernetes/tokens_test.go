@@ -102,7 +102,7 @@ func askAs(t *testing.T, address string, config *tls.Config, token, cluster stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer connection.Close()
+	defer func() { _ = connection.Close() }()
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
 	if token != "" {

@@ -217,12 +217,8 @@ func (s *Source) set(ctx context.Context, kind schema.GroupKind, sent any) {
 		return
 	}
 	name := nameSource(kind.Kind, o)
-	if kind == gatewayKind && s.Manage && o.takeAddresses() {
-		// its listeners are wherever its Service leads
-	} else if kind == gatewayKind && s.Pool != nil && s.begun {
-		if err := s.Pool.give(name, o); err != nil {
-			s.log.Error("a Gateway gets no address", "object", name, "reason", err)
-		}
+	if kind == gatewayKind {
+		s.address(name, o)
 	}
 	before := s.objects[name]
 	s.objects[name], s.touched[name] = o, true
@@ -239,6 +235,16 @@ func (s *Source) set(ctx context.Context, kind schema.GroupKind, sent any) {
 		if bytes.Equal(before.status, o.status) {
 			o.joined = before.joined
 		}
+	}
+}
+
+// address gives a Gateway addresses from the pool, unless its proxies are managed: those have their Service's.
+func (s *Source) address(name string, gateway *object) {
+	if s.Manage && gateway.takeAddresses() || s.Pool == nil || !s.begun {
+		return
+	}
+	if err := s.Pool.give(name, gateway); err != nil {
+		s.log.Error("a Gateway gets no address", "object", name, "reason", err)
 	}
 }
 

@@ -193,7 +193,8 @@ func (r *renderer) newEnvoy(bootstrap string, drain, least time.Duration) corev1
 		},
 		Ports: []corev1.ContainerPort{{Name: "ready", ContainerPort: ReadyPort}},
 		VolumeMounts: []corev1.VolumeMount{
-			{Name: "helper", MountPath: helperFolder, ReadOnly: true}, {Name: "server", MountPath: serverFolder, ReadOnly: true},
+			{Name: "helper", MountPath: helperFolder, ReadOnly: true},
+			{Name: "server", MountPath: serverFolder, ReadOnly: true},
 			{Name: "identity", MountPath: identityFolder, ReadOnly: true},
 		},
 		ReadinessProbe: &corev1.Probe{

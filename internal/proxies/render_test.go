@@ -99,8 +99,14 @@ func readInput(t *testing.T, file string) Input {
 func TestName(t *testing.T) {
 	seen := map[string]string{}
 	for _, c := range [][2]string{
-		{"edge", "limpet"}, {"edge.shop", "limpet"}, {"edge-shop", "limpet"}, {"7", "limpet"}, {strings.Repeat("a", 63), "limpet"},
-		{strings.Repeat("a", 64), "limpet"}, {strings.Repeat("a.", 100) + "a", "limpet"}, {strings.Repeat("-", 3) + "a", "limpet"},
+		{"edge", "limpet"},
+		{"edge.shop", "limpet"},
+		{"edge-shop", "limpet"},
+		{"7", "limpet"},
+		{strings.Repeat("a", 63), "limpet"},
+		{strings.Repeat("a", 64), "limpet"},
+		{strings.Repeat("a.", 100) + "a", "limpet"},
+		{strings.Repeat("-", 3) + "a", "limpet"},
 	} {
 		name := Name(c[0], c[1])
 		if errs := validation.IsDNS1035Label(name); len(errs) > 0 {

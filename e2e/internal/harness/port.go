@@ -30,7 +30,7 @@ func FreePort(t testing.TB) int {
 		if err != nil {
 			return port // not tried by listening on it: see Listen
 		}
-		used.Close()
+		_ = used.Close()
 	}
 	t.Fatal("no free port on 127.0.0.1 in 200 tries")
 	return 0

@@ -134,7 +134,7 @@ func (b *Balancer) accept(listener net.Listener, service, port string) {
 
 // pass leads a connection to an endpoint, and stays with it.
 func (b *Balancer) pass(client net.Conn, service, port string) {
-	defer client.Close()
+	defer func() { _ = client.Close() }()
 	b.lock.Lock()
 	hosts := b.ready[service][port]
 	slices.Sort(hosts)
@@ -148,7 +148,7 @@ func (b *Balancer) pass(client net.Conn, service, port string) {
 	if err != nil {
 		return
 	}
-	defer server.Close()
+	defer func() { _ = server.Close() }()
 	go func() {
 		_, _ = io.Copy(server, client)
 		_ = server.(*net.TCPConn).CloseWrite()

@@ -348,8 +348,8 @@ func listBackendHeaders(action *ir.Route) (names []string) {
 	for i := range action.Split {
 		all = append(all, action.Split[i].RequestHeaders)
 	}
-	for _, edits := range all {
-		for _, p := range slices.Concat(edits.Set, edits.Add) {
+	for _, edit := range all {
+		for _, p := range slices.Concat(edit.Set, edit.Add) {
 			if !slices.Contains(names, p.Name) {
 				names = append(names, p.Name)
 			}

@@ -180,7 +180,7 @@ func (s *HTTPProxyService) toBackendRef(unweighted bool) gatewayv1.HTTPBackendRe
 		weight = 1
 	}
 	var ref gatewayv1.HTTPBackendRef
-	ref.BackendObjectReference, ref.Weight, ref.Filters = s.toReference(), &weight, s.HeadersPolicies.ToFilters()
+	ref.BackendObjectReference, ref.Weight, ref.Filters = s.toReference(), &weight, s.ToFilters()
 	return ref
 }
 

@@ -1,0 +1,140 @@
+package xds
+
+import (
+	"maps"
+	"math/rand/v2"
+	"time"
+
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+)
+
+// Rejection is a resource that an Envoy did not take.
+type Rejection struct {
+	Type    string `json:"type"`
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	// Words are Envoy's own.
+	Words string `json:"message"`
+
+	at time.Time
+}
+
+// take takes a request: a subscription, an answer to a push, or both.
+func (c *client) take(request *discoveryv3.DeltaDiscoveryRequest, now time.Time) {
+	t, known := findType(request.GetTypeUrl())
+	if !known {
+		return
+	}
+	k := &c.types[t]
+	k.clean = k.clean && k.isTaken(request)
+	if !k.asked {
+		k.asked = true
+		k.wildcard = len(request.GetResourceNamesSubscribe()) == 0 && (t == Cluster || t == Listener)
+		maps.Copy(k.has, request.GetInitialResourceVersions())
+		if t == Filter && len(c.types[Listener].has) > 0 {
+			k.refused = 1 + rand.IntN(mostRefused) //nolint:gosec // it need not be secret
+		}
+		c.returned = c.returned || t == Endpoint && len(k.has) > 0
+	}
+	k.subscribe(request)
+	if k.pending != nil && request.GetResponseNonce() == k.pending.nonce {
+		c.settle(t, request, now)
+	}
+}
+
+// isTaken tells whether a request says that an Envoy has taken the last push, and nothing else.
+func (k *clientType) isTaken(request *discoveryv3.DeltaDiscoveryRequest) bool {
+	return k.pending != nil && request.GetResponseNonce() == k.pending.nonce && request.GetErrorDetail() == nil &&
+		len(request.GetResourceNamesSubscribe())+len(request.GetResourceNamesUnsubscribe()) == 0
+}
+
+// subscribe takes names in and out. One that is subscribed to again has been dropped meanwhile.
+func (k *clientType) subscribe(request *discoveryv3.DeltaDiscoveryRequest) {
+	for _, name := range request.GetResourceNamesSubscribe() {
+		if name == "*" {
+			k.wildcard = true
+			continue
+		}
+		k.names[name] = true
+		if request.GetInitialResourceVersions()[name] == "" {
+			delete(k.has, name)
+			delete(k.absent, name)
+			delete(k.rejected, name)
+		}
+	}
+	for _, name := range request.GetResourceNamesUnsubscribe() {
+		if name == "*" {
+			k.wildcard = false
+			continue
+		}
+		delete(k.names, name)
+		delete(k.has, name)
+		delete(k.absent, name)
+		delete(k.rejected, name)
+	}
+}
+
+// settle takes the answer to a push.
+func (c *client) settle(t Type, request *discoveryv3.DeltaDiscoveryRequest, now time.Time) {
+	k := &c.types[t]
+	p := k.pending
+	k.pending = nil
+	if request.GetErrorDetail() != nil {
+		c.reject(t, p, request.GetErrorDetail().GetMessage(), now)
+		return
+	}
+	k.limit *= 2
+	if t == Endpoint {
+		c.noteEndpoints(p, now)
+	}
+	for _, r := range p.resources {
+		if t == Cluster && k.has[r.Name] != "" {
+			c.types[Endpoint].clean = false
+			delete(c.types[Endpoint].has, r.Name) // a cluster that is made anew waits for its endpoints again
+		}
+		if k.wildcard || k.names[r.Name] {
+			k.has[r.Name] = r.Version
+		}
+		delete(k.rejected, r.Name)
+		delete(k.absent, r.Name)
+	}
+	for _, name := range p.removed {
+		delete(k.has, name)
+	}
+}
+
+// noteEndpoints notes which clusters have endpoints that are as new as the target, or newer.
+func (c *client) noteEndpoints(p *push, now time.Time) {
+	update := false
+	for _, r := range p.resources {
+		if !p.sent.Before(c.begun) {
+			c.renewed[r.Name] = true
+		}
+		update = update || c.types[Endpoint].has[r.Name] != ""
+	}
+	if update && p.since.After(c.connected) {
+		c.observe.staged(stageEndpoints, p.since, now.Sub(p.since))
+	}
+}
+
+// reject notes what an Envoy did not take. Of several resources it may have taken some: they are sent again in halves,
+// until the ones at fault are alone. Those are not sent again, but for filters (trial.go).
+func (c *client) reject(t Type, p *push, words string, now time.Time) {
+	k := &c.types[t]
+	var names []string
+	for _, r := range p.resources {
+		names = append(names, r.Name)
+	}
+	c.observe.rejected(t, names, words)
+	if len(p.resources) > 1 {
+		k.limit = len(p.resources) / 2
+		return
+	}
+	for _, r := range p.resources {
+		k.rejected[r.Name] = Rejection{Type: t.String(), Name: r.Name, Version: r.Version, Words: words, at: now}
+		k.refused++
+	}
+	for _, name := range p.removed { // it has it still; asking again changes nothing
+		delete(k.has, name)
+	}
+}
