@@ -194,7 +194,7 @@ func (s *HTTPProxySpec) toRule(r *HTTPProxyRoute) gatewayv1.HTTPRouteRule {
 		Matches: s.toMatches(r), BackendRefs: toBackendRefs(r.Services), Timeouts: r.toTimeouts(), Retry: r.RetryPolicy.toRetry(),
 	}
 	for _, some := range [][]gatewayv1.HTTPRouteFilter{
-		s.VirtualHost.CORS.toFilters(), s.VirtualHost.toFilters(r), r.ToFilters(), s.toPathFilters(r), toMirrors(r.Services),
+		s.VirtualHost.CORS.toFilters(r), s.VirtualHost.toFilters(r), r.ToFilters(), s.toPathFilters(r), toMirrors(r.Services),
 	} {
 		rule.Filters = append(rule.Filters, some...)
 	}

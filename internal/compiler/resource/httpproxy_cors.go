@@ -98,9 +98,9 @@ func validateMaxAge(path *field.Path, text string) field.ErrorList {
 	return nil
 }
 
-// toFilters gives the filter for each route of the host.
-func (p *CORSPolicy) toFilters() []gatewayv1.HTTPRouteFilter {
-	if p == nil {
+// toFilters gives the filter for a route of the host. Envoy redirects without a look at it, with Contour too.
+func (p *CORSPolicy) toFilters(r *HTTPProxyRoute) []gatewayv1.HTTPRouteFilter {
+	if p == nil || r.RequestRedirectPolicy != nil {
 		return nil
 	}
 	f := &gatewayv1.HTTPCORSFilter{AllowCredentials: &p.AllowCredentials}
