@@ -38,7 +38,8 @@ func (p *SlowStartPolicy) validate(path *field.Path) field.ErrorList {
 		errs = append(errs, field.Invalid(path.Child("window"), p.Window, "not supported: must be between 1s and 24h, in whole seconds"))
 	}
 	if n, err := strconv.ParseFloat(cmp.Or(p.Aggression, "1"), 64); err != nil || n != 1 {
-		errs = append(errs, field.Invalid(path.Child("aggression"), p.Aggression, "not supported: a LoadBalancerPolicy's share grows evenly, as with 1"))
+		errs = append(errs, field.Invalid(path.Child("aggression"), p.Aggression,
+			"not supported: a LoadBalancerPolicy's share grows evenly, as with 1"))
 	}
 	if w := p.MinWeightPercent; w != nil && (*w < 1 || *w > allPercent) {
 		errs = append(errs, field.Invalid(path.Child("minWeightPercent"), *w, "must be between 1 and 100: a host with 0 may never get a request"))
