@@ -174,7 +174,7 @@ func (f *Follower) apply(c Changes) (*Update, error) {
 		return nil, problems
 	}
 	f.acceptInvalid(invalid)
-	u := &Update{follower: f, keys: c.Keys, Whole: f.whole || f.last == nil, PrivateKeys: f.state.HasTLS()}
+	u := &Update{follower: f, keys: c.Keys, Whole: f.whole || f.last == nil, PrivateKeys: f.state.HasPrivateKeys()}
 	if u.Changed, u.NewWarnings, err = f.state.Settle(); err != nil {
 		return nil, err
 	}

@@ -14,13 +14,13 @@ apiVersion: projectcontour.io/v1
 kind: HTTPProxy
 metadata: {name: routes, namespace: default}
 spec:
-  virtualhost: {fqdn: routes.example.com}
+  virtualhost: {fqdn: routes.example.com, corsPolicy: {allowOrigin: ["https://shop.example.com"], allowMethods: [PUT], maxAge: 7s}}
   routes:
   - services: [{name: pods, port: 80}, {name: mirror, port: 80, mirror: true}]
   - {conditions: [{prefix: /old}], services: [{name: pods, port: 80}], pathRewritePolicy: {replacePrefix: [{replacement: /new/}]}}
   - {conditions: [{prefix: /gone/}], services: [{name: pods, port: 80}], pathRewritePolicy: {replacePrefix: [{replacement: /}]}}
   - {conditions: [{prefix: /moved}], requestRedirectPolicy: {hostname: other.example.com, prefix: /there}}
-  - {conditions: [{prefix: /host}], services: [{name: pods, port: 80, requestHeadersPolicy: {set: [{name: Host, value: own.example.com}]}}]}
+  - {conditions: [{prefix: /host}], services: [{name: pods, port: 80, slowStartPolicy: {window: 1s}, requestHeadersPolicy: {set: [{name: Host, value: own.example.com}]}}]}
   - {conditions: [{prefix: /again}], services: [{name: weak, port: 80}], retryPolicy: {count: 3, retryOn: [gateway-error]}}
   - {conditions: [{prefix: /once}], services: [{name: weak, port: 80}], retryPolicy: {count: 3, retryOn: [connect-failure]}}
   - {conditions: [{prefix: /tls}], services: [{name: secure, port: 80, validation: {caSecret: authorities, subjectName: pods.example.com}}]}
@@ -110,7 +110,8 @@ func TestContourRoutes(t *testing.T) {
 	envoy := harness.Run(t, harness.Deployment{Documents: documents, Flags: []string{"--external-names", "localhost"}})
 	weak[0].Break(harness.FaultDeclines)
 
-	t.Run("copies", func(t *testing.T) { checkContourCopies(t, envoy, mirror) }) // first: clients then have no cookies of other rules
+	t.Run("copies", func(t *testing.T) { checkContourCopies(t, envoy, mirror) })
+	t.Run("CORS", func(t *testing.T) { checkContourCORS(t, envoy) })
 	t.Run("paths and hosts", func(t *testing.T) { checkContourPaths(t, envoy) })
 	t.Run("redirects", func(t *testing.T) { checkContourRedirects(t, envoy, site) })
 	t.Run("retries", func(t *testing.T) { checkContourRetries(t, envoy) })
@@ -143,9 +144,20 @@ func checkContourPaths(t *testing.T, envoy *harness.Envoy) {
 	}
 }
 
+// checkContourCORS asks as a browser does.
+func checkContourCORS(t *testing.T, envoy *harness.Envoy) {
+	for origin, want := range map[string]string{"https://shop.example.com": "https://shop.example.com", "https://other.example.com": ""} {
+		r := newClientOf(envoy, "routes.example.com").Do(t, http.MethodOptions, "/a", "Origin: "+origin, "Access-Control-Request-Method: PUT")
+		if got := r.Header.Get("Access-Control-Allow-Origin"); got != want || r.Header.Get("Access-Control-Max-Age") != "7" {
+			t.Errorf("pages of %s get %v", origin, r.Header)
+		}
+	}
+}
+
 func checkContourCopies(t *testing.T, envoy *harness.Envoy, mirror *harness.Backend) {
-	before := mirror.Requests()
-	stay(t, newClientOf(envoy, "routes.example.com"), "/", 10)
+	before, client := mirror.Requests(), newClientOf(envoy, "routes.example.com")
+	visit(t, client, "/older") // begins a session of another rule, whose cookie is for all paths
+	stay(t, client, "/", 10)
 	eventually(t, "there are copies of all", func() bool { return mirror.Requests() >= before+10 })
 	if mirror.Got("Cookie") || mirror.Got("X-Limpet-Pin") {
 		t.Error("a mirror got a token or a pin")

@@ -198,7 +198,7 @@ func (d *Dynamic) Start(result *compiler.Result) error {
 		result = next // that Envoy will know from the start
 	}
 	d.live = result.Discovery
-	d.Publisher.Folder.Mode = d.FileMode(result)
+	d.Publisher.Folder.Tighten(d.FileMode(result))
 	return errors.Join(d.Publisher.Start(result.Discovery), d.owners.Keep())
 }
 
@@ -248,7 +248,7 @@ func (d *Dynamic) confirm(result *compiler.Result) (*compiler.Result, error) {
 }
 
 func (d *Dynamic) publish(ctx context.Context, since time.Time, result *compiler.Result) (string, error) {
-	d.Publisher.Folder.Mode = d.FileMode(result)
+	d.Publisher.Folder.Tighten(d.FileMode(result))
 	next := d.kept.putBack(d.live, result.Discovery)
 	summary := rollout.Summary(rollout.Changes(d.live, next))
 	live, confirmed, err := d.Publisher.Publish(ctx, d.live, next)

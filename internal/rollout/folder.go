@@ -20,6 +20,23 @@ type Folder struct {
 	versions map[string]string // of what was written, by path
 }
 
+// Tighten sets the mode of files, but never to one that more may read: on the way to a configuration without keys there are files that
+// have those of the one before.
+func (d *Folder) Tighten(mode fs.FileMode) {
+	if d.Mode == 0 || mode < d.Mode {
+		d.Mode = mode
+	}
+}
+
+// keepMode leaves files to their owner alone where an earlier program did, for what it wrote has keys.
+func (d *Folder) keepMode() {
+	for _, name := range []string{envoy.ListenersFile, envoy.ClustersFile} {
+		if info, err := os.Stat(filepath.Join(d.Path, name)); err == nil && info.Mode().Perm()&0o077 == 0 {
+			d.Tighten(0o600)
+		}
+	}
+}
+
 // findMissing gives those files that are not there yet.
 func (d *Folder) findMissing(files []File) []File {
 	var found []File

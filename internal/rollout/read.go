@@ -30,6 +30,7 @@ func (d *Folder) Read() (*envoy.Discovery, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, d.findEarlier()
 	}
+	d.keepMode()
 	listeners = slices.DeleteFunc(listeners, func(l envoy.Resource) bool { return envoy.IsTrial(l.Name) })
 	clusters, err2 := d.readResources(envoy.ClustersFile)
 	extension, err3 := d.readExtension(listeners)

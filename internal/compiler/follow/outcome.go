@@ -59,9 +59,9 @@ func (s *State) Pods() (pods []ir.PodAt, unsettled bool) {
 	return m.podList, m.unsettled > 0
 }
 
-// HasTLS reports whether the configuration holds private keys of certificates.
-func (s *State) HasTLS() bool {
-	return slices.ContainsFunc(s.merged.listeners, func(l ir.Listener) bool { return len(l.TLSHosts) > 0 })
+// HasPrivateKeys reports whether the configuration holds private keys of certificates.
+func (s *State) HasPrivateKeys() bool {
+	return slices.ContainsFunc(s.merged.listeners, ir.Listener.HasPrivateKeys)
 }
 
 // assemble puts the configuration together.

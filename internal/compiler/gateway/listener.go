@@ -266,7 +266,7 @@ func (b *builder) listen(l *listener, at netip.AddrPort) {
 	if b.ports[key] == nil {
 		b.ports[key] = map[string]*listener{}
 	}
-	if other := anyOf(b.ports[key]); other != nil && layerOf(other.spec.Protocol) != layerOf(l.spec.Protocol) {
+	if other := leastOf(b.ports[key]); other != nil && layerOf(other.spec.Protocol) != layerOf(l.spec.Protocol) {
 		first := "an older Gateway"
 		if other.gateway == l.gateway {
 			first = fmt.Sprintf("listener %s of %s", other.spec.Name, other.Subject())

@@ -80,7 +80,7 @@ func (b *builder) refuseRoute(route *Route) *resource.Fault {
 		if isFilterFault(f) {
 			outcome = fmt.Sprintf("what it is for gets %d", UnresolvedStatusCode(route))
 		}
-		if in {
+		if in && !strings.HasSuffix(f.Path, "].extensionRef") { // of which the filter's type is told
 			b.rep.ErrorForAt(route, string(gatewayv1.RouteReasonUnsupportedValue), f.Path, f.Message+": "+outcome)
 		}
 	}

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -64,6 +65,14 @@ func anyOf(port map[string]*listener) *listener {
 		return l
 	}
 	return nil
+}
+
+// leastOf gives the listener of a port whose hostname sorts first, so that equal input has equal messages; nil if it has none.
+func leastOf(port map[string]*listener) *listener {
+	if len(port) == 0 {
+		return nil
+	}
+	return port[slices.Min(slices.Collect(maps.Keys(port)))]
 }
 
 // mixedPorts gives the ports on which a Gateway wants two protocols that can't be told apart. None of its listeners there may

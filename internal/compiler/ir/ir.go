@@ -27,11 +27,17 @@ type Config struct {
 	Until     time.Time
 }
 
-// HasPrivateKeys reports whether there may be private keys of certificates in it.
+// HasPrivateKeys reports whether there are private keys of certificates in it.
 func (c *Config) HasPrivateKeys() bool {
 	showsClient := func(l Locality) bool { return l.TLS != nil && l.TLS.Client != nil }
-	return slices.ContainsFunc(c.Listeners, func(l Listener) bool { return len(l.TLSHosts) > 0 }) ||
+	return slices.ContainsFunc(c.Listeners, Listener.HasPrivateKeys) ||
 		slices.ContainsFunc(c.Clusters, func(c Cluster) bool { return slices.ContainsFunc(c.Localities, showsClient) })
+}
+
+// HasPrivateKeys reports whether there are private keys of certificates in it: TLS that passes through has none, nor has a listener whose
+// Secrets are missing.
+func (l Listener) HasPrivateKeys() bool {
+	return slices.ContainsFunc(l.TLSHosts, func(h TLSHost) bool { return len(h.Certificates) > 0 })
 }
 
 // Listener is an address to bind.

@@ -44,7 +44,8 @@ func (p *Policy) readHosts(spec *v1alpha1.LoadBalancerPolicySpec, rep *report.Re
 		return
 	}
 	if p.strategy != ir.RoundRobin && p.strategy != ir.LeastRequest {
-		rep.WarnForAt(p.subject, report.ReasonPartiallyProgrammed, p.specPath.Child("slowStart").String(),
+		at := cmp.Or(p.slowStartPath, p.specPath.Child("slowStart"))
+		rep.WarnForAt(p.subject, report.ReasonPartiallyProgrammed, at.String(),
 			fmt.Sprintf("ignored: the strategy %s has no slow start, RoundRobin and WeightedLeastRequest have", p.strategyName))
 		return
 	}
@@ -173,6 +174,9 @@ func (o *Outcome) HostFields() (all []HostField) {
 	}
 	if s := hosts.SlowStart; s != nil {
 		add("slowStart", fmt.Sprintf("from %d %% to all of its share within %s", s.MinWeightPercent, s.Window))
+		if at := o.Policy.slowStartPath; at != nil {
+			all[len(all)-1].Path = at.String()
+		}
 	}
 	if n := hosts.MaxConnections; n > 0 {
 		add("limits", fmt.Sprintf("%d connections to each host", n))

@@ -28,9 +28,10 @@ type Policy struct {
 	hosts        ir.HostPolicy
 	rank         int // the older has the lower one
 
-	// checkPath leads to the health check, and variant tells the hosts' clusters apart, where that is not as in a LoadBalancerPolicy.
-	checkPath *field.Path
-	variant   string
+	// checkPath leads to the health check, slowStartPath to the slow start, and variant tells the hosts' clusters apart, where
+	// that is not as in a LoadBalancerPolicy.
+	checkPath, slowStartPath *field.Path
+	variant                  string
 }
 
 // inlineKey is the place of a policy that stands in a rule, by the rule's index.
@@ -100,7 +101,7 @@ func (p *Policies) readProxy(o *resource.Object[resource.HTTPProxy]) {
 	}
 	var before []*Policy
 	for i, r := range o.Value.Spec.Routes {
-		if r.LoadBalancerPolicy == nil && r.HealthCheckPolicy == nil {
+		if slow, _ := r.SlowStart(); r.LoadBalancerPolicy == nil && r.HealthCheckPolicy == nil && slow == nil {
 			continue
 		}
 		read := p.readProxyRoute(o, i, before)
@@ -112,12 +113,14 @@ func (p *Policies) readProxy(o *resource.Object[resource.HTTPProxy]) {
 // readProxyRoute reads the policy of a route. Hosts of which routes expect the same are one cluster's.
 func (p *Policies) readProxyRoute(o *resource.Object[resource.HTTPProxy], i int, before []*Policy) *Policy {
 	r, at := o.Value.Spec.Routes[i], field.NewPath("spec", "routes").Index(i)
-	spec := v1alpha1.LoadBalancerPolicySpec{HealthCheck: r.HealthCheckPolicy.HealthCheck()}
+	slow, service := r.SlowStart()
+	spec := v1alpha1.LoadBalancerPolicySpec{HealthCheck: r.HealthCheckPolicy.HealthCheck(), SlowStart: slow}
 	if b := r.LoadBalancerPolicy; b != nil {
 		spec.Strategy, spec.RequestHashPolicies = b.Strategy, b.RequestHashPolicies
 	}
 	read := readPolicy(o.String(), o, at.Child("loadBalancerPolicy"), &spec, p.rep)
 	read.Object, read.checkPath = o.Origin().Ref, at.Child("healthCheckPolicy")
+	read.slowStartPath = at.Child("services").Index(service).Child("slowStartPolicy")
 	read.readHosts(&spec, p.rep)
 	read.variant = fmt.Sprintf("HTTPProxy/%s/%d", o.Key(), i)
 	for _, other := range before {

@@ -33,6 +33,7 @@ func (l *lowerer) lowerFilters(route *gateway.Route, path *field.Path, index int
 			f.Rewrite = lowerRewrite(f.Rewrite, filter.URLRewrite)
 		case gatewayv1.HTTPRouteFilterCORS:
 			f.CORS = lowerCORS(filter.CORS)
+			l.adviseOfCORS(route, path.Child("filters").Index(i), index)
 		case gatewayv1.HTTPRouteFilterRequestMirror:
 			at := path.Child("filters").Index(i).Child("requestMirror")
 			if m, found := l.lowerMirror(route, index, at, filter.RequestMirror); found {
@@ -378,6 +379,14 @@ func editMirrors(action *ir.Route, rule ir.HeaderEdits, hidden []string) {
 	for i := range action.Mirrors {
 		m := &action.Mirrors[i]
 		m.Remove, m.KeepsCookies, m.Add = edit.Remove, edit.KeepsCookies, edit.Add
+	}
+}
+
+// adviseOfCORS says that pages are not told what they may send where a rule redirects: Envoy does that first.
+func (l *lowerer) adviseOfCORS(route *gateway.Route, path *field.Path, rule int) {
+	redirects := func(f gatewayv1.HTTPRouteFilter) bool { return f.RequestRedirect != nil }
+	if slices.ContainsFunc(route.Value.Spec.Rules[rule].Filters, redirects) {
+		l.rep.Advise(route, path.Child("cors"), "has no effect: Envoy redirects requests of the rule without a look at it")
 	}
 }
 

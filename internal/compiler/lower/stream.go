@@ -54,10 +54,18 @@ func (l *lowerer) lowerStream(h gateway.Host, udp bool) *ir.Stream {
 	for _, m := range h.Streams[1:] {
 		path := field.NewPath("spec", "rules").Index(m.Rule)
 		l.resolveStream(streamKey{m.Route, m.Rule, secured, client})
-		l.rep.Advise(m.Route, path, fmt.Sprintf("%s, which goes first, has all that listener %s of Gateway %s gets for %s",
-			first.Route, h.Listener.Name(), h.Listener.Gateway().Key(), h.Domain))
+		l.rep.Advise(m.Route, path, fmt.Sprintf("%s, which goes first, has all that listener %s of Gateway %s gets%s",
+			first.Route, h.Listener.Name(), h.Listener.Gateway().Key(), forDomain(h)))
 	}
 	return l.newStream(streamKey{first.Route, first.Rule, secured, client}, udp)
+}
+
+// forDomain says in words for which host; connections without TLS have none.
+func forDomain(h gateway.Host) string {
+	if text := fmt.Sprint(h.Domain); text != "*" {
+		return " for " + text
+	}
+	return ""
 }
 
 // streamKey names a rule of a route for connections. Secured ones go to their backends as BackendTLSPolicies say; where TLS passes

@@ -122,6 +122,7 @@ func TestHTTPProxyPoliciesThatAreRefused(t *testing.T) {
 	verified := func(more string) string {
 		return "services: [{name: a, port: 80, validation: {" + more + "}}]"
 	}
+	slow := func(text string) string { return "services: [{name: a, port: 80, slowStartPolicy: {" + text + "}}]" }
 	cases := map[string]refusal{}
 	for text, why := range map[string]string{
 		"retryPolicy: {count: -2}, " + to:                                                                          route + "retryPolicy.count: Invalid value: -2: must be between -1 and 2147483647",
@@ -152,8 +153,44 @@ func TestHTTPProxyPoliciesThatAreRefused(t *testing.T) {
 		verified("caSecret: a, subjectName: '*.b'"):                                                                route + `services[0].validation.subjectName: Invalid value: "*.b"`,
 		verified("caSecret: a, subjectName: b, subjectNames: [c]"):                                                 route + `services[0].validation.subjectNames[0]: Invalid value: "c": must be subjectName`,
 		verified("caSecret: a, subjectName: b, subjectNames: [b, b, b, b, b, b, b, b, b]"):                         route + "services[0].validation.subjectNames: Too many: 9",
+		slow(`window: 500ms`):                                                                                      route + `services[0].slowStartPolicy.window: Invalid value: "500ms": not supported`,
+		slow(`window: soon`):                                                                                       route + `services[0].slowStartPolicy.window: Invalid value: "soon"`,
+		slow(`minWeightPercent: 5`):                                                                                route + `services[0].slowStartPolicy.window: Invalid value: ""`,
+		slow(`window: 1s, aggression: "1.5"`):                                                                      route + `services[0].slowStartPolicy.aggression: Invalid value: "1.5": not supported`,
+		slow(`window: 1s, minWeightPercent: 0`):                                                                    route + `services[0].slowStartPolicy.minWeightPercent: Invalid value: 0: must be between 1 and 100`,
 	} {
 		cases[text] = refusal{document(httpProxy, "spec: {virtualhost: {fqdn: a.org}, routes: [{"+text+"}]}"), []string{why}}
+	}
+	cases["two slow starts"] = refusal{document(httpProxy, "spec: {virtualhost: {fqdn: a.org}, routes: [{services: "+
+		"[{name: a, port: 80, slowStartPolicy: {window: 1s}}, {name: b, port: 80}]}]}"), []string{route + "services[1].slowStartPolicy: Forbidden: not supported"}}
+	cases["a slow mirror"] = refusal{document(httpProxy, "spec: {virtualhost: {fqdn: a.org}, routes: [{services: "+
+		"[{name: a, port: 80}, {name: b, port: 80, mirror: true, slowStartPolicy: {window: 1s}}]}]}"),
+		[]string{route + "services[1].slowStartPolicy: Forbidden: not supported for a mirror"}}
+	checkRefusals(t, resource.Options{}, cases)
+}
+
+// TestCORSOfHTTPProxies holds what is refused: what an HTTPRoute's CORS can't say, and what Contour does not admit.
+func TestCORSOfHTTPProxies(t *testing.T) {
+	const at = "spec.virtualhost.corsPolicy."
+	cases := map[string]refusal{"of connections": {document(httpProxy, "spec: {virtualhost: {fqdn: a.org, tls: {passthrough: true}, "+
+		"corsPolicy: {allowOrigin: ['*'], allowMethods: [GET]}}, tcpproxy: {services: [{name: a, port: 80}]}}"),
+		[]string{"spec.virtualhost.corsPolicy: Forbidden: a tcpproxy's connections are not looked into"}}}
+	for text, why := range map[string]string{
+		"allowMethods: [GET]": at + "allowOrigin: Required value",
+		"allowOrigin: ['*']":  at + "allowMethods: Required value",
+		"allowMethods: [GET], allowOrigin: ['https://.*\\.a\\.org']":         at + "allowOrigin[0]: Invalid value",
+		"allowMethods: [GET], allowOrigin: [https://a.org/]":                 at + "allowOrigin[0]: Invalid value",
+		"allowMethods: [GET], allowOrigin: [a.org]":                          at + "allowOrigin[0]: Invalid value",
+		"allowMethods: [a b], allowOrigin: ['*']":                            at + `allowMethods[0]: Invalid value: "a b"`,
+		"allowMethods: [GET], allowOrigin: ['*'], allowHeaders: ['a,b']":     at + `allowHeaders[0]: Invalid value: "a,b"`,
+		"allowMethods: [GET], allowOrigin: ['*'], exposeHeaders: ['a:b']":    at + `exposeHeaders[0]: Invalid value: "a:b"`,
+		"allowMethods: [GET], allowOrigin: ['*'], maxAge: '0'":               at + `maxAge: Invalid value: "0": not supported`,
+		"allowMethods: [GET], allowOrigin: ['*'], maxAge: 1500ms":            at + `maxAge: Invalid value: "1500ms": not supported`,
+		"allowMethods: [GET], allowOrigin: ['*'], maxAge: soon":              at + `maxAge: Invalid value: "soon"`,
+		"allowMethods: [GET], allowOrigin: ['*'], allowPrivateNetwork: true": at + "allowPrivateNetwork: not supported",
+	} {
+		cases[text] = refusal{document(httpProxy, "spec: {virtualhost: {fqdn: a.org, corsPolicy: {"+text+"}}, "+
+			"routes: [{services: [{name: a, port: 80}]}]}"), []string{why}}
 	}
 	checkRefusals(t, resource.Options{}, cases)
 }

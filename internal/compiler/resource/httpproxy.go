@@ -28,6 +28,7 @@ func httpProxyFields() fieldSupport {
 	return joinRows(
 		nestUnder("spec.virtualhost", supportAll("fqdn", "tls.passthrough", "tls.secretName",
 			"authorization.extensionRef.name", "authorization.authPolicy.disabled")),
+		nestUnder("spec.virtualhost", corsFields()),
 		nestUnder("spec.routes[]", joinRows(proxyServiceFields(), headersPolicyFields(), healthCheckFields(), retryFields(), pathFields(),
 			supportAll("conditions[].prefix", "conditions[].exact", "conditions[].regex", "authPolicy.disabled", "permitInsecure",
 				"timeoutPolicy.response"),
@@ -67,6 +68,8 @@ type VirtualHost struct {
 	TLS *VirtualHostTLS `json:"tls"`
 	// Authorization asks a service about all requests of the host; nil for none.
 	Authorization *Authorization `json:"authorization"`
+	// CORS is for all routes of the host; nil leaves it to their services.
+	CORS *CORSPolicy `json:"corsPolicy"`
 }
 
 // HTTPProxyRoute sends requests that meet its conditions to services.
@@ -124,6 +127,7 @@ func (p *HTTPProxy) validate() field.ErrorList {
 		errs = append(errs, field.Invalid(fqdn, p.Spec.VirtualHost.FQDN, strings.Join(faults, "; ")))
 	}
 	errs = append(errs, p.Spec.validateTLS()...)
+	errs = append(errs, p.Spec.validateCORS(field.NewPath("spec", "virtualhost", "corsPolicy"))...)
 	for i, r := range p.Spec.Routes {
 		errs = append(errs, r.validate(field.NewPath("spec", "routes").Index(i))...)
 	}
@@ -190,7 +194,7 @@ func (s *HTTPProxySpec) toRule(r *HTTPProxyRoute) gatewayv1.HTTPRouteRule {
 		Matches: s.toMatches(r), BackendRefs: toBackendRefs(r.Services), Timeouts: r.toTimeouts(), Retry: r.RetryPolicy.toRetry(),
 	}
 	for _, some := range [][]gatewayv1.HTTPRouteFilter{
-		s.VirtualHost.toFilters(r), r.ToFilters(), s.toPathFilters(r), toMirrors(r.Services),
+		s.VirtualHost.CORS.toFilters(r), s.VirtualHost.toFilters(r), r.ToFilters(), s.toPathFilters(r), toMirrors(r.Services),
 	} {
 		rule.Filters = append(rule.Filters, some...)
 	}

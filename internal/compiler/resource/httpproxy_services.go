@@ -22,6 +22,8 @@ type HTTPProxyService struct {
 	Protocol string `json:"protocol"`
 	// Validation says whom its hosts must be, and has TLS spoken to them.
 	Validation *UpstreamValidation `json:"validation"`
+	// SlowStart is that of all services of a route, or of none.
+	SlowStart *SlowStartPolicy `json:"slowStartPolicy"`
 
 	HeadersPolicies `json:",inline"`
 }
@@ -47,6 +49,7 @@ func proxyServiceFields() fieldSupport {
 	return joinRows(
 		fieldSupport{"services[].protocol": onlyValues(serviceTLS, serviceH2, serviceH2C)},
 		supportAll("services[].name", "services[].port", "services[].weight", "services[].mirror"),
+		slowStartFields(),
 		nestUnder("services[].validation", supportAll("caSecret", "subjectName", "subjectNames[]")),
 		nestUnder("services[]", headersPolicyFields()),
 	)
@@ -79,7 +82,7 @@ func validateServices(path *field.Path, services []HTTPProxyService) field.Error
 	if mirrors > 1 {
 		errs = append(errs, field.Invalid(path, mirrors, "must have at most one mirror"))
 	}
-	return errs
+	return append(errs, validateSlowStarts(path, services)...)
 }
 
 func (s *HTTPProxyService) validateService(at *field.Path) field.ErrorList {
