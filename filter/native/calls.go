@@ -58,7 +58,7 @@ func hostGauge(config unsafe.Pointer, name unsafe.Pointer, size uintptr) metric
 func hostCount(s *stream, id metric)
 
 //export limpet_count_labelled
-func hostCountLabelled(s *stream, id metric, policy unsafe.Pointer, size uintptr, outcome unsafe.Pointer, outcomeSize uintptr)
+func hostCountLabelled(s *stream, id metric, policy unsafe.Pointer, size uintptr, outcome unsafe.Pointer, outcomeSize uintptr, by uint64)
 
 //export limpet_remember
 func hostRemember(policy unsafe.Pointer, size uintptr, outcome unsafe.Pointer, outcomeSize uintptr)

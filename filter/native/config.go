@@ -23,6 +23,7 @@ type configuration struct {
 type worker struct {
 	engine  *session.Engine
 	metrics *metrics
+	tallies tallies
 	logging bool
 	fields  bool // of the access log
 	digest  bool // with the fields

@@ -45,6 +45,7 @@ type exchange struct {
 	policy  *session.Policy
 	session session.Exchange
 	end     bool
+	waiting bool // for the response
 	// pin is the text of the pinned host.
 	pin     [session.MaxPin]byte
 	pinSize int
@@ -82,11 +83,18 @@ func onRequest(x *exchange, w *worker) uint32 {
 		return requestPasses
 	}
 	policy.Hold()
-	if outcome := x.session.Request(policy, x, now()); outcome.Void() {
+	at := now()
+	x.wait(at)
+	if outcome := x.session.Request(policy, x, at); outcome.Void() {
 		x.count(outcome)
 	}
 	return requestHasPolicy
 }
+
+// onComplete comes for requests without a response too.
+//
+//export limpet_complete
+func onComplete(x *exchange) { x.waited() }
 
 //export limpet_release
 func onRelease(x *exchange) {
@@ -110,6 +118,7 @@ func onResponse(x *exchange, endOfStream uint32) {
 		x.session.Publish(outcome, x, x.worker.digest, x.Publish)
 	}
 	x.watchMemory()
+	x.waited()
 }
 
 // Pin names the host to Envoy. No header carries it, so no client can.

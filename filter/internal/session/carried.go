@@ -53,7 +53,7 @@ func (c *carried) find(route string) *routePolicies {
 	}
 	h := hashRoute(route)
 	for r := c.slots[h&(carriedSlots-1)]; r != nil; r = r.chain {
-		if r.hash == h && r.route == route {
+		if r.hash == h && equal(r.route, route) {
 			if r != c.newest {
 				c.unlink(r)
 				c.link(r)

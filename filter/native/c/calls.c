@@ -96,9 +96,9 @@ size_t limpet_gauge(void *config, const char *name, size_t size) {
 
 void limpet_count(struct stream *s, size_t id) { CALLBACK(http_filter_increment_counter)(s->filter, id, NULL, 0, 1); }
 
-void limpet_count_labelled(struct stream *s, size_t id, const char *policy, size_t size, const char *outcome, size_t outcome_size) {
+void limpet_count_labelled(struct stream *s, size_t id, const char *policy, size_t size, const char *outcome, size_t outcome_size, uint64_t by) {
 	struct buffer values[] = {{policy, size}, {outcome, outcome_size}};
-	CALLBACK(http_filter_increment_counter)(s->filter, id, values, 2, 1);
+	CALLBACK(http_filter_increment_counter)(s->filter, id, values, 2, by);
 }
 
 void limpet_set_gauge(struct stream *s, size_t id, uint64_t value) {

@@ -117,6 +117,13 @@ int ON(http_filter_response_headers)(void *filter, const void *stream, bool end_
 	return HEADERS_CONTINUE;
 }
 
+// It comes for every stream, before Envoy destroys the filter.
+void ON(http_filter_stream_complete)(void *filter, const void *stream) {
+	struct stream *s = (struct stream *)stream;
+	(void)filter;
+	if (s->engine) limpet_complete(s);
+}
+
 // These go on as if the filter were not there: bodies and trailers with their status 0, the others with nothing.
 #define PASSES(name) \
 	int ON(name)(void) { return 0; }
@@ -128,7 +135,6 @@ PASSES(http_filter_request_body)
 PASSES(http_filter_request_trailers)
 PASSES(http_filter_response_body)
 PASSES(http_filter_response_trailers)
-NOTHING(http_filter_stream_complete)
 NOTHING(http_filter_http_callout_done)
 NOTHING(http_filter_http_stream_headers)
 NOTHING(http_filter_http_stream_data)

@@ -44,6 +44,8 @@ void *limpet_worker(void *configuration);
 // limpet_request tells what becomes of a request: its route has no policy, or one, or it was answered for a broken one.
 enum request_verdict { REQUEST_PASSES = 0, REQUEST_HAS_POLICY = 1, REQUEST_REFUSED = 2 };
 uint32_t limpet_request(struct stream *stream, void *worker);
+// limpet_complete is the last that a request with a policy does while Envoy still has its filter, perhaps without a response.
+void limpet_complete(struct stream *stream);
 // limpet_release ends a request that had a policy.
 void limpet_release(struct stream *stream);
 void limpet_response(struct stream *stream, uint32_t end_of_stream);

@@ -459,6 +459,7 @@ static struct {
 	const void *(*config_new)(void *, struct buffer, struct buffer);
 	void (*config_destroy)(const void *);
 	const void *(*filter_new)(const void *, void *);
+	void (*stream_complete)(void *, const void *);
 	void (*filter_destroy)(const void *);
 	int (*request)(void *, const void *, bool);
 	int (*response)(void *, const void *, bool);
@@ -479,6 +480,7 @@ static void load(const char *path) {
 	module.config_new = hook(library, "http_filter_config_new");
 	module.config_destroy = hook(library, "http_filter_config_destroy");
 	module.filter_new = hook(library, "http_filter_new");
+	module.stream_complete = hook(library, "http_filter_stream_complete");
 	module.filter_destroy = hook(library, "http_filter_destroy");
 	module.request = hook(library, "http_filter_request_headers");
 	module.response = hook(library, "http_filter_response_headers");
@@ -540,6 +542,7 @@ static struct stream *find(uint32_t id) {
 }
 
 static void end(struct stream *s) {
+	module.stream_complete(s, s->module);
 	module.filter_destroy(s->module);
 	struct stream **p = &streams;
 	while (*p != s) p = &(*p)->next;

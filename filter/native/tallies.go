@@ -1,0 +1,76 @@
+//go:build limpet.native
+
+package main
+
+import "github.com/limpet-proxy/limpet/filter/internal/session"
+
+// tally is how often an outcome of a policy came that Envoy has not been told of.
+type tally struct {
+	policy  *session.Policy
+	outcome session.Outcome
+	times   uint64
+}
+
+// tallies are those of a worker. Envoy makes the names of a counter's labels anew whenever it is told of one, and a filter has
+// no timer. So outcomes are added up while requests wait for their responses, and Envoy is told when the last of them has
+// one or has gone, and with the first request of each second.
+type tallies struct {
+	kept    [16]tally
+	count   int
+	waiting int
+	told    int64 // when, in seconds since the Unix epoch
+}
+
+// add counts an outcome; false where there is no room.
+func (t *tallies) add(p *session.Policy, o session.Outcome) bool {
+	for i := range t.kept[:t.count] {
+		if k := &t.kept[i]; k.policy == p && k.outcome == o {
+			k.times++
+			return true
+		}
+	}
+	if t.count == len(t.kept) {
+		return false
+	}
+	p.Hold() // its name is needed
+	t.kept[t.count] = tally{p, o, 1}
+	t.count++
+	return true
+}
+
+// wait says that a request with a policy waits for its response.
+func (x *exchange) wait(now int64) {
+	t := &x.worker.tallies
+	t.waiting++
+	x.waiting = true
+	if now != t.told {
+		t.told = now
+		x.tell()
+	}
+}
+
+// waited ends what wait began, once.
+func (x *exchange) waited() {
+	if !x.waiting {
+		return
+	}
+	x.waiting = false
+	t := &x.worker.tallies
+	if t.waiting--; t.waiting == 0 {
+		x.tell()
+	}
+}
+
+// tell has Envoy count what was added up.
+func (x *exchange) tell() {
+	t := &x.worker.tallies
+	id := x.worker.metrics.labelled
+	for i := range t.kept[:t.count] {
+		k := &t.kept[i]
+		policy, outcome := k.policy.Name, k.outcome.String()
+		hostCountLabelled(&x.stream, id, data(policy), size(policy), data(outcome), size(outcome), k.times)
+		k.policy.Release()
+		k.policy = nil
+	}
+	t.count = 0
+}
