@@ -19,14 +19,15 @@ func (w *world) wait() stream {
 func TestCountsWhileRequestsWait(t *testing.T) {
 	eachTravelling(t, config(), func(t *testing.T, w *world) {
 		defer w.wait().close()
-		w.get()
-		w.get()
+		for range 21 {
+			w.get()
+		}
 		w.change(config(`"idleTimeout":"1h"`))
 		w.get()
 		w.pass(time.Second)
 		defer w.wait().close()
 		w.counted("p new", 1)
-		w.counted("p pinned", 2)
+		w.counted("p pinned", 21)
 	})
 }
 

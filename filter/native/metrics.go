@@ -59,9 +59,14 @@ func (x *exchange) count(o session.Outcome) {
 		policy, outcome := x.policy.Name, o.String()
 		hostRemember(data(policy), size(policy), data(outcome), size(outcome))
 	}
-	if !x.worker.tallies.add(x.policy, o) {
+	t := &x.worker.tallies
+	if !t.add(x.policy, o) {
 		x.tell()
-		x.worker.tallies.add(x.policy, o)
+		t.add(x.policy, o)
+	}
+	if t.atOnce < mostAtOnce {
+		t.atOnce++
+		x.tell()
 	}
 }
 

@@ -12,14 +12,18 @@ type tally struct {
 }
 
 // tallies are those of a worker. Envoy makes the names of a counter's labels anew whenever it is told of one, and a filter has
-// no timer. So outcomes are added up while requests wait for their responses, and Envoy is told when the last of them has
-// one or has gone, and with the first request of each second.
+// no timer. So of what comes in a second all but a few outcomes are added up while requests wait for their responses, and Envoy is
+// told when the last of them has one or has gone, and with the first request of another second.
 type tallies struct {
 	kept    [16]tally
 	count   int
 	waiting int
-	told    int64 // when, in seconds since the Unix epoch
+	second  int64 // since the Unix epoch
+	atOnce  int   // of that second
 }
+
+// mostAtOnce is how many outcomes of a second Envoy is told of at once, so that those of a quiet worker never lag.
+const mostAtOnce = 4
 
 // add counts an outcome; false where there is no room.
 func (t *tallies) add(p *session.Policy, o session.Outcome) bool {
@@ -43,8 +47,8 @@ func (x *exchange) wait(now int64) {
 	t := &x.worker.tallies
 	t.waiting++
 	x.waiting = true
-	if now != t.told {
-		t.told = now
+	if now != t.second {
+		t.second, t.atOnce = now, 0
 		x.tell()
 	}
 }
