@@ -44,7 +44,33 @@ func ParseHostIn(room []byte, s string) (Host, error) {
 }
 
 // AppendText appends the canonical text of h to dst.
-func (h Host) AppendText(dst []byte) []byte { return h.addr.AppendTo(dst) }
+func (h Host) AppendText(dst []byte) []byte {
+	if !h.addr.Addr().Is4() {
+		return h.addr.AppendTo(dst)
+	}
+	// As netip does, which takes three times as long.
+	at := len(dst)
+	dst = append(dst, "255.255.255.255:65535"...) // room
+	for _, b := range h.addr.Addr().As4() {
+		at = putDecimal(dst, at, uint16(b)) + 1
+		dst[at-1] = '.'
+	}
+	dst[at-1] = ':'
+	return dst[:putDecimal(dst, at, h.addr.Port())]
+}
+
+// putDecimal writes a number into text at a place, and returns where it ends.
+func putDecimal(text []byte, at int, n uint16) int {
+	end := at + 1
+	for rest := n; rest >= 10; rest /= 10 {
+		end++
+	}
+	for i := end - 1; i >= at; i-- {
+		text[i] = byte('0' + n%10)
+		n /= 10
+	}
+	return end
+}
 
 // String returns the canonical text of h, which [ParseHost] reads back.
 func (h Host) String() string { return string(h.AppendText(nil)) }

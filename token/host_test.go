@@ -1,6 +1,7 @@
 package token
 
 import (
+	"net/netip"
 	"strings"
 	"testing"
 )
@@ -47,5 +48,20 @@ func TestHostsCompare(t *testing.T) {
 		if a == mustHost(t, s) {
 			t.Errorf("%s equals %s", a, s)
 		}
+	}
+}
+
+// IPv4 addresses have the text that netip gives them, whatever stands before.
+func TestAppendTextIsNetips(t *testing.T) {
+	dst := make([]byte, 0, 8) // too little room
+	for i := range 1 << 16 {
+		b := byte(i)
+		addr := netip.AddrPortFrom(netip.AddrFrom4([4]byte{b, byte(i >> 8), 255 - b, b / 3}), uint16(i))
+		if got := (Host{addr}).AppendText(append(dst[:0], "at "...)); string(got) != "at "+addr.String() {
+			t.Fatalf("%q, want %q", got, addr)
+		}
+	}
+	if got := (Host{}).AppendText(nil); len(got) > 0 {
+		t.Errorf("no host: %q", got)
 	}
 }
