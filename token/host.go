@@ -48,7 +48,7 @@ func (h Host) AppendText(dst []byte) []byte {
 	if !h.addr.Addr().Is4() {
 		return h.addr.AppendTo(dst)
 	}
-	// As netip does, which takes three times as long.
+	// As netip does, which takes longer.
 	at := len(dst)
 	dst = append(dst, "255.255.255.255:65535"...) // room
 	for _, b := range h.addr.Addr().As4() {

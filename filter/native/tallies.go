@@ -43,12 +43,12 @@ func (t *tallies) add(p *session.Policy, o session.Outcome) bool {
 }
 
 // wait says that a request with a policy waits for its response.
-func (x *exchange) wait(now int64) {
+func (x *exchange) wait(at int64) {
 	t := &x.worker.tallies
 	t.waiting++
 	x.waiting = true
-	if now != t.second {
-		t.second, t.atOnce = now, 0
+	if at != t.second {
+		t.second, t.atOnce = at, 0
 		x.tell()
 	}
 }
