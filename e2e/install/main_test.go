@@ -61,8 +61,10 @@ const nodeAddress = "10.244.255.254"
 // makeNetwork makes the node's network: a bridge to which each pod's own network is joined.
 func makeNetwork() error {
 	for _, words := range [][]string{
-		{"link", "set", "lo", "up"}, {"link", "add", "pods", "type", "bridge"},
-		{"address", "add", nodeAddress + "/16", "dev", "pods"}, {"link", "set", "pods", "up"},
+		{"link", "set", "lo", "up"},
+		{"link", "add", "pods", "type", "bridge"},
+		{"address", "add", nodeAddress + "/16", "dev", "pods"},
+		{"link", "set", "pods", "up"},
 	} {
 		if err := ip(words...); err != nil {
 			return err

@@ -163,18 +163,22 @@ func TestHTTPProxyPoliciesThatAreRefused(t *testing.T) {
 	}
 	cases["two slow starts"] = refusal{document(httpProxy, "spec: {virtualhost: {fqdn: a.org}, routes: [{services: "+
 		"[{name: a, port: 80, slowStartPolicy: {window: 1s}}, {name: b, port: 80}]}]}"), []string{route + "services[1].slowStartPolicy: Forbidden: not supported"}}
-	cases["a slow mirror"] = refusal{document(httpProxy, "spec: {virtualhost: {fqdn: a.org}, routes: [{services: "+
-		"[{name: a, port: 80}, {name: b, port: 80, mirror: true, slowStartPolicy: {window: 1s}}]}]}"),
-		[]string{route + "services[1].slowStartPolicy: Forbidden: not supported for a mirror"}}
+	cases["a slow mirror"] = refusal{
+		document(httpProxy, "spec: {virtualhost: {fqdn: a.org}, routes: [{services: "+
+			"[{name: a, port: 80}, {name: b, port: 80, mirror: true, slowStartPolicy: {window: 1s}}]}]}"),
+		[]string{route + "services[1].slowStartPolicy: Forbidden: not supported for a mirror"},
+	}
 	checkRefusals(t, resource.Options{}, cases)
 }
 
 // TestCORSOfHTTPProxies holds what is refused: what an HTTPRoute's CORS can't say, and what Contour does not admit.
 func TestCORSOfHTTPProxies(t *testing.T) {
 	const at = "spec.virtualhost.corsPolicy."
-	cases := map[string]refusal{"of connections": {document(httpProxy, "spec: {virtualhost: {fqdn: a.org, tls: {passthrough: true}, "+
-		"corsPolicy: {allowOrigin: ['*'], allowMethods: [GET]}}, tcpproxy: {services: [{name: a, port: 80}]}}"),
-		[]string{"spec.virtualhost.corsPolicy: Forbidden: a tcpproxy's connections are not looked into"}}}
+	cases := map[string]refusal{"of connections": {
+		document(httpProxy, "spec: {virtualhost: {fqdn: a.org, tls: {passthrough: true}, "+
+			"corsPolicy: {allowOrigin: ['*'], allowMethods: [GET]}}, tcpproxy: {services: [{name: a, port: 80}]}}"),
+		[]string{"spec.virtualhost.corsPolicy: Forbidden: a tcpproxy's connections are not looked into"},
+	}}
 	for text, why := range map[string]string{
 		"allowMethods: [GET]": at + "allowOrigin: Required value",
 		"allowOrigin: ['*']":  at + "allowMethods: Required value",
