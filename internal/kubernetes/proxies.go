@@ -174,7 +174,7 @@ func (p *Proxies) reconcile(ctx context.Context) (done bool) {
 
 // keep brings a Gateway's objects to what they shall be.
 func (p *Proxies) keep(ctx context.Context, g *managedGateway, settings proxies.Settings) error {
-	owned := p.listOwned(g.UID)
+	owned := p.listOwned(g)
 	if !g.managed {
 		return p.removeAll(ctx, owned)
 	}
@@ -188,6 +188,11 @@ func (p *Proxies) keep(ctx context.Context, g *managedGateway, settings proxies.
 	})
 	if err != nil {
 		return invalidParameters{err}
+	}
+	for _, o := range desired { // all before the first: a Service with an address and no proxy behind it would be worse than none
+		if err := p.checkOwner(ctx, g, o); err != nil {
+			return err
+		}
 	}
 	for _, o := range desired {
 		delete(owned, objectName(o))
@@ -207,12 +212,13 @@ func objectName(o *unstructured.Unstructured) string { return o.GetKind() + "/" 
 // ownedObjects are those of a Gateway, by kind and name.
 type ownedObjects map[string]*unstructured.Unstructured
 
-// listOwned gives the objects that run a Gateway's proxies, by kind and name.
-func (p *Proxies) listOwned(owner types.UID) ownedObjects {
+// listOwned gives the objects that run a Gateway's proxies, by kind and name: those of its namespace, for an object elsewhere can
+// name any owner.
+func (p *Proxies) listOwned(g *managedGateway) ownedObjects {
 	all := ownedObjects{}
 	for _, store := range p.stores {
 		for _, one := range store.List() {
-			if u, is := one.(*unstructured.Unstructured); is && controllerOf(u) == owner {
+			if u, is := one.(*unstructured.Unstructured); is && u.GetNamespace() == g.Namespace && controllerOf(u) == g.UID {
 				all[objectName(u)] = u
 			}
 		}
@@ -273,7 +279,24 @@ func (p *Proxies) find(o *unstructured.Unstructured) *unstructured.Unstructured 
 	return live
 }
 
-// apply applies an object unless it is as it was applied. One that is not the Gateway's stays as it is.
+// checkOwner refuses an object whose name one has that is not the Gateway's: that stays as it is.
+func (p *Proxies) checkOwner(ctx context.Context, g *managedGateway, o *unstructured.Unstructured) error {
+	if live := p.find(o); live != nil && controllerOf(live) == g.UID {
+		return nil
+	}
+	there, err := p.client(o).Get(ctx, o.GetName(), metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return err
+	case controllerOf(there) != g.UID:
+		return fmt.Errorf("%s %s/%s: there is one that is not this Gateway's: it stays as it is", o.GetKind(), o.GetNamespace(), o.GetName())
+	}
+	return nil
+}
+
+// apply applies an object unless it is as it was applied.
 func (p *Proxies) apply(ctx context.Context, g *managedGateway, o *unstructured.Unstructured) error {
 	wanted, live := hashOf(o.Object), p.find(o)
 	p.lock.Lock()
@@ -282,17 +305,7 @@ func (p *Proxies) apply(ctx context.Context, g *managedGateway, o *unstructured.
 	if live != nil && last.wanted == wanted && last.seen == hashLive(live) {
 		return nil
 	}
-	client := p.client(o)
-	if live == nil || controllerOf(live) != g.UID {
-		there, err := client.Get(ctx, o.GetName(), metav1.GetOptions{})
-		if err != nil && !apierrors.IsNotFound(err) {
-			return err
-		}
-		if err == nil && controllerOf(there) != g.UID {
-			return fmt.Errorf("%s %s/%s: there is one that is not this Gateway's: it stays as it is", o.GetKind(), o.GetNamespace(), o.GetName())
-		}
-	}
-	is, err := client.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: proxyManager, Force: true})
+	is, err := p.client(o).Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: proxyManager, Force: true})
 	if err != nil {
 		return fmt.Errorf("%s %s/%s: %w", o.GetKind(), o.GetNamespace(), o.GetName(), err)
 	}

@@ -88,7 +88,7 @@ func (p *Proxies) stateOf(g *managedGateway) (s compiler.Proxies) {
 		s.Addresses = p.listAddresses(service)
 	}
 	ready := int64(0)
-	for _, o := range p.listOwned(g.UID) {
+	for _, o := range p.listOwned(g) {
 		ready += countReady(o)
 	}
 	switch {
@@ -146,7 +146,7 @@ func isMissing(wanted []gatewayv1.GatewaySpecAddress, are []gatewayv1.GatewaySta
 
 func (p *Proxies) findService(g *managedGateway, name string) *corev1.Service {
 	kind := schema.GroupVersionKind{Version: "v1", Kind: "Service"}
-	o, _ := p.listOwned(g.UID)[kind.Kind+"/"+name], kind
+	o, _ := p.listOwned(g)[kind.Kind+"/"+name], kind
 	if o == nil {
 		return nil
 	}

@@ -73,7 +73,10 @@ func Render(in Input) ([]*unstructured.Unstructured, error) {
 	if err != nil {
 		return nil, err
 	}
-	objects := []runtime.Object{r.newSecret(), r.newService(), r.newDisruptionBudget()}
+	objects := []runtime.Object{r.newSecret(), r.newService()}
+	if p := r.newDisruptionBudget(); p != nil {
+		objects = append(objects, p)
+	}
 	if r.Gateway.Annotations[AccountAnnotation] == "" {
 		objects = append(objects, r.newServiceAccount())
 	}
@@ -96,8 +99,12 @@ func Render(in Input) ([]*unstructured.Unstructured, error) {
 
 // checkPorts refuses listeners at the ports that proxies have for themselves.
 func (r *renderer) checkPorts() error {
+	admin := int32(r.adminAddress().Port())
+	if admin == ReadyPort {
+		return fmt.Errorf("spec.admin.port: Invalid value: %d: it is where proxies say that they are ready", admin)
+	}
 	for own, what := range map[int32]string{
-		ReadyPort: "where proxies say that they are ready", int32(r.adminAddress().Port()): "that of Envoy's admin interface (spec.admin.port)",
+		ReadyPort: "where proxies say that they are ready", admin: "that of Envoy's admin interface (spec.admin.port)",
 	} {
 		if slices.Contains(r.Ports, Port{own, corev1.ProtocolTCP}) {
 			return fmt.Errorf("a listener has the port %d: it is %s", own, what)

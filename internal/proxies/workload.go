@@ -55,8 +55,13 @@ func (r *renderer) newDaemonSet(template corev1.PodTemplateSpec) *appsv1.DaemonS
 	}
 }
 
-// newDisruptionBudget lets one proxy be evicted at a time, and those that are not ready whenever.
+// newDisruptionBudget lets one proxy be evicted at a time, and those that are not ready whenever. For a DaemonSet there is one only with
+// a number of proxies that stay: what may go at a time, or a part, can't be counted, and Kubernetes then lets none go.
 func (r *renderer) newDisruptionBudget() *policyv1.PodDisruptionBudget {
+	own := r.Config.DisruptionBudget
+	if r.isDaemonSet() && (own == nil || own.MinAvailable == nil || own.MinAvailable.Type != intstr.Int) {
+		return nil
+	}
 	one, always := intstr.FromInt32(1), policyv1.AlwaysAllow
 	p := &policyv1.PodDisruptionBudget{
 		TypeMeta: typeMeta("policy/v1", "PodDisruptionBudget"), ObjectMeta: r.newMeta(nil, nil),
@@ -64,7 +69,7 @@ func (r *renderer) newDisruptionBudget() *policyv1.PodDisruptionBudget {
 			Selector: &metav1.LabelSelector{MatchLabels: r.newSelector()}, MaxUnavailable: &one, UnhealthyPodEvictionPolicy: &always,
 		},
 	}
-	if own := r.Config.DisruptionBudget; own != nil && (own.MinAvailable != nil || own.MaxUnavailable != nil) {
+	if own != nil && (own.MinAvailable != nil || own.MaxUnavailable != nil) {
 		p.Spec.MinAvailable, p.Spec.MaxUnavailable = own.MinAvailable, own.MaxUnavailable
 	}
 	return p
