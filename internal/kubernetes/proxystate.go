@@ -145,8 +145,7 @@ func isMissing(wanted []gatewayv1.GatewaySpecAddress, are []gatewayv1.GatewaySta
 }
 
 func (p *Proxies) findService(g *managedGateway, name string) *corev1.Service {
-	kind := schema.GroupVersionKind{Version: "v1", Kind: "Service"}
-	o, _ := p.listOwned(g)[kind.Kind+"/"+name], kind
+	o := p.listOwned(g)["Service/"+name]
 	if o == nil {
 		return nil
 	}

@@ -1,0 +1,41 @@
+package kubernetes
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/cache"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+)
+
+// newOwned is a Service that says that the Gateway of UID "edge" is its owner.
+func newOwned(namespace, address string) *unstructured.Unstructured {
+	is := true
+	o := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Service", "spec": map[string]any{"clusterIP": address},
+	}}
+	o.SetNamespace(namespace)
+	o.SetName("edge-limpet")
+	o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: gatewayv1.GroupVersion.String(), Kind: "Gateway", Name: "edge", UID: "edge", Controller: &is}})
+	return o
+}
+
+// TestObjectsElsewhereAreNotOwned: any object can name any owner, and one of another namespace is not believed.
+func TestObjectsElsewhereAreNotOwned(t *testing.T) {
+	store := cache.NewStore(cache.MetaNamespaceKeyFunc)
+	for namespace, address := range map[string]string{"a": "10.0.0.1", "shop": "10.0.0.2", "z": "10.0.0.3"} {
+		if err := store.Add(newOwned(namespace, address)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := &Proxies{stores: map[schema.GroupVersionKind]cache.Store{{Version: "v1", Kind: "Service"}: store}}
+	g := &managedGateway{Gateway: &gatewayv1.Gateway{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "edge", UID: "edge"}}}
+	if service := p.findService(g, "edge-limpet"); service == nil || service.Spec.ClusterIP != "10.0.0.2" {
+		t.Errorf("found %v", service)
+	}
+	if owned := p.listOwned(g); len(owned) != 1 || owned["Service/edge-limpet"].GetNamespace() != "shop" {
+		t.Errorf("owned are %v", owned)
+	}
+}
