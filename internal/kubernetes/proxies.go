@@ -30,8 +30,8 @@ type Proxies struct {
 	Source *Source
 	// Settings are those of all proxies, as they are now.
 	Settings func() (proxies.Settings, error)
-	// Ports gives where what is served of a Gateway listens.
-	Ports func(gateway string) []proxies.Port
+	// Ports gives where what is served of a Gateway listens, and whether that is known yet.
+	Ports func(gateway string) (ports []proxies.Port, known bool)
 	// Controller is whose classes' Gateways get proxies.
 	Controller string
 	Log        *slog.Logger
@@ -178,12 +178,16 @@ func (p *Proxies) keep(ctx context.Context, g *managedGateway, settings proxies.
 	if !g.managed {
 		return p.removeAll(ctx, owned)
 	}
+	ports, known := p.Ports(g.key())
+	if !known {
+		return nil // else a Service would lose the ports of ListenerSets for a moment; the first compilation wakes
+	}
 	config, err := p.findConfig(g)
 	if err != nil {
 		return err
 	}
 	desired, err := proxies.Render(proxies.Input{
-		Gateway: g.Gateway, Config: config, Ports: proxies.ListPorts(g.Gateway, p.Ports(g.key())), Settings: settings,
+		Gateway: g.Gateway, Config: config, Ports: proxies.ListPorts(g.Gateway, ports), Settings: settings,
 		Replicas: countReplicas(owned),
 	})
 	if err != nil {

@@ -20,13 +20,13 @@ func NewReadyListener(node *corev3.Node) (*xds.Resource, error) {
 	return xds.NewResource(xds.Listener, packed.Name, packed.Content), nil
 }
 
-// Ports gives where the listeners listen that a Gateway's proxies are served.
-func (s *Output) Ports(gateway string) (all []proxies.Port) {
+// Ports gives where the listeners listen that a Gateway's proxies are served; it is not known before the first compilation.
+func (s *Output) Ports(gateway string) (all []proxies.Port, known bool) {
 	s.lock.Lock()
-	of := s.published[gateway].of
+	of, known := s.published[gateway].of, s.published != nil
 	s.lock.Unlock()
 	if of == nil {
-		return nil
+		return nil, known
 	}
 	for _, packed := range of.Listeners {
 		l := &listenerv3.Listener{}
@@ -42,5 +42,5 @@ func (s *Output) Ports(gateway string) (all []proxies.Port) {
 			all = append(all, p)
 		}
 	}
-	return all
+	return all, true
 }
