@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/netip"
 	"os"
 	"sync"
@@ -89,6 +90,10 @@ func (sc *serveCommand) proxySettings() (s proxies.Settings, err error) {
 			return s, err
 		}
 		s.Authority = string(text)
+	}
+	if s.Authority == "" {
+		return s, fmt.Errorf("the Secret %s: data: Required value: it has no ca.crt, by which proxies know the server; "+
+			"name a file that has it with --proxy-ca", sc.tls.secret)
 	}
 	if sc.config.keys.clear {
 		return s, nil

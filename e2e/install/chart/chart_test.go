@@ -150,7 +150,8 @@ func TestValuesAreChecked(t *testing.T) {
 	for _, wrong := range []string{
 		`{replicas: 3}`, `{replicaCount: 0}`, `{image: {digest: "sha256:1"}}`, `{serve: {logFormat: xml}}`, `{serve: {bindAddress: "::"}}`,
 		`{keys: {rotateEvery: soon}}`, `{tls: {certManager: {enabled: true}}}`, `{serviceAccount: {create: false}}`, `{crds: {enable: false}}`,
-		`{serve: {extraArgs: [ack-deadline]}}`,
+		`{serve: {extraArgs: [ack-deadline]}}`, `{keys: {rotateEvery: 1h}}`, `{keys: {rotateEvery: 1d12h}}`, `{fullnameOverride: my.limpet}`,
+		`{autoscaling: {enabled: true, minReplicas: 5, maxReplicas: 2}}`,
 	} {
 		if _, err := chart.Render(c, chart.Values(wrong)); err == nil {
 			t.Errorf("%s is taken", wrong)
