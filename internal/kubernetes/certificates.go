@@ -20,6 +20,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"github.com/limpet-proxy/limpet/internal/proxies"
 )
 
 // Certificates are the server's own, in a Secret: an authority of limpet's, and a certificate that it has signed. Both are made if
@@ -66,12 +68,12 @@ func (c *Certificates) Start(ctx context.Context) error {
 
 // renew writes the Secret as it ought to be now. Every process does: the API server takes one of them.
 func (c *Certificates) renew(ctx context.Context, now time.Time) error {
-	secret, err := getOrMake(ctx, c.Secrets, c.Name, c.Log, func() (map[string][]byte, error) {
+	secret, err := getOrMake(ctx, c.Secrets, c.Name, "a Secret", c.Log, func() (map[string][]byte, error) {
 		data := map[string][]byte{}
 		err := errors.Join(addAuthority(data, now), c.addCertificate(data, now))
 		return data, err
 	})
-	if err != nil || secret.Labels[madeBy] != madeByLimpet || c.isGood(secret.Data, now) {
+	if err != nil || secret.Labels[proxies.LabelManagedBy] != madeByLimpet || c.isGood(secret.Data, now) {
 		return err
 	}
 	update := secret.DeepCopy()

@@ -47,10 +47,10 @@ func (k *Keyring) Start(ctx context.Context) error {
 		return err
 	}
 	secrets := client.Secrets(k.Namespace)
-	have, err := secrets.Get(ctx, k.Name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		have, err = k.create(ctx, secrets)
-	}
+	have, err := getOrMake(ctx, secrets, k.Name, "a key ring", k.Log, func() (map[string][]byte, error) {
+		text, err := keyfile.Marshal(keyfile.NewRing(keyfile.ChooseID(policyconfig.KeyRing{}, time.Now())))
+		return map[string][]byte{keyfile.RingName: text}, err
+	})
 	if err != nil {
 		return fmt.Errorf("the key ring in Secret %s/%s: %w", k.Namespace, k.Name, err)
 	}
@@ -71,25 +71,6 @@ func (k *Keyring) Ring() policyconfig.KeyRing {
 	k.lock.Lock()
 	defer k.lock.Unlock()
 	return k.ring
-}
-
-// create makes the Secret, unless another process does at the same time.
-func (k *Keyring) create(ctx context.Context, secrets typedcorev1.SecretInterface) (*corev1.Secret, error) {
-	text, err := keyfile.Marshal(keyfile.NewRing(keyfile.ChooseID(policyconfig.KeyRing{}, time.Now())))
-	if err != nil {
-		return nil, err
-	}
-	made, err := secrets.Create(ctx, &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Name: k.Name, Labels: map[string]string{"app.kubernetes.io/managed-by": "limpet"}},
-		Type:       "limpet.dev/keys", Data: map[string][]byte{keyfile.RingName: text},
-	}, metav1.CreateOptions{})
-	if apierrors.IsAlreadyExists(err) {
-		return secrets.Get(ctx, k.Name, metav1.GetOptions{})
-	}
-	if err == nil {
-		k.Log.Info("a key ring is made", "secret", k.Namespace+"/"+k.Name)
-	}
-	return made, err
 }
 
 // take reads a Secret's ring.

@@ -11,15 +11,20 @@ import (
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/limpet-proxy/limpet/internal/keyfile"
+	"github.com/limpet-proxy/limpet/internal/proxies"
 	"github.com/limpet-proxy/limpet/token"
 )
 
-// madeBy is the label of Secrets that limpet has made; those of others it only reads.
-const madeBy, madeByLimpet = "app.kubernetes.io/managed-by", "limpet"
+// ourLabels are those of what limpet has made in its namespace; Secrets of others it only reads.
+func ourLabels() map[string]string { return map[string]string{proxies.LabelManagedBy: madeByLimpet} }
 
-// getOrMake gives a Secret, which it makes if there is none. Several processes may at the same time: all get the same.
+const madeByLimpet = "limpet"
+
+// getOrMake gives a Secret, which it makes if there is none, and says what it has made. Several processes may at the same time: all get
+// the same.
 func getOrMake(
-	ctx context.Context, secrets typedcorev1.SecretInterface, name string, log *slog.Logger, contents func() (map[string][]byte, error),
+	ctx context.Context, secrets typedcorev1.SecretInterface, name, what string, log *slog.Logger,
+	contents func() (map[string][]byte, error),
 ) (*corev1.Secret, error) {
 	have, err := secrets.Get(ctx, name, metav1.GetOptions{})
 	if !apierrors.IsNotFound(err) {
@@ -30,13 +35,13 @@ func getOrMake(
 		return nil, err
 	}
 	made, err := secrets.Create(ctx, &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{madeBy: madeByLimpet}}, Type: "limpet.dev/keys", Data: data,
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: ourLabels()}, Type: "limpet.dev/keys", Data: data,
 	}, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
 		return secrets.Get(ctx, name, metav1.GetOptions{})
 	}
 	if err == nil {
-		log.Info("a Secret is made", "secret", made.Namespace+"/"+name)
+		log.Info(what+" is made", "secret", made.Namespace+"/"+name)
 	}
 	return made, err
 }
@@ -46,7 +51,7 @@ const RootName = "root.txt"
 
 // Roots reads the root secrets for Envoys from a Secret, which it makes if there is none.
 func Roots(ctx context.Context, secrets typedcorev1.SecretInterface, name, target string, log *slog.Logger) ([]token.Root, error) {
-	secret, err := getOrMake(ctx, secrets, name, log, func() (map[string][]byte, error) {
+	secret, err := getOrMake(ctx, secrets, name, "a Secret", log, func() (map[string][]byte, error) {
 		return map[string][]byte{RootName: []byte(keyfile.RootsText([]token.Root{keyfile.NewRoot(target)}))}, nil
 	})
 	if err != nil {

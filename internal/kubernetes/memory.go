@@ -18,6 +18,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
+
+	"github.com/limpet-proxy/limpet/internal/proxies"
 )
 
 // Memory remembers entries in ConfigMaps of limpet's namespace, for this process after a restart and for those that take its place. All
@@ -203,7 +205,7 @@ func (m *Memory) writeShard(ctx context.Context, shard int, keys []string, wante
 		}
 		if isNew {
 			o = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
-				Name: name, Labels: map[string]string{memoryLabel: m.Name, "app.kubernetes.io/managed-by": "limpet"},
+				Name: name, Labels: map[string]string{memoryLabel: m.Name, proxies.LabelManagedBy: madeByLimpet},
 			}}
 		}
 		changed, err := m.edit(o, keys, wanted)

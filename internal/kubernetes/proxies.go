@@ -39,7 +39,7 @@ type Proxies struct {
 	Changed func()
 
 	wake   chan struct{}
-	stores map[schema.GroupVersionKind]cache.Store
+	stores map[schema.GroupVersionKind]cache.Indexer // by namespaces
 	synced []cache.InformerSynced
 
 	lock     sync.Mutex
@@ -73,7 +73,7 @@ const (
 // NewProxies makes one that follows nothing yet.
 func NewProxies(s *Source, log *slog.Logger) *Proxies {
 	return &Proxies{
-		Source: s, Log: log, wake: make(chan struct{}, 1), stores: map[schema.GroupVersionKind]cache.Store{},
+		Source: s, Log: log, wake: make(chan struct{}, 1), stores: map[schema.GroupVersionKind]cache.Indexer{},
 		applied: map[types.UID]map[string]appliedObject{}, failures: map[string]string{},
 	}
 }
@@ -87,7 +87,9 @@ func (p *Proxies) Start(ctx context.Context) error {
 	for kind, resource := range proxyKinds {
 		ours := proxies.LabelManagedBy + "=" + proxies.ManagedBy
 		informer := p.Source.newInformer(kind.GroupVersion().WithResource(resource), "", ours, func(error) {})
-		_ = informer.SetTransform(dropFields) // fails only once it runs
+		// Neither fails before the informer runs.
+		_ = informer.SetTransform(dropFields)
+		_ = informer.AddIndexers(cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
 		changed := func() {
 			p.Wake()
 			p.Changed()
@@ -98,7 +100,7 @@ func (p *Proxies) Start(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		p.stores[kind] = informer.GetStore()
+		p.stores[kind] = informer.GetIndexer()
 		p.synced = append(p.synced, registration.HasSynced)
 		go informer.RunWithContext(ctx)
 	}
@@ -221,8 +223,9 @@ type ownedObjects map[string]*unstructured.Unstructured
 func (p *Proxies) listOwned(g *managedGateway) ownedObjects {
 	all := ownedObjects{}
 	for _, store := range p.stores {
-		for _, one := range store.List() {
-			if u, is := one.(*unstructured.Unstructured); is && u.GetNamespace() == g.Namespace && controllerOf(u) == g.UID {
+		own, _ := store.ByIndex(cache.NamespaceIndex, g.Namespace) // fails only without that index
+		for _, one := range own {
+			if u, is := one.(*unstructured.Unstructured); is && controllerOf(u) == g.UID {
 				all[objectName(u)] = u
 			}
 		}

@@ -24,18 +24,19 @@ func newOwned(namespace, address string) *unstructured.Unstructured {
 
 // TestObjectsElsewhereAreNotOwned: any object can name any owner, and one of another namespace is not believed.
 func TestObjectsElsewhereAreNotOwned(t *testing.T) {
-	store := cache.NewStore(cache.MetaNamespaceKeyFunc)
+	store := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
 	for namespace, address := range map[string]string{"a": "10.0.0.1", "shop": "10.0.0.2", "z": "10.0.0.3"} {
 		if err := store.Add(newOwned(namespace, address)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	p := &Proxies{stores: map[schema.GroupVersionKind]cache.Store{{Version: "v1", Kind: "Service"}: store}}
+	p := &Proxies{stores: map[schema.GroupVersionKind]cache.Indexer{{Version: "v1", Kind: "Service"}: store}}
 	g := &managedGateway{Gateway: &gatewayv1.Gateway{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "edge", UID: "edge"}}}
-	if service := p.findService(g, "edge-limpet"); service == nil || service.Spec.ClusterIP != "10.0.0.2" {
+	owned := p.listOwned(g)
+	if service := owned.findService("edge-limpet"); service == nil || service.Spec.ClusterIP != "10.0.0.2" {
 		t.Errorf("found %v", service)
 	}
-	if owned := p.listOwned(g); len(owned) != 1 || owned["Service/edge-limpet"].GetNamespace() != "shop" {
+	if len(owned) != 1 || owned["Service/edge-limpet"].GetNamespace() != "shop" {
 		t.Errorf("owned are %v", owned)
 	}
 }

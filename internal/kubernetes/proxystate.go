@@ -82,13 +82,13 @@ func (p *Proxies) stateOf(g *managedGateway) (s compiler.Proxies) {
 			s.Invalid = err.Error()
 		}
 	}
-	name := proxies.Name(g.Name, string(g.Spec.GatewayClassName))
-	service := p.findService(g, name)
+	name, owned := proxies.Name(g.Name, string(g.Spec.GatewayClassName)), p.listOwned(g)
+	service := owned.findService(name)
 	if service != nil {
 		s.Addresses = p.listAddresses(service)
 	}
 	ready := int64(0)
-	for _, o := range p.listOwned(g) {
+	for _, o := range owned {
 		ready += countReady(o)
 	}
 	switch {
@@ -144,8 +144,8 @@ func isMissing(wanted []gatewayv1.GatewaySpecAddress, are []gatewayv1.GatewaySta
 	})
 }
 
-func (p *Proxies) findService(g *managedGateway, name string) *corev1.Service {
-	o := p.listOwned(g)["Service/"+name]
+func (owned ownedObjects) findService(name string) *corev1.Service {
+	o := owned["Service/"+name]
 	if o == nil {
 		return nil
 	}

@@ -23,12 +23,6 @@ import (
 	"github.com/limpet-proxy/limpet/internal/serve"
 )
 
-// ProxyAccountAnnotation names, on a Gateway, the service account of its proxies, which is one of its own namespace.
-const ProxyAccountAnnotation = proxies.AccountAnnotation
-
-// ProxyAccountPrefix is what that of a Gateway without the annotation begins with; the Gateway's name follows.
-const ProxyAccountPrefix = proxies.AccountPrefix
-
 // Tokens has an API server review tokens that were bound to an audience. Whoever shows others costs it little: what is no such token
 // at first sight is not sent to the API server, what has been judged is remembered for a while, and an address whose tokens are
 // refused may show few.
@@ -243,9 +237,5 @@ func (t *Tokens) IsProxy(gateway, account string) bool {
 	if json.Unmarshal(o.text, &fields) != nil {
 		return false
 	}
-	own := fields.Metadata.Annotations[ProxyAccountAnnotation]
-	if own == "" {
-		own = ProxyAccountPrefix + name
-	}
-	return account == namespace+"/"+own
+	return account == namespace+"/"+proxies.AccountName(name, fields.Metadata.Annotations)
 }

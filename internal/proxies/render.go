@@ -16,6 +16,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 )
 
 // Settings are those of all proxies.
@@ -53,7 +54,7 @@ type Input struct {
 
 // The labels of all objects.
 const (
-	LabelManagedBy = "app.kubernetes.io/managed-by"
+	LabelManagedBy = object.ManagedByLabel
 	ManagedBy      = "limpet-serve"
 	LabelName      = "app.kubernetes.io/name"
 	// LabelProxies is the selector of proxies, with the objects' name.
@@ -77,7 +78,7 @@ func Render(in Input) ([]*unstructured.Unstructured, error) {
 	if p := r.newDisruptionBudget(); p != nil {
 		objects = append(objects, p)
 	}
-	if r.Gateway.Annotations[AccountAnnotation] == "" {
+	if r.Gateway.Annotations[accountAnnotation] == "" {
 		objects = append(objects, r.newServiceAccount())
 	}
 	if r.isDaemonSet() {
@@ -194,15 +195,18 @@ func (r *renderer) newAnnotations(further map[string]string) map[string]string {
 	return annotations
 }
 
-// AccountAnnotation names, on a Gateway, the service account of its proxies, which is there already; AccountPrefix and the Gateway's name
+// accountAnnotation names, on a Gateway, the service account of its proxies, which is there already; accountPrefix and the Gateway's name
 // are that of a Gateway without it.
 const (
-	AccountAnnotation = v1alpha1.Group + "/proxy-service-account"
-	AccountPrefix     = "limpet-"
+	accountAnnotation = v1alpha1.Group + "/proxy-service-account"
+	accountPrefix     = "limpet-"
 )
 
-func (r *renderer) accountName() string {
-	return cmp.Or(r.Gateway.Annotations[AccountAnnotation], AccountPrefix+r.Gateway.Name)
+func (r *renderer) accountName() string { return AccountName(r.Gateway.Name, r.Gateway.Annotations) }
+
+// AccountName is what the service account of a Gateway's proxies is called, which is one of its own namespace.
+func AccountName(gateway string, annotations map[string]string) string {
+	return cmp.Or(annotations[accountAnnotation], accountPrefix+gateway)
 }
 
 func (r *renderer) newServiceAccount() *corev1.ServiceAccount {
