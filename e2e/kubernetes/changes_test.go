@@ -69,7 +69,7 @@ func foundTown(t *testing.T, flags ...string) *town {
 func (w *town) setAll(t *testing.T) {
 	w.setRing(t)
 	w.setCertificate(t)
-	w.c.set(t, strings.SplitAfter(strings.ReplaceAll(shop, "PORT", fmt.Sprint(w.port)), "limpet.dev/gateway-controller}\n")[0])
+	w.c.set(t, strings.SplitAfter(shopAt(w.port), "limpet.dev/gateway-controller}\n")[0])
 	w.setGateway(t)
 	for _, service := range []string{"cart", "more"} {
 		w.c.set(t, fmt.Sprintf("apiVersion: v1\nkind: Service\nmetadata: {name: %s, namespace: default}\nspec: {ports: [{name: http, port: 80, targetPort: 8080}]}\n", service))

@@ -1,7 +1,6 @@
 package kubernetes
 
 import (
-	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -14,7 +13,7 @@ func TestDryRun(t *testing.T) {
 	c := startCluster(t)
 	startPods(t, "10.244.8.1", "10.244.8.2")
 	port := harness.FreePort(t)
-	objects := strings.ReplaceAll(shop, "PORT", fmt.Sprint(port))
+	objects := shopAt(port)
 	c.set(t, objects)
 	c.set(t, slice("10.244.8.1"))
 	s := harness.ServeCluster(t, c.kubeconfig(), port, harness.NewRing("k"), "--system-namespace", "default")

@@ -44,11 +44,7 @@ func (c *cluster) setRing(t *testing.T, text string) {
 // TestKeysInSecret: limpet makes the ring, follows it, keeps the last good one, and puts a fresh key in when it is time. No session
 // ends by any of it, and the ring is sealed on its way.
 func TestKeysInSecret(t *testing.T) {
-	c := startCluster(t)
-	startPods(t, "10.244.0.1", "10.244.0.2", "10.244.0.3")
-	port := harness.FreePort(t)
-	c.set(t, strings.ReplaceAll(shop, "PORT", fmt.Sprint(port)))
-	c.set(t, slice("10.244.0.1", "10.244.0.2", "10.244.0.3"))
+	c, port := openShop(t, "10.244.0.1", "10.244.0.2", "10.244.0.3")
 	s := harness.ServeCluster(t, c.kubeconfig(), port, harness.Ring{}, "--system-namespace", "default", "--keys-secret", ringSecret,
 		"--rotate-keys", "30d")
 	envoy := s.Bootstrap(t).Start(t)

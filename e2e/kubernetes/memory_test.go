@@ -67,7 +67,7 @@ func TestMemory(t *testing.T) {
 	harness.NewBackendAt(t, "second", two+":8080")
 	harness.NewBackendAt(t, "third", three+":8080")
 	port := harness.FreePort(t)
-	c.set(t, strings.ReplaceAll(shop, "PORT", fmt.Sprint(port)))
+	c.set(t, shopAt(port))
 	c.set(t, drainPolicy)
 	defer c.remove(t, object("limpet.dev/v1alpha1", "SessionPersistencePolicy", "default", "drain"))
 	c.set(t, podSlice(one+" u1", two+" u2", three+" u3"))

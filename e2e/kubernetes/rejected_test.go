@@ -24,7 +24,7 @@ func TestRejected(t *testing.T) {
 	}
 	defer taken.Close()
 	port := harness.FreePort(t)
-	good := strings.ReplaceAll(shop, "PORT", fmt.Sprint(port))
+	good := shopAt(port)
 	c.set(t, good)
 	c.set(t, slice("10.244.9.1", "10.244.9.2"))
 	s := harness.ServeCluster(t, c.kubeconfig(), port, harness.NewRing("k"), "--system-namespace", "default")

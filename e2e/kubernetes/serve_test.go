@@ -106,13 +106,26 @@ func condition(o *unstructured.Unstructured, kind string, path ...string) string
 	return "no condition"
 }
 
+// shopAt are the objects of the shop, whose Gateway listens on a port.
+func shopAt(port int) string { return strings.ReplaceAll(shop, "PORT", fmt.Sprint(port)) }
+
+// openShop starts a control plane with the shop on a free port, and its pods.
+func openShop(t *testing.T, addresses ...string) (c *cluster, port int) {
+	t.Helper()
+	c, port = startCluster(t), harness.FreePort(t)
+	startPods(t, addresses...)
+	c.set(t, shopAt(port))
+	c.set(t, slice(addresses...))
+	return c, port
+}
+
 // TestServe follows an API server's objects: sessions stick, statuses are written once and then left alone, and what changes
 // is live, kinds that come and go included.
 func TestServe(t *testing.T) {
 	c := startCluster(t)
 	startPods(t, "10.244.0.1", "10.244.0.2", "10.244.0.3")
 	port := harness.FreePort(t)
-	c.set(t, strings.ReplaceAll(shop, "PORT", fmt.Sprint(port)))
+	c.set(t, shopAt(port))
 	c.set(t, slice("10.244.0.1", "10.244.0.2"))
 	s := harness.ServeCluster(t, c.kubeconfig(), port, harness.NewRing("k"), "--system-namespace", "default")
 	envoy := s.Bootstrap(t).Start(t)

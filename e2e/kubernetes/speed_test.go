@@ -46,7 +46,7 @@ func newSpeedWorld(t *testing.T, flags ...string) *speedWorld {
 		harness.NewBackendAt(t, name, fmt.Sprintf("0.0.0.0:%d", port))
 	}
 	// Without its route: one for all hosts meets every other, and they are all compiled together then.
-	objects, route, _ := strings.Cut(strings.ReplaceAll(shop, "PORT", fmt.Sprint(w.port)), "---\napiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute")
+	objects, route, _ := strings.Cut(shopAt(w.port), "---\napiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute")
 	c.set(t, objects)
 	if cart := object("gateway.networking.k8s.io/v1", "HTTPRoute", "default", "cart"); route != "" && c.get(t, cart) != nil {
 		c.remove(t, cart)

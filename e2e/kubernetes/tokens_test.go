@@ -136,11 +136,7 @@ func replace(t *testing.T, path, text string) {
 // TestTokens: an Envoy shows a token of its Gateway's service account in place of a certificate, and the next one when it has ended.
 // Whoever has none, or another one, gets nothing.
 func TestTokens(t *testing.T) {
-	c := startCluster(t)
-	startPods(t, "10.244.0.1")
-	port := harness.FreePort(t)
-	c.set(t, strings.ReplaceAll(shop, "PORT", fmt.Sprint(port)))
-	c.set(t, slice("10.244.0.1"))
+	c, port := openShop(t, "10.244.0.1")
 	for name, annotation := range map[string]string{"other": "", "named": "limpet.dev/proxy-service-account: envoys"} {
 		c.set(t, fmt.Sprintf("apiVersion: gateway.networking.k8s.io/v1\nkind: Gateway\nmetadata: {name: %s, namespace: default, annotations: {%s}}\n"+
 			"spec: {gatewayClassName: limpet, listeners: [{name: http, protocol: HTTP, port: 8081}]}\n", name, annotation))
@@ -200,7 +196,7 @@ func TestTokens(t *testing.T) {
 	client.Get(t, "/cart")
 	replace(t, file, good)
 	s.AwaitEnvoy(t, "e2e", func(e harness.ServedEnvoy) bool { return e.Generation != "" && e.Generation == e.Target })
-	c.set(t, strings.ReplaceAll(strings.ReplaceAll(shop, "PORT", fmt.Sprint(port)), "/cart", "/basket"))
+	c.set(t, strings.ReplaceAll(shopAt(port), "/cart", "/basket"))
 	eventually(t, "a change is live", func() bool { return envoy.Stranger().Get(t, "/basket").Status == 200 })
 	for _, secret := range strings.Split(good, ".")[1:] {
 		if strings.Contains(s.Output(), secret) {
@@ -212,11 +208,7 @@ func TestTokens(t *testing.T) {
 // TestTLSInSecret: what limpet shows, and whom it asks for, come from a Secret. When they are others, Envoys that are connected go on,
 // and connections that begin are judged by the new ones; a broken Secret changes nothing.
 func TestTLSInSecret(t *testing.T) {
-	c := startCluster(t)
-	startPods(t, "10.244.0.1")
-	port := harness.FreePort(t)
-	c.set(t, strings.ReplaceAll(shop, "PORT", fmt.Sprint(port)))
-	c.set(t, slice("10.244.0.1"))
+	c, port := openShop(t, "10.244.0.1")
 	first, second := harness.NewAuthority(t), harness.NewAuthority(t)
 	folder := c.setTLSSecret(t, "xds-mtls", first, first)
 	s := harness.ServeCluster(t, c.kubeconfig(), port, harness.NewRing("k"), "--system-namespace", "default", "--tls-secret", "xds-mtls")
@@ -240,7 +232,7 @@ func TestTLSInSecret(t *testing.T) {
 	if err := as(next, first); status.Code(err) != codes.Unavailable {
 		t.Errorf("the certificate of before is shown: %v", err)
 	}
-	c.set(t, strings.ReplaceAll(strings.ReplaceAll(shop, "PORT", fmt.Sprint(port)), "/cart", "/basket"))
+	c.set(t, strings.ReplaceAll(shopAt(port), "/cart", "/basket"))
 	eventually(t, "a change reaches the Envoy that was connected", func() bool { return envoy.Stranger().Get(t, "/basket").Status == 200 })
 	if strings.Contains(s.Output(), "Envoy disconnected\" gateway=default/edge node=e2e") {
 		t.Error("the Envoy had to come back")

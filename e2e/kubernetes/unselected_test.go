@@ -81,7 +81,7 @@ func TestUnselected(t *testing.T) {
 	addresses := []string{"10.244.1.1", "10.244.1.2", "10.244.1.3"}
 	startPods(t, addresses...)
 	port := harness.FreePort(t)
-	c.set(t, strings.ReplaceAll(shop, "PORT", fmt.Sprint(port))+`
+	c.set(t, shopAt(port)+`
 ---
 apiVersion: v1
 kind: ServiceAccount

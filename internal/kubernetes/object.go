@@ -33,20 +33,20 @@ type object struct {
 // takeAddresses takes the addresses out of a Gateway whose proxies limpet runs; false if it is none. Their Service is to have them: what
 // the proxies listen on is known to their Pods alone.
 func (o *object) takeAddresses() bool {
-	var fields map[string]any
-	if json.Unmarshal(o.text, &fields) != nil {
-		return false
-	}
 	g := &gatewayv1.Gateway{}
 	if json.Unmarshal(o.text, g) != nil || !isManaged(g.Annotations) {
 		return false
 	}
 	o.run = true
-	spec, _ := fields["spec"].(map[string]any)
-	if len(g.Spec.Addresses) == 0 || spec == nil {
+	if len(g.Spec.Addresses) == 0 {
 		return true
 	}
 	o.addresses = g.Spec.Addresses
+	var fields map[string]any
+	if json.Unmarshal(o.text, &fields) != nil {
+		return true
+	}
+	spec, _ := fields["spec"].(map[string]any)
 	delete(spec, "addresses")
 	if text, err := json.Marshal(fields); err == nil {
 		o.text = text
