@@ -12,26 +12,36 @@ import (
 
 // Node is what a route is coupled by.
 type Node struct {
-	// Hostnames are those that it gives; "*" for a route that gives none. It is coupled with every route that has a host in
-	// common with it.
-	Hostnames []string
+	// Hosts are where it meets others: it is coupled with every route that has a host in common with it.
+	Hosts []Host
 	// Keys are whatever else it shares: it is coupled with every route that has one of them, too.
 	Keys []string
 }
 
+// Host is a hostname, "*" for all of them, somewhere.
+type Host struct {
+	// Where keeps hosts apart, such as Gateways that have proxies of their own. An empty one is everywhere.
+	Where string
+	Name  string
+}
+
+// anywhere is where the graph keeps all hosts that are somewhere, for those that are everywhere. It is no name of a place.
+const anywhere = "\x00"
+
 // Graph holds the routes.
 type Graph struct {
 	nodes map[object.Ref]Node
-	// byHostname and byKey have the routes of each; narrower has for a wildcard the hostnames that it covers.
-	byHostname, byKey index.Sets[string, object.Ref]
-	narrower          index.Sets[string, string]
+	// byHost and byKey have the routes of each; narrower has for a wildcard the hostnames that it covers there.
+	byHost   index.Sets[Host, object.Ref]
+	byKey    index.Sets[string, object.Ref]
+	narrower index.Sets[Host, string]
 }
 
 // NewGraph makes an empty one.
 func NewGraph() *Graph {
 	return &Graph{
-		nodes: map[object.Ref]Node{}, byHostname: index.Sets[string, object.Ref]{}, byKey: index.Sets[string, object.Ref]{},
-		narrower: index.Sets[string, string]{},
+		nodes: map[object.Ref]Node{}, byHost: index.Sets[Host, object.Ref]{}, byKey: index.Sets[string, object.Ref]{},
+		narrower: index.Sets[Host, string]{},
 	}
 }
 
@@ -39,13 +49,13 @@ func NewGraph() *Graph {
 func (g *Graph) Set(route object.Ref, n Node) {
 	g.Remove(route)
 	g.nodes[route] = n
-	for _, h := range n.Hostnames {
-		if g.byHostname[h] == nil {
-			for _, wider := range gateway.Coverings(h)[1:] {
-				g.narrower.Add(wider, h)
+	for _, h := range n.Hosts {
+		for _, kept := range h.kept() {
+			if g.byHost[kept] == nil {
+				g.setNarrower(kept, true)
 			}
+			g.byHost.Add(kept, route)
 		}
-		g.byHostname.Add(h, route)
 	}
 	for _, k := range n.Keys {
 		g.byKey.Add(k, route)
@@ -56,16 +66,39 @@ func (g *Graph) Set(route object.Ref, n Node) {
 func (g *Graph) Remove(route object.Ref) {
 	n := g.nodes[route]
 	delete(g.nodes, route)
-	for _, h := range n.Hostnames {
-		g.byHostname.Remove(h, route)
-		if g.byHostname[h] == nil {
-			for _, wider := range gateway.Coverings(h)[1:] {
-				g.narrower.Remove(wider, h)
+	for _, h := range n.Hosts {
+		for _, kept := range h.kept() {
+			g.byHost.Remove(kept, route)
+			if g.byHost[kept] == nil {
+				g.setNarrower(kept, false)
 			}
 		}
 	}
 	for _, k := range n.Keys {
 		g.byKey.Remove(k, route)
+	}
+}
+
+// kept lists what a host is found by.
+func (h Host) kept() []Host {
+	if h.Where == "" {
+		return []Host{h}
+	}
+	return []Host{h, {anywhere, h.Name}}
+}
+
+// seen lists what a host looks at: the hosts of its own place, or of all, and those that are everywhere.
+func (h Host) seen() []Host {
+	if h.Where == "" {
+		return []Host{h, {anywhere, h.Name}}
+	}
+	return []Host{h, {"", h.Name}}
+}
+
+// setNarrower notes a hostname among those that wildcards cover, or takes it out.
+func (g *Graph) setNarrower(h Host, present bool) {
+	for _, wider := range gateway.Coverings(h.Name)[1:] {
+		g.narrower.Set(Host{h.Where, wider}, h.Name, present)
 	}
 }
 
@@ -75,14 +108,33 @@ func (g *Graph) Node(route object.Ref) Node { return g.nodes[route] }
 // With gives the routes that have a key.
 func (g *Graph) With(key string) map[object.Ref]bool { return g.byKey[key] }
 
+// VisitMeeting visits the routes that have a host in common with another host: one of the hostname, of those that cover it and of
+// those that it covers.
+func (g *Graph) VisitMeeting(host Host, visit func(map[object.Ref]bool)) {
+	for _, h := range host.seen() {
+		for _, name := range gateway.Coverings(h.Name) {
+			visit(g.byHost[Host{h.Where, name}])
+		}
+		if !strings.HasPrefix(h.Name, "*") {
+			continue
+		}
+		for name := range g.narrower[h] {
+			visit(g.byHost[Host{h.Where, name}])
+		}
+	}
+}
+
 // Component gives a route together with all that it is coupled with, by way of others too.
 func (g *Graph) Component(route object.Ref) []object.Ref {
-	w := &walk{graph: g, seen: map[object.Ref]bool{}, hostnames: map[string]bool{}, keys: map[string]bool{}}
+	w := &walk{graph: g, seen: map[object.Ref]bool{}, hosts: map[Host]bool{}, keys: map[string]bool{}}
 	w.add(map[object.Ref]bool{route: true})
 	for i := 0; i < len(w.found); i++ {
 		n := g.nodes[w.found[i]]
-		for _, h := range n.Hostnames {
-			w.addHostname(h)
+		for _, h := range n.Hosts {
+			if !w.hosts[h] {
+				w.hosts[h] = true
+				g.VisitMeeting(h, w.add)
+			}
 		}
 		for _, k := range n.Keys {
 			if !w.keys[k] {
@@ -94,12 +146,13 @@ func (g *Graph) Component(route object.Ref) []object.Ref {
 	return w.found
 }
 
-// walk is a search for a component. It looks at each hostname and key once, however many routes have it.
+// walk is a search for a component. It looks at each host and key once, however many routes have it.
 type walk struct {
-	graph           *Graph
-	found           []object.Ref
-	seen            map[object.Ref]bool
-	hostnames, keys map[string]bool
+	graph *Graph
+	found []object.Ref
+	seen  map[object.Ref]bool
+	hosts map[Host]bool
+	keys  map[string]bool
 }
 
 func (w *walk) add(routes map[object.Ref]bool) {
@@ -107,22 +160,6 @@ func (w *walk) add(routes map[object.Ref]bool) {
 		if !w.seen[r] {
 			w.seen[r] = true
 			w.found = append(w.found, r)
-		}
-	}
-}
-
-// addHostname adds the routes of a hostname, of those that cover it and of those that it covers.
-func (w *walk) addHostname(hostname string) {
-	if w.hostnames[hostname] {
-		return
-	}
-	w.hostnames[hostname] = true
-	for _, h := range gateway.Coverings(hostname) {
-		w.add(w.graph.byHostname[h])
-	}
-	if strings.HasPrefix(hostname, "*") {
-		for h := range w.graph.narrower[hostname] {
-			w.add(w.graph.byHostname[h])
 		}
 	}
 }

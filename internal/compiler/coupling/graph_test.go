@@ -9,13 +9,17 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 )
 
-// newNode makes one of a line: hostnames, and keys that begin with a colon.
+// newNode makes one of a line: hostnames, which may follow a place and a slash, and keys that begin with a colon.
 func newNode(line string) (n Node) {
 	for word := range strings.FieldsSeq(line) {
 		if key, is := strings.CutPrefix(word, ":"); is {
 			n.Keys = append(n.Keys, key)
 		} else {
-			n.Hostnames = append(n.Hostnames, word)
+			place, name, placed := strings.Cut(word, "/")
+			if !placed {
+				place, name = "", word
+			}
+			n.Hosts = append(n.Hosts, Host{place, name})
 		}
 	}
 	return n
@@ -55,6 +59,11 @@ func TestComponents(t *testing.T) {
 		"a wildcard is not its parent": {[]string{"*.a.org", "a.org"}, "a b"},
 		"every host":                   {[]string{"*", "a.org", "*.com"}, "a+b+c"},
 		"by way of another":            {[]string{"a.org", "b.org", "a.org b.org"}, "a+b+c"},
+		"two places":                   {[]string{"p/a.org", "q/a.org", "p/*.org", "q/*"}, "a+c b+d"},
+		"every place":                  {[]string{"p/a.org", "q/b.org", "a.org"}, "a+c b"},
+		"a wildcard in every place":    {[]string{"p/a.org", "q/b.org", "r/*.com", "*.org"}, "a+b+d c"},
+		"every host of a place":        {[]string{"p/*", "a.org", "q/a.com"}, "a+b c"},
+		"a place by way of another":    {[]string{"p/a.org", "q/a.org", "p/*.org q/*.org"}, "a+b+c"},
 		"a key":                        {[]string{"a.org :x", "b.org :y", "c.org :x"}, "a+c b"},
 		"a key by way of a host":       {[]string{"a.org :x", "a.org", "b.org :x"}, "a+b+c"},
 	} {
@@ -72,7 +81,7 @@ func TestComponents(t *testing.T) {
 // TestGraphForgets sets and removes routes at random, and wants the graph to be what it is when it is made anew.
 func TestGraphForgets(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 4))
-	words := []string{"a.org", "b.org", "*.org", "*", "*.a.org", "x.a.org", "a.com", "*.com", ":x", ":y"}
+	words := []string{"a.org", "b.org", "*.org", "*", "*.a.org", "x.a.org", "a.com", "*.com", "p/a.org", "p/*", "q/*.org", "q/a.com", ":x", ":y"}
 	names := []string{"a", "b", "c", "d", "e", "f"}
 	g, lines := NewGraph(), map[string]string{}
 	for range 500 {
@@ -81,9 +90,8 @@ func TestGraphForgets(t *testing.T) {
 			g.Remove(ref(name))
 			delete(lines, name)
 		} else {
-			lines[name] = words[random.IntN(8)] + " " + words[random.IntN(len(words))]
+			lines[name] = words[random.IntN(12)] + " " + words[random.IntN(len(words))]
 			n := newNode(lines[name])
-			n.Hostnames = slices.Compact(slices.Sorted(slices.Values(n.Hostnames)))
 			g.Set(ref(name), n)
 		}
 		fresh, there := NewGraph(), []string{}
@@ -103,7 +111,7 @@ func TestGraphForgets(t *testing.T) {
 	for _, name := range names {
 		g.Remove(ref(name))
 	}
-	if len(g.byHostname)+len(g.byKey)+len(g.narrower)+len(g.nodes) > 0 {
-		t.Errorf("an empty graph keeps %v %v %v", g.byHostname, g.byKey, g.narrower)
+	if len(g.byHost)+len(g.byKey)+len(g.narrower)+len(g.nodes) > 0 {
+		t.Errorf("an empty graph keeps %v %v %v", g.byHost, g.byKey, g.narrower)
 	}
 }

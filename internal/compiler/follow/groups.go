@@ -6,7 +6,6 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
-	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 )
 
 // manyRoutes is from how many routes on a group keeps the results of steps: fewer are compiled from scratch sooner than what is
@@ -153,37 +152,3 @@ func (s *State) removeGroup(g *group) {
 	s.merged.removePart(g.part)
 	s.said.remove(g.part.report)
 }
-
-// coupleByCookies couples routes whose cookies have a Domain and could collide, wherever they are. It gives those whose groups
-// have to be made anew because of that.
-func (s *State) coupleByCookies(fresh []*group) map[object.Ref]bool {
-	graph, pending := s.objects.graph, map[object.Ref]bool{}
-	for _, g := range fresh {
-		for _, ref := range g.routes {
-			n := graph.Node(ref)
-			keys := listBackendKeys(s.objects.findRoute(ref))
-			for _, c := range g.part.cookies[ref] {
-				keys = append(keys, cookieKey(c))
-			}
-			if len(keys)+len(n.Keys) == 0 {
-				continue
-			}
-			n.Keys = keys
-			graph.Set(ref, n)
-		}
-	}
-	for _, g := range fresh {
-		for ref, cookies := range g.part.cookies {
-			for _, c := range cookies {
-				for other := range graph.With(cookieKey(c)) {
-					if s.groups.byRoute[other] != g {
-						pending[ref], pending[other] = true, true
-					}
-				}
-			}
-		}
-	}
-	return pending
-}
-
-func cookieKey(c policy.DomainCookie) string { return "cookie " + c.Name + ";" + c.Domain }

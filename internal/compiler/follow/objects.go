@@ -47,6 +47,8 @@ type inventory struct {
 	// readers are the routes that lead to something, by its readerKey.
 	readers index.Sets[readerKey, object.Ref]
 	graph   *coupling.Graph
+	// gatewayOfSet has the key of the Gateway that a ListenerSet is for.
+	gatewayOfSet map[object.Ref]string
 	// named counts the objects of each name, and duplicates those names that several have.
 	named      map[object.Ref]int
 	duplicates int
@@ -73,7 +75,8 @@ func newInventory(controller gatewayv1.GatewayController) *inventory {
 		services: map[string]*service{}, inNamespace: index.Sets[string, string]{}, slices: index.Sets[string, *endpointSlice]{},
 		policies:   map[*sessionPolicy]bool{},
 		policiesAt: index.Sets[object.Ref, *sessionPolicy]{}, targets: policy.NewTargets(0),
-		readers: index.Sets[readerKey, object.Ref]{}, graph: coupling.NewGraph(), named: map[object.Ref]int{},
+		readers: index.Sets[readerKey, object.Ref]{}, graph: coupling.NewGraph(),
+		gatewayOfSet: map[object.Ref]string{}, named: map[object.Ref]int{},
 	}
 }
 
@@ -189,7 +192,7 @@ func (s *State) takeRoute(route *gateway.Route, proxy *httpProxy, present bool) 
 	} else {
 		o.proxies[ref] = proxy
 	}
-	o.graph.Set(ref, coupling.Node{Hostnames: listHostnames(route), Keys: listBackendKeys(route)})
+	o.graph.Set(ref, s.newNode(route))
 }
 
 // findRoute gives a route by its name, or that inside an HTTPProxy.
@@ -198,31 +201,6 @@ func (o *inventory) findRoute(ref object.Ref) *gateway.Route {
 		return proxy.Value.Route
 	}
 	return o.routes[ref]
-}
-
-// listHostnames lists what a route is coupled by: "*" if it gives none.
-func listHostnames(route *gateway.Route) []string {
-	if len(route.Value.Spec.Hostnames) == 0 {
-		return []string{"*"}
-	}
-	var all []string
-	for _, h := range route.Value.Spec.Hostnames {
-		if !slices.Contains(all, string(h)) {
-			all = append(all, string(h))
-		}
-	}
-	return all
-}
-
-// listBackendKeys lists the XBackends that a route leads to: they can have a session of their own, which routes share.
-func listBackendKeys(route *gateway.Route) (keys []string) {
-	visitBackends(route, func(ref gatewayv1.BackendRef, namespace string) {
-		if backend.IsXBackend(ref) {
-			keys = append(keys, "XBackend "+namespace+"/"+string(ref.Name))
-		}
-	})
-	slices.Sort(keys)
-	return slices.Compact(keys)
 }
 
 // listReads lists what a route leads to, be it there or not.
@@ -361,6 +339,9 @@ func (s *State) takeContext(gone, came *resource.Objects) {
 		s.objects.namespaces[n.Name] = n
 	}
 	s.marks.all = s.marks.all || !onlyFrameReads(was, now)
+	if len(gone.ListenerSets)+len(came.ListenerSets) > 0 {
+		s.takeListenerSets(now.ListenerSets)
+	}
 }
 
 // onlyFrameReads reports whether the frame alone depends on what differs: on Secrets, ConfigMaps and HTTPProxies.

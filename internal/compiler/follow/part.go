@@ -26,7 +26,7 @@ type groupPart struct {
 	policies   []policyconfig.Policy
 	report     *report.Report
 	ofGateways report.Report
-	cookies    map[object.Ref][]policy.DomainCookie
+	cookies    map[object.Ref][]policy.Cookie // those by which routes are coupled
 	draining   []ir.HostKey
 	pods       []ir.PodAt
 	unsettled  bool
@@ -91,7 +91,7 @@ func (s *State) analyze(
 	}, p.report)
 	p.clusters, p.policies, p.draining, p.until = config.Clusters, config.Policies, config.Draining, config.Until
 	p.pods, p.unsettled = config.Pods, config.Unsettled
-	p.cookies, p.others = decisions.DomainCookies(), decisions.OtherAncestors
+	p.cookies, p.others = s.listCookies(decisions), decisions.OtherAncestors
 	p.gateways, p.claims, p.proxyHosts = t.Attachments.Gateways, t.Claims(), t.ProxyHosts()
 	if s.settings.KeepIncumbents {
 		p.held = decisions.HeldNames()

@@ -122,6 +122,18 @@ func parentKey(route *Route, ref gatewayv1.ParentReference) string {
 	return key
 }
 
+// ParentRef names what a route's parentRef leads to; nothing for what no listeners of limpet's are written in.
+func ParentRef(route *Route, ref gatewayv1.ParentReference) object.Ref {
+	kind := object.KindGateway
+	switch {
+	case isListenerSet(ref):
+		kind = object.KindListenerSet
+	case !isGateway(ref):
+		return object.Ref{}
+	}
+	return object.Ref{Kind: kind, Namespace: parentNamespace(route, ref), Name: string(ref.Name)}
+}
+
 // parentName names it for people.
 func parentName(ref gatewayv1.ParentReference, key string) string {
 	if isListenerSet(ref) {

@@ -59,7 +59,7 @@ func (c Cache) DecidePart(
 	noteLimits(decided, o)
 
 	d := newDecisions(attached, limit, settled, decided, shared)
-	d.OtherAncestors, d.domainCookies = most, [][]*namedRule{before, named, listRenamed(settled, named)}
+	d.OtherAncestors, d.named = most, [3][]*namedRule{before, named, listRenamed(settled, named)}
 	r := &reporter{attached: attached, limit: limit, targets: targets, objects: objects, options: o, rep: rep}
 	r.reportAll(decided, d.Renames)
 	return d

@@ -30,30 +30,27 @@ type Decisions struct {
 
 	rules    map[ruleKey]*Rule
 	rejected map[*gateway.Route]bool
-	// domainCookies are all rules, before names that rules share were suffixed and after, and those with names that were qualified.
-	domainCookies [][]*namedRule
+	// named are all rules, before names that rules share were suffixed and after, and those with names that were qualified.
+	named [3][]*namedRule
 }
 
-// DomainCookie is a cookie that reaches hosts besides its rule's own, by its name and Domain.
-type DomainCookie struct{ Name, Domain string }
+// Cookie is a session's cookie by what it meets others with: its name and Domain or, without a Domain, one of its rule's hostnames.
+type Cookie struct{ Name, Domain, Hostname string }
 
-// DomainCookies lists the cookies with a Domain by the route that they are of, under the names that they were to have and
-// those that they have. Rules of other hosts can collide with these, and with no other.
-func (d *Decisions) DomainCookies() map[object.Ref][]DomainCookie {
-	found := map[object.Ref][]DomainCookie{}
-	for _, rules := range d.domainCookies {
-		for _, r := range rules {
+// VisitCookies visits the cookies of each route under the names that they were to have and those that they have.
+func (d *Decisions) VisitCookies(visit func(route object.Ref, c Cookie)) {
+	for i, rules := range d.named {
+		for j, r := range rules {
+			if i == 1 && r == d.named[0][j] {
+				continue // it has kept its name
+			}
 			for _, s := range r.sessions {
-				route := s.route.Origin().Ref
 				for _, at := range s.cookie.locations {
-					if at.domain != "" {
-						found[route] = append(found[route], DomainCookie{at.name, at.domain})
-					}
+					visit(s.route.Origin().Ref, Cookie{at.name, at.domain, at.hostname})
 				}
 			}
 		}
 	}
-	return found
 }
 
 // Attachment is what became of one target of a policy.

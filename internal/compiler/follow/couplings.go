@@ -1,0 +1,150 @@
+package follow
+
+import (
+	"slices"
+
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/backend"
+	"github.com/limpet-proxy/limpet/internal/compiler/coupling"
+	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/policy"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+)
+
+// newNode is what a route is coupled by before anything is known of its cookies.
+func (s *State) newNode(route *gateway.Route) coupling.Node {
+	n := coupling.Node{Keys: listBackendKeys(route)}
+	for _, place := range s.listPlaces(route) {
+		for _, name := range listHostnames(route) {
+			n.Hosts = append(n.Hosts, coupling.Host{Where: place, Name: name})
+		}
+	}
+	return n
+}
+
+// listPlaces lists the keys of the Gateways by which a route's requests come in. Gateways that have proxies of their own share none; else they may share ports,
+// and all are one place. An HTTPProxy may be on every Gateway.
+func (s *State) listPlaces(route *gateway.Route) (places []string) {
+	if !s.settings.Envoy.Server || route.Proxy != nil {
+		return []string{""}
+	}
+	for _, ref := range route.Value.Spec.ParentRefs {
+		place := ""
+		switch parent := gateway.ParentRef(route, ref); parent.Kind {
+		case object.KindGateway:
+			place = parent.Key()
+		case object.KindListenerSet:
+			place = s.objects.gatewayOfSet[parent]
+		}
+		if place != "" && !slices.Contains(places, place) {
+			places = append(places, place)
+		}
+	}
+	return places
+}
+
+// takeListenerSets couples the routes of ListenerSets anew, for these may be another Gateway's.
+func (s *State) takeListenerSets(sets []*resource.ListenerSet) {
+	clear(s.objects.gatewayOfSet)
+	for _, set := range sets {
+		s.objects.gatewayOfSet[set.Origin().Ref] = resource.GatewayOf(set)
+	}
+	for ref, route := range s.objects.routes {
+		if slices.ContainsFunc(route.Value.Spec.ParentRefs, func(parent gatewayv1.ParentReference) bool {
+			return gateway.ParentRef(route, parent).Kind == object.KindListenerSet
+		}) {
+			s.objects.graph.Set(ref, s.newNode(route))
+		}
+	}
+}
+
+// listHostnames lists those of a route: "*" if it gives none.
+func listHostnames(route *gateway.Route) []string {
+	if len(route.Value.Spec.Hostnames) == 0 {
+		return []string{"*"}
+	}
+	var all []string
+	for _, h := range route.Value.Spec.Hostnames {
+		if !slices.Contains(all, string(h)) {
+			all = append(all, string(h))
+		}
+	}
+	return all
+}
+
+// listBackendKeys lists the XBackends that a route leads to: they can have a session of their own, which routes share.
+func listBackendKeys(route *gateway.Route) (keys []string) {
+	visitBackends(route, func(ref gatewayv1.BackendRef, namespace string) {
+		if backend.IsXBackend(ref) {
+			keys = append(keys, "XBackend "+namespace+"/"+string(ref.Name))
+		}
+	})
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+// listCookies lists the cookies that may reach routes with which their own shares no requests: on a server those of other Gateways
+// at the same hosts, for browsers send a cookie to each of them, and everywhere what a Domain covers.
+func (s *State) listCookies(decisions *policy.Decisions) map[object.Ref][]policy.Cookie {
+	all := map[object.Ref][]policy.Cookie{}
+	decisions.VisitCookies(func(route object.Ref, c policy.Cookie) {
+		if c.Domain != "" || s.settings.Envoy.Server {
+			all[route] = append(all[route], c)
+		}
+	})
+	return all
+}
+
+// coupleByCookies couples routes whose cookies could collide, wherever they are. It gives those whose groups have to be made anew
+// because of that.
+func (s *State) coupleByCookies(fresh []*group) map[object.Ref]bool {
+	graph, pending := s.objects.graph, map[object.Ref]bool{}
+	for _, g := range fresh {
+		for _, ref := range g.routes {
+			n := s.newNode(s.objects.findRoute(ref))
+			addCookies(&n, g.part.cookies[ref])
+			if was := graph.Node(ref); !slices.Equal(was.Hosts, n.Hosts) || !slices.Equal(was.Keys, n.Keys) {
+				graph.Set(ref, n)
+			}
+		}
+	}
+	for _, g := range fresh {
+		for ref, cookies := range g.part.cookies {
+			note := func(others map[object.Ref]bool) {
+				for other := range others {
+					if s.groups.byRoute[other] != g {
+						pending[ref], pending[other] = true, true
+					}
+				}
+			}
+			for _, c := range cookies {
+				if c.Domain != "" {
+					note(graph.With(cookieKey(c)))
+				} else {
+					graph.VisitMeeting(cookieHost(c), note)
+				}
+			}
+		}
+	}
+	return pending
+}
+
+// addCookies adds to what a route is coupled by.
+func addCookies(n *coupling.Node, cookies []policy.Cookie) {
+	for _, c := range cookies {
+		if c.Domain != "" {
+			n.Keys = append(n.Keys, cookieKey(c))
+		} else {
+			n.Hosts = append(n.Hosts, cookieHost(c))
+		}
+	}
+}
+
+func cookieKey(c policy.Cookie) string { return "cookie " + c.Name + ";" + c.Domain }
+
+// cookieHost keeps cookies of each name apart. No Gateway's key has a space.
+func cookieHost(c policy.Cookie) coupling.Host {
+	return coupling.Host{Where: "cookie " + c.Name, Name: c.Hostname}
+}
