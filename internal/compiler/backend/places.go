@@ -76,12 +76,25 @@ func NewPlaces(objects *resource.Objects, claims gateway.Claims, own ...netip.Ad
 
 // Equal reports whether both refuse the same.
 func (p *Places) Equal(other *Places) bool {
-	if p == nil || other == nil {
+	if p == nil || other == nil || p == other {
 		return p == other
 	}
 	return p.NoLoopback == other.NoLoopback && p.Zone == other.Zone && p.Reachable == other.Reachable && slices.Equal(p.Own, other.Own) &&
 		slices.Equal(p.Listeners, other.Listeners) && slices.Equal(p.Gateways, other.Gateways) && slices.Equal(p.Names, other.Names) &&
 		slices.Equal(p.Machine, other.Machine)
+}
+
+// ListMoved lists the namespaces whose Gateways' listeners are not where they were.
+func (p *Places) ListMoved(to *Places) (namespaces []string) {
+	for _, lists := range [][2][]Listener{{p.Listeners, to.Listeners}, {to.Listeners, p.Listeners}} {
+		for _, l := range lists[0] {
+			if _, stays := slices.BinarySearchFunc(lists[1], l, Listener.compare); !stays {
+				namespaces = append(namespaces, l.Namespace)
+			}
+		}
+	}
+	slices.Sort(namespaces)
+	return slices.Compact(namespaces)
 }
 
 // refuse says why endpoints of a namespace can't be at an address; empty if they can. Nil Places refuse none.

@@ -24,8 +24,8 @@ func (s *State) newNode(route *gateway.Route) coupling.Node {
 	return n
 }
 
-// listPlaces lists the keys of the Gateways by which a route's requests come in. Gateways that have proxies of their own share none; else they may share ports,
-// and all are one place. An HTTPProxy may be on every Gateway.
+// listPlaces lists the keys of the Gateways by which a route's requests come in. Where Gateways have proxies of their own they share
+// no request; else they may share ports, and all are one place. An HTTPProxy may be on every Gateway.
 func (s *State) listPlaces(route *gateway.Route) (places []string) {
 	if !s.settings.Envoy.Server || route.Proxy != nil {
 		return []string{""}
@@ -45,18 +45,42 @@ func (s *State) listPlaces(route *gateway.Route) (places []string) {
 	return places
 }
 
-// takeListenerSets couples the routes of ListenerSets anew, for these may be another Gateway's.
-func (s *State) takeListenerSets(sets []*resource.ListenerSet) {
-	clear(s.objects.gatewayOfSet)
-	for _, set := range sets {
+// setPlaces notes a route's places, or takes it out of them.
+func (s *State) setPlaces(route *gateway.Route, present bool) {
+	for _, place := range s.listPlaces(route) {
+		s.objects.atPlace.Set(place, route.Origin().Ref, present)
+	}
+}
+
+// takeListenerSets brings the routes of ListenerSets that went or came to the places where they are now.
+func (s *State) takeListenerSets(gone, came []*resource.ListenerSet) {
+	changed := map[object.Ref]bool{}
+	for _, set := range slices.Concat(gone, came) {
+		changed[set.Origin().Ref] = true
+	}
+	if len(changed) == 0 {
+		return
+	}
+	var routes []*gateway.Route
+	for _, route := range s.objects.routes {
+		if slices.ContainsFunc(route.Value.Spec.ParentRefs, func(parent gatewayv1.ParentReference) bool {
+			return changed[gateway.ParentRef(route, parent)]
+		}) {
+			routes = append(routes, route)
+			s.setPlaces(route, false)
+		}
+	}
+	for _, set := range gone {
+		delete(s.objects.gatewayOfSet, set.Origin().Ref)
+	}
+	for _, set := range came {
 		s.objects.gatewayOfSet[set.Origin().Ref] = resource.GatewayOf(set)
 	}
-	for ref, route := range s.objects.routes {
-		if slices.ContainsFunc(route.Value.Spec.ParentRefs, func(parent gatewayv1.ParentReference) bool {
-			return gateway.ParentRef(route, parent).Kind == object.KindListenerSet
-		}) {
-			s.objects.graph.Set(ref, s.newNode(route))
-		}
+	for _, route := range routes {
+		ref := route.Origin().Ref
+		s.setPlaces(route, true)
+		s.objects.graph.Set(ref, s.newNode(route))
+		s.marks.routes[ref] = true
 	}
 }
 

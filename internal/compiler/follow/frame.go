@@ -6,6 +6,7 @@ import (
 
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/backend"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
@@ -26,13 +27,15 @@ type frame struct {
 	// refused are the claims to addresses that do not hold, and claims those that do.
 	refused map[gateway.Claim]string
 	claims  gateway.Claims
+	// places are the addresses that endpoints may not have.
+	places *backend.Places
 	// gateways are the keys of limpet's, in order.
 	gateways []string
 	// dryRuns are the keys of those that are tried.
 	dryRuns []string
 }
 
-// updateFrame makes the frame anew if it is marked, and marks all groups if it looks different to them.
+// updateFrame makes the frame anew if it is marked, and marks the groups to which it looks different.
 func (s *State) updateFrame() {
 	if !s.marks.frame && s.frame != nil {
 		return
@@ -44,9 +47,16 @@ func (s *State) updateFrame() {
 	}
 	s.frame = now
 	s.said.add(&now.report)
-	if before == nil || !haveSameHosts(before.listeners, now.listeners) {
+	if before == nil {
 		s.marks.all = true
-		s.merged.setSites(now.listeners)
+		s.merged.setSites(now.listeners, func(string) bool { return true })
+	} else {
+		s.markInward(before.places, now.places)
+		others := listOtherGateways(before.listeners, now.listeners)
+		for key := range others {
+			s.markGateway(key)
+		}
+		s.merged.setSites(now.listeners, func(key string) bool { return others[key] })
 	}
 	if before == nil || !reflect.DeepEqual(before.listeners, now.listeners) || !slices.Equal(before.gateways, now.gateways) {
 		s.merged.touchListeners(now)
@@ -64,7 +74,7 @@ func (s *State) newFrame() *frame {
 	p, config := s.analyze(f, &input, stepCaches{}, Moment{}, &f.report)
 	f.report.Add(&p.ofGateways)
 	f.report.Add(p.report)
-	f.listeners, f.others, f.claims = config.Listeners, p.others, p.claims
+	f.listeners, f.others = config.Listeners, p.others
 	for _, g := range p.gateways {
 		f.gateways = append(f.gateways, g.Gateway.Key())
 		if g.IsDryRun() {
@@ -85,9 +95,24 @@ func (s *State) hasBalancingTarget(t object.TargetRef) bool {
 	return slices.Contains(kinds, t.Kind) && s.objects.targets.Has(t)
 }
 
-// haveSameHosts reports whether listeners differ in nothing but their certificates, and what they ask of clients.
-func haveSameHosts(a, b []ir.Listener) bool {
-	return slices.EqualFunc(a, b, func(a, b ir.Listener) bool { return reflect.DeepEqual(withoutCertificates(a), withoutCertificates(b)) })
+// listOtherGateways lists the keys of Gateways whose listeners differ in more than their certificates, and what they ask of clients.
+// Listeners that Gateways share are of none, which has the empty key.
+func listOtherGateways(a, b []ir.Listener) map[string]bool {
+	byGateway := [2]map[string][]ir.Listener{{}, {}}
+	for i, list := range [][]ir.Listener{a, b} {
+		for _, l := range list {
+			byGateway[i][l.Gateway] = append(byGateway[i][l.Gateway], withoutCertificates(l))
+		}
+	}
+	others := map[string]bool{}
+	for i, of := range byGateway {
+		for key, listeners := range of {
+			if !reflect.DeepEqual(listeners, byGateway[1-i][key]) {
+				others[key] = true
+			}
+		}
+	}
+	return others
 }
 
 func withoutCertificates(l ir.Listener) ir.Listener {

@@ -3,6 +3,7 @@ package follow
 import (
 	"bytes"
 	"cmp"
+	"maps"
 	"reflect"
 	"slices"
 	"time"
@@ -80,7 +81,8 @@ func (m *merged) listSites(l ir.Listener) (all []keyedSite) {
 
 // siteHosts are the virtual hosts of a site.
 type siteHosts struct {
-	// gateway is the one that it is of, clusters are those that its routes lead to, and routes is how these were packed last; all
+	of string // the key of its Gateway; empty where Gateways share listeners
+	// gateway is what that one serves, clusters are those that its routes lead to, and routes is how these were packed last; all
 	// for a server alone.
 	gateway  *servedGateway
 	clusters usage
@@ -119,18 +121,25 @@ func (m *merged) isShellHost(siteName string, h *ir.Host) bool {
 	return shell != nil && (len(h.Routes) == 0 || reflect.DeepEqual(shell, h))
 }
 
-// setSites begins anew with the sites of listeners that look different.
-func (m *merged) setSites(listeners []ir.Listener) {
+// setSites begins anew with the sites of some Gateways.
+func (m *merged) setSites(listeners []ir.Listener, of func(gateway string) bool) {
 	for name, site := range m.sites {
+		if !of(site.of) {
+			continue
+		}
 		for domain := range site.texts {
 			m.touchHost(hostKey{name, domain})
 		}
 		for domain := range site.shell {
 			m.touchHost(hostKey{name, domain})
 		}
+		delete(m.sites, name)
 	}
-	m.sites, m.gateways = map[string]*siteHosts{}, map[string]*servedGateway{}
+	maps.DeleteFunc(m.gateways, func(key string, _ *servedGateway) bool { return of(key) })
 	for _, l := range listeners {
+		if !of(l.Gateway) {
+			continue
+		}
 		for _, s := range m.listSites(l) {
 			m.addSite(l, s)
 		}
@@ -139,7 +148,7 @@ func (m *merged) setSites(listeners []ir.Listener) {
 
 func (m *merged) addSite(l ir.Listener, s keyedSite) {
 	site := &siteHosts{
-		shell: map[string]*ir.Host{}, texts: map[string]*envoy.HostText{}, written: map[string]*envoy.HostText{},
+		of: l.Gateway, shell: map[string]*ir.Host{}, texts: map[string]*envoy.HostText{}, written: map[string]*envoy.HostText{},
 		counted: map[string]*envoy.HostText{},
 	}
 	if m.assembly.Server {

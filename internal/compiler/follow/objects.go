@@ -1,7 +1,9 @@
 package follow
 
 import (
+	"net/netip"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -44,9 +46,14 @@ type inventory struct {
 	policies    map[*sessionPolicy]bool
 	policiesAt  index.Sets[object.Ref, *sessionPolicy]
 	targets     *policy.Targets
-	// readers are the routes that lead to something, by its readerKey.
-	readers index.Sets[readerKey, object.Ref]
-	graph   *coupling.Graph
+	// readers are the routes that lead to something, by its readerKey; touching are those of each namespace and those that lead into
+	// it, and atPlace those of each place.
+	readers  index.Sets[readerKey, object.Ref]
+	touching index.Sets[string, object.Ref]
+	atPlace  index.Sets[string, object.Ref]
+	// inward are the Services that may lead to Envoy's own machine, by namespace/name, with what says so.
+	inward index.Sets[string, object.Ref]
+	graph  *coupling.Graph
 	// gatewayOfSet has the key of the Gateway that a ListenerSet is for.
 	gatewayOfSet map[object.Ref]string
 	// named counts the objects of each name, and duplicates those names that several have.
@@ -59,12 +66,13 @@ type inventory struct {
 // readerKey is what a route reads: a Service by namespace/name or, with XBackends, all Services and slices of a namespace.
 type readerKey struct{ service, xbackends string }
 
-// marks are what has to be made anew.
-type marks struct {
-	frame    bool
-	all      bool // every group
-	routes   map[object.Ref]bool
-	policies map[*sessionPolicy]bool
+// namespace is that of what is read.
+func (k readerKey) namespace() string {
+	if k.xbackends != "" {
+		return k.xbackends
+	}
+	namespace, _, _ := strings.Cut(k.service, "/")
+	return namespace
 }
 
 func newInventory(controller gatewayv1.GatewayController) *inventory {
@@ -75,13 +83,10 @@ func newInventory(controller gatewayv1.GatewayController) *inventory {
 		services: map[string]*service{}, inNamespace: index.Sets[string, string]{}, slices: index.Sets[string, *endpointSlice]{},
 		policies:   map[*sessionPolicy]bool{},
 		policiesAt: index.Sets[object.Ref, *sessionPolicy]{}, targets: policy.NewTargets(0),
-		readers: index.Sets[readerKey, object.Ref]{}, graph: coupling.NewGraph(),
+		readers: index.Sets[readerKey, object.Ref]{}, touching: index.Sets[string, object.Ref]{}, atPlace: index.Sets[string, object.Ref]{},
+		inward: index.Sets[string, object.Ref]{}, graph: coupling.NewGraph(),
 		gatewayOfSet: map[object.Ref]string{}, named: map[object.Ref]int{},
 	}
-}
-
-func newMarks() marks {
-	return marks{frame: true, routes: map[object.Ref]bool{}, policies: map[*sessionPolicy]bool{}}
 }
 
 // take brings the indexes up to date, and marks what depends on the objects that went and came.
@@ -178,8 +183,11 @@ func isUnfollowed(kind string) bool {
 func (s *State) takeRoute(route *gateway.Route, proxy *httpProxy, present bool) {
 	o, ref := s.objects, route.Origin().Ref
 	s.marks.routes[ref] = true
+	s.setPlaces(route, present)
+	o.touching.Set(route.Namespace, ref, present)
 	for _, key := range listReads(route) {
 		o.readers.Set(key, ref, present)
+		o.touching.Set(key.namespace(), ref, present)
 	}
 	if !present {
 		delete(o.routes, ref)
@@ -248,6 +256,7 @@ func (s *State) takeService(o *service, present bool) {
 		delete(s.objects.services, o.Key())
 	}
 	s.objects.noteNamespace(o.Namespace, o.Key())
+	s.objects.inward.Set(o.Key(), o.Origin().Ref, present && o.Value.Spec.Type == corev1.ServiceTypeExternalName)
 	s.markReaders(o.Key(), o.Namespace)
 }
 
@@ -256,7 +265,21 @@ func (s *State) takeSlice(o *endpointSlice, present bool) {
 	key := o.Namespace + "/" + o.Labels[discoveryv1.LabelServiceName]
 	s.objects.slices.Set(key, o, present)
 	s.objects.noteNamespace(o.Namespace, key)
+	s.objects.inward.Set(key, o.Origin().Ref, present && s.mayLeadInward(o))
 	s.markReaders(key, o.Namespace)
+}
+
+// mayLeadInward reports whether a slice has hosts that may be on Envoy's own machine: a name, for which that is not known, too.
+func (s *State) mayLeadInward(o *endpointSlice) bool {
+	if o.Value.AddressType == discoveryv1.AddressTypeFQDN {
+		return true
+	}
+	return slices.ContainsFunc(o.Value.Endpoints, func(e discoveryv1.Endpoint) bool {
+		return slices.ContainsFunc(e.Addresses, func(text string) bool {
+			address, err := netip.ParseAddr(text)
+			return err == nil && (address.IsLoopback() || slices.Contains(s.settings.Machine, address))
+		})
+	})
 }
 
 // noteNamespace keeps the key of a Service or of its slices among those of a namespace, as long as there are any.
@@ -264,15 +287,7 @@ func (o *inventory) noteNamespace(namespace, key string) {
 	o.inNamespace.Set(namespace, key, o.services[key] != nil || len(o.slices[key]) > 0)
 }
 
-func (s *State) markReaders(key, namespace string) {
-	for _, reader := range []readerKey{{service: key}, {xbackends: namespace}} {
-		for route := range s.objects.readers[reader] {
-			s.marks.routes[route] = true
-		}
-	}
-}
-
-// takePolicy marks the routes that a policy can have an effect on: all of them if it is attached to a Gateway.
+// takePolicy marks the routes that a policy can have an effect on: all of them if it is attached to a GatewayClass.
 func (s *State) takePolicy(p *sessionPolicy, present bool) {
 	s.marks.policies[p] = true
 	if present {
@@ -283,8 +298,10 @@ func (s *State) takePolicy(p *sessionPolicy, present bool) {
 	for _, at := range precedence.ListTargets(p.Namespace, &p.Value.Spec) {
 		s.objects.policiesAt.Set(at.Target.Ref, p, present)
 		switch at.Target.Kind {
-		case object.KindGateway, object.KindGatewayClass:
+		case object.KindGatewayClass:
 			s.marks.all = true
+		case object.KindGateway:
+			s.markGateway(at.Target.Key())
 		case object.KindService:
 			for route := range s.objects.readers[readerKey{service: at.Target.Key()}] {
 				s.marks.routes[route] = true
@@ -338,18 +355,10 @@ func (s *State) takeContext(gone, came *resource.Objects) {
 	for _, n := range now.Namespaces {
 		s.objects.namespaces[n.Name] = n
 	}
-	s.marks.all = s.marks.all || !onlyFrameReads(was, now)
-	if len(gone.ListenerSets)+len(came.ListenerSets) > 0 {
-		s.takeListenerSets(now.ListenerSets)
-	}
-}
-
-// onlyFrameReads reports whether the frame alone depends on what differs: on Secrets, ConfigMaps and HTTPProxies.
-func onlyFrameReads(was, now *resource.Objects) bool {
-	a, b := *was, *now
-	a.Secrets, b.Secrets, a.Proxies, b.Proxies = nil, nil, nil, nil
-	a.ConfigMaps, b.ConfigMaps = nil, nil
-	return a.Equal(&b)
+	s.takeListenerSets(gone.ListenerSets, came.ListenerSets)
+	s.markContext(gone)
+	s.markContext(came)
+	s.markRefused(was.Refused, now.Refused)
 }
 
 // replace gives a list without what is gone, and with what came.

@@ -33,7 +33,6 @@ type groupPart struct {
 	until      time.Time
 	others     int // as policy.Decisions has it
 	gateways   []*gateway.Status
-	claims     gateway.Claims
 	proxyHosts gateway.ProxyHosts
 	held       policy.HeldNames
 	err        error
@@ -78,10 +77,10 @@ func (s *State) analyze(
 	t := c.topology.Get(topology, gateway.Build)
 	p.ofGateways.Add(&t.OfGateways)
 	p.report.Add(&t.OfRoutes)
-	places := backend.NewPlaces(input, t.Claims(), s.settings.Own...)
-	places.NoLoopback, places.Names, places.Zone = s.settings.Remote, s.settings.ExternalNames, s.settings.Zone
-	places.Machine = s.settings.Machine
-	backends := backend.NewIndex(input, c.backends.GetAll(backend.GatherPorts(input, places), backend.BuildPort), places, p.report)
+	if f.places == nil { // this is the frame's own part
+		f.places, f.claims = s.newPlaces(input, t.Claims()), t.Claims()
+	}
+	backends := backend.NewIndex(input, c.backends.GetAll(backend.GatherPorts(input, f.places), backend.BuildPort), f.places, p.report)
 	o := s.settings.Policy
 	o.Order, o.HeldNames = s.listening.Order, s.incumbents.names
 	decisions := c.rules.DecidePart(input, s.objects.targets, t.Ports, backends, o, attaching, p.report)
@@ -92,11 +91,19 @@ func (s *State) analyze(
 	p.clusters, p.policies, p.draining, p.until = config.Clusters, config.Policies, config.Draining, config.Until
 	p.pods, p.unsettled = config.Pods, config.Unsettled
 	p.cookies, p.others = s.listCookies(decisions), decisions.OtherAncestors
-	p.gateways, p.claims, p.proxyHosts = t.Attachments.Gateways, t.Claims(), t.ProxyHosts()
+	p.gateways, p.proxyHosts = t.Attachments.Gateways, t.ProxyHosts()
 	if s.settings.KeepIncumbents {
 		p.held = decisions.HeldNames()
 	}
 	return p, config
+}
+
+// newPlaces are the addresses that endpoints may not have.
+func (s *State) newPlaces(input *resource.Objects, claims gateway.Claims) *backend.Places {
+	places := backend.NewPlaces(input, claims, s.settings.Own...)
+	places.NoLoopback, places.Names, places.Zone = s.settings.Remote, s.settings.ExternalNames, s.settings.Zone
+	places.Machine = s.settings.Machine
+	return places
 }
 
 // newInput is the input of a topology.
