@@ -72,6 +72,15 @@ var worldWords = [][2]string{
 	{"type: kubernetes.io/tls", "type: Opaque"},
 	{"kind: HTTPRoute, namespace: other", "kind: HTTPRoute, namespace: others"},
 	{"labels: {team: shop}", "labels: {team: none}"},
+	// TLS to backends
+	{"name: six-tls, sectionName: web", "name: six-tls"},
+	{"kind: Service, name: stream}", "kind: Service, name: cart}"},
+	{"wellKnownCACertificates: System", `caCertificateRefs: [{group: "", kind: ConfigMap, name: ca}]`},
+	{"kind: ConfigMap, name: xb-ca", "kind: ConfigMap, name: ca"},
+	{"hostname: six.example.com", "hostname: seven.example.com"},
+	{"caSecret: proxy-ca, subjectName: proxy-name", "caSecret: none, subjectName: proxy-name"},
+	{"  ca.crt: |", "  other.crt: |"},
+	{"{name: web, port: 80}, {name: other", "{name: renamed, port: 80}, {name: other"},
 	// no good
 	{"namespace: shop}\nspec: {ports: [{port: 80}]}", "namespace: shop}\nspec: {ports: []}"},
 	{"protocol: HTTPS, hostname: other", "protocol: TLS, hostname: other"},
@@ -85,21 +94,26 @@ type worldObject struct {
 	gone                 bool
 }
 
-// loadWorld gives the documents of two files, each in a source of its own.
-func loadWorld(t *testing.T) (world []*worldObject) {
+// loadWorld gives the documents that are followed, each in a source of its own.
+func loadWorld(t *testing.T) []*worldObject {
 	t.Helper()
-	return loadObjects(t, "effects.yaml", "follower.yaml")
+	return slices.DeleteFunc(loadObjects(t, "effects.yaml", "follower.yaml", "effects-stream.yaml"), isUnfollowed)
 }
 
-// loadUnfollowed gives the documents of a file with kinds that are not followed. All of them are gone at first: a single
-// one makes all of the input be compiled from scratch.
+// loadUnfollowed gives the documents that are not. All of them are gone at first: a single one makes all of the input be compiled
+// from scratch.
 func loadUnfollowed(t *testing.T) []*worldObject {
 	t.Helper()
-	world := loadObjects(t, "effects-stream.yaml")
+	world := slices.DeleteFunc(loadObjects(t, "effects-stream.yaml"), func(o *worldObject) bool { return !isUnfollowed(o) })
 	for _, o := range world {
 		o.gone = true
 	}
 	return world
+}
+
+// isUnfollowed reports whether an object can't be followed: a Gateway with listeners for connections, and an ExtensionService.
+func isUnfollowed(o *worldObject) bool {
+	return strings.Contains(o.text, "metadata: {name: streams, ") || strings.Contains(o.text, "\nkind: ExtensionService\n")
 }
 
 func loadObjects(t *testing.T, files ...string) (world []*worldObject) {

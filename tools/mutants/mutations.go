@@ -12,6 +12,8 @@ const (
 	merged   = "internal/compiler/follow/merged.go"
 	state    = "internal/compiler/follow/state.go"
 	follower = "compiler/follower.go"
+	marked   = "internal/compiler/follow/marks.go"
+	coupled  = "internal/compiler/follow/couplings.go"
 	graph    = "internal/compiler/coupling/graph.go"
 	store    = "internal/compiler/resource/store.go"
 	decide   = "internal/compiler/policy/decide.go"
@@ -20,23 +22,23 @@ const (
 var mutations = []mutation{
 	{
 		"a changed route is not marked", objects,
-		"\ts.marks.routes[ref] = true\n\tfor _, key := range listReads(route)",
-		"\tfor _, key := range listReads(route)",
+		"\ts.marks.routes[ref] = true\n\ts.setPlaces(route, present)",
+		"\ts.setPlaces(route, present)",
 	},
 	{
 		"readers of a Service not marked", objects,
-		"\ts.objects.noteNamespace(o.Namespace, o.Key())\n\ts.markReaders(o.Key(), o.Namespace)",
-		"\ts.objects.noteNamespace(o.Namespace, o.Key())",
+		"ServiceTypeExternalName)\n\ts.markReaders(o.Key(), o.Namespace)",
+		"ServiceTypeExternalName)",
 	},
 	{
 		"readers of a slice not marked", objects,
-		"\ts.objects.noteNamespace(o.Namespace, key)\n\ts.markReaders(key, o.Namespace)",
-		"\ts.objects.noteNamespace(o.Namespace, key)",
+		"s.mayLeadInward(o))\n\ts.markReaders(key, o.Namespace)",
+		"s.mayLeadInward(o))",
 	},
 	{
-		"readers of XBackends not marked", objects,
-		"[]readerKey{{service: key}, {xbackends: namespace}}",
-		"[]readerKey{{service: key}}",
+		"readers of XBackends not marked", marked,
+		"\ts.mark(s.objects.readers[readerKey{xbackends: namespace}])",
+		"\t_ = namespace",
 	},
 	{
 		"policy on a Service marks no readers", objects,
@@ -50,9 +52,14 @@ var mutations = []mutation{
 		"\t\tdefault:",
 	},
 	{
-		"policy on a Gateway does not mark all", objects,
-		"\t\tcase object.KindGateway, object.KindGatewayClass:\n\t\t\ts.marks.all = true",
-		"\t\tcase object.KindGateway, object.KindGatewayClass:",
+		"policy on a GatewayClass does not mark all", objects,
+		"\t\tcase object.KindGatewayClass:\n\t\t\ts.marks.all = true",
+		"\t\tcase object.KindGatewayClass:",
+	},
+	{
+		"policy on a Gateway does not mark its routes", objects,
+		"\t\t\ts.markGateway(at.Target.Key())",
+		"\t\t\t_ = at",
 	},
 	{
 		"policies do not see that a target comes or goes", objects,
@@ -61,13 +68,88 @@ var mutations = []mutation{
 	},
 	{
 		"frame does not see that a target comes or goes", objects,
-		"\t\ts.marks.frame = s.marks.frame || len",
-		"\t\t_ = s.marks.frame || len",
+		"\t\ts.marks.frame = s.marks.frame || s.objects.hasServicePolicies()\n\t})",
+		"\t})",
 	},
 	{
-		"context does not mark all groups", objects,
-		"\ts.marks.all = s.marks.all || !onlyFrameReads(was, now)",
-		"\t_ = onlyFrameReads",
+		"frame does not see that a target is refused", objects,
+		"\t\ts.marks.frame = s.marks.frame || s.objects.hasServicePolicies()\n\t\ts.markReaders",
+		"\t\ts.markReaders",
+	},
+	{
+		"GatewayClasses do not mark all groups", marked,
+		"\ts.marks.all = s.marks.all || len(some.Classes) > 0",
+		"\t_ = some.Classes",
+	},
+	{
+		"a Namespace does not mark its routes", marked,
+		"\t\ts.markNamespace(n.Name)\n",
+		"\t\t_ = n\n",
+	},
+	{
+		"a ReferenceGrant marks no routes", marked,
+		"\tmarkNamespaces(s, some.Grants)\n",
+		"",
+	},
+	{
+		"a LoadBalancerPolicy marks no routes", marked,
+		"\tmarkNamespaces(s, some.LoadBalancers)\n",
+		"",
+	},
+	{
+		"an XBackendTrafficPolicy marks no routes", marked,
+		"\tmarkNamespaces(s, some.TrafficPolicies)\n",
+		"",
+	},
+	{
+		"an XBackend marks no routes", marked,
+		"\tmarkNamespaces(s, some.Backends)\n",
+		"",
+	},
+	{
+		"a BackendTLSPolicy marks no routes", marked,
+		"\tmarkNamespaces(s, some.BackendTLS)\n",
+		"",
+	},
+	{
+		"Secrets with authorities mark no routes", marked,
+		"\tmarkVerified(s, some.Secrets)\n",
+		"",
+	},
+	{
+		"ConfigMaps with authorities mark no routes", marked,
+		"\tmarkVerified(s, some.ConfigMaps)\n",
+		"",
+	},
+	{
+		"routes that lead into a namespace are not found by it", objects,
+		"\t\to.touching.Set(key.namespace(), ref, present)\n",
+		"",
+	},
+	{
+		"HTTPProxies are on no Gateway", marked,
+		"\ts.mark(s.objects.atPlace[\"\"])\n",
+		"",
+	},
+	{
+		"other listeners mark no groups", frame,
+		"\t\t\ts.markGateway(key)\n",
+		"\t\t\t_ = key\n",
+	},
+	{
+		"hosts at Envoy's addresses not marked", frame,
+		"\t\ts.markInward(before.places, now.places)\n",
+		"",
+	},
+	{
+		"routes of a ListenerSet stay where they were", coupled,
+		"\t\ts.objects.graph.Set(ref, s.newNode(route))\n\t\ts.marks.routes[ref] = true",
+		"\t\ts.marks.routes[ref] = true",
+	},
+	{
+		"client certificates not given to groups", frame,
+		"\t\t\tnote(object.KindSecret, g.Namespace, ref.Namespace, ref.Name)",
+		"\t\t\t_ = ref",
 	},
 	{
 		"context does not mark the frame", objects,
@@ -75,14 +157,9 @@ var mutations = []mutation{
 		"newShared(now), s.marks.frame",
 	},
 	{
-		"a frame of another shape marks no group", frame,
-		"\t\ts.marks.all = true\n\t\ts.merged.setSites",
-		"\t\ts.merged.setSites",
-	},
-	{
 		"readers of what is refused not marked", objects,
-		"\tif ref.Kind == object.KindService {\n\t\ts.markReaders",
-		"\tif false {\n\t\ts.markReaders",
+		"\t\ts.markReaders(ref.Key(), ref.Namespace)",
+		"\t\t_ = ref",
 	},
 	{
 		"refused Gateways not in the context", objects,
@@ -126,38 +203,43 @@ var mutations = []mutation{
 	},
 	{
 		"no coupling by covering wildcards", graph,
-		"\tfor _, h := range gateway.Coverings(hostname) {",
-		"\tfor _, h := range gateway.Coverings(hostname)[:1] {",
+		"\t\tfor _, name := range gateway.Coverings(h.Name) {",
+		"\t\tfor _, name := range gateway.Coverings(h.Name)[:1] {",
 	},
 	{
 		"no coupling with narrower hostnames", graph,
-		"if strings.HasPrefix(hostname, \"*\") {",
-		"if false && strings.HasPrefix(hostname, \"*\") {",
+		"if !strings.HasPrefix(h.Name, \"*\") {",
+		"if true || !strings.HasPrefix(h.Name, \"*\") {",
 	},
 	{
-		"no coupling by XBackends", objects,
+		"no coupling by XBackends", coupled,
 		"\t\t\tkeys = append(keys, \"XBackend \"",
 		"\t\t\t_ = append(keys, \"XBackend \"",
 	},
 	{
-		"no coupling by cookies with a Domain", groups,
-		"\t\t\t\t\t\tpending[ref], pending[other] = true, true",
-		"\t\t\t\t\t\t_, _ = ref, other",
+		"no coupling by cookies with a Domain", coupled,
+		"\t\t\t\t\tnote(graph.With(cookieKey(c)))",
+		"\t\t\t\t\t_ = note",
+	},
+	{
+		"no coupling by cookies of two Gateways", coupled,
+		"\t\t\t\t\tgraph.VisitMeeting(cookieHost(c), note)",
+		"\t\t\t\t\t_ = note",
 	},
 	{
 		"names before suffixes do not couple", decide,
-		"[][]*namedRule{before, named, listRenamed(settled, named)}",
-		"[][]*namedRule{named, named, listRenamed(settled, named)}",
+		"[3][]*namedRule{before, named, listRenamed(settled, named)}",
+		"[3][]*namedRule{named, named, listRenamed(settled, named)}",
 	},
 	{
 		"names that are qualified do not couple", decide,
-		"[][]*namedRule{before, named, listRenamed(settled, named)}",
-		"[][]*namedRule{before, named}",
+		"[3][]*namedRule{before, named, listRenamed(settled, named)}",
+		"[3][]*namedRule{before, named}",
 	},
 	{
 		"names after suffixes do not couple", decide,
-		"[][]*namedRule{before, named, listRenamed(settled, named)}",
-		"[][]*namedRule{before, before, listRenamed(settled, named)}",
+		"[3][]*namedRule{before, named, listRenamed(settled, named)}",
+		"[3][]*namedRule{before, before, listRenamed(settled, named)}",
 	},
 	{
 		"groups that drain do not see time pass", groups,
@@ -280,24 +362,24 @@ var mutations = []mutation{
 		"if s.objects.unfollowed > 0 || false && slices.ContainsFunc(s.frame.listeners, takesStreams) {",
 	},
 	{
-		"BackendTLSPolicies are followed", objects,
-		"return kind == object.KindBackendTLSPolicy || ",
-		"return ",
-	},
-	{
 		"ExtensionServices are followed", objects,
-		"kind == object.KindBackendTLSPolicy || kind == object.KindExtensionService",
-		"kind == object.KindBackendTLSPolicy",
+		"return kind == object.KindExtensionService",
+		"return kind == \"\"",
 	},
 	{
-		"HTTPProxies that verify services are followed", objects,
-		"\t\t\ts.objects.countVerified(p.Value.Verifies(), present)\n",
+		"HTTPProxies do not need their Secrets", objects,
+		"\t\t\ts.objects.countVerifying(p.Namespace, p.Value.Verifies(), present)\n",
 		"",
 	},
 	{
-		"XBackends that verify hosts are followed", objects,
-		"\t\t\ts.objects.countVerified(b.Value.Validation() != nil, present)\n",
+		"XBackends do not need their ConfigMaps", objects,
+		"\t\t\ts.objects.countVerifying(b.Namespace, b.Value.Validation() != nil, present)\n",
 		"\t\t\t_ = b\n",
+	},
+	{
+		"BackendTLSPolicies do not need their ConfigMaps", objects,
+		"\t\t\ts.objects.countVerifying(p.Namespace, true, present)\n",
+		"\t\t\t_ = p\n",
 	},
 	{
 		"Namespaces not in the context", objects,

@@ -5,6 +5,7 @@ package backendtls
 import (
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -29,15 +30,28 @@ type Effective struct {
 	TLS *ir.UpstreamTLS
 }
 
+// Services tells of the Services of an input.
+type Services struct {
+	// Find gives one that was admitted, nil for none, and Absence says why one was not.
+	Find    func(object.Ref) *resource.Object[corev1.Service]
+	Absence func(object.Ref) string
+}
+
 // New reads the policies. Of two on one target the older holds; one on a port holds before one on the whole Service. What is
 // wrong goes to the report.
 func New(objects *resource.Objects, rep *report.Report) *Policies {
-	r := &reader{
-		objects: objects, rep: rep, configMaps: map[string]*resource.Object[resource.ConfigMap]{}, services: map[object.Ref]*service{},
+	services := map[object.Ref]*service{}
+	if len(objects.BackendTLS) > 0 {
+		for _, s := range objects.Services {
+			services[s.Origin().Ref] = s
+		}
 	}
-	for _, s := range objects.Services {
-		r.services[s.Origin().Ref] = s
-	}
+	return NewPart(objects, Services{func(ref object.Ref) *service { return services[ref] }, objects.Absence}, rep)
+}
+
+// NewPart is New where the Services are not among the objects.
+func NewPart(objects *resource.Objects, services Services, rep *report.Report) *Policies {
+	r := &reader{services: services, rep: rep, configMaps: map[string]*resource.Object[resource.ConfigMap]{}}
 	for _, c := range objects.ConfigMaps {
 		r.configMaps[c.Key()] = c
 	}
@@ -94,10 +108,9 @@ func (p *Policies) For(port object.TargetRef) *Effective {
 func (p *Policies) Has(port object.TargetRef) bool { return p.For(port) != nil }
 
 type reader struct {
-	objects    *resource.Objects
+	services   Services
 	rep        *report.Report
 	configMaps map[string]*resource.Object[resource.ConfigMap]
-	services   map[object.Ref]*service
 }
 
 // refuseTarget says why a policy can't hold on a target; nil if it can.
@@ -107,10 +120,10 @@ func (r *reader) refuseTarget(
 	if ref.Group != "" || ref.Kind != object.KindService {
 		return field.Invalid(nil, ref.Kind, "policies of this kind attach to Services only"), report.ReasonInvalid
 	}
-	s := r.services[target.Ref]
+	s := r.services.Find(target.Ref)
 	if s == nil {
 		e := field.NotFound(nil, ref.Name)
-		e.Detail = r.objects.Absence(target.Ref)
+		e.Detail = r.services.Absence(target.Ref)
 		return e, report.ReasonTargetNotFound
 	}
 	if target.Section != "" && !hasPort(s, target.Section) {

@@ -7,6 +7,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/backend"
+	"github.com/limpet-proxy/limpet/internal/compiler/backendtls"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
@@ -22,6 +23,7 @@ type frame struct {
 	listeners     []ir.Listener
 	loadBalancing *loadbalancing.Policies
 	budgets       *retrybudget.Budgets
+	backendTLS    *backendtls.Policies
 	report        report.Report
 	others        int // as policy.Decisions has it
 	// refused are the claims to addresses that do not hold, and claims those that do.
@@ -68,6 +70,7 @@ func (s *State) newFrame() *frame {
 	f, context := &frame{}, s.objects.context
 	f.loadBalancing = loadbalancing.NewPart(context, s.hasBalancingTarget, &f.report)
 	f.budgets = retrybudget.NewPart(context, func(key string) bool { return s.objects.services[key] != nil }, &f.report)
+	f.backendTLS = backendtls.NewPart(context, backendtls.Services{Find: s.objects.findService, Absence: s.objects.absence}, &f.report)
 	input := *context
 	input.Proxies = nil
 	f.refused = s.newInput(&input).SettleClaims(s.listening)
@@ -84,6 +87,18 @@ func (s *State) newFrame() *frame {
 	return f
 }
 
+// findService gives a Service that was admitted; nil for none.
+func (o *inventory) findService(ref object.Ref) *service { return o.services[ref.Key()] }
+
+// absence says why an object was not.
+func (o *inventory) absence(ref object.Ref) string {
+	all := resource.Objects{}
+	if o.refused[ref] {
+		all.Refused = []object.Ref{ref}
+	}
+	return all.Absence(ref)
+}
+
 // takesStreams reports whether a listener leads connections or datagrams to clusters by itself, without any route.
 func takesStreams(l ir.Listener) bool {
 	return l.Stream != nil || slices.ContainsFunc(l.TLSHosts, func(h ir.TLSHost) bool { return h.Stream != nil })
@@ -95,7 +110,7 @@ func (s *State) hasBalancingTarget(t object.TargetRef) bool {
 	return slices.Contains(kinds, t.Kind) && s.objects.targets.Has(t)
 }
 
-// listOtherGateways lists the keys of Gateways whose listeners differ in more than their certificates, and what they ask of clients.
+// listOtherGateways lists the keys of Gateways whose listeners differ in more than what they show to clients and ask of them.
 // Listeners that Gateways share are of none, which has the empty key.
 func listOtherGateways(a, b []ir.Listener) map[string]bool {
 	byGateway := [2]map[string][]ir.Listener{{}, {}}
@@ -172,6 +187,10 @@ func listTLSObjects(context *resource.Objects) map[object.Ref]bool {
 	for _, g := range context.Gateways {
 		for _, l := range g.Value.Spec.Listeners {
 			noteListener(g.Namespace, l.TLS)
+		}
+		if tls := g.Value.Spec.TLS; tls != nil && tls.Backend != nil && tls.Backend.ClientCertificateRef != nil {
+			ref := tls.Backend.ClientCertificateRef
+			note(object.KindSecret, g.Namespace, ref.Namespace, ref.Name)
 		}
 		for _, v := range resource.ClientValidations(g.Value) {
 			for _, ref := range v.CACertificateRefs {

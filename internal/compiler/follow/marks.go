@@ -45,8 +45,8 @@ func (s *State) markGateway(key string) {
 	s.mark(s.objects.atPlace[""])
 }
 
-// markContext marks the routes that depend on objects which are nobody's alone, and that went or came. Secrets, ConfigMaps and
-// HTTPProxies are not among them: on the first two the frame alone depends, and the last are marked as routes.
+// markContext marks the routes that depend on objects which are nobody's alone, and that went or came. HTTPProxies are not among them:
+// they are marked as routes.
 func (s *State) markContext(some *resource.Objects) {
 	s.marks.all = s.marks.all || len(some.Classes) > 0
 	for _, o := range some.Gateways {
@@ -67,6 +67,19 @@ func (s *State) markContext(some *resource.Objects) {
 	markNamespaces(s, some.LoadBalancers)
 	markNamespaces(s, some.TrafficPolicies)
 	markNamespaces(s, some.Backends)
+	markNamespaces(s, some.BackendTLS)
+	markVerified(s, some.Secrets)
+	markVerified(s, some.ConfigMaps)
+}
+
+// markVerified marks what depends on objects with certificates of authorities by which hosts are verified. On what else these hold the
+// frame alone depends.
+func markVerified[T any](s *State, some []*resource.Object[T]) {
+	for _, o := range some {
+		if s.objects.verifying[o.Namespace] > 0 {
+			s.markNamespace(o.Namespace)
+		}
+	}
 }
 
 // markNamespaces marks what depends on objects that have a say in their own namespace alone.

@@ -61,6 +61,8 @@ type inventory struct {
 	duplicates int
 	// unfollowed counts the objects of kinds that are not followed.
 	unfollowed int
+	// verifying counts the objects of each namespace that want hosts to show who they are.
+	verifying map[string]int
 }
 
 // readerKey is what a route reads: a Service by namespace/name or, with XBackends, all Services and slices of a namespace.
@@ -85,7 +87,7 @@ func newInventory(controller gatewayv1.GatewayController) *inventory {
 		policiesAt: index.Sets[object.Ref, *sessionPolicy]{}, targets: policy.NewTargets(0),
 		readers: index.Sets[readerKey, object.Ref]{}, touching: index.Sets[string, object.Ref]{}, atPlace: index.Sets[string, object.Ref]{},
 		inward: index.Sets[string, object.Ref]{}, graph: coupling.NewGraph(),
-		gatewayOfSet: map[object.Ref]string{}, named: map[object.Ref]int{},
+		gatewayOfSet: map[object.Ref]string{}, verifying: map[string]int{}, named: map[object.Ref]int{},
 	}
 }
 
@@ -98,11 +100,14 @@ func (s *State) take(gone, came *resource.Objects) {
 			s.takeRoute(r, nil, present)
 		}
 		for _, p := range some.Proxies {
-			s.objects.countVerified(p.Value.Verifies(), present)
+			s.objects.countVerifying(p.Namespace, p.Value.Verifies(), present)
 			s.takeRoute(p.Value.Route, p, present)
 		}
 		for _, b := range some.Backends {
-			s.objects.countVerified(b.Value.Validation() != nil, present)
+			s.objects.countVerifying(b.Namespace, b.Value.Validation() != nil, present)
+		}
+		for _, p := range some.BackendTLS {
+			s.objects.countVerifying(p.Namespace, true, present)
 		}
 		for _, o := range some.Services {
 			s.takeService(o, present)
@@ -132,10 +137,15 @@ func (s *State) takeTargets(some *resource.Objects, present bool) {
 			s.marks.policies[p] = true
 		}
 		// Policies of other kinds are in the frame.
-		s.marks.frame = s.marks.frame || len(s.objects.context.LoadBalancers)+len(s.objects.context.TrafficPolicies) > 0
+		s.marks.frame = s.marks.frame || s.objects.hasServicePolicies()
 	})
 	all := func(resource.Traits) bool { return true }
 	some.Visit(all, func(e resource.Entry) { s.objects.count(e.Ref, present) })
+}
+
+// hasServicePolicies reports whether there are policies that the frame reads for all.
+func (o *inventory) hasServicePolicies() bool {
+	return len(o.context.LoadBalancers)+len(o.context.TrafficPolicies)+len(o.context.BackendTLS) > 0
 }
 
 // count notes how many objects have a name.
@@ -162,21 +172,23 @@ func (o *inventory) count(ref object.Ref, present bool) {
 	}
 }
 
-// countVerified counts an object among what is not followed if it wants hosts to show who they are, for that takes Secrets or ConfigMaps.
-func (o *inventory) countVerified(verifies, present bool) {
+// countVerifying counts an object among those of a namespace that want hosts to show who they are, for that takes Secrets or ConfigMaps.
+func (o *inventory) countVerifying(namespace string, verifies, present bool) {
 	switch {
 	case !verifies:
 	case present:
-		o.unfollowed++
+		o.verifying[namespace]++
 	default:
-		o.unfollowed--
+		if o.verifying[namespace]--; o.verifying[namespace] == 0 {
+			delete(o.verifying, namespace)
+		}
 	}
 }
 
 // isUnfollowed reports whether objects of a kind make all of the input be compiled from scratch: they change clusters that many
 // routes share. Routes of connections need no mention: they matter by the listeners that they are on (takesStreams).
 func isUnfollowed(kind string) bool {
-	return kind == object.KindBackendTLSPolicy || kind == object.KindExtensionService
+	return kind == object.KindExtensionService
 }
 
 // takeRoute marks a route, which becomes part of a group then. An HTTPProxy has its route inside.
@@ -321,6 +333,7 @@ func (s *State) takeRefused(ref object.Ref, present bool) {
 		delete(s.objects.refused, ref)
 	}
 	if ref.Kind == object.KindService {
+		s.marks.frame = s.marks.frame || s.objects.hasServicePolicies()
 		s.markReaders(ref.Key(), ref.Namespace)
 	}
 }
@@ -337,6 +350,7 @@ func (s *State) takeContext(gone, came *resource.Objects) {
 		Grants:          replace(was.Grants, gone.Grants, came.Grants),
 		LoadBalancers:   replace(was.LoadBalancers, gone.LoadBalancers, came.LoadBalancers),
 		TrafficPolicies: replace(was.TrafficPolicies, gone.TrafficPolicies, came.TrafficPolicies),
+		BackendTLS:      replace(was.BackendTLS, gone.BackendTLS, came.BackendTLS),
 		Backends:        replace(was.Backends, gone.Backends, came.Backends),
 		Namespaces:      replace(was.Namespaces, gone.Namespaces, came.Namespaces),
 		Controller:      was.Controller,

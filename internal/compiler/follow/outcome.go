@@ -61,7 +61,19 @@ func (s *State) Pods() (pods []ir.PodAt, unsettled bool) {
 
 // HasPrivateKeys reports whether the configuration holds private keys of certificates.
 func (s *State) HasPrivateKeys() bool {
-	return slices.ContainsFunc(s.merged.listeners, ir.Listener.HasPrivateKeys)
+	showsSome := func(l ir.Listener) bool { return len(l.ClientCertificates) > 0 }
+	return slices.ContainsFunc(s.merged.listeners, ir.Listener.HasPrivateKeys) ||
+		slices.ContainsFunc(s.merged.listeners, showsSome) && s.merged.showsClient()
+}
+
+// showsClient reports whether hosts of some cluster are shown a certificate.
+func (m *merged) showsClient() bool {
+	for _, c := range m.clusters {
+		if c.users > 0 && c.config.ShowsClient() {
+			return true
+		}
+	}
+	return false
 }
 
 // assemble puts the configuration together.

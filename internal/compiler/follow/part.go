@@ -81,11 +81,12 @@ func (s *State) analyze(
 		f.places, f.claims = s.newPlaces(input, t.Claims()), t.Claims()
 	}
 	backends := backend.NewIndex(input, c.backends.GetAll(backend.GatherPorts(input, f.places), backend.BuildPort), f.places, p.report)
+	backends.Secure(f.backendTLS.Has)
 	o := s.settings.Policy
 	o.Order, o.HeldNames = s.listening.Order, s.incumbents.names
 	decisions := c.rules.DecidePart(input, s.objects.targets, t.Ports, backends, o, attaching, p.report)
 	config, _ := lower.Lower(t.Ports, lower.Input{
-		Backends: backends, LoadBalancing: f.loadBalancing, RetryBudgets: f.budgets, Decisions: decisions,
+		Backends: backends, BackendTLS: f.backendTLS, LoadBalancing: f.loadBalancing, RetryBudgets: f.budgets, Decisions: decisions,
 		Draining: &lower.Draining{Now: m.Now, Since: m.Since}, Owners: m.knownOwners(), LocalClients: s.settings.LocalClients,
 	}, p.report)
 	p.clusters, p.policies, p.draining, p.until = config.Clusters, config.Policies, config.Draining, config.Until

@@ -121,7 +121,7 @@ func (m *merged) serveGateway(key string, g *servedGateway, listeners []ir.Liste
 	isOther := g.last == nil || m.stale.listeners && !reflect.DeepEqual(g.listeners, listeners) ||
 		string(was.PluginJSON) != string(m.assembly.Settings.PluginJSON)
 	if isOther {
-		framed, err := m.assembly.ServeFrame(key, listeners, nil)
+		framed, err := m.assembly.ServeFrame(key, listeners)
 		if err != nil {
 			return err
 		}

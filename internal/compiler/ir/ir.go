@@ -29,9 +29,12 @@ type Config struct {
 
 // HasPrivateKeys reports whether there are private keys of certificates in it.
 func (c *Config) HasPrivateKeys() bool {
-	showsClient := func(l Locality) bool { return l.TLS != nil && l.TLS.Client != nil }
-	return slices.ContainsFunc(c.Listeners, Listener.HasPrivateKeys) ||
-		slices.ContainsFunc(c.Clusters, func(c Cluster) bool { return slices.ContainsFunc(c.Localities, showsClient) })
+	return slices.ContainsFunc(c.Listeners, Listener.HasPrivateKeys) || slices.ContainsFunc(c.Clusters, Cluster.ShowsClient)
+}
+
+// ShowsClient reports whether hosts are shown a certificate.
+func (c Cluster) ShowsClient() bool {
+	return slices.ContainsFunc(c.Localities, func(l Locality) bool { return l.TLS != nil && l.TLS.Client != nil })
 }
 
 // HasPrivateKeys reports whether there are private keys of certificates in it: TLS that passes through has none, nor has a listener whose
@@ -61,6 +64,8 @@ type Listener struct {
 	// ProxyTLSPorts, if there are any, say that connections come from those proxies alone and begin with the PROXY protocol, and
 	// at which of the ports that it names TLS ends.
 	ProxyTLSPorts []uint32
+	// ClientCertificates are what backends are shown that requests go to over TLS: one for each of its Gateways that has some.
+	ClientCertificates []Certificate
 }
 
 // TLSHost is what connections for a server name get.

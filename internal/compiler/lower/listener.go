@@ -14,6 +14,11 @@ const statusMisdirected = 421
 // lowerListener lowers a port.
 func (l *lowerer) lowerListener(p gateway.Port) ir.Listener {
 	listener := ir.Listener{Gateway: p.Gateway, Address: p.Address, Port: p.Number, UDP: p.UDP}
+	for _, c := range listClients([]gateway.Port{p}) {
+		if c != nil {
+			listener.ClientCertificates = append(listener.ClientCertificates, *c)
+		}
+	}
 	if !p.TLS && len(p.Hosts) > 0 && p.Hosts[0].Listener.StreamsOnly() {
 		listener.Stream = l.lowerStream(p.Hosts[0], p.UDP)
 		return listener

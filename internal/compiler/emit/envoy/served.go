@@ -63,7 +63,7 @@ func (r Renderer) Serve(clusters []ir.Cluster, settings Settings, gateways []Gat
 var servedLayout = fileLayout{discovered: true, served: true}
 
 func (r Renderer) serveGateway(a Assembly, clusters map[string]Cluster, g GatewayConfig) (*Served, error) {
-	d, err := a.ServeFrame(g.Gateway, g.Listeners, g.Clusters)
+	d, err := a.ServeFrame(g.Gateway, g.Listeners)
 	if err != nil {
 		return nil, err
 	}
@@ -82,9 +82,8 @@ func (r Renderer) serveGateway(a Assembly, clusters map[string]Cluster, g Gatewa
 	return d, nil
 }
 
-// ServeFrame is a Gateway's configuration without routes and clusters. Of its clusters those matter that are spoken to with a
-// certificate.
-func (a Assembly) ServeFrame(gateway string, listeners []ir.Listener, clusters []ir.Cluster) (*Served, error) {
+// ServeFrame is a Gateway's configuration without routes and clusters.
+func (a Assembly) ServeFrame(gateway string, listeners []ir.Listener) (*Served, error) {
 	e := a.newEmitter()
 	d := &Served{Gateway: gateway, PluginJSON: a.Settings.PluginJSON}
 	for _, l := range listeners {
@@ -92,13 +91,7 @@ func (a Assembly) ServeFrame(gateway string, listeners []ir.Listener, clusters [
 		for _, h := range l.TLSHosts {
 			d.Secrets = append(d.Secrets, e.packSecrets(h.Certificates)...)
 		}
-	}
-	for _, c := range clusters {
-		for _, p := range c.Localities {
-			if p.TLS != nil && p.TLS.Client != nil {
-				d.Secrets = append(d.Secrets, e.packSecrets([]ir.Certificate{*p.TLS.Client})...)
-			}
-		}
+		d.Secrets = append(d.Secrets, e.packSecrets(l.ClientCertificates)...)
 	}
 	slices.SortFunc(d.Secrets, comparePacked)
 	d.Secrets = slices.CompactFunc(d.Secrets, func(a, b Packed) bool { return a.Name == b.Name })
