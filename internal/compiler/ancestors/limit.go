@@ -7,6 +7,8 @@ import (
 	"iter"
 	"slices"
 
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
@@ -18,7 +20,6 @@ import (
 // Limit says on which Gateways which policies have no effect. A nil Limit is one that no policy has reached.
 type Limit struct {
 	reached  map[object.Ref]map[object.Ref]bool // Gateways, by policy
-	classes  map[object.Ref]bool                // policies whose one ancestor is a GatewayClass
 	attached map[object.TargetRef][]Attachment  // those of policies that have an effect on the target
 }
 
@@ -47,78 +48,106 @@ type Input struct {
 	Paths iter.Seq[precedence.TrafficPath]
 }
 
-// Find finds where policies reach the limit, and reports it. Gateways that routes of the policy's own namespace lead through go
-// first, for no other namespace can make the policy leave those, and of these the ones that were there first. It also gives the most
-// ancestors that a policy's status has besides those Gateways.
-func Find(in Input, rep *report.Report) (limit *Limit, most int) {
-	taken := countTaken(in)
+// Reach has for each policy the Gateways from which requests come to its targets, and whether a route or the Gateway is of the
+// policy's namespace. One for a GatewayClass has the class for its ancestor, and so has room for all Gateways: it is not in it.
+type Reach map[object.Ref]map[object.Ref]bool
+
+// Find finds where policies reach the limit, and reports it.
+func Find(in Input, rep *report.Report) *Limit {
+	taken, most := CountTaken(in), 0
 	for _, n := range taken {
 		most = max(most, n)
 	}
-	if !MayReach(most, len(in.Objects.Gateways)) {
-		return nil, most
+	if most+len(in.Objects.Gateways) <= v1alpha1.MaxAncestors {
+		return nil
 	}
-	l := &Limit{
-		reached: map[object.Ref]map[object.Ref]bool{}, classes: map[object.Ref]bool{}, attached: map[object.TargetRef][]Attachment{},
+	reached, subjects := map[object.Ref]map[object.Ref]bool{}, ListPolicies(in.Objects)
+	for policy, gateways := range FindReach(in) {
+		if without := ListWithoutRoom(in.Objects.Gateways, in.Order, gateways, taken[policy]); len(without) > 0 {
+			reached[policy] = NewSet(without)
+			Tell(subjects[policy], without, rep)
+		}
 	}
+	return NewLimit(in, reached)
+}
+
+// Tell reports the Gateways on which a policy has no effect.
+func Tell(policy report.Subject, without []object.Ref, rep *report.Report) {
+	for _, g := range without {
+		rep.WarnForAt(policy, report.ReasonPartiallyProgrammed, "spec.targetRefs",
+			fmt.Sprintf("its status has no room for another ancestor: the policy has no effect on %s; "+
+				"where its override would hold there, rules go without sessions", g))
+	}
+}
+
+// NewSet gives a list as a set.
+func NewSet(refs []object.Ref) map[object.Ref]bool {
+	set := map[object.Ref]bool{}
+	for _, ref := range refs {
+		set[ref] = true
+	}
+	return set
+}
+
+// NewLimit is the limit where it is known which policies have reached it, on which Gateways.
+func NewLimit(in Input, reached map[object.Ref]map[object.Ref]bool) *Limit {
+	if len(reached) == 0 {
+		return nil
+	}
+	attached, _ := in.index()
+	return &Limit{reached: reached, attached: attached}
+}
+
+// index gives the attachments that have an effect by their targets, and the policies whose one ancestor is a GatewayClass.
+func (in Input) index() (attached map[object.TargetRef][]Attachment, classes map[object.Ref]bool) {
+	attached, classes = map[object.TargetRef][]Attachment{}, map[object.Ref]bool{}
 	for a := range in.Attachments {
 		if !a.isOwnAncestor() {
-			l.attached[a.Target] = append(l.attached[a.Target], a)
+			attached[a.Target] = append(attached[a.Target], a)
 		}
-		l.classes[a.Policy] = l.classes[a.Policy] || !a.Refused && a.Target.Kind == object.KindGatewayClass
-	}
-	subjects := listPolicies(in.Objects)
-	for policy, gateways := range l.findGateways(in.Paths) {
-		for _, g := range in.findWithoutRoom(gateways, v1alpha1.MaxAncestors-taken[policy]) {
-			l.add(policy, g)
-			rep.WarnForAt(subjects[policy], report.ReasonPartiallyProgrammed, "spec.targetRefs",
-				fmt.Sprintf("its status has no room for another ancestor: the policy has no effect on %s; "+
-					"where its override would hold there, rules go without sessions", g))
+		if !a.Refused && a.Target.Kind == object.KindGatewayClass {
+			classes[a.Policy] = true
 		}
 	}
-	if len(l.reached) == 0 {
-		return nil, most
-	}
-	return l, most
+	return attached, classes
 }
 
-// MayReach reports whether the status of a policy may have too little room for all Gateways besides other ancestors.
-func MayReach(others, gateways int) bool { return others+gateways > v1alpha1.MaxAncestors }
-
-func (l *Limit) add(policy, gateway object.Ref) {
-	if l.reached[policy] == nil {
-		l.reached[policy] = map[object.Ref]bool{}
+// FindReach finds which Gateways' requests come to the targets of policies.
+func FindReach(in Input) Reach {
+	attached, classes := in.index()
+	if len(attached) == 0 {
+		return nil
 	}
-	l.reached[policy][gateway] = true
-}
-
-// findGateways gives, for each policy, the Gateways from which requests come to its targets, and whether a route or the Gateway
-// is of the policy's namespace. One for a GatewayClass has the
-// class for its ancestor, and so has room for all Gateways.
-func (l *Limit) findGateways(paths iter.Seq[precedence.TrafficPath]) map[object.Ref]map[object.Ref]bool {
-	found := map[object.Ref]map[object.Ref]bool{}
-	for path := range paths {
+	reach := Reach{}
+	for path := range in.Paths {
 		for _, target := range path.Targets() {
-			for _, a := range l.attached[target] {
-				if l.classes[a.Policy] {
+			for _, a := range attached[target] {
+				if classes[a.Policy] {
 					continue
 				}
-				if found[a.Policy] == nil {
-					found[a.Policy] = map[object.Ref]bool{}
+				if reach[a.Policy] == nil {
+					reach[a.Policy] = map[object.Ref]bool{}
 				}
 				own := path.Route.Namespace == a.Policy.Namespace || path.Gateway.Namespace == a.Policy.Namespace
-				found[a.Policy][path.Gateway] = found[a.Policy][path.Gateway] || own
+				reach[a.Policy][path.Gateway] = reach[a.Policy][path.Gateway] || own
 			}
 		}
 	}
-	return found
+	return reach
 }
 
-// findWithoutRoom gives those of a policy's Gateways that come after the ones that its status has room for. The Gateways say
-// whether they are the policy's own.
-func (in Input) findWithoutRoom(gateways map[object.Ref]bool, room int) (without []object.Ref) {
+// ListWithoutRoom gives those of a policy's Gateways that come after the ones that its status has room for besides the ancestors that
+// it has otherwise. The Gateways say whether they are the policy's own. Those that routes of its own namespace lead through go first,
+// for no other namespace can make the policy leave those, and of these the ones that were there first.
+func ListWithoutRoom(
+	all []*resource.Object[gatewayv1.Gateway], order *seniority.Order, gateways map[object.Ref]bool, taken int,
+) (without []object.Ref) {
+	room := max(v1alpha1.MaxAncestors-taken, 0)
+	if len(gateways) <= room {
+		return nil
+	}
 	var origins []object.Origin
-	for _, g := range in.Objects.Gateways {
+	for _, g := range all {
 		origin := g.Origin()
 		if _, leads := gateways[origin.Ref]; leads {
 			origins = append(origins, origin)
@@ -134,9 +163,9 @@ func (in Input) findWithoutRoom(gateways map[object.Ref]bool, room int) (without
 			}
 			return 1
 		}
-		return in.Order.Compare(a, b)
+		return order.Compare(a, b)
 	})
-	for _, origin := range origins[max(room, 0):] {
+	for _, origin := range origins[room:] {
 		without = append(without, origin.Ref)
 	}
 	return without

@@ -76,7 +76,7 @@ func TestFind(t *testing.T) {
 				paths = append(paths, path)
 			}
 			rep := &report.Report{}
-			limit, _ := Find(Input{Objects: objects, Attachments: slices.Values(attachments), Paths: slices.Values(paths)}, rep)
+			limit := Find(Input{Objects: objects, Attachments: slices.Values(attachments), Paths: slices.Values(paths)}, rep)
 			for i, path := range paths {
 				want := i >= c.reaching-c.want && i < c.reaching
 				if got := limit.Reached(policy, path.Gateway); got != want {
@@ -117,7 +117,7 @@ func TestOwnGatewaysGoFirst(t *testing.T) {
 		paths = append(paths, precedence.TrafficPath{Gateway: at, Route: user, Backends: []object.TargetRef{{Ref: service}}})
 	}
 	attachments := []Attachment{{Policy: policy, Target: object.TargetRef{Ref: service}}}
-	limit, _ := Find(Input{Objects: objects, Attachments: slices.Values(attachments), Paths: slices.Values(paths)}, &report.Report{})
+	limit := Find(Input{Objects: objects, Attachments: slices.Values(attachments), Paths: slices.Values(paths)}, &report.Report{})
 	for i, path := range paths {
 		if got, want := limit.Reached(policy, path.Gateway), i == 15 || i == 16; got != want {
 			t.Errorf("Gateway %d: without the policy: %t", i, got)

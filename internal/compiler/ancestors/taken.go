@@ -8,9 +8,9 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
-// countTaken counts the ancestors in a policy's status besides the Gateways on which it has an effect: other controllers',
+// CountTaken counts the ancestors in a policy's status besides the Gateways on which it has an effect: other controllers',
 // targets on which it has none, and GatewayClasses. Policies without any are not in it.
-func countTaken(in Input) map[object.Ref]int {
+func CountTaken(in Input) map[object.Ref]int {
 	taken, controller := map[object.Ref]int{}, string(in.Objects.ControllerName())
 	countForeign(controller, in.Objects.SessionPolicies, taken)
 	countForeign(controller, in.Objects.TrafficPolicies, taken)
@@ -37,8 +37,8 @@ func countForeign[T any](controller string, policies []*resource.Object[T], take
 	}
 }
 
-// listPolicies gives the policies of all kinds.
-func listPolicies(objects *resource.Objects) map[object.Ref]report.Subject {
+// ListPolicies gives the policies of all kinds.
+func ListPolicies(objects *resource.Objects) map[object.Ref]report.Subject {
 	all := map[object.Ref]report.Subject{}
 	addPolicies(all, objects.SessionPolicies)
 	addPolicies(all, objects.TrafficPolicies)

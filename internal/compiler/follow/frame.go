@@ -23,9 +23,10 @@ type frame struct {
 	listeners     []ir.Listener
 	loadBalancing *loadbalancing.Policies
 	budgets       *retrybudget.Budgets
-	backendTLS    *backendtls.Policies
-	report        report.Report
-	others        int // as policy.Decisions has it
+	// taken counts the ancestors in the status of LoadBalancerPolicies and XBackendTrafficPolicies besides Gateways.
+	taken      map[object.Ref]int
+	backendTLS *backendtls.Policies
+	report     report.Report
 	// refused are the claims to addresses that do not hold, and claims those that do.
 	refused map[gateway.Claim]string
 	claims  gateway.Claims
@@ -60,6 +61,7 @@ func (s *State) updateFrame() {
 		}
 		s.merged.setSites(now.listeners, func(key string) bool { return others[key] })
 	}
+	s.room.changeAll()
 	if before == nil || !reflect.DeepEqual(before.listeners, now.listeners) || !slices.Equal(before.gateways, now.gateways) {
 		s.merged.touchListeners(now)
 	}
@@ -77,7 +79,7 @@ func (s *State) newFrame() *frame {
 	p, config := s.analyze(f, &input, stepCaches{}, Moment{}, &f.report)
 	f.report.Add(&p.ofGateways)
 	f.report.Add(p.report)
-	f.listeners, f.others = config.Listeners, p.others
+	f.listeners = config.Listeners
 	for _, g := range p.gateways {
 		f.gateways = append(f.gateways, g.Gateway.Key())
 		if g.IsDryRun() {

@@ -36,7 +36,7 @@ func newGroups() groups {
 // updateGroups makes marked groups anew.
 func (s *State) updateGroups(m Moment) error {
 	pending := s.listMarked(m.Moved)
-	for len(pending) > 0 {
+	for {
 		fresh := s.regroup(pending)
 		parts := parallel.Map(fresh, func(some []*group, parts []*groupPart) {
 			for i, g := range some {
@@ -50,8 +50,10 @@ func (s *State) updateGroups(m Moment) error {
 			s.addGroup(g, parts[i])
 		}
 		pending = s.coupleByCookies(fresh)
+		if s.updateRoom(pending); len(pending) == 0 {
+			return nil
+		}
 	}
-	return nil
 }
 
 // listMarked gives the routes that are marked, those whose hosts drain or wait, and those with a host of which something else is
@@ -136,6 +138,7 @@ func (s *State) addGroup(g *group, p *groupPart) {
 	if len(p.draining) > 0 || !p.until.IsZero() || p.unsettled {
 		s.groups.draining[g] = true
 	}
+	s.room.count(p.reach, 1)
 	s.merged.addPart(p)
 	s.said.add(p.report)
 }
@@ -149,6 +152,7 @@ func (s *State) removeGroup(g *group) {
 	for _, ref := range g.routes {
 		delete(s.groups.byRoute, ref)
 	}
+	s.room.count(g.part.reach, -1)
 	s.merged.removePart(g.part)
 	s.said.remove(g.part.report)
 }

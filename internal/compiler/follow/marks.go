@@ -97,6 +97,8 @@ func (s *State) markRefused(was, now []object.Ref) {
 			case slices.Contains(list[1], ref):
 			case ref.Kind == object.KindGateway:
 				s.markGateway(ref.Key())
+			case ref.Kind == object.KindXBackend:
+				s.markNamespace(ref.Namespace)
 			default:
 				s.marks.all = true
 			}

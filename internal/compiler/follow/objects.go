@@ -25,6 +25,8 @@ type (
 	endpointSlice = resource.Object[discoveryv1.EndpointSlice]
 	sessionPolicy = resource.Object[v1alpha1.SessionPersistencePolicy]
 	httpProxy     = resource.Object[resource.HTTPProxy]
+
+	loadBalancerPolicy = resource.Object[v1alpha1.LoadBalancerPolicy]
 )
 
 // inventory is the input, by what asks for it.
@@ -61,6 +63,8 @@ type inventory struct {
 	duplicates int
 	// unfollowed counts the objects of kinds that are not followed.
 	unfollowed int
+	// balancersIn are the LoadBalancerPolicies of each namespace.
+	balancersIn map[string][]*loadBalancerPolicy
 	// verifying counts the objects of each namespace that want hosts to show who they are.
 	verifying map[string]int
 }
@@ -87,7 +91,7 @@ func newInventory(controller gatewayv1.GatewayController) *inventory {
 		policiesAt: index.Sets[object.Ref, *sessionPolicy]{}, targets: policy.NewTargets(0),
 		readers: index.Sets[readerKey, object.Ref]{}, touching: index.Sets[string, object.Ref]{}, atPlace: index.Sets[string, object.Ref]{},
 		inward: index.Sets[string, object.Ref]{}, graph: coupling.NewGraph(),
-		gatewayOfSet: map[object.Ref]string{}, verifying: map[string]int{}, named: map[object.Ref]int{},
+		gatewayOfSet: map[object.Ref]string{}, balancersIn: map[string][]*loadBalancerPolicy{}, verifying: map[string]int{}, named: map[object.Ref]int{},
 	}
 }
 
@@ -356,7 +360,8 @@ func (s *State) takeContext(gone, came *resource.Objects) {
 		Controller:      was.Controller,
 	}
 	for ref := range s.objects.refused {
-		if ref.Kind == object.KindGateway || ref.Kind == object.KindGatewayClass || ref.Kind == object.KindListenerSet {
+		switch ref.Kind {
+		case object.KindGateway, object.KindGatewayClass, object.KindListenerSet, object.KindXBackend:
 			now.Refused = append(now.Refused, ref)
 		}
 	}
@@ -365,6 +370,12 @@ func (s *State) takeContext(gone, came *resource.Objects) {
 		return
 	}
 	s.objects.context, s.objects.shared, s.marks.frame = now, newShared(now), true
+	if len(gone.LoadBalancers)+len(came.LoadBalancers) > 0 {
+		s.objects.balancersIn = map[string][]*loadBalancerPolicy{}
+		for _, p := range now.LoadBalancers {
+			s.objects.balancersIn[p.Namespace] = append(s.objects.balancersIn[p.Namespace], p)
+		}
+	}
 	clear(s.objects.namespaces)
 	for _, n := range now.Namespaces {
 		s.objects.namespaces[n.Name] = n

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/ancestors"
 	"github.com/limpet-proxy/limpet/internal/compiler/backend"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
@@ -31,7 +32,7 @@ type groupPart struct {
 	pods       []ir.PodAt
 	unsettled  bool
 	until      time.Time
-	others     int // as policy.Decisions has it
+	reach      ancestors.Reach
 	gateways   []*gateway.Status
 	proxyHosts gateway.ProxyHosts
 	held       policy.HeldNames
@@ -77,13 +78,20 @@ func (s *State) analyze(
 	t := c.topology.Get(topology, gateway.Build)
 	p.ofGateways.Add(&t.OfGateways)
 	p.report.Add(&t.OfRoutes)
-	if f.places == nil { // this is the frame's own part
+	framed := f.places == nil // this is the frame's own part
+	if framed {
 		f.places, f.claims = s.newPlaces(input, t.Claims()), t.Claims()
 	}
 	backends := backend.NewIndex(input, c.backends.GetAll(backend.GatherPorts(input, f.places), backend.BuildPort), f.places, p.report)
 	backends.Secure(f.backendTLS.Has)
 	o := s.settings.Policy
 	o.Order, o.HeldNames = s.listening.Order, s.incumbents.names
+	o.AncestorLimit = func(in ancestors.Input) *ancestors.Limit {
+		if p.reach = ancestors.FindReach(in); framed {
+			f.taken = ancestors.CountTaken(in)
+		}
+		return ancestors.NewLimit(in, s.room.reached)
+	}
 	decisions := c.rules.DecidePart(input, s.objects.targets, t.Ports, backends, o, attaching, p.report)
 	config, _ := lower.Lower(t.Ports, lower.Input{
 		Backends: backends, BackendTLS: f.backendTLS, LoadBalancing: f.loadBalancing, RetryBudgets: f.budgets, Decisions: decisions,
@@ -91,7 +99,7 @@ func (s *State) analyze(
 	}, p.report)
 	p.clusters, p.policies, p.draining, p.until = config.Clusters, config.Policies, config.Draining, config.Until
 	p.pods, p.unsettled = config.Pods, config.Unsettled
-	p.cookies, p.others = s.listCookies(decisions), decisions.OtherAncestors
+	p.cookies = s.listCookies(decisions)
 	p.gateways, p.proxyHosts = t.Attachments.Gateways, t.ProxyHosts()
 	if s.settings.KeepIncumbents {
 		p.held = decisions.HeldNames()
@@ -156,7 +164,10 @@ func (s *State) renderHosts(listeners []ir.Listener, r envoy.Renderer) (texts []
 
 // gather gives some routes together with all objects that they may depend on.
 func (s *State) gather(routes []object.Ref) *resource.Objects {
-	g := &gatherer{from: s.objects, all: s.objects.copyShared(), services: map[string]bool{}, policies: map[*sessionPolicy]bool{}}
+	g := &gatherer{
+		from: s.objects, all: s.objects.copyShared(), services: map[string]bool{}, policies: map[*sessionPolicy]bool{},
+		balancers: map[string]bool{},
+	}
 	for _, ref := range routes {
 		g.addRoute(ref)
 	}
@@ -177,6 +188,8 @@ type gatherer struct {
 	all      *resource.Objects
 	services map[string]bool
 	policies map[*sessionPolicy]bool
+	// balancers are the namespaces whose LoadBalancerPolicies it has.
+	balancers map[string]bool
 }
 
 func (g *gatherer) addRoute(ref object.Ref) {
@@ -189,6 +202,7 @@ func (g *gatherer) addRoute(ref object.Ref) {
 		g.all.Proxies, route = append(g.all.Proxies, proxy), proxy.Value.Route
 	}
 	g.addNamespace(route.Namespace)
+	g.addBalancers(route.Namespace)
 	for _, key := range listReads(route) {
 		if key.xbackends == "" {
 			g.addService(key.service)
@@ -206,6 +220,14 @@ func (g *gatherer) addNamespace(name string) {
 	}
 }
 
+// addBalancers adds the LoadBalancerPolicies of a namespace: the frame reads them for all, but they have ancestors.
+func (g *gatherer) addBalancers(namespace string) {
+	if !g.balancers[namespace] {
+		g.balancers[namespace] = true
+		g.all.LoadBalancers = append(g.all.LoadBalancers, g.from.balancersIn[namespace]...)
+	}
+}
+
 // addService adds a Service and what belongs to it, be it there or not.
 func (g *gatherer) addService(key string) {
 	if g.services[key] {
@@ -213,6 +235,7 @@ func (g *gatherer) addService(key string) {
 	}
 	g.services[key] = true
 	namespace, name, _ := strings.Cut(key, "/")
+	g.addBalancers(namespace)
 	ref := object.Ref{Kind: object.KindService, Namespace: namespace, Name: name}
 	if found := g.from.services[key]; found != nil {
 		g.all.Services = append(g.all.Services, found)

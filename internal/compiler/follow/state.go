@@ -81,8 +81,7 @@ type State struct {
 	attached map[*sessionPolicy]*report.Report // what there is to say of the attachment of each policy
 	merged   *merged
 	said     said
-	// others are the ancestors in the status of policies besides Gateways on which they have an effect, as policy.Decisions has it.
-	others map[*sessionPolicy]int
+	room     *room
 	// listening says where Gateways may listen, and who goes first; incumbents are those of the last result, gone the parts that
 	// have gone and fresh the groups that were made since.
 	listening  gateway.Listening
@@ -98,7 +97,7 @@ func New(s Settings) *State {
 	return &State{
 		settings: s, store: resource.NewStore(s.Admission), objects: newInventory(s.Controller), marks: newMarks(), groups: newGroups(),
 		attached: map[*sessionPolicy]*report.Report{}, merged: newMerged(s.Envoy, s.EndpointFiles), said: newSaid(),
-		others: map[*sessionPolicy]int{}, incumbents: newIncumbents(), fresh: map[*group]bool{},
+		room: newRoom(), incumbents: newIncumbents(), fresh: map[*group]bool{},
 	}
 }
 
@@ -142,17 +141,13 @@ func (s *State) Update(m Moment) (followed bool, err error) {
 	s.settleOrder(m)
 	s.updateFrame()
 	s.updateAttached()
-	most := s.frame.others
-	for _, others := range s.others {
-		most = max(most, others)
-	}
 	if err := s.updateGroups(m); err != nil {
 		return false, err
 	}
 	if s.objects.unfollowed > 0 || slices.ContainsFunc(s.frame.listeners, takesStreams) {
 		return false, nil
 	}
-	return !ancestors.MayReach(most, len(s.objects.context.Gateways)), nil
+	return true, nil
 }
 
 // restart forgets everything but the objects.
@@ -172,14 +167,15 @@ func (s *State) updateAttached() {
 	for p := range s.marks.policies {
 		s.said.remove(s.attached[p])
 		delete(s.attached, p)
-		delete(s.others, p)
+		delete(s.room.taken, p.Origin().Ref)
+		s.room.changed[p.Origin().Ref] = true
 		if s.objects.policies[p] {
 			marked = append(marked, p)
 		}
 	}
 	type result struct {
-		rep    *report.Report
-		others int
+		rep   *report.Report
+		taken int
 	}
 	results := parallel.Map(marked, func(some []*sessionPolicy, results []result) {
 		for i, p := range some {
@@ -188,9 +184,7 @@ func (s *State) updateAttached() {
 		}
 	})
 	for i, r := range results {
-		if r.others > 0 {
-			s.others[marked[i]] = r.others
-		}
+		s.room.taken[marked[i].Origin().Ref] = r.taken
 		if !r.rep.Silent() {
 			s.attached[marked[i]] = r.rep
 			s.said.add(r.rep)
@@ -199,10 +193,16 @@ func (s *State) updateAttached() {
 	clear(s.marks.policies)
 }
 
-// reportAttachment says what becomes of a policy's attachment, whatever requests there are.
-func (s *State) reportAttachment(p *sessionPolicy, rep *report.Report) (others int) {
-	alone := &resource.Objects{SessionPolicies: []*sessionPolicy{p}}
-	return policy.Cache{}.DecidePart(alone, s.objects.targets, nil, nil, s.settings.Policy, rep, &report.Report{}).OtherAncestors
+// reportAttachment says what becomes of a policy's attachment, whatever requests there are. It counts the ancestors in its status
+// besides Gateways.
+func (s *State) reportAttachment(p *sessionPolicy, rep *report.Report) (taken int) {
+	alone, o := &resource.Objects{SessionPolicies: []*sessionPolicy{p}, Controller: s.objects.context.Controller}, s.settings.Policy
+	o.AncestorLimit = func(in ancestors.Input) *ancestors.Limit {
+		taken = ancestors.CountTaken(in)[p.Origin().Ref]
+		return nil
+	}
+	policy.Cache{}.DecidePart(alone, s.objects.targets, nil, nil, o, rep, &report.Report{})
+	return taken
 }
 
 // ReportAll passes on all that there is to say of the input.
@@ -218,6 +218,9 @@ func (s *State) ReportSteps(rep *report.Report) {
 	}
 	rep.Add(&s.frame.report)
 	for _, r := range s.attached {
+		rep.Add(r)
+	}
+	for _, r := range s.room.reports {
 		rep.Add(r)
 	}
 	for g := range s.groups.all {

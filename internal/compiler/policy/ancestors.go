@@ -7,18 +7,20 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
-	"github.com/limpet-proxy/limpet/internal/compiler/seniority"
 )
 
 // findAncestorLimit finds where policies of any kind have no effect because their status can't list the Gateway (S63). That
 // has to be known before anything is merged.
 func findAncestorLimit(
-	objects *resource.Objects, targets *Targets, attached *attachedPolicies, rules []*attachedRule, order *seniority.Order,
-	rep *report.Report,
-) (limit *ancestors.Limit, most int) {
-	return ancestors.Find(ancestors.Input{
-		Objects: objects, Attachments: listAttachments(objects, targets, attached), Order: order, Paths: listPaths(rules),
-	}, rep)
+	objects *resource.Objects, targets *Targets, attached *attachedPolicies, rules []*attachedRule, o Options, rep *report.Report,
+) *ancestors.Limit {
+	in := ancestors.Input{
+		Objects: objects, Attachments: listAttachments(objects, targets, attached), Order: o.Order, Paths: listPaths(rules),
+	}
+	if o.AncestorLimit != nil {
+		return o.AncestorLimit(in)
+	}
+	return ancestors.Find(in, rep)
 }
 
 // listAttachments gives what became of the targets of policies of all kinds.

@@ -29,6 +29,8 @@ type Options struct {
 	// Order says which of two routes was there first, and HeldNames are the sessions' names in the last result.
 	Order     *seniority.Order
 	HeldNames HeldNames
+	// AncestorLimit gives the limit of a part of the input, where that depends on other parts; nil to find it from all of it.
+	AncestorLimit func(ancestors.Input) *ancestors.Limit
 	// KnowsTermination says that the input tells since when hosts terminate.
 	KnowsTermination bool
 	// TokenVersion is the version of the tokens that the filter writes; zero is the plugin's default.
@@ -49,7 +51,7 @@ func (c Cache) DecidePart(
 ) *Decisions {
 	attached := attachPolicies(objects, targets, c.validatePolicies(objects), o, attaching)
 	rules := attachRules(c.sortRules(listRules(ports)), backends, attached, o, rep)
-	limit, most := findAncestorLimit(objects, targets, attached, rules, o.Order, rep)
+	limit := findAncestorLimit(objects, targets, attached, rules, o, rep)
 	inputs := gatherInputs(rules, attached, limit, o)
 	before := c.resolveAndNameRules(inputs)
 	named := suffixSharedNames(before, o.HeldNames)
@@ -59,7 +61,7 @@ func (c Cache) DecidePart(
 	noteLimits(decided, o)
 
 	d := newDecisions(attached, limit, settled, decided, shared)
-	d.OtherAncestors, d.named = most, [3][]*namedRule{before, named, listRenamed(settled, named)}
+	d.named = [3][]*namedRule{before, named, listRenamed(settled, named)}
 	r := &reporter{attached: attached, limit: limit, targets: targets, objects: objects, options: o, rep: rep}
 	r.reportAll(decided, d.Renames)
 	return d

@@ -25,8 +25,6 @@ type Decisions struct {
 	Renames []Rename
 	// AncestorLimit says on which Gateways policies have no effect because their status can't list another one (S63).
 	AncestorLimit *ancestors.Limit
-	// OtherAncestors is the most ancestors in the status of a policy besides Gateways on which it has an effect.
-	OtherAncestors int
 
 	rules    map[ruleKey]*Rule
 	rejected map[*gateway.Route]bool

@@ -1,0 +1,118 @@
+package follow
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/ancestors"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+)
+
+// room says which policies have no effect on which Gateways, for want of room in their status (S63). That depends on all groups.
+type room struct {
+	// reach counts the groups in which requests come from a Gateway to a policy's targets.
+	reach map[object.Ref]map[object.Ref]reaching
+	// reached are the Gateways on which policies have no effect, and reports say so.
+	reached map[object.Ref]map[object.Ref]bool
+	reports map[object.Ref]*report.Report
+	// taken counts the ancestors in the status of session policies besides; the frame has those of other policies.
+	taken map[object.Ref]int
+	// changed are the policies of which this may not be as it was.
+	changed map[object.Ref]bool
+}
+
+// reaching counts groups, and those of them in which a route or the Gateway is of the policy's namespace.
+type reaching struct{ groups, own int }
+
+func newRoom() *room {
+	return &room{
+		reach: map[object.Ref]map[object.Ref]reaching{}, reached: map[object.Ref]map[object.Ref]bool{},
+		reports: map[object.Ref]*report.Report{}, taken: map[object.Ref]int{}, changed: map[object.Ref]bool{},
+	}
+}
+
+// count counts what a group reaches in or out.
+func (r *room) count(reach ancestors.Reach, by int) {
+	for policy, gateways := range reach {
+		r.changed[policy] = true
+		if r.reach[policy] == nil {
+			r.reach[policy] = map[object.Ref]reaching{}
+		}
+		for g, own := range gateways {
+			n := r.reach[policy][g]
+			if n.groups += by; own {
+				n.own += by
+			}
+			if r.reach[policy][g] = n; n.groups == 0 {
+				delete(r.reach[policy], g)
+			}
+		}
+		if len(r.reach[policy]) == 0 {
+			delete(r.reach, policy)
+		}
+	}
+}
+
+// changeAll is for other Gateways, and for policies that the frame has.
+func (r *room) changeAll() {
+	for policy := range r.reach {
+		r.changed[policy] = true
+	}
+}
+
+// updateRoom brings the limits of policies up to date, and marks the routes of groups in which others hold now.
+func (s *State) updateRoom(pending map[object.Ref]bool) {
+	r, others := s.room, map[object.Ref]bool{}
+	for ref := range r.changed {
+		without := s.listWithoutRoom(ref)
+		s.tellWithout(ref, without)
+		if now := ancestors.NewSet(without); !maps.Equal(now, r.reached[ref]) {
+			others[ref] = true
+			if r.reached[ref] = now; len(now) == 0 {
+				delete(r.reached, ref)
+			}
+		}
+	}
+	clear(r.changed)
+	if len(others) == 0 {
+		return
+	}
+	for g := range s.groups.all {
+		for ref := range g.part.reach {
+			if others[ref] {
+				pending[g.routes[0]] = true
+			}
+		}
+	}
+}
+
+// listWithoutRoom lists the Gateways on which a policy has no effect.
+func (s *State) listWithoutRoom(ref object.Ref) []object.Ref {
+	gateways := make(map[object.Ref]bool, len(s.room.reach[ref]))
+	for g, n := range s.room.reach[ref] {
+		gateways[g] = n.own > 0
+	}
+	return ancestors.ListWithoutRoom(s.objects.context.Gateways, s.listening.Order, gateways, s.room.taken[ref]+s.frame.taken[ref])
+}
+
+// tellWithout says of a policy on which Gateways it has no effect.
+func (s *State) tellWithout(ref object.Ref, without []object.Ref) {
+	s.said.remove(s.room.reports[ref])
+	delete(s.room.reports, ref)
+	if len(without) == 0 {
+		return
+	}
+	rep := &report.Report{}
+	ancestors.Tell(s.findPolicy(ref), without, rep)
+	s.room.reports[ref] = rep
+	s.said.add(rep)
+}
+
+// findPolicy gives a policy by its name.
+func (s *State) findPolicy(ref object.Ref) report.Subject {
+	all := resource.Objects{LoadBalancers: s.objects.context.LoadBalancers, TrafficPolicies: s.objects.context.TrafficPolicies}
+	all.SessionPolicies = slices.Collect(maps.Keys(s.objects.policies))
+	return ancestors.ListPolicies(&all)[ref]
+}
