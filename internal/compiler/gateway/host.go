@@ -17,8 +17,10 @@ func (b *builder) layOutPorts() []Port {
 			Gateway: key.gateway, Address: key.at.Addr(), Number: key.at.Port(),
 			TLS: speaksTLS(listeners), UDP: key.udp, Trusted: front.trusted, ProxyTLSPorts: front.tlsPorts,
 		}
-		for _, d := range listDomains(listeners) {
-			ranked := b.matchesFor(d)
+		domains := listDomains(listeners)
+		limited := b.limitCopies(domains)
+		for _, d := range domains {
+			ranked := b.matchesFor(d, limited)
 			if !b.isolated && !d.owner.StreamsOnly() {
 				b.tellEqual(d.hostname, ranked)
 			}
@@ -86,11 +88,11 @@ func listDomains(listeners map[string]*listener) []domain {
 }
 
 // matchesFor gives the matches for requests to a domain.
-func (b *builder) matchesFor(d domain) []rankedMatch {
+func (b *builder) matchesFor(d domain, limited limitedCopies) []rankedMatch {
 	var ranked []rankedMatch
 	seen := map[*Route]bool{}
 	for _, hostname := range d.covering {
-		for _, route := range d.owner.attached[hostname] {
+		for _, route := range limited.routesAt(hostname, d) {
 			if seen[route] {
 				continue
 			}
