@@ -224,3 +224,22 @@ func TestNewcomersTakeNothing(t *testing.T) {
 		t.Errorf("there was no room only %d times", full)
 	}
 }
+
+// TestStreamsAreNotCopied: a host's connections are all of its own route, whatever routes there are for wider hostnames.
+func TestStreamsAreNotCopied(t *testing.T) {
+	tlsRoute := func(metadata, hostname string) string {
+		route := routeOf(metadata, toWeb+", hostnames: ["+hostname+"], rules: [{backendRefs: [{name: app, port: 80}]}]")
+		return strings.Replace(strings.Replace(route, "kind: HTTPRoute", "kind: TLSRoute", 1), "/v1\n", "/v1alpha2\n", 1)
+	}
+	b := buildAll(t, limpetClass, gatewayOf("web", "{name: tls, protocol: TLS, port: 443, tls: {mode: Passthrough}}", ""),
+		tlsRoute(aged("w", 1), `"*.org"`), tlsRoute(aged("v", 2), `"*.org"`), tlsRoute(aged("a", 3), "a.org"))
+	var got []string
+	for _, h := range b.ports[0].Hosts {
+		for _, s := range h.Streams {
+			got = append(got, h.Domain+" "+s.Route.Name)
+		}
+	}
+	if want := []string{"a.org a", "*.org w", "*.org v"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

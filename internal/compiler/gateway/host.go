@@ -92,6 +92,9 @@ func (b *builder) matchesFor(d domain, limited limitedCopies) []rankedMatch {
 	var ranked []rankedMatch
 	seen := map[*Route]bool{}
 	for _, hostname := range d.covering {
+		if len(ranked) > 0 && d.owner.StreamsOnly() {
+			break // the first has all of a host's connections
+		}
 		for _, route := range limited.routesAt(hostname, d) {
 			if seen[route] {
 				continue
