@@ -41,6 +41,8 @@ func wideRoute(name string, day int) string { return routeOf(aged(name, day), to
 
 // TestCopies holds who gets what where there is no room for all routes of "*" on all hostnames that it covers: what is older keeps what
 // it has, be it a route or a hostname, and who is left out is told.
+//
+// requirements: S86
 func TestCopies(t *testing.T) {
 	reaching := func(name string) string { return fmt.Sprintf(withheld, name, "*") }
 	without := func(name, hostnames string) string {
@@ -186,6 +188,8 @@ func listCopies(p Port) (copies map[string]bool, sizes map[string]int) {
 
 // TestNewcomersTakeNothing adds routes at random, the older ones first: no host loses one that it had, and there are never more copies than
 // there is room for.
+//
+// requirements: S75, S86
 func TestNewcomersTakeNothing(t *testing.T) {
 	const room = 4 * (copyOverhead + len("/wide"))
 	hostnames := strings.Split(`|"*.org"|"*.b.org"|"*.org", a.org|"*.org", c.b.org|"*.org", "*.b.org"|a.org|b.org|c.b.org|d.b.org|e.com|a.org, e.com`, "|")
