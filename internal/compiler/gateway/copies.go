@@ -29,7 +29,7 @@ type wideHost struct {
 
 // copies are those of a wide hostname's routes, where there is no room for all.
 type copies struct {
-	narrower []domain        // that it covers
+	narrower []ownedHost        // that it covers
 	routes   []*Route        // that are laid out to those
 	without  map[string]bool // which of those get none
 }
@@ -38,7 +38,7 @@ type copies struct {
 type limitedCopies map[wideHost]*copies
 
 // routesAt gives the routes of a hostname that covers a domain, as far as they are laid out to that.
-func (c limitedCopies) routesAt(hostname string, d domain) []*Route {
+func (c limitedCopies) routesAt(hostname string, d ownedHost) []*Route {
 	limited := c[wideHost{d.owner, hostname}]
 	switch {
 	case limited == nil || hostname == d.hostname:
@@ -51,7 +51,7 @@ func (c limitedCopies) routesAt(hostname string, d domain) []*Route {
 }
 
 // limitCopies finds the hostnames of a port that have too many copies, and chooses which are made (S86).
-func (b *builder) limitCopies(domains []domain) limitedCopies {
+func (b *builder) limitCopies(domains []ownedHost) limitedCopies {
 	if b.maxCopies == 0 {
 		return nil
 	}
@@ -75,7 +75,7 @@ func (b *builder) limitCopies(domains []domain) limitedCopies {
 }
 
 // findCrowded finds the hostnames whose routes have no room on all that they cover, were none of them attached there too.
-func (b *builder) findCrowded(domains []domain) limitedCopies {
+func (b *builder) findCrowded(domains []ownedHost) limitedCopies {
 	covered := map[wideHost]int{}
 	for _, d := range domains {
 		if d.owner.StreamsOnly() {
@@ -150,9 +150,9 @@ type arrival struct {
 	host  string
 }
 
-// listArrivals lists the routes of a wide hostname, and the hostnames that it covers, in the order in which they come: a hostname comes with
-// its oldest route.
-func (b *builder) listArrivals(wide domain, narrower []domain) []arrival {
+// listArrivals lists the routes of a wide hostname, and the hostnames that it covers, in the order in which they come: a hostname
+// comes with its oldest route.
+func (b *builder) listArrivals(wide ownedHost, narrower []ownedHost) []arrival {
 	byAge := func(x, y *Route) int { return b.order.Compare(x.Origin(), y.Origin()) }
 	var all []arrival
 	for _, route := range wide.owner.attached[wide.hostname] {
@@ -178,7 +178,7 @@ type chooser struct {
 // chooseCopies has all that comes keep what it has, in the order of seniority: a route for which there is no room on the hostnames
 // before it is laid out to none, and a hostname without room for the routes before it gets none. So nobody takes anything from those who
 // were there first, neither by a route nor by a hostname.
-func (b *builder) chooseCopies(wide domain, c *copies) {
+func (b *builder) chooseCopies(wide ownedHost, c *copies) {
 	choice := chooser{copies: c, listener: wide.owner, most: b.maxCopies, sizes: map[*Route]int{}, with: map[string]bool{}}
 	left := map[*Route][]string{} // hostnames without, by their oldest route
 	for _, a := range b.listArrivals(wide, c.narrower) {
@@ -226,7 +226,7 @@ func (c *chooser) takeHost(hostname string) bool {
 }
 
 // tellWithheld tells a route that it is not laid out to the hostnames which one of its own covers.
-func (b *builder) tellWithheld(route *Route, wide domain) {
+func (b *builder) tellWithheld(route *Route, wide ownedHost) {
 	b.rep.WarnFor(route, report.ReasonHostsWithheld, field.Invalid(field.NewPath("spec", "hostnames"), wide.hostname, fmt.Sprintf(
 		"%s, and those that go first leave no room for this one's matches: requests for these hostnames do not reach it. "+
 			"Give it fewer matches, the hostnames that it is for, or a Gateway of its own", b.describeLimit(wide))))
@@ -236,7 +236,7 @@ func (b *builder) tellWithheld(route *Route, wide domain) {
 const maxToldHosts = 3
 
 // tellWithout tells the oldest route of some hostnames that the routes of a wider one are not laid out to them.
-func (b *builder) tellWithout(route *Route, hostnames []string, wide domain) {
+func (b *builder) tellWithout(route *Route, hostnames []string, wide ownedHost) {
 	slices.Sort(hostnames)
 	text := strings.Join(hostnames[:min(len(hostnames), maxToldHosts)], ", ")
 	if more := len(hostnames) - maxToldHosts; more > 0 {
@@ -247,7 +247,7 @@ func (b *builder) tellWithout(route *Route, hostnames []string, wide domain) {
 			"Give the routes for %q fewer matches, or the hostname a Gateway of its own", b.describeLimit(wide), wide.hostname)))
 }
 
-func (b *builder) describeLimit(wide domain) string {
+func (b *builder) describeLimit(wide ownedHost) string {
 	l := wide.owner
 	return fmt.Sprintf("on listener %s of Gateway %s routes for %q are copied to more specific hostnames up to %g MiB in all",
 		l.Name(), l.Gateway().Key(), wide.hostname, float64(b.maxCopies)/(1<<20))

@@ -17,7 +17,7 @@ func (b *builder) layOutPorts() []Port {
 			Gateway: key.gateway, Address: key.at.Addr(), Number: key.at.Port(),
 			TLS: speaksTLS(listeners), UDP: key.udp, Trusted: front.trusted, ProxyTLSPorts: front.tlsPorts,
 		}
-		domains := listDomains(listeners)
+		domains := listOwnedHosts(listeners)
 		limited := b.limitCopies(domains)
 		for _, d := range domains {
 			ranked := b.matchesFor(d, limited)
@@ -54,8 +54,8 @@ func (l *listener) StreamsOnly() bool {
 	return of == gatewayv1.TLSProtocolType || of == gatewayv1.TCPProtocolType || of == gatewayv1.UDPProtocolType
 }
 
-// domain is a hostname that makes a difference on a port, with those that cover it, from itself to "*".
-type domain struct {
+// ownedHost is a hostname that makes a difference on a port, with those that cover it, from itself to "*".
+type ownedHost struct {
 	hostname string
 	covering []string
 	// owner is the most specific listener that covers it. Requests belong to that one, and to no other listener of the port
@@ -63,32 +63,32 @@ type domain struct {
 	owner *Listener
 }
 
-// newDomain makes one of a hostname that a listener of the port covers.
-func newDomain(listeners map[string]*listener, hostname string) domain {
+// newOwnedHost makes one of a hostname that a listener of the port covers.
+func newOwnedHost(listeners map[string]*listener, hostname string) ownedHost {
 	covering := coverings(hostname)
 	at := slices.IndexFunc(covering, func(h string) bool { return listeners[h] != nil })
-	return domain{hostname, covering, listeners[covering[at]]}
+	return ownedHost{hostname, covering, listeners[covering[at]]}
 }
 
-// listDomains gives every hostname that makes a difference on a port: those of the listeners, and those at which routes are attached
+// listOwnedHosts gives every hostname that makes a difference on a port: those of the listeners, and those at which routes are attached
 // to the listener that they belong to. Of those that cover a host, each but the most specific one covers the more specific ones too; so
 // it is enough that a proxy looks at the most specific.
-func listDomains(listeners map[string]*listener) []domain {
-	var found []domain
+func listOwnedHosts(listeners map[string]*listener) []ownedHost {
+	var found []ownedHost
 	for hostname, l := range listeners {
-		found = append(found, newDomain(listeners, hostname))
+		found = append(found, newOwnedHost(listeners, hostname))
 		for h := range l.attached {
-			if d := newDomain(listeners, h); d.owner == l && h != hostname {
+			if d := newOwnedHost(listeners, h); d.owner == l && h != hostname {
 				found = append(found, d)
 			}
 		}
 	}
-	slices.SortFunc(found, func(x, y domain) int { return bySpecificity(x.hostname, y.hostname) })
+	slices.SortFunc(found, func(x, y ownedHost) int { return bySpecificity(x.hostname, y.hostname) })
 	return found
 }
 
 // matchesFor gives the matches for requests to a domain.
-func (b *builder) matchesFor(d domain, limited limitedCopies) []rankedMatch {
+func (b *builder) matchesFor(d ownedHost, limited limitedCopies) []rankedMatch {
 	var ranked []rankedMatch
 	seen := map[*Route]bool{}
 	for _, hostname := range d.covering {

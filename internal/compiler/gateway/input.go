@@ -113,7 +113,7 @@ func (in Input) Key() memo.Whole { return memo.Whole{} }
 // Equal reports whether both inputs give the same topology.
 func (in Input) Equal(other Input) bool {
 	return in.bind == other.bind && in.controller == other.controller && in.isolated == other.isolated &&
-		in.assumeClass == other.assumeClass && in.apart == other.apart && in.maxCopies == other.maxCopies && maps.Equal(in.refused, other.refused) &&
-		maps.Equal(in.hosts, other.hosts) && in.objects.Equal(other.objects) &&
+		in.assumeClass == other.assumeClass && in.apart == other.apart && in.maxCopies == other.maxCopies &&
+		maps.Equal(in.refused, other.refused) && maps.Equal(in.hosts, other.hosts) && in.objects.Equal(other.objects) &&
 		in.order.RanksAs(other.order) && other.order.RanksAs(in.order)
 }
