@@ -17,12 +17,14 @@ func (b *builder) layOutPorts() []Port {
 			Gateway: key.gateway, Address: key.at.Addr(), Number: key.at.Port(),
 			TLS: speaksTLS(listeners), UDP: key.udp, Trusted: front.trusted, ProxyTLSPorts: front.tlsPorts,
 		}
-		for _, domain := range listDomains(listeners) {
-			owner, ranked := b.matchesFor(listeners, domain)
-			if !b.isolated && !owner.StreamsOnly() {
-				b.tellEqual(domain, ranked)
+		domains := listOwnedHosts(listeners)
+		limited := b.limitCopies(domains)
+		for _, d := range domains {
+			ranked := b.matchesFor(d, limited)
+			if !b.isolated && !d.owner.StreamsOnly() {
+				b.tellEqual(d.hostname, ranked)
 			}
-			port.Hosts = append(port.Hosts, newHost(domain, owner, withoutRanks(ranked)))
+			port.Hosts = append(port.Hosts, newHost(d.hostname, d.owner, withoutRanks(ranked)))
 		}
 		ports = append(ports, port)
 	}
@@ -52,44 +54,60 @@ func (l *listener) StreamsOnly() bool {
 	return of == gatewayv1.TLSProtocolType || of == gatewayv1.TCPProtocolType || of == gatewayv1.UDPProtocolType
 }
 
-// listDomains gives every hostname that makes a difference on a port. Of those that cover a host, each but the most
-// specific one covers the more specific ones too; so it is enough that a proxy looks at the most specific.
-func listDomains(listeners map[string]*listener) []string {
-	found := map[string]bool{}
-	for hostname, l := range listeners {
-		found[hostname] = true
-		for h := range l.attached {
-			found[h] = true
-		}
-	}
-	return slices.SortedFunc(maps.Keys(found), bySpecificity)
+// ownedHost is a hostname that makes a difference on a port, with those that cover it, from itself to "*".
+type ownedHost struct {
+	hostname string
+	covering []string
+	// owner is the most specific listener that covers it. Requests belong to that one, and to no other listener of the port
+	// (Gateway API's listener isolation); so a listener without routes has a host without matches, which answers 404.
+	owner *Listener
 }
 
-// matchesFor gives the matches for requests to a domain, and their listener. They belong to the most specific listener that covers
-// it, and to no other listener of the port (Gateway API's listener isolation); so a listener without routes
-// has a host without matches, which answers 404.
-func (b *builder) matchesFor(listeners map[string]*listener, domain string) (*Listener, []rankedMatch) {
-	covering := coverings(domain)
-	owner := slices.IndexFunc(covering, func(h string) bool { return listeners[h] != nil })
-	if owner < 0 {
-		return nil, nil
+// newOwnedHost makes one of a hostname that a listener of the port covers.
+func newOwnedHost(listeners map[string]*listener, hostname string) ownedHost {
+	covering := coverings(hostname)
+	at := slices.IndexFunc(covering, func(h string) bool { return listeners[h] != nil })
+	return ownedHost{hostname, covering, listeners[covering[at]]}
+}
+
+// listOwnedHosts gives every hostname that makes a difference on a port: those of the listeners, and those at which routes are attached
+// to the listener that they belong to. Of those that cover a host, each but the most specific one covers the more specific ones too; so
+// it is enough that a proxy looks at the most specific.
+func listOwnedHosts(listeners map[string]*listener) []ownedHost {
+	var found []ownedHost
+	for hostname, l := range listeners {
+		found = append(found, newOwnedHost(listeners, hostname))
+		for h := range l.attached {
+			if d := newOwnedHost(listeners, h); d.owner == l && h != hostname {
+				found = append(found, d)
+			}
+		}
 	}
+	slices.SortFunc(found, func(x, y ownedHost) int { return bySpecificity(x.hostname, y.hostname) })
+	return found
+}
+
+// matchesFor gives the matches for requests to a domain.
+func (b *builder) matchesFor(d ownedHost, limited limitedCopies) []rankedMatch {
 	var ranked []rankedMatch
 	seen := map[*Route]bool{}
-	for _, hostname := range covering {
-		for _, route := range listeners[covering[owner]].attached[hostname] {
+	for _, hostname := range d.covering {
+		if len(ranked) > 0 && d.owner.StreamsOnly() {
+			break // the first has all of a host's connections
+		}
+		for _, route := range limited.routesAt(hostname, d) {
 			if seen[route] {
 				continue
 			}
 			seen[route] = true
-			wildness := slices.IndexFunc(covering, func(h string) bool { return hasHostname(route, h) })
+			wildness := slices.IndexFunc(d.covering, func(h string) bool { return hasHostname(route, h) })
 			for _, m := range matchesOf(route) {
 				ranked = append(ranked, rankedMatch{m, wildness})
 			}
 		}
 	}
 	slices.SortFunc(ranked, func(x, y rankedMatch) int { return compareMatches(x, y, b.order) })
-	return listeners[covering[owner]], ranked
+	return ranked
 }
 
 // hasHostname reports whether a hostname is one that a route gives; without any it gives all.

@@ -28,12 +28,14 @@ type Input struct {
 	// order says who goes first, and hosts are those that its HTTPProxies had before.
 	order *seniority.Order
 	hosts ProxyHosts
+	// maxCopies is how many bytes of copies the routes of a hostname may come to; 0 for no limit, where a control plane makes them.
+	maxCopies int
 }
 
 // NewInput is the input where limpet serves the Gateways. Those without addresses listen on bind; those whose class is
 // not in the input are left out.
 func NewInput(objects *resource.Objects, bind netip.Addr) Input {
-	return Input{bind: bind, controller: objects.ControllerName(), objects: &resource.Objects{
+	return Input{bind: bind, controller: objects.ControllerName(), maxCopies: maxCopies, objects: &resource.Objects{
 		Classes: objects.Classes, Gateways: objects.Gateways, Routes: objects.Routes, Secrets: objects.Secrets,
 		Grants: objects.Grants, Proxies: objects.Proxies, Namespaces: objects.Namespaces, Refused: objects.Refused,
 		ListenerSets: objects.ListenerSets, ConfigMaps: objects.ConfigMaps,
@@ -111,7 +113,7 @@ func (in Input) Key() memo.Whole { return memo.Whole{} }
 // Equal reports whether both inputs give the same topology.
 func (in Input) Equal(other Input) bool {
 	return in.bind == other.bind && in.controller == other.controller && in.isolated == other.isolated &&
-		in.assumeClass == other.assumeClass && in.apart == other.apart && maps.Equal(in.refused, other.refused) &&
-		maps.Equal(in.hosts, other.hosts) && in.objects.Equal(other.objects) &&
+		in.assumeClass == other.assumeClass && in.apart == other.apart && in.maxCopies == other.maxCopies &&
+		maps.Equal(in.refused, other.refused) && maps.Equal(in.hosts, other.hosts) && in.objects.Equal(other.objects) &&
 		in.order.RanksAs(other.order) && other.order.RanksAs(in.order)
 }

@@ -200,6 +200,13 @@ func TestRequestsBelongToOneListener(t *testing.T) {
 			[]string{routeOf("r", "parentRefs: [{name: web, sectionName: wild}], hostnames: [b.example.com]"+oneRule)},
 			"0.0.0.0:80\na.example.com default/web/one:\nb.example.com default/web/wild: r/0/0\n*.example.com default/web/wild:\n* default/web/all:",
 		},
+		"a route's host that belongs to another listener": {
+			[]string{
+				routeOf("r", "parentRefs: [{name: web, sectionName: all}], hostnames: [b.example.com]"+oneRule),
+				routeOf("w", "parentRefs: [{name: web, sectionName: wild}]"+oneRule),
+			},
+			"0.0.0.0:80\na.example.com default/web/one:\n*.example.com default/web/wild: w/0/0\n* default/web/all:",
+		},
 		"the host's own route before that of a wildcard, whatever it matches": {
 			[]string{
 				routeOf("wide", "parentRefs: [{name: web, sectionName: wild}], rules: [{matches: [{path: {type: Exact, value: /a}}]}]"), routeOf("narrow", "parentRefs: [{name: web, sectionName: wild}], hostnames: [b.example.com]"+oneRule),

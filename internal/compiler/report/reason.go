@@ -22,4 +22,8 @@ const (
 	ReasonEqualMatch = "EqualMatch"
 	// ReasonSessionWithheld: a rule goes without the session that it asks for.
 	ReasonSessionWithheld = "SessionWithheld"
+	// ReasonHostsWithheld: a route is not laid out to the more specific hostnames that one of its own covers.
+	ReasonHostsWithheld = "HostsWithheld"
+	// ReasonFallbackWithheld: the routes of a wider hostname are not laid out to one of the route's.
+	ReasonFallbackWithheld = "FallbackWithheld"
 )

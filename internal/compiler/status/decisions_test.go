@@ -224,6 +224,8 @@ func TestConditionsOfARoute(t *testing.T) {
 		"both rules are refused":             {[]report.Problem{problem("UnsupportedValue", "spec.rules[0]"), problem("UnsupportedValue", "spec.rules[1].retry")}, "Accepted=False/UnsupportedValue: spec.rules[0]: no; spec.rules[1].retry: no\n" + resolved, 1},
 		"one rule is refused twice":          {[]report.Problem{problem("UnsupportedValue", "spec.rules[0].a"), problem("UnsupportedValue", "spec.rules[0].b")}, accepted + resolved + "\nPartiallyInvalid=True/UnsupportedValue: Dropped Rule 0: spec.rules[0].a: no; spec.rules[0].b: no", 2},
 		"the route as a whole":               {[]report.Problem{problem("UnsupportedValue", "spec")}, "Accepted=False/UnsupportedValue: spec: no\n" + resolved, 1},
+		"hostnames that it does not reach":   {[]report.Problem{problem("HostsWithheld", "spec.hostnames")}, accepted + resolved + "\nPartiallyInvalid=True/UnsupportedValue: spec.hostnames: no", 2},
+		"hostnames without a fallback":       {[]report.Problem{problem("FallbackWithheld", "spec.hostnames")}, "Accepted=True/Accepted: spec.hostnames: no\n" + resolved, 2},
 		"another object's problem":           {[]report.Problem{{Object: "HTTPRoute shop/other", Reason: "UnsupportedValue", Message: "no"}}, accepted + resolved, 2},
 	} {
 		t.Run(name, func(t *testing.T) {

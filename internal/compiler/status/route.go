@@ -89,13 +89,14 @@ func (b *builder) routeConditions(route *gateway.Route, p gateway.ParentStatus) 
 	return append(conditions, b.affectedRoute(route.Origin().Ref, on)...)
 }
 
-// explain says which rules of a route are dropped, and which go without the session that they ask for; empty if none.
+// explain says which rules of a route are dropped, which go without the session that they ask for, and which hostnames the route is
+// not laid out to; empty if none.
 func (v refusedRules) explain(problems []report.Problem) string {
 	var parts []string
 	if len(v.problems) > 0 {
 		parts = append(parts, fmt.Sprintf("Dropped Rule %s: %s", strings.Join(v.rules, ", "), joinProblems(v.problems)))
 	}
-	if without := filterByReason(problems, report.ReasonSessionWithheld); len(without) > 0 {
+	if without := filterByReason(problems, report.ReasonSessionWithheld, report.ReasonHostsWithheld); len(without) > 0 {
 		parts = append(parts, joinProblems(without))
 	}
 	return strings.Join(parts, "; ")
@@ -115,7 +116,8 @@ func (b *builder) newAccepted(route string, p gateway.ParentStatus) metav1.Condi
 	case v.whole:
 		return newCondition(gatewayv1.RouteConditionAccepted, false, gatewayv1.RouteReasonUnsupportedValue, joinProblems(v.problems))
 	default:
-		told := filterByReason(b.problems[report.ShownPath(route)], report.ReasonNameQualified, report.ReasonEqualMatch)
+		told := filterByReason(b.problems[report.ShownPath(route)],
+			report.ReasonNameQualified, report.ReasonEqualMatch, report.ReasonFallbackWithheld)
 		return newCondition(gatewayv1.RouteConditionAccepted, true, gatewayv1.RouteReasonAccepted, joinProblems(told))
 	}
 }

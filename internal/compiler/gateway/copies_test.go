@@ -1,0 +1,273 @@
+package gateway
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/compilertest"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
+)
+
+// aged is the metadata of a route that was made on a day of a month.
+func aged(name string, day int) string {
+	return fmt.Sprintf(`%s, creationTimestamp: "2026-01-%02dT00:00:00Z"`, name, day)
+}
+
+// buildWithin works out which requests reach which rule with room for a number of copies of the usual rule.
+func buildWithin(t *testing.T, usual int, documents ...string) *built {
+	t.Helper()
+	in := NewInput(compilertest.Admit(t, documents...), netip.MustParseAddr("0.0.0.0"))
+	in.maxCopies = usual * (copyOverhead + len("/wide"))
+	return newBuilt(Build(in))
+}
+
+const (
+	usualMatch = "{path: {value: /wide}}"
+	toFallback = toWeb + ", rules: [{matches: [" + usualMatch + "]}]"
+	withheld   = `HTTPRoute default/%s: spec.hostnames: Invalid value: %q: on listener http of Gateway default/web routes for %[2]q are copied`
+)
+
+// hostRoute is a route for a hostname of its name, of a day.
+func hostRoute(name string, day int) string {
+	return routeOf(aged(name, day), toWeb+", hostnames: ["+name+".org]"+oneRule)
+}
+
+// wideRoute is a route of a day for every hostname, with the usual rule.
+func wideRoute(name string, day int) string { return routeOf(aged(name, day), toFallback) }
+
+// TestCopies holds who gets what where there is no room for all routes of "*" on all hostnames that it covers: what is older keeps what
+// it has, be it a route or a hostname, and who is left out is told.
+//
+// requirements: S86
+func TestCopies(t *testing.T) {
+	reaching := func(name string) string { return fmt.Sprintf(withheld, name, "*") }
+	without := func(name, hostnames string) string {
+		return fmt.Sprintf(`HTTPRoute default/%s: spec.hostnames: Invalid value: %q: on listener http of Gateway default/web`, name, hostnames)
+	}
+	for name, c := range map[string]struct {
+		room     int
+		routes   []string
+		want     string
+		warnings []string
+	}{
+		"room for all": {2, []string{wideRoute("w", 1), hostRoute("a", 2), hostRoute("b", 3)}, "a.org: a w|b.org: b w|*: w", nil},
+		"a younger hostname": {
+			1,
+			[]string{wideRoute("w", 1), hostRoute("a", 2), hostRoute("b", 3)},
+			"a.org: a w|b.org: b|*: w",
+			[]string{without("b", "b.org")},
+		},
+		"a younger hostname, which comes first by its name": {
+			1,
+			[]string{wideRoute("w", 1), hostRoute("a", 3), hostRoute("b", 2)},
+			"a.org: a|b.org: b w|*: w",
+			[]string{without("a", "a.org")},
+		},
+		"a younger route": {
+			3,
+			[]string{wideRoute("v", 1), wideRoute("w", 4), hostRoute("a", 2), hostRoute("b", 3)},
+			"a.org: a v|b.org: b v|*: v w",
+			[]string{reaching("w")},
+		},
+		"an older route than some hostnames": {
+			2,
+			[]string{wideRoute("v", 1), wideRoute("w", 3), hostRoute("a", 2), hostRoute("b", 4)},
+			"a.org: a v w|b.org: b|*: v w",
+			[]string{without("b", "b.org")},
+		},
+		"no route for a hostname that is as old as all of them": {
+			1,
+			[]string{hostRoute("a", 1), hostRoute("b", 2), wideRoute("w", 3)},
+			"a.org: a|b.org: b|*: w",
+			[]string{reaching("w")},
+		},
+		"what is left out leaves its room to others": {
+			2,
+			[]string{
+				hostRoute("a", 1), hostRoute("b", 1), wideRoute("v", 2), hostRoute("c", 3), routeOf(aged("w", 4), toWeb+", rules: [{matches: ["+usualMatch+", "+usualMatch+"]}]"),
+			},
+			"a.org: a v|b.org: b v|c.org: c|*: v w w",
+			[]string{without("c", "c.org"), reaching("w")},
+		},
+		"a younger route counts no hostname that is without": {
+			4,
+			[]string{
+				routeOf(aged("v", 1), toWeb+", rules: [{matches: ["+usualMatch+", "+usualMatch+", "+usualMatch+"]}]"), hostRoute("a", 2), hostRoute("b", 3), wideRoute("w", 4),
+			},
+			"a.org: a v v v w|b.org: b|*: v v v w",
+			[]string{without("b", "b.org")},
+		},
+		"a hostname is as old as its oldest route": {
+			1,
+			[]string{wideRoute("w", 1), hostRoute("a", 2), hostRoute("b", 3), routeOf(aged("c", 4), toWeb+", hostnames: [a.org]"+oneRule)},
+			"a.org: a c w|b.org: b|*: w",
+			[]string{without("b", "b.org")},
+		},
+		"many hostnames of a route": {
+			1,
+			[]string{wideRoute("w", 2), routeOf(aged("r", 3), toWeb+", hostnames: [e.org, d.org, c.org, b.org, a.org]"+oneRule)},
+			"a.org: r w|b.org: r|c.org: r|d.org: r|e.org: r|*: w",
+			[]string{without("r", "b.org, c.org, d.org and 1 more")},
+		},
+		"a hostname of its own is no copy": {
+			1,
+			[]string{routeOf(aged("w", 1), toFallback+`, hostnames: ["*.org", a.org]`), hostRoute("b", 2), hostRoute("c", 3)},
+			"a.org: w|b.org: b w|c.org: c|*.org: w|*:",
+			[]string{"default/c: spec.hostnames: Invalid value: \"c.org\""},
+		},
+		"an older hostname of its own is no copy": {
+			1,
+			[]string{hostRoute("a", 1), hostRoute("b", 2), routeOf(aged("w", 3), toFallback+`, hostnames: ["*.org", a.org]`)},
+			"a.org: w a|b.org: b w|*.org: w|*:", nil,
+		},
+		"a hostname of its own, without room for others": {
+			1,
+			[]string{wideRoute("v", 2), hostRoute("b", 3), routeOf(aged("w", 4), toFallback+`, hostnames: ["*.org", a.org]`)},
+			"a.org: w|b.org: b w v|*.org: w|*: v",
+			[]string{without("w", "*.org, a.org")},
+		},
+		"each wider hostname by itself": {
+			2,
+			[]string{wideRoute("v", 1), routeOf(aged("w", 1), toFallback+`, hostnames: ["*.org"]`), hostRoute("a", 2)},
+			"a.org: a w v|*.org: w v|*: v", nil,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := buildWithin(t, c.room, append(c.routes, limpetClass, gatewayOf("web", onPort80, ""))...)
+			text := strings.NewReplacer(" default/web/http:", ":", "/0/0", "", "/0/1", "", "/0/2", "").Replace(b.String())
+			text = strings.ReplaceAll(strings.TrimSpace(strings.TrimPrefix(text, "0.0.0.0:80\n")), "\n", "|")
+			if text != c.want {
+				t.Errorf("got\n%s\nwant\n%s", text, c.want)
+			}
+			isAdvice := func(p report.Problem) bool { return p.Advice } // of equal matches
+			compilertest.CheckProblems(t, slices.DeleteFunc(b.rep.Warnings(), isAdvice), c.warnings...)
+		})
+	}
+}
+
+// TestCopiesApart holds what is limited by itself, or not at all: listeners, streams, and proxies of a control plane.
+func TestCopiesApart(t *testing.T) {
+	web := gatewayOf("web", onPort80+", {name: more, protocol: HTTP, port: 81}", "")
+	narrow := routeOf(aged("b", 3), "parentRefs: [{name: web, sectionName: more}], hostnames: [b.org]"+oneRule)
+	b := buildWithin(t, 1, limpetClass, web, wideRoute("w", 1), narrow, routeOf(aged("a", 2), "parentRefs: [{name: web, sectionName: http}], hostnames: [a.org]"+oneRule))
+	checkText(t, b, `0.0.0.0:80
+		a.org default/web/http: a/0/0 w/0/0
+		* default/web/http: w/0/0
+		0.0.0.0:81
+		b.org default/web/more: b/0/0 w/0/0
+		* default/web/more: w/0/0`)
+	compilertest.CheckProblems(t, b.rep.Warnings())
+	if in := NewInputPerGateway(compilertest.Admit(t, web), "a"); in.maxCopies != 0 {
+		t.Errorf("a control plane lays routes out itself, and is held to %d bytes", in.maxCopies)
+	}
+}
+
+// TestSizeOfCopy holds that all text which a rule's requests need is counted for each match, and no rule that is dropped.
+func TestSizeOfCopy(t *testing.T) {
+	const (
+		value    = "abcdefghij"
+		filters  = `[{"type":"RequestHeaderModifier","requestHeaderModifier":{"set":[{"name":"a","value":"abcdefghij"}]}}]`
+		backends = `[{"group":"","kind":"Service","name":"a","port":80,"weight":1}]`
+	)
+	for name, c := range map[string]struct {
+		rules string
+		want  int
+	}{
+		"no match":         {"{matches: []}", copyOverhead},
+		"two rules":        {"{}, {}", 2 * (copyOverhead + len("/"))},
+		"a path":           {"{matches: [{path: {value: /" + value + "}}]}", copyOverhead + 11},
+		"headers":          {"{matches: [{headers: [{name: abc, value: " + value + "}, {name: abcd, value: b}]}]}", copyOverhead + 19},
+		"a query":          {"{matches: [{queryParams: [{name: abc, value: " + value + "}]}]}", copyOverhead + 14},
+		"a method":         {"{matches: [{method: GET}]}", copyOverhead + 4},
+		"matches":          {"{matches: [{path: {value: /a}}, {path: {value: /b}}]}", 2 * (copyOverhead + 2)},
+		"filters of each":  {"{matches: [{}, {}], filters: " + filters + "}", 2 * (copyOverhead + len("/") + len(filters))},
+		"backends of each": {"{matches: [{}, {}], backendRefs: " + backends + "}", 2 * (copyOverhead + len("/") + len(backends))},
+	} {
+		route := compilertest.Admit(t, routeOf("r", "rules: ["+c.rules+"]")).Routes[0]
+		if got := sizeOfCopy(route); got != c.want {
+			t.Errorf("%s: got %d, want %d", name, got, c.want)
+		}
+	}
+}
+
+// listCopies lists on which hosts routes are that are attached elsewhere, as HOST ROUTE, and how much those of each hostname come to.
+func listCopies(p Port) (copies map[string]bool, sizes map[string]int) {
+	copies, sizes = map[string]bool{}, map[string]int{}
+	for _, h := range p.Hosts {
+		for _, m := range h.Matches {
+			own := h.Listener.Hostnames(m.Route)
+			copies[h.Domain+" "+m.Route.Name] = true
+			at := slices.IndexFunc(coverings(h.Domain), func(c string) bool { return slices.Contains(own, c) })
+			if at > 0 {
+				sizes[coverings(h.Domain)[at]] += sizeOfCopy(m.Route)
+			}
+		}
+	}
+	return copies, sizes
+}
+
+// TestNewcomersTakeNothing adds routes at random, the older ones first: no host loses one that it had, and there are never more copies than
+// there is room for.
+//
+// requirements: S75, S86
+func TestNewcomersTakeNothing(t *testing.T) {
+	const room = 4 * (copyOverhead + len("/wide"))
+	hostnames := strings.Split(`|"*.org"|"*.b.org"|"*.org", a.org|"*.org", c.b.org|"*.org", "*.b.org"|a.org|b.org|c.b.org|d.b.org|e.com|a.org, e.com`, "|")
+	full := 0
+	for seed := range 60 {
+		random, documents := rand.New(rand.NewPCG(uint64(seed), 1)), []string{limpetClass, gatewayOf("web", onPort80, "")}
+		for day := range 14 {
+			documents = append(documents, routeOf(aged(string(rune('a'+random.IntN(26)))+fmt.Sprint(day), day+1),
+				toFallback+", hostnames: ["+hostnames[random.IntN(len(hostnames))]+"]"))
+		}
+		objects, before := compilertest.Admit(t, documents...), map[string]bool{}
+		for n := range objects.Routes {
+			part := *objects
+			part.Routes = objects.Routes[:n+1]
+			in := NewInput(&part, netip.MustParseAddr("0.0.0.0"))
+			in.maxCopies = room
+			b := newBuilt(Build(in))
+			now, sizes := listCopies(b.ports[0])
+			for c := range before {
+				if !now[c] {
+					t.Fatalf("seed %d: the newcomer %s takes %q:\n%s", seed, part.Routes[n], c, b)
+				}
+			}
+			for hostname, size := range sizes {
+				if size > room {
+					t.Fatalf("seed %d: those of %s come to %d bytes:\n%s", seed, hostname, size, b)
+				}
+				if size == room {
+					full++
+				}
+			}
+			before = now
+		}
+	}
+	if full < 10 {
+		t.Errorf("there was no room only %d times", full)
+	}
+}
+
+// TestStreamsAreNotCopied: a host's connections are all of its own route, whatever routes there are for wider hostnames.
+func TestStreamsAreNotCopied(t *testing.T) {
+	tlsRoute := func(metadata, hostname string) string {
+		route := routeOf(metadata, toWeb+", hostnames: ["+hostname+"], rules: [{backendRefs: [{name: app, port: 80}]}]")
+		return strings.Replace(strings.Replace(route, "kind: HTTPRoute", "kind: TLSRoute", 1), "/v1\n", "/v1alpha2\n", 1)
+	}
+	b := buildAll(t, limpetClass, gatewayOf("web", "{name: tls, protocol: TLS, port: 443, tls: {mode: Passthrough}}", ""),
+		tlsRoute(aged("w", 1), `"*.org"`), tlsRoute(aged("v", 2), `"*.org"`), tlsRoute(aged("a", 3), "a.org"))
+	var got []string
+	for _, h := range b.ports[0].Hosts {
+		for _, s := range h.Streams {
+			got = append(got, h.Domain+" "+s.Route.Name)
+		}
+	}
+	if want := []string{"a.org a", "*.org w", "*.org v"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
