@@ -308,7 +308,7 @@ func (sc *serveCommand) newReconciler(
 func (sc *serveCommand) serveUntil(
 	ctx context.Context, log *slog.Logger, server *xds.Server, registry *prometheus.Registry, follow func(),
 ) error {
-	rpc := serve.NewRPC(sc.tls.config)
+	rpc := serve.NewRPC(sc.tls.config, sc.age, sc.deadline)
 	server.Register(rpc)
 	listener, err := net.Listen("tcp", sc.listen)
 	if err != nil {
