@@ -290,11 +290,11 @@ func (s *Output) serve(since time.Time, result *compiler.Result) string {
 		time.Since(since).Milliseconds(), changed, len(now))
 }
 
-// LongestUnused is the longest time for which a session of what is served goes on without a request.
-func (s *Output) LongestUnused() time.Duration {
+// LongestUnused is the longest time for which a session of what is served goes on without a request; not known before anything is served.
+func (s *Output) LongestUnused() (longest time.Duration, known bool) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	return s.unused
+	return s.unused, s.published != nil
 }
 
 // Answered says that an Envoy has taken a change as a whole, or rejected something. Statuses depend on what is rejected alone.
