@@ -39,7 +39,7 @@ type Memory struct {
 
 	lock    sync.Mutex // of what follows
 	wanted  map[string]json.RawMessage
-	writing sync.Mutex                 // held while objects are written, and of stored
+	writing chan struct{}              // has a value while objects are read or written, and of stored
 	stored  map[string]json.RawMessage // as far as this process has read or written them
 }
 
@@ -65,7 +65,14 @@ func NewMemory(config *rest.Config, namespace, name string, log *slog.Logger) (*
 	if err != nil {
 		return nil, err
 	}
-	return &Memory{Name: name, Log: log, maps: client.ConfigMaps(namespace), wake: make(chan struct{}, 1)}, nil
+	return newMemory(client.ConfigMaps(namespace), name, log), nil
+}
+
+func newMemory(in typedcorev1.ConfigMapInterface, name string, log *slog.Logger) *Memory {
+	return &Memory{
+		Name: name, Log: log, maps: in, wake: make(chan struct{}, 1), writing: make(chan struct{}, 1),
+		stored: map[string]json.RawMessage{}, // for whoever may not list, but write
+	}
 }
 
 // Whole is false: objects are written for what other objects do not say any more.
@@ -86,8 +93,8 @@ func (m *Memory) Read() (map[string]json.RawMessage, error) {
 		if err != nil {
 			return nil, err
 		}
-		m.writing.Lock()
-		defer m.writing.Unlock()
+		m.writing <- struct{}{}
+		defer func() { <-m.writing }()
 		m.stored = map[string]json.RawMessage{}
 		for i := range list.Items {
 			entries, failed := readEntries(&list.Items[i])
@@ -119,8 +126,9 @@ func (m *Memory) Write(entries map[string]json.RawMessage, urgent bool) error {
 	if urgent {
 		ctx, stop := context.WithTimeout(context.Background(), urgentAfter)
 		defer stop()
-		m.flush(ctx)
-		return nil
+		if m.flush(ctx) {
+			return nil
+		}
 	}
 	wake(m.wake)
 	return nil
@@ -147,10 +155,14 @@ func (m *Memory) Run(ctx context.Context) {
 	m.flush(last)
 }
 
-// flush writes the objects whose entries have changed; false if one could not be written.
+// flush writes the objects whose entries have changed; false if one could not be written, or ctx ends before another flush does.
 func (m *Memory) flush(ctx context.Context) (done bool) {
-	m.writing.Lock()
-	defer m.writing.Unlock()
+	select {
+	case m.writing <- struct{}{}:
+		defer func() { <-m.writing }()
+	case <-ctx.Done():
+		return false
+	}
 	m.lock.Lock()
 	wanted := m.wanted
 	m.lock.Unlock()
