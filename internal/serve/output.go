@@ -281,7 +281,7 @@ func (s *Output) serve(since time.Time, result *compiler.Result) string {
 	}
 	for key := range s.published {
 		if _, stays := now[key]; !stays { // there is no such Gateway any more
-			s.Server.Set(key, xds.NewSnapshot(since, nil))
+			s.Server.Remove(key, since)
 			changed++
 		}
 	}

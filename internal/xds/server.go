@@ -63,6 +63,8 @@ type gateway struct {
 
 	lock    sync.Mutex
 	streams map[*stream]bool
+	// gone says that there is no such Gateway any more. Proxies of it that come back later are to have nothing either.
+	gone bool
 }
 
 // NewServer makes a server that has nothing yet.
@@ -84,9 +86,19 @@ func (s *Server) find(key string) *gateway {
 
 // Set brings the proxies of a Gateway to a snapshot. It does not wait for them.
 func (s *Server) Set(key string, next *Snapshot) {
+	s.set(key, next, false)
+}
+
+// Remove says that there is no such Gateway any more, since a time: its proxies are brought to nothing.
+func (s *Server) Remove(key string, since time.Time) {
+	s.set(key, NewSnapshot(since, nil), true)
+}
+
+func (s *Server) set(key string, next *Snapshot, gone bool) {
 	g := s.find(key)
 	g.lock.Lock()
 	defer g.lock.Unlock()
+	g.gone = gone
 	if last := g.latest.Load(); last != nil && last.Generation == next.Generation {
 		return
 	}
@@ -104,18 +116,24 @@ func (s *Server) SetEndpoints(key string, since time.Time, changed ...*Resource)
 // Latest is what the proxies of a Gateway ought to have; nil if that is not known.
 func (s *Server) Latest(key string) *Snapshot { return s.find(key).latest.Load() }
 
-// Gateways are those that there is something for, in order.
+// Gateways are those that there is something for, in order; those that are gone as long as they have proxies.
 func (s *Server) Gateways() []string {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	var keys []string
 	for key, g := range s.gateways {
-		if g.latest.Load() != nil {
+		if g.isShown() {
 			keys = append(keys, key)
 		}
 	}
 	slices.Sort(keys)
 	return keys
+}
+
+func (g *gateway) isShown() bool {
+	g.lock.Lock()
+	defer g.lock.Unlock()
+	return g.latest.Load() != nil && (!g.gone || len(g.streams) > 0)
 }
 
 func (g *gateway) wake() {

@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -169,6 +170,34 @@ func TestServerEndpoints(t *testing.T) {
 	s.SetEndpoints("default/none", time.Now(), text(Endpoint, "a", "other")) // of which nothing is known
 	if s.Latest("default/none") != nil {
 		t.Error("there is something for a Gateway that is not there")
+	}
+}
+
+// TestServerRemove: a Gateway that is gone is shown as long as it has proxies. Those that come back later are to have nothing.
+func TestServerRemove(t *testing.T) {
+	s, _, connect := startServer(t, Options{Deadline: time.Second})
+	for _, key := range []string{"default/one", "default/unused"} {
+		s.Set(key, listed(t, time.Now(), "cluster a"))
+	}
+	one := connect("one", "default/one")
+	if got, err := one.receive(); got != "a " || err != nil {
+		t.Fatal(got, err)
+	}
+	s.Remove("default/one", time.Now())
+	s.Remove("default/unused", time.Now())
+	if got := s.Gateways(); !slices.Equal(got, []string{"default/one"}) {
+		t.Errorf("there are %v", got)
+	}
+	if err := one.stream.CloseSend(); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "it is shown no more", func() bool { return len(s.Gateways()) == 0 })
+	if got, err := connect("again", "default/one").receive(); got != "" || err != nil {
+		t.Errorf("a proxy that comes back gets %q, %v", got, err)
+	}
+	s.Set("default/one", listed(t, time.Now(), "cluster b"))
+	if got := s.Gateways(); !slices.Equal(got, []string{"default/one"}) {
+		t.Errorf("when it is there again, there are %v", got)
 	}
 }
 
