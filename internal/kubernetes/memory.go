@@ -33,6 +33,7 @@ type Memory struct {
 	// Written, if there is one, is told what became of each write.
 	Written func(result string)
 
+	ctx  context.Context // of this process
 	maps typedcorev1.ConfigMapInterface
 	wake chan struct{}
 	said string // the last failure that was told of
@@ -59,18 +60,18 @@ const (
 	urgentAfter = 2 * time.Second
 )
 
-// NewMemory makes one that has read nothing.
-func NewMemory(config *rest.Config, namespace, name string, log *slog.Logger) (*Memory, error) {
+// NewMemory makes one that has read nothing, and waits for no API server once ctx has ended.
+func NewMemory(ctx context.Context, config *rest.Config, namespace, name string, log *slog.Logger) (*Memory, error) {
 	client, err := typedcorev1.NewForConfig(config)
 	if err != nil {
 		return nil, err
 	}
-	return newMemory(client.ConfigMaps(namespace), name, log), nil
+	return newMemory(ctx, client.ConfigMaps(namespace), name, log), nil
 }
 
-func newMemory(in typedcorev1.ConfigMapInterface, name string, log *slog.Logger) *Memory {
+func newMemory(ctx context.Context, in typedcorev1.ConfigMapInterface, name string, log *slog.Logger) *Memory {
 	return &Memory{
-		Name: name, Log: log, maps: in, wake: make(chan struct{}, 1), writing: make(chan struct{}, 1),
+		ctx: ctx, Name: name, Log: log, maps: in, wake: make(chan struct{}, 1), writing: make(chan struct{}, 1),
 		stored: map[string]json.RawMessage{}, // for whoever may not list, but write
 	}
 }
@@ -81,13 +82,20 @@ func (m *Memory) Whole() bool { return false }
 // readAgain is how long to wait after a read that has failed.
 const readAgain = time.Second
 
-// Read reads all entries. It waits for an API server that is away: to begin without them would be to forget them.
+// Read reads all entries. It waits for an API server that is away, for to begin without them would be to forget them, until the process
+// shall end.
 func (m *Memory) Read() (map[string]json.RawMessage, error) {
 	for {
-		list, err := m.maps.List(context.Background(), metav1.ListOptions{LabelSelector: memoryLabel + "=" + m.Name})
+		list, err := m.maps.List(m.ctx, metav1.ListOptions{LabelSelector: memoryLabel + "=" + m.Name})
+		if m.ctx.Err() != nil {
+			return nil, m.ctx.Err()
+		}
 		if err != nil && !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err) {
 			m.tell("what is remembered can't be read", err)
-			time.Sleep(readAgain)
+			select {
+			case <-m.ctx.Done():
+			case <-time.After(readAgain):
+			}
 			continue
 		}
 		if err != nil {

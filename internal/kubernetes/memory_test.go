@@ -3,6 +3,7 @@ package kubernetes
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"sync/atomic"
 	"testing"
@@ -30,13 +31,34 @@ func (s *slowMaps) Get(ctx context.Context, name string, o metav1.GetOptions) (*
 	}
 }
 
+// absentMaps are ConfigMaps of an API server that is away.
+type absentMaps struct{ typedcorev1.ConfigMapInterface }
+
+func (absentMaps) List(context.Context, metav1.ListOptions) (*corev1.ConfigMapList, error) {
+	return nil, errors.New("connection refused")
+}
+
+// TestMemoryOfAbsentServer: who waits for an API server to read what is remembered can be ended.
+func TestMemoryOfAbsentServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const ends = time.Minute
+		ctx, stop := context.WithTimeout(t.Context(), ends)
+		defer stop()
+		begun := time.Now()
+		_, err := newMemory(ctx, absentMaps{}, "owners", slog.New(slog.DiscardHandler)).Read()
+		if took := time.Since(begun); !errors.Is(err, context.DeadlineExceeded) || took != ends {
+			t.Errorf("it waits for %v: %v", took, err)
+		}
+	})
+}
+
 // TestMemoryOfSlowServer: what is urgent waits no longer than it may for an API server, also while it takes a minute for what is not
 // urgent, and is written when that has come to its end.
 func TestMemoryOfSlowServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := &slowMaps{ConfigMapInterface: fake.NewClientset().CoreV1().ConfigMaps("limpet-system")}
 		slow.takes.Store(int64(time.Minute))
-		m := newMemory(slow, "owners", slog.New(slog.DiscardHandler))
+		m := newMemory(t.Context(), slow, "owners", slog.New(slog.DiscardHandler))
 		ctx, stop := context.WithCancel(t.Context())
 		go m.Run(ctx)
 		if err := m.Write(map[string]json.RawMessage{"a": json.RawMessage(`"1"`)}, false); err != nil {
