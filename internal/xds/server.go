@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	"golang.org/x/time/rate"
 	"google.golang.org/grpc/peer"
 )
 
@@ -55,7 +56,11 @@ type Server struct {
 	lock     sync.Mutex
 	gateways map[string]*gateway
 	streams  atomic.Int64
+	refusals *rate.Limiter // that the log is told of
 }
+
+// refusalsTold is how many refusals a second the log is told of, after as many at once as refusalsAtOnce.
+const refusalsTold, refusalsAtOnce = 1, 20
 
 // gateway is what is served to the proxies of a Gateway.
 type gateway struct {
@@ -69,7 +74,7 @@ type gateway struct {
 
 // NewServer makes a server that has nothing yet.
 func NewServer(o Options) *Server {
-	return &Server{options: o, gateways: map[string]*gateway{}}
+	return &Server{options: o, gateways: map[string]*gateway{}, refusals: rate.NewLimiter(refusalsTold, refusalsAtOnce)}
 }
 
 // find gives a Gateway by its key, NAMESPACE/NAME.
