@@ -134,9 +134,9 @@ func (s *Output) follow(in livereload.Inputs, now time.Time, moved []compiler.Ho
 	if err == nil {
 		err = s.settleDryRuns(update.DryRuns)
 	}
-	for _, d := range s.dryRuns {
+	for _, f := range s.listFrozen() {
 		if err == nil {
-			err = d.follow(s, in, s.changesFor(in, now, moved))
+			err = f.follow(s, in, s.changesFor(in, now, moved))
 		}
 	}
 	return update, err
