@@ -16,8 +16,8 @@ import (
 	"k8s.io/client-go/tools/events"
 )
 
-// Events tells people of objects that have become bad, or good again, where "kubectl describe" and "kubectl events" show it. Of each namespace
-// few are sent, for who changes objects there does not pay for them; the rest is dropped, since statuses say the same.
+// Events tells people of objects that have become bad, or good again, where "kubectl describe" and "kubectl events" show it. Of each
+// namespace few are sent, for who changes objects there does not pay for them; the rest is dropped, since statuses say the same.
 type Events struct {
 	recorder events.EventRecorder
 
