@@ -211,6 +211,14 @@ func isLoopback(address string) bool {
 func (sc *serveCommand) run(c *cobra.Command) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
+	err := sc.serve(ctx, stop, c)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) { // before there was anything to serve
+		return nil
+	}
+	return err
+}
+
+func (sc *serveCommand) serve(ctx context.Context, stop func(), c *cobra.Command) error {
 	gctune.ForServer()
 	log := sc.newLogger(c)
 	registry := prometheus.NewRegistry()
@@ -308,7 +316,7 @@ func (sc *serveCommand) newReconciler(
 func (sc *serveCommand) serveUntil(
 	ctx context.Context, log *slog.Logger, server *xds.Server, registry *prometheus.Registry, follow func(),
 ) error {
-	rpc := serve.NewRPC(sc.tls.config)
+	rpc := serve.NewRPC(sc.tls.config, sc.age, sc.deadline)
 	server.Register(rpc)
 	listener, err := net.Listen("tcp", sc.listen)
 	if err != nil {

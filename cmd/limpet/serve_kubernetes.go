@@ -161,7 +161,7 @@ func (f *clusterFlags) follow(ctx context.Context, log *slog.Logger) (*cluster, 
 }
 
 // followKeys has the keys come from the Secret, if one is named. Overlap is how long a key verifies that no longer signs.
-func (c *cluster) followKeys(ctx context.Context, keys *keyFlags, overlap func() time.Duration) error {
+func (c *cluster) followKeys(ctx context.Context, keys *keyFlags, overlap func() (time.Duration, bool)) error {
 	if c.flags.keys == "" {
 		return nil
 	}

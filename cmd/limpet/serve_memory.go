@@ -51,7 +51,7 @@ func (sc *serveCommand) recall(ctx context.Context, log *slog.Logger, registry p
 	if r.owners, err = livereload.NewOwnersIn(owners); err != nil {
 		log.Warn("whose addresses were is not known, and those that they have now count as their first", "reason", err)
 	}
-	return r, nil
+	return r, ctx.Err()
 }
 
 // sharedMemories are those in objects of limpet's namespace, which all processes share.
@@ -66,7 +66,7 @@ type sharedMemories struct {
 
 // add makes one, which is written until the context ends.
 func (s *sharedMemories) add(name string, isSame func(stored, own json.RawMessage) bool) livereload.Memory {
-	m, err := kubernetes.NewMemory(s.config, s.sc.cluster.namespace, name, s.log)
+	m, err := kubernetes.NewMemory(s.ctx, s.config, s.sc.cluster.namespace, name, s.log)
 	if err != nil {
 		s.err = cmp.Or(s.err, err)
 		return livereload.FileMemory("")

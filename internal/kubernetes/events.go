@@ -4,7 +4,10 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
+	"golang.org/x/time/rate"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -13,10 +16,37 @@ import (
 	"k8s.io/client-go/tools/events"
 )
 
-// Events tells people of objects that have become bad, or good again, where "kubectl describe" and "kubectl events" show it. Equal
-// ones are counted, and no more are sent than an API server likes (client-go).
+// Events tells people of objects that have become bad, or good again, where "kubectl describe" and "kubectl events" show it. Of each
+// namespace few are sent, for who changes objects there does not pay for them; the rest is dropped, since statuses say the same.
 type Events struct {
 	recorder events.EventRecorder
+
+	lock sync.Mutex
+	of   map[string]*rate.Limiter // by namespace
+}
+
+const (
+	// eventsEvery is how often one of a namespace is sent, after eventsAtOnce.
+	eventsEvery, eventsAtOnce = time.Second, 100
+	// maxLimited is how many namespaces are counted.
+	maxLimited = 4096
+)
+
+func newEvents(recorder events.EventRecorder) *Events {
+	return &Events{recorder: recorder, of: map[string]*rate.Limiter{}}
+}
+
+// allow tells whether one more of a namespace is sent.
+func (e *Events) allow(namespace string) bool {
+	e.lock.Lock()
+	defer e.lock.Unlock()
+	if e.of[namespace] == nil {
+		if len(e.of) >= maxLimited {
+			clear(e.of)
+		}
+		e.of[namespace] = rate.NewLimiter(rate.Every(eventsEvery), eventsAtOnce)
+	}
+	return e.of[namespace].Allow()
 }
 
 // NewEvents makes what sends events until ctx ends.
@@ -29,7 +59,7 @@ func NewEvents(ctx context.Context, config *rest.Config) (*Events, error) {
 	if err := broadcaster.StartRecordingToSinkWithContext(ctx); err != nil {
 		return nil, err
 	}
-	return &Events{broadcaster.NewRecorder(runtime.NewScheme(), "limpet.dev/limpet")}, nil
+	return newEvents(broadcaster.NewRecorder(runtime.NewScheme(), "limpet.dev/limpet")), nil
 }
 
 // The conditions of which people ought to hear: those that are good when they are true, and those that are bad then.
@@ -49,10 +79,13 @@ func (e *Events) tell(of *corev1.ObjectReference, before, after map[string]any) 
 	}
 	for _, c := range listConditions(after, "") {
 		last, known := was[c.at]
+		isWorse := c.bad && (!known || !last.bad || last.Reason != c.Reason || last.Message != c.Message)
+		isGood := !c.bad && known && last.bad
 		switch {
-		case c.bad && (!known || !last.bad || last.Reason != c.Reason || last.Message != c.Message):
+		case !isWorse && !isGood || !e.allow(of.Namespace):
+		case isWorse:
 			e.recorder.Eventf(of, nil, corev1.EventTypeWarning, c.Reason, "Reconcile", "%s", c.note())
-		case !c.bad && known && last.bad:
+		default:
 			e.recorder.Eventf(of, nil, corev1.EventTypeNormal, c.Type, "Reconcile", "%s", c.note())
 		}
 	}

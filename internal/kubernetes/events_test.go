@@ -38,7 +38,7 @@ func TestEvents(t *testing.T) {
 		if c.before == c.after {
 			before = after
 		}
-		(&Events{recorder}).tell(&corev1.ObjectReference{}, before, after)
+		newEvents(recorder).tell(&corev1.ObjectReference{}, before, after)
 		close(recorder.Events)
 		var got []string
 		for e := range recorder.Events {
@@ -47,5 +47,28 @@ func TestEvents(t *testing.T) {
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: got %q, want %q", c.what, got, c.want)
 		}
+	}
+}
+
+// TestEventsAreFew: a namespace whose objects turn from good to bad and back without end is told of at a rate, and others are told of
+// meanwhile.
+func TestEventsAreFew(t *testing.T) {
+	const rounds = 10 * eventsAtOnce
+	recorder := events.NewFakeRecorder(2 * rounds)
+	all := newEvents(recorder)
+	status := func(is string) map[string]any {
+		return map[string]any{"conditions": []any{map[string]any{"type": "Accepted", "status": is, "reason": "Some"}}}
+	}
+	for range rounds {
+		all.tell(&corev1.ObjectReference{Namespace: "noisy"}, status("True"), status("False"))
+		all.tell(&corev1.ObjectReference{Namespace: "noisy"}, status("False"), status("True"))
+	}
+	if n := len(recorder.Events); n < eventsAtOnce || n > eventsAtOnce+10 {
+		t.Errorf("%d events of one namespace", n)
+	}
+	before := len(recorder.Events)
+	all.tell(&corev1.ObjectReference{Namespace: "quiet"}, status("True"), status("False"))
+	if len(recorder.Events) != before+1 {
+		t.Error("another namespace is not told of")
 	}
 }

@@ -24,9 +24,10 @@ type Keyring struct {
 	Log             *slog.Logger
 	// Changed is called when another ring has come.
 	Changed func()
-	// Every is how long a key signs; 0 leaves the ring as it is. Overlap is how long it verifies after that.
+	// Every is how long a key signs; 0 leaves the ring as it is. Overlap is how long it verifies after that at least, and whether that is
+	// known yet: nothing rotates before.
 	Every   time.Duration
-	Overlap func() time.Duration
+	Overlap func() (longest time.Duration, known bool)
 
 	lock   sync.Mutex
 	ring   policyconfig.KeyRing
@@ -37,7 +38,7 @@ type Keyring struct {
 // take the sessions that it began for none.
 const lead = time.Hour
 
-// rotateRetry is how long to wait after a rotation that has failed.
+// rotateRetry is how long to wait after a rotation that has failed, or while it is not known how long sessions are.
 const rotateRetry = time.Minute
 
 // Start reads the ring, which it makes if there is no such Secret, and follows it until ctx ends.
@@ -133,7 +134,11 @@ func (k *Keyring) rotateOnce(ctx context.Context, secrets typedcorev1.SecretInte
 	k.lock.Lock()
 	ring, secret := k.ring, k.secret
 	k.lock.Unlock()
-	rotation := keyfile.Rotation{Every: k.Every, Lead: min(lead, k.Every/4), Overlap: max(k.Every, k.Overlap()) + lead}
+	longest, known := k.Overlap()
+	if !known {
+		return now.Add(rotateRetry), nil
+	}
+	rotation := keyfile.Rotation{Every: k.Every, Lead: min(lead, k.Every/4), Overlap: max(k.Every, longest) + lead}
 	next, again, err := rotation.Rotate(ring, secret.CreationTimestamp.Time, now)
 	if err != nil || next.Keys[0].ID == ring.Keys[0].ID {
 		return again, err

@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"strings"
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -130,6 +131,33 @@ status: {phase: `+pod.phase+`, podIP: 10.0.0.1, podIPs: [{ip: 10.0.0.1}, {ip: "f
 		}
 		if o := reduced.(*object); string(o.text) != pod.kept || o.status != nil || o.keeping() != 0 {
 			t.Errorf("%s:\n got %s\nwant %s", what, o.text, pod.kept)
+		}
+	}
+}
+
+// TestReduceData holds that of an object with data no more is kept than what the compiler reads of it, whatever else is in it.
+func TestReduceData(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
+	for sent, want := range map[string]string{
+		`{kind: ConfigMap, metadata: {name: a, namespace: shop, uid: u, annotations: {n: l}}, data: {ca.crt: pem, b: "` + long + `"}, binaryData: {c: eA==}}`: "" +
+			`{"apiVersion":"v1","data":{"ca.crt":"pem"},"kind":"ConfigMap","metadata":{"name":"a","namespace":"shop","uid":"u"}}`,
+		`{kind: ConfigMap, metadata: {name: a, namespace: shop, uid: u}, data: {b: "` + long + `"}}`: "" +
+			`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"shop","uid":"u"}}`,
+		`{kind: Secret, metadata: {name: a, namespace: shop, uid: u}, type: kubernetes.io/tls, data: {tls.crt: eA==, tls.key: eQ==, ca.crt: eg==, b: "` + long + `"}}`: "" +
+			`{"apiVersion":"v1","data":{"ca.crt":"eg==","tls.crt":"eA==","tls.key":"eQ=="},"kind":"Secret",` +
+			`"metadata":{"name":"a","namespace":"shop","uid":"u"},"type":"kubernetes.io/tls"}`,
+	} {
+		u := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(sent), &u.Object); err != nil {
+			t.Fatal(err)
+		}
+		u.SetAPIVersion("v1")
+		reduced, err := reduce(u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o := reduced.(*object); string(o.text) != want {
+			t.Errorf("%d bytes are kept:\n got %.300s\nwant %s", len(o.text), o.text, want)
 		}
 	}
 }

@@ -33,13 +33,14 @@ type Memory struct {
 	// Written, if there is one, is told what became of each write.
 	Written func(result string)
 
+	ctx  context.Context // of this process
 	maps typedcorev1.ConfigMapInterface
 	wake chan struct{}
 	said string // the last failure that was told of
 
 	lock    sync.Mutex // of what follows
 	wanted  map[string]json.RawMessage
-	writing sync.Mutex                 // held while objects are written, and of stored
+	writing chan struct{}              // has a value while objects are read or written, and of stored
 	stored  map[string]json.RawMessage // as far as this process has read or written them
 }
 
@@ -59,13 +60,20 @@ const (
 	urgentAfter = 2 * time.Second
 )
 
-// NewMemory makes one that has read nothing.
-func NewMemory(config *rest.Config, namespace, name string, log *slog.Logger) (*Memory, error) {
+// NewMemory makes one that has read nothing, and waits for no API server once ctx has ended.
+func NewMemory(ctx context.Context, config *rest.Config, namespace, name string, log *slog.Logger) (*Memory, error) {
 	client, err := typedcorev1.NewForConfig(config)
 	if err != nil {
 		return nil, err
 	}
-	return &Memory{Name: name, Log: log, maps: client.ConfigMaps(namespace), wake: make(chan struct{}, 1)}, nil
+	return newMemory(ctx, client.ConfigMaps(namespace), name, log), nil
+}
+
+func newMemory(ctx context.Context, in typedcorev1.ConfigMapInterface, name string, log *slog.Logger) *Memory {
+	return &Memory{
+		ctx: ctx, Name: name, Log: log, maps: in, wake: make(chan struct{}, 1), writing: make(chan struct{}, 1),
+		stored: map[string]json.RawMessage{}, // for whoever may not list, but write
+	}
 }
 
 // Whole is false: objects are written for what other objects do not say any more.
@@ -74,20 +82,27 @@ func (m *Memory) Whole() bool { return false }
 // readAgain is how long to wait after a read that has failed.
 const readAgain = time.Second
 
-// Read reads all entries. It waits for an API server that is away: to begin without them would be to forget them.
+// Read reads all entries. It waits for an API server that is away, for to begin without them would be to forget them, until the process
+// shall end.
 func (m *Memory) Read() (map[string]json.RawMessage, error) {
 	for {
-		list, err := m.maps.List(context.Background(), metav1.ListOptions{LabelSelector: memoryLabel + "=" + m.Name})
+		list, err := m.maps.List(m.ctx, metav1.ListOptions{LabelSelector: memoryLabel + "=" + m.Name})
+		if m.ctx.Err() != nil {
+			return nil, m.ctx.Err()
+		}
 		if err != nil && !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err) {
 			m.tell("what is remembered can't be read", err)
-			time.Sleep(readAgain)
+			select {
+			case <-m.ctx.Done():
+			case <-time.After(readAgain):
+			}
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		m.writing.Lock()
-		defer m.writing.Unlock()
+		m.writing <- struct{}{}
+		defer func() { <-m.writing }()
 		m.stored = map[string]json.RawMessage{}
 		for i := range list.Items {
 			entries, failed := readEntries(&list.Items[i])
@@ -119,8 +134,9 @@ func (m *Memory) Write(entries map[string]json.RawMessage, urgent bool) error {
 	if urgent {
 		ctx, stop := context.WithTimeout(context.Background(), urgentAfter)
 		defer stop()
-		m.flush(ctx)
-		return nil
+		if m.flush(ctx) {
+			return nil
+		}
 	}
 	wake(m.wake)
 	return nil
@@ -147,10 +163,14 @@ func (m *Memory) Run(ctx context.Context) {
 	m.flush(last)
 }
 
-// flush writes the objects whose entries have changed; false if one could not be written.
+// flush writes the objects whose entries have changed; false if one could not be written, or ctx ends before another flush does.
 func (m *Memory) flush(ctx context.Context) (done bool) {
-	m.writing.Lock()
-	defer m.writing.Unlock()
+	select {
+	case m.writing <- struct{}{}:
+		defer func() { <-m.writing }()
+	case <-ctx.Done():
+		return false
+	}
 	m.lock.Lock()
 	wanted := m.wanted
 	m.lock.Unlock()

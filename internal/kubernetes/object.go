@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
@@ -76,6 +77,8 @@ func reduce(sent any) (any, error) {
 	}}
 	if u.GroupVersionKind().GroupKind() == podKind {
 		u.Object = reducePod(u)
+	} else if of, is := dataKinds[u.GroupVersionKind().GroupKind()]; is {
+		u.Object = reduceData(u, of)
 	} else if status, has := u.Object["status"]; has {
 		text, err := json.Marshal(status)
 		if err != nil {
@@ -96,6 +99,35 @@ func reduce(sent any) (any, error) {
 	}
 	o.text, o.keeps = text, u.GroupVersionKind().GroupKind() == policyKind && bytes.Contains(text, keepField)
 	return o, nil
+}
+
+// dataKinds are the kinds of which the compiler reads a few entries of their data, with the names of these.
+var dataKinds = map[schema.GroupKind][]string{
+	{Kind: "Secret"}:    {corev1.TLSCertKey, corev1.TLSPrivateKeyKey, corev1.ServiceAccountRootCAKey},
+	{Kind: "ConfigMap"}: {corev1.ServiceAccountRootCAKey},
+}
+
+// reduceData leaves of an object with data what the compiler reads of it: a cluster has many, of up to a megabyte, and most are nothing to
+// limpet. What changes in the rest of one is no change.
+func reduceData(u *unstructured.Unstructured, names []string) map[string]any {
+	kept := map[string]any{
+		"apiVersion": u.GetAPIVersion(), "kind": u.GetKind(),
+		"metadata": map[string]any{"namespace": u.GetNamespace(), "name": u.GetName(), "uid": string(u.GetUID())},
+	}
+	if of, has := u.Object["type"]; has {
+		kept["type"] = of
+	}
+	has, _ := u.Object["data"].(map[string]any)
+	data := map[string]any{}
+	for _, name := range names {
+		if text, is := has[name]; is {
+			data[name] = text
+		}
+	}
+	if len(data) > 0 {
+		kept["data"] = data
+	}
+	return kept
 }
 
 // keepField is what such a policy has.

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -85,6 +86,14 @@ const (
 	statusRest  = 5
 )
 
+// A status that could not be written is tried again after firstRetry, then twice that, at last every lastRetry; of all together so many a
+// second, after so many at once.
+const (
+	firstRetry             = 5 * time.Millisecond
+	lastRetry              = 15 * time.Second
+	retries, retriesAtOnce = 50, 500
+)
+
 // NewStatusWriter makes one.
 func NewStatusWriter(s *Source, check func([]compiler.Source) (*compiler.CheckResult, error), log *slog.Logger) *StatusWriter {
 	return &StatusWriter{Source: s, Check: check, Log: log, wake: make(chan struct{}, 1)}
@@ -132,7 +141,16 @@ func (w *StatusWriter) newQueue(name string) workqueue.TypedRateLimitingInterfac
 	if w.Metrics != nil {
 		config.MetricsProvider = w.Metrics
 	}
-	return workqueue.NewTypedRateLimitingQueueWithConfig(workqueue.DefaultTypedControllerRateLimiter[statusKey](), config)
+	return workqueue.NewTypedRateLimitingQueueWithConfig(newStatusLimiter(), config)
+}
+
+// newStatusLimiter says when a status is written again that could not be. An API server that is back after an hour has what it missed
+// soon: client-go's own limiter would wait for up to a quarter of an hour.
+func newStatusLimiter() workqueue.TypedRateLimiter[statusKey] {
+	return workqueue.NewTypedMaxOfRateLimiter(
+		workqueue.NewTypedItemExponentialFailureRateLimiter[statusKey](firstRetry, lastRetry),
+		&workqueue.TypedBucketRateLimiter[statusKey]{Limiter: rate.NewLimiter(retries, retriesAtOnce)},
+	)
 }
 
 // compute finds out what the statuses shall be, and queues the objects that have another one.

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -36,7 +37,38 @@ type Tokens struct {
 
 	lock   sync.Mutex
 	judged map[[sha256.Size]byte]judgement
-	by     map[netip.Addr]*rate.Limiter // refusals
+	by     map[netip.Addr]*peerLimit
+}
+
+// peerLimit bounds what an address may have reviewed: as much at a time as it may have refused.
+type peerLimit struct {
+	refusals *rate.Limiter
+	turns    chan struct{}
+	// underWay are the reviews that have not come to an end, each of which may be a refusal.
+	underWay atomic.Int64
+}
+
+func newPeerLimit() *peerLimit {
+	return &peerLimit{refusals: rate.NewLimiter(refusals, refusalsAtOnce), turns: make(chan struct{}, refusalsAtOnce)}
+}
+
+// begin waits for a turn; false if the address has none.
+func (l *peerLimit) begin(ctx context.Context) bool {
+	select {
+	case l.turns <- struct{}{}:
+	case <-ctx.Done():
+		return false
+	}
+	if l.refusals.Tokens() < float64(l.underWay.Add(1)) {
+		l.end()
+		return false
+	}
+	return true
+}
+
+func (l *peerLimit) end() {
+	l.underWay.Add(-1)
+	<-l.turns
 }
 
 // judgement is what became of a token.
@@ -69,7 +101,7 @@ func (t *Tokens) Begin(config *rest.Config, source *Source) error {
 	}
 	t.source, t.review = source, client.TokenReviews().Create
 	t.all = rate.NewLimiter(reviews, reviewsAtOnce)
-	t.judged, t.by = map[[sha256.Size]byte]judgement{}, map[netip.Addr]*rate.Limiter{}
+	t.judged, t.by = map[[sha256.Size]byte]judgement{}, map[netip.Addr]*peerLimit{}
 	return nil
 }
 
@@ -84,9 +116,12 @@ func (t *Tokens) Review(ctx context.Context, address, token string) (account str
 	if known != nil {
 		return known.account, known.err
 	}
-	if limit.Tokens() < 1 {
-		return "", fmt.Errorf("%w: too many of this address were refused", serve.ErrUnavailable)
+	ctx, stop := context.WithTimeout(ctx, reviewFor)
+	defer stop()
+	if !limit.begin(ctx) {
+		return "", fmt.Errorf("%w: too many of this address were refused, or wait", serve.ErrUnavailable)
 	}
+	defer limit.end()
 	answer, err := t.ask(ctx, token)
 	if err != nil {
 		return "", fmt.Errorf("%w: %w", serve.ErrUnavailable, err)
@@ -96,7 +131,7 @@ func (t *Tokens) Review(ctx context.Context, address, token string) (account str
 		j.until = end
 	}
 	if j.err != nil {
-		limit.Allow()
+		limit.refusals.Allow()
 		j.account, j.until = "", time.Now().Add(badFor)
 	}
 	t.remember(key, j)
@@ -104,7 +139,7 @@ func (t *Tokens) Review(ctx context.Context, address, token string) (account str
 }
 
 // recall gives what became of a token a short while ago, nil if that is not known, and the limiter of an address.
-func (t *Tokens) recall(key [sha256.Size]byte, address string) (*judgement, *rate.Limiter) {
+func (t *Tokens) recall(key [sha256.Size]byte, address string) (*judgement, *peerLimit) {
 	t.lock.Lock()
 	defer t.lock.Unlock()
 	limit := t.limitOf(address)
@@ -114,10 +149,8 @@ func (t *Tokens) recall(key [sha256.Size]byte, address string) (*judgement, *rat
 	return nil, limit
 }
 
-// ask has the API server review a token.
+// ask has the API server review a token, when it is its turn.
 func (t *Tokens) ask(ctx context.Context, token string) (authenticationv1.TokenReviewStatus, error) {
-	ctx, stop := context.WithTimeout(ctx, reviewFor)
-	defer stop()
 	if err := t.all.Wait(ctx); err != nil {
 		return authenticationv1.TokenReviewStatus{}, err
 	}
@@ -205,7 +238,7 @@ func (t *Tokens) remember(key [sha256.Size]byte, j judgement) {
 }
 
 // limitOf is the limiter of an address, or of a network of IPv6, of which one machine may have all.
-func (t *Tokens) limitOf(address string) *rate.Limiter {
+func (t *Tokens) limitOf(address string) *peerLimit {
 	at, _ := netip.ParseAddrPort(address)
 	from := at.Addr().Unmap()
 	if from.Is6() {
@@ -216,7 +249,7 @@ func (t *Tokens) limitOf(address string) *rate.Limiter {
 		if len(t.by) >= maxJudged {
 			clear(t.by)
 		}
-		t.by[from] = rate.NewLimiter(refusals, refusalsAtOnce)
+		t.by[from] = newPeerLimit()
 	}
 	return t.by[from]
 }

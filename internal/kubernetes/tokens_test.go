@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -46,8 +49,8 @@ const (
 func judgeSignature(token string) (s authenticationv1.TokenReviewStatus, err error) {
 	s.Audiences = []string{"limpet.dev"}
 	s.User.Username = edgeAccount
-	s.Authenticated = strings.HasSuffix(token, ".good")
-	if strings.HasSuffix(token, ".away") {
+	s.Authenticated = strings.HasSuffix(token, "good")
+	if strings.HasSuffix(token, "away") {
 		err = errors.New("connection refused")
 	}
 	return s, err
@@ -93,7 +96,7 @@ func TestReviewLimits(t *testing.T) {
 		return err
 	}
 	for i := range 3 * maxJudged {
-		if err := show(fmt.Sprintf("[2001:db8::%x]:%d", i, 1000+i%1000), fmt.Sprintf("%d.bad", i)); err == nil {
+		if err := show(fmt.Sprintf("[2001:db8::%x]:%d", i, 1000+i%1000), fmt.Sprintf("%d-bad", i)); err == nil {
 			t.Fatal("a bad token is good")
 		}
 	}
@@ -105,6 +108,40 @@ func TestReviewLimits(t *testing.T) {
 	}
 	if len(tokens.judged) > maxJudged || len(tokens.by) > maxJudged {
 		t.Errorf("%d tokens and %d addresses are remembered", len(tokens.judged), len(tokens.by))
+	}
+}
+
+// TestReviewLimitsAtOnce: that holds too for whoever shows them all at the same time, on many connections. Good ones of one address, as many
+// Envoys behind a balancer show them, are all reviewed.
+func TestReviewLimitsAtOnce(t *testing.T) {
+	for signature, c := range map[string]struct{ shown, most, least int }{"bad": {2000, refusalsAtOnce + 5, 1}, "good": {400, 400, 400}} {
+		synctest.Test(t, func(t *testing.T) {
+			tokens, _ := newTokens(t, judgeSignature)
+			later := time.Now().Add(time.Hour)
+			var asked, good atomic.Int64
+			tokens.review = func(_ context.Context, r *authenticationv1.TokenReview, _ metav1.CreateOptions) (*authenticationv1.TokenReview, error) {
+				asked.Add(1)
+				time.Sleep(20 * time.Millisecond)
+				status, err := judgeSignature(r.Spec.Token)
+				return &authenticationv1.TokenReview{Status: status}, err
+			}
+			var all sync.WaitGroup
+			for i := range c.shown {
+				all.Go(func() {
+					_, err := tokens.Review(t.Context(), "192.0.2.1:1000", makeToken(edgeAccount, ourAudience, fmt.Sprintf("%d-%s", i, signature), later))
+					if err == nil {
+						good.Add(1)
+					}
+				})
+			}
+			all.Wait()
+			if n := int(asked.Load()); n > c.most || n < c.least {
+				t.Errorf("of %d %s ones the API server was asked for %d, want %d to %d", c.shown, signature, n, c.least, c.most)
+			}
+			if signature == "good" && int(good.Load()) != c.shown {
+				t.Errorf("of %d good ones %d are taken", c.shown, good.Load())
+			}
+		})
 	}
 }
 

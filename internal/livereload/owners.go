@@ -2,6 +2,8 @@ package livereload
 
 import (
 	"cmp"
+	"encoding/json"
+	"maps"
 	"slices"
 	"time"
 
@@ -17,6 +19,12 @@ type Owners struct {
 	memory  Memory
 	unsaved bool                            // the memory does not have all of it
 	history map[compiler.HostKey]pastOwners // of those that have any
+	seen    []compiler.PodAt                // by See last
+
+	// entries are what was given to a memory that is not whole, and touched the addresses whose entries may be others since: of
+	// 100,000 a change writes few down anew.
+	entries map[string]json.RawMessage
+	touched map[compiler.HostKey]bool
 }
 
 // pastOwners are who had an address before, and since when it has been without a pod; zero while it has one.
@@ -47,9 +55,13 @@ func NewOwners(file string) (*Owners, error) { return NewOwnersIn(FileMemory(fil
 
 // NewOwnersIn is NewOwners for any memory.
 func NewOwnersIn(m Memory) (*Owners, error) {
-	o := &Owners{Of: map[compiler.HostKey]compiler.HostOwner{}, memory: m, history: map[compiler.HostKey]pastOwners{}}
+	o := &Owners{
+		Of: map[compiler.HostKey]compiler.HostOwner{}, memory: m, history: map[compiler.HostKey]pastOwners{},
+		entries: map[string]json.RawMessage{}, touched: map[compiler.HostKey]bool{},
+	}
 	read, err := recall[compiler.HostKey, rememberedOwner](m)
 	for at, r := range read {
+		o.touched[at] = true
 		o.Of[at] = compiler.HostOwner{UID: r.UID, Reused: r.Reused, Live: r.Live}
 		o.history[at] = pastOwners{r.Former, r.Gone}
 	}
@@ -59,6 +71,10 @@ func NewOwnersIn(m Memory) (*Owners, error) {
 // See notes which pods are at which addresses. It gives the addresses that have passed to another pod, which proxies do not know
 // before [Owners.Confirm].
 func (o *Owners) See(pods []compiler.PodAt, now time.Time) (moved []compiler.HostKey, err error) {
+	if len(pods) > 0 && len(pods) == len(o.seen) && &pods[0] == &o.seen[0] {
+		return nil, nil // the same list, as after most changes
+	}
+	o.seen = pods
 	changed := false
 	there := make(map[compiler.HostKey]bool, len(pods))
 	for len(pods) > 0 {
@@ -110,11 +126,12 @@ func (o *Owners) seeAt(at compiler.HostKey, pods []compiler.PodAt) (learnt, pass
 	}
 	switch {
 	case !is:
-		o.Of[at] = compiler.HostOwner{UID: next}
+		o.Of[at], o.touched[at] = compiler.HostOwner{UID: next}, true
 		return true, false
 	case next == known.UID:
 		return false, false
 	}
+	o.touched[at] = true
 	o.Of[at] = compiler.HostOwner{UID: next, Reused: true}
 	former := append(slices.DeleteFunc(past.former, func(uid string) bool { return uid == next }), known.UID)
 	o.history[at] = pastOwners{former: former[max(0, len(former)-maxFormer):]}
@@ -132,7 +149,7 @@ func (o *Owners) noteGone(there map[compiler.HostKey]bool, now time.Time) (news 
 		if !there[at] {
 			past.gone = now.Round(0)
 		}
-		o.history[at] = past
+		o.history[at], o.touched[at] = past, true
 	}
 	return news
 }
@@ -154,6 +171,7 @@ func (o *Owners) forgetOldest() {
 	for _, at := range gone[:min(len(gone), len(o.Of)-maxOwners)] {
 		delete(o.Of, at)
 		delete(o.history, at)
+		o.touched[at] = true
 	}
 }
 
@@ -172,7 +190,7 @@ func (o *Owners) Confirm() (news bool, err error) {
 	for at, known := range o.Of {
 		if known.Reused && !known.Live {
 			known.Live, news = true, true
-			o.Of[at] = known
+			o.Of[at], o.touched[at] = known, true
 		}
 	}
 	if news {
@@ -181,16 +199,38 @@ func (o *Owners) Confirm() (news bool, err error) {
 	return news, err
 }
 
-// save has it remembered. What slices say of an address that had one pod is worth nothing: they will say it again. But one that has
-// no pod now may get another.
+// save has it remembered.
 func (o *Owners) save(urgent bool) error {
-	if o.memory == FileMemory("") {
-		return nil
+	if o.memory.Whole() {
+		all := make(map[compiler.HostKey]rememberedOwner, len(o.Of))
+		for at := range o.Of {
+			all[at] = o.describe(at)
+		}
+		return remember(o.memory, all, func(rememberedOwner) bool { return true }, urgent)
 	}
-	all := make(map[compiler.HostKey]rememberedOwner, len(o.Of))
-	for at, known := range o.Of {
-		past := o.history[at]
-		all[at] = rememberedOwner{known.UID, known.Reused, known.Live, past.former, past.gone}
+	entries := maps.Clone(o.entries) // the memory has the last ones
+	for at := range o.touched {
+		r := o.describe(at)
+		if !r.isWorthIt() {
+			delete(entries, at.String())
+			continue
+		}
+		text, err := json.Marshal(r)
+		if err != nil {
+			return err
+		}
+		entries[at.String()] = text
 	}
-	return remember(o.memory, all, func(r rememberedOwner) bool { return r.Reused || !r.Gone.IsZero() }, urgent)
+	clear(o.touched)
+	o.entries = entries
+	return o.memory.Write(entries, urgent)
 }
+
+func (o *Owners) describe(at compiler.HostKey) rememberedOwner {
+	known, past := o.Of[at], o.history[at]
+	return rememberedOwner{known.UID, known.Reused, known.Live, past.former, past.gone}
+}
+
+// isWorthIt leaves out what objects say, and who is forgotten: slices say of an address that had one pod the same again. But one that has
+// no pod now may get another.
+func (r *rememberedOwner) isWorthIt() bool { return r.Reused || !r.Gone.IsZero() }

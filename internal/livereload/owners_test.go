@@ -1,6 +1,9 @@
 package livereload
 
 import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -107,4 +110,54 @@ func newOwners(t testing.TB) *Owners {
 		t.Fatal(err)
 	}
 	return o
+}
+
+// lastEntries is a memory that is not whole, and has what was written last.
+type lastEntries struct{ entries map[string]json.RawMessage }
+
+func (m *lastEntries) Read() (map[string]json.RawMessage, error) { return m.entries, nil }
+func (m *lastEntries) Whole() bool                               { return false }
+func (m *lastEntries) Write(entries map[string]json.RawMessage, _ bool) error {
+	m.entries = entries
+	return nil
+}
+
+// TestOwnersRemembersAll has pods come, go and take others' addresses at random, and limpet begin anew: at each moment the memory has all
+// that is worth it, and nothing else, though only what has changed is written down.
+func TestOwnersRemembersAll(t *testing.T) {
+	random, m, now := rand.New(rand.NewPCG(18, 2)), &lastEntries{}, time.Unix(1_700_000_000, 0)
+	o, err := NewOwnersIn(m)
+	must(t, err)
+	for round := range 400 {
+		var pods []compiler.PodAt
+		for i := range 6 {
+			if random.IntN(4) > 0 {
+				at := compiler.HostKey{Namespace: "shop", Address: netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(i)}), 80)}
+				pods = append(pods, compiler.PodAt{HostKey: at, UID: fmt.Sprint(random.IntN(3))})
+			}
+		}
+		now = now.Add(time.Second)
+		_, err := o.See(pods, now)
+		must(t, err)
+		if random.IntN(3) == 0 {
+			_, err = o.Confirm()
+			must(t, err)
+		}
+		must(t, o.Keep())
+		want := map[string]rememberedOwner{}
+		for at := range o.Of {
+			if r := o.describe(at); r.isWorthIt() {
+				want[at.String()] = r
+			}
+		}
+		text, err := json.Marshal(want)
+		must(t, err)
+		if got, err := json.Marshal(m.entries); string(got) != string(text) || err != nil {
+			t.Fatalf("round %d: it remembers %s, want %s: %v", round, got, text, err)
+		}
+		if random.IntN(20) == 0 {
+			o, err = NewOwnersIn(m)
+			must(t, err)
+		}
+	}
 }

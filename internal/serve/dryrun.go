@@ -15,14 +15,20 @@ import (
 // dryRun is a Gateway whose proxies go on by the objects as they were, while it is tried what they are now. What is no one's wish goes
 // on for them as for others: endpoints, certificates, keys and what is remembered of hosts.
 type dryRun struct {
-	// before are the objects as they were, and decided what was decided on them. Follower is nil if that is not known, for this process
-	// began after the dry run did.
-	before   []compiler.Source
+	// frozen is what its proxies go on by; nil if that is not known, for this process began after the dry run did.
+	frozen *frozen
+	// served is what the proxies are served, and tried what they would be.
+	served, tried *envoy.Served
+}
+
+// frozen are all objects as they were when dry runs began, one or several at the same time. To follow them costs as much as to follow
+// those of now.
+type frozen struct {
+	before []compiler.Source
+	// decided is what was decided on them.
 	decided  *compiler.Earlier
 	follower *compiler.Follower
 	update   *compiler.Update
-	// served is what the proxies are served, and tried what they would be.
-	served, tried *envoy.Served
 }
 
 // facts are the kinds of objects that say how things are, by the beginning of their sources' names. All others say how they shall be.
@@ -39,60 +45,69 @@ func (s *Output) settleDryRuns(keys []string) error {
 		return nil
 	}
 	maps.DeleteFunc(s.dryRuns, func(key string, _ *dryRun) bool { return !slices.Contains(keys, key) })
+	isNew := func(key string) bool { return s.dryRuns[key] == nil }
+	if !slices.ContainsFunc(keys, isNew) {
+		return nil
+	}
+	now, err := s.freeze()
+	if err != nil {
+		return err
+	}
+	if s.dryRuns == nil {
+		s.dryRuns = map[string]*dryRun{}
+	}
 	for _, key := range keys {
-		if s.dryRuns[key] != nil {
-			continue
+		if isNew(key) {
+			s.dryRuns[key] = &dryRun{frozen: now, served: &envoy.Served{Gateway: key}}
 		}
-		d := &dryRun{served: &envoy.Served{Gateway: key}}
-		if s.compiled {
-			if err := d.begin(s); err != nil {
-				return err
-			}
-		}
-		if s.dryRuns == nil {
-			s.dryRuns = map[string]*dryRun{}
-		}
-		s.dryRuns[key] = d
 	}
 	return nil
 }
 
-// begin keeps the objects as they were in the last compilation that came to something.
-func (d *dryRun) begin(s *Output) (err error) {
+// freeze keeps the objects as they were in the last compilation that came to something; nil before there was one.
+func (s *Output) freeze() (f *frozen, err error) {
+	if !s.compiled {
+		return nil, nil
+	}
+	f = &frozen{before: slices.DeleteFunc(slices.Clone(s.accepted.Sources), isFact)}
 	o := s.options(s.accepted)
 	o.Incumbents = s.follower.Incumbents()
-	if d.decided, err = compiler.Decide(s.accepted.Sources, o); err != nil {
-		return err
+	if f.decided, err = compiler.Decide(s.accepted.Sources, o); err != nil {
+		return nil, err
 	}
-	if d.follower, err = compiler.NewFollower(o); err != nil {
-		return err
+	f.follower, err = compiler.NewFollower(o)
+	return f, err
+}
+
+// listFrozen lists what is frozen, each once, in no order.
+func (s *Output) listFrozen() (all []*frozen) {
+	for _, d := range s.dryRuns {
+		if d.frozen != nil && !slices.Contains(all, d.frozen) {
+			all = append(all, d.frozen)
+		}
 	}
-	d.before = slices.DeleteFunc(slices.Clone(s.accepted.Sources), isFact)
-	return nil
+	return all
 }
 
 // follow takes over what is no one's wish.
-func (d *dryRun) follow(s *Output, in livereload.Inputs, c compiler.Changes) (err error) {
-	if d.follower == nil {
-		return nil
-	}
-	sources := slices.Clone(d.before)
+func (f *frozen) follow(s *Output, in livereload.Inputs, c compiler.Changes) (err error) {
+	sources := slices.Clone(f.before)
 	for _, one := range in.Sources {
 		if isFact(one) {
 			sources = append(sources, one)
 		}
 	}
 	slices.SortFunc(sources, func(a, b compiler.Source) int { return cmp.Compare(a.Name, b.Name) })
-	d.update, err = d.follower.Replace(s.Unselected.Append(sources), c)
+	f.update, err = f.follower.Replace(s.Unselected.Append(sources), c)
 	return err
 }
 
 // listPods lists the pods at addresses of all that is compiled.
 func (s *Output) listPods(update *compiler.Update) []compiler.PodAt {
 	pods := update.Pods
-	for _, d := range s.dryRuns {
-		if d.update != nil {
-			pods = append(slices.Clip(pods), d.update.Pods...)
+	for _, f := range s.listFrozen() {
+		if f.update != nil {
+			pods = append(slices.Clip(pods), f.update.Pods...)
 		}
 	}
 	if len(s.dryRuns) > 0 {
@@ -111,6 +126,11 @@ func (s *Output) holdDryRuns(result *compiler.Result) (*compiler.Result, error) 
 	}
 	held := *result
 	held.Served = nil
+	for _, f := range s.listFrozen() {
+		if err := f.hold(&held); err != nil {
+			return nil, err
+		}
+	}
 	for _, served := range result.Served {
 		d := s.dryRuns[served.Gateway]
 		if d != nil {
@@ -118,10 +138,10 @@ func (s *Output) holdDryRuns(result *compiler.Result) (*compiler.Result, error) 
 		}
 		switch {
 		case d == nil:
-		case d.follower == nil:
+		case d.frozen == nil:
 			continue // its proxies keep what they have
 		default:
-			if err := d.hold(&held); err != nil {
+			if err := d.goOn(); err != nil {
 				return nil, err
 			}
 			served = d.served
@@ -131,15 +151,11 @@ func (s *Output) holdDryRuns(result *compiler.Result) (*compiler.Result, error) 
 	return &held, nil
 }
 
-// hold finds out what a Gateway's proxies go on with, and adds what that says of hosts to a result.
-func (d *dryRun) hold(to *compiler.Result) error {
-	own, err := d.update.Configuration()
+// hold adds what proxies go on with, as far as it says something of hosts, to a result.
+func (f *frozen) hold(to *compiler.Result) error {
+	own, err := f.update.Configuration()
 	if err != nil {
 		return err
-	}
-	at := slices.IndexFunc(own.Served, func(one *envoy.Served) bool { return one.Gateway == d.served.Gateway })
-	if at >= 0 {
-		d.served = own.Served[at]
 	}
 	to.Draining = slices.Concat(to.Draining, own.Draining)
 	to.Unsettled, to.LongestUnused = to.Unsettled || own.Unsettled, max(to.LongestUnused, own.LongestUnused)
@@ -149,12 +165,28 @@ func (d *dryRun) hold(to *compiler.Result) error {
 	return nil
 }
 
+// goOn finds out what a Gateway's proxies go on with.
+func (d *dryRun) goOn() error {
+	own, err := d.frozen.update.Configuration()
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(own.Served, func(one *envoy.Served) bool { return one.Gateway == d.served.Gateway })
+	if at >= 0 {
+		d.served = own.Served[at]
+	}
+	return nil
+}
+
 // listDryRuns says of the Gateways that are tried what would change.
 func (s *Output) listDryRuns() map[string]compiler.DryRun {
 	all := map[string]compiler.DryRun{}
 	for key, d := range s.dryRuns {
-		tried := compiler.DryRun{Before: d.decided}
-		if d.follower != nil && d.tried != nil {
+		var tried compiler.DryRun
+		if d.frozen != nil {
+			tried.Before = d.frozen.decided
+		}
+		if d.frozen != nil && d.tried != nil {
 			tried.Changes = listChanges(d.served, d.tried)
 		}
 		all[key] = tried

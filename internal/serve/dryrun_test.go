@@ -124,3 +124,27 @@ func TestDryRun(t *testing.T) {
 		t.Errorf("its status says %q", said)
 	}
 }
+
+// TestDryRunsShare: Gateways that are tried from the same moment on go on by the same objects, which are followed once, however many they are;
+// what nobody goes on by any more is followed no more.
+func TestDryRunsShare(t *testing.T) {
+	o, keys := newOutput(t)
+	o.Admitted = true
+	was := withCertificate(t, podDocuments)
+	const dry = `, annotations: {limpet.dev/dry-run: "true"}`
+	annotate := func(text string, names ...string) string {
+		for _, name := range names {
+			text = strings.Replace(text, "name: "+name+", namespace: default}", "name: "+name+", namespace: default"+dry+"}", 1)
+		}
+		return text
+	}
+	for _, step := range []struct {
+		tried []string
+		want  int
+	}{{nil, 0}, {[]string{"one", "two"}, 1}, {[]string{"two"}, 1}, {[]string{"two", "one"}, 2}, {[]string{"one"}, 1}, {nil, 0}} {
+		applyObjects(t, o, keys, annotate(was, step.tried...))
+		if n := len(o.listFrozen()); n != step.want || len(o.dryRuns) != len(step.tried) {
+			t.Errorf("while %v are tried, %d dry runs go on by %d states, want %d", step.tried, len(o.dryRuns), n, step.want)
+		}
+	}
+}

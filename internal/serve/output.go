@@ -134,9 +134,9 @@ func (s *Output) follow(in livereload.Inputs, now time.Time, moved []compiler.Ho
 	if err == nil {
 		err = s.settleDryRuns(update.DryRuns)
 	}
-	for _, d := range s.dryRuns {
+	for _, f := range s.listFrozen() {
 		if err == nil {
-			err = d.follow(s, in, s.changesFor(in, now, moved))
+			err = f.follow(s, in, s.changesFor(in, now, moved))
 		}
 	}
 	return update, err
@@ -281,7 +281,7 @@ func (s *Output) serve(since time.Time, result *compiler.Result) string {
 	}
 	for key := range s.published {
 		if _, stays := now[key]; !stays { // there is no such Gateway any more
-			s.Server.Set(key, xds.NewSnapshot(since, nil))
+			s.Server.Remove(key, since)
 			changed++
 		}
 	}
@@ -290,11 +290,11 @@ func (s *Output) serve(since time.Time, result *compiler.Result) string {
 		time.Since(since).Milliseconds(), changed, len(now))
 }
 
-// LongestUnused is the longest time for which a session of what is served goes on without a request.
-func (s *Output) LongestUnused() time.Duration {
+// LongestUnused is the longest time for which a session of what is served goes on without a request; not known before anything is served.
+func (s *Output) LongestUnused() (longest time.Duration, known bool) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	return s.unused
+	return s.unused, s.published != nil
 }
 
 // Answered says that an Envoy has taken a change as a whole, or rejected something. Statuses depend on what is rejected alone.

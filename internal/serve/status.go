@@ -53,10 +53,10 @@ func (s Status) IsSettled() bool {
 }
 
 // NewRPC makes a gRPC server for Envoys; without TLS if there is no configuration. An Envoy that has vanished without a
-// word is missed within a minute.
-func NewRPC(config *tls.Config) *grpc.Server {
+// word is missed within a minute. Age and deadline are those of the xds.Options: where streams end with their age, so do connections.
+func NewRPC(config *tls.Config, age, deadline time.Duration) *grpc.Server {
 	options := []grpc.ServerOption{
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 30 * time.Second, Timeout: 20 * time.Second}),
+		grpc.KeepaliveParams(limitAge(keepalive.ServerParameters{Time: 30 * time.Second, Timeout: 20 * time.Second}, age, deadline)),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
 		grpc.MaxConcurrentStreams(8), // of one connection: an Envoy has one
 		grpc.MaxRecvMsgSize(maxRequest),
@@ -65,6 +65,16 @@ func NewRPC(config *tls.Config) *grpc.Server {
 		options = append(options, grpc.Creds(credentials.NewTLS(config)))
 	}
 	return grpc.NewServer(options...)
+}
+
+// limitAge has a connection take no more streams before its own ends, from four fifths of the age on, so that an Envoy comes back on
+// another one: it is judged anew, and may find another replica. One that owes an answer then, and goes on owing it, is cut off.
+func limitAge(p keepalive.ServerParameters, age, deadline time.Duration) keepalive.ServerParameters {
+	if age > 0 {
+		p.MaxConnectionAge = age * 7 / 10 // give or take a tenth of that, says gRPC
+		p.MaxConnectionAgeGrace = age*6/10 + 2*deadline
+	}
+	return p
 }
 
 // maxRequest is the size of a request that is read: an Envoy that comes back lists all that it has.

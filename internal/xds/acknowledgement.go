@@ -3,6 +3,7 @@ package xds
 import (
 	"maps"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
@@ -117,10 +118,22 @@ func (c *client) noteEndpoints(p *push, now time.Time) {
 	}
 }
 
+// maxText is how much is kept and told of a text that a client has made, in bytes.
+const maxText = 4096
+
+// shorten cuts such a text.
+func shorten(text string) string {
+	if len(text) <= maxText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxText], "") + "..."
+}
+
 // reject notes what an Envoy did not take. Of several resources it may have taken some: they are sent again in halves,
 // until the ones at fault are alone. Those are not sent again, but for filters (trial.go).
 func (c *client) reject(t Type, p *push, words string, now time.Time) {
 	k := &c.types[t]
+	words = shorten(words)
 	var names []string
 	for _, r := range p.resources {
 		names = append(names, r.Name)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	"golang.org/x/time/rate"
 	"google.golang.org/grpc/peer"
 )
 
@@ -55,7 +56,11 @@ type Server struct {
 	lock     sync.Mutex
 	gateways map[string]*gateway
 	streams  atomic.Int64
+	refusals *rate.Limiter // that the log is told of
 }
+
+// refusalsTold is how many refusals a second the log is told of, after as many at once as refusalsAtOnce.
+const refusalsTold, refusalsAtOnce = 1, 20
 
 // gateway is what is served to the proxies of a Gateway.
 type gateway struct {
@@ -63,11 +68,13 @@ type gateway struct {
 
 	lock    sync.Mutex
 	streams map[*stream]bool
+	// gone says that there is no such Gateway any more. Proxies of it that come back later are to have nothing either.
+	gone bool
 }
 
 // NewServer makes a server that has nothing yet.
 func NewServer(o Options) *Server {
-	return &Server{options: o, gateways: map[string]*gateway{}}
+	return &Server{options: o, gateways: map[string]*gateway{}, refusals: rate.NewLimiter(refusalsTold, refusalsAtOnce)}
 }
 
 // find gives a Gateway by its key, NAMESPACE/NAME.
@@ -84,9 +91,19 @@ func (s *Server) find(key string) *gateway {
 
 // Set brings the proxies of a Gateway to a snapshot. It does not wait for them.
 func (s *Server) Set(key string, next *Snapshot) {
+	s.set(key, next, false)
+}
+
+// Remove says that there is no such Gateway any more, since a time: its proxies are brought to nothing.
+func (s *Server) Remove(key string, since time.Time) {
+	s.set(key, NewSnapshot(since, nil), true)
+}
+
+func (s *Server) set(key string, next *Snapshot, gone bool) {
 	g := s.find(key)
 	g.lock.Lock()
 	defer g.lock.Unlock()
+	g.gone = gone
 	if last := g.latest.Load(); last != nil && last.Generation == next.Generation {
 		return
 	}
@@ -104,18 +121,24 @@ func (s *Server) SetEndpoints(key string, since time.Time, changed ...*Resource)
 // Latest is what the proxies of a Gateway ought to have; nil if that is not known.
 func (s *Server) Latest(key string) *Snapshot { return s.find(key).latest.Load() }
 
-// Gateways are those that there is something for, in order.
+// Gateways are those that there is something for, in order; those that are gone as long as they have proxies.
 func (s *Server) Gateways() []string {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	var keys []string
 	for key, g := range s.gateways {
-		if g.latest.Load() != nil {
+		if g.isShown() {
 			keys = append(keys, key)
 		}
 	}
 	slices.Sort(keys)
 	return keys
+}
+
+func (g *gateway) isShown() bool {
+	g.lock.Lock()
+	defer g.lock.Unlock()
+	return g.latest.Load() != nil && (!g.gone || len(g.streams) > 0)
 }
 
 func (g *gateway) wake() {

@@ -4,16 +4,20 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"github.com/prometheus/client_golang/prometheus"
+	rpcstatus "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
@@ -169,6 +173,85 @@ func TestServerEndpoints(t *testing.T) {
 	s.SetEndpoints("default/none", time.Now(), text(Endpoint, "a", "other")) // of which nothing is known
 	if s.Latest("default/none") != nil {
 		t.Error("there is something for a Gateway that is not there")
+	}
+}
+
+// TestServerRemove: a Gateway that is gone is shown as long as it has proxies. Those that come back later are to have nothing.
+func TestServerRemove(t *testing.T) {
+	s, _, connect := startServer(t, Options{Deadline: time.Second})
+	for _, key := range []string{"default/one", "default/unused"} {
+		s.Set(key, listed(t, time.Now(), "cluster a"))
+	}
+	one := connect("one", "default/one")
+	if got, err := one.receive(); got != "a " || err != nil {
+		t.Fatal(got, err)
+	}
+	s.Remove("default/one", time.Now())
+	s.Remove("default/unused", time.Now())
+	if got := s.Gateways(); !slices.Equal(got, []string{"default/one"}) {
+		t.Errorf("there are %v", got)
+	}
+	if err := one.stream.CloseSend(); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "it is shown no more", func() bool { return len(s.Gateways()) == 0 })
+	if got, err := connect("again", "default/one").receive(); got != "" || err != nil {
+		t.Errorf("a proxy that comes back gets %q, %v", got, err)
+	}
+	s.Set("default/one", listed(t, time.Now(), "cluster b"))
+	if got := s.Gateways(); !slices.Equal(got, []string{"default/one"}) {
+		t.Errorf("when it is there again, there are %v", got)
+	}
+}
+
+// TestServerLongTexts: of what a client calls itself, and of what it says of a resource, no more is kept and told than people read.
+func TestServerLongTexts(t *testing.T) {
+	long := strings.Repeat("Ä", 1<<20)
+	s, log, connect := startServer(t, Options{Deadline: time.Second})
+	s.Set("default/one", listed(t, time.Now(), "cluster a"))
+	one := connect(long, "default/one")
+	message, err := one.stream.Recv()
+	if err != nil {
+		t.Fatal(err)
+	}
+	one.send(&discoveryv3.DeltaDiscoveryRequest{
+		TypeUrl: Cluster.URL(), ResponseNonce: message.GetNonce(), ErrorDetail: &rpcstatus.Status{Message: long},
+	})
+	await(t, "it rejects that", func() bool { return len(s.Clients()[0].Rejected) == 1 })
+	if c := s.Clients()[0]; len(c.Node) > 2*maxText || len(c.Rejected[0].Words) > 2*maxText || !utf8.ValidString(c.Node) || c.Rejected[0].Words[:2] != "Ä" {
+		t.Errorf("%d bytes of a name and %d of words are kept", len(c.Node), len(c.Rejected[0].Words))
+	}
+	if _, err := connect("two", long).receive(); status.Code(err) != codes.PermissionDenied || len(err.Error()) > 2*maxText {
+		t.Errorf("who is refused is told so in %d bytes", len(err.Error()))
+	}
+	log.lock.Lock()
+	defer log.lock.Unlock()
+	for _, event := range log.all {
+		if len(event) > 2*maxText {
+			t.Errorf("the log has an event of %d bytes: %.30s", len(event), event)
+		}
+	}
+}
+
+// TestServerRefusals: who is refused again and again is told of a few times, and counted each time.
+func TestServerRefusals(t *testing.T) {
+	const times = 10 * refusalsAtOnce
+	registry := prometheus.NewRegistry()
+	s, log, _ := startServer(t, Options{Deadline: time.Second, Metrics: NewMetrics(registry)})
+	for range times {
+		_ = s.refuse(&peer.Peer{Addr: &net.TCPAddr{}}, errors.New("no certificate"))
+	}
+	if told := len(log.all); told < refusalsAtOnce || told > refusalsAtOnce+10 {
+		t.Errorf("the log is told %d times", told)
+	}
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if n := f.GetMetric()[0].GetCounter().GetValue(); f.GetName() == "limpet_xds_refused_total" && int(n) != times {
+			t.Errorf("%v are counted", n)
+		}
 	}
 }
 

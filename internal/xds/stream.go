@@ -68,7 +68,7 @@ func (s *Server) DeltaAggregatedResources(to adsStream) error {
 	}
 	one.status.Store(&ClientStatus{
 		Warning: s.options.judge(first.GetNode()),
-		Gateway: who.Gateway, Node: first.GetNode().GetId(), Identity: who.Name, Address: from.Addr.String(),
+		Gateway: who.Gateway, Node: shorten(first.GetNode().GetId()), Identity: who.Name, Address: from.Addr.String(),
 		Version: formatVersion(first.GetNode()), Connected: now.Round(0), Stage: stageBegin.String(),
 	})
 	one.gateway.join(one)
@@ -88,14 +88,17 @@ func (s *Server) authenticate(ctx context.Context, from *peer.Peer) (context.Con
 	return s.options.Authenticate(ctx, from)
 }
 
-// refuse is the answer to a peer that gets nothing.
+// refuse is the answer to a peer that gets nothing. Whoever may reach the server can be refused as often as it likes: all are counted, and
+// few are told of.
 func (s *Server) refuse(from *peer.Peer, why error) error {
-	s.options.Log.Refused(from.Addr.String(), why)
+	if s.refusals.Allow() {
+		s.options.Log.Refused(from.Addr.String(), errors.New(shorten(why.Error())))
+	}
 	s.options.Metrics.countRefused()
 	if _, has := status.FromError(why); has {
 		return why
 	}
-	return status.Error(codes.PermissionDenied, why.Error())
+	return status.Error(codes.PermissionDenied, shorten(why.Error()))
 }
 
 // judge says what is wrong with an Envoy.
