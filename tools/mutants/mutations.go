@@ -303,8 +303,13 @@ var mutations = []mutation{
 	},
 	{
 		"an ancestor that is taken is not counted", state,
-		"\t\t\ts.others[marked[i]] = r.others",
-		"\t\t\t_ = r.others",
+		"\t\ts.room.taken[marked[i].Origin().Ref] = r.taken\n",
+		"",
+	},
+	{
+		"policies without room mark no groups", "internal/compiler/follow/room.go",
+		"\t\t\t\tpending[g.routes[0]] = true",
+		"\t\t\t\t_ = g",
 	},
 	{
 		"duplicates are followed", objects,

@@ -91,7 +91,8 @@ func newInventory(controller gatewayv1.GatewayController) *inventory {
 		policiesAt: index.Sets[object.Ref, *sessionPolicy]{}, targets: policy.NewTargets(0),
 		readers: index.Sets[readerKey, object.Ref]{}, touching: index.Sets[string, object.Ref]{}, atPlace: index.Sets[string, object.Ref]{},
 		inward: index.Sets[string, object.Ref]{}, graph: coupling.NewGraph(),
-		gatewayOfSet: map[object.Ref]string{}, balancersIn: map[string][]*loadBalancerPolicy{}, verifying: map[string]int{}, named: map[object.Ref]int{},
+		gatewayOfSet: map[object.Ref]string{}, balancersIn: map[string][]*loadBalancerPolicy{}, verifying: map[string]int{},
+		named: map[object.Ref]int{},
 	}
 }
 

@@ -29,7 +29,7 @@ type wideHost struct {
 
 // copies are those of a wide hostname's routes, where there is no room for all.
 type copies struct {
-	narrower []ownedHost        // that it covers
+	narrower []ownedHost     // that it covers
 	routes   []*Route        // that are laid out to those
 	without  map[string]bool // which of those get none
 }
