@@ -38,8 +38,11 @@ type Keyring struct {
 // take the sessions that it began for none.
 const lead = time.Hour
 
-// rotateRetry is how long to wait after a rotation that has failed, or while it is not known how long sessions are.
-const rotateRetry = time.Minute
+// How long to wait after a rotation that has failed, and while it is not known how long sessions are, which is for moments only.
+const (
+	rotateRetry = time.Minute
+	rotatePoll  = time.Second
+)
 
 // Start reads the ring, which it makes if there is no such Secret, and follows it until ctx ends.
 func (k *Keyring) Start(ctx context.Context) error {
@@ -136,7 +139,7 @@ func (k *Keyring) rotateOnce(ctx context.Context, secrets typedcorev1.SecretInte
 	k.lock.Unlock()
 	longest, known := k.Overlap()
 	if !known {
-		return now.Add(rotateRetry), nil
+		return now.Add(rotatePoll), nil
 	}
 	rotation := keyfile.Rotation{Every: k.Every, Lead: min(lead, k.Every/4), Overlap: max(k.Every, longest) + lead}
 	next, again, err := rotation.Rotate(ring, secret.CreationTimestamp.Time, now)
