@@ -251,7 +251,6 @@ func (sc *serveCommand) serve(ctx context.Context, stop func(), c *cobra.Command
 	if err != nil {
 		return err
 	}
-	output.Waiting = reconciler.Changes.Changed
 	begun := time.Now()
 	result, err := reconciler.Start()
 	if err != nil {

@@ -43,7 +43,8 @@ type Changes interface {
 type Output interface {
 	// Compile makes a result of the inputs.
 	Compile(Inputs) (*compiler.Result, error)
-	// Apply puts a result to use, and says in a line what that came to, for a change that was seen at the time given.
+	// Apply puts a result to use, and says in a line what that came to, for a change that was seen at the time given; empty for nothing to
+	// say.
 	Apply(ctx context.Context, since time.Time, result *compiler.Result) (string, error)
 	// Serving says, for a line about a change that did not come into effect, what goes on instead.
 	Serving() string
@@ -151,6 +152,9 @@ func (r *Reconciler) reconcile(ctx context.Context, since time.Time) {
 func (r *Reconciler) attempt(ctx context.Context, since time.Time) {
 	what, err := r.compileAndApply(ctx, since)
 	switch {
+	case err == nil && what == "": // and so it was no change
+		r.open = time.Time{}
+		r.changes--
 	case err == nil:
 		r.open = time.Time{}
 		message.Printf(r.Stderr, "change %d %s", r.changes, what)

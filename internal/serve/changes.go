@@ -25,7 +25,7 @@ func listNamed(what string, from, to []envoy.Packed) (all []string) {
 	changed, removed := compare(from, to)
 	was := byName(from)
 	for _, packed := range changed {
-		if was[packed.Name] == nil {
+		if _, known := was[packed.Name]; !known {
 			all = append(all, what+" "+packed.Name+" is new")
 		} else {
 			all = append(all, what+" "+packed.Name+" is another")
@@ -42,12 +42,12 @@ func listNamed(what string, from, to []envoy.Packed) (all []string) {
 func listHostChanges(from, to []envoy.Packed) (all []string) {
 	before, now := byName(from), byName(to)
 	for _, packed := range to {
-		if was := before[packed.Name]; !bytes.Equal(was, packed.Content) {
+		if was := before[packed.Name].Content; !bytes.Equal(was, packed.Content) {
 			all = append(all, compareHosts(packed.Name, was, packed.Content)...)
 		}
 	}
 	for _, packed := range from {
-		if now[packed.Name] == nil {
+		if _, stays := now[packed.Name]; !stays {
 			all = append(all, compareHosts(packed.Name, packed.Content, nil)...)
 		}
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
 	"github.com/limpet-proxy/limpet/internal/livereload"
-	"github.com/limpet-proxy/limpet/internal/rollout"
 	"github.com/limpet-proxy/limpet/internal/xds"
 )
 
@@ -30,8 +29,6 @@ type Output struct {
 	Compiled func(took time.Duration, err error)
 	// Traces, if there are any, are of each change.
 	Traces *Traces
-	// Waiting, if there is one, tells whether a change waits for the one that is applied.
-	Waiting func() bool
 	// Own and Remote are as in [compiler.Served].
 	Own    []netip.AddrPort
 	Remote bool
@@ -55,9 +52,10 @@ type Output struct {
 	fresh     []compiler.Problem   // that the last compilation was the first to find
 	missing   bool                 // as Unselected.Problem has it
 	unused    time.Duration        // the longest that a session of what is served goes on without a request
-	inputs    livereload.Inputs    // of the last compilation
+	unsettled time.Time            // since when there are addresses that Envoys may not know to be other pods'; zero for none
 	accepted  livereload.Inputs    // of the last one that came to something
 	compiled  bool                 // something did
+	repeated  bool                 // the last compilation was of the same inputs as the one before
 	dryRuns   map[string]*dryRun   // by their Gateways
 
 	checking sync.Mutex // of the cache that checks share
@@ -69,7 +67,6 @@ func (s *Output) Compile(in livereload.Inputs) (*compiler.Result, error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	defer s.done.Add(1)
-	s.inputs = in
 	now := time.Now()
 	result, err := s.compile(in, now)
 	if err == nil {
@@ -81,9 +78,13 @@ func (s *Output) Compile(in livereload.Inputs) (*compiler.Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.repeated = s.compiled && isSameList(s.accepted.Sources, in.Sources)
 	s.accepted, s.compiled = in, true
+	s.awaitSettled(result, now)
 	return result, s.Draining.See(result.Draining, now)
 }
+
+func isSameList(a, b []compiler.Source) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
 
 func (s *Output) compile(in livereload.Inputs, now time.Time) (*compiler.Result, error) {
 	first := s.follower == nil
@@ -93,6 +94,9 @@ func (s *Output) compile(in livereload.Inputs, now time.Time) (*compiler.Result,
 			return nil, err
 		}
 		s.follower = follower
+	}
+	if err := s.settle(); err != nil {
+		return nil, err
 	}
 	update, err := s.follow(in, now, nil)
 	if err != nil {
@@ -195,72 +199,61 @@ func (s *Output) options(in livereload.Inputs) compiler.Options {
 	return o
 }
 
-// Apply gives the server what it shall serve. It does not wait for Envoys: their acknowledgements are each one's own. But
-// addresses that have passed to other pods are endpoints again only once every Envoy knows that.
-func (s *Output) Apply(ctx context.Context, since time.Time, result *compiler.Result) (string, error) {
-	what := s.serve(since, result)
+// Apply gives the server what it shall serve. It does not wait for Envoys: their acknowledgements are each one's own.
+func (s *Output) Apply(_ context.Context, since time.Time, result *compiler.Result) (string, error) {
+	changed := s.serve(since, result)
 	s.lock.Lock()
-	pending, err := result.Unsettled && s.Owners.IsPending(), s.Owners.Keep()
-	s.lock.Unlock()
-	if err != nil || !pending {
-		return what, err
+	defer s.lock.Unlock()
+	what := fmt.Sprintf("served in %d ms: %d of %d Gateways have changed", time.Since(since).Milliseconds(), changed, len(s.published))
+	if changed == 0 && s.repeated {
+		what = "" // nobody has changed anything
 	}
-	if !s.awaitEnvoys(ctx) {
-		return "", &rollout.Unconfirmed{Reason: "some Envoys have not taken the last configuration, and addresses that have passed to " +
-			"other pods are no endpoints before they have"}
-	}
-	s.lock.Lock()
-	_, err = s.Owners.Confirm()
-	s.lock.Unlock()
-	if err != nil {
-		return "", err
-	}
-	next, err := s.Compile(s.inputs)
-	if err != nil {
-		return "", err
-	}
-	return s.serve(since, next), nil
+	return what, s.Owners.Keep()
 }
 
-// Each Envoy has ackPatience to take the session policies for which addresses wait, and is looked at every ackInterval; whether
-// another change waits meanwhile, every waitInterval.
+// Addresses that have passed to other pods are settled once all Envoys know that. It is looked soon, then less and less often: each Envoy
+// has them when it knows itself, and what is left to do is to forget the difference.
 const (
-	ackPatience  = 5 * time.Second
-	ackInterval  = 10 * time.Millisecond
-	waitInterval = 100 * time.Millisecond
+	settleSoon = 100 * time.Millisecond
+	settleLate = time.Minute
 )
 
-// awaitEnvoys waits until all Envoys that are connected have the session policies that they are served last. It ends early for
-// another change: what waits is an address, and nothing else.
-func (s *Output) awaitEnvoys(ctx context.Context) bool {
-	begun := time.Now()
-	for looked := begun; ; time.Sleep(ackInterval) {
-		behind := slices.ContainsFunc(s.Server.Clients(), func(c xds.ClientStatus) bool {
-			latest := s.Server.Latest(c.Gateway)
-			return latest != nil && latest.Generation != c.Routed
-		})
-		if !behind {
-			return true
-		}
-		now := time.Now()
-		if ctx.Err() != nil || now.Sub(begun) > ackPatience {
-			return false
-		}
-		if s.Waiting != nil && now.Sub(looked) >= waitInterval {
-			if looked = now; s.Waiting() {
-				return false
-			}
-		}
+// settle forgets which addresses are not settled, if all Envoys that are connected have the session policies that they are served last.
+func (s *Output) settle() error {
+	if s.unsettled.IsZero() || slices.ContainsFunc(s.Server.Clients(), s.isBehind) {
+		return nil
+	}
+	_, err := s.Owners.Confirm()
+	return err
+}
+
+func (s *Output) isBehind(c xds.ClientStatus) bool {
+	latest := s.Server.Latest(c.Gateway)
+	return latest != nil && latest.Generation != c.Routed
+}
+
+// awaitSettled has a result made again soon if it has addresses that are not settled.
+func (s *Output) awaitSettled(result *compiler.Result, now time.Time) {
+	if !result.Unsettled || !s.Owners.IsPending() {
+		s.unsettled = time.Time{}
+		return
+	}
+	if s.unsettled.IsZero() {
+		s.unsettled = now
+	}
+	again := now.Add(min(max(now.Sub(s.unsettled), settleSoon), settleLate))
+	if result.Until.IsZero() || again.Before(result.Until) {
+		result.Until = again
 	}
 }
 
-// serve gives the server a configuration, and says in a line what that came to.
-func (s *Output) serve(since time.Time, result *compiler.Result) string {
+// serve gives the server a configuration. It counts the Gateways that this changes.
+func (s *Output) serve(since time.Time, result *compiler.Result) (changed int) {
 	s.lock.Lock()
 	defer s.Changed()
 	defer s.lock.Unlock()
 	s.unused = result.LongestUnused
-	now, changed := make(map[string]published, len(result.Served)), 0
+	now := make(map[string]published, len(result.Served))
 	for _, d := range result.Served {
 		d = s.tell(d)
 		last, known := s.published[d.Gateway]
@@ -286,8 +279,7 @@ func (s *Output) serve(since time.Time, result *compiler.Result) string {
 		}
 	}
 	s.published = now
-	return fmt.Sprintf("served in %d ms: %d of %d Gateways have changed",
-		time.Since(since).Milliseconds(), changed, len(now))
+	return changed
 }
 
 // LongestUnused is the longest time for which a session of what is served goes on without a request; not known before anything is served.

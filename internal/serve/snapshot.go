@@ -31,6 +31,9 @@ func (p published) follow(since time.Time, d *envoy.Served) published {
 		for _, packed := range changed {
 			r := xds.NewResource(t, packed.Name, packed.Content)
 			r.Needs = packed.Clusters
+			if packed.Settled != nil {
+				r.Settled = xds.NewResource(t, packed.Name, packed.Settled)
+			}
 			if t == xds.Filter {
 				r.Origin = pluginText(d.PluginJSON)
 				r.Vary = varyFilter
@@ -49,19 +52,20 @@ func compare(before, now []envoy.Packed) (changed []envoy.Packed, removed []stri
 	if len(before) == len(now) && (len(now) == 0 || &before[0] == &now[0]) {
 		return nil, nil
 	}
-	var rest map[string][]byte // of before, once names differ
+	var rest map[string]envoy.Packed // of before, once names differ
 	for i, packed := range now {
 		if rest == nil && (i >= len(before) || before[i].Name != packed.Name) {
 			rest = byName(before[min(i, len(before)):])
 		}
-		var was []byte
-		if rest == nil {
-			was = before[i].Content
+		var was envoy.Packed
+		known := rest == nil
+		if known {
+			was = before[i]
 		} else {
-			was = rest[packed.Name]
+			was, known = rest[packed.Name]
 			delete(rest, packed.Name)
 		}
-		if was == nil || !bytes.Equal(was, packed.Content) {
+		if !known || !bytes.Equal(was.Content, packed.Content) || !bytes.Equal(was.Settled, packed.Settled) {
 			changed = append(changed, packed)
 		}
 	}
@@ -74,12 +78,12 @@ func compare(before, now []envoy.Packed) (changed []envoy.Packed, removed []stri
 	return changed, removed
 }
 
-func byName(all []envoy.Packed) map[string][]byte {
-	contents := make(map[string][]byte, len(all))
+func byName(all []envoy.Packed) map[string]envoy.Packed {
+	named := make(map[string]envoy.Packed, len(all))
 	for _, packed := range all {
-		contents[packed.Name] = packed.Content
+		named[packed.Name] = packed
 	}
-	return contents
+	return named
 }
 
 // pluginText is the text of a filter's configuration, which may hold keys.
@@ -87,11 +91,9 @@ type pluginText []byte
 
 // varyFilter is an xds.Resource's Vary for filters, with one of several texts.
 func varyFilter(content []byte, times int) []byte {
-	varied, err := envoy.VaryFilter(content, times%maxSpaces)
+	varied, err := envoy.VaryFilter(content, times)
 	if err != nil {
 		return content // it is one of ours, and can be read
 	}
 	return varied
 }
-
-const maxSpaces = 64

@@ -25,6 +25,8 @@ type client struct {
 	// returned says that it came with endpoints, of before, and has not taken the target's routes since.
 	returned  bool
 	connected time.Time
+	// routed is the number of the last target whose routes, with their session policies, it has acknowledged.
+	routed uint64
 	// ready is a listener besides those of snapshots, which is sent when the first target is acknowledged as a whole; nil for none.
 	ready   *Resource
 	counter int
@@ -91,8 +93,8 @@ func newClient(deadline time.Duration, o observer, now time.Time) *client {
 	return c
 }
 
-// mostRefused is how many numbers there are to begin with.
-const mostRefused = 1 << 10
+// mostRefused is how many numbers there are to begin with: that of what an Envoy has refused last on another connection does not come again.
+const mostRefused = 1 << 30
 
 // next says what is to be sent now.
 func (c *client) next(now time.Time) []*discoveryv3.DeltaDiscoveryResponse {
@@ -148,7 +150,10 @@ func (c *client) pushStages(now time.Time) (all []*discoveryv3.DeltaDiscoveryRes
 			}
 		}
 	}
-	c.returned = c.returned && !c.isRouted() && now.Sub(c.connected) < c.deadline
+	if (c.returned || c.routed < c.target.number) && c.isRouted() {
+		c.returned, c.routed = false, c.target.number
+	}
+	c.returned = c.returned && now.Sub(c.connected) < c.deadline
 	send(Endpoint, Cluster, Secret, Filter)
 	if !c.pass(stageClusters, now, c.hasAll(Cluster), c.hasEndpoints(), c.hasAsked(Filter), c.hasAsked(Secret)) {
 		return all

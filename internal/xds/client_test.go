@@ -88,7 +88,7 @@ func TestClientComesBackToReusedAddresses(t *testing.T) {
 	e.connect()
 	e.log = nil
 	later := listed(t, e.now, strings.ReplaceAll(first, "policy:p", "policy:q cluster:c")+"\ncluster c").
-		WithEndpoints(e.now, []*Resource{text(Endpoint, "a", "reused")})
+		Edit(e.now, endpoints(text(Endpoint, "a", "reused")))
 	e.set(later)
 	for e.step() {
 		if has := e.has[Endpoint]["a"]; string(has.GetResource().GetValue()) == "reused" && !e.words(Routes, "policy:")["q"] {
@@ -100,7 +100,7 @@ func TestClientComesBackToReusedAddresses(t *testing.T) {
 	}
 	e.connect()
 	refused := listed(t, e.now, strings.ReplaceAll(first, "policy:p", "policy:r bad")).
-		WithEndpoints(e.now, []*Resource{text(Endpoint, "a", "once more")})
+		Edit(e.now, endpoints(text(Endpoint, "a", "once more")))
 	e.set(refused)
 	e.run()
 	if got := string(e.has[Endpoint]["a"].GetResource().GetValue()); got != "reused" {
@@ -111,6 +111,60 @@ func TestClientComesBackToReusedAddresses(t *testing.T) {
 	e.run()
 	if got := string(e.has[Endpoint]["a"].GetResource().GetValue()); got != "once more" {
 		t.Errorf("after the deadline the endpoints are %q", got)
+	}
+}
+
+// TestClientUnsettledEndpoints holds that an Envoy gets endpoints at addresses that were other pods' after the routes whose session policies
+// say so: also those that it has already, and for as long as it does not take the routes. What else there is does not wait for that.
+func TestClientUnsettledEndpoints(t *testing.T) {
+	e := newFakeEnvoy(t)
+	base := listed(t, e.now, first)
+	e.set(base)
+	e.run()
+	holds := func(what, a, b string) {
+		t.Helper()
+		got := [2]string{string(e.has[Endpoint]["a"].GetResource().GetValue()), string(e.has[Endpoint]["b"].GetResource().GetValue())}
+		if got != [2]string{a, b} {
+			t.Errorf("%s: the endpoints are %q", what, got)
+		}
+	}
+	change := func(s *Snapshot, policy string, now ...*Resource) *Snapshot {
+		edits := endpoints(now...)
+		edits[Routes] = Edit{Set: []*Resource{text(Routes, "web", "cluster:a cluster:b policy:"+policy)}}
+		s = s.Edit(e.now, edits)
+		e.log = nil
+		e.set(s)
+		return s
+	}
+	last := change(base, "q", unsettled("a", "", "without"))
+	for e.step() {
+		if e.words(Routes, "policy:")["p"] {
+			holds("before it knows", "without", "")
+		}
+	}
+	if got := strings.Join(e.log, " "); got != "endpoints+1-0 routes+1-0 endpoints+1-0" {
+		t.Errorf("sent %s", got)
+	}
+	if err := e.holds(last); err != nil {
+		t.Error(err)
+	}
+
+	last = change(last, "r bad", unsettled("a", "once more", "without"))
+	e.run()
+	e.now = e.now.Add(11 * time.Second)
+	last = change(last, "r bad", text(Endpoint, "b", "other"))
+	e.run()
+	holds("while it refuses the routes", "without", "other")
+	last = change(last, "s", unsettled("b", "moved", "other"))
+	last = change(last, "t", unsettled("a", "moved", "without"))
+	for e.step() {
+		if !e.words(Routes, "policy:")["t"] && string(e.has[Endpoint]["a"].GetResource().GetValue()) != "without" {
+			t.Errorf("after %q it has an address of the second move", e.log)
+		}
+	}
+	holds("in the end", "moved", "moved")
+	if err := e.holds(last); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -219,7 +273,7 @@ func TestClientEndpointsGoAround(t *testing.T) {
 	e.run()
 	slow := listed(t, e.now, first+"\ncluster c")
 	e.set(slow)
-	e.set(slow.WithEndpoints(e.now, []*Resource{text(Endpoint, "a", "gone")}))
+	e.set(slow.Edit(e.now, endpoints(text(Endpoint, "a", "gone"))))
 	if len(e.inbox) != 2 || e.inbox[1].GetTypeUrl() != Endpoint.URL() {
 		t.Fatalf("under way are %v", e.inbox)
 	}
@@ -285,8 +339,10 @@ func TestClientRandom(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		e := newFakeEnvoy(t)
 		var last *Snapshot
+		move := 0
 		for range 40 {
-			next := randomSnapshot(t, random, e.now)
+			move += random.IntN(2)
+			next := randomSnapshot(t, random, e.now, int(seed%3), move)
 			if last != nil && seed%2 == 0 { // one made of the last one, as a server makes them
 				next = last.Edit(e.now, findEdits(last, next))
 			}
@@ -314,7 +370,7 @@ func findEdits(from, to *Snapshot) map[Type]Edit {
 	for t := range typeCount {
 		var e Edit
 		for name, r := range to.resources[t] {
-			if was := from.resources[t][name]; was == nil || was.Version != r.Version {
+			if was := from.resources[t][name]; was == nil || was.Version != r.Version || was.Settled != r.Settled {
 				e.Set = append(e.Set, r)
 			}
 		}
@@ -345,12 +401,17 @@ func holdsOpen(t *testing.T, c *client) {
 	}
 }
 
-// randomSnapshot has up to four listeners, the routes of which lead to some of eight clusters.
-func randomSnapshot(t *testing.T, random *rand.Rand, now time.Time) *Snapshot {
+// randomSnapshot has up to four listeners, and at least some, the routes of which lead to some of eight clusters. Some endpoints are at addresses that were other
+// pods' before a move, which the routes know of.
+func randomSnapshot(t *testing.T, random *rand.Rand, now time.Time, least, move int) *Snapshot {
 	t.Helper()
 	var lines []string
+	var knows strings.Builder
+	for m := range move + 1 {
+		fmt.Fprintf(&knows, " knows:%d", m)
+	}
 	used := map[int]bool{}
-	for l := range random.IntN(4) {
+	for l := range max(random.IntN(4), least) {
 		words := []string{"routes", fmt.Sprintf("r%d", l)}
 		for range random.IntN(4) {
 			c := random.IntN(8)
@@ -358,7 +419,7 @@ func randomSnapshot(t *testing.T, random *rand.Rand, now time.Time) *Snapshot {
 			words = append(words, fmt.Sprintf("cluster:c%d", c))
 		}
 		policy := fmt.Sprintf("policy:p%d-%d", l, random.IntN(3))
-		lines = append(lines, strings.Join(append(words, policy), " "),
+		lines = append(lines, strings.Join(append(words, policy), " ")+knows.String(),
 			fmt.Sprintf("listener l%d routes:r%d filter:limpet v:%d", l, l, random.IntN(2)))
 	}
 	for c := range used {
@@ -367,5 +428,13 @@ func randomSnapshot(t *testing.T, random *rand.Rand, now time.Time) *Snapshot {
 	if len(lines) > 0 {
 		lines = append(lines, fmt.Sprintf("filter limpet v:%d", random.IntN(2)))
 	}
-	return listed(t, now, strings.Join(lines, "\n"))
+	s := listed(t, now, strings.Join(lines, "\n"))
+	var moved []*Resource
+	for _, r := range s.Resources(Endpoint) {
+		if random.IntN(3) == 0 {
+			settled := string(r.Body.GetValue())
+			moved = append(moved, unsettled(r.Name, fmt.Sprintf("%s moved:%d", settled, move), settled))
+		}
+	}
+	return s.Edit(now, endpoints(moved...))
 }

@@ -19,7 +19,7 @@ func text(t Type, name, content string) *Resource {
 	if t == Filter {
 		r.Trial = NewResource(Listener, "trial/"+name, []byte("filter:"+name))
 		r.Vary = func(content []byte, times int) []byte {
-			return append(slices.Clone(content), strings.Repeat(" ", times%maxSpaces)...)
+			return fmt.Appendf(slices.Clone(content), " times:%d", times)
 		}
 	}
 	if t == Routes {
@@ -54,7 +54,17 @@ func listed(t *testing.T, since time.Time, lines string) *Snapshot {
 	return NewSnapshot(since, resources)
 }
 
-const maxSpaces = 64
+// endpoints is the edit that gives clusters others.
+func endpoints(resources ...*Resource) map[Type]Edit {
+	return map[Type]Edit{Endpoint: {Set: resources}}
+}
+
+// unsettled are endpoints of which an Envoy gets others until it knows whose they are.
+func unsettled(name, content, settled string) *Resource {
+	r := text(Endpoint, name, content)
+	r.Settled = text(Endpoint, name, settled)
+	return r
+}
 
 // fakeEnvoy does what an Envoy does with what a client sends: it asks for what it has been led to, and takes or rejects
 // what comes. It fails the test where a request would have met something that is not there.
@@ -227,6 +237,15 @@ func (e *fakeEnvoy) check() {
 			switch {
 			case kind == "cluster" && (e.has[Cluster][what] == nil || e.has[Endpoint][what] == nil):
 				e.t.Errorf("after %q: routes %s lead to cluster %s, which is not there", e.tail(), name, what)
+			}
+		}
+	}
+	for move := range e.words(Endpoint, "moved:") {
+		for name := range e.has[Routes] {
+			r := e.has[Routes][name]
+			lacks := func(s *Snapshot) bool { return s.resources[Routes][name] == nil } // those of a listener that goes are not waited for
+			if !slices.ContainsFunc(e.seen, lacks) && !slices.Contains(strings.Fields(string(r.GetResource().GetValue())), "knows:"+move) {
+				e.t.Errorf("after %q: routes %s do not know of move %s, and there are endpoints after it", e.tail(), name, move)
 			}
 		}
 	}

@@ -7,10 +7,14 @@ import (
 
 // want is the resource of a name that the Envoy ought to have now.
 func (c *client) want(t Type, name string) *Resource {
+	r := c.target.resources[t][name]
 	if latest := c.latest.resources[t][name]; t == Endpoint && latest != nil {
-		return latest
+		r = latest
 	}
-	return c.target.resources[t][name]
+	if r != nil && r.Settled != nil && r.since > c.routed {
+		return r.Settled
+	}
+	return r
 }
 
 // isSettled tells whether the Envoy has what it ought to, or has rejected that.
@@ -72,6 +76,9 @@ func (c *client) listOpen(t Type) map[string]*Resource {
 // not known.
 func (c *client) findOpen(t Type) (names []string, known bool) {
 	k := &c.types[t]
+	if t == Endpoint && !c.isTold() {
+		return nil, false
+	}
 	wanted := []*Snapshot{c.target}
 	if t == Endpoint && c.latest != c.target {
 		wanted = append(wanted, c.latest)
@@ -127,13 +134,16 @@ func (c *client) isHeldBack(t Type, name string) bool {
 // looked at.
 func (c *client) isClean(t Type) bool {
 	k := &c.types[t]
-	return k.clean && !k.moving && k.cleanAt == c.target.sums[t] && (t != Endpoint || k.cleanAt == c.latest.sums[t])
+	return k.clean && !k.moving && k.cleanAt == c.target.sums[t] && (t != Endpoint || k.cleanAt == c.latest.sums[t] && c.isTold())
 }
+
+// isTold tells whether the Envoy knows of all addresses whose they are, so that endpoints are what they are for all.
+func (c *client) isTold() bool { return c.latest.unsettled <= c.routed }
 
 // noteClean notes that nothing of a type is new, if the Envoy has all of it.
 func (c *client) noteClean(t Type) {
 	k := &c.types[t]
-	if len(k.rejected) == 0 && (t != Endpoint || !c.returned && c.latest.sums[t] == c.target.sums[t]) &&
+	if len(k.rejected) == 0 && (t != Endpoint || !c.returned && c.isTold() && c.latest.sums[t] == c.target.sums[t]) &&
 		(t != Routes || len(c.types[Cluster].rejected) == 0) && c.hasAll(t) {
 		k.clean, k.cleanAt, k.moving = true, c.target.sums[t], false
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"maps"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/protobuf/types/known/anypb"
@@ -52,7 +53,7 @@ func findType(url string) (Type, bool) {
 	return Type(at), at >= 0
 }
 
-// Resource is something that an Envoy discovers by name. It does not change once it is made.
+// Resource is something that an Envoy discovers by name. It does not change once it is in a snapshot, and is in those of one Gateway.
 type Resource struct {
 	Name string
 	// Version is a hash of the content, so that every replica gives the same one.
@@ -65,8 +66,13 @@ type Resource struct {
 	// bytes with each number, for Envoy takes what it refused last for taken when that comes again.
 	Trial *Resource
 	Vary  func(content []byte, times int) []byte
+	// Settled are endpoints without those whose addresses were another pod's. They are for an Envoy until it has the routes that were served
+	// with the resource first, by whose session policies it knows of that. Nil where that makes no difference.
+	Settled *Resource
 	// Origin is what the resource was made from; nil where that does not matter.
 	Origin any
+
+	since uint64 // the number of the snapshot that it came with
 }
 
 // NewResource makes the resource of a message's bytes.
@@ -88,10 +94,13 @@ func (r *Resource) body(times int) *anypb.Any {
 // Snapshot is everything that the proxies of a Gateway ought to have, each resource of which is referred to. It does not
 // change once it is made.
 type Snapshot struct {
-	// Generation is a hash of all of it.
+	// Generation is a hash of all of it, as it is once everything is settled.
 	Generation string
 	// Since is when the change was seen that led to it.
 	Since time.Time
+
+	number    uint64 // higher than those of all snapshots that were made before
+	unsettled uint64 // at least the number of the last one with which endpoints came that have others to go before them
 
 	resources [typeCount]map[string]*Resource
 	sums      [typeCount]hashSum
@@ -159,7 +168,8 @@ func NewSnapshot(since time.Time, resources map[Type][]*Resource) *Snapshot {
 // Edit is the snapshot after edits, for a change that was seen then. It costs what they touch, and a copy of the lists of names
 // that these are in.
 func (s *Snapshot) Edit(since time.Time, edits map[Type]Edit) *Snapshot {
-	next := &Snapshot{Since: since, resources: s.resources, sums: s.sums, edited: s.edited}
+	next := *s
+	next.Since, next.number = since, snapshots.Add(1)
 	for t := range typeCount {
 		e := edits[t]
 		if len(e.Set)+len(e.Removed) == 0 && s.resources[t] != nil {
@@ -175,14 +185,21 @@ func (s *Snapshot) Edit(since time.Time, edits map[Type]Edit) *Snapshot {
 			delete(named, name)
 		}
 		for _, r := range e.Set {
+			r.since = next.number
+			if r.Settled != nil {
+				next.unsettled = next.number
+			}
 			next.replace(t, named[r.Name], r)
 			named[r.Name] = r
 		}
 		next.resources[t] = named
 	}
 	next.Generation = next.hash()
-	return next
+	return &next
 }
+
+// snapshots counts those that were made, of all Gateways, for one that comes back begins anew.
+var snapshots atomic.Uint64
 
 // replace has one resource count in the place of another; nil is none.
 func (s *Snapshot) replace(t Type, was, now *Resource) {
@@ -196,7 +213,9 @@ func (s *Snapshot) replace(t Type, was, now *Resource) {
 
 // At is the snapshot for a change that was seen at another time.
 func (s *Snapshot) At(since time.Time) *Snapshot {
-	return &Snapshot{Generation: s.Generation, Since: since, resources: s.resources, sums: s.sums, edited: s.edited}
+	next := *s
+	next.Since = since
+	return &next
 }
 
 // Resources are those of a type, by name.
@@ -206,11 +225,4 @@ func (s *Snapshot) Resources(t Type) []*Resource {
 		all = append(all, s.resources[t][name])
 	}
 	return all
-}
-
-// WithEndpoints is the snapshot with other endpoints of some of its clusters; those of others are left out.
-func (s *Snapshot) WithEndpoints(since time.Time, changed []*Resource) *Snapshot {
-	isIn := func(r *Resource) bool { return s.resources[Endpoint][r.Name] != nil }
-	own := slices.DeleteFunc(slices.Clone(changed), func(r *Resource) bool { return !isIn(r) })
-	return s.Edit(since, map[Type]Edit{Endpoint: {Set: own}})
 }

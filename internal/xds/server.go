@@ -104,18 +104,11 @@ func (s *Server) set(key string, next *Snapshot, gone bool) {
 	g.lock.Lock()
 	defer g.lock.Unlock()
 	g.gone = gone
-	if last := g.latest.Load(); last != nil && last.Generation == next.Generation {
+	if last := g.latest.Load(); last != nil && last.Generation == next.Generation && last.unsettled >= next.unsettled {
 		return
 	}
 	g.latest.Store(next)
 	g.wake()
-}
-
-// SetEndpoints brings other endpoints to the proxies of a Gateway, past whatever else is on its way to them.
-func (s *Server) SetEndpoints(key string, since time.Time, changed ...*Resource) {
-	if last := s.find(key).latest.Load(); last != nil {
-		s.Set(key, last.WithEndpoints(since, changed))
-	}
 }
 
 // Latest is what the proxies of a Gateway ought to have; nil if that is not known.

@@ -52,7 +52,7 @@ func TestClientKeepsListeners(t *testing.T) {
 		}
 	}
 	kept("at first")
-	e.set(listed(t, e.now, bad).WithEndpoints(e.now, []*Resource{text(Endpoint, "a", "later")}))
+	e.set(listed(t, e.now, bad).Edit(e.now, endpoints(text(Endpoint, "a", "later"))))
 	e.run()
 	if got := string(e.has[Endpoint]["a"].GetResource().GetValue()); got != "later" {
 		t.Errorf("endpoints are %q", got)

@@ -178,13 +178,13 @@ func (m *merged) patchClusters(g *servedGateway, d *envoy.Served) (changed bool)
 		return true
 	}
 	var settings, endpoints bool
-	d.Clusters, settings = patch(d.Clusters, m.stale.settings, func(name string) []byte { return m.clusters[name].text.Settings })
-	d.Endpoints, endpoints = patch(d.Endpoints, m.stale.endpoints, func(name string) []byte { return m.clusters[name].text.Endpoints })
+	d.Clusters, settings = patch(d.Clusters, m.stale.settings, func(name string) envoy.Packed { return m.clusters[name].text.PackSettings() })
+	d.Endpoints, endpoints = patch(d.Endpoints, m.stale.endpoints, func(name string) envoy.Packed { return m.clusters[name].text.PackEndpoints() })
 	return settings || endpoints
 }
 
-// patch gives a list with the contents that those of some names have now; the list itself if it has none of these.
-func patch(list []envoy.Packed, names []string, content func(name string) []byte) (_ []envoy.Packed, changed bool) {
+// patch gives a list with what those of some names are now; the list itself if it has none of these.
+func patch(list []envoy.Packed, names []string, now func(name string) envoy.Packed) (_ []envoy.Packed, changed bool) {
 	if len(names) > len(list) { // it is looked through sooner than searched
 		names = make([]string, len(list))
 		for i := range list {
@@ -199,7 +199,7 @@ func patch(list []envoy.Packed, names []string, content func(name string) []byte
 		if !changed {
 			list, changed = slices.Clone(list), true
 		}
-		list[at].Content = content(name)
+		list[at] = now(name)
 	}
 	return list, changed
 }

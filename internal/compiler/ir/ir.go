@@ -229,6 +229,21 @@ type Cluster struct {
 	Within bool
 }
 
+// Settled is the cluster without the endpoints that are not settled; itself where there are none.
+func (c *Cluster) Settled() *Cluster {
+	isUnsettled := func(e Endpoint) bool { return e.Unsettled }
+	if !slices.ContainsFunc(c.Localities, func(l Locality) bool { return slices.ContainsFunc(l.Endpoints, isUnsettled) }) {
+		return c
+	}
+	settled := *c
+	settled.Localities = slices.Clone(c.Localities)
+	for i := range settled.Localities {
+		l := &settled.Localities[i]
+		l.Endpoints = slices.DeleteFunc(slices.Clone(l.Endpoints), isUnsettled)
+	}
+	return &settled
+}
+
 // IsNamed reports whether some of its hosts are behind names.
 func (c *Cluster) IsNamed() bool {
 	return slices.ContainsFunc(c.Localities, func(l Locality) bool {
@@ -280,6 +295,8 @@ type Endpoint struct {
 	Far bool
 	// Unselected is since when the host is no endpoint any more, in nanoseconds since 1970; 0 for one that is. Such a host drains.
 	Unselected int64
+	// Unsettled hosts have an address that was another pod's: they are none for proxies that may not know that.
+	Unsettled bool
 	// Pod is what has the address, as far as the input says. No proxy is told.
 	Pod Pod
 }

@@ -48,14 +48,13 @@ func (c choice) limitSuffix() (suffix string) {
 	return suffix
 }
 
-// selectEndpoints are the endpoints of a choice without those whose address has passed to another pod of which proxies don't
-// know yet, and without those that have drained for long enough, or that are unselected for longer than its session wants, whose
+// selectEndpoints are the endpoints of a choice without those whose address is another pod's by what is remembered, and without those that have drained for long enough, or that are unselected for longer than its session wants, whose
 // sessions then move. Those that drain stay as long as a session that moves might find no host: others says that every backend
 // which takes new sessions is ready.
 func (l *lowerer) selectEndpoints(c choice, others bool) []ir.Endpoint {
 	selected := make([]ir.Endpoint, 0, len(c.backend.Endpoints))
 	for _, e := range c.backend.Endpoints {
-		if l.awaitsOwner(&e) || l.mustLeave(c, &e, others) {
+		if !l.judgeOwner(&e) || l.mustLeave(c, &e, others) {
 			continue
 		}
 		e.Pod = ir.Pod{} // a pod in the place of another changes no cluster

@@ -18,19 +18,18 @@ import (
 // Owners is what is remembered of addresses (S42): whose they are, and whether they were another's.
 type Owners map[ir.HostKey]ir.HostOwner
 
-// awaitsOwner tells whether an endpoint is none yet, for its address was another pod's and proxies might send that pod's sessions
-// there. It notes the pod.
-func (l *lowerer) awaitsOwner(e *ir.Endpoint) bool {
+// judgeOwner notes the pod of an endpoint, and whether that is settled: its address may have been another pod's, whose sessions proxies
+// might send there. It tells whether the pod has the address by what is remembered.
+func (l *lowerer) judgeOwner(e *ir.Endpoint) (has bool) {
 	if l.Owners == nil || e.Pod.UID == "" {
-		return false
+		return true
 	}
 	l.pods[ir.PodAt{HostKey: e.Key(), UID: e.Pod.UID}] = true
 	known, is := l.Owners[e.Key()]
-	if !is || known.UID == e.Pod.UID && (!known.Reused || known.Live) {
-		return false
-	}
-	l.unsettled = true
-	return true
+	has = !is || known.UID == e.Pod.UID
+	e.Unsettled = has && known.Reused && !known.Live
+	l.unsettled = l.unsettled || !has || e.Unsettled
+	return has
 }
 
 // listPods are the pods that were met, in order.

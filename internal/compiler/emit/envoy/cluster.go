@@ -57,7 +57,7 @@ func (e *emitter) newCluster(c *ir.Cluster) *clusterv3.Cluster {
 	}
 	switch {
 	case !e.files.discovered:
-		out.LoadAssignment = newAssignment(c)
+		out.LoadAssignment = newAssignment(c.Settled())
 	case !e.files.inline && !c.IsNamed():
 		out.ClusterDiscoveryType = &clusterv3.Cluster_Type{Type: clusterv3.Cluster_EDS}
 		out.EdsClusterConfig = &clusterv3.Cluster_EdsClusterConfig{EdsConfig: e.files.newSource(EndpointsFile(c.Name))}

@@ -11,16 +11,23 @@ type Cluster struct {
 	Name string
 	// Settings is the cluster without endpoints, and Endpoints its load assignment.
 	Settings, Endpoints []byte
+	// Settled are the Endpoints for proxies that may not know whose addresses are; nil where that makes no difference.
+	Settled []byte
 	// Inline says that the endpoints are a part of the cluster, else they have a file of their own.
 	Inline bool
 }
 
 // newDiscoveredCluster writes a cluster and its endpoints.
 func (e *emitter) newDiscoveredCluster(c *ir.Cluster) Cluster {
-	return Cluster{
-		Name: c.Name, Settings: e.marshalBinary(e.newCluster(c)), Endpoints: e.marshalBinary(newAssignment(c)),
+	settled := c.Settled()
+	d := Cluster{
+		Name: c.Name, Settings: e.marshalBinary(e.newCluster(c)), Endpoints: e.marshalBinary(newAssignment(settled)),
 		Inline: e.files.inline || c.IsNamed(), // discovered endpoints have addresses
 	}
+	if settled != c && e.files.served && !d.Inline {
+		d.Endpoints, d.Settled = e.marshalBinary(newAssignment(c)), d.Endpoints
+	}
+	return d
 }
 
 // loadAssignment is the number of Cluster's field.

@@ -17,6 +17,8 @@ type Packed struct {
 	Content []byte
 	// Clusters are those that routes lead to, in order.
 	Clusters []string
+	// Settled are endpoints as in [Cluster].
+	Settled []byte
 }
 
 // Served is the configuration of a Gateway's proxies, in the pieces that they discover from a server. All lists are in a
@@ -105,10 +107,18 @@ func (a Assembly) ServeFrame(gateway string, listeners []ir.Listener) (*Served, 
 
 // AddCluster adds a cluster, and its endpoints if they are apart from it.
 func (d *Served) AddCluster(c Cluster) {
-	d.Clusters = append(d.Clusters, Packed{Name: c.Name, Content: c.Resource().Content})
+	d.Clusters = append(d.Clusters, c.PackSettings())
 	if !c.Inline {
-		d.Endpoints = append(d.Endpoints, Packed{Name: c.Name, Content: c.Endpoints})
+		d.Endpoints = append(d.Endpoints, c.PackEndpoints())
 	}
+}
+
+// PackSettings is the cluster as a server sends it.
+func (c Cluster) PackSettings() Packed { return Packed{Name: c.Name, Content: c.Resource().Content} }
+
+// PackEndpoints is its endpoints, which are apart from it.
+func (c Cluster) PackEndpoints() Packed {
+	return Packed{Name: c.Name, Content: c.Endpoints, Settled: c.Settled}
 }
 
 func comparePacked(a, b Packed) int { return cmp.Compare(a.Name, b.Name) }

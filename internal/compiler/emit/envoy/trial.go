@@ -2,6 +2,7 @@ package envoy
 
 import (
 	"net/netip"
+	"strconv"
 	"strings"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
@@ -40,9 +41,9 @@ func (e *emitter) newTrial() *listenerv3.Listener {
 	}
 }
 
-// VaryFilter gives the resource of limpet's filter with so many spaces after its configuration. Envoy takes what it has refused for
-// taken when it comes once more: it looks at nothing that it has seen last.
-func VaryFilter(content []byte, spaces int) ([]byte, error) {
+// VaryFilter gives the resource of limpet's filter with a number after its configuration, written in white space. Envoy takes what it has
+// refused for taken when it comes once more: it looks at nothing that it has seen last.
+func VaryFilter(content []byte, number int) ([]byte, error) {
 	extension := &corev3.TypedExtensionConfig{}
 	if err := proto.Unmarshal(content, extension); err != nil {
 		return nil, err
@@ -62,7 +63,7 @@ func VaryFilter(content []byte, spaces int) ([]byte, error) {
 	if err := config.UnmarshalTo(text); err != nil {
 		return nil, err
 	}
-	text.Value += strings.Repeat(" ", spaces)
+	text.Value += binaryInSpace.Replace(strconv.FormatInt(int64(number), 2))
 	if err := config.MarshalFrom(text); err != nil {
 		return nil, err
 	}
@@ -71,3 +72,5 @@ func VaryFilter(content []byte, spaces int) ([]byte, error) {
 	}
 	return proto.Marshal(extension)
 }
+
+var binaryInSpace = strings.NewReplacer("0", " ", "1", "\t")

@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"errors"
 	"log/slog"
 	"net"
 	"strings"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/livereload"
-	"github.com/limpet-proxy/limpet/internal/rollout"
 	"github.com/limpet-proxy/limpet/internal/xds"
 )
 
@@ -52,7 +50,7 @@ func dial(t testing.TB, o *Output) (connection *grpc.ClientConn, disconnect func
 }
 
 // connectSilent connects an Envoy that asks for its configuration and answers nothing.
-func connectSilent(t *testing.T, o *Output, gateway string) {
+func connectSilent(t *testing.T, o *Output, gateway string) (disconnect func()) {
 	t.Helper()
 	connection, disconnect := dial(t, o)
 	t.Cleanup(disconnect)
@@ -71,13 +69,14 @@ func connectSilent(t *testing.T, o *Output, gateway string) {
 			t.Fatal("it does not connect")
 		}
 	}
+	return disconnect
 }
 
-// TestAddressThatWaitsHoldsUpNothing: while an Envoy does not answer, an address that has passed to another pod is no endpoint,
-// and a change that comes meanwhile is not held up by that.
+// TestUnsettledAddressHoldsUpNothing: an Envoy that does not answer holds up neither a change nor the address in it that has passed to
+// another pod, which is an endpoint for those who know that. Once all know, nothing is left of it.
 //
 // requirements: S42
-func TestAddressThatWaitsHoldsUpNothing(t *testing.T) {
+func TestUnsettledAddressHoldsUpNothing(t *testing.T) {
 	o, keys := newOutput(t)
 	o.Server = xds.NewServer(xds.Options{Deadline: time.Minute, Identify: xds.IdentifyByCertificate("limpet"), Log: Log{To: slog.New(slog.DiscardHandler)}})
 	inner := o.Options
@@ -88,22 +87,47 @@ func TestAddressThatWaitsHoldsUpNothing(t *testing.T) {
 	}
 	text := withCertificate(t, podDocuments)
 	apply(t, o, keys, text)
-	connectSilent(t, o, "default/one")
-	begun, asked := time.Now(), 0
-	o.Waiting = func() bool { asked++; return true }
-	result, err := o.Compile(livereload.Inputs{Keys: keys, Sources: []compiler.Source{
-		{Name: "a.yaml", Data: []byte(strings.Replace(text, "uid: first", "uid: second", 1))},
-	}})
-	if err != nil {
-		t.Fatal(err)
+	disconnect := connectSilent(t, o, "default/one")
+	search := func() *xds.Resource {
+		t.Helper()
+		all := o.Server.Latest("default/two").Resources(xds.Endpoint)
+		if len(all) != 1 || !strings.Contains(all[0].Body.String(), "10.0.1.1") {
+			t.Fatalf("the address is no endpoint: %v", all)
+		}
+		return all[0]
 	}
-	_, err = o.Apply(t.Context(), begun, result)
-	var late *rollout.Unconfirmed
-	if took := time.Since(begun); !errors.As(err, &late) || took > 3*time.Second || asked != 1 {
-		t.Errorf("it took %v, and another change was looked for %d times: %v", took, asked, err)
+	if before := search(); before.Settled != nil {
+		t.Errorf("before it passes to another pod there are endpoints without it: %v", before.Settled)
 	}
-	two := o.Server.Latest("default/two")
-	if len(two.Resources(xds.Endpoint)) != 1 || strings.Contains(two.Resources(xds.Endpoint)[0].Body.String(), "10.0.1.1") {
-		t.Errorf("the address is an endpoint, or there are no endpoints: %v", two.Resources(xds.Endpoint))
+	in := livereload.Inputs{Keys: keys, Sources: []compiler.Source{{Name: "a.yaml", Data: []byte(strings.Replace(text, "uid: first", "uid: second", 1))}}}
+	pass := func() *compiler.Result {
+		t.Helper()
+		result, err := o.Compile(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := o.Apply(t.Context(), time.Now(), result); err != nil {
+			t.Fatal(err)
+		}
+		return result
+	}
+	result := pass()
+	if settled := search().Settled; settled == nil || strings.Contains(settled.Body.String(), "10.0.1.1") {
+		t.Errorf("for who does not know that it is another's the endpoints are %v", settled)
+	}
+	if result.Until.IsZero() || time.Until(result.Until) > time.Second {
+		t.Errorf("it is looked at again at %v", result.Until)
+	}
+	if again := pass(); !again.Unsettled || !again.Until.After(result.Until) {
+		t.Errorf("while an Envoy does not answer it is settled %v, and looked at again at %v", !again.Unsettled, again.Until)
+	}
+	disconnect()
+	for end := time.Now().Add(10 * time.Second); len(o.Server.Clients()) > 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it does not go")
+		}
+	}
+	if after := pass(); after.Unsettled || !after.Until.IsZero() || o.Owners.IsPending() {
+		t.Errorf("once all know it is settled %v, and looked at again at %v", !after.Unsettled, after.Until)
 	}
 }
