@@ -9,8 +9,10 @@ import (
 
 // DryRun is what is known of a Gateway whose objects are tried.
 type DryRun struct {
-	// Before is the input that its proxies are served by; nil if that is not known.
-	Before *Earlier
+	// Before is the input that its proxies are served by; nil if that is not known, and Unaffordable says that this is for there are too many
+	// dry runs.
+	Before       *Earlier
+	Unaffordable bool
 	// Changes say what would change of what they are served.
 	Changes []string
 }
@@ -36,7 +38,7 @@ func (j *analysis) describeDryRuns(o *Options) map[string]status.DryRun {
 	}
 	all := map[string]status.DryRun{}
 	for key, d := range o.Envoy.Served.DryRuns {
-		tried := status.DryRun{Known: d.Before != nil}
+		tried := status.DryRun{Known: d.Before != nil, Unaffordable: d.Unaffordable}
 		if tried.Known {
 			for _, e := range policy.FindEndedSessions(d.Before.decisions.Of(key), j.decisions.Of(key)) {
 				tried.Changes = append(tried.Changes, describeEnded(e))

@@ -218,6 +218,9 @@ func (sc *serveCommand) run(c *cobra.Command) error {
 	return err
 }
 
+// mostStreams is how many Envoys of a Gateway there may be at one address. There may be several behind one that translates addresses.
+const mostStreams = 256
+
 func (sc *serveCommand) serve(ctx context.Context, stop func(), c *cobra.Command) error {
 	gctune.ForServer()
 	log := sc.newLogger(c)
@@ -241,7 +244,7 @@ func (sc *serveCommand) serve(ctx context.Context, stop func(), c *cobra.Command
 		Compiled: serve.NewCompileMetrics(registry), Own: sc.listAddresses(), Remote: !isLoopback(sc.listen),
 	}
 	server := xds.NewServer(xds.Options{
-		Deadline: sc.deadline, ConnectionAge: sc.age, Authenticate: sc.tls.authenticate(), Identify: sc.tls.identify(),
+		Deadline: sc.deadline, ConnectionAge: sc.age, MostStreams: mostStreams, Authenticate: sc.tls.authenticate(), Identify: sc.tls.identify(),
 		Log: serve.Log{To: log, Answered: output.Answered}, Metrics: xds.NewMetrics(registry),
 		Staged: traces.Staged, Ready: serve.NewReadyListener, Judge: sc.config.filter.judge,
 	})

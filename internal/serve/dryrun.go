@@ -15,11 +15,19 @@ import (
 // dryRun is a Gateway whose proxies go on by the objects as they were, while it is tried what they are now. What is no one's wish goes
 // on for them as for others: endpoints, certificates, keys and what is remembered of hosts.
 type dryRun struct {
-	// frozen is what its proxies go on by; nil if that is not known, for this process began after the dry run did.
-	frozen *frozen
+	// frozen is what its proxies go on by; nil if that is not known, for this process began after the dry run did, or unaffordable.
+	frozen       *frozen
+	unaffordable bool
 	// served is what the proxies are served, and tried what they would be.
 	served, tried *envoy.Served
 }
+
+// Each beginning of dry runs costs what limpet costs without any, so there may be so many at a time in all, and for the Gateways of one
+// namespace: who may write those pays for nobody else's.
+const (
+	mostFrozen            = 16
+	mostFrozenOfNamespace = 2
+)
 
 // frozen are all objects as they were when dry runs began, one or several at the same time. To follow them costs as much as to follow
 // those of now.
@@ -49,19 +57,46 @@ func (s *Output) settleDryRuns(keys []string) error {
 	if !slices.ContainsFunc(keys, isNew) {
 		return nil
 	}
-	now, err := s.freeze()
-	if err != nil {
-		return err
+	var now *frozen
+	begun := map[string]*dryRun{}
+	for _, key := range keys {
+		if !isNew(key) {
+			continue
+		}
+		d := &dryRun{served: &envoy.Served{Gateway: key}, unaffordable: !s.canFreeze(key)}
+		begun[key] = d
+		if d.unaffordable {
+			continue
+		}
+		if now == nil {
+			var err error
+			if now, err = s.freeze(); err != nil {
+				return err
+			}
+		}
+		d.frozen = now
 	}
 	if s.dryRuns == nil {
 		s.dryRuns = map[string]*dryRun{}
 	}
-	for _, key := range keys {
-		if isNew(key) {
-			s.dryRuns[key] = &dryRun{frozen: now, served: &envoy.Served{Gateway: key}}
+	maps.Copy(s.dryRuns, begun)
+	return nil
+}
+
+// canFreeze tells whether there may be another beginning of dry runs, for a Gateway.
+func (s *Output) canFreeze(key string) bool {
+	all, own := map[*frozen]bool{}, map[*frozen]bool{}
+	namespace, _, _ := strings.Cut(key, "/")
+	for other, d := range s.dryRuns {
+		if d.frozen == nil {
+			continue
+		}
+		all[d.frozen] = true
+		if strings.HasPrefix(other, namespace+"/") {
+			own[d.frozen] = true
 		}
 	}
-	return nil
+	return len(all) < mostFrozen && len(own) < mostFrozenOfNamespace
 }
 
 // freeze keeps the objects as they were in the last compilation that came to something; nil before there was one.
@@ -136,8 +171,11 @@ func (s *Output) holdDryRuns(result *compiler.Result) (*compiler.Result, error) 
 		if d != nil {
 			d.tried = served
 		}
+		last := s.untold(served.Gateway)
 		switch {
 		case d == nil:
+		case d.unaffordable && last != nil:
+			served = last
 		case d.frozen == nil:
 			continue // its proxies keep what they have
 		default:
@@ -182,7 +220,7 @@ func (d *dryRun) goOn() error {
 func (s *Output) listDryRuns() map[string]compiler.DryRun {
 	all := map[string]compiler.DryRun{}
 	for key, d := range s.dryRuns {
-		var tried compiler.DryRun
+		tried := compiler.DryRun{Unaffordable: d.unaffordable}
 		if d.frozen != nil {
 			tried.Before = d.frozen.decided
 		}

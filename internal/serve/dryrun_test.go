@@ -41,15 +41,15 @@ func applyObjects(t *testing.T, o *Output, keys policyconfig.Keys, text string) 
 	return in
 }
 
-// conditionOf gives a condition of Gateway two: its status, its reason and its message.
-func conditionOf(t *testing.T, o *Output, in livereload.Inputs, kind string) string {
+// conditionOf gives a condition of a Gateway: its status, its reason and its message.
+func conditionOf(t *testing.T, o *Output, in livereload.Inputs, gateway, kind string) string {
 	t.Helper()
 	checked, err := o.Check(in)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, object := range checked.Objects {
-		if s, is := object.Status.(gatewayv1.GatewayStatus); is && object.Metadata.Name == "two" {
+		if s, is := object.Status.(gatewayv1.GatewayStatus); is && object.Metadata.Name == gateway {
 			at := slices.IndexFunc(s.Conditions, func(c metav1.Condition) bool { return c.Type == kind })
 			if at >= 0 {
 				c := s.Conditions[at]
@@ -83,7 +83,7 @@ func TestDryRun(t *testing.T) {
 	if !strings.Contains(o.Server.Latest("default/one").Resources(xds.Routes)[0].Body.String(), "BASKET") {
 		t.Error("a dry run holds up another Gateway's change")
 	}
-	said := conditionOf(t, o, in, v1alpha1.ConditionDryRun)
+	said := conditionOf(t, o, in, "two", v1alpha1.ConditionDryRun)
 	for _, want := range []string{
 		"True Changes: ", "the sessions of HTTPRoute default/search spec.rules[0] end: ", "listener listener/0.0.0.0/444 is new",
 		"host * of listener/0.0.0.0/443 is answered otherwise",
@@ -92,8 +92,8 @@ func TestDryRun(t *testing.T) {
 			t.Errorf("the Gateway's status says %q, and not %q", said, want)
 		}
 	}
-	if strings.Contains(said, "cart") || !strings.HasPrefix(conditionOf(t, o, in, "Programmed"), "False Pending") {
-		t.Errorf("%q, %q", said, conditionOf(t, o, in, "Programmed"))
+	if strings.Contains(said, "cart") || !strings.HasPrefix(conditionOf(t, o, in, "two", "Programmed"), "False Pending") {
+		t.Errorf("%q, %q", said, conditionOf(t, o, in, "two", "Programmed"))
 	}
 
 	moved := strings.Replace(tried, "10.0.1.1", "10.0.1.2", 1)
@@ -110,7 +110,7 @@ func TestDryRun(t *testing.T) {
 	if got := names(o.Server.Latest("default/two"), xds.Listener); got != "listener/0.0.0.0/443 listener/0.0.0.0/444" {
 		t.Errorf("after the dry run there are %q", got)
 	}
-	if said := conditionOf(t, o, in, v1alpha1.ConditionDryRun); said != "" {
+	if said := conditionOf(t, o, in, "two", v1alpha1.ConditionDryRun); said != "" {
 		t.Errorf("after the dry run the status says %q", said)
 	}
 
@@ -120,17 +120,26 @@ func TestDryRun(t *testing.T) {
 	if later.Server.Latest("default/two") != nil || later.Server.Latest("default/one") == nil {
 		t.Error("one that began after the dry run serves what is tried, or not what else there is")
 	}
-	if said := conditionOf(t, later, in, v1alpha1.ConditionDryRun); !strings.HasPrefix(said, "Unknown NotKnown: ") {
+	if said := conditionOf(t, later, in, "two", v1alpha1.ConditionDryRun); !strings.HasPrefix(said, "Unknown NotKnown: ") {
 		t.Errorf("its status says %q", said)
 	}
 }
 
+const third = `
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: three, namespace: default}
+spec: {gatewayClassName: limpet, listeners: [{name: web, protocol: HTTP, port: 445}]}
+`
+
 // TestDryRunsShare: Gateways that are tried from the same moment on go on by the same objects, which are followed once, however many they are;
-// what nobody goes on by any more is followed no more.
+// what nobody goes on by any more is followed no more. A namespace has two beginnings at a time: the Gateway of a third keeps what it has, and
+// says why.
 func TestDryRunsShare(t *testing.T) {
 	o, keys := newOutput(t)
 	o.Admitted = true
-	was := withCertificate(t, podDocuments)
+	was := withCertificate(t, podDocuments+third)
 	const dry = `, annotations: {limpet.dev/dry-run: "true"}`
 	annotate := func(text string, names ...string) string {
 		for _, name := range names {
@@ -141,8 +150,23 @@ func TestDryRunsShare(t *testing.T) {
 	for _, step := range []struct {
 		tried []string
 		want  int
-	}{{nil, 0}, {[]string{"one", "two"}, 1}, {[]string{"two"}, 1}, {[]string{"two", "one"}, 2}, {[]string{"one"}, 1}, {nil, 0}} {
-		applyObjects(t, o, keys, annotate(was, step.tried...))
+	}{
+		{nil, 0},
+		{[]string{"one", "two"}, 1},
+		{[]string{"two"}, 1},
+		{[]string{"two", "one"}, 2},
+		{[]string{"two", "one", "three"}, 2}, // one too many
+		{[]string{"one"}, 1},
+		{nil, 0},
+	} {
+		before := o.Server.Latest("default/three")
+		in := applyObjects(t, o, keys, annotate(was, step.tried...))
+		if slices.Contains(step.tried, "three") {
+			said := conditionOf(t, o, in, "three", v1alpha1.ConditionDryRun)
+			if !strings.HasPrefix(said, "Unknown TooMany: ") || o.Server.Latest("default/three") != before {
+				t.Errorf("the third has another configuration, or its status says %q", said)
+			}
+		}
 		if n := len(o.listFrozen()); n != step.want || len(o.dryRuns) != len(step.tried) {
 			t.Errorf("while %v are tried, %d dry runs go on by %d states, want %d", step.tried, len(o.dryRuns), n, step.want)
 		}

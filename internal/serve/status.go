@@ -78,7 +78,7 @@ func limitAge(p keepalive.ServerParameters, age, deadline time.Duration) keepali
 }
 
 // maxRequest is the size of a request that is read: an Envoy that comes back lists all that it has.
-const maxRequest = 64 << 20
+const maxRequest = 32 << 20
 
 // NewStatusMetrics makes the metric of status writes, and the function that it is told by.
 func NewStatusMetrics(to prometheus.Registerer) func(result string) {

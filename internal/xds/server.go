@@ -20,6 +20,8 @@ type Options struct {
 	// ConnectionAge is after how long a connection is ended, give or take a fifth; its Envoy comes back, perhaps to another
 	// replica. 0 is never.
 	ConnectionAge time.Duration
+	// MostStreams is how many there may be for a Gateway from one address; 0 for any number.
+	MostStreams int
 	// Authenticate, if there is one, judges a peer by its connection and headers, before anything that it sends is read. What it
 	// gives is what Identify gets.
 	Authenticate func(ctx context.Context, from *peer.Peer) (context.Context, error)
@@ -143,10 +145,21 @@ func (g *gateway) wake() {
 	}
 }
 
-func (g *gateway) join(one *stream) {
+// join lets a stream in, unless there are as many from its address as there may be.
+func (g *gateway) join(one *stream, most int) bool {
 	g.lock.Lock()
 	defer g.lock.Unlock()
+	same := 0
+	for other := range g.streams {
+		if other.host == one.host {
+			same++
+		}
+	}
+	if most > 0 && same >= most {
+		return false
+	}
 	g.streams[one] = true
+	return true
 }
 
 func (g *gateway) leave(one *stream) {

@@ -1,10 +1,12 @@
 package xds
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"net"
 	"net/url"
 	"slices"
@@ -322,5 +324,72 @@ func TestIdentify(t *testing.T) {
 		if got.Gateway != c.want || (err == nil) != (c.reason == "") || err != nil && !strings.Contains(err.Error(), c.reason) {
 			t.Errorf("%s: %+v, %v; want %q, %q", name, got, err, c.want, c.reason)
 		}
+	}
+}
+
+// TestServerLimitsOneAddress: of one address there are as many streams of a Gateway as there may be, and of another Gateway still some.
+func TestServerLimitsOneAddress(t *testing.T) {
+	s, log, connect := startServer(t, Options{Deadline: time.Second, MostStreams: 2})
+	for _, key := range []string{"default/one", "default/two"} {
+		s.Set(key, listed(t, time.Now(), "cluster a"))
+	}
+	var first *session
+	for _, key := range []string{"default/one", "default/one", "default/two"} {
+		one := connect("node", key)
+		if _, err := one.receive(); err != nil {
+			t.Fatalf("%s: %v", key, err)
+		}
+		first = cmp.Or(first, one)
+	}
+	_, err := connect("node", "default/one").receive()
+	if status.Code(err) != codes.ResourceExhausted || len(s.Clients()) != 3 || !log.has("refused rpc error: code = ResourceExhausted desc = Gateway default/one has 2 connections") {
+		t.Errorf("a third one is told %v; there are %d; told of are %v", err, len(s.Clients()), log.all)
+	}
+	if err := first.stream.CloseSend(); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "it goes", func() bool { return len(s.Clients()) == 2 })
+	if _, err := connect("node", "default/one").receive(); err != nil {
+		t.Errorf("where one has gone, another one is told %v", err)
+	}
+}
+
+// TestServerLimitsNames: a client that asks for names without end is sent away, and what it takes back doesn't count.
+func TestServerLimitsNames(t *testing.T) {
+	s, _, connect := startServer(t, Options{Deadline: time.Second})
+	s.Set("default/one", listed(t, time.Now(), "cluster a"))
+	one := connect("one", "default/one")
+	ended := make(chan error, 1)
+	go func() {
+		for {
+			if _, err := one.stream.Recv(); err != nil {
+				ended <- err
+				return
+			}
+		}
+	}()
+	name := strings.Repeat("n", 2<<20)
+	ask := func(i int, takesBack bool) error {
+		request := &discoveryv3.DeltaDiscoveryRequest{TypeUrl: Secret.URL(), ResourceNamesSubscribe: []string{fmt.Sprint(name, i)}}
+		if err := one.stream.Send(request); err != nil || !takesBack {
+			return err
+		}
+		return one.stream.Send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: Secret.URL(), ResourceNamesUnsubscribe: request.GetResourceNamesSubscribe()})
+	}
+	many := 2 * maxTold / len(name)
+	for i := range many {
+		if err := ask(i, true); err != nil {
+			t.Fatalf("a client that takes back what it asks for is told %v", err)
+		}
+	}
+	for i := 0; i < 2*many && ask(i, false) == nil; i++ { // until it is over
+	}
+	select {
+	case err := <-ended:
+		if status.Code(err) != codes.ResourceExhausted {
+			t.Errorf("it is told %v", err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Errorf("%d MB are taken", 2*many*len(name)>>20)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"math/rand/v2"
+	"net"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -38,6 +39,7 @@ type stream struct {
 	gateway *gateway
 	client  *client
 	to      adsStream
+	host    string // that it comes from
 	wake    chan struct{}
 	status  atomic.Pointer[ClientStatus]
 }
@@ -58,7 +60,7 @@ func (s *Server) DeltaAggregatedResources(to adsStream) error {
 		return s.refuse(from, err)
 	}
 	now := time.Now()
-	one := &stream{server: s, gateway: s.find(who.Gateway), to: to, wake: make(chan struct{}, 1)}
+	one := &stream{server: s, gateway: s.find(who.Gateway), to: to, host: hostOf(from), wake: make(chan struct{}, 1)}
 	one.client = newClient(s.options.Deadline, one, now)
 	if ready := s.options.Ready; ready != nil {
 		one.client.ready, err = ready(first.GetNode())
@@ -71,7 +73,9 @@ func (s *Server) DeltaAggregatedResources(to adsStream) error {
 		Gateway: who.Gateway, Node: shorten(first.GetNode().GetId()), Identity: who.Name, Address: from.Addr.String(),
 		Version: formatVersion(first.GetNode()), Connected: now.Round(0), Stage: stageBegin.String(),
 	})
-	one.gateway.join(one)
+	if !one.gateway.join(one, s.options.MostStreams) {
+		return s.refuse(from, status.Errorf(codes.ResourceExhausted, "Gateway %s has %d connections from this address", who.Gateway, s.options.MostStreams))
+	}
 	defer one.gateway.leave(one)
 	s.options.Log.Connected(*one.status.Load())
 	s.options.Metrics.setStreams(s.streams.Add(1))
@@ -79,6 +83,14 @@ func (s *Server) DeltaAggregatedResources(to adsStream) error {
 	s.options.Metrics.setStreams(s.streams.Add(-1))
 	s.options.Log.Disconnected(*one.status.Load(), err)
 	return err
+}
+
+func hostOf(from *peer.Peer) string {
+	host, _, err := net.SplitHostPort(from.Addr.String())
+	if err != nil {
+		return from.Addr.String()
+	}
+	return host
 }
 
 func (s *Server) authenticate(ctx context.Context, from *peer.Peer) (context.Context, error) {
@@ -148,7 +160,9 @@ func (one *stream) serve(first *discoveryv3.DeltaDiscoveryRequest) error {
 			if r.err != nil {
 				return r.err
 			}
-			one.client.take(r.request, time.Now())
+			if one.client.take(r.request, time.Now()); one.client.tellsTooMuch() {
+				return status.Errorf(codes.ResourceExhausted, "what is asked for comes to more than %d MiB", maxTold>>20)
+			}
 		case <-one.wake:
 		case now := <-look.C:
 			if !end.IsZero() && now.After(end) && !one.client.isWaiting() {

@@ -10,8 +10,9 @@ import (
 
 // DryRun is what is known of a Gateway whose objects are tried (docs/serve.md, "A dry run").
 type DryRun struct {
-	// Known says that it is known what its proxies are served.
-	Known bool
+	// Known says that it is known what its proxies are served. It is not if limpet began later than the dry run, or that is Unaffordable, for
+	// others began before.
+	Known, Unaffordable bool
 	// Changes say what would change of that.
 	Changes []string
 }
@@ -21,6 +22,7 @@ const (
 	reasonChanges   = "Changes"
 	reasonNoChanges = "NoChanges"
 	reasonNotKnown  = "NotKnown"
+	reasonTooMany   = "TooMany"
 )
 
 // noteDryRun adds what is tried to a Gateway's conditions. It is not programmed while its proxies are served something else.
@@ -30,11 +32,14 @@ func (b *builder) noteDryRun(g *gateway.Status, conditions []metav1.Condition) [
 		return conditions
 	}
 	tried := newCondition(v1alpha1.ConditionDryRun, false, reasonNoChanges, "a dry run: what its proxies are served is what the objects say")
+	const keepAll = "the proxies keep all that they have, endpoints too, until the annotation " + v1alpha1.AnnotationDryRun + " goes"
 	switch {
+	case d.Unaffordable:
+		tried.Status, tried.Reason = metav1.ConditionUnknown, reasonTooMany
+		tried.Message = "one dry run too many: those of Gateways in one namespace may begin at two times, or together; " + keepAll
 	case !d.Known:
 		tried.Status, tried.Reason = metav1.ConditionUnknown, reasonNotKnown
-		tried.Message = "a dry run that began before limpet did, which does not know what the proxies have: they keep all of it, " +
-			"endpoints too, until the annotation " + v1alpha1.AnnotationDryRun + " goes"
+		tried.Message = "a dry run that began before limpet did, which does not know what was served; " + keepAll
 	case len(d.Changes) > 0:
 		tried.Status, tried.Reason = metav1.ConditionTrue, reasonChanges
 		tried.Message = "a dry run: nothing changes before the annotation " + v1alpha1.AnnotationDryRun + " goes, and then: " +
