@@ -27,6 +27,8 @@ type object struct {
 	run bool
 	// joined is the text with the status, once it was asked for.
 	joined []byte
+	// references are the Secrets and ConfigMaps that it refers to, by nameSource.
+	references []string
 	// keeps says that it is a policy which keeps Pods that Services no longer select.
 	keeps bool
 }
@@ -72,9 +74,7 @@ func reduce(sent any) (any, error) {
 	if !whole {
 		return sent, nil
 	}
-	o := &object{ObjectMeta: metav1.ObjectMeta{
-		Namespace: u.GetNamespace(), Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(),
-	}}
+	o := &object{ObjectMeta: describeState(u)}
 	if u.GroupVersionKind().GroupKind() == podKind {
 		u.Object = reducePod(u)
 	} else if of, is := dataKinds[u.GroupVersionKind().GroupKind()]; is {
@@ -97,8 +97,16 @@ func reduce(sent any) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s %s/%s: %w", u.GetKind(), o.Namespace, o.Name, err)
 	}
+	if _, is := dataKinds[u.GroupVersionKind().GroupKind()]; !is {
+		o.references = listReferences(u, text)
+	}
 	o.text, o.keeps = text, u.GroupVersionKind().GroupKind() == policyKind && bytes.Contains(text, keepField)
 	return o, nil
+}
+
+// describeState is what tells an object and its state from others.
+func describeState(u *unstructured.Unstructured) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: u.GetNamespace(), Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion()}
 }
 
 // dataKinds are the kinds of which the compiler reads a few entries of their data, with the names of these.

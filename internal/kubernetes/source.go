@@ -49,6 +49,13 @@ type Source struct {
 	since   time.Time // when the first change came that Next has not told of
 	watches map[schema.GroupKind]*watch
 	writing map[string]bool // objects whose statuses are being written
+	// references counts the objects that refer to a Secret or ConfigMap, by its name; reading are those that are being read, and settled has a
+	// value when one was.
+	references map[string]int
+	reading    map[string]bool
+	settled    chan struct{}
+	// followsData says that those are followed: after all else, so that it is known what is referred to.
+	followsData bool
 	// begun says that Gateways whose statuses show addresses have theirs, so that others may have the rest.
 	begun bool
 	// keeping is how many policies keep Pods that Services no longer select.
@@ -60,6 +67,7 @@ type watch struct {
 	resource schema.GroupVersionResource
 	stop     context.CancelFunc
 	synced   cache.InformerSynced
+	store    cache.Store
 	// denied says that the API server does not let us follow the objects.
 	denied atomic.Bool
 }
@@ -69,6 +77,7 @@ func NewSource(client dynamic.Interface, log *slog.Logger) *Source {
 	return &Source{
 		client: client, log: log, changed: make(chan struct{}, 1), written: make(chan struct{}, 1),
 		objects: map[string]*object{}, touched: map[string]bool{}, watches: map[schema.GroupKind]*watch{}, writing: map[string]bool{},
+		references: map[string]int{}, reading: map[string]bool{}, settled: make(chan struct{}, 1),
 	}
 }
 
@@ -88,12 +97,22 @@ func (s *Source) Start(ctx context.Context) error {
 	if !cache.WaitForCacheSync(ctx.Done(), registration.HasSynced) {
 		return context.Cause(ctx)
 	}
-	handler() // there may be no CRD at all
-	if !cache.WaitForCacheSync(ctx.Done(), s.isSynced) {
-		return context.Cause(ctx)
+	for _, data := range []bool{false, true} {
+		s.followData(data)
+		handler() // there may be no CRD at all
+		if !cache.WaitForCacheSync(ctx.Done(), s.isSynced) {
+			return context.Cause(ctx)
+		}
 	}
+	s.awaitRead(ctx)
 	s.takeChange()
 	return s.giveAddresses()
+}
+
+func (s *Source) followData(follows bool) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.followsData = follows
 }
 
 // giveAddresses gives all Gateways their addresses, those first that have one in their status.
@@ -159,6 +178,11 @@ func (s *Source) follow(ctx context.Context, definitions []*apiextensionsv1.Cust
 	maps.Copy(wanted, builtIn)
 	s.lock.Lock()
 	defer s.lock.Unlock()
+	for kind := range dataKinds {
+		if !s.followsData {
+			delete(wanted, kind)
+		}
+	}
 	if s.watches[podKind] != nil {
 		wanted[podKind] = pods
 	}
@@ -182,7 +206,11 @@ func (s *Source) newWatch(ctx context.Context, kind schema.GroupKind, resource s
 	own, stop := context.WithCancel(ctx)
 	w := &watch{resource: resource, stop: stop}
 	informer := s.newInformer(resource, selectors[kind], labelSelectors[kind], func(err error) { w.denied.Store(apierrors.IsForbidden(err)) })
-	_ = informer.SetTransform(reduce) // fails only once it runs
+	transform := reduce
+	if _, is := dataKinds[kind]; is {
+		transform = s.reduceReferred
+	}
+	_ = informer.SetTransform(transform) // fails only once it runs
 	registration, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(o any) { s.set(own, kind, o) },
 		UpdateFunc: func(_, o any) { s.set(own, kind, o) },
@@ -191,7 +219,7 @@ func (s *Source) newWatch(ctx context.Context, kind schema.GroupKind, resource s
 	if err != nil { // only for an informer that has ended
 		s.log.Error("objects can't be followed", "kind", kind.String(), "reason", err)
 	}
-	w.synced = registration.HasSynced
+	w.synced, w.store = registration.HasSynced, informer.GetStore()
 	go informer.RunWithContext(own)
 	return w
 }
@@ -217,10 +245,17 @@ func (s *Source) set(ctx context.Context, kind schema.GroupKind, sent any) {
 		return
 	}
 	name := nameSource(kind.Kind, o)
+	if o.text == nil {
+		if s.references[name] > 0 && s.objects[name] == nil {
+			s.read(ctx, name)
+		}
+		return
+	}
 	if kind == gatewayKind {
 		s.address(name, o)
 	}
 	before := s.objects[name]
+	s.refer(ctx, o, before)
 	s.objects[name], s.touched[name] = o, true
 	s.keeping += o.keeping() - before.keeping()
 	s.followPods(ctx)
@@ -255,7 +290,7 @@ func (s *Source) remove(ctx context.Context, kind schema.GroupKind, sent any) {
 	o, known := sent.(*object)
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	if known && ctx.Err() == nil {
+	if known && ctx.Err() == nil && s.objects[nameSource(kind.Kind, o)] != nil {
 		s.forget(nameSource(kind.Kind, o))
 		s.followPods(ctx)
 		s.noteChange()
@@ -273,6 +308,7 @@ func (s *Source) removeKind(ctx context.Context, kind schema.GroupKind) {
 }
 
 func (s *Source) forget(name string) {
+	s.refer(context.Background(), nil, s.objects[name])
 	s.keeping -= s.objects[name].keeping()
 	s.touched[name] = true
 	if s.Pool != nil {
@@ -328,6 +364,7 @@ func (s *Source) Next(ctx context.Context, until time.Time) (since time.Time, ch
 		return time.Time{}, false
 	case <-time.After(settle):
 	}
+	s.awaitRead(ctx)
 	return s.takeChange(), true
 }
 

@@ -84,7 +84,9 @@ func (s *Output) Compile(in livereload.Inputs) (*compiler.Result, error) {
 	return result, s.Draining.See(result.Draining, now)
 }
 
-func isSameList(a, b []compiler.Source) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
+func isSameList(a, b []compiler.Source) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
 
 func (s *Output) compile(in livereload.Inputs, now time.Time) (*compiler.Result, error) {
 	first := s.follower == nil

@@ -94,7 +94,7 @@ func newClient(deadline time.Duration, o observer, now time.Time) *client {
 	return c
 }
 
-// mostRefused is how many numbers there are to begin with: that of what an Envoy has refused last on another connection does not come again.
+// mostRefused is how many numbers there are to begin with: what an Envoy has refused last on another connection does not come again.
 const mostRefused = 1 << 30
 
 // next says what is to be sent now.

@@ -74,7 +74,8 @@ func (s *Server) DeltaAggregatedResources(to adsStream) error {
 		Version: formatVersion(first.GetNode()), Connected: now.Round(0), Stage: stageBegin.String(),
 	})
 	if !one.gateway.join(one, s.options.MostStreams) {
-		return s.refuse(from, status.Errorf(codes.ResourceExhausted, "Gateway %s has %d connections from this address", who.Gateway, s.options.MostStreams))
+		return s.refuse(from, status.Errorf(codes.ResourceExhausted, "Gateway %s has %d connections from this address",
+			who.Gateway, s.options.MostStreams))
 	}
 	defer one.gateway.leave(one)
 	s.options.Log.Connected(*one.status.Load())

@@ -178,8 +178,9 @@ func (m *merged) patchClusters(g *servedGateway, d *envoy.Served) (changed bool)
 		return true
 	}
 	var settings, endpoints bool
-	d.Clusters, settings = patch(d.Clusters, m.stale.settings, func(name string) envoy.Packed { return m.clusters[name].text.PackSettings() })
-	d.Endpoints, endpoints = patch(d.Endpoints, m.stale.endpoints, func(name string) envoy.Packed { return m.clusters[name].text.PackEndpoints() })
+	text := func(name string) *envoy.Cluster { return m.clusters[name].text }
+	d.Clusters, settings = patch(d.Clusters, m.stale.settings, func(name string) envoy.Packed { return text(name).PackSettings() })
+	d.Endpoints, endpoints = patch(d.Endpoints, m.stale.endpoints, func(name string) envoy.Packed { return text(name).PackEndpoints() })
 	return settings || endpoints
 }
 
