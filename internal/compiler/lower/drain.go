@@ -49,8 +49,8 @@ func (c choice) limitSuffix() (suffix string) {
 }
 
 // selectEndpoints are the endpoints of a choice without those whose address is another pod's by what is remembered, and without those that
-// have drained for long enough, or that are unselected for longer than its session wants, whose sessions then move. Those that drain stay as
-// long as a session that moves might find no host: others says that every backend which takes new sessions is ready.
+// have drained for long enough, or that are unselected for longer than its session wants, whose sessions then move. Those that drain stay
+// as long as a session that moves might find no host: others says that every backend which takes new sessions is ready.
 func (l *lowerer) selectEndpoints(c choice, others bool) []ir.Endpoint {
 	selected := make([]ir.Endpoint, 0, len(c.backend.Endpoints))
 	for _, e := range c.backend.Endpoints {
