@@ -62,6 +62,8 @@ type Update struct {
 	Whole   bool
 	// NewWarnings are those of Result.Warnings that the last Update did not have, wherever in the files they were then.
 	NewWarnings []Problem
+	// SaysSame says that neither are there new ones, nor is one gone.
+	SaysSame bool
 	// PrivateKeys, DryRuns, Draining, Until, Pods and Unsettled are as in Result.
 	PrivateKeys bool
 	DryRuns     []string
@@ -175,6 +177,7 @@ func (f *Follower) apply(c Changes) (*Update, error) {
 	}
 	f.acceptInvalid(invalid)
 	u := &Update{follower: f, keys: c.Keys, Whole: f.whole || f.last == nil, PrivateKeys: f.state.HasPrivateKeys()}
+	u.SaysSame = !u.Whole && f.state.SaysSame()
 	if u.Changed, u.NewWarnings, err = f.state.Settle(); err != nil {
 		return nil, err
 	}

@@ -6,12 +6,14 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
+	"github.com/limpet-proxy/limpet/internal/compiler/read"
 	"github.com/limpet-proxy/limpet/internal/livereload"
 	"github.com/limpet-proxy/limpet/internal/xds"
 )
@@ -56,6 +58,7 @@ type Output struct {
 	accepted  livereload.Inputs    // of the last one that came to something
 	compiled  bool                 // something did
 	repeated  bool                 // the last compilation was of the same inputs as the one before
+	news      bool                 // something was compiled since statuses were last asked for that they may depend on
 	dryRuns   map[string]*dryRun   // by their Gateways
 
 	checking sync.Mutex // of the cache that checks share
@@ -88,6 +91,18 @@ func isSameList(a, b []compiler.Source) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
+// hasNews tells whether there are other objects than before that statuses may depend on: all but EndpointSlices and Pods. What those come to
+// for statuses is what there is to say of them.
+func hasNews(before, now []compiler.Source) bool {
+	set, gone := read.Diff(before, now)
+	for _, s := range set {
+		gone = append(gone, s.Name)
+	}
+	return slices.ContainsFunc(gone, func(name string) bool {
+		return !strings.HasPrefix(name, "EndpointSlice/") && !strings.HasPrefix(name, "Pod/")
+	})
+}
+
 func (s *Output) compile(in livereload.Inputs, now time.Time) (*compiler.Result, error) {
 	first := s.follower == nil
 	if first {
@@ -104,6 +119,7 @@ func (s *Output) compile(in livereload.Inputs, now time.Time) (*compiler.Result,
 	if err != nil {
 		return nil, err
 	}
+	s.news = s.news || !update.SaysSame || hasNews(s.accepted.Sources, in.Sources)
 	s.fresh = update.NewWarnings
 	moved, err := s.Owners.See(s.listPods(update), now)
 	if err != nil {
@@ -113,12 +129,14 @@ func (s *Output) compile(in livereload.Inputs, now time.Time) (*compiler.Result,
 		if update, err = s.follow(in, now, moved); err != nil {
 			return nil, err
 		}
+		s.news = s.news || !update.SaysSame
 		s.fresh = append(s.fresh, update.NewWarnings...)
 	}
 	missing := s.Unselected.Problem()
 	if missing != nil && !s.missing {
 		s.fresh = append(s.fresh, *missing)
 	}
+	s.news = s.news || s.missing != (missing != nil)
 	s.missing = missing != nil
 	if !first {
 		return update.Configuration()
@@ -252,8 +270,14 @@ func (s *Output) awaitSettled(result *compiler.Result, now time.Time) {
 // serve gives the server a configuration. It counts the Gateways that this changes.
 func (s *Output) serve(since time.Time, result *compiler.Result) (changed int) {
 	s.lock.Lock()
-	defer s.Changed()
-	defer s.lock.Unlock()
+	defer func() {
+		news := s.news
+		s.news = false
+		s.lock.Unlock()
+		if news {
+			s.Changed()
+		}
+	}()
 	s.unused = result.LongestUnused
 	now := make(map[string]published, len(result.Served))
 	for _, d := range result.Served {

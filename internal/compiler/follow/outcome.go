@@ -24,6 +24,9 @@ func (s *State) Settle() (changes []Change, warnings []report.Problem, err error
 	return s.merged.takeChanges(), s.said.takeNew(), nil
 }
 
+// SaysSame tells whether what there is to say is what there was when this, or what is new, was last asked for.
+func (s *State) SaysSame() bool { return s.said.isSame() }
+
 // TakeOldProblems gives what was said when this, or what is new, was last asked for.
 func (s *State) TakeOldProblems() map[report.Said]bool { return s.said.takeOld() }
 

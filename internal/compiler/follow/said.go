@@ -70,6 +70,16 @@ func (s said) forget() said {
 	return now
 }
 
+// isSame tells whether what is given now is what was given when new ones were last asked for.
+func (s said) isSame() bool {
+	for w, was := range s.was {
+		if (was > 0) != (s.count[w] > 0) {
+			return false
+		}
+	}
+	return true
+}
+
 // takeNew gives the problems that are given now and were not before.
 func (s said) takeNew() []report.Problem {
 	var entries []report.Entry
