@@ -91,8 +91,8 @@ func isSameList(a, b []compiler.Source) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// hasNews tells whether there are other objects than before that statuses may depend on: all but EndpointSlices and Pods. What those come to
-// for statuses is what there is to say of them.
+// hasNews tells whether there are other objects than before that statuses may depend on: all but EndpointSlices and Pods. What those come
+// to for statuses is what there is to say of them.
 func hasNews(before, now []compiler.Source) bool {
 	set, gone := read.Diff(before, now)
 	for _, s := range set {
