@@ -82,7 +82,7 @@ func (p *Pool) choose(name string, shown []netip.Addr) (netip.Addr, bool) {
 		first = first.Next()
 	}
 	for at, tried := first, uint32(0); tried < p.size(); tried++ {
-		if p.taken[at] == "" {
+		if p.taken[at] == "" && p.isForHosts(at) {
 			p.given[name], p.taken[at] = at, name
 			return at, true
 		}
@@ -91,6 +91,15 @@ func (p *Pool) choose(name string, shown []netip.Addr) (netip.Addr, bool) {
 		}
 	}
 	return netip.Addr{}, false
+}
+
+// isForHosts tells whether an address is one that a host may have: the first of a network is none, nor is the last of one of IPv4, unless
+// the network is for two hosts (RFC 3021, RFC 6164) or one.
+func (p *Pool) isForHosts(at netip.Addr) bool {
+	if at.BitLen()-p.prefix.Bits() < 2 {
+		return true
+	}
+	return at != p.prefix.Addr() && (at.Is6() || p.prefix.Contains(at.Next()))
 }
 
 func (p *Pool) size() uint32 {

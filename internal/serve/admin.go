@@ -72,7 +72,8 @@ func Admin(s *xds.Server, probes *http.ServeMux) http.Handler {
 func sameOrigin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host := strings.Trim(strings.TrimSuffix(r.Host, ":"+portOf(r.Host)), "[]")
-		if r.Header.Get("Origin") != "" || host != "localhost" && !isAddress(host) {
+		site := r.Header.Get("Sec-Fetch-Site") // which a page can't forge; "none" is a person's own request
+		if r.Header.Get("Origin") != "" || site != "" && site != "none" && site != "same-origin" || host != "localhost" && !isAddress(host) {
 			http.Error(w, "for this machine only: ask by address, and not from a page", http.StatusForbidden)
 			return
 		}

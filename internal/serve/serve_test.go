@@ -249,10 +249,10 @@ func TestAdmin(t *testing.T) {
 	apply(t, o, keys, text)
 	ready := false
 	handler := Admin(o.Server, Probes(prometheus.NewRegistry(), func() bool { return ready }))
-	get := func(path, host, origin string) (int, string) {
+	get := func(path, host, header string) (int, string) {
 		request := httptest.NewRequest(http.MethodGet, "http://"+host+path, nil)
-		if origin != "" {
-			request.Header.Set("Origin", origin)
+		if name, value, has := strings.Cut(header, ": "); has {
+			request.Header.Set(name, value)
 		}
 		recorder := httptest.NewRecorder()
 		handler.ServeHTTP(recorder, request)
@@ -260,7 +260,7 @@ func TestAdmin(t *testing.T) {
 	}
 	const here = "127.0.0.1:18001"
 	for _, c := range []struct {
-		path, host, origin string
+		path, host, header string
 		status             int
 		has                string
 	}{
@@ -270,7 +270,10 @@ func TestAdmin(t *testing.T) {
 		{"/status", "localhost:18001", "", 200, "default/two"},
 		{"/status", "[::1]:18001", "", 200, "default/two"},
 		{"/status", "rebound.example:18001", "", 403, ""},
-		{"/status", here, "https://elsewhere.example", 403, ""},
+		{"/status", here, "Origin: https://elsewhere.example", 403, ""},
+		{"/debug/pprof/profile", here, "Sec-Fetch-Site: cross-site", 403, ""},
+		{"/debug/pprof/", here, "Sec-Fetch-Site: same-origin", 200, "goroutine"},
+		{"/debug/pprof/", here, "Sec-Fetch-Site: none", 200, "goroutine"},
 		{"/metrics", here, "", 200, ""},
 		{"/debug/pprof/", here, "", 200, "goroutine"},
 		{"/config?gateway=default/one", here, "", 200, "CART"},
@@ -278,9 +281,9 @@ func TestAdmin(t *testing.T) {
 		{"/config?gateway=default/one", here, "", 200, `"keys":"[masked]"`},
 		{"/config?gateway=default/none", here, "", 404, "no such Gateway"},
 	} {
-		status, body := get(c.path, c.host, c.origin)
+		status, body := get(c.path, c.host, c.header)
 		if status != c.status || !strings.Contains(body, c.has) {
-			t.Errorf("%s at %s from %q: %d, %.300s; want %d, %s", c.path, c.host, c.origin, status, body, c.status, c.has)
+			t.Errorf("%s at %s with %q: %d, %.300s; want %d, %s", c.path, c.host, c.header, status, body, c.status, c.has)
 		}
 		secret, err := json.Marshal(keys.Ring.Keys[0].Secret)
 		if err != nil {
