@@ -55,6 +55,7 @@ type Output struct {
 	missing   bool                 // as Unselected.Problem has it
 	unused    time.Duration        // the longest that a session of what is served goes on without a request
 	unsettled time.Time            // since when there are addresses that Envoys may not know to be other pods'; zero for none
+	unserved  bool                 // some of them were found after what is served was made
 	accepted  livereload.Inputs    // of the last one that came to something
 	compiled  bool                 // something did
 	repeated  bool                 // the last compilation was of the same inputs as the one before
@@ -122,6 +123,7 @@ func (s *Output) compile(in livereload.Inputs, now time.Time) (*compiler.Result,
 	s.news = s.news || !update.SaysSame || hasNews(s.accepted.Sources, in.Sources)
 	s.fresh = update.NewWarnings
 	moved, err := s.Owners.See(s.listPods(update), now)
+	s.unserved = s.unserved || len(moved) > 0
 	if err != nil {
 		return nil, err
 	}
@@ -240,7 +242,7 @@ const (
 
 // settle forgets which addresses are not settled, if all Envoys that are connected have the session policies that they are served last.
 func (s *Output) settle() error {
-	if s.unsettled.IsZero() || slices.ContainsFunc(s.Server.Clients(), s.isBehind) {
+	if s.unsettled.IsZero() || s.unserved || slices.ContainsFunc(s.Server.Clients(), s.isBehind) {
 		return nil
 	}
 	_, err := s.Owners.Confirm()
@@ -278,7 +280,7 @@ func (s *Output) serve(since time.Time, result *compiler.Result) (changed int) {
 			s.Changed()
 		}
 	}()
-	s.unused = result.LongestUnused
+	s.unused, s.unserved = result.LongestUnused, false
 	now := make(map[string]published, len(result.Served))
 	for _, d := range result.Served {
 		d = s.tell(d)

@@ -1,6 +1,8 @@
 package serve
 
 import (
+	"encoding/json"
+	"errors"
 	"log/slog"
 	"net"
 	"strings"
@@ -72,12 +74,28 @@ func connectSilent(t *testing.T, o *Output, gateway string) (disconnect func()) 
 	return disconnect
 }
 
+// faultyMemory forgets everything, and may say that it can't remember what is urgent.
+type faultyMemory struct{ fails bool }
+
+func (m *faultyMemory) Read() (map[string]json.RawMessage, error) { return nil, nil }
+
+func (m *faultyMemory) Write(_ map[string]json.RawMessage, urgent bool) error {
+	if m.fails && urgent {
+		return errors.New("no room")
+	}
+	return nil
+}
+
+func (m *faultyMemory) Whole() bool { return false }
+
 // TestUnsettledAddressHoldsUpNothing: an Envoy that does not answer holds up neither a change nor the address in it that has passed to
 // another pod, which is an endpoint for those who know that. Once all know, nothing is left of it.
 //
 // requirements: S42
 func TestUnsettledAddressHoldsUpNothing(t *testing.T) {
 	o, keys := newOutput(t)
+	memory := &faultyMemory{}
+	o.Owners, _ = livereload.NewOwnersIn(memory)
 	o.Server = xds.NewServer(xds.Options{Deadline: time.Minute, Identify: xds.IdentifyByCertificate("limpet"), Log: Log{To: slog.New(slog.DiscardHandler)}})
 	inner := o.Options
 	o.Options = func(in livereload.Inputs) compiler.Options {
@@ -99,10 +117,13 @@ func TestUnsettledAddressHoldsUpNothing(t *testing.T) {
 	if before := search(); before.Settled != nil {
 		t.Errorf("before it passes to another pod there are endpoints without it: %v", before.Settled)
 	}
-	in := livereload.Inputs{Keys: keys, Sources: []compiler.Source{{Name: "a.yaml", Data: []byte(strings.Replace(text, "uid: first", "uid: second", 1))}}}
-	pass := func() *compiler.Result {
+	compile := func(uid string) (*compiler.Result, error) {
+		data := []byte(strings.Replace(text, "uid: first", "uid: "+uid, 1))
+		return o.Compile(livereload.Inputs{Keys: keys, Sources: []compiler.Source{{Name: "a.yaml", Data: data}}})
+	}
+	pass := func(uid string) *compiler.Result {
 		t.Helper()
-		result, err := o.Compile(in)
+		result, err := compile(uid)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,14 +132,14 @@ func TestUnsettledAddressHoldsUpNothing(t *testing.T) {
 		}
 		return result
 	}
-	result := pass()
+	result := pass("second")
 	if settled := search().Settled; settled == nil || strings.Contains(settled.Body.String(), "10.0.1.1") {
 		t.Errorf("for who does not know that it is another's the endpoints are %v", settled)
 	}
 	if result.Until.IsZero() || time.Until(result.Until) > time.Second {
 		t.Errorf("it is looked at again at %v", result.Until)
 	}
-	if again := pass(); !again.Unsettled || !again.Until.After(result.Until) {
+	if again := pass("second"); !again.Unsettled || !again.Until.After(result.Until) {
 		t.Errorf("while an Envoy does not answer it is settled %v, and looked at again at %v", !again.Unsettled, again.Until)
 	}
 	disconnect()
@@ -127,7 +148,15 @@ func TestUnsettledAddressHoldsUpNothing(t *testing.T) {
 			t.Fatal("it does not go")
 		}
 	}
-	if after := pass(); after.Unsettled || !after.Until.IsZero() || o.Owners.IsPending() {
+	memory.fails = true
+	if _, err := compile("third"); err == nil {
+		t.Fatal("what can't be remembered is compiled")
+	}
+	memory.fails = false
+	if pass("third"); search().Settled == nil {
+		t.Error("what was never served is taken for known")
+	}
+	if after := pass("third"); after.Unsettled || !after.Until.IsZero() || o.Owners.IsPending() {
 		t.Errorf("once all know it is settled %v, and looked at again at %v", !after.Unsettled, after.Until)
 	}
 }
