@@ -125,23 +125,32 @@ func (s *Source) refer(ctx context.Context, now, before *object) {
 func (s *Source) read(ctx context.Context, name string) {
 	kind, key, _ := strings.Cut(name, "/")
 	w := s.watches[schema.GroupKind{Kind: kind}]
-	if w == nil || s.reading[name] {
+	if w == nil {
 		return
 	}
 	if _, exists, err := w.store.GetByKey(key); !exists || err != nil {
 		return
 	}
-	s.reading[name] = true
+	if _, is := s.reading[name]; is { // what was read may be older than what this is for
+		s.reading[name] = true
+		return
+	}
+	s.reading[name] = false
+	before := s.objects[name]
 	go func() {
 		o := s.fetch(ctx, w, name)
 		s.lock.Lock()
 		defer s.lock.Unlock()
+		again := s.reading[name]
 		delete(s.reading, name)
 		wake(s.settled)
 		_, exists, _ := w.store.GetByKey(key)
-		if o != nil && exists && s.objects[name] == nil { // or else an event was sooner
+		if o != nil && exists && s.objects[name] == before { // or else an event was sooner
 			s.objects[name], s.touched[name] = o, true
 			s.noteChange()
+		}
+		if again {
+			s.read(ctx, name)
 		}
 	}()
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,11 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/yaml"
 
 	"github.com/limpet-proxy/limpet/compiler"
@@ -117,4 +123,48 @@ func compileAll(sources []compiler.Source) (lines []string) {
 		}
 	}
 	return lines
+}
+
+// TestReadOnceMore: a Secret that changes while it is read, and that nothing refers to at that moment, is not kept as it was.
+func TestReadOnceMore(t *testing.T) {
+	const name = "Secret/shop/a"
+	kind := schema.GroupKind{Kind: "Secret"}
+	secret := func(version string) *unstructured.Unstructured {
+		u, _ := readObject(t, "{apiVersion: v1, kind: Secret, metadata: {namespace: shop, name: a}, data: {tls.crt: "+version+"}}")
+		u.SetResourceVersion(version)
+		return u
+	}
+	for _, late := range []bool{false, true} {
+		client := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
+			map[schema.GroupVersionResource]string{builtIn[kind]: "SecretList"})
+		s := NewSource(client, slog.New(slog.DiscardHandler))
+		w := &watch{resource: builtIn[kind], store: cache.NewStore(cache.MetaNamespaceKeyFunc)}
+		s.watches[kind] = w
+		arrive := func(version string) {
+			o := &object{ObjectMeta: describeState(secret(version))}
+			if err := w.store.Update(o); err != nil {
+				t.Error(err)
+			}
+			s.set(t.Context(), kind, o)
+		}
+		reads := 0
+		client.PrependReactor("list", "secrets", func(clienttesting.Action) (bool, runtime.Object, error) {
+			if reads++; reads == 1 && !late {
+				arrive("v2")
+			}
+			return true, &unstructured.UnstructuredList{Items: []unstructured.Unstructured{*secret(fmt.Sprintf("v%d", reads))}}, nil
+		})
+		arrive("v1")
+		s.lock.Lock()
+		s.refer(t.Context(), &object{references: []string{name}}, nil)
+		s.lock.Unlock()
+		s.awaitRead(t.Context())
+		if late {
+			arrive("v2")
+			s.awaitRead(t.Context())
+		}
+		if got := s.Sources(); len(got) != 1 || !strings.Contains(string(got[0].Data), `"tls.crt":"v2"`) {
+			t.Errorf("late %v: it is %s", late, got)
+		}
+	}
 }

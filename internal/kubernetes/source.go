@@ -49,8 +49,8 @@ type Source struct {
 	since   time.Time // when the first change came that Next has not told of
 	watches map[schema.GroupKind]*watch
 	writing map[string]bool // objects whose statuses are being written
-	// references counts the objects that refer to a Secret or ConfigMap, by its name; reading are those that are being read, and settled has a
-	// value when one was.
+	// references counts the objects that refer to a Secret or ConfigMap, by its name; reading are those that are being read, true for once more
+	// after that, and settled has a value when one was.
 	references map[string]int
 	reading    map[string]bool
 	settled    chan struct{}
@@ -246,7 +246,7 @@ func (s *Source) set(ctx context.Context, kind schema.GroupKind, sent any) {
 	}
 	name := nameSource(kind.Kind, o)
 	if o.text == nil {
-		if s.references[name] > 0 && s.objects[name] == nil {
+		if was := s.objects[name]; was == nil && s.references[name] > 0 || was != nil && was.ResourceVersion != o.ResourceVersion {
 			s.read(ctx, name)
 		}
 		return

@@ -125,6 +125,36 @@ func TestDryRun(t *testing.T) {
 	}
 }
 
+// TestDryRunHasNews: what would change can be another thing with nothing but another pod, and is found out then.
+func TestDryRunHasNews(t *testing.T) {
+	o, keys := newOutput(t)
+	o.Admitted = true
+	inner, asked := o.Options, 0
+	o.Options = func(in livereload.Inputs) compiler.Options {
+		of := inner(in)
+		of.TokenVersion = 2
+		return of
+	}
+	o.Notify = func() { asked++ }
+	was := withCertificate(t, strings.Replace(podDocuments, "[{backendRefs: [{name: search, port: 80}]}]",
+		"[{name: all, backendRefs: [{name: search, port: 80}], sessionPersistence: {sessionName: SEARCH}}]", 1)) + `
+---
+apiVersion: limpet.dev/v1alpha1
+kind: SessionPersistencePolicy
+metadata: {name: search, namespace: default}
+spec: {targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: search}], identity: Pod}
+`
+	applyObjects(t, o, keys, was)
+	tried := strings.NewReplacer("identity: Pod", "identity: Address",
+		"name: two, namespace: default", `name: two, namespace: default, annotations: {limpet.dev/dry-run: "true"}`).Replace(was)
+	first := conditionOf(t, o, applyObjects(t, o, keys, tried), "two", v1alpha1.ConditionDryRun)
+	before := asked
+	in := applyObjects(t, o, keys, strings.Replace(tried, "uid: first", "uid: second", 1))
+	if now := conditionOf(t, o, in, "two", v1alpha1.ConditionDryRun); now == first || asked == before {
+		t.Errorf("the status says %q, and said %q; statuses are asked for: %v", now, first, asked > before)
+	}
+}
+
 const third = `
 ---
 apiVersion: gateway.networking.k8s.io/v1

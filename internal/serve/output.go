@@ -120,7 +120,7 @@ func (s *Output) compile(in livereload.Inputs, now time.Time) (*compiler.Result,
 	if err != nil {
 		return nil, err
 	}
-	s.news = s.news || !update.SaysSame || hasNews(s.accepted.Sources, in.Sources)
+	s.news = s.news || !update.SaysSame || hasNews(s.accepted.Sources, in.Sources) || len(s.dryRuns) > 0 // what these change hangs on pods too
 	s.fresh = update.NewWarnings
 	moved, err := s.Owners.See(s.listPods(update), now)
 	s.unserved = s.unserved || len(moved) > 0

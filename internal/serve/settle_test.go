@@ -160,3 +160,37 @@ func TestUnsettledAddressHoldsUpNothing(t *testing.T) {
 		t.Errorf("once all know it is settled %v, and looked at again at %v", !after.Unsettled, after.Until)
 	}
 }
+
+// TestUnsettledAddressesOneByOne: who knows that an address is another pod's keeps it while the next one passes to another, though an Envoy
+// that does not answer knows of neither.
+func TestUnsettledAddressesOneByOne(t *testing.T) {
+	o, keys := newOutput(t)
+	o.Server = xds.NewServer(xds.Options{
+		Deadline: time.Minute, Identify: xds.IdentifyByCertificate("limpet"), Log: Log{To: slog.New(slog.DiscardHandler)},
+	})
+	const two = "uid: a}}, {addresses: [10.0.1.2], targetRef: {kind: Pod, name: r, uid: b}}]"
+	text := strings.Replace(withCertificate(t, podDocuments), "uid: first}}]", two, 1)
+	apply(t, o, keys, text)
+	connectSilent(t, o, "default/one")
+	for _, step := range []struct{ from, to, forms string }{
+		{"uid: a", "uid: c", "10.0.1.1 10.0.1.2, 10.0.1.2"},
+		{"uid: b", "uid: d", "10.0.1.1 10.0.1.2, 10.0.1.1, "},
+		{"uid: c", "uid: e", "10.0.1.1 10.0.1.2, 10.0.1.2, "},
+	} {
+		text = strings.Replace(text, step.from, step.to, 1)
+		apply(t, o, keys, text)
+		var forms []string
+		for r := o.Server.Latest("default/two").Resources(xds.Endpoint)[0]; r != nil; r = r.Settled {
+			var has []string
+			for _, host := range []string{"10.0.1.1", "10.0.1.2"} {
+				if strings.Contains(string(r.Body.GetValue()), host) {
+					has = append(has, host)
+				}
+			}
+			forms = append(forms, strings.Join(has, " "))
+		}
+		if got := strings.Join(forms, ", "); got != step.forms {
+			t.Errorf("%s: the endpoints are %q; want %q", step.to, got, step.forms)
+		}
+	}
+}

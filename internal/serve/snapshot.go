@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bytes"
+	"slices"
 	"time"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
@@ -32,7 +33,8 @@ func (p published) follow(since time.Time, d *envoy.Served) published {
 			r := xds.NewResource(t, packed.Name, packed.Content)
 			r.Needs = packed.Clusters
 			if packed.Settled != nil {
-				r.Settled = xds.NewResource(t, packed.Name, packed.Settled)
+				r.Settled, r.Moved = xds.NewResource(t, packed.Name, packed.Settled), packed.Moved
+				r.Without = func(moved []string) *xds.Resource { return leaveOut(packed, moved) }
 			}
 			if t == xds.Filter {
 				r.Origin = pluginText(d.PluginJSON)
@@ -44,6 +46,15 @@ func (p published) follow(since time.Time, d *envoy.Served) published {
 		edits[t] = edit
 	}
 	return published{d, p.snapshot.Edit(since, edits)}
+}
+
+// leaveOut gives endpoints without some at addresses that have passed to other pods.
+func leaveOut(packed envoy.Packed, moved []string) *xds.Resource {
+	content, err := envoy.LeaveOut(packed.Content, moved)
+	if err != nil {
+		content = packed.Settled // they are ours, and can be read
+	}
+	return xds.NewResource(xds.Endpoint, packed.Name, content)
 }
 
 // compare gives what is new or has changed of a list, and the names of what is gone. Lists mostly have the same names, and
@@ -65,7 +76,8 @@ func compare(before, now []envoy.Packed) (changed []envoy.Packed, removed []stri
 			was, known = rest[packed.Name]
 			delete(rest, packed.Name)
 		}
-		if !known || !bytes.Equal(was.Content, packed.Content) || !bytes.Equal(was.Settled, packed.Settled) {
+		if !known || !bytes.Equal(was.Content, packed.Content) || !bytes.Equal(was.Settled, packed.Settled) ||
+			!slices.Equal(was.Moved, packed.Moved) {
 			changed = append(changed, packed)
 		}
 	}

@@ -168,6 +168,41 @@ func TestClientUnsettledEndpoints(t *testing.T) {
 	}
 }
 
+// TestClientKeepsMovedEndpoints holds that an Envoy that knows whose an address is keeps it, and the sessions there, while it has yet to
+// learn of others, however many moved before.
+func TestClientKeepsMovedEndpoints(t *testing.T) {
+	e := newFakeEnvoy(t)
+	last := listed(t, e.now, first)
+	e.set(last)
+	e.run()
+	var hosts []string
+	for i := range 2 * mostForms {
+		knows := func() string { return strings.Join(append([]string{"other"}, hosts...), " ") }
+		before := knows()
+		hosts = append(hosts, fmt.Sprintf("pod%d", i))
+		policy := fmt.Sprintf("m%d", i)
+		edits := endpoints(moved("a", hosts...))
+		edits[Routes] = Edit{Set: []*Resource{text(Routes, "web", "cluster:a cluster:b policy:"+policy)}}
+		last = last.Edit(e.now, edits)
+		e.set(last)
+		for e.step() {
+			got := string(e.has[Endpoint]["a"].GetResource().GetValue())
+			if i > 0 && got != before && (got != knows() || !e.words(Routes, "policy:")[policy]) {
+				t.Fatalf("before it knows of pod%d the endpoints are %q; want %q", i, got, before)
+			}
+		}
+		if err := e.holds(last); err != nil {
+			t.Fatal(err)
+		}
+	}
+	late := newFakeEnvoy(t)
+	late.set(last)
+	late.run()
+	if err := late.holds(last); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestClientRejects holds what becomes of a change of which the Envoy does not take all: the one at fault is found, sent
 // alone once, and never again; the rest comes into effect; and the next change mends it.
 func TestClientRejects(t *testing.T) {

@@ -66,6 +66,19 @@ func unsettled(name, content, settled string) *Resource {
 	return r
 }
 
+// moved are endpoints at addresses that have passed to other pods one after the other, and one that has not.
+func moved(name string, hosts ...string) *Resource {
+	with := func(hosts []string) *Resource {
+		return text(Endpoint, name, strings.Join(append([]string{"other"}, hosts...), " "))
+	}
+	r := with(hosts)
+	r.Settled, r.Moved = with(nil), hosts
+	r.Without = func(some []string) *Resource {
+		return with(slices.DeleteFunc(slices.Clone(hosts), func(host string) bool { return slices.Contains(some, host) }))
+	}
+	return r
+}
+
 // fakeEnvoy does what an Envoy does with what a client sends: it asks for what it has been led to, and takes or rejects
 // what comes. It fails the test where a request would have met something that is not there.
 type fakeEnvoy struct {

@@ -11,8 +11,8 @@ func (c *client) want(t Type, name string) *Resource {
 	if latest := c.latest.resources[t][name]; t == Endpoint && latest != nil {
 		r = latest
 	}
-	if r != nil && r.Settled != nil && r.since > c.routed {
-		return r.Settled
+	for r != nil && r.Settled != nil && r.since > c.routed {
+		r = r.Settled
 	}
 	return r
 }

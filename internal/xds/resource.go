@@ -69,10 +69,43 @@ type Resource struct {
 	// Settled are endpoints without those whose addresses were another pod's. They are for an Envoy until it has the routes that were served
 	// with the resource first, by whose session policies it knows of that. Nil where that makes no difference.
 	Settled *Resource
+	// Moved are the addresses that Settled is without, each with the pod that has it now; Without gives the endpoints without some of them.
+	// An Envoy that knows of those that moved earlier keeps them while it has yet to learn of others. Without them all move at once.
+	Moved   []string
+	Without func(moved []string) *Resource
 	// Origin is what the resource was made from; nil where that does not matter.
 	Origin any
 
-	since uint64 // the number of the snapshot that it came with
+	since uint64            // the number of the snapshot that it came with, or that the last of Moved did
+	moved map[string]uint64 // the numbers of those that each of Moved came with
+}
+
+// mostForms is of how many moves one after the other the endpoints are told apart that an Envoy knows of. Earlier ones count as one.
+const mostForms = 4
+
+// layer has endpoints go from Settled to what they are in steps, one for each snapshot of which an Envoy has to know. Was is the resource
+// in the place of which this one comes, nil for none, and number is that of its snapshot.
+func (r *Resource) layer(was *Resource, number uint64) {
+	r.since, r.moved = number, make(map[string]uint64, len(r.Moved))
+	var numbers []uint64
+	for _, one := range r.Moved {
+		r.moved[one] = number
+		if was != nil && was.moved[one] > 0 {
+			r.moved[one] = was.moved[one]
+		}
+		numbers = append(numbers, r.moved[one])
+	}
+	slices.Sort(numbers)
+	numbers = slices.Compact(numbers)
+	numbers = numbers[max(0, len(numbers)-mostForms):]
+	for i, n := range numbers {
+		if r.since = n; i == len(numbers)-1 {
+			break
+		}
+		form := r.Without(slices.DeleteFunc(slices.Clone(r.Moved), func(one string) bool { return r.moved[one] <= n }))
+		form.Settled, form.since = r.Settled, n
+		r.Settled = form
+	}
 }
 
 // NewResource makes the resource of a message's bytes.
@@ -185,9 +218,9 @@ func (s *Snapshot) Edit(since time.Time, edits map[Type]Edit) *Snapshot {
 			delete(named, name)
 		}
 		for _, r := range e.Set {
-			r.since = next.number
-			if r.Settled != nil {
-				next.unsettled = next.number
+			if r.since = next.number; r.Settled != nil {
+				r.layer(named[r.Name], next.number)
+				next.unsettled = max(next.unsettled, r.since)
 			}
 			next.replace(t, named[r.Name], r)
 			named[r.Name] = r

@@ -231,7 +231,7 @@ type Cluster struct {
 
 // Settled is the cluster without the endpoints that are not settled; itself where there are none.
 func (c *Cluster) Settled() *Cluster {
-	isUnsettled := func(e Endpoint) bool { return e.Unsettled }
+	isUnsettled := func(e Endpoint) bool { return e.Unsettled != "" }
 	if !slices.ContainsFunc(c.Localities, func(l Locality) bool { return slices.ContainsFunc(l.Endpoints, isUnsettled) }) {
 		return c
 	}
@@ -295,8 +295,9 @@ type Endpoint struct {
 	Far bool
 	// Unselected is since when the host is no endpoint any more, in nanoseconds since 1970; 0 for one that is. Such a host drains.
 	Unselected int64
-	// Unsettled hosts have an address that was another pod's: they are none for proxies that may not know that.
-	Unsettled bool
+	// Unsettled hosts have an address that was another pod's: they are none for proxies that may not know that. It is the uid of the pod that
+	// has it now; empty for others.
+	Unsettled string
 	// Pod is what has the address, as far as the input says. No proxy is told.
 	Pod Pod
 }

@@ -27,8 +27,10 @@ func (l *lowerer) judgeOwner(e *ir.Endpoint) (has bool) {
 	l.pods[ir.PodAt{HostKey: e.Key(), UID: e.Pod.UID}] = true
 	known, is := l.Owners[e.Key()]
 	has = !is || known.UID == e.Pod.UID
-	e.Unsettled = has && known.Reused && !known.Live
-	l.unsettled = l.unsettled || !has || e.Unsettled
+	if e.Unsettled = ""; has && known.Reused && !known.Live {
+		e.Unsettled = known.UID
+	}
+	l.unsettled = l.unsettled || !has || e.Unsettled != ""
 	return has
 }
 

@@ -1,7 +1,14 @@
 package envoy
 
 import (
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+
+	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 )
@@ -13,6 +20,8 @@ type Cluster struct {
 	Settings, Endpoints []byte
 	// Settled are the Endpoints for proxies that may not know whose addresses are; nil where that makes no difference.
 	Settled []byte
+	// Moved are the hosts that Settled is without, in order: the address, a space and the pod's uid.
+	Moved []string
 	// Inline says that the endpoints are a part of the cluster, else they have a file of their own.
 	Inline bool
 }
@@ -25,9 +34,41 @@ func (e *emitter) newDiscoveredCluster(c *ir.Cluster) Cluster {
 		Inline: e.files.inline || c.IsNamed(), // discovered endpoints have addresses
 	}
 	if settled != c && e.files.served && !d.Inline {
-		d.Endpoints, d.Settled = e.marshalBinary(newAssignment(c)), d.Endpoints
+		d.Endpoints, d.Settled, d.Moved = e.marshalBinary(newAssignment(c)), d.Endpoints, listMoved(c)
 	}
 	return d
+}
+
+func listMoved(c *ir.Cluster) (all []string) {
+	for _, l := range c.Localities {
+		for _, host := range l.Endpoints {
+			if host.Unsettled != "" {
+				all = append(all, host.Address.String()+" "+host.Unsettled)
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// LeaveOut gives a cluster's endpoints without some of those of Moved.
+func LeaveOut(endpoints []byte, moved []string) ([]byte, error) {
+	assignment := &endpointv3.ClusterLoadAssignment{}
+	if err := proto.Unmarshal(endpoints, assignment); err != nil {
+		return nil, err
+	}
+	hosts := map[string]bool{}
+	for _, one := range moved {
+		host, _, _ := strings.Cut(one, " ")
+		hosts[host] = true
+	}
+	for _, l := range assignment.GetEndpoints() {
+		l.LbEndpoints = slices.DeleteFunc(l.GetLbEndpoints(), func(e *endpointv3.LbEndpoint) bool {
+			at := e.GetEndpoint().GetAddress().GetSocketAddress()
+			return hosts[net.JoinHostPort(at.GetAddress(), strconv.Itoa(int(at.GetPortValue())))]
+		})
+	}
+	return proto.MarshalOptions{Deterministic: true}.Marshal(assignment)
 }
 
 // loadAssignment is the number of Cluster's field.

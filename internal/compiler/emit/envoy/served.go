@@ -17,8 +17,9 @@ type Packed struct {
 	Content []byte
 	// Clusters are those that routes lead to, in order.
 	Clusters []string
-	// Settled are endpoints as in [Cluster].
+	// Settled are endpoints as in [Cluster], and Moved hosts.
 	Settled []byte
+	Moved   []string
 }
 
 // Served is the configuration of a Gateway's proxies, in the pieces that they discover from a server. All lists are in a
@@ -118,7 +119,7 @@ func (c Cluster) PackSettings() Packed { return Packed{Name: c.Name, Content: c.
 
 // PackEndpoints is its endpoints, which are apart from it.
 func (c Cluster) PackEndpoints() Packed {
-	return Packed{Name: c.Name, Content: c.Endpoints, Settled: c.Settled}
+	return Packed{Name: c.Name, Content: c.Endpoints, Settled: c.Settled, Moved: c.Moved}
 }
 
 func comparePacked(a, b Packed) int { return cmp.Compare(a.Name, b.Name) }
