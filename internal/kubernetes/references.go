@@ -104,11 +104,11 @@ func (s *Source) isReferred(name string) bool {
 
 // refer counts what an object refers to in the place of the one before, either of which may be nil. What is referred to from now on
 // is read.
-func (s *Source) refer(ctx context.Context, now, before *object) {
+func (s *Source) refer(now, before *object) {
 	if now != nil {
 		for _, name := range now.references {
 			if s.references[name]++; s.references[name] == 1 && s.objects[name] == nil {
-				s.read(ctx, name)
+				s.read(name)
 			}
 		}
 	}
@@ -122,7 +122,7 @@ func (s *Source) refer(ctx context.Context, now, before *object) {
 }
 
 // read reads a Secret or ConfigMap, if there is one of which only the name is known.
-func (s *Source) read(ctx context.Context, name string) {
+func (s *Source) read(name string) {
 	kind, key, _ := strings.Cut(name, "/")
 	w := s.watches[schema.GroupKind{Kind: kind}]
 	if w == nil {
@@ -138,7 +138,7 @@ func (s *Source) read(ctx context.Context, name string) {
 	s.reading[name] = false
 	before := s.objects[name]
 	go func() {
-		o := s.fetch(ctx, w, name)
+		o := s.fetch(w, name)
 		s.lock.Lock()
 		defer s.lock.Unlock()
 		again := s.reading[name]
@@ -150,7 +150,7 @@ func (s *Source) read(ctx context.Context, name string) {
 			s.noteChange()
 		}
 		if again {
-			s.read(ctx, name)
+			s.read(name)
 		}
 	}()
 }
@@ -160,7 +160,8 @@ const fetchAgain = time.Second
 
 // fetch gets a Secret or ConfigMap as newWatch would see it; nil if there is none by now. It lists that one, which needs no
 // right of its own.
-func (s *Source) fetch(ctx context.Context, w *watch, name string) *object {
+func (s *Source) fetch(w *watch, name string) *object {
+	ctx := w.ctx
 	parts := strings.Split(name, "/")
 	kind := schema.GroupKind{Kind: parts[0]}
 	selector := fields.OneTermEqualSelector("metadata.name", parts[2]).String()

@@ -138,7 +138,7 @@ func TestReadOnceMore(t *testing.T) {
 		client := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
 			map[schema.GroupVersionResource]string{builtIn[kind]: "SecretList"})
 		s := NewSource(client, slog.New(slog.DiscardHandler))
-		w := &watch{resource: builtIn[kind], store: cache.NewStore(cache.MetaNamespaceKeyFunc)}
+		w := &watch{resource: builtIn[kind], ctx: t.Context(), store: cache.NewStore(cache.MetaNamespaceKeyFunc)}
 		s.watches[kind] = w
 		arrive := func(version string) {
 			o := &object{ObjectMeta: describeState(secret(version))}
@@ -156,7 +156,7 @@ func TestReadOnceMore(t *testing.T) {
 		})
 		arrive("v1")
 		s.lock.Lock()
-		s.refer(t.Context(), &object{references: []string{name}}, nil)
+		s.refer(&object{references: []string{name}}, nil)
 		s.lock.Unlock()
 		s.awaitRead(t.Context())
 		if late {

@@ -49,8 +49,8 @@ type Source struct {
 	since   time.Time // when the first change came that Next has not told of
 	watches map[schema.GroupKind]*watch
 	writing map[string]bool // objects whose statuses are being written
-	// references counts the objects that refer to a Secret or ConfigMap, by its name; reading are those that are being read, true for once more
-	// after that, and settled has a value when one was.
+	// references counts the objects that refer to a Secret or ConfigMap, by its name; reading are those that are being read, true for once
+	// more after that, and settled has a value when one was.
 	references map[string]int
 	reading    map[string]bool
 	settled    chan struct{}
@@ -65,6 +65,7 @@ type Source struct {
 // watch follows the objects of a kind.
 type watch struct {
 	resource schema.GroupVersionResource
+	ctx      context.Context // ends with it
 	stop     context.CancelFunc
 	synced   cache.InformerSynced
 	store    cache.Store
@@ -204,7 +205,7 @@ func (s *Source) follow(ctx context.Context, definitions []*apiextensionsv1.Cust
 // newWatch follows the objects of a kind until it is stopped. Events that come after that count for nothing.
 func (s *Source) newWatch(ctx context.Context, kind schema.GroupKind, resource schema.GroupVersionResource) *watch {
 	own, stop := context.WithCancel(ctx)
-	w := &watch{resource: resource, stop: stop}
+	w := &watch{resource: resource, ctx: own, stop: stop}
 	informer := s.newInformer(resource, selectors[kind], labelSelectors[kind], func(err error) { w.denied.Store(apierrors.IsForbidden(err)) })
 	transform := reduce
 	if _, is := dataKinds[kind]; is {
@@ -247,7 +248,7 @@ func (s *Source) set(ctx context.Context, kind schema.GroupKind, sent any) {
 	name := nameSource(kind.Kind, o)
 	if o.text == nil {
 		if was := s.objects[name]; was == nil && s.references[name] > 0 || was != nil && was.ResourceVersion != o.ResourceVersion {
-			s.read(ctx, name)
+			s.read(name)
 		}
 		return
 	}
@@ -255,7 +256,7 @@ func (s *Source) set(ctx context.Context, kind schema.GroupKind, sent any) {
 		s.address(name, o)
 	}
 	before := s.objects[name]
-	s.refer(ctx, o, before)
+	s.refer(o, before)
 	s.objects[name], s.touched[name] = o, true
 	s.keeping += o.keeping() - before.keeping()
 	s.followPods(ctx)
@@ -308,7 +309,7 @@ func (s *Source) removeKind(ctx context.Context, kind schema.GroupKind) {
 }
 
 func (s *Source) forget(name string) {
-	s.refer(context.Background(), nil, s.objects[name])
+	s.refer(nil, s.objects[name])
 	s.keeping -= s.objects[name].keeping()
 	s.touched[name] = true
 	if s.Pool != nil {

@@ -116,23 +116,9 @@ func (s *Output) compile(in livereload.Inputs, now time.Time) (*compiler.Result,
 	if err := s.settle(); err != nil {
 		return nil, err
 	}
-	update, err := s.follow(in, now, nil)
+	update, err := s.update(in, now)
 	if err != nil {
 		return nil, err
-	}
-	s.news = s.news || !update.SaysSame || hasNews(s.accepted.Sources, in.Sources) || len(s.dryRuns) > 0 // what these change hangs on pods too
-	s.fresh = update.NewWarnings
-	moved, err := s.Owners.See(s.listPods(update), now)
-	s.unserved = s.unserved || len(moved) > 0
-	if err != nil {
-		return nil, err
-	}
-	if len(moved) > 0 {
-		if update, err = s.follow(in, now, moved); err != nil {
-			return nil, err
-		}
-		s.news = s.news || !update.SaysSame
-		s.fresh = append(s.fresh, update.NewWarnings...)
 	}
 	missing := s.Unselected.Problem()
 	if missing != nil && !s.missing {
@@ -148,6 +134,28 @@ func (s *Output) compile(in livereload.Inputs, now time.Time) (*compiler.Result,
 		result.Warnings = append(result.Warnings, *missing)
 	}
 	return result, err
+}
+
+// update has the followers take the inputs, and once more if addresses have passed to other pods by them.
+func (s *Output) update(in livereload.Inputs, now time.Time) (*compiler.Update, error) {
+	update, err := s.follow(in, now, nil)
+	if err != nil {
+		return nil, err
+	}
+	// What dry runs would change hangs on pods, too.
+	s.news = s.news || !update.SaysSame || hasNews(s.accepted.Sources, in.Sources) || len(s.dryRuns) > 0
+	s.fresh = update.NewWarnings
+	moved, err := s.Owners.See(s.listPods(update), now)
+	s.unserved = s.unserved || len(moved) > 0
+	if err != nil || len(moved) == 0 {
+		return update, err
+	}
+	if update, err = s.follow(in, now, moved); err != nil {
+		return nil, err
+	}
+	s.news = s.news || !update.SaysSame
+	s.fresh = append(s.fresh, update.NewWarnings...)
+	return update, nil
 }
 
 // follow has the followers take the inputs, with what is remembered. Moved are the addresses of which that is news.

@@ -1,8 +1,6 @@
 package serve
 
 import (
-	"bytes"
-	"slices"
 	"time"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
@@ -76,8 +74,7 @@ func compare(before, now []envoy.Packed) (changed []envoy.Packed, removed []stri
 			was, known = rest[packed.Name]
 			delete(rest, packed.Name)
 		}
-		if !known || !bytes.Equal(was.Content, packed.Content) || !bytes.Equal(was.Settled, packed.Settled) ||
-			!slices.Equal(was.Moved, packed.Moved) {
+		if !known || !was.Equal(packed) {
 			changed = append(changed, packed)
 		}
 	}

@@ -524,7 +524,7 @@ func (m *merged) compareCluster(name string, was *envoy.Cluster) (changes []Chan
 	if !bytes.Equal(was.Settings, now.Settings) {
 		changes = append(changes, Change{Kind: Cluster, Name: name, Content: now.Settings})
 	}
-	if !bytes.Equal(was.Endpoints, now.Endpoints) || !bytes.Equal(was.Settled, now.Settled) || !slices.Equal(was.Moved, now.Moved) {
+	if !was.PackEndpoints().Equal(now.PackEndpoints()) {
 		changes = append(changes, Change{Kind: Endpoints, Name: name, Content: now.Endpoints})
 	}
 	return changes

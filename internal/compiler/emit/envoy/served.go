@@ -1,6 +1,7 @@
 package envoy
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 
@@ -120,6 +121,11 @@ func (c Cluster) PackSettings() Packed { return Packed{Name: c.Name, Content: c.
 // PackEndpoints is its endpoints, which are apart from it.
 func (c Cluster) PackEndpoints() Packed {
 	return Packed{Name: c.Name, Content: c.Endpoints, Settled: c.Settled, Moved: c.Moved}
+}
+
+// Equal tells whether two are the same to those who are served them.
+func (p Packed) Equal(other Packed) bool {
+	return bytes.Equal(p.Content, other.Content) && bytes.Equal(p.Settled, other.Settled) && slices.Equal(p.Moved, other.Moved)
 }
 
 func comparePacked(a, b Packed) int { return cmp.Compare(a.Name, b.Name) }
