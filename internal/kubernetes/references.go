@@ -138,7 +138,9 @@ func (s *Source) read(name string) {
 	s.reading[name] = false
 	before := s.objects[name]
 	go func() {
+		s.readers <- struct{}{}
 		o := s.fetch(w, name)
+		<-s.readers
 		s.lock.Lock()
 		defer s.lock.Unlock()
 		again := s.reading[name]
@@ -154,6 +156,9 @@ func (s *Source) read(name string) {
 		}
 	}()
 }
+
+// mostReaders is how many are read at a time.
+const mostReaders = 16
 
 // fetchAgain is how long to wait after a read that has failed.
 const fetchAgain = time.Second

@@ -54,6 +54,7 @@ type Source struct {
 	references map[string]int
 	reading    map[string]bool
 	settled    chan struct{}
+	readers    chan struct{} // which has room for as many as may read
 	// followsData says that those are followed: after all else, so that it is known what is referred to.
 	followsData bool
 	// begun says that Gateways whose statuses show addresses have theirs, so that others may have the rest.
@@ -79,6 +80,7 @@ func NewSource(client dynamic.Interface, log *slog.Logger) *Source {
 		client: client, log: log, changed: make(chan struct{}, 1), written: make(chan struct{}, 1),
 		objects: map[string]*object{}, touched: map[string]bool{}, watches: map[schema.GroupKind]*watch{}, writing: map[string]bool{},
 		references: map[string]int{}, reading: map[string]bool{}, settled: make(chan struct{}, 1),
+		readers: make(chan struct{}, mostReaders),
 	}
 }
 

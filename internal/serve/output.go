@@ -250,16 +250,12 @@ const (
 
 // settle forgets which addresses are not settled, if all Envoys that are connected have the session policies that they are served last.
 func (s *Output) settle() error {
-	if s.unsettled.IsZero() || s.unserved || slices.ContainsFunc(s.Server.Clients(), s.isBehind) {
+	isBehind := func(c xds.ClientStatus) bool { return !s.Server.HasLatestRoutes(c) }
+	if s.unsettled.IsZero() || s.unserved || slices.ContainsFunc(s.Server.Clients(), isBehind) {
 		return nil
 	}
 	_, err := s.Owners.Confirm()
 	return err
-}
-
-func (s *Output) isBehind(c xds.ClientStatus) bool {
-	latest := s.Server.Latest(c.Gateway)
-	return latest != nil && latest.Generation != c.Routed
 }
 
 // awaitSettled has a result made again soon if it has addresses that are not settled.

@@ -116,6 +116,13 @@ func (s *Server) set(key string, next *Snapshot, gone bool) {
 // Latest is what the proxies of a Gateway ought to have; nil if that is not known.
 func (s *Server) Latest(key string) *Snapshot { return s.find(key).latest.Load() }
 
+// HasLatestRoutes tells whether an Envoy has the routes, and with them the session policies, of what its Gateway's proxies ought to have,
+// whatever it has not taken besides.
+func (s *Server) HasLatestRoutes(c ClientStatus) bool {
+	latest := s.Latest(c.Gateway)
+	return latest == nil || c.routed >= latest.number
+}
+
 // Gateways are those that there is something for, in order; those that are gone as long as they have proxies.
 func (s *Server) Gateways() []string {
 	s.lock.Lock()
@@ -182,13 +189,13 @@ type ClientStatus struct {
 	// Generation is what it has acknowledged as a whole, and Target what it is being brought to.
 	Generation string `json:"generation,omitempty"`
 	Target     string `json:"target,omitempty"`
-	// Routed is the last target whose routes and session policies it has, whatever it has not taken besides.
-	Routed string `json:"-"`
 	// Stage is how far that has come.
 	Stage string `json:"stage"`
 	// Late says what it owes an answer to for longer than the deadline; empty for nothing.
 	Late     string      `json:"late,omitempty"`
 	Rejected []Rejection `json:"rejected,omitempty"`
+
+	routed uint64 // as the client has it
 }
 
 // Clients are the connected Envoys, by their Gateway and name.

@@ -160,7 +160,11 @@ func TestServerEndpoints(t *testing.T) {
 	if got, err := one.receive(); got != "a " || err != nil {
 		t.Fatal(got, err)
 	}
-	s.Set("default/one", listed(t, time.Now(), "cluster a\ncluster b"))
+	await(t, "it has all routes", func() bool { return s.HasLatestRoutes(s.Clients()[0]) })
+	s.Set("default/one", listed(t, time.Now(), "cluster a\ncluster b\nroutes r cluster:b\nlistener l routes:r"))
+	if s.HasLatestRoutes(s.Clients()[0]) {
+		t.Error("it is said to have routes that it was never sent")
+	}
 	if message, err := one.stream.Recv(); err != nil || message.GetTypeUrl() != Cluster.URL() { // and it gets no answer
 		t.Fatal(message, err)
 	}

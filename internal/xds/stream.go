@@ -216,10 +216,8 @@ func (one *stream) publish(now time.Time) {
 	next := *before
 	if c.target != nil {
 		next.Target = c.target.Generation
-		if c.isRouted() {
-			next.Routed = c.target.Generation
-		}
 	}
+	next.routed = c.routed
 	next.Stage, next.Late, next.Rejected = c.reached.String(), c.describeLate(now), c.listRejected()
 	live := c.live != nil && c.live == c.target && len(next.Rejected) == 0
 	if live {
