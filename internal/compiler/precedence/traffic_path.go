@@ -23,13 +23,13 @@ type TrafficPath struct {
 
 // Targets are all that a policy can be attached to on the path, and nothing else, so that no policy spills (S16).
 func (w TrafficPath) Targets() []object.TargetRef {
-	all := []object.TargetRef{
-		{Ref: object.Ref{Kind: object.KindGatewayClass, Name: w.Class}},
-		{Ref: w.Gateway},
-		{Ref: w.Gateway, Section: w.Listener},
-		{Ref: w.Route},
-		{Ref: w.Route, Section: w.Rule},
-	}
+	all := append(make([]object.TargetRef, 0, 5+2*len(w.Backends)),
+		object.TargetRef{Ref: object.Ref{Kind: object.KindGatewayClass, Name: w.Class}},
+		object.TargetRef{Ref: w.Gateway},
+		object.TargetRef{Ref: w.Gateway, Section: w.Listener},
+		object.TargetRef{Ref: w.Route},
+		object.TargetRef{Ref: w.Route, Section: w.Rule},
+	)
 	for _, b := range w.Backends {
 		if all = append(all, object.TargetRef{Ref: b.Ref}); b.Section != "" {
 			all = append(all, b)

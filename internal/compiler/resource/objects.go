@@ -120,7 +120,9 @@ func compareRefs(a, b object.Ref) int {
 }
 
 // isEmpty reports whether there is no object.
-func (o *Objects) isEmpty() bool { return o.Equal(&Objects{}) }
+func (o *Objects) isEmpty() bool { return o.Equal(noObjects) }
+
+var noObjects = &Objects{}
 
 // passOver counts a document that is passed over.
 func (o *Objects) passOver(kind string) {

@@ -90,14 +90,10 @@ type trafficKey struct{ object, gateway object.Ref }
 func indexTraffic(traffic []*lower.BackendTraffic) map[trafficKey][]*lower.BackendTraffic {
 	index := map[trafficKey][]*lower.BackendTraffic{}
 	for _, t := range traffic {
-		seen := map[trafficKey]bool{}
 		for _, path := range t.Paths {
 			for _, ref := range []object.Ref{path.Route, t.Backend.Ref} {
 				for _, key := range []trafficKey{{ref, path.Gateway}, {ref, anyGateway}} {
-					if !seen[key] {
-						seen[key] = true
-						index[key] = append(index[key], t)
-					}
+					noteAt(index, key, t)
 				}
 			}
 		}

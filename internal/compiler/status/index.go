@@ -13,18 +13,21 @@ type decisionIndex struct {
 	renames     map[object.Ref][]*policy.Rename           // by who writes the name
 }
 
+// noteAt appends to a list of a map what is not there yet as its last.
+func noteAt[K, V comparable](to map[K][]V, key K, value V) {
+	if list := to[key]; len(list) == 0 || list[len(list)-1] != value {
+		to[key] = append(list, value)
+	}
+}
+
 func indexDecisions(d *policy.Decisions) decisionIndex {
 	out := decisionIndex{
 		paths: map[object.TargetRef][]*policy.Decision{}, attachments: map[object.Ref][]*policy.Attachment{},
 		effective: map[object.TargetRef][]*policy.Attachment{}, renames: map[object.Ref][]*policy.Rename{},
 	}
 	for _, w := range d.Paths {
-		seen := map[object.TargetRef]bool{}
 		for _, t := range w.Path.Targets() {
-			if !seen[t] {
-				seen[t] = true
-				out.paths[t] = append(out.paths[t], w)
-			}
+			noteAt(out.paths, t, w)
 		}
 	}
 	for i := range d.Attachments {

@@ -73,7 +73,9 @@ func Build(in Input) []Object {
 		}
 	}
 	b.grants = grant.New(b.Objects)
-	b.reachability = findReachability(b.Objects.Routes, b.grants, b.Attachments, b.Traffic)
+	if o := b.Objects; len(o.LoadBalancers)+len(o.TrafficPolicies)+len(o.BackendTLS)+len(o.Backends) > 0 { // or else nothing asks for it
+		b.reachability = findReachability(b.Objects.Routes, b.grants, b.Attachments, b.Traffic)
+	}
 	b.loadBalancersAt = b.indexLoadBalancers()
 	b.trafficAt = indexTraffic(b.Traffic)
 	b.countRefusedRules()
