@@ -339,6 +339,10 @@ func (f *fleet) rollServe(t *testing.T, at string) {
 		answer, err := f.ask(at)
 		return err == nil && answer.Header.Get("Rolled") == "yes"
 	})
+	eventually(t, "both proxies are back", func() bool {
+		connected, settled := f.serving.Status(t)
+		return settled && len(connected) == 2
+	})
 }
 
 // TestManagedGateways: what becomes of Gateways and ProxyConfigs is what becomes of the objects that run proxies.
