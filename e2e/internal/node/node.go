@@ -49,9 +49,12 @@ type Node struct {
 
 // The network of Pods: this machine has the first address of it.
 const (
-	bridge  = "pods0"
-	gateway = "10.245.0.1"
-	network = "10.245."
+	bridge = "pods0"
+	// A bridge without a hardware address of its own has the lowest one of its ports: Pods that come and go would change it, and others'
+	// packets went to the former one until they asked anew, which looks like a proxy that hangs.
+	hardware = "02:00:0a:f5:00:01"
+	gateway  = "10.245.0.1"
+	network  = "10.245."
 )
 
 // Address is where Pods reach this machine.
@@ -67,7 +70,7 @@ func Start(t testing.TB, config *rest.Config, name string, images map[string]Ima
 	}
 	n := &Node{Name: name, Images: images, client: client, folder: t.TempDir(), t: t, pods: map[types.UID]*pod{}}
 	if _, err := net.InterfaceByName(bridge); err != nil {
-		run(t, "ip link add %s type bridge", bridge)
+		run(t, "ip link add %s address %s type bridge", bridge, hardware)
 		run(t, "ip addr add %s/16 dev %s", gateway, bridge)
 		run(t, "ip link set %s up", bridge)
 	}
