@@ -83,6 +83,7 @@ func check(sources []Source, o Options, withRows bool) (*CheckResult, error) {
 			DryRuns:     j.describeDryRuns(&o),
 			Proxies:     o.proxies(),
 			Now:         o.Time,
+			Pause:       o.Pause,
 		},
 	)
 	if controlled {

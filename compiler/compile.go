@@ -29,6 +29,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/loadbalancing"
 	"github.com/limpet-proxy/limpet/internal/compiler/lower"
+	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
@@ -185,14 +186,16 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 		cache = &Cache{} // which keeps nothing
 	}
 	controlled := o.Target.findController() != ""
+	pause := parallel.Pause(o.Pause)
 	j := &analysis{parsed: settings, cache: cache, rep: &report.Report{}}
-	j.objects, err = cache.resources.Admit(sources, o.admissionOptions(settings), j.rep)
+	j.objects, err = cache.resources.Admit(sources, o.admissionOptions(settings), pause, j.rep)
 	if err != nil {
 		return nil, err
 	}
 	if o.refusesUnreadable(j.rep) {
 		return nil, j.rep.Errors(o.Strict) // what follows from that would only distract
 	}
+	pause.Take()
 	j.objects.Controller = gatewayv1.GatewayController(o.ControllerName)
 	j.order = newOrder(sources, j.objects)
 	if controlled {
@@ -205,11 +208,13 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 		}
 		in = in.Settle(o.listening(settings, j.order))
 		j.topology = cache.buildTopology(in, j.rep)
+		pause.Take()
 		places := o.newPlaces(j.objects, j.topology.Claims(), settings)
 		j.backends = cache.indexBackends(j.objects, places, j.rep)
 		j.backendTLS = backendtls.New(j.objects, j.rep)
 		j.backends.Secure(j.backendTLS.Has)
 	}
+	pause.Take()
 	policies := o.policyOptions(settings)
 	policies.Order, policies.HeldNames = j.order, o.heldNames()
 	j.decisions = cache.rules.Decide(j.objects, j.topology.Ports, j.backends, policies, j.rep)
@@ -218,18 +223,20 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 		lower.AdviseUnissued(j.topology.Ports, j.decisions, j.rep)
 		j.plan.Compare = j.order.Compare
 	} else {
+		pause.Take()
 		j.plan = &ir.Plan{}
 		j.loadBalancing = loadbalancing.New(j.objects, j.rep)
 		j.plan.Proxy, j.traffic = lower.Lower(j.topology.Ports, lower.Input{
 			Backends: j.backends, BackendTLS: j.backendTLS, LoadBalancing: j.loadBalancing, RetryBudgets: retrybudget.New(j.objects, j.rep),
 			Decisions: j.decisions, Draining: o.newDraining(), Owners: o.newOwners(), LocalClients: o.LocalClients,
-			WithoutPods: o.Target != TargetEnvoy,
+			WithoutPods: o.Target != TargetEnvoy, Pause: pause,
 		}, j.rep)
 		if o.Target != TargetEnvoy {
 			j.adviseAddresses()
 		}
 		j.plan.Proxy.Policies = cache.sortPolicies(j.plan.Proxy.Policies)
 	}
+	pause.Take()
 	return j, nil
 }
 

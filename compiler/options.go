@@ -107,6 +107,9 @@ type Options struct {
 	Since []Source
 	// Cache keeps work from one compilation to the next; nil for none. It does not change what comes out.
 	Cache *Cache
+	// Pause, if there is one, is called between the steps of Compile, Check and Statuses, and may hold them up: what is more urgent
+	// goes first.
+	Pause func()
 
 	// Envoy, EnvoyGateway and Istio are for the target of that name, which requires them.
 	Envoy        *EnvoyOptions
@@ -263,6 +266,7 @@ func (o *Options) policyOptions(settings parsedOptions) policy.Options {
 		ExternalControlPlane: o.Target.findController() != "", PerBackendSessions: o.Target.findEmitter().picksBackendFirst,
 		HidesTokens:      o.Target != TargetIstio,
 		KnowsTermination: o.dynamic() != nil || o.served() != nil, TokenVersion: policyconfig.TokenVersion(o.TokenVersion),
+		Pause: o.Pause,
 	}
 }
 

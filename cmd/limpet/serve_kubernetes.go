@@ -253,9 +253,10 @@ func (c *cluster) lead(
 
 // newStatusWriter makes what writes statuses.
 func (c *cluster) newStatusWriter(ctx context.Context, output *serve.Output, registry prometheus.Registerer) *kubernetes.StatusWriter {
-	w := kubernetes.NewStatusWriter(c.source, func(sources []compiler.Source) (*compiler.CheckResult, error) {
-		return output.Check(livereload.Inputs{Sources: sources})
+	w := kubernetes.NewStatusWriter(c.source, func(sources []compiler.Source, pause func()) (*compiler.CheckResult, error) {
+		return output.Check(livereload.Inputs{Sources: sources}, pause)
 	}, c.log)
+	w.IsBusy = output.IsBusy
 	w.Written, w.Metrics = serve.NewStatusMetrics(registry), kubernetes.NewQueueMetrics(registry)
 	c.source.RegisterSize(registry)
 	told, err := kubernetes.NewEvents(ctx, c.config)

@@ -28,9 +28,12 @@ import (
 // StatusWriter writes what became of objects into their statuses. Of several processes one may run at a time.
 type StatusWriter struct {
 	Source *Source
-	// Check says what became of objects; what it gives is the whole status, other controllers' entries included.
-	Check func([]compiler.Source) (*compiler.CheckResult, error)
+	// Check says what became of objects; what it gives is the whole status, other controllers' entries included. It calls pause now and
+	// then, which may hold it up.
+	Check func(all []compiler.Source, pause func()) (*compiler.CheckResult, error)
 	Log   *slog.Logger
+	// IsBusy, if there is one, tells whether there is something that statuses are to wait for.
+	IsBusy func() bool
 	// Written, if there is one, is told what became of each write.
 	Written func(result string)
 	// Metrics, if there are any, are of the queues of objects.
@@ -79,12 +82,8 @@ const (
 // writers is how many objects are written at a time.
 const writers = 4
 
-// statusPause is how long objects are left alone at least between two looks at all of them: what changes meanwhile is one write. A look
-// that takes long is followed by a pause that is statusRest times as long, for changes on their way to Envoys need the processor, too.
-const (
-	statusPause = 250 * time.Millisecond
-	statusRest  = 5
-)
+// statusPause is how long objects are left alone at least between two looks at all of them: what changes meanwhile is one write.
+const statusPause = 250 * time.Millisecond
 
 // A status that could not be written is tried again after firstRetry, then twice that, at last every lastRetry; of all together so many a
 // second, after so many at once.
@@ -95,7 +94,9 @@ const (
 )
 
 // NewStatusWriter makes one.
-func NewStatusWriter(s *Source, check func([]compiler.Source) (*compiler.CheckResult, error), log *slog.Logger) *StatusWriter {
+func NewStatusWriter(
+	s *Source, check func(all []compiler.Source, pause func()) (*compiler.CheckResult, error), log *slog.Logger,
+) *StatusWriter {
 	return &StatusWriter{Source: s, Check: check, Log: log, wake: make(chan struct{}, 1)}
 }
 
@@ -118,9 +119,9 @@ func (w *StatusWriter) Run(ctx context.Context) {
 		})
 	}
 	for ctx.Err() == nil {
-		begun := time.Now()
-		w.compute()
-		rest := max(statusPause, statusRest*time.Since(begun))
+		l := beginLook(w.IsBusy)
+		w.compute(l.pause)
+		rest := max(statusPause, l.rest())
 		select {
 		case <-ctx.Done():
 		case <-w.wake:
@@ -153,36 +154,54 @@ func newStatusLimiter() workqueue.TypedRateLimiter[statusKey] {
 	)
 }
 
+// pauseAfter is how many objects there are between two pauses of a look: some milliseconds of work.
+const pauseAfter = 500
+
 // compute finds out what the statuses shall be, and queues the objects that have another one.
-func (w *StatusWriter) compute() {
+func (w *StatusWriter) compute(pause func()) {
 	w.lock.Lock()
 	w.looks++
 	w.lock.Unlock()
-	checked, err := w.Check(w.Source.SourcesWithStatus())
+	checked, err := w.Check(w.Source.SourcesWithStatus(), pause)
 	if err != nil {
 		w.Log.Error("statuses can't be found out; they stay as they are", "reason", err)
 		return
 	}
-	for key := range w.setDesired(checked.Objects) {
+	w.setDesired(w.format(checked.Objects, pause))
+	for i, o := range checked.Objects {
+		if i%pauseAfter == pauseAfter-1 {
+			pause()
+		}
+		key := keyOf(o)
 		if c, err := w.compare(key); err == nil && c.patch != nil {
 			w.queueOf(key).Add(key)
 		}
 	}
 }
 
-// setDesired notes what the statuses shall be from now on. An object that was written during the look was looked at without that: it
-// would get other times for what it says already, so the next look decides.
-func (w *StatusWriter) setDesired(objects []status.Object) map[statusKey][]byte {
-	w.lock.Lock()
-	defer w.lock.Unlock()
-	desired := make(map[statusKey][]byte, len(objects))
-	for _, o := range objects {
-		key := keyOf(o)
+// format gives statuses as JSON.
+func (w *StatusWriter) format(objects []status.Object, pause func()) map[statusKey][]byte {
+	texts := make(map[statusKey][]byte, len(objects))
+	for i, o := range objects {
+		if i%pauseAfter == pauseAfter-1 {
+			pause()
+		}
 		text, err := json.Marshal(o.Status)
 		if err != nil {
-			w.Log.Error("a status can't be written", "object", key.String(), "reason", err)
+			w.Log.Error("a status can't be written", "object", keyOf(o).String(), "reason", err)
 			continue
 		}
+		texts[keyOf(o)] = text
+	}
+	return texts
+}
+
+// setDesired notes what the statuses shall be from now on. An object that was written during the look was looked at without that: it
+// would get other times for what it says already, so the next look decides.
+func (w *StatusWriter) setDesired(texts map[statusKey][]byte) {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	for key, text := range texts {
 		before, written := w.desired[key], w.wrote[key] >= w.looks
 		if written {
 			wake(w.wake)
@@ -190,12 +209,11 @@ func (w *StatusWriter) setDesired(objects []status.Object) map[statusKey][]byte 
 		if written && before != nil || bytes.Equal(before, text) {
 			text = before // so that it is held once
 		}
-		desired[key] = text
+		texts[key] = text
 	}
 	maps.DeleteFunc(w.wrote, func(_ statusKey, look int) bool { return look < w.looks })
-	maps.DeleteFunc(w.settled, func(key statusKey, _ settledStatus) bool { return desired[key] == nil })
-	w.desired = desired
-	return desired
+	maps.DeleteFunc(w.settled, func(key statusKey, _ settledStatus) bool { return texts[key] == nil })
+	w.desired = texts
 }
 
 // queueOf is the queue that an object is in.

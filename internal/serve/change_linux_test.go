@@ -57,7 +57,7 @@ func BenchmarkCheck(b *testing.B) {
 			for b.Loop() {
 				count++
 				s.change(b, "HTTPRoute", "value: /cart", "value: /cart")
-				if _, err := s.output.Check(livereload.Inputs{Sources: s.sources}); err != nil {
+				if _, err := s.output.Check(livereload.Inputs{Sources: s.sources}, nil); err != nil {
 					b.Fatal(err)
 				}
 			}

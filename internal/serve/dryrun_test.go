@@ -44,7 +44,7 @@ func applyObjects(t *testing.T, o *Output, keys policyconfig.Keys, text string) 
 // conditionOf gives a condition of a Gateway: its status, its reason and its message.
 func conditionOf(t *testing.T, o *Output, in livereload.Inputs, gateway, kind string) string {
 	t.Helper()
-	checked, err := o.Check(in)
+	checked, err := o.Check(in, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ func TestNews(t *testing.T) {
 		if asks := asked > before; asks != step.asks {
 			t.Errorf("%s: statuses are asked for %v", step.name, asks)
 		}
-		checked, err := o.Check(in)
+		checked, err := o.Check(in, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

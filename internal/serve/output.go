@@ -44,8 +44,9 @@ type Output struct {
 	// Notify, if there is one, is called after each change of what statuses depend on.
 	Notify func()
 
-	done     atomic.Int64 // compilations and checks
-	rejected atomic.Bool  // the last check knew of something that an Envoy did not take
+	done      atomic.Int64 // compilations and checks
+	compiling atomic.Int32 // compilations under way
+	rejected  atomic.Bool  // the last check knew of something that an Envoy did not take
 
 	lock      sync.Mutex // of what follows, and of what is remembered
 	follower  *compiler.Follower
@@ -68,6 +69,8 @@ type Output struct {
 // Compile compiles the inputs, and remembers which hosts terminate and whose addresses are. It costs what has changed since the
 // last time.
 func (s *Output) Compile(in livereload.Inputs) (*compiler.Result, error) {
+	s.compiling.Add(1)
+	defer s.compiling.Add(-1)
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	defer s.done.Add(1)
@@ -186,13 +189,22 @@ func (s *Output) NewWarnings() []compiler.Problem {
 	return s.fresh
 }
 
-// Check says what statuses the inputs' objects shall have, by what Compile made of them last. No change waits for it.
-func (s *Output) Check(in livereload.Inputs) (result *compiler.CheckResult, err error) {
+// patience is how long a change counts as on its way after it was seen, if an Envoy does not acknowledge it before.
+const patience = 250 * time.Millisecond
+
+// IsBusy tells whether a change is on its way to Envoys.
+func (s *Output) IsBusy() bool {
+	return s.compiling.Load() > 0 || s.Server.IsBusy(time.Now().Add(-patience))
+}
+
+// Check says what statuses the inputs' objects shall have, by what Compile made of them last. No change waits for it. Pause, if there is
+// one, is called now and then, and may hold it up.
+func (s *Output) Check(in livereload.Inputs, pause func()) (result *compiler.CheckResult, err error) {
 	s.checking.Lock()
 	defer s.checking.Unlock()
 	defer s.done.Add(1)
 	o := s.options(in)
-	o.Time = time.Now()
+	o.Time, o.Pause = time.Now(), pause
 	o.Envoy.Served.Rejected = map[string]string{}
 	for _, c := range s.Server.Clients() {
 		for _, r := range c.Rejected {

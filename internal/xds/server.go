@@ -123,6 +123,31 @@ func (s *Server) HasLatestRoutes(c ClientStatus) bool {
 	return latest == nil || c.routed >= latest.number
 }
 
+// IsBusy tells whether Envoys are on their way to something that was seen after a time. One that is late or has not taken something does
+// not count.
+func (s *Server) IsBusy(after time.Time) bool {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	for _, g := range s.gateways {
+		if latest := g.latest.Load(); latest != nil && latest.Since.After(after) && g.isBehind(latest.Generation) {
+			return true
+		}
+	}
+	return false
+}
+
+// isBehind tells whether there is an Envoy that will acknowledge a generation, and has not yet.
+func (g *gateway) isBehind(generation string) bool {
+	g.lock.Lock()
+	defer g.lock.Unlock()
+	for one := range g.streams {
+		if c := one.status.Load(); c.Generation != generation && c.Late == "" && len(c.Rejected) == 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // Gateways are those that there is something for, in order; those that are gone as long as they have proxies.
 func (s *Server) Gateways() []string {
 	s.lock.Lock()

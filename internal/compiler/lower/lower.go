@@ -17,6 +17,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/loadbalancing"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
@@ -41,6 +42,7 @@ type Input struct {
 	Draining *Draining
 	// Owners is nil where nobody remembers whose addresses were.
 	Owners Owners
+	Pause  parallel.Pause
 }
 
 // Lower gives the configuration of a proxy for the ports, and what it comes to for the requests that no session pins,
@@ -64,6 +66,7 @@ func Lower(ports []gateway.Port, in Input, rep *report.Report) (*ir.Config, []*B
 			config.Listeners = append(config.Listeners, listener)
 		}
 	}
+	l.Pause.Take()
 	l.adviseRevoked()
 	for _, c := range l.clusters {
 		config.Clusters = append(config.Clusters, c)
@@ -170,6 +173,9 @@ func newUpgrade(name string, m gateway.Match) ir.Route {
 	return ir.Route{Name: name, Match: newMatch(m), Filters: ir.Filters{Redirect: to}}
 }
 
+// pauseAfter is how many rules there are between two pauses: some milliseconds of work.
+const pauseAfter = 500
+
 // lowerRule lowers a rule when it is met first.
 func (l *lowerer) lowerRule(decided *policy.Rule, route *gateway.Route, index int) *loweredRule {
 	key := ruleKey{decided, secretOf(l.client)}
@@ -211,6 +217,9 @@ func (l *lowerer) lowerRule(decided *policy.Rule, route *gateway.Route, index in
 	r.traffic = listBackendTraffic(route, index, decided, choices, retries)
 	l.traffic = append(l.traffic, r.traffic...)
 	l.rules[key] = r
+	if len(l.rules)%pauseAfter == 0 {
+		l.Pause.Take()
+	}
 	return r
 }
 

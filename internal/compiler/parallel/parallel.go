@@ -21,6 +21,16 @@ func Sparingly(work func()) {
 	work()
 }
 
+// Pause, if there is one, is taken between the steps of long work. It holds that up while something more urgent goes on.
+type Pause func()
+
+// Take takes it.
+func (p Pause) Take() {
+	if p != nil {
+		p()
+	}
+}
+
 func countWorkers() int {
 	if sparing.Load() > 0 {
 		return 1

@@ -4,6 +4,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/ancestors"
 	"github.com/limpet-proxy/limpet/internal/compiler/backend"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 	"github.com/limpet-proxy/limpet/internal/compiler/seniority"
@@ -35,6 +36,7 @@ type Options struct {
 	KnowsTermination bool
 	// TokenVersion is the version of the tokens that the filter writes; zero is the plugin's default.
 	TokenVersion policyconfig.TokenVersion
+	Pause        parallel.Pause
 }
 
 // Decide works out which session persistence requests have on every path that they take through the ports. What can't be
@@ -50,16 +52,23 @@ func (c Cache) DecidePart(
 	objects *resource.Objects, targets *Targets, ports []gateway.Port, backends *backend.Index, o Options, attaching, rep *report.Report,
 ) *Decisions {
 	attached := attachPolicies(objects, targets, c.validatePolicies(objects), o, attaching)
+	o.Pause.Take()
 	rules := attachRules(c.sortRules(listRules(ports)), backends, attached, o, rep)
+	o.Pause.Take()
 	limit := findAncestorLimit(objects, targets, attached, rules, o, rep)
+	o.Pause.Take()
 	inputs := gatherInputs(rules, attached, limit, o)
+	o.Pause.Take()
 	before := c.resolveAndNameRules(inputs)
+	o.Pause.Take()
 	named := suffixSharedNames(before, o.HeldNames)
 	configured := c.configureRules(named)
+	o.Pause.Take()
 	settled, withheld := settleNames(configured, o)
 	decided, shared := shareRules(rules, settled, withheld, limit)
 	noteLimits(decided, o)
 
+	o.Pause.Take()
 	d := newDecisions(attached, limit, settled, decided, shared)
 	d.named = [3][]*namedRule{before, named, listRenamed(settled, named)}
 	r := &reporter{attached: attached, limit: limit, targets: targets, objects: objects, options: o, rep: rep}

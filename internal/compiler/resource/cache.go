@@ -88,20 +88,24 @@ func (t *admittedText) Silent() bool {
 }
 
 // Admit is [Admit] but for the texts that the last admission had, too: their documents are moved to where they stand now.
-func (c Cache) Admit(sources []read.Source, o Options, rep *report.Report) (*Objects, error) {
+func (c Cache) Admit(sources []read.Source, o Options, pause parallel.Pause, rep *report.Report) (*Objects, error) {
 	servers, err := loadAdmitters()
 	if err != nil {
 		return nil, err
 	}
 	texts := read.Split(sources, rep)
+	pause.Take()
 	parts := c.listInputs(texts, &o)
+	pause.Take()
 	all := parallel.Map(parts, func(some []textInputs, results []*admittedText) {
 		a := &admitter{options: o, admitters: servers}
 		c.texts.GetSome(some, results, func(in textInputs) *admittedText { return a.admitText(in.text) })
 	})
+	pause.Take()
 	moveDocuments(all, texts)
 	read.ReportEmpty(texts, rep)
 	objects := mergeTexts(all, texts, rep)
+	pause.Take()
 	objects.sortAll(c.orders)
 	return objects, nil
 }

@@ -76,7 +76,7 @@ func (s *Store) admit(source read.Source) (now *storedSource, err error) {
 	if now.cache.texts == nil && bytes.Contains(source.Data, []byte("\n---")) {
 		now.cache = NewCache()
 	}
-	if now.objects, err = now.cache.Admit([]read.Source{source}, s.options, &now.rep); err != nil {
+	if now.objects, err = now.cache.Admit([]read.Source{source}, s.options, nil, &now.rep); err != nil {
 		return nil, err
 	}
 	memo.Sweep(now.cache.Steps(), true)

@@ -11,6 +11,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/grant"
 	"github.com/limpet-proxy/limpet/internal/compiler/lower"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
@@ -53,6 +54,7 @@ type Input struct {
 	DryRuns map[string]DryRun
 	// Proxies has, by their keys, the Gateways for which proxies are run.
 	Proxies map[string]Proxies
+	Pause   parallel.Pause
 }
 
 // Build gives the status of every object that has one: GatewayClasses, Gateways, routes, policies, XBackends, HTTPProxies,
@@ -76,8 +78,10 @@ func Build(in Input) []Object {
 	if o := b.Objects; len(o.LoadBalancers)+len(o.TrafficPolicies)+len(o.BackendTLS)+len(o.Backends) > 0 { // or else nothing asks for it
 		b.reachability = findReachability(b.Objects.Routes, b.grants, b.Attachments, b.Traffic)
 	}
+	b.Pause.Take()
 	b.loadBalancersAt = b.indexLoadBalancers()
 	b.trafficAt = indexTraffic(b.Traffic)
+	b.Pause.Take()
 	b.countRefusedRules()
 	b.writeClasses()
 	for _, g := range b.Attachments.Gateways {
@@ -109,12 +113,18 @@ type builder struct {
 	objects         []Object
 }
 
+// pauseAfter is how many objects there are between two pauses: some milliseconds of work.
+const pauseAfter = 500
+
 // problemsOf gives the problems of an object.
 func (b *builder) problemsOf(subject report.Subject) []report.Problem {
 	return b.problems[report.ShownPath(subject.String())]
 }
 
 func (b *builder) addObject(kind metav1.TypeMeta, meta metav1.ObjectMeta, status any) {
+	if len(b.objects)%pauseAfter == pauseAfter-1 {
+		b.Pause.Take()
+	}
 	b.objects = append(b.objects, Object{
 		APIVersion: kind.APIVersion, Kind: kind.Kind,
 		Metadata: Metadata{Namespace: meta.Namespace, Name: meta.Name, Generation: meta.Generation},
