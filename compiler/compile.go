@@ -224,20 +224,25 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 		j.plan.Compare = j.order.Compare
 	} else {
 		pause.Take()
-		j.plan = &ir.Plan{}
-		j.loadBalancing = loadbalancing.New(j.objects, j.rep)
-		j.plan.Proxy, j.traffic = lower.Lower(j.topology.Ports, lower.Input{
-			Backends: j.backends, BackendTLS: j.backendTLS, LoadBalancing: j.loadBalancing, RetryBudgets: retrybudget.New(j.objects, j.rep),
-			Decisions: j.decisions, Draining: o.newDraining(), Owners: o.newOwners(), LocalClients: o.LocalClients,
-			WithoutPods: o.Target != TargetEnvoy, Pause: pause,
-		}, j.rep)
-		if o.Target != TargetEnvoy {
-			j.adviseAddresses()
-		}
-		j.plan.Proxy.Policies = cache.sortPolicies(j.plan.Proxy.Policies)
+		j.lower(o)
 	}
 	pause.Take()
 	return j, nil
+}
+
+// lower makes the plan of a target without a control plane.
+func (j *analysis) lower(o *Options) {
+	j.plan = &ir.Plan{}
+	j.loadBalancing = loadbalancing.New(j.objects, j.rep)
+	j.plan.Proxy, j.traffic = lower.Lower(j.topology.Ports, lower.Input{
+		Backends: j.backends, BackendTLS: j.backendTLS, LoadBalancing: j.loadBalancing, RetryBudgets: retrybudget.New(j.objects, j.rep),
+		Decisions: j.decisions, Draining: o.newDraining(), Owners: o.newOwners(), LocalClients: o.LocalClients,
+		WithoutPods: o.Target != TargetEnvoy, Pause: o.Pause,
+	}, j.rep)
+	if o.Target != TargetEnvoy {
+		j.adviseAddresses()
+	}
+	j.plan.Proxy.Policies = j.cache.sortPolicies(j.plan.Proxy.Policies)
 }
 
 // adviseAddresses is for targets that know nothing of pods.

@@ -211,7 +211,7 @@ func (w *StatusWriter) setDesired(texts map[statusKey][]byte) {
 		}
 		texts[key] = text
 	}
-	maps.DeleteFunc(w.wrote, func(_ statusKey, look int) bool { return look < w.looks })
+	maps.DeleteFunc(w.wrote, func(_ statusKey, during int) bool { return during < w.looks })
 	maps.DeleteFunc(w.settled, func(key statusKey, _ settledStatus) bool { return texts[key] == nil })
 	w.desired = texts
 }

@@ -21,7 +21,7 @@ func Sparingly(work func()) {
 	work()
 }
 
-// Pause, if there is one, is taken between the steps of long work. It holds that up while something more urgent goes on.
+// A Pause is taken between the steps of long work, and holds that up while something more urgent goes on; nil for none.
 type Pause func()
 
 // Take takes it.
