@@ -29,6 +29,9 @@ func TestFollowerUnfollowedKinds(t *testing.T) {
 			both(gatewayWith("TCP", "9000"), streamRouteTo("TCPRoute", "other")),
 			both(gatewayWith("TCP", "9000"), strings.Replace(streamRouteTo("TCPRoute", "other"), "cart", "none", 1)),
 		},
+		"TCPRoutes of two namespaces": {
+			both(openTo("TCP"), both(streamRouteIn("b"), streamRouteIn("a"))), both(openTo("TCP"), both(streamRouteIn("a"), streamRouteIn("b"))),
+		},
 		"a UDPRoute on its listener": {
 			both(gatewayWith("UDP", "9000"), streamRouteTo("UDPRoute", "other")),
 			both(gatewayWith("UDP", "9001"), streamRouteTo("UDPRoute", "other")),
@@ -106,6 +109,16 @@ func streamRouteTo(kind, gateway string) string {
 		"parentRefs: [{name: " + gateway + "}], rules: [{backendRefs: [{name: cart, port: 80}]}]}}"
 }
 
+// openTo is a Gateway with a listener of a protocol for all namespaces, and streamRouteIn a route of connections to it.
+func openTo(protocol string) string {
+	return strings.Replace(gatewayWith(protocol, "9000"), "port: 9000", "port: 9000, allowedRoutes: {namespaces: {from: All}}", 1)
+}
+
+func streamRouteIn(namespace string) string {
+	return strings.NewReplacer("name: stream}", "name: stream, namespace: "+namespace+"}", "name: other}", "name: other, namespace: default}").
+		Replace(streamRouteTo("TCPRoute", "other"))
+}
+
 func listenerSetOn(port string) string {
 	return "{apiVersion: gateway.networking.k8s.io/v1, kind: ListenerSet, metadata: {name: more}, " +
 		"spec: {parentRef: {name: web}, listeners: [{name: more, protocol: HTTP, port: " + port + "}]}}"
@@ -162,8 +175,33 @@ func gatewayWith(protocol, port string) string {
 
 func both(a, b string) string { return a + "\n---\n" + b }
 
+// TestFollowerWorldStreams is TestFollowerWorld with listeners and routes of connections, and no HTTPProxies of such: all of it is
+// followed.
+func TestFollowerWorldStreams(t *testing.T) {
+	const worlds = 4
+	for seed := range worlds {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			o := Options{Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 6}}}
+			if seed%2 == 1 {
+				o.Envoy = &EnvoyOptions{ModulePath: "w", Admin: NoAdmin, Served: &Served{}}
+			}
+			if whole := followWorld(t, 20+seed, o, loadStreams(t)); whole > 1 {
+				t.Errorf("%d times all of it was compiled from scratch", whole)
+			}
+		})
+	}
+}
+
+// loadStreams gives the documents of connections, and those of requests that meet them.
+func loadStreams(t *testing.T) []*worldObject {
+	t.Helper()
+	return slices.DeleteFunc(loadObjects(t, "effects.yaml", "effects-stream.yaml", "follower-streams.yaml"), func(o *worldObject) bool {
+		return strings.Contains(o.text, "\nkind: ExtensionService\n") || strings.Contains(o.text, "\n  tcpproxy:\n")
+	})
+}
+
 // TestFollowerWorldSets is TestFollowerWorld with ListenerSets and routes of connections, and nothing that keeps the rest from
-// being followed but the listeners of connections that come and go.
+// being followed but HTTPProxies for connections, while there are listeners for these.
 func TestFollowerWorldSets(t *testing.T) {
 	unfollowedKinds := regexp.MustCompile(`(?s)kind: (BackendTLSPolicy|ExtensionService)\b|kind: XBackend\b.*tls:`)
 	for seed := range 4 {

@@ -81,6 +81,16 @@ var worldWords = [][2]string{
 	{"caSecret: proxy-ca, subjectName: proxy-name", "caSecret: none, subjectName: proxy-name"},
 	{"  ca.crt: |", "  other.crt: |"},
 	{"{name: web, port: 80}, {name: other", "{name: renamed, port: 80}, {name: other"},
+	// connections
+	{"hostnames: [tls.example.com]", "hostnames: [a.ends.example.com]"},
+	{"hostnames: [a.pass.example.com]", "hostnames: [b.pass.example.com, a.web.example.com]"},
+	{"sectionName: tcp, port: 9000", "sectionName: tls, port: 9443"},
+	{"name: stream-b, port: 81, weight: 2", "name: absent, port: 81, weight: 2"},
+	{"addresses: [10.0.7.1]", "addresses: [10.0.7.3]"},
+	{"{addresses: [10.0.7.5]}, ", ""},
+	{"mode: Passthrough", "mode: Terminate"},
+	{"protocol: TCP, allowedRoutes", "protocol: HTTP, allowedRoutes"},
+	{"name: leaving-soon, port: 81}]}]\n", "name: shared, port: 81}]}]\n"},
 	// no good
 	{"namespace: shop}\nspec: {ports: [{port: 80}]}", "namespace: shop}\nspec: {ports: []}"},
 	{"protocol: HTTPS, hostname: other", "protocol: TLS, hostname: other"},
@@ -111,7 +121,8 @@ func loadUnfollowed(t *testing.T) []*worldObject {
 	return world
 }
 
-// isUnfollowed reports whether an object can't be followed: a Gateway with listeners for connections, and an ExtensionService.
+// isUnfollowed reports whether an object can't be followed: an ExtensionService, and a Gateway with listeners for connections where
+// there are HTTPProxies of such.
 func isUnfollowed(o *worldObject) bool {
 	return strings.Contains(o.text, "metadata: {name: streams, ") || strings.Contains(o.text, "\nkind: ExtensionService\n")
 }
@@ -168,7 +179,7 @@ func TestFollowerWorld(t *testing.T) {
 	for seed := range worlds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			o := Options{Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 6}}}
-			followWorld(t, seed, o, seed == worlds-1)
+			followWorld(t, seed, o, newWorld(t, seed == worlds-1))
 		})
 	}
 }
@@ -180,19 +191,25 @@ func TestFollowerWorldServed(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			served := &Served{Remote: seed%2 == 1, Own: []netip.AddrPort{netip.MustParseAddrPort("10.0.0.3:8080")}}
 			o := Options{Envoy: &EnvoyOptions{ModulePath: "w", Admin: NoAdmin, Served: served}}
-			followWorld(t, seed, o, seed == worlds-1)
+			followWorld(t, seed, o, newWorld(t, seed == worlds-1))
 		})
 	}
 }
 
-// followWorld changes a world at random, with objects that can't be followed or without.
-func followWorld(t *testing.T, seed int, o Options, unfollowed bool) {
+// newWorld gives objects, with those that can't be followed or without.
+func newWorld(t *testing.T, unfollowed bool) []*worldObject {
+	t.Helper()
+	if world := loadWorld(t); !unfollowed {
+		return world
+	}
+	return append(loadWorld(t), loadUnfollowed(t)...)
+}
+
+// followWorld changes a world at random. It gives how many times all of it was compiled from scratch.
+func followWorld(t *testing.T, seed int, o Options, world []*worldObject) (whole int) {
 	t.Helper()
 	const rounds = 120
-	random, world := rand.New(rand.NewPCG(uint64(seed), 14)), loadWorld(t)
-	if unfollowed {
-		world = append(world, loadUnfollowed(t)...)
-	}
+	random := rand.New(rand.NewPCG(uint64(seed), 14))
 	o.AllowEmpty, o.AssumeClass = seed != 1, seed%3 == 0
 	if seed%2 == 0 {
 		o.Zone = "here"
@@ -208,6 +225,9 @@ func followWorld(t *testing.T, seed int, o Options, unfollowed bool) {
 		result, update := applyWorld(t, fmt.Sprintf("round %d", round), f, world, changed, o)
 		if result != nil {
 			compiled++
+			if update.Whole {
+				whole++
+			}
 			seen = seen.see(t, fmt.Sprintf("round %d", round), update, result)
 		}
 		if t.Failed() {
@@ -232,6 +252,7 @@ func followWorld(t *testing.T, seed int, o Options, unfollowed bool) {
 	if o.AllowEmpty && compiled < rounds/2 {
 		t.Errorf("%d of %d rounds were refused", rounds-compiled, rounds)
 	}
+	return whole
 }
 
 // noteDraining gives since when hosts drain.

@@ -125,7 +125,16 @@ func TestOwners(t *testing.T) {
 // TestFollowerOwners: what is remembered of addresses changes while the documents stay, and the other way round; each result is
 // that of a compilation from scratch.
 func TestFollowerOwners(t *testing.T) {
-	input := readCase(t, ownersDocument)
+	requests := readCase(t, ownersDocument)
+	connections := strings.NewReplacer("protocol: HTTP", "protocol: TCP", "gateway.networking.k8s.io/v1\nkind: HTTPRoute",
+		"gateway.networking.k8s.io/v1alpha2\nkind: TCPRoute", "\n    sessionPersistence: {sessionName: cart}", "").Replace(requests)
+	for name, input := range map[string]string{"requests": requests, "connections": connections} {
+		t.Run(name, func(t *testing.T) { followOwners(t, input) })
+	}
+}
+
+func followOwners(t *testing.T, input string) {
+	t.Helper()
 	at := hostOf("default", "10.0.1.1:8080")
 	o := Options{TokenVersion: 2, Envoy: &EnvoyOptions{ModulePath: "limpet.wasm", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 16}}}
 	f := newFollower(t, o)

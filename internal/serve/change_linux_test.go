@@ -25,27 +25,49 @@ import (
 // BenchmarkChange measures from the sign of a change to the acknowledgement of all of it by an Envoy that answers at once. Each
 // object is a source of its own, as those of an API server are.
 func BenchmarkChange(b *testing.B) {
+	route := changeOf{"route", "HTTPRoute", "value: /cart", "value: /cart"}
 	for _, routes := range []int{1000, 5000, 10000} {
 		s := startChanging(b, routes)
-		for _, c := range []struct{ kind, object, word, other string }{
+		for _, c := range []changeOf{
 			{"endpoint", "EndpointSlice", "10.0.0.2", "10.0.1."},
 			{"policy", "SessionPersistencePolicy", "idleTimeout: 20m", "idleTimeout: 2"},
-			{"route", "HTTPRoute", "value: /cart", "value: /cart"},
+			route,
 		} {
-			b.Run(fmt.Sprintf("%s/%d", c.kind, routes), func(b *testing.B) {
-				var took []time.Duration
-				before := processorTime()
-				for b.Loop() {
-					took = append(took, s.change(b, c.object, c.word, c.other))
-				}
-				b.ReportMetric(float64((processorTime()-before).Microseconds())/1000/float64(len(took)), "cpu-ms/op")
-				slices.Sort(took)
-				b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
-				b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
-			})
+			b.Run(fmt.Sprintf("%s/%d", c.name, routes), func(b *testing.B) { s.measure(b, c) })
 		}
 		s.stop()
 	}
+	s := startChanging(b, 5000, connections...)
+	b.Run("route beside connections/5000", func(b *testing.B) { s.measure(b, route) })
+	s.stop()
+}
+
+// connections are a Gateway with a listener and a route for them.
+var connections = []string{`apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: connections}
+spec: {gatewayClassName: limpet, listeners: [{name: tcp, protocol: TCP, port: 9000}]}
+`, `apiVersion: gateway.networking.k8s.io/v1alpha2
+kind: TCPRoute
+metadata: {name: connections}
+spec: {parentRefs: [{name: connections}], rules: [{backendRefs: [{name: app-0, port: 80}]}]}
+`}
+
+// changeOf is what changes: a word in objects of a kind, which becomes another one and a number.
+type changeOf struct{ name, kind, word, other string }
+
+// measure measures how long changes take.
+func (s *changing) measure(b *testing.B, c changeOf) {
+	b.Helper()
+	var took []time.Duration
+	before := processorTime()
+	for b.Loop() {
+		took = append(took, s.change(b, c.kind, c.word, c.other))
+	}
+	b.ReportMetric(float64((processorTime()-before).Microseconds())/1000/float64(len(took)), "cpu-ms/op")
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
 }
 
 // BenchmarkCheck measures what finding out all statuses costs when one object has changed, and what the process holds after that.
@@ -88,9 +110,12 @@ type changing struct {
 	stop    func()
 }
 
-func startChanging(b *testing.B, routes int) *changing {
+func startChanging(b *testing.B, routes int, more ...string) *changing {
 	b.Helper()
 	s := &changing{sources: splitSources(scaletest.MakeRoutes(routes)), inputs: make(chan livereload.Inputs, 1), live: make(chan struct{}, 100)}
+	for i, text := range more {
+		s.sources = append(s.sources, compiler.Source{Name: fmt.Sprintf("more/%d", i), Data: []byte(text)})
+	}
 	draining, _ := livereload.NewDraining("")
 	owners, _ := livereload.NewOwners("")
 	unselected, err := livereload.NewUnselected("")

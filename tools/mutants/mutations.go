@@ -22,8 +22,8 @@ const (
 var mutations = []mutation{
 	{
 		"a changed route is not marked", objects,
-		"\ts.marks.routes[ref] = true\n\ts.setPlaces(route, present)",
-		"\ts.setPlaces(route, present)",
+		"\ts.markRoute(ref)\n\tfor _, key",
+		"\tfor _, key",
 	},
 	{
 		"readers of a Service not marked", objects,
@@ -42,13 +42,12 @@ var mutations = []mutation{
 	},
 	{
 		"policy on a Service marks no readers", objects,
-		"\t\t\tfor route := range s.objects.readers[readerKey{service: at.Target.Key()}] {\n" +
-			"\t\t\t\ts.marks.routes[route] = true\n\t\t\t}",
+		"\t\t\ts.mark(s.objects.readers[readerKey{service: at.Target.Key()}])",
 		"\t\t\tcontinue",
 	},
 	{
 		"policy on a route does not mark it", objects,
-		"\t\tdefault:\n\t\t\ts.marks.routes[at.Target.Ref] = true",
+		"\t\tdefault:\n\t\t\ts.markRoute(at.Target.Ref)",
 		"\t\tdefault:",
 	},
 	{
@@ -362,9 +361,54 @@ var mutations = []mutation{
 		"",
 	},
 	{
-		"listeners of connections are followed", state,
-		"if s.objects.unfollowed > 0 || slices.ContainsFunc(s.frame.listeners, takesStreams) {",
-		"if s.objects.unfollowed > 0 || false && slices.ContainsFunc(s.frame.listeners, takesStreams) {",
+		"HTTPProxies for connections are followed", state,
+		"s.objects.tcpProxies > 0 && slices.ContainsFunc(s.frame.listeners, takesStreams)",
+		"false && slices.ContainsFunc(s.frame.listeners, takesStreams)",
+	},
+	{
+		"HTTPProxies for connections are not counted", objects,
+		"\t\to.countTCPProxy(present)",
+		"\t\t_ = present",
+	},
+	{
+		"routes of connections do not mark the frame", marked,
+		"IsStreamRoute(ref.Kind) {\n\t\ts.marks.frame = true",
+		"IsStreamRoute(ref.Kind) {",
+	},
+	{
+		"groups have the clusters of connections", part,
+		"WithoutStreams: !framed",
+		"WithoutStreams: false",
+	},
+	{
+		"addresses of connections that wait are not looked at", frame,
+		" && !before.streams.unsettled",
+		"",
+	},
+	{
+		"moved addresses of connections are not looked at", frame,
+		" && !before.streams.hasPodAt(m.Moved)",
+		"",
+	},
+	{
+		"clusters of connections are counted in alone", merged,
+		"\tm.countStreams(f.listeners, -1)",
+		"\t_ = f",
+	},
+	{
+		"clusters of connections stay", merged,
+		"\tm.removePart(f.streams)",
+		"\t_ = f",
+	},
+	{
+		"clusters of connections are nobody's", merged,
+		"\tm.countStreams(f.listeners, 1)",
+		"\t_ = f",
+	},
+	{
+		"routes of connections are not asked who was first", "internal/compiler/follow/incumbents.go",
+		"slices.AppendSeq(slices.Collect(maps.Values(s.objects.routes)), maps.Values(s.objects.streams))",
+		"slices.Collect(maps.Values(s.objects.routes))",
 	},
 	{
 		"ExtensionServices are followed", objects,

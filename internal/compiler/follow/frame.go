@@ -1,6 +1,7 @@
 package follow
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 
@@ -18,9 +19,11 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/retrybudget"
 )
 
-// frame is what there is without any route: listeners, and policies that groups look into.
+// frame is what there is without routes of requests: listeners, connections to them, and policies that groups look into.
 type frame struct {
-	listeners     []ir.Listener
+	listeners []ir.Listener
+	// streams are what the routes of connections come to, but for the listeners.
+	streams       *groupPart
 	loadBalancing *loadbalancing.Policies
 	budgets       *retrybudget.Budgets
 	// taken counts the ancestors in the status of LoadBalancerPolicies and XBackendTrafficPolicies besides Gateways.
@@ -36,24 +39,24 @@ type frame struct {
 	gateways []string
 	// dryRuns are the keys of those that are tried.
 	dryRuns []string
+	// context is what it was made of besides routes of connections and what these lead to.
+	context *resource.Objects
 }
 
 // updateFrame makes the frame anew if it is marked, and marks the groups to which it looks different.
-func (s *State) updateFrame() {
-	if !s.marks.frame && s.frame != nil {
+func (s *State) updateFrame(m Moment) {
+	before := s.frame
+	if before != nil && !s.marks.frame && !before.streams.unsettled && !before.streams.hasPodAt(m.Moved) {
 		return
 	}
-	s.marks.frame = false
-	before, now := s.frame, s.newFrame()
-	if before != nil {
-		s.said.remove(&before.report)
-	}
+	now := s.newFrame(m)
 	s.frame = now
-	s.said.add(&now.report)
 	if before == nil {
 		s.marks.all = true
 		s.merged.setSites(now.listeners, func(string) bool { return true })
 	} else {
+		s.said.remove(&before.report)
+		s.merged.removeStreams(before)
 		s.markInward(before.places, now.places)
 		others := listOtherGateways(before.listeners, now.listeners)
 		for key := range others {
@@ -61,22 +64,28 @@ func (s *State) updateFrame() {
 		}
 		s.merged.setSites(now.listeners, func(key string) bool { return others[key] })
 	}
-	s.room.changeAll()
+	s.marks.frame = false // whatever was marked with the groups
+	s.said.add(&now.report)
+	s.merged.addStreams(now)
+	if before == nil || before.context != now.context || !maps.Equal(before.taken, now.taken) {
+		s.room.changeAll()
+	}
 	if before == nil || !reflect.DeepEqual(before.listeners, now.listeners) || !slices.Equal(before.gateways, now.gateways) {
 		s.merged.touchListeners(now)
 	}
 }
 
-// newFrame compiles the objects that all routes may depend on, and no route.
-func (s *State) newFrame() *frame {
-	f, context := &frame{}, s.objects.context
+// newFrame compiles the objects that all routes may depend on, and the routes of connections.
+func (s *State) newFrame(m Moment) *frame {
+	context := s.objects.context
+	f := &frame{context: context}
 	f.loadBalancing = loadbalancing.NewPart(context, s.hasBalancingTarget, &f.report)
 	f.budgets = retrybudget.NewPart(context, func(key string) bool { return s.objects.services[key] != nil }, &f.report)
 	f.backendTLS = backendtls.NewPart(context, backendtls.Services{Find: s.objects.findService, Absence: s.objects.absence}, &f.report)
-	input := *context
-	input.Proxies = nil
-	f.refused = s.newInput(&input).SettleClaims(s.listening)
-	p, config := s.analyze(f, &input, stepCaches{}, Moment{}, &f.report)
+	input := s.gatherStreams()
+	f.refused = s.newInput(input).SettleClaims(s.listening)
+	p, config := s.analyze(f, input, stepCaches{}, m, &f.report)
+	f.streams = p
 	f.report.Add(&p.ofGateways)
 	f.report.Add(p.report)
 	f.listeners = config.Listeners
@@ -101,9 +110,42 @@ func (o *inventory) absence(ref object.Ref) string {
 	return all.Absence(ref)
 }
 
-// takesStreams reports whether a listener leads connections or datagrams to clusters by itself, without any route.
+// takesStreams reports whether a listener leads connections or datagrams to clusters.
 func takesStreams(l ir.Listener) bool {
-	return l.Stream != nil || slices.ContainsFunc(l.TLSHosts, func(h ir.TLSHost) bool { return h.Stream != nil })
+	return l.Stream != nil || slices.ContainsFunc(l.TLSHosts, takesStream)
+}
+
+func takesStream(h ir.TLSHost) bool { return h.Stream != nil }
+
+// listStreamClusters lists the clusters that a listener leads connections or datagrams to, each once.
+func listStreamClusters(l ir.Listener) (all []string) {
+	if l.Stream != nil {
+		all = l.Stream.Clusters()
+	}
+	for _, h := range l.TLSHosts {
+		if h.Stream != nil {
+			all = append(all, h.Stream.Clusters()...)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// gatherStreams gives all objects that routes of connections may depend on, without policies about sessions: they have none.
+func (s *State) gatherStreams() *resource.Objects {
+	all := *s.objects.context
+	all.Proxies, all.Refused = nil, slices.Clip(all.Refused)
+	g := &gatherer{from: s.objects, all: &all, services: map[string]bool{}, policies: map[*sessionPolicy]bool{}, balancers: map[string]bool{}}
+	for namespace := range s.objects.balancersIn {
+		g.balancers[namespace] = true // all are there
+	}
+	for _, route := range s.objects.streams {
+		all.Routes = append(all.Routes, route)
+		g.addReads(route)
+	}
+	all.SessionPolicies = nil
+	all.Sort()
+	return &all
 }
 
 // hasBalancingTarget tells whether there is what a LoadBalancerPolicy can have as its target.
@@ -132,8 +174,12 @@ func listOtherGateways(a, b []ir.Listener) map[string]bool {
 	return others
 }
 
+// withoutCertificates is what groups depend on of a listener.
 func withoutCertificates(l ir.Listener) ir.Listener {
-	l.TLSHosts = slices.Clone(l.TLSHosts)
+	if l.Stream != nil {
+		l.Stream = &ir.Stream{}
+	}
+	l.TLSHosts = slices.DeleteFunc(slices.Clone(l.TLSHosts), takesStream)
 	for i := range l.TLSHosts {
 		l.TLSHosts[i].Certificates, l.TLSHosts[i].Clients, l.TLSHosts[i].Options = nil, nil, ir.TLSOptions{}
 	}

@@ -1,8 +1,6 @@
 package follow
 
 import (
-	"slices"
-
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
@@ -62,7 +60,7 @@ func (s *State) listMarked(moved []ir.HostKey) map[object.Ref]bool {
 	marked := s.marks.routes
 	if len(moved) > 0 {
 		for g := range s.groups.all {
-			if slices.ContainsFunc(g.part.pods, func(p ir.PodAt) bool { return slices.Contains(moved, p.HostKey) }) {
+			if g.part.hasPodAt(moved) {
 				marked[g.routes[0]] = true
 			}
 		}

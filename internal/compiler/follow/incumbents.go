@@ -33,7 +33,7 @@ func (s *State) settleOrder(m Moment) {
 func (s *State) visitClaimants(visit func(seniority.Subject)) {
 	claimants := resource.Objects{
 		Gateways: s.objects.context.Gateways, Proxies: s.objects.context.Proxies, ListenerSets: s.objects.context.ListenerSets,
-		Routes: slices.Collect(maps.Values(s.objects.routes)),
+		Routes: slices.AppendSeq(slices.Collect(maps.Values(s.objects.routes)), maps.Values(s.objects.streams)),
 	}
 	claimants.VisitClaimants(visit)
 }

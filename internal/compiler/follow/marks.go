@@ -22,8 +22,17 @@ func newMarks() marks {
 
 func (s *State) mark(routes map[object.Ref]bool) {
 	for route := range routes {
-		s.marks.routes[route] = true
+		s.markRoute(route)
 	}
+}
+
+// markRoute marks the group of a route, or the frame for one of connections.
+func (s *State) markRoute(ref object.Ref) {
+	if resource.IsStreamRoute(ref.Kind) {
+		s.marks.frame = true
+		return
+	}
+	s.marks.routes[ref] = true
 }
 
 // markReaders marks the routes that lead to a Service, and those that lead to an XBackend of its namespace, which may select it.

@@ -293,6 +293,27 @@ func (m *merged) addPart(p *groupPart) {
 	}
 }
 
+// addStreams puts in what the routes of connections in a frame come to, but for the listeners.
+func (m *merged) addStreams(f *frame) {
+	m.addPart(f.streams)
+	m.countStreams(f.listeners, 1)
+}
+
+// removeStreams takes it out again.
+func (m *merged) removeStreams(f *frame) {
+	m.removePart(f.streams)
+	m.countStreams(f.listeners, -1)
+}
+
+// countStreams counts the clusters that listeners lead connections to, for a server.
+func (m *merged) countStreams(listeners []ir.Listener, by int) {
+	for _, l := range listeners {
+		if clusters := listStreamClusters(l); m.assembly.Server && len(clusters) > 0 {
+			m.findGateway(l.Gateway).clusters.count(clusters, by)
+		}
+	}
+}
+
 // removePart takes it out again. A cluster that nothing uses stays until the next one is asked for.
 func (m *merged) removePart(p *groupPart) {
 	for _, h := range p.hosts {

@@ -40,6 +40,9 @@ type inventory struct {
 	refused map[object.Ref]bool
 	routes  map[object.Ref]*gateway.Route
 	proxies map[object.Ref]*httpProxy
+	// streams are the routes of connections and datagrams, and tcpProxies counts the HTTPProxies that are such.
+	streams    map[object.Ref]*gateway.Route
+	tcpProxies int
 	// services are by namespace/name, slices by that of their Service, and policies by their targets.
 	services map[string]*service
 	slices   index.Sets[string, *endpointSlice]
@@ -85,7 +88,7 @@ func newInventory(controller gatewayv1.GatewayController) *inventory {
 	return &inventory{
 		context: &resource.Objects{Controller: controller}, shared: &resource.Objects{Controller: controller},
 		namespaces: map[string]*resource.Object[resource.Namespace]{}, refused: map[object.Ref]bool{},
-		routes: map[object.Ref]*gateway.Route{}, proxies: map[object.Ref]*httpProxy{},
+		routes: map[object.Ref]*gateway.Route{}, proxies: map[object.Ref]*httpProxy{}, streams: map[object.Ref]*gateway.Route{},
 		services: map[string]*service{}, inNamespace: index.Sets[string, string]{}, slices: index.Sets[string, *endpointSlice]{},
 		policies:   map[*sessionPolicy]bool{},
 		policiesAt: index.Sets[object.Ref, *sessionPolicy]{}, targets: policy.NewTargets(0),
@@ -191,7 +194,7 @@ func (o *inventory) countVerifying(namespace string, verifies, present bool) {
 }
 
 // isUnfollowed reports whether objects of a kind make all of the input be compiled from scratch: they change clusters that many
-// routes share. Routes of connections need no mention: they matter by the listeners that they are on (takesStreams).
+// routes share.
 func isUnfollowed(kind string) bool {
 	return kind == object.KindExtensionService
 }
@@ -199,13 +202,20 @@ func isUnfollowed(kind string) bool {
 // takeRoute marks a route, which becomes part of a group then. An HTTPProxy has its route inside.
 func (s *State) takeRoute(route *gateway.Route, proxy *httpProxy, present bool) {
 	o, ref := s.objects, route.Origin().Ref
-	s.marks.routes[ref] = true
-	s.setPlaces(route, present)
-	o.touching.Set(route.Namespace, ref, present)
+	s.markRoute(ref)
 	for _, key := range listReads(route) {
 		o.readers.Set(key, ref, present)
 		o.touching.Set(key.namespace(), ref, present)
 	}
+	if resource.IsStreamRoute(ref.Kind) {
+		o.setStream(route, present)
+		return
+	}
+	if resource.IsTCPProxy(route) {
+		o.countTCPProxy(present)
+	}
+	s.setPlaces(route, present)
+	o.touching.Set(route.Namespace, ref, present)
 	if !present {
 		delete(o.routes, ref)
 		delete(o.proxies, ref)
@@ -218,6 +228,24 @@ func (s *State) takeRoute(route *gateway.Route, proxy *httpProxy, present bool) 
 		o.proxies[ref] = proxy
 	}
 	o.graph.Set(ref, s.newNode(route))
+}
+
+// countTCPProxy counts an HTTPProxy among those for connections.
+func (o *inventory) countTCPProxy(present bool) {
+	if present {
+		o.tcpProxies++
+	} else {
+		o.tcpProxies--
+	}
+}
+
+// setStream keeps a route of connections, or forgets it. On which it depends besides what it leads to, the frame is made of.
+func (o *inventory) setStream(route *gateway.Route, present bool) {
+	if ref := route.Origin().Ref; present {
+		o.streams[ref] = route
+	} else {
+		delete(o.streams, ref)
+	}
 }
 
 // findRoute gives a route by its name, or that inside an HTTPProxy.
@@ -320,11 +348,9 @@ func (s *State) takePolicy(p *sessionPolicy, present bool) {
 		case object.KindGateway:
 			s.markGateway(at.Target.Key())
 		case object.KindService:
-			for route := range s.objects.readers[readerKey{service: at.Target.Key()}] {
-				s.marks.routes[route] = true
-			}
+			s.mark(s.objects.readers[readerKey{service: at.Target.Key()}])
 		default:
-			s.marks.routes[at.Target.Ref] = true
+			s.markRoute(at.Target.Ref)
 		}
 	}
 }

@@ -20,7 +20,7 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// groupPart is what a group of routes comes to.
+// groupPart is what a group of routes comes to, or the routes of connections in the frame.
 type groupPart struct {
 	hosts      []hostText
 	clusters   []ir.Cluster
@@ -92,17 +92,18 @@ func (s *State) analyze(
 		}
 		return ancestors.NewLimit(in, s.room.reached)
 	}
-	decisions := c.rules.DecidePart(input, s.objects.targets, t.Ports, backends, o, attaching, p.report)
-	config, _ := lower.Lower(t.Ports, lower.Input{
-		Backends: backends, BackendTLS: f.backendTLS, LoadBalancing: f.loadBalancing, RetryBudgets: f.budgets, Decisions: decisions,
+	in := lower.Input{
+		Backends: backends, BackendTLS: f.backendTLS, LoadBalancing: f.loadBalancing, RetryBudgets: f.budgets, WithoutStreams: !framed,
 		Draining: &lower.Draining{Now: m.Now, Since: m.Since}, Owners: m.knownOwners(), LocalClients: s.settings.LocalClients,
-	}, p.report)
+	}
+	in.Decisions = c.rules.DecidePart(input, s.objects.targets, t.Ports, backends, o, attaching, p.report)
+	config, _ := lower.Lower(t.Ports, in, p.report)
 	p.clusters, p.policies, p.draining, p.until = config.Clusters, config.Policies, config.Draining, config.Until
 	p.pods, p.unsettled = config.Pods, config.Unsettled
-	p.cookies = s.listCookies(decisions)
+	p.cookies = s.listCookies(in.Decisions)
 	p.gateways, p.proxyHosts = t.Attachments.Gateways, t.ProxyHosts()
 	if s.settings.KeepIncumbents {
-		p.held = decisions.HeldNames()
+		p.held = in.Decisions.HeldNames()
 	}
 	return p, config
 }
@@ -162,6 +163,11 @@ func (s *State) renderHosts(listeners []ir.Listener, r envoy.Renderer) (texts []
 	return texts, nil
 }
 
+// hasPodAt tells whether it leads to a pod at one of some addresses.
+func (p *groupPart) hasPodAt(some []ir.HostKey) bool {
+	return slices.ContainsFunc(p.pods, func(pod ir.PodAt) bool { return slices.Contains(some, pod.HostKey) })
+}
+
 // gather gives some routes together with all objects that they may depend on.
 func (s *State) gather(routes []object.Ref) *resource.Objects {
 	g := &gatherer{
@@ -203,6 +209,11 @@ func (g *gatherer) addRoute(ref object.Ref) {
 	}
 	g.addNamespace(route.Namespace)
 	g.addBalancers(route.Namespace)
+	g.addReads(route)
+}
+
+// addReads adds what a route leads to.
+func (g *gatherer) addReads(route *gateway.Route) {
 	for _, key := range listReads(route) {
 		if key.xbackends == "" {
 			g.addService(key.service)

@@ -3,7 +3,7 @@
 //
 // It takes the compiler's own steps, and takes them for a part of the input at a time. A [State] holds
 //
-//   - the frame: Gateways, and whatever else all routes depend on, without any route (frame.go);
+//   - the frame: Gateways, and whatever else all routes depend on, and the routes of connections, which have whole listeners (frame.go);
 //   - groups of routes: those whose requests or cookies can meet (package coupling), each compiled with the objects that its
 //     routes lead to and the policies that are attached to these (part.go);
 //   - what they all come to, put together (merged.go).
@@ -127,8 +127,7 @@ func (s *State) Remove(name string) {
 }
 
 // Update brings everything up to date with the objects. It is false when they can't be followed: two of one name, some of kinds
-// that are not followed, listeners of connections, or policies that may reach the limit of their status (S63). The error is a
-// fault of this program.
+// that are not followed, or HTTPProxies for connections where there are listeners of these. The error is a fault of this program.
 func (s *State) Update(m Moment) (followed bool, err error) {
 	s.take(s.store.TakeChanges())
 	if s.objects.duplicates > 0 {
@@ -139,12 +138,12 @@ func (s *State) Update(m Moment) (followed bool, err error) {
 		s.restart()
 	}
 	s.settleOrder(m)
-	s.updateFrame()
+	s.updateFrame(m)
 	s.updateAttached()
 	if err := s.updateGroups(m); err != nil {
 		return false, err
 	}
-	if s.objects.unfollowed > 0 || slices.ContainsFunc(s.frame.listeners, takesStreams) {
+	if s.objects.unfollowed > 0 || s.objects.tcpProxies > 0 && slices.ContainsFunc(s.frame.listeners, takesStreams) {
 		return false, nil
 	}
 	return true, nil

@@ -20,7 +20,9 @@ func (l *lowerer) lowerListener(p gateway.Port) ir.Listener {
 		}
 	}
 	if !p.TLS && len(p.Hosts) > 0 && p.Hosts[0].Listener.StreamsOnly() {
-		listener.Stream = l.lowerStream(p.Hosts[0], p.UDP)
+		if !l.WithoutStreams {
+			listener.Stream = l.lowerStream(p.Hosts[0], p.UDP)
+		}
 		return listener
 	}
 	if p.TLS {
@@ -41,6 +43,9 @@ func (l *lowerer) lowerTLSHosts(p gateway.Port) []ir.TLSHost {
 	hosts := map[*gateway.Listener][]ir.Host{}
 	var streams []ir.TLSHost
 	for _, h := range p.Hosts {
+		if h.Listener.StreamsOnly() && l.WithoutStreams {
+			continue
+		}
 		if h.Listener.StreamsOnly() {
 			streams = append(streams, l.lowerTLSStream(h, len(p.Hosts) == 1)...)
 			continue

@@ -36,6 +36,8 @@ type Input struct {
 	Decisions *policy.Decisions
 	// LocalClients is for clients on this machine only: advice about others is left out where a listener is on the loopback.
 	LocalClients bool
+	// WithoutStreams leaves connections and datagrams out.
+	WithoutStreams bool
 	// WithoutPods is for a target that knows nothing of pods: AdviseAddresses says so once.
 	WithoutPods bool
 	// Draining is nil where it is not known since when hosts terminate.
