@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -79,13 +80,29 @@ func cmdExpand(ts *testscript.TestScript, _ bool, args []string) {
 // cmdFreePort is "freeport NAME...": sets each variable to a loopback port that is free.
 func cmdFreePort(ts *testscript.TestScript, _ bool, args []string) {
 	for _, name := range args {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		ts.Check(err)
-		defer l.Close()
-		_, port, err := net.SplitHostPort(l.Addr().String())
-		ts.Check(err)
-		ts.Setenv(name, port)
+		ts.Setenv(name, strconv.Itoa(findPort(ts)))
 	}
+}
+
+// The ports of scripts are below those that the kernel picks for connections, and beside those of the tests with Envoys.
+const firstPort, portCount = 31_100, 1_600
+
+var nextPort atomic.Uint32
+
+// findPort finds a port without listening there: a program that another script starts holds every socket of this process from its fork
+// to its exec, those just closed too.
+func findPort(ts *testscript.TestScript) int {
+	start := uint32(os.Getpid()) * 61
+	for range 200 {
+		port := firstPort + int((start+nextPort.Add(1))%portCount)
+		used, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err != nil {
+			return port
+		}
+		_ = used.Close()
+	}
+	ts.Fatalf("no free port on 127.0.0.1 in 200 tries")
+	return 0
 }
 
 // cmdListen is "listen ADDRESS": takes the address until the script ends.
