@@ -16,7 +16,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -25,6 +24,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
+	"github.com/limpet-proxy/limpet/internal/freeport"
 	"github.com/limpet-proxy/limpet/internal/rollout"
 	"github.com/limpet-proxy/limpet/token"
 )
@@ -80,29 +80,10 @@ func cmdExpand(ts *testscript.TestScript, _ bool, args []string) {
 // cmdFreePort is "freeport NAME...": sets each variable to a loopback port that is free.
 func cmdFreePort(ts *testscript.TestScript, _ bool, args []string) {
 	for _, name := range args {
-		ts.Setenv(name, strconv.Itoa(findPort(ts)))
+		port, err := freeport.Find()
+		ts.Check(err)
+		ts.Setenv(name, strconv.Itoa(port))
 	}
-}
-
-// The ports of scripts are below those that the kernel picks for connections, and beside those of the tests with Envoys.
-const firstPort, portCount = 31_100, 1_600
-
-var nextPort atomic.Uint32
-
-// findPort finds a port without listening there: a program that another script starts holds every socket of this process from its fork
-// to its exec, those just closed too.
-func findPort(ts *testscript.TestScript) int {
-	start := uint32(os.Getpid()) * 61
-	for range 200 {
-		port := firstPort + int((start+nextPort.Add(1))%portCount)
-		used, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
-		if err != nil {
-			return port
-		}
-		_ = used.Close()
-	}
-	ts.Fatalf("no free port on 127.0.0.1 in 200 tries")
-	return 0
 }
 
 // cmdListen is "listen ADDRESS": takes the address until the script ends.

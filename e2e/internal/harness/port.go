@@ -3,37 +3,22 @@ package harness
 import (
 	"errors"
 	"net"
-	"os"
 	"strconv"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
-)
 
-// Ports are handed out below the range from which the kernel picks ports for outgoing connections, so that
-// none is taken between here and Envoy's bind; each test process starts elsewhere in the range.
-const (
-	firstPort = 11000
-	portCount = 20000
+	"github.com/limpet-proxy/limpet/internal/freeport"
 )
-
-var nextPort atomic.Uint32
 
 // FreePort returns a TCP port of 127.0.0.1 on which nothing listens, a different one with every call.
 func FreePort(t testing.TB) int {
 	t.Helper()
-	start := uint32(os.Getpid()) * 61
-	for range 200 {
-		port := firstPort + int((start+nextPort.Add(1))%portCount)
-		used, err := net.Dial("tcp", Loopback(port))
-		if err != nil {
-			return port // not tried by listening on it: see Listen
-		}
-		_ = used.Close()
+	port, err := freeport.Find()
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Fatal("no free port on 127.0.0.1 in 200 tries")
-	return 0
+	return port
 }
 
 // patience is how long Listen waits for an address to become free.

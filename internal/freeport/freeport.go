@@ -1,0 +1,37 @@
+// Package freeport finds ports for programs that tests start.
+package freeport
+
+import (
+	"errors"
+	"net"
+	"os"
+	"strconv"
+	"sync/atomic"
+)
+
+// Ports are handed out below the range from which the kernel picks ports for outgoing connections, so that
+// none is taken between here and a program's bind; each test process starts elsewhere in the range.
+const (
+	first = 11000
+	count = 20000
+)
+
+// tries is how many ports are looked at.
+const tries = 200
+
+var next atomic.Uint32
+
+// Find gives a TCP port of 127.0.0.1 on which nothing listens, a different one with every call. It does not listen there to try: a
+// program that another test starts holds every socket of this process from its fork to its exec, those just closed too.
+func Find() (int, error) {
+	start := uint32(os.Getpid()) * 61
+	for range tries {
+		port := first + int((start+next.Add(1))%count)
+		used, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err != nil {
+			return port, nil
+		}
+		_ = used.Close()
+	}
+	return 0, errors.New("no free port on 127.0.0.1 in 200 tries")
+}
