@@ -199,10 +199,11 @@ func TestFollowerWorldServed(t *testing.T) {
 // newWorld gives objects, with those that can't be followed or without.
 func newWorld(t *testing.T, unfollowed bool) []*worldObject {
 	t.Helper()
-	if world := loadWorld(t); !unfollowed {
-		return world
+	world := loadWorld(t)
+	if unfollowed {
+		world = append(world, loadUnfollowed(t)...)
 	}
-	return append(loadWorld(t), loadUnfollowed(t)...)
+	return world
 }
 
 // followWorld changes a world at random. It gives how many times all of it was compiled from scratch.

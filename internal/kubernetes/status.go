@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
 	"github.com/limpet-proxy/limpet/internal/compiler/status"
 )
 
@@ -154,11 +155,8 @@ func newStatusLimiter() workqueue.TypedRateLimiter[statusKey] {
 	)
 }
 
-// pauseAfter is how many objects there are between two pauses of a look: some milliseconds of work.
-const pauseAfter = 500
-
 // compute finds out what the statuses shall be, and queues the objects that have another one.
-func (w *StatusWriter) compute(pause func()) {
+func (w *StatusWriter) compute(pause parallel.Pause) {
 	w.lock.Lock()
 	w.looks++
 	w.lock.Unlock()
@@ -169,9 +167,7 @@ func (w *StatusWriter) compute(pause func()) {
 	}
 	w.setDesired(w.format(checked.Objects, pause))
 	for i, o := range checked.Objects {
-		if i%pauseAfter == pauseAfter-1 {
-			pause()
-		}
+		pause.TakeAfter(i + 1)
 		key := keyOf(o)
 		if c, err := w.compare(key); err == nil && c.patch != nil {
 			w.queueOf(key).Add(key)
@@ -180,18 +176,17 @@ func (w *StatusWriter) compute(pause func()) {
 }
 
 // format gives statuses as JSON.
-func (w *StatusWriter) format(objects []status.Object, pause func()) map[statusKey][]byte {
+func (w *StatusWriter) format(objects []status.Object, pause parallel.Pause) map[statusKey][]byte {
 	texts := make(map[statusKey][]byte, len(objects))
 	for i, o := range objects {
-		if i%pauseAfter == pauseAfter-1 {
-			pause()
-		}
+		pause.TakeAfter(i + 1)
+		key := keyOf(o)
 		text, err := json.Marshal(o.Status)
 		if err != nil {
-			w.Log.Error("a status can't be written", "object", keyOf(o).String(), "reason", err)
+			w.Log.Error("a status can't be written", "object", key.String(), "reason", err)
 			continue
 		}
-		texts[keyOf(o)] = text
+		texts[key] = text
 	}
 	return texts
 }

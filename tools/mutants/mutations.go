@@ -362,13 +362,8 @@ var mutations = []mutation{
 	},
 	{
 		"HTTPProxies for connections are followed", state,
-		"s.objects.tcpProxies > 0 && slices.ContainsFunc(s.frame.listeners, takesStreams)",
-		"false && slices.ContainsFunc(s.frame.listeners, takesStreams)",
-	},
-	{
-		"HTTPProxies for connections are not counted", objects,
-		"\t\to.countTCPProxy(present)",
-		"\t\t_ = present",
+		"s.objects.unfollowed == 0 && !takesProxies",
+		"s.objects.unfollowed == 0 && (true || takesProxies)",
 	},
 	{
 		"routes of connections do not mark the frame", marked,

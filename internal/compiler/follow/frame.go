@@ -134,16 +134,13 @@ func listStreamClusters(l ir.Listener) (all []string) {
 // gatherStreams gives all objects that routes of connections may depend on, without policies about sessions: they have none.
 func (s *State) gatherStreams() *resource.Objects {
 	all := *s.objects.context
-	all.Proxies, all.Refused = nil, slices.Clip(all.Refused)
-	g := &gatherer{from: s.objects, all: &all, services: map[string]bool{}, policies: map[*sessionPolicy]bool{}, balancers: map[string]bool{}}
-	for namespace := range s.objects.balancersIn {
-		g.balancers[namespace] = true // all are there
-	}
+	all.Proxies, all.Refused, all.LoadBalancers = nil, slices.Clip(all.Refused), nil
+	g := newGatherer(s.objects, &all)
 	for _, route := range s.objects.streams {
 		all.Routes = append(all.Routes, route)
 		g.addReads(route)
 	}
-	all.SessionPolicies = nil
+	all.SessionPolicies, all.LoadBalancers = nil, s.objects.context.LoadBalancers // all of the latter, each once
 	all.Sort()
 	return &all
 }

@@ -40,9 +40,8 @@ type inventory struct {
 	refused map[object.Ref]bool
 	routes  map[object.Ref]*gateway.Route
 	proxies map[object.Ref]*httpProxy
-	// streams are the routes of connections and datagrams, and tcpProxies counts the HTTPProxies that are such.
-	streams    map[object.Ref]*gateway.Route
-	tcpProxies int
+	// streams are the routes of connections and datagrams.
+	streams map[object.Ref]*gateway.Route
 	// services are by namespace/name, slices by that of their Service, and policies by their targets.
 	services map[string]*service
 	slices   index.Sets[string, *endpointSlice]
@@ -211,9 +210,6 @@ func (s *State) takeRoute(route *gateway.Route, proxy *httpProxy, present bool) 
 		o.setStream(route, present)
 		return
 	}
-	if resource.IsTCPProxy(route) {
-		o.countTCPProxy(present)
-	}
 	s.setPlaces(route, present)
 	o.touching.Set(route.Namespace, ref, present)
 	if !present {
@@ -230,16 +226,7 @@ func (s *State) takeRoute(route *gateway.Route, proxy *httpProxy, present bool) 
 	o.graph.Set(ref, s.newNode(route))
 }
 
-// countTCPProxy counts an HTTPProxy among those for connections.
-func (o *inventory) countTCPProxy(present bool) {
-	if present {
-		o.tcpProxies++
-	} else {
-		o.tcpProxies--
-	}
-}
-
-// setStream keeps a route of connections, or forgets it. On which it depends besides what it leads to, the frame is made of.
+// setStream keeps a route of connections, or forgets it.
 func (o *inventory) setStream(route *gateway.Route, present bool) {
 	if ref := route.Origin().Ref; present {
 		o.streams[ref] = route

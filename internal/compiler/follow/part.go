@@ -92,18 +92,18 @@ func (s *State) analyze(
 		}
 		return ancestors.NewLimit(in, s.room.reached)
 	}
-	in := lower.Input{
-		Backends: backends, BackendTLS: f.backendTLS, LoadBalancing: f.loadBalancing, RetryBudgets: f.budgets, WithoutStreams: !framed,
+	decisions := c.rules.DecidePart(input, s.objects.targets, t.Ports, backends, o, attaching, p.report)
+	config, _ := lower.Lower(t.Ports, lower.Input{
+		Backends: backends, BackendTLS: f.backendTLS, LoadBalancing: f.loadBalancing, RetryBudgets: f.budgets, Decisions: decisions,
 		Draining: &lower.Draining{Now: m.Now, Since: m.Since}, Owners: m.knownOwners(), LocalClients: s.settings.LocalClients,
-	}
-	in.Decisions = c.rules.DecidePart(input, s.objects.targets, t.Ports, backends, o, attaching, p.report)
-	config, _ := lower.Lower(t.Ports, in, p.report)
+		WithoutStreams: !framed,
+	}, p.report)
 	p.clusters, p.policies, p.draining, p.until = config.Clusters, config.Policies, config.Draining, config.Until
 	p.pods, p.unsettled = config.Pods, config.Unsettled
-	p.cookies = s.listCookies(in.Decisions)
+	p.cookies = s.listCookies(decisions)
 	p.gateways, p.proxyHosts = t.Attachments.Gateways, t.ProxyHosts()
 	if s.settings.KeepIncumbents {
-		p.held = in.Decisions.HeldNames()
+		p.held = decisions.HeldNames()
 	}
 	return p, config
 }
@@ -170,10 +170,7 @@ func (p *groupPart) hasPodAt(some []ir.HostKey) bool {
 
 // gather gives some routes together with all objects that they may depend on.
 func (s *State) gather(routes []object.Ref) *resource.Objects {
-	g := &gatherer{
-		from: s.objects, all: s.objects.copyShared(), services: map[string]bool{}, policies: map[*sessionPolicy]bool{},
-		balancers: map[string]bool{},
-	}
+	g := newGatherer(s.objects, s.objects.copyShared())
 	for _, ref := range routes {
 		g.addRoute(ref)
 	}
@@ -196,6 +193,13 @@ type gatherer struct {
 	policies map[*sessionPolicy]bool
 	// balancers are the namespaces whose LoadBalancerPolicies it has.
 	balancers map[string]bool
+}
+
+// newGatherer makes one that adds to some objects.
+func newGatherer(from *inventory, all *resource.Objects) *gatherer {
+	return &gatherer{
+		from: from, all: all, services: map[string]bool{}, policies: map[*sessionPolicy]bool{}, balancers: map[string]bool{},
+	}
 }
 
 func (g *gatherer) addRoute(ref object.Ref) {

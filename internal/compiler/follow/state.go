@@ -143,11 +143,12 @@ func (s *State) Update(m Moment) (followed bool, err error) {
 	if err := s.updateGroups(m); err != nil {
 		return false, err
 	}
-	if s.objects.unfollowed > 0 || s.objects.tcpProxies > 0 && slices.ContainsFunc(s.frame.listeners, takesStreams) {
-		return false, nil
-	}
-	return true, nil
+	takesProxies := slices.ContainsFunc(s.frame.listeners, takesStreams) && slices.ContainsFunc(s.objects.context.Proxies, isTCPProxy)
+	return s.objects.unfollowed == 0 && !takesProxies, nil
 }
+
+// isTCPProxy tells whether an HTTPProxy is for connections.
+func isTCPProxy(p *httpProxy) bool { return resource.IsTCPProxy(p.Value.Route) }
 
 // restart forgets everything but the objects.
 func (s *State) restart() {

@@ -43,9 +43,6 @@ func (l *lowerer) lowerTLSHosts(p gateway.Port) []ir.TLSHost {
 	hosts := map[*gateway.Listener][]ir.Host{}
 	var streams []ir.TLSHost
 	for _, h := range p.Hosts {
-		if h.Listener.StreamsOnly() && l.WithoutStreams {
-			continue
-		}
 		if h.Listener.StreamsOnly() {
 			streams = append(streams, l.lowerTLSStream(h, len(p.Hosts) == 1)...)
 			continue

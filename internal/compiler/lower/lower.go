@@ -175,9 +175,6 @@ func newUpgrade(name string, m gateway.Match) ir.Route {
 	return ir.Route{Name: name, Match: newMatch(m), Filters: ir.Filters{Redirect: to}}
 }
 
-// pauseAfter is how many rules there are between two pauses: some milliseconds of work.
-const pauseAfter = 500
-
 // lowerRule lowers a rule when it is met first.
 func (l *lowerer) lowerRule(decided *policy.Rule, route *gateway.Route, index int) *loweredRule {
 	key := ruleKey{decided, secretOf(l.client)}
@@ -219,9 +216,7 @@ func (l *lowerer) lowerRule(decided *policy.Rule, route *gateway.Route, index in
 	r.traffic = listBackendTraffic(route, index, decided, choices, retries)
 	l.traffic = append(l.traffic, r.traffic...)
 	l.rules[key] = r
-	if len(l.rules)%pauseAfter == 0 {
-		l.Pause.Take()
-	}
+	l.Pause.TakeAfter(len(l.rules))
 	return r
 }
 

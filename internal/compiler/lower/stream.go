@@ -25,6 +25,9 @@ func (l *lowerer) closeTLSHost(domain string) ir.TLSHost {
 // lowerTLSStream gives what a server name's connections get. Where TLS should end at the proxy and there is no certificate,
 // they end, or, if the name is the only one, there is nothing.
 func (l *lowerer) lowerTLSStream(h gateway.Host, only bool) []ir.TLSHost {
+	if l.WithoutStreams {
+		return nil
+	}
 	host := ir.TLSHost{
 		Domain: h.Domain, Certificates: h.Listener.Certificates(), Options: h.Listener.TLSOptions(), Stream: l.lowerStream(h, false),
 	}

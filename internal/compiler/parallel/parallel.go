@@ -31,6 +31,16 @@ func (p Pause) Take() {
 	}
 }
 
+// pauseAfter is how many items there are between two pauses: some milliseconds of work.
+const pauseAfter = 500
+
+// TakeAfter takes it now and then: it is called after every item, with how many are done.
+func (p Pause) TakeAfter(done int) {
+	if done%pauseAfter == 0 {
+		p.Take()
+	}
+}
+
 func countWorkers() int {
 	if sparing.Load() > 0 {
 		return 1

@@ -113,23 +113,18 @@ type builder struct {
 	objects         []Object
 }
 
-// pauseAfter is how many objects there are between two pauses: some milliseconds of work.
-const pauseAfter = 500
-
 // problemsOf gives the problems of an object.
 func (b *builder) problemsOf(subject report.Subject) []report.Problem {
 	return b.problems[report.ShownPath(subject.String())]
 }
 
 func (b *builder) addObject(kind metav1.TypeMeta, meta metav1.ObjectMeta, status any) {
-	if len(b.objects)%pauseAfter == pauseAfter-1 {
-		b.Pause.Take()
-	}
 	b.objects = append(b.objects, Object{
 		APIVersion: kind.APIVersion, Kind: kind.Kind,
 		Metadata: Metadata{Namespace: meta.Namespace, Name: meta.Name, Generation: meta.Generation},
 		Status:   status,
 	})
+	b.Pause.TakeAfter(len(b.objects))
 }
 
 // parseStatus reads the status that a document came with. What is none of the type counts as nothing: only controllers
