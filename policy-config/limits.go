@@ -45,7 +45,7 @@ const (
 	maxEnv       = 128
 	maxSealed    = 16 << 10
 	minSealed    = 24 + 16 + 1 // bytes: nonce, tag and at least something
-	sealedPrefix = "2."        // the version of sealed text
+	sealedPrefix = "1."        // the version of sealed text
 )
 
 // wholeRange is the range of a number's field.
