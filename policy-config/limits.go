@@ -55,8 +55,6 @@ var (
 	renewRange  = wholeRange{1, 99}
 	statusRange = wholeRange{400, 599}
 	epochRange  = wholeRange{0, 1<<32 - 1}
-
-	tokenVersionRange = wholeRange{defaultTokenVersion, 2}
 )
 
 // durationRange is the range of a duration's field, from zero.
