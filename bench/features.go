@@ -30,10 +30,9 @@ type feature struct {
 
 // What several features share.
 const (
-	aMirror      = "filters: [{type: RequestMirror, requestMirror: {backendRef: {name: mirror, port: 80}}}]"
-	aSession     = "type: Cookie"
-	sessionsLog  = "--access-log-sessions"
-	tokenVersion = "--token-version=2"
+	aMirror     = "filters: [{type: RequestMirror, requestMirror: {backendRef: {name: mirror, port: 80}}}]"
+	aSession    = "type: Cookie"
+	sessionsLog = "--access-log-sessions"
 )
 
 // The features, after those that they are counted from.
@@ -45,34 +44,26 @@ var features = []feature{
 		Deployment: rig.Deployment{Policy: aSession, Native: true},
 	},
 	{
-		name: "version-2", title: "tokens of version 2", over: "plain",
-		Deployment: rig.Deployment{Policy: aSession, Flags: []string{tokenVersion}},
-	},
-	{
-		name: "watched", title: "`--watch`, with tokens of version 2", over: "version-2",
-		Deployment: rig.Deployment{Policy: "identity: Address", Flags: []string{tokenVersion}, Watch: true},
+		name: "watched", title: "`--watch`", over: "plain",
+		Deployment: rig.Deployment{Policy: "identity: Address", Watch: true},
 	},
 	{
 		name: "pods", title: "`identity: Pod`, addresses that were others'", over: "watched",
-		Deployment: rig.Deployment{Policy: "identity: Pod", Flags: []string{tokenVersion}, Watch: true, Reused: true},
+		Deployment: rig.Deployment{Policy: "identity: Pod", Watch: true, Reused: true},
 	},
 	{
 		name: "names", title: "`identity: Name`", over: "watched",
-		Deployment: rig.Deployment{Policy: "identity: Name", Flags: []string{tokenVersion}, Watch: true},
+		Deployment: rig.Deployment{Policy: "identity: Name", Watch: true},
 	},
 	{
-		name: "within", title: "`onHostLost: RebalanceWithin`", over: "version-2",
-		Deployment: rig.Deployment{Policy: "onHostLost: RebalanceWithin", Flags: []string{tokenVersion}},
+		name: "within", title: "`onHostLost: RebalanceWithin`", over: "plain",
+		Deployment: rig.Deployment{Policy: "onHostLost: RebalanceWithin"},
 	},
 	{name: "envelope", title: "`envelope: true`", over: "plain", Deployment: rig.Deployment{Policy: "envelope: true"}},
 	{name: "log", title: "`--access-log`", over: "plain", Deployment: rig.Deployment{Policy: aSession, Flags: []string{"--access-log"}}},
 	{
-		name: "log-version-2", title: "`--access-log`, tokens of version 2", over: "version-2",
-		Deployment: rig.Deployment{Policy: aSession, Flags: []string{"--access-log", tokenVersion}},
-	},
-	{
-		name: "log-sessions", title: "`--access-log-sessions`", over: "log-version-2",
-		Deployment: rig.Deployment{Policy: aSession, Flags: []string{"--access-log", sessionsLog, tokenVersion}},
+		name: "log-sessions", title: "`--access-log-sessions`", over: "log",
+		Deployment: rig.Deployment{Policy: aSession, Flags: []string{"--access-log", sessionsLog}},
 	},
 	{
 		name: "tickets", title: "`--debug-tickets`, a request without one", over: "plain",

@@ -11,8 +11,6 @@ import (
 type probe struct {
 	off, on       string
 	offKeys, keys policyconfig.Keys
-	// tokenVersion is an option of the second compilation.
-	tokenVersion int
 	// story are options of the second compilation: of the access log and of tickets.
 	story Options
 }
@@ -94,7 +92,7 @@ func unsetProbe(off, on string) probe {
 // storyProbe has a session, and then options.
 func storyProbe(o Options) probe {
 	p := documentText("SessionPersistencePolicy", "p", target1)
-	return probe{off: p, on: p, tokenVersion: 2, story: o}
+	return probe{off: p, on: p, story: o}
 }
 
 func keysProbe(key policyconfig.Key) probe {
@@ -116,8 +114,8 @@ func splitRoute(session string) string {
 
 // identityProbe is of pods with names.
 var identityProbe = probe{
-	off: documentText("SessionPersistencePolicy", "p", target1+"\nidentity: Address"), tokenVersion: 2,
-	on: documentText("SessionPersistencePolicy", "p", target1+"\nidentity: Name"),
+	off: documentText("SessionPersistencePolicy", "p", target1+"\nidentity: Address"),
+	on:  documentText("SessionPersistencePolicy", "p", target1+"\nidentity: Name"),
 }
 
 func lostHostPolicy(choice string) string {
@@ -167,7 +165,6 @@ var policyProbes = map[string]probe{
 // otherProbes are the rest.
 var otherProbes = map[string]probe{
 	"plugin keys.fromEnv":               {off: documentText("SessionPersistencePolicy", "p", target1), on: documentText("SessionPersistencePolicy", "p", target1), offKeys: policyconfig.Keys{FromEnv: "LIMPET_KEYS"}, keys: policyconfig.Keys{FromEnv: "OTHER_KEYS"}},
-	"plugin policies[].tokenVersion":    {off: documentText("SessionPersistencePolicy", "p", target1), on: documentText("SessionPersistencePolicy", "p", target1), tokenVersion: 2},
 	"plugin accessLogFields":            storyProbe(Options{AccessLog: true}),
 	"plugin sessionDigest":              storyProbe(Options{AccessLog: true, SessionDigest: true}),
 	"plugin debugTickets":               storyProbe(Options{DebugTickets: true}),
@@ -176,7 +173,7 @@ var otherProbes = map[string]probe{
 	"plugin keys.ring.keys[].notBefore": keysProbe(policyconfig.Key{ID: "test", Secret: []byte(testSecret), NotBefore: 1893456000}),
 	"plugin keys.ring.keys[].notAfter":  keysProbe(policyconfig.Key{ID: "test", Secret: []byte(testSecret), NotAfter: 1893456000}),
 	"plugin keys.ring.notAfter":         ringProbe(policyconfig.KeyRing{Keys: []policyconfig.Key{{ID: "test", Secret: []byte(testSecret)}}, NotAfter: 1893456000}),
-	"plugin keys.sealed":                {off: documentText("SessionPersistencePolicy", "p", target1), on: documentText("SessionPersistencePolicy", "p", target1), keys: policyconfig.Keys{Sealed: "2." + strings.Repeat("A", 120)}},
+	"plugin keys.sealed":                {off: documentText("SessionPersistencePolicy", "p", target1), on: documentText("SessionPersistencePolicy", "p", target1), keys: policyconfig.Keys{Sealed: "1." + strings.Repeat("A", 120)}},
 	"plugin policies[].name":            targetProbe("SessionPersistencePolicy", target1, target4),
 	"plugin policies[].scope":           targetProbe("SessionPersistencePolicy", target1, target4),
 	"plugin policies[].routes[]":        targetProbe("SessionPersistencePolicy", target1, target4),
@@ -188,8 +185,8 @@ var otherProbes = map[string]probe{
 	"plugin policies[].owners[]":            identityProbe,
 	"SessionPersistencePolicy identity":     identityProbe,
 	"across onHostLost RebalanceWithin in a split": {
-		off: splitRoute("  sessionPersistence: {sessionName: s}") + lostHostPolicy("Rebalance"), tokenVersion: 2,
-		on: splitRoute("  sessionPersistence: {sessionName: s}") + lostHostPolicy("RebalanceWithin"),
+		off: splitRoute("  sessionPersistence: {sessionName: s}") + lostHostPolicy("Rebalance"),
+		on:  splitRoute("  sessionPersistence: {sessionName: s}") + lostHostPolicy("RebalanceWithin"),
 	},
 	"across split, a session for each backend": {off: splitRoute(""), on: splitRoute("  sessionPersistence: {cookie: {name: s}}")},
 

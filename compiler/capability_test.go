@@ -180,7 +180,7 @@ func (e emitter) runProbe(t *testing.T, feature, documents string, options probe
 	controller := cmp.Or(string(e.controller), "limpet.dev/gateway-controller")
 	text := strings.Replace(string(base), "CONTROLLER", controller, 1) + documents
 	o := optionsFor(e.target)
-	o.Keys, o.TokenVersion, o.Strict = options.keys, options.tokenVersion, strict
+	o.Keys, o.Strict = options.keys, strict
 	o.AccessLog, o.SessionDigest, o.DebugTickets = options.story.AccessLog, options.story.SessionDigest, options.story.DebugTickets
 	result, err := Compile([]Source{{Name: "in.yaml", Data: []byte(text)}}, o)
 	var problems Errors

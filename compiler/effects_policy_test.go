@@ -130,7 +130,7 @@ func unsetEdit(block, field string) string {
 // compilePolicy is what a compilation writes for proxies; only what can't be supported, or is refused, shows in words.
 func compilePolicy(t *testing.T, text string) []byte {
 	t.Helper()
-	result, err := Compile([]Source{{Name: "in.yaml", Data: []byte(text)}}, Options{TokenVersion: 2, Envoy: &EnvoyOptions{ModulePath: "limpet.wasm"}})
+	result, err := Compile([]Source{{Name: "in.yaml", Data: []byte(text)}}, Options{Envoy: &EnvoyOptions{ModulePath: "limpet.wasm"}})
 	if err != nil {
 		if !strings.Contains(err.Error(), "spec.targetRef") {
 			t.Errorf("%v\n%s", err, text)

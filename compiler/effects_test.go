@@ -313,7 +313,7 @@ func TestSupportedFieldsHaveAnEffect(t *testing.T) {
 // compileOutcome is all that a compilation gives, in one text.
 func compileOutcome(t *testing.T, text []byte) []byte {
 	t.Helper()
-	result, err := Compile([]Source{{Name: "in.yaml", Data: text}}, Options{AllowEmpty: true, TokenVersion: 2, Zone: "here", ExternalNames: []string{"*"}, Envoy: &EnvoyOptions{ModulePath: "limpet.wasm"}})
+	result, err := Compile([]Source{{Name: "in.yaml", Data: text}}, Options{AllowEmpty: true, Zone: "here", ExternalNames: []string{"*"}, Envoy: &EnvoyOptions{ModulePath: "limpet.wasm"}})
 	var problems Errors
 	switch {
 	case errors.As(err, &problems):

@@ -111,12 +111,6 @@ func (g golden) parseOptions(t *testing.T) Options {
 			o.ClassPolicyNamespace = value
 		case "partial-split":
 			o.PartialSplit = value
-		case "token-version":
-			n, err := strconv.Atoi(value)
-			if err != nil {
-				t.Fatal(err)
-			}
-			o.TokenVersion = n
 		case "zone":
 			o.Zone = value
 		case "share-addresses":

@@ -69,7 +69,7 @@ var heldCases = []struct {
 	target Target
 	holds  map[string]string
 }{
-	{"token version 1", TargetEnvoy, map[string]string{"identity": "Address", "onHostLost": "Rebalance", "drainTimeout": "10m"}},
+	{"nobody follows endpoints", TargetEnvoy, map[string]string{"drainTimeout": "10m"}},
 	{"Istio", TargetIstio, map[string]string{"identity": "Address", "drainTimeout": "none", "keepUnselected": "0s"}},
 	{"Envoy Gateway", TargetEnvoyGateway, map[string]string{"identity": "Address", "onHostLost": "Rebalance", "revocation.backends": "none"}},
 }

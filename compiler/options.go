@@ -69,8 +69,6 @@ type Options struct {
 	ShareAddresses bool
 	// Incumbents are those of the last result, for a process that compiles again and again, empty the first time; nil for none.
 	Incumbents *Incumbents
-	// TokenVersion is the version of the tokens that proxies write, 1 or 2 (docs/token-format.md); they read both. Default 1.
-	TokenVersion int
 	// AccessLog has the filter publish each request's outcome, policy, age of the session, its host and why it moved as filter
 	// state, and has TargetEnvoy write an access log with these, as JSON. SessionDigest adds a keyed digest of the session's id.
 	AccessLog, SessionDigest bool
@@ -265,8 +263,8 @@ func (o *Options) policyOptions(settings parsedOptions) policy.Options {
 		Release: settings.generation, ClassPolicies: o.ClassPolicyNamespace, RejectPartial: o.PartialSplit == PartialReject,
 		ExternalControlPlane: o.Target.findController() != "", PerBackendSessions: o.Target.findEmitter().picksBackendFirst,
 		HidesTokens:      o.Target != TargetIstio,
-		KnowsTermination: o.dynamic() != nil || o.served() != nil, TokenVersion: policyconfig.TokenVersion(o.TokenVersion),
-		Pause: o.Pause,
+		KnowsTermination: o.dynamic() != nil || o.served() != nil,
+		Pause:            o.Pause,
 	}
 }
 
@@ -294,9 +292,6 @@ func (o *Options) parse() (parsedOptions, error) {
 		errs = append(errs, fmt.Errorf("gateway API: Unsupported value: %q: supported values: %q, %q",
 			o.GatewayAPI, sessionapi.Release16, sessionapi.Release17))
 	}
-	if o.TokenVersion < 0 || o.TokenVersion > 2 {
-		errs = append(errs, fmt.Errorf("token version: Unsupported value: %d: supported values: 1, 2", o.TokenVersion))
-	}
 	errs = append(errs, o.checkStory(), o.parseTarget(&s))
 	var err error
 	if s.bind, err = netip.ParseAddr(o.Bind); err != nil || s.bind.Zone() != "" {
@@ -316,8 +311,6 @@ func (o *Options) checkStory() error {
 	switch {
 	case o.SessionDigest && !o.AccessLog:
 		return errors.New("session digest: Forbidden: may only be set with an access log")
-	case o.SessionDigest && o.TokenVersion < 2:
-		return errors.New("session digest: Forbidden: may only be set with token version 2, whose tokens have an id of the session")
 	case o.DebugTickets && o.Target != TargetEnvoy && o.Target != TargetPlugin:
 		return fmt.Errorf("debug tickets: Unsupported value: not for target %s, where backends of rules without sessions would see tickets",
 			o.Target)

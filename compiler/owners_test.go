@@ -101,7 +101,7 @@ func TestOwners(t *testing.T) {
 			}
 			hot := &Dynamic{Folder: "discovery", EndpointFiles: 16, Owners: c.known}
 			result, err := Compile([]Source{{Name: "in.yaml", Data: []byte(input)}}, Options{
-				TokenVersion: 2, Envoy: &EnvoyOptions{ModulePath: "limpet.wasm", Dynamic: hot},
+				Envoy: &EnvoyOptions{ModulePath: "limpet.wasm", Dynamic: hot},
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -136,7 +136,7 @@ func TestFollowerOwners(t *testing.T) {
 func followOwners(t *testing.T, input string) {
 	t.Helper()
 	at := hostOf("default", "10.0.1.1:8080")
-	o := Options{TokenVersion: 2, Envoy: &EnvoyOptions{ModulePath: "limpet.wasm", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 16}}}
+	o := Options{Envoy: &EnvoyOptions{ModulePath: "limpet.wasm", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 16}}}
 	f := newFollower(t, o)
 	for i, step := range []struct {
 		uid   string

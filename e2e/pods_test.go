@@ -134,7 +134,7 @@ func TestPodsRecreated(t *testing.T) {
 	t.Parallel()
 	w := &podWorld{}
 	w.blue, w.green = w.newPods(t, "", "", ""), w.newPods(t, "", "", "")
-	w.Watching = harness.RunWatching(t, w.documents(""), harness.NewRing("a"), "--token-version", "2")
+	w.Watching = harness.RunWatching(t, w.documents(""), harness.NewRing("a"))
 	w.checkRecreated(t, "pods recreated with the same addresses (limpet run --watch)", harness.Size[int64](200, 100_000))
 }
 
@@ -185,7 +185,7 @@ func TestPodsRecreatedServed(t *testing.T) {
 	t.Parallel()
 	w := &podWorld{}
 	w.blue, w.green = w.newPods(t, "", "", ""), w.newPods(t, "", "", "")
-	s := harness.Serve(t, w.documents(""), harness.NewRing("a"), "--token-version", "2")
+	s := harness.Serve(t, w.documents(""), harness.NewRing("a"))
 	w.Watching = s.Watching
 	envoy := s.Bootstrap(t).Start(t)
 	s.AwaitSettled(t)
@@ -200,7 +200,7 @@ func TestFormerOwnersAreRemembered(t *testing.T) {
 	t.Parallel()
 	w := &podWorld{}
 	w.blue, w.green = w.newPods(t, "", ""), w.newPods(t, "", "")
-	watching, envoy := harness.CompileWatching(t, w.documents(""), "--token-version", "2")
+	watching, envoy := harness.CompileWatching(t, w.documents(""))
 	w.Watching = watching
 	var members []func() (harness.Response, error)
 	for range 20 {
@@ -246,7 +246,7 @@ func TestStatefulSetRolled(t *testing.T) {
 	t.Parallel()
 	w := &podWorld{}
 	w.blue, w.green = w.newPods(t, "web-0", "web-1", "web-2"), w.newPods(t, "web-0")
-	w.Watching = harness.RunWatching(t, w.documents(namePolicy), harness.NewRing("a"), "--token-version", "2")
+	w.Watching = harness.RunWatching(t, w.documents(namePolicy), harness.NewRing("a"))
 	clients, homes := []*harness.Client{}, []string{}
 	for range harness.Size(120, 800) {
 		c := w.Client()
@@ -309,7 +309,7 @@ func TestRecreatedPodsKeepTheirVersion(t *testing.T) {
 	t.Parallel()
 	w := &podWorld{}
 	w.blue, w.green = w.newPods(t, "", "", ""), w.newPods(t, "", "", "")
-	w.Watching = harness.RunWatching(t, w.documents(withinPolicy), harness.NewRing("a"), "--token-version", "2")
+	w.Watching = harness.RunWatching(t, w.documents(withinPolicy), harness.NewRing("a"))
 	clients, homes := []*harness.Client{}, []string{}
 	for range harness.Size(60, 300) {
 		c := w.Client()

@@ -153,7 +153,7 @@ func TestRevokedOnes(t *testing.T) {
 		Routes: []harness.Route{{Name: "app", Rules: []harness.Rule{{
 			Path: "/cart", Refs: []harness.Ref{{Service: "pods", Weight: 1}}, Session: &harness.Session{Name: "cart", Type: policyconfig.TypeCookie},
 		}}}},
-	}, ring, "--token-version", "2")
+	}, ring)
 	var clients []*harness.Client
 	var homes, tokens []string
 	for range 18 {

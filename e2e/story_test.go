@@ -12,7 +12,7 @@ import (
 )
 
 // storyFlags turn on all that is told of single requests.
-var storyFlags = []string{"--access-log", "--access-log-sessions", "--token-version", "2", "--debug-tickets"}
+var storyFlags = []string{"--access-log", "--access-log-sessions", "--debug-tickets"}
 
 // logLine is a line of the access log.
 type logLine map[string]any

@@ -39,7 +39,7 @@ func runVersions(t *testing.T, clients int) *twoVersions {
 			Session: &harness.Session{Name: "cart", Type: policyconfig.TypeCookie},
 		}}}},
 		More: withinPolicy,
-	}, harness.NewRing("a"), "--token-version", "2")
+	}, harness.NewRing("a"))
 	for range clients {
 		v.clients = append(v.clients, v.Client())
 		v.homes = append(v.homes, "")

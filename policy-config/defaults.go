@@ -3,9 +3,6 @@ package policyconfig
 // DefaultPinHeader is the internal header's name unless a configuration gives another.
 const DefaultPinHeader = "x-limpet-pin"
 
-// defaultTokenVersion is the version that every limpet reads.
-const defaultTokenVersion = 1
-
 // DefaultConfig is a configuration without policies and every default in place.
 func DefaultConfig() Config {
 	return Config{
@@ -23,7 +20,6 @@ func DefaultPolicy() Policy {
 	return Policy{
 		Type:              TypeCookie,
 		RenewAfterPercent: 25,
-		TokenVersion:      defaultTokenVersion,
 		Forward:           true,
 		OnHostLost:        Rebalance,
 		FailStatus:        503,
@@ -56,9 +52,6 @@ func (c *Config) complete() {
 func (p *Policy) complete() {
 	if p.Scope == "" {
 		p.Scope = p.Name
-	}
-	if p.TokenVersion == 0 {
-		p.TokenVersion = defaultTokenVersion
 	}
 	if p.Cache.Control == "" {
 		p.Cache.Control = CacheControlKeep

@@ -45,7 +45,7 @@ const (
 	maxEnv       = 128
 	maxSealed    = 16 << 10
 	minSealed    = 24 + 16 + 1 // bytes: nonce, tag and at least something
-	sealedPrefix = "2."        // the version of sealed text
+	sealedPrefix = "1."        // the version of sealed text
 )
 
 // wholeRange is the range of a number's field.
@@ -55,8 +55,6 @@ var (
 	renewRange  = wholeRange{1, 99}
 	statusRange = wholeRange{400, 599}
 	epochRange  = wholeRange{0, 1<<32 - 1}
-
-	tokenVersionRange = wholeRange{defaultTokenVersion, 2}
 )
 
 // durationRange is the range of a duration's field, from zero.

@@ -36,9 +36,6 @@ type Policy struct {
 	RenewAfterPercent int `json:"renewAfterPercent"`
 	// Cookie holds the cookie's attributes; only with type Cookie.
 	Cookie *Cookie `json:"cookie,omitempty"`
-	// TokenVersion is the version of the tokens that are written: 1, or 2, whose tokens have an id that stays with the
-	// session. Both are read. Default 1: a fleet reads version 2 before any of its proxies writes it.
-	TokenVersion TokenVersion `json:"tokenVersion,omitzero"`
 	// RevealHost leaves the host's address readable in the token, for debugging. Default false.
 	RevealHost bool `json:"revealHost,omitempty"`
 	// Envelope wraps the value that the backend itself sets under SessionName: the client has value and token in one signed
@@ -52,8 +49,8 @@ type Policy struct {
 	// OnHostLost says what happens when the session's host can't serve. Default Rebalance.
 	OnHostLost OnHostLost `json:"onHostLost"`
 	// Owners say whose hosts are: "ADDRESS:PORT pod TAG" of an address that has passed from one pod to another, to void the sessions
-	// of those before, "ADDRESS:PORT name TAG" of a pod with a stable name, whose sessions follow it. At most 4096;
-	// without effect under TokenVersion 1. The compiler writes them.
+	// of those before, "ADDRESS:PORT name TAG" of a pod with a stable name, whose sessions follow it. At most 4096.
+	// The compiler writes them.
 	Owners []string `json:"owners,omitempty"`
 	// FailStatus is the HTTP status answered under OnHostLost Fail: 400 to 599. Default 503.
 	FailStatus int `json:"failStatus"`
@@ -68,12 +65,6 @@ type Policy struct {
 	// Revocation voids older sessions without a change of keys.
 	Revocation Revocation `json:"revocation,omitzero"`
 }
-
-// TokenVersion is a version of docs/token-format.md.
-type TokenVersion int
-
-// IsZero leaves the default out of JSON: a configuration that does not use version 2 is one that older filters read too.
-func (v TokenVersion) IsZero() bool { return v <= defaultTokenVersion }
 
 // OnHostLost is what becomes of a session whose host is gone, unhealthy or refuses.
 type OnHostLost string
@@ -165,8 +156,8 @@ type Revocation struct {
 	Epoch uint32 `json:"epoch,omitempty"`
 	// NotBefore, RFC 3339, voids sessions that began earlier.
 	NotBefore Time `json:"notBefore,omitzero"`
-	// Sessions are single sessions that are void: "ID until TIME", or "ID" for good, at most 64. The ID is that of a token of
-	// version 2, 16 hexadecimal digits; 'limpet revoke' writes the text for a token. After TIME, RFC 3339, the session has ended anyway.
+	// Sessions are single sessions that are void: "ID until TIME", or "ID" for good, at most 64. The ID is that of the
+	// token, 16 hexadecimal digits; 'limpet revoke' writes the text for a token. After TIME, RFC 3339, the session has ended anyway.
 	Sessions []string `json:"sessions,omitempty"`
 	// Hosts are hosts some of whose sessions are void: "ADDRESS:PORT before TIME" voids those that came to the host before TIME,
 	// RFC 3339. At most 4096.
@@ -190,7 +181,6 @@ var policyFields = []field[Policy]{
 		p.Cookie = &cookie
 		return p.Cookie
 	})},
-	{name: "tokenVersion", set: whole(tokenVersionRange, func(p *Policy) *TokenVersion { return &p.TokenVersion })},
 	{name: "revealHost", set: boolean(func(p *Policy) *bool { return &p.RevealHost })},
 	{name: "envelope", set: boolean(func(p *Policy) *bool { return &p.Envelope })},
 	{name: "mirrored", set: boolean(func(p *Policy) *bool { return &p.Mirrored })},

@@ -33,7 +33,7 @@ const (
 var textSchemas = map[string]schema{
 	"Config.pinHeader":        {"$ref": "#/$defs/headerName", "pattern": `^[^A-Z]*$`},
 	"Keys.fromEnv":            textSchema(&envRule, `^[A-Z_][A-Z0-9_]*$`),
-	"Keys.sealed":             {"type": "string", "minLength": len(sealedPrefix) + base64Length(minSealed), "maxLength": maxSealed, "pattern": `^2\.[A-Za-z0-9_-]*$`},
+	"Keys.sealed":             {"type": "string", "minLength": len(sealedPrefix) + base64Length(minSealed), "maxLength": maxSealed, "pattern": `^1\.[A-Za-z0-9_-]*$`},
 	"Key.id":                  textSchema(&keyIDRule, `^[A-Za-z0-9._-]*$`),
 	"Policy.name":             textSchema(&nameRule, `^[!-~]*$`),
 	"Policy.scope":            textSchema(&scopeRule, `^[!-~]*$`),
@@ -53,7 +53,7 @@ var textSchemas = map[string]schema{
 
 var (
 	wholeRanges = map[string]wholeRange{
-		"Policy.renewAfterPercent": renewRange, "Policy.failStatus": statusRange, "Policy.tokenVersion": tokenVersionRange, "Revocation.epoch": epochRange,
+		"Policy.renewAfterPercent": renewRange, "Policy.failStatus": statusRange, "Revocation.epoch": epochRange,
 	}
 	countRanges = map[string]countRange{
 		"Config.policies": policyCount, "KeyRing.keys": keyCount, "Policy.routes": routeCount, "Policy.clusters": routeCount, "Cookie.attributes": attributeCount,

@@ -18,7 +18,6 @@ func TestWorkedExamples(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := replaceBlock(t, string(page), "## Worked example", tokenExample(t))
-	want = replaceBlock(t, want, "## Worked example, version 2", partsExample(t))
 	want = replaceBlock(t, want, "## Sealing", sealExample(t))
 	compareGolden(t, docPath, []byte(want))
 }
@@ -51,9 +50,10 @@ func (l *listing) hex(name string, value []byte) { l.add(name, hex.EncodeToStrin
 
 func tokenExample(t *testing.T) string {
 	scope, sess := cart(t)
+	short := sess
+	sess.Parts = allParts
 	m := Minting{Now: sess.LastSeen, Nonce: [nonceLen]byte(countUp(0xa0, nonceLen))}
 	tok := mustMint(t, scope, sess, m)
-	raw := decodeB64(t, tok)
 	secret := countUp(0, 32)
 	ringKey := newMACKey(secret)
 	kMAC, kHost := ringKey.mac([]byte(labelMAC+cartScope)), ringKey.mac([]byte(labelHost+cartScope))
@@ -62,22 +62,29 @@ func tokenExample(t *testing.T) string {
 	l.add("key id", "2026-11")
 	l.hex("secret", secret)
 	l.add("scope", cartScope)
-	l.add("host", sess.Host.String())
 	l.add("issued at", exampleTime(sess.IssuedAt))
 	l.add("last seen", exampleTime(sess.LastSeen))
 	l.add("epoch", "0")
+	l.add("session id", hexOf(sess.Parts.ID, idLen))
+	l.add("backend", "Service/default/cart/8080")
+	l.add("pod", "5f0c2d9e-4a51-4c1b-9d0e-2f6b1a7c3e48")
+	l.add("host", sess.Host.String())
 	l.WriteByte('\n')
 	l.hex("K_mac", kMAC[:])
 	l.hex("K_host", kHost[:])
+	l.add("backend tag", hexOf(uint64(sess.Parts.Backend), backendLen))
+	l.add("owner tag", hexOf(sess.Parts.Owner, ownerLen))
 	l.hex("host bytes", sess.Host.appendRaw(nil))
-	stream := make([]byte, hostLen4)
+	stream := make([]byte, idLen+backendLen+ownerLen+hostLen4)
 	scope.keys[0].cryptBody(stream, m.Nonce[:])
 	l.hex("key stream", stream)
 	l.WriteByte('\n')
-	addFields(&l, raw)
+	addFields(&l, decodeB64(t, tok))
 	l.WriteByte('\n')
+	reveal := Minting{Now: m.Now, Nonce: m.Nonce, Reveal: true}
 	l.add("token", tok)
-	l.add("revealed", mustMint(t, scope, sess, Minting{Now: m.Now, Nonce: m.Nonce, Reveal: true}))
+	l.add("revealed", mustMint(t, scope, sess, reveal))
+	l.add("short form", mustMint(t, scope, short, m))
 	return l.String()
 }
 
@@ -94,37 +101,13 @@ func addFields(l *listing, raw []byte) {
 		{"last seen", offLastSeen},
 		{"epoch", offEpoch},
 		{"nonce", offNonce},
-		{"host, hidden", offBody},
+		{"hidden", offBody},
 		{"MAC", len(raw) - macLen},
 		{"", len(raw)},
 	}
 	for i, f := range fields[:len(fields)-1] {
 		l.hex(f.name, raw[f.start:fields[i+1].start])
 	}
-}
-
-func partsExample(t *testing.T) string {
-	scope, sess := cart(t)
-	sess.Parts = allParts
-	m := Minting{Now: sess.LastSeen, Nonce: [nonceLen]byte(countUp(0xa0, nonceLen))}
-	tok := mustMint(t, scope, sess, m)
-	raw := decodeB64(t, tok)
-
-	var l listing
-	l.add("session id", hexOf(sess.Parts.ID, idLen))
-	l.add("backend", "Service/default/cart/8080")
-	l.add("pod", "5f0c2d9e-4a51-4c1b-9d0e-2f6b1a7c3e48")
-	l.WriteByte('\n')
-	l.add("backend tag", hexOf(uint64(sess.Parts.Backend), backendLen))
-	l.add("owner tag", hexOf(sess.Parts.Owner, ownerLen))
-	l.hex("version", raw[offVersion:offFlags])
-	l.hex("flags", raw[offFlags:offKeyTag])
-	l.hex("hidden", raw[offBody:len(raw)-macLen])
-	l.hex("MAC", raw[len(raw)-macLen:])
-	l.WriteByte('\n')
-	l.add("token", tok)
-	l.add("revealed", mustMint(t, scope, sess, Minting{Now: m.Now, Nonce: m.Nonce, Reveal: true}))
-	return l.String()
 }
 
 func exampleTime(seconds int64) string {

@@ -25,7 +25,6 @@ var (
 )
 
 // Append appends a token for the session to dst, signed with the first key for which notBefore <= m.Now < notAfter.
-// The token is of version 2 if the session has parts, and of version 1 otherwise.
 // It fails if there is no such key, and for a session that no token can carry: without a host, with times outside of
 // 0 to 2^32-1, with LastSeen before IssuedAt, or Named without an Owner. Then it returns dst as it was.
 func (s *Scope) Append(dst []byte, sess Session, m Minting) ([]byte, error) {
@@ -52,10 +51,7 @@ func (s *Scope) Append(dst []byte, sess Session, m Minting) ([]byte, error) {
 
 // appendClear appends all that is signed, with parts and host not hidden yet.
 func (s *Scope) appendClear(raw []byte, sess Session, m Minting, key tag) []byte {
-	version, flags := byte(version1), sess.Parts.flags()
-	if flags != 0 {
-		version = version2
-	}
+	flags := sess.Parts.flags()
 	if !m.Reveal {
 		flags |= flagHidden
 	}

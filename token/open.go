@@ -55,10 +55,10 @@ func (s *Scope) decode(tok string) (raw []byte, why problem) {
 // inspect judges the fields that are in the clear.
 func inspect(raw []byte) problem {
 	flags := raw[offFlags]
-	switch version := raw[offVersion]; {
-	case version != version1 && version != version2:
+	switch {
+	case raw[offVersion] != version:
 		return badVersion
-	case version == version1 && flags&^flagsHost != 0, version == version2 && !flagsOf2(flags):
+	case !knownFlags(flags):
 		return badFlags
 	case len(raw) != rawLen(flags):
 		return badHostSize
@@ -94,13 +94,10 @@ func (k *scopeKey) openBody(raw []byte) (sess Session, why problem) {
 		k.cryptBody(body, raw[offNonce:offBody])
 	}
 	var ok bool
-	if raw[offVersion] == version2 {
-		if sess.Parts, ok = partsFromRaw(body, flags); !ok {
-			return Session{}, badParts
-		}
-		body = body[partsLen(flags):]
+	if sess.Parts, ok = partsFromRaw(body, flags); !ok {
+		return Session{}, badParts
 	}
-	if sess.Host, ok = hostFromRaw(body); !ok {
+	if sess.Host, ok = hostFromRaw(body[partsLen(flags):]); !ok {
 		return Session{}, badHost
 	}
 	return sess, wellFormed

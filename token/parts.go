@@ -4,13 +4,12 @@ import "encoding/binary"
 
 // The labels of the parts' tags. They are hashed without a key: a tag tells equal names from others and hides nothing.
 const (
-	labelBackend = "limpet.dev/v2 backend\x00"
-	labelPod     = "limpet.dev/v2 pod\x00"
-	labelName    = "limpet.dev/v2 name\x00"
+	labelBackend = "limpet.dev/v1 backend\x00"
+	labelPod     = "limpet.dev/v1 pod\x00"
+	labelName    = "limpet.dev/v1 name\x00"
 )
 
-// Parts are what a version 2 token says beyond version 1. What is zero the token does not have; a token that has
-// nothing of it is of version 1.
+// Parts are what a token may say besides its host and times. What is zero the token does not have.
 type Parts struct {
 	// ID is the session's own: random, and kept when the session is renewed or moves.
 	ID uint64

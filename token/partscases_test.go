@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// allParts are what the vectors of version 2 say, unless they say otherwise.
+// allParts are what the vectors with parts say, unless they say otherwise.
 var allParts = Parts{
 	ID:      0x0102030405060708,
 	Backend: BackendTag("Service/default/cart/8080"),
@@ -14,7 +14,7 @@ var allParts = Parts{
 
 func parts(p Parts) func(*draft) { return func(d *draft) { d.parts = p } }
 
-// with makes a case of version 2 with all parts, and then changes it.
+// with makes a case of a token with all parts, and then changes it.
 func with(f func(*draft)) func(*draft) { return func(d *draft) { d.parts = allParts; f(d) } }
 
 func inside(f func(body []byte)) func(*draft) { return with(func(d *draft) { d.inside = f }) }
@@ -24,7 +24,7 @@ func named(p Parts) Parts {
 	return p
 }
 
-// partsCases are version 2 as it should be, and how it is judged by dates, keys and rules.
+// partsCases are parts as they should be, and how tokens with them are judged by dates, keys and rules.
 var partsCases = []vectorCase{
 	{"session id", parts(Parts{ID: allParts.ID}), Valid, 0},
 	{"session id, lowest", parts(Parts{ID: 1}), Valid, 0},
@@ -51,17 +51,15 @@ var partsCases = []vectorCase{
 	{"all parts, same id of the key, another secret", with(func(d *draft) { d.signedIn = "impostor" }), BadSignature, 0},
 }
 
-// partsLayoutCases are version 2 as it must not be; most of them are signed with the right key.
+// partsLayoutCases are parts as they must not be; most of them are signed with the right key.
 var partsLayoutCases = []vectorCase{
-	{"version 2 without parts, signed", forge(func(raw []byte) { raw[offVersion] = version2 }), Malformed, badFlags},
-	{"version 1 with parts, signed", with(forge(func(raw []byte) { raw[offVersion] = version1 })), Malformed, badFlags},
-	{"version 3 with parts, signed", with(forge(func(raw []byte) { raw[offVersion] = 3 })), Malformed, badVersion},
+	{"version 2 with parts, signed", with(forge(func(raw []byte) { raw[offVersion] = 2 })), Malformed, badVersion},
 	{"named without an owner, signed", func(d *draft) {
 		d.parts = Parts{ID: 1}
 		d.forge = func(raw []byte) { raw[offFlags] |= flagNamed }
 	}, Malformed, badFlags},
-	{"version 2 with flag bit 6, signed", with(forge(func(raw []byte) { raw[offFlags] |= 1 << 6 })), Malformed, badFlags},
-	{"version 2 with flag bit 7, signed", with(forge(func(raw []byte) { raw[offFlags] |= 1 << 7 })), Malformed, badFlags},
+	{"flag bit 6 with parts, signed", with(forge(func(raw []byte) { raw[offFlags] |= 1 << 6 })), Malformed, badFlags},
+	{"flag bit 7 with parts, signed", with(forge(func(raw []byte) { raw[offFlags] |= 1 << 7 })), Malformed, badFlags},
 	{"backend flag without its bytes, signed", func(d *draft) {
 		d.parts = Parts{ID: 1}
 		d.forge = func(raw []byte) { raw[offFlags] |= flagBackend }
@@ -76,13 +74,13 @@ var partsLayoutCases = []vectorCase{
 	{"IPv4-mapped with all parts, signed", with(rawHost6(net6(0, 0, 0, 0, 0, 0xffff, 0x0a00, 1), 80)), Malformed, badHost},
 	{"last seen before issued with all parts, signed", with(func(d *draft) { d.seen = d.issued - 1 }), Malformed, badTimes},
 
-	{"version 2 in place of 1", tamper(func(raw []byte) { raw[offVersion] = version2 }), Malformed, badFlags},
-	{"version 1 in place of 2", with(tamper(func(raw []byte) { raw[offVersion] = version1 })), Malformed, badFlags},
-	{"version 1 and IPv6 in place of two tags", func(d *draft) {
+	{"version 2 in place of 1", with(tamper(func(raw []byte) { raw[offVersion] = 2 })), Malformed, badVersion},
+	{"all parts cut out", func(d *draft) { d.parts = allParts; d.text = cutParts }, BadSignature, 0},
+	{"IPv6 in place of two tags", func(d *draft) {
 		d.parts = Parts{Backend: 1, Owner: 1}
-		d.tamper = func(raw []byte) { raw[offVersion], raw[offFlags] = version1, flagHidden|flagIPv6 }
+		d.tamper = func(raw []byte) { raw[offFlags] = flagHidden | flagIPv6 }
 	}, BadSignature, 0},
-	{"flipped id flag", with(tamper(flip(offFlags, 2))), Malformed, badHostSize},
+	{"flipped id flag, all parts", with(tamper(flip(offFlags, 2))), Malformed, badHostSize},
 	{"flipped named flag", with(tamper(flip(offFlags, 5))), BadSignature, 0},
 	{"id and owner flags exchanged", func(d *draft) {
 		d.parts = Parts{ID: 1}
@@ -99,8 +97,19 @@ var partsLayoutCases = []vectorCase{
 	{"session id, spare bits", func(d *draft) { d.parts = Parts{ID: 1}; d.text = spareBits }, Malformed, badAlphabet},
 	{"backend tag, spare bits", func(d *draft) { d.parts = Parts{Backend: 1}; d.text = spareBits }, Malformed, badAlphabet},
 	{"longest length, of an IPv4 token drawn out", with(text(func(s string) string { return s + strings.Repeat("A", MaxLen-len(s)) })), Malformed, badHostSize},
-	{"session id, cut to the length of version 1", func(d *draft) {
+	{"session id, cut to the length without parts", func(d *draft) {
 		d.parts = Parts{ID: 1}
 		d.text = func(s string) string { return s[:Len4] }
 	}, Malformed, badHostSize},
+}
+
+// cutParts makes a token with all parts one without, without signing it again.
+func cutParts(tok string) string {
+	raw, err := base64URL.DecodeString(tok)
+	if err != nil {
+		panic(err)
+	}
+	flags := raw[offFlags]
+	raw[offFlags] &= flagsHost
+	return b64(append(raw[:offBody:offBody], raw[offBody+partsLen(flags):]...))
 }

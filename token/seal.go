@@ -9,14 +9,14 @@ import (
 	"golang.org/x/crypto/chacha20poly1305"
 )
 
-// sealVersion begins every sealed text. Version 1 had none, and no target.
-const sealVersion = "2."
+// sealVersion begins every sealed text.
+const sealVersion = "1."
 
 // The labels of what sealing derives from the root secret, and of what it authenticates besides the text.
 const (
-	labelSealKey   = "limpet.dev/v2 seal key"
-	labelSealNonce = "limpet.dev/v2 seal nonce"
-	labelSealedFor = "limpet.dev/v2 sealed for\x00"
+	labelSealKey   = "limpet.dev/v1 seal key"
+	labelSealNonce = "limpet.dev/v1 seal nonce"
+	labelSealedFor = "limpet.dev/v1 sealed for\x00"
 )
 
 var (

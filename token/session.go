@@ -8,7 +8,7 @@ type Session struct {
 	IssuedAt, LastSeen int64
 	// Epoch is the policy's revocation epoch when the token was made.
 	Epoch uint32
-	// Parts are what only version 2 says; with the zero Parts the token is of version 1.
+	// Parts are what else the token says; the zero Parts are none.
 	Parts Parts
 
 	key tag // which key signed; set by Open

@@ -10,15 +10,15 @@
 // No error and no String method of this package contains a secret.
 package token
 
-// Len4 and Len6 are the lengths of a version 1 token, in characters, for a session on an IPv4 and on an IPv6 host. Both
-// stand for a multiple of three bytes, so base64 leaves no spare bits. MaxLen is the longest token of any version.
+// Len4 and Len6 are the lengths of a token without parts, in characters, for a session on an IPv4 and on an IPv6 host.
+// MaxLen is the longest token.
 const (
 	Len4   = 96
 	Len6   = 112
 	MaxLen = (rawMax*8 + 5) / 6
 )
 
-// Where the fields lie in a token's bytes. The parts of version 2 and then the host start at offBody; the MAC follows.
+// Where the fields lie in a token's bytes. The parts and then the host start at offBody; the MAC follows.
 const (
 	offVersion  = 0
 	offFlags    = 1
@@ -37,13 +37,10 @@ const (
 	rawMax   = rawLen6 + idLen + backendLen + ownerLen
 )
 
-// version1 and version2 are the first bytes of tokens. Version 2 is version 1 with parts; a token without any is version 1.
-const (
-	version1 = 0x01
-	version2 = 0x02
-)
+// version is the first byte of every token.
+const version = 0x01
 
-// The bits of the flags byte. All others are zero, and version 1 has the first two only.
+// The bits of the flags byte. All others are zero.
 const (
 	flagHidden  = 1 << 0 // the host, and what stands before it, is encrypted
 	flagIPv6    = 1 << 1 // the host is an IPv6 address
@@ -57,7 +54,7 @@ const (
 	flagsKnown = flagsHost | flagsParts | flagNamed
 )
 
-// The lengths of the parts of version 2, which stand before the host in this order.
+// The lengths of the parts, which stand before the host in this order.
 const (
 	idLen      = 8
 	backendLen = 4
@@ -67,29 +64,15 @@ const (
 // Plausible reports whether tok has the length and the leading characters that every token has.
 // It costs next to nothing; where it says false, [Scope.Open] says Malformed.
 func Plausible(tok string) bool {
-	// Version 1 and flags below 4 are the 12 bits 000000 010000, "AQ"; the third character starts with the
-	// low four bits of the flags, whose IPv6 bit goes with the length.
-	switch {
-	case len(tok) < Len4 || tok[0] != 'A':
-		return false
-	case tok[1] != 'Q':
-		return plausible2(tok)
-	case len(tok) == Len4:
-		return 'A' <= tok[2] && tok[2] <= 'H'
-	case len(tok) == Len6:
-		return 'I' <= tok[2] && tok[2] <= 'P'
-	}
-	return false
-}
-
-// plausible2 is Plausible for version 2, whose second character ends with the high four bits of the flags: g to j.
-func plausible2(tok string) bool {
-	if tok[1] < 'g' || tok[1] > 'j' {
+	// The version and the high four bits of the flags are the 12 bits 000000 01ffff, "AQ" to "Af"; the third character
+	// starts with the low four bits of the flags, which give the length.
+	if len(tok) < Len4 || tok[0] != 'A' {
 		return false
 	}
-	low, ok := sextet(tok[2])
-	flags := (tok[1]-'g')<<4 | low>>2
-	return ok && flagsOf2(flags) && len(tok) == textLen(rawLen(flags))
+	high, ok := sextet(tok[1])
+	low, known := sextet(tok[2])
+	flags := high<<4 | low>>2
+	return ok && known && high>>4 == version && knownFlags(flags) && len(tok) == textLen(rawLen(flags))
 }
 
 // sextet is the value of a character of URL-safe base64.
@@ -109,10 +92,9 @@ func sextet(c byte) (value byte, ok bool) {
 	return 0, false
 }
 
-// flagsOf2 reports whether a token of version 2 may have these flags: it has a part, or it would be of version 1, and
-// says whose tag the owner tag is only where it has one.
-func flagsOf2(flags byte) bool {
-	return flags&^flagsKnown == 0 && flags&flagsParts != 0 && flags&(flagOwner|flagNamed) != flagNamed
+// knownFlags reports whether a token may have these flags: it says whose tag the owner tag is only where it has one.
+func knownFlags(flags byte) bool {
+	return flags&^flagsKnown == 0 && flags&(flagOwner|flagNamed) != flagNamed
 }
 
 // rawLen is the length of a token with these flags, in bytes.
@@ -144,7 +126,7 @@ func partsLen(flags byte) (n int) {
 // textLen is how many characters of base64 that many bytes take.
 func textLen(raw int) int { return (raw*8 + 5) / 6 }
 
-// knownLen reports whether a token of either version can have that many characters.
+// knownLen reports whether a token can have that many characters.
 func knownLen(n int) bool {
 	switch n {
 	case Len4, 102, 107, Len6, 118, 123, 128, 134, 139:

@@ -138,7 +138,7 @@ func (c vectorCase) vector(t *testing.T) vector {
 	return v
 }
 
-// partsOf writes parts as the vectors have them; nil for a token of version 1.
+// partsOf writes parts as the vectors have them; nil for a token without.
 func partsOf(p Parts) *partsJSON {
 	if p == (Parts{}) {
 		return nil
@@ -202,7 +202,7 @@ func makeSealVectors(t *testing.T) []sealVector {
 		{"unsealed, cut inside the nonce", text, sealed[:10], &no, ""},
 		{"unsealed, nothing", text, "", &no, ""},
 		{"unsealed, nothing but a version", text, sealVersion, &no, ""},
-		{"unsealed, version 1", b64(root.Secret), "8LGB2v0kwIgbMicvD3f0S9nhS391ewCzi8H9IJJJ6t-Lp7MtdxKBmMl2Paw2RzKmddYh", &no, ""},
+		{"unsealed, without a version", b64(root.Secret), "8LGB2v0kwIgbMicvD3f0S9nhS391ewCzi8H9IJJJ6t-Lp7MtdxKBmMl2Paw2RzKmddYh", &no, ""},
 		{"unsealed, another version", text, "3." + strings.TrimPrefix(sealed, sealVersion), &no, ""},
 		{"unsealed, padded", text, mustSeal(t, root, "ab") + "==", &no, ""},
 		{"unsealed, spare bits", text, spareBits(mustSeal(t, root, "a")), &no, ""},

@@ -57,7 +57,7 @@ type (
 		Epoch    uint32 `json:"epoch"`
 		Key      string `json:"key"`
 		Hidden   bool   `json:"hidden"`
-		// Parts is there for tokens of version 2.
+		// Parts is there for tokens with parts.
 		Parts *partsJSON `json:"parts,omitempty"`
 	}
 	// partsJSON has each part in hexadecimal digits.

@@ -46,7 +46,7 @@ const (
 	badLength           // a number of characters that no token has
 	badAlphabet         // not URL-safe base64
 	badVersion          // a first byte that is no version
-	badFlags            // a flag bit that has no meaning in the version, or version 2 without need
+	badFlags            // a flag bit that has no meaning, or a named owner without the owner
 	badHostSize         // the flags disagree with the length
 	badTimes            // last seen before issued
 	badHost             // port 0, or an address that has no canonical text

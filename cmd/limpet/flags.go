@@ -148,7 +148,7 @@ func (f *configFlags) check(c *cobra.Command, args []string) error {
 	if err := f.verdict.check(); err != nil {
 		return err
 	}
-	if err := f.story.check(f.input.policies.tokenVersion); err != nil {
+	if err := f.story.check(); err != nil {
 		return err
 	}
 	return f.keys.check()

@@ -12,7 +12,6 @@ type policyFlags struct {
 	classNamespace string
 	partialSplit   string
 	assumeAdmitted bool
-	tokenVersion   int
 }
 
 func (p *policyFlags) register(f *pflag.FlagSet) {
@@ -23,8 +22,6 @@ func (p *policyFlags) register(f *pflag.FlagSet) {
 		"the `NAMESPACE` whose policies for GatewayClasses count")
 	f.StringVar(&p.partialSplit, "partial-split", compiler.PartialAll,
 		"a split with a session policy on only one of its Services:\n`all|reject`")
-	f.IntVar(&p.tokenVersion, "token-version", 1,
-		"the `VERSION` of the tokens that proxies write: 1, or 2 once all of\nthem read it, that is run this limpet or a later one")
 	f.BoolVar(&p.assumeAdmitted, "assume-admitted", false,
 		"leave the checks of the CRDs out, for documents that come from\nan API server")
 }
@@ -36,8 +33,6 @@ func (p *policyFlags) check() error {
 		return usagef("--gateway-api %q: must be 1.6 or 1.7", p.gatewayAPI)
 	case p.partialSplit != compiler.PartialAll && p.partialSplit != compiler.PartialReject:
 		return usagef("--partial-split %q: must be all or reject", p.partialSplit)
-	case p.tokenVersion != 1 && p.tokenVersion != 2:
-		return usagef("--token-version %d: must be 1 or 2", p.tokenVersion)
 	default:
 		return nil
 	}
@@ -49,5 +44,4 @@ func (p *policyFlags) set(o *compiler.Options) {
 	o.ClassPolicyNamespace = p.classNamespace
 	o.PartialSplit = p.partialSplit
 	o.AssumeAdmitted = p.assumeAdmitted
-	o.TokenVersion = p.tokenVersion
 }

@@ -28,9 +28,6 @@ The entry names the session's id, which stays when the session is renewed or
 moves, and when the session has ended by its absoluteTimeout, if the entry is
 live within an hour: take it out after that. A policy has room for 64.
 
-Tokens of version 1 have no id (see --token-version of 'limpet compile'). For
-those there are revocation.hosts, notBefore and epoch.
-
 Exit codes: 0 done, 1 no token of these rules and keys, or none with an id,
 2 wrong usage.`
 
@@ -92,7 +89,7 @@ func (r *revokeCommand) run(c *cobra.Command, now time.Time) error {
 	message.Printf(c.ErrOrStderr(), "a session of %s, cookie or header %s, on %s since %s, seen last as far as the token knows at %s",
 		policy.Name, policy.SessionName, sess.Host, formatSeconds(sess.IssuedAt), formatSeconds(sess.LastSeen))
 	if sess.Parts.ID == 0 {
-		return errors.New("the token is of version 1, which has no id of the session; see 'limpet revoke --help'")
+		return errors.New("the token has no id of the session: use revocation.hosts, notBefore or epoch")
 	}
 	_, err = fmt.Fprintf(c.OutOrStdout(), "revocation:\n  sessions:\n  - %q\n", revocationEntry(policy, sess, now))
 	return err

@@ -60,7 +60,7 @@ func foundTown(t *testing.T, flags ...string) *town {
 	}
 	w.setAll(t)
 	w.serving = harness.ServeCluster(t, c.kubeconfig(), w.port, harness.Ring{}, append([]string{
-		"--system-namespace", "default", "--keys-secret", w.secret, "--token-version", "2",
+		"--system-namespace", "default", "--keys-secret", w.secret,
 	}, flags...)...)
 	return w
 }

@@ -237,7 +237,7 @@ func TestAPIServerInTrouble(t *testing.T) {
 func TestLeader(t *testing.T) {
 	w := newTown(t)
 	defer w.leave(t)
-	standby := harness.ServeCluster(t, w.c.kubeconfig(), w.port, harness.Ring{}, "--system-namespace", "default", "--keys-secret", w.secret, "--token-version", "2")
+	standby := harness.ServeCluster(t, w.c.kubeconfig(), w.port, harness.Ring{}, "--system-namespace", "default", "--keys-secret", w.secret)
 	gateway := object("gateway.networking.k8s.io/v1", "Gateway", "default", "edge")
 	follows := func(what string) {
 		t.Helper()

@@ -71,7 +71,7 @@ func TestMemory(t *testing.T) {
 	c.set(t, drainPolicy)
 	defer c.remove(t, object("limpet.dev/v1alpha1", "SessionPersistencePolicy", "default", "drain"))
 	c.set(t, podSlice(one+" u1", two+" u2", three+" u3"))
-	flags := []string{"--system-namespace", "default", "--token-version", "2"}
+	flags := []string{"--system-namespace", "default"}
 	ring := harness.NewRing("k")
 	s := harness.ServeCluster(t, c.kubeconfig(), port, ring, flags...)
 	standby := s.Another(t)

@@ -30,8 +30,8 @@ func TestCookieAttributes(t *testing.T) {
 				}
 				pair, attributes, _ := strings.Cut(lines[0], ";")
 				want(t, "attributes", ";"+attributes, tt.attributes)
-				if !strings.HasPrefix(pair, "sid=") || len(pair) != len("sid=")+96 {
-					t.Errorf("want sid and a token of 96 characters, got %q", pair)
+				if !strings.HasPrefix(pair, "sid=") || len(pair) != len("sid=")+107 {
+					t.Errorf("want sid and a token of 107 characters, got %q", pair)
 				}
 			})
 		})
@@ -64,7 +64,7 @@ func TestIPv6Host(t *testing.T) {
 	each(t, config(), func(t *testing.T, w *world) {
 		w.hosts = []string{"[2001:db8::3]:8080"}
 		w.get()
-		want(t, "token length", len(w.cookies["sid"]), 112)
+		want(t, "token length", len(w.cookies["sid"]), 123)
 		w.hosts = []string{"10.0.0.9:80", "[2001:db8::3]:8080"}
 		want(t, "host", w.get().host, "[2001:db8::3]:8080")
 	})

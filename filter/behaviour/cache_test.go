@@ -15,7 +15,9 @@ func TestBadTokensCannotFillTheCache(t *testing.T) {
 	forged := make([]string, 120_000)
 	for i := range forged {
 		end := fmt.Sprintf("%024d", uint64(i)*0x9e3779b97f4a7c15)
-		forged[i] = good[i%len(good)][:64] + base64.RawURLEncoding.EncodeToString([]byte(end))
+		raw, err := base64.RawURLEncoding.DecodeString(good[i%len(good)])
+		check(t, err)
+		forged[i] = base64.RawURLEncoding.EncodeToString(append(raw[:len(raw)-len(end)], end...))
 	}
 	want(t, "forged tokens that pinned while warming up", verifyAll(t, vm, forged[:20_000], 20_000), 0)
 	warm := vm.MemoryBytes()

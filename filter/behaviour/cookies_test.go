@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A bad token of the right form: version 1, host hidden, IPv4.
+// A bad token of the right form: no parts, host hidden, IPv4.
 var forged = "AQE" + strings.Repeat("A", 93)
 
 func TestManyCookies(t *testing.T) {

@@ -21,7 +21,7 @@ func setting(lines ...string) func([][2]string) [][2]string {
 // eachEnveloped runs a test where the application sets the cookie in its first response only.
 func eachEnveloped(t *testing.T, cookie string, fields []string, test func(t *testing.T, w *world, home string)) {
 	t.Helper()
-	each(t, version2(append([]string{`"envelope":true`}, fields...)...), func(t *testing.T, w *world) {
+	each(t, config(append([]string{`"envelope":true`}, fields...)...), func(t *testing.T, w *world) {
 		w.answer = setting("set-cookie: " + cookie)
 		home := w.get().host
 		w.answer = nil
@@ -293,7 +293,7 @@ func TestEnvelopeOfAPod(t *testing.T) {
 	eachBuild(t, func(t *testing.T, start start) {
 		const one, two = "10.0.0.1:8080", "10.0.0.2:8080"
 		known := func(owners ...string) string {
-			return version2(`"envelope":true`, `"owners":["`+strings.Join(owners, `","`)+`"]`)
+			return config(`"envelope":true`, `"owners":["`+strings.Join(owners, `","`)+`"]`)
 		}
 		w := newWorld(t, known(ownedByName(one, "web-0").String()), start)
 		w.hosts, w.answer = []string{one}, setting("set-cookie: sid=abc; Path=/")

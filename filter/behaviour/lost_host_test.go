@@ -209,8 +209,8 @@ func TestHeaderIsForgotten(t *testing.T) {
 				want(t, "the header is sent", sent, true)
 				want(t, "the header", strings.Trim(got, ","), "")
 				w.answer, w.details = nil, ""
-				want(t, "a new token for the empty header", len(w.get("x-sid: ").header("x-sid")), 96)
-				want(t, "a new token for the empty list", len(w.get("x-sid: ,").header("x-sid")), 112) // the next host's address is longer
+				want(t, "a new token for the empty header", len(w.get("x-sid: ").header("x-sid")), 107)
+				want(t, "a new token for the empty list", len(w.get("x-sid: ,").header("x-sid")), 123) // the next host's address is longer
 				w.counted("p new", 3)
 			})
 		})

@@ -172,7 +172,7 @@ func TestRefusedConfigurations(t *testing.T) {
 		{"empty", ``, ringA, []string{"JSON"}},
 		{"no ring", config(), "", []string{"LIMPET_KEYS is empty"}},
 		{"short key", config(), `{"keys":[{"id":"a","secret":"c2hvcnRzZWNyZXRzaG9ydA"}]}`, []string{"key ring in the environment variable LIMPET_KEYS: keys[0].secret", "32"}},
-		{"sealed without a root", strings.Replace(config(), `"policies"`, `"keys":{"sealed":"2.`+strings.Repeat("A", 80)+`"},"policies"`, 1), ringA, []string{"LIMPET_ROOT"}},
+		{"sealed without a root", strings.Replace(config(), `"policies"`, `"keys":{"sealed":"1.`+strings.Repeat("A", 80)+`"},"policies"`, 1), ringA, []string{"LIMPET_ROOT"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

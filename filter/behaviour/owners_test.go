@@ -19,7 +19,7 @@ func owned(owners ...policyconfig.Owner) string {
 	if err != nil {
 		panic(err)
 	}
-	return version2(`"owners":` + string(list))
+	return config(`"owners":` + string(list))
 }
 
 func ownedByPod(host, uid string) policyconfig.Owner {
@@ -34,7 +34,7 @@ func ownedByName(host, name string) policyconfig.Owner {
 // with the new pod stays, and so do sessions of hosts of which nothing is said.
 func TestReusedHost(t *testing.T) {
 	eachBuild(t, func(t *testing.T, start start) {
-		w := newWorld(t, version2(`"idleTimeout":"100s"`), start)
+		w := newWorld(t, config(`"idleTimeout":"100s"`), start)
 		w.hosts = w.hosts[:1]
 		home := w.get().host
 		other := w.cookies["sid"]
@@ -62,7 +62,7 @@ func TestRenewedTokenKeepsItsOwner(t *testing.T) {
 	eachBuild(t, func(t *testing.T, start start) {
 		const one, two = "10.0.0.1:8080", "10.0.0.2:8080"
 		list := `"owners":["` + ownedByPod(one, "a").String() + `","` + ownedByPod(two, "b").String() + `"]`
-		w := newWorld(t, version2(list, `"idleTimeout":"100s"`), start)
+		w := newWorld(t, config(list, `"idleTimeout":"100s"`), start)
 		w.hosts = []string{one}
 		w.get()
 		w.pass(60 * time.Second)
@@ -81,7 +81,7 @@ func TestRenewedTokenKeepsItsOwner(t *testing.T) {
 func TestSessionFollowsAName(t *testing.T) {
 	eachBuild(t, func(t *testing.T, start start) {
 		const one, two, three = "10.0.0.1:8080", "10.0.0.2:8080", "[2001:db8::3]:8080"
-		w := newWorld(t, version2(), start)
+		w := newWorld(t, config(), start)
 		w.hosts = []string{one}
 		w.get()
 		w.hosts = []string{one, two, three}

@@ -10,13 +10,13 @@ import (
 
 // revoking is a configuration that revokes what is in a list of the policy's revocation.
 func revoking(list, item string) string {
-	return version2(fmt.Sprintf(`"revocation":{%q:[%q]}`, list, item))
+	return config(fmt.Sprintf(`"revocation":{%q:[%q]}`, list, item))
 }
 
 // TestRevokedSession: one session of several is void until its end, whoever has its token; the others stay.
 func TestRevokedSession(t *testing.T) {
 	eachBuild(t, func(t *testing.T, start start) {
-		w := newWorld(t, version2(), start)
+		w := newWorld(t, config(), start)
 		home := w.get().host
 		stolen, id := w.cookies["sid"], w.openParts().ID
 		delete(w.cookies, "sid")
@@ -39,11 +39,12 @@ func TestRevokedSession(t *testing.T) {
 	})
 }
 
-// TestRevokedForGood: an entry without an end holds, and a token of version 1 has no id that it could hold for.
+// TestRevokedForGood: an entry without an end holds, and a token without parts has no id that it could hold for.
 func TestRevokedForGood(t *testing.T) {
 	eachBuild(t, func(t *testing.T, start start) {
 		w := newWorld(t, config(), start)
-		home := w.get().host
+		home := w.hosts[0]
+		w.takeShort(home)
 		w.restart(revoking("sessions", "0000000000000001"), start, ringA)
 		want(t, "host of a session without an id", w.get().host, home)
 		w.restart(revoking("sessions", fmt.Sprintf("%016x", w.openParts().ID)), start, ringA)
@@ -128,7 +129,7 @@ func TestRevokedAfterAMove(t *testing.T) {
 		w.get()
 		w.hosts = []string{two, three}
 		text := `"revocation":{"hosts":["` + three + ` before 2026-11-21T12:00:30Z"]},"owners":["` + ownedByName(three, "web-0").String() + `"]`
-		w.restart(version2(text), start, ringA)
+		w.restart(config(text), start, ringA)
 		want(t, "tokens in place of the void one", len(w.get().setCookies()), 1)
 		w.counted("p revoked", 1)
 	})

@@ -10,7 +10,7 @@ import (
 
 // within is a configuration whose sessions stay in their backend, and tagOf what the metadata of a backend's hosts has.
 func within(fields ...string) string {
-	return version2(append([]string{`"onHostLost":"RebalanceWithin"`}, fields...)...)
+	return config(append([]string{`"onHostLost":"RebalanceWithin"`}, fields...)...)
 }
 
 func tagOf(backend string) string { return fmt.Sprintf("%08x", token.BackendTag(backend)) }
@@ -54,7 +54,7 @@ func TestLostHostRebalancesWithin(t *testing.T) {
 // backend it stays as it is.
 func TestSessionGetsItsBackend(t *testing.T) {
 	eachBuild(t, func(t *testing.T, start start) {
-		w := newWorld(t, version2(), start)
+		w := newWorld(t, config(), start)
 		if _, real := w.plugin.(proxy); real {
 			t.Skip("package e2e has a split on a real Envoy")
 		}
@@ -85,7 +85,7 @@ func TestOnlyPinnedSessionsNameABackend(t *testing.T) {
 	for _, tt := range []struct {
 		config string
 		named  bool
-	}{{within(`"absoluteTimeout":"100s"`), true}, {version2(`"absoluteTimeout":"100s"`), false}} {
+	}{{within(`"absoluteTimeout":"100s"`), true}, {config(`"absoluteTimeout":"100s"`), false}} {
 		eachSplit(t, tt.config, func(t *testing.T, w *world) {
 			var named bool
 			note := func() {

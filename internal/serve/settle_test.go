@@ -97,12 +97,6 @@ func TestUnsettledAddressHoldsUpNothing(t *testing.T) {
 	memory := &faultyMemory{}
 	o.Owners, _ = livereload.NewOwnersIn(memory)
 	o.Server = xds.NewServer(xds.Options{Deadline: time.Minute, Identify: xds.IdentifyByCertificate("limpet"), Log: Log{To: slog.New(slog.DiscardHandler)}})
-	inner := o.Options
-	o.Options = func(in livereload.Inputs) compiler.Options {
-		of := inner(in)
-		of.TokenVersion = 2
-		return of
-	}
 	text := withCertificate(t, podDocuments)
 	apply(t, o, keys, text)
 	disconnect := connectSilent(t, o, "default/one")

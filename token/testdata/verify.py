@@ -113,13 +113,11 @@ def size(flags):
     return BODY_OFFSET + sum(n for _, flag, n in PARTS if flags & flag) + (18 if flags & IPV6 else 6) + MAC_SIZE
 
 
-def flags_allowed(version, flags):
-    if version == 1:
-        return not flags & ~(HIDDEN | IPV6)
-    return flags < 64 and bool(flags & (ID | BACKEND | OWNER)) and (not flags & NAMED or bool(flags & OWNER))
+def flags_allowed(flags):
+    return flags < 64 and (not flags & NAMED or bool(flags & OWNER))
 
 
-LENGTHS = {-(-size(flags) * 4 // 3) for version in (1, 2) for flags in range(64) if flags_allowed(version, flags)}
+LENGTHS = {-(-size(flags) * 4 // 3) for flags in range(64) if flags_allowed(flags)}
 
 
 def decode(text):
@@ -130,9 +128,9 @@ def decode(text):
     if raw is None:
         raise Refused("malformed", "alphabet")
     version, flags = raw[0], raw[1]
-    if version not in (1, 2):
+    if version != 1:
         raise Refused("malformed", "version")
-    if not flags_allowed(version, flags):
+    if not flags_allowed(flags):
         raise Refused("malformed", "flags")
     if len(raw) != size(flags):
         raise Refused("malformed", "host-size")
@@ -219,7 +217,7 @@ def b64(raw):
 def begins_as_token(text):
     """Whether the length and the first three characters are those of a token."""
     head = unbase64(text[:3] + "A")
-    return head is not None and head[0] in (1, 2) and flags_allowed(head[0], head[1]) and len(text) == -(-size(head[1]) * 4 // 3)
+    return head is not None and head[0] == 1 and flags_allowed(head[1]) and len(text) == -(-size(head[1]) * 4 // 3)
 
 
 def cut_envelope(text):
@@ -290,9 +288,9 @@ def parse_roots(text):
 
 
 def unseal_with(target, root, raw):
-    sealed_for = b"limpet.dev/v2 sealed for\0" + target.encode()
-    plain = open_xchacha(mac(root, b"limpet.dev/v2 seal key"), raw[:24], raw[24:], sealed_for)
-    nonce_key = mac(root, b"limpet.dev/v2 seal nonce")
+    sealed_for = b"limpet.dev/v1 sealed for\0" + target.encode()
+    plain = open_xchacha(mac(root, b"limpet.dev/v1 seal key"), raw[:24], raw[24:], sealed_for)
+    nonce_key = mac(root, b"limpet.dev/v1 seal nonce")
     if plain is None or mac(nonce_key, target.encode() + b"\0" + plain)[:24] != raw[:24]:
         return None
     return plain
@@ -300,7 +298,7 @@ def unseal_with(target, root, raw):
 
 def unseal(vector):
     roots, sealed = parse_roots(vector["root"]), vector["sealed"]
-    raw = unbase64(sealed[2:]) if sealed.startswith("2.") else None
+    raw = unbase64(sealed[2:]) if sealed.startswith("1.") else None
     if roots is not None and raw is not None and len(raw) >= 24 + 16:
         for target, root in roots:
             plain = unseal_with(target, root, raw)

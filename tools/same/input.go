@@ -92,6 +92,10 @@ func parseOptions(text []byte, keyFile string) (flags, error) {
 			f.target = value
 		case name == "strict":
 			f.strict = true
+		case name == "native":
+			f.writing = append(f.writing, "--filter=native")
+		case name == "native-path":
+			f.writing = append(f.writing, "--filter=native", "--"+word)
 		case name == "wasm":
 			f.writing = append(f.writing, "--wasm-path="+value)
 		case name == "keys" && value == "clear":

@@ -26,7 +26,7 @@ var Matrix = map[string]string{
 	"certificates of others":    `{tls: {create: false, secretName: theirs}, tokenAudience: ""}`,
 	"an image by digest":        `{image: {digest: "sha256:` + strings.Repeat("0a", 32) + `"}}`,
 	"IPv6, text, no statuses": `{serve: {bindAddress: "[::]", logFormat: text, addressPool: "fd00::/112",
-		tracesTo: "otel:4317", extraArgs: [--ack-deadline=30s], tokenVersion: 1}, writeStatus: false}`,
+		tracesTo: "otel:4317", extraArgs: [--ack-deadline=30s]}, writeStatus: false}`,
 	"managed, without statuses": `{writeStatus: false, serve: {bindAddress: "[::]"}, keys: {rotateEvery: 12h},
 		managedEnvoys: {enabled: true},
 		gatewayClass: {parametersRef: {group: limpet.dev, kind: ProxyConfig, namespace: limpet-system, name: edge}}}`,

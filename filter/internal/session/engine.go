@@ -90,8 +90,6 @@ type Policy struct {
 	revoked *revoked
 	// owners is nil unless the policy says whose some hosts are.
 	owners *owners
-	// hasParts says that tokens are of version 2.
-	hasParts bool
 	// within says that a session whose host is lost stays in its backend.
 	within bool
 	// failStatus is what the proxy answers in the place of a lost host of a strict policy; else empty.
@@ -162,12 +160,9 @@ func (e *Engine) newPolicy(pc *policyconfig.Policy, scope *token.Scope) *Policy 
 		p.renewAfter = max(1, int64(pc.IdleTimeout)*int64(pc.RenewAfterPercent)/100)
 	}
 	p.headerName = strings.ToLower(pc.SessionName)
-	p.hasParts = pc.TokenVersion >= 2
-	p.within = p.hasParts && pc.OnHostLost == policyconfig.RebalanceWithin
+	p.within = pc.OnHostLost == policyconfig.RebalanceWithin
 	p.revoked = newRevoked(&pc.Revocation)
-	if p.hasParts { // or else no token could say whose its host was
-		p.owners = newOwners(pc.Owners, e.proxy.AppendPin)
-	}
+	p.owners = newOwners(pc.Owners, e.proxy.AppendPin)
 	if p.strict = pc.OnHostLost == policyconfig.Fail; p.strict {
 		p.failStatus = strconv.Itoa(pc.FailStatus)
 	}

@@ -86,12 +86,8 @@ func (p *Policy) mint(dst []byte, sess *token.Session, now int64) ([]byte, bool)
 	return dst, true
 }
 
-// complete gives the session its id, or takes away what the tokens of the policy do not carry.
+// complete gives the session its id.
 func (p *Policy) complete(parts *token.Parts) {
-	if !p.hasParts {
-		*parts = token.Parts{}
-		return
-	}
 	if parts.ID == 0 {
 		id := p.engine.id[:]
 		p.engine.proxy.Random(id)

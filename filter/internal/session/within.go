@@ -21,9 +21,6 @@ func (x *Exchange) stayWithin(h Request, backend uint32) {
 // lacksParts tells whether the session has no id yet, or is of a backend or a pod that its token does not name.
 func (x *Exchange) lacksParts(h Reply) bool {
 	p, parts := x.policy, &x.session.Parts
-	if !p.hasParts {
-		return false
-	}
 	return parts.ID == 0 || x.followed || p.within && parts.Backend == 0 && backendOf(h) != 0 ||
 		p.owners != nil && !p.owners.isMarked(&x.session)
 }

@@ -45,7 +45,6 @@ var common = Declaration{
 	"plugin policies[].cookie.sameSite":         yes,
 	"plugin policies[].cookie.partitioned":      yes,
 	"plugin policies[].cookie.attributes[]":     yes,
-	"plugin policies[].tokenVersion":            yes,
 	"plugin policies[].cookie.crossSite":        yes,
 	"plugin policies[].envelope":                yes,
 	"plugin policies[].mirrored":                {Fixed, "set for rules with mirrors; Istio's see what backends see (reported)"},

@@ -53,7 +53,7 @@ func FailStatus(p *policyconfig.Policy) int {
 
 // StaysWithin reports whether a policy's sessions stay in their backend when their host is lost: that is in their tokens.
 func StaysWithin(p *policyconfig.Policy) bool {
-	return p.OnHostLost == policyconfig.RebalanceWithin && p.TokenVersion >= 2
+	return p.OnHostLost == policyconfig.RebalanceWithin
 }
 
 // Anywhere gives the policies for requests that have one backend only, or whose proxy can't tell backends apart: to stay within

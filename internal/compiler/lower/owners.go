@@ -52,10 +52,6 @@ func (l *lowerer) tellOwners(
 	if identity == v1alpha1.IdentityAddress {
 		return policies
 	}
-	if policies[0].TokenVersion < 2 {
-		l.adviseOwners(route, path, choices, "their tokens can't say which pod they are with: --token-version 2")
-		return policies
-	}
 	if l.Owners == nil {
 		l.adviseOwners(route, path, choices, "who had an address before is known to who follows endpoints: --watch or limpet serve")
 	}

@@ -112,7 +112,7 @@ func listMatches(count int) []int {
 func (s *configuredSession) addPolicy(name, path string, routes []string) {
 	s.policies = append(s.policies, s.effective.BuildPolicy(precedence.PolicyIdentity{
 		Name: truncateName(name, policyconfig.MaxName), Scope: s.scope, Routes: slices.Clone(routes), SessionName: s.name, CookiePath: path,
-		TokenVersion: s.tokenVersion, Mirrored: s.mirrored && (s.backend < 0 || len(s.backends) == 1),
+		Mirrored: s.mirrored && (s.backend < 0 || len(s.backends) == 1),
 	}))
 }
 

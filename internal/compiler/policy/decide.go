@@ -9,7 +9,6 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 	"github.com/limpet-proxy/limpet/internal/compiler/seniority"
 	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
-	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // Options is what decisions depend on besides the documents.
@@ -34,9 +33,7 @@ type Options struct {
 	AncestorLimit func(ancestors.Input) *ancestors.Limit
 	// KnowsTermination says that the input tells since when hosts terminate.
 	KnowsTermination bool
-	// TokenVersion is the version of the tokens that the filter writes; zero is the plugin's default.
-	TokenVersion policyconfig.TokenVersion
-	Pause        parallel.Pause
+	Pause            parallel.Pause
 }
 
 // Decide works out which session persistence requests have on every path that they take through the ports. What can't be

@@ -12,7 +12,6 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
 	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
-	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // ruleInput is all that a rule's sessions on one listener depend on, as long as no other rule has a say.
@@ -38,7 +37,6 @@ type ruleLocation struct {
 	listener             string
 	release              sessionapi.APIRelease
 	xbackend, perBackend bool
-	tokenVersion         policyconfig.TokenVersion
 	// mirrored says that limpet has the proxy mirror requests of the rule.
 	mirrored bool
 }
@@ -49,7 +47,7 @@ func gatherInputs(rules []*attachedRule, attached *attachedPolicies, limit *ance
 	for i, r := range rules {
 		in := &ruleInput{ruleLocation: r.locate(), hostnames: r.listener.Hostnames(r.route), backends: r.identities, refusals: r.refusals}
 		in.lost = attached.lostOverrides(in.pathTo(in.backends), limit)
-		in.tokenVersion, in.mirrored = o.TokenVersion, o.HidesTokens && in.hasMirrors()
+		in.mirrored = o.HidesTokens && in.hasMirrors()
 		if !in.perBackend {
 			in.blocksByPath = [][]precedence.SettingsBlock{attached.blocksOn(in.pathTo(in.backends), limit)}
 		}

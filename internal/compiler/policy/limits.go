@@ -61,16 +61,14 @@ func (o *Options) limitWithin(r *Rule, s *Session) Limit {
 	if len(r.Backends()) < 2 || s.Policies[0].OnHostLost != policyconfig.RebalanceWithin || s.Backend != nil {
 		return Limit{} // a session of one backend has nothing else to go to
 	}
-	why := ""
-	switch {
-	case o.ExternalControlPlane:
-		why = "not supported: this target's control plane makes the endpoints, and does not mark them with their backends"
-	case s.Policies[0].TokenVersion < 2:
-		why = "it needs tokens that name the backend: --token-version 2"
-	default:
+	if !o.ExternalControlPlane {
 		return Limit{}
 	}
-	return Limit{"onHostLost", string(policyconfig.Rebalance), why + "; sessions that lose their host go to any, as under Rebalance"}
+	return Limit{
+		"onHostLost", string(policyconfig.Rebalance),
+		"not supported: this target's control plane makes the endpoints, and does not mark them with their backends; " +
+			"sessions that lose their host go to any, as under Rebalance",
+	}
 }
 
 // limitIdentity is about what is written of pods and can't hold (S42).
@@ -81,8 +79,6 @@ func (o *Options) limitIdentity(_ *Rule, s *Session) Limit {
 	case !written || identity == v1alpha1.IdentityAddress:
 	case o.ExternalControlPlane:
 		l.Why = "not supported: this target's control plane makes the endpoints, and nobody tells the filter whose their addresses are"
-	case s.Policies[0].TokenVersion < 2:
-		l.Why = "it needs tokens that name the pod: --token-version 2; sessions are with the address"
 	case identity == v1alpha1.IdentityPod && !o.KnowsTermination:
 		l.Why = "whose an address was is known to who follows endpoints, --watch or limpet serve; sessions are with the address"
 		l.Holds = ""

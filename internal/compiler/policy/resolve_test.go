@@ -30,8 +30,7 @@ func TestEvidence(t *testing.T) {
 		"xbackend":   func(e *ruleInput) { e.xbackend = true },
 		"perBackend": func(e *ruleInput) { e.perBackend = true },
 
-		"tokenVersion": func(e *ruleInput) { e.tokenVersion = 2 },
-		"mirrored":     func(e *ruleInput) { e.mirrored = true },
+		"mirrored": func(e *ruleInput) { e.mirrored = true },
 	}
 	for _, of := range []reflect.Type{reflect.TypeFor[ruleLocation](), reflect.TypeFor[ruleInput]()} {
 		for i := range of.NumField() {

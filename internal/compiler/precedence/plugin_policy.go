@@ -16,8 +16,6 @@ type PolicyIdentity struct {
 	SessionName string
 	// CookiePath is [Effective.CookiePath] or a computed one (S23), empty for no Path. Without meaning for headers.
 	CookiePath string
-	// TokenVersion is as in [policyconfig.Policy]; zero for the default.
-	TokenVersion policyconfig.TokenVersion
 	// Mirrored says that requests are mirrored, all of whose sessions are of this policy.
 	Mirrored bool
 }
@@ -36,9 +34,6 @@ func (e *Effective) BuildPolicy(identity PolicyIdentity) policyconfig.Policy {
 	}
 	p.Name, p.Scope, p.Routes, p.Clusters = identity.Name, identity.Scope, identity.Routes, identity.Clusters
 	p.SessionName = identity.SessionName
-	if identity.TokenVersion != 0 {
-		p.TokenVersion = identity.TokenVersion
-	}
 	p.Mirrored = identity.Mirrored && p.Type == policyconfig.TypeCookie && p.Forward && !p.Envelope
 	if p.Cookie != nil {
 		p.Cookie.Path = identity.CookiePath
