@@ -17,7 +17,10 @@ import (
 func (b *builder) attachRoute(route *Route) {
 	path := field.NewPath("spec", "parentRefs")
 	fault := b.refuseRoute(route)
-	if len(route.Value.Spec.ParentRefs) == 0 {
+	for _, f := range route.Unserved {
+		b.rep.WarnAt(route, f.Path, f.Message)
+	}
+	if len(route.Value.Spec.ParentRefs)+len(route.Unserved) == 0 {
 		b.rep.Warn(route, field.Required(path, "without one the route attaches to nothing"))
 	}
 	for i, ref := range route.Value.Spec.ParentRefs {
@@ -64,9 +67,17 @@ func (b *builder) attachTo(route *Route, path *field.Path, ref gatewayv1.ParentR
 	key := parentKey(route, ref)
 	all, known := b.listeners[key]
 	switch {
-	case !b.isParent(ref):
+	case !b.isParent(route, ref):
 		b.rep.Advise(route, path.Child("kind"), fmt.Sprintf(
 			"limpet serves Gateways: what the route is to a %s is left to those who serve that", *ref.Kind))
+		return nil
+	case !known && parentGroup(ref) != gatewayv1.GroupName:
+		name, key := string(ref.Name), parentNamespace(route, ref)+"/"+string(ref.Name)
+		if ref.Namespace != nil {
+			name = key
+		}
+		b.rep.WarnAt(route, path.String(), fmt.Sprintf(
+			"Not found: %q: there is no Gateway %s of %s in the input: nothing is written for its proxies", name, key, parentGroup(ref)))
 		return nil
 	case !known:
 		kind := object.KindGateway
@@ -119,7 +130,20 @@ func parentKey(route *Route, ref gatewayv1.ParentReference) string {
 	if isListenerSet(ref) {
 		return setKey(key)
 	}
-	return key
+	return gatewayKey(parentGroup(ref), key)
+}
+
+// gatewayKey names a Gateway of an API.
+func gatewayKey(group, key string) string {
+	if group == gatewayv1.GroupName {
+		return key
+	}
+	return group + " " + key
+}
+
+// listenersKey names a Gateway as routes of its API do.
+func listenersKey(g *resource.Object[gatewayv1.Gateway]) string {
+	return gatewayKey(object.APIKind(g.Kind).Group, g.Key())
 }
 
 // ParentRef names what a route's parentRef leads to; nothing for what no listeners of limpet's are written in.
@@ -128,7 +152,7 @@ func ParentRef(route *Route, ref gatewayv1.ParentReference) object.Ref {
 	switch {
 	case isListenerSet(ref):
 		kind = object.KindListenerSet
-	case !isGateway(ref):
+	case !isGateway(route, ref):
 		return object.Ref{}
 	}
 	return object.Ref{Kind: kind, Namespace: parentNamespace(route, ref), Name: string(ref.Name)}
@@ -149,9 +173,17 @@ func parentNamespace(route *Route, ref gatewayv1.ParentReference) string {
 	return route.Namespace
 }
 
-// isGateway reports whether a reference is to a Gateway, and not to a Service of a mesh or another implementation's parent.
-func isGateway(ref gatewayv1.ParentReference) bool {
-	return (ref.Kind == nil || *ref.Kind == object.KindGateway) && (ref.Group == nil || *ref.Group == gatewayv1.GroupName)
+// isGateway reports whether a reference is to a Gateway of the route's API, and not to a Service of a mesh or another implementation's
+// parent.
+func isGateway(route *Route, ref gatewayv1.ParentReference) bool {
+	return (ref.Kind == nil || *ref.Kind == object.KindGateway) && parentGroup(ref) == object.APIKind(route.Kind).Group
+}
+
+func parentGroup(ref gatewayv1.ParentReference) string {
+	if ref.Group == nil {
+		return gatewayv1.GroupName
+	}
+	return string(*ref.Group)
 }
 
 // isListenerSet reports whether a reference is to a ListenerSet.
@@ -160,8 +192,8 @@ func isListenerSet(ref gatewayv1.ParentReference) bool {
 }
 
 // isParent reports whether a reference is to what limpet's listeners are written in.
-func (b *builder) isParent(ref gatewayv1.ParentReference) bool {
-	return isGateway(ref) || !b.isolated && isListenerSet(ref)
+func (b *builder) isParent(route *Route, ref gatewayv1.ParentReference) bool {
+	return isGateway(route, ref) || !b.isolated && isListenerSet(ref)
 }
 
 // isNamedBy reports whether a reference to a Gateway means a listener of it.

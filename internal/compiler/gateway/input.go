@@ -103,7 +103,7 @@ func (in Input) AssumeClasses(assume bool) Input {
 func NewInputPerGateway(objects *resource.Objects, controller gatewayv1.GatewayController) Input {
 	return Input{controller: controller, isolated: true, assumeClass: true, objects: &resource.Objects{
 		Classes: objects.Classes, Gateways: objects.Gateways, Routes: objects.Routes, Refused: objects.Refused,
-		IstioGateways: objects.IstioGateways, VirtualServices: objects.VirtualServices, Namespaces: objects.Namespaces,
+		Namespaces: objects.Namespaces,
 	}}
 }
 

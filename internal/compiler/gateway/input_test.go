@@ -27,7 +27,7 @@ func TestInput(t *testing.T) {
 		}
 	}
 	services := *routes
-	services.ServiceEntries = []*resource.Object[resource.ServiceEntry]{{}}
+	services.Hosts = []*resource.Object[resource.Host]{{}}
 	if !NewInput(routes, bind).Equal(NewInput(&services, bind)) {
 		t.Error("a kind that has no effect is compared")
 	}

@@ -97,7 +97,6 @@ func Build(in Input) *Topology {
 	for _, proxy := range in.objects.Proxies {
 		b.attachProxy(proxy)
 	}
-	b.attachIstio(in.objects)
 	t.Ports, t.Attachments, t.claims = b.layOutPorts(), b.status, b.claims
 	for host, proxy := range b.proxies {
 		t.proxyHosts[host] = proxy.Origin().Ref

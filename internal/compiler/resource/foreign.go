@@ -12,6 +12,7 @@ import (
 	gatewayxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
+	"github.com/limpet-proxy/limpet/internal/compiler/istioapi"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
@@ -51,7 +52,7 @@ func (a *admitter) findKind(d *read.Document) (k *Kind, passedOver string) {
 	theirs := a.options.ExternalControlPlane && slices.ContainsFunc(registry, func(k *Kind) bool {
 		return k.ownProxy && k.GroupKind == gvk.GroupKind()
 	})
-	if k != nil && !theirs && (gvk.Group != IstioGroup || a.options.Istio) {
+	if k != nil && !theirs && (gvk.Group != istioapi.Group || a.options.Istio) {
 		return k, ""
 	}
 	if why := a.explainMisspelt(gvk); why != "" && !theirs {
@@ -104,7 +105,7 @@ func (a *admitter) explainMisspelt(gvk schema.GroupVersionKind) string {
 	var inGroup, groups, versions []string
 	for _, k := range registry {
 		switch {
-		case k.Group == IstioGroup && !a.options.Istio:
+		case k.Group == istioapi.Group && !a.options.Istio:
 		case k.GroupKind == gvk.GroupKind():
 			return no + ": " + k.explainVersions()
 		case k.Group == gvk.Group:

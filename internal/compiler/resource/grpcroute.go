@@ -44,10 +44,7 @@ func convertGRPCRoute(o *Object[gatewayv1.GRPCRoute]) *Object[gatewayv1.HTTPRout
 		rule.Filters = convertGRPCFilters(r.Filters)
 		route.Spec.Rules = append(route.Spec.Rules, rule)
 	}
-	return &Object[gatewayv1.HTTPRoute]{
-		Document: o.Document, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name,
-		Created: o.Created, Labels: o.Labels, Value: route, Sessions: o.Sessions, Faults: o.Faults,
-	}
+	return withValue(o, route)
 }
 
 func convertGRPCMatch(m gatewayv1.GRPCRouteMatch) gatewayv1.HTTPRouteMatch {

@@ -34,6 +34,10 @@ type Object[T any] struct {
 	Sessions map[string]*sessionapi.InlineSession
 	// Faults are what limpet does not support in the object, by path.
 	Faults []Fault
+	// Unserved are the parents of a route that are none of limpet's, in the words of its document; RuleExtras have what its rules
+	// say that Gateway API has no fields for, or are empty.
+	Unserved   []Fault
+	RuleExtras []RuleExtra
 	// Proxy is the HTTPProxy that a route was made of; nil for all else.
 	Proxy *HTTPProxy
 }
@@ -48,11 +52,12 @@ func (o *Object[T]) Key() string { return o.Namespace + "/" + o.Name }
 
 // Objects is the admitted input, each kind in the order in which Gateway API settles conflicts.
 type Objects struct {
-	Classes  []*Object[gatewayv1.GatewayClass]
+	Classes []*Object[gatewayv1.GatewayClass]
+	// Gateways without a class are those of another API, whose proxies have the labels of their infrastructure.
 	Gateways []*Object[gatewayv1.Gateway]
 	// ListenerSets add listeners to Gateways.
 	ListenerSets []*ListenerSet
-	// Routes are HTTPRoutes, and GRPCRoutes and the routes of connections (IsStreamRoute) in the shape of HTTPRoutes.
+	// Routes are HTTPRoutes, and in their shape GRPCRoutes, the routes of connections (IsStreamRoute) and those of other APIs.
 	Routes   []*Object[gatewayv1.HTTPRoute]
 	Services []*Object[corev1.Service]
 	Slices   []*Object[discoveryv1.EndpointSlice]
@@ -73,9 +78,8 @@ type Objects struct {
 	// Platform are objects of the control plane's own kinds (Options.Own); their Written is all that is known of them.
 	Platform []*Object[Platform]
 
-	IstioGateways   []*Object[IstioGateway]
-	VirtualServices []*Object[VirtualService]
-	ServiceEntries  []*Object[ServiceEntry]
+	// Hosts are those that a control plane knows besides Services.
+	Hosts []*Object[Host]
 
 	// Refused are the objects of the input that are left out, in order, for they are no good.
 	Refused []object.Ref

@@ -74,10 +74,7 @@ func newStreamRouteKind[T any](kind string, read func(*T) streamRoute, versions 
 			s := read(o.Value)
 			route := &gatewayv1.HTTPRoute{TypeMeta: s.kind, ObjectMeta: s.meta}
 			route.Spec = gatewayv1.HTTPRouteSpec{CommonRouteSpec: s.common, Hostnames: s.hosts, Rules: s.rules}
-			into.Routes = append(into.Routes, &Object[gatewayv1.HTTPRoute]{
-				Document: o.Document, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name,
-				Created: o.Created, Labels: o.Labels, Value: route, Faults: o.Faults,
-			})
+			into.Routes = append(into.Routes, withValue(o, route))
 		},
 	})
 }

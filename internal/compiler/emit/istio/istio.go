@@ -180,11 +180,11 @@ const waypoint = "istio-waypoint"
 // with one selector are one set.
 func (e *emitter) findProxySet(rule *ir.AttachedRule) (string, *proxySet) {
 	g := rule.Listener.Gateway
-	if g.Kind != object.KindIstioGateway && g.Class == waypoint {
+	if g.Class == waypoint {
 		e.rep.NotSupportedBy(g.Subject, Target, "spec.gatewayClassName", "a waypoint is no gateway for Istio's EnvoyFilters")
 		return "", nil
 	}
-	if g.Kind != object.KindIstioGateway {
+	if g.Class != "" {
 		return "gateway " + g.Key(), &proxySet{first: g, name: "limpet-" + g.Name, namespace: g.Namespace, gateway: g.Name}
 	}
 	if len(g.Selector) == 0 {

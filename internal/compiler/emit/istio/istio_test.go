@@ -162,11 +162,12 @@ func TestEnvoyFilterTurnsSessionsOn(t *testing.T) {
 func TestServicesOfSessionsHaveLabels(t *testing.T) {
 	web := newListener(object.KindGateway, "web")
 	there, away := newObject(object.KindService, "there", `"spec": {"ports": [{"port": 8080}]}`), newService("away")
-	entry := newObject(object.KindServiceEntry, "entry", `"spec": {"hosts": ["api.example.com"]}`)
+	entry := newObject("ServiceEntry", "entry", `"spec": {}`)
 	host := &ir.Backend{Ref: object.Ref{Kind: "Hostname", Name: "api.example.com"}, Port: 443}
 	rule := newRule(object.KindHTTPRoute, "a", []*ir.Backend{newService("there"), away, host}, "")
 	plan := planOf(attach(rule, web, newSession(newPolicy("shop/a/rule/0", "/", 0))))
-	plan.Objects = map[string][]*ir.Object{object.KindService: {&there}, object.KindServiceEntry: {&entry}}
+	plan.Objects = map[string][]*ir.Object{object.KindService: {&there}}
+	plan.Hosts = map[string]*ir.Object{"api.example.com": &entry}
 	emit(t, plan, Options{}).checkWarnings(t, "metadata.labels: without the label istio.io/persistent-session, whatever its value, Istio takes hosts")
 
 	native := emit(t, plan, Options{NativePin: true})

@@ -31,7 +31,10 @@ func newObject(kind, name, fields string) ir.Object {
 
 // newListener makes a Gateway with one listener.
 func newListener(kind, name string) *ir.GatewayListener {
-	g := &ir.Gateway{Object: newObject(kind, name, `"spec": {}`), Class: "istio"}
+	g := &ir.Gateway{Object: newObject(kind, name, `"spec": {}`)}
+	if kind == object.KindGateway {
+		g.Class = "istio"
+	}
 	g.Listeners = []*ir.GatewayListener{{Gateway: g, Name: "http", Port: 80, Protocol: gatewayv1.HTTPProtocolType}}
 	return g.Listeners[0]
 }

@@ -1,7 +1,6 @@
 package istio
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
@@ -14,24 +13,9 @@ type registry struct {
 }
 
 func newRegistry(plan *ir.Plan) registry {
-	r := registry{services: map[string]*ir.Object{}, entries: map[string]*ir.Object{}}
+	r := registry{services: map[string]*ir.Object{}, entries: plan.Hosts}
 	for _, s := range plan.Objects[object.KindService] {
 		r.services[serviceHost(s.Ref)] = s
-	}
-	for _, e := range plan.Objects[object.KindServiceEntry] {
-		var entry struct {
-			Spec struct {
-				Hosts []string `json:"hosts"`
-			} `json:"spec"`
-		}
-		if json.Unmarshal(e.JSON, &entry) != nil {
-			continue // it was read before, so this can't be
-		}
-		for _, host := range entry.Spec.Hosts {
-			if r.entries[host] == nil {
-				r.entries[host] = e
-			}
-		}
 	}
 	return r
 }
