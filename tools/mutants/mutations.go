@@ -357,13 +357,13 @@ var mutations = []mutation{
 	},
 	{
 		"HTTPProxies not read by the frame", objects,
-		"\t\tProxies:    replace(was.Proxies, gone.Proxies, came.Proxies),\n",
+		"\t\tHostRoutes: replace(was.HostRoutes, gone.HostRoutes, came.HostRoutes),\n",
 		"",
 	},
 	{
 		"HTTPProxies for connections are followed", state,
-		"s.objects.unfollowed == 0 && !takesProxies",
-		"s.objects.unfollowed == 0 && (true || takesProxies)",
+		"s.objects.unfollowed == 0 && !hasStreams",
+		"s.objects.unfollowed == 0 && (true || hasStreams)",
 	},
 	{
 		"routes of connections do not mark the frame", marked,
@@ -412,7 +412,7 @@ var mutations = []mutation{
 	},
 	{
 		"HTTPProxies do not need their Secrets", objects,
-		"\t\t\ts.objects.countVerifying(p.Namespace, p.Value.Verifies(), present)\n",
+		"\t\t\ts.objects.countVerifying(r.Namespace, r.Verifies(), present)\n",
 		"",
 	},
 	{

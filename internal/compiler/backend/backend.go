@@ -141,8 +141,8 @@ func (x *Index) Resolve(
 	if x.unverified && ref.Group != nil && string(*ref.Group) == object.APIKind(object.KindHostname).Group && ref.Kind != nil {
 		return x.resolveHost(namespace, ref), nil
 	}
-	if isExtension(route, ref) {
-		return x.resolveExtension(namespace, path, ref)
+	if isAuthService(route, ref.BackendObjectReference) {
+		return x.resolveAuthService(route, path, ref)
 	}
 	if ref.Group != nil && *ref.Group != "" {
 		return nil, field.NotSupported(path.Child("group"), *ref.Group, []gatewayv1.Group{""})
@@ -170,10 +170,10 @@ func (x *Index) Resolve(
 	return x.resolveService(connectionKind(route), namespace+"/"+string(ref.Name), path, ref)
 }
 
-// connectionKind is the kind of the route, or for connections of an HTTPProxy what stands for those.
+// connectionKind is the kind of the route, or the one that stands for it where it is of another API.
 func connectionKind(route *resource.Object[gatewayv1.HTTPRoute]) string {
-	if resource.IsTCPProxy(route) {
-		return object.KindTLSRoute
+	if route.Host != nil && resource.IsStreamRoute(route.Value.Kind) {
+		return route.Value.Kind
 	}
 	return route.Kind
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/backend"
 	"github.com/limpet-proxy/limpet/internal/compiler/compilertest"
+	"github.com/limpet-proxy/limpet/internal/compiler/foreign"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
@@ -104,7 +105,7 @@ func resolvePart(t *testing.T, x *backend.Index, refYAML, subset string) *backen
 	}
 	route := &gatewayv1.HTTPRoute{Spec: gatewayv1.HTTPRouteSpec{Rules: []gatewayv1.HTTPRouteRule{rule}}}
 	return x.ResolveOf(&resource.Object[gatewayv1.HTTPRoute]{
-		Kind: "HTTPRoute", Namespace: "default", Name: "cart", Value: route, RuleExtras: []resource.RuleExtra{{Subsets: []string{subset}}},
+		Kind: "HTTPRoute", Namespace: "default", Name: "cart", Value: route, RuleExtras: []foreign.Rule{{Subsets: []string{subset}}},
 	}, 0, 0)
 }
 

@@ -129,7 +129,7 @@ func listStreamClusters(l ir.Listener) (all []string) {
 // gatherStreams gives all objects that routes of connections may depend on, without policies about sessions: they have none.
 func (s *State) gatherStreams() *resource.Objects {
 	all := *s.objects.context
-	all.Proxies, all.Refused, all.LoadBalancers = nil, slices.Clip(all.Refused), nil
+	all.HostRoutes, all.Refused, all.LoadBalancers = nil, slices.Clip(all.Refused), nil
 	g := newGatherer(s.objects, &all)
 	for _, route := range s.objects.streams {
 		all.Routes = append(all.Routes, route)

@@ -23,6 +23,8 @@ type Plan struct {
 	Gateways []*Gateway
 	// Routes are all route objects of the input, the older first.
 	Routes []*RouteObject
+	// HostRoutes are routes that name no parents, which no control plane but limpet knows.
+	HostRoutes []*Object
 	// Objects are the input's objects of other kinds, by kind, the older first.
 	Objects map[string][]*Object
 	// Hosts are the objects that add hosts to those that the control plane knows besides Services, by the host.

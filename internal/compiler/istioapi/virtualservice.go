@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/foreign"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 )
 
@@ -72,21 +73,11 @@ type destination struct {
 type Route struct {
 	gatewayv1.HTTPRoute
 	// Rules have, for each rule, what Gateway API has no fields for.
-	Rules []Rule
+	Rules []foreign.Rule
 	// Unserved is what of it limpet does not serve.
 	Unserved []Unserved
 	// Path writes a path of the HTTPRoute as one of the VirtualService.
 	Path func(string) string
-}
-
-// Rule is what Gateway API has no fields for.
-type Rule struct {
-	// MatchNames are those of the matches, empty for none.
-	MatchNames []string
-	// Subsets are the names of the parts of their hosts that the backendRefs mean, empty for all.
-	Subsets []string
-	// Delegates says that another route object has the rule's routes.
-	Delegates bool
 }
 
 // Unserved is what limpet does not serve, and why.
@@ -147,7 +138,7 @@ func (v *VirtualService) addParents(route *Route) (paths []string) {
 	return paths
 }
 
-func (r *httpRoute) convert() (rule gatewayv1.HTTPRouteRule, more Rule) {
+func (r *httpRoute) convert() (rule gatewayv1.HTTPRouteRule, more foreign.Rule) {
 	more.Delegates = r.Delegate != nil
 	if r.Name != "" {
 		name := gatewayv1.SectionName(r.Name)
@@ -187,18 +178,14 @@ func (r *httpRoute) convert() (rule gatewayv1.HTTPRouteRule, more Rule) {
 func (m match) toPathMatch() *gatewayv1.HTTPPathMatch {
 	switch {
 	case m.URI == nil, m.URI.Prefix == "/", m.IgnoreURICase:
-		return newPathMatch(gatewayv1.PathMatchPathPrefix, "/")
+		return foreign.NewPathMatch(gatewayv1.PathMatchPathPrefix, "/")
 	case m.URI.Exact != "":
-		return newPathMatch(gatewayv1.PathMatchExact, m.URI.Exact)
+		return foreign.NewPathMatch(gatewayv1.PathMatchExact, m.URI.Exact)
 	case m.URI.Regex != "":
-		return newPathMatch(gatewayv1.PathMatchRegularExpression, m.URI.Regex)
+		return foreign.NewPathMatch(gatewayv1.PathMatchRegularExpression, m.URI.Regex)
 	default:
-		return newPathMatch(gatewayv1.PathMatchRegularExpression, regexp.QuoteMeta(m.URI.Prefix)+".*")
+		return foreign.NewPathMatch(gatewayv1.PathMatchRegularExpression, regexp.QuoteMeta(m.URI.Prefix)+".*")
 	}
-}
-
-func newPathMatch(kind gatewayv1.PathMatchType, value string) *gatewayv1.HTTPPathMatch {
-	return &gatewayv1.HTTPPathMatch{Type: &kind, Value: &value}
 }
 
 func (d *destination) toReference() gatewayv1.BackendObjectReference {

@@ -23,7 +23,7 @@ func NewPlan(
 		index: backends, classes: indexClasses(objects),
 		routes:   make(map[*gateway.Route]*ir.RouteObject, len(objects.Routes)),
 		gateways: map[*gatewayObject]*ir.Gateway{}, backends: map[*backend.Backend]*ir.Backend{},
-		sessions: map[*policy.Rule]*ir.RuleSessions{}, plan: &ir.Plan{Objects: newObjects(objects), Written: newWritten(objects.Written)},
+		sessions: map[*policy.Rule]*ir.RuleSessions{}, plan: &ir.Plan{Objects: newObjects(objects), HostRoutes: listObjects(objects.HostRoutes), Written: newWritten(objects.Written)},
 	}
 	p.indexHosts(objects.Hosts)
 	for _, route := range objects.Routes {
@@ -55,7 +55,6 @@ type planner struct {
 func newObjects(objects *resource.Objects) map[string][]*ir.Object {
 	all := map[string][]*ir.Object{}
 	addObjects(all, objects.Services)
-	addObjects(all, objects.Proxies)
 	addObjects(all, objects.Backends)
 	addObjects(all, objects.LoadBalancers)
 	addObjects(all, objects.TrafficPolicies)
@@ -89,6 +88,14 @@ func addObjects[T any](all map[string][]*ir.Object, objects []*resource.Object[T
 		one := newObject(o)
 		all[o.Kind] = append(all[o.Kind], &one)
 	}
+}
+
+func listObjects[T any](objects []*resource.Object[T]) (all []*ir.Object) {
+	for _, o := range objects {
+		one := newObject(o)
+		all = append(all, &one)
+	}
+	return all
 }
 
 func newObject[T any](o *resource.Object[T]) ir.Object {

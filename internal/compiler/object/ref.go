@@ -25,10 +25,6 @@ const (
 
 	// KindVirtualService is Istio's, of which a rule is an HTTP route.
 	KindVirtualService = "VirtualService"
-	// KindHTTPProxy is Contour's. Policies do not attach to it: it has one inside.
-	KindHTTPProxy = "HTTPProxy"
-	// KindExtensionService is Contour's too: a service that the proxy asks about requests.
-	KindExtensionService = "ExtensionService"
 	// KindIstioGateway is what Istio's Gateway is called here, for Gateway API has a kind of that name.
 	KindIstioGateway = "Istio Gateway"
 )

@@ -9,6 +9,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/compilertest"
+	"github.com/limpet-proxy/limpet/internal/compiler/foreign"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
@@ -72,11 +73,11 @@ func TestHTTPProxiesAsHTTPRoutes(t *testing.T) {
 		"{services: [{name: a, port: 80, weight: 9}, {name: b, port: 81}]}":  "-> a:80=9 b:81=0",
 	} {
 		objects := compilertest.Admit(t, document(httpProxy, "spec: {virtualhost: {fqdn: a.org}, routes: ["+route+"]}"))
-		proxy := objects.Proxies[0]
-		if got := formatRule(proxy.Value.Route.Value.Spec.Rules[0]); got != want {
+		proxy := objects.HostRoutes[0]
+		if got := formatRule(proxy.Value.Spec.Rules[0]); got != want {
 			t.Errorf("%s: got %s, want %s", route, got, want)
 		}
-		if got := proxy.Value.Route; got.Kind != "HTTPProxy" || got.Value.Spec.Hostnames[0] != "a.org" || len(objects.Routes) != 0 {
+		if got := proxy; got.Kind != "HTTPProxy" || got.Value.Spec.Hostnames[0] != "a.org" || len(objects.Routes) != 0 {
 			t.Errorf("%s: got %s for %v", route, got.Kind, got.Value.Spec.Hostnames)
 		}
 	}
@@ -238,7 +239,7 @@ func TestVirtualServicesBeyondHTTPRoutes(t *testing.T) {
 		"spec: {hosts: [a.org], gateways: [mesh, a/b], http: ["+
 			"{match: [{name: m}, {}], route: [{destination: {host: a}}, {destination: {host: a, subset: v2}}], mirror: {host: c}}, {delegate: {name: d}}]}"))
 	route := objects.Routes[0]
-	want := []resource.RuleExtra{{MatchNames: []string{"m", ""}, Subsets: []string{"", "v2"}}, {Delegates: true}}
+	want := []foreign.Rule{{MatchNames: []string{"m", ""}, Subsets: []string{"", "v2"}}, {Delegates: true}}
 	if !reflect.DeepEqual(route.RuleExtras, want) || route.Value.Spec.Rules[0].Filters[0].RequestMirror.BackendRef.Name != "c" {
 		t.Errorf("got %+v, want %+v", route.RuleExtras, want)
 	}
@@ -259,8 +260,8 @@ func TestFieldsOfConvertedKinds(t *testing.T) {
 		of   interface{ Path(string) string }
 		want string
 	}{
-		"spec.rules[0].backendRefs[1].port": {objects.Proxies[0].Value.Route, "spec.routes[0].services[1].port"},
-		"spec.hostnames":                    {objects.Proxies[0].Value.Route, "spec.virtualhost.fqdn"},
+		"spec.rules[0].backendRefs[1].port": {objects.HostRoutes[0], "spec.routes[0].services[1].port"},
+		"spec.hostnames":                    {objects.HostRoutes[0], "spec.virtualhost.fqdn"},
 		"spec.rules[0].matches[0]":          {objects.Routes[0], "spec.http[0].match[0]"},
 		"spec.rules[0].retry":               {objects.Routes[0], "spec.http[0].retries"},
 	} {

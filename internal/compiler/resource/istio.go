@@ -33,7 +33,7 @@ func convertVirtualService(v *Object[istioapi.VirtualService], into *Objects) {
 	v.Rename(route.Path)
 	o := withValue(v, &route.HTTPRoute)
 	for _, more := range route.Rules {
-		o.RuleExtras = append(o.RuleExtras, RuleExtra(more))
+		o.RuleExtras = append(o.RuleExtras, more)
 	}
 	for _, u := range route.Unserved {
 		o.Unserved = append(o.Unserved, Fault(u))
@@ -47,22 +47,4 @@ func withValue[T, V any](o *Object[T], value *V) *Object[V] {
 		Document: o.Document, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name,
 		Created: o.Created, Labels: o.Labels, Value: value, Sessions: o.Sessions, Faults: o.Faults,
 	}
-}
-
-// RuleExtra is what a rule says that Gateway API has no fields for.
-type RuleExtra struct {
-	// MatchNames are those of the matches, empty for none.
-	MatchNames []string
-	// Subsets are the names of the parts of their hosts that the backendRefs mean, empty for all.
-	Subsets []string
-	// Delegates says that another route object has the rule's routes.
-	Delegates bool
-}
-
-// ExtraOf is what is known of a rule besides its spec.
-func (o *Object[T]) ExtraOf(rule int) RuleExtra {
-	if len(o.RuleExtras) == 0 {
-		return RuleExtra{}
-	}
-	return o.RuleExtras[rule]
 }

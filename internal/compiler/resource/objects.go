@@ -12,6 +12,7 @@ import (
 	gatewayxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
+	"github.com/limpet-proxy/limpet/internal/compiler/foreign"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
@@ -37,9 +38,24 @@ type Object[T any] struct {
 	// Unserved are the parents of a route that are none of limpet's, in the words of its document; RuleExtras have what its rules
 	// say that Gateway API has no fields for, or are empty.
 	Unserved   []Fault
-	RuleExtras []RuleExtra
-	// Proxy is the HTTPProxy that a route was made of; nil for all else.
-	Proxy *HTTPProxy
+	RuleExtras []foreign.Rule
+	// Host is how a route attaches that names no parents; nil for one of Gateway API.
+	Host *foreign.Host
+}
+
+// ExtraOf is what is known of a rule besides its spec.
+func (o *Object[T]) ExtraOf(rule int) foreign.Rule {
+	if len(o.RuleExtras) == 0 {
+		return foreign.Rule{}
+	}
+	return o.RuleExtras[rule]
+}
+
+// Verifies reports whether hosts of a rule's backends have to show who they are.
+func (o *Object[T]) Verifies() bool {
+	return slices.ContainsFunc(o.RuleExtras, func(r foreign.Rule) bool {
+		return slices.ContainsFunc(append(r.Backends, r.Mirror), func(b foreign.Backend) bool { return b.Validation != nil })
+	})
 }
 
 // Origin names the object as a place where session persistence is written.
@@ -69,8 +85,10 @@ type Objects struct {
 	BackendTLS []*BackendTLSPolicy
 	ConfigMaps []*Object[ConfigMap]
 
-	Proxies         []*Object[HTTPProxy]
-	Extensions      []*Object[ExtensionService]
+	// HostRoutes are routes with a Host, in the shape of HTTPRoutes.
+	HostRoutes []*Object[gatewayv1.HTTPRoute]
+	// AuthServices stand for Services that the proxy itself asks.
+	AuthServices    []*Object[AuthService]
 	LoadBalancers   []*Object[v1alpha1.LoadBalancerPolicy]
 	SessionPolicies []*Object[v1alpha1.SessionPersistencePolicy]
 	TrafficPolicies []*Object[gatewayxv1alpha1.XBackendTrafficPolicy]

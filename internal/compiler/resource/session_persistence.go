@@ -13,6 +13,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/admission"
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
 	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
+	"github.com/limpet-proxy/limpet/internal/compiler/support"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -179,10 +180,10 @@ var crdReleases = map[sessionapi.APIRelease]admission.APIRelease{
 }
 
 // The fields of sessionPersistence that began with 1.7 or are in both shapes, and those of the shape up to 1.6.
-func sessionFields17() fieldSupport {
-	return supportAll("type", "absoluteTimeout", "cookie.name", "cookie.path", "cookie.lifetimeType", "header.name")
+func sessionFields17() support.Fields {
+	return support.All("type", "absoluteTimeout", "cookie.name", "cookie.path", "cookie.lifetimeType", "header.name")
 }
 
-func sessionFields16() fieldSupport {
-	return supportAll("sessionName", "idleTimeout", "cookieConfig.lifetimeType")
+func sessionFields16() support.Fields {
+	return support.All("sessionName", "idleTimeout", "cookieConfig.lifetimeType")
 }

@@ -55,7 +55,7 @@ type Input struct {
 	Pause   parallel.Pause
 }
 
-// Build gives the status of every object that has one: GatewayClasses, Gateways, routes, policies, XBackends, HTTPProxies,
+// Build gives the status of every object that has one: GatewayClasses, Gateways, routes, policies, XBackends, routes with a Host,
 // and Services that policies affect, in this order, each kind in the order in which it was admitted. A Gateway whose
 // class is not in the input has none, for it is another controller's; so have parentRefs that lead to it.
 func Build(in Input) []Object {
@@ -90,8 +90,8 @@ func Build(in Input) []Object {
 	b.writeLoadBalancers()
 	b.writeBackendTLS()
 	b.writeXBackends()
-	b.writeProxies()
-	b.writeExtensions()
+	b.writeHostRoutes()
+	b.writeAuthServices()
 	b.writeServices()
 	return b.objects
 }

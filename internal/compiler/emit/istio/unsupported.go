@@ -11,8 +11,8 @@ import (
 // reportUnsupported reports the objects that have no effect on Istio, and mirrors.
 func (e *emitter) reportUnsupported() {
 	e.reportMirrors()
-	for _, p := range e.plan.Objects[object.KindHTTPProxy] {
-		e.rep.NotSupportedBy(p.Subject, Target, "", "HTTPProxy is Contour's kind")
+	for _, r := range e.plan.HostRoutes {
+		e.rep.NotSupportedBy(r.Subject, Target, "", "Istio does not know "+r.Kind)
 	}
 	for _, b := range e.plan.Objects[object.KindXBackend] {
 		e.rep.NotSupportedBy(b.Subject, Target, "", "Istio knows no XBackend")

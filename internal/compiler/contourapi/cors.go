@@ -1,4 +1,4 @@
-package resource
+package contourapi
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/duration"
+	"github.com/limpet-proxy/limpet/internal/compiler/support"
 )
 
 // CORSPolicy says which sites' pages may send requests to any route of a host.
@@ -24,8 +25,8 @@ type CORSPolicy struct {
 	MaxAge string `json:"maxAge"`
 }
 
-func corsFields() fieldSupport {
-	return nestUnder("corsPolicy", supportAll(
+func corsFields() support.Fields {
+	return support.Under("corsPolicy", support.All(
 		"allowCredentials", "allowOrigin[]", "allowMethods[]", "allowHeaders[]", "exposeHeaders[]", "maxAge"))
 }
 

@@ -1,4 +1,4 @@
-package resource
+package contourapi
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
+	"github.com/limpet-proxy/limpet/internal/compiler/support"
 )
 
 // HTTPHealthCheckPolicy asks the hosts of a route's services whether they can serve. What is 0 has Contour's default.
@@ -21,8 +22,8 @@ type HTTPHealthCheckPolicy struct {
 	HealthyThresholdCount   int64  `json:"healthyThresholdCount"`
 }
 
-func healthCheckFields() fieldSupport {
-	return nestUnder("healthCheckPolicy", supportAll("path", "host", "intervalSeconds", "timeoutSeconds",
+func healthCheckFields() support.Fields {
+	return support.Under("healthCheckPolicy", support.All("path", "host", "intervalSeconds", "timeoutSeconds",
 		"unhealthyThresholdCount", "healthyThresholdCount"))
 }
 
@@ -66,7 +67,7 @@ func (c *HTTPHealthCheckPolicy) validate(path *field.Path) field.ErrorList {
 func isNoPathCharacter(r rune) bool { return r <= ' ' || r > '~' }
 
 // HealthCheck gives the policy as that of a LoadBalancerPolicy; nil for none.
-func (c *HTTPHealthCheckPolicy) HealthCheck() *v1alpha1.HealthCheck {
+func (c *HTTPHealthCheckPolicy) convert() *v1alpha1.HealthCheck {
 	if c == nil {
 		return nil
 	}

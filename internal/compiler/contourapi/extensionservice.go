@@ -1,36 +1,27 @@
-package resource
+package contourapi
 
 import (
 	"time"
 
-	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/duration"
-	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/foreign"
+	"github.com/limpet-proxy/limpet/internal/compiler/support"
 )
 
-// contourGroup is that of Contour's kinds.
-const contourGroup = "projectcontour.io"
-
-// extensionServiceKind is Contour's kind of a service that the proxy itself asks. No CRD of it is at hand, as with HTTPProxy.
-var extensionServiceKind = newKind(definition[ExtensionService]{
-	Traits: Traits{HasStatus: true},
-	group:  contourGroup, kind: object.KindExtensionService, versions: []string{"v1alpha1"}, nameRule: apivalidation.NameIsDNSSubdomain,
-	fields: func() fieldSupport {
-		return joinRows(nestUnder("spec", supportAll("services[].name", "services[].port", "timeoutPolicy.response")),
-			fieldSupport{
-				"spec.protocol":          onlyValues("h2c"),
-				"spec.protocolVersion":   onlyValues("v3"),
-				"spec.services[].weight": ignoredFor("is about several services, and limpet takes one"),
-			},
-			nestUnder("spec", unhashedFields()))
-	},
-	loose: true, validate: (*ExtensionService).validate, ownProxy: true,
-	list: func(o *Objects) *[]*Object[ExtensionService] { return &o.Extensions },
-})
+// ExtensionServiceFields are those that limpet carries.
+func ExtensionServiceFields() support.Fields {
+	return support.Join(support.Under("spec", support.All("services[].name", "services[].port", "timeoutPolicy.response")),
+		support.Fields{
+			"spec.protocol":          support.Only("h2c"),
+			"spec.protocolVersion":   support.Only("v3"),
+			"spec.services[].weight": support.Ignored("is about several services, and limpet takes one"),
+		},
+		support.Under("spec", unhashedFields()))
+}
 
 // ExtensionService is what limpet reads of projectcontour.io/v1alpha1 ExtensionService.
 type ExtensionService struct {
@@ -59,6 +50,16 @@ func (s *ExtensionService) Timeout() time.Duration {
 	return limit
 }
 
+// Backend is the port of the Service that it stands for, in its namespace.
+func (s *ExtensionService) Backend() gatewayv1.BackendObjectReference {
+	return s.Spec.Services[0].toReference()
+}
+
+// Balancing spreads what is asked over the Service's hosts; nil leaves that to others.
+func (s *ExtensionService) Balancing() *foreign.Balancing {
+	return s.Spec.LoadBalancerPolicy.convert(field.NewPath("spec"))
+}
+
 // Authorization asks an ExtensionService of the HTTPProxy's namespace, by Envoy's protocol.
 type Authorization struct {
 	ExtensionRef ExtensionRef         `json:"extensionRef"`
@@ -75,7 +76,8 @@ type AuthorizationPolicy struct {
 	Disabled bool `json:"disabled"`
 }
 
-func (s *ExtensionService) validate() field.ErrorList {
+// Validate applies the rules of Contour's CRD.
+func (s *ExtensionService) Validate() field.ErrorList {
 	errs := validateServices(field.NewPath("spec", "services"), s.Spec.Services)
 	if len(s.Spec.Services) > 1 {
 		errs = append(errs, field.TooMany(field.NewPath("spec", "services"), len(s.Spec.Services), 1))
@@ -102,7 +104,7 @@ func (h *VirtualHost) toFilters(r *HTTPProxyRoute) []gatewayv1.HTTPRouteFilter {
 	if policy != nil && policy.Disabled {
 		return nil
 	}
-	group, kind := gatewayv1.Group(contourGroup), gatewayv1.Kind(object.KindExtensionService)
+	group, kind := gatewayv1.Group(Group), gatewayv1.Kind(KindExtensionService)
 	return []gatewayv1.HTTPRouteFilter{{
 		Type: gatewayv1.HTTPRouteFilterExternalAuth,
 		ExternalAuth: &gatewayv1.HTTPExternalAuthFilter{

@@ -1,4 +1,4 @@
-package resource
+package contourapi
 
 import (
 	"fmt"
@@ -9,6 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/foreign"
+	"github.com/limpet-proxy/limpet/internal/compiler/support"
 )
 
 // HTTPProxyService is a port of a Service. Where no service of a route has a weight, all have the same.
@@ -45,26 +48,23 @@ const (
 // maxSubjectNames is Contour's limit.
 const maxSubjectNames = 8
 
-func proxyServiceFields() fieldSupport {
-	return joinRows(
-		fieldSupport{"services[].protocol": onlyValues(serviceTLS, serviceH2, serviceH2C)},
-		supportAll("services[].name", "services[].port", "services[].weight", "services[].mirror"),
+func proxyServiceFields() support.Fields {
+	return support.Join(
+		support.Fields{"services[].protocol": support.Only(serviceTLS, serviceH2, serviceH2C)},
+		support.All("services[].name", "services[].port", "services[].weight", "services[].mirror"),
 		slowStartFields(),
-		nestUnder("services[].validation", supportAll("caSecret", "subjectName", "subjectNames[]")),
-		nestUnder("services[]", headersPolicyFields()),
+		support.Under("services[].validation", support.All("caSecret", "subjectName", "subjectNames[]")),
+		support.Under("services[]", headersPolicyFields()),
 	)
 }
 
-// Names are those of which a host's certificate must have one.
-func (v *UpstreamValidation) Names() []string {
+// names are those of which a host's certificate must have one.
+func (v *UpstreamValidation) names() []string {
 	if len(v.SubjectNames) > 0 {
 		return v.SubjectNames
 	}
 	return []string{v.SubjectName}
 }
-
-// HTTP2 reports whether the service says that HTTP/2 is spoken.
-func (s *HTTPProxyService) HTTP2() bool { return s.Protocol == serviceH2 || s.Protocol == serviceH2C }
 
 // validateServices checks those that a route, or connections, go to.
 func validateServices(path *field.Path, services []HTTPProxyService) field.ErrorList {
@@ -96,8 +96,8 @@ func (s *HTTPProxyService) validateService(at *field.Path) field.ErrorList {
 	switch {
 	case s.Mirror && (s.Weight < 0 || s.Weight > allPercent):
 		errs = append(errs, field.Invalid(at.Child("weight"), s.Weight, "must be between 1 and 100 for a mirror"))
-	case s.Weight < 0 || s.Weight > maxWeight:
-		errs = append(errs, field.Invalid(at.Child("weight"), s.Weight, fmt.Sprintf("must be between 0 and %d", maxWeight)))
+	case s.Weight < 0 || s.Weight > foreign.MaxWeight:
+		errs = append(errs, field.Invalid(at.Child("weight"), s.Weight, fmt.Sprintf("must be between 0 and %d", foreign.MaxWeight)))
 	}
 	if s.Mirror && (s.Request != nil || s.Response != nil) {
 		errs = append(errs, field.Forbidden(at.Child("mirror"), "a mirror gets requests as they are: it has no policies for headers"))
@@ -130,7 +130,7 @@ func (s *HTTPProxyService) validateTLS(at *field.Path) field.ErrorList {
 	if v.SubjectName == "" {
 		errs = append(errs, field.Required(path.Child("subjectName"), ""))
 	}
-	for _, name := range v.Names() {
+	for _, name := range v.names() {
 		for _, fault := range validation.IsDNS1123Subdomain(name) {
 			if name != "" {
 				errs = append(errs, field.Invalid(path.Child("subjectName"), name, fault))
@@ -144,9 +144,6 @@ func (s *HTTPProxyService) validateTLS(at *field.Path) field.ErrorList {
 	}
 	return errs
 }
-
-// maxWeight is that of a backendRef, which keeps sums of weights in bounds.
-const maxWeight = 1_000_000
 
 // allPercent is how much of the requests a mirror gets where it does not say so.
 const allPercent = 100
@@ -226,23 +223,14 @@ func (s *HTTPProxySpec) renameServices(path string) string {
 	return fmt.Sprintf("spec.rules[%d].services[%d]%s", rule, served[at], after)
 }
 
-// Verifies reports whether a service's hosts have to show who they are.
-func (p *HTTPProxy) Verifies() bool {
-	return slices.ContainsFunc(p.Spec.Routes, func(r HTTPProxyRoute) bool {
-		return slices.ContainsFunc(r.Services, func(s HTTPProxyService) bool { return s.Validation != nil })
-	})
-}
-
-// FindService gives the service that a reference of a rule was made of: the backendRef at a place, or the mirror for -1. It is nil
-// for a route of Gateway API.
-func FindService(route *Object[gatewayv1.HTTPRoute], rule, place int) *HTTPProxyService {
-	if route.Proxy == nil || route.Proxy.Spec.TCPProxy != nil {
-		return nil
+// toExtra gives what a backendRef has no fields for.
+func (s *HTTPProxyService) toExtra() (b foreign.Backend) {
+	if s.Protocol != "" {
+		http2 := s.Protocol == serviceH2 || s.Protocol == serviceH2C
+		b.HTTP2 = &http2
 	}
-	services := route.Proxy.Spec.Routes[rule].Services
-	served, at := listServed(services)
-	if place >= 0 {
-		at = served[place]
+	if v := s.Validation; v != nil {
+		b.Validation = &foreign.Validation{CASecret: v.CASecret, Names: v.names()}
 	}
-	return &services[at]
+	return b
 }

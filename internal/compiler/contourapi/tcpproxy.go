@@ -1,12 +1,13 @@
-package resource
+package contourapi
 
 import (
 	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/foreign"
+	"github.com/limpet-proxy/limpet/internal/compiler/support"
 )
 
 // TCPProxy leads the connections for an HTTPProxy's host to services, as a TLSRoute does.
@@ -23,8 +24,8 @@ type VirtualHostTLS struct {
 }
 
 // unhashedFields are those of a policy where there are no requests to hash. What hashes is told, as a whole.
-func unhashedFields() fieldSupport {
-	return nestUnder("loadBalancerPolicy", supportAll("strategy", "requestHashPolicies"))
+func unhashedFields() support.Fields {
+	return support.Under("loadBalancerPolicy", support.All("strategy", "requestHashPolicies"))
 }
 
 // tcpProxyNames are the names of a TLSRoute's fields in an HTTPProxy.
@@ -53,15 +54,14 @@ func (s *HTTPProxySpec) validateTLS() field.ErrorList {
 	return append(errs, validateServices(tcp.Child("services"), s.TCPProxy.Services)...)
 }
 
-// Secret names the Secret with the certificate, in the HTTPProxy's namespace unless it says otherwise.
-func (t *VirtualHostTLS) Secret(own string) (namespace, name string) {
-	if namespace, name, found := strings.Cut(t.SecretName, "/"); found {
-		return namespace, name
+// convert gives it in terms of routes; the Secret is in the HTTPProxy's namespace unless it says otherwise.
+func (t *VirtualHostTLS) convert(own string) *foreign.HostTLS {
+	if t == nil {
+		return nil
 	}
-	return own, t.SecretName
-}
-
-// IsTCPProxy reports whether a route is what an HTTPProxy's tcpproxy comes to.
-func IsTCPProxy(route *Object[gatewayv1.HTTPRoute]) bool {
-	return route.Kind == object.KindHTTPProxy && route.Value.Kind == object.KindTLSRoute
+	secret := types.NamespacedName{Namespace: own, Name: t.SecretName}
+	if namespace, name, found := strings.Cut(t.SecretName, "/"); found {
+		secret = types.NamespacedName{Namespace: namespace, Name: name}
+	}
+	return &foreign.HostTLS{Passthrough: t.Passthrough, Secret: secret}
 }

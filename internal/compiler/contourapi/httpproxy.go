@@ -1,42 +1,45 @@
-package resource
+// Package contourapi reads Contour's kinds: an HTTPProxy becomes a route of Gateway API, and an ExtensionService stands for the Service
+// that it leads to. What Gateway API has no fields for is told with the route.
+package contourapi
 
 import (
 	"strings"
 
-	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
+	"github.com/limpet-proxy/limpet/internal/compiler/foreign"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/support"
 )
 
-// httpProxyKind is Contour's kind of route. No CRD of it is at hand, so its few fields are checked here, to the effect of
-// Contour's; unknown ones are refused as not supported.
-var httpProxyKind = newKind(definition[HTTPProxy]{
-	Traits: Traits{HasStatus: true, Describable: true},
-	group:  contourGroup, kind: object.KindHTTPProxy, versions: []string{"v1"}, nameRule: apivalidation.NameIsDNSSubdomain,
-	fields: httpProxyFields, loose: true, validate: (*HTTPProxy).validate, anotherPlane: true,
-	convert: func(p *Object[HTTPProxy], _ *Objects) { p.Value.Route = convertHTTPProxy(p) },
-	list:    func(o *Objects) *[]*Object[HTTPProxy] { return &o.Proxies },
-})
+// Group is the API group of the kinds.
+const Group = "projectcontour.io"
 
-func httpProxyFields() fieldSupport {
-	connections := supportAll("services[].name", "services[].port", "services[].weight")
-	return joinRows(
-		nestUnder("spec.virtualhost", supportAll("fqdn", "tls.passthrough", "tls.secretName",
+// The kinds.
+const (
+	KindHTTPProxy        = "HTTPProxy"
+	KindExtensionService = "ExtensionService"
+)
+
+// HTTPProxyFields are those that limpet carries; balancing are a LoadBalancerPolicy's.
+func HTTPProxyFields(balancing support.Fields) support.Fields {
+	connections := support.All("services[].name", "services[].port", "services[].weight")
+	return support.Join(
+		support.Under("spec.virtualhost", support.All("fqdn", "tls.passthrough", "tls.secretName",
 			"authorization.extensionRef.name", "authorization.authPolicy.disabled")),
-		nestUnder("spec.virtualhost", corsFields()),
-		nestUnder("spec.routes[]", joinRows(proxyServiceFields(), headersPolicyFields(), healthCheckFields(), retryFields(), pathFields(),
-			supportAll("conditions[].prefix", "conditions[].exact", "conditions[].regex", "authPolicy.disabled", "permitInsecure",
+		support.Under("spec.virtualhost", corsFields()),
+		support.Under("spec.routes[]", support.Join(proxyServiceFields(), headersPolicyFields(), healthCheckFields(), retryFields(), pathFields(),
+			support.All("conditions[].prefix", "conditions[].exact", "conditions[].regex", "authPolicy.disabled", "permitInsecure",
 				"timeoutPolicy.response"),
-			nestUnder("conditions[].header", valueConditionFields()),
-			nestUnder("conditions[].queryParameter", joinRows(valueConditionFields(), supportAll("prefix", "suffix"))),
-			fieldSupport{"enableWebsockets": ignoredFor("is so for all routes")},
-			nestUnder("loadBalancerPolicy", balancingFields()))),
-		nestUnder("spec.tcpproxy", joinRows(connections, unhashedFields())),
+			support.Under("conditions[].header", valueConditionFields()),
+			support.Under("conditions[].queryParameter", support.Join(valueConditionFields(), support.All("prefix", "suffix"))),
+			support.Fields{"enableWebsockets": support.Ignored("is so for all routes")},
+			support.Under("loadBalancerPolicy", balancing))),
+		support.Under("spec.tcpproxy", support.Join(connections, unhashedFields())),
 	)
 }
 
@@ -47,9 +50,6 @@ type HTTPProxy struct {
 	metav1.ObjectMeta `json:"metadata"`
 
 	Spec HTTPProxySpec `json:"spec"`
-
-	// Route is the HTTPRoute that does the same. It names no parents, for Contour has none.
-	Route *Object[gatewayv1.HTTPRoute] `json:"-"`
 }
 
 // HTTPProxySpec is a virtual host and its routes.
@@ -118,7 +118,8 @@ type HTTPProxyLoadBalancerPolicy struct {
 	RequestHashPolicies []v1alpha1.RequestHashPolicy `json:"requestHashPolicies"`
 }
 
-func (p *HTTPProxy) validate() field.ErrorList {
+// Validate applies the rules of Contour's CRD.
+func (p *HTTPProxy) Validate() field.ErrorList {
 	var errs field.ErrorList
 	fqdn := field.NewPath("spec", "virtualhost", "fqdn")
 	if p.Spec.VirtualHost.FQDN == "" {
@@ -169,24 +170,32 @@ func (s *HTTPProxySpec) rename(path string) string {
 	return httpProxyNames.Replace(renameFilter(s.renameServices(path)))
 }
 
-// convertHTTPProxy gives an HTTPProxy as the HTTPRoute that does the same, or as the TLSRoute in an HTTPRoute's shape.
-func convertHTTPProxy(o *Object[HTTPProxy]) *Object[gatewayv1.HTTPRoute] {
-	spec := &o.Value.Spec
-	route := &gatewayv1.HTTPRoute{TypeMeta: o.Value.TypeMeta, ObjectMeta: o.Value.ObjectMeta}
+// Route is the HTTPRoute that does the same, or the TLSRoute in an HTTPRoute's shape. It names no parents, for Contour has none.
+type Route struct {
+	gatewayv1.HTTPRoute
+	Host foreign.Host
+	// Rules have, for each rule, what Gateway API has no fields for.
+	Rules []foreign.Rule
+	// Path writes a path of the HTTPRoute as one of the HTTPProxy.
+	Path func(string) string
+}
+
+// Convert gives the route in its place.
+func (p *HTTPProxy) Convert() *Route {
+	spec := &p.Spec
+	route := &Route{HTTPRoute: gatewayv1.HTTPRoute{TypeMeta: p.TypeMeta, ObjectMeta: p.ObjectMeta}, Path: spec.rename}
+	route.Host = foreign.Host{Name: spec.VirtualHost.FQDN, TLS: spec.VirtualHost.TLS.convert(p.Namespace)}
 	route.Spec.Hostnames = []gatewayv1.Hostname{gatewayv1.Hostname(spec.VirtualHost.FQDN)}
 	for i := range spec.Routes {
 		route.Spec.Rules = append(route.Spec.Rules, spec.toRule(&spec.Routes[i]))
+		route.Rules = append(route.Rules, spec.toExtra(i))
 	}
-	rename := spec.rename
-	if spec.TCPProxy != nil {
-		route.Kind, rename = object.KindTLSRoute, tcpProxyNames.Replace
-		route.Spec.Rules = []gatewayv1.HTTPRouteRule{{BackendRefs: toBackendRefs(spec.TCPProxy.Services)}}
+	if tcp := spec.TCPProxy; tcp != nil {
+		route.Kind, route.Path = object.KindTLSRoute, tcpProxyNames.Replace
+		route.Spec.Rules = []gatewayv1.HTTPRouteRule{{BackendRefs: toBackendRefs(tcp.Services)}}
+		route.Rules = []foreign.Rule{{Balancing: tcp.LoadBalancerPolicy.convert(field.NewPath("spec", "tcpproxy"))}}
 	}
-	o.Rename(rename)
-	return &Object[gatewayv1.HTTPRoute]{
-		Document: o.Document, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name,
-		Created: o.Created, Labels: o.Labels, Value: route, Proxy: o.Value,
-	}
+	return route
 }
 
 func (s *HTTPProxySpec) toRule(r *HTTPProxyRoute) gatewayv1.HTTPRouteRule {
@@ -201,8 +210,38 @@ func (s *HTTPProxySpec) toRule(r *HTTPProxyRoute) gatewayv1.HTTPRouteRule {
 	return rule
 }
 
-// SendsToHTTPS reports whether requests of a rule that come without TLS are sent to https.
-func (p *HTTPProxy) SendsToHTTPS(rule int) bool {
-	tls := p.Spec.VirtualHost.TLS
-	return tls != nil && tls.SecretName != "" && p.Spec.TCPProxy == nil && !p.Spec.Routes[rule].PermitInsecure
+// toExtra gives what Gateway API has no fields for.
+func (s *HTTPProxySpec) toExtra(index int) foreign.Rule {
+	r, tls, at := &s.Routes[index], s.VirtualHost.TLS, field.NewPath("spec", "routes").Index(index)
+	rule := foreign.Rule{OnlyTLS: tls != nil && tls.SecretName != "" && s.TCPProxy == nil && !r.PermitInsecure, EveryCondition: true}
+	if r.RetryPolicy != nil {
+		rule.RetryOn = r.RetryPolicy.conditions()
+	}
+	served, mirror := listServed(r.Services)
+	for _, i := range served {
+		rule.Backends = append(rule.Backends, r.Services[i].toExtra())
+	}
+	if mirror >= 0 {
+		rule.Mirror = r.Services[mirror].toExtra()
+	}
+	slow, service := r.slowStart()
+	if r.LoadBalancerPolicy == nil && r.HealthCheckPolicy == nil && slow == nil {
+		return rule
+	}
+	if rule.Balancing = r.LoadBalancerPolicy.convert(at); rule.Balancing == nil {
+		rule.Balancing = &foreign.Balancing{At: at.Child("loadBalancerPolicy")}
+	}
+	rule.Balancing.HealthCheck, rule.Balancing.SlowStart = r.HealthCheckPolicy.convert(), slow
+	rule.Balancing.HealthCheckAt = at.Child("healthCheckPolicy")
+	rule.Balancing.SlowStartAt = at.Child("services").Index(service).Child("slowStartPolicy")
+	return rule
+}
+
+// convert gives the policy of what stands at a path; nil for none.
+func (p *HTTPProxyLoadBalancerPolicy) convert(at *field.Path) *foreign.Balancing {
+	if p == nil {
+		return nil
+	}
+	spec := v1alpha1.LoadBalancerPolicySpec{Strategy: p.Strategy, RequestHashPolicies: p.RequestHashPolicies}
+	return &foreign.Balancing{LoadBalancerPolicySpec: spec, At: at.Child("loadBalancerPolicy")}
 }

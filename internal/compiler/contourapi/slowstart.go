@@ -1,4 +1,4 @@
-package resource
+package contourapi
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/internal/compiler/duration"
+	"github.com/limpet-proxy/limpet/internal/compiler/support"
 )
 
 // SlowStartPolicy gives a host of a service that is new few requests at first.
@@ -20,8 +21,8 @@ type SlowStartPolicy struct {
 	MinWeightPercent *int32 `json:"minWeightPercent"`
 }
 
-func slowStartFields() fieldSupport {
-	return nestUnder("services[].slowStartPolicy", supportAll("window", "aggression", "minWeightPercent"))
+func slowStartFields() support.Fields {
+	return support.Under("services[].slowStartPolicy", support.All("window", "aggression", "minWeightPercent"))
 }
 
 // longestSlowStart is a LoadBalancerPolicy's limit.
@@ -73,8 +74,8 @@ func validateSlowStarts(path *field.Path, services []HTTPProxyService) field.Err
 	return errs
 }
 
-// SlowStart gives the policy of the route's services as that of a LoadBalancerPolicy, and which service has it; nil for none.
-func (r *HTTPProxyRoute) SlowStart() (policy *v1alpha1.SlowStart, service int) {
+// slowStart gives the policy of the route's services as that of a LoadBalancerPolicy, and which service has it; nil for none.
+func (r *HTTPProxyRoute) slowStart() (policy *v1alpha1.SlowStart, service int) {
 	served, _ := listServed(r.Services)
 	if len(served) == 0 || r.Services[served[0]].SlowStart == nil {
 		return nil, 0

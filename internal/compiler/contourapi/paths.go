@@ -1,4 +1,4 @@
-package resource
+package contourapi
 
 import (
 	"cmp"
@@ -8,6 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/foreign"
+	"github.com/limpet-proxy/limpet/internal/compiler/support"
 )
 
 // HTTPProxyRedirect sends clients elsewhere: to another path as a whole, or with another text in the place of the condition's prefix.
@@ -31,10 +34,10 @@ type ReplacePrefix struct {
 	Replacement string `json:"replacement"`
 }
 
-func pathFields() fieldSupport {
-	return joinRows(
-		nestUnder("requestRedirectPolicy", supportAll("scheme", "hostname", "port", "statusCode", "path", "prefix")),
-		supportAll("pathRewritePolicy.replacePrefix[].prefix", "pathRewritePolicy.replacePrefix[].replacement"),
+func pathFields() support.Fields {
+	return support.Join(
+		support.Under("requestRedirectPolicy", support.All("scheme", "hostname", "port", "statusCode", "path", "prefix")),
+		support.All("pathRewritePolicy.replacePrefix[].prefix", "pathRewritePolicy.replacePrefix[].replacement"),
 	)
 }
 
@@ -64,7 +67,7 @@ func (r *HTTPProxyRedirect) validate(path *field.Path) field.ErrorList {
 			errs = append(errs, field.Invalid(path.Child("port"), *r.Port, fault))
 		}
 	}
-	if r.StatusCode != nil && !slices.Contains(redirectCodes, *r.StatusCode) {
+	if r.StatusCode != nil && !slices.Contains(foreign.RedirectCodes, *r.StatusCode) {
 		errs = append(errs, field.Invalid(path.Child("statusCode"), *r.StatusCode, "must be the status of a redirect"))
 	}
 	return errs
@@ -166,7 +169,7 @@ func (s *HTTPProxySpec) toMatches(r *HTTPProxyRoute) []gatewayv1.HTTPRouteMatch 
 	}
 	isRoot := match.Path == nil || *match.Path.Type == gatewayv1.PathMatchPathPrefix
 	if isRoot && s.rewritesRoot() {
-		match.Path = newPathMatch(gatewayv1.PathMatchRegularExpression, "/.*") // all of them, so that their order stays
+		match.Path = foreign.NewPathMatch(gatewayv1.PathMatchRegularExpression, "/.*") // all of them, so that their order stays
 	}
 	if match.Path == nil && len(match.Headers)+len(match.QueryParams) == 0 {
 		return nil

@@ -1,4 +1,4 @@
-package resource
+package contourapi
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/duration"
+	"github.com/limpet-proxy/limpet/internal/compiler/support"
 )
 
 // HTTPProxyRetryPolicy says which requests of a route are tried again.
@@ -35,8 +36,8 @@ var retryConditions = []string{
 	"cancelled", "deadline-exceeded", "internal", "resource-exhausted", "unavailable",
 }
 
-func retryFields() fieldSupport {
-	return nestUnder("retryPolicy", supportAll("count", "perTryTimeout", "retryOn[]", "retriableStatusCodes[]"))
+func retryFields() support.Fields {
+	return support.Under("retryPolicy", support.All("count", "perTryTimeout", "retryOn[]", "retriableStatusCodes[]"))
 }
 
 func (p *HTTPProxyRetryPolicy) validate(path *field.Path) field.ErrorList {
@@ -61,8 +62,8 @@ func (p *HTTPProxyRetryPolicy) validate(path *field.Path) field.ErrorList {
 	return errs
 }
 
-// Conditions are those on which a request is tried again.
-func (p *HTTPProxyRetryPolicy) Conditions() []string {
+// conditions are those on which a request is tried again.
+func (p *HTTPProxyRetryPolicy) conditions() []string {
 	if len(p.RetryOn) == 0 {
 		return []string{contourRetryOn}
 	}

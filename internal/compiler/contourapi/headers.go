@@ -1,4 +1,4 @@
-package resource
+package contourapi
 
 import (
 	"regexp"
@@ -8,6 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/foreign"
+	"github.com/limpet-proxy/limpet/internal/compiler/support"
 )
 
 // HeadersPolicy changes headers: it sets some, in place of what they were, and removes others.
@@ -28,9 +31,9 @@ type HeadersPolicies struct {
 	Response *HeadersPolicy `json:"responseHeadersPolicy"`
 }
 
-func headersPolicyFields() fieldSupport {
-	policy := supportAll("set[].name", "set[].value", "remove[]")
-	return joinRows(nestUnder("requestHeadersPolicy", policy), nestUnder("responseHeadersPolicy", policy))
+func headersPolicyFields() support.Fields {
+	policy := support.All("set[].name", "set[].value", "remove[]")
+	return support.Join(support.Under("requestHeadersPolicy", policy), support.Under("responseHeadersPolicy", policy))
 }
 
 // headerVariable matches what Contour has the proxy fill in.
@@ -64,11 +67,7 @@ func (p *HeadersPolicy) validate(path *field.Path, mayRewriteHost bool) field.Er
 			}
 		}
 	}
-	for _, f := range findModifierFaults(path, p.toModifier(mayRewriteHost)) {
-		why := strings.TrimPrefix(f.Message, field.ErrorTypeInvalid.String()+": ")
-		errs = append(errs, &field.Error{Type: field.ErrorTypeInvalid, Field: f.Path, BadValue: field.OmitValueType{}, Detail: why})
-	}
-	return errs
+	return append(errs, foreign.ValidateModifier(path, p.toModifier(mayRewriteHost))...)
 }
 
 func isHost(h HeaderValue) bool { return strings.EqualFold(h.Name, "Host") }

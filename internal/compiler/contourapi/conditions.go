@@ -1,4 +1,4 @@
-package resource
+package contourapi
 
 import (
 	"regexp"
@@ -8,7 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/foreign"
 	"github.com/limpet-proxy/limpet/internal/compiler/re2"
+	"github.com/limpet-proxy/limpet/internal/compiler/support"
 )
 
 // HTTPProxyValueCondition is on a header, or a parameter of the query: that it is there, or what its value is, has in it, begins or ends
@@ -26,8 +28,8 @@ type HTTPProxyValueCondition struct {
 	IgnoreCase bool `json:"ignoreCase"`
 }
 
-func valueConditionFields() fieldSupport {
-	return supportAll("name", "present", "exact", "contains", "regex", "ignoreCase")
+func valueConditionFields() support.Fields {
+	return support.All("name", "present", "exact", "contains", "regex", "ignoreCase")
 }
 
 func (c *HTTPProxyCondition) validate(path *field.Path) field.ErrorList {
@@ -93,13 +95,13 @@ func (c *HTTPProxyCondition) addTo(match *gatewayv1.HTTPRouteMatch) {
 	case c.QueryParameter != nil:
 		match.QueryParams = append(match.QueryParams, c.QueryParameter.toParameterMatch())
 	case c.Exact != "":
-		match.Path = newPathMatch(gatewayv1.PathMatchExact, c.Exact)
+		match.Path = foreign.NewPathMatch(gatewayv1.PathMatchExact, c.Exact)
 	case c.Regex != "":
-		match.Path = newPathMatch(gatewayv1.PathMatchRegularExpression, c.Regex)
+		match.Path = foreign.NewPathMatch(gatewayv1.PathMatchRegularExpression, c.Regex)
 	case c.Prefix == "/":
-		match.Path = newPathMatch(gatewayv1.PathMatchPathPrefix, "/")
+		match.Path = foreign.NewPathMatch(gatewayv1.PathMatchPathPrefix, "/")
 	default:
-		match.Path = newPathMatch(gatewayv1.PathMatchRegularExpression, regexp.QuoteMeta(c.Prefix)+".*")
+		match.Path = foreign.NewPathMatch(gatewayv1.PathMatchRegularExpression, regexp.QuoteMeta(c.Prefix)+".*")
 	}
 }
 
