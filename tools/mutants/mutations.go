@@ -407,8 +407,8 @@ var mutations = []mutation{
 	},
 	{
 		"ExtensionServices are followed", objects,
-		"return kind == object.KindExtensionService",
-		"return kind == \"\"",
+		"\t\t\to.unfollowed++\n",
+		"",
 	},
 	{
 		"HTTPProxies do not need their Secrets", objects,
