@@ -72,15 +72,15 @@ type destination struct {
 type Route struct {
 	gatewayv1.HTTPRoute
 	// Rules have, for each rule, what Gateway API has no fields for.
-	Rules []Rule
+	Rules []RuleExtra
 	// Unserved is what of it limpet does not serve.
 	Unserved []Unserved
 	// Path writes a path of the HTTPRoute as one of the VirtualService.
 	Path func(string) string
 }
 
-// Rule is what Gateway API has no fields for.
-type Rule struct {
+// RuleExtra is what a rule says that Gateway API has no fields for.
+type RuleExtra struct {
 	// MatchNames are those of the matches, empty for none.
 	MatchNames []string
 	// Subsets are the names of the parts of their hosts that the backendRefs mean, empty for all.
@@ -89,7 +89,7 @@ type Rule struct {
 	Delegates bool
 }
 
-// Unserved is what limpet does not serve, and why.
+// Unserved is what limpet does not serve, in the words of the document, and why.
 type Unserved struct{ Path, Message string }
 
 // Convert gives the HTTPRoute in its place.
@@ -147,7 +147,7 @@ func (v *VirtualService) addParents(route *Route) (paths []string) {
 	return paths
 }
 
-func (r *httpRoute) convert() (rule gatewayv1.HTTPRouteRule, more Rule) {
+func (r *httpRoute) convert() (rule gatewayv1.HTTPRouteRule, more RuleExtra) {
 	more.Delegates = r.Delegate != nil
 	if r.Name != "" {
 		name := gatewayv1.SectionName(r.Name)

@@ -68,7 +68,7 @@ func (p *planner) indexHosts(hosts []*resource.Object[resource.Host]) {
 	p.plan.Hosts = map[string]*ir.Object{}
 	for _, h := range hosts {
 		one := newObject(h)
-		for _, name := range h.Value.Names() {
+		for _, name := range h.Value.Spec.Hosts {
 			if p.plan.Hosts[name] == nil {
 				p.plan.Hosts[name] = &one
 			}

@@ -20,7 +20,8 @@ var (
 		group: istioapi.Group, kind: "ServiceEntry", versions: istioapi.Versions, loose: true,
 		list: func(o *Objects) *[]*Object[Host] { return &o.Hosts },
 	})
-	destinationRuleKind = newKind(definition[istioapi.DestinationRule]{
+	// A DestinationRule is read for nothing but its faults: Istio alone carries it out, whatever sessions there are.
+	destinationRuleKind = newKind(definition[Platform]{
 		group: istioapi.Group, kind: "DestinationRule", versions: istioapi.Versions, loose: true,
 	})
 )
@@ -32,12 +33,7 @@ func convertVirtualService(v *Object[istioapi.VirtualService], into *Objects) {
 	route := v.Value.Convert()
 	v.Rename(route.Path)
 	o := withValue(v, &route.HTTPRoute)
-	for _, more := range route.Rules {
-		o.RuleExtras = append(o.RuleExtras, RuleExtra(more))
-	}
-	for _, u := range route.Unserved {
-		o.Unserved = append(o.Unserved, Fault(u))
-	}
+	o.RuleExtras, o.Unserved = route.Rules, route.Unserved
 	into.Routes = append(into.Routes, o)
 }
 
@@ -50,19 +46,12 @@ func withValue[T, V any](o *Object[T], value *V) *Object[V] {
 }
 
 // RuleExtra is what a rule says that Gateway API has no fields for.
-type RuleExtra struct {
-	// MatchNames are those of the matches, empty for none.
-	MatchNames []string
-	// Subsets are the names of the parts of their hosts that the backendRefs mean, empty for all.
-	Subsets []string
-	// Delegates says that another route object has the rule's routes.
-	Delegates bool
-}
+type RuleExtra = istioapi.RuleExtra
 
-// ExtraOf is what is known of a rule besides its spec.
-func (o *Object[T]) ExtraOf(rule int) RuleExtra {
-	if len(o.RuleExtras) == 0 {
-		return RuleExtra{}
+// ExtraOf is what a rule of a route says that Gateway API has no fields for.
+func (o *Object[T]) ExtraOf(rule int) (extra RuleExtra) {
+	if rule < len(o.RuleExtras) {
+		extra = o.RuleExtras[rule]
 	}
-	return o.RuleExtras[rule]
+	return extra
 }

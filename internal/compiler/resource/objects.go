@@ -12,6 +12,7 @@ import (
 	gatewayxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
+	"github.com/limpet-proxy/limpet/internal/compiler/istioapi"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
@@ -36,7 +37,7 @@ type Object[T any] struct {
 	Faults []Fault
 	// Unserved are the parents of a route that are none of limpet's, in the words of its document; RuleExtras have what its rules
 	// say that Gateway API has no fields for, or are empty.
-	Unserved   []Fault
+	Unserved   []istioapi.Unserved
 	RuleExtras []RuleExtra
 	// Proxy is the HTTPProxy that a route was made of; nil for all else.
 	Proxy *HTTPProxy
