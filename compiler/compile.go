@@ -81,8 +81,6 @@ type Result struct {
 	// LongestUnused is the longest time for which a session goes on without a request, with EnvoyOptions.Served: for so long a
 	// key verifies that no longer signs.
 	LongestUnused time.Duration
-	// DryRuns are the keys of the Gateways in Served whose proxies are to go on with what they are served, and are not to get this.
-	DryRuns []string
 	// Draining are the hosts that terminate and still serve, for the next Dynamic.Draining. Until is when the same input will
 	// give another result, because the drain limit of one of them will have passed; zero is never.
 	Draining []HostKey

@@ -114,8 +114,8 @@ type Options struct {
 	EnvoyGateway *EnvoyGatewayOptions
 	Istio        *IstioOptions
 
-	// dryRun says that nothing is written, so that it does not matter where the module is.
-	dryRun bool
+	// writesNothing says that it does not matter where the module is.
+	writesNothing bool
 }
 
 // IsNamePattern reports whether a text can be one of Options.ExternalNames.
@@ -159,8 +159,6 @@ type Served struct {
 	Remote bool
 	// Rejected has, by the key of their Gateway, what Envoys said of what they did not take, for Check.
 	Rejected map[string]string
-	// DryRuns has, by their keys, the Gateways whose objects are tried, for Check.
-	DryRuns map[string]DryRun
 	// Proxies has, by their keys, how the proxies do that are run for Gateways, for Check, and ClassParameters, by names, what is
 	// wrong with classes' parametersRef.
 	Proxies         map[string]Proxies
@@ -346,7 +344,7 @@ func (o *Options) parseEnvoy(s *parsedOptions) (err error) {
 	}
 	o.Envoy, own.Admin = &own, cmp.Or(own.Admin, DefaultAdmin)
 	var errs []error
-	if own.ModulePath == "" && !o.dryRun {
+	if own.ModulePath == "" && !o.writesNothing {
 		errs = append(errs, errors.New("module path: Required value"))
 	}
 	if own.Admin == NoAdmin {
@@ -361,8 +359,8 @@ func (o *Options) parseEnvoy(s *parsedOptions) (err error) {
 	return errors.Join(errs...)
 }
 
-// dryRunURL stands for where the module is.
-const dryRunURL = "https://example.com/limpet.wasm"
+// anyURL stands for where the module is.
+const anyURL = "https://example.com/limpet.wasm"
 
 // parseEnvoyGateway completes and checks the options of TargetEnvoyGateway.
 func (o *Options) parseEnvoyGateway(*parsedOptions) error {
@@ -370,8 +368,8 @@ func (o *Options) parseEnvoyGateway(*parsedOptions) error {
 	if o.EnvoyGateway != nil {
 		own = *o.EnvoyGateway
 	}
-	if o.EnvoyGateway = &own; o.dryRun && own.NativePath == "" {
-		own.WasmURL = cmp.Or(own.WasmURL, dryRunURL)
+	if o.EnvoyGateway = &own; o.writesNothing && own.NativePath == "" {
+		own.WasmURL = cmp.Or(own.WasmURL, anyURL)
 	}
 	return own.Check()
 }
@@ -382,8 +380,8 @@ func (o *Options) parseIstio(*parsedOptions) error {
 	if o.Istio != nil {
 		own = *o.Istio
 	}
-	if o.Istio = &own; o.dryRun && own.NativePath == "" {
-		own.WasmURL = cmp.Or(own.WasmURL, dryRunURL)
+	if o.Istio = &own; o.writesNothing && own.NativePath == "" {
+		own.WasmURL = cmp.Or(own.WasmURL, anyURL)
 	}
 	return own.Check()
 }

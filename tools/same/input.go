@@ -93,9 +93,11 @@ func parseOptions(text []byte, keyFile string) (flags, error) {
 		case name == "strict":
 			f.strict = true
 		case name == "native":
-			f.writing = append(f.writing, "--filter=native")
+			f.writing = []string{"--filter=native"}
 		case name == "native-path":
-			f.writing = append(f.writing, "--filter=native", "--"+word)
+			f.writing = []string{"--filter=native", "--" + word}
+		case name == "wasm" && slices.Contains(f.writing, "--filter=native"):
+			f.writing = append(f.writing, "--native-path="+value)
 		case name == "wasm":
 			f.writing = append(f.writing, "--wasm-path="+value)
 		case name == "keys" && value == "clear":
@@ -166,6 +168,9 @@ func readGolden(file, keyFile string) (golden, error) {
 	}
 	f, err := parseOptions(data, keyFile)
 	base, _, _ := strings.Cut(file, ".in.")
+	if strings.HasPrefix(filepath.Base(base), "err-") && !f.strict { // as the golden tests: to see what is refused, and nothing else
+		f.strict, f.writing = true, append(f.writing, "--fail-on=refused")
+	}
 	return golden{input{
 		name: "golden/" + filepath.Base(base), path: file, flags: f, golden: base, objects: findObjects(string(data)),
 	}, string(data)}, err

@@ -37,8 +37,6 @@ type frame struct {
 	places *backend.Places
 	// gateways are the keys of limpet's, in order.
 	gateways []string
-	// dryRuns are the keys of those that are tried.
-	dryRuns []string
 	// context is what it was made of besides routes of connections and what these lead to.
 	context *resource.Objects
 }
@@ -91,9 +89,6 @@ func (s *State) newFrame(m Moment) *frame {
 	f.listeners = config.Listeners
 	for _, g := range p.gateways {
 		f.gateways = append(f.gateways, g.Gateway.Key())
-		if g.IsDryRun() {
-			f.dryRuns = append(f.dryRuns, g.Gateway.Key())
-		}
 	}
 	return f
 }

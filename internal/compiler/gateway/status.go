@@ -7,7 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
@@ -17,11 +16,6 @@ type AttachmentStatus struct {
 	Gateways []*Status
 	// Parents says for each route, by its String, what became of its parentRefs, in their order.
 	Parents map[string][]ParentStatus
-}
-
-// IsDryRun tells whether the Gateway's proxies go on with what they are served, whatever its objects say.
-func (s *Status) IsDryRun() bool {
-	return s.Gateway.Value.Annotations[v1alpha1.AnnotationDryRun] == "true"
 }
 
 // Status is what became of one Gateway.

@@ -50,8 +50,6 @@ type Input struct {
 	Withheld func(*policy.Decision) string
 	// Now is the transition time of conditions that are new or have changed.
 	Now time.Time
-	// DryRuns has, by their keys, the Gateways whose proxies go on with what they are served.
-	DryRuns map[string]DryRun
 	// Proxies has, by their keys, the Gateways for which proxies are run.
 	Proxies map[string]Proxies
 	Pause   parallel.Pause
