@@ -135,15 +135,10 @@ func parentKey(route *Route, ref gatewayv1.ParentReference) string {
 
 // gatewayKey names a Gateway of an API.
 func gatewayKey(group, key string) string {
-	if group == gatewayv1.GroupName {
-		return key
+	if group != gatewayv1.GroupName {
+		return group + " " + key
 	}
-	return group + " " + key
-}
-
-// listenersKey names a Gateway as routes of its API do.
-func listenersKey(g *resource.Object[gatewayv1.Gateway]) string {
-	return gatewayKey(object.APIKind(g.Kind).Group, g.Key())
+	return key
 }
 
 // ParentRef names what a route's parentRef leads to; nothing for what no listeners of limpet's are written in.

@@ -112,7 +112,7 @@ func (p *planner) newGateway(g *gatewayObject) *ir.Gateway {
 		return made
 	}
 	made := &ir.Gateway{Object: newObject(g), Class: string(g.Value.Spec.GatewayClassName), Parameters: p.newParameters(g)}
-	if made.Class == "" {
+	if object.APIKind(g.Kind).Group != gatewayv1.GroupName {
 		made.Selector = map[string]string{}
 		for name, value := range g.Value.Spec.Infrastructure.Labels {
 			made.Selector[string(name)] = string(value)

@@ -54,7 +54,7 @@ func (o *Object[T]) Key() string { return o.Namespace + "/" + o.Name }
 // Objects is the admitted input, each kind in the order in which Gateway API settles conflicts.
 type Objects struct {
 	Classes []*Object[gatewayv1.GatewayClass]
-	// Gateways without a class are those of another API, whose proxies have the labels of their infrastructure.
+	// Gateways are of another API too, whose proxies have the labels of their infrastructure.
 	Gateways []*Object[gatewayv1.Gateway]
 	// ListenerSets add listeners to Gateways.
 	ListenerSets []*ListenerSet
