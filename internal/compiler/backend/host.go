@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
@@ -23,7 +22,7 @@ func (x *Index) ResolveOf(route *resource.Object[gatewayv1.HTTPRoute], rule, n i
 
 // resolveHost gives a host of the control plane's registry that a route in a namespace means. Behind the name of a Service is
 // that Service, so that its policies hold; a name without a dot is that of one in the route's namespace (Istio,
-// Destination.host).
+// Destination.host). Without a port it is the only one.
 func (x *Index) resolveHost(namespace string, ref gatewayv1.BackendRef) *Backend {
 	name := string(ref.Name)
 	referent := object.Ref{Kind: object.KindHostname, Name: name}
@@ -39,35 +38,20 @@ func (x *Index) resolveHost(namespace string, ref gatewayv1.BackendRef) *Backend
 	if ref.Port != nil {
 		port = *ref.Port
 	}
-	return x.resolveHostPort(referent, port)
-}
-
-// resolveHostPort gives a port of a host, the only one for 0.
-func (x *Index) resolveHostPort(referent object.Ref, port int32) *Backend {
 	if referent.Kind == object.KindService {
-		number := port
 		if service := x.services[referent.Key()]; service != nil && port == 0 && len(service.Value.Spec.Ports) == 1 {
-			number = service.Value.Spec.Ports[0].Port
+			port = service.Value.Spec.Ports[0].Port
 		}
-		namespace := gatewayv1.Namespace(referent.Namespace)
-		whole, _ := x.resolveUnverified(
-			referent.Namespace,
-			field.NewPath(""),
-			gatewayv1.BackendRef{BackendObjectReference: gatewayv1.BackendObjectReference{
-				Name: gatewayv1.ObjectName(referent.Name), Namespace: &namespace, Port: &number,
-			}},
-		)
-		return whole
+		ref.Name, ref.Port = gatewayv1.ObjectName(referent.Name), &port
+		b, _ := x.resolveUnverified(referent.Namespace, nil, ref)
+		return b
 	}
-	if port == 0 {
-		at := slices.IndexFunc(x.objects.Hosts, func(h *resource.Object[resource.Host]) bool {
-			return slices.Contains(h.Value.Names(), referent.Name) && h.Value.OnlyPort() != 0
-		})
-		if at >= 0 {
-			port = x.objects.Hosts[at].Value.OnlyPort()
+	for _, h := range x.objects.Hosts {
+		if port == 0 && slices.Contains(h.Value.Spec.Hosts, name) {
+			port = h.Value.OnlyPort()
 		}
 	}
-	name := fmt.Sprintf("host/%s:%d", referent.Name, port)
+	name = fmt.Sprintf("host/%s:%d", name, port)
 	if x.resolved[name] == nil {
 		x.resolved[name] = &Backend{Identity: Identity{Name: name, Object: referent, Port: port}}
 	}

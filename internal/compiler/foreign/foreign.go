@@ -22,6 +22,9 @@ type HostTLS struct {
 	Secret      types.NamespacedName
 }
 
+// Unserved is what limpet does not serve, in the words of the document, and why.
+type Unserved struct{ Path, Message string }
+
 // Rule is what a rule says.
 type Rule struct {
 	// MatchNames are those of the matches, empty for none.

@@ -71,21 +71,8 @@ func (b *builder) attachTo(route *Route, path *field.Path, ref gatewayv1.ParentR
 		b.rep.Advise(route, path.Child("kind"), fmt.Sprintf(
 			"limpet serves Gateways: what the route is to a %s is left to those who serve that", *ref.Kind))
 		return nil
-	case !known && parentGroup(ref) != gatewayv1.GroupName:
-		name, key := string(ref.Name), parentNamespace(route, ref)+"/"+string(ref.Name)
-		if ref.Namespace != nil {
-			name = key
-		}
-		b.rep.WarnAt(route, path.String(), fmt.Sprintf(
-			"Not found: %q: there is no Gateway %s of %s in the input: nothing is written for its proxies", name, key, parentGroup(ref)))
-		return nil
 	case !known:
-		kind := object.KindGateway
-		if isListenerSet(ref) {
-			kind = object.KindListenerSet
-		}
-		return newNotFoundError(path.Child("name"), ref.Name,
-			b.objects.Absence(object.Ref{Kind: kind, Namespace: parentNamespace(route, ref), Name: string(ref.Name)}))
+		return b.refuseUnknown(route, path, ref)
 	case b.foreignSets[key]:
 		return nil
 	case len(all) == 0 && isListenerSet(ref):
@@ -118,6 +105,25 @@ func (b *builder) attachTo(route *Route, path *field.Path, ref gatewayv1.ParentR
 	return nil
 }
 
+// refuseUnknown is for a parent that is not in the input. Of another API's the control plane may know more, so that it is only warned of.
+func (b *builder) refuseUnknown(route *Route, path *field.Path, ref gatewayv1.ParentReference) *field.Error {
+	namespace, kind := parentNamespace(route, ref), object.KindGateway
+	if group := parentGroup(ref); group != gatewayv1.GroupName {
+		name, key := string(ref.Name), namespace+"/"+string(ref.Name)
+		if ref.Namespace != nil {
+			name = key
+		}
+		b.rep.WarnAt(route, path.String(), fmt.Sprintf(
+			"Not found: %q: there is no Gateway %s of %s in the input: nothing is written for its proxies", name, key, group))
+		return nil
+	}
+	if isListenerSet(ref) {
+		kind = object.KindListenerSet
+	}
+	return newNotFoundError(path.Child("name"), ref.Name,
+		b.objects.Absence(object.Ref{Kind: kind, Namespace: namespace, Name: string(ref.Name)}))
+}
+
 func newHostTakenError(route, rival *Route, gateway string, l *listener) *field.Error {
 	return field.Invalid(field.NewPath("spec", "hostnames"), route.Value.Spec.Hostnames, fmt.Sprintf(
 		"%s, which goes first, has hosts in common with it on listener %s of Gateway %s, and routes of two kinds share none",
@@ -135,15 +141,10 @@ func parentKey(route *Route, ref gatewayv1.ParentReference) string {
 
 // gatewayKey names a Gateway of an API.
 func gatewayKey(group, key string) string {
-	if group == gatewayv1.GroupName {
-		return key
+	if group != gatewayv1.GroupName {
+		return group + " " + key
 	}
-	return group + " " + key
-}
-
-// listenersKey names a Gateway as routes of its API do.
-func listenersKey(g *resource.Object[gatewayv1.Gateway]) string {
-	return gatewayKey(object.APIKind(g.Kind).Group, g.Key())
+	return key
 }
 
 // ParentRef names what a route's parentRef leads to; nothing for what no listeners of limpet's are written in.

@@ -107,7 +107,7 @@ func (b *builder) addGateways(objects *resource.Objects) {
 		return b.order.Compare(x.Origin(), y.Origin())
 	})
 	for i, g := range gateways {
-		b.listeners[listenersKey(g)] = nil
+		b.listeners[gatewayKey(object.APIKind(g.Kind).Group, g.Key())] = nil
 		switch {
 		case !b.servesClass(g, classes):
 			for _, set := range b.sets[g.Key()] {
@@ -200,7 +200,7 @@ func (b *builder) addGateway(g *resource.Object[gatewayv1.Gateway], addresses []
 		l := newListener(g, spec, i)
 		l.mixed = b.isolated
 		l.ownerSettings = settings
-		key := listenersKey(g)
+		key := gatewayKey(object.APIKind(g.Kind).Group, g.Key())
 		b.listeners[key] = append(b.listeners[key], l)
 		b.status.addListener(l)
 		b.checkKinds(l)

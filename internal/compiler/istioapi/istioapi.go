@@ -23,19 +23,10 @@ type ServiceEntry struct {
 	} `json:"spec"`
 }
 
-// Names are those of the hosts.
-func (e *ServiceEntry) Names() []string { return e.Spec.Hosts }
-
 // OnlyPort is the port of the hosts, 0 if they have several.
 func (e *ServiceEntry) OnlyPort() int32 {
 	if len(e.Spec.Ports) != 1 {
 		return 0
 	}
 	return e.Spec.Ports[0].Number
-}
-
-// DestinationRule is read for nothing but its faults: Istio alone carries it out, whatever sessions there are.
-type DestinationRule struct {
-	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata"`
 }

@@ -75,13 +75,10 @@ type Route struct {
 	// Rules have, for each rule, what Gateway API has no fields for.
 	Rules []foreign.Rule
 	// Unserved is what of it limpet does not serve.
-	Unserved []Unserved
+	Unserved []foreign.Unserved
 	// Path writes a path of the HTTPRoute as one of the VirtualService.
 	Path func(string) string
 }
-
-// Unserved is what limpet does not serve, and why.
-type Unserved struct{ Path, Message string }
 
 // Convert gives the HTTPRoute in its place.
 func (v *VirtualService) Convert() *Route {
@@ -111,7 +108,7 @@ const (
 // addParents gives a route its parentRefs, and pairs of their paths there and here.
 func (v *VirtualService) addParents(route *Route) (paths []string) {
 	leave := func(path, why string) {
-		route.Unserved = append(route.Unserved, Unserved{path, "not supported by istio: " + why})
+		route.Unserved = append(route.Unserved, foreign.Unserved{Path: path, Message: "not supported by istio: " + why})
 	}
 	switch {
 	case len(route.Spec.Hostnames) == 0 && !slices.Contains(v.Spec.Hosts, anyHost):

@@ -67,7 +67,7 @@ func (p *planner) indexHosts(hosts []*resource.Object[resource.Host]) {
 	p.plan.Hosts = map[string]*ir.Object{}
 	for _, h := range hosts {
 		one := newObject(h)
-		for _, name := range h.Value.Names() {
+		for _, name := range h.Value.Spec.Hosts {
 			if p.plan.Hosts[name] == nil {
 				p.plan.Hosts[name] = &one
 			}
@@ -119,7 +119,7 @@ func (p *planner) newGateway(g *gatewayObject) *ir.Gateway {
 		return made
 	}
 	made := &ir.Gateway{Object: newObject(g), Class: string(g.Value.Spec.GatewayClassName), Parameters: p.newParameters(g)}
-	if made.Class == "" {
+	if object.APIKind(g.Kind).Group != gatewayv1.GroupName {
 		made.Selector = map[string]string{}
 		for name, value := range g.Value.Spec.Infrastructure.Labels {
 			made.Selector[string(name)] = string(value)

@@ -22,7 +22,6 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler/api"
 	"github.com/limpet-proxy/limpet/internal/compiler/admission"
-	"github.com/limpet-proxy/limpet/internal/compiler/istioapi"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
@@ -236,7 +235,7 @@ func (a *admitter) isOthers(d *read.Document, k *Kind) bool {
 
 // isCommon reports whether every control plane for Gateway API serves the kinds of a group.
 func isCommon(group string) bool {
-	return slices.Contains([]string{gatewayv1.GroupName, gatewayxv1alpha1.GroupName, discoveryv1.GroupName, istioapi.Group, ""}, group)
+	return slices.Contains([]string{gatewayv1.GroupName, gatewayxv1alpha1.GroupName, discoveryv1.GroupName, istioGroup, ""}, group)
 }
 
 // applyCRDs asks package admission, which also fills in the defaults of the fields.

@@ -12,7 +12,6 @@ import (
 	gatewayxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
-	"github.com/limpet-proxy/limpet/internal/compiler/istioapi"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
@@ -52,7 +51,7 @@ func (a *admitter) findKind(d *read.Document) (k *Kind, passedOver string) {
 	theirs := a.options.ExternalControlPlane && slices.ContainsFunc(registry, func(k *Kind) bool {
 		return k.ownProxy && k.GroupKind == gvk.GroupKind()
 	})
-	if k != nil && !theirs && (gvk.Group != istioapi.Group || a.options.Istio) {
+	if k != nil && !theirs && (gvk.Group != istioGroup || a.options.Istio) {
 		return k, ""
 	}
 	if why := a.explainMisspelt(gvk); why != "" && !theirs {
@@ -105,7 +104,7 @@ func (a *admitter) explainMisspelt(gvk schema.GroupVersionKind) string {
 	var inGroup, groups, versions []string
 	for _, k := range registry {
 		switch {
-		case k.Group == istioapi.Group && !a.options.Istio:
+		case k.Group == istioGroup && !a.options.Istio:
 		case k.GroupKind == gvk.GroupKind():
 			return no + ": " + k.explainVersions()
 		case k.Group == gvk.Group:

@@ -40,8 +40,7 @@ var gatewayKind = newKind(definition[gatewayv1.Gateway]{
 		}
 		return faults
 	},
-	list:   func(o *Objects) *[]*Object[gatewayv1.Gateway] { return &o.Gateways },
-	hidden: func(g *gatewayv1.Gateway) bool { return g.Spec.GatewayClassName == "" },
+	list: func(o *Objects) *[]*Object[gatewayv1.Gateway] { return &o.Gateways },
 	sections: func(g *gatewayv1.Gateway) (names []string) {
 		for _, l := range g.Spec.Listeners {
 			names = append(names, string(l.Name))

@@ -5,23 +5,26 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 )
 
+const istioGroup = istioapi.Group
+
 // Istio's kinds are admitted where Istio serves the objects (Options.Istio).
 var (
 	virtualServiceKind = newKind(definition[istioapi.VirtualService]{
-		group: istioapi.Group, kind: object.KindVirtualService, versions: istioapi.Versions, loose: true, convert: convertVirtualService,
+		group: istioGroup, kind: object.KindVirtualService, versions: istioapi.Versions, loose: true, convert: convertVirtualService,
 	})
 	istioGatewayKind = newKind(definition[istioapi.Gateway]{
-		group: istioapi.Group, kind: object.KindGateway, as: object.KindIstioGateway, versions: istioapi.Versions, loose: true,
+		group: istioGroup, kind: object.KindGateway, as: object.KindIstioGateway, versions: istioapi.Versions, loose: true,
 		convert: func(g *Object[istioapi.Gateway], into *Objects) {
 			into.Gateways = append(into.Gateways, withValue(g, g.Value.Convert()))
 		},
 	})
 	serviceEntryKind = newKind(definition[Host]{
-		group: istioapi.Group, kind: "ServiceEntry", versions: istioapi.Versions, loose: true,
+		group: istioGroup, kind: "ServiceEntry", versions: istioapi.Versions, loose: true,
 		list: func(o *Objects) *[]*Object[Host] { return &o.Hosts },
 	})
-	destinationRuleKind = newKind(definition[istioapi.DestinationRule]{
-		group: istioapi.Group, kind: "DestinationRule", versions: istioapi.Versions, loose: true,
+	// A DestinationRule is read for nothing but its faults: Istio alone carries it out, whatever sessions there are.
+	destinationRuleKind = newKind(definition[Platform]{
+		group: istioGroup, kind: "DestinationRule", versions: istioapi.Versions, loose: true,
 	})
 )
 
@@ -32,12 +35,7 @@ func convertVirtualService(v *Object[istioapi.VirtualService], into *Objects) {
 	route := v.Value.Convert()
 	v.Rename(route.Path)
 	o := withValue(v, &route.HTTPRoute)
-	for _, more := range route.Rules {
-		o.RuleExtras = append(o.RuleExtras, more)
-	}
-	for _, u := range route.Unserved {
-		o.Unserved = append(o.Unserved, Fault(u))
-	}
+	o.RuleExtras, o.Unserved = route.Rules, route.Unserved
 	into.Routes = append(into.Routes, o)
 }
 

@@ -77,8 +77,6 @@ type definition[T any] struct {
 	list func(*Objects) *[]*Object[T]
 	// sections are the names of what else a targetRef's sectionName can lead to.
 	sections func(*T) []string
-	// hidden tells the objects of another API in the list, of which nothing is shown; nil for none.
-	hidden func(*T) bool
 	// prepare looks at a document before it is checked; nil for nothing to do.
 	prepare func(*admitter, *read.Document)
 }
@@ -91,7 +89,7 @@ func newKind[T any](d definition[T]) *Kind {
 		nameRule: d.nameRule, store: d.storeDocument, prepare: d.prepare, anotherPlane: d.anotherPlane,
 	}
 	if d.list != nil {
-		k.list = listOf[T]{of: d.list, sections: d.sections, hidden: d.hidden}
+		k.list = listOf[T]{of: d.list, sections: d.sections}
 	}
 	return k
 }
@@ -177,7 +175,6 @@ type Entry struct {
 type listOf[T any] struct {
 	of       func(*Objects) *[]*Object[T]
 	sections func(*T) []string
-	hidden   func(*T) bool
 }
 
 func (l listOf[T]) addAll(to, from *Objects) {
@@ -215,8 +212,8 @@ func (l listOf[T]) compare(before, after, gone, came *Objects) {
 
 func (l listOf[T]) visit(o *Objects, visit func(Entry)) {
 	for _, one := range *l.of(o) {
-		if l.hidden != nil && l.hidden(one.Value) {
-			continue
+		if one.Kind != object.APIKind(one.Kind).Kind {
+			continue // of another API that has a kind of the name
 		}
 		e := Entry{Subject: one, Ref: one.Origin().Ref}
 		if l.sections != nil {

@@ -1,10 +1,6 @@
 package resource
 
-import (
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/limpet-proxy/limpet/internal/compiler/istioapi"
-)
+import "k8s.io/apimachinery/pkg/runtime/schema"
 
 // KindVersions is a kind with the versions in which it is read, the preferred one first.
 type KindVersions struct {
@@ -15,7 +11,7 @@ type KindVersions struct {
 // ListKinds lists the kinds that are read where no control plane but limpet serves them.
 func ListKinds() (all []KindVersions) {
 	for _, k := range registry {
-		if k.Group != istioapi.Group && k != podKind {
+		if k.Group != istioGroup && k != podKind {
 			all = append(all, KindVersions{k.GroupKind, k.versions})
 		}
 	}

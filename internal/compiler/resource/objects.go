@@ -37,7 +37,7 @@ type Object[T any] struct {
 	Faults []Fault
 	// Unserved are the parents of a route that are none of limpet's, in the words of its document; RuleExtras have what its rules
 	// say that Gateway API has no fields for, or are empty.
-	Unserved   []Fault
+	Unserved   []foreign.Unserved
 	RuleExtras []foreign.Rule
 	// Host is how a route attaches that names no parents; nil for one of Gateway API.
 	Host *foreign.Host
@@ -45,7 +45,7 @@ type Object[T any] struct {
 
 // ExtraOf is what is known of a rule besides its spec.
 func (o *Object[T]) ExtraOf(rule int) foreign.Rule {
-	if len(o.RuleExtras) == 0 {
+	if rule >= len(o.RuleExtras) {
 		return foreign.Rule{}
 	}
 	return o.RuleExtras[rule]
@@ -54,7 +54,7 @@ func (o *Object[T]) ExtraOf(rule int) foreign.Rule {
 // Verifies reports whether hosts of a rule's backends have to show who they are.
 func (o *Object[T]) Verifies() bool {
 	return slices.ContainsFunc(o.RuleExtras, func(r foreign.Rule) bool {
-		return slices.ContainsFunc(append(r.Backends, r.Mirror), func(b foreign.Backend) bool { return b.Validation != nil })
+		return r.Mirror.Validation != nil || slices.ContainsFunc(r.Backends, func(b foreign.Backend) bool { return b.Validation != nil })
 	})
 }
 
@@ -69,7 +69,7 @@ func (o *Object[T]) Key() string { return o.Namespace + "/" + o.Name }
 // Objects is the admitted input, each kind in the order in which Gateway API settles conflicts.
 type Objects struct {
 	Classes []*Object[gatewayv1.GatewayClass]
-	// Gateways without a class are those of another API, whose proxies have the labels of their infrastructure.
+	// Gateways are of another API too, whose proxies have the labels of their infrastructure.
 	Gateways []*Object[gatewayv1.Gateway]
 	// ListenerSets add listeners to Gateways.
 	ListenerSets []*ListenerSet

@@ -91,10 +91,6 @@ func (a *admitter) admitWithSessions(d *read.Document, k *Kind) {
 		return nil
 	})
 	main := a.releaseFor(k, shows)
-	if len(sessions) == 0 {
-		a.applyCRDs(d, d.Fields, main)
-		return
-	}
 	of := func(releases ...sessionapi.APIRelease) map[string]any {
 		return k.withSessions(d.Fields, func(s sessionPlace) map[string]any {
 			if release, consistent := s.release(main); !consistent || !slices.Contains(releases, release) {
@@ -130,11 +126,18 @@ func (a *admitter) releaseFor(k *Kind, shows map[sessionapi.APIRelease]bool) ses
 }
 
 // readSessions reads what stands inline. Where there was an error since the mark, the reader would say the same in other
-// words, but for what the CRDs have not seen.
+// words, but for an idleTimeout, whose check is here, for the CRDs have not seen it.
 func (a *admitter) readSessions(d *read.Document, sessions []sessionPlace, main sessionapi.APIRelease, mark int) {
 	for _, s := range sessions {
-		if release, consistent := s.release(main); consistent && release == sessionapi.Release16 {
-			a.checkIdleTimeout(d, s)
+		value, has := s.fields[idleKey]
+		if release, consistent := s.release(main); !has || !consistent || release != sessionapi.Release16 {
+			continue
+		}
+		text, is := value.(string)
+		if _, err := policyconfig.ParseDuration(text); !is {
+			a.rep.Error(d, field.TypeInvalid(s.path.Child(idleKey), value, "must be a string"))
+		} else if err != nil {
+			a.rep.Error(d, field.Invalid(s.path.Child(idleKey), text, err.Error()))
 		}
 	}
 	for _, s := range sessions {
@@ -147,21 +150,6 @@ func (a *admitter) readSessions(d *read.Document, sessions []sessionPlace, main 
 			a.sessions = map[string]*sessionapi.InlineSession{}
 		}
 		a.sessions[s.path.String()] = inline
-	}
-}
-
-// checkIdleTimeout applies the check that the CRD had.
-func (a *admitter) checkIdleTimeout(d *read.Document, s sessionPlace) {
-	value, has := s.fields[idleKey]
-	text, is := value.(string)
-	switch {
-	case !has:
-	case !is:
-		a.rep.Error(d, field.TypeInvalid(s.path.Child(idleKey), value, "must be a string"))
-	default:
-		if _, err := policyconfig.ParseDuration(text); err != nil {
-			a.rep.Error(d, field.Invalid(s.path.Child(idleKey), text, err.Error()))
-		}
 	}
 }
 
