@@ -131,11 +131,10 @@ check: lint ## vet, formatting, import directions, lint
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "gofmt these: $$unformatted"; exit 1; }
 	@tools/imports.sh
 	@big=$$(git ls-files -z | xargs -0 sh -c 'find "$$@" -size +1M' files); [ -z "$$big" ] || { echo "over 1 MiB, so not source: $$big"; exit 1; }
-	@tools/step.sh "measuring names, lengths and lines" go run ./tools/housekeeping -check -tests=false
 
 .PHONY: measure
-measure: ## measure how readable the code is; LIST=shadows, once, long, lines or undocumented says where
-	@go run ./tools/housekeeping $(if $(LIST),-list $(LIST))
+measure: ## measure how readable the code is; LIST=once, long, lines or words says where
+	@go run ./tools/measure $(LIST)
 
 .PHONY: golden
 golden: build ## rewrite golden files and the root envoy.yaml from what the code makes now; review the diff
