@@ -1,6 +1,6 @@
 // Package policy decides which session persistence is effective on every path that requests can take. Its steps are those of
-// [Decide]: it attaches policies to their targets, resolves by precedence what they come to for a rule, gives sessions their
-// scopes, names and cookie paths, detects cookies that collide, and lets listeners share a rule.
+// [Decide]: it attaches policies to their targets, resolves by precedence what they come to for a rule, has sessions claim
+// names in their scopes, assigns these, configures the rules, and lets listeners share one.
 package policy
 
 import (
@@ -30,7 +30,7 @@ type Decisions struct {
 
 	rules    map[ruleKey]*Rule
 	rejected map[*gateway.Route]bool
-	named    []*namedRule
+	named    []*namedRule // all of them
 }
 
 // Cookie is a session's cookie by what it meets others with: its name and Domain or, without a Domain, one of its rule's hostnames.
@@ -92,7 +92,7 @@ type Decision struct {
 	// Limits are the fields that do not hold as they are written.
 	Limits []Limit
 
-	held HeldName
+	held HeldName // for the next result
 }
 
 // Refusal is one reason why a rule can't have its session.
