@@ -56,7 +56,7 @@ type Options struct {
 	// Dynamic.Draining is judged. Nothing else depends on it.
 	Time time.Time
 	// GatewayAPI is the release of Gateway API, "1.6" or "1.7", that decides where a document does not show its
-	// generation (S18). Default: 1.6.
+	// release (S18). Default: 1.6.
 	GatewayAPI string
 	// ClassPolicyNamespace is the one namespace whose policies for GatewayClasses count (S4). Default
 	// DefaultClassPolicyNamespace.
@@ -249,7 +249,7 @@ func (o *Options) newOwners() lower.Owners {
 // admissionOptions are those of package resource.
 func (o *Options) admissionOptions(settings parsedOptions) resource.Options {
 	return resource.Options{
-		Release: settings.generation, AssumeAdmitted: o.AssumeAdmitted, ExternalControlPlane: o.Target.findController() != "",
+		Release: settings.release, AssumeAdmitted: o.AssumeAdmitted, ExternalControlPlane: o.Target.findController() != "",
 		PlatformKinds: o.Target.findEmitter().platformKinds, Istio: o.Target == TargetIstio,
 		Namespace: o.Namespace, StrictKinds: o.StrictKinds,
 	}
@@ -258,7 +258,7 @@ func (o *Options) admissionOptions(settings parsedOptions) resource.Options {
 // policyOptions are those of package policy.
 func (o *Options) policyOptions(settings parsedOptions) policy.Options {
 	return policy.Options{
-		Release: settings.generation, ClassPolicies: o.ClassPolicyNamespace, RejectPartial: o.PartialSplit == PartialReject,
+		Release: settings.release, ClassPolicies: o.ClassPolicyNamespace, RejectPartial: o.PartialSplit == PartialReject,
 		ExternalControlPlane: o.Target.findController() != "", PerBackendSessions: o.Target.findEmitter().picksBackendFirst,
 		HidesTokens:      o.Target != TargetIstio,
 		KnowsTermination: o.dynamic() != nil || o.served() != nil,
@@ -283,9 +283,9 @@ func (o *Options) parse() (parsedOptions, error) {
 	switch o.GatewayAPI {
 	case "":
 	case sessionapi.Release16.String():
-		s.generation = sessionapi.Release16
+		s.release = sessionapi.Release16
 	case sessionapi.Release17.String():
-		s.generation = sessionapi.Release17
+		s.release = sessionapi.Release17
 	default:
 		errs = append(errs, fmt.Errorf("gateway API: Unsupported value: %q: supported values: %q, %q",
 			o.GatewayAPI, sessionapi.Release16, sessionapi.Release17))

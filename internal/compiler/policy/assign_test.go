@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // TestCollisions shows which sessions' cookies are qualified for another's. Route r goes before route s.
@@ -37,12 +39,13 @@ func TestCollisions(t *testing.T) {
 			}
 			s := takeSteps(t, Options{}, documents...)
 			var got []string
-			for _, r := range s.settled {
+			for _, r := range s.configured {
 				for _, session := range r.sessions {
-					if session.suffixRule == "S28" {
-						got = append(got, fmt.Sprintf("%s rule %d", session.route.Name, session.rule))
+					if session.assigned.text == session.assigned.shared {
+						continue
 					}
-					if want := "cart-" + shortHash(session.scope); session.suffixRule == "S28" && session.policies[0].SessionName != want {
+					got = append(got, fmt.Sprintf("%s rule %d", session.route.Name, session.rule))
+					if want := "cart-" + shortHash(session.scope); session.policies[0].SessionName != want {
 						t.Errorf("the name is %s, want %s", session.policies[0].SessionName, want)
 					}
 				}
@@ -52,24 +55,52 @@ func TestCollisions(t *testing.T) {
 	}
 }
 
+// xbackend is one with a session, and xbackendRef leads to one.
+func xbackend(name string) string {
+	return `{apiVersion: gateway.networking.x-k8s.io/v1alpha1, kind: XBackend, metadata: {name: ` + name + `}, spec: {` +
+		`type: EndpointSelector, port: {number: 80}, endpointSelector: {matchLabels: {app: x}}, protocol: HTTP, ` +
+		`sessionPersistence: {cookie: {name: cart}}}}`
+}
+
+func xbackendRef(name string) string {
+	return "{group: gateway.networking.x-k8s.io, kind: XBackend, name: " + name + "}"
+}
+
 // TestBackendsCollide: two XBackends that write one name in a rule of 1.7 can't both have it.
 func TestBackendsCollide(t *testing.T) {
-	xbackend := func(name string) string {
-		return `{apiVersion: gateway.networking.x-k8s.io/v1alpha1, kind: XBackend, metadata: {name: ` + name + `}, spec: {` +
-			`type: EndpointSelector, port: {number: 80}, endpointSelector: {matchLabels: {app: x}}, protocol: HTTP, ` +
-			`sessionPersistence: {cookie: {name: cart}}}}`
-	}
-	ref := func(name string) string {
-		return "{group: gateway.networking.x-k8s.io, kind: XBackend, name: " + name + "}"
-	}
-	rules := "[{backendRefs: [" + ref("x1") + ", " + ref("x2") + "]}]"
+	rules := "[{backendRefs: [" + xbackendRef("x1") + ", " + xbackendRef("x2") + "]}]"
 	s := takeSteps(t, Options{}, xbackend("x1"), xbackend("x2"), routeOn("one", "r", "", rules))
-	if len(s.settled) != 1 || len(s.settled[0].sessions) != 2 || s.settled[0].sessions[0].name != "cart" ||
-		s.settled[0].sessions[1].suffixRule != "S28" {
-		t.Errorf("%d rules", len(s.settled))
+	if len(s.named) != 1 || len(s.named[0].names) != 2 || s.named[0].names[0].text != "cart" || s.named[0].names[1].text == "cart" {
+		t.Errorf("%d rules", len(s.named))
 	}
 	if s.decided[0].Refused || len(s.decided[0].Sessions) != 2 {
 		t.Error("the rule does not have both sessions")
+	}
+}
+
+// TestBackendsAreToldOfTheirNames: where both names of a rule are another's, both are told.
+func TestBackendsAreToldOfTheirNames(t *testing.T) {
+	rules := "[{backendRefs: [" + xbackendRef("x1") + ", " + xbackendRef("x2") + "]}]"
+	s := takeSteps(t, Options{}, xbackend("x1"), xbackend("x2"), routeOn("one", "a", "", "["+ruleWith("/", "{sessionName: cart, type: Cookie}")+"]"),
+		policyOn(strings.Replace(onRoute, "name: r", "name: a", 1), "cookie: {path: /}"), routeOn("one", "r", "", rules))
+	var got []string
+	for _, r := range listRenames(s.named) {
+		got = append(got, fmt.Sprintf("%s %s is %s", r.Route, r.From, r.To))
+	}
+	expectLines(t, got, "HTTPRoute default/r cart is "+suffix("cart", "XBackend/default/x1"), "HTTPRoute default/r cart is "+suffix("cart", "XBackend/default/x2"))
+}
+
+// TestLongNames: a name with a suffix is valid where it is valid without, also as that of two cookies.
+func TestLongNames(t *testing.T) {
+	long := strings.Repeat("n", policyconfig.MaxSessionName-len(policyconfig.CrossSiteSuffix))
+	s := takeSteps(t, Options{}, policyOn(onRoute, "sessionName: "+long+", cookie: {path: /, secure: true, crossSite: true}"),
+		routeOn("one", "r", "", "["+plainRule("/shop", "a")+", "+plainRule("/cart", "a")+"]"))
+	for i, r := range s.configured {
+		config := policyconfig.DefaultConfig()
+		config.Policies = r.sessions[0].policies
+		if err := policyconfig.Validate(config); err != nil || s.decided[i].Refused || s.named[i].names[0].text == long {
+			t.Errorf("rule %d has %s: %v", i, s.named[i].names[0].text, err)
+		}
 	}
 }
 
@@ -77,10 +108,10 @@ func TestBackendsCollide(t *testing.T) {
 //
 // requirements: S28
 func TestSquattedNames(t *testing.T) {
-	scope := takeSteps(t, Options{}, routeOn("one", "z", "", "["+ruleWith("/", "{sessionName: cart}")+"]")).settled[0].sessions[0].scope
+	scope := takeSteps(t, Options{}, routeOn("one", "z", "", "["+ruleWith("/", "{sessionName: cart}")+"]")).named[0].claims[0].scope
 	squat := ruleWith("/", "{sessionName: cart}") + ", " + ruleWith("/", "{sessionName: cart-"+shortHash(scope)+"}")
 	s := takeSteps(t, Options{}, routeOn("one", "r", "", "["+squat+"]"), routeOn("one", "z", "", "["+ruleWith("/", "{sessionName: cart}")+"]"))
-	got := s.settled[2].sessions[0].name
+	got := s.named[2].names[0].text
 	if want := "cart-" + shortHash(scope+" 1"); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -92,9 +123,9 @@ func TestSquattedNames(t *testing.T) {
 func TestIncumbentNames(t *testing.T) {
 	cart := "[" + ruleWith("/", "{sessionName: cart}") + "]"
 	both := []string{routeOn("one", "a", "", cart), routeOn("one", "z", "", cart)}
-	scope := takeSteps(t, Options{}, both[1]).settled[0].sessions[0].scope
+	scope := takeSteps(t, Options{}, both[1]).named[0].claims[0].scope
 	held := HeldNames{scope: {"cart", "cart"}}
-	nameOf := func(s *steps, rule int) string { return s.settled[rule].sessions[0].name }
+	nameOf := func(s *steps, rule int) string { return s.named[rule].names[0].text }
 	if s := takeSteps(t, Options{HeldNames: held}, both...); nameOf(s, 0) == "cart" || nameOf(s, 1) != "cart" {
 		t.Errorf("the incumbent's name is %s, the other's %s", nameOf(s, 1), nameOf(s, 0))
 	}
@@ -122,9 +153,9 @@ func TestIncumbentsOfSharedNames(t *testing.T) {
 	namesOf := func(held HeldNames, rules ...string) map[string]string {
 		s := takeSteps(t, Options{HeldNames: held}, policyOn(strings.Replace(onRoute, "name: r", "name: a", 1), "sessionName: app"), routeOn("one", "a", "", "["+strings.Join(rules, ", ")+"]"))
 		names := map[string]string{}
-		for _, r := range s.settled {
-			for _, one := range r.sessions {
-				names[one.scope[strings.LastIndex(one.scope, "/")+1:]] = one.name
+		for _, r := range s.named {
+			for i, c := range r.claims {
+				names[c.scope[strings.LastIndex(c.scope, "/")+1:]] = r.names[i].text
 			}
 		}
 		return names

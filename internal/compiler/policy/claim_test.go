@@ -65,8 +65,8 @@ func describeNames(rules []*namedRule) (lines []string) {
 	shorten := strings.NewReplacer("HTTPRoute/default/r/matches/75ff6852f9ba93fd", "RULE", "HTTPRoute/default/r/matches/cb00f80951df4e32", "RULE-A",
 		"HTTPRoute/default/r/matches/948581af88c3785d", "RULE-B", "backend/Service/default", "BACKEND")
 	for _, n := range rules {
-		for _, s := range n.sessions {
-			lines = append(lines, fmt.Sprintf("%s for %s", s.name, shorten.Replace(s.scope)))
+		for i, c := range n.claims {
+			lines = append(lines, fmt.Sprintf("%s for %s", n.names[i].shared, shorten.Replace(c.scope)))
 		}
 	}
 	return lines
@@ -79,7 +79,7 @@ func TestRenames(t *testing.T) {
 	s := takeSteps(t, Options{PerBackendSessions: true}, policyOn(onRoute, "sessionName: cart, cookie: {path: /}"),
 		routeOn("one", "r", "", "["+rules+"]"))
 	var got []string
-	for _, r := range listRenames(s.configured) {
+	for _, r := range listRenames(s.named) {
 		got = append(got, fmt.Sprintf("%s rule %d: %s by %s", r.SemanticsRule, r.Rule, r.From, r.By.Origin))
 	}
 	const by = "cart by SessionPersistencePolicy default/p"
