@@ -139,7 +139,10 @@ measure: ## measure how readable the code is; LIST=once, long, lines or words sa
 .PHONY: golden
 golden: build ## rewrite golden files and the root envoy.yaml from what the code makes now; review the diff
 	go generate ./compiler/api
-	go test ./token ./policy-config ./compiler ./internal/compiler/admission ./compiler/api ./cmd/limpet ./docs -update
+	cd e2e/envoygateway && go test . -run '^TestCRDsAreThoseOfTheModule$$' -update
+	go test ./token ./policy-config ./compiler ./internal/compiler/admission ./internal/compiler/precedence ./compiler/api ./cmd/limpet ./docs \
+	./internal/compiler/emit/envoygateway ./internal/proxies -update
+	@$(MAKE) --no-print-directory deploy
 	bin/limpet compile -f examples/quickstart -t envoy --bind 127.0.0.1 --wasm-path dist/limpet.wasm > envoy.yaml
 
 .PHONY: golden-clean
@@ -258,7 +261,7 @@ newest: ## raise every dependency to its newest version and run the unit tests: 
 
 # The version must be said: VERSION=v1.2.3. BASE and ENVOY_BASE are images by digest to build on, KEY a private key to sign with.
 .PHONY: release
-release: cmd/limpet/filters/limpet.wasm cmd/limpet/filters/limpet.spdx.json ## make all that a release has, in dist/release: VERSION=v1.2.3 (docs/install.md)
+release: cmd/limpet/filters/limpet.wasm cmd/limpet/filters/limpet.spdx.json deploy ## make all that a release has, in dist/release: VERSION=v1.2.3 (docs/install.md)
 	@envoy=$$(tools/setup.sh envoy) && ENVOY=$$envoy go run ./tools/release -version "$(VERSION)" $(if $(REGISTRY),-registry $(REGISTRY)) \
 	$(if $(BASE),-base $(BASE)) $(if $(ENVOY_BASE),-envoy-base $(ENVOY_BASE)) $(if $(KEY),-key $(KEY)) $(if $(BUILDER),-builder $(BUILDER))
 
@@ -267,11 +270,11 @@ publish: ## push the images and the chart of dist/release: VERSION=v1.2.3 REGIST
 	@go run ./tools/release -version "$(VERSION)" $(if $(REGISTRY),-registry $(REGISTRY)) -push
 
 .PHONY: reproduce-release
-reproduce-release: cmd/limpet/filters/limpet.wasm cmd/limpet/filters/limpet.spdx.json ## make a release twice, in different places, and compare: ten minutes
+reproduce-release: cmd/limpet/filters/limpet.wasm cmd/limpet/filters/limpet.spdx.json deploy ## make a release twice, in different places, and compare: ten minutes
 	@envoy=$$(tools/setup.sh envoy) && ENVOY=$$envoy tools/reproduce-release.sh
 
 .PHONY: deploy
-deploy: ## write deploy/install.yaml, the kustomize base and the chart's README from the chart
+deploy: ## put the chart with its CRDs and install.yaml into dist/deploy, and write the kustomize base and the chart's README
 	@cd e2e/install && go run ./render
 
 .PHONY: e2e-install

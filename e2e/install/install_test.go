@@ -18,6 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
+
+	"github.com/limpet-proxy/limpet/e2e/install/chart"
 )
 
 // page is docs/install.md: its blocks of shell that this test runs, by the heading that they are under.
@@ -62,7 +64,10 @@ type shell struct {
 func newShell(t *testing.T, c *cluster) shell {
 	t.Helper()
 	s := shell{folder: t.TempDir()}
-	programs, chart := absolute(t, "../../bin"), absolute(t, "../../deploy/chart/limpet")
+	programs, released := absolute(t, "../../bin"), filepath.Join(t.TempDir(), "limpet")
+	if err := chart.Write("../..", released); err != nil {
+		t.Fatal(err)
+	}
 	shims := filepath.Join(s.folder, ".bin")
 	for name, text := range map[string]string{
 		"helm": `args=() version=
@@ -75,7 +80,7 @@ while [ $# -gt 0 ]; do
 	shift
 done
 if [ -n "$version" ]; then
-	rm -rf .chart && cp -r "` + chart + `" .chart
+	rm -rf .chart && cp -r "` + released + `" .chart
 	grep -rlF 0.0.0-unreleased .chart | xargs sed -i "s/0\.0\.0-unreleased/$version/g"
 	sed -i '/^kubeVersion:/d' .chart/Chart.yaml # this control plane, built from the module proxy, does not know its own version
 fi

@@ -25,7 +25,7 @@ func TestManifests(t *testing.T) {
 	c := startCluster(t)
 	s, p := newShell(t, c), readPage(t)
 	s.run(t, p.blocks["In a cluster"][0])
-	s.file(t, "install.yaml", readFile(t, "../../deploy/install.yaml"))
+	s.file(t, "install.yaml", installManifest(t))
 	s.run(t, `kubectl apply --server-side -f install.yaml --validate=strict`)
 	groups, err := discovery.NewDiscoveryClientForConfig(c.config)
 	if err != nil {
@@ -61,8 +61,18 @@ func TestManifests(t *testing.T) {
 	}
 	t.Run("restricted Pods alone", func(t *testing.T) { c.checkPodSecurity(t) })
 	t.Run("kustomize", func(t *testing.T) {
-		s.run(t, `cp -r "`+absolute(t, "../../deploy/kustomize")+`" base; kubectl diff --server-side -k base`)
+		s.run(t, `kubectl diff --server-side -k "`+absolute(t, "../../deploy/kustomize")+`"`)
 	})
+}
+
+// installManifest is install.yaml as 'make deploy' makes it.
+func installManifest(t *testing.T) string {
+	t.Helper()
+	text, _, err := chart.Manifests("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }
 
 // checkPodSecurity wants limpet's Pods to have been admitted, and one that is not restricted to be refused.

@@ -12,46 +12,49 @@ import (
 // manifestHead says where files come from.
 const manifestHead = "# Made from deploy/chart/limpet by 'make deploy': change that, not this.\n"
 
-// Manifests are the files below deploy/ that are made from the chart: a kustomize base, and install.yaml with the same objects.
-func Manifests(root string) (map[string]string, error) {
+// crdBase is where kustomize finds the CRDs, from its base.
+const crdBase = "../../compiler/api/crds"
+
+// Manifests are what is made from the chart: install.yaml, and the files of a kustomize base with the same objects, whose CRDs are
+// a base of their own.
+func Manifests(root string) (install string, base map[string]string, err error) {
 	c, err := Load(root)
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	objects, err := Render(c, nil)
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	objects = append([]*unstructured.Unstructured{namespace()}, objects...)
 	slices.SortStableFunc(objects, func(a, b *unstructured.Unstructured) int { return rank(a) - rank(b) })
-	files := map[string]string{"install.yaml": manifestHead}
-	bases := map[string]string{}
-	var names []string
+	install, base = manifestHead, map[string]string{}
+	names := []string{crdBase}
 	for i, o := range objects {
 		forgetHelm(o)
 		text, err := yaml.Marshal(o.Object)
 		if err != nil {
-			return nil, err
+			return "", nil, err
 		}
 		if i > 0 {
-			files["install.yaml"] += "---\n"
+			install += "---\n"
 		}
-		files["install.yaml"] += string(text)
+		install += string(text)
 		name := strings.ToLower(o.GetKind()) + ".yaml"
-		if bases[name] == "" {
+		switch {
+		case o.GetKind() == "CustomResourceDefinition":
+			continue
+		case base[name] == "":
 			names = append(names, name)
-			bases[name] = manifestHead
-		} else {
-			bases[name] += "---\n"
+			base[name] = manifestHead
+		default:
+			base[name] += "---\n"
 		}
-		bases[name] += string(text)
+		base[name] += string(text)
 	}
-	for name, text := range bases {
-		files["kustomize/"+name] = text
-	}
-	files["kustomize/kustomization.yaml"] = manifestHead +
+	base["kustomization.yaml"] = manifestHead +
 		"apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n- " + strings.Join(names, "\n- ") + "\n"
-	return files, nil
+	return install, base, nil
 }
 
 // namespace is limpet's own, which Helm makes with --create-namespace. Nothing in it may be privileged.
