@@ -260,11 +260,11 @@ publish: ## push the images and the chart of dist/release: VERSION=v1.2.3 REGIST
 	@go run ./tools/release -version "$(VERSION)" $(if $(REGISTRY),-registry $(REGISTRY)) -push
 
 .PHONY: reproduce-release
-reproduce-release: cmd/limpet/filters/limpet.wasm cmd/limpet/filters/limpet.spdx.json deploy ## make a release twice, in different places, and compare: ten minutes
+reproduce-release: cmd/limpet/filters/limpet.wasm cmd/limpet/filters/limpet.spdx.json ## make a release twice, in different places, and compare: ten minutes
 	@envoy=$$(tools/setup.sh envoy) && ENVOY=$$envoy tools/reproduce-release.sh
 
 .PHONY: deploy
-deploy: ## put the chart with its CRDs and install.yaml into dist/deploy, and write the kustomize base and the chart's README
+deploy: ## put the chart with its CRDs and install.yaml into dist/deploy, and write the chart's README
 	@cd e2e/install && go run ./render
 
 .PHONY: e2e-install

@@ -11,7 +11,7 @@ import (
 
 //go:generate go test . -run ^TestGenerated$ -update
 
-//go:embed crds/limpet.dev_*.yaml
+//go:embed crds/*.yaml
 var crdFiles embed.FS
 
 // CRDs gives the text of every CRD, one YAML document each, ordered by file name.

@@ -44,7 +44,7 @@ func newRelease(t *testing.T) *release {
 	if err := os.CopyFS(filepath.Join(r.deploy, "chart"), os.DirFS("../../deploy/chart")); err != nil {
 		t.Fatal(err)
 	}
-	writeFile(t, filepath.Join(r.deploy, "install.yaml"), readFile(t, "../../deploy/kustomize/deployment.yaml"))
+	writeFile(t, filepath.Join(r.deploy, "install.yaml"), "image: ghcr.io/limpet-proxy/limpet:v"+unreleased+"\n") // a stand-in, too
 	for _, p := range platforms {
 		writeFile(t, r.binary(p), "program for "+p.String())
 	}

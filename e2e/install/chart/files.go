@@ -26,7 +26,7 @@ func Files(root string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	crds, err := filepath.Glob(filepath.Join(root, "compiler/api/crds/limpet.dev_*.yaml"))
+	crds, err := filepath.Glob(filepath.Join(root, "compiler/api/crds/*.yaml"))
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func Write(root, folder string) error {
 }
 
 // WriteFiles writes files, by their paths in a folder, in place of all that is there.
-func WriteFiles[T string | []byte](folder string, files map[string]T) error {
+func WriteFiles(folder string, files map[string][]byte) error {
 	if err := os.RemoveAll(folder); err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func WriteFiles[T string | []byte](folder string, files map[string]T) error {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err
 		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(path, text, 0o644); err != nil {
 			return err
 		}
 	}

@@ -9,52 +9,28 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// manifestHead says where files come from.
-const manifestHead = "# Made from deploy/chart/limpet by 'make deploy': change that, not this.\n"
-
-// crdBase is where kustomize finds the CRDs, from its base.
-const crdBase = "../../compiler/api/crds"
-
-// Manifests are what is made from the chart: install.yaml, and the files of a kustomize base with the same objects, whose CRDs are
-// a base of their own.
-func Manifests(root string) (install string, base map[string]string, err error) {
+// Manifest is install.yaml: the chart's objects as it comes, and its namespace.
+func Manifest(root string) (string, error) {
 	c, err := Load(root)
 	if err != nil {
-		return "", nil, err
+		return "", err
 	}
 	objects, err := Render(c, nil)
 	if err != nil {
-		return "", nil, err
+		return "", err
 	}
 	objects = append([]*unstructured.Unstructured{namespace()}, objects...)
 	slices.SortStableFunc(objects, func(a, b *unstructured.Unstructured) int { return rank(a) - rank(b) })
-	install, base = manifestHead, map[string]string{}
-	names := []string{crdBase}
+	documents := make([]string, len(objects))
 	for i, o := range objects {
 		forgetHelm(o)
 		text, err := yaml.Marshal(o.Object)
 		if err != nil {
-			return "", nil, err
+			return "", err
 		}
-		if i > 0 {
-			install += "---\n"
-		}
-		install += string(text)
-		name := strings.ToLower(o.GetKind()) + ".yaml"
-		switch {
-		case o.GetKind() == "CustomResourceDefinition":
-			continue
-		case base[name] == "":
-			names = append(names, name)
-			base[name] = manifestHead
-		default:
-			base[name] += "---\n"
-		}
-		base[name] += string(text)
+		documents[i] = string(text)
 	}
-	base["kustomization.yaml"] = manifestHead +
-		"apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n- " + strings.Join(names, "\n- ") + "\n"
-	return install, base, nil
+	return strings.Join(documents, "---\n"), nil
 }
 
 // namespace is limpet's own, which Helm makes with --create-namespace. Nothing in it may be privileged.

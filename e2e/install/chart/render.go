@@ -1,4 +1,4 @@
-// Package chart renders limpet's chart with Helm's own library, and makes the manifests of deploy/ from it.
+// Package chart renders limpet's chart with Helm's own library, and makes what a release has of it.
 package chart
 
 import (

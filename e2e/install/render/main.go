@@ -1,5 +1,5 @@
-// Command render writes what is made from the chart: below deploy/ the kustomize base and the chart's README, and below dist/deploy the
-// chart with its CRDs and install.yaml, as they are released.
+// Command render writes what is made from the chart: its README, and below dist/deploy the chart with its CRDs and install.yaml, as they
+// are released.
 package main
 
 import (
@@ -25,14 +25,11 @@ func write(root string) error {
 	if err := os.WriteFile(filepath.Join(chart.Folder(root), "README.md"), readme, 0o644); err != nil {
 		return err
 	}
-	install, base, err := chart.Manifests(root)
+	install, err := chart.Manifest(root)
 	if err != nil {
 		return err
 	}
-	if err := chart.WriteFiles(filepath.Join(root, "deploy/kustomize"), base); err != nil {
-		return err
-	}
-	if err := chart.WriteFiles(filepath.Join(root, "dist/deploy"), map[string]string{"install.yaml": install}); err != nil {
+	if err := chart.WriteFiles(filepath.Join(root, "dist/deploy"), map[string][]byte{"install.yaml": []byte(install)}); err != nil {
 		return err
 	}
 	return chart.Write(root, filepath.Join(root, "dist/deploy/chart/limpet"))
