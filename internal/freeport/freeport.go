@@ -27,11 +27,18 @@ func Find() (int, error) {
 	start := uint32(os.Getpid()) * 61
 	for range tries {
 		port := first + int((start+next.Add(1))%count)
-		used, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
-		if err != nil {
+		if !isTaken(port) {
 			return port, nil
 		}
-		_ = used.Close()
 	}
 	return 0, errors.New("no free port on 127.0.0.1 in 200 tries")
+}
+
+// isTaken reports whether something listens at a port.
+func isTaken(port int) bool {
+	used, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err == nil {
+		_ = used.Close()
+	}
+	return err == nil
 }
