@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	standin "github.com/limpet-proxy/limpet/e2e/internal/cluster"
 	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
@@ -16,7 +17,7 @@ func TestDryRun(t *testing.T) {
 	objects := shopAt(port)
 	c.set(t, objects)
 	c.set(t, slice("10.244.8.1"))
-	s := harness.ServeCluster(t, c.kubeconfig(), port, harness.NewRing("k"), "--system-namespace", "default")
+	s := harness.ServeCluster(t, c.Kubeconfig(standin.AdminToken), port, harness.NewRing("k"), "--system-namespace", "default")
 	envoy := s.Bootstrap(t).Start(t)
 	s.AwaitSettled(t)
 	client := envoy.Client()
