@@ -45,8 +45,8 @@ ON_KUBERNETES = envoy=$$(tools/setup.sh envoy) && KUBERNETES="$$(tools/setup.sh 
 UNIT_PACKAGES = $$(go list ./... | grep -v '/limpet/e2e')
 
 .PHONY: test
-test: build check ## lint, the unit tests, the wasm tests, the end-to-end tests on a real Envoy and a part of the conformance tests
-	@$(MAKE) --no-print-directory unit && $(MAKE) --no-print-directory e2e && $(MAKE) --no-print-directory conformance-subset
+test: build check ## lint, the unit tests, the wasm tests and the end-to-end tests on a real Envoy
+	@$(MAKE) --no-print-directory unit && $(MAKE) --no-print-directory e2e
 
 .PHONY: unit
 unit: build bin/gotest ## the tests of every package but the end-to-end tests
@@ -74,12 +74,6 @@ e2e-istio: build dist/liblimpet.so ## run the tests on Istio's own discovery ser
 .PHONY: e2e-kubernetes
 e2e-kubernetes: build bin/gotest ## run "limpet serve" on a real API server, with real Envoys (as root; the first build takes minutes)
 	@$(WITH_TOOLS) KUBERNETES="$$(tools/setup.sh kubernetes)" && cd e2e/kubernetes && ../../bin/gotest -count=1 -timeout 20m
-	@$(ON_KUBERNETES) conformance/serve.sh "$$(grep -v '^#' conformance/subset-serve.txt | paste -sd,)"
-
-# TESTS names some of them.
-.PHONY: conformance-serve
-conformance-serve: build ## run Gateway API's own conformance tests on "limpet serve" and a real control plane: three minutes (as root)
-	@$(ON_KUBERNETES) conformance/serve.sh $(TESTS)
 
 .PHONY: bench-serve
 bench-serve: build ## measure "limpet serve" on a real API server with thousands of routes: ten minutes (as root)
@@ -99,22 +93,18 @@ e2e-envoy-gateway: build dist/liblimpet.so bin/envoy-gateway bin/gotest ## run E
 	@envoy=$$(tools/setup.sh envoy) && export ENVOY=$$envoy && \
 	cd e2e/envoygateway && go vet ./... && ../../bin/gotest -count=1 -timeout 20m ./...
 
-# TESTS names some of them. The first build takes minutes.
+# As root, and the first build takes minutes. TESTS names some of them.
 .PHONY: conformance
-conformance: build ## run Gateway API's own conformance tests on limpet and a real Envoy: five minutes
-	@envoy=$$(tools/setup.sh envoy) && ENVOY=$$envoy LIMPET=bin/limpet WASM=dist/limpet.wasm conformance/run.sh $(TESTS)
-
-# As root: the tests' Gateways listen on port 80. Elsewhere it says so, and CI runs all of them.
-.PHONY: conformance-envoy-gateway
-conformance-envoy-gateway: build bin/envoy-gateway ## the tests of session persistence on Envoy Gateway's own: three minutes (as root)
-	@envoy=$$(tools/setup.sh envoy) && ENVOY=$$envoy LIMPET=bin/limpet WASM=dist/limpet.wasm ENVOY_GATEWAY=bin/envoy-gateway \
-	WAIT=60s unshare -n sh -c 'ip link set lo up && conformance/run.sh $(TESTS)'
+conformance: build ## run Gateway API's own conformance tests on "limpet serve" and a real control plane: three minutes (as root)
+	@$(ON_KUBERNETES) conformance/run.sh $(TESTS)
 
 .PHONY: conformance-subset
-conformance-subset: build ## run a part of the conformance tests, conformance/subset.txt: two minutes (as root)
-	@if [ "$$(id -u)" != 0 ]; then echo "conformance-subset: needs root, for port 80: left out"; else \
-	envoy=$$(tools/setup.sh envoy) && ENVOY=$$envoy LIMPET=bin/limpet WASM=dist/limpet.wasm \
-	conformance/run.sh "$$(grep -v '^#' conformance/subset.txt | paste -sd,)"; fi
+conformance-subset: build ## run a part of them, conformance/subset.txt: a minute (as root)
+	@$(ON_KUBERNETES) conformance/run.sh "$$(grep -v '^#' conformance/subset.txt | paste -sd,)"
+
+.PHONY: conformance-envoy-gateway
+conformance-envoy-gateway: build bin/envoy-gateway ## the tests of session persistence on Envoy Gateway's own: three minutes (as root)
+	@$(ON_KUBERNETES) ENVOY_GATEWAY=bin/envoy-gateway conformance/run.sh $(TESTS)
 
 .PHONY: build
 build: bin/limpet bin/demo bin/browser ## build bin/limpet and dist/limpet.wasm

@@ -1,85 +1,115 @@
-// Package conformance runs the tests of Gateway API's own suite, unmodified, on limpet and a real Envoy. There is no cluster: a
-// fake client keeps the objects, a kubelet of a few lines starts the suite's echo servers on loopback addresses, and a
-// controller hands the objects to "limpet run --watch" and the statuses of "limpet check -o yaml" back.
+// Package conformance runs Gateway API's own suite, unmodified, with its own client, on a real API server that "limpet serve" follows,
+// and the tests of session persistence (sessionpersistence) after it; those on Envoy Gateway, too.
 package conformance
 
 import (
 	"context"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
-	"testing/fstest"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	v1 "sigs.k8s.io/gateway-api/apis/v1"
+	"sigs.k8s.io/gateway-api/apis/v1alpha2"
+	"sigs.k8s.io/gateway-api/apis/v1alpha3"
+	xv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 	"sigs.k8s.io/gateway-api/conformance"
+	confv1 "sigs.k8s.io/gateway-api/conformance/apis/v1"
 	"sigs.k8s.io/gateway-api/conformance/tests"
 	"sigs.k8s.io/gateway-api/conformance/utils/config"
-	suitekube "sigs.k8s.io/gateway-api/conformance/utils/kubernetes"
-	"sigs.k8s.io/gateway-api/conformance/utils/roundtripper"
 	"sigs.k8s.io/gateway-api/conformance/utils/suite"
-	"sigs.k8s.io/gateway-api/conformance/utils/websocket"
 	"sigs.k8s.io/gateway-api/pkg/features"
+	"sigs.k8s.io/yaml"
 
 	"github.com/limpet-proxy/limpet/conformance/sessionpersistence"
 )
 
 const (
-	class  = "limpet"
-	ctl    = "limpet.dev/gateway-controller"
-	inBase = "base/manifests.yaml"
-	infra  = suite.InfrastructureNamespace
+	class = "limpet"
+	ctl   = "limpet.dev/gateway-controller"
 )
 
-// leftOut are the features of which limpet has nothing: no test of theirs says anything about it.
-var leftOut = []features.FeatureName{features.SupportMesh}
+// gatewayNetwork has the addresses of Gateways.
+const gatewayNetwork = "10.244.200.0/24"
 
-func timeouts() config.TimeoutConfig {
-	wait := 10 * time.Second
-	if d, err := time.ParseDuration(os.Getenv("WAIT")); err == nil {
-		wait = d
-	}
-	tc := config.DefaultTimeoutConfig()
-	for _, d := range []*time.Duration{
-		&tc.GatewayMustHaveAddress, &tc.GatewayMustHaveCondition, &tc.GatewayStatusMustHaveListeners, &tc.GatewayListenersMustHaveConditions,
-		&tc.GWCMustBeAccepted, &tc.HTTPRouteMustNotHaveParents, &tc.HTTPRouteMustHaveCondition, &tc.TLSRouteMustHaveCondition, &tc.RouteMustHaveParents,
-		&tc.MaxTimeToConsistency, &tc.NamespacesMustBeReady, &tc.LatestObservedGenerationSet, &tc.DefaultTestTimeout,
-	} {
-		*d = wait
-	}
-	return tc
+// profiles are those that limpet has.
+var profiles = []suite.ConformanceProfileName{
+	suite.GatewayHTTPConformanceProfileName, suite.GatewayGRPCConformanceProfileName, suite.GatewayTLSConformanceProfileName,
+	suite.GatewayTCPConformanceProfileName, suite.GatewayUDPConformanceProfileName,
 }
 
-// programmatic makes what suite.Setup makes beside the base manifests, once.
-func programmatic(t *testing.T) []client.Object {
-	const web, app = suite.WebBackendNamespace, suite.AppBackendNamespace
-	var all []client.Object
-	add := func(o ...client.Object) { all = append(all, o...) }
-	add(suitekube.MustCreateSelfSignedCertSecret(t, web, "certificate", []string{"*"}))
-	add(suitekube.MustCreateSelfSignedCertSecret(t, infra, "tls-validity-checks-certificate", []string{"*", "*.org", "*.wildcard.org"}))
-	cm, _, _ := suitekube.MustCreateCACertConfigMap(t, web, "web-backend-cm")
-	add(cm)
-	cm, ca, key := suitekube.MustCreateCACertConfigMap(t, infra, "tls-validity-checks-ca-certificate")
-	add(cm, suitekube.MustCreateCASignedClientCertSecret(t, infra, "tls-validity-checks-client-certificate", ca, key))
-	cm, ca, key = suitekube.MustCreateCACertConfigMap(t, infra, "tls-validity-checks-per-port-ca-certificate")
-	add(cm, suitekube.MustCreateCASignedClientCertSecret(t, infra, "tls-validity-checks-per-port-client-certificate", ca, key))
-	cm, ca, key = suitekube.MustCreateCACertConfigMap(t, infra, "tls-checks-ca-certificate")
-	add(cm, suitekube.MustCreateCASignedCertSecret(t, infra, "tls-checks-certificate", []string{"abc.example.com", "spiffe://abc.example.com/test-identity", "other.example.com"}, ca, key))
-	add(suitekube.MustCreateCASignedClientCertSecret(t, infra, "tls-checks-client-certificate", ca, key))
-	add(suitekube.MustCreateCASignedCertSecret(t, infra, "tls-passthrough-checks-certificate", []string{"abc.example.com"}, ca, key))
-	add(suitekube.MustCreateCASignedCertSecret(t, app, "tls-passthrough-checks-certificate", []string{"abc.example.com"}, ca, key))
-	add(suitekube.MustCreateCASignedCertSecret(t, infra, "tls-terminate-checks-certificate", []string{"tls.example.com"}, ca, key))
-	cm, _, _ = suitekube.MustCreateCACertConfigMap(t, infra, "mismatch-ca-certificate")
-	add(cm)
-	return all
+// TestConformance runs the suite on "limpet serve", and the tests of session persistence after it.
+func TestConformance(t *testing.T) {
+	w := newWorld(t, ctl)
+	t.Run("official", func(t *testing.T) {
+		o := w.newOptions(t)
+		o.SkipTests = listOthers(tests.ConformanceTests)
+		conformance.RunConformanceWithOptions(t, o)
+	})
+	awaitEmpty(t, w.c)
+	t.Run("rule", func(t *testing.T) {
+		report := runSessions(t, w.newOptions(t), sessionpersistence.InRule)
+		if err := os.WriteFile(filepath.Join(os.Getenv("OUT"), "report-sessions.yaml"), report, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	})
+	awaitEmpty(t, w.c)
+	w.renewXBackend(t)
+	t.Run("backend", func(t *testing.T) { runSessions(t, w.newOptions(t), sessionpersistence.InBackend) })
+}
+
+// world is a cluster with "limpet serve" and the Envoys of Gateways.
+type world struct {
+	config *rest.Config
+	c      client.Client
+}
+
+// newWorld starts all that is not there yet; limpet takes the classes of a controller.
+func newWorld(t *testing.T, controller string) *world {
+	t.Helper()
+	kubeconfig := os.Getenv("CLUSTER")
+	if kubeconfig == "" {
+		t.Skip("CLUSTER names no kubeconfig: conformance/run.sh starts one")
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	t.Cleanup(stop)
+	cfg, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.QPS, cfg.Burst = 200, 400
+	c, err := newClient(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	installCRDs(ctx, t, c, env(t, "CRDS"))
+	out := env(t, "OUT")
+	n := newNode(ctx, t, c, env(t, "ECHO"), out)
+	t.Cleanup(n.stop)
+	p := &proxies{limpet: env(t, "LIMPET"), envoy: env(t, "ENVOY"), out: out, c: c, running: map[string]*exec.Cmd{}}
+	server := p.serve(t, kubeconfig, env(t, "WASM"), controller)
+	t.Cleanup(func() { _ = server.Process.Kill() })
+	go p.run(ctx)
+	gatewayClass := &v1.GatewayClass{ObjectMeta: metav1.ObjectMeta{Name: class}, Spec: v1.GatewayClassSpec{ControllerName: v1.GatewayController(controller)}}
+	if err := c.Create(ctx, gatewayClass); err != nil {
+		t.Fatal(err)
+	}
+	awaitFeatures(ctx, t, c)
+	return &world{config: cfg, c: c}
 }
 
 func env(t *testing.T, name string) string {
@@ -90,131 +120,264 @@ func env(t *testing.T, name string) string {
 	return v
 }
 
-func TestConformance(t *testing.T) {
-	limpet, wasm, envoy := env(t, "LIMPET"), env(t, "WASM"), env(t, "ENVOY")
-	echo, out, crds := env(t, "ECHO"), env(t, "OUT"), env(t, "CRDS")
-	srv := &server{scheme: newScheme(), crds: loadCRDs(crds)}
-	kube := newKubelet(echo, out)
-	defer kube.stop()
-	logs := kube.logs()
-	defer logs.Close()
-	cs, err := kubernetes.NewForConfig(&rest.Config{Host: logs.URL, QPS: 100, Burst: 200})
+func newClient(cfg *rest.Config) (client.Client, error) {
+	c, err := client.New(cfg, client.Options{})
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	secrets := programmatic(t)
-	base, err := conformance.Manifests.ReadFile(inBase)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := map[string]bool{}
-	for _, w := range strings.Split(os.Getenv("TESTS"), ",") {
-		if w != "" {
-			want[w] = true
+	for _, install := range []func() error{
+		func() error { return v1.Install(c.Scheme()) }, func() error { return v1alpha2.Install(c.Scheme()) },
+		func() error { return v1alpha3.Install(c.Scheme()) }, func() error { return xv1alpha1.Install(c.Scheme()) },
+		func() error { return apiextensionsv1.AddToScheme(c.Scheme()) },
+	} {
+		if err := install(); err != nil {
+			return nil, err
 		}
 	}
-	claimed := suite.FeaturesSet{}
-	all := slices.Concat(tests.ConformanceTests, sessionpersistence.Tests(sessionpersistence.InRule), sessionpersistence.Tests(sessionpersistence.InBackend))
-	if os.Getenv("ENVOY_GATEWAY") != "" {
-		all = sessionpersistence.Tests(sessionpersistence.InRule)
+	return c, nil
+}
+
+// installCRDs installs those of a folder.
+func installCRDs(ctx context.Context, t *testing.T, c client.Client, dir string) {
+	files, err := filepath.Glob(filepath.Join(dir, "gateway*.yaml"))
+	if err != nil || len(files) < 5 {
+		t.Fatalf("%d CRDs in %s: %v", len(files), dir, err)
 	}
-	for _, ct := range all {
-		if of := (suite.FeaturesSet{}); !of.Insert(ct.Features...).HasAny(leftOut...) {
-			claimed.Insert(ct.Features...)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	for _, ct := range all {
-		if len(want) > 0 && !want[ct.ShortName] || !claimed.HasAll(ct.Features...) {
-			continue
+		o := &apiextensionsv1.CustomResourceDefinition{}
+		if err := yaml.Unmarshal(text, o); err != nil {
+			t.Fatal(err)
 		}
-		t.Run(ct.ShortName, func(t *testing.T) {
-			names := []string{}
-			for _, f := range ct.Features {
-				names = append(names, string(f))
-			}
-			fmt.Printf("harness: features %s: %s\n", ct.ShortName, strings.Join(names, ","))
-			dir := filepath.Join(out, ct.ShortName)
-			_ = os.RemoveAll(dir)
-			if err := os.MkdirAll(dir, 0o755); err != nil {
-				t.Fatal(err)
-			}
-			c, ctx := srv.client(), context.Background()
-			tc := timeouts()
-			s := &suite.ConformanceTestSuite{
-				Client: c, Clientset: cs, RoundTripper: &roundtripper.DefaultRoundTripper{TimeoutConfig: tc},
-				WebSocketDialer: &websocket.DefaultDialer{}, TimeoutConfig: tc,
-				ControllerName: ctl, GatewayClassName: class, BaseManifests: inBase, CleanupTestResources: true, DisableParallelTests: true,
-				SupportedFeatures:      claimed,
-				UsableNetworkAddresses: []v1.GatewaySpecAddress{{Value: "127.0.3.200"}}, UnusableNetworkAddresses: []v1.GatewaySpecAddress{{Value: "192.0.2.1"}},
-			}
-			other := os.Getenv("ENVOY_GATEWAY")
-			if other != "" {
-				s.ControllerName = egController
-				redirected(s)
-			}
-			s.ManifestFS = []fs.FS{fstest.MapFS{inBase: {Data: base}}, onlyTests{}, sessionpersistence.Manifests}
-			s.Applier = suitekube.Applier{
-				ManifestFS: s.ManifestFS, GatewayClass: class, ControllerName: s.ControllerName,
-				UsableNetworkAddresses: s.UsableNetworkAddresses, UnusableNetworkAddresses: s.UnusableNetworkAddresses,
-			}
-			if err := c.Create(ctx, &v1.GatewayClass{ObjectMeta: metav1.ObjectMeta{Name: class}, Spec: v1.GatewayClassSpec{ControllerName: v1.GatewayController(s.ControllerName)}}); err != nil {
-				t.Fatal(err)
-			}
-			s.Applier.MustApplyWithCleanup(t, c, tc, inBase, false)
-			for _, o := range secrets {
-				if err := c.Create(ctx, o.DeepCopyObject().(client.Object)); err != nil {
-					t.Fatal(err)
-				}
-			}
-			r := &controller{limpet: limpet, other: newEnvoyGateway(other, envoy, dir), wasm: wasm, envoy: envoy, dir: dir, c: c, k: kube, addresses: map[string]string{}}
-			loop, cancel := context.WithCancel(ctx)
-			ended := make(chan struct{})
-			start := func() {
-				go func() {
-					defer close(ended)
-					for loop.Err() == nil {
-						r.tick(loop)
-						time.Sleep(50 * time.Millisecond)
-					}
-				}()
-			}
-			// Cleanups run last in, first out: the suite's own deletions come before this.
-			t.Cleanup(func() {
-				cancel()
-				<-ended
-				r.stop()
-				r.mu.Lock()
-				defer r.mu.Unlock()
-				_ = os.WriteFile(filepath.Join(dir, "refused.txt"), []byte(r.refused), 0o644)
-				fmt.Printf("harness: checks %s: %d, %d ms\n", ct.ShortName, r.checks, r.ms)
-			})
-			// What limpet says at the end of the test, before the suite deletes what it made, is refused.end.txt.
-			start()
-			began := time.Now()
-			test := ct
-			body := test.Test
-			test.Test = func(t *testing.T, s *suite.ConformanceTestSuite) {
-				// after the parallel subtests, before the suite deletes what it made
-				t.Cleanup(func() {
-					r.mu.Lock()
-					text := r.refused
-					r.mu.Unlock()
-					_ = os.WriteFile(filepath.Join(dir, "refused.end.txt"), []byte(text), 0o644)
-				})
-				body(t, s)
-			}
-			test.Run(t, s)
-			fmt.Printf("harness: took %s: %d ms\n", ct.ShortName, time.Since(began).Milliseconds())
-		})
+		if o.Kind != "CustomResourceDefinition" {
+			continue // a policy about which versions may replace which
+		}
+		if err := c.Create(ctx, o); err != nil {
+			t.Fatal(file, err)
+		}
 	}
 }
 
-// onlyTests is the suite's file system without the base manifests: those come from base above.
-type onlyTests struct{}
+// newXBackend is the CRD of XBackend from the first release in which it has session persistence; the suite's own has none.
+const newXBackend = "../internal/compiler/admission/crds/1.7/XBackend.gateway.networking.x-k8s.io.json"
 
-func (onlyTests) Open(name string) (fs.File, error) {
-	if name == inBase {
-		return nil, fs.ErrNotExist
+// renewXBackend puts that in the place of the suite's own, and has it say the suite's version, of which all must be.
+func (w *world) renewXBackend(t *testing.T) {
+	t.Helper()
+	text, err := os.ReadFile(newXBackend)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return conformance.Manifests.Open(name)
+	o, old := &apiextensionsv1.CustomResourceDefinition{}, &apiextensionsv1.CustomResourceDefinition{}
+	if err := yaml.Unmarshal(text, o); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.c.Get(t.Context(), client.ObjectKeyFromObject(o), old); err != nil {
+		t.Fatal(err)
+	}
+	o.Annotations = old.Annotations
+	if err := w.c.Delete(t.Context(), old); err != nil {
+		t.Fatal(err)
+	}
+	var last error
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		if last = w.c.Create(t.Context(), o.DeepCopy()); last == nil {
+			return
+		}
+	}
+	t.Fatal(last) // the old one was not gone
+}
+
+// awaitFeatures waits until limpet has said what it can do, by which the suite chooses its tests.
+func awaitFeatures(ctx context.Context, t *testing.T, c client.Client) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		o := &v1.GatewayClass{}
+		if err := c.Get(ctx, client.ObjectKey{Name: class}, o); err == nil && len(o.Status.SupportedFeatures) > 0 {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal("the GatewayClass has no features within a minute")
+		}
+	}
+}
+
+// awaitEmpty waits until the namespaces are gone that the suite has deleted, for it makes them again.
+func awaitEmpty(t *testing.T, c client.Client) {
+	t.Helper()
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		var namespaces corev1.NamespaceList
+		err := c.List(t.Context(), &namespaces)
+		if err == nil && !slices.ContainsFunc(namespaces.Items, func(n corev1.Namespace) bool { return n.DeletionTimestamp != nil }) {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal("the suite's namespaces are not gone within two minutes")
+		}
+	}
+}
+
+// newOptions are the suite's own, but for who it is about.
+func (w *world) newOptions(t *testing.T) suite.ConformanceOptions {
+	cs, err := kubernetes.NewForConfig(w.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return suite.ConformanceOptions{
+		ConfigurableOptions: suite.ConfigurableOptions{
+			GatewayClassName: class, CleanupBaseResources: true, CleanupTestResources: true, Mode: "default",
+			TimeoutConfig: config.DefaultTimeoutConfig(), ConformanceProfiles: profiles, ReportOutputPath: filepath.Join(os.Getenv("OUT"), "report.yaml"),
+			Implementation: confv1.Implementation{
+				Organization: "limpet-proxy", Project: "limpet", URL: "https://github.com/limpet-proxy/limpet", Version: env0("VERSION", "unreleased"),
+				Contact: []string{"https://github.com/limpet-proxy/limpet/issues"},
+			},
+		},
+		Client: w.c, Clientset: cs, RestConfig: w.config, ManifestFS: []fs.FS{&conformance.Manifests},
+	}
+}
+
+func env0(name, otherwise string) string {
+	if v := os.Getenv(name); v != "" {
+		return v
+	}
+	return otherwise
+}
+
+// listOthers lists the tests that are not to run, if TESTS names those that are.
+func listOthers(all []suite.ConformanceTest) (names []string) {
+	named := strings.Split(os.Getenv("TESTS"), ",")
+	for _, test := range all {
+		if named[0] != "" && !slices.Contains(named, test.ShortName) {
+			names = append(names, test.ShortName)
+		}
+	}
+	return names
+}
+
+// runSessions runs the tests of session persistence in a place, and gives their report.
+func runSessions(t *testing.T, o suite.ConformanceOptions, place sessionpersistence.Place) []byte {
+	all := sessionpersistence.Tests(place)
+	o.ManifestFS = append(o.ManifestFS, sessionpersistence.Manifests)
+	o.ConformanceProfiles = []suite.ConformanceProfileName{sessionpersistence.ProfileName}
+	o.SupportedFeatures = append(sessionpersistence.Profile.ExtendedFeatures.UnsortedList(), features.SupportGateway, features.SupportHTTPRoute)
+	o.SkipTests = listOthers(all)
+	s, err := suite.NewConformanceTestSuite(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("tests", func(t *testing.T) {
+		s.Setup(t, all)
+		if err := s.Run(t, all); err != nil {
+			t.Fatal(err)
+		}
+	})
+	report, err := s.Report()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := yaml.Marshal(report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// proxies are "limpet serve", and an Envoy for each Gateway.
+type proxies struct {
+	limpet, envoy, out string
+	c                  client.Client
+	root               string
+	running            map[string]*exec.Cmd // by Gateways
+	made               int
+}
+
+// start starts a program whose output goes into a file, and which ends with this process.
+func (p *proxies) start(log string, environment []string, name string, args ...string) (*exec.Cmd, error) {
+	file, err := os.OpenFile(filepath.Join(p.out, log), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	command := exec.Command(name, args...)
+	command.Stdout, command.Stderr, command.Env = file, file, append(os.Environ(), environment...)
+	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	return command, command.Start()
+}
+
+// serve starts "limpet serve" with keys that it makes itself.
+func (p *proxies) serve(t *testing.T, kubeconfig, wasm, controller string) *exec.Cmd {
+	root := filepath.Join(p.out, "root.txt")
+	_ = os.Remove(root)
+	if text, err := exec.Command(p.limpet, "keygen", "--root", "-o", root).CombinedOutput(); err != nil {
+		t.Fatalf("limpet keygen: %v\n%s", err, text)
+	}
+	text, err := os.ReadFile(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.root = strings.TrimSpace(string(text))
+	server, err := p.start("serve.log", nil, p.limpet, "serve", "--kubeconfig", kubeconfig, "--system-namespace", "default", "--controller-name", controller,
+		"--wasm-path", wasm, "--keys-secret", "limpet-keys", "--root", root, "--address-pool", gatewayNetwork)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return server
+}
+
+// run has an Envoy run for each Gateway of limpet's class, as long as there is one.
+func (p *proxies) run(ctx context.Context) {
+	for ; ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
+		var gateways v1.GatewayList
+		if err := p.c.List(ctx, &gateways); err != nil {
+			continue
+		}
+		there := map[string]bool{}
+		for i := range gateways.Items {
+			key := gateways.Items[i].Namespace + "/" + gateways.Items[i].Name
+			if gateways.Items[i].Spec.GatewayClassName != class {
+				continue
+			}
+			there[key] = true
+			if p.running[key] == nil {
+				p.begin(key)
+			}
+		}
+		for key, command := range p.running {
+			if !there[key] {
+				_ = command.Process.Kill()
+				_ = command.Wait()
+				delete(p.running, key)
+			}
+		}
+	}
+	for command := range maps.Values(p.running) {
+		_ = command.Process.Kill()
+		_ = command.Wait()
+	}
+}
+
+// begin starts the Envoy of a Gateway.
+func (p *proxies) begin(key string) {
+	p.made++
+	admin := fmt.Sprintf("127.0.0.1:%d", 30000+p.made)
+	text, err := exec.Command(p.limpet, "bootstrap", "--gateway", key, "--admin", admin).Output()
+	if err != nil {
+		fmt.Println("harness: limpet bootstrap", key, err)
+		return
+	}
+	name := strings.ReplaceAll(key, "/", "-")
+	file := filepath.Join(p.out, name+".yaml")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		fmt.Println("harness:", err)
+		return
+	}
+	command, err := p.start(name+".log", []string{"LIMPET_ROOT=" + p.root}, p.envoy, "-c", file, "--concurrency", "1", "--use-dynamic-base-id",
+		"--log-level", "warning")
+	if err != nil {
+		fmt.Println("harness:", err)
+		return
+	}
+	p.running[key] = command
 }

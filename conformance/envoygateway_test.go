@@ -1,30 +1,34 @@
 package conformance
 
-// Envoy Gateway in limpet's place, for the tests of session persistence: it runs on this machine without a cluster, and
-// reads no Services and EndpointSlices then, so routes get its own Backends with the same pods.
+// Envoy Gateway for the tests of session persistence: it runs on this machine and reads files, and no Services and EndpointSlices
+// then, so routes get its own Backends with the same pods. Whether a route is accepted is limpet's word.
 
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	v1 "sigs.k8s.io/gateway-api/apis/v1"
 	suitegrpc "sigs.k8s.io/gateway-api/conformance/utils/grpc"
 	"sigs.k8s.io/gateway-api/conformance/utils/roundtripper"
-	"sigs.k8s.io/gateway-api/conformance/utils/suite"
 	"sigs.k8s.io/yaml"
+
+	"github.com/limpet-proxy/limpet/conformance/sessionpersistence"
 )
 
 const (
@@ -36,31 +40,25 @@ const (
 	egEnvoy = "1.40.0"
 )
 
-// envoyGateway is the proxy of a controller.
-type envoyGateway struct {
-	program, envoy, dir string
-	cmd                 *exec.Cmd
+// TestEnvoyGateway runs the tests of session persistence in rules on Envoy Gateway.
+func TestEnvoyGateway(t *testing.T) {
+	w := newWorld(t, egController)
+	g := &envoyGateway{program: env(t, "ENVOY_GATEWAY"), envoy: env(t, "ENVOY"), dir: env(t, "OUT"), c: w.c}
+	g.start(t)
+	t.Run("rule", func(t *testing.T) {
+		o := w.newOptions(t)
+		o.RoundTripper = &roundtripper.DefaultRoundTripper{
+			TimeoutConfig: o.TimeoutConfig,
+			CustomDialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+				return (&net.Dialer{}).DialContext(ctx, network, egEntrance)
+			},
+		}
+		o.GRPCClient = redirectedGRPC{}
+		runSessions(t, o, sessionpersistence.InRule)
+	})
 }
 
-// newEnvoyGateway gives nil for no program.
-func newEnvoyGateway(program, envoy, dir string) *envoyGateway {
-	if program == "" {
-		return nil
-	}
-	return &envoyGateway{program: program, envoy: envoy, dir: dir}
-}
-
-// redirected sends requests for any Gateway to the only one that there is.
-func redirected(s *suite.ConformanceTestSuite) {
-	s.RoundTripper = &roundtripper.DefaultRoundTripper{
-		TimeoutConfig: s.TimeoutConfig,
-		CustomDialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, network, egEntrance)
-		},
-	}
-	s.GRPCClient = redirectedGRPC{}
-}
-
+// redirectedGRPC sends calls for any Gateway to the only one that there is.
 type redirectedGRPC struct{}
 
 func (redirectedGRPC) SendRPC(t *testing.T, _ string, expected suitegrpc.ExpectedResponse, timeout time.Duration) (*suitegrpc.Response, error) {
@@ -96,50 +94,76 @@ spec: {provider: {type: Host, host: {envoyVersion: ` + egEnvoy + `}}, concurrenc
 ---
 `
 
-// feed gives Envoy Gateway what the test has applied, and starts it where it does not run.
-func (g *envoyGateway) feed(ctx context.Context, c client.Client) {
+// envoyGateway is Envoy Gateway with its Envoy.
+type envoyGateway struct {
+	program, envoy, dir string
+	c                   client.Client
+	cmd                 *exec.Cmd
+}
+
+// read gives what the test has applied, for Envoy Gateway.
+func (g *envoyGateway) read(ctx context.Context) (string, error) {
 	docs := []unstructured.Unstructured{}
-	for _, o := range list(ctx, c, schema.GroupVersionKind{Group: gw, Version: "v1", Kind: "Gateway"}) {
-		if o.GetName() == "same-namespace" {
-			docs = append(docs, o)
-		}
-	}
 	backends := map[string]unstructured.Unstructured{}
-	for _, kind := range []string{"HTTPRoute", "GRPCRoute"} {
-		for _, o := range list(ctx, c, schema.GroupVersionKind{Group: gw, Version: "v1", Kind: kind}) {
-			g.replaceServices(ctx, c, &o, backends)
-			docs = append(docs, o)
+	for _, kind := range []string{"Gateway", "HTTPRoute", "GRPCRoute"} {
+		list := &unstructured.UnstructuredList{}
+		list.SetAPIVersion(v1.GroupVersion.String())
+		list.SetKind(kind + "List")
+		if err := g.c.List(ctx, list); err != nil {
+			return "", err
+		}
+		for _, o := range list.Items {
+			if kind != "Gateway" {
+				g.replaceServices(ctx, &o, backends)
+			}
+			if kind != "Gateway" || o.GetName() == "same-namespace" {
+				docs = append(docs, o)
+			}
 		}
 	}
-	for _, b := range backends {
-		docs = append(docs, b)
+	for _, name := range slices.Sorted(maps.Keys(backends)) {
+		docs = append(docs, backends[name])
 	}
-	text := egClass
+	text := g.certificate() + egClass
 	for _, o := range docs {
 		delete(o.Object, "status")
 		o.SetManagedFields(nil)
 		o.SetResourceVersion("")
-		raw, _ := yaml.Marshal(o.Object)
+		raw, err := yaml.Marshal(o.Object)
+		if err != nil {
+			return "", err
+		}
 		text += string(raw) + "---\n"
 	}
-	if g.cmd == nil {
-		if err := g.start(); err != nil {
-			fmt.Println("harness:", err)
-			return
+	return text, nil
+}
+
+// follow gives Envoy Gateway what changes.
+func (g *envoyGateway) follow(ctx context.Context) {
+	last := ""
+	for ; ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
+		text, err := g.read(ctx)
+		if err != nil || text == last {
+			continue
 		}
+		next := filepath.Join(g.dir, "eg", "next.yaml")
+		if err := errors.Join(os.WriteFile(next, []byte(text), 0o600), os.Rename(next, filepath.Join(g.dir, "eg", "res", "all.yaml"))); err != nil {
+			fmt.Println("harness:", err)
+			continue
+		}
+		last = text
 	}
-	write(filepath.Join(g.dir, "eg", "res", "all.yaml"), g.certificate()+text)
 }
 
 // replaceServices makes Backends of the Services that a route names.
-func (g *envoyGateway) replaceServices(ctx context.Context, c client.Client, route *unstructured.Unstructured, backends map[string]unstructured.Unstructured) {
+func (g *envoyGateway) replaceServices(ctx context.Context, route *unstructured.Unstructured, backends map[string]unstructured.Unstructured) {
 	rules, _, _ := unstructured.NestedSlice(route.Object, "spec", "rules")
 	for _, r := range rules {
 		refs, _, _ := unstructured.NestedSlice(r.(map[string]any), "backendRefs")
 		for _, ref := range refs {
 			ref := ref.(map[string]any)
 			name := ref["name"].(string)
-			backends[name] = g.backend(ctx, c, route.GetNamespace(), name)
+			backends[name] = g.backend(ctx, route.GetNamespace(), name)
 			ref["group"], ref["kind"] = egGroup, "Backend"
 			delete(ref, "port")
 		}
@@ -149,9 +173,9 @@ func (g *envoyGateway) replaceServices(ctx context.Context, c client.Client, rou
 }
 
 // backend gives a Backend with the pods of the suite's Service of that name.
-func (g *envoyGateway) backend(ctx context.Context, c client.Client, namespace, name string) unstructured.Unstructured {
+func (g *envoyGateway) backend(ctx context.Context, namespace, name string) unstructured.Unstructured {
 	var pods corev1.PodList
-	_ = c.List(ctx, &pods, client.InNamespace(namespace), client.MatchingLabels{"app": name})
+	_ = g.c.List(ctx, &pods, client.InNamespace(namespace), client.MatchingLabels{"app": name})
 	endpoints := []any{}
 	for _, p := range pods.Items {
 		endpoints = append(endpoints, map[string]any{"ip": map[string]any{"address": p.Status.PodIP, "port": int64(3000)}})
@@ -166,36 +190,42 @@ func (g *envoyGateway) backend(ctx context.Context, c client.Client, namespace, 
 	}}
 }
 
-// start runs Envoy Gateway, with the harness' Envoy where it would have downloaded one.
-func (g *envoyGateway) start() error {
+// start runs Envoy Gateway until the test ends, with the harness' Envoy where it would have downloaded one.
+func (g *envoyGateway) start(t *testing.T) {
+	t.Helper()
 	home := filepath.Join(g.dir, "eg")
 	bin := filepath.Join(home, "data", "envoy-versions", egEnvoy, "bin", "envoy")
-	if err := os.MkdirAll(filepath.Dir(bin), 0o755); err != nil {
-		return err
+	check := func(err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err := os.WriteFile(bin, []byte("#!/bin/sh\nexec "+g.envoy+" --use-dynamic-base-id \"$@\"\n"), 0o755); err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(home, "eg.yaml"), fmt.Appendf(nil, egConfiguration, home), 0o600); err != nil {
-		return err
-	}
-	environment := append(slices.Clone(os.Environ()), "HOME="+home)
+	check(os.RemoveAll(home))
+	check(os.MkdirAll(filepath.Dir(bin), 0o755))
+	check(os.MkdirAll(filepath.Join(home, "res"), 0o755))
+	check(os.WriteFile(bin, []byte("#!/bin/sh\nexec "+g.envoy+" --use-dynamic-base-id \"$@\"\n"), 0o755))
+	check(os.WriteFile(filepath.Join(home, "eg.yaml"), fmt.Appendf(nil, egConfiguration, home), 0o600))
+	environment := append(os.Environ(), "HOME="+home)
 	certgen := exec.Command(g.program, "certgen", "--local", "--config-home", filepath.Join(home, "config"))
 	certgen.Env = environment
 	if out, err := certgen.CombinedOutput(); err != nil {
-		return fmt.Errorf("certgen: %w: %s", err, out)
+		t.Fatalf("certgen: %v\n%s", err, out)
 	}
-	if err := os.MkdirAll(filepath.Join(home, "res"), 0o755); err != nil {
-		return err
-	}
-	log, err := os.Create(filepath.Join(g.dir, "run.log"))
-	if err != nil {
-		return err
-	}
+	log, err := os.Create(filepath.Join(g.dir, "envoy-gateway.log"))
+	check(err)
+	defer log.Close()
+	ctx, stop := context.WithCancel(context.Background())
 	g.cmd = exec.Command(g.program, "server", "--config-path", filepath.Join(home, "eg.yaml"))
 	g.cmd.Env, g.cmd.Stdout, g.cmd.Stderr = environment, log, log
 	g.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
-	return g.cmd.Start()
+	check(g.cmd.Start())
+	var following sync.WaitGroup
+	following.Go(func() { g.follow(ctx) })
+	t.Cleanup(func() {
+		stop()
+		following.Wait()
+		g.stop()
+	})
 }
 
 // certificate is the Secret that Envoy Gateway looks for at its start.
@@ -214,9 +244,6 @@ func (g *envoyGateway) certificate() string {
 
 // stop ends Envoy Gateway, which ends its Envoy.
 func (g *envoyGateway) stop() {
-	if g.cmd == nil {
-		return
-	}
 	_ = g.cmd.Process.Signal(syscall.SIGTERM)
 	ended := make(chan struct{})
 	go func() { _ = g.cmd.Wait(); close(ended) }()

@@ -1,16 +1,13 @@
 package conformance
 
-// The "kubelet" and the endpoint controller of the harness: for each Deployment echo processes on loopback addresses,
-// Pods for them, EndpointSlices for Services with a selector, and the pods' logs over HTTP.
+// What runs on the node: processes of the suite's backends, at addresses of their own, with their logs.
 
 import (
 	"bufio"
 	"context"
 	"fmt"
-	"hash/fnv"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,12 +17,7 @@ import (
 	"syscall"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -43,20 +35,13 @@ type pod struct {
 
 type kubelet struct {
 	echo, dir string
-	network   string // what pods' addresses begin with
 	mu        sync.Mutex
 	pods      map[string]*pod // by namespace/pod
 	ips       int
 }
 
 func newKubelet(echo, dir string) *kubelet {
-	return &kubelet{echo: echo, dir: dir, network: "127.0.", ips: 2 << 8, pods: map[string]*pod{}}
-}
-
-func hash(s string) string {
-	h := fnv.New32a()
-	h.Write([]byte(s))
-	return fmt.Sprintf("%08x", h.Sum32())
+	return &kubelet{echo: echo, dir: dir, pods: map[string]*pod{}}
 }
 
 // readVolume gives the items of a volume, and the values of its Secret or ConfigMap.
@@ -79,12 +64,6 @@ func readVolume(ctx context.Context, c client.Client, namespace string, v corev1
 		values[key] = text
 	}
 	return v.Secret.Items, values, err
-}
-
-// run starts a process of a Deployment unless it runs, and gives its pod. Processes outlive tests: nothing in them depends on one.
-func (k *kubelet) run(ctx context.Context, c client.Client, d *appsv1.Deployment, index int) (*pod, error) {
-	h := hash(d.Namespace + d.Name)
-	return k.start(ctx, c, d.Namespace, fmt.Sprintf("%s-%s-%s", d.Name, h, hash(fmt.Sprint(h, index))[:5]), d.Spec.Template.Spec)
 }
 
 // start starts a pod's process unless it runs, and gives the pod.
@@ -117,7 +96,7 @@ func (k *kubelet) start(ctx context.Context, c client.Client, namespace, name st
 		}
 	}
 	k.ips++
-	p := &pod{name: name, ip: fmt.Sprintf("%s%d.%d", k.network, k.ips>>8, k.ips&255)}
+	p := &pod{name: name, ip: fmt.Sprintf("%s%d.%d", podNetwork, k.ips>>8, k.ips&255)}
 	resolves := strings.Contains(spec.Containers[0].Image, "coredns")
 	if !resolves && !strings.Contains(spec.Containers[0].Image, "echo-basic") {
 		k.pods[key] = p // a Pod without a process
@@ -196,18 +175,6 @@ func (k *kubelet) end(key string) {
 	delete(k.pods, key)
 }
 
-// logs serves GET /api/v1/namespaces/NS/pods/NAME/log?sinceTime=, all that the suite asks its Clientset for.
-func (k *kubelet) logs() *httptest.Server {
-	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
-		if len(parts) != 7 || parts[6] != "log" {
-			http.Error(w, "the harness has logs only", http.StatusNotFound)
-			return
-		}
-		k.writeLog(w, r, parts[3]+"/"+parts[5])
-	}))
-}
-
 // writeLog answers with a pod's log since a time.
 func (k *kubelet) writeLog(w http.ResponseWriter, r *http.Request, key string) {
 	k.mu.Lock()
@@ -223,87 +190,6 @@ func (k *kubelet) writeLog(w http.ResponseWriter, r *http.Request, key string) {
 	for _, l := range p.log {
 		if !l.at.Before(since) {
 			fmt.Fprintln(w, l.text)
-		}
-	}
-}
-
-// tick makes Pods for Deployments, and EndpointSlices for Services.
-func (k *kubelet) tick(ctx context.Context, c client.Client) {
-	var deployments appsv1.DeploymentList
-	_ = c.List(ctx, &deployments)
-	for i := range deployments.Items {
-		d := &deployments.Items[i]
-		n := 1
-		if d.Spec.Replicas != nil {
-			n = int(*d.Spec.Replicas)
-		}
-		for j := 0; j < n; j++ {
-			p, err := k.run(ctx, c, d, j)
-			if err != nil {
-				fmt.Println("harness: pod of", d.Namespace, d.Name, err)
-				continue
-			}
-			o := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: p.name, Labels: d.Spec.Template.Labels}, Spec: d.Spec.Template.Spec}
-			o.Spec.NodeName = "node"
-			o.Status = corev1.PodStatus{
-				Phase: corev1.PodRunning, PodIP: p.ip, PodIPs: []corev1.PodIP{{IP: p.ip}},
-				Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}},
-			}
-			if err := c.Get(ctx, client.ObjectKeyFromObject(o), &corev1.Pod{}); apierrors.IsNotFound(err) {
-				if err := c.Create(ctx, o); err != nil {
-					fmt.Println("harness: pod", err)
-				}
-			}
-		}
-	}
-	var services corev1.ServiceList
-	_ = c.List(ctx, &services)
-	known := map[string]bool{}
-	for i := range services.Items {
-		s := &services.Items[i]
-		if len(s.Spec.Selector) == 0 {
-			continue
-		}
-		known[s.Namespace+"/"+s.Name] = true
-		want := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{
-			Namespace: s.Namespace, Name: s.Name + "-auto",
-			Labels: map[string]string{discoveryv1.LabelServiceName: s.Name, discoveryv1.LabelManagedBy: "endpointslice-controller.k8s.io"},
-		}, AddressType: discoveryv1.AddressTypeIPv4}
-		for _, sp := range s.Spec.Ports {
-			name, proto, port := sp.Name, sp.Protocol, sp.TargetPort.IntVal
-			if port == 0 {
-				port = sp.Port
-			}
-			if proto == "" {
-				proto = corev1.ProtocolTCP
-			}
-			want.Ports = append(want.Ports, discoveryv1.EndpointPort{Name: &name, Protocol: &proto, Port: &port, AppProtocol: sp.AppProtocol})
-		}
-		var pods corev1.PodList
-		_ = c.List(ctx, &pods, client.InNamespace(s.Namespace), client.MatchingLabelsSelector{Selector: labels.SelectorFromSet(s.Spec.Selector)})
-		yes, no := true, false
-		for j := range pods.Items {
-			p := &pods.Items[j]
-			want.Endpoints = append(want.Endpoints, discoveryv1.Endpoint{
-				Addresses:  []string{p.Status.PodIP},
-				Conditions: discoveryv1.EndpointConditions{Ready: &yes, Serving: &yes, Terminating: &no},
-				TargetRef:  &corev1.ObjectReference{Kind: "Pod", Namespace: p.Namespace, Name: p.Name, UID: p.UID},
-			})
-		}
-		have := &discoveryv1.EndpointSlice{}
-		if err := c.Get(ctx, client.ObjectKeyFromObject(want), have); apierrors.IsNotFound(err) {
-			_ = c.Create(ctx, want)
-		} else if fmt.Sprint(len(have.Endpoints), len(have.Ports)) != fmt.Sprint(len(want.Endpoints), len(want.Ports)) {
-			want.ResourceVersion = have.ResourceVersion
-			_ = c.Update(ctx, want)
-		}
-	}
-	var slices discoveryv1.EndpointSliceList
-	_ = c.List(ctx, &slices)
-	for i := range slices.Items {
-		e := &slices.Items[i]
-		if e.Labels[discoveryv1.LabelManagedBy] != "" && !known[e.Namespace+"/"+e.Labels[discoveryv1.LabelServiceName]] {
-			_ = c.Delete(ctx, e)
 		}
 	}
 }

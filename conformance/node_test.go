@@ -38,7 +38,6 @@ type node struct {
 // newNode makes a node that is ready, and runs what is put there until ctx ends.
 func newNode(ctx context.Context, t *testing.T, c client.Client, echo, out string) *node {
 	n := &node{kubelet: newKubelet(echo, out), c: c}
-	n.network, n.ips = podNetwork, 0
 	at, err := net.Listen("tcp", nodeAddress+":0")
 	if err != nil {
 		t.Fatal(err)

@@ -138,7 +138,7 @@ func TestWorkflows(t *testing.T) {
 	}
 	for _, want := range []string{
 		"check", "unit", "race", "wasm", "fuzz", "fuzz-nightly", "reproduce", "golden-clean", "e2e", "e2e-istio",
-		"e2e-envoy-gateway", "e2e-kubernetes", "e2e-install", "release", "publish", "reproduce-release", "test-native", "e2e-native", "conformance", "conformance-serve", "vulncheck", "newest",
+		"e2e-envoy-gateway", "e2e-kubernetes", "e2e-install", "release", "publish", "reproduce-release", "test-native", "e2e-native", "conformance", "vulncheck", "newest",
 	} {
 		if !called[want] {
 			t.Errorf("no workflow calls make %s", want)

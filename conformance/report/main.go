@@ -8,14 +8,13 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 )
 
 // event is what test2json says.
 type event struct {
-	Action, Test, Output string
+	Action, Test string
 }
 
 func main() {
@@ -23,27 +22,25 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: report EVENTS KNOWN")
 		os.Exit(2)
 	}
-	results, features, err := readEvents(os.Args[1])
+	results, err := readEvents(os.Args[1])
 	if err == nil {
 		var known map[string]string
 		if known, err = readKnown(os.Args[2]); err == nil {
-			os.Exit(report(results, features, known))
+			os.Exit(report(results, known))
 		}
 	}
 	fmt.Fprintln(os.Stderr, err)
 	os.Exit(1)
 }
 
-var featureLine = regexp.MustCompile(`harness: features (\w+): (\S+)`)
-
-// readEvents gives what became of each test, and its features.
-func readEvents(name string) (results, features map[string]string, err error) {
+// readEvents gives what became of each test.
+func readEvents(name string) (map[string]string, error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer f.Close()
-	results, features = map[string]string{}, map[string]string{}
+	results := map[string]string{}
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 1<<24)
 	for lines.Scan() {
@@ -51,29 +48,24 @@ func readEvents(name string) (results, features map[string]string, err error) {
 		if json.Unmarshal(lines.Bytes(), &e) != nil {
 			continue
 		}
-		for _, m := range featureLine.FindAllStringSubmatch(e.Output, -1) {
-			features[m[1]] = m[2]
-		}
 		if name := nameOf(e); name != "" && slices.Contains([]string{"pass", "fail", "skip"}, e.Action) {
 			results[name] = e.Action
 		}
 	}
 	if len(results) == 0 {
-		return nil, nil, fmt.Errorf("%s: no test has run", name)
+		return nil, fmt.Errorf("%s: no test has run", name)
 	}
-	return results, features, lines.Err()
+	return results, lines.Err()
 }
 
-// nameOf is the name of the suite's test that an event is of; empty for none. On "limpet serve" the suite itself chooses tests by
-// features, and the ones that it skips are none.
+// nameOf is the name of the suite's test that an event is of; empty for none. The suite chooses tests by features, and the ones that it
+// skips are none.
 func nameOf(e event) string {
 	parts := strings.Split(e.Test, "/")
 	switch {
-	case len(parts) == 2 && parts[0] == "TestConformance":
-		return parts[1]
-	case len(parts) == 1 && parts[0] == "TestServe" && e.Action == "fail": // be it for a test, or for what all of them need
+	case len(parts) == 1 && e.Action == "fail": // be it for a test, or for what all of them need
 		return parts[0]
-	case e.Action != "skip" && (len(parts) == 3 && parts[1] == "official" || len(parts) == 4 && parts[1] == "sessions" && parts[2] == "tests"):
+	case e.Action != "skip" && (len(parts) == 3 && parts[1] == "official" || len(parts) == 4 && parts[2] == "tests"):
 		return parts[len(parts)-1]
 	default:
 		return ""
@@ -96,7 +88,7 @@ func readKnown(name string) (map[string]string, error) {
 }
 
 // report prints the counts and the table, and gives the exit code.
-func report(results, features, known map[string]string) (code int) {
+func report(results, known map[string]string) (code int) {
 	counts := map[string]map[string]int{}
 	for test, result := range results {
 		group := groupOf(test)
@@ -112,11 +104,11 @@ func report(results, features, known map[string]string) (code int) {
 		fmt.Printf("| %s | %d | %d |\n", group, counts[group]["pass"], counts[group]["all"])
 		passed += counts[group]["pass"]
 	}
-	fmt.Printf("| all | %d | %d |\n\n| not passed | features | why |\n|---|---|---|\n", passed, len(results))
+	fmt.Printf("| all | %d | %d |\n\n| not passed | why |\n|---|---|\n", passed, len(results))
 	for _, test := range slices.Sorted(maps.Keys(results)) {
 		switch why, listed := known[test]; {
 		case results[test] != "pass":
-			fmt.Printf("| %s | %s | %s |\n", test, strings.ReplaceAll(features[test], ",", ", "), why)
+			fmt.Printf("| %s | %s |\n", test, why)
 			if !listed {
 				fmt.Fprintf(os.Stderr, "%s failed, and is not listed\n", test)
 				code = 1
