@@ -1,4 +1,4 @@
-// Package freeport finds ports for programs that tests start.
+// Package freeport finds ports for programs that tests and measurements start.
 package freeport
 
 import (
@@ -29,9 +29,21 @@ func Find() (int, error) {
 		port := first + int((start+next.Add(1))%count)
 		used, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 		if err != nil {
-			return port, nil
+			return port, nil //nolint:nilerr // nobody answers there, which is what was asked
 		}
 		_ = used.Close()
 	}
 	return 0, errors.New("no free port on 127.0.0.1 in 200 tries")
+}
+
+// FindMany gives several.
+func FindMany(count int) ([]int, error) {
+	ports := make([]int, count)
+	for i := range ports {
+		var err error
+		if ports[i], err = Find(); err != nil {
+			return nil, err
+		}
+	}
+	return ports, nil
 }
