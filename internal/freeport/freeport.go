@@ -27,11 +27,9 @@ func Find() (int, error) {
 	start := uint32(os.Getpid()) * 61
 	for range tries {
 		port := first + int((start+next.Add(1))%count)
-		used, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
-		if err != nil {
-			return port, nil //nolint:nilerr // nobody answers there, which is what was asked
+		if !isTaken(port) {
+			return port, nil
 		}
-		_ = used.Close()
 	}
 	return 0, errors.New("no free port on 127.0.0.1 in 200 tries")
 }
@@ -46,4 +44,13 @@ func FindMany(count int) ([]int, error) {
 		}
 	}
 	return ports, nil
+}
+
+// isTaken reports whether something listens at a port.
+func isTaken(port int) bool {
+	used, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err == nil {
+		_ = used.Close()
+	}
+	return err == nil
 }

@@ -125,6 +125,6 @@ func (e *Envoy) Stat(name string) (int64, error) {
 func (e *Envoy) Address(contestant string) string { return loopback(e.ports[contestant]) }
 
 // CPU is the processor time that the worker has used so far.
-func (e *Envoy) CPU() (time.Duration, error) { return readCPU(e.worker) }
+func (e *Envoy) CPU() (time.Duration, error) { return ReadCPU(e.worker) }
 
 func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }

@@ -23,7 +23,9 @@ func NewPlan(
 		index: backends, classes: indexClasses(objects),
 		routes:   make(map[*gateway.Route]*ir.RouteObject, len(objects.Routes)),
 		gateways: map[*gatewayObject]*ir.Gateway{}, backends: map[*backend.Backend]*ir.Backend{},
-		sessions: map[*policy.Rule]*ir.RuleSessions{}, plan: &ir.Plan{Objects: newObjects(objects), HostRoutes: listObjects(objects.HostRoutes), Written: newWritten(objects.Written)},
+		sessions: map[*policy.Rule]*ir.RuleSessions{}, plan: &ir.Plan{
+			Objects: newObjects(objects), HostRoutes: listObjects(objects.HostRoutes), Written: newWritten(objects.Written),
+		},
 	}
 	p.indexHosts(objects.Hosts)
 	for _, route := range objects.Routes {

@@ -99,7 +99,8 @@ func listMatches(count int) []int {
 
 func (s *configuredSession) addPolicy(name, path string, routes []string) {
 	s.policies = append(s.policies, s.effective.BuildPolicy(precedence.PolicyIdentity{
-		Name: truncateName(name, policyconfig.MaxName), Scope: s.scope, Routes: slices.Clone(routes), SessionName: s.assigned.text, CookiePath: path,
+		Name: truncateName(name, policyconfig.MaxName), Scope: s.scope, Routes: slices.Clone(routes),
+		SessionName: s.assigned.text, CookiePath: path,
 		Mirrored: s.mirrored && (s.backend < 0 || len(s.backends) == 1),
 	}))
 }

@@ -10,7 +10,9 @@ var loadBalancerPolicyKind = newKind(definition[v1alpha1.LoadBalancerPolicy]{
 	Traits: Traits{HasStatus: true, Describable: true},
 	group:  v1alpha1.Group, kind: object.KindLoadBalancer, versions: []string{v1alpha1.Version},
 	fields: func() support.Fields {
-		return support.Join(support.Under("spec.targetRefs[]", support.All("group", "kind", "name", "sectionName")), support.Under("spec", balancingFields()),
+		return support.Join(
+			support.Under("spec.targetRefs[]", support.All("group", "kind", "name", "sectionName")),
+			support.Under("spec", balancingFields()),
 			support.Under("spec", hostFields()))
 	},
 	list: func(o *Objects) *[]*Object[v1alpha1.LoadBalancerPolicy] { return &o.LoadBalancers },

@@ -23,7 +23,8 @@ func sessionPolicyFields() support.Fields {
 	settings := support.All(listLeaves(reflect.TypeFor[v1alpha1.SessionSettings](), "")...)
 	return support.Join(
 		support.Under("spec.targetRefs[]", ref), support.Under("spec.targetRef", ref),
-		support.All("spec.strategy"), support.Under("spec", settings), support.Under("spec.default", settings), support.Under("spec.override", settings),
+		support.All("spec.strategy"), support.Under("spec", settings),
+		support.Under("spec.default", settings), support.Under("spec.override", settings),
 	)
 }
 
