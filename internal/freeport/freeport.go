@@ -1,4 +1,4 @@
-// Package freeport finds ports for programs that tests start.
+// Package freeport finds ports for programs that tests and measurements start.
 package freeport
 
 import (
@@ -32,6 +32,18 @@ func Find() (int, error) {
 		}
 	}
 	return 0, errors.New("no free port on 127.0.0.1 in 200 tries")
+}
+
+// FindMany gives several.
+func FindMany(count int) ([]int, error) {
+	ports := make([]int, count)
+	for i := range ports {
+		var err error
+		if ports[i], err = Find(); err != nil {
+			return nil, err
+		}
+	}
+	return ports, nil
 }
 
 // isTaken reports whether something listens at a port.
