@@ -55,9 +55,10 @@ func readTree(root string) (*tree, error) {
 
 var (
 	passedOver     = []string{"testdata", "dist", "bin", "node_modules"}
-	generatedPages = []string{"docs/requirements.md", "deploy/chart/limpet/README.md"}
-	// generatedPart is a part of a page that a test writes.
-	generatedPart = regexp.MustCompile(`(?s)<!-- (fields|floor plan) -->.*?<!-- end of (fields|floor plan) -->`)
+	generatedPages = []string{"docs/requirements.md", "docs/targets.md", "deploy/chart/limpet/README.md"}
+	// generatedPart is a part of a page that a test or a measurement writes.
+	generatedPart = regexp.MustCompile(`(?s)<!-- (?:fields|floor plan|figures|filter|memory|variants|instructions|features)\b[^>]*-->` +
+		`.*?<!-- (?:end of |/)[^>]*-->`)
 )
 
 func (t *tree) readPage(path string) error {
