@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/limpet-proxy/limpet/e2e/internal/harness"
-	"github.com/limpet-proxy/limpet/token"
 )
 
 // traffic is a sort of request whose cost is measured: the cookie of request number i, and how many requests make
@@ -113,7 +112,7 @@ func (w costWorld) checkOne(t *testing.T, forged []string) {
 	w.wantCheap(t, 1.5, good,
 		oneOf("a forged token", forged),
 		oneOf("a token of an unknown key", w.tokens(t, harness.NewRing("other"), 2_000)),
-		oneOf("rubbish", []string{"x", "%00", strings.Repeat("A", token.Len4)}))
+		oneOf("rubbish", []string{"x", "%00", strings.Repeat("A", harness.TokenLen)}))
 }
 
 // checkFour sends as many tokens as are verified in one request. They are four bad tokens against one good one, so the
@@ -132,7 +131,7 @@ func (w costWorld) checkFour(t *testing.T, forged []string) {
 // checkFlood sends 55 kB of cookies of the session's name, each of a token's length and version, against 55 kB of
 // other cookies. TestManyCookies has what becomes of the flood.
 func (w costWorld) checkFlood(t *testing.T, forged []string) {
-	flood := "cart=" + strings.Join(forged[:55_000/(token.Len4+len("cart=; "))], "; cart=")
+	flood := "cart=" + strings.Join(forged[:55_000/(harness.TokenLen+len("cart=; "))], "; cart=")
 	kind := func(name, cookies string) traffic {
 		return traffic{name, func(int) string { return cookies }, 300}
 	}

@@ -5,8 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 	"sigs.k8s.io/yaml"
+
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 // dying is a way for k of ten hosts to fail.

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/limpet-proxy/limpet/e2e/internal/harness"
-	"github.com/limpet-proxy/limpet/token"
 )
 
 // forgery counts the answers to requests with forged tokens.
@@ -33,7 +32,7 @@ func (f *forgery) check(i int, head harness.Head) {
 	answer := harness.Response{Status: r.StatusCode, Header: r.Header, Backend: r.Header.Get(harness.BackendHeader)}
 	f.shares[answer.Backend]++
 	cookies := r.Cookies()
-	if answer.Status != http.StatusOK || len(cookies) != 1 || cookies[0].Name != f.session || len(cookies[0].Value) != token.Len4 {
+	if answer.Status != http.StatusOK || len(cookies) != 1 || cookies[0].Name != f.session || len(cookies[0].Value) != harness.TokenLen {
 		f.failures = append(f.failures, fmt.Sprintf("request %d: status %d, Set-Cookie %q", i, r.StatusCode, r.Header["Set-Cookie"]))
 		return
 	}

@@ -6,8 +6,9 @@ import (
 	"os"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 	"github.com/tetratelabs/wazero"
+
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
 func shippedWasm(t *testing.T) []byte {

@@ -149,7 +149,7 @@ func TestRingInEnvironmentSignsWithTheFirstKey(t *testing.T) {
 	if _, verdict := deployment.Keys.Only("first").Scope(t, envoy.Policy(t, "cart").Scope).Open(fresh, time.Now().Unix()); verdict != token.Valid {
 		t.Errorf("the new token is %v under the first key", verdict)
 	}
-	if _, err := base64.RawURLEncoding.DecodeString(fresh); err != nil || len(fresh) != token.Len4 {
+	if _, err := base64.RawURLEncoding.DecodeString(fresh); err != nil || len(fresh) != harness.TokenLen {
 		t.Errorf("a token of %d characters: %v", len(fresh), err)
 	}
 }

@@ -50,7 +50,9 @@ func Mint(scope *token.Scope, address string, age time.Duration) (string, error)
 	began := time.Now().Add(-age).Unix()
 	minting := token.Minting{Now: time.Now().Unix()}
 	_, _ = rand.Read(minting.Nonce[:])
-	text, err := scope.Append(nil, token.Session{Host: host, IssuedAt: began, LastSeen: began}, minting)
+	text, err := scope.Append(nil, token.Session{
+		Host: host, IssuedAt: began, LastSeen: began, Parts: token.Parts{ID: 1},
+	}, minting)
 	return string(text), err
 }
 

@@ -3,6 +3,7 @@ package harness
 import (
 	"crypto/rand"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -118,6 +119,9 @@ func (r Ring) Scope(t testing.TB, scope string) *token.Scope {
 	return ring.Scope(scope)
 }
 
+// TokenLen is the length of a token of a session on an IPv4 host that has an id and nothing else.
+const TokenLen = 107
+
 // Mint makes a token for a backend's address.
 func (r Ring) Mint(t testing.TB, scope, address string, dates Dates) string {
 	t.Helper()
@@ -131,6 +135,7 @@ func (r Ring) Mint(t testing.TB, scope, address string, dates Dates) string {
 		IssuedAt: now.Add(dates.Issued).Unix(),
 		LastSeen: now.Add(dates.Seen).Unix(),
 		Epoch:    dates.Epoch,
+		Parts:    token.Parts{ID: 1 + binary.BigEndian.Uint64(randomBytes(8))>>1}, // as Envoy's own have one
 	}
 	minting := token.Minting{Now: now.Unix(), Nonce: [12]byte(randomBytes(12))}
 	text, err := r.Scope(t, scope).Append(nil, session, minting)
