@@ -18,6 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
+
+	"github.com/limpet-proxy/limpet/e2e/internal/standin"
 )
 
 // page is docs/install.md: its blocks of shell that this test runs, by the heading that they are under.
@@ -98,7 +100,7 @@ exec "` + programs + `/kubectl" "${args[@]}"
 	if err := os.Symlink(c.limpet, filepath.Join(shims, "limpet")); err != nil {
 		t.Fatal(err)
 	}
-	s.env = []string{"PATH=" + shims + ":" + os.Getenv("PATH"), "HOME=" + s.folder, "KUBECONFIG=" + filepath.Join(c.folder, "kubeconfig")}
+	s.env = []string{"PATH=" + shims + ":" + os.Getenv("PATH"), "HOME=" + s.folder, "KUBECONFIG=" + c.Kubeconfig(standin.AdminToken)}
 	return s
 }
 
@@ -179,7 +181,7 @@ func TestInstall(t *testing.T) {
 		}
 	}
 	s.run(t, p.blocks["In a cluster"][0])
-	before := c.objects(t)
+	before := c.quiet(t)
 	begun := time.Now()
 	s.run(t, p.blocks["In a cluster"][1])
 	t.Logf("limpet is ready %.1f s after helm install", time.Since(begun).Seconds())
@@ -278,6 +280,19 @@ func checkLeft(t *testing.T, before, after []string) {
 	}
 }
 
+// quiet gives the objects when Kubernetes' own controllers have made what they make at their start.
+func (c *cluster) quiet(t *testing.T) (now []string) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+		last := now
+		if now = c.objects(t); slices.Equal(now, last) {
+			break
+		}
+		time.Sleep(3 * time.Second)
+	}
+	return now
+}
+
 // settled gives the objects when the Pods have ended that end, after half a minute at the latest.
 func (c *cluster) settled(t *testing.T, before []string) (now []string) {
 	t.Helper()
@@ -306,7 +321,7 @@ func (c *cluster) awaitGone(t *testing.T, before []string) {
 // objects are all of the cluster: RESOURCE NAMESPACE/NAME.
 func (c *cluster) objects(t *testing.T) (all []string) {
 	t.Helper()
-	lister, err := discovery.NewDiscoveryClientForConfig(c.config)
+	lister, err := discovery.NewDiscoveryClientForConfig(c.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -314,7 +329,7 @@ func (c *cluster) objects(t *testing.T) (all []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := dynamic.NewForConfig(c.config)
+	client, err := dynamic.NewForConfig(c.Config)
 	if err != nil {
 		t.Fatal(err)
 	}

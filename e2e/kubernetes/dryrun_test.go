@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	standin "github.com/limpet-proxy/limpet/e2e/internal/cluster"
 	"github.com/limpet-proxy/limpet/e2e/internal/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/standin"
 )
 
 // TestDryRun: a Gateway with the annotation goes on as it was and says what would change; that comes when the annotation goes.
