@@ -121,16 +121,18 @@ check: lint ## vet, formatting, import directions, lint
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "gofmt these: $$unformatted"; exit 1; }
 	@tools/imports.sh
 	@big=$$(git ls-files -z | xargs -0 sh -c 'find "$$@" -size +1M' files); [ -z "$$big" ] || { echo "over 1 MiB, so not source: $$big"; exit 1; }
-	@tools/step.sh "measuring names, lengths and lines" go run ./tools/housekeeping -check -tests=false
 
 .PHONY: measure
-measure: ## measure how readable the code is; LIST=shadows, once, long, lines or undocumented says where
-	@go run ./tools/housekeeping $(if $(LIST),-list $(LIST))
+measure: ## measure how readable the code is; LIST=once, long, lines or words says where
+	@go run ./tools/measure $(LIST)
 
 .PHONY: golden
 golden: build ## rewrite golden files and the root envoy.yaml from what the code makes now; review the diff
 	go generate ./compiler/api
-	go test ./token ./policy-config ./compiler ./internal/compiler/admission ./compiler/api ./cmd/limpet ./docs -update
+	cd e2e/envoygateway && go test . -run '^TestCRDsAreThoseOfTheModule$$' -update
+	go test ./token ./policy-config ./compiler ./internal/compiler/admission ./internal/compiler/precedence ./compiler/api ./cmd/limpet ./docs \
+	./internal/compiler/emit/envoygateway ./internal/proxies -update
+	@$(MAKE) --no-print-directory deploy
 	bin/limpet compile -f examples/quickstart -t envoy --bind 127.0.0.1 --wasm-path dist/limpet.wasm > envoy.yaml
 
 .PHONY: golden-clean
@@ -249,7 +251,7 @@ newest: ## raise every dependency to its newest version and run the unit tests: 
 
 # The version must be said: VERSION=v1.2.3. BASE and ENVOY_BASE are images by digest to build on, KEY a private key to sign with.
 .PHONY: release
-release: cmd/limpet/filters/limpet.wasm cmd/limpet/filters/limpet.spdx.json ## make all that a release has, in dist/release: VERSION=v1.2.3 (docs/install.md)
+release: cmd/limpet/filters/limpet.wasm cmd/limpet/filters/limpet.spdx.json deploy ## make all that a release has, in dist/release: VERSION=v1.2.3 (docs/install.md)
 	@envoy=$$(tools/setup.sh envoy) && ENVOY=$$envoy go run ./tools/release -version "$(VERSION)" $(if $(REGISTRY),-registry $(REGISTRY)) \
 	$(if $(BASE),-base $(BASE)) $(if $(ENVOY_BASE),-envoy-base $(ENVOY_BASE)) $(if $(KEY),-key $(KEY)) $(if $(BUILDER),-builder $(BUILDER))
 
@@ -262,7 +264,7 @@ reproduce-release: cmd/limpet/filters/limpet.wasm cmd/limpet/filters/limpet.spdx
 	@envoy=$$(tools/setup.sh envoy) && ENVOY=$$envoy tools/reproduce-release.sh
 
 .PHONY: deploy
-deploy: ## write deploy/install.yaml, the kustomize base and the chart's README from the chart
+deploy: ## put the chart with its CRDs and install.yaml into dist/deploy, and write the chart's README
 	@cd e2e/install && go run ./render
 
 .PHONY: e2e-install

@@ -48,7 +48,7 @@ func Statuses(sources []Source, o Options) (*CheckResult, error) { return check(
 
 func check(sources []Source, o Options, withRows bool) (*CheckResult, error) {
 	defer o.Cache.endCompilation(false)
-	o.prepareDryRun()
+	o.writeNothing()
 	j, err := analyze(sources, &o)
 	controlled := err == nil && o.Target.findController() != ""
 	if controlled {
@@ -80,7 +80,6 @@ func check(sources []Source, o Options, withRows bool) (*CheckResult, error) {
 			Traffic:     j.traffic,
 			Problems:    warnings,
 			Withheld:    j.findWithheld,
-			DryRuns:     j.describeDryRuns(&o),
 			Proxies:     o.proxies(),
 			Now:         o.Time,
 			Pause:       o.Pause,
@@ -164,8 +163,8 @@ func (o *Options) proxies() map[string]Proxies {
 	return o.Envoy.Served.Proxies
 }
 
-// prepareDryRun fits the options to what writes nothing.
-func (o *Options) prepareDryRun() { o.Strict, o.dryRun = false, true }
+// writeNothing fits the options to what writes nothing.
+func (o *Options) writeNothing() { o.Strict, o.writesNothing = false, true }
 
 // policyKinds are those whose status is limpet's where a control plane writes that of Gateways and routes.
 var policyKinds = []string{"SessionPersistencePolicy", "XBackendTrafficPolicy"}

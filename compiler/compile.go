@@ -5,14 +5,18 @@
 // Every field that a document sets is supported, or has no bearing on a proxy and is listed as such, or is refused;
 // what can't be honoured is reported. Its steps are packages below this one:
 //
-//	read      files to documents, with the line of every field
-//	schema    documents to typed objects, as an API server would admit them
-//	gateway   listeners and routes to an ordered list of matches for each hostname
-//	policy    a rule's session persistence to session policies
-//	backend   backendRefs to Services' endpoints
-//	lower     all of it to ir, the neutral configuration
-//	status    what became of every object, in the words of its API
-//	emit/...  ir to files, one package for each target
+//	read           files to documents, with the line of every field
+//	resource       documents to typed objects, as an API server would admit them (admission)
+//	gateway        listeners and routes to an ordered list of matches for each hostname
+//	policy         a rule's session persistence to session policies, by precedence
+//	backend        backendRefs to Services' endpoints
+//	backendtls     how backends are spoken to over TLS
+//	loadbalancing  and retrybudget, what requests without a session get
+//	lower          all of it to ir, the neutral configuration
+//	status         what became of every object, in the words of its API
+//	emit/...       ir to files, one package for each target
+//
+// A Follower takes the same steps part by part, by package follow.
 package compiler
 
 import (
@@ -81,8 +85,6 @@ type Result struct {
 	// LongestUnused is the longest time for which a session goes on without a request, with EnvoyOptions.Served: for so long a
 	// key verifies that no longer signs.
 	LongestUnused time.Duration
-	// DryRuns are the keys of the Gateways in Served whose proxies are to go on with what they are served, and are not to get this.
-	DryRuns []string
 	// Draining are the hosts that terminate and still serve, for the next Dynamic.Draining. Until is when the same input will
 	// give another result, because the drain limit of one of them will have passed; zero is never.
 	Draining []HostKey
@@ -268,6 +270,6 @@ func (o *Options) newPlaces(objects *resource.Objects, claims gateway.Claims, se
 type parsedOptions struct {
 	bind  netip.Addr
 	admin netip.AddrPort // not valid for none
-	// generation is that of --gateway-api.
-	generation sessionapi.APIRelease
+	// release is that of --gateway-api.
+	release sessionapi.APIRelease
 }

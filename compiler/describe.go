@@ -18,7 +18,7 @@ import (
 // balancing, sessions are all there is to say.
 func Describe(sources []Source, o Options, words, section string) (*describe.Description, error) {
 	defer o.Cache.endCompilation(false)
-	o.prepareDryRun()
+	o.writeNothing()
 	o.HoldInvalid = true
 	j, err := analyze(sources, &o)
 	if err == nil && o.Target.findController() != "" {

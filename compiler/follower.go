@@ -64,9 +64,8 @@ type Update struct {
 	NewWarnings []Problem
 	// SaysSame says that neither are there new ones, nor is one gone.
 	SaysSame bool
-	// PrivateKeys, DryRuns, Draining, Until, Pods and Unsettled are as in Result.
+	// PrivateKeys, Draining, Until, Pods and Unsettled are as in Result.
 	PrivateKeys bool
-	DryRuns     []string
 	Draining    []HostKey
 	Until       time.Time
 	Pods        []PodAt
@@ -188,7 +187,6 @@ func (f *Follower) apply(c Changes) (*Update, error) {
 	}
 	u.Draining, u.Until = f.state.Draining()
 	u.Pods, u.Unsettled = f.state.Pods()
-	u.DryRuns = f.state.DryRuns()
 	f.last, f.whole, f.saidWhole = u, false, nil
 	return u, nil
 }
@@ -265,7 +263,7 @@ func (f *Follower) compileWhole(c Changes, invalid Errors) (*Update, error) {
 		f.state.SetIncumbents(has.claims, has.names, has.hosts)
 	}
 	f.last = &Update{
-		Whole: true, NewWarnings: f.listNewOfWhole(result.Warnings), PrivateKeys: result.PrivateKeys, DryRuns: result.DryRuns,
+		Whole: true, NewWarnings: f.listNewOfWhole(result.Warnings), PrivateKeys: result.PrivateKeys,
 		Draining: result.Draining, Until: result.Until, Pods: result.Pods, Unsettled: result.Unsettled, result: result, complete: true,
 	}
 	f.whole = true
@@ -334,7 +332,7 @@ func (u *Update) Configuration() (*Result, error) {
 	if u.result != nil {
 		return u.result, nil
 	}
-	r := &Result{PrivateKeys: u.PrivateKeys, DryRuns: u.DryRuns, Draining: u.Draining, Until: u.Until, Pods: u.Pods, Unsettled: u.Unsettled}
+	r := &Result{PrivateKeys: u.PrivateKeys, Draining: u.Draining, Until: u.Until, Pods: u.Pods, Unsettled: u.Unsettled}
 	var err error
 	if u.follower.options.served() != nil {
 		r.Served, err = u.follower.state.Served(u.keys)

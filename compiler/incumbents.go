@@ -12,12 +12,12 @@ import (
 type Incumbents struct {
 	claims gateway.Claims
 	names  policy.HeldNames
-	hosts  gateway.ProxyHosts
+	hosts  gateway.SoleHosts
 }
 
 // findIncumbents notes who has what.
 func (j *analysis) findIncumbents() *Incumbents {
-	return &Incumbents{claims: j.topology.Claims(), names: j.decisions.HeldNames(), hosts: j.topology.ProxyHosts()}
+	return &Incumbents{claims: j.topology.Claims(), names: j.decisions.HeldNames(), hosts: j.topology.SoleHosts()}
 }
 
 // newOrder is who was there first, among objects that claim what others may have.
@@ -39,7 +39,7 @@ func (o *Options) listening(s parsedOptions, order *seniority.Order) gateway.Lis
 		l.Unusable = o.Envoy.Unusable
 	}
 	if o.Incumbents != nil {
-		l.Incumbents, l.ProxyHosts = o.Incumbents.claims, o.Incumbents.hosts
+		l.Incumbents, l.SoleHosts = o.Incumbents.claims, o.Incumbents.hosts
 	}
 	return l
 }

@@ -56,7 +56,7 @@ type Options struct {
 	// Dynamic.Draining is judged. Nothing else depends on it.
 	Time time.Time
 	// GatewayAPI is the release of Gateway API, "1.6" or "1.7", that decides where a document does not show its
-	// generation (S18). Default: 1.6.
+	// release (S18). Default: 1.6.
 	GatewayAPI string
 	// ClassPolicyNamespace is the one namespace whose policies for GatewayClasses count (S4). Default
 	// DefaultClassPolicyNamespace.
@@ -114,8 +114,8 @@ type Options struct {
 	EnvoyGateway *EnvoyGatewayOptions
 	Istio        *IstioOptions
 
-	// dryRun says that nothing is written, so that it does not matter where the module is.
-	dryRun bool
+	// writesNothing says that it does not matter where the module is.
+	writesNothing bool
 }
 
 // IsNamePattern reports whether a text can be one of Options.ExternalNames.
@@ -159,8 +159,6 @@ type Served struct {
 	Remote bool
 	// Rejected has, by the key of their Gateway, what Envoys said of what they did not take, for Check.
 	Rejected map[string]string
-	// DryRuns has, by their keys, the Gateways whose objects are tried, for Check.
-	DryRuns map[string]DryRun
 	// Proxies has, by their keys, how the proxies do that are run for Gateways, for Check, and ClassParameters, by names, what is
 	// wrong with classes' parametersRef.
 	Proxies         map[string]Proxies
@@ -251,7 +249,7 @@ func (o *Options) newOwners() lower.Owners {
 // admissionOptions are those of package resource.
 func (o *Options) admissionOptions(settings parsedOptions) resource.Options {
 	return resource.Options{
-		Release: settings.generation, AssumeAdmitted: o.AssumeAdmitted, ExternalControlPlane: o.Target.findController() != "",
+		Release: settings.release, AssumeAdmitted: o.AssumeAdmitted, ExternalControlPlane: o.Target.findController() != "",
 		PlatformKinds: o.Target.findEmitter().platformKinds, Istio: o.Target == TargetIstio,
 		Namespace: o.Namespace, StrictKinds: o.StrictKinds,
 	}
@@ -260,7 +258,7 @@ func (o *Options) admissionOptions(settings parsedOptions) resource.Options {
 // policyOptions are those of package policy.
 func (o *Options) policyOptions(settings parsedOptions) policy.Options {
 	return policy.Options{
-		Release: settings.generation, ClassPolicies: o.ClassPolicyNamespace, RejectPartial: o.PartialSplit == PartialReject,
+		Release: settings.release, ClassPolicies: o.ClassPolicyNamespace, RejectPartial: o.PartialSplit == PartialReject,
 		ExternalControlPlane: o.Target.findController() != "", PerBackendSessions: o.Target.findEmitter().picksBackendFirst,
 		HidesTokens:      o.Target != TargetIstio,
 		KnowsTermination: o.dynamic() != nil || o.served() != nil,
@@ -285,9 +283,9 @@ func (o *Options) parse() (parsedOptions, error) {
 	switch o.GatewayAPI {
 	case "":
 	case sessionapi.Release16.String():
-		s.generation = sessionapi.Release16
+		s.release = sessionapi.Release16
 	case sessionapi.Release17.String():
-		s.generation = sessionapi.Release17
+		s.release = sessionapi.Release17
 	default:
 		errs = append(errs, fmt.Errorf("gateway API: Unsupported value: %q: supported values: %q, %q",
 			o.GatewayAPI, sessionapi.Release16, sessionapi.Release17))
@@ -346,7 +344,7 @@ func (o *Options) parseEnvoy(s *parsedOptions) (err error) {
 	}
 	o.Envoy, own.Admin = &own, cmp.Or(own.Admin, DefaultAdmin)
 	var errs []error
-	if own.ModulePath == "" && !o.dryRun {
+	if own.ModulePath == "" && !o.writesNothing {
 		errs = append(errs, errors.New("module path: Required value"))
 	}
 	if own.Admin == NoAdmin {
@@ -361,8 +359,8 @@ func (o *Options) parseEnvoy(s *parsedOptions) (err error) {
 	return errors.Join(errs...)
 }
 
-// dryRunURL stands for where the module is.
-const dryRunURL = "https://example.com/limpet.wasm"
+// anyURL stands for where the module is.
+const anyURL = "https://example.com/limpet.wasm"
 
 // parseEnvoyGateway completes and checks the options of TargetEnvoyGateway.
 func (o *Options) parseEnvoyGateway(*parsedOptions) error {
@@ -370,8 +368,8 @@ func (o *Options) parseEnvoyGateway(*parsedOptions) error {
 	if o.EnvoyGateway != nil {
 		own = *o.EnvoyGateway
 	}
-	if o.EnvoyGateway = &own; o.dryRun && own.NativePath == "" {
-		own.WasmURL = cmp.Or(own.WasmURL, dryRunURL)
+	if o.EnvoyGateway = &own; o.writesNothing && own.NativePath == "" {
+		own.WasmURL = cmp.Or(own.WasmURL, anyURL)
 	}
 	return own.Check()
 }
@@ -382,8 +380,8 @@ func (o *Options) parseIstio(*parsedOptions) error {
 	if o.Istio != nil {
 		own = *o.Istio
 	}
-	if o.Istio = &own; o.dryRun && own.NativePath == "" {
-		own.WasmURL = cmp.Or(own.WasmURL, dryRunURL)
+	if o.Istio = &own; o.writesNothing && own.NativePath == "" {
+		own.WasmURL = cmp.Or(own.WasmURL, anyURL)
 	}
 	return own.Check()
 }

@@ -20,9 +20,6 @@ func emitServed(j *analysis, o *Options, r *Result) error {
 	parts := newSplitter(proxy)
 	for _, g := range j.topology.Attachments.Gateways {
 		gateways = append(gateways, envoy.GatewayConfig{Gateway: g.Gateway.Key(), Config: parts.split(g.Gateway.Key())})
-		if g.IsDryRun() {
-			r.DryRuns = append(r.DryRuns, g.Gateway.Key())
-		}
 	}
 	settings := envoy.Settings{
 		ModulePath: o.Envoy.ModulePath, ModuleSHA256: o.Envoy.ModuleSHA256, Native: o.Envoy.Native, Plugin: config, PluginJSON: text,

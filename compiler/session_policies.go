@@ -6,7 +6,7 @@ import policyconfig "github.com/limpet-proxy/limpet/policy-config"
 // and backend; a policy that several listeners share is in it for each. The error is that of Check.
 func SessionPolicies(sources []Source, o Options) (policies []policyconfig.Policy, err error) {
 	defer o.Cache.endCompilation(false)
-	o.prepareDryRun()
+	o.writeNothing()
 	j, err := analyze(sources, &o)
 	if err != nil {
 		return nil, err

@@ -48,8 +48,7 @@ type File struct {
 type emitter struct {
 	target Target
 	// emit fills in the result's plugin configuration and its files, in the order to be written in: a file comes after
-	// all that it needs, and the document that people ask for comes last. It reports what the target can't carry, in
-	// words that notCarried begins.
+	// all that it needs, and the document that people ask for comes last. It reports what the target can't carry.
 	emit func(*analysis, *Options, *Result) error
 	// hasOptions says whether there are options of the target's own, and parse completes and checks them; nil for none.
 	hasOptions func(*Options) bool

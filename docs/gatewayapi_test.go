@@ -12,6 +12,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoygateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/istio"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+	"github.com/limpet-proxy/limpet/internal/compiler/support"
 )
 
 // The lines between which gateway-api.md is made from what the compiler supports.
@@ -107,7 +108,7 @@ func describeAnswer(d capability.Declaration, kind, path string) string {
 	}
 }
 
-func describeSupport(s resource.Support) string {
+func describeSupport(s support.Field) string {
 	switch {
 	case s.Ignored != "":
 		if why := s.Ignored; strings.HasPrefix(why, "the ") || strings.HasPrefix(why, "on ") || strings.HasPrefix(why, "it ") {

@@ -9,7 +9,7 @@ trap 'git worktree remove --force "$work/a" 2>/dev/null; git worktree remove --f
 make_release() { # FOLDER ZONE
 	git worktree add -q --detach "$1" HEAD
 	cp cmd/limpet/filters/*limpet* "$1/cmd/limpet/filters/"
-	(cd "$1" && umask 027 && TZ=$2 go run ./tools/release -version v0.0.1 -out "$1/dist/release")
+	(cd "$1" && umask 027 && make --no-print-directory deploy && TZ=$2 go run ./tools/release -version v0.0.1 -out "$1/dist/release")
 }
 
 make_release "$work/a" UTC

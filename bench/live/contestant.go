@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/scaletest"
+	"github.com/limpet-proxy/limpet/internal/freeport"
 )
 
 // contestant is a limpet that follows its input, and its Envoy.
@@ -36,12 +37,12 @@ func start(name, path string, routes int, backend string) (*contestant, error) {
 		return nil, err
 	}
 	c := &contestant{name: name, folder: folder}
-	ports, err := freePorts(2)
+	ports, err := freeport.FindMany(2)
 	if err != nil {
 		return c, err
 	}
-	c.address = net.JoinHostPort("127.0.0.1", ports[0])
-	if err := c.writeInput(routes, ports[0], backend); err != nil {
+	c.address = "127.0.0.1:" + strconv.Itoa(ports[0])
+	if err := c.writeInput(routes, strconv.Itoa(ports[0]), backend); err != nil {
 		return c, err
 	}
 	output, err := os.Create(folder + ".log")
@@ -49,7 +50,7 @@ func start(name, path string, routes int, backend string) (*contestant, error) {
 		return c, err
 	}
 	defer output.Close()
-	command := exec.Command(path, "run", "--watch", "-f", folder, "--assume-admitted", "--admin", "127.0.0.1:"+ports[1], "--",
+	command := exec.Command(path, "run", "--watch", "-f", folder, "--assume-admitted", "--admin", "127.0.0.1:"+strconv.Itoa(ports[1]), "--",
 		"--concurrency", "2", "--use-dynamic-base-id")
 	command.Stdout, command.Stderr = output, output
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
@@ -74,18 +75,6 @@ func (c *contestant) writeInput(routes int, port, backend string) error {
 		}
 	}
 	return nil
-}
-
-func freePorts(n int) (ports []string, err error) {
-	for range n {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		defer listener.Close()
-		ports = append(ports, strconv.Itoa(listener.Addr().(*net.TCPAddr).Port))
-	}
-	return ports, nil
 }
 
 func (c *contestant) stop() {

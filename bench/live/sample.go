@@ -5,9 +5,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/limpet-proxy/limpet/bench/internal/rig"
 )
 
 // sample is what one change took: until it was live, what a client of another route waited at most meanwhile, and the processor
@@ -142,12 +143,10 @@ func processTime(pid int) (total time.Duration) {
 	return total
 }
 
-// threadTime is the first field of schedstat, in ns; 0 for a thread that has ended.
+// threadTime is 0 for a thread that has ended.
 func threadTime(thread string) time.Duration {
-	text, _ := os.ReadFile(filepath.Join(thread, "schedstat"))
-	first, _, _ := strings.Cut(string(text), " ")
-	ns, _ := strconv.ParseInt(first, 10, 64)
-	return time.Duration(ns)
+	used, _ := rig.ReadCPU(thread)
+	return used
 }
 
 // row is a line of the table.

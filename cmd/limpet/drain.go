@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/atomicfile"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/internal/message"
 	"github.com/limpet-proxy/limpet/internal/proxies"
@@ -142,14 +142,5 @@ func installSelf(to string) error {
 		return err
 	}
 	defer from.Close()
-	file, err := os.CreateTemp(filepath.Dir(to), ".limpet")
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(file, from)
-	err = errors.Join(err, file.Chmod(0o755), file.Close()) //nolint:gosec // it is a program
-	if err != nil {
-		return err
-	}
-	return os.Rename(file.Name(), to)
+	return atomicfile.Copy(to, from, 0o755)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/keyfile"
 	"github.com/limpet-proxy/limpet/internal/message"
 	"github.com/limpet-proxy/limpet/internal/suggest"
@@ -72,7 +73,7 @@ func (tc *ticketCommand) check(c *cobra.Command, args []string) error {
 func (tc *ticketCommand) hasInput() bool { return len(tc.input.paths)+len(tc.input.kustomizations) > 0 }
 
 // scopeKinds are those of routes, with which the scopes of their rules begin.
-var scopeKinds = []string{"HTTPRoute", "GRPCRoute", "HTTPProxy", "VirtualService"}
+var scopeKinds = append([]string{"HTTPProxy"}, object.RouteKinds...)
 
 // explainScope says why a text can't be the scope of a session; empty if it can. One without a slash may be that of a plugin
 // configuration that is written by hand, and one of the greatest length was cut.

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/limpet-proxy/limpet/e2e/install/chart"
 	"github.com/limpet-proxy/limpet/e2e/internal/standin"
 )
 
@@ -64,7 +65,10 @@ type shell struct {
 func newShell(t *testing.T, c *cluster) shell {
 	t.Helper()
 	s := shell{folder: t.TempDir()}
-	programs, chart := absolute(t, "../../bin"), absolute(t, "../../deploy/chart/limpet")
+	programs, released := absolute(t, "../../bin"), filepath.Join(t.TempDir(), "limpet")
+	if err := chart.Write("../..", released); err != nil {
+		t.Fatal(err)
+	}
 	shims := filepath.Join(s.folder, ".bin")
 	for name, text := range map[string]string{
 		"helm": `args=() version=
@@ -77,7 +81,7 @@ while [ $# -gt 0 ]; do
 	shift
 done
 if [ -n "$version" ]; then
-	rm -rf .chart && cp -r "` + chart + `" .chart
+	rm -rf .chart && cp -r "` + released + `" .chart
 	grep -rlF 0.0.0-unreleased .chart | xargs sed -i "s/0\.0\.0-unreleased/$version/g"
 	sed -i '/^kubeVersion:/d' .chart/Chart.yaml # this control plane, built from the module proxy, does not know its own version
 fi

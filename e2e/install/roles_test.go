@@ -82,7 +82,7 @@ func TestRoles(t *testing.T) {
 	s.run(t, p.blocks["In a cluster"][0])
 	s.file(t, "contour.yaml", readFile(t, "testdata/contour.yaml"))
 	s.file(t, "kinds.yaml", readFile(t, "testdata/kinds.yaml"))
-	manifests := readFile(t, "../../deploy/install.yaml")
+	manifests := installManifest(t)
 	s.file(t, "install.yaml", manifests)
 	s.run(t, `kubectl apply -f contour.yaml; kubectl apply --server-side -f install.yaml; kubectl -n limpet-system rollout status deployment/limpet --timeout=120s`)
 	s.run(t, p.blocks["The first Gateway"][0])

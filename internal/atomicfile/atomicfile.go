@@ -3,8 +3,10 @@
 package atomicfile
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -20,12 +22,17 @@ type File struct {
 // Write moves new contents into the place of one file, and makes its folder if need be. Whoever reads the file sees all
 // of the old contents or all of the new. Nothing is flushed to the disk: a machine that loses power may lose them.
 func Write(path string, data []byte, mode fs.FileMode) error {
+	return Copy(path, bytes.NewReader(data), mode)
+}
+
+// Copy is Write with contents that need not be in memory.
+func Copy(path string, from io.Reader, mode fs.FileMode) error {
 	dir, name := filepath.Split(path)
 	dir = filepath.Clean(dir)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	staged, err := stage(dir, File{name, data, mode}, nil)
+	staged, err := stage(dir, name, from, mode, nil)
 	if err != nil {
 		return err
 	}
@@ -57,7 +64,7 @@ func WriteAll(dir string, files []File) (err error) {
 		}
 	}()
 	for _, f := range files {
-		path, err := stage(dir, f, (*os.File).Sync)
+		path, err := stage(dir, f.Name, bytes.NewReader(f.Data), f.Mode, (*os.File).Sync)
 		if err != nil {
 			return err
 		}
@@ -75,9 +82,9 @@ func makeDir(dir string) (made bool, err error) {
 
 // stage writes a file under a temporary name next to its place and returns that name. The name holds nothing of the
 // file's own, which may be as long as a file system allows. A flush, if there is one, makes the contents durable.
-func stage(dir string, f File, flush func(*os.File) error) (path string, err error) {
-	if info, err := os.Stat(filepath.Join(dir, f.Name)); err == nil && info.IsDir() {
-		return "", fmt.Errorf("write %s: is a folder", filepath.Join(dir, f.Name))
+func stage(dir, name string, from io.Reader, mode fs.FileMode, flush func(*os.File) error) (path string, err error) {
+	if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.IsDir() {
+		return "", fmt.Errorf("write %s: is a folder", filepath.Join(dir, name))
 	}
 	tmp, err := os.CreateTemp(dir, ".*.tmp")
 	if err != nil {
@@ -88,8 +95,8 @@ func stage(dir string, f File, flush func(*os.File) error) (path string, err err
 			_ = os.Remove(tmp.Name())
 		}
 	}()
-	_, err = tmp.Write(f.Data)
-	err = errors.Join(err, tmp.Chmod(f.Mode))
+	_, err = io.Copy(tmp, from)
+	err = errors.Join(err, tmp.Chmod(mode))
 	if flush != nil {
 		err = errors.Join(err, flush(tmp))
 	}

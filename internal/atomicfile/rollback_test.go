@@ -1,6 +1,7 @@
 package atomicfile
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"slices"
@@ -62,7 +63,7 @@ func stageAll(t *testing.T, dir string, files []File) []string {
 	t.Helper()
 	var staged []string
 	for _, f := range files {
-		path, err := stage(dir, f, nil)
+		path, err := stage(dir, f.Name, bytes.NewReader(f.Data), f.Mode, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-// Package freeport finds ports for programs that tests start.
+// Package freeport finds ports for programs that tests and measurements start.
 package freeport
 
 import (
@@ -27,11 +27,30 @@ func Find() (int, error) {
 	start := uint32(os.Getpid()) * 61
 	for range tries {
 		port := first + int((start+next.Add(1))%count)
-		used, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
-		if err != nil {
+		if !isTaken(port) {
 			return port, nil
 		}
-		_ = used.Close()
 	}
 	return 0, errors.New("no free port on 127.0.0.1 in 200 tries")
+}
+
+// FindMany gives several.
+func FindMany(count int) ([]int, error) {
+	ports := make([]int, count)
+	for i := range ports {
+		var err error
+		if ports[i], err = Find(); err != nil {
+			return nil, err
+		}
+	}
+	return ports, nil
+}
+
+// isTaken reports whether something listens at a port.
+func isTaken(port int) bool {
+	used, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err == nil {
+		_ = used.Close()
+	}
+	return err == nil
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // The paths in Envoy's container.
@@ -187,7 +188,7 @@ func (r *renderer) newEnvoy(bootstrap string, drain, least time.Duration) corev1
 		},
 		Env: []corev1.EnvVar{
 			{Name: "POD_NAME", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}},
-			{Name: "LIMPET_ROOT", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
+			{Name: policyconfig.RootSecretEnv, ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
 				LocalObjectReference: corev1.LocalObjectReference{Name: r.name}, Key: secretRoot,
 			}}},
 		},

@@ -3,9 +3,39 @@ package serve
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/livereload"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
+
+var (
+	kindLine = regexp.MustCompile(`(?m)^kind: (\w+)$`)
+	nameLine = regexp.MustCompile(`(?m)^metadata: {name: ([\w-]+)`)
+)
+
+// applyObjects applies documents as those of an API server, each a source of its own.
+func applyObjects(t *testing.T, o *Output, keys policyconfig.Keys, text string) livereload.Inputs {
+	t.Helper()
+	in := livereload.Inputs{Keys: keys}
+	for _, one := range strings.Split(text, "\n---\n") {
+		name := kindLine.FindStringSubmatch(one)[1] + "/default/" + nameLine.FindStringSubmatch(one)[1]
+		in.Sources = append(in.Sources, compiler.Source{Name: name, Data: []byte(one)})
+	}
+	slices.SortFunc(in.Sources, func(a, b compiler.Source) int { return strings.Compare(a.Name, b.Name) })
+	result, err := o.Compile(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.Apply(t.Context(), time.Now(), result); err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
 
 // TestNews: statuses are found out for changes that they may depend on alone. Pods that come and go are none, unless there is something
 // to say of them.

@@ -61,7 +61,6 @@ type Output struct {
 	compiled  bool                 // something did
 	repeated  bool                 // the last compilation was of the same inputs as the one before
 	news      bool                 // something was compiled since statuses were last asked for that they may depend on
-	dryRuns   map[string]*dryRun   // by their Gateways
 
 	checking sync.Mutex // of the cache that checks share
 }
@@ -76,9 +75,6 @@ func (s *Output) Compile(in livereload.Inputs) (*compiler.Result, error) {
 	defer s.done.Add(1)
 	now := time.Now()
 	result, err := s.compile(in, now)
-	if err == nil {
-		result, err = s.holdDryRuns(result)
-	}
 	if s.Compiled != nil {
 		s.Compiled(time.Since(now), err)
 	}
@@ -139,16 +135,15 @@ func (s *Output) compile(in livereload.Inputs, now time.Time) (*compiler.Result,
 	return result, err
 }
 
-// update has the followers take the inputs, and once more if addresses have passed to other pods by them.
+// update has the follower take the inputs, and once more if addresses have passed to other pods by them.
 func (s *Output) update(in livereload.Inputs, now time.Time) (*compiler.Update, error) {
 	update, err := s.follow(in, now, nil)
 	if err != nil {
 		return nil, err
 	}
-	// What dry runs would change hangs on pods, too.
-	s.news = s.news || !update.SaysSame || hasNews(s.accepted.Sources, in.Sources) || len(s.dryRuns) > 0
+	s.news = s.news || !update.SaysSame || hasNews(s.accepted.Sources, in.Sources)
 	s.fresh = update.NewWarnings
-	moved, err := s.Owners.See(s.listPods(update), now)
+	moved, err := s.Owners.See(update.Pods, now)
 	s.unserved = s.unserved || len(moved) > 0
 	if err != nil || len(moved) == 0 {
 		return update, err
@@ -161,22 +156,15 @@ func (s *Output) update(in livereload.Inputs, now time.Time) (*compiler.Update, 
 	return update, nil
 }
 
-// follow has the followers take the inputs, with what is remembered. Moved are the addresses of which that is news.
+// follow has the follower take the inputs, with what is remembered. Moved are the addresses of which that is news.
 func (s *Output) follow(in livereload.Inputs, now time.Time, moved []compiler.HostKey) (*compiler.Update, error) {
 	sources, err := s.Unselected.Extend(in.Sources, s.Options(in).Namespace, now)
 	if err != nil {
 		return nil, err
 	}
-	update, err := s.follower.Replace(sources, s.changesFor(in, now, moved))
-	if err == nil {
-		err = s.settleDryRuns(update.DryRuns)
-	}
-	for _, f := range s.listFrozen() {
-		if err == nil {
-			err = f.follow(s, in, s.changesFor(in, now, moved))
-		}
-	}
-	return update, err
+	return s.follower.Replace(sources, compiler.Changes{
+		Keys: in.Keys, Time: now, Draining: s.Draining.Since, Owners: s.Owners.Of, Moved: moved,
+	})
 }
 
 // Done counts the compilations and checks so far.
@@ -225,7 +213,6 @@ func (s *Output) recall(sources []compiler.Source, o *compiler.Options) []compil
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	o.Envoy.Served.Draining, o.Envoy.Served.Owners = s.Draining.Since, maps.Clone(s.Owners.Of)
-	o.Envoy.Served.DryRuns = s.listDryRuns()
 	if s.follower != nil {
 		o.Incumbents = s.follower.Incumbents()
 	}

@@ -38,12 +38,3 @@ func (s *Output) tell(d *envoy.Served) *envoy.Served {
 	s.told[d.Gateway] = told{d, made, *story}
 	return made
 }
-
-// untold gives what a Gateway's proxies are served without its story; nil for nothing.
-func (s *Output) untold(gateway string) *envoy.Served {
-	d := s.published[gateway].of
-	if last := s.told[gateway]; d != nil && last.made == d {
-		return last.of
-	}
-	return d
-}

@@ -5,18 +5,18 @@ type mutation struct{ name, file, from, to string }
 
 // The files that have most of them.
 const (
-	objects  = "internal/compiler/follow/objects.go"
-	frame    = "internal/compiler/follow/frame.go"
-	part     = "internal/compiler/follow/part.go"
-	groups   = "internal/compiler/follow/groups.go"
-	merged   = "internal/compiler/follow/merged.go"
-	state    = "internal/compiler/follow/state.go"
-	follower = "compiler/follower.go"
-	marked   = "internal/compiler/follow/marks.go"
-	coupled  = "internal/compiler/follow/couplings.go"
-	graph    = "internal/compiler/coupling/graph.go"
-	store    = "internal/compiler/resource/store.go"
-	decide   = "internal/compiler/policy/decide.go"
+	objects   = "internal/compiler/follow/objects.go"
+	frame     = "internal/compiler/follow/frame.go"
+	part      = "internal/compiler/follow/part.go"
+	groups    = "internal/compiler/follow/groups.go"
+	merged    = "internal/compiler/follow/merged.go"
+	state     = "internal/compiler/follow/state.go"
+	follower  = "compiler/follower.go"
+	marked    = "internal/compiler/follow/marks.go"
+	coupled   = "internal/compiler/follow/couplings.go"
+	graph     = "internal/compiler/coupling/graph.go"
+	store     = "internal/compiler/resource/store.go"
+	decisions = "internal/compiler/policy/decisions.go"
 )
 
 var mutations = []mutation{
@@ -226,19 +226,19 @@ var mutations = []mutation{
 		"\t\t\t\t\t_ = note",
 	},
 	{
-		"names before suffixes do not couple", decide,
-		"[3][]*namedRule{before, named, listRenamed(settled, named)}",
-		"[3][]*namedRule{named, named, listRenamed(settled, named)}",
+		"names before suffixes do not couple", decisions,
+		"[]string{c.name, r.names[i].shared, r.names[i].text}",
+		"[]string{r.names[i].shared, r.names[i].text}",
 	},
 	{
-		"names that are qualified do not couple", decide,
-		"[3][]*namedRule{before, named, listRenamed(settled, named)}",
-		"[3][]*namedRule{before, named}",
+		"names that are qualified do not couple", decisions,
+		"[]string{c.name, r.names[i].shared, r.names[i].text}",
+		"[]string{c.name, r.names[i].shared}",
 	},
 	{
-		"names after suffixes do not couple", decide,
-		"[3][]*namedRule{before, named, listRenamed(settled, named)}",
-		"[3][]*namedRule{before, before, listRenamed(settled, named)}",
+		"names after suffixes do not couple", decisions,
+		"slices.Compact([]string{c.name, r.names[i].shared, r.names[i].text})",
+		"slices.DeleteFunc([]string{c.name, r.names[i].text}, func(n string) bool { return n != c.name && n == r.names[i].shared })",
 	},
 	{
 		"groups that drain do not see time pass", groups,
@@ -357,13 +357,13 @@ var mutations = []mutation{
 	},
 	{
 		"HTTPProxies not read by the frame", objects,
-		"\t\tProxies:    replace(was.Proxies, gone.Proxies, came.Proxies),\n",
+		"\t\tHostRoutes: replace(was.HostRoutes, gone.HostRoutes, came.HostRoutes),\n",
 		"",
 	},
 	{
 		"HTTPProxies for connections are followed", state,
-		"s.objects.unfollowed == 0 && !takesProxies",
-		"s.objects.unfollowed == 0 && (true || takesProxies)",
+		"s.objects.unfollowed == 0 && !hasStreams",
+		"s.objects.unfollowed == 0 && (true || hasStreams)",
 	},
 	{
 		"routes of connections do not mark the frame", marked,
@@ -407,12 +407,12 @@ var mutations = []mutation{
 	},
 	{
 		"ExtensionServices are followed", objects,
-		"return kind == object.KindExtensionService",
-		"return kind == \"\"",
+		"\t\t\to.unfollowed++\n",
+		"",
 	},
 	{
 		"HTTPProxies do not need their Secrets", objects,
-		"\t\t\ts.objects.countVerifying(p.Namespace, p.Value.Verifies(), present)\n",
+		"\t\t\ts.objects.countVerifying(r.Namespace, r.Verifies(), present)\n",
 		"",
 	},
 	{

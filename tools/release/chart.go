@@ -25,9 +25,9 @@ const (
 // unreleased is the version that the chart and the manifests of the tree have.
 const unreleased = "0.0.0-unreleased"
 
-// writeChart writes the chart as the archive that Helm reads, and as what a registry has of it.
+// writeChart writes the chart, as 'make deploy' put it together, as the archive that Helm reads, and as what a registry has of it.
 func (r *release) writeChart() error {
-	files, err := readFolder(filepath.Join(r.tree, "deploy/chart/limpet"))
+	files, err := readFolder(filepath.Join(r.deploy, "chart/limpet"))
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (r *release) stamp(text []byte) []byte {
 
 // chartImage is the chart as registries have it: "helm pull oci://" reads the layer, and lists the config.
 func (r *release) chartImage(archive []byte) (v1.Image, error) {
-	text, err := os.ReadFile(filepath.Join(r.tree, "deploy/chart/limpet/Chart.yaml"))
+	text, err := os.ReadFile(filepath.Join(r.deploy, "chart/limpet/Chart.yaml"))
 	if err != nil {
 		return nil, err
 	}
@@ -86,9 +86,9 @@ func (r *release) chartImage(archive []byte) (v1.Image, error) {
 	return artifact{mutate.Annotations(image, labels).(v1.Image), config}, nil
 }
 
-// writeManifests writes install.yaml and the kustomize base for the release's images, by digest.
+// writeManifests writes install.yaml for the release's images, by digest.
 func (r *release) writeManifests() error {
-	text, err := os.ReadFile(filepath.Join(r.tree, "deploy/install.yaml"))
+	text, err := os.ReadFile(filepath.Join(r.deploy, "install.yaml"))
 	if err != nil {
 		return err
 	}

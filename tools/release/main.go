@@ -20,6 +20,8 @@ type release struct {
 	version, number string
 	// tree is the root of the working tree, out where files go, work where they are made.
 	tree, out, work string
+	// deploy is where 'make deploy' has put the chart and install.yaml.
+	deploy string
 	// registry is where images will be, such as ghcr.io/limpet-proxy.
 	registry string
 	// base and envoyBase are images by digest that ours are built on; empty for none.
@@ -42,6 +44,7 @@ func main() {
 	var r release
 	var push, insecure bool
 	flag.StringVar(&r.version, "version", "", "the release's `VERSION`, such as v1.2.3")
+	flag.StringVar(&r.deploy, "deploy", "dist/deploy", "the `FOLDER` where 'make deploy' has put the chart and install.yaml")
 	flag.StringVar(&r.out, "out", "dist/release", "the `FOLDER` for what is made; what is in it is removed")
 	flag.StringVar(&r.registry, "registry", "ghcr.io/limpet-proxy", "`REGISTRY/PREFIX` of images")
 	flag.StringVar(&r.base, "base", "", "build the image of limpet on `IMAGE@DIGEST` (default: on nothing)")

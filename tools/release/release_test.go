@@ -39,8 +39,12 @@ func newRelease(t *testing.T) *release {
 	t.Helper()
 	r := &release{
 		version: "v1.2.3", number: "1.2.3", tree: "../..", out: filepath.Join(t.TempDir(), "out"), work: t.TempDir(), registry: "ghcr.io/limpet-proxy",
-		builder: "https://example.com/builder", envoy: "/proc/self/exe",
+		builder: "https://example.com/builder", envoy: "/proc/self/exe", deploy: t.TempDir(),
 	}
+	if err := os.CopyFS(filepath.Join(r.deploy, "chart"), os.DirFS("../../deploy/chart")); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, filepath.Join(r.deploy, "install.yaml"), "image: ghcr.io/limpet-proxy/limpet:v"+unreleased+"\n") // a stand-in, too
 	for _, p := range platforms {
 		writeFile(t, r.binary(p), "program for "+p.String())
 	}

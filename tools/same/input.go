@@ -86,31 +86,48 @@ func parseOptions(text []byte, keyFile string) (flags, error) {
 		return f, nil
 	}
 	for _, word := range strings.Fields(string(line[1])) {
-		name, value, _ := strings.Cut(word, "=")
-		switch {
-		case name == "target":
-			f.target = value
-		case name == "strict":
-			f.strict = true
-		case name == "native":
-			f.writing = append(f.writing, "--filter=native")
-		case name == "native-path":
-			f.writing = append(f.writing, "--filter=native", "--"+word)
-		case name == "wasm":
-			f.writing = append(f.writing, "--wasm-path="+value)
-		case name == "keys" && value == "clear":
-			f.writing = append(f.writing, "--keys", keyFile, "--keys-in-clear")
-		case name == "keys" && value == "sealed":
-			f.writing = append(f.writing, "--keys", keyFile)
-		case name == "keys":
-			return f, fmt.Errorf("no such source of keys: %s", value)
-		case slices.Contains(readingFlags, name):
-			f.reading = append(f.reading, "--"+word)
-		default:
-			f.writing = append(f.writing, "--"+word)
+		if err := f.add(word, keyFile); err != nil {
+			return f, err
 		}
 	}
 	return f, nil
+}
+
+// add adds an option of a golden's first line.
+func (f *flags) add(word, keyFile string) error {
+	name, value, _ := strings.Cut(word, "=")
+	switch name {
+	case "target":
+		f.target = value
+	case "strict":
+		f.strict = true
+	case "native":
+		f.writing = []string{"--filter=native"}
+	case "native-path":
+		f.writing = []string{"--filter=native", "--" + word}
+	case "wasm":
+		if slices.Contains(f.writing, "--filter=native") {
+			f.writing = append(f.writing, "--native-path="+value)
+		} else {
+			f.writing = append(f.writing, "--wasm-path="+value)
+		}
+	case "keys":
+		switch value {
+		case "clear":
+			f.writing = append(f.writing, "--keys", keyFile, "--keys-in-clear")
+		case "sealed":
+			f.writing = append(f.writing, "--keys", keyFile)
+		default:
+			return fmt.Errorf("no such source of keys: %s", value)
+		}
+	default:
+		if slices.Contains(readingFlags, name) {
+			f.reading = append(f.reading, "--"+word)
+		} else {
+			f.writing = append(f.writing, "--"+word)
+		}
+	}
+	return nil
 }
 
 // writeKeys writes the goldens' key ring into a folder and gives the file's name.
@@ -166,6 +183,9 @@ func readGolden(file, keyFile string) (golden, error) {
 	}
 	f, err := parseOptions(data, keyFile)
 	base, _, _ := strings.Cut(file, ".in.")
+	if strings.HasPrefix(filepath.Base(base), "err-") && !f.strict { // as the golden tests: to see what is refused, and nothing else
+		f.strict, f.writing = true, append(f.writing, "--fail-on=refused")
+	}
 	return golden{input{
 		name: "golden/" + filepath.Base(base), path: file, flags: f, golden: base, objects: findObjects(string(data)),
 	}, string(data)}, err

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/limpet-proxy/limpet/internal/freeport"
 )
 
 // Deployment is an input of limpet compile, a route with one rule to two backends, and how it is compiled.
@@ -67,7 +69,7 @@ func serveApplication() (port string, err error) {
 // Deploy compiles a deployment in a folder of its own and starts an Envoy on it, whose instructions can be counted. Its contestant
 // has the given name.
 func (r *Rig) Deploy(keys, name string, d Deployment) (*Envoy, error) {
-	ports, err := freePorts(2)
+	ports, err := freeport.FindMany(2)
 	if err != nil {
 		return nil, err
 	}

@@ -122,20 +122,26 @@ func build(name string) listenerChange {
 
 // limpet gives the listener a module of limpet and changes its policies.
 func (r *Rig) limpet(l listenerTree, name, path string, change func(*policyconfig.Config)) error {
-	config, err := l.policies()
+	text, err := l.configure(change)
 	if err != nil {
 		return err
+	}
+	l.module(path, name, text)
+	return nil
+}
+
+// configure changes the policies that limpet has for the listener, and gives the filter's configuration.
+func (l listenerTree) configure(change func(*policyconfig.Config)) (string, error) {
+	config, err := l.policies()
+	if err != nil {
+		return "", err
 	}
 	change(&config)
 	if err := l.carry(&config); err != nil {
-		return err
+		return "", err
 	}
 	text, err := policyconfig.Marshal(config)
-	if err != nil {
-		return err
-	}
-	l.module(path, name, string(text))
-	return nil
+	return string(text), err
 }
 
 // one leaves the policy with that session name alone.

@@ -92,8 +92,8 @@ func worker(pid int) (string, error) {
 	return "", fmt.Errorf("process %d has no thread wrk:worker_0", pid)
 }
 
-// readCPU gives the processor time that a thread has used, in user and system mode (the first field of schedstat, in ns).
-func readCPU(thread string) (time.Duration, error) {
+// ReadCPU gives the processor time that a thread has used, in user and system mode (the first field of schedstat, in ns).
+func ReadCPU(thread string) (time.Duration, error) {
 	text, err := os.ReadFile(filepath.Join(thread, "schedstat"))
 	if err != nil {
 		return 0, err

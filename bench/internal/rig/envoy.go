@@ -3,7 +3,6 @@ package rig
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -126,21 +125,6 @@ func (e *Envoy) Stat(name string) (int64, error) {
 func (e *Envoy) Address(contestant string) string { return loopback(e.ports[contestant]) }
 
 // CPU is the processor time that the worker has used so far.
-func (e *Envoy) CPU() (time.Duration, error) { return readCPU(e.worker) }
+func (e *Envoy) CPU() (time.Duration, error) { return ReadCPU(e.worker) }
 
 func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
-
-// freePorts returns different ports on which nothing listens, below those that the kernel gives to connections.
-func freePorts(count int) ([]int, error) {
-	var ports []int
-	for port := 11000 + os.Getpid()%10000; len(ports) < count; port++ {
-		if port > 30000 {
-			return nil, errors.New("no free ports on 127.0.0.1")
-		}
-		if listener, err := net.Listen("tcp", loopback(port)); err == nil {
-			listener.Close()
-			ports = append(ports, port)
-		}
-	}
-	return ports, nil
-}

@@ -22,19 +22,11 @@ const (
 
 // native has limpet's native filter do what its wasm and stateful_session do together.
 func (r *Rig) native(l listenerTree, change func(*policyconfig.Config)) error {
-	config, err := l.policies()
+	text, err := l.configure(change)
 	if err != nil {
 		return err
 	}
-	change(&config)
-	if err := l.carry(&config); err != nil {
-		return err
-	}
-	text, err := policyconfig.Marshal(config)
-	if err != nil {
-		return err
-	}
-	l.native(filepath.Join(r.root, "dist", "liblimpet.so"), string(text))
+	l.native(filepath.Join(r.root, "dist", "liblimpet.so"), text)
 	return nil
 }
 

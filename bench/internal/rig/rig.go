@@ -13,6 +13,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/limpet-proxy/limpet/internal/freeport"
 	"github.com/limpet-proxy/limpet/internal/load"
 )
 
@@ -85,7 +86,7 @@ func (r *Rig) peer(name string) string { return filepath.Join(r.root, "dist", "p
 
 // Start starts an Envoy with these contestants. keys is the ring that they sign with, as LIMPET_KEYS holds it.
 func (r *Rig) Start(keys string, contestants []string) (*Envoy, error) {
-	ports, err := freePorts(len(contestants) + 1)
+	ports, err := freeport.FindMany(len(contestants) + 1)
 	if err != nil {
 		return nil, err
 	}

@@ -27,11 +27,3 @@ const ControllerName gatewayv1.GatewayController = "limpet.dev/gateway-controlle
 
 // MaxAncestors is how many ancestors the API lets a policy's status have (GEP-713).
 const MaxAncestors = 16
-
-// AnnotationDryRun has limpet serve change nothing of what a Gateway's proxies are served where it is "true" on the Gateway, and say
-// in its status what would.
-const AnnotationDryRun = Group + "/dry-run"
-
-// ConditionDryRun stands on a Gateway with that annotation: True while its proxies are served something else than what the objects
-// say, False while that is the same, Unknown where limpet does not know what they have.
-const ConditionDryRun = Group + "/DryRun"

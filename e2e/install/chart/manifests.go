@@ -9,49 +9,28 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// manifestHead says where files come from.
-const manifestHead = "# Made from deploy/chart/limpet by 'make deploy': change that, not this.\n"
-
-// Manifests are the files below deploy/ that are made from the chart: a kustomize base, and install.yaml with the same objects.
-func Manifests(root string) (map[string]string, error) {
+// Manifest is install.yaml: the chart's objects as it comes, and its namespace.
+func Manifest(root string) (string, error) {
 	c, err := Load(root)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	objects, err := Render(c, nil)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	objects = append([]*unstructured.Unstructured{namespace()}, objects...)
 	slices.SortStableFunc(objects, func(a, b *unstructured.Unstructured) int { return rank(a) - rank(b) })
-	files := map[string]string{"install.yaml": manifestHead}
-	bases := map[string]string{}
-	var names []string
+	documents := make([]string, len(objects))
 	for i, o := range objects {
 		forgetHelm(o)
 		text, err := yaml.Marshal(o.Object)
 		if err != nil {
-			return nil, err
+			return "", err
 		}
-		if i > 0 {
-			files["install.yaml"] += "---\n"
-		}
-		files["install.yaml"] += string(text)
-		name := strings.ToLower(o.GetKind()) + ".yaml"
-		if bases[name] == "" {
-			names = append(names, name)
-			bases[name] = manifestHead
-		} else {
-			bases[name] += "---\n"
-		}
-		bases[name] += string(text)
+		documents[i] = string(text)
 	}
-	for name, text := range bases {
-		files["kustomize/"+name] = text
-	}
-	files["kustomize/kustomization.yaml"] = manifestHead +
-		"apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n- " + strings.Join(names, "\n- ") + "\n"
-	return files, nil
+	return strings.Join(documents, "---\n"), nil
 }
 
 // namespace is limpet's own, which Helm makes with --create-namespace. Nothing in it may be privileged.

@@ -1,4 +1,4 @@
-// Package chart renders limpet's chart with Helm's own library, and makes the manifests of deploy/ from it.
+// Package chart renders limpet's chart with Helm's own library, and makes what a release has of it.
 package chart
 
 import (
@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"helm.sh/helm/v3/pkg/action"
@@ -26,8 +28,18 @@ const (
 // Folder is where the chart is, below the root of the tree.
 func Folder(root string) string { return filepath.Join(root, "deploy/chart/limpet") }
 
-// Load reads the chart as Helm does.
-func Load(root string) (*chart.Chart, error) { return loader.Load(Folder(root)) }
+// Load reads the chart as Helm does, with the CRDs in it.
+func Load(root string) (*chart.Chart, error) {
+	files, err := Files(root)
+	if err != nil {
+		return nil, err
+	}
+	var buffered []*loader.BufferedFile
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		buffered = append(buffered, &loader.BufferedFile{Name: name, Data: files[name]})
+	}
+	return loader.LoadFiles(buffered)
+}
 
 // Render renders the chart for values as "helm template" does: those that its schema refuses are an error.
 func Render(of *chart.Chart, values map[string]any) ([]*unstructured.Unstructured, error) {

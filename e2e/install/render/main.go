@@ -1,4 +1,5 @@
-// Command render writes what is made from the chart: the kustomize base, install.yaml, and the chart's README.
+// Command render writes what is made from the chart: its README, and below dist/deploy the chart with its CRDs and install.yaml, as they
+// are released.
 package main
 
 import (
@@ -24,21 +25,12 @@ func write(root string) error {
 	if err := os.WriteFile(filepath.Join(chart.Folder(root), "README.md"), readme, 0o644); err != nil {
 		return err
 	}
-	files, err := chart.Manifests(root)
+	install, err := chart.Manifest(root)
 	if err != nil {
 		return err
 	}
-	if err := os.RemoveAll(filepath.Join(root, "deploy/kustomize")); err != nil {
+	if err := chart.WriteFiles(filepath.Join(root, "dist/deploy"), map[string][]byte{"install.yaml": []byte(install)}); err != nil {
 		return err
 	}
-	for name, text := range files {
-		path := filepath.Join(root, "deploy", name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return err
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
+	return chart.Write(root, filepath.Join(root, "dist/deploy/chart/limpet"))
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"maps"
-	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -89,15 +88,6 @@ func NewGRPCAuthorizer(t testing.TB) *Authorizer {
 	go func() { _ = server.Serve(listener) }() // returns when the server is stopped
 	t.Cleanup(a.Close)
 	return a
-}
-
-func listenAnywhere(t testing.TB) net.Listener {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return listener
 }
 
 // Check answers Envoy.

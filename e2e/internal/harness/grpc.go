@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"path"
 	"testing"
@@ -34,10 +33,7 @@ import (
 // It also serves grpc.health.v1.Health, of the server as a whole and of shop.Cart.
 func NewGRPCBackend(t testing.TB, name string) *Backend {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatalf("backend %s: %v", name, err)
-	}
+	listener := listenAnywhere(t)
 	server := grpc.NewServer(grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error { return serveCall(name, stream) }))
 	healthy := health.NewServer()
 	healthy.SetServingStatus("shop.Cart", healthpb.HealthCheckResponse_SERVING)

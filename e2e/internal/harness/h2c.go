@@ -1,7 +1,6 @@
 package harness
 
 import (
-	"net"
 	"net/http"
 	"testing"
 	"time"
@@ -11,10 +10,7 @@ import (
 // HTTP/1.1.
 func NewH2CBackend(t testing.TB, name string) *Backend {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatalf("backend %s: %v", name, err)
-	}
+	listener := listenAnywhere(t)
 	b := &Backend{Name: name, Address: listener.Addr().String(), names: map[string]bool{}}
 	server := &http.Server{Handler: b, ReadHeaderTimeout: time.Minute, Protocols: new(http.Protocols)}
 	server.Protocols.SetUnencryptedHTTP2(true)

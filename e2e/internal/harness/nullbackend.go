@@ -1,7 +1,6 @@
 package harness
 
 import (
-	"net"
 	"testing"
 
 	"github.com/limpet-proxy/limpet/internal/load"
@@ -22,10 +21,7 @@ func NewDroppingBackend(t testing.TB, name string, every int) *Backend {
 
 func newNullBackend(t testing.TB, name string, drops int, lines []string) *Backend {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatalf("backend %s: %v", name, err)
-	}
+	listener := listenAnywhere(t)
 	b := &Backend{Name: name, Address: listener.Addr().String(), server: listener}
 	go load.Serve(listener, drops, append([]string{BackendHeader + ": " + name}, lines...)...)
 	t.Cleanup(b.Close)

@@ -43,3 +43,13 @@ func Listen(t testing.TB, address string) net.Listener {
 func Loopback(port int) string {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 }
+
+// listenAnywhere listens on a port of the kernel's choice.
+func listenAnywhere(t testing.TB) net.Listener {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return listener
+}

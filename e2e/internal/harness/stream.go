@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -15,10 +14,7 @@ import (
 // response's header. It speaks HTTP/1.1, or HTTP/2 with prior knowledge and nothing else.
 func NewStreamer(t testing.TB, name string, http2 bool, handler http.Handler) *Backend {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatalf("backend %s: %v", name, err)
-	}
+	listener := listenAnywhere(t)
 	server := &http.Server{ReadHeaderTimeout: time.Minute, Protocols: new(http.Protocols)}
 	server.Protocols.SetHTTP1(!http2)
 	server.Protocols.SetUnencryptedHTTP2(http2)

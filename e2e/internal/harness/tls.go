@@ -92,10 +92,7 @@ func (c Certificate) pair(t testing.TB) tls.Certificate {
 // NewTLSBackend starts a backend that ends TLS, for clients with a certificate of their own alone, or for any if that is empty.
 func NewTLSBackend(t testing.TB, name string, certificate, client Certificate) *Backend {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatalf("backend %s: %v", name, err)
-	}
+	listener := listenAnywhere(t)
 	b := &Backend{Name: name, Address: listener.Addr().String(), names: map[string]bool{}}
 	server := newServer(b)
 	server.ErrorLog = log.New(io.Discard, "", 0)

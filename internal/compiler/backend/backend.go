@@ -41,7 +41,7 @@ type Identity struct {
 	Port   int32
 	// PortName is the port's name, which policies can be attached to; empty for none.
 	PortName string
-	// Subset is Istio's name for a part of the hosts, empty for all.
+	// Subset is the name of a part of the hosts, empty for all.
 	Subset string
 	// ClientIP says that the Service wants sessionAffinity of its own.
 	ClientIP bool
@@ -84,16 +84,15 @@ type endpointSlice = resource.Object[discoveryv1.EndpointSlice]
 
 // Index holds the Services and EndpointSlices of the input.
 type Index struct {
-	objects        *resource.Objects
-	services       map[string]*resource.Object[corev1.Service]
-	xbackends      *xbackends
-	resolved       map[string]*Backend
-	ports          map[PortKey]*ServicePort
-	reported       map[*ServicePort]bool
-	grants         grant.Grants
-	places         *Places
-	rep            *report.Report
-	serviceEntries []*resource.Object[resource.ServiceEntry]
+	objects   *resource.Objects
+	services  map[string]*resource.Object[corev1.Service]
+	xbackends *xbackends
+	resolved  map[string]*Backend
+	ports     map[PortKey]*ServicePort
+	reported  map[*ServicePort]bool
+	grants    grant.Grants
+	places    *Places
+	rep       *report.Report
 	// secured tells whether requests to a port of a Service go over TLS.
 	secured func(port object.TargetRef) bool
 	// unverified says that a control plane looks after Services and endpoints.
@@ -114,7 +113,7 @@ func NewIndex(objects *resource.Objects, ports []*ServicePort, places *Places, r
 		grants:    grant.New(objects),
 		places:    places,
 		rep:       rep,
-		xbackends: indexXBackends(objects), serviceEntries: objects.ServiceEntries,
+		xbackends: indexXBackends(objects),
 	}
 	for _, s := range objects.Services {
 		x.services[s.Key()] = s
@@ -139,11 +138,11 @@ func (x *Index) Resolve(
 	if x.isPlatformKind(ref) {
 		return x.resolvePlatformKind(namespace, ref), nil
 	}
-	if x.unverified && ref.Group != nil && *ref.Group == resource.IstioGroup && ref.Kind != nil {
+	if x.unverified && ref.Group != nil && string(*ref.Group) == object.APIKind(object.KindHostname).Group && ref.Kind != nil {
 		return x.resolveHost(namespace, ref), nil
 	}
-	if isExtension(route, ref) {
-		return x.resolveExtension(namespace, path, ref)
+	if isAuthService(route, ref.BackendObjectReference) {
+		return x.resolveAuthService(route, path, ref)
 	}
 	if ref.Group != nil && *ref.Group != "" {
 		return nil, field.NotSupported(path.Child("group"), *ref.Group, []gatewayv1.Group{""})
@@ -171,10 +170,10 @@ func (x *Index) Resolve(
 	return x.resolveService(connectionKind(route), namespace+"/"+string(ref.Name), path, ref)
 }
 
-// connectionKind is the kind of the route, or for connections of an HTTPProxy what stands for those.
+// connectionKind is the kind of the route, or the one that stands for it where it is of another API.
 func connectionKind(route *resource.Object[gatewayv1.HTTPRoute]) string {
-	if resource.IsTCPProxy(route) {
-		return object.KindTLSRoute
+	if route.Host != nil && resource.IsStreamRoute(route.Value.Kind) {
+		return route.Value.Kind
 	}
 	return route.Kind
 }

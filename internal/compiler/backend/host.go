@@ -2,22 +2,29 @@ package backend
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
-// resolveHost gives a host of Istio's registry, or a subset of one, that a route in a namespace means. Behind the name of a
-// Service is that Service, so that its policies hold; a name without a dot is that of one in the route's namespace
-// (Istio, Destination.host).
-func (x *Index) resolveHost(namespace string, ref gatewayv1.BackendRef) *Backend {
-	subset, name := "", string(ref.Name)
-	if *ref.Kind == object.KindSubset {
-		subset, name, _ = strings.Cut(name, "|")
+// ResolveOf follows a backendRef of a rule, to the part of its hosts that it means. Nil is as from Resolve.
+func (x *Index) ResolveOf(route *resource.Object[gatewayv1.HTTPRoute], rule, n int) *Backend {
+	b, _ := x.Resolve(route, nil, route.Value.Spec.Rules[rule].BackendRefs[n].BackendRef)
+	if subsets := route.ExtraOf(rule).Subsets; b != nil && len(subsets) > 0 {
+		return x.selectSubset(b, subsets[n])
 	}
+	return b
+}
+
+// resolveHost gives a host of the control plane's registry that a route in a namespace means. Behind the name of a Service is
+// that Service, so that its policies hold; a name without a dot is that of one in the route's namespace (Istio,
+// Destination.host). Without a port it is the only one.
+func (x *Index) resolveHost(namespace string, ref gatewayv1.BackendRef) *Backend {
+	name := string(ref.Name)
 	referent := object.Ref{Kind: object.KindHostname, Name: name}
 	service, of := strings.CutSuffix(name, ".svc."+object.ClusterDomain)
 	labels := strings.Split(service, ".")
@@ -31,46 +38,24 @@ func (x *Index) resolveHost(namespace string, ref gatewayv1.BackendRef) *Backend
 	if ref.Port != nil {
 		port = *ref.Port
 	}
-	return x.resolveHostPort(referent, subset, port)
-}
-
-// resolveHostPort gives a port of a host, the only one for 0.
-func (x *Index) resolveHostPort(referent object.Ref, subset string, port int32) *Backend {
 	if referent.Kind == object.KindService {
-		number := port
 		if service := x.services[referent.Key()]; service != nil && port == 0 && len(service.Value.Spec.Ports) == 1 {
-			number = service.Value.Spec.Ports[0].Port
+			port = service.Value.Spec.Ports[0].Port
 		}
-		namespace := gatewayv1.Namespace(referent.Namespace)
-		whole, _ := x.resolveUnverified(
-			referent.Namespace,
-			field.NewPath(""),
-			gatewayv1.BackendRef{BackendObjectReference: gatewayv1.BackendObjectReference{
-				Name: gatewayv1.ObjectName(referent.Name), Namespace: &namespace, Port: &number,
-			}},
-		)
-		return x.selectSubset(whole, subset)
+		ref.Name, ref.Port = gatewayv1.ObjectName(referent.Name), &port
+		b, _ := x.resolveUnverified(referent.Namespace, nil, ref)
+		return b
 	}
-	if port == 0 {
-		port = x.findEntryPort(referent.Name)
+	for _, h := range x.objects.Hosts {
+		if port == 0 && slices.Contains(h.Value.Spec.Hosts, name) {
+			port = h.Value.OnlyPort()
+		}
 	}
-	name := fmt.Sprintf("host/%s:%d", referent.Name, port)
+	name = fmt.Sprintf("host/%s:%d", name, port)
 	if x.resolved[name] == nil {
 		x.resolved[name] = &Backend{Identity: Identity{Name: name, Object: referent, Port: port}}
 	}
-	return x.selectSubset(x.resolved[name], subset)
-}
-
-// findEntryPort gives the only port of a host that a ServiceEntry adds, 0 if there are more or it is not in the input.
-func (x *Index) findEntryPort(host string) int32 {
-	for _, e := range x.serviceEntries {
-		for _, h := range e.Value.Spec.Hosts {
-			if h == host && len(e.Value.Spec.Ports) == 1 {
-				return e.Value.Spec.Ports[0].Number
-			}
-		}
-	}
-	return 0
+	return x.resolved[name]
 }
 
 // selectSubset gives a part of a backend, or all of it for the empty name.

@@ -5,9 +5,12 @@ import (
 	"testing"
 
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+	"sigs.k8s.io/yaml"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/backend"
 	"github.com/limpet-proxy/limpet/internal/compiler/compilertest"
+	"github.com/limpet-proxy/limpet/internal/compiler/foreign"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
@@ -67,7 +70,6 @@ func TestControlPlaneFindsServices(t *testing.T) {
 // TestIstioHosts holds what a host of Istio's registry stands for: a Service where its name is one's, else the host.
 func TestIstioHosts(t *testing.T) {
 	host := func(name string) string { return "{group: networking.istio.io, kind: Hostname, " + name + "}" }
-	subset := func(name string) string { return "{group: networking.istio.io, kind: '|Subset', " + name + "}" }
 	for name, c := range map[string]struct{ ref, name, object, subset string }{
 		"a Service's full name":             {host("name: cart.shop.svc.cluster.local, port: 80"), "shop/cart:80", "Service shop/cart", ""},
 		"a name without a dot":              {host("name: cart, port: 80"), "default/cart:80", "Service default/cart", ""},
@@ -78,20 +80,33 @@ func TestIstioHosts(t *testing.T) {
 		"a ServiceEntry of several ports":   {host("name: several.example.com"), "host/several.example.com:0", "Hostname several.example.com", ""},
 		"no ServiceEntry":                   {host("name: gone.example.com"), "host/gone.example.com:0", "Hostname gone.example.com", ""},
 		"more labels than a Service's name": {host("name: a.b.c.svc.cluster.local, port: 80"), "host/a.b.c.svc.cluster.local:80", "Hostname a.b.c.svc.cluster.local", ""},
-		"a subset of a Service":             {subset("name: v1|cart, port: 80"), "default/cart:80/v1", "Service default/cart", "v1"},
-		"a subset of a host":                {subset("name: v1|one.example.com"), "host/one.example.com:8443/v1", "Hostname one.example.com", "v1"},
+		"a subset of a Service":             {host("name: cart, port: 80"), "default/cart:80/v1", "Service default/cart", "v1"},
+		"a subset of a host":                {host("name: one.example.com"), "host/one.example.com:8443/v1", "Hostname one.example.com", "v1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			x := newUnverified(t, service(""), serviceEntry)
-			b := mustResolve(t, x, c.ref)
+			b := resolvePart(t, x, c.ref, c.subset)
 			if b.Name != c.name || b.Object.String() != c.object || b.Subset != c.subset {
 				t.Errorf("got %+v, want %+v", b.Identity, c)
 			}
-			if again := mustResolve(t, x, c.ref); again != b {
+			if again := resolvePart(t, x, c.ref, c.subset); again != b {
 				t.Error("two references give two backends")
 			}
 		})
 	}
+}
+
+// resolvePart follows the only reference of a rule, to a part of its hosts.
+func resolvePart(t *testing.T, x *backend.Index, refYAML, subset string) *backend.Backend {
+	t.Helper()
+	rule := gatewayv1.HTTPRouteRule{BackendRefs: make([]gatewayv1.HTTPBackendRef, 1)}
+	if err := yaml.UnmarshalStrict([]byte(refYAML), &rule.BackendRefs[0].BackendRef); err != nil {
+		t.Fatal(err)
+	}
+	route := &gatewayv1.HTTPRoute{Spec: gatewayv1.HTTPRouteSpec{Rules: []gatewayv1.HTTPRouteRule{rule}}}
+	return x.ResolveOf(&resource.Object[gatewayv1.HTTPRoute]{
+		Kind: "HTTPRoute", Namespace: "default", Name: "cart", Value: route, RuleExtras: []foreign.Rule{{Subsets: []string{subset}}},
+	}, 0, 0)
 }
 
 // TestControlPlaneReferencesThatAreRefused are those that no control plane could follow.

@@ -25,9 +25,9 @@ func (s *State) newNode(route *gateway.Route) coupling.Node {
 }
 
 // listPlaces lists the keys of the Gateways by which a route's requests come in. Where Gateways have proxies of their own they share
-// no request; else they may share ports, and all are one place. An HTTPProxy may be on every Gateway.
+// no request; else they may share ports, and all are one place. A route with a Host may be on every Gateway.
 func (s *State) listPlaces(route *gateway.Route) (places []string) {
-	if !s.settings.Envoy.Server || route.Proxy != nil {
+	if !s.settings.Envoy.Server || route.Host != nil {
 		return []string{""}
 	}
 	for _, ref := range route.Value.Spec.ParentRefs {
@@ -127,7 +127,7 @@ func (s *State) coupleByCookies(fresh []*group) map[object.Ref]bool {
 	graph, pending := s.objects.graph, map[object.Ref]bool{}
 	for _, g := range fresh {
 		for _, ref := range g.routes {
-			n := s.newNode(s.objects.findRoute(ref))
+			n := s.newNode(s.objects.routes[ref])
 			addCookies(&n, g.part.cookies[ref])
 			if was := graph.Node(ref); !slices.Equal(was.Hosts, n.Hosts) || !slices.Equal(was.Keys, n.Keys) {
 				graph.Set(ref, n)

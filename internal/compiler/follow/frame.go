@@ -37,8 +37,6 @@ type frame struct {
 	places *backend.Places
 	// gateways are the keys of limpet's, in order.
 	gateways []string
-	// dryRuns are the keys of those that are tried.
-	dryRuns []string
 	// context is what it was made of besides routes of connections and what these lead to.
 	context *resource.Objects
 }
@@ -91,9 +89,6 @@ func (s *State) newFrame(m Moment) *frame {
 	f.listeners = config.Listeners
 	for _, g := range p.gateways {
 		f.gateways = append(f.gateways, g.Gateway.Key())
-		if g.IsDryRun() {
-			f.dryRuns = append(f.dryRuns, g.Gateway.Key())
-		}
 	}
 	return f
 }
@@ -134,7 +129,7 @@ func listStreamClusters(l ir.Listener) (all []string) {
 // gatherStreams gives all objects that routes of connections may depend on, without policies about sessions: they have none.
 func (s *State) gatherStreams() *resource.Objects {
 	all := *s.objects.context
-	all.Proxies, all.Refused, all.LoadBalancers = nil, slices.Clip(all.Refused), nil
+	all.HostRoutes, all.Refused, all.LoadBalancers = nil, slices.Clip(all.Refused), nil
 	g := newGatherer(s.objects, &all)
 	for _, route := range s.objects.streams {
 		all.Routes = append(all.Routes, route)

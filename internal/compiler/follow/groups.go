@@ -72,9 +72,6 @@ func (s *State) listMarked(moved []ir.HostKey) map[object.Ref]bool {
 		for ref := range s.objects.routes {
 			marked[ref] = true
 		}
-		for ref := range s.objects.proxies {
-			marked[ref] = true
-		}
 	}
 	s.marks.routes, s.marks.all = map[object.Ref]bool{}, false
 	return marked
@@ -95,7 +92,7 @@ func (s *State) regroup(routes map[object.Ref]bool) (fresh []*group) {
 			caches[old.routes[0]] = old.caches
 			s.removeGroup(old)
 		}
-		if grouped[ref] || s.objects.findRoute(ref) == nil {
+		if grouped[ref] || s.objects.routes[ref] == nil {
 			continue
 		}
 		g := &group{routes: s.objects.graph.Component(ref)}

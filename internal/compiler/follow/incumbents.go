@@ -13,15 +13,15 @@ import (
 // incumbents are who has what several want: it stays theirs as long as they want it.
 type incumbents struct {
 	names policy.HeldNames
-	hosts gateway.ProxyHosts
+	hosts gateway.SoleHosts
 }
 
-func newIncumbents() incumbents { return incumbents{policy.HeldNames{}, gateway.ProxyHosts{}} }
+func newIncumbents() incumbents { return incumbents{policy.HeldNames{}, gateway.SoleHosts{}} }
 
 // settleOrder says who was there first, and marks everything if that is not as it was for those who were asked about.
 func (s *State) settleOrder(m Moment) {
 	before, now := s.listening, m.Listening
-	now.Order, now.Incumbents, now.ProxyHosts = seniority.New(m.Files, s.visitClaimants), before.Incumbents, s.incumbents.hosts
+	now.Order, now.Incumbents, now.SoleHosts = seniority.New(m.Files, s.visitClaimants), before.Incumbents, s.incumbents.hosts
 	if !before.Order.RanksAs(now.Order) {
 		s.marks.frame, s.marks.all = true, true
 	}
@@ -32,19 +32,19 @@ func (s *State) settleOrder(m Moment) {
 // visitClaimants visits the objects that can want what others have.
 func (s *State) visitClaimants(visit func(seniority.Subject)) {
 	claimants := resource.Objects{
-		Gateways: s.objects.context.Gateways, Proxies: s.objects.context.Proxies, ListenerSets: s.objects.context.ListenerSets,
+		Gateways: s.objects.context.Gateways, ListenerSets: s.objects.context.ListenerSets,
 		Routes: slices.AppendSeq(slices.Collect(maps.Values(s.objects.routes)), maps.Values(s.objects.streams)),
 	}
 	claimants.VisitClaimants(visit)
 }
 
 // Incumbents are who had what in the last result.
-func (s *State) Incumbents() (gateway.Claims, policy.HeldNames, gateway.ProxyHosts) {
+func (s *State) Incumbents() (gateway.Claims, policy.HeldNames, gateway.SoleHosts) {
 	return s.listening.Incumbents, s.incumbents.names, s.incumbents.hosts
 }
 
 // SetIncumbents notes who has what in a result that was not made from the state.
-func (s *State) SetIncumbents(claims gateway.Claims, names policy.HeldNames, hosts gateway.ProxyHosts) {
+func (s *State) SetIncumbents(claims gateway.Claims, names policy.HeldNames, hosts gateway.SoleHosts) {
 	s.listening.Incumbents = claims
 	s.incumbents = incumbents{maps.Clone(names), maps.Clone(hosts)}
 	s.gone, s.fresh = nil, map[*group]bool{}
@@ -58,13 +58,13 @@ func (s *State) keepIncumbents() {
 			for scope := range gone.held {
 				delete(s.incumbents.names, scope)
 			}
-			for fqdn := range gone.proxyHosts {
+			for fqdn := range gone.soleHosts {
 				delete(s.incumbents.hosts, fqdn)
 			}
 		}
 		for g := range s.fresh {
 			maps.Copy(s.incumbents.names, g.part.held)
-			maps.Copy(s.incumbents.hosts, g.part.proxyHosts)
+			maps.Copy(s.incumbents.hosts, g.part.soleHosts)
 		}
 		s.listening.Incumbents = s.frame.claims
 	}

@@ -54,8 +54,7 @@ func (s *State) markGateway(key string) {
 	s.mark(s.objects.atPlace[""])
 }
 
-// markContext marks the routes that depend on objects which are nobody's alone, and that went or came. HTTPProxies are not among them:
-// they are marked as routes.
+// markContext marks the routes that depend on objects which are nobody's alone, and that went or came.
 func (s *State) markContext(some *resource.Objects) {
 	s.marks.all = s.marks.all || len(some.Classes) > 0
 	for _, o := range some.Gateways {

@@ -24,14 +24,13 @@ type (
 	service       = resource.Object[corev1.Service]
 	endpointSlice = resource.Object[discoveryv1.EndpointSlice]
 	sessionPolicy = resource.Object[v1alpha1.SessionPersistencePolicy]
-	httpProxy     = resource.Object[resource.HTTPProxy]
 
 	loadBalancerPolicy = resource.Object[v1alpha1.LoadBalancerPolicy]
 )
 
 // inventory is the input, by what asks for it.
 type inventory struct {
-	// context are the objects that all routes may depend on, and those that the frame alone reads: Secrets, ConfigMaps and HTTPProxies.
+	// context are the objects that all routes may depend on, and those that the frame alone reads: Secrets, ConfigMaps and routes with a Host.
 	context *resource.Objects
 	// shared are those of them that every group has, and namespaces are by their names.
 	shared     *resource.Objects
@@ -39,7 +38,6 @@ type inventory struct {
 	// refused are objects that are no good.
 	refused map[object.Ref]bool
 	routes  map[object.Ref]*gateway.Route
-	proxies map[object.Ref]*httpProxy
 	// streams are the routes of connections and datagrams.
 	streams map[object.Ref]*gateway.Route
 	// services are by namespace/name, slices by that of their Service, and policies by their targets.
@@ -87,7 +85,7 @@ func newInventory(controller gatewayv1.GatewayController) *inventory {
 	return &inventory{
 		context: &resource.Objects{Controller: controller}, shared: &resource.Objects{Controller: controller},
 		namespaces: map[string]*resource.Object[resource.Namespace]{}, refused: map[object.Ref]bool{},
-		routes: map[object.Ref]*gateway.Route{}, proxies: map[object.Ref]*httpProxy{}, streams: map[object.Ref]*gateway.Route{},
+		routes: map[object.Ref]*gateway.Route{}, streams: map[object.Ref]*gateway.Route{},
 		services: map[string]*service{}, inNamespace: index.Sets[string, string]{}, slices: index.Sets[string, *endpointSlice]{},
 		policies:   map[*sessionPolicy]bool{},
 		policiesAt: index.Sets[object.Ref, *sessionPolicy]{}, targets: policy.NewTargets(0),
@@ -103,12 +101,9 @@ func (s *State) take(gone, came *resource.Objects) {
 	for i, some := range []*resource.Objects{gone, came} {
 		present := i == 1
 		s.takeTargets(some, present)
-		for _, r := range some.Routes {
-			s.takeRoute(r, nil, present)
-		}
-		for _, p := range some.Proxies {
-			s.objects.countVerifying(p.Namespace, p.Value.Verifies(), present)
-			s.takeRoute(p.Value.Route, p, present)
+		for _, r := range slices.Concat(some.Routes, some.HostRoutes) {
+			s.objects.countVerifying(r.Namespace, r.Verifies(), present)
+			s.takeRoute(r, present)
 		}
 		for _, b := range some.Backends {
 			s.objects.countVerifying(b.Namespace, b.Value.Validation() != nil, present)
@@ -164,12 +159,12 @@ func (o *inventory) count(ref object.Ref, present bool) {
 		if o.named[ref]++; o.named[ref] == 2 {
 			o.duplicates++
 		}
-		if isUnfollowed(ref.Kind) {
+		if resource.IsAuthService(ref.Kind) {
 			o.unfollowed++
 		}
 		return
 	}
-	if isUnfollowed(ref.Kind) {
+	if resource.IsAuthService(ref.Kind) {
 		o.unfollowed--
 	}
 	if o.named[ref]--; o.named[ref] == 1 {
@@ -192,14 +187,8 @@ func (o *inventory) countVerifying(namespace string, verifies, present bool) {
 	}
 }
 
-// isUnfollowed reports whether objects of a kind make all of the input be compiled from scratch: they change clusters that many
-// routes share.
-func isUnfollowed(kind string) bool {
-	return kind == object.KindExtensionService
-}
-
-// takeRoute marks a route, which becomes part of a group then. An HTTPProxy has its route inside.
-func (s *State) takeRoute(route *gateway.Route, proxy *httpProxy, present bool) {
+// takeRoute marks a route, which becomes part of a group then.
+func (s *State) takeRoute(route *gateway.Route, present bool) {
 	o, ref := s.objects, route.Origin().Ref
 	s.markRoute(ref)
 	for _, key := range listReads(route) {
@@ -214,15 +203,10 @@ func (s *State) takeRoute(route *gateway.Route, proxy *httpProxy, present bool) 
 	o.touching.Set(route.Namespace, ref, present)
 	if !present {
 		delete(o.routes, ref)
-		delete(o.proxies, ref)
 		o.graph.Remove(ref)
 		return
 	}
-	if proxy == nil {
-		o.routes[ref] = route
-	} else {
-		o.proxies[ref] = proxy
-	}
+	o.routes[ref] = route
 	o.graph.Set(ref, s.newNode(route))
 }
 
@@ -233,14 +217,6 @@ func (o *inventory) setStream(route *gateway.Route, present bool) {
 	} else {
 		delete(o.streams, ref)
 	}
-}
-
-// findRoute gives a route by its name, or that inside an HTTPProxy.
-func (o *inventory) findRoute(ref object.Ref) *gateway.Route {
-	if proxy := o.proxies[ref]; proxy != nil {
-		return proxy.Value.Route
-	}
-	return o.routes[ref]
 }
 
 // listReads lists what a route leads to, be it there or not.
@@ -362,7 +338,7 @@ func (s *State) takeContext(gone, came *resource.Objects) {
 	now := &resource.Objects{
 		Secrets:    replace(was.Secrets, gone.Secrets, came.Secrets),
 		ConfigMaps: replace(was.ConfigMaps, gone.ConfigMaps, came.ConfigMaps),
-		Proxies:    replace(was.Proxies, gone.Proxies, came.Proxies),
+		HostRoutes: replace(was.HostRoutes, gone.HostRoutes, came.HostRoutes),
 		Classes:    replace(was.Classes, gone.Classes, came.Classes), Gateways: replace(was.Gateways, gone.Gateways, came.Gateways),
 		ListenerSets:    replace(was.ListenerSets, gone.ListenerSets, came.ListenerSets),
 		Grants:          replace(was.Grants, gone.Grants, came.Grants),

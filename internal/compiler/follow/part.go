@@ -34,7 +34,7 @@ type groupPart struct {
 	until      time.Time
 	reach      ancestors.Reach
 	gateways   []*gateway.Status
-	proxyHosts gateway.ProxyHosts
+	soleHosts  gateway.SoleHosts
 	held       policy.HeldNames
 	err        error
 }
@@ -101,7 +101,7 @@ func (s *State) analyze(
 	p.clusters, p.policies, p.draining, p.until = config.Clusters, config.Policies, config.Draining, config.Until
 	p.pods, p.unsettled = config.Pods, config.Unsettled
 	p.cookies = s.listCookies(decisions)
-	p.gateways, p.proxyHosts = t.Attachments.Gateways, t.ProxyHosts()
+	p.gateways, p.soleHosts = t.Attachments.Gateways, t.SoleHosts()
 	if s.settings.KeepIncumbents {
 		p.held = decisions.HeldNames()
 	}
@@ -205,11 +205,10 @@ func newGatherer(from *inventory, all *resource.Objects) *gatherer {
 func (g *gatherer) addRoute(ref object.Ref) {
 	g.addPolicies(ref)
 	route := g.from.routes[ref]
-	if route != nil {
+	if route.Host == nil {
 		g.all.Routes = append(g.all.Routes, route)
 	} else {
-		proxy := g.from.proxies[ref]
-		g.all.Proxies, route = append(g.all.Proxies, proxy), proxy.Value.Route
+		g.all.HostRoutes = append(g.all.HostRoutes, route)
 	}
 	g.addNamespace(route.Namespace)
 	g.addBalancers(route.Namespace)

@@ -69,9 +69,6 @@ func (u *usage) settle() (changed bool) {
 // Served is what a server gives to the proxies of each Gateway. What has not changed since the last time is the same value.
 func (s *State) Served(keys policyconfig.Keys) ([]*envoy.Served, error) { return s.merged.serve(keys) }
 
-// DryRuns are the keys of the Gateways whose proxies go on with what they are served.
-func (s *State) DryRuns() []string { return s.frame.dryRuns }
-
 // LongestUnused is the longest time for which a session of what is served goes on without a request.
 func (s *State) LongestUnused() time.Duration { return s.merged.longestUnused }
 

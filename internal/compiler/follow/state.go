@@ -127,7 +127,7 @@ func (s *State) Remove(name string) {
 }
 
 // Update brings everything up to date with the objects. It is false when they can't be followed: two of one name, some of kinds
-// that are not followed, or HTTPProxies for connections where there are listeners of these. The error is a fault of this program.
+// that are not followed, or connections of routes with a Host where there are listeners of these. The error is a fault of this program.
 func (s *State) Update(m Moment) (followed bool, err error) {
 	s.take(s.store.TakeChanges())
 	if s.objects.duplicates > 0 {
@@ -143,12 +143,12 @@ func (s *State) Update(m Moment) (followed bool, err error) {
 	if err := s.updateGroups(m); err != nil {
 		return false, err
 	}
-	takesProxies := slices.ContainsFunc(s.frame.listeners, takesStreams) && slices.ContainsFunc(s.objects.context.Proxies, isTCPProxy)
-	return s.objects.unfollowed == 0 && !takesProxies, nil
+	hasStreams := slices.ContainsFunc(s.frame.listeners, takesStreams) && slices.ContainsFunc(s.objects.context.HostRoutes, isHostStream)
+	return s.objects.unfollowed == 0 && !hasStreams, nil
 }
 
-// isTCPProxy tells whether an HTTPProxy is for connections.
-func isTCPProxy(p *httpProxy) bool { return resource.IsTCPProxy(p.Value.Route) }
+// isHostStream tells whether a route with a Host is for connections.
+func isHostStream(route *gateway.Route) bool { return resource.IsStreamRoute(route.Value.Kind) }
 
 // restart forgets everything but the objects.
 func (s *State) restart() {

@@ -17,7 +17,10 @@ import (
 func (b *builder) attachRoute(route *Route) {
 	path := field.NewPath("spec", "parentRefs")
 	fault := b.refuseRoute(route)
-	if len(route.Value.Spec.ParentRefs) == 0 {
+	for _, f := range route.Unserved {
+		b.rep.WarnAt(route, f.Path, f.Message)
+	}
+	if len(route.Value.Spec.ParentRefs)+len(route.Unserved) == 0 {
 		b.rep.Warn(route, field.Required(path, "without one the route attaches to nothing"))
 	}
 	for i, ref := range route.Value.Spec.ParentRefs {
@@ -64,17 +67,12 @@ func (b *builder) attachTo(route *Route, path *field.Path, ref gatewayv1.ParentR
 	key := parentKey(route, ref)
 	all, known := b.listeners[key]
 	switch {
-	case !b.isParent(ref):
+	case !b.isParent(route, ref):
 		b.rep.Advise(route, path.Child("kind"), fmt.Sprintf(
 			"limpet serves Gateways: what the route is to a %s is left to those who serve that", *ref.Kind))
 		return nil
 	case !known:
-		kind := object.KindGateway
-		if isListenerSet(ref) {
-			kind = object.KindListenerSet
-		}
-		return newNotFoundError(path.Child("name"), ref.Name,
-			b.objects.Absence(object.Ref{Kind: kind, Namespace: parentNamespace(route, ref), Name: string(ref.Name)}))
+		return b.refuseUnknown(route, path, ref)
 	case b.foreignSets[key]:
 		return nil
 	case len(all) == 0 && isListenerSet(ref):
@@ -107,6 +105,25 @@ func (b *builder) attachTo(route *Route, path *field.Path, ref gatewayv1.ParentR
 	return nil
 }
 
+// refuseUnknown is for a parent that is not in the input. Of another API's the control plane may know more, so that it is only warned of.
+func (b *builder) refuseUnknown(route *Route, path *field.Path, ref gatewayv1.ParentReference) *field.Error {
+	namespace, kind := parentNamespace(route, ref), object.KindGateway
+	if group := parentGroup(ref); group != gatewayv1.GroupName {
+		name, key := string(ref.Name), namespace+"/"+string(ref.Name)
+		if ref.Namespace != nil {
+			name = key
+		}
+		b.rep.WarnAt(route, path.String(), fmt.Sprintf(
+			"Not found: %q: there is no Gateway %s of %s in the input: nothing is written for its proxies", name, key, group))
+		return nil
+	}
+	if isListenerSet(ref) {
+		kind = object.KindListenerSet
+	}
+	return newNotFoundError(path.Child("name"), ref.Name,
+		b.objects.Absence(object.Ref{Kind: kind, Namespace: namespace, Name: string(ref.Name)}))
+}
+
 func newHostTakenError(route, rival *Route, gateway string, l *listener) *field.Error {
 	return field.Invalid(field.NewPath("spec", "hostnames"), route.Value.Spec.Hostnames, fmt.Sprintf(
 		"%s, which goes first, has hosts in common with it on listener %s of Gateway %s, and routes of two kinds share none",
@@ -119,6 +136,14 @@ func parentKey(route *Route, ref gatewayv1.ParentReference) string {
 	if isListenerSet(ref) {
 		return setKey(key)
 	}
+	return gatewayKey(parentGroup(ref), key)
+}
+
+// gatewayKey names a Gateway of an API.
+func gatewayKey(group, key string) string {
+	if group != gatewayv1.GroupName {
+		return group + " " + key
+	}
 	return key
 }
 
@@ -128,7 +153,7 @@ func ParentRef(route *Route, ref gatewayv1.ParentReference) object.Ref {
 	switch {
 	case isListenerSet(ref):
 		kind = object.KindListenerSet
-	case !isGateway(ref):
+	case !isGateway(route, ref):
 		return object.Ref{}
 	}
 	return object.Ref{Kind: kind, Namespace: parentNamespace(route, ref), Name: string(ref.Name)}
@@ -149,9 +174,17 @@ func parentNamespace(route *Route, ref gatewayv1.ParentReference) string {
 	return route.Namespace
 }
 
-// isGateway reports whether a reference is to a Gateway, and not to a Service of a mesh or another implementation's parent.
-func isGateway(ref gatewayv1.ParentReference) bool {
-	return (ref.Kind == nil || *ref.Kind == object.KindGateway) && (ref.Group == nil || *ref.Group == gatewayv1.GroupName)
+// isGateway reports whether a reference is to a Gateway of the route's API, and not to a Service of a mesh or another implementation's
+// parent.
+func isGateway(route *Route, ref gatewayv1.ParentReference) bool {
+	return (ref.Kind == nil || *ref.Kind == object.KindGateway) && parentGroup(ref) == object.APIKind(route.Kind).Group
+}
+
+func parentGroup(ref gatewayv1.ParentReference) string {
+	if ref.Group == nil {
+		return gatewayv1.GroupName
+	}
+	return string(*ref.Group)
 }
 
 // isListenerSet reports whether a reference is to a ListenerSet.
@@ -160,8 +193,8 @@ func isListenerSet(ref gatewayv1.ParentReference) bool {
 }
 
 // isParent reports whether a reference is to what limpet's listeners are written in.
-func (b *builder) isParent(ref gatewayv1.ParentReference) bool {
-	return isGateway(ref) || !b.isolated && isListenerSet(ref)
+func (b *builder) isParent(route *Route, ref gatewayv1.ParentReference) bool {
+	return isGateway(route, ref) || !b.isolated && isListenerSet(ref)
 }
 
 // isNamedBy reports whether a reference to a Gateway means a listener of it.

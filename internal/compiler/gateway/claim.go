@@ -26,15 +26,15 @@ type Listening struct {
 	Order *seniority.Order
 	// Incumbents listened before, and go before those that did not.
 	Incumbents Claims
-	// ProxyHosts are the HTTPProxies that had a host before.
-	ProxyHosts ProxyHosts
+	// SoleHosts are the routes that had a host for themselves before.
+	SoleHosts SoleHosts
 }
 
-// ProxyHosts are the HTTPProxies that have hosts.
-type ProxyHosts map[ProxyHost]object.Ref
+// SoleHosts are the routes that have hosts for themselves.
+type SoleHosts map[SoleHost]object.Ref
 
-// ProxyHost is a host on a listener, with the key of its Gateway.
-type ProxyHost struct{ Gateway, Listener, FQDN string }
+// SoleHost is a host on a listener, with the key of its Gateway.
+type SoleHost struct{ Gateway, Listener, Name string }
 
 // Claims are addresses and ports with the Gateways that have listeners there.
 type Claims map[Claim]bool
@@ -160,8 +160,8 @@ func allowsOthers(g *resource.Object[gatewayv1.Gateway]) bool {
 		*allowed.Namespaces.From == gatewayv1.NamespacesFromAll
 }
 
-// ProxyHosts gives the HTTPProxies that have a host.
-func (t *Topology) ProxyHosts() ProxyHosts { return t.proxyHosts }
+// SoleHosts gives the routes that have a host for themselves.
+func (t *Topology) SoleHosts() SoleHosts { return t.soleHosts }
 
 // Claims gives the addresses and ports at which Gateways have listeners.
 func (t *Topology) Claims() Claims { return t.claims }

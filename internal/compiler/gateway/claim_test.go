@@ -186,10 +186,10 @@ func TestHostsOfRoutes(t *testing.T) {
 	}
 	toShared := "parentRefs: [{name: shared, namespace: infra}], hostnames: [x.example.com]" + oneRule
 	calls := strings.Replace(routeOf(in("0b", "calls"), toShared), "HTTPRoute", "GRPCRoute", 1)
-	had := ProxyHosts{{"infra/shared", "http", "x.example.com"}: object.Ref{Kind: object.KindHTTPProxy, Namespace: "0b", Name: "p-0b"}}
+	had := SoleHosts{{"infra/shared", "http", "x.example.com"}: object.Ref{Kind: "HTTPProxy", Namespace: "0b", Name: "p-0b"}}
 	for name, c := range map[string]struct {
 		documents []string
-		had       ProxyHosts
+		had       SoleHosts
 		want      string
 	}{
 		"the first HTTPProxy":     {[]string{proxy("shop"), proxy("0b")}, nil, "p-shop/0/0"},
@@ -203,11 +203,11 @@ func TestHostsOfRoutes(t *testing.T) {
 				for _, r := range objects.Routes {
 					visit(r)
 				}
-				for _, p := range objects.Proxies {
+				for _, p := range objects.HostRoutes {
 					visit(p)
 				}
 			})
-			b := newBuilt(Build(NewInput(objects, netip.MustParseAddr("0.0.0.0")).Settle(Listening{Order: order, ProxyHosts: c.had})))
+			b := newBuilt(Build(NewInput(objects, netip.MustParseAddr("0.0.0.0")).Settle(Listening{Order: order, SoleHosts: c.had})))
 			checkText(t, b, "0.0.0.0:80\nx.example.com infra/shared/http: "+c.want+"\n* infra/shared/http:")
 		})
 	}

@@ -25,9 +25,9 @@ type Input struct {
 	apart       bool // limpet itself serves the Gateways, and each has proxies of its own
 	// refused says why a Gateway does not listen somewhere.
 	refused map[Claim]string
-	// order says who goes first, and hosts are those that its HTTPProxies had before.
+	// order says who goes first, and hosts are those that its routes had for themselves before.
 	order *seniority.Order
-	hosts ProxyHosts
+	hosts SoleHosts
 	// maxCopies is how many bytes of copies the routes of a hostname may come to; 0 for no limit, where a control plane makes them.
 	maxCopies int
 }
@@ -37,7 +37,7 @@ type Input struct {
 func NewInput(objects *resource.Objects, bind netip.Addr) Input {
 	return Input{bind: bind, controller: objects.ControllerName(), maxCopies: maxCopies, objects: &resource.Objects{
 		Classes: objects.Classes, Gateways: objects.Gateways, Routes: objects.Routes, Secrets: objects.Secrets,
-		Grants: objects.Grants, Proxies: objects.Proxies, Namespaces: objects.Namespaces, Refused: objects.Refused,
+		Grants: objects.Grants, HostRoutes: objects.HostRoutes, Namespaces: objects.Namespaces, Refused: objects.Refused,
 		ListenerSets: objects.ListenerSets, ConfigMaps: objects.ConfigMaps,
 	}}
 }
@@ -54,8 +54,8 @@ func (in Input) Settle(l Listening) Input { return in.Settled(in.SettleClaims(l)
 // Settled is Settle for a part of an input, whose claims are settled.
 func (in Input) Settled(refused map[Claim]string, l Listening) Input {
 	objects := *in.objects
-	objects.Routes, objects.Proxies = l.sortRoutes(objects.Routes), l.sortProxies(objects.Proxies)
-	in.order, in.refused, in.hosts, in.objects = l.Order, refused, l.listHosts(objects.Proxies), &objects
+	objects.Routes, objects.HostRoutes = l.sortRoutes(objects.Routes), l.sortHostRoutes(objects.HostRoutes)
+	in.order, in.refused, in.hosts, in.objects = l.Order, refused, l.listHosts(objects.HostRoutes), &objects
 	return in
 }
 
@@ -67,23 +67,21 @@ func (l Listening) sortRoutes(routes []*Route) []*Route {
 	return slices.SortedStableFunc(slices.Values(routes), func(a, b *Route) int { return l.Order.Compare(a.Origin(), b.Origin()) })
 }
 
-// sortProxies puts the senior ones first.
-func (l Listening) sortProxies(proxies []*resource.Object[resource.HTTPProxy]) []*resource.Object[resource.HTTPProxy] {
-	return slices.SortedStableFunc(slices.Values(proxies), func(a, b *resource.Object[resource.HTTPProxy]) int {
-		return l.Order.Compare(a.Origin(), b.Origin())
-	})
+// sortHostRoutes puts the senior ones first.
+func (l Listening) sortHostRoutes(routes []*Route) []*Route {
+	return slices.SortedStableFunc(slices.Values(routes), func(a, b *Route) int { return l.Order.Compare(a.Origin(), b.Origin()) })
 }
 
-// listHosts gives the hosts that some HTTPProxies had before.
-func (l Listening) listHosts(proxies []*resource.Object[resource.HTTPProxy]) ProxyHosts {
-	if len(l.ProxyHosts) == 0 || len(proxies) == 0 {
+// listHosts gives the hosts that some routes had for themselves before.
+func (l Listening) listHosts(routes []*Route) SoleHosts {
+	if len(l.SoleHosts) == 0 || len(routes) == 0 {
 		return nil
 	}
-	there, hosts := map[object.Ref]bool{}, ProxyHosts{}
-	for _, p := range proxies {
-		there[p.Origin().Ref] = true
+	there, hosts := map[object.Ref]bool{}, SoleHosts{}
+	for _, r := range routes {
+		there[r.Origin().Ref] = true
 	}
-	for host, ref := range l.ProxyHosts {
+	for host, ref := range l.SoleHosts {
 		if there[ref] {
 			hosts[host] = ref
 		}
@@ -103,7 +101,7 @@ func (in Input) AssumeClasses(assume bool) Input {
 func NewInputPerGateway(objects *resource.Objects, controller gatewayv1.GatewayController) Input {
 	return Input{controller: controller, isolated: true, assumeClass: true, objects: &resource.Objects{
 		Classes: objects.Classes, Gateways: objects.Gateways, Routes: objects.Routes, Refused: objects.Refused,
-		IstioGateways: objects.IstioGateways, VirtualServices: objects.VirtualServices, Namespaces: objects.Namespaces,
+		Namespaces: objects.Namespaces,
 	}}
 }
 

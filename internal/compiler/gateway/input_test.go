@@ -14,12 +14,12 @@ func TestInput(t *testing.T) {
 	bind, other := netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("127.0.0.2")
 	routes := &resource.Objects{Routes: []*Route{{}}}
 	kinds := map[string]*resource.Objects{
-		"classes":  {Classes: []*resource.Object[gatewayv1.GatewayClass]{{Value: &gatewayv1.GatewayClass{}}}},
-		"gateways": {Gateways: []*resource.Object[gatewayv1.Gateway]{{Value: &gatewayv1.Gateway{}}}},
-		"routes":   routes,
-		"secrets":  {Secrets: []*resource.Object[resource.Secret]{{}}},
-		"grants":   {Grants: []*resource.Object[gatewayv1.ReferenceGrant]{{}}},
-		"proxies":  {Proxies: []*resource.Object[resource.HTTPProxy]{{}}},
+		"classes":     {Classes: []*resource.Object[gatewayv1.GatewayClass]{{Value: &gatewayv1.GatewayClass{}}}},
+		"gateways":    {Gateways: []*resource.Object[gatewayv1.Gateway]{{Value: &gatewayv1.Gateway{}}}},
+		"routes":      routes,
+		"secrets":     {Secrets: []*resource.Object[resource.Secret]{{}}},
+		"grants":      {Grants: []*resource.Object[gatewayv1.ReferenceGrant]{{}}},
+		"host routes": {HostRoutes: []*resource.Object[gatewayv1.HTTPRoute]{{}}},
 	}
 	for name, objects := range kinds {
 		if NewInput(objects, bind).Equal(NewInput(&resource.Objects{}, bind)) || !NewInput(objects, bind).Equal(NewInput(objects, bind)) {
@@ -27,7 +27,7 @@ func TestInput(t *testing.T) {
 		}
 	}
 	services := *routes
-	services.ServiceEntries = []*resource.Object[resource.ServiceEntry]{{}}
+	services.Hosts = []*resource.Object[resource.Host]{{}}
 	if !NewInput(routes, bind).Equal(NewInput(&services, bind)) {
 		t.Error("a kind that has no effect is compared")
 	}

@@ -107,7 +107,7 @@ func (b *builder) addGateways(objects *resource.Objects) {
 		return b.order.Compare(x.Origin(), y.Origin())
 	})
 	for i, g := range gateways {
-		b.listeners[g.Key()] = nil
+		b.listeners[gatewayKey(object.APIKind(g.Kind).Group, g.Key())] = nil
 		switch {
 		case !b.servesClass(g, classes):
 			for _, set := range b.sets[g.Key()] {
@@ -192,29 +192,19 @@ func listAddresses(g *resource.Object[gatewayv1.Gateway], bind netip.Addr) (addr
 
 // addGateway puts a Gateway's listeners on its addresses.
 func (b *builder) addGateway(g *resource.Object[gatewayv1.Gateway], addresses []netip.Addr) {
-	own := g.Kind != object.KindIstioGateway // Istio's has no status of this kind
-	if own {
-		b.status.Gateways = append(b.status.Gateways, &Status{Gateway: g, Addresses: addresses, Refused: b.refuseGateway(g)})
-	}
+	b.status.Gateways = append(b.status.Gateways, &Status{Gateway: g, Addresses: addresses, Refused: b.refuseGateway(g)})
 	mixed, settings := mixedPorts(g.Value.Spec.Listeners), b.readOwnerSettings(g)
-	if own {
-		b.status.lastGateway().AllowsInvalidClients = settings.validations.allowInvalid()
-	}
+	b.status.lastGateway().AllowsInvalidClients = settings.validations.allowInvalid()
 	for i := range g.Value.Spec.Listeners {
 		spec := &g.Value.Spec.Listeners[i]
 		l := newListener(g, spec, i)
 		l.mixed = b.isolated
 		l.ownerSettings = settings
-		key := g.Key()
-		if g.Kind == object.KindIstioGateway {
-			key = istioKey(key)
-		}
+		key := gatewayKey(object.APIKind(g.Kind).Group, g.Key())
 		b.listeners[key] = append(b.listeners[key], l)
-		if own {
-			b.status.addListener(l)
-		}
+		b.status.addListener(l)
 		b.checkKinds(l)
-		if l.refused = b.refuseListener(l); l.refused != "" || own && b.status.lastGateway().Refused != "" {
+		if l.refused = b.refuseListener(l); l.refused != "" || b.status.lastGateway().Refused != "" {
 			continue
 		}
 		if !b.isolated {
@@ -228,7 +218,7 @@ func (b *builder) addGateway(g *resource.Object[gatewayv1.Gateway], addresses []
 			b.listen(l, netip.AddrPortFrom(a, uint16(spec.Port)))
 		}
 	}
-	if own && !b.isolated {
+	if !b.isolated {
 		b.awaitSets(addresses, settings)
 	}
 }
@@ -326,7 +316,7 @@ func (l *listener) routeKinds() []gatewayv1.Kind {
 	}
 }
 
-// takes reports whether a listener's protocol suits a route that names its parents; a VirtualService's is HTTP.
+// takes reports whether a listener's protocol suits a route that names its parents.
 func (l *listener) takes(route *Route) bool {
 	switch l.spec.Protocol {
 	case gatewayv1.HTTPProtocolType, gatewayv1.HTTPSProtocolType:

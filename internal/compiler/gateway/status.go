@@ -7,7 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
@@ -17,11 +16,6 @@ type AttachmentStatus struct {
 	Gateways []*Status
 	// Parents says for each route, by its String, what became of its parentRefs, in their order.
 	Parents map[string][]ParentStatus
-}
-
-// IsDryRun tells whether the Gateway's proxies go on with what they are served, whatever its objects say.
-func (s *Status) IsDryRun() bool {
-	return s.Gateway.Value.Annotations[v1alpha1.AnnotationDryRun] == "true"
 }
 
 // Status is what became of one Gateway.
@@ -89,7 +83,7 @@ func (b *builder) recordParent(route *Route, ref gatewayv1.ParentReference, refu
 	f := b.status
 	all, known := b.listeners[parentKey(route, ref)]
 	p := ParentStatus{
-		Ref: ref, Foreign: known && len(all) == 0 && isGateway(ref) || !b.isParent(ref) || b.foreignSets[parentKey(route, ref)],
+		Ref: ref, Foreign: known && len(all) == 0 && isGateway(route, ref) || !b.isParent(route, ref) || b.foreignSets[parentKey(route, ref)],
 		Refused: refused,
 		Reason:  gatewayv1.RouteReasonAccepted, Gateway: parentKey(route, ref),
 	}

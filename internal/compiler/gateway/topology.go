@@ -70,8 +70,8 @@ type Topology struct {
 	// OfGateways is what there was to say of Gateways and their classes, and OfRoutes of routes.
 	OfGateways, OfRoutes report.Report
 
-	claims     Claims
-	proxyHosts ProxyHosts
+	claims    Claims
+	soleHosts SoleHosts
 }
 
 // Silent reports whether there was nothing to say.
@@ -85,7 +85,7 @@ func (t *Topology) ReportAll(rep *report.Report) {
 
 // Build works out which requests reach which rule.
 func Build(in Input) *Topology {
-	t := &Topology{proxyHosts: ProxyHosts{}}
+	t := &Topology{soleHosts: SoleHosts{}}
 	b := newBuilder(in, &t.OfGateways)
 	b.addGateways(in.objects)
 	b.checkStraySets()
@@ -93,14 +93,13 @@ func Build(in Input) *Topology {
 	for _, route := range in.objects.Routes {
 		b.attachRoute(route)
 	}
-	b.reserveHosts(in.objects.Proxies)
-	for _, proxy := range in.objects.Proxies {
-		b.attachProxy(proxy)
+	b.reserveHosts(in.objects.HostRoutes)
+	for _, route := range in.objects.HostRoutes {
+		b.attachToHost(route)
 	}
-	b.attachIstio(in.objects)
 	t.Ports, t.Attachments, t.claims = b.layOutPorts(), b.status, b.claims
-	for host, proxy := range b.proxies {
-		t.proxyHosts[host] = proxy.Origin().Ref
+	for host, route := range b.soleHosts {
+		t.soleHosts[host] = route.Origin().Ref
 	}
 	return t
 }
@@ -111,7 +110,7 @@ func newBuilder(in Input, rep *report.Report) *builder {
 		listeners:  map[string][]*listener{},
 		ports:      map[portKey]map[string]*listener{},
 		claims:     Claims{},
-		proxies:    map[ProxyHost]*Route{},
+		soleHosts:  map[SoleHost]*Route{},
 		secrets:    map[string]*resource.Object[resource.Secret]{},
 		configMaps: map[string]*resource.Object[resource.ConfigMap]{},
 		namespaces: map[string]labels.Set{},
@@ -150,7 +149,7 @@ type builder struct {
 	listeners map[string][]*listener           // by their Gateway's key; a Gateway that is left out has an entry without any
 	ports     map[portKey]map[string]*listener // by their hostname
 	claims    Claims                           // that hold
-	proxies   map[ProxyHost]*Route             // HTTPProxies by their host
+	soleHosts map[SoleHost]*Route              // routes that have a host for themselves
 	secrets   map[string]*resource.Object[resource.Secret]
 	// configMaps have certificates of authorities.
 	configMaps map[string]*resource.Object[resource.ConfigMap]

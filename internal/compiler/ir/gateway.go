@@ -6,14 +6,14 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 )
 
-// Gateway is a Gateway object of the input: Gateway API's, or Istio's own.
+// Gateway is a Gateway object of the input: Gateway API's, or another API's.
 type Gateway struct {
 	Object
-	// Class is the name of its GatewayClass; Istio's own kind has none.
+	// Class is the name of its GatewayClass; empty for one of another API.
 	Class string
 	// Parameters is what its infrastructure is made by: the Gateway's own parametersRef, else its class's; nil for none.
 	Parameters *ParametersRef
-	// Selector has the labels of the proxies' pods, for Istio's own kind.
+	// Selector has the labels of the proxies' pods, for a Gateway of another API; nil for Gateway API's.
 	Selector map[string]string
 	// Listeners are all that it has, in its own order.
 	Listeners []*GatewayListener

@@ -21,10 +21,14 @@ type Plan struct {
 	Compare func(a, b object.Origin) int
 	// Gateways are those of Rules, the older first.
 	Gateways []*Gateway
-	// Routes are all route objects of the input: those of Gateway API, the older first, then the VirtualServices of Rules.
+	// Routes are all route objects of the input, the older first.
 	Routes []*RouteObject
+	// HostRoutes are routes that name no parents, which no control plane but limpet knows.
+	HostRoutes []*Object
 	// Objects are the input's objects of other kinds, by kind, the older first.
 	Objects map[string][]*Object
+	// Hosts are the objects that add hosts to those that the control plane knows besides Services, by the host.
+	Hosts map[string]*Object
 	// Written are the input's objects of kinds that limpet writes, by name.
 	Written map[object.Ref]*WrittenObject
 	// Withheld are the rules that go without the session that they ask for, as the target has no room for it, and why; emitters

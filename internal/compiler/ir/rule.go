@@ -2,7 +2,7 @@ package ir
 
 import "github.com/limpet-proxy/limpet/internal/compiler/object"
 
-// RouteObject is a route object of the input: an HTTPRoute, a GRPCRoute or a VirtualService.
+// RouteObject is a route object of the input.
 type RouteObject struct {
 	Object
 	// Rules are all of its rules, whether requests reach them or not.
@@ -30,7 +30,7 @@ type Rule struct {
 	MatchNames []string
 	// Backends has an entry for each backendRef, in their order.
 	Backends []BackendRef
-	// Delegates says that another VirtualService has the rule's routes.
+	// Delegates says that another route object has the rule's routes.
 	Delegates bool
 	// Retries says that it asks for requests that fail to be tried again.
 	Retries bool
@@ -68,7 +68,7 @@ type Backend struct {
 	object.Ref
 	// Port is 0 where it is not known.
 	Port int32
-	// Subset is Istio's name for a part of the hosts; empty for all.
+	// Subset is the name of a part of the hosts; empty for all.
 	Subset string
 }
 

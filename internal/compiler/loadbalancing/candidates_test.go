@@ -102,7 +102,7 @@ func TestCandidates(t *testing.T) {
 			objects := compilertest.Admit(t, append(c.policies, world)...)
 			route := objects.Routes[0]
 			if c.proxy {
-				route = objects.Proxies[0].Value.Route
+				route = objects.HostRoutes[0]
 			}
 			service := objects.Services[0].Origin().Ref
 			all := New(objects, &report.Report{}).Candidates(route, c.rule, object.TargetRef{Ref: service, Section: "http"}, func(r object.Ref) bool { return r == full })

@@ -6,8 +6,10 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
+	"github.com/limpet-proxy/limpet/internal/compiler/foreign"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
@@ -47,7 +49,7 @@ type Policies struct {
 
 	byTarget map[object.TargetRef][]*Policy // the first holds, the others are in conflict with it
 	inline   map[inlineKey]*Policy
-	unhashed map[object.Ref]ir.Balancing // of Contour's objects that hash no request
+	unhashed map[object.Ref]ir.Balancing // of objects that hash no request
 	rep      *report.Report
 }
 
@@ -76,11 +78,11 @@ func NewPart(objects *resource.Objects, there func(object.TargetRef) bool, rep *
 	p := &Policies{
 		byTarget: map[object.TargetRef][]*Policy{}, inline: map[inlineKey]*Policy{}, unhashed: map[object.Ref]ir.Balancing{}, rep: rep,
 	}
-	for _, o := range objects.Proxies {
-		p.readProxy(o)
+	for _, o := range objects.HostRoutes {
+		p.readInline(o)
 	}
-	for _, o := range objects.Extensions {
-		p.readUnhashed(o, o.Value.Spec.LoadBalancerPolicy, field.NewPath("spec"))
+	for _, o := range objects.AuthServices {
+		p.readUnhashed(o, o.Value.Balancing())
 	}
 	for i, o := range objects.LoadBalancers {
 		read := readPolicy(o.String(), o, field.NewPath("spec"), &o.Value.Spec, rep)
@@ -93,36 +95,29 @@ func NewPart(objects *resource.Objects, there func(object.TargetRef) bool, rep *
 	return p
 }
 
-// readProxy reads the policies of an HTTPProxy's routes. What is in a route holds for all of it, so it meets no other
-// policy there, and its rank does not matter.
-func (p *Policies) readProxy(o *resource.Object[resource.HTTPProxy]) {
-	if tcp := o.Value.Spec.TCPProxy; tcp != nil {
-		p.readUnhashed(o, tcp.LoadBalancerPolicy, field.NewPath("spec", "tcpproxy"))
-	}
+// readInline reads the policies that stand in a route's rules. One holds for all of its rule, so it meets no other policy there, and
+// its rank does not matter.
+func (p *Policies) readInline(o *resource.Object[gatewayv1.HTTPRoute]) {
 	var before []*Policy
-	for i, r := range o.Value.Spec.Routes {
-		if slow, _ := r.SlowStart(); r.LoadBalancerPolicy == nil && r.HealthCheckPolicy == nil && slow == nil {
-			continue
+	for i, rule := range o.RuleExtras {
+		switch {
+		case rule.Balancing == nil:
+		case resource.IsStreamRoute(o.Value.Kind):
+			p.readUnhashed(o, rule.Balancing)
+		default:
+			read := p.readRule(o, i, rule.Balancing, before)
+			p.inline[inlineKey{o.Kind, o.Key(), i}] = read
+			before = append(before, read)
 		}
-		read := p.readProxyRoute(o, i, before)
-		p.inline[inlineKey{o.Kind, o.Key(), i}] = read
-		before = append(before, read)
 	}
 }
 
-// readProxyRoute reads the policy of a route. Hosts of which routes expect the same are one cluster's.
-func (p *Policies) readProxyRoute(o *resource.Object[resource.HTTPProxy], i int, before []*Policy) *Policy {
-	r, at := o.Value.Spec.Routes[i], field.NewPath("spec", "routes").Index(i)
-	slow, service := r.SlowStart()
-	spec := v1alpha1.LoadBalancerPolicySpec{HealthCheck: r.HealthCheckPolicy.HealthCheck(), SlowStart: slow}
-	if b := r.LoadBalancerPolicy; b != nil {
-		spec.Strategy, spec.RequestHashPolicies = b.Strategy, b.RequestHashPolicies
-	}
-	read := readPolicy(o.String(), o, at.Child("loadBalancerPolicy"), &spec, p.rep)
-	read.Object, read.checkPath = o.Origin().Ref, at.Child("healthCheckPolicy")
-	read.slowStartPath = at.Child("services").Index(service).Child("slowStartPolicy")
-	read.readHosts(&spec, p.rep)
-	read.variant = fmt.Sprintf("HTTPProxy/%s/%d", o.Key(), i)
+// readRule reads the policy of a rule. Hosts of which rules expect the same are one cluster's.
+func (p *Policies) readRule(o *resource.Object[gatewayv1.HTTPRoute], i int, b *foreign.Balancing, before []*Policy) *Policy {
+	read := readPolicy(o.String(), o, b.At, &b.LoadBalancerPolicySpec, p.rep)
+	read.Object, read.checkPath, read.slowStartPath = o.Origin().Ref, b.HealthCheckAt, b.SlowStartAt
+	read.readHosts(&b.LoadBalancerPolicySpec, p.rep)
+	read.variant = fmt.Sprintf("%s/%s/%d", o.Kind, o.Key(), i)
 	for _, other := range before {
 		if other.hosts.Equal(read.hosts) {
 			read.variant = other.variant

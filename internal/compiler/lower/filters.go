@@ -61,8 +61,8 @@ func (l *lowerer) lowerAuth(route *gateway.Route, path *field.Path, f *gatewayv1
 	if c.backend == nil {
 		return nil, false
 	}
-	if e := l.Backends.FindExtension(route.Namespace, gatewayv1.BackendRef{BackendObjectReference: f.BackendRef}); e != nil {
-		c.balancing, a.Timeout = l.LoadBalancing.OfContour(e.Origin().Ref), e.Value.Timeout()
+	if s := l.Backends.FindAuthService(route, f.BackendRef); s != nil {
+		c.balancing, a.Timeout = l.LoadBalancing.Unhashed(s.Origin().Ref), s.Value.Timeout()
 	}
 	a.Cluster = l.addSharedCluster(c)
 	if h := f.HTTPAuthConfig; h != nil {
@@ -256,7 +256,7 @@ func finishRedirect(r *ir.Redirect, port gateway.Port) *ir.Redirect {
 	return &finished
 }
 
-// lowerRewrite adds a filter to what others do: an HTTPProxy has one for the host, and one for the path.
+// lowerRewrite adds a filter to what others do: a rule may have one for the host, and one for the path.
 func lowerRewrite(before *ir.Rewrite, f *gatewayv1.HTTPURLRewriteFilter) *ir.Rewrite {
 	if f == nil {
 		return before
@@ -296,7 +296,7 @@ func (l *lowerer) lowerMirror(
 	}
 	c, invalid := l.resolveChoice(route, path.Child("backendRef"), gatewayv1.BackendRef{BackendObjectReference: f.BackendRef})
 	if c.backend != nil {
-		l.secureService(&c, route, rule, mirrorPlace)
+		l.secureBackend(&c, route, rule, mirrorPlace)
 	}
 	if invalid == nil && c.backend == nil {
 		return m, false // it was told why

@@ -151,7 +151,7 @@ func (l *lowerer) lowerRoutes(port gateway.Port, host gateway.Host) []ir.Route {
 			continue
 		}
 		decided := l.Decisions.Rule(host.Listener, m.Route, m.Rule)
-		if p := m.Route.Proxy; p != nil && !port.TLS && p.SendsToHTTPS(m.Rule) {
+		if !port.TLS && m.Route.ExtraOf(m.Rule).OnlyTLS {
 			routes = append(routes, newUpgrade(decided.Routes[m.Match], m))
 			continue
 		}
@@ -182,7 +182,7 @@ func (l *lowerer) lowerRule(decided *policy.Rule, route *gateway.Route, index in
 		return r
 	}
 	path := field.NewPath("spec", "rules").Index(index)
-	l.checkHeaders(route, path, route.Value.Spec.Rules[index].Matches)
+	l.checkHeaders(route, index, path, route.Value.Spec.Rules[index].Matches)
 	r := &loweredRule{names: decided.Routes}
 	l.checkSessionHeader(route, path, decided)
 	choices := l.resolveChoices(route, path, index)
@@ -261,12 +261,12 @@ func (l *lowerer) checkSessionHeader(route *gateway.Route, path *field.Path, rul
 }
 
 // checkHeaders notes header matches that the API says have no effect, and those that no request meets.
-func (l *lowerer) checkHeaders(route *gateway.Route, path *field.Path, matches []gatewayv1.HTTPRouteMatch) {
+func (l *lowerer) checkHeaders(route *gateway.Route, index int, path *field.Path, matches []gatewayv1.HTTPRouteMatch) {
 	for m, spec := range matches {
 		seen := map[string]bool{}
 		for h, header := range spec.Headers {
 			name := strings.ToLower(string(header.Name))
-			if seen[name] && route.Proxy == nil {
+			if seen[name] && !route.ExtraOf(index).EveryCondition {
 				l.rep.Advise(route, path.Child("matches").Index(m).Child("headers").Index(h).Child("name"),
 					"the match names this header twice: only the first entry counts")
 			}
@@ -279,9 +279,9 @@ func (l *lowerer) checkHeaders(route *gateway.Route, path *field.Path, matches [
 	}
 }
 
-// newMatch lowers a match. Of several entries for one header or parameter the first counts in Gateway API, and all in Contour's.
+// newMatch lowers a match. Of several entries for one header or parameter the first counts in Gateway API.
 func newMatch(of gateway.Match) ir.Match {
-	spec, all := of.Spec, of.Route.Proxy != nil
+	spec, all := of.Spec, of.Route.ExtraOf(of.Rule).EveryCondition
 	m := ir.Match{GRPC: of.Route.Kind == object.KindGRPCRoute}
 	switch *spec.Path.Type {
 	case gatewayv1.PathMatchExact:

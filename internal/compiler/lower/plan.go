@@ -21,18 +21,13 @@ func NewPlan(
 ) *ir.Plan {
 	p := &planner{
 		index: backends, classes: indexClasses(objects),
-		virtualServices: make(map[*gateway.Route]*resource.VirtualService, len(objects.VirtualServices)),
-		istioGateways:   make(map[*gatewayObject]*resource.IstioGateway, len(objects.IstioGateways)),
-		routes:          make(map[*gateway.Route]*ir.RouteObject, len(objects.Routes)),
-		gateways:        map[*gatewayObject]*ir.Gateway{}, backends: map[*backend.Backend]*ir.Backend{},
-		sessions: map[*policy.Rule]*ir.RuleSessions{}, plan: &ir.Plan{Objects: newObjects(objects), Written: newWritten(objects.Written)},
+		routes:   make(map[*gateway.Route]*ir.RouteObject, len(objects.Routes)),
+		gateways: map[*gatewayObject]*ir.Gateway{}, backends: map[*backend.Backend]*ir.Backend{},
+		sessions: map[*policy.Rule]*ir.RuleSessions{}, plan: &ir.Plan{
+			Objects: newObjects(objects), HostRoutes: listObjects(objects.HostRoutes), Written: newWritten(objects.Written),
+		},
 	}
-	for _, v := range objects.VirtualServices {
-		p.virtualServices[v.Value.Route] = v.Value
-	}
-	for _, g := range objects.IstioGateways {
-		p.istioGateways[g.Value.Gateway] = g.Value
-	}
+	p.indexHosts(objects.Hosts)
 	for _, route := range objects.Routes {
 		p.newRoute(route)
 	}
@@ -49,28 +44,37 @@ type gatewayObject = resource.Object[gatewayv1.Gateway]
 
 // planner makes each value of the plan once, so that equal pointers mean the same.
 type planner struct {
-	index           *backend.Index
-	classes         map[string]*gatewayv1.ParametersReference
-	virtualServices map[*gateway.Route]*resource.VirtualService
-	istioGateways   map[*gatewayObject]*resource.IstioGateway
-	routes          map[*gateway.Route]*ir.RouteObject
-	gateways        map[*gatewayObject]*ir.Gateway
-	backends        map[*backend.Backend]*ir.Backend
-	sessions        map[*policy.Rule]*ir.RuleSessions
-	plan            *ir.Plan
+	index    *backend.Index
+	classes  map[string]*gatewayv1.ParametersReference
+	routes   map[*gateway.Route]*ir.RouteObject
+	gateways map[*gatewayObject]*ir.Gateway
+	backends map[*backend.Backend]*ir.Backend
+	sessions map[*policy.Rule]*ir.RuleSessions
+	plan     *ir.Plan
 }
 
 // newObjects are the objects that are neither routes nor Gateways, of the kinds that some target asks for.
 func newObjects(objects *resource.Objects) map[string][]*ir.Object {
 	all := map[string][]*ir.Object{}
 	addObjects(all, objects.Services)
-	addObjects(all, objects.ServiceEntries)
-	addObjects(all, objects.Proxies)
 	addObjects(all, objects.Backends)
 	addObjects(all, objects.LoadBalancers)
 	addObjects(all, objects.TrafficPolicies)
 	addObjects(all, objects.Platform)
 	return all
+}
+
+// indexHosts notes the objects that add hosts, the first for each.
+func (p *planner) indexHosts(hosts []*resource.Object[resource.Host]) {
+	p.plan.Hosts = map[string]*ir.Object{}
+	for _, h := range hosts {
+		one := newObject(h)
+		for _, name := range h.Value.Spec.Hosts {
+			if p.plan.Hosts[name] == nil {
+				p.plan.Hosts[name] = &one
+			}
+		}
+	}
 }
 
 func newWritten(objects []resource.Written) map[object.Ref]*ir.WrittenObject {
@@ -86,6 +90,14 @@ func addObjects[T any](all map[string][]*ir.Object, objects []*resource.Object[T
 		one := newObject(o)
 		all[o.Kind] = append(all[o.Kind], &one)
 	}
+}
+
+func listObjects[T any](objects []*resource.Object[T]) (all []*ir.Object) {
+	for _, o := range objects {
+		one := newObject(o)
+		all = append(all, &one)
+	}
+	return all
 }
 
 func newObject[T any](o *resource.Object[T]) ir.Object {
@@ -109,8 +121,11 @@ func (p *planner) newGateway(g *gatewayObject) *ir.Gateway {
 		return made
 	}
 	made := &ir.Gateway{Object: newObject(g), Class: string(g.Value.Spec.GatewayClassName), Parameters: p.newParameters(g)}
-	if own := p.istioGateways[g]; own != nil {
-		made.Selector = own.Spec.Selector
+	if object.APIKind(g.Kind).Group != gatewayv1.GroupName {
+		made.Selector = map[string]string{}
+		for name, value := range g.Value.Spec.Infrastructure.Labels {
+			made.Selector[string(name)] = string(value)
+		}
 	}
 	for _, l := range g.Value.Spec.Listeners {
 		made.Listeners = append(made.Listeners, &ir.GatewayListener{
@@ -158,7 +173,11 @@ func (p *planner) newRoute(route *gateway.Route) *ir.RouteObject {
 
 func (p *planner) newRule(of *ir.RouteObject, route *gateway.Route, index int) *ir.Rule {
 	spec := &route.Value.Spec.Rules[index]
-	rule := &ir.Rule{Route: of, Index: index, MatchNames: make([]string, len(spec.Matches))}
+	extra := route.ExtraOf(index)
+	rule := &ir.Rule{Route: of, Index: index, MatchNames: extra.MatchNames, Delegates: extra.Delegates}
+	if rule.MatchNames == nil {
+		rule.MatchNames = make([]string, len(spec.Matches))
+	}
 	if spec.Name != nil {
 		rule.Name = string(*spec.Name)
 	}
@@ -166,21 +185,14 @@ func (p *planner) newRule(of *ir.RouteObject, route *gateway.Route, index int) *
 		rule.Retries = retry.Attempts == nil || *retry.Attempts > 0
 	}
 	rule.Mirrors = slices.ContainsFunc(spec.Filters, func(f gatewayv1.HTTPRouteFilter) bool { return f.RequestMirror != nil })
-	if v := p.virtualServices[route]; v != nil {
-		rule.Mirrors = v.Spec.HTTP[index].Mirror != nil || len(v.Spec.HTTP[index].Mirrors) > 0
-		rule.Delegates = v.Spec.HTTP[index].Delegate != nil
-		for m, match := range v.Spec.HTTP[index].Match {
-			rule.MatchNames[m] = match.Name
-		}
-	}
-	for _, ref := range spec.BackendRefs {
-		rule.Backends = append(rule.Backends, p.newBackendRef(route, ref.BackendRef))
+	for n, ref := range spec.BackendRefs {
+		rule.Backends = append(rule.Backends, p.newBackendRef(ref.BackendRef, p.index.ResolveOf(route, index, n)))
 	}
 	return rule
 }
 
-// newBackendRef follows a reference. Where it leads nowhere is for the control plane to say.
-func (p *planner) newBackendRef(route *gateway.Route, ref gatewayv1.BackendRef) ir.BackendRef {
+// newBackendRef is a reference to a backend, nil where it leads nowhere, which is for the control plane to say.
+func (p *planner) newBackendRef(ref gatewayv1.BackendRef, to *backend.Backend) ir.BackendRef {
 	made := ir.BackendRef{Weight: 1}
 	if ref.Kind != nil && *ref.Kind != object.KindService {
 		made.Kind = string(*ref.Kind)
@@ -188,8 +200,8 @@ func (p *planner) newBackendRef(route *gateway.Route, ref gatewayv1.BackendRef) 
 	if ref.Weight != nil {
 		made.Weight = *ref.Weight
 	}
-	if b, _ := p.index.Resolve(route, nil, ref); b != nil {
-		made.Backend = p.newBackend(b)
+	if to != nil {
+		made.Backend = p.newBackend(to)
 	}
 	return made
 }

@@ -58,8 +58,8 @@ func (l *lowerer) lowerRetries(
 			"not supported for "+strings.Join(strictClusters, ", ")+": "+explainNoRetry("its sessions stay with their host"))
 	}
 	t.Effective, action.Retry = true, newRetry(rule.Retry)
-	if p := route.Proxy; p != nil {
-		action.Retry.On = p.Spec.Routes[index].RetryPolicy.Conditions()
+	if on := route.ExtraOf(index).RetryOn; on != nil {
+		action.Retry.On = on
 	}
 	if b := action.Retry.Backoff; b != nil && *b > 0 {
 		l.reportPartial(t, route, path, "retry.backoff", "not supported as the least wait: "+

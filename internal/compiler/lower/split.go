@@ -28,7 +28,7 @@ type choice struct {
 	unresolvedStatus int  // the status if it is
 	http2            bool // how its hosts are spoken to
 	tls              *ir.UpstreamTLS
-	// validation tells the TLS that an HTTPProxy's service asks for from that of others; empty for a policy's.
+	// validation tells the TLS that a backendRef asks for from that of others; empty for a policy's.
 	validation string
 	// unseen says that its hosts see no certificate of a Gateway.
 	unseen bool
@@ -70,7 +70,7 @@ func (l *lowerer) resolveChoices(route *gateway.Route, path *field.Path, index i
 			l.rep.WarnFor(route, string(backend.ReasonFor(invalid)), invalid)
 		}
 		if c.backend != nil {
-			l.secureService(&c, route, index, i)
+			l.secureBackend(&c, route, index, i)
 		}
 		if f := gateway.FilterFault(route, path.Child("backendRefs").Index(i)); f != nil {
 			c = choice{unresolvedStatus: gateway.UnresolvedStatusCode(route)}

@@ -2,6 +2,11 @@
 // goes first.
 package object
 
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+)
+
 // The kinds of objects that policies attach to.
 const (
 	KindGatewayClass = "GatewayClass"
@@ -20,26 +25,34 @@ const (
 
 	// KindVirtualService is Istio's, of which a rule is an HTTP route.
 	KindVirtualService = "VirtualService"
-	// KindHTTPProxy is Contour's. Policies do not attach to it: it has one inside.
-	KindHTTPProxy = "HTTPProxy"
-	// KindExtensionService is Contour's too: a service that the proxy asks about requests.
-	KindExtensionService = "ExtensionService"
 	// KindIstioGateway is what Istio's Gateway is called here, for Gateway API has a kind of that name.
-	KindIstioGateway = "IstioGateway"
-	// KindServiceEntry is Istio's, by which hosts are added to its registry.
-	KindServiceEntry = "ServiceEntry"
+	KindIstioGateway = "Istio Gateway"
 )
 
 // ClusterDomain ends the names of Services among the hosts of Istio's registry.
 const ClusterDomain = "cluster.local"
 
-// The kinds of backendRefs that stand for Istio's destinations; Gateway API routes on Istio may have the first.
-const (
-	// KindHostname is a host of Istio's registry by its full name.
-	KindHostname = "Hostname"
-	// KindSubset is a subset of such a host, under the name SUBSET|HOST. No document can have it.
-	KindSubset = "|Subset"
-)
+// KindHostname is the kind of backendRefs to a host of Istio's registry by its full name.
+const KindHostname = "Hostname"
+
+// RouteKinds are the kinds of routes that policies attach to.
+var RouteKinds = []string{KindHTTPRoute, KindGRPCRoute, KindVirtualService}
+
+// apiKinds are those kinds that are not Gateway API's.
+var apiKinds = map[string]schema.GroupKind{
+	KindService:        {Kind: KindService},
+	KindVirtualService: {Group: "networking.istio.io", Kind: KindVirtualService},
+	KindHostname:       {Group: "networking.istio.io", Kind: KindHostname},
+	KindIstioGateway:   {Group: "networking.istio.io", Kind: KindGateway},
+}
+
+// APIKind gives a kind as its API has it.
+func APIKind(kind string) schema.GroupKind {
+	if gk, other := apiKinds[kind]; other {
+		return gk
+	}
+	return schema.GroupKind{Group: gatewayv1.GroupName, Kind: kind}
+}
 
 // The kinds of policies.
 const (
@@ -66,11 +79,7 @@ func (o Ref) Key() string {
 
 // String names the object as "HTTPRoute shop/cart".
 func (o Ref) String() string {
-	kind := o.Kind
-	if kind == KindIstioGateway {
-		kind = "Istio Gateway"
-	}
-	return kind + " " + o.Key()
+	return o.Kind + " " + o.Key()
 }
 
 // TargetRef is what blocks attach to: an object or, with Section, the rule or listener of that name in it.

@@ -99,8 +99,8 @@ func gatherBackends(
 	route *gateway.Route, rule int, backends *backend.Index, attached *attachedPolicies, o Options, rep *report.Report,
 ) *backendInput {
 	in := &backendInput{}
-	for n, ref := range route.Value.Spec.Rules[rule].BackendRefs {
-		b, _ := backends.Resolve(route, nil, ref.BackendRef) // package lower says why there is none
+	for n := range route.Value.Spec.Rules[rule].BackendRefs {
+		b := backends.ResolveOf(route, rule, n) // package lower says why there is none
 		if b == nil || slices.Contains(in.backends, b) {
 			continue
 		}

@@ -15,7 +15,7 @@ type Cache struct {
 	targets    *memo.Table[memo.Whole, targetInputs, *Targets]
 	validated  *memo.Table[object.Ref, policyInputs, *validatedPolicy]
 	order      *memo.SortOrder[ruleKey]
-	named      *memo.Table[locationKey, *ruleInput, *namedRule]
+	claimed    *memo.Table[locationKey, *ruleInput, *claimedRule]
 	configured *memo.Table[locationKey, *namedRule, *configuredRule]
 }
 
@@ -25,14 +25,14 @@ func NewCache() Cache {
 		targets:    memo.NewTable[memo.Whole, targetInputs, *Targets]("targets"),
 		validated:  memo.NewTable[object.Ref, policyInputs, *validatedPolicy]("policies"),
 		order:      memo.NewSortOrder[ruleKey]("order of rules"),
-		named:      memo.NewTable[locationKey, *ruleInput, *namedRule]("resolved rules"),
+		claimed:    memo.NewTable[locationKey, *ruleInput, *claimedRule]("resolved rules"),
 		configured: memo.NewTable[locationKey, *namedRule, *configuredRule]("configured rules"),
 	}
 }
 
 // Steps are what it keeps.
 func (c Cache) Steps() []memo.Step {
-	return []memo.Step{c.targets, c.validated, c.order, c.named, c.configured}
+	return []memo.Step{c.targets, c.validated, c.order, c.claimed, c.configured}
 }
 
 // targetInputs are everything that Targets are made from.
@@ -79,14 +79,9 @@ func (in *ruleInput) Equal(other *ruleInput) bool {
 		slices.EqualFunc(in.blocksByBackend, other.blocksByBackend, slices.Equal)
 }
 
-// Key names the rule on its listener.
-func (n *namedRule) Key() locationKey { return n.resolved.Key() }
-
 // Equal reports whether two rules are the same and have the same names for their sessions.
 func (n *namedRule) Equal(other *namedRule) bool {
-	return n.resolved == other.resolved && slices.EqualFunc(n.sessions, other.sessions, func(a, b *namedSession) bool {
-		return a.name == b.name && a.suffixRule == b.suffixRule
-	})
+	return n.claimedRule == other.claimedRule && slices.Equal(n.names, other.names)
 }
 
 // findTargets is the step of that name.
@@ -108,9 +103,9 @@ func (c Cache) sortRules(rules []ruleKey) []ruleKey {
 	return memo.Sort(c.order, rules, func(k ruleKey) ruleKey { return k }, ruleKey.compare)
 }
 
-// resolveAndNameRules is resolveRule and nameSessions for each rule: one step to keep, because nothing else needs the first.
-func (c Cache) resolveAndNameRules(inputs []*ruleInput) []*namedRule {
-	return c.named.GetAll(inputs, func(in *ruleInput) *namedRule { return nameSessions(resolveRule(in)) })
+// resolveAndClaim is resolveRule and claimNames for each rule: one step to keep, because nothing else needs the first.
+func (c Cache) resolveAndClaim(inputs []*ruleInput) []*claimedRule {
+	return c.claimed.GetAll(inputs, func(in *ruleInput) *claimedRule { return claimNames(resolveRule(in)) })
 }
 
 // configureRules is configureRule for each rule.

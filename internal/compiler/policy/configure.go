@@ -1,10 +1,8 @@
 package policy
 
 import (
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
@@ -12,42 +10,36 @@ import (
 
 // configuredRule is a rule whose sessions have the filter's policies. It does not change.
 type configuredRule struct {
-	named    *namedRule
+	*namedRule
 	routes   []string // the name of the proxy's route for each match
 	sessions []*configuredSession
 }
 
-// configuredSession is a session with the filter's policies, and the refusals of all that the filter would refuse.
+// configuredSession is a session with the filter's policies.
 type configuredSession struct {
-	*namedSession
+	*claim
+	assigned   assignedName
 	policyName string // that of one policy for all matches
 	policies   []policyconfig.Policy
 	matches    [][]int // for each policy the matches that it is for
-	refusals   []Refusal
-}
-
-// isRefused reports whether the rule can't have the sessions that are asked for.
-func (r *configuredRule) isRefused() bool {
-	return slices.ContainsFunc(r.sessions, func(s *configuredSession) bool { return len(s.refusals) > 0 })
 }
 
 // configureRule makes the policies of a rule's sessions under the names that they have.
 func configureRule(n *namedRule) *configuredRule {
-	id := RuleIdentity(n.resolved.route, n.resolved.rule)
-	perMatch := slices.ContainsFunc(n.sessions, hasSeveralPaths)
-	r := &configuredRule{named: n, routes: nameRoutes(id, n.resolved.countMatches(), perMatch)}
-	for _, s := range n.sessions {
-		c := &configuredSession{namedSession: s, refusals: slices.Clip(s.refusals)}
-		c.buildPolicies(id, r.routes, perMatch)
-		c.validatePolicies()
-		r.sessions = append(r.sessions, c)
+	id := RuleIdentity(n.route, n.rule)
+	perMatch := slices.ContainsFunc(n.claims, hasSeveralPaths)
+	r := &configuredRule{namedRule: n, routes: nameRoutes(id, n.countMatches(), perMatch)}
+	for i, c := range n.claims {
+		s := &configuredSession{claim: c, assigned: n.names[i]}
+		s.buildPolicies(id, r.routes, perMatch)
+		r.sessions = append(r.sessions, s)
 	}
 	return r
 }
 
 // hasSeveralPaths reports whether a session's cookie has not the same path for every match.
-func hasSeveralPaths(s *namedSession) bool {
-	return slices.ContainsFunc(s.cookie.paths, func(p string) bool { return p != s.cookie.paths[0] })
+func hasSeveralPaths(c *claim) bool {
+	return slices.ContainsFunc(c.extent.paths, func(p string) bool { return p != c.extent.paths[0] })
 }
 
 // nameRoutes names the proxy's route for each match. They share one name, unless the matches have cookies of their own.
@@ -70,13 +62,9 @@ func (s *configuredSession) buildPolicies(id Identity, routes []string, perMatch
 	s.policyName = truncateName(name, policyconfig.MaxName)
 	switch {
 	case !perMatch:
-		path := ""
-		if len(s.cookie.paths) > 0 {
-			path = s.cookie.paths[0]
-		}
-		s.addPolicy(name, path, routes[:1])
+		s.addPolicy(name, s.extent.paths[0], routes[:1])
 		s.matches = [][]int{listMatches(len(routes))}
-	case len(s.cookie.paths) == 0: // a header, together with cookies of other backends
+	case !s.isCookie(): // a header, together with cookies of other backends
 		s.addPolicy(name, "", routes)
 		s.matches = [][]int{listMatches(len(routes))}
 	default:
@@ -87,7 +75,7 @@ func (s *configuredSession) buildPolicies(id Identity, routes []string, perMatch
 // buildPolicyPerPath makes a policy for each path of the cookie.
 func (s *configuredSession) buildPolicyPerPath(name string, routes []string) {
 	byPath := map[string]int{} // index of the policy
-	for m, path := range s.cookie.paths {
+	for m, path := range s.extent.paths {
 		at, known := byPath[path]
 		if !known {
 			at = len(s.policies)
@@ -111,42 +99,8 @@ func listMatches(count int) []int {
 
 func (s *configuredSession) addPolicy(name, path string, routes []string) {
 	s.policies = append(s.policies, s.effective.BuildPolicy(precedence.PolicyIdentity{
-		Name: truncateName(name, policyconfig.MaxName), Scope: s.scope, Routes: slices.Clone(routes), SessionName: s.name, CookiePath: path,
+		Name: truncateName(name, policyconfig.MaxName), Scope: s.scope, Routes: slices.Clone(routes),
+		SessionName: s.assigned.text, CookiePath: path,
 		Mirrored: s.mirrored && (s.backend < 0 || len(s.backends) == 1),
 	}))
-}
-
-// validatePolicies applies the rules of the plugin's configuration, so that they stand in one place, and says which field of
-// the route breaks them.
-func (s *configuredSession) validatePolicies() {
-	if len(s.refusals) > 0 {
-		return // what follows from that would only distract
-	}
-	config := policyconfig.DefaultConfig()
-	config.Policies = s.policies
-	err := policyconfig.Validate(config)
-	var faults policyconfig.ErrorList
-	if err != nil && !errors.As(err, &faults) {
-		faults = policyconfig.ErrorList{{Message: err.Error()}}
-	}
-	for _, f := range faults {
-		refusal := Refusal{s.faultPath(f.Path), f.Message}
-		if !slices.ContainsFunc(s.refusals, func(r Refusal) bool { return r.Path == refusal.Path }) {
-			s.refusals = append(s.refusals, refusal)
-		}
-	}
-}
-
-// faultPath gives the field of the route that a field of a policy came from.
-func (s *configuredSession) faultPath(path string) string {
-	_, name, _ := strings.Cut(path, "].")
-	if f := s.effective.Field(name); f != nil && f.Origin.Ref == s.route.Origin().Ref {
-		return f.Path
-	}
-	var policy int
-	if _, err := fmt.Sscanf(path, "policies[%d]", &policy); err == nil && name == "cookie.path" && policy < len(s.policies) {
-		m := max(0, slices.Index(s.cookie.paths, s.policies[policy].Cookie.Path))
-		return s.fieldPath().Child("matches").Index(m).Child("path", "value").String()
-	}
-	return s.fieldPath().String()
 }

@@ -10,45 +10,37 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// cookieExtent is which requests clients send a session's cookie with.
-type cookieExtent struct {
+// extent is which requests clients send a session with, and so where it meets others of its name that are not its owner's.
+type extent struct {
+	// owner is whose sessions it does not matter to meet: for a cookie those of its scope, for a header those of its namespace.
+	owner string
+	// within is the cookie's Domain, in lower case, if it has one, or the Gateway of a header.
+	within string
+	// hostnames are those of the rule, or for a cookie with a Domain all, whatever the rule's.
+	hostnames []string
 	// paths holds the cookie's Path attribute for each match of the rule, empty for none (S23).
 	paths []string
 	// replacedPaths are those that a name with __Host- has changed to "/".
 	replacedPaths []string
-	locations     []cookieLocation
 }
 
-// cookieLocation is where cookies of one name and Domain meet.
-type cookieLocation struct{ name, domain, hostname string }
-
-// findCookieExtent works it out for the session's name.
-func (s *namedSession) findCookieExtent() (c cookieExtent) {
-	if !s.isCookie() {
-		return c
+// findExtent works it out for the name that is claimed. No suffix changes it.
+func (c *claim) findExtent() extent {
+	if !c.isCookie() {
+		return extent{owner: c.route.Namespace, within: c.gateway.Key(), hostnames: c.hostnames, paths: []string{""}}
 	}
-	c.locations, c.paths = s.cookieLocations(), make([]string, s.countMatches())
-	for m := range c.paths {
-		c.paths[m] = s.cookiePath(m)
-		if policyconfig.CookieRulesFor(s.name).HostOnly && c.paths[m] != "/" {
-			c.replacedPaths = append(c.replacedPaths, c.paths[m])
-			c.paths[m] = "/"
+	e := extent{owner: c.scope, hostnames: c.hostnames, paths: make([]string, c.countMatches())}
+	if domain, _ := c.cookieDomain(); domain != "" {
+		e.within, e.hostnames = strings.ToLower(domain), []string{"*"}
+	}
+	for m := range e.paths {
+		e.paths[m] = c.cookiePath(m)
+		if policyconfig.CookieRulesFor(c.name).HostOnly && e.paths[m] != "/" {
+			e.replacedPaths = append(e.replacedPaths, e.paths[m])
+			e.paths[m] = "/"
 		}
 	}
-	return c
-}
-
-// cookieLocations gives where a session's cookie is seen: its name and Domain at each of its hostnames, or with a Domain
-// everywhere below that, whatever the hostname.
-func (s *namedSession) cookieLocations() []cookieLocation {
-	if domain, _ := s.cookieDomain(); domain != "" {
-		return []cookieLocation{{s.name, strings.ToLower(domain), "*"}}
-	}
-	locations := make([]cookieLocation, len(s.hostnames))
-	for i, h := range s.hostnames {
-		locations[i] = cookieLocation{s.name, "", h}
-	}
-	return locations
+	return e
 }
 
 // cookieDomain is the cookie's Domain attribute; false if there is none.

@@ -56,18 +56,15 @@ func (c Cache) DecidePart(
 	o.Pause.Take()
 	inputs := gatherInputs(rules, attached, limit, o)
 	o.Pause.Take()
-	before := c.resolveAndNameRules(inputs)
+	claimed := c.resolveAndClaim(inputs)
 	o.Pause.Take()
-	named := suffixSharedNames(before, o.HeldNames)
-	configured := c.configureRules(named)
+	named := assignNames(claimed, o)
 	o.Pause.Take()
-	settled, withheld := settleNames(configured, o)
-	decided, shared := shareRules(rules, settled, withheld, limit)
+	decided, shared := shareRules(rules, c.configureRules(named), limit)
 	noteLimits(decided, o)
 
 	o.Pause.Take()
-	d := newDecisions(attached, limit, settled, decided, shared)
-	d.named = [3][]*namedRule{before, named, listRenamed(settled, named)}
+	d := newDecisions(attached, limit, named, decided, shared)
 	r := &reporter{attached: attached, limit: limit, targets: targets, objects: objects, options: o, rep: rep}
 	r.reportAll(decided, d.Renames)
 	return d
@@ -82,23 +79,13 @@ func noteLimits(decided []*Rule, o Options) {
 	}
 }
 
-// listRenamed lists the rules of which a session has another name than it had before names were settled.
-func listRenamed(settled []*configuredRule, named []*namedRule) (renamed []*namedRule) {
-	for i, r := range settled {
-		if r.named != named[i] {
-			renamed = append(renamed, r.named)
-		}
-	}
-	return renamed
-}
-
 // newDecisions lists what was decided.
 func newDecisions(
-	attached *attachedPolicies, limit *ancestors.Limit, settled []*configuredRule, decided []*Rule, shared map[ruleKey]*Rule,
+	attached *attachedPolicies, limit *ancestors.Limit, named []*namedRule, decided []*Rule, shared map[ruleKey]*Rule,
 ) *Decisions {
 	d := &Decisions{
-		Attachments: attached.attachments, Paths: make([]*Decision, 0, len(decided)), Renames: listRenames(settled), AncestorLimit: limit,
-		rules: shared, rejected: map[*gateway.Route]bool{},
+		Attachments: attached.attachments, Paths: make([]*Decision, 0, len(decided)), Renames: listRenames(named), AncestorLimit: limit,
+		rules: shared, rejected: map[*gateway.Route]bool{}, named: named,
 	}
 	for _, r := range decided {
 		for _, path := range r.paths {

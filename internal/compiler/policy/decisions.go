@@ -1,9 +1,11 @@
 // Package policy decides which session persistence is effective on every path that requests can take. Its steps are those of
-// [Decide]: it attaches policies to their targets, resolves by precedence what they come to for a rule, gives sessions their
-// scopes, names and cookie paths, detects cookies that collide, and lets listeners share a rule.
+// [Decide]: it attaches policies to their targets, resolves by precedence what they come to for a rule, has sessions claim
+// names in their scopes, assigns these, configures the rules, and lets listeners share one.
 package policy
 
 import (
+	"slices"
+
 	"github.com/limpet-proxy/limpet/internal/compiler/ancestors"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
@@ -28,8 +30,7 @@ type Decisions struct {
 
 	rules    map[ruleKey]*Rule
 	rejected map[*gateway.Route]bool
-	// named are all rules, before names that rules share were suffixed and after, and those with names that were qualified.
-	named [3][]*namedRule
+	named    []*namedRule // all of them
 }
 
 // Cookie is a session's cookie by what it meets others with: its name and Domain or, without a Domain, one of its rule's hostnames.
@@ -37,14 +38,14 @@ type Cookie struct{ Name, Domain, Hostname string }
 
 // VisitCookies visits the cookies of each route under the names that they were to have and those that they have.
 func (d *Decisions) VisitCookies(visit func(route object.Ref, c Cookie)) {
-	for i, rules := range d.named {
-		for j, r := range rules {
-			if i == 1 && r == d.named[0][j] {
-				continue // it has kept its name
+	for _, r := range d.named {
+		for i, c := range r.claims {
+			if !c.isCookie() {
+				continue
 			}
-			for _, s := range r.sessions {
-				for _, at := range s.cookie.locations {
-					visit(s.route.Origin().Ref, Cookie{at.name, at.domain, at.hostname})
+			for _, name := range slices.Compact([]string{c.name, r.names[i].shared, r.names[i].text}) {
+				for _, h := range c.extent.hostnames {
+					visit(c.route.Origin().Ref, Cookie{name, c.extent.within, h})
 				}
 			}
 		}
@@ -91,7 +92,7 @@ type Decision struct {
 	// Limits are the fields that do not hold as they are written.
 	Limits []Limit
 
-	written string // the name before S26 or S28 qualified it
+	held HeldName // for the next result
 }
 
 // Refusal is one reason why a rule can't have its session.

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
@@ -40,13 +39,6 @@ func FindEndedSessions(before, after *Decisions) (ended []EndedSessions) {
 		}
 	}
 	return ended
-}
-
-// Of gives what was decided for the listeners of a Gateway, by its key.
-func (d *Decisions) Of(gateway string) *Decisions {
-	own := *d
-	own.Paths = slices.DeleteFunc(slices.Clone(d.Paths), func(one *Decision) bool { return one.Path.Gateway.Key() != gateway })
-	return &own
 }
 
 // ruleIndex is the rules of an input: those of each route, and the rule that would have a scope if it had a session.

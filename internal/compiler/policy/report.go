@@ -199,11 +199,11 @@ func (d *reporter) reportLimits(s *Session) {
 
 // reportDomain notes a Domain that browsers accept from none of the rule's hosts.
 func (d *reporter) reportDomain(s *Session) {
-	domain, is := s.named.cookieDomain()
+	domain, is := s.claim.cookieDomain()
 	if !is {
 		return
 	}
-	hosts := s.named.hostnames
+	hosts := s.claim.hostnames
 	for _, h := range hosts {
 		name := strings.TrimPrefix(h, "*.")
 		if h == "*" || isBelow(name, domain) || name != h && isBelow(domain, name) {
@@ -222,9 +222,9 @@ func isBelow(name, domain string) bool {
 
 // reportHostPaths says where a name with __Host- has changed the cookie's path (S23).
 func (d *reporter) reportHostPaths(s *Session) {
-	for _, path := range s.named.cookie.replacedPaths {
+	for _, path := range s.claim.extent.replacedPaths {
 		if path != "" {
-			d.adviseWhereWritten(s.named.nameField.FieldValue, fmt.Sprintf(
+			d.adviseWhereWritten(s.claim.nameField.FieldValue, fmt.Sprintf(
 				"the name begins with __Host-, so the cookie's path is \"/\" and not %q", path))
 		}
 	}
@@ -237,7 +237,7 @@ func (d *reporter) reportSharedHeaders(r *Rule) {
 	}
 	first := map[string]*Session{}
 	for _, s := range r.Sessions {
-		if s.named.isCookie() {
+		if s.claim.isCookie() {
 			continue
 		}
 		name := strings.ToLower(s.Name)

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/backend"
@@ -37,7 +36,7 @@ type Session struct {
 	// PolicyName is the name that one policy in place of all of them has.
 	PolicyName string
 
-	named *namedSession
+	claim *claim
 }
 
 // Gateway is the one of the listener that was looked at. Where several listeners share the rule, what is decided does not
@@ -57,19 +56,18 @@ func (r *Rule) Session(b *backend.Backend) *Session {
 }
 
 // newRule puts together what was decided for a rule on a listener.
-func newRule(at *attachedRule, c *configuredRule, withheld map[*namedSession]string) *Rule {
-	input := c.named.resolved
-	r := &Rule{Routes: c.routes, PerBackend: input.perBackend, at: at, paths: make([]*Decision, 0, len(input.paths))}
+func newRule(at *attachedRule, c *configuredRule) *Rule {
+	r := &Rule{Routes: c.routes, PerBackend: c.perBackend, at: at, paths: make([]*Decision, 0, len(c.paths))}
 	sessions := c.sessions
-	for _, p := range input.paths {
+	for _, p := range c.paths {
 		d := &Decision{Path: p.trafficPath, Route: p.route, Rule: p.rule, Release: p.release, Effective: p.effective, Rejected: p.rejected}
 		r.paths = append(r.paths, d)
 		if !p.effective.On {
 			continue
 		}
 		s := newSession(d, at, sessions[0])
-		sessions = sessions[1:]
-		if d.Withheld = withheld[s.named]; d.Withheld != "" {
+		d.Withheld, sessions = sessions[0].assigned.withheld, sessions[1:]
+		if d.Withheld != "" {
 			d.Policies, d.Name = nil, ""
 			continue
 		}
@@ -81,9 +79,9 @@ func newRule(at *attachedRule, c *configuredRule, withheld map[*namedSession]str
 
 // newSession completes the decision about a path with the session that is on there.
 func newSession(d *Decision, at *attachedRule, c *configuredSession) *Session {
-	d.Scope, d.Name, d.Policies, d.Refusals = c.scope, c.name, c.policies, c.refusals
-	d.written = cmp.Or(c.written, c.name)
-	s := &Session{Decision: d, Matches: c.matches, PolicyName: c.policyName, named: c.namedSession}
+	d.Scope, d.Name, d.Policies, d.Refusals = c.scope, c.assigned.text, c.policies, c.refusals
+	d.held = c.findHeld()
+	s := &Session{Decision: d, Matches: c.matches, PolicyName: c.policyName, claim: c.claim}
 	if c.backend >= 0 {
 		s.Backend = at.backends[c.backend]
 	}

@@ -13,11 +13,11 @@ import (
 // rule for which the same was decided on all of them. Where that differs, the rule has route and policy names of its own on
 // each, because the filter tells policies apart by the route's name.
 func shareRules(
-	rules []*attachedRule, configured []*configuredRule, withheld map[*namedSession]string, limit *ancestors.Limit,
+	rules []*attachedRule, configured []*configuredRule, limit *ancestors.Limit,
 ) (decided []*Rule, shared map[ruleKey]*Rule) {
 	decided, shared = make([]*Rule, len(rules)), make(map[ruleKey]*Rule, len(rules))
 	for i, at := range rules {
-		decided[i] = newRule(at, configured[i], withheld)
+		decided[i] = newRule(at, configured[i])
 		decided[i].AncestorLimited = len(listLimited(decided[i], limit)) > 0
 	}
 	for rest := decided; len(rest) > 0; { // those of one rule are next to each other

@@ -19,8 +19,6 @@ type steps struct {
 	attached   *attachedPolicies
 	named      []*namedRule
 	configured []*configuredRule
-	settled    []*configuredRule
-	withheld   map[*namedSession]string
 	decided    []*Rule
 	shared     map[ruleKey]*Rule
 	report     *report.Report
@@ -54,10 +52,9 @@ func takeSteps(t *testing.T, o Options, documents ...string) *steps {
 	targets := none.findTargets(objects)
 	s.attached = attachPolicies(objects, targets, none.validatePolicies(objects), o, s.report)
 	rules := attachRules(none.sortRules(listRules(topology.Ports)), backends, s.attached, o, s.report)
-	s.named = suffixSharedNames(none.resolveAndNameRules(gatherInputs(rules, s.attached, nil, o)), o.HeldNames)
+	s.named = assignNames(none.resolveAndClaim(gatherInputs(rules, s.attached, nil, o)), o)
 	s.configured = none.configureRules(s.named)
-	s.settled, s.withheld = settleNames(slices.Clone(s.configured), o)
-	s.decided, s.shared = shareRules(rules, s.settled, s.withheld, nil)
+	s.decided, s.shared = shareRules(rules, s.configured, nil)
 	return s
 }
 

@@ -20,7 +20,7 @@ func NewTargets(number int) *Targets {
 // findTargets finds what policies can be attached to.
 func findTargets(in targetInputs) *Targets {
 	objects := in.objects
-	t := NewTargets(len(objects.Routes) + len(objects.Services) + len(objects.VirtualServices))
+	t := NewTargets(len(objects.Routes) + len(objects.Services))
 	VisitTargets(objects, t.Add)
 	return t
 }

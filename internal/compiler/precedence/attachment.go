@@ -1,6 +1,7 @@
 package precedence
 
 import (
+	"slices"
 	"strconv"
 
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -41,14 +42,14 @@ func convertTargetRef(namespace string, ref gatewayv1.LocalPolicyTargetReference
 
 // HierarchyLevelOf says where in the hierarchy the target is; false for what no SessionPersistencePolicy attaches to (S2).
 func HierarchyLevelOf(t object.TargetRef) (HierarchyLevel, bool) {
-	switch t.Kind {
-	case object.KindGatewayClass:
+	switch {
+	case t.Kind == object.KindGatewayClass:
 		return OnGatewayClass, t.Section == ""
-	case object.KindGateway:
+	case t.Kind == object.KindGateway:
 		return pickHierarchyLevel(t, OnGateway, OnListener), true
-	case object.KindHTTPRoute, object.KindGRPCRoute, object.KindVirtualService:
+	case slices.Contains(object.RouteKinds, t.Kind):
 		return pickHierarchyLevel(t, OnRoute, OnRule), true
-	case object.KindService:
+	case t.Kind == object.KindService:
 		return pickHierarchyLevel(t, OnService, OnPort), true
 	default:
 		return 0, false

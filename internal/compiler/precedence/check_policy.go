@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
-
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
@@ -87,21 +85,9 @@ func checkTargets(spec *v1alpha1.SessionPersistencePolicySpec) (errs policyconfi
 		refs = append(refs[:len(refs):len(refs)], *spec.TargetRef)
 	}
 	for _, ref := range refs {
-		if ref.Group != groupOf(string(ref.Kind)) || ref.Name == "" {
+		if string(ref.Group) != object.APIKind(string(ref.Kind)).Group || ref.Name == "" {
 			refuse("spec.targetRefs", fmt.Sprintf("Invalid value: %q of the group %q is no target", ref.Kind, ref.Group))
 		}
 	}
 	return errs
-}
-
-// groupOf is the group of a kind of target.
-func groupOf(kind string) gatewayv1.Group {
-	switch kind {
-	case object.KindService:
-		return ""
-	case object.KindVirtualService:
-		return "networking.istio.io"
-	default:
-		return gatewayv1.GroupName
-	}
 }

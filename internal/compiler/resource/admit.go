@@ -235,20 +235,20 @@ func (a *admitter) isOthers(d *read.Document, k *Kind) bool {
 
 // isCommon reports whether every control plane for Gateway API serves the kinds of a group.
 func isCommon(group string) bool {
-	return slices.Contains([]string{gatewayv1.GroupName, gatewayxv1alpha1.GroupName, discoveryv1.GroupName, IstioGroup, ""}, group)
+	return slices.Contains([]string{gatewayv1.GroupName, gatewayxv1alpha1.GroupName, discoveryv1.GroupName, istioGroup, ""}, group)
 }
 
-// applyCRDs asks package admission, which also fills in the defaults.
-func (a *admitter) applyCRDs(d *read.Document, apiRelease sessionapi.APIRelease) {
+// applyCRDs asks package admission, which also fills in the defaults of the fields.
+func (a *admitter) applyCRDs(d *read.Document, fields map[string]any, apiRelease sessionapi.APIRelease) {
 	if a.options.AssumeAdmitted {
-		a.admitters[apiRelease].Default(d.Fields)
+		a.admitters[apiRelease].Default(fields)
 		return
 	}
-	for _, e := range a.admitters[apiRelease].Admit(d.Fields) {
+	for _, e := range a.admitters[apiRelease].Admit(fields) {
 		switch {
 		case admission.IsUnknownField(e):
 			name := e.Field[strings.LastIndexByte(e.Field, '.')+1:]
-			beside := a.admitters[apiRelease].FieldsBeside(d.Fields, e.Field)
+			beside := a.admitters[apiRelease].FieldsBeside(fields, e.Field)
 			a.rep.ErrorAt(d, e.Field, e.Detail+suggest.DidYouMean(name, beside))
 		case e.Field == "" || e.Field == "<nil>":
 			path, detail := cutPath(e.Detail)

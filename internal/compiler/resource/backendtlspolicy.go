@@ -6,6 +6,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/support"
 )
 
 // BackendTLSPolicy is an admitted BackendTLSPolicy.
@@ -16,21 +17,21 @@ type BackendTLSPolicy = Object[gatewayv1.BackendTLSPolicy]
 var backendTLSPolicyKind = newKind(definition[gatewayv1.BackendTLSPolicy]{
 	Traits: Traits{HasStatus: true},
 	group:  gatewayv1.GroupName, kind: object.KindBackendTLSPolicy, versions: []string{"v1", "v1alpha3"}, ownProxy: true, localFaults: true,
-	fields: func() fieldSupport {
-		return joinRows(
-			nestUnder("spec.targetRefs[]", supportAll("group", "kind", "name", "sectionName")),
-			nestUnder("spec.validation", upstreamValidationFields()),
+	fields: func() support.Fields {
+		return support.Join(
+			support.Under("spec.targetRefs[]", support.All("group", "kind", "name", "sectionName")),
+			support.Under("spec.validation", upstreamValidationFields()),
 		)
 	},
 	list: func(o *Objects) *[]*BackendTLSPolicy { return &o.BackendTLS },
 })
 
 // upstreamValidationFields say whom hosts must be.
-func upstreamValidationFields() fieldSupport {
-	return joinRows(
-		fieldSupport{"wellKnownCACertificates": onlyValues("System")},
-		supportAll("hostname", "subjectAltNames[].type", "subjectAltNames[].hostname", "subjectAltNames[].uri"),
-		nestUnder("caCertificateRefs[]", supportAll("group", "kind", "name")),
+func upstreamValidationFields() support.Fields {
+	return support.Join(
+		support.Fields{"wellKnownCACertificates": support.Only("System")},
+		support.All("hostname", "subjectAltNames[].type", "subjectAltNames[].hostname", "subjectAltNames[].uri"),
+		support.Under("caCertificateRefs[]", support.All("group", "kind", "name")),
 	)
 }
 

@@ -6,7 +6,7 @@ import "github.com/limpet-proxy/limpet/internal/compiler/seniority"
 func (o *Objects) VisitClaimants(visit func(seniority.Subject)) {
 	visitSubjects(o.Gateways, visit)
 	visitSubjects(o.Routes, visit)
-	visitSubjects(o.Proxies, visit)
+	visitSubjects(o.HostRoutes, visit)
 	visitSubjects(o.ListenerSets, visit)
 }
 

@@ -2,12 +2,15 @@ package resource_test
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/compilertest"
+	"github.com/limpet-proxy/limpet/internal/compiler/foreign"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
@@ -70,11 +73,11 @@ func TestHTTPProxiesAsHTTPRoutes(t *testing.T) {
 		"{services: [{name: a, port: 80, weight: 9}, {name: b, port: 81}]}":  "-> a:80=9 b:81=0",
 	} {
 		objects := compilertest.Admit(t, document(httpProxy, "spec: {virtualhost: {fqdn: a.org}, routes: ["+route+"]}"))
-		proxy := objects.Proxies[0]
-		if got := formatRule(proxy.Value.Route.Value.Spec.Rules[0]); got != want {
+		proxy := objects.HostRoutes[0]
+		if got := formatRule(proxy.Value.Spec.Rules[0]); got != want {
 			t.Errorf("%s: got %s, want %s", route, got, want)
 		}
-		if got := proxy.Value.Route; got.Kind != "HTTPProxy" || got.Value.Spec.Hostnames[0] != "a.org" || len(objects.Routes) != 0 {
+		if got := proxy; got.Kind != "HTTPProxy" || got.Value.Spec.Hostnames[0] != "a.org" || len(objects.Routes) != 0 {
 			t.Errorf("%s: got %s for %v", route, got.Kind, got.Value.Spec.Hostnames)
 		}
 	}
@@ -210,7 +213,7 @@ func TestVirtualServicesAsHTTPRoutes(t *testing.T) {
 		"match: [{uri: {regex: /a+}}], " + to:   "[RegularExpression /a+] -> Hostname a:80=100",
 		"match: [{uri: {exact: /a}, ignoreUriCase: true}], " + to:                                         "[PathPrefix /] -> Hostname a:80=100",
 		"match: [{name: m}, {uri: {exact: /a}}], " + to:                                                   "[PathPrefix /] [Exact /a] -> Hostname a:80=100",
-		"route: [{destination: {host: a}, weight: 70}, {destination: {host: a, subset: v2}, weight: 30}]": "-> Hostname a:0=70 |Subset v2|a:0=30",
+		"route: [{destination: {host: a}, weight: 70}, {destination: {host: a, subset: v2}, weight: 30}]": "-> Hostname a:0=70 Hostname a:0=30",
 		"route: [{destination: {host: a}}, {destination: {host: b}, weight: 100}]":                        "-> Hostname a:0=0 Hostname b:0=100",
 		"route: [{destination: {host: a}, weight: 50}]":                                                   "-> Hostname a:0=50",
 		"redirect: {uri: /b}": "->",
@@ -219,7 +222,7 @@ func TestVirtualServicesAsHTTPRoutes(t *testing.T) {
 		if problems := rep.Errors(false); problems != nil {
 			t.Fatal(problems)
 		}
-		got := objects.VirtualServices[0].Value.Route
+		got := objects.Routes[0]
 		rule := got.Value.Spec.Rules[0]
 		if text := formatRule(rule); text != want {
 			t.Errorf("%s: got %s, want %s", route, text, want)
@@ -227,6 +230,24 @@ func TestVirtualServicesAsHTTPRoutes(t *testing.T) {
 		if len(got.Value.Spec.Hostnames) != 1 || *rule.Name != "pay" || *rule.Retry.Attempts != 2 || got.Kind != "VirtualService" {
 			t.Errorf("%s: got %s with %v", route, got.Kind, got.Value.Spec)
 		}
+	}
+}
+
+// TestVirtualServicesBeyondHTTPRoutes holds what Gateway API has no fields for.
+func TestVirtualServicesBeyondHTTPRoutes(t *testing.T) {
+	objects, _ := compilertest.TryAdmit(t, resource.Options{Istio: true, ExternalControlPlane: true}, document(virtualServ,
+		"spec: {hosts: [a.org], gateways: [mesh, a/b], http: ["+
+			"{match: [{name: m}, {}], route: [{destination: {host: a}}, {destination: {host: a, subset: v2}}], mirror: {host: c}}, {delegate: {name: d}}]}"))
+	route := objects.Routes[0]
+	want := []foreign.Rule{{MatchNames: []string{"m", ""}, Subsets: []string{"", "v2"}}, {Delegates: true}}
+	if !reflect.DeepEqual(route.RuleExtras, want) || route.Value.Spec.Rules[0].Filters[0].RequestMirror.BackendRef.Name != "c" {
+		t.Errorf("got %+v, want %+v", route.RuleExtras, want)
+	}
+	if refs := route.Value.Spec.ParentRefs; len(refs) != 1 || refs[0].Name != "b" || *refs[0].Namespace != "a" || route.Path("spec.parentRefs[0]") != "spec.gateways[1]" {
+		t.Errorf("its parents are %+v", refs)
+	}
+	if len(route.Unserved) != 1 || route.Unserved[0].Path != "spec.gateways[0]" {
+		t.Errorf("unserved are %+v", route.Unserved)
 	}
 }
 
@@ -239,10 +260,10 @@ func TestFieldsOfConvertedKinds(t *testing.T) {
 		of   interface{ Path(string) string }
 		want string
 	}{
-		"spec.rules[0].backendRefs[1].port": {objects.Proxies[0].Value.Route, "spec.routes[0].services[1].port"},
-		"spec.hostnames":                    {objects.Proxies[0].Value.Route, "spec.virtualhost.fqdn"},
-		"spec.rules[0].matches[0]":          {objects.VirtualServices[0].Value.Route, "spec.http[0].match[0]"},
-		"spec.rules[0].retry":               {objects.VirtualServices[0].Value.Route, "spec.http[0].retries"},
+		"spec.rules[0].backendRefs[1].port": {objects.HostRoutes[0], "spec.routes[0].services[1].port"},
+		"spec.hostnames":                    {objects.HostRoutes[0], "spec.virtualhost.fqdn"},
+		"spec.rules[0].matches[0]":          {objects.Routes[0], "spec.http[0].match[0]"},
+		"spec.rules[0].retry":               {objects.Routes[0], "spec.http[0].retries"},
 	} {
 		if got := c.of.Path(path); got != c.want {
 			t.Errorf("%s: got %s, want %s", path, got, c.want)
@@ -256,9 +277,9 @@ func TestIstioGatewaysAsGateways(t *testing.T) {
 	if problems := rep.Errors(false); problems != nil {
 		t.Fatal(problems)
 	}
-	o := objects.IstioGateways[0]
-	listeners := o.Value.Gateway.Value.Spec.Listeners
-	if o.Kind != "IstioGateway" || o.Value.Gateway.Kind != "IstioGateway" || o.Value.Spec.Selector["istio"] != "ingressgateway" || len(objects.Gateways) != 0 {
+	o := objects.Gateways[0]
+	listeners := o.Value.Spec.Listeners
+	if o.Kind != object.KindIstioGateway || o.Value.Spec.Infrastructure.Labels["istio"] != "ingressgateway" || o.Value.Spec.GatewayClassName != "" {
 		t.Errorf("got %+v", o)
 	}
 	if len(listeners) != 1 || listeners[0].Hostname != nil || *listeners[0].AllowedRoutes.Namespaces.From != gatewayv1.NamespacesFromAll {

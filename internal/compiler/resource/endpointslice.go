@@ -8,6 +8,8 @@ import (
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/support"
 )
 
 // What an API server lets one EndpointSlice hold.
@@ -109,24 +111,24 @@ func explainUnusable(address string, of discoveryv1.AddressType) string {
 	}
 }
 
-func sliceFields() fieldSupport {
-	return fieldSupport{
-		"addressType":                        supported,
-		"ports[].name":                       supported,
-		"ports[].port":                       supported,
-		"ports[].protocol":                   supported,
-		"ports[].appProtocol":                ignoredFor("repeats the Service's, which is the one that is read"),
-		"endpoints[].addresses[]":            supported,
-		"endpoints[].conditions.ready":       supported,
-		"endpoints[].conditions.serving":     supported,
-		"endpoints[].conditions.terminating": supported,
-		"endpoints[].deprecatedTopology":     ignoredFor("is a copy of what other fields say"),
-		"endpoints[].hints.forZones[].name":  supported,
-		"endpoints[].hints.forNodes":         ignoredFor("on which node Envoy runs is not known"),
-		"endpoints[].hostname":               supported,
-		"endpoints[].nodeName":               ignoredFor("says where the endpoint runs, which changes nothing"),
-		"endpoints[].targetRef.uid":          supported,
-		"endpoints[].targetRef":              ignoredFor("says what the endpoint is; the uid tells pods apart"),
-		"endpoints[].zone":                   supported,
+func sliceFields() support.Fields {
+	return support.Fields{
+		"addressType":                        support.Field{},
+		"ports[].name":                       support.Field{},
+		"ports[].port":                       support.Field{},
+		"ports[].protocol":                   support.Field{},
+		"ports[].appProtocol":                support.Ignored("repeats the Service's, which is the one that is read"),
+		"endpoints[].addresses[]":            support.Field{},
+		"endpoints[].conditions.ready":       support.Field{},
+		"endpoints[].conditions.serving":     support.Field{},
+		"endpoints[].conditions.terminating": support.Field{},
+		"endpoints[].deprecatedTopology":     support.Ignored("is a copy of what other fields say"),
+		"endpoints[].hints.forZones[].name":  support.Field{},
+		"endpoints[].hints.forNodes":         support.Ignored("on which node Envoy runs is not known"),
+		"endpoints[].hostname":               support.Field{},
+		"endpoints[].nodeName":               support.Ignored("says where the endpoint runs, which changes nothing"),
+		"endpoints[].targetRef.uid":          support.Field{},
+		"endpoints[].targetRef":              support.Ignored("says what the endpoint is; the uid tells pods apart"),
+		"endpoints[].zone":                   support.Field{},
 	}
 }

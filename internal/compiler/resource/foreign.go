@@ -51,7 +51,7 @@ func (a *admitter) findKind(d *read.Document) (k *Kind, passedOver string) {
 	theirs := a.options.ExternalControlPlane && slices.ContainsFunc(registry, func(k *Kind) bool {
 		return k.ownProxy && k.GroupKind == gvk.GroupKind()
 	})
-	if k != nil && !theirs && (gvk.Group != IstioGroup || a.options.Istio) {
+	if k != nil && !theirs && (gvk.Group != istioGroup || a.options.Istio) {
 		return k, ""
 	}
 	if why := a.explainMisspelt(gvk); why != "" && !theirs {
@@ -104,7 +104,7 @@ func (a *admitter) explainMisspelt(gvk schema.GroupVersionKind) string {
 	var inGroup, groups, versions []string
 	for _, k := range registry {
 		switch {
-		case k.Group == IstioGroup && !a.options.Istio:
+		case k.Group == istioGroup && !a.options.Istio:
 		case k.GroupKind == gvk.GroupKind():
 			return no + ": " + k.explainVersions()
 		case k.Group == gvk.Group:

@@ -6,21 +6,22 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/support"
 	"github.com/limpet-proxy/limpet/internal/compiler/tlsoptions"
 )
 
 var gatewayClassKind = newKind(definition[gatewayv1.GatewayClass]{
 	Traits: Traits{ClusterScoped: true, HasStatus: true, Describable: true, Attachable: true},
 	group:  gatewayv1.GroupName, kind: object.KindGatewayClass, versions: []string{"v1", "v1beta1"}, localFaults: true,
-	fields: func() fieldSupport {
-		return fieldSupport{
-			"spec.controllerName": supported,
-			"spec.description":    ignoredFor("is for people"),
+	fields: func() support.Fields {
+		return support.Fields{
+			"spec.controllerName": {},
+			"spec.description":    support.Ignored("is for people"),
 
 			"spec.parametersRef.group":     {Only: []any{v1alpha1.Group}, Ignored: forProxies},
 			"spec.parametersRef.kind":      {Only: []any{proxyConfigKind.Kind}, Ignored: forProxies},
-			"spec.parametersRef.namespace": ignoredFor(forProxies),
-			"spec.parametersRef.name":      ignoredFor(forProxies),
+			"spec.parametersRef.namespace": support.Ignored(forProxies),
+			"spec.parametersRef.name":      support.Ignored(forProxies),
 		}
 	},
 	list: func(o *Objects) *[]*Object[gatewayv1.GatewayClass] { return &o.Classes },
@@ -48,45 +49,45 @@ var gatewayKind = newKind(definition[gatewayv1.Gateway]{
 	},
 })
 
-func gatewayFields() fieldSupport {
-	return joinRows(fieldSupport{
-		"spec.gatewayClassName":                     supported,
-		"spec.addresses[].type":                     onlyValues("IPAddress"),
-		"spec.addresses[].value":                    supported,
-		"spec.allowedListeners.namespaces.from":     supported, // of ListenerSets, and of other Gateways' listeners
-		"spec.allowedListeners.namespaces.selector": supported,
-		"spec.infrastructure.labels":                ignoredFor(forProxies),
-		"spec.infrastructure.annotations":           ignoredFor(forProxies),
+func gatewayFields() support.Fields {
+	return support.Join(support.Fields{
+		"spec.gatewayClassName":                     {},
+		"spec.addresses[].type":                     support.Only("IPAddress"),
+		"spec.addresses[].value":                    {},
+		"spec.allowedListeners.namespaces.from":     {}, // of ListenerSets, and of other Gateways' listeners
+		"spec.allowedListeners.namespaces.selector": {},
+		"spec.infrastructure.labels":                support.Ignored(forProxies),
+		"spec.infrastructure.annotations":           support.Ignored(forProxies),
 		"spec.infrastructure.parametersRef.group":   {Only: []any{v1alpha1.Group}, Ignored: forProxies},
 		"spec.infrastructure.parametersRef.kind":    {Only: []any{proxyConfigKind.Kind}, Ignored: forProxies},
-		"spec.infrastructure.parametersRef.name":    ignoredFor(forProxies),
-		"spec.tls.frontend.perPort[].port":          supported,
+		"spec.infrastructure.parametersRef.name":    support.Ignored(forProxies),
+		"spec.tls.frontend.perPort[].port":          {},
 	},
-		nestUnder("spec.listeners[]", listenerFields()),
-		nestUnder("spec.tls.frontend.default.validation", validationFields()),
-		nestUnder("spec.tls.frontend.perPort[].tls.validation", validationFields()),
-		nestUnder("spec.tls.backend.clientCertificateRef", supportAll("group", "kind", "namespace", "name")),
+		support.Under("spec.listeners[]", listenerFields()),
+		support.Under("spec.tls.frontend.default.validation", validationFields()),
+		support.Under("spec.tls.frontend.perPort[].tls.validation", validationFields()),
+		support.Under("spec.tls.backend.clientCertificateRef", support.All("group", "kind", "namespace", "name")),
 	)
 }
 
 // validationFields are those that say how clients' certificates are verified.
-func validationFields() fieldSupport {
-	return joinRows(
-		fieldSupport{"mode": onlyValues("AllowValidOnly", "AllowInsecureFallback")},
-		nestUnder("caCertificateRefs[]", supportAll("group", "kind", "namespace", "name")),
+func validationFields() support.Fields {
+	return support.Join(
+		support.Fields{"mode": support.Only("AllowValidOnly", "AllowInsecureFallback")},
+		support.Under("caCertificateRefs[]", support.All("group", "kind", "namespace", "name")),
 	)
 }
 
 // listenerFields are those of a listener, of a Gateway or a ListenerSet.
-func listenerFields() fieldSupport {
-	return joinRows(
-		supportAll("name", "hostname", "port"),
-		fieldSupport{
-			"protocol": onlyValues("HTTP", "HTTPS", "TLS", "TCP", "UDP"),
-			"tls.mode": onlyValues("Terminate", "Passthrough"), "tls.options": supported,
+func listenerFields() support.Fields {
+	return support.Join(
+		support.All("name", "hostname", "port"),
+		support.Fields{
+			"protocol": support.Only("HTTP", "HTTPS", "TLS", "TCP", "UDP"),
+			"tls.mode": support.Only("Terminate", "Passthrough"), "tls.options": {},
 		},
-		nestUnder("tls.certificateRefs[]", supportAll("group", "kind", "namespace", "name")),
-		nestUnder("allowedRoutes", supportAll(
+		support.Under("tls.certificateRefs[]", support.All("group", "kind", "namespace", "name")),
+		support.Under("allowedRoutes", support.All(
 			"namespaces.from", "namespaces.selector.matchLabels", "namespaces.selector.matchExpressions", "kinds[].group", "kinds[].kind")),
 	)
 }

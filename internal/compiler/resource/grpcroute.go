@@ -6,14 +6,16 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/foreign"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/support"
 )
 
 // grpcRouteKind is GRPCRoute. Its objects stand among HTTPRoutes, with their own kind.
 var grpcRouteKind = newKind(definition[gatewayv1.GRPCRoute]{
 	group: gatewayv1.GroupName, kind: object.KindGRPCRoute, versions: []string{"v1"},
-	fields: func() fieldSupport {
-		return routeFields(supportAll("method.type", "method.service", "method.method"))
+	fields: func() support.Fields {
+		return routeFields(support.All("method.type", "method.service", "method.method"))
 	},
 	sessionPath: "spec.rules[]." + sessionKey, localFaults: true, checkUnverified: checkGRPCRoute,
 	findFaults: func(r *Object[gatewayv1.GRPCRoute]) []Fault {
@@ -44,10 +46,7 @@ func convertGRPCRoute(o *Object[gatewayv1.GRPCRoute]) *Object[gatewayv1.HTTPRout
 		rule.Filters = convertGRPCFilters(r.Filters)
 		route.Spec.Rules = append(route.Spec.Rules, rule)
 	}
-	return &Object[gatewayv1.HTTPRoute]{
-		Document: o.Document, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name,
-		Created: o.Created, Labels: o.Labels, Value: route, Sessions: o.Sessions, Faults: o.Faults,
-	}
+	return withValue(o, route)
 }
 
 func convertGRPCMatch(m gatewayv1.GRPCRouteMatch) gatewayv1.HTTPRouteMatch {
@@ -81,15 +80,15 @@ func convertGRPCMethod(m *gatewayv1.GRPCMethodMatch) *gatewayv1.HTTPPathMatch {
 	}
 	service, method := stringOrEmpty(m.Service), stringOrEmpty(m.Method)
 	if m.Type != nil && *m.Type == gatewayv1.GRPCMethodMatchRegularExpression {
-		return newPathMatch(gatewayv1.PathMatchRegularExpression, "/"+groupRegex(service)+"/"+groupRegex(method))
+		return foreign.NewPathMatch(gatewayv1.PathMatchRegularExpression, "/"+groupRegex(service)+"/"+groupRegex(method))
 	}
 	switch {
 	case service != "" && method != "":
-		return newPathMatch(gatewayv1.PathMatchExact, "/"+service+"/"+method)
+		return foreign.NewPathMatch(gatewayv1.PathMatchExact, "/"+service+"/"+method)
 	case service != "":
-		return newPathMatch(gatewayv1.PathMatchPathPrefix, "/"+service)
+		return foreign.NewPathMatch(gatewayv1.PathMatchPathPrefix, "/"+service)
 	case method != "":
-		return newPathMatch(gatewayv1.PathMatchRegularExpression, "/[^/]+/"+regexp.QuoteMeta(method))
+		return foreign.NewPathMatch(gatewayv1.PathMatchRegularExpression, "/[^/]+/"+regexp.QuoteMeta(method))
 	default:
 		return nil
 	}
@@ -101,10 +100,6 @@ func groupRegex(expression string) string {
 		return "[^/]+"
 	}
 	return "(?:" + expression + ")"
-}
-
-func newPathMatch(kind gatewayv1.PathMatchType, value string) *gatewayv1.HTTPPathMatch {
-	return &gatewayv1.HTTPPathMatch{Type: &kind, Value: &value}
 }
 
 func stringOrEmpty(s *string) string {

@@ -6,17 +6,18 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/duration"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/support"
 )
 
 var httpRouteKind = newKind(definition[gatewayv1.HTTPRoute]{
 	Traits: Traits{HasStatus: true, Describable: true, Attachable: true},
 	group:  gatewayv1.GroupName, kind: object.KindHTTPRoute, versions: []string{"v1", "v1beta1"},
-	fields: func() fieldSupport {
-		return joinRows(routeFields(httpMatches()), nestUnder("spec.rules[]", supportAll(
+	fields: func() support.Fields {
+		return support.Join(routeFields(httpMatches()), support.Under("spec.rules[]", support.All(
 			"timeouts.request", "timeouts.backendRequest", "retry.codes[]", "retry.attempts", "retry.backoff",
-		)), nestUnder("spec.rules[].filters[]", httpFilterFields()), nestUnder("spec.rules[].backendRefs[].filters[]", fieldSupport{
-			"type":                onlyValues("RequestHeaderModifier", "ResponseHeaderModifier", "URLRewrite"),
-			"urlRewrite.hostname": supported,
+		)), support.Under("spec.rules[].filters[]", httpFilterFields()), support.Under("spec.rules[].backendRefs[].filters[]", support.Fields{
+			"type":                support.Only("RequestHeaderModifier", "ResponseHeaderModifier", "URLRewrite"),
+			"urlRewrite.hostname": {},
 		}))
 	},
 	sessionPath: "spec.rules[]." + sessionKey, localFaults: true, checkUnverified: checkHTTPRoute,
@@ -33,62 +34,62 @@ var httpRouteKind = newKind(definition[gatewayv1.HTTPRoute]{
 })
 
 // routeFields are those of a kind of route, whose matches differ.
-func routeFields(matches fieldSupport) fieldSupport {
-	return joinRows(
-		fieldSupport{
-			"spec.parentRefs[].group": supported,
-			"spec.parentRefs[].kind":  supported,
-			"spec.useDefaultGateways": onlyValues("None"),
+func routeFields(matches support.Fields) support.Fields {
+	return support.Join(
+		support.Fields{
+			"spec.parentRefs[].group": {},
+			"spec.parentRefs[].kind":  {},
+			"spec.useDefaultGateways": support.Only("None"),
 		},
-		nestUnder("spec.parentRefs[]", supportAll("namespace", "name", "sectionName", "port")),
-		supportAll("spec.hostnames[]", "spec.rules[].name"),
-		nestUnder("spec.rules[].backendRefs[]", supportAll("group", "kind", "namespace", "name", "port", "weight")),
-		nestUnder("spec.rules[].matches[]", matches),
-		nestUnder("spec.rules[].matches[].headers[]", supportAll("type", "name", "value")),
-		nestUnder("spec.rules[].filters[]", joinRows(
+		support.Under("spec.parentRefs[]", support.All("namespace", "name", "sectionName", "port")),
+		support.All("spec.hostnames[]", "spec.rules[].name"),
+		support.Under("spec.rules[].backendRefs[]", support.All("group", "kind", "namespace", "name", "port", "weight")),
+		support.Under("spec.rules[].matches[]", matches),
+		support.Under("spec.rules[].matches[].headers[]", support.All("type", "name", "value")),
+		support.Under("spec.rules[].filters[]", support.Join(
 			headerFilterFields(),
-			fieldSupport{"type": onlyValues("RequestHeaderModifier", "ResponseHeaderModifier", "RequestMirror")},
-			nestUnder("requestMirror", supportAll("percent", "fraction.numerator", "fraction.denominator")),
-			nestUnder("requestMirror.backendRef", supportAll("group", "kind", "namespace", "name", "port")),
+			support.Fields{"type": support.Only("RequestHeaderModifier", "ResponseHeaderModifier", "RequestMirror")},
+			support.Under("requestMirror", support.All("percent", "fraction.numerator", "fraction.denominator")),
+			support.Under("requestMirror.backendRef", support.All("group", "kind", "namespace", "name", "port")),
 		)),
-		nestUnder("spec.rules[].backendRefs[].filters[]", joinRows(
-			headerFilterFields(), fieldSupport{"type": onlyValues("RequestHeaderModifier", "ResponseHeaderModifier")},
+		support.Under("spec.rules[].backendRefs[].filters[]", support.Join(
+			headerFilterFields(), support.Fields{"type": support.Only("RequestHeaderModifier", "ResponseHeaderModifier")},
 		)),
-		nestUnder("spec.rules[]."+sessionKey, joinRows(sessionFields16(), sessionFields17())),
+		support.Under("spec.rules[]."+sessionKey, support.Join(sessionFields16(), sessionFields17())),
 	)
 }
 
 // headerFilterFields are those of the filters that change headers.
-func headerFilterFields() fieldSupport {
-	header := supportAll("name", "value")
-	modifier := joinRows(nestUnder("set[]", header), nestUnder("add[]", header), supportAll("remove[]"))
-	return joinRows(nestUnder("requestHeaderModifier", modifier), nestUnder("responseHeaderModifier", modifier))
+func headerFilterFields() support.Fields {
+	header := support.All("name", "value")
+	modifier := support.Join(support.Under("set[]", header), support.Under("add[]", header), support.All("remove[]"))
+	return support.Join(support.Under("requestHeaderModifier", modifier), support.Under("responseHeaderModifier", modifier))
 }
 
 // httpFilterFields are the filters that HTTPRoute alone has.
-func httpFilterFields() fieldSupport {
-	path := nestUnder("path", supportAll("type", "replaceFullPath", "replacePrefixMatch"))
-	return joinRows(
-		fieldSupport{"type": onlyValues(
+func httpFilterFields() support.Fields {
+	path := support.Under("path", support.All("type", "replaceFullPath", "replacePrefixMatch"))
+	return support.Join(
+		support.Fields{"type": support.Only(
 			"RequestHeaderModifier", "ResponseHeaderModifier", "RequestMirror", "RequestRedirect", "URLRewrite", "CORS", "ExternalAuth")},
-		nestUnder("requestRedirect", joinRows(path, supportAll("scheme", "hostname", "port", "statusCode"))),
-		nestUnder("urlRewrite", joinRows(path, supportAll("hostname"))),
-		nestUnder("cors", supportAll(
+		support.Under("requestRedirect", support.Join(path, support.All("scheme", "hostname", "port", "statusCode"))),
+		support.Under("urlRewrite", support.Join(path, support.All("hostname"))),
+		support.Under("cors", support.All(
 			"allowOrigins[]", "allowCredentials", "allowMethods[]", "allowHeaders[]", "exposeHeaders[]", "maxAge")),
-		nestUnder("externalAuth.backendRef", supportAll("group", "kind", "namespace", "name", "port")),
-		nestUnder("externalAuth", supportAll(
+		support.Under("externalAuth.backendRef", support.All("group", "kind", "namespace", "name", "port")),
+		support.Under("externalAuth", support.All(
 			"protocol", "grpc", "http.path", "http.allowedHeaders[]", "http.allowedResponseHeaders[]", "forwardBody.maxSize")),
 	)
 }
 
-func httpMatches() fieldSupport {
-	return joinRows(
-		fieldSupport{
-			"path.type":  supported,
-			"path.value": supported,
-			"method":     onlyValues("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH"),
+func httpMatches() support.Fields {
+	return support.Join(
+		support.Fields{
+			"path.type":  {},
+			"path.value": {},
+			"method":     support.Only("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH"),
 		},
-		nestUnder("queryParams[]", supportAll("type", "name", "value")),
+		support.Under("queryParams[]", support.All("type", "name", "value")),
 	)
 }
 

@@ -112,6 +112,10 @@ func TestWhatAnOlderClusterDrops(t *testing.T) {
 		"a field of 1.7 on 1.7":  {sessionapi.Release17, ruleWith("cookie: {name: a}"), nil},
 		"a field of 1.7, unsaid": {sessionapi.Unstated, ruleWith("cookie: {name: a}"), nil},
 		"a field of 1.6 on 1.6":  {sessionapi.Release16, ruleWith("sessionName: a"), nil},
+		"a field of 1.5, with a field of 1.7 in another rule": {
+			sessionapi.Release16, document(httpRoute, "spec: {rules: [{sessionPersistence: {idleTimeout: 1h}}, {sessionPersistence: {cookie: {name: a}}}]}"),
+			[]string{"spec.rules[1].sessionPersistence.cookie: " + dropped},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rep := reportOf(t, resource.Options{Release: c.release}, c.document)

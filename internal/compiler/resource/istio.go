@@ -1,40 +1,48 @@
 package resource
 
 import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
+	"github.com/limpet-proxy/limpet/internal/compiler/istioapi"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 )
 
-// IstioGroup is the API group of Istio's routes. Its kinds are admitted where Istio serves the objects (Options.Istio).
-const IstioGroup = "networking.istio.io"
+const istioGroup = istioapi.Group
 
-var istioVersions = []string{"v1", "v1beta1", "v1alpha3"}
+// Istio's kinds are admitted where Istio serves the objects (Options.Istio).
+var (
+	virtualServiceKind = newKind(definition[istioapi.VirtualService]{
+		group: istioGroup, kind: object.KindVirtualService, versions: istioapi.Versions, loose: true, convert: convertVirtualService,
+	})
+	istioGatewayKind = newKind(definition[istioapi.Gateway]{
+		group: istioGroup, kind: object.KindGateway, as: object.KindIstioGateway, versions: istioapi.Versions, loose: true,
+		convert: func(g *Object[istioapi.Gateway], into *Objects) {
+			into.Gateways = append(into.Gateways, withValue(g, g.Value.Convert()))
+		},
+	})
+	serviceEntryKind = newKind(definition[Host]{
+		group: istioGroup, kind: "ServiceEntry", versions: istioapi.Versions, loose: true,
+		list: func(o *Objects) *[]*Object[Host] { return &o.Hosts },
+	})
+	// A DestinationRule is read for nothing but its faults: Istio alone carries it out, whatever sessions there are.
+	destinationRuleKind = newKind(definition[Platform]{
+		group: istioGroup, kind: "DestinationRule", versions: istioapi.Versions, loose: true,
+	})
+)
 
-var serviceEntryKind = newKind(definition[ServiceEntry]{
-	group: IstioGroup, kind: object.KindServiceEntry, versions: istioVersions, loose: true,
-	list: func(o *Objects) *[]*Object[ServiceEntry] { return &o.ServiceEntries },
-})
+// Host adds hosts to those that a control plane knows besides Services.
+type Host = istioapi.ServiceEntry
 
-// ServiceEntry is what limpet reads of that kind: the hosts that it adds, and their ports.
-type ServiceEntry struct {
-	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata"`
-
-	Spec struct {
-		Hosts []string `json:"hosts"`
-		Ports []struct {
-			Number int32 `json:"number"`
-		} `json:"ports"`
-	} `json:"spec"`
+func convertVirtualService(v *Object[istioapi.VirtualService], into *Objects) {
+	route := v.Value.Convert()
+	v.Rename(route.Path)
+	o := withValue(v, &route.HTTPRoute)
+	o.RuleExtras, o.Unserved = route.Rules, route.Unserved
+	into.Routes = append(into.Routes, o)
 }
 
-// destinationRuleKind is read for nothing but its faults: Istio alone carries it out, whatever sessions there are.
-var destinationRuleKind = newKind(definition[destinationRule]{
-	group: IstioGroup, kind: "DestinationRule", versions: istioVersions, loose: true,
-})
-
-type destinationRule struct {
-	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata"`
+// withValue gives an object with another value in its place.
+func withValue[T, V any](o *Object[T], value *V) *Object[V] {
+	return &Object[V]{
+		Document: o.Document, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name,
+		Created: o.Created, Labels: o.Labels, Value: value, Sessions: o.Sessions, Faults: o.Faults,
+	}
 }

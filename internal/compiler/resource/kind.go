@@ -12,6 +12,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
+	"github.com/limpet-proxy/limpet/internal/compiler/support"
 )
 
 // Kind is what limpet knows of one kind of object. Whatever needs a list of kinds makes it from the registry.
@@ -21,7 +22,7 @@ type Kind struct {
 
 	versions []string // of the group, all of one shape
 	// fields are the supported ones; nil if fields that limpet does not read are the control plane's.
-	fields func() fieldSupport
+	fields func() support.Fields
 	// sessionPath says where the kind has a sessionPersistence, as a pattern of fields; empty for nowhere.
 	sessionPath string
 	// localFaults says that what is not supported concerns a part of an object, and is in its Faults; else the object is
@@ -56,7 +57,7 @@ type definition[T any] struct {
 	// as is what the kind is called here, if two groups have kinds of one name.
 	as          string
 	versions    []string
-	fields      func() fieldSupport
+	fields      func() support.Fields
 	sessionPath string
 	localFaults bool
 	ownProxy    bool
@@ -90,6 +91,12 @@ func newKind[T any](d definition[T]) *Kind {
 	if d.list != nil {
 		k.list = listOf[T]{of: d.list, sections: d.sections}
 	}
+	return k
+}
+
+// listedIn has the objects in a list of another Go type, into which they are converted.
+func (k *Kind) listedIn(list objectList) *Kind {
+	k.list = list
 	return k
 }
 
@@ -205,6 +212,9 @@ func (l listOf[T]) compare(before, after, gone, came *Objects) {
 
 func (l listOf[T]) visit(o *Objects, visit func(Entry)) {
 	for _, one := range *l.of(o) {
+		if one.Kind != object.APIKind(one.Kind).Kind {
+			continue // of another API that has a kind of the name
+		}
 		e := Entry{Subject: one, Ref: one.Origin().Ref}
 		if l.sections != nil {
 			e.Sections = l.sections(one.Value)

@@ -11,7 +11,7 @@ type KindVersions struct {
 // ListKinds lists the kinds that are read where no control plane but limpet serves them.
 func ListKinds() (all []KindVersions) {
 	for _, k := range registry {
-		if k.Group != IstioGroup && k != podKind {
+		if k.Group != istioGroup && k != podKind {
 			all = append(all, KindVersions{k.GroupKind, k.versions})
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/support"
 )
 
 // ListenerSet is an admitted ListenerSet.
@@ -18,10 +19,10 @@ type ListenerSet = Object[gatewayv1.ListenerSet]
 var listenerSetKind = newKind(definition[gatewayv1.ListenerSet]{
 	Traits: Traits{HasStatus: true},
 	group:  gatewayv1.GroupName, kind: object.KindListenerSet, versions: []string{"v1"}, ownProxy: true, localFaults: true,
-	fields: func() fieldSupport {
-		return joinRows(
-			nestUnder("spec.parentRef", supportAll("group", "kind", "namespace", "name")),
-			nestUnder("spec.listeners[]", listenerFields()),
+	fields: func() support.Fields {
+		return support.Join(
+			support.Under("spec.parentRef", support.All("group", "kind", "namespace", "name")),
+			support.Under("spec.listeners[]", listenerFields()),
 		)
 	},
 	findFaults: func(s *ListenerSet) (faults []Fault) {

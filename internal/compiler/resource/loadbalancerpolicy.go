@@ -3,14 +3,17 @@ package resource
 import (
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/support"
 )
 
 var loadBalancerPolicyKind = newKind(definition[v1alpha1.LoadBalancerPolicy]{
 	Traits: Traits{HasStatus: true, Describable: true},
 	group:  v1alpha1.Group, kind: object.KindLoadBalancer, versions: []string{v1alpha1.Version},
-	fields: func() fieldSupport {
-		return joinRows(nestUnder("spec.targetRefs[]", supportAll("group", "kind", "name", "sectionName")), nestUnder("spec", balancingFields()),
-			nestUnder("spec", hostFields()))
+	fields: func() support.Fields {
+		return support.Join(
+			support.Under("spec.targetRefs[]", support.All("group", "kind", "name", "sectionName")),
+			support.Under("spec", balancingFields()),
+			support.Under("spec", hostFields()))
 	},
 	list: func(o *Objects) *[]*Object[v1alpha1.LoadBalancerPolicy] { return &o.LoadBalancers },
 })
@@ -28,8 +31,8 @@ func LoadBalancerTargets(p *Object[v1alpha1.LoadBalancerPolicy]) []object.Target
 }
 
 // balancingFields are those of a load-balancing policy, ours or Contour's.
-func balancingFields() fieldSupport {
-	return joinRows(supportAll("strategy"), nestUnder("requestHashPolicies[]", supportAll(
+func balancingFields() support.Fields {
+	return support.Join(support.All("strategy"), support.Under("requestHashPolicies[]", support.All(
 		"terminal", "headerHashOptions.headerName", "headerHashOptions.valueRewriteRegex", "headerHashOptions.valueRewriteReplacement",
 		"cookieHashOptions.cookieName", "cookieHashOptions.ttl", "cookieHashOptions.path",
 		"queryParameterHashOptions.parameterName", "hashSourceIP",
@@ -37,13 +40,13 @@ func balancingFields() fieldSupport {
 }
 
 // hostFields are what a policy expects of hosts.
-func hostFields() fieldSupport {
-	return joinRows(
-		nestUnder("healthCheck", supportAll("type", "interval", "timeout", "unhealthyThreshold", "healthyThreshold",
+func hostFields() support.Fields {
+	return support.Join(
+		support.Under("healthCheck", support.All("type", "interval", "timeout", "unhealthyThreshold", "healthyThreshold",
 			"http.path", "http.hostname", "http.expectedStatuses[]", "grpc.service")),
-		nestUnder("outlierDetection", supportAll("consecutive5xxErrors", "consecutiveGatewayErrors", "interval", "baseEjectionTime",
+		support.Under("outlierDetection", support.All("consecutive5xxErrors", "consecutiveGatewayErrors", "interval", "baseEjectionTime",
 			"maxEjectionPercent")),
-		supportAll("limits.maxConnections"),
-		nestUnder("slowStart", supportAll("window", "minWeightPercent")),
+		support.All("limits.maxConnections"),
+		support.Under("slowStart", support.All("window", "minWeightPercent")),
 	)
 }

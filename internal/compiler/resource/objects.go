@@ -12,6 +12,7 @@ import (
 	gatewayxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
+	"github.com/limpet-proxy/limpet/internal/compiler/foreign"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
@@ -34,8 +35,27 @@ type Object[T any] struct {
 	Sessions map[string]*sessionapi.InlineSession
 	// Faults are what limpet does not support in the object, by path.
 	Faults []Fault
-	// Proxy is the HTTPProxy that a route was made of; nil for all else.
-	Proxy *HTTPProxy
+	// Unserved are the parents of a route that are none of limpet's, in the words of its document; RuleExtras have what its rules
+	// say that Gateway API has no fields for, or are empty.
+	Unserved   []foreign.Unserved
+	RuleExtras []foreign.Rule
+	// Host is how a route attaches that names no parents; nil for one of Gateway API.
+	Host *foreign.Host
+}
+
+// ExtraOf is what is known of a rule besides its spec.
+func (o *Object[T]) ExtraOf(rule int) foreign.Rule {
+	if rule >= len(o.RuleExtras) {
+		return foreign.Rule{}
+	}
+	return o.RuleExtras[rule]
+}
+
+// Verifies reports whether hosts of a rule's backends have to show who they are.
+func (o *Object[T]) Verifies() bool {
+	return slices.ContainsFunc(o.RuleExtras, func(r foreign.Rule) bool {
+		return r.Mirror.Validation != nil || slices.ContainsFunc(r.Backends, func(b foreign.Backend) bool { return b.Validation != nil })
+	})
 }
 
 // Origin names the object as a place where session persistence is written.
@@ -48,11 +68,12 @@ func (o *Object[T]) Key() string { return o.Namespace + "/" + o.Name }
 
 // Objects is the admitted input, each kind in the order in which Gateway API settles conflicts.
 type Objects struct {
-	Classes  []*Object[gatewayv1.GatewayClass]
+	Classes []*Object[gatewayv1.GatewayClass]
+	// Gateways are of another API too, whose proxies have the labels of their infrastructure.
 	Gateways []*Object[gatewayv1.Gateway]
 	// ListenerSets add listeners to Gateways.
 	ListenerSets []*ListenerSet
-	// Routes are HTTPRoutes, and GRPCRoutes and the routes of connections (IsStreamRoute) in the shape of HTTPRoutes.
+	// Routes are HTTPRoutes, and in their shape GRPCRoutes, the routes of connections (IsStreamRoute) and those of other APIs.
 	Routes   []*Object[gatewayv1.HTTPRoute]
 	Services []*Object[corev1.Service]
 	Slices   []*Object[discoveryv1.EndpointSlice]
@@ -64,8 +85,10 @@ type Objects struct {
 	BackendTLS []*BackendTLSPolicy
 	ConfigMaps []*Object[ConfigMap]
 
-	Proxies         []*Object[HTTPProxy]
-	Extensions      []*Object[ExtensionService]
+	// HostRoutes are routes with a Host, in the shape of HTTPRoutes.
+	HostRoutes []*Object[gatewayv1.HTTPRoute]
+	// AuthServices stand for Services that the proxy itself asks.
+	AuthServices    []*Object[AuthService]
 	LoadBalancers   []*Object[v1alpha1.LoadBalancerPolicy]
 	SessionPolicies []*Object[v1alpha1.SessionPersistencePolicy]
 	TrafficPolicies []*Object[gatewayxv1alpha1.XBackendTrafficPolicy]
@@ -73,9 +96,8 @@ type Objects struct {
 	// Platform are objects of the control plane's own kinds (Options.Own); their Written is all that is known of them.
 	Platform []*Object[Platform]
 
-	IstioGateways   []*Object[IstioGateway]
-	VirtualServices []*Object[VirtualService]
-	ServiceEntries  []*Object[ServiceEntry]
+	// Hosts are those that a control plane knows besides Services.
+	Hosts []*Object[Host]
 
 	// Refused are the objects of the input that are left out, in order, for they are no good.
 	Refused []object.Ref

@@ -4,12 +4,11 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strings"
 
-	"golang.org/x/net/http/httpguts"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/foreign"
 	"github.com/limpet-proxy/limpet/internal/compiler/re2"
 )
 
@@ -65,7 +64,7 @@ func newFault(at *field.Path, value, why string) Fault {
 func findFilterFaults(path *field.Path, f *gatewayv1.HTTPRouteFilter) (all []Fault) {
 	all = append(all, findModifierFaults(path.Child("requestHeaderModifier"), f.RequestHeaderModifier)...)
 	all = append(all, findModifierFaults(path.Child("responseHeaderModifier"), f.ResponseHeaderModifier)...)
-	if r := f.RequestRedirect; r != nil && r.StatusCode != nil && !slices.Contains(redirectCodes, *r.StatusCode) {
+	if r := f.RequestRedirect; r != nil && r.StatusCode != nil && !slices.Contains(foreign.RedirectCodes, *r.StatusCode) {
 		at := path.Child("requestRedirect", "statusCode")
 		all = append(all, newFault(at, fmt.Sprint(*r.StatusCode), "must be the status of a redirect"))
 	}
@@ -104,37 +103,9 @@ func findAuthFaults(path *field.Path, f *gatewayv1.HTTPRouteFilter, before []gat
 // isPlainName matches the names that Envoy's formats take as they are.
 var isPlainName = regexp.MustCompile(`^[A-Za-z0-9-]+$`)
 
-// redirectCodes are the statuses that redirects may have. The schema has them too.
-var redirectCodes = []int{301, 302, 303, 307, 308}
-
 func findModifierFaults(at *field.Path, m *gatewayv1.HTTPHeaderFilter) (all []Fault) {
-	if m == nil {
-		return nil
-	}
-	for i, h := range m.Set {
-		all = append(all, findHeaderFault(at.Child("set").Index(i), string(h.Name), h.Value)...)
-	}
-	for i, h := range m.Add {
-		all = append(all, findHeaderFault(at.Child("add").Index(i), string(h.Name), h.Value)...)
-	}
-	for i, name := range m.Remove {
-		all = append(all, findHeaderFault(at.Child("remove").Index(i), name, "")...)
+	for _, err := range foreign.ValidateModifier(at, m) {
+		all = append(all, Fault{Path: err.Field, Message: err.ErrorBody()})
 	}
 	return all
-}
-
-// findHeaderFault finds what is wrong with a header that is to be changed. Those with which Envoys speak to one another would
-// change what Envoy itself does with the request.
-func findHeaderFault(at *field.Path, name, value string) []Fault {
-	lower := strings.ToLower(name)
-	switch {
-	case !httpguts.ValidHeaderFieldName(name):
-		return []Fault{newFault(at, name, "must be a header's name")}
-	case lower == "host" || strings.HasPrefix(lower, "x-envoy-") || strings.HasPrefix(lower, "x-limpet-"):
-		return []Fault{newFault(at, name, "is not for rules to change: the proxy itself works by it")}
-	case !httpguts.ValidHeaderFieldValue(value):
-		return []Fault{{Path: at.Child("value").String(), Message: "Invalid value: must be a header's value"}}
-	default:
-		return nil
-	}
 }

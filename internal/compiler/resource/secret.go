@@ -10,12 +10,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/support"
 )
 
 var secretKind = newKind(definition[Secret]{
 	kind: "Secret", versions: []string{"v1"}, nameRule: apivalidation.NameIsDNSSubdomain,
-	fields: func() fieldSupport {
-		return joinRows(supportAll("type", "data", "stringData"), fieldSupport{"immutable": ignoredFor("is for the API server")})
+	fields: func() support.Fields {
+		return support.Join(support.All("type", "data", "stringData"), support.Fields{"immutable": support.Ignored("is for the API server")})
 	},
 	validate: validateSecret,
 	list:     func(o *Objects) *[]*Object[Secret] { return &o.Secrets },

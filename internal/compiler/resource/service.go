@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/support"
 )
 
 var serviceKind = newKind(definition[corev1.Service]{
@@ -93,33 +94,33 @@ func checkUnique(seen sets.Set[string], path *field.Path, value string) field.Er
 
 const bypassesService = "concerns the ways through the Service's own addresses; Envoy goes to the endpoints"
 
-func serviceFields() fieldSupport {
-	return fieldSupport{
-		"spec.type":                          supported,
-		"spec.externalName":                  supported,
-		"spec.sessionAffinity":               supported,
-		"spec.sessionAffinityConfig":         ignoredFor(bypassesService),
-		"spec.internalTrafficPolicy":         ignoredFor(bypassesService),
-		"spec.ports[].name":                  supported,
-		"spec.ports[].port":                  supported,
-		"spec.ports[].protocol":              supported,
-		"spec.ports[].appProtocol":           supported,
-		"spec.ports[].targetPort":            ignoredFor("the EndpointSlices' ports are the ones that it leads to"),
-		"spec.ports[].nodePort":              ignoredFor(bypassesService),
-		"spec.selector":                      ignoredFor("the EndpointSlices hold what it selects"),
-		"spec.publishNotReadyAddresses":      ignoredFor("the EndpointSlices' conditions follow it"),
-		"spec.clusterIP":                     ignoredFor(bypassesService),
-		"spec.clusterIPs":                    ignoredFor(bypassesService),
-		"spec.externalIPs":                   ignoredFor(bypassesService),
-		"spec.externalTrafficPolicy":         ignoredFor(bypassesService),
-		"spec.healthCheckNodePort":           ignoredFor(bypassesService),
-		"spec.allocateLoadBalancerNodePorts": ignoredFor(bypassesService),
-		"spec.loadBalancerClass":             ignoredFor(bypassesService),
-		"spec.loadBalancerIP":                ignoredFor(bypassesService),
-		"spec.loadBalancerSourceRanges":      ignoredFor(bypassesService),
-		"spec.ipFamilies":                    supported,
-		"spec.ipFamilyPolicy":                ignoredFor("the EndpointSlices hold the families that it leads to"),
+func serviceFields() support.Fields {
+	return support.Fields{
+		"spec.type":                          {},
+		"spec.externalName":                  {},
+		"spec.sessionAffinity":               {},
+		"spec.sessionAffinityConfig":         support.Ignored(bypassesService),
+		"spec.internalTrafficPolicy":         support.Ignored(bypassesService),
+		"spec.ports[].name":                  {},
+		"spec.ports[].port":                  {},
+		"spec.ports[].protocol":              {},
+		"spec.ports[].appProtocol":           {},
+		"spec.ports[].targetPort":            support.Ignored("the EndpointSlices' ports are the ones that it leads to"),
+		"spec.ports[].nodePort":              support.Ignored(bypassesService),
+		"spec.selector":                      support.Ignored("the EndpointSlices hold what it selects"),
+		"spec.publishNotReadyAddresses":      support.Ignored("the EndpointSlices' conditions follow it"),
+		"spec.clusterIP":                     support.Ignored(bypassesService),
+		"spec.clusterIPs":                    support.Ignored(bypassesService),
+		"spec.externalIPs":                   support.Ignored(bypassesService),
+		"spec.externalTrafficPolicy":         support.Ignored(bypassesService),
+		"spec.healthCheckNodePort":           support.Ignored(bypassesService),
+		"spec.allocateLoadBalancerNodePorts": support.Ignored(bypassesService),
+		"spec.loadBalancerClass":             support.Ignored(bypassesService),
+		"spec.loadBalancerIP":                support.Ignored(bypassesService),
+		"spec.loadBalancerSourceRanges":      support.Ignored(bypassesService),
+		"spec.ipFamilies":                    {},
+		"spec.ipFamilyPolicy":                support.Ignored("the EndpointSlices hold the families that it leads to"),
 
-		"spec.trafficDistribution": supported,
+		"spec.trafficDistribution": {},
 	}
 }

@@ -1,151 +1,151 @@
 package resource
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/admission"
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
 	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
+	"github.com/limpet-proxy/limpet/internal/compiler/support"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// sessionPlace is where in a document a sessionPersistence stands, in either shape.
+// sessionPlace is a sessionPersistence of a document, in either shape.
 type sessionPlace struct {
-	owner  map[string]any // what it stands in
-	fields map[string]any // what stands there
+	fields map[string]any
 	path   *field.Path
 }
 
-// sessionKey is the field that holds a session in every kind that has one inline.
-const sessionKey = "sessionPersistence"
+// release is the one whose CRDs judge the session, in a document that is meant for one; false for fields of both.
+func (s sessionPlace) release(main sessionapi.APIRelease) (sessionapi.APIRelease, bool) {
+	hinted, consistent := sessionapi.HintedRelease(s.fields)
+	return cmp.Or(hinted, main), consistent
+}
 
-// findSessions finds the places of a document's sessions. What is not of the type that it should be is left to the schema.
-func findSessions(k *Kind, fields map[string]any) []sessionPlace {
-	spec, _ := fields["spec"].(map[string]any)
-	if k.sessionPath == "" {
-		return nil
+const (
+	// sessionKey is the field that holds a session in every kind that has one inline.
+	sessionKey = "sessionPersistence"
+	// idleKey is a field of it that Gateway API had up to 1.5 and the CRDs of 1.6 have no longer (S21).
+	idleKey = "idleTimeout"
+)
+
+// withSessions gives a document's fields with what a function makes of each session; nil leaves it out. What is not of
+// the type that it should be is left to the schema.
+func (k *Kind) withSessions(fields map[string]any, change func(sessionPlace) map[string]any) map[string]any {
+	spec, is := fields["spec"].(map[string]any)
+	if k.sessionPath == "" || !is {
+		return fields
 	}
+	path, fields := field.NewPath("spec"), maps.Clone(fields)
 	if !strings.Contains(k.sessionPath, "rules[]") {
-		return appendSession(nil, spec, field.NewPath("spec"))
+		fields["spec"] = withSession(spec, path, change)
+		return fields
 	}
-	var all []sessionPlace
 	rules, _ := spec["rules"].([]any)
+	rules = slices.Clone(rules)
 	for i, rule := range rules {
-		owner, _ := rule.(map[string]any)
-		all = appendSession(all, owner, field.NewPath("spec", "rules").Index(i))
+		if owner, is := rule.(map[string]any); is {
+			rules[i] = withSession(owner, path.Child("rules").Index(i), change)
+		}
 	}
-	return all
+	if spec = maps.Clone(spec); len(rules) > 0 {
+		spec["rules"] = rules
+	}
+	fields["spec"] = spec
+	return fields
 }
 
-func appendSession(all []sessionPlace, owner map[string]any, path *field.Path) []sessionPlace {
-	if fields, is := owner[sessionKey].(map[string]any); is {
-		all = append(all, sessionPlace{owner: owner, fields: fields, path: path.Child(sessionKey)})
+func withSession(owner map[string]any, path *field.Path, change func(sessionPlace) map[string]any) map[string]any {
+	fields, is := owner[sessionKey].(map[string]any)
+	if !is {
+		return owner
 	}
-	return all
+	owner = maps.Clone(owner)
+	delete(owner, sessionKey)
+	if now := change(sessionPlace{fields, path.Child(sessionKey)}); now != nil {
+		owner[sessionKey] = now
+	}
+	return owner
 }
 
-// admitWithSessions admits a document whose rules may be of different generations: it is judged by the CRDs of each
-// generation that it shows, with the sessions of that one alone.
+// admitWithSessions admits a document whose rules may be of different releases: it is judged by the CRDs of each release
+// that it shows, with the sessions of that one alone. They are read as they are written, and the document goes on without
+// them, for its Go type has one shape only.
 func (a *admitter) admitWithSessions(d *read.Document, k *Kind) {
-	sessions, mark := findSessions(k, d.Fields), a.rep.Mark()
-	by := map[sessionapi.APIRelease][]sessionPlace{}
-	for _, s := range sessions {
-		apiRelease, one := sessionapi.HintedRelease(s.fields)
-		switch {
-		case !one:
+	var sessions []sessionPlace
+	shows, mark := map[sessionapi.APIRelease]bool{}, a.rep.Mark()
+	k.withSessions(d.Fields, func(s sessionPlace) map[string]any {
+		sessions = append(sessions, s)
+		release, consistent := s.release(sessionapi.Unstated)
+		if shows[release] = true; !consistent {
 			_, errs := sessionapi.ReadInline(s.fields, s.path)
 			a.rep.Error(d, errs...)
-			delete(s.owner, sessionKey)
-		default:
-			by[apiRelease] = append(by[apiRelease], s)
 		}
+		return nil
+	})
+	main := a.releaseFor(k, shows)
+	of := func(releases ...sessionapi.APIRelease) map[string]any {
+		return k.withSessions(d.Fields, func(s sessionPlace) map[string]any {
+			if release, consistent := s.release(main); !consistent || !slices.Contains(releases, release) {
+				return nil
+			}
+			fields := runtime.DeepCopyJSON(s.fields)
+			delete(fields, idleKey)
+			return fields
+		})
 	}
-	apiRelease := a.releaseFor(k, by)
-	by[apiRelease] = append(by[apiRelease], by[sessionapi.Unstated]...)
-	delete(by, sessionapi.Unstated)
-	a.warnPruned(d, k.Kind, len(by[sessionapi.Release17]) > 0)
-	idle := takeIdleTimeouts(by[sessionapi.Release16])
-	a.admitByRelease(d, apiRelease, by)
-	for _, s := range sessions {
-		if text, had := idle[s.path.String()]; had {
-			a.restoreIdleTimeout(d, s, text)
-		}
+	if shows[sessionapi.Release17] && a.options.Release == sessionapi.Release16 {
+		a.warnPruned(d, k.Kind, of(sessionapi.Release16, sessionapi.Release17))
 	}
-	a.readSessions(d, sessions, mark)
+	judged := of(main)
+	a.applyCRDs(d, judged, main)
+	if other := sessionapi.Release16 + sessionapi.Release17 - main; shows[other] {
+		a.applyCRDs(d, of(other), other)
+	}
+	a.readSessions(d, sessions, main, mark)
+	d.Fields = k.withSessions(judged, func(sessionPlace) map[string]any { return nil })
 }
 
-// releaseFor is the generation whose CRDs a document is meant for: what it shows, else what the option says.
-func (a *admitter) releaseFor(k *Kind, by map[sessionapi.APIRelease][]sessionPlace) sessionapi.APIRelease {
+// releaseFor is the release whose CRDs a document is meant for: what it shows, else what the option says.
+func (a *admitter) releaseFor(k *Kind, shows map[sessionapi.APIRelease]bool) sessionapi.APIRelease {
 	switch {
-	case k == xbackendKind, len(by[sessionapi.Release17]) > 0:
+	case k == xbackendKind, shows[sessionapi.Release17]:
 		return sessionapi.Release17
-	case len(by[sessionapi.Release16]) > 0, a.options.Release == sessionapi.Unstated:
+	case shows[sessionapi.Release16], a.options.Release == sessionapi.Unstated:
 		return sessionapi.Release16
 	default:
 		return a.options.Release
 	}
 }
 
-// admitByRelease lets the CRDs of a generation judge the document with its sessions, then those of the other generation the
-// sessions that are left.
-func (a *admitter) admitByRelease(d *read.Document, apiRelease sessionapi.APIRelease, by map[sessionapi.APIRelease][]sessionPlace) {
-	for _, g := range []sessionapi.APIRelease{apiRelease, sessionapi.Release16 + sessionapi.Release17 - apiRelease} {
-		if g != apiRelease && len(by[g]) == 0 {
+// readSessions reads what stands inline. Where there was an error since the mark, the reader would say the same in other
+// words, but for an idleTimeout, whose check is here, for the CRDs have not seen it.
+func (a *admitter) readSessions(d *read.Document, sessions []sessionPlace, main sessionapi.APIRelease, mark int) {
+	for _, s := range sessions {
+		value, has := s.fields[idleKey]
+		if release, consistent := s.release(main); !has || !consistent || release != sessionapi.Release16 {
 			continue
 		}
-		others := by[sessionapi.Release16+sessionapi.Release17-g]
-		for _, s := range others {
-			delete(s.owner, sessionKey)
-		}
-		a.applyCRDs(d, g)
-		for _, s := range others {
-			s.owner[sessionKey] = s.fields
+		text, is := value.(string)
+		if _, err := policyconfig.ParseDuration(text); !is {
+			a.rep.Error(d, field.TypeInvalid(s.path.Child(idleKey), value, "must be a string"))
+		} else if err != nil {
+			a.rep.Error(d, field.Invalid(s.path.Child(idleKey), text, err.Error()))
 		}
 	}
-}
-
-// takeIdleTimeouts takes out each idleTimeout, which Gateway API had up to 1.5 and the CRDs of 1.6 have no longer (S21).
-func takeIdleTimeouts(sessions []sessionPlace) map[string]any {
-	taken := map[string]any{}
 	for _, s := range sessions {
-		if text, has := s.fields["idleTimeout"]; has {
-			taken[s.path.String()] = text
-			delete(s.fields, "idleTimeout")
-		}
-	}
-	return taken
-}
-
-// restoreIdleTimeout puts an idleTimeout back, with the check that its CRD had.
-func (a *admitter) restoreIdleTimeout(d *read.Document, s sessionPlace, value any) {
-	s.fields["idleTimeout"] = value
-	text, is := value.(string)
-	if !is {
-		a.rep.Error(d, field.TypeInvalid(s.path.Child("idleTimeout"), value, "must be a string"))
-	} else if _, err := policyconfig.ParseDuration(text); err != nil {
-		a.rep.Error(d, field.Invalid(s.path.Child("idleTimeout"), text, err.Error()))
-	}
-}
-
-// readSessions reads what stands inline, and takes it out of the document, whose Go type has one shape only. Where
-// there was an error since the mark, the reader would say the same in other words.
-func (a *admitter) readSessions(d *read.Document, sessions []sessionPlace, mark int) {
-	for _, s := range sessions {
-		if s.owner[sessionKey] == nil {
-			continue // refused above
+		if a.rep.Mark() > mark {
+			return
 		}
 		inline, errs := sessionapi.ReadInline(s.fields, s.path)
-		delete(s.owner, sessionKey)
-		if a.rep.Mark() > mark {
-			continue
-		}
-		if len(errs) > 0 {
-			a.rep.Error(d, errs...)
-			continue
-		}
+		a.rep.Error(d, errs...)
 		if a.sessions == nil {
 			a.sessions = map[string]*sessionapi.InlineSession{}
 		}
@@ -155,11 +155,8 @@ func (a *admitter) readSessions(d *read.Document, sessions []sessionPlace, mark 
 
 // warnPruned says what a cluster with Gateway API 1.6, as the option says, would drop of a document of 1.7 without a
 // word (S20).
-func (a *admitter) warnPruned(d *read.Document, kind string, of17 bool) {
-	if a.options.Release != sessionapi.Release16 || !of17 {
-		return
-	}
-	for _, path := range a.admitters[sessionapi.Release16].Pruned(d.Fields) {
+func (a *admitter) warnPruned(d *read.Document, kind string, fields map[string]any) {
+	for _, path := range a.admitters[sessionapi.Release16].Pruned(fields) {
 		if strings.Contains(path, sessionKey) {
 			a.rep.WarnAt(d, path, fmt.Sprintf("is a field of Gateway API 1.7: a cluster with 1.6 drops it from the %s without a word", kind))
 		}
@@ -171,10 +168,10 @@ var crdReleases = map[sessionapi.APIRelease]admission.APIRelease{
 }
 
 // The fields of sessionPersistence that began with 1.7 or are in both shapes, and those of the shape up to 1.6.
-func sessionFields17() fieldSupport {
-	return supportAll("type", "absoluteTimeout", "cookie.name", "cookie.path", "cookie.lifetimeType", "header.name")
+func sessionFields17() support.Fields {
+	return support.All("type", "absoluteTimeout", "cookie.name", "cookie.path", "cookie.lifetimeType", "header.name")
 }
 
-func sessionFields16() fieldSupport {
-	return supportAll("sessionName", "idleTimeout", "cookieConfig.lifetimeType")
+func sessionFields16() support.Fields {
+	return support.All("sessionName", "idleTimeout", "cookieConfig.lifetimeType")
 }

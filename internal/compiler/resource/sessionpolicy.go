@@ -6,6 +6,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/support"
 )
 
 var sessionPolicyKind = newKind(definition[v1alpha1.SessionPersistencePolicy]{
@@ -17,12 +18,13 @@ var sessionPolicyKind = newKind(definition[v1alpha1.SessionPersistencePolicy]{
 
 // sessionPolicyFields are those of a SessionPersistencePolicy: its targets, and its settings in each of its blocks. A setting
 // that the type has is supported: precedence's table of fields is held to the type.
-func sessionPolicyFields() fieldSupport {
-	ref := supportAll("group", "kind", "name", "sectionName")
-	settings := supportAll(listLeaves(reflect.TypeFor[v1alpha1.SessionSettings](), "")...)
-	return joinRows(
-		nestUnder("spec.targetRefs[]", ref), nestUnder("spec.targetRef", ref),
-		supportAll("spec.strategy"), nestUnder("spec", settings), nestUnder("spec.default", settings), nestUnder("spec.override", settings),
+func sessionPolicyFields() support.Fields {
+	ref := support.All("group", "kind", "name", "sectionName")
+	settings := support.All(listLeaves(reflect.TypeFor[v1alpha1.SessionSettings](), "")...)
+	return support.Join(
+		support.Under("spec.targetRefs[]", ref), support.Under("spec.targetRef", ref),
+		support.All("spec.strategy"), support.Under("spec", settings),
+		support.Under("spec.default", settings), support.Under("spec.override", settings),
 	)
 }
 

@@ -6,6 +6,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/support"
 )
 
 // The routes of connections and datagrams. They stand among HTTPRoutes, with their own kinds: their hostnames and backendRefs
@@ -61,7 +62,7 @@ func IsStreamRoute(kind string) bool {
 func newStreamRouteKind[T any](kind string, read func(*T) streamRoute, versions ...string) *Kind {
 	return newKind(definition[T]{
 		group: gatewayv1.GroupName, kind: kind, versions: versions, ownProxy: true, localFaults: true,
-		fields: func() fieldSupport { return streamRouteFields(kind) },
+		fields: func() support.Fields { return streamRouteFields(kind) },
 		checkUnverified: func(r *T) (errs field.ErrorList) {
 			for i, rule := range read(r).rules {
 				for j, ref := range rule.BackendRefs {
@@ -74,26 +75,23 @@ func newStreamRouteKind[T any](kind string, read func(*T) streamRoute, versions 
 			s := read(o.Value)
 			route := &gatewayv1.HTTPRoute{TypeMeta: s.kind, ObjectMeta: s.meta}
 			route.Spec = gatewayv1.HTTPRouteSpec{CommonRouteSpec: s.common, Hostnames: s.hosts, Rules: s.rules}
-			into.Routes = append(into.Routes, &Object[gatewayv1.HTTPRoute]{
-				Document: o.Document, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name,
-				Created: o.Created, Labels: o.Labels, Value: route, Faults: o.Faults,
-			})
+			into.Routes = append(into.Routes, withValue(o, route))
 		},
 	})
 }
 
-func streamRouteFields(kind string) fieldSupport {
-	hosts := fieldSupport{}
+func streamRouteFields(kind string) support.Fields {
+	hosts := support.Fields{}
 	if kind == object.KindTLSRoute {
-		hosts = supportAll("spec.hostnames[]")
+		hosts = support.All("spec.hostnames[]")
 	}
-	return joinRows(
+	return support.Join(
 		hosts,
-		fieldSupport{
-			"spec.useDefaultGateways": onlyValues("None"),
-			"spec.rules[].name":       ignoredFor("is for policies, and none attaches to such a rule"),
+		support.Fields{
+			"spec.useDefaultGateways": support.Only("None"),
+			"spec.rules[].name":       support.Ignored("is for policies, and none attaches to such a rule"),
 		},
-		nestUnder("spec.parentRefs[]", supportAll("group", "kind", "namespace", "name", "sectionName", "port")),
-		nestUnder("spec.rules[].backendRefs[]", supportAll("group", "kind", "namespace", "name", "port", "weight")),
+		support.Under("spec.parentRefs[]", support.All("group", "kind", "namespace", "name", "sectionName", "port")),
+		support.Under("spec.rules[].backendRefs[]", support.All("group", "kind", "namespace", "name", "port", "weight")),
 	)
 }

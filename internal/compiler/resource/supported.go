@@ -9,13 +9,14 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
+	"github.com/limpet-proxy/limpet/internal/compiler/support"
 )
 
 // SupportedFields gives every field that may be set, by kind and path; [] stands for any index. A field that is not here, nor
 // below one that is, is refused as "not supported". Tests hold the list to the Go types, and show for each
 // field that is not ignored that it has an effect.
-var SupportedFields = sync.OnceValue(func() map[string]map[string]Support {
-	all := map[string]map[string]Support{}
+var SupportedFields = sync.OnceValue(func() map[string]support.Fields {
+	all := map[string]support.Fields{}
 	for _, k := range registry {
 		if k.fields != nil {
 			all[k.Kind] = k.fields()
@@ -25,10 +26,10 @@ var SupportedFields = sync.OnceValue(func() map[string]map[string]Support {
 })
 
 // supportedEverywhere holds for every kind.
-var supportedEverywhere = map[string]Support{
-	"apiVersion": supported,
-	"kind":       supported,
-	"metadata":   ignoredFor("name, namespace, labels and creation time are read; the rest is bookkeeping"),
+var supportedEverywhere = support.Fields{
+	"apiVersion": {},
+	"kind":       {},
+	"metadata":   support.Ignored("name, namespace, labels and creation time are read; the rest is bookkeeping"),
 }
 
 // findUnsupported finds what a document of a kind sets and limpet does not carry.
@@ -40,7 +41,7 @@ func findUnsupported(kind string, fields map[string]any) []Fault {
 }
 
 type fieldWalker struct {
-	table   map[string]Support
+	table   support.Fields
 	leading map[string]bool
 	found   []Fault
 }
@@ -102,7 +103,7 @@ func (w *fieldWalker) visitValue(path, pattern string, value any) {
 	w.found = append(w.found, Fault{Path: path, Message: "not supported"})
 }
 
-func (w *fieldWalker) lookUp(pattern string) (Support, bool) {
+func (w *fieldWalker) lookUp(pattern string) (support.Field, bool) {
 	if t, ok := supportedEverywhere[pattern]; ok {
 		return t, true
 	}

@@ -13,6 +13,7 @@ import (
 	gatewayxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
+	"github.com/limpet-proxy/limpet/internal/compiler/contourapi"
 )
 
 var goTypes = map[string]reflect.Type{
@@ -28,8 +29,8 @@ var goTypes = map[string]reflect.Type{
 	"ReferenceGrant":           reflect.TypeFor[gatewayv1.ReferenceGrant](),
 	"Secret":                   reflect.TypeFor[corev1.Secret](),
 	"Service":                  reflect.TypeFor[corev1.Service](),
-	"HTTPProxy":                reflect.TypeFor[HTTPProxy](),
-	"ExtensionService":         reflect.TypeFor[ExtensionService](),
+	"HTTPProxy":                reflect.TypeFor[contourapi.HTTPProxy](),
+	"ExtensionService":         reflect.TypeFor[contourapi.ExtensionService](),
 	"LoadBalancerPolicy":       reflect.TypeFor[v1alpha1.LoadBalancerPolicy](),
 	"XBackendTrafficPolicy":    reflect.TypeFor[gatewayxv1alpha1.XBackendTrafficPolicy](),
 	"SessionPersistencePolicy": reflect.TypeFor[v1alpha1.SessionPersistencePolicy](),

@@ -9,6 +9,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/duration"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/support"
 )
 
 var trafficPolicyKind = newKind(definition[gatewayxv1alpha1.XBackendTrafficPolicy]{
@@ -18,11 +19,11 @@ var trafficPolicyKind = newKind(definition[gatewayxv1alpha1.XBackendTrafficPolic
 	list: func(o *Objects) *[]*Object[gatewayxv1alpha1.XBackendTrafficPolicy] { return &o.TrafficPolicies },
 })
 
-func trafficFields() fieldSupport {
-	return joinRows(
-		nestUnder("spec.targetRefs[]", supportAll("group", "kind", "name")),
-		nestUnder("spec.retryConstraint", supportAll("budget.percent", "budget.interval", "minRetryRate.count", "minRetryRate.interval")),
-		nestUnder("spec."+sessionKey, joinRows(sessionFields16(), sessionFields17())),
+func trafficFields() support.Fields {
+	return support.Join(
+		support.Under("spec.targetRefs[]", support.All("group", "kind", "name")),
+		support.Under("spec.retryConstraint", support.All("budget.percent", "budget.interval", "minRetryRate.count", "minRetryRate.interval")),
+		support.Under("spec."+sessionKey, support.Join(sessionFields16(), sessionFields17())),
 	)
 }
 

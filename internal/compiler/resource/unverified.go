@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/foreign"
 )
 
 // Documents that are only said to be admitted (Options.AssumeAdmitted) are checked for what the compiler relies on,
@@ -54,5 +56,5 @@ func checkWeight(path *field.Path, w *int32) field.ErrorList {
 	if w == nil {
 		return nil
 	}
-	return checkRange(path.Child("weight"), *w, 0, maxWeight)
+	return checkRange(path.Child("weight"), *w, 0, foreign.MaxWeight)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
+	"github.com/limpet-proxy/limpet/internal/compiler/support"
 )
 
 var xbackendKind = newKind(definition[XBackend]{
@@ -82,18 +83,18 @@ func (b *XBackend) Validation() *gatewayv1.BackendTLSPolicyValidation {
 // serverOnly is the mode of TLS in which hosts see no certificate.
 const serverOnly = "ServerOnly"
 
-func xbackendFields() fieldSupport {
-	return joinRows(
-		fieldSupport{
-			"spec.type":                         onlyValues("EndpointSelector", "ExternalHostname"),
-			"spec.externalHostname.hostname":    supported,
-			"spec.port.number":                  supported,
-			"spec.endpointSelector.matchLabels": supported,
-			"spec.protocol":                     onlyValues("HTTP", "HTTP11", "HTTP2", "H2C", "GRPC", "WSS"),
-			"spec.tls.mode":                     onlyValues("None", serverOnly),
+func xbackendFields() support.Fields {
+	return support.Join(
+		support.Fields{
+			"spec.type":                         support.Only("EndpointSelector", "ExternalHostname"),
+			"spec.externalHostname.hostname":    {},
+			"spec.port.number":                  {},
+			"spec.endpointSelector.matchLabels": {},
+			"spec.protocol":                     support.Only("HTTP", "HTTP11", "HTTP2", "H2C", "GRPC", "WSS"),
+			"spec.tls.mode":                     support.Only("None", serverOnly),
 		},
-		nestUnder("spec.tls.validation", upstreamValidationFields()),
-		nestUnder("spec."+sessionKey, sessionFields17()),
+		support.Under("spec.tls.validation", upstreamValidationFields()),
+		support.Under("spec."+sessionKey, sessionFields17()),
 	)
 }
 

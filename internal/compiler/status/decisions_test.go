@@ -10,6 +10,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/compilertest"
+	"github.com/limpet-proxy/limpet/internal/compiler/contourapi"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
@@ -361,7 +362,7 @@ func TestStatusOfForeignKinds(t *testing.T) {
 			if c.problem.Message == "" {
 				decide = nil
 			}
-			s := statusOf[status.ProxyStatus](t, buildStatuses(t, decide, proxy), "HTTPProxy shop/p")
+			s := statusOf[contourapi.Status](t, buildStatuses(t, decide, proxy), "HTTPProxy shop/p")
 			got := s.CurrentStatus + " " + s.Description
 			for _, f := range s.Conditions[0].Errors {
 				got += fmt.Sprintf("; error %s/%s/%s", f.Type, f.Reason, f.Message)

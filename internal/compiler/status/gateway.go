@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
@@ -55,7 +54,7 @@ func (b *builder) writeGateway(g *gateway.Status) {
 		s.Listeners = append(s.Listeners, b.newListenerStatus(l, append(state.listConditions(), affected...), w, was.Listeners))
 	}
 	conditions := b.noteProxies(g, &s, gatewayConditions(g, states, problems))
-	s.Conditions = w.merge(was.Conditions, ownedByGateway, append(b.noteDryRun(g, conditions),
+	s.Conditions = w.merge(was.Conditions, ownedByGateway, append(conditions,
 		b.affectedGateway(g.Gateway.Origin().Ref, string(o.Spec.GatewayClassName))...)...)
 	b.addObject(o.TypeMeta, o.ObjectMeta, s)
 	for _, set := range g.Sets {
@@ -100,9 +99,7 @@ func gatewayConditions(g *gateway.Status, states []listenerState, problems []rep
 }
 
 // ownedByGateway are the conditions that go from a Gateway when they do not hold any more.
-var ownedByGateway = append([]string{
-	string(gatewayv1.GatewayConditionInsecureFrontendValidationMode), v1alpha1.ConditionDryRun,
-}, ownedByAffected...)
+var ownedByGateway = append([]string{string(gatewayv1.GatewayConditionInsecureFrontendValidationMode)}, ownedByAffected...)
 
 // ReasonRejected is the reason of problems of Gateways some of whose configuration an Envoy has not taken.
 const ReasonRejected = "Rejected"

@@ -105,7 +105,7 @@ func newPending(target object.TargetRef) metav1.Condition {
 // reachability knows which Gateways lead to which routes, rules, Services and XBackends.
 type reachability map[object.TargetRef][]object.Ref
 
-// findReachability follows the parentRefs that attach, and backendRefs that are allowed; an HTTPProxy, which names no parents,
+// findReachability follows the parentRefs that attach, and backendRefs that are allowed; a route with a Host, which names no parents,
 // by the ways that requests take.
 func findReachability(
 	routes []*gateway.Route, grants grant.Grants, facts *gateway.AttachmentStatus, traffic []*lower.BackendTraffic,

@@ -50,14 +50,12 @@ type Input struct {
 	Withheld func(*policy.Decision) string
 	// Now is the transition time of conditions that are new or have changed.
 	Now time.Time
-	// DryRuns has, by their keys, the Gateways whose proxies go on with what they are served.
-	DryRuns map[string]DryRun
 	// Proxies has, by their keys, the Gateways for which proxies are run.
 	Proxies map[string]Proxies
 	Pause   parallel.Pause
 }
 
-// Build gives the status of every object that has one: GatewayClasses, Gateways, routes, policies, XBackends, HTTPProxies,
+// Build gives the status of every object that has one: GatewayClasses, Gateways, routes, policies, XBackends, routes with a Host,
 // and Services that policies affect, in this order, each kind in the order in which it was admitted. A Gateway whose
 // class is not in the input has none, for it is another controller's; so have parentRefs that lead to it.
 func Build(in Input) []Object {
@@ -92,8 +90,8 @@ func Build(in Input) []Object {
 	b.writeLoadBalancers()
 	b.writeBackendTLS()
 	b.writeXBackends()
-	b.writeProxies()
-	b.writeExtensions()
+	b.writeHostRoutes()
+	b.writeAuthServices()
 	b.writeServices()
 	return b.objects
 }

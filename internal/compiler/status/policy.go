@@ -14,7 +14,6 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
-	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
 // reasonPending is the reason of Programmed=False for a policy that no request reaches.
@@ -139,16 +138,10 @@ func (b *builder) findAncestors(ref object.Ref) []*ancestor {
 
 // newParentReference names an ancestor in the API's way.
 func newParentReference(t object.TargetRef) gatewayv1.ParentReference {
-	group, kind := gatewayv1.Group(gatewayv1.GroupName), gatewayv1.Kind(t.Kind)
-	switch t.Kind {
-	case object.KindService:
-		group = ""
-	case object.KindXBackend:
+	gk := object.APIKind(t.Kind)
+	group, kind := gatewayv1.Group(gk.Group), gatewayv1.Kind(gk.Kind)
+	if t.Kind == object.KindXBackend {
 		group = gatewayxv1alpha1.GroupName
-	case object.KindVirtualService:
-		group = resource.IstioGroup
-	case object.KindIstioGateway:
-		group, kind = resource.IstioGroup, "Gateway"
 	}
 	ref := gatewayv1.ParentReference{Group: &group, Kind: &kind, Name: gatewayv1.ObjectName(t.Name)}
 	if t.Namespace != "" {

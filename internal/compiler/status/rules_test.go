@@ -12,6 +12,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/compiler/compilertest"
+	"github.com/limpet-proxy/limpet/internal/compiler/contourapi"
 	"github.com/limpet-proxy/limpet/internal/compiler/status"
 )
 
@@ -467,7 +468,7 @@ func statusLines(t *testing.T, text string) string {
 			for _, a := range s.Ancestors {
 				fmt.Fprintln(&b, name, "@", referenceText(string(*a.AncestorRef.Kind), a.AncestorRef)+conditionLine(a.Conditions))
 			}
-		case status.ProxyStatus:
+		case contourapi.Status:
 			var conditions []metav1.Condition
 			for _, c := range s.Conditions {
 				conditions = append(conditions, c.Condition)

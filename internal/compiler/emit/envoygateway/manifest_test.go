@@ -131,11 +131,13 @@ func TestUnsupportedObjectsAreReported(t *testing.T) {
 	plan, a := newPlan(t, object.KindHTTPRoute, `{matches: [{}], backendRefs: [{kind: XBackend, name: x}, {name: a, port: 8080}]}`)
 	a.Sessions.All = nil
 	for kind, spec := range map[string]string{
-		object.KindHTTPProxy: "{}", object.KindLoadBalancer: "{strategy: Random}", object.KindTrafficPolicy: "{retryConstraint: {}}",
+		object.KindLoadBalancer: "{strategy: Random}", object.KindTrafficPolicy: "{retryConstraint: {}}",
 	} {
 		o := newObject(t, kind, "o", spec)
 		plan.Objects[kind] = append(plan.Objects[kind], &o)
 	}
+	proxy := newObject(t, "HTTPProxy", "o", "{}")
+	plan.HostRoutes = []*ir.Object{&proxy}
 	emit(t, plan).checkProblems(t,
 		"kind: not supported by envoy-gateway: Envoy Gateway does not know HTTPProxy",
 		"spec.rules[0].backendRefs[0].kind: not supported by envoy-gateway: Envoy Gateway does not know XBackend",

@@ -94,8 +94,8 @@ func (e *emitter) reportUnsupported() {
 				fmt.Sprintf("write a BackendTrafficPolicy for %s", spec))
 		}
 	}
-	for _, p := range e.plan.Objects[object.KindHTTPProxy] {
-		e.rep.NotSupportedBy(p.Subject, targetName, "kind", "Envoy Gateway does not know HTTPProxy")
+	for _, r := range e.plan.HostRoutes {
+		e.rep.NotSupportedBy(r.Subject, targetName, "kind", "Envoy Gateway does not know "+r.Kind)
 	}
 }
 

@@ -43,7 +43,7 @@ var Capabilities = capability.WithoutLoadBalancing(noBalancing, noHosts, capabil
 	"HTTPRoute retry.backoff":           theirs,
 	"across HTTPProxy": {
 		Support: capability.No,
-		Note:    "it is Contour's kind",
+		Note:    "Istio does not know the kind",
 	},
 	"XBackendTrafficPolicy retryConstraint": {
 		Support: capability.No,

@@ -59,7 +59,6 @@ type emitter struct {
 	Options
 	plan      *ir.Plan
 	rep       *report.Report
-	registry  registry
 	proxySets []*proxySet
 	named     map[object.Ref]*proxySet // whose resources have a name
 	documents []document
@@ -68,7 +67,7 @@ type emitter struct {
 
 // Emit writes the resources. What Istio can't carry goes to the report.
 func Emit(plan *ir.Plan, global plugin.Global, o Options, rep *report.Report) (*Output, error) {
-	e := &emitter{Options: o, plan: plan, rep: rep, registry: newRegistry(plan)}
+	e := &emitter{Options: o, plan: plan, rep: rep}
 	e.reportUnsupported()
 	out := &Output{}
 	services := map[string]bool{}
@@ -180,11 +179,11 @@ const waypoint = "istio-waypoint"
 // with one selector are one set.
 func (e *emitter) findProxySet(rule *ir.AttachedRule) (string, *proxySet) {
 	g := rule.Listener.Gateway
-	if g.Kind != object.KindIstioGateway && g.Class == waypoint {
+	if g.Class == waypoint {
 		e.rep.NotSupportedBy(g.Subject, Target, "spec.gatewayClassName", "a waypoint is no gateway for Istio's EnvoyFilters")
 		return "", nil
 	}
-	if g.Kind != object.KindIstioGateway {
+	if g.Selector == nil {
 		return "gateway " + g.Key(), &proxySet{first: g, name: "limpet-" + g.Name, namespace: g.Namespace, gateway: g.Name}
 	}
 	if len(g.Selector) == 0 {

@@ -162,11 +162,12 @@ func TestEnvoyFilterTurnsSessionsOn(t *testing.T) {
 func TestServicesOfSessionsHaveLabels(t *testing.T) {
 	web := newListener(object.KindGateway, "web")
 	there, away := newObject(object.KindService, "there", `"spec": {"ports": [{"port": 8080}]}`), newService("away")
-	entry := newObject(object.KindServiceEntry, "entry", `"spec": {"hosts": ["api.example.com"]}`)
+	entry := newObject("ServiceEntry", "entry", `"spec": {}`)
 	host := &ir.Backend{Ref: object.Ref{Kind: "Hostname", Name: "api.example.com"}, Port: 443}
 	rule := newRule(object.KindHTTPRoute, "a", []*ir.Backend{newService("there"), away, host}, "")
 	plan := planOf(attach(rule, web, newSession(newPolicy("shop/a/rule/0", "/", 0))))
-	plan.Objects = map[string][]*ir.Object{object.KindService: {&there}, object.KindServiceEntry: {&entry}}
+	plan.Objects = map[string][]*ir.Object{object.KindService: {&there}}
+	plan.Hosts = map[string]*ir.Object{"api.example.com": &entry}
 	emit(t, plan, Options{}).checkWarnings(t, "metadata.labels: without the label istio.io/persistent-session, whatever its value, Istio takes hosts")
 
 	native := emit(t, plan, Options{NativePin: true})
@@ -182,7 +183,7 @@ func TestServicesOfSessionsHaveLabels(t *testing.T) {
 func TestUnsupportedObjectsAreReported(t *testing.T) {
 	objects := map[string][]*ir.Object{}
 	for kind, fields := range map[string]string{
-		object.KindHTTPProxy: `"spec": {}`, object.KindXBackend: `"spec": {}`, object.KindLoadBalancer: `"spec": {}`,
+		object.KindXBackend: `"spec": {}`, object.KindLoadBalancer: `"spec": {}`,
 		object.KindTrafficPolicy: `"spec": {"retryConstraint": {"budget": {"percent": 20}}}`,
 	} {
 		o := newObject(kind, "x", fields)
@@ -190,8 +191,9 @@ func TestUnsupportedObjectsAreReported(t *testing.T) {
 	}
 	sessions := newObject(object.KindTrafficPolicy, "sessions", `"spec": {"sessionPersistence": {}, "retryConstraint": null}`)
 	objects[object.KindTrafficPolicy] = append(objects[object.KindTrafficPolicy], &sessions)
-	emit(t, &ir.Plan{Objects: objects}, Options{}).checkWarnings(t,
-		"not supported by istio: HTTPProxy", "spec: not supported by istio: what spreads", "not supported by istio: Istio knows no XBackend",
+	proxy := newObject("HTTPProxy", "x", `"spec": {}`)
+	emit(t, &ir.Plan{Objects: objects, HostRoutes: []*ir.Object{&proxy}}, Options{}).checkWarnings(t,
+		"not supported by istio: Istio does not know HTTPProxy", "spec: not supported by istio: what spreads", "not supported by istio: Istio knows no XBackend",
 		"spec.retryConstraint: not supported by istio: what caps retries")
 }
 

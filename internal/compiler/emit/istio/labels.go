@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
@@ -24,9 +25,13 @@ const (
 
 // checkLabels sees to the label of the Services, and says where it is missing.
 func (e *emitter) checkLabels(hosts map[string]bool) {
+	services := map[string]*ir.Object{}
+	for _, s := range e.plan.Objects[object.KindService] {
+		services[serviceHost(s.Ref)] = s
+	}
 	pin := policyconfig.DefaultConfig().PinHeader
 	for _, host := range slices.Sorted(maps.Keys(hosts)) {
-		s, entry := e.registry.services[host], e.registry.entries[host]
+		s, entry := services[host], e.plan.Hosts[host]
 		switch {
 		case !e.NativePin && s != nil && s.Labels[drainLabel] == "":
 			e.rep.AdviseAt(s.Subject, "metadata.labels", fmt.Sprintf(

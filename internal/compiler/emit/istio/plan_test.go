@@ -32,6 +32,9 @@ func newObject(kind, name, fields string) ir.Object {
 // newListener makes a Gateway with one listener.
 func newListener(kind, name string) *ir.GatewayListener {
 	g := &ir.Gateway{Object: newObject(kind, name, `"spec": {}`), Class: "istio"}
+	if kind == object.KindIstioGateway {
+		g.Class, g.Selector = "", map[string]string{}
+	}
 	g.Listeners = []*ir.GatewayListener{{Gateway: g, Name: "http", Port: 80, Protocol: gatewayv1.HTTPProtocolType}}
 	return g.Listeners[0]
 }

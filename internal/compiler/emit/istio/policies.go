@@ -59,7 +59,7 @@ func (e *emitter) withhold(rule *ir.AttachedRule, path, why string) {
 
 // haveSameProxies tells whether two Gateways are served by one set of proxies.
 func haveSameProxies(a, b *ir.Gateway) bool {
-	return a == b || a.Kind == object.KindIstioGateway && b.Kind == a.Kind && maps.Equal(a.Selector, b.Selector)
+	return a == b || a.Selector != nil && b.Selector != nil && maps.Equal(a.Selector, b.Selector)
 }
 
 // hasNoBackends reports whether no request of a rule goes to a backend of its own: it redirects or answers, which needs

@@ -2,7 +2,6 @@ package istio
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
@@ -12,8 +11,8 @@ import (
 // reportUnsupported reports the objects that have no effect on Istio, and mirrors.
 func (e *emitter) reportUnsupported() {
 	e.reportMirrors()
-	for _, p := range e.plan.Objects[object.KindHTTPProxy] {
-		e.rep.NotSupportedBy(p.Subject, Target, "", "HTTPProxy is Contour's kind")
+	for _, r := range e.plan.HostRoutes {
+		e.rep.NotSupportedBy(r.Subject, Target, "", "Istio does not know "+r.Kind)
 	}
 	for _, b := range e.plan.Objects[object.KindXBackend] {
 		e.rep.NotSupportedBy(b.Subject, Target, "", "Istio knows no XBackend")
@@ -38,11 +37,7 @@ func (e *emitter) reportMirrors() {
 			continue
 		}
 		told[a.Rule] = true
-		path := fmt.Sprintf("spec.rules[%d].filters", a.Index)
-		if a.Route.Kind == object.KindVirtualService {
-			path = fmt.Sprintf("spec.http[%d]", a.Index)
-		}
-		e.rep.NotSupportedBy(a.Route.Subject, Target, path,
+		e.rep.NotSupportedBy(a.Route.Subject, Target, rulePath(a)+".filters",
 			"its mirrors get the session's token: Istio has no field for what copies lack, and an EnvoyFilter adds mirrors to Envoy's list "+
 				"of them but changes none")
 	}

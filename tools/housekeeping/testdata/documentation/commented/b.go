@@ -1,2 +1,0 @@
-// Package commented has its comment in one file of two.
-package commented

@@ -1,3 +1,0 @@
-package commented_test
-
-func Exported() {}

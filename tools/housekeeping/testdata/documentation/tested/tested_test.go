@@ -1,2 +1,0 @@
-// Package tested has tests only.
-package tested

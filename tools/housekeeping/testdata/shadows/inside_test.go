@@ -1,3 +1,0 @@
-package shadows
-
-func helper() { value := 1; _ = value }

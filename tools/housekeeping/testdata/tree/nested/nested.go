@@ -1,2 +1,0 @@
-// Package nested is a module of its own.
-package nested
