@@ -103,7 +103,7 @@ conformance-subset: build ## run a part of them, conformance/subset.txt: a minut
 	@$(ON_KUBERNETES) conformance/run.sh "$$(grep -v '^#' conformance/subset.txt | paste -sd,)"
 
 .PHONY: conformance-envoy-gateway
-conformance-envoy-gateway: build bin/envoy-gateway ## the tests of session persistence on Envoy Gateway's own: three minutes (as root)
+conformance-envoy-gateway: build bin/envoy-gateway ## the tests of session persistence on Envoy Gateway's own: a minute (as root)
 	@$(ON_KUBERNETES) ENVOY_GATEWAY=bin/envoy-gateway conformance/run.sh $(TESTS)
 
 .PHONY: build

@@ -1,4 +1,5 @@
-// Command cluster runs a command beside a Kubernetes cluster on this machine (e2e/internal/cluster), the path of whose kubeconfig is in CLUSTER:
+// Command cluster runs a command beside a stand-in of a Kubernetes cluster on this machine (e2e/internal/standin). CLUSTER names
+// its kubeconfig.
 //
 //	KUBERNETES=FOLDER cluster [--image NAME=PROGRAM]... COMMAND ARGUMENT...
 //
@@ -14,7 +15,7 @@ import (
 	"strings"
 	"syscall"
 
-	standin "github.com/limpet-proxy/limpet/e2e/internal/cluster"
+	"github.com/limpet-proxy/limpet/e2e/internal/standin"
 )
 
 func main() {
@@ -27,7 +28,7 @@ func main() {
 		images[name] = standin.Image{Files: map[string]string{"/program": program}, Libraries: true, Entrypoint: []string{"/program"}}
 		return nil
 	})
-	standin.Main("cluster", func() int {
+	standin.Main("conformance", func() int {
 		flag.Parse()
 		if flag.NArg() == 0 {
 			fmt.Fprintln(os.Stderr, "usage: cluster [--image NAME=PROGRAM]... COMMAND ARGUMENT...")

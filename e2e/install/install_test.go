@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/limpet-proxy/limpet/e2e/install/chart"
+	"github.com/limpet-proxy/limpet/e2e/internal/standin"
 )
 
 // page is docs/install.md: its blocks of shell that this test runs, by the heading that they are under.
@@ -103,7 +104,7 @@ exec "` + programs + `/kubectl" "${args[@]}"
 	if err := os.Symlink(c.limpet, filepath.Join(shims, "limpet")); err != nil {
 		t.Fatal(err)
 	}
-	s.env = []string{"PATH=" + shims + ":" + os.Getenv("PATH"), "HOME=" + s.folder, "KUBECONFIG=" + filepath.Join(c.folder, "kubeconfig")}
+	s.env = []string{"PATH=" + shims + ":" + os.Getenv("PATH"), "HOME=" + s.folder, "KUBECONFIG=" + c.Kubeconfig(standin.AdminToken)}
 	return s
 }
 
@@ -184,7 +185,7 @@ func TestInstall(t *testing.T) {
 		}
 	}
 	s.run(t, p.blocks["In a cluster"][0])
-	before := c.objects(t)
+	before := c.quiet(t)
 	begun := time.Now()
 	s.run(t, p.blocks["In a cluster"][1])
 	t.Logf("limpet is ready %.1f s after helm install", time.Since(begun).Seconds())
@@ -283,6 +284,19 @@ func checkLeft(t *testing.T, before, after []string) {
 	}
 }
 
+// quiet gives the objects when Kubernetes' own controllers have made what they make at their start.
+func (c *cluster) quiet(t *testing.T) (now []string) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+		last := now
+		if now = c.objects(t); slices.Equal(now, last) {
+			break
+		}
+		time.Sleep(3 * time.Second)
+	}
+	return now
+}
+
 // settled gives the objects when the Pods have ended that end, after half a minute at the latest.
 func (c *cluster) settled(t *testing.T, before []string) (now []string) {
 	t.Helper()
@@ -311,7 +325,7 @@ func (c *cluster) awaitGone(t *testing.T, before []string) {
 // objects are all of the cluster: RESOURCE NAMESPACE/NAME.
 func (c *cluster) objects(t *testing.T) (all []string) {
 	t.Helper()
-	lister, err := discovery.NewDiscoveryClientForConfig(c.config)
+	lister, err := discovery.NewDiscoveryClientForConfig(c.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -319,7 +333,7 @@ func (c *cluster) objects(t *testing.T) (all []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := dynamic.NewForConfig(c.config)
+	client, err := dynamic.NewForConfig(c.Config)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,11 +27,11 @@ func TestManifests(t *testing.T) {
 	s.run(t, p.blocks["In a cluster"][0])
 	s.file(t, "install.yaml", installManifest(t))
 	s.run(t, `kubectl apply --server-side -f install.yaml --validate=strict`)
-	groups, err := discovery.NewDiscoveryClientForConfig(c.config)
+	groups, err := discovery.NewDiscoveryClientForConfig(c.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := dynamic.NewForConfig(c.config)
+	client, err := dynamic.NewForConfig(c.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,11 +82,11 @@ func (c *cluster) checkPodSecurity(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Name: "bad", Namespace: chart.Namespace},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "bad", Image: "bad"}}},
 	}
-	_, err := c.client.CoreV1().Pods(chart.Namespace).Create(context.Background(), bad, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	_, err := c.Client.CoreV1().Pods(chart.Namespace).Create(context.Background(), bad, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 	if err == nil || !strings.Contains(err.Error(), "PodSecurity") {
 		t.Errorf("a Pod that may be root is admitted: %v", err)
 	}
-	pods, err := c.client.CoreV1().Pods(chart.Namespace).List(t.Context(), metav1.ListOptions{})
+	pods, err := c.Client.CoreV1().Pods(chart.Namespace).List(t.Context(), metav1.ListOptions{})
 	if err != nil || len(pods.Items) != 2 {
 		t.Errorf("%d Pods of limpet, %v", len(pods.Items), err)
 	}

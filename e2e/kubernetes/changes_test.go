@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	standin "github.com/limpet-proxy/limpet/e2e/internal/cluster"
 	"github.com/limpet-proxy/limpet/e2e/internal/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/standin"
 )
 
 // town is what changes at random: a Gateway with listeners that come and go, a route of which two rules have sessions, routes that come

@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/limpet-proxy/limpet/compiler/api"
-	standin "github.com/limpet-proxy/limpet/e2e/internal/cluster"
+	"github.com/limpet-proxy/limpet/e2e/internal/standin"
 )
 
 // cluster is an API server with its etcd, without nodes and controllers.

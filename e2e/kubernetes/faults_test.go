@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	standin "github.com/limpet-proxy/limpet/e2e/internal/cluster"
 	"github.com/limpet-proxy/limpet/e2e/internal/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/standin"
 )
 
 // faultyServer stands between limpet and the API server, and does what one does that is in trouble.

@@ -5,8 +5,8 @@ import (
 	"os"
 	"testing"
 
-	standin "github.com/limpet-proxy/limpet/e2e/internal/cluster"
 	"github.com/limpet-proxy/limpet/e2e/internal/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/standin"
 )
 
 func TestMain(m *testing.M) {

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	standin "github.com/limpet-proxy/limpet/e2e/internal/cluster"
 	"github.com/limpet-proxy/limpet/e2e/internal/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/standin"
 )
 
 // TestReferences: of Secrets and ConfigMaps limpet keeps those alone that something refers to. One that is referred to later is read then,

@@ -10,8 +10,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	standin "github.com/limpet-proxy/limpet/e2e/internal/cluster"
 	"github.com/limpet-proxy/limpet/e2e/internal/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/standin"
 )
 
 // TestRejected: what an Envoy does not take is told in its words by the Gateway's status, by an event and by a metric, once; what served

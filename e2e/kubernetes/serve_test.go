@@ -10,8 +10,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	standin "github.com/limpet-proxy/limpet/e2e/internal/cluster"
 	"github.com/limpet-proxy/limpet/e2e/internal/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/standin"
 )
 
 // shop is a Gateway with a route that keeps sessions, and the Service that it leads to.

@@ -18,8 +18,8 @@ import (
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 
-	standin "github.com/limpet-proxy/limpet/e2e/internal/cluster"
 	"github.com/limpet-proxy/limpet/e2e/internal/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/standin"
 )
 
 // The ports of the two backends, which answer at every address of the pods' range.

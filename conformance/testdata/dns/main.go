@@ -3,19 +3,34 @@ package main
 
 import (
 	"fmt"
+	"net"
 	"os"
-
-	"github.com/miekg/dns"
 )
 
 func main() {
-	handler := dns.HandlerFunc(func(w dns.ResponseWriter, query *dns.Msg) {
-		if err := w.WriteMsg(new(dns.Msg).SetReply(query)); err != nil {
-			fmt.Println("Error writing DNS:", err)
-		}
-	})
-	if err := dns.ListenAndServe(":53", "udp", handler); err != nil {
-		fmt.Println("dns server error:", err)
+	if err := serve(); err != nil {
+		fmt.Println("dns:", err)
 		os.Exit(1)
+	}
+}
+
+func serve() error {
+	socket, err := net.ListenPacket("udp", ":53")
+	if err != nil {
+		return err
+	}
+	message := make([]byte, 1500)
+	for {
+		n, from, err := socket.ReadFrom(message)
+		if err != nil {
+			return err
+		}
+		if n < 12 {
+			continue // no header
+		}
+		message[2] |= 0x80 // a response
+		if _, err := socket.WriteTo(message[:n], from); err != nil {
+			return err
+		}
 	}
 }

@@ -1,4 +1,4 @@
-package cluster
+package standin
 
 import (
 	"crypto/rand"
@@ -58,6 +58,9 @@ const (
 
 // StartPlane starts an API server in which nothing is. KUBERNETES names the folder of the programs.
 func StartPlane(o Options) (*Plane, error) {
+	if os.Getenv("KUBERNETES") == "" {
+		return nil, errors.New("KUBERNETES names no folder of a control plane")
+	}
 	folder, err := os.MkdirTemp("", "limpet-cluster")
 	if err != nil {
 		return nil, err
@@ -129,8 +132,8 @@ func (p *Plane) startServer() error {
 	flags := append([]string{
 		"--etcd-servers=" + EtcdURL, "--bind-address=0.0.0.0", "--secure-port=" + serverPort, "--cert-dir=certs",
 		"--service-cluster-ip-range=" + serviceNetwork, "--authorization-mode=RBAC", "--token-auth-file=tokens.csv",
-		"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file=sa.pub", "--service-account-signing-key-file=sa.key",
-		"--advertise-address=" + Address, "--endpoint-reconciler-type=none",
+		"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file=sa.pub",
+		"--service-account-signing-key-file=sa.key", "--advertise-address=" + Address, "--endpoint-reconciler-type=none",
 	}, p.options.Flags...)
 	if err := p.launch("kube-apiserver", flags...); err != nil {
 		return err
@@ -141,9 +144,9 @@ func (p *Plane) startServer() error {
 // StartControllers starts Kubernetes' own controllers and scheduler.
 func (p *Plane) StartControllers() error {
 	return errors.Join(
-		p.launch("kube-controller-manager", "--kubeconfig=kubeconfig-"+AdminToken, "--service-account-private-key-file=sa.key", "--leader-elect=false",
-			"--controllers=*,-nodeipam,-nodelifecycle,-route,-cloud-node-lifecycle", "--bind-address=127.0.0.1", "--root-ca-file=certs/apiserver.crt",
-			"--use-service-account-credentials=true"),
+		p.launch("kube-controller-manager", "--kubeconfig=kubeconfig-"+AdminToken, "--leader-elect=false", "--bind-address=127.0.0.1",
+			"--controllers=*,-nodeipam,-nodelifecycle,-route,-cloud-node-lifecycle", "--root-ca-file=certs/apiserver.crt",
+			"--service-account-private-key-file=sa.key", "--use-service-account-credentials=true"),
 		p.launch("kube-scheduler", "--kubeconfig=kubeconfig-"+AdminToken, "--leader-elect=false", "--bind-address=127.0.0.1"),
 	)
 }

@@ -1,4 +1,4 @@
-package cluster
+package standin
 
 import (
 	"errors"
@@ -35,7 +35,8 @@ const (
 func Main(name string, work func() int) {
 	becomeContainer()
 	if os.Getenv("KUBERNETES") == "" && os.Getenv("CI") != "true" && os.Getenv("LIMPET_REQUIRE_ENVOY") != "1" {
-		fmt.Printf("%s: skipped, for KUBERNETES names no control plane: make builds one, see 'make help'\n", name)
+		target := strings.ReplaceAll(name, "/", "-")
+		fmt.Printf("%s: skipped, for KUBERNETES names no control plane: run 'make %s', which builds one\n", name, target)
 		os.Exit(0)
 	}
 	if os.Getenv(inside) == "" {

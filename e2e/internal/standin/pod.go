@@ -1,4 +1,4 @@
-package cluster
+package standin
 
 import (
 	"context"
@@ -63,6 +63,9 @@ func (p *pod) say(format string, args ...any) { fmt.Fprintf(&p.log, "node: "+for
 // begin gives the Pod its network and volumes, and runs its init containers.
 func (p *pod) begin() error {
 	p.say("begins at %s", p.ip)
+	if n := len(p.object.Spec.Containers); n != 1 {
+		return fmt.Errorf("%d containers: one is known here", n)
+	}
 	if err := p.makeNetwork(); err != nil {
 		return err
 	}
@@ -84,7 +87,7 @@ func (p *pod) begin() error {
 	return nil
 }
 
-// runOnce runs the container until it ends, or the Pod does. Only one container is known here.
+// runOnce runs the container until it ends, or the Pod does.
 func (p *pod) runOnce() (grace time.Duration, again bool) {
 	c := &p.object.Spec.Containers[0]
 	command, err := p.command(c, nil)

@@ -1,4 +1,4 @@
-package cluster
+package standin
 
 import (
 	"context"
@@ -141,7 +141,7 @@ func (s *services) accept(l net.Listener, at string) {
 
 // pass leads a connection to an endpoint, and stays with it.
 func (s *services) pass(client net.Conn, at string) {
-	defer client.Close()
+	defer func() { _ = client.Close() }()
 	s.lock.Lock()
 	hosts := s.hosts[at]
 	s.turn++
@@ -154,7 +154,7 @@ func (s *services) pass(client net.Conn, at string) {
 	if err != nil {
 		return
 	}
-	defer server.Close()
+	defer func() { _ = server.Close() }()
 	go func() {
 		_, _ = io.Copy(server, client)
 		_ = server.(*net.TCPConn).CloseWrite()

@@ -1,4 +1,4 @@
-package cluster
+package standin
 
 import (
 	"context"
@@ -90,7 +90,8 @@ func (n *Node) register(ctx context.Context, port int32) error {
 		return err
 	}
 	room := corev1.ResourceList{
-		corev1.ResourceCPU: resource.MustParse("1000"), corev1.ResourceMemory: resource.MustParse("1000Gi"), corev1.ResourcePods: resource.MustParse("10000"),
+		corev1.ResourceCPU: resource.MustParse("1000"), corev1.ResourceMemory: resource.MustParse("1000Gi"),
+		corev1.ResourcePods: resource.MustParse("10000"),
 	}
 	return retry.RetryOnConflict(retry.DefaultBackoff, func() error { // controllers write it, too
 		o, err := nodes.Get(ctx, nodeName, metav1.GetOptions{})
