@@ -43,6 +43,9 @@ const (
 	ctl   = "limpet.dev/gateway-controller"
 )
 
+// server is where limpet listens for Envoys: Envoy Gateway takes the usual port.
+const server = "127.0.0.1:17000"
+
 // gatewayNetwork has the addresses of Gateways.
 const gatewayNetwork = "10.244.200.0/24"
 
@@ -98,11 +101,9 @@ func newWorld(t *testing.T, controller string) *world {
 	}
 	installCRDs(ctx, t, c, env(t, "CRDS"))
 	out := env(t, "OUT")
-	n := newNode(ctx, t, c, env(t, "ECHO"), out)
-	t.Cleanup(n.stop)
 	p := &proxies{limpet: env(t, "LIMPET"), envoy: env(t, "ENVOY"), out: out, c: c, running: map[string]*exec.Cmd{}}
-	server := p.serve(t, kubeconfig, env(t, "WASM"), controller)
-	t.Cleanup(func() { _ = server.Process.Kill() })
+	serving := p.serve(t, kubeconfig, env(t, "WASM"), controller)
+	t.Cleanup(func() { _ = serving.Process.Kill() })
 	go p.run(ctx)
 	gatewayClass := &v1.GatewayClass{ObjectMeta: metav1.ObjectMeta{Name: class}, Spec: v1.GatewayClassSpec{ControllerName: v1.GatewayController(controller)}}
 	if err := c.Create(ctx, gatewayClass); err != nil {
@@ -318,12 +319,13 @@ func (p *proxies) serve(t *testing.T, kubeconfig, wasm, controller string) *exec
 		t.Fatal(err)
 	}
 	p.root = strings.TrimSpace(string(text))
-	server, err := p.start("serve.log", nil, p.limpet, "serve", "--kubeconfig", kubeconfig, "--system-namespace", "default", "--controller-name", controller,
-		"--wasm-path", wasm, "--keys-secret", "limpet-keys", "--root", root, "--address-pool", gatewayNetwork)
+	serving, err := p.start("serve.log", nil, p.limpet, "serve", "--kubeconfig", kubeconfig, "--system-namespace", "default", "--controller-name", controller,
+		"--wasm-path", wasm, "--keys-secret", "limpet-keys", "--root", root, "--address-pool", gatewayNetwork,
+		"--listen", server, "--admin", "none")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return server
+	return serving
 }
 
 // run has an Envoy run for each Gateway of limpet's class, as long as there is one.
@@ -362,7 +364,7 @@ func (p *proxies) run(ctx context.Context) {
 func (p *proxies) begin(key string) {
 	p.made++
 	admin := fmt.Sprintf("127.0.0.1:%d", 30000+p.made)
-	text, err := exec.Command(p.limpet, "bootstrap", "--gateway", key, "--admin", admin).Output()
+	text, err := exec.Command(p.limpet, "bootstrap", "--gateway", key, "--server", server, "--admin", admin).Output()
 	if err != nil {
 		fmt.Println("harness: limpet bootstrap", key, err)
 		return

@@ -87,8 +87,7 @@ func newCheck() *cobra.Command {
 	}
 	cc.input.register(c)
 	cc.verdict.register(c.Flags(), "exit 1 for warnings and for what is left out")
-	targets := strings.Join(compiler.Targets(), "|")
-	c.Flags().StringVarP(&cc.target, "target", "t", string(compiler.TargetEnvoy), "check for `"+targets+"`")
+	registerTarget(c.Flags(), &cc.target, "check for")
 	c.Flags().StringArrayVar(&cc.since, "since", nil,
 		"warn of rules whose sessions end when the input takes the place of\nthat in `PATH`; may be repeated")
 	c.Flags().StringVarP(&cc.format, "output", "o", formatTable, "print `table|yaml|json`")
@@ -96,7 +95,7 @@ func newCheck() *cobra.Command {
 }
 
 func (cc *checkCommand) check(c *cobra.Command, args []string) error {
-	if err := checkChoice("target", cc.target, compiler.Targets()...); err != nil {
+	if err := checkTarget(cc.target); err != nil {
 		return err
 	}
 	if err := checkChoice("output", cc.format, formatTable, formatYAML, formatJSON); err != nil {

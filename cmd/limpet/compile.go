@@ -110,8 +110,7 @@ func newCompile() *cobra.Command {
 	cc.config.register(c)
 	cc.config.module.register(c.Flags())
 	cc.config.istio.register(c.Flags())
-	targets := strings.Join(compiler.Targets(), "|")
-	c.Flags().StringVarP(&cc.target, "target", "t", string(compiler.TargetEnvoy), "what to make: `"+targets+"`")
+	registerTarget(c.Flags(), &cc.target, "what to make:")
 	c.Flags().StringVarP(&cc.out, "out", "o", "", "folder `DIR` for the files (default: standard output)")
 	c.Flags().StringVar(&cc.report, "report", "", "write refusals and warnings to `FILE`, as JSON")
 	cc.watch.register(c.Flags(), "follow the input: write every change into DIR, for Envoy to take over\nwhile it runs")
@@ -122,7 +121,7 @@ func newCompile() *cobra.Command {
 
 // check refuses a wrong command line before anything is read.
 func (cc *compileCommand) check(c *cobra.Command, args []string) error {
-	if err := checkChoice("target", cc.target, compiler.Targets()...); err != nil {
+	if err := checkTarget(cc.target); err != nil {
 		return err
 	}
 	cc.config.keys.target = cc.target

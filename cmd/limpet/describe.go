@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
@@ -59,15 +58,14 @@ func newDescribe() *cobra.Command {
 	}
 	dc.input.register(c)
 	c.Flags().StringVar(&dc.section, "section", "", "`NAME` of a listener of the Gateway, or of a rule of the route")
-	targets := strings.Join(compiler.Targets(), "|")
-	c.Flags().StringVarP(&dc.target, "target", "t", string(compiler.TargetEnvoy), "describe for `"+targets+"`")
+	registerTarget(c.Flags(), &dc.target, "describe for")
 	c.Flags().StringVarP(&dc.format, "output", "o", formatText, "print `text|yaml|json`")
 	return c
 }
 
 // check takes the first argument as the object; others are further paths, as everywhere.
 func (dc *describeCommand) check(c *cobra.Command, args []string) error {
-	if err := checkChoice("target", dc.target, compiler.Targets()...); err != nil {
+	if err := checkTarget(dc.target); err != nil {
 		return err
 	}
 	if err := checkChoice("output", dc.format, formatText, formatYAML, formatJSON); err != nil {

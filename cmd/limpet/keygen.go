@@ -4,12 +4,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/atomicfile"
 	"github.com/limpet-proxy/limpet/internal/inputfiles"
 	"github.com/limpet-proxy/limpet/internal/keyfile"
@@ -82,8 +80,7 @@ func newKeygen() *cobra.Command {
 	f.DurationVar(&k.expires, "expires", 0, "end the whole ring after this `TIME`, such as 2160h (default: never)")
 	f.StringVarP(&k.output, "output", "o", "", "write `FILE`, which only its owner can read, instead of printing")
 	f.BoolVar(&k.root, "root", false, "print a root secret instead of a ring")
-	targets := strings.Join(compiler.Targets(), "|")
-	f.StringVarP(&k.target, "target", "t", string(compiler.TargetEnvoy), "with --root: whom it is for, `"+targets+"`")
+	registerTarget(f, &k.target, "with --root: whom it is for,")
 	return c
 }
 
@@ -117,7 +114,7 @@ func (k *keygenCommand) checkRoot(c *cobra.Command) error {
 	case !k.root && f.Changed("target"):
 		return usagef("--target needs --root")
 	}
-	return checkChoice("target", k.target, compiler.Targets()...)
+	return checkTarget(k.target)
 }
 
 func (k *keygenCommand) run(c *cobra.Command, now time.Time) error {

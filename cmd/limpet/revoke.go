@@ -52,14 +52,13 @@ func newRevoke() *cobra.Command {
 		RunE:    func(c *cobra.Command, _ []string) error { return r.run(c, time.Now()) },
 	}
 	r.input.register(c)
-	targets := strings.Join(compiler.Targets(), "|")
-	c.Flags().StringVarP(&r.target, "target", "t", string(compiler.TargetEnvoy), "what the input is compiled for, `"+targets+"`")
+	registerTarget(c.Flags(), &r.target, "what the input is compiled for,")
 	registerRing(c.Flags(), &r.keysFile)
 	return c
 }
 
 func (r *revokeCommand) check(c *cobra.Command, args []string) error {
-	if err := checkChoice("target", r.target, compiler.Targets()...); err != nil {
+	if err := checkTarget(r.target); err != nil {
 		return err
 	}
 	return r.input.check(c, args)

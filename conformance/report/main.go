@@ -52,19 +52,25 @@ func readEvents(name string) (map[string]string, error) {
 			results[name] = e.Action
 		}
 	}
+	if slices.ContainsFunc(slices.Collect(maps.Keys(results)), func(test string) bool { return test != whole && results[test] == "fail" }) {
+		delete(results, whole)
+	}
 	if len(results) == 0 {
 		return nil, fmt.Errorf("%s: no test has run", name)
 	}
 	return results, lines.Err()
 }
 
+// whole stands for a run that fails, be it for a test or for what all of them need.
+const whole = "all of it"
+
 // nameOf is the name of the suite's test that an event is of; empty for none. The suite chooses tests by features, and the ones that it
 // skips are none.
 func nameOf(e event) string {
 	parts := strings.Split(e.Test, "/")
 	switch {
-	case len(parts) == 1 && e.Action == "fail": // be it for a test, or for what all of them need
-		return parts[0]
+	case len(parts) == 1 && e.Action == "fail":
+		return whole
 	case e.Action != "skip" && (len(parts) == 3 && parts[1] == "official" || len(parts) == 4 && parts[2] == "tests"):
 		return parts[len(parts)-1]
 	default:

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	standin "github.com/limpet-proxy/limpet/e2e/internal/cluster"
 	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
@@ -59,7 +60,7 @@ func foundTown(t *testing.T, flags ...string) *town {
 		secret: "limpet-keys-of-" + strings.ToLower(t.Name()), random: rand.New(rand.NewPCG(18, 1)),
 	}
 	w.setAll(t)
-	w.serving = harness.ServeCluster(t, c.kubeconfig(), w.port, harness.Ring{}, append([]string{
+	w.serving = harness.ServeCluster(t, c.Kubeconfig(standin.AdminToken), w.port, harness.Ring{}, append([]string{
 		"--system-namespace", "default", "--keys-secret", w.secret,
 	}, flags...)...)
 	return w

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	standin "github.com/limpet-proxy/limpet/e2e/internal/cluster"
 	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
@@ -30,14 +31,14 @@ type faultyServer struct {
 
 // pass hands a request on to the API server.
 func (f *faultyServer) pass(w http.ResponseWriter, r *http.Request) {
-	r.Header.Set("Authorization", "Bearer "+adminToken) // which a client sends over TLS alone
+	r.Header.Set("Authorization", "Bearer "+standin.AdminToken) // which a client sends over TLS alone
 	f.proxy.ServeHTTP(w, r)
 }
 
 // newFaultyServer makes one, and the kubeconfig that leads to it.
 func newFaultyServer(t *testing.T, c *cluster) (f *faultyServer, kubeconfig string) {
 	t.Helper()
-	to, err := url.Parse(c.config.Host)
+	to, err := url.Parse(c.Config.Host)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +56,7 @@ func newFaultyServer(t *testing.T, c *cluster) (f *faultyServer, kubeconfig stri
 	}))
 	t.Cleanup(f.CloseClientConnections)
 	kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
-	text := strings.Replace(readFile(t, c.kubeconfig()), `"https://127.0.0.1:26443", insecure-skip-tls-verify: true`, fmt.Sprintf("%q", f.URL), 1)
+	text := strings.Replace(readFile(t, c.Kubeconfig(standin.AdminToken)), `"`+standin.URL+`", insecure-skip-tls-verify: true`, fmt.Sprintf("%q", f.URL), 1)
 	if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -82,14 +83,7 @@ func refuse(w http.ResponseWriter, code int, reason string) {
 // restart kills the API server, which would wait for its watches, and starts it again on the same etcd.
 func (c *cluster) restart(t *testing.T) {
 	t.Helper()
-	if err := c.server.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = c.server.Wait()
-	if err := c.startServer(); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.awaitReady(); err != nil {
+	if err := c.RestartServer(); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -98,7 +92,7 @@ func (c *cluster) restart(t *testing.T) {
 func (c *cluster) compact(t *testing.T) {
 	t.Helper()
 	post := func(path, body string) string {
-		response, err := http.Post("http://127.0.0.1:23791"+path, "application/json", strings.NewReader(body))
+		response, err := http.Post(standin.EtcdURL+path, "application/json", strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -184,7 +178,7 @@ func (w *town) suffer(t *testing.T, name string, do func()) {
 
 func (w *town) signalAPIServer(t *testing.T, signal os.Signal) {
 	t.Helper()
-	if err := w.c.server.Process.Signal(signal); err != nil {
+	if err := w.c.SignalServer(signal); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -237,7 +231,7 @@ func TestAPIServerInTrouble(t *testing.T) {
 func TestLeader(t *testing.T) {
 	w := newTown(t)
 	defer w.leave(t)
-	standby := harness.ServeCluster(t, w.c.kubeconfig(), w.port, harness.Ring{}, "--system-namespace", "default", "--keys-secret", w.secret)
+	standby := harness.ServeCluster(t, w.c.Kubeconfig(standin.AdminToken), w.port, harness.Ring{}, "--system-namespace", "default", "--keys-secret", w.secret)
 	gateway := object("gateway.networking.k8s.io/v1", "Gateway", "default", "edge")
 	follows := func(what string) {
 		t.Helper()

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	standin "github.com/limpet-proxy/limpet/e2e/internal/cluster"
 	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
@@ -45,7 +46,7 @@ func (c *cluster) setRing(t *testing.T, text string) {
 // ends by any of it, and the ring is sealed on its way.
 func TestKeysInSecret(t *testing.T) {
 	c, port := openShop(t, "10.244.0.1", "10.244.0.2", "10.244.0.3")
-	s := harness.ServeCluster(t, c.kubeconfig(), port, harness.Ring{}, "--system-namespace", "default", "--keys-secret", ringSecret,
+	s := harness.ServeCluster(t, c.Kubeconfig(standin.AdminToken), port, harness.Ring{}, "--system-namespace", "default", "--keys-secret", ringSecret,
 		"--rotate-keys", "30d")
 	envoy := s.Bootstrap(t).Start(t)
 	s.AwaitSettled(t)

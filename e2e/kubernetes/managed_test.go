@@ -12,10 +12,9 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/kubernetes"
 
+	standin "github.com/limpet-proxy/limpet/e2e/internal/cluster"
 	"github.com/limpet-proxy/limpet/e2e/internal/harness"
-	"github.com/limpet-proxy/limpet/e2e/internal/node"
 )
 
 // The objects of Gateways whose proxies limpet runs. They have a class of their own, for the API server is that of all tests.
@@ -69,8 +68,7 @@ spec:
 // fleet is a cluster that runs Gateways' proxies, on a node that is this machine.
 type fleet struct {
 	c       *cluster
-	client  *kubernetes.Clientset
-	node    *node.Node
+	node    *standin.Node
 	serving *harness.Serving
 	keys    harness.Ring
 	clients []*harness.Client // that may have connections
@@ -85,50 +83,32 @@ func (f *fleet) ask(at string) (harness.Response, error) {
 
 const (
 	serverName    = "limpet.limpet-system.svc"
-	serverAddress = node.Address + ":18000"
+	serverAddress = standin.Address + ":18000"
 )
-
-// startControllers runs Kubernetes' own controllers and scheduler until the test ends.
-func (c *cluster) startControllers(t *testing.T) {
-	t.Helper()
-	for _, program := range [][]string{
-		{
-			"kube-controller-manager", "--kubeconfig=kubeconfig", "--service-account-private-key-file=sa.key", "--leader-elect=false",
-			"--controllers=*,-nodeipam,-nodelifecycle,-route,-cloud-node-lifecycle", "--bind-address=127.0.0.1",
-		},
-		{"kube-scheduler", "--kubeconfig=kubeconfig", "--leader-elect=false", "--bind-address=127.0.0.1"},
-	} {
-		command, err := c.launch(program[0], program[1:]...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			_ = command.Process.Kill()
-			_ = command.Wait()
-		})
-	}
-}
 
 // newFleet starts all of it, and a Gateway with a route.
 func newFleet(t *testing.T) *fleet {
 	t.Helper()
 	c := startCluster(t)
-	client, err := kubernetes.NewForConfig(c.config)
-	if err != nil {
-		t.Fatal(err)
-	}
 	shipped := harness.Find(t)
-	f := &fleet{c: c, client: client, keys: harness.NewRing("old", "new")}
+	f := &fleet{c: c, keys: harness.NewRing("old", "new")}
 	filter := shipped.Wasm
 	if harness.Native() {
 		filter = filepath.Join(shipped.Root, "dist", "liblimpet.so")
 	}
-	f.node = node.Start(t, c.config, "node-1", map[string]node.Image{
-		"envoy:1":  {Files: map[string]string{"/usr/local/bin/envoy": shipped.Envoy, filter: filter}},
-		"limpet:1": {Files: map[string]string{"/usr/local/bin/limpet": shipped.Limpet}, Entrypoint: []string{"limpet"}},
-	}, map[string][]string{serverName: {node.Address}})
-	c.startControllers(t)
-	node.StartBalancer(t, c.config, "10.244.200.")
+	var err error
+	f.node, err = c.StartNode(map[string]standin.Image{
+		"envoy":  {Files: map[string]string{"/usr/local/bin/envoy": shipped.Envoy, filter: filter}, Libraries: true},
+		"limpet": {Files: map[string]string{"/usr/local/bin/limpet": shipped.Limpet}, Libraries: true, Entrypoint: []string{"limpet"}},
+	}, map[string][]string{serverName: {standin.Address}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(f.node.Stop)
+	if err := c.StartControllers(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.StopControllers)
 	startPods(t, "10.244.30.1", "10.244.30.2", "10.244.30.3")
 	c.set(t, managedClass)
 	folder, authority := t.TempDir(), harness.NewAuthority(t)
@@ -321,7 +301,7 @@ func (f *fleet) suffer(t *testing.T, at, name string, changes int, do func()) {
 func (f *fleet) evict(t *testing.T) {
 	t.Helper()
 	pod := f.c.list(t, object("v1", "Pod", "managed", ""))[0]
-	err := f.client.PolicyV1().Evictions("managed").Evict(t.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod.GetName(), Namespace: "managed"}})
+	err := f.c.Client.PolicyV1().Evictions("managed").Evict(t.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod.GetName(), Namespace: "managed"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -380,7 +360,7 @@ func TestManagedGateways(t *testing.T) {
 			}
 			return addresses[0].(map[string]any)["value"]
 		}
-		eventually(t, "the node's is the Gateway's", func() bool { return first() == node.Address })
+		eventually(t, "the node's is the Gateway's", func() bool { return first() == standin.Address })
 		// while the Gateway has parameters of its own, which have no address to ask for
 		f.c.set(t, strings.NewReplacer("infrastructure: {", "infrastructure: {parametersRef: {group: limpet.dev, kind: ProxyConfig, name: own}, ",
 			"  listeners", "  addresses: [{type: IPAddress, value: 10.244.201.9}]\n  listeners").Replace(managedGateway))

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	standin "github.com/limpet-proxy/limpet/e2e/internal/cluster"
 	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
@@ -73,7 +74,7 @@ func TestMemory(t *testing.T) {
 	c.set(t, podSlice(one+" u1", two+" u2", three+" u3"))
 	flags := []string{"--system-namespace", "default"}
 	ring := harness.NewRing("k")
-	s := harness.ServeCluster(t, c.kubeconfig(), port, ring, flags...)
+	s := harness.ServeCluster(t, c.Kubeconfig(standin.AdminToken), port, ring, flags...)
 	standby := s.Another(t)
 	door := newDoor(t, s.Listen)
 	envoy := s.Bootstrap(t, "--server", door.Addr().String()).Start(t)

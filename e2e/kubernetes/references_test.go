@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	standin "github.com/limpet-proxy/limpet/e2e/internal/cluster"
 	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
@@ -11,7 +12,7 @@ import (
 // and what becomes of it follows.
 func TestReferences(t *testing.T) {
 	c, port := openShop(t, "10.244.0.1")
-	s := harness.ServeCluster(t, c.kubeconfig(), port, harness.NewRing("k"), "--system-namespace", "default")
+	s := harness.ServeCluster(t, c.Kubeconfig(standin.AdminToken), port, harness.NewRing("k"), "--system-namespace", "default")
 	served := func() string { return fmt.Sprint(served(t, s, "default/late")["secrets"]) }
 	keeps := func(what string, want int) {
 		t.Helper()

@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	standin "github.com/limpet-proxy/limpet/e2e/internal/cluster"
 	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
@@ -27,7 +28,7 @@ func TestRejected(t *testing.T) {
 	good := shopAt(port)
 	c.set(t, good)
 	c.set(t, slice("10.244.9.1", "10.244.9.2"))
-	s := harness.ServeCluster(t, c.kubeconfig(), port, harness.NewRing("k"), "--system-namespace", "default")
+	s := harness.ServeCluster(t, c.Kubeconfig(standin.AdminToken), port, harness.NewRing("k"), "--system-namespace", "default")
 	envoy := s.Bootstrap(t).Start(t)
 	s.AwaitSettled(t)
 	client := envoy.Client()

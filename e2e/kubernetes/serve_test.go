@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	standin "github.com/limpet-proxy/limpet/e2e/internal/cluster"
 	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
@@ -127,7 +128,7 @@ func TestServe(t *testing.T) {
 	port := harness.FreePort(t)
 	c.set(t, shopAt(port))
 	c.set(t, slice("10.244.0.1", "10.244.0.2"))
-	s := harness.ServeCluster(t, c.kubeconfig(), port, harness.NewRing("k"), "--system-namespace", "default")
+	s := harness.ServeCluster(t, c.Kubeconfig(standin.AdminToken), port, harness.NewRing("k"), "--system-namespace", "default")
 	envoy := s.Bootstrap(t).Start(t)
 	s.AwaitSettled(t)
 	client := envoy.Client()

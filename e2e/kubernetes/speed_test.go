@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 
+	standin "github.com/limpet-proxy/limpet/e2e/internal/cluster"
 	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
@@ -63,7 +64,7 @@ func newSpeedWorld(t *testing.T, flags ...string) *speedWorld {
 		}
 		*one.to = resource
 	}
-	w.serving = harness.ServeCluster(t, c.kubeconfig(), w.port, harness.NewRing("k"), append([]string{"--system-namespace", "default"}, flags...)...)
+	w.serving = harness.ServeCluster(t, c.Kubeconfig(standin.AdminToken), w.port, harness.NewRing("k"), append([]string{"--system-namespace", "default"}, flags...)...)
 	w.envoy = w.serving.Bootstrap(t).Start(t)
 	w.serving.AwaitSettled(t)
 	w.countWrites(t)

@@ -31,6 +31,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
+	standin "github.com/limpet-proxy/limpet/e2e/internal/cluster"
 	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
@@ -38,7 +39,7 @@ import (
 func (c *cluster) token(t *testing.T, namespace, account, audience string) string {
 	t.Helper()
 	c.set(t, fmt.Sprintf("apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: %s, namespace: %s}\n", account, namespace))
-	client, err := typedcorev1.NewForConfig(c.config)
+	client, err := typedcorev1.NewForConfig(c.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +68,7 @@ func (c *cluster) ending(t *testing.T, token string, at time.Time) string {
 	if text, err = json.Marshal(claims); err != nil {
 		t.Fatal(err)
 	}
-	block, _ := pem.Decode([]byte(readFile(t, filepath.Join(c.folder, "sa.key"))))
+	block, _ := pem.Decode([]byte(readFile(t, filepath.Join(c.Folder, "sa.key"))))
 	key, err := x509.ParsePKCS1PrivateKey(block.Bytes)
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +150,7 @@ func TestTokens(t *testing.T) {
 	ends := time.Now().Add(15 * time.Second)
 	file := filepath.Join(folder, "token")
 	replace(t, file, c.ending(t, good, ends.Add(-leeway)))
-	s := harness.ServeCluster(t, c.kubeconfig(), port, harness.NewRing("k"), "--system-namespace", "default",
+	s := harness.ServeCluster(t, c.Kubeconfig(standin.AdminToken), port, harness.NewRing("k"), "--system-namespace", "default",
 		"--tls-secret", "xds-tls", "--token-audience", audience)
 	envoy := s.Bootstrap(t, "--token-file", file, "--tls-ca", filepath.Join(folder, "server-ca.crt"), "--server-name", "localhost").Start(t)
 	s.AwaitSettled(t)
@@ -211,7 +212,7 @@ func TestTLSInSecret(t *testing.T) {
 	c, port := openShop(t, "10.244.0.1")
 	first, second := harness.NewAuthority(t), harness.NewAuthority(t)
 	folder := c.setTLSSecret(t, "xds-mtls", first, first)
-	s := harness.ServeCluster(t, c.kubeconfig(), port, harness.NewRing("k"), "--system-namespace", "default", "--tls-secret", "xds-mtls")
+	s := harness.ServeCluster(t, c.Kubeconfig(standin.AdminToken), port, harness.NewRing("k"), "--system-namespace", "default", "--tls-secret", "xds-mtls")
 	envoy := s.Bootstrap(t, "--tls-cert", folder+"/edge.crt", "--tls-key", folder+"/edge.key", "--tls-ca", folder+"/server-ca.crt",
 		"--server-name", "localhost").Start(t)
 	s.AwaitSettled(t)

@@ -2,7 +2,6 @@ package kubernetes
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
+	standin "github.com/limpet-proxy/limpet/e2e/internal/cluster"
 	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
@@ -36,8 +36,8 @@ metadata: {name: limpet}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: limpet}
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: limpet}]
 `)
-	config := rest.CopyConfig(c.config)
-	config.BearerToken = limpetToken
+	config := rest.CopyConfig(c.Config)
+	config.BearerToken = standin.LimpetToken
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +47,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: limpet}]
 		_, pods := client.Resource(podResource).List(t.Context(), metav1.ListOptions{})
 		return services == nil && (pods == nil) == (old == new)
 	})
-	return filepath.Join(c.folder, "kubeconfig-limpet")
+	return c.Kubeconfig(standin.LimpetToken)
 }
 
 // runPod makes a Pod that runs and is ready, as a node says.

@@ -57,7 +57,8 @@ var (
 	passedOver     = []string{"testdata", "dist", "bin", "node_modules"}
 	generatedPages = []string{"docs/requirements.md", "docs/targets.md", "deploy/chart/limpet/README.md"}
 	// generatedPart is a part of a page that a test or a measurement writes.
-	generatedPart = regexp.MustCompile(`(?s)<!-- (fields|floor plan|figures[^>]*) -->.*?<!-- end of [^>]*-->|<!-- \w+ -->.*?<!-- /\w+ -->`)
+	generatedPart = regexp.MustCompile(`(?s)<!-- (?:fields|floor plan|figures|filter|memory|variants|instructions|features)\b[^>]*-->` +
+		`.*?<!-- (?:end of |/)[^>]*-->`)
 )
 
 func (t *tree) readPage(path string) error {

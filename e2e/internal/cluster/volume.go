@@ -1,4 +1,4 @@
-package node
+package cluster
 
 import (
 	"context"
@@ -13,10 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// volumeWithin is how long an object may take to come that a volume is made of.
-const volumeWithin = 30 * time.Second
-
-// makeVolume writes the files of a volume into a folder.
+// makeVolume writes the files of a volume into a folder, when what it is made of is there.
 func (p *pod) makeVolume(v corev1.Volume) error {
 	folder, err := os.MkdirTemp(p.node.folder, p.object.Name+"-"+v.Name)
 	if err != nil {
@@ -24,8 +21,8 @@ func (p *pod) makeVolume(v corev1.Volume) error {
 	}
 	p.files[v.Name] = folder
 	files := map[string][]byte{}
-	for deadline := time.Now().Add(volumeWithin); ; time.Sleep(50 * time.Millisecond) {
-		if err = p.readVolume(v, files); err == nil || !apierrors.IsNotFound(err) || time.Now().After(deadline) {
+	for ; len(p.leave) == 0; time.Sleep(50 * time.Millisecond) {
+		if err = p.readVolume(v, files); err == nil || !apierrors.IsNotFound(err) {
 			break
 		}
 	}
@@ -35,7 +32,7 @@ func (p *pod) makeVolume(v corev1.Volume) error {
 	for name, text := range files {
 		at := filepath.Join(folder, name)
 		err := os.MkdirAll(filepath.Dir(at), 0o755)
-		err = errors.Join(err, os.WriteFile(at, text, 0o440)) //nolint:gosec // the Pod's group reads it
+		err = errors.Join(err, os.WriteFile(at, text, modeOf(v)))
 		if err != nil {
 			return err
 		}
@@ -43,17 +40,40 @@ func (p *pod) makeVolume(v corev1.Volume) error {
 	return p.chown(folder)
 }
 
-// chown gives files to the Pod's group.
+// modeOf is that of a volume's files.
+func modeOf(v corev1.Volume) os.FileMode {
+	mode := (*int32)(nil)
+	switch {
+	case v.Secret != nil:
+		mode = v.Secret.DefaultMode
+	case v.ConfigMap != nil:
+		mode = v.ConfigMap.DefaultMode
+	case v.Projected != nil:
+		mode = v.Projected.DefaultMode
+	}
+	if mode == nil {
+		return 0o644
+	}
+	return os.FileMode(*mode)
+}
+
+// chown gives files to the Pod's group, if it has one.
 func (p *pod) chown(folder string) error {
-	group := 0
-	if s := p.object.Spec.SecurityContext; s != nil && s.FSGroup != nil {
-		group = int(*s.FSGroup)
+	if err := os.Chmod(folder, 0o777); err != nil { //nolint:gosec // as an emptyDir
+		return err
+	}
+	s := p.object.Spec.SecurityContext
+	if s == nil || s.FSGroup == nil {
+		return nil
 	}
 	return filepath.WalkDir(folder, func(path string, d os.DirEntry, err error) error {
-		if err == nil && d.IsDir() {
-			err = os.Chmod(path, 0o777) //nolint:gosec // as an emptyDir
+		if err == nil && !d.IsDir() {
+			var info os.FileInfo
+			if info, err = d.Info(); err == nil {
+				err = os.Chmod(path, info.Mode()|0o440)
+			}
 		}
-		return errors.Join(err, os.Chown(path, 0, group))
+		return errors.Join(err, os.Chown(path, 0, int(*s.FSGroup)))
 	})
 }
 
@@ -131,6 +151,11 @@ func (p *pod) readProjection(s corev1.VolumeProjection, files map[string][]byte)
 			return err
 		}
 		files[s.ServiceAccountToken.Path] = []byte(made.Status.Token)
+		return nil
+	case s.DownwardAPI != nil:
+		for _, i := range s.DownwardAPI.Items {
+			files[i.Path] = []byte(p.field(i.FieldRef.FieldPath))
+		}
 		return nil
 	default:
 		return errors.New("a projection of a kind that is not known here")

@@ -1,4 +1,4 @@
-package node
+package cluster
 
 import (
 	"context"
@@ -29,12 +29,11 @@ type pod struct {
 	leave   chan time.Duration
 	leaving bool
 
-	pause   *exec.Cmd         // has the network namespace
-	files   map[string]string // folders of volumes, by their names
-	process *exec.Cmd         // of the container
-	env     map[string]string // of that, once it runs
-	log     string
-	ready   bool
+	pause *exec.Cmd         // has the network namespace
+	files map[string]string // folders of volumes, by their names
+	env   map[string]string // of the container, once it runs
+	log   podLog
+	ready bool
 }
 
 // live is the life of a Pod.
@@ -59,16 +58,7 @@ func (p *pod) live() {
 }
 
 // say writes into the Pod's log.
-func (p *pod) say(format string, args ...any) {
-	if p.log == "" {
-		p.log = filepath.Join(p.node.folder, p.object.Name+".log")
-	}
-	file, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err == nil {
-		fmt.Fprintf(file, time.Now().Format("15:04:05.000")+" node: "+format+"\n", args...)
-		_ = file.Close()
-	}
-}
+func (p *pod) say(format string, args ...any) { fmt.Fprintf(&p.log, "node: "+format+"\n", args...) }
 
 // begin gives the Pod its network and volumes, and runs its init containers.
 func (p *pod) begin() error {
@@ -105,16 +95,13 @@ func (p *pod) runOnce() (grace time.Duration, again bool) {
 		p.say("container %s: %v", c.Name, err)
 		return <-p.leave, false
 	}
-	p.node.lock.Lock()
-	p.process = command
-	p.node.lock.Unlock()
 	ended := make(chan error, 1)
 	go func() { ended <- command.Wait() }()
 	p.say("container %s runs", c.Name)
 	p.report(c.ReadinessProbe == nil)
 	probing, stop := context.WithCancel(context.Background())
 	defer stop()
-	go p.probe(probing, c.ReadinessProbe)
+	go p.probe(probing, c)
 	select {
 	case err := <-ended:
 		p.say("container %s ended: %v", c.Name, err)
@@ -179,14 +166,13 @@ func (p *pod) forget() {
 
 // command makes a process of a container; instead is another command than its own.
 func (p *pod) command(c *corev1.Container, instead []string) (*exec.Cmd, error) {
-	image, known := p.node.Images[c.Image]
-	if !known {
-		return nil, fmt.Errorf("there is no image %q", c.Image)
+	image, err := p.node.image(c.Image)
+	if err != nil {
+		return nil, err
 	}
 	env := p.env
 	if instead == nil {
-		var err error
-		if env, err = p.environment(c); err != nil {
+		if env, err = p.environment(c, image); err != nil {
 			return nil, err
 		}
 		p.env = env
@@ -202,14 +188,10 @@ func (p *pod) command(c *corev1.Container, instead []string) (*exec.Cmd, error) 
 	if err != nil {
 		return nil, err
 	}
-	spec := container{
-		Network: fmt.Sprintf("/proc/%d/ns/net", p.pause.Process.Pid), Root: root, Mounts: maps.Clone(image.Files), User: p.user(c),
-	}
-	if spec.Mounts == nil {
-		spec.Mounts = map[string]string{}
-	}
+	spec := container{Network: fmt.Sprintf("/proc/%d/ns/net", p.pause.Process.Pid), Root: root, Mounts: image.mounts()}
+	p.setUser(&spec, c, image.User)
 	for _, m := range c.VolumeMounts {
-		spec.Mounts[m.MountPath] = p.files[m.Name]
+		spec.Mounts = append(spec.Mounts, mount{From: filepath.Join(p.files[m.Name], m.SubPath), To: m.MountPath, Write: !m.ReadOnly})
 	}
 	if s := c.SecurityContext; s != nil && s.ReadOnlyRootFilesystem != nil {
 		spec.ReadOnly = *s.ReadOnlyRootFilesystem
@@ -227,34 +209,39 @@ func (p *pod) command(c *corev1.Container, instead []string) (*exec.Cmd, error) 
 	command := exec.Command("/proc/self/exe")
 	command.Env = []string{childVariable + "=" + string(text)}
 	command.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
-	file, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	command.Stdout, command.Stderr = file, file
-	return command, err
+	command.Stdout, command.Stderr = &p.log, &p.log
+	return command, nil
 }
 
-func (p *pod) user(c *corev1.Container) int {
+// setUser has a container run as whom its Pod says.
+func (p *pod) setUser(spec *container, c *corev1.Container, user int) {
+	spec.User, spec.Group = user, user
+	if s := p.object.Spec.SecurityContext; s != nil {
+		if s.RunAsUser != nil {
+			spec.User, spec.Group = int(*s.RunAsUser), int(*s.RunAsUser)
+		}
+		if s.FSGroup != nil {
+			spec.Groups = []int{int(*s.FSGroup)}
+		}
+	}
 	if s := c.SecurityContext; s != nil && s.RunAsUser != nil {
-		return int(*s.RunAsUser)
+		spec.User, spec.Group = int(*s.RunAsUser), int(*s.RunAsUser)
 	}
-	if s := p.object.Spec.SecurityContext; s != nil && s.RunAsUser != nil {
-		return int(*s.RunAsUser)
-	}
-	return 0
 }
 
 // environment is that of a container, whose values may name others that come before.
-func (p *pod) environment(c *corev1.Container) (map[string]string, error) {
+func (p *pod) environment(c *corev1.Container, image Image) (map[string]string, error) {
 	env := map[string]string{
-		"KUBERNETES_SERVICE_HOST": gateway, "KUBERNETES_SERVICE_PORT": "26443",
+		"KUBERNETES_SERVICE_HOST": Address, "KUBERNETES_SERVICE_PORT": serverPort, "HOSTNAME": p.object.Name, "HOME": "/",
+		"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
 	}
+	maps.Copy(env, image.Env)
 	for _, e := range c.Env {
 		switch from := e.ValueFrom; {
 		case from == nil:
 			env[e.Name] = expand(e.Value, env)
 		case from.FieldRef != nil:
-			env[e.Name] = map[string]string{
-				"metadata.name": p.object.Name, "metadata.namespace": p.object.Namespace, "status.podIP": p.ip,
-			}[from.FieldRef.FieldPath]
+			env[e.Name] = p.field(from.FieldRef.FieldPath)
 		case from.SecretKeyRef != nil:
 			s, err := p.node.client.CoreV1().Secrets(p.object.Namespace).Get(context.Background(), from.SecretKeyRef.Name, metav1.GetOptions{})
 			if err != nil {
@@ -266,6 +253,13 @@ func (p *pod) environment(c *corev1.Container) (map[string]string, error) {
 		}
 	}
 	return env, nil
+}
+
+// field gives one of the downward API.
+func (p *pod) field(path string) string {
+	return map[string]string{
+		"metadata.name": p.object.Name, "metadata.namespace": p.object.Namespace, "status.podIP": p.ip, "spec.nodeName": nodeName,
+	}[path]
 }
 
 // expand replaces $(NAME), as Kubernetes does: $$ is a dollar, and what is not known stays.
@@ -308,7 +302,7 @@ func (p *pod) makeNetwork() error {
 	commands := []string{
 		"ip link add " + link + " type veth peer name eth0 netns " + pid, "ip link set " + link + " master " + bridge + " up",
 		in + "ip link set lo up", in + "ip addr add " + p.ip + "/16 dev eth0", in + "ip link set eth0 up",
-		in + "ip route add default via " + gateway,
+		in + "ip route add default via " + Address,
 	}
 	if s := p.object.Spec.SecurityContext; s != nil {
 		for _, one := range s.Sysctls {
@@ -316,24 +310,30 @@ func (p *pod) makeNetwork() error {
 		}
 	}
 	for _, one := range commands {
-		words := strings.Fields(one)
-		if text, err := exec.Command(words[0], words[1:]...).CombinedOutput(); err != nil {
-			return fmt.Errorf("%s: %w: %s", one, err, text)
+		if err := run(one); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
 // probe asks whether the container is ready.
-func (p *pod) probe(ctx context.Context, probe *corev1.Probe) {
+func (p *pod) probe(ctx context.Context, c *corev1.Container) {
+	probe := c.ReadinessProbe
 	if probe == nil || probe.HTTPGet == nil {
 		return
+	}
+	port := probe.HTTPGet.Port.String()
+	for _, named := range c.Ports {
+		if named.Name == port {
+			port = strconv.Itoa(int(named.ContainerPort))
+		}
 	}
 	client := &http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 	failed := int32(0)
 	for ctx.Err() == nil {
 		time.Sleep(time.Duration(max(1, probe.PeriodSeconds)) * time.Second / 4) // tests are in a hurry
-		answer, err := client.Get("http://" + p.ip + ":" + probe.HTTPGet.Port.String() + probe.HTTPGet.Path)
+		answer, err := client.Get("http://" + p.ip + ":" + port + probe.HTTPGet.Path)
 		if err == nil {
 			_ = answer.Body.Close()
 		}
@@ -364,7 +364,10 @@ func (p *pod) report(ready bool) {
 		if err != nil || o.UID != p.object.UID {
 			return
 		}
-		o.Status.Phase, o.Status.PodIP, o.Status.PodIPs, o.Status.HostIP = corev1.PodRunning, p.ip, []corev1.PodIP{{IP: p.ip}}, gateway
+		now := metav1.Now()
+		o.Status.Phase, o.Status.StartTime = corev1.PodRunning, &now
+		o.Status.PodIP, o.Status.PodIPs = p.ip, []corev1.PodIP{{IP: p.ip}}
+		o.Status.HostIP, o.Status.HostIPs = Address, []corev1.HostIP{{IP: Address}}
 		o.Status.Conditions = []corev1.PodCondition{
 			condition(corev1.PodScheduled, corev1.ConditionTrue), condition(corev1.PodInitialized, corev1.ConditionTrue),
 			condition(corev1.ContainersReady, state), condition(corev1.PodReady, state),
