@@ -192,7 +192,7 @@ $(REVISIONS)/%/bin/bench: $(REVISIONS)/%/bin/limpet
 bench-go: build ## Go benchmarks of token, filter and compiler, native and under wazero, as benchstat reads them; COUNT=10 repeats them
 	go test -run '^$$' -bench . -benchmem -count $(or $(COUNT),1) ./token ./policy-config ./filter/... ./compiler/... ./internal/...
 
-bin/bench: go.mod go.sum $(shell find bench internal/load policy-config token -name '*.go' ! -name '*_test.go') bench/internal/rig/documents.yaml bench/internal/rig/features.yaml
+bin/bench: go.mod go.sum $(shell find bench internal/freeport internal/load policy-config token -name '*.go' ! -name '*_test.go') bench/internal/rig/documents.yaml bench/internal/rig/features.yaml
 	@mkdir -p bin
 	@tools/step.sh "building $@" go build -buildvcs=false -trimpath -o $@ ./bench
 

@@ -90,14 +90,14 @@ func (t *tree) readGo(path string) error {
 	}
 	in := filepath.Dir(path) + "."
 	for _, d := range file.Decls {
-		if f, is := d.(*ast.FuncDecl); is {
+		if f, is := d.(*ast.FuncDecl); is && f.Body != nil {
 			at, end := positions.Position(f.Pos()), positions.Position(f.End())
 			t.functions = append(t.functions, function{fmt.Sprintf("%s:%d", path, at.Line), f.Name.Name, in + f.Name.Name, end.Line - at.Line + 1})
 			t.uses[in+f.Name.Name]-- // its own name is none
 		}
 	}
 	ast.Inspect(file, func(n ast.Node) bool {
-		if name, is := n.(*ast.Ident); is {
+		if name, is := n.(*ast.Ident); is && name != file.Name {
 			t.uses[in+name.Name]++
 		}
 		return true

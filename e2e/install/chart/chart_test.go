@@ -266,6 +266,16 @@ func TestChartHasCRDs(t *testing.T) {
 	if slices.Sort(got); !slices.Equal(got, want) {
 		t.Errorf("the chart has\n%q, want\n%q", got, want)
 	}
+	about, err := chart.Load(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range committed {
+		plural := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(path), "limpet.dev_"), ".yaml")
+		if !strings.Contains(about.Metadata.Annotations["artifacthub.io/crds"], "name: "+plural+".limpet.dev\n") {
+			t.Errorf("Chart.yaml does not tell Artifact Hub of %s", plural)
+		}
+	}
 }
 
 // titles are the objects of a text, each with all that it has, sorted.
