@@ -131,7 +131,7 @@ func checkSpread(t *testing.T, url string) {
 
 func checkForged(t *testing.T, url string) {
 	cookie, host := session(t, url)
-	flipped := map[byte]string{'A': "B"}[cookie[len(cookie)-1]]
+	flipped := map[byte]string{'A': "Q"}[cookie[len(cookie)-1]]
 	if flipped == "" {
 		flipped = "A"
 	}

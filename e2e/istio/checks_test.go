@@ -48,7 +48,11 @@ func forged(t *testing.T, m *world) error {
 	c := m.fresh()
 	c.request(t, "/cart/add")
 	changed := []byte(c.jar["cart"])
-	changed[len(changed)-1] ^= 1 // the alphabet has both, for it is in pairs
+	if last := &changed[len(changed)-1]; *last == 'A' { // both have no spare bits, which would be refused without a look at the signature
+		*last = 'Q'
+	} else {
+		*last = 'A'
+	}
 	pin := base64.StdEncoding.EncodeToString([]byte(c.request(t, "/cart/add").backend))
 	for _, forgery := range []string{string(changed), pin, strings.Repeat("A", 96)} {
 		hosts := map[string]bool{}

@@ -18,9 +18,10 @@ func TestMemoryStaysFlat(t *testing.T) {
 	warm := vm.MemoryBytes()
 	want(t, "pinned", verifyAll(t, vm, tokens, 1_000_000), 1_000_000)
 	for i := range tokens {
-		tokens[i] = tokens[i][:60] + strings.Repeat("A", 36)
+		tokens[i] = tokens[i][:60] + strings.Repeat("A", len(tokens[i])-60)
 	}
 	want(t, "forged tokens that pinned", verifyAll(t, vm, tokens, 100_000), 0)
+	want(t, "forged tokens counted", vm.Counters()["limpet_sessions.policy.p.outcome.bad-signature"], 100_000)
 	want(t, "linear memory", vm.MemoryBytes(), warm)
 	want(t, "gauge", vm.Gauges()["limpet_memory_bytes"], int64(warm))
 	t.Logf("linear memory: %d kB", warm>>10)

@@ -154,7 +154,7 @@ func TestNativeMemoryStaysFlat(t *testing.T) {
 	}
 	sent := append([]string{"", "sid=x", strings.Repeat("sid="+forged+"; ", 500)}, cookies...)
 	for i, good := range cookies[:4096] {
-		cookies[i] = good[:60] + strings.Repeat("A", 40)
+		cookies[i] = good[:60] + strings.Repeat("A", len(good)-60)
 	}
 	sent = append(sent, cookies[:4096]...)
 	r, err := h.Repeat(times, "r", "10.0.0.1:8080", sent)

@@ -1,4 +1,4 @@
-//! limpet's token, version 1 (docs/token-format.md).
+//! limpet's token with a session id, as limpet itself makes it (docs/token-format.md).
 
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use base64::Engine;
@@ -8,14 +8,16 @@ use hmac::{Hmac, Mac};
 use sha2::{Digest, Sha256};
 use std::net::SocketAddr;
 
-const LEN4: usize = 96;
-const LEN6: usize = 112;
-const RAW_MAX: usize = 84;
+const LEN4: usize = 107;
+const LEN6: usize = 123;
+const RAW_MAX: usize = 92;
 const MAC: usize = 32;
 const NONCE: usize = 22;
-const HOST: usize = 34;
+const PARTS: usize = 34;
+const HOST: usize = 42;
 const HIDDEN: u8 = 1;
 const IPV6: u8 = 2;
+const ID: u8 = 4;
 const SKEW: u32 = 60;
 
 type HmacSha256 = Hmac<Sha256>;
@@ -106,7 +108,7 @@ impl Scope {
         let word = |raw: &[u8], at: usize| u32::from_be_bytes(raw[at..at + 4].try_into().unwrap());
         let (flags, issued_at, last_seen) = (raw[1], word(raw, 10), word(raw, 14));
         let v6 = flags & IPV6 != 0;
-        if raw[0] != 1 || flags & !(HIDDEN | IPV6) != 0 || v6 != (text.len() == LEN6) || last_seen < issued_at {
+        if raw[0] != 1 || flags & !(HIDDEN | IPV6) != ID || v6 != (text.len() == LEN6) || last_seen < issued_at {
             return Err(Verdict::Malformed);
         }
         let key = self.keys.iter().find(|k| k.tag == word(raw, 2)).ok_or(Verdict::UnknownKey)?;
@@ -117,37 +119,37 @@ impl Scope {
         let (signed, mac) = raw.split_at_mut(n - MAC);
         key.mac.clone().chain_update(&*signed).verify_slice(mac).map_err(|_| Verdict::BadSignature)?;
         if flags & HIDDEN != 0 {
-            let (head, host) = signed.split_at_mut(HOST);
-            key.crypt(&head[NONCE..HOST], host);
+            let (head, hidden) = signed.split_at_mut(PARTS);
+            key.crypt(&head[NONCE..], hidden);
         }
         let host = Host::from_raw(&signed[HOST..]).ok_or(Verdict::Malformed)?;
         Ok(Session { host, issued_at, last_seen, epoch })
     }
 
-    /// Appends a new token with a hidden host.
+    /// Appends a token of a new session, with a hidden host.
     pub fn append(&self, out: &mut Vec<u8>, session: &Session) {
         let key = &self.keys[0];
-        let mut nonce = [0; HOST - NONCE];
-        getrandom::getrandom(&mut nonce).expect("the host gives random bytes");
+        let mut nonce_and_id = [0; HOST - NONCE];
+        getrandom::getrandom(&mut nonce_and_id).expect("the host gives random bytes");
         let mut raw = Vec::with_capacity(RAW_MAX);
-        raw.extend_from_slice(&[1, HIDDEN | if session.host.0.is_ipv6() { IPV6 } else { 0 }]);
+        raw.extend_from_slice(&[1, ID | HIDDEN | if session.host.0.is_ipv6() { IPV6 } else { 0 }]);
         for word in [key.tag, self.tag, session.issued_at, session.last_seen, session.epoch] {
             raw.extend_from_slice(&word.to_be_bytes());
         }
-        raw.extend_from_slice(&nonce);
+        raw.extend_from_slice(&nonce_and_id);
         session.host.append_raw(&mut raw);
-        key.crypt(&nonce, &mut raw[HOST..]);
+        key.crypt(&nonce_and_id[..PARTS - NONCE], &mut raw[PARTS..]);
         let mac = key.mac.clone().chain_update(&raw).finalize().into_bytes();
         raw.extend_from_slice(&mac);
         let start = out.len();
-        out.resize(start + raw.len() / 3 * 4, 0);
+        out.resize(start + (raw.len() * 4).div_ceil(3), 0);
         URL_SAFE_NO_PAD.encode_slice(&raw, &mut out[start..]).expect("the room is exact");
     }
 }
 
 impl Key {
-    fn crypt(&self, nonce: &[u8], host: &mut [u8]) {
-        ChaCha20::new(&self.host.into(), nonce.into()).apply_keystream(host);
+    fn crypt(&self, nonce: &[u8], hidden: &mut [u8]) {
+        ChaCha20::new(&self.host.into(), nonce.into()).apply_keystream(hidden);
     }
 }
 
