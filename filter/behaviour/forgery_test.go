@@ -33,7 +33,7 @@ func TestRandomTokens(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	each(t, config(), func(t *testing.T, w *world) {
 		for range 10_000 {
-			tok := make([]byte, random.IntN(130))
+			tok := make([]byte, random.IntN(150))
 			for i := range tok {
 				tok[i] = alphabet[random.IntN(len(alphabet))]
 			}

@@ -97,11 +97,6 @@ func (m *Module) Imports() []string {
 	return names
 }
 
-// Close frees the module with every VM that it started.
-func (m *Module) Close() error {
-	return m.runtime.Close(context.Background())
-}
-
 // exportHostCalls offers the host calls to every VM of the runtime.
 func exportHostCalls(ctx context.Context, r wazero.Runtime) error {
 	env := r.NewHostModuleBuilder("env")

@@ -41,11 +41,6 @@ func New(apiRelease APIRelease, extra ...[]byte) (*Admitter, error) {
 	return a, nil
 }
 
-// Knows tells whether a server with these CRDs would serve the kind in that version.
-func (a *Admitter) Knows(gvk schema.GroupVersionKind) bool {
-	return a.findVersion(gvk) != nil
-}
-
 // findVersion gives a kind's version; nil if it is not served.
 func (a *Admitter) findVersion(gvk schema.GroupVersionKind) *crdVersion {
 	d, ok := a.extra[gvk.GroupKind()]

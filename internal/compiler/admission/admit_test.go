@@ -84,7 +84,7 @@ func TestKnows(t *testing.T) {
 		{"", "", "", false},
 	} {
 		gvk := schema.GroupVersionKind{Group: c.group, Version: c.version, Kind: c.kind}
-		if got := a.Knows(gvk); got != c.want {
+		if got := a.findVersion(gvk) != nil; got != c.want {
 			t.Errorf("%s: %v", gvk, got)
 		}
 	}

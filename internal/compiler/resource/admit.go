@@ -58,7 +58,7 @@ type admitter struct {
 	rep       *report.Report
 }
 
-// loadAdmitters are the admitters by generation, made once: our own CRDs are parsed and their CEL rules compiled only then.
+// loadAdmitters are the admitters by release, made once: our own CRDs are parsed and their CEL rules compiled only then.
 var loadAdmitters = sync.OnceValues(func() (map[sessionapi.APIRelease]*admission.Admitter, error) {
 	all := map[sessionapi.APIRelease]*admission.Admitter{}
 	for apiRelease, release := range crdReleases {
