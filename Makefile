@@ -30,9 +30,16 @@ VARIANTS := $(patsubst %,dist/variants/%.wasm,opt-1 opt-s opt-z gc-conservative 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+# SIDE_BY_SIDE makes targets side by side: while one downloads or links, another has the processors.
+SIDE_BY_SIDE = +@$(MAKE) --no-print-directory -j4
+
 .PHONY: run
-run: build ## run the quick start: Envoy on 127.0.0.1:10000, three backends, sticky sessions
+run: ## run the quick start: Envoy on 127.0.0.1:10000, three backends, sticky sessions
+	$(SIDE_BY_SIDE) bin/limpet bin/demo setup-envoy
 	@envoy=$$(tools/setup.sh envoy) && ENVOY=$$envoy exec bin/demo
+
+setup-%:
+	@tools/setup.sh $* >/dev/null
 
 .PHONY: browser
 browser: build ## run the example for browsers: https://shop.localhost:10443, sessions to look at
@@ -45,8 +52,9 @@ ON_KUBERNETES = envoy=$$(tools/setup.sh envoy) && KUBERNETES="$$(tools/setup.sh 
 UNIT_PACKAGES = $$(go list ./... | grep -v '/limpet/e2e')
 
 .PHONY: test
-test: build check ## lint, the unit tests, the wasm tests and the end-to-end tests on a real Envoy
-	@$(MAKE) --no-print-directory unit && $(MAKE) --no-print-directory e2e
+test: ## lint, the unit tests, the wasm tests and the end-to-end tests on a real Envoy
+	$(SIDE_BY_SIDE) build bin/gotest setup-lint setup-envoy setup-chromium
+	@for part in check unit e2e; do tools/timed.sh $(MAKE) --no-print-directory $$part || exit 1; done
 
 .PHONY: unit
 unit: build bin/gotest ## the tests of every package but the end-to-end tests
@@ -194,7 +202,7 @@ bench-go: build ## Go benchmarks of token, filter and compiler, native and under
 
 bin/bench: go.mod go.sum $(shell find bench internal/freeport internal/load policy-config token -name '*.go' ! -name '*_test.go') bench/internal/rig/documents.yaml bench/internal/rig/features.yaml
 	@mkdir -p bin
-	@tools/step.sh "building $@" go build -buildvcs=false -trimpath -o $@ ./bench
+	@tools/step.sh "building $@" go build -buildvcs=false -o $@ ./bench
 
 dist/peers/tinygo.wasm: bench/peers/tinygo/main.go go.mod go.sum tools/limpet-wasm.json
 	@mkdir -p dist/peers
@@ -297,19 +305,26 @@ cmd/limpet/filters/%: dist/%
 cmd/limpet/filters/liblimpet-%.so: dist/native/%/liblimpet.so
 	@cp $< $@.partial && mv $@.partial $@
 
+# Its packages need no filter, so that they can be compiled while that is built. No -trimpath: what vet, lint and tests compile is the same
+# then, and is compiled once. A release's binaries have it (tools/release).
+dist/compiled: $(COMMAND_SOURCES)
+	@mkdir -p dist
+	@tools/step.sh "compiling what bin/limpet consists of (minutes the first time)" \
+	sh -c 'go build -buildvcs=false $(COMMAND_TAGS) $$(go list $(COMMAND_TAGS) -f "{{join .Imports \" \"}}" ./cmd/limpet)' && touch $@
+
 # Native filters are in it once 'make native' has put them there, and stay up to date from then on.
-bin/limpet: $(COMMAND_SOURCES) cmd/limpet/filters/limpet.wasm cmd/limpet/filters/limpet.spdx.json $(wildcard cmd/limpet/filters/liblimpet-*.so)
+bin/limpet: $(COMMAND_SOURCES) dist/compiled cmd/limpet/filters/limpet.wasm cmd/limpet/filters/limpet.spdx.json $(wildcard cmd/limpet/filters/liblimpet-*.so)
 	@mkdir -p bin
-	@tools/step.sh "building $@ (minutes the first time)" \
-	go build -buildvcs=false -trimpath $(COMMAND_TAGS) -ldflags "-s -w -X main.version=$(VERSION)" -o $@ ./cmd/limpet
+	@tools/step.sh "building $@" \
+	go build -buildvcs=false $(COMMAND_TAGS) -ldflags "-s -w -X main.version=$(VERSION)" -o $@ ./cmd/limpet
 
 bin/gotest: $(wildcard tools/gotest/*.go)
 	@mkdir -p bin
-	@go build -buildvcs=false -trimpath -o $@ ./tools/gotest
+	@go build -buildvcs=false -o $@ ./tools/gotest
 
 bin/browser: $(shell find examples/browser -type f) go.mod go.sum
 	@mkdir -p bin
-	@tools/step.sh "building $@" go build -buildvcs=false -trimpath -o $@ ./examples/browser
+	@tools/step.sh "building $@" go build -buildvcs=false -o $@ ./examples/browser
 
 bin/envoy-gateway: e2e/envoygateway/go.mod e2e/envoygateway/go.sum
 	@mkdir -p bin
@@ -318,7 +333,7 @@ bin/envoy-gateway: e2e/envoygateway/go.mod e2e/envoygateway/go.sum
 
 bin/demo: $(shell find examples -name '*.go') go.mod go.sum
 	@mkdir -p bin
-	@tools/step.sh "building $@" go build -buildvcs=false -trimpath -o $@ ./examples/demo
+	@tools/step.sh "building $@" go build -buildvcs=false -o $@ ./examples/demo
 
 # The native filter: limpet as a dynamic module of Envoy, for the architectures that Envoy is built for.
 NATIVE_ARCH := $(patsubst aarch64,arm64,$(patsubst x86_64,amd64,$(shell uname -m)))

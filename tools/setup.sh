@@ -43,6 +43,7 @@ missing_packages() {
 debian_packages() {
 	local missing
 	[ -e "${DEBIAN_VERSION_FILE:-/etc/debian_version}" ] && command -v dpkg-query >/dev/null || not_debian
+	alone packages # apt-get fails where another one is running
 	missing=$(missing_packages "$@")
 	[ -n "$missing" ] || return 0
 	[ "$(id -u)" = 0 ] || die "not root: run 'sudo apt-get install $missing' once and try again"
@@ -179,16 +180,22 @@ lint() {
 	dest=$cache/golangci-lint-$lint_version-$(go env GOVERSION)
 	if [ ! -x "$dest/golangci-lint" ]; then
 		rm -rf "$dest.partial" && mkdir -p "$dest.partial"
-		step "building golangci-lint $lint_version (2 to 5 minutes)" env GOBIN="$dest.partial" GOFLAGS=-trimpath \
+		step "building golangci-lint $lint_version (2 to 5 minutes)" env GOBIN="$dest.partial" \
 			go install "github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$lint_version"
 		publish "$dest.partial" "$dest"
 	fi
 	echo "$dest/golangci-lint"
 }
 
+# alone WHAT waits until no other setup does that, and has it until this one ends.
+alone() {
+	local lock
+	exec {lock}>"$cache/.lock-$1"
+	flock -n "$lock" || { say "another setup is at $1; waiting for it"; flock "$lock"; }
+}
+
 mkdir -p "$cache"
-exec 9>"$cache/.lock"
-flock -n 9 || { say "another setup is running; waiting for it"; flock 9; }
+alone "${1:-nothing}"
 case ${1:-} in
 tinygo) tinygo ;;
 envoy) envoy ;;

@@ -88,7 +88,7 @@ func build(tree string, e entry, dir string) (string, error) {
 		return "", err
 	}
 	binary := filepath.Join(dir, "limpet")
-	command := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-overlay", overlay,
+	command := exec.Command("go", "build", "-buildvcs=false", "-overlay", overlay,
 		"-ldflags", "-s -w -X main.version=same", "-o", binary, "./cmd/limpet")
 	command.Dir = tree
 	if text, err := command.CombinedOutput(); err != nil {
