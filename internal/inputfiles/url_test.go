@@ -13,7 +13,7 @@ import (
 
 // TestURLs holds how a URL is read: in limited time and size, again where the server has trouble, and without telling its password.
 func TestURLs(t *testing.T) {
-	fetchTimeout, fetchPause = 300*time.Millisecond, 0
+	fetchPause = 0
 	t.Cleanup(func() { fetchTimeout, fetchPause = 30*time.Second, time.Second })
 	asked := map[string]int{}
 	mux := http.NewServeMux()
@@ -31,7 +31,8 @@ func TestURLs(t *testing.T) {
 		}
 	})
 	answer("/down.yaml", func(w http.ResponseWriter) { w.WriteHeader(http.StatusBadGateway) })
-	answer("/slow.yaml", func(http.ResponseWriter) { time.Sleep(2 * fetchTimeout) })
+	done := make(chan struct{})
+	answer("/slow.yaml", func(http.ResponseWriter) { <-done })
 	answer("/endless.yaml", func(w http.ResponseWriter) { _, _ = io.Copy(w, io.LimitReader(endless{}, 2*read.MaxFile)) })
 	answer("/loop.yaml", func(w http.ResponseWriter) {
 		w.Header().Set("Location", "/loop.yaml")
@@ -39,6 +40,7 @@ func TestURLs(t *testing.T) {
 	})
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
+	t.Cleanup(func() { close(done) })
 	secret := strings.Replace(server.URL, "http://", "http://me:hush@", 1)
 	for path, want := range map[string]struct {
 		size  int
@@ -53,6 +55,10 @@ func TestURLs(t *testing.T) {
 		"/endless.yaml": {read.MaxFile + 1, "", 1},
 		"/loop.yaml":    {0, "/loop.yaml: more than 10 redirects", 10},
 	} {
+		fetchTimeout = 5 * time.Minute
+		if path == "/slow.yaml" {
+			fetchTimeout = 300 * time.Millisecond
+		}
 		sources, err := Read([]string{secret + path}, nil)
 		size := 0
 		for _, s := range sources {
@@ -67,7 +73,7 @@ func TestURLs(t *testing.T) {
 		case want.error != "" && (err == nil || !strings.Contains(err.Error(), want.error) || strings.Contains(err.Error(), "hush")):
 			t.Errorf("%s: %v", path, err)
 		}
-		if asked[path] != want.asked {
+		if early := path == "/slow.yaml" && asked[path] == 0; asked[path] != want.asked && !early { // busy machines do not get to ask
 			t.Errorf("%s: asked %d times", path, asked[path])
 		}
 	}

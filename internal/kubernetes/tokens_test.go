@@ -89,26 +89,28 @@ func TestReview(t *testing.T) {
 
 // TestReviewLimits: whoever shows thousands of tokens that look good has few of them reviewed, and others are reviewed meanwhile.
 func TestReviewLimits(t *testing.T) {
-	tokens, asked := newTokens(t, judgeSignature)
-	later := time.Now().Add(time.Hour)
-	show := func(address, signature string) error {
-		_, err := tokens.Review(t.Context(), address, makeToken(edgeAccount, ourAudience, signature, later))
-		return err
-	}
-	for i := range 3 * maxJudged {
-		if err := show(fmt.Sprintf("[2001:db8::%x]:%d", i, 1000+i%1000), fmt.Sprintf("%d-bad", i)); err == nil {
-			t.Fatal("a bad token is good")
+	synctest.Test(t, func(t *testing.T) {
+		tokens, asked := newTokens(t, judgeSignature)
+		later := time.Now().Add(time.Hour)
+		show := func(address, signature string) error {
+			_, err := tokens.Review(t.Context(), address, makeToken(edgeAccount, ourAudience, signature, later))
+			return err
 		}
-	}
-	if *asked > refusalsAtOnce+5 {
-		t.Errorf("the API server was asked %d times", *asked)
-	}
-	if err := show("192.0.2.1:1000", "good"); err != nil {
-		t.Errorf("a good one of another address: %v", err)
-	}
-	if len(tokens.judged) > maxJudged || len(tokens.by) > maxJudged {
-		t.Errorf("%d tokens and %d addresses are remembered", len(tokens.judged), len(tokens.by))
-	}
+		for i := range 3 * maxJudged {
+			if err := show(fmt.Sprintf("[2001:db8::%x]:%d", i, 1000+i%1000), fmt.Sprintf("%d-bad", i)); err == nil {
+				t.Fatal("a bad token is good")
+			}
+		}
+		if *asked > refusalsAtOnce+5 {
+			t.Errorf("the API server was asked %d times", *asked)
+		}
+		if err := show("192.0.2.1:1000", "good"); err != nil {
+			t.Errorf("a good one of another address: %v", err)
+		}
+		if len(tokens.judged) > maxJudged || len(tokens.by) > maxJudged {
+			t.Errorf("%d tokens and %d addresses are remembered", len(tokens.judged), len(tokens.by))
+		}
+	})
 }
 
 // TestReviewLimitsAtOnce: that holds too for whoever shows them all at the same time, on many connections. Good ones of one address, as many

@@ -15,9 +15,11 @@ import (
 var module = map[string]string{
 	"go.mod": "module example.com/m\n\ngo 1.26.0\n",
 	"good/good_test.go": `package good
-import ("fmt"; "testing"; "time")
+import ("fmt"; "os"; "testing"; "time")
 func TestQuick(t *testing.T) { fmt.Println("said by one that passes"); t.Log("logged by one that passes") }
-func TestSlow(t *testing.T) { time.Sleep(700 * time.Millisecond) }
+func TestSlow(t *testing.T) {
+	for _, err := os.Stat("../seen"); err != nil; _, err = os.Stat("../seen") { time.Sleep(time.Millisecond) }
+}
 `,
 	"bad/bad_test.go": `package bad
 import ("fmt"; "testing")
@@ -35,7 +37,10 @@ func TestPanics(t *testing.T) { t.Log("before the end"); panic("the end") }
 	"none/none.go":          "package none\n",
 }
 
-// runModule runs gotest on packages of the module.
+// seen is the file for which TestSlow waits, and slowRuns is when it comes.
+const seen, slowRuns = "seen", "running TestSlow"
+
+// runModule runs gotest on packages of the module; TestSlow ends when gotest has said that it runs, if it is to say what runs.
 func runModule(t *testing.T, every time.Duration, packages ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	folder := t.TempDir()
@@ -49,6 +54,9 @@ func runModule(t *testing.T, every time.Duration, packages ...string) (code int,
 		}
 	}
 	t.Chdir(folder)
+	if every == time.Hour {
+		markSeen()
+	}
 	var out bytes.Buffer
 	var errs shared
 	code, err := run(append([]string{"-count=1"}, packages...), &out, &errs, every)
@@ -67,8 +75,13 @@ type shared struct {
 func (s *shared) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.text.Write(p)
+	if s.text.Write(p); strings.Contains(s.text.String(), slowRuns) {
+		markSeen()
+	}
+	return len(p), nil
 }
+
+func markSeen() { _ = os.WriteFile(seen, nil, 0o600) }
 
 // TestPasses: packages that pass have the line that go test closes them with, and no other.
 func TestPasses(t *testing.T) {
@@ -103,7 +116,7 @@ func TestProgress(t *testing.T) {
 	if code != 0 || strings.Contains(stdout, "still at it") {
 		t.Errorf("exit code %d:\n%s", code, stdout)
 	}
-	want := regexp.MustCompile(`test:   still at it \(\d+ s\): 0 packages done; good: 1 tests done, running TestSlow \([01] s\)\n`)
+	want := regexp.MustCompile(`test:   still at it \(\d+ s\): 0 packages done; good: 1 tests done, ` + slowRuns + ` \(\d+ s\)\n`)
 	if !want.MatchString(stderr) {
 		t.Errorf("stderr:\n%s", stderr)
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // actWithin bounds one thing that a tab is told to do.
-const actWithin = 60 * time.Second
+const actWithin = 3 * time.Minute
 
 // Browser is a headless Chromium that knows no hosts but those below localhost, which are all 127.0.0.1.
 type Browser struct{ ctx context.Context }

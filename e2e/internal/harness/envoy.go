@@ -18,7 +18,7 @@ import (
 )
 
 // readyWithin is how long Envoy may take to come up, on a machine that is busy with other tests.
-const readyWithin = 30 * time.Second
+const readyWithin = 5 * time.Minute
 
 // Envoy is a running Envoy with a compiled configuration.
 type Envoy struct {
@@ -232,7 +232,7 @@ func (e *Envoy) Admin(t testing.TB, path string) string {
 }
 
 func (e *Envoy) admin(path string) (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+Loopback(e.AdminPort)+path, nil)
 	if err != nil {

@@ -39,7 +39,7 @@ type Wire struct {
 }
 
 // rawWithin is how long a raw request may take.
-const rawWithin = 10 * time.Second
+const rawWithin = 2 * time.Minute
 
 // Wires are HTTP/1.1 and HTTP/2 in the clear, and both over TLS on another port.
 func (e *Envoy) Wires(certificate Certificate, tlsPort int) []Wire {
