@@ -85,7 +85,7 @@ func mistakes() []mistake {
 		},
 		{
 			name: "unix-socket", routes: routeTo("r", to("pipe")),
-			line: `limpet: policy "unix-socket": the host that answered has no IP address and port`, counted: "limpet_sessions.policy.unix-socket.outcome.unpinned",
+			line: `limpet: policy "unix-socket": the host that answered is a Unix socket`, counted: "limpet_sessions.policy.unix-socket.outcome.unpinned",
 		},
 		{
 			name: "unfenced", around: func(limpet object) []any { return []any{limpet, pinnedBy(pinHeader)} }, routes: routeTo("other", to("both")), wasm: true,

@@ -22,7 +22,7 @@ const (
 	Ended
 	// Failed: the token held, but the proxy itself had to answer for its host.
 	Failed
-	// Unpinned: no token came, and none could be issued, for the proxy did not say which host answered, or it has no address.
+	// Unpinned: no token came, and none could be issued, for the proxy did not say which host answered, or it is a Unix socket.
 	Unpinned
 	ExpiredAbsolute
 	ExpiredIdle

@@ -37,6 +37,8 @@ type Exchange struct {
 	written int64
 	// insecure is whether a Secure cookie would be lost on the client, which came over plain HTTP.
 	insecure bool
+	// atSocket is whether a Unix socket answered.
+	atSocket bool
 	// id is that of the session that the response leaves the client in, if it has one.
 	id uint64
 }

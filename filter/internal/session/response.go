@@ -128,7 +128,10 @@ func (x *Exchange) end(h Reply) Outcome {
 // not serve. A session that moves begins anew, for whatever the lost host knew of it is lost; but its id stays.
 func (x *Exchange) begin(h Reply, host token.Host) Outcome {
 	if host == (token.Host{}) {
-		return x.unpinned(h, NoAddress)
+		if !x.atSocket {
+			return x.outcome
+		}
+		return x.unpinned(h, UnixSocket)
 	}
 	now := h.Now()
 	sess := token.Session{Host: host, IssuedAt: now, LastSeen: now, Epoch: x.policy.rules.Epoch}
@@ -173,5 +176,6 @@ func (x *Exchange) chosen(h Reply) (host token.Host, ok bool) {
 		return token.Host{}, false
 	}
 	host, _ = token.ParseHostIn(x.policy.engine.host[:0], text) // no host where it fails
+	x.atSocket = len(text) > 0 && (text[0] == '/' || text[0] == '@')
 	return host, true
 }

@@ -15,8 +15,8 @@ type Warning uint8
 const (
 	// NoPin: a backend answered, and the proxy did not say which host that was.
 	NoPin Warning = iota
-	// NoAddress: the host that answered has no IP address and port, so no token can name it.
-	NoAddress
+	// UnixSocket: the host that answered is a Unix socket, which no token can name.
+	UnixSocket
 	// FailMoved: the policy wants a session's own host or none, and another one served.
 	FailMoved
 	// OtherCluster: a session moved whose host is in another cluster.
@@ -27,7 +27,7 @@ const (
 	Warnings
 )
 
-var warningNames = [Warnings]string{"no-pin", "no-address", "fail-moved", "other-cluster", "insecure-cookie"}
+var warningNames = [Warnings]string{"no-pin", "unix-socket", "fail-moved", "other-cluster", "insecure-cookie"}
 
 // String is the warning's name in counters.
 func (w Warning) String() string { return warningNames[w] }
@@ -37,8 +37,7 @@ var warningTexts = [Warnings]string{
 	NoPin: "a backend answered and no pin came back, so no session begins: is stateful_session enabled on the route, behind this " +
 		"filter and without another between the two that removes the header, with the session state envoy.http.stateful_session.header " +
 		"and the name ",
-	NoAddress: "the host that answered has no IP address and port (a Unix socket, an internal listener), and a token holds nothing " +
-		"else: no session begins",
+	UnixSocket: "the host that answered is a Unix socket, and a token holds an IP address and a port: no session begins there",
 	FailMoved: "a session's host did not serve and another one did, though onHostLost is Fail: set strict: true in the route's " +
 		"StatefulSessionPerRoute (limpet.wasm) and leave connection failures, refused streams and resets out of its retry_policy",
 	OtherCluster: "a session moved, for its host is in another cluster than the one that Envoy chose for the request: make the " +
