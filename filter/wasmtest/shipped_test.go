@@ -67,11 +67,6 @@ func exchange(t testing.TB, s *Stream, reply [][2]string, cookies ...string) (se
 	return sent, got
 }
 
-func value(lines [][2]string, name string) string {
-	v, _ := (&headers{lines: lines}).first(name)
-	return v
-}
-
 // session begins a session and returns its cookie.
 func session(t testing.TB, vm *VM) string {
 	t.Helper()
