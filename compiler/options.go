@@ -150,9 +150,10 @@ type EnvoyOptions struct {
 
 // Served says what a configuration for a server depends on besides the documents.
 type Served struct {
-	// Draining and Owners are as in Dynamic.
-	Draining map[HostKey]time.Time
-	Owners   map[HostKey]HostOwner
+	// Draining, Owners and Selection are as in Dynamic.
+	Draining  map[HostKey]time.Time
+	Owners    map[HostKey]HostOwner
+	Selection *Selection
 	// Own are the addresses at which the server itself listens: no endpoint is there.
 	Own []netip.AddrPort
 	// Remote says that Envoys run on other machines: no loopback address is an endpoint.
@@ -185,7 +186,18 @@ type Dynamic struct {
 	Draining map[HostKey]time.Time
 	// Owners says what is remembered of addresses: whose they were, and are.
 	Owners map[HostKey]HostOwner
+	// Selection says which pods Services selected before, and which they have left.
+	Selection *Selection
 }
+
+// Selection is which pods Services select, and which they have left that run on.
+type Selection = backend.Selection
+
+// SelectedPod is a pod that a Service selects, or did.
+type SelectedPod = backend.SelectedPod
+
+// NewSelection is the selection of some pods, by their keys.
+func NewSelection(pods map[string]*SelectedPod) *Selection { return backend.NewSelection(pods) }
 
 // global is what holds for all policies of the filter.
 func (o *Options) global() plugin.Global {
@@ -244,6 +256,17 @@ func (o *Options) newOwners() lower.Owners {
 		known = map[HostKey]HostOwner{}
 	}
 	return known
+}
+
+// selection is which pods Services are known to select and to have left; false where nobody watches pods.
+func (o *Options) selection() (known *Selection, watched bool) {
+	switch {
+	case o.served() != nil:
+		return o.served().Selection, true
+	case o.dynamic() != nil:
+		return o.dynamic().Selection, true
+	}
+	return nil, false
 }
 
 // admissionOptions are those of package resource.

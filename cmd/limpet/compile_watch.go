@@ -13,18 +13,10 @@ import (
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/atomicfile"
 	"github.com/limpet-proxy/limpet/internal/livereload"
+	"github.com/limpet-proxy/limpet/internal/memory"
 	"github.com/limpet-proxy/limpet/internal/message"
 	"github.com/limpet-proxy/limpet/internal/rollout"
 )
-
-// drainingFile is where limpet keeps, next to envoy.yaml, since when hosts terminate.
-const drainingFile = "draining.json"
-
-// unselectedFile is where it keeps which pods Services select, and which of them they have left.
-const unselectedFile = "unselected.json"
-
-// ownersFile is where it keeps, in the same place, whose addresses were.
-const ownersFile = "owners.json"
 
 // defaultPause is what an Envoy that can't be asked gets for each step of a change.
 const defaultPause = 2 * time.Second
@@ -127,21 +119,13 @@ func (cc *compileCommand) setOutput(
 
 // newDynamic makes the output for an Envoy that watches the folder, one step of a change after the other.
 func (cc *compileCommand) newDynamic(c *cobra.Command) (*livereload.Dynamic, error) {
-	draining, err := livereload.NewDraining(filepath.Join(cc.out, drainingFile))
-	if err != nil {
-		message.Printf(c.ErrOrStderr(), "since when hosts terminate is not known, and begins now: %v", err)
-	}
-	owners, err := livereload.NewOwners(filepath.Join(cc.out, ownersFile))
-	if err != nil {
-		message.Printf(c.ErrOrStderr(), "whose addresses were is not known, and those that they have now count as their first: %v", err)
-	}
-	d, err := cc.config.newDynamic(cc.out, &cc.watch, draining, owners)
+	known := memory.Load(
+		func(kind *memory.Kind) memory.Store { return memory.OpenFile(filepath.Join(cc.out, kind.Name+".json")) },
+		func(lost string, why error) { message.Printf(c.ErrOrStderr(), "%s: %v", lost, why) },
+	)
+	d, err := cc.config.newDynamic(cc.out, &cc.watch, known)
 	if err != nil {
 		return nil, err
-	}
-	d.Unselected, err = livereload.NewUnselected(filepath.Join(cc.out, unselectedFile))
-	if err != nil {
-		message.Printf(c.ErrOrStderr(), "which pods Services have left is not known: %v", err)
 	}
 	d.Publisher.Pause = cc.pause
 	if c.Flags().Changed("admin") && cc.config.admin != compiler.NoAdmin {

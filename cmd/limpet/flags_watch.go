@@ -10,6 +10,7 @@ import (
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/inputfiles"
 	"github.com/limpet-proxy/limpet/internal/livereload"
+	"github.com/limpet-proxy/limpet/internal/memory"
 )
 
 // defaultEndpointFiles leaves room for five Envoys of one user among the 128 inotify instances that Linux gives each.
@@ -72,14 +73,12 @@ func (f *configFlags) cachedOptions(target compiler.Target, modulePath string) f
 }
 
 // newDynamic makes the output for an Envoy that runs on the envoy.yaml in a folder.
-func (f *configFlags) newDynamic(
-	dir string, w *watchFlags, draining *livereload.Draining, owners *livereload.Owners,
-) (*livereload.Dynamic, error) {
+func (f *configFlags) newDynamic(dir string, w *watchFlags, known *memory.Memory) (*livereload.Dynamic, error) {
 	modulePath, err := f.filter.pathUnder(dir)
 	if err != nil {
 		return nil, err
 	}
-	d, err := livereload.NewDynamic(dir, draining, owners)
+	d, err := livereload.NewDynamic(dir, known)
 	if err != nil {
 		return nil, err
 	}

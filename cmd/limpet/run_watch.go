@@ -13,6 +13,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/atomicfile"
 	"github.com/limpet-proxy/limpet/internal/envoyproc"
 	"github.com/limpet-proxy/limpet/internal/livereload"
+	"github.com/limpet-proxy/limpet/internal/memory"
 	"github.com/limpet-proxy/limpet/internal/message"
 	"github.com/limpet-proxy/limpet/internal/rollout"
 )
@@ -71,18 +72,8 @@ func (rc *runCommand) compileUsable(c *cobra.Command, modulePath string) (*compi
 
 // deployDynamic is deploy for an Envoy that takes changes over while it runs.
 func (rc *runCommand) deployDynamic(c *cobra.Command, dir string, d *deployment) error {
-	draining, err := livereload.NewDraining("") // the folder does not outlive the run
-	if err != nil {
-		return err
-	}
-	owners, err := livereload.NewOwners("")
-	if err != nil {
-		return err
-	}
-	if d.dynamic, err = rc.config.newDynamic(dir, &rc.watch, draining, owners); err != nil {
-		return err
-	}
-	if d.dynamic.Unselected, err = livereload.NewUnselected(""); err != nil {
+	var err error
+	if d.dynamic, err = rc.config.newDynamic(dir, &rc.watch, memory.New()); err != nil { // the folder does not outlive the run
 		return err
 	}
 	rejections := envoyproc.NewRejections(c.ErrOrStderr())

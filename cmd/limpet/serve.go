@@ -239,7 +239,7 @@ func (sc *serveCommand) serve(ctx context.Context, stop func(), c *cobra.Command
 	}
 	output := &serve.Output{
 		Traces:   traces,
-		Draining: known.draining, Owners: known.owners, Unselected: known.unselected,
+		Memory:   known,
 		Options:  sc.modules.options(sc.config.cachedOptions(compiler.TargetEnvoy, cmp.Or(sc.modules.path, sc.config.filter.path()))),
 		Compiled: serve.NewCompileMetrics(registry), Own: sc.listAddresses(), Remote: !isLoopback(sc.listen),
 	}
@@ -372,12 +372,4 @@ func (sc *serveCommand) newLogger(c *cobra.Command) *slog.Logger {
 		return slog.New(slog.NewJSONHandler(c.ErrOrStderr(), nil))
 	}
 	return slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil))
-}
-
-// unselectedFile is where limpet remembers which pods Services select; empty for nowhere.
-func (sc *serveCommand) unselectedFile() string {
-	if sc.draining == "" {
-		return ""
-	}
-	return sc.draining + ".unselected"
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/internal/envoyproc"
+	"github.com/limpet-proxy/limpet/internal/memory"
 	"github.com/limpet-proxy/limpet/internal/message"
 	"github.com/limpet-proxy/limpet/internal/rollout"
 )
@@ -38,13 +39,10 @@ type Dynamic struct {
 	// ProbePorts says that Envoy runs here: a listener at an address that this machine has not, or not free, is left out. It is
 	// tried again with each change.
 	ProbePorts bool
-	// Unselected is what is known of pods that Services no longer select; nil for nothing.
-	Unselected *Unselected
 	// Reports says that what there is to say of the input is asked for with each result, be it new or not.
 	Reports bool
 
-	draining *Draining
-	owners   *Owners
+	memory   *memory.Memory
 	inputs   Inputs // of the last compilation
 	live     *envoy.Discovery
 	follower *compiler.Follower
@@ -56,7 +54,7 @@ type Dynamic struct {
 }
 
 // NewDynamic makes the output for an envoy.yaml in a folder that is there, or will be.
-func NewDynamic(dir string, draining *Draining, owners *Owners) (*Dynamic, error) {
+func NewDynamic(dir string, known *memory.Memory) (*Dynamic, error) {
 	folder, err := filepath.Abs(filepath.Join(dir, discoveryFolder))
 	if err != nil {
 		return nil, err
@@ -65,7 +63,7 @@ func NewDynamic(dir string, draining *Draining, owners *Owners) (*Dynamic, error
 		return nil, fmt.Errorf("%s is a link, and keys may be written there: remove it, or name the folder that it leads to", folder)
 	}
 	publisher := rollout.Publisher{Folder: rollout.Folder{Path: folder}, Patience: patience}
-	return &Dynamic{Publisher: publisher, draining: draining, owners: owners, kept: keptListeners{}}, nil
+	return &Dynamic{Publisher: publisher, memory: known, kept: keptListeners{}}, nil
 }
 
 // Compile compiles the inputs, without the listeners for which this machine has no room, and remembers which hosts terminate.
@@ -101,8 +99,8 @@ func (d *Dynamic) compileWithout(in Inputs) (*compiler.Result, error) {
 		return nil, err
 	}
 	d.inputs, d.fresh = in, update.NewWarnings
-	moved, err := d.owners.See(update.Pods, now)
-	if err != nil {
+	moved, err := d.memory.Owners.See(update.Pods, now)
+	if err := errors.Join(err, d.memory.Selected.See(update.Selection)); err != nil {
 		return nil, err
 	}
 	if len(moved) > 0 {
@@ -110,9 +108,6 @@ func (d *Dynamic) compileWithout(in Inputs) (*compiler.Result, error) {
 			return nil, err
 		}
 		d.fresh = append(d.fresh, update.NewWarnings...)
-	}
-	if missing := d.Unselected.Problem(); missing != nil && d.live == nil {
-		d.fresh = append(d.fresh, *missing)
 	}
 	assemble := update.Configuration
 	if d.Reports || d.live == nil {
@@ -122,7 +117,7 @@ func (d *Dynamic) compileWithout(in Inputs) (*compiler.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return result, d.draining.See(result.Draining, now)
+	return result, d.memory.Draining.See(result.Draining, now)
 }
 
 // follow has the follower take the inputs, with what is remembered. Moved are the addresses of which that is news.
@@ -131,13 +126,9 @@ func (d *Dynamic) follow(in Inputs, now time.Time, moved []compiler.HostKey) (*c
 	for at, r := range d.refused {
 		unusable[at] = r.why
 	}
-	sources, err := d.Unselected.Extend(in.Sources, d.Options(in).Namespace, now)
-	if err != nil {
-		return nil, err
-	}
-	return d.follower.Replace(sources, compiler.Changes{
-		Keys: in.Keys, Time: now, Draining: d.draining.Since, Owners: d.owners.Of, Moved: moved, Unusable: unusable,
-	})
+	c := compiler.Changes{Keys: in.Keys, Time: now, Moved: moved, Unusable: unusable}
+	d.memory.Recall(&c)
+	return d.follower.Replace(in.Sources, c)
 }
 
 // NewWarnings are the problems that the last compilation was the first to find.
@@ -199,7 +190,7 @@ func (d *Dynamic) Start(result *compiler.Result) error {
 	}
 	d.live = result.Discovery
 	d.Publisher.Folder.Tighten(d.FileMode(result))
-	return errors.Join(d.Publisher.Start(result.Discovery), d.owners.Keep())
+	return errors.Join(d.Publisher.Start(result.Discovery), d.memory.Owners.Keep())
 }
 
 // Resume begins where an earlier limpet left the folder: an Envoy may be running on what is in there.
@@ -230,7 +221,7 @@ func (d *Dynamic) Apply(ctx context.Context, since time.Time, result *compiler.R
 	if err == nil && next != nil {
 		what, err = d.publish(ctx, since, next)
 	}
-	return what, errors.Join(err, d.owners.Keep())
+	return what, errors.Join(err, d.memory.Owners.Keep())
 }
 
 // confirm gives the configuration of the same inputs when Envoy knows to which pods addresses have passed; nil if there are none.
@@ -238,7 +229,7 @@ func (d *Dynamic) confirm(result *compiler.Result) (*compiler.Result, error) {
 	if !result.Unsettled {
 		return nil, nil
 	}
-	if news, err := d.owners.Confirm(); err != nil || !news {
+	if news, err := d.memory.Owners.Confirm(); err != nil || !news {
 		return nil, err
 	}
 	said := d.fresh

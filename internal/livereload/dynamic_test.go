@@ -11,16 +11,13 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/compiler/scaletest"
+	"github.com/limpet-proxy/limpet/internal/memory"
 )
 
 // newTestDynamic gives an output that has begun with some routes, and its inputs.
 func newTestDynamic(t testing.TB, routes, endpointFiles int) (*Dynamic, Inputs) {
 	t.Helper()
-	draining, err := NewDraining("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := NewDynamic(t.TempDir(), draining, newOwners(t))
+	d, err := NewDynamic(t.TempDir(), memory.New())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@
 package livereload
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -28,6 +29,11 @@ func (in *Inputs) equal(other *Inputs) bool {
 	return slices.EqualFunc(in.Sources, other.Sources, func(a, b compiler.Source) bool {
 		return a.Name == b.Name && sameBytes(a.Data, b.Data)
 	}) && reflect.DeepEqual(in.Keys, other.Keys)
+}
+
+// sameBytes compares contents, which mostly are the same slice.
+func sameBytes(a, b []byte) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || bytes.Equal(a, b))
 }
 
 // Changes tells when inputs change.

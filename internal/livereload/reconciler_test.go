@@ -286,3 +286,10 @@ func (o *countingOutput) Serving() string { return LastGood }
 func oneFile(*compiler.Result) ([]atomicfile.File, error) {
 	return []atomicfile.File{{Name: "a.yaml", Data: []byte("text"), Mode: 0o600}}, nil
 }
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

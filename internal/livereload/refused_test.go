@@ -10,15 +10,14 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
+	"github.com/limpet-proxy/limpet/internal/memory"
 	"github.com/limpet-proxy/limpet/internal/rollout"
 )
 
 // TestRefusedListeners: a listener that an Envoy elsewhere does not take is left out of the next compilation, for a while, and
 // its Gateway is told; the others stay. Where it is the only one, the change fails.
 func TestRefusedListeners(t *testing.T) {
-	draining, err := NewDraining("")
-	must(t, err)
-	d, err := NewDynamic(t.TempDir(), draining, newOwners(t))
+	d, err := NewDynamic(t.TempDir(), memory.New())
 	must(t, err)
 	d.Reports = true
 	d.FileMode = func(*compiler.Result) fs.FileMode { return 0o600 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/memory"
 )
 
 // tenant is a Gateway on a port, at addresses if there are any, with a route to a Service that has an endpoint.
@@ -44,9 +45,7 @@ func TestUnusableAddresses(t *testing.T) {
 	must(t, err)
 	port, admin := free.Addr().(*net.TCPAddr).Port, "127.0.0.1:9901"
 	must(t, free.Close())
-	draining, err := NewDraining("")
-	must(t, err)
-	d, err := NewDynamic(t.TempDir(), draining, newOwners(t))
+	d, err := NewDynamic(t.TempDir(), memory.New())
 	must(t, err)
 	d.ProbePorts, d.Reports = true, true
 	d.FileMode = func(*compiler.Result) fs.FileMode { return 0o600 }
@@ -115,9 +114,7 @@ const othersFaults = `
 // TestOthersFaults: what a namespace has that limpet does not support, or that is another controller's, holds up no other's
 // change. Files with invalid documents are held (TestHeldFiles). All of it froze before (H2 of the security review).
 func TestOthersFaults(t *testing.T) {
-	draining, err := NewDraining("")
-	must(t, err)
-	d, err := NewDynamic(t.TempDir(), draining, newOwners(t))
+	d, err := NewDynamic(t.TempDir(), memory.New())
 	must(t, err)
 	d.Reports = true
 	d.FileMode = func(*compiler.Result) fs.FileMode { return 0o600 }

@@ -19,6 +19,7 @@ import (
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/compiler/scaletest"
 	"github.com/limpet-proxy/limpet/internal/livereload"
+	"github.com/limpet-proxy/limpet/internal/memory"
 	"github.com/limpet-proxy/limpet/internal/xds"
 )
 
@@ -116,15 +117,9 @@ func startChanging(b *testing.B, routes int, more ...string) *changing {
 	for i, text := range more {
 		s.sources = append(s.sources, compiler.Source{Name: fmt.Sprintf("more/%d", i), Data: []byte(text)})
 	}
-	draining, _ := livereload.NewDraining("")
-	owners, _ := livereload.NewOwners("")
-	unselected, err := livereload.NewUnselected("")
-	if err != nil {
-		b.Fatal(err)
-	}
 	cache := compiler.NewCache()
 	o := &Output{
-		Draining: draining, Owners: owners, Unselected: unselected, Admitted: true,
+		Memory: memory.New(), Admitted: true,
 		Options: func(in livereload.Inputs) compiler.Options {
 			return compiler.Options{Keys: in.Keys, Cache: cache, Envoy: &compiler.EnvoyOptions{ModulePath: "/limpet.wasm", Admin: compiler.NoAdmin}}
 		},

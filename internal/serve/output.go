@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -15,6 +16,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
 	"github.com/limpet-proxy/limpet/internal/livereload"
+	"github.com/limpet-proxy/limpet/internal/memory"
 	"github.com/limpet-proxy/limpet/internal/xds"
 )
 
@@ -22,11 +24,9 @@ import (
 type Output struct {
 	Server *xds.Server
 	// Options are those of a compilation of the inputs.
-	Options  func(livereload.Inputs) compiler.Options
-	Draining *livereload.Draining
-	// Unselected is what is known of pods that Services no longer select; nil for nothing.
-	Unselected *livereload.Unselected
-	Owners     *livereload.Owners
+	Options func(livereload.Inputs) compiler.Options
+	// Memory is what is remembered.
+	Memory *memory.Memory
 	// Compiled, if there is one, is told how long each compilation took.
 	Compiled func(took time.Duration, err error)
 	// Traces, if there are any, are of each change.
@@ -53,7 +53,6 @@ type Output struct {
 	published map[string]published // what is served, by Gateways
 	told      map[string]told      // those of them that have a story of their own
 	fresh     []compiler.Problem   // that the last compilation was the first to find
-	missing   bool                 // as Unselected.Problem has it
 	unused    time.Duration        // the longest that a session of what is served goes on without a request
 	unsettled time.Time            // since when there are addresses that Envoys may not know to be other pods'; zero for none
 	unserved  bool                 // some of them were found after what is served was made
@@ -84,7 +83,7 @@ func (s *Output) Compile(in livereload.Inputs) (*compiler.Result, error) {
 	s.repeated = s.compiled && isSameList(s.accepted.Sources, in.Sources)
 	s.accepted, s.compiled = in, true
 	s.awaitSettled(result, now)
-	return result, s.Draining.See(result.Draining, now)
+	return result, s.Memory.Draining.See(result.Draining, now)
 }
 
 func isSameList(a, b []compiler.Source) bool {
@@ -119,20 +118,10 @@ func (s *Output) compile(in livereload.Inputs, now time.Time) (*compiler.Result,
 	if err != nil {
 		return nil, err
 	}
-	missing := s.Unselected.Problem()
-	if missing != nil && !s.missing {
-		s.fresh = append(s.fresh, *missing)
-	}
-	s.news = s.news || s.missing != (missing != nil)
-	s.missing = missing != nil
 	if !first {
 		return update.Configuration()
 	}
-	result, err := update.Result() // with all that there is to say
-	if err == nil && s.missing {
-		result.Warnings = append(result.Warnings, *missing)
-	}
-	return result, err
+	return update.Result() // with all that there is to say
 }
 
 // update has the follower take the inputs, and once more if addresses have passed to other pods by them.
@@ -143,9 +132,9 @@ func (s *Output) update(in livereload.Inputs, now time.Time) (*compiler.Update, 
 	}
 	s.news = s.news || !update.SaysSame || hasNews(s.accepted.Sources, in.Sources)
 	s.fresh = update.NewWarnings
-	moved, err := s.Owners.See(update.Pods, now)
+	moved, err := s.Memory.Owners.See(update.Pods, now)
 	s.unserved = s.unserved || len(moved) > 0
-	if err != nil || len(moved) == 0 {
+	if err = errors.Join(err, s.Memory.Selected.See(update.Selection)); err != nil || len(moved) == 0 {
 		return update, err
 	}
 	if update, err = s.follow(in, now, moved); err != nil {
@@ -158,13 +147,9 @@ func (s *Output) update(in livereload.Inputs, now time.Time) (*compiler.Update, 
 
 // follow has the follower take the inputs, with what is remembered. Moved are the addresses of which that is news.
 func (s *Output) follow(in livereload.Inputs, now time.Time, moved []compiler.HostKey) (*compiler.Update, error) {
-	sources, err := s.Unselected.Extend(in.Sources, s.Options(in).Namespace, now)
-	if err != nil {
-		return nil, err
-	}
-	return s.follower.Replace(sources, compiler.Changes{
-		Keys: in.Keys, Time: now, Draining: s.Draining.Since, Owners: s.Owners.Of, Moved: moved,
-	})
+	c := compiler.Changes{Keys: in.Keys, Time: now, Moved: moved}
+	s.Memory.Recall(&c)
+	return s.follower.Replace(in.Sources, c)
 }
 
 // Done counts the compilations and checks so far.
@@ -203,20 +188,20 @@ func (s *Output) Check(in livereload.Inputs, pause func()) (result *compiler.Che
 		o.Envoy.Served.Proxies, o.Envoy.Served.ClassParameters = s.Proxies()
 	}
 	s.rejected.Store(len(o.Envoy.Served.Rejected) > 0)
-	sources := s.recall(in.Sources, &o)
-	parallel.Sparingly(func() { result, err = compiler.Statuses(sources, o) })
+	s.recall(&o)
+	parallel.Sparingly(func() { result, err = compiler.Statuses(in.Sources, o) })
 	return result, err
 }
 
-// recall puts what is remembered into options and sources, as it is now.
-func (s *Output) recall(sources []compiler.Source, o *compiler.Options) []compiler.Source {
+// recall puts what is remembered into options, as it is now.
+func (s *Output) recall(o *compiler.Options) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	o.Envoy.Served.Draining, o.Envoy.Served.Owners = s.Draining.Since, maps.Clone(s.Owners.Of)
+	o.Envoy.Served.Draining, o.Envoy.Served.Owners = s.Memory.Draining.Since, maps.Clone(s.Memory.Owners.Of)
+	o.Envoy.Served.Selection = s.Memory.Selected.Now
 	if s.follower != nil {
 		o.Incumbents = s.follower.Incumbents()
 	}
-	return s.Unselected.Append(sources)
 }
 
 // options are those of a compilation, without what is remembered.
@@ -237,7 +222,7 @@ func (s *Output) Apply(_ context.Context, since time.Time, result *compiler.Resu
 	if changed == 0 && s.repeated {
 		what = "" // nobody has changed anything
 	}
-	return what, s.Owners.Keep()
+	return what, s.Memory.Owners.Keep()
 }
 
 // Addresses that have passed to other pods are settled once all Envoys know that. It is looked soon, then less and less often: each Envoy
@@ -253,13 +238,13 @@ func (s *Output) settle() error {
 	if s.unsettled.IsZero() || s.unserved || slices.ContainsFunc(s.Server.Clients(), isBehind) {
 		return nil
 	}
-	_, err := s.Owners.Confirm()
+	_, err := s.Memory.Owners.Confirm()
 	return err
 }
 
 // awaitSettled has a result made again soon if it has addresses that are not settled.
 func (s *Output) awaitSettled(result *compiler.Result, now time.Time) {
-	if !result.Unsettled || !s.Owners.IsPending() {
+	if !result.Unsettled || !s.Memory.Owners.IsPending() {
 		s.unsettled = time.Time{}
 		return
 	}

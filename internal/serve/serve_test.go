@@ -23,6 +23,7 @@ import (
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/keyfile"
 	"github.com/limpet-proxy/limpet/internal/livereload"
+	"github.com/limpet-proxy/limpet/internal/memory"
 	"github.com/limpet-proxy/limpet/internal/xds"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
@@ -114,17 +115,9 @@ func withCertificate(t *testing.T, text string) string {
 // newOutput makes an output with a ring of keys of its own.
 func newOutput(t *testing.T) (*Output, policyconfig.Keys) {
 	t.Helper()
-	draining, err := livereload.NewDraining("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	owners, err := livereload.NewOwners("")
-	if err != nil {
-		t.Fatal(err)
-	}
 	ring := keyfile.NewRing("k")
 	return &Output{
-		Server: xds.NewServer(xds.Options{Deadline: time.Second}), Draining: draining, Owners: owners,
+		Server: xds.NewServer(xds.Options{Deadline: time.Second}), Memory: memory.New(),
 		Options: func(in livereload.Inputs) compiler.Options {
 			return compiler.Options{Keys: in.Keys, Envoy: &compiler.EnvoyOptions{ModulePath: "/limpet.wasm", Admin: compiler.NoAdmin}}
 		},

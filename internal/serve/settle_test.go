@@ -16,6 +16,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/livereload"
+	"github.com/limpet-proxy/limpet/internal/memory"
 	"github.com/limpet-proxy/limpet/internal/xds"
 )
 
@@ -74,19 +75,19 @@ func connectSilent(t *testing.T, o *Output, gateway string) (disconnect func()) 
 	return disconnect
 }
 
-// faultyMemory forgets everything, and may say that it can't remember what is urgent.
-type faultyMemory struct{ fails bool }
+// faultyStore forgets everything, and may say that it can't remember what is urgent.
+type faultyStore struct{ fails bool }
 
-func (m *faultyMemory) Read() (map[string]json.RawMessage, error) { return nil, nil }
+func (m *faultyStore) Read() (map[string]json.RawMessage, error) { return nil, nil }
 
-func (m *faultyMemory) Write(_ map[string]json.RawMessage, urgent bool) error {
+func (m *faultyStore) Write(_ map[string]json.RawMessage, urgent bool) error {
 	if m.fails && urgent {
 		return errors.New("no room")
 	}
 	return nil
 }
 
-func (m *faultyMemory) Whole() bool { return false }
+func (m *faultyStore) Whole() bool { return false }
 
 // TestUnsettledAddressHoldsUpNothing: an Envoy that does not answer holds up neither a change nor the address in it that has passed to
 // another pod, which is an endpoint for those who know that. Once all know, nothing is left of it.
@@ -94,8 +95,8 @@ func (m *faultyMemory) Whole() bool { return false }
 // requirements: S42
 func TestUnsettledAddressHoldsUpNothing(t *testing.T) {
 	o, keys := newOutput(t)
-	memory := &faultyMemory{}
-	o.Owners, _ = livereload.NewOwnersIn(memory)
+	store := &faultyStore{}
+	o.Memory = memory.Load(func(*memory.Kind) memory.Store { return store }, func(string, error) {})
 	o.Server = xds.NewServer(xds.Options{Deadline: time.Minute, Identify: xds.IdentifyByCertificate("limpet"), Log: Log{To: slog.New(slog.DiscardHandler)}})
 	text := withCertificate(t, podDocuments)
 	apply(t, o, keys, text)
@@ -142,15 +143,15 @@ func TestUnsettledAddressHoldsUpNothing(t *testing.T) {
 			t.Fatal("it does not go")
 		}
 	}
-	memory.fails = true
+	store.fails = true
 	if _, err := compile("third"); err == nil {
 		t.Fatal("what can't be remembered is compiled")
 	}
-	memory.fails = false
+	store.fails = false
 	if !pass("third").Unsettled {
 		t.Error("what was never served is taken for known")
 	}
-	if after := pass("third"); after.Unsettled || !after.Until.IsZero() || o.Owners.IsPending() {
+	if after := pass("third"); after.Unsettled || !after.Until.IsZero() || o.Memory.Owners.IsPending() {
 		t.Errorf("once all know it is settled %v, and looked at again at %v", !after.Unsettled, after.Until)
 	}
 }
