@@ -340,8 +340,8 @@ func (u *Update) Configuration() (*Result, error) {
 	}
 	r := &Result{PrivateKeys: u.PrivateKeys, Draining: u.Draining, Until: u.Until, Pods: u.Pods, Unsettled: u.Unsettled, Selection: u.Selection}
 	var err error
-	if u.follower.options.served() != nil {
-		r.Served, err = u.follower.state.Served(u.keys)
+	if served := u.follower.options.served(); served != nil {
+		r.Served, err = u.follower.state.Served(u.keys, served.storyOf)
 		r.LongestUnused, u.result = u.follower.state.LongestUnused(), r
 		return r, err
 	}

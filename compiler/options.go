@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/backend"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoygateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/istio"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/plugin"
@@ -154,6 +155,8 @@ type Served struct {
 	Draining  map[HostKey]time.Time
 	Owners    map[HostKey]HostOwner
 	Selection *Selection
+	// Story says what the proxies of a Gateway tell of its requests, where that is another thing than for all; nil for nowhere.
+	Story func(gateway string) Story
 	// Own are the addresses at which the server itself listens: no endpoint is there.
 	Own []netip.AddrPort
 	// Remote says that Envoys run on other machines: no loopback address is an endpoint.
@@ -188,6 +191,17 @@ type Dynamic struct {
 	Owners map[HostKey]HostOwner
 	// Selection says which pods Services selected before, and which they have left.
 	Selection *Selection
+}
+
+// Story is what the proxies of a Gateway tell of its requests.
+type Story = envoy.Story
+
+// storyOf is what the proxies of a Gateway tell.
+func (s *Served) storyOf(gateway string) Story {
+	if s.Story == nil {
+		return Story{}
+	}
+	return s.Story(gateway)
 }
 
 // Selection is which pods Services select, and which they have left that run on.

@@ -19,7 +19,8 @@ func emitServed(j *analysis, o *Options, r *Result) error {
 	var gateways []envoy.GatewayConfig
 	parts := newSplitter(proxy)
 	for _, g := range j.topology.Attachments.Gateways {
-		gateways = append(gateways, envoy.GatewayConfig{Gateway: g.Gateway.Key(), Config: parts.split(g.Gateway.Key())})
+		key := g.Gateway.Key()
+		gateways = append(gateways, envoy.GatewayConfig{Gateway: key, Story: o.served().storyOf(key), Config: parts.split(key)})
 	}
 	settings := envoy.Settings{
 		ModulePath: o.Envoy.ModulePath, ModuleSHA256: o.Envoy.ModuleSHA256, Native: o.Envoy.Native, Plugin: config, PluginJSON: text,

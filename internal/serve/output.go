@@ -37,8 +37,8 @@ type Output struct {
 
 	// Proxies, if there is one, says how the proxies do that are run for Gateways, and what is wrong with parameters of classes.
 	Proxies func() (states map[string]compiler.Proxies, classes map[string]string)
-	// Story, if there is one, says what the proxies of a Gateway tell of its requests; nil for what all do.
-	Story func(gateway string) *Story
+	// Story, if there is one, says what the proxies of a Gateway tell of its requests.
+	Story func(gateway string) compiler.Story
 	// Admitted says that an API server has admitted the objects, and that nothing at all may be served.
 	Admitted bool
 	// Notify, if there is one, is called after each change of what statuses depend on.
@@ -51,7 +51,6 @@ type Output struct {
 	lock      sync.Mutex // of what follows, and of what is remembered
 	follower  *compiler.Follower
 	published map[string]published // what is served, by Gateways
-	told      map[string]told      // those of them that have a story of their own
 	fresh     []compiler.Problem   // that the last compilation was the first to find
 	unused    time.Duration        // the longest that a session of what is served goes on without a request
 	unsettled time.Time            // since when there are addresses that Envoys may not know to be other pods'; zero for none
@@ -209,7 +208,7 @@ func (s *Output) options(in livereload.Inputs) compiler.Options {
 	o := s.Options(in)
 	o.Incumbents, o.HoldInvalid = &compiler.Incumbents{}, !s.Admitted
 	o.AssumeAdmitted, o.AllowEmpty = o.AssumeAdmitted || s.Admitted, o.AllowEmpty || s.Admitted
-	o.Envoy.Served = &compiler.Served{Own: s.Own, Remote: s.Remote}
+	o.Envoy.Served = &compiler.Served{Own: s.Own, Remote: s.Remote, Story: s.Story}
 	return o
 }
 
@@ -271,7 +270,6 @@ func (s *Output) serve(since time.Time, result *compiler.Result) (changed int) {
 	s.unused, s.unserved = result.LongestUnused, false
 	now := make(map[string]published, len(result.Served))
 	for _, d := range result.Served {
-		d = s.tell(d)
 		last, known := s.published[d.Gateway]
 		switch {
 		case !known:

@@ -2,8 +2,6 @@ package serve
 
 import (
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
-	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
-	"google.golang.org/protobuf/proto"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
@@ -28,19 +26,12 @@ func (s *Output) Ports(gateway string) (all []proxies.Port, known bool) {
 	if of == nil {
 		return nil, known
 	}
-	for _, packed := range of.Listeners {
-		l := &listenerv3.Listener{}
-		if proto.Unmarshal(packed.Content, l) != nil {
-			continue
-		}
-		at := l.GetAddress().GetSocketAddress()
-		p := proxies.Port{Number: int32(at.GetPortValue()), Protocol: corev1.ProtocolTCP} //nolint:gosec // it is a port
-		if at.GetProtocol() == corev3.SocketAddress_UDP {
+	for _, l := range of.Addresses {
+		p := proxies.Port{Number: int32(l.At.Port()), Protocol: corev1.ProtocolTCP}
+		if l.UDP {
 			p.Protocol = corev1.ProtocolUDP
 		}
-		if p.Number > 0 {
-			all = append(all, p)
-		}
+		all = append(all, p)
 	}
 	return all, true
 }

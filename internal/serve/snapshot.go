@@ -36,7 +36,7 @@ func (p published) follow(since time.Time, d *envoy.Served) published {
 			}
 			if t == xds.Filter {
 				r.Origin = pluginText(d.PluginJSON)
-				r.Vary = varyFilter
+				r.Vary = func(content []byte, times int) []byte { return varyFilter(d, content, times) }
 				r.Trial = xds.NewResource(xds.Listener, d.Trial.Name, d.Trial.Content)
 			}
 			edit.Set = append(edit.Set, r)
@@ -99,10 +99,10 @@ func byName(all []envoy.Packed) map[string]envoy.Packed {
 type pluginText []byte
 
 // varyFilter is an xds.Resource's Vary for filters, with one of several texts.
-func varyFilter(content []byte, times int) []byte {
-	varied, err := envoy.VaryFilter(content, times)
+func varyFilter(d *envoy.Served, content []byte, times int) []byte {
+	varied, err := d.VaryFilter(times)
 	if err != nil {
-		return content // it is one of ours, and can be read
+		return content // it was written before
 	}
 	return varied
 }

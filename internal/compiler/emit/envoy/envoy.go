@@ -67,6 +67,9 @@ func (r Renderer) Emit(config *ir.Config, settings Settings) ([]byte, error) {
 type emitter struct {
 	settings Settings
 	files    fileLayout
+	// story is that of the Gateway with that key.
+	story   Story
+	gateway string
 	// cors says that some route has a say on CORS.
 	cors bool
 	// auth says that some route asks an authorization service.
