@@ -26,7 +26,7 @@ type Packed struct {
 // Served is the configuration of a Gateway's proxies, in the pieces that they discover from a server. All lists are in a
 // fixed order, and names are there once.
 type Served struct {
-	// Gateway is its key.
+	// Gateway is its key, or AllGateways.
 	Gateway   string
 	Listeners []Packed
 	// Routes has one for each listener, under its name, or for each site of a listener with TLS.
@@ -40,6 +40,9 @@ type Served struct {
 	Trial      Packed
 	PluginJSON []byte
 }
+
+// AllGateways is in the place of a Gateway's key where proxies serve all of them. No Gateway has it.
+const AllGateways = "*"
 
 // GatewayConfig is a Gateway's part of a configuration: its listeners and what they lead to.
 type GatewayConfig struct {
@@ -86,10 +89,10 @@ func (r Renderer) serveGateway(a Assembly, clusters map[string]Cluster, g Gatewa
 	return d, nil
 }
 
-// ServeFrame is a Gateway's configuration without routes and clusters.
+// ServeFrame is a Gateway's configuration without routes and clusters; without a key that of all of them.
 func (a Assembly) ServeFrame(gateway string, listeners []ir.Listener) (*Served, error) {
 	e := a.newEmitter()
-	d := &Served{Gateway: gateway, PluginJSON: a.Settings.PluginJSON}
+	d := &Served{Gateway: cmp.Or(gateway, AllGateways), PluginJSON: a.Settings.PluginJSON}
 	for _, l := range listeners {
 		d.Listeners = append(d.Listeners, e.packResource(listenerName(l), e.newListener(l)))
 		for _, h := range l.TLSHosts {
