@@ -209,7 +209,7 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 		j.backends = backend.NewUnverified(j.objects, o.Target.findEmitter().platformBackends...)
 	} else {
 		in := gateway.NewInput(j.objects, settings.bind).AssumeClasses(o.AssumeClass)
-		if o.served() != nil {
+		if o.areApart() {
 			in = in.Apart()
 		}
 		in = in.Settle(o.listening(settings, j.order))

@@ -114,6 +114,7 @@ func (o *Options) followSettings(settings parsedOptions) follow.Settings {
 	}
 	if served := o.served(); served != nil {
 		f.Envoy.Server, f.Own, f.Remote = true, append(f.Own, served.Own...), served.Remote
+		f.Apart = o.areApart()
 		return f
 	}
 	f.Envoy.Folder, f.EndpointFiles = o.Envoy.Dynamic.Folder, o.Envoy.Dynamic.EndpointFiles

@@ -156,7 +156,7 @@ func TestFollowerGolden(t *testing.T) {
 			random := rand.New(rand.NewPCG(uint64(len(g.source.Data)), 8))
 			files, served := o, o
 			files.Envoy, served.Envoy = new(*o.Envoy), new(*o.Envoy)
-			files.Envoy.Dynamic, served.Envoy.Served = &Dynamic{Folder: "discovery", EndpointFiles: 1}, &Served{}
+			files.Envoy.Dynamic, served.Envoy.Served = &Dynamic{Folder: "discovery", EndpointFiles: 1}, &Served{Together: true}
 			f, s := newFollower(t, files), newFollower(t, served)
 			for round := range rounds {
 				name := fmt.Sprintf("%s, round %d", g.name, round)

@@ -151,6 +151,9 @@ type EnvoyOptions struct {
 
 // Served says what a configuration for a server depends on besides the documents.
 type Served struct {
+	// Together gives one configuration, for proxies that serve all Gateways, which may share ports. Without it each Gateway has
+	// proxies of its own.
+	Together bool
 	// Draining, Owners and Selection are as in Dynamic.
 	Draining  map[HostKey]time.Time
 	Owners    map[HostKey]HostOwner
@@ -242,6 +245,9 @@ func (o *Options) served() *Served {
 	}
 	return o.Envoy.Served
 }
+
+// areApart tells whether each Gateway has proxies of its own.
+func (o *Options) areApart() bool { return o.served() != nil && !o.served().Together }
 
 // newDraining is what is known of hosts that terminate; nil for nothing.
 func (o *Options) newDraining() *lower.Draining {

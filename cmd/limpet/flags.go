@@ -28,6 +28,8 @@ type inputFlags struct {
 	zone           string
 	policies       policyFlags
 	kinds          kindFlags
+	// once are the sources that are read once and for all.
+	once []compiler.Source
 	// elsewhere says that the objects do not come from files.
 	elsewhere bool
 }
@@ -84,6 +86,7 @@ func (f *inputFlags) readSources(stdin io.Reader) ([]compiler.Source, error) {
 		built, failed := inputfiles.ReadKustomization(dir)
 		sources, err = append(sources, built), errors.Join(err, failed)
 	}
+	sources = append(sources, f.once...)
 	size := 0
 	for _, s := range sources {
 		size += len(s.Data)

@@ -14,7 +14,6 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/message"
-	"github.com/limpet-proxy/limpet/internal/rollout"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -59,9 +58,6 @@ type Output interface {
 // LastGood says of an output that what it had last goes on.
 const LastGood = "the last good configuration keeps serving"
 
-// retryAfter is how long after it a change is tried again that Envoy has not confirmed.
-const retryAfter = 5 * time.Second
-
 // Reconciler applies every change of the inputs to an output.
 type Reconciler struct {
 	// Changes tells when the inputs change. It must be made before they are read for the first time.
@@ -69,19 +65,14 @@ type Reconciler struct {
 	// Read reads the inputs. What there is to say of key files goes to stderr.
 	Read   func(stderr io.Writer) (Inputs, error)
 	Output Output
-	// Report, if there is one, writes down what every compilation has to say.
-	Report func(compiler.Errors, *compiler.Result) error
 	Stderr io.Writer
+	// Announce tells of a change that was applied; nil prints it.
+	Announce func(change int, since time.Time, what string)
 	// Strict has Start fail when a file is no good, in place of going on without it.
 	Strict bool
 
 	// until is when the same inputs come to something else, as a host will have drained; zero is never.
 	until time.Time
-
-	// open is when the last change came that is not live yet, though nothing is wrong with it; zero for none. Trouble is
-	// what was said of it last.
-	open    time.Time
-	trouble string
 
 	inputs    Inputs // of the last attempt
 	changes   int    // attempts so far
@@ -116,7 +107,7 @@ func (r *Reconciler) Run(ctx context.Context) {
 			r.reread(ctx, since)
 		default:
 			r.until = time.Time{} // should it fail, the next change will tell
-			r.goOn(ctx, since)
+			r.reconcile(ctx, since)
 		}
 	}
 }
@@ -139,35 +130,19 @@ func (r *Reconciler) reread(ctx context.Context, since time.Time) {
 	}
 }
 
-// goOn applies the inputs that were read last because of the time: something was due, or a change is not live yet.
-func (r *Reconciler) goOn(ctx context.Context, since time.Time) {
-	if r.open.IsZero() {
-		r.reconcile(ctx, since)
-		return
-	}
-	r.attempt(ctx, r.open)
-}
-
 // reconcile applies the inputs that were read last, as another change.
 func (r *Reconciler) reconcile(ctx context.Context, since time.Time) {
 	r.changes++
-	r.open, r.trouble = time.Time{}, ""
-	r.attempt(ctx, since)
-}
-
-func (r *Reconciler) attempt(ctx context.Context, since time.Time) {
 	what, err := r.compileAndApply(ctx, since)
 	switch {
 	case err == nil && what == "": // and so it was no change
-		r.open = time.Time{}
 		r.changes--
+	case err == nil && r.Announce != nil:
+		r.Announce(r.changes, since, what)
 	case err == nil:
-		r.open = time.Time{}
 		message.Printf(r.Stderr, "change %d %s", r.changes, what)
 	case ctx.Err() != nil:
-	case r.Unconfirmed(err, since):
 	default:
-		r.open = time.Time{}
 		r.printFailure(err)
 	}
 	r.collect()
@@ -184,37 +159,13 @@ func (r *Reconciler) collect() {
 	}
 }
 
-// Unconfirmed tells whether a change that came at a time failed only for what Envoy has not confirmed yet. It says so,
-// and has the change tried again.
-func (r *Reconciler) Unconfirmed(err error, since time.Time) bool {
-	var late *rollout.Unconfirmed
-	if !errors.As(err, &late) {
-		return false
-	}
-	r.open = since
-	if again := time.Now().Add(retryAfter); r.until.IsZero() || again.Before(r.until) {
-		r.until = again
-	}
-	if r.trouble == "" {
-		message.Printf(r.Stderr, "%v; it is asked again every %v, and other changes go on meanwhile", late, retryAfter)
-		message.Printf(r.Stderr, "change %d is not live as a whole: what Envoy has taken of it serves", r.changes)
-	}
-	r.trouble = late.Reason
-	return true
-}
-
 func (r *Reconciler) compileAndApply(ctx context.Context, since time.Time) (string, error) {
 	result, err := r.compile()
 	if err != nil {
 		return "", err
 	}
 	message.PrintProblems(r.Stderr, r.listNew(result))
-	what, err := r.Output.Apply(ctx, since, result)
-	if errors.Is(err, ErrAgain) {
-		message.Print(r.Stderr, err.Error())
-		return r.compileAndApply(ctx, since)
-	}
-	return what, err
+	return r.Output.Apply(ctx, since, result)
 }
 
 // compile compiles the inputs that were read last, and reports.
@@ -222,10 +173,6 @@ func (r *Reconciler) compile() (*compiler.Result, error) {
 	result, err := r.held.compile(r.inputs, r.Output, r.Stderr)
 	if err == nil {
 		r.until = result.Until
-	}
-	refused := r.held.faults
-	if r.Report != nil && (err == nil || errors.As(err, &refused)) {
-		err = errors.Join(err, r.Report(refused, result))
 	}
 	return result, err
 }

@@ -31,9 +31,12 @@ type Output struct {
 	Compiled func(took time.Duration, err error)
 	// Traces, if there are any, are of each change.
 	Traces *Traces
-	// Own and Remote are as in [compiler.Served].
-	Own    []netip.AddrPort
-	Remote bool
+	// Own, Remote and Together are as in [compiler.Served].
+	Own              []netip.AddrPort
+	Remote, Together bool
+	// Probe says that the Envoy runs here: a listener at an address that this machine has not, or not free, is left out, and the address
+	// is tried again.
+	Probe bool
 
 	// Proxies, if there is one, says how the proxies do that are run for Gateways, and what is wrong with parameters of classes.
 	Proxies func() (states map[string]compiler.Proxies, classes map[string]string)
@@ -50,15 +53,16 @@ type Output struct {
 
 	lock      sync.Mutex // of what follows, and of what is remembered
 	follower  *compiler.Follower
-	published map[string]published // what is served, by Gateways
-	fresh     []compiler.Problem   // that the last compilation was the first to find
-	unused    time.Duration        // the longest that a session of what is served goes on without a request
-	unsettled time.Time            // since when there are addresses that Envoys may not know to be other pods'; zero for none
-	unserved  bool                 // some of them were found after what is served was made
-	accepted  livereload.Inputs    // of the last one that came to something
-	compiled  bool                 // something did
-	repeated  bool                 // the last compilation was of the same inputs as the one before
-	news      bool                 // something was compiled since statuses were last asked for that they may depend on
+	unusable  map[netip.AddrPort]string // addresses at which no listener can be, with the reason
+	published map[string]published      // what is served, by Gateways
+	fresh     []compiler.Problem        // that the last compilation was the first to find
+	unused    time.Duration             // the longest that a session of what is served goes on without a request
+	unsettled time.Time                 // since when there are addresses that Envoys may not know to be other pods'; zero for none
+	unserved  bool                      // some of them were found after what is served was made
+	accepted  livereload.Inputs         // of the last one that came to something
+	compiled  bool                      // something did
+	repeated  bool                      // the last compilation was of the same inputs as the one before
+	news      bool                      // something was compiled since statuses were last asked for that they may depend on
 
 	checking sync.Mutex // of the cache that checks share
 }
@@ -82,6 +86,9 @@ func (s *Output) Compile(in livereload.Inputs) (*compiler.Result, error) {
 	s.repeated = s.compiled && isSameList(s.accepted.Sources, in.Sources)
 	s.accepted, s.compiled = in, true
 	s.awaitSettled(result, now)
+	if len(s.unusable) > 0 {
+		comeBy(result, now.Add(probeEvery))
+	}
 	return result, s.Memory.Draining.See(result.Draining, now)
 }
 
@@ -113,7 +120,11 @@ func (s *Output) compile(in livereload.Inputs, now time.Time) (*compiler.Result,
 	if err := s.settle(); err != nil {
 		return nil, err
 	}
+	s.probeAgain()
 	update, err := s.update(in, now)
+	if err == nil && s.Probe {
+		update, err = s.probe(in, now, update)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +157,7 @@ func (s *Output) update(in livereload.Inputs, now time.Time) (*compiler.Update, 
 
 // follow has the follower take the inputs, with what is remembered. Moved are the addresses of which that is news.
 func (s *Output) follow(in livereload.Inputs, now time.Time, moved []compiler.HostKey) (*compiler.Update, error) {
-	c := compiler.Changes{Keys: in.Keys, Time: now, Moved: moved}
+	c := compiler.Changes{Keys: in.Keys, Time: now, Moved: moved, Unusable: s.unusable}
 	s.Memory.Recall(&c)
 	return s.follower.Replace(in.Sources, c)
 }
@@ -208,18 +219,21 @@ func (s *Output) options(in livereload.Inputs) compiler.Options {
 	o := s.Options(in)
 	o.Incumbents, o.HoldInvalid = &compiler.Incumbents{}, !s.Admitted
 	o.AssumeAdmitted, o.AllowEmpty = o.AssumeAdmitted || s.Admitted, o.AllowEmpty || s.Admitted
-	o.Envoy.Served = &compiler.Served{Own: s.Own, Remote: s.Remote, Story: s.Story}
+	o.Envoy.Served = &compiler.Served{Own: s.Own, Remote: s.Remote, Together: s.Together, Story: s.Story}
 	return o
 }
 
 // Apply gives the server what it shall serve. It does not wait for Envoys: their acknowledgements are each one's own.
 func (s *Output) Apply(_ context.Context, since time.Time, result *compiler.Result) (string, error) {
-	changed := s.serve(since, result)
+	changed, different := s.serve(since, result)
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	what := fmt.Sprintf("served in %d ms: %d of %d Gateways have changed", time.Since(since).Milliseconds(), changed, len(s.published))
-	if changed == 0 && s.repeated {
+	switch {
+	case changed == 0 && s.repeated:
 		what = "" // nobody has changed anything
+	case s.Together:
+		what = different
 	}
 	return what, s.Memory.Owners.Keep()
 }
@@ -250,14 +264,18 @@ func (s *Output) awaitSettled(result *compiler.Result, now time.Time) {
 	if s.unsettled.IsZero() {
 		s.unsettled = now
 	}
-	again := now.Add(min(max(now.Sub(s.unsettled), settleSoon), settleLate))
+	comeBy(result, now.Add(min(max(now.Sub(s.unsettled), settleSoon), settleLate)))
+}
+
+// comeBy has a result made again at a time, or before.
+func comeBy(result *compiler.Result, again time.Time) {
 	if result.Until.IsZero() || again.Before(result.Until) {
 		result.Until = again
 	}
 }
 
-// serve gives the server a configuration. It counts the Gateways that this changes.
-func (s *Output) serve(since time.Time, result *compiler.Result) (changed int) {
+// serve gives the server a configuration. It counts the Gateways that this changes, and says what is different where there is one for all.
+func (s *Output) serve(since time.Time, result *compiler.Result) (changed int, different string) {
 	s.lock.Lock()
 	defer func() {
 		news := s.news
@@ -267,7 +285,7 @@ func (s *Output) serve(since time.Time, result *compiler.Result) (changed int) {
 			s.Changed()
 		}
 	}()
-	s.unused, s.unserved = result.LongestUnused, false
+	s.unused, s.unserved, different = result.LongestUnused, false, nothingDifferent
 	now := make(map[string]published, len(result.Served))
 	for _, d := range result.Served {
 		last, known := s.published[d.Gateway]
@@ -282,6 +300,9 @@ func (s *Output) serve(since time.Time, result *compiler.Result) (changed int) {
 		}
 		if !known || last.snapshot.Generation != now[d.Gateway].snapshot.Generation {
 			changed++
+			if known && s.Together {
+				different = describeChanges(last.of, d)
+			}
 			s.Traces.Compiled(d.Gateway, since, now[d.Gateway].snapshot.Generation)
 		}
 		s.Server.Set(d.Gateway, now[d.Gateway].snapshot)
@@ -293,7 +314,7 @@ func (s *Output) serve(since time.Time, result *compiler.Result) (changed int) {
 		}
 	}
 	s.published = now
-	return changed
+	return changed, different
 }
 
 // LongestUnused is the longest time for which a session of what is served goes on without a request; not known before anything is served.

@@ -120,7 +120,7 @@ func (s *State) newPlaces(input *resource.Objects, claims gateway.Claims) *backe
 // newInput is the input of a topology.
 func (s *State) newInput(objects *resource.Objects) gateway.Input {
 	in := gateway.NewInput(objects, s.settings.Bind).AssumeClasses(s.settings.AssumeClass)
-	if s.settings.Envoy.Server {
+	if s.settings.Apart {
 		in = in.Apart()
 	}
 	return in

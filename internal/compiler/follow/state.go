@@ -38,6 +38,8 @@ type Settings struct {
 	Policy    policy.Options
 	// Bind is where Gateways listen that say nothing of it.
 	Bind netip.Addr
+	// Apart says that each Gateway has proxies of its own; else one has all of them.
+	Apart bool
 	// AssumeClass takes a GatewayClass that is not in the input for limpet's.
 	AssumeClass bool
 	// Controller is the controllerName of limpet's GatewayClasses; empty for the usual one.

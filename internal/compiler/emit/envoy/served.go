@@ -27,7 +27,7 @@ type Packed struct {
 // Served is the configuration of a Gateway's proxies, in the pieces that they discover from a server. All lists are in a
 // fixed order, and names are there once.
 type Served struct {
-	// Gateway is its key.
+	// Gateway is its key, or AllGateways.
 	Gateway   string
 	Listeners []Packed
 	// Addresses are those of the listeners, in their order.
@@ -51,6 +51,9 @@ type ListenerAddress struct {
 	At  netip.AddrPort
 	UDP bool
 }
+
+// AllGateways is in the place of a Gateway's key where proxies serve all of them. No Gateway has it.
+const AllGateways = "*"
 
 // GatewayConfig is a Gateway's part of a configuration: its listeners and what they lead to.
 type GatewayConfig struct {
@@ -98,11 +101,11 @@ func (r Renderer) serveGateway(a Assembly, clusters map[string]Cluster, g Gatewa
 	return d, nil
 }
 
-// ServeFrame is a Gateway's configuration without routes and clusters.
+// ServeFrame is a Gateway's configuration without routes and clusters; without a key that of all of them.
 func (a Assembly) ServeFrame(gateway string, listeners []ir.Listener, story Story) (*Served, error) {
 	e := a.newEmitter()
 	e.story, e.gateway = story, gateway
-	d := &Served{Gateway: gateway, PluginJSON: a.Settings.PluginJSON}
+	d := &Served{Gateway: cmp.Or(gateway, AllGateways), PluginJSON: a.Settings.PluginJSON}
 	for _, l := range listeners {
 		d.Listeners = append(d.Listeners, e.packResource(listenerName(l), e.newListener(l)))
 		d.Addresses = append(d.Addresses, ListenerAddress{netip.AddrPortFrom(l.Address, l.Port), l.UDP})

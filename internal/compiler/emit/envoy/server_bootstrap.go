@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
+	"strings"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
@@ -22,9 +23,10 @@ import (
 
 // ServerBootstrap is what an Envoy starts from that discovers everything else from a server.
 type ServerBootstrap struct {
-	// Gateway is the key of the one whose proxy it is, and Node the Envoy's own name.
+	// Gateway is the key of the one whose proxy it is, and Node the Envoy's own name; both are empty for an Envoy that its server
+	// knows without.
 	Gateway, Node string
-	// Server is the server's host and port.
+	// Server is the server's host and port, or "unix:" and the path of its socket.
 	Server string
 	// Modules is the host and port that the Envoy fetches limpet.wasm from; empty where it has that itself.
 	Modules string
@@ -57,7 +59,7 @@ const serverCluster = "limpet-serve"
 func (b ServerBootstrap) YAML() ([]byte, error) {
 	e := &emitter{settings: Settings{Admin: b.Admin, AdminAll: b.AdminAll}, files: servedLayout}
 	out := e.newDynamicBootstrap()
-	out.Node = &corev3.Node{Id: b.Node, Cluster: b.Gateway}
+	out.Node = &corev3.Node{Id: cmp.Or(b.Node, identity), Cluster: cmp.Or(b.Gateway, identity)}
 	out.DynamicResources.AdsConfig = &corev3.ApiConfigSource{
 		ApiType: corev3.ApiConfigSource_DELTA_GRPC, TransportApiVersion: corev3.ApiVersion_V3,
 		GrpcServices: []*corev3.GrpcService{{TargetSpecifier: &corev3.GrpcService_EnvoyGrpc_{
@@ -98,30 +100,42 @@ func (b ServerBootstrap) YAML() ([]byte, error) {
 	return toYAML(out, protoyaml.Placeholders{})
 }
 
-// newServerCluster is a cluster of limpet's server at a host and port.
-func (e *emitter) newServerCluster(name, at string, encryption *ServerTLS) (*clusterv3.Cluster, error) {
+// newServerAddress is that of a server at a host and port, whose host has to be resolved if it is a name, or at a socket's path.
+func newServerAddress(at string) (_ *corev3.Address, isNamed bool, _ error) {
+	if path, is := strings.CutPrefix(at, "unix:"); is {
+		return &corev3.Address{Address: &corev3.Address_Pipe{Pipe: &corev3.Pipe{Path: path}}}, false, nil
+	}
 	host, text, err := net.SplitHostPort(at)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	port, err := strconv.ParseUint(text, 10, 16)
 	if err != nil {
+		return nil, false, err
+	}
+	_, notIP := netip.ParseAddr(host)
+	return &corev3.Address{Address: &corev3.Address_SocketAddress{SocketAddress: &corev3.SocketAddress{
+		Address: host, PortSpecifier: &corev3.SocketAddress_PortValue{PortValue: uint32(port)},
+	}}}, notIP != nil, nil
+}
+
+// newServerCluster is a cluster of limpet's server.
+func (e *emitter) newServerCluster(name, at string, encryption *ServerTLS) (*clusterv3.Cluster, error) {
+	address, isNamed, err := newServerAddress(at)
+	if err != nil {
 		return nil, err
 	}
-	address := &corev3.Address{Address: &corev3.Address_SocketAddress{SocketAddress: &corev3.SocketAddress{
-		Address: host, PortSpecifier: &corev3.SocketAddress_PortValue{PortValue: uint32(port)},
-	}}}
 	c := &clusterv3.Cluster{
 		Name:                          name,
 		ConnectTimeout:                seconds(5),
-		ClusterDiscoveryType:          &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STRICT_DNS},
+		ClusterDiscoveryType:          &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STATIC},
 		TypedExtensionProtocolOptions: map[string]*anypb.Any{protocolOptions: e.newServerProtocol()},
 		LoadAssignment: &endpointv3.ClusterLoadAssignment{ClusterName: name, Endpoints: []*endpointv3.LocalityLbEndpoints{{
 			LbEndpoints: []*endpointv3.LbEndpoint{newEndpoint(address, false)},
 		}}},
 	}
-	if _, err := netip.ParseAddr(host); err == nil {
-		c.ClusterDiscoveryType = &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STATIC}
+	if isNamed {
+		c.ClusterDiscoveryType = &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STRICT_DNS}
 	}
 	if encryption != nil {
 		c.TransportSocket = &corev3.TransportSocket{

@@ -1,16 +1,17 @@
-package livereload
+package serve
 
 import (
-	"context"
 	"fmt"
-	"io/fs"
 	"net"
+	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/limpet-proxy/limpet/compiler"
-	"github.com/limpet-proxy/limpet/internal/memory"
+	"github.com/limpet-proxy/limpet/internal/livereload"
+	"github.com/limpet-proxy/limpet/internal/xds"
 )
 
 // tenant is a Gateway on a port, at addresses if there are any, with a route to a Service that has an endpoint.
@@ -32,58 +33,91 @@ func tenant(namespace string, port int, addresses, endpoint string) string {
 const class = `{apiVersion: gateway.networking.k8s.io/v1, kind: GatewayClass, metadata: {name: limpet}, ` +
 	`spec: {controllerName: limpet.dev/gateway-controller}}`
 
+// newOwn makes the output for an Envoy on this machine that serves all Gateways.
+func newOwn(t *testing.T) *Output {
+	t.Helper()
+	o := &Output{
+		Server: xds.NewServer(xds.Options{Deadline: time.Minute}), Together: true, Probe: true,
+		Options: func(livereload.Inputs) compiler.Options {
+			return compiler.Options{Bind: "127.0.0.1", Envoy: &compiler.EnvoyOptions{Admin: "127.0.0.1:9901", ModulePath: "/limpet.wasm"}}
+		},
+	}
+	var err error
+	if o.Draining, err = livereload.NewDraining(""); err != nil {
+		t.Fatal(err)
+	}
+	if o.Owners, err = livereload.NewOwners(""); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// takeFiles has an output take files, and serve what they come to.
+func takeFiles(t *testing.T, o *Output, files ...string) *compiler.Result {
+	t.Helper()
+	in := livereload.Inputs{}
+	for i, text := range files {
+		in.Sources = append(in.Sources, compiler.Source{Name: string(rune('a'+i)) + ".yaml", Data: []byte(text)})
+	}
+	result, err := o.Compile(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.Apply(t.Context(), time.Now(), result); err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// listTold names the objects of which something new is said.
+func listTold(o *Output) (objects []string) {
+	for _, w := range o.NewWarnings() {
+		objects = append(objects, w.Object)
+	}
+	slices.Sort(objects)
+	return slices.Compact(objects)
+}
+
 // TestUnusableAddresses: one namespace's Gateways at an address that the machine has not, at one that another process has, and
 // at the port of Envoy's admin interface are left out and reported, and the change of another's endpoints goes live all the
-// same. All of it froze before (H2 of the security review).
+// same. All of it froze before (H2 of the security review). An address that is free again is taken.
 //
 // requirements: S74
 func TestUnusableAddresses(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer taken.Close()
 	free, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	port, admin := free.Addr().(*net.TCPAddr).Port, "127.0.0.1:9901"
-	must(t, free.Close())
-	d, err := NewDynamic(t.TempDir(), memory.New())
-	must(t, err)
-	d.ProbePorts, d.Reports = true, true
-	d.FileMode = func(*compiler.Result) fs.FileMode { return 0o600 }
-	d.Options = func(in Inputs) compiler.Options {
-		return compiler.Options{
-			Bind: "127.0.0.1", Envoy: &compiler.EnvoyOptions{Admin: admin, ModulePath: "/limpet.wasm"},
-		}
+	if err != nil {
+		t.Fatal(err)
 	}
-	compile := func(documents ...string) (*compiler.Result, error) {
-		text := strings.Join(append(documents, class), "\n")
-		return d.Compile(Inputs{Sources: []compiler.Source{{Name: "in.yaml", Data: []byte(text)}}})
-	}
-	first, err := compile(tenant("a", port, "", "10.0.0.11"))
-	must(t, err)
-	must(t, d.Start(first))
+	port := free.Addr().(*net.TCPAddr).Port
+	_ = free.Close()
+	o := newOwn(t)
+	takeFiles(t, o, class, tenant("a", port, "", "10.0.0.11"))
 	hostile := tenant("b", port, "{value: 192.0.2.1}", "10.0.0.2") + tenant("c", taken.Addr().(*net.TCPAddr).Port, "", "10.0.0.3") +
 		tenant("d", 9901, "", "10.0.0.4")
-	next, err := compile(hostile, tenant("a", port, "", "10.0.0.13"))
-	must(t, err)
-	_, err = d.Apply(context.Background(), time.Now(), next)
-	must(t, err)
-	if got := len(next.Discovery.Listeners); got != 1 {
-		t.Errorf("%d listeners, want that of namespace a", got)
+	next := takeFiles(t, o, class, tenant("a", port, "", "10.0.0.13"), hostile)
+	if got := len(next.Served[0].Listeners); got != 1 || next.Until.IsZero() {
+		t.Errorf("%d listeners, want that of namespace a; again at %v", got, next.Until)
 	}
-	var warnings []string
-	for _, w := range next.Warnings {
-		if w.Reason == "PortUnavailable" {
-			warnings = append(warnings, w.Object)
-		}
-	}
-	if got := strings.Join(warnings, ", "); got != "Gateway b/gw, Gateway c/gw, Gateway d/gw" {
+	if got := strings.Join(listTold(o), ", "); !strings.Contains(got, "Gateway b/gw, Gateway c/gw, Gateway d/gw") {
 		t.Errorf("told are %s", got)
 	}
-	if got := string(next.Discovery.Clusters[0].Resource().Content); !strings.Contains(got, "10.0.0.13") {
-		t.Errorf("the change of a's endpoint is not live: %s", got)
+	if endpoints := next.Served[0].Endpoints; !strings.Contains(string(endpoints[0].Content), "10.0.0.13") {
+		t.Errorf("the change of a's endpoint is not live: %q", endpoints)
 	}
-	if _, err := compile(hostile); err == nil || !strings.Contains(err.Error(), "192.0.2.1") {
+	if _, err := o.Compile(livereload.Inputs{Sources: []compiler.Source{
+		{Name: "a.yaml", Data: []byte(class)}, {Name: "b.yaml", Data: []byte(hostile)},
+	}}); err == nil || !strings.Contains(err.Error(), "192.0.2.1") {
 		t.Errorf("with no listener left: %v", err)
+	}
+	_ = taken.Close()
+	again := takeFiles(t, o, class, tenant("a", port, "", "10.0.0.13"), hostile)
+	if at := listAddresses(again.Served); !slices.Contains(at, netip.MustParseAddrPort(taken.Addr().String())) || len(at) != 2 {
+		t.Errorf("with c's address free there are listeners at %v", at)
 	}
 }
 
@@ -114,45 +148,26 @@ const othersFaults = `
 // TestOthersFaults: what a namespace has that limpet does not support, or that is another controller's, holds up no other's
 // change. Files with invalid documents are held (TestHeldFiles). All of it froze before (H2 of the security review).
 func TestOthersFaults(t *testing.T) {
-	d, err := NewDynamic(t.TempDir(), memory.New())
-	must(t, err)
-	d.Reports = true
-	d.FileMode = func(*compiler.Result) fs.FileMode { return 0o600 }
-	d.Options = func(Inputs) compiler.Options {
-		return compiler.Options{Envoy: &compiler.EnvoyOptions{ModulePath: "/limpet.wasm"}}
-	}
-	apply := func(a, b string) *compiler.Result {
-		t.Helper()
-		result, err := d.Compile(Inputs{Sources: []compiler.Source{
-			{Name: "class.yaml", Data: []byte(class)}, {Name: "b.yaml", Data: []byte(b)}, {Name: "a.yaml", Data: []byte(a)},
-		}})
-		must(t, err)
-		if d.live == nil {
-			must(t, d.Start(result))
-			return result
-		}
-		_, err = d.Apply(context.Background(), time.Now(), result)
-		must(t, err)
-		return result
-	}
+	o := newOwn(t)
+	o.Probe = false
 	own := tenant("b", 8082, "", "10.0.0.2")
-	apply(tenant("a", 8081, "", "10.0.0.11"), own)
-	result := apply(tenant("a", 8081, "", "10.0.0.13"), own+othersFaults)
-	live := ""
-	for _, cluster := range d.live.Clusters {
-		live += string(cluster.Resource().Content)
+	takeFiles(t, o, class, tenant("a", 8081, "", "10.0.0.11"), own)
+	result := takeFiles(t, o, class, tenant("a", 8081, "", "10.0.0.13"), own+othersFaults)
+	served := ""
+	for _, endpoints := range result.Served[0].Endpoints {
+		served += string(endpoints.Content)
 	}
-	if !strings.Contains(live, "10.0.0.13") || !strings.Contains(live, "10.0.0.2") || len(d.live.Listeners) != 2 {
-		t.Errorf("%d listeners; clusters: %s", len(d.live.Listeners), live)
+	if !strings.Contains(served, "10.0.0.13") || !strings.Contains(served, "10.0.0.2") || len(result.Served[0].Listeners) != 2 {
+		t.Errorf("%d listeners; endpoints: %q", len(result.Served[0].Listeners), served)
 	}
-	told := map[string]bool{}
-	for _, w := range result.Warnings {
-		if told[w.Object] = true; strings.Contains(w.Object, " a/") || w.File != "b.yaml" {
+	for _, w := range o.NewWarnings() {
+		if strings.Contains(w.Object, " a/") || w.File != "c.yaml" {
 			t.Errorf("namespace a is told: %s", w)
 		}
 	}
+	told := listTold(o)
 	for _, object := range []string{"Gateway b/theirs", "HTTPRoute b/regex"} {
-		if !told[object] {
+		if !slices.Contains(told, object) {
 			t.Errorf("nothing is said of %q: %v", object, told)
 		}
 	}
