@@ -1,4 +1,4 @@
-package serve
+package controller
 
 import (
 	"encoding/json"
@@ -15,13 +15,13 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/limpet-proxy/limpet/compiler"
-	"github.com/limpet-proxy/limpet/internal/livereload"
 	"github.com/limpet-proxy/limpet/internal/memory"
+	"github.com/limpet-proxy/limpet/internal/serve"
 	"github.com/limpet-proxy/limpet/internal/xds"
 )
 
 // podDocuments has a pod at an address.
-const podDocuments = documents + `
+const podDocuments = `
 ---
 apiVersion: discovery.k8s.io/v1
 kind: EndpointSlice
@@ -32,10 +32,10 @@ endpoints: [{addresses: [10.0.1.1], targetRef: {kind: Pod, name: s, uid: first}}
 `
 
 // dial has the server listen, and connects to it.
-func dial(t testing.TB, o *Output) (connection *grpc.ClientConn, disconnect func()) {
+func dial(t testing.TB, c *Controller) (connection *grpc.ClientConn, disconnect func()) {
 	t.Helper()
 	rpc := grpc.NewServer()
-	o.Server.Register(rpc)
+	c.Server.Register(rpc)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -53,9 +53,9 @@ func dial(t testing.TB, o *Output) (connection *grpc.ClientConn, disconnect func
 }
 
 // connectSilent connects an Envoy that asks for its configuration and answers nothing.
-func connectSilent(t *testing.T, o *Output, gateway string) (disconnect func()) {
+func connectSilent(t *testing.T, c *Controller, gateway string) (disconnect func()) {
 	t.Helper()
-	connection, disconnect := dial(t, o)
+	connection, disconnect := dial(t, c)
 	t.Cleanup(disconnect)
 	stream, err := discoveryv3.NewAggregatedDiscoveryServiceClient(connection).DeltaAggregatedResources(t.Context())
 	if err != nil {
@@ -67,7 +67,7 @@ func connectSilent(t *testing.T, o *Output, gateway string) (disconnect func()) 
 	if err := stream.Send(request); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(10 * time.Second); len(o.Server.Clients()) == 0; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(10 * time.Second); len(c.Server.Clients()) == 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("it does not connect")
 		}
@@ -94,16 +94,16 @@ func (m *faultyStore) Whole() bool { return false }
 //
 // requirements: S42
 func TestUnsettledAddressHoldsUpNothing(t *testing.T) {
-	o, keys := newOutput(t)
+	c, keys := newController(t)
 	store := &faultyStore{}
-	o.Memory = memory.Load(func(*memory.Kind) memory.Store { return store }, func(string, error) {})
-	o.Server = xds.NewServer(xds.Options{Deadline: time.Minute, Identify: xds.IdentifyByCertificate("limpet"), Log: Log{To: slog.New(slog.DiscardHandler)}})
-	text := withCertificate(t, podDocuments)
-	apply(t, o, keys, text)
-	disconnect := connectSilent(t, o, "default/one")
+	c.Memory = memory.Load(func(*memory.Kind) memory.Store { return store }, func(string, error) {})
+	c.Server = xds.NewServer(xds.Options{Deadline: time.Minute, Identify: xds.IdentifyByCertificate("limpet"), Log: serve.Log{To: slog.New(slog.DiscardHandler)}})
+	text := readGateways(t) + podDocuments
+	apply(t, c, keys, text)
+	disconnect := connectSilent(t, c, "default/one")
 	search := func() *xds.Resource {
 		t.Helper()
-		all := o.Server.Latest("default/two").Resources(xds.Endpoint)
+		all := c.Server.Latest("default/two").Resources(xds.Endpoint)
 		if len(all) != 1 || !strings.Contains(all[0].Body.String(), "10.0.1.1") {
 			t.Fatalf("the address is no endpoint: %v", all)
 		}
@@ -112,33 +112,33 @@ func TestUnsettledAddressHoldsUpNothing(t *testing.T) {
 	if before := search(); before.Settled != nil {
 		t.Errorf("before it passes to another pod there are endpoints without it: %v", before.Settled)
 	}
-	compile := func(uid string) (*compiler.Result, error) {
+	compile := func(uid string) (*pass, error) {
 		data := []byte(strings.Replace(text, "uid: first", "uid: "+uid, 1))
-		return o.Compile(livereload.Inputs{Keys: keys, Sources: []compiler.Source{{Name: "a.yaml", Data: data}}})
+		return c.compile(Input{Keys: keys, Sources: []compiler.Source{{Name: "a.yaml", Data: data}}})
 	}
-	pass := func(uid string) *compiler.Result {
+	move := func(uid string) *compiler.Result {
 		t.Helper()
-		result, err := compile(uid)
+		p, err := compile(uid)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := o.Apply(t.Context(), time.Now(), result); err != nil {
+		if _, err := c.publish(time.Now(), p); err != nil {
 			t.Fatal(err)
 		}
-		return result
+		return p.result
 	}
-	result := pass("second")
+	result := move("second")
 	if settled := search().Settled; settled == nil || strings.Contains(settled.Body.String(), "10.0.1.1") {
 		t.Errorf("for who does not know that it is another's the endpoints are %v", settled)
 	}
 	if result.Until.IsZero() || time.Until(result.Until) > time.Second {
 		t.Errorf("it is looked at again at %v", result.Until)
 	}
-	if again := pass("second"); !again.Unsettled || !again.Until.After(result.Until) {
+	if again := move("second"); !again.Unsettled || !again.Until.After(result.Until) {
 		t.Errorf("while an Envoy does not answer it is settled %v, and looked at again at %v", !again.Unsettled, again.Until)
 	}
 	disconnect()
-	for end := time.Now().Add(10 * time.Second); len(o.Server.Clients()) > 0; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(10 * time.Second); len(c.Server.Clients()) > 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("it does not go")
 		}
@@ -148,10 +148,10 @@ func TestUnsettledAddressHoldsUpNothing(t *testing.T) {
 		t.Fatal("what can't be remembered is compiled")
 	}
 	store.fails = false
-	if !pass("third").Unsettled {
+	if !move("third").Unsettled {
 		t.Error("what was never served is taken for known")
 	}
-	if after := pass("third"); after.Unsettled || !after.Until.IsZero() || o.Memory.Owners.IsPending() {
+	if after := move("third"); after.Unsettled || !after.Until.IsZero() || c.Memory.Owners.IsPending() {
 		t.Errorf("once all know it is settled %v, and looked at again at %v", !after.Unsettled, after.Until)
 	}
 }
@@ -159,23 +159,23 @@ func TestUnsettledAddressHoldsUpNothing(t *testing.T) {
 // TestUnsettledAddressesOneByOne: who knows that an address is another pod's keeps it while the next one passes to another, though an Envoy
 // that does not answer knows of neither.
 func TestUnsettledAddressesOneByOne(t *testing.T) {
-	o, keys := newOutput(t)
-	o.Server = xds.NewServer(xds.Options{
-		Deadline: time.Minute, Identify: xds.IdentifyByCertificate("limpet"), Log: Log{To: slog.New(slog.DiscardHandler)},
+	c, keys := newController(t)
+	c.Server = xds.NewServer(xds.Options{
+		Deadline: time.Minute, Identify: xds.IdentifyByCertificate("limpet"), Log: serve.Log{To: slog.New(slog.DiscardHandler)},
 	})
 	const two = "uid: a}}, {addresses: [10.0.1.2], targetRef: {kind: Pod, name: r, uid: b}}]"
-	text := strings.Replace(withCertificate(t, podDocuments), "uid: first}}]", two, 1)
-	apply(t, o, keys, text)
-	connectSilent(t, o, "default/one")
+	text := strings.Replace(readGateways(t)+podDocuments, "uid: first}}]", two, 1)
+	apply(t, c, keys, text)
+	connectSilent(t, c, "default/one")
 	for _, step := range []struct{ from, to, forms string }{
 		{"uid: a", "uid: c", "10.0.1.1 10.0.1.2, 10.0.1.2"},
 		{"uid: b", "uid: d", "10.0.1.1 10.0.1.2, 10.0.1.1, "},
 		{"uid: c", "uid: e", "10.0.1.1 10.0.1.2, 10.0.1.2, "},
 	} {
 		text = strings.Replace(text, step.from, step.to, 1)
-		apply(t, o, keys, text)
+		apply(t, c, keys, text)
 		var forms []string
-		for r := o.Server.Latest("default/two").Resources(xds.Endpoint)[0]; r != nil; r = r.Settled {
+		for r := c.Server.Latest("default/two").Resources(xds.Endpoint)[0]; r != nil; r = r.Settled {
 			var has []string
 			for _, host := range []string{"10.0.1.1", "10.0.1.2"} {
 				if strings.Contains(string(r.Body.GetValue()), host) {

@@ -1,6 +1,7 @@
-package serve
+package controller
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
@@ -35,7 +36,7 @@ func (p published) follow(since time.Time, d *envoy.Served) published {
 				r.Without = func(moved []string) *xds.Resource { return leaveOut(packed, moved) }
 			}
 			if t == xds.Filter {
-				r.Origin = pluginText(d.PluginJSON)
+				r.Origin = json.RawMessage(d.PluginJSON) // it may hold keys
 				r.Vary = func(content []byte, times int) []byte { return varyFilter(d, content, times) }
 				r.Trial = xds.NewResource(xds.Listener, d.Trial.Name, d.Trial.Content)
 			}
@@ -94,9 +95,6 @@ func byName(all []envoy.Packed) map[string]envoy.Packed {
 	}
 	return named
 }
-
-// pluginText is the text of a filter's configuration, which may hold keys.
-type pluginText []byte
 
 // varyFilter is an xds.Resource's Vary for filters, with one of several texts.
 func varyFilter(d *envoy.Served, content []byte, times int) []byte {
