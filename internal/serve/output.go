@@ -174,7 +174,7 @@ func (s *Output) follow(in livereload.Inputs, now time.Time, moved []compiler.Ho
 		return nil, err
 	}
 	return s.follower.Replace(sources, compiler.Changes{
-		Keys: in.Keys, Time: now, Draining: s.Draining.Since, Owners: s.Owners.Of, Moved: moved, Unusable: s.unusable,
+		Keys: in.Keys, Time: now, Draining: s.Draining.Since, Owners: s.Owners.Of, Moved: moved, Unusable: maps.Clone(s.unusable),
 	})
 }
 
