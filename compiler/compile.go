@@ -70,30 +70,27 @@ type Errors = report.Errors
 // Result is what a compilation gives.
 type Result struct {
 	// Plugin is the filter's configuration with all policies and PluginJSON its text, also where the policies travel with
-	// their routes (TargetEnvoy); with EnvoyOptions.Dynamic the text is without them. Both hold the key ring if Options.Keys
-	// does.
+	// their routes (TargetEnvoy). Both hold the key ring if Options.Keys does.
 	Plugin     policyconfig.Config
 	PluginJSON []byte
 	// Files are what the target asks for, in the order to be written in; the document that people ask for is the last.
 	Files []File
 	// PrivateKeys says that some of Files hold private keys of TLS certificates.
 	PrivateKeys bool
-	// Discovery is what Envoy discovers, with EnvoyOptions.Dynamic.
-	Discovery *envoy.Discovery
-	// Served is what the proxies of each Gateway discover from a server, with EnvoyOptions.Served.
+	// Served is what the proxies of each Gateway discover from a server, or those of all, with EnvoyOptions.Served.
 	Served []*envoy.Served
 	// LongestUnused is the longest time for which a session goes on without a request, with EnvoyOptions.Served: for so long a
 	// key verifies that no longer signs.
 	LongestUnused time.Duration
-	// Draining are the hosts that terminate and still serve, for the next Dynamic.Draining. Until is when the same input will
+	// Draining are the hosts that terminate and still serve, for the next Served.Draining. Until is when the same input will
 	// give another result, because the drain limit of one of them will have passed; zero is never.
 	Draining []HostKey
 	Until    time.Time
-	// Pods are the pods at addresses, for who remembers them for the next Dynamic.Owners. Unsettled says that some are no
+	// Pods are the pods at addresses, for who remembers them for the next Served.Owners. Unsettled says that some are no
 	// endpoints yet: their address was another's, and proxies must take this configuration over first.
 	Pods      []PodAt
 	Unsettled bool
-	// Selection is which pods Services select and have left, for the next Dynamic.Selection.
+	// Selection is which pods Services select and have left, for the next Served.Selection.
 	Selection *Selection
 	// Incumbents are who has what, for the next Options.Incumbents; nil without these.
 	Incumbents *Incumbents

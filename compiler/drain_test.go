@@ -49,7 +49,7 @@ func TestDrain(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			hot := &Dynamic{Folder: "discovery", EndpointFiles: 16, Draining: map[HostKey]time.Time{}}
+			hot := &Served{Together: true, Draining: map[HostKey]time.Time{}}
 			if c.since > 0 {
 				hot.Draining[leaving] = drainNow.Add(-c.since)
 			}
@@ -89,7 +89,7 @@ func readDrainDocument(t *testing.T, edits ...[2]string) []Source {
 	return []Source{{Name: drainDocument, Data: []byte(edited)}}
 }
 
-func compileHot(t *testing.T, edit [2]string, hot *Dynamic) *Result {
+func compileHot(t *testing.T, edit [2]string, hot *Served) *Result {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", drainDocument))
 	if err != nil {
@@ -101,7 +101,7 @@ func compileHot(t *testing.T, edit [2]string, hot *Dynamic) *Result {
 			t.Fatalf("%s does not have %q", drainDocument, edit[0])
 		}
 	}
-	result, err := Compile([]Source{{Name: drainDocument, Data: []byte(edited)}}, Options{Time: drainNow, Envoy: &EnvoyOptions{ModulePath: "limpet.wasm", Dynamic: hot}})
+	result, err := Compile([]Source{{Name: drainDocument, Data: []byte(edited)}}, Options{Time: drainNow, Envoy: &EnvoyOptions{ModulePath: "limpet.wasm", Served: hot}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,9 +112,12 @@ func compileHot(t *testing.T, edit [2]string, hot *Dynamic) *Result {
 func clusterHosts(t *testing.T, result *Result) string {
 	t.Helper()
 	var clusters []string
-	for _, c := range result.Discovery.Clusters {
-		assignment := &endpointv3.ClusterLoadAssignment{}
-		if err := proto.Unmarshal(c.Endpoints, assignment); err != nil {
+	for _, c := range result.Served[0].Endpoints {
+		assignment, content := &endpointv3.ClusterLoadAssignment{}, c.Content
+		if c.Settled != nil { // for who does not know whose the others are
+			content = c.Settled
+		}
+		if err := proto.Unmarshal(content, assignment); err != nil {
 			t.Fatal(err)
 		}
 		text := c.Name + ":"

@@ -107,7 +107,7 @@ func (rc *runCommand) run(c *cobra.Command, envoyFlags []string) error {
 	}
 	// The name is fixed before anything is compiled, for the filter's path is part of the configuration.
 	// The folder itself comes later: until then there is nothing to clean up.
-	dir := filepath.Join(os.TempDir(), "limpet-run-"+rand.Text())
+	dir := filepath.Join(os.TempDir(), "limpet-run-"+rand.Text()[:13]) // short, for a socket's path is in it
 	d, err := rc.deploy(c, dir)
 	if err != nil {
 		return err
@@ -122,6 +122,7 @@ func (rc *runCommand) run(c *cobra.Command, envoyFlags []string) error {
 	if err := rc.write(dir); err != nil {
 		return err
 	}
+	rc.config.keys.printExposure(c.ErrOrStderr(), &compiler.Result{}, "Envoy's configuration") // which is in no file
 	cmd := exec.Command(program, listArgs(dir, envoyFlags)...)
 	cmd.Env = environment
 	cmd.Stdout, cmd.Stderr = c.OutOrStdout(), c.ErrOrStderr()

@@ -57,9 +57,8 @@ type Settings struct {
 	Remote bool
 	// Machine are the addresses of the machine that Envoy runs on, where they are known.
 	Machine []netip.Addr
-	// Envoy has everything but the plugin's configuration, and EndpointFiles is as in [envoy.Renderer.Discover].
-	Envoy         envoy.Assembly
-	EndpointFiles int
+	// Envoy has everything but the plugin's configuration.
+	Envoy envoy.Assembly
 }
 
 // Moment is what a result depends on besides documents: the time, since when hosts terminate, the order of the files, and where
@@ -101,7 +100,7 @@ type State struct {
 func New(s Settings) *State {
 	return &State{
 		settings: s, store: resource.NewStore(s.Admission), objects: newInventory(s.Controller), marks: newMarks(), groups: newGroups(),
-		attached: map[*sessionPolicy]*report.Report{}, merged: newMerged(s.Envoy, s.EndpointFiles), said: newSaid(),
+		attached: map[*sessionPolicy]*report.Report{}, merged: newMerged(s.Envoy), said: newSaid(),
 		selected: newSelected(), room: newRoom(), incumbents: newIncumbents(), fresh: map[*group]bool{},
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
@@ -64,7 +65,7 @@ type GatewayConfig struct {
 
 // Serve gives the configurations of Gateways for a server. Clusters are those of all of them.
 func (r Renderer) Serve(clusters []ir.Cluster, settings Settings, gateways []GatewayConfig) ([]*Served, error) {
-	a := Assembly{Settings: settings, Server: true}
+	a := Assembly{Settings: settings}
 	packed, err := r.packClusters(clusters)
 	if err != nil {
 		return nil, err
@@ -77,9 +78,6 @@ func (r Renderer) Serve(clusters []ir.Cluster, settings Settings, gateways []Gat
 	}
 	return all, nil
 }
-
-// servedLayout is that of what a server serves.
-var servedLayout = fileLayout{discovered: true, served: true}
 
 func (r Renderer) serveGateway(a Assembly, clusters map[string]Cluster, g GatewayConfig) (*Served, error) {
 	d, err := a.ServeFrame(g.Gateway, g.Listeners, g.Story)
@@ -136,8 +134,18 @@ func (d *Served) AddCluster(c Cluster) {
 	}
 }
 
+// loadAssignment is the number of Cluster's field.
+const loadAssignment = 33
+
 // PackSettings is the cluster as a server sends it.
-func (c Cluster) PackSettings() Packed { return Packed{Name: c.Name, Content: c.Resource().Content} }
+func (c Cluster) PackSettings() Packed {
+	if !c.Inline {
+		return Packed{Name: c.Name, Content: c.Settings}
+	}
+	whole := append(make([]byte, 0, len(c.Settings)+len(c.Endpoints)+8), c.Settings...)
+	whole = protowire.AppendTag(whole, loadAssignment, protowire.BytesType)
+	return Packed{Name: c.Name, Content: protowire.AppendBytes(whole, c.Endpoints)}
+}
 
 // PackEndpoints is its endpoints, which are apart from it.
 func (c Cluster) PackEndpoints() Packed {
@@ -153,7 +161,7 @@ func comparePacked(a, b Packed) int { return cmp.Compare(a.Name, b.Name) }
 
 // packClusters gives clusters and their endpoints by name.
 func (r Renderer) packClusters(clusters []ir.Cluster) (map[string]Cluster, error) {
-	all, err := r.renderDiscovered(clusters, servedLayout)
+	all, err := r.renderDiscovered(clusters)
 	named := make(map[string]Cluster, len(all))
 	for _, c := range all {
 		named[c.Name] = c
@@ -171,7 +179,8 @@ func (r Renderer) packRoutes(a Assembly, gateway string, s site) (Packed, error)
 	return a.PackRoutes(s.name, hosts, sessions, ListClusters(s.hosts))
 }
 
-// PackRoutes gives the route configuration of a site, whose virtual hosts are written, as JoinRoutes does.
+// PackRoutes gives the route configuration of a site, whose virtual hosts are written. Sessions says that most of their routes have some
+// (Tally.Most), for which the texts must be made.
 func (a Assembly) PackRoutes(siteName string, hosts [][]byte, sessions bool, clusters []string) (Packed, error) {
 	e, name := a.newEmitter(), a.Settings.tableName(siteName)
 	return Packed{Name: name, Content: e.joinRoutes(name, hosts, sessions), Clusters: clusters}, e.err

@@ -9,9 +9,11 @@ import (
 	"strconv"
 	"strings"
 
+	bootstrapv3 "github.com/envoyproxy/go-control-plane/envoy/config/bootstrap/v3"
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
+	internallistenerv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/bootstrap/internal_listener/v3"
 	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
 	upstreamsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/upstreams/http/v3"
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
@@ -57,7 +59,7 @@ const serverCluster = "limpet-serve"
 
 // YAML writes the bootstrap.
 func (b ServerBootstrap) YAML() ([]byte, error) {
-	e := &emitter{settings: Settings{Admin: b.Admin, AdminAll: b.AdminAll}, files: servedLayout}
+	e := &emitter{settings: Settings{Admin: b.Admin, AdminAll: b.AdminAll}, served: true}
 	out := e.newDynamicBootstrap()
 	out.Node = &corev3.Node{Id: cmp.Or(b.Node, identity), Cluster: cmp.Or(b.Gateway, identity)}
 	out.DynamicResources.AdsConfig = &corev3.ApiConfigSource{
@@ -71,7 +73,6 @@ func (b ServerBootstrap) YAML() ([]byte, error) {
 		out.DynamicResources.AdsConfig.GrpcServices = []*corev3.GrpcService{e.newTokenService(b.Server, *b.TLS)}
 		delete(clusters, serverCluster)
 	}
-	out.DynamicResources.CdsConfig, out.DynamicResources.LdsConfig = newServerSource(), newServerSource()
 	b.addReadiness(out)
 	for name, at := range clusters {
 		if at == "" {
@@ -98,6 +99,34 @@ func (b ServerBootstrap) YAML() ([]byte, error) {
 		return nil, fmt.Errorf("the bootstrap is not valid: %w", e.err)
 	}
 	return toYAML(out, protoyaml.Placeholders{})
+}
+
+// bootstrapStatuses are the statuses that Envoy itself may have to give in the place of backends. Their listeners are always
+// there, for they are in the bootstrap.
+var bootstrapStatuses = []int{500, 503}
+
+// newDynamicBootstrap is what does not change: everything but listeners, routes, clusters and the filter's
+// configuration, and the listeners inside Envoy that give statuses.
+func (e *emitter) newDynamicBootstrap() *bootstrapv3.Bootstrap {
+	static := &bootstrapv3.Bootstrap_StaticResources{}
+	for _, status := range bootstrapStatuses {
+		static.Listeners = append(static.Listeners, e.newAnswerListener(status))
+	}
+	return &bootstrapv3.Bootstrap{
+		Node:            &corev3.Node{Id: identity, Cluster: identity},
+		Admin:           e.newAdmin(),
+		OverloadManager: e.newOverloadManager(),
+		LayeredRuntime:  newRuntime(),
+		StatsConfig:     newStatsConfig(),
+		StaticResources: static,
+		DynamicResources: &bootstrapv3.Bootstrap_DynamicResources{
+			CdsConfig: newServerSource(),
+			LdsConfig: newServerSource(),
+		},
+		BootstrapExtensions: []*corev3.TypedExtensionConfig{
+			e.packExtension("envoy.bootstrap.internal_listener", &internallistenerv3.InternalListener{}),
+		},
+	}
 }
 
 // newServerAddress is that of a server at a host and port, whose host has to be resolved if it is a name, or at a socket's path.

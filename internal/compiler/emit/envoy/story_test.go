@@ -37,7 +37,7 @@ func TestStory(t *testing.T) {
 		"the log of all": {logged: true, story: Story{AccessLog: &yes}, log: true, session: true},
 		"traces":         {story: Story{Tracing: true, SamplingPercent: 5}, tracing: true},
 	} {
-		a := Assembly{Server: true, Settings: Settings{ModulePath: "/limpet", Plugin: policyconfig.DefaultConfig()}}
+		a := Assembly{Settings: Settings{ModulePath: "/limpet", Plugin: policyconfig.DefaultConfig()}}
 		a.Settings.Plugin.AccessLogFields = c.logged
 		d, err := a.ServeFrame("shop/edge", servedListeners[:2], c.story)
 		if err != nil {
@@ -78,7 +78,7 @@ func readManager(t *testing.T, packed Packed) *hcmv3.HttpConnectionManager {
 
 // TestAddresses holds that the addresses of what is served are those of its listeners.
 func TestAddresses(t *testing.T) {
-	a := Assembly{Server: true, Settings: Settings{ModulePath: "/limpet", Plugin: policyconfig.DefaultConfig()}}
+	a := Assembly{Settings: Settings{ModulePath: "/limpet", Plugin: policyconfig.DefaultConfig()}}
 	d, err := a.ServeFrame("shop/edge", servedListeners, Story{})
 	if err != nil || len(d.Addresses) != len(servedListeners) {
 		t.Fatal(d.Addresses, err)
@@ -99,7 +99,7 @@ func TestAddresses(t *testing.T) {
 // TestVaryFilter holds that a filter in another form is configured alike, with other text for each number.
 func TestVaryFilter(t *testing.T) {
 	for _, native := range []bool{false, true} {
-		a := Assembly{Server: true, Settings: Settings{
+		a := Assembly{Settings: Settings{
 			Native: native, ModulePath: "/limpet", Plugin: policyconfig.DefaultConfig(), PluginJSON: []byte(`{"policies":[]}`),
 		}}
 		d, err := a.ServeFrame("shop/edge", servedListeners[:1], Story{})

@@ -16,9 +16,6 @@ var trialAddress = netip.MustParseAddrPort("127.0.0.1:1")
 
 const trialPrefix = "limpet-trial/"
 
-// IsTrial tells whether a listener of that name is there for its filter alone.
-func IsTrial(listener string) bool { return strings.HasPrefix(listener, trialPrefix) }
-
 // newTrial is a listener that takes no connections and has limpet's filter. An Envoy whose listeners are to get a filter that it has
 // not had gets this first, for it puts listeners into service whose filter it does not take, and answers 500 there.
 func (e *emitter) newTrial() *listenerv3.Listener {
