@@ -142,7 +142,7 @@ func (cc *compileCommand) run(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if err := atomicfile.WriteAllLocked(cc.out, files); err != nil {
+	if err := atomicfile.WriteAll(cc.out, files); err != nil {
 		return fmt.Errorf("%w; nothing written", err)
 	}
 	cc.config.keys.warnOfOpenFolder(c.ErrOrStderr(), result, cc.out)

@@ -20,6 +20,7 @@ type ownEnvoy struct {
 	failed func(error)
 
 	lock    sync.Mutex
+	useless bool // it has no filter
 	waiting []runChange
 	done    uint64    // the number of the last snapshot that it has
 	doneAt  time.Time // when it had that
@@ -55,6 +56,9 @@ func (e *ownEnvoy) tell() {
 func (e *ownEnvoy) Live(c xds.ClientStatus, _ time.Duration) {
 	e.lock.Lock()
 	defer e.lock.Unlock()
+	if e.useless {
+		return
+	}
 	if e.done == 0 {
 		e.served()
 	}
@@ -68,6 +72,7 @@ func (e *ownEnvoy) Rejected(_ xds.ClientStatus, r xds.Rejection) {
 	defer e.lock.Unlock()
 	switch {
 	case r.Type == xds.Filter.String() && e.done == 0:
+		e.useless = true
 		e.failed(fmt.Errorf("Envoy rejects the filter, without which it answers 500: %s", r.Words)) //nolint:revive,staticcheck // a name
 		return
 	case r.Type == xds.Filter.String() || r.Type == xds.Listener.String():
