@@ -11,8 +11,6 @@ func (cc *compileCommand) checkAround() error {
 		return nil
 	case compiler.Target(cc.target) != compiler.TargetPlugin:
 		return usagef("--around needs -t plugin")
-	case cc.watch.on:
-		return usagef("--around and --watch: name one of the two")
 	}
 	return checkChoice("around", cc.around, around.Envoy, around.Istio)
 }

@@ -102,7 +102,7 @@ func (c *client) next(now time.Time) []*discoveryv3.DeltaDiscoveryResponse {
 	if c.latest == nil {
 		return nil
 	}
-	c.retryFilters(now)
+	c.retryRejected(now)
 	var all []*discoveryv3.DeltaDiscoveryResponse
 	for {
 		if c.target == nil || c.target != c.latest && c.isFree(now) {

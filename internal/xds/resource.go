@@ -244,6 +244,9 @@ func (s *Snapshot) replace(t Type, was, now *Resource) {
 	}
 }
 
+// Number is higher than those of all snapshots that were made before.
+func (s *Snapshot) Number() uint64 { return s.number }
+
 // At is the snapshot for a change that was seen at another time.
 func (s *Snapshot) At(since time.Time) *Snapshot {
 	next := *s

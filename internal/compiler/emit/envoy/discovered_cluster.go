@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
-	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
@@ -22,7 +21,7 @@ type Cluster struct {
 	Settled []byte
 	// Moved are the hosts that Settled is without, in order: the address, a space and the pod's uid.
 	Moved []string
-	// Inline says that the endpoints are a part of the cluster, else they have a file of their own.
+	// Inline says that the endpoints are a part of the cluster, for they have names.
 	Inline bool
 }
 
@@ -31,9 +30,9 @@ func (e *emitter) newDiscoveredCluster(c *ir.Cluster) Cluster {
 	settled := c.Settled()
 	d := Cluster{
 		Name: c.Name, Settings: e.marshalBinary(e.newCluster(c)), Endpoints: e.marshalBinary(newAssignment(settled)),
-		Inline: e.files.inline || c.IsNamed(), // discovered endpoints have addresses
+		Inline: c.IsNamed(), // discovered endpoints have addresses
 	}
-	if settled != c && e.files.served && !d.Inline {
+	if settled != c && !d.Inline {
 		d.Endpoints, d.Settled, d.Moved = e.marshalBinary(newAssignment(c)), d.Endpoints, listMoved(c)
 	}
 	return d
@@ -69,38 +68,4 @@ func LeaveOut(endpoints []byte, moved []string) ([]byte, error) {
 		})
 	}
 	return proto.MarshalOptions{Deterministic: true}.Marshal(assignment)
-}
-
-// loadAssignment is the number of Cluster's field.
-const loadAssignment = 33
-
-// Resource is the cluster as Envoy discovers it.
-func (c Cluster) Resource() Resource {
-	if !c.Inline {
-		return Resource{c.Name, clusterType, c.Settings}
-	}
-	whole := append(make([]byte, 0, len(c.Settings)+len(c.Endpoints)+8), c.Settings...)
-	whole = protowire.AppendTag(whole, loadAssignment, protowire.BytesType)
-	return Resource{c.Name, clusterType, protowire.AppendBytes(whole, c.Endpoints)}
-}
-
-// Assignment is the resource with the endpoints, for their file.
-func (c Cluster) Assignment() Resource { return Resource{c.Name, assignmentType, c.Endpoints} }
-
-// SplitCluster is the reverse of Cluster.Resource. A cluster that is not inline has its endpoints in another resource. What is no
-// cluster of ours stays as it is.
-func SplitCluster(r Resource) Cluster {
-	for at := 0; at < len(r.Content); {
-		number, kind, tag := protowire.ConsumeTag(r.Content[at:])
-		value := protowire.ConsumeFieldValue(number, kind, r.Content[at+max(tag, 0):])
-		if tag < 0 || value < 0 {
-			break
-		}
-		if number == loadAssignment {
-			endpoints, _ := protowire.ConsumeBytes(r.Content[at+tag:])
-			return Cluster{Name: r.Name, Settings: r.Content[:at], Endpoints: endpoints, Inline: true}
-		}
-		at += tag + value
-	}
-	return Cluster{Name: r.Name, Settings: r.Content}
 }
