@@ -60,6 +60,11 @@ test: ## lint, the unit tests, the wasm tests and the end-to-end tests on a real
 unit: build bin/gotest ## the tests of every package but the end-to-end tests
 	@$(WITH_TOOLS) && bin/gotest -timeout 20m $(UNIT_PACKAGES)
 
+.PHONY: worlds
+worlds: bin/gotest ## the tests that change whole worlds at random, with four times as many changes as "make unit" makes: minutes
+	@LIMPET_LONG=1 bin/gotest -count=1 -timeout 90m -run 'World|WholePolicies' ./compiler
+	@LIMPET_TENANTS=10m bin/gotest -count=1 -timeout 30m -run '^TestTenants$$' ./compiler
+
 .PHONY: race
 race: bin/gotest ## the same under the race detector
 	@bin/gotest -race -timeout 40m $(UNIT_PACKAGES)
