@@ -181,6 +181,9 @@ var otherProbes = map[string]probe{
 
 	"across a cookie path for each match of a rule": {off: matchesRoute(""), on: matchesRoute("  sessionPersistence: {sessionName: s}")},
 
+	"across a session header on a rule with CORS": routeProbe(
+		"{sessionName: x-s, type: Header}", "{sessionName: x-s, type: Header}\n  filters: [{type: CORS, cors: {allowOrigins: [\"*\"]}}]"),
+
 	"across split, one session (up to 1.6)": {off: splitRoute(""), on: splitRoute("  sessionPersistence: {sessionName: s}")},
 	"plugin policies[].owners[]":            identityProbe,
 	"SessionPersistencePolicy identity":     identityProbe,

@@ -52,6 +52,28 @@ func endedPolicy(spec string) string {
 		"targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: cart}], " + spec + "}}\n"
 }
 
+// endedRulePolicy is endedPolicy for the rule pay alone.
+func endedRulePolicy(spec string) string {
+	return strings.Replace(endedPolicy(spec), "name: cart}", "name: cart, sectionName: pay}", 1)
+}
+
+// endedHosts gives a route hostnames.
+func endedHosts(route, hosts string) string {
+	return strings.Replace(route, "spec: {parentRefs", "spec: {hostnames: ["+hosts+"], parentRefs", 1)
+}
+
+// TestMovedCookieWithoutEnd edits what moves no cookie, because it is written.
+//
+// requirements: S23
+func TestMovedCookieWithoutEnd(t *testing.T) {
+	fixed := endedPolicy("cookie: {path: /, domain: shop.test}")
+	before := endedHosts(endedRoute(endedRule("pay", "/pay")), "a.shop.test") + fixed
+	after := endedHosts(endedRoute(endedRule("pay", "/paid")), "b.shop.test") + fixed
+	if got := findEnded(t, before, after); len(got) > 0 {
+		t.Errorf("told: %s", got)
+	}
+}
+
 // TestSinceNamesEndedSessions edits a route with a rule that has a name and two that have none.
 //
 // requirements: S22
@@ -62,10 +84,17 @@ func TestSinceNamesEndedSessions(t *testing.T) {
 		after string
 		want  []string
 	}{
-		"nothing":                   {before, nil},
-		"a rule put first":          {endedRoute(endedRule("", "/new"), pay, a, b), nil},
-		"rules in another order":    {endedRoute(b, a, pay), nil},
-		"matches of the named rule": {endedRoute(endedRule("pay", "/paid"), a, b), nil},
+		"nothing":                {before, nil},
+		"a rule put first":       {endedRoute(endedRule("", "/new"), pay, a, b), nil},
+		"rules in another order": {endedRoute(b, a, pay), nil},
+		"matches of the named rule": {endedRoute(endedRule("pay", "/paid"), a, b), []string{
+			`spec.rules[0]: the sessions of a rule end: its cookie had the path "/pay" and has "/paid"`,
+		}},
+		"a path for the named rule": {before + endedRulePolicy("cookie: {path: /}"), []string{`had the path "/pay" and has "/"`}},
+		"a match more":              {endedRoute(strings.Replace(pay, "matches: [", "matches: [{path: {value: /paid}}, ", 1), a, b), nil},
+		"another host":              {endedHosts(before, "b.test"), []string{"its host was a.test and is b.test", "its host", "its host"}},
+		"a host more":               {endedHosts(before, "a.test, b.test"), nil},
+		"a wildcard for the host":   {endedHosts(before, "'*.test'"), nil},
 		"a rule deleted":            {endedRoute(pay, b), []string{"spec.rules: the sessions of a rule end: no rule without a name has the matches that spec.rules[1] had"}},
 		"matches of another rule":   {endedRoute(pay, endedRule("", "/aa"), b), []string{"spec.rules: the sessions of a rule end: no rule without a name has the matches that spec.rules[1] had"}},
 		"the name changed":          {endedRoute(endedRule("paid", "/pay"), a, b), []string{`no rule is named "pay" any more`}},
@@ -82,7 +111,11 @@ func TestSinceNamesEndedSessions(t *testing.T) {
 		"the route gone": {"", []string{"the route is gone"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := findEnded(t, before, c.after)
+			from := before
+			if strings.Contains(c.after, "hostnames") {
+				from = endedHosts(before, "a.test")
+			}
+			got := findEnded(t, from, c.after)
 			if len(got) != len(c.want) {
 				t.Fatalf("got\n\t%s\nwant %d", strings.Join(got, "\n\t"), len(c.want))
 			}

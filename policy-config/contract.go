@@ -31,6 +31,10 @@ const (
 
 	// RefusedCounter counts the requests that got 503 because what came with their route is broken.
 	RefusedCounter = "limpet_requests_refused"
+	// PassedCounter counts the requests on routes of which a configuration with policies for routes says nothing, and SteeredCounter
+	// those of them whose client named a host in the pin header, which a fence would have removed.
+	PassedCounter  = "limpet_requests_without_policy"
+	SteeredCounter = "limpet_requests_unfenced"
 	// RefusedDetails is response.code_details of those.
 	RefusedDetails = "limpet_broken_policy"
 
@@ -48,23 +52,30 @@ const (
 // BackendHeader is the internal header that names the backend of a pinned request's session: the pin header's companion.
 func BackendHeader(pinHeader string) string { return pinHeader + "-backend" }
 
-// The parts of the names of a policy's counters, one for each outcome.
+// The parts of the names of a policy's counters, one for each outcome and one for each cause of a warning.
 const (
-	sessionsCounter = "limpet_sessions"
-	policyPart      = ".policy."
-	outcomePart     = ".outcome."
+	Sessions     = "limpet_sessions"
+	Warnings     = "limpet_warnings"
+	PolicyLabel  = "policy"
+	OutcomeLabel = "outcome"
+	CauseLabel   = "cause"
 )
 
 // SessionsCounter is the name of the counter of a policy's requests with an outcome.
 func SessionsCounter(policy, outcome string) string {
-	return sessionsCounter + policyPart + policy + outcomePart + outcome
+	return Sessions + "." + PolicyLabel + "." + policy + "." + OutcomeLabel + "." + outcome
+}
+
+// WarningsCounter is the name of the counter of a policy's requests that had a cause for a warning.
+func WarningsCounter(policy, cause string) string {
+	return Warnings + "." + PolicyLabel + "." + policy + "." + CauseLabel + "." + cause
 }
 
 // Regular expressions for what Envoy makes of those names, which puts wasmcustom in front. The first group is what goes
 // from a counter's name, and the second is the value of the label that takes its place.
 const (
-	PolicyLabelPattern  = `^wasmcustom\.` + sessionsCounter + `(\.policy\.(.+))\.outcome\.[a-z-]+$`
-	OutcomeLabelPattern = `^wasmcustom\.` + sessionsCounter + `\..*(\.outcome\.([a-z-]+))$`
+	PolicyLabelPattern  = `^wasmcustom\.` + Sessions + `(\.policy\.(.+))\.outcome\.[a-z-]+$`
+	OutcomeLabelPattern = `^wasmcustom\.` + Sessions + `\..*(\.outcome\.([a-z-]+))$`
 )
 
 // EnvironmentVariable is the one that the filter reads with these keys; empty when the ring is in the configuration, in

@@ -65,3 +65,13 @@ func isTarget(s string) bool {
 	}
 	return len(s) <= 64
 }
+
+// UnsealText undoes [Root.Seal] with the root secrets that LIMPET_ROOT holds.
+func UnsealText(roots, sealed string) (plain string, err error) {
+	list, err := ParseRoots(roots)
+	if err != nil {
+		return "", err
+	}
+	text, err := Unseal(list, sealed)
+	return string(text), err
+}

@@ -44,9 +44,9 @@ allow ./internal/compiler/ir "$names" "what all targets are written from speaks 
 allow ./internal/compiler/emit/... "$names|internal/(digest|suggest|compiler/(ir|capability|memo|parallel|emit/(filtermodule|plugin|protoyaml)))" \
 	"a target is written from ir, and needs nothing else of the compiler"
 allow ./internal/xds "none" "the xDS server serves bytes, and knows nothing of what made them"
-forbid ./filter "^$module/(compiler|cmd|e2e|filter/internal/wasmtest|internal)" "the filter knows nothing of how its config was made"
+forbid ./filter "^$module/(compiler|cmd|e2e|filter/wasmtest|internal)" "the filter knows nothing of how its config was made"
 forbid ./filter "^(net/http|regexp|k8s.io/.*|sigs.k8s.io/.*|google.golang.org/.*)$" "it would swell limpet.wasm"
-forbid ./filter/native "^$module/(compiler|cmd|e2e|filter/internal/(host|wasmtest|nativetest))" "Envoy is its only host"
+forbid ./filter/native "^$module/(compiler|cmd|e2e|filter/(wasmtest|internal/(host|nativetest)))" "Envoy is its only host"
 forbid ./filter/native "^(net|net/http|regexp|k8s.io/.*|sigs.k8s.io/.*|google.golang.org/.*)$" "it would swell liblimpet.so"
 forbid ./token "^$module/" "token is a library of its own"
 forbid ./policy-config "^$module/[^p]" "policy-config imports nothing of ours"

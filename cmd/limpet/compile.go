@@ -25,7 +25,8 @@ const compileHelp = `compile reads Gateway API YAML and writes configuration.
                     which load it from --wasm-url; Istio's own routes may be in
                     the input
   -t plugin         plugin.json alone: the filter's configuration, for an
-                    Envoy of your own
+                    Envoy of your own; --around envoy or istio writes what stands
+                    around it too, to be put in place by hand
 
 With --filter native the proxies of Envoy Gateway and Istio load liblimpet.so from
 --native-path, an absolute path in their image, and --wasm-url is not needed.
@@ -84,6 +85,9 @@ const compileExamples = `  # everything Envoy needs, in the folder out
   limpet keygen --root -o root.txt
   limpet compile -f gateways/ -o out --keys keys.json --root root.txt
 
+  # for an Envoy of your own: the filters and settings around the plugin, to paste
+  limpet compile -f routes.yaml -t plugin --around envoy
+
   # for an Envoy that runs on out/envoy.yaml: every change, while it serves
   limpet compile -f gateways/ -o out --watch --admin 127.0.0.1:9901`
 
@@ -95,6 +99,7 @@ type compileCommand struct {
 	target string
 	out    string
 	report string
+	around string
 }
 
 func newCompile() *cobra.Command {
@@ -113,6 +118,8 @@ func newCompile() *cobra.Command {
 	registerTarget(c.Flags(), &cc.target, "what to make:")
 	c.Flags().StringVarP(&cc.out, "out", "o", "", "folder `DIR` for the files (default: standard output)")
 	c.Flags().StringVar(&cc.report, "report", "", "write refusals and warnings to `FILE`, as JSON")
+	c.Flags().StringVar(&cc.around, "around", "",
+		"with -t plugin: write what stands around the plugin too, for `envoy|istio`")
 	cc.watch.register(c.Flags(), "follow the input: write every change into DIR, for Envoy to take over\nwhile it runs")
 	c.Flags().DurationVar(&cc.pause, "pause", defaultPause,
 		"with --watch and without --admin: the `TIME` that Envoy gets for\neach step of a change")
@@ -125,6 +132,9 @@ func (cc *compileCommand) check(c *cobra.Command, args []string) error {
 		return err
 	}
 	cc.config.keys.target = cc.target
+	if err := cc.checkAround(); err != nil {
+		return err
+	}
 	if err := cc.config.check(c, args); err != nil {
 		return err
 	}
@@ -178,6 +188,7 @@ func (cc *compileCommand) compile(c *cobra.Command, modulePath string) (*compile
 		return nil, err
 	}
 	if result != nil {
+		err = errors.Join(err, cc.addAround(result))
 		message.PrintProblems(c.ErrOrStderr(), result.Warnings)
 		message.PrintPassedOver(c.ErrOrStderr(), result.PassedOver)
 	}

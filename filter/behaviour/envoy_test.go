@@ -81,17 +81,23 @@ func envoyFor(t *testing.T, env map[string]string) *envoy {
 	return e
 }
 
-// launch starts Envoy, the program that the environment variable ENVOY names.
-func launch(t *testing.T, env map[string]string) *envoy {
+// program is Envoy, which the environment variable ENVOY names.
+func program(t *testing.T) string {
 	t.Helper()
-	module := nativetest.Module(t, "liblimpet.so")
-	program := os.Getenv("ENVOY")
-	if program == "" {
+	path := os.Getenv("ENVOY")
+	if path == "" {
 		if os.Getenv("CI") == "true" || os.Getenv("LIMPET_REQUIRE_ENVOY") == "1" {
 			t.Fatal("the environment variable ENVOY names no program")
 		}
 		t.Skip("the environment variable ENVOY names no program")
 	}
+	return path
+}
+
+// launch starts Envoy.
+func launch(t *testing.T, env map[string]string) *envoy {
+	t.Helper()
+	module, program := nativetest.Module(t, "liblimpet.so"), program(t)
 	dir, err := os.MkdirTemp("", "limpet-envoy")
 	check(t, err)
 	e := &envoy{dir: dir, module: module, ended: make(chan struct{}), port: freePort(t), admin: freePort(t)}
@@ -103,27 +109,34 @@ func launch(t *testing.T, env map[string]string) *envoy {
 	e.setClock(t, time.Now())
 	e.write(t, "listeners.json", discovery(0))
 	e.write(t, "hosts.json", discovery(0, assignment(nil)))
-	text, err := json.Marshal(e.bootstrap())
+	environment := []string{
+		"LD_PRELOAD=" + e.compile(t, "elsewhere.c"), "LIMPET_TEST_CLOCK=" + e.path("clock"),
+		"LIMPET_TEST_BACKEND=" + strconv.Itoa(e.backend.port),
+	}
+	for name, value := range env {
+		environment = append(environment, name+"="+value)
+	}
+	e.start(t, program, e.bootstrap(), environment, "--concurrency", "2")
+	return e
+}
+
+// start starts the process and waits until it serves.
+func (e *envoy) start(t *testing.T, program string, bootstrap object, env []string, arguments ...string) {
+	t.Helper()
+	text, err := json.Marshal(bootstrap)
 	check(t, err)
 	e.write(t, "envoy.json", text)
 	log, err := os.Create(e.path("log"))
 	check(t, err)
 	defer log.Close()
-	e.process = exec.Command(program, "-c", e.path("envoy.json"), "--concurrency", "2", "--use-dynamic-base-id",
-		"--log-level", "warning", "--file-flush-interval-msec", "10", "--drain-time-s", strconv.Itoa(drainSeconds))
+	e.process = exec.Command(program, append(arguments, "-c", e.path("envoy.json"), "--use-dynamic-base-id",
+		"--log-level", "warning", "--file-flush-interval-msec", "10", "--drain-time-s", strconv.Itoa(drainSeconds))...)
 	e.process.Stdout, e.process.Stderr = log, log
 	e.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	e.process.Env = []string{
-		"LD_PRELOAD=" + e.compile(t, "elsewhere.c"), "LIMPET_TEST_CLOCK=" + e.path("clock"),
-		"LIMPET_TEST_BACKEND=" + strconv.Itoa(e.backend.port),
-	}
-	for name, value := range env {
-		e.process.Env = append(e.process.Env, name+"="+value)
-	}
+	e.process.Env = env
 	check(t, e.process.Start())
 	go func() { _ = e.process.Wait(); close(e.ended) }()
 	e.until(t, "Envoy to be ready", func() bool { return strings.HasPrefix(e.get("/ready"), "LIVE") })
-	return e
 }
 
 // compile makes a shared object of a source in testdata.
@@ -140,8 +153,10 @@ func (e *envoy) compile(t *testing.T, source string) string {
 func (e *envoy) stop() {
 	_ = e.process.Process.Kill() // it may have ended
 	<-e.ended
-	e.backend.listener.Close()
-	e.clock.Close()
+	if e.backend != nil { // of one that plays the hosts
+		e.backend.listener.Close()
+		e.clock.Close()
+	}
 	os.RemoveAll(e.dir)
 }
 

@@ -13,28 +13,32 @@ import (
 )
 
 type goPlugin struct {
-	engine *session.Engine
-	clock  func() time.Time
-	log    bool
-	fields bool
-	digest bool
-	count  map[string]uint64
+	engine  *session.Engine
+	clock   func() time.Time
+	logging bool
+	fields  bool
+	digest  bool
+	count   map[string]uint64
+	// warned counts warnings, and log has the lines.
+	warned map[string]uint64
+	log    []string
 }
 
 func startGo(t *testing.T, config string, env map[string]string, clock func() time.Time) (plugin, error) {
 	t.Helper()
 	source := rand.NewChaCha8([32]byte{})
 	random := func(b []byte) { _, _ = source.Read(b) }
+	p := &goPlugin{clock: clock, count: map[string]uint64{}, warned: map[string]uint64{}}
 	cfg, engine, errs := session.Load(config, func(k string) string { return env[k] }, session.Proxy{
 		Random:    random,
 		AppendPin: func(dst, host []byte) []byte { return base64.StdEncoding.AppendEncode(dst, host) },
+		Log:       func(_ session.LogLevel, line string) { p.log = append(p.log, strings.Clone(line)) },
 	})
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
-	return &goPlugin{
-		engine: engine, clock: clock, log: cfg.AccessLog, fields: cfg.AccessLogFields, digest: cfg.SessionDigest, count: map[string]uint64{},
-	}, nil
+	p.engine, p.logging, p.fields, p.digest = engine, cfg.AccessLog, cfg.AccessLogFields, cfg.SessionDigest
+	return p, nil
 }
 
 func (p *goPlugin) counts() map[string]uint64 { return p.count }
@@ -42,8 +46,9 @@ func (p *goPlugin) counts() map[string]uint64 { return p.count }
 func (p *goPlugin) open(route, cluster string) stream { return p.openWith(route, cluster, "") }
 
 func (p *goPlugin) openWith(route, cluster, policies string) stream {
-	policy, sound := p.engine.Policy(route, destination{cluster, policies})
-	return &goStream{plugin: p, policy: policy, refused: !sound}
+	to := destination{cluster, policies}
+	policy, sound := p.engine.Policy(route, to)
+	return &goStream{plugin: p, route: route, to: to, policy: policy, refused: !sound}
 }
 
 // destination is the name of a cluster, and what the route's metadata has.
@@ -55,6 +60,8 @@ func (d destination) Policies() (string, bool) { return d.policies, d.policies !
 
 type goStream struct {
 	plugin   *goPlugin
+	route    string
+	to       destination
 	policy   *session.Policy
 	refused  bool
 	exchange session.Exchange
@@ -71,7 +78,9 @@ func (s *goStream) request(h [][2]string) ([][2]string, error) {
 		return nil, errRefused
 	}
 	if s.policy == nil {
-		return h, nil
+		l := &list{lines: h, clock: s.plugin.clock, warned: s.plugin.warned, destination: s.to}
+		s.plugin.engine.Pass(s.route, l)
+		return l.lines, nil
 	}
 	s.state = map[string]string{}
 	l := &list{lines: h, state: s.state}
@@ -85,7 +94,8 @@ func (s *goStream) response(h [][2]string, details string, headersOnly bool) ([]
 	if s.policy == nil {
 		return h, nil
 	}
-	l := &list{lines: h, details: details, headersOnly: headersOnly, backend: s.backend, clock: s.plugin.clock, attempts: s.attempts, state: s.state}
+	l := &list{lines: h, details: details, headersOnly: headersOnly, backend: s.backend, clock: s.plugin.clock, attempts: s.attempts, state: s.state,
+		warned: s.plugin.warned, destination: s.to}
 	s.outcome = s.exchange.Response(l)
 	if s.outcome != session.None && !s.outcome.Void() {
 		s.plugin.count[s.policy.Name+" "+s.outcome.String()]++
@@ -100,7 +110,7 @@ func (s *goStream) states() map[string]string { return s.state }
 func (s *goStream) attempted(times int)       { s.attempts = times }
 
 func (s *goStream) logged() string {
-	if s.policy == nil || !s.plugin.log {
+	if s.policy == nil || !s.plugin.logging {
 		return ""
 	}
 	return s.outcome.Code()
@@ -117,6 +127,20 @@ type list struct {
 	clock       func() time.Time
 	attempts    int
 	state       map[string]string
+	warned      map[string]uint64
+	destination
+}
+
+func (l *list) CountWarning(p *session.Policy, w session.Warning) {
+	l.warned[policyconfig.WarningsCounter(p.Name, w.String())]++
+}
+func (l *list) CountSteered() { l.warned[policyconfig.SteeredCounter]++ }
+func (l *list) CountPassed()  { l.warned[policyconfig.PassedCounter]++ }
+
+func (l *list) Steered() bool {
+	_, steered := l.Get(pinHeader)
+	l.Remove(pinHeader)
+	return steered
 }
 
 func (l *list) Attempts() int             { return l.attempts }

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/limpet-proxy/limpet/filter/internal/wasmtest"
+	"github.com/limpet-proxy/limpet/filter/wasmtest"
 )
 
 // One million verifications, each of them a miss of the cache, and as many again of forged tokens.

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/limpet-proxy/limpet/filter/internal/nativetest"
-	"github.com/limpet-proxy/limpet/filter/internal/wasmtest"
+	"github.com/limpet-proxy/limpet/filter/wasmtest"
 )
 
 // crowd are clients that each keep to a session while Envoy's configuration changes.

@@ -204,3 +204,14 @@ func TestMirroredCookies(t *testing.T) {
 		}
 	})
 }
+
+// No backend sees a ticket, on routes without a policy either.
+func TestTicketGoesNoFurther(t *testing.T) {
+	each(t, strings.Replace(config(), `"policies"`, `"debugTickets":true,"policies"`, 1), func(t *testing.T, w *world) {
+		w.unpoliced = true
+		for _, route := range []string{"r", "other"} {
+			_, passed := first(w.send(route, "c", "limpet-ticket: x").received, "limpet-ticket")
+			want(t, "a ticket at the backend of "+route, passed, false)
+		}
+	})
+}

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/limpet-proxy/limpet/filter/internal/wasmtest"
+	"github.com/limpet-proxy/limpet/filter/wasmtest"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -30,7 +30,7 @@ func (p *wasmPlugin) counts() map[string]uint64 {
 func sessions(counters map[string]uint64) map[string]uint64 {
 	out := map[string]uint64{}
 	for name, n := range counters {
-		if rest, ok := strings.CutPrefix(name, "limpet_sessions.policy."); ok {
+		if rest, ok := strings.CutPrefix(name, "limpet_sessions.policy."); ok && n > 0 {
 			policy, outcome, _ := strings.Cut(rest, ".outcome.")
 			out[policy+" "+outcome] = n
 		}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/limpet-proxy/limpet/filter/internal/wasmtest"
+	"github.com/limpet-proxy/limpet/filter/wasmtest"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 

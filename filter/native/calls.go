@@ -5,6 +5,8 @@ package main
 import (
 	"strings"
 	"unsafe"
+
+	"github.com/limpet-proxy/limpet/filter/internal/session"
 )
 
 // These are the functions of c/calls.c. What Envoy returns they leave in the stream.
@@ -43,13 +45,18 @@ func hostPin(s *stream, host unsafe.Pointer, size uintptr, strict uint32) uint32
 func hostState(s *stream, key unsafe.Pointer, keySize uintptr, value unsafe.Pointer, size uintptr)
 
 //export limpet_log
-func hostLog(text unsafe.Pointer, size uintptr)
+func hostLog(level session.LogLevel, text unsafe.Pointer, size uintptr)
 
 //export limpet_counter
 func hostCounter(config unsafe.Pointer, name unsafe.Pointer, size uintptr) metric
 
 //export limpet_labelled
-func hostLabelled(config unsafe.Pointer, name unsafe.Pointer, size uintptr) metric
+func hostLabelled(config unsafe.Pointer, name unsafe.Pointer, size uintptr, label unsafe.Pointer, labelSize uintptr) metric
+
+// hostKeep has the labelled counters of before go on.
+//
+//export counters_keep
+func hostKeep(config unsafe.Pointer, id metric)
 
 //export limpet_gauge
 func hostGauge(config unsafe.Pointer, name unsafe.Pointer, size uintptr) metric
@@ -94,4 +101,6 @@ func getenv(name string) string {
 	return strings.Clone(unsafe.String(value, n))
 }
 
-func logCritical(text string) { hostLog(data(text), size(text)) }
+func logLine(level session.LogLevel, text string) { hostLog(level, data(text), size(text)) }
+
+func logCritical(text string) { logLine(session.LogCritical, text) }

@@ -46,7 +46,7 @@ func read(text *byte, length uintptr, envoy unsafe.Pointer) *configuration {
 //export limpet_worker
 func newWorker(c *configuration) *worker {
 	engine, err := session.New(c.config, c.ring, session.Proxy{
-		Random: random, AppendPin: appendPin, Lasting: lasting, Own: own, Free: give, Refuse: logRefused,
+		Random: random, AppendPin: appendPin, Lasting: lasting, Own: own, Free: give, Refuse: logRefused, Log: logLine,
 	})
 	if err != nil {
 		refused([]error{err})

@@ -12,20 +12,18 @@ import (
 // metric is Envoy's number of a metric.
 type metric uintptr
 
-const (
-	sessions  = "limpet_sessions"
-	noMetric  = ^metric(0)
-	fewEnough = 1000
-)
+const noMetric = ^metric(0)
 
 // metrics are the counters of each policy and outcome, and the gauge of the module's memory. Envoy lets them be defined
-// with the configuration only, and each takes it some 650 bytes. So of more than fewEnough policies only the two outcomes
+// with the configuration only, and each takes it some 650 bytes. So of more than session.FewPolicies only the two outcomes
 // that nearly all requests have are defined; the others are made as they come, by their labels, which takes Envoy 3,900
 // instructions; so are those of policies that come with their routes. These are added up first.
 type metrics struct {
 	policies []counters
 	labelled metric
+	warnings metric // labelled, too
 	refused  metric
+	passed   metric // on a route without a policy
 	memory   metric
 }
 
@@ -33,19 +31,44 @@ type counters [session.Outcomes]metric
 
 func defineMetrics(envoy unsafe.Pointer, policies []policyconfig.Policy) metrics {
 	m := metrics{policies: make([]counters, len(policies))}
-	m.labelled = hostLabelled(envoy, data(sessions), size(sessions))
-	m.refused = hostCounter(envoy, data(policyconfig.RefusedCounter), size(policyconfig.RefusedCounter))
+	m.labelled = labelled(envoy, policyconfig.Sessions, policyconfig.OutcomeLabel)
+	hostKeep(envoy, m.labelled)
+	m.warnings = labelled(envoy, policyconfig.Warnings, policyconfig.CauseLabel)
+	m.refused = unlabelled(envoy, policyconfig.RefusedCounter)
+	m.passed = unlabelled(envoy, policyconfig.PassedCounter)
 	m.memory = hostGauge(envoy, data(policyconfig.MemoryGauge), size(policyconfig.MemoryGauge))
 	for i := range policies {
 		for o := session.None + 1; o < session.Outcomes; o++ {
 			m.policies[i][o] = noMetric
-			if len(policies) <= fewEnough || o == session.Fresh || o == session.Pinned {
-				name := policyconfig.SessionsCounter(policies[i].Name, o.String())
-				m.policies[i][o] = hostCounter(envoy, data(name), size(name))
+			if len(policies) <= session.FewPolicies || o == session.Fresh || o == session.Pinned {
+				m.policies[i][o] = unlabelled(envoy, policyconfig.SessionsCounter(policies[i].Name, o.String()))
 			}
 		}
 	}
 	return m
+}
+
+func unlabelled(envoy unsafe.Pointer, name string) metric {
+	return hostCounter(envoy, data(name), size(name))
+}
+
+func labelled(envoy unsafe.Pointer, name, label string) metric {
+	return hostLabelled(envoy, data(name), size(name), data(label), size(label))
+}
+
+// countUnlabelled counts a request, unless Envoy has refused the counter.
+func (x *exchange) countUnlabelled(id metric) {
+	if id != noMetric {
+		hostCount(&x.stream, id)
+	}
+}
+
+// CountWarning tells Envoy at once: where nothing is wrong there are none.
+func (x *exchange) CountWarning(p *session.Policy, w session.Warning) {
+	if id := x.worker.metrics.warnings; id != noMetric {
+		policy, cause := p.Name, w.String()
+		hostCountLabelled(&x.stream, id, data(policy), size(policy), data(cause), size(cause), 1)
+	}
 }
 
 func (x *exchange) count(o session.Outcome) {

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"strings"
 	"unsafe"
 
 	"github.com/limpet-proxy/limpet/filter/internal/session"
@@ -69,17 +70,17 @@ const (
 func onRequest(x *exchange, w *worker) uint32 {
 	x.begin(requestHeaders)
 	x.worker, x.pinSize = w, 0
-	policy, sound := w.engine.Policy(x.attribute(routeName), x)
+	route := x.attribute(routeName)
+	policy, sound := w.engine.Policy(route, x)
 	x.policy = policy
 	switch {
 	case !sound:
-		if id := w.metrics.refused; id != noMetric {
-			hostCount(&x.stream, id)
-		}
+		x.countUnlabelled(w.metrics.refused)
 		details := policyconfig.RefusedDetails
 		hostAnswer(&x.stream, http503, data(details), size(details))
 		return requestRefused
 	case policy == nil:
+		w.engine.Pass(strings.Clone(route), x)
 		return requestPasses
 	}
 	policy.Hold()
@@ -128,6 +129,11 @@ func (x *exchange) Pin(host string, strict bool) {
 }
 
 func (x *exchange) Balance() {}
+
+// Steered is never so: no header has to do with which host Envoy takes.
+func (x *exchange) Steered() bool { return false }
+func (x *exchange) CountSteered() {}
+func (x *exchange) CountPassed()  { x.countUnlabelled(x.worker.metrics.passed) }
 
 func (x *exchange) Publish(key, value string) {
 	hostState(&x.stream, data(key), size(key), data(value), size(value))

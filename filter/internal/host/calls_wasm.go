@@ -2,7 +2,11 @@
 
 package host
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/limpet-proxy/limpet/filter/internal/session"
+)
 
 // These are the host calls that the plugin makes, as proxy-wasm ABI 0.2.1 names them. Each returns a status, 0 for
 // success. What a call returns besides comes through result, for a variable that the host writes to would be allocated
@@ -70,9 +74,9 @@ func returnedText(status uint32) (string, bool) {
 
 func address(s string) unsafe.Pointer { return unsafe.Pointer(unsafe.StringData(s)) }
 
-const levelCritical = 5
+func logLine(level session.LogLevel, s string) { proxyLog(uint32(level), address(s), uint32(len(s))) }
 
-func logCritical(s string) { proxyLog(levelCritical, address(s), uint32(len(s))) }
+func logCritical(s string) { logLine(session.LogCritical, s) }
 
 const pluginConfiguration = 7
 

@@ -84,6 +84,20 @@ func (r *request) Within(backend string) { r.Set(r.plugin.backendHeader, backend
 // Balance removes the header. The fence before limpet does so too, but another control plane may leave it out.
 func (r *request) Balance() { r.Remove(r.plugin.pinHeader) }
 
+// Steered takes away what the fence before limpet would have.
+func (r *request) Steered() bool {
+	_, steered := r.Get(r.plugin.pinHeader)
+	if steered {
+		r.Remove(r.plugin.pinHeader)
+	}
+	return steered
+}
+
+func (r *request) CountSteered() { r.plugin.metrics.countSteered() }
+func (r *request) CountPassed()  { r.plugin.metrics.countPassed() }
+
+func (*request) Now() int64 { return time.Now().Unix() }
+
 func (*request) Publish(key, value string) { setProperty(key, value) }
 
 // The request and the response of the callback that runs.
@@ -110,9 +124,7 @@ func (r *reply) Chosen() (string, bool) {
 		return "", false
 	}
 	r.Remove(r.plugin.pinHeader)
-	if pinBase64.DecodedLen(len(pin)) > len(r.text) {
-		return "", true
-	}
+	pin = pin[:min(len(pin), len(r.text)/3*4)] // no address is as long as what is cut, but the path of a Unix socket
 	n, err := pinBase64.Decode(r.text[:], unsafe.Slice(unsafe.StringData(pin), len(pin)))
 	if err != nil {
 		return "", true
@@ -162,6 +174,12 @@ func (*reply) Attempts() int {
 		return int(n[0])
 	}
 	return 0
+}
+
+func (*reply) Cluster() string { return cluster() }
+
+func (r *reply) CountWarning(p *session.Policy, w session.Warning) {
+	r.plugin.metrics.countWarning(p, w)
 }
 
 func (r *reply) HeadersOnly() bool { return r.end }

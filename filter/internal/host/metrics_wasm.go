@@ -7,16 +7,31 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// metrics are the counters of each policy and outcome, and the gauge of the linear memory. Counters are defined
-// on first use: 10,000 policies with every outcome would cost Envoy 78 MB before the first request.
+// metrics are the counters of each policy and outcome, and the gauge of the linear memory. Counters get their numbers
+// on first use.
 type metrics struct {
 	// named are the counters of each policy's name. They stay when a policy goes, for a changed one with its name goes on
 	// with them, and Envoy keeps what it has counted either way.
 	named    map[string]*session.Counters
 	refused  uint32
+	passed   uint32 // on a route without a policy
+	steered  uint32 // by the client
 	memory   uint32
 	reported int64
 	gauged   bool
+}
+
+// defineSessions has Envoy show all outcomes of policies from the start. Of more than a thousand it would cost too much memory:
+// 78 MB for 10,000.
+func defineSessions(policies []policyconfig.Policy) {
+	if len(policies) > session.FewPolicies {
+		return
+	}
+	for i := range policies {
+		for o := session.None + 1; o < session.Outcomes; o++ {
+			define(counter, policyconfig.SessionsCounter(policies[i].Name, o.String()))
+		}
+	}
 }
 
 func (m *metrics) count(p *session.Policy, o session.Outcome) {
@@ -42,12 +57,26 @@ func (m *metrics) countersOf(name string) *session.Counters {
 	return c
 }
 
-// countRefused counts a request whose route has a broken policy.
-func (m *metrics) countRefused() {
-	if m.refused == 0 {
-		m.refused = 1 + defineCounter(policyconfig.RefusedCounter)
+func (m *metrics) countWarning(p *session.Policy, w session.Warning) {
+	if p.Counters == nil {
+		p.Counters = m.countersOf(p.Name)
 	}
-	increment(m.refused-1, 1)
+	countIn(&p.Counters[int(session.Outcomes)+int(w)], policyconfig.WarningsCounter(p.Name, w.String()))
+}
+
+// countRefused counts a request whose route has a broken policy.
+func (m *metrics) countRefused() { countIn(&m.refused, policyconfig.RefusedCounter) }
+
+func (m *metrics) countPassed() { countIn(&m.passed, policyconfig.PassedCounter) }
+
+func (m *metrics) countSteered() { countIn(&m.steered, policyconfig.SteeredCounter) }
+
+// countIn counts in a counter that id is one more than the number of, or will be.
+func countIn(id *uint32, name string) {
+	if *id == 0 {
+		*id = 1 + defineCounter(name)
+	}
+	increment(*id-1, 1)
 }
 
 // watchMemory adds the growth of this worker's linear memory to a gauge that all workers share, so that the gauge

@@ -31,6 +31,7 @@ type plugin struct {
 func (p *plugin) start(configuration string) types.OnPluginStartStatus {
 	cfg, engine, errs := session.Load(configuration, readEnv, session.Proxy{
 		Random: readRandom, AppendPin: appendPin, Refuse: logRefused,
+		Log: logLine,
 	})
 	for _, e := range errs {
 		logCritical("limpet: plugin configuration: " + e.Error())
@@ -42,6 +43,7 @@ func (p *plugin) start(configuration string) types.OnPluginStartStatus {
 	p.logging, p.fields, p.digest = cfg.AccessLog, cfg.AccessLogFields, cfg.SessionDigest
 	p.backendHeader = policyconfig.BackendHeader(cfg.PinHeader)
 	defineLasting()
+	defineSessions(cfg.Policies)
 	return types.OnPluginStartStatusOK
 }
 
@@ -95,6 +97,7 @@ func (s *stream) onRequest() types.Action {
 	if !ok {
 		return types.ActionContinue
 	}
+	incoming.plugin = s.plugin
 	policy, sound := s.plugin.engine.Policy(route, &incoming)
 	switch {
 	case !sound:
@@ -102,9 +105,10 @@ func (s *stream) onRequest() types.Action {
 		answer(http503, policyconfig.RefusedDetails)
 		return types.ActionPause
 	case policy == nil:
+		s.plugin.engine.Pass(route, &incoming)
 		return types.ActionContinue
 	}
-	s.policy, incoming.plugin = policy, s.plugin
+	s.policy = policy
 	if outcome := s.exchange.Request(policy, &incoming, time.Now().Unix()); outcome.Void() {
 		s.plugin.metrics.count(policy, outcome)
 	}
@@ -143,9 +147,11 @@ const (
 
 const http503 = 503
 
-func (*request) Cluster() string {
+func cluster() string {
 	name, _ := property(clusterName)
 	return name
 }
+
+func (*request) Cluster() string { return cluster() }
 
 func (*request) Policies() (string, bool) { return property(routePolicies) }

@@ -35,6 +35,10 @@ func (l *lines) Pin(string, bool)       {}
 func (l *lines) Balance()               {}
 func (l *lines) Within(string)          {}
 func (l *lines) Backend() string        { return "" }
+func (l *lines) Cluster() string        { return "" }
+
+func (l *lines) CountWarning(*Policy, Warning) {}
+
 func (l *lines) Chosen() (string, bool) { return l.Get(chosenHeader) }
 func (l *lines) Add(name, value string) { l.kv = append(l.kv, [2]string{name, value}) }
 

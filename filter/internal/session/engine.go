@@ -29,6 +29,8 @@ type Engine struct {
 	tickets   bool
 	envelopes *envelopes
 	scopes    uint64 // how many there were
+	warnings  warnings
+	listed    []string // some of the routes, for messages
 	// buf is where tokens, Set-Cookie and Cookie lines are built before the proxy takes them, and lines are the latter;
 	// nonce, id, backend and host are the room for a nonce, a session id, a backend's tag and a host's text. All would be
 	// allocated anew otherwise.
@@ -94,6 +96,10 @@ type Policy struct {
 	within bool
 	// failStatus is what the proxy answers in the place of a lost host of a strict policy; else empty.
 	failStatus string
+	// warned is when each warning may be logged again, in seconds since the Unix epoch.
+	warned [Warnings]uint32
+	// secure says that the policy's cookies are Secure, so that clients bring them back over HTTPS alone.
+	secure bool
 	// warm says that what is made on first use has been made.
 	warm bool
 }
@@ -167,6 +173,7 @@ func (e *Engine) newPolicy(pc *policyconfig.Policy, scope *token.Scope) *Policy 
 		p.failStatus = strconv.Itoa(pc.FailStatus)
 	}
 	if c := pc.Cookie; c != nil {
+		p.secure = c.Secure && !pc.Envelope // in an envelope's cookie the attributes are the application's
 		p.permanent = c.LifetimeType == policyconfig.LifetimePermanent
 		p.cookieHead, p.cookieTail = pc.SessionName+"=", cookieAttributes(c)
 		if c.CrossSite {
@@ -176,6 +183,9 @@ func (e *Engine) newPolicy(pc *policyconfig.Policy, scope *token.Scope) *Policy 
 	return p
 }
 
+// mostListed is how many routes a message names.
+const mostListed = 5
+
 // bind makes the policy findable by its routes and clusters.
 func (e *Engine) bind(p *Policy) error {
 	for _, name := range p.cfg.Routes {
@@ -183,6 +193,9 @@ func (e *Engine) bind(p *Policy) error {
 		if r == nil {
 			r = &routePolicies{}
 			e.routes[name] = r
+			if len(e.listed) < mostListed {
+				e.listed = append(e.listed, name)
+			}
 		}
 		if err := r.bind(p, name); err != nil {
 			return err

@@ -31,6 +31,10 @@ type Request interface {
 // Reply is a response on its way to the client.
 type Reply interface {
 	Headers
+	// Cluster is the name of Envoy's cluster.
+	Cluster() string
+	// CountWarning counts a warning of a policy.
+	CountWarning(p *Policy, w Warning)
 	// Chosen is the host that the proxy chose instead of the pinned one or because there was none, as "ip:port". It is asked
 	// for once, and what it returns is good until another method is called.
 	Chosen() (host string, ok bool)

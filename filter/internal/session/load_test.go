@@ -23,11 +23,11 @@ func TestSealedRing(t *testing.T) {
 		fresh.Text() + "," + root.Text() + "\n": "",
 		fresh.Text():                            "another root secret or for another target",
 		elsewhere.Text():                        "another root secret or for another target",
-		"":                                      policyconfig.RootSecretEnv + " must be one or two root secrets",
-		"c2hvcnQ":                               policyconfig.RootSecretEnv + " must be one or two root secrets",
+		"":                                      "must be one or two root secrets",
+		"c2hvcnQ":                               "must be one or two root secrets",
 	} {
 		getenv := func(name string) string { return map[string]string{policyconfig.RootSecretEnv: environment}[name] }
-		_, errs := loadRing(policyconfig.Keys{Sealed: sealed}, getenv)
+		_, _, errs := Read(`{"version":"limpet.dev/v1","keys":{"sealed":"`+sealed+`"},"policies":[]}`, getenv)
 		text := ""
 		for _, err := range errs {
 			text += err.Error()

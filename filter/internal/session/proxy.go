@@ -14,9 +14,21 @@ type Proxy struct {
 	// there, until Free.
 	Own  func() (memory uintptr)
 	Free func(memory uintptr)
+	// Log logs a line for whoever runs the proxy.
+	Log func(level LogLevel, line string)
 	// Refuse says that what comes with a route is broken, once for each name that the route has had.
 	Refuse func(route string, errs []error)
 }
+
+// LogLevel is a level of the proxy's log, by Envoy's number.
+type LogLevel uint32
+
+// The levels of what an engine logs.
+const (
+	LogInfo     LogLevel = 2
+	LogWarn     LogLevel = 3
+	LogCritical LogLevel = 5
+)
 
 // MaxPin is the longest pin that AppendPin may make: base64 of "[IPv6]:port".
 const MaxPin = 64
@@ -32,6 +44,12 @@ func (p *Proxy) own() uintptr {
 		return 0
 	}
 	return p.Own()
+}
+
+func (p *Proxy) log(level LogLevel, line string) {
+	if p.Log != nil {
+		p.Log(level, line)
+	}
 }
 
 func (p *Proxy) refuse(route string, errs []error) {

@@ -35,6 +35,10 @@ type Exchange struct {
 	// held is what the client's envelope held, nil for none; written is when that was made.
 	held    *held
 	written int64
+	// insecure is whether a Secure cookie would be lost on the client, which came over plain HTTP.
+	insecure bool
+	// atSocket is whether a Unix socket answered.
+	atSocket bool
 	// id is that of the session that the response leaves the client in, if it has one.
 	id uint64
 }
@@ -61,6 +65,9 @@ func (x *Exchange) Request(p *Policy, h Request, now int64) Outcome {
 		x.readTicket(h)
 	}
 	x.mayIssue = x.issuing(h)
+	if !x.pinned && p.secure {
+		x.insecure = insecure(h)
+	}
 	return x.outcome
 }
 

@@ -44,7 +44,10 @@ func (x *Exchange) respond(h Reply) Outcome {
 	if x.pinned {
 		return x.keep(h)
 	}
-	return x.outcome
+	if h.CodeDetails() != viaUpstream {
+		return x.outcome
+	}
+	return x.unpinned(h, NoPin)
 }
 
 // mayBeOwn tells whether a response may be the proxy's own: only then are the code details worth their price. A strict
@@ -125,7 +128,10 @@ func (x *Exchange) end(h Reply) Outcome {
 // not serve. A session that moves begins anew, for whatever the lost host knew of it is lost; but its id stays.
 func (x *Exchange) begin(h Reply, host token.Host) Outcome {
 	if host == (token.Host{}) {
-		return x.outcome
+		if !x.atSocket {
+			return x.outcome
+		}
+		return x.unpinned(h, UnixSocket)
 	}
 	now := h.Now()
 	sess := token.Session{Host: host, IssuedAt: now, LastSeen: now, Epoch: x.policy.rules.Epoch}
@@ -133,10 +139,14 @@ func (x *Exchange) begin(h Reply, host token.Host) Outcome {
 		sess.Parts.ID = x.session.Parts.ID
 	}
 	issued := x.issue(h, sess, now)
-	switch {
-	case x.pinned:
+	if x.pinned {
+		x.explainMove(h, host)
 		return Moved
-	case x.outcome == None && issued:
+	}
+	if issued && x.insecure {
+		x.warn(h, InsecureCookie)
+	}
+	if x.outcome == None && issued {
 		return Fresh
 	}
 	return x.outcome
@@ -166,5 +176,6 @@ func (x *Exchange) chosen(h Reply) (host token.Host, ok bool) {
 		return token.Host{}, false
 	}
 	host, _ = token.ParseHostIn(x.policy.engine.host[:0], text) // no host where it fails
+	x.atSocket = len(text) > 0 && (text[0] == '/' || text[0] == '@')
 	return host, true
 }

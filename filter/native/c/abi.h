@@ -24,7 +24,6 @@ struct header {
 
 enum header_type { REQUEST_HEADERS = 0, RESPONSE_HEADERS = 2 };
 enum attribute { RESPONSE_CODE_DETAILS = 16, UPSTREAM_ADDRESS = 41, UPSTREAM_REQUEST_ATTEMPT_COUNT = 53, XDS_ROUTE_NAME = 61 };
-enum log_level { LOG_CRITICAL = 5 };
 enum metrics_result { METRICS_SUCCESS = 0 };
 enum header_status { HEADERS_CONTINUE = 0, HEADERS_STOP_ITERATION = 1 };
 enum metadata_source { METADATA_ROUTE = 1, METADATA_HOST = 3 };

@@ -68,24 +68,21 @@ void limpet_state(struct stream *s, const char *key, size_t key_size, const char
 	CALLBACK(http_set_filter_state_bytes)(s->filter, (struct buffer){key, key_size}, (struct buffer){value, size});
 }
 
-void limpet_log(const char *text, size_t size) { CALLBACK(log)(LOG_CRITICAL, (struct buffer){text, size}); }
+void limpet_log(uint32_t level, const char *text, size_t size) { CALLBACK(log)((int)level, (struct buffer){text, size}); }
 
 // limpet_counter and limpet_gauge define a metric; the number that they return is none where Envoy refuses.
-#define NO_METRIC SIZE_MAX
-
 size_t limpet_counter(void *config, const char *name, size_t size) {
 	size_t id;
 	int result = CALLBACK(http_filter_config_define_counter)(config, (struct buffer){name, size}, NULL, 0, &id);
 	return result == METRICS_SUCCESS ? id : NO_METRIC;
 }
 
-size_t limpet_labelled(void *config, const char *name, size_t size) {
-	struct buffer labels[] = {{"policy", strlen("policy")}, {"outcome", strlen("outcome")}};
+// limpet_labelled defines a counter for each policy and value of a label.
+size_t limpet_labelled(void *config, const char *name, size_t size, const char *label, size_t label_size) {
+	struct buffer labels[] = {{"policy", strlen("policy")}, {label, label_size}};
 	size_t id;
 	int result = CALLBACK(http_filter_config_define_counter)(config, (struct buffer){name, size}, labels, 2, &id);
-	if (result != METRICS_SUCCESS) return NO_METRIC;
-	counters_keep(config, id);
-	return id;
+	return result == METRICS_SUCCESS ? id : NO_METRIC;
 }
 
 size_t limpet_gauge(void *config, const char *name, size_t size) {

@@ -68,7 +68,7 @@ void limpet_remember(const char *policy, size_t size, const char *outcome, size_
 
 // counters_keep has a new configuration count 0 of all of them. Envoy 1.38 has no function for that.
 void counters_keep(void *config, size_t id) {
-	if (!CALLBACK(http_filter_config_increment_counter)) return;
+	if (id == NO_METRIC || !CALLBACK(http_filter_config_increment_counter)) return;
 	for (int i = 0; i < SLOTS; i++)
 		for (struct remembered *r = atomic_load(&slots[i]); r; r = r->next)
 			CALLBACK(http_filter_config_increment_counter)(config, id, r->values, 2, 0);

@@ -33,7 +33,8 @@ struct config {
 	struct engine engines[];
 };
 
-// counters_keep has a new configuration go on with the labelled counters of those before.
+// counters_keep has a new configuration go on with the labelled counters of those before; NO_METRIC has none.
+#define NO_METRIC SIZE_MAX
 void counters_keep(void *config, size_t id);
 
 // What TinyGo's code offers. limpet_main runs the packages' initialisers.

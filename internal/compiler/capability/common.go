@@ -10,6 +10,7 @@ var fixed = Answer{Fixed, "the default; a plugin configuration written by hand m
 // target one of them is not true declares its own. The list names every feature, so that a new one is thought about.
 var common = Declaration{
 	"across a cookie path for each match of a rule": yes,
+	"across a session header on a rule with CORS":   yes,
 
 	"plugin version":   fixed,
 	"plugin pinHeader": fixed,

@@ -33,6 +33,12 @@ func intersect(a, b string) (string, bool) {
 	}
 }
 
+// HostsIntersect reports whether two hostnames stand for some host in common.
+func HostsIntersect(a, b string) bool {
+	_, meet := intersect(a, b)
+	return meet
+}
+
 // bySpecificity puts the more specific hostname first: the exact one, then the longer wildcard.
 // Of hostnames that cover one host it is a total order.
 func bySpecificity(a, b string) int {

@@ -83,17 +83,3 @@ type Mirror struct {
 
 // Million is the parts of all requests.
 const Million = 1_000_000
-
-// CORS says which sites' pages may send requests (Fetch, "CORS protocol").
-type CORS struct {
-	Origins []Origin
-	// Methods, Headers and Expose are the values of those headers; empty writes none.
-	Methods, Headers, Expose []string
-	Credentials              bool
-	MaxAge                   int // in seconds
-}
-
-// Origin is a site, exactly or as an RE2 expression.
-type Origin struct {
-	Exact, Regex string
-}

@@ -36,6 +36,8 @@ type Rule struct {
 	Retries bool
 	// Mirrors says that others get copies of its requests.
 	Mirrors bool
+	// CORS is what the rule says itself of pages of other sites; nil for nothing.
+	CORS *CORS
 }
 
 // CountMatches is how many matches the rule has, be they written or not.

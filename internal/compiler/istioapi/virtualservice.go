@@ -41,6 +41,11 @@ type httpRoute struct {
 	Retries  *struct {
 		Attempts int32 `json:"attempts"`
 	} `json:"retries"`
+	CORSPolicy *struct {
+		AllowHeaders     []gatewayv1.HTTPHeaderName `json:"allowHeaders"`
+		ExposeHeaders    []gatewayv1.HTTPHeaderName `json:"exposeHeaders"`
+		AllowCredentials *bool                      `json:"allowCredentials"`
+	} `json:"corsPolicy"`
 }
 
 // match is one match of a route.
@@ -167,6 +172,11 @@ func (r *httpRoute) convert() (rule gatewayv1.HTTPRouteRule, more foreign.Rule) 
 			Type:          gatewayv1.HTTPRouteFilterRequestMirror,
 			RequestMirror: &gatewayv1.HTTPRequestMirrorFilter{BackendRef: d.Destination.toReference()},
 		})
+	}
+	if c := r.CORSPolicy; c != nil {
+		rule.Filters = append(rule.Filters, gatewayv1.HTTPRouteFilter{Type: gatewayv1.HTTPRouteFilterCORS, CORS: &gatewayv1.HTTPCORSFilter{
+			AllowHeaders: c.AllowHeaders, ExposeHeaders: c.ExposeHeaders, AllowCredentials: c.AllowCredentials,
+		}})
 	}
 	return rule, more
 }

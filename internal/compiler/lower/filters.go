@@ -3,7 +3,6 @@ package lower
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -380,53 +379,6 @@ func editMirrors(action *ir.Route, rule ir.HeaderEdits, hidden []string) {
 		m := &action.Mirrors[i]
 		m.Remove, m.KeepsCookies, m.Add = edit.Remove, edit.KeepsCookies, edit.Add
 	}
-}
-
-// adviseOfCORS says that pages are not told what they may send where a rule redirects: Envoy does that first.
-func (l *lowerer) adviseOfCORS(route *gateway.Route, path *field.Path, rule int) {
-	redirects := func(f gatewayv1.HTTPRouteFilter) bool { return f.RequestRedirect != nil }
-	if slices.ContainsFunc(route.Value.Spec.Rules[rule].Filters, redirects) {
-		l.rep.Advise(route, path.Child("cors"), "has no effect: Envoy redirects requests of the rule without a look at it")
-	}
-}
-
-// defaultMaxAge is how many seconds a browser remembers what it may send, where nothing is written; its schema has the same.
-const defaultMaxAge = 5
-
-func lowerCORS(f *gatewayv1.HTTPCORSFilter) *ir.CORS {
-	if f == nil {
-		return nil
-	}
-	c := &ir.CORS{MaxAge: int(f.MaxAge), Credentials: f.AllowCredentials != nil && *f.AllowCredentials}
-	if c.MaxAge == 0 {
-		c.MaxAge = defaultMaxAge
-	}
-	for _, o := range f.AllowOrigins {
-		c.Origins = append(c.Origins, lowerOrigin(string(o)))
-	}
-	for _, m := range f.AllowMethods {
-		c.Methods = append(c.Methods, string(m))
-	}
-	for _, h := range f.AllowHeaders {
-		c.Headers = append(c.Headers, string(h))
-	}
-	for _, h := range f.ExposeHeaders {
-		c.Expose = append(c.Expose, string(h))
-	}
-	return c
-}
-
-// lowerOrigin lowers an origin: "*" is every site, and "*." at the beginning of a host any names before the rest.
-func lowerOrigin(o string) ir.Origin {
-	if o == "*" {
-		return ir.Origin{Regex: ".*"}
-	}
-	scheme, host, _ := strings.Cut(o, "://")
-	rest, wild := strings.CutPrefix(host, "*.")
-	if !wild {
-		return ir.Origin{Exact: o}
-	}
-	return ir.Origin{Regex: regexp.QuoteMeta(scheme+"://") + `[^/:]+\.` + regexp.QuoteMeta(rest)}
 }
 
 // refuseSplitFilters refuses a rule whose backends change headers in ways of their own, and whose sessions make one cluster of

@@ -185,6 +185,11 @@ func (p *planner) newRule(of *ir.RouteObject, route *gateway.Route, index int) *
 		rule.Retries = retry.Attempts == nil || *retry.Attempts > 0
 	}
 	rule.Mirrors = slices.ContainsFunc(spec.Filters, func(f gatewayv1.HTTPRouteFilter) bool { return f.RequestMirror != nil })
+	for _, f := range spec.Filters {
+		if f.CORS != nil {
+			rule.CORS = lowerCORS(f.CORS)
+		}
+	}
 	for n, ref := range spec.BackendRefs {
 		rule.Backends = append(rule.Backends, p.newBackendRef(ref.BackendRef, p.index.ResolveOf(route, index, n)))
 	}

@@ -79,6 +79,10 @@ func cutUnholdable(path string) string {
 	return gateway.TrimPathPrefix(before[:strings.LastIndexByte(before, '/')+1])
 }
 
+func isExact(path *gatewayv1.HTTPPathMatch) bool {
+	return path != nil && path.Type != nil && *path.Type == gatewayv1.PathMatchExact
+}
+
 // matchPath is the path of a match, without a slash at the end of a prefix; of a regular expression its literal
 // beginning (S24).
 func matchPath(matches []gatewayv1.HTTPRouteMatch, match int) string {
@@ -86,7 +90,7 @@ func matchPath(matches []gatewayv1.HTTPRouteMatch, match int) string {
 		return "/"
 	}
 	path := matches[match].Path
-	if path.Type != nil && *path.Type == gatewayv1.PathMatchExact {
+	if isExact(path) {
 		return *path.Value
 	}
 	if path.Type != nil && *path.Type == gatewayv1.PathMatchRegularExpression {

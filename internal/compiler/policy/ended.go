@@ -8,7 +8,7 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// EndedSessions is a rule's sessions of which an edit of the input ends all.
+// EndedSessions is a rule's sessions of which an edit of the input ends all, or those whose cookies it moves.
 type EndedSessions struct {
 	// Route is the rule's route, as it is after the edit if it still is there, else as it was. Rule is the index of the rule
 	// in it, -1 if the rule is not there any more.
@@ -22,6 +22,7 @@ type EndedSessions struct {
 // lets live has its scope and its name, in the same cookie or header.
 func FindEndedSessions(before, after *Decisions) (ended []EndedSessions) {
 	sessions, rules := after.indexByScope()
+	wereKept, areKept := before.indexCookies(), after.indexCookies()
 	reported := map[string]bool{}
 	for _, was := range before.Paths {
 		if was.Scope == "" || len(was.Policies) == 0 || reported[was.Scope] {
@@ -30,6 +31,9 @@ func FindEndedSessions(before, after *Decisions) (ended []EndedSessions) {
 		e := EndedSessions{Route: was.Route, Rule: -1}
 		if is := sessions[was.Scope]; is != nil {
 			e.Route, e.Rule, e.Why = is.Route, is.Rule, describeDifference(&was.Policies[0], &is.Policies[0])
+			if e.Why == "" {
+				e.Why = describeMove(wereKept[was.Scope], areKept[was.Scope])
+			}
 		} else {
 			e.Route, e.Rule, e.Why = describeLoss(was, rules)
 		}

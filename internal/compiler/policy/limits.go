@@ -18,6 +18,7 @@ type Limit struct {
 func (o *Options) findLimits(r *Rule, s *Session) (all []Limit) {
 	for _, find := range []func(*Options, *Rule, *Session) Limit{
 		(*Options).limitUnselected, (*Options).limitDrain, (*Options).limitWithin, (*Options).limitIdentity, (*Options).limitRevoked,
+		(*Options).limitDomain, (*Options).limitCookiePath,
 	} {
 		if l := find(o, r, s); l.Why != "" {
 			all = append(all, l)

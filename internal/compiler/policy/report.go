@@ -39,7 +39,7 @@ func (d *reporter) reportAll(decided []*Rule, renames []Rename) {
 		}
 		for _, s := range r.Sessions {
 			d.reportLimits(s)
-			d.reportDomain(s)
+			d.reportMatchesBeside(s)
 			d.reportHostPaths(s)
 			d.reportPartial(s)
 			d.reportCaches(s)
@@ -195,29 +195,6 @@ func (d *reporter) reportLimits(s *Session) {
 	for _, l := range s.Limits {
 		d.warnWhereWritten(s.Effective.Field(l.Field).FieldValue, "", l.Why)
 	}
-}
-
-// reportDomain notes a Domain that browsers accept from none of the rule's hosts.
-func (d *reporter) reportDomain(s *Session) {
-	domain, is := s.claim.cookieDomain()
-	if !is {
-		return
-	}
-	hosts := s.claim.hostnames
-	for _, h := range hosts {
-		name := strings.TrimPrefix(h, "*.")
-		if h == "*" || isBelow(name, domain) || name != h && isBelow(domain, name) {
-			return
-		}
-	}
-	d.warnWhereWritten(s.Effective.Field("cookie.domain").FieldValue, "", fmt.Sprintf(
-		"none of the hosts of rule %d of %s (%s) is below this domain: browsers will drop the cookie",
-		s.Rule, s.Route, strings.Join(hosts, ", ")))
-}
-
-func isBelow(name, domain string) bool {
-	name, domain = strings.ToLower(name), strings.ToLower(domain)
-	return name == domain || strings.HasSuffix(name, "."+domain)
 }
 
 // reportHostPaths says where a name with __Host- has changed the cookie's path (S23).

@@ -16,6 +16,10 @@ var Capabilities = capability.WithoutLoadBalancing(noBalancing, noHosts, capabil
 		Support: capability.Differs,
 		Note:    "the filter publishes the values as filter state; the log is the EnvoyProxy's, whose format can name them",
 	},
+	"across a session header on a rule with CORS": {
+		Support: capability.Differs,
+		Note:    "not where `*` is allowed with credentials: Gateway API has no other header beside a `*` (reported)",
+	},
 	"across split, one session (up to 1.6)":    answerYes,
 	"across split, a session for each backend": answerYes,
 	"across onHostLost RebalanceWithin in a split": {

@@ -1,7 +1,10 @@
 package envoygateway
 
 import (
+	"slices"
+
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // neverStatus is a code that no server answers. A session leaves a host that does not answer by a retry: Envoy drops
@@ -75,7 +78,38 @@ func (e *emitter) settleRule(r *sessionRule, rule jsonObject) {
 			}
 		}
 	}
+	e.allowSessions(r, rule)
 	scaleWeights(r, rule)
+}
+
+// allowSessions lets pages of the sites that a rule allows read the headers of its sessions, and send them back (S44).
+func (e *emitter) allowSessions(r *sessionRule, rule jsonObject) {
+	if r.CORS == nil {
+		return
+	}
+	for _, p := range r.policies {
+		if p.Type == policyconfig.TypeHeader {
+			headers, expose := r.CORS.Lacks(p.SessionName)
+			e.allowHeader(r, rule, "allowHeaders", p.SessionName, headers)
+			e.allowHeader(r, rule, "exposeHeaders", p.SessionName, expose)
+		}
+	}
+}
+
+// allowHeader adds a header to a list of a rule's CORS filter that lacks it. Gateway API has no other header beside a "*".
+func (e *emitter) allowHeader(r *sessionRule, rule jsonObject, list, header string, lacks bool) {
+	for i, f := range listObjects(rule, "filters") {
+		settings, is := f["cors"].(jsonObject)
+		if !is || !lacks {
+			continue
+		}
+		if listed, _ := settings[list].([]any); !slices.Contains(listed, any("*")) {
+			appendEntry(settings, list, header)
+			continue
+		}
+		e.rep.NotSupportedBy(r.Route.Subject, targetName, r.path().Child("filters").Index(i).Child("cors", list).String(),
+			`"*" does not stand for the session's header where requests have credentials: list the headers, with `+header)
+	}
 }
 
 // pinRule makes a rule pin requests to the host in the internal header, and keeps that from backends and theirs from it.

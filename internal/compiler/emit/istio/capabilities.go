@@ -24,6 +24,10 @@ var Capabilities = capability.WithoutLoadBalancing(noBalancing, noHosts, capabil
 		Note:    "Istio chooses a backend by weight for every request, so each has a session of its own (reported)",
 	},
 	"across split, a session for each backend": answerYes,
+	"across a session header on a rule with CORS": {
+		Support: capability.No,
+		Note:    "Istio reads the rule itself: add the header to its `allowHeaders` and `exposeHeaders` (reported)",
+	},
 	"across a cookie path for each match of a rule": {
 		Support: capability.Differs,
 		Note:    "the matches of a Gateway API rule share a name, so the path is what they have in common (reported)",

@@ -6,11 +6,13 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // reportUnsupported reports the objects that have no effect on Istio, and mirrors.
 func (e *emitter) reportUnsupported() {
 	e.reportMirrors()
+	e.reportCORS()
 	for _, r := range e.plan.HostRoutes {
 		e.rep.NotSupportedBy(r.Subject, Target, "", "Istio does not know "+r.Kind)
 	}
@@ -40,6 +42,25 @@ func (e *emitter) reportMirrors() {
 		e.rep.NotSupportedBy(a.Route.Subject, Target, rulePath(a)+".filters",
 			"its mirrors get the session's token: Istio has no field for what copies lack, and an EnvoyFilter adds mirrors to Envoy's list "+
 				"of them but changes none")
+	}
+}
+
+// reportCORS reports the rules that keep pages of other sites from reading the header of their sessions, or from sending it (S44).
+func (e *emitter) reportCORS() {
+	told := map[*ir.Rule]bool{}
+	for _, a := range e.plan.Rules {
+		if told[a.Rule] || a.CORS == nil || !a.Sessions.On() {
+			continue
+		}
+		for _, s := range a.Sessions.All {
+			p := &s.Policies[0]
+			headers, expose := a.CORS.Lacks(p.SessionName)
+			if p.Type == policyconfig.TypeHeader && (headers || expose) {
+				told[a.Rule] = true
+				e.rep.NotSupportedBy(a.Route.Subject, Target, rulePath(a), "Istio reads what the rule says of CORS itself, and pages of other "+
+					"sites can't keep the session: add "+p.SessionName+" to its allowHeaders and exposeHeaders")
+			}
+		}
 	}
 }
 

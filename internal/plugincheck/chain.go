@@ -1,0 +1,251 @@
+package plugincheck
+
+import (
+	"slices"
+
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+)
+
+// filter is one of a chain's HTTP filters.
+type filter struct {
+	at       value
+	name     string
+	kind     string // its configuration's type
+	config   value
+	disabled bool
+}
+
+// chain are the filters of a connection manager, and which of them have to do with limpet.
+type chain struct {
+	at      value
+	filters []filter
+	// limpet is where its filter is; -1 for none.
+	limpet int
+	native bool
+	plugin plugin
+	// whole says that no filter of the chain is elsewhere.
+	whole bool
+}
+
+// checkManager checks a connection manager that has limpet's filter.
+func (c *checker) checkManager(m value) {
+	ch := c.readChain(m.get("http_filters"))
+	if ch.limpet < 0 {
+		return
+	}
+	if ch.native {
+		c.checkTable(m, &ch, parts{})
+		return
+	}
+	p := c.findParts(&ch)
+	c.checkTable(m, &ch, p)
+}
+
+// readChain reads the filters, and limpet's configuration.
+func (c *checker) readChain(list value) chain {
+	ch := chain{at: list, limpet: -1, whole: true}
+	for i, f := range list.items() {
+		config := f.get("typed_config")
+		if discovered := f.get("config_discovery"); !discovered.missing() {
+			name := f.get("name").text()
+			extension, is := c.extensions[name]
+			if !is {
+				ch.whole = false
+				c.unseen("the filter %q, which Envoy discovers", name)
+			}
+			config = extension.get("typed_config")
+		}
+		ch.filters = append(ch.filters, filter{f, f.get("name").text(), config.typeName(), config, f.get("disabled").isTrue()})
+		c.readFilter(&ch, i)
+	}
+	return ch
+}
+
+// readFilter notes a filter that is limpet's, and reads its configuration.
+func (c *checker) readFilter(ch *chain, i int) {
+	f := &ch.filters[i]
+	text, is, native := "", false, f.kind == "DynamicModuleFilter"
+	given := map[string]string{}
+	var message value
+	switch f.kind {
+	case "Wasm":
+		config := f.config.get("config")
+		message = config.get("configuration")
+		file := config.get("vm_config").get("code").get("local").get("filename").text()
+		if is = isLimpets(file, config.get("name").text(), message); is {
+			given = readEnvironment(config.get("vm_config").get("environment_variables"))
+		}
+	case "DynamicModuleFilter":
+		message = f.config.get("filter_config")
+		module := f.config.get("dynamic_module_config")
+		is = isLimpets(module.get("module").get("local").get("filename").text(), module.get("name").text(), message)
+	}
+	if !is {
+		return
+	}
+	if ch.limpet >= 0 {
+		c.add(f.at, "Duplicate value: limpet's filter is at %s already: sessions can't have two masters", ch.filters[ch.limpet].at.path)
+		return
+	}
+	ch.limpet, ch.native = i, native
+	text, ok := c.readMessage(message, native)
+	if ok {
+		ch.plugin = c.parse(message, text, given)
+	}
+	if variables := f.config.get("config").get("vm_config").get("environment_variables"); ch.plugin.sound && !native {
+		c.checkVariables(variables, ch.plugin.config.Keys)
+	}
+}
+
+// readEnvironment are the variables whose values are in the configuration.
+func readEnvironment(v value) map[string]string {
+	given := map[string]string{}
+	names, values := v.get("key_values").fields()
+	for i, name := range names {
+		given[name] = values[i].text()
+	}
+	return given
+}
+
+// checkVariables: limpet.wasm sees no variable but those that its VM is given.
+func (c *checker) checkVariables(v value, keys policyconfig.Keys) {
+	name := keys.EnvironmentVariable()
+	_, given := readEnvironment(v)[name]
+	if name != "" && !given && !slices.Contains(v.get("host_env_keys").texts(), name) {
+		c.add(v.get("host_env_keys"), "Required value: %q, which has the key ring or the root secret: limpet.wasm sees no other variable of Envoy's", name)
+	}
+}
+
+// parts are what limpet.wasm needs around it, by their places in the chain; -1 for none.
+type parts struct{ fence, pin, backends int }
+
+// findParts finds the fence and the pin, and says what is wrong with them.
+func (c *checker) findParts(ch *chain) parts {
+	p := parts{c.findFence(ch), c.findPin(ch), -1}
+	header := ch.pinHeader()
+	limpet := ch.filters[ch.limpet].at
+	switch {
+	case p.fence < 0 && ch.whole:
+		c.add(limpet, "no fence: put header_mutation in front, with {remove: %s} in request_mutations and response_mutations: "+
+			"on routes without a policy, and wherever the filter does not run, clients else choose their host and see it", header)
+	case p.fence > ch.limpet:
+		c.add(ch.filters[p.fence].at, "the fence is behind limpet: put it in front, for here it takes limpet's own pin away, or lets the client's in")
+	}
+	if p.pin >= 0 && p.pin < ch.limpet {
+		c.add(ch.filters[p.pin].at, "stateful_session is in front of limpet: put it behind, or it pins before limpet has said where")
+	}
+	for i := ch.limpet + 1; p.fence >= 0 && p.fence < ch.limpet && i < p.pin; i++ {
+		if requests, responses := removes(ch.filters[i].config.get("mutations"), header); requests || responses {
+			c.add(ch.filters[i].at, "this filter removes %s between limpet and stateful_session: no session sticks", header)
+		}
+	}
+	c.checkWithin(ch, &p)
+	return p
+}
+
+func (ch *chain) pinHeader() string {
+	if ch.plugin.sound {
+		return ch.plugin.config.PinHeader
+	}
+	return policyconfig.DefaultConfig().PinHeader
+}
+
+// removes tells whether a header_mutation removes a header from requests, and from responses.
+func removes(mutations value, header string) (requests, responses bool) {
+	has := func(list value) bool {
+		return slices.ContainsFunc(list.items(), func(m value) bool { return m.get("remove").text() == header })
+	}
+	return has(mutations.get("request_mutations")), has(mutations.get("response_mutations"))
+}
+
+// findFence finds the first filter that removes the pin header.
+func (c *checker) findFence(ch *chain) int {
+	header := ch.pinHeader()
+	for i := range ch.filters {
+		f := &ch.filters[i]
+		if f.kind != "HeaderMutation" {
+			continue
+		}
+		mutations := f.config.get("mutations")
+		requests, responses := removes(mutations, header)
+		if !requests && !responses {
+			continue
+		}
+		if !requests {
+			c.add(mutations.get("request_mutations"), "Required value: {remove: %s} (pinHeader): clients else choose their host", header)
+		}
+		if !responses {
+			c.add(mutations.get("response_mutations"), "Required value: {remove: %s} (pinHeader): clients else see their host's address", header)
+		}
+		return i
+	}
+	return -1
+}
+
+// findPin finds the stateful_session filter that carries limpet's pins.
+func (c *checker) findPin(ch *chain) int {
+	found := -1
+	for i := range ch.filters {
+		if ch.filters[i].kind != "StatefulSession" {
+			continue
+		}
+		found = i
+		if sessionHeader(ch.filters[i].config) == ch.pinHeader() {
+			return i
+		}
+	}
+	if found < 0 {
+		if ch.whole {
+			c.add(ch.filters[ch.limpet].at, "no stateful_session filter is behind limpet: no session sticks; it needs the session state "+
+				"envoy.http.stateful_session.header with the name %s", ch.pinHeader())
+		}
+		return -1
+	}
+	c.checkState(ch, ch.filters[found].config.get("session_state"))
+	return found
+}
+
+// sessionHeader is the header that a stateful_session filter reads and writes; empty for another session state.
+func sessionHeader(config value) string {
+	state := config.get("session_state").get("typed_config")
+	if state.typeName() != "HeaderBasedSessionState" {
+		return ""
+	}
+	return state.get("name").text()
+}
+
+// checkState says why a session state does not carry limpet's pins.
+func (c *checker) checkState(ch *chain, state value) {
+	config := state.get("typed_config")
+	if config.typeName() != "HeaderBasedSessionState" {
+		c.add(state, "Unsupported value: %q: Envoy pins by itself with this, and limpet's tokens mean nothing; supported values: "+
+			"\"HeaderBasedSessionState\", of envoy.http.stateful_session.header", config.typeName())
+		return
+	}
+	if name := config.get("name"); name.text() != ch.pinHeader() {
+		c.add(name, "Invalid value: %q: must be pinHeader, %q", name.text(), ch.pinHeader())
+	}
+}
+
+// checkWithin: sessions that stay in their backend need a filter more, and a fence for its header.
+func (c *checker) checkWithin(ch *chain, p *parts) {
+	header := policyconfig.BackendHeader(ch.pinHeader())
+	if !slices.ContainsFunc(ch.plugin.config.Policies, func(p policyconfig.Policy) bool { return p.OnHostLost == policyconfig.RebalanceWithin }) {
+		return
+	}
+	for i := range ch.filters {
+		reads := func(rule value) bool { return rule.get("header").text() == header }
+		if f := &ch.filters[i]; f.kind == "Config" && slices.ContainsFunc(f.config.get("request_rules").items(), reads) {
+			p.backends = i
+		}
+	}
+	if p.backends < ch.limpet && ch.whole {
+		c.add(ch.filters[ch.limpet].at, "onHostLost RebalanceWithin needs header_to_metadata behind limpet, which takes %s into the metadata envoy.lb, limpet.backend", header)
+	}
+	if p.fence < 0 {
+		return
+	}
+	if requests, _ := removes(ch.filters[p.fence].config.get("mutations"), header); !requests {
+		c.add(ch.filters[p.fence].config.get("mutations").get("request_mutations"), "Required value: {remove: %s}: clients else choose their backend", header)
+	}
+}

@@ -1,0 +1,43 @@
+package plugincheck
+
+import (
+	"slices"
+	"strings"
+
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+)
+
+// moving are the conditions under which Envoy tries another host though the session's own has not answered.
+var moving = []string{"5xx", "gateway-error", "reset", "reset-before-request", "connect-failure", "refused-stream", "http3-post-connect-failure"}
+
+// checkFail: a session that is to fail with its host must have no way to another.
+func (t *table) checkFail(p place, policy *policyconfig.Policy) {
+	for _, retries := range []value{p.route.get("route").get("retry_policy"), p.host.get("retry_policy")} {
+		if retries.missing() {
+			continue
+		}
+		for word := range strings.SplitSeq(retries.get("retry_on").text(), ",") {
+			if slices.Contains(moving, strings.TrimSpace(word)) {
+				t.add(retries.get("retry_on"), "Invalid value: %q: another host serves then, and policy %q has onHostLost Fail", strings.TrimSpace(word), policy.Name)
+			}
+		}
+		break // the route's own takes the place of the host's
+	}
+	if t.chain.native || t.parts.pin < 0 || t.strict(p) {
+		return
+	}
+	t.add(p.route, "policy %q has onHostLost Fail, and stateful_session is not strict: set strict: true in StatefulSessionPerRoute, "+
+		"or another host serves a session whose own is gone", policy.Name)
+}
+
+// strict tells whether stateful_session is so on a route, or in a cluster of its split.
+func (t *table) strict(p place) bool {
+	f := &t.chain.filters[t.parts.pin]
+	levels := append(p.route.get("route").get("weighted_clusters").get("clusters").items(), p.levels()...)
+	for _, level := range levels {
+		if own := level.get("typed_per_filter_config").get(f.name).get("stateful_session"); !own.missing() {
+			return own.get("strict").isTrue()
+		}
+	}
+	return f.config.get("strict").isTrue()
+}

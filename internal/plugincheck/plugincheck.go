@@ -1,0 +1,164 @@
+// Package plugincheck says what is wrong with a filter's configuration that is written by hand, and with what stands around it:
+// the JSON, as the filter itself says it, and the Envoy configuration or Istio resources in which it is, which Envoy takes without a
+// word though no session sticks, or a client chooses its host.
+//
+// It reads documents and follows names in them: a route configuration or a filter that Envoy discovers is looked for in all files.
+// What is not there it does not judge.
+package plugincheck
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// File is one to be checked: YAML documents, or JSON.
+type File struct {
+	Name string
+	Data []byte
+}
+
+// Problem is one thing that is wrong.
+type Problem struct {
+	File    string
+	Line    int
+	Path    string // in the document
+	Message string
+}
+
+func (p Problem) String() string {
+	if p.Path == "" {
+		return fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.Message)
+	}
+	return fmt.Sprintf("%s:%d: %s: %s", p.File, p.Line, p.Path, p.Message)
+}
+
+// Result is what a check found.
+type Result struct {
+	Problems []Problem
+	// Unseen names what the files mention and do not have, which was not checked.
+	Unseen []string
+	// Plugins and Policies count what was checked.
+	Plugins, Policies int
+}
+
+// checker collects problems.
+type checker struct {
+	Result
+	getenv     func(string) string
+	extensions map[string]value // filters that Envoy discovers
+	tables     map[string]value // route configurations
+	clusters   map[string]value
+	managers   []value // HTTP connection managers
+	istio      istioObjects
+}
+
+// Check checks files. getenv is the environment, from which key rings are read where they are there.
+func Check(files []File, getenv func(string) string) (Result, error) {
+	c := &checker{getenv: getenv, extensions: map[string]value{}, tables: map[string]value{}, clusters: map[string]value{}}
+	var plain []value
+	for _, f := range files {
+		documents, err := read(f)
+		if err != nil {
+			return Result{}, err
+		}
+		for _, d := range documents {
+			if d.isPlugin() {
+				plain = append(plain, d)
+				continue
+			}
+			c.collect(d)
+		}
+	}
+	for _, d := range plain {
+		c.checkDocument(d)
+	}
+	for _, m := range c.managers {
+		c.checkManager(m)
+	}
+	c.checkIstio()
+	if c.Plugins == 0 {
+		return Result{}, errors.New("no configuration of limpet's filter is in the input: give a plugin's JSON, an Envoy bootstrap, listener or " +
+			"filter with one in it, or a WasmPlugin with its EnvoyFilter")
+	}
+	slices.Sort(c.Unseen)
+	c.Unseen = slices.Compact(c.Unseen)
+	return c.Result, nil
+}
+
+// read parses a file's documents.
+func read(f File) ([]value, error) {
+	var documents []value
+	d := yaml.NewDecoder(bytes.NewReader(f.Data))
+	for {
+		var n yaml.Node
+		err := d.Decode(&n)
+		switch {
+		case errors.Is(err, io.EOF):
+			return documents, nil
+		case err != nil:
+			return nil, fmt.Errorf("%s: %w", f.Name, err)
+		case len(n.Content) == 1 && n.Content[0].Kind == yaml.MappingNode:
+			documents = append(documents, value{node: n.Content[0], file: &File{Name: f.Name, Data: f.Data}, line: n.Content[0].Line})
+		}
+	}
+}
+
+// isPlugin tells whether a document is the filter's own JSON.
+func (v value) isPlugin() bool {
+	return v.get("apiVersion").missing() && v.get("@type").missing() && v.get("static_resources").missing() && v.get("dynamic_resources").missing() &&
+		v.get("resources").missing() && v.get("http_filters").missing() &&
+		(!v.get("policies").missing() || strings.HasPrefix(v.get("version").text(), "limpet.dev/"))
+}
+
+// collect finds all that is looked at later.
+func (c *checker) collect(v value) {
+	if c.collectIstio(v) {
+		return
+	}
+	v.walk(func(m value) {
+		name := m.get("name").text()
+		switch m.typeName() {
+		case "HttpConnectionManager":
+			m.path = "" // the line says where it is
+			c.managers = append(c.managers, m)
+			if table := m.get("route_config"); !table.missing() {
+				c.tables[table.get("name").text()] = table
+			}
+		case "RouteConfiguration":
+			c.tables[name] = m
+		case "Cluster":
+			c.clusters[name] = m
+		case "TypedExtensionConfig":
+			c.extensions[name] = m
+		}
+	})
+	for _, cluster := range v.get("static_resources").get("clusters").items() {
+		c.clusters[cluster.get("name").text()] = cluster
+	}
+	// A file may be the filter chain's parts alone, without the type around them.
+	if !v.get("http_filters").missing() && v.typeName() == "" {
+		c.managers = append(c.managers, v)
+	}
+	if !v.get("virtual_hosts").missing() && v.typeName() == "" {
+		c.tables[v.get("name").text()] = v
+	}
+	if !v.get("typed_config").missing() && v.typeName() == "" {
+		c.extensions[v.get("name").text()] = v
+	}
+}
+
+// add notes a problem at a value.
+func (c *checker) add(at value, format string, args ...any) {
+	c.Problems = append(c.Problems, Problem{File: at.file.Name, Line: at.line, Path: at.path, Message: fmt.Sprintf(format, args...)})
+}
+
+// unseen notes what the files do not have.
+func (c *checker) unseen(format string, args ...any) {
+	c.Unseen = append(c.Unseen, fmt.Sprintf(format, args...))
+}
