@@ -60,6 +60,11 @@ test: ## lint, the unit tests, the wasm tests and the end-to-end tests on a real
 unit: build bin/gotest ## the tests of every package but the end-to-end tests
 	@$(WITH_TOOLS) && bin/gotest -timeout 20m $(UNIT_PACKAGES)
 
+.PHONY: worlds
+worlds: bin/gotest ## the tests that change whole worlds at random, with four times as many changes as "make unit" makes: minutes
+	@LIMPET_LONG=1 bin/gotest -count=1 -timeout 90m -run 'World|WholePolicies|Shuffled' ./compiler
+	@LIMPET_TENANTS=10m bin/gotest -count=1 -timeout 30m -run '^TestTenants$$' ./compiler
+
 .PHONY: race
 race: bin/gotest ## the same under the race detector
 	@bin/gotest -race -timeout 40m $(UNIT_PACKAGES)
@@ -124,8 +129,7 @@ tools: ## install TinyGo and Envoy into the per-user cache, find a browser or in
 	@echo "chromium: $$(tools/setup.sh chromium)"
 
 .PHONY: check
-check: lint ## vet, formatting, import directions, lint
-	@tools/step.sh "vetting" go vet ./...
+check: lint ## lint, go vet's checks among it, formatting, import directions
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "gofmt these: $$unformatted"; exit 1; }
 	@tools/imports.sh
 	@big=$$(git ls-files -z | xargs -0 sh -c 'find "$$@" -size +1M' files); [ -z "$$big" ] || { echo "over 1 MiB, so not source: $$big"; exit 1; }

@@ -24,7 +24,7 @@ func TestShuffledDocumentsGiveTheSameBytes(t *testing.T) {
 			continue
 		}
 		shuffled++
-		for range 3 {
+		for range sized(1, 3) {
 			random.Shuffle(len(documents), func(i, j int) { documents[i], documents[j] = documents[j], documents[i] })
 			var files []Source
 			for i, d := range documents {

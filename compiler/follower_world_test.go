@@ -208,7 +208,7 @@ func newWorld(t *testing.T, unfollowed bool) []*worldObject {
 // followWorld changes a world at random. It gives how many times all of it was compiled from scratch.
 func followWorld(t *testing.T, seed int, o Options, world []*worldObject) (whole int) {
 	t.Helper()
-	const rounds = 120
+	rounds := sized(30, 120)
 	random := rand.New(rand.NewPCG(uint64(seed), 14))
 	o.AllowEmpty, o.AssumeClass = seed != 1, seed%3 == 0
 	if seed%2 == 0 {

@@ -58,14 +58,14 @@ func TestAdminPages(t *testing.T) {
 // askAdmin sends a path to the admin interface as it stands here, and gives the status.
 func askAdmin(t *testing.T, envoy *harness.Envoy, method, path string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	c, err := new(net.Dialer).DialContext(ctx, "tcp", harness.Loopback(envoy.AdminPort))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = c.Close() }()
-	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(patience))
 	if _, err := c.Write([]byte(method + " " + path + " HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")); err != nil {
 		t.Fatal(err)
 	}

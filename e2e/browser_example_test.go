@@ -37,7 +37,7 @@ func TestBrowserExample(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = program.Process.Kill() }()
-	if told, done := readUntil(stdout, "Ctrl-C", 30*time.Second); !done || !strings.Contains(told, fmt.Sprintf("https://shop.localhost:%d/", port)) {
+	if told, done := readUntil(stdout, "Ctrl-C"); !done || !strings.Contains(told, fmt.Sprintf("https://shop.localhost:%d/", port)) {
 		t.Fatalf("it said: %q; stderr: %s", told, complaints.String())
 	}
 	eventually(t, "the page is served", func() bool { return servesPage(port) })

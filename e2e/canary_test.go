@@ -106,7 +106,7 @@ func hold(t *testing.T, port int) heldConnection {
 // ask sends a request that must be answered over this very connection.
 func (h heldConnection) ask(t *testing.T) {
 	t.Helper()
-	if err := h.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+	if err := h.SetDeadline(time.Now().Add(patience)); err != nil {
 		t.Fatal(err)
 	}
 	fmt.Fprintf(h, "GET /cart HTTP/1.1\r\nHost: x\r\n%s\r\n\r\n", quietly)

@@ -98,15 +98,15 @@ func (d *death) run(t *testing.T) {
 
 // settle waits until Envoy's guards know of the failed hosts and no session is on one.
 func (d *death) settle(t *testing.T) {
-	waitWithin(t, time.Minute, "health checks find the failed hosts", func() bool {
+	eventually(t, "health checks find the failed hosts", func() bool {
 		return d.healthy(t) == 10-d.hosts
 	})
-	waitWithin(t, time.Minute, "outlier detection finds the failed hosts", func() bool {
+	eventually(t, "outlier detection finds the failed hosts", func() bool {
 		d.strangers("ejecting", 10)
 		return d.envoy.Stat(t, "cluster."+d.cluster("ejecting")+".outlier_detection.ejections_active") == uint64(d.hosts)
 	})
 	for _, variant := range d.escaping() {
-		waitWithin(t, time.Minute, "sessions leave the failed hosts: "+variant, func() bool { return d.left(variant) })
+		eventually(t, "sessions leave the failed hosts: "+variant, func() bool { return d.left(variant) })
 	}
 }
 

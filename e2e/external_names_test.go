@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
@@ -144,11 +143,7 @@ func checkNamesChange(t *testing.T, envoy *harness.Envoy, dns *harness.DNS) {
 		}
 		return true
 	}
-	for deadline := time.Now().Add(30 * time.Second); !gone(); time.Sleep(200 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("Envoy still sends requests to the address that the name has lost")
-		}
-	}
+	eventually(t, "Envoy sends no more requests to the address that the name has lost", gone)
 	for i, client := range clients {
 		now := stay(t, client, "/outside", 3)
 		if homes[i] == "a" && now == "a" || homes[i] != "a" && now != homes[i] {

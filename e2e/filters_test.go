@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
@@ -124,9 +123,7 @@ func checkMirrors(t *testing.T, envoy *harness.Envoy, mirror *harness.Backend) {
 	before := mirror.Requests()
 	stay(t, client, "/mirror", 10, "X-Copied: yes")
 	stay(t, header, "/x-mirrored", 10, "X-Mirrored: "+token)
-	for end := time.Now().Add(10 * time.Second); mirror.Requests() < before+20 && time.Now().Before(end); {
-		time.Sleep(20 * time.Millisecond)
-	}
+	eventually(t, "there are copies", func() bool { return mirror.Requests() >= before+20 })
 	if got := mirror.Requests() - before; got != 20 || !mirror.Got("X-Copied") {
 		t.Errorf("the mirror got %d of 20 requests, as they are: %t", got, mirror.Got("X-Copied"))
 	}
@@ -150,10 +147,8 @@ func checkMirroredCookies(t *testing.T, envoy *harness.Envoy, mirror *harness.Ba
 		if !slices.Equal(seen, []string{sent}) {
 			t.Errorf("of %q the backend sees %q", sent, seen)
 		}
-		for end := time.Now().Add(10 * time.Second); mirror.Requests() == before && time.Now().Before(end); {
-			time.Sleep(5 * time.Millisecond)
-		}
-		if got := mirror.Last("Cookie"); got != want || mirror.Requests() == before {
+		eventually(t, "there is a copy", func() bool { return mirror.Requests() > before })
+		if got := mirror.Last("Cookie"); got != want {
 			t.Errorf("of %q the mirror sees %q, want %q", sent, got, want)
 		}
 	}

@@ -33,7 +33,7 @@ spec:
 `
 
 // callWithin bounds one call.
-const callWithin = 20 * time.Second
+const callWithin = 2 * time.Minute
 
 // TestGRPCStreams: calls of all four kinds stay with the backend that the first one reached, by metadata and by
 // cookie, in the clear and over TLS, and streams are not held back: each message is answered before the next is sent.

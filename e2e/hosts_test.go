@@ -54,7 +54,7 @@ const mergeWindow = 1200 * time.Millisecond
 func (s *hostsScene) await(t *testing.T, healthy bool, hosts ...*harness.Backend) {
 	t.Helper()
 	for _, host := range hosts {
-		waitWithin(t, 30*time.Second, fmt.Sprintf("%s is healthy: %t", host.Name, healthy), func() bool {
+		eventually(t, fmt.Sprintf("%s is healthy: %t", host.Name, healthy), func() bool {
 			_, line, _ := strings.Cut(s.Admin(t, "/clusters"), s.cluster+"::"+host.Address+"::health_flags::")
 			return strings.HasPrefix(line, "healthy\n") == healthy && line != ""
 		})

@@ -108,7 +108,7 @@ func (h *hotHosts) checkUnwell(t *testing.T, pods []*harness.Backend) {
 	h.set(t, func(d *harness.Documents) {
 		d.More = hostPolicy("healthCheck: {interval: 1s, timeout: 5s, unhealthyThreshold: 1, http: {path: /ready}}")
 	})
-	waitWithin(t, 30*time.Second, "no session begins on c, which is not well", func() bool { return h.begin(t, "/cart", 20)["c"] == 0 })
+	eventually(t, "no session begins on c, which is not well", func() bool { return h.begin(t, "/cart", 20)["c"] == 0 })
 	for i, client := range clients {
 		if now := stay(t, client, "/cart", 3); (now != homes[i]) != (homes[i] == "c") {
 			t.Errorf("a session of %s is on %s", homes[i], now)
@@ -195,7 +195,7 @@ func TestHotNames(t *testing.T) {
 func (h *hotHosts) checkNames(t *testing.T, host string) {
 	t.Helper()
 	for _, path := range []string{"/outside", "/sliced", "/external"} {
-		waitWithin(t, 30*time.Second, path+" leads to "+host, func() bool { return h.envoy.Stranger().Get(t, path).Backend == host })
+		eventually(t, path+" leads to "+host, func() bool { return h.envoy.Stranger().Get(t, path).Backend == host })
 		client := h.envoy.Client()
 		begun := visit(t, client, path)
 		if session := strings.TrimPrefix(path, "/"); slices.Contains([]string{"outside", "sliced"}, session) {

@@ -118,7 +118,7 @@ func (c *comings) wantServed(t *testing.T) {
 	t.Helper()
 	for _, port := range c.ports {
 		listens := slices.Contains(c.now, port)
-		waitWithin(t, 15*time.Second, fmt.Sprintf("port %d answers: %t; limpet says\n%s", port, listens, c.Output()), func() bool {
+		eventually(t, fmt.Sprintf("port %d answers: %t; limpet says\n%s", port, listens, c.Output()), func() bool {
 			response, err := harness.NewClient(port).Try(http.MethodGet, "/cart", quietly)
 			return (err == nil && response.Status == http.StatusOK) == listens
 		})

@@ -76,7 +76,7 @@ func TestDemo(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = demo.Process.Kill() }()
-	told, done := readUntil(stdout, "Ctrl-C", 30*time.Second)
+	told, done := readUntil(stdout, "Ctrl-C")
 	if !done {
 		t.Fatalf("the demo said nothing about Ctrl-C: %q; stderr: %s", told, complaints.String())
 	}
@@ -140,8 +140,8 @@ func checkREADMEShows(t *testing.T, told string) {
 }
 
 // readUntil reads until the text has come, or time is up.
-func readUntil(from io.Reader, text string, within time.Duration) (string, bool) {
-	ctx, cancel := context.WithTimeout(context.Background(), within)
+func readUntil(from io.Reader, text string) (string, bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	lines := make(chan string)
 	go func() {

@@ -20,7 +20,7 @@ type logLine map[string]any
 // logged waits for the line of the request with that user agent.
 func logged(t *testing.T, envoy *harness.Envoy, agent string) logLine {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		for line := range strings.Lines(envoy.Log(t)) {
 			var l logLine
 			if json.Unmarshal([]byte(line), &l) == nil && l["user_agent"] == agent {
@@ -171,9 +171,7 @@ func TestTickets(t *testing.T) {
 		if r.Seen.Headers["Limpet-Ticket"] != nil {
 			t.Errorf("%s: the backend sees the ticket", name)
 		}
-		for end := time.Now().Add(10 * time.Second); mirror[0].Requests() == before && time.Now().Before(end); {
-			time.Sleep(5 * time.Millisecond)
-		}
+		eventually(t, "there is a copy", func() bool { return mirror[0].Requests() > before })
 	}
 	if mirror[0].Requests() < 6 || mirror[0].Got(policyconfig.TicketHeader) {
 		t.Errorf("the mirror got %d requests, with a ticket: %t", mirror[0].Requests(), mirror[0].Got(policyconfig.TicketHeader))

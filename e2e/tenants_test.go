@@ -107,7 +107,7 @@ func (s *tenancy) wantChangesLive(t *testing.T) {
 	for _, n := range s.Namespaces[:s.Honest] {
 		client := harness.NewClient(s.Port(n))
 		client.Host = "late." + n.Host()
-		waitWithin(t, time.Minute, "the last change of "+n.Name+" is live", func() bool {
+		eventually(t, "the last change of "+n.Name+" is live", func() bool {
 			response, err := client.Try(http.MethodGet, "/late", quietly)
 			return err == nil && response.Status == http.StatusOK && strings.HasPrefix(response.Backend, n.Name+"/")
 		})

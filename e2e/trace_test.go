@@ -47,7 +47,7 @@ func newCollector(t *testing.T) *collector {
 // traced waits for the span of the request with that user agent, and gives its attributes.
 func (c *collector) traced(t *testing.T, agent string) map[string]any {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		c.mu.Lock()
 		spans := c.spans
 		c.mu.Unlock()

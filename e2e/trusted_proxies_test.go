@@ -100,7 +100,7 @@ func sendProxied(t *testing.T, peer, proxyPort string, port int, proto string) (
 	if _, err := connection.Write([]byte(text + "\r\n")); err != nil {
 		return "", false
 	}
-	if err := connection.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := connection.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		t.Fatal(err)
 	}
 	got, _ := io.ReadAll(connection) // a connection that is reset has no answer

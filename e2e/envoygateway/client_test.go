@@ -12,7 +12,7 @@ import (
 )
 
 // patience bounds how long a test waits for something that has to happen.
-const patience = 60 * time.Second
+const patience = 5 * time.Minute
 
 // entrance is where the tests' Gateway listens.
 const entrance = "127.0.0.1:10080"

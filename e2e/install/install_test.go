@@ -313,7 +313,7 @@ func (c *cluster) settled(t *testing.T, before []string) (now []string) {
 func (c *cluster) awaitGone(t *testing.T, before []string) {
 	t.Helper()
 	var left []string
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(500 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); time.Sleep(500 * time.Millisecond) {
 		left = slices.DeleteFunc(c.objects(t), func(o string) bool { return slices.Contains(before, o) || strings.HasPrefix(o, "events ") })
 		if len(left) == 0 {
 			return

@@ -37,7 +37,7 @@ func (c *client) request(t testing.TB, path string, headers ...string) answer {
 }
 
 func (c *client) try(path string, headers ...string) (answer, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	url := fmt.Sprintf("http://127.0.0.1:%d%s", c.world.port, path)
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)

@@ -16,7 +16,7 @@ import (
 )
 
 // within is how long things may take on a busy machine before they count as failed.
-const within = 60 * time.Second
+const within = 5 * time.Minute
 
 // envoy is a running Envoy that takes its configuration from a discovery server.
 type envoy struct {

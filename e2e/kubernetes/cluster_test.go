@@ -121,7 +121,7 @@ func (c *cluster) apply(ctx context.Context, text string) error {
 func (c *cluster) resourceOf(o *unstructured.Unstructured) (dynamic.ResourceInterface, error) {
 	gvk := o.GroupVersionKind()
 	mapping, err := c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
-	for deadline := time.Now().Add(10 * time.Second); meta.IsNoMatchError(err) && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(patience); meta.IsNoMatchError(err) && time.Now().Before(deadline); {
 		time.Sleep(50 * time.Millisecond)
 		c.mapper.Reset()
 		mapping, err = c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)

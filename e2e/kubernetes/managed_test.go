@@ -173,7 +173,7 @@ func (f *fleet) proxies(t *testing.T) *unstructured.Unstructured {
 // awaitProxies waits until so many proxies are ready, all as the ProxyConfig says now, and no other one is left.
 func (f *fleet) awaitProxies(t *testing.T, count int64) {
 	t.Helper()
-	deadline := time.Now().Add(2 * time.Minute)
+	deadline := time.Now().Add(patience)
 	for ; ; time.Sleep(50 * time.Millisecond) {
 		d := f.proxies(t)
 		pods := f.c.list(t, object("v1", "Pod", "managed", ""))

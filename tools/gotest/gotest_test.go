@@ -143,3 +143,19 @@ func TestState(t *testing.T) {
 		t.Errorf("%q, want %q", out.String(), want)
 	}
 }
+
+// TestSlowest: those that took longest are named, the longest first, each with its package.
+func TestSlowest(t *testing.T) {
+	var out bytes.Buffer
+	p := newProgress(&out, &out)
+	for _, line := range []string{
+		`"Test":"TestA","Elapsed":2`, `"Test":"TestA/inner","Elapsed":1.5`, `"Test":"TestB","Elapsed":0.5`, `"Test":"TestC","Elapsed":62.25`, `"Elapsed":65`,
+	} {
+		p.line(`{"Action":"pass","Package":"x/e2e",` + line + "}\n")
+	}
+	out.Reset() // the package's own line
+	p.listSlowest(2)
+	if want := "test:     62.2 s  x/e2e TestC\ntest:      2.0 s  x/e2e TestA\n"; out.String() != want {
+		t.Errorf("%q, want %q", out.String(), want)
+	}
+}

@@ -1,6 +1,7 @@
 // Command gotest runs go test with the arguments that it is given and says on stderr, every 15 seconds, what is under
 // way: a package whose tests take minutes is silent until its end otherwise. Stdout is what go test itself prints, a
-// line for each package and all output of tests that fail; so is the exit code.
+// line for each package and all output of tests that fail; so is the exit code. With SLOWEST=50 in the environment it says at the end
+// which fifty tests took longest.
 package main
 
 import (
@@ -10,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strconv"
 	"time"
 )
 
@@ -35,7 +37,11 @@ func run(arguments []string, stdout, stderr io.Writer, every time.Duration) (int
 	if err := command.Start(); err != nil {
 		return 1, err
 	}
-	readErr := follow(events, newProgress(stdout, stderr), every)
+	p := newProgress(stdout, stderr)
+	readErr := follow(events, p, every)
+	if count, err := strconv.Atoi(os.Getenv("SLOWEST")); err == nil {
+		p.listSlowest(count)
+	}
 	err = command.Wait()
 	var exit *exec.ExitError
 	switch {

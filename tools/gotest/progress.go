@@ -14,6 +14,7 @@ import (
 // event is one of go test -json; see 'go doc test2json'.
 type event struct {
 	Action, Package, ImportPath, Test, Output string
+	Elapsed                                   float64 // seconds
 }
 
 // suite is a package whose tests are under way.
@@ -32,6 +33,13 @@ type progress struct {
 	begin          time.Time
 	suites         map[string]*suite
 	done           int // packages
+	ended          []ended
+}
+
+// ended is a test that has ended, by its package and name, and what it took. Where tests run side by side it is what they took together.
+type ended struct {
+	name string
+	took time.Duration
 }
 
 func newProgress(stdout, stderr io.Writer) *progress {
@@ -108,6 +116,15 @@ func (p *progress) testEvent(s *suite, e event) {
 		delete(s.since, test)
 		delete(s.outputs, test)
 		s.done++
+		p.ended = append(p.ended, ended{e.Package + " " + test, time.Duration(e.Elapsed * float64(time.Second))})
+	}
+}
+
+// listSlowest says which tests took longest.
+func (p *progress) listSlowest(count int) {
+	slices.SortFunc(p.ended, func(a, b ended) int { return cmp.Or(cmp.Compare(b.took, a.took), cmp.Compare(a.name, b.name)) })
+	for _, test := range p.ended[:min(count, len(p.ended))] {
+		fmt.Fprintf(p.stderr, "test:   %6.1f s  %s\n", test.took.Seconds(), test.name)
 	}
 }
 

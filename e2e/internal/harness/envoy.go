@@ -137,7 +137,7 @@ func (c *Compiled) launch(t testing.TB, through []string, flags ...string) *Envo
 	arguments := slices.Concat(through, []string{c.shipped.Envoy}, flags, []string{
 		"-c", filepath.Join(c.Dir, "envoy.yaml"), "--concurrency", strconv.Itoa(max(1, c.deployment.Workers)),
 		"--log-level", c.logLevel(), "--service-node", "e2e", "--service-cluster", cmp.Or(c.cluster, "e2e"),
-		"--drain-time-s", "1", "--parent-shutdown-time-s", "2",
+		"--drain-time-s", "1", "--parent-shutdown-time-s", "2", "--file-flush-interval-msec", "20",
 	})
 	e.command = exec.Command(arguments[0], arguments[1:]...)
 	e.command.Dir, e.command.Stdout, e.command.Stderr = c.Dir, logs, logs

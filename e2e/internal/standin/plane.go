@@ -188,7 +188,7 @@ func (p *Plane) launch(name string, args ...string) error {
 func (p *Plane) log(name string) string { return filepath.Join(p.Folder, name+".log") }
 
 // readyWithin is how long the API server may take to start, on a machine that does much else.
-const readyWithin = 2 * time.Minute
+const readyWithin = 5 * time.Minute
 
 func (p *Plane) awaitReady() error {
 	client, err := rest.HTTPClientFor(p.Config)

@@ -98,7 +98,7 @@ func (s *server) remove(crds map[schema.GroupKind]*apiextensionsv1.CustomResourc
 
 // await polls a path until it answers with the code.
 func (s *server) await(path string, want int) {
-	deadline := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(5 * time.Minute)
 	for {
 		code, _, _ := s.send(http.MethodGet, path, "", nil)
 		if code == want {

@@ -73,6 +73,9 @@ func (n *Namespace) add(w *World, template string) {
 	n.objects = append(n.objects, &object{template: template, text: w.write(n, template)})
 }
 
+// Random is what decides over the changes.
+func (w *World) Random() *rand.Rand { return w.random }
+
 // Step changes some objects of some namespaces, and gives these.
 func (w *World) Step(namespaces int) (changed []*Namespace) {
 	for _, at := range w.random.Perm(len(w.Namespaces))[:namespaces] {
