@@ -95,6 +95,13 @@ func (h *handwritten) listen(t *testing.T, name string, filters, routes []any) {
 	})
 }
 
+// listenBoth adds a listener for each build, with what that needs around it.
+func (h *handwritten) listenBoth(t *testing.T, name, config string, routes []any) {
+	t.Helper()
+	h.listen(t, "wasm/"+name, []any{fence(), limpetWasm(t, config), pinnedBy(pinHeader)}, routes)
+	h.listen(t, "native/"+name, []any{limpetNative(t, config)}, routes)
+}
+
 // serveAll starts Envoy with one worker.
 func (h *handwritten) serveAll(t *testing.T) {
 	t.Helper()

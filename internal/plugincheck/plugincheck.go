@@ -8,6 +8,7 @@ package plugincheck
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -86,6 +87,9 @@ func Check(files []File, getenv func(string) string) (Result, error) {
 		return Result{}, errors.New("no configuration of limpet's filter is in the input: give a plugin's JSON, an Envoy bootstrap, listener or " +
 			"filter with one in it, or a WasmPlugin with its EnvoyFilter")
 	}
+	slices.SortStableFunc(c.Problems, func(a, b Problem) int {
+		return cmp.Or(strings.Compare(a.File, b.File), a.Line-b.Line)
+	})
 	slices.Sort(c.Unseen)
 	c.Unseen = slices.Compact(c.Unseen)
 	return c.Result, nil

@@ -55,13 +55,20 @@ func TestNoneInvented(t *testing.T) {
 			t.Error(got)
 		}
 	}
-	page := readFile(t, "../../docs/plugin-config.md")
-	for i, block := range strings.Split(page, "```yaml\n")[1:] {
-		block, _, _ = strings.Cut(block, "```")
-		if strings.Contains(block, "static_resources") {
-			if got := check(t, File{fmt.Sprintf("plugin-config.md, block %d", i), []byte(block)}); got != "" {
+	for page, least := range map[string]int{"plugin-config.md": 2, "istio.md": 1} {
+		checked := 0
+		for i, block := range strings.Split(readFile(t, "../../docs/"+page), "```yaml\n")[1:] {
+			block, _, _ = strings.Cut(block, "```")
+			if !strings.Contains(block, "limpet.dev/v1\n") && !strings.Contains(block, "static_resources") {
+				continue // a route
+			}
+			checked++
+			if got := check(t, File{fmt.Sprintf("%s, block %d", page, i), []byte(block)}); got != "" {
 				t.Error(got)
 			}
+		}
+		if checked < least {
+			t.Errorf("%s: %d blocks checked, want %d", page, checked, least)
 		}
 	}
 }

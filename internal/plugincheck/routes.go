@@ -165,10 +165,11 @@ func (t *table) checkFence(p place, policed bool) {
 // checkRemoved: the pin goes no further than the filters.
 func (t *table) checkRemoved(p place) {
 	header := t.chain.pinHeader()
-	for field, why := range map[string]string{
-		"request_headers_to_remove":  "backends else get it",
-		"response_headers_to_remove": "a backend that sends it else chooses the host of its client's session",
+	for _, removal := range [][2]string{
+		{"request_headers_to_remove", "backends else get it"},
+		{"response_headers_to_remove", "a backend that sends it else chooses the host of its client's session"},
 	} {
+		field, why := removal[0], removal[1]
 		has := func(level value) bool { return slices.Contains(level.get(field).texts(), header) }
 		if !slices.ContainsFunc(p.levels(), has) && !slices.ContainsFunc(p.route.get("route").get("weighted_clusters").get("clusters").items(), has) {
 			t.addOnce(p.table.get(field), "Required value: %q (pinHeader): "+why, header)
