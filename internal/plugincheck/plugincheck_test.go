@@ -38,8 +38,10 @@ func readFile(t *testing.T, path string) string {
 // TestNoneInvented: what the compiler writes, the example of the documentation and the smallest configuration have no mistakes.
 func TestNoneInvented(t *testing.T) {
 	var paths []string
-	for _, pattern := range []string{"../../envoy.yaml", "../../compiler/testdata/*.envoy.yaml", "../../compiler/testdata/*.istio.yaml",
-		"../../compiler/testdata/*.plugin.json", "testdata/*.yaml"} {
+	for _, pattern := range []string{
+		"../../envoy.yaml", "../../compiler/testdata/*.envoy.yaml", "../../compiler/testdata/*.istio.yaml",
+		"../../compiler/testdata/*.plugin.json", "testdata/*.yaml",
+	} {
 		found, err := filepath.Glob(pattern)
 		if err != nil || len(found) == 0 {
 			t.Fatalf("%s: no files, %v", pattern, err)

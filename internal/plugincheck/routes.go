@@ -154,8 +154,8 @@ func (t *table) checkFence(p place, policed bool) {
 		return
 	}
 	if t.parts.fence >= 0 && !t.enabled(p, t.parts.fence) {
-		t.add(p.route, "the fence, %s, is off and %s is on: clients choose their host here and see it", strconv.Quote(t.chain.filters[t.parts.fence].name),
-			strconv.Quote(t.chain.filters[t.parts.pin].name))
+		t.add(p.route, "the fence, %q, is off and %q is on: clients choose their host here and see it",
+			t.chain.filters[t.parts.fence].name, t.chain.filters[t.parts.pin].name)
 	}
 	if policed {
 		t.checkRemoved(p)
@@ -194,7 +194,7 @@ func (t *table) checkOn(p place) {
 	}
 	for _, i := range needed {
 		if !t.enabled(p, i) {
-			t.add(p.route, "%s is disabled here, and the route has a policy: enable it with typed_per_filter_config", strconv.Quote(t.chain.filters[i].name))
+			t.add(p.route, "%q is disabled here, and the route has a policy: enable it with typed_per_filter_config", t.chain.filters[i].name)
 		}
 	}
 	if t.chain.native || t.parts.pin < 0 {
@@ -244,7 +244,8 @@ func (t *table) checkAddresses(cluster value, name string) {
 	for _, locality := range cluster.get("load_assignment").get("endpoints").items() {
 		for _, e := range locality.get("lb_endpoints").items() {
 			if address := e.get("endpoint").get("address"); !address.get("pipe").missing() {
-				t.addOnce(address, "cluster %q serves a route with a policy: a token holds an IP address and a port, so no session begins on a Unix socket", name)
+				t.addOnce(address, "cluster %q serves a route with a policy: a token holds an IP address and a port, so no session begins on a "+
+					"Unix socket", name)
 			}
 		}
 	}
