@@ -2,6 +2,7 @@ package plugincheck
 
 import (
 	"slices"
+	"strings"
 
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
@@ -155,7 +156,7 @@ func (ch *chain) pinHeader() string {
 // removes tells whether a header_mutation removes a header from requests, and from responses.
 func removes(mutations value, header string) (requests, responses bool) {
 	has := func(list value) bool {
-		return slices.ContainsFunc(list.items(), func(m value) bool { return m.get("remove").text() == header })
+		return slices.ContainsFunc(list.items(), func(m value) bool { return strings.EqualFold(m.get("remove").text(), header) })
 	}
 	return has(mutations.get("request_mutations")), has(mutations.get("response_mutations"))
 }
@@ -192,7 +193,7 @@ func (c *checker) findPin(ch *chain) int {
 			continue
 		}
 		found = i
-		if sessionHeader(ch.filters[i].config) == ch.pinHeader() {
+		if strings.EqualFold(sessionHeader(ch.filters[i].config), ch.pinHeader()) {
 			return i
 		}
 	}
@@ -224,7 +225,7 @@ func (c *checker) checkState(ch *chain, state value) {
 			"\"HeaderBasedSessionState\", of envoy.http.stateful_session.header", config.typeName())
 		return
 	}
-	if name := config.get("name"); name.text() != ch.pinHeader() {
+	if name := config.get("name"); !strings.EqualFold(name.text(), ch.pinHeader()) {
 		c.add(name, "Invalid value: %q: must be pinHeader, %q", name.text(), ch.pinHeader())
 	}
 }
@@ -237,7 +238,7 @@ func (c *checker) checkWithin(ch *chain, p *parts) {
 		return
 	}
 	for i := range ch.filters {
-		reads := func(rule value) bool { return rule.get("header").text() == header }
+		reads := func(rule value) bool { return strings.EqualFold(rule.get("header").text(), header) }
 		if f := &ch.filters[i]; f.kind == "Config" && slices.ContainsFunc(f.config.get("request_rules").items(), reads) {
 			p.backends = i
 		}

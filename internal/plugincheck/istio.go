@@ -88,7 +88,7 @@ func (c *checker) checkPatches(spec value, header string) {
 	for _, patch := range c.istio.patches {
 		content := patch.get("patch").get("value")
 		for _, field := range []string{"request_headers_to_remove", "response_headers_to_remove"} {
-			removed[field] = removed[field] || slices.Contains(content.get(field).texts(), header)
+			removed[field] = removed[field] || containsFold(content.get(field).texts(), header)
 		}
 		f := filter{at: content, kind: content.get("typed_config").typeName(), config: content.get("typed_config")}
 		switch first := patch.get("patch").get("operation").text() == "INSERT_FIRST"; {

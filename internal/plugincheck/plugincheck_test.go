@@ -40,7 +40,7 @@ func TestNoneInvented(t *testing.T) {
 	var paths []string
 	for _, pattern := range []string{
 		"../../envoy.yaml", "../../compiler/testdata/*.envoy.yaml", "../../compiler/testdata/*.istio.yaml",
-		"../../compiler/testdata/*.plugin.json", "testdata/*.yaml",
+		"../../compiler/testdata/*.plugin.json", "../around/testdata/*.yaml", "testdata/*.yaml",
 	} {
 		found, err := filepath.Glob(pattern)
 		if err != nil || len(found) == 0 {
@@ -56,6 +56,10 @@ func TestNoneInvented(t *testing.T) {
 		if got := check(t, File{filepath.Base(path), []byte(text)}); got != "" {
 			t.Error(got)
 		}
+	}
+	capitals := strings.ReplaceAll(readFile(t, "testdata/smallest.yaml"), "x-limpet-pin", "X-Limpet-Pin")
+	if got := check(t, File{"capitals", []byte(capitals)}); got != "" {
+		t.Error(got)
 	}
 	for page, least := range map[string]int{"plugin-config.md": 2, "istio.md": 1} {
 		checked := 0

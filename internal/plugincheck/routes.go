@@ -170,11 +170,16 @@ func (t *table) checkRemoved(p place) {
 		{"response_headers_to_remove", "a backend that sends it else chooses the host of its client's session"},
 	} {
 		field, why := removal[0], removal[1]
-		has := func(level value) bool { return slices.Contains(level.get(field).texts(), header) }
+		has := func(level value) bool { return containsFold(level.get(field).texts(), header) }
 		if !slices.ContainsFunc(p.levels(), has) && !slices.ContainsFunc(p.route.get("route").get("weighted_clusters").get("clusters").items(), has) {
 			t.addOnce(p.table.get(field), "Required value: %q (pinHeader): "+why, header)
 		}
 	}
+}
+
+// containsFold tells whether a list has a header, in whatever case: Envoy makes all of them small.
+func containsFold(names []string, header string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, header) })
 }
 
 // addOnce is add for what many routes have in common.
@@ -203,7 +208,7 @@ func (t *table) checkOn(p place) {
 	name := t.chain.filters[t.parts.pin].name
 	for _, level := range p.levels() {
 		if own := level.get("typed_per_filter_config").get(name).get("stateful_session"); !own.missing() {
-			if sessionHeader(own) != t.chain.pinHeader() {
+			if !strings.EqualFold(sessionHeader(own), t.chain.pinHeader()) {
 				t.checkState(t.chain, own.get("session_state"))
 			}
 			return
