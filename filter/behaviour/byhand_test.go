@@ -106,6 +106,7 @@ func (h *handwritten) listenBoth(t *testing.T, name, config string, routes []any
 func (h *handwritten) serveAll(t *testing.T) {
 	t.Helper()
 	h.start(t, program(t), object{
+		"node":             object{"id": "test", "cluster": "test"},
 		"admin":            object{"address": loopback(h.admin)},
 		"static_resources": object{"listeners": h.listeners, "clusters": h.clusters},
 	}, []string{"LIMPET_KEYS=" + ringA}, "--concurrency", "1", "--component-log-level", "wasm:info,dynamic_modules:info")
