@@ -143,7 +143,7 @@ golden: build ## rewrite golden files and the root envoy.yaml from what the code
 	go generate ./compiler/api
 	cd e2e/envoygateway && go test . -run '^TestCRDsAreThoseOfTheModule$$' -update
 	go test ./token ./policy-config ./compiler ./internal/compiler/admission ./internal/compiler/precedence ./compiler/api ./cmd/limpet ./docs \
-	./internal/compiler/emit/envoygateway ./internal/proxies -update
+	./internal/compiler/emit/envoygateway ./internal/proxies ./internal/around ./internal/plugincheck -update
 	@$(MAKE) --no-print-directory deploy
 	bin/limpet compile -f examples/quickstart -t envoy --bind 127.0.0.1 --wasm-path dist/limpet.wasm > envoy.yaml
 

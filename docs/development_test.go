@@ -21,6 +21,7 @@ var floors = []floor{
 	{"", "token"},
 	{"", "policy-config"},
 	{"", "wasmimage"},
+	{"", "filter/wasmtest"},
 	{"The compiler's steps", "internal/compiler"},
 	{"What the command needs besides", "internal"},
 	{"The filter", "filter"},
@@ -135,7 +136,7 @@ func purposeOf(t *testing.T, folder string) string {
 
 // TestPublicPackagesHaveExamples: a public package shows its main use in examples that run and whose output is checked.
 func TestPublicPackagesHaveExamples(t *testing.T) {
-	for _, folder := range []string{"token", "policy-config", "compiler", "compiler/api/v1alpha1", "wasmimage"} {
+	for _, folder := range []string{"token", "policy-config", "compiler", "compiler/api/v1alpha1", "wasmimage", "filter/wasmtest"} {
 		files, err := filepath.Glob(filepath.Join("..", filepath.FromSlash(folder), "example*_test.go"))
 		if err != nil || len(files) == 0 {
 			t.Errorf("%s has no examples (%v)", folder, err)

@@ -87,6 +87,7 @@ var errSecretLength = errors.New("must be " + strconv.Itoa(MinSecret) + " to " +
 // The tables of the decoder: every field of every type, by its name in JSON.
 
 var configFields = []field[Config]{
+	{name: schemaField, set: passedOver[Config]},
 	{name: "version", required: true, set: enum(versions, func(c *Config) *string { return &c.Version })},
 	{name: "keys", set: hiding(nested(keysFields, func(c *Config) *Keys { return &c.Keys }))},
 	{name: "pinHeader", set: textSetter(&pinRule, func(c *Config) *string { return &c.PinHeader })},
@@ -97,6 +98,16 @@ var configFields = []field[Config]{
 	{name: "debugTickets", set: boolean(func(c *Config) *bool { return &c.DebugTickets })},
 	{name: "policies", required: true, set: objects(policyCount, policyFields, DefaultPolicy,
 		func(c *Config) *[]Policy { return &c.Policies })},
+}
+
+// schemaField says to an editor where the schema is.
+const schemaField = "$schema"
+
+// passedOver wants a string, and does nothing with it.
+func passedOver[T any](d *decoder, at *jsonPath, v gjson.Result, _ *T) {
+	if v.Type != gjson.String {
+		d.wrongType(at, v, "a string")
+	}
 }
 
 // hiding keeps the document's text out of the messages about a field and all below it.

@@ -18,7 +18,8 @@ func (k Keys) Load(getenv func(string) string, unseal func(roots, sealed string)
 		}
 		source, text = "keys.sealed", plain
 	case text == "":
-		return KeyRing{}, []error{errors.New("keys.fromEnv: " + source + " is empty; put a key ring there ('limpet keygen' prints one), " + passedOn)}
+		return KeyRing{}, []error{errors.New("keys.fromEnv: " + source + " is empty; put a key ring there ('limpet keygen' prints one), " +
+			passedOn)}
 	}
 	ring, list := ParseKeyRing(text)
 	errs := make([]error, 0, len(list))

@@ -16,10 +16,10 @@ func names[T any](fields []field[T]) []string {
 }
 
 // Every field of every type stands in its decoder table, under its name in JSON and in the same order, so none
-// is forgotten when one is added.
+// is forgotten when one is added. $schema, the first of a configuration's, is stored nowhere.
 func TestEveryFieldIsDecoded(t *testing.T) {
 	tables := map[reflect.Type][]string{
-		reflect.TypeFor[Config](): names(configFields), reflect.TypeFor[Keys](): names(keysFields), reflect.TypeFor[KeyRing](): names(ringFields),
+		reflect.TypeFor[Config](): names(configFields[1:]), reflect.TypeFor[Keys](): names(keysFields), reflect.TypeFor[KeyRing](): names(ringFields),
 		reflect.TypeFor[Key](): names(keyFields), reflect.TypeFor[Policy](): names(policyFields), reflect.TypeFor[Cookie](): names(cookieFields),
 		reflect.TypeFor[Cache](): names(cacheFields), reflect.TypeFor[Revocation](): names(revocationFields),
 	}

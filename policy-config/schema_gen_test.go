@@ -152,6 +152,7 @@ func generateSchema(t *testing.T) []byte {
 	}}
 	root := g.object(reflect.TypeFor[Config]())
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+	root["properties"].(schema)[schemaField] = schema{"type": "string", "description": "where an editor finds the schema; passed over"}
 	root["title"] = "limpet plugin configuration"
 	root["$defs"] = g.defs
 	data, err := encode(root)

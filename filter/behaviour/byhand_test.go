@@ -95,10 +95,18 @@ func (h *handwritten) listen(t *testing.T, name string, filters, routes []any) {
 	})
 }
 
+// listenBoth adds a listener for each build, with what that needs around it.
+func (h *handwritten) listenBoth(t *testing.T, name, config string, routes []any) {
+	t.Helper()
+	h.listen(t, "wasm/"+name, []any{fence(), limpetWasm(t, config), pinnedBy(pinHeader)}, routes)
+	h.listen(t, "native/"+name, []any{limpetNative(t, config)}, routes)
+}
+
 // serveAll starts Envoy with one worker.
 func (h *handwritten) serveAll(t *testing.T) {
 	t.Helper()
 	h.start(t, program(t), object{
+		"node":             object{"id": "test", "cluster": "test"},
 		"admin":            object{"address": loopback(h.admin)},
 		"static_resources": object{"listeners": h.listeners, "clusters": h.clusters},
 	}, []string{"LIMPET_KEYS=" + ringA}, "--concurrency", "1", "--component-log-level", "wasm:info,dynamic_modules:info")

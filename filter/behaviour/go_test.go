@@ -94,8 +94,10 @@ func (s *goStream) response(h [][2]string, details string, headersOnly bool) ([]
 	if s.policy == nil {
 		return h, nil
 	}
-	l := &list{lines: h, details: details, headersOnly: headersOnly, backend: s.backend, clock: s.plugin.clock, attempts: s.attempts, state: s.state,
-		warned: s.plugin.warned, destination: s.to}
+	l := &list{
+		lines: h, details: details, headersOnly: headersOnly, backend: s.backend, clock: s.plugin.clock, attempts: s.attempts,
+		state: s.state, warned: s.plugin.warned, destination: s.to,
+	}
 	s.outcome = s.exchange.Response(l)
 	if s.outcome != session.None && !s.outcome.Void() {
 		s.plugin.count[s.policy.Name+" "+s.outcome.String()]++

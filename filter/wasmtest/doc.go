@@ -11,7 +11,8 @@
 //
 //   - xds.route_name is the name of the request's route, which policies are for. Without it the request passes.
 //   - xds.cluster_name is read where a route's policies are each for some of its clusters, and where a session has moved.
-//   - xds.route_metadata.filter_metadata.limpet.policies are the policies of a route whose name ends in an identity ("#" and 16 characters).
+//   - xds.route_metadata.filter_metadata.limpet.policies are the policies of a route whose name ends in an identity ("#" and 16
+//     characters).
 //   - response.code_details says whether a host answered ("via_upstream") or the proxy itself, for which reason. It is read before any
 //     token is taken away, and where a response came without a pin.
 //   - upstream.request_attempt_count, a number of 8 bytes with the little end first, tells a host that refused from one that is gone.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,6 +38,32 @@ func ExampleModule_NewProxy() {
 	// new 10.0.0.1:80
 	// pinned 10.0.0.1:80
 	// expired-absolute 10.0.0.2:80
+}
+
+// A host is lost: with onHostLost Fail the client is told so, where stateful_session is strict as it has to be.
+func ExampleProxy_Get() {
+	module, err := wasmtest.Load(wasm)
+	if err != nil {
+		log.Fatal(err)
+	}
+	config := `{"version":"limpet.dev/v1","policies":[{"name":"pay","routes":["pay"],"sessionName":"pay","onHostLost":"Fail","failStatus":421}]}`
+	p, err := module.NewProxy(config, map[string]string{"LIMPET_KEYS": keys}, map[string][]string{"pay": {"10.0.0.1:80", "10.0.0.2:80"}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	first, _ := p.Get("pay")
+	p.Hosts["pay"] = []string{"10.0.0.2:80"}
+	for _, p.Strict = range []bool{true, false} {
+		again, _ := p.Get("pay", "cookie: "+first.Cookie())
+		fmt.Println(again.Status, again.Outcome)
+	}
+	for _, line := range p.Logged() {
+		fmt.Println(line[:strings.Index(line, ", though")])
+	}
+	// Output:
+	// 421 failed
+	// 200 moved
+	// limpet: policy "pay": a session's host did not serve and another one did
 }
 
 // keys are good for tests alone: 'limpet keygen' makes others.

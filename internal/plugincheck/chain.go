@@ -2,6 +2,7 @@ package plugincheck
 
 import (
 	"slices"
+	"strings"
 
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
@@ -112,7 +113,8 @@ func (c *checker) checkVariables(v value, keys policyconfig.Keys) {
 	name := keys.EnvironmentVariable()
 	_, given := readEnvironment(v)[name]
 	if name != "" && !given && !slices.Contains(v.get("host_env_keys").texts(), name) {
-		c.add(v.get("host_env_keys"), "Required value: %q, which has the key ring or the root secret: limpet.wasm sees no other variable of Envoy's", name)
+		c.add(v.get("host_env_keys"), "Required value: %q, which has the key ring or the root secret: limpet.wasm sees no other variable of "+
+			"Envoy's", name)
 	}
 }
 
@@ -129,7 +131,8 @@ func (c *checker) findParts(ch *chain) parts {
 		c.add(limpet, "no fence: put header_mutation in front, with {remove: %s} in request_mutations and response_mutations: "+
 			"on routes without a policy, and wherever the filter does not run, clients else choose their host and see it", header)
 	case p.fence > ch.limpet:
-		c.add(ch.filters[p.fence].at, "the fence is behind limpet: put it in front, for here it takes limpet's own pin away, or lets the client's in")
+		c.add(ch.filters[p.fence].at, "the fence is behind limpet: put it in front, for here it takes limpet's own pin away, or lets the "+
+			"client's in")
 	}
 	if p.pin >= 0 && p.pin < ch.limpet {
 		c.add(ch.filters[p.pin].at, "stateful_session is in front of limpet: put it behind, or it pins before limpet has said where")
@@ -153,7 +156,7 @@ func (ch *chain) pinHeader() string {
 // removes tells whether a header_mutation removes a header from requests, and from responses.
 func removes(mutations value, header string) (requests, responses bool) {
 	has := func(list value) bool {
-		return slices.ContainsFunc(list.items(), func(m value) bool { return m.get("remove").text() == header })
+		return slices.ContainsFunc(list.items(), func(m value) bool { return strings.EqualFold(m.get("remove").text(), header) })
 	}
 	return has(mutations.get("request_mutations")), has(mutations.get("response_mutations"))
 }
@@ -190,7 +193,7 @@ func (c *checker) findPin(ch *chain) int {
 			continue
 		}
 		found = i
-		if sessionHeader(ch.filters[i].config) == ch.pinHeader() {
+		if strings.EqualFold(sessionHeader(ch.filters[i].config), ch.pinHeader()) {
 			return i
 		}
 	}
@@ -222,7 +225,7 @@ func (c *checker) checkState(ch *chain, state value) {
 			"\"HeaderBasedSessionState\", of envoy.http.stateful_session.header", config.typeName())
 		return
 	}
-	if name := config.get("name"); name.text() != ch.pinHeader() {
+	if name := config.get("name"); !strings.EqualFold(name.text(), ch.pinHeader()) {
 		c.add(name, "Invalid value: %q: must be pinHeader, %q", name.text(), ch.pinHeader())
 	}
 }
@@ -230,22 +233,25 @@ func (c *checker) checkState(ch *chain, state value) {
 // checkWithin: sessions that stay in their backend need a filter more, and a fence for its header.
 func (c *checker) checkWithin(ch *chain, p *parts) {
 	header := policyconfig.BackendHeader(ch.pinHeader())
-	if !slices.ContainsFunc(ch.plugin.config.Policies, func(p policyconfig.Policy) bool { return p.OnHostLost == policyconfig.RebalanceWithin }) {
+	stays := func(p policyconfig.Policy) bool { return p.OnHostLost == policyconfig.RebalanceWithin }
+	if !slices.ContainsFunc(ch.plugin.config.Policies, stays) {
 		return
 	}
 	for i := range ch.filters {
-		reads := func(rule value) bool { return rule.get("header").text() == header }
+		reads := func(rule value) bool { return strings.EqualFold(rule.get("header").text(), header) }
 		if f := &ch.filters[i]; f.kind == "Config" && slices.ContainsFunc(f.config.get("request_rules").items(), reads) {
 			p.backends = i
 		}
 	}
 	if p.backends < ch.limpet && ch.whole {
-		c.add(ch.filters[ch.limpet].at, "onHostLost RebalanceWithin needs header_to_metadata behind limpet, which takes %s into the metadata envoy.lb, limpet.backend", header)
+		c.add(ch.filters[ch.limpet].at, "onHostLost RebalanceWithin needs header_to_metadata behind limpet, which takes %s into the metadata "+
+			"envoy.lb, limpet.backend", header)
 	}
 	if p.fence < 0 {
 		return
 	}
-	if requests, _ := removes(ch.filters[p.fence].config.get("mutations"), header); !requests {
-		c.add(ch.filters[p.fence].config.get("mutations").get("request_mutations"), "Required value: {remove: %s}: clients else choose their backend", header)
+	mutations := ch.filters[p.fence].config.get("mutations")
+	if requests, _ := removes(mutations, header); !requests {
+		c.add(mutations.get("request_mutations"), "Required value: {remove: %s}: clients else choose their backend", header)
 	}
 }

@@ -8,7 +8,9 @@ import (
 )
 
 // moving are the conditions under which Envoy tries another host though the session's own has not answered.
-var moving = []string{"5xx", "gateway-error", "reset", "reset-before-request", "connect-failure", "refused-stream", "http3-post-connect-failure"}
+var moving = []string{
+	"5xx", "gateway-error", "reset", "reset-before-request", "connect-failure", "refused-stream", "http3-post-connect-failure",
+}
 
 // checkFail: a session that is to fail with its host must have no way to another.
 func (t *table) checkFail(p place, policy *policyconfig.Policy) {
@@ -17,8 +19,8 @@ func (t *table) checkFail(p place, policy *policyconfig.Policy) {
 			continue
 		}
 		for word := range strings.SplitSeq(retries.get("retry_on").text(), ",") {
-			if slices.Contains(moving, strings.TrimSpace(word)) {
-				t.add(retries.get("retry_on"), "Invalid value: %q: another host serves then, and policy %q has onHostLost Fail", strings.TrimSpace(word), policy.Name)
+			if word = strings.TrimSpace(word); slices.Contains(moving, word) {
+				t.add(retries.get("retry_on"), "Invalid value: %q: another host serves then, and policy %q has onHostLost Fail", word, policy.Name)
 			}
 		}
 		break // the route's own takes the place of the host's

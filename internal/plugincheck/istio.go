@@ -33,10 +33,10 @@ func (c *checker) collectIstio(v value) bool {
 func (c *checker) checkIstio() {
 	for _, spec := range c.istio.plugins {
 		config := spec.get("pluginConfig")
-		if config.get("policies").missing() && config.get("version").missing() && !isLimpets(spec.get("url").text(), spec.get("pluginName").text(), config) {
-			continue
+		configured := !config.get("policies").missing() || !config.get("version").missing()
+		if configured || isLimpets(spec.get("url").text(), spec.get("pluginName").text(), config) {
+			c.checkWasmPlugin(spec, config)
 		}
-		c.checkWasmPlugin(spec, config)
 	}
 	for _, patch := range c.istio.patches {
 		f := patch.get("patch").get("value")
@@ -61,8 +61,8 @@ func (c *checker) checkWasmPlugin(spec, config value) {
 	if p.sound {
 		header = p.config.PinHeader
 		if name := p.config.Keys.EnvironmentVariable(); name != "" && !slices.Contains(named, name) {
-			c.add(spec.get("vmConfig").get("env"), "Required value: {name: %s, valueFrom: HOST}: limpet.wasm sees no other variable of the proxy's, "+
-				"and all routes of the gateway answer 500 without its keys", name)
+			c.add(spec.get("vmConfig").get("env"), "Required value: {name: %s, valueFrom: HOST}: limpet.wasm sees no other variable of the "+
+				"proxy's, and all routes of the gateway answer 500 without its keys", name)
 		}
 	}
 	c.checkPatches(spec, header)
@@ -82,12 +82,13 @@ func istioVariables(env value) (given map[string]string, names []string) {
 
 // checkPatches finds the fence and the pin among the EnvoyFilters' patches.
 func (c *checker) checkPatches(spec value, header string) {
-	ch := chain{limpet: 0, filters: []filter{{at: spec}}, whole: true, plugin: plugin{sound: true, config: policyconfig.Config{PinHeader: header}}}
+	named := plugin{sound: true, config: policyconfig.Config{PinHeader: header}}
+	ch := chain{limpet: 0, filters: []filter{{at: spec}}, whole: true, plugin: named}
 	removed := map[string]bool{}
 	for _, patch := range c.istio.patches {
 		content := patch.get("patch").get("value")
 		for _, field := range []string{"request_headers_to_remove", "response_headers_to_remove"} {
-			removed[field] = removed[field] || slices.Contains(content.get(field).texts(), header)
+			removed[field] = removed[field] || containsFold(content.get(field).texts(), header)
 		}
 		f := filter{at: content, kind: content.get("typed_config").typeName(), config: content.get("typed_config")}
 		switch first := patch.get("patch").get("operation").text() == "INSERT_FIRST"; {

@@ -3,7 +3,6 @@ package plugincheck
 import (
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -77,7 +76,8 @@ func (c *checker) readMessage(v value, native bool) (text string, ok bool) {
 		}
 		return text, err == nil
 	case kind.text() != stringValue && kind.text() != bytesValue:
-		c.add(kind, "Unsupported value: %q: Envoy hands any other message to the filter in binary; supported values: %q, %q", kind.text(), stringValue, bytesValue)
+		c.add(kind, "Unsupported value: %q: Envoy hands any other message to the filter in binary; supported values: %q, %q",
+			kind.text(), stringValue, bytesValue)
 	case !content.isText():
 		c.add(content, "Invalid value: must be a string that holds JSON; in YAML begin it with \"value: |\"")
 	case kind.text() == bytesValue:
@@ -96,7 +96,7 @@ func (c *checker) readMessage(v value, native bool) (text string, ok bool) {
 // toJSON writes a part of a document as JSON.
 func toJSON(n *yaml.Node) (string, error) {
 	if n == nil {
-		return "", errors.New("Required value")
+		return "{}", nil
 	}
 	var content any
 	if err := n.Decode(&content); err != nil {

@@ -8,6 +8,7 @@ package plugincheck
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -83,9 +84,12 @@ func Check(files []File, getenv func(string) string) (Result, error) {
 	}
 	c.checkIstio()
 	if c.Plugins == 0 {
-		return Result{}, errors.New("no configuration of limpet's filter is in the input: give a plugin's JSON, an Envoy bootstrap, listener or " +
-			"filter with one in it, or a WasmPlugin with its EnvoyFilter")
+		return Result{}, errors.New("no configuration of limpet's filter is in the input: give a plugin's JSON, an Envoy bootstrap, listener " +
+			"or filter with one in it, or a WasmPlugin with its EnvoyFilter")
 	}
+	slices.SortStableFunc(c.Problems, func(a, b Problem) int {
+		return cmp.Or(strings.Compare(a.File, b.File), a.Line-b.Line)
+	})
 	slices.Sort(c.Unseen)
 	c.Unseen = slices.Compact(c.Unseen)
 	return c.Result, nil
@@ -111,9 +115,12 @@ func read(f File) ([]value, error) {
 
 // isPlugin tells whether a document is the filter's own JSON.
 func (v value) isPlugin() bool {
-	return v.get("apiVersion").missing() && v.get("@type").missing() && v.get("static_resources").missing() && v.get("dynamic_resources").missing() &&
-		v.get("resources").missing() && v.get("http_filters").missing() &&
-		(!v.get("policies").missing() || strings.HasPrefix(v.get("version").text(), "limpet.dev/"))
+	for _, field := range []string{"apiVersion", "@type", "static_resources", "dynamic_resources", "resources", "http_filters"} {
+		if !v.get(field).missing() {
+			return false
+		}
+	}
+	return !v.get("policies").missing() || strings.HasPrefix(v.get("version").text(), "limpet.dev/")
 }
 
 // collect finds all that is looked at later.

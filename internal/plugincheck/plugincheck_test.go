@@ -38,8 +38,10 @@ func readFile(t *testing.T, path string) string {
 // TestNoneInvented: what the compiler writes, the example of the documentation and the smallest configuration have no mistakes.
 func TestNoneInvented(t *testing.T) {
 	var paths []string
-	for _, pattern := range []string{"../../envoy.yaml", "../../compiler/testdata/*.envoy.yaml", "../../compiler/testdata/*.istio.yaml",
-		"../../compiler/testdata/*.plugin.json", "testdata/*.yaml"} {
+	for _, pattern := range []string{
+		"../../envoy.yaml", "../../compiler/testdata/*.envoy.yaml", "../../compiler/testdata/*.istio.yaml",
+		"../../compiler/testdata/*.plugin.json", "../around/testdata/*.yaml", "testdata/*.yaml",
+	} {
 		found, err := filepath.Glob(pattern)
 		if err != nil || len(found) == 0 {
 			t.Fatalf("%s: no files, %v", pattern, err)
@@ -55,13 +57,24 @@ func TestNoneInvented(t *testing.T) {
 			t.Error(got)
 		}
 	}
-	page := readFile(t, "../../docs/plugin-config.md")
-	for i, block := range strings.Split(page, "```yaml\n")[1:] {
-		block, _, _ = strings.Cut(block, "```")
-		if strings.Contains(block, "static_resources") {
-			if got := check(t, File{fmt.Sprintf("plugin-config.md, block %d", i), []byte(block)}); got != "" {
+	capitals := strings.ReplaceAll(readFile(t, "testdata/smallest.yaml"), "x-limpet-pin", "X-Limpet-Pin")
+	if got := check(t, File{"capitals", []byte(capitals)}); got != "" {
+		t.Error(got)
+	}
+	for page, least := range map[string]int{"plugin-config.md": 2, "istio.md": 1} {
+		checked := 0
+		for i, block := range strings.Split(readFile(t, "../../docs/"+page), "```yaml\n")[1:] {
+			block, _, _ = strings.Cut(block, "```")
+			if !strings.Contains(block, "limpet.dev/v1\n") && !strings.Contains(block, "static_resources") {
+				continue // a route
+			}
+			checked++
+			if got := check(t, File{fmt.Sprintf("%s, block %d", page, i), []byte(block)}); got != "" {
 				t.Error(got)
 			}
+		}
+		if checked < least {
+			t.Errorf("%s: %d blocks checked, want %d", page, checked, least)
 		}
 	}
 }

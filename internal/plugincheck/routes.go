@@ -154,8 +154,8 @@ func (t *table) checkFence(p place, policed bool) {
 		return
 	}
 	if t.parts.fence >= 0 && !t.enabled(p, t.parts.fence) {
-		t.add(p.route, "the fence, %s, is off and %s is on: clients choose their host here and see it", strconv.Quote(t.chain.filters[t.parts.fence].name),
-			strconv.Quote(t.chain.filters[t.parts.pin].name))
+		t.add(p.route, "the fence, %q, is off and %q is on: clients choose their host here and see it",
+			t.chain.filters[t.parts.fence].name, t.chain.filters[t.parts.pin].name)
 	}
 	if policed {
 		t.checkRemoved(p)
@@ -165,15 +165,21 @@ func (t *table) checkFence(p place, policed bool) {
 // checkRemoved: the pin goes no further than the filters.
 func (t *table) checkRemoved(p place) {
 	header := t.chain.pinHeader()
-	for field, why := range map[string]string{
-		"request_headers_to_remove":  "backends else get it",
-		"response_headers_to_remove": "a backend that sends it else chooses the host of its client's session",
+	for _, removal := range [][2]string{
+		{"request_headers_to_remove", "backends else get it"},
+		{"response_headers_to_remove", "a backend that sends it else chooses the host of its client's session"},
 	} {
-		has := func(level value) bool { return slices.Contains(level.get(field).texts(), header) }
+		field, why := removal[0], removal[1]
+		has := func(level value) bool { return containsFold(level.get(field).texts(), header) }
 		if !slices.ContainsFunc(p.levels(), has) && !slices.ContainsFunc(p.route.get("route").get("weighted_clusters").get("clusters").items(), has) {
 			t.addOnce(p.table.get(field), "Required value: %q (pinHeader): "+why, header)
 		}
 	}
+}
+
+// containsFold tells whether a list has a header, in whatever case: Envoy makes all of them small.
+func containsFold(names []string, header string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, header) })
 }
 
 // addOnce is add for what many routes have in common.
@@ -193,7 +199,7 @@ func (t *table) checkOn(p place) {
 	}
 	for _, i := range needed {
 		if !t.enabled(p, i) {
-			t.add(p.route, "%s is disabled here, and the route has a policy: enable it with typed_per_filter_config", strconv.Quote(t.chain.filters[i].name))
+			t.add(p.route, "%q is disabled here, and the route has a policy: enable it with typed_per_filter_config", t.chain.filters[i].name)
 		}
 	}
 	if t.chain.native || t.parts.pin < 0 {
@@ -202,7 +208,7 @@ func (t *table) checkOn(p place) {
 	name := t.chain.filters[t.parts.pin].name
 	for _, level := range p.levels() {
 		if own := level.get("typed_per_filter_config").get(name).get("stateful_session"); !own.missing() {
-			if sessionHeader(own) != t.chain.pinHeader() {
+			if !strings.EqualFold(sessionHeader(own), t.chain.pinHeader()) {
 				t.checkState(t.chain, own.get("session_state"))
 			}
 			return
@@ -243,7 +249,8 @@ func (t *table) checkAddresses(cluster value, name string) {
 	for _, locality := range cluster.get("load_assignment").get("endpoints").items() {
 		for _, e := range locality.get("lb_endpoints").items() {
 			if address := e.get("endpoint").get("address"); !address.get("pipe").missing() {
-				t.addOnce(address, "cluster %q serves a route with a policy: a token holds an IP address and a port, so no session begins on a Unix socket", name)
+				t.addOnce(address, "cluster %q serves a route with a policy: a token holds an IP address and a port, so no session begins on a "+
+					"Unix socket", name)
 			}
 		}
 	}

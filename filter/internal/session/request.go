@@ -60,14 +60,12 @@ func (x *Exchange) Request(p *Policy, h Request, now int64) Outcome {
 	}
 	if !x.pinned {
 		h.Balance()
+		x.insecure = p.secure && insecure(h)
 	}
 	if p.engine.tickets {
 		x.readTicket(h)
 	}
 	x.mayIssue = x.issuing(h)
-	if !x.pinned && p.secure {
-		x.insecure = insecure(h)
-	}
 	return x.outcome
 }
 

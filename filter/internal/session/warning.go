@@ -184,8 +184,8 @@ func (e *Engine) Pass(route string, h Passing) {
 	h.CountPassed()
 	p := e.warnings.find(hashText(route))
 	if p.times++; p.times%rarely == 1 && h.Cluster() != "" && e.warnings.may(&p.again, h.Now()) {
-		e.proxy.log(LogInfo, "limpet: route "+strconv.Quote(route)+" has no policy, so its requests have no sessions; policies are for the routes "+
-			e.listRoutes())
+		e.proxy.log(LogInfo, "limpet: route "+strconv.Quote(route)+" has no policy, so its requests have no sessions; policies are for the "+
+			"routes "+e.listRoutes())
 	}
 }
 

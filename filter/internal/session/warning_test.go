@@ -103,11 +103,20 @@ func TestInsecure(t *testing.T) {
 		proto, host string
 		want        bool
 	}{
-		{"http", "shop.test", true}, {"http", "shop.test:8080", true}, {"http", "10.0.0.1", true}, {"http", "[2001:db8::1]:80", true},
-		{"http", "notlocalhost", true}, {"http", "127.0.0.1.example", true},
-		{"https", "shop.test", false}, {"", "shop.test", false},
-		{"http", "localhost", false}, {"http", "localhost:80", false}, {"http", "a.localhost:80", false},
-		{"http", "127.0.0.1:80", false}, {"http", "[::1]", false}, {"http", "[::1]:80", false},
+		{"http", "shop.test", true},
+		{"http", "shop.test:8080", true},
+		{"http", "10.0.0.1", true},
+		{"http", "[2001:db8::1]:80", true},
+		{"http", "notlocalhost", true},
+		{"http", "127.0.0.1.example", true},
+		{"https", "shop.test", false},
+		{"", "shop.test", false},
+		{"http", "localhost", false},
+		{"http", "localhost:80", false},
+		{"http", "a.localhost:80", false},
+		{"http", "127.0.0.1:80", false},
+		{"http", "[::1]", false},
+		{"http", "[::1]:80", false},
 	} {
 		h := &lines{kv: [][2]string{{"x-forwarded-proto", tt.proto}, {":authority", tt.host}}}
 		if insecure(h) != tt.want {
