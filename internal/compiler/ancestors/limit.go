@@ -27,6 +27,8 @@ type Limit struct {
 type Attachment struct {
 	Policy object.Ref
 	Target object.TargetRef
+	// Class is the GatewayClass behind whose Gateways alone the policy holds; empty for all.
+	Class string
 	// Refused says that the policy has no effect on the target. Its status then has an ancestor for the target itself.
 	Refused bool
 }
@@ -135,7 +137,7 @@ func FindReach(in Input) Reach {
 	for path := range in.Paths {
 		for _, target := range path.Targets() {
 			for _, a := range attached[target] {
-				if classes[a.Policy] {
+				if classes[a.Policy] || !path.IsOfClass(a.Class) {
 					continue
 				}
 				if reach[a.Policy] == nil {

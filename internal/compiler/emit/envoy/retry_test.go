@@ -19,12 +19,12 @@ func TestAnswersOfPinnedRequests(t *testing.T) {
 		native bool
 		want   conditions
 	}{
-		"no session":     {route: ir.Route{Retry: &ir.Retry{Codes: []int{500}}}, want: conditions{policy: "connect-failure,refused-stream,reset,retriable-status-codes"}},
-		"codes":          {route: ir.Route{Sticky: true, Retry: &ir.Retry{Codes: []int{500}}}, want: conditions{"connect-failure,refused-stream,reset", "retriable-status-codes"}},
-		"native":         {route: ir.Route{Sticky: true, Retry: &ir.Retry{Codes: []int{500}}}, native: true, want: conditions{policy: "connect-failure,refused-stream,reset,retriable-status-codes"}},
-		"resets alone":   {route: ir.Route{Sticky: true, Retry: &ir.Retry{}}, want: conditions{policy: "connect-failure,refused-stream,reset"}},
-		"5xx":            {route: ir.Route{Sticky: true, Retry: &ir.Retry{On: []string{"5xx"}}}, want: conditions{"connect-failure,refused-stream,reset-before-request,reset", "5xx"}},
-		"4xx and gRPC":   {route: ir.Route{Sticky: true, Retry: &ir.Retry{On: []string{"retriable-4xx", "cancelled"}}}, want: conditions{"connect-failure,refused-stream,reset-before-request", "retriable-4xx,cancelled"}},
+		"no session":      {route: ir.Route{Retry: &ir.Retry{Codes: []int{500}}}, want: conditions{policy: "connect-failure,refused-stream,reset,retriable-status-codes"}},
+		"codes":           {route: ir.Route{Sticky: true, Retry: &ir.Retry{Codes: []int{500}}}, want: conditions{"connect-failure,refused-stream,reset", "retriable-status-codes"}},
+		"native":          {route: ir.Route{Sticky: true, Retry: &ir.Retry{Codes: []int{500}}}, native: true, want: conditions{policy: "connect-failure,refused-stream,reset,retriable-status-codes"}},
+		"resets alone":    {route: ir.Route{Sticky: true, Retry: &ir.Retry{}}, want: conditions{policy: "connect-failure,refused-stream,reset"}},
+		"5xx":             {route: ir.Route{Sticky: true, Retry: &ir.Retry{On: []string{"5xx"}}}, want: conditions{"connect-failure,refused-stream,reset-before-request,reset", "5xx"}},
+		"4xx and gRPC":    {route: ir.Route{Sticky: true, Retry: &ir.Retry{On: []string{"retriable-4xx", "cancelled"}}}, want: conditions{"connect-failure,refused-stream,reset-before-request", "retriable-4xx,cancelled"}},
 		"5xx, no session": {route: ir.Route{Retry: &ir.Retry{On: []string{"5xx"}}}, want: conditions{policy: "5xx"}},
 	} {
 		e := &emitter{settings: Settings{Plugin: config, Native: c.native}}
