@@ -249,7 +249,7 @@ func (j *analysis) lower(o *Options) {
 	j.plan.Proxy, j.traffic = lower.Lower(j.topology.Ports, lower.Input{
 		Backends: j.backends, BackendTLS: j.backendTLS, LoadBalancing: j.loadBalancing, RetryBudgets: retrybudget.New(j.objects, j.rep),
 		Decisions: j.decisions, Draining: o.newDraining(), Owners: o.newOwners(), LocalClients: o.LocalClients,
-		WithoutPods: o.Target != TargetEnvoy, Pause: o.Pause,
+		WithoutPods: o.Target != TargetEnvoy, Native: o.Envoy != nil && o.Envoy.Native, Pause: o.Pause,
 	}, j.rep)
 	if o.Target != TargetEnvoy {
 		j.adviseAddresses()

@@ -57,6 +57,7 @@ var settingEffects = map[string][2]string{
 var targetEffects = map[string][2]string{
 	"group":       {onRoute, strings.Replace(onRoute, "gateway.networking.k8s.io", "example.com", 1)},
 	"kind":        {onRoute, strings.Replace(onRoute, "HTTPRoute", "GRPCRoute", 1)},
+	"namespace":   {strings.Replace(onRoute, "name: ", "namespace: shop, name: ", 1), strings.Replace(onRoute, "name: ", "namespace: other, name: ", 1)},
 	"name":        {onRoute, strings.Replace(onRoute, "cart", "other", 1)},
 	"sectionName": {onRule, onNoRule},
 }
@@ -73,7 +74,7 @@ func TestSettingsHaveAnEffect(t *testing.T) {
 			t.Errorf("%s has no effect:\n%s%s", path, a, b)
 		}
 	}
-	if got, want := len(resource.SupportedFields()["SessionPersistencePolicy"]), 3*len(settingEffects)+2*len(targetEffects)+4; got != want {
+	if got, want := len(resource.SupportedFields()["SessionPersistencePolicy"]), 3*len(settingEffects)+2*len(targetEffects)+5; got != want {
 		t.Errorf("%d fields are supported, and there are writings for %d", got, want)
 	}
 }
@@ -87,6 +88,12 @@ func policyEdits(t *testing.T, path string) (a, b string) {
 	}
 	if field, is := strings.CutPrefix(name, "targetRef."); is {
 		return policyHead + "{targetRef: " + targetEffects[field][0] + "}\n", policyHead + "{targetRef: " + targetEffects[field][1] + "}\n"
+	}
+	if name == "className" {
+		of := func(class string) string {
+			return policyHead + "{targetRefs: [" + onRoute + "], className: " + class + ", sessionName: a}\n"
+		}
+		return of("limpet"), of("other")
 	}
 	if name == "strategy" { // of two policies, which of them it is that a route has
 		of := func(strategy string) string {

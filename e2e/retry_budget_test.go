@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 
@@ -23,14 +24,7 @@ func TestRetryBudget(t *testing.T) {
 			t.Parallel()
 			pods := harness.Backends(t, "alive", "dead")
 			documents := harness.OneRoute(pods, harness.CookieRule("cart", "pods"))
-			documents.More = fmt.Sprintf(`
-apiVersion: gateway.networking.x-k8s.io/v1alpha1
-kind: XBackendTrafficPolicy
-metadata: {name: pods, namespace: default}
-spec:
-  targetRefs: [{group: "", kind: Service, name: pods}]
-  retryConstraint: {budget: {percent: 0}, minRetryRate: {count: %d, interval: 1s}}
-`, count)
+			documents.More = budgetPolicy(count)
 			envoy := harness.Run(t, harness.Deployment{Documents: documents})
 			pods[1].Close()
 			line := cookieLine("cart", mint(t, envoy, "cart", pods[1].Address, harness.Dates{}))
@@ -43,9 +37,73 @@ spec:
 	}
 }
 
-// atOnce sends requests at one time and gives how many were answered 200; the others must be answered 503.
-func atOnce(t *testing.T, envoy *harness.Envoy, count int, path string, headers ...string) int {
+// TestBeyondTheRetryBudget: a Service answers 500 to requests that their rule has tried again for that. Beyond the budget a client gets the
+// 500 and no retry is made. Requests of sessions are not among them, and one whose host refuses gets 503 and has lost its session.
+//
+// requirements: 2D.1, S40, S56
+func TestBeyondTheRetryBudget(t *testing.T) {
+	t.Parallel()
+	const parallel = 20
+	pods := harness.Backends(t, "alive", "dead")
+	rule := harness.CookieRule("cart", "pods")
+	rule.Tries = []string{"retry: {codes: [500]}"}
+	documents := harness.OneRoute(pods, rule)
+	documents.More = budgetPolicy(1)
+	envoy := harness.Run(t, harness.Deployment{Documents: documents})
+	overflow := func() uint64 { return envoy.Stat(t, "cluster.service/default/pods/80.upstream_rq_retry_overflow") }
+	answered500 := []string{harness.ReplyStatus + ": 500", harness.ReplyDelay + ": 500ms"}
+
+	client := envoy.Client()
+	home := visit(t, client, "/cart").Backend
+	for _, status := range statusesAtOnce(envoy, parallel, "/cart", append(slices.Clip(answered500), "Cookie: "+client.Jar.Header("/cart"))...) {
+		if status != http.StatusInternalServerError {
+			t.Errorf("the host of a session answered 500, and its client got %d", status)
+		}
+	}
+	if got := overflow(); got != 0 || stay(t, client, "/cart", 3) != home {
+		t.Errorf("requests of a session were to be tried again: %d beyond the budget", got)
+	}
+	for _, status := range statusesAtOnce(envoy, parallel, "/cart", answered500...) {
+		if status != http.StatusInternalServerError {
+			t.Errorf("beyond the budget a client got %d, want what the host has answered", status)
+		}
+	}
+	if overflow() == 0 {
+		t.Error("no request was beyond the budget")
+	}
+	checkRefusedBeyondBudget(t, envoy, pods[1])
+}
+
+// checkRefusedBeyondBudget sends requests of a session whose host refuses connections.
+func checkRefusedBeyondBudget(t *testing.T, envoy *harness.Envoy, dead *harness.Backend) {
 	t.Helper()
+	line := cookieLine("cart", mint(t, envoy, "cart", dead.Address, harness.Dates{}))
+	dead.Close()
+	statuses := statusesAtOnce(envoy, 20, "/cart", line, harness.ReplyDelay+": 500ms")
+	for _, status := range statuses {
+		if status != http.StatusOK && status != http.StatusServiceUnavailable {
+			t.Errorf("the host of a session refused, and its client got %d", status)
+		}
+	}
+	if !slices.Contains(statuses, http.StatusServiceUnavailable) || !slices.Contains(statuses, http.StatusOK) {
+		t.Errorf("%v, want 200 within the budget and 503 beyond it", statuses)
+	}
+}
+
+// budgetPolicy lets so many retries be under way at once.
+func budgetPolicy(count int) string {
+	return fmt.Sprintf(`
+apiVersion: gateway.networking.x-k8s.io/v1alpha1
+kind: XBackendTrafficPolicy
+metadata: {name: pods, namespace: default}
+spec:
+  targetRefs: [{group: "", kind: Service, name: pods}]
+  retryConstraint: {budget: {percent: 0}, minRetryRate: {count: %d, interval: 1s}}
+`, count)
+}
+
+// statusesAtOnce sends requests at one time and gives what they were answered, 0 for not at all.
+func statusesAtOnce(envoy *harness.Envoy, count int, path string, headers ...string) []int {
 	statuses := make([]int, count)
 	var all sync.WaitGroup
 	for i := range statuses {
@@ -57,8 +115,14 @@ func atOnce(t *testing.T, envoy *harness.Envoy, count int, path string, headers 
 		})
 	}
 	all.Wait()
+	return statuses
+}
+
+// atOnce sends requests at one time and gives how many were answered 200; the others must be answered 503.
+func atOnce(t *testing.T, envoy *harness.Envoy, count int, path string, headers ...string) int {
+	t.Helper()
 	ok := 0
-	for _, status := range statuses {
+	for _, status := range statusesAtOnce(envoy, count, path, headers...) {
 		switch status {
 		case http.StatusOK:
 			ok++

@@ -74,7 +74,7 @@ func newKeygen() *cobra.Command {
 	}
 	f := c.Flags()
 	f.SortFlags = false
-	f.StringVar(&k.id, "id", "", "`ID` of the key (default: today's date, such as 2026-11-21)")
+	f.StringVar(&k.id, "id", "", "`ID` of the key (default: today's date and a random part, such as 2026-11-21-9f03ac)")
 	f.StringVar(&k.addTo, "add-to", "", "print the ring in `FILE` with the new key in front")
 	f.DurationVar(&k.overlap, "overlap", 10*time.Minute, "`TIME` until the new key of --add-to signs")
 	f.DurationVar(&k.expires, "expires", 0, "end the whole ring after this `TIME`, such as 2160h (default: never)")

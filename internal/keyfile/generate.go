@@ -2,7 +2,7 @@ package keyfile
 
 import (
 	"crypto/rand"
-	"fmt"
+	"encoding/hex"
 	"slices"
 	"time"
 
@@ -23,15 +23,19 @@ func AddKey(ring policyconfig.KeyRing, id string, signsFrom time.Time) (policyco
 	return longer, Check(longer)
 }
 
-// ChooseID names a new key of a ring after the day; with -2, -3 and so on when the ring has had that already.
+// ChooseID names a new key of a ring after the day, with a random part: two rings that are made on one day have no id in common, so
+// that a proxy with the other ring says unknown-key and not bad-signature.
 func ChooseID(ring policyconfig.KeyRing, now time.Time) string {
-	today := now.UTC().Format(time.DateOnly)
-	id := today
-	for n := 2; slices.ContainsFunc(ring.Keys, func(key policyconfig.Key) bool { return key.ID == id }); n++ {
-		id = fmt.Sprintf("%s-%d", today, n)
+	for {
+		id := now.UTC().Format(time.DateOnly) + "-" + hex.EncodeToString(randomBytes(idBytes))
+		if !slices.ContainsFunc(ring.Keys, func(key policyconfig.Key) bool { return key.ID == id }) {
+			return id
+		}
 	}
-	return id
 }
+
+// idBytes are the random part of a key's id, which stands in each token.
+const idBytes = 3
 
 // NewRoot makes a root secret for a target.
 func NewRoot(target string) token.Root { return token.Root{Target: target, Secret: newSecret()} }
@@ -43,9 +47,11 @@ func AddRoot(roots []token.Root) []token.Root {
 
 func newKey(id string) policyconfig.Key { return policyconfig.Key{ID: id, Secret: newSecret()} }
 
-// newSecret makes bytes from the system's generator, which never fails (crypto/rand.Read).
-func newSecret() []byte {
-	secret := make([]byte, token.MinSecret)
-	_, _ = rand.Read(secret)
-	return secret
+func newSecret() []byte { return randomBytes(token.MinSecret) }
+
+// randomBytes are from the system's generator, which never fails (crypto/rand.Read).
+func randomBytes(count int) []byte {
+	all := make([]byte, count)
+	_, _ = rand.Read(all)
+	return all
 }

@@ -2,6 +2,8 @@ package keyfile
 
 import (
 	"bytes"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -9,24 +11,19 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
+// TestChooseID: the id of a new key is the day's and a random part, so that two rings of one day have none in common.
 func TestChooseID(t *testing.T) {
-	now := time.Date(2026, 11, 21, 23, 30, 0, 0, time.FixedZone("", -3600)) // the 22nd in UTC
-	for _, c := range []struct {
-		taken []string
-		want  string
-	}{
-		{nil, "2026-11-22"},
-		{[]string{"2026-11-21"}, "2026-11-22"},
-		{[]string{"2026-11-22"}, "2026-11-22-2"},
-		{[]string{"2026-11-22-3", "2026-11-22-2", "2026-11-22"}, "2026-11-22-4"},
-	} {
-		var taken policyconfig.KeyRing
-		for _, id := range c.taken {
-			taken.Keys = append(taken.Keys, policyconfig.Key{ID: id})
+	now := time.Date(2026, 11, 22, 23, 0, 0, 0, time.FixedZone("", -3600)) // in UTC it is the 23rd
+	form, seen := regexp.MustCompile(`^2026-11-23-[0-9a-f]{6}$`), policyconfig.KeyRing{}
+	for range 50 {
+		id := ChooseID(seen, now)
+		if !form.MatchString(id) || Check(NewRing(id)) != nil {
+			t.Errorf("the id is %q", id)
 		}
-		if got := ChooseID(taken, now); got != c.want {
-			t.Errorf("in a ring with %v: %s, want %s", c.taken, got, c.want)
+		if slices.ContainsFunc(seen.Keys, func(k policyconfig.Key) bool { return k.ID == id }) {
+			t.Errorf("%s twice", id)
 		}
+		seen.Keys = append(seen.Keys, policyconfig.Key{ID: id})
 	}
 }
 

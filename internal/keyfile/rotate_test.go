@@ -1,6 +1,7 @@
 package keyfile
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -74,7 +75,7 @@ func TestRotateLate(t *testing.T) {
 	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	now := begin.Add(100 * time.Hour)
 	next, again, err := rotation.Rotate(NewRing("old"), begin, now)
-	if err != nil || len(next.Keys) != 2 || signingAt(next, now) != "old" || signingAt(next, now.Add(time.Minute)) != "2026-01-05" {
+	if err != nil || len(next.Keys) != 2 || signingAt(next, now) != "old" || !strings.HasPrefix(signingAt(next, now.Add(time.Minute)), "2026-01-05-") {
 		t.Errorf("%d keys, %s signs: %v", len(next.Keys), signingAt(next, now), err)
 	}
 	if want := now.Add(time.Hour); !again.Equal(want) {

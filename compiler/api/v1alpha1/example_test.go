@@ -18,13 +18,9 @@ func ExampleSessionPersistencePolicy() {
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.Group + "/v1alpha1", Kind: "SessionPersistencePolicy"},
 		ObjectMeta: metav1.ObjectMeta{Name: "limits", Namespace: "infra"},
 		Spec: v1alpha1.SessionPersistencePolicySpec{
-			TargetRefs: []gatewayv1.LocalPolicyTargetReferenceWithSectionName{{
-				LocalPolicyTargetReference: gatewayv1.LocalPolicyTargetReference{
-					Group: gatewayv1.GroupName, Kind: "Gateway", Name: "web",
-				},
-			}},
-			Default:  &v1alpha1.SessionSettings{Disabled: &off},
-			Override: &v1alpha1.SessionSettings{AbsoluteTimeout: &hours},
+			TargetRefs: []v1alpha1.PolicyTargetReference{{Kind: "Gateway", Name: "web"}},
+			Default:    &v1alpha1.SessionSettings{Disabled: &off},
+			Override:   &v1alpha1.SessionSettings{AbsoluteTimeout: &hours},
 		},
 	}
 	text, err := yaml.Marshal(policy)
@@ -44,8 +40,7 @@ func ExampleSessionPersistencePolicy() {
 	//   override:
 	//     absoluteTimeout: 8h
 	//   targetRefs:
-	//   - group: gateway.networking.k8s.io
-	//     kind: Gateway
+	//   - kind: Gateway
 	//     name: web
 	// status:
 	//   ancestors: null

@@ -31,9 +31,9 @@ type SessionSettings struct {
 	// +optional
 	Disabled *bool `json:"disabled,omitempty"`
 
-	// Type is what carries the session's token: a Cookie or a Header. Where no policy writes it: Cookie.
-	// There is no Query: no token goes into a URL.
-	// +kubebuilder:validation:XValidation:rule="self in ['Cookie', 'Header', 'Query']",message="supported values: \"Cookie\", \"Header\""
+	// Type is what carries the session's token: a Cookie (HTTPCookie is GEP-1619's first word for it) or a Header. Where no
+	// policy writes it: Cookie. There is no Query: no token goes into a URL.
+	// +kubebuilder:validation:XValidation:rule="self in ['Cookie', 'HTTPCookie', 'Header', 'Query']",message="supported values: \"Cookie\", \"Header\""
 	// +kubebuilder:validation:XValidation:rule="self != 'Query'",message="supported values: \"Cookie\", \"Header\"; no token goes into a URL, for logs, histories and Referer headers keep those (docs/threat-model.md)"
 	// +optional
 	Type *policyconfig.Type `json:"type,omitempty"`

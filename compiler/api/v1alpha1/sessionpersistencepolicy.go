@@ -46,18 +46,18 @@ type SessionPersistencePolicySpec struct {
 	// GatewayClasses (S2, S4) and Istio's VirtualServices (with sectionName: the HTTP route of that name).
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
-	// +kubebuilder:validation:items:XValidation:rule="self.kind == 'Service' ? self.group == '' : self.kind == 'VirtualService' ? self.group == 'networking.istio.io' : self.group == 'gateway.networking.k8s.io' && self.kind in ['HTTPRoute', 'GRPCRoute', 'Gateway', 'GatewayClass']",message="must be a Service of group \"\", an HTTPRoute, GRPCRoute, Gateway or GatewayClass of group gateway.networking.k8s.io, or a VirtualService of group networking.istio.io"
-	// +kubebuilder:validation:items:XValidation:rule="!has(self.sectionName) || self.kind != 'GatewayClass'",message="may not be set for a GatewayClass, which has no sections",fieldPath=".sectionName",reason=FieldValueForbidden
-	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, a.group == b.group && a.kind == b.kind && a.name == b.name && (has(a.sectionName) ? a.sectionName : '') == (has(b.sectionName) ? b.sectionName : '')))",message="must not name a target twice"
+	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, a.kind == b.kind && a.name == b.name && (has(a.sectionName) ? a.sectionName : '') == (has(b.sectionName) ? b.sectionName : '')))",message="must not name a target twice"
 	// +listType=atomic
 	// +optional
-	TargetRefs []gatewayv1.LocalPolicyTargetReferenceWithSectionName `json:"targetRefs,omitempty"`
+	TargetRefs []PolicyTargetReference `json:"targetRefs,omitempty"`
 
 	// TargetRef is a single target, as GEP-1619 v1.0.0 and the older GEP-713 have it. Write targetRefs instead.
-	// +kubebuilder:validation:XValidation:rule="self.kind == 'Service' ? self.group == '' : self.kind == 'VirtualService' ? self.group == 'networking.istio.io' : self.group == 'gateway.networking.k8s.io' && self.kind in ['HTTPRoute', 'GRPCRoute', 'Gateway', 'GatewayClass']",message="must be a Service of group \"\", an HTTPRoute, GRPCRoute, Gateway or GatewayClass of group gateway.networking.k8s.io, or a VirtualService of group networking.istio.io"
-	// +kubebuilder:validation:XValidation:rule="!has(self.sectionName) || self.kind != 'GatewayClass'",message="may not be set for a GatewayClass, which has no sections",fieldPath=".sectionName",reason=FieldValueForbidden
 	// +optional
-	TargetRef *gatewayv1.LocalPolicyTargetReferenceWithSectionName `json:"targetRef,omitempty"`
+	TargetRef *PolicyTargetReference `json:"targetRef,omitempty"`
+
+	// ClassName restricts the policy to requests that come through Gateways of this GatewayClass (S2).
+	// +optional
+	ClassName *gatewayv1.ObjectName `json:"className,omitempty"`
 
 	// Strategy says how the plain fields meet those of other policies above and below, in GEP-713's words. AtomicDefaults
 	// hold whole, and only where nothing below the target says anything; PatchDefaults fill in what nothing below writes.

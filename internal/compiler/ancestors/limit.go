@@ -27,6 +27,8 @@ type Limit struct {
 type Attachment struct {
 	Policy object.Ref
 	Target object.TargetRef
+	// Class is the GatewayClass behind whose Gateways alone the policy holds; empty for all.
+	Class string
 	// Refused says that the policy has no effect on the target. Its status then has an ancestor for the target itself.
 	Refused bool
 }
@@ -73,11 +75,24 @@ func Find(in Input, rep *report.Report) *Limit {
 
 // Tell reports the Gateways on which a policy has no effect.
 func Tell(policy report.Subject, without []object.Ref, rep *report.Report) {
+	end := ""
+	if hasOverride(policy) {
+		end = "; where its override would hold there, rules go without sessions"
+	}
 	for _, g := range without {
 		rep.WarnForAt(policy, report.ReasonPartiallyProgrammed, "spec.targetRefs",
-			fmt.Sprintf("its status has no room for another ancestor: the policy has no effect on %s; "+
-				"where its override would hold there, rules go without sessions", g))
+			fmt.Sprintf("its status has no room for another ancestor: the policy has no effect on %s%s", g, end))
 	}
+}
+
+// hasOverride reports whether a policy is one that others' routes may not do without.
+func hasOverride(policy report.Subject) bool {
+	p, is := policy.(*resource.Object[v1alpha1.SessionPersistencePolicy])
+	if !is {
+		return false
+	}
+	s := p.Value.Spec.Strategy
+	return p.Value.Spec.Override != nil || s != nil && s.IsOverride()
 }
 
 // NewSet gives a list as a set.
@@ -122,7 +137,7 @@ func FindReach(in Input) Reach {
 	for path := range in.Paths {
 		for _, target := range path.Targets() {
 			for _, a := range attached[target] {
-				if classes[a.Policy] {
+				if classes[a.Policy] || !path.IsOfClass(a.Class) {
 					continue
 				}
 				if reach[a.Policy] == nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
+	"github.com/limpet-proxy/limpet/internal/compiler/compilertest"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
@@ -121,6 +122,28 @@ func TestOwnGatewaysGoFirst(t *testing.T) {
 	for i, path := range paths {
 		if got, want := limit.Reached(policy, path.Gateway), i == 15 || i == 16; got != want {
 			t.Errorf("Gateway %d: without the policy: %t", i, got)
+		}
+	}
+}
+
+// TestWordsOfTheSeventeenth: of an override it is said what becomes of the rules that it would hold for, and of no other policy.
+func TestWordsOfTheSeventeenth(t *testing.T) {
+	objects := compilertest.Admit(t, `
+{apiVersion: v1, kind: Service, metadata: {name: cart}, spec: {ports: [{port: 80}]}}
+---
+{apiVersion: limpet.dev/v1alpha1, kind: SessionPersistencePolicy, metadata: {name: plain}, spec: {targetRefs: [{group: "", kind: Service, name: cart}]}}
+---
+{apiVersion: limpet.dev/v1alpha1, kind: SessionPersistencePolicy, metadata: {name: override}, spec: {targetRefs: [{group: "", kind: Service, name: cart}], override: {forward: false}}}
+---
+{apiVersion: limpet.dev/v1alpha1, kind: SessionPersistencePolicy, metadata: {name: strategy}, spec: {targetRefs: [{group: "", kind: Service, name: cart}], strategy: AtomicOverrides, forward: false}}
+---
+{apiVersion: gateway.networking.x-k8s.io/v1alpha1, kind: XBackendTrafficPolicy, metadata: {name: traffic}, spec: {targetRefs: [{group: "", kind: Service, name: cart}], retryConstraint: {}}}`)
+	for ref, subject := range ListPolicies(objects) {
+		rep := &report.Report{}
+		Tell(subject, []object.Ref{{Kind: object.KindGateway, Namespace: "default", Name: "web"}}, rep)
+		got, want := strings.Contains(rep.Warnings()[0].Message, "override"), ref.Name == "override" || ref.Name == "strategy"
+		if got != want {
+			t.Errorf("%s: %s", ref, rep.Warnings()[0].Message)
 		}
 	}
 }

@@ -138,7 +138,7 @@ func (d *describer) describeSession(decision *policy.Decision) Session {
 		s.Notes = append(s.Notes, l.Field+": "+l.Why)
 	}
 	for _, field := range e.Fields {
-		if f := d.describeField(field, decision); f.Name != "disabled" && (f.Value != "" || len(f.Overrides) > 0) {
+		if f := d.describeField(field, decision); f.Name != disabledField && (f.Value != "" || len(f.Overrides) > 0) {
 			s.Fields = append(s.Fields, f)
 		}
 	}
@@ -240,6 +240,9 @@ func (d *describer) findPath(p *policyconfig.Policy) string {
 	return p.Cookie.Path
 }
 
+// disabledField is the field that turns sessions off; no other has an effect then.
+const disabledField = "disabled"
+
 // describeEffect shows what a policy does on a way; false if it has no say there.
 func (d *describer) describeEffect(ref object.Ref, decision *policy.Decision) (Effect, bool) {
 	out := Effect{TrafficPath: newTrafficPath(decision.Path, decision.Rule)}
@@ -248,6 +251,8 @@ func (d *describer) describeEffect(ref object.Ref, decision *policy.Decision) (E
 		holds := findHolding(f.Name, decision)
 		switch own := f.Level != precedence.BuiltIn && f.Origin.Ref == ref; {
 		case own && withheld:
+		case own && !e.On && f.Name != disabledField:
+			out.Overridden = append(out.Overridden, OverriddenField{f.Name, d.newOrigin(f.FieldValue), d.newOrigin(e.Fields[0].FieldValue)})
 		case own && holds != "":
 			out.Overridden = append(out.Overridden, OverriddenField{f.Name, d.newOrigin(f.FieldValue), newTargetOrigin(holds)})
 		case own:

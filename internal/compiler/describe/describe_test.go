@@ -212,6 +212,23 @@ func TestSessionsThatAreOff(t *testing.T) {
 	}
 }
 
+// TestPolicyOffFromAbove: where a stronger policy turns sessions off, no field of a weaker one is effective, and the one that turns them off says so.
+func TestPolicyOffFromAbove(t *testing.T) {
+	in := newInput(t)
+	in.decision.Effective.Fields = []*precedence.Field{
+		{Name: "disabled", FieldValue: writes(yours, 2, "spec.override.disabled", "true")},
+		{Name: "absoluteTimeout", FieldValue: writes(mine, 12, "spec.absoluteTimeout", "1h")},
+		{Name: "forward", FieldValue: writes(yours, 2, "spec.override.forward", "false")},
+	}
+	off := " by true@2 SessionPersistencePolicy default/yours spec.override.disabled :7"
+	e := describe.Describe(mine, "", in.Input).Effects[0]
+	checkLines(t, "effective below", formatFields(e.Effective), "")
+	checkLines(t, "overridden below", formatOverridden(e), "absoluteTimeout=1h@12 SessionPersistencePolicy default/mine spec.absoluteTimeout :7"+off)
+	e = describe.Describe(yours, "", in.Input).Effects[0]
+	checkLines(t, "effective above", formatFields(e.Effective), "disabled=true@2 SessionPersistencePolicy default/yours spec.override.disabled :7")
+	checkLines(t, "overridden above", formatOverridden(e), "forward=false@2 SessionPersistencePolicy default/yours spec.override.forward :7"+off)
+}
+
 // TestPathsThroughAnObject holds which objects and sections a path is shown for, and that listeners through which the
 // same holds are put together.
 func TestPathsThroughAnObject(t *testing.T) {

@@ -97,7 +97,7 @@ func (s *State) analyze(
 	config, _ := lower.Lower(t.Ports, lower.Input{
 		Backends: backends, BackendTLS: f.backendTLS, LoadBalancing: f.loadBalancing, RetryBudgets: f.budgets, Decisions: decisions,
 		Draining: &lower.Draining{Now: m.Now, Since: m.Since}, Owners: m.knownOwners(), LocalClients: s.settings.LocalClients,
-		WithoutStreams: !framed,
+		WithoutStreams: !framed, Native: s.settings.Envoy.Settings.Native,
 	}, p.report)
 	p.clusters, p.policies, p.draining, p.until = config.Clusters, config.Policies, config.Draining, config.Until
 	p.pods, p.unsettled = config.Pods, config.Unsettled

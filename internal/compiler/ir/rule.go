@@ -34,6 +34,8 @@ type Rule struct {
 	Delegates bool
 	// Retries says that it asks for requests that fail to be tried again.
 	Retries bool
+	// RetriesCodes says so of requests that hosts answer with some status.
+	RetriesCodes bool
 	// Mirrors says that others get copies of its requests.
 	Mirrors bool
 	// CORS is what the rule says itself of pages of other sites; nil for nothing.

@@ -39,6 +39,8 @@ type Input struct {
 	LocalClients bool
 	// WithoutStreams leaves connections and datagrams out.
 	WithoutStreams bool
+	// Native says that the filter is the native one, which names the host of a session in no header.
+	Native bool
 	// WithoutPods is for a target that knows nothing of pods: AdviseAddresses says so once.
 	WithoutPods bool
 	// Draining is nil where it is not known since when hosts terminate.

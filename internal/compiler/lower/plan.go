@@ -183,6 +183,7 @@ func (p *planner) newRule(of *ir.RouteObject, route *gateway.Route, index int) *
 	}
 	if retry := spec.Retry; retry != nil {
 		rule.Retries = retry.Attempts == nil || *retry.Attempts > 0
+		rule.RetriesCodes = rule.Retries && len(retry.Codes) > 0
 	}
 	rule.Mirrors = slices.ContainsFunc(spec.Filters, func(f gatewayv1.HTTPRouteFilter) bool { return f.RequestMirror != nil })
 	for _, f := range spec.Filters {

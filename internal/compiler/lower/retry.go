@@ -61,11 +61,26 @@ func (l *lowerer) lowerRetries(
 	if on := route.ExtraOf(index).RetryOn; on != nil {
 		action.Retry.On = on
 	}
+	l.adviseOfAnswers(t, route, path, action)
 	if b := action.Retry.Backoff; b != nil && *b > 0 {
 		l.reportPartial(t, route, path, "retry.backoff", "not supported as the least wait: "+
 			"Envoy waits a random time of up to that, doubled for each further retry, up to ten times as long")
 	}
 	return t
+}
+
+// adviseOfAnswers says that what the hosts of sessions answer is not tried again elsewhere (S73).
+func (l *lowerer) adviseOfAnswers(t *RetryOutcome, route *gateway.Route, rule *field.Path, action *ir.Route) {
+	if !action.Sticky || len(action.Retry.Codes) == 0 && len(action.Retry.On) == 0 {
+		return
+	}
+	why := "holds for requests that no session pins: what the host of a session answers its client gets, and the session stays"
+	if l.Native {
+		why = "moves sessions: the native filter names the host of a session to Envoy in no header, by which their requests could be told " +
+			"from others, and Envoy takes a request that it tries again off that host"
+	}
+	l.rep.Advise(route, rule.Child("retry", "codes"), why)
+	t.Notes = append(t.Notes, "retry.codes: "+why)
 }
 
 // explainNoRetry says why sessions that stay are not tried elsewhere.

@@ -28,7 +28,7 @@ func listAttachments(objects *resource.Objects, targets *Targets, attached *atta
 	return func(yield func(ancestors.Attachment) bool) {
 		for i := range attached.attachments {
 			a := &attached.attachments[i]
-			if !yield(ancestors.Attachment{Policy: a.Policy.Ref, Target: a.Target, Refused: a.Reason != ""}) {
+			if !yield(ancestors.Attachment{Policy: a.Policy.Ref, Target: a.Target, Class: a.Class, Refused: a.Reason != ""}) {
 				return
 			}
 		}

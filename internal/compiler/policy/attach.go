@@ -108,7 +108,13 @@ func (a *attacher) attachSessionPolicy(v *validatedPolicy) {
 	}
 	for i, at := range v.targets {
 		att := Attachment{Policy: p.Origin(), Subject: p, Target: at.Target, Path: at.Path}
+		if p.Value.Spec.ClassName != nil {
+			att.Class = string(*p.Value.Spec.ClassName)
+		}
+		why := precedence.CheckTarget(p.Namespace, &p.Value.Spec, i)
 		switch _, ok := precedence.HierarchyLevelOf(at.Target); {
+		case fault == "" && why != "":
+			att.Reason, att.Message = report.ReasonInvalid, why
 		case fault != "":
 			att.Reason, att.Message = report.ReasonInvalid, fault
 		case !ok:

@@ -58,6 +58,8 @@ type Attachment struct {
 	// Subject is the policy's document.
 	Subject report.Subject
 	Target  object.TargetRef
+	// Class is the GatewayClass behind whose Gateways alone the policy holds; empty for all.
+	Class string
 	// Path is where the policy names the target, such as spec.targetRefs[0].
 	Path string
 	// Reason is empty for a target on which the policy is effective, else the reason of Accepted=False:

@@ -25,6 +25,7 @@ type reporter struct {
 	options  Options
 	rep      *report.Report
 	policies map[object.Ref]report.Subject // once one is asked for
+	told     map[object.Origin]bool        // the policies whose defaults were told of
 	holding  map[object.Ref]bool           // whether some field of a policy is effective on the rule
 }
 
@@ -43,6 +44,7 @@ func (d *reporter) reportAll(decided []*Rule, renames []Rename) {
 			d.reportHostPaths(s)
 			d.reportPartial(s)
 			d.reportCaches(s)
+			d.reportDefaultsForAll(s)
 		}
 		d.reportSharedHeaders(r)
 	}

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strconv"
 
-	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
-
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 )
@@ -17,7 +15,7 @@ type Attachment struct {
 }
 
 // ListTargets lists what a SessionPersistencePolicy of a namespace attaches to: targetRefs, or the seed's targetRef (S2).
-// There is no namespace in a reference: targets are in the policy's own (S3), but for GatewayClasses, which have none.
+// Targets are in the policy's own namespace (S3), but for GatewayClasses, which have none.
 func ListTargets(namespace string, spec *v1alpha1.SessionPersistencePolicySpec) []Attachment {
 	all := make([]Attachment, 0, len(spec.TargetRefs)+1)
 	for i, ref := range spec.TargetRefs {
@@ -29,7 +27,29 @@ func ListTargets(namespace string, spec *v1alpha1.SessionPersistencePolicySpec) 
 	return all
 }
 
-func convertTargetRef(namespace string, ref gatewayv1.LocalPolicyTargetReferenceWithSectionName) object.TargetRef {
+// CheckTarget says why a policy of a namespace does not attach to one of its targets, by its index in what ListTargets gives, whatever
+// there is; empty if it may.
+func CheckTarget(namespace string, spec *v1alpha1.SessionPersistencePolicySpec, index int) string {
+	ref := listReferences(spec)[index]
+	switch {
+	case ref.Namespace != nil && string(*ref.Namespace) != namespace:
+		return "policies attach to objects of their own namespace, " + namespace + ", only"
+	case ref.Kind == object.KindGatewayClass && spec.ClassName != nil && ref.Name != *spec.ClassName:
+		return "className is another GatewayClass, " + string(*spec.ClassName)
+	}
+	return ""
+}
+
+// listReferences gives what a policy names as targets, in the order of ListTargets.
+func listReferences(spec *v1alpha1.SessionPersistencePolicySpec) []v1alpha1.PolicyTargetReference {
+	refs := spec.TargetRefs
+	if spec.TargetRef != nil {
+		refs = append(refs[:len(refs):len(refs)], *spec.TargetRef)
+	}
+	return refs
+}
+
+func convertTargetRef(namespace string, ref v1alpha1.PolicyTargetReference) object.TargetRef {
 	t := object.TargetRef{Ref: object.Ref{Kind: string(ref.Kind), Namespace: namespace, Name: string(ref.Name)}}
 	if t.Kind == object.KindGatewayClass {
 		t.Namespace = ""

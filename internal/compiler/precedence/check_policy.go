@@ -1,8 +1,11 @@
 package precedence
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
@@ -80,13 +83,10 @@ func checkTargets(spec *v1alpha1.SessionPersistencePolicySpec) (errs policyconfi
 		}
 		seen[a.Target] = true
 	}
-	refs := spec.TargetRefs
-	if spec.TargetRef != nil {
-		refs = append(refs[:len(refs):len(refs)], *spec.TargetRef)
-	}
-	for _, ref := range refs {
-		if string(ref.Group) != object.APIKind(string(ref.Kind)).Group || ref.Name == "" {
-			refuse("spec.targetRefs", fmt.Sprintf("Invalid value: %q of the group %q is no target", ref.Kind, ref.Group))
+	for _, ref := range listReferences(spec) {
+		group := object.APIKind(string(ref.Kind)).Group
+		if ref.Group != nil && string(*ref.Group) != group || ref.Name == "" {
+			refuse("spec.targetRefs", fmt.Sprintf("Invalid value: %q of the group %q is no target", ref.Kind, *cmp.Or(ref.Group, new(gatewayv1.Group))))
 		}
 	}
 	return errs

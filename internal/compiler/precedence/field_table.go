@@ -203,6 +203,9 @@ func (f fieldRow) computeLater() fieldRow {
 	return f
 }
 
+// typeHTTPCookie is the word for a cookie that GEP-1619 had first.
+const typeHTTPCookie policyconfig.Type = "HTTPCookie"
+
 // typeField is what carries the token. Inline, a Cookie is written by cookieConfig or cookie being there, and a
 // Header of 1.7 by header (S8).
 func typeField() fieldRow {
@@ -214,6 +217,9 @@ func typeField() fieldRow {
 	value := f.read
 	f.read = func(s *sessionSettings, g sessionapi.APIRelease) (any, string, error) {
 		v, _, err := value(s, g)
+		if v == typeHTTPCookie {
+			v = policyconfig.TypeCookie
+		}
 		switch {
 		case v == policyconfig.TypeCookie && g == sessionapi.Release16:
 			return v, "cookieConfig", err

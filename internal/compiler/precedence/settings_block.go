@@ -17,6 +17,8 @@ type SettingsBlock struct {
 	Path string
 	// Release is that of an inline block's fields, and decides what they are called. Unstated for a policy.
 	Release sessionapi.APIRelease
+	// Class is the GatewayClass behind whose Gateways alone the block holds; empty for all.
+	Class string
 	// Atomic says that the block holds whole or not at all.
 	Atomic bool
 	// Settings are the fields. It is nil for an XBackendTrafficPolicy without sessionPersistence, which still keeps
@@ -39,9 +41,13 @@ func PolicyBlocks(origin object.Origin, target object.TargetRef, spec *v1alpha1.
 			plain = Override
 		}
 	}
+	class := ""
+	if spec.ClassName != nil {
+		class = string(*spec.ClassName)
+	}
 	add := func(part Part, path string, settings *v1alpha1.SessionSettings) {
 		blocks = append(blocks, SettingsBlock{
-			Level: LevelOf(part, level), Origin: origin, Target: target, Path: path, Atomic: atomic, Settings: settings,
+			Level: LevelOf(part, level), Origin: origin, Target: target, Path: path, Class: class, Atomic: atomic, Settings: settings,
 		})
 	}
 	if spec.Override != nil {

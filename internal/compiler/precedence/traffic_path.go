@@ -38,6 +38,9 @@ func (w TrafficPath) Targets() []object.TargetRef {
 	return all
 }
 
+// IsOfClass reports whether requests come through a Gateway of a class; empty is any.
+func (w TrafficPath) IsOfClass(class string) bool { return class == "" || class == w.Class }
+
 // Index holds blocks by what they attach to. A rule's inline block belongs to that rule alone and needs no index.
 type Index map[object.TargetRef][]SettingsBlock
 
@@ -59,5 +62,5 @@ func (x Index) BlocksOn(w TrafficPath) []SettingsBlock {
 			blocks = append(blocks, x[t]...)
 		}
 	}
-	return blocks
+	return slices.DeleteFunc(blocks, func(b SettingsBlock) bool { return !w.IsOfClass(b.Class) })
 }

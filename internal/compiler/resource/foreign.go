@@ -62,6 +62,11 @@ func (a *admitter) findKind(d *read.Document) (k *Kind, passedOver string) {
 		a.rep.ErrorAt(d, "kind", fmt.Sprintf("%s of %s is no kind that limpet reads", gvk.Kind, gvk.GroupVersion()))
 		return nil, ""
 	}
+	if gvk.Group == gatewayv1.GroupName && gvk.Kind == backendLBPolicy {
+		a.rep.WarnAt(d, "kind", "Gateway API 1.1 and 1.2 had this kind for session persistence, and none since has it; the policy has no effect: "+
+			"write a SessionPersistencePolicy of limpet.dev/v1alpha1 with the same sessionPersistence fields below spec, "+
+			"or sessionPersistence in the XBackendTrafficPolicy or the rule")
+	}
 	gvk.Kind = report.ShownPath(gvk.Kind)
 	if d.StringAt("metadata", "labels", object.ManagedByLabel) == object.ManagedBy {
 		return nil, gvk.Kind + " (written by limpet)"
@@ -92,9 +97,12 @@ func (a *admitter) passOverUntyped(d *read.Document) string {
 // ownGroups are those whose kinds limpet knows; a kind of theirs that is nearly one of them is misspelt.
 var ownGroups = []string{gatewayv1.GroupName, gatewayxv1alpha1.GroupName, v1alpha1.Group, discoveryv1.GroupName, ""}
 
+// backendLBPolicy is the kind of Gateway API 1.1 and 1.2 that XBackendTrafficPolicy has taken the place of.
+const backendLBPolicy = "BackendLBPolicy"
+
 // otherKinds are kinds of these groups that limpet does not read, and whose names are near to one that it does.
 var otherKinds = []string{
-	"XListenerSet", "BackendLBPolicy", "XMesh", "Node",
+	"XListenerSet", backendLBPolicy, "XMesh", "Node",
 }
 
 // explainMisspelt says what is wrong with a kind, version or group that is nearly one that limpet reads; empty for what

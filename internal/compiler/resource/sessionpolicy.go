@@ -19,11 +19,11 @@ var sessionPolicyKind = newKind(definition[v1alpha1.SessionPersistencePolicy]{
 // sessionPolicyFields are those of a SessionPersistencePolicy: its targets, and its settings in each of its blocks. A setting
 // that the type has is supported: precedence's table of fields is held to the type.
 func sessionPolicyFields() support.Fields {
-	ref := support.All("group", "kind", "name", "sectionName")
+	ref := support.All("group", "kind", "name", "namespace", "sectionName")
 	settings := support.All(listLeaves(reflect.TypeFor[v1alpha1.SessionSettings](), "")...)
 	return support.Join(
 		support.Under("spec.targetRefs[]", ref), support.Under("spec.targetRef", ref),
-		support.All("spec.strategy"), support.Under("spec", settings),
+		support.All("spec.strategy", "spec.className"), support.Under("spec", settings),
 		support.Under("spec.default", settings), support.Under("spec.override", settings),
 	)
 }

@@ -22,7 +22,7 @@ func policyYAML(name, created, constraint string) string {
 		created + "}\nspec:\n  targetRefs: [{group: \"\", kind: Service, name: cart}]\n" + constraint
 }
 
-// TestBudgets holds what a retryConstraint comes to, and how many warnings it gets, advice included.
+// TestBudgets holds what a retryConstraint comes to, and how many warnings it gets, advice included: one says of each what comes beyond it.
 //
 // requirements: 2D.1, 2D.2, 2D.3, 2D.6, S56, S57, S58
 func TestBudgets(t *testing.T) {
@@ -33,15 +33,15 @@ func TestBudgets(t *testing.T) {
 		warnings   int
 	}{
 		"no retryConstraint, no budget":        {"", nil, 0},
-		"the CRD's defaults":                   {"  retryConstraint: {}\n", defaults, 0},
-		"defaults within budget":               {"  retryConstraint: {budget: {}}\n", defaults, 0},
-		"percent and interval":                 {"  retryConstraint: {budget: {percent: 1, interval: 1h}}\n", &ir.RetryBudget{Percent: 1, Interval: time.Hour, MinConcurrency: 10}, 0},
-		"no share at all":                      {"  retryConstraint: {budget: {percent: 0}}\n", &ir.RetryBudget{Percent: 0, Interval: 10 * time.Second, MinConcurrency: 10}, 0},
-		"count":                                {"  retryConstraint: {minRetryRate: {count: 1000000, interval: 1s}}\n", &ir.RetryBudget{Percent: 20, Interval: 10 * time.Second, MinConcurrency: 1000000}, 0},
-		"an interval of 1s in other words":     {"  retryConstraint: {minRetryRate: {count: 5, interval: 1000ms}}\n", &ir.RetryBudget{Percent: 20, Interval: 10 * time.Second, MinConcurrency: 5}, 0},
-		"an interval that is reported":         {"  retryConstraint: {minRetryRate: {count: 5, interval: 2s}}\n", &ir.RetryBudget{Percent: 20, Interval: 10 * time.Second, MinConcurrency: 5}, 1},
-		"an empty minRetryRate is reported":    {"  retryConstraint: {minRetryRate: {}}\n", defaults, 1},
-		"an interval without a count, twofold": {"  retryConstraint: {minRetryRate: {interval: 1m}}\n", defaults, 2},
+		"the CRD's defaults":                   {"  retryConstraint: {}\n", defaults, 1},
+		"defaults within budget":               {"  retryConstraint: {budget: {}}\n", defaults, 1},
+		"percent and interval":                 {"  retryConstraint: {budget: {percent: 1, interval: 1h}}\n", &ir.RetryBudget{Percent: 1, Interval: time.Hour, MinConcurrency: 10}, 1},
+		"no share at all":                      {"  retryConstraint: {budget: {percent: 0}}\n", &ir.RetryBudget{Percent: 0, Interval: 10 * time.Second, MinConcurrency: 10}, 1},
+		"count":                                {"  retryConstraint: {minRetryRate: {count: 1000000, interval: 1s}}\n", &ir.RetryBudget{Percent: 20, Interval: 10 * time.Second, MinConcurrency: 1000000}, 1},
+		"an interval of 1s in other words":     {"  retryConstraint: {minRetryRate: {count: 5, interval: 1000ms}}\n", &ir.RetryBudget{Percent: 20, Interval: 10 * time.Second, MinConcurrency: 5}, 1},
+		"an interval that is reported":         {"  retryConstraint: {minRetryRate: {count: 5, interval: 2s}}\n", &ir.RetryBudget{Percent: 20, Interval: 10 * time.Second, MinConcurrency: 5}, 2},
+		"an empty minRetryRate is reported":    {"  retryConstraint: {minRetryRate: {}}\n", defaults, 2},
+		"an interval without a count, twofold": {"  retryConstraint: {minRetryRate: {interval: 1m}}\n", defaults, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rep := &report.Report{}
@@ -69,7 +69,7 @@ func TestConflict(t *testing.T) {
 	if len(effective.Overridden) != 1 || effective.Overridden[0].Policy.Name != "a" || effective.Overridden[0].Fields[0].Value != "1" {
 		t.Errorf("the losers are %+v, want a", effective.Overridden)
 	}
-	if w := rep.Warnings(); len(w) != 1 || w[0].Object != "XBackendTrafficPolicy default/a" || w[0].Path != "spec.targetRefs[0]" {
+	if w := rep.Warnings(); len(w) != 2 || w[0].Object != "XBackendTrafficPolicy default/a" || w[0].Path != "spec.targetRefs[0]" {
 		t.Errorf("the warnings are %v, want one about a's target", w)
 	}
 	yaml += "---\n" + policyYAML("c", `, creationTimestamp: "2026-10-01T00:00:00Z"`, "")
@@ -86,16 +86,17 @@ func TestConflict(t *testing.T) {
 func TestTargets(t *testing.T) {
 	const gone = `Not found: "cart": there is no Service other/cart in the input: the retry budget has no effect there [TargetNotFound]`
 	const kind = `kind: Unsupported value: "XBackend": supported values: "Service": the retry budget has no effect there [PartiallyProgrammed]`
+	const beyond = "spec.retryConstraint: beyond it a request is not tried again"
 	const here, xbackend = `{group: "", kind: Service, name: cart}`, `{group: gateway.networking.x-k8s.io, kind: XBackend, name: cart}`
 	for name, c := range map[string]struct {
 		namespace, targets, more string
 		holds                    bool
 		warnings                 []string
 	}{
-		"a Service":                              {"default", here, "", true, nil},
+		"a Service":                              {"default", here, "", true, []string{beyond}},
 		"another namespace":                      {"other", here, "", false, []string{"XBackendTrafficPolicy other/p: spec.targetRefs[0].name: " + gone}},
 		"another kind":                           {"default", xbackend, "", false, []string{"spec.targetRefs[0]." + kind}},
-		"one of two":                             {"default", xbackend + "," + here, "", true, []string{"spec.targetRefs[0]." + kind}},
+		"one of two":                             {"default", xbackend + "," + here, "", true, []string{beyond, "spec.targetRefs[0]." + kind}},
 		"another kind, with sessions":            {"default", xbackend, ", sessionPersistence: {sessionName: a}", false, nil},
 		"no Service, and no retry budget either": {"other", here, "no", false, nil},
 	} {

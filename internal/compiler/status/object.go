@@ -68,7 +68,7 @@ func Build(in Input) []Object {
 		index:        indexDecisions(in.Decisions),
 	}
 	for _, p := range in.Problems {
-		if !p.Advice || p.Reason == report.ReasonEqualMatch {
+		if !p.Advice || p.Reason != "" {
 			b.problems[p.Object] = append(b.problems[p.Object], p)
 		}
 	}

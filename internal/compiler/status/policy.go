@@ -107,6 +107,9 @@ func (b *builder) findAncestors(ref object.Ref) []*ancestor {
 	}
 	for _, a := range b.index.attachments[ref] {
 		paths := b.index.paths[a.Target]
+		if a.Class != "" {
+			paths = slices.DeleteFunc(slices.Clone(paths), func(d *policy.Decision) bool { return !d.Path.IsOfClass(a.Class) })
+		}
 		switch {
 		case a.Reason != "":
 			at(a.Target).refused = a

@@ -1,11 +1,13 @@
 package envoy
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"time"
 
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	previoushostsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/retry/host/previous_hosts/v3"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -18,7 +20,7 @@ import (
 const (
 	unsentOnly   = "connect-failure,refused-stream,reset-before-request" // nothing that a backend may have acted on
 	brokenOff    = "connect-failure,refused-stream,reset"                // reset is also a try that takes too long
-	byStatus     = ",retriable-status-codes"
+	byStatus     = "retriable-status-codes"
 	fewestTrials = 5   // picks of a host that was not tried yet; without them dead hosts are tried again and again
 	trialsFor    = 20  // times a rule's attempts, so that the last of as many hosts is missed once in e^20 times
 	mostTrials   = 200 // for attempts have no bound
@@ -56,7 +58,7 @@ func (e *emitter) newRetryPolicy(r *ir.Route) *routev3.RetryPolicy {
 		applyRetry(policy, r.Retry)
 	}
 	if !slices.ContainsFunc(r.Split, failsWithHost) {
-		policy.RetryOn = retryOn(r)
+		policy.RetryOn = e.splitConditions(r).policy
 	} // else it says how a request is tried again, and a header of the other shares whether (see weighted)
 	return policy
 }
@@ -124,32 +126,79 @@ func applyRetry(policy *routev3.RetryPolicy, retry *ir.Retry) {
 	}
 }
 
-// retryOn is what Envoy retries: what a rule asks for, or what is safe for every request.
-func retryOn(r *ir.Route) string {
+// conditions says what Envoy tries again.
+type conditions struct {
+	// policy is for all requests, and unpinned for those without a session besides: what hosts have answered (S73).
+	policy, unpinned string
+}
+
+// splitConditions gives those of a route. The native filter pins without a header, by which these requests could be told apart.
+func (e *emitter) splitConditions(r *ir.Route) (c conditions) {
+	all := listConditions(r)
+	if r.Sticky && !e.settings.Native {
+		var answers []string
+		all, answers = separateAnswers(all)
+		c.unpinned = strings.Join(answers, ",")
+	}
+	c.policy = strings.Join(all, ",")
+	return c
+}
+
+// listConditions is what a rule asks for, or what is safe for every request. Sessions leave hosts that do not answer besides.
+func listConditions(r *ir.Route) []string {
 	switch {
 	case r.Retry == nil:
-		return unsentOnly
+		return strings.Split(unsentOnly, ",")
+	case len(r.Retry.On) > 0 && r.Sticky:
+		return appendNew(strings.Split(unsentOnly, ","), r.Retry.On...)
 	case len(r.Retry.On) > 0:
-		return joinConditions(r)
+		return appendNew(nil, r.Retry.On...)
 	case len(r.Retry.Codes) == 0:
-		return brokenOff
+		return strings.Split(brokenOff, ",")
 	default:
-		return brokenOff + byStatus
+		return append(strings.Split(brokenOff, ","), byStatus)
 	}
 }
 
-// joinConditions gives a rule's own conditions, and for sessions those on which they leave hosts that do not answer.
-func joinConditions(r *ir.Route) string {
-	var all []string
-	if r.Sticky {
-		all = strings.Split(unsentOnly, ",")
-	}
-	for _, condition := range r.Retry.On {
-		if !slices.Contains(all, condition) {
-			all = append(all, condition)
+// separateAnswers separates the conditions that are about answers of hosts. Some of them are about hosts that do not answer, too.
+func separateAnswers(all []string) (others, answers []string) {
+	for _, condition := range all {
+		switch condition {
+		case "5xx", "gateway-error":
+			others, answers = appendNew(others, "reset"), append(answers, condition)
+		case "retriable-4xx", byStatus, "retriable-headers",
+			"cancelled", "deadline-exceeded", "internal", "resource-exhausted", "unavailable": // of gRPC
+			answers = append(answers, condition)
+		default:
+			others = appendNew(others, condition)
 		}
 	}
-	return strings.Join(all, ",")
+	return others, answers
+}
+
+// appendNew appends those that a list does not have.
+func appendNew(list []string, more ...string) []string {
+	for _, one := range more {
+		if !slices.Contains(list, one) {
+			list = append(list, one)
+		}
+	}
+	return list
+}
+
+// newRetryHeader has Envoy try again what a policy does not say, with requests that no session pins; nil for nothing.
+func (e *emitter) newRetryHeader(pinned, unpinned string) *corev3.HeaderValueOption {
+	value := unpinned
+	switch {
+	case unpinned == "":
+		return nil
+	case pinned != unpinned: // where the pin header is removed it has been looked at
+		value = fmt.Sprintf("%%CEL('%s' in request.headers ? '%s' : '%s')%%", e.settings.Plugin.PinHeader, pinned, unpinned)
+	}
+	return &corev3.HeaderValueOption{
+		Header:       &corev3.HeaderValue{Key: retryHeader, Value: value},
+		AppendAction: corev3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD,
+	}
 }
 
 // failsWithHost reports whether the sessions of a share shall not move.

@@ -3,6 +3,7 @@ package envoy
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
@@ -109,6 +110,9 @@ func (e *emitter) newRoute(r *ir.Route) *routev3.Route {
 		HashPolicy:  newHashPolicies(r.Hashes),
 		RetryPolicy: e.newRetryPolicy(r),
 	}
+	if again := e.splitConditions(r); again.unpinned != "" && action.RetryPolicy.GetRetryOn() != "" {
+		route.RequestHeadersToAdd = append(route.RequestHeadersToAdd, e.newRetryHeader("", again.unpinned))
+	}
 	applyRewrite(action, r)
 	action.RequestMirrorPolicies = e.newMirrors(r)
 	if len(r.Split) > 0 {
@@ -208,10 +212,9 @@ func (e *emitter) newWeightedClusters(r *ir.Route) *routev3.RouteAction_Weighted
 		case failsWithHost(s):
 			share.TypedPerFilterConfig = e.failSessions(s.FailStatus)
 		case partly:
-			share.RequestHeadersToAdd = append(share.RequestHeadersToAdd, &corev3.HeaderValueOption{
-				Header:       &corev3.HeaderValue{Key: retryHeader, Value: retryOn(r)},
-				AppendAction: corev3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD,
-			})
+			again := e.splitConditions(r)
+			all := strings.Trim(again.policy+","+again.unpinned, ",")
+			share.RequestHeadersToAdd = append(share.RequestHeadersToAdd, e.newRetryHeader(again.policy, all))
 		}
 		clusters.Clusters = append(clusters.Clusters, share)
 	}

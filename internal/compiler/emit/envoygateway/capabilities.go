@@ -32,8 +32,11 @@ var Capabilities = capability.WithoutLoadBalancing(noBalancing, noHosts, capabil
 	},
 	"HTTPRoute timeouts.request":        answerYes,
 	"HTTPRoute timeouts.backendRequest": answerYes,
-	"HTTPRoute retry.codes[]":           answerYes,
-	"HTTPRoute retry.attempts":          answerYes,
+	"HTTPRoute retry.codes[]": {
+		Support: capability.Differs,
+		Note:    "for requests of sessions too, which move then (reported)",
+	},
+	"HTTPRoute retry.attempts": answerYes,
 	"HTTPRoute retry.backoff": {
 		Support: capability.Differs,
 		Note:    "not the least wait: Envoy Gateway 1.9 has Envoy wait a random time of up to that, doubled for each further retry",

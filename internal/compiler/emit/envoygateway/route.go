@@ -132,6 +132,9 @@ func (e *emitter) setRetry(r *sessionRule, rule jsonObject) {
 		delete(rule, "retry")
 		e.rep.NotSupportedBy(r.Route.Subject, targetName, r.path().Child("retry").String(),
 			"a retry would move the sessions that onHostLost Fail keeps")
+	case r.RetriesCodes:
+		e.rep.NotSupportedBy(r.Route.Subject, targetName, r.path().Child("retry", "codes").String(),
+			"codes for requests without a session alone: a retry moves the session from a host that answers with one of them")
 	}
 }
 

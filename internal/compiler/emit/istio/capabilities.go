@@ -40,9 +40,12 @@ var Capabilities = capability.WithoutLoadBalancing(noBalancing, noHosts, capabil
 		Support: capability.No,
 		Note:    "Istio knows no XBackend",
 	},
+	"HTTPRoute retry.codes[]": {
+		Support: capability.No,
+		Note:    "Istio reads the rule itself and tries requests of sessions again too, which move then",
+	},
 	"HTTPRoute timeouts.request":        theirs,
 	"HTTPRoute timeouts.backendRequest": theirs,
-	"HTTPRoute retry.codes[]":           theirs,
 	"HTTPRoute retry.attempts":          theirs,
 	"HTTPRoute retry.backoff":           theirs,
 	"across HTTPProxy": {

@@ -25,9 +25,7 @@ func (e *emitter) collectPolicies(p *proxySet) []policyconfig.Policy {
 		}
 		r := &enabledRule{rule: rule, names: removeDuplicates(names), failStatus: e.findFailStatus(rule)}
 		e.reportSplit(rule)
-		if r.failStatus != 0 && rule.Retries {
-			e.reportRule(rule, ".retry", "a retry would move the sessions that onHostLost Fail keeps")
-		}
+		e.reportRetries(r)
 		for _, s := range rule.Sessions.All {
 			all = append(all, e.renamePolicies(rule, s, names, byCluster)...)
 		}
@@ -39,6 +37,17 @@ func (e *emitter) collectPolicies(p *proxySet) []policyconfig.Policy {
 	}
 	slices.SortFunc(all, func(a, b policyconfig.Policy) int { return strings.Compare(a.Name, b.Name) })
 	return all
+}
+
+// reportRetries says which retries move sessions, or would.
+func (e *emitter) reportRetries(r *enabledRule) {
+	switch {
+	case r.failStatus != 0 && r.rule.Retries:
+		e.reportRule(r.rule, ".retry", "a retry would move the sessions that onHostLost Fail keeps")
+	case r.rule.RetriesCodes:
+		e.reportRule(r.rule, ".retry.codes", "codes for requests without a session alone: Istio reads the rule itself, and a retry "+
+			"moves the session from a host that answers with one of them")
+	}
 }
 
 // reportRule says what of a rule Istio can't do.
