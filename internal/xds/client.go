@@ -17,6 +17,9 @@ type client struct {
 	// latest is what the Envoy ought to have, and target what it is being brought to: one is finished before the next.
 	latest, target *Snapshot
 	begun          time.Time // when the target became that
+	// dirty are the names of which the Envoy may not have what it ought to: snapshots, what it asks for and what it answers fill them, and
+	// its acknowledgements empty them. Ahead are those of which the latest snapshot may have something else than the target.
+	dirty, ahead nameSets
 	// live is the last target that the Envoy acknowledged as a whole, and reached the stage of the target that is done.
 	live    *Snapshot
 	reached stage
@@ -68,18 +71,10 @@ type clientType struct {
 	names    map[string]bool   // those subscribed to, besides the wildcard
 	told     int               // the size of what the Envoy said that it has and wants, in bytes
 	has      map[string]string // versions that the Envoy has acknowledged, or has come with
-	absent   map[string]bool   // names that it knows to be of nothing
 	pending  *push             // which it has not answered
 	rejected map[string]Rejection
 	// refused counts what was rejected; it begins anywhere for an Envoy that may have rejected something before.
 	refused int
-	// clean says that the Envoy had all resources of a type when their sum was cleanAt, and that nothing has come from it since but
-	// that it has taken what it was sent.
-	clean   bool
-	cleanAt hashSum
-	// moving says that it was sent something since, on its way to what has the sum movingTo.
-	moving   bool
-	movingTo hashSum
 	// limit is how many resources a push may have, while the one is looked for that made an Envoy reject several.
 	limit int
 }
@@ -88,7 +83,7 @@ func newClient(deadline time.Duration, o observer, now time.Time) *client {
 	c := &client{deadline: deadline, observe: o, connected: now}
 	for t := range c.types {
 		c.types[t] = clientType{
-			names: map[string]bool{}, has: map[string]string{}, absent: map[string]bool{}, rejected: map[string]Rejection{},
+			names: map[string]bool{}, has: map[string]string{}, rejected: map[string]Rejection{},
 		}
 	}
 	return c
@@ -96,6 +91,18 @@ func newClient(deadline time.Duration, o observer, now time.Time) *client {
 
 // mostRefused is how many numbers there are to begin with: what an Envoy has refused last on another connection does not come again.
 const mostRefused = 1 << 30
+
+// see takes a newer snapshot, which may have something else of some names than the one before.
+func (c *client) see(latest *Snapshot, changed nameSets) {
+	c.latest = latest
+	for t := range typeCount {
+		for name := range changed[t] {
+			if c.ahead.add(t, name); t == Endpoint {
+				c.dirty.add(t, name)
+			}
+		}
+	}
+}
 
 // next says what is to be sent now.
 func (c *client) next(now time.Time) []*discoveryv3.DeltaDiscoveryResponse {
@@ -131,7 +138,11 @@ func (c *client) pushReady(now time.Time) *discoveryv3.DeltaDiscoveryResponse {
 // begin makes the latest snapshot the target.
 func (c *client) begin(now time.Time) {
 	c.target, c.begun, c.reached, c.renewed = c.latest, now, stageBegin, map[string]bool{}
-	for t := range typeCount { // what is not wanted any more matters no more
+	for t := range typeCount {
+		for name := range c.ahead[t] {
+			c.dirty.add(t, name)
+		}
+		// What is not wanted any more matters no more.
 		maps.DeleteFunc(c.types[t].rejected, func(name string, was Rejection) bool {
 			r := c.want(t, name)
 			if t == Listener && c.ready != nil && name == c.ready.Name {
@@ -140,6 +151,7 @@ func (c *client) begin(now time.Time) {
 			return r == nil || r.Version != was.Version
 		})
 	}
+	c.ahead = nameSets{}
 }
 
 // pushStages sends what the stage allows that the target has come to.

@@ -106,11 +106,15 @@ func (s *Server) set(key string, next *Snapshot, gone bool) {
 	g.lock.Lock()
 	defer g.lock.Unlock()
 	g.gone = gone
-	if last := g.latest.Load(); last != nil && last.Generation == next.Generation && last.unsettled >= next.unsettled {
+	last := g.latest.Load()
+	changed := next.changesSince(last)
+	if last != nil && changed.isEmpty() {
 		return
 	}
 	g.latest.Store(next)
-	g.wake()
+	for one := range g.streams {
+		one.inbox.put(next, changed)
+	}
 }
 
 // Latest is what the proxies of a Gateway ought to have; nil if that is not known.
@@ -168,15 +172,6 @@ func (g *gateway) isShown() bool {
 	return g.latest.Load() != nil && (!g.gone || len(g.streams) > 0)
 }
 
-func (g *gateway) wake() {
-	for one := range g.streams {
-		select {
-		case one.wake <- struct{}{}:
-		default: // it has yet to look
-		}
-	}
-}
-
 // join lets a stream in, unless there are as many from its address as there may be.
 func (g *gateway) join(one *stream, most int) bool {
 	g.lock.Lock()
@@ -191,6 +186,9 @@ func (g *gateway) join(one *stream, most int) bool {
 		return false
 	}
 	g.streams[one] = true
+	if latest := g.latest.Load(); latest != nil {
+		one.inbox.put(latest, latest.changesSince(nil))
+	}
 	return true
 }
 

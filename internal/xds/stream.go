@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -40,8 +41,35 @@ type stream struct {
 	client  *client
 	to      adsStream
 	host    string // that it comes from
-	wake    chan struct{}
+	inbox   inbox
 	status  atomic.Pointer[ClientStatus]
+}
+
+// inbox has what is new of a Gateway, until a stream looks at it.
+type inbox struct {
+	wake    chan struct{} // has room for one
+	lock    sync.Mutex
+	latest  *Snapshot // nil for nothing new
+	changed nameSets
+}
+
+func (i *inbox) put(latest *Snapshot, changed names) {
+	i.lock.Lock()
+	defer i.lock.Unlock()
+	i.latest = latest
+	i.changed.addAll(changed)
+	select {
+	case i.wake <- struct{}{}:
+	default: // it has yet to look
+	}
+}
+
+func (i *inbox) take() (latest *Snapshot, changed nameSets) {
+	i.lock.Lock()
+	defer i.lock.Unlock()
+	latest, changed = i.latest, i.changed
+	i.latest, i.changed = nil, nameSets{}
+	return latest, changed
 }
 
 // DeltaAggregatedResources serves one Envoy until it goes.
@@ -60,7 +88,7 @@ func (s *Server) DeltaAggregatedResources(to adsStream) error {
 		return s.refuse(from, err)
 	}
 	now := time.Now()
-	one := &stream{server: s, gateway: s.find(who.Gateway), to: to, host: hostOf(from), wake: make(chan struct{}, 1)}
+	one := &stream{server: s, gateway: s.find(who.Gateway), to: to, host: hostOf(from), inbox: inbox{wake: make(chan struct{}, 1)}}
 	one.client = newClient(s.options.Deadline, one, now)
 	if ready := s.options.Ready; ready != nil {
 		one.client.ready, err = ready(first.GetNode())
@@ -164,7 +192,7 @@ func (one *stream) serve(first *discoveryv3.DeltaDiscoveryRequest) error {
 			if one.client.take(r.request, time.Now()); one.client.tellsTooMuch() {
 				return status.Errorf(codes.ResourceExhausted, "what is asked for comes to more than %d MiB", maxTold>>20)
 			}
-		case <-one.wake:
+		case <-one.inbox.wake:
 		case now := <-look.C:
 			if !end.IsZero() && now.After(end) && !one.client.isWaiting() {
 				return status.Error(codes.Unavailable, "the connection has come of age: come again")
@@ -199,7 +227,9 @@ func (one *stream) receive(to chan<- received) {
 
 // sendNext sends all that can be sent now, and says what is new of the client.
 func (one *stream) sendNext() error {
-	one.client.latest = one.gateway.latest.Load()
+	if latest, changed := one.inbox.take(); latest != nil {
+		one.client.see(latest, changed)
+	}
 	now := time.Now()
 	for _, message := range one.client.next(now) {
 		if err := one.to.Send(message); err != nil {

@@ -15,7 +15,7 @@ import (
 func (c *client) tryFilters(now time.Time) (all []*discoveryv3.DeltaDiscoveryResponse, tried bool) {
 	listeners := &c.types[Listener]
 	tried = true
-	for _, f := range c.target.resources[Filter] {
+	for _, f := range c.target.all(Filter) {
 		if !c.isTrialDue(f) {
 			continue
 		}
@@ -56,7 +56,7 @@ func (c *client) isFilterRejected(f *Resource) bool {
 
 // isFilterRefused tells whether listeners stay as they are for that.
 func (c *client) isFilterRefused() bool {
-	for _, f := range c.target.resources[Filter] {
+	for _, f := range c.target.all(Filter) {
 		if c.isTrialDue(f) && c.isFilterRejected(f) {
 			return true
 		}
@@ -74,7 +74,6 @@ func (c *client) retryFilters(now time.Time) {
 		if r.Version != "" && now.Sub(r.at) >= retryAfter {
 			r.Version = ""
 			k.rejected[name] = r
-			k.clean = false
 		}
 	}
 }

@@ -1,0 +1,190 @@
+package xds
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"iter"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/utils/third_party/forked/golang/btree"
+)
+
+// Snapshot is everything that the proxies of a Gateway ought to have, each resource of which is referred to. It does not
+// change once it is made.
+type Snapshot struct {
+	// Generation is a hash of all of it, as it is once everything is settled.
+	Generation string
+	// Since is when the change was seen that led to it.
+	Since time.Time
+
+	number uint64 // higher than those of all snapshots that were made before
+	tables [typeCount]*table
+	sum    hashSum // of all resources
+	from   uint64  // the number of the snapshot that it was made from
+	edited names   // of which there is something else than in that one
+}
+
+// names are some of each type.
+type names [typeCount][]string
+
+func (n *names) isEmpty() bool {
+	return !slices.ContainsFunc(n[:], func(some []string) bool { return len(some) > 0 })
+}
+
+// nameSets are names of each type, each once.
+type nameSets [typeCount]map[string]bool
+
+func (s *nameSets) add(t Type, name string) {
+	if s[t] == nil {
+		s[t] = map[string]bool{}
+	}
+	s[t][name] = true
+}
+
+func (s *nameSets) addAll(more names) {
+	for t, some := range more {
+		for _, name := range some {
+			s.add(Type(t), name)
+		}
+	}
+}
+
+// table has resources by name. What a copy shares with its original is not changed.
+type table = btree.BTree[entry]
+
+type entry struct {
+	name     string
+	resource *Resource
+}
+
+// Edit is what changes of a type's resources.
+type Edit struct {
+	Set     []*Resource
+	Removed []string // names
+}
+
+// NewSnapshot makes one of resources by their type.
+func NewSnapshot(since time.Time, resources map[Type][]*Resource) *Snapshot {
+	s := &Snapshot{Since: since, number: snapshots.Add(1)}
+	s.Generation = s.sum.hash()
+	edits := map[Type]Edit{}
+	for t := range typeCount {
+		s.tables[t] = btree.New(32, func(a, b entry) bool { return a.name < b.name })
+		edits[t] = Edit{Set: resources[t]}
+	}
+	return s.Edit(since, edits)
+}
+
+// Edit is the snapshot after edits, for a change that was seen then; itself if there are none. It costs what they touch.
+func (s *Snapshot) Edit(since time.Time, edits map[Type]Edit) *Snapshot {
+	next := *s
+	next.Since, next.from, next.number, next.edited = since, s.number, snapshots.Add(1), names{}
+	for t, e := range edits {
+		if len(e.Set)+len(e.Removed) > 0 {
+			next.edit(t, e)
+		}
+	}
+	if next.edited.isEmpty() {
+		return s
+	}
+	next.Generation = next.sum.hash()
+	return &next
+}
+
+func (s *Snapshot) edit(t Type, e Edit) {
+	s.tables[t] = s.tables[t].Clone()
+	s.edited[t] = slices.Clone(e.Removed)
+	for _, name := range e.Removed {
+		was, _ := s.tables[t].Delete(entry{name: name})
+		s.sum.replace(t, was.resource, nil)
+	}
+	for _, r := range e.Set {
+		was, _ := s.tables[t].ReplaceOrInsert(entry{r.Name, r})
+		s.sum.replace(t, was.resource, r)
+		s.edited[t] = append(s.edited[t], r.Name)
+		if r.since = s.number; r.Settled != nil {
+			r.layer(was.resource, s.number)
+		}
+	}
+}
+
+// snapshots counts those that were made, of all Gateways, for one that comes back begins anew.
+var snapshots atomic.Uint64
+
+// find gives the resource of a name; nil if there is none.
+func (s *Snapshot) find(t Type, name string) *Resource {
+	if s == nil {
+		return nil
+	}
+	found, _ := s.tables[t].Get(entry{name: name})
+	return found.resource
+}
+
+// all gives the resources of a type in the order of their names.
+func (s *Snapshot) all(t Type) iter.Seq2[string, *Resource] {
+	return func(yield func(string, *Resource) bool) {
+		if s != nil {
+			s.tables[t].Ascend(func(e entry) bool { return yield(e.name, e.resource) })
+		}
+	}
+}
+
+// Resources are those of a type, by name.
+func (s *Snapshot) Resources(t Type) []*Resource {
+	all := make([]*Resource, 0, s.tables[t].Len())
+	for _, r := range s.all(t) {
+		all = append(all, r)
+	}
+	return all
+}
+
+// changesSince gives the names of which there may be something else than in another snapshot; nil has nothing.
+func (s *Snapshot) changesSince(last *Snapshot) (changed names) {
+	if last != nil && s.from == last.number {
+		return s.edited
+	}
+	for t := range typeCount {
+		for name, r := range s.all(t) {
+			if was := last.find(t, name); was == nil || was.Version != r.Version || r.Settled != nil {
+				changed[t] = append(changed[t], name)
+			}
+		}
+		for name := range last.all(t) {
+			if s.find(t, name) == nil {
+				changed[t] = append(changed[t], name)
+			}
+		}
+	}
+	return changed
+}
+
+// hashSum is the sum of the hashes of resources, so that a change of one costs no look at the others.
+type hashSum [sha256.Size / 8]uint64
+
+// replace has one resource count in the place of another; nil is none. What overflows is lost.
+func (s *hashSum) replace(t Type, was, now *Resource) {
+	less, more := was.hash(t), now.hash(t)
+	for i := range s {
+		s[i] += more[i] - less[i]
+	}
+}
+
+func (r *Resource) hash(t Type) (words hashSum) {
+	if r == nil {
+		return words
+	}
+	hash := sha256.Sum256([]byte(t.String() + "\x00" + r.Name + "\x00" + r.Version))
+	for i := range words {
+		words[i] = binary.BigEndian.Uint64(hash[8*i:])
+	}
+	return words
+}
+
+func (s *hashSum) hash() string {
+	text, _ := binary.Append(nil, binary.BigEndian, s)
+	hash := sha256.Sum256(text)
+	return hex.EncodeToString(hash[:6])
+}
