@@ -18,7 +18,7 @@ type client struct {
 	latest, target *Snapshot
 	begun          time.Time // when the target became that
 	// dirty are the names of which the Envoy may not have what it ought to: snapshots, what it asks for and what it answers fill them, and
-	// its acknowledgements empty them. Ahead are those of which the latest snapshot may have something else than the target.
+	// its acknowledgements empty them. Ahead are those of which the latest snapshot may have something else than the target, but for endpoints, which do not wait for that.
 	dirty, ahead nameSets
 	// live is the last target that the Envoy acknowledged as a whole, and reached the stage of the target that is done.
 	live    *Snapshot
@@ -95,11 +95,11 @@ const mostRefused = 1 << 30
 // see takes a newer snapshot, which may have something else of some names than the one before.
 func (c *client) see(latest *Snapshot, changed nameSets) {
 	c.latest = latest
-	for t := range typeCount {
-		for name := range changed[t] {
-			if c.ahead.add(t, name); t == Endpoint {
-				c.dirty.add(t, name)
-			}
+	for t, some := range changed {
+		if Type(t) == Endpoint {
+			c.dirty.merge(Endpoint, some)
+		} else {
+			c.ahead.merge(Type(t), some)
 		}
 	}
 }
@@ -139,9 +139,7 @@ func (c *client) pushReady(now time.Time) *discoveryv3.DeltaDiscoveryResponse {
 func (c *client) begin(now time.Time) {
 	c.target, c.begun, c.reached, c.renewed = c.latest, now, stageBegin, map[string]bool{}
 	for t := range typeCount {
-		for name := range c.ahead[t] {
-			c.dirty.add(t, name)
-		}
+		c.dirty.merge(t, c.ahead[t])
 		// What is not wanted any more matters no more.
 		maps.DeleteFunc(c.types[t].rejected, func(name string, was Rejection) bool {
 			r := c.want(t, name)

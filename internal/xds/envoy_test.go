@@ -62,7 +62,7 @@ func endpoints(resources ...*Resource) map[Type]Edit {
 // unsettled are endpoints of which an Envoy gets others until it knows whose they are.
 func unsettled(name, content, settled string) *Resource {
 	r := text(Endpoint, name, content)
-	r.Settled = text(Endpoint, name, settled)
+	r.Moved, r.Without = []string{content}, func([]string) *Resource { return text(Endpoint, name, settled) }
 	return r
 }
 
@@ -72,7 +72,7 @@ func moved(name string, hosts ...string) *Resource {
 		return text(Endpoint, name, strings.Join(append([]string{"other"}, hosts...), " "))
 	}
 	r := with(hosts)
-	r.Settled, r.Moved = with(nil), hosts
+	r.Moved = hosts
 	r.Without = func(some []string) *Resource {
 		return with(slices.DeleteFunc(slices.Clone(hosts), func(host string) bool { return slices.Contains(some, host) }))
 	}

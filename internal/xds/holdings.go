@@ -13,24 +13,19 @@ func (c *client) find(t Type, name string) *Resource {
 	return c.target.find(t, name)
 }
 
-func (c *client) want(t Type, name string) *Resource {
-	r := c.find(t, name)
-	for r != nil && r.Settled != nil && r.since > c.routed {
-		r = r.Settled
-	}
-	return r
-}
+func (c *client) want(t Type, name string) *Resource { return c.find(t, name).knownBy(c.routed) }
 
-// isClean tells whether there is nothing to do about a name.
-func (c *client) isClean(t Type, name string) bool {
+// isClean tells whether there is nothing to do about a name, now and later, of which there is a resource in the end.
+func (c *client) isClean(t Type, name string, r *Resource) bool {
 	k := &c.types[t]
-	if r := c.find(t, name); r != nil {
-		return k.has[name] == r.Version && c.want(t, name) == r
-	}
-	if k.has[name] == "" {
+	switch {
+	case r != nil:
+		return k.has[name] == r.Version && r.last <= c.routed
+	case k.has[name] == "":
 		return !k.names[name] // who asks is told that there is nothing
+	default:
+		return !k.wildcard // it is taken away, where the Envoy does not drop it itself
 	}
-	return !k.wildcard // it is taken away, where the Envoy does not drop it itself
 }
 
 // isSettled tells whether the Envoy has what it ought to, or has rejected that.

@@ -39,9 +39,10 @@ func (c *client) push(t Type, now time.Time) *discoveryv3.DeltaDiscoveryResponse
 func (c *client) findNew(t Type) (changed []*Resource, absent []string) {
 	k := &c.types[t]
 	for name := range c.dirty[t] {
-		r := c.want(t, name)
+		whole := c.find(t, name)
+		r := whole.knownBy(c.routed)
 		switch {
-		case c.isClean(t, name):
+		case c.isClean(t, name, whole):
 			delete(c.dirty[t], name)
 		case r == nil && k.has[name] == "":
 			absent = append(absent, name)

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"slices"
+	"sync"
 
 	"google.golang.org/protobuf/types/known/anypb"
 )
@@ -62,46 +63,51 @@ type Resource struct {
 	// bytes with each number, for Envoy takes what it refused last for taken when that comes again.
 	Trial *Resource
 	Vary  func(content []byte, times int) []byte
-	// Settled are endpoints without those whose addresses were another pod's. They are for an Envoy until it has the routes that were served
-	// with the resource first, by whose session policies it knows of that. Nil where that makes no difference.
-	Settled *Resource
-	// Moved are the addresses that Settled is without, each with the pod that has it now; Without gives the endpoints without some of them.
-	// An Envoy that knows of those that moved earlier keeps them while it has yet to learn of others. Without them all move at once.
+	// Moved are addresses among endpoints that were another pod's, each with the pod that has it now. An Envoy gets the endpoints Without
+	// those of which it does not know: it knows when it has the routes that were served when they moved, with their session policies.
 	Moved   []string
 	Without func(moved []string) *Resource
 	// Origin is what the resource was made from; nil where that does not matter.
 	Origin any
 
-	since uint64            // the number of the snapshot that it came with, or that the last of Moved did
-	moved map[string]uint64 // the numbers of those that each of Moved came with
+	moved map[string]uint64 // for each of Moved the number of the snapshot that it came with
+	last  uint64            // the highest of those
+
+	lock  sync.Mutex
+	forms map[int]*Resource // without so many of Moved, the last ones; those that were asked for
 }
 
-// mostForms is of how many moves one after the other the endpoints are told apart that an Envoy knows of. Earlier ones count as one.
-const mostForms = 4
-
-// layer has endpoints go from Settled to what they are in steps, one for each snapshot of which an Envoy has to know. Was is the resource
-// in the place of which this one comes, nil for none, and number is that of its snapshot.
-func (r *Resource) layer(was *Resource, number uint64) {
-	r.since, r.moved = number, make(map[string]uint64, len(r.Moved))
-	var numbers []uint64
+// date notes that the resource comes with a snapshot, in the place of another one or of nil. What had moved before did so then.
+func (r *Resource) date(was *Resource, snapshot uint64) {
+	r.moved, r.forms = make(map[string]uint64, len(r.Moved)), map[int]*Resource{}
 	for _, one := range r.Moved {
-		r.moved[one] = number
+		r.moved[one] = snapshot
 		if was != nil && was.moved[one] > 0 {
 			r.moved[one] = was.moved[one]
 		}
-		numbers = append(numbers, r.moved[one])
+		r.last = max(r.last, r.moved[one])
 	}
-	slices.Sort(numbers)
-	numbers = slices.Compact(numbers)
-	numbers = numbers[max(0, len(numbers)-mostForms):]
-	for i, n := range numbers {
-		if r.since = n; i == len(numbers)-1 {
-			break
+}
+
+// knownBy is the resource for an Envoy that has the routes of all snapshots up to one; nil is nothing.
+func (r *Resource) knownBy(routed uint64) *Resource {
+	if r == nil || r.last <= routed {
+		return r
+	}
+	var unknown []string
+	for _, one := range r.Moved {
+		if r.moved[one] > routed {
+			unknown = append(unknown, one)
 		}
-		form := r.Without(slices.DeleteFunc(slices.Clone(r.Moved), func(one string) bool { return r.moved[one] <= n }))
-		form.Settled, form.since = r.Settled, n
-		r.Settled = form
 	}
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	form := r.forms[len(unknown)]
+	if form == nil {
+		form = r.Without(unknown)
+		r.forms[len(unknown)] = form
+	}
+	return form
 }
 
 // NewResource makes the resource of a message's bytes.

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"iter"
+	"maps"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -46,10 +47,22 @@ func (s *nameSets) add(t Type, name string) {
 
 func (s *nameSets) addAll(more names) {
 	for t, some := range more {
+		if s[t] == nil {
+			s[t] = make(map[string]bool, len(some))
+		}
 		for _, name := range some {
-			s.add(Type(t), name)
+			s[t][name] = true
 		}
 	}
+}
+
+// merge adds names of a type, whose set is not used any more.
+func (s *nameSets) merge(t Type, more map[string]bool) {
+	if len(s[t]) == 0 {
+		s[t] = more
+		return
+	}
+	maps.Copy(s[t], more)
 }
 
 // table has resources by name. What a copy shares with its original is not changed.
@@ -105,8 +118,8 @@ func (s *Snapshot) edit(t Type, e Edit) {
 		was, _ := s.tables[t].ReplaceOrInsert(entry{r.Name, r})
 		s.sum.replace(t, was.resource, r)
 		s.edited[t] = append(s.edited[t], r.Name)
-		if r.since = s.number; r.Settled != nil {
-			r.layer(was.resource, s.number)
+		if len(r.Moved) > 0 {
+			r.date(was.resource, s.number)
 		}
 	}
 }
@@ -148,7 +161,7 @@ func (s *Snapshot) changesSince(last *Snapshot) (changed names) {
 	}
 	for t := range typeCount {
 		for name, r := range s.all(t) {
-			if was := last.find(t, name); was == nil || was.Version != r.Version || r.Settled != nil {
+			if was := last.find(t, name); was == nil || was.Version != r.Version || len(r.Moved) > 0 {
 				changed[t] = append(changed[t], name)
 			}
 		}
