@@ -7,8 +7,10 @@ import (
 
 // find gives the resource of a name that the Envoy ought to have in the end, and want what it ought to have now; nil is nothing.
 func (c *client) find(t Type, name string) *Resource {
-	if latest := c.latest.find(t, name); t == Endpoint && latest != nil {
-		return latest
+	if t == Endpoint {
+		if latest := c.latest.find(t, name); latest != nil {
+			return latest
+		}
 	}
 	return c.target.find(t, name)
 }
