@@ -2,7 +2,6 @@ package xds
 
 import (
 	"maps"
-	"slices"
 	"time"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
@@ -95,13 +94,9 @@ const mostRefused = 1 << 30
 // see takes a newer snapshot, which may have something else of some names than the one before.
 func (c *client) see(latest *Snapshot, changed nameSets) {
 	c.latest = latest
-	for t, some := range changed {
-		if Type(t) == Endpoint {
-			c.dirty.merge(Endpoint, some)
-		} else {
-			c.ahead.merge(Type(t), some)
-		}
-	}
+	c.dirty.addAll(nameSets{Endpoint: changed[Endpoint]})
+	changed[Endpoint] = nil
+	c.ahead.addAll(changed)
 }
 
 // next says what is to be sent now.
@@ -138,9 +133,9 @@ func (c *client) pushReady(now time.Time) *discoveryv3.DeltaDiscoveryResponse {
 // begin makes the latest snapshot the target.
 func (c *client) begin(now time.Time) {
 	c.target, c.begun, c.reached, c.renewed = c.latest, now, stageBegin, map[string]bool{}
-	for t := range typeCount {
-		c.dirty.merge(t, c.ahead[t])
-		// What is not wanted any more matters no more.
+	c.dirty.addAll(c.ahead)
+	c.ahead = nameSets{}
+	for t := range typeCount { // what is not wanted any more matters no more
 		maps.DeleteFunc(c.types[t].rejected, func(name string, was Rejection) bool {
 			r := c.want(t, name)
 			if t == Listener && c.ready != nil && name == c.ready.Name {
@@ -149,7 +144,6 @@ func (c *client) begin(now time.Time) {
 			return r == nil || r.Version != was.Version
 		})
 	}
-	c.ahead = nameSets{}
 }
 
 // pushStages sends what the stage allows that the target has come to.
@@ -166,7 +160,7 @@ func (c *client) pushStages(now time.Time) (all []*discoveryv3.DeltaDiscoveryRes
 	}
 	c.returned = c.returned && now.Sub(c.connected) < c.deadline
 	send(Endpoint, Cluster, Secret, Filter)
-	if !c.pass(stageClusters, now, c.hasAll(Cluster), c.hasEndpoints(), c.hasAsked(Filter), c.hasAsked(Secret)) {
+	if !c.pass(stageClusters, now, c.hasAll(Cluster) && c.hasEndpoints() && c.hasAsked(Filter) && c.hasAsked(Secret)) {
 		return all
 	}
 	if m, tried := c.tryFilters(now); !tried {
@@ -181,7 +175,7 @@ func (c *client) pushStages(now time.Time) (all []*discoveryv3.DeltaDiscoveryRes
 	if c.hasRejected(Listener) { // and so what that leads to is never asked for
 		has = c.hasAsked
 	}
-	if !c.pass(stageListeners, now, c.hasAll(Listener), has(Routes), has(Filter), has(Secret)) ||
+	if !c.pass(stageListeners, now, c.hasAll(Listener) && has(Routes) && has(Filter) && has(Secret)) ||
 		c.hasRejected(Routes) || c.hasRejected(Listener) || c.hasRejected(Filter) {
 		return all
 	}
@@ -199,7 +193,7 @@ func (c *client) removeRest(now time.Time) (all []*discoveryv3.DeltaDiscoveryRes
 	if m := c.pushRemovals(Cluster, now); m != nil {
 		return append(all, m)
 	}
-	if c.types[Cluster].pending == nil && c.pass(stageRemovals, now) {
+	if c.types[Cluster].pending == nil && c.pass(stageRemovals, now, true) {
 		c.live = c.target
 	}
 	return all
@@ -207,13 +201,13 @@ func (c *client) removeRest(now time.Time) (all []*discoveryv3.DeltaDiscoveryRes
 
 // pass tells whether a stage is done, and notes when that was so first. What the Envoy has not even asked for is not
 // waited for without end.
-func (c *client) pass(s stage, now time.Time, done ...bool) bool {
-	if slices.Contains(done, false) && (now.Sub(c.begun) < c.deadline || c.isWaiting()) {
+func (c *client) pass(s stage, now time.Time, done bool) bool {
+	if !done && (now.Sub(c.begun) < c.deadline || c.isWaiting()) {
 		return false
 	}
 	if c.reached < s {
 		c.reached = s
-		if !slices.Contains(done, false) && c.target.Since.After(c.connected) {
+		if done && c.target.Since.After(c.connected) {
 			c.observe.staged(s, c.target.Since, now.Sub(c.target.Since))
 		}
 	}

@@ -113,13 +113,11 @@ func (c *client) isFree(now time.Time) bool {
 	if c.live == c.target {
 		return true
 	}
+	rejected := false
 	for t := range typeCount {
 		if t != Endpoint && c.types[t].pending != nil {
 			return false
 		}
-	}
-	rejected := false
-	for t := range typeCount {
 		rejected = rejected || c.hasRejected(t)
 	}
 	return rejected && c.reached >= stageListeners || c.isFilterRefused() || now.Sub(c.begun) >= c.deadline

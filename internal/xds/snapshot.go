@@ -24,18 +24,12 @@ type Snapshot struct {
 	number uint64 // higher than those of all snapshots that were made before
 	tables [typeCount]*table
 	sum    hashSum // of all resources
-	from   uint64  // the number of the snapshot that it was made from
-	edited names   // of which there is something else than in that one
+	// edited are the names of which there is something else than in the snapshot that it was made from, which has the number from.
+	edited nameSets
+	from   uint64
 }
 
-// names are some of each type.
-type names [typeCount][]string
-
-func (n *names) isEmpty() bool {
-	return !slices.ContainsFunc(n[:], func(some []string) bool { return len(some) > 0 })
-}
-
-// nameSets are names of each type, each once.
+// nameSets are names of each type.
 type nameSets [typeCount]map[string]bool
 
 func (s *nameSets) add(t Type, name string) {
@@ -45,24 +39,18 @@ func (s *nameSets) add(t Type, name string) {
 	s[t][name] = true
 }
 
-func (s *nameSets) addAll(more names) {
+func (s *nameSets) addAll(more nameSets) {
 	for t, some := range more {
 		if s[t] == nil {
-			s[t] = make(map[string]bool, len(some))
-		}
-		for _, name := range some {
-			s[t][name] = true
+			s[t] = maps.Clone(some)
+		} else {
+			maps.Copy(s[t], some)
 		}
 	}
 }
 
-// merge adds names of a type, whose set is not used any more.
-func (s *nameSets) merge(t Type, more map[string]bool) {
-	if len(s[t]) == 0 {
-		s[t] = more
-		return
-	}
-	maps.Copy(s[t], more)
+func (s *nameSets) isEmpty() bool {
+	return !slices.ContainsFunc(s[:], func(some map[string]bool) bool { return len(some) > 0 })
 }
 
 // table has resources by name. What a copy shares with its original is not changed.
@@ -94,7 +82,7 @@ func NewSnapshot(since time.Time, resources map[Type][]*Resource) *Snapshot {
 // Edit is the snapshot after edits, for a change that was seen then; itself if there are none. It costs what they touch.
 func (s *Snapshot) Edit(since time.Time, edits map[Type]Edit) *Snapshot {
 	next := *s
-	next.Since, next.from, next.number, next.edited = since, s.number, snapshots.Add(1), names{}
+	next.Since, next.from, next.number, next.edited = since, s.number, snapshots.Add(1), nameSets{}
 	for t, e := range edits {
 		if len(e.Set)+len(e.Removed) > 0 {
 			next.edit(t, e)
@@ -109,15 +97,15 @@ func (s *Snapshot) Edit(since time.Time, edits map[Type]Edit) *Snapshot {
 
 func (s *Snapshot) edit(t Type, e Edit) {
 	s.tables[t] = s.tables[t].Clone()
-	s.edited[t] = slices.Clone(e.Removed)
 	for _, name := range e.Removed {
 		was, _ := s.tables[t].Delete(entry{name: name})
 		s.sum.replace(t, was.resource, nil)
+		s.edited.add(t, name)
 	}
 	for _, r := range e.Set {
 		was, _ := s.tables[t].ReplaceOrInsert(entry{r.Name, r})
 		s.sum.replace(t, was.resource, r)
-		s.edited[t] = append(s.edited[t], r.Name)
+		s.edited.add(t, r.Name)
 		if len(r.Moved) > 0 {
 			r.date(was.resource, s.number)
 		}
@@ -155,19 +143,19 @@ func (s *Snapshot) Resources(t Type) []*Resource {
 }
 
 // changesSince gives the names of which there may be something else than in another snapshot; nil has nothing.
-func (s *Snapshot) changesSince(last *Snapshot) (changed names) {
+func (s *Snapshot) changesSince(last *Snapshot) (changed nameSets) {
 	if last != nil && s.from == last.number {
 		return s.edited
 	}
 	for t := range typeCount {
 		for name, r := range s.all(t) {
 			if was := last.find(t, name); was == nil || was.Version != r.Version || len(r.Moved) > 0 {
-				changed[t] = append(changed[t], name)
+				changed.add(t, name)
 			}
 		}
 		for name := range last.all(t) {
 			if s.find(t, name) == nil {
-				changed[t] = append(changed[t], name)
+				changed.add(t, name)
 			}
 		}
 	}

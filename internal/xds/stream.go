@@ -36,13 +36,12 @@ func (s *Server) StreamAggregatedResources(discoveryv3.AggregatedDiscoveryServic
 
 // stream is a connection with its client.
 type stream struct {
-	server  *Server
-	gateway *gateway
-	client  *client
-	to      adsStream
-	host    string // that it comes from
-	inbox   inbox
-	status  atomic.Pointer[ClientStatus]
+	server *Server
+	client *client
+	to     adsStream
+	host   string // that it comes from
+	inbox  inbox
+	status atomic.Pointer[ClientStatus]
 }
 
 // inbox has what is new of a Gateway, until a stream looks at it.
@@ -53,7 +52,7 @@ type inbox struct {
 	changed nameSets
 }
 
-func (i *inbox) put(latest *Snapshot, changed names) {
+func (i *inbox) put(latest *Snapshot, changed nameSets) {
 	i.lock.Lock()
 	defer i.lock.Unlock()
 	i.latest = latest
@@ -88,7 +87,7 @@ func (s *Server) DeltaAggregatedResources(to adsStream) error {
 		return s.refuse(from, err)
 	}
 	now := time.Now()
-	one := &stream{server: s, gateway: s.find(who.Gateway), to: to, host: hostOf(from), inbox: inbox{wake: make(chan struct{}, 1)}}
+	one := &stream{server: s, to: to, host: hostOf(from), inbox: inbox{wake: make(chan struct{}, 1)}}
 	one.client = newClient(s.options.Deadline, one, now)
 	if ready := s.options.Ready; ready != nil {
 		one.client.ready, err = ready(first.GetNode())
@@ -101,15 +100,15 @@ func (s *Server) DeltaAggregatedResources(to adsStream) error {
 		Gateway: who.Gateway, Node: shorten(first.GetNode().GetId()), Identity: who.Name, Address: from.Addr.String(),
 		Version: formatVersion(first.GetNode()), Connected: now.Round(0), Stage: stageBegin.String(),
 	})
-	if !one.gateway.join(one, s.options.MostStreams) {
+	if !s.join(who.Gateway, one) {
 		return s.refuse(from, status.Errorf(codes.ResourceExhausted, "Gateway %s has %d connections from this address",
 			who.Gateway, s.options.MostStreams))
 	}
-	defer one.gateway.leave(one)
+	defer s.leave(who.Gateway, one)
 	s.options.Log.Connected(*one.status.Load())
-	s.options.Metrics.setStreams(s.streams.Add(1))
+	s.options.Metrics.streams.Inc()
+	defer s.options.Metrics.streams.Dec()
 	err = one.serve(first)
-	s.options.Metrics.setStreams(s.streams.Add(-1))
 	s.options.Log.Disconnected(*one.status.Load(), err)
 	return err
 }
@@ -135,7 +134,7 @@ func (s *Server) refuse(from *peer.Peer, why error) error {
 	if s.refusals.Allow() {
 		s.options.Log.Refused(from.Addr.String(), errors.New(shorten(why.Error())))
 	}
-	s.options.Metrics.countRefused()
+	s.options.Metrics.refused.Inc()
 	if _, has := status.FromError(why); has {
 		return why
 	}
@@ -255,7 +254,7 @@ func (one *stream) publish(now time.Time) {
 	}
 	if next.Late != "" && before.Late == "" {
 		one.server.options.Log.Late(next)
-		one.server.options.Metrics.countLate()
+		one.server.options.Metrics.late.Inc()
 	}
 	one.status.Store(&next)
 	if live && next.Generation != before.Generation {
@@ -295,18 +294,21 @@ func (c *client) listRejected() (all []Rejection) {
 }
 
 func (one *stream) staged(s stage, since time.Time, took time.Duration) {
-	one.server.options.Metrics.observeStage(s, took)
+	one.server.options.Metrics.stages.WithLabelValues(s.String()).Observe(took.Seconds())
 	if tell := one.server.options.Staged; tell != nil {
 		tell(*one.status.Load(), s.String(), since, took)
 	}
 }
 
 func (one *stream) sent(t Type, resources, removed int) {
-	one.server.options.Metrics.countPush(t, resources, removed)
+	m := one.server.options.Metrics
+	m.pushes.WithLabelValues(t.String()).Inc()
+	m.resources.WithLabelValues(t.String(), "sent").Add(float64(resources))
+	m.resources.WithLabelValues(t.String(), "removed").Add(float64(removed))
 }
 
 func (one *stream) rejected(t Type, names []string, words string) {
-	one.server.options.Metrics.countRejection(t)
+	one.server.options.Metrics.rejections.WithLabelValues(t.String()).Inc()
 	status := one.status.Load()
 	isSaid := func(r Rejection) bool { return r.Type == t.String() && r.Name == names[0] && r.Words == words }
 	if len(names) == 1 && !slices.ContainsFunc(status.Rejected, isSaid) {
