@@ -409,14 +409,14 @@ func findEdits(from, to *Snapshot) map[Type]Edit {
 	edits := map[Type]Edit{}
 	for t := range typeCount {
 		var e Edit
-		for name, r := range to.all(t) {
-			if was := from.find(t, name); was == nil || was.Version != r.Version || was.last != r.last {
+		for _, r := range to.Resources(t) {
+			if was := from.find(t, r.Name); was == nil || was.Version != r.Version || was.last != r.last {
 				e.Set = append(e.Set, r)
 			}
 		}
-		for name := range from.all(t) {
-			if to.find(t, name) == nil {
-				e.Removed = append(e.Removed, name)
+		for _, r := range from.Resources(t) {
+			if to.find(t, r.Name) == nil {
+				e.Removed = append(e.Removed, r.Name)
 			}
 		}
 		edits[t] = e
@@ -434,8 +434,8 @@ func holdsDirty(t *testing.T, c *client) {
 		k := &c.types[kind]
 		all := maps.Clone(k.has)
 		for _, s := range []*Snapshot{c.target, c.latest} {
-			for name := range s.all(kind) {
-				all[name] += ""
+			for _, r := range s.Resources(kind) {
+				all[r.Name] += ""
 			}
 		}
 		for name := range all {

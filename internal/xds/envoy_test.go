@@ -138,7 +138,6 @@ type silent struct{}
 
 func (silent) staged(stage, time.Time, time.Duration) {}
 func (silent) rejected(Type, []string, string)        {}
-func (silent) sent(Type, int, int)                    {}
 
 func (e *fakeEnvoy) set(s *Snapshot) {
 	e.offer(s)
@@ -290,9 +289,9 @@ func (e *fakeEnvoy) tail() []string { return e.log[max(0, len(e.log)-8):] }
 func (e *fakeEnvoy) holds(s *Snapshot) error {
 	for i := range e.has {
 		t := Type(i)
-		for name, r := range s.all(t) {
-			if e.has[t][name] == nil || e.has[t][name].GetVersion() != r.Version {
-				return fmt.Errorf("%s %s is not there as it should be", t, name)
+		for _, r := range s.Resources(t) {
+			if e.has[t][r.Name] == nil || e.has[t][r.Name].GetVersion() != r.Version {
+				return fmt.Errorf("%s %s is not there as it should be", t, r.Name)
 			}
 		}
 		for name := range e.has[t] {

@@ -52,6 +52,9 @@ func (c *client) hasAll(t Type) bool { return c.has(t, false) }
 
 func (c *client) hasAsked(t Type) bool { return c.has(t, true) }
 
+// hasReachable leaves that out if there are listeners that the Envoy has rejected: what these lead to is never asked for.
+func (c *client) hasReachable(t Type) bool { return c.has(t, c.hasRejected(Listener)) }
+
 func (c *client) has(t Type, asked bool) bool {
 	for name := range c.dirty[t] {
 		if r := c.want(t, name); r != nil && (!asked || c.types[t].isAsked(name)) && !c.isSettled(t, r) {
@@ -78,15 +81,8 @@ func (c *client) hasEndpoints() bool {
 	return true
 }
 
-// isRouted tells whether the Envoy has the target's routes, and the session policies that travel with them. Those of listeners
-// that it has rejected are never asked for.
-func (c *client) isRouted() bool {
-	has := c.hasAll
-	if c.hasRejected(Listener) {
-		has = c.hasAsked
-	}
-	return has(Routes) && !c.hasRejected(Routes)
-}
+// isRouted tells whether the Envoy has the target's routes, and the session policies that travel with them.
+func (c *client) isRouted() bool { return c.hasReachable(Routes) && !c.hasRejected(Routes) }
 
 // isHeldBack tells whether endpoints stay what the Envoy came with, until it knows by its session policies whose their addresses
 // are: while it was away one may have passed to another pod, and be an endpoint again for those who know.

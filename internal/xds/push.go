@@ -18,11 +18,11 @@ type push struct {
 	since     time.Time // when the change was seen
 }
 
-// push makes the message with what is new of a type, nil if there is nothing, or an answer is due.
-func (c *client) push(t Type, now time.Time) *discoveryv3.DeltaDiscoveryResponse {
+// push sends what is new of a type, unless an answer is due.
+func (c *client) push(t Type, now time.Time) {
 	k := &c.types[t]
 	if !k.asked || k.pending != nil {
-		return nil
+		return
 	}
 	changed, absent := c.findNew(t)
 	if len(changed) == 0 {
@@ -32,7 +32,7 @@ func (c *client) push(t Type, now time.Time) *discoveryv3.DeltaDiscoveryResponse
 	if k.limit > 0 && len(changed) > k.limit {
 		changed = changed[:k.limit]
 	}
-	return c.send(t, changed, absent, now)
+	c.send(t, changed, absent, now)
 }
 
 // findNew finds what the Envoy asked for and has not as it should be, and the names that lead to nothing, which are told once.
@@ -57,26 +57,27 @@ func (c *client) findNew(t Type) (changed []*Resource, absent []string) {
 	return changed, absent
 }
 
-// pushRemovals makes the message that takes away what the target does not have; nil if there is nothing.
-func (c *client) pushRemovals(t Type, now time.Time) *discoveryv3.DeltaDiscoveryResponse {
+// pushRemovals takes away what the target does not have, unless an answer is due.
+func (c *client) pushRemovals(t Type, now time.Time) {
 	k := &c.types[t]
-	if !k.wildcard || k.pending != nil || !k.asked {
-		return nil
+	if !k.asked || k.pending != nil || !k.wildcard {
+		return
 	}
 	var gone []string
 	for name := range c.dirty[t] {
-		if k.has[name] != "" && c.target.find(t, name) == nil && (t != Listener || c.ready == nil || name != c.ready.Name) {
+		if k.has[name] != "" && c.target.find(t, name) == nil && !c.isReady(t, name) {
 			gone = append(gone, name)
 		}
 	}
 	slices.Sort(gone)
-	return c.send(t, nil, gone, now)
+	c.send(t, nil, gone, now)
 }
 
-func (c *client) send(t Type, changed []*Resource, removed []string, now time.Time) *discoveryv3.DeltaDiscoveryResponse {
+// send sends a message, unless it has nothing and the Envoy does not wait for one.
+func (c *client) send(t Type, changed []*Resource, removed []string, now time.Time) {
 	k := &c.types[t]
 	if len(changed)+len(removed) == 0 && (k.greeted || !k.wildcard || len(k.has) > 0) {
-		return nil
+		return
 	}
 	k.greeted = true
 	c.counter++
@@ -84,14 +85,12 @@ func (c *client) send(t Type, changed []*Resource, removed []string, now time.Ti
 	if t == Endpoint {
 		since = c.latest.Since
 	}
-	p := &push{nonce: strconv.Itoa(c.counter), sent: now, resources: changed, removed: removed, since: since}
-	k.pending = p
+	k.pending = &push{nonce: strconv.Itoa(c.counter), sent: now, resources: changed, removed: removed, since: since}
 	message := &discoveryv3.DeltaDiscoveryResponse{
-		SystemVersionInfo: c.target.Generation, TypeUrl: t.URL(), Nonce: p.nonce, RemovedResources: removed,
+		SystemVersionInfo: c.target.Generation, TypeUrl: t.URL(), Nonce: k.pending.nonce, RemovedResources: removed,
 	}
 	for _, r := range changed {
 		message.Resources = append(message.Resources, &discoveryv3.Resource{Name: r.Name, Version: r.Version, Resource: r.body(k.refused)})
 	}
-	c.observe.sent(t, len(changed), len(removed))
-	return message
+	c.out = append(c.out, message)
 }

@@ -2,6 +2,7 @@ package xds
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"slices"
 	"sync"
@@ -70,6 +71,7 @@ type Resource struct {
 	// Origin is what the resource was made from; nil where that does not matter.
 	Origin any
 
+	sum   hashSum           // of type, name and version
 	moved map[string]uint64 // for each of Moved the number of the snapshot that it came with
 	last  uint64            // the highest of those
 
@@ -113,9 +115,10 @@ func (r *Resource) knownBy(routed uint64) *Resource {
 // NewResource makes the resource of a message's bytes.
 func NewResource(t Type, name string, content []byte) *Resource {
 	sum := sha256.Sum256(content)
-	return &Resource{
-		Name: name, Version: hex.EncodeToString(sum[:12]), Body: &anypb.Any{TypeUrl: t.URL(), Value: content},
-	}
+	r := &Resource{Name: name, Version: hex.EncodeToString(sum[:12]), Body: &anypb.Any{TypeUrl: t.URL(), Value: content}}
+	sum = sha256.Sum256([]byte(t.String() + "\x00" + name + "\x00" + r.Version))
+	_, _ = binary.Decode(sum[:], binary.BigEndian, &r.sum)
+	return r
 }
 
 // body is the message for an Envoy that may have refused it so many times.

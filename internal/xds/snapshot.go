@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"iter"
 	"maps"
 	"slices"
 	"sync/atomic"
@@ -99,12 +98,12 @@ func (s *Snapshot) edit(t Type, e Edit) {
 	s.tables[t] = s.tables[t].Clone()
 	for _, name := range e.Removed {
 		was, _ := s.tables[t].Delete(entry{name: name})
-		s.sum.replace(t, was.resource, nil)
+		s.sum.replace(was.resource, nil)
 		s.edited.add(t, name)
 	}
 	for _, r := range e.Set {
 		was, _ := s.tables[t].ReplaceOrInsert(entry{r.Name, r})
-		s.sum.replace(t, was.resource, r)
+		s.sum.replace(was.resource, r)
 		s.edited.add(t, r.Name)
 		if len(r.Moved) > 0 {
 			r.date(was.resource, s.number)
@@ -124,20 +123,13 @@ func (s *Snapshot) find(t Type, name string) *Resource {
 	return found.resource
 }
 
-// all gives the resources of a type in the order of their names.
-func (s *Snapshot) all(t Type) iter.Seq2[string, *Resource] {
-	return func(yield func(string, *Resource) bool) {
-		if s != nil {
-			s.tables[t].Ascend(func(e entry) bool { return yield(e.name, e.resource) })
-		}
-	}
-}
-
 // Resources are those of a type, by name.
-func (s *Snapshot) Resources(t Type) []*Resource {
-	all := make([]*Resource, 0, s.tables[t].Len())
-	for _, r := range s.all(t) {
-		all = append(all, r)
+func (s *Snapshot) Resources(t Type) (all []*Resource) {
+	if s != nil {
+		s.tables[t].Ascend(func(e entry) bool {
+			all = append(all, e.resource)
+			return true
+		})
 	}
 	return all
 }
@@ -148,40 +140,33 @@ func (s *Snapshot) changesSince(last *Snapshot) (changed nameSets) {
 		return s.edited
 	}
 	for t := range typeCount {
-		for name, r := range s.all(t) {
-			if was := last.find(t, name); was == nil || was.Version != r.Version || len(r.Moved) > 0 {
-				changed.add(t, name)
+		for _, r := range s.Resources(t) {
+			if was := last.find(t, r.Name); was == nil || was.Version != r.Version || len(r.Moved) > 0 {
+				changed.add(t, r.Name)
 			}
 		}
-		for name := range last.all(t) {
-			if s.find(t, name) == nil {
-				changed.add(t, name)
+		for _, r := range last.Resources(t) {
+			if s.find(t, r.Name) == nil {
+				changed.add(t, r.Name)
 			}
 		}
 	}
 	return changed
 }
 
-// hashSum is the sum of the hashes of resources, so that a change of one costs no look at the others.
+// hashSum is a hash of a resource, or the sum of those of several, so that a change of one costs no look at the others.
 type hashSum [sha256.Size / 8]uint64
 
 // replace has one resource count in the place of another; nil is none. What overflows is lost.
-func (s *hashSum) replace(t Type, was, now *Resource) {
-	less, more := was.hash(t), now.hash(t)
+func (s *hashSum) replace(was, now *Resource) {
 	for i := range s {
-		s[i] += more[i] - less[i]
+		if was != nil {
+			s[i] -= was.sum[i]
+		}
+		if now != nil {
+			s[i] += now.sum[i]
+		}
 	}
-}
-
-func (r *Resource) hash(t Type) (words hashSum) {
-	if r == nil {
-		return words
-	}
-	hash := sha256.Sum256([]byte(t.String() + "\x00" + r.Name + "\x00" + r.Version))
-	for i := range words {
-		words[i] = binary.BigEndian.Uint64(hash[8*i:])
-	}
-	return words
 }
 
 func (s *hashSum) hash() string {

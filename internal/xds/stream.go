@@ -107,8 +107,8 @@ func (s *Server) DeltaAggregatedResources(to adsStream) error {
 	defer s.leave(who.Gateway, one)
 	s.options.Log.Connected(*one.status.Load())
 	s.options.Metrics.streams.Inc()
-	defer s.options.Metrics.streams.Dec()
 	err = one.serve(first)
+	s.options.Metrics.streams.Dec()
 	s.options.Log.Disconnected(*one.status.Load(), err)
 	return err
 }
@@ -234,6 +234,7 @@ func (one *stream) sendNext() error {
 		if err := one.to.Send(message); err != nil {
 			return err
 		}
+		one.countPush(message)
 	}
 	one.publish(now)
 	return nil
@@ -300,11 +301,12 @@ func (one *stream) staged(s stage, since time.Time, took time.Duration) {
 	}
 }
 
-func (one *stream) sent(t Type, resources, removed int) {
+func (one *stream) countPush(message *discoveryv3.DeltaDiscoveryResponse) {
+	t, _ := findType(message.GetTypeUrl())
 	m := one.server.options.Metrics
 	m.pushes.WithLabelValues(t.String()).Inc()
-	m.resources.WithLabelValues(t.String(), "sent").Add(float64(resources))
-	m.resources.WithLabelValues(t.String(), "removed").Add(float64(removed))
+	m.resources.WithLabelValues(t.String(), "sent").Add(float64(len(message.GetResources())))
+	m.resources.WithLabelValues(t.String(), "removed").Add(float64(len(message.GetRemovedResources())))
 }
 
 func (one *stream) rejected(t Type, names []string, words string) {
