@@ -77,6 +77,9 @@ func NewServer(o Options) *Server {
 	if o.Metrics == nil {
 		o.Metrics = NewMetrics(prometheus.NewRegistry())
 	}
+	if o.Authenticate == nil {
+		o.Authenticate = func(ctx context.Context, _ *peer.Peer) (context.Context, error) { return ctx, nil }
+	}
 	return &Server{options: o, gateways: map[string]*gateway{}, refusals: rate.NewLimiter(refusalsTold, refusalsAtOnce)}
 }
 

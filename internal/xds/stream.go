@@ -1,7 +1,6 @@
 package xds
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -74,7 +73,7 @@ func (i *inbox) take() (latest *Snapshot, changed nameSets) {
 // DeltaAggregatedResources serves one Envoy until it goes.
 func (s *Server) DeltaAggregatedResources(to adsStream) error {
 	from, _ := peer.FromContext(to.Context())
-	ctx, err := s.authenticate(to.Context(), from)
+	ctx, err := s.options.Authenticate(to.Context(), from)
 	if err != nil {
 		return s.refuse(from, err)
 	}
@@ -119,13 +118,6 @@ func hostOf(from *peer.Peer) string {
 		return from.Addr.String()
 	}
 	return host
-}
-
-func (s *Server) authenticate(ctx context.Context, from *peer.Peer) (context.Context, error) {
-	if s.options.Authenticate == nil {
-		return ctx, nil
-	}
-	return s.options.Authenticate(ctx, from)
 }
 
 // refuse is the answer to a peer that gets nothing. Whoever may reach the server can be refused as often as it likes: all are counted, and
