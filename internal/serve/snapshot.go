@@ -30,10 +30,7 @@ func (p published) follow(since time.Time, d *envoy.Served) published {
 		for _, packed := range changed {
 			r := xds.NewResource(t, packed.Name, packed.Content)
 			r.Needs = packed.Clusters
-			if packed.Settled != nil {
-				r.Settled, r.Moved = xds.NewResource(t, packed.Name, packed.Settled), packed.Moved
-				r.Without = func(moved []string) *xds.Resource { return leaveOut(packed, moved) }
-			}
+			r.Moved, r.Without = packed.Moved, func(moved []string) *xds.Resource { return leaveOut(packed, moved) }
 			if t == xds.Filter {
 				r.Origin = pluginText(d.PluginJSON)
 				r.Vary = varyFilter
@@ -50,7 +47,7 @@ func (p published) follow(since time.Time, d *envoy.Served) published {
 func leaveOut(packed envoy.Packed, moved []string) *xds.Resource {
 	content, err := envoy.LeaveOut(packed.Content, moved)
 	if err != nil {
-		content = packed.Settled // they are ours, and can be read
+		content = nil // no Envoy takes that; but they are ours, and can be read
 	}
 	return xds.NewResource(xds.Endpoint, packed.Name, content)
 }

@@ -19,9 +19,8 @@ type Packed struct {
 	Content []byte
 	// Clusters are those that routes lead to, in order.
 	Clusters []string
-	// Settled are endpoints as in [Cluster], and Moved hosts.
-	Settled []byte
-	Moved   []string
+	// Moved are hosts among endpoints, as in [Cluster].
+	Moved []string
 }
 
 // Served is the configuration of a Gateway's proxies, in the pieces that they discover from a server. All lists are in a
@@ -131,12 +130,12 @@ func (c Cluster) PackSettings() Packed {
 
 // PackEndpoints is its endpoints, which are apart from it.
 func (c Cluster) PackEndpoints() Packed {
-	return Packed{Name: c.Name, Content: c.Endpoints, Settled: c.Settled, Moved: c.Moved}
+	return Packed{Name: c.Name, Content: c.Endpoints, Moved: c.Moved}
 }
 
 // Equal tells whether two are the same to those who are served them.
 func (p Packed) Equal(other Packed) bool {
-	return bytes.Equal(p.Content, other.Content) && bytes.Equal(p.Settled, other.Settled) && slices.Equal(p.Moved, other.Moved)
+	return bytes.Equal(p.Content, other.Content) && slices.Equal(p.Moved, other.Moved)
 }
 
 func comparePacked(a, b Packed) int { return cmp.Compare(a.Name, b.Name) }
