@@ -90,6 +90,8 @@ type Result struct {
 	// endpoints yet: their address was another's, and proxies must take this configuration over first.
 	Pods      []PodAt
 	Unsettled bool
+	// Selection is which pods Services select and have left, for the next Served.Selection.
+	Selection *Selection
 	// Incumbents are who has what, for the next Options.Incumbents; nil without these.
 	Incumbents *Incumbents
 	// Warnings are all there is to say of the input: what is left out (their Verdict is Refused), what was admitted and
@@ -108,7 +110,7 @@ func Compile(sources []Source, o Options) (result *Result, err error) {
 	if err != nil {
 		return nil, err
 	}
-	result = &Result{}
+	result = &Result{Selection: j.selection}
 	if err := o.Target.emit(j, &o, result); err != nil {
 		return nil, err
 	}
@@ -160,6 +162,8 @@ type analysis struct {
 	topology  *gateway.Topology
 	decisions *policy.Decisions
 	backends  *backend.Index
+	// selection is which pods Services select and have left; nil where nothing watches pods.
+	selection *Selection
 	// backendTLS is how backends are spoken to over TLS; nil for a target with a control plane of its own.
 	backendTLS *backendtls.Policies
 	// loadBalancing and traffic are about requests that no session pins; nil for a target with a control plane of its own,
@@ -209,7 +213,8 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 		j.topology = cache.buildTopology(in, j.rep)
 		pause.Take()
 		places := o.newPlaces(j.objects, j.topology.Claims(), settings)
-		j.backends = cache.indexBackends(j.objects, places, j.rep)
+		j.followSelection(o)
+		j.backends = cache.indexBackends(j.objects, j.selection, places, j.rep)
 		j.backendTLS = backendtls.New(j.objects, j.rep)
 		j.backends.Secure(j.backendTLS.Has)
 	}
@@ -227,6 +232,14 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 	}
 	pause.Take()
 	return j, nil
+}
+
+// followSelection follows what Services select, where that is remembered.
+func (j *analysis) followSelection(o *Options) {
+	if known, watched := o.selection(); watched {
+		j.selection = known.Follow(j.objects, o.Time)
+		backend.ReportUnseenPods(j.objects, j.rep)
+	}
 }
 
 // lower makes the plan of a target without a control plane.

@@ -74,50 +74,6 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// TestUnselected compiles what a policy makes of a pod that its Service no longer selects, at different times, and what is
-// made of it where nothing watches pods.
-//
-// requirements: 2A.29, S42
-func TestUnselected(t *testing.T) {
-	const slice = ", labels: {kubernetes.io/service-name: leaving}}"
-	left := strings.Replace(slice, "}}", `}, annotations: {limpet.dev/unselected-since: "2026-11-21T17:55:00Z"}}`, 1) // five minutes ago
-	for _, c := range []struct {
-		name, keep string
-		want       string
-		until      time.Duration
-	}{
-		{"not long enough", "keepUnselected: 6m", "service/default/leaving/80/keep-6m: 10.0.6.1* 10.0.6.2*", time.Minute},
-		{"long enough", "keepUnselected: 5m", "service/default/leaving/80/keep-5m:", 0},
-		{"off", "keepUnselected: 0s", "service/default/leaving/80:", 0},
-		{"without the field", "forward: false", "service/default/leaving/80:", 0},
-		{"with a drain limit, which is for others", "drainTimeout: 0s\n  keepUnselected: 6m", "service/default/leaving/80/drain-0s/keep-6m: 10.0.6.1* 10.0.6.2*", time.Minute},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			documents := readDrainDocument(t, [2]string{"drainTimeout: 10m", c.keep}, [2]string{slice, left})
-			result, err := Compile(documents, Options{Time: drainNow, Envoy: &EnvoyOptions{ModulePath: "limpet.wasm", Served: &Served{Together: true}}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := clusterHosts(t, result); got != c.want {
-				t.Errorf("got %s\nwant %s", got, c.want)
-			}
-			if got := result.Until; c.until == 0 != got.IsZero() || c.until > 0 && !got.Equal(drainNow.Add(c.until)) {
-				t.Errorf("until %v, want %v from %v", got, c.until, drainNow)
-			}
-			plain, err := Compile(documents, Options{Time: drainNow, Envoy: &EnvoyOptions{ModulePath: "limpet.wasm"}})
-			if err != nil || strings.Contains(string(plain.Main()), "10.0.6.1") {
-				t.Errorf("%v; where nothing watches it is there", err)
-			}
-			said := slices.ContainsFunc(plain.Warnings, func(p Problem) bool {
-				return p.Path == "spec.keepUnselected" && strings.HasPrefix(p.Message, "not supported: nothing here watches pods")
-			})
-			if said != strings.Contains(c.keep, "keepUnselected: 5m") && !strings.Contains(c.keep, "6m") {
-				t.Errorf("reported: %v, %v", said, plain.Warnings)
-			}
-		})
-	}
-}
-
 // readDrainDocument gives the document with texts replaced.
 func readDrainDocument(t *testing.T, edits ...[2]string) []Source {
 	t.Helper()

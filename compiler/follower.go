@@ -48,6 +48,8 @@ type Changes struct {
 	// Owners is as in Served, and Moved are the addresses of which it says something else than the last time.
 	Owners map[HostKey]HostOwner
 	Moved  []HostKey
+	// Selection is as in Served.
+	Selection *Selection
 	// Unusable is as in EnvoyOptions.
 	Unusable map[netip.AddrPort]string
 }
@@ -60,12 +62,13 @@ type Update struct {
 	NewWarnings []Problem
 	// SaysSame says that neither are there new ones, nor is one gone.
 	SaysSame bool
-	// PrivateKeys, Draining, Until, Pods and Unsettled are as in Result.
+	// PrivateKeys, Draining, Until, Pods, Unsettled and Selection are as in Result.
 	PrivateKeys bool
 	Draining    []HostKey
 	Until       time.Time
 	Pods        []PodAt
 	Unsettled   bool
+	Selection   *Selection
 
 	follower *Follower
 	keys     policyconfig.Keys
@@ -154,7 +157,8 @@ func (f *Follower) apply(c Changes) (*Update, error) {
 	}
 	f.options.Envoy.Unusable = c.Unusable
 	followed, err := f.state.Update(follow.Moment{
-		Now: c.Time, Since: c.Draining, Owners: c.Owners, Moved: c.Moved, Files: f.listFiles, Listening: f.options.listening(f.settings, nil),
+		Now: c.Time, Since: c.Draining, Owners: c.Owners, Moved: c.Moved, Selection: c.Selection, Files: f.listFiles,
+		Listening: f.options.listening(f.settings, nil),
 	})
 	switch {
 	case err != nil:
@@ -178,6 +182,7 @@ func (f *Follower) apply(c Changes) (*Update, error) {
 	}
 	u.Draining, u.Until = f.state.Draining()
 	u.Pods, u.Unsettled = f.state.Pods()
+	u.Selection = f.state.Selection()
 	f.last, f.whole, f.saidWhole = u, false, nil
 	return u, nil
 }
@@ -234,7 +239,7 @@ func (f *Follower) compileWhole(c Changes, invalid Errors) (*Update, error) {
 	o.HoldInvalid = false // that is judged
 	own, served := *o.Envoy, *o.Envoy.Served
 	o.Envoy, o.Keys, o.Time = &own, c.Keys, c.Time
-	own.Served, served.Draining, served.Owners = &served, c.Draining, c.Owners
+	own.Served, served.Draining, served.Owners, served.Selection = &served, c.Draining, c.Owners, c.Selection
 	if o.Incumbents != nil {
 		had := &Incumbents{}
 		had.claims, had.names, had.hosts = f.state.Incumbents()
@@ -249,7 +254,8 @@ func (f *Follower) compileWhole(c Changes, invalid Errors) (*Update, error) {
 	}
 	f.last = &Update{
 		Whole: true, NewWarnings: f.listNewOfWhole(result.Warnings), PrivateKeys: result.PrivateKeys,
-		Draining: result.Draining, Until: result.Until, Pods: result.Pods, Unsettled: result.Unsettled, result: result, complete: true,
+		Draining: result.Draining, Until: result.Until, Pods: result.Pods, Unsettled: result.Unsettled,
+		Selection: result.Selection, result: result, complete: true,
 	}
 	f.whole = true
 	f.acceptInvalid(invalid)
@@ -317,9 +323,9 @@ func (u *Update) Configuration() (*Result, error) {
 	if u.result != nil {
 		return u.result, nil
 	}
-	r := &Result{PrivateKeys: u.PrivateKeys, Draining: u.Draining, Until: u.Until, Pods: u.Pods, Unsettled: u.Unsettled}
+	r := &Result{PrivateKeys: u.PrivateKeys, Draining: u.Draining, Until: u.Until, Pods: u.Pods, Unsettled: u.Unsettled, Selection: u.Selection}
 	var err error
-	r.Served, err = u.follower.state.Served(u.keys)
+	r.Served, err = u.follower.state.Served(u.keys, u.follower.options.served().storyOf)
 	r.LongestUnused, u.result = u.follower.state.LongestUnused(), r
 	return r, err
 }

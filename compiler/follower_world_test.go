@@ -51,7 +51,6 @@ var worldWords = [][2]string{
 	{"absoluteTimeout: 10h", "absoluteTimeout: 10h\n  revocation: {backends: [\"shop/cart:80 before 2026-11-22T08:00:00Z\"]}"},
 	{"idleTimeout: 22m", "idleTimeout: 22m\n  revocation: {backends: [\"shop/cart:80 before 2026-11-22T08:00:00Z\", \"shop/gone:80 before 2026-11-22T08:00:00Z\"]}"},
 	{"conditions: {ready: false, serving: true, terminating: true}", "conditions: {ready: false}"},
-	{"labels: {kubernetes.io/service-name: cart}}", `labels: {kubernetes.io/service-name: cart}, annotations: {limpet.dev/unselected-since: "1970-01-01T00:20:00Z"}}`},
 	// backends
 	{"port: 80, protocol: TCP", "port: 81, protocol: TCP"},
 	{"addresses: [10.0.0.1]", "addresses: [10.0.0.8]"},
@@ -278,7 +277,8 @@ func applyWorld(t *testing.T, name string, f *Follower, world, changed []*worldO
 		}
 	}
 	slices.SortFunc(sources, func(a, b Source) int { return strings.Compare(a.Name, b.Name) }) // as a follower has them
-	c := Changes{Time: o.Time, Draining: *drainingOf(o)}
+	known, _ := o.selection()
+	c := Changes{Time: o.Time, Draining: *drainingOf(o), Selection: known}
 	for _, object := range changed {
 		if object.gone {
 			c.Removed = append(c.Removed, object.name)

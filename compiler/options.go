@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/backend"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoygateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/istio"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/plugin"
@@ -154,6 +155,10 @@ type Served struct {
 	Draining map[HostKey]time.Time
 	// Owners says what is remembered of addresses: whose they were, and are.
 	Owners map[HostKey]HostOwner
+	// Selection says which pods Services selected before, and which they have left.
+	Selection *Selection
+	// Story says what the proxies of a Gateway tell of its requests, where that is another thing than for all; nil for nowhere.
+	Story func(gateway string) Story
 	// Own are the addresses at which the server itself listens: no endpoint is there.
 	Own []netip.AddrPort
 	// Remote says that Envoys run on other machines: no loopback address is an endpoint.
@@ -175,6 +180,26 @@ type EnvoyGatewayOptions = envoygateway.Options
 // IstioOptions is what TargetIstio needs: WasmURL, WasmSHA256, Phase, Priority, FailStrategy, TrafficExtension and NativePin, or
 // NativePath; RootNamespace and Owner.
 type IstioOptions = istio.Options
+
+// Story is what the proxies of a Gateway tell of its requests.
+type Story = envoy.Story
+
+// storyOf is what the proxies of a Gateway tell.
+func (s *Served) storyOf(gateway string) Story {
+	if s.Story == nil {
+		return Story{}
+	}
+	return s.Story(gateway)
+}
+
+// Selection is which pods Services select, and which they have left that run on.
+type Selection = backend.Selection
+
+// SelectedPod is a pod that a Service selects, or did.
+type SelectedPod = backend.SelectedPod
+
+// NewSelection is the selection of some pods, by their keys.
+func NewSelection(pods map[string]*SelectedPod) *Selection { return backend.NewSelection(pods) }
 
 // global is what holds for all policies of the filter.
 func (o *Options) global() plugin.Global {
@@ -218,6 +243,14 @@ func (o *Options) newOwners() lower.Owners {
 		return lower.Owners{}
 	}
 	return o.served().Owners
+}
+
+// selection is which pods Services are known to select and to have left; false where nobody watches pods.
+func (o *Options) selection() (known *Selection, watched bool) {
+	if o.served() == nil {
+		return nil, false
+	}
+	return o.served().Selection, true
 }
 
 // admissionOptions are those of package resource.

@@ -26,7 +26,7 @@ func emitServed(j *analysis, o *Options, r *Result) error {
 	var gateways []envoy.GatewayConfig
 	parts := newSplitter(proxy)
 	for _, key := range keys {
-		gateways = append(gateways, envoy.GatewayConfig{Gateway: key, Config: parts.split(key)})
+		gateways = append(gateways, envoy.GatewayConfig{Gateway: key, Story: o.served().storyOf(key), Config: parts.split(key)})
 	}
 	settings := envoy.Settings{
 		ModulePath: o.Envoy.ModulePath, ModuleSHA256: o.Envoy.ModuleSHA256, Native: o.Envoy.Native, Plugin: config, PluginJSON: text,

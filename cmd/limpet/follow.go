@@ -6,32 +6,27 @@ import (
 	"strings"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/controller"
 	"github.com/limpet-proxy/limpet/internal/inputfiles"
-	"github.com/limpet-proxy/limpet/internal/livereload"
 	"github.com/limpet-proxy/limpet/internal/message"
 )
 
-// newReconciler makes what keeps an output up to date with the files that the flags name. It must be made before they
-// are read for the first time.
-func (f *configFlags) newReconciler(stderr io.Writer) *livereload.Reconciler {
+// followFiles has a controller follow the files that the flags name. They must not have been read before.
+func (f *configFlags) followFiles(c *controller.Controller, stderr io.Writer) {
 	paths := slices.Clone(f.input.paths)
 	for _, secret := range []string{f.keys.file, f.keys.rootFile} {
 		if secret != "" {
 			paths = append(paths, secret)
 		}
 	}
-	return &livereload.Reconciler{
-		Changes: inputfiles.NewWatcher(paths...),
-		Read:    func(stderr io.Writer) (livereload.Inputs, error) { return f.read(nil, stderr) },
-		Stderr:  stderr,
-		Strict:  f.verdict.strict,
-	}
+	c.Changes, c.Stderr, c.Strict = inputfiles.NewWatcher(paths...), stderr, f.verdict.strict
+	c.Read = func(stderr io.Writer) (controller.Input, error) { return f.read(nil, stderr) }
 }
 
 // cachedOptions gives [configFlags.options] for inputs that are compiled again and again.
-func (f *configFlags) cachedOptions(target compiler.Target, modulePath string) func(livereload.Inputs) compiler.Options {
+func (f *configFlags) cachedOptions(target compiler.Target, modulePath string) func(controller.Input) compiler.Options {
 	cache := compiler.NewCache()
-	return func(in livereload.Inputs) compiler.Options {
+	return func(in controller.Input) compiler.Options {
 		o := f.options(in, target, modulePath)
 		o.Cache = cache
 		return o

@@ -11,8 +11,9 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
+	"github.com/limpet-proxy/limpet/internal/controller"
 	"github.com/limpet-proxy/limpet/internal/envoyproc"
-	"github.com/limpet-proxy/limpet/internal/livereload"
+	"github.com/limpet-proxy/limpet/internal/memory"
 	"github.com/limpet-proxy/limpet/internal/message"
 	"github.com/limpet-proxy/limpet/internal/serve"
 	"github.com/limpet-proxy/limpet/internal/xds"
@@ -22,7 +23,7 @@ import (
 type deployment struct {
 	own        *ownEnvoy
 	server     *xds.Server
-	reconciler *livereload.Reconciler
+	controller *controller.Controller
 	// failed is why Envoy was ended that had started.
 	failed error
 }
@@ -35,7 +36,7 @@ func (rc *runCommand) deploy(c *cobra.Command, dir string) (*deployment, error) 
 	if err := serve.CheckSocketPath(socketIn(dir)); err != nil {
 		return nil, errors.New("TMPDIR: " + err.Error())
 	}
-	output, err := rc.newOutput(dir)
+	modulePath, err := rc.config.filter.pathUnder(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -43,14 +44,16 @@ func (rc *runCommand) deploy(c *cobra.Command, dir string) (*deployment, error) 
 	d.server = xds.NewServer(xds.Options{
 		Deadline: runDeadline, Identify: xds.IdentifyAs(envoy.AllGateways), Log: d.own, Judge: rc.config.filter.judge,
 	})
-	output.Server, d.own.server = d.server, d.server
+	d.own.server = d.server
 	if err := rc.config.input.readOnce(c.InOrStdin(), c.ErrOrStderr()); err != nil {
 		return nil, err
 	}
-	d.reconciler = rc.config.newReconciler(c.ErrOrStderr())
-	d.reconciler.Output, d.reconciler.Announce = output, d.own.announce
-	begun := time.Now()
-	result, err := d.reconciler.Start()
+	d.controller = &controller.Controller{
+		Options: rc.config.cachedOptions(compiler.TargetEnvoy, modulePath), Served: compiler.Served{Together: true}, Probe: true,
+		Server: d.server, Memory: memory.New(), Announce: d.own.announce, // what it remembers does not outlive the run
+	}
+	rc.config.followFiles(d.controller, c.ErrOrStderr())
+	result, err := d.controller.Start()
 	if rc.config.admin != compiler.NoAdmin {
 		err = errors.Join(err, envoyproc.CheckAdminFree(rc.config.admin))
 	}
@@ -59,25 +62,7 @@ func (rc *runCommand) deploy(c *cobra.Command, dir string) (*deployment, error) 
 	}
 	message.PrintProblems(c.ErrOrStderr(), result.Warnings)
 	message.PrintPassedOver(c.ErrOrStderr(), result.PassedOver)
-	_, err = output.Apply(c.Context(), begun, result)
-	return d, err
-}
-
-// newOutput makes what is compiled and served. What it remembers does not outlive the run.
-func (rc *runCommand) newOutput(dir string) (*serve.Output, error) {
-	modulePath, err := rc.config.filter.pathUnder(dir)
-	if err != nil {
-		return nil, err
-	}
-	output := &serve.Output{Options: rc.config.cachedOptions(compiler.TargetEnvoy, modulePath), Together: true, Probe: true}
-	if output.Draining, err = livereload.NewDraining(""); err != nil {
-		return nil, err
-	}
-	if output.Owners, err = livereload.NewOwners(""); err != nil {
-		return nil, err
-	}
-	output.Unselected, err = livereload.NewUnselected("")
-	return output, err
+	return d, nil
 }
 
 // serve listens at a socket, and follows the input until the end. Signals end Envoy if it can't serve.
@@ -103,8 +88,8 @@ func (d *deployment) serve(socket string, signals chan<- os.Signal) (end func(),
 		defer close(done)
 		select {
 		case <-served:
-			message.Print(d.reconciler.Stderr, "serving; changes of the input reach Envoy as they come")
-			d.reconciler.Run(ctx)
+			message.Print(d.controller.Stderr, "serving; changes of the input reach Envoy as they come")
+			d.controller.Run(ctx)
 		case <-ctx.Done():
 		}
 	}()

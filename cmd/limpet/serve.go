@@ -21,8 +21,8 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/controller"
 	"github.com/limpet-proxy/limpet/internal/gctune"
-	"github.com/limpet-proxy/limpet/internal/livereload"
 	"github.com/limpet-proxy/limpet/internal/serve"
 	"github.com/limpet-proxy/limpet/internal/xds"
 )
@@ -287,39 +287,33 @@ func (sc *serveCommand) serve(ctx context.Context, stop func(), c *cobra.Command
 	if err != nil {
 		return err
 	}
-	output := &serve.Output{
-		Traces:   traces,
-		Draining: known.draining, Owners: known.owners, Unselected: known.unselected,
-		Options:  sc.modules.options(sc.config.cachedOptions(compiler.TargetEnvoy, cmp.Or(sc.modules.path, sc.config.filter.path()))),
-		Compiled: serve.NewCompileMetrics(registry), Own: sc.listAddresses(), Remote: !isLocal(sc.listen),
+	followed := &controller.Controller{
+		Memory: known, Published: traces.Compiled, Compiled: serve.NewCompileMetrics(registry),
+		Options: sc.modules.options(sc.config.cachedOptions(compiler.TargetEnvoy, cmp.Or(sc.modules.path, sc.config.filter.path()))),
+		Served:  compiler.Served{Own: sc.listAddresses(), Remote: !isLocal(sc.listen)},
 	}
 	server := xds.NewServer(xds.Options{
 		Deadline: sc.deadline, ConnectionAge: sc.age, MostStreams: mostStreams, Authenticate: sc.tls.authenticate(), Identify: sc.tls.identify(),
-		Log: serve.Log{To: log, Answered: output.Answered}, Metrics: xds.NewMetrics(registry),
+		Log: serve.Log{To: log, Answered: followed.Answered}, Metrics: xds.NewMetrics(registry),
 		Staged: traces.Staged, Ready: serve.NewReadyListener, Judge: sc.config.filter.judge,
 	})
-	output.Server = server
-	go gctune.ReleaseWhenIdle(ctx, output.Done)
-	reconciler, err := sc.newReconciler(ctx, log, output, registry)
-	if err != nil {
+	followed.Server = server
+	go gctune.ReleaseWhenIdle(ctx, followed.Done)
+	if err := sc.followInput(ctx, log, followed, registry); err != nil {
 		return err
 	}
-	begun := time.Now()
-	result, err := reconciler.Start()
+	result, err := followed.Start()
 	if err != nil {
 		return err
 	}
 	for _, w := range result.Warnings {
 		log.Warn(w.String())
 	}
-	if _, err := output.Apply(ctx, begun, result); err != nil {
-		return err
-	}
 	defer func() {
 		stop()
 		sc.cluster.awaitEnd()
 	}()
-	return sc.serveUntil(ctx, log, server, registry, func() { reconciler.Run(ctx) })
+	return sc.serveUntil(ctx, log, server, registry, func() { followed.Run(ctx) })
 }
 
 // newTraces begins to send traces; nil where none are asked for.
@@ -334,34 +328,30 @@ func (sc *serveCommand) newTraces(ctx context.Context, log *slog.Logger) (*serve
 	return traces, err
 }
 
-// newReconciler makes what keeps the output up to date with files, or with an API server.
-func (sc *serveCommand) newReconciler(
-	ctx context.Context, log *slog.Logger, output *serve.Output, registry *prometheus.Registry,
-) (*livereload.Reconciler, error) {
+// followInput has a controller follow files, or an API server.
+func (sc *serveCommand) followInput(
+	ctx context.Context, log *slog.Logger, by *controller.Controller, registry *prometheus.Registry,
+) error {
 	if !sc.config.input.elsewhere {
-		if err := sc.tls.load(log); err != nil {
-			return nil, err
-		}
-		r := sc.config.newReconciler(serve.Lines{To: log})
-		r.Output = output
-		return r, nil
+		sc.config.followFiles(by, serve.Lines{To: log})
+		return sc.tls.load(log)
 	}
 	sc.cluster.manage = sc.proxies.manage
 	c, err := sc.cluster.follow(ctx, log)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := sc.tls.follow(ctx, c); err != nil {
-		return nil, err
+		return err
 	}
 	// An API server has admitted the objects, and Gateways may come later.
-	output.Admitted = true
-	if err := c.followKeys(ctx, &sc.config.keys, output.LongestUnused); err != nil {
-		return nil, err
+	by.Admitted = true
+	if err := c.followKeys(ctx, &sc.config.keys, by.LongestUnused); err != nil {
+		return err
 	}
-	r := c.newReconciler(ctx, &sc.config.keys)
-	r.Output, output.Notify = output, c.lead(ctx, output, registry, sc.newProxies(c, output))
-	return r, nil
+	c.feed(ctx, &sc.config.keys, by)
+	by.Notify = c.lead(ctx, by, registry, sc.newProxies(c, by))
+	return nil
 }
 
 // serveUntil listens, and follows the input until the context ends.
@@ -422,12 +412,4 @@ func (sc *serveCommand) newLogger(c *cobra.Command) *slog.Logger {
 		return slog.New(slog.NewJSONHandler(c.ErrOrStderr(), nil))
 	}
 	return slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil))
-}
-
-// unselectedFile is where limpet remembers which pods Services select; empty for nowhere.
-func (sc *serveCommand) unselectedFile() string {
-	if sc.draining == "" {
-		return ""
-	}
-	return sc.draining + ".unselected"
 }

@@ -127,6 +127,9 @@ func (s *State) markInward(was, now *backend.Places) {
 			s.markReaders(key, of.Namespace)
 		}
 	}
+	for _, service := range (*backend.Selection)(nil).ListMoved(s.selected.now) { // all that have left some
+		s.markReaders(service, namespaceOf(service))
+	}
 	for _, b := range s.objects.context.Backends {
 		s.markNamespace(b.Namespace)
 	}

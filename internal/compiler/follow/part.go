@@ -82,7 +82,8 @@ func (s *State) analyze(
 	if framed {
 		f.places, f.claims = s.newPlaces(input, t.Claims()), t.Claims()
 	}
-	backends := backend.NewIndex(input, c.backends.GetAll(backend.GatherPorts(input, f.places), backend.BuildPort), f.places, p.report)
+	pods := s.selected.now
+	backends := backend.NewIndex(input, c.backends.GetAll(backend.GatherPorts(input, pods, f.places), backend.BuildPort), pods, f.places, p.report)
 	backends.Secure(f.backendTLS.Has)
 	o := s.settings.Policy
 	o.Order, o.HeldNames = s.listening.Order, s.incumbents.names

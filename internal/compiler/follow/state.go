@@ -20,6 +20,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ancestors"
+	"github.com/limpet-proxy/limpet/internal/compiler/backend"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
@@ -67,6 +68,7 @@ type Moment struct {
 	Since     map[ir.HostKey]time.Time
 	Owners    lower.Owners
 	Moved     []ir.HostKey // addresses of which Owners says something else than before
+	Selection *backend.Selection
 	Files     func() []string
 	Listening gateway.Listening
 }
@@ -80,6 +82,7 @@ type State struct {
 	frame    *frame
 	groups   groups
 	attached map[*sessionPolicy]*report.Report // what there is to say of the attachment of each policy
+	selected selected
 	merged   *merged
 	said     said
 	room     *room
@@ -98,7 +101,7 @@ func New(s Settings) *State {
 	return &State{
 		settings: s, store: resource.NewStore(s.Admission), objects: newInventory(s.Controller), marks: newMarks(), groups: newGroups(),
 		attached: map[*sessionPolicy]*report.Report{}, merged: newMerged(s.Envoy), said: newSaid(),
-		room: newRoom(), incumbents: newIncumbents(), fresh: map[*group]bool{},
+		selected: newSelected(), room: newRoom(), incumbents: newIncumbents(), fresh: map[*group]bool{},
 	}
 }
 
@@ -139,6 +142,7 @@ func (s *State) Update(m Moment) (followed bool, err error) {
 		s.restart()
 	}
 	s.settleOrder(m)
+	s.updateSelection(m)
 	s.updateFrame(m)
 	s.updateAttached()
 	if err := s.updateGroups(m); err != nil {
@@ -218,6 +222,7 @@ func (s *State) ReportSteps(rep *report.Report) {
 		return
 	}
 	rep.Add(&s.frame.report)
+	rep.Add(&s.selected.report)
 	for _, r := range s.attached {
 		rep.Add(r)
 	}
@@ -228,6 +233,9 @@ func (s *State) ReportSteps(rep *report.Report) {
 		rep.Add(g.part.report)
 	}
 }
+
+// Selection is which pods Services select and have left, for the next [Moment].
+func (s *State) Selection() *backend.Selection { return s.selected.now }
 
 // ServesNothing reports whether a proxy would listen nowhere.
 func (s *State) ServesNothing() bool { return len(s.frame.listeners) == 0 }

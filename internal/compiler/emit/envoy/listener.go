@@ -144,6 +144,7 @@ func (e *emitter) newManager(s site) *hcmv3.HttpConnectionManager {
 		UpgradeConfigs: newWebsocketUpgrades(),
 		HttpFilters:    e.newHTTPFilters(),
 		AccessLog:      e.newAccessLogs(),
+		Tracing:        e.newTracing(),
 	}
 	if e.served {
 		manager.RouteSpecifier = &hcmv3.HttpConnectionManager_Rds{Rds: &hcmv3.Rds{

@@ -3,6 +3,7 @@ package envoy
 import (
 	"bytes"
 	"cmp"
+	"net/netip"
 	"slices"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
@@ -29,6 +30,8 @@ type Served struct {
 	// Gateway is its key, or AllGateways.
 	Gateway   string
 	Listeners []Packed
+	// Addresses are those of the listeners, in their order.
+	Addresses []ListenerAddress
 	// Routes has one for each listener, under its name, or for each site of a listener with TLS.
 	Routes []Packed
 	// Endpoints are those of all Clusters but the ones with names for hosts, which have theirs themselves.
@@ -39,6 +42,14 @@ type Served struct {
 	Filter     []Packed
 	Trial      Packed
 	PluginJSON []byte
+
+	filter Settings // that the filter is made of
+}
+
+// ListenerAddress is where a listener listens, for connections or datagrams.
+type ListenerAddress struct {
+	At  netip.AddrPort
+	UDP bool
 }
 
 // AllGateways is in the place of a Gateway's key where proxies serve all of them. No Gateway has it.
@@ -47,6 +58,7 @@ const AllGateways = "*"
 // GatewayConfig is a Gateway's part of a configuration: its listeners and what they lead to.
 type GatewayConfig struct {
 	Gateway string
+	Story   Story
 	*ir.Config
 }
 
@@ -67,7 +79,7 @@ func (r Renderer) Serve(clusters []ir.Cluster, settings Settings, gateways []Gat
 }
 
 func (r Renderer) serveGateway(a Assembly, clusters map[string]Cluster, g GatewayConfig) (*Served, error) {
-	d, err := a.ServeFrame(g.Gateway, g.Listeners)
+	d, err := a.ServeFrame(g.Gateway, g.Listeners, g.Story)
 	if err != nil {
 		return nil, err
 	}
@@ -87,11 +99,13 @@ func (r Renderer) serveGateway(a Assembly, clusters map[string]Cluster, g Gatewa
 }
 
 // ServeFrame is a Gateway's configuration without routes and clusters; without a key that of all of them.
-func (a Assembly) ServeFrame(gateway string, listeners []ir.Listener) (*Served, error) {
+func (a Assembly) ServeFrame(gateway string, listeners []ir.Listener, story Story) (*Served, error) {
 	e := a.newEmitter()
+	e.story, e.gateway = story, gateway
 	d := &Served{Gateway: cmp.Or(gateway, AllGateways), PluginJSON: a.Settings.PluginJSON}
 	for _, l := range listeners {
 		d.Listeners = append(d.Listeners, e.packResource(listenerName(l), e.newListener(l)))
+		d.Addresses = append(d.Addresses, ListenerAddress{netip.AddrPortFrom(l.Address, l.Port), l.UDP})
 		for _, h := range l.TLSHosts {
 			d.Secrets = append(d.Secrets, e.packSecrets(h.Certificates)...)
 		}
@@ -100,6 +114,10 @@ func (a Assembly) ServeFrame(gateway string, listeners []ir.Listener) (*Served, 
 	slices.SortFunc(d.Secrets, comparePacked)
 	d.Secrets = slices.CompactFunc(d.Secrets, func(a, b Packed) bool { return a.Name == b.Name })
 	if len(listeners) > 0 {
+		d.filter = Settings{
+			ModulePath: a.Settings.ModulePath, ModuleSHA256: a.Settings.ModuleSHA256, Native: a.Settings.Native,
+			Plugin: a.Settings.Plugin, PluginJSON: a.Settings.PluginJSON,
+		}
 		d.Filter = []Packed{{Name: FilterName(a.Settings.Native), Content: e.renderLimpet(a.Settings.PluginJSON)}}
 		trial := e.newTrial()
 		d.Trial = e.packResource(trial.Name, trial)

@@ -1,4 +1,4 @@
-package livereload
+package memory
 
 import (
 	"maps"
@@ -12,17 +12,12 @@ type Draining struct {
 	// Since has each such host with the time at which it was first seen to terminate.
 	Since map[compiler.HostKey]time.Time
 
-	memory Memory
+	table table[compiler.HostKey, time.Time]
 }
 
-// NewDraining begins with what a file says, and keeps it up to date; without a file with nothing. A file that can't be
-// read is an error, and what comes of it begins with nothing.
-func NewDraining(file string) (*Draining, error) { return NewDrainingIn(FileMemory(file)) }
-
-// NewDrainingIn is NewDraining for any memory.
-func NewDrainingIn(m Memory) (*Draining, error) {
-	since, err := recall[compiler.HostKey, time.Time](m)
-	return &Draining{Since: since, memory: m}, err
+func newDraining(s Store) (*Draining, error) {
+	t, since, err := load[compiler.HostKey](s, func(time.Time) bool { return true })
+	return &Draining{Since: since, table: t}, err
 }
 
 // See notes which hosts terminate at a time. Those that do so no more are forgotten, so that an address that comes back
@@ -38,6 +33,7 @@ func (d *Draining) See(hosts []compiler.HostKey, now time.Time) error {
 	if maps.EqualFunc(seen, d.Since, time.Time.Equal) {
 		return nil
 	}
+	before := d.Since
 	d.Since = seen
-	return remember(d.memory, d.Since, func(time.Time) bool { return true }, false)
+	return d.table.replace(before, seen, time.Time.Equal)
 }

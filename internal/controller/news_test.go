@@ -1,4 +1,4 @@
-package serve
+package controller
 
 import (
 	"encoding/json"
@@ -6,10 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/limpet-proxy/limpet/compiler"
-	"github.com/limpet-proxy/limpet/internal/livereload"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -19,32 +17,26 @@ var (
 )
 
 // applyObjects applies documents as those of an API server, each a source of its own.
-func applyObjects(t *testing.T, o *Output, keys policyconfig.Keys, text string) livereload.Inputs {
+func applyObjects(t *testing.T, c *Controller, keys policyconfig.Keys, text string) []compiler.Source {
 	t.Helper()
-	in := livereload.Inputs{Keys: keys}
+	in := Input{Keys: keys}
 	for _, one := range strings.Split(text, "\n---\n") {
 		name := kindLine.FindStringSubmatch(one)[1] + "/default/" + nameLine.FindStringSubmatch(one)[1]
 		in.Sources = append(in.Sources, compiler.Source{Name: name, Data: []byte(one)})
 	}
 	slices.SortFunc(in.Sources, func(a, b compiler.Source) int { return strings.Compare(a.Name, b.Name) })
-	result, err := o.Compile(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := o.Apply(t.Context(), time.Now(), result); err != nil {
-		t.Fatal(err)
-	}
-	return in
+	takeInput(t, c, in)
+	return in.Sources
 }
 
 // TestNews: statuses are found out for changes that they may depend on alone. Pods that come and go are none, unless there is something
 // to say of them.
 func TestNews(t *testing.T) {
-	o, keys := newOutput(t)
-	o.Admitted = true
+	c, keys := newController(t)
+	c.Admitted = true
 	asked := 0
-	o.Notify = func() { asked++ }
-	text := withCertificate(t, podDocuments)
+	c.Notify = func() { asked++ }
+	text := readGateways(t) + podDocuments
 	last := ""
 	for _, step := range []struct {
 		name, from, to string
@@ -65,11 +57,11 @@ func TestNews(t *testing.T) {
 		if text = strings.Replace(text, step.from, step.to, 1); step.name == "no pod" {
 			text = text[:strings.Index(text, "\nignored:")]
 		}
-		in := applyObjects(t, o, keys, text)
+		sources := applyObjects(t, c, keys, text)
 		if asks := asked > before; asks != step.asks {
 			t.Errorf("%s: statuses are asked for %v", step.name, asks)
 		}
-		checked, err := o.Check(in, nil)
+		checked, err := c.Check(sources, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

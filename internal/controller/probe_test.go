@@ -1,4 +1,4 @@
-package serve
+package controller
 
 import (
 	"fmt"
@@ -7,11 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/limpet-proxy/limpet/compiler"
-	"github.com/limpet-proxy/limpet/internal/livereload"
-	"github.com/limpet-proxy/limpet/internal/xds"
 )
 
 // tenant is a Gateway on a port, at addresses if there are any, with a route to a Service that has an endpoint.
@@ -33,45 +30,31 @@ func tenant(namespace string, port int, addresses, endpoint string) string {
 const class = `{apiVersion: gateway.networking.k8s.io/v1, kind: GatewayClass, metadata: {name: limpet}, ` +
 	`spec: {controllerName: limpet.dev/gateway-controller}}`
 
-// newOwn makes the output for an Envoy on this machine that serves all Gateways.
-func newOwn(t *testing.T) *Output {
+// newOwn makes the controller for an Envoy on this machine that serves all Gateways.
+func newOwn(t *testing.T) *Controller {
 	t.Helper()
-	o := &Output{
-		Server: xds.NewServer(xds.Options{Deadline: time.Minute}), Together: true, Probe: true,
-		Options: func(livereload.Inputs) compiler.Options {
-			return compiler.Options{Bind: "127.0.0.1", Envoy: &compiler.EnvoyOptions{Admin: "127.0.0.1:9901", ModulePath: "/limpet.wasm"}}
-		},
+	c, _ := newController(t)
+	c.Served.Together, c.Probe = true, true
+	c.Options = func(Input) compiler.Options {
+		return compiler.Options{Bind: "127.0.0.1", Envoy: &compiler.EnvoyOptions{Admin: "127.0.0.1:9901", ModulePath: "/limpet.wasm"}}
 	}
-	var err error
-	if o.Draining, err = livereload.NewDraining(""); err != nil {
-		t.Fatal(err)
-	}
-	if o.Owners, err = livereload.NewOwners(""); err != nil {
-		t.Fatal(err)
-	}
-	return o
+	return c
 }
 
-// takeFiles has an output take files, and serve what they come to.
-func takeFiles(t *testing.T, o *Output, files ...string) *compiler.Result {
+// takeFiles makes a pass of files, and publishes it.
+func takeFiles(t *testing.T, c *Controller, files ...string) *pass {
 	t.Helper()
-	in := livereload.Inputs{}
+	in := Input{}
 	for i, text := range files {
 		in.Sources = append(in.Sources, compiler.Source{Name: string(rune('a'+i)) + ".yaml", Data: []byte(text)})
 	}
-	result, err := o.Compile(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := o.Apply(t.Context(), time.Now(), result); err != nil {
-		t.Fatal(err)
-	}
-	return result
+	p, _ := takeInput(t, c, in)
+	return p
 }
 
 // listTold names the objects of which something new is said.
-func listTold(o *Output) (objects []string) {
-	for _, w := range o.NewWarnings() {
+func listTold(p *pass) (objects []string) {
+	for _, w := range p.warnings {
 		objects = append(objects, w.Object)
 	}
 	slices.Sort(objects)
@@ -95,28 +78,29 @@ func TestUnusableAddresses(t *testing.T) {
 	}
 	port := free.Addr().(*net.TCPAddr).Port
 	_ = free.Close()
-	o := newOwn(t)
-	takeFiles(t, o, class, tenant("a", port, "", "10.0.0.11"))
+	c := newOwn(t)
+	takeFiles(t, c, class, tenant("a", port, "", "10.0.0.11"))
 	hostile := tenant("b", port, "{value: 192.0.2.1}", "10.0.0.2") + tenant("c", taken.Addr().(*net.TCPAddr).Port, "", "10.0.0.3") +
 		tenant("d", 9901, "", "10.0.0.4")
-	next := takeFiles(t, o, class, tenant("a", port, "", "10.0.0.13"), hostile)
+	second := takeFiles(t, c, class, tenant("a", port, "", "10.0.0.13"), hostile)
+	next := second.result
 	if got := len(next.Served[0].Listeners); got != 1 || next.Until.IsZero() {
 		t.Errorf("%d listeners, want that of namespace a; again at %v", got, next.Until)
 	}
-	if got := strings.Join(listTold(o), ", "); !strings.Contains(got, "Gateway b/gw, Gateway c/gw, Gateway d/gw") {
+	if got := strings.Join(listTold(second), ", "); !strings.Contains(got, "Gateway b/gw, Gateway c/gw, Gateway d/gw") {
 		t.Errorf("told are %s", got)
 	}
 	if endpoints := next.Served[0].Endpoints; !strings.Contains(string(endpoints[0].Content), "10.0.0.13") {
 		t.Errorf("the change of a's endpoint is not live: %q", endpoints)
 	}
-	if _, err := o.Compile(livereload.Inputs{Sources: []compiler.Source{
+	if _, err := c.compile(Input{Sources: []compiler.Source{
 		{Name: "a.yaml", Data: []byte(class)}, {Name: "b.yaml", Data: []byte(hostile)},
 	}}); err == nil || !strings.Contains(err.Error(), "192.0.2.1") {
 		t.Errorf("with no listener left: %v", err)
 	}
 	_ = taken.Close()
-	again := takeFiles(t, o, class, tenant("a", port, "", "10.0.0.13"), hostile)
-	if at := listAddresses(again.Served); !slices.Contains(at, netip.MustParseAddrPort(taken.Addr().String())) || len(at) != 2 {
+	again := takeFiles(t, c, class, tenant("a", port, "", "10.0.0.13"), hostile)
+	if at := listAddresses(again.result.Served...); !slices.Contains(at, netip.MustParseAddrPort(taken.Addr().String())) || len(at) != 2 {
 		t.Errorf("with c's address free there are listeners at %v", at)
 	}
 }
@@ -148,11 +132,12 @@ const othersFaults = `
 // TestOthersFaults: what a namespace has that limpet does not support, or that is another controller's, holds up no other's
 // change. Files with invalid documents are held (TestHeldFiles). All of it froze before (H2 of the security review).
 func TestOthersFaults(t *testing.T) {
-	o := newOwn(t)
-	o.Probe = false
+	c := newOwn(t)
+	c.Probe = false
 	own := tenant("b", 8082, "", "10.0.0.2")
-	takeFiles(t, o, class, tenant("a", 8081, "", "10.0.0.11"), own)
-	result := takeFiles(t, o, class, tenant("a", 8081, "", "10.0.0.13"), own+othersFaults)
+	takeFiles(t, c, class, tenant("a", 8081, "", "10.0.0.11"), own)
+	p := takeFiles(t, c, class, tenant("a", 8081, "", "10.0.0.13"), own+othersFaults)
+	result := p.result
 	served := ""
 	for _, endpoints := range result.Served[0].Endpoints {
 		served += string(endpoints.Content)
@@ -160,12 +145,12 @@ func TestOthersFaults(t *testing.T) {
 	if !strings.Contains(served, "10.0.0.13") || !strings.Contains(served, "10.0.0.2") || len(result.Served[0].Listeners) != 2 {
 		t.Errorf("%d listeners; endpoints: %q", len(result.Served[0].Listeners), served)
 	}
-	for _, w := range o.NewWarnings() {
+	for _, w := range p.warnings {
 		if strings.Contains(w.Object, " a/") || w.File != "c.yaml" {
 			t.Errorf("namespace a is told: %s", w)
 		}
 	}
-	told := listTold(o)
+	told := listTold(p)
 	for _, object := range []string{"Gateway b/theirs", "HTTPRoute b/regex"} {
 		if !slices.Contains(told, object) {
 			t.Errorf("nothing is said of %q: %v", object, told)

@@ -1,4 +1,4 @@
-package serve
+package controller
 
 import (
 	"encoding/json"
@@ -16,12 +16,13 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/limpet-proxy/limpet/compiler"
-	"github.com/limpet-proxy/limpet/internal/livereload"
+	"github.com/limpet-proxy/limpet/internal/memory"
+	"github.com/limpet-proxy/limpet/internal/serve"
 	"github.com/limpet-proxy/limpet/internal/xds"
 )
 
 // podDocuments has a pod at an address.
-const podDocuments = documents + `
+const podDocuments = `
 ---
 apiVersion: discovery.k8s.io/v1
 kind: EndpointSlice
@@ -32,10 +33,10 @@ endpoints: [{addresses: [10.0.1.1], targetRef: {kind: Pod, name: s, uid: first}}
 `
 
 // dial has the server listen, and connects to it.
-func dial(t testing.TB, o *Output) (connection *grpc.ClientConn, disconnect func()) {
+func dial(t testing.TB, c *Controller) (connection *grpc.ClientConn, disconnect func()) {
 	t.Helper()
 	rpc := grpc.NewServer()
-	o.Server.Register(rpc)
+	c.Server.Register(rpc)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -53,9 +54,9 @@ func dial(t testing.TB, o *Output) (connection *grpc.ClientConn, disconnect func
 }
 
 // connectSilent connects an Envoy that asks for its configuration and answers nothing.
-func connectSilent(t *testing.T, o *Output, gateway string) (disconnect func()) {
+func connectSilent(t *testing.T, c *Controller, gateway string) (disconnect func()) {
 	t.Helper()
-	connection, disconnect := dial(t, o)
+	connection, disconnect := dial(t, c)
 	t.Cleanup(disconnect)
 	stream, err := discoveryv3.NewAggregatedDiscoveryServiceClient(connection).DeltaAggregatedResources(t.Context())
 	if err != nil {
@@ -67,7 +68,7 @@ func connectSilent(t *testing.T, o *Output, gateway string) (disconnect func()) 
 	if err := stream.Send(request); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(10 * time.Second); len(o.Server.Clients()) == 0; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(10 * time.Second); len(c.Server.Clients()) == 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("it does not connect")
 		}
@@ -75,35 +76,35 @@ func connectSilent(t *testing.T, o *Output, gateway string) (disconnect func()) 
 	return disconnect
 }
 
-// faultyMemory forgets everything, and may say that it can't remember what is urgent.
-type faultyMemory struct{ fails bool }
+// faultyStore forgets everything, and may say that it can't remember what is urgent.
+type faultyStore struct{ fails bool }
 
-func (m *faultyMemory) Read() (map[string]json.RawMessage, error) { return nil, nil }
+func (m *faultyStore) Read() (map[string]json.RawMessage, error) { return nil, nil }
 
-func (m *faultyMemory) Write(_ map[string]json.RawMessage, urgent bool) error {
+func (m *faultyStore) Write(_ map[string]json.RawMessage, urgent bool) error {
 	if m.fails && urgent {
 		return errors.New("no room")
 	}
 	return nil
 }
 
-func (m *faultyMemory) Whole() bool { return false }
+func (m *faultyStore) Whole() bool { return false }
 
 // TestUnsettledAddressHoldsUpNothing: an Envoy that does not answer holds up neither a change nor the address in it that has passed to
 // another pod, which is an endpoint for those who know that. Once all know, nothing is left of it.
 //
 // requirements: S42
 func TestUnsettledAddressHoldsUpNothing(t *testing.T) {
-	o, keys := newOutput(t)
-	memory := &faultyMemory{}
-	o.Owners, _ = livereload.NewOwnersIn(memory)
-	o.Server = xds.NewServer(xds.Options{Deadline: time.Minute, Identify: xds.IdentifyByCertificate("limpet"), Log: Log{To: slog.New(slog.DiscardHandler)}})
-	text := withCertificate(t, podDocuments)
-	apply(t, o, keys, text)
-	disconnect := connectSilent(t, o, "default/one")
+	c, keys := newController(t)
+	store := &faultyStore{}
+	c.Memory = memory.Load(func(*memory.Kind) memory.Store { return store }, func(string, error) {})
+	c.Server = xds.NewServer(xds.Options{Deadline: time.Minute, Identify: xds.IdentifyByCertificate("limpet"), Log: serve.Log{To: slog.New(slog.DiscardHandler)}})
+	text := readGateways(t) + podDocuments
+	apply(t, c, keys, text)
+	disconnect := connectSilent(t, c, "default/one")
 	search := func() *xds.Resource {
 		t.Helper()
-		all := o.Server.Latest("default/two").Resources(xds.Endpoint)
+		all := c.Server.Latest("default/two").Resources(xds.Endpoint)
 		if len(all) != 1 || !strings.Contains(all[0].Body.String(), "10.0.1.1") {
 			t.Fatalf("the address is no endpoint: %v", all)
 		}
@@ -112,46 +113,46 @@ func TestUnsettledAddressHoldsUpNothing(t *testing.T) {
 	if before := search(); len(before.Moved) > 0 {
 		t.Errorf("before it passes to another pod there are endpoints without it: %v", before.Moved)
 	}
-	compile := func(uid string) (*compiler.Result, error) {
+	compile := func(uid string) (*pass, error) {
 		data := []byte(strings.Replace(text, "uid: first", "uid: "+uid, 1))
-		return o.Compile(livereload.Inputs{Keys: keys, Sources: []compiler.Source{{Name: "a.yaml", Data: data}}})
+		return c.compile(Input{Keys: keys, Sources: []compiler.Source{{Name: "a.yaml", Data: data}}})
 	}
-	pass := func(uid string) *compiler.Result {
+	move := func(uid string) *compiler.Result {
 		t.Helper()
-		result, err := compile(uid)
+		p, err := compile(uid)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := o.Apply(t.Context(), time.Now(), result); err != nil {
+		if _, err := c.publish(time.Now(), p); err != nil {
 			t.Fatal(err)
 		}
-		return result
+		return p.result
 	}
-	result := pass("second")
+	result := move("second")
 	if moved := search(); strings.Contains(moved.Without(moved.Moved).Body.String(), "10.0.1.1") {
 		t.Errorf("who does not know that it is another's gets the endpoints %v", moved.Without(moved.Moved))
 	}
 	if result.Until.IsZero() || time.Until(result.Until) > time.Second {
 		t.Errorf("it is looked at again at %v", result.Until)
 	}
-	if again := pass("second"); !again.Unsettled || !again.Until.After(result.Until) {
+	if again := move("second"); !again.Unsettled || !again.Until.After(result.Until) {
 		t.Errorf("while an Envoy does not answer it is settled %v, and looked at again at %v", !again.Unsettled, again.Until)
 	}
 	disconnect()
-	for end := time.Now().Add(10 * time.Second); len(o.Server.Clients()) > 0; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(10 * time.Second); len(c.Server.Clients()) > 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("it does not go")
 		}
 	}
-	memory.fails = true
+	store.fails = true
 	if _, err := compile("third"); err == nil {
 		t.Fatal("what can't be remembered is compiled")
 	}
-	memory.fails = false
-	if !pass("third").Unsettled {
+	store.fails = false
+	if !move("third").Unsettled {
 		t.Error("what was never served is taken for known")
 	}
-	if after := pass("third"); after.Unsettled || !after.Until.IsZero() || o.Owners.IsPending() {
+	if after := move("third"); after.Unsettled || !after.Until.IsZero() || c.Memory.Owners.IsPending() {
 		t.Errorf("once all know it is settled %v, and looked at again at %v", !after.Unsettled, after.Until)
 	}
 }
@@ -159,22 +160,22 @@ func TestUnsettledAddressHoldsUpNothing(t *testing.T) {
 // TestUnsettledAddressesOneByOne: who knows that an address is another pod's keeps it while the next one passes to another, though an Envoy
 // that does not answer knows of neither.
 func TestUnsettledAddressesOneByOne(t *testing.T) {
-	o, keys := newOutput(t)
-	o.Server = xds.NewServer(xds.Options{
-		Deadline: time.Minute, Identify: xds.IdentifyByCertificate("limpet"), Log: Log{To: slog.New(slog.DiscardHandler)},
+	c, keys := newController(t)
+	c.Server = xds.NewServer(xds.Options{
+		Deadline: time.Minute, Identify: xds.IdentifyByCertificate("limpet"), Log: serve.Log{To: slog.New(slog.DiscardHandler)},
 	})
 	const two = "uid: a}}, {addresses: [10.0.1.2], targetRef: {kind: Pod, name: r, uid: b}}]"
-	text := strings.Replace(withCertificate(t, podDocuments), "uid: first}}]", two, 1)
-	apply(t, o, keys, text)
-	connectSilent(t, o, "default/one")
+	text := strings.Replace(readGateways(t)+podDocuments, "uid: first}}]", two, 1)
+	apply(t, c, keys, text)
+	connectSilent(t, c, "default/one")
 	for _, step := range []struct{ from, to, moved string }{
 		{"uid: a", "uid: c", "10.0.1.1 c"},
 		{"uid: b", "uid: d", "10.0.1.1 c, 10.0.1.2 d"},
 		{"uid: c", "uid: e", "10.0.1.1 e, 10.0.1.2 d"},
 	} {
 		text = strings.Replace(text, step.from, step.to, 1)
-		apply(t, o, keys, text)
-		endpoints := o.Server.Latest("default/two").Resources(xds.Endpoint)[0]
+		apply(t, c, keys, text)
+		endpoints := c.Server.Latest("default/two").Resources(xds.Endpoint)[0]
 		moved := strings.ReplaceAll(strings.Join(endpoints.Moved, ", "), ":8080", "")
 		if moved != step.moved {
 			t.Errorf("%s: those that moved are %q; want %q", step.to, moved, step.moved)

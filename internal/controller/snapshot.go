@@ -1,6 +1,7 @@
-package serve
+package controller
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
@@ -32,8 +33,8 @@ func (p published) follow(since time.Time, d *envoy.Served) published {
 			r.Needs = packed.Clusters
 			r.Moved, r.Without = packed.Moved, func(moved []string) *xds.Resource { return leaveOut(packed, moved) }
 			if t == xds.Filter {
-				r.Origin = pluginText(d.PluginJSON)
-				r.Vary = varyFilter
+				r.Origin = json.RawMessage(d.PluginJSON) // it may hold keys
+				r.Vary = func(content []byte, times int) []byte { return varyFilter(d, content, times) }
 				r.Trial = xds.NewResource(xds.Listener, d.Trial.Name, d.Trial.Content)
 			}
 			edit.Set = append(edit.Set, r)
@@ -92,14 +93,11 @@ func byName(all []envoy.Packed) map[string]envoy.Packed {
 	return named
 }
 
-// pluginText is the text of a filter's configuration, which may hold keys.
-type pluginText []byte
-
 // varyFilter is an xds.Resource's Vary for filters, with one of several texts.
-func varyFilter(content []byte, times int) []byte {
-	varied, err := envoy.VaryFilter(content, times)
+func varyFilter(d *envoy.Served, content []byte, times int) []byte {
+	varied, err := d.VaryFilter(times)
 	if err != nil {
-		return content // it is one of ours, and can be read
+		return content // it was written before
 	}
 	return varied
 }

@@ -1,4 +1,4 @@
-package livereload
+package memory
 
 import (
 	"encoding/json"
@@ -23,7 +23,7 @@ var (
 // pod before are no news, and nothing of it is forgotten over a restart.
 func TestOwners(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "owners.json")
-	o, err := NewOwners(file)
+	o, err := newOwners(OpenFile(file))
 	check := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -61,7 +61,7 @@ func TestOwners(t *testing.T) {
 				t.Errorf("%s: %v is %q's, want %q", s.what, host, o.Of[host].UID, uid)
 			}
 		}
-		if o, err = NewOwners(file); err != nil { // each step is another limpet's
+		if o, err = newOwners(OpenFile(file)); err != nil { // each step is another limpet's
 			t.Fatal(err)
 		}
 	}
@@ -70,7 +70,7 @@ func TestOwners(t *testing.T) {
 	}
 	news, err := o.Confirm()
 	check(err)
-	o, err = NewOwners(file)
+	o, err = newOwners(OpenFile(file))
 	check(err)
 	if !news || o.IsPending() || !o.Of[hostA].Live || !o.Of[hostA].Reused {
 		t.Errorf("after it is confirmed: %v", o.Of)
@@ -83,7 +83,7 @@ func TestOwners(t *testing.T) {
 // TestOwnersOfStrangers: what the slices of a namespace say of an address takes it from no pod of another namespace, and a memory
 // of before there were namespaces in it is nobody's.
 func TestOwnersOfStrangers(t *testing.T) {
-	o := newOwners(t)
+	o := New().Owners
 	stranger := compiler.HostKey{Namespace: "b", Address: hostA.Address}
 	for _, pods := range [][]compiler.PodAt{{{HostKey: hostA, UID: "p1"}}, {{HostKey: stranger, UID: "thief"}, {HostKey: hostA, UID: "p1"}}} {
 		if moved, err := o.See(pods, time.Now()); len(moved) > 0 || err != nil {
@@ -95,24 +95,14 @@ func TestOwnersOfStrangers(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "owners.json")
 	must(t, os.WriteFile(file, []byte(`{"10.0.0.1:80": {"uid": "p0"}}`), 0o600))
-	old, err := NewOwners(file)
+	old, err := newOwners(OpenFile(file))
 	must(t, err)
 	if _, known := old.Of[hostA]; known || len(old.Of) != 1 {
 		t.Errorf("an old memory is read as %v", old.Of)
 	}
 }
 
-// newOwners remembers nothing over a restart.
-func newOwners(t testing.TB) *Owners {
-	t.Helper()
-	o, err := NewOwners("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return o
-}
-
-// lastEntries is a memory that is not whole, and has what was written last.
+// lastEntries is a store that is not whole, and has what was written last.
 type lastEntries struct{ entries map[string]json.RawMessage }
 
 func (m *lastEntries) Read() (map[string]json.RawMessage, error) { return m.entries, nil }
@@ -126,7 +116,7 @@ func (m *lastEntries) Write(entries map[string]json.RawMessage, _ bool) error {
 // that is worth it, and nothing else, though only what has changed is written down.
 func TestOwnersRemembersAll(t *testing.T) {
 	random, m, now := rand.New(rand.NewPCG(18, 2)), &lastEntries{}, time.Unix(1_700_000_000, 0)
-	o, err := NewOwnersIn(m)
+	o, err := newOwners(m)
 	must(t, err)
 	for round := range 400 {
 		var pods []compiler.PodAt
@@ -156,7 +146,7 @@ func TestOwnersRemembersAll(t *testing.T) {
 			t.Fatalf("round %d: it remembers %s, want %s: %v", round, got, text, err)
 		}
 		if random.IntN(20) == 0 {
-			o, err = NewOwnersIn(m)
+			o, err = newOwners(m)
 			must(t, err)
 		}
 	}

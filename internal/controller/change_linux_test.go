@@ -1,4 +1,4 @@
-package serve
+package controller
 
 import (
 	"bytes"
@@ -18,7 +18,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/compiler/scaletest"
-	"github.com/limpet-proxy/limpet/internal/livereload"
+	"github.com/limpet-proxy/limpet/internal/serve"
 	"github.com/limpet-proxy/limpet/internal/xds"
 )
 
@@ -79,7 +79,7 @@ func BenchmarkCheck(b *testing.B) {
 			for b.Loop() {
 				count++
 				s.change(b, "HTTPRoute", "value: /cart", "value: /cart")
-				if _, err := s.output.Check(livereload.Inputs{Sources: s.sources}, nil); err != nil {
+				if _, err := s.controller.Check(s.sources, nil); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -102,50 +102,37 @@ func processorTime() time.Duration {
 
 // changing is a server whose input changes.
 type changing struct {
-	output  *Output
-	sources []compiler.Source
-	inputs  chan livereload.Inputs
-	live    chan struct{}
-	count   int
-	stop    func()
+	controller *Controller
+	sources    []compiler.Source
+	inputs     chan Input
+	live       chan struct{}
+	count      int
+	stop       func()
 }
 
 func startChanging(b *testing.B, routes int, more ...string) *changing {
 	b.Helper()
-	s := &changing{sources: splitSources(scaletest.MakeRoutes(routes)), inputs: make(chan livereload.Inputs, 1), live: make(chan struct{}, 100)}
+	s := &changing{sources: splitSources(scaletest.MakeRoutes(routes)), inputs: make(chan Input, 1), live: make(chan struct{}, 100)}
 	for i, text := range more {
 		s.sources = append(s.sources, compiler.Source{Name: fmt.Sprintf("more/%d", i), Data: []byte(text)})
 	}
-	draining, _ := livereload.NewDraining("")
-	owners, _ := livereload.NewOwners("")
-	unselected, err := livereload.NewUnselected("")
-	if err != nil {
-		b.Fatal(err)
-	}
 	cache := compiler.NewCache()
-	o := &Output{
-		Draining: draining, Owners: owners, Unselected: unselected, Admitted: true,
-		Options: func(in livereload.Inputs) compiler.Options {
-			return compiler.Options{Keys: in.Keys, Cache: cache, Envoy: &compiler.EnvoyOptions{ModulePath: "/limpet.wasm", Admin: compiler.NoAdmin}}
-		},
-		Server: xds.NewServer(xds.Options{
-			Deadline: time.Minute, Identify: xds.IdentifyByCertificate("limpet"), Log: liveLog{Log{To: slog.New(slog.DiscardHandler)}, s.live},
-		}),
+	c, _ := newController(b)
+	c.Admitted, c.Changes = true, s
+	c.Options = func(in Input) compiler.Options {
+		return compiler.Options{Keys: in.Keys, Cache: cache, Envoy: &compiler.EnvoyOptions{ModulePath: "/limpet.wasm", Admin: compiler.NoAdmin}}
 	}
-	s.output = o
+	c.Server = xds.NewServer(xds.Options{
+		Deadline: time.Minute, Identify: xds.IdentifyByCertificate("limpet"), Log: liveLog{serve.Log{To: slog.New(slog.DiscardHandler)}, s.live},
+	})
+	c.Read = func(io.Writer) (Input, error) { return Input{Sources: s.sources}, nil }
+	s.controller = c
 	ctx, cancel := context.WithCancel(context.Background())
-	r := &livereload.Reconciler{Changes: s, Output: o, Stderr: io.Discard, Read: func(io.Writer) (livereload.Inputs, error) {
-		return livereload.Inputs{Sources: s.sources}, nil
-	}}
-	result, err := r.Start()
-	if err != nil {
+	if _, err := c.Start(); err != nil {
 		b.Fatal(err)
 	}
-	if _, err := o.Apply(ctx, time.Now(), result); err != nil {
-		b.Fatal(err)
-	}
-	go r.Run(ctx)
-	disconnect := connectWilling(b, o, "default/web")
+	go c.Run(ctx)
+	disconnect := connectWilling(b, c, "default/web")
 	s.stop = func() {
 		disconnect()
 		cancel()
@@ -182,7 +169,7 @@ func (s *changing) change(b *testing.B, kind, word, other string) time.Duration 
 	}
 	s.sources = next
 	begun := time.Now()
-	s.inputs <- livereload.Inputs{}
+	s.inputs <- Input{}
 	select {
 	case <-s.live:
 	case <-time.After(time.Minute):
@@ -201,12 +188,9 @@ func (s *changing) Next(ctx context.Context, _ time.Time) (time.Time, bool) {
 	}
 }
 
-// Changed tells whether there is another one.
-func (s *changing) Changed() bool { return len(s.inputs) > 0 }
-
 // liveLog tells when an Envoy has all of a change.
 type liveLog struct {
-	Log
+	serve.Log
 	live chan<- struct{}
 }
 
@@ -214,9 +198,9 @@ type liveLog struct {
 func (l liveLog) Live(xds.ClientStatus, time.Duration) { l.live <- struct{}{} }
 
 // connectWilling connects an Envoy that asks for everything and takes it at once.
-func connectWilling(b *testing.B, o *Output, gateway string) (disconnect func()) {
+func connectWilling(b *testing.B, c *Controller, gateway string) (disconnect func()) {
 	b.Helper()
-	connection, hangUp := dial(b, o)
+	connection, hangUp := dial(b, c)
 	ctx, cancel := context.WithCancel(context.Background())
 	stream, err := discoveryv3.NewAggregatedDiscoveryServiceClient(connection).DeltaAggregatedResources(ctx)
 	if err != nil {

@@ -1,13 +1,17 @@
-package livereload
+package backend_test
 
 import (
+	"encoding/json"
 	"fmt"
-	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/compiler/backend"
+	"github.com/limpet-proxy/limpet/internal/compiler/read"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
 const keepPolicy = `apiVersion: limpet.dev/v1alpha1
@@ -69,49 +73,76 @@ func TestUnselected(t *testing.T) {
 		"two pods of one address": {
 			{keepPolicy + sliceText("10.0.0.1 ", "10.0.0.2 ") + all + podText("10.0.0.1 c"), ""}, {keepPolicy + sliceText("10.0.0.2 ") + all + podText("10.0.0.1 c"), ""},
 		},
+		"slices that know the pod later": {
+			{keepPolicy + sliceText("10.0.0.1 ", "10.0.0.2 ") + all, ""}, {keepPolicy + both + all, ""}, {keepPolicy + onlyB + all, "10.0.0.1 a @2"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			file := filepath.Join(t.TempDir(), "unselected.json")
+			var known *backend.Selection
 			for i, step := range steps {
-				u, err := NewUnselected(file)
-				must(t, err)
-				sources, err := u.Extend([]compiler.Source{{Name: "a.yaml", Data: []byte(step.documents)}}, "", time.Unix(int64(i), 500))
-				must(t, err)
-				if got := describeKept(sources[1:]); got != step.want {
+				objects := admitSelection(t, step.documents)
+				next := known.Follow(objects, time.Unix(int64(i), 500))
+				if got := describeLeft(next); got != step.want {
 					t.Errorf("step %d: %q, want %q", i, got, step.want)
 				}
+				if again := next.Follow(objects, time.Unix(1000, 0)); again != next {
+					t.Errorf("step %d: the same input makes %v of %v", i, again.Pods, next.Pods)
+				}
+				known = recallSelection(t, next)
 			}
 		})
 	}
 }
 
-// describeKept says which pods the added source stands for, and since which second: it is read as any other.
-func describeKept(added []compiler.Source) string {
-	var r sourceReader
+// admitSelection gives the objects of documents.
+func admitSelection(t *testing.T, documents string) *resource.Objects {
+	t.Helper()
+	rep := &report.Report{}
+	objects, err := resource.Admit([]read.Source{{Name: "a.yaml", Data: []byte(documents)}}, resource.Options{}, rep)
+	if err != nil || len(rep.Errors(true)) > 0 {
+		t.Fatal(err, rep.Errors(true))
+	}
+	return objects
+}
+
+// recallSelection is what another process knows of it.
+func recallSelection(t *testing.T, s *backend.Selection) *backend.Selection {
+	t.Helper()
+	text, err := json.Marshal(s.Pods)
+	pods := map[string]*backend.SelectedPod{}
+	if err == nil {
+		err = json.Unmarshal(text, &pods)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return backend.NewSelection(pods)
+}
+
+// describeLeft says which pods have been left, and since which second.
+func describeLeft(s *backend.Selection) string {
 	var all []string
-	for _, s := range added {
-		s.Data = append([]byte("# "+string(keepWord)+"\n"), s.Data...)
-		r.read([]compiler.Source{s}, "default")
-		for _, slice := range r.known[s.Name].slices {
-			since, _ := time.Parse(time.RFC3339, slice.Annotations["limpet.dev/unselected-since"])
-			e := slice.Endpoints[0]
-			all = append(all, fmt.Sprintf("%s %s @%d", e.Addresses[0], e.TargetRef.UID, since.Unix()))
+	for _, service := range (*backend.Selection)(nil).ListMoved(s) {
+		for _, p := range s.LeftBy(service) {
+			all = append(all, fmt.Sprintf("%s %s @%d", p.Address, p.UID, p.Left.Unix()))
 		}
 	}
 	return strings.Join(all, ", ")
 }
 
-// TestUnselectedSaysWhatIsMissing holds that a policy in an input without Pods is told of, and that nothing is otherwise.
-func TestUnselectedSaysWhatIsMissing(t *testing.T) {
-	for documents, want := range map[string]bool{
-		keepPolicy + sliceText("10.0.0.1 a"):                         true,
-		keepPolicy + sliceText("10.0.0.1 a") + podText("10.0.0.1 a"): false,
-		sliceText("10.0.0.1 a"):                                      false,
+// TestUnseenPods holds that a policy in an input without Pods is told of, and that nothing is otherwise.
+func TestUnseenPods(t *testing.T) {
+	for documents, want := range map[string]string{
+		keepPolicy + sliceText("10.0.0.1 a"): "spec.keepUnselected",
+		strings.Replace(keepPolicy, "keepUnselected: 10m", "override: {keepUnselected: 10m}", 1) + sliceText("10.0.0.1 a"): "spec.override.keepUnselected",
+		keepPolicy + sliceText("10.0.0.1 a") + podText("10.0.0.1 a"):                                                       "",
+		sliceText("10.0.0.1 a"): "",
 	} {
-		u, err := NewUnselected("")
-		must(t, err)
-		if _, err := u.Extend([]compiler.Source{{Name: "a.yaml", Data: []byte(documents)}}, "", time.Now()); err != nil || (u.Problem() != nil) != want {
-			t.Errorf("%v, %v for\n%s", err, u.Problem(), documents)
+		rep := &report.Report{}
+		backend.ReportUnseenPods(admitSelection(t, documents), rep)
+		said := rep.Problems()
+		if got := slices.ContainsFunc(said, func(p report.Problem) bool { return p.Path == want }); got != (want != "") || !got && len(said) > 0 {
+			t.Errorf("%v for\n%s", said, documents)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package livereload
+package controller
 
 import (
 	"bytes"
@@ -17,26 +17,26 @@ import (
 type held struct {
 	// strict says that no file is left out at the beginning.
 	strict bool
-	// accepted are the inputs of the last result, as they were compiled.
-	accepted *Inputs
+	// accepted is the input of the last pass, as it was compiled.
+	accepted *Input
 	// files are the contents of those that are held.
 	files map[string][]byte
 	// faults are what is wrong with them.
 	faults compiler.Errors
 }
 
-// compile compiles the inputs. If nothing comes out because of files that have changed, they are held.
-func (h *held) compile(in Inputs, out Output, stderr io.Writer) (*compiler.Result, error) {
+// compile has an input compiled. If nothing comes out because of files that have changed, they are held.
+func (h *held) compile(in Input, compile func(Input) (*pass, error), stderr io.Writer) (*pass, error) {
 	h.release(in.Sources)
 	var found compiler.Errors // since the last time
 	for {
-		with := Inputs{Keys: in.Keys, Sources: h.putBack(in.Sources)}
-		result, err := out.Compile(with)
+		with := Input{Keys: in.Keys, Sources: h.putBack(in.Sources)}
+		p, err := compile(with)
 		var problems compiler.Errors
 		if err == nil {
 			h.accepted = &with
 			h.say(found, stderr)
-			return result, nil
+			return p, nil
 		}
 		if !errors.As(err, &problems) {
 			return nil, err

@@ -1,9 +1,7 @@
-package livereload
+package memory
 
 import (
 	"cmp"
-	"encoding/json"
-	"maps"
 	"slices"
 	"time"
 
@@ -16,15 +14,11 @@ type Owners struct {
 	// Of has each address that is known.
 	Of map[compiler.HostKey]compiler.HostOwner
 
-	memory  Memory
-	unsaved bool                            // the memory does not have all of it
+	table   table[compiler.HostKey, rememberedOwner]
+	touched map[compiler.HostKey]bool       // whose entries may be others than in the table
+	unsaved bool                            // the store does not have all of it
 	history map[compiler.HostKey]pastOwners // of those that have any
 	seen    []compiler.PodAt                // by See last
-
-	// entries are what was given to a memory that is not whole, and touched the addresses whose entries may be others since: of
-	// 100,000 a change writes few down anew.
-	entries map[string]json.RawMessage
-	touched map[compiler.HostKey]bool
 }
 
 // pastOwners are who had an address before, and since when it has been without a pod; zero while it has one.
@@ -40,7 +34,7 @@ const (
 	maxOwners = 100_000
 )
 
-// rememberedOwner is an address in the file.
+// rememberedOwner is an address in the store.
 type rememberedOwner struct {
 	UID    string    `json:"uid"`
 	Reused bool      `json:"reused,omitempty"`
@@ -49,19 +43,13 @@ type rememberedOwner struct {
 	Gone   time.Time `json:"gone,omitzero"`
 }
 
-// NewOwners begins with what a file says, and keeps it up to date; without a file with nothing. A file that can't be read is
-// an error, and what comes of it begins with nothing.
-func NewOwners(file string) (*Owners, error) { return NewOwnersIn(FileMemory(file)) }
-
-// NewOwnersIn is NewOwners for any memory.
-func NewOwnersIn(m Memory) (*Owners, error) {
+func newOwners(s Store) (*Owners, error) {
+	t, read, err := load[compiler.HostKey](s, rememberedOwner.isWorthIt)
 	o := &Owners{
-		Of: map[compiler.HostKey]compiler.HostOwner{}, memory: m, history: map[compiler.HostKey]pastOwners{},
-		entries: map[string]json.RawMessage{}, touched: map[compiler.HostKey]bool{},
+		Of: map[compiler.HostKey]compiler.HostOwner{}, table: t, history: map[compiler.HostKey]pastOwners{},
+		touched: map[compiler.HostKey]bool{},
 	}
-	read, err := recall[compiler.HostKey, rememberedOwner](m)
 	for at, r := range read {
-		o.touched[at] = true
 		o.Of[at] = compiler.HostOwner{UID: r.UID, Reused: r.Reused, Live: r.Live}
 		o.history[at] = pastOwners{r.Former, r.Gone}
 	}
@@ -201,29 +189,15 @@ func (o *Owners) Confirm() (news bool, err error) {
 
 // save has it remembered.
 func (o *Owners) save(urgent bool) error {
-	if o.memory.Whole() {
-		all := make(map[compiler.HostKey]rememberedOwner, len(o.Of))
-		for at := range o.Of {
-			all[at] = o.describe(at)
-		}
-		return remember(o.memory, all, func(rememberedOwner) bool { return true }, urgent)
-	}
-	entries := maps.Clone(o.entries) // the memory has the last ones
 	for at := range o.touched {
-		r := o.describe(at)
-		if !r.isWorthIt() {
-			delete(entries, at.String())
-			continue
-		}
-		text, err := json.Marshal(r)
-		if err != nil {
+		if _, known := o.Of[at]; !known {
+			o.table.remove(at)
+		} else if err := o.table.set(at, o.describe(at)); err != nil {
 			return err
 		}
-		entries[at.String()] = text
 	}
 	clear(o.touched)
-	o.entries = entries
-	return o.memory.Write(entries, urgent)
+	return o.table.save(urgent)
 }
 
 func (o *Owners) describe(at compiler.HostKey) rememberedOwner {
@@ -233,4 +207,9 @@ func (o *Owners) describe(at compiler.HostKey) rememberedOwner {
 
 // isWorthIt leaves out what objects say, and who is forgotten: slices say of an address that had one pod the same again. But one that has
 // no pod now may get another.
-func (r *rememberedOwner) isWorthIt() bool { return r.Reused || !r.Gone.IsZero() }
+func (r rememberedOwner) isWorthIt() bool { return r.Reused || !r.Gone.IsZero() }
+
+// isSameOwner tells whether what two processes remember of an address is the same.
+func isSameOwner(a, b rememberedOwner) bool {
+	return a.UID == b.UID && a.Reused == b.Reused && a.Live == b.Live && a.Gone.IsZero() == b.Gone.IsZero()
+}
