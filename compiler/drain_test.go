@@ -11,6 +11,8 @@ import (
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 )
 
 // drainNow is the time of the compilations here.
@@ -113,11 +115,12 @@ func clusterHosts(t *testing.T, result *Result) string {
 	t.Helper()
 	var clusters []string
 	for _, c := range result.Served[0].Endpoints {
-		assignment, content := &endpointv3.ClusterLoadAssignment{}, c.Content
-		if c.Settled != nil { // for who does not know whose the others are
-			content = c.Settled
+		assignment := &endpointv3.ClusterLoadAssignment{}
+		settled, err := envoy.LeaveOut(c.Content, c.Moved) // for who does not know whose those are
+		if err != nil {
+			t.Fatal(err)
 		}
-		if err := proto.Unmarshal(content, assignment); err != nil {
+		if err := proto.Unmarshal(settled, assignment); err != nil {
 			t.Fatal(err)
 		}
 		text := c.Name + ":"

@@ -119,7 +119,7 @@ func (s *scenery) change(t *testing.T, n int) string {
 // while every session is in use: no request fails and no session moves.
 func TestHotChanges(t *testing.T) {
 	t.Parallel()
-	newScenery(t).makeHotChanges(t, "hot changes of endpoints, weights, policies, routes and keys (limpet run)", harness.Size(20, 100))
+	newScenery(t).makeHotChanges(t, "hot changes of endpoints, weights, policies, routes and keys (limpet run)", harness.Size(20, 1000))
 }
 
 func (s *scenery) makeHotChanges(t *testing.T, scenario string, changes int) {

@@ -45,11 +45,10 @@ type runner struct {
 
 	lock  sync.Mutex
 	lives []time.Duration
-	set   map[string]time.Time // when each Gateway was changed last
 }
 
 func runServer(s size, from io.Reader, to io.Writer) error {
-	r := &runner{size: s, bytes: &wire{}, set: map[string]time.Time{}, begun: time.Now()}
+	r := &runner{size: s, bytes: &wire{}, begun: time.Now()}
 	if err := r.compile(); err != nil {
 		return err
 	}
@@ -134,11 +133,9 @@ func (r *runner) change() (changes int, sent int64) {
 	for end := time.Now().Add(r.during); time.Now().Before(end); <-each.C {
 		changes++
 		key := keys[changes*7919%len(keys)]
-		next := r.variants[changes%len(r.variants)].At(time.Now())
-		r.lock.Lock()
-		r.set[key] = time.Now()
-		r.lock.Unlock()
-		r.server.Set(key, next)
+		next := *r.variants[changes%len(r.variants)]
+		next.Since = time.Now()
+		r.server.Set(key, &next)
 		sent += int64(r.clients / len(keys))
 	}
 	return changes, sent

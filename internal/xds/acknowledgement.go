@@ -26,12 +26,12 @@ func (c *client) take(request *discoveryv3.DeltaDiscoveryRequest, now time.Time)
 		return
 	}
 	k := &c.types[t]
-	k.clean = k.clean && k.isTaken(request)
 	if !k.asked {
 		k.asked = true
 		k.wildcard = len(request.GetResourceNamesSubscribe()) == 0 && (t == Cluster || t == Listener)
 		for name, version := range request.GetInitialResourceVersions() {
 			k.has[name] = version
+			c.dirty.add(t, name)
 			k.told += len(name) + len(version)
 		}
 		if t == Filter && len(c.types[Listener].has) > 0 {
@@ -39,20 +39,15 @@ func (c *client) take(request *discoveryv3.DeltaDiscoveryRequest, now time.Time)
 		}
 		c.returned = c.returned || t == Endpoint && len(k.has) > 0
 	}
-	k.subscribe(request)
+	c.subscribe(t, request)
 	if k.pending != nil && request.GetResponseNonce() == k.pending.nonce {
 		c.settle(t, request, now)
 	}
 }
 
-// isTaken tells whether a request says that an Envoy has taken the last push, and nothing else.
-func (k *clientType) isTaken(request *discoveryv3.DeltaDiscoveryRequest) bool {
-	return k.pending != nil && request.GetResponseNonce() == k.pending.nonce && request.GetErrorDetail() == nil &&
-		len(request.GetResourceNamesSubscribe())+len(request.GetResourceNamesUnsubscribe()) == 0
-}
-
 // subscribe takes names in and out. One that is subscribed to again has been dropped meanwhile.
-func (k *clientType) subscribe(request *discoveryv3.DeltaDiscoveryRequest) {
+func (c *client) subscribe(t Type, request *discoveryv3.DeltaDiscoveryRequest) {
+	k := &c.types[t]
 	for _, name := range request.GetResourceNamesSubscribe() {
 		if name == "*" {
 			k.wildcard = true
@@ -63,9 +58,7 @@ func (k *clientType) subscribe(request *discoveryv3.DeltaDiscoveryRequest) {
 			k.told += len(name)
 		}
 		if request.GetInitialResourceVersions()[name] == "" {
-			delete(k.has, name)
-			delete(k.absent, name)
-			delete(k.rejected, name)
+			c.forget(t, name)
 		}
 	}
 	for _, name := range request.GetResourceNamesUnsubscribe() {
@@ -77,10 +70,15 @@ func (k *clientType) subscribe(request *discoveryv3.DeltaDiscoveryRequest) {
 			delete(k.names, name)
 			k.told -= len(name)
 		}
-		delete(k.has, name)
-		delete(k.absent, name)
-		delete(k.rejected, name)
+		c.forget(t, name)
 	}
+}
+
+// forget notes that the Envoy has nothing of a name, or nothing that counts.
+func (c *client) forget(t Type, name string) {
+	delete(c.types[t].has, name)
+	delete(c.types[t].rejected, name)
+	c.dirty.add(t, name)
 }
 
 // maxTold is how much of what an Envoy says that it has and wants is kept, in bytes: of 100,000 clusters it is 10 MB.
@@ -110,14 +108,14 @@ func (c *client) settle(t Type, request *discoveryv3.DeltaDiscoveryRequest, now 
 	}
 	for _, r := range p.resources {
 		if t == Cluster && k.has[r.Name] != "" {
-			c.types[Endpoint].clean = false
 			delete(c.types[Endpoint].has, r.Name) // a cluster that is made anew waits for its endpoints again
+			c.dirty.add(Endpoint, r.Name)
 		}
 		if k.wildcard || k.names[r.Name] {
 			k.has[r.Name] = r.Version
 		}
 		delete(k.rejected, r.Name)
-		delete(k.absent, r.Name)
+		c.dirty.add(t, r.Name) // until it is looked at
 	}
 	for _, name := range p.removed {
 		delete(k.has, name)

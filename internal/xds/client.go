@@ -2,7 +2,6 @@ package xds
 
 import (
 	"maps"
-	"slices"
 	"time"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
@@ -17,6 +16,9 @@ type client struct {
 	// latest is what the Envoy ought to have, and target what it is being brought to: one is finished before the next.
 	latest, target *Snapshot
 	begun          time.Time // when the target became that
+	// dirty are the names of which the Envoy may not have what it ought to: snapshots, requests and answers fill them, and acknowledgements
+	// empty them. Ahead are those of which latest may have something else than target, but for endpoints, which do not wait for that.
+	dirty, ahead nameSets
 	// live is the last target that the Envoy acknowledged as a whole, and reached the stage of the target that is done.
 	live    *Snapshot
 	reached stage
@@ -29,8 +31,9 @@ type client struct {
 	routed uint64
 	// ready is a listener besides those of snapshots, which is sent when the first target is acknowledged as a whole; nil for none.
 	ready   *Resource
-	counter int
 	observe observer
+	counter int                                   // of messages
+	out     []*discoveryv3.DeltaDiscoveryResponse // those that are to be sent now
 }
 
 // observer is told what happens, for metrics and logs.
@@ -39,8 +42,6 @@ type observer interface {
 	staged(s stage, since time.Time, took time.Duration)
 	// rejected says that an Envoy did not take a resource, or several of which one is at fault.
 	rejected(t Type, names []string, words string)
-	// sent says what was sent.
-	sent(t Type, resources, removed int)
 }
 
 // stage is a part of a change that is acknowledged before the next.
@@ -68,18 +69,10 @@ type clientType struct {
 	names    map[string]bool   // those subscribed to, besides the wildcard
 	told     int               // the size of what the Envoy said that it has and wants, in bytes
 	has      map[string]string // versions that the Envoy has acknowledged, or has come with
-	absent   map[string]bool   // names that it knows to be of nothing
 	pending  *push             // which it has not answered
 	rejected map[string]Rejection
 	// refused counts what was rejected; it begins anywhere for an Envoy that may have rejected something before.
 	refused int
-	// clean says that the Envoy had all resources of a type when their sum was cleanAt, and that nothing has come from it since but
-	// that it has taken what it was sent.
-	clean   bool
-	cleanAt hashSum
-	// moving says that it was sent something since, on its way to what has the sum movingTo.
-	moving   bool
-	movingTo hashSum
 	// limit is how many resources a push may have, while the one is looked for that made an Envoy reject several.
 	limit int
 }
@@ -87,9 +80,7 @@ type clientType struct {
 func newClient(deadline time.Duration, o observer, now time.Time) *client {
 	c := &client{deadline: deadline, observe: o, connected: now}
 	for t := range c.types {
-		c.types[t] = clientType{
-			names: map[string]bool{}, has: map[string]string{}, absent: map[string]bool{}, rejected: map[string]Rejection{},
-		}
+		c.types[t] = clientType{names: map[string]bool{}, has: map[string]string{}, rejected: map[string]Rejection{}}
 	}
 	return c
 }
@@ -97,44 +88,52 @@ func newClient(deadline time.Duration, o observer, now time.Time) *client {
 // mostRefused is how many numbers there are to begin with: what an Envoy has refused last on another connection does not come again.
 const mostRefused = 1 << 30
 
+// see takes a newer snapshot, which may have something else of some names than the one before.
+func (c *client) see(latest *Snapshot, changed nameSets) {
+	c.latest = latest
+	c.dirty.addAll(nameSets{Endpoint: changed[Endpoint]})
+	changed[Endpoint] = nil
+	c.ahead.addAll(changed)
+}
+
 // next says what is to be sent now.
-func (c *client) next(now time.Time) []*discoveryv3.DeltaDiscoveryResponse {
+func (c *client) next(now time.Time) (all []*discoveryv3.DeltaDiscoveryResponse) {
 	if c.latest == nil {
 		return nil
 	}
 	c.retryRejected(now)
-	var all []*discoveryv3.DeltaDiscoveryResponse
-	for {
+	for done := false; !done; done = c.target == c.latest || !c.isFree(now) {
 		if c.target == nil || c.target != c.latest && c.isFree(now) {
 			c.begin(now)
 		}
-		all = append(all, c.pushStages(now)...)
-		if c.target == c.latest || !c.isFree(now) {
-			if m := c.pushReady(now); m != nil {
-				all = append(all, m)
-			}
-			return all
-		}
+		c.pushStages(now)
 	}
+	c.pushReady(now)
+	all, c.out = c.out, nil
+	return all
 }
 
 // pushReady sends the listener that says that the Envoy is ready. One that comes back has it, or is as it was at first.
-func (c *client) pushReady(now time.Time) *discoveryv3.DeltaDiscoveryResponse {
+func (c *client) pushReady(now time.Time) {
 	k := &c.types[Listener]
-	if c.ready == nil || c.live == nil || !k.wildcard || k.pending != nil || k.has[c.ready.Name] == c.ready.Version ||
-		k.rejected[c.ready.Name].Version == c.ready.Version {
-		return nil
+	if c.ready != nil && c.live != nil && k.wildcard && k.pending == nil && !c.isSettled(Listener, c.ready) {
+		c.send(Listener, []*Resource{c.ready}, nil, now)
 	}
-	return c.send(Listener, []*Resource{c.ready}, nil, now)
+}
+
+func (c *client) isReady(t Type, name string) bool {
+	return t == Listener && c.ready != nil && name == c.ready.Name
 }
 
 // begin makes the latest snapshot the target.
 func (c *client) begin(now time.Time) {
 	c.target, c.begun, c.reached, c.renewed = c.latest, now, stageBegin, map[string]bool{}
+	c.dirty.addAll(c.ahead)
+	c.ahead = nameSets{}
 	for t := range typeCount { // what is not wanted any more matters no more
 		maps.DeleteFunc(c.types[t].rejected, func(name string, was Rejection) bool {
 			r := c.want(t, name)
-			if t == Listener && c.ready != nil && name == c.ready.Name {
+			if c.isReady(t, name) {
 				r = c.ready
 			}
 			return r == nil || r.Version != was.Version
@@ -143,67 +142,51 @@ func (c *client) begin(now time.Time) {
 }
 
 // pushStages sends what the stage allows that the target has come to.
-func (c *client) pushStages(now time.Time) (all []*discoveryv3.DeltaDiscoveryResponse) {
-	send := func(types ...Type) {
-		for _, t := range types {
-			if m := c.push(t, now); m != nil {
-				all = append(all, m)
-			}
-		}
-	}
+func (c *client) pushStages(now time.Time) {
 	if (c.returned || c.routed < c.target.number) && c.isRouted() {
 		c.returned, c.routed = false, c.target.number
 	}
 	c.returned = c.returned && now.Sub(c.connected) < c.deadline
-	send(Endpoint, Cluster, Secret, Filter)
-	if !c.pass(stageClusters, now, c.hasAll(Cluster), c.hasEndpoints(), c.hasAsked(Filter), c.hasAsked(Secret)) {
-		return all
+	for _, t := range []Type{Endpoint, Cluster, Secret, Filter} {
+		c.push(t, now)
 	}
-	if m, tried := c.tryFilters(now); !tried {
-		return append(all, m...)
+	if !c.pass(stageClusters, now, c.hasAll(Cluster) && c.hasEndpoints() && c.hasAsked(Filter) && c.hasAsked(Secret)) ||
+		!c.tryFilters(now) {
+		return
 	}
-	send(Routes)
+	c.push(Routes, now)
 	if !c.pass(stageRoutes, now, c.hasAsked(Routes)) {
-		return all
+		return
 	}
-	send(Listener)
-	has := c.hasAll
-	if c.hasRejected(Listener) { // and so what that leads to is never asked for
-		has = c.hasAsked
+	c.push(Listener, now)
+	has := c.hasReachable
+	if c.pass(stageListeners, now, c.hasAll(Listener) && has(Routes) && has(Filter) && has(Secret)) &&
+		!c.hasRejected(Routes) && !c.hasRejected(Listener) && !c.hasRejected(Filter) {
+		c.removeRest(now)
 	}
-	if !c.pass(stageListeners, now, c.hasAll(Listener), has(Routes), has(Filter), has(Secret)) ||
-		c.hasRejected(Routes) || c.hasRejected(Listener) || c.hasRejected(Filter) {
-		return all
-	}
-	return append(all, c.removeRest(now)...)
 }
 
 // removeRest takes away what the target does not have: listeners, then what only their routes needed.
-func (c *client) removeRest(now time.Time) (all []*discoveryv3.DeltaDiscoveryResponse) {
-	if m := c.pushRemovals(Listener, now); m != nil {
-		return append(all, m)
+func (c *client) removeRest(now time.Time) {
+	for _, t := range []Type{Listener, Cluster} {
+		if c.pushRemovals(t, now); c.types[t].pending != nil {
+			return
+		}
 	}
-	if c.types[Listener].pending != nil {
-		return nil
-	}
-	if m := c.pushRemovals(Cluster, now); m != nil {
-		return append(all, m)
-	}
-	if c.types[Cluster].pending == nil && c.pass(stageRemovals, now) {
+	if c.pass(stageRemovals, now, true) {
 		c.live = c.target
 	}
-	return all
 }
 
 // pass tells whether a stage is done, and notes when that was so first. What the Envoy has not even asked for is not
 // waited for without end.
-func (c *client) pass(s stage, now time.Time, done ...bool) bool {
-	if slices.Contains(done, false) && (now.Sub(c.begun) < c.deadline || c.isWaiting()) {
+func (c *client) pass(s stage, now time.Time, done bool) bool {
+	if !done && (now.Sub(c.begun) < c.deadline || c.isWaiting()) {
 		return false
 	}
 	if c.reached < s {
 		c.reached = s
-		if !slices.Contains(done, false) && c.target.Since.After(c.connected) {
+		if done && c.target.Since.After(c.connected) {
 			c.observe.staged(s, c.target.Since, now.Sub(c.target.Since))
 		}
 	}

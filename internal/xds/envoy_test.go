@@ -62,7 +62,7 @@ func endpoints(resources ...*Resource) map[Type]Edit {
 // unsettled are endpoints of which an Envoy gets others until it knows whose they are.
 func unsettled(name, content, settled string) *Resource {
 	r := text(Endpoint, name, content)
-	r.Settled = text(Endpoint, name, settled)
+	r.Moved, r.Without = []string{content}, func([]string) *Resource { return text(Endpoint, name, settled) }
 	return r
 }
 
@@ -72,7 +72,7 @@ func moved(name string, hosts ...string) *Resource {
 		return text(Endpoint, name, strings.Join(append([]string{"other"}, hosts...), " "))
 	}
 	r := with(hosts)
-	r.Settled, r.Moved = with(nil), hosts
+	r.Moved = hosts
 	r.Without = func(some []string) *Resource {
 		return with(slices.DeleteFunc(slices.Clone(hosts), func(host string) bool { return slices.Contains(some, host) }))
 	}
@@ -88,6 +88,11 @@ type fakeEnvoy struct {
 	has    [typeCount]map[string]*discoveryv3.Resource
 	asked  [typeCount]map[string]bool
 	seen   []*Snapshot
+	// offered is what the client has yet to look at, and latest the last of it.
+	offered inbox
+	latest  *Snapshot
+	// absent are the names that it was told to be of nothing since it asked for them.
+	absent [typeCount]map[string]bool
 	inbox  []*discoveryv3.DeltaDiscoveryResponse
 	// refused is the last filter that it did not take.
 	refused string
@@ -101,7 +106,7 @@ type fakeEnvoy struct {
 func newFakeEnvoy(t *testing.T) *fakeEnvoy {
 	e := &fakeEnvoy{t: t, now: time.Unix(1000, 0)}
 	for i := range e.has {
-		e.has[i], e.asked[i] = map[string]*discoveryv3.Resource{}, map[string]bool{}
+		e.has[i], e.asked[i], e.absent[i] = map[string]*discoveryv3.Resource{}, map[string]bool{}, map[string]bool{}
 	}
 	e.connect()
 	return e
@@ -110,9 +115,10 @@ func newFakeEnvoy(t *testing.T) *fakeEnvoy {
 // connect begins a connection; an Envoy that comes back says what it has.
 func (e *fakeEnvoy) connect() {
 	e.client = newClient(10*time.Second, silent{}, e.now)
-	e.inbox = nil
+	e.inbox, e.offered, e.latest = nil, inbox{}, nil
 	for i := range e.has {
 		t := Type(i)
+		clear(e.absent[t])
 		if t != Cluster && t != Listener && len(e.asked[t]) == 0 {
 			continue
 		}
@@ -132,15 +138,26 @@ type silent struct{}
 
 func (silent) staged(stage, time.Time, time.Duration) {}
 func (silent) rejected(Type, []string, string)        {}
-func (silent) sent(Type, int, int)                    {}
 
 func (e *fakeEnvoy) set(s *Snapshot) {
-	e.client.latest = s
-	e.seen = append(e.seen, s)
+	e.offer(s)
 	e.pull()
 }
 
-func (e *fakeEnvoy) pull() { e.inbox = append(e.inbox, e.client.next(e.now)...) }
+// offer has a snapshot lie ready for the client.
+func (e *fakeEnvoy) offer(s *Snapshot) {
+	e.offered.put(s, s.changesSince(e.latest))
+	e.latest = s
+	e.seen = append(e.seen, s)
+}
+
+// pull has the client look at what is offered, and gets what it sends.
+func (e *fakeEnvoy) pull() {
+	if latest, changed := e.offered.take(); latest != nil {
+		e.client.see(latest, changed)
+	}
+	e.inbox = append(e.inbox, e.client.next(e.now)...)
+}
 
 // step takes the next message, if there is one.
 func (e *fakeEnvoy) step() bool {
@@ -174,6 +191,7 @@ func (e *fakeEnvoy) step() bool {
 	}
 	for _, name := range message.GetRemovedResources() {
 		delete(e.has[t], name)
+		e.absent[t][name] = true
 	}
 	e.log = append(e.log, fmt.Sprintf("%s+%d-%d", t, len(message.GetResources()), len(message.GetRemovedResources())))
 	e.check()
@@ -221,6 +239,7 @@ func (e *fakeEnvoy) ask() {
 		for name := range want {
 			if !e.asked[t][name] {
 				request.ResourceNamesSubscribe = append(request.ResourceNamesSubscribe, name)
+				delete(e.absent[t], name)
 			}
 		}
 		for name := range e.asked[t] {
@@ -256,7 +275,7 @@ func (e *fakeEnvoy) check() {
 	for move := range e.words(Endpoint, "moved:") {
 		for name := range e.has[Routes] {
 			r := e.has[Routes][name]
-			lacks := func(s *Snapshot) bool { return s.resources[Routes][name] == nil } // those of a listener that goes are not waited for
+			lacks := func(s *Snapshot) bool { return s.find(Routes, name) == nil } // those of a listener that goes are not waited for
 			if !slices.ContainsFunc(e.seen, lacks) && !slices.Contains(strings.Fields(string(r.GetResource().GetValue())), "knows:"+move) {
 				e.t.Errorf("after %q: routes %s do not know of move %s, and there are endpoints after it", e.tail(), name, move)
 			}
@@ -270,14 +289,19 @@ func (e *fakeEnvoy) tail() []string { return e.log[max(0, len(e.log)-8):] }
 func (e *fakeEnvoy) holds(s *Snapshot) error {
 	for i := range e.has {
 		t := Type(i)
-		for name, r := range s.resources[t] {
-			if e.has[t][name] == nil || e.has[t][name].GetVersion() != r.Version {
-				return fmt.Errorf("%s %s is not there as it should be", t, name)
+		for _, r := range s.Resources(t) {
+			if e.has[t][r.Name] == nil || e.has[t][r.Name].GetVersion() != r.Version {
+				return fmt.Errorf("%s %s is not there as it should be", t, r.Name)
 			}
 		}
 		for name := range e.has[t] {
-			if s.resources[t][name] == nil {
+			if s.find(t, name) == nil {
 				return fmt.Errorf("%s %s is still there", t, name)
+			}
+		}
+		for name := range e.asked[t] {
+			if e.has[t][name] == nil && !e.absent[t][name] {
+				return fmt.Errorf("it waits for %s %s, of which there is nothing", t, name)
 			}
 		}
 	}

@@ -1,12 +1,8 @@
 package xds
 
-import (
-	"time"
+import "github.com/prometheus/client_golang/prometheus"
 
-	"github.com/prometheus/client_golang/prometheus"
-)
-
-// Metrics are a server's. Nil counts nothing.
+// Metrics are a server's.
 type Metrics struct {
 	stages     *prometheus.HistogramVec
 	streams    prometheus.Gauge
@@ -43,42 +39,4 @@ func NewMetrics(to prometheus.Registerer) *Metrics {
 	}
 	to.MustRegister(m.stages, m.streams, m.pushes, m.resources, m.rejections, m.late, m.refused)
 	return m
-}
-
-func (m *Metrics) observeStage(s stage, took time.Duration) {
-	if m != nil {
-		m.stages.WithLabelValues(s.String()).Observe(took.Seconds())
-	}
-}
-
-func (m *Metrics) setStreams(n int64) {
-	if m != nil {
-		m.streams.Set(float64(n))
-	}
-}
-
-func (m *Metrics) countPush(t Type, resources, removed int) {
-	if m != nil {
-		m.pushes.WithLabelValues(t.String()).Inc()
-		m.resources.WithLabelValues(t.String(), "sent").Add(float64(resources))
-		m.resources.WithLabelValues(t.String(), "removed").Add(float64(removed))
-	}
-}
-
-func (m *Metrics) countRejection(t Type) {
-	if m != nil {
-		m.rejections.WithLabelValues(t.String()).Inc()
-	}
-}
-
-func (m *Metrics) countLate() {
-	if m != nil {
-		m.late.Inc()
-	}
-}
-
-func (m *Metrics) countRefused() {
-	if m != nil {
-		m.refused.Inc()
-	}
 }

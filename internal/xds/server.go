@@ -5,10 +5,10 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/time/rate"
 	"google.golang.org/grpc/peer"
 )
@@ -55,10 +55,10 @@ type Log interface {
 // Server serves the configurations of Gateways.
 type Server struct {
 	options  Options
+	refusals *rate.Limiter // that the log is told of
+
 	lock     sync.Mutex
 	gateways map[string]*gateway
-	streams  atomic.Int64
-	refusals *rate.Limiter // that the log is told of
 }
 
 // refusalsTold is how many refusals a second the log is told of, after as many at once as refusalsAtOnce.
@@ -66,9 +66,7 @@ const refusalsTold, refusalsAtOnce = 1, 20
 
 // gateway is what is served to the proxies of a Gateway.
 type gateway struct {
-	latest atomic.Pointer[Snapshot]
-
-	lock    sync.Mutex
+	latest  *Snapshot // nil if that is not known
 	streams map[*stream]bool
 	// gone says that there is no such Gateway any more. Proxies of it that come back later are to have nothing either.
 	gone bool
@@ -76,13 +74,17 @@ type gateway struct {
 
 // NewServer makes a server that has nothing yet.
 func NewServer(o Options) *Server {
+	if o.Metrics == nil {
+		o.Metrics = NewMetrics(prometheus.NewRegistry())
+	}
+	if o.Authenticate == nil {
+		o.Authenticate = func(ctx context.Context, _ *peer.Peer) (context.Context, error) { return ctx, nil }
+	}
 	return &Server{options: o, gateways: map[string]*gateway{}, refusals: rate.NewLimiter(refusalsTold, refusalsAtOnce)}
 }
 
-// find gives a Gateway by its key, NAMESPACE/NAME.
+// find gives a Gateway by its key, NAMESPACE/NAME. The server is locked.
 func (s *Server) find(key string) *gateway {
-	s.lock.Lock()
-	defer s.lock.Unlock()
 	g := s.gateways[key]
 	if g == nil {
 		g = &gateway{streams: map[*stream]bool{}}
@@ -92,29 +94,32 @@ func (s *Server) find(key string) *gateway {
 }
 
 // Set brings the proxies of a Gateway to a snapshot. It does not wait for them.
-func (s *Server) Set(key string, next *Snapshot) {
-	s.set(key, next, false)
-}
+func (s *Server) Set(key string, next *Snapshot) { s.set(key, next, false) }
 
 // Remove says that there is no such Gateway any more, since a time: its proxies are brought to nothing.
-func (s *Server) Remove(key string, since time.Time) {
-	s.set(key, NewSnapshot(since, nil), true)
-}
+func (s *Server) Remove(key string, since time.Time) { s.set(key, NewSnapshot(since, nil), true) }
 
 func (s *Server) set(key string, next *Snapshot, gone bool) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
 	g := s.find(key)
-	g.lock.Lock()
-	defer g.lock.Unlock()
 	g.gone = gone
-	if last := g.latest.Load(); last != nil && last.Generation == next.Generation && last.unsettled >= next.unsettled {
+	changed := next.changesSince(g.latest)
+	if g.latest != nil && changed.isEmpty() {
 		return
 	}
-	g.latest.Store(next)
-	g.wake()
+	g.latest = next
+	for one := range g.streams {
+		one.inbox.put(next, changed)
+	}
 }
 
 // Latest is what the proxies of a Gateway ought to have; nil if that is not known.
-func (s *Server) Latest(key string) *Snapshot { return s.find(key).latest.Load() }
+func (s *Server) Latest(key string) *Snapshot {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	return s.find(key).latest
+}
 
 // HasLatestRoutes tells whether an Envoy has the routes, and with them the session policies, of what its Gateway's proxies ought to have,
 // whatever it has not taken besides.
@@ -129,19 +134,17 @@ func (s *Server) IsBusy(after time.Time) bool {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	for _, g := range s.gateways {
-		if latest := g.latest.Load(); latest != nil && latest.Since.After(after) && g.isBehind(latest.Generation) {
+		if g.latest != nil && g.latest.Since.After(after) && g.isBehind() {
 			return true
 		}
 	}
 	return false
 }
 
-// isBehind tells whether there is an Envoy that will acknowledge a generation, and has not yet.
-func (g *gateway) isBehind(generation string) bool {
-	g.lock.Lock()
-	defer g.lock.Unlock()
+// isBehind tells whether there is an Envoy that will acknowledge what is served, and has not yet.
+func (g *gateway) isBehind() bool {
 	for one := range g.streams {
-		if c := one.status.Load(); c.Generation != generation && c.Late == "" && len(c.Rejected) == 0 {
+		if c := one.status.Load(); c.Generation != g.latest.Generation && c.Late == "" && len(c.Rejected) == 0 {
 			return true
 		}
 	}
@@ -154,7 +157,7 @@ func (s *Server) Gateways() []string {
 	defer s.lock.Unlock()
 	var keys []string
 	for key, g := range s.gateways {
-		if g.isShown() {
+		if g.latest != nil && (!g.gone || len(g.streams) > 0) {
 			keys = append(keys, key)
 		}
 	}
@@ -162,42 +165,30 @@ func (s *Server) Gateways() []string {
 	return keys
 }
 
-func (g *gateway) isShown() bool {
-	g.lock.Lock()
-	defer g.lock.Unlock()
-	return g.latest.Load() != nil && (!g.gone || len(g.streams) > 0)
-}
-
-func (g *gateway) wake() {
-	for one := range g.streams {
-		select {
-		case one.wake <- struct{}{}:
-		default: // it has yet to look
-		}
-	}
-}
-
-// join lets a stream in, unless there are as many from its address as there may be.
-func (g *gateway) join(one *stream, most int) bool {
-	g.lock.Lock()
-	defer g.lock.Unlock()
-	same := 0
+// join lets a stream in, unless there are as many of its Gateway from its address as there may be.
+func (s *Server) join(gateway string, one *stream) bool {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	g, same := s.find(gateway), 0
 	for other := range g.streams {
 		if other.host == one.host {
 			same++
 		}
 	}
-	if most > 0 && same >= most {
+	if s.options.MostStreams > 0 && same >= s.options.MostStreams {
 		return false
 	}
 	g.streams[one] = true
+	if g.latest != nil {
+		one.inbox.put(g.latest, g.latest.changesSince(nil))
+	}
 	return true
 }
 
-func (g *gateway) leave(one *stream) {
-	g.lock.Lock()
-	defer g.lock.Unlock()
-	delete(g.streams, one)
+func (s *Server) leave(gateway string, one *stream) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	delete(s.find(gateway).streams, one)
 }
 
 // ClientStatus is what is known of a connected Envoy.
@@ -229,15 +220,13 @@ type ClientStatus struct {
 // Clients are the connected Envoys, by their Gateway and name.
 func (s *Server) Clients() []ClientStatus {
 	s.lock.Lock()
+	defer s.lock.Unlock()
 	var all []ClientStatus
 	for _, g := range s.gateways {
-		g.lock.Lock()
 		for one := range g.streams {
 			all = append(all, *one.status.Load())
 		}
-		g.lock.Unlock()
 	}
-	s.lock.Unlock()
 	slices.SortFunc(all, func(a, b ClientStatus) int {
 		return cmp.Or(cmp.Compare(a.Gateway, b.Gateway), cmp.Compare(a.Node, b.Node), cmp.Compare(a.Address, b.Address))
 	})

@@ -1,7 +1,6 @@
 package xds
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -35,19 +35,45 @@ func (s *Server) StreamAggregatedResources(discoveryv3.AggregatedDiscoveryServic
 
 // stream is a connection with its client.
 type stream struct {
-	server  *Server
-	gateway *gateway
-	client  *client
-	to      adsStream
-	host    string // that it comes from
-	wake    chan struct{}
-	status  atomic.Pointer[ClientStatus]
+	server *Server
+	client *client
+	to     adsStream
+	host   string // that it comes from
+	inbox  inbox
+	status atomic.Pointer[ClientStatus]
+}
+
+// inbox has what is new of a Gateway, until a stream looks at it.
+type inbox struct {
+	wake    chan struct{} // has room for one
+	lock    sync.Mutex
+	latest  *Snapshot // nil for nothing new
+	changed nameSets
+}
+
+func (i *inbox) put(latest *Snapshot, changed nameSets) {
+	i.lock.Lock()
+	defer i.lock.Unlock()
+	i.latest = latest
+	i.changed.addAll(changed)
+	select {
+	case i.wake <- struct{}{}:
+	default: // it has yet to look
+	}
+}
+
+func (i *inbox) take() (latest *Snapshot, changed nameSets) {
+	i.lock.Lock()
+	defer i.lock.Unlock()
+	latest, changed = i.latest, i.changed
+	i.latest, i.changed = nil, nameSets{}
+	return latest, changed
 }
 
 // DeltaAggregatedResources serves one Envoy until it goes.
 func (s *Server) DeltaAggregatedResources(to adsStream) error {
 	from, _ := peer.FromContext(to.Context())
-	ctx, err := s.authenticate(to.Context(), from)
+	ctx, err := s.options.Authenticate(to.Context(), from)
 	if err != nil {
 		return s.refuse(from, err)
 	}
@@ -60,7 +86,7 @@ func (s *Server) DeltaAggregatedResources(to adsStream) error {
 		return s.refuse(from, err)
 	}
 	now := time.Now()
-	one := &stream{server: s, gateway: s.find(who.Gateway), to: to, host: hostOf(from), wake: make(chan struct{}, 1)}
+	one := &stream{server: s, to: to, host: hostOf(from), inbox: inbox{wake: make(chan struct{}, 1)}}
 	one.client = newClient(s.options.Deadline, one, now)
 	if ready := s.options.Ready; ready != nil {
 		one.client.ready, err = ready(first.GetNode())
@@ -73,15 +99,15 @@ func (s *Server) DeltaAggregatedResources(to adsStream) error {
 		Gateway: who.Gateway, Node: shorten(first.GetNode().GetId()), Identity: who.Name, Address: from.Addr.String(),
 		Version: formatVersion(first.GetNode()), Connected: now.Round(0), Stage: stageBegin.String(),
 	})
-	if !one.gateway.join(one, s.options.MostStreams) {
+	if !s.join(who.Gateway, one) {
 		return s.refuse(from, status.Errorf(codes.ResourceExhausted, "Gateway %s has %d connections from this address",
 			who.Gateway, s.options.MostStreams))
 	}
-	defer one.gateway.leave(one)
+	defer s.leave(who.Gateway, one)
 	s.options.Log.Connected(*one.status.Load())
-	s.options.Metrics.setStreams(s.streams.Add(1))
+	s.options.Metrics.streams.Inc()
 	err = one.serve(first)
-	s.options.Metrics.setStreams(s.streams.Add(-1))
+	s.options.Metrics.streams.Dec()
 	s.options.Log.Disconnected(*one.status.Load(), err)
 	return err
 }
@@ -94,20 +120,13 @@ func hostOf(from *peer.Peer) string {
 	return host
 }
 
-func (s *Server) authenticate(ctx context.Context, from *peer.Peer) (context.Context, error) {
-	if s.options.Authenticate == nil {
-		return ctx, nil
-	}
-	return s.options.Authenticate(ctx, from)
-}
-
 // refuse is the answer to a peer that gets nothing. Whoever may reach the server can be refused as often as it likes: all are counted, and
 // few are told of.
 func (s *Server) refuse(from *peer.Peer, why error) error {
 	if s.refusals.Allow() {
 		s.options.Log.Refused(from.Addr.String(), errors.New(shorten(why.Error())))
 	}
-	s.options.Metrics.countRefused()
+	s.options.Metrics.refused.Inc()
 	if _, has := status.FromError(why); has {
 		return why
 	}
@@ -164,7 +183,7 @@ func (one *stream) serve(first *discoveryv3.DeltaDiscoveryRequest) error {
 			if one.client.take(r.request, time.Now()); one.client.tellsTooMuch() {
 				return status.Errorf(codes.ResourceExhausted, "what is asked for comes to more than %d MiB", maxTold>>20)
 			}
-		case <-one.wake:
+		case <-one.inbox.wake:
 		case now := <-look.C:
 			if !end.IsZero() && now.After(end) && !one.client.isWaiting() {
 				return status.Error(codes.Unavailable, "the connection has come of age: come again")
@@ -199,12 +218,15 @@ func (one *stream) receive(to chan<- received) {
 
 // sendNext sends all that can be sent now, and says what is new of the client.
 func (one *stream) sendNext() error {
-	one.client.latest = one.gateway.latest.Load()
+	if latest, changed := one.inbox.take(); latest != nil {
+		one.client.see(latest, changed)
+	}
 	now := time.Now()
 	for _, message := range one.client.next(now) {
 		if err := one.to.Send(message); err != nil {
 			return err
 		}
+		one.countPush(message)
 	}
 	one.publish(now)
 	return nil
@@ -228,7 +250,7 @@ func (one *stream) publish(now time.Time) {
 	}
 	if next.Late != "" && before.Late == "" {
 		one.server.options.Log.Late(next)
-		one.server.options.Metrics.countLate()
+		one.server.options.Metrics.late.Inc()
 	}
 	one.status.Store(&next)
 	if next.Done != before.Done || live && next.Generation != before.Generation {
@@ -268,18 +290,22 @@ func (c *client) listRejected() (all []Rejection) {
 }
 
 func (one *stream) staged(s stage, since time.Time, took time.Duration) {
-	one.server.options.Metrics.observeStage(s, took)
+	one.server.options.Metrics.stages.WithLabelValues(s.String()).Observe(took.Seconds())
 	if tell := one.server.options.Staged; tell != nil {
 		tell(*one.status.Load(), s.String(), since, took)
 	}
 }
 
-func (one *stream) sent(t Type, resources, removed int) {
-	one.server.options.Metrics.countPush(t, resources, removed)
+func (one *stream) countPush(message *discoveryv3.DeltaDiscoveryResponse) {
+	t, _ := findType(message.GetTypeUrl())
+	m := one.server.options.Metrics
+	m.pushes.WithLabelValues(t.String()).Inc()
+	m.resources.WithLabelValues(t.String(), "sent").Add(float64(len(message.GetResources())))
+	m.resources.WithLabelValues(t.String(), "removed").Add(float64(len(message.GetRemovedResources())))
 }
 
 func (one *stream) rejected(t Type, names []string, words string) {
-	one.server.options.Metrics.countRejection(t)
+	one.server.options.Metrics.rejections.WithLabelValues(t.String()).Inc()
 	status := one.status.Load()
 	isSaid := func(r Rejection) bool { return r.Type == t.String() && r.Name == names[0] && r.Words == words }
 	if len(names) == 1 && !slices.ContainsFunc(status.Rejected, isSaid) {

@@ -3,8 +3,6 @@ package xds
 import (
 	"slices"
 	"time"
-
-	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 )
 
 // An Envoy puts a listener into service whose filter it has not taken, and answers 500 there. So one that serves has to take a filter
@@ -12,20 +10,20 @@ import (
 // connections. What comes of that holds up listeners, and the routes for them; the rest goes on.
 
 // tryFilters sends what an Envoy needs for that, and tells whether it has tried all filters that it has to.
-func (c *client) tryFilters(now time.Time) (all []*discoveryv3.DeltaDiscoveryResponse, tried bool) {
+func (c *client) tryFilters(now time.Time) (tried bool) {
 	listeners := &c.types[Listener]
 	tried = true
-	for _, f := range c.target.resources[Filter] {
+	for _, f := range c.target.Resources(Filter) {
 		if !c.isTrialDue(f) {
 			continue
 		}
 		isRejected := c.isFilterRejected(f)
 		tried = tried && !isRejected && now.Sub(c.begun) >= c.deadline && !c.isWaiting() // it does not even ask
 		if listeners.asked && listeners.pending == nil && listeners.has[f.Trial.Name] == "" && !isRejected {
-			all = append(all, c.send(Listener, []*Resource{f.Trial}, nil, now))
+			c.send(Listener, []*Resource{f.Trial}, nil, now)
 		}
 	}
-	return all, tried
+	return tried
 }
 
 // isTrialDue tells whether listeners have to wait for a filter: there are some that do without it, and would not.
@@ -56,7 +54,7 @@ func (c *client) isFilterRejected(f *Resource) bool {
 
 // isFilterRefused tells whether listeners stay as they are for that.
 func (c *client) isFilterRefused() bool {
-	for _, f := range c.target.resources[Filter] {
+	for _, f := range c.target.Resources(Filter) {
 		if c.isTrialDue(f) && c.isFilterRejected(f) {
 			return true
 		}
@@ -76,7 +74,6 @@ func (c *client) retryRejected(now time.Time) {
 			if r.Version != "" && now.Sub(r.at) >= RetryAfter {
 				r.Version = ""
 				k.rejected[name] = r
-				k.clean = false
 			}
 		}
 	}

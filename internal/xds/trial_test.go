@@ -100,7 +100,7 @@ func TestClientKnowsNoSuchFilter(t *testing.T) {
 	e.set(listed(t, e.now, first))
 	e.run()
 	to := listed(t, e.now, other)
-	to.resources[Filter]["native"].Trial = text(Listener, "trial/native", "filter:native bad")
+	to.find(Filter, "native").Trial = text(Listener, "trial/native", "filter:native bad")
 	e.set(to)
 	e.run()
 	rejected := e.client.listRejected()

@@ -42,7 +42,7 @@ func RunDraining(t testing.TB, drain time.Duration, documents Documents, ring Ri
 	w.replace(t, "input/documents.yaml", w.Documents.YAML(t))
 	w.replace(t, "keys.json", ring.JSON(t))
 	flags = append([]string{"-f", filepath.Join(w.folder, "input"), "--keys", filepath.Join(w.folder, "keys.json")}, flags...)
-	w.Running = startLimpet(t, flags, w.Documents.Port, FreePort(t), drain, nil)
+	w.Running = startLimpet(t, flags, w.Documents.Port, FreePort(t), drain, nil, nil)
 	w.await(t, `changes of the input reach Envoy.*`)
 	return w
 }
@@ -56,9 +56,30 @@ func RunFolder(t testing.TB, files map[string]string, port, adminPort int, ring 
 	}
 	w.replace(t, "keys.json", ring.JSON(t))
 	flags = append([]string{"-f", filepath.Join(w.folder, "input"), "--keys", filepath.Join(w.folder, "keys.json")}, flags...)
-	w.Running = startLimpet(t, flags, port, adminPort, time.Second, nil)
+	w.Running = startLimpet(t, flags, port, adminPort, time.Second, nil, nil)
 	w.await(t, `changes of the input reach Envoy.*`)
 	return w
+}
+
+// RunStdin is RunWatching on documents that come from the standard input, with files of the input besides, by their names.
+func RunStdin(t testing.TB, documents Documents, files map[string]string) *Watching {
+	t.Helper()
+	w := &Watching{Documents: documents, folder: t.TempDir()}
+	flags := []string{"-f", "-"}
+	for name, text := range files {
+		w.WriteFile(t, name, text)
+		flags = append(flags, "-f", filepath.Join(w.folder, "input", name))
+	}
+	stdin := strings.NewReader(documents.YAML(t))
+	w.Running = startLimpet(t, flags, documents.Port, FreePort(t), time.Second, nil, stdin)
+	w.await(t, `changes of the input reach Envoy.*`)
+	return w
+}
+
+// AwaitLine waits until limpet has said something that is like a pattern, and gives the line.
+func (w *Watching) AwaitLine(t testing.TB, pattern string) string {
+	t.Helper()
+	return w.await(t, pattern)
 }
 
 // WriteFile puts a file of the input into place, and does not wait for limpet.

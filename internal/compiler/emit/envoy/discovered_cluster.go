@@ -17,9 +17,8 @@ type Cluster struct {
 	Name string
 	// Settings is the cluster without endpoints, and Endpoints its load assignment.
 	Settings, Endpoints []byte
-	// Settled are the Endpoints for proxies that may not know whose addresses are; nil where that makes no difference.
-	Settled []byte
-	// Moved are the hosts that Settled is without, in order: the address, a space and the pod's uid.
+	// Moved are hosts among Endpoints that were another pod's, in order: the address, a space and the pod's uid. Proxies that may not know
+	// of them get the endpoints without.
 	Moved []string
 	// Inline says that the endpoints are a part of the cluster, for they have names.
 	Inline bool
@@ -27,13 +26,14 @@ type Cluster struct {
 
 // newDiscoveredCluster writes a cluster and its endpoints.
 func (e *emitter) newDiscoveredCluster(c *ir.Cluster) Cluster {
-	settled := c.Settled()
 	d := Cluster{
-		Name: c.Name, Settings: e.marshalBinary(e.newCluster(c)), Endpoints: e.marshalBinary(newAssignment(settled)),
+		Name: c.Name, Settings: e.marshalBinary(e.newCluster(c)),
 		Inline: c.IsNamed(), // discovered endpoints have addresses
 	}
-	if settled != c && !d.Inline {
-		d.Endpoints, d.Settled, d.Moved = e.marshalBinary(newAssignment(c)), d.Endpoints, listMoved(c)
+	if d.Inline {
+		d.Endpoints = e.marshalBinary(newAssignment(c.Settled()))
+	} else {
+		d.Endpoints, d.Moved = e.marshalBinary(newAssignment(c)), listMoved(c)
 	}
 	return d
 }

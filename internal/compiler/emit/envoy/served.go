@@ -20,9 +20,8 @@ type Packed struct {
 	Content []byte
 	// Clusters are those that routes lead to, in order.
 	Clusters []string
-	// Settled are endpoints as in [Cluster], and Moved hosts.
-	Settled []byte
-	Moved   []string
+	// Moved are hosts among endpoints, as in [Cluster].
+	Moved []string
 }
 
 // Served is the configuration of a Gateway's proxies, in the pieces that they discover from a server. All lists are in a
@@ -43,8 +42,8 @@ type Served struct {
 	Filter     []Packed
 	Trial      Packed
 	PluginJSON []byte
-
-	filter Settings // that the filter is made of
+	// Vary gives Filter in other forms.
+	Vary FilterForms
 }
 
 // ListenerAddress is where a listener listens, for connections or datagrams.
@@ -115,7 +114,7 @@ func (a Assembly) ServeFrame(gateway string, listeners []ir.Listener, story Stor
 	slices.SortFunc(d.Secrets, comparePacked)
 	d.Secrets = slices.CompactFunc(d.Secrets, func(a, b Packed) bool { return a.Name == b.Name })
 	if len(listeners) > 0 {
-		d.filter = Settings{
+		d.Vary.of = Settings{
 			ModulePath: a.Settings.ModulePath, ModuleSHA256: a.Settings.ModuleSHA256, Native: a.Settings.Native,
 			Plugin: a.Settings.Plugin, PluginJSON: a.Settings.PluginJSON,
 		}
@@ -149,12 +148,12 @@ func (c Cluster) PackSettings() Packed {
 
 // PackEndpoints is its endpoints, which are apart from it.
 func (c Cluster) PackEndpoints() Packed {
-	return Packed{Name: c.Name, Content: c.Endpoints, Settled: c.Settled, Moved: c.Moved}
+	return Packed{Name: c.Name, Content: c.Endpoints, Moved: c.Moved}
 }
 
 // Equal tells whether two are the same to those who are served them.
 func (p Packed) Equal(other Packed) bool {
-	return bytes.Equal(p.Content, other.Content) && bytes.Equal(p.Settled, other.Settled) && slices.Equal(p.Moved, other.Moved)
+	return bytes.Equal(p.Content, other.Content) && slices.Equal(p.Moved, other.Moved)
 }
 
 func comparePacked(a, b Packed) int { return cmp.Compare(a.Name, b.Name) }
